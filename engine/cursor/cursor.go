@@ -1,0 +1,139 @@
+// Package cursor signs and opens the positions that clients carry from page to page (decision 29).
+//
+// A cursor is base64url over: version, key id, operation, expiry, hash of the snapshot, hash of what it is bound to,
+// the position, and an HMAC-SHA256 truncated to 128 bits over all of that. Nothing in it is secret; nothing in it
+// can be changed.
+package cursor
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Lifetime is how long a cursor is good for after its issue (specification, Limits).
+const Lifetime = 15 * time.Minute
+
+const (
+	version  = 1
+	headLen  = 3 + 4 + 8 + 8
+	macLen   = 16
+	minBytes = headLen + macLen
+	// KeyLen is the length of a signing key in bytes.
+	KeyLen = 32
+)
+
+// Errors of Open. All of them mean: start again from the first page.
+var (
+	ErrMalformed = errors.New("cursor is not one that this service issued")
+	ErrExpired   = errors.New("cursor has expired")
+	ErrOther     = errors.New("cursor was issued for other parameters")
+)
+
+// Op is the operation that a cursor belongs to.
+type Op uint8
+
+// The operations that have pages.
+const (
+	Cards Op = iota + 1
+	Sets
+	Products
+)
+
+// Key is a signing key; ID tells which of several signed a cursor.
+type Key struct {
+	ID     uint8
+	Secret [KeyLen]byte
+}
+
+// Signer signs with its first key and accepts all of its keys, so that a key can be replaced while cursors signed
+// with the old one are about.
+type Signer struct{ keys []Key }
+
+// NewSigner returns a signer. It needs at least one key, each with an id of its own.
+func NewSigner(keys ...Key) (*Signer, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("cannot sign cursors without a key")
+	}
+	seen := map[uint8]bool{}
+	for _, k := range keys {
+		if seen[k.ID] {
+			return nil, fmt.Errorf("two cursor keys have the id %d", k.ID)
+		}
+		seen[k.ID] = true
+	}
+	return &Signer{keys: keys}, nil
+}
+
+// Page is what a cursor carries.
+type Page struct {
+	Op       Op
+	Snapshot uint64 // Hash of the snapshot's id
+	Position []byte
+}
+
+// Hash shortens the parts that a cursor is bound to, or a snapshot's id. Parts cannot run into each other.
+func Hash(parts ...string) uint64 {
+	var d xxhash.Digest
+	d.Reset()
+	var length [4]byte
+	for _, p := range parts {
+		binary.LittleEndian.PutUint32(length[:], uint32(len(p)))
+		_, _ = d.Write(length[:])
+		_, _ = d.WriteString(p)
+	}
+	return d.Sum64()
+}
+
+// Append appends a cursor for page, issued at now and bound to what bound is the Hash of.
+func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []byte {
+	key := &s.keys[0]
+	raw := make([]byte, 0, minBytes+len(page.Position))
+	raw = append(raw, version, key.ID, byte(page.Op))
+	raw = binary.BigEndian.AppendUint32(raw, uint32(now.Add(Lifetime).Unix()))
+	raw = binary.BigEndian.AppendUint64(raw, page.Snapshot)
+	raw = binary.BigEndian.AppendUint64(raw, bound)
+	raw = append(raw, page.Position...)
+	raw = append(raw, key.mac(raw)...)
+	return base64.RawURLEncoding.AppendEncode(dst, raw)
+}
+
+func (k *Key) mac(b []byte) []byte {
+	h := hmac.New(sha256.New, k.Secret[:])
+	_, _ = h.Write(b)
+	return h.Sum(nil)[:macLen]
+}
+
+// Open checks a cursor and returns what it carries.
+func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(raw) < minBytes || raw[0] != version {
+		return Page{}, ErrMalformed
+	}
+	body, mac := raw[:len(raw)-macLen], raw[len(raw)-macLen:]
+	if !s.signed(body, mac) {
+		return Page{}, ErrMalformed
+	}
+	if int64(binary.BigEndian.Uint32(body[3:])) <= now.Unix() {
+		return Page{}, ErrExpired
+	}
+	if Op(body[2]) != op || binary.BigEndian.Uint64(body[15:]) != bound {
+		return Page{}, ErrOther
+	}
+	return Page{Op: op, Snapshot: binary.BigEndian.Uint64(body[7:]), Position: body[headLen:]}, nil
+}
+
+func (s *Signer) signed(body, mac []byte) bool {
+	for i := range s.keys {
+		if k := &s.keys[i]; k.ID == body[1] {
+			return hmac.Equal(k.mac(body), mac)
+		}
+	}
+	return false
+}

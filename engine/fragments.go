@@ -1,0 +1,41 @@
+package engine
+
+// fragments are the JSON of n records in one arena, made when a View is made.
+type fragments struct {
+	arena []byte
+	ends  []uint64
+}
+
+// newFragments spells n records.
+func newFragments(n int, spell func(dst []byte, i int) []byte) fragments {
+	f := fragments{ends: make([]uint64, n)}
+	for i := range n {
+		if i == sampleSize {
+			// The first records tell about how much room all of them need; growing by doubling would copy the arena
+			// several times and leave up to half of it empty.
+			want := len(f.arena)/sampleSize*n + len(f.arena)/8
+			f.arena = append(make([]byte, 0, want), f.arena...)
+		}
+		f.arena = spell(f.arena, i)
+		f.ends[i] = uint64(len(f.arena))
+	}
+	if cap(f.arena)-len(f.arena) > len(f.arena)/4 {
+		f.arena = append(make([]byte, 0, len(f.arena)), f.arena...)
+	}
+	return f
+}
+
+// sampleSize is how many records tell the size of the rest.
+const sampleSize = 1024
+
+// at returns the JSON of record i, which the caller must not change.
+func (f *fragments) at(i int) []byte {
+	var from uint64
+	if i > 0 {
+		from = f.ends[i-1]
+	}
+	return f.arena[from:f.ends[i]:f.ends[i]]
+}
+
+// size is how much memory the fragments take.
+func (f *fragments) size() int64 { return int64(cap(f.arena) + 8*cap(f.ends)) }

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"strings"
+	"sync"
+
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// displayLanes calls each with the display lane of every variant of a card, in variant order (decision 19). variant
+// restricts it to one, "" does not.
+func (v *View) displayLanes(card int, variant string, each func(lane int, code string)) {
+	c := v.Catalog
+	from, to := c.Lanes.Of.Range(card)
+	for lane := from; lane < to; lane++ {
+		if c.Lanes.Flags[lane]&snapshot.LaneDisplay == 0 {
+			continue
+		}
+		if code := c.Variants.At(int(c.Lanes.Variant[lane])); variant == "" || SameVariant(code, variant) {
+			each(lane, code)
+		}
+	}
+}
+
+// SameVariant compares variants ignoring case, spaces, hyphens and underscores (decision 17).
+func SameVariant(a, b string) bool {
+	for {
+		a, b = skipJoiners(a), skipJoiners(b)
+		if a == "" || b == "" {
+			return a == b
+		}
+		if lower(a[0]) != lower(b[0]) {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
+}
+
+func skipJoiners(s string) string { return strings.TrimLeft(s, " -_") }
+
+func lower(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		return b + 'a' - 'A'
+	}
+	return b
+}
+
+// series is one variant's points while a history is being written.
+type series struct {
+	variant string
+	points  []snapshot.Point
+	next    int
+}
+
+var seriesPool = sync.Pool{New: func() any { return new([]series) }}
+
+// AppendHistory appends the body of price history: the points of the last days dates, ascending by date and then in
+// variant order (decision 20). variant restricts it to one variant, "" does not.
+func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte {
+	dst = wire.AppendHistoryHead(dst, v.Catalog, card, days, &v.site)
+	pooled, _ := seriesPool.Get().(*[]series)
+	all := (*pooled)[:0]
+	date := v.Catalog.Date()
+	from := snapshot.WindowStart(date, days)
+	v.displayLanes(card, variant, func(lane int, code string) {
+		if len(all) < cap(all) {
+			all = all[:len(all)+1]
+		} else {
+			all = append(all, series{})
+		}
+		s := &all[len(all)-1]
+		s.variant, s.next = code, 0
+		s.points = v.Catalog.History.AppendPoints(s.points[:0], lane, from, date)
+	})
+	dst = appendMerged(dst, all, from, date)
+	*pooled = all
+	seriesPool.Put(pooled)
+	return append(dst, ']', '}')
+}
+
+// appendMerged writes the points of several series day by day.
+func appendMerged(dst []byte, all []series, from, to snapshot.Day) []byte {
+	var date [10]byte
+	first := true
+	for day := from; day <= to; day++ {
+		spelt := false
+		for k := range all {
+			s := &all[k]
+			if s.next == len(s.points) || s.points[s.next].Day != day {
+				continue
+			}
+			if !spelt {
+				wire.AppendDay(date[:0], day)
+				spelt = true
+			}
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = wire.AppendHistoryPoint(dst, date[:], s.variant, s.points[s.next].Cents)
+			s.next++
+		}
+	}
+	return dst
+}
+
+// StatsQuery asks for price statistics.
+type StatsQuery struct {
+	Card    int
+	Variant string // "" for all
+	Window  int    // index into snapshot.StatWindows
+	Name    string // the window as asked
+	// MaxDays clamps the window to the plan's history range (decision 14).
+	MaxDays int
+}
+
+// AppendStats appends the body of price statistics. Windows are the last N dates (decision 20).
+func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
+	c := v.Catalog
+	asked := snapshot.StatWindows[q.Window]
+	days := min(asked, q.MaxDays)
+	from := snapshot.WindowStart(c.Date(), days)
+	restricted := q.Variant
+	v.displayLanes(q.Card, q.Variant, func(_ int, code string) {
+		if q.Variant != "" {
+			restricted = code
+		}
+	})
+	dst = wire.AppendStatsHead(dst, c, wire.Stats{
+		Card: q.Card, Variant: restricted, Window: q.Name, From: from.Start(), To: c.SnapshotAt,
+	})
+	first := true
+	v.displayLanes(q.Card, q.Variant, func(lane int, code string) {
+		sum, ok := c.Stats.Of(lane, q.Window)
+		if days < asked {
+			// The plan's range cuts the window short: the stored statistics are of other dates.
+			var points []snapshot.Point
+			if points = c.History.AppendPoints(nil, lane, from, c.Date()); len(points) > 0 {
+				sum = snapshot.Summarize(points)
+			}
+			ok = len(points) > 0
+		}
+		if !ok {
+			return
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = wire.AppendSummary(dst, code, sum)
+	})
+	return append(dst, ']', '}', '}')
+}

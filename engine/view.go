@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"ninepocket/engine/cursor"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// topCards is how many cards a set's detail shows (specification, Set detail).
+const topCards = 10
+
+// View is one catalog ready to be served. It is immutable and safe for concurrent use. Slices that it returns are
+// its own: callers copy them into a response and never change them.
+type View struct {
+	// Catalog and Index are what the View was made of.
+	Catalog *snapshot.Catalog
+	Index   *index.Index
+	// ID is the snapshot's id, Hash the cursor.Hash of it.
+	ID   string
+	Hash uint64
+
+	site      wire.Site
+	games     []byte
+	summaries fragments // Card summary
+	details   fragments // Card detail
+	entries   fragments // Live batch price entry
+	sets      fragments // Set summary
+	setPages  fragments // Set detail
+}
+
+// NewView makes the View of a catalog.
+func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
+	x, err := index.Build(c)
+	if err != nil {
+		return nil, fmt.Errorf("cannot index snapshot %q: %w", c.ID, err)
+	}
+	v := &View{Catalog: c, Index: x, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
+	v.games = wire.AppendGames(nil, c)
+	n, sets := c.Cards.ID.Len(), c.Sets.ID.Len()
+	v.summaries = newFragments(n, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) })
+	v.details = newFragments(n, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) })
+	v.entries = newFragments(n, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) })
+	v.sets = newFragments(sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) })
+	var top []uint32
+	v.setPages = newFragments(sets, func(dst []byte, i int) []byte {
+		top = x.Top(top[:0], i, topCards)
+		return wire.AppendSetDetail(dst, c, i, top, &v.site)
+	})
+	return v, v.check()
+}
+
+// check asks the View a few questions that it must be able to answer, before anybody else does.
+func (v *View) check() error {
+	var errs []error
+	for _, card := range []int{0, v.Catalog.Cards.ID.Len() / 2, v.Catalog.Cards.ID.Len() - 1} {
+		if card < 0 || card >= v.Catalog.Cards.ID.Len() {
+			continue
+		}
+		for _, ref := range []string{v.Catalog.Cards.ID.At(card), v.Catalog.Cards.Slug.At(card)} {
+			if found, ok := v.Index.Card(ref); !ok || found != card {
+				errs = append(errs, fmt.Errorf("card %q is not found", ref))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("snapshot %q does not answer: %w", v.ID, err)
+	}
+	return nil
+}
+
+// Size is about how much memory the View holds beside the catalog, in bytes.
+func (v *View) Size() int64 {
+	size := int64(len(v.games))
+	for _, f := range []*fragments{&v.summaries, &v.details, &v.entries, &v.sets, &v.setPages} {
+		size += f.size()
+	}
+	return size + v.Catalog.Size()
+}
+
+// Site is where the View's URLs lead.
+func (v *View) Site() *wire.Site { return &v.site }
+
+// Games is the body of list games.
+func (v *View) Games() []byte { return v.games }
+
+// Detail is a card's Card detail.
+func (v *View) Detail(card int) []byte { return v.details.at(card) }
+
+// Entry is a card's Live batch price entry.
+func (v *View) Entry(card int) []byte { return v.entries.at(card) }
+
+// SetPage is a set's Set detail.
+func (v *View) SetPage(set int) []byte { return v.setPages.at(set) }
+
+// AppendSummaries appends the Card summaries of cards, joined by commas.
+func (v *View) AppendSummaries(dst []byte, cards []uint32) []byte {
+	return v.summaries.join(dst, cards)
+}
+
+// AppendSets appends the Set summaries of sets, joined by commas.
+func (v *View) AppendSets(dst []byte, sets []uint32) []byte { return v.sets.join(dst, sets) }
+
+// AppendMovers appends the Market movers of cards, joined by commas.
+func (v *View) AppendMovers(dst []byte, cards []uint32) []byte {
+	for k, card := range cards {
+		if k > 0 {
+			dst = append(dst, ',')
+		}
+		dst = wire.AppendMover(dst, v.Catalog, int(card), &v.site)
+	}
+	return dst
+}
+
+func (f *fragments) join(dst []byte, records []uint32) []byte {
+	for k, i := range records {
+		if k > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, f.at(int(i))...)
+	}
+	return dst
+}

@@ -1,0 +1,175 @@
+package index
+
+import (
+	"slices"
+	"sort"
+
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// Filter narrows cards down. Empty strings and NoCents bounds leave out nothing; a value that nothing has leaves
+// nothing (decision 6).
+type Filter struct {
+	Game   string // slug
+	Set    string // id, slug, code, name or alias
+	Number string // as printed, see decision 23
+	Rarity string // compared on letters and digits, ignoring case
+	Min    int64  // bounds of the display price; either one, even 0, leaves out cards without a price
+	Max    int64
+}
+
+// NoFilter is the filter that leaves out nothing.
+var NoFilter = Filter{Min: snapshot.NoCents, Max: snapshot.NoCents}
+
+// buildFilters makes the posting lists of every filter.
+func (x *Index) buildFilters() {
+	c := x.c
+	n := c.Cards.ID.Len()
+	x.byGame = group(c.Games.Slug.Len(), n, func(card int) int { return int(c.Cards.Game[card]) })
+	x.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
+	x.rarities = newTerms(n, func(card int, add func(string)) { add(text.Fold(c.Cards.Rarity.At(card))) })
+	x.numbers = newTerms(n, func(card int, add func(string)) {
+		add(text.NumberKey(c.Cards.Number.At(card)))
+		add(text.NumberBase(c.Cards.Number.At(card)))
+	})
+	sets := c.Sets.ID.Len()
+	x.series = newTerms(sets, func(set int, add func(string)) { add(text.Fold(c.Sets.Series.At(set))) })
+	x.setNames = newTerms(sets, func(set int, add func(string)) {
+		add(text.Fold(c.Sets.Name.At(set)))
+		add(text.Fold(c.Sets.Code.At(set)))
+		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
+			add(text.Fold(c.Sets.Alias.At(from)))
+		}
+	})
+	x.partners = newTerms(len(x.products), func(k int, add func(string)) {
+		ids := &c.Identifiers
+		for from, to := ids.Of.Range(int(x.products[k])); from < to; from++ {
+			if x.isPartner(ids.Namespace.At(from)) {
+				add(ids.Value.At(from))
+			}
+		}
+	})
+}
+
+// isPartner reports whether a namespace's values answer partner_id (contract, source.toml).
+func (x *Index) isPartner(namespace string) bool {
+	for feed := range x.c.Feeds.Partner.Len() {
+		if x.c.Feeds.Partner.At(feed) == namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// game is the number of a game's slug, -1 when it is not one.
+func (x *Index) game(slug string) int {
+	for g := range x.c.Games.Slug.Len() {
+		if x.c.Games.Slug.At(g) == slug {
+			return g
+		}
+	}
+	return -1
+}
+
+// setsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all with the code,
+// name or alias (decision 23).
+func (x *Index) setsNamed(ref string) []uint32 {
+	if set, ok := x.Set(ref); ok {
+		return []uint32{uint32(set)}
+	}
+	if folded := text.Fold(ref); folded != "" {
+		return x.setNames.find(folded)
+	}
+	return nil
+}
+
+// selection is a filter resolved against the catalog: the cards that are in [from, to), in every list, and in the game.
+type selection struct {
+	from, to uint32
+	game     int        // -1 for any
+	lists    [][]uint32 // ascending
+}
+
+// resolve turns a filter into a selection; false when nothing can pass it.
+func (x *Index) resolve(f Filter) (s selection, ok bool) {
+	s = selection{to: uint32(x.c.Cards.ID.Len()), game: -1}
+	if f.Min != snapshot.NoCents || f.Max != snapshot.NoCents {
+		hi := f.Max
+		if hi == snapshot.NoCents {
+			hi = snapshot.MaxCents
+		}
+		from, to := x.priceRange(max(f.Min, 0), hi)
+		s.from, s.to = uint32(from), uint32(to)
+	}
+	if f.Game != "" {
+		if s.game = x.game(f.Game); s.game < 0 {
+			return s, false
+		}
+	}
+	if f.Set != "" {
+		s.lists = append(s.lists, x.cardsOfSets(x.setsNamed(f.Set)))
+	}
+	if f.Rarity != "" {
+		s.lists = append(s.lists, x.rarities.find(text.Fold(f.Rarity)))
+	}
+	if f.Number != "" {
+		s.lists = append(s.lists, x.cardsNumbered(f.Number))
+	}
+	for i, list := range s.lists {
+		s.lists[i] = cut(list, s.from, s.to)
+		if len(s.lists[i]) == 0 {
+			return s, false
+		}
+	}
+	slices.SortFunc(s.lists, func(a, b []uint32) int { return len(a) - len(b) })
+	return s, s.from < s.to
+}
+
+// cardsOfSets joins the cards of sets, ascending.
+func (x *Index) cardsOfSets(sets []uint32) []uint32 {
+	if len(sets) == 1 {
+		return x.bySet.list(int(sets[0]))
+	}
+	var all []uint32
+	for _, set := range sets {
+		all = append(all, x.bySet.list(int(set))...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// cardsNumbered are the cards whose number is the one asked for, ascending (decision 23).
+func (x *Index) cardsNumbered(number string) []uint32 {
+	all := x.numbers.find(text.NumberKey(number))
+	if text.NumberTotal(number) == "" {
+		return all
+	}
+	var matching []uint32
+	for _, card := range all {
+		if text.NumberMatches(number, x.c.Cards.Number.At(int(card))) {
+			matching = append(matching, card)
+		}
+	}
+	return matching
+}
+
+// cut is the part of an ascending list that lies in [from, to).
+func cut(list []uint32, from, to uint32) []uint32 {
+	a := sort.Search(len(list), func(i int) bool { return list[i] >= from })
+	b := sort.Search(len(list), func(i int) bool { return list[i] >= to })
+	return list[a:b]
+}
+
+// has reports whether a card passes, not looking at the first skip lists.
+func (x *Index) has(s *selection, card uint32, skip int) bool {
+	if card < s.from || card >= s.to || s.game >= 0 && int(x.c.Cards.Game[card]) != s.game {
+		return false
+	}
+	for _, list := range s.lists[skip:] {
+		if _, ok := slices.BinarySearch(list, card); !ok {
+			return false
+		}
+	}
+	return true
+}

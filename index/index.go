@@ -1,0 +1,132 @@
+package index
+
+import (
+	"fmt"
+	"sort"
+
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// Index finds cards, sets and products of one catalog. It is immutable and safe for concurrent use.
+type Index struct {
+	c        *snapshot.Catalog
+	cards    *refs
+	sets     *refs
+	products []uint32 // items by public id
+
+	byGame   postings // cards of a game
+	bySet    postings // cards of a set
+	rarities *terms   // cards by folded rarity
+	numbers  *terms   // cards by collector number, see text.NumberMatches
+	series   *terms   // sets by folded series
+	setNames *terms   // sets by folded name, code or alias
+	partners *terms   // products by partner id
+
+	asc     []uint32 // cards in price_asc order
+	ascRank []uint32 // the rank in asc of each card
+	newest  []uint32 // cards in catalog order, which is newest
+	priced  int      // cards below this number have a display price
+	words   *text.Index
+}
+
+// Build indexes a catalog. It keeps the catalog.
+func Build(c *snapshot.Catalog) (*Index, error) {
+	x := &Index{
+		c:     c,
+		cards: newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry),
+		sets:  newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry),
+	}
+	x.buildProducts()
+	x.buildFilters()
+	if err := x.buildOrders(); err != nil {
+		return nil, err
+	}
+	words, err := text.Build(x.corpus())
+	if err != nil {
+		return nil, fmt.Errorf("cannot index words: %w", err)
+	}
+	x.words = words
+	return x, nil
+}
+
+// corpus shows the catalog to the word index.
+func (x *Index) corpus() text.Corpus {
+	c := x.c
+	ofSet := func(column *snapshot.Strings) func(int) string {
+		return func(card int) string {
+			if set := c.Cards.Set[card]; set != snapshot.NoSet {
+				return column.At(int(set))
+			}
+			return ""
+		}
+	}
+	return text.Corpus{
+		Len:      c.Cards.ID.Len(),
+		Name:     c.Cards.Name.At,
+		Number:   c.Cards.Number.At,
+		SetName:  ofSet(&c.Sets.Name),
+		SetCode:  ofSet(&c.Sets.Code),
+		Printing: c.Cards.Printing.At,
+		Game:     func(card int) uint8 { return c.Cards.Game[card] },
+		Set:      func(card int) int32 { return c.Cards.Set[card] },
+	}
+}
+
+// buildOrders makes the permutations of the sort orders and checks that the catalog is numbered as it says.
+func (x *Index) buildOrders() error {
+	c := x.c
+	n := c.Cards.ID.Len()
+	x.newest = make([]uint32, n)
+	for card, rank := range c.Cards.Order {
+		x.newest[rank] = uint32(card)
+	}
+	for rank, card := range x.newest {
+		if c.Cards.Order[card] != uint32(rank) {
+			return fmt.Errorf("cards share rank %d of the catalog order", rank)
+		}
+	}
+	x.priced = n
+	for card := range n {
+		if c.Cards.Display[card] < 0 {
+			x.priced = min(x.priced, card)
+		} else if card > x.priced || card > 0 && x.price(uint32(card-1)) < x.price(uint32(card)) {
+			return fmt.Errorf("card %d is not in price order", card)
+		}
+	}
+	// Prices ascend as the numbers descend, but equal prices stay in catalog order.
+	x.asc = make([]uint32, 0, n)
+	for end := x.priced; end > 0; {
+		start := end - 1
+		for start > 0 && x.price(uint32(start-1)) == x.price(uint32(start)) {
+			start--
+		}
+		for card := start; card < end; card++ {
+			x.asc = append(x.asc, uint32(card))
+		}
+		end = start
+	}
+	for card := x.priced; card < n; card++ {
+		x.asc = append(x.asc, uint32(card))
+	}
+	x.ascRank = make([]uint32, n)
+	for rank, card := range x.asc {
+		x.ascRank[card] = uint32(rank)
+	}
+	return nil
+}
+
+// price is a card's display price, NoCents without one.
+func (x *Index) price(card uint32) int64 {
+	if lane := x.c.Cards.Display[card]; lane >= 0 {
+		return x.c.Lanes.Cents[lane]
+	}
+	return snapshot.NoCents
+}
+
+// priceRange is the range of numbers of cards with lo <= price <= hi.
+func (x *Index) priceRange(lo, hi int64) (from, to int) {
+	from = sort.Search(x.priced, func(card int) bool { return x.price(uint32(card)) <= hi })
+	to = sort.Search(x.priced, func(card int) bool { return x.price(uint32(card)) < lo })
+	return from, max(from, to)
+}

@@ -1,0 +1,143 @@
+package index
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"sort"
+	"strings"
+
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// Position is where a walk of cards stands: the sort key of the last card shown. It means the same place in any
+// catalog, so that a walk can go on after the one it began in is gone (decision 29).
+type Position struct {
+	Score   uint64 // of the words, for relevance
+	Cents   int64  // display price, NoCents without one
+	ID      string // the card's id
+	SetID   string // "" without a set
+	Release snapshot.Day
+	Number  string // cut to maxNumber bytes
+}
+
+// maxNumber keeps a position short enough for a cursor of 512 characters.
+const maxNumber = 40
+
+// position is where r stands.
+func (x *Index) position(r ranked, q Query) Position {
+	c := x.c
+	number := c.Cards.Number.At(int(r.card))
+	p := Position{
+		Cents: x.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
+		Number: strings.ToValidUTF8(number[:min(len(number), maxNumber)], ""),
+	}
+	if q.HasWords && q.Sort == Relevance {
+		p.Score = r.major
+	}
+	if set := c.Cards.Set[r.card]; set != snapshot.NoSet {
+		p.SetID, p.Release = c.Sets.ID.At(int(set)), c.Sets.Release[set]
+	}
+	return p
+}
+
+// bound is the place of the first card after a position: the smallest that a next page may show.
+func (x *Index) bound(q Query, p *Position) ranked {
+	order := x.orderAfter(p)
+	if q.HasWords && q.Sort == Relevance {
+		return ranked{major: p.Score, minor: order}
+	}
+	n := x.c.Cards.ID.Len()
+	// Both price orders put equal prices in catalog order and cards without a price last.
+	after := func(card uint32, sign int) bool {
+		price := x.price(card)
+		if (price < 0) != (p.Cents < 0) {
+			return price < 0
+		}
+		if price != p.Cents {
+			return cmp.Compare(price, p.Cents) == sign
+		}
+		return x.c.Cards.Order[card] >= order
+	}
+	switch q.Sort {
+	case Newest:
+		return ranked{major: uint64(order)}
+	case PriceAsc:
+		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(x.asc[i], 1) }))}
+	case Relevance, PriceDesc:
+	}
+	return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(uint32(i), -1) }))}
+}
+
+// orderAfter is the rank in catalog order of the first card after a position. When its card is gone, the key tells
+// where it would stand.
+func (x *Index) orderAfter(p *Position) uint32 {
+	if card, ok := x.Card(p.ID); ok {
+		return x.c.Cards.Order[card] + 1
+	}
+	set, known := x.Set(p.SetID)
+	return uint32(sort.Search(len(x.newest), func(i int) bool {
+		return x.compareToGone(x.newest[i], p, set, known) > 0
+	}))
+}
+
+func (x *Index) compareToGone(card uint32, p *Position, set int, known bool) int {
+	c := x.c
+	have := c.Cards.Set[card]
+	switch {
+	case have == snapshot.NoSet && p.SetID != "":
+		return 1
+	case have != snapshot.NoSet && p.SetID == "":
+		return -1
+	case have != snapshot.NoSet && known && int(have) != set:
+		return cmp.Compare(int(have), set)
+	case have != snapshot.NoSet && !known && c.Sets.Release[have] != p.Release:
+		return cmp.Compare(p.Release, c.Sets.Release[have]) // newest first; NoDay is the smallest and comes last
+	case have != snapshot.NoSet && !known:
+		return cmp.Compare(c.Sets.ID.At(int(have)), p.SetID)
+	}
+	return cmp.Or(text.NaturalCompare(c.Cards.Number.At(int(card)), p.Number), cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
+}
+
+// AppendBinary appends the position in a form that ParsePosition reads.
+func (p *Position) AppendBinary(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, p.Score)
+	dst = binary.AppendVarint(dst, p.Cents)
+	dst = binary.AppendVarint(dst, int64(p.Release))
+	for _, s := range []string{p.ID, p.SetID, p.Number} {
+		dst = append(dst, byte(len(s)))
+		dst = append(dst, s...)
+	}
+	return dst
+}
+
+// ErrPosition says that bytes are not a position.
+var ErrPosition = errors.New("not a position")
+
+// ParsePosition reads what AppendBinary appended.
+func ParsePosition(b []byte) (Position, error) {
+	var p Position
+	var n int
+	take := func(width int) bool {
+		if width <= 0 || width > len(b) {
+			return false
+		}
+		b = b[width:]
+		return true
+	}
+	if p.Score, n = binary.Uvarint(b); !take(n) {
+		return p, ErrPosition
+	}
+	if p.Cents, n = binary.Varint(b); !take(n) {
+		return p, ErrPosition
+	}
+	var err error
+	release, n := binary.Varint(b)
+	if !take(n) {
+		return p, ErrPosition
+	}
+	p.Release = snapshot.Day(release)
+	err = parseStrings(b, &p.ID, &p.SetID, &p.Number)
+	return p, err
+}

@@ -1,0 +1,110 @@
+package index
+
+import (
+	"slices"
+	"sort"
+
+	"ninepocket/snapshot"
+)
+
+// refs finds rows of one kind by id, slug or former slug, in that order of precedence (decision 24). A row of the
+// table is an id (below n), a slug (below 2n) or a former slug of the registry.
+type refs struct {
+	table  *table
+	n      uint32
+	former []uint32 // of registry row k: the row its id leads to
+}
+
+func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry) *refs {
+	n := uint32(ids.Len())
+	r := &refs{n: n, former: make([]uint32, registry.Slug.Len())}
+	r.table = newTable(2*int(n)+registry.Slug.Len(), func(row uint32) string {
+		switch {
+		case row < n:
+			return ids.At(int(row))
+		case row < 2*n:
+			return slugs.At(int(row - n))
+		default:
+			return registry.Slug.At(int(row - 2*n))
+		}
+	})
+	for row := range 2 * n {
+		r.table.add(row)
+	}
+	for k := range registry.Slug.Len() {
+		if row, ok := r.table.find(registry.SlugID.At(k)); ok && row < n {
+			r.former[k] = row
+			r.table.add(2*n + uint32(k))
+		}
+	}
+	return r
+}
+
+func (r *refs) find(ref string) (row int, ok bool) {
+	at, ok := r.table.find(ref)
+	switch {
+	case !ok:
+		return 0, false
+	case at < r.n:
+		return int(at), true
+	case at < 2*r.n:
+		return int(at - r.n), true
+	default:
+		return int(r.former[at-2*r.n]), true
+	}
+}
+
+// Card finds a card by id, slug or former slug.
+func (x *Index) Card(ref string) (card int, ok bool) { return x.cards.find(ref) }
+
+// Set finds a set by id, slug or former slug.
+func (x *Index) Set(ref string) (set int, ok bool) { return x.sets.find(ref) }
+
+// Product finds a verified product by the tail of its public id: an item number.
+func (x *Index) Product(tail string) (item int, ok bool) {
+	k, ok := sort.Find(len(x.products), func(k int) int {
+		switch have := x.tail(x.products[k]); {
+		case tail < have:
+			return -1
+		case tail > have:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return 0, false
+	}
+	return int(x.products[k]), true
+}
+
+// Products are the items that are verified products, by public id ascending (specification, GET /v1/products).
+func (x *Index) Products() []uint32 { return x.products }
+
+// tail is the public id of a product's item without its prefix; a card and its product share it (decision 25).
+func (x *Index) tail(item uint32) string { return ProductTail(x.c, int(item)) }
+
+// ProductTail is the public id of a product's item without its prefix; a card and its product share it (decision 25).
+func ProductTail(c *snapshot.Catalog, item int) string {
+	if n := c.Cards.ID.Len(); item >= n {
+		return c.Sealed.Tail.At(item - n)
+	}
+	return c.Cards.ID.At(item)[len("card_"):]
+}
+
+func (x *Index) buildProducts() {
+	n := x.c.Cards.ID.Len()
+	for item := range x.c.NumItems() {
+		if item >= n || x.c.Cards.Product[item] != 0 {
+			x.products = append(x.products, uint32(item))
+		}
+	}
+	slices.SortFunc(x.products, func(a, b uint32) int {
+		switch ta, tb := x.tail(a), x.tail(b); {
+		case ta < tb:
+			return -1
+		case ta > tb:
+			return 1
+		}
+		return 0
+	})
+}

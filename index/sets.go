@@ -1,0 +1,115 @@
+package index
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"sort"
+	"strings"
+
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// SetFilter narrows sets down; empty strings leave out nothing.
+type SetFilter struct {
+	Game   string // slug
+	Series string // compared on letters and digits, ignoring case
+}
+
+// Sets appends at most limit sets from number from on that pass the filter, in the order of decision 22, and says
+// where a next page begins, -1 when there is none.
+func (x *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32, next int) {
+	game := -1
+	if f.Game != "" {
+		if game = x.game(f.Game); game < 0 {
+			return dst, -1
+		}
+	}
+	var series []uint32
+	if f.Series != "" {
+		series = x.series.find(text.Fold(f.Series))
+	}
+	for set := from; set < x.c.Sets.ID.Len(); set++ {
+		if game >= 0 && int(x.c.Sets.Game[set]) != game {
+			continue
+		}
+		if f.Series != "" {
+			if _, ok := slices.BinarySearch(series, uint32(set)); !ok {
+				continue
+			}
+		}
+		if limit == 0 {
+			return dst, set
+		}
+		dst = append(dst, uint32(set))
+		limit--
+	}
+	return dst, -1
+}
+
+// SetPosition is where a walk of sets stands: the sort key of the last set shown.
+type SetPosition struct {
+	ID      string
+	Release snapshot.Day
+	Name    string // cut to maxSetName bytes
+}
+
+// maxSetName keeps a position short enough for a cursor of 512 characters.
+const maxSetName = 100
+
+// SetPosition is the position of a set.
+func (x *Index) SetPosition(set int) SetPosition {
+	name := x.c.Sets.Name.At(set)
+	return SetPosition{
+		ID: x.c.Sets.ID.At(set), Release: x.c.Sets.Release[set],
+		Name: strings.ToValidUTF8(name[:min(len(name), maxSetName)], ""),
+	}
+}
+
+// SetAfter is the number of the first set after a position, where its set would stand when it is gone.
+func (x *Index) SetAfter(p SetPosition) int {
+	if set, ok := x.Set(p.ID); ok {
+		return set + 1
+	}
+	s := &x.c.Sets
+	return sort.Search(s.ID.Len(), func(i int) bool {
+		return cmp.Or(cmp.Compare(p.Release, s.Release[i]), cmp.Compare(s.Name.At(i), p.Name), cmp.Compare(s.ID.At(i), p.ID)) > 0
+	})
+}
+
+// AppendBinary appends the position in a form that ParseSetPosition reads.
+func (p *SetPosition) AppendBinary(dst []byte) []byte {
+	dst = binary.AppendVarint(dst, int64(p.Release))
+	for _, s := range []string{p.ID, p.Name} {
+		dst = append(dst, byte(len(s)))
+		dst = append(dst, s...)
+	}
+	return dst
+}
+
+// ParseSetPosition reads what AppendBinary appended.
+func ParseSetPosition(b []byte) (SetPosition, error) {
+	release, n := binary.Varint(b)
+	if n <= 0 {
+		return SetPosition{}, ErrPosition
+	}
+	p := SetPosition{Release: snapshot.Day(release)}
+	err := parseStrings(b[n:], &p.ID, &p.Name)
+	return p, err
+}
+
+// parseStrings reads strings of a byte of length each, to the last byte.
+func parseStrings(b []byte, out ...*string) error {
+	for _, s := range out {
+		if len(b) == 0 || len(b) <= int(b[0]) {
+			return ErrPosition
+		}
+		*s = string(b[1 : 1+int(b[0])])
+		b = b[1+int(b[0]):]
+	}
+	if len(b) != 0 {
+		return ErrPosition
+	}
+	return nil
+}

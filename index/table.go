@@ -1,0 +1,49 @@
+package index
+
+import (
+	"github.com/cespare/xxhash/v2"
+)
+
+// table is an open-addressing hash table from strings to row numbers, without pointers: a slot holds a row+1, and
+// the strings stay in the columns they came from. It is built once and then only read.
+type table struct {
+	slots []uint32
+	mask  uint64
+	key   func(row uint32) string // the string of a row
+}
+
+// newTable makes room for n rows at a load of at most a half.
+func newTable(n int, key func(row uint32) string) *table {
+	size := uint64(8)
+	for size < 2*uint64(n) {
+		size *= 2
+	}
+	return &table{slots: make([]uint32, size), mask: size - 1, key: key}
+}
+
+// add enters a row unless its string is there already: the first one wins.
+func (t *table) add(row uint32) {
+	s := t.key(row)
+	for h := xxhash.Sum64String(s); ; h++ {
+		switch at := t.slots[h&t.mask]; {
+		case at == 0:
+			t.slots[h&t.mask] = row + 1
+			return
+		case t.key(at-1) == s:
+			return
+		}
+	}
+}
+
+// find returns the row of a string.
+func (t *table) find(s string) (row uint32, ok bool) {
+	for h := xxhash.Sum64String(s); ; h++ {
+		at := t.slots[h&t.mask]
+		if at == 0 {
+			return 0, false
+		}
+		if t.key(at-1) == s {
+			return at - 1, true
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package text
+
+import (
+	"fmt"
+	"hash/maphash"
+	"strconv"
+	"strings"
+)
+
+// Longest run of words written together ("Monkey.D.Luffy") that is also known as one word.
+const maxJoined = 4
+
+// A builder gathers names, sets and numbers card by card, with words in the order of discovery, and turns them into
+// the columns of an Index.
+type builder struct {
+	corpus Corpus
+	index  *Index
+	reader nameReader
+
+	word     map[string]uint32 // word → order of discovery
+	spelling []string
+	names    []posting
+	sets     []posting
+	codes    []posting
+
+	plain      map[string]uint32 // game and display name → title, where no number or printing matters
+	title      map[string]uint32 // game and words → title
+	family     map[string]uint32 // game and name words → family, the printings of one name
+	familyOf   []uint32          // by title
+	familySize []int
+	key        []byte
+
+	number   map[string]uint32
+	numbers  []string
+	aliases  map[string]uint32
+	printing func(i int) string
+}
+
+// Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it in bleve.
+func Build(c Corpus) (*Index, error) {
+	b := &builder{
+		corpus: c,
+		index: &Index{
+			titleOf: make([]uint32, c.Len), setOf: make([]int32, c.Len), gameOf: make([]uint8, c.Len),
+			numberOf: make([]uint32, c.Len), baseOf: make([]uint32, c.Len), tailOf: make([]uint32, c.Len),
+			totalOf: make([]uint16, c.Len),
+		},
+		word: map[string]uint32{}, plain: map[string]uint32{}, title: map[string]uint32{}, family: map[string]uint32{},
+		number: map[string]uint32{}, aliases: map[string]uint32{},
+	}
+	for i := range c.Len {
+		b.index.gameOf[i] = c.Game(i)
+		b.index.titleOf[i] = b.addTitle(i)
+		b.addNumber(i)
+	}
+	b.addSets()
+	return b.finish()
+}
+
+// addTitle returns the title of card i, adding it when it is new.
+func (b *builder) addTitle(i int) uint32 {
+	display, game := b.corpus.Name(i), b.corpus.Game(i)
+	printing := ""
+	if b.corpus.Printing != nil {
+		printing = b.corpus.Printing(i)
+	}
+	b.key = append(append(b.key[:0], game), display...)
+	isPlain := printing == "" || printing == "standard"
+	if isPlain {
+		if t, ok := b.plain[string(b.key)]; ok {
+			b.familySize[b.familyOf[t]]++
+			return t
+		}
+	}
+	plainKey := string(b.key)
+	n := b.reader.read(display, b.corpus.Number(i))
+	bare := isPlain && len(n.words) == n.core && !n.numbered
+	if !isPlain {
+		n.qualify(b.reader.words(printing))
+	}
+	t := b.intern(n, game)
+	if bare {
+		b.plain[plainKey] = t
+	}
+	b.familySize[b.familyOf[t]]++
+	return t
+}
+
+// intern returns the number of the title with the words of n.
+func (b *builder) intern(n name, game uint8) uint32 {
+	key := append(b.key[:0], game)
+	for _, w := range n.words[:n.core] {
+		key = append(append(key, w.text...), ' ')
+	}
+	family, ok := b.family[string(key)]
+	if !ok {
+		family = uint32(len(b.familySize))
+		b.family[string(key)] = family
+		b.familySize = append(b.familySize, 0)
+	}
+	key = append(key, '|')
+	for _, w := range n.words[n.core:] {
+		key = append(append(key, w.text...), ' ')
+	}
+	b.key = key
+	if t, ok := b.title[string(key)]; ok {
+		return t
+	}
+	t := uint32(len(b.familyOf))
+	b.title[string(key)] = t
+	b.familyOf = append(b.familyOf, family)
+	b.index.titles = append(b.index.titles, title{wordCover: coverOf(len(n.words), n.core)})
+	b.names = b.addWords(b.names, t, n.words)
+	return t
+}
+
+func coverOf(words, core int) wordCover {
+	return wordCover{core: uint32(1<<core - 1), extra: uint8(words - core)}
+}
+
+// addWords files a holder under its words, the stems of its possessives and the joined forms of what is written
+// without spaces (search.md, "Normalise").
+func (b *builder) addWords(to []posting, holder uint32, words []nameWord) []posting {
+	for i, w := range words {
+		mask := uint32(1) << i
+		to = append(to, posting{b.wordOf(w.text), holder, mask})
+		if w.stem > 0 {
+			to = append(to, posting{b.wordOf(w.text[:w.stem]), holder, mask})
+		}
+		joined := w.text
+		for j := i + 1; j < len(words) && j < i+maxJoined && words[j].tied; j++ {
+			joined += words[j].text
+			mask |= 1 << j
+			if len(joined) <= maxWord {
+				to = append(to, posting{b.wordOf(joined), holder, mask})
+			}
+		}
+	}
+	return to
+}
+
+func (b *builder) wordOf(w string) uint32 {
+	id, ok := b.word[w]
+	if !ok {
+		id = uint32(len(b.spelling))
+		b.word[w] = id
+		b.spelling = append(b.spelling, w)
+	}
+	return id
+}
+
+// addSets files every set under the words of its name and under its codes.
+func (b *builder) addSets() {
+	first := []int{} // by set: a card of it, plus one
+	for i := range b.corpus.Len {
+		set := b.corpus.Set(i)
+		b.index.setOf[i] = set
+		for int(set) >= len(first) {
+			first = append(first, 0)
+		}
+		if set >= 0 && first[set] == 0 {
+			first[set] = i + 1
+		}
+	}
+	b.index.setWords = make([]wordCover, len(first))
+	for set, card := range first {
+		if card == 0 {
+			continue
+		}
+		code := ""
+		if b.corpus.SetCode != nil {
+			code = b.corpus.SetCode(card - 1)
+		}
+		s := b.reader.readSet(b.corpus.SetName(card-1), code)
+		b.index.setWords[set] = coverOf(len(s.words), len(s.words))
+		b.sets = b.addWords(b.sets, uint32(set), s.words)
+		for _, c := range s.codes {
+			b.codes = append(b.codes, posting{b.wordOf(c), uint32(set), 0})
+		}
+	}
+}
+
+// addNumber files card i under its number, the number of which it is a parallel, and its number within the set.
+func (b *builder) addNumber(i int) {
+	ix, printed := b.index, b.corpus.Number(i)
+	key := NumberKey(printed)
+	if key == "" {
+		ix.numberOf[i], ix.baseOf[i], ix.tailOf[i] = none, none, none
+		return
+	}
+	base := NumberBase(printed)
+	ix.numberOf[i] = b.numberID(key)
+	ix.baseOf[i] = b.numberID(base)
+	ix.tailOf[i] = none
+	if tail := numberTail(base); tail != "" {
+		ix.tailOf[i] = b.numberID(tailMark + tail)
+	}
+	if joined := NumberKey(string(appendNumberWord(nil, trimParallel(printed)))); joined != base {
+		b.aliases[joined] = ix.baseOf[i]
+	}
+	ix.totalOf[i] = trailingInt(NumberTotal(printed))
+	if ix.totalOf[i] == 0 && b.corpus.Total != nil {
+		ix.totalOf[i] = uint16(min(max(0, b.corpus.Total(i)), 1<<16-1))
+	}
+}
+
+// tailMark tells the number within a set ("119" of OP05-119) from the same number standing alone.
+const tailMark = "~"
+
+func (b *builder) numberID(key string) uint32 {
+	id, ok := b.number[key]
+	if !ok {
+		id = uint32(len(b.numbers))
+		b.number[key] = id
+		b.numbers = append(b.numbers, key)
+	}
+	return id
+}
+
+// trailingInt reads the digits at the end of s: 30 of "tg30".
+func trailingInt(s string) uint16 {
+	digits := s[len(strings.TrimRight(s, "0123456789")):]
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint16(n)
+}
+
+// finish sorts the words and lays out the columns.
+func (b *builder) finish() (*Index, error) {
+	ix := b.index
+	for _, s := range suffixes {
+		b.wordOf(s)
+	}
+	b.wordOf("set")
+	ix.words = newVocabulary(append([]string(nil), b.spelling...))
+	rank := make([]uint32, len(b.spelling))
+	for i, w := range b.spelling {
+		rank[i] = ix.words.findString(w)
+	}
+	ix.names = newPostings(ix.words.len(), b.names, rank)
+	ix.sets = newPostings(ix.words.len(), b.sets, rank)
+	ix.codes = newPostings(ix.words.len(), b.codes, rank)
+	ix.setWord = ix.words.findString("set")
+	for t := range ix.titles {
+		ix.titles[t].fame = fame(b.familySize[b.familyOf[t]])
+	}
+	ix.titleCard = newColumn(len(ix.titles), ix.titleOf)
+	sets := make([]uint32, len(ix.setOf))
+	for i, s := range ix.setOf {
+		sets[i] = uint32(s) // -1 is none
+	}
+	ix.setCard = newColumn(len(ix.setWords), sets)
+	b.finishNumbers()
+	return ix, b.finishExpander()
+}
+
+func (b *builder) finishNumbers() {
+	ix := b.index
+	own := len(b.numbers)
+	for joined := range b.aliases {
+		b.numberID(joined)
+	}
+	ix.numbers = newVocabulary(append([]string(nil), b.numbers...))
+	rank := make([]uint32, len(b.numbers))
+	ix.aliasOf = make([]uint32, len(b.numbers))
+	for i, key := range b.numbers {
+		rank[i] = ix.numbers.findString(key)
+		ix.aliasOf[rank[i]] = rank[i]
+	}
+	for i := own; i < len(b.numbers); i++ {
+		ix.aliasOf[rank[i]] = rank[b.aliases[b.numbers[i]]]
+	}
+	for _, of := range [][]uint32{ix.numberOf, ix.baseOf, ix.tailOf} {
+		for i, id := range of {
+			if id != none {
+				of[i] = rank[id]
+			}
+		}
+	}
+	ix.numberCard = newNumberColumn(ix.numbers.len(), ix.numberOf, ix.baseOf, ix.tailOf)
+}
+
+// newNumberColumn files every card under each of its numbers once.
+func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
+	c := column{start: make([]uint32, keys+1)}
+	each := func(file func(key, card uint32)) {
+		for card := range numberOf {
+			if k := numberOf[card]; k != none {
+				file(k, uint32(card))
+			}
+			if k := baseOf[card]; k != none && k != numberOf[card] {
+				file(k, uint32(card))
+			}
+			if k := tailOf[card]; k != none {
+				file(k, uint32(card))
+			}
+		}
+	}
+	each(func(key, _ uint32) { c.start[key+1]++ })
+	for k := range keys {
+		c.start[k+1] += c.start[k]
+	}
+	c.cards = make([]uint32, c.start[keys])
+	next := append([]uint32(nil), c.start[:keys]...)
+	each(func(key, card uint32) {
+		c.cards[next[key]] = card
+		next[key]++
+	})
+	return c
+}
+
+func (b *builder) finishExpander() error {
+	ix := b.index
+	near, err := newDictionary(&ix.words)
+	if err != nil {
+		return fmt.Errorf("cannot index the words of %d cards: %w", b.corpus.Len, err)
+	}
+	e := &ix.expander
+	e.words, e.near, e.seed = &ix.words, near, maphash.MakeSeed()
+	e.common = make([]uint32, ix.words.len())
+	for w := range uint32(ix.words.len()) {
+		lo, hi := ix.names.of(w)
+		e.common[w] = hi - lo
+	}
+	for _, s := range suffixes {
+		if id := ix.words.findString(s); ix.names.start[id] < ix.names.start[id+1] {
+			e.suffixes = append(e.suffixes, id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+package text
+
+import (
+	"archive/tar"
+	"cmp"
+	"encoding/json"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A testCard is a card of a real catalog, as far as the index and the order of decision 22 look at it.
+type testCard struct {
+	id, name, number, set, code, released string
+	total                                 int
+	game                                  uint8
+	setNumber                             int32
+}
+
+const (
+	pokemon uint8 = iota
+	onePiece
+)
+
+// A testCatalog is a list of cards with its index.
+type testCatalog struct {
+	cards []testCard
+	index *Index
+}
+
+func (c *testCatalog) add(t *testing.T, cards []testCard) {
+	t.Helper()
+	c.cards = cards
+	sets := map[string]int32{}
+	for i := range cards {
+		key := strconv.Itoa(int(cards[i].game)) + cards[i].set + "|" + cards[i].code
+		if _, ok := sets[key]; !ok {
+			sets[key] = int32(len(sets))
+		}
+		cards[i].setNumber = sets[key]
+	}
+	var err error
+	if c.index, err = Build(c.corpus()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *testCatalog) corpus() Corpus {
+	return Corpus{
+		Len:     len(c.cards),
+		Name:    func(i int) string { return c.cards[i].name },
+		Number:  func(i int) string { return c.cards[i].number },
+		SetName: func(i int) string { return c.cards[i].set },
+		SetCode: func(i int) string { return c.cards[i].code },
+		Total:   func(i int) int { return c.cards[i].total },
+		Game:    func(i int) uint8 { return c.cards[i].game },
+		Set:     func(i int) int32 { return c.cards[i].setNumber },
+	}
+}
+
+// search returns the cards that q means in the order of relevance, no price being known (decision 22).
+func (c *testCatalog) search(q, game string) []*testCard {
+	var keep func(uint32) bool
+	switch game {
+	case "pokemon":
+		keep = func(card uint32) bool { return c.cards[card].game == pokemon }
+	case "one-piece":
+		keep = func(card uint32) bool { return c.cards[card].game == onePiece }
+	}
+	hits := c.index.Search(nil, q, keep)
+	slices.SortFunc(hits, func(a, b Hit) int {
+		x, y := &c.cards[a.Card], &c.cards[b.Card]
+		return cmp.Or(
+			cmp.Compare(a.Score, b.Score),
+			-cmp.Compare(x.released, y.released),
+			cmp.Compare(x.set, y.set),
+			NaturalCompare(x.number, y.number),
+			cmp.Compare(x.id, y.id),
+		)
+	})
+	found := make([]*testCard, len(hits))
+	for i, h := range hits {
+		found[i] = &c.cards[h.Card]
+	}
+	return found
+}
+
+// dataFolder returns the folder of the real catalogs, which lies beside the module, or skips the test.
+func dataFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			t.Skip("skipped: the module's root was not found")
+		}
+		dir = filepath.Dir(dir)
+	}
+	data := filepath.Join(dir, "..", "shared", "data")
+	if _, err := os.Stat(data); err != nil {
+		t.Skip("skipped: the real catalogs are not there (../shared/data)")
+	}
+	return data
+}
+
+// readTar calls visit with every file of a .tar.zst.
+func readTar(t *testing.T, file string, visit func(name string, body []byte)) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	r := tar.NewReader(z)
+	for {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(h.Name, body)
+	}
+}
+
+func decode[T any](t *testing.T, name string, body []byte) (v T) {
+	t.Helper()
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatalf("cannot read %s: %v", name, err)
+	}
+	return v
+}
+
+var catalogs struct {
+	sync.Mutex
+	official, tcgcsv *testCatalog
+}
+
+// officialCatalog is pokemon-tcg-data and punk-records together.
+func officialCatalog(t *testing.T) *testCatalog {
+	t.Helper()
+	data := dataFolder(t)
+	catalogs.Lock()
+	defer catalogs.Unlock()
+	if catalogs.official == nil {
+		cards := append(readPokemon(t, data), readOnePiece(t, data)...)
+		catalogs.official = &testCatalog{}
+		catalogs.official.add(t, cards)
+	}
+	return catalogs.official
+}
+
+// tcgcsvCatalog is the same games in the spelling of TCGCSV.
+func tcgcsvCatalog(t *testing.T) *testCatalog {
+	t.Helper()
+	data := dataFolder(t)
+	catalogs.Lock()
+	defer catalogs.Unlock()
+	if catalogs.tcgcsv == nil {
+		cards := readTCGCSV(t, data)
+		catalogs.tcgcsv = &testCatalog{}
+		catalogs.tcgcsv.add(t, cards)
+	}
+	return catalogs.tcgcsv
+}
+
+func readPokemon(t *testing.T, data string) (cards []testCard) {
+	t.Helper()
+	type set struct {
+		ID, Name, PtcgoCode, ReleaseDate string
+		PrintedTotal                     int
+	}
+	type card struct{ ID, Name, Number string }
+	sets, files := map[string]set{}, map[string][]card{}
+	readTar(t, filepath.Join(data, "pokemon-tcg-data", "pokemon-tcg-data-en.tar.zst"), func(name string, body []byte) {
+		base := strings.TrimSuffix(filepath.Base(name), ".json")
+		switch {
+		case strings.HasSuffix(name, "sets/en.json"):
+			for _, s := range decode[[]set](t, name, body) {
+				sets[s.ID] = s
+			}
+		case strings.HasSuffix(name, ".json"):
+			files[base] = decode[[]card](t, name, body)
+		}
+	})
+	for base, list := range files {
+		s := sets[base]
+		for _, c := range list {
+			cards = append(cards, testCard{
+				id: c.ID, name: c.Name, number: c.Number, set: s.Name, code: s.PtcgoCode, released: s.ReleaseDate,
+				total: s.PrintedTotal, game: pokemon,
+			})
+		}
+	}
+	slices.SortFunc(cards, func(a, b testCard) int { return cmp.Compare(a.id, b.id) })
+	return cards
+}
+
+func readOnePiece(t *testing.T, data string) (cards []testCard) {
+	t.Helper()
+	type pack struct {
+		ID    string
+		Parts struct{ Label, Title string } `json:"title_parts"`
+	}
+	type card struct {
+		ID, Name string
+		Pack     string `json:"pack_id"`
+	}
+	var packs map[string]pack
+	var all []card
+	readTar(t, filepath.Join(data, "punk-records", "punk-records-english.tar.zst"), func(name string, body []byte) {
+		switch {
+		case strings.HasSuffix(name, "packs.json"):
+			packs = decode[map[string]pack](t, name, body)
+		case strings.Contains(name, "/data/") && strings.HasSuffix(name, ".json"):
+			all = append(all, decode[[]card](t, name, body)...)
+		}
+	})
+	for _, c := range all {
+		p := packs[c.Pack]
+		cards = append(cards, testCard{
+			id: c.ID, name: html.UnescapeString(c.Name), number: c.ID, set: html.UnescapeString(p.Parts.Title),
+			code: p.Parts.Label, game: onePiece,
+		})
+	}
+	return cards
+}
+
+// ownNumber is the end of a TCGCSV name that belongs to the number (decision 25).
+var ownNumber = regexp.MustCompile(` - ([A-Za-z]{0,5}\d+[A-Za-z]?(/[A-Za-z0-9-]+)?|[A-Z]{1,4}\d*-\d+)$`)
+
+func readTCGCSV(t *testing.T, data string) (cards []testCard) {
+	t.Helper()
+	type group struct {
+		ID   int `json:"groupId"`
+		Name string
+		Abbr string `json:"abbreviation"`
+		Date string `json:"publishedOn"`
+	}
+	type product struct {
+		ID       int `json:"productId"`
+		Name     string
+		Group    int `json:"groupId"`
+		Category int `json:"categoryId"`
+		Data     []struct{ Name, Value string }
+	}
+	groups := map[int]group{}
+	var all []product
+	readTar(t, filepath.Join(data, "tcgcsv", "tcgplayer-current.tar.zst"), func(name string, body []byte) {
+		switch filepath.Base(name) {
+		case "groups":
+			for _, g := range decode[struct{ Results []group }](t, name, body).Results {
+				groups[g.ID] = g
+			}
+		case "products":
+			body = []byte(strings.ReplaceAll(string(body), `"extendedData"`, `"data"`))
+			all = append(all, decode[struct{ Results []product }](t, name, body).Results...)
+		}
+	})
+	for _, p := range all {
+		c := testCard{id: strconv.Itoa(p.ID), name: strings.TrimSpace(html.UnescapeString(p.Name)), game: pokemon}
+		if p.Category == 68 {
+			c.game = onePiece
+		}
+		hasRarity := false
+		for _, d := range p.Data {
+			switch d.Name {
+			case "Number":
+				c.number = strings.TrimSpace(d.Value)
+			case "Rarity":
+				hasRarity = true
+			}
+		}
+		if c.number == "" && !hasRarity || strings.HasPrefix(c.name, "Code Card - ") {
+			continue
+		}
+		c.name = ownNumber.ReplaceAllString(c.name, "")
+		g := groups[p.Group]
+		c.set, c.code = g.Name, g.Abbr
+		if len(g.Date) >= 10 && !strings.HasPrefix(g.Date, "2026-08-22T20") {
+			c.released = g.Date[:10]
+		}
+		cards = append(cards, c)
+	}
+	return cards
+}

@@ -1,0 +1,110 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/mapping"
+)
+
+// A dictionary is bleve's part: the known words as the term dictionary of a scorch segment in memory, walked with an
+// automaton of our own. Text of a user never reaches bleve's query parsers.
+//
+// The dictionary outlives the bleve index that made it: the index is closed (and with it its goroutine ended) before
+// newDictionary returns, the segment is plain memory, and walking it is safe for concurrent use. So there is nothing
+// to close, and an Index is given back by the garbage collector like any other value.
+type dictionary struct {
+	// walk calls found with every word that a accepts, and its distance.
+	walk func(a *automaton, found func(word string, distance uint8)) error
+}
+
+const wordField = "w"
+
+var errNoSegment = errors.New("bleve made no segment")
+
+// newDictionary indexes every word of v in one batch, so that there is one segment to walk.
+func newDictionary(v *vocabulary) (_ *dictionary, err error) {
+	if v.len() == 0 {
+		return &dictionary{walk: func(*automaton, func(string, uint8)) error { return nil }}, nil
+	}
+	index, err := bleve.NewUsing("", wordMapping(), scorch.Name, scorch.Name, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open a bleve index in memory: %w", err)
+	}
+	defer func() {
+		if cerr := index.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("cannot close the bleve index: %w", cerr)
+		}
+	}()
+	batch := index.NewBatch()
+	for id := range uint32(v.len()) {
+		if err := batch.Index(strconv.Itoa(int(id)), wordDocument{W: string(v.word(id))}); err != nil {
+			return nil, fmt.Errorf("cannot index the word %q: %w", v.word(id), err)
+		}
+	}
+	if err := index.Batch(batch); err != nil {
+		return nil, fmt.Errorf("cannot index %d words: %w", v.len(), err)
+	}
+	return openDictionary(index)
+}
+
+type wordDocument struct {
+	W string `json:"w"`
+}
+
+func wordMapping() *mapping.IndexMappingImpl {
+	word := bleve.NewTextFieldMapping()
+	word.Analyzer = keyword.Name
+	word.Store, word.IncludeTermVectors, word.IncludeInAll, word.DocValues = false, false, false, false
+	word.SkipFreqNorm = true
+	m := bleve.NewIndexMapping()
+	m.DefaultMapping = bleve.NewDocumentStaticMapping()
+	m.DefaultMapping.AddFieldMappingsAt(wordField, word)
+	return m
+}
+
+// openDictionary takes the term dictionaries out of the index's current snapshot.
+func openDictionary(index bleve.Index) (*dictionary, error) {
+	advanced, err := index.Advanced()
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach bleve's index: %w", err)
+	}
+	reader, err := advanced.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read bleve's index: %w", err)
+	}
+	defer reader.Close()
+	snapshot, ok := reader.(*scorch.IndexSnapshot)
+	if !ok || len(snapshot.Segments()) == 0 {
+		return nil, errNoSegment
+	}
+	var walks []func(a *automaton, found func(word string, distance uint8)) error
+	for _, s := range snapshot.Segments() {
+		terms, err := s.Segment().Dictionary(wordField)
+		if err != nil {
+			return nil, fmt.Errorf("cannot open bleve's term dictionary: %w", err)
+		}
+		walks = append(walks, func(a *automaton, found func(word string, distance uint8)) error {
+			it := terms.AutomatonIterator(a, nil, nil)
+			for {
+				entry, err := it.Next()
+				if err != nil || entry == nil {
+					return err
+				}
+				found(entry.Term, entry.EditDistance)
+			}
+		})
+	}
+	return &dictionary{walk: func(a *automaton, found func(word string, distance uint8)) error {
+		for _, walk := range walks {
+			if err := walk(a, found); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}, nil
+}

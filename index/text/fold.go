@@ -1,0 +1,132 @@
+package text
+
+import (
+	"html"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold returns the letters and digits of s alone: HTML entities unescaped, marks dropped, lower case. Two texts that
+// fold alike are the same to a caller of rarity, series and exact set names (decision 23): "Double Rare",
+// "double-rare" and "DoubleRare" all fold to "doublerare".
+func Fold(s string) string {
+	if isFolded(s) {
+		return s
+	}
+	s = unescape(s)
+	dst := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		if !isApostrophe(r) {
+			dst = appendPlain(dst, s[i:i+size], r)
+		}
+		i += size
+	}
+	// What is neither letter nor digit goes last, because one rune may decompose into several.
+	out := dst[:0]
+	for i := 0; i < len(dst); {
+		r, size := rune(dst[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(dst[i:])
+		}
+		if isWordRune(r) {
+			out = append(out, dst[i:i+size]...)
+		}
+		i += size
+	}
+	return string(out)
+}
+
+func isFolded(s string) bool {
+	for i := range len(s) {
+		if !isWordByte(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// unescape undoes HTML entities. Only terminated ones count: "pikachu&zekrom" is no entity.
+func unescape(s string) string {
+	amp := strings.IndexByte(s, '&')
+	if amp < 0 || strings.IndexByte(s[amp:], ';') < 0 {
+		return s
+	}
+	return html.UnescapeString(s)
+}
+
+// appendPlain appends the one character c (decoded: r) in lower case, decomposed (NFKD) and without its marks. Signs
+// are kept as they are, or become spaces; what separates words is the business of the caller.
+func appendPlain(dst []byte, c string, r rune) []byte {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return append(dst, byte(r))
+	}
+	if s, ok := wholeLetters[r]; ok {
+		return append(dst, s...)
+	}
+	d := norm.NFKD.PropertiesString(c).Decomposition()
+	if d == nil {
+		return appendBase(dst, r)
+	}
+	for len(d) > 0 {
+		r, size := utf8.DecodeRune(d)
+		dst = appendBase(dst, r)
+		d = d[size:]
+	}
+	return dst
+}
+
+func appendBase(dst []byte, r rune) []byte {
+	if unicode.Is(unicode.M, r) || r == utf8.RuneError {
+		return dst
+	}
+	r = unicode.ToLower(r)
+	if s, ok := wholeLetters[r]; ok {
+		return append(dst, s...)
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+// wholeLetters are the letters that Unicode does not take apart but people type apart, and marks that are not
+// letters although they decompose into some.
+var wholeLetters = map[rune]string{
+	'ß': "ss", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe", 'ø': "o", 'Ø': "o", 'ł': "l", 'Ł': "l",
+	'đ': "d", 'Đ': "d", 'ð': "d", 'Ð': "d", 'þ': "th", 'Þ': "th", 'ı': "i",
+	'™': " ", '℠': " ", '´': "", '¨': " ", '¯': " ", '¸': " ",
+}
+
+// symbolWords are the signs printed in card names that have a spoken form (search.md, "Normalise").
+var symbolWords = map[rune]string{
+	'♀': " female ", '♂': " male ",
+	'★': " star ", '☆': " star ", '⭐': " star ", '✩': " star ", '✪': " star ", '✭': " star ", '✰': " star ",
+	'◇': " prism star ", '♢': " prism star ", '◊': " prism star ", '⬦': " prism star ", '⋄': " prism star ",
+	'α': " alpha ", 'β': " beta ", 'γ': " gamma ", 'δ': " delta ", 'Δ': " delta ", '∂': " delta ",
+}
+
+func isApostrophe(r rune) bool {
+	switch r {
+	case '\'', '`', '’', '‘', '‛', 'ʼ', 'ʹ', '′', '´', '＇':
+		return true
+	}
+	return false
+}
+
+func isWordByte(b byte) bool { return 'a' <= b && b <= 'z' || '0' <= b && b <= '9' }
+
+func isWordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return isWordByte(byte(r))
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }

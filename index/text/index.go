@@ -1,0 +1,151 @@
+package text
+
+import (
+	"math"
+	"sync"
+)
+
+// A Corpus is what the text index needs to know of the catalog. Cards are numbered densely from 0 to Len-1; names,
+// numbers and sets are asked for in their display form, "" or -1 where there is none.
+type Corpus struct {
+	Len     int
+	Name    func(i int) string
+	Number  func(i int) string // as printed, with or without its "/total"
+	SetName func(i int) string
+	SetCode func(i int) string // the set's short code ("OBF", "OP05"); may be nil
+	// Printing is the art or edition where the name does not tell ("Alternate Art"); may be nil.
+	Printing func(i int) string
+	// Total is the number of cards printed behind the card's number, for catalogs whose numbers leave it out
+	// ("58" of "58/102"): without it, "pikachu 58/102" cannot tell the set. 0 is unknown; may be nil.
+	Total func(i int) int
+	Game  func(i int) uint8
+	Set   func(i int) int32 // dense set number, -1 none
+}
+
+// An Index answers which cards a free-text query means. It is immutable and safe for concurrent use, holds neither
+// goroutines nor files, and need not be closed.
+//
+// Cards with the same words in their names share a title; words point to titles, titles to cards.
+type Index struct {
+	words vocabulary
+	names postings // by word: the titles that hold it
+	sets  postings // by word: the sets that hold it
+	codes postings // by word: the sets that are called so
+
+	titles    []title
+	titleCard column // by title: its cards
+	titleOf   []uint32
+
+	setWords []wordCover // by set
+	setCard  column
+	setOf    []int32
+
+	numbers    vocabulary
+	numberCard column // by number: the cards filed under it
+	numberOf   []uint32
+	baseOf     []uint32 // the number of which the card's is a parallel
+	tailOf     []uint32 // the number within its set, of a number that names the set too
+	aliasOf    []uint32 // by number: the number that another spelling means, mostly itself
+	totalOf    []uint16
+	gameOf     []uint8
+
+	expander expander
+	setWord  uint32 // the word "set"
+	scratch  sync.Pool
+}
+
+// A title is what the cards of one name share.
+type title struct {
+	wordCover
+	// fame is 0.6·log2(printings+1) of search.md's order, in fitUnits. Printings count all cards of the game with
+	// these name words, however qualified.
+	fame uint16
+}
+
+// A wordCover says which bits the words of a name or set have in the masks of its postings.
+type wordCover struct {
+	core  uint32 // the bits of the name itself
+	extra uint8  // how many more bits qualify it
+}
+
+const fitUnits = 32
+
+func fame(printings int) uint16 {
+	return uint16(math.Round(0.6 * math.Log2(float64(printings)+1) * fitUnits))
+}
+
+// A column is a list of cards for each key, in one piece of memory.
+type column struct {
+	start []uint32 // len = keys + 1
+	cards []uint32
+}
+
+func (c *column) of(key uint32) []uint32 { return c.cards[c.start[key]:c.start[key+1]] }
+
+// newColumn groups the cards 0..len(keyOf)-1 by their key; cards of key none belong nowhere.
+func newColumn(keys int, keyOf []uint32) column {
+	c := column{start: make([]uint32, keys+1)}
+	for _, k := range keyOf {
+		if k != none {
+			c.start[k+1]++
+		}
+	}
+	for k := range keys {
+		c.start[k+1] += c.start[k]
+	}
+	c.cards = make([]uint32, c.start[keys])
+	next := append([]uint32(nil), c.start[:keys]...)
+	for card, k := range keyOf {
+		if k != none {
+			c.cards[next[k]] = uint32(card)
+			next[k]++
+		}
+	}
+	return c
+}
+
+// postings are, for each word, the holders (titles or sets) that hold it, in ascending order, and which of their
+// words it stands for.
+type postings struct {
+	start  []uint32
+	holder []uint32
+	mask   []uint32
+}
+
+func (p *postings) of(word uint32) (lo, hi uint32) { return p.start[word], p.start[word+1] }
+
+// A posting is one entry while the postings are gathered, its word still in the order of discovery.
+type posting struct{ word, holder, mask uint32 }
+
+// newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word numbers; entries
+// of one word and holder become one.
+func newPostings(words int, entries []posting, rank []uint32) postings {
+	p := postings{start: make([]uint32, words+1)}
+	for _, e := range entries {
+		p.start[rank[e.word]+1]++
+	}
+	for w := range words {
+		p.start[w+1] += p.start[w]
+	}
+	sorted := make([]posting, len(entries))
+	next := append([]uint32(nil), p.start[:words]...)
+	for _, e := range entries { // holders come in ascending order, and stay so
+		w := rank[e.word]
+		sorted[next[w]] = posting{word: w, holder: e.holder, mask: e.mask}
+		next[w]++
+	}
+	clear(p.start)
+	for i, e := range sorted {
+		if i > 0 && sorted[i-1].word == e.word && sorted[i-1].holder == e.holder {
+			p.mask[len(p.mask)-1] |= e.mask
+			continue
+		}
+		p.holder = append(p.holder, e.holder)
+		p.mask = append(p.mask, e.mask)
+		p.start[e.word+1]++
+	}
+	for w := range words {
+		p.start[w+1] += p.start[w]
+	}
+	return p
+}

@@ -1,0 +1,222 @@
+package text
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Words of a name beyond this one are not kept: they have no bit in a cover.
+const maxNameWords = 32
+
+// A name is a card's name taken apart: the words that are the name itself, then those that qualify it ("(Alternate
+// Art)", "- 2016 (Shintaro Ito)"), which a query may use but need not.
+type name struct {
+	words []nameWord
+	core  int // so many of the words are the name itself
+	// numbered says that the card's number stood in the name and was left out: the same text with another number
+	// may be another name.
+	numbered bool
+}
+
+type nameWord struct {
+	text string
+	stem int  // as in token
+	tied bool // written without a space behind the word before it: "Ho-Oh"
+}
+
+// A nameReader takes names apart. TCGCSV writes into its names what other sources keep elsewhere; search.md, "both
+// spellings must meet":
+//   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is left out;
+//   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of the name;
+//   - the other words in brackets or behind a dash only qualify the name.
+type nameReader struct {
+	norm normaliser
+	key  []byte
+	own  string // the number's key, its base and its tail
+	base string
+	tail string
+}
+
+func (r *nameReader) read(display, number string) name {
+	r.own, r.base = NumberKey(number), NumberBase(number)
+	r.tail = numberTail(r.base)
+	r.norm.read(display, 0)
+	var core, extra []nameWord
+	tokens := r.norm.tokens
+	numbered := false
+	for i := 0; i < len(tokens); {
+		if tokens[i].bracket == 0 && !tokens[i].dash {
+			core = append(core, r.word(core, tokens[i]))
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(tokens) && tokens[end].bracket == tokens[i].bracket && tokens[end].dash == tokens[i].dash {
+			end++
+		}
+		rest, cut := r.cutNumber(tokens[i:end])
+		numbered = numbered || cut
+		symbol := r.symbolWords(rest, core)
+		for k, t := range rest {
+			if k < symbol {
+				core = append(core, r.word(core, t))
+			} else {
+				extra = append(extra, r.word(nil, t))
+			}
+		}
+		i = end
+	}
+	if len(core) == 0 {
+		core, extra = extra, nil
+	}
+	if len(core) > maxNameWords {
+		core = core[:maxNameWords]
+	}
+	if len(core)+len(extra) > maxNameWords {
+		extra = extra[:maxNameWords-len(core)]
+	}
+	return name{words: append(core, extra...), core: len(core), numbered: numbered}
+}
+
+// word makes a token the word after those in core.
+func (r *nameReader) word(core []nameWord, t token) nameWord {
+	w := r.norm.word(t)
+	if len(core) > 0 && len(w) == 1 && core[len(core)-1].text == "nidoran" {
+		w = genderOf(w)
+	}
+	return nameWord{text: string(w), stem: t.stem, tied: t.before != ' ' && len(core) > 0}
+}
+
+// words returns the words of a text that is not taken apart.
+func (r *nameReader) words(s string) []nameWord {
+	r.norm.read(s, 0)
+	words := make([]nameWord, len(r.norm.tokens))
+	for i, t := range r.norm.tokens {
+		words[i] = nameWord{text: string(r.norm.word(t)), stem: t.stem, tied: i > 0 && t.before != ' '}
+	}
+	return words
+}
+
+// qualify adds the words of a printing that the name does not have yet.
+func (n *name) qualify(printing []nameWord) {
+	for _, w := range printing {
+		known := slices.ContainsFunc(n.words[n.core:], func(have nameWord) bool { return have.text == w.text })
+		if !known && len(n.words) < maxNameWords {
+			w.tied = w.tied && len(n.words) > n.core
+			n.words = append(n.words, w)
+		}
+	}
+}
+
+// cutNumber cuts the card's number off the front of a bracket or of what follows a dash: "OP01-016", "001", "4/102",
+// "#12", "74 Delta".
+func (r *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
+	if r.own == "" {
+		return tokens, false
+	}
+	end := 1
+	for end < len(tokens) && (tokens[end].before == '-' || tokens[end].before == '/' || tokens[end].before == '_') {
+		end++
+	}
+	r.key = r.key[:0]
+	for i, t := range tokens[:end] {
+		if i > 0 {
+			r.key = append(r.key, t.before)
+		}
+		r.key = append(r.key, r.norm.word(t)...)
+	}
+	if key := NumberKey(string(r.key)); key != r.own && key != r.base && key != r.tail {
+		return tokens, false
+	}
+	return tokens[end:], true
+}
+
+// symbolWords says how many of the words in a bracket spell out a symbol of the name before it.
+func (r *nameReader) symbolWords(tokens []token, core []nameWord) int {
+	if len(tokens) == 0 || len(tokens) > 2 || tokens[0].bracket == 0 || len(core) == 0 {
+		return 0
+	}
+	first, second := string(r.norm.word(tokens[0])), ""
+	if len(tokens) == 2 {
+		second = string(r.norm.word(tokens[1]))
+	}
+	switch {
+	case first == "delta" && (second == "" || second == "species"):
+		return 1
+	case first == "star" && second == "", first == "prism" && second == "star":
+		return len(tokens)
+	case (first == "f" || first == "m") && second == "" && core[len(core)-1].text == "nidoran":
+		return 1
+	}
+	return 0
+}
+
+// genderOf spells out the letter by which TCGCSV writes the sign of Nidoran ♀ and Nidoran ♂.
+func genderOf(w []byte) []byte {
+	switch w[0] {
+	case 'f':
+		return []byte("female")
+	case 'm':
+		return []byte("male")
+	}
+	return w
+}
+
+// A set's name has words that are its name, and a code in front of it in some feeds: "SWSH07: Evolving Skies",
+// "SM - Cosmic Eclipse".
+type setName struct {
+	words []nameWord
+	codes []string
+}
+
+func (r *nameReader) readSet(display, code string) setName {
+	var s setName
+	r.norm.read(display, 0)
+	skip := 0
+	if at := codeEnd(display); at > 0 {
+		var head normaliser
+		head.read(display[:at], 0)
+		skip = len(head.tokens)
+	}
+	for i, t := range r.norm.tokens {
+		if i < skip {
+			s.codes = append(s.codes, string(r.norm.word(t)))
+			continue
+		}
+		if len(s.words) < maxNameWords {
+			s.words = append(s.words, nameWord{text: string(r.norm.word(t)), stem: t.stem, tied: i > skip && t.before != ' '})
+		}
+	}
+	if code != "" {
+		s.codes = append(s.codes, string(appendNumberWord(nil, code)))
+		r.norm.read(code, 0)
+		if len(r.norm.tokens) == 1 {
+			s.codes = append(s.codes, string(r.norm.word(r.norm.tokens[0])))
+		}
+	}
+	return s
+}
+
+// codeEnd returns where the code in front of a set's name ends, 0 when there is none: at most six letters and digits
+// before ": " or " - ".
+func codeEnd(display string) int {
+	n := 0
+	for n < len(display) && (isWordByte(lower(display[n]))) {
+		n++
+	}
+	rest := []byte(display[n:])
+	if n == 0 || n > 6 || !bytes.HasPrefix(rest, []byte(": ")) && !bytes.HasPrefix(rest, []byte(" - ")) {
+		return 0
+	}
+	return n
+}
+
+// appendNumberWord appends the letters and digits of a code, as a word of a query would be written: "OP-01" is op01.
+func appendNumberWord(dst []byte, code string) []byte {
+	for i := range len(code) {
+		if c := lower(code[i]); isWordByte(c) {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,140 @@
+package text
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"sync/atomic"
+)
+
+// Bounds of what a word may be expanded to, so that the worst query stays cheap. The nearest and then the most common
+// words are kept.
+const (
+	maxNear       = 48
+	maxNearPrefix = 24
+)
+
+// A nearWord is a known word and how far it is from the one asked for.
+type nearWord struct {
+	id       uint32
+	distance uint8
+}
+
+// An expander answers which known words are near a word, and remembers it.
+//
+// The memory is a table of fixed size whose slots are overwritten: it needs no goroutine and no closing, drops nothing
+// that was just put in, and is freed with its index. ristretto, which the engine uses for whole answers, would cost
+// two goroutines per index to stop, and more time per lookup than the slot's load and compare.
+type expander struct {
+	words    *vocabulary
+	common   []uint32 // by word: how many names hold it
+	near     *dictionary
+	suffixes []uint32
+	seed     maphash.Seed
+	memory   [1 << memoryBits]atomic.Pointer[expansion]
+}
+
+const memoryBits = 12
+
+// An expansion is what a word was expanded to. It never changes.
+type expansion struct {
+	word string
+	kind expansionKind
+	near []nearWord
+}
+
+type expansionKind uint8
+
+const (
+	typos       expansionKind = iota // words within the distance that the word's length allows
+	typoPrefix                       // words of which a beginning is one error away
+	typoedKinds                      // how many kinds there are
+)
+
+// allowedTypos is the greatest distance at which a word may be misspelled (search.md, "Expand each word"): none under
+// four letters or with digits, one up to six, two from seven. Three letters have one within the closed list of
+// suffixes only, which the caller sees to.
+func allowedTypos(w []byte) int {
+	for _, b := range w {
+		if !('a' <= b && b <= 'z') {
+			return 0
+		}
+	}
+	switch {
+	case len(w) < 4 || len(w) > maxWord:
+		return 0
+	case len(w) < 7:
+		return 1
+	}
+	return 2
+}
+
+// expand returns the known words near w, nearest first, without w itself. The result is shared: do not change it.
+func (e *expander) expand(w []byte, kind expansionKind) []nearWord {
+	slot := &e.memory[(maphash.Bytes(e.seed, w)^uint64(kind))&(1<<memoryBits-1)]
+	if known := slot.Load(); known != nil && known.kind == kind && known.word == string(w) {
+		return known.near
+	}
+	fresh := &expansion{word: string(w), kind: kind, near: e.look(w, kind)}
+	slot.Store(fresh)
+	return fresh.near
+}
+
+func (e *expander) look(w []byte, kind expansionKind) []nearWord {
+	a := automaton{pattern: w, limit: allowedTypos(w)}
+	keep := maxNear
+	switch {
+	case kind == typoPrefix:
+		a.limit, a.prefix, keep = 1, true, maxNearPrefix
+	case a.limit == 0:
+		return e.lookSuffix(w)
+	}
+	var near []nearWord
+	err := e.near.walk(&a, func(word string, distance uint8) {
+		if id := e.words.findString(word); id != none && distance > 0 {
+			near = append(near, nearWord{id: id, distance: distance})
+		}
+	})
+	if err != nil {
+		// The dictionary is memory that was written a moment ago: it fails only where a whole search would be wrong.
+		// What was found so far is as good an answer as any.
+		return e.best(near, keep)
+	}
+	return e.best(near, keep)
+}
+
+// lookSuffix returns the suffixes near a word of three letters: "vmx" is vmax.
+func (e *expander) lookSuffix(w []byte) []nearWord {
+	if len(w) != 3 {
+		return nil
+	}
+	var near []nearWord
+	a := automaton{pattern: w, limit: 1}
+	for _, id := range e.suffixes {
+		state := a.Start()
+		for _, b := range e.words.word(id) {
+			state = a.Accept(state, b)
+		}
+		if a.IsMatch(state) && a.distance(state) > 0 {
+			near = append(near, nearWord{id: id, distance: uint8(a.distance(state))})
+		}
+	}
+	return e.best(near, maxNear)
+}
+
+func (e *expander) best(near []nearWord, keep int) []nearWord {
+	slices.SortFunc(near, func(a, b nearWord) int {
+		return cmp.Or(
+			cmp.Compare(a.distance, b.distance),
+			-cmp.Compare(e.common[a.id], e.common[b.id]),
+			cmp.Compare(a.id, b.id),
+		)
+	})
+	return slices.Clip(near[:min(keep, len(near))])
+}
+
+// suffixes is the closed list of words that follow (or precede) a name, the only ones for which a word of three
+// letters may be a misspelling (search.md, "Expand each word").
+var suffixes = []string{
+	"v", "ex", "gx", "vmax", "vstar", "break", "lv", "x", "lvx", "legend", "radiant", "star", "prism",
+}

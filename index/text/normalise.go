@@ -1,0 +1,176 @@
+package text
+
+import (
+	"unicode/utf8"
+)
+
+// A token is one normalised word of a name or of a query: where it stands in the normaliser's text, and how it was
+// written. search.md, "Normalise, index and query alike".
+type token struct {
+	start, end int
+	// stem is the length of the word without its possessive ending ("mistys": 5), or 0.
+	stem int
+	// before is what stands between the word and the one before it: ' ' when there is a space (or no word before),
+	// else '-', '_', '/', '.' for that sign alone and 't' for any other.
+	before byte
+	// hash says that a number sign stands right before the word.
+	hash bool
+	// bracket is the number of the pair of brackets around the word, 0 when there is none; dash says that the word
+	// stands behind a dash with spaces around it: TCGCSV's places for what is not the name.
+	bracket int
+	dash    bool
+}
+
+// A normaliser turns text into tokens. It keeps its buffers between calls; the tokens are valid until the next one.
+type normaliser struct {
+	text   []byte
+	tokens []token
+}
+
+func (n *normaliser) word(t token) []byte { return n.text[t.start:t.end] }
+
+// read splits s into normalised words: HTML-unescaped, symbols spelled out, decomposed, without marks and apostrophes,
+// lower case, divided at every other sign, the word "and" left out. It stops after limit words; 0 means no limit.
+func (n *normaliser) read(s string, limit int) {
+	n.text, n.tokens = n.text[:0], n.tokens[:0]
+	sc := scanner{n: n, limit: limit, before: ' ', start: -1}
+	s = unescape(s)
+	for i := 0; i < len(s) && !sc.full(); {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		sc.rune(s[i:i+size], r)
+		i += size
+	}
+	sc.endWord()
+}
+
+// A scanner is the state of one normaliser.read.
+type scanner struct {
+	n     *normaliser
+	limit int
+	// start of the open word in n.text, -1 when none is open; apostrophe is the word's length at its last
+	// apostrophe, 0 when it has none.
+	start, apostrophe int
+	before            byte
+	hash              bool
+	depth, brackets   int
+	dash              bool
+	spaced            bool // the last sign was a space
+	pending           bool // a dash after a space: " - " when a space follows
+}
+
+func (sc *scanner) full() bool { return sc.limit > 0 && len(sc.n.tokens) >= sc.limit }
+
+func (sc *scanner) rune(c string, r rune) {
+	if isApostrophe(r) {
+		if sc.start >= 0 {
+			sc.apostrophe = len(sc.n.text) - sc.start
+		}
+		return
+	}
+	if words, ok := symbolWords[r]; ok && r >= utf8.RuneSelf {
+		sc.symbol(words)
+		return
+	}
+	mark := len(sc.n.text)
+	text := appendPlain(sc.n.text, c, r)
+	// Feed what came of the character sign by sign: a ligature or a fraction is several.
+	sc.n.text = text[:mark]
+	for i := mark; i < len(text); {
+		q, size := rune(text[i]), 1
+		if q >= utf8.RuneSelf {
+			q, size = utf8.DecodeRune(text[i:])
+		}
+		sc.plain(text[i:i+size], q)
+		i += size
+	}
+}
+
+// symbol feeds the words that a symbol stands for; they are words of their own.
+func (sc *scanner) symbol(words string) {
+	sc.endWord()
+	for i := range len(words) {
+		sc.plain([]byte{words[i]}, rune(words[i]))
+	}
+}
+
+// plain takes one sign of plain text. c may alias the buffer that it is appended to: it never stands before its
+// place there.
+func (sc *scanner) plain(c []byte, r rune) {
+	if isWordRune(r) {
+		if sc.start < 0 {
+			sc.start, sc.apostrophe = len(sc.n.text), 0
+		}
+		sc.n.text = append(sc.n.text, c...)
+		sc.spaced, sc.pending = false, false
+		return
+	}
+	sc.endWord()
+	switch r {
+	case '(', '[', '{':
+		sc.depth++
+		sc.brackets++
+	case ')', ']', '}':
+		sc.depth = max(0, sc.depth-1)
+	case '#':
+		sc.hash = true
+	}
+	sc.separate(r)
+}
+
+func (sc *scanner) separate(r rune) {
+	switch r {
+	case ' ', '\t', '\n', '\r':
+		if sc.pending && sc.depth == 0 {
+			sc.dash = true
+		}
+		sc.before, sc.spaced, sc.pending = ' ', true, false
+		sc.hash = false
+	case '-', '–', '—':
+		sc.pending = sc.spaced && len(sc.n.tokens) > 0
+		sc.tie('-')
+	case '/', '_', '.':
+		sc.tie(byte(r))
+	default:
+		sc.tie('t')
+	}
+}
+
+// tie notes a sign between two words that touch it.
+func (sc *scanner) tie(sign byte) {
+	switch sc.before {
+	case ' ', sign:
+	case 0:
+		sc.before = sign
+	default:
+		sc.before = 't'
+	}
+	if sign != '-' {
+		sc.spaced, sc.pending = false, false
+	}
+}
+
+func (sc *scanner) endWord() {
+	if sc.start < 0 {
+		return
+	}
+	t := token{start: sc.start, end: len(sc.n.text), before: sc.before, hash: sc.hash, dash: sc.dash}
+	if sc.depth > 0 {
+		t.bracket = sc.brackets
+	}
+	w := sc.n.text[t.start:]
+	if a := sc.apostrophe; a > 0 && a == len(w)-1 && w[a] == 's' {
+		t.stem = a
+	}
+	sc.start, sc.before, sc.hash = -1, 0, false
+	if string(w) == "and" {
+		sc.n.text = sc.n.text[:t.start]
+		sc.before, sc.spaced = ' ', true
+		return
+	}
+	if !sc.full() {
+		sc.n.tokens = append(sc.n.tokens, t)
+	}
+}

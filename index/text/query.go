@@ -1,0 +1,199 @@
+package text
+
+// Bounds of a query (search.md, reliability.md: "the worst legal request"): what comes behind them is not read.
+const (
+	maxUnits  = 8
+	maxTokens = 24
+)
+
+// A unit is one word of a query as far as counting goes: a word, or a collector number written as one ("4/102",
+// "OP05-119_p1"). Units are distinct.
+type unit struct {
+	text       []byte
+	start, end int // of text among the normalised query; joined neighbours are contiguous
+	stem       int
+	first, til int    // its tokens, the total behind a slash left out
+	total      uint16 // behind the slash
+	number     bool   // written as a number: never misspelled
+}
+
+// A numberReading takes some units of a query for a collector number.
+type numberReading struct {
+	bits  uint8
+	class class
+	exact uint32 // the number asked for, or none
+	tail  uint32 // the same as a number within a set, or none
+	total uint16
+}
+
+// A query is a text taken apart: its units, and the numbers among them ("Parse numbers first" in search.md).
+type query struct {
+	norm    normaliser
+	units   []unit
+	numbers []numberReading
+	key     []byte
+}
+
+func (q *query) parse(ix *Index, text string) {
+	q.norm.read(text, maxTokens)
+	q.units, q.numbers = q.units[:0], q.numbers[:0]
+	tokens := q.norm.tokens
+	for i := 0; i < len(tokens) && len(q.units) < maxUnits; {
+		u := q.unitAt(ix, i)
+		i = u.til
+		if u.total > 0 {
+			i++
+		}
+		if !q.has(u.text) {
+			q.units = append(q.units, u)
+		}
+	}
+	q.findNumbers(ix)
+}
+
+func (q *query) has(text []byte) bool {
+	for i := range q.units {
+		if string(q.units[i].text) == string(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// unitAt reads the unit that begins at token i.
+func (q *query) unitAt(ix *Index, i int) unit {
+	tokens := q.norm.tokens
+	u := unit{first: i, til: q.numberEnd(ix, i), start: tokens[i].start, stem: tokens[i].stem}
+	u.number = u.til > i+1 || tokens[i].hash
+	if u.til < len(tokens) && tokens[u.til].before == '/' {
+		total := trailingInt(string(q.norm.word(tokens[u.til])))
+		if total > 0 && (isNumberWord(q.norm.word(tokens[u.til-1])) || tokens[i].end-tokens[i].start == 1) {
+			u.total, u.number = total, true
+		}
+	}
+	u.end = tokens[u.til-1].end
+	u.text = q.norm.text[u.start:u.end]
+	if len(u.text) == 1 && len(q.units) > 0 && string(q.units[len(q.units)-1].text) == "nidoran" {
+		u.text = genderOf(u.text)
+	}
+	u.text = u.text[:min(len(u.text), maxWord)]
+	u.stem = min(u.stem, len(u.text))
+	return u
+}
+
+// numberEnd returns the end of the tokens that are one number: those tied by dashes and low lines, when the first has
+// a digit ("OP05-119_p1") or the whole is a known number ("P-001").
+func (q *query) numberEnd(ix *Index, i int) int {
+	tokens := q.norm.tokens
+	til := i + 1
+	for til < len(tokens) && (tokens[til].before == '-' || tokens[til].before == '_') && isNumberWord(q.norm.word(tokens[til])) {
+		til++
+	}
+	if til == i+1 || len(q.norm.word(tokens[i])) > 5 {
+		return i + 1
+	}
+	if isNumberWord(q.norm.word(tokens[i])) || ix.numbers.find(q.numberKey(i, til)) != none {
+		return til
+	}
+	return i + 1
+}
+
+// numberKey returns the key of the tokens from i to til read as one number. It is valid until the next call.
+func (q *query) numberKey(i, til int) []byte {
+	q.key = q.key[:0]
+	for k := i; k < til; k++ {
+		word := q.norm.word(q.norm.tokens[k])
+		for at, c := range word {
+			q.key = append(q.key, c)
+			mark := len(q.key) - 1
+			q.key = closeNumberRun(q.key, 0, mark, at == 0 && k > i)
+		}
+	}
+	return q.key
+}
+
+// isNumberWord says whether the word has a digit.
+func isNumberWord(w []byte) bool {
+	for _, b := range w {
+		if isDigit(b) {
+			return true
+		}
+	}
+	return false
+}
+
+func isInteger(w []byte) bool {
+	for _, b := range w {
+		if !isDigit(b) {
+			return false
+		}
+	}
+	return len(w) > 0
+}
+
+// findNumbers lists the numbers that the units may mean: each that has a digit, and up to three neighbours that are
+// a known number together ("op05 119", "tg 23").
+func (q *query) findNumbers(ix *Index) {
+	for i := range q.units {
+		q.readNumber(ix, i)
+		for til := i + 2; til <= min(i+3, len(q.units)); til++ {
+			q.joinNumber(ix, i, til)
+		}
+	}
+}
+
+func (q *query) readNumber(ix *Index, i int) {
+	u := &q.units[i]
+	r := numberReading{bits: 1 << i, exact: none, tail: none, total: u.total}
+	switch {
+	case isInteger(u.text):
+		if !u.number {
+			r.class = bareNumber
+		}
+	case !isNumberWord(u.text) && u.total == 0:
+		// A number of letters alone (Unown's) only counts at the end, behind the name.
+		if i == 0 || i != len(q.units)-1 || len(u.text) > 5 {
+			return
+		}
+		r.class = bareNumber
+	}
+	r.exact = ix.findNumber(q.numberKey(u.first, u.til))
+	if isInteger(u.text) && u.total == 0 {
+		q.key = append(q.key, 0)
+		copy(q.key[1:], q.key)
+		q.key[0] = tailMark[0]
+		r.tail = ix.findNumber(q.key)
+	}
+	if r.exact != none || r.tail != none {
+		q.numbers = append(q.numbers, r)
+	}
+}
+
+// joinNumber takes the units from i to til for one number, when there is such a number and it is not all digits.
+func (q *query) joinNumber(ix *Index, i, til int) {
+	integers := true
+	for k := i; k < til; k++ {
+		u := &q.units[k]
+		if k > i && (!isNumberWord(u.text) || u.first != q.units[k-1].til || q.units[k-1].total > 0) {
+			return
+		}
+		integers = integers && isInteger(u.text)
+	}
+	if integers {
+		return
+	}
+	key := q.numberKey(q.units[i].first, q.units[til-1].til)
+	if exact := ix.findNumber(key); exact != none {
+		bits := uint8(1<<til - 1<<i)
+		q.numbers = append(q.numbers, numberReading{bits: bits, exact: exact, tail: none, total: q.units[til-1].total})
+	}
+}
+
+// findNumber returns the number with this key, or which this key is another spelling of, or none.
+func (ix *Index) findNumber(key []byte) uint32 {
+	id := ix.numbers.find(key)
+	if id == none {
+		return none
+	}
+	return ix.aliasOf[id]
+}

@@ -1,0 +1,121 @@
+package text
+
+// A reading takes some words of a query for known words: all those from lo up to hi, found as class. A split reading
+// takes one word for two that stand next to each other.
+type reading struct {
+	bits   uint8
+	class  class
+	lo, hi uint32
+	second uint32 // of a split; else none
+}
+
+// An effort is how far a search goes. Each goes on only where the one before left words missing.
+type effort uint8
+
+const (
+	// asTyped takes words as they are: exact, the last one also as a beginning, neighbours joined, unknown words
+	// split; sets count by their whole names.
+	asTyped effort = iota
+	// respelled takes every word as a beginning or misspelled, and sets by any word of their names, and by codes.
+	respelled
+	// guessed takes the last word as the misspelled beginning of a word.
+	guessed
+)
+
+// Longest list of splits tried for one word.
+const maxSplits = 4
+
+// expand lists the readings of every unit, unit by unit, the best first (search.md, "Expand each word").
+func (s *search) expand(e effort) {
+	s.readings = s.readings[:0]
+	units := s.query.units
+	for i := range units {
+		u := &units[i]
+		bit := uint8(1) << i
+		s.expandJoined(i)
+		id := s.ix.words.find(u.text)
+		if id != none {
+			s.add(bit, exactName, id)
+		} else {
+			s.expandSplit(bit, u.text)
+		}
+		if u.stem > 0 {
+			if stem := s.ix.words.find(u.text[:u.stem]); stem != none {
+				s.add(bit, prefixName, stem)
+			}
+		}
+		if e >= respelled || i == len(units)-1 {
+			s.expandPrefix(bit, u.text, id)
+		}
+		if e >= respelled && !u.number {
+			s.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
+		}
+	}
+}
+
+func (s *search) add(bits uint8, c class, id uint32) {
+	s.readings = append(s.readings, reading{bits: bits, class: c, lo: id, hi: id + 1, second: none})
+}
+
+// expandJoined takes unit i and the next for one word, when that is known.
+func (s *search) expandJoined(i int) {
+	if i+1 >= len(s.query.units) {
+		return
+	}
+	u, next := &s.query.units[i], &s.query.units[i+1]
+	if u.end != next.start || next.end-u.start > maxWord {
+		return
+	}
+	if id := s.ix.words.find(s.query.norm.text[u.start:next.end]); id != none {
+		s.add(3<<i, exactName, id)
+	}
+}
+
+// expandSplit takes an unknown word of five letters or more for two known ones.
+func (s *search) expandSplit(bit uint8, w []byte) {
+	found := 0
+	for at := 1; len(w) >= 5 && at < len(w) && found < maxSplits; at++ {
+		a := s.ix.words.find(w[:at])
+		if a == none {
+			continue
+		}
+		if b := s.ix.words.find(w[at:]); b != none {
+			s.readings = append(s.readings, reading{bits: bit, class: exactName, lo: a, hi: a + 1, second: b})
+			found++
+		}
+	}
+}
+
+// expandPrefix takes a word of two letters or more for the beginning of others. id is the word itself, or none.
+func (s *search) expandPrefix(bit uint8, w []byte, id uint32) {
+	if len(w) < 2 || isInteger(w) {
+		return
+	}
+	lo, hi := s.ix.words.prefix(w)
+	if id != none {
+		lo = id + 1
+	}
+	if lo < hi {
+		s.readings = append(s.readings, reading{bits: bit, class: prefixName, lo: lo, hi: hi, second: none})
+	}
+}
+
+// expandTypos takes a word for those that it may be a misspelling of.
+func (s *search) expandTypos(bit uint8, w []byte, starts bool) {
+	if allowedTypos(w) == 0 && len(w) != 3 {
+		return
+	}
+	near := s.ix.expander.expand(w, typos)
+	i := 0
+	for ; i < len(near) && near[i].distance == 1; i++ {
+		s.add(bit, typoName, near[i].id)
+	}
+	if starts && len(w) >= 5 {
+		for _, n := range s.ix.expander.expand(w, typoPrefix) {
+			s.add(bit, typoStart, n.id)
+		}
+	}
+	for ; i < len(near); i++ {
+		s.add(bit, typosName, near[i].id)
+	}
+}

@@ -1,0 +1,164 @@
+package text
+
+import "math/bits"
+
+// A class says how well a word of the query was found, best first. Four bits a word.
+type class = uint8
+
+const (
+	exactName    class = iota // a word of the name, its joined form or stem; or a number written as one
+	exactSet                  // a word of the set's name, or its code
+	bareNumber                // an integer that is the card's number
+	prefixName                // the beginning of a word of the name
+	prefixSet                 //
+	typoName                  // a word of the name with one error
+	typoSet                   //
+	typoStart                 // the beginning of a word of the name with one error
+	typoStartSet              //
+	typosName                 // a word of the name with two errors
+	typosSet                  //
+	missing      class = 15   // not at all
+)
+
+// inSet is the class of a word found in the set's name as the given class finds it in the card's.
+func inSet(c class) class { return c + 1 }
+
+// What a class counts for in the levels of the score.
+var (
+	classTypos    = [16]uint64{typoName: 1, typoSet: 1, typoStart: 1, typoStartSet: 1, typosName: 2, typosSet: 2}
+	classBorrowed = [16]uint64{exactSet: 1, bareNumber: 2, prefixSet: 1, typoSet: 1, typoStartSet: 1, typosSet: 1}
+	classInexact  = [16]uint64{prefixName: 1, prefixSet: 1, typoStart: 1, typoStartSet: 1}
+)
+
+// costs are the classes of all words of a query, four bits each, the first word lowest. Words beyond the query's last
+// count as found.
+type costs uint32
+
+// allMissing returns the costs of n words none of which was found.
+func allMissing(n int) costs { return costs(1<<(4*n) - 1) }
+
+// missing counts the words that were not found.
+func (c costs) missing() int {
+	return bits.OnesCount32(uint32(c & (c >> 1) & (c >> 2) & (c >> 3) & 0x11111111))
+}
+
+func (c costs) at(word int) class { return class(c>>(4*word)) & 15 }
+
+// improve lowers the classes of the words in set to at most to.
+func (c costs) improve(set uint8, to class) costs {
+	for ; set != 0; set &= set - 1 {
+		shift := 4 * bits.TrailingZeros8(set)
+		if class(c>>shift)&15 > to {
+			c = c&^(15<<shift) | costs(to)<<shift
+		}
+	}
+	return c
+}
+
+// best takes the better class of each word.
+func (c costs) best(other costs) costs {
+	for shift := 0; other>>shift != 0 && shift < 32; shift += 4 {
+		if a, b := c>>shift&15, other>>shift&15; b < a {
+			c = c&^(15<<shift) | b<<shift
+		}
+	}
+	return c
+}
+
+// A finding is what a search found out about one title or set.
+type finding struct {
+	stamp uint32 // of the search; of an older one, all else is void
+	costs costs
+	cover uint32 // the words of the name that the query covers
+	last  int8   // the last of them
+	swaps uint8  // how often the query's order left the name's
+}
+
+// hit notes that the words in set were found as class c in the words of the name in mask.
+func (f *finding) hit(set uint8, c class, mask uint32) {
+	better := f.costs.improve(set, c)
+	if better == f.costs {
+		return
+	}
+	f.costs = better
+	f.cover |= mask
+	if mask == 0 {
+		return
+	}
+	ahead := mask &^ (1<<(f.last+1) - 1)
+	if ahead == 0 {
+		f.swaps++
+		ahead = mask
+	}
+	f.last = int8(bits.TrailingZeros32(ahead))
+}
+
+// How well a number hit fits.
+const (
+	numberAndTotal uint64 = iota
+	numberAlone
+	numberBase // a parallel of the number asked for
+	noNumber
+)
+
+// Places of the levels of search.md's order in a score, from the highest down.
+const (
+	missingAt = 42 // how many words are missing
+	dropAt    = 34 // which: those on the right are dropped first
+	typosAt   = 29
+	borrowAt  = 24 // words found in the set's name instead ("slightly less than name words")
+	partAt    = 23 // not the exact full name
+	numberAt  = 21
+	setAt     = 20 // not the whole set name
+	inexactAt = 16
+	fitAt     = 4 // fame less extra name words
+	swapsAt   = 0
+
+	fitZero = 1 << 11
+)
+
+// score packs the levels for a card of title t found as f, in a set found as s (nil: not found), with its number
+// found as number. all are the costs of the card: f's, improved by set and number.
+func score(all costs, words int, t *title, f *finding, s *finding, core *wordCover, number uint64) uint64 {
+	var lost, drop, typos, borrowed, inexact, worst uint64
+	for w := range words {
+		c := all.at(w)
+		if c == missing {
+			lost++
+			drop |= 1 << (7 - w)
+			continue
+		}
+		typos += classTypos[c]
+		borrowed += classBorrowed[c]
+		inexact += classInexact[c]
+		worst = max(worst, uint64(c))
+	}
+	wholeSet := s != nil && s.cover&core.core == core.core && core.core != 0
+	sc := lost<<missingAt | drop<<dropAt | typos<<typosAt | borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
+	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
+	if full && s != nil && !wholeSet && hasClass(all, words, exactSet) {
+		full = false
+	}
+	if !full {
+		sc |= 1 << partAt
+	}
+	if !wholeSet || !hasClass(all, words, exactSet) {
+		sc |= 1 << setAt
+	}
+	cover, swaps := uint32(0), uint8(0)
+	if f != nil {
+		cover, swaps = f.cover, f.swaps
+	}
+	extra := fitUnits * bits.OnesCount32(t.core&^cover)
+	extra += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
+	return sc | uint64(fitZero-int(t.fame)+extra)<<fitAt | uint64(min(swaps, 15))<<swapsAt
+}
+
+func hasClass(c costs, words int, want class) bool {
+	for w := range words {
+		if c.at(w) == want {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,387 @@
+package text
+
+// A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of search.md's order, each
+// of which only breaks the ties of those before. Hits with equal scores fit equally well; their order is the
+// catalog's (decision 22).
+type Hit struct {
+	Card  uint32
+	Score uint64
+}
+
+// Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order. A query without a
+// letter or digit means no card.
+//
+// What q means is decided by the whole catalog: words are taken for misspelled only when no card has them all as they
+// were typed. Of the cards kept, those with the fewest missing words are hits, and never one that lacks more than half.
+// So a filter narrows the answer, and where it leaves nothing of the best answer, the next best one counts; but only
+// in the games of the best: "roronoa zoro" means no Pokémon card.
+func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit {
+	s := ix.scratch.Get()
+	sr, ok := s.(*search)
+	if !ok {
+		sr = newSearch(ix)
+	}
+	sr.query.parse(ix, q)
+	if len(sr.query.units) > 0 {
+		dst = sr.run(dst, keep)
+	}
+	sr.keep, sr.dst = nil, nil
+	ix.scratch.Put(sr)
+	return dst
+}
+
+// A search is the scratch memory of one Search, reused by later ones.
+type search struct {
+	ix       *Index
+	query    query
+	readings []reading
+
+	stamp   uint32
+	start   costs // of a title or set of which nothing was found
+	titles  []finding
+	sets    []finding
+	touched []uint32 // titles found
+	inSets  []uint32 // sets found
+	aided   uint8    // words that sets or numbers can supply
+
+	keep  func(card uint32) bool
+	dst   []Hit
+	base  int    // where this effort's hits begin in dst
+	limit int    // the most words that may be missing
+	level int    // missing words of the hits in dst
+	least int    // fewest missing words of any card, kept or not
+	games uint64 // games of the cards with the fewest missing words
+	only  uint64 // games to which hits are restricted
+}
+
+func newSearch(ix *Index) *search {
+	return &search{ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords))}
+}
+
+func (s *search) run(dst []Hit, keep func(card uint32) bool) []Hit {
+	n := len(s.query.units)
+	s.keep, s.dst, s.start, s.limit = keep, dst, allMissing(n), n/2
+	begin, best := len(dst), n+1
+	for e := asTyped; e <= guessed && best > 0; e++ {
+		s.base, s.only = len(s.dst), ^uint64(0)
+		s.expand(e)
+		s.collect(e)
+		s.gather()
+		if s.least >= best {
+			s.dst = s.dst[:s.base] // respelling led nowhere
+			continue
+		}
+		best = s.least
+		s.dst = append(s.dst[:begin], s.dst[s.base:]...)
+		if len(s.dst) == begin && keep != nil && s.games != 0 {
+			s.base, s.only = begin, s.games
+			s.gather()
+		}
+	}
+	return s.dst
+}
+
+// collect finds out which words of the query each title and set has.
+func (s *search) collect(e effort) {
+	s.stamp++
+	if s.stamp == 0 { // the counter went round: old stamps would look new
+		clear(s.titles)
+		clear(s.sets)
+		s.stamp = 1
+	}
+	s.touched, s.inSets = s.touched[:0], s.inSets[:0]
+	for _, r := range s.readings {
+		if r.second != none {
+			s.collectSplit(r)
+			continue
+		}
+		for w := r.lo; w < r.hi; w++ {
+			s.collectWord(w, r.bits, r.class, e)
+		}
+	}
+	s.finishSets(e)
+}
+
+func (s *search) collectWord(w uint32, set uint8, c class, e effort) {
+	names := &s.ix.names
+	lo, hi := names.of(w)
+	for p := lo; p < hi; p++ {
+		s.title(names.holder[p]).hit(set, c, names.mask[p])
+	}
+	if c != exactName && e == asTyped {
+		return
+	}
+	sets := &s.ix.sets
+	lo, hi = sets.of(w)
+	for p := lo; p < hi; p++ {
+		s.set(sets.holder[p]).hit(set, inSet(c), sets.mask[p])
+	}
+	if c != exactName || e == asTyped {
+		return
+	}
+	codes := &s.ix.codes
+	lo, hi = codes.of(w)
+	for p := lo; p < hi; p++ {
+		set32 := codes.holder[p]
+		s.set(set32).hit(set, exactSet, s.ix.setWords[set32].core)
+	}
+}
+
+// collectSplit finds the names and sets that hold the two words of a split next to each other.
+func (s *search) collectSplit(r reading) {
+	for i, lists := range [2]*postings{&s.ix.names, &s.ix.sets} {
+		a, aEnd := lists.of(r.lo)
+		b, bEnd := lists.of(r.second)
+		for a < aEnd && b < bEnd {
+			switch {
+			case lists.holder[a] < lists.holder[b]:
+				a++
+			case lists.holder[a] > lists.holder[b]:
+				b++
+			default:
+				if lists.mask[a]<<1&lists.mask[b] != 0 {
+					f, c := s.set, inSet(r.class)
+					if i == 0 {
+						f, c = s.title, r.class
+					}
+					f(lists.holder[a]).hit(r.bits, c, lists.mask[a]|lists.mask[b])
+				}
+				a, b = a+1, b+1
+			}
+		}
+	}
+}
+
+func (s *search) title(t uint32) *finding {
+	f := &s.titles[t]
+	if f.stamp != s.stamp {
+		*f = finding{stamp: s.stamp, costs: s.start, last: -1}
+		s.touched = append(s.touched, t)
+	}
+	return f
+}
+
+func (s *search) set(set uint32) *finding {
+	f := &s.sets[set]
+	if f.stamp != s.stamp {
+		*f = finding{stamp: s.stamp, costs: s.start, last: -1}
+		s.inSets = append(s.inSets, set)
+	}
+	return f
+}
+
+// finishSets drops the sets that do not count yet, gives the word "set" to those that do, and notes which words can
+// come from sets and numbers.
+func (s *search) finishSets(e effort) {
+	s.aided = 0
+	word := s.unitOf(s.ix.setWord)
+	kept := s.inSets[:0]
+	for _, set := range s.inSets {
+		f := &s.sets[set]
+		core := s.ix.setWords[set].core
+		if e == asTyped && f.cover&core != core && !s.longNumber(f) {
+			f.stamp = s.stamp - 1
+			continue
+		}
+		if word != 0 {
+			f.costs = f.costs.improve(word, exactSet)
+		}
+		for w := range s.query.units {
+			if f.costs.at(w) != missing {
+				s.aided |= 1 << w
+			}
+		}
+		kept = append(kept, set)
+	}
+	s.inSets = kept
+	for _, r := range s.query.numbers {
+		s.aided |= r.bits
+	}
+}
+
+// unitOf returns the bit of the unit that is the given word, 0 when none is.
+func (s *search) unitOf(word uint32) uint8 {
+	for i := range s.query.units {
+		if string(s.query.units[i].text) == string(s.ix.words.word(word)) {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// longNumber says whether the set was found by a number of three digits or more: 151, 2016.
+func (s *search) longNumber(f *finding) bool {
+	for w := range s.query.units {
+		if f.costs.at(w) != missing && len(s.query.units[w].text) >= 3 && isInteger(s.query.units[w].text) {
+			return true
+		}
+	}
+	return false
+}
+
+// gather appends the hits among the cards of the titles, sets and numbers found.
+func (s *search) gather() {
+	n := len(s.query.units)
+	s.level, s.least, s.games = s.limit, n+1, 0
+	own := n
+	for _, t := range s.touched {
+		own = min(own, s.titles[t].costs.missing())
+	}
+	for _, t := range s.touched {
+		if s.titles[t].costs.missing() == own {
+			s.gatherTitle(t)
+		}
+	}
+	for _, t := range s.touched {
+		if s.titles[t].costs.missing() != own {
+			s.gatherTitle(t)
+		}
+	}
+	for _, set := range s.inSets {
+		if s.sets[set].costs.improve(s.numberBits(), exactName).missing() > s.bound() {
+			continue
+		}
+		for _, card := range s.ix.setCard.of(set) {
+			if s.titles[s.ix.titleOf[card]].stamp != s.stamp {
+				s.gatherCard(card, nil)
+			}
+		}
+	}
+	for i, r := range s.query.numbers {
+		if s.start.improve(r.bits, exactName).missing() > s.bound() {
+			continue
+		}
+		s.gatherNumber(i, r.exact)
+		s.gatherNumber(i, r.tail)
+	}
+}
+
+// bound is the most words that a card may lack and still matter.
+func (s *search) bound() int { return s.level }
+
+func (s *search) numberBits() (set uint8) {
+	for _, r := range s.query.numbers {
+		set |= r.bits
+	}
+	return set
+}
+
+func (s *search) gatherTitle(t uint32) {
+	f := &s.titles[t]
+	if s.aided == 0 {
+		lost := f.costs.missing()
+		if lost > s.bound() {
+			return
+		}
+		sc := score(f.costs, len(s.query.units), &s.ix.titles[t], f, nil, nil, noNumber)
+		for _, card := range s.ix.titleCard.of(t) {
+			s.offer(card, lost, sc)
+		}
+		return
+	}
+	if f.costs.improve(s.aided, exactName).missing() > s.bound() {
+		return
+	}
+	for _, card := range s.ix.titleCard.of(t) {
+		s.gatherCard(card, f)
+	}
+}
+
+// gatherNumber offers the cards filed under a number whose titles and sets were not found, each once.
+func (s *search) gatherNumber(reading int, number uint32) {
+	if number == none {
+		return
+	}
+	for _, card := range s.ix.numberCard.of(number) {
+		if s.titles[s.ix.titleOf[card]].stamp == s.stamp || s.setOf(card) != nil {
+			continue
+		}
+		first := 0
+		for first < reading && s.numberLevel(card, &s.query.numbers[first]) == noNumber {
+			first++
+		}
+		if first == reading {
+			s.gatherCard(card, nil)
+		}
+	}
+}
+
+func (s *search) setOf(card uint32) *finding {
+	set := s.ix.setOf[card]
+	if set < 0 || s.sets[set].stamp != s.stamp {
+		return nil
+	}
+	return &s.sets[set]
+}
+
+// gatherCard offers a card whose title was found as f, nil for not at all, with what its set and number add.
+func (s *search) gatherCard(card uint32, f *finding) {
+	all := s.start
+	if f != nil {
+		all = f.costs
+	}
+	set := s.setOf(card)
+	var core *wordCover
+	if set != nil {
+		all = all.best(set.costs)
+		core = &s.ix.setWords[s.ix.setOf[card]]
+	}
+	number := noNumber
+	for i := range s.query.numbers {
+		r := &s.query.numbers[i]
+		if level := s.numberLevel(card, r); level != noNumber {
+			all = all.improve(r.bits, r.class)
+			number = min(number, level)
+		}
+	}
+	lost := all.missing()
+	if lost > s.bound() {
+		return
+	}
+	t := &s.ix.titles[s.ix.titleOf[card]]
+	s.offer(card, lost, score(all, len(s.query.units), t, f, set, core, number))
+}
+
+// numberLevel says how well the card's number is the one that r asks for.
+func (s *search) numberLevel(card uint32, r *numberReading) uint64 {
+	ix := s.ix
+	level := noNumber
+	switch {
+	case ix.numberOf[card] == none:
+		return noNumber
+	case ix.numberOf[card] == r.exact:
+		level = numberAlone
+	case ix.tailOf[card] == r.tail && r.tail != none:
+		level = numberAlone
+	case ix.baseOf[card] == r.exact:
+		level = numberBase
+	default:
+		return noNumber
+	}
+	if r.total == 0 || ix.totalOf[card] == 0 {
+		return level
+	}
+	if r.total != ix.totalOf[card] {
+		return noNumber
+	}
+	return numberAndTotal
+}
+
+// offer takes a card with so many words missing: it counts for what the query means, and is a hit when it is kept and
+// no card lacks fewer.
+func (s *search) offer(card uint32, lost int, sc uint64) {
+	game := uint64(1) << min(s.ix.gameOf[card], 63)
+	if lost < s.least {
+		s.least, s.games = lost, 0
+	}
+	if lost == s.least {
+		s.games |= game
+	}
+	if s.only&game == 0 || s.keep != nil && !s.keep(card) {
+		return
+	}
+	if lost < s.level {
+		s.level, s.dst = lost, s.dst[:s.base]
+	}
+	s.dst = append(s.dst, Hit{Card: card, Score: sc})
+}

@@ -1,0 +1,116 @@
+package text
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A row is a query with what its first hit must be: one line of a search set.
+type row struct {
+	query, game, name, number, set, tier, cat string
+}
+
+func readRows(t *testing.T, file string) (rows []row) {
+	t.Helper()
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimRight(string(body), "\n"), "\n") {
+		cells := strings.Split(line, "\t")
+		if i == 0 || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		if len(cells) != 4 {
+			t.Fatalf("%s:%d has %d cells", file, i+1, len(cells))
+		}
+		r := row{query: cells[0], game: cells[1], name: cells[2]}
+		for _, note := range strings.Split(cells[3], "; ") {
+			key, value, _ := strings.Cut(note, "=")
+			switch key {
+			case "tier":
+				r.tier = value
+			case "cat":
+				r.cat = value
+			case "number":
+				r.number = strings.TrimPrefix(value, "~")
+			case "set":
+				r.set = strings.TrimPrefix(value, "~")
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// misses says why the first hits of a row are wrong, or "".
+func (r row) misses(found []*testCard) string {
+	if r.name == "^$" {
+		if len(found) == 0 {
+			return ""
+		}
+		return "found " + found[0].name
+	}
+	if len(found) == 0 {
+		return "found nothing"
+	}
+	first := found[0]
+	ok := regexp.MustCompile(r.name).MatchString(first.name) &&
+		(r.number == "" || regexp.MustCompile(r.number).MatchString(first.number)) &&
+		(r.set == "" || regexp.MustCompile(r.set).MatchString(first.set))
+	if ok {
+		return ""
+	}
+	return "found " + first.name + " | " + first.number + " | " + first.set
+}
+
+// pass runs a search set, logs the rows that fail and returns the share that pass, by tier.
+func pass(t *testing.T, c *testCatalog, rows []row) map[string]float64 {
+	t.Helper()
+	good, all := map[string]int{}, map[string]int{}
+	for _, r := range rows {
+		all[r.tier]++
+		if why := r.misses(c.search(r.query, r.game)); why != "" {
+			t.Logf("tier %s %s: %q in %s: want %s %s %s, %s", r.tier, r.cat, r.query, r.game, r.name, r.number, r.set, why)
+		} else {
+			good[r.tier]++
+		}
+	}
+	share := map[string]float64{}
+	for tier, n := range all {
+		share[tier] = float64(good[tier]) / float64(n)
+	}
+	for _, tier := range slices.Sorted(mapKeys(all)) {
+		t.Logf("tier %s: %d of %d", tier, good[tier], all[tier])
+	}
+	return share
+}
+
+func mapKeys(m map[string]int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func TestSearchSet(t *testing.T) {
+	c := officialCatalog(t)
+	rows := readRows(t, filepath.Join(dataFolder(t), "search-queries.tsv"))
+	share := pass(t, c, rows)
+	if share["1"] < 1 || share["2"] < 0.9 {
+		t.Errorf("tier 1 passes %.3f, tier 2 %.3f", share["1"], share["2"])
+	}
+}
+
+func TestSearchSetInTCGCSV(t *testing.T) {
+	c := tcgcsvCatalog(t)
+	rows := readRows(t, filepath.Join(dataFolder(t), "search-queries.tsv"))
+	pass(t, c, rows)
+}

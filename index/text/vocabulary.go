@@ -1,0 +1,95 @@
+package text
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+)
+
+// A vocabulary is a set of distinct words in byte order: the word's place is its number, so that the words with a
+// common prefix are a range of numbers. It holds no pointers but its columns.
+type vocabulary struct {
+	arena []byte
+	start []uint32 // len = words + 1
+	slots []uint32 // open addressing: word number + 1, 0 is free
+	seed  maphash.Seed
+}
+
+// none is the number of a word that is not in the vocabulary.
+const none = ^uint32(0)
+
+// newVocabulary numbers the distinct words.
+func newVocabulary(words []string) vocabulary {
+	slices.Sort(words)
+	words = slices.Compact(words)
+	v := vocabulary{start: make([]uint32, 1, len(words)+1), seed: maphash.MakeSeed()}
+	size := 8
+	for size < 2*len(words) {
+		size *= 2
+	}
+	v.slots = make([]uint32, size)
+	for i, w := range words {
+		v.arena = append(v.arena, w...)
+		v.start = append(v.start, uint32(len(v.arena)))
+		at := v.slot(maphash.String(v.seed, w))
+		for v.slots[at] != 0 {
+			at = v.slot(uint64(at) + 1)
+		}
+		v.slots[at] = uint32(i) + 1
+	}
+	return v
+}
+
+func (v *vocabulary) len() int { return len(v.start) - 1 }
+
+func (v *vocabulary) word(id uint32) []byte { return v.arena[v.start[id]:v.start[id+1]] }
+
+func (v *vocabulary) slot(hash uint64) uint32 { return uint32(hash) & uint32(len(v.slots)-1) }
+
+// find returns the number of w, or none.
+func (v *vocabulary) find(w []byte) uint32 {
+	return v.probe(maphash.Bytes(v.seed, w), w)
+}
+
+func (v *vocabulary) findString(w string) uint32 {
+	at := v.slot(maphash.String(v.seed, w))
+	for v.slots[at] != 0 {
+		if id := v.slots[at] - 1; string(v.word(id)) == w {
+			return id
+		}
+		at = v.slot(uint64(at) + 1)
+	}
+	return none
+}
+
+func (v *vocabulary) probe(hash uint64, w []byte) uint32 {
+	at := v.slot(hash)
+	for v.slots[at] != 0 {
+		if id := v.slots[at] - 1; bytes.Equal(v.word(id), w) {
+			return id
+		}
+		at = v.slot(uint64(at) + 1)
+	}
+	return none
+}
+
+// prefix returns the range of words that begin with p, p itself included.
+func (v *vocabulary) prefix(p []byte) (lo, hi uint32) {
+	lo = v.search(0, func(w []byte) bool { return bytes.Compare(w, p) >= 0 })
+	hi = v.search(lo, func(w []byte) bool { return !bytes.HasPrefix(w, p) })
+	return lo, hi
+}
+
+// search returns the first word from lo on for which reached is true, and true for all that follow.
+func (v *vocabulary) search(lo uint32, reached func(w []byte) bool) uint32 {
+	hi := uint32(v.len())
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		if reached(v.word(mid)) {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
+}

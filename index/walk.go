@@ -1,0 +1,256 @@
+package index
+
+import (
+	"slices"
+	"sync"
+
+	"ninepocket/index/text"
+)
+
+// Sort is an order of cards (specification, GET /v1/cards).
+type Sort uint8
+
+// The orders. Relevance without words is PriceDesc (decision 22).
+const (
+	Relevance Sort = iota
+	PriceDesc
+	PriceAsc
+	Newest
+)
+
+// ParseSort reads a sort parameter.
+func ParseSort(s string) (Sort, bool) {
+	k := slices.Index([]string{"relevance", "price_desc", "price_asc", "newest"}, s)
+	return Sort(max(k, 0)), k >= 0
+}
+
+// Query asks for cards.
+type Query struct {
+	Filter
+	Words    string // free text; only meaningful with HasWords
+	HasWords bool
+	Sort     Sort
+}
+
+// ranked is a card with its place in an order: smaller (major, minor) comes first.
+type ranked struct {
+	major uint64
+	minor uint32
+	card  uint32
+}
+
+func (a ranked) compare(b ranked) int {
+	switch {
+	case a.major != b.major:
+		if a.major < b.major {
+			return -1
+		}
+		return 1
+	case a.minor != b.minor:
+		if a.minor < b.minor {
+			return -1
+		}
+		return 1
+	}
+	return 0
+}
+
+// Page is one page of cards in order.
+type Page struct {
+	Cards []uint32
+	More  bool     // whether a next page has anything
+	Last  Position // of the last card, to continue from; only meaningful with More
+}
+
+// scratch is what one query needs and gives back.
+type scratch struct {
+	hits []text.Hit
+	best []ranked
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// keepScratch is the largest scratch that goes back to the pool, in hits; larger ones are left to the collector.
+const keepScratch = 1 << 16
+
+// Cards appends the page of at most limit cards that follows after (nil for the first page) to dst.
+func (x *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
+	page := Page{Cards: dst}
+	sel, ok := x.resolve(q.Filter)
+	if !ok {
+		return page
+	}
+	s, _ := scratches.Get().(*scratch)
+	defer func() {
+		if cap(s.hits) <= keepScratch {
+			scratches.Put(s)
+		}
+	}()
+	bound := ranked{}
+	if after != nil {
+		bound = x.bound(q, after)
+	}
+	s.best = s.best[:0]
+	switch {
+	case q.HasWords:
+		x.findWords(s, q, &sel, bound, limit+1)
+	case len(sel.lists) > 0:
+		x.pick(s, q, &sel, bound, limit+1)
+	default:
+		x.scan(s, q, &sel, bound, limit+1)
+	}
+	if page.More = len(s.best) > limit; page.More {
+		s.best = s.best[:limit]
+		page.Last = x.position(s.best[limit-1], q)
+	}
+	for _, r := range s.best {
+		page.Cards = append(page.Cards, r.card)
+	}
+	return page
+}
+
+// findWords leaves the best n cards that match the words and the selection, from bound on.
+func (x *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n int) {
+	var keep func(uint32) bool
+	if sel.game >= 0 || len(sel.lists) > 0 || sel.from > 0 || int(sel.to) < x.c.Cards.ID.Len() {
+		keep = func(card uint32) bool { return x.has(sel, card, 0) }
+	}
+	s.hits = x.words.Search(s.hits[:0], q.Words, keep)
+	for _, hit := range s.hits {
+		r := ranked{major: hit.Score, minor: x.c.Cards.Order[hit.Card], card: hit.Card}
+		if q.Sort != Relevance {
+			r = ranked{major: uint64(x.rank(q.Sort, hit.Card)), card: hit.Card}
+		}
+		s.offer(r, bound, n)
+	}
+	slices.SortFunc(s.best, ranked.compare)
+}
+
+// pick leaves the best n cards of the shortest list that are in the whole selection, from bound on.
+func (x *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
+	for _, card := range sel.lists[0] {
+		if x.has(sel, card, 1) {
+			s.offer(ranked{major: uint64(x.rank(q.Sort, card)), card: card}, bound, n)
+		}
+	}
+	slices.SortFunc(s.best, ranked.compare)
+}
+
+// scan walks the order itself from bound on and stops after n cards: without posting lists most cards pass.
+func (x *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) {
+	from, to := uint64(0), uint64(x.c.Cards.ID.Len())
+	switch q.Sort {
+	case Relevance, PriceDesc:
+		from, to = uint64(sel.from), uint64(sel.to)
+	case PriceAsc:
+		// A price range is a range of this order too, but its ends are where the range of numbers begins.
+		if int(sel.to) <= x.priced && sel.from < sel.to {
+			from = uint64(x.firstAsc(sel.to - 1))
+		}
+	case Newest:
+	}
+	for rank := max(from, bound.major); rank < to && len(s.best) < n; rank++ {
+		card := x.at(q.Sort, uint32(rank))
+		if x.has(sel, card, 0) {
+			s.best = append(s.best, ranked{major: rank, card: card})
+		}
+	}
+}
+
+// firstAsc is the rank in price_asc of the first card with the same price as card.
+func (x *Index) firstAsc(card uint32) uint32 {
+	rank := x.ascRank[card]
+	for rank > 0 && x.price(x.asc[rank-1]) == x.price(card) {
+		rank--
+	}
+	return rank
+}
+
+// offer keeps r among the n smallest that are not before bound. best is a heap with the largest on top once full.
+func (s *scratch) offer(r, bound ranked, n int) {
+	if r.compare(bound) < 0 {
+		return
+	}
+	if len(s.best) < n {
+		s.best = append(s.best, r)
+		for i := len(s.best) - 1; i > 0; {
+			parent := (i - 1) / 2
+			if s.best[i].compare(s.best[parent]) <= 0 {
+				break
+			}
+			s.best[i], s.best[parent] = s.best[parent], s.best[i]
+			i = parent
+		}
+		return
+	}
+	if r.compare(s.best[0]) >= 0 {
+		return
+	}
+	s.best[0] = r
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= n {
+			return
+		}
+		if child+1 < n && s.best[child+1].compare(s.best[child]) > 0 {
+			child++
+		}
+		if s.best[i].compare(s.best[child]) >= 0 {
+			return
+		}
+		s.best[i], s.best[child] = s.best[child], s.best[i]
+		i = child
+	}
+}
+
+// rank is a card's place in an order.
+func (x *Index) rank(order Sort, card uint32) uint32 {
+	switch order {
+	case PriceAsc:
+		return x.ascRank[card]
+	case Newest:
+		return x.c.Cards.Order[card]
+	case Relevance, PriceDesc:
+	}
+	return card
+}
+
+// at is the card at a place in an order.
+func (x *Index) at(order Sort, rank uint32) uint32 {
+	switch order {
+	case PriceAsc:
+		return x.asc[rank]
+	case Newest:
+		return x.newest[rank]
+	case Relevance, PriceDesc:
+	}
+	return rank
+}
+
+// Top appends the n dearest cards of a set, priced ones only (decision 22).
+func (x *Index) Top(dst []uint32, set, n int) []uint32 {
+	list := cut(x.bySet.list(set), 0, uint32(x.priced))
+	return append(dst, list[:min(n, len(list))]...)
+}
+
+// Movers appends at most limit cards that moved most, up or down, and pass the filter (decision 21).
+func (x *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
+	sel, ok := x.resolve(f)
+	if !ok {
+		return dst
+	}
+	list := x.c.Movers.Up
+	if down {
+		list = x.c.Movers.Down
+	}
+	for _, card := range list {
+		if limit == 0 {
+			break
+		}
+		if x.has(&sel, card, 0) {
+			dst = append(dst, card)
+			limit--
+		}
+	}
+	return dst
+}

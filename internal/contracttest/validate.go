@@ -1,0 +1,217 @@
+package contracttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const (
+	jsonType    = "application/json"
+	problemType = "application/problem+json"
+)
+
+// anyTime are the statuses with which any request may be refused before it is understood; the document describes them in
+// an operation's default response.
+var anyTime = []int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge}
+
+// Response is what a test got for a request.
+type Response struct {
+	Method string
+	Path   string // as it was requested, with or without the query
+	Status int
+	Header http.Header
+	Body   []byte // after any content coding
+	// LiveOnly says that the server has the preview contract switched off.
+	LiveOnly bool
+}
+
+// Check fails the test when the response is not what the document declares.
+func Check(tb testing.TB, r Response) {
+	tb.Helper()
+	if err := Validate(r); err != nil {
+		tb.Errorf("%s %s answered %d against the OpenAPI document:\n%v\nbody: %.600s", r.Method, r.Path, r.Status, err, r.Body)
+	}
+}
+
+// Validate joins everything in which a response differs from the document: an undeclared status, content type or header,
+// a declared header that is missing or malformed, a body against its schema, and figures that should be equal in header
+// and body but are not. A path that the document does not have must be answered 404, a method that its path does not have
+// 405, in the envelope of the path's surface.
+//
+// The answer to a CORS preflight is not in the document and passes.
+func Validate(r Response) error {
+	if r.Method == http.MethodOptions && r.Status == http.StatusNoContent {
+		return nil
+	}
+	d := load()
+	declared, err := d.declared(r)
+	if err != nil {
+		return err
+	}
+	v := validation{document: d, Response: r, declared: declared, surface: Live}
+	v.chooseSurface()
+	v.checkHeaders()
+	v.checkBody()
+	return errors.Join(v.faults...)
+}
+
+func firstMethod(p path) string { return slices.Min(slices.Collect(maps.Keys(p.item))) }
+
+type validation struct {
+	*document
+	Response
+
+	declared node // the response in the document
+	surface  string
+	faults   []error
+}
+
+func (v *validation) fault(format string, args ...any) {
+	v.faults = append(v.faults, fmt.Errorf("- "+format, args...))
+}
+
+// declared finds the response of the document that r should be.
+func (d *document) declared(r Response) (node, error) {
+	requested, _, _ := strings.Cut(r.Path, "?")
+	p, found := d.find(requested)
+	if !found || r.LiveOnly && d.operation(p.template, firstMethod(p)).Surface == Preview {
+		if r.Status != http.StatusNotFound && !slices.Contains(anyTime, r.Status) {
+			return node{}, fmt.Errorf("- the document has no path %s, so that 404 was due", requested)
+		}
+		return d.at("/components/responses/" + map[bool]string{true: "NotFound", false: "Refusal"}[r.Status == http.StatusNotFound]), nil
+	}
+	method := strings.ToLower(r.Method)
+	if method == "head" {
+		method = "get"
+	}
+	status := strconv.Itoa(r.Status)
+	if _, has := p.item[method]; !has {
+		if r.Status != http.StatusMethodNotAllowed && !slices.Contains(anyTime, r.Status) {
+			return node{}, fmt.Errorf("- the document has no method %s at %s, so that 405 was due", r.Method, p.template)
+		}
+		method = firstMethod(p) // every operation declares how its path answers another method
+	}
+	responses := d.at("/paths/" + escape(p.template) + "/" + method + "/responses")
+	if _, has := responses.object[status]; has {
+		return d.child(responses, status), nil
+	}
+	if slices.Contains(anyTime, r.Status) {
+		return d.child(responses, "default"), nil
+	}
+	return node{}, fmt.Errorf("- %s %s declares no status %s (it has %s)", r.Method, p.template, status, strings.Join(responses.names(), ", "))
+}
+
+// chooseSurface tells the surface of a response that the document declares for both by its content type, or by the
+// header that every preview response has.
+func (v *validation) chooseSurface() {
+	content := v.child(v.declared, "content")
+	_, problem := content.object[problemType]
+	switch {
+	case v.declared.text("x-surface") == Preview:
+		v.surface = Preview
+	case problem && v.Status >= 400:
+		if v.Header.Get("Content-Type") == jsonType {
+			v.surface = Preview
+		}
+	case v.Header.Get("X-Request-Credits-Charged") != "":
+		v.surface = Preview
+	}
+}
+
+// checkBody checks the content type and the body.
+func (v *validation) checkBody() {
+	content := v.child(v.declared, "content")
+	if len(content.object) == 0 {
+		if len(v.Body) > 0 {
+			v.fault("status %d has no body, got %d bytes", v.Status, len(v.Body))
+		}
+		return
+	}
+	media := v.child(content, v.Header.Get("Content-Type"))
+	if media.object == nil {
+		v.fault("content type %q is not declared (%s)", v.Header.Get("Content-Type"), strings.Join(content.names(), ", "))
+		return
+	}
+	if v.Method == http.MethodHead {
+		if len(v.Body) > 0 {
+			v.fault("HEAD has no body, got %d bytes", len(v.Body))
+		}
+		return
+	}
+	if !jsontext.Value(v.Body).IsValid() {
+		v.fault("the body is not strict JSON (UTF-8, no member twice, nothing after it)")
+		return
+	}
+	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(v.Body))
+	if err != nil {
+		v.fault("cannot read the body: %w", err)
+		return
+	}
+	schema, err := v.schema(v.schemaPointer(media))
+	if err != nil {
+		v.fault("%w", err)
+		return
+	}
+	if err := schema.Validate(body); err != nil {
+		v.fault("body: %w", err)
+		return
+	}
+	v.checkAgreement(asObject(body))
+}
+
+// schemaPointer picks, from a schema that is one of several, the one of the response's surface.
+func (v *validation) schemaPointer(media node) string {
+	schema := v.child(media, "schema")
+	alternatives, _ := schema.object["oneOf"].([]any)
+	if len(alternatives) == 0 || !strings.HasPrefix(schema.pointer, "/paths/") {
+		return schema.pointer
+	}
+	for i := range alternatives {
+		one := v.at(schema.pointer + "/oneOf/" + strconv.Itoa(i))
+		if (one.text("x-surface") == Preview) == (v.surface == Preview) {
+			return one.pointer
+		}
+	}
+	return schema.pointer
+}
+
+// checkAgreement holds what header and body both say against each other.
+func (v *validation) checkAgreement(body object) {
+	said := node{object: body} // where the body speaks of the response itself
+	for _, name := range []string{"error", "meta"} {
+		if inner := asObject(body[name]); inner != nil {
+			said = node{object: inner}
+		}
+	}
+	agree := func(header, member string) {
+		value, has := said.object[member]
+		if !has {
+			return
+		}
+		if got, want := v.Header.Get(header), spell(value); got != want && (got != "" || value != nil) {
+			v.fault("header %s is %q, but %s in the body is %q", header, got, member, want)
+		}
+	}
+	agree("X-Request-Id", "request_id")
+	agree("Retry-After", "retry_after_seconds")
+	if v.surface == Preview {
+		agree("X-Request-Credits-Charged", "billable_units")
+	}
+	if status, has := body["status"].(json.Number); has && status.String() != strconv.Itoa(v.Status) {
+		v.fault("the body says status %s", status)
+	}
+	if kind, code := said.text("type"), said.text("code"); kind != "" && !strings.HasSuffix(kind, "/errors/"+code) {
+		v.fault("the type %q does not end in the code %q", kind, code)
+	}
+}

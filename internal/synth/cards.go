@@ -1,0 +1,219 @@
+package synth
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// identifier is another name of a product; partner values are numeric.
+type identifier struct {
+	Namespace string `json:"namespace"`
+	Value     string `json:"value"`
+}
+
+// The namespaces of the catalog and of its identifiers.
+const (
+	namespace        = "synth"
+	partnerNamespace = "partner"
+	legacyNamespace  = "legacy"
+	barcodeNamespace = "upc"
+)
+
+// card is one card with its lanes. Its data follow from the seed, its set and its place there; only edits and its birth depend on the
+// size of the catalog and the day.
+type card struct {
+	ordinal   int
+	ref       string
+	set       *set
+	noSet     bool
+	name      string
+	number    string
+	rarity    string
+	printing  string
+	image     string
+	ids       []identifier
+	updatedAt time.Time
+	lanes     []lane
+}
+
+// card makes the card at place (from 0) of a set.
+func (c *catalog) card(s *set, place int) *card {
+	k := &card{ordinal: s.first + place, set: s}
+	k.ref = fmt.Sprintf("c%07d", k.ordinal)
+	d := roll(c.Seed, forCard, uint64(s.index), uint64(place))
+	r := c.identity(k, place)
+	c.omit(k, d)
+	k.printing = printing(s, place, d)
+	if d.chance(650) {
+		k.image = k.ref + ".webp"
+	}
+	k.ids = cardIdentifiers(k.ordinal, d)
+	if d.chance(300) {
+		k.updatedAt = c.zero.Add(-time.Duration(d.below(900*24*3600)) * time.Second)
+	}
+	born := max(c.bornOn(k.ordinal), s.released)
+	if !d.chance(12) {
+		k.lanes = c.cardLanes(s, place, r, born)
+	}
+	if p, ok := plantedAt(s, place); ok {
+		p.apply(k, c.Seed)
+	}
+	if day, ok := c.edits.renamed[k.ordinal]; ok {
+		k.name = c.renamedName(s, place, r, k.name, day)
+		k.updatedAt = c.at.AddDate(0, 0, day-c.Day)
+	}
+	return k
+}
+
+// identity sets name, number and rarity: a parallel has those of the card it repeats.
+func (c *catalog) identity(k *card, place int) rarity {
+	s, of, copyNo := k.set, place, 0
+	if s.style == booster && place >= s.base {
+		of, copyNo = parallelOf(s, place)
+	}
+	d := roll(c.Seed, forName, uint64(s.index), uint64(of))
+	r := c.rarityAt(s, of, d)
+	k.rarity = r.name
+	k.name = nameOf(s.game, r, d)
+	k.number = s.number(of)
+	if p, ok := plantedAt(s, of); ok && copyNo > 0 {
+		k.name, k.rarity = p.name, p.rarity
+	}
+	if copyNo > 0 {
+		k.number += "_p" + strconv.Itoa(copyNo)
+		r.median *= 6
+	}
+	return r
+}
+
+func (c *catalog) rarityAt(s *set, place int, d *dice) rarity {
+	switch {
+	case s.style == blackStar:
+		return blackStarRarity
+	case s.style == promotion:
+		return promotionRarity
+	case s.game == onePiece && place == s.base-1 && s.style != starter:
+		return onePieceRarities[4] // SEC closes a booster
+	case s.game == onePiece && d.chance(15):
+		return donRarity
+	case s.game == onePiece:
+		return rollRarity(d, onePieceRarities)
+	case s.secret(place):
+		return rollRarity(d, secretRarities)
+	}
+	return rollRarity(d, pokemonRarities)
+}
+
+func nameOf(g game, r rarity, d *dice) string {
+	switch {
+	case r.name == donRarity.name:
+		return "DON!! Card"
+	case g == onePiece:
+		return onePieceName(d, r)
+	}
+	return pokemonName(d, r)
+}
+
+// omit takes away what some cards do not have.
+func (c *catalog) omit(k *card, d *dice) {
+	k.noSet = d.chance(7)
+	if d.chance(5) || k.rarity == donRarity.name {
+		k.number = ""
+	}
+	if d.chance(10) {
+		k.rarity = ""
+	}
+}
+
+func printing(s *set, place int, d *dice) string {
+	switch {
+	case s.style == booster && place >= s.base:
+		return "Parallel"
+	case d.chance(60):
+		return d.pick(printings)
+	case d.chance(200):
+		return "standard"
+	}
+	return ""
+}
+
+var printings = list(`Alternate Art, Full Art, Cosmos Holo, Stamped, Staff, Prerelease, Cracked Ice Holo, Jumbo`)
+
+// cardIdentifiers gives most cards a partner's number; one in 97 has that of the card before it, so that a lookup finds two.
+func cardIdentifiers(ordinal int, d *dice) []identifier {
+	var ids []identifier
+	if lacks := d.chance(200); !lacks || ordinal < plantedCards || ordinal%97 == 5 || ordinal%97 == 4 {
+		ids = append(ids, identifier{partnerNamespace, partnerValue(ordinal)})
+	}
+	if d.chance(100) {
+		ids = append(ids, identifier{legacyNamespace, "card/" + strconv.Itoa(ordinal)})
+	}
+	return ids
+}
+
+func partnerValue(ordinal int) string {
+	if ordinal%97 == 5 {
+		ordinal--
+	}
+	return strconv.Itoa(100_003 + 3*ordinal)
+}
+
+// renamedName draws another name than the old one for a card renamed on day.
+func (c *catalog) renamedName(s *set, place int, r rarity, old string, day int) string {
+	d := roll(c.Seed, forName, uint64(s.index), uint64(place), uint64(day))
+	for range 8 {
+		if name := nameOf(s.game, r, d); name != old {
+			return name
+		}
+	}
+	return old + " (Gold)" // DON!! cards all have one name
+}
+
+// cardLanes are the lanes of every variant that a card of the rarity comes in.
+func (c *catalog) cardLanes(s *set, place int, r rarity, born int) []lane {
+	d := roll(c.Seed, forLanes, uint64(s.index), uint64(place))
+	level := d.logNormal(r.median, 1.1)
+	if s.style == firstPrint {
+		level *= 3
+	}
+	var lanes []lane
+	for i, v := range variantsOf(s, r, d) {
+		w := walk{seed: seedOf(c.Seed, forWalk, uint64(s.index), uint64(place), uint64(i)), level: level * int64(v.percent) / 100}
+		w.level = max(w.level, floorCents)
+		lanes = lanesOf(lanes, d, v.code, w, born)
+	}
+	return lanes
+}
+
+// variant is a variant's code and its price in percent of the card's level.
+type variant struct {
+	code    string
+	percent int
+}
+
+func variantsOf(s *set, r rarity, d *dice) []variant {
+	switch {
+	case s.game == onePiece && r.finish == foilPrint:
+		return []variant{{"foil", 100}}
+	case s.game == onePiece:
+		return some(d, 350, variant{"normal", 100}, variant{"foil", 220})
+	case s.style == firstPrint && r.finish == normalPrint:
+		return some(d, 700, variant{"unlimited", 100}, variant{"1st_edition", 260})
+	case s.style == firstPrint:
+		return some(d, 700, variant{"unlimited_holofoil", 100}, variant{"1st_edition_holofoil", 340})
+	case r.finish == normalPrint:
+		return some(d, 850, variant{"normal", 100}, variant{"reverse_holofoil", 140})
+	case r.finish == holoPrint:
+		return some(d, 850, variant{"holofoil", 100}, variant{"reverse_holofoil", 80})
+	}
+	return []variant{{"holofoil", 100}}
+}
+
+// some is the first variant alone, or both in n of a thousand cards.
+func some(d *dice, n int, first, second variant) []variant {
+	if d.chance(n) {
+		return []variant{first, second}
+	}
+	return []variant{first}
+}

@@ -1,0 +1,112 @@
+package synth
+
+import "math"
+
+// Price levels, in cents. No walk leaves these bounds: the floor leaves room for the five conditions below near mint.
+const (
+	floorCents   = 6
+	ceilingCents = 900_000_000
+)
+
+// The walk is kept in 1/65536 cent and moved by factors of 18 fractional bits: integers only, so that every machine writes the same
+// bytes and two days are the same whichever window they are written in.
+const (
+	centBits   = 16
+	factorBits = 18
+	// changeChance of 1024: measured over whole catalogs it yields 27 % of prices that change a day (a change below a cent is none).
+	changeChance = 338
+	// medianStep is the median of a change in the walk, which rounding to cents brings to 3 % in the prices.
+	medianStep = 0.0232
+	// longestStep bounds the exponential tail of one day's change.
+	longestStep = 0.40
+)
+
+// steps are the factors of a change: exponentially distributed sizes, as many up as down.
+var steps = stepTable()
+
+func stepTable() (table [1024]uint64) {
+	half := len(table) / 2
+	for i := range half {
+		u := (float64(i) + 0.5) / float64(half)
+		size := min(-math.Log(1-u)*medianStep/math.Ln2, longestStep)
+		table[2*i] = uint64(math.Round(math.Exp(size) * (1 << factorBits)))
+		table[2*i+1] = uint64(math.Round(math.Exp(-size) * (1 << factorBits)))
+	}
+	return table
+}
+
+// walk is the price path of one variant of a card, or of a sealed product. It is anchored at day zero, where it has its level, and
+// runs from there forwards and backwards, so that it does not depend on how much of it is written.
+type walk struct {
+	seed  uint64
+	level int64 // cents at day zero
+}
+
+// fill sets path[i] to the state of day from+i.
+func (w walk) fill(path []uint64, from int) {
+	to := from + len(path) - 1
+	at := uint64(w.level) << centBits
+	put := func(day int, at uint64) {
+		if day >= from && day <= to {
+			path[day-from] = at
+		}
+	}
+	put(0, at)
+	for day, at := -1, at; day >= from; day-- {
+		at = step(at, dayBits(w.seed, day))
+		put(day, at)
+	}
+	for day, at := 1, at; day <= to; day++ {
+		at = step(at, dayBits(w.seed, day))
+		put(day, at)
+	}
+}
+
+// step moves a state by one day.
+func step(at, bits uint64) uint64 {
+	if bits&1023 >= changeChance {
+		return at
+	}
+	at = at >> 8 * steps[bits>>10&1023] >> (factorBits - 8)
+	return min(max(at, floorCents<<centBits), ceilingCents<<centBits)
+}
+
+// script replaces the walk of a planted lane. Days are relative to day zero; every script holds for the days after it too.
+type script uint8
+
+const (
+	walking   script = iota
+	climbing         // +4 % of its level a day, from a month before day zero on: a gainer over every seven days
+	falling          // the same downwards: a decliner
+	flat             // the same price on every day: a change of zero
+	freeNow          // positive until day zero, which costs nothing: zero is a price
+	freeOnce         // zero before day zero, positive since: a change without a base
+	tenfold          // ten times its level since three days before day zero: still data, not an error
+	scriptEnd = -3
+	scriptRun = 30
+)
+
+// cents is the scripted price of a day.
+func (s script) cents(level int64, day int) int64 {
+	run := int64(max(day+scriptRun, 0))
+	switch s {
+	case climbing:
+		return level * (100 + 4*run) / 100
+	case falling:
+		return level * 100 / (100 + 4*run)
+	case freeNow:
+		if day >= 0 {
+			return 0
+		}
+	case freeOnce:
+		if day < 0 {
+			return 0
+		}
+	case tenfold:
+		if day >= scriptEnd {
+			return level * 10
+		}
+	case walking, flat:
+	}
+	return level
+}

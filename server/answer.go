@@ -1,0 +1,150 @@
+package server
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/access"
+	"ninepocket/wire"
+)
+
+func decimal(v int64) string { return strconv.FormatInt(v, 10) }
+
+// refuse answers with an error in the envelope of the exchange's surface.
+func (x *exchange) refuse(f wire.Fault) {
+	r := &x.ctx.Response
+	meaning := x.surface.meanings[f.Code]
+	r.ResetBody()
+	r.SetStatusCode(meaning.Status)
+	h := &r.Header
+	h.SetContentType(x.surface.errorType)
+	h.Set(fasthttp.HeaderCacheControl, x.noStore())
+	if f.RetryAfter > 0 {
+		x.setInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
+	}
+	if meaning.Status == fasthttp.StatusUnauthorized {
+		h.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
+	}
+	if x.principal != nil {
+		x.surface.showLimits(x)
+	}
+	x.body = x.surface.append(x.body[:0], x.s.BaseURL, f, string(x.id))
+	r.SetBody(x.body)
+}
+
+// noStore is the Cache-Control of what must not be kept.
+func (x *exchange) noStore() string {
+	if x.surface.kind == access.Preview {
+		return x.surface.cacheable
+	}
+	return "no-store"
+}
+
+// answer sends the exchange's body as a success, or 304 when the caller has it.
+func (x *exchange) answer() {
+	r := &x.ctx.Response
+	h := &r.Header
+	x.surface.showLimits(x)
+	h.Set("X-Snapshot-Id", x.view.ID)
+	x.nameIgnored()
+	content := x.content()
+	encoding := x.encoding(len(content))
+	h.Set(fasthttp.HeaderVary, "Authorization, X-API-Key, Accept-Encoding")
+	switch {
+	case x.op.name == access.UsageGet || x.ctx.IsPost():
+		h.Set(fasthttp.HeaderCacheControl, x.noStore())
+	default:
+		h.Set(fasthttp.HeaderCacheControl, x.surface.cacheable)
+	}
+	if x.hasETag {
+		x.text = appendETag(x.text[:0], x.etag, encoding)
+		h.SetBytesV(fasthttp.HeaderETag, x.text)
+	}
+	if x.notModified {
+		r.SetStatusCode(fasthttp.StatusNotModified)
+		return
+	}
+	h.SetContentType("application/json")
+	if encoding != "" {
+		h.Set(fasthttp.HeaderContentEncoding, encoding)
+		compressInto(r, content, encoding)
+		return
+	}
+	if x.stored != nil {
+		r.SetBodyRaw(content) // the View's own bytes, never written to
+		return
+	}
+	r.SetBody(content)
+}
+
+// appendETag appends a strong validator; each encoding of a body has its own (decision 9).
+func appendETag(dst []byte, tag uint64, encoding string) []byte {
+	dst = append(dst, '"')
+	dst = strconv.AppendUint(dst, tag, 36)
+	if encoding != "" {
+		dst = append(dst, '-')
+		dst = append(dst, encoding...)
+	}
+	return append(dst, '"')
+}
+
+// matches reports whether an If-None-Match list names the answer in any of its encodings, by weak comparison.
+func (x *exchange) matches(list []byte) bool {
+	x.text = strconv.AppendUint(x.text[:0], x.etag, 36)
+	for len(list) > 0 {
+		var one []byte
+		one, list, _ = bytes.Cut(list, []byte{','})
+		one = bytes.TrimSpace(one)
+		if string(one) == "*" {
+			return true
+		}
+		one = bytes.TrimPrefix(one, []byte("W/"))
+		if len(one) < 2 || one[0] != '"' || one[len(one)-1] != '"' {
+			continue
+		}
+		tag, _, _ := bytes.Cut(one[1:len(one)-1], []byte{'-'})
+		if bytes.Equal(tag, x.text) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameIgnored names unknown query parameters, at most ten, percent-encoded (decision 5).
+func (x *exchange) nameIgnored() {
+	if len(x.args.unknown) > 0 {
+		x.ctx.Response.Header.Set("X-Ignored-Params", strings.Join(x.args.unknown, ", "))
+	}
+}
+
+// allowOrigin lets browsers of configured origins read the answer (decision 4).
+func (x *exchange) allowOrigin() {
+	if len(x.s.Origins) == 0 {
+		return
+	}
+	origin := string(x.ctx.Request.Header.Peek(fasthttp.HeaderOrigin))
+	for _, allowed := range x.s.Origins {
+		if origin == allowed {
+			h := &x.ctx.Response.Header
+			h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
+			h.Set(fasthttp.HeaderAccessControlExposeHeaders, exposed)
+		}
+	}
+}
+
+// exposed are the headers that a browser's script may read.
+const exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, X-RateLimit-Remaining, " +
+	"X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, X-Request-Id, X-Snapshot-Id"
+
+// protocolError answers what fasthttp could not read as a request, in the live envelope and without echoing it.
+func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
+	x, _ := exchanges.Get().(*exchange)
+	ctx.Request.Header.Reset() // half-read headers are not to be believed
+	x.begin(s, ctx)
+	defer x.end()
+	x.refuse(protocolFault(err))
+	ctx.SetConnectionClose()
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/access"
+	"ninepocket/wire"
+)
+
+// operation is what a path does for one method on one surface.
+type operation struct {
+	name   access.Operation
+	params []string // the query parameters it knows
+	scope  access.Scope
+	run    func(*exchange) *wire.Fault
+}
+
+// path is a row of the route table. GET operations answer HEAD too (decision 4).
+type path struct {
+	pattern  string // with {id} for one segment
+	method   string
+	live     *operation
+	preview  *operation
+	open     func(*exchange) // answers without a key, instead of an operation
+	allow    string
+	siblings []*path // other methods of the same pattern, this one included
+}
+
+// paths is the route table. Order does not matter.
+func (s *Server) paths() []*path {
+	table := []*path{
+		{pattern: "/v1/games", method: fasthttp.MethodGet, live: &operation{name: access.GamesList, run: (*exchange).games}},
+		{pattern: "/v1/cards", method: fasthttp.MethodGet, live: &operation{
+			name: access.CardsSearch, run: (*exchange).cardsSearch,
+			params: []string{"q", "set", "game", "number", "rarity", "min_price_cents", "max_price_cents", "sort", "limit", "cursor"},
+		}},
+		{pattern: "/v1/cards/{id}", method: fasthttp.MethodGet, live: &operation{name: access.CardsGet, run: (*exchange).cardsGet}},
+		{pattern: "/v1/cards/batch", method: fasthttp.MethodPost, live: &operation{name: access.CardsBatch, run: (*exchange).cardsBatch}},
+		{pattern: "/v1/cards/{id}/prices", method: fasthttp.MethodGet, live: &operation{
+			name: access.CardPrices, run: (*exchange).cardPrices, params: []string{"days", "variant"},
+		}},
+		{pattern: "/v1/cards/{id}/price-stats", method: fasthttp.MethodGet, live: &operation{
+			name: access.CardPriceStats, run: (*exchange).cardPriceStats, params: []string{"window", "variant"},
+		}},
+		{pattern: "/v1/sets", method: fasthttp.MethodGet, live: &operation{
+			name: access.SetsList, run: (*exchange).setsList, params: []string{"series", "game", "limit", "cursor"},
+		}},
+		{pattern: "/v1/sets/{id}", method: fasthttp.MethodGet, live: &operation{name: access.SetsGet, run: (*exchange).setsGet}},
+		{pattern: "/v1/market/movers", method: fasthttp.MethodGet, live: &operation{
+			name: access.MarketMovers, run: (*exchange).movers,
+			params: []string{"direction", "period", "min_price_cents", "set", "game", "limit"},
+		}},
+		{pattern: "/v1/prices/batch", method: fasthttp.MethodPost, live: &operation{name: access.PricesBatch, run: (*exchange).pricesBatch}},
+		{pattern: "/v1/usage", method: fasthttp.MethodGet, live: &operation{name: access.UsageGet, run: (*exchange).usage}},
+		{pattern: "/openapi.json", method: fasthttp.MethodGet, open: (*exchange).openapi},
+		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz},
+	}
+	return s.withPreview(table)
+}
+
+// Operations lists the route table for those who hold it against the OpenAPI document: "GET /v1/games" and so on.
+func (s *Server) Operations() []string {
+	var all []string
+	for _, p := range s.paths() {
+		all = append(all, p.method+" "+p.pattern)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// routes makes the router. It matches paths only: one handler a pattern takes every method, so that 405 and its
+// Allow header come from the table.
+func (s *Server) routes() *router.Router {
+	r := router.New()
+	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS, r.HandleMethodNotAllowed = false, false, false, false
+	r.NotFound = func(ctx *fasthttp.RequestCtx) {
+		s.exchange(ctx).refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
+	}
+	byPattern := map[string][]*path{}
+	for _, p := range s.paths() {
+		byPattern[p.pattern] = append(byPattern[p.pattern], p)
+	}
+	// A literal last segment hides a parameter's methods: /v1/cards/batch answers GET as the card "batch" would.
+	for pattern, siblings := range byPattern {
+		if wider := byPattern[lastToParam(pattern)]; wider != nil && lastToParam(pattern) != pattern {
+			byPattern[pattern] = append(slices.Clone(siblings), wider...)
+		}
+	}
+	for pattern, siblings := range byPattern {
+		allow := allowed(siblings)
+		handler := func(ctx *fasthttp.RequestCtx) { s.dispatch(ctx, siblings, allow) }
+		// One trailing slash is tolerated, without a redirect (decision 4).
+		r.ANY(pattern, handler)
+		r.ANY(pattern+"/", handler)
+	}
+	return r
+}
+
+// lastToParam is a pattern with its last segment made a parameter.
+func lastToParam(pattern string) string {
+	return pattern[:strings.LastIndexByte(pattern, '/')+1] + "{id}"
+}
+
+// allowed is the Allow header of a pattern: its methods, sorted (decision 3).
+func allowed(siblings []*path) string {
+	var methods []string
+	for _, p := range siblings {
+		methods = append(methods, p.method)
+		if p.method == fasthttp.MethodGet {
+			methods = append(methods, fasthttp.MethodHead)
+		}
+	}
+	slices.Sort(methods)
+	return strings.Join(slices.Compact(methods), ", ")
+}
+
+// dispatch picks the row of a pattern for the request's method.
+func (s *Server) dispatch(ctx *fasthttp.RequestCtx, siblings []*path, allow string) {
+	x := s.exchange(ctx)
+	method := string(ctx.Method())
+	if method == fasthttp.MethodHead {
+		method = fasthttp.MethodGet
+	}
+	for _, p := range siblings {
+		if p.method == method {
+			x.serve(p)
+			return
+		}
+	}
+	x.path = siblings[0]
+	x.choose()
+	ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)
+	x.refuse(wire.Fault{Code: wire.MethodNotAllowed, Detail: "This path takes " + allow + "."})
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/wire/openapi"
+)
+
+// Limits of the HTTP side, with their reasons.
+const (
+	// MaxBody is the largest request body: 200 ids of 200 characters fit six times over (decision 3).
+	MaxBody = 256 << 10
+	// maxHeader bounds a request's line and headers; fasthttp answers 431 beyond it.
+	maxHeader = 16 << 10
+	// writeBuffer lets a pipelined burst of card answers leave in one write.
+	writeBuffer = 32 << 10
+	// The timeouts free connections of clients that send or read too slowly, and let Shutdown end.
+	readTimeout, writeTimeout, idleTimeout = 15 * time.Second, 30 * time.Second, 75 * time.Second
+)
+
+// Options say what a Server serves.
+type Options struct {
+	Engine  *engine.Engine
+	Gate    *access.Gate
+	Clock   access.Clock
+	Cursors *cursor.Signer
+	// BaseURL is what clients reach the service by, without a slash at the end.
+	BaseURL string
+	// Preview switches the preview contract on (decision 1).
+	Preview bool
+	// DefaultPreview makes the preview surface answer requests without a key on shared paths.
+	DefaultPreview bool
+	// Origins may read answers from a browser (CORS); empty means none (decision 4).
+	Origins []string
+	Log     *slog.Logger
+}
+
+// Server answers HTTP requests.
+type Server struct {
+	Options
+	http     *fasthttp.Server
+	router   *router.Router
+	document document
+}
+
+// New returns a server that is ready to Serve.
+func New(o Options) (*Server, error) {
+	if o.Engine == nil || o.Gate == nil || o.Cursors == nil {
+		return nil, errors.New("cannot serve without an engine, a gate and a cursor signer")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+	text, err := openapi.Render(o.BaseURL, o.Preview)
+	if err != nil {
+		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
+	}
+	s := &Server{Options: o, document: newDocument(text)}
+	s.router = s.routes()
+	s.http = &fasthttp.Server{
+		Handler:                       s.handle,
+		ErrorHandler:                  s.protocolError,
+		Name:                          "ninepocket",
+		ReadBufferSize:                maxHeader,
+		WriteBufferSize:               writeBuffer,
+		ReadTimeout:                   readTimeout,
+		WriteTimeout:                  writeTimeout,
+		IdleTimeout:                   idleTimeout,
+		MaxRequestBodySize:            MaxBody,
+		NoDefaultServerHeader:         true,
+		NoDefaultContentType:          true,
+		DisablePreParseMultipartForm:  true,
+		SecureErrorLogMessage:         true,
+		Logger:                        quiet{},
+		CloseOnShutdown:               true,
+		DisableHeaderNamesNormalizing: false,
+	}
+	return s, nil
+}
+
+// quiet drops fasthttp's own log lines, which may hold parts of requests.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+// Serve answers connections of l until Shutdown.
+func (s *Server) Serve(l net.Listener) error { return s.http.Serve(l) }
+
+// Shutdown stops taking connections and waits for the requests in flight until ctx is done.
+func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
+
+// now is the one reading of the clock of a request.
+func (s *Server) now() (time.Time, access.Instant) {
+	t := time.Now()
+	return t, s.Clock.At(t)
+}

@@ -1,0 +1,225 @@
+package snapshot
+
+import (
+	"math"
+	"time"
+)
+
+// Limits of a catalog: what the specification's fields and the format's 32-bit offsets can carry.
+const (
+	// MaxCents is the largest amount of money (specification, Money).
+	MaxCents = 9007199254740991
+	// MaxName, MaxNumber, MaxPrinting and MaxVariant bound text in code points (specification, Product).
+	MaxName, MaxNumber, MaxPrinting, MaxVariant = 200, 100, 100, 100
+	// HistoryDays is how many UTC dates of history a lane keeps, the snapshot's own date included.
+	HistoryDays = 365
+	// NoCents marks a price that is not known: it is never zero.
+	NoCents = int64(-1)
+	// NoTime marks an instant that is not known.
+	NoTime = int64(math.MinInt64)
+	// NoSet is the Set of a card without one.
+	NoSet = int32(-1)
+)
+
+// Day is a UTC date as days since 1970-01-01.
+type Day int32
+
+// NoDay marks a date that is not known.
+const NoDay = Day(math.MinInt32)
+
+// DayOf returns the UTC date of an instant in milliseconds since 1970.
+func DayOf(ms int64) Day { return Day(floorDiv(ms, 86_400_000)) }
+
+// Start returns the first millisecond of the date.
+func (d Day) Start() int64 { return int64(d) * 86_400_000 }
+
+// Time returns midnight UTC at the start of the date.
+func (d Day) Time() time.Time { return time.UnixMilli(d.Start()).UTC() }
+
+// String spells the date as YYYY-MM-DD.
+func (d Day) String() string { return d.Time().Format(time.DateOnly) }
+
+// ParseDay reads a date spelt YYYY-MM-DD.
+func ParseDay(s string) (Day, error) {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return NoDay, err
+	}
+	return DayOf(t.UnixMilli()), nil
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// Condition is the state of a copy of a card. The order of the values is the order in which a variant's display
+// price looks for one (decision 19).
+type Condition uint8
+
+// The conditions; FactorySealed is the only one of sealed products and never one of cards.
+const (
+	NearMint Condition = iota
+	Ungraded
+	LightlyPlayed
+	ModeratelyPlayed
+	HeavilyPlayed
+	Damaged
+	FactorySealed
+	conditions
+)
+
+var conditionCodes = [conditions]string{
+	"near_mint", "ungraded", "lightly_played", "moderately_played", "heavily_played", "damaged", "factory_sealed",
+}
+
+var conditionTexts = [conditions]string{
+	"Near Mint", "Ungraded", "Lightly Played", "Moderately Played", "Heavily Played", "Damaged", "Factory Sealed",
+}
+
+// Code is the condition as the preview contract spells it.
+func (c Condition) Code() string { return conditionCodes[c] }
+
+// Text is the condition as the live surface shows it (decision 17).
+func (c Condition) Text() string { return conditionTexts[c] }
+
+// ParseCondition reads a card condition's code; FactorySealed is not one.
+func ParseCondition(code string) (Condition, bool) {
+	for c := range FactorySealed {
+		if conditionCodes[c] == code {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// Catalog is one catalog at one instant. Cards are numbered by display price, dearest first and unpriced last,
+// ties in catalog order (decision 22), so that a card's number is its rank in price_desc and a price range is a
+// range of numbers. Items number cards and then sealed products: item i is card i, or sealed i-len(cards).
+type Catalog struct {
+	// ID is the snapshot's id; empty until the catalog was stored.
+	ID string
+	// SnapshotAt is the instant the catalog describes, in milliseconds since 1970 (decision 28).
+	SnapshotAt int64
+
+	Games       Games
+	Sets        Sets
+	Cards       Cards
+	Sealed      Sealed
+	Feeds       Feeds
+	Variants    Strings // in display order (decision 19); entry 0 is "", the variant of sealed products
+	Identifiers Identifiers
+	Lanes       Lanes
+	History     History
+	Stats       Stats
+	Movers      Movers
+	Registry    Registry
+}
+
+// Games are the games in the order of decision 22.
+type Games struct{ Slug, Name Strings }
+
+// Sets are in the order of decision 22: newest first, without a date last, then by name and id.
+type Sets struct {
+	ID, Slug, Name, Series, Code Strings
+	Game                         []uint8
+	Release                      []Day // NoDay when not known
+	Cards                        []uint32
+	Aliases                      Lists   // rows of Alias, other names and codes the set filter takes
+	Alias                        Strings // without those equal to id, slug, code or name
+}
+
+// Cards are the cards by number.
+type Cards struct {
+	ID, Slug, Name, Number, Rarity, Printing, Image Strings // Image is a file name in the operator's image folder
+	Game                                            []uint8
+	Set                                             []int32  // NoSet when the card has none
+	Order                                           []uint32 // rank in catalog order: set, natural number, id (decision 22)
+	UpdatedAt                                       []int64  // when the catalog entry last changed, ms
+	Product                                         []uint8  // 1 when the identity is verified (decision 27)
+	Display                                         []int32  // the lane of the display price, -1 when unpriced
+}
+
+// Sealed are the verified sealed products, by id. Tail is the public id without its prefix.
+type Sealed struct {
+	Tail, Name, PackageType, UnitKind, Edition Strings
+	Game                                       []uint8
+	Units                                      []uint32
+	UpdatedAt                                  []int64
+}
+
+// Feeds are the price feeds: who to attribute an observation to.
+type Feeds struct{ Namespace, Attribution, Partner Strings }
+
+// Identifiers are the aliases of items in other namespaces, list i for item i.
+type Identifiers struct {
+	Of               Lists
+	Namespace, Value Strings
+}
+
+// Flags of a lane.
+const (
+	// LaneLicensed: the lane's price may be distributed.
+	LaneLicensed = 1 << iota
+	// LaneDisplay: the lane stands for its variant in display prices, history, statistics and changes (decision 19).
+	LaneDisplay
+)
+
+// Lanes are what has a price of its own: an item in one variant and condition. List i of Of is item i's lanes,
+// in variant order and then condition order. A lane is kept while it was observed within HistoryDays, licensed or
+// not. Prices that may not be distributed are not stored.
+type Lanes struct {
+	Of          Lists
+	Variant     []uint16
+	Condition   []uint8
+	Flags       []uint8
+	Feed        []uint8
+	Cents       []int64 // current price, NoCents when there is none
+	SourceAsOf  []int64 // of the current price, ms; NoTime when not known
+	CollectedAt []int64 // of the current price, ms; NoTime without one
+	Base7       []int64 // the price the 7-day change compares with (decision 20), NoCents without one
+	Base30      []int64 // the same for 30 days
+	Seen        []Day   // the last date with a row, with a price or without
+}
+
+// History holds each lane's points, list i of Of is lane i's bytes of Points.
+type History struct {
+	Of     Lists
+	Points []byte
+}
+
+// Stats are the statistics of display lanes over the windows of StatWindows: row 3*k+w is lane Lane[k]'s window w.
+type Stats struct {
+	Lane                        []uint32 // ascending
+	Min, Max, Mean, First, Last []int64
+	FirstDay, LastDay           []Day
+	Points                      []uint16
+}
+
+// Movers are the cards whose display price changed over 7 days, biggest first (decision 21).
+type Movers struct{ Up, Down []uint32 }
+
+// Registry is what must outlive a card: every source reference ever seen with the id it got, and every slug that
+// was ever issued and is not current, with the id it leads to.
+type Registry struct {
+	Ref, RefID   Strings // ascending by Ref; Ref is "namespace\x00ref"
+	Slug, SlugID Strings // ascending by Slug, then SlugID
+}
+
+// NumItems is the number of cards and sealed products.
+func (c *Catalog) NumItems() int { return c.Cards.ID.Len() + c.Sealed.Tail.Len() }
+
+// Date is the UTC date of the snapshot.
+func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }
+
+// Size is about how much memory the catalog holds, in bytes.
+func (c *Catalog) Size() int64 {
+	m := &sizer{}
+	for _, s := range sections {
+		s.walk(c, m)
+	}
+	return m.n
+}

@@ -1,0 +1,222 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// columns is one pass over the columns of a section, in the order of the format: encoding and decoding go through
+// the same table (see sections.go), so that the two cannot drift apart. A section is a msgpack map from column name
+// to bin; integers are little-endian and fixed-width. After the first failure every call is a no-op.
+type columns interface {
+	strings(name string, s *Strings)
+	lists(name string, l *Lists)
+	bytes(name string, b *[]byte)
+	u8(name string, v *[]uint8)
+	u16(name string, v *[]uint16)
+	u32(name string, v *[]uint32)
+	i32(name string, v *[]int32)
+	i64(name string, v *[]int64)
+	days(name string, v *[]Day)
+}
+
+// encoder writes columns.
+type encoder struct {
+	buf   bytes.Buffer
+	enc   *msgpack.Encoder
+	count int
+	err   error
+}
+
+// encodeSection spells a table as the bytes of its section.
+func encodeSection(walk func(columns)) ([]byte, error) {
+	counter := &counter{}
+	walk(counter)
+	e := &encoder{}
+	e.enc = msgpack.NewEncoder(&e.buf)
+	e.err = e.enc.EncodeMapLen(counter.n)
+	walk(e)
+	return e.buf.Bytes(), e.err
+}
+
+func (e *encoder) bin(name string, b []byte) {
+	if e.err == nil {
+		e.err = e.enc.EncodeString(name)
+	}
+	if e.err != nil {
+		return
+	}
+	if b == nil {
+		b = []byte{} // a nil slice would be spelt nil, not an empty bin
+	}
+	e.err = e.enc.EncodeBytes(b)
+}
+
+func (e *encoder) strings(name string, s *Strings) {
+	e.bin(name, s.arena)
+	e.u32(name+".ends", &s.ends)
+}
+func (e *encoder) lists(name string, l *Lists)  { e.u32(name, &l.ends) }
+func (e *encoder) bytes(name string, b *[]byte) { e.bin(name, *b) }
+func (e *encoder) u8(name string, v *[]uint8)   { e.bin(name, *v) }
+func (e *encoder) u16(name string, v *[]uint16) { e.bin(name, littleEndian(*v)) }
+func (e *encoder) u32(name string, v *[]uint32) { e.bin(name, littleEndian(*v)) }
+func (e *encoder) i32(name string, v *[]int32)  { e.bin(name, littleEndian(*v)) }
+func (e *encoder) i64(name string, v *[]int64)  { e.bin(name, littleEndian(*v)) }
+func (e *encoder) days(name string, v *[]Day)   { e.bin(name, littleEndian(*v)) }
+
+// counter counts the entries of a section's map.
+type counter struct{ n int }
+
+func (c *counter) strings(string, *Strings) { c.n += 2 }
+func (c *counter) lists(string, *Lists)     { c.n++ }
+func (c *counter) bytes(string, *[]byte)    { c.n++ }
+func (c *counter) u8(string, *[]uint8)      { c.n++ }
+func (c *counter) u16(string, *[]uint16)    { c.n++ }
+func (c *counter) u32(string, *[]uint32)    { c.n++ }
+func (c *counter) i32(string, *[]int32)     { c.n++ }
+func (c *counter) i64(string, *[]int64)     { c.n++ }
+func (c *counter) days(string, *[]Day)      { c.n++ }
+
+// decoder reads columns out of a section's bytes, which the decoded byte columns alias.
+type decoder struct {
+	data []byte
+	r    *bytes.Reader
+	dec  *msgpack.Decoder
+	err  error
+}
+
+// decodeSection reads a table from the bytes of its section, which it keeps. Only what the bytes really hold is
+// ever allocated: a header's length is checked against what is left before anything is read (msgpack itself would
+// allocate what five bytes declare).
+func decodeSection(data []byte, walk func(columns)) error {
+	d := &decoder{data: data, r: bytes.NewReader(data)}
+	d.dec = msgpack.NewDecoder(d.r)
+	counter := &counter{}
+	walk(counter)
+	n, err := d.dec.DecodeMapLen()
+	if err != nil {
+		return fmt.Errorf("is not a map: %w", err)
+	}
+	if n != counter.n {
+		return fmt.Errorf("has %d columns instead of %d", n, counter.n)
+	}
+	walk(d)
+	if d.err == nil && d.r.Len() != 0 {
+		d.err = errors.New("has bytes after its last column")
+	}
+	return d.err
+}
+
+// bin returns the next column's bytes, which must have the given name and a whole number of elements.
+func (d *decoder) bin(name string, width int) []byte {
+	if d.err != nil {
+		return nil
+	}
+	fail := func(format string, args ...any) []byte {
+		d.err = fmt.Errorf("column %q %s", name, fmt.Sprintf(format, args...))
+		return nil
+	}
+	// The name is read like the value, as bytes of the section, because a string's length is just as forgeable.
+	n, err := d.dec.DecodeBytesLen()
+	if err != nil || n != len(name) || n > d.r.Len() {
+		return fail("is not where it should be")
+	}
+	if string(d.next(n)) != name {
+		return fail("is not where it should be")
+	}
+	if n, err = d.dec.DecodeBytesLen(); err != nil {
+		return fail("is not bytes: %v", err)
+	}
+	if n < 0 || n > d.r.Len() {
+		return fail("declares %d bytes where %d are left", n, d.r.Len())
+	}
+	if n%width != 0 {
+		return fail("has %d bytes, not a multiple of %d", n, width)
+	}
+	return d.next(n)
+}
+
+// next steps over n bytes that are known to be there and returns them.
+func (d *decoder) next(n int) []byte {
+	at := len(d.data) - d.r.Len()
+	_, _ = d.r.Seek(int64(n), 1) // a bytes.Reader seeks forward without failing
+	return d.data[at : at+n : at+n]
+}
+
+func (d *decoder) fail(name, what string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("column %q %s", name, what)
+	}
+}
+
+func (d *decoder) strings(name string, s *Strings) {
+	s.arena = d.bin(name, 1)
+	d.u32(name+".ends", &s.ends)
+	if d.err == nil && !s.ok() {
+		d.fail(name, "has ends that do not fit its bytes")
+	}
+}
+func (d *decoder) lists(name string, l *Lists)  { d.u32(name, &l.ends) }
+func (d *decoder) bytes(name string, b *[]byte) { *b = d.bin(name, 1) }
+func (d *decoder) u8(name string, v *[]uint8)   { *v = d.bin(name, 1) }
+func (d *decoder) u16(name string, v *[]uint16) { *v = fromLittleEndian[uint16](d.bin(name, 2)) }
+func (d *decoder) u32(name string, v *[]uint32) { *v = fromLittleEndian[uint32](d.bin(name, 4)) }
+func (d *decoder) i32(name string, v *[]int32)  { *v = fromLittleEndian[int32](d.bin(name, 4)) }
+func (d *decoder) i64(name string, v *[]int64)  { *v = fromLittleEndian[int64](d.bin(name, 8)) }
+func (d *decoder) days(name string, v *[]Day)   { *v = fromLittleEndian[Day](d.bin(name, 4)) }
+
+type integer interface {
+	~uint16 | ~uint32 | ~int32 | ~int64
+}
+
+// littleEndian spells integers in the format's byte order.
+func littleEndian[T integer](v []T) []byte {
+	width := int(unsafe.Sizeof(T(0)))
+	b := make([]byte, 0, len(v)*width)
+	for _, x := range v {
+		switch width {
+		case 2:
+			b = binary.LittleEndian.AppendUint16(b, uint16(x))
+		case 4:
+			b = binary.LittleEndian.AppendUint32(b, uint32(x))
+		default:
+			b = binary.LittleEndian.AppendUint64(b, uint64(x))
+		}
+	}
+	return b
+}
+
+func fromLittleEndian[T integer](b []byte) []T {
+	width := int(unsafe.Sizeof(T(0)))
+	v := make([]T, len(b)/width)
+	for i := range v {
+		switch width {
+		case 2:
+			v[i] = T(binary.LittleEndian.Uint16(b[i*2:]))
+		case 4:
+			v[i] = T(binary.LittleEndian.Uint32(b[i*4:]))
+		default:
+			v[i] = T(binary.LittleEndian.Uint64(b[i*8:]))
+		}
+	}
+	return v
+}
+
+// sizer adds up the memory of columns.
+type sizer struct{ n int64 }
+
+func (m *sizer) strings(_ string, s *Strings) { m.n += int64(cap(s.arena) + 4*cap(s.ends)) }
+func (m *sizer) lists(_ string, l *Lists)     { m.n += int64(4 * cap(l.ends)) }
+func (m *sizer) bytes(_ string, b *[]byte)    { m.n += int64(cap(*b)) }
+func (m *sizer) u8(_ string, v *[]uint8)      { m.n += int64(cap(*v)) }
+func (m *sizer) u16(_ string, v *[]uint16)    { m.n += int64(2 * cap(*v)) }
+func (m *sizer) u32(_ string, v *[]uint32)    { m.n += int64(4 * cap(*v)) }
+func (m *sizer) i32(_ string, v *[]int32)     { m.n += int64(4 * cap(*v)) }
+func (m *sizer) i64(_ string, v *[]int64)     { m.n += int64(8 * cap(*v)) }
+func (m *sizer) days(_ string, v *[]Day)      { m.n += int64(4 * cap(*v)) }

@@ -1,0 +1,156 @@
+package snapshot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Dir is a store of snapshots in a directory:
+//
+//	CURRENT                  names the published snapshot; renaming over it is the commit point
+//	snapshots/ID/manifest    and one file a section
+//	tmp/                     what is being written
+//	LOCK                     held by whoever writes
+//
+// Readers take no lock and never list: they load what CURRENT names. A Dir is safe for use by several goroutines
+// and processes.
+type Dir struct{ root string }
+
+// OpenDir returns the store at root, which need not exist yet: the first Write creates it.
+func OpenDir(root string) *Dir { return &Dir{root: root} }
+
+// Root is the directory of the store.
+func (d *Dir) Root() string { return d.root }
+
+// Path is the directory of a snapshot.
+func (d *Dir) Path(id string) string { return filepath.Join(d.root, "snapshots", id) }
+
+// QuarantinePath is the file that holds a snapshot's quarantine report, a JSON object a line.
+func (d *Dir) QuarantinePath(id string) string { return filepath.Join(d.Path(id), quarantineFile) }
+
+func (d *Dir) tmp(name string) string { return filepath.Join(d.root, "tmp", name) }
+
+// Current is the content of CURRENT.
+type Current struct {
+	Epoch       uint64    `json:"epoch"` // grows by one with each publication, a rollback included
+	ID          string    `json:"id"`
+	PublishedAt time.Time `json:"published_at"`
+	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before
+}
+
+// Current reads which snapshot is published. It returns ErrNoCurrent when none is, and a *DamageError when the
+// pointer was not written by this program.
+func (d *Dir) Current() (Current, error) {
+	var cur Current
+	b, err := os.ReadFile(filepath.Join(d.root, "CURRENT"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return cur, fmt.Errorf("store %q: %w", d.root, ErrNoCurrent)
+	}
+	if err != nil {
+		return cur, fmt.Errorf("cannot read the current snapshot of store %q: %w", d.root, err)
+	}
+	if err := openJSON(b, "CURRENT", &cur); err != nil {
+		return Current{}, fmt.Errorf("store %q: %w", d.root, err)
+	}
+	if !ValidID(cur.ID) {
+		return Current{}, fmt.Errorf("store %q: %w", d.root, &DamageError{"CURRENT", "does not name a snapshot"})
+	}
+	return cur, nil
+}
+
+// Manifest reads a snapshot's manifest.
+func (d *Dir) Manifest(id string) (*Manifest, error) {
+	if !ValidID(id) {
+		return nil, fmt.Errorf("snapshot %q: %w", id, ErrNotFound)
+	}
+	path := filepath.Join(d.Path(id), "manifest")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(d.Path(id)); err == nil {
+			return nil, fmt.Errorf("snapshot %q: %w", id, &DamageError{"manifest", "is missing"})
+		}
+		return nil, fmt.Errorf("snapshot %q: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the manifest of snapshot %q: %w", id, err)
+	}
+	m, err := parseManifest(b, id)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %q: %w", id, err)
+	}
+	if info, err := os.Stat(path); err == nil {
+		m.CreatedAt = info.ModTime().UTC()
+	}
+	return m, nil
+}
+
+// List returns the manifests of all snapshots whose manifest is whole, newest first.
+func (d *Dir) List() ([]*Manifest, error) {
+	entries, err := os.ReadDir(filepath.Join(d.root, "snapshots"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot list store %q: %w", d.root, err)
+	}
+	var all []*Manifest
+	for _, e := range entries {
+		if m, err := d.Manifest(e.Name()); err == nil {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Manifest) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return all, nil
+}
+
+// Load reads a snapshot, comparing every section with its checksum before decoding it.
+func (d *Dir) Load(id string) (*Catalog, error) { return d.load(id, false) }
+
+// Verify reads a snapshot with everything that belongs to it and compares it with the strong checksums. Damage is
+// reported with the name of the section.
+func (d *Dir) Verify(id string) error {
+	_, err := d.load(id, true)
+	return err
+}
+
+func (d *Dir) load(id string, strong bool) (*Catalog, error) {
+	m, err := d.Manifest(id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := decode(m, func(s Section) ([]byte, error) {
+		b, err := os.ReadFile(filepath.Join(d.Path(id), s.File))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &DamageError{s.Name, "is missing"}
+		}
+		return b, err
+	}, strong)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %q: %w", id, err)
+	}
+	return c, nil
+}
+
+// lock creates the store's folders and takes the writer's lock, waiting for whoever holds it.
+func (d *Dir) lock() (unlock func(), err error) {
+	for _, folder := range []string{"", "snapshots", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(d.root, folder), 0o755); err != nil { //nolint:gosec // published data is public
+			return nil, fmt.Errorf("cannot create store %q: %w", d.root, err)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(d.root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // as above
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
+	}
+	return func() { _ = f.Close() }, nil // closing releases the lock
+}

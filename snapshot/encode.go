@@ -1,0 +1,161 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	codecZstd, codecNone = "zstd", "none"
+	sectionSuffix        = ".msgpack.zst"
+	quarantineName       = "quarantine"
+	quarantineFile       = "quarantine.jsonl"
+)
+
+// file is a section with its bytes.
+type file struct {
+	Section
+	data []byte
+}
+
+// encode spells a catalog and its quarantine report as the files of a snapshot and the manifest that describes them.
+func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
+	}
+	files := make([]file, len(sections)+1)
+	var group errgroup.Group
+	for i, s := range sections {
+		group.Go(func() error {
+			raw, err := encodeSection(func(w columns) { s.walk(c, w) })
+			if err != nil {
+				return fmt.Errorf("cannot encode section %q: %w", s.name, err)
+			}
+			if len(raw) > MaxSection {
+				return fmt.Errorf("cannot encode section %q: it has %d bytes, the format holds %d", s.name, len(raw), MaxSection)
+			}
+			// One goroutine an encoder, so that equal input is always cut into equal blocks.
+			enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1))
+			if err != nil {
+				return err
+			}
+			packed := enc.EncodeAll(raw, nil)
+			files[i] = newFile(s.name, s.name+sectionSuffix, codecZstd, packed, len(raw))
+			return enc.Close()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, nil, err
+	}
+	files[len(sections)] = newFile(quarantineName, quarantineFile, codecNone, o.Quarantine, len(o.Quarantine))
+	m := &Manifest{
+		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: o.Base, Counts: c.count(), Quarantine: map[string]int{},
+	}
+	for reason, n := range o.QuarantineCounts {
+		m.Quarantine[reason] = n
+		m.Counts.Quarantined += n
+	}
+	for _, f := range files {
+		m.Sections = append(m.Sections, f.Section)
+	}
+	m.identify()
+	return m, files, nil
+}
+
+func newFile(name, path, codec string, data []byte, raw int) file {
+	sum := sha256.Sum256(data)
+	return file{Section{
+		Name: name, File: path, Codec: codec, Bytes: int64(len(data)), Raw: int64(raw),
+		XXH64: fmt.Sprintf("%016x", xxhash.Sum64(data)), SHA256: hex.EncodeToString(sum[:]),
+	}, data}
+}
+
+// count counts what the manifest says of a catalog.
+func (c *Catalog) count() Counts {
+	n := Counts{
+		Games: c.Games.Slug.Len(), Sets: c.Sets.ID.Len(), Cards: c.Cards.ID.Len(),
+		Products: c.Sealed.Tail.Len(), Lanes: len(c.Lanes.Variant),
+	}
+	for _, verified := range c.Cards.Product {
+		n.Products += int(verified)
+	}
+	for lane := range c.History.Of.Len() {
+		from, to := c.History.Of.Range(lane)
+		n.HistoryPoints += countPoints(c.History.Points[from:to])
+	}
+	return n
+}
+
+// decode reads a catalog from the files of its manifest; read returns the bytes of a section's file. Checksums come
+// before decoding, and the tables are validated at the end. strong also compares the SHA-256 of every file.
+func decode(m *Manifest, read func(Section) ([]byte, error), strong bool) (*Catalog, error) {
+	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
+	var group errgroup.Group
+	for i, s := range m.Sections {
+		if i == len(sections) && !strong {
+			continue // serving does not need the quarantine report
+		}
+		group.Go(func() error {
+			packed, err := read(s)
+			if err != nil {
+				return err
+			}
+			if err := s.check(packed, strong); err != nil || i == len(sections) {
+				return err
+			}
+			raw, err := s.unpack(packed)
+			if err != nil {
+				return err
+			}
+			if err := decodeSection(raw, func(w columns) { sections[i].walk(c, w) }); err != nil {
+				return &DamageError{s.Name, err.Error()}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// check compares a file with its length and checksums.
+func (s *Section) check(packed []byte, strong bool) error {
+	if int64(len(packed)) != s.Bytes {
+		return &DamageError{s.Name, fmt.Sprintf("has %d bytes instead of %d", len(packed), s.Bytes)}
+	}
+	ok := fmt.Sprintf("%016x", xxhash.Sum64(packed)) == s.XXH64
+	if strong && ok {
+		sum := sha256.Sum256(packed)
+		ok = hex.EncodeToString(sum[:]) == s.SHA256
+	}
+	if !ok {
+		return &DamageError{s.Name, "does not have the checksum it was written with"}
+	}
+	return nil
+}
+
+func (s *Section) unpack(packed []byte) ([]byte, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(s.Raw, 1))))
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	raw, err := dec.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, &DamageError{s.Name, "does not unpack: " + err.Error()}
+	}
+	if int64(len(raw)) != s.Raw {
+		return nil, &DamageError{s.Name, fmt.Sprintf("unpacks to %d bytes instead of %d", len(raw), s.Raw)}
+	}
+	return raw, nil
+}

@@ -1,0 +1,157 @@
+package snapshot
+
+import (
+	"encoding/binary"
+)
+
+// Point is one day's price of a lane.
+type Point struct {
+	Day   Day
+	Cents int64
+}
+
+// AppendPoints appends the stored form of points, which must ascend by day: the first day and price as varints,
+// then a varint a point of zigzag(price change)<<1, with the low bit set when the day is not the next one and a
+// varint of the days skipped follows. An unchanged next day is the single byte 0.
+func AppendPoints(dst []byte, points []Point) []byte {
+	for i, p := range points {
+		if i == 0 {
+			dst = binary.AppendUvarint(dst, uint64(p.Day))
+			dst = binary.AppendUvarint(dst, uint64(p.Cents))
+			continue
+		}
+		delta := p.Cents - points[i-1].Cents
+		gap := p.Day - points[i-1].Day - 1
+		u := zigzag(delta) << 1
+		if gap != 0 {
+			dst = binary.AppendUvarint(dst, u|1)
+			dst = binary.AppendUvarint(dst, uint64(gap))
+			continue
+		}
+		dst = binary.AppendUvarint(dst, u)
+	}
+	return dst
+}
+
+func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
+func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+// AppendPoints appends lane's points of the days in [from, to] to dst, ascending by day.
+func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
+	start, end := h.Of.Range(lane)
+	return appendDecoded(dst, h.Points[start:end], from, to)
+}
+
+// Has reports whether a lane has any point.
+func (h *History) Has(lane int) bool {
+	start, end := h.Of.Range(lane)
+	return start != end
+}
+
+// appendDecoded decodes stored points; it stops at the first byte that does not decode, which validate has ruled out.
+func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
+	if len(b) == 0 {
+		return dst
+	}
+	u, n := binary.Uvarint(b)
+	if n <= 0 {
+		return dst
+	}
+	b = b[n:]
+	v, n := binary.Uvarint(b)
+	if n <= 0 {
+		return dst
+	}
+	b = b[n:]
+	p := Point{Day: Day(u), Cents: int64(v)}
+	for p.Day <= to {
+		if p.Day >= from {
+			dst = append(dst, p)
+		}
+		if len(b) == 0 {
+			return dst
+		}
+		if u, n = uint64(b[0]), 1; u >= 0x80 {
+			if u, n = binary.Uvarint(b); n <= 0 {
+				return dst
+			}
+		}
+		b = b[n:]
+		p.Day++
+		p.Cents += unzigzag(u >> 1)
+		if u&1 != 0 {
+			gap, n := binary.Uvarint(b)
+			if n <= 0 {
+				return dst
+			}
+			b = b[n:]
+			p.Day += Day(gap)
+		}
+	}
+	return dst
+}
+
+// pointsOK reports whether stored points decode to the last byte, with prices and days in bounds.
+func pointsOK(b []byte, last Day) bool {
+	next := func() (uint64, bool) {
+		u, n := binary.Uvarint(b)
+		if n <= 0 {
+			return 0, false
+		}
+		b = b[n:]
+		return u, true
+	}
+	if len(b) == 0 {
+		return true
+	}
+	day, ok1 := next()
+	cents, ok2 := next()
+	if !ok1 || !ok2 || day > uint64(last) || cents > MaxCents {
+		return false
+	}
+	d, c := Day(day), int64(cents)
+	for len(b) > 0 {
+		u, ok := next()
+		if !ok {
+			return false
+		}
+		d++
+		if u&1 != 0 {
+			gap, ok := next()
+			if !ok || gap > HistoryDays*2 {
+				return false
+			}
+			d += Day(gap)
+		}
+		delta := unzigzag(u >> 1)
+		if delta > MaxCents || delta < -MaxCents {
+			return false
+		}
+		if c += delta; c < 0 || c > MaxCents || d > last {
+			return false
+		}
+	}
+	return true
+}
+
+// countPoints counts stored points.
+func countPoints(b []byte) int {
+	n := 0
+	for len(b) > 0 {
+		width := 1
+		first := b[0]
+		for width <= len(b) && b[width-1] >= 0x80 {
+			width++
+		}
+		b = b[min(width, len(b)):]
+		n++
+		// The first point's price, and the gap after a flagged change, belong to the point before them.
+		if (n == 1 || first&1 != 0) && len(b) > 0 {
+			for len(b) > 1 && b[0] >= 0x80 {
+				b = b[1:]
+			}
+			b = b[1:]
+		}
+	}
+	return n
+}

@@ -1,0 +1,167 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Format is the version of the stored form that this program writes and the newest it reads (docs/SNAPSHOT.md).
+const Format = 1
+
+// MaxSection bounds the decoded size of one section: the reach of its 32-bit offsets.
+const MaxSection = 1 << 32
+
+// Errors of the store. Damage is a *DamageError, which errors.Is matches with ErrDamaged.
+var (
+	ErrNoCurrent   = errors.New("no snapshot is published")
+	ErrNotFound    = errors.New("no such snapshot")
+	ErrDamaged     = errors.New("damaged")
+	ErrNewerFormat = errors.New("written by a newer version of ninepocket")
+)
+
+// DamageError says which section of a snapshot is not what was written, or does not fit the others.
+type DamageError struct {
+	Section string // "manifest", "CURRENT" or a section's name
+	Reason  string
+}
+
+func (e *DamageError) Error() string { return fmt.Sprintf("section %q %s", e.Section, e.Reason) }
+
+// Is makes every damage match ErrDamaged.
+func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
+
+// Counts are what a snapshot holds.
+type Counts struct {
+	Games         int `json:"games"`
+	Sets          int `json:"sets"`
+	Cards         int `json:"cards"`
+	Products      int `json:"products"`
+	Lanes         int `json:"lanes"`
+	HistoryPoints int `json:"history_points"`
+	Quarantined   int `json:"quarantined"`
+}
+
+// Section is one stored section.
+type Section struct {
+	Name string `json:"name"`
+	File string `json:"file"`
+	// Codec is "zstd" or "none"; Bytes and the checksums are of the file, Raw is the decoded length.
+	Codec  string `json:"codec"`
+	Bytes  int64  `json:"bytes"`
+	Raw    int64  `json:"raw_bytes"`
+	XXH64  string `json:"xxh64"`
+	SHA256 string `json:"sha256"`
+}
+
+// Manifest describes one stored snapshot. Its bytes depend on the input of the build alone, so equal input gives
+// an equal manifest; when it was built is the modification time of its file.
+type Manifest struct {
+	Format     int            `json:"format"`
+	ID         string         `json:"id"`
+	SnapshotAt time.Time      `json:"snapshot_at"`
+	Base       string         `json:"base,omitempty"`
+	Counts     Counts         `json:"counts"`
+	Quarantine map[string]int `json:"quarantine"`
+	Sections   []Section      `json:"sections"`
+
+	// CreatedAt is when the snapshot was built; it is not part of the stored bytes.
+	CreatedAt time.Time `json:"-"`
+}
+
+// Bytes is the size of the stored sections.
+func (m *Manifest) Bytes() int64 {
+	var n int64
+	for _, s := range m.Sections {
+		n += s.Bytes
+	}
+	return n
+}
+
+var idPattern = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{16}$`)
+
+// ValidID reports whether id has the form of a snapshot id, which no path outside the store has.
+func ValidID(id string) bool { return idPattern.MatchString(id) }
+
+// identify derives the id from the instant and the content: equal content has an equal id.
+func (m *Manifest) identify() {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%d %s\n", m.Format, m.SnapshotAt.Format(time.RFC3339Nano))
+	for _, s := range m.Sections {
+		_, _ = fmt.Fprintf(h, "%s %s\n", s.Name, s.SHA256)
+	}
+	m.ID = m.SnapshotAt.Format("20060102T150405Z") + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// sealed spells v as JSON and a last line with the checksum of all lines before, so that a flip of any byte of the
+// file is found.
+func sealJSON(v any) ([]byte, error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, '\n')
+	sum := sha256.Sum256(b)
+	return append(b, "sha256:"+hex.EncodeToString(sum[:])+"\n"...), nil
+}
+
+// openJSON reads what sealJSON wrote into v; section names the file in errors.
+func openJSON(b []byte, section string, v any) error {
+	const tail = len("sha256:") + 64 + 1
+	if len(b) < tail {
+		return &DamageError{section, "is cut off"}
+	}
+	body, seal := b[:len(b)-tail], b[len(b)-tail:]
+	sum := sha256.Sum256(body)
+	if want := "sha256:" + hex.EncodeToString(sum[:]) + "\n"; string(seal) != want {
+		return &DamageError{section, "does not have the checksum it was written with"}
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if err := dec.Decode(v); err != nil {
+		return &DamageError{section, "is not what this program writes: " + err.Error()}
+	}
+	return nil
+}
+
+// parseManifest reads and checks a manifest that is expected to be id's.
+func parseManifest(b []byte, id string) (*Manifest, error) {
+	m := &Manifest{}
+	if err := openJSON(b, "manifest", m); err != nil {
+		return nil, err
+	}
+	if m.Format > Format {
+		return nil, fmt.Errorf("snapshot %q has format %d, this program reads up to %d: %w", id, m.Format, Format, ErrNewerFormat)
+	}
+	fail := func(format string, args ...any) (*Manifest, error) {
+		return nil, &DamageError{"manifest", fmt.Sprintf(format, args...)}
+	}
+	if m.Format < 1 {
+		return fail("has format %d", m.Format)
+	}
+	want := *m
+	if want.identify(); m.ID != id || want.ID != id {
+		return fail("is not that of snapshot %q", id)
+	}
+	if len(m.Sections) != len(sections)+1 {
+		return fail("lists %d sections instead of %d", len(m.Sections), len(sections)+1)
+	}
+	for i, s := range m.Sections {
+		name, file, codec := quarantineName, quarantineFile, codecNone
+		if i < len(sections) {
+			name = sections[i].name
+			file, codec = name+sectionSuffix, codecZstd
+		}
+		switch {
+		case s.Name != name || s.File != file || s.Codec != codec:
+			return fail("lists section %q where %q belongs", s.Name, name)
+		case s.Bytes < 0 || s.Raw < 0 || s.Bytes > MaxSection || s.Raw > MaxSection:
+			return fail("gives section %q an impossible length", name)
+		}
+	}
+	return m, nil
+}

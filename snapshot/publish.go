@@ -1,0 +1,160 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// WriteOptions say what to store beside a catalog.
+type WriteOptions struct {
+	Base             string         // id of the snapshot this one continues, if any
+	Quarantine       []byte         // the quarantine report, a JSON object a line
+	QuarantineCounts map[string]int // lines of the report by reason
+}
+
+// Write stores a catalog as a new snapshot, without publishing it. Equal content has an equal id: when the store
+// already has it whole, that one is returned and created is false. A crash leaves at worst an unused folder in tmp.
+func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err error) {
+	m, files, err := encode(c, o)
+	if err != nil {
+		return nil, false, fmt.Errorf("cannot store the snapshot: %w", err)
+	}
+	unlock, err := d.lock()
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	final := d.Path(m.ID)
+	if old, err := d.Manifest(m.ID); err == nil && d.Verify(m.ID) == nil {
+		return old, false, nil
+	}
+	stage := d.tmp(m.ID)
+	if err := d.stage(stage, m, files); err != nil {
+		_ = os.RemoveAll(stage)
+		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
+	}
+	// A damaged snapshot of the same id makes room: what is verified and staged replaces it.
+	if err := os.RemoveAll(final); err != nil {
+		return nil, false, fmt.Errorf("cannot replace damaged snapshot %q: %w", m.ID, err)
+	}
+	if err := os.Rename(stage, final); err != nil {
+		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
+	}
+	if err := syncDir(filepath.Dir(final)); err != nil {
+		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
+	}
+	m, err = d.Manifest(m.ID)
+	return m, err == nil, err
+}
+
+// stage writes every file of a snapshot and then its manifest into a fresh folder, all synced.
+func (d *Dir) stage(folder string, m *Manifest, files []file) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := os.Mkdir(folder, 0o755); err != nil { //nolint:gosec // published data is public
+		return err
+	}
+	for _, f := range files {
+		if err := writeSynced(filepath.Join(folder, f.File), f.data); err != nil {
+			return err
+		}
+	}
+	b, err := sealJSON(m)
+	if err != nil {
+		return err
+	}
+	if err := writeSynced(filepath.Join(folder, "manifest"), b); err != nil {
+		return err
+	}
+	return syncDir(folder)
+}
+
+// Publish makes a snapshot the current one. It verifies the snapshot, reads it back and hands the result to check,
+// which refuses what the engine could not serve; on any error the current snapshot stays. Publishing the current
+// snapshot again changes nothing.
+func (d *Dir) Publish(id string, now time.Time, check func(*Catalog) error) (Current, error) {
+	if _, err := d.Manifest(id); err != nil {
+		return Current{}, fmt.Errorf("cannot publish: %w", err)
+	}
+	unlock, err := d.lock()
+	if err != nil {
+		return Current{}, err
+	}
+	defer unlock()
+	c, err := d.load(id, true)
+	if err != nil {
+		return Current{}, fmt.Errorf("cannot publish: %w", err)
+	}
+	if err := check(c); err != nil {
+		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
+	}
+	old, err := d.Current()
+	if err != nil && !errors.Is(err, ErrNoCurrent) && !errors.Is(err, ErrDamaged) {
+		return Current{}, err
+	}
+	if old.ID == id {
+		return old, nil
+	}
+	next := Current{Epoch: old.Epoch + 1, ID: id, PublishedAt: now.UTC(), Previous: old.ID}
+	if errors.Is(err, ErrDamaged) {
+		// The lost epoch was some number of publications ago; seconds since 1970 are above any of them.
+		next.Epoch = uint64(now.Unix())
+	}
+	if err := d.point(next); err != nil {
+		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
+	}
+	return next, nil
+}
+
+// point replaces CURRENT.
+func (d *Dir) point(cur Current) error {
+	b, err := sealJSON(cur)
+	if err != nil {
+		return err
+	}
+	staged := d.tmp("CURRENT")
+	if err := os.Remove(staged); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := writeSynced(staged, b); err != nil {
+		return err
+	}
+	if err := os.Rename(staged, filepath.Join(d.root, "CURRENT")); err != nil {
+		return err
+	}
+	return syncDir(d.root)
+}
+
+// writeSynced creates a file that must not exist and returns once its bytes are on disk.
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // published data is public
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// syncDir makes the entries of a directory durable.
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

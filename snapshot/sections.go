@@ -1,0 +1,266 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// section is one table of the format: its name and its columns in order. docs/SNAPSHOT.md is the same list in words.
+type section struct {
+	name string
+	walk func(*Catalog, columns)
+}
+
+// sections are all tables in the order in which they are stored.
+var sections = []section{
+	{"games", func(c *Catalog, w columns) { g := &c.Games; w.strings("slug", &g.Slug); w.strings("name", &g.Name) }},
+	{"sets", walkSets},
+	{"cards", walkCards},
+	{"sealed", walkSealed},
+	{"identifiers", func(c *Catalog, w columns) {
+		t := &c.Identifiers
+		w.lists("of", &t.Of)
+		w.strings("namespace", &t.Namespace)
+		w.strings("value", &t.Value)
+	}},
+	{"feeds", func(c *Catalog, w columns) {
+		f := &c.Feeds
+		w.strings("namespace", &f.Namespace)
+		w.strings("attribution", &f.Attribution)
+		w.strings("partner", &f.Partner)
+		w.strings("variants", &c.Variants)
+	}},
+	{"lanes", walkLanes},
+	{"history", func(c *Catalog, w columns) { w.lists("of", &c.History.Of); w.bytes("points", &c.History.Points) }},
+	{"stats", walkStats},
+	{"movers", func(c *Catalog, w columns) { w.u32("up", &c.Movers.Up); w.u32("down", &c.Movers.Down) }},
+	{"registry", func(c *Catalog, w columns) {
+		r := &c.Registry
+		w.strings("ref", &r.Ref)
+		w.strings("ref_id", &r.RefID)
+		w.strings("slug", &r.Slug)
+		w.strings("slug_id", &r.SlugID)
+	}},
+}
+
+func walkSets(c *Catalog, w columns) {
+	s := &c.Sets
+	w.strings("id", &s.ID)
+	w.strings("slug", &s.Slug)
+	w.strings("name", &s.Name)
+	w.strings("series", &s.Series)
+	w.strings("code", &s.Code)
+	w.u8("game", &s.Game)
+	w.days("release", &s.Release)
+	w.u32("cards", &s.Cards)
+	w.lists("aliases", &s.Aliases)
+	w.strings("alias", &s.Alias)
+}
+
+func walkCards(c *Catalog, w columns) {
+	s := &c.Cards
+	w.strings("id", &s.ID)
+	w.strings("slug", &s.Slug)
+	w.strings("name", &s.Name)
+	w.strings("number", &s.Number)
+	w.strings("rarity", &s.Rarity)
+	w.strings("printing", &s.Printing)
+	w.strings("image", &s.Image)
+	w.u8("game", &s.Game)
+	w.i32("set", &s.Set)
+	w.u32("order", &s.Order)
+	w.i64("updated_at", &s.UpdatedAt)
+	w.u8("product", &s.Product)
+	w.i32("display", &s.Display)
+}
+
+func walkSealed(c *Catalog, w columns) {
+	s := &c.Sealed
+	w.strings("tail", &s.Tail)
+	w.strings("name", &s.Name)
+	w.strings("package_type", &s.PackageType)
+	w.strings("unit_kind", &s.UnitKind)
+	w.strings("edition", &s.Edition)
+	w.u8("game", &s.Game)
+	w.u32("units", &s.Units)
+	w.i64("updated_at", &s.UpdatedAt)
+}
+
+func walkLanes(c *Catalog, w columns) {
+	l := &c.Lanes
+	w.lists("of", &l.Of)
+	w.u16("variant", &l.Variant)
+	w.u8("condition", &l.Condition)
+	w.u8("flags", &l.Flags)
+	w.u8("feed", &l.Feed)
+	w.i64("cents", &l.Cents)
+	w.i64("source_as_of", &l.SourceAsOf)
+	w.i64("collected_at", &l.CollectedAt)
+	w.i64("base_7", &l.Base7)
+	w.i64("base_30", &l.Base30)
+	w.days("seen", &l.Seen)
+}
+
+func walkStats(c *Catalog, w columns) {
+	s := &c.Stats
+	w.u32("lane", &s.Lane)
+	w.i64("min", &s.Min)
+	w.i64("max", &s.Max)
+	w.i64("mean", &s.Mean)
+	w.i64("first", &s.First)
+	w.i64("last", &s.Last)
+	w.days("first_day", &s.FirstDay)
+	w.days("last_day", &s.LastDay)
+	w.u16("points", &s.Points)
+}
+
+// checker gathers what is wrong with a catalog, section by section. Everything that an accessor indexes with is
+// checked here once, so that readers need no bounds checks of their own.
+type checker struct{ errs []error }
+
+// want notes a failure of a section unless ok.
+func (k *checker) want(ok bool, section, what string) {
+	if !ok {
+		k.errs = append(k.errs, &DamageError{Section: section, Reason: what})
+	}
+}
+
+// rows wants every column to have n rows.
+func (k *checker) rows(section string, n int, lens ...int) {
+	for _, l := range lens {
+		k.want(l == n, section, fmt.Sprintf("has columns of %d and %d rows", n, l))
+	}
+}
+
+// below wants every element to be less than n.
+func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T, n int) {
+	for _, x := range v {
+		if uint64(x) >= uint64(n) {
+			k.want(false, section, fmt.Sprintf("column %q refers to row %d of %d", column, x, n))
+			return
+		}
+	}
+}
+
+// Validate checks that the tables of a catalog fit each other: equal column lengths, references in range, history
+// that decodes, known conditions, valid UTF-8. It returns every problem found, each a *DamageError.
+func (c *Catalog) Validate() error {
+	k := &checker{}
+	nGames, nSets, nCards, nSealed := c.Games.Slug.Len(), c.Sets.ID.Len(), c.Cards.ID.Len(), c.Sealed.Tail.Len()
+	k.want(nGames <= 255 && c.Games.Name.Len() == nGames, "games", "has columns of unequal length")
+	c.checkSets(k, nSets, nGames)
+	c.checkCards(k, nCards, nSets, nGames)
+	c.checkSealed(k, nSealed, nGames)
+	ids := &c.Identifiers
+	k.rows("identifiers", nCards+nSealed, ids.Of.Len())
+	k.rows("identifiers", ids.Value.Len(), ids.Namespace.Len())
+	k.want(ids.Of.ok(ids.Value.Len()), "identifiers", "has lists that do not fit its rows")
+	k.rows("feeds", c.Feeds.Namespace.Len(), c.Feeds.Attribution.Len(), c.Feeds.Partner.Len())
+	c.checkLanes(k, nCards+nSealed)
+	c.checkStats(k)
+	below(k, "movers", "up", c.Movers.Up, nCards)
+	below(k, "movers", "down", c.Movers.Down, nCards)
+	r := &c.Registry
+	k.rows("registry", r.Ref.Len(), r.RefID.Len())
+	k.rows("registry", r.Slug.Len(), r.SlugID.Len())
+	return errors.Join(k.errs...)
+}
+
+func (c *Catalog) checkSets(k *checker, n, games int) {
+	s := &c.Sets
+	k.rows("sets", n, s.Slug.Len(), s.Name.Len(), s.Series.Len(), s.Code.Len(), len(s.Game), len(s.Release), len(s.Cards), s.Aliases.Len())
+	k.want(s.Aliases.ok(s.Alias.Len()), "sets", "has alias lists that do not fit its aliases")
+	below(k, "sets", "game", s.Game, games)
+	checkText(k, "sets", &s.ID, &s.Slug, &s.Name, &s.Series, &s.Code, &s.Alias)
+}
+
+func (c *Catalog) checkCards(k *checker, n, sets, games int) {
+	s := &c.Cards
+	k.rows("cards", n, s.Slug.Len(), s.Name.Len(), s.Number.Len(), s.Rarity.Len(), s.Printing.Len(), s.Image.Len(),
+		len(s.Game), len(s.Set), len(s.Order), len(s.UpdatedAt), len(s.Product), len(s.Display))
+	below(k, "cards", "game", s.Game, games)
+	below(k, "cards", "order", s.Order, n)
+	for _, set := range s.Set {
+		if set != NoSet && (set < 0 || int(set) >= sets) {
+			k.want(false, "cards", fmt.Sprintf("column %q refers to row %d of %d", "set", set, sets))
+			break
+		}
+	}
+	checkText(k, "cards", &s.ID, &s.Slug, &s.Name, &s.Number, &s.Rarity, &s.Printing, &s.Image)
+}
+
+func (c *Catalog) checkSealed(k *checker, n, games int) {
+	s := &c.Sealed
+	k.rows("sealed", n, s.Name.Len(), s.PackageType.Len(), s.UnitKind.Len(), s.Edition.Len(), len(s.Game), len(s.Units), len(s.UpdatedAt))
+	below(k, "sealed", "game", s.Game, games)
+	checkText(k, "sealed", &s.Tail, &s.Name, &s.PackageType, &s.UnitKind, &s.Edition)
+}
+
+func (c *Catalog) checkLanes(k *checker, items int) {
+	l := &c.Lanes
+	n := len(l.Variant)
+	k.rows("lanes", items, l.Of.Len())
+	k.rows("lanes", n, len(l.Condition), len(l.Flags), len(l.Feed), len(l.Cents), len(l.SourceAsOf), len(l.CollectedAt),
+		len(l.Base7), len(l.Base30), len(l.Seen))
+	k.want(l.Of.ok(n), "lanes", "has lists that do not fit its rows")
+	below(k, "lanes", "variant", l.Variant, c.Variants.Len())
+	below(k, "lanes", "condition", l.Condition, int(conditions))
+	below(k, "lanes", "feed", l.Feed, c.Feeds.Namespace.Len())
+	for _, column := range [][]int64{l.Cents, l.Base7, l.Base30} {
+		for _, cents := range column {
+			if cents != NoCents && (cents < 0 || cents > MaxCents) {
+				k.want(false, "lanes", fmt.Sprintf("has a price of %d cents", cents))
+				break
+			}
+		}
+	}
+	for card, lane := range c.Cards.Display {
+		if lane == -1 || k.errs != nil {
+			continue
+		}
+		if from, to := l.Of.Range(card); int(lane) < from || int(lane) >= to {
+			k.want(false, "cards", fmt.Sprintf("column %q refers to lane %d, which is another card's", "display", lane))
+			break
+		}
+	}
+	c.checkHistory(k, n)
+}
+
+func (c *Catalog) checkHistory(k *checker, lanes int) {
+	h := &c.History
+	k.rows("history", lanes, h.Of.Len())
+	if !h.Of.ok(len(h.Points)) {
+		k.want(false, "history", "has lists that do not fit its points")
+		return
+	}
+	for lane := range h.Of.Len() {
+		from, to := h.Of.Range(lane)
+		if !pointsOK(h.Points[from:to], c.Date()) {
+			k.want(false, "history", fmt.Sprintf("has points of lane %d that do not decode", lane))
+			return
+		}
+	}
+}
+
+func (c *Catalog) checkStats(k *checker) {
+	s := &c.Stats
+	n := len(s.Lane) * len(StatWindows)
+	k.rows("stats", n, len(s.Min), len(s.Max), len(s.Mean), len(s.First), len(s.Last), len(s.FirstDay), len(s.LastDay), len(s.Points))
+	below(k, "stats", "lane", s.Lane, len(c.Lanes.Variant))
+}
+
+// checkText wants whole arenas to be valid UTF-8 without control characters. A string that begins inside a
+// character would make its own bytes invalid, so each boundary is checked as well.
+func checkText(k *checker, section string, columns ...*Strings) {
+	for _, s := range columns {
+		ok := utf8.Valid(s.arena)
+		for _, b := range s.arena {
+			ok = ok && b >= 0x20 && b != 0x7f
+		}
+		for _, end := range s.ends {
+			ok = ok && (int(end) == len(s.arena) || utf8.RuneStart(s.arena[end]))
+		}
+		k.want(ok, section, "has text that is not clean UTF-8")
+	}
+}

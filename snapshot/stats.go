@@ -1,0 +1,72 @@
+package snapshot
+
+import "slices"
+
+// StatWindows are the windows of price statistics in days (specification, price-stats).
+var StatWindows = [...]int{7, 30, 90}
+
+// Summary describes the points of a window. Prices are cents; Mean rounds half away from zero (decision 20).
+type Summary struct {
+	Min, Max, Mean, First, Last int64
+	FirstDay, LastDay           Day
+	Points                      int
+}
+
+// Summarize describes points, which must ascend by day and not be empty.
+func Summarize(points []Point) Summary {
+	first, last := points[0], points[len(points)-1]
+	s := Summary{
+		Min: first.Cents, Max: first.Cents, First: first.Cents, Last: last.Cents,
+		FirstDay: first.Day, LastDay: last.Day, Points: len(points),
+	}
+	// The mean is kept as whole cents and a remainder, because 365 prices near MaxCents do not fit 64 bits.
+	n := int64(len(points))
+	var whole, rest int64
+	for _, p := range points {
+		s.Min, s.Max = min(s.Min, p.Cents), max(s.Max, p.Cents)
+		whole += p.Cents / n
+		rest += p.Cents % n
+	}
+	whole += rest / n
+	if rest%n*2 >= n {
+		whole++
+	}
+	s.Mean = whole
+	return s
+}
+
+// WindowStart is the first date of a window of days dates that ends at date.
+func WindowStart(date Day, days int) Day { return date - Day(days) + 1 }
+
+// Append adds the rows of one lane: its points within the longest window, ascending by day and not empty.
+func (s *Stats) Append(lane int, date Day, points []Point) {
+	s.Lane = append(s.Lane, uint32(lane))
+	for _, days := range StatWindows {
+		from := WindowStart(date, days)
+		k, _ := slices.BinarySearchFunc(points, from, func(p Point, d Day) int { return int(p.Day) - int(d) })
+		sum := Summary{FirstDay: NoDay, LastDay: NoDay}
+		if k < len(points) {
+			sum = Summarize(points[k:])
+		}
+		s.Min, s.Max, s.Mean = append(s.Min, sum.Min), append(s.Max, sum.Max), append(s.Mean, sum.Mean)
+		s.First, s.Last = append(s.First, sum.First), append(s.Last, sum.Last)
+		s.FirstDay, s.LastDay = append(s.FirstDay, sum.FirstDay), append(s.LastDay, sum.LastDay)
+		s.Points = append(s.Points, uint16(sum.Points))
+	}
+}
+
+// Of returns a lane's statistics over window w of StatWindows; false when it has no point in it.
+func (s *Stats) Of(lane, w int) (Summary, bool) {
+	k, ok := slices.BinarySearch(s.Lane, uint32(lane))
+	if !ok {
+		return Summary{}, false
+	}
+	r := k*len(StatWindows) + w
+	if s.Points[r] == 0 {
+		return Summary{}, false
+	}
+	return Summary{
+		Min: s.Min[r], Max: s.Max[r], Mean: s.Mean[r], First: s.First[r], Last: s.Last[r],
+		FirstDay: s.FirstDay[r], LastDay: s.LastDay[r], Points: int(s.Points[r]),
+	}, true
+}

@@ -1,0 +1,82 @@
+package snapshot
+
+import "unsafe"
+
+// Strings is a column of strings: one arena of bytes and the offset where each string ends. The empty string
+// stands for null in nullable columns; no column of the format holds empty strings that are not null.
+type Strings struct {
+	arena []byte
+	ends  []uint32
+}
+
+// Len is the number of strings.
+func (s *Strings) Len() int { return len(s.ends) }
+
+// Size is the number of bytes in the arena.
+func (s *Strings) Size() int { return len(s.arena) }
+
+// At returns string i without copying; it stays valid for as long as anybody holds it, because an arena is never
+// written again once it is part of a catalog.
+func (s *Strings) At(i int) string {
+	b := s.Bytes(i)
+	if len(b) == 0 {
+		return ""
+	}
+	return unsafe.String(&b[0], len(b))
+}
+
+// Bytes returns string i as bytes of the arena, which the caller must not change.
+func (s *Strings) Bytes(i int) []byte {
+	var from uint32
+	if i > 0 {
+		from = s.ends[i-1]
+	}
+	return s.arena[from:s.ends[i]:s.ends[i]]
+}
+
+// Append adds a string. It is for builders only.
+func (s *Strings) Append(v string) {
+	s.arena = append(s.arena, v...)
+	s.ends = append(s.ends, uint32(len(s.arena)))
+}
+
+// ok reports whether the ends ascend and stay inside the arena.
+func (s *Strings) ok() bool {
+	var from uint32
+	for _, end := range s.ends {
+		if end < from {
+			return false
+		}
+		from = end
+	}
+	return int(from) == len(s.arena)
+}
+
+// Lists is a column of lists: List i is the range of rows [Start(i), End(i)) of another table.
+type Lists struct{ ends []uint32 }
+
+// Len is the number of lists.
+func (l *Lists) Len() int { return len(l.ends) }
+
+// Range returns the half-open range of rows that belong to list i.
+func (l *Lists) Range(i int) (from, to int) {
+	if i > 0 {
+		from = int(l.ends[i-1])
+	}
+	return from, int(l.ends[i])
+}
+
+// Append closes a list whose last row is before end. It is for builders only.
+func (l *Lists) Append(end int) { l.ends = append(l.ends, uint32(end)) }
+
+// ok reports whether the lists partition exactly rows rows.
+func (l *Lists) ok(rows int) bool {
+	var from uint32
+	for _, end := range l.ends {
+		if end < from {
+			return false
+		}
+		from = end
+	}
+	return int(from) == rows
+}

@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"ninepocket/snapshot"
+)
+
+// Site says where things are for the URLs in answers.
+type Site struct {
+	// URL is the prefix of card and set pages, without a slash at the end (contract: --site-url, else the base URL).
+	URL string
+	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no image folder.
+	Images string
+	// ProductPrefix begins every public product id (decision 25).
+	ProductPrefix string
+}
+
+func (s *Site) appendPage(dst []byte, kind, slug string) []byte {
+	dst = append(dst, `,"url":`...)
+	if slug == "" {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s.URL...)
+	dst = append(dst, kind...)
+	dst = append(dst, slug...) // slugs are [a-z0-9-] and need no escapes
+	return append(dst, '"')
+}
+
+func (s *Site) appendImage(dst []byte, file string) []byte {
+	dst = append(dst, `,"image_url":`...)
+	if s.Images == "" || file == "" {
+		return append(dst, "null"...)
+	}
+	return AppendString(dst, s.Images+escapePath(file))
+}
+
+// escapePath percent-encodes what a path segment cannot hold as it is.
+func escapePath(s string) string {
+	var out []byte
+	for i := range len(s) {
+		b := s[i]
+		switch {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '-', b == '_', b == '.', b == '~':
+			out = append(out, b)
+		default:
+			out = append(out, '%', "0123456789ABCDEF"[b>>4], "0123456789ABCDEF"[b&15])
+		}
+	}
+	return string(out)
+}
+
+// appendIdentity appends the members that card summary, card detail and mover begin with: id, name, number.
+func appendIdentity(dst []byte, c *snapshot.Catalog, card int) []byte {
+	dst = append(dst, `{"id":"`...)
+	dst = append(dst, c.Cards.ID.Bytes(card)...)
+	dst = append(dst, `","name":`...)
+	dst = AppendString(dst, c.Cards.Name.At(card))
+	dst = append(dst, `,"number":`...)
+	return AppendNullable(dst, c.Cards.Number.At(card))
+}
+
+func appendGame(dst []byte, c *snapshot.Catalog, game uint8) []byte {
+	dst = append(dst, `,"game":`...)
+	dst = AppendString(dst, c.Games.Slug.At(int(game)))
+	dst = append(dst, `,"game_name":`...)
+	return AppendString(dst, c.Games.Name.At(int(game)))
+}
+
+func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
+	dst = append(dst, `,"set":`...)
+	set := c.Cards.Set[card]
+	if set == snapshot.NoSet {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, `{"id":"`...)
+	dst = append(dst, c.Sets.ID.Bytes(int(set))...)
+	dst = append(dst, `","name":`...)
+	dst = AppendString(dst, c.Sets.Name.At(int(set)))
+	return append(dst, '}')
+}
+
+// DisplayPrice is a card's display price in cents, NoCents without one, and the time of it (decision 19).
+func DisplayPrice(c *snapshot.Catalog, card int) (cents, updatedAt int64) {
+	lane := c.Cards.Display[card]
+	if lane < 0 {
+		return snapshot.NoCents, c.SnapshotAt
+	}
+	return c.Lanes.Cents[lane], UpdatedAt(c, int(lane))
+}
+
+// UpdatedAt is price_updated_at of a lane with a price: source_as_of, else collected_at (decision 18).
+func UpdatedAt(c *snapshot.Catalog, lane int) int64 {
+	if at := c.Lanes.SourceAsOf[lane]; at != snapshot.NoTime {
+		return at
+	}
+	return c.Lanes.CollectedAt[lane]
+}
+
+func appendPrice(dst []byte, cents, updatedAt int64) []byte {
+	dst = append(dst, `"currency":"USD","market_price_cents":`...)
+	dst = AppendCents(dst, cents)
+	dst = append(dst, `,"price_updated_at":`...)
+	return AppendSeconds(dst, updatedAt)
+}
+
+// appendCard appends what card summary and card detail share, up to the url.
+func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+	dst = appendIdentity(dst, c, card)
+	dst = appendGame(dst, c, c.Cards.Game[card])
+	dst = append(dst, `,"rarity":`...)
+	dst = AppendNullable(dst, c.Cards.Rarity.At(card))
+	dst = appendSetOf(dst, c, card)
+	dst = site.appendImage(dst, c.Cards.Image.At(card))
+	return site.appendPage(dst, "/cards/", c.Cards.Slug.At(card))
+}
+
+// AppendCardSummary appends a Card summary (specification, live surface).
+func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+	dst = appendCard(dst, c, card, site)
+	cents, at := DisplayPrice(c, card)
+	dst = append(dst, `,"price":{`...)
+	dst = appendPrice(dst, cents, at)
+	return append(dst, '}', '}')
+}
+
+// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable current price, in
+// variant order and then condition order (decision 22).
+func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+	dst = appendCard(dst, c, card, site)
+	dst = append(dst, `,"prices":[`...)
+	from, to := c.Lanes.Of.Range(card)
+	first := true
+	for lane := from; lane < to; lane++ {
+		if c.Lanes.Cents[lane] < 0 {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = AppendLanePrice(dst, c, lane)
+	}
+	return append(dst, ']', '}')
+}
+
+// AppendLanePrice appends one entry of a card detail's prices; the lane has a price.
+func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
+	l := &c.Lanes
+	dst = append(dst, `{"variant":`...)
+	dst = AppendString(dst, c.Variants.At(int(l.Variant[lane])))
+	dst = append(dst, `,"condition":"`...)
+	dst = append(dst, snapshot.Condition(l.Condition[lane]).Text()...)
+	dst = append(dst, '"', ',')
+	dst = appendPrice(dst, l.Cents[lane], UpdatedAt(c, lane))
+	dst = AppendChange(dst, "change_7d_cents", "change_7d_percent", l.Base7[lane], l.Cents[lane])
+	dst = AppendChange(dst, "change_30d_cents", "change_30d_percent", l.Base30[lane], l.Cents[lane])
+	return append(dst, '}')
+}
+
+// AppendPriceEntry appends a Live batch price entry.
+func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
+	dst = append(dst, `{"id":"`...)
+	dst = append(dst, c.Cards.ID.Bytes(card)...)
+	dst = append(dst, '"', ',')
+	cents, at := DisplayPrice(c, card)
+	dst = appendPrice(dst, cents, at)
+	return append(dst, '}')
+}
+
+// AppendMover appends a Market mover: a card whose display price has a 7-day change.
+func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+	dst = appendIdentity(dst, c, card)
+	dst = appendGame(dst, c, c.Cards.Game[card])
+	dst = appendSetOf(dst, c, card)
+	dst = site.appendPage(dst, "/cards/", c.Cards.Slug.At(card))
+	dst = append(dst, `,"currency":"USD","market_price_cents":`...)
+	cents, at := DisplayPrice(c, card)
+	dst = AppendCents(dst, cents)
+	base := snapshot.NoCents
+	if lane := c.Cards.Display[card]; lane >= 0 {
+		base = c.Lanes.Base7[lane]
+	}
+	dst = AppendChange(dst, "price_change_cents", "price_change_percent", base, cents)
+	dst = append(dst, `,"price_updated_at":`...)
+	dst = AppendSeconds(dst, at)
+	return append(dst, '}')
+}

@@ -1,0 +1,110 @@
+package wire
+
+import "strconv"
+
+// Code names an error to a client. The two surfaces have a table each of what a code means there.
+type Code string
+
+// The codes of both surfaces (specification, Errors; decision 3 for those its tables lack).
+const (
+	InvalidRequest         Code = "invalid_request"
+	Unauthorized           Code = "unauthorized"
+	InvalidAPIKey          Code = "invalid_api_key"
+	SandboxKey             Code = "sandbox_key"
+	PlanLimit              Code = "plan_limit"
+	InsufficientScope      Code = "insufficient_scope"
+	NotFound               Code = "not_found"
+	MethodNotAllowed       Code = "method_not_allowed"
+	RequestTimeout         Code = "request_timeout"
+	IdempotencyConflict    Code = "idempotency_conflict"
+	PayloadTooLarge        Code = "payload_too_large"
+	UnsupportedMediaType   Code = "unsupported_media_type"
+	HeadersTooLarge        Code = "request_header_fields_too_large"
+	RateLimitExceeded      Code = "rate_limit_exceeded"
+	QuotaExceeded          Code = "quota_exceeded"
+	InternalError          Code = "internal_error"
+	TemporarilyUnavailable Code = "temporarily_unavailable"
+)
+
+// Meaning is a code's HTTP status and its title for people.
+type Meaning struct {
+	Status int
+	Title  string
+}
+
+// shared are the codes that mean the same on both surfaces.
+func shared(more map[Code]Meaning) map[Code]Meaning {
+	more[InvalidRequest] = Meaning{400, "Invalid request"}
+	more[InsufficientScope] = Meaning{403, "Key lacks the scope"}
+	more[NotFound] = Meaning{404, "Not found"}
+	more[MethodNotAllowed] = Meaning{405, "Method not allowed"}
+	more[RequestTimeout] = Meaning{408, "Request took too long to arrive"}
+	more[PayloadTooLarge] = Meaning{413, "Payload too large"}
+	more[UnsupportedMediaType] = Meaning{415, "Unsupported media type"}
+	more[RateLimitExceeded] = Meaning{429, "Rate limit exceeded"}
+	more[QuotaExceeded] = Meaning{429, "Quota exceeded"}
+	more[HeadersTooLarge] = Meaning{431, "Request header fields too large"}
+	more[InternalError] = Meaning{500, "Internal error"}
+	more[TemporarilyUnavailable] = Meaning{503, "Temporarily unavailable"}
+	return more
+}
+
+// Live and Preview are the tables of codes of the two surfaces.
+var (
+	Live = shared(map[Code]Meaning{
+		Unauthorized: {401, "Unauthorized"},
+		SandboxKey:   {403, "Sandbox key used"},
+		PlanLimit:    {403, "Plan limit"},
+	})
+	Preview = shared(map[Code]Meaning{
+		InvalidAPIKey:       {401, "Invalid API key"},
+		IdempotencyConflict: {409, "Idempotency conflict"},
+	})
+)
+
+// Fault is what an error answer says.
+type Fault struct {
+	Code   Code
+	Detail string // a sentence for the developer at the other end; no secrets, no internals
+	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no header.
+	RetryAfter int
+}
+
+// AppendProblem appends the live surface's error body, application/problem+json.
+func AppendProblem(dst []byte, baseURL string, f Fault, requestID string) []byte {
+	m := Live[f.Code]
+	dst = append(dst, `{"type":`...)
+	dst = AppendString(dst, baseURL+"/errors/"+string(f.Code))
+	dst = append(dst, `,"title":`...)
+	dst = AppendString(dst, m.Title)
+	dst = append(dst, `,"status":`...)
+	dst = strconv.AppendInt(dst, int64(m.Status), 10)
+	dst = append(dst, `,"detail":`...)
+	dst = AppendString(dst, f.Detail)
+	dst = append(dst, `,"code":`...)
+	dst = AppendString(dst, string(f.Code))
+	dst = append(dst, `,"request_id":`...)
+	dst = AppendString(dst, requestID)
+	if f.RetryAfter > 0 {
+		dst = append(dst, `,"retry_after_seconds":`...)
+		dst = strconv.AppendInt(dst, int64(f.RetryAfter), 10)
+	}
+	return append(dst, '}')
+}
+
+// AppendEnvelope appends the preview contract's error body.
+func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
+	dst = append(dst, `{"error":{"code":`...)
+	dst = AppendString(dst, string(f.Code))
+	dst = append(dst, `,"message":`...)
+	dst = AppendString(dst, f.Detail)
+	dst = append(dst, `,"request_id":`...)
+	dst = AppendString(dst, requestID)
+	dst = append(dst, `,"retry_after_seconds":`...)
+	if f.RetryAfter > 0 {
+		dst = strconv.AppendInt(dst, int64(f.RetryAfter), 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	return append(dst, '}', '}')
+}

@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes, backslashes and
+// control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	plain := 0 // start of the run that needs no escape
+	for i := 0; i < len(s); {
+		b := s[i]
+		if b >= utf8.RuneSelf {
+			r, width := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && width == 1 {
+				dst = append(dst, s[plain:i]...)
+				dst = append(dst, "\uFFFD"...)
+				plain = i + 1
+			}
+			i += width
+			continue
+		}
+		if b >= 0x20 && b != '"' && b != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[plain:i]...)
+		switch b {
+		case '"', '\\':
+			dst = append(dst, '\\', b)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
+		}
+		i++
+		plain = i
+	}
+	dst = append(dst, s[plain:]...)
+	return append(dst, '"')
+}
+
+// AppendNullable appends s as a JSON string, or null when it is empty: the columns' spelling of null.
+func AppendNullable(dst []byte, s string) []byte {
+	if s == "" {
+		return append(dst, "null"...)
+	}
+	return AppendString(dst, s)
+}
+
+// AppendCents appends an amount of cents, or null when it is negative: the columns' spelling of an unknown price.
+func AppendCents(dst []byte, cents int64) []byte {
+	if cents < 0 {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendInt(dst, cents, 10)
+}
+
+// AppendSeconds appends an instant of ms milliseconds as RFC 3339 UTC in whole seconds, the live surface's form
+// (decision 8), as a JSON string.
+func AppendSeconds(dst []byte, ms int64) []byte {
+	dst = append(dst, '"')
+	dst = time.UnixMilli(ms).UTC().AppendFormat(dst, "2006-01-02T15:04:05Z")
+	return append(dst, '"')
+}
+
+// AppendMillis appends an instant of ms milliseconds with at most three fractional digits, the preview contract's
+// form (decision 8), as a JSON string.
+func AppendMillis(dst []byte, ms int64) []byte {
+	dst = append(dst, '"')
+	dst = time.UnixMilli(ms).UTC().AppendFormat(dst, "2006-01-02T15:04:05.999Z")
+	return append(dst, '"')
+}
+
+// AppendChange appends the two members of a price change from base to now: the difference in cents and the
+// percentage with at most two decimals, rounded half away from zero (decision 8). Both are null when either price is
+// unknown, the percentage also when base is 0. suffix is what both names begin with.
+func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
+	dst = append(dst, `,"`...)
+	dst = append(dst, centsName...)
+	dst = append(dst, `":`...)
+	known := base >= 0 && now >= 0
+	if known {
+		dst = strconv.AppendInt(dst, now-base, 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, `,"`...)
+	dst = append(dst, percentName...)
+	dst = append(dst, `":`...)
+	if !known || base == 0 {
+		return append(dst, "null"...)
+	}
+	return AppendPercent(dst, now-base, base)
+}
+
+// AppendPercent appends 100·part/whole with at most two decimals, rounded half away from zero. whole is positive;
+// both are within ±MaxCents, so that the division is done on 128-bit integers and is exact.
+func AppendPercent(dst []byte, part, whole int64) []byte {
+	hundredths, negative := Percent(part, whole)
+	if negative && hundredths != 0 {
+		dst = append(dst, '-')
+	}
+	dst = strconv.AppendUint(dst, hundredths/100, 10)
+	if cents := hundredths % 100; cents != 0 {
+		dst = append(dst, '.', byte('0'+cents/10))
+		if cents%10 != 0 {
+			dst = append(dst, byte('0'+cents%10))
+		}
+	}
+	return dst
+}

@@ -1,0 +1,291 @@
+package openapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"ninepocket/wire/openapi"
+)
+
+const baseURL = "https://cards.test"
+
+// operationIDs are the operations of the contract, which the usage ledger names the same way, and those outside it.
+var operationIDs = []string{
+	"card_price_stats", "card_prices", "cards_batch", "cards_get", "cards_search", "games_list", "health_get", "market_movers", "openapi_get",
+	"prices_batch", "products_get", "products_list", "sets_get", "sets_list", "usage_get",
+}
+
+type object = map[string]any
+
+// renderings returns the document by name: as it is written, with preview, without preview.
+func renderings(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{"openapi": openapi.Document()}
+	for name, preview := range map[string]bool{"openapi-preview": true, "openapi-live": false} {
+		text, err := openapi.Render(baseURL, preview)
+		if err != nil {
+			t.Fatalf("Render(preview %t): %v", preview, err)
+		}
+		out[name] = text
+	}
+	return out
+}
+
+func decode(t *testing.T, text []byte) object {
+	t.Helper()
+	if !jsontext.Value(text).IsValid() { // stricter than encoding/json: no duplicate names, no bad UTF-8
+		t.Fatalf("not valid JSON")
+	}
+	var document object
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+// walk calls visit for every object of a document, with its JSON pointer.
+func walk(at string, value any, visit func(at string, o object)) {
+	switch value := value.(type) {
+	case object:
+		visit(at, value)
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			walk(at+"/"+strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1"), value[name], visit)
+		}
+	case []any:
+		for i, element := range value {
+			walk(fmt.Sprintf("%s/%d", at, i), element, visit)
+		}
+	}
+}
+
+// lookup resolves a JSON pointer within a document.
+func lookup(document any, pointer string) (any, bool) {
+	value := document
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		switch inside := value.(type) {
+		case object:
+			var found bool
+			if value, found = inside[token]; !found {
+				return nil, false
+			}
+		case []any:
+			var i int
+			if _, err := fmt.Sscanf(token, "%d", &i); err != nil || i >= len(inside) {
+				return nil, false
+			}
+			value = inside[i]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+func compiler(t *testing.T, text []byte) *jsonschema.Compiler {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource("openapi.json", document); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestRenderings checks what must hold of the document however it is rendered. With OPENAPI_OUT it also writes the
+// renderings to that folder, for the linters of `make openapi-lint`.
+func TestRenderings(t *testing.T) {
+	for name, text := range renderings(t) {
+		t.Run(name, func(t *testing.T) {
+			document := decode(t, text)
+			used := map[string]bool{}
+			use := func(at, target string) {
+				used[target] = true
+				pointer, local := strings.CutPrefix(target, "#")
+				if _, found := lookup(document, pointer); !local || !found {
+					t.Errorf("%s: cannot resolve %q", at, target)
+				}
+			}
+			walk("", document, func(at string, o object) {
+				if target, is := o["$ref"].(string); is {
+					use(at, target)
+				}
+				mapping, _ := o["mapping"].(object)
+				for _, target := range mapping {
+					use(at, target.(string))
+				}
+			})
+			for kind, components := range document["components"].(object) {
+				for component := range components.(object) {
+					if target := "#/components/" + kind + "/" + component; kind != "securitySchemes" && !used[target] {
+						t.Errorf("nothing refers to %s", target)
+					}
+				}
+			}
+			if out := os.Getenv("OPENAPI_OUT"); out != "" {
+				if err := os.WriteFile(filepath.Join(out, name+".json"), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func operations(document object) map[string]object {
+	out := map[string]object{}
+	for path, item := range document["paths"].(object) {
+		for method, operation := range item.(object) {
+			out["/paths/"+strings.ReplaceAll(path, "/", "~1")+"/"+method] = operation.(object)
+		}
+	}
+	return out
+}
+
+func TestOperationIDs(t *testing.T) {
+	document := decode(t, openapi.Document())
+	var ids []string
+	for at, operation := range operations(document) {
+		ids = append(ids, operation["operationId"].(string))
+		tags := operation["tags"].([]any)
+		if len(tags) != 1 {
+			t.Errorf("%s has tags %v, want one", at, tags)
+		}
+		if preview := operation["x-surface"] == "preview"; preview != (tags[0] == "preview") {
+			t.Errorf("%s: tag %v does not agree with x-surface %v", at, tags[0], operation["x-surface"])
+		}
+	}
+	slices.Sort(ids)
+	if !slices.Equal(ids, operationIDs) {
+		t.Errorf("operationIds\n%v, want\n%v", ids, operationIDs)
+	}
+}
+
+// TestExamples holds every example of a body, a header or a parameter against the schema beside it, and every operation,
+// response and error code to having one.
+func TestExamples(t *testing.T) {
+	for name, text := range renderings(t) {
+		t.Run(name, func(t *testing.T) {
+			document, schemas := decode(t, text), compiler(t, text)
+			checked := 0
+			check := func(at, example string) {
+				t.Helper()
+				value, found := lookup(document, example)
+				if !found {
+					t.Fatalf("nothing at %s", example)
+				}
+				schema, err := schemas.Compile("openapi.json#" + at + "/schema")
+				if err != nil {
+					t.Fatalf("%s: %v", at, err)
+				}
+				if err := schema.Validate(value); err != nil {
+					t.Errorf("%s: %v", example, err)
+				}
+				checked++
+			}
+			walk("", document, func(at string, o object) {
+				if _, has := o["schema"]; !has {
+					return
+				}
+				examples, _ := o["examples"].(object)
+				for example := range examples {
+					check(at, at+"/examples/"+example+"/value")
+				}
+				_, one := o["example"]
+				if one {
+					check(at, at+"/example")
+				}
+				if !one && len(examples) == 0 {
+					t.Errorf("%s has no example", at)
+				}
+			})
+			if checked < 100 {
+				t.Errorf("only %d examples checked", checked)
+			}
+		})
+	}
+}
+
+// TestResponsesAreClosed keeps drift visible: a member that the document does not name must fail validation.
+func TestResponsesAreClosed(t *testing.T) {
+	open := map[string]string{
+		"/components/schemas/CardBatchRequest":                                     "live requests ignore unknown members",
+		"/components/schemas/PriceBatchRequest":                                    "live requests ignore unknown members",
+		"/paths/~1openapi.json/get/responses/200/content/application~1json/schema": "the document itself",
+	}
+	document := decode(t, openapi.Document())
+	walk("", document, func(at string, o object) {
+		_, properties := o["properties"]
+		if o["type"] != "object" || !properties || strings.Contains(at, "/allOf/") || strings.Contains(at, "/examples/") {
+			return
+		}
+		if closed := o["additionalProperties"] == false; closed == (open[at] != "") {
+			t.Errorf("%s: closed is %t; %s", at, closed, open[at])
+		}
+	})
+}
+
+func TestRender(t *testing.T) {
+	full, live := renderings(t)["openapi-preview"], renderings(t)["openapi-live"]
+	for name, text := range map[string][]byte{"preview": full, "live": live} {
+		document := decode(t, text)
+		servers := document["servers"].([]any)
+		if len(servers) != 1 || servers[0].(object)["url"] != baseURL {
+			t.Errorf("%s: servers %v", name, servers)
+		}
+		if bytes.Contains(text, []byte("{base_url}\"")) {
+			t.Errorf("%s: the placeholder of the address is left", name)
+		}
+		if bytes.Contains(text, []byte("x-live-description")) {
+			t.Errorf("%s: x-live-description is for the renderer only", name)
+		}
+		if !bytes.HasPrefix(text, []byte(`{"openapi":"3.1.0","info":`)) {
+			t.Errorf("%s: members have lost their order: %.60s", name, text)
+		}
+	}
+	for _, gone := range []string{"/v1/products", "insufficient_scope", "Idempotency", "x-surface", `"preview"`, "Proposed", "npk_prev_", "X-Request-Credits"} {
+		if !bytes.Contains(full, []byte(gone)) {
+			t.Errorf("with preview on, %q is missing", gone)
+		}
+		if bytes.Contains(live, []byte(gone)) {
+			t.Errorf("with preview off, %q is left", gone)
+		}
+	}
+	body, found := lookup(decode(t, live), "/paths/~1v1~1prices~1batch/post/requestBody/content/application~1json/schema/$ref")
+	if !found || body != "#/components/schemas/PriceBatchRequest" {
+		t.Errorf("with preview off, the body of prices_batch is %v", body)
+	}
+}
+
+func TestRenderIsRepeatable(t *testing.T) {
+	first, second := renderings(t), renderings(t)
+	for name := range first {
+		if !bytes.Equal(first[name], second[name]) {
+			t.Errorf("%s differs from one rendering to the next", name)
+		}
+	}
+}
+
+func TestWithProductPrefix(t *testing.T) {
+	text := openapi.WithProductPrefix(renderings(t)["openapi-preview"], "acme")
+	if bytes.Contains(text, []byte("prd_")) {
+		t.Error("the default prefix is left")
+	}
+	pattern, _ := lookup(decode(t, text), "/components/schemas/ProductId/pattern")
+	if pattern != "^acme_[a-z0-9_]{3,64}$" {
+		t.Errorf("pattern %v", pattern)
+	}
+}

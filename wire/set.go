@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"strconv"
+
+	"ninepocket/snapshot"
+)
+
+// AppendGames appends the whole body of list games.
+func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
+	n := c.Games.Slug.Len()
+	sets, cards := make([]int, n), make([]int, n)
+	for _, g := range c.Sets.Game {
+		sets[g]++
+	}
+	for _, g := range c.Cards.Game {
+		cards[g]++
+	}
+	dst = append(dst, `{"data":[`...)
+	for g := range n {
+		if g > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"slug":`...)
+		dst = AppendString(dst, c.Games.Slug.At(g))
+		dst = append(dst, `,"name":`...)
+		dst = AppendString(dst, c.Games.Name.At(g))
+		dst = append(dst, `,"set_count":`...)
+		dst = strconv.AppendInt(dst, int64(sets[g]), 10)
+		dst = append(dst, `,"card_count":`...)
+		dst = strconv.AppendInt(dst, int64(cards[g]), 10)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']', '}')
+}
+
+// appendSet appends a Set summary without the closing brace.
+func appendSet(dst []byte, c *snapshot.Catalog, set int) []byte {
+	s := &c.Sets
+	dst = append(dst, `{"id":"`...)
+	dst = append(dst, s.ID.Bytes(set)...)
+	dst = append(dst, `","name":`...)
+	dst = AppendString(dst, s.Name.At(set))
+	dst = append(dst, `,"series":`...)
+	dst = AppendNullable(dst, s.Series.At(set))
+	dst = append(dst, `,"release_date":`...)
+	if s.Release[set] == snapshot.NoDay {
+		dst = append(dst, "null"...)
+	} else {
+		dst = append(dst, '"')
+		dst = AppendDay(dst, s.Release[set])
+		dst = append(dst, '"')
+	}
+	dst = append(dst, `,"card_count":`...)
+	dst = strconv.AppendInt(dst, int64(s.Cards[set]), 10)
+	return appendGame(dst, c, s.Game[set])
+}
+
+// AppendDay appends a date as YYYY-MM-DD, without quotes.
+func AppendDay(dst []byte, day snapshot.Day) []byte {
+	return day.Time().AppendFormat(dst, "2006-01-02")
+}
+
+// AppendSetSummary appends a Set summary.
+func AppendSetSummary(dst []byte, c *snapshot.Catalog, set int) []byte {
+	return append(appendSet(dst, c, set), '}')
+}
+
+// AppendSetDetail appends a Set detail with its highest-value cards, dearest first.
+func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, site *Site) []byte {
+	dst = appendSet(dst, c, set)
+	dst = site.appendPage(dst, "/sets/", c.Sets.Slug.At(set))
+	dst = append(dst, `,"top_cards":[`...)
+	for k, card := range top {
+		if k > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendIdentity(dst, c, int(card))
+		dst = site.appendPage(dst, "/cards/", c.Cards.Slug.At(int(card)))
+		dst = append(dst, `,"currency":"USD","market_price_cents":`...)
+		cents, _ := DisplayPrice(c, int(card))
+		dst = AppendCents(dst, cents)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']', '}')
+}

@@ -1,0 +1,55 @@
+package wire
+
+import "strconv"
+
+// Meta is the meta member of the preview contract's successes and of live usage.
+type Meta struct {
+	RequestID  string
+	SnapshotAt int64 // ms
+	Units      int   // billable_units: 0 or 1
+	Replay     bool
+}
+
+// AppendMeta appends a Meta object.
+func AppendMeta(dst []byte, m Meta) []byte {
+	dst = append(dst, `{"request_id":`...)
+	dst = AppendString(dst, m.RequestID)
+	dst = append(dst, `,"snapshot_at":`...)
+	dst = AppendMillis(dst, m.SnapshotAt)
+	dst = append(dst, `,"billable_units":`...)
+	dst = strconv.AppendInt(dst, int64(m.Units), 10)
+	dst = append(dst, `,"idempotent_replay":`...)
+	dst = strconv.AppendBool(dst, m.Replay)
+	return append(dst, '}')
+}
+
+// Usage is a tenant's allowance; the period is [From, To) in ms.
+type Usage struct {
+	Tenant                            string
+	From, To                          int64
+	Limit, Used, Remaining, PerMinute int64
+}
+
+// AppendUsage appends the whole body of get usage.
+func AppendUsage(dst []byte, u Usage, m Meta) []byte {
+	dst = append(dst, `{"data":{"tenant_id":`...)
+	dst = AppendString(dst, u.Tenant)
+	dst = append(dst, `,"period_start":`...)
+	dst = AppendMillis(dst, u.From)
+	dst = append(dst, `,"period_end":`...)
+	dst = AppendMillis(dst, u.To)
+	for _, member := range []struct {
+		name  string
+		value int64
+	}{
+		{`,"request_credits_limit":`, u.Limit},
+		{`,"request_credits_used":`, u.Used},
+		{`,"request_credits_remaining":`, u.Remaining},
+		{`,"rate_limit_per_minute":`, u.PerMinute},
+	} {
+		dst = append(dst, member.name...)
+		dst = strconv.AppendInt(dst, member.value, 10)
+	}
+	dst = append(dst, `},"meta":`...)
+	return append(AppendMeta(dst, m), '}')
+}
