@@ -51,12 +51,15 @@ type Engine struct {
 	current atomic.Pointer[View]
 	retired atomic.Pointer[[]retiree]
 
-	o        Options
-	source   Source
-	mu       sync.Mutex // held while swapping
-	epoch    uint64
-	refused  string // id of a snapshot that cannot be served, not tried again until something else is published
-	Degraded atomic.Bool
+	o      Options
+	source Source
+	mu     sync.Mutex // held while swapping
+
+	following sync.Mutex // held while the source is asked; guards the two below
+	epoch     uint64     // of the publication that is served
+	refused   uint64     // epoch of a publication that cannot be served: not tried again until there is another
+
+	Degraded atomic.Bool // set while a snapshot older than the published one is served, because that cannot be
 }
 
 // retiree is a View that was swapped out at a time.
@@ -92,13 +95,15 @@ func (e *Engine) Retained(hash uint64) *View {
 // Open loads the published snapshot, or, when it is damaged, the newest other one that loads, which is reported as
 // degraded. Without any it returns the first error.
 func (e *Engine) Open(now time.Time) error {
+	e.following.Lock()
+	defer e.following.Unlock()
 	cur, err := e.source.Current()
 	if err == nil {
 		if err = e.load(cur.ID, now); err == nil {
 			e.epoch = cur.Epoch
 			return nil
 		}
-		e.refused = cur.ID
+		e.refuse(cur, err)
 	}
 	if errors.Is(err, snapshot.ErrNoCurrent) {
 		return err
@@ -111,13 +116,22 @@ func (e *Engine) Open(now time.Time) error {
 		if m.ID == cur.ID || e.load(m.ID, now) != nil {
 			continue
 		}
-		e.epoch = cur.Epoch
 		e.Degraded.Store(true)
 		e.o.Log.Error("the published snapshot cannot be served, an earlier one is",
 			slog.String("snapshot_id", m.ID), slog.Any("cause", err))
 		return nil
 	}
 	return err
+}
+
+// errUnfit says that a snapshot is whole but that no View can be made of it.
+var errUnfit = errors.New("cannot be served")
+
+// refuse remembers a publication that would fail in the same way if it were tried again.
+func (e *Engine) refuse(cur snapshot.Current, err error) {
+	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrNewerFormat) || errors.Is(err, errUnfit) {
+		e.refused = cur.Epoch
+	}
 }
 
 func (e *Engine) load(id string, now time.Time) error {
@@ -129,7 +143,7 @@ func (e *Engine) load(id string, now time.Time) error {
 	read := time.Since(start)
 	v, err := NewView(c, e.o.Site)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
 	e.Swap(v, now)
 	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", id), slog.Int("cards", c.Cards.ID.Len()),
@@ -184,12 +198,17 @@ func (e *Engine) affordable(all []retiree, current *View) []retiree {
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
+	reported := "" // the trouble that goes on, so that it is not reported at every poll
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if err := e.Check(now); err != nil {
+			err := e.Check(now)
+			if err == nil {
+				reported = ""
+			} else if err.Error() != reported {
+				reported = err.Error()
 				e.o.Log.Error("cannot follow the store, serving on", slog.Any("cause", err))
 			}
 		}
@@ -199,6 +218,8 @@ func (e *Engine) Follow(ctx context.Context) {
 // Check asks the source once and swaps when something else is published. It returns what keeps it from serving
 // that; the same damaged snapshot is reported once.
 func (e *Engine) Check(now time.Time) error {
+	e.following.Lock()
+	defer e.following.Unlock()
 	if kept := e.live(now); len(kept) != len(*e.retired.Load()) {
 		e.mu.Lock()
 		kept = e.live(now)
@@ -212,18 +233,16 @@ func (e *Engine) Check(now time.Time) error {
 		}
 		return err
 	}
-	if cur.Epoch == e.epoch || cur.ID == e.refused {
+	if cur.Epoch == e.epoch || cur.Epoch == e.refused {
 		return nil
 	}
 	if v := e.View(); v == nil || v.ID != cur.ID {
 		if err := e.load(cur.ID, now); err != nil {
-			if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrNewerFormat) {
-				e.refused = cur.ID
-			}
+			e.refuse(cur, err)
 			return fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
 		}
 	}
-	e.epoch, e.refused = cur.Epoch, ""
+	e.epoch = cur.Epoch
 	e.Degraded.Store(false)
 	return nil
 }

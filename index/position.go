@@ -18,29 +18,33 @@ type Position struct {
 	Cents   int64  // display price, NoCents without one
 	ID      string // the card's id
 	SetID   string // "" without a set
+	SetName string // cut to maxName bytes
 	Release snapshot.Day
 	Number  string // cut to maxNumber bytes
 }
 
-// maxNumber keeps a position short enough for a cursor of 512 characters.
-const maxNumber = 40
+// maxNumber and maxName keep a position short enough for a cursor of 512 characters.
+const maxNumber, maxName = 40, 60
 
 // position is where r stands.
 func (x *Index) position(r ranked, q Query) Position {
 	c := x.c
-	number := c.Cards.Number.At(int(r.card))
 	p := Position{
 		Cents: x.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
-		Number: strings.ToValidUTF8(number[:min(len(number), maxNumber)], ""),
+		Number: cutTo(c.Cards.Number.At(int(r.card)), maxNumber),
 	}
 	if q.HasWords && q.Sort == Relevance {
 		p.Score = r.major
 	}
 	if set := c.Cards.Set[r.card]; set != snapshot.NoSet {
 		p.SetID, p.Release = c.Sets.ID.At(int(set)), c.Sets.Release[set]
+		p.SetName = cutTo(c.Sets.Name.At(int(set)), maxName)
 	}
 	return p
 }
+
+// cutTo is the longest beginning of s of at most n bytes that does not end inside a character.
+func cutTo(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
 // bound is the place of the first card after a position: the smallest that a next page may show.
 func (x *Index) bound(q Query, p *Position) ranked {
@@ -92,12 +96,18 @@ func (x *Index) compareToGone(card uint32, p *Position, set int, known bool) int
 		return -1
 	case have != snapshot.NoSet && known && int(have) != set:
 		return cmp.Compare(int(have), set)
-	case have != snapshot.NoSet && !known && c.Sets.Release[have] != p.Release:
-		return cmp.Compare(p.Release, c.Sets.Release[have]) // newest first; NoDay is the smallest and comes last
 	case have != snapshot.NoSet && !known:
-		return cmp.Compare(c.Sets.ID.At(int(have)), p.SetID)
+		return compareSet(&c.Sets, int(have), p.Release, p.SetName, p.SetID)
 	}
-	return cmp.Or(text.NaturalCompare(c.Cards.Number.At(int(card)), p.Number), cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
+	return cmp.Or(compareNumbers(c.Cards.Number.At(int(card)), p.Number), cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
+}
+
+// compareNumbers orders collector numbers as people count, cards without one last.
+func compareNumbers(a, b string) int {
+	if a == "" || b == "" {
+		return cmp.Compare(len(b), len(a)) // one of them is 0
+	}
+	return text.NaturalCompare(a, b)
 }
 
 // AppendBinary appends the position in a form that ParsePosition reads.
@@ -105,7 +115,7 @@ func (p *Position) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, p.Score)
 	dst = binary.AppendVarint(dst, p.Cents)
 	dst = binary.AppendVarint(dst, int64(p.Release))
-	for _, s := range []string{p.ID, p.SetID, p.Number} {
+	for _, s := range []string{p.ID, p.SetID, p.SetName, p.Number} {
 		dst = append(dst, byte(len(s)))
 		dst = append(dst, s...)
 	}
@@ -138,6 +148,6 @@ func ParsePosition(b []byte) (Position, error) {
 		return p, ErrPosition
 	}
 	p.Release = snapshot.Day(release)
-	err = parseStrings(b, &p.ID, &p.SetID, &p.Number)
+	err = parseStrings(b, &p.ID, &p.SetID, &p.SetName, &p.Number)
 	return p, err
 }

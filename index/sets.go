@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"sort"
-	"strings"
 
 	"ninepocket/index/text"
 	"ninepocket/snapshot"
@@ -58,12 +57,16 @@ type SetPosition struct {
 // maxSetName keeps a position short enough for a cursor of 512 characters.
 const maxSetName = 100
 
+// compareSet compares a set's place in the order of decision 22 with a sort key: newest first, without a date last
+// (NoDay is the smallest), then name and id.
+func compareSet(s *snapshot.Sets, set int, release snapshot.Day, name, id string) int {
+	return cmp.Or(cmp.Compare(release, s.Release[set]), cmp.Compare(s.Name.At(set), name), cmp.Compare(s.ID.At(set), id))
+}
+
 // SetPosition is the position of a set.
 func (x *Index) SetPosition(set int) SetPosition {
-	name := x.c.Sets.Name.At(set)
 	return SetPosition{
-		ID: x.c.Sets.ID.At(set), Release: x.c.Sets.Release[set],
-		Name: strings.ToValidUTF8(name[:min(len(name), maxSetName)], ""),
+		ID: x.c.Sets.ID.At(set), Release: x.c.Sets.Release[set], Name: cutTo(x.c.Sets.Name.At(set), maxSetName),
 	}
 }
 
@@ -72,9 +75,8 @@ func (x *Index) SetAfter(p SetPosition) int {
 	if set, ok := x.Set(p.ID); ok {
 		return set + 1
 	}
-	s := &x.c.Sets
-	return sort.Search(s.ID.Len(), func(i int) bool {
-		return cmp.Or(cmp.Compare(p.Release, s.Release[i]), cmp.Compare(s.Name.At(i), p.Name), cmp.Compare(s.ID.At(i), p.ID)) > 0
+	return sort.Search(x.c.Sets.ID.Len(), func(i int) bool {
+		return compareSet(&x.c.Sets, i, p.Release, p.Name, p.ID) > 0
 	})
 }
 

@@ -65,7 +65,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		ctx.RemoveUserValue(exchangeKey{})
 		x.end()
 	}()
-	s.router.Handler(ctx)
+	s.route(ctx)
 }
 
 // exchangeKey finds the exchange of a RequestCtx.

@@ -93,9 +93,7 @@ func (s *Server) routes() *router.Router {
 	for pattern, siblings := range byPattern {
 		allow := allowed(siblings)
 		handler := func(ctx *fasthttp.RequestCtx) { s.dispatch(ctx, siblings, allow) }
-		// One trailing slash is tolerated, without a redirect (decision 4).
 		r.ANY(pattern, handler)
-		r.ANY(pattern+"/", handler)
 	}
 	return r
 }
@@ -116,6 +114,20 @@ func allowed(siblings []*path) string {
 	}
 	slices.Sort(methods)
 	return strings.Join(slices.Compact(methods), ", ")
+}
+
+// route finds what answers a path, as the client spelt it. One trailing slash is tolerated, without a redirect
+// (decision 4).
+func (s *Server) route(ctx *fasthttp.RequestCtx) {
+	raw := ctx.URI().PathOriginal()
+	if n := len(raw) - 1; n > 0 && raw[n] == '/' {
+		raw = raw[:n]
+	}
+	if handler, _ := s.router.Lookup(router.MethodWild, string(raw), ctx); handler != nil {
+		handler(ctx)
+		return
+	}
+	s.exchange(ctx).refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
 }
 
 // dispatch picks the row of a pattern for the request's method.

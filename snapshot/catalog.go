@@ -28,10 +28,12 @@ type Day int32
 const NoDay = Day(math.MinInt32)
 
 // DayOf returns the UTC date of an instant in milliseconds since 1970.
-func DayOf(ms int64) Day { return Day(floorDiv(ms, 86_400_000)) }
+func DayOf(ms int64) Day { return Day(floorDiv(ms, dayMillis)) }
+
+const dayMillis = 86_400_000
 
 // Start returns the first millisecond of the date.
-func (d Day) Start() int64 { return int64(d) * 86_400_000 }
+func (d Day) Start() int64 { return int64(d) * dayMillis }
 
 // Time returns midnight UTC at the start of the date.
 func (d Day) Time() time.Time { return time.UnixMilli(d.Start()).UTC() }

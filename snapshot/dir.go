@@ -21,10 +21,13 @@ import (
 //
 // Readers take no lock and never list: they load what CURRENT names. A Dir is safe for use by several goroutines
 // and processes.
-type Dir struct{ root string }
+type Dir struct {
+	root string
+	disk disk
+}
 
 // OpenDir returns the store at root, which need not exist yet: the first Write creates it.
-func OpenDir(root string) *Dir { return &Dir{root: root} }
+func OpenDir(root string) *Dir { return &Dir{root: root, disk: osDisk{}} }
 
 // Root is the directory of the store.
 func (d *Dir) Root() string { return d.root }
@@ -137,20 +140,41 @@ func (d *Dir) load(id string, strong bool) (*Catalog, error) {
 	return c, nil
 }
 
+// prepare creates the store's folders. A new store is made durable at once, its own entry included: what is
+// published in it must not go with it.
+func (d *Dir) prepare() error {
+	if _, err := os.Stat(filepath.Join(d.root, "LOCK")); err == nil {
+		return nil
+	}
+	for _, folder := range []string{"", "snapshots", "tmp"} {
+		if err := d.disk.mkdir(filepath.Join(d.root, folder)); err != nil {
+			return err
+		}
+	}
+	if err := d.disk.syncDir(d.root); err != nil {
+		return err
+	}
+	return d.disk.syncDir(filepath.Dir(d.root))
+}
+
 // lock creates the store's folders and takes the writer's lock, waiting for whoever holds it.
 func (d *Dir) lock() (unlock func(), err error) {
-	for _, folder := range []string{"", "snapshots", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(d.root, folder), 0o755); err != nil { //nolint:gosec // published data is public
-			return nil, fmt.Errorf("cannot create store %q: %w", d.root, err)
-		}
+	if err := d.prepare(); err != nil {
+		return nil, fmt.Errorf("cannot create store %q: %w", d.root, err)
 	}
 	f, err := os.OpenFile(filepath.Join(d.root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // as above
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.EINTR) { // a signal may end the wait
+			_ = f.Close()
+			return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
+		}
 	}
 	return func() { _ = f.Close() }, nil // closing releases the lock
 }

@@ -1,9 +1,11 @@
 package snapshot
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -16,6 +18,12 @@ const (
 	sectionSuffix        = ".msgpack.zst"
 	quarantineName       = "quarantine"
 	quarantineFile       = "quarantine.jsonl"
+
+	// maxWindow is the window that sections are compressed with, and all the memory that a decoder of one needs.
+	maxWindow = 8 << 20
+	// usualRatio is how much smaller compression makes a section at most, as a rule: how much room unpacking makes
+	// before it has seen anything.
+	usualRatio = 16
 )
 
 // file is a section with its bytes.
@@ -41,7 +49,7 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 				return fmt.Errorf("cannot encode section %q: it has %d bytes, the format holds %d", s.name, len(raw), MaxSection)
 			}
 			// One goroutine an encoder, so that equal input is always cut into equal blocks.
-			enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1))
+			enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow), zstd.WithEncoderConcurrency(1))
 			if err != nil {
 				return err
 			}
@@ -144,18 +152,21 @@ func (s *Section) check(packed []byte, strong bool) error {
 	return nil
 }
 
+// unpack decompresses a file. It reads a stream, so that memory grows with what is really there: neither the length
+// in the manifest nor the one in the frame is taken at its word.
 func (s *Section) unpack(packed []byte) ([]byte, error) {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(s.Raw, 1))))
+	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
 	defer dec.Close()
-	raw, err := dec.DecodeAll(packed, nil)
+	raw := bytes.NewBuffer(make([]byte, 0, min(s.Raw, usualRatio*s.Bytes)+bytes.MinRead))
+	n, err := raw.ReadFrom(io.LimitReader(dec, s.Raw+1))
 	if err != nil {
 		return nil, &DamageError{s.Name, "does not unpack: " + err.Error()}
 	}
-	if int64(len(raw)) != s.Raw {
-		return nil, &DamageError{s.Name, fmt.Sprintf("unpacks to %d bytes instead of %d", len(raw), s.Raw)}
+	if n != s.Raw {
+		return nil, &DamageError{s.Name, fmt.Sprintf("does not unpack to %d bytes", s.Raw)}
 	}
-	return raw, nil
+	return raw.Bytes(), nil
 }

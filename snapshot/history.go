@@ -106,7 +106,7 @@ func pointsOK(b []byte, last Day) bool {
 	}
 	day, ok1 := next()
 	cents, ok2 := next()
-	if !ok1 || !ok2 || day > uint64(last) || cents > MaxCents {
+	if !ok1 || !ok2 || last < 0 || day > uint64(last) || cents > MaxCents {
 		return false
 	}
 	d, c := Day(day), int64(cents)

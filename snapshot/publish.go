@@ -3,8 +3,6 @@ package snapshot
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -34,17 +32,17 @@ func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err 
 	}
 	stage := d.tmp(m.ID)
 	if err := d.stage(stage, m, files); err != nil {
-		_ = os.RemoveAll(stage)
+		_ = d.disk.remove(stage)
 		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
 	}
 	// A damaged snapshot of the same id makes room: what is verified and staged replaces it.
-	if err := os.RemoveAll(final); err != nil {
+	if err := d.disk.remove(final); err != nil {
 		return nil, false, fmt.Errorf("cannot replace damaged snapshot %q: %w", m.ID, err)
 	}
-	if err := os.Rename(stage, final); err != nil {
+	if err := d.disk.rename(stage, final); err != nil {
 		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
 	}
-	if err := syncDir(filepath.Dir(final)); err != nil {
+	if err := d.disk.syncDir(filepath.Dir(final)); err != nil {
 		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
 	}
 	m, err = d.Manifest(m.ID)
@@ -53,14 +51,14 @@ func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err 
 
 // stage writes every file of a snapshot and then its manifest into a fresh folder, all synced.
 func (d *Dir) stage(folder string, m *Manifest, files []file) error {
-	if err := os.RemoveAll(folder); err != nil {
+	if err := d.disk.remove(folder); err != nil {
 		return err
 	}
-	if err := os.Mkdir(folder, 0o755); err != nil { //nolint:gosec // published data is public
+	if err := d.disk.mkdir(folder); err != nil {
 		return err
 	}
 	for _, f := range files {
-		if err := writeSynced(filepath.Join(folder, f.File), f.data); err != nil {
+		if err := writeSynced(d.disk, filepath.Join(folder, f.File), f.data); err != nil {
 			return err
 		}
 	}
@@ -68,10 +66,10 @@ func (d *Dir) stage(folder string, m *Manifest, files []file) error {
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(filepath.Join(folder, "manifest"), b); err != nil {
+	if err := writeSynced(d.disk, filepath.Join(folder, "manifest"), b); err != nil {
 		return err
 	}
-	return syncDir(folder)
+	return d.disk.syncDir(folder)
 }
 
 // Publish makes a snapshot the current one. It verifies the snapshot, reads it back and hands the result to check,
@@ -118,43 +116,14 @@ func (d *Dir) point(cur Current) error {
 		return err
 	}
 	staged := d.tmp("CURRENT")
-	if err := os.Remove(staged); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := d.disk.remove(staged); err != nil {
 		return err
 	}
-	if err := writeSynced(staged, b); err != nil {
+	if err := writeSynced(d.disk, staged, b); err != nil {
 		return err
 	}
-	if err := os.Rename(staged, filepath.Join(d.root, "CURRENT")); err != nil {
+	if err := d.disk.rename(staged, filepath.Join(d.root, "CURRENT")); err != nil {
 		return err
 	}
-	return syncDir(d.root)
-}
-
-// writeSynced creates a file that must not exist and returns once its bytes are on disk.
-func writeSynced(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // published data is public
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
-}
-
-// syncDir makes the entries of a directory durable.
-func syncDir(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return d.disk.syncDir(d.root)
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -115,6 +116,13 @@ func walkStats(c *Catalog, w columns) {
 	w.u16("points", &s.Points)
 }
 
+const (
+	// minTail, maxTail and maxSlug bound ids and slugs in characters (specification, Product; decision 4).
+	minTail, maxTail, maxSlug = 3, 64, 200
+	// firstDay and lastDay are 0000-01-01 and 9999-12-31.
+	firstDay, lastDay = Day(-719528), Day(2932896)
+)
+
 // checker gathers what is wrong with a catalog, section by section. Everything that an accessor indexes with is
 // checked here once, so that readers need no bounds checks of their own.
 type checker struct{ errs []error }
@@ -143,10 +151,50 @@ func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T,
 	}
 }
 
-// Validate checks that the tables of a catalog fit each other: equal column lengths, references in range, history
-// that decodes, known conditions, valid UTF-8. It returns every problem found, each a *DamageError.
+// instants wants every element to be NoTime or a time of the years 0 to 9999, which is what RFC 3339 can spell.
+func (k *checker) instants(section, column string, v []int64) {
+	for _, at := range v {
+		if at != NoTime && (at < int64(firstDay)*dayMillis || at >= (int64(lastDay)+1)*dayMillis) {
+			k.want(false, section, fmt.Sprintf("column %q has a time outside of the years 0 to 9999", column))
+			return
+		}
+	}
+}
+
+// dates wants every element to be NoDay or a date of the years 0 to 9999.
+func (k *checker) dates(section, column string, v []Day) {
+	for _, d := range v {
+		if d != NoDay && (d < firstDay || d > lastDay) {
+			k.want(false, section, fmt.Sprintf("column %q has a date outside of the years 0 to 9999", column))
+			return
+		}
+	}
+}
+
+// names wants every string to be prefix and then from low to high characters a-z, 0-9 and joiner: such strings are
+// cut without looking and go into JSON and URLs without escapes.
+func (k *checker) names(section, column string, s *Strings, prefix string, joiner byte, low, high int) {
+	for i := range s.Len() {
+		rest, ok := strings.CutPrefix(s.At(i), prefix)
+		ok = ok && len(rest) >= low && len(rest) <= high
+		for j := range len(rest) {
+			b := rest[j]
+			ok = ok && ('a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == joiner)
+		}
+		if !ok {
+			k.want(false, section, fmt.Sprintf("column %q has %q, which has not the form of one", column, s.At(i)))
+			return
+		}
+	}
+}
+
+// Validate checks that the tables of a catalog fit each other: equal column lengths, references in range, ids and
+// slugs of the right form, history that decodes, known conditions, prices that are whole and may be distributed,
+// times that can be spelt, valid UTF-8. It returns every problem found, each a *DamageError.
 func (c *Catalog) Validate() error {
 	k := &checker{}
+	k.instants("manifest", "snapshot_at", []int64{c.SnapshotAt})
+	k.want(c.SnapshotAt != NoTime, "manifest", "has no time")
 	nGames, nSets, nCards, nSealed := c.Games.Slug.Len(), c.Sets.ID.Len(), c.Cards.ID.Len(), c.Sealed.Tail.Len()
 	k.want(nGames <= 255 && c.Games.Name.Len() == nGames, "games", "has columns of unequal length")
 	c.checkSets(k, nSets, nGames)
@@ -172,6 +220,9 @@ func (c *Catalog) checkSets(k *checker, n, games int) {
 	k.rows("sets", n, s.Slug.Len(), s.Name.Len(), s.Series.Len(), s.Code.Len(), len(s.Game), len(s.Release), len(s.Cards), s.Aliases.Len())
 	k.want(s.Aliases.ok(s.Alias.Len()), "sets", "has alias lists that do not fit its aliases")
 	below(k, "sets", "game", s.Game, games)
+	k.dates("sets", "release", s.Release)
+	k.names("sets", "id", &s.ID, "set_", '_', minTail, maxTail)
+	k.names("sets", "slug", &s.Slug, "", '-', 1, maxSlug)
 	checkText(k, "sets", &s.ID, &s.Slug, &s.Name, &s.Series, &s.Code, &s.Alias)
 }
 
@@ -187,6 +238,9 @@ func (c *Catalog) checkCards(k *checker, n, sets, games int) {
 			break
 		}
 	}
+	k.instants("cards", "updated_at", s.UpdatedAt)
+	k.names("cards", "id", &s.ID, "card_", '_', minTail, maxTail)
+	k.names("cards", "slug", &s.Slug, "", '-', 1, maxSlug)
 	checkText(k, "cards", &s.ID, &s.Slug, &s.Name, &s.Number, &s.Rarity, &s.Printing, &s.Image)
 }
 
@@ -194,6 +248,8 @@ func (c *Catalog) checkSealed(k *checker, n, games int) {
 	s := &c.Sealed
 	k.rows("sealed", n, s.Name.Len(), s.PackageType.Len(), s.UnitKind.Len(), s.Edition.Len(), len(s.Game), len(s.Units), len(s.UpdatedAt))
 	below(k, "sealed", "game", s.Game, games)
+	k.instants("sealed", "updated_at", s.UpdatedAt)
+	k.names("sealed", "tail", &s.Tail, "", '_', minTail, maxTail)
 	checkText(k, "sealed", &s.Tail, &s.Name, &s.PackageType, &s.UnitKind, &s.Edition)
 }
 
@@ -215,16 +271,37 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 			}
 		}
 	}
+	k.instants("lanes", "source_as_of", l.SourceAsOf)
+	k.instants("lanes", "collected_at", l.CollectedAt)
+	k.dates("lanes", "seen", l.Seen)
+	if k.errs == nil {
+		c.checkPrices(k)
+	}
+	c.checkHistory(k, n)
+}
+
+// checkPrices looks at what lanes and cards say together; their columns are known to fit.
+func (c *Catalog) checkPrices(k *checker) {
+	l := &c.Lanes
+	for lane, cents := range l.Cents {
+		if cents != NoCents && (l.Flags[lane]&LaneLicensed == 0 || l.CollectedAt[lane] == NoTime) {
+			k.want(false, "lanes", fmt.Sprintf("has a price of lane %d that may not be distributed or has no time", lane))
+			break
+		}
+	}
 	for card, lane := range c.Cards.Display {
-		if lane == -1 || k.errs != nil {
+		if lane == -1 {
 			continue
 		}
 		if from, to := l.Of.Range(card); int(lane) < from || int(lane) >= to {
 			k.want(false, "cards", fmt.Sprintf("column %q refers to lane %d, which is another card's", "display", lane))
 			break
 		}
+		if l.Cents[lane] == NoCents || l.Flags[lane]&LaneDisplay == 0 {
+			k.want(false, "cards", fmt.Sprintf("column %q refers to lane %d, which has no display price", "display", lane))
+			break
+		}
 	}
-	c.checkHistory(k, n)
 }
 
 func (c *Catalog) checkHistory(k *checker, lanes int) {
@@ -248,6 +325,14 @@ func (c *Catalog) checkStats(k *checker) {
 	n := len(s.Lane) * len(StatWindows)
 	k.rows("stats", n, len(s.Min), len(s.Max), len(s.Mean), len(s.First), len(s.Last), len(s.FirstDay), len(s.LastDay), len(s.Points))
 	below(k, "stats", "lane", s.Lane, len(c.Lanes.Variant))
+	for i := 1; i < len(s.Lane); i++ {
+		if s.Lane[i] <= s.Lane[i-1] {
+			k.want(false, "stats", "has lanes that do not ascend")
+			break
+		}
+	}
+	k.dates("stats", "first_day", s.FirstDay)
+	k.dates("stats", "last_day", s.LastDay)
 }
 
 // checkText wants whole arenas to be valid UTF-8 without control characters. A string that begins inside a

@@ -83,7 +83,7 @@ func AppendMillis(dst []byte, ms int64) []byte {
 
 // AppendChange appends the two members of a price change from base to now: the difference in cents and the
 // percentage with at most two decimals, rounded half away from zero (decision 8). Both are null when either price is
-// unknown, the percentage also when base is 0. suffix is what both names begin with.
+// unknown, the percentage also when base is 0.
 func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
 	dst = append(dst, `,"`...)
 	dst = append(dst, centsName...)
@@ -104,17 +104,17 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 }
 
 // AppendPercent appends 100·part/whole with at most two decimals, rounded half away from zero. whole is positive;
-// both are within ±MaxCents, so that the division is done on 128-bit integers and is exact.
+// both are within ±MaxCents, where Percent is exact.
 func AppendPercent(dst []byte, part, whole int64) []byte {
-	hundredths, negative := Percent(part, whole)
-	if negative && hundredths != 0 {
+	units, hundredths, negative := Percent(part, whole)
+	if negative && units+hundredths != 0 {
 		dst = append(dst, '-')
 	}
-	dst = strconv.AppendUint(dst, hundredths/100, 10)
-	if cents := hundredths % 100; cents != 0 {
-		dst = append(dst, '.', byte('0'+cents/10))
-		if cents%10 != 0 {
-			dst = append(dst, byte('0'+cents%10))
+	dst = strconv.AppendUint(dst, units, 10)
+	if hundredths != 0 {
+		dst = append(dst, '.', byte('0'+hundredths/10))
+		if hundredths%10 != 0 {
+			dst = append(dst, byte('0'+hundredths%10))
 		}
 	}
 	return dst

@@ -12,17 +12,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 )
 
-// Lifetime is how long a cursor is good for after its issue (specification, Limits).
+// Lifetime is how long a cursor is good for after its issue, to the millisecond (specification, Limits).
 const Lifetime = 15 * time.Minute
 
 const (
 	version  = 1
-	headLen  = 3 + 4 + 8 + 8
+	headLen  = 3 + 8 + 8 + 8
 	macLen   = 16
 	minBytes = headLen + macLen
 	// KeyLen is the length of a signing key in bytes.
@@ -96,7 +97,7 @@ func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []by
 	key := &s.keys[0]
 	raw := make([]byte, 0, minBytes+len(page.Position))
 	raw = append(raw, version, key.ID, byte(page.Op))
-	raw = binary.BigEndian.AppendUint32(raw, uint32(now.Add(Lifetime).Unix()))
+	raw = binary.BigEndian.AppendUint64(raw, uint64(now.Add(Lifetime).UnixMilli()))
 	raw = binary.BigEndian.AppendUint64(raw, page.Snapshot)
 	raw = binary.BigEndian.AppendUint64(raw, bound)
 	raw = append(raw, page.Position...)
@@ -113,20 +114,20 @@ func (k *Key) mac(b []byte) []byte {
 // Open checks a cursor and returns what it carries.
 func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(raw) < minBytes || raw[0] != version {
+	if err != nil || len(raw) < minBytes || raw[0] != version || strings.ContainsAny(token, "\r\n") { // base64 passes over line ends
 		return Page{}, ErrMalformed
 	}
 	body, mac := raw[:len(raw)-macLen], raw[len(raw)-macLen:]
 	if !s.signed(body, mac) {
 		return Page{}, ErrMalformed
 	}
-	if int64(binary.BigEndian.Uint32(body[3:])) <= now.Unix() {
+	if int64(binary.BigEndian.Uint64(body[3:])) <= now.UnixMilli() {
 		return Page{}, ErrExpired
 	}
-	if Op(body[2]) != op || binary.BigEndian.Uint64(body[15:]) != bound {
+	if Op(body[2]) != op || binary.BigEndian.Uint64(body[19:]) != bound {
 		return Page{}, ErrOther
 	}
-	return Page{Op: op, Snapshot: binary.BigEndian.Uint64(body[7:]), Position: body[headLen:]}, nil
+	return Page{Op: op, Snapshot: binary.BigEndian.Uint64(body[11:]), Position: body[headLen:]}, nil
 }
 
 func (s *Signer) signed(body, mac []byte) bool {

@@ -73,7 +73,7 @@ func (a *automaton) Accept(state int, b byte) int {
 		left = cost
 		row |= cost << (k * cellBits)
 	}
-	if best > a.limit {
+	if best > a.limit && !a.maySwap(i, b, last) {
 		return dead
 	}
 	if a.prefix {
@@ -82,6 +82,17 @@ func (a *automaton) Accept(state int, b byte) int {
 		}
 	}
 	return row | last<<rowBits | int(b)<<byteAt | i<<countAt
+}
+
+// maySwap says whether byte i and the next may be two letters of the pattern swapped, which begins two rows above the
+// next: the cells of row i do not show it.
+func (a *automaton) maySwap(i int, b byte, last int) bool {
+	for k := range 5 {
+		if j := i - 1 + k; j > 1 && j <= len(a.pattern) && a.pattern[j-1] == b && cell(last, k) < a.limit {
+			return true
+		}
+	}
+	return false
 }
 
 // cell computes column j of row i, swaps aside, from the cells diagonally before, above and to the left of it.

@@ -19,6 +19,7 @@ type builder struct {
 
 	word     map[string]uint32 // word → order of discovery
 	spelling []string
+	single   []bool // by order of discovery: the word stands alone somewhere, it is more than a joined form
 	names    []posting
 	sets     []posting
 	codes    []posting
@@ -110,7 +111,7 @@ func (b *builder) intern(n name, game uint8) uint32 {
 	b.title[string(key)] = t
 	b.familyOf = append(b.familyOf, family)
 	b.index.titles = append(b.index.titles, title{wordCover: coverOf(len(n.words), n.core)})
-	b.names = b.addWords(b.names, t, n.words)
+	b.names = b.addWords(b.names, t, n.words, n.core)
 	return t
 }
 
@@ -120,9 +121,13 @@ func coverOf(words, core int) wordCover {
 
 // addWords files a holder under its words, the stems of its possessives and the joined forms of what is written
 // without spaces (search.md, "Normalise").
-func (b *builder) addWords(to []posting, holder uint32, words []nameWord) []posting {
+func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core int) []posting {
 	for i, w := range words {
 		mask := uint32(1) << i
+		if i >= core {
+			mask |= beside
+		}
+		b.single[b.wordOf(w.text)] = true
 		to = append(to, posting{b.wordOf(w.text), holder, mask})
 		if w.stem > 0 {
 			to = append(to, posting{b.wordOf(w.text[:w.stem]), holder, mask})
@@ -145,6 +150,7 @@ func (b *builder) wordOf(w string) uint32 {
 		id = uint32(len(b.spelling))
 		b.word[w] = id
 		b.spelling = append(b.spelling, w)
+		b.single = append(b.single, false)
 	}
 	return id
 }
@@ -173,7 +179,7 @@ func (b *builder) addSets() {
 		}
 		s := b.reader.readSet(b.corpus.SetName(card-1), code)
 		b.index.setWords[set] = coverOf(len(s.words), len(s.words))
-		b.sets = b.addWords(b.sets, uint32(set), s.words)
+		b.sets = b.addWords(b.sets, uint32(set), s.words, len(s.words))
 		for _, c := range s.codes {
 			b.codes = append(b.codes, posting{b.wordOf(c), uint32(set), 0})
 		}
@@ -239,7 +245,12 @@ func (b *builder) finish() (*Index, error) {
 	for i, w := range b.spelling {
 		rank[i] = ix.words.findString(w)
 	}
+	ix.joined = make([]bool, len(rank))
+	for i, w := range rank {
+		ix.joined[w] = !b.single[i]
+	}
 	ix.names = newPostings(ix.words.len(), b.names, rank)
+	ix.held = ix.names.turn(len(ix.titles))
 	ix.sets = newPostings(ix.words.len(), b.sets, rank)
 	ix.codes = newPostings(ix.words.len(), b.codes, rank)
 	ix.setWord = ix.words.findString("set")

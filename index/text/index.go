@@ -27,11 +27,13 @@ type Corpus struct {
 //
 // Cards with the same words in their names share a title; words point to titles, titles to cards.
 type Index struct {
-	words vocabulary
-	names postings // by word: the titles that hold it
-	sets  postings // by word: the sets that hold it
-	codes postings // by word: the sets that are called so
+	words  vocabulary
+	joined []bool   // by word: it is only the joined form of several
+	names  postings // by word: the titles that hold it
+	sets   postings // by word: the sets that hold it
+	codes  postings // by word: the sets that are called so
 
+	held      forward // by title: the words it holds, the names turned round
 	titles    []title
 	titleCard column // by title: its cards
 	titleOf   []uint32
@@ -68,6 +70,7 @@ type wordCover struct {
 	extra uint8  // how many more bits qualify it
 }
 
+// fitUnits is how many steps of the score one extra name word takes.
 const fitUnits = 32
 
 func fame(printings int) uint16 {
@@ -104,6 +107,9 @@ func newColumn(keys int, keyOf []uint32) column {
 	return c
 }
 
+// beside is the bit in a posting's mask that marks a word which does not belong to the name but only qualifies it.
+const beside = 1 << 31
+
 // postings are, for each word, the holders (titles or sets) that hold it, in ascending order, and which of their
 // words it stands for.
 type postings struct {
@@ -113,6 +119,55 @@ type postings struct {
 }
 
 func (p *postings) of(word uint32) (lo, hi uint32) { return p.start[word], p.start[word+1] }
+
+// size returns how many holders the words from lo up to hi have, those that hold several counted for each.
+func (p *postings) size(lo, hi uint32) int { return int(p.start[hi] - p.start[lo]) }
+
+// adjacent calls found with the holders that hold word b right behind word a, and the mask of both.
+func (p *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
+	i, iEnd := p.of(a)
+	j, jEnd := p.of(b)
+	for i < iEnd && j < jEnd {
+		switch {
+		case p.holder[i] < p.holder[j]:
+			i++
+		case p.holder[i] > p.holder[j]:
+			j++
+		default:
+			if (p.mask[i]&^beside)<<1&p.mask[j]&^beside != 0 {
+				found(p.holder[i], p.mask[i]|p.mask[j])
+			}
+			i, j = i+1, j+1
+		}
+	}
+}
+
+// A forward list is, for each holder, its words in ascending order and their masks.
+type forward struct {
+	start []uint32
+	word  []uint32
+	mask  []uint32
+}
+
+// turn makes the forward list of postings.
+func (p *postings) turn(holders int) forward {
+	f := forward{start: make([]uint32, holders+1), word: make([]uint32, len(p.holder)), mask: make([]uint32, len(p.holder))}
+	for _, h := range p.holder {
+		f.start[h+1]++
+	}
+	for h := range holders {
+		f.start[h+1] += f.start[h]
+	}
+	next := append([]uint32(nil), f.start[:holders]...)
+	for w := range uint32(len(p.start) - 1) {
+		for i := p.start[w]; i < p.start[w+1]; i++ {
+			at := &next[p.holder[i]]
+			f.word[*at], f.mask[*at] = w, p.mask[i]
+			*at++
+		}
+	}
+	return f
+}
 
 // A posting is one entry while the postings are gathered, its word still in the order of discovery.
 type posting struct{ word, holder, mask uint32 }

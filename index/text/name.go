@@ -6,7 +6,7 @@ import (
 )
 
 // Words of a name beyond this one are not kept: they have no bit in a cover.
-const maxNameWords = 32
+const maxNameWords = 31
 
 // A name is a card's name taken apart: the words that are the name itself, then those that qualify it ("(Alternate
 // Art)", "- 2016 (Shintaro Ito)"), which a query may use but need not.
@@ -61,7 +61,7 @@ func (r *nameReader) read(display, number string) name {
 			if k < symbol {
 				core = append(core, r.word(core, t))
 			} else {
-				extra = append(extra, r.word(nil, t))
+				extra = append(extra, r.word(extra, t))
 			}
 		}
 		i = end

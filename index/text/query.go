@@ -158,6 +158,9 @@ func (q *query) readNumber(ix *Index, i int) {
 		r.class = bareNumber
 	}
 	r.exact = ix.findNumber(q.numberKey(u.first, u.til))
+	if r.exact == none && u.til-u.first > 2 {
+		r.exact = ix.findNumber(q.numberKey(u.first, u.til-1)) // a parallel that only other catalogs tell apart
+	}
 	if isInteger(u.text) && u.total == 0 {
 		q.key = append(q.key, 0)
 		copy(q.key[1:], q.key)

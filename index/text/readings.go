@@ -36,7 +36,8 @@ func (s *search) expand(e effort) {
 		id := s.ix.words.find(u.text)
 		if id != none {
 			s.add(bit, exactName, id)
-		} else {
+		}
+		if id == none || s.ix.joined[id] {
 			s.expandSplit(bit, u.text)
 		}
 		if u.stem > 0 {
@@ -71,7 +72,7 @@ func (s *search) expandJoined(i int) {
 	}
 }
 
-// expandSplit takes an unknown word of five letters or more for two known ones.
+// expandSplit takes a word of five letters or more that stands nowhere alone for two known ones.
 func (s *search) expandSplit(bit uint8, w []byte) {
 	found := 0
 	for at := 1; len(w) >= 5 && at < len(w) && found < maxSplits; at++ {
@@ -112,7 +113,7 @@ func (s *search) expandTypos(bit uint8, w []byte, starts bool) {
 	}
 	if starts && len(w) >= 5 {
 		for _, n := range s.ix.expander.expand(w, typoPrefix) {
-			s.add(bit, typoStart, n.id)
+			s.add(bit, startName, n.id)
 		}
 	}
 	for ; i < len(near); i++ {

@@ -7,27 +7,28 @@ type class = uint8
 
 const (
 	exactName    class = iota // a word of the name, its joined form or stem; or a number written as one
-	exactSet                  // a word of the set's name, or its code
+	exactBeside               // a word of what qualifies the name, of the set's name, or its code
 	bareNumber                // an integer that is the card's number
 	prefixName                // the beginning of a word of the name
-	prefixSet                 //
+	prefixBeside              //
 	typoName                  // a word of the name with one error
-	typoSet                   //
-	typoStart                 // the beginning of a word of the name with one error
-	typoStartSet              //
+	typoBeside                //
+	startName                 // the beginning of a word of the name with one error
+	startBeside               //
 	typosName                 // a word of the name with two errors
-	typosSet                  //
+	typosBeside               //
 	missing      class = 15   // not at all
 )
 
-// inSet is the class of a word found in the set's name as the given class finds it in the card's.
-func inSet(c class) class { return c + 1 }
+// asideOf is the class of a word that is found beside the name as the given class says of the name: it counts
+// slightly less.
+func asideOf(c class) class { return c + 1 }
 
 // What a class counts for in the levels of the score.
 var (
-	classTypos    = [16]uint64{typoName: 1, typoSet: 1, typoStart: 1, typoStartSet: 1, typosName: 2, typosSet: 2}
-	classBorrowed = [16]uint64{exactSet: 1, bareNumber: 2, prefixSet: 1, typoSet: 1, typoStartSet: 1, typosSet: 1}
-	classInexact  = [16]uint64{prefixName: 1, prefixSet: 1, typoStart: 1, typoStartSet: 1}
+	classTypos    = [16]uint64{typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2}
+	classBorrowed = [16]uint64{exactBeside: 1, bareNumber: 2, prefixBeside: 1, typoBeside: 1, startBeside: 1, typosBeside: 1}
+	classInexact  = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
 )
 
 // costs are the classes of all words of a query, four bits each, the first word lowest. Words beyond the query's last
@@ -76,11 +77,15 @@ type finding struct {
 
 // hit notes that the words in set were found as class c in the words of the name in mask.
 func (f *finding) hit(set uint8, c class, mask uint32) {
+	if mask&beside != 0 {
+		c = asideOf(c)
+	}
 	better := f.costs.improve(set, c)
 	if better == f.costs {
 		return
 	}
 	f.costs = better
+	mask &^= beside
 	f.cover |= mask
 	if mask == 0 {
 		return
@@ -106,7 +111,7 @@ const (
 	missingAt = 42 // how many words are missing
 	dropAt    = 34 // which: those on the right are dropped first
 	typosAt   = 29
-	borrowAt  = 24 // words found in the set's name instead ("slightly less than name words")
+	borrowAt  = 24 // words found beside the name or as a bare number ("slightly less than name words")
 	partAt    = 23 // not the exact full name
 	numberAt  = 21
 	setAt     = 20 // not the whole set name
@@ -136,13 +141,13 @@ func score(all costs, words int, t *title, f *finding, s *finding, core *wordCov
 	wholeSet := s != nil && s.cover&core.core == core.core && core.core != 0
 	sc := lost<<missingAt | drop<<dropAt | typos<<typosAt | borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
-	if full && s != nil && !wholeSet && hasClass(all, words, exactSet) {
+	if full && s != nil && !wholeSet && hasClass(all, words, exactBeside) {
 		full = false
 	}
 	if !full {
 		sc |= 1 << partAt
 	}
-	if !wholeSet || !hasClass(all, words, exactSet) {
+	if !wholeSet || !hasClass(all, words, exactBeside) {
 		sc |= 1 << setAt
 	}
 	cover, swaps := uint32(0), uint8(0)

@@ -1,5 +1,7 @@
 package text
 
+import "math/bits"
+
 // A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of search.md's order, each
 // of which only breaks the ties of those before. Hits with equal scores fit equally well; their order is the
 // catalog's (decision 22).
@@ -52,6 +54,7 @@ type search struct {
 	least int    // fewest missing words of any card, kept or not
 	games uint64 // games of the cards with the fewest missing words
 	only  uint64 // games to which hits are restricted
+	wide  bool   // never look narrowly; for tests
 }
 
 func newSearch(ix *Index) *search {
@@ -61,28 +64,91 @@ func newSearch(ix *Index) *search {
 func (s *search) run(dst []Hit, keep func(card uint32) bool) []Hit {
 	n := len(s.query.units)
 	s.keep, s.dst, s.start, s.limit = keep, dst, allMissing(n), n/2
-	begin, best := len(dst), n+1
+	begin := len(dst)
+	if n > 1 && !s.wide && s.runNarrow(begin) {
+		return s.dst
+	}
+	best := n + 1
 	for e := asTyped; e <= guessed && best > 0; e++ {
-		s.base, s.only = len(s.dst), ^uint64(0)
-		s.expand(e)
-		s.collect(e)
-		s.gather()
+		s.round(e, len(s.dst))
 		if s.least >= best {
 			s.dst = s.dst[:s.base] // respelling led nowhere
 			continue
 		}
 		best = s.least
 		s.dst = append(s.dst[:begin], s.dst[s.base:]...)
-		if len(s.dst) == begin && keep != nil && s.games != 0 {
-			s.base, s.only = begin, s.games
-			s.gather()
-		}
+		s.widen(begin, e)
 	}
 	return s.dst
 }
 
-// collect finds out which words of the query each title and set has.
-func (s *search) collect(e effort) {
+// runNarrow looks for cards that have all words of the query, which need not look at the names that lack its rarest
+// word: "charizard ex" never visits the thousand names with "ex". It says whether there are any.
+func (s *search) runNarrow(begin int) bool {
+	for e := asTyped; e <= guessed; e++ {
+		s.base, s.only = begin, ^uint64(0)
+		s.expand(e)
+		if !s.collectNarrow(e) {
+			return false
+		}
+		s.gather()
+		if s.least > 0 {
+			s.dst = s.dst[:begin]
+			continue
+		}
+		if s.level > 0 || len(s.dst) == begin {
+			s.round(e, begin)
+			s.widen(begin, e)
+		}
+		return true
+	}
+	return false
+}
+
+// widen looks for other hits where keep left none of the best ones of effort e. A word that no card knows as a word of
+// its own may have been misspelled after all ("ninetails" is Nine-Tails in one game and Ninetales in the other): then
+// further efforts may find cards that have all words. Else the next best cards count, in the games of the best.
+func (s *search) widen(begin int, e effort) {
+	if s.level <= s.least && len(s.dst) > begin {
+		return
+	}
+	games := s.games
+	if e < guessed && !s.knowsAll() {
+		for further := e + 1; further <= guessed; further++ {
+			s.round(further, begin)
+			if s.level == 0 && len(s.dst) > begin {
+				return
+			}
+		}
+		s.expand(e)
+		s.collect(e)
+	}
+	s.dst, s.base, s.only = s.dst[:begin], begin, games
+	s.gather()
+}
+
+// round makes one effort, its hits behind base.
+func (s *search) round(e effort, base int) {
+	s.dst, s.base, s.only = s.dst[:base], base, ^uint64(0)
+	s.expand(e)
+	s.collect(e)
+	s.gather()
+}
+
+// knowsAll says whether each unit is a word that stands alone somewhere, or a number.
+func (s *search) knowsAll() bool {
+	for i := range s.query.units {
+		u := &s.query.units[i]
+		id := s.ix.words.find(u.text)
+		if !u.number && !isInteger(u.text) && (id == none || s.ix.joined[id]) {
+			return false
+		}
+	}
+	return true
+}
+
+// reset begins a new round of findings.
+func (s *search) reset() {
 	s.stamp++
 	if s.stamp == 0 { // the counter went round: old stamps would look new
 		clear(s.titles)
@@ -90,66 +156,137 @@ func (s *search) collect(e effort) {
 		s.stamp = 1
 	}
 	s.touched, s.inSets = s.touched[:0], s.inSets[:0]
-	for _, r := range s.readings {
+}
+
+// collect finds out which words of the query each title and set has.
+func (s *search) collect(e effort) {
+	s.reset()
+	s.collectSets(e)
+	for i := range s.readings {
+		r := &s.readings[i]
 		if r.second != none {
-			s.collectSplit(r)
+			s.splitNames(r, true)
 			continue
 		}
-		for w := r.lo; w < r.hi; w++ {
-			s.collectWord(w, r.bits, r.class, e)
+		names := &s.ix.names
+		for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
+			s.title(names.holder[p]).hit(r.bits, r.class, names.mask[p])
+		}
+	}
+}
+
+// collectNarrow is collect for the titles that have the rarest word of the query, which no set or number can supply.
+// It says false when there is no such word, or nothing to gain.
+func (s *search) collectNarrow(e effort) bool {
+	s.reset()
+	s.collectSets(e)
+	pivot, all := s.rarest()
+	if pivot == 0 || all < 64 {
+		return false
+	}
+	names := &s.ix.names
+	for i := range s.readings {
+		r := &s.readings[i]
+		switch {
+		case r.bits&pivot == 0:
+		case r.second != none:
+			s.splitNames(r, true)
+		default:
+			for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
+				s.title(names.holder[p])
+			}
+		}
+	}
+	for i := range s.readings {
+		r := &s.readings[i]
+		switch {
+		case r.second != none:
+			s.splitNames(r, false)
+		case names.size(r.lo, r.hi) > 2*len(s.touched):
+			s.probe(r)
+		default:
+			for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
+				if f := &s.titles[names.holder[p]]; f.stamp == s.stamp {
+					f.hit(r.bits, r.class, names.mask[p])
+				}
+			}
+		}
+	}
+	return true
+}
+
+// probe looks up a reading in the words of the titles found, where that is less than its postings.
+func (s *search) probe(r *reading) {
+	held := &s.ix.held
+	for _, t := range s.touched {
+		for i := held.start[t]; i < held.start[t+1]; i++ {
+			if w := held.word[i]; w >= r.lo && w < r.hi {
+				s.titles[t].hit(r.bits, r.class, held.mask[i])
+			}
+		}
+	}
+}
+
+// rarest returns the bit of the word with the fewest postings of those that only names can supply, 0 when there is
+// none, and how many postings all words have.
+func (s *search) rarest() (bit uint8, all int) {
+	var size [maxUnits]int
+	for i := range s.readings {
+		r := &s.readings[i]
+		n := s.ix.names.size(r.lo, r.hi)
+		all += n
+		for set := r.bits; set != 0; set &= set - 1 {
+			size[bits.TrailingZeros8(set)] += n
+		}
+	}
+	least := all + 1
+	for w := range s.query.units {
+		if s.aided>>w&1 == 0 && size[w] < least {
+			least, bit = size[w], 1<<w
+		}
+	}
+	return bit, all
+}
+
+// collectSets finds out which words of the query each set has.
+func (s *search) collectSets(e effort) {
+	for i := range s.readings {
+		r := &s.readings[i]
+		switch {
+		case r.second != none:
+			s.splitSets(r)
+		case r.class == exactName || e > asTyped:
+			sets := &s.ix.sets
+			for p := sets.start[r.lo]; p < sets.start[r.hi]; p++ {
+				s.set(sets.holder[p]).hit(r.bits, asideOf(r.class), sets.mask[p])
+			}
+		}
+		if r.class != exactName || e == asTyped || r.second != none {
+			continue
+		}
+		codes := &s.ix.codes
+		for p := codes.start[r.lo]; p < codes.start[r.hi]; p++ {
+			set := codes.holder[p]
+			s.set(set).hit(r.bits, exactBeside, s.ix.setWords[set].core)
 		}
 	}
 	s.finishSets(e)
 }
 
-func (s *search) collectWord(w uint32, set uint8, c class, e effort) {
-	names := &s.ix.names
-	lo, hi := names.of(w)
-	for p := lo; p < hi; p++ {
-		s.title(names.holder[p]).hit(set, c, names.mask[p])
-	}
-	if c != exactName && e == asTyped {
-		return
-	}
-	sets := &s.ix.sets
-	lo, hi = sets.of(w)
-	for p := lo; p < hi; p++ {
-		s.set(sets.holder[p]).hit(set, inSet(c), sets.mask[p])
-	}
-	if c != exactName || e == asTyped {
-		return
-	}
-	codes := &s.ix.codes
-	lo, hi = codes.of(w)
-	for p := lo; p < hi; p++ {
-		set32 := codes.holder[p]
-		s.set(set32).hit(set, exactSet, s.ix.setWords[set32].core)
-	}
+// splitNames notes the names that hold the two words of a split next to each other; without create only those that
+// were found before.
+func (s *search) splitNames(r *reading, create bool) {
+	s.ix.names.adjacent(r.lo, r.second, func(t, mask uint32) {
+		if create || s.titles[t].stamp == s.stamp {
+			s.title(t).hit(r.bits, r.class, mask)
+		}
+	})
 }
 
-// collectSplit finds the names and sets that hold the two words of a split next to each other.
-func (s *search) collectSplit(r reading) {
-	for i, lists := range [2]*postings{&s.ix.names, &s.ix.sets} {
-		a, aEnd := lists.of(r.lo)
-		b, bEnd := lists.of(r.second)
-		for a < aEnd && b < bEnd {
-			switch {
-			case lists.holder[a] < lists.holder[b]:
-				a++
-			case lists.holder[a] > lists.holder[b]:
-				b++
-			default:
-				if lists.mask[a]<<1&lists.mask[b] != 0 {
-					f, c := s.set, inSet(r.class)
-					if i == 0 {
-						f, c = s.title, r.class
-					}
-					f(lists.holder[a]).hit(r.bits, c, lists.mask[a]|lists.mask[b])
-				}
-				a, b = a+1, b+1
-			}
-		}
-	}
+func (s *search) splitSets(r *reading) {
+	s.ix.sets.adjacent(r.lo, r.second, func(set, mask uint32) {
+		s.set(set).hit(r.bits, asideOf(r.class), mask)
+	})
 }
 
 func (s *search) title(t uint32) *finding {
@@ -184,7 +321,7 @@ func (s *search) finishSets(e effort) {
 			continue
 		}
 		if word != 0 {
-			f.costs = f.costs.improve(word, exactSet)
+			f.costs = f.costs.improve(word, exactBeside)
 		}
 		for w := range s.query.units {
 			if f.costs.at(w) != missing {

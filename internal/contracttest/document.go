@@ -131,18 +131,25 @@ func asObject(value any) object {
 	return o
 }
 
-// find returns the path that a request path belongs to.
-func (d *document) find(requested string) (path, bool) {
+// find returns the path that a request belongs to, and whether it has the method: a literal path before one with
+// parameters, unless only the latter has the method.
+func (d *document) find(requested, method string) (found path, hasMethod bool) {
 	segments := strings.Split(requested, "/")
 	if len(segments) > 2 && segments[len(segments)-1] == "" {
 		segments = segments[:len(segments)-1] // one trailing slash is tolerated
 	}
 	for _, p := range d.paths {
-		if p.matches(segments) {
+		if !p.matches(segments) {
+			continue
+		}
+		if _, has := p.item[method]; has {
 			return p, true
 		}
+		if found.template == "" {
+			found = p
+		}
 	}
-	return path{}, false
+	return found, false
 }
 
 func (p path) matches(segments []string) bool {

@@ -36,9 +36,6 @@ func (v *validation) checkHeader(name string, header node) {
 	if only := header.text("x-surface"); only != "" && only != v.surface {
 		v.fault("header %s belongs to the %s surface", name, only)
 	}
-	if on := header.text("x-required-on"); on != "" && on != v.surface {
-		v.fault("header %s belongs to the %s surface", name, on)
-	}
 	schema, err := v.schema(header.pointer + "/schema")
 	if err != nil {
 		v.fault("%w", err)

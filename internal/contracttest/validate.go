@@ -84,30 +84,38 @@ func (v *validation) fault(format string, args ...any) {
 // declared finds the response of the document that r should be.
 func (d *document) declared(r Response) (node, error) {
 	requested, _, _ := strings.Cut(r.Path, "?")
-	p, found := d.find(requested)
-	if !found || r.LiveOnly && d.operation(p.template, firstMethod(p)).Surface == Preview {
-		if r.Status != http.StatusNotFound && !slices.Contains(anyTime, r.Status) {
-			return node{}, fmt.Errorf("- the document has no path %s, so that 404 was due", requested)
-		}
-		return d.at("/components/responses/" + map[bool]string{true: "NotFound", false: "Refusal"}[r.Status == http.StatusNotFound]), nil
-	}
 	method := strings.ToLower(r.Method)
 	if method == "head" {
 		method = "get"
 	}
-	status := strconv.Itoa(r.Status)
-	if _, has := p.item[method]; !has {
-		if r.Status != http.StatusMethodNotAllowed && !slices.Contains(anyTime, r.Status) {
-			return node{}, fmt.Errorf("- the document has no method %s at %s, so that 405 was due", r.Method, p.template)
-		}
+	p, hasMethod := d.find(requested, method)
+	if !hasMethod && p.item != nil {
 		method = firstMethod(p) // every operation declares how its path answers another method
 	}
+	early := slices.Contains(anyTime, r.Status)
+	switch {
+	case p.item == nil, r.LiveOnly && d.operation(p.template, method).Surface == Preview:
+		if early {
+			return d.at("/components/responses/Refusal"), nil
+		}
+		if r.Status != http.StatusNotFound {
+			return node{}, fmt.Errorf("- the document has no path %s, so that 404 was due", requested)
+		}
+		return d.at("/components/responses/NotFound"), nil
+	case !hasMethod && r.Status != http.StatusMethodNotAllowed && !early:
+		return node{}, fmt.Errorf("- the document has no method %s at %s, so that 405 was due", r.Method, p.template)
+	}
+	status := strconv.Itoa(r.Status)
 	responses := d.at("/paths/" + escape(p.template) + "/" + method + "/responses")
 	if _, has := responses.object[status]; has {
 		return d.child(responses, status), nil
 	}
-	if slices.Contains(anyTime, r.Status) {
-		return d.child(responses, "default"), nil
+	if early {
+		// What is refused before its path is known comes in the live envelope.
+		if response := d.child(responses, "default"); r.Header.Get("Content-Type") != problemType || response.text("x-surface") != Preview {
+			return response, nil
+		}
+		return d.at("/components/responses/Refusal"), nil
 	}
 	return node{}, fmt.Errorf("- %s %s declares no status %s (it has %s)", r.Method, p.template, status, strings.Join(responses.names(), ", "))
 }

@@ -76,9 +76,6 @@ func exampleHeaders(d *document, declared node, surface string) http.Header {
 		if only := header.text("x-surface"); only != "" && only != surface {
 			continue
 		}
-		if on := header.text("x-required-on"); on != "" && on != surface {
-			continue
-		}
 		out.Set(name, spell(header.object["example"]))
 	}
 	return out
@@ -244,6 +241,21 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	wrong := pick(t, "cards_get 405 method_not_allowed")
 	wrong.Method = "DELETE"
 	if err := Validate(wrong); err != nil {
+		t.Error(err)
+	}
+	wrong.Method, wrong.Path = "PUT", "/v1/cards/batch"
+	if err := Validate(wrong); err != nil {
+		t.Error(err)
+	}
+	// A literal segment hides a path's parameter only for the methods it has.
+	missing = pick(t, "cards_get 404 not_found")
+	missing.Path = "/v1/cards/batch"
+	if err := Validate(missing); err != nil {
+		t.Error(err)
+	}
+	early := pick(t, "cards_get default request_timeout")
+	early.Path = "/v1/products"
+	if err := Validate(early); err != nil {
 		t.Error(err)
 	}
 	if err := Validate(Response{Method: "OPTIONS", Path: "/v1/cards", Status: http.StatusNoContent}); err != nil {

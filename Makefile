@@ -1,0 +1,99 @@
+# Ninepocket. `make` alone lists the targets; `make demo` and `make test` need nothing but Go and make.
+
+SHELL         := bash
+.SHELLFLAGS   := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS     += --no-print-directory
+
+GO           ?= go
+TOOL         := $(GO) tool -modfile=tools/go.mod
+DATA         ?= ../shared/data
+VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+PKG          ?= ./...
+RUN          ?= .
+TEST_TIMEOUT ?= 15m
+FUZZ         ?= .
+BENCH        ?= .
+BENCHTIME    ?= 1s
+BENCHCOUNT   ?= 1
+DEMO_FLAGS   ?=
+
+# True when the race detector can be built: it needs a C compiler and the C library's headers.
+HAS_CC = printf '\#include <stdlib.h>\nint main(void) { return 0; }\n' | $$($(GO) env CC) -x c -o /dev/null - >/dev/null 2>&1
+
+.PHONY: help
+help: ## list the targets
+	@echo 'usage: make TARGET [NAME=VALUE…]'
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## build bin/ninepocket, one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ninepocket ./cmd/ninepocket
+
+.PHONY: demo
+demo: build ## build and serve a synthetic catalog with ready keys (DEMO_FLAGS='--listen 127.0.0.1:8080')
+	@exec bin/ninepocket demo $(DEMO_FLAGS)
+
+.PHONY: test
+test: ## run every test in random order, with the race detector where a C compiler is (PKG=./engine RUN=TestView)
+	@if $(HAS_CC); then race=-race; export CGO_ENABLED=1; \
+	else race=; echo 'skipped: the race detector, because there is no C compiler'; fi; \
+	[ -d '$(DATA)' ] || echo 'skipped: tests over the real catalogs, because there is no $(DATA) (see make data)'; \
+	set -x; $(GO) test -shuffle=on $$race -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)
+
+.PHONY: race
+race: ## run every test with the race detector, and fail where it cannot be built
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)
+
+.PHONY: alloc
+alloc: ## run the allocation tests (named …Alloc…), which the race detector would falsify
+	$(GO) test -run Alloc -count=1 -timeout $(TEST_TIMEOUT) $(PKG)
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)
+	@GO='$(GO)' FUZZTIME='$(or $(FUZZTIME),10s)' FUZZ='$(FUZZ)' tools/fuzz.sh
+
+.PHONY: fuzz-seeds
+fuzz-seeds: ## run every fuzz target's seeds and kept findings only
+	@GO='$(GO)' FUZZTIME=0 FUZZ='$(FUZZ)' tools/fuzz.sh
+
+.PHONY: fuzz-long
+fuzz-long: ## fuzz each target a million times (FUZZTIME=1h for an hour each)
+	@GO='$(GO)' FUZZTIME='$(or $(FUZZTIME),1000000x)' FUZZ='$(FUZZ)' tools/fuzz.sh
+
+.PHONY: bench
+bench: ## run the benchmarks (BENCH=Card BENCHTIME=1s BENCHCOUNT=10)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m $(PKG)
+
+.PHONY: bench-check
+bench-check: ## compare ratios and allocations with bench/budgets.json; never wall-clock
+	$(GO) run ./bench/check
+
+.PHONY: lint
+lint: ## vet, format and lint the Go code with the pinned tools (the first run builds them, a minute or more)
+	$(TOOL) golangci-lint run $(PKG)
+
+.PHONY: fmt
+fmt: ## format the Go code as the linter wants it
+	$(TOOL) golangci-lint fmt
+
+.PHONY: deadcode
+deadcode: ## list functions that neither a command nor a test reaches
+	$(TOOL) deadcode -test ./...
+
+.PHONY: openapi-lint
+openapi-lint: ## lint the OpenAPI document with two linters, then generate TypeScript from it and compile that
+	@tools/node/run.sh
+
+.PHONY: data
+data: ## say where the real catalogs are expected and what is skipped without them
+	@GO='$(GO)' DATA='$(DATA)' tools/data.sh
+
+.PHONY: check
+check: lint test alloc fuzz-seeds bench-check ## everything that must pass before a commit
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist

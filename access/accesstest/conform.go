@@ -1,0 +1,642 @@
+package accesstest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ninepocket/access"
+)
+
+// Conform checks the guarantees of access.Store one by one.
+func Conform(t *testing.T, h Harness) {
+	cases := []struct {
+		name string
+		run  func(*bench)
+	}{
+		{"pacing at the limit is never refused", pacing},
+		{"a full window refuses and says until when", fullWindow},
+		{"a refused call takes nothing", refusedTakesNothing},
+		{"a lowered limit holds at once", loweredLimit},
+		{"quota is charged by success only", quotaBySuccess},
+		{"a call in flight holds its unit", heldUnits},
+		{"quota comes back at midnight and not before", midnight},
+		{"keys of a tenant share the day, not the minute", sharedDay},
+		{"credits belong to the organization", sharedCredits},
+		{"credits come back with the period", creditPeriod},
+		{"usage has a window of its own", usageWindow},
+		{"replay, conflict, wait", replayConflictWait},
+		{"replay is free at exhausted credits", replayWhenExhausted},
+		{"replies are kept exactly ten minutes", tenMinutesExactly},
+		{"an aborted claim leaves nothing", abortLeavesNothing},
+		{"misused tickets charge nothing", misuse},
+		{"tenants do not meet", tenantsApart},
+		{"replies are bounded", boundedReplies},
+		{"one claim among many callers", oneClaim},
+		{"no window overflows under concurrency", concurrentWindow},
+		{"no quota overflows under concurrency", concurrentQuota},
+		{"a restart keeps everything", restart},
+		{"a closed store is unavailable", closed},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { c.run(&bench{world: newWorld(t), t: t, h: h, Store: h.Open(t, start), now: start}) })
+	}
+}
+
+// bench is a store on the bench, with keys and a clock.
+type bench struct {
+	access.Store
+	*world
+	t   *testing.T
+	h   Harness
+	now access.Instant
+}
+
+func (b *bench) admit(name string, op access.Operation) access.Decision {
+	p := b.who(name, b.now)
+	return b.Admit(p, access.RuleFor(p, op), b.now)
+}
+
+// want admits a call and expects a verdict.
+func (b *bench) want(name string, op access.Operation, verdict access.Verdict) access.Decision {
+	b.t.Helper()
+	d := b.admit(name, op)
+	if d.Verdict != verdict {
+		b.t.Fatalf("%s %s: verdict %q, want %q: %+v", name, op, d.Verdict, verdict, d)
+	}
+	return d
+}
+
+// finish ends a call and expects a charge.
+func (b *bench) finish(d access.Decision, success bool, charged int64) access.Receipt {
+	b.t.Helper()
+	receipt, err := b.Finish(d.Ticket, success)
+	if err != nil || receipt.Charged != charged {
+		b.t.Fatalf("finish: charged %d, want %d (%v)", receipt.Charged, charged, err)
+	}
+	return receipt
+}
+
+// do makes a whole successful call.
+func (b *bench) do(name string, op access.Operation) access.Receipt {
+	b.t.Helper()
+	return b.finish(b.want(name, op, access.Admitted), true, 1)
+}
+
+func (b *bench) used(name string, want int64) {
+	b.t.Helper()
+	p := b.who(name, b.now)
+	u, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
+	if err != nil || u.Used != want || u.Used+u.Remaining != u.Limit && u.Used <= u.Limit {
+		b.t.Fatalf("usage of %s: %+v (%v), want %d used", name, u, err, want)
+	}
+}
+
+// begin admits a batch and begins it.
+func (b *bench) begin(name, key string, body byte, want access.Outcome) (access.Decision, access.Claim) {
+	b.t.Helper()
+	d := b.want(name, access.PricesBatch, access.Admitted)
+	claim, err := b.Begin(d.Ticket, key, access.BodyHash{body}, b.now)
+	if err != nil || claim.Outcome != want {
+		b.t.Fatalf("begin %s: outcome %d, want %d (%v)", key, claim.Outcome, want, err)
+	}
+	if want != access.Fresh {
+		b.finish(d, false, 0)
+	}
+	return d, claim
+}
+
+func (b *bench) commit(d access.Decision, claim access.Claim, reply string) access.Receipt {
+	b.t.Helper()
+	receipt, err := b.Commit(d.Ticket, claim, []byte(reply))
+	if err != nil || receipt.Charged != 1 {
+		b.t.Fatalf("commit: %+v %v", receipt, err)
+	}
+	return receipt
+}
+
+func (b *bench) sleep(d time.Duration) { b.now = after(b.now, d) }
+
+func pacing(b *bench) {
+	for range 200 {
+		b.finish(b.want("free", access.CardsGet, access.Admitted), false, 0)
+		b.sleep(2 * time.Second)
+	}
+}
+
+func fullWindow(b *bench) {
+	for i := range int64(5) {
+		d := b.want("small", access.CardsGet, access.Admitted)
+		if d.Minute.Remaining != 4-i || d.Minute.Limit != 5 {
+			b.t.Fatalf("minute %+v after %d calls", d.Minute, i+1)
+		}
+		b.finish(d, false, 0)
+		b.sleep(1500 * time.Millisecond)
+	}
+	d := b.want("small", access.CardsGet, access.RateLimited)
+	if d.RetryAfter != 53 || d.Minute.Wait != 53 || d.Minute.Remaining != 0 { // 60 - 7.5, rounded up
+		b.t.Fatalf("refused with %+v", d)
+	}
+	if got := time.Unix(d.Minute.Reset, 0); got.Before(epoch.Add(time.Minute)) || got.After(epoch.Add(61*time.Second)) {
+		b.t.Fatalf("reset at %s", got)
+	}
+	b.sleep(time.Minute - 7500*time.Millisecond - time.Millisecond)
+	if d := b.want("small", access.CardsGet, access.RateLimited); d.RetryAfter != 1 {
+		b.t.Fatalf("a millisecond early: %+v", d)
+	}
+	b.sleep(time.Millisecond)
+	b.want("small", access.CardsGet, access.Admitted)
+	b.want("small", access.CardsGet, access.RateLimited)
+}
+
+func refusedTakesNothing(b *bench) {
+	for range 5 {
+		b.do("small", access.CardsGet)
+	}
+	for range 100 {
+		b.want("small", access.CardsGet, access.RateLimited)
+	}
+	b.sleep(time.Minute)
+	for range 5 {
+		b.do("small", access.CardsGet)
+	}
+	b.used("small", 10)
+	b.do("small2", access.CardsGet)
+	b.do("small2", access.CardsGet)
+	for range 20 { // quota gone: the minute is not touched either
+		d := b.want("small2", access.CardsGet, access.QuotaExceeded)
+		if d.Minute.Remaining != 3 || d.Allowance.Remaining != 0 || d.RetryAfter != d.Allowance.Wait {
+			b.t.Fatalf("refused with %+v", d)
+		}
+	}
+	rows, err := b.Ledger("small", 0)
+	calls := int64(0)
+	for _, row := range rows {
+		calls += row.Calls
+	}
+	if err != nil || calls != 12 {
+		b.t.Fatalf("ledger has %d calls: %+v (%v)", calls, rows, err)
+	}
+}
+
+func loweredLimit(b *bench) {
+	for range 5 {
+		b.do("small", access.CardsGet)
+	}
+	setLimit := func(perMinute int) {
+		plans := access.DefaultPlans()
+		plans.Set("wide", access.Plan{})
+		plans.Set("small", access.Plan{PerMinute: perMinute, PerDay: 1000})
+		if err := b.ring.SetPlans(plans); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	for _, perMinute := range []int{2, 5, 4000, 5} {
+		setLimit(perMinute)
+		if perMinute <= 5 {
+			b.want("small", access.CardsGet, access.RateLimited)
+		}
+	}
+	setLimit(6)
+	b.do("small", access.CardsGet)
+	b.want("small", access.CardsGet, access.RateLimited)
+}
+
+func quotaBySuccess(b *bench) {
+	for i := range 12 {
+		if i%4 == 0 {
+			b.sleep(time.Minute)
+		}
+		b.finish(b.want("small", access.CardsGet, access.Admitted), false, 0)
+	}
+	b.used("small", 0)
+	b.sleep(time.Minute)
+	for i := range int64(12) {
+		b.sleep(12 * time.Second)
+		if r := b.do("small", access.CardsGet); r.Allowance.Remaining != 11-i {
+			b.t.Fatalf("remaining %d after %d", r.Allowance.Remaining, i+1)
+		}
+	}
+	b.sleep(time.Minute)
+	d := b.want("small", access.CardsGet, access.QuotaExceeded)
+	if midnight := epoch.Truncate(24 * time.Hour).Add(24 * time.Hour); d.Allowance.Reset != midnight.Unix() {
+		b.t.Fatalf("quota resets at %s", time.Unix(d.Allowance.Reset, 0))
+	}
+}
+
+func heldUnits(b *bench) {
+	for range 6 {
+		b.do("org", access.ProductsList)
+	}
+	last := b.want("org", access.ProductsList, access.Admitted)
+	if d := b.want("org2", access.ProductsList, access.QuotaExceeded); d.Allowance.Remaining != 0 {
+		b.t.Fatalf("refused with %+v", d.Allowance)
+	}
+	b.begin("org", "k", 1, access.Exhausted)
+	b.used("org", 6) // held is not used
+	b.finish(last, false, 0)
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.want("org2", access.ProductsList, access.QuotaExceeded)
+	b.commit(d, claim, "the last one")
+	b.used("org", 7)
+}
+
+func midnight(b *bench) {
+	b.now.Wall = epoch.Truncate(24*time.Hour).UnixMilli() + day - 1
+	for range 3 {
+		b.sleep(0)
+		for range 4 {
+			b.do("small", access.CardsGet)
+		}
+		b.now.Mono += minute
+	}
+	late := b.admit("small", access.CardsGet)
+	if late.Verdict != access.QuotaExceeded || late.RetryAfter != 1 {
+		b.t.Fatalf("a millisecond before midnight: %+v", late)
+	}
+	b.sleep(time.Millisecond)
+	b.do("small", access.CardsGet)
+	b.used("small", 1)
+	b.now.Wall -= 2 * day // the clock is set back: still the later day
+	b.do("small", access.CardsGet)
+	b.used("small", 2)
+	if d := b.admit("small", access.CardsGet); d.Allowance.Wait <= 2*86400 {
+		b.t.Fatalf("wait %+v", d.Allowance)
+	}
+}
+
+func sharedDay(b *bench) {
+	for range 5 {
+		b.do("small", access.CardsGet)
+	}
+	b.want("small", access.CardsGet, access.RateLimited)
+	for range 5 {
+		b.do("small2", access.CardsGet)
+	}
+	b.used("small2", 10)
+}
+
+func sharedCredits(b *bench) {
+	for i := range 7 {
+		b.do([]string{"org", "org2"}[i%2], access.ProductsList)
+	}
+	d := b.want("org2", access.ProductsGet, access.QuotaExceeded)
+	if end := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC); d.Allowance.Reset != end.Unix() || d.RetryAfter != end.Unix()-epoch.Unix() {
+		b.t.Fatalf("refused with %+v", d)
+	}
+	b.used("org", 7)
+	for range 53 {
+		b.finish(b.want("rival", access.ProductsGet, access.Admitted), false, 0)
+	}
+	b.used("rival", 0)
+}
+
+func creditPeriod(b *bench) {
+	from, to := epoch.AddDate(0, 0, -3), epoch.Add(time.Hour)
+	b.file.Tenants["org"].PeriodStart, b.file.Tenants["org"].PeriodEnd = &from, &to
+	b.reload()
+	for range 7 {
+		b.do("org", access.ProductsList)
+	}
+	b.sleep(time.Hour - time.Millisecond)
+	b.want("org", access.ProductsList, access.QuotaExceeded)
+	b.sleep(time.Millisecond)
+	b.do("org", access.ProductsList)
+	p := b.who("org", b.now)
+	u, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
+	if want := (access.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}); err != nil || u.Period != want || u.Used != 1 {
+		b.t.Fatalf("usage %+v, want period %+v", u, want)
+	}
+}
+
+func usageWindow(b *bench) {
+	for range 10 {
+		b.finish(b.want("org", access.UsageGet, access.Admitted), true, 0)
+	}
+	b.want("org2", access.UsageGet, access.RateLimited)
+	b.do("org", access.ProductsList)
+	for range 100 {
+		d := b.want("small", access.UsageGet, access.Admitted)
+		if d.Minute != (access.Policy{}) {
+			b.t.Fatalf("live usage passes a window: %+v", d.Minute)
+		}
+		b.finish(d, true, 0)
+	}
+	b.do("small", access.CardsGet)
+}
+
+func replayConflictWait(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	_, waiting := b.begin("org2", "k", 1, access.Wait)
+	b.begin("org2", "k", 2, access.Conflict)
+	select {
+	case <-waiting.Done:
+		b.t.Fatal("woken too early")
+	default:
+	}
+	answer := string(bytes.Repeat([]byte("an answer "), 3000))
+	b.commit(d, claim, answer)
+	<-waiting.Done
+	_, replay := b.begin("org2", "k", 1, access.Replay)
+	if string(replay.Reply) != answer {
+		b.t.Fatalf("replay differs: %d bytes", len(replay.Reply))
+	}
+	b.begin("org", "k", 2, access.Conflict)
+	b.used("org", 1)
+	rows, _ := b.Ledger("org", 0)
+	var sum access.Counts
+	for _, row := range rows {
+		sum.Calls, sum.Charged = sum.Calls+row.Calls, sum.Charged+row.Charged
+	}
+	if sum != (access.Counts{Calls: 5, Charged: 1}) {
+		b.t.Fatalf("ledger %+v", rows)
+	}
+}
+
+func replayWhenExhausted(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(d, claim, "first")
+	for range 6 {
+		b.do("org", access.ProductsList)
+	}
+	b.begin("org", "k", 1, access.Replay)
+	_, claim = b.begin("org", "other", 1, access.Exhausted)
+	if claim.RetryAfter < 1 || claim.RetryAfter != claim.Allowance.Wait || claim.Allowance.Remaining != 0 {
+		b.t.Fatalf("exhausted with %+v", claim)
+	}
+}
+
+func tenMinutesExactly(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(d, claim, "first")
+	b.sleep(10*time.Minute - time.Millisecond)
+	b.now.Wall += 5 * day // spans are measured on the monotonic clock
+	b.begin("org", "k", 1, access.Replay)
+	b.sleep(time.Millisecond)
+	d, claim = b.begin("org", "k", 2, access.Fresh)
+	b.commit(d, claim, "second")
+	b.begin("org", "k", 1, access.Conflict)
+	b.used("org", 2)
+}
+
+func abortLeavesNothing(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	_, waiting := b.begin("org", "k", 1, access.Wait)
+	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
+		b.t.Fatal(receipt, err)
+	}
+	<-waiting.Done
+	b.used("org", 0)
+	d, claim = b.begin("org", "k", 2, access.Fresh)
+	b.commit(d, claim, "second")
+	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
+		b.t.Fatal("abort after commit:", receipt, err)
+	}
+	b.begin("org", "k", 2, access.Replay)
+	b.used("org", 1)
+}
+
+func misuse(b *bench) {
+	d := b.want("org", access.PricesBatch, access.Admitted)
+	if _, err := b.Finish(d.Ticket, true); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("finishing a batch without commit: %v", err)
+	}
+	if _, err := b.Commit(d.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("commit without claim: %v", err)
+	}
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(d, claim, "x")
+	if _, err := b.Commit(d.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("second commit: %v", err)
+	}
+	d = b.want("org", access.ProductsList, access.Admitted)
+	if _, err := b.Begin(d.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("begin of another operation: %v", err)
+	}
+	b.used("org", 1)
+}
+
+func tenantsApart(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(d, claim, "secret of org")
+	d, claim = b.begin("rival", "k", 2, access.Fresh)
+	if _, err := b.Commit(b.want("org", access.PricesBatch, access.Admitted).Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("commit of another tenant's claim: %v", err)
+	}
+	b.commit(d, claim, "secret of rival")
+	b.used("org", 1)
+	b.used("rival", 1)
+	rows, err := b.Ledger("rival", 0)
+	if err != nil || len(rows) != 1 || rows[0].Tenant != "rival" {
+		b.t.Fatalf("ledger of rival: %+v (%v)", rows, err)
+	}
+}
+
+func boundedReplies(b *bench) {
+	noise := rand.NewChaCha8([32]byte{})
+	reply := make([]byte, 1<<20)
+	full := 0
+	for i := range 40 {
+		noise.Read(reply)
+		b.sleep(time.Second)
+		d := b.want("rival", access.PricesBatch, access.Admitted)
+		claim, err := b.Begin(d.Ticket, fmt.Sprint(i), access.BodyHash{}, b.now)
+		if err != nil {
+			b.finish(d, false, 0)
+		} else {
+			_, err = b.Commit(d.Ticket, claim, reply)
+		}
+		if errors.Is(err, access.ErrIdempotencyFull) && errors.Is(err, access.ErrUnavailable) {
+			full++
+		} else if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if full == 0 || full == 40 {
+		b.t.Fatalf("%d of 40 refused", full)
+	}
+	b.used("rival", int64(40-full))
+	b.sleep(10 * time.Minute)
+	d, claim := b.begin("rival", "later", 1, access.Fresh)
+	b.commit(d, claim, "room again")
+}
+
+func oneClaim(b *bench) {
+	p := b.who("rival", b.now)
+	gate := access.NewGate(b.ring, b)
+	var fresh, replays, conflicts atomic.Int64
+	var group sync.WaitGroup
+	for i := range 48 {
+		group.Go(func() {
+			d := gate.Admit(p, access.PricesBatch, b.now)
+			body := access.BodyHash{byte(i % 8 / 7)} // one in eight has another body
+			claim, err := gate.Begin(b.t.Context(), d.Ticket, "k", body, b.now)
+			switch {
+			case err != nil:
+				b.t.Error(err)
+			case claim.Outcome == access.Fresh:
+				fresh.Add(1)
+				_, err = gate.Commit(d.Ticket, claim, []byte{body[0]})
+			case claim.Outcome == access.Replay:
+				replays.Add(1)
+				if !bytes.Equal(claim.Reply, []byte{body[0]}) {
+					b.t.Error("replay of another body")
+				}
+				_, err = gate.Finish(d.Ticket, false)
+			default:
+				conflicts.Add(1)
+				_, err = gate.Finish(d.Ticket, false)
+			}
+			if err != nil {
+				b.t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if fresh.Load() != 1 || fresh.Load()+replays.Load()+conflicts.Load() != 48 || conflicts.Load() == 0 {
+		b.t.Fatalf("%d fresh, %d replays, %d conflicts", fresh.Load(), replays.Load(), conflicts.Load())
+	}
+	b.used("rival", 1)
+}
+
+// concurrentWindow lets many callers draw ever later times and call; afterwards no
+// span of a minute may hold more admissions than the limit.
+func concurrentWindow(b *bench) {
+	for _, c := range []struct {
+		key   string
+		limit int
+		calls int
+		step  int64
+	}{{"free", 30, 6_000, 97}, {"wide", 3_000, 20_000, 17}} {
+		var clock atomic.Int64
+		var mu sync.Mutex
+		var admitted []int64
+		p := b.who(c.key, b.now)
+		rule := access.RuleFor(p, access.CardsGet)
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				for range c.calls / 8 {
+					now := after(start, time.Duration(clock.Add(c.step))*time.Millisecond)
+					if d := b.Admit(p, rule, now); d.Verdict == access.Admitted {
+						mu.Lock()
+						admitted = append(admitted, now.Mono)
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		group.Wait()
+		slices.Sort(admitted)
+		for i := c.limit; i < len(admitted); i++ {
+			if span := admitted[i] - admitted[i-c.limit]; span < minute {
+				b.t.Fatalf("%s: %d admissions within %d ms", c.key, c.limit+1, span)
+			}
+		}
+		if least := c.limit * 5; len(admitted) < least {
+			b.t.Fatalf("%s: only %d admitted, want at least %d", c.key, len(admitted), least)
+		}
+	}
+}
+
+func concurrentQuota(b *bench) {
+	plans := access.DefaultPlans()
+	plans.Set("wide", access.Plan{})
+	plans.Set("small", access.Plan{PerMinute: 900, PerDay: 100})
+	if err := b.ring.SetPlans(plans); err != nil {
+		b.t.Fatal(err)
+	}
+	b.file.Tenants["org"].Credits = new(int64(20))
+	b.reload()
+	for name, op := range map[string]access.Operation{"small": access.CardsGet, "org": access.ProductsGet} {
+		var charged atomic.Int64
+		var group sync.WaitGroup
+		p := b.who(name, b.now)
+		for i := range 8 {
+			group.Go(func() {
+				for j := range 40 {
+					now := after(b.now, time.Duration(j)*5*time.Second)
+					d := b.Admit(p, access.RuleFor(p, op), now)
+					if d.Verdict != access.Admitted {
+						continue
+					}
+					receipt, err := b.Finish(d.Ticket, (i+j)%2 == 0)
+					if err != nil {
+						b.t.Error(err)
+					}
+					charged.Add(receipt.Charged)
+				}
+			})
+		}
+		group.Wait()
+		b.used(name, charged.Load())
+		if limit := access.RuleFor(p, op).Limit; charged.Load() > limit || charged.Load() == 0 {
+			b.t.Fatalf("%s: %d charged of %d", name, charged.Load(), limit)
+		}
+	}
+}
+
+func restart(b *bench) {
+	if b.h.Reopen == nil {
+		b.t.Skip("this store keeps nothing")
+	}
+	for _, kill := range []bool{false, true, true, false} {
+		b.sleep(10 * time.Minute)
+		for range 2 {
+			b.do("small", access.CardsGet)
+		}
+		b.do("org", access.ProductsList)
+		d, claim := b.begin("rival", fmt.Sprint("k", b.now.Wall), 1, access.Fresh)
+		b.commit(d, claim, "kept")
+		for range 30 {
+			b.finish(b.want("free", access.CardsGet, access.Admitted), false, 0)
+		}
+		before, err := b.Ledger("", 0)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		key := claim.Key
+		b.now = access.Instant{Mono: 0, Wall: b.now.Wall + 20_000}
+		b.Store = b.h.Reopen(b.t, b.Store, kill, b.now)
+		if rows, err := b.Ledger("", 0); err != nil || !slices.Equal(rows, before) {
+			b.t.Fatalf("ledger after restart: %+v (%v), want %+v", rows, err, before)
+		}
+		if d := b.want("free", access.CardsGet, access.RateLimited); d.RetryAfter != 40 {
+			b.t.Fatalf("after 20 s down: %+v", d)
+		}
+		if _, claim := b.begin("rival", key, 1, access.Replay); string(claim.Reply) != "kept" {
+			b.t.Fatalf("replay %q", claim.Reply)
+		}
+	}
+	b.used("small", 8)
+	b.used("org", 4)
+	b.used("rival", 4)
+}
+
+func closed(b *bench) {
+	d := b.want("small", access.CardsGet, access.Admitted)
+	if err := b.Close(); err != nil {
+		b.t.Fatal(err)
+	}
+	if d := b.want("small", access.CardsGet, access.Unavailable); d.RetryAfter < 1 {
+		b.t.Fatal("no retry after")
+	}
+	p := b.who("small", b.now)
+	_, finish := b.Finish(d.Ticket, true)
+	_, usage := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
+	_, ledger := b.Ledger("", 0)
+	for _, err := range []error{finish, usage, ledger, b.Err()} {
+		if !errors.Is(err, access.ErrUnavailable) {
+			b.t.Fatalf("after close: %v", err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		b.t.Fatal("closing twice:", err)
+	}
+}

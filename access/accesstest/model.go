@@ -1,0 +1,476 @@
+package accesstest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"ninepocket/access"
+	"pgregory.net/rapid"
+)
+
+const (
+	minute     = int64(60_000)
+	tenMinutes = int64(600_000)
+	day        = int64(86_400_000)
+)
+
+// Model runs random operations against a store and a plain reference that keeps
+// every admission and every charge in lists and maps, and compares every answer.
+// Each of rapid's checks runs steps operations.
+func Model(t *testing.T, h Harness, steps int) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := newModel(t, rt, h)
+		for range steps {
+			m.step()
+		}
+		m.finishAll()
+		m.compareLedger()
+		if err := m.store.Close(); err != nil {
+			m.fatalf("close: %v", err)
+		}
+	})
+}
+
+// model is the reference and the store it is compared with.
+type model struct {
+	*world
+	rt    *rapid.T
+	tb    testing.TB
+	h     Harness
+	store access.Store
+	now   access.Instant
+	skew  int64 // reference time = now.Mono + skew
+
+	lastAt, lastWall int64 // of the latest admission of anyone
+
+	admissions map[string][]int64 // by window
+	dayFloor   map[string]access.Day
+	monthFloor map[string]int64
+	used, held map[string]int64 // by tenant and day or month
+	replies    map[string]*modelReply
+	ledger     map[access.LedgerRow]access.Counts
+	flying     []flight
+	perMinute  int
+}
+
+// modelReply is an idempotency record of the reference.
+type modelReply struct {
+	body   access.BodyHash
+	answer string // "" = in flight
+	at     int64
+}
+
+// flight is an admitted call that is not finished.
+type flight struct {
+	ticket access.Ticket
+	claim  *access.Claim
+	unit   string // where its unit is held, "" = none
+	idem   string
+}
+
+func newModel(tb testing.TB, rt *rapid.T, h Harness) *model {
+	m := &model{
+		world: newWorld(tb), rt: rt, tb: tb, h: h, now: start,
+		admissions: map[string][]int64{}, dayFloor: map[string]access.Day{}, monthFloor: map[string]int64{},
+		used: map[string]int64{}, held: map[string]int64{}, replies: map[string]*modelReply{},
+		ledger: map[access.LedgerRow]access.Counts{}, perMinute: 5,
+	}
+	m.store = h.Open(tb, m.now)
+	return m
+}
+
+func (m *model) fatalf(format string, args ...any) {
+	m.rt.Helper()
+	m.rt.Fatalf("at %+v: %s", m.now, fmt.Sprintf(format, args...))
+}
+
+// pick returns a number below n; small numbers are likelier while rapid shrinks.
+func (m *model) pick(n int, what string) int { return rapid.IntRange(0, n-1).Draw(m.rt, what) }
+
+func (m *model) step() {
+	switch n := m.pick(1000, "step"); {
+	case n < 560:
+		m.call()
+	case n < 650:
+		m.land()
+	case n < 900:
+		m.tick()
+	case n < 940:
+		m.usage()
+	case n < 960:
+		m.revoke()
+	case n < 980:
+		m.changePlan()
+	case n < 995:
+		m.compareLedger()
+	default:
+		m.restart()
+	}
+}
+
+// tick moves the clocks: the monotonic one forward, the wall clock now and then
+// anywhere within two days.
+func (m *model) tick() {
+	d := int64(m.pick(4000, "ms"))
+	switch n := m.pick(40, "leap"); {
+	case n < 3:
+		d = 59_000 + int64(m.pick(2000, "minute"))
+	case n == 3:
+		d = int64(m.pick(int(day), "day"))
+	case n == 4:
+		d = tenMinutes - 1000 + int64(m.pick(2000, "ten minutes"))
+	case n == 5:
+		m.now.Wall += int64(m.pick(int(4*day), "step")) - 2*day
+	case n == 6:
+		m.now.Wall = (m.now.Wall/day+1)*day - 1
+	}
+	m.now.Mono += d
+	m.now.Wall += d
+}
+
+func (m *model) at() int64 { return m.now.Mono + m.skew }
+
+var callers = []string{"small", "small", "small2", "org", "org", "org2", "rival", "free"}
+
+// call authenticates and admits a call and, mostly, finishes it at once.
+func (m *model) call() {
+	name := callers[m.pick(len(callers), "caller")]
+	p := m.who(name, m.now)
+	ops := []access.Operation{access.CardsGet, access.CardsSearch, access.UsageGet}
+	if p.Kind == access.Preview {
+		ops = []access.Operation{access.ProductsList, access.PricesBatch, access.PricesBatch, access.UsageGet}
+	}
+	op := ops[m.pick(len(ops), "operation")]
+	rule := access.RuleFor(p, op)
+	d := m.store.Admit(p, rule, m.now)
+	m.judge(p, &rule, d)
+	if d.Verdict != access.Admitted {
+		return
+	}
+	f := flight{ticket: d.Ticket}
+	if rule.Cost > 0 && !rule.Deferred {
+		f.unit = m.unit(p)
+		m.held[f.unit]++
+	}
+	if rule.Deferred && !m.begin(&f) {
+		return
+	}
+	m.flying = append(m.flying, f)
+	if len(m.flying) > 4 || m.pick(5, "stay") > 0 {
+		m.landAt(len(m.flying) - 1)
+	}
+}
+
+// judge compares an admission with the reference and enters it there.
+func (m *model) judge(p *access.Principal, rule *access.Rule, d access.Decision) {
+	window, limit := m.windowOf(p, rule)
+	live := m.live(window)
+	remaining, total := m.allowance(p)
+	want := access.Admitted
+	switch {
+	case window != "" && len(live) >= limit:
+		want = access.RateLimited
+	case rule.Cost > 0 && !rule.Deferred && remaining-m.held[m.unit(p)] < 1:
+		want = access.QuotaExceeded
+	}
+	if d.Verdict != want {
+		m.fatalf("%s %s: verdict %v, want %v (live %d of %d, remaining %d)", p.Tenant, rule.Operation, d.Verdict, want, len(live), limit, remaining)
+	}
+	if want == access.Admitted {
+		m.enter(p, window)
+		live = m.live(window)
+	}
+	if want == access.QuotaExceeded {
+		remaining = 0
+	}
+	if d.Allowance.Remaining != max(0, remaining) || d.Allowance.Limit != total {
+		m.fatalf("%s %s: allowance %+v, want %d of %d", p.Tenant, rule.Operation, d.Allowance, remaining, total)
+	}
+	m.judgeMinute(window, limit, live, d)
+	m.judgeRetry(d)
+}
+
+func (m *model) judgeMinute(window string, limit int, live []int64, d access.Decision) {
+	want := access.Policy{}
+	if window != "" {
+		wait := int64(0)
+		switch {
+		case len(live) > limit: // the limit was lowered
+			wait = minute - (m.at() - live[0])
+			if d.Verdict == access.RateLimited {
+				wait = minute - (m.at() - live[len(live)-limit])
+			}
+		case len(live) > 0:
+			wait = minute - (m.at() - live[0])
+		}
+		want = access.Policy{Limit: int64(limit), Remaining: max(0, int64(limit-len(live))), Wait: (wait + 999) / 1000, Reset: (m.now.Wall + wait + 999) / 1000}
+	}
+	if d.Minute != want {
+		m.fatalf("minute %+v, want %+v (live %v)", d.Minute, want, live)
+	}
+}
+
+// judgeRetry checks that a refusal and its headers agree.
+func (m *model) judgeRetry(d access.Decision) {
+	switch d.Verdict {
+	case access.Admitted:
+		if d.RetryAfter != 0 {
+			m.fatalf("admitted with retry after %d", d.RetryAfter)
+		}
+	case access.RateLimited:
+		if d.RetryAfter < 1 || d.RetryAfter != d.Minute.Wait || d.Minute.Remaining != 0 {
+			m.fatalf("refused with %+v", d)
+		}
+	case access.QuotaExceeded:
+		if d.RetryAfter < 1 || d.RetryAfter != d.Allowance.Wait {
+			m.fatalf("refused with %+v", d)
+		}
+	}
+}
+
+// enter notes an admission.
+func (m *model) enter(p *access.Principal, window string) {
+	if window != "" {
+		m.admissions[window] = append(m.admissions[window], m.at())
+	}
+	m.dayFloor[p.Tenant] = m.dayOf(p)
+	if p.Kind == access.Preview {
+		m.monthFloor[p.Tenant] = m.monthOf(p)
+	}
+	if m.at() > m.lastAt || m.now.Wall > m.lastWall {
+		m.lastAt, m.lastWall = m.at(), m.now.Wall
+	}
+}
+
+// begin looks up an idempotency key. It reports whether the call goes on.
+func (m *model) begin(f *flight) bool {
+	p := f.ticket.Principal
+	key := fmt.Sprintf("key-%d", m.pick(3, "key"))
+	body := access.BodyHash{byte(m.pick(2, "body"))}
+	claim, err := m.store.Begin(f.ticket, key, body, m.now)
+	if err != nil {
+		m.fatalf("begin: %v", err)
+	}
+	f.idem = p.Tenant + " " + key
+	r := m.replies[f.idem]
+	if r != nil && r.answer != "" && m.at()-r.at >= tenMinutes {
+		delete(m.replies, f.idem)
+		r = nil
+	}
+	remaining, _ := m.allowance(p)
+	want := access.Fresh
+	switch {
+	case r != nil && r.body != body:
+		want = access.Conflict
+	case r != nil && r.answer == "":
+		want = access.Wait
+	case r != nil:
+		want = access.Replay
+	case remaining-m.held[m.unit(p)] < 1:
+		want = access.Exhausted
+	}
+	if claim.Outcome != want {
+		m.fatalf("begin: outcome %v, want %v", claim.Outcome, want)
+	}
+	if want == access.Replay && string(claim.Reply) != r.answer {
+		m.fatalf("replay %q, want %q", claim.Reply, r.answer)
+	}
+	if want != access.Fresh {
+		f.idem = ""
+		m.finish(*f, false)
+		return false
+	}
+	f.claim, f.unit = &claim, m.unit(p)
+	m.held[f.unit]++
+	m.replies[f.idem] = &modelReply{body: body}
+	return true
+}
+
+// land ends one of the calls in flight.
+func (m *model) land() {
+	if len(m.flying) > 0 {
+		m.landAt(m.pick(len(m.flying), "landing"))
+	}
+}
+
+func (m *model) landAt(i int) {
+	f := m.flying[i]
+	m.flying = slices.Delete(m.flying, i, i+1)
+	m.finish(f, m.pick(4, "fail") > 0)
+}
+
+func (m *model) finishAll() {
+	for len(m.flying) > 0 {
+		m.landAt(0)
+	}
+}
+
+// finish ends a call in the store and in the reference, and compares the receipts.
+func (m *model) finish(f flight, success bool) {
+	t := f.ticket
+	var receipt access.Receipt
+	var err error
+	switch {
+	case f.claim == nil:
+		receipt, err = m.store.Finish(t, success)
+	case success:
+		answer := fmt.Sprintf("answer %d", m.at())
+		receipt, err = m.store.Commit(t, *f.claim, []byte(answer))
+		m.replies[f.idem].answer, m.replies[f.idem].at = answer, t.Now.Mono+m.skew
+	default:
+		receipt, err = m.store.Abort(t, *f.claim)
+		delete(m.replies, f.idem)
+	}
+	if err != nil {
+		m.fatalf("finish %s: %v", t.Rule.Operation, err)
+	}
+	charged := int64(0)
+	if f.unit != "" {
+		m.held[f.unit]--
+		if success {
+			charged = 1
+			m.used[f.unit]++
+		}
+	}
+	row := access.LedgerRow{Tenant: t.Principal.Tenant, Key: t.Principal.KeyID, Day: t.Day, Operation: t.Rule.Operation}
+	counts := m.ledger[row]
+	m.ledger[row] = access.Counts{Calls: counts.Calls + 1, Charged: counts.Charged + charged}
+	if receipt.Charged != charged {
+		m.fatalf("charged %d, want %d", receipt.Charged, charged)
+	}
+}
+
+// windowOf names the window a call passes and gives its limit; "" = none.
+func (m *model) windowOf(p *access.Principal, rule *access.Rule) (string, int) {
+	switch {
+	case p.Kind == access.Live && rule.Operation == access.UsageGet:
+		return "", 0
+	case p.Kind == access.Live:
+		return "key " + p.KeyID, p.Plan.PerMinute
+	case rule.Operation == access.UsageGet:
+		return "usage " + p.Tenant, 10
+	}
+	return "tenant " + p.Tenant, p.Plan.PerMinute
+}
+
+// live returns the admissions of a window in the last 60 seconds.
+func (m *model) live(window string) []int64 {
+	all := m.admissions[window]
+	i := slices.IndexFunc(all, func(at int64) bool { return m.at()-at < minute })
+	if i < 0 {
+		return nil
+	}
+	return all[i:]
+}
+
+func (m *model) dayOf(p *access.Principal) access.Day {
+	return max(m.dayFloor[p.Tenant], access.DayOf(m.now.Wall))
+}
+
+func (m *model) monthOf(p *access.Principal) int64 {
+	return max(m.monthFloor[p.Tenant], p.PeriodAt(m.now.Wall).Start)
+}
+
+// unit names where a call of now would be charged.
+func (m *model) unit(p *access.Principal) string {
+	if p.Kind == access.Live {
+		return fmt.Sprint(p.Tenant, " day ", m.dayOf(p))
+	}
+	return fmt.Sprint(p.Tenant, " month ", m.monthOf(p))
+}
+
+// allowance returns what is left, held units not counted as taken, and the limit.
+func (m *model) allowance(p *access.Principal) (remaining, limit int64) {
+	limit = p.Plan.PerDay
+	if p.Kind == access.Preview {
+		limit = p.Credits
+	}
+	return limit - m.used[m.unit(p)], limit
+}
+
+func (m *model) usage() {
+	p := m.who(callers[m.pick(len(callers), "caller")], m.now)
+	got, err := m.store.Usage(p, access.RuleFor(p, access.UsageGet), m.now)
+	if err != nil {
+		m.fatalf("usage: %v", err)
+	}
+	remaining, limit := m.allowance(p)
+	want := access.Usage{Tenant: p.Tenant, Limit: limit, Used: limit - remaining, Remaining: max(0, remaining), PerMinute: p.Plan.PerMinute}
+	if p.Kind == access.Live {
+		want.Period = access.Period{Start: m.dayOf(p).Start(), End: (m.dayOf(p) + 1).Start()}
+	} else {
+		want.Period = p.PeriodAt(m.monthOf(p))
+	}
+	if got != want {
+		m.fatalf("usage %+v, want %+v", got, want)
+	}
+}
+
+// revoke replaces a key; the old one must be refused at once.
+func (m *model) revoke() {
+	name := []string{"small", "small2", "org2"}[m.pick(3, "revoked")]
+	old := m.raw[name]
+	if _, err := m.file.Revoke(m.ids[name], m.now.Time()); err != nil {
+		m.fatalf("revoke: %v", err)
+	}
+	tenant, kind := "small", access.Live
+	if name == "org2" {
+		tenant, kind = "org", access.Preview
+	}
+	m.add(name, access.NewKey{Tenant: tenant, Kind: kind})
+	m.reload()
+	if _, err := m.ring.Authenticate([]byte(old), m.now); !errors.Is(err, access.ErrRevoked) {
+		m.fatalf("revoked key: %v", err)
+	}
+}
+
+// changePlan raises or lowers the minute limit of a plan.
+func (m *model) changePlan() {
+	m.perMinute = 3 + m.pick(6, "limit")
+	plans := access.Plans{}
+	for name, plan := range m.plans {
+		plans[name] = plan
+	}
+	plans.Set("small", access.Plan{PerMinute: m.perMinute})
+	m.plans = plans
+	if err := m.ring.SetPlans(plans); err != nil {
+		m.fatalf("plans: %v", err)
+	}
+}
+
+func (m *model) compareLedger() {
+	rows, err := m.store.Ledger("", 0)
+	if err != nil {
+		m.fatalf("ledger: %v", err)
+	}
+	got := map[access.LedgerRow]access.Counts{}
+	for _, row := range rows {
+		counts := row.Counts
+		row.Counts = access.Counts{}
+		got[row] = counts
+	}
+	if diff := cmp.Diff(m.ledger, got); diff != "" {
+		m.fatalf("ledger differs (-want +got):\n%s", diff)
+	}
+}
+
+// restart ends the store and opens it again, after a while, on a new monotonic clock.
+func (m *model) restart() {
+	if m.h.Reopen == nil {
+		return
+	}
+	m.finishAll()
+	at := m.at()
+	down := int64(m.pick(90_000, "down"))
+	m.now = access.Instant{Mono: int64(m.pick(1000, "origin")), Wall: m.now.Wall + down}
+	m.store = m.h.Reopen(m.tb, m.store, m.pick(2, "kill") == 1, m.now)
+	m.compareLedger()
+	if m.lastWall == 0 {
+		m.skew = at - m.now.Mono
+		return
+	}
+	m.skew = m.lastAt + max(0, m.now.Wall-m.lastWall) - m.now.Mono
+}

@@ -1,0 +1,62 @@
+//go:build !race
+
+package access
+
+import (
+	"testing"
+	"time"
+)
+
+// TestAllocations keeps the hot path free of them.
+func TestAllocations(t *testing.T) {
+	f := NewKeyFile()
+	_, raw := mustCreate(t, f, NewKey{Tenant: "free", Kind: Live, Plan: "unlimited"})
+	_, slowRaw := mustCreate(t, f, NewKey{Tenant: "slow", Kind: Live, Plan: "pro"})
+	_, previewRaw := mustCreate(t, f, NewKey{Tenant: "org", Kind: Preview, Plan: "unlimited"})
+	ring, err := FixedKeyRing(f, DefaultPlans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := instant(testTime)
+	embedded, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{Now: now, CheckpointEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer embedded.Close()
+	none := func(name string, run func()) {
+		t.Helper()
+		if n := testing.AllocsPerRun(2000, run); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+	for name, store := range map[string]Store{"memory": NewMemory(MemoryOptions{}), "embedded": embedded} {
+		gate := NewGate(ring, store)
+		for key, op := range map[string]Operation{raw: CardsGet, previewRaw: UsageGet} {
+			key := []byte(key)
+			none(name+" "+string(op), func() {
+				now.Mono, now.Wall = now.Mono+10_000, now.Wall+10_000
+				p, err := gate.Authenticate(key, now)
+				d := gate.Admit(p, op, now)
+				if err != nil || d.Verdict != Admitted {
+					t.Fatal(err, d.Verdict)
+				}
+				if _, err := gate.Finish(d.Ticket, true); err != nil {
+					t.Fatal(err)
+				}
+			})
+			now = instant(testTime) // one ledger row
+		}
+		slow, _ := gate.Authenticate([]byte(slowRaw), now)
+		none(name+" refused", func() {
+			if d := gate.Admit(slow, CardsGet, now); d.Verdict == Admitted {
+				gate.Finish(d.Ticket, false)
+			}
+		})
+	}
+	header := make([]byte, 0, 256)
+	d := NewMemory(MemoryOptions{}).Admit(ring.current.Load().keys[HashKey(raw)], Rule{Window: KeyWindow, PerMinute: 5}, now)
+	none("headers", func() {
+		header = AppendRateLimitPolicy(header[:0], d.Minute, d.Allowance)
+		header = AppendRateLimit(header, d.Minute, d.Allowance)
+	})
+}

@@ -1,0 +1,261 @@
+//go:build unix
+
+package access
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	crashDirEnv   = "NINEPOCKET_TEST_CRASH_DIR"
+	crashRoundEnv = "NINEPOCKET_TEST_CRASH_ROUND"
+	crashWorkers  = 6 // of each kind: the most calls of a tenant in flight
+)
+
+// crashKeys writes the keys file that parent and child share, and returns its
+// principals by tenant.
+func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
+	t.Helper()
+	plans := DefaultPlans()
+	plans.Set("org", Plan{PerMinute: 10_000_000, Credits: 1 << 50})
+	plans.Set("pace", Plan{PerMinute: 30, PerDay: 1 << 50})
+	f, err := ReadKeys(dir)
+	if errors.Is(err, ErrNoKeysFile) {
+		err = UpdateKeys(dir, func(file *KeyFile) error {
+			for tenant, kind := range map[string]Kind{"live": Live, "pace": Live, "get": Preview, "batch": Preview} {
+				plan := map[string]string{"live": "unlimited", "pace": "pace", "get": "org", "batch": "org"}[tenant]
+				if _, _, err := file.Create(NewKey{Tenant: tenant, Kind: kind, Plan: plan}, testTime); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			f, err = ReadKeys(dir)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*Principal{}
+	for _, key := range f.Keys {
+		out[key.Tenant] = newPrincipal(key, f.Tenants[key.Tenant], plans)
+	}
+	return out
+}
+
+func openCrash(t testing.TB, dir string, clock Clock) *Embedded {
+	t.Helper()
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// TestCrashChild is the process that is killed: workers charge as fast as they
+// can and say each success on standard output once it was acknowledged.
+func TestCrashChild(t *testing.T) {
+	dir := os.Getenv(crashDirEnv)
+	if dir == "" {
+		t.Skip("run by TestCrash")
+	}
+	clock := StartClock(time.Now())
+	who := crashPrincipals(t, dir)
+	store := openCrash(t, dir, clock)
+	say := func(format string, args ...any) { os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n") }
+	say("ready")
+	for worker := range crashWorkers {
+		for tenant, op := range map[string]Operation{"live": CardsGet, "pace": CardsGet, "get": ProductsList} {
+			go func() {
+				for {
+					now := clock.At(time.Now())
+					d := store.Admit(who[tenant], RuleFor(who[tenant], op), now)
+					if d.Verdict == RateLimited {
+						time.Sleep(time.Millisecond)
+						continue
+					}
+					if _, err := store.Finish(d.Ticket, true); err != nil {
+						say("error %v", err)
+						return
+					}
+					say("%s %d", tenant, now.Wall)
+				}
+			}()
+		}
+		go func() {
+			for n := 0; ; n++ {
+				key := crashKey(os.Getenv(crashRoundEnv), worker, n)
+				if err := crashBatch(store, who["batch"], clock, key); err != nil {
+					say("error %v", err)
+					return
+				}
+				say("batch %d %d", worker, n)
+			}
+		}()
+	}
+	time.Sleep(time.Minute)
+	t.Fatal("nobody killed me")
+}
+
+func crashKey(round string, worker, n int) string { return fmt.Sprintf("r%s-w%d-%d", round, worker, n) }
+
+func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
+	now := clock.At(time.Now())
+	d := store.Admit(p, RuleFor(p, PricesBatch), now)
+	claim, err := store.Begin(d.Ticket, key, BodyHash{7}, now)
+	if err != nil || claim.Outcome != Fresh {
+		return fmt.Errorf("begin %s: %v %w", key, claim.Outcome, err)
+	}
+	_, err = store.Commit(d.Ticket, claim, []byte("reply of "+key))
+	return err
+}
+
+// TestCrash kills a process that charges, again and again, and compares what is
+// left with what it had acknowledged: 0 <= charged - acknowledged <= in flight,
+// every charged batch has its reply, no minute window opens. NINEPOCKET_TORTURE gives the number of
+// rounds.
+func TestCrash(t *testing.T) {
+	rounds := 15
+	if text := os.Getenv("NINEPOCKET_TORTURE"); text != "" {
+		var err error
+		if rounds, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, before := t.TempDir(), map[string]int64{}
+	var paced []int64
+	total, beyond := int64(0), int64(0)
+	for round := range rounds {
+		if round%50 == 49 {
+			dir, before, paced = t.TempDir(), map[string]int64{}, nil
+		}
+		acks := runCrash(t, dir, round)
+		clock := StartClock(time.Now())
+		store := openCrash(t, dir, clock)
+		after := crashCharged(t, store)
+		for _, tenant := range []string{"live", "pace", "get", "batch"} {
+			told, charged := int64(len(acks[tenant])), after[tenant]-before[tenant]
+			if over := charged - told; over < 0 || over > crashWorkers {
+				t.Fatalf("round %d: %s charged %d, acknowledged %d", round, tenant, charged, told)
+			}
+			total, beyond = total+told, beyond+charged-told
+		}
+		checkCrashReplies(t, store, clock, crashPrincipals(t, dir)["batch"], round, acks["batch"], after["batch"]-before["batch"])
+		for _, ack := range acks["pace"] {
+			wall, _ := strconv.ParseInt(ack, 10, 64)
+			paced = append(paced, wall)
+		}
+		before = crashCharged(t, store)
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(paced)
+	for i := 30; i < len(paced); i++ {
+		if paced[i]-paced[i-30] < minuteMillis-2 { // two clocks round to a millisecond
+			t.Fatalf("31 admissions within %d ms", paced[i]-paced[i-30])
+		}
+	}
+	t.Logf("%d rounds: %d charges acknowledged, %d more stand", rounds, total, beyond)
+	if total < int64(rounds) {
+		t.Fatal("the child hardly ran")
+	}
+}
+
+// runCrash runs the child and kills it; it returns what it acknowledged, by tenant.
+func runCrash(t *testing.T, dir string, round int) map[string][]string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
+	cmd.Env = append(os.Environ(), crashDirEnv+"="+dir, crashRoundEnv+"="+strconv.Itoa(round))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	acks := map[string][]string{}
+	var once sync.Once
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break // a line cut off was not received
+		}
+		line = strings.TrimSuffix(line, "\n")
+		kind, rest, _ := strings.Cut(line, " ")
+		switch kind {
+		case "ready":
+			once.Do(func() {
+				time.AfterFunc(time.Duration(rand.IntN(120))*time.Millisecond, func() { cmd.Process.Kill() })
+			})
+		case "live", "pace", "get", "batch":
+			acks[kind] = append(acks[kind], rest)
+		default:
+			cmd.Process.Kill()
+			t.Errorf("round %d: child says %q", round, line)
+		}
+	}
+	return acks
+}
+
+func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
+	t.Helper()
+	rows, err := store.Ledger("", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charged := map[string]int64{}
+	for _, row := range rows {
+		charged[row.Tenant] += row.Charged
+	}
+	return charged
+}
+
+// checkCrashReplies replays every acknowledged batch, and looks for the reply of the one
+// each worker may have had in flight.
+func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal, round int, acks []string, charged int64) {
+	t.Helper()
+	next := map[int]int{}
+	replayed := func(worker, n int) bool {
+		now, key := clock.At(time.Now()), crashKey(strconv.Itoa(round), worker, n)
+		ticket := Ticket{Principal: p, Rule: RuleFor(p, PricesBatch), Now: now}
+		claim, err := store.Begin(ticket, key, BodyHash{7}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claim.Outcome == Replay && string(claim.Reply) == "reply of "+key
+	}
+	for _, ack := range acks {
+		var worker, n int
+		if _, err := fmt.Sscan(ack, &worker, &n); err != nil {
+			t.Fatal(err)
+		}
+		if !replayed(worker, n) {
+			t.Fatalf("round %d: the reply of acknowledged batch %s is gone", round, ack)
+		}
+		next[worker] = max(next[worker], n+1)
+	}
+	stand := int64(len(acks))
+	for worker := range crashWorkers {
+		if replayed(worker, next[worker]) {
+			stand++
+		}
+	}
+	if stand != charged {
+		t.Fatalf("round %d: %d batches charged, %d replies kept", round, charged, stand)
+	}
+}

@@ -1,0 +1,102 @@
+package access
+
+import "strconv"
+
+// Verdict is the answer of an admission.
+type Verdict uint8
+
+const (
+	// Admitted: go on; the ticket must be finished.
+	Admitted Verdict = iota
+	// RateLimited: 429 rate_limit_exceeded; nothing was taken.
+	RateLimited
+	// QuotaExceeded: 429 quota_exceeded; nothing was taken.
+	QuotaExceeded
+	// Unavailable: 503 temporarily_unavailable; nothing was taken.
+	Unavailable
+)
+
+// String returns the error code of the verdict, "" when admitted.
+func (v Verdict) String() string {
+	switch v {
+	case RateLimited:
+		return "rate_limit_exceeded"
+	case QuotaExceeded:
+		return "quota_exceeded"
+	case Unavailable:
+		return "temporarily_unavailable"
+	}
+	return ""
+}
+
+// unavailableRetry is the Retry-After of a 503, in seconds.
+const unavailableRetry = 5
+
+// Policy is the state of one limit after a call, as the rate headers and the
+// error body show it. All figures come from one reading, so they agree.
+type Policy struct {
+	Limit     int64 // q
+	Remaining int64 // r
+	Wait      int64 // t: whole seconds until the next unit frees, 0 when none is taken
+	Reset     int64 // the same instant in Unix seconds, rounded up
+}
+
+// Decision is the answer of Admit. It is a value and holds nothing of the request.
+type Decision struct {
+	Verdict    Verdict
+	RetryAfter int64  // seconds; at least 1 unless admitted; equals the Wait of the tripped policy
+	Ticket     Ticket // valid when admitted
+	Minute     Policy // the window passed; zero Limit when the call passes none
+	Allowance  Policy // day quota or credits; this call's reservation is not yet taken from Remaining
+}
+
+// Ticket is an admitted call that is to be finished exactly once, by Finish,
+// Commit or Abort. It stays valid when the ring reloads.
+type Ticket struct {
+	Principal *Principal
+	Rule      Rule
+	Now       Instant // of the admission
+	Day       Day     // that the call is counted on
+	Period    Period  // that a credit is charged to
+	At        int64   // the store's own time of the admission, in milliseconds
+}
+
+// Receipt is what a finished call cost.
+type Receipt struct {
+	Charged   int64  // 0 or 1
+	Allowance Policy // after the charge
+}
+
+// Usage is the caller's allowance for GET /v1/usage: the UTC day on live, the
+// credit period on preview.
+type Usage struct {
+	Tenant    string
+	Period    Period
+	Limit     int64
+	Used      int64
+	Remaining int64
+	PerMinute int
+}
+
+// AppendRateLimitPolicy appends the value of the RateLimit-Policy header
+// (decision 10): "minute";q=30;w=60, "day";q=2000;w=86400.
+func AppendRateLimitPolicy(dst []byte, minute, day Policy) []byte {
+	dst = append(dst, `"minute";q=`...)
+	dst = strconv.AppendInt(dst, minute.Limit, 10)
+	dst = append(dst, `;w=60, "day";q=`...)
+	dst = strconv.AppendInt(dst, day.Limit, 10)
+	return append(dst, `;w=86400`...)
+}
+
+// AppendRateLimit appends the value of the RateLimit header (decision 10):
+// "minute";r=29;t=41, "day";r=1998;t=3600.
+func AppendRateLimit(dst []byte, minute, day Policy) []byte {
+	dst = append(dst, `"minute";r=`...)
+	dst = strconv.AppendInt(dst, minute.Remaining, 10)
+	dst = append(dst, `;t=`...)
+	dst = strconv.AppendInt(dst, minute.Wait, 10)
+	dst = append(dst, `, "day";r=`...)
+	dst = strconv.AppendInt(dst, day.Remaining, 10)
+	dst = append(dst, `;t=`...)
+	return strconv.AppendInt(dst, day.Wait, 10)
+}

@@ -1,0 +1,71 @@
+// Package access answers one question: may this key make this call now, and
+// what does it cost. It holds keys, plans, minute limits, daily quotas,
+// credits, idempotency records and the ledger. It knows nothing of HTTP, of
+// routes or of cards.
+//
+// # Basics
+//
+// There are four things to know.
+//
+// A [KeyRing] is the current reading of the keys file: an immutable table from
+// the SHA-256 of a key to its [Principal], swapped as a whole when the file
+// changes. [KeyRing.Authenticate] is a hash and a probe.
+//
+// A [Rule] says what an operation takes: which minute window it passes and
+// which allowance (daily quota or credits) a success costs. [RuleFor] derives
+// it from the principal and the [Operation]; nothing else decides what a call
+// costs.
+//
+// A [Store] holds the counters. [NewMemory] forgets them when the process ends;
+// [OpenEmbedded] keeps them in a state directory, in a write-ahead log with a
+// bbolt checkpoint. Both answer from the same in-memory truth and pass the same
+// conformance suite; a store on another technology implements the same interface.
+//
+// A [Gate] joins a ring and a store. One request is
+//
+//	principal, err := gate.Authenticate(rawKey, now)
+//	decision := gate.Admit(principal, access.CardsSearch, now)
+//	if decision.Verdict != access.Admitted { … 429 or 503, nothing was taken … }
+//	… do the work …
+//	receipt, err := gate.Finish(decision.Ticket, success)
+//	if err != nil { … 503 instead of the response … }
+//	… write the response, with the headers of decision.Minute and receipt.Allowance …
+//
+// and a call with an idempotency key is
+//
+//	claim, err := gate.Begin(ctx, decision.Ticket, key, bodyHash, now)
+//	switch claim.Outcome {
+//	case access.Replay:    // claim.Reply is the stored reply; Finish(ticket, false)
+//	case access.Conflict:  // 409; Finish(ticket, false)
+//	case access.Exhausted: // 429 quota_exceeded; Finish(ticket, false)
+//	case access.Fresh:     // Commit(ticket, claim, reply) or Abort(ticket, claim)
+//	}
+//
+// A [Ticket] is a value: it is not pooled, holds nothing of the request, and is
+// finished exactly once.
+//
+// Time is always passed in, as an [Instant] made by the one [Clock] of the
+// process; the admission logic never reads a clock.
+//
+// # Caveats
+//
+// A unit of allowance is reserved at admission and taken or given back at
+// Finish. While requests that will fail hold the last units, others are refused
+// with quota_exceeded: the quota is never exceeded, but it may be refused for
+// the length of a request although a unit comes back.
+//
+// Limits, quota days and credit periods never go backwards. When the wall clock
+// is set forward over midnight and back again, the tenant stays in the later day
+// until the clock arrives there. A clock set forward while no server runs cannot
+// be told from time that passed, and opens the minute windows early.
+//
+// The embedded store answers [ErrUnavailable] for good after the first failed
+// write or fsync: what the disk then holds is not known until a restart reads it.
+// Such a restart may find charges whose request was answered 503, at most one for
+// each request in flight at the failure. A live request (daily quota) survives the death of
+// the process once Finish returned, but only reaches the disk within 100 ms;
+// credits and stored replies are on disk before Finish or Commit returns.
+//
+// One state directory has one server. The keys file and the readers
+// [ReadUsage] and [ReadLastUse] work beside it, from any process.
+package access

@@ -1,0 +1,144 @@
+package access
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// entry is one finished call, as the log holds it.
+type entry struct {
+	tenant    string
+	key       string
+	op        Operation
+	window    Window // that it took a token of
+	allowance Allowance
+	charged   int64
+	at        int64 // store time of the admission
+	wall      int64 // wall time of the admission
+	day       Day
+	period    Period // PeriodCredits only
+
+	reply *replyEntry // Commit only
+}
+
+// replyEntry is the part of an entry that keeps an idempotent reply.
+type replyEntry struct {
+	name string // the idempotency key
+	body BodyHash
+	data []byte // compressed
+}
+
+const entryVersion = 1
+
+// append appends the entry as written to the log.
+func (e *entry) append(dst []byte) []byte {
+	flags := byte(0)
+	if e.reply != nil {
+		flags = 1
+	}
+	dst = append(dst, entryVersion, flags, byte(e.window), byte(e.allowance))
+	dst = appendText(dst, e.tenant)
+	dst = appendText(dst, e.key)
+	dst = appendText(dst, string(e.op))
+	dst = binary.AppendVarint(dst, e.charged)
+	dst = binary.AppendVarint(dst, e.at)
+	dst = binary.AppendVarint(dst, e.wall)
+	dst = binary.AppendVarint(dst, int64(e.day))
+	if e.allowance == PeriodCredits {
+		dst = binary.AppendVarint(dst, e.period.Start)
+		dst = binary.AppendVarint(dst, e.period.End)
+	}
+	if e.reply != nil {
+		dst = appendText(dst, e.reply.name)
+		dst = append(dst, e.reply.body[:]...)
+		dst = binary.AppendUvarint(dst, uint64(len(e.reply.data)))
+		dst = append(dst, e.reply.data...)
+	}
+	return dst
+}
+
+// decodeEntry reads an entry. What it returns shares nothing with data.
+func decodeEntry(data []byte) (entry, error) {
+	var e entry
+	r := reader{data: data}
+	head := r.bytes(4)
+	if r.err != nil {
+		return e, r.err
+	}
+	if head[0] != entryVersion || head[1] > 1 || head[2] > byte(UsageWindow) || head[3] > byte(PeriodCredits) {
+		return e, fmt.Errorf("%w: unknown log entry", ErrCorrupt)
+	}
+	e.window, e.allowance = Window(head[2]), Allowance(head[3])
+	e.tenant, e.key, e.op = r.text(), r.text(), Operation(r.text())
+	e.charged, e.at, e.wall = r.varint(), r.varint(), r.varint()
+	e.day = Day(r.varint())
+	if e.allowance == PeriodCredits {
+		e.period = Period{Start: r.varint(), End: r.varint()}
+	}
+	if head[1] == 1 {
+		e.reply = &replyEntry{name: r.text()}
+		copy(e.reply.body[:], r.bytes(len(e.reply.body)))
+		e.reply.data = append([]byte(nil), r.bytes(int(min(r.uvarint(), maxRecord)))...)
+	}
+	return e, r.end()
+}
+
+func appendText(dst []byte, s string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(s)))
+	return append(dst, s...)
+}
+
+// reader decodes what the append functions wrote. The first problem sticks; every
+// length is checked against what is left before anything is allocated.
+type reader struct {
+	data []byte
+	err  error
+}
+
+func (r *reader) fail() {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: value cut short", ErrCorrupt)
+	}
+	r.data = nil
+}
+
+// bytes returns the next n bytes, which alias the input.
+func (r *reader) bytes(n int) []byte {
+	if n < 0 || n > len(r.data) {
+		r.fail()
+		return nil
+	}
+	out := r.data[:n]
+	r.data = r.data[n:]
+	return out
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *reader) varint() int64 {
+	v, n := binary.Varint(r.data)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *reader) text() string { return string(r.bytes(int(min(r.uvarint(), maxRecord)))) }
+
+// end returns the first problem, or one when something is left over.
+func (r *reader) end() error {
+	if r.err == nil && len(r.data) > 0 {
+		return fmt.Errorf("%w: %d bytes left over", ErrCorrupt, len(r.data))
+	}
+	return r.err
+}

@@ -1,0 +1,62 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of authentication. None of them holds any part of a key.
+var (
+	// ErrNoKey: the request carries no key.
+	ErrNoKey = errors.New("no API key")
+	// ErrInvalid: the key is malformed, or well formed and unknown.
+	ErrInvalid = errors.New("invalid API key")
+	// ErrRevoked: the key was revoked.
+	ErrRevoked = errors.New("revoked API key")
+	// ErrExpired: the key's time is over.
+	ErrExpired = errors.New("expired API key")
+	// ErrSandbox: the key is a valid sandbox key, which no data call accepts.
+	// Authenticate returns it together with the principal.
+	ErrSandbox = errors.New("sandbox API key")
+)
+
+// Errors of metering.
+var (
+	// ErrUnavailable: metering or key state cannot answer; the call costs nothing
+	// and the response is 503 (fails closed).
+	ErrUnavailable = errors.New("metering unavailable")
+	// ErrIdempotencyFull: the tenant's idempotency records are at their memory
+	// bound. It wraps ErrUnavailable: records are never evicted early.
+	ErrIdempotencyFull = fmt.Errorf("idempotency records at their bound: %w", ErrUnavailable)
+	// ErrTicket: the ticket does not fit the call, as when a call with an
+	// idempotency key is finished as a success without Commit.
+	ErrTicket = errors.New("ticket used wrongly")
+)
+
+// Errors of state directories.
+var (
+	// ErrLocked: another process holds the lock.
+	ErrLocked = errors.New("locked by another process")
+	// ErrCorrupt: stored data is damaged where a crash cannot explain it.
+	ErrCorrupt = errors.New("corrupt data")
+)
+
+// Errors of the keys file.
+var (
+	// ErrNoSuchKey: no key has that id.
+	ErrNoSuchKey = errors.New("no such key")
+	// ErrPlanDiffers: the tenant has another plan, and changing it was not asked for.
+	ErrPlanDiffers = errors.New("tenant has another plan")
+	// ErrNoKeysFile: the state directory has no keys file yet.
+	ErrNoKeysFile = errors.New("no keys file")
+)
+
+var (
+	errNotADate = errors.New("want YYYY-MM-DD")
+	errClosed   = fmt.Errorf("store closed: %w", ErrUnavailable)
+)
+
+// cannot builds "cannot <verb> <thing>: <cause>".
+func cannot(format string, args ...any) error {
+	return fmt.Errorf("cannot "+format, args...)
+}

@@ -1,0 +1,371 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var errDisk = errors.New("the disk said no")
+
+// faultyDisk fails the k-th call made to it, and none after: the store must not
+// take the recovery for a repair.
+type faultyDisk struct {
+	calls, failAt int
+	short         bool // a failing write writes half
+	verbs         []string
+}
+
+func (d *faultyDisk) fails(verb string) bool {
+	d.calls++
+	d.verbs = append(d.verbs, verb)
+	return d.calls == d.failAt
+}
+
+func (d *faultyDisk) create(path string) (segmentFile, error) {
+	if d.fails("create") {
+		return nil, errDisk
+	}
+	file, err := createSegment(path)
+	return &faultyFile{segmentFile: file, disk: d}, err
+}
+
+func (d *faultyDisk) checkpoint() error {
+	if d.fails("checkpoint") {
+		return errDisk
+	}
+	return nil
+}
+
+type faultyFile struct {
+	segmentFile
+	disk *faultyDisk
+}
+
+func (f *faultyFile) Write(p []byte) (int, error) {
+	if !f.disk.fails("write") {
+		return f.segmentFile.Write(p)
+	}
+	n := 0
+	if f.disk.short {
+		n, _ = f.segmentFile.Write(p[:len(p)/2])
+	}
+	return n, errDisk
+}
+
+func (f *faultyFile) Sync() error {
+	if f.disk.fails("sync") {
+		return errDisk
+	}
+	return f.segmentFile.Sync()
+}
+
+// faultScript is a sequence of calls whose charges are counted as a client sees them.
+type faultScript struct {
+	t       *testing.T
+	store   *Embedded
+	live    *Principal
+	preview *Principal
+	now     Instant
+
+	tried, told map[string]int64  // charges by tenant: attempted, acknowledged
+	replies     map[string]string // acknowledged replies by key
+	keys        []string          // idempotency keys attempted
+	down        bool
+}
+
+func faultKeys(t testing.TB) (live, preview *Principal) {
+	t.Helper()
+	f := NewKeyFile()
+	_, liveRaw := mustCreate(t, f, NewKey{Tenant: "live", Kind: Live, Plan: "pro"})
+	_, previewRaw := mustCreate(t, f, NewKey{Tenant: "prev", Kind: Preview, Plan: "preview"})
+	plans := DefaultPlans()
+	plans.Set("preview", Plan{PerMinute: 100_000})
+	ring, err := FixedKeyRing(f, plans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, liveErr := ring.Authenticate([]byte(liveRaw), instant(testTime))
+	preview, previewErr := ring.Authenticate([]byte(previewRaw), instant(testTime))
+	if err := errors.Join(liveErr, previewErr); err != nil {
+		t.Fatal(err)
+	}
+	return live, preview
+}
+
+// answered checks a result: once down, always down, and nothing but ErrUnavailable.
+func (s *faultScript) answered(err error) bool {
+	s.t.Helper()
+	if err == nil && s.down {
+		s.t.Fatal("the store answered after it had failed")
+	}
+	if err != nil {
+		if !errors.Is(err, ErrUnavailable) {
+			s.t.Fatalf("neither an answer nor unavailable: %v", err)
+		}
+		s.down = true
+	}
+	return err == nil
+}
+
+func (s *faultScript) admit(p *Principal, op Operation) (Decision, bool) {
+	d := s.store.Admit(p, RuleFor(p, op), s.now)
+	if d.Verdict == Unavailable {
+		s.answered(ErrUnavailable)
+		return d, false
+	}
+	if d.Verdict != Admitted {
+		s.t.Fatalf("verdict %v", d.Verdict)
+	}
+	return d, true
+}
+
+func (s *faultScript) call(p *Principal, op Operation, success bool) {
+	d, ok := s.admit(p, op)
+	if !ok {
+		return
+	}
+	if success {
+		s.tried[p.Tenant]++
+	}
+	receipt, err := s.store.Finish(d.Ticket, success)
+	if s.answered(err) {
+		s.told[p.Tenant] += receipt.Charged
+	} else if receipt.Charged != 0 {
+		s.t.Fatal("a failed call says it was charged")
+	}
+}
+
+func (s *faultScript) batch(key string) {
+	d, ok := s.admit(s.preview, PricesBatch)
+	if !ok {
+		return
+	}
+	claim, err := s.store.Begin(d.Ticket, key, BodyHash{1}, s.now)
+	if !s.answered(err) {
+		return
+	}
+	defer s.store.Abort(d.Ticket, claim)
+	s.tried["prev"]++
+	s.keys = append(s.keys, key)
+	receipt, err := s.store.Commit(d.Ticket, claim, []byte("reply of "+key))
+	if s.answered(err) {
+		s.told["prev"] += receipt.Charged
+		s.replies[key] = "reply of " + key
+	}
+}
+
+func (s *faultScript) run() {
+	for i := range 6 {
+		s.call(s.live, CardsGet, i%3 != 2)
+		s.call(s.preview, ProductsList, i%3 != 1)
+		s.batch(fmt.Sprint("key", i))
+		s.now.Mono += 500
+		s.now.Wall += 500
+		if i%2 == 1 && !s.down {
+			if err := s.store.SaveCheckpoint(); err != nil {
+				s.store.log.fail("checkpoint", err) // as the checkpointer does
+				s.down = true
+			}
+		}
+	}
+}
+
+// TestEveryFault fails each call to the disk in turn, then opens what is left.
+// Every acknowledged charge is there, nothing is there that was not tried, every
+// credit of a batch has its reply.
+func TestEveryFault(t *testing.T) {
+	for _, short := range []bool{false, true} {
+		verbs := map[string]int{}
+		for k := 1; ; k++ {
+			disk := &faultyDisk{failAt: k, short: short}
+			dir := t.TempDir()
+			runFaulty(t, dir, disk)
+			if disk.calls < k {
+				break // the whole script ran without reaching the fault
+			}
+			verbs[disk.verbs[k-1]]++
+		}
+		for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
+			if verbs[verb] < 2 {
+				t.Errorf("only %d faults of %s: %v", verbs[verb], verb, verbs)
+			}
+		}
+	}
+}
+
+func runFaulty(t *testing.T, dir string, disk *faultyDisk) {
+	t.Helper()
+	live, preview := faultKeys(t)
+	s := &faultScript{
+		t: t, live: live, preview: preview, now: instant(testTime),
+		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
+	}
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.create, checkpoint: disk.checkpoint})
+	switch {
+	case err == nil:
+		s.store = store
+		s.run()
+		store.Kill()
+	case !errors.Is(err, errDisk):
+		t.Fatal(err)
+	}
+	s.now = Instant{Wall: s.now.Wall}
+	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now})
+	if err != nil {
+		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.failAt, disk.verbs[len(disk.verbs)-1], err)
+	}
+	defer s.store.Close()
+	s.down = false
+	s.check(disk)
+}
+
+func (s *faultScript) check(disk *faultyDisk) {
+	s.t.Helper()
+	ledger := map[string]int64{}
+	rows, err := s.store.Ledger("", 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	batches := int64(0)
+	for _, row := range rows {
+		ledger[row.Tenant] += row.Charged
+		if row.Operation == PricesBatch {
+			batches += row.Charged
+		}
+	}
+	for _, p := range []*Principal{s.live, s.preview} {
+		usage, err := s.store.Usage(p, RuleFor(p, UsageGet), s.now)
+		if err != nil || usage.Used != ledger[p.Tenant] {
+			s.t.Fatalf("fault %d: %s used %d, ledger %d (%v)", disk.failAt, p.Tenant, usage.Used, ledger[p.Tenant], err)
+		}
+		if usage.Used < s.told[p.Tenant] || usage.Used > s.tried[p.Tenant] || usage.Used > s.told[p.Tenant]+1 {
+			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d", disk.failAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
+		}
+	}
+	replays := int64(0)
+	for _, key := range s.keys {
+		d, _ := s.admit(s.preview, PricesBatch)
+		claim, err := s.store.Begin(d.Ticket, key, BodyHash{1}, s.now)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if claim.Outcome == Replay && string(claim.Reply) == "reply of "+key {
+			replays++
+		} else if s.replies[key] != "" {
+			s.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", disk.failAt, key, claim)
+		}
+	}
+	if replays != batches {
+		s.t.Fatalf("fault %d: %d batches charged, %d replies kept", disk.failAt, batches, replays)
+	}
+}
+
+// TestStateDamage damages what a closed store left; opening must refuse, not guess.
+func TestStateDamage(t *testing.T) {
+	fill := func() string {
+		dir := t.TempDir()
+		live, _ := faultKeys(t)
+		store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), instant(testTime)).Ticket, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	f := func(name string, damage func(dir string) error) {
+		t.Helper()
+		dir := fill()
+		if err := damage(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	f("log removed", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) })
+	f("checkpoint removed", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) })
+	f("log renumbered", func(dir string) error {
+		firsts, err := listSegments(filepath.Join(dir, walDirName))
+		from := segmentPath(filepath.Join(dir, walDirName), firsts[0])
+		return errors.Join(err, os.Rename(from, segmentPath(filepath.Join(dir, walDirName), firsts[0]+5)))
+	})
+}
+
+// TestOneServer opens a state directory twice.
+func TestOneServer(t *testing.T) {
+	dir := t.TempDir()
+	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "one server") {
+		t.Fatalf("second server: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
+}
+
+// TestReadBeside reads ledger and last use while a server runs, through many
+// checkpoints, and after it: the last finished call is always there.
+func TestReadBeside(t *testing.T) {
+	dir := t.TempDir()
+	if report, err := ReadUsage(dir, "", 0); err != nil || report.Tenants == nil || len(report.Tenants) != 0 {
+		t.Fatalf("empty state: %+v, %v", report, err)
+	}
+	live, preview := faultKeys(t)
+	now := instant(testTime)
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 3 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(calls int64) {
+		t.Helper()
+		report, err := ReadUsage(dir, "live", DayOf(now.Wall))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := report.Tenants[0].Keys[0].Days[0].Operations[CardsGet]
+		if want := (Counts{Calls: calls, Charged: (calls + 1) / 2}); got != want || len(report.Tenants) != 1 {
+			t.Fatalf("read %+v, want %+v", report, want)
+		}
+		last, err := ReadLastUse(dir)
+		if err != nil || last[live.KeyID].UnixMilli() != now.Wall || len(last) != 2 {
+			t.Fatalf("last use %v, want %d (%v)", last, now.Wall, err)
+		}
+	}
+	if _, err := store.Finish(store.Admit(preview, RuleFor(preview, ProductsList), now).Ticket, true); err != nil {
+		t.Fatal(err)
+	}
+	for calls := range int64(120) {
+		now.Mono, now.Wall = now.Mono+1000, now.Wall+1000
+		if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), now).Ticket, calls%2 == 0); err != nil {
+			t.Fatal(err)
+		}
+		check(calls + 1)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(120)
+	if report, err := ReadUsage(dir, "", DayOf(now.Wall)+1); err != nil || len(report.Tenants) != 0 {
+		t.Fatalf("since tomorrow: %+v %v", report, err)
+	}
+}

@@ -1,0 +1,68 @@
+package access
+
+import (
+	"context"
+	"fmt"
+)
+
+// Gate joins a key ring and a store: the whole of access as a server calls it.
+type Gate struct {
+	ring  *KeyRing
+	store Store
+}
+
+// NewGate returns a gate. It owns neither the ring nor the store.
+func NewGate(ring *KeyRing, store Store) *Gate { return &Gate{ring: ring, store: store} }
+
+// Authenticate returns the principal of a key, or ErrNoKey, ErrInvalid,
+// ErrRevoked, ErrExpired (all 401), ErrSandbox with the principal (403), or
+// ErrUnavailable with the principal when its plan is not configured (503). It
+// keeps no part of raw and does not allocate.
+func (g *Gate) Authenticate(raw []byte, now Instant) (*Principal, error) {
+	return g.ring.Authenticate(raw, now)
+}
+
+// Admit decides whether a call may go on. Every authenticated call of a counted
+// operation is admitted exactly once, before its parameters are judged.
+func (g *Gate) Admit(p *Principal, op Operation, now Instant) Decision {
+	return g.store.Admit(p, RuleFor(p, op), now)
+}
+
+// Finish ends an admitted call before its response is written; on an error the
+// response is 503. Success means: the specification charges it (2xx other than a
+// replay; every MCP call of a known tool). 304 and errors are not.
+func (g *Gate) Finish(t Ticket, success bool) (Receipt, error) { return g.store.Finish(t, success) }
+
+// Begin looks up an idempotency key, waiting while the same body is being
+// answered; the outcome is never Wait. When ctx ends first it returns
+// ErrUnavailable. An error or any outcome other than Fresh leaves the ticket to
+// Finish(t, false).
+func (g *Gate) Begin(ctx context.Context, t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
+	for {
+		claim, err := g.store.Begin(t, key, body, now)
+		if err != nil || claim.Outcome != Wait {
+			return claim, err
+		}
+		select {
+		case <-claim.Done:
+		case <-ctx.Done():
+			return Claim{}, fmt.Errorf("%w: waiting for the same request: %w", ErrUnavailable, context.Cause(ctx))
+		}
+	}
+}
+
+// Commit charges a fresh claim and keeps its reply; see [Store].
+func (g *Gate) Commit(t Ticket, c Claim, reply []byte) (Receipt, error) {
+	return g.store.Commit(t, c, reply)
+}
+
+// Abort gives up a fresh claim and finishes its ticket; see [Store].
+func (g *Gate) Abort(t Ticket, c Claim) (Receipt, error) { return g.store.Abort(t, c) }
+
+// Usage reads the allowance of a principal.
+func (g *Gate) Usage(p *Principal, now Instant) (Usage, error) {
+	return g.store.Usage(p, RuleFor(p, UsageGet), now)
+}
+
+// Err returns why metering is unavailable, or nil; for readiness checks.
+func (g *Gate) Err() error { return g.store.Err() }

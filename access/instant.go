@@ -1,0 +1,85 @@
+package access
+
+import "time"
+
+const (
+	minuteMillis = int64(60_000)
+	dayMillis    = int64(86_400_000)
+)
+
+// Instant is one moment as the server sees it, in milliseconds on two clocks.
+// One Instant is taken per request and passed to every call of that request.
+type Instant struct {
+	Mono int64 // monotonic milliseconds since the start of the process's Clock; measures spans
+	Wall int64 // Unix milliseconds; decides days, periods and expiry, and may step either way
+}
+
+// Clock turns times into Instants of one process. Make one at start and share it.
+type Clock struct{ origin time.Time }
+
+// StartClock returns a Clock whose monotonic zero is t. Pass time.Now().
+func StartClock(t time.Time) Clock { return Clock{origin: t} }
+
+// At returns t on both clocks. It is exact when t carries a monotonic reading.
+func (c Clock) At(t time.Time) Instant {
+	return Instant{Mono: t.Sub(c.origin).Milliseconds(), Wall: t.UnixMilli()}
+}
+
+// Time returns the wall time of the instant, in UTC.
+func (n Instant) Time() time.Time { return time.UnixMilli(n.Wall).UTC() }
+
+// Day is a UTC date as the number of days since 1970-01-01.
+type Day int32
+
+// DayOf returns the UTC date of a Unix time in milliseconds.
+func DayOf(wallMillis int64) Day { return Day(floorDiv(wallMillis, dayMillis)) }
+
+// ParseDay reads a date as YYYY-MM-DD.
+func ParseDay(s string) (Day, error) {
+	t, err := time.ParseInLocation(time.DateOnly, s, time.UTC)
+	if err != nil {
+		return 0, cannot("read date %q: %w", s, errNotADate)
+	}
+	return DayOf(t.UnixMilli()), nil
+}
+
+// Start returns the first instant of the day in Unix milliseconds.
+func (d Day) Start() int64 { return int64(d) * dayMillis }
+
+// String returns the date as YYYY-MM-DD.
+func (d Day) String() string { return time.UnixMilli(d.Start()).UTC().Format(time.DateOnly) }
+
+// Period is a span of time [Start, End) in Unix milliseconds.
+type Period struct{ Start, End int64 }
+
+func (p Period) has(wall int64) bool { return wall >= p.Start && wall < p.End }
+
+// monthOf returns the UTC calendar month around wall.
+func monthOf(wall int64) Period {
+	t := time.UnixMilli(wall).UTC()
+	first := time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return Period{Start: first.UnixMilli(), End: first.AddDate(0, 1, 0).UnixMilli()}
+}
+
+// around returns the period of p's length that holds wall, counted on from p.
+func (p Period) around(wall int64) Period {
+	length := p.End - p.Start
+	n := floorDiv(wall-p.Start, length)
+	return Period{Start: p.Start + n*length, End: p.Start + (n+1)*length}
+}
+
+// secondsUp returns the whole seconds that cover ms, never negative.
+func secondsUp(ms int64) int64 {
+	if ms <= 0 {
+		return 0
+	}
+	return (ms + 999) / 1000
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}

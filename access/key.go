@@ -1,0 +1,137 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"hash/crc32"
+	"strings"
+)
+
+// Kind is what a key is for, visible in its prefix (decision 1).
+type Kind uint8
+
+const (
+	// NoKind is the zero Kind: the text has no known prefix.
+	NoKind Kind = iota
+	// Live keys open the live surface and MCP.
+	Live
+	// Sandbox keys open nothing; the live surface answers 403.
+	Sandbox
+	// Preview keys open the preview contract.
+	Preview
+)
+
+var kindNames = [...]string{NoKind: "", Live: "live", Sandbox: "sandbox", Preview: "preview"}
+
+var kindPrefixes = [...]string{NoKind: "", Live: "npk_live_", Sandbox: "npk_test_", Preview: "npk_prev_"}
+
+// String returns live, sandbox, preview, or "" for NoKind.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return ""
+}
+
+// ParseKind reads live, sandbox or preview.
+func ParseKind(s string) (Kind, error) {
+	for k := Live; k <= Preview; k++ {
+		if s == kindNames[k] {
+			return k, nil
+		}
+	}
+	return NoKind, cannot("read surface %q: want live, preview or sandbox", s)
+}
+
+const (
+	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	prefixLength = 9
+	bodyLength   = 22 // 131 bits of randomness
+	checkLength  = 6
+	keyLength    = prefixLength + bodyLength + checkLength
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var isBase62 = func() (t [256]bool) {
+	for i := range len(base62) {
+		t[base62[i]] = true
+	}
+	return t
+}()
+
+// KindOf returns the kind that the prefix of raw claims, whether or not the rest
+// is a key: it selects the envelope of an invalid key (decision 1).
+func KindOf[T string | []byte](raw T) Kind {
+	if len(raw) < prefixLength {
+		return NoKind
+	}
+	for k := Live; k <= Preview; k++ {
+		if string(raw[:prefixLength]) == kindPrefixes[k] {
+			return k
+		}
+	}
+	return NoKind
+}
+
+// CheckKey returns the kind of a well-formed key: prefix, 22 base62 characters
+// and the six characters of their CRC (decision 2). It returns ErrNoKey for an
+// empty key and ErrInvalid otherwise. It does not allocate when given bytes.
+func CheckKey[T string | []byte](raw T) (Kind, error) {
+	if len(raw) == 0 {
+		return NoKind, ErrNoKey
+	}
+	kind, text := KindOf(raw), []byte(raw)
+	if kind == NoKind || len(text) != keyLength {
+		return NoKind, ErrInvalid
+	}
+	body, check := text[:keyLength-checkLength], text[keyLength-checkLength:]
+	for _, c := range body[prefixLength:] {
+		if !isBase62[c] {
+			return NoKind, ErrInvalid
+		}
+	}
+	if checksum(body) != [checkLength]byte(check) {
+		return NoKind, ErrInvalid
+	}
+	return kind, nil
+}
+
+// MintKey returns a new random key of a kind. The text is a secret: show it once,
+// keep only its HashKey.
+func MintKey(kind Kind) string {
+	text := kindPrefixes[kind] + randomBase62(bodyLength)
+	sum := checksum([]byte(text))
+	return text + string(sum[:])
+}
+
+// HashKey returns what is stored of a key.
+func HashKey[T string | []byte](raw T) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
+
+// mintKeyID returns a new public key id.
+func mintKeyID() string { return "key_" + strings.ToLower(randomBase62(16)) }
+
+// checksum spells the CRC-32C of text in six base62 characters.
+func checksum(text []byte) (out [checkLength]byte) {
+	sum := crc32.Checksum(text, castagnoli)
+	for i := checkLength - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return out
+}
+
+// randomBase62 returns n characters, each equally likely.
+func randomBase62(n int) string {
+	out := make([]byte, 0, n)
+	var noise [64]byte
+	for len(out) < n {
+		rand.Read(noise[:]) // never fails: the runtime aborts instead
+		for _, b := range noise {
+			if b < 4*62 && len(out) < n {
+				out = append(out, base62[b%62])
+			}
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,311 @@
+package access
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// KeyFile is the content of the keys file: tenants, and the hashes of their keys.
+// It is a plain value; use [UpdateKeys] to change the one of a state directory.
+type KeyFile struct {
+	Version int                `json:"version"`
+	Tenants map[string]*Tenant `json:"tenants"`
+	Keys    []*Key             `json:"keys"`
+}
+
+// Tenant is an organization: the plan and the credits belong to it, not to a key
+// (decision 14).
+type Tenant struct {
+	Plan        string     `json:"plan"`
+	Credits     *int64     `json:"credits,omitempty"`      // preview credits a period; absent: the plan's
+	PeriodStart *time.Time `json:"period_start,omitempty"` // both or neither; absent: the UTC calendar month.
+	PeriodEnd   *time.Time `json:"period_end,omitempty"`   // After the end, periods of the same length follow.
+}
+
+// Key is what is kept of a key. The key itself is not.
+type Key struct {
+	ID        string     `json:"id"` // public, key_…
+	Tenant    string     `json:"tenant"`
+	Name      string     `json:"name,omitempty"`
+	Surface   string     `json:"surface"` // live, preview or sandbox
+	Hash      string     `json:"hash"`    // SHA-256 in hexadecimal
+	Scopes    []string   `json:"scopes,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+	RotatedTo string     `json:"rotated_to,omitempty"` // id of the key that follows it
+}
+
+// Status returns active, revoked or expired at a time.
+func (k *Key) Status(at time.Time) string {
+	switch {
+	case k.RevokedAt != nil:
+		return "revoked"
+	case k.ExpiresAt != nil && !at.Before(*k.ExpiresAt):
+		return "expired"
+	}
+	return "active"
+}
+
+const keysVersion = 1
+
+// NewKeyFile returns an empty key file.
+func NewKeyFile() *KeyFile { return &KeyFile{Version: keysVersion, Tenants: map[string]*Tenant{}} }
+
+// NewKey is what [KeyFile.Create] needs to know.
+type NewKey struct {
+	Tenant     string
+	Kind       Kind
+	Plan       string     // "" = the tenant's
+	ChangePlan bool       // let Plan replace the tenant's
+	Scopes     Scope      // preview; 0 = all
+	Name       string     // free text, at most 100 characters
+	Expires    *time.Time // nil = never
+	Credits    *int64     // preview; nil = leave as is
+	Period     *[2]time.Time
+}
+
+// Create adds a key, and the tenant when it is new. It returns the key's record
+// and, once, its text. A plan other than the tenant's is ErrPlanDiffers. The
+// caller checks that the plan is configured.
+func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
+	if err := n.validate(at); err != nil {
+		return nil, "", err
+	}
+	if err := f.enter(n); err != nil {
+		return nil, "", err
+	}
+	key := &Key{
+		ID: mintKeyID(), Tenant: n.Tenant, Name: n.Name, Surface: n.Kind.String(),
+		CreatedAt: utcSeconds(at), ExpiresAt: utcPointer(n.Expires),
+	}
+	if n.Kind == Preview {
+		if n.Scopes == 0 {
+			n.Scopes = AllScopes
+		}
+		key.Scopes = n.Scopes.Names()
+	}
+	return key, f.add(key, n.Kind), nil
+}
+
+// add mints the text of a key record, stores its hash and returns the text.
+func (f *KeyFile) add(key *Key, kind Kind) string {
+	text := MintKey(kind)
+	sum := HashKey(text)
+	key.Hash = hex.EncodeToString(sum[:])
+	f.Keys = append(f.Keys, key)
+	return text
+}
+
+func (n NewKey) validate(at time.Time) error {
+	var problems []error
+	problem := func(format string, args ...any) { problems = append(problems, cannot(format, args...)) }
+	if !validName(n.Tenant) {
+		problem("create a key for tenant %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Tenant)
+	}
+	if n.Kind == NoKind || n.Kind > Preview {
+		problem("create a key: want a surface, live, preview or sandbox")
+	}
+	if len(n.Name) > 100 || strings.ContainsFunc(n.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		problem("name a key %q: want at most 100 bytes without control characters", n.Name)
+	}
+	if n.Scopes != 0 && n.Kind != Preview {
+		problem("create a %s key with scopes: only preview keys have them", n.Kind)
+	}
+	if (n.Credits != nil || n.Period != nil) && n.Kind != Preview {
+		problem("create a %s key with credits or a period: only preview tenants have them", n.Kind)
+	}
+	if n.Credits != nil && *n.Credits < 0 {
+		problem("give %d credits: want 0 or more", *n.Credits)
+	}
+	if n.Expires != nil && !n.Expires.After(at) {
+		problem("create a key that expires at %s: want a time to come", n.Expires.UTC().Format(time.RFC3339))
+	}
+	if n.Period != nil && !n.Period[1].After(n.Period[0]) {
+		problem("use a period that ends at %s: want an end after its start", n.Period[1].UTC().Format(time.RFC3339))
+	}
+	return errors.Join(problems...)
+}
+
+// enter makes or changes the tenant of a new key.
+func (f *KeyFile) enter(n NewKey) error {
+	tenant := f.Tenants[n.Tenant]
+	switch {
+	case tenant == nil && n.Plan == "":
+		return cannot("create tenant %q: want a plan", n.Tenant)
+	case tenant == nil:
+		tenant = &Tenant{Plan: n.Plan}
+		f.Tenants[n.Tenant] = tenant
+	case n.Plan != "" && n.Plan != tenant.Plan && !n.ChangePlan:
+		return cannot("create a key of plan %q for tenant %q: %w: %q", n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
+	case n.Plan != "":
+		tenant.Plan = n.Plan
+	}
+	if n.Credits != nil {
+		tenant.Credits = new(*n.Credits)
+	}
+	if n.Period != nil {
+		tenant.PeriodStart, tenant.PeriodEnd = utcPointer(&n.Period[0]), utcPointer(&n.Period[1])
+	}
+	return nil
+}
+
+// Find returns the key with an id, or ErrNoSuchKey.
+func (f *KeyFile) Find(id string) (*Key, error) {
+	for _, key := range f.Keys {
+		if key.ID == id {
+			return key, nil
+		}
+	}
+	return nil, cannot("find key %q: %w", id, ErrNoSuchKey)
+}
+
+// Revoke ends a key at once. Revoking a revoked key changes nothing.
+func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
+	key, err := f.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	if key.RevokedAt == nil {
+		key.RevokedAt = new(utcSeconds(at))
+	}
+	return key, nil
+}
+
+// Rotate makes a key that follows an active one: same tenant, name, surface,
+// scopes and expiry. The old key expires after overlap, or earlier if it did
+// already. It returns the new record and, once, its text.
+func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, string, error) {
+	old, err := f.Find(id)
+	if err != nil {
+		return nil, "", err
+	}
+	if status := old.Status(at); status != "active" {
+		return nil, "", cannot("rotate key %q: it is %s; create a new one", id, status)
+	}
+	if old.RotatedTo != "" {
+		return nil, "", cannot("rotate key %q: it was rotated to %q already", id, old.RotatedTo)
+	}
+	if overlap < 0 {
+		return nil, "", cannot("rotate key %q with overlap %s: want 0 or more", id, overlap)
+	}
+	kind, err := ParseKind(old.Surface)
+	if err != nil {
+		return nil, "", err
+	}
+	key := *old
+	key.ID, key.CreatedAt, key.Scopes = mintKeyID(), utcSeconds(at), slices.Clone(old.Scopes)
+	text := f.add(&key, kind)
+	old.RotatedTo = key.ID
+	if end := at.Add(overlap).UTC(); old.ExpiresAt == nil || end.Before(*old.ExpiresAt) {
+		old.ExpiresAt = &end
+	}
+	return &key, text, nil
+}
+
+// ParseKeyFile reads a keys file. Anything out of place is an error that wraps
+// ErrCorrupt: a damaged file is never half believed.
+func ParseKeyFile(data []byte) (*KeyFile, error) {
+	f := NewKeyFile()
+	f.Version = 0
+	if err := json.Unmarshal(data, f); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if f.Version != keysVersion {
+		return nil, fmt.Errorf("%w: version %d, want %d", ErrCorrupt, f.Version, keysVersion)
+	}
+	if f.Tenants == nil {
+		f.Tenants = map[string]*Tenant{}
+	}
+	if err := f.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return f, nil
+}
+
+// AppendJSON appends the keys file as stored.
+func (f *KeyFile) AppendJSON(dst []byte) ([]byte, error) {
+	if err := f.validate(); err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(append(dst, data...), '\n'), nil
+}
+
+func (f *KeyFile) validate() error {
+	var problems []error
+	for name, tenant := range f.Tenants {
+		if err := tenant.validate(name); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	ids, hashes := map[string]bool{}, map[string]bool{}
+	for i, key := range f.Keys {
+		if key == nil {
+			problems = append(problems, fmt.Errorf("key %d: null", i))
+			continue
+		}
+		if err := key.validate(f); err != nil {
+			problems = append(problems, fmt.Errorf("key %d: %w", i, err))
+		}
+		if ids[key.ID] || hashes[key.Hash] {
+			problems = append(problems, fmt.Errorf("key %d: id or hash occurs twice", i))
+		}
+		ids[key.ID], hashes[key.Hash] = true, true
+	}
+	return errors.Join(problems...)
+}
+
+func (t *Tenant) validate(name string) error {
+	switch {
+	case !validName(name):
+		return fmt.Errorf("tenant %q: not a name", name)
+	case t == nil:
+		return fmt.Errorf("tenant %q: null", name)
+	case !validName(t.Plan):
+		return fmt.Errorf("tenant %q: plan %q is not a name", name, t.Plan)
+	case t.Credits != nil && *t.Credits < 0:
+		return fmt.Errorf("tenant %q: negative credits", name)
+	case (t.PeriodStart == nil) != (t.PeriodEnd == nil):
+		return fmt.Errorf("tenant %q: half a period", name)
+	case t.PeriodStart != nil && t.PeriodEnd.UnixMilli() <= t.PeriodStart.UnixMilli():
+		return fmt.Errorf("tenant %q: period ends before it starts", name)
+	}
+	return nil
+}
+
+func (k *Key) validate(f *KeyFile) error {
+	if !validName(k.ID) {
+		return errors.New("id is not a name")
+	}
+	if f.Tenants[k.Tenant] == nil {
+		return fmt.Errorf("%q: tenant %q does not exist", k.ID, k.Tenant)
+	}
+	if _, err := ParseKind(k.Surface); err != nil {
+		return fmt.Errorf("%q: %w", k.ID, err)
+	}
+	if sum, err := hex.DecodeString(k.Hash); err != nil || len(sum) != len(BodyHash{}) {
+		return fmt.Errorf("%q: hash is not a SHA-256", k.ID)
+	}
+	if _, err := ParseScopes(k.Scopes); err != nil {
+		return fmt.Errorf("%q: %w", k.ID, err)
+	}
+	return nil
+}
+
+func utcSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+func utcPointer(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
+}

@@ -1,0 +1,316 @@
+package access
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var testTime = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+
+func instant(at time.Time) Instant {
+	return Instant{Mono: at.Sub(testTime).Milliseconds(), Wall: at.UnixMilli()}
+}
+
+func mustCreate(t testing.TB, f *KeyFile, n NewKey) (*Key, string) {
+	t.Helper()
+	key, raw, err := f.Create(n, testTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, raw
+}
+
+func TestKeyFileCreate(t *testing.T) {
+	f := NewKeyFile()
+	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro", Name: "web shop"})
+	refused := func(n NewKey, want string) {
+		t.Helper()
+		before, _ := f.AppendJSON(nil)
+		_, raw, err := f.Create(n, testTime)
+		if err == nil || !strings.Contains(err.Error(), want) || raw != "" {
+			t.Fatalf("Create(%+v): %v, want %q", n, err, want)
+		}
+		if after, _ := f.AppendJSON(nil); !bytes.Equal(before, after) {
+			t.Fatal("a refused key changed the file")
+		}
+	}
+	refused(NewKey{Tenant: "acme", Kind: Live, Plan: "free"}, "another plan")
+	refused(NewKey{Tenant: "new", Kind: Live}, "want a plan")
+	refused(NewKey{Tenant: "", Kind: Live, Plan: "pro"}, "tenant")
+	refused(NewKey{Tenant: "a b", Kind: Live, Plan: "pro"}, "tenant")
+	refused(NewKey{Tenant: "acme", Plan: "pro"}, "surface")
+	refused(NewKey{Tenant: "acme", Kind: Live, Scopes: PricesRead}, "scopes")
+	refused(NewKey{Tenant: "acme", Kind: Live, Credits: new(int64(5))}, "credits")
+	refused(NewKey{Tenant: "acme", Kind: Preview, Credits: new(int64(-5))}, "credits")
+	refused(NewKey{Tenant: "acme", Kind: Live, Expires: &testTime}, "expires")
+	refused(NewKey{Tenant: "acme", Kind: Live, Name: "line\nfeed"}, "name")
+	refused(NewKey{Tenant: "acme", Kind: Preview, Period: &[2]time.Time{testTime, testTime}}, "period")
+	_, err := f.Find("key_none")
+	if !errors.Is(err, ErrNoSuchKey) {
+		t.Fatal(err)
+	}
+	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "free", ChangePlan: true})
+	if f.Tenants["acme"].Plan != "free" {
+		t.Fatal("plan not changed")
+	}
+	key, _ := mustCreate(t, f, NewKey{Tenant: "org", Kind: Preview, Plan: "preview"})
+	if strings.Join(key.Scopes, ",") != "catalog:read,prices:read,usage:read" {
+		t.Fatalf("scopes %v", key.Scopes)
+	}
+}
+
+func TestKeyFileHoldsNoKey(t *testing.T) {
+	f := NewKeyFile()
+	var raws []string
+	for range 20 {
+		_, raw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+		raws = append(raws, raw)
+	}
+	data, err := f.AppendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range raws {
+		if bytes.Contains(data, []byte(raw[prefixLength:prefixLength+bodyLength])) {
+			t.Fatal("the file holds a key")
+		}
+	}
+}
+
+func TestKeyLife(t *testing.T) {
+	f := NewKeyFile()
+	old, oldRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+	expires := testTime.Add(time.Hour)
+	_, briefRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Expires: &expires})
+	_, sandboxRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Sandbox})
+	_, goneRaw := mustCreate(t, f, NewKey{Tenant: "gone", Kind: Live, Plan: "gold"})
+	ring, err := FixedKeyRing(f, DefaultPlans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(raw string, at time.Time, want error) {
+		t.Helper()
+		p, err := ring.Authenticate([]byte(raw), instant(at))
+		if !errors.Is(err, want) || want == nil && p == nil {
+			t.Fatalf("authenticate: %v %v, want %v", p, err, want)
+		}
+	}
+	want("", testTime, ErrNoKey)
+	want("npk_live_nonsense", testTime, ErrInvalid)
+	want(MintKey(Live), testTime, ErrInvalid)
+	want(oldRaw, testTime, nil)
+	want(sandboxRaw, testTime, ErrSandbox)
+	want(goneRaw, testTime, ErrUnavailable)
+	if err := ring.Problems(); err == nil || !strings.Contains(err.Error(), "gold") {
+		t.Fatalf("problems: %v", err)
+	}
+	want(briefRaw, expires.Add(-time.Millisecond), nil)
+	want(briefRaw, expires, ErrExpired)
+
+	fresh, freshRaw, err := f.Rotate(old.ID, 24*time.Hour, testTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ring.Replace(f); err != nil {
+		t.Fatal(err)
+	}
+	want(oldRaw, testTime.Add(24*time.Hour-time.Millisecond), nil)
+	want(oldRaw, testTime.Add(24*time.Hour), ErrExpired)
+	want(freshRaw, testTime.Add(100*24*time.Hour), nil)
+	if _, _, err := f.Rotate(old.ID, 0, testTime); err == nil {
+		t.Fatal("rotated twice")
+	}
+	if _, err := f.Revoke(fresh.ID, testTime); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.Rotate(fresh.ID, 0, testTime); err == nil {
+		t.Fatal("rotated a revoked key")
+	}
+	want(freshRaw, testTime, nil) // not yet seen
+	if err := ring.Replace(f); err != nil {
+		t.Fatal(err)
+	}
+	want(freshRaw, testTime, ErrRevoked)
+	for at, status := range map[time.Time]string{testTime: "active", testTime.Add(24 * time.Hour): "expired"} {
+		if got := f.Keys[0].Status(at); got != status {
+			t.Fatalf("status at %s: %s", at, got)
+		}
+	}
+}
+
+func TestUpdateKeysOnDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if _, err := ReadKeys(dir); !errors.Is(err, ErrNoKeysFile) {
+		t.Fatalf("no file: %v", err)
+	}
+	create := func(f *KeyFile) error {
+		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+		return err
+	}
+	if err := UpdateKeys(dir, create); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, keysName)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("mode %v, %v", info.Mode(), err)
+	}
+	before, _ := os.ReadFile(path)
+	failed := errors.New("changed my mind")
+	err = UpdateKeys(dir, func(f *KeyFile) error { return errors.Join(create(f), failed) })
+	if after, _ := os.ReadFile(path); !errors.Is(err, failed) || !bytes.Equal(before, after) {
+		t.Fatalf("a failed change was written: %v", err)
+	}
+	if err := os.WriteFile(path, before[:len(before)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := UpdateKeys(dir, create); !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("damaged file: %v", err)
+	}
+	if after, _ := os.ReadFile(path); len(after) != len(before)/2 {
+		t.Fatal("a damaged file was overwritten")
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "*tmp*"))
+	if len(names) > 0 {
+		t.Fatalf("left behind: %v", names)
+	}
+}
+
+const createKeysEnv = "NINEPOCKET_TEST_CREATE_KEYS"
+
+// TestUpdateKeysProcesses has several processes and goroutines create keys at
+// once; none may be lost.
+func TestUpdateKeysProcesses(t *testing.T) {
+	if dir := os.Getenv(createKeysEnv); dir != "" {
+		createKeys(t, dir, 10)
+		return
+	}
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestUpdateKeysProcesses$")
+			cmd.Env = append(os.Environ(), createKeysEnv+"="+dir)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+		group.Go(func() { createKeys(t, dir, 10) })
+	}
+	group.Wait()
+	f, err := ReadKeys(dir)
+	if err != nil || len(f.Keys) != 60 {
+		t.Fatalf("%d keys, want 60 (%v)", len(f.Keys), err)
+	}
+}
+
+func createKeys(t *testing.T, dir string, n int) {
+	for range n {
+		err := UpdateKeys(dir, func(f *KeyFile) error {
+			_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestKeyRingFollows changes, damages and removes the file under a ring.
+func TestKeyRingFollows(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrNoKeysFile) {
+		t.Fatalf("no file: %v", err)
+	}
+	var id, raw string
+	update := func(change func(f *KeyFile) error) {
+		t.Helper()
+		if err := UpdateKeys(dir, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update(func(f *KeyFile) error {
+		key, text, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+		id, raw = key.ID, text
+		return err
+	})
+	ring, err := OpenKeyRing(dir, DefaultPlans())
+	if err != nil || ring.Len() != 1 {
+		t.Fatal(ring.Len(), err)
+	}
+	reports := make(chan error, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { ring.Watch(ctx, 5*time.Millisecond, func(err error) { reports <- err }); close(done) }()
+	next := func() error {
+		select {
+		case err := <-reports:
+			return err
+		case <-time.After(5 * time.Second):
+			t.Fatal("no report")
+			return nil
+		}
+	}
+	check := func(want error) {
+		t.Helper()
+		if _, err := ring.Authenticate([]byte(raw), instant(testTime)); !errors.Is(err, want) {
+			t.Fatalf("authenticate: %v, want %v", err, want)
+		}
+	}
+	path := filepath.Join(dir, keysName)
+	good, _ := os.ReadFile(path)
+	os.WriteFile(path, good[:len(good)-20], 0o600)
+	if err := next(); !errors.Is(err, ErrCorrupt) || strings.Contains(err.Error(), "npk_") {
+		t.Fatalf("damaged: %v", err)
+	}
+	check(nil)
+	os.Remove(path)
+	if err := next(); !errors.Is(err, ErrNoKeysFile) {
+		t.Fatalf("removed: %v", err)
+	}
+	check(nil)
+	os.WriteFile(path, good, 0o600)
+	update(func(f *KeyFile) error { _, err := f.Revoke(id, testTime); return err })
+	for next() != nil { // the write above is not atomic and may be caught half done
+	}
+	check(ErrRevoked)
+	cancel()
+	<-done
+}
+
+func FuzzParseKeyFile(f *testing.F) {
+	file := NewKeyFile()
+	mustCreate(f, file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
+	mustCreate(f, file, NewKey{Tenant: "org", Kind: Preview, Plan: "preview", Credits: new(int64(5)), Period: &[2]time.Time{testTime, testTime.Add(time.Hour)}})
+	good, err := file.AppendJSON(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"version":1,"tenants":{"a":null},"keys":[null]}`))
+	f.Add([]byte(`{"version":1}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := ParseKeyFile(data)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatal(err)
+			}
+			return
+		}
+		ring, err := FixedKeyRing(file, DefaultPlans())
+		if err != nil || ring.Len() != len(file.Keys) {
+			t.Fatalf("a parsed file makes no ring: %v", err)
+		}
+		for _, p := range ring.current.Load().keys {
+			p.PeriodAt(testTime.UnixMilli())
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Names inside a state directory.
+const (
+	keysName       = "keys.json"
+	keysLockName   = "keys.lock"
+	serverLockName = "server.lock"
+	checkpointName = "meter.db"
+	walDirName     = "wal"
+)
+
+// keysLockPatience is how long a writer waits for another one.
+const keysLockPatience = 10 * time.Second
+
+// ReadKeys reads the keys file of a state directory. A missing file is
+// ErrNoKeysFile, a damaged one ErrCorrupt.
+func ReadKeys(stateDir string) (*KeyFile, error) {
+	path := filepath.Join(stateDir, keysName)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, cannot("read keys file %q: %w", path, ErrNoKeysFile)
+	}
+	if err != nil {
+		return nil, cannot("read keys file %q: %w", path, err)
+	}
+	f, err := ParseKeyFile(data)
+	if err != nil {
+		return nil, cannot("read keys file %q: %w", path, err)
+	}
+	return f, nil
+}
+
+// UpdateKeys changes the keys file of a state directory: it reads the file (or
+// starts an empty one, making the directory), calls change, and replaces the
+// file as a whole, all under a lock, so that concurrent writers lose nothing. When change
+// fails nothing is written. The file is readable by its owner only and on disk
+// when UpdateKeys returns.
+func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return cannot("make state directory %q: %w", stateDir, err)
+	}
+	lock, err := lockFile(filepath.Join(stateDir, keysLockName), keysLockPatience)
+	if err != nil {
+		return cannot("lock keys file in %q: %w", stateDir, err)
+	}
+	defer lock.unlock()
+	f, err := ReadKeys(stateDir)
+	if errors.Is(err, ErrNoKeysFile) {
+		f, err = NewKeyFile(), nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := change(f); err != nil {
+		return err
+	}
+	data, err := f.AppendJSON(nil)
+	if err != nil {
+		return cannot("write keys file in %q: %w", stateDir, err)
+	}
+	return replaceFile(filepath.Join(stateDir, keysName), data)
+}
+
+// replaceFile puts data at path with mode 0600, wholly or not at all.
+func replaceFile(path string, data []byte) (err error) {
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*") // mode 0600
+	if err != nil {
+		return cannot("replace file %q: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(cannot("replace file %q: %w", path, err), temp.Close(), os.Remove(temp.Name()))
+		}
+	}()
+	if _, err := temp.Write(data); err != nil {
+		return err
+	}
+	if err := temp.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp.Name(), path); err != nil {
+		return err
+	}
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	return temp.Close()
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,15 @@
+//go:build !unix
+
+package access
+
+import (
+	"errors"
+	"time"
+)
+
+// fileLock is not available on this system.
+type fileLock struct{}
+
+func lockFile(string, time.Duration) (*fileLock, error) { return nil, errors.ErrUnsupported }
+
+func (*fileLock) unlock() error { return nil }

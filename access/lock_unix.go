@@ -1,0 +1,40 @@
+//go:build unix
+
+package access
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// fileLock is an exclusive advisory lock. The system drops it when its process
+// ends, however it ends; the file stays.
+type fileLock struct{ file *os.File }
+
+// lockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked.
+func lockFile(path string, patience time.Duration) (*fileLock, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	const pause = 5 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return &fileLock{file: file}, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			break
+		}
+		if waited >= patience {
+			err = ErrLocked
+			break
+		}
+		time.Sleep(pause)
+	}
+	return nil, errors.Join(err, file.Close())
+}
+
+func (l *fileLock) unlock() error { return l.file.Close() }

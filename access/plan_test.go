@@ -1,0 +1,101 @@
+package access
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDefaultPlans(t *testing.T) {
+	plans := DefaultPlans()
+	if err := plans.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	f := func(name string, perMinute int, perDay int64, stats bool) {
+		t.Helper()
+		p := plans[name]
+		if p == nil || p.PerMinute != perMinute || p.PerDay != perDay || p.Stats() != stats || p.MaxCards != 200 || p.MaxPrices != 100 || p.HistoryDays != 365 {
+			t.Fatalf("plan %s: %+v", name, p)
+		}
+	}
+	f("free", 30, 2_000, false)
+	f("starter", 120, 20_000, true)
+	f("pro", 600, 100_000, true)
+	f("business", 6_000, 1_000_000, true)
+	f("unlimited", 1_000_000, 1_000_000_000, true)
+	if p := plans["preview"]; p.PerMinute != 60 || p.Credits != 10_000 {
+		t.Fatalf("preview: %+v", p)
+	}
+}
+
+func TestPlansSet(t *testing.T) {
+	plans := DefaultPlans()
+	plans.Set("free", Plan{PerMinute: 10})
+	if p := plans["free"]; p.PerMinute != 10 || p.PerDay != 2_000 || p.Stats() {
+		t.Fatalf("%+v", p)
+	}
+	plans.Set("pro", Plan{StatsWindow: NoStats})
+	plans.Set("gold", Plan{StatsWindow: 30, MaxCards: 50})
+	if plans["pro"].Stats() || plans["gold"].StatsWindow != 30 || plans["gold"].MaxCards != 50 || plans["gold"].MaxPrices != 100 {
+		t.Fatalf("%+v %+v", plans["pro"], plans["gold"])
+	}
+	if err := plans.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	plans.Set("bad", Plan{PerMinute: -1, PerDay: -1, MaxCards: 201, MaxPrices: 101, HistoryDays: 366, StatsWindow: 8})
+	plans.Set("also bad", Plan{})
+	err := plans.Validate()
+	for _, want := range []string{"per_minute", "per_day", "max_cards", "max_prices", "history_days", "stats_window", "also bad"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("problems %v lack %s", err, want)
+		}
+	}
+}
+
+func TestPeriods(t *testing.T) {
+	month := monthOf(time.Date(2028, 2, 29, 23, 59, 59, 999e6, time.UTC).UnixMilli())
+	if want := (Period{time.Date(2028, 2, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}); month != want {
+		t.Fatalf("month %+v", month)
+	}
+	p := Period{Start: 1000, End: 1500}
+	for wall, start := range map[int64]int64{1000: 1000, 1499: 1000, 1500: 1500, 999: 500, 0: 0, -1: -500} {
+		if got := p.around(wall); got.Start != start || got.End != start+500 || !got.has(wall) {
+			t.Fatalf("around %d: %+v", wall, got)
+		}
+	}
+	if day, err := ParseDay("2026-03-10"); err != nil || day != DayOf(testTime.UnixMilli()) || day.String() != "2026-03-10" {
+		t.Fatal(day, err)
+	}
+	for _, bad := range []string{"", "2026-3-10", "2026-02-30", "10.03.2026"} {
+		if _, err := ParseDay(bad); err == nil {
+			t.Fatalf("%q parsed", bad)
+		}
+	}
+	if DayOf(-1) != -1 || DayOf(dayMillis-1) != 0 {
+		t.Fatal("days do not floor")
+	}
+}
+
+func TestScopes(t *testing.T) {
+	s, err := ParseScopes([]string{"usage:read", "catalog:read"})
+	if err != nil || s != CatalogRead|UsageRead || strings.Join(s.Names(), " ") != "catalog:read usage:read" {
+		t.Fatal(s, err)
+	}
+	if _, err := ParseScopes([]string{"prices:write"}); err == nil {
+		t.Fatal("unknown scope parsed")
+	}
+	p := &Principal{Scopes: s}
+	if !p.Has(CatalogRead) || p.Has(PricesRead) || p.Has(CatalogRead|PricesRead) {
+		t.Fatal("scopes")
+	}
+}
+
+func TestRateHeaders(t *testing.T) {
+	minute, day := Policy{Limit: 30, Remaining: 29, Wait: 41}, Policy{Limit: 2000, Remaining: 1998, Wait: 3600}
+	if got := string(AppendRateLimitPolicy(nil, minute, day)); got != `"minute";q=30;w=60, "day";q=2000;w=86400` {
+		t.Fatal(got)
+	}
+	if got := string(AppendRateLimit(nil, minute, day)); got != `"minute";r=29;t=41, "day";r=1998;t=3600` {
+		t.Fatal(got)
+	}
+}

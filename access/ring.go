@@ -1,0 +1,241 @@
+package access
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// RingPoll is how often a server should poll a KeyRing: a change is honoured
+// well within the promised two seconds.
+const RingPoll = 500 * time.Millisecond
+
+// Principal is who calls: a key with all that is known of its tenant. It belongs to
+// one reading of the keys file and is not changed; tickets may keep it.
+type Principal struct {
+	KeyID   string
+	Tenant  string
+	Name    string
+	Kind    Kind
+	Plan    *Plan // never nil after Authenticate without error
+	Scopes  Scope // preview
+	Credits int64 // preview credits a period
+
+	period  Period // zero: the UTC calendar month
+	expires int64  // Unix milliseconds; 0 = never
+	revoked bool
+	slot    atomic.Pointer[slot] // where the store keeps this key's state; a shortcut
+}
+
+// Has reports whether a preview key has every scope of s.
+func (p *Principal) Has(s Scope) bool { return p.Scopes&s == s }
+
+// PeriodAt returns the credit period around a Unix time in milliseconds.
+func (p *Principal) PeriodAt(wall int64) Period {
+	if p.period == (Period{}) {
+		return monthOf(wall)
+	}
+	return p.period.around(wall)
+}
+
+// KeyRing is the current reading of a keys file. Readers do one atomic load and
+// never lock; a reload builds a new table and swaps it, and the old one is left to the
+// garbage collector because requests may still hold its principals.
+type KeyRing struct {
+	path    string // "" = fixed
+	current atomic.Pointer[keyTable]
+
+	mu    sync.Mutex // held while reloading
+	plans Plans
+	file  *KeyFile
+	seen  []byte // content that file was read from
+	bad   []byte // damaged content already reported
+}
+
+// keyTable is immutable, except for the slots of its principals.
+type keyTable struct {
+	keys map[[sha256.Size]byte]*Principal
+}
+
+// OpenKeyRing reads the keys file of a state directory. The plans must validate
+// and are not changed afterwards. A missing file is ErrNoKeysFile.
+func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
+	if err := plans.Validate(); err != nil {
+		return nil, err
+	}
+	ring := &KeyRing{path: filepath.Join(stateDir, keysName), plans: plans}
+	if _, err := ring.Reload(); err != nil {
+		return nil, err
+	}
+	return ring, nil
+}
+
+// FixedKeyRing returns a ring over a key file in memory. Use the ring's Replace after
+// changing the file.
+func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
+	if err := plans.Validate(); err != nil {
+		return nil, err
+	}
+	ring := &KeyRing{plans: plans}
+	return ring, ring.Replace(f)
+}
+
+// Replace makes the ring hold the keys of f, which the ring does not keep.
+func (r *KeyRing) Replace(f *KeyFile) error {
+	data, err := f.AppendJSON(nil)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err = r.take(data)
+	return err
+}
+
+// Len returns the number of keys, expired and revoked ones included.
+func (r *KeyRing) Len() int { return len(r.current.Load().keys) }
+
+// Authenticate is [Gate.Authenticate].
+func (r *KeyRing) Authenticate(raw []byte, now Instant) (*Principal, error) {
+	if _, err := CheckKey(raw); err != nil {
+		return nil, err
+	}
+	p := r.current.Load().keys[sha256.Sum256(raw)]
+	switch {
+	case p == nil:
+		return nil, ErrInvalid
+	case p.revoked:
+		return nil, ErrRevoked
+	case p.expires != 0 && now.Wall >= p.expires:
+		return nil, ErrExpired
+	case p.Kind == Sandbox:
+		return p, ErrSandbox
+	case p.Plan == nil:
+		return p, ErrUnavailable
+	}
+	return p, nil
+}
+
+// Reload reads the keys file if its content changed, and reports whether it did.
+// On an error the last good reading stays; a damaged content is reported once.
+func (r *KeyRing) Reload() (changed bool, err error) {
+	if r.path == "" {
+		return false, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	data, err := os.ReadFile(r.path)
+	if errors.Is(err, os.ErrNotExist) {
+		err = ErrNoKeysFile
+	}
+	if err != nil {
+		return false, cannot("read keys file %q: %w", r.path, err)
+	}
+	if bytes.Equal(data, r.seen) || r.bad != nil && bytes.Equal(data, r.bad) {
+		return false, nil
+	}
+	changed, err = r.take(data)
+	if err != nil {
+		r.bad = data
+		return false, cannot("read keys file %q: %w", r.path, err)
+	}
+	return changed, nil
+}
+
+// take parses data and swaps the table. The caller holds mu.
+func (r *KeyRing) take(data []byte) (bool, error) {
+	f, err := ParseKeyFile(data)
+	if err != nil {
+		return false, err
+	}
+	r.current.Store(newKeyTable(f, r.plans))
+	r.file, r.seen, r.bad = f, data, nil
+	return true, nil
+}
+
+// SetPlans changes the plans, as when the configuration is read again. On an
+// error nothing changes.
+func (r *KeyRing) SetPlans(plans Plans) error {
+	if err := plans.Validate(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.plans = plans
+	r.current.Store(newKeyTable(r.file, plans))
+	return nil
+}
+
+// Problems returns what keeps single keys from working: tenants whose plan is
+// not configured. Their keys answer ErrUnavailable; all others work.
+func (r *KeyRing) Problems() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var problems []error
+	for name, tenant := range r.file.Tenants {
+		if r.plans[tenant.Plan] == nil {
+			problems = append(problems, cannot("serve tenant %q: plan %q is not configured", name, tenant.Plan))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Watch reloads the ring every interval until ctx ends. It calls report after
+// each change (nil) and after each new failure; the same failure is not repeated.
+func (r *KeyRing) Watch(ctx context.Context, every time.Duration, report func(error)) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	last := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		changed, err := r.Reload()
+		switch {
+		case err != nil && err.Error() != last:
+			last = err.Error()
+			report(err)
+		case err == nil && changed:
+			last = ""
+			report(nil)
+		}
+	}
+}
+
+func newKeyTable(f *KeyFile, plans Plans) *keyTable {
+	table := &keyTable{keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
+	for _, key := range f.Keys {
+		var sum [sha256.Size]byte
+		hex.Decode(sum[:], []byte(key.Hash)) // checked by ParseKeyFile
+		table.keys[sum] = newPrincipal(key, f.Tenants[key.Tenant], plans)
+	}
+	return table
+}
+
+func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
+	p := &Principal{KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Plan: plans[tenant.Plan], revoked: key.RevokedAt != nil}
+	p.Kind, _ = ParseKind(key.Surface) // checked by ParseKeyFile
+	p.Scopes, _ = ParseScopes(key.Scopes)
+	if key.ExpiresAt != nil {
+		p.expires = key.ExpiresAt.UnixMilli()
+	}
+	switch {
+	case tenant.Credits != nil:
+		p.Credits = *tenant.Credits
+	case p.Plan != nil:
+		p.Credits = p.Plan.Credits
+	}
+	if tenant.PeriodStart != nil {
+		p.period = Period{Start: tenant.PeriodStart.UnixMilli(), End: tenant.PeriodEnd.UnixMilli()}
+	}
+	return p
+}

@@ -1,0 +1,133 @@
+package access
+
+// Operation names what a call does, as the ledger and the OpenAPI operationId
+// spell it. The ledger keeps the string: it must not alias request memory.
+type Operation string
+
+// The operations of both surfaces.
+const (
+	GamesList      Operation = "games_list"
+	CardsSearch    Operation = "cards_search"
+	CardsGet       Operation = "cards_get"
+	CardsBatch     Operation = "cards_batch"
+	CardPrices     Operation = "card_prices"
+	CardPriceStats Operation = "card_price_stats"
+	SetsList       Operation = "sets_list"
+	SetsGet        Operation = "sets_get"
+	MarketMovers   Operation = "market_movers"
+	PricesBatch    Operation = "prices_batch"
+	UsageGet       Operation = "usage_get"
+	ProductsList   Operation = "products_list"
+	ProductsGet    Operation = "products_get"
+)
+
+// MCPOperation returns the operation of an MCP tool, "mcp:<tool>". Build it once
+// per tool, not per call: it allocates.
+func MCPOperation(tool string) Operation { return Operation("mcp:" + tool) }
+
+// Window is a minute window that a call passes.
+type Window uint8
+
+const (
+	// NoWindow: the call passes no minute window (live GET /v1/usage).
+	NoWindow Window = iota
+	// KeyWindow: one window per key (live).
+	KeyWindow
+	// TenantWindow: one window per tenant, shared by its keys (preview).
+	TenantWindow
+	// UsageWindow: the tenant's window for preview GET /v1/usage.
+	UsageWindow
+)
+
+// Allowance is what a success is charged to.
+type Allowance uint8
+
+const (
+	// NoAllowance: the tenant's calls are not counted against anything.
+	NoAllowance Allowance = iota
+	// DayQuota: the tenant's live requests of the UTC day.
+	DayQuota
+	// PeriodCredits: the tenant's preview credits of the subscription period.
+	PeriodCredits
+)
+
+// Rule is what one call takes (decisions 12 to 15).
+type Rule struct {
+	Operation Operation
+	Window    Window
+	PerMinute int       // limit of the window
+	Allowance Allowance // what the caller's allowance is, reported even when the call is free
+	Limit     int64     // limit of the allowance
+	Cost      int64     // units a success takes: 0 or 1
+	Deferred  bool      // the unit is reserved by Begin, not by Admit: a replay is free even at an exhausted quota
+	Durable   bool      // a charge is on disk before Finish returns
+}
+
+// RuleFor returns the rule of an operation for a principal.
+func RuleFor(p *Principal, op Operation) Rule {
+	if p.Kind == Preview {
+		return previewRule(p, op)
+	}
+	rule := Rule{Operation: op, Window: KeyWindow, PerMinute: p.Plan.PerMinute, Allowance: DayQuota, Limit: p.Plan.PerDay, Cost: 1}
+	if op == UsageGet {
+		rule.Window, rule.PerMinute, rule.Cost = NoWindow, 0, 0
+	}
+	return rule
+}
+
+func previewRule(p *Principal, op Operation) Rule {
+	rule := Rule{
+		Operation: op, Window: TenantWindow, PerMinute: p.Plan.PerMinute,
+		Allowance: PeriodCredits, Limit: p.Credits, Cost: 1, Durable: true,
+	}
+	switch op {
+	case UsageGet:
+		rule.Window, rule.PerMinute, rule.Cost, rule.Durable = UsageWindow, usagePerMinute, 0, false
+	case PricesBatch:
+		rule.Deferred = true
+	}
+	return rule
+}
+
+// Scope is a set of the preview contract's scopes.
+type Scope uint8
+
+const (
+	// CatalogRead opens products.
+	CatalogRead Scope = 1 << iota
+	// PricesRead opens batch prices.
+	PricesRead
+	// UsageRead opens usage.
+	UsageRead
+	// AllScopes is every scope.
+	AllScopes = CatalogRead | PricesRead | UsageRead
+)
+
+var scopeNames = []string{"catalog:read", "prices:read", "usage:read"}
+
+// ParseScopes reads scope names; unknown names are an error.
+func ParseScopes(names []string) (Scope, error) {
+	var set Scope
+next:
+	for _, name := range names {
+		for i, known := range scopeNames {
+			if name == known {
+				set |= 1 << i
+				continue next
+			}
+		}
+		return 0, cannot("read scope %q: want catalog:read, prices:read or usage:read", name)
+	}
+	return set, nil
+}
+
+// Names returns the names of the scopes in the set.
+func (s Scope) Names() []string {
+	names := []string{}
+	for i, name := range scopeNames {
+		if s&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}

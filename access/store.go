@@ -1,0 +1,85 @@
+package access
+
+// BodyHash is the hash of a normalised request body (decision 30).
+type BodyHash [32]byte
+
+// Outcome is the answer of Begin.
+type Outcome uint8
+
+const (
+	// Fresh: the caller owns the record; it ends with Commit or Abort.
+	Fresh Outcome = iota
+	// Replay: the same body was answered within ten minutes; Claim.Reply is that answer.
+	Replay
+	// Conflict: the key is bound to another body; 409.
+	Conflict
+	// Exhausted: fresh, but no credit is left; 429 quota_exceeded.
+	Exhausted
+	// Wait: the same body is being answered; wait for Claim.Done, then Begin again.
+	Wait
+)
+
+// Claim is the answer of Begin.
+type Claim struct {
+	Outcome    Outcome
+	Key        string          // Fresh: the idempotency key, owned by the claim
+	Body       BodyHash        // Fresh
+	ID         uint64          // Fresh: names the record of this claim to the store
+	Reply      []byte          // Replay: owned by the caller
+	Done       <-chan struct{} // Wait: closed when the owner commits or aborts
+	Allowance  Policy          // Exhausted: the credits
+	RetryAfter int64           // Exhausted: seconds until the period ends, at least 1
+}
+
+// Store holds what calls have taken. Implementations are safe for concurrent
+// use and never do half of a call. After a failure that leaves what was stored
+// unknown, every method answers ErrUnavailable (Admit: the Unavailable verdict)
+// and charges nothing.
+//
+// Guarantees every implementation gives, and the conformance suite checks:
+//
+//   - No 60 seconds of Instant.Mono hold more admissions in a window than its
+//     limit, also when calls arrive out of order, a limit changes, or the store
+//     is opened again (decision 12).
+//   - Charges of a day or period never exceed the limit; reserved units count as
+//     taken for admission and not for Usage.
+//   - Days and periods of a tenant never go backwards (decision 16).
+//   - A tenant's state is touched only by that tenant's principals.
+type Store interface {
+	// Admit takes a token of the rule's window and reserves the rule's cost, or
+	// takes nothing. A window that is full is reported before a quota that is.
+	Admit(p *Principal, rule Rule, now Instant) Decision
+
+	// Finish ends an admitted call and writes its ledger row. A success turns the
+	// reservation into a charge, anything else gives it back. When it returns nil
+	// the call is recorded as durably as its rule asks. A deferred ticket cannot
+	// succeed here: ErrTicket.
+	Finish(t Ticket, success bool) (Receipt, error)
+
+	// Begin looks up the idempotency key of a tenant and operation. It reserves the
+	// cost when the outcome is Fresh. It does not block and keeps no part of key.
+	Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error)
+
+	// Commit charges a fresh claim, keeps a copy of the reply for ten minutes from
+	// the ticket's admission, and finishes the ticket as a success, all or nothing and on
+	// disk before it returns nil. On ErrIdempotencyFull the claim is aborted and
+	// the ticket finished as a failure.
+	Commit(t Ticket, c Claim, reply []byte) (Receipt, error)
+
+	// Abort gives up a fresh claim, wakes those who wait for it, and finishes the
+	// ticket as a failure. After Commit it does nothing, so that it can be deferred.
+	Abort(t Ticket, c Claim) (Receipt, error)
+
+	// Usage reads the allowance of a principal.
+	Usage(p *Principal, rule Rule, now Instant) (Usage, error)
+
+	// Ledger returns the rows of a tenant ("" = all) from a day on, ordered by
+	// tenant, key, day and operation.
+	Ledger(tenant string, since Day) ([]LedgerRow, error)
+
+	// Err returns why the store is unavailable, or nil. It is cheap.
+	Err() error
+
+	// Close writes what is pending and ends the store. Calls after it answer ErrUnavailable.
+	Close() error
+}

@@ -1,0 +1,76 @@
+package access_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"ninepocket/access"
+	"ninepocket/access/accesstest"
+)
+
+// unsynced is a segment file that leaves fsync out, for tests that do not cut the power.
+type unsynced struct{ access.SegmentFile }
+
+func (unsynced) Sync() error { return nil }
+
+func unsyncedSegments(path string) (access.SegmentFile, error) {
+	file, err := access.CreateSegment(path)
+	return unsynced{file}, err
+}
+
+func memoryHarness() accesstest.Harness {
+	return accesstest.Harness{Open: func(t testing.TB, _ access.Instant) access.Store {
+		s := access.NewMemory(access.MemoryOptions{})
+		t.Cleanup(func() { s.Close() })
+		return s
+	}}
+}
+
+func embeddedHarness() accesstest.Harness {
+	dirs := map[access.Store]string{}
+	open := func(t testing.TB, dir string, now access.Instant) access.Store {
+		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.WithSegments(unsyncedSegments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs[s] = dir
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	return accesstest.Harness{
+		Open: func(t testing.TB, now access.Instant) access.Store { return open(t, t.TempDir(), now) },
+		Reopen: func(t testing.TB, s access.Store, kill bool, now access.Instant) access.Store {
+			if kill {
+				s.(*access.Embedded).Kill()
+			} else if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return open(t, dirs[s], now)
+		},
+	}
+}
+
+// modelSteps is how many operations one of rapid's hundred checks runs.
+// NINEPOCKET_MODEL_STEPS=5000 makes a million in the two tests together.
+func modelSteps(t *testing.T) int {
+	text := os.Getenv("NINEPOCKET_MODEL_STEPS")
+	if text == "" {
+		return 500
+	}
+	steps, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
+
+func TestModel(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { accesstest.Model(t, memoryHarness(), modelSteps(t)) })
+	t.Run("embedded", func(t *testing.T) { accesstest.Model(t, embeddedHarness(), modelSteps(t)) })
+}
+
+func TestConformance(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { accesstest.Conform(t, memoryHarness()) })
+	t.Run("embedded", func(t *testing.T) { accesstest.Conform(t, embeddedHarness()) })
+}

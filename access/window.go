@@ -1,0 +1,246 @@
+package access
+
+import "slices"
+
+const (
+	// ringLimit is the highest limit kept as single admission times; above it,
+	// admissions are counted in buckets (decision 12).
+	ringLimit = 1000
+	// bucketMillis is the width of a bucket. A unit of a bucketed window frees at
+	// most this much later than it strictly could.
+	bucketMillis = int64(100)
+	// bucketSpan is how many buckets, the current one included, can hold
+	// admissions less than a minute old.
+	bucketSpan = minuteMillis/bucketMillis + 1
+	// bucketCount leaves room to judge a call that arrives up to 40 s after later ones.
+	bucketCount = 1024
+)
+
+// window admits at most limit calls in any 60 seconds. Times are milliseconds of
+// the store's own time, which only runs forward, but calls may arrive slightly out of order. The
+// zero window is empty and is given its limit by fit. The caller locks.
+//
+// Up to ringLimit it is a ring of the last admissions: a call is admitted when
+// the limit-th last admission is a minute old. Nothing else removes an
+// admission, so a late call is judged against all it can collide with.
+type window struct {
+	limit    int
+	restored []tick // admissions from before this process, until fit
+
+	times []int64 // ring; len is its capacity, at least limit
+	head  int     // position of the oldest
+	count int     // admissions held
+	live  int     // of these, the newest that are under a minute old: for Remaining only
+
+	buckets []uint32 // by bucket number modulo bucketCount
+	newest  int64    // highest bucket number used
+	tail    int64    // lowest bucket number counted in sum
+	oldest  int64    // no bucket from tail up to here holds anything
+	sum     int64
+}
+
+// tick is n admissions at one millisecond.
+type tick struct {
+	at int64
+	n  int64
+}
+
+// fit makes the window hold limit, keeping its admissions.
+func (w *window) fit(limit int, at int64) {
+	if w.limit == limit {
+		return
+	}
+	ticks := w.ticks(at)
+	*w = window{limit: limit}
+	var total int64
+	for _, t := range ticks {
+		total += t.n
+	}
+	if limit > ringLimit {
+		w.buckets = make([]uint32, bucketCount)
+		w.newest, w.tail = at/bucketMillis, at/bucketMillis-bucketSpan+1
+		w.oldest = w.tail
+		for _, t := range ticks {
+			w.put(t.at/bucketMillis, t.n)
+		}
+		return
+	}
+	w.times = make([]int64, max(int64(limit), total))
+	for _, t := range ticks {
+		for range t.n {
+			w.push(t.at)
+		}
+	}
+}
+
+// peek reports whether one more call fits at a time, how many remain without it,
+// and in how many milliseconds the next unit frees (0 when none is taken).
+// When the call does not fit, nothing remains and the wait is at least 1.
+func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
+	if w.buckets != nil {
+		return w.peekBuckets(at)
+	}
+	for w.live > 0 && at-w.ago(w.live) >= minuteMillis {
+		w.live--
+	}
+	if w.count >= w.limit {
+		if age := at - w.ago(w.limit); age < minuteMillis {
+			return false, 0, minuteMillis - age
+		}
+	}
+	return true, max(0, int64(w.limit-w.live)), w.untilFree(at)
+}
+
+// take records an admission that peek allowed. It returns what remains and the wait then.
+func (w *window) take(at int64) (remaining, wait int64) {
+	if w.buckets != nil {
+		w.put(at/bucketMillis, 1)
+		_, remaining, wait = w.peekBuckets(at)
+		return remaining, wait
+	}
+	w.push(at)
+	return max(0, int64(w.limit-w.live)), w.untilFree(at)
+}
+
+func (w *window) untilFree(at int64) int64 {
+	if w.live == 0 {
+		return 0
+	}
+	return max(1, minuteMillis-(at-w.ago(w.live)))
+}
+
+// ago returns the n-th last admission time, 1 being the newest.
+func (w *window) ago(n int) int64 {
+	i := w.head + w.count - n
+	if i >= len(w.times) {
+		i -= len(w.times)
+	}
+	return w.times[i]
+}
+
+// push adds an admission, overwriting the oldest when the ring is full. Times
+// stay sorted: a late call counts as made when the newest was.
+func (w *window) push(at int64) {
+	if w.count > 0 {
+		at = max(at, w.ago(1))
+	}
+	if w.count == len(w.times) {
+		w.times[w.head] = at
+		if w.head++; w.head == len(w.times) {
+			w.head = 0
+		}
+	} else {
+		i := w.head + w.count
+		if i >= len(w.times) {
+			i -= len(w.times)
+		}
+		w.times[i] = at
+		w.count++
+	}
+	w.live = min(w.live+1, len(w.times))
+}
+
+func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
+	if !w.seek(at/bucketMillis - bucketSpan + 1) {
+		return false, 0, minuteMillis
+	}
+	if w.sum > 0 {
+		for w.buckets[w.oldest%bucketCount] == 0 {
+			w.oldest++
+		}
+		wait = max(1, (w.oldest+bucketSpan)*bucketMillis-at)
+	}
+	remaining = int64(w.limit) - w.sum
+	if remaining <= 0 {
+		return false, 0, wait
+	}
+	return true, remaining, wait
+}
+
+// seek makes sum count the buckets from first on. It fails when the call is so
+// late that buckets it needs were used again.
+func (w *window) seek(first int64) bool {
+	if first <= w.newest-bucketCount {
+		return false
+	}
+	if first > w.newest {
+		w.tail, w.oldest, w.sum = w.newest+1, w.newest+1, 0
+		return true
+	}
+	for ; w.tail < first; w.tail++ {
+		w.sum -= int64(w.buckets[w.tail%bucketCount])
+	}
+	w.oldest = max(w.oldest, w.tail)
+	for w.tail > first {
+		w.tail--
+		w.sum += int64(w.buckets[w.tail%bucketCount])
+		w.oldest = w.tail
+	}
+	return true
+}
+
+// put counts n admissions in a bucket, clearing the buckets that come into use.
+func (w *window) put(bucket, n int64) {
+	if bucket > w.newest {
+		for b := max(w.newest+1, bucket-bucketCount+1); b <= bucket; b++ {
+			if b-bucketCount >= w.tail {
+				w.sum -= int64(w.buckets[b%bucketCount])
+			}
+			w.buckets[b%bucketCount] = 0
+		}
+		w.newest = bucket
+		w.tail = max(w.tail, w.newest-bucketCount+1)
+		w.oldest = max(w.oldest, w.tail)
+	}
+	if bucket <= w.newest-bucketCount {
+		return
+	}
+	w.buckets[bucket%bucketCount] += uint32(n)
+	if bucket >= w.tail {
+		w.sum += n
+		w.oldest = min(w.oldest, bucket)
+	}
+}
+
+// ticks returns the admissions that are less than a minute old, oldest first. A
+// bucket's admissions count as made in its last millisecond.
+func (w *window) ticks(at int64) []tick {
+	var out []tick
+	add := func(t tick) {
+		if at-t.at >= minuteMillis || t.n == 0 {
+			return
+		}
+		if last := len(out) - 1; last >= 0 && out[last].at == t.at {
+			out[last].n += t.n
+			return
+		}
+		out = append(out, t)
+	}
+	for _, t := range w.restored {
+		add(t)
+	}
+	for n := w.count; n > 0; n-- {
+		add(tick{at: w.ago(n), n: 1})
+	}
+	if w.buckets != nil {
+		for b := w.newest - bucketCount + 1; b <= w.newest; b++ {
+			if b >= 0 {
+				add(tick{at: b*bucketMillis + bucketMillis - 1, n: int64(w.buckets[b%bucketCount])})
+			}
+		}
+	}
+	return out
+}
+
+// restore adds an admission from before this process. It may only be called
+// before the first fit.
+func (w *window) restore(t tick) {
+	i, _ := slices.BinarySearchFunc(w.restored, t.at+1, func(have tick, at int64) int {
+		return int(min(1, max(-1, have.at-at)))
+	})
+	if i > 0 && w.restored[i-1].at == t.at {
+		w.restored[i-1].n += t.n
+		return
+	}
+	w.restored = slices.Insert(w.restored, i, t)
+}

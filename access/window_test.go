@@ -1,0 +1,173 @@
+package access
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+const windowEpoch = int64(1_700_000_000_077) // not a multiple of anything
+
+// call admits one call at a time after windowEpoch.
+func (w *window) call(at int64) bool {
+	ok, _, _ := w.peek(windowEpoch + at)
+	if ok {
+		w.take(windowEpoch + at)
+	}
+	return ok
+}
+
+// TestWindowProperty makes calls at random times, slightly out of order and with
+// limits that change, and looks for a minute with more admissions than the limit.
+func TestWindowProperty(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		limit := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(ringLimit+1, ringLimit+400)).Draw(rt, "limit")
+		pace := minuteMillis / int64(limit)
+		var w window
+		w.fit(limit, windowEpoch)
+		var admitted []int64
+		at := int64(0)
+		for range rapid.IntRange(1, 8*limit).Draw(rt, "calls") {
+			at += rapid.OneOf(rapid.Int64Range(0, 2*pace), rapid.Just(int64(0)), rapid.Just(pace)).Draw(rt, "step")
+			if rapid.IntRange(0, 200).Draw(rt, "idle") == 0 {
+				at += rapid.Int64Range(0, 3*minuteMillis).Draw(rt, "idle time")
+			}
+			now := max(0, at-rapid.Int64Range(0, 300).Draw(rt, "late"))
+			live := 0
+			for _, a := range admitted {
+				if now-a < minuteMillis+bucketMillis && a <= now {
+					live++
+				}
+			}
+			if w.call(now) {
+				admitted = append(admitted, now)
+			} else if live < limit && !slices.ContainsFunc(admitted, func(a int64) bool { return a > now }) {
+				rt.Fatalf("refused at %d with %d of %d taken", now, live, limit)
+			}
+		}
+		slices.Sort(admitted)
+		for i := limit; i < len(admitted); i++ {
+			if admitted[i]-admitted[i-limit] < minuteMillis {
+				rt.Fatalf("%d admissions from %d to %d", limit+1, admitted[i-limit], admitted[i])
+			}
+		}
+	})
+}
+
+func TestWindowPacing(t *testing.T) {
+	for _, limit := range []int{1, 2, 30, 60, 600, 1000} {
+		var w window
+		w.fit(limit, windowEpoch)
+		for i := range 10 * limit {
+			if !w.call(int64(i) * minuteMillis / int64(limit)) {
+				t.Fatalf("limit %d: call %d refused", limit, i)
+			}
+		}
+	}
+}
+
+// TestWindowBucketsRoundAgainst fills a bucketed window in one instant and finds
+// when it opens: never before a minute, never later than a bucket after.
+func TestWindowBucketsRoundAgainst(t *testing.T) {
+	for offset := range bucketMillis {
+		var w window
+		w.fit(ringLimit+1, windowEpoch)
+		for range ringLimit + 1 {
+			if !w.call(offset) {
+				t.Fatal("refused below the limit")
+			}
+		}
+		open := offset + minuteMillis - 5
+		for !w.call(open) {
+			open++
+		}
+		if late := open - offset - minuteMillis; late < 0 || late > bucketMillis {
+			t.Fatalf("offset %d: opened %d ms after the minute", offset, late)
+		}
+	}
+}
+
+// TestWindowWait checks that the announced wait is exact: a call then is admitted
+// and one a millisecond earlier is not.
+func TestWindowWait(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		limit := rapid.SampledFrom([]int{1, 3, 30, ringLimit + 50}).Draw(rt, "limit")
+		var w window
+		w.fit(limit, windowEpoch)
+		at := int64(0)
+		for {
+			at += rapid.Int64Range(0, minuteMillis/int64(limit)).Draw(rt, "step")
+			if !w.call(at) {
+				break
+			}
+		}
+		_, remaining, wait := w.peek(windowEpoch + at)
+		if remaining != 0 || wait < 1 {
+			rt.Fatalf("full window: remaining %d, wait %d", remaining, wait)
+		}
+		if w.call(at + wait - 1) {
+			rt.Fatal("admitted before the announced wait")
+		}
+		if !w.call(at + wait) {
+			rt.Fatal("refused after the announced wait")
+		}
+	})
+}
+
+// TestWindowFit changes limits, also between both forms, and carries a window
+// over a restart: no admission is forgotten.
+func TestWindowFit(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		limits := rapid.SampledFrom([]int{3, 30, 900, ringLimit + 1, 5000})
+		limit := limits.Draw(rt, "limit")
+		var w window
+		w.fit(limit, windowEpoch)
+		at, admitted := int64(0), []int64{}
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			at += rapid.Int64Range(0, 9_000).Draw(rt, "step")
+			switch rapid.IntRange(0, 9).Draw(rt, "what") {
+			case 0:
+				limit = limits.Draw(rt, "new limit")
+				w.fit(limit, windowEpoch+at)
+			case 1:
+				ticks := w.ticks(windowEpoch + at)
+				w = window{}
+				for _, i := range rapid.Permutation(ticks).Draw(rt, "order") {
+					w.restore(i)
+				}
+				w.fit(limit, windowEpoch+at)
+			}
+			for range rapid.IntRange(0, 40).Draw(rt, "burst") {
+				live := 0
+				for _, a := range admitted {
+					if at-a < minuteMillis {
+						live++
+					}
+				}
+				ok := w.call(at)
+				if ok && live >= limit {
+					rt.Fatalf("admitted at %d with %d of %d taken", at, live, limit)
+				}
+				if ok {
+					admitted = append(admitted, at)
+				}
+			}
+		}
+	})
+}
+
+func TestWindowLongIdle(t *testing.T) {
+	for _, limit := range []int{2, ringLimit + 1} {
+		var w window
+		w.fit(limit, windowEpoch)
+		for _, at := range []int64{0, 1, minuteMillis, 400 * dayMillis, 400*dayMillis + 1} {
+			if !w.call(at) {
+				t.Fatalf("limit %d: refused at %d", limit, at)
+			}
+		}
+		if ok, remaining, _ := w.peek(windowEpoch + 500*dayMillis); !ok || remaining != int64(limit) {
+			t.Fatalf("limit %d: %d remain after a long time", limit, remaining)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"ninepocket/access"
+)
+
+// config is what serve runs with: defaults < TOML file < environment < flags (contract, Binary).
+type config struct {
+	Store     string `toml:"store"`
+	State     string `toml:"state"`
+	Listen    string `toml:"listen"`
+	Admin     string `toml:"admin"`
+	ReadyFile string `toml:"ready_file"`
+	BaseURL   string `toml:"base_url"`
+	SiteURL   string `toml:"site_url"`
+	LogFormat string `toml:"log_format"`
+
+	Surfaces       []string `toml:"surfaces"`
+	DefaultSurface string   `toml:"default_surface"`
+	ProductPrefix  string   `toml:"product_prefix"`
+	CORSOrigins    []string `toml:"cors_origins"`
+
+	Plans map[string]planConfig `toml:"plans"`
+	MCP   mcpConfig             `toml:"mcp"`
+}
+
+// planConfig is a [plans.NAME] table; what is left out keeps its default (decision 14).
+type planConfig struct {
+	PerMinute   int    `toml:"per_minute"`
+	PerDay      int64  `toml:"per_day"`
+	MaxCards    int    `toml:"max_cards"`
+	MaxPrices   int    `toml:"max_prices"`
+	HistoryDays int    `toml:"history_days"`
+	StatsWindow string `toml:"stats_window"` // none, 7d, 30d or 90d
+}
+
+type mcpConfig struct {
+	AllowedHosts   []string `toml:"allowed_hosts"`
+	AllowedOrigins []string `toml:"allowed_origins"`
+}
+
+func defaultConfig() config {
+	return config{
+		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text",
+		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd",
+	}
+}
+
+// envPrefix begins the environment variables that configure serve; levels are joined by __.
+const envPrefix = "NINEPOCKET_"
+
+// readConfig merges defaults, the file (when given) and the environment.
+func readConfig(path string, environ []string) (config, error) {
+	c := defaultConfig()
+	if path != "" {
+		f, err := os.Open(path)
+		if err != nil {
+			return c, fmt.Errorf("cannot read configuration: %w", err)
+		}
+		defer f.Close()
+		if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&c); err != nil {
+			return c, fmt.Errorf("cannot read configuration %q: %s", path, explainTOML(err))
+		}
+	}
+	var problems []error
+	for _, entry := range slices.Sorted(slices.Values(environ)) {
+		name, value, _ := strings.Cut(entry, "=")
+		if rest, ours := strings.CutPrefix(name, envPrefix); ours {
+			if err := setField(reflect.ValueOf(&c).Elem(), strings.Split(strings.ToLower(rest), "__"), value); err != nil {
+				problems = append(problems, fmt.Errorf("cannot use environment variable %s: %w", name, err))
+			}
+		}
+	}
+	return c, errors.Join(problems...)
+}
+
+// explainTOML shows the offending lines of a configuration file.
+func explainTOML(err error) string {
+	var strict *toml.StrictMissingError
+	var decode *toml.DecodeError
+	switch {
+	case errors.As(err, &strict):
+		return "unknown key\n" + strict.String()
+	case errors.As(err, &decode):
+		row, column := decode.Position()
+		return fmt.Sprintf("line %d, column %d: %s\n%s", row, column, decode.Error(), decode.String())
+	}
+	return err.Error()
+}
+
+// setField sets the field of v that path leads to through toml names.
+func setField(v reflect.Value, path []string, value string) error {
+	if v.Kind() == reflect.Map {
+		if len(path) < 2 {
+			return errors.New("no such key")
+		}
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		entry := reflect.New(v.Type().Elem()).Elem()
+		if old := v.MapIndex(reflect.ValueOf(path[0])); old.IsValid() {
+			entry.Set(old)
+		}
+		if err := setField(entry, path[1:], value); err != nil {
+			return err
+		}
+		v.SetMapIndex(reflect.ValueOf(path[0]), entry)
+		return nil
+	}
+	if v.Kind() == reflect.Struct {
+		for i := range v.NumField() {
+			if len(path) > 0 && v.Type().Field(i).Tag.Get("toml") == path[0] {
+				return setField(v.Field(i), path[1:], value)
+			}
+		}
+	}
+	if len(path) > 0 || v.Kind() == reflect.Struct {
+		return errors.New("no such key")
+	}
+	return setValue(v, value)
+}
+
+func setValue(v reflect.Value, value string) error {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not an integer", value)
+		}
+		v.SetInt(n)
+	case reflect.Slice:
+		var list []string
+		for item := range strings.SplitSeq(value, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				list = append(list, item)
+			}
+		}
+		v.Set(reflect.ValueOf(list))
+	default:
+		v.SetString(value)
+	}
+	return nil
+}
+
+// validate returns every problem of a configuration.
+func (c *config) validate() error {
+	var problems []error
+	for _, s := range c.Surfaces {
+		if s != "live" && s != "preview" {
+			problems = append(problems, fmt.Errorf("cannot use surfaces: %q is not live or preview", s))
+		}
+	}
+	if !slices.Contains(c.Surfaces, "live") {
+		problems = append(problems, errors.New("cannot use surfaces: live cannot be switched off"))
+	}
+	if !slices.Contains(c.Surfaces, c.DefaultSurface) {
+		problems = append(problems, fmt.Errorf("cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface))
+	}
+	if !validPrefix(c.ProductPrefix) {
+		problems = append(problems, fmt.Errorf("cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix))
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		problems = append(problems, fmt.Errorf("cannot use log_format %q: want text or json", c.LogFormat))
+	}
+	_, err := c.plans()
+	return errors.Join(append(problems, err)...)
+}
+
+func validPrefix(s string) bool {
+	if s == "" || len(s) > 16 {
+		return false
+	}
+	for _, b := range []byte(s) {
+		if (b < 'a' || b > 'z') && (b < '0' || b > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// plans are the default plans with the configured changes.
+func (c *config) plans() (access.Plans, error) {
+	plans := access.DefaultPlans()
+	var problems []error
+	for name, p := range c.Plans {
+		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[p.StatsWindow]
+		if !ok {
+			problems = append(problems, fmt.Errorf("cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow))
+		}
+		plans.Set(name, access.Plan{
+			PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
+			HistoryDays: p.HistoryDays, StatsWindow: window,
+		})
+	}
+	return plans, errors.Join(append(problems, plans.Validate())...)
+}

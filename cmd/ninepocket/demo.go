@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/internal/synth"
+	"ninepocket/loader"
+	"ninepocket/snapshot"
+)
+
+func demoCommand() *cobra.Command {
+	c := defaultConfig()
+	cards, seed := 20_000, uint64(1)
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Serve a synthetic catalog of both games with ready keys",
+		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through the real\n" +
+			"loader, and serves it. The same seed makes the same catalog. Nothing is kept.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := demo(cmd, c, synth.Options{Cards: cards, Seed: seed}); err != nil {
+				var known *failure
+				if errors.As(err, &known) {
+					return err
+				}
+				return fail(exitFailure, "", err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.Listen, "listen", c.Listen, "`ADDRESS` of the API")
+	f.StringVar(&c.Admin, "admin", c.Admin, "`ADDRESS` of the admin listener")
+	f.IntVar(&cards, "cards", cards, "how many cards")
+	f.Uint64Var(&seed, "seed", seed, "seed of the catalog")
+	f.StringVar(&c.ReadyFile, "ready-file", "", "write this `PATH` once requests are served")
+	return cmd
+}
+
+func demo(cmd *cobra.Command, c config, o synth.Options) error {
+	folder, err := os.MkdirTemp("", "ninepocket-demo-")
+	if err != nil {
+		return fmt.Errorf("cannot make a folder for the demo: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	api, admin, err := c.listeners()
+	if err != nil {
+		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
+	}
+	store := snapshot.OpenDir(filepath.Join(folder, "store"))
+	if err := buildDemo(cmd, folder, store, o); err != nil {
+		return err
+	}
+	now := time.Now()
+	log := newLog(cmd.ErrOrStderr(), c.LogFormat)
+	eng := engine.New(store, engine.Options{Site: c.site(c.baseURL(api)), Log: log})
+	if err := eng.Open(now); err != nil {
+		return err
+	}
+	file, keys, err := demoKeys(now)
+	if err != nil {
+		return err
+	}
+	plans, err := demoPlans(&c)
+	if err != nil {
+		return err
+	}
+	ring, err := access.FixedKeyRing(file, plans)
+	if err != nil {
+		return err
+	}
+	cursors, err := newCursors()
+	if err != nil {
+		return err
+	}
+	s := &service{
+		config: c, engine: eng, ring: ring, store: access.NewMemory(access.MemoryOptions{}), clock: access.StartClock(now),
+		cursors: cursors, log: log,
+		reload: func() error { return nil },
+	}
+	s.ready = func(r readyFile) error {
+		r.Keys = keys
+		printDemo(cmd, r)
+		return writeReadyFile(c.ReadyFile, r)
+	}
+	return s.run(cmd.Context(), api, admin)
+}
+
+// buildDemo generates the catalog and takes it through the real loader and store.
+func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.Options) error {
+	start := time.Now()
+	progress := newProgress(cmd.ErrOrStderr(), false)
+	defer progress.stop()
+	progress.update(loader.Progress{Phase: fmt.Sprintf("generating %d cards", o.Cards)})
+	raw := filepath.Join(folder, "catalog")
+	if _, err := synth.Write(raw, o); err != nil {
+		return fmt.Errorf("cannot generate the demo: %w", err)
+	}
+	result, err := loader.Build(cmd.Context(), loader.Options{
+		Sources: []loader.Input{{Kind: "native", Path: raw}}, Progress: progress.update,
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(raw); err != nil {
+		return err
+	}
+	m, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
+	if err != nil {
+		return err
+	}
+	if _, err := store.Publish(m.ID, time.Now(), func(*snapshot.Catalog) error { return nil }); err != nil {
+		return err
+	}
+	progress.stop()
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
+		m.Counts.Sets, m.Counts.Cards, m.Counts.Products, m.Counts.Lanes, time.Since(start).Seconds())
+	return err
+}
+
+// demoPlans adds what preview_bench needs: no practical limits.
+func demoPlans(c *config) (access.Plans, error) {
+	plans, err := c.plans()
+	if err != nil {
+		return nil, err
+	}
+	plans.Set("preview_bench", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
+	return plans, plans.Validate()
+}
+
+// demoKeys makes the keys of the demo (contract, ninepocket demo): one tenant each for the live ones.
+func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
+	file := access.NewKeyFile()
+	keys := map[string]string{}
+	few := int64(5)
+	for _, k := range []struct {
+		name string
+		new  access.NewKey
+	}{
+		{"free", access.NewKey{Tenant: "demo-free", Kind: access.Live, Plan: "free"}},
+		{"starter", access.NewKey{Tenant: "demo-starter", Kind: access.Live, Plan: "starter"}},
+		{"pro", access.NewKey{Tenant: "demo-pro", Kind: access.Live, Plan: "pro"}},
+		{"business", access.NewKey{Tenant: "demo-business", Kind: access.Live, Plan: "business"}},
+		{"bench", access.NewKey{Tenant: "demo-bench", Kind: access.Live, Plan: "unlimited"}},
+		{"sandbox", access.NewKey{Tenant: "demo-sandbox", Kind: access.Sandbox, Plan: "free"}},
+		{"revoked", access.NewKey{Tenant: "demo-revoked", Kind: access.Live, Plan: "free"}},
+		{"preview", access.NewKey{Tenant: "demo-preview", Kind: access.Preview, Plan: "preview"}},
+		{"preview_catalog", access.NewKey{Tenant: "demo-preview", Kind: access.Preview, Plan: "preview", Scopes: access.CatalogRead}},
+		{"preview_small", access.NewKey{Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: &few}},
+		{"preview_bench", access.NewKey{Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"}},
+		{"preview_rival", access.NewKey{Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"}},
+	} {
+		k.new.Name = k.name
+		made, text, err := file.Create(k.new, now)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot make demo key %q: %w", k.name, err)
+		}
+		keys[k.name] = text
+		if k.name == "revoked" {
+			if _, err := file.Revoke(made.ID, now); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return file, keys, nil
+}
+
+func printDemo(cmd *cobra.Command, r readyFile) {
+	_, _ = fmt.Fprintf(cmd.OutOrStdout(), `
+API      %[1]s
+Admin    %[2]s
+OpenAPI  %[1]s/openapi.json
+Key      %[3]s   (live, plan pro; --ready-file has one of every kind)
+
+Try:     curl -s -H 'X-API-Key: %[3]s' '%[1]s/v1/cards?q=charizard&limit=3'
+
+MCP:     claude mcp add --transport http ninepocket %[4]s --header "Authorization: Bearer %[3]s"
+
+Ctrl-C stops; nothing is kept.
+`, r.API, r.Admin, r.Keys["pro"], r.MCP)
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+)
+
+func keysCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate API keys"}
+	cmd.AddCommand(keysCreate(), keysList(), keysRevoke(), keysRotate())
+	return cmd
+}
+
+// issuedKey is what create and rotate print, once.
+type issuedKey struct {
+	ID        string     `json:"id"`
+	Key       string     `json:"key"`
+	Tenant    string     `json:"tenant"`
+	Surface   string     `json:"surface"`
+	Plan      string     `json:"plan"`
+	Name      string     `json:"name,omitempty"`
+	Scopes    []string   `json:"scopes,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+func printIssued(cmd *cobra.Command, asJSON bool, k *access.Key, plan, text string) error {
+	out := cmd.OutOrStdout()
+	if asJSON {
+		return printJSON(out, issuedKey{
+			ID: k.ID, Key: text, Tenant: k.Tenant, Surface: k.Surface, Plan: plan, Name: k.Name, Scopes: k.Scopes, ExpiresAt: k.ExpiresAt,
+		})
+	}
+	_, err := fmt.Fprintf(out, "%s\n", text)
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n", k.ID, k.Tenant, plan)
+	return err
+}
+
+func keysCreate() *cobra.Command {
+	var state, tenant, surface, plan, expires, name string
+	var scopes []string
+	var asJSON, changePlan bool
+	var credits int64
+	cmd := &cobra.Command{
+		Use:     "create --state DIR --tenant T --surface live|preview|sandbox --plan P",
+		Short:   "Create a key and print it once",
+		Example: "  ninepocket keys create --state state --tenant acme --surface live --plan starter",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			n := access.NewKey{Tenant: tenant, Plan: plan, ChangePlan: changePlan, Name: name}
+			var problems []error
+			var err error
+			if n.Kind, err = access.ParseKind(surface); err != nil {
+				problems = append(problems, err)
+			}
+			if n.Scopes, err = access.ParseScopes(scopes); err != nil {
+				problems = append(problems, err)
+			}
+			if expires != "" {
+				at, err := time.Parse(time.RFC3339, expires)
+				if err != nil {
+					problems = append(problems, fmt.Errorf("cannot read --expires %q: want a time such as 2027-01-31T00:00:00Z", expires))
+				}
+				n.Expires = &at
+			}
+			if cmd.Flags().Changed("credits") {
+				n.Credits = &credits
+			}
+			if err := errors.Join(problems...); err != nil {
+				return fail(exitUsage, "", err)
+			}
+			var made *access.Key
+			var text string
+			err = access.UpdateKeys(state, func(f *access.KeyFile) error {
+				if made, text, err = f.Create(n, time.Now()); err != nil {
+					return err
+				}
+				plan = f.Tenants[tenant].Plan
+				return nil
+			})
+			if err != nil {
+				hint := ""
+				if errors.Is(err, access.ErrPlanDiffers) {
+					hint = "the plan belongs to the tenant: add --change-plan to change it for all of its keys"
+				}
+				return fail(exitFailure, hint, err)
+			}
+			return printIssued(cmd, asJSON, made, plan, text)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&state, "state", "", "state `DIR` of the server")
+	f.StringVar(&tenant, "tenant", "", "`NAME` of the organization that the key belongs to")
+	f.StringVar(&surface, "surface", "live", "live, preview or sandbox")
+	f.StringVar(&plan, "plan", "", "plan of the tenant: free, starter, pro, business, unlimited, preview, or a configured one")
+	f.StringSliceVar(&scopes, "scopes", nil, "scopes of a preview key (default: all)")
+	f.StringVar(&expires, "expires", "", "`TIME` when the key stops working, RFC 3339")
+	f.StringVar(&name, "name", "", "a name for people")
+	f.Int64Var(&credits, "credits", 0, "credits a period of a preview tenant (default: the plan's)")
+	f.BoolVar(&changePlan, "change-plan", false, "let --plan replace the tenant's plan")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	require(cmd, "state", "tenant", "plan")
+	return cmd
+}
+
+// require marks flags as required.
+func require(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // the flag was not defined: a mistake in this file
+		}
+	}
+}
+
+// listedKey is a row of keys list; it never holds the key or its hash.
+type listedKey struct {
+	ID        string     `json:"id"`
+	Tenant    string     `json:"tenant"`
+	Surface   string     `json:"surface"`
+	Plan      string     `json:"plan"`
+	Status    string     `json:"status"`
+	Name      string     `json:"name,omitempty"`
+	Scopes    []string   `json:"scopes,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at"`
+	RevokedAt *time.Time `json:"revoked_at"`
+	LastUsed  *time.Time `json:"last_used_at"`
+}
+
+func keysList() *cobra.Command {
+	var state string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			file, err := access.ReadKeys(state)
+			if err != nil {
+				return fail(exitFailure, "run: ninepocket keys create --state "+state+" …", err)
+			}
+			used, err := access.ReadLastUse(state)
+			if err != nil {
+				return fail(exitFailure, "", err)
+			}
+			now := time.Now()
+			rows := []listedKey{}
+			for _, k := range file.Keys {
+				row := listedKey{
+					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan, Status: k.Status(now), Name: k.Name,
+					Scopes: k.Scopes, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+				}
+				if at, ok := used[k.ID]; ok {
+					row.LastUsed = &at
+				}
+				rows = append(rows, row)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), rows)
+			}
+			var cells [][]any
+			for _, r := range rows {
+				last := "never"
+				if r.LastUsed != nil {
+					last = r.LastUsed.Format(time.RFC3339)
+				}
+				cells = append(cells, []any{r.ID, r.Tenant, r.Surface, r.Plan, r.Status, last, r.Name})
+			}
+			return table(cmd.OutOrStdout(), "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", cells)
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	require(cmd, "state")
+	return cmd
+}
+
+func keysRevoke() *cobra.Command {
+	var state string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var key *access.Key
+			err := access.UpdateKeys(state, func(f *access.KeyFile) (err error) {
+				key, err = f.Revoke(args[0], time.Now())
+				return err
+			})
+			if err != nil {
+				return fail(exitFailure, "run: ninepocket keys list --state "+state, err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"id": key.ID, "revoked_at": key.RevokedAt})
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s\n", key.ID)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	require(cmd, "state")
+	return cmd
+}
+
+func keysRotate() *cobra.Command {
+	var state string
+	var overlap time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var key *access.Key
+			var text, plan string
+			err := access.UpdateKeys(state, func(f *access.KeyFile) (err error) {
+				if key, text, err = f.Rotate(args[0], overlap, time.Now()); err == nil {
+					plan = f.Tenants[key.Tenant].Plan
+				}
+				return err
+			})
+			if err != nil {
+				return fail(exitFailure, "run: ninepocket keys list --state "+state, err)
+			}
+			return printIssued(cmd, asJSON, key, plan, text)
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	require(cmd, "state")
+	return cmd
+}
+
+func usageCommand() *cobra.Command {
+	var state, tenant, since string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "usage --state DIR", Short: "Show the ledger: calls and charges by tenant, key, day and operation", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var from access.Day
+			if since != "" {
+				var err error
+				if from, err = access.ParseDay(since); err != nil {
+					return fail(exitUsage, "dates look like 2026-08-22", err)
+				}
+			}
+			report, err := access.ReadUsage(state, tenant, from)
+			if err != nil {
+				return fail(exitFailure, "", err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), report)
+			}
+			var rows [][]any
+			for _, t := range report.Tenants {
+				for _, k := range t.Keys {
+					for _, d := range k.Days {
+						var names []string
+						for op := range d.Operations {
+							names = append(names, string(op))
+						}
+						slices.Sort(names)
+						for _, op := range names {
+							n := d.Operations[access.Operation(op)]
+							rows = append(rows, []any{t.Tenant, k.ID, d.Date, op, n.Calls, n.Charged})
+						}
+					}
+				}
+			}
+			return table(cmd.OutOrStdout(), "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", rows)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&state, "state", "", "state `DIR` of the server")
+	f.StringVar(&tenant, "tenant", "", "only this tenant")
+	f.StringVar(&since, "since", "", "only from this `DATE` on")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	require(cmd, "state")
+	return cmd
+}

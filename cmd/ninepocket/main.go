@@ -1,0 +1,99 @@
+// Command ninepocket builds, publishes and serves catalogs of trading cards with their market prices.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// Exit codes (contract, Binary).
+const (
+	exitOK = iota
+	exitFailure
+	exitUsage
+	exitRefused  // verification failed or a guard refused
+	exitNotReady // serve lacks keys or a loadable snapshot
+)
+
+// failure is an error with the exit code and the hint that go with it.
+type failure struct {
+	err  error
+	code int
+	hint string // what to do about it, "" when nobody can say
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program but for the process around it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code, hint := exitUsage, "" // what cobra itself refuses is a mistake in the command line
+	var known *failure
+	if errors.As(err, &known) {
+		code, hint = known.code, known.hint
+	} else {
+		hint = "run 'ninepocket --help' for the commands and their flags"
+	}
+	text := strings.TrimPrefix(err.Error(), "ninepocket: ")
+	if !strings.HasPrefix(text, "cannot ") {
+		text = "cannot run: " + text
+	}
+	_, _ = fmt.Fprintln(stderr, "ninepocket: "+text)
+	if hint != "" {
+		_, _ = fmt.Fprintln(stderr, "hint: "+hint)
+	}
+	return code
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ninepocket",
+		Short: "A catalog and market-price server for trading cards",
+		Long: "ninepocket turns catalogs and daily price feeds of trading cards into snapshots, publishes them,\n" +
+			"and serves the current one over REST (/v1) and MCP (/mcp).\n\n" +
+			"Start with: ninepocket demo",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(), versionCommand())
+	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "ninepocket "+version)
+			return err
+		},
+	}
+}
+
+// fail wraps an error that a command ends with.
+func fail(code int, hint string, err error) error { return &failure{err: err, code: code, hint: hint} }

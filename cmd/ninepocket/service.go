@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/server"
+	"ninepocket/wire"
+)
+
+// drainTime is how long requests in flight may take to end after SIGTERM.
+const drainTime = 15 * time.Second
+
+// service is everything that runs while requests are served: demo and serve differ in what they put into it.
+type service struct {
+	config  config
+	engine  *engine.Engine
+	ring    *access.KeyRing
+	store   access.Store
+	clock   access.Clock
+	cursors *cursor.Signer
+	log     *slog.Logger
+	ready   func(readyFile) error // called once requests are served
+	reload  func() error          // re-reads keys and plans
+}
+
+// readyFile is what the ready file says (contract).
+type readyFile struct {
+	API        string            `json:"api"`
+	Admin      string            `json:"admin"`
+	MCP        string            `json:"mcp"`
+	SnapshotID string            `json:"snapshot_id"`
+	Keys       map[string]string `json:"keys,omitempty"`
+}
+
+// listeners binds both addresses; port 0 picks free ones.
+func (c *config) listeners() (api, admin net.Listener, err error) {
+	if api, err = net.Listen("tcp", c.Listen); err != nil {
+		return nil, nil, fmt.Errorf("cannot listen on %q: %w", c.Listen, err)
+	}
+	if admin, err = net.Listen("tcp", c.Admin); err != nil {
+		_ = api.Close()
+		return nil, nil, fmt.Errorf("cannot listen on %q for administration: %w", c.Admin, err)
+	}
+	return api, admin, nil
+}
+
+// baseURL is what clients reach the service by: as configured, else the listener's address.
+func (c *config) baseURL(api net.Listener) string {
+	if c.BaseURL != "" {
+		return c.BaseURL
+	}
+	return "http://" + api.Addr().String()
+}
+
+// site is where the URLs of answers lead.
+func (c *config) site(base string) wire.Site {
+	site := wire.Site{URL: base, ProductPrefix: c.ProductPrefix}
+	if c.SiteURL != "" {
+		site.URL = c.SiteURL
+	}
+	return site
+}
+
+// run serves until ctx is done and drains.
+func (s *service) run(ctx context.Context, api, admin net.Listener) error {
+	base := s.config.baseURL(api)
+	srv, err := server.New(server.Options{
+		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors, BaseURL: base,
+		Preview: slices.Contains(s.config.Surfaces, "preview"), DefaultPreview: s.config.DefaultSurface == "preview",
+		Origins: s.config.CORSOrigins, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return srv.Serve(api) })
+	group.Go(func() error {
+		if err := adminServer.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error { s.engine.Follow(ctx); return nil })
+	group.Go(func() error {
+		s.ring.Watch(ctx, access.RingPoll, func(err error) { s.log.Error("cannot re-read keys", slog.Any("cause", err)) })
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+		defer cancel()
+		s.log.Info("draining")
+		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
+	})
+	group.Go(func() error { return s.watchHangup(ctx) })
+	ready := readyFile{API: base, Admin: "http://" + admin.Addr().String(), MCP: base + "/mcp", SnapshotID: s.engine.View().ID}
+	if err := s.ready(ready); err != nil {
+		return err
+	}
+	err = group.Wait()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, s.store.Close())
+}
+
+// writeReadyFile replaces path with what is ready, at once.
+func writeReadyFile(path string, ready readyFile) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
+	if err != nil {
+		return fmt.Errorf("cannot write ready file %q: %w", path, err)
+	}
+	err = printJSON(f, ready)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("cannot write ready file %q: %w", path, err)
+	}
+	return nil
+}
+
+// cursorKeysName is the file of the state directory that holds the cursor signing key, so that cursors outlive a
+// restart.
+const cursorKeysName = "cursor.key"
+
+// openCursors reads the signing key of a state directory, making one the first time.
+func openCursors(state string) (*cursor.Signer, error) {
+	path := filepath.Join(state, cursorKeysName)
+	secret, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret = make([]byte, cursor.KeyLen)
+		_, _ = rand.Read(secret) // never fails
+		err = os.WriteFile(path, secret, 0o600)
+	}
+	if err == nil && len(secret) != cursor.KeyLen {
+		err = fmt.Errorf("it has %d bytes instead of %d", len(secret), cursor.KeyLen)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot use cursor key %q: %w", path, err)
+	}
+	return cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte(secret)})
+}
+
+// newCursors returns a signer whose cursors die with the process.
+func newCursors() (*cursor.Signer, error) {
+	var key cursor.Key
+	_, _ = rand.Read(key.Secret[:]) // never fails
+	return cursor.NewSigner(key)
+}

@@ -1,0 +1,120 @@
+package text
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// synthetic makes a corpus of n cards with names as in the real games: about 1,000 creatures in 30,000 cards, most
+// with a suffix or an owner now and then, 150 cards a set.
+func synthetic(n int) Corpus {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	onset := []string{"b", "br", "ch", "d", "dr", "f", "g", "gl", "gr", "k", "l", "m", "n", "p", "r", "s", "sh", "st", "t", "v", "z"}
+	vowel := []string{"a", "e", "i", "o", "u", "ai", "ee", "ou"}
+	coda := []string{"", "l", "n", "r", "s", "x", "zard", "chu", "don", "tle", "gon"}
+	word := func(syllables int) string {
+		w := ""
+		for range syllables {
+			w += onset[rng.IntN(len(onset))] + vowel[rng.IntN(len(vowel))]
+		}
+		return w + coda[rng.IntN(len(coda))]
+	}
+	creatures := make([]string, max(40, n/30))
+	for i := range creatures {
+		creatures[i] = word(2 + rng.IntN(2))
+	}
+	sets := make([]string, n/150+1)
+	for i := range sets {
+		sets[i] = word(2) + " " + word(2)
+	}
+	owners := []string{"Misty's", "Brock's", "Dark", "Galarian", "Team Rocket's", "Radiant", "Alolan"}
+	tails := []string{"", "", "", "", " V", " VMAX", " ex", "-GX", "-EX", " VSTAR", " LV.X"}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = creatures[int(float64(len(creatures))*rng.Float64()*rng.Float64())]
+		if rng.IntN(6) == 0 {
+			names[i] = owners[rng.IntN(len(owners))] + " " + names[i]
+		}
+		names[i] += tails[rng.IntN(len(tails))]
+	}
+	names[0], names[1] = "Charizard", "Charizard ex"
+	return Corpus{
+		Len:     n,
+		Name:    func(i int) string { return names[i] },
+		Number:  func(i int) string { return fmt.Sprintf("%d/150", i%150+1) },
+		SetName: func(i int) string { return sets[i/150] },
+		SetCode: func(i int) string { return fmt.Sprintf("S%d", i/150) },
+		Game:    func(i int) uint8 { return uint8(i / 150 % 2) },
+		Set:     func(i int) int32 { return int32(i / 150) },
+	}
+}
+
+var synthetics sync.Map
+
+func syntheticIndex(tb testing.TB, n int) *Index {
+	tb.Helper()
+	if ix, ok := synthetics.Load(n); ok {
+		return ix.(*Index)
+	}
+	ix, err := Build(synthetic(n))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	synthetics.Store(n, ix)
+	return ix
+}
+
+// worstQuery is 200 characters that make the index work hardest: eight words that begin many names, each long enough
+// for two errors or short enough to be a common beginning.
+const worstQuery = "gradras chadras stardra vaigree drachu shaidon mabraita brouzard sta gra cha dra vai bra sha ma mi mo " +
+	"gradrasgradrasgradrasgradrasgradrasgradras ex v gx vmax star legend prism break lv x radi 4/150 1"
+
+func BenchmarkSearch(b *testing.B) {
+	for _, cards := range []int{30_000, 300_000} {
+		ix := syntheticIndex(b, cards)
+		for _, q := range []struct{ name, text string }{
+			{"exact", "charizard"}, {"exact2", "charizard ex"}, {"number", "charizard 1/150"},
+			{"typo1", "charizrd"}, {"typo2", "charzrd"}, {"typo2of2", "charzrd ex"}, {"prefix", "char"}, {"worst", worstQuery},
+		} {
+			for _, cached := range []bool{true, false} {
+				name := fmt.Sprintf("%s/%d/cached=%v", q.name, cards, cached)
+				b.Run(name, func(b *testing.B) {
+					b.ReportAllocs()
+					var dst []Hit
+					for b.Loop() {
+						if !cached {
+							ix.expander.forget()
+						}
+						dst = ix.Search(dst[:0], q.text, nil)
+					}
+					b.ReportMetric(float64(len(dst)), "hits")
+				})
+			}
+		}
+	}
+}
+
+// forget empties the memory of expansions.
+func (e *expander) forget() {
+	for i := range e.memory {
+		if e.memory[i].Load() != nil {
+			e.memory[i].Store(nil)
+		}
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	for _, cards := range []int{30_000, 300_000} {
+		b.Run(fmt.Sprint(cards), func(b *testing.B) {
+			c := synthetic(cards)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Build(c); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package text
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// typings are the ways in which people type a name.
+var typings = []struct {
+	name string
+	how  func(s string) string
+}{
+	{"as printed", func(s string) string { return s }},
+	{"lower case", strings.ToLower},
+	{"upper case", strings.ToUpper},
+	{"without accents", func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Mn, r) {
+				return -1
+			}
+			return r
+		}, norm.NFD.String(s))
+	}},
+	{"signs as spaces", func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsPunct(r) && r != '\'' && r != '’' {
+				return ' '
+			}
+			return r
+		}, s)
+	}},
+	{"without apostrophes", func(s string) string { return strings.NewReplacer("'", "", "’", "").Replace(s) }},
+}
+
+// TestOwnName asks for every card by its name: a card of that name must be in the first group of hits.
+func TestOwnName(t *testing.T) {
+	for spelling, c := range map[string]*testCatalog{"official": officialCatalog(t), "TCGCSV": tcgcsvCatalog(t)} {
+		names := map[string]bool{}
+		for i := range c.cards {
+			names[c.cards[i].name] = true
+		}
+		c = spelledPlainly(c)
+		for _, typing := range typings {
+			missed := 0
+			for name := range names {
+				if !firstGroupHas(c, typing.how(name), name) {
+					missed++
+					if missed <= 8 {
+						t.Logf("%s, %s: %q is not among the first for %q", spelling, typing.name, name, typing.how(name))
+					}
+				}
+			}
+			share := 1 - float64(missed)/float64(len(names))
+			t.Logf("%s, %s: %.3f %% of %d names", spelling, typing.name, 100*share, len(names))
+			if share < 0.999 {
+				t.Errorf("%s, %s: %d of %d names are not found first", spelling, typing.name, missed, len(names))
+			}
+		}
+	}
+}
+
+// firstGroupHas says whether a card of the name is among the hits with the best score.
+func firstGroupHas(c *testCatalog, q, name string) bool {
+	hits := c.index.Search(nil, q, nil)
+	if len(hits) == 0 {
+		return false
+	}
+	best := slices.MinFunc(hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) }).Score
+	of := testCard{name: name}
+	of.respell()
+	return slices.ContainsFunc(hits, func(h Hit) bool { return h.Score == best && c.cards[h.Card].name == of.name })
+}
+
+// someQueries are queries of all kinds for property tests.
+func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
+	words := []string{"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star", "001", "jungle"}
+	var queries []string
+	for range n {
+		name := strings.Fields(c.cards[rng.IntN(len(c.cards))].name)
+		q := name[rng.IntN(len(name))]
+		for range rng.IntN(3) {
+			other := strings.Fields(c.cards[rng.IntN(len(c.cards))].name)
+			next := []string{name[rng.IntN(len(name))], other[rng.IntN(len(other))], words[rng.IntN(len(words))]}
+			q += " " + next[rng.IntN(len(next))]
+		}
+		if rng.IntN(2) == 0 {
+			q = misspell(rng, q)
+		}
+		if rng.IntN(4) == 0 {
+			q = q[:1+rng.IntN(len(q))]
+		}
+		queries = append(queries, q)
+	}
+	return queries
+}
+
+func sorted(hits []Hit) []Hit {
+	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Card, b.Card)) })
+	return hits
+}
+
+// TestKeep holds that a filter narrows the answer: Search with keep is Search filtered afterwards, as long as that
+// leaves anything.
+func TestKeep(t *testing.T) {
+	c := officialCatalog(t)
+	rng := rand.New(rand.NewPCG(5, 5))
+	var all, kept []Hit
+	narrowed, widened := 0, 0
+	for _, q := range someQueries(rng, c, 3000) {
+		set, game := c.cards[rng.IntN(len(c.cards))].setNumber, uint8(rng.IntN(2))
+		keep := func(card uint32) bool { return c.cards[card].game == game }
+		if rng.IntN(2) == 0 {
+			keep = func(card uint32) bool { return c.cards[card].setNumber%7 == set%7 }
+		}
+		all = sorted(c.index.Search(all[:0], q, nil))
+		kept = sorted(c.index.Search(kept[:0], q, keep))
+		seen := map[uint32]bool{}
+		for _, h := range kept {
+			if seen[h.Card] || !keep(h.Card) {
+				t.Fatalf("%q: card %d is twice among the hits, or not kept", q, h.Card)
+			}
+			seen[h.Card] = true
+		}
+		want := slices.DeleteFunc(all, func(h Hit) bool { return !keep(h.Card) })
+		switch {
+		case len(want) == 0:
+			widened++
+		case !slices.Equal(kept, want):
+			t.Fatalf("%q: %d hits kept, %d filtered", q, len(kept), len(want))
+		default:
+			narrowed++
+		}
+	}
+	t.Logf("%d narrowed, %d without any of the best", narrowed, widened)
+}
+
+// TestOrderOfCards holds that neither the order of the cards in the catalog nor earlier searches change an answer.
+func TestOrderOfCards(t *testing.T) {
+	c := officialCatalog(t)
+	rng := rand.New(rand.NewPCG(9, 9))
+	place := rng.Perm(len(c.cards)) // shuffled card i is card place[i]
+	shuffled := &testCatalog{cards: make([]testCard, len(c.cards))}
+	for i, p := range place {
+		shuffled.cards[i] = c.cards[p]
+	}
+	index, err := Build(shuffled.corpus())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range someQueries(rng, c, 1500) {
+		want := sorted(c.index.Search(nil, q, nil))
+		got := index.Search(nil, q, nil)
+		for i := range got {
+			got[i].Card = uint32(place[got[i].Card])
+		}
+		if !slices.Equal(sorted(got), want) {
+			t.Fatalf("%q: %d hits, %d in the other order", q, len(want), len(got))
+		}
+	}
+}
+
+// TestNarrow holds that looking only at the names with the rarest word changes no answer.
+func TestNarrow(t *testing.T) {
+	c := officialCatalog(t)
+	rng := rand.New(rand.NewPCG(11, 11))
+	wide := newSearch(c.index)
+	wide.wide = true
+	for _, q := range someQueries(rng, c, 3000) {
+		got := sorted(c.index.Search(nil, q, nil))
+		wide.query.parse(c.index, q)
+		if want := sorted(wide.run(nil, nil)); !slices.Equal(got, want) {
+			t.Fatalf("%q: %d hits, %d the wide way", q, len(got), len(want))
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package ninepocket_test
+
+import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module       = "ninepocket"
+	longestLines = 650
+)
+
+// mayImport is the house: which of our packages each of our packages may import. Imports point one way, from the
+// top of docs/ARCHITECTURE.md down. A package that is not named here does not belong to the house yet, and a
+// sub-package is a package of its own.
+//
+// Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
+var mayImport = map[string][]string{
+	"access":                {},
+	"access/accesstest":     {"access"},
+	"bench":                 {anyOfOurs},
+	"bench/check":           {},
+	"cmd/ninepocket":        {anyOfOurs},
+	"engine":                {"engine/cursor", "index", "snapshot", "wire"},
+	"engine/cursor":         {},
+	"fleet":                 {"access", "snapshot"},
+	"index":                 {"index/text", "snapshot"},
+	"index/text":            {},
+	"internal/contracttest": {"wire/openapi"},
+	"internal/pins":         {},
+	"internal/synth":        {},
+	"loader":                {"index/text", "loader/source", "snapshot"},
+	"loader/source":         {"snapshot"},
+	"mcp":                   {"engine", "wire"},
+	"server":                {"access", "engine", "engine/cursor", "mcp", "wire", "wire/openapi"},
+	"snapshot":              {},
+	"wire":                  {"snapshot"},
+	"wire/openapi":          {},
+}
+
+// anyOfOurs stands for every package of the house except commands, which nothing can import anyway.
+const anyOfOurs = "*"
+
+var testKit = []string{"internal/contracttest", "internal/synth"}
+
+// sourceFile is one Go file of the module, parsed with its comments.
+type sourceFile struct {
+	path   string // from the module's root, with slashes
+	folder string // the package's path below the module, "." for the root
+	lines  int
+	*ast.File
+}
+
+func (f *sourceFile) isTest() bool     { return strings.HasSuffix(f.path, "_test.go") }
+func (f *sourceFile) isExternal() bool { return strings.HasSuffix(f.Name.Name, "_test") }
+
+// ownImports returns the packages of the house that the file imports, named from the module's root.
+func (f *sourceFile) ownImports(t *testing.T) []string {
+	t.Helper()
+	var own []string
+	for _, spec := range f.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatalf("%s: cannot read import %s: %v", f.path, spec.Path.Value, err)
+		}
+		if name == module {
+			own = append(own, ".")
+		} else if rest, ok := strings.CutPrefix(name, module+"/"); ok {
+			own = append(own, rest)
+		}
+	}
+	return own
+}
+
+// sources parses every Go file of the module, whatever its build constraints. It does so in process: a test that runs
+// `go list` instead would be answered from the test cache after a new import.
+func sources(t *testing.T, root string) []*sourceFile {
+	t.Helper()
+	var files []*sourceFile
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != root && foreignFolder(name) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(name) != ".go" {
+			return nil
+		}
+		file, err := parseSource(root, name)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("cannot read the sources: %v", err)
+	}
+	return files
+}
+
+// foreignFolder reports whether the go command passes over a folder below the module's root.
+func foreignFolder(name string) bool {
+	base := filepath.Base(name)
+	if base == "testdata" || base == "vendor" || base == "node_modules" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(name, "go.mod"))
+	return err == nil
+}
+
+func parseSource(root, name string) (*sourceFile, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	relative, err := filepath.Rel(root, name)
+	if err != nil {
+		return nil, err
+	}
+	slashed := filepath.ToSlash(relative)
+	return &sourceFile{path: slashed, folder: path.Dir(slashed), lines: strings.Count(string(text), "\n"), File: parsed}, nil
+}
+
+// layerFault says what is wrong with one import, or nothing.
+func layerFault(file *sourceFile, imported string) string {
+	allowed := mayImport[file.folder]
+	if _, known := mayImport[imported]; !known {
+		return "imports " + imported + ", which has no entry in mayImport"
+	}
+	switch {
+	case imported == file.folder, slices.Contains(allowed, anyOfOurs), slices.Contains(allowed, imported):
+		return ""
+	case file.isExternal():
+		return ""
+	case file.isTest() && slices.Contains(testKit, imported):
+		return ""
+	}
+	return "imports " + imported + "; " + file.folder + " may import " + cmp.Or(strings.Join(allowed, ", "), "nothing of ours")
+}
+
+func TestLayers(t *testing.T) {
+	for _, file := range sources(t, ".") {
+		if file.folder == "." {
+			if !file.isTest() {
+				t.Errorf("%s: the root holds tests of the whole module only; code belongs in a package of the house", file.path)
+			}
+			continue
+		}
+		if _, known := mayImport[file.folder]; !known {
+			t.Errorf("%s: package %s has no entry in mayImport: say where it stands in the house", file.path, file.folder)
+			continue
+		}
+		for _, imported := range file.ownImports(t) {
+			if fault := layerFault(file, imported); fault != "" {
+				t.Errorf("%s: %s", file.path, fault)
+			}
+		}
+	}
+}
+
+// TestLayersHaveNoCircle keeps the map itself honest: the compiler would find a circle only after someone used it.
+func TestLayersHaveNoCircle(t *testing.T) {
+	const visiting, done = 1, 2
+	state := map[string]int{}
+	var visit func(name string, trail []string)
+	visit = func(name string, trail []string) {
+		trail = append(trail, name)
+		switch state[name] {
+		case done:
+			return
+		case visiting:
+			t.Errorf("circle: %s", strings.Join(trail, " → "))
+			return
+		}
+		state[name] = visiting
+		for _, next := range mayImport[name] {
+			if _, known := mayImport[next]; !known && next != anyOfOurs {
+				t.Errorf("mayImport[%q] names %q, which has no entry", name, next)
+			}
+			visit(next, trail)
+		}
+		state[name] = done
+	}
+	for _, name := range slices.Sorted(maps.Keys(mayImport)) {
+		visit(name, nil)
+	}
+}
+
+func TestLayerFault(t *testing.T) {
+	f := func(folder, fileName, packageName, imported string, wantFault bool) {
+		t.Helper()
+		file := &sourceFile{path: folder + "/" + fileName, folder: folder, File: &ast.File{Name: ast.NewIdent(packageName)}}
+		if got := layerFault(file, imported); (got != "") != wantFault {
+			t.Errorf("%s in %s importing %s: fault %q, want a fault: %t", fileName, folder, imported, got, wantFault)
+		}
+	}
+	f("engine", "view.go", "engine", "index", false)
+	f("engine", "view.go", "engine", "server", true)
+	f("engine", "view.go", "engine", "index/text", true)
+	f("snapshot", "store.go", "snapshot", "internal/synth", true)
+	f("snapshot", "store_test.go", "snapshot", "internal/synth", false)
+	f("snapshot", "store_test.go", "snapshot", "loader", true)
+	f("snapshot", "store_ext_test.go", "snapshot_test", "loader", false)
+	f("cmd/ninepocket", "serve.go", "main", "server", false)
+	f("cmd/ninepocket", "serve.go", "main", "elsewhere", true)
+}
+
+func TestProductionFilesAreShort(t *testing.T) {
+	for _, file := range sources(t, ".") {
+		if !file.isTest() && file.lines > longestLines {
+			t.Errorf("%s has %d lines, more than %d: split it by resource (card, set, price), never by kind", file.path, file.lines, longestLines)
+		}
+	}
+}
+
+func TestPackageNamesSayWhatIsInside(t *testing.T) {
+	banned := []string{"base", "common", "helper", "helpers", "misc", "shared", "types", "util", "utils"}
+	for _, file := range sources(t, ".") {
+		name := strings.TrimSuffix(file.Name.Name, "_test")
+		if slices.Contains(banned, name) || slices.Contains(banned, path.Base(file.folder)) {
+			t.Errorf("%s: package %s: name a package after what it holds", file.path, name)
+		}
+	}
+}
+
+func TestEveryPackageHasOneComment(t *testing.T) {
+	comments := map[string][]string{}
+	for _, file := range sources(t, ".") {
+		if file.isTest() {
+			continue
+		}
+		if _, seen := comments[file.folder]; !seen {
+			comments[file.folder] = nil
+		}
+		if file.Doc != nil && strings.TrimSpace(file.Doc.Text()) != "" {
+			comments[file.folder] = append(comments[file.folder], file.path)
+		}
+	}
+	for folder, where := range comments {
+		if len(where) != 1 {
+			t.Errorf("package %s has %d package comments %v, want one", folder, len(where), where)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package loader
+
+import (
+	"cmp"
+	"slices"
+
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// assembly is the last step of a build: everything is known, and the columns are written in their final order.
+type assembly struct {
+	b    *builder
+	c    *snapshot.Catalog
+	date snapshot.Day
+
+	setAt  []int32  // set → row
+	cards  []int32  // row → card
+	sealed []int32  // row → sealed product
+	rank   []uint32 // card → rank in catalog order
+	game   [len(games)]uint8
+
+	lanes       [][]int32 // item → its lanes, in order; of several feeds' the first
+	variant     []uint16  // variant → row
+	feedAt      []uint8
+	displayLane []int32 // item → lane of the display price, -1 when unpriced
+
+	r      *reader
+	w      window
+	points []snapshot.Point
+}
+
+// assemble writes the catalog at an instant.
+func (b *builder) assemble(at int64) *snapshot.Catalog {
+	b.history.flush(b.lanes.len())
+	if len(b.history.daily) > 1 {
+		b.history.compact(b.lanes.len())
+	}
+	b.lanes.newest(b.newest, func(item int32) uint8 { return b.merged.item(int(item)).game })
+	a := &assembly{b: b, c: &snapshot.Catalog{SnapshotAt: at}, date: snapshot.DayOf(at)}
+	a.w.from = a.date - snapshot.HistoryDays + 1
+	a.r = newReader(&b.history, b.o.Base, b.lanes.len(), a.w.from, a.date)
+
+	a.writeGames()
+	a.writeSets()
+	a.chooseLanes()
+	a.orderCards()
+	a.writeCards()
+	a.writeSealed()
+	a.writeFeeds()
+	a.writeLanes()
+	a.c.Movers = moversOf(a.c)
+	a.c.Registry = b.registry.rows(b.merged)
+	a.tell()
+	return a.c
+}
+
+// writeGames lists the games that the catalog has anything of, in the order of decision 22.
+func (a *assembly) writeGames() {
+	var has [len(games)]bool
+	m := a.b.merged
+	for i := range m.sets {
+		has[m.sets[i].game] = true
+	}
+	for i := range m.numItems() {
+		has[m.item(i).game] = true
+	}
+	for g := range games {
+		if has[g] {
+			a.game[g] = uint8(a.c.Games.Slug.Len())
+			a.c.Games.Slug.Append(games[g].slug)
+			a.c.Games.Name.Append(games[g].name)
+		}
+	}
+}
+
+// writeSets writes the sets in the order of decision 22: newest first, without a date last, then name and id.
+func (a *assembly) writeSets() {
+	sets := a.b.merged.sets
+	order := make([]int32, len(sets))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int {
+		p, q := &sets[x], &sets[y]
+		return cmp.Or(cmp.Compare(q.release, p.release), cmp.Compare(p.name, q.name), cmp.Compare(p.tail, q.tail))
+	})
+	a.setAt = make([]int32, len(sets))
+	s := &a.c.Sets
+	s.Cards = make([]uint32, len(sets))
+	for row, i := range order {
+		from := &sets[i]
+		a.setAt[i] = int32(row)
+		s.ID.Append(setPrefix + from.tail)
+		s.Slug.Append(from.slug)
+		s.Name.Append(from.name)
+		s.Series.Append(from.series)
+		s.Code.Append(from.code)
+		s.Game = append(s.Game, a.game[from.game])
+		s.Release = append(s.Release, from.release)
+		for _, alias := range from.otherNames() {
+			s.Alias.Append(alias)
+		}
+		s.Aliases.Append(s.Alias.Len())
+	}
+	for i := range a.b.merged.cards {
+		if set := a.b.merged.cards[i].set; set >= 0 {
+			s.Cards[a.setAt[set]]++
+		}
+	}
+}
+
+// otherNames are a set's aliases without those that it is found by anyway, sorted.
+func (s *set) otherNames() []string {
+	var out []string
+	for _, alias := range s.aliases {
+		if alias != setPrefix+s.tail && alias != s.slug && alias != s.code && alias != s.name {
+			out = append(out, alias)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// orderCards numbers the cards: by display price, dearest first and unpriced last, then in catalog order, which is
+// set, natural number and id (decision 22).
+func (a *assembly) orderCards() {
+	cards := a.b.merged.cards
+	last := int32(len(a.setAt))
+	place := func(c *card) int32 {
+		if c.set < 0 {
+			return last
+		}
+		return a.setAt[c.set]
+	}
+	order := make([]int32, len(cards))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int {
+		p, q := &cards[x], &cards[y]
+		if c := cmp.Compare(place(p), place(q)); c != 0 {
+			return c
+		}
+		return cmp.Or(compareNumbers(p.number, q.number), cmp.Compare(p.tail, q.tail))
+	})
+	a.rank = make([]uint32, len(cards))
+	for rank, i := range order {
+		a.rank[i] = uint32(rank)
+	}
+	price := func(i int32) int64 {
+		if lane := a.displayLane[i]; lane >= 0 {
+			return a.b.lanes.cents[lane]
+		}
+		return snapshot.NoCents
+	}
+	slices.SortFunc(order, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(price(y), price(x)), cmp.Compare(a.rank[x], a.rank[y]))
+	})
+	a.cards = order
+	a.sealed = make([]int32, len(a.b.merged.sealed))
+	for i := range a.sealed {
+		a.sealed[i] = int32(i)
+	}
+	slices.SortFunc(a.sealed, func(x, y int32) int {
+		return cmp.Compare(a.b.merged.sealed[x].tail, a.b.merged.sealed[y].tail)
+	})
+}
+
+// compareNumbers orders collector numbers as people count, cards without one last.
+func compareNumbers(a, b string) int {
+	if a == "" || b == "" {
+		return cmp.Compare(len(b), len(a)) // one of them is 0
+	}
+	return text.NaturalCompare(a, b)
+}
+
+func (a *assembly) writeCards() {
+	s := &a.c.Cards
+	for _, i := range a.cards {
+		from := &a.b.merged.cards[i]
+		s.ID.Append(cardPrefix + from.tail)
+		s.Slug.Append(from.slug)
+		s.Name.Append(from.name)
+		s.Number.Append(from.number)
+		s.Rarity.Append(from.rarity)
+		s.Printing.Append(from.printing)
+		s.Image.Append(from.image)
+		s.Game = append(s.Game, a.game[from.game])
+		set, release := snapshot.NoSet, snapshot.NoDay
+		if from.set >= 0 {
+			set, release = a.setAt[from.set], a.b.merged.sets[from.set].release
+		}
+		s.Set = append(s.Set, set)
+		s.Order = append(s.Order, a.rank[i])
+		s.UpdatedAt = append(s.UpdatedAt, a.updatedAt(from.updatedAt, release))
+		var product uint8
+		if from.product {
+			product = 1
+		}
+		s.Product = append(s.Product, product)
+		a.writeIdentifiers(&from.item)
+	}
+}
+
+// updatedAt is when an entry last changed. A source that does not say leaves the release of the card's set, and where
+// that is not known either the snapshot's own time.
+func (a *assembly) updatedAt(told int64, release snapshot.Day) int64 {
+	switch {
+	case told != snapshot.NoTime:
+		return told
+	case release != snapshot.NoDay && release >= 0 && release <= a.date:
+		return release.Start()
+	}
+	return a.c.SnapshotAt
+}
+
+func (a *assembly) writeSealed() {
+	s := &a.c.Sealed
+	for _, i := range a.sealed {
+		from := &a.b.merged.sealed[i]
+		s.Tail.Append(from.tail)
+		s.Name.Append(from.name)
+		s.PackageType.Append(from.packageType)
+		s.UnitKind.Append(from.unitKind)
+		s.Edition.Append(from.edition)
+		s.Game = append(s.Game, a.game[from.game])
+		s.Units = append(s.Units, uint32(from.units))
+		s.UpdatedAt = append(s.UpdatedAt, a.updatedAt(from.updatedAt, snapshot.NoDay))
+		a.writeIdentifiers(&from.item)
+	}
+}
+
+// writeIdentifiers writes an item's aliases, sorted, so that their order in the sources does not matter.
+func (a *assembly) writeIdentifiers(it *item) {
+	ids := slices.Clone(it.identifiers)
+	slices.SortFunc(ids, func(x, y identifier) int {
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Value, y.Value))
+	})
+	t := &a.c.Identifiers
+	for _, id := range ids {
+		t.Namespace.Append(id.Namespace)
+		t.Value.Append(id.Value)
+	}
+	t.Of.Append(t.Value.Len())
+}

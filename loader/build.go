@@ -1,0 +1,293 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// Input is one --source or --prices argument: what kind of input it is and where.
+type Input struct{ Kind, Path string }
+
+// ParseInput reads KIND:PATH.
+func ParseInput(s string) (Input, error) {
+	kind, path, ok := strings.Cut(s, ":")
+	if !ok || path == "" || !slices.Contains(source.Kinds, kind) {
+		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.Kinds, ", "))
+	}
+	return Input{Kind: kind, Path: path}, nil
+}
+
+// String spells an input as it was given.
+func (in Input) String() string { return in.Kind + ":" + in.Path }
+
+// Options say what to build from.
+type Options struct {
+	// Sources have a catalog and mostly prices too, in order of authority; Prices have prices alone.
+	Sources, Prices []Input
+
+	// Base is an earlier catalog that the new one continues, nil for none, and BaseID its id. It hands down ids,
+	// slugs, history and the prices of its newest day, so that a daily build reads one day's files and equals a build
+	// over all days, byte for byte in every section, but for these: the quarantine report is of what was read; the
+	// registry also knows what the base knew; an item that left the catalog and came back, or whose prices began
+	// before the catalog had it, starts its history again; an item keeps the slug it had although a newcomer now wants
+	// the same one. Without any catalog among the sources, the base's catalog is carried over whole. Of a row in the
+	// base and one in a history file of the same day, the base's stands.
+	Base   *snapshot.Catalog
+	BaseID string
+
+	// SnapshotAt is the instant to describe; zero for the newest collected_at of all rows (decision 18).
+	// CollectedAt is when a live tree was fetched that does not say so itself; zero for unknown.
+	SnapshotAt, CollectedAt time.Time
+
+	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml), "" for none.
+	Mapping string
+	// KeepUnmatched makes cards of a later source that no earlier one has cards of their own.
+	KeepUnmatched bool
+	// Progress is told how far the build is; nil for nobody.
+	Progress func(Progress)
+}
+
+// Progress is how far a phase of a build is; Total is 0 when not known.
+type Progress struct {
+	Phase       string
+	Done, Total int64
+}
+
+// Result is a built catalog and what is to be known about it.
+type Result struct {
+	Catalog          *snapshot.Catalog
+	Quarantine       []byte // a JSON object a line: reason, file, line, ref, value
+	QuarantineCounts map[string]int
+	Report           Report
+}
+
+// Build reads all inputs and builds the catalog. What is wrong with a record quarantines the record; what is wrong
+// with an input as a whole, with the mapping or with the identities is an error. The base is only read.
+func Build(ctx context.Context, o Options) (*Result, error) {
+	b, err := newBuilder(o, source.Open)
+	if err != nil {
+		return nil, err
+	}
+	return b.build(ctx)
+}
+
+// builder is one build.
+type builder struct {
+	o       Options
+	open    func(kind, path string, o source.Options) (source.Source, error)
+	mapping *mapping
+
+	quarantine quarantine
+	report     Report
+	pool       pool
+	leftOut    map[string]bool // full references that a catalog has and this one does not
+
+	feeds    []feed
+	registry *registry
+	merged   *merged
+	variants variants
+	lanes    *laneTable
+	history  history
+	newest   days
+
+	until     int64 // rows collected later are refused; NoTime when the snapshot's time follows from the rows
+	collected int64 // the newest collected_at, NoTime without a row
+}
+
+func newBuilder(o Options, open func(string, string, source.Options) (source.Source, error)) (*builder, error) {
+	if len(o.Sources)+len(o.Prices) == 0 && o.Base == nil {
+		return nil, errors.New("cannot build a catalog: there is no input")
+	}
+	m, err := loadMapping(o.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{
+		o: o, open: open, mapping: m, leftOut: map[string]bool{}, until: snapshot.NoTime, collected: snapshot.NoTime,
+		report: Report{SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}},
+	}
+	b.history.keep = snapshot.NoDay
+	if !o.SnapshotAt.IsZero() {
+		b.until = o.SnapshotAt.UnixMilli()
+		b.history.see(snapshot.DayOf(b.until))
+		if o.Base != nil && o.Base.SnapshotAt > b.until {
+			return nil, fmt.Errorf("cannot build a catalog of %s: the base describes the later %s",
+				timeText(b.until), timeText(o.Base.SnapshotAt))
+		}
+	}
+	b.registry = newRegistry(o.Base)
+	return b, nil
+}
+
+// opened is an input and its source.
+type opened struct {
+	Input
+	source.Source
+	feed uint8
+}
+
+func (b *builder) build(ctx context.Context) (*Result, error) {
+	sources, err := b.openAll(b.o.Sources)
+	if err != nil {
+		return nil, err
+	}
+	prices, err := b.openAll(b.o.Prices)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.readCatalogs(ctx, sources); err != nil {
+		return nil, err
+	}
+	if err := b.merged.identify(b.registry); err != nil {
+		return nil, err
+	}
+	b.merged.giveSlugs(b.registry)
+	if err := b.listFeeds(sources, prices); err != nil {
+		return nil, err
+	}
+	b.lanes = newLaneTable(b.merged.numItems())
+	b.carryLanes()
+	for i, in := range append(sources, prices...) {
+		if err := b.readPrices(ctx, in, i < len(sources)); err != nil {
+			return nil, err
+		}
+	}
+	at, err := b.snapshotAt()
+	if err != nil {
+		return nil, err
+	}
+	b.progress("assemble", 0, 0)
+	c := b.assemble(at)
+	b.report.QuarantineCut = b.quarantine.cut
+	return &Result{
+		Catalog: c, Quarantine: b.quarantine.lines.Bytes(), QuarantineCounts: b.quarantine.counts, Report: b.report,
+	}, nil
+}
+
+// openAll opens inputs with what the operator says of their feeds, by kind or, where it differs, by namespace.
+func (b *builder) openAll(inputs []Input) ([]opened, error) {
+	var list []opened
+	for _, in := range inputs {
+		options := func(feed string) (source.Options, bool) {
+			o, ok := b.mapping.feeds[feed]
+			o.CollectedAt = b.o.CollectedAt
+			return o, ok
+		}
+		o, _ := options(in.Kind)
+		src, err := b.open(in.Kind, in.Path, o)
+		if err != nil {
+			return nil, err
+		}
+		if ns := src.Feed().Namespace; ns != in.Kind {
+			if o, ok := options(ns); ok {
+				if src, err = b.open(in.Kind, in.Path, o); err != nil {
+					return nil, err
+				}
+			}
+		}
+		list = append(list, opened{Input: in, Source: src})
+	}
+	return list, nil
+}
+
+// readCatalogs reads and merges the catalogs of the sources, or carries the base's over when none has one.
+func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
+	if !slices.ContainsFunc(sources, func(s opened) bool { return s.Feed().HasCatalog }) {
+		if b.o.Base == nil {
+			return errors.New("cannot build a catalog: no source has one, and there is no base to carry over")
+		}
+		b.merged = carryOver(b.o.Base)
+		return nil
+	}
+	merge := newMerger(b)
+	for _, s := range sources {
+		f := s.Feed()
+		if !f.HasCatalog {
+			continue
+		}
+		report := SourceReport{Input: s.Input, Namespace: f.Namespace}
+		g := b.gather(f, &report)
+		if err := s.Catalog(ctx, g); err != nil {
+			return fmt.Errorf("cannot read the catalog of %q: %w", s.Input, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if skipper, ok := s.Source.(source.Skipper); ok {
+			for _, skip := range skipper.Skipped() {
+				report.CodeCardsLeftOut += len(skip.Refs)
+				for _, ref := range skip.Refs {
+					b.leftOut[fullRef(f.Namespace, ref)] = true
+				}
+			}
+		}
+		merge.add(g.finish(), &report)
+		b.report.Sources = append(b.report.Sources, report)
+	}
+	b.merged = merge.m
+	b.verify(b.merged)
+	if b.merged.numItems() == 0 {
+		return errors.New("cannot build a catalog: the sources have no card that could be used")
+	}
+	return nil
+}
+
+// readPrices reads the prices of one input.
+func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) error {
+	f := in.Feed()
+	feed := b.feedOf(f.Namespace)
+	report := PriceReport{Input: in.Input, Feed: f.Namespace, First: snapshot.NoDay, Last: snapshot.NoDay}
+	p := &pricer{
+		b: b, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report, strict: isSource && f.HasCatalog,
+	}
+	if err := in.Prices(ctx, p); err != nil {
+		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
+	}
+	b.report.Prices = append(b.report.Prices, report)
+	return ctx.Err()
+}
+
+// snapshotAt is the instant that the catalog describes: as told, else the newest collected_at of all rows and of the
+// base's (decision 18); a catalog without any price is of the time of its newest entry.
+func (b *builder) snapshotAt() (int64, error) {
+	at := b.until
+	if at == snapshot.NoTime {
+		at = b.collected
+		if b.o.Base != nil {
+			at = max(at, b.o.Base.SnapshotAt)
+		}
+	}
+	if at == snapshot.NoTime && !b.o.CollectedAt.IsZero() {
+		at = b.o.CollectedAt.UnixMilli()
+	}
+	if at == snapshot.NoTime {
+		for i := range b.merged.numItems() {
+			at = max(at, b.merged.item(i).updatedAt)
+		}
+		for i := range b.merged.sets {
+			if day := b.merged.sets[i].release; day != snapshot.NoDay && at == snapshot.NoTime {
+				at = max(at, day.Start())
+			}
+		}
+	}
+	if at == snapshot.NoTime || at < 0 {
+		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; give it with --snapshot-at")
+	}
+	return at, nil
+}
+
+func (b *builder) progress(phase string, done, total int64) {
+	if b.o.Progress != nil {
+		b.o.Progress(Progress{Phase: phase, Done: done, Total: total})
+	}
+}
+
+// timeText spells an instant in milliseconds for a report.
+func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }

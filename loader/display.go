@@ -1,0 +1,232 @@
+package loader
+
+import (
+	"cmp"
+	"slices"
+
+	"ninepocket/snapshot"
+)
+
+// chooseLanes decides which lanes the catalog has: those seen within the dates that history keeps, and of several
+// feeds' lanes of one variant and condition the first feed's; prices are never blended. It orders every item's lanes
+// and finds the display price of every card.
+func (a *assembly) chooseLanes() {
+	b, t := a.b, a.b.lanes
+	a.lanes = make([][]int32, b.merged.numItems())
+	kept := make([]int32, 0, t.len())
+	usedVariant := make([]bool, len(b.variants.names))
+	for item := range a.lanes {
+		from := len(kept)
+		for lane := t.head[item]; lane >= 0; lane = t.next[lane] {
+			if t.seen[lane] < a.w.from {
+				b.report.LanesExpired++
+				continue
+			}
+			kept = append(kept, lane)
+			usedVariant[t.variant[lane]] = true
+		}
+		a.lanes[item] = kept[from:len(kept):len(kept)]
+	}
+	var table []string
+	table, a.variant = b.variants.ranks(usedVariant)
+	for _, name := range table {
+		a.c.Variants.Append(name)
+	}
+	a.displayLane = make([]int32, len(a.lanes))
+	for item := range a.lanes {
+		a.lanes[item] = a.firstFeeds(a.lanes[item])
+		a.displayLane[item] = a.displayPrice(item)
+	}
+}
+
+// firstFeeds sorts lanes by variant, condition and feed, and keeps the first of each variant and condition.
+func (a *assembly) firstFeeds(lanes []int32) []int32 {
+	t := a.b.lanes
+	slices.SortFunc(lanes, func(x, y int32) int {
+		return cmp.Or(
+			cmp.Compare(a.variant[t.variant[x]], a.variant[t.variant[y]]),
+			cmp.Compare(t.condition[x], t.condition[y]),
+			cmp.Compare(t.feed[x], t.feed[y]),
+		)
+	})
+	return slices.CompactFunc(lanes, func(x, y int32) bool {
+		return t.variant[x] == t.variant[y] && t.condition[x] == t.condition[y]
+	})
+}
+
+// cents is a lane's current price: that of its feed's newest day.
+func (a *assembly) cents(lane int32) int64 {
+	return a.b.lanes.current(lane, a.b.newest, a.b.merged.item(int(a.b.lanes.item[lane])).game)
+}
+
+// displayPrice is the lane whose price stands for the item: lanes are in the order of decision 19, so it is the first
+// with a current price. It is also its variant's display lane, for that is the variant's first with a current price.
+func (a *assembly) displayPrice(item int) int32 {
+	for _, lane := range a.lanes[item] {
+		if a.cents(lane) != snapshot.NoCents {
+			return lane
+		}
+	}
+	return -1
+}
+
+// writeFeeds writes the feeds that give the catalog or a lane of it.
+func (a *assembly) writeFeeds() {
+	used := make([]bool, len(a.b.feeds))
+	for _, lanes := range a.lanes {
+		for _, lane := range lanes {
+			used[a.b.lanes.feed[lane]] = true
+		}
+	}
+	a.feedAt = make([]uint8, len(a.b.feeds))
+	f := &a.c.Feeds
+	for i, from := range a.b.feeds {
+		if used[i] || from.catalog {
+			a.feedAt[i] = uint8(f.Namespace.Len())
+			f.Namespace.Append(from.namespace)
+			f.Attribution.Append(from.attribution)
+			f.Partner.Append(from.partner)
+		}
+	}
+}
+
+// writeLanes writes the lanes of all items with their history and statistics.
+func (a *assembly) writeLanes() {
+	nCards := len(a.cards)
+	a.c.Cards.Display = make([]int32, nCards)
+	for row, i := range a.cards {
+		a.c.Cards.Display[row] = a.writeItem(int(i), true)
+		if row&0x3fff == 0 {
+			a.b.progress("assemble", int64(row), int64(len(a.lanes)))
+		}
+	}
+	for _, i := range a.sealed {
+		a.writeItem(nCards+int(i), false)
+	}
+	a.b.progress("assemble", int64(len(a.lanes)), int64(len(a.lanes)))
+}
+
+// writeItem writes the lanes of one item and returns the row of its display price, -1 without one.
+func (a *assembly) writeItem(item int, isCard bool) int32 {
+	t, l := a.b.lanes, &a.c.Lanes
+	display := int32(-1)
+	shown := -1 // the variant's display lane
+	for k, lane := range a.lanes[item] {
+		row := len(l.Variant)
+		if k == 0 || t.variant[lane] != t.variant[a.lanes[item][k-1]] {
+			a.show(shown, isCard)
+			shown = -1
+		}
+		if lane == a.displayLane[item] {
+			display = int32(row)
+		}
+		cents := a.cents(lane)
+		if cents != snapshot.NoCents && (shown < 0 || l.Cents[shown] == snapshot.NoCents) {
+			shown = row
+		}
+		a.writeLane(lane, cents)
+		if shown < 0 && a.c.History.Has(row) {
+			shown = row
+		}
+	}
+	a.show(shown, isCard)
+	l.Of.Append(len(l.Variant))
+	return display
+}
+
+// show marks a variant's display lane (decision 19) and, for cards, writes its statistics.
+func (a *assembly) show(row int, isCard bool) {
+	if row < 0 {
+		return
+	}
+	a.c.Lanes.Flags[row] |= snapshot.LaneDisplay
+	if !isCard {
+		return
+	}
+	longest := snapshot.StatWindows[len(snapshot.StatWindows)-1]
+	a.points = a.c.History.AppendPoints(a.points[:0], row, snapshot.WindowStart(a.date, longest), a.date)
+	if len(a.points) > 0 {
+		a.c.Stats.Append(row, a.date, a.points)
+	}
+}
+
+// writeLane writes one lane and its history.
+func (a *assembly) writeLane(lane int32, cents int64) {
+	t, l, h := a.b.lanes, &a.c.Lanes, &a.c.History
+	var flags uint8
+	if t.licensed[lane] {
+		flags |= snapshot.LaneLicensed
+	}
+	asOf, collected := snapshot.NoTime, snapshot.NoTime
+	if cents != snapshot.NoCents {
+		asOf, collected = t.asOf[lane], t.collected[lane]
+	}
+	a.r.overlay(&a.w, lane, t.base[lane])
+	a.points = a.w.appendPoints(a.points[:0], a.w.from)
+	h.Points = snapshot.AppendPoints(h.Points, a.points)
+	h.Of.Append(len(h.Points))
+	l.Variant = append(l.Variant, a.variant[t.variant[lane]])
+	l.Condition = append(l.Condition, t.condition[lane])
+	l.Flags = append(l.Flags, flags)
+	l.Feed = append(l.Feed, a.feedAt[t.feed[lane]])
+	l.Cents = append(l.Cents, cents)
+	l.SourceAsOf = append(l.SourceAsOf, asOf)
+	l.CollectedAt = append(l.CollectedAt, collected)
+	l.Base7 = append(l.Base7, a.w.base(7))
+	l.Base30 = append(l.Base30, a.w.base(30))
+	l.Seen = append(l.Seen, t.seen[lane])
+}
+
+// tell fills in what the report says of the whole catalog.
+func (a *assembly) tell() {
+	c, r := a.c, &a.b.report
+	r.Games = make([]GameReport, c.Games.Slug.Len())
+	for i := range r.Games {
+		r.Games[i].Slug = c.Games.Slug.At(i)
+	}
+	for _, g := range c.Sets.Game {
+		r.Games[g].Sets++
+	}
+	count := func(item int, g uint8) {
+		from, to := c.Lanes.Of.Range(item)
+		r.Games[g].Lanes += to - from
+		for lane := from; lane < to; lane++ {
+			if c.Lanes.Cents[lane] != snapshot.NoCents {
+				r.Games[g].Current++
+			}
+		}
+	}
+	for i, g := range c.Cards.Game {
+		r.Games[g].Cards++
+		r.Games[g].CardProducts += int(c.Cards.Product[i])
+		if c.Cards.Display[i] >= 0 {
+			r.Games[g].Priced++
+		}
+		count(i, g)
+	}
+	for i, g := range c.Sealed.Game {
+		r.Games[g].Sealed++
+		count(c.Cards.ID.Len()+i, g)
+	}
+	a.compareWithBase()
+}
+
+// compareWithBase counts what came, went and was renamed since the base.
+func (a *assembly) compareWithBase() {
+	r := &a.b.report
+	_, prior := priorSlugs(a.b.o.Base)
+	kept := 0
+	for i := range a.b.merged.cards {
+		c := &a.b.merged.cards[i]
+		slug, ok := prior[cardPrefix+c.tail]
+		if !ok {
+			r.Added++
+			continue
+		}
+		kept++
+		if slug != c.slug {
+			r.Renamed++
+		}
+	}
+	r.Removed = len(prior) - kept
+}

@@ -1,0 +1,205 @@
+package loader
+
+import (
+	"strings"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// codeCard begins the name of TCGCSV products that are no cards although they have a rarity (decision 27).
+const codeCard = "Code Card - "
+
+// records is one source's catalog, clean and without duplicates, in the order of the input. The items' only reference
+// is the source's own; a card's set is an index into sets.
+type records struct {
+	sets   []set
+	cards  []card
+	sealed []sealed
+}
+
+// gatherer is the sink of one source's catalog.
+type gatherer struct {
+	b        *builder
+	feed     source.Feed
+	report   *SourceReport
+	out      records
+	setOf    map[string]int32 // ref → index in out.sets
+	seen     map[string]bool  // refs of cards and sealed products
+	products map[string]bool  // identifiers in the source's own namespace, which stand for one item each
+	setRefs  []string         // of out.cards, resolved at the end: a source may tell cards before sets
+}
+
+func (b *builder) gather(feed source.Feed, report *SourceReport) *gatherer {
+	return &gatherer{
+		b: b, feed: feed, report: report,
+		setOf: map[string]int32{}, seen: map[string]bool{}, products: map[string]bool{},
+	}
+}
+
+func (g *gatherer) cleaner(at source.At, ref string) cleaner {
+	return cleaner{q: &g.b.quarantine, at: at, ref: ref, pool: &g.b.pool}
+}
+
+// Set takes a set.
+func (g *gatherer) Set(s source.Set) {
+	c := g.cleaner(s.At, s.Ref)
+	if !c.key(s.Ref) {
+		return
+	}
+	if _, dup := g.setOf[s.Ref]; dup {
+		g.b.quarantine.refuse(s.At, source.ReasonDuplicateID, s.Ref, s.Name)
+		return
+	}
+	game, ok := c.game(s.Game)
+	if !ok {
+		return
+	}
+	name, ok := c.name(s.Name)
+	if !ok {
+		return
+	}
+	out := set{
+		refs: []string{fullRef(g.feed.Namespace, s.Ref)}, name: name, series: c.optional(s.Series, snapshot.MaxName),
+		code: c.optional(s.Code, maxCode), game: game, release: s.Release,
+	}
+	for _, alias := range s.Aliases {
+		out.aliases = addAlias(out.aliases, c.optional(alias, snapshot.MaxName))
+	}
+	g.setOf[strings.Clone(s.Ref)] = int32(len(g.out.sets))
+	g.out.sets = append(g.out.sets, out)
+	g.report.Sets++
+}
+
+// Card takes a card.
+func (g *gatherer) Card(s source.Card) {
+	c := g.cleaner(s.At, s.Ref)
+	it, ok := g.item(&c, s.Ref, s.Game, s.Name, s.Identifiers, s.UpdatedAt)
+	if !ok {
+		return
+	}
+	if strings.HasPrefix(it.name, codeCard) {
+		g.report.CodeCardsLeftOut++
+		g.b.leftOut[it.refs[0]] = true
+		return
+	}
+	g.out.cards = append(g.out.cards, card{
+		item: it, set: -1, number: c.optional(s.Number, snapshot.MaxNumber), rarity: rarity(c.optional(s.Rarity, maxRarity)),
+		printing: c.optional(s.Printing, snapshot.MaxPrinting), image: c.optional(s.Image, snapshot.MaxName),
+	})
+	g.setRefs = append(g.setRefs, g.b.pool.of(s.SetRef))
+	g.report.Cards++
+}
+
+// rarity is a rarity as the catalog has it: the word "None" stands for none (decision 25).
+func rarity(s string) string {
+	if strings.EqualFold(s, "none") {
+		return ""
+	}
+	return s
+}
+
+// Sealed takes a sealed product.
+func (g *gatherer) Sealed(s source.Sealed) {
+	c := g.cleaner(s.At, s.Ref)
+	it, ok := g.item(&c, s.Ref, s.Game, s.Name, s.Identifiers, s.UpdatedAt)
+	if !ok {
+		return
+	}
+	out := sealed{item: it, packageType: s.PackageType, unitKind: s.UnitKind, edition: s.Edition, units: s.Units}
+	if reason, value := out.impossible(); reason != "" {
+		g.b.quarantine.refuse(s.At, reason, s.Ref, value)
+		return
+	}
+	g.out.sealed = append(g.out.sealed, out)
+	g.report.Sealed++
+}
+
+// item cleans what cards and sealed products have in common. The first record of a reference stands, later ones are
+// quarantined; likewise a source product id stands for the first item that has it, and a later item with it is
+// quarantined (decision 26). A product id is an identifier in the source's own namespace, and TCGplayer's in TCGCSV.
+// Identifiers in other namespaces may repeat: partner lookups return every candidate.
+func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identifier, updatedAt int64) (item, bool) {
+	if !c.key(ref) {
+		return item{}, false
+	}
+	if g.seen[ref] {
+		g.b.quarantine.refuse(c.at, g.twice(), ref, name)
+		return item{}, false
+	}
+	var it item
+	var ok bool
+	if it.game, ok = c.game(game); !ok {
+		return item{}, false
+	}
+	if it.name, ok = c.name(name); !ok {
+		return item{}, false
+	}
+	it.refs = []string{fullRef(g.feed.Namespace, ref)}
+	it.identifiers = c.identifiers(ids)
+	it.updatedAt = updatedAt
+	for _, id := range it.identifiers {
+		if id.Namespace != g.feed.Namespace && (g.feed.Kind != source.KindTCGCSV || id.Namespace != g.feed.Partner) {
+			continue
+		}
+		if g.products[id.Value] {
+			g.b.quarantine.refuse(c.at, source.ReasonProductOnTwoCards, ref, id.Value)
+			return item{}, false
+		}
+		g.products[id.Value] = true
+	}
+	if g.feed.Partner == g.feed.Namespace && g.feed.Partner != "" {
+		it.identifiers = addIdentifier(it.identifiers, g.feed.Namespace, it.refs[0][len(g.feed.Namespace)+1:])
+	}
+	g.seen[it.refs[0][len(g.feed.Namespace)+1:]] = true
+	return it, true
+}
+
+// twice is why a second record of a reference is refused: where a reference is a product id, it stands for two cards.
+func (g *gatherer) twice() string {
+	if g.feed.Kind == source.KindTCGCSV {
+		return source.ReasonProductOnTwoCards
+	}
+	return source.ReasonDuplicateID
+}
+
+// finish resolves the sets of cards. A card of another game's set, or of a set that the source does not have, stays
+// without one.
+func (g *gatherer) finish() records {
+	for i, ref := range g.setRefs {
+		if ref == "" {
+			continue
+		}
+		s, ok := g.setOf[ref]
+		if !ok || g.out.sets[s].game != g.out.cards[i].game {
+			g.report.SetReferencesWrong++
+			continue
+		}
+		g.out.cards[i].set = s
+	}
+	return g.out
+}
+
+// Price is not part of a catalog.
+func (g *gatherer) Price(source.Price) {}
+
+// Series is not part of a catalog.
+func (g *gatherer) Series(source.Series) {}
+
+// Quarantine notes what the source refused.
+func (g *gatherer) Quarantine(r source.Quarantine) { g.b.quarantine.add(r) }
+
+// Progress passes on how far the source is.
+func (g *gatherer) Progress(phase string, done, total int64) { g.b.progress(phase, done, total) }
+
+func addAlias(list []string, alias string) []string {
+	if alias == "" {
+		return list
+	}
+	for _, have := range list {
+		if have == alias {
+			return list
+		}
+	}
+	return append(list, alias)
+}

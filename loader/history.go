@@ -1,0 +1,248 @@
+package loader
+
+import (
+	"slices"
+
+	"ninepocket/snapshot"
+)
+
+const (
+	// pendingRows bounds the daily rows that wait to be packed.
+	pendingRows = 1 << 20
+	// maxRuns is how many packed runs there may be before they are packed together.
+	maxRuns = 24
+)
+
+// run is a batch of encoded points, list k of the history being lane[k]'s. Prices are stored one higher, so that 0
+// can stand for a day whose row has no price and hides what weaker layers have.
+type run struct {
+	lane   []uint32
+	points snapshot.History
+}
+
+// add appends a lane's points, which ascend by day.
+func (r *run) add(lane int32, points []snapshot.Point) {
+	r.lane = append(r.lane, uint32(lane))
+	r.points.Points = snapshot.AppendPoints(r.points.Points, points)
+	r.points.Of.Append(len(r.points.Points))
+}
+
+// history gathers the points of all lanes in layers of runs. It holds no row twice: rows wait in a bounded buffer and
+// are packed from there.
+type history struct {
+	wide    run // as the files told them
+	daily   []run
+	pending []dailyRow
+	keep    snapshot.Day // rows before this date can no longer be part of the catalog
+	points  []snapshot.Point
+}
+
+// dailyRow is a row that waits.
+type dailyRow struct {
+	lane  int32
+	day   snapshot.Day
+	cents int64
+}
+
+// addDaily adds a day's row; NoCents hides the day.
+func (h *history) addDaily(lane int32, day snapshot.Day, cents int64, lanes int) {
+	h.see(day)
+	if day < h.keep {
+		return
+	}
+	h.pending = append(h.pending, dailyRow{lane, day, cents})
+	if len(h.pending) == pendingRows {
+		h.flush(lanes)
+	}
+}
+
+// see moves the date before which nothing is kept: the catalog's date is at least that of any row.
+func (h *history) see(day snapshot.Day) { h.keep = max(h.keep, day-snapshot.HistoryDays+1) }
+
+// addWide adds a lane's points of a history file.
+func (h *history) addWide(lane int32, points []snapshot.Point) {
+	if len(points) == 0 {
+		return
+	}
+	h.see(points[len(points)-1].Day)
+	k, _ := slices.BinarySearchFunc(points, h.keep, func(p snapshot.Point, d snapshot.Day) int { return int(p.Day - d) })
+	h.points = h.points[:0]
+	for _, p := range points[k:] {
+		h.points = append(h.points, snapshot.Point{Day: p.Day, Cents: p.Cents + 1})
+	}
+	if len(h.points) > 0 {
+		h.wide.add(lane, h.points)
+	}
+}
+
+// flush packs what waits into a run.
+func (h *history) flush(lanes int) {
+	if len(h.pending) == 0 {
+		return
+	}
+	start := make([]int32, lanes+1) // a counting sort by lane keeps the order of arrival within one
+	for _, r := range h.pending {
+		start[r.lane+1]++
+	}
+	for i := range lanes {
+		start[i+1] += start[i]
+	}
+	sorted := make([]dailyRow, len(h.pending))
+	at := slices.Clone(start[:lanes])
+	for _, r := range h.pending {
+		sorted[at[r.lane]] = r
+		at[r.lane]++
+	}
+	var out run
+	for lane := range lanes {
+		rows := sorted[start[lane]:start[lane+1]]
+		if len(rows) > 0 {
+			out.add(int32(lane), h.pack(rows))
+		}
+	}
+	h.pending = h.pending[:0]
+	h.daily = append(h.daily, out)
+	if len(h.daily) > maxRuns {
+		h.compact(lanes)
+	}
+}
+
+// pack turns a lane's rows, in the order of arrival, into points: of two rows of a day the later stands.
+func (h *history) pack(rows []dailyRow) []snapshot.Point {
+	if !slices.IsSortedFunc(rows, func(a, b dailyRow) int { return int(a.day - b.day) }) {
+		slices.SortStableFunc(rows, func(a, b dailyRow) int { return int(a.day - b.day) })
+	}
+	h.points = h.points[:0]
+	for i, r := range rows {
+		if i+1 == len(rows) || rows[i+1].day != r.day {
+			h.points = append(h.points, snapshot.Point{Day: r.day, Cents: r.cents + 1})
+		}
+	}
+	return h.points
+}
+
+// compact packs all daily runs into one and forgets what is too old.
+func (h *history) compact(lanes int) {
+	r := &reader{daily: h.daily, from: h.keep, to: h.keep + snapshot.HistoryDays - 1}
+	var out run
+	w := &window{from: h.keep}
+	for lane := range lanes {
+		w.clear()
+		r.overlayDaily(w, int32(lane))
+		h.points = h.points[:0]
+		for i, cents := range w.cents {
+			if cents != untold {
+				h.points = append(h.points, snapshot.Point{Day: w.from + snapshot.Day(i), Cents: cents + 1})
+			}
+		}
+		if len(h.points) > 0 {
+			out.add(int32(lane), h.points)
+		}
+	}
+	h.daily = []run{out}
+}
+
+// untold marks a day of a window of which no layer has said anything; NoCents is a row without a price.
+const untold = snapshot.NoCents - 1
+
+// window is one lane's prices over HistoryDays dates.
+type window struct {
+	from  snapshot.Day
+	cents [snapshot.HistoryDays]int64
+}
+
+func (w *window) clear() {
+	for i := range w.cents {
+		w.cents[i] = untold
+	}
+}
+
+// set notes a day's price if the day is in the window.
+func (w *window) set(day snapshot.Day, cents int64) {
+	if i := int(day - w.from); i >= 0 && i < len(w.cents) {
+		w.cents[i] = cents
+	}
+}
+
+// appendPoints appends the days of the window from day on that have a price.
+func (w *window) appendPoints(dst []snapshot.Point, from snapshot.Day) []snapshot.Point {
+	for i := max(int(from-w.from), 0); i < len(w.cents); i++ {
+		if w.cents[i] >= 0 {
+			dst = append(dst, snapshot.Point{Day: w.from + snapshot.Day(i), Cents: w.cents[i]})
+		}
+	}
+	return dst
+}
+
+// base is the price that a change over days compares with: the latest observation on or before that many days before
+// the window's last date, at most 7 days older (decision 20).
+func (w *window) base(days int) int64 {
+	for i := len(w.cents) - 1 - days; i >= len(w.cents)-1-days-7 && i >= 0; i-- {
+		if w.cents[i] >= 0 {
+			return w.cents[i]
+		}
+	}
+	return snapshot.NoCents
+}
+
+// reader reads the layers of one lane after another, in any order.
+type reader struct {
+	wide     *run
+	order    []uint32 // of the wide run's lists: by lane, then arrival
+	start    []uint32 // lane's part of order begins here
+	daily    []run
+	base     *snapshot.Catalog
+	from, to snapshot.Day
+	points   []snapshot.Point
+}
+
+// newReader reads the dates in [from, to].
+func newReader(h *history, base *snapshot.Catalog, lanes int, from, to snapshot.Day) *reader {
+	r := &reader{wide: &h.wide, daily: h.daily, base: base, from: from, to: to, start: make([]uint32, lanes+1)}
+	for _, lane := range h.wide.lane {
+		r.start[lane+1]++
+	}
+	for i := range lanes {
+		r.start[i+1] += r.start[i]
+	}
+	r.order = make([]uint32, len(h.wide.lane))
+	at := slices.Clone(r.start)
+	for k, lane := range h.wide.lane {
+		r.order[at[lane]] = uint32(k)
+		at[lane]++
+	}
+	return r
+}
+
+// overlay clears the window and lays a lane's layers over each other, weakest first. baseLane is the lane in the base,
+// -1 for none.
+func (r *reader) overlay(w *window, lane, baseLane int32) {
+	w.clear()
+	for _, k := range r.order[r.start[lane]:r.start[lane+1]] {
+		r.lay(w, &r.wide.points, int(k), 1)
+	}
+	if baseLane >= 0 {
+		// The base's newest row may have had no price; then no history file has one for that day either.
+		w.set(r.base.Lanes.Seen[baseLane], snapshot.NoCents)
+		r.lay(w, &r.base.History, int(baseLane), 0)
+	}
+	r.overlayDaily(w, lane)
+}
+
+// overlayDaily lays the daily runs of a lane over what is there.
+func (r *reader) overlayDaily(w *window, lane int32) {
+	for i := range r.daily {
+		d := &r.daily[i]
+		if k, ok := slices.BinarySearch(d.lane, uint32(lane)); ok {
+			r.lay(w, &d.points, k, 1)
+		}
+	}
+}
+
+// lay writes the points of one list over the window; stored prices are shift too high.
+func (r *reader) lay(w *window, h *snapshot.History, list int, shift int64) {
+	r.points = h.AppendPoints(r.points[:0], list, r.from, r.to)
+	for _, p := range r.points {
+		w.set(p.Day, p.Cents-shift)
+	}
+}

@@ -1,0 +1,246 @@
+package loader
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ninepocket/snapshot"
+)
+
+// Prefixes of ids (decision 25). A card and its product share the tail, so a sealed product is entered in the
+// registry as its public id with the default prefix; a deployment that configures another changes only the prefix.
+const (
+	cardPrefix   = "card_"
+	setPrefix    = "set_"
+	sealedPrefix = "prd_"
+)
+
+// tailEncoding spells 10 bytes as 16 characters of a-z and 2-7.
+var tailEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// fullRef joins a namespace and a source's own key. Neither can hold a zero byte.
+func fullRef(namespace, ref string) string { return namespace + "\x00" + ref }
+
+// splitRef undoes fullRef.
+func splitRef(full string) (namespace, ref string) {
+	namespace, ref, _ = strings.Cut(full, "\x00")
+	return namespace, ref
+}
+
+// tailOf derives the tail of an id from a full reference: the first 10 bytes of the SHA-256 of namespace, zero byte
+// and ref, as 16 lower-case base32 characters (RFC 4648 alphabet, no padding). The derivation is frozen: ids are
+// public and immutable.
+func tailOf(full string) string {
+	sum := sha256.Sum256([]byte(full))
+	return tailEncoding.EncodeToString(sum[:10])
+}
+
+// claim is one item or set that needs an id: all references that lead to it, the owner's first.
+type claim struct{ refs []string }
+
+// registry remembers what earlier builds issued. Items (cards and sealed products) and sets are told apart by the
+// prefix of the id.
+type registry struct {
+	items, sets map[string]string // full reference → tail
+	former      map[string]string // former slug of a card → its id
+	formerSets  map[string]string // the same of sets
+	base        *snapshot.Catalog
+	derive      func(full string) string
+}
+
+// newRegistry reads the registry of a base, which may be nil.
+func newRegistry(base *snapshot.Catalog) *registry {
+	r := &registry{
+		items: map[string]string{}, sets: map[string]string{}, former: map[string]string{}, formerSets: map[string]string{},
+		base: base, derive: tailOf,
+	}
+	if base == nil {
+		return r
+	}
+	for i := range base.Registry.Ref.Len() {
+		ref, id := base.Registry.Ref.At(i), base.Registry.RefID.At(i)
+		if tail, ok := strings.CutPrefix(id, setPrefix); ok {
+			r.sets[ref] = tail
+		} else if _, tail, ok := strings.Cut(id, "_"); ok {
+			r.items[ref] = tail
+		}
+	}
+	for i := range base.Registry.Slug.Len() {
+		slug, id := base.Registry.Slug.At(i), base.Registry.SlugID.At(i)
+		if strings.HasPrefix(id, setPrefix) {
+			r.formerSets[slug] = id
+		} else {
+			r.former[slug] = id
+		}
+	}
+	return r
+}
+
+// CollisionError says that two references derive one id. Either may be renamed by its operator; the build refuses to
+// choose.
+type CollisionError struct{ ID, A, B string }
+
+func (e *CollisionError) Error() string {
+	return fmt.Sprintf("cannot tell %q and %q apart: both derive the id tail %q", readable(e.A), readable(e.B), e.ID)
+}
+
+func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/") }
+
+// assign gives every claim its tail. known is what earlier builds gave (full reference → tail); it is not changed.
+// The owner's registered id comes first, then that of another reference, then a derived one, so that an id once
+// published stays while any reference to it does. When a joined pair comes apart, the id stays with the claim it
+// derives from; the other gets its own.
+func (r *registry) assign(claims []claim, known map[string]string) ([]string, error) {
+	if err := r.collisions(claims, known); err != nil {
+		return nil, err
+	}
+	tails := make([]string, len(claims))
+	holder := make(map[string]int, len(claims))
+	for i, c := range claims {
+		tail := r.registered(c, known)
+		if tail == "" {
+			tail = r.derive(c.refs[0])
+		}
+		j, held := holder[tail]
+		if !held {
+			tails[i], holder[tail] = tail, i
+			continue
+		}
+		keep, give := j, i
+		if r.derives(c, tail) && !r.derives(claims[j], tail) {
+			keep, give = i, j
+		}
+		tails[keep], holder[tail] = tail, keep
+		own := r.derive(claims[give].refs[0])
+		if own == tail {
+			return nil, &CollisionError{ID: tail, A: claims[keep].refs[0], B: claims[give].refs[0]}
+		}
+		if _, held := holder[own]; held {
+			return nil, &CollisionError{ID: own, A: claims[holder[own]].refs[0], B: claims[give].refs[0]}
+		}
+		tails[give], holder[own] = own, give
+	}
+	return tails, nil
+}
+
+func (r *registry) registered(c claim, known map[string]string) string {
+	for _, ref := range c.refs {
+		if tail := known[ref]; tail != "" {
+			return tail
+		}
+	}
+	return ""
+}
+
+func (r *registry) derives(c claim, tail string) bool {
+	return slices.ContainsFunc(c.refs, func(ref string) bool { return r.derive(ref) == tail })
+}
+
+// collisions refuses two different references, present or past, that derive the same tail.
+func (r *registry) collisions(claims []claim, known map[string]string) error {
+	seen := make(map[string]string, len(known)+len(claims))
+	check := func(ref string) error {
+		tail := r.derive(ref)
+		if other, ok := seen[tail]; ok && other != ref {
+			return &CollisionError{ID: tail, A: min(ref, other), B: max(ref, other)}
+		}
+		seen[tail] = ref
+		return nil
+	}
+	for ref := range known {
+		if err := check(ref); err != nil {
+			return err
+		}
+	}
+	for _, c := range claims {
+		for _, ref := range c.refs {
+			if err := check(ref); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pair is one row of a registry table.
+type pair struct{ key, id string }
+
+// column sorts pairs and spells them as two columns, each pair once.
+func column(pairs []pair) (keys, ids snapshot.Strings) {
+	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
+	for _, p := range slices.Compact(pairs) {
+		keys.Append(p.key)
+		ids.Append(p.id)
+	}
+	return keys, ids
+}
+
+// rows is the registry of the new catalog: everything the base had, and what the items of this build are called.
+// A reference of the base that now leads elsewhere (its item was joined with another) is entered anew, and the former
+// slugs of its old id lead where it leads.
+func (r *registry) rows(m *merged) snapshot.Registry {
+	refs := map[pair]string{} // reference and prefix → id
+	moved := map[string]string{}
+	current := map[string]bool{}
+	m.eachID(func(_ []string, id, _ string) { current[id] = true })
+	if r.base != nil {
+		for i := range r.base.Registry.Ref.Len() {
+			id := r.base.Registry.RefID.At(i)
+			refs[pair{r.base.Registry.Ref.At(i), prefixOf(id)}] = id
+		}
+	}
+	m.eachID(func(all []string, id, _ string) {
+		for _, ref := range all {
+			key := pair{ref, prefixOf(id)}
+			if old := refs[key]; old != "" && old != id && !current[old] {
+				moved[old] = id
+			}
+			refs[key] = id
+		}
+	})
+	var list []pair
+	for key, id := range refs {
+		list = append(list, pair{key.key, id})
+	}
+	var out snapshot.Registry
+	out.Ref, out.RefID = column(list)
+	out.Slug, out.SlugID = column(r.formerSlugs(m, moved))
+	return out
+}
+
+// formerSlugs lists every slug that was ever issued and is not current.
+func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
+	if r.base == nil {
+		return nil
+	}
+	now := map[pair]bool{}
+	m.eachID(func(_ []string, id, slug string) { now[pair{slug, id}] = true })
+	var list []pair
+	add := func(slug, id string) {
+		if to := moved[id]; to != "" {
+			id = to
+		}
+		if p := (pair{slug, id}); !now[p] {
+			list = append(list, p)
+		}
+	}
+	for i := range r.base.Registry.Slug.Len() {
+		add(r.base.Registry.Slug.At(i), r.base.Registry.SlugID.At(i))
+	}
+	for i := range r.base.Sets.ID.Len() {
+		add(r.base.Sets.Slug.At(i), r.base.Sets.ID.At(i))
+	}
+	for i := range r.base.Cards.ID.Len() {
+		add(r.base.Cards.Slug.At(i), r.base.Cards.ID.At(i))
+	}
+	return list
+}
+
+func prefixOf(id string) string {
+	prefix, _, _ := strings.Cut(id, "_")
+	return prefix
+}

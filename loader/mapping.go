@@ -1,0 +1,207 @@
+package loader
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// The files of a mapping directory; each may be absent.
+const (
+	sealedFile  = "sealed.csv"
+	aliasesFile = "aliases.csv"
+	feedsFile   = "feeds.toml"
+)
+
+// Kinds of aliases.
+const (
+	aliasSet  = "set"
+	aliasCard = "card"
+)
+
+// mapping is what an operator knows and no feed says (--mapping DIR).
+type mapping struct {
+	sealed  map[string]sealedFacts
+	aliases map[string]map[string][]string // kind → full reference → the references of the same thing, both ways
+	feeds   map[string]source.Options      // feed kind or namespace → how to read it
+}
+
+// loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build: a wrong alias
+// would join two cards for good.
+func loadMapping(dir string) (*mapping, error) {
+	m := &mapping{sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{}, feeds: map[string]source.Options{}}
+	if dir == "" {
+		return m, nil
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("cannot read mapping %q: %w", dir, err)
+	}
+	err := readTable(filepath.Join(dir, sealedFile),
+		[]string{"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition"}, m.sealedRow)
+	if err != nil {
+		return nil, err
+	}
+	err = readTable(filepath.Join(dir, aliasesFile),
+		[]string{"kind", "namespace", "ref", "target_namespace", "target_ref"}, m.aliasRow)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.readFeeds(filepath.Join(dir, feedsFile))
+}
+
+// readTable calls row with every record of a CSV file that has exactly the given header.
+func readTable(path string, header []string, row func([]string) error) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read mapping %q: %w", path, err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	r := csv.NewReader(f)
+	first, err := r.Read()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("cannot read mapping %q: %w", path, err)
+	}
+	if len(first) > 0 {
+		first[0] = strings.TrimPrefix(first[0], "\uFEFF")
+	}
+	if !slices.Equal(first, header) {
+		return fmt.Errorf("cannot read mapping %q: its first line must be %q", path, strings.Join(header, ","))
+	}
+	for {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("cannot read mapping %q: %w", path, err)
+		}
+		if err := row(record); err != nil {
+			line, _ := r.FieldPos(0)
+			return fmt.Errorf("cannot read mapping %q: line %d %w", path, line, err)
+		}
+	}
+}
+
+func (m *mapping) sealedRow(r []string) error {
+	facts := sealedFacts{packageType: r[2], unitKind: r[4], edition: r[5]}
+	if r[3] != "" {
+		n, err := strconv.Atoi(r[3])
+		if err != nil || n < 1 || n > maxUnits {
+			return fmt.Errorf("has units_per_package %q: want a number from 1 to %d", r[3], maxUnits)
+		}
+		facts.units = n
+	}
+	check := sealed{packageType: facts.packageType, unitKind: facts.unitKind, edition: facts.edition}
+	if _, value := check.impossible(); value != "" {
+		return fmt.Errorf("has %q, which is none of the specification's values", value)
+	}
+	if r[0] == "" || r[1] == "" {
+		return errors.New("has no namespace or ref")
+	}
+	key := fullRef(r[0], r[1])
+	if _, dup := m.sealed[key]; dup {
+		return fmt.Errorf("tells of %q a second time", readable(key))
+	}
+	m.sealed[key] = facts
+	return nil
+}
+
+// sealedOf returns what the mapping says of any of a product's references, the owner's first.
+func (m *mapping) sealedOf(refs []string) sealedFacts {
+	for _, ref := range refs {
+		if facts, ok := m.sealed[ref]; ok {
+			return facts
+		}
+	}
+	return sealedFacts{}
+}
+
+func (m *mapping) aliasRow(r []string) error {
+	kind := r[0]
+	if kind == "sealed" || kind == "product" {
+		kind = aliasCard // a reference stands for one item of either kind
+	}
+	if kind != aliasSet && kind != aliasCard {
+		return fmt.Errorf("has kind %q: want set, card or sealed", r[0])
+	}
+	if slices.Contains(r, "") {
+		return errors.New("has an empty field")
+	}
+	from, to := fullRef(r[1], r[2]), fullRef(r[3], r[4])
+	if from == to {
+		return errors.New("is an alias of itself")
+	}
+	if m.aliases[kind] == nil {
+		m.aliases[kind] = map[string][]string{}
+	}
+	m.aliases[kind][from] = append(m.aliases[kind][from], to)
+	m.aliases[kind][to] = append(m.aliases[kind][to], from)
+	return nil
+}
+
+// same returns the references that an operator declared to be the same thing as ref.
+func (m *mapping) same(kind, ref string) []string { return m.aliases[kind][ref] }
+
+// feedTable is one feed's table in feeds.toml.
+type feedTable struct {
+	DefaultCondition string `toml:"default_condition"`
+	AsOf             any    `toml:"as_of"`
+	Attribution      string `toml:"attribution"`
+	Partner          string `toml:"partner_namespace"`
+}
+
+func (m *mapping) readFeeds(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read mapping %q: %w", path, err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	var tables map[string]feedTable
+	if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&tables); err != nil {
+		var strict *toml.StrictMissingError
+		if errors.As(err, &strict) {
+			return fmt.Errorf("cannot read mapping %q:\n%s", path, strict.String())
+		}
+		return fmt.Errorf("cannot read mapping %q: %w", path, err)
+	}
+	for feed, t := range tables {
+		o := source.Options{DefaultCondition: t.DefaultCondition, Attribution: t.Attribution, Partner: t.Partner}
+		if t.DefaultCondition != "" {
+			if _, ok := snapshot.ParseCondition(t.DefaultCondition); !ok {
+				return fmt.Errorf("cannot read mapping %q: feed %q has default_condition %q, which is none", path, feed, t.DefaultCondition)
+			}
+		}
+		switch at := t.AsOf.(type) {
+		case nil:
+		case time.Time:
+			o.AsOf = at.UTC()
+		case string:
+			if o.AsOf, err = time.Parse(time.RFC3339, at); err != nil {
+				return fmt.Errorf("cannot read mapping %q: feed %q has as_of %q: %w", path, feed, at, err)
+			}
+		default:
+			return fmt.Errorf("cannot read mapping %q: feed %q has an as_of that is no time", path, feed)
+		}
+		m.feeds[feed] = o
+	}
+	return nil
+}

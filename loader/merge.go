@@ -1,0 +1,377 @@
+package loader
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// merger joins the catalogs of several sources into one (contract, --mapping). The first source that has a game owns
+// its sets and cards; a later one joins what it describes too, enriches it, and adds what has no partner only when
+// the operator asks for it.
+type merger struct {
+	b     *builder
+	m     *merged
+	owned [len(games)]bool // whether an earlier source has the game
+	// Where full references lead; items are numbered as card i or, below zero, sealed product -1-i.
+	setByRef  map[string]int32
+	itemByRef map[string]int32
+}
+
+func newMerger(b *builder) *merger {
+	return &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: map[string]int32{}}
+}
+
+// add merges one source's records.
+func (g *merger) add(r records, report *SourceReport) {
+	owns := g.owned
+	for i := range owns {
+		owns[i] = !owns[i]
+	}
+	sets := g.addSets(r.sets, owns, report)
+	g.addCards(r.cards, sets, owns, report)
+	g.addSealed(r.sealed, owns, report)
+	for _, s := range r.sets {
+		g.owned[s.game] = true
+	}
+	for i := range r.cards {
+		g.owned[r.cards[i].game] = true
+	}
+	for i := range r.sealed {
+		g.owned[r.sealed[i].game] = true
+	}
+}
+
+// pairing is a one-to-one match between the rows of a later source and those of the catalog.
+type pairing struct {
+	to    []int32        // row of the later source → row of the catalog, -1 for none yet
+	taken map[int32]bool // rows of the catalog that have a partner
+}
+
+func newPairing(n int) *pairing {
+	p := &pairing{to: make([]int32, n), taken: map[int32]bool{}}
+	for i := range p.to {
+		p.to[i] = -1
+	}
+	return p
+}
+
+// join pairs row i with a row of the catalog unless either has a partner.
+func (p *pairing) join(i int, to int32) {
+	if to >= 0 && p.to[i] < 0 && !p.taken[to] {
+		p.to[i] = to
+		p.taken[to] = true
+	}
+}
+
+// byKey pairs the rows without a partner whose key is the same and unique among them on either side; rows without a
+// key are passed over.
+func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
+	const several = -2
+	unique := func(n int, skip func(int) bool, key func(int) string) map[string]int32 {
+		rows := map[string]int32{}
+		for i := range n {
+			if skip(i) {
+				continue
+			}
+			if k := key(i); k != "" {
+				if _, dup := rows[k]; dup {
+					rows[k] = several
+				} else {
+					rows[k] = int32(i)
+				}
+			}
+		}
+		return rows
+	}
+	fresh := unique(len(p.to), func(i int) bool { return p.to[i] >= 0 }, keyOfNew)
+	if len(fresh) == 0 {
+		return
+	}
+	old := unique(have, func(i int) bool { return p.taken[int32(i)] }, func(i int) string {
+		k := keyOfHave(i)
+		if _, wanted := fresh[k]; !wanted {
+			return ""
+		}
+		return k
+	})
+	for k, i := range fresh {
+		if j, ok := old[k]; ok && i >= 0 && j >= 0 {
+			p.join(int(i), j)
+		}
+	}
+}
+
+// addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
+func (g *merger) addSets(sets []set, owns [len(games)]bool, report *SourceReport) []int32 {
+	p := newPairing(len(sets))
+	for i := range sets {
+		ref := sets[i].refs[0]
+		if to, ok := g.setByRef[ref]; ok {
+			p.join(i, to)
+		}
+		for _, same := range g.b.mapping.same(aliasSet, ref) {
+			if to, ok := g.setByRef[same]; ok && g.m.sets[to].game == sets[i].game {
+				p.join(i, to)
+			}
+		}
+	}
+	have := g.m.sets
+	for _, key := range []func(*set) string{setName, setCode, setNameWithoutCode} {
+		p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&sets[i]) })
+	}
+	for i := range sets {
+		s := &sets[i]
+		switch to := p.to[i]; {
+		case to >= 0:
+			report.SetsJoined++
+			g.m.sets[to].enrich(s)
+			g.setByRef[s.refs[0]] = to
+		case owns[s.game] || g.b.o.KeepUnmatched:
+			p.to[i] = int32(len(g.m.sets))
+			g.setByRef[s.refs[0]] = p.to[i]
+			g.m.sets = append(g.m.sets, *s)
+		default:
+			report.SetsApart++
+		}
+	}
+	return p.to
+}
+
+// Keys by which sets of one game are the same, strongest first.
+func setName(s *set) string { return nameKey(s.game, s.name) }
+
+func setCode(s *set) string {
+	if s.code == "" {
+		return ""
+	}
+	return games[s.game].slug + " code " + text.Fold(s.code)
+}
+
+// codeBefore is a code before the name, as in "SWSH04: Vivid Voltage".
+var codeBefore = regexp.MustCompile(`^[A-Z][A-Za-z0-9&. -]{0,11}: `)
+
+func setNameWithoutCode(s *set) string {
+	return nameKey(s.game, codeBefore.ReplaceAllString(s.name, ""))
+}
+
+func nameKey(game uint8, name string) string {
+	folded := foldName(name)
+	if folded == "" {
+		return ""
+	}
+	return games[game].slug + " " + folded
+}
+
+// foldName is a name as two sources agree on it: letters and digits alone, signs as words, "&" as "and".
+func foldName(name string) string { return strings.ReplaceAll(slugify(name), "-", "") }
+
+// enrich takes from another source's record of the same set what this one lacks.
+func (s *set) enrich(from *set) {
+	s.refs = append(s.refs, from.refs[0])
+	if s.series == "" {
+		s.series = from.series
+	}
+	if s.release == snapshot.NoDay {
+		s.release = from.release
+	}
+	if s.code == "" {
+		s.code = from.code
+	}
+	for _, alias := range append([]string{from.name, from.code}, from.aliases...) {
+		s.aliases = addAlias(s.aliases, alias)
+	}
+}
+
+// addCards joins or adds the cards of a source; sets says where the source's sets went.
+func (g *merger) addCards(cards []card, sets []int32, owns [len(games)]bool, report *SourceReport) {
+	for i := range cards {
+		if cards[i].set >= 0 {
+			cards[i].set = sets[cards[i].set]
+		}
+	}
+	have := g.m.cards
+	p := newPairing(len(cards))
+	for i := range cards {
+		g.joinByRef(p, i, &cards[i].item, func(to int32) bool { return to >= 0 && have[to].game == cards[i].game })
+	}
+	if len(have) > 0 {
+		joinByIdentifier(p, len(have), func(i int) *item { return &have[i].item }, func(i int) *item { return &cards[i].item })
+		for _, key := range []func(*card) string{wholeKey, baseKey} {
+			p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&cards[i]) })
+		}
+	}
+	for i := range cards {
+		c := &cards[i]
+		switch to := p.to[i]; {
+		case to >= 0:
+			report.CardsJoined++
+			if g.m.cards[to].enrich(c) {
+				report.CardsEnriched++
+			}
+			g.itemByRef[c.refs[0]] = to
+			continue
+		case !owns[c.game]:
+			report.CardsApart++
+			if !g.b.o.KeepUnmatched {
+				g.b.leftOut[c.refs[0]] = true
+				continue
+			}
+		}
+		report.CardsAdded++
+		g.itemByRef[c.refs[0]] = int32(len(g.m.cards))
+		g.m.cards = append(g.m.cards, *c)
+	}
+}
+
+// joinByRef pairs a record with the item that has its reference, or one that the operator declared to be the same.
+func (g *merger) joinByRef(p *pairing, i int, it *item, fits func(int32) bool) {
+	for _, ref := range append([]string{it.refs[0]}, g.b.mapping.same(aliasCard, it.refs[0])...) {
+		if to, ok := g.itemByRef[ref]; ok && fits(to) {
+			if to < 0 {
+				to = -1 - to
+			}
+			p.join(i, to)
+		}
+	}
+}
+
+// joinByIdentifier pairs rows that share an identifier, or one of which names the other's reference, when the
+// identifier leads to one row on either side.
+func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *item) {
+	const several = -2
+	index := func(n int, skip func(int) bool, it func(int) *item) map[string]int32 {
+		rows := map[string]int32{}
+		add := func(key string, i int) {
+			if old, dup := rows[key]; dup && old != int32(i) {
+				rows[key] = several
+			} else {
+				rows[key] = int32(i)
+			}
+		}
+		for i := range n {
+			if skip(i) {
+				continue
+			}
+			for _, ref := range it(i).refs {
+				add(ref, i)
+			}
+			for _, id := range it(i).identifiers {
+				add(fullRef(id.Namespace, id.Value), i)
+			}
+		}
+		return rows
+	}
+	old := index(have, func(i int) bool { return p.taken[int32(i)] }, itemOfHave)
+	fresh := index(len(p.to), func(i int) bool { return p.to[i] >= 0 }, itemOfNew)
+	for i := range p.to {
+		if p.to[i] >= 0 {
+			continue
+		}
+		it := itemOfNew(i)
+		keys := append([]string{}, it.refs...)
+		for _, id := range it.identifiers {
+			keys = append(keys, fullRef(id.Namespace, id.Value))
+		}
+		for _, key := range keys {
+			if j, ok := old[key]; ok && j >= 0 && fresh[key] == int32(i) && itemOfHave(int(j)).game == it.game {
+				p.join(i, j)
+			}
+		}
+	}
+}
+
+// wholeKey is a card by its set, its number as printed and its whole name.
+func wholeKey(c *card) string { return cardKey(c, text.NumberKey(c.number), c.name) }
+
+// baseKey is a card by its set, the number that a parallel belongs to, and its name without qualifiers.
+func baseKey(c *card) string {
+	return cardKey(c, text.NumberBase(c.number), bracketed.ReplaceAllString(c.name, ""))
+}
+
+// cardKey is "" for cards that number and name do not identify.
+func cardKey(c *card, number, name string) string {
+	name = foldName(name)
+	if c.set < 0 || number == "" || name == "" {
+		return ""
+	}
+	return strconv.Itoa(int(c.set)) + " " + number + " " + name
+}
+
+// enrich takes from another source's record of the same card what this one lacks, and reports whether it took any.
+func (c *card) enrich(from *card) bool {
+	c.refs = append(c.refs, from.refs[0])
+	took := false
+	fill := func(to *string, value string) {
+		if *to == "" && value != "" {
+			*to, took = value, true
+		}
+	}
+	fill(&c.number, from.number)
+	fill(&c.rarity, from.rarity)
+	fill(&c.printing, from.printing)
+	fill(&c.image, from.image)
+	if c.set < 0 && from.set >= 0 {
+		c.set, took = from.set, true
+	}
+	return c.item.enrich(&from.item) || took
+}
+
+func (it *item) enrich(from *item) bool {
+	before := len(it.identifiers)
+	for _, id := range from.identifiers {
+		it.identifiers = addIdentifier(it.identifiers, id.Namespace, id.Value)
+	}
+	if it.updatedAt == snapshot.NoTime {
+		it.updatedAt = from.updatedAt
+	}
+	return len(it.identifiers) > before
+}
+
+// addSealed joins or adds sealed products. They have no number, so that only references, aliases and identifiers
+// join them.
+func (g *merger) addSealed(list []sealed, owns [len(games)]bool, report *SourceReport) {
+	have := g.m.sealed
+	p := newPairing(len(list))
+	for i := range list {
+		g.joinByRef(p, i, &list[i].item, func(to int32) bool { return to < 0 && have[-1-to].game == list[i].game })
+	}
+	if len(have) > 0 {
+		joinByIdentifier(p, len(have), func(i int) *item { return &have[i].item }, func(i int) *item { return &list[i].item })
+	}
+	for i := range list {
+		s := &list[i]
+		if to := p.to[i]; to >= 0 {
+			report.SealedJoined++
+			g.m.sealed[to].enrich(s)
+			g.itemByRef[s.refs[0]] = -1 - to
+			continue
+		}
+		if !owns[s.game] && !g.b.o.KeepUnmatched {
+			g.b.leftOut[s.refs[0]] = true
+			continue
+		}
+		g.itemByRef[s.refs[0]] = -1 - int32(len(g.m.sealed))
+		g.m.sealed = append(g.m.sealed, *s)
+	}
+}
+
+// enrich takes from another source's record of the same product what this one lacks.
+func (s *sealed) enrich(from *sealed) {
+	s.refs = append(s.refs, from.refs[0])
+	for _, f := range []struct {
+		to    *string
+		value string
+	}{{&s.packageType, from.packageType}, {&s.unitKind, from.unitKind}, {&s.edition, from.edition}} {
+		if *f.to == "" {
+			*f.to = f.value
+		}
+	}
+	if s.units == 0 {
+		s.units = from.units
+	}
+	s.item.enrich(&from.item)
+}

@@ -1,0 +1,274 @@
+package loader
+
+import (
+	"strings"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// Where a reference leads that is not an item.
+const (
+	notKnown = -1 // no catalog has it
+	notKept  = -2 // a catalog has it, and it is not part of this one
+)
+
+// archiveHour is when a day of a history file was collected: day D is D 20:00Z (decision 18).
+const archiveHour = 20 * 3_600_000
+
+// refIndex finds the item that a feed's reference means.
+type refIndex map[string]int32
+
+// indexRefs finds items by the references of one namespace: their own, those that an operator declared to be the
+// same, and identifiers in that namespace. Of a TCGCSV reference "3/85" the product id alone is enough where it is
+// clear, because history files do not know the category.
+func (b *builder) indexRefs(namespace string, m *merged) refIndex {
+	index := refIndex{}
+	prefix := fullRef(namespace, "")
+	weak := func(key string, to int32) { // an ambiguous key leads nowhere
+		if old, ok := index[key]; !ok {
+			index[key] = to
+		} else if old != to {
+			index[key] = notKnown
+		}
+	}
+	for i := range m.numItems() {
+		for _, full := range m.item(i).refs {
+			for _, same := range b.mapping.same(aliasCard, full) {
+				if ref, ok := strings.CutPrefix(same, prefix); ok {
+					weak(ref, int32(i))
+				}
+			}
+			if ref, ok := strings.CutPrefix(full, prefix); ok {
+				if cut := strings.LastIndexByte(ref, '/'); cut >= 0 {
+					weak(ref[cut+1:], int32(i))
+				}
+			}
+		}
+		for _, id := range m.item(i).identifiers {
+			if id.Namespace == namespace {
+				weak(id.Value, int32(i))
+			}
+		}
+	}
+	for full := range b.leftOut {
+		if ref, ok := strings.CutPrefix(full, prefix); ok {
+			index[ref] = notKept
+			if cut := strings.LastIndexByte(ref, '/'); cut >= 0 {
+				if _, known := index[ref[cut+1:]]; !known {
+					index[ref[cut+1:]] = notKept
+				}
+			}
+		}
+	}
+	for i := range m.numItems() {
+		for _, full := range m.item(i).refs {
+			if ref, ok := strings.CutPrefix(full, prefix); ok {
+				index[ref] = int32(i)
+			}
+		}
+	}
+	return index
+}
+
+// find returns the item of a reference, notKnown or notKept.
+func (x refIndex) find(ref string) int32 {
+	if i, ok := x[ref]; ok {
+		return i
+	}
+	return notKnown
+}
+
+// pricer is the sink of one input's prices.
+type pricer struct {
+	b      *builder
+	index  refIndex
+	feed   uint8
+	report *PriceReport
+	strict bool // a price of an unknown item is quarantined: the input has its own catalog
+
+	lastRef  string // the item of the row before, which most rows share
+	lastItem int32
+}
+
+// Price takes a row of a daily file.
+func (p *pricer) Price(r source.Price) {
+	b := p.b
+	if !p.timely(&r) {
+		return
+	}
+	b.collected = max(b.collected, r.CollectedAt)
+	item := p.find(r.Ref)
+	if item < 0 {
+		p.miss(item, r.At, r.Ref)
+		return
+	}
+	if r.Cents != snapshot.NoCents && (r.Cents < 0 || r.Cents > snapshot.MaxCents) {
+		b.quarantine.refuse(r.At, source.ReasonBadPrice, r.Ref, "")
+		r.Cents = snapshot.NoCents
+	}
+	if r.SourceAsOf != snapshot.NoTime && r.SourceAsOf > r.CollectedAt {
+		b.quarantine.refuse(r.At, source.ReasonAsOfAfterFetch, r.Ref, timeText(r.SourceAsOf))
+		r.Cents = snapshot.NoCents // the price is absent, the lane was seen (decision 26)
+	}
+	lane, ok := p.lane(item, r.At, r.Ref, r.Variant, r.Condition)
+	if !ok {
+		return
+	}
+	p.report.Rows++
+	p.span(r.Day)
+	cents := r.Cents
+	if !r.Licensed {
+		cents = snapshot.NoCents
+	}
+	b.lanes.note(lane, row{
+		day: r.Day, cents: cents, asOf: r.SourceAsOf, collected: r.CollectedAt, licensed: r.Licensed, layer: layerDaily,
+	})
+	b.history.addDaily(lane, r.Day, cents, b.lanes.len())
+}
+
+// timely refuses rows that were collected after the snapshot's instant, and rows of a day later than the one on which
+// they were collected.
+func (p *pricer) timely(r *source.Price) bool {
+	switch {
+	case r.CollectedAt == snapshot.NoTime:
+		p.b.quarantine.refuse(r.At, source.ReasonBadTime, r.Ref, "collected_at")
+	case p.b.until != snapshot.NoTime && r.CollectedAt > p.b.until:
+		p.b.quarantine.refuse(r.At, source.ReasonFetchAfterSnapshot, r.Ref, timeText(r.CollectedAt))
+	case r.Day > snapshot.DayOf(r.CollectedAt) || r.Day < 0:
+		p.b.quarantine.refuse(r.At, source.ReasonBadDate, r.Ref, r.Day.String())
+	default:
+		return true
+	}
+	return false
+}
+
+// Series takes a row of a history file. Its days were collected at 20:00Z.
+func (p *pricer) Series(s source.Series) {
+	b := p.b
+	points, blank, last := s.Points, s.Blank, s.Last
+	if b.until != snapshot.NoTime {
+		end := snapshot.DayOf(b.until - archiveHour) // the newest day that was collected in time
+		if n := len(points); n > 0 && points[n-1].Day > end {
+			b.quarantine.refuse(s.At, source.ReasonFetchAfterSnapshot, s.Ref, points[n-1].Day.String())
+		}
+		for len(points) > 0 && points[len(points)-1].Day > end {
+			points = points[:len(points)-1]
+		}
+		for len(blank) > 0 && blank[len(blank)-1] > end {
+			blank = blank[:len(blank)-1]
+		}
+		if last > end {
+			last = snapshot.NoDay // which days the file has before it is not known
+		}
+	}
+	newest := row{day: snapshot.NoDay, cents: snapshot.NoCents, asOf: snapshot.NoTime, licensed: true, layer: layerWide}
+	if n := len(points); n > 0 {
+		newest.day, newest.cents = points[n-1].Day, points[n-1].Cents
+	}
+	if n := len(blank); n > 0 && blank[n-1] > newest.day {
+		newest.day, newest.cents = blank[n-1], snapshot.NoCents
+	}
+	if newest.day == snapshot.NoDay {
+		return
+	}
+	newest.collected = newest.day.Start() + archiveHour
+	b.collected = max(b.collected, newest.collected)
+	item := p.find(s.Ref)
+	if item < 0 {
+		p.miss(item, s.At, "")
+		return
+	}
+	lane, ok := p.lane(item, s.At, s.Ref, s.Variant, s.Condition)
+	if !ok {
+		return
+	}
+	p.report.Series++
+	p.span(newest.day)
+	if last != snapshot.NoDay {
+		b.newest.see(p.feed, b.merged.item(int(item)).game, last)
+	}
+	p.noteSeries(lane, newest)
+	b.history.addWide(lane, points)
+}
+
+// noteSeries notes a series' newest row; a day without a price only says that the lane was seen.
+func (p *pricer) noteSeries(lane int32, newest row) {
+	t := p.b.lanes
+	if newest.cents == snapshot.NoCents && newest.day == t.seen[lane] {
+		return
+	}
+	t.note(lane, newest)
+}
+
+// lane finds or makes the lane of a row.
+func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) (int32, bool) {
+	c := snapshot.Ungraded
+	if int(item) >= len(p.b.merged.cards) {
+		if variant != "" && variant != "normal" { // a feed that does not know what is sealed calls it normal
+			p.report.Variants++
+			return 0, false
+		}
+		variant, c = "", snapshot.FactorySealed
+	} else {
+		if !isVariant(variant) {
+			p.b.quarantine.refuse(at, source.ReasonBadVariant, ref, variant)
+			return 0, false
+		}
+		if condition != "" {
+			var ok bool
+			if c, ok = snapshot.ParseCondition(condition); !ok {
+				p.b.quarantine.refuse(at, source.ReasonBadCondition, ref, condition)
+				return 0, false
+			}
+		}
+	}
+	v, ok := p.b.variants.of(variant)
+	if !ok {
+		p.b.quarantine.refuse(at, source.ReasonBadVariant, ref, variant)
+		return 0, false
+	}
+	return p.b.lanes.of(item, v, c, p.feed), true
+}
+
+func (p *pricer) find(ref string) int32 {
+	if ref != p.lastRef || ref == "" {
+		p.lastRef, p.lastItem = ref, p.index.find(ref)
+	}
+	return p.lastItem
+}
+
+// miss counts a row of no item.
+func (p *pricer) miss(item int32, at source.At, ref string) {
+	if item == notKept {
+		p.report.LeftOut++
+		return
+	}
+	p.report.Unknown++
+	if p.strict && ref != "" {
+		p.b.quarantine.refuse(at, source.ReasonUnknownItem, ref, "")
+	}
+}
+
+func (p *pricer) span(day snapshot.Day) {
+	if p.report.First == snapshot.NoDay {
+		p.report.First = day
+	}
+	p.report.First = min(p.report.First, day)
+	p.report.Last = max(p.report.Last, day)
+}
+
+// Set, Card and Sealed are not part of prices.
+func (p *pricer) Set(source.Set) {}
+
+// Card is not part of prices.
+func (p *pricer) Card(source.Card) {}
+
+// Sealed is not part of prices.
+func (p *pricer) Sealed(source.Sealed) {}
+
+// Quarantine notes what the source refused.
+func (p *pricer) Quarantine(r source.Quarantine) { p.b.quarantine.add(r) }
+
+// Progress passes on how far the source is.
+func (p *pricer) Progress(phase string, done, total int64) { p.b.progress(phase, done, total) }

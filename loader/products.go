@@ -1,0 +1,167 @@
+package loader
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// The words of sealed products (specification, Product).
+const (
+	boosterBundle, eliteTrainerBox = "booster_bundle", "elite_trainer_box"
+	boosterBox, boosterCase        = "booster_box", "booster_case"
+	boosterPack                    = "booster_pack"
+	editionStandard                = "standard"
+	editionPokemonCenter           = "pokemon_center"
+	// printingStandard is the printing of a card whose source and name tell of none (decision 27).
+	printingStandard = "standard"
+)
+
+// maxUnits bounds units_per_package: the column is 32 bits wide, and no package holds a million.
+const maxUnits = 1_000_000
+
+var (
+	packageTypes = []string{boosterBundle, eliteTrainerBox, boosterBox, boosterCase}
+	unitKinds    = []string{boosterPack, boosterBox}
+	editions     = []string{editionStandard, editionPokemonCenter}
+)
+
+// impossible says why a sealed product cannot be what its record says, "" when it can. Absent values are possible.
+func (s *sealed) impossible() (reason, value string) {
+	switch {
+	case s.packageType != "" && !slices.Contains(packageTypes, s.packageType):
+		return source.ReasonBadPackage, s.packageType
+	case s.unitKind != "" && !slices.Contains(unitKinds, s.unitKind):
+		return source.ReasonBadPackage, s.unitKind
+	case s.edition != "" && !slices.Contains(editions, s.edition):
+		return source.ReasonBadEdition, s.edition
+	case s.units < 0 || s.units > maxUnits:
+		return source.ReasonBadUnits, strconv.Itoa(s.units)
+	case s.edition == editionPokemonCenter && s.game != pokemon:
+		return source.ReasonEditionOfGame, s.edition
+	}
+	return "", ""
+}
+
+// bracketed is a qualifier of a name.
+var bracketed = regexp.MustCompile(`\s*[(\[]([^()\[\]]*)[)\]]`)
+
+// sealedFacts is what an operator knows of a sealed product (--mapping, sealed.csv).
+type sealedFacts struct {
+	packageType, unitKind, edition string
+	units                          int
+}
+
+// verifySealed completes a sealed product from the operator's mapping and says what it still lacks: "" for a verified
+// product (decision 27). The mapping stands over the source, whose rules for names are its own business. The unit
+// follows from the package type; nothing else is guessed.
+func (s *sealed) verifySealed(facts sealedFacts) (lacks string) {
+	override(&s.packageType, facts.packageType)
+	override(&s.unitKind, facts.unitKind)
+	override(&s.edition, facts.edition)
+	if facts.units != 0 {
+		s.units = facts.units
+	}
+	switch {
+	case s.packageType == "":
+		return "package_type"
+	case s.units == 0:
+		return "units_per_package"
+	case s.edition == "":
+		return "edition"
+	case s.unitKind == "" && s.packageType == boosterCase:
+		s.unitKind = boosterBox
+	case s.unitKind == "":
+		s.unitKind = boosterPack
+	}
+	return ""
+}
+
+func override(to *string, value string) {
+	if value != "" {
+		*to = value
+	}
+}
+
+// verifyCard fills the printing of a card and says what it lacks for a verified identity: "" for nothing.
+func (c *card) verifyCard() (lacks string) {
+	if c.printing == "" {
+		c.printing = printingOf(c.name, c.number)
+	}
+	c.product = false
+	switch {
+	case c.set < 0:
+		return "set"
+	case c.number == "":
+		return "collector_number"
+	}
+	c.product = true
+	return ""
+}
+
+// printingOf is the printing that a name tells: its bracketed qualifiers, without those that only repeat the number.
+func printingOf(name, number string) string {
+	if !strings.ContainsAny(name, "([") {
+		return printingStandard
+	}
+	var parts []string
+	for _, m := range bracketed.FindAllStringSubmatch(name, -1) {
+		q := strings.TrimSpace(m[1])
+		if q == "" || isNumberOf(q, number) {
+			continue
+		}
+		parts = append(parts, q)
+	}
+	out := strings.Join(parts, ", ")
+	for utf8.RuneCountInString(out) > snapshot.MaxPrinting {
+		parts = parts[:len(parts)-1]
+		out = strings.Join(parts, ", ")
+	}
+	if out == "" {
+		return printingStandard
+	}
+	return out
+}
+
+// isNumberOf reports whether a qualifier is the card's own number or its last digits, as in "Nami (016)" of OP01-016.
+func isNumberOf(q, number string) bool {
+	if strings.Trim(q, "0123456789") != "" {
+		return strings.EqualFold(q, number)
+	}
+	printed, _, _ := strings.Cut(number, "/")
+	return strings.TrimLeft(q, "0") == strings.TrimLeft(printed[strings.LastIndexAny(printed, "-ABCDEFGHIJKLMNOPQRSTUVWXYZ ")+1:], "0")
+}
+
+// verify decides which identities are products (decision 27). Sealed products that are not leave the catalog.
+func (b *builder) verify(m *merged) {
+	for i := range m.cards {
+		if lacks := m.cards[i].verifyCard(); lacks != "" {
+			b.report.CardsUnverified[lacks]++
+		}
+	}
+	kept := m.sealed[:0]
+	for _, s := range m.sealed {
+		lacks := s.verifySealed(b.mapping.sealedOf(s.refs))
+		if lacks == "" {
+			if reason, value := s.impossible(); reason != "" {
+				_, ref := splitRef(s.refs[0])
+				b.quarantine.refuse(source.At{File: sealedFile}, reason, ref, value)
+				lacks = reason
+			}
+		}
+		if lacks != "" {
+			b.report.SealedLeftOut[lacks]++
+			for _, ref := range s.refs {
+				b.leftOut[ref] = true
+			}
+			continue
+		}
+		kept = append(kept, s)
+	}
+	m.sealed = kept
+}

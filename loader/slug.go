@@ -1,0 +1,218 @@
+package loader
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"ninepocket/snapshot"
+)
+
+const (
+	// maxStem bounds the slug's part that is made of names, in bytes, so that a slug with its tail stays well below
+	// the 200 characters that a path may have (decision 4).
+	maxStem = 150
+	// shortTail is how many characters of the id's tail tell two equal stems apart.
+	shortTail = 6
+)
+
+// symbolWords are signs of card names with a spoken form. The table is the slug's own and frozen: a change would
+// rename published slugs.
+var symbolWords = strings.NewReplacer(
+	"♀", " female ", "♂", " male ", "δ", " delta ", "★", " star ", "☆", " star ", "◇", " prism star ",
+	"&", " and ", "'", "", "’", "", "‘", "",
+)
+
+// wholeLetters are letters that Unicode does not take apart, frozen likewise.
+var wholeLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe", "ø", "o", "Ø", "o", "ł", "l", "Ł", "l")
+
+// slugify spells text in the characters a-z, 0-9 and single hyphens.
+func slugify(s string) string {
+	var b strings.Builder
+	hyphen := false
+	for _, r := range norm.NFKD.String(wholeLetters.Replace(symbolWords.Replace(s))) {
+		c := byte(min(r, 0x7f))
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+			if hyphen && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			hyphen = false
+			b.WriteByte(c)
+		case !unicode.Is(unicode.M, r):
+			hyphen = true
+		}
+	}
+	out := b.String()
+	if len(out) > maxStem {
+		out = strings.TrimRight(out[:maxStem], "-")
+	}
+	return out
+}
+
+// slugWant is one item or set that needs a slug.
+type slugWant struct {
+	id    string
+	tail  string
+	prior string   // the slug in the base, "" for none
+	stems []string // what the slug may be without a tail, best first; not empty
+}
+
+// candidate is the slug a want may have at a level: its stems, then the last stem with a part of the id's tail, then
+// with the whole of it. No level depends on any other item.
+func (w *slugWant) candidate(level int) string {
+	if level < len(w.stems) {
+		return w.stems[level]
+	}
+	last := w.stems[len(w.stems)-1]
+	tail := w.tail
+	if level == len(w.stems) {
+		tail = tail[:min(shortTail, len(tail))]
+	}
+	return strings.TrimLeft(last+"-"+tail, "-")
+}
+
+func (w *slugWant) levels() int { return len(w.stems) + 2 }
+
+// keeps reports whether the base's slug still says what the item is called: it is one of the candidates, or the last
+// one with a counter.
+func (w *slugWant) keeps() bool {
+	if w.prior == "" {
+		return false
+	}
+	for level := range w.levels() {
+		if w.candidate(level) == w.prior {
+			return true
+		}
+	}
+	n, ok := strings.CutPrefix(w.prior, w.candidate(w.levels()-1)+"-")
+	_, err := strconv.Atoi(n)
+	return ok && err == nil
+}
+
+// assignSlugs gives every want a slug (decision 24). Who keeps its base slug is served first; the others take the
+// first candidate that nobody else wants at that level, that is not taken, and that never led to another item. The
+// result does not depend on the order of wants. A slug holds no underscore, so it never equals an id.
+func assignSlugs(wants []slugWant, former map[string]string) []string {
+	slugs := make([]string, len(wants))
+	taken := make(map[string]bool, len(wants))
+	var open []int
+	for i := range wants {
+		if wants[i].keeps() && !taken[wants[i].prior] {
+			slugs[i] = wants[i].prior
+			taken[slugs[i]] = true
+		} else {
+			open = append(open, i)
+		}
+	}
+	free := func(slug, id string) bool {
+		owner, was := former[slug]
+		return slug != "" && !taken[slug] && (!was || owner == id)
+	}
+	for level := 0; len(open) > 0; level++ {
+		rivals := make(map[string]int, len(open))
+		last := 0
+		for _, i := range open {
+			if level < wants[i].levels() {
+				rivals[wants[i].candidate(level)]++
+			}
+			last = max(last, wants[i].levels())
+		}
+		if level >= last {
+			break
+		}
+		open = slices.DeleteFunc(open, func(i int) bool {
+			if level >= wants[i].levels() {
+				return false
+			}
+			slug := wants[i].candidate(level)
+			if rivals[slug] != 1 || !free(slug, wants[i].id) {
+				return false
+			}
+			slugs[i], taken[slug] = slug, true
+			return true
+		})
+	}
+	// Only names made up to look like another item's slug get here.
+	slices.SortFunc(open, func(a, b int) int { return strings.Compare(wants[a].id, wants[b].id) })
+	for _, i := range open {
+		stem := wants[i].candidate(wants[i].levels() - 1)
+		for n := 2; ; n++ {
+			if slug := stem + "-" + strconv.Itoa(n); free(slug, wants[i].id) {
+				slugs[i], taken[slug] = slug, true
+				break
+			}
+		}
+	}
+	return slugs
+}
+
+// giveSlugs gives every set and card its slug. What an item of the base was called until now and is not any more is a
+// former slug from here on: nobody else gets it, but the item itself may get it back.
+func (m *merged) giveSlugs(r *registry) {
+	sets, cards := priorSlugs(r.base)
+	wants := make([]slugWant, len(m.sets))
+	for i, s := range m.sets {
+		stem := slugify(s.name)
+		wants[i] = slugWant{id: setPrefix + s.tail, tail: s.tail, prior: sets[setPrefix+s.tail]}
+		wants[i].stems = nonEmpty("set", stem, slugify(stem+" "+games[s.game].slug))
+	}
+	for i, slug := range assignSlugs(wants, withPrior(r.formerSets, sets)) {
+		m.sets[i].slug = slug
+	}
+	wants = make([]slugWant, len(m.cards))
+	for i := range m.cards {
+		c := &m.cards[i]
+		stem := c.name
+		if c.set >= 0 {
+			stem = m.sets[c.set].name + " " + stem
+		}
+		wants[i] = slugWant{id: cardPrefix + c.tail, tail: c.tail, prior: cards[cardPrefix+c.tail]}
+		wants[i].stems = nonEmpty("card", slugify(stem+" "+c.number))
+	}
+	for i, slug := range assignSlugs(wants, withPrior(r.former, cards)) {
+		m.cards[i].slug = slug
+	}
+}
+
+// nonEmpty returns the stems, or the kind of thing it is when its name has no letter that a slug can hold.
+func nonEmpty(kind string, stems ...string) []string {
+	if stems[0] == "" {
+		return []string{kind}
+	}
+	return stems
+}
+
+// priorSlugs are the current slugs of the base by id.
+func priorSlugs(base *snapshot.Catalog) (sets, cards map[string]string) {
+	sets, cards = map[string]string{}, map[string]string{}
+	if base == nil {
+		return sets, cards
+	}
+	for i := range base.Sets.ID.Len() {
+		sets[base.Sets.ID.At(i)] = base.Sets.Slug.At(i)
+	}
+	for i := range base.Cards.ID.Len() {
+		cards[base.Cards.ID.At(i)] = base.Cards.Slug.At(i)
+	}
+	return sets, cards
+}
+
+// withPrior adds the base's current slugs to its former ones: from the point of view of this build both are slugs
+// that lead to somebody.
+func withPrior(former, prior map[string]string) map[string]string {
+	all := make(map[string]string, len(former)+len(prior))
+	for slug, id := range former {
+		all[slug] = id
+	}
+	for id, slug := range prior {
+		all[slug] = id
+	}
+	return all
+}

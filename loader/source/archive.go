@@ -1,0 +1,176 @@
+package source
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// tarFolder is a tar archive, compressed or not. Each pass decompresses it once from front to back.
+type tarFolder struct {
+	path string
+	lim  limits
+	list []file
+}
+
+// openTar reads an archive through once: names, limits and the end marker are checked before any record is used.
+func openTar(path string, lim limits) (*tarFolder, error) {
+	t := &tarFolder{path: path, lim: lim}
+	seen := map[string]bool{}
+	err := t.scan(context.Background(), func(f file, _ io.Reader) error {
+		if seen[f.name] {
+			return fmt.Errorf("entry %q is there twice", clip(f.name))
+		}
+		seen[f.name] = true
+		t.list = append(t.list, f)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *tarFolder) files() []file { return t.list }
+
+func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func(file, io.Reader) error) error {
+	return t.scan(ctx, func(f file, r io.Reader) error {
+		if !want(f.name) {
+			return nil
+		}
+		return visit(f, r)
+	})
+}
+
+// scan visits every regular file. Errors name the archive's entry; a truncated archive is one.
+func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error) error {
+	raw, err := os.Open(t.path)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	plain, err := unpacked(t.path, bufio.NewReaderSize(raw, 1<<16))
+	if err != nil {
+		return damaged(err)
+	}
+	defer plain.Close()
+	tail := &tailReader{r: &bounded{r: plain, n: t.lim.total}}
+	tr := tar.NewReader(tail)
+	for n := 0; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		header, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return finish(tail)
+		}
+		if err != nil {
+			return damaged(err)
+		}
+		if n >= t.lim.entries {
+			return fmt.Errorf("more than %d entries", t.lim.entries)
+		}
+		f, skip, err := tarEntry(header)
+		if err != nil {
+			return err
+		}
+		if skip {
+			continue
+		}
+		if f.size > t.lim.entry {
+			return fmt.Errorf("entry %q is larger than the %d bytes allowed", clip(f.name), t.lim.entry)
+		}
+		body := &faultReader{r: tr}
+		err = visit(f, body)
+		// What the visitor made of a broken stream is not its file's fault but the archive's.
+		if body.err != nil {
+			return fmt.Errorf("entry %q: %w", clip(f.name), damaged(body.err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// tarEntry tells a file to read from one to skip, and refuses what has no place in a catalog.
+func tarEntry(header *tar.Header) (f file, skip bool, err error) {
+	name, err := safeName(header.Name)
+	if err != nil {
+		return file{}, false, err
+	}
+	switch header.Typeflag {
+	case tar.TypeReg, tar.TypeGNUSparse:
+		return file{name: name, size: header.Size, mod: header.ModTime}, false, nil
+	case tar.TypeDir, tar.TypeXGlobalHeader:
+		return file{}, true, nil
+	case tar.TypeSymlink, tar.TypeLink:
+		return file{}, false, fmt.Errorf("entry %q is a link to %q", clip(header.Name), clip(header.Linkname))
+	default:
+		return file{}, false, fmt.Errorf("entry %q is neither a file nor a folder", clip(header.Name))
+	}
+}
+
+// errCut is the cause where a tar ends without its end marker.
+var errCut = errors.New("ends without the end-of-archive marker")
+
+// finish reads what follows the last entry, so that checksums of the compression are checked, and looks for the
+// marker of two zero blocks (one is tolerated, as tar itself does), without which an archive was cut between entries.
+func finish(tail *tailReader) error {
+	if tail.zeros < 512 {
+		return damaged(errCut)
+	}
+	if _, err := io.Copy(io.Discard, tail); err != nil {
+		return damaged(err)
+	}
+	return nil
+}
+
+// damaged words what is wrong with an archive as a whole.
+func damaged(err error) error {
+	switch {
+	case errors.Is(err, errTooBig):
+		return fmt.Errorf("the archive is %w after decompression", err)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errCut):
+		return fmt.Errorf("the archive is truncated: %w", err)
+	default:
+		return fmt.Errorf("the archive is damaged: %w", err)
+	}
+}
+
+// tailReader counts the zero bytes at the end of what was read.
+type tailReader struct {
+	r     io.Reader
+	zeros int
+}
+
+func (t *tailReader) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	k := n
+	for k > 0 && p[k-1] == 0 {
+		k--
+	}
+	if k == 0 {
+		t.zeros += n
+	} else {
+		t.zeros = n - k
+	}
+	return n, err
+}
+
+// faultReader remembers the error of a stream, which a parser would report as that of a file.
+type faultReader struct {
+	r   io.Reader
+	err error
+}
+
+func (f *faultReader) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,164 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// fault is what is wrong with one record.
+type fault struct{ reason, ref, value string }
+
+func (f *fault) Error() string { return f.reason + ": " + f.value }
+
+// record is one element of a file's list: what was read, or why it was refused.
+type record[T any] struct {
+	line int // 1-based
+	rec  T
+	bad  *fault
+}
+
+// faultOf names the reason of a JSON error.
+func faultOf(err error, raw []byte) *fault {
+	var f *fault
+	var semantic *json.SemanticError
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return &fault{reason: ReasonDuplicateKey, value: string(raw)}
+	case errors.Is(err, json.ErrUnknownName):
+		return &fault{reason: ReasonUnknownMember, value: string(raw)}
+	case errors.As(err, &semantic):
+		return &fault{reason: ReasonBadJSON, value: string(semantic.JSONPointer) + " in " + string(raw)}
+	case strings.Contains(err.Error(), "invalid UTF-8"):
+		return &fault{reason: ReasonBadText, value: string(raw)}
+	default:
+		return &fault{reason: ReasonBadJSON, value: string(raw)}
+	}
+}
+
+// readElements reads the elements of the array that dec stands before. An element that is not a T, or that check
+// refuses, is a bad record; only broken JSON is an error.
+func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record[T], error) {
+	if k := dec.PeekKind(); k != '[' {
+		return nil, wantKind(dec, "an array")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	var list []record[T]
+	for dec.PeekKind() != ']' {
+		raw, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		e := record[T]{line: len(list) + 1}
+		if err := json.Unmarshal(raw, &e.rec); err != nil {
+			e.bad = faultOf(err, raw)
+		} else if raw.Kind() != '{' {
+			e.bad = &fault{reason: ReasonBadJSON, value: string(raw)}
+		} else {
+			e.bad = check(&e.rec)
+		}
+		list = append(list, e)
+	}
+	_, err := dec.ReadToken()
+	return list, err
+}
+
+// wantKind is the error of a decoder that stands before something else.
+func wantKind(dec *jsontext.Decoder, what string) error {
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	return fmt.Errorf("want %s at byte %d", what, dec.InputOffset())
+}
+
+// readObject reads the members of the object that dec stands before, which each must consume.
+func readObject(dec *jsontext.Decoder, each func(name string) error) error {
+	if dec.PeekKind() != '{' {
+		return wantKind(dec, "an object")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		if err := each(name.String()); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// readEnd reports what follows the document, which must be nothing.
+func readEnd(dec *jsontext.Decoder) error {
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("data follows the document at byte %d", dec.InputOffset())
+	}
+	return nil
+}
+
+// readArrayFile reads a file that is one array.
+func readArrayFile[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	list, err := readElements(dec, check)
+	if err != nil {
+		return nil, err
+	}
+	return list, readEnd(dec)
+}
+
+// scalar returns a string's or number's text, and "" for anything else.
+func scalar(v jsontext.Value) string {
+	switch v.Kind() {
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return ""
+		}
+		return string(text)
+	case '0':
+		return string(v)
+	default:
+		return ""
+	}
+}
+
+// wholeNumber returns a JSON number's text when it is a plain positive integer of at most 18 digits.
+func wholeNumber(v jsontext.Value) (string, bool) {
+	if len(v) == 0 || len(v) > 18 || v[0] == '0' {
+		return "", false
+	}
+	for _, c := range v {
+		if c < '0' || c > '9' {
+			return "", false
+		}
+	}
+	return string(v), true
+}
+
+// spaced parts the words of a label written without spaces: "SuperRare" is "Super Rare". Text with spaces is kept.
+func spaced(s string) string {
+	if strings.Contains(s, " ") {
+		return s
+	}
+	out := make([]byte, 0, len(s)+4)
+	for i := range len(s) {
+		if i > 0 && s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z' {
+			out = append(out, ' ')
+		}
+		out = append(out, s[i])
+	}
+	return string(out)
+}

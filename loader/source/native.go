@@ -1,0 +1,233 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"ninepocket/snapshot"
+)
+
+// native is the operator's own directory (contract, "Native source directory"; docs/NATIVE.md): source.toml, a catalog
+// in JSON lines, prices by day, wide history. Any of it but source.toml may be absent, as in a day's increment.
+type native struct {
+	opts    Options
+	lim     limits
+	in      folder
+	prefix  string // the folder that holds source.toml
+	about   nativeAbout
+	tables  map[string]bool // which of the catalog's files are there
+	history []string
+	prices  []nativeDay // ascending
+	odd     []string    // files in prices/ whose names are no days
+	twice   []string    // files of days that prices has already
+}
+
+// nativeDay is one price file.
+type nativeDay struct {
+	name string
+	day  snapshot.Day
+}
+
+// nativeAbout is source.toml.
+type nativeAbout struct {
+	Namespace        string `toml:"namespace"`
+	Attribution      string `toml:"attribution"`
+	PartnerNamespace string `toml:"partner_namespace"`
+}
+
+const (
+	nativeToml   = "source.toml"
+	nativeSets   = "sets.jsonl"
+	nativeCards  = "cards.jsonl"
+	nativeSealed = "sealed.jsonl"
+)
+
+// maxNamespace and maxAlias bound an identifier (specification, Identifier).
+const maxNamespace, maxAlias = 100, 200
+
+func openNative(name string, o Options, lim limits) (Source, error) {
+	if isHistoryFile(name) {
+		return nil, errors.New("a history file by itself has no namespace: put it into history/ of a directory with a source.toml")
+	}
+	in, err := openFolder(name, lim)
+	if err != nil {
+		return nil, err
+	}
+	prefix, found, err := onlyPlace(in, nativeToml)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("there is no %s in it", nativeToml)
+	}
+	s := &native{opts: o, lim: lim, in: in, prefix: prefix, tables: map[string]bool{}}
+	if err := s.readAbout(); err != nil {
+		return nil, err
+	}
+	s.sortFiles()
+	return s, nil
+}
+
+// readAbout reads source.toml.
+func (s *native) readAbout() error {
+	name := path.Join(s.prefix, nativeToml)
+	return readWholeFile(context.Background(), s.in, name, func(data []byte) error {
+		dec := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields()
+		if err := dec.Decode(&s.about); err != nil {
+			var unknown *toml.StrictMissingError
+			var bad *toml.DecodeError
+			switch {
+			case errors.As(err, &unknown):
+				return fmt.Errorf("unknown key in %s:\n%s", nativeToml, unknown.String())
+			case errors.As(err, &bad):
+				return fmt.Errorf("cannot read %s:\n%s", nativeToml, bad.String())
+			default:
+				return fmt.Errorf("cannot read %s: %w", nativeToml, err)
+			}
+		}
+		if !namespaceOK(s.about.Namespace) {
+			return fmt.Errorf("namespace %q in %s is not 1 to %d lower-case letters, digits, dots, hyphens and underscores", clip(s.about.Namespace), nativeToml, maxNamespace)
+		}
+		if p := s.about.PartnerNamespace; p != "" && !namespaceOK(p) {
+			return fmt.Errorf("partner_namespace %q in %s is not a namespace", clip(p), nativeToml)
+		}
+		if len(s.about.Attribution) > 1000 || !plainText(s.about.Attribution) {
+			return fmt.Errorf("attribution in %s has control characters or more than 1000 bytes", nativeToml)
+		}
+		return nil
+	})
+}
+
+// namespaceOK reports whether text may be a namespace: it is part of identities and of mapping files.
+func namespaceOK(s string) bool {
+	if s == "" || len(s) > maxNamespace {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != '_'
+	})
+}
+
+// sortFiles finds the files of the directory. Others, such as a README, are left alone.
+func (s *native) sortFiles() {
+	for _, f := range s.in.files() {
+		name := f.name
+		if s.prefix != "" {
+			rest, ok := strings.CutPrefix(name, s.prefix+"/")
+			if !ok {
+				continue
+			}
+			name = rest
+		}
+		dir, base := path.Split(name)
+		switch {
+		case name == nativeSets, name == nativeCards, name == nativeSealed:
+			s.tables[name] = true
+		case dir == "history/" && hasSuffix(base, wideSuffixes):
+			s.history = append(s.history, f.name)
+		case dir == "prices/" && hasSuffix(base, wideSuffixes):
+			stem, _, _ := strings.Cut(base, ".")
+			day, ok := parseDay(stem)
+			if !ok {
+				s.odd = append(s.odd, f.name)
+				continue
+			}
+			s.prices = append(s.prices, nativeDay{name: f.name, day: day})
+		}
+	}
+	slices.Sort(s.history)
+	slices.SortStableFunc(s.prices, func(a, b nativeDay) int { return int(a.day) - int(b.day) })
+	kept := s.prices[:0]
+	for _, p := range s.prices {
+		if n := len(kept); n > 0 && kept[n-1].day == p.day {
+			s.twice = append(s.twice, p.name)
+			continue
+		}
+		kept = append(kept, p)
+	}
+	s.prices = kept
+}
+
+// Feed implements Source.
+func (s *native) Feed() Feed {
+	return Feed{
+		Kind: KindNative, Namespace: s.about.Namespace, HasCatalog: len(s.tables) > 0,
+		Attribution: orElse(s.opts.Attribution, orElse(s.about.Attribution, s.about.Namespace)),
+		Partner:     orElse(s.opts.Partner, s.about.PartnerNamespace),
+	}
+}
+
+// runsOf cuts names into runs that one pass over the folder visits in the order of names.
+func runsOf(names []string, in folder) [][]string {
+	rank := make(map[string]int, len(names))
+	for i, f := range in.files() {
+		rank[f.name] = i
+	}
+	var runs [][]string
+	for i, name := range names {
+		if i > 0 && rank[names[i-1]] < rank[name] {
+			runs[len(runs)-1] = append(runs[len(runs)-1], name)
+			continue
+		}
+		runs = append(runs, []string{name})
+	}
+	return runs
+}
+
+// eachInOrder visits files in the order of names, in as few passes as that takes.
+func eachInOrder(ctx context.Context, in folder, names []string, visit func(f file, r io.Reader) error) error {
+	for _, run := range runsOf(names, in) {
+		wanted := make(map[string]bool, len(run))
+		for _, name := range run {
+			wanted[name] = true
+		}
+		if err := in.each(ctx, func(name string) bool { return wanted[name] }, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachUnpacked visits files in the order of names, decompressed by the ends of their names and bounded.
+func (s *native) eachUnpacked(ctx context.Context, names []string, visit func(name string, r io.Reader) error) error {
+	return eachInOrder(ctx, s.in, names, func(f file, r io.Reader) error {
+		plain, err := unpacked(f.name, r)
+		if err != nil {
+			return fmt.Errorf("cannot read %q: %w", f.name, err)
+		}
+		defer plain.Close()
+		return visit(f.name, &bounded{r: plain, n: s.lim.entry})
+	})
+}
+
+// Prices implements Source: history files by name, then the days.
+func (s *native) Prices(ctx context.Context, to Sink) error {
+	form := wideForm{key: "ref", variant: "variant", condition: snapshot.Ungraded.Code(), codes: true, refOK: refOK}
+	done := int64(0)
+	to.Progress("history", 0, int64(len(s.history)))
+	err := s.eachUnpacked(ctx, s.history, func(name string, r io.Reader) error {
+		if err := readWide(ctx, r, name, form, to, func() {}); err != nil {
+			return err
+		}
+		done++
+		to.Progress("history", done, int64(len(s.history)))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range s.odd {
+		refuseFile(to, name, ReasonBadDate, nil)
+	}
+	for _, name := range s.twice {
+		refuseFile(to, name, ReasonDuplicateDay, nil)
+	}
+	return s.readDays(ctx, to)
+}

@@ -1,0 +1,321 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ninepocket/snapshot"
+)
+
+// Lines of the catalog's files. A member that may be absent may also be null.
+type nativeSet struct {
+	Ref         string   `json:"ref"`
+	Game        string   `json:"game"`
+	Name        string   `json:"name"`
+	Series      string   `json:"series"`
+	ReleaseDate *string  `json:"release_date"`
+	Aliases     []string `json:"aliases"`
+}
+
+type nativeCard struct {
+	Ref         string             `json:"ref"`
+	Game        string             `json:"game"`
+	Set         string             `json:"set"`
+	Name        string             `json:"name"`
+	Number      string             `json:"number"`
+	Rarity      string             `json:"rarity"`
+	Printing    string             `json:"printing"`
+	Image       string             `json:"image"`
+	Identifiers []nativeIdentifier `json:"identifiers"`
+	UpdatedAt   *string            `json:"updated_at"`
+}
+
+type nativeSealedLine struct {
+	Ref         string             `json:"ref"`
+	Game        string             `json:"game"`
+	Name        string             `json:"name"`
+	PackageType string             `json:"package_type"`
+	Units       jsontext.Value     `json:"units_per_package"`
+	UnitKind    string             `json:"unit_kind"`
+	Edition     string             `json:"edition"`
+	Identifiers []nativeIdentifier `json:"identifiers"`
+	UpdatedAt   *string            `json:"updated_at"`
+}
+
+type nativeIdentifier struct {
+	Namespace string `json:"namespace"`
+	Value     string `json:"value"`
+}
+
+// Bounds of the native form beyond those of the specification.
+const (
+	maxRarity  = 64 // the rarity filter's
+	maxList    = 100
+	maxImage   = 255
+	maxUnits   = 1_000_000
+	maxRelease = "2999-12-31"
+)
+
+// Catalog implements Source: sets, cards, sealed products.
+func (s *native) Catalog(ctx context.Context, to Sink) error {
+	done := int64(0)
+	for _, table := range []struct {
+		name string
+		line func(to Sink, at At, line []byte) *fault
+	}{{nativeSets, readNativeSet}, {nativeCards, readNativeCard}, {nativeSealed, readNativeSealed}} {
+		if !s.tables[table.name] {
+			continue
+		}
+		name := path.Join(s.prefix, table.name)
+		to.Progress("catalog", done, int64(len(s.tables)))
+		err := s.in.each(ctx, func(n string) bool { return n == name }, func(_ file, r io.Reader) error {
+			return readJSONLines(ctx, &bounded{r: r, n: s.lim.entry}, name, to, table.line)
+		})
+		if err != nil {
+			return fmt.Errorf("cannot read the catalog: %w", err)
+		}
+		done++
+	}
+	to.Progress("catalog", done, done)
+	return nil
+}
+
+// readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; empty lines are passed over.
+func readJSONLines(ctx context.Context, r io.Reader, name string, to Sink, read func(to Sink, at At, line []byte) *fault) error {
+	in := newLines(r)
+	for {
+		line, err := in.next()
+		var bad *fault
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, errLongLine):
+			bad = &fault{reason: ReasonTooLong, value: "line"}
+		case err != nil:
+			return fmt.Errorf("%q: %w", name, err)
+		case len(strings.TrimSpace(string(line))) > 0:
+			bad = read(to, At{File: name, Line: in.n}, line)
+		}
+		if bad != nil {
+			bad.refuse(to, name, in.n)
+		}
+		if in.n%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// readStrict reads a line as the object v points to: members of other names, twice, or in other letters are refused.
+func readStrict(line []byte, v any) *fault {
+	if err := json.Unmarshal(line, v, json.RejectUnknownMembers(true)); err != nil {
+		return faultOf(err, line)
+	}
+	if jsontext.Value(line).Kind() != '{' {
+		return &fault{reason: ReasonBadJSON, value: string(line)}
+	}
+	return nil
+}
+
+// checks collects the first thing that is wrong with a record.
+type checks struct{ bad *fault }
+
+func (c *checks) fail(reason, value string) {
+	if c.bad == nil {
+		c.bad = &fault{reason: reason, value: value}
+	}
+}
+
+// text checks text of at most most code points; a due one must not be blank.
+func (c *checks) text(member, value string, most int, due bool) {
+	switch {
+	case due && strings.TrimSpace(value) == "":
+		c.fail(ReasonMissingValue, member)
+	case !plainText(value):
+		c.fail(ReasonBadText, member+": "+value)
+	case utf8.RuneCountInString(value) > most:
+		c.fail(ReasonTooLong, member+": "+value)
+	}
+}
+
+// item checks what every record begins with.
+func (c *checks) item(ref, game, name string) {
+	if ref == "" {
+		c.fail(ReasonMissingValue, "ref")
+	} else if !refOK(ref) {
+		c.fail(ReasonBadRef, ref)
+	}
+	if game == "" {
+		c.fail(ReasonMissingValue, "game")
+	} else if game != pokemon && game != onePiece {
+		c.fail(ReasonBadGame, game)
+	}
+	c.text("name", name, snapshot.MaxName, true)
+}
+
+func (c *checks) identifiers(list []nativeIdentifier) []Identifier {
+	if len(list) > maxList {
+		c.fail(ReasonTooLong, "identifiers")
+		return nil
+	}
+	var out []Identifier
+	for _, id := range list {
+		if !aliasOK(id.Namespace, maxNamespace) || !aliasOK(id.Value, maxAlias) {
+			c.fail(ReasonBadIdentifier, id.Namespace+" "+id.Value)
+		}
+		out = append(out, Identifier(id))
+	}
+	return out
+}
+
+func aliasOK(s string, most int) bool {
+	return s != "" && utf8.RuneCountInString(s) <= most && plainText(s)
+}
+
+// time checks a time that may be absent.
+func (c *checks) time(value *string) int64 {
+	if value == nil || *value == "" {
+		return snapshot.NoTime
+	}
+	at, ok := parseInstant(*value)
+	if !ok {
+		c.fail(ReasonBadTime, *value)
+	}
+	return at
+}
+
+// done returns the fault with the record's ref, nil for none.
+func (c *checks) done(ref string) *fault {
+	if c.bad != nil && c.bad.ref == "" {
+		c.bad.ref = ref
+	}
+	return c.bad
+}
+
+// parseInstant reads RFC 3339 with Z, from 1970 on.
+func parseInstant(text string) (int64, bool) {
+	if !strings.HasSuffix(text, "Z") {
+		return snapshot.NoTime, false
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.UnixMilli() < 0 {
+		return snapshot.NoTime, false
+	}
+	return at.UnixMilli(), true
+}
+
+func readNativeSet(to Sink, at At, line []byte) *fault {
+	var in nativeSet
+	if bad := readStrict(line, &in); bad != nil {
+		return bad
+	}
+	var c checks
+	c.item(in.Ref, in.Game, in.Name)
+	c.text("series", in.Series, snapshot.MaxName, false)
+	release := snapshot.NoDay
+	if in.ReleaseDate != nil && *in.ReleaseDate != "" {
+		day, ok := parseDay(*in.ReleaseDate)
+		if !ok || *in.ReleaseDate > maxRelease {
+			c.fail(ReasonBadDate, *in.ReleaseDate)
+		}
+		release = day
+	}
+	if len(in.Aliases) > maxList {
+		c.fail(ReasonTooLong, "aliases")
+	}
+	for _, alias := range in.Aliases {
+		c.text("aliases", alias, maxAlias, true)
+	}
+	if bad := c.done(in.Ref); bad != nil {
+		return bad
+	}
+	to.Set(Set{At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Aliases: in.Aliases})
+	return nil
+}
+
+func readNativeCard(to Sink, at At, line []byte) *fault {
+	var in nativeCard
+	if bad := readStrict(line, &in); bad != nil {
+		return bad
+	}
+	var c checks
+	c.item(in.Ref, in.Game, in.Name)
+	if in.Set != "" && !refOK(in.Set) {
+		c.fail(ReasonBadRef, "set: "+in.Set)
+	}
+	c.text("number", in.Number, snapshot.MaxNumber, false)
+	c.text("rarity", in.Rarity, maxRarity, false)
+	c.text("printing", in.Printing, snapshot.MaxPrinting, false)
+	if in.Image != "" && !imageOK(in.Image) {
+		c.fail(ReasonBadImage, in.Image)
+	}
+	ids := c.identifiers(in.Identifiers)
+	updated := c.time(in.UpdatedAt)
+	if bad := c.done(in.Ref); bad != nil {
+		return bad
+	}
+	to.Card(Card{
+		At: at, Ref: in.Ref, Game: in.Game, SetRef: in.Set, Name: in.Name, Number: in.Number, Rarity: in.Rarity,
+		Printing: in.Printing, Image: in.Image, Identifiers: ids, UpdatedAt: updated,
+	})
+	return nil
+}
+
+// imageOK reports whether text is a plain file name: one that cannot leave the folder it is looked up in.
+func imageOK(s string) bool {
+	return len(s) <= maxImage && s[0] != '.' && plainText(s) && !strings.ContainsAny(s, `/\:`)
+}
+
+func readNativeSealed(to Sink, at At, line []byte) *fault {
+	var in nativeSealedLine
+	if bad := readStrict(line, &in); bad != nil {
+		return bad
+	}
+	var c checks
+	c.item(in.Ref, in.Game, in.Name)
+	if !slices.Contains([]string{boosterBundle, eliteTrainerBox, boosterBox, boosterCase}, in.PackageType) {
+		c.fail(ReasonBadPackage, "package_type: "+in.PackageType)
+	}
+	if in.UnitKind != boosterPack && in.UnitKind != boosterBox {
+		c.fail(ReasonBadPackage, "unit_kind: "+in.UnitKind)
+	}
+	units, ok := unitsOf(in.Units)
+	if !ok {
+		c.fail(ReasonBadUnits, string(in.Units))
+	}
+	if in.Edition != standardEdition && in.Edition != pokemonCenterBox {
+		c.fail(ReasonBadEdition, in.Edition)
+	} else if in.Edition == pokemonCenterBox && in.Game != pokemon {
+		c.fail(ReasonEditionOfGame, in.Game)
+	}
+	ids := c.identifiers(in.Identifiers)
+	updated := c.time(in.UpdatedAt)
+	if bad := c.done(in.Ref); bad != nil {
+		return bad
+	}
+	to.Sealed(Sealed{
+		At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, PackageType: in.PackageType, Units: units,
+		UnitKind: in.UnitKind, Edition: in.Edition, Identifiers: ids, UpdatedAt: updated,
+	})
+	return nil
+}
+
+func unitsOf(v jsontext.Value) (int, bool) {
+	text, ok := wholeNumber(v)
+	if !ok {
+		return 0, false
+	}
+	n, ok := parseCents([]byte(text))
+	return int(n), ok && n <= maxUnits
+}

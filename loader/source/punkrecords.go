@@ -1,0 +1,270 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ninepocket/snapshot"
+)
+
+// punkRecords is the punk-records source: english/packs.json and english/data/{pack}.json. It has no prices.
+//
+// A print's id is the printed number, with "_p1" and on for parallels and "_r1" and on for reprints. The id is also
+// the Number: it is what people type, and it keeps the prints of one number apart.
+type punkRecords struct {
+	opts   Options
+	in     folder
+	prefix string // the folder that holds packs.json and data/
+	data   map[string]string
+	order  []string
+}
+
+type punkPack struct {
+	ID       string `json:"id"`
+	RawTitle string `json:"raw_title"`
+	Parts    struct {
+		Label  *string `json:"label"`
+		Prefix *string `json:"prefix"`
+		Title  *string `json:"title"`
+	} `json:"title_parts"`
+}
+
+type punkCard struct {
+	ID     string `json:"id"`
+	PackID string `json:"pack_id"`
+	Name   string `json:"name"`
+	Rarity string `json:"rarity"`
+}
+
+const punkPacks = "packs.json"
+
+func openPunkRecords(name string, o Options, lim limits) (Source, error) {
+	if isHistoryFile(name) {
+		return nil, errors.New("punk-records has no prices; its cards are priced by another source")
+	}
+	in, err := openFolder(name, lim)
+	if err != nil {
+		return nil, err
+	}
+	prefix, found, err := onlyPlace(in, punkPacks)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("there is no english/%s in it", punkPacks)
+	}
+	s := &punkRecords{opts: o, in: in, prefix: prefix, data: map[string]string{}}
+	for _, f := range in.files() {
+		rest, ok := strings.CutPrefix(f.name, path.Join(prefix, "data")+"/")
+		if pack, json := strings.CutSuffix(rest, ".json"); ok && json && !strings.Contains(pack, "/") {
+			s.data[f.name] = pack
+			s.order = append(s.order, f.name)
+		}
+	}
+	return s, nil
+}
+
+// Feed implements Source.
+func (s *punkRecords) Feed() Feed {
+	return Feed{
+		Kind: KindPunkRecords, Namespace: KindPunkRecords, HasCatalog: true, Partner: s.opts.Partner,
+		Attribution: orElse(s.opts.Attribution, "Card data from punk-records"),
+	}
+}
+
+// Prices implements Source: there are none.
+func (s *punkRecords) Prices(context.Context, Sink) error { return nil }
+
+// Catalog implements Source: the packs as sets, then the cards of each pack's file.
+func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
+	packs := map[string]bool{}
+	packsFile := path.Join(s.prefix, punkPacks)
+	var listed []string
+	err := readWholeFile(ctx, s.in, packsFile, func(data []byte) error {
+		list, err := readPacks(data)
+		if err != nil {
+			return fmt.Errorf("cannot read the packs in %q: %w", packsFile, err)
+		}
+		for i := range list {
+			e := &list[i]
+			if e.bad != nil {
+				e.bad.refuse(to, packsFile, e.line)
+				continue
+			}
+			packs[e.rec.ID] = true
+			listed = append(listed, e.rec.ID)
+			to.Set(e.rec.set(At{File: packsFile, Line: e.line}))
+		}
+		if len(packs) == 0 {
+			return fmt.Errorf("cannot read the packs in %q: no usable pack in it", packsFile)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	usable, done := 0, int64(0)
+	to.Progress("catalog", 0, int64(len(s.order)))
+	err = s.in.each(ctx, keyOf(s.data), func(f file, r io.Reader) error {
+		done++
+		defer to.Progress("catalog", done, int64(len(s.order)))
+		if !packs[s.data[f.name]] {
+			refuseFile(to, f.name, ReasonUnlistedFile, nil)
+			return nil
+		}
+		data, err := readWhole(r)
+		var list []record[punkCard]
+		if err == nil {
+			list, err = readArrayFile(data, checkPunkCard)
+		}
+		if err != nil {
+			refuseFile(to, f.name, reasonOfFile(err), err)
+			return streamErr(r)
+		}
+		usable++
+		if len(list) == 0 {
+			refuseFile(to, f.name, ReasonEmptyFile, nil)
+		}
+		for i := range list {
+			s.card(to, packs, &list[i], f.name)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot read the catalog: %w", err)
+	}
+	for _, id := range listed {
+		if name := path.Join(s.prefix, "data", id+".json"); s.data[name] == "" {
+			refuseFile(to, name, ReasonMissingFile, nil)
+		}
+	}
+	if usable == 0 {
+		return errors.New("cannot read the catalog: none of its card files is usable")
+	}
+	return nil
+}
+
+func (s *punkRecords) card(to Sink, packs map[string]bool, e *record[punkCard], file string) {
+	if e.bad == nil && !packs[e.rec.PackID] {
+		e.bad = &fault{reason: ReasonBadRef, ref: e.rec.ID, value: "pack_id " + e.rec.PackID}
+	}
+	if e.bad != nil {
+		e.bad.refuse(to, file, e.line)
+		return
+	}
+	to.Card(Card{
+		At: At{File: file, Line: e.line}, Ref: e.rec.ID, Game: onePiece, SetRef: e.rec.PackID, Name: e.rec.Name,
+		Number: e.rec.ID, Rarity: spaced(e.rec.Rarity), Printing: printingOf(e.rec.ID), UpdatedAt: snapshot.NoTime,
+		Identifiers: []Identifier{{Namespace: KindPunkRecords, Value: e.rec.ID}},
+	})
+}
+
+// readPacks reads the object of packs by id, in the order of the file.
+func readPacks(data []byte) ([]record[punkPack], error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	var list []record[punkPack]
+	err := readObject(dec, func(id string) error {
+		raw, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		e := record[punkPack]{line: len(list) + 1}
+		if err := json.Unmarshal(raw, &e.rec); err != nil {
+			e.bad = faultOf(err, raw)
+		} else {
+			e.bad = checkPack(id, &e.rec)
+		}
+		list = append(list, e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, readEnd(dec)
+}
+
+func checkPack(id string, p *punkPack) *fault {
+	if !refOK(id) || strings.Contains(id, "/") || p.ID != id {
+		return &fault{reason: ReasonBadRef, ref: id, value: p.ID}
+	}
+	if p.name() == "" {
+		return &fault{reason: ReasonMissingValue, ref: id, value: "title_parts.title"}
+	}
+	return nil
+}
+
+func checkPunkCard(c *punkCard) *fault {
+	if !refOK(c.ID) {
+		return &fault{reason: ReasonBadRef, value: c.ID}
+	}
+	if strings.TrimSpace(c.Name) == "" {
+		return &fault{reason: ReasonMissingValue, ref: c.ID, value: "name"}
+	}
+	return nil
+}
+
+// name is the title without prefix and label. A pack with a label and no prefix has a title that was not told apart
+// ("BOOSTER PACK" of "BOOSTER PACK [OP15-EB04]"); its whole title says more.
+func (p *punkPack) name() string {
+	title := strings.TrimSpace(deref(p.Parts.Title))
+	if raw := strings.TrimSpace(p.RawTitle); title == "" || p.Parts.Prefix == nil && p.Parts.Label != nil && raw != "" {
+		return raw
+	}
+	return title
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// set turns a pack into a set. Its label is the code; other sources write "OP-01" as "OP01", and "OP14-EB04" as
+// "OP14", so these are aliases, and so is the whole title.
+func (p *punkPack) set(at At) Set {
+	s := Set{
+		At: at, Ref: p.ID, Game: onePiece, Name: p.name(), Series: deref(p.Parts.Prefix), Code: deref(p.Parts.Label),
+		Release: snapshot.NoDay,
+	}
+	if head, tail, ok := strings.Cut(s.Code, "-"); ok && head != "" && tail != "" {
+		if !strings.ContainsFunc(tail, func(r rune) bool { return r < '0' || r > '9' }) {
+			s.Aliases = append(s.Aliases, head+tail)
+		} else {
+			s.Aliases = append(s.Aliases, head)
+		}
+	}
+	if raw := strings.TrimSpace(p.RawTitle); raw != "" && raw != s.Name {
+		s.Aliases = append(s.Aliases, raw)
+	}
+	return s
+}
+
+// printingOf says which print of its number a card is, from the tail of its id; "" for the first.
+func printingOf(id string) string {
+	_, tail, ok := strings.Cut(id, "_")
+	if !ok || len(tail) < 2 {
+		return ""
+	}
+	for _, c := range []byte(tail[1:]) {
+		if !isDigit(c) {
+			return ""
+		}
+	}
+	switch tail[0] {
+	case 'p':
+		return "Parallel " + tail[1:]
+	case 'r':
+		return "Reprint " + tail[1:]
+	default:
+		return ""
+	}
+}

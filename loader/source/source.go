@@ -1,0 +1,155 @@
+package source
+
+import (
+	"context"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// Source reads one input of a build. A Source is used once, by one goroutine: Catalog, then Prices.
+//
+// Both hand every record to the sink in the order of the input, which is the same each time. What is wrong with one
+// record goes to Sink.Quarantine and the reading goes on; what is wrong with the input as a whole (a truncated
+// archive, a file that is not JSON where the catalog should be) is the returned error.
+type Source interface {
+	// Feed describes whose records these are. It is known after Open.
+	Feed() Feed
+	// Catalog reads sets, cards and sealed products. An input of prices alone has none.
+	Catalog(ctx context.Context, to Sink) error
+	// Prices reads daily rows and wide history, days ascending where the input has several files.
+	Prices(ctx context.Context, to Sink) error
+}
+
+// Skipper is a Source that passes over records on purpose, such as code cards (decision 27). They are counted in the
+// report and are no quarantine.
+type Skipper interface {
+	// Skipped says what was passed over so far, in the order of first sight.
+	Skipped() []Skip
+}
+
+// Skip is what was passed over for one reason.
+type Skip struct {
+	Reason string
+	Refs   []string // prices of these in any feed of the same namespace are of no item, and that is as it should be
+}
+
+// Feed is what all records of a source have in common.
+type Feed struct {
+	Kind        string // tcgcsv, pokemon-tcg-data, punk-records or native
+	Namespace   string // of refs: the identity of an item is Namespace and Ref (decision 25)
+	Attribution string // shown with every observation
+	Partner     string // namespace of the identifiers that answer partner_id, "" for none
+	HasCatalog  bool   // whether the input holds a catalog at all
+}
+
+// Sink takes what a source reads.
+type Sink interface {
+	Set(Set)
+	Card(Card)
+	Sealed(Sealed)
+	Price(Price)
+	Series(Series)
+	Quarantine(Quarantine)
+	// Progress says how much of the input was read: a phase for people, and how many of its total units are done
+	// (total 0 when not known).
+	Progress(phase string, done, total int64)
+}
+
+// At is where in the input a record stands, for the quarantine report.
+type At struct {
+	File string // relative to the input
+	Line int    // 1-based line of a text file, 1-based element of a JSON array, 0 when neither applies
+}
+
+// Identifier is an alias of an item in another namespace.
+type Identifier struct{ Namespace, Value string }
+
+// Set is a set as its source tells it. Text is as in the source; the loader cleans it (decision 25).
+type Set struct {
+	At      At
+	Ref     string // the source's own key, never a name
+	Game    string // live slug: pokemon or one-piece
+	Name    string
+	Series  string
+	Code    string       // abbreviation such as OP05 or BS, "" for none
+	Release snapshot.Day // NoDay when not known
+	Aliases []string
+}
+
+// Card is a card as its source tells it.
+type Card struct {
+	At          At
+	Ref         string
+	Game        string
+	SetRef      string // "" for none
+	Name        string
+	Number      string
+	Rarity      string
+	Printing    string // the source's own value, "" for none
+	Image       string // file name in the operator's image folder, "" for none
+	Identifiers []Identifier
+	UpdatedAt   int64 // ms since 1970, snapshot.NoTime when the source does not say
+}
+
+// Sealed is a sealed product. PackageType is "" when the source does not say that it is one of the verified types;
+// rules and the operator's mapping may supply it (decision 27).
+type Sealed struct {
+	At          At
+	Ref         string
+	Game        string
+	Name        string
+	PackageType string // booster_bundle, elite_trainer_box, booster_box, booster_case
+	Units       int    // units_per_package, 0 when not known
+	UnitKind    string // booster_pack or booster_box
+	Edition     string // standard or pokemon_center
+	Identifiers []Identifier
+	UpdatedAt   int64
+}
+
+// Price is one row of a day's price file.
+//
+// TCGCSV prices sealed products under a variant too, and its price files do not tell them from cards: there the
+// variant and condition of a sealed product's row are as a card's would be, and mean nothing. The same holds for Series.
+type Price struct {
+	At          At
+	Ref         string // an item's Ref; a TCGCSV row whose category is not known carries the product id alone
+	Variant     string // code such as reverse_holofoil; "" for sealed products
+	Condition   string // code; "" for sealed products
+	Day         snapshot.Day
+	Cents       int64 // snapshot.NoCents: the lane is tracked and has no price
+	SourceAsOf  int64 // ms, snapshot.NoTime when not known
+	CollectedAt int64 // ms
+	Licensed    bool
+}
+
+// Series is one row of a wide history file: the points of one lane. Missing days have no point; a day whose cell is
+// "-" has a row without a price and is in Blank.
+type Series struct {
+	At        At
+	Ref       string
+	Variant   string
+	Condition string
+	Points    []snapshot.Point // ascending; owned by the source, valid until Sink.Series returns
+	Blank     []snapshot.Day   // ascending; owned likewise
+	Last      snapshot.Day     // the newest day of the file, whether this lane has it or not
+}
+
+// Quarantine is a record that was refused, with a reason from the list in reasons.go.
+type Quarantine struct {
+	At     At
+	Reason string
+	Ref    string
+	Value  string // the offending value as the source has it, cut to a readable length
+}
+
+// Options say how to read an input.
+type Options struct {
+	// CollectedAt is the time a live tree was fetched when the tree does not say (--collected-at); zero for unknown.
+	CollectedAt time.Time
+	// DefaultCondition, AsOf, Attribution and Partner are operator knowledge of the feed (feeds.toml), zero for none.
+	DefaultCondition string
+	AsOf             time.Time
+	Attribution      string
+	Partner          string
+}

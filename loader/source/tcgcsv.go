@@ -1,0 +1,314 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// tcgCategories are the TCGCSV categories that are read, with their games. All others are passed over.
+var tcgCategories = []struct{ id, game string }{{"3", pokemon}, {"68", onePiece}}
+
+// tcgCSV is the TCGCSV source: a live tree, archive days, wide history files, or several of these together.
+//
+// The identity of a product is (category, productId) and of a set (category, groupId) (decision 25), written
+// "3/42346". Wide files know no category, their refs are the product id alone.
+type tcgCSV struct {
+	opts    Options
+	lim     limits
+	trees   []*tcgTree // ascending by day
+	twice   []*tcgTree // trees of days that trees has already
+	history []historyFile
+	catalog *tcgTree // the newest tree with a catalog, nil for none
+
+	groups  map[string]*tcgGroup // of the catalog tree by "category/groupId", nil before they were read
+	listed  []*tcgGroup          // the same in the order of the files
+	skipped []string             // refs of code cards, in order of first sight
+	skip    map[string]bool
+}
+
+// tcgTree is one set of files for one instant: a live tree, or one archive day.
+type tcgTree struct {
+	in        folder
+	label     string // what the report puts before names: the archive's name within the input, "" for the input itself
+	prefix    string // the folder within in that holds the categories, "" for the root
+	dated     bool   // prefix ends in a date, as an archive day's does
+	day       snapshot.Day
+	collected int64
+	leaves    []tcgLeaf
+}
+
+// tcgLeaf is one file of a tree.
+type tcgLeaf struct {
+	name     string // within the folder
+	kind     string // groups, products or prices
+	category string
+	group    string // "" for groups
+}
+
+func (t *tcgTree) at(name string) string { return path.Join(t.label, name) }
+
+func (t *tcgTree) has(kind string) bool {
+	return slices.ContainsFunc(t.leaves, func(l tcgLeaf) bool { return l.kind == kind })
+}
+
+// openTCGCSV finds the trees and history files of an input.
+func openTCGCSV(name string, o Options, lim limits) (Source, error) {
+	s := &tcgCSV{opts: o, lim: lim, skip: map[string]bool{}}
+	if isHistoryFile(name) {
+		s.history = []historyFile{{path: name, name: filepath.Base(name)}}
+		return s, nil
+	}
+	in, err := openFolder(name, lim)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.addTrees(in, "", name); err != nil {
+		return nil, err
+	}
+	s.history = historyFilesIn(name, in)
+	if _, dir := in.(*dirFolder); dir {
+		for _, f := range in.files() {
+			if !hasSuffix(f.name, archiveSuffixes) {
+				continue
+			}
+			inner := filepath.Join(name, filepath.FromSlash(f.name))
+			sub, err := openFolder(inner, lim)
+			if err == nil {
+				err = s.addTrees(sub, f.name, inner)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("archive %q: %w", f.name, err)
+			}
+		}
+	}
+	if len(s.trees) == 0 && len(s.history) == 0 {
+		return nil, errors.New("no TCGCSV files in it: want tcgplayer/3/groups, 2026-04-20/3/1367/prices, archives of these, or wide history as .csv.zst")
+	}
+	s.arrange()
+	return s, nil
+}
+
+// arrange puts the trees in order, keeps one of each day, and picks the one whose catalog counts: the newest.
+func (s *tcgCSV) arrange() {
+	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
+		if a.day != b.day {
+			return int(a.day) - int(b.day)
+		}
+		return boolRank(a.has("groups")) - boolRank(b.has("groups"))
+	})
+	// A day packed twice, as .tar.zst and as .7z, is one day; a live tree goes before an archive day.
+	kept := s.trees[:0]
+	for _, t := range s.trees {
+		if n := len(kept); n > 0 && kept[n-1].day == t.day {
+			s.twice = append(s.twice, t)
+			continue
+		}
+		kept = append(kept, t)
+		if t.has("groups") || t.has("products") {
+			s.catalog = t
+		}
+	}
+	s.trees = kept
+}
+
+func boolRank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+// placeTCG reads a path as one of TCGCSV's: [prefix/]{category}/groups or [prefix/]{category}/{groupId}/{products,prices}.
+func placeTCG(name string) (prefix string, leaf tcgLeaf, ok bool) {
+	parts := strings.Split(name, "/")
+	n := len(parts)
+	switch kind := parts[n-1]; {
+	case kind == "groups" && n >= 2:
+		leaf, parts = tcgLeaf{name: name, kind: kind, category: parts[n-2]}, parts[:n-2]
+	case (kind == "products" || kind == "prices") && n >= 3:
+		leaf, parts = tcgLeaf{name: name, kind: kind, category: parts[n-3], group: parts[n-2]}, parts[:n-3]
+	default:
+		return "", leaf, false
+	}
+	if gameOfCategory(leaf.category) == "" {
+		return "", leaf, false
+	}
+	if _, number := wholeNumber([]byte(leaf.group)); leaf.group != "" && !number {
+		return "", leaf, false
+	}
+	return strings.Join(parts, "/"), leaf, true
+}
+
+func gameOfCategory(id string) string {
+	for _, c := range tcgCategories {
+		if c.id == id {
+			return c.game
+		}
+	}
+	return ""
+}
+
+// addTrees sorts the files of a folder into trees and finds out when each was collected.
+func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
+	trees := map[string]*tcgTree{}
+	newest := map[string]time.Time{}
+	var order []string
+	for _, f := range in.files() {
+		prefix, leaf, ok := placeTCG(f.name)
+		if !ok {
+			continue
+		}
+		t := trees[prefix]
+		if t == nil {
+			t = &tcgTree{in: in, label: label, prefix: prefix, day: snapshot.NoDay}
+			trees[prefix], order = t, append(order, prefix)
+		}
+		t.leaves = append(t.leaves, leaf)
+		if f.mod.After(newest[prefix]) {
+			newest[prefix] = f.mod
+		}
+	}
+	stamps, err := readStamps(in, trees)
+	if err != nil {
+		return err
+	}
+	for _, prefix := range order {
+		t := trees[prefix]
+		base := path.Base(prefix)
+		if prefix == "" {
+			base = filepath.Base(diskPath)
+		}
+		t.day, t.dated = parseDay(base)
+		if err := s.dateTree(t, stamps, newest[prefix]); err != nil {
+			return err
+		}
+		s.trees = append(s.trees, t)
+	}
+	return s.besideStamp(in, diskPath, trees, newest)
+}
+
+// lastUpdated is the file in which TCGCSV says when its tree was made.
+const lastUpdated = "last-updated.txt"
+
+// dateTree decides when a tree was collected (decision 18): its last-updated.txt, else the archive day at 20:00Z,
+// else --collected-at, else the newest file time.
+func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string, newest time.Time) error {
+	stamp, ok := stamps[path.Join(t.prefix, lastUpdated)]
+	if !ok && !t.dated && path.Base(t.prefix) == "tcgplayer" {
+		stamp, ok = stamps[path.Join(path.Dir(t.prefix), lastUpdated)]
+	}
+	switch {
+	case ok:
+		at, err := parseStamp(stamp)
+		if err != nil {
+			return err
+		}
+		t.collected = at.UnixMilli()
+	case t.dated:
+		t.collected = t.day.Start() + 20*time.Hour.Milliseconds()
+	case !s.opts.CollectedAt.IsZero():
+		t.collected = s.opts.CollectedAt.UnixMilli()
+	default:
+		t.collected = newest.UnixMilli()
+	}
+	if !t.dated {
+		t.day = snapshot.DayOf(t.collected)
+	}
+	return nil
+}
+
+// besideStamp reads the last-updated.txt that lies beside a directory named tcgplayer, where TCGCSV itself has it.
+func (s *tcgCSV) besideStamp(in folder, diskPath string, trees map[string]*tcgTree, newest map[string]time.Time) error {
+	t := trees[""]
+	if _, dir := in.(*dirFolder); !dir || t == nil || filepath.Base(diskPath) != "tcgplayer" {
+		return nil
+	}
+	for _, f := range in.files() {
+		if f.name == lastUpdated {
+			return nil
+		}
+	}
+	stamp, ok, err := readSmallFile(filepath.Join(filepath.Dir(diskPath), lastUpdated))
+	if err != nil || !ok {
+		return err
+	}
+	return s.dateTree(t, map[string]string{lastUpdated: stamp}, newest[""])
+}
+
+// readStamps reads the last-updated.txt files that may belong to one of the trees.
+func readStamps(in folder, trees map[string]*tcgTree) (map[string]string, error) {
+	wanted := map[string]bool{}
+	for prefix := range trees {
+		wanted[path.Join(prefix, lastUpdated)] = true
+		wanted[path.Join(path.Dir(prefix), lastUpdated)] = true
+	}
+	there := slices.ContainsFunc(in.files(), func(f file) bool { return wanted[f.name] })
+	stamps := map[string]string{}
+	if !there {
+		return stamps, nil
+	}
+	err := in.each(context.Background(), func(name string) bool { return wanted[name] }, func(f file, r io.Reader) error {
+		text, err := io.ReadAll(io.LimitReader(r, 1<<10))
+		stamps[f.name] = string(text)
+		return err
+	})
+	return stamps, err
+}
+
+// parseStamp reads TCGCSV's "2026-08-22T20:05:43+0000", whose offset has no colon, and RFC 3339.
+func parseStamp(text string) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	for _, layout := range []string{"2006-01-02T15:04:05-0700", time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("cannot read %s %q: want a time such as 2026-08-22T20:05:43+0000; correct or remove the file", lastUpdated, clip(text))
+}
+
+// Feed implements Source.
+func (s *tcgCSV) Feed() Feed {
+	return Feed{
+		Kind: KindTCGCSV, Namespace: KindTCGCSV, HasCatalog: s.catalog != nil,
+		Attribution: orElse(s.opts.Attribution, "Market prices from TCGplayer by way of TCGCSV"),
+		Partner:     orElse(s.opts.Partner, tcgPlayer),
+	}
+}
+
+// tcgPlayer is the namespace of TCGCSV's product ids as identifiers: they are TCGplayer's.
+const tcgPlayer = "tcgplayer"
+
+// Skipped implements Skipper.
+func (s *tcgCSV) Skipped() []Skip {
+	if len(s.skipped) == 0 {
+		return nil
+	}
+	return []Skip{{Reason: SkipCodeCard, Refs: s.skipped}}
+}
+
+// asOf is the observation time of a tree's rows: the operator's assertion for the feed, else not known (decision 18).
+// An assertion later than an archive day cannot have been meant for it.
+func (s *tcgCSV) asOf(t *tcgTree) int64 {
+	at := msOf(s.opts.AsOf)
+	if t.dated && at > t.collected {
+		return snapshot.NoTime
+	}
+	return at
+}
+
+// form is TCGCSV's wide history.
+func (s *tcgCSV) form() wideForm {
+	return wideForm{key: "productId", variant: "subTypeName", condition: s.opts.DefaultCondition, refOK: func(ref string) bool {
+		_, ok := wholeNumber([]byte(ref))
+		return ok
+	}}
+}

@@ -1,0 +1,367 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ninepocket/snapshot"
+)
+
+// tcgGroup is an element of a groups file: a set.
+type tcgGroup struct {
+	GroupID      jsontext.Value `json:"groupId"`
+	Name         string         `json:"name"`
+	Abbreviation jsontext.Value `json:"abbreviation"`
+	PublishedOn  jsontext.Value `json:"publishedOn"`
+
+	category, id string
+	products     bool // a products file is there
+}
+
+// tcgProduct is an element of a products file: a card, a sealed product or an accessory.
+type tcgProduct struct {
+	ProductID    jsontext.Value `json:"productId"`
+	Name         string         `json:"name"`
+	ModifiedOn   jsontext.Value `json:"modifiedOn"`
+	ExtendedData []struct {
+		Name  string         `json:"name"`
+		Value jsontext.Value `json:"value"`
+	} `json:"extendedData"`
+
+	id string
+}
+
+// attribute is the value of one of the product's attributes, "" when it has none.
+func (p *tcgProduct) attribute(name string) string {
+	for _, e := range p.ExtendedData {
+		if e.Name == name {
+			return strings.TrimSpace(scalar(e.Value))
+		}
+	}
+	return ""
+}
+
+// errFailedReply is the error of a file that holds a reply which says that it failed.
+var errFailedReply = errors.New("the reply says that it failed (success is not true)")
+
+// readReply reads a file of TCGCSV's: an object whose results are the records. Members it does not know are passed
+// over, because the feed adds some now and then.
+func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	var list []record[T]
+	results, failed := false, false
+	err := readObject(dec, func(name string) (err error) {
+		switch name {
+		case "results":
+			if dec.PeekKind() != '[' {
+				return wantKind(dec, "results as an array")
+			}
+			results = true
+			list, err = readElements(dec, check)
+			return err
+		case "success":
+			tok, err := dec.ReadToken()
+			failed = err == nil && tok.Kind() != 't'
+			return err
+		default:
+			return dec.SkipValue()
+		}
+	})
+	if err == nil {
+		err = readEnd(dec)
+	}
+	switch {
+	case failed:
+		return nil, errFailedReply
+	case err != nil:
+		return nil, err
+	case !results:
+		return nil, errors.New("no results in it")
+	}
+	return list, nil
+}
+
+// reasonOfFile names the reason for which a file was refused as a whole.
+func reasonOfFile(err error) string {
+	switch {
+	case errors.Is(err, errFailedReply):
+		return ReasonFailedReply
+	case errors.Is(err, errTooBig):
+		return ReasonTooLong
+	default:
+		return ReasonBrokenFile
+	}
+}
+
+// refuseFile sends a whole file to quarantine.
+func refuseFile(to Sink, name, reason string, err error) {
+	q := Quarantine{At: At{File: name}, Reason: reason}
+	if err != nil {
+		q.Value = clip(err.Error())
+	}
+	to.Quarantine(q)
+}
+
+// refuse sends a record to quarantine.
+func (f *fault) refuse(to Sink, name string, line int) {
+	to.Quarantine(Quarantine{At: At{File: name, Line: line}, Reason: f.reason, Ref: clip(f.ref), Value: clip(f.value)})
+}
+
+// isArchiveErr reports whether reading failed because of the folder and not of the file.
+func streamErr(r io.Reader) error {
+	if f, ok := r.(*faultReader); ok {
+		return f.err
+	}
+	return nil
+}
+
+func checkGroup(g *tcgGroup) *fault {
+	id, ok := wholeNumber(g.GroupID)
+	if !ok {
+		return &fault{reason: ReasonBadRef, value: string(g.GroupID)}
+	}
+	if strings.TrimSpace(g.Name) == "" {
+		return &fault{reason: ReasonMissingValue, ref: id, value: "name"}
+	}
+	g.id = id
+	return nil
+}
+
+func checkProduct(p *tcgProduct) *fault {
+	id, ok := wholeNumber(p.ProductID)
+	if !ok {
+		return &fault{reason: ReasonBadRef, value: string(p.ProductID)}
+	}
+	if strings.TrimSpace(p.Name) == "" {
+		return &fault{reason: ReasonMissingValue, ref: id, value: "name"}
+	}
+	p.id = id
+	return nil
+}
+
+// readGroups reads the groups files of a tree into s.groups, once. Without them there is no catalog, so whatever is
+// wrong with one of these files as a whole is an error. to takes the bad elements; it is nil when nobody asks.
+func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
+	if s.groups != nil {
+		return nil
+	}
+	groups := map[string]*tcgGroup{}
+	var listed []*tcgGroup
+	wanted := map[string]tcgLeaf{}
+	categories := map[string]bool{}
+	for _, l := range t.leaves {
+		categories[l.category] = true
+		if l.kind == "groups" {
+			wanted[l.name] = l
+		}
+	}
+	for _, c := range tcgCategories {
+		if categories[c.id] && !contains(wanted, func(l tcgLeaf) bool { return l.category == c.id }) {
+			return fmt.Errorf("cannot read the sets of category %s: there is no groups file beside its groups in %q", c.id, t.at(t.prefix))
+		}
+	}
+	err := t.in.each(ctx, keyOf(wanted), func(f file, r io.Reader) error {
+		list, err := readGroupsFile(r)
+		if err != nil {
+			return fmt.Errorf("cannot read %q: %w", t.at(f.name), err)
+		}
+		usable := 0
+		for i := range list {
+			e := &list[i]
+			if e.bad != nil {
+				e.bad.refuse(to, t.at(f.name), e.line)
+				continue
+			}
+			usable++
+			g := &e.rec
+			g.category = wanted[f.name].category
+			listed = append(listed, g)
+			to.Set(s.setOf(t, g, At{File: t.at(f.name), Line: e.line}))
+			groups[g.category+"/"+g.id] = g
+		}
+		if usable == 0 {
+			return fmt.Errorf("cannot read %q: no usable group in it", t.at(f.name))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.groups, s.listed = groups, listed
+	return nil
+}
+
+func readGroupsFile(r io.Reader) ([]record[tcgGroup], error) {
+	data, err := readWhole(r)
+	if err != nil {
+		return nil, err
+	}
+	return readReply(data, checkGroup)
+}
+
+func contains[V any](m map[string]V, is func(V) bool) bool {
+	for _, v := range m {
+		if is(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// keyOf accepts the names that are keys of m.
+func keyOf[V any](m map[string]V) func(string) bool {
+	return func(name string) bool {
+		_, ok := m[name]
+		return ok
+	}
+}
+
+// Catalog implements Source: the sets, then the products of each set.
+func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
+	t := s.catalog
+	if t == nil {
+		return nil
+	}
+	if err := s.readGroups(ctx, t, to); err != nil {
+		return err
+	}
+	wanted := map[string]tcgLeaf{}
+	for _, l := range t.leaves {
+		if l.kind == "products" {
+			wanted[l.name] = l
+		}
+	}
+	done, usable := int64(0), 0
+	to.Progress("catalog", 0, int64(len(wanted)))
+	err := t.in.each(ctx, keyOf(wanted), func(f file, r io.Reader) error {
+		l := wanted[f.name]
+		name := t.at(f.name)
+		done++
+		defer to.Progress("catalog", done, int64(len(wanted)))
+		g := s.groups[l.category+"/"+l.group]
+		if g == nil {
+			refuseFile(to, name, ReasonUnlistedFile, nil)
+			return nil
+		}
+		g.products = true
+		list, err := readProductsFile(r)
+		if err != nil {
+			refuseFile(to, name, reasonOfFile(err), err)
+			return streamErr(r)
+		}
+		usable++
+		if len(list) == 0 {
+			refuseFile(to, name, ReasonEmptyFile, nil)
+		}
+		for i := range list {
+			s.product(to, g, &list[i], name)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot read the catalog: %w", err)
+	}
+	for _, g := range s.listed {
+		if !g.products {
+			refuseFile(to, t.at(t.pathOf(g, "products")), ReasonMissingFile, errors.New(g.Name))
+		}
+	}
+	if usable == 0 {
+		return fmt.Errorf("cannot read the catalog: none of its %d groups has a usable products file", len(s.listed))
+	}
+	return nil
+}
+
+// pathOf is where a group's file is, or should be.
+func (t *tcgTree) pathOf(g *tcgGroup, kind string) string {
+	return strings.TrimPrefix(t.prefix+"/"+g.category+"/"+g.id+"/"+kind, "/")
+}
+
+func readProductsFile(r io.Reader) ([]record[tcgProduct], error) {
+	data, err := readWhole(r)
+	if err != nil {
+		return nil, err
+	}
+	return readReply(data, checkProduct)
+}
+
+// setOf turns a group into a set.
+func (s *tcgCSV) setOf(t *tcgTree, g *tcgGroup, at At) Set {
+	set := Set{
+		At: at, Ref: g.category + "/" + g.id, Game: gameOfCategory(g.category), Name: g.Name,
+		Code: strings.TrimSpace(scalar(g.Abbreviation)), Release: releaseOf(scalar(g.PublishedOn), t.collected),
+	}
+	if alias := setAlias(g.Name); alias != "" {
+		set.Aliases = []string{alias}
+	}
+	return set
+}
+
+// releaseOf reads publishedOn. Groups that TCGplayer has no date for carry the time of the fetch instead, with seven
+// fractional digits; a date within a day of the fetch is taken for one of those (decision 25).
+func releaseOf(text string, collected int64) snapshot.Day {
+	if len(text) < len("2006-01-02") {
+		return snapshot.NoDay
+	}
+	if _, fraction, ok := strings.Cut(strings.TrimRight(text, "Z"), "."); ok && len(fraction) == 7 {
+		return snapshot.NoDay
+	}
+	day, ok := parseDay(text[:len("2006-01-02")])
+	if !ok {
+		return snapshot.NoDay
+	}
+	if apart := day - snapshot.DayOf(collected); apart >= -1 && apart <= 1 {
+		return snapshot.NoDay
+	}
+	return day
+}
+
+// product emits one product as what it is (decision 27).
+func (s *tcgCSV) product(to Sink, g *tcgGroup, e *record[tcgProduct], file string) {
+	if e.bad != nil {
+		e.bad.refuse(to, file, e.line)
+		return
+	}
+	p := &e.rec
+	ref := g.category + "/" + p.id
+	number, rarity := p.attribute("Number"), p.attribute("Rarity")
+	ids := []Identifier{{Namespace: tcgPlayer, Value: p.id}}
+	updated := parseModified(scalar(p.ModifiedOn))
+	at := At{File: file, Line: e.line}
+	game := gameOfCategory(g.category)
+	switch {
+	case number == "" && rarity == "":
+		kind, unit := packageOf(p.Name)
+		to.Sealed(Sealed{
+			At: at, Ref: ref, Game: game, Name: p.Name, PackageType: kind, UnitKind: unit,
+			Edition: editionOf(p.Name), Identifiers: ids, UpdatedAt: updated,
+		})
+	case number == "" && strings.HasPrefix(p.Name, "Code Card - "):
+		if !s.skip[ref] {
+			s.skip[ref] = true
+			s.skipped = append(s.skipped, ref)
+		}
+	default:
+		name, number := cutNumber(p.Name, number)
+		to.Card(Card{
+			At: at, Ref: ref, Game: game, SetRef: g.category + "/" + g.id, Name: name, Number: number, Rarity: rarity,
+			Identifiers: ids, UpdatedAt: updated,
+		})
+	}
+}
+
+// parseModified reads modifiedOn, which has no zone and is UTC.
+func parseModified(text string) int64 {
+	at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(text, "Z"))
+	if err != nil || at.UnixMilli() < 0 {
+		return snapshot.NoTime
+	}
+	return at.UnixMilli()
+}

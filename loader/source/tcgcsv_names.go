@@ -1,0 +1,189 @@
+package source
+
+import (
+	"strings"
+)
+
+// cutNumber moves the number that TCGplayer puts into many names to the number (decision 25): "Shaymin VSTAR -
+// 014/172" with Number "014/172" is "Shaymin VSTAR". What follows it stays, "Machamp - 59/108 (Prerelease) [Staff]"
+// becomes "Machamp (Prerelease) [Staff]". The text is only taken for a number when it is the card's Number, its part
+// before the slash, or completes it ("Leafeon - 11/116" with Number "11"): "Castaway - 2008 (Tristan Robinson)" and
+// "Seviper - Darkrai Deck" are left alone.
+func cutNumber(name, number string) (string, string) {
+	if number == "" {
+		return name, number
+	}
+	want := looseNumber(number)
+	for i := len(name) - 1; i > 0; i-- {
+		// A dash with a space on one side parts name and number; one without belongs to a word ("Ho-Oh", "OP01-001").
+		if name[i] != '-' || name[i-1] != ' ' && (i+1 == len(name) || name[i+1] != ' ') {
+			continue
+		}
+		end := i + 1 + qualifierAt(name[i+1:])
+		text := strings.TrimSpace(name[i+1 : end])
+		got := looseNumber(text)
+		switch {
+		case got == want, got != "" && strings.HasPrefix(want, got+"/"):
+		case strings.HasPrefix(got, want+"/"):
+			number = text
+		default:
+			continue
+		}
+		return joinName(name, i, end, name), number
+	}
+	// Some have no dash: "Rayquaza V 100/159". Only a whole number with its total is sure there.
+	if end := qualifierAt(name); strings.Contains(number, "/") {
+		if i := strings.LastIndexByte(strings.TrimRight(name[:end], " "), ' '); i > 0 && looseNumber(name[i:end]) == want {
+			return joinName(name, i, end, name), number
+		}
+	}
+	return name, number
+}
+
+// joinName leaves name[i:end] out of a name, or returns whole when nothing would be left.
+func joinName(name string, i, end int, whole string) string {
+	head, tail := strings.TrimRight(name[:i], " -"), strings.TrimSpace(name[end:])
+	switch {
+	case head == "":
+		return whole
+	case tail == "":
+		return head
+	default:
+		return head + " " + tail
+	}
+}
+
+// qualifierAt is where the first bracket of text is, or its end.
+func qualifierAt(text string) int {
+	if i := strings.IndexAny(text, "(["); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
+// looseNumber is a number without case, spaces and padding zeros, for comparison: "SV 009/SV122" is "sv9/sv122".
+func looseNumber(s string) string {
+	out := make([]byte, 0, len(s))
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c == ' ':
+			continue
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		case c == '0' && (len(out) == 0 || !isDigit(out[len(out)-1])) && i+1 < len(s) && isDigit(s[i+1]):
+			continue
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// setAlias is a set's name without the series that TCGplayer puts before it: "SV09: Journey Together" is known as
+// "Journey Together", "XY - Evolutions" as "Evolutions". It is "" when there is none.
+func setAlias(name string) string {
+	for _, sep := range []string{": ", " - "} {
+		prefix, rest, ok := strings.Cut(name, sep)
+		if ok && isSeries(prefix) && rest != "" {
+			return rest
+		}
+	}
+	return ""
+}
+
+// isSeries reports whether text is two to four capitals with up to two digits, as "SWSH09" is.
+func isSeries(s string) bool {
+	letters := len(strings.TrimRight(s, "0123456789"))
+	if letters < 2 || letters > 4 || len(s)-letters > 2 {
+		return false
+	}
+	for i := range letters {
+		if s[i] < 'A' || s[i] > 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+// Package types and unit kinds (specification, sealed product).
+const (
+	boosterBundle    = "booster_bundle"
+	eliteTrainerBox  = "elite_trainer_box"
+	boosterBox       = "booster_box"
+	boosterCase      = "booster_case"
+	boosterPack      = "booster_pack"
+	standardEdition  = "standard"
+	pokemonCenterBox = "pokemon_center"
+)
+
+// packageRules are the ends of names that are sure: whole words, with no more than qualifiers in brackets after them.
+// So "Code Card - … Elite Trainer Box" (no sealed product at all), "… Elite Trainer Box Case", "… Half Booster Box",
+// "… Sleeved Booster Case" and "… Booster Bundle Display" are none of them; an operator's mapping may say more.
+var packageRules = []struct{ end, kind, unit string }{
+	{"booster box case", boosterCase, boosterBox},
+	{"booster box", boosterBox, boosterPack},
+	{"booster bundle", boosterBundle, boosterPack},
+	{"elite trainer box", eliteTrainerBox, boosterPack},
+	{"elite trainer box plus", eliteTrainerBox, boosterPack},
+}
+
+// packageDoubts are words that make a name mean something else in spite of its end: several products in one, a part of
+// one, or a thing with the same name (the bundles of miniature Halloween packs).
+var packageDoubts = []string{"half", "enhanced", "sleeved", "display", "set of", "costco", "with", "bulk", "trick or trade", "code card", "deck"}
+
+// packageOf tells a sealed product's package type and unit kind from its name, "" when the name does not make it sure
+// (decision 27). How many units are in it no feed says.
+func packageOf(name string) (kind, unit string) {
+	words, all := plainWords(outsideBrackets(name)), plainWords(name)
+	for _, rule := range packageRules {
+		if !strings.HasSuffix(words, " "+rule.end+" ") {
+			continue
+		}
+		for _, doubt := range packageDoubts {
+			if strings.Contains(all, " "+doubt+" ") {
+				return "", ""
+			}
+		}
+		return rule.kind, rule.unit
+	}
+	return "", ""
+}
+
+// editionOf tells Pokémon Center's own edition from the standard one. It is written "… Pokemon Center Elite Trainer
+// Box (Exclusive)", "(Pokemon Center)" or "[Pokemon Center]".
+func editionOf(name string) string {
+	words := plainWords(strings.NewReplacer("é", "e", "É", "e").Replace(name))
+	if strings.Contains(words, " pokemon center ") {
+		return pokemonCenterBox
+	}
+	return standardEdition
+}
+
+// outsideBrackets is text without what stands in brackets and parentheses.
+func outsideBrackets(s string) string {
+	out := make([]byte, 0, len(s))
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(', '[':
+			depth++
+			out = append(out, ' ')
+		case ')', ']':
+			depth = max(0, depth-1)
+		default:
+			if depth == 0 {
+				out = append(out, s[i])
+			}
+		}
+	}
+	return string(out)
+}
+
+// plainWords is text in lower case with one space around every word, so that " word " finds whole words.
+func plainWords(s string) string {
+	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r < 0x80
+	}), " ") + " "
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Lints the OpenAPI document, as it is written and as a server with and without preview serves it, with two independent
+# linters; then generates TypeScript from it and compiles client.ts against that. Skips where Node is missing or too old.
+set -euo pipefail
+cd "$(dirname "$0")"
+export CI=${CI:-true} REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true NO_UPDATE_NOTIFIER=1
+
+skip() {
+  echo "skipped: the OpenAPI linters, because $1"
+  exit 0
+}
+command -v node >/dev/null && command -v npm >/dev/null || skip 'there is no Node'
+node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
+  skip "Node $(node --version) is older than 20.19"
+
+# npm writes this file last, so that an interrupted install is made again.
+if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+fi
+
+mkdir -p generated
+rm -f generated/*
+(cd ../.. && OPENAPI_OUT="$PWD/tools/node/generated" "${GO:-go}" test -count=1 -run '^TestRenderings$' ./wire/openapi)
+
+for document in generated/*.json; do
+  echo "redocly $document"
+  node_modules/.bin/redocly lint --config lint-redocly.yaml --format stylish "$document" 2>generated/redocly.log || { cat generated/redocly.log; exit 1; }
+done
+echo 'spectral generated/*.json'
+node_modules/.bin/spectral lint --ruleset lint-spectral.yaml --fail-severity hint generated/*.json
+echo 'openapi-typescript, tsc'
+node_modules/.bin/openapi-typescript generated/openapi.json --output generated/openapi.d.ts >/dev/null
+node_modules/.bin/tsc --project tsconfig.json
+echo 'the OpenAPI document is clean'
