@@ -1,7 +1,16 @@
 package access
 
-// Kill ends a store as the death of its process would.
-func (s *Embedded) Kill() { s.kill() }
+// Kill ends a store as the death of its process would: what is queued and not
+// written is lost, nothing is saved.
+func (s *Embedded) Kill() {
+	s.once.Do(func() {
+		close(s.stop)
+		s.wg.Wait()
+		s.closed.Store(true)
+		s.log.abandon()
+		s.lock.unlock()
+	})
+}
 
 // SegmentFile is a log segment open for appending.
 type SegmentFile = segmentFile

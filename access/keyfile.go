@@ -1,10 +1,12 @@
 package access
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -213,7 +215,13 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 func ParseKeyFile(data []byte) (*KeyFile, error) {
 	f := NewKeyFile()
 	f.Version = 0
-	if err := json.Unmarshal(data, f); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
+	err := decoder.Decode(f)
+	if _, more := decoder.Token(); err == nil && more != io.EOF {
+		err = errors.New("text after the end")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if f.Version != keysVersion {

@@ -55,8 +55,9 @@ type KeyRing struct {
 	mu    sync.Mutex // held while reloading
 	plans Plans
 	file  *KeyFile
-	seen  []byte // content that file was read from
-	bad   []byte // damaged content already reported
+	seen  []byte      // content that file was read from
+	bad   []byte      // damaged content already reported
+	info  os.FileInfo // of the file as last read, once its time was settled
 }
 
 // keyTable is immutable, except for the slots of its principals.
@@ -131,12 +132,20 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	info, err := os.Stat(r.path)
+	if err == nil && r.unchanged(info) {
+		return false, nil
+	}
 	data, err := os.ReadFile(r.path)
 	if errors.Is(err, os.ErrNotExist) {
 		err = ErrNoKeysFile
 	}
 	if err != nil {
 		return false, cannot("read keys file %q: %w", r.path, err)
+	}
+	r.info = nil
+	if time.Since(info.ModTime()) > settled {
+		r.info = info
 	}
 	if bytes.Equal(data, r.seen) || r.bad != nil && bytes.Equal(data, r.bad) {
 		return false, nil
@@ -147,6 +156,16 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 		return false, cannot("read keys file %q: %w", r.path, err)
 	}
 	return changed, nil
+}
+
+// settled is how old a file's time must be when the file is read, so that an equal time
+// later proves that it was not written again: coarser than any file system keeps times.
+const settled = 3 * time.Second
+
+// unchanged reports whether a file surely has the content last read.
+func (r *KeyRing) unchanged(info os.FileInfo) bool {
+	return r.info != nil && os.SameFile(r.info, info) && r.info.Size() == info.Size() &&
+		r.info.ModTime().Equal(info.ModTime())
 }
 
 // take parses data and swaps the table. The caller holds mu.

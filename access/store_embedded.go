@@ -33,7 +33,7 @@ type EmbeddedOptions struct {
 	ReplyBytes int
 	// CheckpointEvery is the time between checkpoints; 0 = 10 s.
 	CheckpointEvery time.Duration
-	// CheckpointBytes is the length of log that brings a checkpoint forward; 0 = 64 MiB.
+	// CheckpointBytes is the length of log that brings a checkpoint forward; 0 = 16 MiB.
 	CheckpointBytes int64
 	// Report is told of a failure when it happens, once; nil = nobody. Err tells it too.
 	Report func(error)
@@ -47,7 +47,7 @@ func (o *EmbeddedOptions) setDefaults() {
 		o.CheckpointEvery = 10 * time.Second
 	}
 	if o.CheckpointBytes <= 0 {
-		o.CheckpointBytes = 64 << 20
+		o.CheckpointBytes = 16 << 20
 	}
 	if o.Report == nil {
 		o.Report = func(error) {}
@@ -197,17 +197,6 @@ func (s *Embedded) Close() error {
 		err = errors.Join(err, s.lock.unlock())
 	})
 	return err
-}
-
-// kill ends the store as the death of its process would, for tests.
-func (s *Embedded) kill() {
-	s.once.Do(func() {
-		close(s.stop)
-		s.wg.Wait()
-		s.closed.Store(true)
-		s.log.abandon()
-		s.lock.unlock()
-	})
 }
 
 // checkLog refuses a state directory whose log is gone.

@@ -30,6 +30,10 @@ type View struct {
 	entries   fragments // Live batch price entry
 	sets      fragments // Set summary
 	setPages  fragments // Set detail
+	products  fragments // Product, by public id
+
+	// ProductsHash is a hash over the JSON of all products.
+	ProductsHash uint64
 }
 
 // NewView makes the View of a catalog.
@@ -50,6 +54,7 @@ func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
 		top = x.Top(top[:0], i, topCards)
 		return wire.AppendSetDetail(dst, c, i, top, &v.site)
 	})
+	v.makeProducts()
 	return v, v.check()
 }
 
@@ -75,7 +80,7 @@ func (v *View) check() error {
 // Size is about how much memory the View holds beside the catalog, in bytes.
 func (v *View) Size() int64 {
 	size := int64(len(v.games))
-	for _, f := range []*fragments{&v.summaries, &v.details, &v.entries, &v.sets, &v.setPages} {
+	for _, f := range []*fragments{&v.summaries, &v.details, &v.entries, &v.sets, &v.setPages, &v.products} {
 		size += f.size()
 	}
 	return size + v.Catalog.Size()

@@ -3,6 +3,7 @@ package index
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"ninepocket/snapshot"
 )
@@ -62,19 +63,16 @@ func (x *Index) Set(ref string) (set int, ok bool) { return x.sets.find(ref) }
 
 // Product finds a verified product by the tail of its public id: an item number.
 func (x *Index) Product(tail string) (item int, ok bool) {
-	k, ok := sort.Find(len(x.products), func(k int) int {
-		switch have := x.tail(x.products[k]); {
-		case tail < have:
-			return -1
-		case tail > have:
-			return 1
-		}
-		return 0
-	})
+	row, ok := x.ProductRow(tail)
 	if !ok {
 		return 0, false
 	}
-	return int(x.products[k]), true
+	return int(x.products[row]), true
+}
+
+// ProductRow finds a verified product by the tail of its public id: its row in Products.
+func (x *Index) ProductRow(tail string) (row int, ok bool) {
+	return sort.Find(len(x.products), func(k int) int { return strings.Compare(tail, x.tail(x.products[k])) })
 }
 
 // Products are the items that are verified products, by public id ascending (specification, GET /v1/products).
@@ -98,13 +96,64 @@ func (x *Index) buildProducts() {
 			x.products = append(x.products, uint32(item))
 		}
 	}
-	slices.SortFunc(x.products, func(a, b uint32) int {
-		switch ta, tb := x.tail(a), x.tail(b); {
-		case ta < tb:
-			return -1
-		case ta > tb:
-			return 1
+	slices.SortFunc(x.products, func(a, b uint32) int { return strings.Compare(x.tail(a), x.tail(b)) })
+}
+
+// ProductFilter narrows products down.
+type ProductFilter struct {
+	Game    string // slug, "" for any
+	Kind    string // card or sealed, "" for any
+	Partner string // exact value of an identifier in a partner namespace, "" for any
+}
+
+// ProductPage appends the rows of at most limit products after the tail of a public id ("" for the first page) that
+// pass the filter, by public id ascending, and says whether more follow.
+func (x *Index) ProductPage(dst []uint32, f ProductFilter, after string, limit int) (rows []uint32, more bool) {
+	from := 0
+	if after != "" {
+		from = sort.Search(len(x.products), func(k int) bool { return x.tail(x.products[k]) > after })
+	}
+	game := -1
+	if f.Game != "" {
+		if game = x.game(f.Game); game < 0 {
+			return dst, false
 		}
-		return 0
-	})
+	}
+	passes := func(row uint32) bool {
+		item := int(x.products[row])
+		cards := x.c.Cards.ID.Len()
+		kind, of := "card", uint8(0)
+		if item < cards {
+			of = x.c.Cards.Game[item]
+		} else {
+			kind, of = "sealed", x.c.Sealed.Game[item-cards]
+		}
+		return (f.Kind == "" || f.Kind == kind) && (game < 0 || game == int(of))
+	}
+	visit := func(row uint32) (stop bool) {
+		if !passes(row) {
+			return false
+		}
+		if len(rows)-len(dst) == limit {
+			more = true
+			return true
+		}
+		rows = append(rows, row)
+		return false
+	}
+	rows = dst
+	if f.Partner != "" {
+		for _, row := range x.partners.find(f.Partner) {
+			if int(row) >= from && visit(row) {
+				break
+			}
+		}
+		return rows, more
+	}
+	for row := from; row < len(x.products); row++ {
+		if visit(uint32(row)) {
+			break
+		}
+	}
+	return rows, more
 }

@@ -36,8 +36,9 @@ type Options struct {
 	// slugs, history and the prices of its newest day, so that a daily build reads one day's files and equals a build
 	// over all days, byte for byte in every section, but for these: the quarantine report is of what was read; the
 	// registry also knows what the base knew; an item that left the catalog and came back, or whose prices began
-	// before the catalog had it, starts its history again; an item keeps the slug it had although a newcomer now wants
-	// the same one. Without any catalog among the sources, the base's catalog is carried over whole. Of a row in the
+	// before the catalog had it, starts its history again; so does a lane whose first feed went silent for as long as
+	// history is kept while a later feed went on; an item keeps the slug it had although a newcomer now wants the
+	// same one. Without any catalog among the sources, the base's catalog is carried over whole. Of a row in the
 	// base and one in a history file of the same day, the base's stands.
 	Base   *snapshot.Catalog
 	BaseID string
@@ -111,9 +112,8 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	}
 	b := &builder{
 		o: o, open: open, mapping: m, leftOut: map[string]bool{}, until: snapshot.NoTime, collected: snapshot.NoTime,
-		report: Report{SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}},
+		report: Report{SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}}, history: newHistory(),
 	}
-	b.history.keep = snapshot.NoDay
 	if !o.SnapshotAt.IsZero() {
 		b.until = o.SnapshotAt.UnixMilli()
 		b.history.see(snapshot.DayOf(b.until))

@@ -35,6 +35,12 @@ type history struct {
 	pending []dailyRow
 	keep    snapshot.Day // rows before this date can no longer be part of the catalog
 	points  []snapshot.Point
+
+	limit, runs int // pendingRows and maxRuns, but in tests
+}
+
+func newHistory() history {
+	return history{keep: snapshot.NoDay, limit: pendingRows, runs: maxRuns}
 }
 
 // dailyRow is a row that waits.
@@ -51,7 +57,7 @@ func (h *history) addDaily(lane int32, day snapshot.Day, cents int64, lanes int)
 		return
 	}
 	h.pending = append(h.pending, dailyRow{lane, day, cents})
-	if len(h.pending) == pendingRows {
+	if len(h.pending) >= h.limit {
 		h.flush(lanes)
 	}
 }
@@ -102,7 +108,7 @@ func (h *history) flush(lanes int) {
 	}
 	h.pending = h.pending[:0]
 	h.daily = append(h.daily, out)
-	if len(h.daily) > maxRuns {
+	if len(h.daily) > h.runs {
 		h.compact(lanes)
 	}
 }

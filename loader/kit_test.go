@@ -72,6 +72,11 @@ var errNoSuchInput = errors.New("no such input")
 
 // buildFrom builds from fakes, whose paths are their keys.
 func buildFrom(o Options, inputs map[string]*fake) (*Result, error) {
+	return buildPacked(o, inputs, pendingRows, maxRuns)
+}
+
+// buildPacked is buildFrom with small buffers, so that few rows already make many runs.
+func buildPacked(o Options, inputs map[string]*fake, limit, runs int) (*Result, error) {
 	b, err := newBuilder(o, func(_, path string, _ source.Options) (source.Source, error) {
 		if f := inputs[path]; f != nil {
 			return f, nil
@@ -81,6 +86,7 @@ func buildFrom(o Options, inputs map[string]*fake) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.history.limit, b.history.runs = limit, runs
 	return b.build(context.Background())
 }
 

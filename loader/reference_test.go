@@ -332,7 +332,7 @@ func TestPricesAgainstReference(t *testing.T) {
 		for _, r := range ref.rows {
 			ref.at = max(ref.at, r.collected)
 		}
-		r, err := buildFrom(o, inputs)
+		r, err := buildPacked(o, inputs, rapid.SampledFrom([]int{1, 3, pendingRows}).Draw(t, "limit"), rapid.IntRange(1, 4).Draw(t, "runs"))
 		if err != nil {
 			t.Fatal(err)
 		}

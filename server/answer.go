@@ -28,9 +28,7 @@ func (x *exchange) refuse(f wire.Fault) {
 	if meaning.Status == fasthttp.StatusUnauthorized {
 		h.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
-	if x.principal != nil {
-		x.surface.showLimits(x)
-	}
+	x.surface.showLimits(x)
 	x.body = x.surface.append(x.body[:0], x.s.BaseURL, f, string(x.id))
 	r.SetBody(x.body)
 }
@@ -48,7 +46,9 @@ func (x *exchange) answer() {
 	r := &x.ctx.Response
 	h := &r.Header
 	x.surface.showLimits(x)
-	h.Set("X-Snapshot-Id", x.view.ID)
+	if x.surface.kind == access.Live {
+		h.Set("X-Snapshot-Id", x.view.ID) // a preview replay is of another snapshot; its meta tells the instant
+	}
 	x.nameIgnored()
 	content := x.content()
 	encoding := x.encoding(len(content))
@@ -147,4 +147,7 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	defer x.end()
 	x.refuse(protocolFault(err))
 	ctx.SetConnectionClose()
+	if c, ok := ctx.Conn().(*lingerConn); ok {
+		c.linger.Store(true)
+	}
 }

@@ -34,6 +34,7 @@ type exchange struct {
 	receipt   access.Receipt
 	admitted  bool
 	charged   bool // receipt is valid
+	free      bool // a success that costs nothing: a replay
 
 	view     *engine.View
 	args     args
@@ -158,7 +159,7 @@ func (x *exchange) serve(p *path) {
 	if f == nil {
 		x.checkModified()
 	}
-	if err := x.finish(f == nil && !x.notModified); err != nil {
+	if err := x.finish(f == nil && !x.notModified && !x.free); err != nil {
 		f = x.unmetered(err)
 	}
 	if f != nil {

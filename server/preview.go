@@ -37,17 +37,56 @@ var previewSurface = surface{
 	showLimits: (*exchange).showCredits,
 }
 
-// showCredits sets the credit headers of the preview contract, on success and error alike.
+// showCredits sets the credit headers of the preview contract, on success and error alike; what remains is told only
+// to who authenticated.
 func (x *exchange) showCredits() {
+	x.setInt("X-Request-Credits-Charged", x.receipt.Charged)
+	if x.principal == nil {
+		return
+	}
 	left := x.decision.Allowance
-	if x.charged {
+	switch {
+	case x.charged:
 		left = x.receipt.Allowance
+	case left.Limit == 0:
+		// Refused before admission: nothing was asked of the meter yet.
+		if u, err := x.s.Gate.Usage(x.principal, x.now); err == nil {
+			left.Remaining = u.Remaining
+		}
 	}
 	x.setInt("X-Request-Credits-Remaining", left.Remaining)
-	x.setInt("X-Request-Credits-Charged", x.receipt.Charged)
 }
 
-// withPreview adds the preview contract's operations to the route table, unless it is switched off.
+// withPreview adds the preview contract's operations to the route table, unless it is switched off (decision 1).
 func (s *Server) withPreview(table []*path) []*path {
-	return table
+	if !s.Preview {
+		return table
+	}
+	shared := map[string]*operation{
+		"/v1/prices/batch": {name: access.PricesBatch, scope: access.PricesRead, run: (*exchange).priceSelections},
+		"/v1/usage":        {name: access.UsageGet, scope: access.UsageRead, run: (*exchange).credits},
+	}
+	for _, p := range table {
+		p.preview = shared[p.pattern]
+	}
+	return append(table,
+		&path{pattern: "/v1/products", method: "GET", preview: &operation{
+			name: access.ProductsList, scope: access.CatalogRead, run: (*exchange).productsList,
+			params: []string{"limit", "cursor", "game", "kind", "partner_id"},
+		}},
+		&path{pattern: "/v1/products/{id}", method: "GET", preview: &operation{
+			name: access.ProductsGet, scope: access.CatalogRead, run: (*exchange).productsGet,
+		}},
+	)
 }
+
+// appendMeta closes a preview success: what was charged is known only once the operation is done, and a preview
+// success other than a replay always costs one unit, usage none.
+func (x *exchange) appendMeta(units int) {
+	x.body = append(x.body, `,"meta":`...)
+	x.body = wire.AppendMeta(x.body, wire.Meta{RequestID: string(x.id), SnapshotAt: x.view.Catalog.SnapshotAt, Units: units})
+	x.body = append(x.body, '}')
+}
+
+// credits answers GET /v1/usage of the preview contract.
+func (x *exchange) credits() *wire.Fault { return x.usage() }

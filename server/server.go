@@ -97,7 +97,7 @@ type quiet struct{}
 func (quiet) Printf(string, ...any) {}
 
 // Serve answers connections of l until Shutdown.
-func (s *Server) Serve(l net.Listener) error { return s.http.Serve(l) }
+func (s *Server) Serve(l net.Listener) error { return s.http.Serve(lingering{l}) }
 
 // Shutdown stops taking connections and waits for the requests in flight until ctx is done.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }

@@ -26,7 +26,8 @@ func (s *Site) appendPage(dst []byte, kind, slug string) []byte {
 	return append(dst, '"')
 }
 
-func (s *Site) appendImage(dst []byte, file string) []byte {
+// AppendImage appends the image_url member of a card with an image file, "" for none.
+func (s *Site) AppendImage(dst []byte, file string) []byte {
 	dst = append(dst, `,"image_url":`...)
 	if s.Images == "" || file == "" {
 		return append(dst, "null"...)
@@ -110,7 +111,7 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = append(dst, `,"rarity":`...)
 	dst = AppendNullable(dst, c.Cards.Rarity.At(card))
 	dst = appendSetOf(dst, c, card)
-	dst = site.appendImage(dst, c.Cards.Image.At(card))
+	dst = site.AppendImage(dst, c.Cards.Image.At(card))
 	return site.appendPage(dst, "/cards/", c.Cards.Slug.At(card))
 }
 

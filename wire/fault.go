@@ -35,7 +35,6 @@ type Meaning struct {
 // shared are the codes that mean the same on both surfaces.
 func shared(more map[Code]Meaning) map[Code]Meaning {
 	more[InvalidRequest] = Meaning{400, "Invalid request"}
-	more[InsufficientScope] = Meaning{403, "Key lacks the scope"}
 	more[NotFound] = Meaning{404, "Not found"}
 	more[MethodNotAllowed] = Meaning{405, "Method not allowed"}
 	more[RequestTimeout] = Meaning{408, "Request took too long to arrive"}
@@ -58,6 +57,7 @@ var (
 	})
 	Preview = shared(map[Code]Meaning{
 		InvalidAPIKey:       {401, "Invalid API key"},
+		InsufficientScope:   {403, "Key lacks the scope"},
 		IdempotencyConflict: {409, "Idempotency conflict"},
 	})
 )

@@ -313,6 +313,12 @@ func creditPeriod(b *bench) {
 	if want := (access.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}); err != nil || u.Period != want || u.Used != 1 {
 		b.t.Fatalf("usage %+v, want period %+v", u, want)
 	}
+	b.now.Mono += minute
+	b.now.Wall -= 2 * 3_600_000 // the clock is set back: still the later period
+	if r := b.do("org", access.ProductsList); r.Allowance.Remaining != 5 {
+		b.t.Fatalf("remaining %d after the clock was set back", r.Allowance.Remaining)
+	}
+	b.used("org", 2)
 }
 
 func usageWindow(b *bench) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"ninepocket/access"
@@ -126,6 +127,9 @@ func (m *model) tick() {
 		m.now.Wall += int64(m.pick(int(4*day), "step")) - 2*day
 	case n == 6:
 		m.now.Wall = (m.now.Wall/day+1)*day - 1
+	case n == 7:
+		month := m.now.Time()
+		m.now.Wall = time.Date(month.Year(), month.Month()+1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - 1
 	}
 	m.now.Mono += d
 	m.now.Wall += d

@@ -45,6 +45,9 @@ const (
 	Cards Op = iota + 1
 	Sets
 	Products
+	// ToolCards and ToolSets are pages of MCP tools: their cursors do not open REST's pages, nor the other way round.
+	ToolCards
+	ToolSets
 )
 
 // Key is a signing key; ID tells which of several signed a cursor.

@@ -263,8 +263,36 @@ func (b *builder) finish() (*Index, error) {
 		sets[i] = uint32(s) // -1 is none
 	}
 	ix.setCard = newColumn(len(ix.setWords), sets)
+	ix.setTotal = make([]uint16, len(ix.setWords))
+	for set := range ix.setTotal {
+		ix.setTotal[set] = majority(ix.totalOf, ix.setCard.of(uint32(set)))
+	}
 	b.finishNumbers()
 	return ix, b.finishExpander()
+}
+
+// majority returns the value that more than half the cards have, if any has (a vote in one pass, then a count).
+func majority(of []uint16, cards []uint32) (most uint16) {
+	lead, votes := 0, 0
+	for _, c := range cards {
+		switch {
+		case lead == 0:
+			most, lead = of[c], 1
+		case of[c] == most:
+			lead++
+		default:
+			lead--
+		}
+	}
+	for _, c := range cards {
+		if of[c] == most {
+			votes++
+		}
+	}
+	if 2*votes <= len(cards) {
+		return 0
+	}
+	return most
 }
 
 func (b *builder) finishNumbers() {

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -11,16 +12,16 @@ func TestDbg(t *testing.T) {
 	if os.Getenv("TC") != "" {
 		c = tcgcsvCatalog(t)
 	}
-	q := os.Getenv("Q")
-	for _, n := range c.index.expander.expand([]byte(q), typos) {
-		fmt.Printf("near %s %d\n", c.index.words.word(n.id), n.distance)
-	}
-	for i, x := range c.search(q, os.Getenv("G")) {
-		if i < 12 {
-			fmt.Printf("%+v\n", *x)
+	for _, l := range strings.Split(os.Getenv("Q"), "\n") {
+		q, g, _ := strings.Cut(l, "|")
+		g = map[string]string{"": "pokemon", "O": "one-piece", "*": "*"}[g]
+		r := c.search(q, g)
+		s := ""
+		for i, x := range r {
+			if i < 4 {
+				s += fmt.Sprintf(" ; %s #%s (%s)", x.name, x.number, x.set)
+			}
 		}
-	}
-	for _, h := range c.index.Search(nil, q, nil)[:0] {
-		fmt.Println(h)
+		fmt.Printf("%-28s %5d %s\n", q, len(r), s)
 	}
 }

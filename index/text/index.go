@@ -39,6 +39,7 @@ type Index struct {
 	titleOf   []uint32
 
 	setWords []wordCover // by set
+	setTotal []uint16    // by set: the total behind the numbers of most of its cards
 	setCard  column
 	setOf    []int32
 
@@ -134,10 +135,14 @@ func (p *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 		case p.holder[i] > p.holder[j]:
 			j++
 		default:
-			if (p.mask[i]&^beside)<<1&p.mask[j]&^beside != 0 {
-				found(p.holder[i], p.mask[i]|p.mask[j])
+			h := p.holder[i]
+			for ; i < iEnd && p.holder[i] == h; i++ {
+				for k := j; k < jEnd && p.holder[k] == h; k++ {
+					if (p.mask[i]&^beside)<<1&p.mask[k]&^beside != 0 {
+						found(h, p.mask[i]|p.mask[k])
+					}
+				}
 			}
-			i, j = i+1, j+1
 		}
 	}
 }
@@ -172,35 +177,23 @@ func (p *postings) turn(holders int) forward {
 // A posting is one entry while the postings are gathered, its word still in the order of discovery.
 type posting struct{ word, holder, mask uint32 }
 
-// newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word numbers; entries
-// of one word and holder become one.
+// newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word numbers. A holder
+// that has a word twice ("Muk & Alolan Muk") is listed twice.
 func newPostings(words int, entries []posting, rank []uint32) postings {
-	p := postings{start: make([]uint32, words+1)}
+	p := postings{
+		start: make([]uint32, words+1), holder: make([]uint32, len(entries)), mask: make([]uint32, len(entries)),
+	}
 	for _, e := range entries {
 		p.start[rank[e.word]+1]++
 	}
 	for w := range words {
 		p.start[w+1] += p.start[w]
 	}
-	sorted := make([]posting, len(entries))
 	next := append([]uint32(nil), p.start[:words]...)
 	for _, e := range entries { // holders come in ascending order, and stay so
-		w := rank[e.word]
-		sorted[next[w]] = posting{word: w, holder: e.holder, mask: e.mask}
-		next[w]++
-	}
-	clear(p.start)
-	for i, e := range sorted {
-		if i > 0 && sorted[i-1].word == e.word && sorted[i-1].holder == e.holder {
-			p.mask[len(p.mask)-1] |= e.mask
-			continue
-		}
-		p.holder = append(p.holder, e.holder)
-		p.mask = append(p.mask, e.mask)
-		p.start[e.word+1]++
-	}
-	for w := range words {
-		p.start[w+1] += p.start[w]
+		at := &next[rank[e.word]]
+		p.holder[*at], p.mask[*at] = e.holder, e.mask
+		*at++
 	}
 	return p
 }

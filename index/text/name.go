@@ -66,6 +66,9 @@ func (r *nameReader) read(display, number string) name {
 		}
 		i = end
 	}
+	if n := r.numberAtEnd(tokens, len(core)); n > 0 {
+		core, numbered = core[:len(core)-n], true
+	}
 	if len(core) == 0 {
 		core, extra = extra, nil
 	}
@@ -129,6 +132,22 @@ func (r *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
 		return tokens, false
 	}
 	return tokens[end:], true
+}
+
+// numberAtEnd says how many of the name's words, neither bracketed nor behind a dash, are the card's number at their
+// end: "Rayquaza V 100/159". A bare integer is none: "Baby 5".
+func (r *nameReader) numberAtEnd(tokens []token, core int) int {
+	first := core - 1
+	for first > 0 && (tokens[first].before == '/' || tokens[first].before == '-' && isNumberWord(r.norm.word(tokens[first]))) {
+		first--
+	}
+	if first <= 0 || first == core-1 || core > len(tokens) || tokens[core-1].bracket != 0 || tokens[core-1].dash {
+		return 0
+	}
+	if rest, cut := r.cutNumber(tokens[first:core]); !cut || len(rest) > 0 {
+		return 0
+	}
+	return core - first
 }
 
 // symbolWords says how many of the words in a bracket spell out a symbol of the name before it.

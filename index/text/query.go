@@ -31,12 +31,13 @@ type query struct {
 	norm    normaliser
 	units   []unit
 	numbers []numberReading
+	again   uint8 // the units that were typed more than once
 	key     []byte
 }
 
 func (q *query) parse(ix *Index, text string) {
 	q.norm.read(text, maxTokens)
-	q.units, q.numbers = q.units[:0], q.numbers[:0]
+	q.units, q.numbers, q.again = q.units[:0], q.numbers[:0], 0
 	tokens := q.norm.tokens
 	for i := 0; i < len(tokens) && len(q.units) < maxUnits; {
 		u := q.unitAt(ix, i)
@@ -44,20 +45,23 @@ func (q *query) parse(ix *Index, text string) {
 		if u.total > 0 {
 			i++
 		}
-		if !q.has(u.text) {
+		if have := q.index(u.text); have >= 0 {
+			q.again |= 1 << have
+		} else {
 			q.units = append(q.units, u)
 		}
 	}
 	q.findNumbers(ix)
 }
 
-func (q *query) has(text []byte) bool {
+// index returns the place of the unit with this text, or -1.
+func (q *query) index(text []byte) int {
 	for i := range q.units {
 		if string(q.units[i].text) == string(text) {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // unitAt reads the unit that begins at token i.
@@ -199,4 +203,37 @@ func (ix *Index) findNumber(key []byte) uint32 {
 		return none
 	}
 	return ix.aliasOf[id]
+}
+
+// printingWords describe a printing, a finish or nothing at all. A catalog that has them in its names finds them
+// there; where no card has them, they are the first to be dropped.
+var printingWords = map[string]bool{
+	"holo": true, "holofoil": true, "foil": true, "reverse": true, "nonholo": true, "unlimited": true,
+	"1st": true, "first": true, "edition": true, "shadowless": true, "full": true, "art": true, "alt": true,
+	"alternate": true, "alternative": true, "secret": true, "rare": true, "rainbow": true, "hyper": true,
+	"illustration": true, "special": true, "promo": true, "parallel": true, "manga": true, "card": true, "tcg": true,
+}
+
+// dropPrinting drops the printing words, and says whether there were any beside others.
+func (q *query) dropPrinting(ix *Index) bool {
+	left := 0
+	for i := range q.units {
+		if !printingWords[string(q.units[i].text)] {
+			left++
+		}
+	}
+	if left == 0 || left == len(q.units) {
+		return false
+	}
+	again, kept := uint8(0), q.units[:0]
+	for i, u := range q.units {
+		if printingWords[string(u.text)] {
+			continue
+		}
+		again |= q.again >> i & 1 << len(kept)
+		kept = append(kept, u)
+	}
+	q.units, q.again, q.numbers = kept, again, q.numbers[:0]
+	q.findNumbers(ix)
+	return true
 }

@@ -40,9 +40,9 @@ func (s *search) expand(e effort) {
 		if id == none || s.ix.joined[id] {
 			s.expandSplit(bit, u.text)
 		}
-		if u.stem > 0 {
+		if u.stem > 0 { // the name may have no possessive
 			if stem := s.ix.words.find(u.text[:u.stem]); stem != none {
-				s.add(bit, prefixName, stem)
+				s.add(bit, prefixBeside, stem)
 			}
 		}
 		if e >= respelled || i == len(units)-1 {

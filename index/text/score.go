@@ -27,7 +27,7 @@ func asideOf(c class) class { return c + 1 }
 // What a class counts for in the levels of the score.
 var (
 	classTypos    = [16]uint64{typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2}
-	classBorrowed = [16]uint64{exactBeside: 1, bareNumber: 2, prefixBeside: 1, typoBeside: 1, startBeside: 1, typosBeside: 1}
+	classBorrowed = [16]uint64{exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1, typosBeside: 1}
 	classInexact  = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
 )
 
@@ -75,17 +75,21 @@ type finding struct {
 	swaps uint8  // how often the query's order left the name's
 }
 
-// hit notes that the words in set were found as class c in the words of the name in mask.
-func (f *finding) hit(set uint8, c class, mask uint32) {
+// hit notes that the words in set were found as class c in the words of the name in mask. One word of the query covers
+// one word of the name, unless it was typed repeatedly: then set is in again.
+func (f *finding) hit(set uint8, c class, mask uint32, again uint8) {
 	if mask&beside != 0 {
 		c = asideOf(c)
 	}
 	better := f.costs.improve(set, c)
+	mask &^= beside
 	if better == f.costs {
+		if set&again != 0 && f.costs.at(bits.TrailingZeros8(set)) == c {
+			f.cover |= mask
+		}
 		return
 	}
 	f.costs = better
-	mask &^= beside
 	f.cover |= mask
 	if mask == 0 {
 		return
@@ -100,7 +104,7 @@ func (f *finding) hit(set uint8, c class, mask uint32) {
 
 // How well a number hit fits.
 const (
-	numberAndTotal uint64 = iota
+	numberAndTotal uint64 = iota // the total agrees too, and is that of most cards of the set
 	numberAlone
 	numberBase // a parallel of the number asked for
 	noNumber
@@ -111,8 +115,8 @@ const (
 	missingAt = 42 // how many words are missing
 	dropAt    = 34 // which: those on the right are dropped first
 	typosAt   = 29
-	borrowAt  = 24 // words found beside the name or as a bare number ("slightly less than name words")
-	partAt    = 23 // not the exact full name
+	partAt    = 28 // not the exact full name
+	borrowAt  = 23 // words found beside the name or as a bare number ("slightly less than name words")
 	numberAt  = 21
 	setAt     = 20 // not the whole set name
 	inexactAt = 16

@@ -25,7 +25,7 @@ func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit 
 	}
 	sr.query.parse(ix, q)
 	if len(sr.query.units) > 0 {
-		dst = sr.run(dst, keep)
+		dst = sr.answer(dst, keep)
 	}
 	sr.keep, sr.dst = nil, nil
 	ix.scratch.Put(sr)
@@ -51,7 +51,8 @@ type search struct {
 	base  int    // where this effort's hits begin in dst
 	limit int    // the most words that may be missing
 	level int    // missing words of the hits in dst
-	least int    // fewest missing words of any card, kept or not
+	best  int    // missing words of the best cards of the query, kept or not; more than it has words for none
+	least int    // fewest missing words of any card in this round
 	games uint64 // games of the cards with the fewest missing words
 	only  uint64 // games to which hits are restricted
 	wide  bool   // never look narrowly; for tests
@@ -61,21 +62,38 @@ func newSearch(ix *Index) *search {
 	return &search{ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords))}
 }
 
+// answer runs the query. Where no card has all its words, the words that only describe a printing are dropped first:
+// "full art lillie" means Lillie in a catalog that does not tell its printings apart.
+func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
+	begin := len(dst)
+	dst = s.run(dst, keep)
+	if s.best == 0 || !s.query.dropPrinting(s.ix) {
+		return dst
+	}
+	best, end := s.best, len(dst)
+	dst = s.run(dst, keep)
+	if s.best >= best {
+		return dst[:end]
+	}
+	return append(dst[:begin], dst[end:]...)
+}
+
 func (s *search) run(dst []Hit, keep func(card uint32) bool) []Hit {
 	n := len(s.query.units)
 	s.keep, s.dst, s.start, s.limit = keep, dst, allMissing(n), n/2
 	begin := len(dst)
+	s.best = 0
 	if n > 1 && !s.wide && s.runNarrow(begin) {
 		return s.dst
 	}
-	best := n + 1
-	for e := asTyped; e <= guessed && best > 0; e++ {
+	s.best = n + 1
+	for e := asTyped; e <= guessed && s.best > 0; e++ {
 		s.round(e, len(s.dst))
-		if s.least >= best {
+		if s.least >= s.best {
 			s.dst = s.dst[:s.base] // respelling led nowhere
 			continue
 		}
-		best = s.least
+		s.best = s.least
 		s.dst = append(s.dst[:begin], s.dst[s.base:]...)
 		s.widen(begin, e)
 	}
@@ -170,7 +188,7 @@ func (s *search) collect(e effort) {
 		}
 		names := &s.ix.names
 		for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
-			s.title(names.holder[p]).hit(r.bits, r.class, names.mask[p])
+			s.title(names.holder[p]).hit(r.bits, r.class, names.mask[p], s.query.again)
 		}
 	}
 }
@@ -207,7 +225,7 @@ func (s *search) collectNarrow(e effort) bool {
 		default:
 			for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
 				if f := &s.titles[names.holder[p]]; f.stamp == s.stamp {
-					f.hit(r.bits, r.class, names.mask[p])
+					f.hit(r.bits, r.class, names.mask[p], s.query.again)
 				}
 			}
 		}
@@ -221,7 +239,7 @@ func (s *search) probe(r *reading) {
 	for _, t := range s.touched {
 		for i := held.start[t]; i < held.start[t+1]; i++ {
 			if w := held.word[i]; w >= r.lo && w < r.hi {
-				s.titles[t].hit(r.bits, r.class, held.mask[i])
+				s.titles[t].hit(r.bits, r.class, held.mask[i], s.query.again)
 			}
 		}
 	}
@@ -258,16 +276,19 @@ func (s *search) collectSets(e effort) {
 		case r.class == exactName || e > asTyped:
 			sets := &s.ix.sets
 			for p := sets.start[r.lo]; p < sets.start[r.hi]; p++ {
-				s.set(sets.holder[p]).hit(r.bits, asideOf(r.class), sets.mask[p])
+				s.set(sets.holder[p]).hit(r.bits, asideOf(r.class), sets.mask[p], s.query.again)
 			}
 		}
-		if r.class != exactName || e == asTyped || r.second != none {
+		if r.class != exactName || r.second != none {
 			continue
 		}
 		codes := &s.ix.codes
 		for p := codes.start[r.lo]; p < codes.start[r.hi]; p++ {
-			set := codes.holder[p]
-			s.set(set).hit(r.bits, exactBeside, s.ix.setWords[set].core)
+			set, mask := codes.holder[p], uint32(0)
+			if e > asTyped { // a code alone names the set
+				mask = s.ix.setWords[set].core
+			}
+			s.set(set).hit(r.bits, exactBeside, mask, s.query.again)
 		}
 	}
 	s.finishSets(e)
@@ -278,14 +299,14 @@ func (s *search) collectSets(e effort) {
 func (s *search) splitNames(r *reading, create bool) {
 	s.ix.names.adjacent(r.lo, r.second, func(t, mask uint32) {
 		if create || s.titles[t].stamp == s.stamp {
-			s.title(t).hit(r.bits, r.class, mask)
+			s.title(t).hit(r.bits, r.class, mask, s.query.again)
 		}
 	})
 }
 
 func (s *search) splitSets(r *reading) {
 	s.ix.sets.adjacent(r.lo, r.second, func(set, mask uint32) {
-		s.set(set).hit(r.bits, asideOf(r.class), mask)
+		s.set(set).hit(r.bits, asideOf(r.class), mask, s.query.again)
 	})
 }
 
@@ -468,7 +489,9 @@ func (s *search) gatherCard(card uint32, f *finding) {
 		r := &s.query.numbers[i]
 		if level := s.numberLevel(card, r); level != noNumber {
 			all = all.improve(r.bits, r.class)
-			number = min(number, level)
+			if r.class != bareNumber {
+				number = min(number, level)
+			}
 		}
 	}
 	lost := all.missing()
@@ -501,7 +524,10 @@ func (s *search) numberLevel(card uint32, r *numberReading) uint64 {
 	if r.total != ix.totalOf[card] {
 		return noNumber
 	}
-	return numberAndTotal
+	if set := ix.setOf[card]; level == numberAlone && set >= 0 && ix.setTotal[set] == r.total {
+		return numberAndTotal
+	}
+	return level
 }
 
 // offer takes a card with so many words missing: it counts for what the query means, and is a hit when it is kept and

@@ -124,10 +124,11 @@ func TestSearchSetInTCGCSV(t *testing.T) {
 }
 
 var (
-	asides   = regexp.MustCompile(` ?[(\[][^)\]]*[)\]]| - .*$`)
-	setCodes = regexp.MustCompile(`^[A-Za-z0-9]{1,6}(: | - )`)
-	gamePart = regexp.MustCompile(`^Scarlet & Violet (151)$`)
-	padding  = regexp.MustCompile(`^0+`)
+	asides     = regexp.MustCompile(` ?[(\[][^)\]]*[)\]]| - .*$`)
+	lateNumber = regexp.MustCompile(` -?[A-Z0-9-]*\d/?\d+$`)
+	setCodes   = regexp.MustCompile(`^[A-Za-z0-9]{1,6}(: | - )`)
+	gamePart   = regexp.MustCompile(`^Scarlet & Violet (151)$`)
+	padding    = regexp.MustCompile(`^0+`)
 )
 
 // spelledPlainly is the catalog with its cards respelled; its index is the one of the cards as they were.
@@ -143,10 +144,19 @@ func spelledPlainly(c *testCatalog) *testCatalog {
 // respell writes a card of TCGCSV the way the expectations of the search sets are written.
 func (c *testCard) respell() {
 	delta := strings.Contains(c.name, "(Delta Species)") || strings.Contains(c.name, " Delta)")
-	if !strings.Contains(c.name, "Bonez") && !strings.HasPrefix(c.name, "Unown") && !strings.Contains(c.name, "Galdino") {
-		c.name = asides.ReplaceAllString(c.name, "")
-	}
-	c.name = strings.NewReplacer("Nidoran F", "Nidoran ♀", "Nidoran M", "Nidoran ♂", " Prism Star", " ◇", " Star", " ★").Replace(c.name)
+	c.name = strings.NewReplacer("Unown (", "Unown [", ")", "]", "(", "[").Replace(c.name)
+	c.name = asides.ReplaceAllStringFunc(c.name, func(aside string) string {
+		switch {
+		case strings.HasPrefix(c.name, "Unown [") && len(strings.TrimSpace(aside)) == 3:
+			return " " + strings.TrimSpace(aside)
+		case strings.Contains(aside, "Bonez"), strings.Contains(aside, "Galdino"):
+			return "(" + strings.Trim(aside, " []") + ")"
+		}
+		return ""
+	})
+	c.name = lateNumber.ReplaceAllString(c.name, "")
+	c.name = strings.NewReplacer("Nidoran F", "Nidoran ♀", "Nidoran M", "Nidoran ♂", " Prism Star", " ◇").Replace(c.name)
+	c.name = strings.TrimSuffix(c.name, " Star") + strings.Repeat(" ★", strings.Count(c.name+"|", " Star|"))
 	if delta {
 		c.name += " δ"
 	}

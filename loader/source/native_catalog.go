@@ -292,7 +292,7 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 	}
 	units, ok := unitsOf(in.Units)
 	if !ok {
-		c.fail(ReasonBadUnits, string(in.Units))
+		c.fail(ReasonBadUnits, "units_per_package: "+string(in.Units))
 	}
 	if in.Edition != standardEdition && in.Edition != pokemonCenterBox {
 		c.fail(ReasonBadEdition, in.Edition)

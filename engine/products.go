@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"github.com/cespare/xxhash/v2"
+
+	"ninepocket/index"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// makeProducts spells every product and hashes all of them: a preview walk may go on in another catalog whose
+// products are the same to the byte (decision 29).
+func (v *View) makeProducts() {
+	items := v.Index.Products()
+	v.products = newFragments(len(items), func(dst []byte, i int) []byte {
+		item := int(items[i])
+		return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
+	})
+	v.ProductsHash = xxhash.Sum64(v.products.arena)
+}
+
+// productTail cuts the prefix off a public product id; false when it has another one.
+func (v *View) productTail(id string) (string, bool) {
+	n := len(v.site.ProductPrefix)
+	if len(id) <= n+1 || id[:n] != v.site.ProductPrefix || id[n] != '_' {
+		return "", false
+	}
+	return id[n+1:], true
+}
+
+// Product is the JSON of a product by its public id.
+func (v *View) Product(id string) ([]byte, bool) {
+	tail, ok := v.productTail(id)
+	if !ok {
+		return nil, false
+	}
+	row, ok := v.Index.ProductRow(tail)
+	if !ok {
+		return nil, false
+	}
+	return v.products.at(row), true
+}
+
+// AppendProducts appends products by their row in the order of public ids, joined by commas.
+func (v *View) AppendProducts(dst []byte, rows []uint32) []byte { return v.products.join(dst, rows) }
+
+// AppendPrice appends the price result of a selection, judged in the order of decision 27: the id, the kind and the
+// lane, the licence, the price. Variant and condition match exactly.
+func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
+	c := v.Catalog
+	tail, ok := v.productTail(s.ProductID)
+	if !ok {
+		return wire.AppendMissing(dst, s, wire.ReasonNotFound)
+	}
+	item, ok := v.Index.Product(tail)
+	if !ok {
+		return wire.AppendMissing(dst, s, wire.ReasonNotFound)
+	}
+	isCard := item < c.Cards.ID.Len()
+	lane := -1
+	if isCard == (s.Kind == "card") {
+		lane = v.lane(item, s)
+	}
+	switch {
+	case lane < 0:
+		// A sealed product is a supported selection even when nothing was observed of it.
+		if !isCard && s.Kind == "sealed" {
+			return wire.AppendMissing(dst, s, wire.ReasonNoObservation)
+		}
+		return wire.AppendMissing(dst, s, wire.ReasonUnsupported)
+	case c.Lanes.Flags[lane]&snapshot.LaneLicensed == 0:
+		return wire.AppendMissing(dst, s, wire.ReasonNotLicensed)
+	case c.Lanes.Cents[lane] < 0:
+		return wire.AppendMissing(dst, s, wire.ReasonNoObservation)
+	}
+	return wire.AppendPriced(dst, c, s, lane)
+}
+
+// lane finds the lane of an item that a selection means, -1 when the item does not have it.
+func (v *View) lane(item int, s *wire.Selection) int {
+	c := v.Catalog
+	from, to := c.Lanes.Of.Range(item)
+	for lane := from; lane < to; lane++ {
+		if s.Kind == "sealed" {
+			return lane
+		}
+		if snapshot.Condition(c.Lanes.Condition[lane]).Code() == s.Condition && c.Variants.At(int(c.Lanes.Variant[lane])) == s.Variant {
+			return lane
+		}
+	}
+	return -1
+}

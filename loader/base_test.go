@@ -1,0 +1,265 @@
+package loader
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// world is a catalog that changes from day to day, with the rows of every day.
+type world struct {
+	day     snapshot.Day
+	nextRef int
+	names   map[string]string // card → name, in the catalog now
+	numbers map[string]string
+	setName string
+	sealed  map[string]bool
+	lanes   map[string][]string // item → variant and condition
+	dark    map[string]bool     // lanes that are unlicensed now, "item variant"
+	days    []*fake             // the prices of every day so far
+	left    bool                // something left or was renamed: the registries differ
+}
+
+const anchor = "anchor" // observed whenever its feed is, so that every file has a newest day
+
+func newWorld(t *rapid.T) *world {
+	w := &world{
+		day: today, names: map[string]string{}, numbers: map[string]string{}, setName: "Base", sealed: map[string]bool{},
+		lanes: map[string][]string{}, dark: map[string]bool{},
+	}
+	w.add(t, anchor)
+	for range rapid.IntRange(0, 3).Draw(t, "cards") {
+		w.add(t, "")
+	}
+	return w
+}
+
+// add brings a card, or now and then a sealed product, into the catalog.
+func (w *world) add(t *rapid.T, ref string) {
+	if ref == "" {
+		ref = fmt.Sprint("r", w.nextRef)
+		w.nextRef++
+		if rapid.IntRange(0, 4).Draw(t, "sealed") == 0 {
+			w.sealed[ref] = true
+			w.names[ref] = "Box " + ref
+			w.lanes[ref] = []string{" "}
+			return
+		}
+	}
+	w.names[ref], w.numbers[ref] = "Card "+ref, rapid.SampledFrom([]string{"", "1", "2a", "10/102"}).Draw(t, "number")
+	w.lanes[ref] = []string{"normal near_mint"}
+	for _, lane := range []string{"normal ungraded", "holofoil near_mint", "zebra damaged"} {
+		if rapid.Bool().Draw(t, lane) {
+			w.lanes[ref] = append(w.lanes[ref], lane)
+		}
+	}
+}
+
+// step lets days pass and changes the catalog.
+func (w *world) step(t *rapid.T) {
+	w.day += snapshot.Day(rapid.SampledFrom([]int{1, 1, 1, 2, 7, 30, 200, 400}).Draw(t, "days"))
+	refs := slices.Sorted(maps.Keys(w.names))
+	pick := func() string { return rapid.SampledFrom(refs).Draw(t, "ref") }
+	switch rapid.IntRange(0, 5).Draw(t, "change") {
+	case 0:
+		w.add(t, "")
+	case 1:
+		if ref := pick(); ref != anchor {
+			delete(w.names, ref)
+			w.left = true
+		}
+	case 2:
+		w.names[pick()] = fmt.Sprint("Renamed ", w.nextRef)
+		w.nextRef++
+		w.left = true
+	case 3:
+		w.setName = fmt.Sprint("Base ", w.nextRef)
+		w.nextRef++
+		w.left = true
+	}
+	for _, ref := range refs {
+		for _, lane := range w.lanes[ref] {
+			if rapid.IntRange(0, 6).Draw(t, "flip") == 0 {
+				w.dark[ref+lane] = !w.dark[ref+lane]
+			}
+		}
+	}
+}
+
+// catalog is the source of today's catalog.
+func (w *world) catalog() *fake {
+	f := newFake("shop").set("s", w.setName)
+	for _, ref := range slices.Sorted(maps.Keys(w.names)) {
+		if w.sealed[ref] {
+			f.sealed = append(f.sealed, source.Sealed{
+				Ref: ref, Game: "pokemon", Name: w.names[ref], PackageType: boosterBox, Units: 36, UnitKind: boosterPack,
+				Edition: editionStandard, UpdatedAt: snapshot.NoTime,
+			})
+			continue
+		}
+		f.card(ref, "s", w.names[ref], w.numbers[ref])
+	}
+	return f
+}
+
+// prices are the rows of today; feeds other than the catalog's are now and then absent.
+func (w *world) prices(t *rapid.T, feed string) *fake {
+	f := newFake(feed)
+	f.feed.HasCatalog = false
+	for _, ref := range slices.Sorted(maps.Keys(w.names)) {
+		for _, lane := range w.lanes[ref] {
+			if ref != anchor && rapid.IntRange(0, 3).Draw(t, "gap") == 0 {
+				continue
+			}
+			var variant, condition string
+			_, _ = fmt.Sscanf(lane, "%s %s", &variant, &condition)
+			if feed != "shop" && ref != anchor {
+				variant = "foil" // see Options.Base: a lane must not lose its first feed and go on with another
+			}
+			p := priceRow(ref, variant, w.day, drawCents(t))
+			p.Condition = condition
+			p.Licensed = !w.dark[ref+lane]
+			if rapid.IntRange(0, 4).Draw(t, "blank") == 0 {
+				p.Cents = snapshot.NoCents
+			}
+			if rapid.Bool().Draw(t, "dated") {
+				p.SourceAsOf = p.CollectedAt - 1000
+			}
+			f.price(p)
+		}
+	}
+	return f
+}
+
+// TestIncrementsEqualFullBuild builds day by day, each on the base of the day before, and compares with one build over
+// all days so far.
+func TestIncrementsEqualFullBuild(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		inputs := map[string]*fake{}
+		var full []Input
+		var base *snapshot.Catalog
+		for i := range rapid.IntRange(2, 6).Draw(t, "steps") {
+			if i > 0 {
+				w.step(t)
+			}
+			inputs["catalog"] = w.catalog()
+			var daily []Input
+			for _, feed := range []string{"shop", "other"} {
+				if feed == "other" && i > 0 && rapid.Bool().Draw(t, "absent") {
+					continue
+				}
+				path := fmt.Sprint(feed, i)
+				inputs[path] = w.prices(t, feed)
+				daily = append(daily, Input{"native", path})
+			}
+			for k := range inputs["catalog"].cards {
+				c := &inputs["catalog"].cards[k]
+				c.Identifiers = []source.Identifier{{Namespace: "other", Value: c.Ref}}
+			}
+			full = append(full, daily...)
+			sources := []Input{{"native", "catalog"}}
+			want, err := buildPacked(Options{Sources: sources, Prices: full}, inputs, 5, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := buildFrom(Options{Sources: sources, Prices: daily, Base: base}, inputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := got.Catalog.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			sameCatalog(t, got.Catalog, want.Catalog, !w.left)
+			base = got.Catalog
+		}
+	})
+}
+
+// TestIncrementOfHistory: the first build reads history files, the next ones a day each; section by section and byte
+// by byte they equal a build of everything.
+func TestIncrementOfHistory(t *testing.T) {
+	const days = 400
+	wide := newFake("shop")
+	wide.feed.HasCatalog = false
+	catalog := newFake("shop").set("s", "Base")
+	for i := range 50 {
+		ref := fmt.Sprint("c", i)
+		catalog.card(ref, "s", "Card "+ref, fmt.Sprint(i))
+		s := source.Series{Ref: ref, Variant: "normal", Condition: "near_mint", Last: today}
+		for d := today - days; d <= today; d++ {
+			if (int(d)+i)%9 != 0 {
+				s.Points = append(s.Points, snapshot.Point{Day: d, Cents: int64(100 + (int(d)*i)%37)})
+			} else {
+				s.Blank = append(s.Blank, d)
+			}
+		}
+		wide.series = append(wide.series, s)
+	}
+	inputs := map[string]*fake{"catalog": catalog, "wide": wide}
+	o := Options{Sources: []Input{{"native", "catalog"}}}
+	full := []Input{{"native", "wide"}}
+	o.Prices = full
+	base := mustBuild(t, o, inputs)
+	for k := range snapshot.Day(8) {
+		path := fmt.Sprint("day", k)
+		inputs[path] = newFake("shop")
+		inputs[path].feed.HasCatalog = false
+		for i := range 50 {
+			if i%7 != int(k) {
+				inputs[path].price(priceRow(fmt.Sprint("c", i), "normal", today+1+k, int64(90+i)))
+			}
+		}
+		full = append(full, Input{"native", path})
+		o.Base, o.Prices = base.Catalog, []Input{{"native", path}}
+		base = mustBuild(t, o, inputs)
+	}
+	o.Base, o.Prices = nil, full
+	want := sections(t, mustBuild(t, o, inputs))
+	for name, sum := range sections(t, base) {
+		if want[name] != sum {
+			t.Errorf("section %q of eight increments differs from that of a full build", name)
+		}
+	}
+}
+
+// TestCarriedCatalog: inputs of prices alone take the base's catalog over whole.
+func TestCarriedCatalog(t *testing.T) {
+	catalog := newFake("shop").set("s", "Base").card("1", "s", "Abra", "1").card("2", "", "Mew (Gold)", "")
+	catalog.cards[0].Identifiers = []source.Identifier{{Namespace: "partner", Value: "9"}}
+	catalog.sets[0].Aliases = []string{"Original"}
+	catalog.sealed = []source.Sealed{{
+		Ref: "box", Game: "one-piece", Name: "Box", PackageType: boosterCase, Units: 6, UnitKind: boosterBox, Edition: editionStandard,
+		UpdatedAt: 5,
+	}}
+	rows := func(d snapshot.Day) *fake {
+		f := newFake("shop").price(priceRow("1", "normal", d, 100), priceRow("box", "", d, 9000))
+		f.feed.HasCatalog = false
+		return f
+	}
+	inputs := map[string]*fake{"catalog": catalog, "one": rows(today), "two": rows(today + 1)}
+	first := mustBuild(t, Options{Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", "one"}}}, inputs)
+	got := mustBuild(t, Options{Prices: []Input{{"native", "two"}}, Base: first.Catalog}, inputs)
+	want := mustBuild(t, Options{
+		Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", "one"}, {"native", "two"}},
+	}, inputs)
+	// A card without a release date is as old as the snapshot that first had it, and the carried one stays so.
+	for i := range want.Catalog.Cards.UpdatedAt {
+		want.Catalog.Cards.UpdatedAt[i] = got.Catalog.Cards.UpdatedAt[i]
+	}
+	sameCatalog(t, got.Catalog, want.Catalog, true)
+	again := mustBuild(t, Options{Sources: []Input{{"native", "two"}}, Base: got.Catalog}, inputs)
+	sameCatalog(t, again.Catalog, got.Catalog, true)
+	if _, err := buildFrom(Options{Prices: []Input{{"native", "two"}}}, inputs); err == nil {
+		t.Error("a build without any catalog succeeds")
+	}
+	if _, err := buildFrom(Options{Base: got.Catalog, SnapshotAt: atDay(today), Prices: []Input{{"native", "one"}}}, inputs); err == nil {
+		t.Error("a build of an instant before its base succeeds")
+	}
+}

@@ -1,0 +1,161 @@
+package mcp
+
+import (
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/wire"
+)
+
+// Options say what an Endpoint needs.
+type Options struct {
+	Cursors *cursor.Signer
+	// Retained finds the View that a cursor began in, nil when it is gone; see engine.Engine.Retained.
+	Retained func(hash uint64) *engine.View
+	// Version is the server's own version, for initialize.
+	Version string
+}
+
+// Endpoint answers messages. It is safe for concurrent use.
+type Endpoint struct {
+	Options
+	tools []*tool
+	list  []byte // the result of tools/list
+}
+
+// New returns an endpoint with the six tools.
+func New(o Options) *Endpoint {
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	e := &Endpoint{Options: o, tools: append(tools(), fixtures()...)}
+	e.list = append(e.list, `{"tools":[`...)
+	for i, t := range e.tools {
+		if i > 0 {
+			e.list = append(e.list, ',')
+		}
+		e.list = t.appendDefinition(e.list)
+	}
+	e.list = append(e.list, ']', '}')
+	return e
+}
+
+// Tools are the names of the tools; the index of a name is the number that Answer returns for a call of it.
+func (e *Endpoint) Tools() []string {
+	names := make([]string, len(e.tools))
+	for i, t := range e.tools {
+		names[i] = t.name
+	}
+	return names
+}
+
+// NoTool is what Answer returns when it answered.
+const NoTool = -1
+
+// Answer appends the response to a request that needs no catalog, and returns NoTool. For a well-formed call of a
+// known tool it appends nothing and returns the tool's number.
+func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
+	var fault *Fault
+	switch m.method {
+	case "tools/call":
+		if tool, fault = e.find(m); fault == nil {
+			return dst, tool
+		}
+	case "tools/list":
+		if c := m.param("cursor"); c == nil || c.kind() == 'n' {
+			return appendResult(dst, m, e.list), NoTool
+		}
+		fault = m.fault(invalidParams, "Invalid params: there is one page of tools and no cursor.")
+	case "initialize":
+		if version := m.param("protocolVersion"); version != nil && version.kind() == '"' {
+			return e.appendInitialized(dst, m, version.text()), NoTool
+		}
+		fault = m.fault(invalidParams, "Invalid params: protocolVersion must be a string.")
+	case "ping":
+		return appendResult(dst, m, []byte("{}")), NoTool
+	default:
+		fault = m.fault(methodNotFound, "Method not found. This server has initialize, ping, tools/list and tools/call.")
+	}
+	return fault.Append(dst), NoTool
+}
+
+// find checks the shape of a tools/call and finds the tool. Other members of the params are ignored.
+func (e *Endpoint) find(m *Message) (int, *Fault) {
+	if m.params == nil || m.params.kind() != '{' {
+		return NoTool, m.fault(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
+	}
+	name := m.param("name")
+	if name == nil || name.kind() != '"' {
+		return NoTool, m.fault(invalidParams, "Invalid params: name must be a string.")
+	}
+	if args := m.param("arguments"); args != nil && args.kind() != '{' {
+		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
+	}
+	for i, t := range e.tools {
+		if name.is(t.name) {
+			return i, nil
+		}
+	}
+	known := ""
+	for i, t := range e.tools[:min(len(e.tools), toolCount)] {
+		if i > 0 {
+			known += ", "
+		}
+		known += t.name
+	}
+	return NoTool, m.fault(invalidParams, "Unknown tool. Known: "+known+".")
+}
+
+func appendResponse(dst []byte, m *Message) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, m.id...)
+	return append(dst, `,"result":`...)
+}
+
+func appendResult(dst []byte, m *Message, result []byte) []byte {
+	dst = appendResponse(dst, m)
+	dst = append(dst, result...)
+	return append(dst, '}')
+}
+
+// instructions are what initialize tells a model about the server as a whole.
+const instructions = "Catalog and market prices of Pokémon and One Piece trading cards, read-only. Prices are integer US cents in " +
+	"structuredContent and dollars in text; no price means unknown, never zero. Find ids with catalog_search_cards; price a list of " +
+	"cards with one catalog_value_cards call instead of many searches. Ids and slugs work wherever an id is asked for. " +
+	"Attribute prices to the service when you show them."
+
+func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
+	if !speaks(asked) {
+		asked = Versions[0]
+	}
+	dst = appendResponse(dst, m)
+	dst = append(dst, `{"protocolVersion":"`...)
+	dst = append(dst, asked...)
+	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket","version":`...)
+	dst = wire.AppendString(dst, e.Version)
+	dst = append(dst, `},"instructions":`...)
+	dst = wire.AppendString(dst, instructions)
+	return append(dst, '}', '}')
+}
+
+// Limits are what the caller's plan allows.
+type Limits struct {
+	HistoryDays int // days of price history; more are clamped
+	Cards       int // lines of one catalog_value_cards call
+}
+
+// Caller is the world that a call sees: nothing else tells the time or the catalog.
+type Caller struct {
+	View   *engine.View
+	Now    time.Time
+	Limits Limits
+}
+
+// AppendRefusal appends the response to a call that did not run, saying why in a text that an agent can act on.
+func AppendRefusal(dst []byte, m *Message, text string) []byte {
+	dst = appendResponse(dst, m)
+	dst = append(dst, `{"content":[{"type":"text","text":`...)
+	dst = wire.AppendString(dst, text)
+	return append(dst, `}],"isError":true}}`...)
+}

@@ -1,0 +1,117 @@
+package snapshot
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// What the tests in snapshot_test reach of the package's inside.
+var (
+	ParseManifest = parseManifest
+	CountPoints   = countPoints
+	PointsOK      = pointsOK
+	Seal          = sealJSON
+)
+
+// SectionNames are the sections of the format in order.
+func SectionNames() []string {
+	var names []string
+	for _, s := range sections {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// EncodeSections spells a catalog's sections, not compressed.
+func EncodeSections(c *Catalog) ([][]byte, error) {
+	var all [][]byte
+	for _, s := range sections {
+		raw, err := encodeSection(func(w columns) { s.walk(c, w) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, raw)
+	}
+	return all, nil
+}
+
+// DecodeSection reads section i into a catalog.
+func DecodeSection(c *Catalog, i int, raw []byte) error {
+	return decodeSection(raw, func(w columns) { sections[i].walk(c, w) })
+}
+
+// DiskOp is one operation on a disk.
+type DiskOp struct {
+	Op   string // mkdir, create, write, sync, rename, remove or syncdir
+	Path string
+	To   string // the new name of a rename
+	Data []byte // what a write writes
+}
+
+func (o DiskOp) String() string {
+	if o.Op == "rename" {
+		return fmt.Sprintf("%s %s -> %s", o.Op, o.Path, o.To)
+	}
+	return o.Op + " " + o.Path
+}
+
+// WithDisk returns the store on a disk that asks before everything it does; an error makes the operation fail.
+func (d *Dir) WithDisk(ask func(DiskOp) error) *Dir { return &Dir{root: d.root, disk: askingDisk{ask}} }
+
+type askingDisk struct{ ask func(DiskOp) error }
+
+func (a askingDisk) mkdir(path string) error {
+	if err := a.ask(DiskOp{Op: "mkdir", Path: path}); err != nil {
+		return err
+	}
+	return osDisk{}.mkdir(path)
+}
+
+func (a askingDisk) create(path string) (syncedFile, error) {
+	if err := a.ask(DiskOp{Op: "create", Path: path}); err != nil {
+		return nil, err
+	}
+	f, err := osDisk{}.create(path)
+	return askingFile{f, path, a.ask}, err
+}
+
+func (a askingDisk) rename(from, to string) error {
+	if err := a.ask(DiskOp{Op: "rename", Path: from, To: to}); err != nil {
+		return err
+	}
+	return osDisk{}.rename(from, to)
+}
+
+func (a askingDisk) remove(path string) error {
+	if err := a.ask(DiskOp{Op: "remove", Path: path}); err != nil {
+		return err
+	}
+	return osDisk{}.remove(path)
+}
+
+func (a askingDisk) syncDir(path string) error {
+	if err := a.ask(DiskOp{Op: "syncdir", Path: path}); err != nil {
+		return err
+	}
+	return osDisk{}.syncDir(path)
+}
+
+type askingFile struct {
+	syncedFile
+	path string
+	ask  func(DiskOp) error
+}
+
+func (f askingFile) Write(b []byte) (int, error) {
+	if err := f.ask(DiskOp{Op: "write", Path: f.path, Data: bytes.Clone(b)}); err != nil {
+		return 0, err
+	}
+	return f.syncedFile.Write(b)
+}
+
+func (f askingFile) Sync() error {
+	if err := f.ask(DiskOp{Op: "sync", Path: f.path}); err != nil {
+		return err
+	}
+	return f.syncedFile.Sync()
+}

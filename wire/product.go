@@ -1,0 +1,150 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+
+	"ninepocket/snapshot"
+)
+
+// FreshFor is how old an observation may be to be fresh, in milliseconds; exactly as old is fresh (decision 28).
+const FreshFor = 36 * 60 * 60 * 1000
+
+// previewGame spells a game's slug as the preview contract's enum does.
+func previewGame(slug string) string { return strings.ReplaceAll(slug, "-", "_") }
+
+// AppendProduct appends a Product: a card or a sealed product, by item number.
+func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site *Site) []byte {
+	cards := c.Cards.ID.Len()
+	dst = append(dst, `{"id":"`...)
+	dst = append(dst, site.ProductPrefix...)
+	dst = append(dst, '_')
+	dst = append(dst, tail...)
+	if item < cards {
+		dst = append(dst, `","kind":"card","name":`...)
+		dst = AppendString(dst, c.Cards.Name.At(item))
+		dst = appendProductCommon(dst, c, item, c.Cards.Game[item], c.Cards.UpdatedAt[item])
+		dst = appendSetOf(dst, c, item)
+		dst = append(dst, `,"collector_number":`...)
+		dst = AppendString(dst, c.Cards.Number.At(item))
+		dst = append(dst, `,"printing":`...)
+		dst = AppendString(dst, c.Cards.Printing.At(item))
+		return append(appendOptions(dst, c, item), '}')
+	}
+	i := item - cards
+	s := &c.Sealed
+	dst = append(dst, `","kind":"sealed","name":`...)
+	dst = AppendString(dst, s.Name.At(i))
+	dst = appendProductCommon(dst, c, item, s.Game[i], s.UpdatedAt[i])
+	dst = append(dst, `,"package_type":`...)
+	dst = AppendString(dst, s.PackageType.At(i))
+	dst = append(dst, `,"units_per_package":`...)
+	dst = strconv.AppendUint(dst, uint64(s.Units[i]), 10)
+	dst = append(dst, `,"unit_kind":`...)
+	dst = AppendString(dst, s.UnitKind.At(i))
+	dst = append(dst, `,"edition":`...)
+	dst = AppendString(dst, s.Edition.At(i))
+	return append(dst, `,"condition":"factory_sealed"}`...)
+}
+
+// appendProductCommon appends what both kinds of product have after their name.
+func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, updatedAt int64) []byte {
+	dst = append(dst, `,"game":`...)
+	dst = AppendString(dst, previewGame(c.Games.Slug.At(int(game))))
+	dst = append(dst, `,"language":"en","market":"US","identifiers":[`...)
+	ids := &c.Identifiers
+	from, to := ids.Of.Range(item)
+	for k := from; k < to; k++ {
+		if k > from {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"namespace":`...)
+		dst = AppendString(dst, ids.Namespace.At(k))
+		dst = append(dst, `,"value":`...)
+		dst = AppendString(dst, ids.Value.At(k))
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `],"catalog_updated_at":`...)
+	return AppendMillis(dst, updatedAt)
+}
+
+// appendOptions appends a card product's price options: every lane observed now or in retained history, licensed or
+// not (decision 27).
+func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
+	dst = append(dst, `,"price_options":[`...)
+	from, to := c.Lanes.Of.Range(item)
+	for lane := from; lane < to; lane++ {
+		if lane > from {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"variant":`...)
+		dst = AppendString(dst, c.Variants.At(int(c.Lanes.Variant[lane])))
+		dst = append(dst, `,"condition":"`...)
+		dst = append(dst, snapshot.Condition(c.Lanes.Condition[lane]).Code()...)
+		dst = append(dst, `"}`...)
+	}
+	return append(dst, ']')
+}
+
+// Selection is a price selection of the preview contract; Variant and Condition are empty for sealed products.
+type Selection struct{ Kind, ProductID, Variant, Condition string }
+
+// Missing reasons of a price result (specification, Price result).
+const (
+	ReasonNotFound      = "not_found"
+	ReasonUnsupported   = "unsupported_selection"
+	ReasonNotLicensed   = "not_licensed"
+	ReasonNoObservation = "no_observation"
+)
+
+func appendSelection(dst []byte, s *Selection) []byte {
+	dst = append(dst, `{"selection":{"kind":`...)
+	dst = AppendString(dst, s.Kind)
+	dst = append(dst, `,"product_id":`...)
+	dst = AppendString(dst, s.ProductID)
+	if s.Kind == "card" {
+		dst = append(dst, `,"variant":`...)
+		dst = AppendString(dst, s.Variant)
+		dst = append(dst, `,"condition":`...)
+		dst = AppendString(dst, s.Condition)
+	}
+	return append(dst, '}')
+}
+
+// AppendMissing appends the result of a selection without a distributable price.
+func AppendMissing(dst []byte, s *Selection, reason string) []byte {
+	dst = appendSelection(dst, s)
+	dst = append(dst, `,"status":"missing","price":null,"observation":null,"missing_reason":"`...)
+	dst = append(dst, reason...)
+	return append(dst, `"}`...)
+}
+
+// AppendPriced appends the result of a selection whose lane has a price. Its status is classified at the snapshot's
+// instant (specification, States).
+func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
+	l := &c.Lanes
+	asOf := l.SourceAsOf[lane]
+	status := "fresh"
+	switch {
+	case asOf == snapshot.NoTime:
+		status = "unknown"
+	case c.SnapshotAt-asOf > FreshFor:
+		status = "stale"
+	}
+	dst = appendSelection(dst, s)
+	dst = append(dst, `,"status":"`...)
+	dst = append(dst, status...)
+	dst = append(dst, `","price":{"amount_cents":`...)
+	dst = strconv.AppendInt(dst, l.Cents[lane], 10)
+	dst = append(dst, `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`...)
+	if asOf == snapshot.NoTime {
+		dst = append(dst, "null"...)
+	} else {
+		dst = AppendMillis(dst, asOf)
+	}
+	dst = append(dst, `,"collected_at":`...)
+	dst = AppendMillis(dst, l.CollectedAt[lane])
+	dst = append(dst, `,"basis":"market_reference","attribution":`...)
+	dst = AppendString(dst, c.Feeds.Attribution.At(int(l.Feed[lane])))
+	return append(dst, `},"missing_reason":null}`...)
+}
