@@ -24,7 +24,9 @@ func TestParseInput(t *testing.T) {
 }
 
 func TestBuildErrors(t *testing.T) {
-	good := func() *fake { return newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5)) }
+	good := func() *fake {
+		return newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5))
+	}
 	f := func(want string, o Options, a *fake) {
 		t.Helper()
 		o.Sources = append(o.Sources, Input{"native", "a"})
@@ -65,7 +67,7 @@ func TestSnapshotTime(t *testing.T) {
 	}
 	bare := func() *fake { return newFake("shop").set("s", "Base").card("1", "s", "Abra", "1") }
 	unknown := bare().price(priceRow("1", "normal", today-4, 5), priceRow("nobody", "normal", today-1, 5))
-	f((today - 1).Start()+archiveHour, Options{}, unknown)
+	f((today-1).Start()+archiveHour, Options{}, unknown)
 	f(atDay(today).UnixMilli(), Options{SnapshotAt: atDay(today)}, unknown)
 	f(atDay(today).UnixMilli(), Options{CollectedAt: atDay(today)}, bare())
 	dated := bare()
@@ -79,7 +81,7 @@ func TestSnapshotTime(t *testing.T) {
 
 // TestSameBytes builds twice, and once with the inputs' rows in another order.
 func TestSameBytes(t *testing.T) {
-	make := func(turn func(*fake)) map[string]string {
+	built := func(turn func(*fake)) map[string]string {
 		inputs := joinWorld()
 		for _, ref := range []string{"a", "b", "c", "d", "e", "f"} {
 			for d := range snapshot.Day(40) {
@@ -93,13 +95,13 @@ func TestSameBytes(t *testing.T) {
 		}
 		return sections(t, r)
 	}
-	want := make(func(*fake) {})
+	want := built(func(*fake) {})
 	for _, turn := range []func(*fake){
 		func(*fake) {},
 		func(f *fake) { slices.Reverse(f.prices) },
 		func(f *fake) { slices.Reverse(f.cards); slices.Reverse(f.sets) },
 	} {
-		for name, sum := range make(turn) {
+		for name, sum := range built(turn) {
 			if want[name] != sum {
 				t.Errorf("section %q is not the same", name)
 			}

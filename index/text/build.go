@@ -265,10 +265,25 @@ func (b *builder) finish() (*Index, error) {
 	ix.setCard = newColumn(len(ix.setWords), sets)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
-		ix.setTotal[set] = majority(ix.totalOf, ix.setCard.of(uint32(set)))
+		cards := ix.setCard.of(uint32(set))
+		if ix.setTotal[set] = majority(ix.totalOf, cards); ix.setTotal[set] == 0 {
+			ix.setTotal[set] = b.highest(cards)
+		}
 	}
 	b.finishNumbers()
 	return ix, b.finishExpander()
+}
+
+// highest returns the highest plain number of the cards whose total is not known.
+func (b *builder) highest(cards []uint32) (most uint16) {
+	for _, c := range cards {
+		if id := b.index.numberOf[c]; id != none && b.index.totalOf[c] == 0 {
+			if n, err := strconv.ParseUint(b.numbers[id], 10, 16); err == nil {
+				most = max(most, uint16(n))
+			}
+		}
+	}
+	return most
 }
 
 // majority returns the value that more than half the cards have, if any has (a vote in one pass, then a count).

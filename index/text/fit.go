@@ -14,7 +14,7 @@ func FitOf(score uint64) Fit {
 	return Fit{
 		Missing:  int(score >> missingAt),
 		Typos:    level(typosAt, dropAt),
-		Borrowed: level(borrowAt, typosAt),
-		Whole:    score>>partAt&1 == 0,
+		Borrowed: level(borrowAt, partAt),
+		Whole:    level(partAt, typosAt) == 0,
 	}
 }

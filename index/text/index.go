@@ -15,8 +15,8 @@ type Corpus struct {
 	SetCode func(i int) string // the set's short code ("OBF", "OP05"); may be nil
 	// Printing is the art or edition where the name does not tell ("Alternate Art"); may be nil.
 	Printing func(i int) string
-	// Total is the number of cards printed behind the card's number, for catalogs whose numbers leave it out
-	// ("58" of "58/102"): without it, "pikachu 58/102" cannot tell the set. 0 is unknown; may be nil.
+	// Total is the total printed behind the card's number (102 of "58/102"), for catalogs whose numbers leave it out.
+	// Where it is unknown (0, or nil), the highest number of the set stands in for it.
 	Total func(i int) int
 	Game  func(i int) uint8
 	Set   func(i int) int32 // dense set number, -1 none
@@ -39,7 +39,7 @@ type Index struct {
 	titleOf   []uint32
 
 	setWords []wordCover // by set
-	setTotal []uint16    // by set: the total behind the numbers of most of its cards
+	setTotal []uint16    // by set: the total behind the numbers of most of its cards, else their highest number
 	setCard  column
 	setOf    []int32
 

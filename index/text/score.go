@@ -104,9 +104,9 @@ func (f *finding) hit(set uint8, c class, mask uint32, again uint8) {
 
 // How well a number hit fits.
 const (
-	numberAndTotal uint64 = iota // the total agrees too, and is that of most cards of the set
+	numberAndTotal uint64 = iota // the total agrees too, and is that of the set
 	numberAlone
-	numberBase // a parallel of the number asked for
+	numberLoose // a parallel of the number asked for, or of a set that seems too small for the total
 	noNumber
 )
 
@@ -145,8 +145,9 @@ func score(all costs, words int, t *title, f *finding, s *finding, core *wordCov
 	wholeSet := s != nil && s.cover&core.core == core.core && core.core != 0
 	sc := lost<<missingAt | drop<<dropAt | typos<<typosAt | borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
-	if full && s != nil && !wholeSet && hasClass(all, words, exactBeside) {
-		full = false
+	if full && hasClass(all, words, exactBeside) {
+		// Of what stands beside the name, all must be asked for: the set's whole name, or every qualifying word.
+		full = wholeSet || s == nil && bits.OnesCount32(f.cover&^t.core) == int(t.extra)
 	}
 	if !full {
 		sc |= 1 << partAt

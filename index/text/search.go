@@ -509,25 +509,37 @@ func (s *search) numberLevel(card uint32, r *numberReading) uint64 {
 	switch {
 	case ix.numberOf[card] == none:
 		return noNumber
-	case ix.numberOf[card] == r.exact:
-		level = numberAlone
-	case ix.tailOf[card] == r.tail && r.tail != none:
+	case ix.numberOf[card] == r.exact, ix.tailOf[card] == r.tail && r.tail != none:
 		level = numberAlone
 	case ix.baseOf[card] == r.exact:
-		level = numberBase
+		level = numberLoose
 	default:
 		return noNumber
 	}
-	if r.total == 0 || ix.totalOf[card] == 0 {
+	total := ix.totalOf[card]
+	if r.total == 0 || level != numberAlone {
 		return level
 	}
-	if r.total != ix.totalOf[card] {
+	if total != 0 && total != r.total {
 		return noNumber
 	}
-	if set := ix.setOf[card]; level == numberAlone && set >= 0 && ix.setTotal[set] == r.total {
-		return numberAndTotal
+	return s.totalLevel(card, r.total, total)
+}
+
+// totalLevel says how well a card whose number is right fits the total that was asked for. Its own total is the same
+// or unknown (0).
+func (s *search) totalLevel(card uint32, wanted, own uint16) uint64 {
+	set := s.ix.setOf[card]
+	if set < 0 {
+		return numberAlone
 	}
-	return level
+	switch most := s.ix.setTotal[set]; {
+	case most == wanted:
+		return numberAndTotal
+	case own == 0 && most != 0 && most < wanted:
+		return numberLoose
+	}
+	return numberAlone
 }
 
 // offer takes a card with so many words missing: it counts for what the query means, and is a hit when it is kept and

@@ -107,6 +107,16 @@ func TestSearchSet(t *testing.T) {
 	if share["1"] < 1 || share["2"] < 0.9 {
 		t.Errorf("tier 1 passes %.3f, tier 2 %.3f", share["1"], share["2"])
 	}
+	corpus := c.corpus()
+	corpus.Total = nil
+	index, err := Build(corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share = pass(t, &testCatalog{cards: c.cards, index: index}, rows)
+	if share["1"] < 1 || share["2"] < 0.9 {
+		t.Errorf("without totals, tier 1 passes %.3f, tier 2 %.3f", share["1"], share["2"])
+	}
 }
 
 // TestSearchSetInTCGCSV runs the search sets over the same games in TCGCSV's spelling. A few rows ask for what TCGCSV

@@ -50,16 +50,19 @@ type ptcgCard struct {
 const ptcgSets = "sets/en.json"
 
 func openPokemonTCG(name string, o Options, lim limits) (Source, error) {
-	s := &pokemonTCG{opts: o, lim: lim, cards: map[string]string{}}
 	if isHistoryFile(name) {
-		s.history = []historyFile{{path: name, name: filepath.Base(name)}}
-		return s, nil
+		return &pokemonTCG{opts: o, lim: lim, history: []historyFile{{path: name, name: filepath.Base(name)}}}, nil
 	}
 	in, err := openFolder(name, lim)
 	if err != nil {
 		return nil, err
 	}
-	s.history = historyFilesIn(name, in)
+	return newPokemonTCG(in, name, o, lim)
+}
+
+// newPokemonTCG finds the catalog and history files of a folder, which lies at name on disk.
+func newPokemonTCG(in folder, name string, o Options, lim limits) (Source, error) {
+	s := &pokemonTCG{opts: o, lim: lim, cards: map[string]string{}, history: historyFilesIn(name, in)}
 	prefix, found, err := onlyPlace(in, ptcgSets)
 	if err != nil {
 		return nil, err

@@ -54,6 +54,10 @@ func openPunkRecords(name string, o Options, lim limits) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newPunkRecords(in, o)
+}
+
+func newPunkRecords(in folder, o Options) (Source, error) {
 	prefix, found, err := onlyPlace(in, punkPacks)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -273,4 +274,23 @@ func TestCancelStopsReading(t *testing.T) {
 		wantError(t, src.Catalog(ctx, &recorder{}), "context canceled")
 		wantError(t, src.Prices(ctx, &recorder{}), "context canceled")
 	}
+}
+
+// memFolder is a folder in memory.
+type memFolder struct {
+	list []file
+	tree files
+}
+
+func (m *memFolder) files() []file { return m.list }
+
+func (m *memFolder) each(ctx context.Context, want func(string) bool, visit func(file, io.Reader) error) error {
+	for _, f := range m.list {
+		if want(f.name) {
+			if err := visit(f, strings.NewReader(m.tree[f.name])); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
 }

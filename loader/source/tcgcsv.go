@@ -60,17 +60,21 @@ func (t *tcgTree) has(kind string) bool {
 	return slices.ContainsFunc(t.leaves, func(l tcgLeaf) bool { return l.kind == kind })
 }
 
-// openTCGCSV finds the trees and history files of an input.
+// openTCGCSV opens an input.
 func openTCGCSV(name string, o Options, lim limits) (Source, error) {
-	s := &tcgCSV{opts: o, lim: lim, skip: map[string]bool{}}
 	if isHistoryFile(name) {
-		s.history = []historyFile{{path: name, name: filepath.Base(name)}}
-		return s, nil
+		return &tcgCSV{opts: o, lim: lim, history: []historyFile{{path: name, name: filepath.Base(name)}}}, nil
 	}
 	in, err := openFolder(name, lim)
 	if err != nil {
 		return nil, err
 	}
+	return newTCGCSV(in, name, o, lim)
+}
+
+// newTCGCSV finds the trees and history files of a folder, which lies at name on disk.
+func newTCGCSV(in folder, name string, o Options, lim limits) (Source, error) {
+	s := &tcgCSV{opts: o, lim: lim, skip: map[string]bool{}}
 	if err := s.addTrees(in, "", name); err != nil {
 		return nil, err
 	}

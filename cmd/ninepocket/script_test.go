@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary stand in for ninepocket in scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ninepocket": main})
+}
+
+// TestScripts runs the command line as an operator does: a script a sub-command, in testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			example, err := filepath.Abs("../../docs/examples/native")
+			env.Setenv("EXAMPLE", example)
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "field": field, "flip": flip, "cut": cutFile, "serve": serveScript, "get": getScript, "stop": stopScript,
+		},
+	})
+}
+
+// exits runs ninepocket and wants an exit code: exits 3 snapshot verify …
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec("ninepocket", args[1:]...)
+	code := 0
+	var exit *exec.ExitError
+	if ok := asExit(err, &exit); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("cannot run ninepocket: %v", err)
+	}
+	if code != want {
+		ts.Fatalf("ninepocket %s: exit code %d, want %d", strings.Join(args[1:], " "), code, want)
+	}
+}
+
+func asExit(err error, exit **exec.ExitError) bool {
+	e, ok := err.(*exec.ExitError) //nolint:errorlint // ts.Exec returns it as it is
+	*exit = e
+	return ok
+}
+
+// field sets a variable to a member of the JSON object or array on stdout: field ID .id, field FIRST 0.id
+func field(ts *testscript.TestScript, _ bool, args []string) {
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &v))
+	for name := range strings.SplitSeq(strings.TrimPrefix(args[1], "."), ".") {
+		if i, err := strconv.Atoi(name); err == nil {
+			v = v.([]any)[i]
+		} else {
+			v = v.(map[string]any)[name]
+		}
+	}
+	ts.Setenv(args[0], fmt.Sprint(v))
+}
+
+// flip changes a byte of a file: flip PATH OFFSET, counted from the end when negative.
+func flip(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if at < 0 {
+		at += len(b)
+	}
+	b[at] ^= 1
+	ts.Check(os.WriteFile(path, b, 0o600))
+}
+
+// cutFile keeps the first bytes of a file: cut PATH N
+func cutFile(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+// serveScript starts ninepocket in the background, waits for its ready file and sets API: serve serve --store … or
+// serve demo …
+func serveScript(ts *testscript.TestScript, _ bool, args []string) {
+	ready := ts.MkAbs("ready.json")
+	_ = os.Remove(ready)
+	args = append(args, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready)
+	path, err := exec.LookPath("ninepocket")
+	ts.Check(err)
+	cmd := exec.Command(path, args...) //nolint:gosec // the test's own binary
+	cmd.Dir = ts.MkAbs(".")
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	ts.Check(cmd.Start())
+	ts.Defer(func() { _ = cmd.Process.Kill() })
+	servers[ts.Getenv("WORK")] = &running{cmd: cmd, log: &log}
+	for range 600 {
+		if b, err := os.ReadFile(ready); err == nil {
+			var r readyFile
+			ts.Check(json.Unmarshal(b, &r))
+			ts.Setenv("API", r.API)
+			ts.Setenv("ADMIN", r.Admin)
+			for name, key := range r.Keys {
+				ts.Setenv("KEY_"+name, key)
+			}
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ts.Fatalf("ninepocket %s was not ready within a minute", strings.Join(args, " "))
+}
+
+type running struct {
+	cmd *exec.Cmd
+	log *bytes.Buffer
+}
+
+// servers are the background processes by the script's folder; scripts run in parallel but each has its own entry.
+var servers = map[string]*running{}
+
+// getScript fetches a URL with a key and wants a status; the body becomes stdout of a cat of "body": get 200 KEY URL
+func getScript(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args[2], http.NoBody)
+	ts.Check(err)
+	if args[1] != "-" {
+		req.Header.Set("X-API-Key", args[1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("body"), body, 0o600))
+	if strconv.Itoa(resp.StatusCode) != args[0] {
+		ts.Fatalf("GET %s: status %d, want %s: %s", args[2], resp.StatusCode, args[0], body)
+	}
+}
+
+// stopScript sends SIGTERM to the server and wants a clean end.
+func stopScript(ts *testscript.TestScript, _ bool, _ []string) {
+	r := servers[ts.Getenv("WORK")]
+	ts.Check(r.cmd.Process.Signal(syscall.SIGTERM))
+	if err := r.cmd.Wait(); err != nil {
+		ts.Fatalf("the server did not drain: %v\n%s", err, r.log)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("log"), r.log.Bytes(), 0o600))
+}
