@@ -51,6 +51,10 @@ race: ## run every test with the race detector, and fail where it cannot be buil
 alloc: ## run the allocation tests (named …Alloc…), which the race detector would falsify
 	$(GO) test -run Alloc -count=1 -timeout $(TEST_TIMEOUT) $(PKG)
 
+.PHONY: torture
+torture: ## kill the process at random under load, ROUNDS=1000 times, and check the ledger against what clients were told
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run 'TestCrash|TestTorture' -count=1 -v -timeout 60m ./access
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)
 	@GO='$(GO)' FUZZTIME='$(or $(FUZZTIME),10s)' FUZZ='$(FUZZ)' tools/fuzz.sh

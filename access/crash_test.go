@@ -23,7 +23,7 @@ const (
 	crashWorkers  = 6 // of each kind: the most calls of a tenant in flight
 )
 
-// crashKeys writes the keys file that parent and child share, and returns its
+// crashPrincipals writes the keys file that parent and child share, and returns its
 // principals by tenant.
 func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 	t.Helper()
@@ -127,6 +127,7 @@ func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
 // every charged batch has its reply, no minute window opens. NINEPOCKET_TORTURE gives the number of
 // rounds.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	rounds := 15
 	if text := os.Getenv("NINEPOCKET_TORTURE"); text != "" {
 		var err error

@@ -179,6 +179,7 @@ func (s *faultScript) run() {
 // Every acknowledged charge is there, nothing is there that was not tried, every
 // credit of a batch has its reply.
 func TestEveryFault(t *testing.T) {
+	t.Parallel()
 	for _, short := range []bool{false, true} {
 		verbs := map[string]int{}
 		for k := 1; ; k++ {
@@ -267,6 +268,7 @@ func (s *faultScript) check(disk *faultyDisk) {
 
 // TestStateDamage damages what a closed store left; opening must refuse, not guess.
 func TestStateDamage(t *testing.T) {
+	t.Parallel()
 	fill := func() string {
 		dir := t.TempDir()
 		live, _ := faultKeys(t)
@@ -326,6 +328,7 @@ func TestOneServer(t *testing.T) {
 // TestReadBeside reads ledger and last use while a server runs, through many
 // checkpoints, and after it: the last finished call is always there.
 func TestReadBeside(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if report, err := ReadUsage(dir, "", 0); err != nil || report.Tenants == nil || len(report.Tenants) != 0 {
 		t.Fatalf("empty state: %+v, %v", report, err)

@@ -193,6 +193,7 @@ func TestUpdateKeysProcesses(t *testing.T) {
 		createKeys(t, dir, 10)
 		return
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	var group sync.WaitGroup
 	for range 3 {

@@ -37,4 +37,8 @@ func lockFile(path string, patience time.Duration) (*fileLock, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-func (l *fileLock) unlock() error { return l.file.Close() }
+// unlock gives the lock up at once, also where a process being forked holds a copy
+// of the descriptor for a moment.
+func (l *fileLock) unlock() error {
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+}

@@ -66,8 +66,9 @@ func modelSteps(t *testing.T) int {
 }
 
 func TestModel(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { accesstest.Model(t, memoryHarness(), modelSteps(t)) })
-	t.Run("embedded", func(t *testing.T) { accesstest.Model(t, embeddedHarness(), modelSteps(t)) })
+	t.Parallel()
+	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
+	t.Run("embedded", func(t *testing.T) { t.Parallel(); accesstest.Model(t, embeddedHarness(), modelSteps(t)) })
 }
 
 func TestConformance(t *testing.T) {

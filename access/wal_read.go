@@ -65,6 +65,11 @@ func (end *replayEnd) segment(dir string, first uint64, isLast bool, visit func(
 	if err != nil {
 		return cannot("read log segment %q: %w", path, err)
 	}
+	return end.records(path, data, first, isLast, visit)
+}
+
+// records reads the content of a segment.
+func (end *replayEnd) records(path string, data []byte, first uint64, isLast bool, visit func(uint64, *entry) error) error {
 	if !parseSegmentHeader(data, first) {
 		if isLast && len(data) <= segmentHeader {
 			return nil // cut off while it was made: nothing was ever in it

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"reflect"
 	"sync"
 	"testing"
@@ -93,6 +92,7 @@ func TestWALReplay(t *testing.T) {
 // TestWALTornEnd cuts the last segment at every byte: what is whole is read, the
 // rest is reported as torn, never as damage.
 func TestWALTornEnd(t *testing.T) {
+	t.Parallel()
 	dir, path := writeLog(t, 10, 4)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -130,6 +130,7 @@ func TestWALTornEnd(t *testing.T) {
 // TestWALDamage flips every byte. Every entry was on disk before the next was
 // written, so all but a flip in the last entry is damage and refused.
 func TestWALDamage(t *testing.T) {
+	t.Parallel()
 	dir, lastPath := writeLog(t, 10, 4)
 	firsts, _ := listSegments(dir)
 	for _, first := range firsts {
@@ -189,6 +190,7 @@ func TestWALUnsyncedHole(t *testing.T) {
 
 // TestWALGroups has many callers wait for the disk: fsyncs are shared.
 func TestWALGroups(t *testing.T) {
+	t.Parallel()
 	syncs := 0
 	w, err := startWAL(t.TempDir(), 1, func(path string) (segmentFile, error) {
 		file, err := createSegment(path)
@@ -244,12 +246,9 @@ func FuzzWAL(f *testing.F) {
 	f.Add(data[:len(data)-7])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(segmentPath("", 1))), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
 		last := uint64(0)
-		end, err := replay(dir, 0, func(seq uint64, _ *entry) error {
+		end := replayEnd{}
+		err := end.records("segment", data, 1, true, func(seq uint64, _ *entry) error {
 			if seq != last+1 {
 				t.Fatalf("record %d after %d", seq, last)
 			}

@@ -24,6 +24,7 @@ const latest = 300
 // TestWindowProperty makes calls at random times, slightly out of order and with
 // limits that change, and looks for a minute with more admissions than the limit.
 func TestWindowProperty(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(ringLimit+1, ringLimit+400)).Draw(rt, "limit")
 		pace := minuteMillis / int64(limit)

@@ -8,9 +8,9 @@ import (
 	"ninepocket/wire"
 )
 
-// displayLanes calls each with the display lane of every variant of a card, in variant order (decision 19). variant
+// DisplayLanes calls each with the display lane of every variant of a card, in variant order (decision 19). variant
 // restricts it to one, "" does not.
-func (v *View) displayLanes(card int, variant string, each func(lane int, code string)) {
+func (v *View) DisplayLanes(card int, variant string, each func(lane int, code string)) {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(card)
 	for lane := from; lane < to; lane++ {
@@ -63,7 +63,7 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 	all := (*pooled)[:0]
 	date := v.Catalog.Date()
 	from := snapshot.WindowStart(date, days)
-	v.displayLanes(card, variant, func(lane int, code string) {
+	v.DisplayLanes(card, variant, func(lane int, code string) {
 		if len(all) < cap(all) {
 			all = all[:len(all)+1]
 		} else {
@@ -122,7 +122,7 @@ func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 	days := min(asked, q.MaxDays)
 	from := snapshot.WindowStart(c.Date(), days)
 	restricted := q.Variant
-	v.displayLanes(q.Card, q.Variant, func(_ int, code string) {
+	v.DisplayLanes(q.Card, q.Variant, func(_ int, code string) {
 		if q.Variant != "" {
 			restricted = code
 		}
@@ -131,7 +131,7 @@ func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 		Card: q.Card, Variant: restricted, Window: q.Name, From: from.Start(), To: c.SnapshotAt,
 	})
 	first := true
-	v.displayLanes(q.Card, q.Variant, func(lane int, code string) {
+	v.DisplayLanes(q.Card, q.Variant, func(lane int, code string) {
 		sum, ok := c.Stats.Of(lane, q.Window)
 		if days < asked {
 			// The plan's range cuts the window short: the stored statistics are of other dates.

@@ -122,13 +122,10 @@ func (x *Index) ProductPage(dst []uint32, f ProductFilter, after string, limit i
 	passes := func(row uint32) bool {
 		item := int(x.products[row])
 		cards := x.c.Cards.ID.Len()
-		kind, of := "card", uint8(0)
 		if item < cards {
-			of = x.c.Cards.Game[item]
-		} else {
-			kind, of = "sealed", x.c.Sealed.Game[item-cards]
+			return f.Kind != "sealed" && (game < 0 || game == int(x.c.Cards.Game[item]))
 		}
-		return (f.Kind == "" || f.Kind == kind) && (game < 0 || game == int(of))
+		return f.Kind != "card" && (game < 0 || game == int(x.c.Sealed.Game[item-cards]))
 	}
 	visit := func(row uint32) (stop bool) {
 		if !passes(row) {

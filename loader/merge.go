@@ -1,9 +1,7 @@
 package loader
 
 import (
-	"regexp"
 	"strconv"
-	"strings"
 
 	"ninepocket/index/text"
 	"ninepocket/snapshot"
@@ -31,7 +29,7 @@ func (g *merger) add(r records, report *SourceReport) {
 	for i := range owns {
 		owns[i] = !owns[i]
 	}
-	sets := g.addSets(r.sets, owns, report)
+	sets := g.addSets(r, owns, report)
 	g.addCards(r.cards, sets, owns, report)
 	g.addSealed(r.sealed, owns, report)
 	for _, s := range r.sets {
@@ -102,87 +100,6 @@ func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
 		if j, ok := old[k]; ok && i >= 0 && j >= 0 {
 			p.join(int(i), j)
 		}
-	}
-}
-
-// addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
-func (g *merger) addSets(sets []set, owns [len(games)]bool, report *SourceReport) []int32 {
-	p := newPairing(len(sets))
-	for i := range sets {
-		ref := sets[i].refs[0]
-		if to, ok := g.setByRef[ref]; ok {
-			p.join(i, to)
-		}
-		for _, same := range g.b.mapping.same(aliasSet, ref) {
-			if to, ok := g.setByRef[same]; ok && g.m.sets[to].game == sets[i].game {
-				p.join(i, to)
-			}
-		}
-	}
-	have := g.m.sets
-	for _, key := range []func(*set) string{setName, setCode, setNameWithoutCode} {
-		p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&sets[i]) })
-	}
-	for i := range sets {
-		s := &sets[i]
-		switch to := p.to[i]; {
-		case to >= 0:
-			report.SetsJoined++
-			g.m.sets[to].enrich(s)
-			g.setByRef[s.refs[0]] = to
-		case owns[s.game] || g.b.o.KeepUnmatched:
-			p.to[i] = int32(len(g.m.sets))
-			g.setByRef[s.refs[0]] = p.to[i]
-			g.m.sets = append(g.m.sets, *s)
-		default:
-			report.SetsApart++
-		}
-	}
-	return p.to
-}
-
-// Keys by which sets of one game are the same, strongest first.
-func setName(s *set) string { return nameKey(s.game, s.name) }
-
-func setCode(s *set) string {
-	if s.code == "" {
-		return ""
-	}
-	return games[s.game].slug + " code " + text.Fold(s.code)
-}
-
-// codeBefore is a code before the name, as in "SWSH04: Vivid Voltage".
-var codeBefore = regexp.MustCompile(`^[A-Z][A-Za-z0-9&. -]{0,11}: `)
-
-func setNameWithoutCode(s *set) string {
-	return nameKey(s.game, codeBefore.ReplaceAllString(s.name, ""))
-}
-
-func nameKey(game uint8, name string) string {
-	folded := foldName(name)
-	if folded == "" {
-		return ""
-	}
-	return games[game].slug + " " + folded
-}
-
-// foldName is a name as two sources agree on it: letters and digits alone, signs as words, "&" as "and".
-func foldName(name string) string { return strings.ReplaceAll(slugify(name), "-", "") }
-
-// enrich takes from another source's record of the same set what this one lacks.
-func (s *set) enrich(from *set) {
-	s.refs = append(s.refs, from.refs[0])
-	if s.series == "" {
-		s.series = from.series
-	}
-	if s.release == snapshot.NoDay {
-		s.release = from.release
-	}
-	if s.code == "" {
-		s.code = from.code
-	}
-	for _, alias := range append([]string{from.name, from.code}, from.aliases...) {
-		s.aliases = addAlias(s.aliases, alias)
 	}
 }
 
@@ -285,16 +202,16 @@ func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *ite
 }
 
 // wholeKey is a card by its set, its number as printed and its whole name.
-func wholeKey(c *card) string { return cardKey(c, text.NumberKey(c.number), c.name) }
+func wholeKey(c *card) string { return cardKey(c, text.NumberKey(c.number), foldName(c.name)) }
 
 // baseKey is a card by its set, the number that a parallel belongs to, and its name without qualifiers.
-func baseKey(c *card) string {
-	return cardKey(c, text.NumberBase(c.number), bracketed.ReplaceAllString(c.name, ""))
-}
+func baseKey(c *card) string { return cardKey(c, text.NumberBase(c.number), plainName(c.name)) }
+
+// plainName is a folded name without its qualifiers.
+func plainName(name string) string { return foldName(bracketed.ReplaceAllString(name, "")) }
 
 // cardKey is "" for cards that number and name do not identify.
 func cardKey(c *card, number, name string) string {
-	name = foldName(name)
 	if c.set < 0 || number == "" || name == "" {
 		return ""
 	}

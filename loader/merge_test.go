@@ -244,3 +244,34 @@ func TestSealedMapping(t *testing.T) {
 		t.Errorf("the price of a product that was left out counts as %+v", r.Report.Prices[0])
 	}
 }
+
+// TestSetsJoinByContent: sets that are named differently are the same when their cards agree, and only then.
+func TestSetsJoinByContent(t *testing.T) {
+	shop, data := newFake("shop"), newFake("data")
+	fill := func(f *fake, set, name string, numbers ...string) {
+		f.set(set, name)
+		for _, n := range numbers {
+			f.card(set+n, set, "Card "+strings.TrimLeft(n, "0"), n)
+		}
+	}
+	fill(shop, "a", "WoTC Promo", "1", "2", "3", "4", "5")
+	fill(data, "x", "Wizards Black Star Promos", "01", "02", "03", "99")
+	fill(shop, "b", "Kit: Plus and Minus", "11", "12", "13", "14", "15", "16") // two kits in one
+	fill(data, "y", "Kit Plus", "11", "12", "13")
+	fill(shop, "c", "First Print", "21", "22", "23") // tied
+	fill(shop, "d", "Second Print", "21", "22", "23")
+	fill(data, "z", "Prints", "21", "22", "23")
+	fill(shop, "e", "Few", "31", "32")
+	fill(data, "w", "Small", "31", "32")
+	fill(shop, "f", "Expedition", "41")
+	fill(data, "v", "Expedition Base Set", "41")
+	c := mustBuild(t, twoSources("", false), map[string]*fake{"shop": shop, "data": data}).Catalog
+	for dataRef, shopRef := range map[string]string{"x": "a", "y": "", "z": "", "w": "", "v": "f"} {
+		if got, want := idOf(c, "data", dataRef, setPrefix), idOf(c, "shop", shopRef, setPrefix); got != want {
+			t.Errorf("set %q is joined with %q, want %q", dataRef, got, want)
+		}
+	}
+	if idOf(c, "data", "x02", cardPrefix) != idOf(c, "shop", "a2", cardPrefix) {
+		t.Error("the cards of a set that was joined by content are not joined")
+	}
+}

@@ -1,13 +1,32 @@
 package loader
 
 import (
+	"archive/tar"
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"html"
+	"io"
+	"math/big"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
 )
 
 // dataDir finds the real catalogs, which are not part of the repository, or skips the test.
@@ -23,31 +42,497 @@ func dataDir(tb testing.TB) string {
 	return dir
 }
 
-func realInputs(dir string) (tree, wide, wideOP Input) {
-	return Input{"tcgcsv", filepath.Join(dir, "tcgcsv", "tcgplayer-current.tar.zst")},
-		Input{"tcgcsv", filepath.Join(dir, "price-history", "pokemon-daily-250d-by-productId.csv.zst")},
-		Input{"tcgcsv", filepath.Join(dir, "price-history", "onepiece-daily-366d-by-productId.csv.zst")}
+// The real inputs: the live tree of both games and their daily history.
+const (
+	realTree        = "tcgcsv/tcgplayer-current.tar.zst"
+	realHistory     = "price-history/pokemon-daily-250d-by-productId.csv.zst"
+	realHistoryOP   = "price-history/onepiece-daily-366d-by-productId.csv.zst"
+	realPokemonTCG  = "pokemon-tcg-data/pokemon-tcg-data-en.tar.zst"
+	realPunkRecords = "punk-records/punk-records-english.tar.zst"
+)
+
+var (
+	realNow     = time.Date(2026, 8, 22, 20, 0, 0, 0, time.UTC)
+	realEarlier = time.Date(2026, 8, 8, 20, 0, 0, 0, time.UTC)
+)
+
+func realOptions(dir string) Options {
+	o := Options{Sources: []Input{{source.KindTCGCSV, filepath.Join(dir, realTree)}}, CollectedAt: realNow}
+	for _, name := range realHistories() {
+		o.Prices = append(o.Prices, Input{source.KindTCGCSV, filepath.Join(dir, name)})
+	}
+	return o
 }
 
-func TestRealDump(t *testing.T) {
-	tree, wide, wideOP := realInputs(dataDir(t))
-	start := time.Now()
-	r, err := Build(context.Background(), Options{Sources: []Input{tree}, Prices: []Input{wide, wideOP}, CollectedAt: time.Date(2026, 8, 22, 20, 0, 0, 0, time.UTC)})
+// realHistories are the history files to read: under the race detector the smaller one has to do.
+func realHistories() []string {
+	if raceEnabled {
+		return []string{realHistoryOP}
+	}
+	return []string{realHistory, realHistoryOP}
+}
+
+// realCatalog is built once for all tests that only read it.
+var realCatalog = sync.OnceValues(func() (*Result, error) {
+	dir := os.Getenv("DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "data")
+	}
+	return Build(context.Background(), realOptions(dir))
+})
+
+func mustReal(t *testing.T) (dir string, r *Result) {
+	t.Helper()
+	dir = dataDir(t)
+	r, err := realCatalog()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println(time.Since(start))
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	fmt.Println("sys", m.Sys>>20, "alloc", m.TotalAlloc>>20)
-	fmt.Printf("%+v\n", r.Report)
-	fmt.Println(r.QuarantineCounts)
-	fmt.Println(string(r.Quarantine[:min(len(r.Quarantine), 2000)]))
-	if err := r.Catalog.Validate(); err != nil {
+	return dir, r
+}
+
+// readTree reads the files of a .tar.zst into memory.
+func readTree(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	r := tar.NewReader(openZstd(t, path))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeReg {
+			b, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[strings.TrimPrefix(h.Name, "./")] = b
+		}
+	}
+}
+
+func openZstd(t *testing.T, path string) io.Reader {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println(len(r.Catalog.History.Points), len(r.Catalog.Stats.Lane), len(r.Catalog.Movers.Up), len(r.Catalog.Movers.Down))
-	for i := range 5 {
-		fmt.Println(r.Catalog.Cards.ID.At(i), r.Catalog.Cards.Slug.At(i), r.Catalog.Cards.Name.At(i), r.Catalog.Cards.Number.At(i), r.Catalog.Cards.Printing.At(i), r.Catalog.Lanes.Cents[r.Catalog.Cards.Display[i]])
+	d, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { d.Close(); f.Close() })
+	return d
+}
+
+// realProduct is a product as the tree's own files tell it.
+type realProduct struct {
+	ID       int    `json:"productId"`
+	Name     string `json:"name"`
+	Category int    `json:"categoryId"`
+	Group    int    `json:"groupId"`
+	Extended []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"extendedData"`
+}
+
+func (p *realProduct) attribute(name string) string {
+	for _, e := range p.Extended {
+		if e.Name == name {
+			return e.Value
+		}
+	}
+	return ""
+}
+
+// realTables are the tree and the history files, read without any of the loader.
+type realTables struct {
+	products map[string][]realProduct // by category
+	cents    map[string]map[string]int64
+	history  map[string]map[string][]snapshot.Point // product id → subTypeName
+}
+
+func readReal(t *testing.T, dir string) *realTables {
+	t.Helper()
+	tables := &realTables{products: map[string][]realProduct{}, cents: map[string]map[string]int64{}, history: map[string]map[string][]snapshot.Point{}}
+	for name, data := range readTree(t, filepath.Join(dir, realTree)) {
+		parts := strings.Split(name, "/")
+		switch parts[len(parts)-1] {
+		case "products":
+			var reply struct{ Results []realProduct }
+			if err := json.Unmarshal(data, &reply); err != nil {
+				t.Fatal(err)
+			}
+			tables.products[parts[1]] = append(tables.products[parts[1]], reply.Results...)
+		case "prices":
+			tables.addPrices(t, data)
+		}
+	}
+	for _, list := range tables.products {
+		slices.SortFunc(list, func(a, b realProduct) int { return a.ID - b.ID })
+	}
+	return tables
+}
+
+func (r *realTables) addPrices(t *testing.T, data []byte) {
+	t.Helper()
+	var reply struct {
+		Results []struct {
+			ID     int         `json:"productId"`
+			Market json.Number `json:"marketPrice"`
+			Sub    string      `json:"subTypeName"`
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&reply); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range reply.Results {
+		id := strconv.Itoa(p.ID)
+		if r.cents[id] == nil {
+			r.cents[id] = map[string]int64{}
+		}
+		r.cents[id][p.Sub] = snapshot.NoCents
+		if rat, ok := new(big.Rat).SetString(p.Market.String()); ok {
+			rat.Mul(rat, big.NewRat(100, 1)).Add(rat, big.NewRat(1, 2))
+			r.cents[id][p.Sub] = new(big.Int).Div(rat.Num(), rat.Denom()).Int64()
+		}
+	}
+}
+
+// addHistory reads the rows of the wanted products.
+func (r *realTables) addHistory(t *testing.T, in io.Reader, wanted map[string]bool) {
+	t.Helper()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	lines.Scan()
+	var days []snapshot.Day
+	for _, d := range strings.Split(lines.Text(), ",")[2:] {
+		days = append(days, day(t, d))
+	}
+	for lines.Scan() {
+		id, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
+		if !wanted[string(id)] {
+			continue
+		}
+		row := strings.Split(lines.Text(), ",")
+		var points []snapshot.Point
+		for i, cell := range row[2:] {
+			if cents, err := strconv.ParseInt(cell, 10, 64); err == nil {
+				points = append(points, snapshot.Point{Day: days[i], Cents: cents})
+			}
+		}
+		if r.history[row[0]] == nil {
+			r.history[row[0]] = map[string][]snapshot.Point{}
+		}
+		r.history[row[0]][row[1]] = points
+	}
+	if lines.Err() != nil {
+		t.Fatal(lines.Err())
+	}
+}
+
+// TestRealTree counts the whole tree and recomputes sampled cards of each game from its files.
+func TestRealTree(t *testing.T) {
+	dir, r := mustReal(t)
+	c := r.Catalog
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	tables := readReal(t, dir)
+	var sample []realProduct
+	for g, category := range []string{"3", "68"} {
+		want := 0
+		var cards []realProduct
+		for _, p := range tables.products[category] {
+			if p.attribute("Number")+p.attribute("Rarity") != "" && !strings.HasPrefix(p.Name, "Code Card - ") {
+				want++
+				cards = append(cards, p)
+			}
+		}
+		if got := r.Report.Games[g]; got.Cards != want || got.Sets != []int{215, 83}[g] {
+			t.Errorf("%s has %d cards in %d sets, want %d", got.Slug, got.Cards, got.Sets, want)
+		}
+		random := rand.New(rand.NewPCG(1, uint64(g)))
+		for range 20 {
+			sample = append(sample, cards[random.IntN(len(cards))])
+		}
+	}
+	wanted := map[string]bool{}
+	for _, p := range sample {
+		wanted[strconv.Itoa(p.ID)] = true
+	}
+	for _, name := range realHistories() {
+		tables.addHistory(t, openZstd(t, filepath.Join(dir, name)), wanted)
+	}
+	for i := range sample {
+		tables.compare(t, c, strconv.Itoa(sample[i].Category), &sample[i])
+	}
+	t.Logf("%d cards, %d lanes, %d bytes of history, %d up, %d down",
+		c.Cards.ID.Len(), len(c.Lanes.Variant), len(c.History.Points), len(c.Movers.Up), len(c.Movers.Down))
+}
+
+var padding = regexp.MustCompile(`\b0+(\d)`)
+
+func unpadded(number string) string { return padding.ReplaceAllString(number, "$1") }
+
+// compare checks one card with its files: name, number, rarity, set, and every variant's price and history.
+func (r *realTables) compare(t *testing.T, c *snapshot.Catalog, category string, p *realProduct) {
+	t.Helper()
+	id := strconv.Itoa(p.ID)
+	row := cardRow(c, "tcgcsv", category+"/"+id)
+	if row < 0 {
+		t.Errorf("product %s %q is not in the catalog", id, p.Name)
+		return
+	}
+	number, rarity := p.attribute("Number"), p.attribute("Rarity")
+	if rarity == "None" {
+		rarity = ""
+	}
+	// The name is the file's but for the number that moved out of it.
+	words := strings.Fields(html.UnescapeString(p.Name))
+	for i := 1; i+1 < len(words); i++ {
+		if words[i] == "-" && unpadded(words[i+1]) == unpadded(number) {
+			words = slices.Delete(words, i, i+2)
+		}
+	}
+	name := strings.Join(words, " ")
+	if got := c.Cards.Name.At(row); got != name || c.Cards.Number.At(row) != number || c.Cards.Rarity.At(row) != rarity {
+		t.Errorf("product %s is %q %q %q, want %q %q %q", id, got, c.Cards.Number.At(row), c.Cards.Rarity.At(row), name, number, rarity)
+	}
+	if got, want := c.Sets.ID.At(int(c.Cards.Set[row])), idOf(c, "tcgcsv", fmt.Sprintf("%s/%d", category, p.Group), setPrefix); got != want {
+		t.Errorf("product %s is in set %q, want %q", id, got, want)
+	}
+	lanes := lanesOf(c, row)
+	date := c.Date()
+	variants := map[string]bool{}
+	for sub := range r.cents[id] {
+		variants[sub] = true
+	}
+	for sub, points := range r.history[id] {
+		if len(points) > 0 && points[len(points)-1].Day > date-snapshot.HistoryDays {
+			variants[sub] = true
+		}
+	}
+	for sub := range variants {
+		lane, ok := lanes[strings.ReplaceAll(strings.ToLower(sub), " ", "_")+" ungraded"]
+		if !ok {
+			t.Errorf("product %s has no lane %q: %v", id, sub, lanes)
+			continue
+		}
+		cents, now := r.cents[id][sub]
+		if !now {
+			cents = snapshot.NoCents
+		}
+		var want []snapshot.Point
+		for _, point := range r.history[id][sub] {
+			if point.Day > date-snapshot.HistoryDays && point.Day < date {
+				want = append(want, point)
+			}
+		}
+		if cents != snapshot.NoCents {
+			want = append(want, snapshot.Point{Day: date, Cents: cents})
+		}
+		if lane.Cents != cents || !slices.Equal(lane.History, want) {
+			t.Errorf("product %s %q costs %d after %d days, want %d after %d", id, sub, lane.Cents, len(lane.History), cents, len(want))
+		}
+	}
+	if len(lanes) > len(variants)+len(r.history[id]) {
+		t.Errorf("product %s has lanes %v, want %v", id, lanes, variants)
+	}
+}
+
+// TestRealIncrement builds the catalog of two weeks before and then the day itself on that base: section by section
+// the bytes of the full build.
+func TestRealIncrement(t *testing.T) {
+	dir, full := mustReal(t)
+	o := realOptions(dir)
+	o.SnapshotAt = realEarlier // all rows of the tree are later
+	base, err := Build(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := base.QuarantineCounts[source.ReasonFetchAfterSnapshot]; n == 0 || base.Catalog.Date() != snapshot.DayOf(realEarlier.UnixMilli()) {
+		t.Fatalf("the base refuses %d rows and is of %s", n, base.Catalog.Date())
+	}
+	if len(base.Catalog.Movers.Up) == 0 || len(base.Catalog.Movers.Down) == 0 {
+		t.Error("the base has no movers")
+	}
+	o = realOptions(dir)
+	o.Prices, o.Base = nil, base.Catalog
+	runtime.GC()
+	start := time.Now()
+	next, err := Build(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the increment took %s", time.Since(start).Round(time.Millisecond))
+	want := sections(t, full)
+	for name, sum := range sections(t, next) {
+		if want[name] != sum && name != "quarantine" {
+			t.Errorf("section %q of the increment differs from that of the full build", name)
+		}
+	}
+}
+
+// TestRealRenames renames 18 groups and 26 products in a copy of the tree: no id changes, and every slug that was
+// issued leads to the item that it led to.
+func TestRealRenames(t *testing.T) {
+	dir, full := mustReal(t)
+	if testing.Short() {
+		t.Skip("skipped: short")
+	}
+	copied := t.TempDir()
+	groups, products := 18, 26
+	files := readTree(t, filepath.Join(dir, realTree))
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		data := string(files[name])
+		switch {
+		case strings.HasSuffix(name, "/groups") && groups > 0:
+			n := 9
+			data, n = rename(data, n)
+			groups -= 9 - n
+		case strings.HasSuffix(name, "/products") && products > 0:
+			n := min(2, products)
+			before := n
+			data, n = rename(data, n)
+			products -= before - n
+		}
+		path := filepath.Join(copied, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if groups != 0 || products != 0 {
+		t.Fatalf("%d groups and %d products were not renamed", groups, products)
+	}
+	o := Options{Sources: []Input{{source.KindTCGCSV, copied}}, Base: full.Catalog, CollectedAt: realNow.Add(24 * time.Hour)}
+	r, err := Build(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, c := full.Catalog, r.Catalog
+	if r.Report.Added+r.Report.Removed != 0 || r.Report.Renamed < 26 {
+		t.Errorf("%d cards were added, %d removed, %d renamed", r.Report.Added, r.Report.Removed, r.Report.Renamed)
+	}
+	leads := map[string]string{}
+	for i := range c.Registry.Slug.Len() {
+		leads[c.Registry.SlugID.At(i)[:4]+c.Registry.Slug.At(i)] = c.Registry.SlugID.At(i)
+	}
+	current := func(prefix string, slugs, ids *snapshot.Strings) {
+		for i := range ids.Len() {
+			leads[prefix+slugs.At(i)] = ids.At(i)
+		}
+	}
+	current("card", &c.Cards.Slug, &c.Cards.ID)
+	current("set_", &c.Sets.Slug, &c.Sets.ID)
+	for i := range old.Cards.ID.Len() {
+		if id, slug := old.Cards.ID.At(i), old.Cards.Slug.At(i); leads["card"+slug] != id {
+			t.Fatalf("slug %q led to %q and leads to %q", slug, id, leads["card"+slug])
+		}
+	}
+	renamed := 0
+	for i := range old.Sets.ID.Len() {
+		if id, slug := old.Sets.ID.At(i), old.Sets.Slug.At(i); leads["set_"+slug] != id {
+			t.Fatalf("set slug %q led to %q and leads to %q", slug, id, leads["set_"+slug])
+		}
+		if !slices.Contains(stringsOf(&c.Sets.Slug), old.Sets.Slug.At(i)) {
+			renamed++
+		}
+	}
+	if renamed != 18 {
+		t.Errorf("%d sets have a new slug, want 18", renamed)
+	}
+}
+
+// rename gives the first n records of a file other names and returns how many are left to rename.
+func rename(data string, n int) (string, int) {
+	const name = `"name": "`
+	at := 0
+	for n > 0 {
+		i := strings.Index(data[at:], `Id": `)
+		if i < 0 {
+			return data, n
+		}
+		at += i
+		if i = strings.Index(data[at:], name); i < 0 {
+			return data, n
+		}
+		at += i + len(name)
+		data = data[:at] + "Renamed " + data[at:]
+		n--
+		if i = strings.Index(data[at:], `"categoryId": `); i < 0 {
+			return data, n
+		}
+		at += i + len(`"categoryId": `)
+		// A product's category stands before its group and attributes: go on behind the record.
+		if i = strings.Index(data[at:], `}, {"`); i >= 0 {
+			if j := strings.Index(data[at:], `]}, {"`); j >= 0 {
+				i = j
+			}
+			at += i
+		}
+	}
+	return data, n
+}
+
+// TestRealSourcesJoin joins three real catalogs: nearly every card of the databases is found in the shop's.
+func TestRealSourcesJoin(t *testing.T) {
+	dir := dataDir(t)
+	if testing.Short() {
+		t.Skip("skipped: short")
+	}
+	o := Options{CollectedAt: realNow, Sources: []Input{
+		{source.KindTCGCSV, filepath.Join(dir, realTree)}, {source.KindPokemonTCG, filepath.Join(dir, realPokemonTCG)},
+		{source.KindPunkRecords, filepath.Join(dir, realPunkRecords)},
+	}}
+	r, err := Build(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shop := mustReal(t)
+	if r.Catalog.Cards.ID.Len() != shop.Catalog.Cards.ID.Len() {
+		t.Errorf("%d cards became %d", shop.Catalog.Cards.ID.Len(), r.Catalog.Cards.ID.Len())
+	}
+	for i, floor := range []struct{ sets, cards int }{{0, 0}, {160, 19_000}, {55, 2_800}} {
+		if s := r.Report.Sources[i]; s.SetsJoined < floor.sets || s.CardsJoined < floor.cards {
+			t.Errorf("of %s %d sets and %d cards are joined, want at least %d and %d", s.Namespace, s.SetsJoined, s.CardsJoined, floor.sets, floor.cards)
+		}
+	}
+}
+
+// BenchmarkBuild builds the whole real tree with a year of history, and a day on top of it.
+func BenchmarkBuild(b *testing.B) {
+	dir := dataDir(b)
+	full, err := realCatalog()
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := func(name string, o Options) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Build(context.Background(), o); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	run("full", realOptions(dir))
+	o := realOptions(dir)
+	o.Prices, o.Base, o.CollectedAt = nil, full.Catalog, realNow.Add(24*time.Hour)
+	run("increment", o)
 }

@@ -50,7 +50,7 @@ func (c *call) browseSets() refusal {
 			c.badCursor(cursor.ErrMalformed)
 		}
 	}
-	if r := c.problems.refusal(browseSets.name); r != "" {
+	if r := c.problems.refusal(c.tool.name); r != "" {
 		return r
 	}
 	sets, more := c.View.Index.Sets(c.cards, f, from, int(c.args.number("limit")))

@@ -168,10 +168,10 @@ func trend(s *snapshot.Summary) string {
 	case s.First == 0:
 		return "rising"
 	}
-	// The threshold is compared as printed: rounded to hundredths of a percent.
-	hundredths, negative := wire.Percent(s.Last-s.First, s.First)
+	// The threshold is compared as printed, rounded to hundredths of a percent.
+	units, _, negative := wire.Percent(s.Last-s.First, s.First)
 	switch {
-	case hundredths < percent*100:
+	case units < percent:
 		return "flat"
 	case negative:
 		return "falling"

@@ -65,7 +65,7 @@ func (c *call) searchCards() refusal {
 			c.badCursor(cursor.ErrMalformed)
 		}
 	}
-	if r := c.problems.refusal(searchCards.name); r != "" {
+	if r := c.problems.refusal(c.tool.name); r != "" {
 		return r
 	}
 	page := c.View.Index.Cards(c.cards, q, after, int(a.number("limit")))

@@ -50,6 +50,7 @@ func (t *tool) appendDefinition(dst []byte) []byte {
 type call struct {
 	Caller
 	e        *Endpoint
+	tool     *tool
 	c        *snapshot.Catalog
 	args     args
 	problems problems
@@ -74,13 +75,13 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	t := e.tools[n]
 	c, _ := calls.Get().(*call)
 	*c = call{
-		Caller: by, e: e, json: c.json[:0], text: c.text[:0], cards: c.cards[:0], matches: c.matches[:0],
+		Caller: by, e: e, tool: t, json: c.json[:0], text: c.text[:0], cards: c.cards[:0], matches: c.matches[:0],
 		position: c.position[:0], points: c.points[:0],
 	}
 	if by.View != nil {
 		c.c = by.View.Catalog
 	}
-	dst = c.answer(dst, m, t)
+	dst = c.answer(dst, m)
 	if cap(c.json) <= keepBuffer && cap(c.text) <= keepBuffer {
 		c.View, c.c, c.e, c.args = nil, nil, nil, args{}
 		calls.Put(c)
@@ -88,7 +89,8 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	return dst
 }
 
-func (c *call) answer(dst []byte, m *Message, t *tool) []byte {
+func (c *call) answer(dst []byte, m *Message) []byte {
+	t := c.tool
 	c.args = bind(t.fields, m.param("arguments"), "", &c.problems)
 	refused := c.problems.refusal(t.name)
 	if refused == "" {

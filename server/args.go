@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -22,7 +23,7 @@ type arg struct {
 // args are a request's query parameters. Values live in scratch and die with the exchange.
 type args struct {
 	known   []arg
-	unknown []string // percent-encoded
+	unknown []string // percent-encoded, each once
 	strange int      // unknown ones in all
 	bad     bool     // some name or unknown value is not valid
 	scratch []byte
@@ -59,8 +60,8 @@ func (a *args) parse(raw []byte, known []string) {
 		}
 		a.strange++
 		a.bad = a.bad || !ok || !utf8.ValidString(decoded)
-		if len(a.unknown) < maxUnknown {
-			a.unknown = append(a.unknown, encodeName(decoded))
+		if name := encodeName(decoded); name != "" && len(a.unknown) < maxUnknown && !slices.Contains(a.unknown, name) {
+			a.unknown = append(a.unknown, name)
 		}
 	}
 }
@@ -79,10 +80,10 @@ func (a *args) unescape(s string) (string, bool) {
 	from := len(a.scratch)
 	ok := true
 	for i := 0; i < len(s); i++ {
-		switch b := s[i]; {
-		case b == '+':
+		switch b := s[i]; b {
+		case '+':
 			a.scratch = append(a.scratch, ' ')
-		case b == '%':
+		case '%':
 			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
 				ok = false
 				a.scratch = append(a.scratch, b)
@@ -180,14 +181,14 @@ func (x *exchange) given(name string) (string, bool) {
 	return a.value, true
 }
 
-// textArg reads a parameter of lo to hi characters, counted as code points after decoding (decision 5).
-func (x *exchange) textArg(name string, lo, hi int) (string, bool) {
+// textArg reads a parameter of 1 to most characters, counted as code points after decoding (decision 5).
+func (x *exchange) textArg(name string, most int) (string, bool) {
 	v, ok := x.given(name)
 	if !ok {
 		return "", false
 	}
-	if n := utf8.RuneCountInString(v); n < lo || n > hi {
-		x.problem(name + " must have " + decimal(int64(lo)) + " to " + decimal(int64(hi)) + " characters, not " + decimal(int64(n)))
+	if n := utf8.RuneCountInString(v); n < 1 || n > most {
+		x.problem(name + " must have 1 to " + decimal(int64(most)) + " characters, not " + decimal(int64(n)))
 		return "", false
 	}
 	return v, true

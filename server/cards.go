@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
@@ -35,14 +36,14 @@ func (x *exchange) games() *wire.Fault {
 // cardsSearch answers GET /v1/cards.
 func (x *exchange) cardsSearch() *wire.Fault {
 	q := index.Query{Filter: index.NoFilter}
-	q.Words, q.HasWords = x.textArg("q", 1, maxText)
+	q.Words, q.HasWords = x.textArg("q", maxText)
 	if q.HasWords && strings.TrimSpace(q.Words) == "" {
 		x.problem("q must not be blank")
 	}
-	q.Set, _ = x.textArg("set", 1, maxText)
-	q.Game, _ = x.textArg("game", 1, maxShort)
-	q.Number, _ = x.textArg("number", 1, maxCollectorNumber)
-	q.Rarity, _ = x.textArg("rarity", 1, maxShort)
+	q.Set, _ = x.textArg("set", maxText)
+	q.Game, _ = x.textArg("game", maxShort)
+	q.Number, _ = x.textArg("number", maxCollectorNumber)
+	q.Rarity, _ = x.textArg("rarity", maxShort)
 	q.Min = x.intArg("min_price_cents", 0, maxPriceBound, snapshot.NoCents)
 	q.Max = x.intArg("max_price_cents", 0, maxPriceBound, snapshot.NoCents)
 	if q.Max != snapshot.NoCents && q.Min > q.Max {
@@ -83,7 +84,7 @@ func (x *exchange) cardsSearch() *wire.Fault {
 // openCursor reads the cursor parameter and turns the exchange to the View that the walk began in, when it is still
 // kept. Problems are noted.
 func (x *exchange) openCursor(op cursor.Op, bound uint64) (cursor.Page, bool) {
-	token, ok := x.textArg("cursor", 1, maxLiveCursor)
+	token, ok := x.textArg("cursor", maxLiveCursor)
 	if !ok || len(x.problems) > 0 {
 		return cursor.Page{}, false
 	}
@@ -161,7 +162,8 @@ func (x *exchange) cardID() (int, bool) {
 	return x.view.Index.Card(ref)
 }
 
-// pathID decodes the path's {id}. What decision 4 refuses is not found.
+// pathID decodes the path's {id}. What decision 4 refuses is not found. The id lives in the exchange's scratch for
+// header values: it is to be looked up at once.
 func (x *exchange) pathID() (string, bool) {
 	raw, _ := x.ctx.UserValue("id").(string)
 	x.text = x.text[:0]
@@ -179,7 +181,7 @@ func (x *exchange) pathID() (string, bool) {
 		}
 		x.text = append(x.text, b)
 	}
-	ref := string(x.text)
+	ref := unsafe.String(unsafe.SliceData(x.text), len(x.text))
 	return ref, textProblem(ref) == "" && utf8.RuneCountInString(ref) <= maxID
 }
 
@@ -213,7 +215,7 @@ func (x *exchange) pricesBatch() *wire.Fault {
 // cardPrices answers GET /v1/cards/{id}/prices.
 func (x *exchange) cardPrices() *wire.Fault {
 	days := int(x.intArg("days", 1, maxDays, defaultDays))
-	variant, _ := x.textArg("variant", 1, maxShort)
+	variant, _ := x.textArg("variant", maxShort)
 	if f := x.invalid(); f != nil {
 		return f
 	}
@@ -228,7 +230,7 @@ func (x *exchange) cardPrices() *wire.Fault {
 // cardPriceStats answers GET /v1/cards/{id}/price-stats.
 func (x *exchange) cardPriceStats() *wire.Fault {
 	window := x.oneOf("window", "30d", "7d", "30d", "90d")
-	variant, _ := x.textArg("variant", 1, maxShort)
+	variant, _ := x.textArg("variant", maxShort)
 	if f := x.invalid(); f != nil {
 		return f
 	}

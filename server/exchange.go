@@ -82,6 +82,7 @@ func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx) {
 		s: s, ctx: ctx, id: x.id[:0], body: x.body[:0], text: x.text[:0], cards: x.cards[:0],
 		args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
 	}
+	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
 	x.time, x.now = s.now()
 	x.requestID()
 	x.readCredentials()

@@ -56,7 +56,7 @@ func (x *exchange) productsList() *wire.Fault {
 // openProducts reads the cursor and turns the exchange to the catalog that the walk began in: the View while it is
 // kept, else the current one when its products are the same (decision 29). It returns the last tail shown.
 func (x *exchange) openProducts(bound uint64) (after string) {
-	token, ok := x.textArg("cursor", 1, maxPreviewCursor)
+	token, ok := x.textArg("cursor", maxPreviewCursor)
 	if !ok || len(x.problems) > 0 {
 		return ""
 	}

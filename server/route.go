@@ -3,6 +3,7 @@ package server
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
@@ -21,13 +22,11 @@ type operation struct {
 
 // path is a row of the route table. GET operations answer HEAD too (decision 4).
 type path struct {
-	pattern  string // with {id} for one segment
-	method   string
-	live     *operation
-	preview  *operation
-	open     func(*exchange) // answers without a key, instead of an operation
-	allow    string
-	siblings []*path // other methods of the same pattern, this one included
+	pattern string // with {id} for one segment
+	method  string
+	live    *operation
+	preview *operation
+	open    func(*exchange) // answers without a key, instead of an operation
 }
 
 // paths is the route table. Order does not matter.
@@ -58,15 +57,19 @@ func (s *Server) paths() []*path {
 		{pattern: "/v1/usage", method: fasthttp.MethodGet, live: &operation{name: access.UsageGet, run: (*exchange).usage}},
 		{pattern: "/openapi.json", method: fasthttp.MethodGet, open: (*exchange).openapi},
 		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz},
+		{pattern: mcpPath, method: fasthttp.MethodPost, open: (*exchange).mcp},
 	}
 	return s.withPreview(table)
 }
 
-// Operations lists the route table for those who hold it against the OpenAPI document: "GET /v1/games" and so on.
+// Operations lists the route table for those who hold it against the OpenAPI document: "GET /v1/games" and so on. MCP
+// is left out: tools/list describes it.
 func (s *Server) Operations() []string {
 	var all []string
 	for _, p := range s.paths() {
-		all = append(all, p.method+" "+p.pattern)
+		if p.pattern != mcpPath {
+			all = append(all, p.method+" "+p.pattern)
+		}
 	}
 	slices.Sort(all)
 	return all
@@ -123,7 +126,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) {
 	if n := len(raw) - 1; n > 0 && raw[n] == '/' {
 		raw = raw[:n]
 	}
-	if handler, _ := s.router.Lookup(router.MethodWild, string(raw), ctx); handler != nil {
+	// The router only compares, and keeps the parameter no longer than the request's memory lives.
+	if handler, _ := s.router.Lookup(router.MethodWild, unsafe.String(unsafe.SliceData(raw), len(raw)), ctx); handler != nil {
 		handler(ctx)
 		return
 	}
@@ -133,12 +137,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) {
 // dispatch picks the row of a pattern for the request's method.
 func (s *Server) dispatch(ctx *fasthttp.RequestCtx, siblings []*path, allow string) {
 	x := s.exchange(ctx)
-	method := string(ctx.Method())
-	if method == fasthttp.MethodHead {
-		method = fasthttp.MethodGet
-	}
 	for _, p := range siblings {
-		if p.method == method {
+		if string(ctx.Method()) == p.method || ctx.IsHead() && p.method == fasthttp.MethodGet {
 			x.serve(p)
 			return
 		}

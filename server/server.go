@@ -44,6 +44,12 @@ type Options struct {
 	DefaultPreview bool
 	// Origins may read answers from a browser (CORS); empty means none (decision 4).
 	Origins []string
+	// AllowedHosts and AllowedOrigins may call MCP besides the base URL's host, the listen host and loopback.
+	AllowedHosts, AllowedOrigins []string
+	// ListenHost is the host that is listened on, as configured; "" for the listener's address.
+	ListenHost string
+	// Version is the program's, for MCP's initialize.
+	Version string
 	Log     *slog.Logger
 }
 
@@ -53,6 +59,7 @@ type Server struct {
 	http     *fasthttp.Server
 	router   *router.Router
 	document document
+	tools    *mcpServer
 }
 
 // New returns a server that is ready to Serve.
@@ -69,6 +76,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 	}
 	s := &Server{Options: o, document: newDocument(text)}
+	s.tools = newMCPServer(&s.Options)
 	s.router = s.routes()
 	s.http = &fasthttp.Server{
 		Handler:                       s.handle,
@@ -97,7 +105,13 @@ type quiet struct{}
 func (quiet) Printf(string, ...any) {}
 
 // Serve answers connections of l until Shutdown.
-func (s *Server) Serve(l net.Listener) error { return s.http.Serve(lingering{l}) }
+func (s *Server) Serve(l net.Listener) error {
+	s.tools.listenOn(l.Addr())
+	return s.http.Serve(lingering{l})
+}
+
+// ServeConn answers the requests of one connection until it ends.
+func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(c) }
 
 // Shutdown stops taking connections and waits for the requests in flight until ctx is done.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }

@@ -10,8 +10,8 @@ import (
 // setsList answers GET /v1/sets.
 func (x *exchange) setsList() *wire.Fault {
 	var f index.SetFilter
-	f.Series, _ = x.textArg("series", 1, maxText)
-	f.Game, _ = x.textArg("game", 1, maxShort)
+	f.Series, _ = x.textArg("series", maxText)
+	f.Game, _ = x.textArg("game", maxShort)
 	limit := int(x.intArg("limit", 1, maxPage, defaultPage))
 	bound := cursor.Hash("sets", f.Series, f.Game)
 	from := 0
@@ -64,8 +64,8 @@ func (x *exchange) movers() *wire.Fault {
 	x.oneOf("period", "7", "1", "7", "30") // only the 7-day change is stored: every period returns it
 	f := index.NoFilter
 	f.Min = x.intArg("min_price_cents", 0, maxPriceBound, moversMinPrice)
-	f.Set, _ = x.textArg("set", 1, maxText)
-	f.Game, _ = x.textArg("game", 1, maxShort)
+	f.Set, _ = x.textArg("set", maxText)
+	f.Game, _ = x.textArg("game", maxShort)
 	limit := int(x.intArg("limit", 1, maxPage, defaultPage))
 	if f := x.invalid(); f != nil {
 		return f

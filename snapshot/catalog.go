@@ -9,8 +9,14 @@ import (
 const (
 	// MaxCents is the largest amount of money (specification, Money).
 	MaxCents = 9007199254740991
-	// MaxName, MaxNumber, MaxPrinting and MaxVariant bound text in code points (specification, Product).
-	MaxName, MaxNumber, MaxPrinting, MaxVariant = 200, 100, 100, 100
+	// MaxName bounds names in code points (specification, Product).
+	MaxName = 200
+	// MaxNumber bounds collector numbers in code points (specification, Product).
+	MaxNumber = 100
+	// MaxPrinting bounds printings in code points (specification, Product).
+	MaxPrinting = 100
+	// MaxVariant bounds variants in code points (specification, PriceOption).
+	MaxVariant = 100
 	// HistoryDays is how many UTC dates of history a lane keeps, the snapshot's own date included.
 	HistoryDays = 365
 	// NoCents marks a price that is not known: it is never zero.

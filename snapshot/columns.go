@@ -27,10 +27,9 @@ type columns interface {
 
 // encoder writes columns.
 type encoder struct {
-	buf   bytes.Buffer
-	enc   *msgpack.Encoder
-	count int
-	err   error
+	buf bytes.Buffer
+	enc *msgpack.Encoder
+	err error
 }
 
 // encodeSection spells a table as the bytes of its section.

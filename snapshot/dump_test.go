@@ -102,4 +102,9 @@ func write(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) *snapshot.Manifes
 	return m
 }
 
+// openDir is a store that does not wait for the disk.
+func openDir(root string) *snapshot.Dir {
+	return snapshot.OpenDir(root).WithDisk(func(snapshot.DiskOp) error { return nil })
+}
+
 func anything(*snapshot.Catalog) error { return nil }

@@ -32,7 +32,7 @@ type forger struct {
 
 func newForger(t testing.TB) *forger {
 	t.Helper()
-	d := snapshot.OpenDir(t.TempDir())
+	d := openDir(t.TempDir())
 	m := write(t, d, fixture.Random(1, tiny).Catalog())
 	return &forger{m: m, files: snapshotFiles(t, d, m.ID), root: t.TempDir()}
 }
@@ -94,7 +94,7 @@ func (f *forger) store(t testing.TB) (*snapshot.Dir, string) {
 		t.Fatal(err)
 	}
 	f.files["manifest"] = sealed(append(body, '\n'))
-	d := snapshot.OpenDir(f.root)
+	d := openDir(f.root)
 	if err := os.MkdirAll(d.Path(f.m.ID), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,6 @@ func TestForgedManifest(t *testing.T) {
 	f("where", func(m *snapshot.Manifest) { m.Sections[0].Codec = "none" })
 	f("impossible length", func(m *snapshot.Manifest) { m.Sections[0].Bytes = -1 })
 	f("has format 0", func(m *snapshot.Manifest) { m.Format = 0 })
-	f("is not that of", func(m *snapshot.Manifest) {
-		m.SnapshotAt = m.SnapshotAt.In(time.FixedZone("", 3600))
-	})
+	f("not in UTC", func(m *snapshot.Manifest) { m.SnapshotAt = m.SnapshotAt.In(time.FixedZone("", 3600)) })
+	f("whole milliseconds", func(m *snapshot.Manifest) { m.SnapshotAt = m.SnapshotAt.Add(time.Microsecond) })
 }

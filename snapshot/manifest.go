@@ -143,6 +143,9 @@ func parseManifest(b []byte, id string) (*Manifest, error) {
 	if m.Format < 1 {
 		return fail("has format %d", m.Format)
 	}
+	if _, offset := m.SnapshotAt.Zone(); offset != 0 || !m.SnapshotAt.Equal(time.UnixMilli(m.SnapshotAt.UnixMilli())) {
+		return fail("has a time that is not in UTC and whole milliseconds")
+	}
 	want := *m
 	if want.identify(); m.ID != id || want.ID != id {
 		return fail("is not that of snapshot %q", id)

@@ -19,6 +19,9 @@ const (
 	IdempotencyConflict    Code = "idempotency_conflict"
 	PayloadTooLarge        Code = "payload_too_large"
 	UnsupportedMediaType   Code = "unsupported_media_type"
+	HostNotAllowed         Code = "host_not_allowed"
+	OriginNotAllowed       Code = "origin_not_allowed"
+	NotAcceptable          Code = "not_acceptable"
 	HeadersTooLarge        Code = "request_header_fields_too_large"
 	RateLimitExceeded      Code = "rate_limit_exceeded"
 	QuotaExceeded          Code = "quota_exceeded"
@@ -54,6 +57,10 @@ var (
 		Unauthorized: {401, "Unauthorized"},
 		SandboxKey:   {403, "Sandbox key used"},
 		PlanLimit:    {403, "Plan limit"},
+		// Only of the MCP endpoint.
+		HostNotAllowed:   {403, "Host not allowed"},
+		OriginNotAllowed: {403, "Origin not allowed"},
+		NotAcceptable:    {406, "Not acceptable"},
 	})
 	Preview = shared(map[Code]Meaning{
 		InvalidAPIKey:       {401, "Invalid API key"},

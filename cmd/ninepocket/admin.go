@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"os"
@@ -100,7 +101,7 @@ func (s *service) watchHangup(ctx context.Context) error {
 			return nil
 		case <-hangups:
 			if err := s.reloadAll(); err != nil {
-				s.log.Error("cannot reload", "cause", err)
+				s.log.Error("cannot reload", slog.Any("cause", err))
 			}
 		}
 	}

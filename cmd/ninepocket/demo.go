@@ -27,8 +27,7 @@ func demoCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := demo(cmd, c, synth.Options{Cards: cards, Seed: seed}); err != nil {
-				var known *failure
-				if errors.As(err, &known) {
+				if _, known := errors.AsType[*failure](err); known {
 					return err
 				}
 				return fail(exitFailure, "", err)

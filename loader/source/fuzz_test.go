@@ -35,7 +35,9 @@ func (c *checked) Card(v Card) {
 	c.expect(refOK(v.Ref) && v.Name != "" && (v.UpdatedAt == snapshot.NoTime || v.UpdatedAt >= 0) && (v.Image == "" || imageOK(v.Image)), "card", v)
 }
 
-func (c *checked) Sealed(v Sealed) { c.expect(refOK(v.Ref) && v.Name != "" && v.Units >= 0, "sealed", v) }
+func (c *checked) Sealed(v Sealed) {
+	c.expect(refOK(v.Ref) && v.Name != "" && v.Units >= 0, "sealed", v)
+}
 
 func (c *checked) Price(p Price) {
 	c.expect(refOK(p.Ref) && (p.Variant == "" || codeOK(p.Variant)) && (p.Cents == snapshot.NoCents || p.Cents >= 0 && p.Cents <= snapshot.MaxCents) && p.Day >= 0 && (p.Variant == "") == (p.Condition == ""), "price", p)

@@ -19,9 +19,6 @@ type sevenFolder struct {
 	list []file
 }
 
-// maxSevenHeader bounds the list of entries at the end of a 7z archive, which is read into memory.
-const maxSevenHeader = 256 << 20
-
 // openSevenZip lists an archive. Its list is its end, so a truncated archive fails here.
 func openSevenZip(path string, lim limits) (*sevenFolder, error) {
 	s := &sevenFolder{path: path, lim: lim}
@@ -85,12 +82,12 @@ func (s *sevenFolder) open(do func(*sevenzip.Reader) error) error {
 	if err != nil {
 		return err
 	}
-	defer raw.Close()
+	defer raw.Close() //nolint:errcheck // read only
 	info, err := raw.Stat()
 	if err != nil {
 		return err
 	}
-	if err := checkSevenHeader(raw, info.Size()); err != nil {
+	if err := checkSevenZip(raw, info.Size(), s.lim); err != nil {
 		return err
 	}
 	var r *sevenzip.Reader
@@ -126,33 +123,6 @@ func (g guardedReader) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// checkSevenHeader bounds what the fixed header says of the list before the library makes room for it.
-func checkSevenHeader(r io.ReaderAt, size int64) error {
-	var head [32]byte
-	if n, err := r.ReadAt(head[:], 0); n < len(head) {
-		return damaged(fmt.Errorf("%w: no 7z header", errors.Join(io.ErrUnexpectedEOF, err)))
-	}
-	if string(head[:6]) != "7z\xbc\xaf\x27\x1c" {
-		return damaged(errors.New("not a 7z archive"))
-	}
-	offset, length := le64(head[12:]), le64(head[20:])
-	if offset > uint64(size) || length > uint64(size) || offset+length+32 > uint64(size) {
-		return damaged(io.ErrUnexpectedEOF)
-	}
-	if length > maxSevenHeader {
-		return fmt.Errorf("its list of entries is larger than the %d bytes allowed", maxSevenHeader)
-	}
-	return nil
-}
-
-func le64(b []byte) uint64 {
-	var v uint64
-	for i := range 8 {
-		v |= uint64(b[i]) << (8 * i)
-	}
-	return v
-}
-
 // sevenEntry tells a file to read from one to skip.
 func sevenEntry(entry *sevenzip.File, lim limits) (f file, skip bool, err error) {
 	name, err := safeName(entry.Name)
@@ -183,7 +153,7 @@ func visitSeven(entry *sevenzip.File, f file, visit func(file, io.Reader) error)
 	if err != nil {
 		return fmt.Errorf("entry %q: %w", clip(f.name), damaged(err))
 	}
-	defer rc.Close()
+	defer rc.Close() //nolint:errcheck // read only, and compared by checksum
 	sum := crc32.NewIEEE()
 	body := &faultReader{r: io.TeeReader(guardedReader{rc}, sum)}
 	err = visit(f, body)

@@ -376,7 +376,7 @@ func TestTCGCSVDays(t *testing.T) {
 	one := func(d, cents string) files { return files{d + "/3/1/prices": row(cents)} }
 	root := files{
 		"b.tar.zst": string(zstdOf(t, one("2026-04-18", "18").tar(t))), "a.7z": string(one("2026-04-19", "19").sevenZip(t)),
-		"c.tar":     string(one("2026-04-19", "77").tar(t)),
+		"c.tar":       string(one("2026-04-19", "77").tar(t)),
 		"history.csv": "productId,subTypeName,2026-04-01\n1,Normal,5\n", "README.txt": "hello",
 	}
 	for name, text := range tcgTreeFixture() {

@@ -1,0 +1,187 @@
+package accesstest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/access"
+)
+
+func replayConflictWait(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	_, waiting := b.begin("org2", "k", 1, access.Wait)
+	b.begin("org2", "k", 2, access.Conflict)
+	select {
+	case <-waiting.Done:
+		b.t.Fatal("woken too early")
+	default:
+	}
+	answer := string(bytes.Repeat([]byte("an answer "), 3000))
+	b.commit(d, claim, answer)
+	<-waiting.Done
+	_, replay := b.begin("org2", "k", 1, access.Replay)
+	if string(replay.Reply) != answer {
+		b.t.Fatalf("replay differs: %d bytes", len(replay.Reply))
+	}
+	b.begin("org", "k", 2, access.Conflict)
+	b.used("org", 1)
+	rows, _ := b.Ledger("org", 0)
+	var sum access.Counts
+	for _, row := range rows {
+		sum.Calls, sum.Charged = sum.Calls+row.Calls, sum.Charged+row.Charged
+	}
+	if sum != (access.Counts{Calls: 5, Charged: 1}) {
+		b.t.Fatalf("ledger %+v", rows)
+	}
+}
+
+func replayWhenExhausted(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(d, claim, "first")
+	for range 6 {
+		b.do("org", access.ProductsList)
+	}
+	b.begin("org", "k", 1, access.Replay)
+	_, claim = b.begin("org", "other", 1, access.Exhausted)
+	if claim.RetryAfter < 1 || claim.RetryAfter != claim.Allowance.Wait || claim.Allowance.Remaining != 0 {
+		b.t.Fatalf("exhausted with %+v", claim)
+	}
+}
+
+func tenMinutesExactly(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(d, claim, "first")
+	b.sleep(10*time.Minute - time.Millisecond)
+	b.now.Wall += 5 * day // spans are measured on the monotonic clock
+	b.begin("org", "k", 1, access.Replay)
+	b.sleep(time.Millisecond)
+	d, claim = b.begin("org", "k", 2, access.Fresh)
+	b.commit(d, claim, "second")
+	b.begin("org", "k", 1, access.Conflict)
+	b.used("org", 2)
+}
+
+func abortLeavesNothing(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	_, waiting := b.begin("org", "k", 1, access.Wait)
+	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
+		b.t.Fatal(receipt, err)
+	}
+	<-waiting.Done
+	b.used("org", 0)
+	d, claim = b.begin("org", "k", 2, access.Fresh)
+	b.commit(d, claim, "second")
+	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
+		b.t.Fatal("abort after commit:", receipt, err)
+	}
+	b.begin("org", "k", 2, access.Replay)
+	b.used("org", 1)
+}
+
+func misuse(b *bench) {
+	d := b.want("org", access.PricesBatch, access.Admitted)
+	if _, err := b.Finish(d.Ticket, true); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("finishing a batch without commit: %v", err)
+	}
+	if _, err := b.Commit(d.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("commit without claim: %v", err)
+	}
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(d, claim, "x")
+	if _, err := b.Commit(d.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("second commit: %v", err)
+	}
+	d = b.want("org", access.ProductsList, access.Admitted)
+	if _, err := b.Begin(d.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("begin of another operation: %v", err)
+	}
+	b.used("org", 1)
+}
+
+func tenantsApart(b *bench) {
+	d, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(d, claim, "secret of org")
+	d, claim = b.begin("rival", "k", 2, access.Fresh)
+	if _, err := b.Commit(b.want("org", access.PricesBatch, access.Admitted).Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
+		b.t.Fatalf("commit of another tenant's claim: %v", err)
+	}
+	b.commit(d, claim, "secret of rival")
+	b.used("org", 1)
+	b.used("rival", 1)
+	rows, err := b.Ledger("rival", 0)
+	if err != nil || len(rows) != 1 || rows[0].Tenant != "rival" {
+		b.t.Fatalf("ledger of rival: %+v (%v)", rows, err)
+	}
+}
+
+func boundedReplies(b *bench) {
+	noise := rand.NewChaCha8([32]byte{})
+	reply := make([]byte, 1<<20)
+	full := 0
+	for i := range 40 {
+		noise.Read(reply)
+		b.sleep(time.Second)
+		d := b.want("rival", access.PricesBatch, access.Admitted)
+		claim, err := b.Begin(d.Ticket, fmt.Sprint(i), access.BodyHash{}, b.now)
+		if err != nil {
+			b.finish(d, false, 0)
+		} else {
+			_, err = b.Commit(d.Ticket, claim, reply)
+		}
+		if errors.Is(err, access.ErrIdempotencyFull) && errors.Is(err, access.ErrUnavailable) {
+			full++
+		} else if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if full == 0 || full == 40 {
+		b.t.Fatalf("%d of 40 refused", full)
+	}
+	b.used("rival", int64(40-full))
+	b.sleep(10 * time.Minute)
+	d, claim := b.begin("rival", "later", 1, access.Fresh)
+	b.commit(d, claim, "room again")
+}
+
+func oneClaim(b *bench) {
+	p := b.who("rival", b.now)
+	gate := access.NewGate(b.ring, b)
+	var fresh, replays, conflicts atomic.Int64
+	var group sync.WaitGroup
+	for i := range 48 {
+		group.Go(func() {
+			d := gate.Admit(p, access.PricesBatch, b.now)
+			body := access.BodyHash{byte(i % 8 / 7)} // one in eight has another body
+			claim, err := gate.Begin(b.t.Context(), d.Ticket, "k", body, b.now)
+			switch {
+			case err != nil:
+				b.t.Error(err)
+			case claim.Outcome == access.Fresh:
+				fresh.Add(1)
+				_, err = gate.Commit(d.Ticket, claim, []byte{body[0]})
+			case claim.Outcome == access.Replay:
+				replays.Add(1)
+				if !bytes.Equal(claim.Reply, []byte{body[0]}) {
+					b.t.Error("replay of another body")
+				}
+				_, err = gate.Finish(d.Ticket, false)
+			default:
+				conflicts.Add(1)
+				_, err = gate.Finish(d.Ticket, false)
+			}
+			if err != nil {
+				b.t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if fresh.Load() != 1 || fresh.Load()+replays.Load()+conflicts.Load() != 48 || conflicts.Load() == 0 {
+		b.t.Fatalf("%d fresh, %d replays, %d conflicts", fresh.Load(), replays.Load(), conflicts.Load())
+	}
+	b.used("rival", 1)
+}

@@ -1,0 +1,191 @@
+package text
+
+import "math/bits"
+
+// collect finds out which words of the query each title and set has. Titles that lack more than limit words need not
+// be found.
+func (s *search) collect(e effort, limit int) {
+	s.stamp++
+	if s.stamp == 0 { // the counter went round: old stamps would look new
+		clear(s.titles)
+		clear(s.sets)
+		s.stamp = 1
+	}
+	s.touched, s.inSets = s.touched[:0], s.inSets[:0]
+	s.collectSets(e)
+	rare := s.rarest(limit)
+	for i := range s.readings {
+		if r := &s.readings[i]; r.bits&rare != 0 {
+			s.touch(r)
+		}
+	}
+	for i := range s.readings {
+		s.hitNames(&s.readings[i])
+	}
+}
+
+// rarest returns the words of the query that have the fewest postings, so many that a title which has none of them
+// lacks more than limit words. "charizard ex" need not visit the thousand names with "ex": with both words, a name is
+// among those with "charizard". Words that sets or numbers can supply do not count, and where they may be too many,
+// all words are returned.
+func (s *search) rarest(limit int) (rare uint8) {
+	var size [maxUnits]int
+	for i := range s.readings {
+		r := &s.readings[i]
+		for set := r.bits; set != 0; set &= set - 1 {
+			size[bits.TrailingZeros8(set)] += s.ix.names.size(r.lo, r.hi)
+		}
+	}
+	all := uint8(1<<len(s.query.units) - 1)
+	if s.plain {
+		return all
+	}
+	for range limit + 1 {
+		pick := -1
+		for w := range s.query.units {
+			if bit := uint8(1) << w; (rare|s.aided)&bit == 0 && (pick < 0 || size[w] < size[pick]) {
+				pick = w
+			}
+		}
+		if pick < 0 {
+			return all
+		}
+		rare |= 1 << pick
+	}
+	return rare
+}
+
+// touch counts the titles of a reading among those found.
+func (s *search) touch(r *reading) {
+	names := &s.ix.names
+	s.steps += names.size(r.lo, r.hi)
+	if r.second != none {
+		names.adjacent(r.lo, r.second, func(t, _ uint32) { s.title(t) })
+		return
+	}
+	for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
+		s.title(names.holder[p])
+	}
+}
+
+// hitNames notes a reading in the titles found: by its postings, or by the words of the titles where that is less.
+func (s *search) hitNames(r *reading) {
+	names, held := &s.ix.names, &s.ix.held
+	s.steps += min(names.size(r.lo, r.hi), 2*len(s.touched))
+	switch {
+	case r.second != none:
+		names.adjacent(r.lo, r.second, func(t, mask uint32) { s.hitName(t, r, mask) })
+	case names.size(r.lo, r.hi) > 2*len(s.touched):
+		for _, t := range s.touched {
+			for i := held.start[t]; i < held.start[t+1]; i++ {
+				if w := held.word[i]; w >= r.lo && w < r.hi {
+					s.hitName(t, r, held.mask[i])
+				}
+			}
+		}
+	default:
+		for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
+			s.hitName(names.holder[p], r, names.mask[p])
+		}
+	}
+}
+
+func (s *search) hitName(t uint32, r *reading, mask uint32) {
+	if f := &s.titles[t]; f.stamp == s.stamp {
+		f.hit(r.bits, r.class, mask, s.query.again)
+	}
+}
+
+func (s *search) title(t uint32) {
+	if f := &s.titles[t]; f.stamp != s.stamp {
+		*f = finding{stamp: s.stamp, costs: s.start, last: -1}
+		s.touched = append(s.touched, t)
+	}
+}
+
+// collectSets finds out which words of the query each set has. Until words are respelled, sets count by their whole
+// names only.
+func (s *search) collectSets(e effort) {
+	for i := range s.readings {
+		r := &s.readings[i]
+		sets, codes := &s.ix.sets, &s.ix.codes
+		switch {
+		case r.second != none:
+			sets.adjacent(r.lo, r.second, func(set, mask uint32) { s.hitSet(set, r, mask) })
+			continue
+		case r.class == exactName || e > asTyped:
+			for p := sets.start[r.lo]; p < sets.start[r.hi]; p++ {
+				s.hitSet(sets.holder[p], r, sets.mask[p])
+			}
+		}
+		if r.class != exactName {
+			continue
+		}
+		for p := codes.start[r.lo]; p < codes.start[r.hi]; p++ {
+			set, mask := codes.holder[p], uint32(0)
+			if e > asTyped { // a code alone names the set
+				mask = s.ix.setWords[set].core
+			}
+			s.hitSet(set, r, mask)
+		}
+	}
+	s.finishSets(e)
+}
+
+func (s *search) hitSet(set uint32, r *reading, mask uint32) {
+	f := &s.sets[set]
+	if f.stamp != s.stamp {
+		*f = finding{stamp: s.stamp, costs: s.start, last: -1}
+		s.inSets = append(s.inSets, set)
+	}
+	f.hit(r.bits, asideOf(r.class), mask, s.query.again)
+}
+
+// finishSets drops the sets that do not count yet, gives the word "set" to those that do, and notes which words can
+// come from sets and numbers.
+func (s *search) finishSets(e effort) {
+	s.aided = 0
+	word := s.unitOf(s.ix.setWord)
+	kept := s.inSets[:0]
+	for _, set := range s.inSets {
+		f := &s.sets[set]
+		core := s.ix.setWords[set].core
+		if e == asTyped && f.cover&core != core && !s.longNumber(f) {
+			f.stamp = s.stamp - 1
+			continue
+		}
+		if word != 0 {
+			f.costs = f.costs.improve(word, exactBeside)
+		}
+		for w := range s.query.units {
+			if f.costs.at(w) != missing {
+				s.aided |= 1 << w
+			}
+		}
+		kept = append(kept, set)
+	}
+	s.inSets = kept
+	for _, r := range s.query.numbers {
+		s.aided |= r.bits
+	}
+}
+
+// unitOf returns the bit of the unit that is the given word, 0 when none is.
+func (s *search) unitOf(word uint32) uint8 {
+	for i := range s.query.units {
+		if string(s.query.units[i].text) == string(s.ix.words.word(word)) {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// longNumber says whether the set was found by a number of three digits or more: 151, 2016.
+func (s *search) longNumber(f *finding) bool {
+	for w := range s.query.units {
+		if f.costs.at(w) != missing && len(s.query.units[w].text) >= 3 && isInteger(s.query.units[w].text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package loader
+
+import (
+	"regexp"
+	"strings"
+
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
+func (g *merger) addSets(r records, owns [len(games)]bool, report *SourceReport) []int32 {
+	sets := r.sets
+	p := newPairing(len(sets))
+	for i := range sets {
+		ref := sets[i].refs[0]
+		if to, ok := g.setByRef[ref]; ok {
+			p.join(i, to)
+		}
+		for _, same := range g.b.mapping.same(aliasSet, ref) {
+			if to, ok := g.setByRef[same]; ok && g.m.sets[to].game == sets[i].game {
+				p.join(i, to)
+			}
+		}
+	}
+	have := g.m.sets
+	for _, key := range []func(*set) string{setName, setCode, setShortName, setCoreName} {
+		p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&sets[i]) })
+	}
+	g.joinByContent(p, r)
+	for i := range sets {
+		s := &sets[i]
+		switch to := p.to[i]; {
+		case to >= 0:
+			report.SetsJoined++
+			g.m.sets[to].enrich(s)
+			g.setByRef[s.refs[0]] = to
+		case owns[s.game] || g.b.o.KeepUnmatched:
+			p.to[i] = int32(len(g.m.sets))
+			g.setByRef[s.refs[0]] = p.to[i]
+			g.m.sets = append(g.m.sets, *s)
+		default:
+			report.SetsApart++
+		}
+	}
+	return p.to
+}
+
+// Keys by which sets of one game are the same, strongest first.
+func setName(s *set) string { return nameKey(s.game, s.name) }
+
+func setCode(s *set) string {
+	if s.code == "" {
+		return ""
+	}
+	return games[s.game].slug + " code " + text.Fold(s.code)
+}
+
+// codeBefore is what a shop puts before a set's name, as in "SWSH04: Vivid Voltage" and "XY - Evolutions".
+var codeBefore = regexp.MustCompile(`^[A-Z][A-Za-z0-9&.]{0,7}(: | - )`)
+
+func setShortName(s *set) string { return nameKey(s.game, codeBefore.ReplaceAllString(s.name, "")) }
+
+// setCoreName drops the words "Base Set" too: "Scarlet & Violet" is "SV01: Scarlet & Violet Base Set".
+func setCoreName(s *set) string {
+	name := setShortName(s)
+	for _, words := range []string{"baseset", "set"} {
+		if core := strings.TrimSuffix(name, words); !strings.HasSuffix(core, " ") {
+			return core
+		}
+	}
+	return name
+}
+
+// joinByContent pairs the sets that are still without a partner by what is in them: two sets are the same when at
+// least three cards agree in number and name, these are most of either set, and no other set of either side agrees
+// with as many. It finds sets that shops and databases simply name differently ("EX Dragon" and "Dragon", "WoTC Promo"
+// and "Wizards Black Star Promos").
+func (g *merger) joinByContent(p *pairing, r records) {
+	old := contents(g.m.cards, func(set int32) bool { return !p.taken[set] })
+	fresh := contents(r.cards, func(set int32) bool { return p.to[set] < 0 })
+	shared := map[[2]int32]int{}
+	where := map[string][]int32{}
+	for set, keys := range old {
+		for key := range keys {
+			where[key] = append(where[key], set)
+		}
+	}
+	for set, keys := range fresh {
+		for key := range keys {
+			for _, to := range where[key] {
+				shared[[2]int32{set, to}]++
+			}
+		}
+	}
+	bestOfNew, bestOfOld := map[int32]rival{}, map[int32]rival{}
+	for pair, n := range shared {
+		bestOfNew[pair[0]] = bestOfNew[pair[0]].against(pair[1], n)
+		bestOfOld[pair[1]] = bestOfOld[pair[1]].against(pair[0], n)
+	}
+	for set, best := range bestOfNew {
+		back := bestOfOld[best.set]
+		if best.tied || back.tied || back.set != set || best.n < 3 {
+			continue
+		}
+		if best.n*2 > len(fresh[set]) && best.n*2 > len(old[best.set]) {
+			p.join(int(set), best.set)
+		}
+	}
+}
+
+// rival is the set that shares the most cards with another one.
+type rival struct {
+	set  int32
+	n    int
+	tied bool
+}
+
+func (r rival) against(set int32, n int) rival {
+	switch {
+	case n > r.n:
+		return rival{set: set, n: n}
+	case n == r.n:
+		r.tied = true
+	}
+	return r
+}
+
+// contents are the cards of the sets that are wanted, by game, number and name.
+func contents(cards []card, wanted func(int32) bool) map[int32]map[string]bool {
+	sets := map[int32]map[string]bool{}
+	for i := range cards {
+		c := &cards[i]
+		number, name := text.NumberBase(c.number), plainName(c.name)
+		if c.set < 0 || !wanted(c.set) || number == "" || name == "" {
+			continue
+		}
+		if sets[c.set] == nil {
+			sets[c.set] = map[string]bool{}
+		}
+		sets[c.set][games[c.game].slug+" "+number+" "+name] = true
+	}
+	return sets
+}
+
+func nameKey(game uint8, name string) string {
+	folded := foldName(name)
+	if folded == "" {
+		return ""
+	}
+	return games[game].slug + " " + folded
+}
+
+// foldName is a name as two sources agree on it: letters and digits alone, signs as words, "&" as "and".
+func foldName(name string) string { return strings.ReplaceAll(slugify(name), "-", "") }
+
+// enrich takes from another source's record of the same set what this one lacks.
+func (s *set) enrich(from *set) {
+	s.refs = append(s.refs, from.refs[0])
+	if s.series == "" {
+		s.series = from.series
+	}
+	if s.release == snapshot.NoDay {
+		s.release = from.release
+	}
+	if s.code == "" {
+		s.code = from.code
+	}
+	for _, alias := range append([]string{from.name, from.code}, from.aliases...) {
+		s.aliases = addAlias(s.aliases, alias)
+	}
+}

@@ -1,0 +1,84 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	"ninepocket/mcp"
+)
+
+// benchDesk has the real catalogs where they are, else a random world of some size.
+func benchDesk(b *testing.B) *desk {
+	b.Helper()
+	view, err := realView()
+	if err != nil {
+		d, _ := randomDesk(b, 1, benchSize)
+		return d
+	}
+	return newDesk(b, view)
+}
+
+// measure runs one call from the bytes of the request to those of the response.
+func measure(b *testing.B, d *desk, tool string, arguments any) {
+	b.Helper()
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		b.Fatal(err)
+	}
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + string(raw) + `}}`)
+	var out []byte
+	by := mcp.Caller{View: d.view, Now: d.now, Limits: d.limits}
+	run := func() {
+		m, fault := mcp.Read(body)
+		if fault != nil {
+			b.Fatal(string(fault.Append(nil)))
+		}
+		var tool int
+		if out, tool = d.Answer(out[:0], &m); tool != mcp.NoTool {
+			out = d.Call(out, &m, tool, by)
+		}
+	}
+	run()
+	b.ReportMetric(float64(len(out)), "bytes/answer")
+	b.ReportAllocs()
+	for b.Loop() {
+		run()
+	}
+}
+
+func BenchmarkTools(b *testing.B) {
+	d := benchDesk(b)
+	c := d.view.Catalog
+	id := c.Cards.ID.At(0)
+	ids, names, typos := []args{}, []args{}, []args{}
+	r := rand.New(rand.NewPCG(1, 2))
+	for len(ids) < 50 {
+		card := r.IntN(c.Cards.ID.Len())
+		if c.Cards.Set[card] < 0 {
+			continue
+		}
+		ids = append(ids, args{"id": c.Cards.ID.At(card)})
+		names = append(names, args{"name": c.Cards.Name.At(card), "set": c.Sets.Name.At(int(c.Cards.Set[card]))})
+		typos = append(typos, args{"name": misspell(r, misspell(r, c.Cards.Name.At(card)))})
+	}
+	for _, bench := range []struct {
+		name, tool string
+		arguments  args
+	}{
+		{"search 10", "catalog_search_cards", args{"query": "charizard"}},
+		{"search 50 detailed", "catalog_search_cards", args{"query": "charizard", "limit": 50, "response_format": "detailed"}},
+		{"search by filters", "catalog_search_cards", args{"set": "Base Set", "sort": "price_desc"}},
+		{"card", "catalog_get_card", args{"id": id}},
+		{"history 90", "catalog_get_price_history", args{"id": id}},
+		{"history 365 detailed", "catalog_get_price_history", args{"id": id, "days": 365, "response_format": "detailed"}},
+		{"value 50 ids", "catalog_value_cards", args{"cards": ids}},
+		{"value 50 names", "catalog_value_cards", args{"cards": names}},
+		{"value 50 typos", "catalog_value_cards", args{"cards": typos}},
+		{"sets", "catalog_browse_sets", args{}},
+		{"set", "catalog_browse_sets", args{"set": "Base Set"}},
+		{"movers", "catalog_get_market_movers", args{"direction": "up"}},
+	} {
+		b.Run(bench.name, func(b *testing.B) { measure(b, d, bench.tool, bench.arguments) })
+	}
+}

@@ -1,0 +1,129 @@
+package mcp_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// mistakes are what people do to a card's line; each turns a true line into one that is worse.
+var mistakes = []struct {
+	name string
+	make func(r *rand.Rand, line args)
+}{
+	{"a typo in the name", func(r *rand.Rand, l args) { l["name"] = misspell(r, l["name"].(string)) }},
+	{"a typo, and no number", func(r *rand.Rand, l args) { l["name"] = misspell(r, l["name"].(string)); delete(l, "number") }},
+	{"a typo, and no set", func(r *rand.Rand, l args) { l["name"] = misspell(r, l["name"].(string)); delete(l, "set") }},
+	{"no set", func(_ *rand.Rand, l args) { delete(l, "set") }},
+	{"no number", func(_ *rand.Rand, l args) { delete(l, "number") }},
+	{"a typo in the set", func(r *rand.Rand, l args) { l["set"] = misspell(r, l["set"].(string)) }},
+	{"the name without its qualifiers", func(_ *rand.Rand, l args) { l["name"] = bare(l["name"].(string)) }},
+	{"only the name and the game", func(_ *rand.Rand, l args) { delete(l, "set"); delete(l, "number") }},
+}
+
+// misspell makes one error: a letter left out, doubled, changed, or swapped with the next.
+func misspell(r *rand.Rand, s string) string {
+	runes := []rune(s)
+	var letters []int
+	for i := 1; i < len(runes); i++ {
+		if unicode.IsLetter(runes[i]) && runes[i] < 128 && unicode.IsLetter(runes[i-1]) {
+			letters = append(letters, i)
+		}
+	}
+	if len(letters) < 3 {
+		return s
+	}
+	i := letters[r.IntN(len(letters))]
+	switch r.IntN(4) {
+	case 0:
+		return string(slices.Delete(runes, i, i+1))
+	case 1:
+		return string(slices.Insert(runes, i, runes[i]))
+	case 2:
+		runes[i] = rune('a' + r.IntN(26))
+	case 3:
+		runes[i], runes[i-1] = runes[i-1], runes[i]
+	}
+	return string(runes)
+}
+
+var qualifier = regexp.MustCompile(` *\([^)]*\)`)
+
+func bare(name string) string {
+	if b := strings.TrimSpace(qualifier.ReplaceAllString(name, "")); b != "" {
+		return b
+	}
+	return name
+}
+
+// valuation is the structured content of catalog_value_cards.
+type valuation struct {
+	TotalCents     int64 `json:"total_cents"`
+	TotalIsPartial bool  `json:"total_is_partial"`
+	Counts         map[string]int
+	Lines          []valuedLine
+}
+
+type valuedLine struct {
+	Line, Quantity     int
+	Status, Message    string
+	Card               *struct{ ID string }
+	Variant, Condition string
+	Unit               *int64 `json:"unit_price_cents"`
+	Total              *int64 `json:"line_total_cents"`
+	Candidates         []struct{ ID, Name string }
+}
+
+func (l *valuedLine) offers(id string) bool {
+	return slices.ContainsFunc(l.Candidates, func(c struct{ ID, Name string }) bool { return c.ID == id })
+}
+
+func (d *desk) value(tb testing.TB, lines ...args) valuation {
+	tb.Helper()
+	var v valuation
+	r := d.ok(tb, "catalog_value_cards", args{"cards": lines})
+	r.decode(tb, &v)
+	return v
+}
+
+// TestValueRealCards makes lines of real cards with the mistakes that people make: none may be priced as another card,
+// and what is ambiguous must offer the card that was meant.
+func TestValueRealCards(t *testing.T) {
+	d := realDesk(t)
+	c := d.view.Catalog
+	const each = 500
+	for seed := range mistakes {
+		m := mistakes[seed]
+		t.Run(m.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(seed), 1))
+			counts := map[string]int{}
+			for n := 0; n < each; {
+				card := r.IntN(c.Cards.ID.Len())
+				if c.Cards.Set[card] < 0 || c.Cards.Number.At(card) == "" {
+					continue
+				}
+				n++
+				line := args{
+					"name": c.Cards.Name.At(card), "number": c.Cards.Number.At(card), "set": c.Sets.Name.At(int(c.Cards.Set[card])),
+					"game": c.Games.Slug.At(int(c.Cards.Game[card])),
+				}
+				m.make(r, line)
+				got := d.value(t, line).Lines[0]
+				id := c.Cards.ID.At(card)
+				key := got.Status
+				switch {
+				case got.Card != nil && got.Card.ID != id:
+					t.Logf("%v is %s #%s of %s, but was taken for %s", line, c.Cards.Name.At(card), c.Cards.Number.At(card), c.Sets.Name.At(int(c.Cards.Set[card])), got.Card.ID)
+					key = "WRONG"
+				case got.Card == nil && !got.offers(id):
+					key += " without it"
+				}
+				counts[key]++
+			}
+			t.Log(counts)
+		})
+	}
+}

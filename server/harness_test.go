@@ -1,0 +1,412 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/internal/synth"
+	"ninepocket/loader"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+const (
+	baseURL   = "https://cards.test"
+	demoCards = 2000
+)
+
+// scratchDir holds what all tests of the binary share; TestMain removes it.
+var scratchDir string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratchDir, err = os.MkdirTemp("", "ninepocket-server-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if leak := keysInLogs(); leak != "" {
+		fmt.Fprintf(os.Stderr, "FAIL: a log line holds the text of a key: %s\n", leak)
+		code = 1
+	}
+	_ = os.RemoveAll(scratchDir)
+	os.Exit(code)
+}
+
+// edition is one day of the demo catalog: the files it was made of, and the View of it.
+type edition struct {
+	dir     string
+	summary synth.Summary
+	view    *engine.View
+}
+
+func makeEdition(day int, base *edition) *edition {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	e := &edition{dir: filepath.Join(scratchDir, fmt.Sprint("day", day))}
+	var err error
+	e.summary, err = synth.Write(e.dir, synth.Options{Cards: demoCards, Day: day, Plain: true})
+	must(err)
+	o := loader.Options{Sources: []loader.Input{{Kind: "native", Path: e.dir}}}
+	if base != nil {
+		o.Base, o.BaseID = base.view.Catalog, base.view.ID
+	}
+	result, err := loader.Build(context.Background(), o)
+	must(err)
+	store := snapshot.OpenDir(filepath.Join(scratchDir, "store"))
+	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
+	must(err)
+	catalog, err := store.Load(manifest.ID)
+	must(err)
+	e.view, err = engine.NewView(catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
+	must(err)
+	return e
+}
+
+// today and tomorrow are the editions that tests serve; tomorrow adds, removes and renames, and moves prices.
+var (
+	today    = sync.OnceValue(func() *edition { return makeEdition(0, nil) })
+	tomorrow = sync.OnceValue(func() *edition { return makeEdition(1, today()) })
+)
+
+// world is a server over an in-memory listener, with keys of every kind.
+type world struct {
+	*Server
+	tb       testing.TB
+	signer   *cursor.Signer
+	store    access.Store
+	listener *fasthttputil.InmemoryListener
+	idle     sync.Pool // *client
+
+	mu   sync.Mutex
+	ring *access.KeyRing
+	file *access.KeyFile
+	keys map[string]string // by name
+}
+
+// setup says how a world differs from the usual one.
+type setup struct {
+	views    []*engine.View // served one after the other; today's when nil, none when empty
+	noViews  bool
+	liveOnly bool
+	store    access.Store
+	options  func(*Options)
+	retired  int64
+}
+
+// standing are the keys of every world, by name.
+var standing = []access.NewKey{
+	{Name: "free", Tenant: "free", Kind: access.Live, Plan: "free"},
+	{Name: "starter", Tenant: "starter", Kind: access.Live, Plan: "starter"},
+	{Name: "pro", Tenant: "pro", Kind: access.Live, Plan: "pro"},
+	{Name: "business", Tenant: "business", Kind: access.Live, Plan: "business"},
+	{Name: "bench", Tenant: "bench", Kind: access.Live, Plan: "unlimited"},
+	{Name: "capped", Tenant: "capped", Kind: access.Live, Plan: "capped"},
+	{Name: "brief", Tenant: "brief", Kind: access.Live, Plan: "brief"},
+	{Name: "nostats", Tenant: "nostats", Kind: access.Live, Plan: "nostats"},
+	{Name: "sandbox", Tenant: "sandbox", Kind: access.Sandbox, Plan: "free"},
+	{Name: "revoked", Tenant: "revoked", Kind: access.Live, Plan: "free"},
+	{Name: "preview", Tenant: "partner", Kind: access.Preview, Plan: "wide"},
+	{Name: "preview_catalog", Tenant: "partner", Kind: access.Preview, Plan: "wide", Scopes: access.CatalogRead},
+	{Name: "preview_prices", Tenant: "partner", Kind: access.Preview, Plan: "wide", Scopes: access.PricesRead},
+	{Name: "preview_usage", Tenant: "partner", Kind: access.Preview, Plan: "wide", Scopes: access.UsageRead},
+	{Name: "preview_rival", Tenant: "rival", Kind: access.Preview, Plan: "wide"},
+	{Name: "preview_revoked", Tenant: "partner-revoked", Kind: access.Preview, Plan: "wide"},
+}
+
+func testPlans() access.Plans {
+	plans := access.DefaultPlans()
+	plans.Set("capped", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, MaxCards: 3, MaxPrices: 2, HistoryDays: 20, StatsWindow: 30})
+	plans.Set("brief", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 5, StatsWindow: 90})
+	plans.Set("nostats", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: access.NoStats})
+	plans.Set("tiny", access.Plan{PerMinute: 1000, PerDay: 3})
+	plans.Set("wide", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000, Credits: 1_000_000_000})
+	return plans
+}
+
+func newWorld(tb testing.TB, s setup) *world {
+	tb.Helper()
+	now := time.Now()
+	w := &world{tb: tb, keys: map[string]string{}, file: access.NewKeyFile(), listener: fasthttputil.NewInmemoryListener(), store: s.store}
+	for _, k := range standing {
+		made, text, err := w.file.Create(k, now)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if strings.HasSuffix(k.Name, "revoked") {
+			if _, err := w.file.Revoke(made.ID, now); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		w.keys[k.Name] = text
+		noteKey(text)
+	}
+	var err error
+	if w.ring, err = access.FixedKeyRing(w.file, testPlans()); err != nil {
+		tb.Fatal(err)
+	}
+	if w.store == nil {
+		w.store = access.NewMemory(access.MemoryOptions{})
+	}
+	if w.signer, err = cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}}); err != nil {
+		tb.Fatal(err)
+	}
+	eng := engine.New(nil, engine.Options{RetiredBudget: s.retired})
+	if s.views == nil && !s.noViews {
+		s.views = []*engine.View{today().view}
+	}
+	for _, v := range s.views {
+		eng.Swap(v, now)
+	}
+	o := Options{
+		Engine: eng, Gate: access.NewGate(w.ring, w.store), Clock: access.StartClock(now), Cursors: w.signer, BaseURL: baseURL + "/",
+		Preview: !s.liveOnly, Log: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	if s.options != nil {
+		s.options(&o)
+	}
+	if w.Server, err = New(o); err != nil {
+		tb.Fatal(err)
+	}
+	w.http.Handler = scribbling(w.handle)
+	served := make(chan error, 1)
+	go func() { served <- w.Serve(w.listener) }()
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		for c, ok := w.idle.Get().(*client); ok; c, ok = w.idle.Get().(*client) {
+			_ = c.Close()
+		}
+		_ = w.listener.Close()
+		_ = w.Shutdown(ctx)
+		<-served
+	})
+	return w
+}
+
+// forever keeps the shared world for the whole run: its cleanups are the process's end.
+type forever struct{ testing.TB }
+
+func (forever) Cleanup(func()) {}
+func (forever) Helper()        {}
+
+// shared is the world of all tests that change nothing in it.
+var shared = sync.OnceValue(func() *world { return newWorld(forever{}, setup{}) })
+
+// as is w reporting to another test.
+func (w *world) key(tb testing.TB, k access.NewKey) string {
+	tb.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, text, err := w.file.Create(k, time.Now())
+	if err == nil {
+		err = w.ring.Replace(w.file)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	noteKey(text)
+	return text
+}
+
+// named is the text of a standing key, or name itself when it is not one.
+func (w *world) named(name string) string {
+	if text, ok := w.keys[name]; ok {
+		return text
+	}
+	return name
+}
+
+// scribbling overwrites what a request lent to the handler once it has returned, so that whatever was kept shows.
+func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
+	scribble := func(b []byte) {
+		for i := range b {
+			b[i] = '~'
+		}
+	}
+	return func(ctx *fasthttp.RequestCtx) {
+		handle(ctx)
+		r := &ctx.Request
+		scribble(r.Body())
+		scribble(r.URI().QueryString())
+		scribble(r.URI().PathOriginal())
+		for _, name := range []string{"X-API-Key", "Authorization", "X-Request-Id", "If-None-Match", "Accept-Encoding", "Origin", "Idempotency-Key"} {
+			for _, v := range r.Header.PeekAll(name) {
+				scribble(v)
+			}
+		}
+		if x, ok := exchanges.Get().(*exchange); ok {
+			scribble(x.args.scratch[:cap(x.args.scratch)])
+			scribble(x.body[:cap(x.body)])
+			scribble(x.text[:cap(x.text)])
+			scribble(x.id[:cap(x.id)])
+			exchanges.Put(x)
+		}
+	}
+}
+
+// client is one connection to a world.
+type client struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+// request is what a test sends, byte by byte as it says.
+type request struct {
+	method, target string
+	header         []string
+	body           string
+	chunked        bool
+}
+
+// reply is what came back.
+type reply struct {
+	status int
+	header http.Header
+	wire   []byte // the body as it was sent
+	body   []byte // the body after content coding
+}
+
+func (q *request) bytes() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: cards.test\r\n", q.method, q.target)
+	for _, h := range q.header {
+		b.WriteString(h + "\r\n")
+	}
+	switch {
+	case q.chunked:
+		b.WriteString("Transfer-Encoding: chunked\r\n\r\n")
+		for rest := q.body; rest != ""; {
+			part := rest[:min(len(rest), 50_000)]
+			rest = rest[len(part):]
+			fmt.Fprintf(&b, "%x\r\n%s\r\n", len(part), part)
+		}
+		b.WriteString("0\r\n\r\n")
+	case q.body != "" || q.method == http.MethodPost:
+		fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(q.body), q.body)
+	default:
+		b.WriteString("\r\n")
+	}
+	return b.Bytes()
+}
+
+// send sends a request and reads the reply, without any judgement.
+func (w *world) send(q request) (reply, error) {
+	c, ok := w.idle.Get().(*client)
+	if !ok {
+		conn, err := w.listener.Dial()
+		if err != nil {
+			return reply{}, err
+		}
+		c = &client{conn, bufio.NewReader(conn)}
+	}
+	if _, err := c.Write(q.bytes()); err != nil {
+		return reply{}, err
+	}
+	resp, err := http.ReadResponse(c.r, &http.Request{Method: q.method})
+	if err != nil {
+		return reply{}, err
+	}
+	r := reply{status: resp.StatusCode, header: resp.Header}
+	if r.wire, err = io.ReadAll(resp.Body); err != nil {
+		return reply{}, err
+	}
+	if resp.ContentLength >= 0 && q.method == http.MethodHead {
+		r.header.Set("Content-Length", fmt.Sprint(resp.ContentLength))
+	}
+	if resp.Close {
+		_ = c.Close()
+	} else {
+		w.idle.Put(c)
+	}
+	r.body, err = decoded(r.wire, r.header.Get("Content-Encoding"))
+	return r, err
+}
+
+func decoded(b []byte, encoding string) ([]byte, error) {
+	if len(b) == 0 {
+		return b, nil
+	}
+	switch encoding {
+	case "":
+		return b, nil
+	case "gzip":
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(z)
+	case "zstd":
+		z, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		return io.ReadAll(z)
+	}
+	return nil, fmt.Errorf("unknown content encoding %q", encoding)
+}
+
+// logs are the log lines of all worlds.
+var logs logBuffer
+
+type logBuffer struct {
+	mu   sync.Mutex
+	b    bytes.Buffer
+	keys []string
+}
+
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logBuffer) contains(s string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Contains(l.b.Bytes(), []byte(s))
+}
+
+func noteKey(text string) {
+	logs.mu.Lock()
+	defer logs.mu.Unlock()
+	logs.keys = append(logs.keys, text)
+}
+
+// keysInLogs returns a log line that holds a key, or its random part.
+func keysInLogs() string {
+	logs.mu.Lock()
+	defer logs.mu.Unlock()
+	for line := range strings.Lines(logs.b.String()) {
+		for _, key := range logs.keys {
+			if strings.Contains(line, key[len("npk_live_"):len("npk_live_")+12]) {
+				return line
+			}
+		}
+	}
+	return ""
+}

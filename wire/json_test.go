@@ -1,0 +1,216 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+func TestAppendString(t *testing.T) {
+	f := func(s, want string) {
+		t.Helper()
+		if got := string(wire.AppendString([]byte("x"), s)); got != "x"+want {
+			t.Errorf("%q is spelt %s, want %s", s, got[1:], want)
+		}
+	}
+	f("", `""`)
+	f("Pikachu", `"Pikachu"`)
+	f("Flabébé ♀ 🃏", `"Flabébé ♀ 🃏"`)
+	f(`"Ace" \ D.`, `"\"Ace\" \\ D."`)
+	f("</script>&'/", `"</script>&'/"`)
+	f("a\nb\rc\td", `"a\nb\rc\td"`)
+	f("\x00\x01\x1f\x7f", "\"\\u0000\\u0001\\u001f\x7f\"")
+	f("\u2028\u2029\ufeff\ufffd", "\"\u2028\u2029\ufeff\ufffd\"")
+	f("a\xffb\xc3", "\"a\ufffdb\ufffd\"")
+	f("\xed\xa0\x80", "\"\ufffd\ufffd\ufffd\"") // half of a surrogate pair
+	f("é\xc3", "\"é\ufffd\"")
+}
+
+// FuzzString spells any string: it must read back as the same one, bytes that are not UTF-8 replaced, with as few
+// escapes as JSON needs.
+func FuzzString(f *testing.F) {
+	for _, s := range []string{"", "Pikachu", `"\/`, "a\x00\xff\u2028é", "\xed\xa0\x80\xf0\x9f\x83\x8f"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		b := wire.AppendString(nil, s)
+		want := strings.ToValidUTF8(s, "\x00")
+		if utf8.ValidString(s) {
+			want = s
+		} else {
+			want = string([]rune(s)) // a replacement for each bad byte
+		}
+		var std string
+		if err := json.Unmarshal(b, &std); err != nil || std != want {
+			t.Fatalf("%q is spelt %s and read as %q, %v", s, b, std, err)
+		}
+		if v := jsontext.Value(b); !v.IsValid() {
+			t.Fatalf("%q is spelt %s, which strict JSON does not take", s, b)
+		} else if err := v.Canonicalize(); err != nil || string(v) != string(b) {
+			t.Fatalf("%q is spelt %s, canonically %s", s, b, v)
+		}
+	})
+}
+
+func TestNullAndCents(t *testing.T) {
+	f := func(got []byte, want string) {
+		t.Helper()
+		if string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	f(wire.AppendNullable(nil, ""), "null")
+	f(wire.AppendNullable(nil, "4/102"), `"4/102"`)
+	f(wire.AppendCents(nil, snapshot.NoCents), "null")
+	f(wire.AppendCents(nil, 0), "0")
+	f(wire.AppendCents(nil, snapshot.MaxCents), "9007199254740991")
+}
+
+// percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two decimals.
+func percentOracle(part, whole int64) string {
+	// FloatString rounds halves away from zero.
+	s := new(big.Rat).Mul(big.NewRat(part, whole), big.NewRat(100, 1)).FloatString(2)
+	s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+func TestPercent(t *testing.T) {
+	f := func(part, whole int64, want string) {
+		t.Helper()
+		if got := string(wire.AppendPercent(nil, part, whole)); got != want || want != percentOracle(part, whole) {
+			t.Errorf("100·%d/%d is %s, want %s (%s)", part, whole, got, want, percentOracle(part, whole))
+		}
+	}
+	f(0, 1, "0")
+	f(1, 3, "33.33")
+	f(2, 3, "66.67")
+	f(-2, 3, "-66.67")
+	f(1, 8, "12.5")
+	f(1, 1, "100")
+	f(1, 800, "0.13") // 0.125
+	f(-1, 800, "-0.13")
+	f(1, 20_000, "0.01") // 0.005
+	f(-1, 20_000, "-0.01")
+	f(1, 20_001, "0")
+	f(-1, 20_001, "0")
+	f(19_999, 20_000, "100") // 99.995
+	f(snapshot.MaxCents, 1, "900719925474099100")
+	f(-snapshot.MaxCents, 1, "-900719925474099100")
+	f(snapshot.MaxCents, snapshot.MaxCents, "100")
+	f(snapshot.MaxCents-1, snapshot.MaxCents, "100")
+	f(1, snapshot.MaxCents, "0")
+	amount := rapid.OneOf(rapid.Int64Range(0, 500), rapid.Int64Range(0, snapshot.MaxCents), rapid.SampledFrom([]int64{0, 1, 2, snapshot.MaxCents - 1, snapshot.MaxCents}))
+	for range 20 {
+		rapid.Check(t, func(t *rapid.T) {
+			part, whole := amount.Draw(t, "part"), max(amount.Draw(t, "whole"), 1)
+			if rapid.Bool().Draw(t, "negative") {
+				part = -part
+			}
+			if got, want := string(wire.AppendPercent(nil, part, whole)), percentOracle(part, whole); got != want {
+				t.Fatalf("100·%d/%d is %s, want %s", part, whole, got, want)
+			}
+			units, hundredths, negative := wire.Percent(part, whole)
+			if hundredths > 99 || negative != (part < 0) || units > 1<<62 {
+				t.Fatalf("100·%d/%d is %d.%d, negative %t", part, whole, units, hundredths, negative)
+			}
+		})
+	}
+}
+
+func TestAppendChange(t *testing.T) {
+	f := func(base, now int64, want string) {
+		t.Helper()
+		if got := string(wire.AppendChange([]byte("{"), "c", "p", base, now)); got != "{"+want {
+			t.Errorf("from %d to %d: %s, want %s", base, now, got[1:], want)
+		}
+	}
+	f(100, 150, `,"c":50,"p":50`)
+	f(150, 100, `,"c":-50,"p":-33.33`)
+	f(100, 100, `,"c":0,"p":0`)
+	f(0, 100, `,"c":100,"p":null`)
+	f(0, 0, `,"c":0,"p":null`)
+	f(snapshot.NoCents, 100, `,"c":null,"p":null`)
+	f(100, snapshot.NoCents, `,"c":null,"p":null`)
+	f(100, 0, `,"c":-100,"p":-100`)
+	f(1, snapshot.MaxCents, `,"c":9007199254740990,"p":900719925474099000`)
+	f(snapshot.MaxCents, 0, `,"c":-9007199254740991,"p":-100`)
+}
+
+// previewTime is the pattern of the specification's date-times.
+var previewTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?Z$`)
+
+func TestTimes(t *testing.T) {
+	f := func(ms int64, seconds, millis string) {
+		t.Helper()
+		if got := string(wire.AppendSeconds(nil, ms)); got != `"`+seconds+`"` {
+			t.Errorf("%d ms in seconds is %s, want %s", ms, got, seconds)
+		}
+		if got := string(wire.AppendMillis(nil, ms)); got != `"`+millis+`"` {
+			t.Errorf("%d ms is %s, want %s", ms, got, millis)
+		}
+	}
+	f(0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z")
+	f(1_773_518_730_000, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30Z")
+	f(1_773_518_730_250, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30.25Z")
+	f(1_773_518_730_999, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30.999Z")
+	f(1_773_518_730_001, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30.001Z")
+	f(1_773_518_730_100, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30.1Z")
+	f(-1, "1969-12-31T23:59:59Z", "1969-12-31T23:59:59.999Z")
+	f(253_402_300_799_999, "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999Z")
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.Int64Range(-62_167_219_200_000, 253_402_300_799_999).Draw(t, "ms")
+		millis := strings.Trim(string(wire.AppendMillis(nil, ms)), `"`)
+		if back, err := time.Parse(time.RFC3339Nano, millis); err != nil || back.UnixMilli() != ms || !previewTime.MatchString(millis) {
+			t.Fatalf("%d ms is %s, %v", ms, millis, err)
+		}
+		seconds := strings.Trim(string(wire.AppendSeconds(nil, ms)), `"`)
+		if back, err := time.Parse("2006-01-02T15:04:05Z", seconds); err != nil || ms-back.UnixMilli() < 0 || ms-back.UnixMilli() > 999 {
+			t.Fatalf("%d ms is %s, %v", ms, seconds, err)
+		}
+	})
+	for _, day := range []snapshot.Day{-719_528, 0, 20_526, 2_932_896} {
+		if got := string(wire.AppendDay(nil, day)); got != day.String() || len(got) != 10 {
+			t.Errorf("day %d is %s", day, got)
+		}
+	}
+}
+
+func TestImageAddress(t *testing.T) {
+	const prefix = "https://img.example/cards/"
+	for _, file := range []string{"4.png", "a b.png", "übung%20?.webp", "a/../b.png", `q"\'<>&#.png`, "\t.png"} {
+		c := oneCard(t, func(c *card) { c.Image = file })
+		got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{URL: "https://x.example", Images: prefix}))
+		u, err := url.Parse(*got.Image)
+		if err != nil || u.RawQuery != "" || u.Fragment != "" || strings.Count(u.EscapedPath(), "/") != 2 || u.Path != "/cards/"+file {
+			t.Errorf("image %q is at %s (%v)", file, *got.Image, err)
+		}
+	}
+	c := oneCard(t, func(c *card) { c.Image = "" })
+	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{Images: prefix})); got.Image != nil {
+		t.Errorf("a card without an image has %s", *got.Image)
+	}
+	c = oneCard(t, func(c *card) { c.Image = "4.png" })
+	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{})); got.Image != nil {
+		t.Errorf("without an image folder a card has %s", *got.Image)
+	}
+}
+
+func ExampleAppendPercent() {
+	fmt.Println(string(wire.AppendPercent(nil, -1, 3)))
+	// Output: -33.33
+}
