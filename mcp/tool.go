@@ -17,6 +17,8 @@ type tool struct {
 	fields             []field
 	output             string // JSON Schema of structuredContent
 	run                func(*call) refusal
+	// input and literal replace the schema of the fields and the whole result; only fixtures have them.
+	input, literal string
 }
 
 // refusal is why a call has no result, in a text that an agent can act on; "" when it has one.
@@ -36,7 +38,11 @@ func (t *tool) appendDefinition(dst []byte) []byte {
 	dst = append(dst, `,"description":`...)
 	dst = wire.AppendString(dst, t.about)
 	dst = append(dst, `,"inputSchema":`...)
-	dst = appendObjectSchema(dst, t.fields)
+	if t.input != "" {
+		dst = append(dst, t.input...)
+	} else {
+		dst = appendObjectSchema(dst, t.fields)
+	}
 	if t.output != "" {
 		dst = append(dst, `,"outputSchema":`...)
 		dst = append(dst, t.output...)
@@ -91,6 +97,9 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 
 func (c *call) answer(dst []byte, m *Message) []byte {
 	t := c.tool
+	if t.literal != "" {
+		return appendResult(dst, m, []byte(t.literal))
+	}
 	c.args = bind(t.fields, m.param("arguments"), "", &c.problems)
 	refused := c.problems.refusal(t.name)
 	if refused == "" {

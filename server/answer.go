@@ -20,6 +20,9 @@ func (x *exchange) refuse(f wire.Fault) {
 	r.ResetBody()
 	r.SetStatusCode(meaning.Status)
 	h := &r.Header
+	for _, name := range successOnly {
+		h.Del(name)
+	}
 	h.SetContentType(x.surface.errorType)
 	h.Set(fasthttp.HeaderCacheControl, x.noStore())
 	if f.RetryAfter > 0 {
@@ -32,6 +35,9 @@ func (x *exchange) refuse(f wire.Fault) {
 	x.body = x.surface.append(x.body[:0], x.s.BaseURL, f, string(x.id))
 	r.SetBody(x.body)
 }
+
+// successOnly are the headers that an operation may have set before its answer became an error.
+var successOnly = []string{fasthttp.HeaderContentEncoding, fasthttp.HeaderETag, "Link", fasthttp.HeaderVary, "X-Ignored-Params", "X-Snapshot-Id"}
 
 // noStore is the Cache-Control of what must not be kept.
 func (x *exchange) noStore() string {
@@ -65,6 +71,7 @@ func (x *exchange) answer() {
 	}
 	if x.notModified {
 		r.SetStatusCode(fasthttp.StatusNotModified)
+		h.Del("Link")
 		return
 	}
 	h.SetContentType("application/json")
@@ -91,26 +98,31 @@ func appendETag(dst []byte, tag uint64, encoding string) []byte {
 	return append(dst, '"')
 }
 
-// matches reports whether an If-None-Match list names the answer in any of its encodings, by weak comparison.
-func (x *exchange) matches(list []byte) bool {
-	x.text = strconv.AppendUint(x.text[:0], x.etag, 36)
+// matches reports whether If-None-Match names the answer in the encoding that it would have, by weak comparison.
+func (x *exchange) matches(encoding string) bool {
+	list := x.field(fasthttp.HeaderIfNoneMatch)
+	if len(list) == 0 {
+		return false
+	}
+	x.text = appendETag(x.text[:0], x.etag, encoding)
 	for len(list) > 0 {
 		var one []byte
 		one, list, _ = bytes.Cut(list, []byte{','})
 		one = bytes.TrimSpace(one)
-		if string(one) == "*" {
-			return true
-		}
-		one = bytes.TrimPrefix(one, []byte("W/"))
-		if len(one) < 2 || one[0] != '"' || one[len(one)-1] != '"' {
-			continue
-		}
-		tag, _, _ := bytes.Cut(one[1:len(one)-1], []byte{'-'})
-		if bytes.Equal(tag, x.text) {
+		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, []byte("W/")), x.text) {
 			return true
 		}
 	}
 	return false
+}
+
+// field is the value of a request's list header; several lines are one list.
+func (x *exchange) field(name string) []byte {
+	lines := x.ctx.Request.Header.PeekAll(name)
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return bytes.Join(lines, []byte{','})
 }
 
 // nameIgnored names unknown query parameters, at most ten, percent-encoded (decision 5).

@@ -143,15 +143,29 @@ func encodeName(name string) string {
 	return b.String()
 }
 
+// maxProblems is how many problems a detail names: more than any operation has parameters. A body can be wrong in very
+// many places, and an answer must not be larger than what it answers.
+const maxProblems = 20
+
 // problem notes what is wrong with the request; all of it is named in one detail (decision 5).
-func (x *exchange) problem(text string) { x.problems = append(x.problems, text) }
+func (x *exchange) problem(text string) {
+	if len(x.problems) == maxProblems {
+		x.unnamed++
+		return
+	}
+	x.problems = append(x.problems, text)
+}
 
 // invalid is the fault that names every problem noted, nil without one.
 func (x *exchange) invalid() *wire.Fault {
 	if len(x.problems) == 0 {
 		return nil
 	}
-	return &wire.Fault{Code: wire.InvalidRequest, Detail: strings.Join(x.problems, "; ") + "."}
+	detail := strings.Join(x.problems, "; ")
+	if x.unnamed > 0 {
+		detail += "; and " + decimal(int64(x.unnamed)) + " more"
+	}
+	return &wire.Fault{Code: wire.InvalidRequest, Detail: detail + "."}
 }
 
 // checkArgs notes repeated and badly encoded parameters, and unknown ones where the surface is strict.

@@ -30,7 +30,7 @@ func TestBodies(t *testing.T) {
 			all = append(all, scenario{name: "good " + body[:min(60, len(body))], path: path, body: body, want: []match{at("data.0.id", k.id), at("data.#", 1), at("not_found.#", 0)}})
 		}
 		bad := func(body string, parts ...string) {
-			all = append(all, scenario{name: "bad " + body[:min(60, len(body))], path: path, body: body, status: 400, code: "invalid_request", want: []match{has(parts...)}})
+			all = append(all, scenario{name: "bad " + body[:min(60, len(body))], method: http.MethodPost, path: path, body: body, status: 400, code: "invalid_request", want: []match{has(parts...)}})
 		}
 		found(good)
 		found(" \t\r\n" + good + "\n\n ")

@@ -24,7 +24,7 @@ func (x *exchange) checkMediaType() *wire.Fault {
 	if err != nil || media != "application/json" || named && !strings.EqualFold(charset, "utf-8") {
 		return &wire.Fault{Code: wire.UnsupportedMediaType, Detail: "The body must be sent as Content-Type: application/json."}
 	}
-	if encoding := h.Peek(fasthttp.HeaderContentEncoding); len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
+	if encoding := x.field(fasthttp.HeaderContentEncoding); len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
 		return &wire.Fault{Code: wire.UnsupportedMediaType, Detail: "The body must not have a content encoding."}
 	}
 	return nil
@@ -107,8 +107,11 @@ func (x *exchange) decodeIDs(d *jsontext.Decoder, most int) (ids []string, seen 
 
 func (x *exchange) decodeStrings(d *jsontext.Decoder, most int) ([]string, error) {
 	if d.PeekKind() != '[' {
+		if err := skipValue(d); err != nil {
+			return nil, err
+		}
 		x.problem("ids must be an array of strings")
-		return nil, skipValue(d)
+		return nil, nil
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/binary"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -77,7 +78,7 @@ func (x *exchange) cardsSearch() *wire.Fault {
 		x.appendNoNext()
 	}
 	x.body = append(x.body, '}')
-	x.tagQuery()
+	x.tagQuery(page.More)
 	return nil
 }
 
@@ -141,14 +142,18 @@ func appendEscaped(dst []byte, s string) []byte {
 func (x *exchange) appendNoNext() { x.body = append(x.body, `,"next_cursor":null`...) }
 
 // tagQuery makes the validator of an answer whose body holds a cursor, which is different each time: it comes from
-// the snapshot and the request (decision 9).
-func (x *exchange) tagQuery() {
+// the snapshot and the request (decision 9). It changes long before that cursor expires: a client that revalidates for
+// ever must not be told to keep a page whose cursor is dead.
+func (x *exchange) tagQuery(more bool) {
 	x.text = append(x.text[:0], x.view.ID...)
 	x.text = append(x.text, x.path.pattern...)
 	for i := range x.args.known {
 		a := &x.args.known[i]
 		x.text = append(x.text, byte(len(a.value)), byte(len(a.value)>>8), byte(a.given))
 		x.text = append(x.text, a.value...)
+	}
+	if more {
+		x.text = binary.AppendVarint(x.text, x.time.UnixMilli()/(cursor.Lifetime/3).Milliseconds())
 	}
 	x.etag, x.hasETag = cursor.Hash(string(x.text)), true
 }

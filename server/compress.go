@@ -20,7 +20,7 @@ func (x *exchange) encoding(n int) string {
 	if n < compressFrom {
 		return ""
 	}
-	accept := x.ctx.Request.Header.Peek(fasthttp.HeaderAcceptEncoding)
+	accept := x.field(fasthttp.HeaderAcceptEncoding)
 	if len(accept) == 0 {
 		return ""
 	}
@@ -33,7 +33,7 @@ func pickEncoding(accept []byte) string {
 	for item := range bytes.SplitSeq(accept, []byte{','}) {
 		name, params, _ := bytes.Cut(item, []byte{';'})
 		weight := 1.0
-		if q, ok := bytes.CutPrefix(bytes.TrimSpace(params), []byte("q=")); ok {
+		if q, ok := bytes.CutPrefix(bytes.ToLower(bytes.TrimSpace(params)), []byte("q=")); ok {
 			parsed, err := strconv.ParseFloat(string(q), 64)
 			if err != nil || parsed < 0 || parsed > 1 {
 				continue

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
@@ -39,6 +40,7 @@ type exchange struct {
 	view     *engine.View
 	args     args
 	problems []string
+	unnamed  int // problems beyond those
 
 	body                 []byte // the answer being made
 	stored               []byte // the answer, when a View already has it; takes the place of body
@@ -206,17 +208,18 @@ func (x *exchange) authenticate() *wire.Fault {
 	if !ok {
 		return refusal(access.ErrNoKey)
 	}
-	switch kind := access.KindOf(key); {
-	case kind == access.Preview && x.surface.kind == access.Live,
-		kind != access.Preview && kind != access.NoKind && x.surface.kind == access.Preview:
+	kind := access.KindOf(key)
+	if kind == access.Preview && x.surface.kind == access.Live {
 		return &x.surface.wrongKind
 	}
-	if !x.surface.bearer && x.creds.bearer != nil {
-		return refusal(access.ErrInvalid)
-	}
 	principal, err := x.s.Gate.Authenticate(key, x.now)
-	if err != nil {
+	switch {
+	case kind != access.Preview && x.surface.kind == access.Preview && (err == nil || errors.Is(err, access.ErrSandbox)):
+		return &x.surface.wrongKind // only a good key is told that it is of the wrong kind
+	case err != nil:
 		return refusal(err)
+	case !x.surface.bearer && x.creds.bearer != nil:
+		return refusal(access.ErrInvalid)
 	}
 	x.principal = principal
 	if x.op.scope != 0 && !principal.Has(x.op.scope) {
@@ -259,8 +262,7 @@ func (x *exchange) checkModified() {
 	if !x.hasETag {
 		x.etag, x.hasETag = xxhash.Sum64(x.content()), true
 	}
-	match := x.ctx.Request.Header.Peek("If-None-Match")
-	x.notModified = len(match) > 0 && x.matches(match)
+	x.notModified = x.matches(x.encoding(len(x.content())))
 }
 
 // content is the answer's body.

@@ -37,7 +37,7 @@ func (x *exchange) openapi() {
 	x.etag = d.etag
 	x.text = appendETag(x.text[:0], d.etag, encoding)
 	h.SetBytesV(fasthttp.HeaderETag, x.text)
-	if match := x.ctx.Request.Header.Peek(fasthttp.HeaderIfNoneMatch); len(match) > 0 && x.matches(match) {
+	if x.matches(encoding) {
 		r.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}

@@ -55,10 +55,15 @@ func (x *exchange) priceSelections() *wire.Fault {
 	case access.Fresh, access.Wait:
 	}
 	defer func() {
-		if !x.charged {
-			_, _ = x.s.Gate.Abort(ticket, claim) // a panic or a failed commit: nobody waits for this claim in vain
-			x.charged = true
+		if x.charged {
+			return
 		}
+		// A panic or a failed commit: nobody waits for this claim in vain. Abort ends the ticket.
+		receipt, err := x.s.Gate.Abort(ticket, claim)
+		if err != nil {
+			receipt.Allowance = x.decision.Allowance
+		}
+		x.receipt, x.charged, x.admitted = receipt, true, false
 	}()
 	return x.price(selections, ticket, claim)
 }

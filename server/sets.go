@@ -37,7 +37,7 @@ func (x *exchange) setsList() *wire.Fault {
 		x.appendNoNext()
 	}
 	x.body = append(x.body, '}')
-	x.tagQuery()
+	x.tagQuery(next >= 0)
 	return nil
 }
 

@@ -25,7 +25,7 @@ type surface struct {
 // credentials are the keys that a request carries.
 type credentials struct {
 	header, bearer []byte // X-API-Key and Authorization: Bearer, nil when absent
-	malformed      bool   // an Authorization header that is not Bearer
+	malformed      bool   // an Authorization header that is not Bearer, or a header that comes twice
 }
 
 // key is the one key of the request; false when two differ or none is there.
@@ -53,10 +53,10 @@ var bearerPrefix = []byte("bearer ")
 
 // readCredentials reads the key headers of a request.
 func (x *exchange) readCredentials() {
-	h := &x.ctx.Request.Header
-	x.creds = credentials{header: h.Peek("X-API-Key")}
-	auth := h.Peek("Authorization")
-	if len(auth) == 0 {
+	x.creds = credentials{}
+	x.creds.header = x.single("X-API-Key")
+	auth := x.single("Authorization")
+	if auth == nil {
 		return
 	}
 	if len(auth) > len(bearerPrefix) && bytes.EqualFold(auth[:len(bearerPrefix)], bearerPrefix) {
@@ -64,6 +64,18 @@ func (x *exchange) readCredentials() {
 		return
 	}
 	x.creds.malformed = true
+}
+
+// single is the value of a header that may come once; nil without one, or with an empty one.
+func (x *exchange) single(name string) []byte {
+	lines := x.ctx.Request.Header.PeekAll(name)
+	if len(lines) > 1 {
+		x.creds.malformed = true
+	}
+	if len(lines) == 0 || len(lines[0]) == 0 {
+		return nil
+	}
+	return lines[0]
 }
 
 // choose decides which surface answers: the path's only one, or on a shared path the one that the key's prefix

@@ -151,7 +151,9 @@ func TestEverySetIsTrue(t *testing.T) {
 		want := s.summary()
 		top := []any{}
 		dear := slices.Clone(s.cards)
-		slices.SortFunc(dear, func(a, b *trueCard) int { return cmp.Or(cmp.Compare(b.price(), a.price()), cmp.Compare(a.rank, b.rank)) })
+		slices.SortFunc(dear, func(a, b *trueCard) int {
+			return cmp.Or(cmp.Compare(b.price(), a.price()), cmp.Compare(a.rank, b.rank))
+		})
 		for _, k := range dear[:min(10, len(dear))] {
 			if k.price() >= 0 {
 				top = append(top, object{

@@ -255,11 +255,14 @@ func TestCodes(t *testing.T) {
 	}
 	both := map[wire.Code]int{
 		"invalid_request": 400, "not_found": 404, "rate_limit_exceeded": 429, "quota_exceeded": 429, "internal_error": 500,
-		"insufficient_scope": 403, "method_not_allowed": 405, "request_timeout": 408, "payload_too_large": 413,
+		"method_not_allowed": 405, "request_timeout": 408, "payload_too_large": 413,
 		"unsupported_media_type": 415, "request_header_fields_too_large": 431, "temporarily_unavailable": 503,
 	}
-	live := map[wire.Code]int{"unauthorized": 401, "sandbox_key": 403, "plan_limit": 403}
-	preview := map[wire.Code]int{"invalid_api_key": 401, "idempotency_conflict": 409}
+	live := map[wire.Code]int{
+		"unauthorized": 401, "sandbox_key": 403, "plan_limit": 403,
+		"host_not_allowed": 403, "origin_not_allowed": 403, "not_acceptable": 406,
+	}
+	preview := map[wire.Code]int{"invalid_api_key": 401, "insufficient_scope": 403, "idempotency_conflict": 409}
 	for code, status := range both {
 		live[code], preview[code] = status, status
 	}

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -194,7 +195,7 @@ func decode[T any](t testing.TB, b []byte) T {
 
 func equal[T any](t testing.TB, what string, want, got T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(cardSummary{}, cardDetail{}, lanePrice{}, entry{}, setDetail{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

@@ -52,12 +52,12 @@ func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error)
 	if err != nil {
 		return err
 	}
-	defer raw.Close()
+	defer raw.Close() //nolint:errcheck // only read
 	plain, err := unpacked(t.path, bufio.NewReaderSize(raw, 1<<16))
 	if err != nil {
 		return damaged(err)
 	}
-	defer plain.Close()
+	defer plain.Close() //nolint:errcheck // only read
 	tail := &tailReader{r: &bounded{r: plain, n: t.lim.total}}
 	tr := tar.NewReader(tail)
 	for n := 0; ; n++ {

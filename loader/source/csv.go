@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 	"unicode/utf8"
 
 	"ninepocket/snapshot"
@@ -23,7 +24,21 @@ type lines struct {
 	n  int // the number of the line that next returned last
 }
 
-func newLines(r io.Reader) *lines { return &lines{br: bufio.NewReaderSize(r, maxLine)} }
+// lineBuffers keeps the buffers of files that were read, because a year of daily files would make a gigabyte of them.
+var lineBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxLine) }}
+
+// newLines reads r; done gives its buffer back.
+func newLines(r io.Reader) *lines {
+	br, _ := lineBuffers.Get().(*bufio.Reader)
+	br.Reset(r)
+	return &lines{br: br}
+}
+
+func (l *lines) done() {
+	l.br.Reset(nil)
+	lineBuffers.Put(l.br)
+	l.br = nil
+}
 
 // next returns the next line without its end, valid until the call after.
 func (l *lines) next() ([]byte, error) {
@@ -49,16 +64,18 @@ func (l *lines) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\r")), nil
 }
 
+var comma = []byte{','}
+
 // splitRow appends the fields of a CSV line (RFC 4180) to dst. No value of ours has a line break, so a quoted field
 // ends on its line or the row is bad. Fields point into line, which is changed where a quoted field has quotes in it.
 func splitRow(dst [][]byte, line []byte) ([][]byte, bool) {
 	if bytes.IndexByte(line, '"') < 0 {
 		for {
-			i := bytes.IndexByte(line, ',')
-			if i < 0 {
-				return append(dst, line), true
+			field, rest, more := bytes.Cut(line, comma)
+			if dst = append(dst, field); !more {
+				return dst, true
 			}
-			dst, line = append(dst, line[:i]), line[i+1:]
+			line = rest
 		}
 	}
 	for {
@@ -76,11 +93,8 @@ func splitRow(dst [][]byte, line []byte) ([][]byte, bool) {
 // cutField cuts the first field off a line; more says that a comma followed it.
 func cutField(line []byte) (field, rest []byte, more, ok bool) {
 	if len(line) == 0 || line[0] != '"' {
-		i := bytes.IndexByte(line, ',')
-		if i < 0 {
-			return line, nil, false, bytes.IndexByte(line, '"') < 0
-		}
-		return line[:i], line[i+1:], true, bytes.IndexByte(line[:i], '"') < 0
+		field, rest, more = bytes.Cut(line, comma)
+		return field, rest, more, bytes.IndexByte(field, '"') < 0
 	}
 	out := line[1:1]
 	for i := 1; i < len(line); i++ {

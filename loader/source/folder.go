@@ -144,7 +144,7 @@ func (d *dirFolder) visit(f file, visit func(file, io.Reader) error) error {
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer r.Close() //nolint:errcheck // only read
 	return visit(f, r)
 }
 
@@ -191,9 +191,18 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// unreadable is the error of a file that cannot be read, unlike one that is read and makes no sense.
+type unreadable struct{ error }
+
+func (u unreadable) Unwrap() error { return u.error }
+
 // readWhole reads a file that must fit maxWhole.
 func readWhole(r io.Reader) ([]byte, error) {
-	return io.ReadAll(&bounded{r: r, n: maxWhole})
+	data, err := io.ReadAll(&bounded{r: r, n: maxWhole})
+	if err != nil && !errors.Is(err, errTooBig) {
+		err = unreadable{err}
+	}
+	return data, err
 }
 
 // unpacked returns a reader of what a file with this name holds after decompression by the end of the name.
@@ -237,7 +246,7 @@ func readSmallFile(name string) (text string, ok bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	data, err := io.ReadAll(io.LimitReader(f, 1<<10))
 	return string(data), err == nil, err
 }

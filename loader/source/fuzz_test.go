@@ -118,6 +118,7 @@ func FuzzWide(f *testing.F) {
 
 // fuzzTree reads a source whose folder is one file in place of another in a tree that is whole.
 func fuzzTree(t *testing.T, kind string, tree files) {
+	t.Helper()
 	in := &memFolder{}
 	for name, text := range tree {
 		in.list = append(in.list, file{name: name, size: int64(len(text)), mod: mtime})
@@ -200,9 +201,9 @@ func FuzzArchive(f *testing.F) {
 	link := tarHeader{}
 	link.Name, link.Linkname, link.Typeflag = "a", "/etc", '2'
 	f.Add(uint8(0), packTar(f, link))
+	dir := f.TempDir() // one for all, because making and removing one takes longer than the rest
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
-		name := []string{"a.tar", "a.tar.zst", "a.tar.gz", "a.7z"}[kind%4]
-		path := filepath.Join(t.TempDir(), name)
+		path := filepath.Join(dir, []string{"a.tar", "a.tar.zst", "a.tar.gz", "a.7z"}[kind%4])
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -221,6 +222,27 @@ func FuzzArchive(f *testing.F) {
 		}
 		if errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzSevenZipHeader reads archives whose headers are anything, under checksums that fit.
+func FuzzSevenZipHeader(f *testing.F) {
+	packed, header := sevenHeaderOf(files{"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00")), "b": "", "c": "x"}.sevenZip(f))
+	f.Add(header)
+	_, wrapped := sevenHeaderOf(sevenWrapped(sevenArchive(packed, header)))
+	f.Add(wrapped)
+	path := filepath.Join(f.TempDir(), "a.7z")
+	f.Fuzz(func(t *testing.T, header []byte) {
+		if err := os.WriteFile(path, sevenArchive(packed, header), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in, err := openFolder(path, fuzzLimits)
+		if err != nil {
+			return
+		}
+		if got, err := readFolder(in); err == nil && len(got) != len(in.files()) {
+			t.Fatalf("%d of %d files", len(got), len(in.files()))
 		}
 	})
 }

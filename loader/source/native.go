@@ -202,7 +202,7 @@ func (s *native) eachUnpacked(ctx context.Context, names []string, visit func(na
 		if err != nil {
 			return fmt.Errorf("cannot read %q: %w", f.name, err)
 		}
-		defer plain.Close()
+		defer plain.Close() //nolint:errcheck // only read
 		return visit(f.name, &bounded{r: plain, n: s.lim.entry})
 	})
 }

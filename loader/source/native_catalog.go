@@ -93,6 +93,7 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 // readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; empty lines are passed over.
 func readJSONLines(ctx context.Context, r io.Reader, name string, to Sink, read func(to Sink, at At, line []byte) *fault) error {
 	in := newLines(r)
+	defer in.done()
 	for {
 		line, err := in.next()
 		var bad *fault

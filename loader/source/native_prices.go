@@ -80,6 +80,7 @@ func priceColumns(line []byte) (cols [len(nativePriceColumns)]int, err error) {
 // without the line too when that is longer than maxLine.
 func eachRow(r io.Reader, row func(n int, cols *[len(nativePriceColumns)]int, fields [][]byte, line []byte) error) error {
 	in := newLines(r)
+	defer in.done()
 	header, err := in.next()
 	if errors.Is(err, io.EOF) {
 		return errors.New("the file is empty")

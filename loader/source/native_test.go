@@ -17,8 +17,8 @@ import (
 const exampleDir = "../../docs/examples/native"
 
 // example is the example directory as a tree that tests may change.
-func example(t testing.TB) files {
-	t.Helper()
+func example(tb testing.TB) files {
+	tb.Helper()
 	tree := files{}
 	err := filepath.WalkDir(exampleDir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -30,7 +30,7 @@ func example(t testing.TB) files {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return tree
 }

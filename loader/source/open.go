@@ -88,7 +88,7 @@ func readHistoryFile(ctx context.Context, f historyFile, form wideForm, lim limi
 	if err != nil {
 		return err
 	}
-	defer raw.Close()
+	defer raw.Close() //nolint:errcheck // only read
 	info, err := raw.Stat()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func readHistoryFile(ctx context.Context, f historyFile, form wideForm, lim limi
 	if err != nil {
 		return fmt.Errorf("cannot read history file %q: %w", f.name, err)
 	}
-	defer plain.Close()
+	defer plain.Close() //nolint:errcheck // only read
 	progress := func() { to.Progress("history "+f.name, in.n, info.Size()) }
 	progress()
 	if err := readWide(ctx, &bounded{r: plain, n: lim.total}, f.name, form, to, progress); err != nil {

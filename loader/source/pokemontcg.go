@@ -157,8 +157,7 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 			list, err = readArrayFile(data, checkPTCGCard)
 		}
 		if err != nil {
-			refuseFile(to, f.name, reasonOfFile(err), err)
-			return streamErr(r)
+			return refuseOrFail(to, f.name, err)
 		}
 		usable++
 		if len(list) == 0 {

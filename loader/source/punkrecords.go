@@ -130,8 +130,7 @@ func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
 			list, err = readArrayFile(data, checkPunkCard)
 		}
 		if err != nil {
-			refuseFile(to, f.name, reasonOfFile(err), err)
-			return streamErr(r)
+			return refuseOrFail(to, f.name, err)
 		}
 		usable++
 		if len(list) == 0 {

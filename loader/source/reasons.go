@@ -4,7 +4,7 @@ package source
 // they never change once released; Reasons says each in a sentence. The loader adds records under the same names for
 // what only it can see: identities, times against the snapshot, and text after cleaning.
 const (
-	// Files of an input.
+	// ReasonMissingFile and those up to ReasonFailedReply are of the files of an input.
 	ReasonMissingFile  = "missing_file"
 	ReasonBrokenFile   = "broken_file"
 	ReasonEmptyFile    = "empty_file"
@@ -12,7 +12,7 @@ const (
 	ReasonUnlistedFile = "unlisted_file"
 	ReasonFailedReply  = "failed_reply"
 
-	// Records of a file.
+	// ReasonBadRow and those up to ReasonTooLong are of the records of a file.
 	ReasonBadRow        = "bad_row"
 	ReasonBadJSON       = "bad_json"
 	ReasonDuplicateKey  = "duplicate_key"
@@ -21,7 +21,7 @@ const (
 	ReasonMissingValue  = "missing_value"
 	ReasonTooLong       = "too_long"
 
-	// Values of a record.
+	// ReasonBadRef and those up to ReasonDuplicateLane are of the values of a record.
 	ReasonBadRef        = "bad_ref"
 	ReasonBadGame       = "bad_game"
 	ReasonBadVariant    = "bad_variant"
@@ -38,7 +38,7 @@ const (
 	ReasonEditionOfGame = "edition_of_other_game"
 	ReasonDuplicateLane = "duplicate_lane"
 
-	// What the loader finds, for all sources alike.
+	// ReasonAsOfAfterFetch and those below are what the loader finds, for all sources alike.
 	ReasonAsOfAfterFetch     = "source_as_of_after_collected_at"
 	ReasonFetchAfterSnapshot = "collected_at_after_snapshot_at"
 	ReasonDuplicateID        = "duplicate_id"

@@ -23,6 +23,8 @@ const (
 	maxSevenFiles = 1 << 20
 	// maxSevenMemory bounds what a method may ask for: PPMd's model, LZMA's dictionary.
 	maxSevenMemory = 1 << 28
+	// maxSevenSearch bounds entries times streams, since the library looks for every entry's stream from the first one.
+	maxSevenSearch = 1 << 32
 	// maxSevenCoders bounds the methods chained in one stream.
 	maxSevenCoders = 4
 )
@@ -261,6 +263,9 @@ func (w *sevenWalk) filesInfo() {
 	n := w.count()
 	if n > w.lim.entries || n > maxSevenFiles {
 		w.fail(fmt.Errorf("more than %d entries", min(w.lim.entries, maxSevenFiles)))
+	}
+	if uint64(n)*uint64(w.folders) > maxSevenSearch {
+		w.fail(fmt.Errorf("%d entries in %d streams are more than is read: pack it solid", n, w.folders))
 	}
 	named := false
 	for w.err == nil {

@@ -82,7 +82,7 @@ func (s *sevenFolder) open(do func(*sevenzip.Reader) error) error {
 	if err != nil {
 		return err
 	}
-	defer raw.Close() //nolint:errcheck // read only
+	defer raw.Close() //nolint:errcheck // only read
 	info, err := raw.Stat()
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func visitSeven(entry *sevenzip.File, f file, visit func(file, io.Reader) error)
 	if err != nil {
 		return fmt.Errorf("entry %q: %w", clip(f.name), damaged(err))
 	}
-	defer rc.Close() //nolint:errcheck // read only, and compared by checksum
+	defer rc.Close() //nolint:errcheck // only read
 	sum := crc32.NewIEEE()
 	body := &faultReader{r: io.TeeReader(guardedReader{rc}, sum)}
 	err = visit(f, body)

@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -115,32 +117,32 @@ type files map[string]string
 var mtime = time.Date(2026, 8, 22, 21, 0, 0, 0, time.UTC)
 
 // dir writes the tree to a temporary directory.
-func (f files) dir(t testing.TB) string {
-	t.Helper()
-	root := t.TempDir()
+func (f files) dir(tb testing.TB) string {
+	tb.Helper()
+	root := tb.TempDir()
 	for name, text := range f {
 		full := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.Chtimes(full, mtime, mtime); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return root
 }
 
 // tar packs the tree, by name.
-func (f files) tar(t testing.TB) []byte {
-	t.Helper()
+func (f files) tar(tb testing.TB) []byte {
+	tb.Helper()
 	var headers []tarHeader
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		headers = append(headers, tarHeader{Header: tar.Header{Name: name}, text: f[name]})
 	}
-	return packTar(t, headers...)
+	return packTar(tb, headers...)
 }
 
 type tarHeader struct {
@@ -148,8 +150,8 @@ type tarHeader struct {
 	text string
 }
 
-func packTar(t testing.TB, headers ...tarHeader) []byte {
-	t.Helper()
+func packTar(tb testing.TB, headers ...tarHeader) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, h := range headers {
@@ -158,67 +160,67 @@ func packTar(t testing.TB, headers ...tarHeader) []byte {
 			h.Typeflag = tar.TypeReg
 		}
 		if err := w.WriteHeader(&h.Header); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if _, err := w.Write([]byte(h.text)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-func zstdOf(t testing.TB, data []byte) []byte {
-	t.Helper()
+func zstdOf(tb testing.TB, data []byte) []byte {
+	tb.Helper()
 	w, err := zstd.NewWriter(nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return w.EncodeAll(data, nil)
 }
 
-func gzipOf(t testing.TB, data []byte) []byte {
-	t.Helper()
+func gzipOf(tb testing.TB, data []byte) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
 
 // save writes one file to a temporary directory.
-func save(t testing.TB, name string, data []byte) string {
-	t.Helper()
-	full := filepath.Join(t.TempDir(), name)
+func save(tb testing.TB, name string, data []byte) string {
+	tb.Helper()
+	full := filepath.Join(tb.TempDir(), name)
 	if err := os.WriteFile(full, data, 0o644); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.Chtimes(full, mtime, mtime); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return full
 }
 
-func day(t testing.TB, s string) snapshot.Day {
-	t.Helper()
+func day(tb testing.TB, s string) snapshot.Day {
+	tb.Helper()
 	d, err := snapshot.ParseDay(s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return d
 }
 
-func ms(t testing.TB, s string) int64 {
-	t.Helper()
+func ms(tb testing.TB, s string) int64 {
+	tb.Helper()
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return at.UnixMilli()
 }
@@ -278,18 +280,24 @@ func TestCancelStopsReading(t *testing.T) {
 
 // memFolder is a folder in memory.
 type memFolder struct {
-	list []file
-	tree files
+	list   []file
+	tree   files
+	broken string // a file that cannot be read
 }
 
 func (m *memFolder) files() []file { return m.list }
 
 func (m *memFolder) each(ctx context.Context, want func(string) bool, visit func(file, io.Reader) error) error {
 	for _, f := range m.list {
-		if want(f.name) {
-			if err := visit(f, strings.NewReader(m.tree[f.name])); err != nil {
-				return err
-			}
+		if !want(f.name) {
+			continue
+		}
+		var r io.Reader = strings.NewReader(m.tree[f.name])
+		if f.name == m.broken {
+			r = io.MultiReader(r, iotest.ErrReader(syscall.EIO))
+		}
+		if err := visit(f, r); err != nil {
+			return err
 		}
 	}
 	return ctx.Err()

@@ -114,11 +114,13 @@ func (f *fault) refuse(to Sink, name string, line int) {
 	to.Quarantine(Quarantine{At: At{File: name, Line: line}, Reason: f.reason, Ref: clip(f.ref), Value: clip(f.value)})
 }
 
-// isArchiveErr reports whether reading failed because of the folder and not of the file.
-func streamErr(r io.Reader) error {
-	if f, ok := r.(*faultReader); ok {
-		return f.err
+// refuseOrFail sends a file that makes no sense to quarantine, and returns the error of one that cannot be read.
+func refuseOrFail(to Sink, name string, err error) error {
+	var failed unreadable
+	if errors.As(err, &failed) {
+		return fmt.Errorf("cannot read %q: %w", name, err)
 	}
+	refuseFile(to, name, reasonOfFile(err), err)
 	return nil
 }
 
@@ -253,8 +255,7 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 		g.products = true
 		list, err := readProductsFile(r)
 		if err != nil {
-			refuseFile(to, name, reasonOfFile(err), err)
-			return streamErr(r)
+			return refuseOrFail(to, name, err)
 		}
 		usable++
 		if len(list) == 0 {

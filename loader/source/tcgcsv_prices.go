@@ -175,8 +175,7 @@ func (s *tcgCSV) priceRun(ctx context.Context, run []*tcgTree, to Sink, step fun
 			list, err = readReply(data, checkPrice)
 		}
 		if err != nil {
-			refuseFile(to, p.tree.at(f.name), reasonOfFile(err), err)
-			return streamErr(r)
+			return refuseOrFail(to, p.tree.at(f.name), err)
 		}
 		usable++
 		s.prices(to, p.tree, p.leaf, list)

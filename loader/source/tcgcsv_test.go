@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,7 +189,6 @@ func TestTCGCSVReleaseDates(t *testing.T) {
 		"2020-01-01T00:00:00.1234567": "", "2026-08-21T00:00:00": "", "2026-08-23T00:00:00": "", "2026-08-20T00:00:00": "2026-08-20",
 		"2026-08-24T00:00:00": "2026-08-24", "2020-01-01T00:00:00.123": "2020-01-01", "": "", "soon": "", "0001-01-01T00:00:00": "", "2020-13-01T00:00:00": "",
 	} {
-		want := want
 		got := releaseOf(text, fetched)
 		if want == "" && got != snapshot.NoDay || want != "" && got != day(t, want) {
 			t.Errorf("releaseOf(%q) = %v, want %q", text, got, want)
@@ -335,6 +335,21 @@ func TestTCGCSVErrors(t *testing.T) {
 	}, "no prices file")
 }
 
+// A file that cannot be read is no matter for quarantine: nobody knows what is in it.
+func TestUnreadableFilesAreErrors(t *testing.T) {
+	in := &memFolder{tree: tcgTreeFixture(), broken: "tcgplayer/3/1/prices"}
+	for _, name := range slices.Sorted(maps.Keys(in.tree)) {
+		in.list = append(in.list, file{name: name, mod: mtime})
+	}
+	src, err := newTCGCSV(in, "mem", Options{DefaultCondition: "ungraded"}, defaultLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &recorder{}
+	wantError(t, src.Prices(t.Context(), rec), "tcgplayer/3/1/prices", "input/output error")
+	rec.wantReasons(t, map[string]int{})
+}
+
 func TestTCGCSVPricesDoNotNeedTheCatalog(t *testing.T) {
 	tree := tcgTreeFixture()
 	delete(tree, "tcgplayer/68/groups")
@@ -379,9 +394,7 @@ func TestTCGCSVDays(t *testing.T) {
 		"c.tar":       string(one("2026-04-19", "77").tar(t)),
 		"history.csv": "productId,subTypeName,2026-04-01\n1,Normal,5\n", "README.txt": "hello",
 	}
-	for name, text := range tcgTreeFixture() {
-		root[name] = text
-	}
+	maps.Copy(root, tcgTreeFixture())
 	rec, src, err := readAll(KindTCGCSV, root.dir(t), Options{})
 	if err != nil {
 		t.Fatal(err)

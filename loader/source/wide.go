@@ -92,6 +92,7 @@ type wideReader struct {
 // unreadable stream are errors.
 func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to Sink, progress func()) error {
 	in := newLines(r)
+	defer in.done()
 	header, err := in.next()
 	if err != nil {
 		if errors.Is(err, io.EOF) {

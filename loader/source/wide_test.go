@@ -171,7 +171,7 @@ func wideText(rows, days int) []byte {
 	var b bytes.Buffer
 	b.WriteString("productId,subTypeName")
 	for d := range days {
-		b.WriteString("," + (snapshot.Day(20_000 + d)).String())
+		b.WriteString("," + snapshot.Day(20_000+d).String())
 	}
 	for r := range rows {
 		fmt.Fprintf(&b, "\n%d,Reverse Holofoil", r+1)

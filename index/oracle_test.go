@@ -1,0 +1,200 @@
+package index_test
+
+import (
+	"slices"
+	"testing"
+
+	"ninepocket/index"
+	"ninepocket/index/text"
+	"ninepocket/internal/fixture"
+	"ninepocket/snapshot"
+)
+
+// truth answers queries about a world by looking at every card.
+type truth struct {
+	*fixture.World
+	c     *snapshot.Catalog
+	x     *index.Index
+	words *text.Index
+	rows  map[string]*fixture.Card
+	sets  map[string]*fixture.Set
+}
+
+func newTruth(t testing.TB, w *fixture.World) *truth {
+	t.Helper()
+	o := &truth{World: w, c: w.Catalog(), rows: map[string]*fixture.Card{}, sets: map[string]*fixture.Set{}}
+	for i := range w.Cards {
+		o.rows[w.Cards[i].ID] = &w.Cards[i]
+	}
+	for i := range w.Sets {
+		o.sets[w.Sets[i].ID] = &w.Sets[i]
+	}
+	var err error
+	if o.x, err = index.Build(o.c); err != nil {
+		t.Fatal(err)
+	}
+	ofSet := func(of func(*fixture.Set) string) func(int) string {
+		return func(i int) string {
+			if s := o.sets[o.row(uint32(i)).Set]; s != nil {
+				return of(s)
+			}
+			return ""
+		}
+	}
+	o.words, err = text.Build(text.Corpus{
+		Len:      len(w.Cards),
+		Name:     func(i int) string { return o.row(uint32(i)).Name },
+		Number:   func(i int) string { return o.row(uint32(i)).Number },
+		Printing: func(i int) string { return o.row(uint32(i)).Printing },
+		SetName:  ofSet(func(s *fixture.Set) string { return s.Name }),
+		SetCode:  ofSet(func(s *fixture.Set) string { return s.Code }),
+		Game:     func(i int) uint8 { return uint8(o.row(uint32(i)).Game) },
+		Set:      func(i int) int32 { return o.c.Cards.Set[i] },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// row is the card that a number means, looked up by its id.
+func (o *truth) row(card uint32) *fixture.Card { return o.rows[o.c.Cards.ID.At(int(card))] }
+
+func (o *truth) idOf(card uint32) string { return o.c.Cards.ID.At(int(card)) }
+
+// setsNamed are the ids of the sets that a filter means (decision 23).
+func (o *truth) setsNamed(ref string) []string {
+	for _, is := range []func(s *fixture.Set) bool{
+		func(s *fixture.Set) bool { return s.ID == ref },
+		func(s *fixture.Set) bool { return s.Slug == ref },
+		func(s *fixture.Set) bool { return slices.Contains(o.Former, fixture.Former{Slug: ref, ID: s.ID}) },
+		func(s *fixture.Set) bool {
+			names := append([]string{s.Code, s.Name}, s.Aliases...)
+			return slices.ContainsFunc(names, func(n string) bool { return text.Fold(n) != "" && text.Fold(n) == text.Fold(ref) })
+		},
+	} {
+		var found []string
+		for i := range o.Sets {
+			if is(&o.Sets[i]) {
+				found = append(found, o.Sets[i].ID)
+			}
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// passes reports whether a card passes a filter (decisions 22 and 23).
+func (o *truth) passes(c *fixture.Card, f index.Filter) bool {
+	price := c.Price()
+	switch {
+	case f.Game != "" && o.Games[c.Game].Slug != f.Game:
+	case f.Set != "" && !slices.Contains(o.setsNamed(f.Set), c.Set):
+	case f.Rarity != "" && (text.Fold(f.Rarity) == "" || text.Fold(c.Rarity) != text.Fold(f.Rarity)):
+	case f.Number != "" && !text.NumberMatches(f.Number, c.Number):
+	case (f.Min != snapshot.NoCents || f.Max != snapshot.NoCents) && price == snapshot.NoCents:
+	case f.Min != snapshot.NoCents && price < f.Min:
+	case f.Max != snapshot.NoCents && price > f.Max:
+	default:
+		return true
+	}
+	return false
+}
+
+// place is all that a card is ordered by.
+type place struct {
+	score uint64
+	price int64
+	card  *fixture.Card
+	set   *fixture.Set
+}
+
+// compare orders places (decision 22).
+func compare(order index.Sort, words bool) func(a, b place) int {
+	return func(a, b place) int {
+		catalog := fixture.CompareCatalog(a.card, a.set, b.card, b.set)
+		switch {
+		case order == index.Newest:
+			return catalog
+		case order == index.Relevance && words:
+			if a.score != b.score {
+				if a.score < b.score {
+					return -1
+				}
+				return 1
+			}
+			return catalog
+		case a.price == b.price:
+			return catalog
+		case a.price == snapshot.NoCents:
+			return 1
+		case b.price == snapshot.NoCents:
+			return -1
+		case (a.price < b.price) == (order == index.PriceAsc):
+			return -1
+		}
+		return 1
+	}
+}
+
+// places are the cards that answer a query, in order.
+func (o *truth) places(q index.Query) []place {
+	scores := map[uint32]uint64{}
+	if q.HasWords {
+		for _, hit := range o.words.Search(nil, q.Words, func(card uint32) bool { return o.passes(o.row(card), q.Filter) }) {
+			scores[hit.Card] = hit.Score
+		}
+	}
+	var all []place
+	for card := range uint32(len(o.Cards)) {
+		c := o.row(card)
+		score, hit := scores[card]
+		if q.HasWords && !hit || !o.passes(c, q.Filter) {
+			continue
+		}
+		all = append(all, place{score, c.Price(), c, o.sets[c.Set]})
+	}
+	slices.SortFunc(all, compare(q.Sort, q.HasWords))
+	return all
+}
+
+func ids(places []place) []string {
+	var all []string
+	for _, p := range places {
+		all = append(all, p.card.ID)
+	}
+	return all
+}
+
+// walk collects the pages of a query from a position on, each position through its bytes. A page that promises more
+// must be full, and what follows it must not be empty.
+func (o *truth) walk(t fataler, q index.Query, after *index.Position, limits func() int) []string {
+	t.Helper()
+	var all []string
+	for {
+		limit := limits()
+		page := o.x.Cards([]uint32{1 << 31}, q, after, limit)
+		cards := page.Cards[1:]
+		if page.Cards[0] != 1<<31 || len(cards) > limit || page.More && len(cards) != limit || after != nil && len(all) > 0 && len(cards) == 0 {
+			t.Fatalf("a page of %d has %d cards, more %t", limit, len(cards), page.More)
+		}
+		for _, card := range cards {
+			all = append(all, o.idOf(card))
+		}
+		if !page.More {
+			return all
+		}
+		last, err := index.ParsePosition(page.Last.AppendBinary(nil))
+		if err != nil || last != page.Last {
+			t.Fatalf("position %+v is read as %+v, %v", page.Last, last, err)
+		}
+		after = &last
+	}
+}
+
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}

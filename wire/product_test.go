@@ -1,0 +1,147 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ninepocket/internal/fixture"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+type (
+	identifier struct {
+		Namespace string `json:"namespace"`
+		Value     string `json:"value"`
+	}
+	option struct {
+		Variant   string `json:"variant"`
+		Condition string `json:"condition"`
+	}
+	productHead struct {
+		ID          string       `json:"id"`
+		Kind        string       `json:"kind"`
+		Name        string       `json:"name"`
+		Game        string       `json:"game"`
+		Language    string       `json:"language"`
+		Market      string       `json:"market"`
+		Identifiers []identifier `json:"identifiers"`
+		UpdatedAt   string       `json:"catalog_updated_at"`
+	}
+	cardProduct struct {
+		productHead
+		Set      *setRef  `json:"set"`
+		Number   string   `json:"collector_number"`
+		Printing string   `json:"printing"`
+		Options  []option `json:"price_options"`
+	}
+	sealedProduct struct {
+		productHead
+		PackageType string `json:"package_type"`
+		Units       int    `json:"units_per_package"`
+		UnitKind    string `json:"unit_kind"`
+		Edition     string `json:"edition"`
+		Condition   string `json:"condition"`
+	}
+	selection struct {
+		Kind      string `json:"kind"`
+		ProductID string `json:"product_id"`
+		Variant   string `json:"variant,omitzero"`
+		Condition string `json:"condition,omitzero"`
+	}
+	money struct {
+		Cents    int64  `json:"amount_cents"`
+		Currency string `json:"currency"`
+	}
+	observation struct {
+		Source      string  `json:"source"`
+		SourceAsOf  *string `json:"source_as_of"`
+		CollectedAt string  `json:"collected_at"`
+		Basis       string  `json:"basis"`
+		Attribution string  `json:"attribution"`
+	}
+	priceResult struct {
+		Selection   selection    `json:"selection"`
+		Status      string       `json:"status"`
+		Price       *money       `json:"price"`
+		Observation *observation `json:"observation"`
+		Reason      *string      `json:"missing_reason"`
+	}
+)
+
+func millis(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.999Z") }
+
+func (w truth) productHead(tail, kind, name string, game int, ids []fixture.Identifier, updatedAt int64) productHead {
+	head := productHead{
+		"np_" + tail, kind, name, strings.ReplaceAll(w.Games[game].Slug, "-", "_"), "en", "US", []identifier{}, millis(updatedAt),
+	}
+	for _, id := range ids {
+		head.Identifiers = append(head.Identifiers, identifier(id))
+	}
+	return head
+}
+
+func TestProducts(t *testing.T) {
+	for seed := range uint64(4) {
+		w := truth{fixture.Random(seed, fixture.Small)}
+		c := w.Catalog()
+		for i, from := range w.PriceDesc() {
+			if !from.Product {
+				continue
+			}
+			tail := strings.TrimPrefix(from.ID, "card_")
+			want := cardProduct{
+				w.productHead(tail, "card", from.Name, from.Game, from.Identifiers, from.UpdatedAt), w.set(&from), from.Number, from.Printing, []option{},
+			}
+			for _, l := range fixture.SortedLanes(from.Lanes) {
+				want.Options = append(want.Options, option{l.Variant, l.Condition.Code()})
+			}
+			got := decode[cardProduct](t, wire.AppendProduct(nil, c, i, tail, site))
+			equal(t, "card product", want, got)
+		}
+		for i := range c.Sealed.Tail.Len() {
+			for _, from := range w.Sealed {
+				if from.Tail != c.Sealed.Tail.At(i) {
+					continue
+				}
+				equal(t, "sealed product", sealedProduct{
+					w.productHead(from.Tail, "sealed", from.Name, from.Game, from.Identifiers, from.UpdatedAt),
+					from.PackageType, from.Units, from.UnitKind, from.Edition, "factory_sealed",
+				}, decode[sealedProduct](t, wire.AppendProduct(nil, c, c.Cards.ID.Len()+i, from.Tail, site)))
+			}
+		}
+	}
+}
+
+func TestPriceResults(t *testing.T) {
+	const hour = 3_600_000
+	at := fixture.Random(1, fixture.Size{}).At
+	f := func(asOf int64, status string) {
+		t.Helper()
+		c := oneCard(t, func(c *card) {
+			c.Lanes = []fixture.Lane{{
+				Variant: "normal", Licensed: true, Feed: 1, Cents: 0, SourceAsOf: asOf, CollectedAt: at - hour/1000, Seen: snapshot.DayOf(at),
+			}}
+		})
+		want := priceResult{
+			selection{"card", "np_abc", "normal", "near_mint"}, status, &money{0, "USD"},
+			&observation{"licensed_reference", nil, millis(at - hour/1000), "market_reference", `The "Own" Feed`}, nil,
+		}
+		if asOf != snapshot.NoTime {
+			want.Observation.SourceAsOf = to(millis(asOf))
+		}
+		s := wire.Selection(want.Selection)
+		equal(t, status, want, decode[priceResult](t, wire.AppendPriced(nil, c, &s, 0)))
+	}
+	f(at-36*hour, "fresh") // exactly as old as fresh may be (decision 28)
+	f(at-36*hour-1, "stale")
+	f(at-hour, "fresh")
+	f(snapshot.NoTime, "unknown")
+	for _, reason := range []string{wire.ReasonNotFound, wire.ReasonUnsupported, wire.ReasonNotLicensed, wire.ReasonNoObservation} {
+		for _, s := range []selection{{"card", `np_"`, `a"b`, "damaged"}, {"sealed", "np_abc", "", ""}} {
+			asked := wire.Selection(s)
+			equal(t, reason, priceResult{s, "missing", nil, nil, &reason}, decode[priceResult](t, wire.AppendMissing(nil, &asked, reason)))
+		}
+	}
+}
