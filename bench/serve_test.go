@@ -64,7 +64,7 @@ func newService(n int) (*service, error) {
 		return nil, err
 	}
 	now := time.Now()
-	eng := engine.New(nil, engine.Options{Site: site})
+	eng := engine.New(nil, engine.Options{Site: site, SearchCache: 64 << 20})
 	eng.Swap(s.view, now)
 	file := access.NewKeyFile()
 	if _, s.live, err = file.Create(access.NewKey{Tenant: "live", Kind: access.Live, Plan: "unlimited"}, now); err != nil {

@@ -31,7 +31,9 @@ type Options struct {
 	Poll time.Duration
 	// RetiredBudget bounds the memory of Views kept for cursors, in bytes; default 2 GiB. Negative keeps none.
 	RetiredBudget int64
-	Log           *slog.Logger
+	// SearchCache bounds the memory of remembered searches, in bytes; 0 remembers none.
+	SearchCache int64
+	Log         *slog.Logger
 }
 
 func (o *Options) setDefaults() {
@@ -51,9 +53,10 @@ type Engine struct {
 	current atomic.Pointer[View]
 	retired atomic.Pointer[[]retiree]
 
-	o      Options
-	source Source
-	mu     sync.Mutex // held while swapping
+	o        Options
+	source   Source
+	searches *searches  // nil without a cache
+	mu       sync.Mutex // held while swapping
 
 	following sync.Mutex // held while the source is asked; guards the two below
 	epoch     uint64     // of the publication that is served
@@ -68,12 +71,23 @@ type retiree struct {
 	at   time.Time
 }
 
-// New returns an engine without a View; Open or Swap gives it the first.
+// New returns an engine without a View; Open or Swap gives it the first. An engine with a search cache is to be
+// closed.
 func New(source Source, o Options) *Engine {
 	o.setDefaults()
 	e := &Engine{source: source, o: o}
 	e.retired.Store(&[]retiree{})
+	if o.SearchCache > 0 {
+		e.searches = newSearches(o.SearchCache)
+	}
 	return e
+}
+
+// Close ends the search cache. Views stay usable.
+func (e *Engine) Close() {
+	if e.searches != nil {
+		e.searches.pages.Close()
+	}
 }
 
 // View is the current View, nil before the first.
@@ -161,6 +175,7 @@ func (e *Engine) Swap(v *View, now time.Time) {
 		kept = append([]retiree{{old, now}}, kept...)
 	}
 	kept = e.affordable(kept, v)
+	v.searches = e.searches
 	// First retire, then swap: a cursor of the old View finds it at every moment.
 	e.retired.Store(&kept)
 	e.current.Store(v)

@@ -23,6 +23,7 @@ type View struct {
 	ID   string
 	Hash uint64
 
+	searches  *searches // nil without a cache
 	site      wire.Site
 	games     []byte
 	summaries fragments // Card summary

@@ -108,7 +108,7 @@ func (x *Index) resolve(f Filter) (s selection, ok bool) {
 		}
 	}
 	if f.Set != "" {
-		s.lists = append(s.lists, x.cardsOfSets(x.setsNamed(f.Set)))
+		s.lists = append(s.lists, x.cardsIn(f.Set))
 	}
 	if f.Rarity != "" {
 		s.lists = append(s.lists, x.rarities.find(text.Fold(f.Rarity)))
@@ -124,6 +124,14 @@ func (x *Index) resolve(f Filter) (s selection, ok bool) {
 	}
 	slices.SortFunc(s.lists, func(a, b []uint32) int { return len(a) - len(b) })
 	return s, s.from < s.to
+}
+
+// cardsIn are the cards that a set filter means, ascending.
+func (x *Index) cardsIn(ref string) []uint32 {
+	if set, ok := x.Set(ref); ok {
+		return x.bySet.list(set)
+	}
+	return x.cardsOfSets(x.setsNamed(ref))
 }
 
 // cardsOfSets joins the cards of sets, ascending.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -22,7 +23,6 @@ type world struct {
 	sealed  map[string]bool
 	lanes   map[string][]string // item → variant and condition
 	dark    map[string]bool     // lanes that are unlicensed now, "item variant"
-	days    []*fake             // the prices of every day so far
 	left    bool                // something left or was renamed: the registries differ
 }
 
@@ -191,7 +191,7 @@ func TestIncrementOfHistory(t *testing.T) {
 	catalog := newFake("shop").set("s", "Base")
 	for i := range 50 {
 		ref := fmt.Sprint("c", i)
-		catalog.card(ref, "s", "Card "+ref, fmt.Sprint(i))
+		catalog.card(ref, "s", "Card "+ref, strconv.Itoa(i))
 		s := source.Series{Ref: ref, Variant: "normal", Condition: "near_mint", Last: today}
 		for d := today - days; d <= today; d++ {
 			if (int(d)+i)%9 != 0 {
@@ -261,5 +261,38 @@ func TestCarriedCatalog(t *testing.T) {
 	}
 	if _, err := buildFrom(Options{Base: got.Catalog, SnapshotAt: atDay(today), Prices: []Input{{"native", "one"}}}, inputs); err == nil {
 		t.Error("a build of an instant before its base succeeds")
+	}
+}
+
+// TestBaseAndInputsOfOneDay: a day's file stands over the base, the base over a history file, and the base's row
+// without a price too.
+func TestBaseAndInputsOfOneDay(t *testing.T) {
+	catalog := newFake("shop").set("s", "Base").card("1", "s", "Abra", "1").card("2", "s", "Mew", "2")
+	dark := priceRow("2", "normal", today, 70)
+	dark.Licensed = false
+	first := newFake("shop").price(priceRow("1", "normal", today, 100), priceRow("2", "normal", today-2, 60), dark)
+	again := newFake("shop").price(priceRow("1", "normal", today, 111))
+	wide := newFake("shop")
+	for _, ref := range []string{"1", "2"} {
+		wide.series = append(wide.series, source.Series{
+			Ref: ref, Variant: "normal", Condition: "near_mint", Last: today,
+			Points: []snapshot.Point{{Day: today - 1, Cents: 5}, {Day: today, Cents: 6}},
+		})
+	}
+	inputs := map[string]*fake{"catalog": catalog, "first": first, "again": again, "wide": wide}
+	build := func(base *snapshot.Catalog, path string) *snapshot.Catalog {
+		t.Helper()
+		return mustBuild(t, Options{Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", path}}, Base: base}, inputs).Catalog
+	}
+	base := build(nil, "first")
+	c := build(base, "wide")
+	if v := lane(t, c, "shop", "1", "normal near_mint"); v.Cents != 100 || len(v.History) != 2 || v.History[0].Cents != 5 || v.History[1].Cents != 100 {
+		t.Errorf("a history file on a base makes %+v", v)
+	}
+	if v := lane(t, c, "shop", "2", "normal near_mint"); v.Licensed || v.Cents != snapshot.NoCents || len(v.History) != 2 || v.History[1].Cents != 5 {
+		t.Errorf("a history file on an unlicensed row of the base makes %+v", v)
+	}
+	if v := lane(t, build(base, "again"), "shop", "1", "normal near_mint"); v.Cents != 111 || len(v.History) != 1 {
+		t.Errorf("a day's file on a base of that day makes %+v", v)
 	}
 }

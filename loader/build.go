@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ func ParseInput(s string) (Input, error) {
 
 // String spells an input as it was given.
 func (in Input) String() string { return in.Kind + ":" + in.Path }
+
+// MarshalText spells an input as it was given.
+func (in Input) MarshalText() ([]byte, error) { return []byte(in.String()), nil }
 
 // Options say what to build from.
 type Options struct {
@@ -130,7 +134,6 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 type opened struct {
 	Input
 	source.Source
-	feed uint8
 }
 
 func (b *builder) build(ctx context.Context) (*Result, error) {
@@ -243,12 +246,16 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) error {
 	f := in.Feed()
 	feed := b.feedOf(f.Namespace)
-	report := PriceReport{Input: in.Input, Feed: f.Namespace, First: snapshot.NoDay, Last: snapshot.NoDay}
+	report := PriceReport{Input: in.Input, Feed: f.Namespace}
 	p := &pricer{
 		b: b, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report, strict: isSource && f.HasCatalog,
+		first: math.MaxInt32, last: snapshot.NoDay,
 	}
 	if err := in.Prices(ctx, p); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
+	}
+	if p.last != snapshot.NoDay {
+		report.First, report.Last = p.first.String(), p.last.String()
 	}
 	b.report.Prices = append(b.report.Prices, report)
 	return ctx.Err()

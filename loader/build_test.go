@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -115,5 +116,19 @@ func TestProgress(t *testing.T) {
 	one(t, Options{Progress: func(p Progress) { phases = append(phases, p.Phase) }}, f)
 	if phases = slices.Compact(phases); !slices.Equal(phases, []string{"prices", "assemble"}) {
 		t.Errorf("the phases are %q", phases)
+	}
+}
+
+func TestReportSpeaksJSON(t *testing.T) {
+	f := newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5), priceRow("1", "normal", today-3, 5))
+	r := one(t, Options{}, f)
+	b, err := json.Marshal(r.Report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"input":"native:a"`, `"rows":2`, `"first":"2024-10-01"`, `"last":"2024-10-04"`, `"cards_unverified":{"set":1}`, `"added":1`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the report is %s, without %s", b, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"html"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -154,10 +155,8 @@ func (c *cleaner) identifiers(in []source.Identifier) []source.Identifier {
 // addIdentifier adds an alias unless the list has it.
 func addIdentifier(list []source.Identifier, namespace, value string) []source.Identifier {
 	id := source.Identifier{Namespace: namespace, Value: value}
-	for _, have := range list {
-		if have == id {
-			return list
-		}
+	if slices.Contains(list, id) {
+		return list
 	}
 	return append(list, id)
 }

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"slices"
 	"strings"
 
 	"ninepocket/loader/source"
@@ -193,13 +194,8 @@ func (g *gatherer) Quarantine(r source.Quarantine) { g.b.quarantine.add(r) }
 func (g *gatherer) Progress(phase string, done, total int64) { g.b.progress(phase, done, total) }
 
 func addAlias(list []string, alias string) []string {
-	if alias == "" {
+	if alias == "" || slices.Contains(list, alias) {
 		return list
-	}
-	for _, have := range list {
-		if have == alias {
-			return list
-		}
 	}
 	return append(list, alias)
 }

@@ -136,8 +136,8 @@ func (h *history) compact(lanes int) {
 		w.clear()
 		r.overlayDaily(w, int32(lane))
 		h.points = h.points[:0]
-		for i, cents := range w.cents {
-			if cents != untold {
+		for i := range w.cents {
+			if cents := w.cents[i]; cents != untold {
 				h.points = append(h.points, snapshot.Point{Day: w.from + snapshot.Day(i), Cents: cents + 1})
 			}
 		}

@@ -58,8 +58,6 @@ type merged struct {
 	sets   []set
 	cards  []card
 	sealed []sealed
-	// leftOut are full references that a catalog has and that did not become items.
-	leftOut map[string]bool
 }
 
 // numItems is the number of cards and sealed products.

@@ -59,7 +59,10 @@ func loadMapping(dir string) (*mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, m.readFeeds(filepath.Join(dir, feedsFile))
+	if err := m.readFeeds(filepath.Join(dir, feedsFile)); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // readTable calls row with every record of a CSV file that has exactly the given header.
@@ -177,8 +180,7 @@ func (m *mapping) readFeeds(path string) error {
 	defer f.Close() //nolint:errcheck // read only
 	var tables map[string]feedTable
 	if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&tables); err != nil {
-		var strict *toml.StrictMissingError
-		if errors.As(err, &strict) {
+		if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
 			return fmt.Errorf("cannot read mapping %q:\n%s", path, strict.String())
 		}
 		return fmt.Errorf("cannot read mapping %q: %w", path, err)

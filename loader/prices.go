@@ -87,6 +87,8 @@ type pricer struct {
 	report *PriceReport
 	strict bool // a price of an unknown item is quarantined: the input has its own catalog
 
+	first, last snapshot.Day // that rows of items span
+
 	lastRef  string // the item of the row before, which most rows share
 	lastItem int32
 }
@@ -251,11 +253,7 @@ func (p *pricer) miss(item int32, at source.At, ref string) {
 }
 
 func (p *pricer) span(day snapshot.Day) {
-	if p.report.First == snapshot.NoDay {
-		p.report.First = day
-	}
-	p.report.First = min(p.report.First, day)
-	p.report.Last = max(p.report.Last, day)
+	p.first, p.last = min(p.first, day), max(p.last, day)
 }
 
 // Set, Card and Sealed are not part of prices.

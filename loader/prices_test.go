@@ -60,7 +60,8 @@ func TestLayersOfOneDay(t *testing.T) {
 	f := func(name string, wide []source.Series, daily []source.Price, current int64, history ...snapshot.Point) {
 		t.Helper()
 		catalog := newFake("shop").set("s", "Base").card("1", "s", "Abra", "1").card("2", "s", "Anchor", "2")
-		catalog.prices, catalog.series = append(daily, priceRow("2", "normal", today, 1)), wide
+		catalog.series = wide
+		catalog.price(daily...).price(priceRow("2", "normal", today, 1))
 		v := lane(t, one(t, Options{}, catalog).Catalog, "shop", "1", "normal near_mint")
 		if v.Cents != current || len(v.History) != len(history) {
 			t.Fatalf("%s: the lane is %+v, want %d and %v", name, v, current, history)
@@ -123,6 +124,19 @@ func TestQuarantinedPrices(t *testing.T) {
 	}
 	if v := lane(t, r.Catalog, "shop", "2", "normal ungraded"); len(v.History) != 1 || v.Seen != today-1 {
 		t.Errorf("a history file that reaches beyond the snapshot gives %+v", v)
+	}
+}
+
+// TestHistoryBeyondTheSnapshot: what a file has after the snapshot's instant says nothing about which day is newest.
+func TestHistoryBeyondTheSnapshot(t *testing.T) {
+	f := newFake("shop").set("s", "Base").card("1", "s", "Abra", "1")
+	f.series = []source.Series{{
+		Ref: "1", Variant: "normal", Points: []snapshot.Point{{Day: today - 3, Cents: 4}, {Day: today + 9, Cents: 6}},
+		Blank: []snapshot.Day{today + 3}, Last: today + 9,
+	}}
+	c := one(t, Options{SnapshotAt: atDay(today)}, f).Catalog
+	if v := lane(t, c, "shop", "1", "normal ungraded"); v.Cents != 4 || v.Seen != today-3 || len(v.History) != 1 {
+		t.Errorf("the lane is %+v", v)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestOwnRefIsPartnerIdentifier(t *testing.T) {
 
 func TestCatalogOrder(t *testing.T) {
 	f := newFake("shop").set("old", "Old").set("new", "New").set("undated", "A").set("new2", "Also New")
-	f.sets[0].Release, f.sets[1].Release, f.sets[3].Release = 10_000, 11_000, 11_000
+	f.sets[0].Release, f.sets[1].Release, f.sets[3].Release = 10_000, today+30, today+30 // two are announced
 	want := []string{"new2-1", "new-2", "new-4", "new-4a", "new-10", "new-tg2", "new-tg10", "new-none", "old-1", "undated-1", "none-1"}
 	numbers := map[string]string{"new-none": "", "new-tg2": "TG02/TG30", "new-tg10": "TG10/TG30"}
 	for _, ref := range []string{"none-1", "new-10", "new-none", "new-4a", "undated-1", "new-tg10", "new-2", "old-1", "new-tg2", "new-4", "new2-1"} {
@@ -130,7 +130,9 @@ func TestCatalogOrder(t *testing.T) {
 	if at := c.Cards.UpdatedAt[cardRow(c, "shop", "old-1")]; at != snapshot.Day(10_000).Start() {
 		t.Errorf("a card of a dated set changed at %s", timeText(at))
 	}
-	if at := c.Cards.UpdatedAt[cardRow(c, "shop", "none-1")]; at != c.SnapshotAt {
-		t.Errorf("a card without a date changed at %s", timeText(at))
+	for _, ref := range []string{"none-1", "new-2"} {
+		if at := c.Cards.UpdatedAt[cardRow(c, "shop", ref)]; at != c.SnapshotAt {
+			t.Errorf("card %q, which has no past date, changed at %s", ref, timeText(at))
+		}
 	}
 }

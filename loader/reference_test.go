@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -305,7 +306,7 @@ func TestPricesAgainstReference(t *testing.T) {
 		ref := &reference{feeds: []string{"one", "two"}, game: map[string]string{}, last: map[string]snapshot.Day{}}
 		for i, n := 0, rapid.IntRange(1, 4).Draw(t, "cards"); i < n; i++ {
 			item := fmt.Sprint("c", i)
-			catalog.card(item, "s", "Card "+item, fmt.Sprint(i))
+			catalog.card(item, "s", "Card "+item, strconv.Itoa(i))
 			if c := &catalog.cards[i]; i%2 == 1 {
 				c.Game, c.SetRef = "one-piece", "o"
 			}

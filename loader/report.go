@@ -1,57 +1,63 @@
 package loader
 
-import "ninepocket/snapshot"
-
 // Report says what a build did with its inputs, for people and for the summary of a command.
 type Report struct {
-	Sources []SourceReport
-	Prices  []PriceReport
-	Games   []GameReport
+	Sources []SourceReport `json:"sources"`
+	Prices  []PriceReport  `json:"prices"`
+	Games   []GameReport   `json:"games"`
 	// SealedLeftOut counts sealed products that are not verified identities, by what they lack (decision 27).
-	SealedLeftOut map[string]int
+	SealedLeftOut map[string]int `json:"sealed_left_out"`
 	// CardsUnverified counts cards that are served but are not products, by what they lack (decision 27).
-	CardsUnverified map[string]int
+	CardsUnverified map[string]int `json:"cards_unverified"`
 	// Added, Removed and Renamed compare the cards with the base's; Renamed counts new slugs.
-	Added, Removed, Renamed int
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	Renamed int `json:"renamed"`
 	// LanesExpired counts lanes that were dropped because their last row is older than the history kept.
-	LanesExpired int
+	LanesExpired int `json:"lanes_expired"`
 	// QuarantineCut is how many quarantine lines were counted but not kept, because there were too many.
-	QuarantineCut int
+	QuarantineCut int `json:"quarantine_cut"`
 }
 
 // SourceReport says what became of one source's catalog.
 type SourceReport struct {
-	Input              Input
-	Namespace          string
-	Sets, Cards        int // records that were read and are clean
-	Sealed             int
-	SetsJoined         int // sets that an earlier source has too
-	CardsJoined        int // cards that an earlier source has too
-	CardsEnriched      int // joined cards that gave the earlier one something it lacked
-	CardsApart         int // cards of a game that an earlier source has, without a partner there
-	CardsAdded         int // cards that became items of their own
-	CodeCardsLeftOut   int // code cards, which are not cards (decision 27)
-	SetsApart          int
-	SealedJoined       int
-	SetReferencesWrong int // cards whose set the source does not have; they are kept without one
+	Input              Input  `json:"input"`
+	Namespace          string `json:"namespace"`
+	Sets               int    `json:"sets"`
+	Cards              int    `json:"cards"` // records that were read and are clean
+	Sealed             int    `json:"sealed"`
+	SetsJoined         int    `json:"sets_joined"`         // sets that an earlier source has too
+	CardsJoined        int    `json:"cards_joined"`        // cards that an earlier source has too
+	CardsEnriched      int    `json:"cards_enriched"`      // joined cards that gave the earlier one something it lacked
+	CardsApart         int    `json:"cards_apart"`         // cards of a game that an earlier source has, without a partner there
+	CardsAdded         int    `json:"cards_added"`         // cards that became items of their own
+	CodeCardsLeftOut   int    `json:"code_cards_left_out"` // code cards, which are not cards (decision 27)
+	SetsApart          int    `json:"sets_apart"`
+	SealedJoined       int    `json:"sealed_joined"`
+	SetReferencesWrong int    `json:"set_references_wrong"` // cards whose set the source does not have; they are kept without one
 }
 
 // PriceReport says what became of one input's prices.
 type PriceReport struct {
-	Input    Input
-	Feed     string
-	Rows     int // daily rows of items in the catalog
-	Series   int // wide rows of items in the catalog
-	Unknown  int // rows and series of items that no catalog has
-	LeftOut  int // rows and series of items that are known and are not part of the catalog
-	Variants int // rows and series of sealed products in a variant that sealed products do not have
-	First    snapshot.Day
-	Last     snapshot.Day
+	Input    Input  `json:"input"`
+	Feed     string `json:"feed"`
+	Rows     int    `json:"rows"`            // daily rows of items in the catalog
+	Series   int    `json:"series"`          // wide rows of items in the catalog
+	Unknown  int    `json:"unknown"`         // rows and series of items that no catalog has
+	LeftOut  int    `json:"left_out"`        // rows and series of items that are known and are not part of the catalog
+	Variants int    `json:"variants"`        // rows and series of sealed products in a variant that sealed products do not have
+	First    string `json:"first,omitempty"` // the dates that the rows span, as YYYY-MM-DD
+	Last     string `json:"last,omitempty"`
 }
 
 // GameReport counts what the catalog holds of a game.
 type GameReport struct {
-	Slug                         string
-	Sets, Cards, Sealed, Priced  int
-	CardProducts, Lanes, Current int
+	Slug         string `json:"slug"`
+	Sets         int    `json:"sets"`
+	Cards        int    `json:"cards"`
+	Sealed       int    `json:"sealed"`
+	Priced       int    `json:"priced"`
+	CardProducts int    `json:"card_products"`
+	Lanes        int    `json:"lanes"`
+	Current      int    `json:"current"`
 }

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,9 +209,7 @@ func priorSlugs(base *snapshot.Catalog) (sets, cards map[string]string) {
 // that lead to somebody.
 func withPrior(former, prior map[string]string) map[string]string {
 	all := make(map[string]string, len(former)+len(prior))
-	for slug, id := range former {
-		all[slug] = id
-	}
+	maps.Copy(all, former)
 	for id, slug := range prior {
 		all[slug] = id
 	}

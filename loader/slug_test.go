@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,7 +82,7 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 		wants := make([]slugWant, n)
 		former := map[string]string{}
 		for i := range wants {
-			tail := tailOf(fmt.Sprint(i))
+			tail := tailOf(strconv.Itoa(i))
 			stem := rapid.SampledFrom([]string{"a", "b", "a-b", "c", "a-" + tailOf("1")[:6]}).Draw(t, "stem")
 			wants[i] = want(tail, "", stem)
 			if rapid.Bool().Draw(t, "formerly") {
@@ -141,13 +142,13 @@ func TestRenames(t *testing.T) {
 		return one(t, Options{Base: base, SnapshotAt: atDay(today)}, f).Catalog
 	}
 	leads := func(c *snapshot.Catalog, slug string) string {
-		to := ""
+		var to []string
 		for i := range c.Registry.Slug.Len() {
 			if c.Registry.Slug.At(i) == slug {
-				to += c.Registry.SlugID.At(i)
+				to = append(to, c.Registry.SlugID.At(i))
 			}
 		}
-		return to
+		return strings.Join(to, " ")
 	}
 	slugOf := func(c *snapshot.Catalog, ref string) string { return c.Cards.Slug.At(cardRow(c, "shop", ref)) }
 	id := cardPrefix + tailOf("shop\x001")

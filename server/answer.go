@@ -23,6 +23,7 @@ func (x *exchange) refuse(f wire.Fault) {
 	for _, name := range successOnly {
 		h.Del(name)
 	}
+	x.vary("")
 	h.SetContentType(x.surface.errorType)
 	h.Set(fasthttp.HeaderCacheControl, x.noStore())
 	if f.RetryAfter > 0 {
@@ -37,7 +38,7 @@ func (x *exchange) refuse(f wire.Fault) {
 }
 
 // successOnly are the headers that an operation may have set before its answer became an error.
-var successOnly = []string{fasthttp.HeaderContentEncoding, fasthttp.HeaderETag, "Link", fasthttp.HeaderVary, "X-Ignored-Params", "X-Snapshot-Id"}
+var successOnly = []string{fasthttp.HeaderContentEncoding, fasthttp.HeaderETag, "Link", "X-Ignored-Params", "X-Snapshot-Id"}
 
 // noStore is the Cache-Control of what must not be kept.
 func (x *exchange) noStore() string {
@@ -58,7 +59,7 @@ func (x *exchange) answer() {
 	x.nameIgnored()
 	content := x.content()
 	encoding := x.encoding(len(content))
-	h.Set(fasthttp.HeaderVary, "Authorization, X-API-Key, Accept-Encoding")
+	x.vary("Authorization, X-API-Key, Accept-Encoding")
 	switch {
 	case x.op.name == access.UsageGet || x.ctx.IsPost():
 		h.Set(fasthttp.HeaderCacheControl, x.noStore())
@@ -131,25 +132,6 @@ func (x *exchange) nameIgnored() {
 		x.ctx.Response.Header.Set("X-Ignored-Params", strings.Join(x.args.unknown, ", "))
 	}
 }
-
-// allowOrigin lets browsers of configured origins read the answer (decision 4).
-func (x *exchange) allowOrigin() {
-	if len(x.s.Origins) == 0 {
-		return
-	}
-	origin := string(x.ctx.Request.Header.Peek(fasthttp.HeaderOrigin))
-	for _, allowed := range x.s.Origins {
-		if origin == allowed {
-			h := &x.ctx.Response.Header
-			h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
-			h.Set(fasthttp.HeaderAccessControlExposeHeaders, exposed)
-		}
-	}
-}
-
-// exposed are the headers that a browser's script may read.
-const exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, X-RateLimit-Remaining, " +
-	"X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, X-Request-Id, X-Snapshot-Id"
 
 // protocolError answers what fasthttp could not read as a request, in the live envelope and without echoing it.
 func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {

@@ -66,7 +66,7 @@ func (x *exchange) cardsSearch() *wire.Fault {
 	if f := x.invalid(); f != nil {
 		return f
 	}
-	page := x.view.Index.Cards(x.cards[:0], q, after, limit)
+	page := x.view.Cards(x.cards[:0], q, after, limit)
 	x.cards = page.Cards
 	x.body = append(x.body, `{"data":[`...)
 	x.body = x.view.AppendSummaries(x.body, page.Cards)

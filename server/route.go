@@ -143,6 +143,9 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx, siblings []*path, allow stri
 			return
 		}
 	}
+	if x.preflight(allow) {
+		return
+	}
 	x.path = siblings[0]
 	x.choose()
 	ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/big"
 	"slices"
 	"testing"
@@ -124,6 +125,14 @@ func TestUnchangedDayIsOneByte(t *testing.T) {
 	}
 	if b := snapshot.AppendPoints(nil, points); len(b) != 3+2+snapshot.HistoryDays-1 {
 		t.Errorf("a year of one price takes %d bytes", len(b))
+	}
+}
+
+// TestWorkedExample spells the example of docs/SNAPSHOT.md.
+func TestWorkedExample(t *testing.T) {
+	got := snapshot.AppendPoints(nil, []snapshot.Point{{Day: 20_523, Cents: 499}, {Day: 20_524, Cents: 499}, {Day: 20_526, Cents: 449}})
+	if want := "ab a0 01 f3 03 00 c7 01 01"; fmt.Sprintf("% x", got) != want {
+		t.Errorf("the example is spelt % x, want %s", got, want)
 	}
 }
 

@@ -178,6 +178,11 @@ func TestValidateText(t *testing.T) {
 	f("sets", func(w *fixture.World, s string) { w.Sets[0].Name = s }, unclean...)
 	f("sets", func(w *fixture.World, s string) { w.Sets[0].Aliases = []string{s} }, unclean...)
 	f("sealed", func(w *fixture.World, s string) { w.Sealed[0].Name = s }, unclean...)
+	f("games", func(w *fixture.World, s string) { w.Games[0].Name = s }, unclean...)
+	f("feeds", func(w *fixture.World, s string) { w.Feeds[0].Attribution = s }, unclean...)
+	f("identifiers", func(w *fixture.World, s string) {
+		w.Cards[0].Identifiers = []fixture.Identifier{{Namespace: "a", Value: s}}
+	}, unclean...)
 	// Half a character in each of two neighbours makes a whole one of the arena.
 	f("cards", func(w *fixture.World, s string) { w.Cards[0].Rarity, w.Cards[1].Rarity, w.Cards[2].Rarity = s, s, s }, "\xa9\xc3")
 

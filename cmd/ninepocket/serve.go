@@ -86,7 +86,8 @@ func serve(cmd *cobra.Command, c config) error {
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port; port 0 picks a free one", err)
 	}
-	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{Site: c.site(c.baseURL(api)), Log: log})
+	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{Site: c.site(c.baseURL(api)), SearchCache: searchCache, Log: log})
+	defer eng.Close()
 	if err := eng.Open(now); err != nil {
 		return fail(exitNotReady, "run: ninepocket snapshot build --store "+c.Store+" --source KIND:PATH --publish",
 			fmt.Errorf("cannot serve without a snapshot: %w", err))

@@ -26,6 +26,9 @@ import (
 // drainTime is how long requests in flight may take to end after SIGTERM.
 const drainTime = 15 * time.Second
 
+// searchCache is the memory for remembered searches: some 100,000 pages.
+const searchCache = 64 << 20
+
 // service is everything that runs while requests are served: demo and serve differ in what they put into it.
 type service struct {
 	config  config

@@ -52,7 +52,11 @@ func (a *automaton) Accept(state int, b byte) int {
 	before := state >> rowBits & rowMask
 	swapped := byte(state >> byteAt)
 	row, best, left := 0, far, far
-	for k := range 5 { // cell k of row i is column i-2+k
+	begin, end := 0, 5
+	if a.limit == 1 { // the outer cells are two errors away
+		row, begin, end = far|far<<(4*cellBits), 1, 4
+	}
+	for k := begin; k < end; k++ { // cell k of row i is column i-2+k
 		j := i - 2 + k
 		cost := far
 		switch {

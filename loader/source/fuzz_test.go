@@ -246,3 +246,15 @@ func FuzzSevenZipHeader(f *testing.F) {
 		}
 	})
 }
+
+func FuzzSourceToml(f *testing.F) {
+	f.Add([]byte("namespace = \"shop\"\nattribution = \"A\"\npartner_namespace = \"p\"\n"))
+	f.Add([]byte("colour = 1"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		in := &memFolder{list: []file{{name: nativeToml}}, tree: files{nativeToml: string(text)}}
+		src, err := newNative(in, "", Options{}, fuzzLimits)
+		if err == nil && !namespaceOK(src.Feed().Namespace) {
+			t.Fatalf("namespace %q", src.Feed().Namespace)
+		}
+	})
+}

@@ -67,6 +67,10 @@ func openNative(name string, o Options, lim limits) (Source, error) {
 	if !found {
 		return nil, fmt.Errorf("there is no %s in it", nativeToml)
 	}
+	return newNative(in, prefix, o, lim)
+}
+
+func newNative(in folder, prefix string, o Options, lim limits) (Source, error) {
 	s := &native{opts: o, lim: lim, in: in, prefix: prefix, tables: map[string]bool{}}
 	if err := s.readAbout(); err != nil {
 		return nil, err

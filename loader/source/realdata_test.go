@@ -108,8 +108,8 @@ func TestRealTCGCSV(t *testing.T) {
 	}
 	card("3/42346", "3/604", "Alakazam", "001/102", "Holo Rare")
 	card("3/106999", "3/1663", "Charizard", "004/102", "Holo Rare")
-	card("3/97706", "3/1453", "Latios (Cracked Ice Holo)", "HGSS11", "Promo")
-	card("3/166499", "3/1539", "Infernape (Pokemon League)", "023/156", "Promo")
+	card("3/97706", "3/1453", "Latios - HGSS11 (Cracked Ice Holo)", "HGSS11", "Promo")
+	card("3/166499", "3/1539", "Infernape - 23/156 (Pokemon League)", "023/156", "Promo")
 	card("3/480554", "3/2282", "Energy Retrieval - 2012 (Shuto Itagaki)", "92/114", "Uncommon")
 	card("3/180457", "3/2364", "Dratini", "009/012", "Promo")
 	card("3/704879", "3/24451", "Mega Greninja ex", "081", "Promo")

@@ -116,8 +116,7 @@ func (f *fault) refuse(to Sink, name string, line int) {
 
 // refuseOrFail sends a file that makes no sense to quarantine, and returns the error of one that cannot be read.
 func refuseOrFail(to Sink, name string, err error) error {
-	var failed unreadable
-	if errors.As(err, &failed) {
+	if _, failed := errors.AsType[unreadable](err); failed {
 		return fmt.Errorf("cannot read %q: %w", name, err)
 	}
 	refuseFile(to, name, reasonOfFile(err), err)

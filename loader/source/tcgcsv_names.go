@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// cutNumber moves the number that TCGplayer puts into many names to the number (decision 25): "Shaymin VSTAR -
-// 014/172" with Number "014/172" is "Shaymin VSTAR". What follows it stays, "Machamp - 59/108 (Prerelease) [Staff]"
-// becomes "Machamp (Prerelease) [Staff]". The text is only taken for a number when it is the card's Number, its part
-// before the slash, or completes it ("Leafeon - 11/116" with Number "11"): "Castaway - 2008 (Tristan Robinson)" and
+// cutNumber moves the number that TCGplayer puts at the end of many names to the number (decision 25): "Shaymin VSTAR -
+// 014/172" with Number "014/172" is "Shaymin VSTAR". Only what trails the whole name is cut, so that
+// "Machamp - 59/108 (Prerelease)" stays as the feed spells it. The text is only taken for a number when it is the card's
+// Number, its part before the slash, or completes it ("Leafeon - 11/116" with Number "11"): "Castaway - 2008" and
 // "Seviper - Darkrai Deck" are left alone.
 func cutNumber(name, number string) (string, string) {
 	if number == "" {
@@ -19,46 +19,19 @@ func cutNumber(name, number string) (string, string) {
 		if name[i] != '-' || name[i-1] != ' ' && (i+1 == len(name) || name[i+1] != ' ') {
 			continue
 		}
-		end := i + 1 + qualifierAt(name[i+1:])
-		text := strings.TrimSpace(name[i+1 : end])
+		text := strings.TrimSpace(name[i+1:])
+		head := strings.TrimRight(name[:i], " -")
 		got := looseNumber(text)
 		switch {
+		case head == "":
+			return name, number
 		case got == want, got != "" && strings.HasPrefix(want, got+"/"):
-		case strings.HasPrefix(got, want+"/"):
-			number = text
-		default:
-			continue
-		}
-		return joinName(name, i, end, name), number
-	}
-	// Some have no dash: "Rayquaza V 100/159". Only a whole number with its total is sure there.
-	if end := qualifierAt(name); strings.Contains(number, "/") {
-		if i := strings.LastIndexByte(strings.TrimRight(name[:end], " "), ' '); i > 0 && looseNumber(name[i:end]) == want {
-			return joinName(name, i, end, name), number
+			return head, number
+		case strings.HasPrefix(got, want+"/") && !strings.ContainsAny(text, "([ "):
+			return head, text
 		}
 	}
 	return name, number
-}
-
-// joinName leaves name[i:end] out of a name, or returns whole when nothing would be left.
-func joinName(name string, i, end int, whole string) string {
-	head, tail := strings.TrimRight(name[:i], " -"), strings.TrimSpace(name[end:])
-	switch {
-	case head == "":
-		return whole
-	case tail == "":
-		return head
-	default:
-		return head + " " + tail
-	}
-}
-
-// qualifierAt is where the first bracket of text is, or its end.
-func qualifierAt(text string) int {
-	if i := strings.IndexAny(text, "(["); i >= 0 {
-		return i
-	}
-	return len(text)
 }
 
 // looseNumber is a number without case, spaces and padding zeros, for comparison: "SV 009/SV122" is "sv9/sv122".

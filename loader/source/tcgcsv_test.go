@@ -80,7 +80,7 @@ func TestTCGCSVTree(t *testing.T) {
 	})
 	equal(t, "cards", want.cards, []Card{
 		{At: at("3/1/products", 1), Ref: "3/11", Game: "pokemon", SetRef: "3/1", Name: "Fox", Number: "4/102", Rarity: "Rare", Identifiers: id("11"), UpdatedAt: updated},
-		{At: at("3/1/products", 2), Ref: "3/12", Game: "pokemon", SetRef: "3/1", Name: "Hare (Prerelease) [Staff]", Number: "014/172", Rarity: "Promo", Identifiers: id("12"), UpdatedAt: updated},
+		{At: at("3/1/products", 2), Ref: "3/12", Game: "pokemon", SetRef: "3/1", Name: "Hare - 014/172 (Prerelease) [Staff]", Number: "014/172", Rarity: "Promo", Identifiers: id("12"), UpdatedAt: updated},
 		{At: at("3/1/products", 3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy", Rarity: "None", Identifiers: id("13"), UpdatedAt: updated},
 		{At: at("3/2/products", 1), Ref: "3/21", Game: "pokemon", SetRef: "3/2", Name: "Owl", Number: "7", Rarity: "Common", Identifiers: id("21"), UpdatedAt: updated},
 		{At: at("68/9/products", 1), Ref: "68/91", Game: "one-piece", SetRef: "68/9", Name: "Marrow (Parallel)", Number: "OP01-001", Rarity: "L", Identifiers: id("91"), UpdatedAt: updated},
@@ -434,22 +434,24 @@ func TestCutNumber(t *testing.T) {
 	}
 	// The shapes of the real names.
 	f("Fox VSTAR - 014/172", "014/172", "Fox VSTAR", "014/172")
-	f("Fox - 17/146 (Cosmos Holo)", "017/146", "Fox (Cosmos Holo)", "017/146")
-	f("Fox - 59/108 (Prerelease) [Staff]", "59/108", "Fox (Prerelease) [Staff]", "59/108")
+	f("Fox - 17/146 (Cosmos Holo)", "017/146", "Fox - 17/146 (Cosmos Holo)", "017/146")
+	f("Fox - 59/108 (Prerelease) [Staff]", "59/108", "Fox - 59/108 (Prerelease) [Staff]", "59/108")
 	f("Fox - 40a/70", "040a/070", "Fox", "040a/070")
-	f("Fox - OP01-001 (Alternate Art)", "OP01-001", "Fox (Alternate Art)", "OP01-001")
-	f("Fox - PRB02-007(Alternate Art)", "PRB02-007", "Fox (Alternate Art)", "PRB02-007")
-	f("Fox -  P-088 (Reprint)", "P-088", "Fox (Reprint)", "P-088")
+	f("Fox - OP01-001 (Alternate Art)", "OP01-001", "Fox - OP01-001 (Alternate Art)", "OP01-001")
+	f("Fox - PRB02-007(Alternate Art)", "PRB02-007", "Fox - PRB02-007(Alternate Art)", "PRB02-007")
+	f("Fox -  P-088 (Reprint)", "P-088", "Fox -  P-088 (Reprint)", "P-088")
 	f("Fox - OP14-34", "OP14-034", "Fox", "OP14-034")
 	f("Fox - SVP 9", "SVP009", "Fox", "SVP009")
-	f("Fox - 6 [Winner]", "006/009", "Fox [Winner]", "006/009")
-	f("Fox - 11/116 (Promo)", "11", "Fox (Promo)", "11/116")
-	f("Fox & Hare Legend - 99/102 & 100/102 (Oversized)", "099/102 & 100/102", "Fox & Hare Legend (Oversized)", "099/102 & 100/102")
+	f("Fox - 6 [Winner]", "006/009", "Fox - 6 [Winner]", "006/009")
+	f("Fox - 11/116 (Promo)", "11", "Fox - 11/116 (Promo)", "11")
+	f("Fox & Hare Legend - 99/102 & 100/102 (Oversized)", "099/102 & 100/102", "Fox & Hare Legend - 99/102 & 100/102 (Oversized)", "099/102 & 100/102")
 	f("Fox -160/091", "160/091", "Fox", "160/091")
-	f("Fox- 43/147 (Stamped)", "043/147", "Fox (Stamped)", "043/147")
-	f("Fox V 100/159", "100/159", "Fox V", "100/159")
-	f("Fox 128/202 (Base Set)", "128/202", "Fox (Base Set)", "128/202")
-	f("Fox - 049/68 (#26 Stamped)", "049/068", "Fox (#26 Stamped)", "049/068")
+	f("Fox - 11/116", "11", "Fox", "11/116")
+	f("Fox- 43/147", "043/147", "Fox", "043/147")
+	f("Fox- 43/147 (Stamped)", "043/147", "Fox- 43/147 (Stamped)", "043/147")
+	f("Fox V 100/159", "100/159", "Fox V 100/159", "100/159")
+	f("Fox 128/202 (Base Set)", "128/202", "Fox 128/202 (Base Set)", "128/202")
+	f("Fox - 049/68 (#26 Stamped)", "049/068", "Fox - 049/68 (#26 Stamped)", "049/068")
 	// What is no number of the card stays.
 	f("Fox - 2008 (Someone)", "72/100", "Fox - 2008 (Someone)", "72/100")
 	f("Fox - Dark Deck", "137/193", "Fox - Dark Deck", "137/193")

@@ -47,7 +47,11 @@ echo '== TypeScript client'
 echo '== Inspector, strict lint'
 "$node22" node_modules/.bin/mcp-inspector --cli "$mcp" --transport http --header "Authorization: Bearer $key" \
   --method tools/list --strict >"$work/lint.json" 2>"$work/lint.log" || { cat "$work/lint.json" "$work/lint.log"; exit 1; }
-cat "$work/lint.log"; head -c 600 "$work/lint.json"
+if [ -s "$work/lint.log" ]; then # a finding that is no error does not fail it by itself
+  cat "$work/lint.log"
+  exit 1
+fi
+echo 'no finding'
 
 echo '== Conformance suite'
 "$node22" forward.mjs "$api" "$key" >"$work/forward" &

@@ -1,0 +1,361 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/snapshot"
+)
+
+func TestOpen(t *testing.T) {
+	s := newSource()
+	e := engine.New(s, engine.Options{Site: site})
+	wantErr(t, "nothing published", e.Open(start), snapshot.ErrNoCurrent)
+	if e.View() != nil {
+		t.Error("a view of nothing")
+	}
+	id := s.add(1, small(1))
+	s.publish(id)
+	wantErr(t, "open", e.Open(start), nil)
+	if serving(e) != id || e.Degraded.Load() || e.View().Hash != cursor.Hash(id) {
+		t.Errorf("serving %q, degraded %t", serving(e), e.Degraded.Load())
+	}
+	wantErr(t, "check", e.Check(start), nil)
+	if n := s.loaded(id); n != 1 {
+		t.Errorf("loaded %d times", n)
+	}
+}
+
+func TestOpenFallsBack(t *testing.T) {
+	f := func(what string, err error, later bool) {
+		t.Helper()
+		s := newSource()
+		old, good, bad, published := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3)), s.add(4, small(4))
+		s.publish(published)
+		s.fail(published, err)
+		s.fail(bad, errDamage)
+		e := engine.New(s, engine.Options{Site: site})
+		wantErr(t, what, e.Open(start), nil)
+		if serving(e) != good || !e.Degraded.Load() || s.loaded(old) != 0 {
+			t.Errorf("%s: serving %q, degraded %t", what, serving(e), e.Degraded.Load())
+		}
+		// Once it can be loaded again, what failed for the moment is served, and what is damaged is not tried.
+		s.fail(published, nil)
+		wantErr(t, what, e.Check(start), nil)
+		if got := serving(e) == published && !e.Degraded.Load(); got != later {
+			t.Errorf("%s: afterwards serving %q, degraded %t", what, serving(e), e.Degraded.Load())
+		}
+		// Another publication is.
+		s.publish(old)
+		wantErr(t, what, e.Check(start), nil)
+		if serving(e) != old || e.Degraded.Load() {
+			t.Errorf("%s: after another publication serving %q, degraded %t", what, serving(e), e.Degraded.Load())
+		}
+	}
+	f("damaged", errDamage, false)
+	f("newer", snapshot.ErrNewerFormat, false)
+	f("too many open files", errors.New("too many open files"), true)
+	f("missing", snapshot.ErrNotFound, true)
+}
+
+func TestOpenWithDamagedPointer(t *testing.T) {
+	s := newSource()
+	id := s.add(1, small(1))
+	s.err = errDamage
+	e := engine.New(s, engine.Options{Site: site})
+	wantErr(t, "open", e.Open(start), nil)
+	if serving(e) != id || !e.Degraded.Load() {
+		t.Errorf("serving %q, degraded %t", serving(e), e.Degraded.Load())
+	}
+	wantErr(t, "check", e.Check(start), snapshot.ErrDamaged)
+	s.publish(id)
+	wantErr(t, "check", e.Check(start), nil)
+	if e.Degraded.Load() {
+		t.Error("still degraded with the pointer whole")
+	}
+}
+
+func TestOpenWithNothingThatLoads(t *testing.T) {
+	s := newSource()
+	a, b := s.add(1, small(1)), s.add(2, small(2))
+	s.publish(b)
+	s.fail(a, errors.New("another reason"))
+	s.fail(b, errDamage)
+	e := engine.New(s, engine.Options{Site: site})
+	wantErr(t, "open", e.Open(start), errDamage)
+}
+
+func TestCheck(t *testing.T) {
+	s := newSource()
+	a, b, c := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
+	e := engine.New(s, engine.Options{Site: site})
+	wantErr(t, "nothing published", e.Check(start), nil)
+	s.publish(a)
+	check := func(want error, id string) {
+		t.Helper()
+		wantErr(t, "check", e.Check(start), want)
+		if serving(e) != id {
+			t.Errorf("serving %q, want %q", serving(e), id)
+		}
+	}
+	check(nil, a)
+	s.publish(b)
+	check(nil, b)
+	// Back to an earlier one.
+	s.publish(a)
+	check(nil, a)
+	// A damaged publication is reported once, tried once, and does not stop the next one.
+	s.publish(c)
+	s.fail(c, errDamage)
+	check(snapshot.ErrDamaged, a)
+	check(nil, a)
+	if n := s.loaded(c); n != 1 {
+		t.Errorf("damaged snapshot loaded %d times", n)
+	}
+	s.publish(b)
+	check(nil, b)
+	// The same snapshot, put in order and published again, is tried again.
+	s.fail(c, nil)
+	s.publish(c)
+	check(nil, c)
+	// What may pass is tried until it does.
+	broken := errors.New("the network is away")
+	s.publish(a)
+	s.fail(a, broken)
+	check(broken, c)
+	check(broken, c)
+	s.fail(a, nil)
+	check(nil, a)
+	// The same snapshot at a new epoch is not loaded again.
+	n := s.loaded(a)
+	s.publish(a)
+	check(nil, a)
+	if s.loaded(a) != n {
+		t.Error("what is served already was loaded again")
+	}
+}
+
+// TestUnfitIsTriedOnce publishes a catalog that decodes but cannot be indexed.
+func TestUnfitIsTriedOnce(t *testing.T) {
+	s := newSource()
+	a, b := s.add(1, small(1)), s.add(2, small(2))
+	s.catalogs[b].Cards.Order[0] = s.catalogs[b].Cards.Order[1]
+	e := engine.New(s, engine.Options{Site: site})
+	s.publish(a)
+	wantErr(t, "open", e.Open(start), nil)
+	s.publish(b)
+	if err := e.Check(start); err == nil {
+		t.Error("an unfit snapshot is served")
+	}
+	for range 5 {
+		wantErr(t, "check", e.Check(start), nil)
+	}
+	if serving(e) != a || s.loaded(b) != 1 {
+		t.Errorf("serving %q, unfit snapshot loaded %d times", serving(e), s.loaded(b))
+	}
+}
+
+func TestRetained(t *testing.T) {
+	s := newSource()
+	e := engine.New(s, engine.Options{Site: site})
+	var ids []string
+	for n := range 4 {
+		ids = append(ids, s.add(n, small(uint64(n))))
+	}
+	swap := func(n int, at time.Duration) {
+		t.Helper()
+		s.publish(ids[n])
+		wantErr(t, "check", e.Check(start.Add(at)), nil)
+	}
+	retained := func(want ...int) {
+		t.Helper()
+		for n, id := range ids {
+			v := e.Retained(cursor.Hash(id))
+			expected := false
+			for _, w := range want {
+				expected = expected || w == n
+			}
+			if (v != nil) != expected || v != nil && v.ID != id {
+				t.Errorf("view %d is retained: %t, want %t", n, v != nil, expected)
+			}
+		}
+	}
+	swap(0, 0)
+	retained(0)
+	swap(1, time.Minute) // 0 is retired at 1 min
+	swap(2, 5*time.Minute)
+	retained(0, 1, 2)
+	wantErr(t, "check", e.Check(start.Add(16*time.Minute-time.Millisecond)), nil)
+	retained(0, 1, 2)
+	wantErr(t, "check", e.Check(start.Add(16*time.Minute)), nil)
+	retained(1, 2)
+	swap(1, 17*time.Minute) // back to 1: it is current, not retired
+	retained(1, 2)
+	swap(3, 33*time.Minute)
+	retained(1, 3)
+	if e.Retained(0) != nil || e.Retained(cursor.Hash("nothing")) != nil {
+		t.Error("a view of nothing is retained")
+	}
+}
+
+func TestRetiredBudget(t *testing.T) {
+	f := func(what string, budget func(size int64) int64, want int) {
+		t.Helper()
+		s := newSource()
+		for n := range 5 {
+			s.add(n, small(1)) // all of one size
+		}
+		s.publish(idOf(0))
+		measure := engine.New(s, engine.Options{Site: site})
+		wantErr(t, "open", measure.Open(start), nil)
+		e := engine.New(s, engine.Options{Site: site, RetiredBudget: budget(measure.View().Size())})
+		for n := range 5 {
+			s.publish(idOf(n))
+			wantErr(t, "check", e.Check(start), nil)
+		}
+		for n := range 5 {
+			if kept := e.Retained(cursor.Hash(idOf(n))) != nil; kept != (n >= 4-want) {
+				t.Errorf("%s: view %d of 5 is retained: %t", what, n, kept)
+			}
+		}
+	}
+	f("nothing", func(int64) int64 { return -1 }, 0)
+	f("less than one", func(size int64) int64 { return size - 1 }, 0)
+	f("one", func(size int64) int64 { return size }, 1)
+	f("two and a half", func(size int64) int64 { return size * 5 / 2 }, 2)
+	f("all", func(int64) int64 { return 0 }, 4)
+}
+
+// TestFollow serves what is published without being asked.
+func TestFollow(t *testing.T) {
+	s := newSource()
+	e := engine.New(s, engine.Options{Site: site, Poll: time.Millisecond})
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	following.Go(func() { e.Follow(ctx) })
+	for n := range 3 {
+		id := s.add(n, small(uint64(n)))
+		s.publish(id)
+		for deadline := time.Now().Add(10 * time.Second); serving(e) != id; {
+			if time.Now().After(deadline) {
+				t.Fatalf("serving %q, not %q", serving(e), id)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	stop()
+	following.Wait()
+}
+
+// TestFollowInTrouble polls in virtual time: four times a second, and trouble that goes on is logged once. No view is
+// made in the bubble, because the word index has goroutines of its own.
+func TestFollowInTrouble(t *testing.T) {
+	var log bytes.Buffer
+	s := newSource()
+	a, b := s.add(1, small(1)), s.add(2, small(2))
+	e := engine.New(s, engine.Options{Site: site, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s.publish(a)
+	wantErr(t, "open", e.Open(start), nil)
+	away, unlucky := errors.New("the network is away"), errors.New("the disk is tired")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var following sync.WaitGroup
+		following.Go(func() { e.Follow(ctx) })
+		wait := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
+		tried := func(id string, want int) {
+			t.Helper()
+			if n := s.loaded(id); n != want || serving(e) != a {
+				t.Errorf("tried %d times, want %d; serving %q", n, want, serving(e))
+			}
+		}
+		s.fail(b, away)
+		s.publish(b)
+		wait(249 * time.Millisecond)
+		tried(b, 0)
+		wait(time.Millisecond)
+		tried(b, 1)
+		wait(10 * time.Second)
+		tried(b, 41)
+		s.fail(b, unlucky)
+		wait(time.Second)
+		s.publish(a) // well again, which ends the trouble
+		wait(time.Second)
+		tried(b, 45)
+		s.publish(b)
+		wait(time.Second)
+		tried(b, 49)
+		stop()
+		following.Wait()
+	})
+	if n := strings.Count(log.String(), away.Error()); n != 1 {
+		t.Errorf("the first trouble is logged %d times", n)
+	}
+	if n := strings.Count(log.String(), unlucky.Error()); n != 2 {
+		t.Errorf("the second trouble, which came twice, is logged %d times", n)
+	}
+}
+
+// TestReadersDuringSwaps reads from many goroutines while views are swapped: every answer is of one snapshot.
+func TestReadersDuringSwaps(t *testing.T) {
+	const snapshots, swaps = 3, 60
+	s := newSource()
+	for n := range snapshots {
+		w := small(1)
+		for i := range w.Cards {
+			w.Cards[i].Name = idOf(n)
+		}
+		s.add(n, w)
+	}
+	e := engine.New(s, engine.Options{Site: site})
+	s.publish(idOf(0))
+	wantErr(t, "open", e.Open(start), nil)
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			var body []byte
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				v := e.View()
+				body = v.AppendSummaries(body[:0], []uint32{0, 1, 2, 3, 4, 5})
+				body = v.AppendHistory(append(body, v.Detail(0)...), 0, 90, "")
+				body = v.AppendStats(body, engine.StatsQuery{Card: 0, Window: 2, Name: "90d", MaxDays: 365})
+				if n := bytes.Count(body, []byte(v.ID)); n != 8 {
+					t.Errorf("%d of 8 names are of snapshot %q: %s", n, v.ID, body)
+					return
+				}
+				if e.Retained(v.Hash) == nil {
+					t.Errorf("the view of %q is gone while it is fresh", v.ID)
+					return
+				}
+			}
+		})
+	}
+	var checks sync.WaitGroup
+	for range 2 { // a poll and an operator's reload at once
+		checks.Go(func() {
+			for n := range swaps {
+				s.publish(idOf(n % snapshots))
+				if err := e.Check(start); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	checks.Wait()
+	close(done)
+	readers.Wait()
+}

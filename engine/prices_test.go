@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"ninepocket/engine"
+	"ninepocket/internal/fixture"
+	"ninepocket/snapshot"
+)
+
+func TestSameVariant(t *testing.T) {
+	f := func(a, b string, want bool) {
+		t.Helper()
+		if engine.SameVariant(a, b) != want || engine.SameVariant(b, a) != want {
+			t.Errorf("%q and %q: want %t", a, b, want)
+		}
+	}
+	f("reverse_holofoil", "Reverse Holofoil", true)
+	f("reverse_holofoil", "reverse-holofoil", true)
+	f("reverse_holofoil", "REVERSEHOLOFOIL", true)
+	f("reverse_holofoil", " reverse  holo_foil - ", true)
+	f("1st_edition", "1stEdition", true)
+	f("1st_edition", "1st_edition_holofoil", false)
+	f("holofoil", "reverse_holofoil", false)
+	f("holofoil", "holofoi", false)
+	f("normal", "norm.al", false)
+	f("normal", "", false)
+	f("normal", " -_", false)
+	f("", "-", true)
+	f("foil", "ＦＯＩＬ", false)
+}
+
+// view makes a world's View.
+func view(t testing.TB, w *fixture.World) *engine.View {
+	t.Helper()
+	c := w.Catalog()
+	c.ID = idOf(1)
+	v, err := engine.NewView(c, site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+type historyBody struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	URL  string `json:"url"`
+	Days int    `json:"days"`
+	Data []historyPoint
+}
+
+type historyPoint struct {
+	Date     string `json:"date"`
+	Variant  string `json:"variant"`
+	Cents    int64  `json:"market_price_cents"`
+	Currency string `json:"currency"`
+}
+
+// drawVariant draws how a caller may spell a variant of a card, or one that it does not have, or none.
+func drawVariant(t *rapid.T, c *fixture.Card) (asked string) {
+	spellings := []string{"", "", "no such thing", "holofoil"}
+	for _, l := range c.Lanes {
+		spellings = append(spellings, l.Variant, strings.ToUpper(strings.ReplaceAll(l.Variant, "_", " ")))
+	}
+	return rapid.SampledFrom(spellings).Draw(t, "variant")
+}
+
+func same(code, asked string) bool {
+	fold := func(s string) string {
+		return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(s))
+	}
+	return asked == "" || fold(code) == fold(asked)
+}
+
+func TestHistory(t *testing.T) {
+	for seed := range uint64(3) {
+		w := fixture.Random(seed, fixture.Size{Sets: 2, Cards: 30})
+		v := view(t, w)
+		rapid.Check(t, func(t *rapid.T) {
+			card := rapid.IntRange(0, len(w.Cards)-1).Draw(t, "card")
+			c := w.PriceDesc()[card]
+			days := rapid.OneOf(rapid.SampledFrom([]int{1, 2, 7, 90, 364, 365}), rapid.IntRange(1, 365)).Draw(t, "days")
+			asked := drawVariant(t, &c)
+			want := historyBody{ID: c.ID, Name: c.Name, URL: site.URL + "/cards/" + c.Slug, Days: days, Data: []historyPoint{}}
+			lanes := fixture.DisplayLanes(c.Lanes)
+			for day := w.Date() - snapshot.Day(days) + 1; day <= w.Date(); day++ {
+				for _, l := range lanes {
+					for _, p := range l.Points {
+						if p.Day == day && same(l.Variant, asked) {
+							want.Data = append(want.Data, historyPoint{day.String(), l.Variant, p.Cents, "USD"})
+						}
+					}
+				}
+			}
+			b := v.AppendHistory([]byte("x"), card, days, asked)
+			var got historyBody
+			if err := json.Unmarshal(b[1:], &got, json.MatchCaseInsensitiveNames(true), json.RejectUnknownMembers(true)); err != nil {
+				t.Fatalf("%s: %v", b, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("seed %d, card %d, %d days, variant %q (-want +got):\n%s", seed, card, days, asked, diff)
+			}
+		})
+	}
+}
+
+// TestStats compares statistics with a sum over the points, also where the plan's range cuts the window short.
+func TestStats(t *testing.T) {
+	for seed := range uint64(3) {
+		w := fixture.Random(seed, fixture.Size{Sets: 2, Cards: 30, Days: 120})
+		v := view(t, w)
+		rapid.Check(t, func(t *rapid.T) {
+			card := rapid.IntRange(0, len(w.Cards)-1).Draw(t, "card")
+			c := w.PriceDesc()[card]
+			window := rapid.IntRange(0, 2).Draw(t, "window")
+			most := rapid.OneOf(rapid.Just(365), rapid.SampledFrom([]int{1, 7, 8, 30, 89, 90}), rapid.IntRange(1, 120)).Draw(t, "most days")
+			asked := drawVariant(t, &c)
+			days := min(snapshot.StatWindows[window], most)
+			from := w.Date() - snapshot.Day(days) + 1
+			variant := "null"
+			var entries []string
+			for _, l := range fixture.DisplayLanes(c.Lanes) {
+				points := slices.DeleteFunc(slices.Clone(l.Points), func(p snapshot.Point) bool { return p.Day < from })
+				if !same(l.Variant, asked) {
+					continue
+				}
+				if asked != "" {
+					variant = fmt.Sprintf("%q", l.Variant)
+				}
+				if len(points) == 0 {
+					continue
+				}
+				lo, hi, sum := points[0].Cents, points[0].Cents, int64(0)
+				for _, p := range points {
+					lo, hi, sum = min(lo, p.Cents), max(hi, p.Cents), sum+p.Cents
+				}
+				first, last := points[0], points[len(points)-1]
+				percent := "null"
+				if first.Cents > 0 {
+					percent = trimmed(float64(last.Cents-first.Cents) * 100 / float64(first.Cents))
+				}
+				n := int64(len(points))
+				entries = append(entries, fmt.Sprintf(`{"variant":%q,"min_price_cents":%d,"max_price_cents":%d,"average_price_cents":%d,`+
+					`"first":{"date":"%s","price_cents":%d},"last":{"date":"%s","price_cents":%d},"change_cents":%d,"change_percent":%s,"data_points":%d}`,
+					l.Variant, lo, hi, (2*sum+n)/(2*n), first.Day, first.Cents, last.Day, last.Cents, last.Cents-first.Cents, percent, n))
+			}
+			if variant == "null" && asked != "" {
+				variant = fmt.Sprintf("%q", asked)
+			}
+			want := fmt.Sprintf(`{"currency":"USD","id":%q,"variant":%s,"window":"w","window_start":"%sT00:00:00Z","window_end":"2026-03-14T20:05:30Z","data":{"variants":[%s]}}`,
+				c.ID, variant, from, strings.Join(entries, ","))
+			got := string(v.AppendStats(nil, engine.StatsQuery{Card: card, Variant: asked, Window: window, Name: "w", MaxDays: most}))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("seed %d, card %d, window %d of at most %d days, variant %q (-want +got):\n%s", seed, card, window, most, asked, diff)
+			}
+		})
+	}
+}
+
+// trimmed spells a percentage of small numbers, for which floating point is exact enough.
+func trimmed(v float64) string {
+	if v < 0 {
+		v -= 1e-9
+	} else {
+		v += 1e-9
+	}
+	s := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}

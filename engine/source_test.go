@@ -1,0 +1,130 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/internal/fixture"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+var (
+	site  = wire.Site{URL: "https://cards.example", Images: "https://cards.example/images/", ProductPrefix: "np"}
+	start = time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)
+)
+
+// source is a store in memory whose snapshots and pointer a test sets.
+type source struct {
+	mu       sync.Mutex
+	catalogs map[string]*snapshot.Catalog
+	broken   map[string]error // what loading a snapshot fails with
+	list     []string         // newest first
+	current  snapshot.Current
+	err      error // what asking for the current one fails with
+	loads    []string
+}
+
+func newSource() *source {
+	return &source{catalogs: map[string]*snapshot.Catalog{}, broken: map[string]error{}, err: snapshot.ErrNoCurrent}
+}
+
+// idOf is the id of the n-th snapshot of a test.
+func idOf(n int) string { return fmt.Sprintf("20260315T%06dZ-%016x", n, n) }
+
+// add stores a world's catalog as the n-th snapshot.
+func (s *source) add(n int, w *fixture.World) string {
+	c := w.Catalog()
+	c.ID = idOf(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catalogs[c.ID] = c
+	s.list = append([]string{c.ID}, s.list...)
+	return c.ID
+}
+
+// publish moves the pointer.
+func (s *source) publish(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = nil
+	s.current = snapshot.Current{Epoch: s.current.Epoch + 1, ID: id, Previous: s.current.ID}
+}
+
+// fail sets what loading a snapshot fails with, nil for nothing.
+func (s *source) fail(id string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken[id] = err
+}
+
+// loaded is how often a snapshot was asked for.
+func (s *source) loaded(id string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.loads {
+		if l == id {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *source) Current() (snapshot.Current, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return snapshot.Current{}, s.err
+	}
+	return s.current, nil
+}
+
+func (s *source) Load(id string) (*snapshot.Catalog, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loads = append(s.loads, id)
+	if err := s.broken[id]; err != nil {
+		return nil, err
+	}
+	if c := s.catalogs[id]; c != nil {
+		return c, nil
+	}
+	return nil, snapshot.ErrNotFound
+}
+
+func (s *source) List() ([]*snapshot.Manifest, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*snapshot.Manifest
+	for _, id := range s.list {
+		all = append(all, &snapshot.Manifest{ID: id})
+	}
+	return all, nil
+}
+
+var errDamage = &snapshot.DamageError{Section: "cards", Reason: "was eaten"}
+
+// serving is the id of the snapshot that an engine serves, "" for none.
+func serving(e *engine.Engine) string {
+	if v := e.View(); v != nil {
+		return v.ID
+	}
+	return ""
+}
+
+// small is a world of a seed.
+func small(seed uint64) *fixture.World {
+	return fixture.Random(seed, fixture.Size{Sets: 2, Cards: 6, Sealed: 1, Days: 5})
+}
+
+// wantErr wants an error that is another, or none.
+func wantErr(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) || want == nil && err != nil {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+}

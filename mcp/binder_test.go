@@ -1,0 +1,258 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"ninepocket/internal/fixture"
+)
+
+// schema is as much of JSON Schema as the input schemas use.
+type schema struct {
+	Type                 string
+	Properties           map[string]*schema
+	Required             []string
+	Items                *schema
+	Enum                 []string
+	MinLength, MaxLength int
+	Minimum, Maximum     int64
+	MinItems, MaxItems   int
+}
+
+// guesser makes values that a schema may or may not accept, mostly near its bounds.
+type guesser struct{ *rand.Rand }
+
+func (g guesser) one(of ...string) string { return of[g.IntN(len(of))] }
+
+// value is JSON text for a schema; it is wrong in about one of eight places.
+func (g guesser) value(s *schema) string {
+	if g.IntN(24) == 0 {
+		return g.one(`null`, `true`, `{}`, `[]`, `""`, `"x"`, `0`, `1.5`, `[1]`, `{"a":1}`)
+	}
+	switch s.Type {
+	case "object":
+		return g.object(s)
+	case "array":
+		n := g.near(int64(s.MinItems), int64(s.MaxItems))
+		if n > 3 && g.IntN(4) > 0 {
+			n = 1 + n%3
+		}
+		items := make([]string, max(n, 0))
+		for i := range items {
+			items[i] = g.value(s.Items)
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	case "integer":
+		return g.integer(s)
+	}
+	if s.Enum != nil {
+		return quote(g.one(append(s.Enum, "x", strings.ToUpper(s.Enum[0]))...))
+	}
+	return quote(g.text(int(g.near(int64(s.MinLength), int64(s.MaxLength)))))
+}
+
+// near is a number in the bounds, at them, or just beyond.
+func (g guesser) near(lo, hi int64) int64 {
+	switch g.IntN(8) {
+	case 0:
+		return lo - 1
+	case 1:
+		return lo
+	case 2:
+		return hi
+	case 3:
+		return hi + 1
+	}
+	return lo + g.Int64N(min(hi-lo, 30)+1)
+}
+
+func (g guesser) integer(s *schema) string {
+	n := g.near(s.Minimum, s.Maximum)
+	switch g.IntN(10) {
+	case 0:
+		return fmt.Sprintf("%d.0", n)
+	case 1:
+		return fmt.Sprintf("%d.5", n)
+	case 2:
+		return fmt.Sprintf("%de0", n)
+	case 3:
+		if n != 0 {
+			return fmt.Sprintf("%d0e-1", n)
+		}
+	case 4:
+		return g.one("-0", "1e30", "-1e30", "1e-3", "9007199254740993", `"5"`)
+	}
+	return fmt.Sprint(n)
+}
+
+func (g guesser) text(n int) string {
+	alphabet := []rune(`abc XYZ 019 é ☆ 😀 " \ / - _ ö`)
+	out := make([]rune, max(n, 0))
+	for i := range out {
+		out[i] = alphabet[g.IntN(len(alphabet))]
+	}
+	return string(out)
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+func (g guesser) object(s *schema) string {
+	var members []string
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		chance := 3
+		if slices.Contains(s.Required, name) {
+			chance = 12
+		}
+		if g.IntN(chance) > 0 && (chance == 12 || g.IntN(2) > 0) {
+			members = append(members, quote(name)+":"+g.value(s.Properties[name]))
+		}
+	}
+	if g.IntN(12) == 0 {
+		members = append(members, quote(g.one("colour", "Limit", "id ", ""))+":1")
+	}
+	g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// crossField are the rules that a schema cannot tell, by what the problems of them say.
+var crossField = []string{
+	"give a query, or at least one of set, number, rarity.",
+	"query must not be blank.",
+	"min_price_cents must not be more than max_price_cents.",
+	"cursor is not one that this service issued",
+}
+
+// rejected are the problems of a result that a schema could have told.
+func rejected(r *result) []string {
+	if !r.IsError || !strings.HasPrefix(r.text(), "Invalid arguments for ") {
+		return nil
+	}
+	var problems []string
+	for line := range strings.Lines(r.text()) {
+		problem, ok := strings.CutPrefix(strings.TrimSpace(line), "- ")
+		if ok && !slices.ContainsFunc(crossField, func(rule string) bool { return strings.HasPrefix(problem, rule) }) {
+			problems = append(problems, problem)
+		}
+	}
+	return problems
+}
+
+// TestBinderAgreesWithSchemas holds the binder against two independent validators: what they accept it accepts, but
+// for the rules of crossField, and what they reject it rejects.
+func TestBinderAgreesWithSchemas(t *testing.T) {
+	d, _ := randomDesk(t, 3, fixture.Small)
+	const each = 2500
+	second := newAJV(t)
+	for k, def := range definitions() {
+		t.Run(def.Name, func(t *testing.T) {
+			var s schema
+			if err := json.Unmarshal(def.InputSchema, &s); err != nil {
+				t.Fatal(err)
+			}
+			g := guesser{rand.New(rand.NewPCG(5, uint64(k)))}
+			values := make([]string, each)
+			accepted := 0
+			for i := range values {
+				values[i] = g.object(&s)
+				want := validates(t, inputSchema(t, def.Name), values[i])
+				r := d.callRaw(t, def.Name, values[i])
+				if problems := rejected(&r); (len(problems) == 0) != want {
+					t.Fatalf("%.600s\nschema: %t, binder: %q", values[i], want, problems)
+				}
+				if want {
+					accepted++
+				}
+			}
+			if accepted < each/20 || accepted > each*19/20 {
+				t.Errorf("%d of %d accepted: the values do not try both sides", accepted, each)
+			}
+			second.agree(t, def, values)
+		})
+	}
+}
+
+func validates(tb testing.TB, s *jsonschema.Schema, text string) bool {
+	tb.Helper()
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		tb.Fatalf("%v: %.600s", err, text)
+	}
+	return s.Validate(v) == nil
+}
+
+// ajv is AJV running in Node, nil where it is not installed.
+type ajv struct{ dir, node string }
+
+func newAJV(t *testing.T) *ajv {
+	t.Helper()
+	const dir = "conformance"
+	node, err := exec.LookPath("node")
+	if _, notThere := os.Stat(filepath.Join(dir, "node_modules", "ajv")); err != nil || notThere != nil {
+		t.Log("skipped: AJV as the second validator, because `make mcp-conformance` did not install it")
+		return nil
+	}
+	return &ajv{dir, node}
+}
+
+// agree holds AJV, as draft-07 and as 2020-12, against the first validator.
+func (a *ajv) agree(t *testing.T, def definition, values []string) {
+	t.Helper()
+	if a == nil {
+		return
+	}
+	request, err := json.Marshal(map[string]any{"schema": def.InputSchema, "values": values})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), a.node, "validate.mjs")
+	cmd.Dir, cmd.Stdin = a.dir, bytes.NewReader(append(request, '\n'))
+	var errors bytes.Buffer
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, errors.String())
+	}
+	var answers []bool
+	if err := json.NewDecoder(bufio.NewReader(bytes.NewReader(out))).Decode(&answers); err != nil || len(answers) != len(values) {
+		t.Fatalf("%v: %d answers for %d values", err, len(answers), len(values))
+	}
+	for i, said := range answers {
+		if want := validates(t, inputSchema(t, def.Name), values[i]); said != want {
+			t.Fatalf("%.600s\nfirst validator: %t, AJV: %t", values[i], want, said)
+		}
+	}
+}
+
+// TestCrossFieldRules shows the rules that schemas do not tell.
+func TestCrossFieldRules(t *testing.T) {
+	d, _ := randomDesk(t, 3, fixture.Small)
+	f := func(arguments, want string) {
+		t.Helper()
+		r := d.callRaw(t, "catalog_search_cards", arguments)
+		if !r.IsError || !strings.Contains(r.text(), "- "+want) {
+			t.Errorf("%s: %s", arguments, r.text())
+		}
+	}
+	f(`{}`, crossField[0])
+	f(`{"game":"pokemon","min_price_cents":1}`, crossField[0])
+	f(`{"query":"  "}`, crossField[1])
+	f(`{"query":"x","min_price_cents":2,"max_price_cents":1}`, crossField[2])
+	f(`{"query":"x","cursor":"AAAA"}`, crossField[3])
+	f(`{"query":"a\u0000b"}`, "query must not have control characters.")
+	f(`{"query":"a\u007fb","set":"\n"}`, "set must not have control characters.")
+}

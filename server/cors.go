@@ -1,0 +1,58 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/valyala/fasthttp"
+)
+
+// exposed are the headers that a browser's script may read, sendable those that it may send.
+const (
+	exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, X-RateLimit-Remaining, " +
+		"X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, X-Request-Id, X-Snapshot-Id"
+	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-API-Key, X-Request-Id"
+	// preflightAge is for how many seconds a browser may keep a preflight's answer.
+	preflightAge = "600"
+)
+
+// allowOrigin lets browsers of configured origins read the answer (decision 4).
+func (x *exchange) allowOrigin() {
+	if len(x.s.Origins) == 0 {
+		return
+	}
+	x.vary("")
+	if origin := string(x.ctx.Request.Header.Peek(fasthttp.HeaderOrigin)); slices.Contains(x.s.Origins, origin) {
+		h := &x.ctx.Response.Header
+		h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
+		h.Set(fasthttp.HeaderAccessControlExposeHeaders, exposed)
+	}
+}
+
+// vary sets Vary to what the answer depends on; with configured origins that is the caller's, too.
+func (x *exchange) vary(on string) {
+	h := &x.ctx.Response.Header
+	switch {
+	case len(x.s.Origins) > 0 && on != "":
+		h.Set(fasthttp.HeaderVary, on+", Origin")
+	case len(x.s.Origins) > 0:
+		h.Set(fasthttp.HeaderVary, "Origin")
+	case on != "":
+		h.Set(fasthttp.HeaderVary, on)
+	default:
+		h.Del(fasthttp.HeaderVary)
+	}
+}
+
+// preflight answers a browser of a configured origin that asks whether it may call a path; false when nobody does.
+func (x *exchange) preflight(allow string) bool {
+	h := &x.ctx.Response.Header
+	if !x.ctx.IsOptions() || len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 ||
+		len(x.ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) == 0 {
+		return false
+	}
+	h.Set(fasthttp.HeaderAccessControlAllowMethods, allow)
+	h.Set(fasthttp.HeaderAccessControlAllowHeaders, sendable)
+	h.Set(fasthttp.HeaderAccessControlMaxAge, preflightAge)
+	x.ctx.Response.SetStatusCode(fasthttp.StatusNoContent)
+	return true
+}
