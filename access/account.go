@@ -86,6 +86,7 @@ type standing struct {
 func (a *account) stand(p *Principal, rule *Rule, wall int64) (s standing) {
 	s.limit, s.day = rule.Limit, max(a.day, DayOf(wall))
 	switch rule.Allowance {
+	case NoAllowance:
 	case DayQuota:
 		s.end = (s.day + 1).Start()
 		if s.day == a.day {
@@ -148,6 +149,7 @@ func (a *account) rollPeriod(p Period) {
 // hold reserves units for a call of a day or period.
 func (a *account) hold(rule *Rule) {
 	switch rule.Allowance {
+	case NoAllowance:
 	case DayQuota:
 		a.dayHeld += rule.Cost
 	case PeriodCredits:

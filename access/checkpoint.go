@@ -72,7 +72,7 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 		if c.core.log.failure() == nil && (waited >= options.CheckpointEvery || c.core.log.size.Load() >= options.CheckpointBytes) {
 			waited = 0
 			if err := c.save(time.Second); err != nil && !errors.Is(err, errBusy) {
-				c.core.log.fail("checkpoint", err)
+				_ = c.core.log.fail("checkpoint", err) // told by failure below
 			}
 		}
 		if err := c.core.log.failure(); err != nil && !reported {
@@ -226,7 +226,7 @@ func writeReplies(bucket *bbolt.Bucket, img *image) error {
 		key := appendText(nil, img.tenant)
 		key = appendText(key, string(name.op))
 		key = appendText(key, name.key)
-		err := error(nil)
+		var err error
 		if data == nil {
 			err = bucket.Delete(key)
 		} else {
@@ -277,7 +277,7 @@ func decodeState(value []byte) (storedState, error) {
 		return storedState{}, nil
 	}
 	r := reader{data: value}
-	if version := r.bytes(1); version == nil || version[0] != checkpointVersion {
+	if version := r.bytes(1); len(version) == 0 || version[0] != checkpointVersion {
 		return storedState{}, fmt.Errorf("%w: checkpoint version is not %d", ErrCorrupt, checkpointVersion)
 	}
 	s := storedState{exists: true, last: r.uvarint(), at: r.varint(), wall: r.varint()}

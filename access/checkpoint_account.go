@@ -27,7 +27,7 @@ func (a *account) append(dst []byte) []byte {
 // decode fills a new account from its checkpoint.
 func (a *account) decode(value []byte) error {
 	r := reader{data: value}
-	if version := r.bytes(1); version == nil || version[0] != checkpointVersion {
+	if version := r.bytes(1); len(version) == 0 || version[0] != checkpointVersion {
 		r.fail()
 	}
 	a.seq = r.uvarint()
@@ -87,7 +87,7 @@ func decodeReply(key, value []byte) (tenant string, out *reply, err error) {
 	k, v := reader{data: key}, reader{data: value}
 	tenant = k.text()
 	out = &reply{name: replyName{op: Operation(k.text()), key: k.text()}}
-	if version := v.bytes(1); version == nil || version[0] != checkpointVersion {
+	if version := v.bytes(1); len(version) == 0 || version[0] != checkpointVersion {
 		v.fail()
 	}
 	copy(out.body[:], v.bytes(len(out.body)))

@@ -158,7 +158,7 @@ func readBeside(stateDir string, visit func(e *entry)) (view storedView, err err
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on
 	}
 	return view, cannot("read ledger in %q: %w", stateDir, err)
 }

@@ -6,19 +6,20 @@ import "strconv"
 type Verdict uint8
 
 const (
-	// Admitted: go on; the ticket must be finished.
+	// Admitted means: go on; the ticket must be finished.
 	Admitted Verdict = iota
-	// RateLimited: 429 rate_limit_exceeded; nothing was taken.
+	// RateLimited means: 429 rate_limit_exceeded; nothing was taken.
 	RateLimited
-	// QuotaExceeded: 429 quota_exceeded; nothing was taken.
+	// QuotaExceeded means: 429 quota_exceeded; nothing was taken.
 	QuotaExceeded
-	// Unavailable: 503 temporarily_unavailable; nothing was taken.
+	// Unavailable means: 503 temporarily_unavailable; nothing was taken.
 	Unavailable
 )
 
 // String returns the error code of the verdict, "" when admitted.
 func (v Verdict) String() string {
 	switch v {
+	case Admitted:
 	case RateLimited:
 		return "rate_limit_exceeded"
 	case QuotaExceeded:

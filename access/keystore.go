@@ -52,7 +52,7 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err != nil {
 		return cannot("lock keys file in %q: %w", stateDir, err)
 	}
-	defer lock.unlock()
+	defer func() { _ = lock.unlock() }() // what was to be said, the change has said
 	f, err := ReadKeys(stateDir)
 	if errors.Is(err, ErrNoKeysFile) {
 		f, err = NewKeyFile(), nil

@@ -32,7 +32,7 @@ func lockFile(path string, patience time.Duration) (*fileLock, error) {
 			err = ErrLocked
 			break
 		}
-		time.Sleep(pause)
+		time.Sleep(pause) //nolint:forbidigo // another process holds the lock; there is no event to wait on
 	}
 	return nil, errors.Join(err, file.Close())
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -56,9 +57,7 @@ func (d *powerDisk) cut(t *testing.T, dir string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	files := map[string]int64{filepath.Join(dir, checkpointName): 1 << 62}
-	for path, size := range d.synced {
-		files[path] = size
-	}
+	maps.Copy(files, d.synced)
 	for path, size := range files {
 		data, err := os.ReadFile(path)
 		if os.IsNotExist(err) {

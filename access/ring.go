@@ -85,7 +85,8 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 		return nil, err
 	}
 	ring := &KeyRing{plans: plans}
-	return ring, ring.Replace(f)
+	err := ring.Replace(f)
+	return ring, err
 }
 
 // Replace makes the ring hold the keys of f, which the ring does not keep.
@@ -234,7 +235,7 @@ func newKeyTable(f *KeyFile, plans Plans) *keyTable {
 	table := &keyTable{keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
 	for _, key := range f.Keys {
 		var sum [sha256.Size]byte
-		hex.Decode(sum[:], []byte(key.Hash)) // checked by ParseKeyFile
+		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by ParseKeyFile
 		table.keys[sum] = newPrincipal(key, f.Tenants[key.Tenant], plans)
 	}
 	return table

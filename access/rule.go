@@ -29,13 +29,13 @@ func MCPOperation(tool string) Operation { return Operation("mcp:" + tool) }
 type Window uint8
 
 const (
-	// NoWindow: the call passes no minute window (live GET /v1/usage).
+	// NoWindow means: the call passes no minute window (live GET /v1/usage).
 	NoWindow Window = iota
-	// KeyWindow: one window per key (live).
+	// KeyWindow means: one window per key (live).
 	KeyWindow
-	// TenantWindow: one window per tenant, shared by its keys (preview).
+	// TenantWindow means: one window per tenant, shared by its keys (preview).
 	TenantWindow
-	// UsageWindow: the tenant's window for preview GET /v1/usage.
+	// UsageWindow means: the tenant's window for preview GET /v1/usage.
 	UsageWindow
 )
 
@@ -43,11 +43,11 @@ const (
 type Allowance uint8
 
 const (
-	// NoAllowance: the tenant's calls are not counted against anything.
+	// NoAllowance means: the tenant's calls are not counted against anything.
 	NoAllowance Allowance = iota
-	// DayQuota: the tenant's live requests of the UTC day.
+	// DayQuota means: the tenant's live requests of the UTC day.
 	DayQuota
-	// PeriodCredits: the tenant's preview credits of the subscription period.
+	// PeriodCredits means: the tenant's preview credits of the subscription period.
 	PeriodCredits
 )
 
@@ -85,6 +85,7 @@ func previewRule(p *Principal, op Operation) Rule {
 		rule.Window, rule.PerMinute, rule.Cost, rule.Durable = UsageWindow, usagePerMinute, 0, false
 	case PricesBatch:
 		rule.Deferred = true
+	default:
 	}
 	return rule
 }

@@ -7,15 +7,15 @@ type BodyHash [32]byte
 type Outcome uint8
 
 const (
-	// Fresh: the caller owns the record; it ends with Commit or Abort.
+	// Fresh means: the caller owns the record; it ends with Commit or Abort.
 	Fresh Outcome = iota
-	// Replay: the same body was answered within ten minutes; Claim.Reply is that answer.
+	// Replay means: the same body was answered within ten minutes; Claim.Reply is that answer.
 	Replay
-	// Conflict: the key is bound to another body; 409.
+	// Conflict means: the key is bound to another body; 409.
 	Conflict
-	// Exhausted: fresh, but no credit is left; 429 quota_exceeded.
+	// Exhausted means: fresh, but no credit is left; 429 quota_exceeded.
 	Exhausted
-	// Wait: the same body is being answered; wait for Claim.Done, then Begin again.
+	// Wait means: the same body is being answered; wait for Claim.Done, then Begin again.
 	Wait
 )
 

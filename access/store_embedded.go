@@ -134,6 +134,7 @@ func (s *Embedded) reapply(seq uint64, e *entry) error {
 	a.seq = seq
 	a.apply(e)
 	switch e.window {
+	case NoWindow:
 	case KeyWindow:
 		a.key(e.key).window.restore(tick{at: e.at, n: 1})
 	case TenantWindow:
@@ -200,12 +201,12 @@ func (s *Embedded) Close() error {
 }
 
 // checkLog refuses a state directory whose log is gone.
-func (stored *storedState) checkLog(walDir string) error {
+func (s *storedState) checkLog(walDir string) error {
 	firsts, err := listSegments(walDir)
-	if err == nil && stored.exists && len(firsts) == 0 {
+	if err == nil && s.exists && len(firsts) == 0 {
 		return cannot("read log %q: %w: it has no segment", walDir, ErrCorrupt)
 	}
-	if err == nil && !stored.exists && len(firsts) > 0 && slices.Min(firsts) > 1 {
+	if err == nil && !s.exists && len(firsts) > 0 && slices.Min(firsts) > 1 {
 		return cannot("read checkpoint beside log %q: %w: it is gone", walDir, ErrCorrupt)
 	}
 	return err

@@ -91,7 +91,7 @@ func (w *wal) open(first uint64) (segmentFile, error) {
 	if err != nil {
 		return nil, cannot("make log segment %q: %w", path, err)
 	}
-	_, err = file.Write(appendSegmentHeader(nil, first))
+	_, err = file.Write(segmentHead(first))
 	if err == nil {
 		err = file.Sync()
 	}
@@ -218,7 +218,7 @@ func (w *wal) syncLoop() {
 		idle := w.next-1 == w.synced.Load() && w.waiting == nil
 		w.mu.Unlock()
 		if !idle && w.failure() == nil {
-			w.sync()
+			_ = w.sync() // told by failure
 		}
 		if w.failure() != nil {
 			w.wake()
@@ -309,6 +309,6 @@ func (w *wal) abandon() {
 	w.writeMu.Lock()
 	defer w.writeMu.Unlock()
 	w.failed.CompareAndSwap(nil, new(errClosed))
-	w.file.Close() // synced, or given up
+	_ = w.file.Close() // synced, or given up
 	w.wake()
 }

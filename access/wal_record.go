@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -38,17 +39,16 @@ func segmentFirst(name string) (uint64, bool) {
 	return first, err == nil
 }
 
-func appendSegmentHeader(dst []byte, first uint64) []byte {
-	start := len(dst)
-	dst = append(dst, segmentMagic...)
+func segmentHead(first uint64) []byte {
+	dst := append(make([]byte, 0, segmentHeader), segmentMagic...)
 	dst = binary.LittleEndian.AppendUint64(dst, first)
-	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
 // parseSegmentHeader reports whether data starts with the header of a segment
 // that begins with record first.
 func parseSegmentHeader(data []byte, first uint64) bool {
-	return len(data) >= segmentHeader && string(data[:segmentHeader]) == string(appendSegmentHeader(nil, first))
+	return len(data) >= segmentHeader && bytes.Equal(data[:segmentHeader], segmentHead(first))
 }
 
 func appendRecord(dst []byte, seq, synced uint64, e *entry) []byte {

@@ -166,7 +166,7 @@ func TestWALDamage(t *testing.T) {
 // made it: that is what a power cut does, and not damage.
 func TestWALUnsyncedHole(t *testing.T) {
 	dir := t.TempDir()
-	data := appendSegmentHeader(nil, 1)
+	data := segmentHead(1)
 	data = appendRecord(data, 1, 0, testEntry(1))
 	hole := len(data)
 	data = appendRecord(data, 2, 1, testEntry(2))
@@ -238,7 +238,7 @@ func (f *countingFile) Sync() error {
 }
 
 func FuzzWAL(f *testing.F) {
-	data := appendSegmentHeader(nil, 1)
+	data := segmentHead(1)
 	for n := range uint64(5) {
 		data = appendRecord(data, n+1, n, testEntry(int(n+1)))
 	}

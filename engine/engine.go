@@ -175,7 +175,9 @@ func (e *Engine) Swap(v *View, now time.Time) {
 		kept = append([]retiree{{old, now}}, kept...)
 	}
 	kept = e.affordable(kept, v)
-	v.searches = e.searches
+	if v.searches != e.searches { // a View that was served before may have readers
+		v.searches = e.searches
+	}
 	// First retire, then swap: a cursor of the old View finds it at every moment.
 	e.retired.Store(&kept)
 	e.current.Store(v)

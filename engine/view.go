@@ -56,7 +56,10 @@ func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
 		return wire.AppendSetDetail(dst, c, i, top, &v.site)
 	})
 	v.makeProducts()
-	return v, v.check()
+	if err := v.check(); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 // check asks the View a few questions that it must be able to answer, before anybody else does.

@@ -112,17 +112,15 @@ func (c *call) sayCount(n int, what string) {
 
 // sayCard appends a card as a line of text begins: name, set and number, game.
 func (c *call) sayCard(card int) {
-	set := ""
-	if s := c.c.Cards.Set[card]; s != snapshot.NoSet {
-		set = c.c.Sets.Name.At(int(s))
-	}
-	number := c.c.Cards.Number.At(card)
-	c.say(c.c.Cards.Name.At(card), " | ", set)
-	if number != "" {
-		if set != "" {
-			c.say(" ")
+	c.say(c.c.Cards.Name.At(card), " |")
+	if set := c.c.Cards.Set[card]; set != snapshot.NoSet {
+		c.say(" ", c.c.Sets.Name.At(int(set)))
+		if c.detailed {
+			c.say(" (", c.c.Sets.ID.At(int(set)), ")")
 		}
-		c.say("#", number)
+	}
+	if number := c.c.Cards.Number.At(card); number != "" {
+		c.say(" #", number)
 	}
 	c.say(" | ", c.c.Games.Slug.At(int(c.c.Cards.Game[card])))
 	if rarity := c.c.Cards.Rarity.At(card); c.detailed && rarity != "" {

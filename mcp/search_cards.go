@@ -16,7 +16,7 @@ var searchCards = tool{
 		"cards use catalog_value_cards instead of many searches.",
 	fields: []field{
 		{name: "query", about: `Card name or part of it, e.g. "charizard ex".`, kind: aText, lo: 1, hi: 200},
-		refField("set", `Set id, slug, code or exact name, e.g. "151".`),
+		refField("set", `Set id, slug, code or exact name, e.g. "Obsidian Flames".`),
 		{name: "number", about: `Card number as printed, e.g. "199/165".`, kind: aText, lo: 1, hi: 32},
 		{name: "rarity", about: `Rarity, e.g. "Double Rare".`, kind: aText, lo: 1, hi: 64},
 		gameField,

@@ -88,11 +88,7 @@ func (c *call) value(l args) valued {
 	switch {
 	case v.card < 0 && v.fits > 1:
 		v.status = ambiguous
-		v.why = strconv.Itoa(v.fits) + " cards fit"
-		if v.fits >= manyMatches {
-			v.why = strconv.Itoa(v.fits) + " or more cards fit"
-		}
-		v.why += "; choose a candidate's id, or give set and number"
+		v.why = tellApart(v.fits, l)
 	case v.card < 0:
 		v.status = unmatched
 		if len(v.candidates) > 0 {
@@ -103,6 +99,27 @@ func (c *call) value(l args) valued {
 		c.multiply(&v)
 	}
 	return v
+}
+
+// tellApart says how many cards fit a line, and what else would tell them apart.
+func tellApart(fits int, l args) string {
+	why := strconv.Itoa(fits)
+	if fits >= manyMatches {
+		why += " or more"
+	}
+	why += " cards fit"
+	if fits > maxCandidates {
+		why += ", " + strconv.Itoa(maxCandidates) + " of them are candidates"
+	}
+	switch set, number := l.has("set"), l.has("number"); {
+	case !set && !number:
+		return why + "; choose one's id, or give set and number"
+	case !set:
+		return why + "; choose one's id, or give the set"
+	case !number:
+		return why + "; choose one's id, or give the number"
+	}
+	return why + "; choose one's id, or give the whole name"
 }
 
 // multiply prices a line by its lane. A total that would leave the bounds of money is no price.
@@ -151,7 +168,7 @@ func (c *call) sayTotal(total int64, lines int, counts [statuses]int, candidates
 	if counts[priced] > 0 {
 		c.say("Total ")
 		c.sayMoney(total)
-		c.say(" for ")
+		c.say(": ")
 	} else {
 		c.say("No total: ")
 	}

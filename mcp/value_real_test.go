@@ -50,6 +50,9 @@ func misspell(r *rand.Rand, s string) string {
 	return string(runes)
 }
 
+// manyFit is the message of a line that more cards fit than there are candidates.
+var manyFit = regexp.MustCompile(`^\d+ .*cards fit, 3 of them are candidates`)
+
 var qualifier = regexp.MustCompile(` *\([^)]*\)`)
 
 func bare(name string) string {
@@ -89,17 +92,17 @@ func (d *desk) value(tb testing.TB, lines ...args) valuation {
 	return v
 }
 
-// TestValueRealCards makes lines of real cards with the mistakes that people make: none may be priced as another card,
-// and what is ambiguous must offer the card that was meant.
+// TestValueRealCards makes lines of real cards with the mistakes that people make, 200 of each: none may be priced as
+// another card, and where the answer is left to the caller, the card that was meant must be among the candidates.
 func TestValueRealCards(t *testing.T) {
 	d := realDesk(t)
 	c := d.view.Catalog
-	const each = 500
-	for seed := range mistakes {
-		m := mistakes[seed]
+	const each = 200
+	for seed, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), 1))
 			counts := map[string]int{}
+			open, offered := 0, 0
 			for n := 0; n < each; {
 				card := r.IntN(c.Cards.ID.Len())
 				if c.Cards.Set[card] < 0 || c.Cards.Number.At(card) == "" {
@@ -113,17 +116,20 @@ func TestValueRealCards(t *testing.T) {
 				m.make(r, line)
 				got := d.value(t, line).Lines[0]
 				id := c.Cards.ID.At(card)
-				key := got.Status
 				switch {
 				case got.Card != nil && got.Card.ID != id:
-					t.Logf("%v is %s #%s of %s, but was taken for %s", line, c.Cards.Name.At(card), c.Cards.Number.At(card), c.Sets.Name.At(int(c.Cards.Set[card])), got.Card.ID)
-					key = "WRONG"
-				case got.Card == nil && !got.offers(id):
-					key += " without it"
+					t.Errorf("%v is %s (%s), but was taken for %s", line, id, c.Cards.Name.At(card), got.Card.ID)
+				case got.Card == nil && !manyFit.MatchString(got.Message):
+					if open++; got.offers(id) {
+						offered++
+					}
 				}
-				counts[key]++
+				counts[got.Status]++
 			}
-			t.Log(counts)
+			t.Logf("%v; %d of %d left open offer the card", counts, offered, open)
+			if offered*100 < open*95 {
+				t.Errorf("only %d of %d lines left open offer the card", offered, open)
+			}
 		})
 	}
 }

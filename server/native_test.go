@@ -154,9 +154,14 @@ func (tr *truth) readSealed(dir string, ids map[string]string) {
 	})
 }
 
+// partnerNamespace is what the demo's source.toml says.
+const partnerNamespace = "partner"
+
 func values(ids []identifierLine) (out []string) {
 	for _, id := range ids {
-		out = append(out, id.Value)
+		if id.Namespace == partnerNamespace {
+			out = append(out, id.Value)
+		}
 	}
 	return out
 }

@@ -27,7 +27,7 @@ const (
 // priceSelections answers POST /v1/prices/batch of the preview contract: parameters, then the idempotency key's
 // record (decision 30), then the prices, then one transaction that keeps the reply and charges the unit.
 func (x *exchange) priceSelections() *wire.Fault {
-	key := string(x.ctx.Request.Header.Peek("Idempotency-Key"))
+	key := string(x.field("Idempotency-Key")) // two lines make a list, which is no key
 	if !validIdempotencyKey(key) {
 		x.problem("the header Idempotency-Key is required: 1 to 64 of A-Z a-z 0-9 _ -")
 	}

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,8 +99,12 @@ func TestCutAndGrownFiles(t *testing.T) {
 			if err := os.WriteFile(path, append(append([]byte(nil), whole...), whole...)[:length], 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if got := damagedSection(t, d.Verify(m.ID)); got != section {
+			err := d.Verify(m.ID)
+			if got := damagedSection(t, err); got != section {
 				t.Errorf("%s with %d of %d bytes: section %q is named", name, length, n, got)
+			}
+			if name != "manifest" && !strings.Contains(err.Error(), fmt.Sprintf("has %d bytes instead of %d", length, n)) {
+				t.Errorf("%s with %d of %d bytes: %v", name, length, n, err)
 			}
 		}
 		if err := os.WriteFile(path, whole, 0o600); err != nil {

@@ -127,8 +127,8 @@ func allocated(do func()) uint64 {
 
 // TestForgedLengthsTakeNoMemory declares lengths of gigabytes in every place that declares one, with right checksums.
 func TestForgedLengthsTakeNoMemory(t *testing.T) {
-	const few = 24 << 20 // the windows of a dozen decoders that run side by side, and the catalog
-	big := func(code byte) []byte { return binary.BigEndian.AppendUint32([]byte{code}, 1<<32-1) }
+	const few = 24 << 20                                                                          // the windows of a dozen decoders that run side by side, and the catalog
+	big := func(code byte) []byte { return binary.BigEndian.AppendUint32([]byte{code}, 1<<32-4) } // whole rows of any width
 	column := func(name string, header []byte) []byte {
 		return slices.Concat([]byte{0x82, 0xa0 | byte(len(name))}, []byte(name), header)
 	}
@@ -216,6 +216,24 @@ func TestForgedColumns(t *testing.T) {
 	f("games", games(1, 0, 0, 0, 3, 0, 0, 0), "ends that do not fit")
 	f("games", games(1, 0, 0, 0, 1, 0, 0, 0), "ends that do not fit")
 	f("games", games(2, 0, 0, 0), "columns of unequal length")
+}
+
+// TestStrongChecksum has a file whose XXH64 is right and whose SHA-256 is not: nobody serving looks, verifying does.
+func TestStrongChecksum(t *testing.T) {
+	for _, section := range append(snapshot.SectionNames(), "quarantine") {
+		f := newForger(t)
+		f.section(section).SHA256 = strings.Repeat("0", 64)
+		d, id := f.store(t)
+		if got := damagedSection(t, d.Verify(id)); got != section {
+			t.Errorf("section %q is named for %q", got, section)
+		}
+		if _, err := d.Load(id); err != nil {
+			t.Error(err)
+		}
+		if _, err := d.Publish(id, noon, anything); !errors.Is(err, snapshot.ErrDamaged) {
+			t.Errorf("published: %v", err)
+		}
+	}
 }
 
 func TestNewerFormat(t *testing.T) {

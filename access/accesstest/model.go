@@ -3,13 +3,15 @@ package accesstest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"ninepocket/access"
 	"pgregory.net/rapid"
+
+	"ninepocket/access"
 )
 
 const (
@@ -435,9 +437,7 @@ func (m *model) revoke() {
 func (m *model) changePlan() {
 	m.perMinute = 3 + m.pick(6, "limit")
 	plans := access.Plans{}
-	for name, plan := range m.plans {
-		plans[name] = plan
-	}
+	maps.Copy(plans, m.plans)
 	plans.Set("small", access.Plan{PerMinute: m.perMinute})
 	m.plans = plans
 	if err := m.ring.SetPlans(plans); err != nil {

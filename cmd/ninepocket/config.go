@@ -67,7 +67,7 @@ func readConfig(path string, environ []string) (config, error) {
 		if err != nil {
 			return c, fmt.Errorf("cannot read configuration: %w", err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // it was only read
 		if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&c); err != nil {
 			return c, fmt.Errorf("cannot read configuration %q: %s", path, explainTOML(err))
 		}

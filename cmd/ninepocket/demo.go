@@ -49,7 +49,7 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 	if err != nil {
 		return fmt.Errorf("cannot make a folder for the demo: %w", err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
 	api, admin, err := c.listeners()
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)

@@ -44,9 +44,16 @@ func TestDamerau(t *testing.T) {
 		typed, word string
 		want        int
 	}{
-		{"charizard", "charizard", 0}, {"charizrd", "charizard", 1}, {"charzrd", "charizard", 2},
-		{"lcuario", "lucario", 1}, {"mharizard", "charizard", 2}, {"harizard", "charizard", 2},
-		{"ccharizard", "charizard", 1}, {"ninetails", "ninetales", 2}, {"squritle", "squirtle", 1}, {"ca", "abc", 4},
+		{"charizard", "charizard", 0},
+		{"charizrd", "charizard", 1},
+		{"charzrd", "charizard", 2},
+		{"lcuario", "lucario", 1},
+		{"mharizard", "charizard", 2},
+		{"harizard", "charizard", 2},
+		{"ccharizard", "charizard", 1},
+		{"ninetails", "ninetales", 2},
+		{"squritle", "squirtle", 1},
+		{"ca", "abc", 4},
 	} {
 		if got := damerau(c.typed, c.word); got != c.want {
 			t.Errorf("damerau(%q, %q) = %d, want %d", c.typed, c.word, got, c.want)

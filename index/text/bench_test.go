@@ -94,9 +94,18 @@ func BenchmarkSearch(b *testing.B) {
 	for _, cards := range []int{30_000, 300_000} {
 		ix := syntheticIndex(b, cards)
 		for _, q := range []struct{ name, text string }{
-			{"exact", "charizard"}, {"exact2", "charizard ex"}, {"number", "charizard 1/150"},
-			{"typo1", "charizrd"}, {"typo2", "charzrd"}, {"typo2of2", "charzrd ex"}, {"prefix", "char"}, {"long", longQuery},
-			{"broad", broadQuery(ix)}, {"common", commonQuery}, {"common2", "ex vmax"}, {"allOfOne", "ex"},
+			{"exact", "charizard"},
+			{"exact2", "charizard ex"},
+			{"number", "charizard 1/150"},
+			{"typo1", "charizrd"},
+			{"typo2", "charzrd"},
+			{"typo2of2", "charzrd ex"},
+			{"prefix", "char"},
+			{"long", longQuery},
+			{"broad", broadQuery(ix)},
+			{"common", commonQuery},
+			{"common2", "ex vmax"},
+			{"allOfOne", "ex"},
 		} {
 			for _, cached := range []bool{true, false} {
 				name := fmt.Sprintf("%s/%d/cached=%v", q.name, cards, cached)

@@ -88,7 +88,8 @@ func (b *builder) addTitle(i int) uint32 {
 
 // intern returns the number of the title with the words of n.
 func (b *builder) intern(n name, game uint8) uint32 {
-	key := append(b.key[:0], game)
+	key := b.key[:0]
+	key = append(key, game)
 	for _, w := range n.words[:n.core] {
 		key = append(append(key, w.text...), ' ')
 	}
@@ -131,12 +132,13 @@ func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core i
 		if w.stem > 0 {
 			to = append(to, posting{b.wordOf(w.text[:w.stem]), holder, mask})
 		}
-		joined := w.text
+		var joined strings.Builder
+		joined.WriteString(w.text)
 		for j := i + 1; j < len(words) && j < i+maxJoined && words[j].tied; j++ {
-			joined += words[j].text
+			joined.WriteString(words[j].text)
 			mask |= 1 << j
-			if len(joined) <= maxWord {
-				to = append(to, posting{b.wordOf(joined), holder, mask})
+			if len(joined.String()) <= maxWord {
+				to = append(to, posting{b.wordOf(joined.String()), holder, mask})
 			}
 		}
 	}

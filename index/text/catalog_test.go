@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"html"
 	"io"
 	"os"
@@ -133,7 +134,7 @@ func readTar(t *testing.T, file string, visit func(name string, body []byte)) {
 	r := tar.NewReader(z)
 	for {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {

@@ -1,6 +1,9 @@
 package text
 
-import "math/bits"
+import (
+	"bytes"
+	"math/bits"
+)
 
 // collect finds out which words of the query each title and set has. Titles that lack more than limit words need not
 // be found.
@@ -43,7 +46,7 @@ func (s *search) rarest(limit int) (rare uint8) {
 	for range limit + 1 {
 		pick := -1
 		for w := range s.query.units {
-			if bit := uint8(1) << w; (rare|s.aided)&bit == 0 && (pick < 0 || size[w] < size[pick]) {
+			if bit := uint8(1) << w; (rare|s.aided)&bit == 0 && (pick < 0 || size[w] < size[pick]) { //nolint:gosec // units are at most maxUnits, as size is
 				pick = w
 			}
 		}
@@ -173,7 +176,7 @@ func (s *search) finishSets(e effort) {
 // unitOf returns the bit of the unit that is the given word, 0 when none is.
 func (s *search) unitOf(word uint32) uint8 {
 	for i := range s.query.units {
-		if string(s.query.units[i].text) == string(s.ix.words.word(word)) {
+		if bytes.Equal(s.query.units[i].text, s.ix.words.word(word)) {
 			return 1 << i
 		}
 	}

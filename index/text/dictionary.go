@@ -77,7 +77,7 @@ func openDictionary(index bleve.Index) (*dictionary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read bleve's index: %w", err)
 	}
-	defer reader.Close()
+	defer func() { _ = reader.Close() }() // it was only read
 	snapshot, ok := reader.(*scorch.IndexSnapshot)
 	if !ok || len(snapshot.Segments()) == 0 {
 		return nil, errNoSegment

@@ -220,7 +220,7 @@ func (r *nameReader) readSet(display, code string) setName {
 // before ": " or " - ".
 func codeEnd(display string) int {
 	n := 0
-	for n < len(display) && (isWordByte(lower(display[n]))) {
+	for n < len(display) && isWordByte(lower(display[n])) {
 		n++
 	}
 	rest := []byte(display[n:])

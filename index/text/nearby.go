@@ -55,7 +55,7 @@ const (
 // suffixes only, which the caller sees to.
 func allowedTypos(w []byte) int {
 	for _, b := range w {
-		if !('a' <= b && b <= 'z') {
+		if 'a' > b || b > 'z' {
 			return 0
 		}
 	}

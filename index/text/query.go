@@ -1,5 +1,10 @@
 package text
 
+import (
+	"bytes"
+	"slices"
+)
+
 // Bounds of a query (search.md, reliability.md: "the worst legal request"): what comes behind them is not read.
 const (
 	maxUnits  = 8
@@ -57,7 +62,7 @@ func (q *query) parse(ix *Index, text string) {
 // index returns the place of the unit with this text, or -1.
 func (q *query) index(text []byte) int {
 	for i := range q.units {
-		if string(q.units[i].text) == string(text) {
+		if bytes.Equal(q.units[i].text, text) {
 			return i
 		}
 	}
@@ -118,12 +123,7 @@ func (q *query) numberKey(i, til int) []byte {
 
 // isNumberWord says whether the word has a digit.
 func isNumberWord(w []byte) bool {
-	for _, b := range w {
-		if isDigit(b) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w, isDigit)
 }
 
 func isInteger(w []byte) bool {

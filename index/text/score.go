@@ -128,7 +128,7 @@ const (
 
 // score packs the levels for a card of title t found as f, in a set found as s (nil: not found), with its number
 // found as number. all are the costs of the card: f's, improved by set and number.
-func score(all costs, words int, t *title, f *finding, s *finding, core *wordCover, number uint64) uint64 {
+func score(all costs, words int, t *title, f, s *finding, core *wordCover, number uint64) uint64 {
 	var lost, drop, typos, borrowed, inexact, worst uint64
 	for w := range words {
 		c := all.at(w)

@@ -29,7 +29,7 @@ func readRows(t *testing.T, file string) (rows []row) {
 			t.Fatalf("%s:%d has %d cells", file, i+1, len(cells))
 		}
 		r := row{query: cells[0], game: cells[1], name: cells[2]}
-		for _, note := range strings.Split(cells[3], "; ") {
+		for note := range strings.SplitSeq(cells[3], "; ") {
 			key, value, _ := strings.Cut(note, "=")
 			switch key {
 			case "tier":

@@ -325,7 +325,8 @@ func (w *writer) writeHistory(ref, name string, l *lane) {
 		}
 		empty = false
 	}
-	w.row = append(b, '\n')
+	b = append(b, '\n')
+	w.row = b
 	if !empty {
 		w.sum.HistoryRows++
 		w.history[name].row(w.row)
@@ -353,7 +354,8 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	b = l.collectedAt(at, day).AppendFormat(b, time.RFC3339)
 	b = append(b, ',')
 	b = appendLicence(b, l)
-	w.row = append(b, '\n')
+	b = append(b, '\n')
+	w.row = b
 	w.sum.PriceRows++
 	f.row(w.row)
 }

@@ -108,7 +108,7 @@ func TestPricesAreWellFormed(t *testing.T) {
 		for at, p := range prices {
 			_, sealed := s.sealed[at.Ref]
 			_, card := s.cards[at.Ref]
-			if !(sealed && at.Variant == "" && at.Condition == "") && !(card && code.MatchString(at.Variant+" "+at.Condition)) {
+			if (!sealed || at.Variant != "" || at.Condition != "") && (!card || !code.MatchString(at.Variant+" "+at.Condition)) {
 				t.Errorf("%v is no lane", at)
 			}
 			if p.cents < centsNoPrice || p.cents > 9007199254740991 || p.asOf.After(p.collected) || p.collected.After(end) {

@@ -9,6 +9,7 @@ type Case string
 // sets. What Summary.Cases tells about each was found in the rows written, not planned.
 const (
 	// Names of cards.
+
 	NameAccent     Case = "name_accent"
 	NameFemale     Case = "name_female"
 	NameMale       Case = "name_male"
@@ -23,6 +24,7 @@ const (
 	NameShared     Case = "name_shared" // an earlier card has the name
 
 	// Collector numbers.
+
 	NumberPlain     Case = "number_plain"      // 4/102
 	NumberPadded    Case = "number_padded"     // 004/102
 	NumberSecret    Case = "number_secret"     // 215/203
@@ -36,6 +38,7 @@ const (
 	NumberExtra     Case = "number_extra"      // EB01-006
 
 	// What cards have and lack.
+
 	WithoutSet       Case = "without_set"
 	WithoutNumber    Case = "without_number"
 	WithoutRarity    Case = "without_rarity"
@@ -51,6 +54,7 @@ const (
 	DisplayForbidden Case = "display_unlicensed" // near mint unlicensed beside a licensed ungraded lane
 
 	// Lanes, by their row in the newest price file.
+
 	Fresh      Case = "fresh"
 	Edge       Case = "exactly_36h"
 	PastEdge   Case = "36h_and_a_second"
@@ -61,6 +65,7 @@ const (
 	Zero       Case = "zero_cents"
 
 	// Lanes, by their days.
+
 	HistoryOnly  Case = "history_only" // no row any more, since before the newest day
 	DayGap       Case = "day_gap"      // priced, not priced, priced again
 	Up           Case = "up"           // against 7 days before, at least 5 %
@@ -75,6 +80,7 @@ const (
 	NewCondition Case = "new_condition" // a near mint lane of few days beside an old ungraded one
 
 	// Sets, whose refs stand in Lane.Ref.
+
 	SetPlain    Case = "set_without_series"
 	SetUndated  Case = "set_without_release_date"
 	SetUnnamed  Case = "set_without_aliases"
@@ -83,6 +89,7 @@ const (
 	SetTwinName Case = "set_shared_name" // an earlier set, of the other game, has the name
 
 	// Sealed products.
+
 	SealedSharedPartner Case = "sealed_shared_partner" // the partner value is a card's
 )
 

@@ -1,0 +1,99 @@
+//go:build !race
+
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/access"
+)
+
+// allocsOf is how many allocations a request takes inside the handler, on a context that is used again and again.
+func allocsOf(w *world, key string, build func(*fasthttp.Request)) float64 {
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	serve := func() {
+		ctx.Request.Reset()
+		ctx.Response.Reset()
+		build(&ctx.Request)
+		ctx.Request.Header.Set("X-API-Key", key)
+		w.handle(&ctx)
+	}
+	serve()
+	if code := ctx.Response.StatusCode(); code != fasthttp.StatusOK {
+		return float64(-code)
+	}
+	empty := testing.AllocsPerRun(200, func() {
+		ctx.Request.Reset()
+		ctx.Response.Reset()
+		build(&ctx.Request)
+		ctx.Request.Header.Set("X-API-Key", key)
+	})
+	return testing.AllocsPerRun(200, serve) - empty
+}
+
+func (w *world) allocKey(tb testing.TB) string {
+	return w.key(tb, access.NewKey{Name: "alloc", Tenant: "alloc", Kind: access.Live, Plan: "unlimited"})
+}
+
+func get(target string) func(*fasthttp.Request) {
+	return func(r *fasthttp.Request) {
+		r.Header.SetMethod(fasthttp.MethodGet)
+		r.SetRequestURI(target)
+	}
+}
+
+// TestGetAllocs bounds the allocations of hot requests; the figures are what they take now.
+func TestGetAllocs(t *testing.T) {
+	w, tr := newWorld(t, setup{}), todaysTruth()
+	key := w.allocKey(t)
+	for target, most := range map[string]float64{
+		"/v1/cards/" + tr.cards[0].id:                  8,
+		"/v1/sets/" + tr.sets[0].id:                    8,
+		"/v1/games":                                    6,
+		"/v1/cards?limit=20&sort=price_desc":           30,
+		"/v1/cards/" + tr.cards[0].id + "/prices":      30,
+		"/v1/market/movers?direction=up":               30,
+		"/v1/cards/" + tr.cards[0].id + "/price-stats": 30,
+	} {
+		n := allocsOf(w, key, get(target))
+		t.Logf("%-60s %.0f allocations", target, n)
+		if n < 0 || n > most {
+			t.Errorf("%s takes %.0f allocations, want at most %.0f", target, n, most)
+		}
+	}
+}
+
+// TestBatchAllocs wants a batch to take nothing for each card beyond the strings of its ids.
+func TestBatchAllocs(t *testing.T) {
+	w, tr := newWorld(t, setup{}), todaysTruth()
+	key := w.allocKey(t)
+	of := func(path string, n int) float64 {
+		ids := []string{}
+		for _, k := range tr.cards[:n] {
+			ids = append(ids, k.id)
+		}
+		body, err := json.Marshal(object{"ids": ids})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return allocsOf(w, key, func(r *fasthttp.Request) {
+			r.Header.SetMethod(fasthttp.MethodPost)
+			r.Header.SetContentType("application/json")
+			r.SetRequestURI(path)
+			r.SetBody(body)
+		})
+	}
+	for path, n := range map[string]int{"/v1/cards/batch": 200, "/v1/prices/batch": 100} {
+		few, many := of(path, n/10), of(path, n)
+		each := (many - few) / float64(n-n/10)
+		t.Log(fmt.Sprintf("%s: %.0f allocations for %d ids, %.0f for %d: %.2f each", path, few, n/10, many, n, each))
+		if few < 0 || many < 0 || each > 1.1 {
+			t.Errorf("%s takes %.2f allocations for each id", path, each)
+		}
+	}
+}
