@@ -76,7 +76,7 @@ func TestProductRefs(t *testing.T) {
 	w := fixture.Random(1, fixture.Small)
 	v := view(t, w)
 	for _, s := range w.Sealed {
-		for _, bad := range []string{s.Tail, "np" + s.Tail, "nq_" + s.Tail, "np_" + s.Tail + "x", "np_", "np", "", "NP_" + s.Tail} {
+		for _, bad := range []string{s.Tail, "np" + s.Tail, "np-" + s.Tail, "nq_" + s.Tail, "np_" + s.Tail + "x", "np_", "np", "", "NP_" + s.Tail} {
 			if got, ok := v.Product(bad); ok {
 				t.Errorf("product %q is %s", bad, got)
 			}

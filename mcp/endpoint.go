@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"strings"
 	"time"
 
 	"ninepocket/engine"
@@ -97,14 +98,7 @@ func (e *Endpoint) find(m *Message) (int, *Fault) {
 			return i, nil
 		}
 	}
-	known := ""
-	for i, t := range e.tools[:min(len(e.tools), toolCount)] {
-		if i > 0 {
-			known += ", "
-		}
-		known += t.name
-	}
-	return NoTool, m.fault(invalidParams, "Unknown tool. Known: "+known+".")
+	return NoTool, m.fault(invalidParams, "Unknown tool. Known: "+strings.Join(e.Tools()[:toolCount], ", ")+".")
 }
 
 func appendResponse(dst []byte, m *Message) []byte {

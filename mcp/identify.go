@@ -61,13 +61,16 @@ func (c *call) identify(w wanted) finding {
 			return finding{card: card}
 		}
 		f := finding{card: -1, why: "no card has this id or slug"}
-		c.addCandidates(&f, wanted{name: wordsOf(w.id)}, w.name)
+		c.addCandidates(&f, wanted{name: wordsOf(w.id)})
+		c.addCandidates(&f, wanted{name: w.name, set: w.set, number: w.number, game: w.game})
 		return f
 	}
 	w.name = strings.TrimSpace(w.name)
 	if w.set != "" && len(c.View.Index.SetsNamed(w.set)) == 0 {
 		f := finding{card: -1, why: `no set is called "` + readable(w.set) + `"`}
-		c.addCandidates(&f, wanted{name: w.name + " " + w.set, number: w.number, game: w.game}, w.name)
+		w.name = firstWords(w.name)
+		c.addCandidates(&f, wanted{name: w.name + " " + firstWords(w.set), number: w.number, game: w.game})
+		c.addCandidates(&f, wanted{name: w.name, game: w.game})
 		return f
 	}
 	if w.name == "" {
@@ -130,49 +133,86 @@ func (c *call) numbered(w wanted, n int) []uint32 {
 	return page.Cards
 }
 
-// identifyMisspelt takes a line whose name is no card's whole name within its filters.
+// identifyMisspelt takes a line whose name is no card's whole name within its filters; c.matches are the nearest there.
 func (c *call) identifyMisspelt(w wanted) finding {
 	f := finding{card: -1, why: "no card has this name"}
 	if w.set != "" || w.number != "" || w.game != "" {
 		f.why = "no card fits all that the line says"
 	}
+	nearest := c.matches
+	f.addMatches(nearest)
 	if w.set != "" && w.number != "" {
 		there := slices.Clone(c.numbered(w, maxCandidates+1))
-		q := index.Query{Filter: w.filter(), Words: w.name, HasWords: true}
-		c.matches = c.View.Index.Matches(c.matches[:0], q, 1)
-		if len(there) == 1 && len(c.matches) == 1 && c.matches[0].Missing == 0 && c.matches[0].Card == there[0] {
+		if len(there) == 1 && len(nearest) > 0 && nearest[0].Missing == 0 && nearest[0].Card == there[0] {
 			return finding{card: int(there[0])}
 		}
-		c.addCandidates(&f, w, "")
 		if len(there) <= maxCandidates {
 			f.add(there)
 		}
-	} else {
-		c.addCandidates(&f, w, "")
 	}
-	// Nearest first: what one fact less would leave.
+	if len(f.candidates) == maxCandidates || w.filter() == index.NoFilter {
+		return f
+	}
+	// Then what one fact less would leave, and at last the name alone; where that is nobody's, nothing else helps.
+	w.name = firstWords(w.name)
+	c.matches = c.suggest(c.matches[:0], w.name)
+	if len(c.matches) == 0 {
+		return f
+	}
+	anywhere := slices.Clone(c.matches)
+	if anywhere[0].Missing == 0 { // else the words are no card's, and a filter finds nothing better
+		for _, less := range w.relaxed() {
+			c.addCandidates(&f, less)
+		}
+	}
+	f.addMatches(anywhere)
+	return f
+}
+
+// relaxed are the line with one fact less, each once.
+func (w *wanted) relaxed() []wanted {
+	var all []wanted
 	for _, less := range []wanted{
 		{name: w.name, set: w.set, game: w.game},
 		{name: w.name, number: w.number, game: w.game},
 		{name: w.name, game: w.game},
-		{name: w.name},
 	} {
-		c.addCandidates(&f, less, "")
+		if less != *w && less.filter() != index.NoFilter && !slices.Contains(all, less) {
+			all = append(all, less)
+		}
 	}
-	return f
+	return all
 }
 
-// addCandidates adds the cards that search finds for w, and then for a name alone, until there are enough.
-func (c *call) addCandidates(f *finding, w wanted, name string) {
-	for _, w := range []wanted{w, {name: name, game: w.game}} {
-		if strings.TrimSpace(w.name) == "" || len(f.candidates) >= maxCandidates {
-			continue
+// addCandidates adds the cards that search finds for w, until there are enough.
+func (c *call) addCandidates(f *finding, w wanted) {
+	if strings.TrimSpace(w.name) == "" || len(f.candidates) >= maxCandidates {
+		return
+	}
+	q := index.Query{Filter: w.filter(), Words: w.name, HasWords: true}
+	c.matches = c.View.Index.Matches(c.matches[:0], q, maxCandidates)
+	f.addMatches(c.matches)
+}
+
+// guessWords is how many words of a name are enough for candidates: each costs a search its misspellings.
+const guessWords = 4
+
+// firstWords cuts a text after guessWords words.
+func firstWords(s string) string {
+	n := 0
+	for i := range len(s) {
+		if s[i] == ' ' && i > 0 && s[i-1] != ' ' {
+			if n++; n == guessWords {
+				return s[:i]
+			}
 		}
-		q := index.Query{Filter: w.filter(), Words: w.name, HasWords: true}
-		c.matches = c.View.Index.Matches(c.matches[:0], q, maxCandidates)
-		for _, m := range c.matches {
-			f.add([]uint32{m.Card})
-		}
+	}
+	return s
+}
+
+func (f *finding) addMatches(matches []index.Match) {
+	for _, m := range matches[:min(len(matches), maxCandidates)] {
+		f.add([]uint32{m.Card})
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"iter"
 	"unsafe"
 
@@ -28,13 +29,11 @@ var kindNames = map[byte]string{
 // text is the value of a string, without its quotes and escapes.
 func (v value) text() string {
 	inner := v[1 : len(v)-1]
-	for _, b := range inner {
-		if b == '\\' {
-			out, _ := jsontext.AppendUnquote(nil, []byte(v)) // a valid string unquotes
-			return string(out)
-		}
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner)
 	}
-	return string(inner)
+	out, _ := jsontext.AppendUnquote(nil, []byte(v)) // a valid string unquotes
+	return string(out)
 }
 
 // is reports whether a string is s.

@@ -217,12 +217,13 @@ func (c *call) valuedLine(n int, v *valued, candidates int) {
 		c.sayCard(v.card)
 		c.say(" | ")
 	}
-	if v.lane >= 0 {
+	switch {
+	case v.lane >= 0:
 		c.sayLane(v.lane)
 		c.sayID(v.card)
-	} else if v.card >= 0 {
+	case v.card >= 0:
 		c.say(v.why, " | ", c.c.Cards.ID.At(v.card), "\n")
-	} else {
+	default:
 		c.say(v.why, "\n")
 	}
 	if v.why != "" {

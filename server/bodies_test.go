@@ -92,8 +92,10 @@ func TestBodies(t *testing.T) {
 		all = append(all,
 			scenario{name: "most", path: path, body: list(most), want: []match{at("data.#", 0), at("not_found.#", most)}},
 			scenario{name: "one id many times", path: path, body: `{"ids":[` + strings.Repeat(`"`+k.id+`",`, most-1) + `"` + k.id + `"]}`, want: []match{at("data.#", 1)}},
-			scenario{name: "verbatim", path: path, body: `{"ids":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` + strings.Repeat("x", 300) + `"]}`,
-				want: []match{exact(`{"data":[],"not_found":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` + strings.Repeat("x", 300) + `"]}`)}},
+			scenario{
+				name: "verbatim", path: path, body: `{"ids":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` + strings.Repeat("x", 300) + `"]}`,
+				want: []match{exact(`{"data":[],"not_found":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` + strings.Repeat("x", 300) + `"]}`)},
+			},
 		)
 		if !testing.Short() {
 			t.Run(path, func(t *testing.T) { w.run(t, all) })
@@ -213,8 +215,10 @@ func TestManyProblems(t *testing.T) {
 	w.run(t, []scenario{
 		{name: "items", path: "/v1/prices/batch", key: "preview", header: []string{idempotent}, body: `{"items":[` + strings.Repeat("1,", 100_000) + `1]}`, status: 400, code: "invalid_request"},
 		{name: "members", path: "/v1/prices/batch", key: "preview", header: []string{idempotent}, body: `{` + members.String() + `"items":[]}`, status: 400, code: "invalid_request"},
-		{name: "duplicates", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
-			body: `{"items":[` + strings.Repeat(`{"kind":"sealed","product_id":"prd_abc"},`, 49) + `{"kind":"sealed","product_id":"prd_abc"}]}`, status: 400, code: "invalid_request"},
+		{
+			name: "duplicates", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
+			body: `{"items":[` + strings.Repeat(`{"kind":"sealed","product_id":"prd_abc"},`, 49) + `{"kind":"sealed","product_id":"prd_abc"}]}`, status: 400, code: "invalid_request",
+		},
 		{name: "parameters", path: "/v1/products?" + strings.Repeat("abcdefghijklmnopqrstuvwxyz%20=1&", 300), key: "preview", status: 400, code: "invalid_request"},
 		{name: "repeated", path: "/v1/cards?" + strings.Repeat("q=&", 3000), status: 400, code: "invalid_request"},
 	})

@@ -170,7 +170,10 @@ func (x *exchange) cardID() (int, bool) {
 // pathID decodes the path's {id}. What decision 4 refuses is not found. The id lives in the exchange's scratch for
 // header values: it is to be looked up at once.
 func (x *exchange) pathID() (string, bool) {
-	raw, _ := x.ctx.UserValue("id").(string)
+	raw := unsafe.String(unsafe.SliceData(x.param), len(x.param))
+	if x.param == nil {
+		raw, _ = x.ctx.UserValue("id").(string)
+	}
 	x.text = x.text[:0]
 	for i := 0; i < len(raw); i++ {
 		b := raw[i]

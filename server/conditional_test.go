@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ninepocket/engine/cursor"
 )
 
 // gets are targets of every live GET that has a validator.
@@ -19,8 +21,36 @@ func gets() []string {
 	}
 }
 
+// steady waits out the moment at which the validators of pages with a cursor turn.
+func steady() {
+	turn := cursor.Lifetime / 3
+	if left := turn - time.Duration(time.Now().UnixNano())%turn; left < 8*time.Second {
+		time.Sleep(left)
+	}
+}
+
+// TestTagsTurn wants the validator of a page to change before the cursor in it expires, and no other's.
+func TestTagsTurn(t *testing.T) {
+	tag := func(at time.Time, more bool) uint64 {
+		x := &exchange{view: today().view, path: &path{pattern: "/v1/cards"}, time: at}
+		x.tagQuery(more)
+		return x.etag
+	}
+	at := time.UnixMilli(1_800_000_000_000)
+	if tag(at, true) != tag(at.Add(time.Minute), true) {
+		t.Error("the validator of a page changes within a minute")
+	}
+	if tag(at, true) == tag(at.Add(cursor.Lifetime/2), true) {
+		t.Error("a page is not modified although its cursor is half dead")
+	}
+	if tag(at, false) != tag(at.Add(24*time.Hour), false) {
+		t.Error("the validator of a last page changes with time")
+	}
+}
+
 // TestIfNoneMatch holds the validators of decision 9 on every GET.
 func TestIfNoneMatch(t *testing.T) {
+	steady()
 	w := shared()
 	tags := map[string]string{}
 	for _, path := range gets() {
@@ -94,6 +124,7 @@ func checkNotModified(t *testing.T, ok, r reply) {
 
 // TestEncodings negotiates gzip and zstd (RFC 9110, 12.5.3): the same body, another strong validator.
 func TestEncodings(t *testing.T) {
+	steady()
 	w := shared()
 	f := func(accept, want string) {
 		t.Helper()
@@ -145,6 +176,7 @@ func TestEncodings(t *testing.T) {
 
 // TestSnapshotTags wants another catalog to have other validators, and the same one the same again.
 func TestSnapshotTags(t *testing.T) {
+	steady()
 	w := newWorld(t, setup{})
 	tags := func() (list []string) {
 		for _, path := range gets()[1:8] {

@@ -25,6 +25,7 @@ type exchange struct {
 	time time.Time
 	now  access.Instant
 
+	param   []byte // the path's {id} as sent, where the router was not asked
 	path    *path
 	surface *surface
 	op      *operation

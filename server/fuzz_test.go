@@ -174,9 +174,19 @@ func FuzzAcceptEncoding(f *testing.F) {
 // allows.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][3]string{
-		{"GET", "/v1/cards?q=pikachu&limit=2", ""}, {"GET", "/v1/cards/%zz/prices?days=1", ""}, {"POST", "/v1/cards/batch", `{"ids":["a"]}`}, {"POST", "/v1/prices/batch", `{"ids":[]}`},
-		{"GET", "/v1/sets?cursor=AQEB", ""}, {"GET", "/v1/market/movers?direction=up&period=7", ""}, {"HEAD", "/v1/games", ""}, {"DELETE", "/v1/usage", ""}, {"GET", "/v1/cards/x/price-stats?window=7d", ""},
-		{"GET", "//", ""}, {"GET", "/v1/products?kind=card&limit=1", "preview"}, {"POST", "/v1/prices/batch", oneItem}, {"GET", "/v1/cards?number=4%2F102&rarity=%00&set=x", ""},
+		{"GET", "/v1/cards?q=pikachu&limit=2", ""},
+		{"GET", "/v1/cards/%zz/prices?days=1", ""},
+		{"POST", "/v1/cards/batch", `{"ids":["a"]}`},
+		{"POST", "/v1/prices/batch", `{"ids":[]}`},
+		{"GET", "/v1/sets?cursor=AQEB", ""},
+		{"GET", "/v1/market/movers?direction=up&period=7", ""},
+		{"HEAD", "/v1/games", ""},
+		{"DELETE", "/v1/usage", ""},
+		{"GET", "/v1/cards/x/price-stats?window=7d", ""},
+		{"GET", "//", ""},
+		{"GET", "/v1/products?kind=card&limit=1", "preview"},
+		{"POST", "/v1/prices/batch", oneItem},
+		{"GET", "/v1/cards?number=4%2F102&rarity=%00&set=x", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
@@ -204,5 +214,5 @@ func FuzzRequest(f *testing.F) {
 
 // printable reports whether s can stand in a request line as it is.
 func printable(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) < 0 && utf8.ValidString(s) && !strings.ContainsAny(s, "()<>@,;:\\\"[]{}?=/"[:0])
+	return strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) < 0 && utf8.ValidString(s)
 }

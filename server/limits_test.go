@@ -66,12 +66,10 @@ func TestMinute(t *testing.T) {
 	}
 	// The minute is the key's own, the day the tenant's.
 	other := w.key(t, access.NewKey{Name: "second", Tenant: "minute", Kind: access.Live})
-	if minute, day := w.ptr(w.try(t, scenario{path: "/v1/games", key: other})).remaining(t); minute != 29 || day != 1993 {
+	if minute, day := w.try(t, scenario{path: "/v1/games", key: other}).remaining(t); minute != 29 || day != 1993 {
 		t.Errorf("the tenant's other key has %d of its minute and %d of the day left", minute, day)
 	}
 }
-
-func (w *world) ptr(r reply) *reply { return &r }
 
 // TestDay wants a quota of three to admit three successes.
 func TestDay(t *testing.T) {
@@ -79,7 +77,7 @@ func TestDay(t *testing.T) {
 	key := w.tenant(t, "day", "tiny")
 	w.try(t, scenario{path: "/v1/cards/none", key: key, status: 404, code: "not_found"})
 	for i := range 3 {
-		if _, day := w.ptr(w.try(t, scenario{path: "/v1/games", key: key})).remaining(t); day != 2-i {
+		if _, day := w.try(t, scenario{path: "/v1/games", key: key}).remaining(t); day != 2-i {
 			t.Errorf("%d of 3 remain after %d", day, i+1)
 		}
 	}
@@ -158,10 +156,14 @@ func TestPlans(t *testing.T) {
 		{name: "business", path: stats, key: "business", want: []match{at("window", "30d")}},
 		limit("window above the plan's", stats+"?window=90d", "capped", "", "30 days"),
 		{name: "a bad window on free is 400", path: stats + "?window=1y", key: "free", status: 400, code: "invalid_request"},
-		{name: "window clamped to the plan's range", path: stats + "?window=30d", key: "capped",
-			want: []match{at("window", "30d"), at("window_start", start(20)), at("data.variants", tr.statsJSON(k.shown(), 20))}},
-		{name: "window of 90 days clamped to 5", path: stats + "?window=90d", key: "brief",
-			want: []match{at("window", "90d"), at("window_start", start(5)), at("data.variants", tr.statsJSON(k.shown(), 5))}},
+		{
+			name: "window clamped to the plan's range", path: stats + "?window=30d", key: "capped",
+			want: []match{at("window", "30d"), at("window_start", start(20)), at("data.variants", tr.statsJSON(k.shown(), 20))},
+		},
+		{
+			name: "window of 90 days clamped to 5", path: stats + "?window=90d", key: "brief",
+			want: []match{at("window", "90d"), at("window_start", start(5)), at("data.variants", tr.statsJSON(k.shown(), 5))},
+		},
 		{name: "window of 7 days clamped to 5", path: stats + "?window=7d", key: "brief", want: []match{at("window_start", start(5)), at("data.variants", tr.statsJSON(k.shown(), 5))}},
 		{name: "history clamped", path: history + "?days=365", key: "capped", want: []match{at("days", 20), at("data", tr.historyJSON(k.shown(), 20))}},
 		{name: "history within", path: history + "?days=3", key: "brief", want: []match{at("days", 3), at("data", tr.historyJSON(k.shown(), 3))}},
@@ -194,7 +196,7 @@ func TestNoSnapshot(t *testing.T) {
 		{path: "/openapi.json", key: "-", want: []match{at("openapi", "3.1.0")}},
 	})
 	w.Engine.Swap(today().view, time.Now())
-	if minute, _ := w.ptr(w.try(t, scenario{path: "/v1/games", key: key})).remaining(t); minute != 29 {
+	if minute, _ := w.try(t, scenario{path: "/v1/games", key: key}).remaining(t); minute != 29 {
 		t.Errorf("%d of the minute left", minute)
 	}
 }

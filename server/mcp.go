@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,17 +54,16 @@ func newMCPServer(o *Options) *mcpServer {
 // listenOn notes where the server listens, unless the options said so.
 func (m *mcpServer) listenOn(addr net.Addr) {
 	if m.listen == "" {
-		m.listen, _ = splitPort(addr.String())
+		m.listen = hostOf(addr.String())
 	}
 }
 
-// splitPort takes host[:port] apart. An IPv6 address loses its brackets.
-func splitPort(hostport string) (host, port string) {
-	host, port = hostport, ""
+// hostOf is the host of host[:port]; an IPv6 address loses its brackets.
+func hostOf(hostport string) string {
 	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && strings.IndexByte(hostport[i:], ']') < 0 {
-		host, port = hostport[:i], hostport[i+1:]
+		hostport = hostport[:i]
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), port
+	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
 func isLoopback(host string) bool {
@@ -78,7 +78,7 @@ func isLoopback(host string) bool {
 // the server under the site's own name.
 func (m *mcpServer) allowsHost(hostport string, local net.IP) bool {
 	hostport = strings.ToLower(hostport)
-	host, _ := splitPort(hostport)
+	host := hostOf(hostport)
 	if host == "" {
 		return false
 	}
@@ -101,10 +101,8 @@ func (m *mcpServer) allowsHost(hostport string, local net.IP) bool {
 // machine while the service is on this machine only.
 func (m *mcpServer) allowsOrigin(origin string) bool {
 	origin = strings.ToLower(origin)
-	for _, allowed := range m.origins {
-		if allowed == origin {
-			return true
-		}
+	if slices.Contains(m.origins, origin) {
+		return true
 	}
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Path == "" && u.User == nil &&

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
@@ -217,7 +218,7 @@ func FuzzMCP(f *testing.F) {
 		if resp.StatusCode >= 500 {
 			t.Fatalf("%d %s", resp.StatusCode, answer)
 		}
-		if resp.StatusCode != 202 && !json.Valid(answer) {
+		if resp.StatusCode != http.StatusAccepted && !json.Valid(answer) {
 			t.Fatalf("%d %q", resp.StatusCode, answer)
 		}
 	})

@@ -305,10 +305,10 @@ func TestMCPLimits(t *testing.T) {
 	text, isError := said(t, body)
 	var wait int
 	if _, err := fmt.Sscanf(text, "Rate limit reached (30 requests per minute). Wait %d seconds, then call again with the same arguments.", &wait); err != nil ||
-		!isError || resp.StatusCode != 200 || wait < 1 || wait > 60 {
+		!isError || resp.StatusCode != http.StatusOK || wait < 1 || wait > 60 {
 		t.Errorf("%d %t %q: %v", resp.StatusCode, isError, text, err)
 	}
-	if resp, _ := w.rpc(t, free, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); resp.StatusCode != 200 {
+	if resp, _ := w.rpc(t, free, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); resp.StatusCode != http.StatusOK {
 		t.Error("ping is not free at the limit")
 	}
 	tiny := w.key(t, access.NewKey{Name: "k", Tenant: "thrifty", Kind: access.Live, Plan: "tiny"})
@@ -345,11 +345,11 @@ func TestMCPPlans(t *testing.T) {
 // TestMCPWithoutCatalog shows that the protocol works before the first snapshot, and that tools say what is missing.
 func TestMCPWithoutCatalog(t *testing.T) {
 	w := newWorld(t, setup{noViews: true})
-	if resp, _ := w.rpc(t, "bench", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); resp.StatusCode != 200 {
+	if resp, _ := w.rpc(t, "bench", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); resp.StatusCode != http.StatusOK {
 		t.Errorf("tools/list answered %d", resp.StatusCode)
 	}
 	resp, body := w.rpc(t, "bench", toolCall("catalog_browse_sets", "{}"))
-	if text, isError := said(t, body); !isError || resp.StatusCode != 200 || !strings.HasPrefix(text, "No catalog is loaded yet.") {
+	if text, isError := said(t, body); !isError || resp.StatusCode != http.StatusOK || !strings.HasPrefix(text, "No catalog is loaded yet.") {
 		t.Errorf("%d %t %q", resp.StatusCode, isError, text)
 	}
 }
@@ -361,11 +361,11 @@ func TestMCPBodySize(t *testing.T) {
 		const head, tail = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":"`, `"}}}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 	}
-	if resp, body := w.rpc(t, "bench", padded(MaxBody)); resp.StatusCode != 200 {
+	if resp, body := w.rpc(t, "bench", padded(MaxBody)); resp.StatusCode != http.StatusOK {
 		t.Errorf("%d bytes: %d %s", MaxBody, resp.StatusCode, body)
 	}
 	resp, body := w.rpc(t, "bench", padded(MaxBody+1))
-	if resp.StatusCode != 413 || !bytes.Contains(body, []byte(`"payload_too_large"`)) {
+	if resp.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(body, []byte(`"payload_too_large"`)) {
 		t.Errorf("%d bytes: %d %s", MaxBody+1, resp.StatusCode, body)
 	}
 }
@@ -400,7 +400,7 @@ func TestMCPMeteringFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp, body := w.rpc(t, "bench", toolCall("catalog_browse_sets", "{}"))
-	if text, isError := said(t, body); !isError || resp.StatusCode != 200 || !strings.Contains(text, "Call again in 5 seconds") {
+	if text, isError := said(t, body); !isError || resp.StatusCode != http.StatusOK || !strings.Contains(text, "Call again in 5 seconds") {
 		t.Errorf("%d %t %q", resp.StatusCode, isError, text)
 	}
 }

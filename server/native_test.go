@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"ninepocket/index/text"
@@ -23,8 +22,12 @@ import (
 
 // conditionOrder is the order of decision 19, with the live surface's text.
 var conditionOrder = []struct{ code, text string }{
-	{"near_mint", "Near Mint"}, {"ungraded", "Ungraded"}, {"lightly_played", "Lightly Played"},
-	{"moderately_played", "Moderately Played"}, {"heavily_played", "Heavily Played"}, {"damaged", "Damaged"},
+	{"near_mint", "Near Mint"},
+	{"ungraded", "Ungraded"},
+	{"lightly_played", "Lightly Played"},
+	{"moderately_played", "Moderately Played"},
+	{"heavily_played", "Heavily Played"},
+	{"damaged", "Damaged"},
 }
 
 // variantOrder is the order of decision 19; others follow alphabetically.
@@ -72,8 +75,10 @@ type truth struct {
 	byRef  map[string]*trueCard
 }
 
-var todaysTruth = sync.OnceValue(func() *truth { return readTruth(today()) })
-var tomorrowsTruth = sync.OnceValue(func() *truth { return readTruth(tomorrow()) })
+var (
+	todaysTruth    = sync.OnceValue(func() *truth { return readTruth(today()) })
+	tomorrowsTruth = sync.OnceValue(func() *truth { return readTruth(tomorrow()) })
+)
 
 func readTruth(e *edition) *truth {
 	tr := &truth{byID: map[string]*trueCard{}, byRef: map[string]*trueCard{}, at: e.summary.SnapshotAt}
@@ -116,7 +121,8 @@ func (tr *truth) readSets(dir string, ids map[string]string) map[string]*trueSet
 		Ref, Game, Name, Series string
 		ReleaseDate             string `json:"release_date"`
 		Aliases                 []string
-	}) {
+	},
+	) {
 		s := &trueSet{
 			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), series: clean(l.Series), released: l.ReleaseDate, aliases: l.Aliases,
 		}
@@ -132,7 +138,8 @@ func (tr *truth) readCards(dir string, ids map[string]string, sets map[string]*t
 	eachLine(filepath.Join(dir, "cards.jsonl"), func(l struct {
 		Ref, Game, Set, Name, Number, Rarity, Printing string
 		Identifiers                                    []identifierLine
-	}) {
+	},
+	) {
 		k := &trueCard{
 			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), number: clean(l.Number), rarity: clean(l.Rarity),
 			printing: l.Printing, set: sets[l.Set], partner: values(l.Identifiers),
@@ -149,7 +156,8 @@ func (tr *truth) readSealed(dir string, ids map[string]string) {
 	eachLine(filepath.Join(dir, "sealed.jsonl"), func(l struct {
 		Ref, Game, Name string
 		Identifiers     []identifierLine
-	}) {
+	},
+	) {
 		tr.sealed = append(tr.sealed, &trueSealed{ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), partner: values(l.Identifiers)})
 	})
 }
@@ -385,13 +393,4 @@ func (l *trueLane) updatedAt() string {
 		return l.asOf
 	}
 	return l.collected
-}
-
-// case1 is the card at the first place of a planted case.
-func case1(tb testing.TB, refs []string) *trueCard {
-	tb.Helper()
-	if len(refs) == 0 {
-		tb.Fatal("the demo lacks the case")
-	}
-	return todaysTruth().byRef[refs[0]]
 }

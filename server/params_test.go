@@ -208,8 +208,10 @@ func TestAllProblemsAreNamed(t *testing.T) {
 		{path: "/v1/sets?series=&game=&limit=a", status: 400, code: "invalid_request", want: []match{has("series", "game", "limit")}},
 		{path: "/v1/cards/card_none/prices?days=0&variant=", status: 400, code: "invalid_request", want: []match{has("days", "variant")}},
 		{path: "/v1/cards/card_none/price-stats?window=1d&variant=", status: 400, code: "invalid_request", want: []match{has("window", "variant")}},
-		{path: "/v1/products?limit=0&game=one-piece&kind=box&partner_id=x&page=1", key: "preview", status: 400, code: "invalid_request",
-			want: []match{has("limit", "game", "kind", "partner_id", "page")}},
+		{
+			path: "/v1/products?limit=0&game=one-piece&kind=box&partner_id=x&page=1", key: "preview", status: 400, code: "invalid_request",
+			want: []match{has("limit", "game", "kind", "partner_id", "page")},
+		},
 		{name: "blank q", path: "/v1/cards?q=%C2%A0%E2%80%83+", status: 400, code: "invalid_request", want: []match{has("blank")}},
 		{name: "q of punctuation", path: "/v1/cards?q=!%3F.,-%27", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
 		{name: "q of symbols", path: "/v1/cards?q=%F0%9F%98%80", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
@@ -294,7 +296,7 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 				continue
 			}
 			op, ok := names[string(o.name)]
-			if !ok || op.Path != strings.ReplaceAll(p.pattern, "{id}", op.Path[strings.LastIndexByte(op.Path, '{')+1:][:0]+"{id}") && !strings.Contains(op.Path, "{product_id}") {
+			if !ok || strings.ReplaceAll(op.Path, "{product_id}", "{id}") != p.pattern {
 				t.Errorf("operation %s is not the document's at %s", o.name, p.pattern)
 			}
 			var params []string

@@ -2,8 +2,15 @@ package server
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/loader"
+	"ninepocket/wire"
 )
 
 // TestPathIDs spells ids in every way (decision 4).
@@ -44,6 +51,40 @@ func TestPathIDs(t *testing.T) {
 	if a, b := w.get(t, "/v1/cards/"+k.id), w.get(t, "/v1/cards/"+slug); string(a.body) != string(b.body) || a.header.Get("ETag") != b.header.Get("ETag") {
 		t.Error("id and slug answer differently")
 	}
+}
+
+// TestCardNamedBatch wants the card whose slug is that of a path to be found there.
+func TestCardNamedBatch(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"source.toml": "namespace = \"t\"\nattribution = \"t\"\n", "sets.jsonl": "", "sealed.jsonl": "",
+		"cards.jsonl": `{"ref":"a","game":"pokemon","name":"Batch","updated_at":"2026-01-01T00:00:00Z"}` + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := loader.Build(t.Context(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: dir}}, SnapshotAt: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result.Catalog.ID = "batch"
+	v, err := engine.NewView(result.Catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, setup{views: []*engine.View{v}})
+	w.run(t, []scenario{
+		{path: "/v1/cards/batch", want: []match{at("name", "Batch"), at("url", baseURL+"/cards/batch")}},
+		{path: "/v1/cards/batch/", want: []match{at("name", "Batch")}},
+		{path: "/v1/cards/b%61tch", want: []match{at("name", "Batch")}},
+		{path: "/v1/cards/batch/prices", want: []match{at("data.#", 0)}},
+		{path: "/v1/cards/batch", body: `{"ids":["batch"]}`, want: []match{at("data.0.name", "Batch")}},
+		{path: "/v1/cards", want: []match{at("data.#", 1), at("data.0.price.market_price_cents", nil)}},
+		{path: "/v1/sets", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
+		{path: "/v1/market/movers?direction=up", want: []match{at("data.#", 0)}},
+		{path: "/v1/products", key: "preview", want: []match{at("data.#", 0), at("pagination.next_cursor", nil)}},
+	})
 }
 
 // TestMethods wants 405 with a sorted Allow before any key is looked at, and 404 for paths that do not exist.
@@ -99,6 +140,7 @@ func TestRefusedBeforeTheKeyTakesNothing(t *testing.T) {
 
 // TestHead wants the headers of GET, all of them, and no body.
 func TestHead(t *testing.T) {
+	steady()
 	w, tr := shared(), todaysTruth()
 	moving := map[string]bool{
 		"Date": true, "X-Request-Id": true, "Ratelimit": true, "X-Ratelimit-Remaining": true, "X-Ratelimit-Reset": true, "Link": true,

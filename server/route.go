@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unsafe"
@@ -37,7 +38,7 @@ func (s *Server) paths() []*path {
 			name: access.CardsSearch, run: (*exchange).cardsSearch,
 			params: []string{"q", "set", "game", "number", "rarity", "min_price_cents", "max_price_cents", "sort", "limit", "cursor"},
 		}},
-		{pattern: "/v1/cards/{id}", method: fasthttp.MethodGet, live: &operation{name: access.CardsGet, run: (*exchange).cardsGet}},
+		{pattern: cardPattern, method: fasthttp.MethodGet, live: &operation{name: access.CardsGet, run: (*exchange).cardsGet}},
 		{pattern: "/v1/cards/batch", method: fasthttp.MethodPost, live: &operation{name: access.CardsBatch, run: (*exchange).cardsBatch}},
 		{pattern: "/v1/cards/{id}/prices", method: fasthttp.MethodGet, live: &operation{
 			name: access.CardPrices, run: (*exchange).cardPrices, params: []string{"days", "variant"},
@@ -80,9 +81,6 @@ func (s *Server) Operations() []string {
 func (s *Server) routes() *router.Router {
 	r := router.New()
 	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS, r.HandleMethodNotAllowed = false, false, false, false
-	r.NotFound = func(ctx *fasthttp.RequestCtx) {
-		s.exchange(ctx).refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
-	}
 	byPattern := map[string][]*path{}
 	for _, p := range s.paths() {
 		byPattern[p.pattern] = append(byPattern[p.pattern], p)
@@ -97,6 +95,9 @@ func (s *Server) routes() *router.Router {
 		allow := allowed(siblings)
 		handler := func(ctx *fasthttp.RequestCtx) { s.dispatch(ctx, siblings, allow) }
 		r.ANY(pattern, handler)
+		if pattern == cardPattern {
+			s.card = handler
+		}
 	}
 	return r
 }
@@ -119,12 +120,25 @@ func allowed(siblings []*path) string {
 	return strings.Join(slices.Compact(methods), ", ")
 }
 
+// cardPattern is the path that most requests have: it is recognized by its prefix, which costs a third of the router's
+// way and none of its allocations.
+const cardPattern = "/v1/cards/{id}"
+
+var cardPrefix = []byte("/v1/cards/")
+
 // route finds what answers a path, as the client spelt it. One trailing slash is tolerated, without a redirect
 // (decision 4).
 func (s *Server) route(ctx *fasthttp.RequestCtx) {
 	raw := ctx.URI().PathOriginal()
 	if n := len(raw) - 1; n > 0 && raw[n] == '/' {
 		raw = raw[:n]
+	}
+	if id, ok := bytes.CutPrefix(raw, cardPrefix); ok && len(id) > 0 && bytes.IndexByte(id, '/') < 0 {
+		s.exchange(ctx).param = id
+		if string(id) != "batch" {
+			s.card(ctx)
+			return
+		}
 	}
 	// The router only compares, and keeps the parameter no longer than the request's memory lives.
 	if handler, _ := s.router.Lookup(router.MethodWild, unsafe.String(unsafe.SliceData(raw), len(raw)), ctx); handler != nil {

@@ -254,7 +254,7 @@ func (w *world) faults(q request, r reply) (faults []string) {
 }
 
 // envelopeFaults judges an error's body.
-func (r *reply) envelopeFaults(id string) (faults []string) {
+func (r reply) envelopeFaults(id string) (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	var body struct {
 		Type, Title, Detail, Code string
@@ -289,7 +289,7 @@ func (r *reply) envelopeFaults(id string) (faults []string) {
 }
 
 // limitFaults judges the rate headers against each other and against Retry-After.
-func (r *reply) limitFaults() (faults []string) {
+func (r reply) limitFaults() (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	policy := policyForm.FindStringSubmatch(r.header.Get("RateLimit-Policy"))
 	limit := limitForm.FindStringSubmatch(r.header.Get("RateLimit"))
@@ -326,7 +326,7 @@ func (r *reply) limitFaults() (faults []string) {
 }
 
 // code is the code of an error.
-func (r *reply) code() string {
+func (r reply) code() string {
 	var body struct {
 		Code  string
 		Error struct{ Code string }
@@ -335,18 +335,8 @@ func (r *reply) code() string {
 	return body.Code + body.Error.Code
 }
 
-// detail is the detail or message of an error.
-func (r *reply) detail() string {
-	var body struct {
-		Detail string
-		Error  struct{ Message string }
-	}
-	_ = json.Unmarshal(r.body, &body)
-	return body.Detail + body.Error.Message
-}
-
 // remaining reads what is left of the minute and of the day.
-func (r *reply) remaining(tb testing.TB) (minute, day int) {
+func (r reply) remaining(tb testing.TB) (minute, day int) {
 	tb.Helper()
 	limit := limitForm.FindStringSubmatch(r.header.Get("RateLimit"))
 	if limit == nil {
@@ -358,7 +348,7 @@ func (r *reply) remaining(tb testing.TB) (minute, day int) {
 }
 
 // decode reads a body into v.
-func (r *reply) decode(tb testing.TB, v any) {
+func (r reply) decode(tb testing.TB, v any) {
 	tb.Helper()
 	if err := json.Unmarshal(r.body, v); err != nil {
 		tb.Fatalf("cannot read %.300q: %v", r.body, err)

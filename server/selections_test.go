@@ -259,7 +259,7 @@ func TestIdempotency(t *testing.T) {
 	body := itemsOf(object{"kind": "card", "product_id": ids[0], "variant": "normal", "condition": "near_mint"}, object{"kind": "sealed", "product_id": ids[1]})
 	turned := fmt.Sprintf(` {"items" : [ {"condition":"near_mint","variant":"normal","product_id":%q,"kind":"card"}, {"product_id":%q,"kind":"sealed"} ] } `, ids[0], ids[1])
 	var original any
-	f := func(key, idempotency, body string, status int, code string, charged, left string, replay bool) reply {
+	f := func(key, idempotency, body string, status int, code, charged, left string, replay bool) reply {
 		t.Helper()
 		s := batchOf(key, idempotency, body)
 		s.status, s.code = status, code

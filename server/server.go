@@ -58,6 +58,7 @@ type Server struct {
 	Options
 	http     *fasthttp.Server
 	router   *router.Router
+	card     fasthttp.RequestHandler // of cardPattern
 	document document
 	tools    *mcpServer
 }

@@ -64,7 +64,7 @@ func (tr *truth) detail(k *trueCard) object {
 }
 
 // differs reports how an answer differs from the truth; its url must lead to path and a slug.
-func differs(got object, want object, path string) string {
+func differs(got, want object, path string) string {
 	got = cloned(got)
 	url, _ := got["url"].(string)
 	if !strings.HasPrefix(url, baseURL+path) || len(url) == len(baseURL+path) {

@@ -97,7 +97,8 @@ func (w truth) lanes(c *card) []lanePrice {
 		}
 		base7, base30 := l.Base(w.Date(), 7), l.Base(w.Date(), 30)
 		all = append(all, lanePrice{
-			l.Variant, l.Condition.Text(), price{"USD", &l.Cents, updated(&l)},
+			l.Variant, l.Condition.Text(),
+			price{"USD", &l.Cents, updated(&l)},
 			change(base7, l.Cents), percent(base7, l.Cents), change(base30, l.Cents), percent(base30, l.Cents),
 		})
 	}

@@ -125,7 +125,8 @@ func TestPriceResults(t *testing.T) {
 			}}
 		})
 		want := priceResult{
-			selection{"card", "np_abc", "normal", "near_mint"}, status, &money{0, "USD"},
+			selection{"card", "np_abc", "normal", "near_mint"},
+			status, &money{0, "USD"},
 			&observation{"licensed_reference", nil, millis(at - hour/1000), "market_reference", `The "Own" Feed`}, nil,
 		}
 		if asOf != snapshot.NoTime {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -169,11 +170,33 @@ func (c *config) validate() error {
 	if !validPrefix(c.ProductPrefix) {
 		problems = append(problems, fmt.Errorf("cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix))
 	}
+	for _, u := range []struct{ key, value string }{{"base_url", c.BaseURL}, {"site_url", c.SiteURL}} {
+		if err := checkURL(u.value); err != nil {
+			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", u.key, u.value, err))
+		}
+	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		problems = append(problems, fmt.Errorf("cannot use log_format %q: want text or json", c.LogFormat))
 	}
 	_, err := c.plans()
 	return errors.Join(append(problems, err)...)
+}
+
+// checkURL wants an absolute http or https URL, or none; it is put into answers as it is.
+func checkURL(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return errors.New("it is not a URL")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+		return errors.New("want https://host, with a path at most")
+	case u.String() != s || strings.ContainsAny(s, "\"\\<>"):
+		return errors.New("it holds characters that must be percent-encoded")
+	}
+	return nil
 }
 
 func validPrefix(s string) bool {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -66,7 +67,7 @@ func (c *config) listeners() (api, admin net.Listener, err error) {
 // baseURL is what clients reach the service by: as configured, else the listener's address.
 func (c *config) baseURL(api net.Listener) string {
 	if c.BaseURL != "" {
-		return c.BaseURL
+		return strings.TrimSuffix(c.BaseURL, "/")
 	}
 	return "http://" + api.Addr().String()
 }
@@ -75,7 +76,7 @@ func (c *config) baseURL(api net.Listener) string {
 func (c *config) site(base string) wire.Site {
 	site := wire.Site{URL: base, ProductPrefix: c.ProductPrefix}
 	if c.SiteURL != "" {
-		site.URL = c.SiteURL
+		site.URL = strings.TrimSuffix(c.SiteURL, "/")
 	}
 	return site
 }
