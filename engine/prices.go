@@ -48,7 +48,7 @@ func lower(b byte) byte {
 
 // series is one variant's points while a history is being written.
 type series struct {
-	variant string
+	variant []byte // its AppendVariantMember
 	points  []snapshot.Point
 	next    int
 }
@@ -70,7 +70,7 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 			all = append(all, series{})
 		}
 		s := &all[len(all)-1]
-		s.variant, s.next = code, 0
+		s.variant, s.next = wire.AppendVariantMember(s.variant[:0], code), 0
 		s.points = v.Catalog.History.AppendPoints(s.points[:0], lane, from, date)
 	})
 	dst = appendMerged(dst, all, from, date)

@@ -6,6 +6,7 @@ import "ninepocket/index/text"
 type Match struct {
 	Card uint32
 	text.Fit
+	Same bool // the words are the card's name to the last letter, signs and case aside
 }
 
 // Matches appends the best n cards that match the words of q and its filter, in order of relevance.
@@ -26,7 +27,7 @@ func (x *Index) Matches(dst []Match, q Query, n int) []Match {
 	folded := text.Fold(q.Words)
 	for _, r := range s.best {
 		m := Match{Card: r.card, Fit: text.FitOf(r.major)}
-		if folded != "" && text.Fold(x.c.Cards.Name.At(int(r.card))) == folded {
+		if m.Same = folded != "" && text.Fold(x.c.Cards.Name.At(int(r.card))) == folded; m.Same {
 			m.Fit = text.Fit{Whole: true} // also of names with more words than a query is read for
 		}
 		dst = append(dst, m)

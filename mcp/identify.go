@@ -3,6 +3,7 @@ package mcp
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"ninepocket/engine"
 	"ninepocket/index"
@@ -90,15 +91,19 @@ func (c *call) identify(w wanted) finding {
 	return c.identifyMisspelt(w)
 }
 
+// readWords is how many words of a query search reads; what else a longer name says, it does not see.
+const readWords = 8
+
 // fitting are the cards whose whole name is the line's. Cards that have every word in their names go before those that
-// need a word of their set's name or a bare integer as their number.
+// need a word of their set's name or a bare integer as their number. A name of more words than search reads must be
+// the card's to the last letter.
 func (c *call) fitting(w wanted) []index.Match {
 	q := index.Query{Filter: w.filter(), Words: w.name, HasWords: true}
 	c.matches = c.View.Index.Matches(c.matches[:0], q, manyMatches)
 	whole := c.matches[:0]
-	least := 0
+	least, long := 0, countWords(w.name) > readWords
 	for _, m := range c.matches {
-		if !m.Whole || m.Missing > 0 || m.Typos > 0 {
+		if !m.Whole || m.Missing > 0 || m.Typos > 0 || long && !m.Same {
 			continue
 		}
 		if len(whole) == 0 || m.Borrowed < least {
@@ -109,6 +114,11 @@ func (c *call) fitting(w wanted) []index.Match {
 		}
 	}
 	return whole
+}
+
+// countWords counts runs of letters and digits: at least as many as search counts words.
+func countWords(s string) int {
+	return len(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
 }
 
 // identifyByNumber takes a line without a name: set and number may still say which card it is.
@@ -143,7 +153,7 @@ func (c *call) identifyMisspelt(w wanted) finding {
 	f.addMatches(nearest)
 	if w.set != "" && w.number != "" {
 		there := slices.Clone(c.numbered(w, maxCandidates+1))
-		if len(there) == 1 && len(nearest) > 0 && nearest[0].Missing == 0 && nearest[0].Card == there[0] {
+		if len(there) == 1 && len(nearest) > 0 && nearest[0].Missing == 0 && countWords(w.name) <= readWords && nearest[0].Card == there[0] {
 			return finding{card: int(there[0])}
 		}
 		if len(there) <= maxCandidates {

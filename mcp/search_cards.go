@@ -68,7 +68,7 @@ func (c *call) searchCards() refusal {
 	if r := c.problems.refusal(c.tool.name); r != "" {
 		return r
 	}
-	page := c.View.Index.Cards(c.cards, q, after, int(a.number("limit")))
+	page := c.View.Cards(c.cards, q, after, int(a.number("limit")))
 	c.cards = page.Cards
 	next := ""
 	if page.More {

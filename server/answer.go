@@ -85,7 +85,7 @@ func (x *exchange) answer() {
 		r.SetBodyRaw(content) // the View's own bytes, never written to
 		return
 	}
-	r.SetBody(content)
+	x.body = r.SwapBody(content) // the buffers change owners instead of being copied
 }
 
 // appendETag appends a strong validator; each encoding of a body has its own (decision 9).

@@ -287,6 +287,11 @@ func TestMCPCharges(t *testing.T) {
 			t.Errorf("after %d calls: RateLimit: %s", i+1, got)
 		}
 	}
+	for i, tool := range w.tools.Tools() {
+		if got := w.tools.operations[i]; got != access.Operation("mcp:"+tool) {
+			t.Errorf("%s stands in the ledger as %q", tool, got)
+		}
+	}
 	usage := w.ask(t, request{method: "GET", target: "/v1/usage", header: []string{"X-API-Key: " + key}})
 	at("data.request_credits_used", len(calls))(t, usage.body)
 }
@@ -403,4 +408,26 @@ func TestMCPMeteringFails(t *testing.T) {
 	if text, isError := said(t, body); !isError || resp.StatusCode != http.StatusOK || !strings.Contains(text, "Call again in 5 seconds") {
 		t.Errorf("%d %t %q", resp.StatusCode, isError, text)
 	}
+}
+
+// TestMCPSizesOfManyPrices holds the cards with the most variants and conditions of the demo catalog against the
+// budget of concise answers.
+func TestMCPSizesOfManyPrices(t *testing.T) {
+	w := mcpWorld()
+	c := today().view.Catalog
+	lanes := func(card int) int { from, to := c.Lanes.Of.Range(card); return to - from }
+	cards := make([]int, c.Cards.ID.Len())
+	for i := range cards {
+		cards[i] = i
+	}
+	slices.SortFunc(cards, func(a, b int) int { return lanes(b) - lanes(a) })
+	for _, card := range cards[:20] {
+		for _, tool := range []string{"catalog_get_card", "catalog_get_price_history"} {
+			_, body := w.rpc(t, "bench", toolCall(tool, `{"id":"`+c.Cards.ID.At(card)+`"}`))
+			if len(body) > 8000 {
+				t.Errorf("%s of a card with %d prices answered %d bytes", tool, lanes(card), len(body))
+			}
+		}
+	}
+	t.Logf("up to %d prices a card", lanes(cards[0]))
 }

@@ -18,13 +18,19 @@ func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, site *Si
 	return append(dst, `,"data":[`...)
 }
 
-// AppendHistoryPoint appends a Price history point; date is its YYYY-MM-DD.
-func AppendHistoryPoint(dst, date []byte, variant string, cents int64) []byte {
-	dst = append(dst, `{"date":"`...)
-	dst = append(dst, date...)
+// AppendVariantMember appends what stands between a history point's date and its price, for AppendHistoryPoint: it is
+// the same for all points of a variant.
+func AppendVariantMember(dst []byte, variant string) []byte {
 	dst = append(dst, `","variant":`...)
 	dst = AppendString(dst, variant)
-	dst = append(dst, `,"market_price_cents":`...)
+	return append(dst, `,"market_price_cents":`...)
+}
+
+// AppendHistoryPoint appends a Price history point; date is its YYYY-MM-DD, variant its AppendVariantMember.
+func AppendHistoryPoint(dst, date, variant []byte, cents int64) []byte {
+	dst = append(dst, `{"date":"`...)
+	dst = append(dst, date...)
+	dst = append(dst, variant...)
 	dst = strconv.AppendInt(dst, cents, 10)
 	return append(dst, `,"currency":"USD"}`...)
 }

@@ -56,11 +56,6 @@ func appendSet(dst []byte, c *snapshot.Catalog, set int) []byte {
 	return appendGame(dst, c, s.Game[set])
 }
 
-// AppendDay appends a date as YYYY-MM-DD, without quotes.
-func AppendDay(dst []byte, day snapshot.Day) []byte {
-	return day.Time().AppendFormat(dst, "2006-01-02")
-}
-
 // AppendSetSummary appends a Set summary.
 func AppendSetSummary(dst []byte, c *snapshot.Catalog, set int) []byte {
 	return append(appendSet(dst, c, set), '}')

@@ -12,7 +12,7 @@ import (
 )
 
 func keysCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate API keys"}
+	cmd := &cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate API keys", RunE: group}
 	cmd.AddCommand(keysCreate(), keysList(), keysRevoke(), keysRotate())
 	return cmd
 }

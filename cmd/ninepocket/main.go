@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	text := strings.TrimPrefix(err.Error(), "ninepocket: ")
 	if !strings.HasPrefix(text, "cannot ") {
-		text = "cannot run: " + text
+		text = "cannot run the command: " + text
 	}
 	_, _ = fmt.Fprintln(stderr, "ninepocket: "+text)
 	if hint != "" {
@@ -91,6 +91,14 @@ func versionCommand() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// group is the RunE of a command that only has subcommands: cobra would show its help for an unknown one and succeed.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	}
+	return cmd.Help()
 }
 
 // fail wraps an error that a command ends with.

@@ -69,8 +69,11 @@ func (c *config) baseURL(api net.Listener) string {
 	if c.BaseURL != "" {
 		return strings.TrimSuffix(c.BaseURL, "/")
 	}
-	return "http://" + api.Addr().String()
+	return addressURL(api)
 }
+
+// addressURL is what this machine reaches a listener by.
+func addressURL(l net.Listener) string { return "http://" + l.Addr().String() }
 
 // site is where the URLs of answers lead.
 func (c *config) site(base string) wire.Site {
@@ -84,10 +87,12 @@ func (c *config) site(base string) wire.Site {
 // run serves until ctx is done and drains.
 func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	base := s.config.baseURL(api)
+	listenHost, _, _ := net.SplitHostPort(s.config.Listen) // it was listened on
 	srv, err := server.New(server.Options{
 		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors, BaseURL: base,
 		Preview: slices.Contains(s.config.Surfaces, "preview"), DefaultPreview: s.config.DefaultSurface == "preview",
-		Origins: s.config.CORSOrigins, Log: s.log,
+		Origins: s.config.CORSOrigins, AllowedHosts: s.config.MCP.AllowedHosts, AllowedOrigins: s.config.MCP.AllowedOrigins,
+		ListenHost: listenHost, Version: version, Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -103,7 +108,13 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	})
 	group.Go(func() error { s.engine.Follow(ctx); return nil })
 	group.Go(func() error {
-		s.ring.Watch(ctx, access.RingPoll, func(err error) { s.log.Error("cannot re-read keys", slog.Any("cause", err)) })
+		s.ring.Watch(ctx, access.RingPoll, func(err error) {
+			if err != nil {
+				s.log.Error("cannot re-read keys", slog.Any("cause", err))
+				return
+			}
+			s.log.Info("keys changed")
+		})
 		return nil
 	})
 	group.Go(func() error {
@@ -114,7 +125,8 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
 	})
 	group.Go(func() error { return s.watchHangup(ctx) })
-	ready := readyFile{API: base, Admin: "http://" + admin.Addr().String(), MCP: base + "/mcp", SnapshotID: s.engine.View().ID}
+	bound := addressURL(api) // not the base URL: scripts that start a server reach it here (contract, ninepocket serve)
+	ready := readyFile{API: bound, Admin: addressURL(admin), MCP: bound + "/mcp", SnapshotID: s.engine.View().ID}
 	if err := s.ready(ready); err != nil {
 		return err
 	}

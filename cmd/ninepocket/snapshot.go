@@ -13,7 +13,7 @@ import (
 )
 
 func snapshotCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "snapshot", Short: "Build, publish and look at snapshots"}
+	cmd := &cobra.Command{Use: "snapshot", Short: "Build, publish and look at snapshots", RunE: group}
 	cmd.AddCommand(snapshotBuild(), snapshotPublish(), snapshotList(), snapshotInspect(), snapshotVerify())
 	return cmd
 }
@@ -152,11 +152,11 @@ func snapshotInspect() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := s.dir().Manifest(args[0])
 			if err != nil {
-				return s.storeError(err)
+				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
 			c, err := s.dir().Load(args[0])
 			if err != nil {
-				return s.storeError(err)
+				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
@@ -225,7 +225,7 @@ func snapshotVerify() *cobra.Command {
 		Use: "verify ID --store DIR", Short: "Check every byte of a snapshot; exit 3 on any damage", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.dir().Verify(args[0]); err != nil {
-				return s.storeError(fmt.Errorf("cannot verify: %w", err))
+				return s.storeError(fmt.Errorf("cannot verify the snapshot: %w", err))
 			}
 			if s.asJSON {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"id": args[0], "ok": true})
