@@ -51,6 +51,10 @@ race: ## run every test with the race detector, and fail where it cannot be buil
 alloc: ## run the allocation tests (named …Alloc…), which the race detector would falsify
 	$(GO) test -run Alloc -count=1 -timeout $(TEST_TIMEOUT) $(PKG)
 
+.PHONY: mcp-conformance
+mcp-conformance: ## run the official MCP conformance suite, the Inspector's lint and the TypeScript client (needs Node)
+	@GO='$(GO)' mcp/conformance/run.sh
+
 .PHONY: torture
 torture: ## kill the process at random under load, ROUNDS=1000 times, and check the ledger against what clients were told
 	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^TestCrash' -count=1 -v -timeout 60m ./access

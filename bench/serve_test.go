@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,9 +20,11 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/index"
 	"ninepocket/internal/synth"
 	"ninepocket/loader"
 	"ninepocket/server"
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -84,7 +87,7 @@ func newService(n int) (*service, error) {
 		return nil, err
 	}
 	s.server, err = server.New(server.Options{
-		Engine: eng, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{})), Clock: access.StartClock(now),
+		Engine: eng, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{ReplyBytes: 1 << 40})), Clock: access.StartClock(now),
 		Cursors: signer, BaseURL: "http://localhost", Preview: true,
 	})
 	return s, err
@@ -98,11 +101,15 @@ type replayConn struct {
 	burst    int
 	left     int
 	answered int64
+	next     func() // changes the request before each burst; nil for always the same
 }
 
 func (c *replayConn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, io.EOF
+	}
+	if c.next != nil {
+		c.next()
 	}
 	n := 0
 	for range min(c.burst, c.left) {
@@ -207,3 +214,59 @@ func BenchmarkOperations(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSelections is a preview batch of 50 selections: the prices alone, the whole request with a fresh idempotency
+// key each time (charge and kept reply included), and its replay.
+func BenchmarkSelections(b *testing.B) {
+	s := shared()
+	c := s.view.Catalog
+	var selections []wire.Selection
+	var items []string
+	for _, row := range s.view.Index.Products() {
+		if int(row) >= c.Cards.ID.Len() || len(selections) == 50 {
+			continue
+		}
+		lane, _ := c.Lanes.Of.Range(int(row))
+		one := wire.Selection{
+			Kind: "card", ProductID: "prd_" + index.ProductTail(c, int(row)),
+			Variant: c.Variants.At(int(c.Lanes.Variant[lane])), Condition: snapshot.Condition(c.Lanes.Condition[lane]).Code(),
+		}
+		selections = append(selections, one)
+		items = append(items, fmt.Sprintf(`{"kind":"card","product_id":%q,"variant":%q,"condition":%q}`, one.ProductID, one.Variant, one.Condition))
+	}
+	body := `{"items":[` + strings.Join(items, ",") + `]}`
+	b.Run("prices", func(b *testing.B) {
+		b.ReportAllocs()
+		var dst []byte
+		for b.Loop() {
+			dst = dst[:0]
+			for i := range selections {
+				dst = s.view.AppendPrice(dst, &selections[i])
+			}
+		}
+	})
+	b.Run("fresh", func(b *testing.B) {
+		req := request("POST", "/v1/prices/batch", s.preview, body, "Idempotency-Key: 0000000000000000")
+		at := bytes.Index(req, []byte("0000000000000000"))
+		c := &replayConn{request: req, burst: 1, left: b.N, next: func() {
+			copy(req[at:], fmt.Sprintf("%016x", freshKeys.Add(1)))
+		}}
+		b.ReportAllocs()
+		b.ResetTimer()
+		if err := s.server.ServeConn(c); err != nil && c.left > 0 {
+			b.Fatal(err)
+		}
+		if c.answered < int64(b.N)*5_000 {
+			b.Fatalf("%d bytes answered to %d batches", c.answered, b.N)
+		}
+	})
+	b.Run("replay", func(b *testing.B) {
+		req := request("POST", "/v1/prices/batch", s.preview, body, "Idempotency-Key: replayed")
+		if n := replay(b, s.server.ServeConn, req, 1); n < int64(b.N)*5_000 {
+			b.Fatalf("%d bytes answered to %d batches", n, b.N)
+		}
+	})
+}
+
+// freshKeys counts idempotency keys over all runs of a benchmark, which share the server.
+var freshKeys atomic.Int64

@@ -3,9 +3,9 @@ package mcp
 import "ninepocket/snapshot"
 
 // thin keeps at most n of a series' points: the largest triangles of three buckets (Steinarsson 2013), with the lowest
-// and the highest point forced in, which that method alone loses in about one series of six. With force unset, or room
-// for fewer than four, the extremes are left to chance. The points ascend by day; the result reuses their memory.
-func thin(points []snapshot.Point, n int, force bool) []snapshot.Point {
+// and the highest point forced in, which that method alone loses in about one series of six. With room for fewer than
+// four, the extremes are left to chance. The points ascend by day; the result reuses their memory.
+func thin(points []snapshot.Point, n int) []snapshot.Point {
 	if len(points) <= n {
 		return points
 	}
@@ -16,7 +16,7 @@ func thin(points []snapshot.Point, n int, force bool) []snapshot.Point {
 		points[0] = points[len(points)-1]
 		return points[:1]
 	}
-	if !force || n < 4 {
+	if n < 4 {
 		return keep(points, largestTriangles(points, n))
 	}
 	low, high := extremes(points)

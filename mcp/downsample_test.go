@@ -27,7 +27,7 @@ func TestThin(t *testing.T) {
 		points := drawPoints(t, 1, 365)
 		n := rapid.IntRange(1, 61).Draw(t, "room")
 		original := slices.Clone(points)
-		got := thin(slices.Clone(points), n, true)
+		got := thin(slices.Clone(points), n)
 		if len(got) > n || len(got) == 0 {
 			t.Fatalf("%d points instead of at most %d", len(got), n)
 		}

@@ -132,7 +132,7 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 	}
 	shares := share(lengths, room)
 	for i := range shown {
-		shown[i].points = thin(shown[i].points, shares[i], true)
+		shown[i].points = thin(shown[i].points, shares[i])
 	}
 	return shown, dropped
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
+	for _, f := range atTheEnd {
+		f()
+	}
 	if leak := keysInLogs(); leak != "" {
 		fmt.Fprintf(os.Stderr, "FAIL: a log line holds the text of a key: %s\n", leak)
 		code = 1
@@ -171,6 +175,7 @@ func newWorld(tb testing.TB, s setup) *world {
 	if w.store == nil {
 		w.store = access.NewMemory(access.MemoryOptions{})
 	}
+	books := &balanced{Store: w.store}
 	if w.signer, err = cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}}); err != nil {
 		tb.Fatal(err)
 	}
@@ -182,7 +187,7 @@ func newWorld(tb testing.TB, s setup) *world {
 		eng.Swap(v, now)
 	}
 	o := Options{
-		Engine: eng, Gate: access.NewGate(w.ring, w.store), Clock: access.StartClock(now), Cursors: w.signer, BaseURL: baseURL + "/",
+		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer, BaseURL: baseURL + "/",
 		Preview: !s.liveOnly, Log: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if s.options != nil {
@@ -203,20 +208,73 @@ func newWorld(tb testing.TB, s setup) *world {
 		_ = w.listener.Close()
 		_ = w.Shutdown(ctx)
 		<-served
+		books.check(tb)
 	})
 	return w
 }
 
-// forever keeps the shared world for the whole run: its cleanups are the process's end.
+// balanced counts tickets: every admitted call is ended exactly once, whatever becomes of it.
+type balanced struct {
+	access.Store
+	admitted, ended, failed atomic.Int64
+}
+
+func (b *balanced) Admit(p *access.Principal, r access.Rule, now access.Instant) access.Decision {
+	d := b.Store.Admit(p, r, now)
+	if d.Verdict == access.Admitted {
+		b.admitted.Add(1)
+	}
+	return d
+}
+
+func (b *balanced) end(r access.Receipt, err error) (access.Receipt, error) {
+	if err != nil {
+		b.failed.Add(1)
+	} else {
+		b.ended.Add(1)
+	}
+	return r, err
+}
+
+func (b *balanced) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+	return b.end(b.Store.Finish(t, success))
+}
+
+func (b *balanced) Commit(t access.Ticket, c access.Claim, reply []byte) (access.Receipt, error) {
+	return b.end(b.Store.Commit(t, c, reply))
+}
+
+func (b *balanced) Abort(t access.Ticket, c access.Claim) (access.Receipt, error) {
+	return b.end(b.Store.Abort(t, c))
+}
+
+func (b *balanced) check(tb testing.TB) {
+	tb.Helper()
+	admitted, ended := b.admitted.Load(), b.ended.Load()
+	if ended > admitted || ended < admitted && b.failed.Load() == 0 {
+		tb.Errorf("%d calls were admitted, %d ended", admitted, ended)
+	}
+}
+
+// forever keeps the shared world for the whole run: TestMain cleans up after it.
 type forever struct{ testing.TB }
 
-func (forever) Cleanup(func()) {}
-func (forever) Helper()        {}
+var atTheEnd []func()
+
+func (forever) Cleanup(f func()) { atTheEnd = append(atTheEnd, f) }
+func (forever) Helper()          {}
+
+func (forever) Errorf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "FAIL: "+format+"\n", args...)
+	os.Exit(1)
+}
+
+func (f forever) Fatal(args ...any) { f.Errorf("%s", fmt.Sprint(args...)) }
 
 // shared is the world of all tests that change nothing in it.
 var shared = sync.OnceValue(func() *world { return newWorld(forever{}, setup{}) })
 
-// as is w reporting to another test.
+// key makes another key.
 func (w *world) key(tb testing.TB, k access.NewKey) string {
 	tb.Helper()
 	w.mu.Lock()

@@ -204,7 +204,7 @@ func TestNoSnapshot(t *testing.T) {
 // brokenStore is a store that fails where it is told to.
 type brokenStore struct {
 	access.Store
-	failAdmit, failFinish, failUsage, failBegin, failCommit bool
+	failAdmit, failFinish, failUsage, failBegin, failCommit, panicCommit bool
 }
 
 var errBroken = errors.New("the disk is full of npk_live_secrets")
@@ -238,6 +238,9 @@ func (b *brokenStore) Begin(t access.Ticket, key string, h access.BodyHash, now 
 }
 
 func (b *brokenStore) Commit(t access.Ticket, c access.Claim, reply []byte) (access.Receipt, error) {
+	if b.panicCommit {
+		panic("the disk is gone")
+	}
 	if b.failCommit {
 		return access.Receipt{}, errBroken
 	}
@@ -267,12 +270,31 @@ func TestMeteringDown(t *testing.T) {
 	f(&store.failUsage, scenario{path: "/v1/usage"}, scenario{path: "/v1/usage", key: "preview"})
 	f(&store.failBegin, batch)
 	f(&store.failCommit, batch)
+	batch.status, batch.code = 503, "temporarily_unavailable"
+	store.failCommit = true
+	if left := w.try(t, batch).header.Get("X-Request-Credits-Remaining"); left != "1000000000" {
+		t.Errorf("%s credits remain after a call that was not charged", left)
+	}
+	store.failCommit = false
+	batch.status, batch.code, batch.want = 200, "", []match{at("meta.idempotent_replay", false)}
 	w.try(t, scenario{path: "/v1/cards?limit=1"})
 	r := w.try(t, batch)
 	if charged := r.header.Get("X-Request-Credits-Charged"); charged != "1" {
 		t.Errorf("the batch after the failures was charged %s", charged)
 	}
 	w.try(t, scenario{path: "/v1/usage", key: "preview", want: []match{at("data.request_credits_used", 1)}})
+}
+
+// TestPanicInACommit wants the ticket of a batch that panics to be ended once, and its claim to be free again.
+func TestPanicInACommit(t *testing.T) {
+	store := &brokenStore{Store: access.NewMemory(access.MemoryOptions{})}
+	w := newWorld(t, setup{store: store}) // whose end counts tickets
+	batch := batchOf("preview", "k", oneItem)
+	store.panicCommit, batch.status, batch.code = true, 500, "internal_error"
+	w.try(t, batch)
+	store.panicCommit, batch.status, batch.code = false, 200, ""
+	batch.want = []match{at("meta.idempotent_replay", false), at("meta.billable_units", 1)}
+	w.try(t, batch)
 }
 
 // panicking adds a path whose operation panics once its ticket is held.

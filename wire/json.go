@@ -2,8 +2,9 @@ package wire
 
 import (
 	"strconv"
-	"time"
 	"unicode/utf8"
+
+	"ninepocket/snapshot"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -68,17 +69,31 @@ func AppendCents(dst []byte, cents int64) []byte {
 // AppendSeconds appends an instant of ms milliseconds as RFC 3339 UTC in whole seconds, the live surface's form
 // (decision 8), as a JSON string.
 func AppendSeconds(dst []byte, ms int64) []byte {
-	dst = append(dst, '"')
-	dst = time.UnixMilli(ms).UTC().AppendFormat(dst, "2006-01-02T15:04:05Z")
-	return append(dst, '"')
+	dst, _ = appendClock(append(dst, '"'), ms)
+	return append(dst, 'Z', '"')
 }
 
 // AppendMillis appends an instant of ms milliseconds with at most three fractional digits, the preview contract's
 // form (decision 8), as a JSON string.
 func AppendMillis(dst []byte, ms int64) []byte {
-	dst = append(dst, '"')
-	dst = time.UnixMilli(ms).UTC().AppendFormat(dst, "2006-01-02T15:04:05.999Z")
-	return append(dst, '"')
+	dst, fraction := appendClock(append(dst, '"'), ms)
+	if fraction != 0 {
+		dst = append(dst, '.', byte('0'+fraction/100), byte('0'+fraction/10%10), byte('0'+fraction%10))
+		for dst[len(dst)-1] == '0' {
+			dst = dst[:len(dst)-1]
+		}
+	}
+	return append(dst, 'Z', '"')
+}
+
+// appendClock appends an instant up to its seconds and returns the milliseconds that are left.
+func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
+	day := snapshot.DayOf(ms)
+	ms -= day.Start()
+	dst = AppendDay(dst, day)
+	h, m, sec := ms/3_600_000, ms/60_000%60, ms/1000%60
+	dst = append(dst, 'T', byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), ':', byte('0'+sec/10), byte('0'+sec%10))
+	return dst, ms % 1000
 }
 
 // AppendChange appends the two members of a price change from base to now: the difference in cents and the

@@ -30,27 +30,31 @@ func serveCommand() *cobra.Command {
 		Example: "  ninepocket serve --store /var/lib/ninepocket/store --state /var/lib/ninepocket/state --listen :8080",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := readConfig(path, os.Environ())
-			if err != nil {
-				return fail(exitUsage, "", err)
-			}
-			for name, field := range map[string][2]*string{
-				"store": {&c.Store, &flags.Store}, "state": {&c.State, &flags.State}, "listen": {&c.Listen, &flags.Listen},
-				"admin": {&c.Admin, &flags.Admin}, "ready-file": {&c.ReadyFile, &flags.ReadyFile},
-				"base-url": {&c.BaseURL, &flags.BaseURL}, "site-url": {&c.SiteURL, &flags.SiteURL},
-				"log-format": {&c.LogFormat, &flags.LogFormat},
-			} {
-				if cmd.Flags().Changed(name) {
-					*field[0] = *field[1]
+			read := func() (config, error) {
+				c, err := readConfig(path, os.Environ())
+				if err != nil {
+					return c, err
 				}
+				for name, field := range map[string][2]*string{
+					"store": {&c.Store, &flags.Store}, "state": {&c.State, &flags.State}, "listen": {&c.Listen, &flags.Listen},
+					"admin": {&c.Admin, &flags.Admin}, "ready-file": {&c.ReadyFile, &flags.ReadyFile},
+					"base-url": {&c.BaseURL, &flags.BaseURL}, "site-url": {&c.SiteURL, &flags.SiteURL},
+					"log-format": {&c.LogFormat, &flags.LogFormat},
+				} {
+					if cmd.Flags().Changed(name) {
+						*field[0] = *field[1]
+					}
+				}
+				return c, c.validate()
 			}
-			if err := c.validate(); err != nil {
+			c, err := read()
+			if err != nil {
 				return fail(exitUsage, "", err)
 			}
 			if c.Store == "" || c.State == "" {
 				return fail(exitUsage, "give --store DIR and --state DIR", errors.New("cannot serve: the store or the state directory is not given"))
 			}
-			return serve(cmd, c)
+			return serve(cmd, c, read)
 		},
 	}
 	f := cmd.Flags()
@@ -66,7 +70,8 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-func serve(cmd *cobra.Command, c config) error {
+// serve runs until the command is done; reread gives the configuration as it is then.
+func serve(cmd *cobra.Command, c config, reread func() (config, error)) error {
 	log := newLog(cmd.ErrOrStderr(), c.LogFormat)
 	plans, err := c.plans()
 	if err != nil {
@@ -107,7 +112,17 @@ func serve(cmd *cobra.Command, c config) error {
 		log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin), slog.String("snapshot_id", r.SnapshotID))
 		return writeReadyFile(c.ReadyFile, r)
 	}
-	s.reload = func() error { _, err := ring.Reload(); return err }
+	s.reload = func() error {
+		fresh, err := reread()
+		if err == nil {
+			var changed access.Plans
+			if changed, err = fresh.plans(); err == nil {
+				err = ring.SetPlans(changed)
+			}
+		}
+		_, badKeys := ring.Reload() // also when the configuration cannot be read
+		return errors.Join(err, badKeys)
+	}
 	if err := s.run(cmd.Context(), api, admin); err != nil {
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: %w", err))
 	}
