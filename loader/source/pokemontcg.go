@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -23,8 +22,7 @@ type pokemonTCG struct {
 	lim     limits
 	in      folder // nil when there are only history files
 	prefix  string // the folder that holds sets/ and cards/
-	cards   map[string]string
-	order   []string // names of the card files
+	cards   setFiles
 	history []historyFile
 }
 
@@ -62,7 +60,7 @@ func openPokemonTCG(name string, o Options, lim limits) (Source, error) {
 
 // newPokemonTCG finds the catalog and history files of a folder, which lies at name on disk.
 func newPokemonTCG(in folder, name string, o Options, lim limits) (Source, error) {
-	s := &pokemonTCG{opts: o, lim: lim, cards: map[string]string{}, history: historyFilesIn(name, in)}
+	s := &pokemonTCG{opts: o, lim: lim, history: historyFilesIn(name, in)}
 	prefix, found, err := onlyPlace(in, ptcgSets)
 	if err != nil {
 		return nil, err
@@ -74,13 +72,7 @@ func newPokemonTCG(in folder, name string, o Options, lim limits) (Source, error
 		return nil, fmt.Errorf("there is no %s in it", ptcgSets)
 	}
 	s.in, s.prefix = in, prefix
-	for _, f := range in.files() {
-		rest, ok := strings.CutPrefix(f.name, path.Join(prefix, "cards/en")+"/")
-		if set, json := strings.CutSuffix(rest, ".json"); ok && json && !strings.Contains(set, "/") {
-			s.cards[f.name] = set
-			s.order = append(s.order, f.name)
-		}
-	}
+	s.cards = newSetFiles(in, path.Join(prefix, "cards/en"))
 	return s, nil
 }
 
@@ -140,55 +132,17 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 	if err != nil {
 		return err
 	}
-	usable, done := 0, int64(0)
-	to.Progress("catalog", 0, int64(len(s.order)))
-	err = s.in.each(ctx, keyOf(s.cards), func(f file, r io.Reader) error {
-		done++
-		defer to.Progress("catalog", done, int64(len(s.order)))
-		set := s.cards[f.name]
-		at, ok := updated[set]
-		if !ok {
-			refuseFile(to, f.name, ReasonUnlistedFile, nil)
-			return nil
+	return readSetFiles(ctx, &s.cards, to, listed, checkPTCGCard, func(e *record[ptcgCard], file, set string) {
+		if e.bad != nil {
+			e.bad.refuse(to, file, e.line)
+			return
 		}
-		data, err := readWhole(r)
-		var list []record[ptcgCard]
-		if err == nil {
-			list, err = readArrayFile(data, checkPTCGCard)
-		}
-		if err != nil {
-			return refuseOrFail(to, f.name, err)
-		}
-		usable++
-		if len(list) == 0 {
-			refuseFile(to, f.name, ReasonEmptyFile, nil)
-		}
-		for i := range list {
-			e := &list[i]
-			if e.bad != nil {
-				e.bad.refuse(to, f.name, e.line)
-				continue
-			}
-			to.Card(Card{
-				At: At{File: f.name, Line: e.line}, Ref: e.rec.ID, Game: pokemon, SetRef: set, Name: e.rec.Name,
-				Number: e.rec.Number, Rarity: spaced(e.rec.Rarity), UpdatedAt: at,
-				Identifiers: []Identifier{{Namespace: pokemonTCGIDs, Value: e.rec.ID}},
-			})
-		}
-		return nil
+		to.Card(Card{
+			At: At{File: file, Line: e.line}, Ref: e.rec.ID, Game: pokemon, SetRef: set, Name: e.rec.Name,
+			Number: e.rec.Number, Rarity: spaced(e.rec.Rarity), UpdatedAt: updated[set],
+			Identifiers: []Identifier{{Namespace: pokemonTCGIDs, Value: e.rec.ID}},
+		})
 	})
-	if err != nil {
-		return fmt.Errorf("cannot read the catalog: %w", err)
-	}
-	for _, set := range listed {
-		if name := path.Join(s.prefix, "cards/en", set+".json"); s.cards[name] == "" {
-			refuseFile(to, name, ReasonMissingFile, nil)
-		}
-	}
-	if usable == 0 {
-		return errors.New("cannot read the catalog: none of its card files is usable")
-	}
-	return nil
 }
 
 // readWholeFile reads one file of a folder.

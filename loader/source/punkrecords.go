@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 
@@ -23,8 +22,7 @@ type punkRecords struct {
 	opts   Options
 	in     folder
 	prefix string // the folder that holds packs.json and data/
-	data   map[string]string
-	order  []string
+	cards  setFiles
 }
 
 type punkPack struct {
@@ -65,15 +63,7 @@ func newPunkRecords(in folder, o Options) (Source, error) {
 	if !found {
 		return nil, fmt.Errorf("there is no english/%s in it", punkPacks)
 	}
-	s := &punkRecords{opts: o, in: in, prefix: prefix, data: map[string]string{}}
-	for _, f := range in.files() {
-		rest, ok := strings.CutPrefix(f.name, path.Join(prefix, "data")+"/")
-		if pack, json := strings.CutSuffix(rest, ".json"); ok && json && !strings.Contains(pack, "/") {
-			s.data[f.name] = pack
-			s.order = append(s.order, f.name)
-		}
-	}
-	return s, nil
+	return &punkRecords{opts: o, in: in, prefix: prefix, cards: newSetFiles(in, path.Join(prefix, "data"))}, nil
 }
 
 // Feed implements Source.
@@ -115,44 +105,9 @@ func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
 	if err != nil {
 		return err
 	}
-	usable, done := 0, int64(0)
-	to.Progress("catalog", 0, int64(len(s.order)))
-	err = s.in.each(ctx, keyOf(s.data), func(f file, r io.Reader) error {
-		done++
-		defer to.Progress("catalog", done, int64(len(s.order)))
-		if !packs[s.data[f.name]] {
-			refuseFile(to, f.name, ReasonUnlistedFile, nil)
-			return nil
-		}
-		data, err := readWhole(r)
-		var list []record[punkCard]
-		if err == nil {
-			list, err = readArrayFile(data, checkPunkCard)
-		}
-		if err != nil {
-			return refuseOrFail(to, f.name, err)
-		}
-		usable++
-		if len(list) == 0 {
-			refuseFile(to, f.name, ReasonEmptyFile, nil)
-		}
-		for i := range list {
-			s.card(to, packs, &list[i], f.name)
-		}
-		return nil
+	return readSetFiles(ctx, &s.cards, to, listed, checkPunkCard, func(e *record[punkCard], file, _ string) {
+		s.card(to, packs, e, file)
 	})
-	if err != nil {
-		return fmt.Errorf("cannot read the catalog: %w", err)
-	}
-	for _, id := range listed {
-		if name := path.Join(s.prefix, "data", id+".json"); s.data[name] == "" {
-			refuseFile(to, name, ReasonMissingFile, nil)
-		}
-	}
-	if usable == 0 {
-		return errors.New("cannot read the catalog: none of its card files is usable")
-	}
-	return nil
 }
 
 func (s *punkRecords) card(to Sink, packs map[string]bool, e *record[punkCard], file string) {
