@@ -125,7 +125,9 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 			shown = row
 		}
 		a.writeLane(lane, cents)
-		if shown < 0 && a.c.History.Has(row) {
+		// Without a price the past stands for the variant, unless its licence has ended: rows that may not be distributed
+		// never appear on live (decision 19).
+		if shown < 0 && a.c.History.Has(row) && a.b.lanes.licensed[lane] {
 			shown = row
 		}
 	}

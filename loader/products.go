@@ -110,9 +110,10 @@ func printingOf(name, number string) string {
 		return printingStandard
 	}
 	var parts []string
-	for _, m := range bracketed.FindAllStringSubmatch(name, -1) {
-		q := strings.TrimSpace(m[1])
-		if q == "" || isNumberOf(q, number) {
+	for _, at := range bracketed.FindAllStringSubmatchIndex(name, -1) {
+		q := strings.TrimSpace(name[at[2]:at[3]])
+		// A bracket without a space before it belongs to the name: "Mr.1(Daz.Bonez)".
+		if open := name[at[2]-1 : at[2]]; q == "" || isNumberOf(q, number) || at[0] > 0 && name[at[0]:at[2]] == open && name[at[0]-1] != ')' && name[at[0]-1] != ']' {
 			continue
 		}
 		parts = append(parts, q)

@@ -176,7 +176,7 @@ func (f *reference) display(lanes map[string]laneView) {
 		slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(conditionIn(a), conditionIn(b)) })
 		pick := slices.IndexFunc(keys, func(k string) bool { return lanes[k].Cents != snapshot.NoCents })
 		if pick < 0 {
-			pick = slices.IndexFunc(keys, func(k string) bool { return len(lanes[k].History) > 0 })
+			pick = slices.IndexFunc(keys, func(k string) bool { return len(lanes[k].History) > 0 && lanes[k].Licensed })
 		}
 		if pick >= 0 {
 			v := lanes[keys[pick]]

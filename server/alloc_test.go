@@ -51,7 +51,7 @@ func TestGetAllocs(t *testing.T) {
 	w, tr := newWorld(t, setup{}), todaysTruth()
 	key := w.allocKey(t)
 	for target, most := range map[string]float64{
-		"/v1/cards/" + tr.cards[0].id:                  3,
+		"/v1/cards/" + tr.cards[0].id:                  0,
 		"/v1/sets/" + tr.sets[0].id:                    3,
 		"/v1/games":                                    0,
 		"/v1/cards?limit=20&sort=price_desc":           11,

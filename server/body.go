@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"strings"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/valyala/fasthttp"
@@ -35,7 +36,7 @@ func (x *exchange) checkMediaType() *wire.Fault {
 func (x *exchange) readIDs(most int) []string {
 	body := x.ctx.PostBody()
 	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // rejects duplicate names and invalid UTF-8
-	ids, seen, err := x.decodeIDs(d, most)
+	ids, seen, err := x.decodeIDs(d, body, most)
 	if err == nil {
 		if _, err = d.ReadToken(); err == nil {
 			err = errTrailing
@@ -77,7 +78,7 @@ func jsonProblem(err error) string {
 	return "it is not JSON"
 }
 
-func (x *exchange) decodeIDs(d *jsontext.Decoder, most int) (ids []string, seen bool, err error) {
+func (x *exchange) decodeIDs(d *jsontext.Decoder, body []byte, most int) (ids []string, seen bool, err error) {
 	token, err := d.ReadToken()
 	if err != nil {
 		return nil, false, err
@@ -97,7 +98,7 @@ func (x *exchange) decodeIDs(d *jsontext.Decoder, most int) (ids []string, seen 
 			continue
 		}
 		seen = true
-		if ids, err = x.decodeStrings(d, most); err != nil {
+		if ids, err = x.decodeStrings(d, body, most); err != nil {
 			return nil, seen, err
 		}
 	}
@@ -105,7 +106,7 @@ func (x *exchange) decodeIDs(d *jsontext.Decoder, most int) (ids []string, seen 
 	return ids, seen, err
 }
 
-func (x *exchange) decodeStrings(d *jsontext.Decoder, most int) ([]string, error) {
+func (x *exchange) decodeStrings(d *jsontext.Decoder, body []byte, most int) ([]string, error) {
 	if d.PeekKind() != '[' {
 		if err := skipValue(d); err != nil {
 			return nil, err
@@ -127,12 +128,12 @@ func (x *exchange) decodeStrings(d *jsontext.Decoder, most int) ([]string, error
 			n++
 			continue
 		}
-		token, err := d.ReadToken()
+		raw, err := d.ReadValue()
 		if err != nil {
 			return nil, err
 		}
 		if n++; n <= most {
-			ids = append(ids, token.String())
+			ids = append(ids, bodyString(raw, body[:d.InputOffset()]))
 		}
 	}
 	if wrong {
@@ -143,6 +144,17 @@ func (x *exchange) decodeStrings(d *jsontext.Decoder, most int) ([]string, error
 	}
 	_, err := d.ReadToken()
 	return ids, err
+}
+
+// bodyString is the string that a JSON string literal spells, which the body read so far ends with. Without escapes it
+// is a part of the body itself and lives as long.
+func bodyString(raw jsontext.Value, read []byte) string {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		plain, _ := jsontext.AppendUnquote(nil, raw) // the decoder has checked it
+		return string(plain)
+	}
+	plain := read[len(read)-len(raw)+1 : len(read)-1]
+	return unsafe.String(unsafe.SliceData(plain), len(plain))
 }
 
 // skipValue reads over one value, no deeper than maxDepth.

@@ -219,7 +219,7 @@ func (x *exchange) authenticate() *wire.Fault {
 		return &x.surface.wrongKind // only a good key is told that it is of the wrong kind
 	case err != nil:
 		return refusal(err)
-	case !x.surface.bearer && x.creds.bearer != nil:
+	case !x.surface.bearer && x.creds.header == nil:
 		return refusal(access.ErrInvalid)
 	}
 	x.principal = principal

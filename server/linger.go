@@ -38,7 +38,7 @@ func (c *lingerConn) Close() error {
 		return c.Conn.Close()
 	}
 	go func() {
-		defer c.Conn.Close()
+		defer func() { _ = c.Conn.Close() }()
 		if c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // until the client closes, the deadline or the bound
 		}

@@ -52,7 +52,7 @@ type trueCard struct {
 
 type trueLane struct {
 	variant, condition string
-	seen, licensed     bool
+	licensed           bool
 	now                int64 // -1 for no current price
 	asOf, collected    string
 	days               map[string]int64
@@ -310,14 +310,14 @@ func conditionRank(code string) int {
 }
 
 // shown are a card's variants with the lane that stands for each: the first with a current price, else the first with
-// any history (decision 19). Wide rows carry no licence and count as licensed.
+// any history whose newest row may be distributed (decision 19). Wide rows carry no licence and count as licensed.
 func (k *trueCard) shown() (lanes []*trueLane) {
 	for i := 0; i < len(k.lanes); {
 		j := i
 		var pick *trueLane
 		for ; j < len(k.lanes) && k.lanes[j].variant == k.lanes[i].variant; j++ {
 			l := k.lanes[j]
-			if l.now >= 0 && (pick == nil || pick.now < 0) || pick == nil && len(l.days) > 0 {
+			if l.now >= 0 && (pick == nil || pick.now < 0) || pick == nil && l.licensed && len(l.days) > 0 {
 				pick = l
 			}
 		}

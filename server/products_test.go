@@ -114,7 +114,7 @@ func checkProduct(t *testing.T, got object, k *trueCard, s *trueSealed) {
 	for _, l := range k.lanes {
 		options = append(options, object{"variant": l.variant, "condition": l.condition})
 	}
-	_, bracket, _ := strings.Cut(k.name, "(")
+	_, bracket, _ := strings.Cut(k.name, " (")
 	printing := cmp.Or(k.printing, strings.TrimSuffix(bracket, ")"), "standard")
 	listed, _ := got["price_options"].([]any)
 	if got["name"] != k.name || got["kind"] != "card" || got["collector_number"] != k.number || got["printing"] != printing ||

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
 	"reflect"
@@ -81,9 +82,7 @@ func differs(got, want object, path string) string {
 
 func cloned(o object) object {
 	c := object{}
-	for k, v := range o {
-		c[k] = v
-	}
+	maps.Copy(c, o)
 	return c
 }
 

@@ -363,7 +363,7 @@ func (f *filter) after(last *trueCard, tr *truth) []string {
 	}
 	f.order(cards)
 	now, ok := tr.byID[last.id]
-	rank := 0
+	var rank int
 	if ok {
 		rank = now.rank
 	} else {

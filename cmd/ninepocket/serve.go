@@ -45,7 +45,8 @@ func serveCommand() *cobra.Command {
 						*field[0] = *field[1]
 					}
 				}
-				return c, c.validate()
+				err = c.validate()
+				return c, err
 			}
 			c, err := read()
 			if err != nil {
