@@ -129,6 +129,10 @@ func (c *core) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 		d.Ticket = Ticket{Principal: p, Rule: rule, Now: now, Day: s.day, Period: s.period, At: at}
 	}
 	if w != nil {
+		if fits {
+			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told the minute.
+			wait = min(wait, minuteMillis)
+		}
 		d.Minute = Policy{Limit: int64(rule.PerMinute), Remaining: remaining, Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait)}
 	}
 	d.Allowance = s.policy(now.Wall, fits && full)

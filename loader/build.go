@@ -102,8 +102,9 @@ type builder struct {
 	history  history
 	newest   days
 
-	until     int64 // rows collected later are refused; NoTime when the snapshot's time follows from the rows
-	collected int64 // the newest collected_at, NoTime without a row
+	latest    snapshot.Day // the latest day of any row
+	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
+	collected int64        // the newest collected_at, NoTime without a row
 }
 
 func newBuilder(o Options, open func(string, string, source.Options) (source.Source, error)) (*builder, error) {
@@ -115,7 +116,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		return nil, err
 	}
 	b := &builder{
-		o: o, open: open, mapping: m, leftOut: map[string]bool{}, until: snapshot.NoTime, collected: snapshot.NoTime,
+		o: o, open: open, mapping: m, leftOut: map[string]bool{}, until: snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
 		report: Report{SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}}, history: newHistory(),
 	}
 	if !o.SnapshotAt.IsZero() {
@@ -286,6 +287,10 @@ func (b *builder) snapshotAt() (int64, error) {
 	}
 	if at == snapshot.NoTime || at < 0 {
 		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; give it with --snapshot-at")
+	}
+	if b.latest > snapshot.DayOf(at) {
+		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s but nothing was collected after %s; give it with --snapshot-at",
+			b.latest, timeText(at))
 	}
 	return at, nil
 }

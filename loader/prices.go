@@ -129,17 +129,18 @@ func (p *pricer) Price(r source.Price) {
 	b.history.addDaily(lane, r.Day, cents, b.lanes.len())
 }
 
-// timely refuses rows that were collected after the snapshot's instant, and rows of a day later than the one on which
-// they were collected.
+// timely refuses rows that were collected after the snapshot's instant or are of a later day. A row may be of a later
+// day than the one on which it was collected: the file's name gives the day, and a feed may repeat an old observation.
 func (p *pricer) timely(r *source.Price) bool {
 	switch {
 	case r.CollectedAt == snapshot.NoTime:
 		p.b.quarantine.refuse(r.At, source.ReasonBadTime, r.Ref, "collected_at")
 	case p.b.until != snapshot.NoTime && r.CollectedAt > p.b.until:
 		p.b.quarantine.refuse(r.At, source.ReasonFetchAfterSnapshot, r.Ref, timeText(r.CollectedAt))
-	case r.Day > snapshot.DayOf(r.CollectedAt) || r.Day < 0:
+	case r.Day < 0 || p.b.until != snapshot.NoTime && r.Day > snapshot.DayOf(p.b.until):
 		p.b.quarantine.refuse(r.At, source.ReasonBadDate, r.Ref, r.Day.String())
 	default:
+		p.b.latest = max(p.b.latest, r.Day)
 		return true
 	}
 	return false

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -133,15 +134,21 @@ func (x *exchange) nameIgnored() {
 	}
 }
 
-// protocolError answers what fasthttp could not read as a request, in the live envelope and without echoing it.
+// protocolError answers what fasthttp could not read as a request, without echoing it: in the envelope of the path's
+// surface where the headers were read, else in the live one (decision 3).
 func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x, _ := exchanges.Get().(*exchange)
-	ctx.Request.Header.Reset() // half-read headers are not to be believed
+	whole := errors.Is(err, fasthttp.ErrBodyTooLarge)
+	if !whole {
+		ctx.Request.Header.Reset() // half-read headers are not to be believed
+	}
 	x.begin(s, ctx)
 	defer x.end()
-	x.refuse(protocolFault(err))
-	ctx.SetConnectionClose()
-	if c, ok := ctx.Conn().(*lingerConn); ok {
-		c.linger.Store(true)
+	if whole {
+		if x.path = s.literal[string(ctx.URI().PathOriginal())]; x.path != nil {
+			x.choose() // the headers tell the surface
+		}
 	}
+	x.refuse(protocolFault(err))
+	x.closeSlowly()
 }

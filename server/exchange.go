@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -69,7 +70,33 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		ctx.RemoveUserValue(exchangeKey{})
 		x.end()
 	}()
+	if s.draining.Load() {
+		ctx.SetConnectionClose()
+	}
+	if x.smuggles() {
+		x.refuse(wire.Fault{Code: wire.InvalidRequest, Detail: "A request must not have both Content-Length and Transfer-Encoding."})
+		x.closeSlowly()
+		return
+	}
 	s.route(ctx)
+}
+
+// smuggles reports whether a chunked request also says how long it is: two readers of such a request may disagree
+// where the next one begins (RFC 9112, 6.3).
+func (x *exchange) smuggles() bool {
+	h := &x.ctx.Request.Header
+	return h.ContentLength() == chunked && bytes.Contains(bytes.ToLower(h.RawHeaders()), []byte("content-length:"))
+}
+
+// chunked is the ContentLength by which fasthttp tells a chunked body.
+const chunked = -1
+
+// closeSlowly ends the connection after the answer, reading on for a moment so that the client gets it.
+func (x *exchange) closeSlowly() {
+	x.ctx.SetConnectionClose()
+	if c, ok := x.ctx.Conn().(*lingerConn); ok {
+		c.linger.Store(true)
+	}
 }
 
 // exchangeKey finds the exchange of a RequestCtx.

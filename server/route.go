@@ -81,15 +81,10 @@ func (s *Server) Operations() []string {
 func (s *Server) routes() *router.Router {
 	r := router.New()
 	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS, r.HandleMethodNotAllowed = false, false, false, false
+	s.literal = map[string]*path{}
 	byPattern := map[string][]*path{}
 	for _, p := range s.paths() {
 		byPattern[p.pattern] = append(byPattern[p.pattern], p)
-	}
-	// A literal last segment hides a parameter's methods: /v1/cards/batch answers GET as the card "batch" would.
-	for pattern, siblings := range byPattern {
-		if wider := byPattern[lastToParam(pattern)]; wider != nil && lastToParam(pattern) != pattern {
-			byPattern[pattern] = append(slices.Clone(siblings), wider...)
-		}
 	}
 	for pattern, siblings := range byPattern {
 		allow := allowed(siblings)
@@ -98,13 +93,9 @@ func (s *Server) routes() *router.Router {
 		if pattern == cardPattern {
 			s.card = handler
 		}
+		s.literal[pattern] = siblings[0]
 	}
 	return r
-}
-
-// lastToParam is a pattern with its last segment made a parameter.
-func lastToParam(pattern string) string {
-	return pattern[:strings.LastIndexByte(pattern, '/')+1] + "{id}"
 }
 
 // allowed is the Allow header of a pattern: its methods, sorted (decision 3).

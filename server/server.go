@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/fasthttp/router"
@@ -38,6 +39,8 @@ type Options struct {
 	Cursors *cursor.Signer
 	// BaseURL is what clients reach the service by, without a slash at the end.
 	BaseURL string
+	// ProductPrefix begins product ids (decision 25); "" means prd.
+	ProductPrefix string
 	// Preview switches the preview contract on (decision 1).
 	Preview bool
 	// DefaultPreview makes the preview surface answer requests without a key on shared paths.
@@ -59,6 +62,8 @@ type Server struct {
 	http     *fasthttp.Server
 	router   *router.Router
 	card     fasthttp.RequestHandler // of cardPattern
+	literal  map[string]*path        // a row of each pattern
+	draining atomic.Bool
 	document document
 	tools    *mcpServer
 }
@@ -75,6 +80,9 @@ func New(o Options) (*Server, error) {
 	text, err := openapi.Render(o.BaseURL, o.Preview)
 	if err != nil {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
+	}
+	if o.ProductPrefix != "" {
+		text = openapi.WithProductPrefix(text, o.ProductPrefix)
 	}
 	s := &Server{Options: o, document: newDocument(text)}
 	s.tools = newMCPServer(&s.Options)
@@ -113,6 +121,10 @@ func (s *Server) Serve(l net.Listener) error {
 
 // ServeConn answers the requests of one connection until it ends.
 func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(c) }
+
+// Drain lets every answer from now on close its connection, so that clients that keep theirs open move elsewhere
+// between two requests and not in the middle of one. Shutdown follows.
+func (s *Server) Drain() { s.draining.Store(true) }
 
 // Shutdown stops taking connections and waits for the requests in flight until ctx is done.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }

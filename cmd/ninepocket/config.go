@@ -50,6 +50,29 @@ type mcpConfig struct {
 	AllowedOrigins []string `toml:"allowed_origins"`
 }
 
+// configFile is config with the keys that are spelt as their flags.
+type configFile struct {
+	config
+	ReadyFlag string `toml:"ready-file"`
+	BaseFlag  string `toml:"base-url"`
+	SiteFlag  string `toml:"site-url"`
+	LogFlag   string `toml:"log-format"`
+}
+
+// merged is the configuration with what was given under a flag's spelling.
+func (f *configFile) merged() config {
+	c := f.config
+	for _, k := range []struct {
+		to   *string
+		from string
+	}{{&c.ReadyFile, f.ReadyFlag}, {&c.BaseURL, f.BaseFlag}, {&c.SiteURL, f.SiteFlag}, {&c.LogFormat, f.LogFlag}} {
+		if k.from != "" {
+			*k.to = k.from
+		}
+	}
+	return c
+}
+
 func defaultConfig() config {
 	return config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text",
@@ -60,8 +83,8 @@ func defaultConfig() config {
 // envPrefix begins the environment variables that configure serve; levels are joined by __.
 const envPrefix = "NINEPOCKET_"
 
-// readConfig merges defaults, the file (when given) and the environment.
-func readConfig(path string, environ []string) (config, error) {
+// readConfig merges defaults, the file (when given) and the environment; warn is told of variables that mean nothing.
+func readConfig(path string, environ []string, warn func(name string)) (config, error) {
 	c := defaultConfig()
 	if path != "" {
 		f, err := os.Open(path)
@@ -69,21 +92,30 @@ func readConfig(path string, environ []string) (config, error) {
 			return c, fmt.Errorf("cannot read configuration: %w", err)
 		}
 		defer func() { _ = f.Close() }() // it was only read
-		if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&c); err != nil {
+		file := configFile{config: c}
+		if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&file); err != nil {
 			return c, fmt.Errorf("cannot read configuration %q: %s", path, explainTOML(err))
 		}
+		c = file.merged()
 	}
 	var problems []error
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(entry, "=")
 		if rest, ours := strings.CutPrefix(name, envPrefix); ours {
-			if err := setField(reflect.ValueOf(&c).Elem(), strings.Split(strings.ToLower(rest), "__"), value); err != nil {
+			err := setField(reflect.ValueOf(&c).Elem(), strings.Split(strings.ToLower(rest), "__"), value)
+			switch {
+			case errors.Is(err, errNoKey):
+				// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT from its cluster.
+				warn(name)
+			case err != nil:
 				problems = append(problems, fmt.Errorf("cannot use environment variable %s: %w", name, err))
 			}
 		}
 	}
 	return c, errors.Join(problems...)
 }
+
+var errNoKey = errors.New("no such key")
 
 // explainTOML shows the offending lines of a configuration file.
 func explainTOML(err error) string {
@@ -103,7 +135,7 @@ func explainTOML(err error) string {
 func setField(v reflect.Value, path []string, value string) error {
 	if v.Kind() == reflect.Map {
 		if len(path) < 2 {
-			return errors.New("no such key")
+			return errNoKey
 		}
 		if v.IsNil() {
 			v.Set(reflect.MakeMap(v.Type()))
@@ -126,7 +158,7 @@ func setField(v reflect.Value, path []string, value string) error {
 		}
 	}
 	if len(path) > 0 || v.Kind() == reflect.Struct {
-		return errors.New("no such key")
+		return errNoKey
 	}
 	return setValue(v, value)
 }

@@ -31,7 +31,9 @@ func serveCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			read := func() (config, error) {
-				c, err := readConfig(path, os.Environ())
+				c, err := readConfig(path, os.Environ(), func(name string) {
+					_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: environment variable %s is not a setting of ninepocket\n", name)
+				})
 				if err != nil {
 					return c, err
 				}

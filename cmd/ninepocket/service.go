@@ -30,6 +30,9 @@ const drainTime = 15 * time.Second
 // searchCache is the memory for remembered searches: some 100,000 pages.
 const searchCache = 64 << 20
 
+// drainGrace is how long requests still come in on open connections after SIGTERM, each answered with Connection: close.
+const drainGrace = 500 * time.Millisecond
+
 // service is everything that runs while requests are served: demo and serve differ in what they put into it.
 type service struct {
 	config  config
@@ -90,7 +93,8 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	listenHost, _, _ := net.SplitHostPort(s.config.Listen) // it was listened on
 	srv, err := server.New(server.Options{
 		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors, BaseURL: base,
-		Preview: slices.Contains(s.config.Surfaces, "preview"), DefaultPreview: s.config.DefaultSurface == "preview",
+		ProductPrefix: s.config.ProductPrefix,
+		Preview:       slices.Contains(s.config.Surfaces, "preview"), DefaultPreview: s.config.DefaultSurface == "preview",
 		Origins: s.config.CORSOrigins, AllowedHosts: s.config.MCP.AllowedHosts, AllowedOrigins: s.config.MCP.AllowedOrigins,
 		ListenHost: listenHost, Version: version, Log: s.log,
 	})
@@ -122,6 +126,11 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
 		s.log.Info("draining")
+		srv.Drain()
+		select { // answers close their connections for a moment, while the listener still stands
+		case <-time.After(drainGrace):
+		case <-drain.Done():
+		}
 		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
 	})
 	group.Go(func() error { return s.watchHangup(ctx) })

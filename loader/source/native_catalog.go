@@ -143,7 +143,7 @@ func (c *checks) text(member, value string, most int, due bool) {
 	switch {
 	case due && strings.TrimSpace(value) == "":
 		c.fail(ReasonMissingValue, member)
-	case !plainText(value):
+	case !utf8.ValidString(value): // control characters are left out by the loader (decision 25)
 		c.fail(ReasonBadText, member+": "+value)
 	case utf8.RuneCountInString(value) > most:
 		c.fail(ReasonTooLong, member+": "+value)

@@ -222,7 +222,7 @@ func TestNativeCatalogLines(t *testing.T) {
 	card(`{"ref":"`+long(201)+`","game":"pokemon","name":"A"}`, ReasonBadRef, clip(long(201)))
 	card(`{"ref":"`+long(200)+`","game":"pokemon","name":"`+long(200)+`"}`, "", "")
 	card(`{"ref":"a","game":"pokemon","name":"`+long(201)+`"}`, ReasonTooLong, "a")
-	card(`{"ref":"a","game":"pokemon","name":"A\n"}`, ReasonBadText, "a")
+	card(`{"ref":"a","game":"pokemon","name":"A\n"}`, "", "")
 	card(`{"ref":"a","game":"pokemon","name":"A`+"\xff"+`"}`, ReasonBadText, "")
 	card(`{"ref":"a"`, ReasonBadJSON, "")
 	card(`{"ref":"a","game":"pokemon","name":"A"} x`, ReasonBadJSON, "")
