@@ -85,11 +85,22 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 // where the next one begins (RFC 9112, 6.3).
 func (x *exchange) smuggles() bool {
 	h := &x.ctx.Request.Header
-	return h.ContentLength() == chunked && bytes.Contains(bytes.ToLower(h.RawHeaders()), []byte("content-length:"))
+	if h.ContentLength() == noBody {
+		return false
+	}
+	// fasthttp forgets the two headers once it has read the body; the raw ones remain.
+	x.text = x.text[:0]
+	for _, b := range h.RawHeaders() {
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		x.text = append(x.text, b)
+	}
+	return bytes.Contains(x.text, []byte("transfer-encoding:")) && bytes.Contains(x.text, []byte("content-length:"))
 }
 
-// chunked is the ContentLength by which fasthttp tells a chunked body.
-const chunked = -1
+// noBody is the ContentLength by which fasthttp tells a request that has neither header.
+const noBody = -2
 
 // closeSlowly ends the connection after the answer, reading on for a moment so that the client gets it.
 func (x *exchange) closeSlowly() {
