@@ -31,12 +31,12 @@ func (x *exchange) checkMediaType() *wire.Fault {
 	return nil
 }
 
-// readIDs reads a body {"ids": […]} with 1 to most strings. Unknown members are ignored on live (decision 7).
-// Problems are noted. The ids alias the request.
-func (x *exchange) readIDs(most int) []string {
-	body := x.ctx.PostBody()
-	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // rejects duplicate names and invalid UTF-8
-	ids, seen, err := x.decodeIDs(d, body, most)
+// readArray reads a body that is an object with one array of 1 to most elements, each of which element reads. Unknown
+// members are errors where the surface is strict and ignored elsewhere (decision 7). Problems are noted.
+func (x *exchange) readArray(member string, most int, element func(d *jsontext.Decoder, n int) error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(x.ctx.PostBody())) // rejects duplicate names and invalid UTF-8
+	before := len(x.problems)
+	n, seen, err := x.decodeArray(d, member, element)
 	if err == nil {
 		if _, err = d.ReadToken(); err == nil {
 			err = errTrailing
@@ -45,13 +45,85 @@ func (x *exchange) readIDs(most int) []string {
 		}
 	}
 	switch {
-	case len(x.problems) > 0:
 	case err != nil:
 		x.problem("the body is not valid: " + jsonProblem(err))
 	case !seen:
-		x.problem("ids is required")
-	case len(ids) == 0:
-		x.problem("ids must have 1 to " + decimal(int64(most)) + " entries, not 0")
+		x.problem(member + " is required")
+	case n == notArray:
+		x.problem(member + " must be an array")
+	case n > most || n == 0 && len(x.problems) == before:
+		x.problem(member + " must have 1 to " + decimal(int64(most)) + " entries, not " + decimal(int64(n)))
+	}
+}
+
+// notArray is the number of elements of a member that is not an array.
+const notArray = -1
+
+func (x *exchange) decodeArray(d *jsontext.Decoder, member string, element func(d *jsontext.Decoder, n int) error) (n int, seen bool, err error) {
+	token, err := d.ReadToken()
+	if err != nil {
+		return 0, false, err
+	}
+	if token.Kind() != '{' {
+		return 0, false, errNotObject
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return n, seen, err
+		}
+		switch {
+		case name.String() != member:
+			if x.surface.strict {
+				x.problem("the body has the unknown member " + quoteName(name.String()))
+			}
+			err = skipValue(d)
+		case d.PeekKind() != '[':
+			seen, n = true, notArray
+			err = skipValue(d)
+		default:
+			seen = true
+			n, err = decodeElements(d, element)
+		}
+		if err != nil {
+			return n, seen, err
+		}
+	}
+	_, err = d.ReadToken()
+	return n, seen, err
+}
+
+func decodeElements(d *jsontext.Decoder, element func(d *jsontext.Decoder, n int) error) (n int, err error) {
+	if _, err := d.ReadToken(); err != nil {
+		return 0, err
+	}
+	for ; d.PeekKind() != ']'; n++ {
+		if err := element(d, n); err != nil {
+			return n, err
+		}
+	}
+	_, err = d.ReadToken()
+	return n, err
+}
+
+// readIDs reads a body {"ids": […]} with 1 to most strings. Problems are noted. The ids alias the request.
+func (x *exchange) readIDs(most int) []string {
+	body := x.ctx.PostBody()
+	var ids []string
+	wrong := false
+	x.readArray("ids", most, func(d *jsontext.Decoder, n int) error {
+		if d.PeekKind() != '"' {
+			wrong = true
+			return skipValue(d)
+		}
+		raw, err := d.ReadValue()
+		if err == nil && n < most {
+			ids = append(ids, bodyString(raw, body[:d.InputOffset()]))
+		}
+		return err
+	})
+	if wrong {
+		x.problem("ids must hold strings only")
 	}
 	return ids
 }
@@ -76,74 +148,6 @@ func jsonProblem(err error) string {
 		return "it is not JSON at byte " + decimal(syntax.ByteOffset)
 	}
 	return "it is not JSON"
-}
-
-func (x *exchange) decodeIDs(d *jsontext.Decoder, body []byte, most int) (ids []string, seen bool, err error) {
-	token, err := d.ReadToken()
-	if err != nil {
-		return nil, false, err
-	}
-	if token.Kind() != '{' {
-		return nil, false, errNotObject
-	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, seen, err
-		}
-		if name.String() != "ids" {
-			if err := skipValue(d); err != nil {
-				return nil, seen, err
-			}
-			continue
-		}
-		seen = true
-		if ids, err = x.decodeStrings(d, body, most); err != nil {
-			return nil, seen, err
-		}
-	}
-	_, err = d.ReadToken()
-	return ids, seen, err
-}
-
-func (x *exchange) decodeStrings(d *jsontext.Decoder, body []byte, most int) ([]string, error) {
-	if d.PeekKind() != '[' {
-		if err := skipValue(d); err != nil {
-			return nil, err
-		}
-		x.problem("ids must be an array of strings")
-		return nil, nil
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	var ids []string
-	n, wrong := 0, false
-	for d.PeekKind() != ']' {
-		if d.PeekKind() != '"' {
-			wrong = true
-			if err := skipValue(d); err != nil {
-				return nil, err
-			}
-			n++
-			continue
-		}
-		raw, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		if n++; n <= most {
-			ids = append(ids, bodyString(raw, body[:d.InputOffset()]))
-		}
-	}
-	if wrong {
-		x.problem("ids must hold strings only")
-	}
-	if n > most {
-		x.problem("ids must have 1 to " + decimal(int64(most)) + " entries, not " + decimal(int64(n)))
-	}
-	_, err := d.ReadToken()
-	return ids, err
 }
 
 // bodyString is the string that a JSON string literal spells, which the body read so far ends with. Without escapes it

@@ -67,7 +67,7 @@ func FuzzReadIDs(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}}
+		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, surface: &liveSurface}
 		x.ctx.Request.SetBody(body)
 		ids := x.readIDs(5)
 		if fault := x.invalid(); fault != nil {
@@ -97,7 +97,7 @@ func FuzzReadSelections(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, view: today().view}
+		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, surface: &previewSurface, view: today().view}
 		x.ctx.Request.SetBody(body)
 		items := x.readSelections()
 		if fault := x.invalid(); fault != nil {
@@ -123,7 +123,7 @@ func FuzzPathID(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		x := &exchange{ctx: &fasthttp.RequestCtx{}}
+		x := &exchange{surface: &liveSurface, ctx: &fasthttp.RequestCtx{}}
 		x.ctx.SetUserValue("id", raw)
 		id, ok := x.pathID()
 		want, err := url.PathUnescape(raw)
@@ -141,7 +141,7 @@ func FuzzIfNoneMatch(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
-		x := &exchange{ctx: &fasthttp.RequestCtx{}, etag: 10}
+		x := &exchange{surface: &liveSurface, ctx: &fasthttp.RequestCtx{}, etag: 10}
 		x.ctx.Request.Header.Set("If-None-Match", list)
 		got := x.matches("")
 		want := false

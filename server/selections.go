@@ -134,59 +134,18 @@ func hashSelections(selections []wire.Selection) access.BodyHash {
 	return access.BodyHash(h.Sum(nil))
 }
 
-// readSelections reads a body {"items": […]} strictly: unknown members are errors. Problems are noted.
+// readSelections reads a body {"items": […]} with 1 to maxSelections distinct selections. Problems are noted.
 func (x *exchange) readSelections() []wire.Selection {
-	d := jsontext.NewDecoder(bytes.NewBuffer(x.ctx.PostBody())) // rejects duplicate names and invalid UTF-8
-	items, seen, err := x.decodeSelections(d)
-	if err == nil {
-		if _, err = d.ReadToken(); err == nil {
-			err = errTrailing
-		} else if errors.Is(err, io.EOF) {
-			err = nil
+	var items []wire.Selection
+	x.readArray("items", maxSelections, func(d *jsontext.Decoder, n int) error {
+		s, err := x.decodeSelection(d, n)
+		if err == nil && n < maxSelections {
+			items = append(items, s)
 		}
-	}
-	switch {
-	case err != nil:
-		x.problem("the body is not valid: " + jsonProblem(err))
-	case !seen:
-		x.problem("items is required")
-	default:
-		x.checkSelections(items)
-	}
+		return err
+	})
+	x.checkSelections(items)
 	return items
-}
-
-func (x *exchange) decodeSelections(d *jsontext.Decoder) (items []wire.Selection, seen bool, err error) {
-	token, err := d.ReadToken()
-	if err != nil {
-		return nil, false, err
-	}
-	if token.Kind() != '{' {
-		return nil, false, errNotObject
-	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, seen, err
-		}
-		switch {
-		case name.String() != "items":
-			x.problem("the body has the unknown member " + quoteName(name.String()))
-			err = skipValue(d)
-		case d.PeekKind() != '[':
-			seen = true
-			x.problem("items must be an array of selections")
-			err = skipValue(d)
-		default:
-			seen = true
-			items, err = x.decodeItems(d)
-		}
-		if err != nil {
-			return nil, seen, err
-		}
-	}
-	_, err = d.ReadToken()
-	return items, seen, err
 }
 
 // quoteName shows a member's name without letting it grow or hide anything.
@@ -196,27 +155,6 @@ func quoteName(name string) string {
 		name = name[:longest] + "…"
 	}
 	return string(wire.AppendString(nil, name))
-}
-
-func (x *exchange) decodeItems(d *jsontext.Decoder) (items []wire.Selection, err error) {
-	if _, err = d.ReadToken(); err != nil {
-		return nil, err
-	}
-	n := 0
-	for d.PeekKind() != ']' {
-		s, err := x.decodeSelection(d, n)
-		if err != nil {
-			return nil, err
-		}
-		if n++; n <= maxSelections {
-			items = append(items, s)
-		}
-	}
-	if n == 0 || n > maxSelections {
-		x.problem("items must have 1 to " + decimal(maxSelections) + " selections, not " + decimal(int64(n)))
-	}
-	_, err = d.ReadToken()
-	return items, err
 }
 
 // decodeSelection reads one selection; only the first few broken ones are described, the rest would be noise.
