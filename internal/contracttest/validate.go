@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -34,14 +33,6 @@ type Response struct {
 	Body   []byte // after any content coding
 	// LiveOnly says that the server has the preview contract switched off.
 	LiveOnly bool
-}
-
-// Check fails the test when the response is not what the document declares.
-func Check(tb testing.TB, r Response) {
-	tb.Helper()
-	if err := Validate(r); err != nil {
-		tb.Errorf("%s %s answered %d against the OpenAPI document:\n%v\nbody: %.600s", r.Method, r.Path, r.Status, err, r.Body)
-	}
 }
 
 // Validate joins everything in which a response differs from the document: an undeclared status, content type or header,
