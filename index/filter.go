@@ -3,6 +3,7 @@ package index
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"ninepocket/index/text"
 	"ninepocket/snapshot"
@@ -147,19 +148,40 @@ func (x *Index) cardsOfSets(sets []uint32) []uint32 {
 	return all
 }
 
-// cardsNumbered are the cards whose number is the one asked for, ascending (decision 23).
+// cardsNumbered are the cards whose number is the one asked for, ascending (decision 23). The posting list has them by
+// what stands before the slash; totals must agree where both have one.
 func (x *Index) cardsNumbered(number string) []uint32 {
 	all := x.numbers.find(text.NumberKey(number))
+	_, total, _ := strings.Cut(number, "/")
 	if text.NumberTotal(number) == "" {
 		return all
 	}
 	var matching []uint32
 	for _, card := range all {
-		if text.NumberMatches(number, x.c.Cards.Number.At(int(card))) {
+		if _, printed, _ := strings.Cut(x.c.Cards.Number.At(int(card)), "/"); sameTotal(total, printed) {
 			matching = append(matching, card)
 		}
 	}
 	return matching
+}
+
+// sameTotal compares what stands behind the slash of two numbers; a number without it agrees with any. Plain digits,
+// which nearly all totals are, are compared as they are.
+func sameTotal(a, b string) bool {
+	if isDigits(a) && isDigits(b) {
+		return strings.TrimLeft(a, "0") == strings.TrimLeft(b, "0")
+	}
+	a, b = text.NumberKey(a), text.NumberKey(b)
+	return a == "" || b == "" || a == b
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // cut is the part of an ascending list that lies in [from, to).
