@@ -232,6 +232,14 @@ func (e *Engine) Follow(ctx context.Context) {
 	}
 }
 
+// Recheck is Check for an operator who says that something was mended: what was refused is tried again.
+func (e *Engine) Recheck(now time.Time) error {
+	e.following.Lock()
+	e.refused = 0
+	e.following.Unlock()
+	return e.Check(now)
+}
+
 // Check asks the source once and swaps when something else is published. It returns what keeps it from serving
 // that; the same damaged snapshot is reported once.
 func (e *Engine) Check(now time.Time) error {

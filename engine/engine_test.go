@@ -121,6 +121,13 @@ func TestCheck(t *testing.T) {
 	if n := s.loaded(c); n != 1 {
 		t.Errorf("damaged snapshot loaded %d times", n)
 	}
+	// Unless the operator says that it was mended in place.
+	wantErr(t, "recheck", e.Recheck(start), snapshot.ErrDamaged)
+	s.fail(c, nil)
+	check(nil, a)
+	wantErr(t, "recheck", e.Recheck(start), nil)
+	check(nil, c)
+	s.fail(c, errDamage)
 	s.publish(b)
 	check(nil, b)
 	// The same snapshot, put in order and published again, is tried again.

@@ -88,7 +88,7 @@ func (s *service) reloadAll() error {
 	if err := s.reload(); err != nil {
 		return err
 	}
-	return s.engine.Check(time.Now())
+	return s.engine.Recheck(time.Now())
 }
 
 func (s *service) watchHangup(ctx context.Context) error {
