@@ -36,7 +36,7 @@ type Options struct {
 	// Sources have a catalog and mostly prices too, in order of authority; Prices have prices alone.
 	Sources, Prices []Input
 
-	// Base is an earlier catalog that the new one continues, nil for none, and BaseID its id. It hands down ids,
+	// Base is an earlier catalog that the new one continues, nil for none. It hands down ids,
 	// slugs, history and the prices of its newest day, so that a daily build reads one day's files and equals a build
 	// over all days, byte for byte in every section, but for these: the quarantine report is of what was read; the
 	// registry also knows what the base knew; an item that left the catalog and came back, or whose prices began
@@ -44,8 +44,7 @@ type Options struct {
 	// history is kept while a later feed went on; an item keeps the slug it had although a newcomer now wants the
 	// same one. Without any catalog among the sources, the base's catalog is carried over whole. Of a row in the
 	// base and one in a history file of the same day, the base's stands.
-	Base   *snapshot.Catalog
-	BaseID string
+	Base *snapshot.Catalog
 
 	// SnapshotAt is the instant to describe; zero for the newest collected_at of all rows (decision 18).
 	// CollectedAt is when a live tree was fetched that does not say so itself; zero for unknown.

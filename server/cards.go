@@ -15,14 +15,14 @@ import (
 
 // Bounds of the specification's parameters.
 const (
-	maxPage, defaultPage   = 50, 20
-	maxPriceBound          = 100_000_000
-	maxLiveCursor          = 512
-	maxID                  = 200
-	maxText, maxShort      = 200, 64
-	maxCollectorNumber     = 32
-	maxDays, defaultDays   = 365, 90
-	movers, moversMinPrice = 7, 500
+	maxPage, defaultPage = 50, 20
+	maxPriceBound        = 100_000_000
+	maxLiveCursor        = 512
+	maxID                = 200
+	maxText, maxShort    = 200, 64
+	maxCollectorNumber   = 32
+	maxDays, defaultDays = 365, 90
+	moversMinPrice       = 500
 )
 
 // games answers GET /v1/games.

@@ -76,7 +76,7 @@ func makeEdition(day int, base *edition) *edition {
 	must(err)
 	o := loader.Options{Sources: []loader.Input{{Kind: "native", Path: e.dir}}}
 	if base != nil {
-		o.Base, o.BaseID = base.view.Catalog, base.view.ID
+		o.Base = base.view.Catalog
 	}
 	result, err := loader.Build(context.Background(), o)
 	must(err)

@@ -3,7 +3,6 @@ package server
 import (
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
-	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -94,5 +93,3 @@ func (x *exchange) usage() *wire.Fault {
 	}, wire.Meta{RequestID: string(x.id), SnapshotAt: x.view.Catalog.SnapshotAt})
 	return nil
 }
-
-var _ = snapshot.NoCents

@@ -129,8 +129,9 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	if o.Base, err = b.readBase(); err != nil {
 		return err
 	}
+	baseID := ""
 	if o.Base != nil {
-		o.BaseID = o.Base.ID
+		baseID = o.Base.ID
 	}
 	progress := newProgress(cmd.ErrOrStderr(), b.asJSON)
 	o.Progress = progress.update
@@ -141,7 +142,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	}
 	progress.update(loader.Progress{Phase: "writing the snapshot"})
 	m, created, err := b.dir().Write(result.Catalog, snapshot.WriteOptions{
-		Base: o.BaseID, Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts,
+		Base: baseID, Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts,
 	})
 	progress.stop()
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -232,54 +231,6 @@ func keysRotate() *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state")
-	return cmd
-}
-
-func usageCommand() *cobra.Command {
-	var state, tenant, since string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "usage --state DIR", Short: "Show the ledger: calls and charges by tenant, key, day and operation", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var from access.Day
-			if since != "" {
-				var err error
-				if from, err = access.ParseDay(since); err != nil {
-					return fail(exitUsage, "dates look like 2026-08-22", err)
-				}
-			}
-			report, err := access.ReadUsage(state, tenant, from)
-			if err != nil {
-				return fail(exitFailure, "", err)
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), report)
-			}
-			var rows [][]any
-			for _, t := range report.Tenants {
-				for _, k := range t.Keys {
-					for _, d := range k.Days {
-						var names []string
-						for op := range d.Operations {
-							names = append(names, string(op))
-						}
-						slices.Sort(names)
-						for _, op := range names {
-							n := d.Operations[access.Operation(op)]
-							rows = append(rows, []any{t.Tenant, k.ID, d.Date, op, n.Calls, n.Charged})
-						}
-					}
-				}
-			}
-			return table(cmd.OutOrStdout(), "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", rows)
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&state, "state", "", "state `DIR` of the server")
-	f.StringVar(&tenant, "tenant", "", "only this tenant")
-	f.StringVar(&since, "since", "", "only from this `DATE` on")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
 	require(cmd, "state")
 	return cmd
 }

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+)
+
+func usageCommand() *cobra.Command {
+	var state, tenant, since string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "usage --state DIR", Short: "Show the ledger: calls and charges by tenant, key, day and operation", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var from access.Day
+			if since != "" {
+				var err error
+				if from, err = access.ParseDay(since); err != nil {
+					return fail(exitUsage, "dates look like 2026-08-22", err)
+				}
+			}
+			report, err := access.ReadUsage(state, tenant, from)
+			if err != nil {
+				return fail(exitFailure, "", err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), report)
+			}
+			rows := usageRows(report)
+			return table(cmd.OutOrStdout(), "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", rows)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&state, "state", "", "state `DIR` of the server")
+	f.StringVar(&tenant, "tenant", "", "only this tenant")
+	f.StringVar(&since, "since", "", "only from this `DATE` on")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	require(cmd, "state")
+	return cmd
+}
+
+// usageRows are the lines of a report as people read them: a row an operation of a key on a day.
+func usageRows(report access.LedgerReport) (rows [][]any) {
+	for _, t := range report.Tenants {
+		for _, k := range t.Keys {
+			for _, d := range k.Days {
+				for _, op := range slices.Sorted(maps.Keys(d.Operations)) {
+					n := d.Operations[op]
+					rows = append(rows, []any{t.Tenant, k.ID, d.Date, op, n.Calls, n.Charged})
+				}
+			}
+		}
+	}
+	return rows
+}
