@@ -19,7 +19,7 @@ func TestOldFormats(t *testing.T) {
 		}
 		d := openDir(root)
 		m := write(t, d, fixture.Random(11, fixture.Size{Sets: 3, Cards: 8, Sealed: 2, Days: 30}).Catalog())
-		if _, err := d.Publish(m.ID, noon, anything); err != nil {
+		if _, err := d.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"LOCK", "tmp"} {

@@ -67,7 +67,7 @@ func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (ops []snapshot.
 	})
 	id = write(t, seen, c).ID
 	writing = len(ops)
-	if _, err := seen.Publish(id, noon, anything); err != nil {
+	if _, err := seen.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 	return ops, writing, id
@@ -78,7 +78,7 @@ func publishedStore(t testing.TB) (d *snapshot.Dir, id string) {
 	t.Helper()
 	d = openDir(filepath.Join(t.TempDir(), "store"))
 	id = write(t, d, published).ID
-	if _, err := d.Publish(id, noon, anything); err != nil {
+	if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 	return d, id
@@ -126,7 +126,7 @@ func TestFailureAtEachStep(t *testing.T) {
 		})
 		m, _, err := broken.Write(crashed, quarantine)
 		if err == nil {
-			_, err = broken.Publish(m.ID, noon, anything)
+			_, err = broken.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything})
 		}
 		if !errors.Is(err, errCut) {
 			t.Fatalf("step %d (%s) failed and nobody says so: %v", k, failing, err)
@@ -142,7 +142,7 @@ func TestFailureAtEachStep(t *testing.T) {
 			t.Errorf("after step %d (%s) failed: %v", k, failing, err)
 		}
 		id := write(t, d, crashed).ID
-		if cur, err := d.Publish(id, noon, anything); err != nil || cur.Epoch != 2 {
+		if cur, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil || cur.Epoch != 2 {
 			t.Errorf("publishing after step %d (%s) had failed: %+v, %v", k, failing, cur, err)
 		}
 	}
@@ -206,6 +206,9 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 	default:
 		if err := d.Verify(cur.ID); err != nil {
 			return err.Error()
+		}
+		if past, err := d.Publications(); err != nil || len(past) == 0 || past[len(past)-1].Current != cur {
+			return fmt.Sprintf("nobody knows why %s is current: %+v, %v", cur.ID, past, err)
 		}
 	}
 	if wrote {

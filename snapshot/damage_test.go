@@ -40,7 +40,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 	t.Parallel()
 	d := openDir(t.TempDir())
 	m := write(t, d, fixture.Random(1, fixture.Size{Sets: 1, Cards: 1, Days: 3}).Catalog())
-	if _, err := d.Publish(m.ID, time.Now(), anything); err != nil {
+	if _, err := d.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: anything}); err != nil {
 		t.Fatal(err)
 	}
 	flip := func(path string, check func(at int)) {

@@ -230,7 +230,7 @@ func TestStrongChecksum(t *testing.T) {
 		if _, err := d.Load(id); err != nil {
 			t.Error(err)
 		}
-		if _, err := d.Publish(id, noon, anything); !errors.Is(err, snapshot.ErrDamaged) {
+		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrDamaged) {
 			t.Errorf("published: %v", err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestNewerFormat(t *testing.T) {
 			t.Errorf("a newer format: %v", err)
 		}
 	}
-	if _, err := d.Publish(id, time.Now(), anything); !errors.Is(err, snapshot.ErrNewerFormat) {
+	if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: anything}); !errors.Is(err, snapshot.ErrNewerFormat) {
 		t.Errorf("publishing a newer format: %v", err)
 	}
 }

@@ -20,6 +20,8 @@ const MaxSection = 1 << 32
 // Errors of the store. Damage is a *DamageError, which errors.Is matches with ErrDamaged.
 var (
 	ErrNoCurrent   = errors.New("no snapshot is published")
+	ErrNoPrevious  = errors.New("nothing is recorded that was published before the current snapshot")
+	ErrNotHeld     = errors.New("is not on hold")
 	ErrNotFound    = errors.New("no such snapshot")
 	ErrDamaged     = errors.New("damaged")
 	ErrNewerFormat = errors.New("written by a newer version of ninepocket")

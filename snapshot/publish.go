@@ -3,79 +3,77 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
-// WriteOptions say what to store beside a catalog.
-type WriteOptions struct {
-	Base             string         // id of the snapshot this one continues, if any
-	Quarantine       []byte         // the quarantine report, a JSON object a line
-	QuarantineCounts map[string]int // lines of the report by reason
+// Stored is a snapshot read back from its store.
+type Stored struct {
+	Manifest *Manifest
+	Catalog  *Catalog
 }
 
-// Write stores a catalog as a new snapshot, without publishing it. Equal content has an equal id: when the store
-// already has it whole, that one is returned and created is false. A crash leaves at worst an unused folder in tmp.
-func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err error) {
-	m, files, err := encode(c, o)
-	if err != nil {
-		return nil, false, fmt.Errorf("cannot store the snapshot: %w", err)
-	}
-	unlock, err := d.lock()
-	if err != nil {
-		return nil, false, err
-	}
-	defer unlock()
-	final := d.Path(m.ID)
-	if old, err := d.Manifest(m.ID); err == nil && d.Verify(m.ID) == nil {
-		return old, false, nil
-	}
-	stage := d.tmp(m.ID)
-	if err := d.stage(stage, m, files); err != nil {
-		_ = d.disk.remove(stage)
-		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
-	}
-	// A damaged snapshot of the same id makes room: what is verified and staged replaces it.
-	if err := d.disk.remove(final); err != nil {
-		return nil, false, fmt.Errorf("cannot replace damaged snapshot %q: %w", m.ID, err)
-	}
-	if err := d.disk.rename(stage, final); err != nil {
-		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
-	}
-	if err := d.disk.syncDir(filepath.Dir(final)); err != nil {
-		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
-	}
-	m, err = d.Manifest(m.ID)
-	return m, err == nil, err
+// Publishing says under which conditions a snapshot becomes the current one.
+type Publishing struct {
+	Now time.Time
+	// Check refuses what the engine could not serve.
+	Check func(*Catalog) error
+	// Judge has the guards compare the snapshot with the current one, which is nil when nothing that loads is
+	// published. Nil means no guards.
+	Judge func(current, next *Stored) []Verdict
+	// Overrides are the guards whose refusal does not count.
+	Overrides []Override
+	// Retention applies once the pointer has moved; its zero value removes nothing.
+	Retention Retention
 }
 
-// stage writes every file of a snapshot and then its manifest into a fresh folder, all synced.
-func (d *Dir) stage(folder string, m *Manifest, files []file) error {
-	if err := d.disk.remove(folder); err != nil {
-		return err
-	}
-	if err := d.disk.mkdir(folder); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := writeSynced(d.disk, filepath.Join(folder, f.File), f.data); err != nil {
-			return err
+// The statuses of a verdict.
+const (
+	Passed     = "passed"
+	Refused    = "refused"
+	Overridden = "overridden" // refused, and published for a recorded reason
+	Skipped    = "skipped"    // nothing to compare with, or too little to judge
+)
+
+// Verdict is what one guard says of a snapshot (contract, inspect).
+type Verdict struct {
+	Name   string  `json:"name"`
+	Status string  `json:"status"`
+	Figure float64 `json:"figure"` // what the guard measured
+	Limit  float64 `json:"limit"`  // what it may be at most, or at least where the text says so
+	// Text says in a sentence what was found and, of a refusal, what to do.
+	Text string `json:"text"`
+}
+
+// Override lets a snapshot pass one guard, for a reason that is recorded with the publication.
+type Override struct {
+	Guard  string `json:"guard"`
+	Reason string `json:"reason"`
+}
+
+// RefusedError says which guards refused a snapshot.
+type RefusedError struct {
+	ID       string
+	Verdicts []Verdict // of all guards
+}
+
+func (e *RefusedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "snapshot %q is refused by its guards", e.ID)
+	for _, v := range e.Verdicts {
+		if v.Status == Refused {
+			fmt.Fprintf(&b, "\n  guard %s: %s", v.Name, v.Text)
 		}
 	}
-	b, err := sealJSON(m)
-	if err != nil {
-		return err
-	}
-	if err := writeSynced(d.disk, filepath.Join(folder, "manifest"), b); err != nil {
-		return err
-	}
-	return d.disk.syncDir(folder)
+	return b.String()
 }
 
-// Publish makes a snapshot the current one. It verifies the snapshot, reads it back and hands the result to check,
-// which refuses what the engine could not serve; on any error the current snapshot stays. Publishing the current
-// snapshot again changes nothing.
-func (d *Dir) Publish(id string, now time.Time, check func(*Catalog) error) (Current, error) {
+// Publish makes a snapshot the current one. It verifies the snapshot, reads it back, hands the result to the check
+// and the guards and records their verdicts; on any error the current snapshot stays. A refusal by guards is a
+// *RefusedError. Publishing the current snapshot again changes nothing.
+func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	if _, err := d.Manifest(id); err != nil {
 		return Current{}, fmt.Errorf("cannot publish: %w", err)
 	}
@@ -84,45 +82,175 @@ func (d *Dir) Publish(id string, now time.Time, check func(*Catalog) error) (Cur
 		return Current{}, err
 	}
 	defer unlock()
-	c, err := d.load(id, true)
+	next, err := d.stored(id, true)
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot publish: %w", err)
 	}
-	if err := check(c); err != nil {
+	if err := o.Check(next.Catalog); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
 	}
-	old, err := d.Current()
-	if err != nil && !errors.Is(err, ErrNoCurrent) && !errors.Is(err, ErrDamaged) {
+	old, damaged, err := d.pointer()
+	if err != nil {
 		return Current{}, err
 	}
-	if old.ID == id {
+	if old.ID == id && !damaged {
 		return old, nil
 	}
+	made := Publication{Action: ActionPublish, Overrides: o.Overrides}
+	if o.Judge != nil {
+		made.Guards = override(o.Judge(d.comparable(old.ID), next), o.Overrides)
+		for _, v := range made.Guards {
+			if v.Status == Refused {
+				return Current{}, fmt.Errorf("cannot publish: %w", &RefusedError{id, made.Guards})
+			}
+		}
+	}
+	made.Current = successor(old, id, o.Now)
+	return d.commit(made, old, o.Retention)
+}
+
+// Rollback makes an earlier snapshot the current one again, as a new publication (architecture, local store
+// protocol). Without an id it is the one that the current snapshot replaced when it was published: two rollbacks in
+// a row go back two publications. It verifies and checks as Publish does, and asks no guards.
+func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
+	unlock, err := d.lock()
+	if err != nil {
+		return Current{}, err
+	}
+	defer unlock()
+	old, damaged, err := d.pointer()
+	if err != nil {
+		return Current{}, err
+	}
+	if id == "" {
+		if id = d.replaced(old); id == "" {
+			return Current{}, fmt.Errorf("cannot roll back: %w", ErrNoPrevious)
+		}
+	}
+	if id == old.ID && !damaged {
+		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: it is the current one", id)
+	}
+	target, err := d.stored(id, true)
+	if err == nil {
+		err = o.Check(target.Catalog)
+	}
+	if err != nil {
+		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: %w", id, err)
+	}
+	return d.commit(Publication{Current: successor(old, id, o.Now), Action: ActionRollback}, old, Retention{})
+}
+
+// replaced is the snapshot that cur's replaced when it was published, "" when nobody knows.
+func (d *Dir) replaced(cur Current) string {
+	past := d.publications(cur)
+	for i := len(past) - 1; i >= 0; i-- {
+		if past[i].ID == cur.ID && past[i].Action == ActionPublish {
+			return past[i].Previous
+		}
+	}
+	if len(past) == 0 { // published before there was a journal
+		return cur.Previous
+	}
+	return ""
+}
+
+// pointer reads CURRENT as a writer needs it: that there is none, or that it is damaged, must not keep an operator
+// from publishing. Of a damaged one the journal knows what it said.
+func (d *Dir) pointer() (cur Current, damaged bool, err error) {
+	cur, err = d.Current()
+	switch {
+	case errors.Is(err, ErrNoCurrent):
+		return Current{}, false, nil
+	case !errors.Is(err, ErrDamaged):
+		return cur, false, err
+	}
+	if past := d.publications(Current{Epoch: math.MaxUint64}); len(past) > 0 {
+		return past[len(past)-1].Current, true, nil
+	}
+	return Current{Epoch: lostEpoch}, true, nil
+}
+
+// lostEpoch stands for an epoch that nobody knows.
+const lostEpoch = math.MaxUint64
+
+// successor is the pointer that replaces old.
+func successor(old Current, id string, now time.Time) Current {
 	next := Current{Epoch: old.Epoch + 1, ID: id, PublishedAt: now.UTC(), Previous: old.ID}
-	if errors.Is(err, ErrDamaged) {
+	if old.Epoch == lostEpoch {
 		// The lost epoch was some number of publications ago; seconds since 1970 are above any of them.
 		next.Epoch = uint64(now.Unix())
 	}
-	if err := d.point(next); err != nil {
-		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
-	}
-	return next, nil
+	return next
 }
 
-// point replaces CURRENT.
-func (d *Dir) point(cur Current) error {
-	b, err := sealJSON(cur)
+// stored reads a snapshot with its manifest.
+func (d *Dir) stored(id string, strong bool) (*Stored, error) {
+	m, err := d.Manifest(id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.load(id, strong)
+	if err != nil {
+		return nil, err
+	}
+	return &Stored{m, c}, nil
+}
+
+// comparable is the current snapshot as the guards compare with it, nil when it does not load: a damaged catalog
+// must not keep its own replacement out.
+func (d *Dir) comparable(id string) *Stored {
+	if id == "" {
+		return nil
+	}
+	s, err := d.stored(id, false)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// override marks the refusals that are overridden.
+func override(verdicts []Verdict, overrides []Override) []Verdict {
+	for i := range verdicts {
+		for _, o := range overrides {
+			if v := &verdicts[i]; v.Name == o.Guard && v.Status == Refused {
+				v.Status = Overridden
+			}
+		}
+	}
+	return verdicts
+}
+
+// commit records a publication, moves the pointer and lets the retention run.
+func (d *Dir) commit(made Publication, old Current, r Retention) (Current, error) {
+	if err := d.record(made, old); err != nil {
+		return Current{}, fmt.Errorf("cannot record the publication of snapshot %q: %w", made.ID, err)
+	}
+	if err := d.replace("CURRENT", made.Current); err != nil {
+		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
+	}
+	if r.Keep > 0 {
+		if _, err := d.prune(r, made.PublishedAt); err != nil {
+			return made.Current, fmt.Errorf("snapshot %q is published, but %w", made.ID, err)
+		}
+	}
+	return made.Current, nil
+}
+
+// replace seals v and makes it the content of a file of the store's root, durably and at once.
+func (d *Dir) replace(name string, v any) error {
+	b, err := sealJSON(v)
 	if err != nil {
 		return err
 	}
-	staged := d.tmp("CURRENT")
+	staged := d.tmp(name)
 	if err := d.disk.remove(staged); err != nil {
 		return err
 	}
 	if err := writeSynced(d.disk, staged, b); err != nil {
 		return err
 	}
-	if err := d.disk.rename(staged, filepath.Join(d.root, "CURRENT")); err != nil {
+	if err := d.disk.rename(staged, filepath.Join(d.root, name)); err != nil {
 		return err
 	}
 	return d.disk.syncDir(d.root)

@@ -31,12 +31,12 @@ func TestPublish(t *testing.T) {
 	}
 	publish := func(id string, at time.Time, want snapshot.Current) {
 		t.Helper()
-		got, err := d.Publish(id, at, func(c *snapshot.Catalog) error {
+		got, err := d.Publish(id, snapshot.Publishing{Now: at, Check: func(c *snapshot.Catalog) error {
 			if c.ID != id {
 				t.Errorf("the check sees catalog %q, not %q", c.ID, id)
 			}
 			return nil
-		})
+		}})
 		if err != nil || got != want {
 			t.Fatalf("publishing gave %+v, %v; want %+v", got, err, want)
 		}
@@ -55,13 +55,13 @@ func TestPublish(t *testing.T) {
 
 func TestPublishRefuses(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
-	was, err := d.Publish(ids[0], noon, anything)
+	was, err := d.Publish(ids[0], snapshot.Publishing{Now: noon, Check: anything})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := func(id string, check func(*snapshot.Catalog) error, want error) {
 		t.Helper()
-		if _, err := d.Publish(id, noon.Add(1), check); !errors.Is(err, want) {
+		if _, err := d.Publish(id, snapshot.Publishing{Now: noon.Add(1), Check: check}); !errors.Is(err, want) {
 			t.Errorf("publishing %q: want %v, got %v", id, want, err)
 		}
 		if cur, err := d.Current(); err != nil || cur != was {
@@ -82,7 +82,7 @@ func TestPublishRefuses(t *testing.T) {
 func TestPublishOverDamagedCurrent(t *testing.T) {
 	for _, content := range []string{"", "x", string(sealed([]byte("{}\n"))), string(sealed([]byte(`{"epoch":3,"id":"../../x"}` + "\n")))} {
 		d, ids := storeOf(t, 1, 2)
-		first, err := d.Publish(ids[0], noon, anything)
+		first, err := d.Publish(ids[0], snapshot.Publishing{Now: noon, Check: anything})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestPublishOverDamagedCurrent(t *testing.T) {
 		if got := damagedSection(t, err); got != "CURRENT" {
 			t.Errorf("section %q is named", got)
 		}
-		cur, err := d.Publish(ids[1], noon, anything)
+		cur, err := d.Publish(ids[1], snapshot.Publishing{Now: noon, Check: anything})
 		if err != nil || cur.ID != ids[1] || cur.Epoch <= first.Epoch {
 			t.Errorf("published over %q: %+v, %v", content, cur, err)
 		}
@@ -140,7 +140,7 @@ func TestWritersAtOnce(t *testing.T) {
 				// Two writers each write the same catalogs, so that they meet on one id.
 				m, _, err := d.Write(fixture.Random(uint64(10*(writer/2)+round), tiny).Catalog(), quarantine)
 				if err == nil {
-					_, err = d.Publish(m.ID, noon, anything)
+					_, err = d.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything})
 				}
 				if err != nil {
 					t.Error(err)

@@ -244,7 +244,7 @@ func TestNoPathOutsideTheStore(t *testing.T) {
 		if err := d.Verify(id); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("Verify(%q): %v", id, err)
 		}
-		if _, err := d.Publish(id, time.Now(), anything); !errors.Is(err, snapshot.ErrNotFound) {
+		if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: anything}); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("Publish(%q): %v", id, err)
 		}
 	}

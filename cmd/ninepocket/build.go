@@ -17,6 +17,7 @@ import (
 // buildFlags are the flags of snapshot build (contract).
 type buildFlags struct {
 	storeFlags
+	publishing              publishFlags
 	sources, prices         []string
 	base                    string
 	snapshotAt, collectedAt string
@@ -40,13 +41,14 @@ func snapshotBuild() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&b.sources, "source", nil, "catalog with or without prices, `KIND:PATH`; the first one owns the ids")
 	f.StringArrayVar(&b.prices, "prices", nil, "prices alone, `KIND:PATH`")
-	f.StringVar(&b.base, "base", "none", "earlier snapshot whose history and ids go on: an `ID`, latest or none")
+	f.StringVar(&b.base, "base", "none", "earlier snapshot whose history and ids go on: an `ID`, latest (built), current (published) or none")
 	f.StringVar(&b.snapshotAt, "snapshot-at", "", "`TIME` that the snapshot describes (default: the newest collected_at)")
 	f.StringVar(&b.collectedAt, "collected-at", "", "`TIME` when a live tree was fetched that does not say so")
 	f.StringVar(&b.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv and feeds.toml")
 	f.BoolVar(&b.keepUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&b.publish, "publish", false, "publish the snapshot once it is built")
 	b.add(cmd)
+	b.publishing.add(cmd)
 	return cmd
 }
 
@@ -99,10 +101,14 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 		}
 		return nil, fail(exitFailure, "build the first snapshot without --base", fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
 	}
-	if err := b.dir().Verify(b.base); err != nil {
+	id, err := b.resolve(b.base)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.dir().Verify(id); err != nil {
 		return nil, b.storeError(fmt.Errorf("cannot use the base: %w", err))
 	}
-	return b.dir().Load(b.base)
+	return b.dir().Load(id)
 }
 
 // built is what snapshot build prints (contract).
@@ -125,6 +131,10 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	o, err := b.options()
 	if err != nil {
 		return fail(exitUsage, "", err)
+	}
+	publishing, err := b.publishing.publishing(start)
+	if err != nil {
+		return err
 	}
 	if o.Base, err = b.readBase(); err != nil {
 		return err
@@ -152,17 +162,22 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base, SnapshotAt: m.SnapshotAt,
 		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: result.Report,
 	}
+	var refused error
 	if b.publish {
-		if _, err := b.dir().Publish(m.ID, time.Now(), servable); err != nil {
-			return b.storeError(err)
-		}
-		out.Published = true
+		publishing.Now = time.Now()
+		_, refused = b.dir().Publish(m.ID, publishing)
+		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
 	if b.asJSON {
-		return printJSON(cmd.OutOrStdout(), out)
+		err = printJSON(cmd.OutOrStdout(), out)
+	} else {
+		err = out.print(cmd.OutOrStdout())
 	}
-	return out.print(cmd.OutOrStdout())
+	if refused != nil {
+		return b.storeError(refused) // what was built stays, and was said
+	}
+	return err
 }
 
 func (o *built) print(w io.Writer) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"ninepocket/access"
+	"ninepocket/snapshot/guard"
 )
 
 // config is what serve runs with: defaults < TOML file < environment < flags (contract, Binary).
@@ -33,6 +34,8 @@ type config struct {
 
 	Plans map[string]planConfig `toml:"plans"`
 	MCP   mcpConfig             `toml:"mcp"`
+	// Guards are the limits of the guards before publishing, by name; what is left out keeps its default.
+	Guards map[string]float64 `toml:"guards"`
 }
 
 // planConfig is a [plans.NAME] table; what is left out keeps its default (decision 14).
@@ -171,6 +174,12 @@ func setValue(v reflect.Value, value string) error {
 			return fmt.Errorf("%q is not an integer", value)
 		}
 		v.SetInt(n)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", value)
+		}
+		v.SetFloat(n)
 	case reflect.Slice:
 		var list []string
 		for item := range strings.SplitSeq(value, ",") {
@@ -211,7 +220,7 @@ func (c *config) validate() error {
 		problems = append(problems, fmt.Errorf("cannot use log_format %q: want text or json", c.LogFormat))
 	}
 	_, err := c.plans()
-	return errors.Join(append(problems, err)...)
+	return errors.Join(append(problems, err, guard.Limits(c.Guards).Validate())...)
 }
 
 // checkURL wants an absolute http or https URL, or none; it is put into answers as it is.

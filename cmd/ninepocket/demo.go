@@ -117,7 +117,7 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.O
 	if err != nil {
 		return err
 	}
-	if _, err := store.Publish(m.ID, time.Now(), func(*snapshot.Catalog) error { return nil }); err != nil {
+	if _, err := store.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
 		return err
 	}
 	progress.stop()

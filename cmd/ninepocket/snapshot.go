@@ -3,18 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"ninepocket/engine"
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "snapshot", Short: "Build, publish and look at snapshots", RunE: group}
-	cmd.AddCommand(snapshotBuild(), snapshotPublish(), snapshotList(), snapshotInspect(), snapshotVerify())
+	cmd.AddCommand(snapshotBuild(), snapshotPublish(), snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(),
+		snapshotDiff(), snapshotHold(), snapshotUnhold(), snapshotPrune())
 	return cmd
 }
 
@@ -32,6 +33,34 @@ func (s *storeFlags) add(cmd *cobra.Command) {
 
 func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.store) }
 
+// resolve takes, where a command wants the id of a snapshot, also the words current, previous and latest.
+func (s *storeFlags) resolve(given string) (string, error) {
+	switch given {
+	case "current", "previous":
+		cur, err := s.dir().Current()
+		if err != nil {
+			return "", s.storeError(err)
+		}
+		if given == "current" {
+			return cur.ID, nil
+		}
+		if cur.Previous == "" {
+			return "", s.storeError(snapshot.ErrNoPrevious)
+		}
+		return cur.Previous, nil
+	case "latest":
+		all, err := s.dir().List()
+		if err != nil {
+			return "", s.storeError(err)
+		}
+		if len(all) == 0 {
+			return "", s.storeError(fmt.Errorf("store %q is empty: %w", s.store, snapshot.ErrNotFound))
+		}
+		return all[0].ID, nil
+	}
+	return given, nil
+}
+
 // storeError gives an error of the store its exit code: damage is refused, the rest failed.
 func (s *storeFlags) storeError(err error) error {
 	switch {
@@ -39,38 +68,14 @@ func (s *storeFlags) storeError(err error) error {
 		return fail(exitRefused, "build the snapshot again, or publish another: ninepocket snapshot list --store "+s.store, err)
 	case errors.Is(err, snapshot.ErrNewerFormat):
 		return fail(exitRefused, "use the version of ninepocket that built it, or a newer one", err)
-	case errors.Is(err, snapshot.ErrNotFound):
+	case errors.As(err, new(*snapshot.RefusedError)):
+		return fail(exitRefused, "mend the feed and build again; when the change is right, add: --override GUARD --reason TEXT", err)
+	case errors.Is(err, snapshot.ErrNoCurrent):
+		return fail(exitFailure, "run: ninepocket snapshot publish ID --store "+s.store, err)
+	case errors.Is(err, snapshot.ErrNotFound), errors.Is(err, snapshot.ErrNoPrevious), errors.Is(err, snapshot.ErrNotHeld):
 		return fail(exitFailure, "run: ninepocket snapshot list --store "+s.store, err)
 	}
 	return fail(exitFailure, "", err)
-}
-
-// servable is the check before publishing: the engine itself makes its View of the snapshot as read back from disk.
-func servable(c *snapshot.Catalog) error {
-	_, err := engine.NewView(c, wire.Site{ProductPrefix: defaultConfig().ProductPrefix})
-	return err
-}
-
-func snapshotPublish() *cobra.Command {
-	var s storeFlags
-	cmd := &cobra.Command{
-		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
-		Long: "Verifies the snapshot, reads it back with the engine's own loader and then moves the pointer that servers\n" +
-			"follow. Whatever is wrong is named and leaves the current snapshot alone.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cur, err := s.dir().Publish(args[0], time.Now(), servable)
-			if err != nil {
-				return s.storeError(err)
-			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), cur)
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "published %s (epoch %d)\n", cur.ID, cur.Epoch)
-			return err
-		},
-	}
-	s.add(cmd)
-	return cmd
 }
 
 // listed is a row of snapshot list (contract).
@@ -128,6 +133,11 @@ type inspected struct {
 	Sections   []sectionRow    `json:"sections"`
 	Quarantine map[string]int  `json:"quarantine"`
 	Games      []gameRow       `json:"games"`
+	// Guards are the verdicts that the snapshot was published with, else those it would get now.
+	Guards []snapshot.Verdict `json:"guards"`
+	// Publications are when it was published and rolled back to.
+	Publications []snapshot.Publication `json:"publications"`
+	Held         bool                   `json:"held"`
 	// QuarantineFile is where the lines behind the counts are.
 	QuarantineFile string `json:"quarantine_file"`
 }
@@ -147,21 +157,44 @@ type gameRow struct {
 
 func snapshotInspect() *cobra.Command {
 	var s storeFlags
+	var path string
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := s.dir().Manifest(args[0])
+			id, err := s.resolve(args[0])
+			if err != nil {
+				return err
+			}
+			config, err := readConfig(path, os.Environ(), func(string) {})
+			if err != nil {
+				return fail(exitUsage, "", err)
+			}
+			m, err := s.dir().Manifest(id)
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
-			c, err := s.dir().Load(args[0])
+			c, err := s.dir().Load(id)
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
+			past, _ := s.dir().Publications() // none are fine
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(c), QuarantineFile: s.dir().QuarantinePath(m.ID),
+				Guards:       s.verdicts(&snapshot.Stored{Manifest: m, Catalog: c}, past, config.Guards),
+				Publications: []snapshot.Publication{},
 			}
+			for _, p := range past {
+				if p.ID == id {
+					p.Guards = nil // the last ones are shown by themselves
+					i.Publications = append(i.Publications, p)
+				}
+			}
+			held, err := s.dir().Held()
+			if err != nil {
+				return s.storeError(err)
+			}
+			i.Held = slices.Contains(held, id)
 			for _, sec := range m.Sections {
 				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256})
 			}
@@ -170,8 +203,10 @@ func snapshotInspect() *cobra.Command {
 			}
 			return i.print(cmd)
 		},
+		ValidArgsFunction: completeSnapshots,
 	}
 	s.add(cmd)
+	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE` with the limits of the guards")
 	return cmd
 }
 
@@ -216,6 +251,19 @@ func (i *inspected) print(cmd *cobra.Command) error {
 		return err
 	}
 	_, _ = fmt.Fprintln(out)
+	if err := printVerdicts(out, i.Guards); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(out)
+	for _, p := range i.Publications {
+		_, _ = fmt.Fprintf(out, "%s %s (epoch %d)\n", p.PublishedAt.Format(time.RFC3339), p.Action, p.Epoch)
+		for _, o := range p.Overrides {
+			_, _ = fmt.Fprintf(out, "  guard %s overridden: %s\n", o.Guard, o.Reason)
+		}
+	}
+	if i.Held {
+		_, _ = fmt.Fprintln(out, "held: no clean-up removes it")
+	}
 	return printQuarantine(out, i.Quarantine, i.QuarantineFile)
 }
 
@@ -224,15 +272,20 @@ func snapshotVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify ID --store DIR", Short: "Check every byte of a snapshot; exit 3 on any damage", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.dir().Verify(args[0]); err != nil {
+			id, err := s.resolve(args[0])
+			if err != nil {
+				return err
+			}
+			if err := s.dir().Verify(id); err != nil {
 				return s.storeError(fmt.Errorf("cannot verify the snapshot: %w", err))
 			}
 			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": args[0], "ok": true})
+				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "ok": true})
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is whole\n", args[0])
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole\n", id)
 			return err
 		},
+		ValidArgsFunction: completeSnapshots,
 	}
 	s.add(cmd)
 	return cmd

@@ -83,6 +83,9 @@ var Reasons = []struct{ Reason, Meaning string }{
 	{ReasonUnknownItem, "A price names an item that no catalog of the build has."},
 }
 
+// Duplicates are the reasons by which two records claim one identity.
+var Duplicates = []string{ReasonDuplicateID, ReasonProductOnTwoCards}
+
 // Reasons to pass over a record without quarantine.
 const (
 	// SkipCodeCard: a TCGCSV product named "Code Card - …" with a rarity only is a slip of paper with a code (decision 27).

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/engine/cursor"
+	"ninepocket/snapshot"
+)
+
+func snapshotHold() *cobra.Command {
+	return holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold)
+}
+
+func snapshotUnhold() *cobra.Command {
+	return holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding", (*snapshot.Dir).Unhold)
+}
+
+func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
+	var s storeFlags
+	cmd := &cobra.Command{
+		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: completeSnapshots,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := s.resolve(args[0])
+			if err != nil {
+				return err
+			}
+			if err := do(s.dir(), id); err != nil {
+				return s.storeError(fmt.Errorf("cannot %s: %w", verb, err))
+			}
+			if s.asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "held": verb == "hold"})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), done, id)
+			return err
+		},
+	}
+	s.add(cmd)
+	return cmd
+}
+
+func snapshotPrune() *cobra.Command {
+	var s storeFlags
+	var keep int
+	cmd := &cobra.Command{
+		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
+		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and what was current\n" +
+			"so lately that a client's cursor may lead to it, always stay.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if keep < 1 {
+				return fail(exitUsage, "", fmt.Errorf("cannot use --keep %d: want 1 or more", keep))
+			}
+			done, err := s.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
+			if err != nil {
+				return s.storeError(err)
+			}
+			removed := []string{}
+			var bytes int64
+			for _, m := range done.Removed {
+				removed = append(removed, m.ID)
+				bytes += m.Bytes()
+			}
+			if s.asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept})
+			}
+			out := cmd.OutOrStdout()
+			for _, id := range removed {
+				_, _ = fmt.Fprintln(out, "removed", id)
+			}
+			for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
+				_, _ = fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
+			}
+			_, err = fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), sized(bytes))
+			return err
+		},
+	}
+	s.add(cmd)
+	cmd.Flags().IntVar(&keep, "keep", keepSnapshots, "keep the newest `N`")
+	return cmd
+}

@@ -1,0 +1,127 @@
+package diff
+
+import (
+	"ninepocket/snapshot"
+)
+
+// Pairs are the lanes of two catalogs, matched by item, variant and condition.
+type Pairs struct {
+	a, b  *snapshot.Catalog
+	cards map[string]int // of a
+	tails map[string]int // sealed products of a, as items
+}
+
+// Pair is a lane in one catalog or in both.
+type Pair struct {
+	// ItemA and ItemB are the items (cards, then sealed products), LaneA and LaneB the lanes; -1 where the catalog
+	// has none.
+	ItemA, ItemB, LaneA, LaneB int
+	// From and To are the current prices, NoCents where there is none.
+	From, To int64
+}
+
+// NewPairs matches the items of two catalogs.
+func NewPairs(a, b *snapshot.Catalog) *Pairs {
+	p := &Pairs{a: a, b: b, cards: rows(&a.Cards.ID), tails: rows(&a.Sealed.Tail)}
+	for tail := range p.tails {
+		p.tails[tail] += a.Cards.ID.Len()
+	}
+	return p
+}
+
+// counterpart is the item of a that is item of b, -1 when there is none.
+func (p *Pairs) counterpart(item int) int {
+	n := p.b.Cards.ID.Len()
+	if item < n {
+		if i, ok := p.cards[p.b.Cards.ID.At(item)]; ok {
+			return i
+		}
+	} else if i, ok := p.tails[p.b.Sealed.Tail.At(item-n)]; ok {
+		return i
+	}
+	return -1
+}
+
+// All yields every lane of either catalog once: those of b's items in order, then those of items that a has alone.
+func (p *Pairs) All(yield func(Pair) bool) {
+	seen := make([]bool, p.a.NumItems())
+	for item := range p.b.NumItems() {
+		other := p.counterpart(item)
+		if other >= 0 {
+			seen[other] = true
+		}
+		if !p.item(other, item, yield) {
+			return
+		}
+	}
+	for item, done := range seen {
+		if !done && !p.item(item, -1, yield) {
+			return
+		}
+	}
+}
+
+// item yields the lanes of one item; -1 stands for an item that a catalog does not have.
+func (p *Pairs) item(itemA, itemB int, yield func(Pair) bool) bool {
+	var fromA, toA, fromB, toB int
+	if itemA >= 0 {
+		fromA, toA = p.a.Lanes.Of.Range(itemA)
+	}
+	if itemB >= 0 {
+		fromB, toB = p.b.Lanes.Of.Range(itemB)
+	}
+	var few [16]bool // an item has a handful of lanes
+	matched := append(few[:0], make([]bool, toA-fromA)...)
+	for lane := fromB; lane < toB; lane++ {
+		pair := Pair{itemA, itemB, -1, lane, snapshot.NoCents, p.b.Lanes.Cents[lane]}
+		for other := fromA; other < toA; other++ {
+			if p.same(other, lane) {
+				pair.LaneA, pair.From = other, p.a.Lanes.Cents[other]
+				matched[other-fromA] = true
+				break
+			}
+		}
+		if !yield(pair) {
+			return false
+		}
+	}
+	for lane := fromA; lane < toA; lane++ {
+		if !matched[lane-fromA] && !yield(Pair{itemA, itemB, lane, -1, p.a.Lanes.Cents[lane], snapshot.NoCents}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Pairs) same(laneA, laneB int) bool {
+	a, b := &p.a.Lanes, &p.b.Lanes
+	return a.Condition[laneA] == b.Condition[laneB] &&
+		p.a.Variants.At(int(a.Variant[laneA])) == p.b.Variants.At(int(b.Variant[laneB]))
+}
+
+// Moved reports whether a price went up or down by more than MovedShare.
+func (p *Pair) Moved() bool { return float64(p.distance()) > MovedShare*float64(p.From) }
+
+// distance is the change in cents without its sign.
+func (p *Pair) distance() int64 { return max(p.To-p.From, p.From-p.To) }
+
+// percent is the change in percent of the earlier price, which is above zero.
+func (p *Pair) percent() float64 { return float64(p.To-p.From) / float64(p.From) * 100 }
+
+// move describes a pair with both lanes.
+func (p *Pairs) move(pair Pair, prefix string) Move {
+	m := Move{
+		Variant: p.b.Variants.At(int(p.b.Lanes.Variant[pair.LaneB])), Condition: snapshot.Condition(p.b.Lanes.Condition[pair.LaneB]).Code(),
+		FromCents: pair.From, ToCents: pair.To,
+	}
+	if n := p.b.Cards.ID.Len(); pair.ItemB < n {
+		m.ID, m.Name = p.b.Cards.ID.At(pair.ItemB), p.b.Cards.Name.At(pair.ItemB)
+	} else {
+		m.ID, m.Name = prefix+p.b.Sealed.Tail.At(pair.ItemB-n), p.b.Sealed.Name.At(pair.ItemB-n)
+	}
+	if pair.From > 0 {
+		percent := round2(pair.percent())
+		m.Percent = &percent
+	}
+	return m
+}

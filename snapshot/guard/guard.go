@@ -1,0 +1,139 @@
+// Package guard judges a snapshot before it is published: whether what changed since the current one can be a day in
+// the life of a catalog, or must be a broken feed.
+//
+// Every guard measures one figure and compares it with a limit that operators may change. The defaults are far above
+// what real feeds do from one day to the next (docs/OPERATIONS.md has the measurements) and far below what a bad day
+// does. A guard that compares shares says nothing about a handful of records: one card of three is not a third of a
+// catalog that went missing.
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ninepocket/snapshot"
+)
+
+// Limits are the configured limits by guard; what is left out keeps its default.
+type Limits map[string]float64
+
+// guard is one row of the table.
+type guard struct {
+	name  string
+	limit float64
+	least bool // the limit is what the figure must reach, not what it may be at most
+	help  string
+	judge func(*day) finding
+}
+
+// finding is what a guard found.
+type finding struct {
+	figure float64
+	limit  float64 // the limit after what the guard allows for, such as the days between the snapshots
+	judged bool    // false when there is nothing or too little to judge
+	text   string  // what was found
+	todo   string  // what to do when it is refused
+}
+
+// guards are judged and shown in this order.
+var guards = []guard{
+	{"schema", 0, false, "Records that break a bound of the published formats.", (*day).schema},
+	{"minimum_cards", 1, true, "Cards in the snapshot.", (*day).minimumCards},
+	{"minimum_prices", 0, true, "Current prices in the snapshot.", (*day).minimumPrices},
+	{"older", 0, false, "Seconds by which the snapshot describes an earlier time than the current one.", (*day).older},
+	{"repeated_feed", 0, false, "1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.", (*day).repeatedFeed},
+	{"duplicate_keys", 0, false, "Identities that two records claim, beyond those of the current snapshot.", (*day).duplicateKeys},
+	{"cards_removed", 0.05, false, "Share of the current snapshot's cards that are gone.", (*day).cardsRemoved},
+	{"cards_added", 0.5, false, "Cards that are new, as a share of the current snapshot's.", (*day).cardsAdded},
+	{"cards_changed", 0.1, false, "Share of the cards in both snapshots whose name, number or set is another.", (*day).cardsChanged},
+	{"sets_emptied", 0, false, "Sets that lost most of their cards or all of their prices.", (*day).setsEmptied},
+	{"prices_lost", 0.1, false, "Share of the current snapshot's prices that are gone.", (*day).pricesLost},
+	{"prices_moved", 0.05, false, "Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.", (*day).pricesMoved},
+	{"quarantined", 0.05, false, "Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.", (*day).quarantined},
+}
+
+// Names are the guards' names in order.
+func Names() []string {
+	var names []string
+	for _, g := range guards {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// Description is what an operator is told of a guard.
+type Description struct {
+	Name  string
+	Limit float64 // the default
+	Help  string  // what the guard measures
+}
+
+// Describe returns the guards in order.
+func Describe() []Description {
+	var all []Description
+	for _, g := range guards {
+		all = append(all, Description{g.name, g.limit, g.help})
+	}
+	return all
+}
+
+// Name finds a guard however its words are joined: prices-moved is prices_moved.
+func Name(given string) (string, error) {
+	name := strings.ReplaceAll(strings.ToLower(given), "-", "_")
+	for _, g := range guards {
+		if g.name == name {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("cannot use guard %q: the guards are %s", given, strings.Join(Names(), ", "))
+}
+
+// Validate returns every problem of the limits.
+func (l Limits) Validate() error {
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(l)) {
+		if !slices.Contains(Names(), name) {
+			problems = append(problems, fmt.Errorf("cannot set guard %q: the guards are %s", name, strings.Join(Names(), ", ")))
+		}
+		if v := l[name]; !(v >= 0) { // also not a number
+			problems = append(problems, fmt.Errorf("cannot set guard %q to %v: want a number from 0 on", name, v))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Options of Judge.
+type Options struct {
+	Limits Limits
+	// Duplicates are the reasons of quarantine by which two records claim one identity.
+	Duplicates []string
+}
+
+// Judge has every guard judge the next snapshot against the current one, which may be nil.
+func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
+	d := newDay(current, next, o.Duplicates)
+	var verdicts []snapshot.Verdict
+	for _, g := range guards {
+		limit, set := o.Limits[g.name]
+		if !set {
+			limit = g.limit
+		}
+		d.limit = limit
+		f := g.judge(d)
+		if f.limit == 0 {
+			f.limit = limit
+		}
+		v := snapshot.Verdict{Name: g.name, Status: snapshot.Passed, Figure: f.figure, Limit: f.limit, Text: f.text}
+		switch {
+		case !f.judged:
+			v.Status = snapshot.Skipped
+		case g.least && f.figure < f.limit, !g.least && f.figure > f.limit:
+			v.Status, v.Text = snapshot.Refused, f.text+"; "+f.todo
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}

@@ -1,0 +1,189 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Retention says which snapshots a store keeps. The current one, the one it replaced and the held ones are kept
+// always.
+type Retention struct {
+	// Keep is how many of the newest snapshots stay; 0 or less removes nothing.
+	Keep int
+	// Recent keeps what was current not longer ago than this: a cursor may still lead to it.
+	Recent time.Duration
+}
+
+// holds is the folder with an empty file for each held snapshot.
+const holds = "holds"
+
+// Hold keeps a snapshot out of every retention until Unhold. Holding twice is holding once.
+func (d *Dir) Hold(id string) error {
+	if _, err := d.Manifest(id); err != nil {
+		return fmt.Errorf("cannot hold: %w", err)
+	}
+	unlock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if d.held(id) {
+		return nil
+	}
+	folder := filepath.Join(d.root, holds)
+	if err := d.disk.mkdir(folder); err != nil {
+		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
+	}
+	if err := writeSynced(d.disk, filepath.Join(folder, id), nil); err != nil {
+		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
+	}
+	if err := errors.Join(d.disk.syncDir(folder), d.disk.syncDir(d.root)); err != nil {
+		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
+	}
+	return nil
+}
+
+// Unhold gives a snapshot back to retention. It returns ErrNotHeld when nothing held it.
+func (d *Dir) Unhold(id string) error {
+	if !ValidID(id) || !d.held(id) {
+		return fmt.Errorf("snapshot %q: %w", id, ErrNotHeld)
+	}
+	unlock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	folder := filepath.Join(d.root, holds)
+	err = d.disk.remove(filepath.Join(folder, id))
+	if err == nil {
+		err = d.disk.syncDir(folder)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot give up the hold of snapshot %q: %w", id, err)
+	}
+	return nil
+}
+
+func (d *Dir) held(id string) bool {
+	_, err := os.Stat(filepath.Join(d.root, holds, id))
+	return err == nil
+}
+
+// Held are the ids of the snapshots on hold, ascending.
+func (d *Dir) Held() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(d.root, holds))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot list the holds of store %q: %w", d.root, err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if ValidID(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, nil
+}
+
+// Pruned says what a retention removed and what it kept though it is not among the newest.
+type Pruned struct {
+	Removed []*Manifest
+	// Kept says why, by id: "current", "previous", "held" or "recent".
+	Kept map[string]string
+}
+
+// Prune removes the snapshots that r does not keep, and what crashed writers left behind.
+func (d *Dir) Prune(r Retention, now time.Time) (Pruned, error) {
+	unlock, err := d.lock()
+	if err != nil {
+		return Pruned{}, err
+	}
+	defer unlock()
+	return d.prune(r, now)
+}
+
+func (d *Dir) prune(r Retention, now time.Time) (Pruned, error) {
+	done := Pruned{Kept: map[string]string{}}
+	all, err := d.List()
+	if err != nil {
+		return done, fmt.Errorf("cannot prune: %w", err)
+	}
+	needed, err := d.needed(r, now)
+	if err != nil {
+		return done, fmt.Errorf("cannot prune: %w", err)
+	}
+	for i, m := range all {
+		if r.Keep <= 0 || i < r.Keep {
+			continue
+		}
+		if why := needed[m.ID]; why != "" {
+			done.Kept[m.ID] = why
+			continue
+		}
+		if err := d.drop(m.ID); err != nil {
+			return done, fmt.Errorf("cannot remove snapshot %q: %w", m.ID, err)
+		}
+		done.Removed = append(done.Removed, m)
+	}
+	if err := d.sweep(); err != nil {
+		return done, fmt.Errorf("cannot clear %q: %w", d.tmp(""), err)
+	}
+	return done, nil
+}
+
+// needed maps the snapshots that no retention may remove to the reason.
+func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
+	why := map[string]string{}
+	cur, err := d.Current()
+	switch {
+	case errors.Is(err, ErrNoCurrent):
+	case err != nil:
+		return nil, err // which ones are needed is not known: remove nothing
+	default:
+		for id, until := range lastCurrent(d.publications(cur), now) {
+			if now.Sub(until) < r.Recent {
+				why[id] = "recent"
+			}
+		}
+		why[d.replaced(cur)], why[cur.Previous], why[cur.ID] = "previous", "previous", "current"
+	}
+	held, err := d.Held()
+	for _, id := range held {
+		if why[id] == "" {
+			why[id] = "held"
+		}
+	}
+	return why, err
+}
+
+// drop removes a snapshot. It is moved out of the way first, so that a crash leaves it whole or gone.
+func (d *Dir) drop(id string) error {
+	gone := d.tmp(id + ".gone")
+	if err := d.disk.remove(gone); err != nil {
+		return err
+	}
+	if err := d.disk.rename(d.Path(id), gone); err != nil {
+		return err
+	}
+	if err := d.disk.syncDir(filepath.Dir(d.Path(id))); err != nil {
+		return err
+	}
+	return d.disk.remove(gone)
+}
+
+// sweep removes what crashed writers left in tmp; the lock is held, so nobody is writing there.
+func (d *Dir) sweep() error {
+	entries, err := os.ReadDir(d.tmp(""))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if err := d.disk.remove(d.tmp(e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package snapshot
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// WriteOptions say what to store beside a catalog.
+type WriteOptions struct {
+	Base             string         // id of the snapshot this one continues, if any
+	Quarantine       []byte         // the quarantine report, a JSON object a line
+	QuarantineCounts map[string]int // lines of the report by reason
+}
+
+// Write stores a catalog as a new snapshot, without publishing it. Equal content has an equal id: when the store
+// already has it whole, that one is returned and created is false. A crash leaves at worst an unused folder in tmp.
+func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err error) {
+	m, files, err := encode(c, o)
+	if err != nil {
+		return nil, false, fmt.Errorf("cannot store the snapshot: %w", err)
+	}
+	unlock, err := d.lock()
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	final := d.Path(m.ID)
+	if old, err := d.Manifest(m.ID); err == nil && d.Verify(m.ID) == nil {
+		return old, false, nil
+	}
+	stage := d.tmp(m.ID)
+	if err := d.stage(stage, m, files); err != nil {
+		_ = d.disk.remove(stage)
+		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
+	}
+	// A damaged snapshot of the same id makes room: what is verified and staged replaces it.
+	if err := d.disk.remove(final); err != nil {
+		return nil, false, fmt.Errorf("cannot replace damaged snapshot %q: %w", m.ID, err)
+	}
+	if err := d.disk.rename(stage, final); err != nil {
+		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
+	}
+	if err := d.disk.syncDir(filepath.Dir(final)); err != nil {
+		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
+	}
+	m, err = d.Manifest(m.ID)
+	return m, err == nil, err
+}
+
+// stage writes every file of a snapshot and then its manifest into a fresh folder, all synced.
+func (d *Dir) stage(folder string, m *Manifest, files []file) error {
+	if err := d.disk.remove(folder); err != nil {
+		return err
+	}
+	if err := d.disk.mkdir(folder); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := writeSynced(d.disk, filepath.Join(folder, f.File), f.data); err != nil {
+			return err
+		}
+	}
+	b, err := sealJSON(m)
+	if err != nil {
+		return err
+	}
+	if err := writeSynced(d.disk, filepath.Join(folder, "manifest"), b); err != nil {
+		return err
+	}
+	return d.disk.syncDir(folder)
+}
