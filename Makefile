@@ -56,8 +56,8 @@ mcp-conformance: ## run the official MCP conformance suite, the Inspector's lint
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: torture
-torture: ## kill the process at random under load, ROUNDS=1000 times, and check the ledger against what clients were told
-	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^TestCrash' -count=1 -v -timeout 60m ./access
+torture: ## kill servers and publishers at random moments, ROUNDS=1000 times each, and check what is left against what was promised
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)

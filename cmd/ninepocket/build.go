@@ -34,7 +34,7 @@ func snapshotBuild() *cobra.Command {
 			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a wide CSV\n" +
 			"file of price history. What is refused goes to the snapshot's quarantine file, with the reason.",
 		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices tcgcsv:history.csv.zst --publish\n" +
-			"  ninepocket snapshot build --store store --source tcgcsv:today --base latest --publish",
+			"  ninepocket snapshot build --store store --source tcgcsv:today --base current --publish",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
 	}

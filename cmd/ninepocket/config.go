@@ -137,7 +137,7 @@ func explainTOML(err error) string {
 // setField sets the field of v that path leads to through toml names.
 func setField(v reflect.Value, path []string, value string) error {
 	if v.Kind() == reflect.Map {
-		if len(path) < 2 {
+		if len(path) == 0 || len(path) == 1 && v.Type().Elem().Kind() == reflect.Struct {
 			return errNoKey
 		}
 		if v.IsNil() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -236,8 +237,13 @@ func printVerdicts(out io.Writer, verdicts []snapshot.Verdict) error {
 	return table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", cells)
 }
 
-// figure spells a guard's number with four significant digits at most.
-func figure(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+// figure spells a guard's number: counts as they are, shares with four decimals.
+func figure(v float64) string {
+	if v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 4, 64)
+}
 
 // completeSnapshots offers the ids of the store that --store names.
 func completeSnapshots(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

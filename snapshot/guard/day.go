@@ -206,10 +206,11 @@ func (d *day) setsEmptied() finding {
 		return finding{}
 	}
 	n := len(d.moves.emptied)
-	return finding{
-		figure: float64(n), judged: true, text: fmt.Sprintf("%d sets lost most of their cards or all of their prices: %s", n, join(d.moves.emptied)),
-		todo: "pull the files of these sets again and build again",
+	f := finding{figure: float64(n), judged: true, text: "no set lost most of its cards or all of its prices", todo: "pull the files of these sets again and build again"}
+	if n > 0 {
+		f.text = fmt.Sprintf("%d sets lost most of their cards or all of their prices: %s", n, join(d.moves.emptied))
 	}
+	return f
 }
 
 func (d *day) pricesLost() finding {
