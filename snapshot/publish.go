@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -143,9 +144,9 @@ func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 // replaced is the snapshot that cur's replaced when it was published, "" when nobody knows.
 func (d *Dir) replaced(cur Current) string {
 	past := d.publications(cur)
-	for i := len(past) - 1; i >= 0; i-- {
-		if past[i].ID == cur.ID && past[i].Action == ActionPublish {
-			return past[i].Previous
+	for _, p := range slices.Backward(past) {
+		if p.ID == cur.ID && p.Action == ActionPublish {
+			return p.Previous
 		}
 	}
 	if len(past) == 0 { // published before there was a journal

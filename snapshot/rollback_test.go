@@ -76,7 +76,8 @@ func TestGuardsAndOverrides(t *testing.T) {
 			t.Errorf("judged %s against %s", next.Manifest.ID, current.Manifest.ID)
 		}
 		return []snapshot.Verdict{
-			{Name: "a", Status: snapshot.Passed}, {Name: "b", Status: snapshot.Refused, Text: "b is broken"},
+			{Name: "a", Status: snapshot.Passed},
+			{Name: "b", Status: snapshot.Refused, Text: "b is broken"},
 			{Name: "c", Status: snapshot.Refused, Text: "c as well"},
 		}
 	}
@@ -104,7 +105,8 @@ func TestGuardsAndOverrides(t *testing.T) {
 	want := []snapshot.Publication{
 		{Current: snapshot.Current{Epoch: 1, ID: ids[0], PublishedAt: noon}, Action: snapshot.ActionPublish},
 		{Current: cur, Action: snapshot.ActionPublish, Overrides: o.Overrides, Guards: []snapshot.Verdict{
-			{Name: "a", Status: snapshot.Passed}, {Name: "b", Status: snapshot.Overridden, Text: "b is broken"},
+			{Name: "a", Status: snapshot.Passed},
+			{Name: "b", Status: snapshot.Overridden, Text: "b is broken"},
 			{Name: "c", Status: snapshot.Overridden, Text: "c as well"},
 		}},
 	}

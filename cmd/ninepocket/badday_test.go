@@ -312,10 +312,11 @@ func extract(t *testing.T, path, dir string, change func(name string, b []byte) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := filepath.Join(dir, filepath.FromSlash(h.Name)) //nolint:gosec // our own archive
-		if h.Typeflag == tar.TypeDir {
+		to := filepath.Join(dir, filepath.FromSlash(h.Name))
+		switch h.Typeflag {
+		case tar.TypeDir:
 			err = os.MkdirAll(to, 0o750)
-		} else if h.Typeflag == tar.TypeReg {
+		case tar.TypeReg:
 			var b []byte
 			if b, err = io.ReadAll(r); err == nil {
 				err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o750), os.WriteFile(to, change(h.Name, b), 0o600))

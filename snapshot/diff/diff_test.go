@@ -221,16 +221,20 @@ func TestCompareWithItself(t *testing.T) {
 func TestMoves(t *testing.T) {
 	a := fixture.Random(1, fixture.Size{})
 	lane := func(variant string, c snapshot.Condition, cents int64) fixture.Lane {
-		return fixture.Lane{Variant: variant, Condition: c, Licensed: true, Cents: cents, CollectedAt: a.At, SourceAsOf: snapshot.NoTime, Seen: a.Date(),
-			Points: []snapshot.Point{{Day: a.Date(), Cents: cents}}}
+		return fixture.Lane{
+			Variant: variant, Condition: c, Licensed: true, Cents: cents, CollectedAt: a.At, SourceAsOf: snapshot.NoTime, Seen: a.Date(),
+			Points: []snapshot.Point{{Day: a.Date(), Cents: cents}},
+		}
 	}
 	world := func(holo, normal, box int64) *snapshot.Catalog {
 		w := a.Clone()
 		w.Cards = []fixture.Card{{ID: "card_a", Slug: "a", Name: "Abra", Lanes: []fixture.Lane{
 			lane("normal", snapshot.NearMint, normal), lane("holofoil", snapshot.Ungraded, holo),
 		}}}
-		w.Sealed = []fixture.Sealed{{Tail: "boxxx", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard", Units: 36,
-			Lanes: []fixture.Lane{lane("", snapshot.FactorySealed, box)}}}
+		w.Sealed = []fixture.Sealed{{
+			Tail: "boxxx", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard", Units: 36,
+			Lanes: []fixture.Lane{lane("", snapshot.FactorySealed, box)},
+		}}
 		return w.Catalog()
 	}
 	d := diff.Compare(world(100, 0, 9000), world(90, 55, 9001), diff.Options{ProductPrefix: "np"})
