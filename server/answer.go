@@ -20,26 +20,28 @@ func (x *exchange) refuse(f wire.Fault) {
 	meaning := x.surface.meanings[f.Code]
 	r.ResetBody()
 	r.SetStatusCode(meaning.Status)
-	h := &r.Header
-	for _, name := range successOnly {
-		h.Del(name)
-	}
-	x.vary("")
-	h.SetContentType(x.surface.errorType)
-	h.Set(fasthttp.HeaderCacheControl, x.noStore())
+	r.Header.SetContentType(x.surface.errorType)
+	x.begun()
+	x.head.set(fasthttp.HeaderCacheControl, x.noStore())
 	if f.RetryAfter > 0 {
-		x.setInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
+		x.head.setInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
 	}
 	if meaning.Status == fasthttp.StatusUnauthorized {
-		h.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
+		x.head.set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
-	x.surface.showLimits(x)
+	x.vary("")
+	x.head.send(&r.Header)
 	x.body = x.surface.append(x.body[:0], x.s.BaseURL, f, string(x.id))
 	r.SetBody(x.body)
 }
 
-// successOnly are the headers that an operation may have set before its answer became an error.
-var successOnly = []string{fasthttp.HeaderContentEncoding, fasthttp.HeaderETag, "Link", "X-Ignored-Params", "X-Snapshot-Id"}
+// begun begins the head of an answer with what all answers of a surface have.
+func (x *exchange) begun() {
+	x.head.block = x.head.block[:0]
+	x.head.setBytes("X-Request-Id", x.id)
+	x.named = true
+	x.surface.addLimits(x)
+}
 
 // noStore is the Cache-Control of what must not be kept.
 func (x *exchange) noStore() string {
@@ -52,33 +54,39 @@ func (x *exchange) noStore() string {
 // answer sends the exchange's body as a success, or 304 when the caller has it.
 func (x *exchange) answer() {
 	r := &x.ctx.Response
-	h := &r.Header
-	x.surface.showLimits(x)
+	h := &x.head
+	x.begun()
 	if x.surface.kind == access.Live {
-		h.Set("X-Snapshot-Id", x.view.ID) // a preview replay is of another snapshot; its meta tells the instant
+		h.set("X-Snapshot-Id", x.view.ID) // a preview replay is of another snapshot; its meta tells the instant
 	}
-	x.nameIgnored()
+	if len(x.args.unknown) > 0 { // at most ten, percent-encoded (decision 5)
+		h.set("X-Ignored-Params", strings.Join(x.args.unknown, ", "))
+	}
 	content := x.content()
 	encoding := x.encoding(len(content))
 	x.vary("Authorization, X-API-Key, Accept-Encoding")
 	switch {
 	case x.op.name == access.UsageGet || x.ctx.IsPost():
-		h.Set(fasthttp.HeaderCacheControl, x.noStore())
+		h.set(fasthttp.HeaderCacheControl, x.noStore())
 	default:
-		h.Set(fasthttp.HeaderCacheControl, x.surface.cacheable)
+		h.set(fasthttp.HeaderCacheControl, x.surface.cacheable)
 	}
 	if x.hasETag {
-		x.text = appendETag(x.text[:0], x.etag, encoding)
-		h.SetBytesV(fasthttp.HeaderETag, x.text)
+		h.name(fasthttp.HeaderETag)
+		h.block = appendETag(h.block, x.etag, encoding)
 	}
 	if x.notModified {
 		r.SetStatusCode(fasthttp.StatusNotModified)
-		h.Del("Link")
+		h.send(&r.Header)
 		return
 	}
-	h.SetContentType("application/json")
+	if len(x.link) > 0 {
+		h.setBytes("Link", x.link)
+	}
+	h.send(&r.Header)
+	r.Header.SetContentType("application/json")
 	if encoding != "" {
-		h.Set(fasthttp.HeaderContentEncoding, encoding)
+		r.Header.SetContentEncoding(encoding)
 		compressInto(r, content, encoding)
 		return
 	}
@@ -102,7 +110,10 @@ func appendETag(dst []byte, tag uint64, encoding string) []byte {
 
 // matches reports whether If-None-Match names the answer in the encoding that it would have, by weak comparison.
 func (x *exchange) matches(encoding string) bool {
-	list := x.field(fasthttp.HeaderIfNoneMatch)
+	list := x.asked.noneMatch
+	if x.asked.repeated&repeatedNoneMatch != 0 {
+		list = x.field(fasthttp.HeaderIfNoneMatch)
+	}
 	if len(list) == 0 {
 		return false
 	}
@@ -125,13 +136,6 @@ func (x *exchange) field(name string) []byte {
 		return lines[0]
 	}
 	return bytes.Join(lines, []byte{','})
-}
-
-// nameIgnored names unknown query parameters, at most ten, percent-encoded (decision 5).
-func (x *exchange) nameIgnored() {
-	if len(x.args.unknown) > 0 {
-		x.ctx.Response.Header.Set("X-Ignored-Params", strings.Join(x.args.unknown, ", "))
-	}
 }
 
 // protocolError answers what fasthttp could not read as a request, without echoing it: in the envelope of the path's

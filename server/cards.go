@@ -109,22 +109,21 @@ func (x *exchange) appendNext(op cursor.Op, bound uint64, position []byte) {
 	from := len(x.body)
 	x.body = x.s.Cursors.Append(x.body, cursor.Page{Op: op, Snapshot: x.view.Hash, Position: position}, bound, x.time)
 	token := x.body[from:]
-	x.text = append(x.text[:0], '<')
-	x.text = append(x.text, x.s.BaseURL...)
-	x.text = append(x.text, x.path.pattern...)
-	x.text = append(x.text, '?')
+	x.link = append(x.link[:0], '<')
+	x.link = append(x.link, x.s.BaseURL...)
+	x.link = append(x.link, x.path.pattern...)
+	x.link = append(x.link, '?')
 	for i := range x.args.known {
 		if a := &x.args.known[i]; a.given > 0 && a.name != "cursor" {
-			x.text = append(x.text, a.name...)
-			x.text = append(x.text, '=')
-			x.text = appendEscaped(x.text, a.value)
-			x.text = append(x.text, '&')
+			x.link = append(x.link, a.name...)
+			x.link = append(x.link, '=')
+			x.link = appendEscaped(x.link, a.value)
+			x.link = append(x.link, '&')
 		}
 	}
-	x.text = append(x.text, "cursor="...)
-	x.text = append(x.text, token...)
-	x.text = append(x.text, `>; rel="next"`...)
-	x.ctx.Response.Header.SetBytesV("Link", x.text)
+	x.link = append(x.link, "cursor="...)
+	x.link = append(x.link, token...)
+	x.link = append(x.link, `>; rel="next"`...)
 	x.body = append(x.body, '"')
 }
 

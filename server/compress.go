@@ -20,7 +20,10 @@ func (x *exchange) encoding(n int) string {
 	if n < compressFrom {
 		return ""
 	}
-	accept := x.field(fasthttp.HeaderAcceptEncoding)
+	accept := x.asked.accept
+	if x.asked.repeated&repeatedAccept != 0 {
+		accept = x.field(fasthttp.HeaderAcceptEncoding)
+	}
 	if len(accept) == 0 {
 		return ""
 	}

@@ -20,26 +20,22 @@ func (x *exchange) allowOrigin() {
 	if len(x.s.Origins) == 0 {
 		return
 	}
-	x.vary("")
-	if origin := string(x.ctx.Request.Header.Peek(fasthttp.HeaderOrigin)); slices.Contains(x.s.Origins, origin) {
+	if origin := string(x.asked.origin); slices.Contains(x.s.Origins, origin) {
 		h := &x.ctx.Response.Header
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
 		h.Set(fasthttp.HeaderAccessControlExposeHeaders, exposed)
 	}
 }
 
-// vary sets Vary to what the answer depends on; with configured origins that is the caller's, too.
+// vary adds Vary with what the answer depends on; with configured origins that is the caller's, too.
 func (x *exchange) vary(on string) {
-	h := &x.ctx.Response.Header
 	switch {
 	case len(x.s.Origins) > 0 && on != "":
-		h.Set(fasthttp.HeaderVary, on+", Origin")
+		x.head.set(fasthttp.HeaderVary, on+", Origin")
 	case len(x.s.Origins) > 0:
-		h.Set(fasthttp.HeaderVary, "Origin")
+		x.head.set(fasthttp.HeaderVary, fasthttp.HeaderOrigin)
 	case on != "":
-		h.Set(fasthttp.HeaderVary, on)
-	default:
-		h.Del(fasthttp.HeaderVary)
+		x.head.set(fasthttp.HeaderVary, on)
 	}
 }
 

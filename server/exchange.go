@@ -49,8 +49,13 @@ type exchange struct {
 	etag                 uint64 // of the answer, valid with hasETag
 	hasETag, notModified bool
 
-	text  []byte // scratch for header values
-	cards []uint32
+	asked  fields
+	policy policy
+	head   head   // of the answer
+	named  bool   // the answer has its request id
+	link   []byte // the Link header of a page that has a next one, empty without
+	text   []byte // scratch for header values
+	cards  []uint32
 }
 
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
@@ -68,6 +73,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 			x.panicked(p)
 		}
 		ctx.RemoveUserValue(exchangeKey{})
+		x.name()
 		x.end()
 	}()
 	if s.draining.Load() {
@@ -120,14 +126,14 @@ func (s *Server) exchange(ctx *fasthttp.RequestCtx) *exchange {
 
 func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx) {
 	*x = exchange{
-		s: s, ctx: ctx, id: x.id[:0], body: x.body[:0], text: x.text[:0], cards: x.cards[:0],
-		args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
+		s: s, ctx: ctx, id: x.id[:0], body: x.body[:0], text: x.text[:0], link: x.link[:0], cards: x.cards[:0],
+		head: head{block: x.head.block[:0]}, policy: x.policy, args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
 	}
 	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
-	x.time, x.now = s.now()
+	x.time, x.now = s.now(ctx)
+	x.asked.read(&ctx.Request.Header)
 	x.requestID()
 	x.readCredentials()
-	ctx.Response.Header.SetBytesV("X-Request-Id", x.id)
 	x.allowOrigin()
 }
 
@@ -137,24 +143,43 @@ func (x *exchange) end() {
 	}
 	clear(x.problems)
 	x.ctx, x.view, x.stored, x.principal, x.path = nil, nil, nil, nil, nil
-	x.decision, x.receipt, x.creds = access.Decision{}, access.Receipt{}, credentials{}
+	x.decision, x.receipt, x.creds, x.asked = access.Decision{}, access.Receipt{}, credentials{}, fields{}
 	exchanges.Put(x)
 }
 
-const idAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
+// name gives an answer its request id, unless its other headers brought it along.
+func (x *exchange) name() {
+	if x.named {
+		return
+	}
+	h := &x.ctx.Response.Header
+	h.SetBytesV("X-Request-Id", x.id)
+	if len(x.s.Origins) > 0 && len(h.Peek(fasthttp.HeaderVary)) == 0 {
+		h.Set(fasthttp.HeaderVary, fasthttp.HeaderOrigin)
+	}
+}
+
+// idPairs are all pairs of characters of request ids.
+var idPairs = func() (pairs [1024][2]byte) {
+	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
+	for i := range pairs {
+		pairs[i] = [2]byte{alphabet[i&31], alphabet[i>>5]}
+	}
+	return pairs
+}()
 
 // requestID takes the caller's id when it has the form, else mints one (decision 11).
 func (x *exchange) requestID() {
-	if given := x.ctx.Request.Header.Peek("X-Request-Id"); validRequestID(given) {
+	if given := x.asked.requestID; given != nil && validRequestID(given) {
 		x.id = append(x.id, given...)
 		return
 	}
 	x.id = append(x.id, "req_"...)
 	for range 2 {
 		bits := rand.Uint64() //nolint:gosec // an id for correlation, not a secret
-		for range 12 {
-			x.id = append(x.id, idAlphabet[bits&31])
-			bits >>= 5
+		for range 6 {
+			x.id = append(x.id, idPairs[bits&1023][:]...)
+			bits >>= 10
 		}
 	}
 }
@@ -290,6 +315,9 @@ func (x *exchange) panicked(p any) {
 			x.s.Log.Error("cannot give back a reserved request", slog.String("request_id", string(x.id)), slog.Any("cause", err))
 		}
 	}
+	x.ctx.Response.Reset()
+	x.ctx.Response.Header.DisableNormalizing()
+	x.allowOrigin()
 	x.refuse(wire.Fault{Code: wire.InternalError, Detail: "Something went wrong on our side; quote the request id to support."})
 }
 

@@ -36,14 +36,21 @@ var liveSurface = surface{
 		}
 		return f
 	},
-	showLimits: (*exchange).showRateLimits,
+	addLimits: (*exchange).addRateLimits,
 }
 
 // retryUnavailable is the Retry-After of a 503 in seconds.
 const retryUnavailable = 5
 
-// showRateLimits sets the rate headers of decision 10; /v1/usage passes no limit and has none.
-func (x *exchange) showRateLimits() {
+// policy is the lines of the rate headers that follow from a plan alone, remembered between requests: clients of one
+// plan mostly share an exchange's processor.
+type policy struct {
+	minute, day int64
+	lines       []byte
+}
+
+// addRateLimits adds the rate headers of decision 10; /v1/usage passes no limit and has none.
+func (x *exchange) addRateLimits() {
 	minute := x.decision.Minute
 	if minute.Limit == 0 {
 		return
@@ -52,17 +59,16 @@ func (x *exchange) showRateLimits() {
 	if x.charged {
 		day = x.receipt.Allowance
 	}
-	h := &x.ctx.Response.Header
-	x.text = access.AppendRateLimitPolicy(x.text[:0], minute, day)
-	h.SetBytesV("RateLimit-Policy", x.text)
-	x.text = access.AppendRateLimit(x.text[:0], minute, day)
-	h.SetBytesV("RateLimit", x.text)
-	x.setInt("X-RateLimit-Limit", minute.Limit)
-	x.setInt("X-RateLimit-Remaining", minute.Remaining)
-	x.setInt("X-RateLimit-Reset", minute.Reset)
-}
-
-func (x *exchange) setInt(name string, v int64) {
-	x.text = strconv.AppendInt(x.text[:0], v, 10)
-	x.ctx.Response.Header.SetBytesV(name, x.text)
+	p := &x.policy
+	if p.minute != minute.Limit || p.day != day.Limit {
+		p.minute, p.day = minute.Limit, day.Limit
+		p.lines = access.AppendRateLimitPolicy(p.lines[:0], minute, day)
+		p.lines = append(p.lines, "\r\nX-RateLimit-Limit: "...)
+		p.lines = strconv.AppendInt(p.lines, minute.Limit, 10)
+	}
+	x.head.setBytes("RateLimit-Policy", p.lines)
+	x.head.name("RateLimit")
+	x.head.block = access.AppendRateLimit(x.head.block, minute, day)
+	x.head.setInt("X-RateLimit-Remaining", minute.Remaining)
+	x.head.setInt("X-RateLimit-Reset", minute.Reset)
 }

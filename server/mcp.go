@@ -237,17 +237,17 @@ func seconds(n int64) string {
 // answerMCP sends the exchange's body.
 func (x *exchange) answerMCP(status int) {
 	r := &x.ctx.Response
-	h := &r.Header
 	r.SetStatusCode(status)
-	x.surface.showLimits(x)
+	x.begun()
 	if x.view != nil {
-		h.Set("X-Snapshot-Id", x.view.ID)
+		x.head.set("X-Snapshot-Id", x.view.ID)
 	}
-	h.Set(fasthttp.HeaderCacheControl, "no-store")
-	h.Set(fasthttp.HeaderVary, "Authorization, X-API-Key, Accept-Encoding")
-	h.SetContentType("application/json")
+	x.head.set(fasthttp.HeaderCacheControl, "no-store")
+	x.vary("Authorization, X-API-Key, Accept-Encoding")
+	x.head.send(&r.Header)
+	r.Header.SetContentType("application/json")
 	if encoding := x.encoding(len(x.body)); encoding != "" {
-		h.Set(fasthttp.HeaderContentEncoding, encoding)
+		r.Header.SetContentEncoding(encoding)
 		compressInto(r, x.body, encoding)
 		return
 	}

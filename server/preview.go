@@ -34,13 +34,13 @@ var previewSurface = surface{
 		}
 		return f
 	},
-	showLimits: (*exchange).showCredits,
+	addLimits: (*exchange).addCredits,
 }
 
-// showCredits sets the credit headers of the preview contract, on success and error alike; what remains is told only
+// addCredits adds the credit headers of the preview contract, on success and error alike; what remains is told only
 // to who authenticated.
-func (x *exchange) showCredits() {
-	x.setInt("X-Request-Credits-Charged", x.receipt.Charged)
+func (x *exchange) addCredits() {
+	x.head.setInt("X-Request-Credits-Charged", x.receipt.Charged)
 	if x.principal == nil {
 		return
 	}
@@ -54,7 +54,7 @@ func (x *exchange) showCredits() {
 			left.Remaining = u.Remaining
 		}
 	}
-	x.setInt("X-Request-Credits-Remaining", left.Remaining)
+	x.head.setInt("X-Request-Credits-Remaining", left.Remaining)
 }
 
 // withPreview adds the preview contract's operations to the route table, unless it is switched off (decision 1).

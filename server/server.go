@@ -129,8 +129,11 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // Shutdown stops taking connections and waits for the requests in flight until ctx is done.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
 
-// now is the one reading of the clock of a request.
-func (s *Server) now() (time.Time, access.Instant) {
-	t := time.Now()
+// now is the one reading of the clock of a request: fasthttp's, made when the request was whole.
+func (s *Server) now(ctx *fasthttp.RequestCtx) (time.Time, access.Instant) {
+	t := ctx.Time()
+	if t.IsZero() { // a request that could not be read
+		t = time.Now()
+	}
 	return t, s.Clock.At(t)
 }

@@ -9,17 +9,17 @@ import (
 
 // surface is one of the two contracts: how it takes a key, spells an error and shows limits.
 type surface struct {
-	meanings   map[wire.Code]wire.Meaning
-	errorType  string // content type of errors
-	challenge  string // WWW-Authenticate of a 401
-	strict     bool   // unknown query parameters and body members are errors
-	bearer     bool   // Authorization: Bearer is taken
-	cacheable  string // Cache-Control of a success
-	append     func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte
-	noKey      func(error) wire.Fault // what a failed authentication is
-	wrongKind  wire.Fault             // what a key of the other surface gets
-	kind       access.Kind
-	showLimits func(*exchange)
+	meanings  map[wire.Code]wire.Meaning
+	errorType string // content type of errors
+	challenge string // WWW-Authenticate of a 401
+	strict    bool   // unknown query parameters and body members are errors
+	bearer    bool   // Authorization: Bearer is taken
+	cacheable string // Cache-Control of a success
+	append    func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte
+	noKey     func(error) wire.Fault // what a failed authentication is
+	wrongKind wire.Fault             // what a key of the other surface gets
+	kind      access.Kind
+	addLimits func(*exchange) // to the head of the answer
 }
 
 // credentials are the keys that a request carries.
@@ -53,10 +53,12 @@ var bearerPrefix = []byte("bearer ")
 
 // readCredentials reads the key headers of a request.
 func (x *exchange) readCredentials() {
-	x.creds = credentials{}
-	x.creds.header = x.single("X-API-Key")
-	auth := x.single("Authorization")
-	if auth == nil {
+	x.creds = credentials{malformed: x.asked.repeated&repeatedCredential != 0}
+	if len(x.asked.apiKey) > 0 {
+		x.creds.header = x.asked.apiKey
+	}
+	auth := x.asked.authorization
+	if len(auth) == 0 {
 		return
 	}
 	if len(auth) > len(bearerPrefix) && bytes.EqualFold(auth[:len(bearerPrefix)], bearerPrefix) {
@@ -64,18 +66,6 @@ func (x *exchange) readCredentials() {
 		return
 	}
 	x.creds.malformed = true
-}
-
-// single is the value of a header that may come once; nil without one, or with an empty one.
-func (x *exchange) single(name string) []byte {
-	lines := x.ctx.Request.Header.PeekAll(name)
-	if len(lines) > 1 {
-		x.creds.malformed = true
-	}
-	if len(lines) == 0 || len(lines[0]) == 0 {
-		return nil
-	}
-	return lines[0]
 }
 
 // choose decides which surface answers: the path's only one, or on a shared path the one that the key's prefix

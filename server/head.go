@@ -1,0 +1,102 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+)
+
+// head is the header lines of an answer. fasthttp takes one header at a time, searches those already set for it and
+// cleans its value: for the ten headers of an answer that is more work than all the rest. So they are spelt into one
+// block and handed over as a single header, whose name is everything up to the last line's value. That is sound
+// because names and values are this package's own: no value holds a line break (ids are checked, what comes from a
+// client is percent-encoded).
+type head struct {
+	block []byte // "Name: value", lines joined by CRLF, the last one open
+	value int    // where the last line's value begins
+}
+
+func (h *head) name(name string) {
+	if len(h.block) > 0 {
+		h.block = append(h.block, "\r\n"...)
+	}
+	h.block = append(h.block, name...)
+	h.block = append(h.block, ": "...)
+	h.value = len(h.block)
+}
+
+func (h *head) set(name, value string) {
+	h.name(name)
+	h.block = append(h.block, value...)
+}
+
+func (h *head) setBytes(name string, value []byte) {
+	h.name(name)
+	h.block = append(h.block, value...)
+}
+
+func (h *head) setInt(name string, v int64) {
+	h.name(name)
+	h.block = strconv.AppendInt(h.block, v, 10)
+}
+
+// send hands the lines to a response and begins anew.
+func (h *head) send(r *fasthttp.ResponseHeader) {
+	if len(h.block) > len(": ") {
+		r.SetCanonical(h.block[:h.value-len(": ")], h.block[h.value:])
+	}
+	h.block = h.block[:0]
+}
+
+// fields are the request headers that every request is asked for, found in one pass: the first value of each, and
+// which came more than once.
+type fields struct {
+	apiKey, authorization, requestID, accept, noneMatch, origin []byte
+	repeated                                                    uint8 // bits of the enumeration below
+}
+
+const (
+	repeatedCredential = 1 << iota
+	repeatedAccept
+	repeatedNoneMatch
+)
+
+// read finds the fields among the headers of a request. The names are in canonical form.
+func (f *fields) read(h *fasthttp.RequestHeader) {
+	*f = fields{}
+	for name, value := range h.All() {
+		switch len(name) {
+		case len("Origin"):
+			if f.origin == nil && string(name) == fasthttp.HeaderOrigin {
+				f.origin = value
+			}
+		case len("X-Api-Key"):
+			if string(name) == "X-Api-Key" {
+				f.keep(&f.apiKey, value, repeatedCredential)
+			}
+		case len("X-Request-Id"):
+			if f.requestID == nil && string(name) == "X-Request-Id" {
+				f.requestID = value
+			}
+		case len("Authorization"): // and of If-None-Match
+			switch string(name) {
+			case fasthttp.HeaderAuthorization:
+				f.keep(&f.authorization, value, repeatedCredential)
+			case fasthttp.HeaderIfNoneMatch:
+				f.keep(&f.noneMatch, value, repeatedNoneMatch)
+			}
+		case len("Accept-Encoding"):
+			if string(name) == fasthttp.HeaderAcceptEncoding {
+				f.keep(&f.accept, value, repeatedAccept)
+			}
+		}
+	}
+}
+
+func (f *fields) keep(to *[]byte, value []byte, bit uint8) {
+	if *to != nil {
+		f.repeated |= bit
+		return
+	}
+	*to = value
+}
