@@ -97,10 +97,16 @@ func (x *exchange) answer() {
 	x.body = r.SwapBody(content) // the buffers change owners instead of being copied
 }
 
+const tagAlphabet = "0123456789abcdefghijklmnopqrstuv"
+
 // appendETag appends a strong validator; each encoding of a body has its own (decision 9).
 func appendETag(dst []byte, tag uint64, encoding string) []byte {
 	dst = append(dst, '"')
-	dst = strconv.AppendUint(dst, tag, 36)
+	for range 12 { // five bits each, and the last four
+		dst = append(dst, tagAlphabet[tag&31])
+		tag >>= 5
+	}
+	dst = append(dst, tagAlphabet[tag])
 	if encoding != "" {
 		dst = append(dst, '-')
 		dst = append(dst, encoding...)

@@ -137,7 +137,8 @@ func FuzzPathID(f *testing.F) {
 
 // FuzzIfNoneMatch wants the parser of validators to find exactly what is there.
 func FuzzIfNoneMatch(f *testing.F) {
-	for _, seed := range []string{`"a"`, `*`, `W/"a", "b"`, `"a`, `,`, `""`} {
+	const tag = `"a000000000000"`
+	for _, seed := range []string{tag, `*`, `W/` + tag + `, "b"`, tag[:4], `,`, `""`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
@@ -148,7 +149,7 @@ func FuzzIfNoneMatch(f *testing.F) {
 		want := false
 		for one := range strings.SplitSeq(string(x.ctx.Request.Header.Peek("If-None-Match")), ",") {
 			one = strings.TrimSpace(one)
-			want = want || one == "*" || strings.TrimPrefix(one, "W/") == `"a"`
+			want = want || one == "*" || strings.TrimPrefix(one, "W/") == tag
 		}
 		if got != want {
 			t.Fatalf("%q matches: %v, want %v", list, got, want)
