@@ -2,6 +2,7 @@ package index
 
 import (
 	"slices"
+	"sort"
 	"sync"
 
 	"ninepocket/index/text"
@@ -126,14 +127,63 @@ func (x *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n i
 	slices.SortFunc(s.best, ranked.compare)
 }
 
-// pick leaves the best n cards of the shortest list that are in the whole selection, from bound on.
+// pick leaves the best n cards of the shortest list that are in the whole selection, from bound on. Lists ascend by
+// card number, which is the rank by price, so that both price orders stop at n cards.
 func (x *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
-	for _, card := range sel.lists[0] {
-		if x.has(sel, card, 1) {
-			s.offer(ranked{major: uint64(x.rank(q.Sort, card)), card: card}, bound, n)
+	list := sel.lists[0]
+	switch q.Sort {
+	case Relevance, PriceDesc:
+		for _, card := range cut(list, uint32(bound.major), sel.to) {
+			if !s.take(x, sel, card, uint64(card), n) {
+				return
+			}
+		}
+	case PriceAsc:
+		x.pickCheapest(s, list, sel, bound.major, n)
+	case Newest:
+		for _, card := range list {
+			if x.has(sel, card, 1) {
+				s.offer(ranked{major: uint64(x.rank(q.Sort, card)), card: card}, bound, n)
+			}
+		}
+		slices.SortFunc(s.best, ranked.compare)
+	}
+}
+
+// pickCheapest takes a list from its end: prices ascend that way, but cards of one price are in catalog order both ways,
+// and cards without a price come last.
+func (x *Index) pickCheapest(s *scratch, list []uint32, sel *selection, from uint64, n int) {
+	priced := cut(list, 0, uint32(x.priced))
+	end := 0
+	if from < uint64(x.priced) { // else the page is among the unpriced
+		least := x.price(x.asc[from])
+		end = sort.Search(len(priced), func(i int) bool { return x.price(priced[i]) < least })
+	}
+	for end > 0 {
+		begin := end - 1
+		for begin > 0 && x.price(priced[begin-1]) == x.price(priced[end-1]) {
+			begin--
+		}
+		for _, card := range priced[begin:end] {
+			if rank := uint64(x.ascRank[card]); rank >= from && !s.take(x, sel, card, rank, n) {
+				return
+			}
+		}
+		end = begin
+	}
+	for _, card := range list[len(priced):] {
+		if rank := uint64(x.ascRank[card]); rank >= from && !s.take(x, sel, card, rank, n) {
+			return
 		}
 	}
-	slices.SortFunc(s.best, ranked.compare)
+}
+
+// take adds a card of the first list if it is in the whole selection; false when that makes n.
+func (s *scratch) take(x *Index, sel *selection, card uint32, rank uint64, n int) bool {
+	if x.has(sel, card, 1) {
+		s.best = append(s.best, ranked{major: rank, card: card})
+	}
+	return len(s.best) < n
 }
 
 // scan walks the order itself from bound on and stops after n cards: without posting lists most cards pass.
