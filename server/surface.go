@@ -3,6 +3,8 @@ package server
 import (
 	"bytes"
 
+	"github.com/valyala/fasthttp"
+
 	"ninepocket/access"
 	"ninepocket/wire"
 )
@@ -25,7 +27,7 @@ type surface struct {
 // credentials are the keys that a request carries.
 type credentials struct {
 	header, bearer []byte // X-API-Key and Authorization: Bearer, nil when absent
-	malformed      bool   // an Authorization header that is not Bearer, or a header that comes twice
+	malformed      bool   // an Authorization header that is not Bearer
 }
 
 // key is the one key of the request; false when two differ or none is there.
@@ -51,11 +53,11 @@ func (c *credentials) kind() access.Kind {
 
 var bearerPrefix = []byte("bearer ")
 
-// readCredentials reads the key headers of a request.
+// readCredentials reads the key headers of a request, each of which comes at most once (package strict).
 func (x *exchange) readCredentials() {
-	x.creds = credentials{}
-	x.creds.header = x.single("X-API-Key")
-	auth := x.single("Authorization")
+	h := &x.ctx.Request.Header
+	x.creds = credentials{header: filled(h.Peek("X-API-Key"))}
+	auth := filled(h.Peek(fasthttp.HeaderAuthorization))
 	if auth == nil {
 		return
 	}
@@ -66,16 +68,12 @@ func (x *exchange) readCredentials() {
 	x.creds.malformed = true
 }
 
-// single is the value of a header that may come once; nil without one, or with an empty one.
-func (x *exchange) single(name string) []byte {
-	lines := x.ctx.Request.Header.PeekAll(name)
-	if len(lines) > 1 {
-		x.creds.malformed = true
-	}
-	if len(lines) == 0 || len(lines[0]) == 0 {
+// filled is a header's value; nil for an empty one too.
+func filled(value []byte) []byte {
+	if len(value) == 0 {
 		return nil
 	}
-	return lines[0]
+	return value
 }
 
 // choose decides which surface answers: the path's only one, or on a shared path the one that the key's prefix
