@@ -140,8 +140,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Request.Reset() // half-read headers are not to be believed
 	c, guarded := ctx.Conn().(*conn)
 	known := guarded && c.recall(&ctx.Request)
-	if guarded && c.guard.Fault() != nil {
-		err = c.guard.Fault() // whatever fasthttp made of it
+	if guarded && c.err != nil {
+		err = c.err // whatever fasthttp made of it
 	}
 	x.begin(s, ctx)
 	defer x.end()

@@ -40,6 +40,7 @@ func (l guarding) Accept() (net.Conn, error) {
 type conn struct {
 	net.Conn
 	guard  strict.Guard
+	err    error // of the last read
 	linger atomic.Bool
 }
 
@@ -51,9 +52,11 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, fault
 	}
 	n, err := c.Conn.Read(p)
-	if n, fault := c.guard.Check(p[:n]); fault != nil {
-		return n, fault
+	n, fault := c.guard.Check(p[:n])
+	if fault != nil {
+		err = fault
 	}
+	c.err = err
 	return n, err
 }
 
