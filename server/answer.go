@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -144,18 +143,20 @@ func (x *exchange) field(name string) []byte {
 	return bytes.Join(lines, []byte{','})
 }
 
-// protocolError answers what fasthttp could not read as a request, without echoing it: in the envelope of the path's
-// surface where the headers were read, else in the live one (decision 3).
+// protocolError answers what could not be read as a request, without echoing it: in the envelope of the path's surface
+// where the head was good, else in the live one (decision 3).
 func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x, _ := exchanges.Get().(*exchange)
-	whole := errors.Is(err, fasthttp.ErrBodyTooLarge)
-	if !whole {
-		ctx.Request.Header.Reset() // half-read headers are not to be believed
+	ctx.Request.Reset() // half-read headers are not to be believed
+	c, guarded := ctx.Conn().(*conn)
+	known := guarded && c.recall(&ctx.Request)
+	if guarded && c.err != nil {
+		err = c.err // whatever fasthttp made of it
 	}
 	x.begin(s, ctx)
 	defer x.end()
-	if whole {
-		if x.path = s.literal[string(ctx.URI().PathOriginal())]; x.path != nil {
+	if known {
+		if x.path = s.row(string(spelt(ctx))); x.path != nil {
 			x.choose() // the headers tell the surface
 		}
 	}

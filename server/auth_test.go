@@ -45,6 +45,7 @@ func TestAuthenticationMatrix(t *testing.T) {
 	}
 	ok := want{}
 	unauthorized, sandbox := want{401, "unauthorized"}, want{403, "sandbox_key"}
+	repeated := want{400, "invalid_request"} // the guard's
 	invalid, scope := want{401, "invalid_api_key"}, want{403, "insufficient_scope"}
 	for _, c := range []struct {
 		name   string
@@ -63,9 +64,9 @@ func TestAuthenticationMatrix(t *testing.T) {
 		{"both, different", []string{"Authorization: Bearer " + live, "X-API-Key: " + w.keys["free"]}, unauthorized, invalid, unauthorized},
 		{"both, one preview", []string{"Authorization: Bearer " + prev, "X-API-Key: " + live}, unauthorized, invalid, unauthorized},
 		{"both, one live", []string{"Authorization: Bearer " + live, "X-API-Key: " + prev}, unauthorized, invalid, invalid},
-		{"header twice, different", []string{"X-API-Key: " + live, "X-API-Key: " + w.keys["free"]}, unauthorized, invalid, unauthorized},
-		{"header twice, second good", []string{"X-API-Key: npk_live_x", "X-API-Key: " + live}, unauthorized, invalid, unauthorized},
-		{"bearer twice, different", []string{"Authorization: Bearer " + live, "Authorization: Bearer " + w.keys["free"]}, unauthorized, invalid, unauthorized},
+		{"header twice, different", []string{"X-API-Key: " + live, "X-API-Key: " + w.keys["free"]}, repeated, repeated, repeated},
+		{"header twice, second good", []string{"X-API-Key: npk_live_x", "X-API-Key: " + live}, repeated, repeated, repeated},
+		{"bearer twice, different", []string{"Authorization: Bearer " + live, "Authorization: Bearer " + w.keys["free"]}, repeated, repeated, repeated},
 		{"empty header beside bearer", []string{"X-API-Key:", "Authorization: Bearer " + live}, ok, scope, ok},
 		{"empty bearer beside header", []string{"Authorization:", "X-API-Key: " + live}, ok, scope, ok},
 		{"empty header", []string{"X-API-Key:"}, unauthorized, invalid, unauthorized},

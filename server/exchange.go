@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -79,39 +78,13 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
 	}
-	if x.smuggles() {
-		x.refuse(wire.Fault{Code: wire.InvalidRequest, Detail: "A request must not have both Content-Length and Transfer-Encoding."})
-		x.closeSlowly()
-		return
-	}
 	s.route(ctx)
 }
-
-// smuggles reports whether a chunked request also says how long it is: two readers of such a request may disagree
-// where the next one begins (RFC 9112, 6.3).
-func (x *exchange) smuggles() bool {
-	h := &x.ctx.Request.Header
-	if h.ContentLength() == noBody {
-		return false
-	}
-	// fasthttp forgets the two headers once it has read the body; the raw ones remain.
-	x.text = x.text[:0]
-	for _, b := range h.RawHeaders() {
-		if 'A' <= b && b <= 'Z' {
-			b += 'a' - 'A'
-		}
-		x.text = append(x.text, b)
-	}
-	return bytes.Contains(x.text, []byte("transfer-encoding:")) && bytes.Contains(x.text, []byte("content-length:"))
-}
-
-// noBody is the ContentLength by which fasthttp tells a request that has neither header.
-const noBody = -2
 
 // closeSlowly ends the connection after the answer, reading on for a moment so that the client gets it.
 func (x *exchange) closeSlowly() {
 	x.ctx.SetConnectionClose()
-	if c, ok := x.ctx.Conn().(*lingerConn); ok {
+	if c, ok := x.ctx.Conn().(*conn); ok {
 		c.linger.Store(true)
 	}
 }

@@ -118,6 +118,8 @@ type setup struct {
 	liveOnly bool
 	store    access.Store
 	options  func(*Options)
+	tune     func(*fasthttp.Server) // before it serves
+	listener net.Listener           // instead of one in memory
 	retired  int64
 }
 
@@ -197,15 +199,21 @@ func newWorld(tb testing.TB, s setup) *world {
 		tb.Fatal(err)
 	}
 	w.http.Handler = scribbling(w.handle)
+	if s.tune != nil {
+		s.tune(w.http)
+	}
+	if s.listener == nil {
+		s.listener = w.listener
+	}
 	served := make(chan error, 1)
-	go func() { served <- w.Serve(w.listener) }()
+	go func() { served <- w.Serve(s.listener) }()
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		for c, ok := w.idle.Get().(*client); ok; c, ok = w.idle.Get().(*client) {
 			_ = c.Close()
 		}
-		_ = w.listener.Close()
+		_ = s.listener.Close()
 		_ = w.Shutdown(ctx)
 		<-served
 		books.check(tb)

@@ -56,8 +56,7 @@ type fields struct {
 }
 
 const (
-	repeatedCredential = 1 << iota
-	repeatedAccept
+	repeatedAccept = 1 << iota
 	repeatedNoneMatch
 )
 
@@ -71,8 +70,8 @@ func (f *fields) read(h *fasthttp.RequestHeader) {
 				f.origin = value
 			}
 		case len("X-Api-Key"):
-			if string(name) == "X-Api-Key" {
-				f.keep(&f.apiKey, value, repeatedCredential)
+			if string(name) == "X-Api-Key" { // once at most, as Authorization (package strict)
+				f.apiKey = value
 			}
 		case len("X-Request-Id"):
 			if f.requestID == nil && string(name) == "X-Request-Id" {
@@ -81,7 +80,7 @@ func (f *fields) read(h *fasthttp.RequestHeader) {
 		case len("Authorization"): // and of If-None-Match
 			switch string(name) {
 			case fasthttp.HeaderAuthorization:
-				f.keep(&f.authorization, value, repeatedCredential)
+				f.authorization = value
 			case fasthttp.HeaderIfNoneMatch:
 				f.keep(&f.noneMatch, value, repeatedNoneMatch)
 			}

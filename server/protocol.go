@@ -6,22 +6,27 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/server/strict"
 	"ninepocket/wire"
 )
 
-// protocolFault says what an error of the HTTP parser is to the client (decision 3).
+// protocolFault says what an error of the guard or the HTTP parser is to the client (decision 3).
 func protocolFault(err error) wire.Fault {
+	const invalid = "The request is not valid HTTP"
+	var fault *strict.Fault
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
 	switch {
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+	case errors.As(err, &fault) && fault.Kind == strict.Malformed:
+		return wire.Fault{Code: wire.InvalidRequest, Detail: invalid + ": " + fault.Reason + "."}
+	case errors.As(err, &fault) && fault.Kind == strict.BodyTooLarge, errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return tooLarge
-	case errors.As(err, &small):
-		return wire.Fault{Code: wire.HeadersTooLarge, Detail: "The request line and headers are larger than 16 KiB."}
+	case fault != nil, errors.As(err, &small):
+		return wire.Fault{Code: wire.HeadersTooLarge, Detail: "The request line and headers are larger than 16 KiB, or more than 100 lines."}
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return wire.Fault{Code: wire.RequestTimeout, Detail: "The request did not arrive in time."}
 	}
-	return wire.Fault{Code: wire.InvalidRequest, Detail: "The request is not valid HTTP."}
+	return wire.Fault{Code: wire.InvalidRequest, Detail: invalid + "."}
 }
 
 var tooLarge = wire.Fault{Code: wire.PayloadTooLarge, Detail: "The body is larger than 256 KiB."}

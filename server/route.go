@@ -117,13 +117,36 @@ const cardPattern = "/v1/cards/{id}"
 
 var cardPrefix = []byte("/v1/cards/")
 
-// route finds what answers a path, as the client spelt it. One trailing slash is tolerated, without a redirect
-// (decision 4).
-func (s *Server) route(ctx *fasthttp.RequestCtx) {
+// spelt is the path as the client spelt it, without the one trailing slash that is tolerated (decision 4).
+func spelt(ctx *fasthttp.RequestCtx) []byte {
 	raw := ctx.URI().PathOriginal()
+	if uri := ctx.RequestURI(); len(uri) > 1 && uri[0] == '/' && uri[1] == '/' {
+		raw = uri // a path that begins with an empty segment, where fasthttp may take the next one for a host
+	}
 	if n := len(raw) - 1; n > 0 && raw[n] == '/' {
 		raw = raw[:n]
 	}
+	return raw
+}
+
+// row is a row of a path whose request no handler will see; nil when there is none.
+func (s *Server) row(spelt string) *path {
+	if p := s.literal[spelt]; p != nil {
+		return p
+	}
+	for pattern, p := range s.literal {
+		before, after, _ := strings.Cut(pattern, "{id}")
+		id, found := strings.CutPrefix(spelt, before)
+		if id, ends := strings.CutSuffix(id, after); found && ends && id != "" && strings.IndexByte(id, '/') < 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+// route finds what answers a path, without redirects.
+func (s *Server) route(ctx *fasthttp.RequestCtx) {
+	raw := spelt(ctx)
 	if id, ok := bytes.CutPrefix(raw, cardPrefix); ok && len(id) > 0 && bytes.IndexByte(id, '/') < 0 {
 		s.exchange(ctx).param = id
 		if string(id) != "batch" {

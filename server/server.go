@@ -23,7 +23,7 @@ import (
 const (
 	// MaxBody is the largest request body: 200 ids of 200 characters fit six times over (decision 3).
 	MaxBody = 256 << 10
-	// maxHeader bounds a request's line and headers; fasthttp answers 431 beyond it.
+	// maxHeader bounds a request's line and headers: 431 beyond it.
 	maxHeader = 16 << 10
 	// writeBuffer lets a pipelined burst of card answers leave in one write.
 	writeBuffer = 32 << 10
@@ -90,6 +90,7 @@ func New(o Options) (*Server, error) {
 	s.http = &fasthttp.Server{
 		Handler:                       s.handle,
 		ErrorHandler:                  s.protocolError,
+		HeaderReceived:                expectations,
 		Name:                          "ninepocket",
 		ReadBufferSize:                maxHeader,
 		WriteBufferSize:               writeBuffer,
@@ -116,11 +117,11 @@ func (quiet) Printf(string, ...any) {}
 // Serve answers connections of l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	s.tools.listenOn(l.Addr())
-	return s.http.Serve(lingering{l})
+	return s.http.Serve(guarding{l})
 }
 
 // ServeConn answers the requests of one connection until it ends.
-func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(c) }
+func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(guard(c)) }
 
 // Drain lets every answer from now on close its connection, so that clients that keep theirs open move elsewhere
 // between two requests and not in the middle of one. Shutdown follows.

@@ -25,7 +25,7 @@ type surface struct {
 // credentials are the keys that a request carries.
 type credentials struct {
 	header, bearer []byte // X-API-Key and Authorization: Bearer, nil when absent
-	malformed      bool   // an Authorization header that is not Bearer, or a header that comes twice
+	malformed      bool   // an Authorization header that is not Bearer
 }
 
 // key is the one key of the request; false when two differ or none is there.
@@ -51,9 +51,9 @@ func (c *credentials) kind() access.Kind {
 
 var bearerPrefix = []byte("bearer ")
 
-// readCredentials reads the key headers of a request.
+// readCredentials reads the key headers of a request, each of which comes at most once (package strict).
 func (x *exchange) readCredentials() {
-	x.creds = credentials{malformed: x.asked.repeated&repeatedCredential != 0}
+	x.creds = credentials{}
 	if len(x.asked.apiKey) > 0 {
 		x.creds.header = x.asked.apiKey
 	}

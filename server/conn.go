@@ -1,0 +1,116 @@
+package server
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/server/strict"
+)
+
+// maxFields bounds a request's header lines, as the usual proxies do: each look-up of a header passes over all of them.
+const maxFields = 100
+
+var requestLimits = strict.Limits{Head: maxHeader, Fields: maxFields, Body: MaxBody}
+
+// How long and how much a refused connection is read after its answer was written.
+const (
+	lingerTime  = 2 * time.Second
+	lingerBytes = 4 << 20
+)
+
+// guarding accepts connections that are checked and can be closed slowly. TLS lies below it.
+type guarding struct{ net.Listener }
+
+func (l guarding) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return guard(c), nil
+}
+
+// conn is a connection whose requests are checked before they are parsed (package strict), and that, once told to
+// linger, reads what still comes before it closes. A socket that is closed with unread bytes in it is reset, and the
+// reset may overtake the answer: a client that is still sending an oversized body would never see the 413.
+type conn struct {
+	net.Conn
+	guard  strict.Guard
+	err    error // of the last read
+	linger atomic.Bool
+}
+
+func guard(c net.Conn) *conn { return &conn{Conn: c, guard: strict.Guard{Limits: &requestLimits}} }
+
+// Read reads requests as far as they are good. It belongs to the goroutine that serves the connection.
+func (c *conn) Read(p []byte) (int, error) {
+	if fault := c.guard.Fault(); fault != nil {
+		return 0, fault
+	}
+	n, err := c.Conn.Read(p)
+	n, fault := c.guard.Check(p[:n])
+	if fault != nil {
+		err = fault
+	}
+	c.err = err
+	return n, err
+}
+
+// Close closes the connection; when it lingers, after the client has read its answer or a short while.
+func (c *conn) Close() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !c.linger.Load() || !ok || half.CloseWrite() != nil {
+		return c.Conn.Close()
+	}
+	go func() {
+		defer func() { _ = c.Conn.Close() }()
+		if c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // until the client closes, the deadline or the bound
+		}
+	}()
+	return nil
+}
+
+// recall makes r of what was found good of the head of a request that failed, for fasthttp forgets it: the path and the
+// key decide how the failure is told. False when not even the request line is known.
+func (c *conn) recall(r *fasthttp.Request) bool {
+	line, rest, ok := bytes.Cut(c.guard.Head(), crlf)
+	method, target, _ := bytes.Cut(line, []byte{' '})
+	target, _, _ = bytes.Cut(target, []byte{' '})
+	if !ok {
+		return false
+	}
+	r.Header.SetMethodBytes(method)
+	r.SetRequestURIBytes(target)
+	for line := range bytes.SplitSeq(rest, crlf) {
+		if name, value, ok := bytes.Cut(line, []byte{':'}); ok {
+			r.Header.AddBytesKV(name, bytes.Trim(value, " \t"))
+		}
+	}
+	return true
+}
+
+var crlf = []byte("\r\n")
+
+// expectations is told each head before the body is read. fasthttp compares the expectation with its usual spelling, and
+// would answer it to HTTP/1.0 clients, which do not know interim answers (RFC 9110, 10.1.1).
+func expectations(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if h.ContentLength() == noBody {
+		return fasthttp.RequestConfig{}
+	}
+	switch value := h.Peek(fasthttp.HeaderExpect); {
+	case len(value) == 0:
+	case h.IsHTTP11():
+		h.Set(fasthttp.HeaderExpect, "100-continue") // the guard lets nothing else pass
+	default:
+		h.Del(fasthttp.HeaderExpect)
+	}
+	return fasthttp.RequestConfig{}
+}
+
+// noBody is the ContentLength by which fasthttp tells a request that has neither header.
+const noBody = -2

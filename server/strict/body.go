@@ -1,0 +1,115 @@
+package strict
+
+// state is what the next byte belongs to.
+type state uint8
+
+const (
+	inHead    state = iota
+	inContent       // of a request with Content-Length
+	inSize          // a chunk's size
+	afterSize       // the LF of its line
+	inChunk         // a chunk's data
+	afterData       // the CR after it
+	afterDataCR
+	inEnd // the empty line after the last chunk
+	inEndCR
+)
+
+// maxSizeDigits bounds a chunk's size, with leading zeros: more than any content that is taken, less than overflows.
+const maxSizeDigits = 8
+
+// body is how far a body was read.
+type body struct {
+	left   int // bytes of content, or of the chunk's data, that are still to come
+	size   int // of the chunk
+	digits int // of its size
+	total  int // bytes of all chunks
+}
+
+// read takes what p has of a body and returns how much that is, and what comes next: inHead after the body's last byte.
+//
+// Chunks have no extensions and no trailer fields here, which no client of this kind sends and parsers read differently.
+func (b *body) read(s state, p []byte, most int) (n int, _ state, _ *Fault) {
+	for n < len(p) {
+		if s == inContent || s == inChunk {
+			step := min(b.left, len(p)-n)
+			n += step
+			if b.left -= step; b.left > 0 {
+				break
+			}
+			if s == inContent {
+				return n, inHead, nil
+			}
+			s = afterData
+			continue
+		}
+		c := p[n]
+		fault := (*Fault)(nil)
+		switch s {
+		case inSize:
+			s, fault = b.sizeByte(c)
+		case afterSize:
+			s = inChunk
+			if b.size == 0 {
+				s = inEnd
+			}
+			if b.left = b.size; c != '\n' {
+				fault = badChunk
+			} else if b.total += b.size; b.total > most {
+				fault = bodyTooLarge
+			}
+			b.size, b.digits = 0, 0
+		case afterData:
+			s, fault = afterDataCR, unless(c == '\r', badChunk)
+		case afterDataCR:
+			s, fault = inSize, unless(c == '\n', badChunk)
+		case inEnd:
+			s, fault = inEndCR, unless(c == '\r', trailers)
+		case inEndCR:
+			if c == '\n' {
+				return n + 1, inHead, nil
+			}
+			fault = badChunk
+		case inHead, inContent, inChunk:
+		}
+		if fault != nil {
+			return n, s, fault
+		}
+		n++
+	}
+	return n, s, nil
+}
+
+// sizeByte takes one byte of a line that has a chunk's size and nothing else.
+func (b *body) sizeByte(c byte) (state, *Fault) {
+	switch digit := hexDigits[c]; {
+	case c == '\r' && b.digits > 0:
+		return afterSize, nil
+	case c == ';' && b.digits > 0:
+		return inSize, extension
+	case digit == 0 || b.digits == maxSizeDigits:
+		return inSize, badChunk
+	default:
+		b.size = b.size<<4 | int(digit-1)
+		b.digits++
+		return inSize, nil
+	}
+}
+
+func unless(ok bool, f *Fault) *Fault {
+	if ok {
+		return nil
+	}
+	return f
+}
+
+// hexDigits has the value of each hexadecimal digit, plus one.
+var hexDigits = func() (table [256]uint8) {
+	for i := range 10 {
+		table['0'+i] = uint8(i + 1)
+	}
+	for i := range 6 {
+		table['a'+i], table['A'+i] = uint8(i+11), uint8(i+11)
+	}
+	return table
+}()

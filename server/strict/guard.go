@@ -1,0 +1,201 @@
+// Package strict checks the framing of HTTP/1 requests before an HTTP library parses them.
+//
+// Two readers of one connection, a proxy and a server, must agree where each request ends. They disagree over what RFC
+// 9112 forbids and parsers forgive: bare LF, folded headers, spaces before a colon, two lengths, odd chunks. A Guard sees
+// the bytes of a connection on their way from the socket to the parser and lets only requests pass that can be read in
+// one way. It copies nothing of a request that came in one piece, and knows nothing of what is served.
+package strict
+
+import "bytes"
+
+// Limits bound a request.
+type Limits struct {
+	Head   int // bytes of the request line and the header lines, with their ends and the empty line
+	Fields int // header lines
+	Body   int // bytes of content, without the chunks' own lines
+}
+
+// Kind says which rule a request broke.
+type Kind uint8
+
+// The kinds of faults.
+const (
+	Malformed    Kind = iota + 1
+	HeadTooLarge      // the head, or its number of lines
+	BodyTooLarge
+)
+
+// Fault is why a request was refused. Its text is fixed: nothing of the request is in it.
+type Fault struct {
+	Kind   Kind
+	Reason string
+}
+
+func (f *Fault) Error() string { return f.Reason }
+
+// Guard checks the requests of one connection, on one goroutine. It is ready once it has Limits.
+type Guard struct {
+	Limits *Limits
+
+	state   state
+	fault   *Fault
+	request request // whose head is being read, or was read last
+	body    body
+
+	// kept is what earlier calls saw of the head that is being read, or the head of a body that is being read; the first
+	// checked bytes of the head are whole lines that were found good.
+	kept    []byte
+	checked int
+}
+
+// keepHead is the largest buffer that a connection holds on to between requests.
+const keepHead = 1 << 10
+
+// placeholder stands for a head that is refused. A parser that has one byte of a request waits for the rest of it, and
+// reports the error that comes instead; with none, it would take the connection to have ended between two requests.
+const placeholder = '?'
+
+// Check takes the bytes p that follow those of earlier calls and returns how many of them the parser may see. A fault
+// ends the connection's requests: those before the faulty one are whole, the faulty one is not and never will be, and
+// every later call returns the fault again. A refused head is replaced by one byte, which is written to p.
+func (g *Guard) Check(p []byte) (int, *Fault) {
+	if g.fault != nil {
+		return 0, g.fault
+	}
+	at, begun := 0, 0 // begun is where the current request's head lies in p, if it is whole there
+	for at < len(p) {
+		if g.state == inHead {
+			begun = at
+			n := g.head(p[at:])
+			if g.fault != nil {
+				p[begun] = placeholder
+				return begun + 1, g.fault
+			}
+			at += n
+			continue
+		}
+		var n int
+		n, g.state, g.fault = g.body.read(g.state, p[at:], g.Limits.Body)
+		at += n
+		if g.fault != nil {
+			g.keep(p[begun:])
+			return at, g.fault
+		}
+		if g.state == inHead {
+			g.next()
+		}
+	}
+	if g.state != inHead {
+		g.keep(p[begun:])
+	}
+	return at, nil
+}
+
+// Fault is why the connection's last request was refused; nil while all is well.
+func (g *Guard) Fault() *Fault { return g.fault }
+
+// Head is what was found good of the head of the request that is being read or was refused: its request line and header
+// lines up to the first fault, with their ends. It is nil before the request line was found good.
+func (g *Guard) Head() []byte {
+	if g.request.version == 0 {
+		return nil
+	}
+	return g.kept[:g.checked]
+}
+
+// keep notes the checked lines that h begins with, unless they came in pieces and are kept already.
+func (g *Guard) keep(h []byte) {
+	if len(g.kept) == 0 {
+		g.kept = append(g.kept, h[:g.checked]...)
+	}
+}
+
+// next waits for another request.
+func (g *Guard) next() {
+	g.state = inHead
+	g.request = request{}
+	g.checked = 0
+	if g.kept = g.kept[:0]; cap(g.kept) > keepHead {
+		g.kept = nil
+	}
+}
+
+// head takes what p has of a head and returns how much that is.
+func (g *Guard) head(p []byte) int {
+	before := len(g.kept)
+	h := p[:min(len(p), g.Limits.Head-before)]
+	if before > 0 {
+		g.kept = append(g.kept, h...)
+		h = g.kept
+	}
+	whole := g.lines(h, before)
+	switch {
+	case whole:
+		if before > 0 {
+			g.kept = h[:g.checked]
+		}
+		n := g.checked - before
+		g.afterHead(h)
+		return n
+	case g.fault == nil && len(h) == g.Limits.Head:
+		g.fault = headTooLarge
+	case g.fault == nil && before == 0:
+		g.kept = append(g.kept, p...)
+	}
+	if g.fault != nil {
+		g.keep(h)
+	}
+	return len(p)
+}
+
+// lines checks the whole lines of h, which has no line end between those checked and before, and reports whether the
+// head is whole.
+func (g *Guard) lines(h []byte, before int) bool {
+	r := &g.request
+	for {
+		from := max(g.checked, before)
+		n := bytes.IndexByte(h[from:], '\n')
+		if n < 0 {
+			if r.version == 0 {
+				g.fault = beginning(h[g.checked:])
+			}
+			return false
+		}
+		start, end := g.checked, from+n-1
+		switch {
+		case end < start || h[end] != '\r':
+			g.fault = bareLF
+		case r.version == 0:
+			g.fault = r.line(h, start, end)
+		case start == end:
+			g.fault = r.check(h)
+		case r.fields == g.Limits.Fields:
+			g.fault = tooManyFields
+		default:
+			r.fields++
+			g.fault = r.field(h, start, end)
+		}
+		if g.fault != nil {
+			return false
+		}
+		if g.checked = end + 2; start == end && r.version != 0 {
+			return true
+		}
+	}
+}
+
+// afterHead decides what follows a good head (RFC 9112, 6.3).
+func (g *Guard) afterHead(h []byte) {
+	switch r := &g.request; {
+	case r.has(transferEncoding):
+		g.state, g.body = inSize, body{}
+	case r.length == 0:
+		g.next()
+	default:
+		g.state, g.body = inContent, body{left: r.length}
+		if r.length > g.Limits.Body {
+			g.keep(h)
+			g.fault = bodyTooLarge
+		}
+	}
+}

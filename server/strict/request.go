@@ -1,0 +1,242 @@
+package strict
+
+import "bytes"
+
+// request is what is known of a request's head.
+type request struct {
+	version version // 0 before the request line
+	blank   bool    // an empty line came before it
+	fields  int
+	seen    single
+	length  int // Content-Length
+	// Where the head has the target's authority and the Host header's value; empty without one.
+	authority, host span
+}
+
+type version uint8
+
+const (
+	http10 version = iota + 1
+	http11
+)
+
+type span struct{ start, end int }
+
+func (s span) of(h []byte) []byte { return h[s.start:s.end] }
+
+// single is a set of headers that may come once.
+type single uint16
+
+const (
+	host single = 1 << iota
+	contentLength
+	transferEncoding
+	contentType
+	authorization
+	apiKey
+	idempotencyKey
+	protocolVersion
+	origin
+	expect
+)
+
+func (r *request) has(s single) bool { return r.seen&s != 0 }
+
+// singleOf is the header that a name means, 0 for one that may come more than once or does not matter here.
+func singleOf(name []byte) single {
+	var want string
+	var s single
+	switch len(name) {
+	case 4:
+		want, s = "host", host
+	case 6:
+		if want, s = "origin", origin; name[0]|0x20 == 'e' {
+			want, s = "expect", expect
+		}
+	case 9:
+		want, s = "x-api-key", apiKey
+	case 12:
+		want, s = "content-type", contentType
+	case 13:
+		want, s = "authorization", authorization
+	case 14:
+		want, s = "content-length", contentLength
+	case 15:
+		want, s = "idempotency-key", idempotencyKey
+	case 17:
+		want, s = "transfer-encoding", transferEncoding
+	case 20:
+		want, s = "mcp-protocol-version", protocolVersion
+	}
+	if s == 0 || !isFold(name, want) {
+		return 0
+	}
+	return s
+}
+
+// isFold reports whether b, whatever its case, is want, which has lower-case letters, digits and hyphens.
+func isFold(b []byte, want string) bool {
+	if len(b) != len(want) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// beginning judges a request line of which only the beginning has come: what is not HTTP at all, as the first bytes of
+// TLS, may never send an end of line.
+func beginning(b []byte) *Fault {
+	if len(b) > 0 && classes[b[0]]&inMethod == 0 && b[0] != '\r' {
+		return badMethod
+	}
+	return nil
+}
+
+// line checks a request line, or one empty line before it (RFC 9112, 2.2 and 3).
+func (r *request) line(h []byte, start, end int) *Fault {
+	line := h[start:end]
+	if len(line) == 0 {
+		if r.blank {
+			return emptyLines
+		}
+		r.blank = true
+		return nil
+	}
+	n := run(line, inMethod)
+	switch {
+	case n == 0 || n == len(line):
+		return badMethod
+	case line[n] != ' ':
+		return badMethod
+	}
+	target := n + 1
+	n = target + run(line[target:], inTarget)
+	switch {
+	case n == target || n < len(line) && line[n] != ' ':
+		return badTarget
+	case n == len(line):
+		return badLine
+	}
+	switch string(line[n+1:]) {
+	case "HTTP/1.1":
+		r.version = http11
+	case "HTTP/1.0":
+		r.version = http10
+	default:
+		return badVersion
+	}
+	return r.target(line, target, n, start)
+}
+
+// target checks the form of a request target (RFC 9112, 3.2), which lies in a line that begins at offset in the head.
+func (r *request) target(line []byte, start, end, offset int) *Fault {
+	method, target := line[:start-1], line[start:end]
+	switch {
+	case string(method) == "CONNECT":
+		return badTarget // there is no tunnel here
+	case target[0] == '/':
+		return nil
+	case string(target) == "*" && string(method) == "OPTIONS":
+		return nil
+	}
+	scheme := bytes.Index(target, []byte("://"))
+	if scheme < 0 || !isFold(target[:scheme], "http") && !isFold(target[:scheme], "https") {
+		return badTarget
+	}
+	n := run(target[scheme+3:], inHost)
+	path := scheme + 3 + n
+	if n == 0 || path == len(target) || target[path] != '/' {
+		return badTarget
+	}
+	r.authority = span{offset + start + scheme + 3, offset + start + path}
+	return nil
+}
+
+// field checks a header line (RFC 9112, 5).
+func (r *request) field(h []byte, start, end int) *Fault {
+	line := h[start:end]
+	n := run(line, inName)
+	switch {
+	case n == 0 && (line[0] == ' ' || line[0] == '\t'):
+		return folded
+	case n == 0 || n == len(line) || line[n] != ':':
+		return badName
+	case !isValue(line[n+1:]):
+		return badValue
+	}
+	s := singleOf(line[:n])
+	if s == 0 {
+		return nil
+	}
+	if r.has(s) {
+		return repeated
+	}
+	r.seen |= s
+	from, to := n+1, len(line)
+	for from < to && (line[from] == ' ' || line[from] == '\t') {
+		from++
+	}
+	for from < to && (line[to-1] == ' ' || line[to-1] == '\t') {
+		to--
+	}
+	return r.meaning(s, line[from:to], start+from)
+}
+
+// meaning checks the value of a header that decides where a request ends or whom it is for.
+func (r *request) meaning(s single, value []byte, start int) *Fault {
+	switch s {
+	case host:
+		if len(value) == 0 || run(value, inHost) != len(value) {
+			return badHost
+		}
+		r.host = span{start, start + len(value)}
+	case contentLength:
+		n, ok := decimal(value)
+		if !ok {
+			return badLength
+		}
+		r.length = n
+	case transferEncoding:
+		if r.version != http11 || !isFold(value, "chunked") {
+			return badCoding
+		}
+	case expect:
+		if r.version == http11 && !isFold(value, "100-continue") {
+			return badExpectation
+		}
+	}
+	return nil
+}
+
+// check judges a head that is whole, by what its lines say together.
+func (r *request) check(h []byte) *Fault {
+	switch {
+	case r.version == http11 && !r.has(host):
+		return noHost
+	case r.has(contentLength) && r.has(transferEncoding):
+		return bothLengths
+	case r.authority.end > 0 && r.has(host) && !bytes.EqualFold(r.authority.of(h), r.host.of(h)):
+		return otherAuthority
+	}
+	return nil
+}
+
+// decimal reads digits; false for anything else, and for more than an int holds.
+func decimal(b []byte) (n int, ok bool) {
+	const most = int(^uint(0) >> 1)
+	for _, c := range b {
+		d := int(c - '0')
+		if c < '0' || c > '9' || n > (most-d)/10 {
+			return 0, false
+		}
+		n = n*10 + d
+	}
+	return n, len(b) > 0
+}
