@@ -34,6 +34,7 @@ func (x *exchange) refuse(f wire.Fault) {
 		h.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
 	x.surface.showLimits(x)
+	x.deny(f.Code)
 	x.body = x.surface.append(x.body[:0], x.s.BaseURL, f, string(x.id))
 	r.SetBody(x.body)
 }
@@ -78,8 +79,7 @@ func (x *exchange) answer() {
 	}
 	h.SetContentType("application/json")
 	if encoding != "" {
-		h.Set(fasthttp.HeaderContentEncoding, encoding)
-		compressInto(r, content, encoding)
+		x.compress(content, encoding)
 		return
 	}
 	if x.stored != nil {
@@ -150,5 +150,6 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 		}
 	}
 	x.refuse(protocolFault(err))
+	s.counts.broken.Add(x.shard, 0, statusColumn(ctx.Response.StatusCode()), 1)
 	x.closeSlowly()
 }
