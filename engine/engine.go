@@ -111,7 +111,10 @@ func (e *Engine) Retained(hash uint64) *View {
 }
 
 // Swap makes v the current View and retires the one before.
-func (e *Engine) Swap(v *View, now time.Time) {
+func (e *Engine) Swap(v *View, now time.Time) { e.swap(v, now, origin{}) }
+
+// swap is Swap of a View whose origin is known.
+func (e *Engine) swap(v *View, now time.Time, from origin) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	old := e.current.Load()
@@ -126,7 +129,7 @@ func (e *Engine) Swap(v *View, now time.Time) {
 	// First retire, then swap: a cursor of the old View finds it at every moment.
 	e.retired.Store(&kept)
 	e.current.Store(v)
-	e.book.swapped(old, v, now)
+	e.book.swapped(old, v, now, from)
 }
 
 // live are the retired Views that a cursor may still lead to.

@@ -111,9 +111,8 @@ func (e *Engine) load(cur snapshot.Current, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
-	e.Swap(v, now)
 	took.Total = time.Since(start)
-	e.book.loaded(cur, m, took)
+	e.swap(v, now, origin{cur: cur, manifest: m, took: took})
 	kept, bytes := e.kept()
 	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", cur.ID), slog.Uint64("epoch", cur.Epoch),
 		slog.Int("cards", c.Cards.ID.Len()), slog.Duration("read", took.Read), slog.Duration("index", took.Index),

@@ -93,22 +93,23 @@ func (b *book) asked(now time.Time) {
 	b.s.Checked = now
 }
 
-// swapped notes a new current View; what is not known of it yet is told by loaded.
-func (b *book) swapped(old, v *View, now time.Time) {
+// origin is where a View came from; its zero value is a View that did not come from the source.
+type origin struct {
+	cur      snapshot.Current // without an epoch for a fallback
+	manifest *snapshot.Manifest
+	took     Phases
+}
+
+// swapped notes a new current View.
+func (b *book) swapped(old, v *View, now time.Time, from origin) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.s.Swaps++
 	if old != nil && old.ID != v.ID {
 		b.s.Previous = old.ID
 	}
-	b.s.Live, b.s.Epoch, b.s.Manifest, b.s.LastLoad = now, 0, nil, Phases{}
-}
-
-func (b *book) loaded(cur snapshot.Current, m *snapshot.Manifest, took Phases) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.s.Epoch, b.s.Manifest, b.s.LastLoad = cur.Epoch, m, took
-	b.s.Behind = cur.Epoch == 0 // only a fallback has no epoch
+	b.s.Live, b.s.Epoch, b.s.Manifest, b.s.LastLoad = now, from.cur.Epoch, from.manifest, from.took
+	b.s.Behind = from.manifest != nil && from.cur.Epoch == 0
 }
 
 // republished notes that what is served already was published again.
