@@ -56,8 +56,9 @@ mcp-conformance: ## run the official MCP conformance suite, the Inspector's lint
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: torture
-torture: ## kill the process at random under load, ROUNDS=1000 times, and check the ledger against what clients were told
+torture: ## kill the process at random under load, and swap snapshots under load, ROUNDS=1000 times each
 	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^TestCrash' -count=1 -v -timeout 60m ./access
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^TestSwapTorture' -count=1 -v -timeout 60m ./server
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)

@@ -17,7 +17,9 @@ func TestCounts(t *testing.T) {
 	card, set := tr.cards[0].id, tr.sets[0].id
 	product := "/v1/products"
 	w.panicking("/boom", access.GamesList, func(*exchange) *wire.Fault { panic("on purpose") })
-	keyed := func(key string, more ...string) []string { return append([]string{"X-API-Key: " + w.named(key)}, more...) }
+	keyed := func(key string, more ...string) []string {
+		return append([]string{"X-API-Key: " + w.named(key)}, more...)
+	}
 	const jsonBody = "Content-Type: application/json"
 	tiny := w.tenant(t, "counted", "tiny")
 	before := w.Stats()
@@ -35,7 +37,9 @@ func TestCounts(t *testing.T) {
 		want[route{surface, operation}][status]++
 		sent += uint64(len(r.wire))
 	}
-	get := func(target string, header ...string) request { return request{method: "GET", target: target, header: header} }
+	get := func(target string, header ...string) request {
+		return request{method: "GET", target: target, header: header}
+	}
 	post := func(target, body string, header ...string) request {
 		return request{method: "POST", target: target, body: body, header: header}
 	}
@@ -152,7 +156,9 @@ func TestInFlight(t *testing.T) {
 	})
 	var asking sync.WaitGroup
 	for range 3 {
-		asking.Go(func() { _, _ = w.send(request{method: "GET", target: "/slow", header: []string{"X-API-Key: " + w.named("bench")}}) })
+		asking.Go(func() {
+			_, _ = w.send(request{method: "GET", target: "/slow", header: []string{"X-API-Key: " + w.named("bench")}})
+		})
 	}
 	for range 3 {
 		<-entered
