@@ -56,8 +56,8 @@ mcp-conformance: ## run the official MCP conformance suite, the Inspector's lint
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: torture
-torture: ## kill servers and publishers at random moments, ROUNDS=1000 times each, and check what is left against what was promised
-	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket
+torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket ./server
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)

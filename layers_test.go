@@ -27,25 +27,27 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":                {},
+	"access":                {"internal/tally"},
 	"access/accesstest":     {"access"},
 	"bench":                 {anyOfOurs},
 	"bench/check":           {},
 	"cmd/ninepocket":        {anyOfOurs},
 	"engine":                {"engine/cursor", "index", "snapshot", "wire"},
 	"engine/cursor":         {},
+	"engine/enginetest":     {"engine", "internal/fixture", "snapshot"},
 	"fleet":                 {"access", "snapshot"},
 	"index":                 {"index/text", "snapshot"},
 	"index/text":            {},
 	"internal/contracttest": {"wire/openapi"},
 	"internal/fixture":      {"snapshot"},
 	"internal/synth":        {},
+	"internal/tally":        {},
 	"loader":                {"index/text", "loader/source", "snapshot"},
 	"loader/source":         {"snapshot"},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"mcp":            {"engine", "engine/cursor", "index", "snapshot", "wire"},
-	"server":         {"access", "engine", "engine/cursor", "index", "mcp", "server/strict", "snapshot", "wire", "wire/openapi"},
+	"server":         {"access", "engine", "engine/cursor", "index", "internal/tally", "mcp", "server/strict", "snapshot", "wire", "wire/openapi"},
 	"snapshot":       {},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},

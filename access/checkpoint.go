@@ -96,12 +96,23 @@ type image struct {
 func (c *checkpointer) save(patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	m, began := c.core.meter, time.Now()
 	db, err := openCheckpoint(c.path, patience)
-	if err != nil {
+	if errors.Is(err, errBusy) {
+		m.busy.Add(1)
 		return err
 	}
-	err = c.saveTo(db)
-	return errors.Join(err, db.Close())
+	if err == nil {
+		err = c.saveTo(db)
+		err = errors.Join(err, db.Close())
+	}
+	m.time(timeCheckpoint, began)
+	if err != nil {
+		m.failed.Add(1)
+		return err
+	}
+	m.savedAt.Store(time.Now().UnixNano())
+	return nil
 }
 
 func (c *checkpointer) saveTo(db *bbolt.DB) error {

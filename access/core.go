@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // core is the truth in memory that both stores answer from. With a log, every
@@ -18,6 +19,7 @@ type core struct {
 	codec      replyCodec
 	log        *wal // nil: nothing is kept
 	durable    bool // accounts note what a checkpoint has to write
+	meter      *meter
 	claims     atomic.Uint64
 	closed     atomic.Bool
 
@@ -36,7 +38,7 @@ func newCore(offset int64, replyBytes int) *core {
 	if replyBytes <= 0 {
 		replyBytes = DefaultReplyBytes
 	}
-	return &core{offset: offset, replyBytes: replyBytes, codec: newReplyCodec(), accounts: map[string]*account{}}
+	return &core{offset: offset, replyBytes: replyBytes, codec: newReplyCodec(), meter: newMeter(), accounts: map[string]*account{}}
 }
 
 func (c *core) time(now Instant) int64 { return now.Mono + c.offset }
@@ -147,6 +149,9 @@ func (c *core) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 
 // Finish implements [Store].
 func (c *core) Finish(t Ticket, success bool) (Receipt, error) {
+	if sampled() {
+		defer c.meter.time(timeFinish, time.Now())
+	}
 	if err := c.Err(); err != nil {
 		return Receipt{}, err
 	}

@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -103,6 +104,7 @@ func (rs *replies) find(name replyName, at int64) *reply {
 
 // Begin implements [Store].
 func (c *core) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
+	defer c.meter.time(timeBegin, time.Now())
 	if err := c.Err(); err != nil {
 		return Claim{}, err
 	}
@@ -162,6 +164,7 @@ func (a *account) owned(t *Ticket, claim *Claim) *reply {
 
 // Commit implements [Store].
 func (c *core) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
+	defer c.meter.time(timeCommit, time.Now())
 	if len(answer) > maxReply {
 		_, err := c.Abort(t, claim)
 		return Receipt{}, cannot("keep a reply of %d bytes: %w", len(answer), firstOf(err, ErrIdempotencyFull))

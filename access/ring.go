@@ -58,6 +58,8 @@ type KeyRing struct {
 	seen  []byte      // content that file was read from
 	bad   []byte      // damaged content already reported
 	info  os.FileInfo // of the file as last read, once its time was settled
+
+	reloads, failures atomic.Uint64
 }
 
 // keyTable is immutable, except for the slots of its principals.
@@ -131,6 +133,11 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	if r.path == "" {
 		return false, nil
 	}
+	defer func() {
+		if err != nil {
+			r.failures.Add(1)
+		}
+	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info, err := os.Stat(r.path)
@@ -177,6 +184,7 @@ func (r *KeyRing) take(data []byte) (bool, error) {
 	}
 	r.current.Store(newKeyTable(f, r.plans))
 	r.file, r.seen, r.bad = f, data, nil
+	r.reloads.Add(1)
 	return true, nil
 }
 

@@ -98,7 +98,7 @@ func (s *Embedded) recover(options *EmbeddedOptions) error {
 		}
 	}
 	s.setOffset(stored, options.Now)
-	s.log, err = startWAL(walDir, end.last+1, options.create)
+	s.log, err = startWAL(walDir, end.last+1, s.meter, options.create)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type segmentFile interface {
 // Locks, in the order they are taken: syncMu, writeMu, mu.
 type wal struct {
 	dir    string
+	meter  *meter
 	create func(path string) (segmentFile, error)
 
 	syncMu  sync.Mutex // one fsync or rotation at a time
@@ -61,12 +62,12 @@ type wal struct {
 type syncBatch struct{ done chan struct{} }
 
 // startWAL starts a log in dir whose first record gets number next.
-func startWAL(dir string, next uint64, create func(string) (segmentFile, error)) (*wal, error) {
+func startWAL(dir string, next uint64, m *meter, create func(string) (segmentFile, error)) (*wal, error) {
 	if create == nil {
 		create = createSegment
 	}
 	w := &wal{
-		dir: dir, create: create, next: next,
+		dir: dir, meter: m, create: create, next: next,
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	w.written.Store(next - 1)
@@ -150,6 +151,7 @@ func (w *wal) flushLocked() error {
 			return w.fail("write", firstOf(err, io.ErrShortWrite))
 		}
 		w.size.Add(int64(len(data)))
+		w.meter.written.Add(uint64(len(data)))
 	}
 	if cap(data) <= 1<<20 {
 		w.spare = data
@@ -256,10 +258,20 @@ func (w *wal) sync() error {
 	if target == w.synced.Load() {
 		return nil
 	}
-	if err := w.file.Sync(); err != nil {
-		return w.fail("sync", err)
+	if err := w.syncFile(); err != nil {
+		return err
 	}
 	w.synced.Store(target)
+	return nil
+}
+
+// syncFile puts what is written on disk. The caller holds syncMu.
+func (w *wal) syncFile() error {
+	defer w.meter.time(timeSync, time.Now())
+	if err := w.file.Sync(); err != nil {
+		w.meter.syncErrors.Add(1)
+		return w.fail("sync", err)
+	}
 	return nil
 }
 
@@ -277,8 +289,8 @@ func (w *wal) rotate() (last uint64, err error) {
 	if w.size.Load() == segmentHeader {
 		return last, nil
 	}
-	if err := w.file.Sync(); err != nil {
-		return 0, w.fail("sync", err)
+	if err := w.syncFile(); err != nil {
+		return 0, err
 	}
 	w.synced.Store(last)
 	file, err := w.open(last + 1)

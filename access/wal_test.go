@@ -29,7 +29,7 @@ func testEntry(n int) *entry {
 func writeLog(t testing.TB, n, per int) (dir, last string) {
 	t.Helper()
 	dir = t.TempDir()
-	w, err := startWAL(dir, 1, nil)
+	w, err := startWAL(dir, 1, newMeter(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestWALUnsyncedHole(t *testing.T) {
 func TestWALGroups(t *testing.T) {
 	t.Parallel()
 	syncs := 0
-	w, err := startWAL(t.TempDir(), 1, func(path string) (segmentFile, error) {
+	w, err := startWAL(t.TempDir(), 1, newMeter(), func(path string) (segmentFile, error) {
 		file, err := createSegment(path)
 		return &countingFile{segmentFile: file, syncs: &syncs}, err
 	})

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -18,6 +15,8 @@ import (
 type Source interface {
 	// Current says which snapshot is published; the epoch changes with every publication.
 	Current() (snapshot.Current, error)
+	// Manifest describes a stored snapshot without reading it: what loading it takes is known beforehand.
+	Manifest(id string) (*snapshot.Manifest, error)
 	// Load reads a snapshot whole; damage is a *snapshot.DamageError.
 	Load(id string) (*snapshot.Catalog, error)
 	// List returns the manifests of all stored snapshots, newest first.
@@ -33,7 +32,10 @@ type Options struct {
 	RetiredBudget int64
 	// SearchCache bounds the memory of remembered searches, in bytes; 0 remembers none.
 	SearchCache int64
-	Log         *slog.Logger
+	// Memory tells how many bytes the process uses and may use; nil, or a limit of 0, means that nobody knows. It is
+	// asked before a swap, while something is served already: see fits.
+	Memory func() (used, limit int64)
+	Log    *slog.Logger
 }
 
 func (o *Options) setDefaults() {
@@ -58,9 +60,11 @@ type Engine struct {
 	searches *searches  // nil without a cache
 	mu       sync.Mutex // held while swapping
 
-	following sync.Mutex // held while the source is asked; guards the two below
+	following sync.Mutex // held while the source is asked; guards the three below
 	epoch     uint64     // of the publication that is served
 	refused   uint64     // epoch of a publication that cannot be served: not tried again until there is another
+	trouble   trouble    // what may pass and is tried again
+	book      book
 
 	Degraded atomic.Bool // set while a snapshot older than the published one is served, because that cannot be
 }
@@ -106,67 +110,11 @@ func (e *Engine) Retained(hash uint64) *View {
 	return nil
 }
 
-// Open loads the published snapshot, or, when it is damaged, the newest other one that loads, which is reported as
-// degraded. Without any it returns the first error.
-func (e *Engine) Open(now time.Time) error {
-	e.following.Lock()
-	defer e.following.Unlock()
-	cur, err := e.source.Current()
-	if err == nil {
-		if err = e.load(cur.ID, now); err == nil {
-			e.epoch = cur.Epoch
-			return nil
-		}
-		e.refuse(cur, err)
-	}
-	if errors.Is(err, snapshot.ErrNoCurrent) {
-		return err
-	}
-	all, listErr := e.source.List()
-	if listErr != nil {
-		return errors.Join(err, listErr)
-	}
-	for _, m := range all {
-		if m.ID == cur.ID || e.load(m.ID, now) != nil {
-			continue
-		}
-		e.Degraded.Store(true)
-		e.o.Log.Error("the published snapshot cannot be served, an earlier one is",
-			slog.String("snapshot_id", m.ID), slog.Any("cause", err))
-		return nil
-	}
-	return err
-}
-
-// errUnfit says that a snapshot is whole but that no View can be made of it.
-var errUnfit = errors.New("cannot be served")
-
-// refuse remembers a publication that would fail in the same way if it were tried again.
-func (e *Engine) refuse(cur snapshot.Current, err error) {
-	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrNewerFormat) || errors.Is(err, errUnfit) {
-		e.refused = cur.Epoch
-	}
-}
-
-func (e *Engine) load(id string, now time.Time) error {
-	start := time.Now()
-	c, err := e.source.Load(id)
-	if err != nil {
-		return err
-	}
-	read := time.Since(start)
-	v, err := NewView(c, e.o.Site)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnfit, err)
-	}
-	e.Swap(v, now)
-	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", id), slog.Int("cards", c.Cards.ID.Len()),
-		slog.Duration("read", read), slog.Duration("total", time.Since(start)))
-	return nil
-}
-
 // Swap makes v the current View and retires the one before.
-func (e *Engine) Swap(v *View, now time.Time) {
+func (e *Engine) Swap(v *View, now time.Time) { e.swap(v, now, origin{}) }
+
+// swap is Swap of a View whose origin is known.
+func (e *Engine) swap(v *View, now time.Time, from origin) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	old := e.current.Load()
@@ -181,6 +129,7 @@ func (e *Engine) Swap(v *View, now time.Time) {
 	// First retire, then swap: a cursor of the old View finds it at every moment.
 	e.retired.Store(&kept)
 	e.current.Store(v)
+	e.book.swapped(old, v, now, from)
 }
 
 // live are the retired Views that a cursor may still lead to.
@@ -210,64 +159,20 @@ func (e *Engine) affordable(all []retiree, current *View) []retiree {
 	return kept
 }
 
-// Follow polls the source until ctx is done and swaps to whatever becomes current. What cannot be served is
-// reported once and the current View stays.
-func (e *Engine) Follow(ctx context.Context) {
-	tick := time.NewTicker(e.o.Poll)
-	defer tick.Stop()
-	reported := "" // the trouble that goes on, so that it is not reported at every poll
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			err := e.Check(now)
-			if err == nil {
-				reported = ""
-			} else if err.Error() != reported {
-				reported = err.Error()
-				e.o.Log.Error("cannot follow the store, serving on", slog.Any("cause", err))
-			}
-		}
-	}
-}
-
-// Recheck is Check for an operator who says that something was mended: what was refused is tried again.
-func (e *Engine) Recheck(now time.Time) error {
-	e.following.Lock()
-	e.refused = 0
-	e.following.Unlock()
-	return e.Check(now)
-}
-
-// Check asks the source once and swaps when something else is published. It returns what keeps it from serving
-// that; the same damaged snapshot is reported once.
-func (e *Engine) Check(now time.Time) error {
-	e.following.Lock()
-	defer e.following.Unlock()
+// expire lets go of the retired Views that no cursor leads to any more.
+func (e *Engine) expire(now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if kept := e.live(now); len(kept) != len(*e.retired.Load()) {
-		e.mu.Lock()
-		kept = e.live(now)
 		e.retired.Store(&kept)
-		e.mu.Unlock()
 	}
-	cur, err := e.source.Current()
-	if err != nil {
-		if errors.Is(err, snapshot.ErrNoCurrent) {
-			return nil // nothing is published yet, or any more: nothing to follow
-		}
-		return err
+}
+
+// kept counts the retired Views and their bytes.
+func (e *Engine) kept() (n int, bytes int64) {
+	all := *e.retired.Load()
+	for _, r := range all {
+		bytes += r.view.Size()
 	}
-	if cur.Epoch == e.epoch || cur.Epoch == e.refused {
-		return nil
-	}
-	if v := e.View(); v == nil || v.ID != cur.ID {
-		if err := e.load(cur.ID, now); err != nil {
-			e.refuse(cur, err)
-			return fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
-		}
-	}
-	e.epoch = cur.Epoch
-	e.Degraded.Store(false)
-	return nil
+	return len(all), bytes
 }

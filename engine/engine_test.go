@@ -263,8 +263,8 @@ func TestFollow(t *testing.T) {
 	following.Wait()
 }
 
-// TestFollowInTrouble polls in virtual time: four times a second, and trouble that goes on is logged once. No view is
-// made in the bubble, because the word index has goroutines of its own.
+// TestFollowInTrouble polls in virtual time: what may pass is tried ever more rarely, at least every two seconds, and
+// is logged once. No view is made in the bubble, because the word index has goroutines of its own.
 func TestFollowInTrouble(t *testing.T) {
 	var log bytes.Buffer
 	s := newSource()
@@ -290,24 +290,62 @@ func TestFollowInTrouble(t *testing.T) {
 		tried(b, 0)
 		wait(time.Millisecond)
 		tried(b, 1)
-		wait(10 * time.Second)
-		tried(b, 41)
+		const second = time.Second
+		for _, pause := range []time.Duration{second / 4, second / 2, second, 2 * second, 2 * second, 2 * second} {
+			n := s.loaded(b)
+			wait(pause - 1)
+			tried(b, n)
+			wait(1)
+			tried(b, n+1)
+		}
 		s.fail(b, unlucky)
-		wait(time.Second)
+		wait(2 * time.Second)
+		tried(b, 8)
 		s.publish(a) // well again, which ends the trouble
 		wait(time.Second)
-		tried(b, 45)
-		s.publish(b)
+		tried(b, 8)
+		s.publish(b) // it begins anew
 		wait(time.Second)
-		tried(b, 49)
+		tried(b, 11)
+		s.publish(b) // another publication is tried at once, whatever became of the one before
+		wait(250 * time.Millisecond)
+		tried(b, 12)
 		stop()
 		following.Wait()
 	})
-	if n := strings.Count(log.String(), away.Error()); n != 1 {
-		t.Errorf("the first trouble is logged %d times", n)
+	asked := 0
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var following sync.WaitGroup
+		following.Go(func() { e.Follow(ctx) })
+		s.unreachable(away)
+		asked = s.asked()
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		asked = s.asked() - asked
+		// Readable again: the publication is tried within the longest wait.
+		s.publish(b)
+		n := s.loaded(b)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if s.loaded(b) == n {
+			t.Error("two seconds after the source came back nothing was tried")
+		}
+		stop()
+		following.Wait()
+	})
+	if asked != 13 { // after 250 ms, 500 ms, 1 s, 2 s and then every two seconds
+		t.Errorf("a source that cannot be asked was asked %d times in 20 s", asked)
 	}
-	if n := strings.Count(log.String(), unlucky.Error()); n != 2 {
-		t.Errorf("the second trouble, which came twice, is logged %d times", n)
+	if n := strings.Count(log.String(), away.Error()); n != 2 {
+		t.Errorf("the first trouble, of the snapshot and then of the source, is logged %d times", n)
+	}
+	if n := strings.Count(log.String(), unlucky.Error()); n != 3 {
+		t.Errorf("the second trouble, which came twice and once after, is logged %d times", n)
+	}
+	f := e.Stats().Failures
+	if f[engine.NoSource] == 0 || f[engine.Damaged]+f[engine.NewerFormat]+f[engine.Unfit]+f[engine.NoMemory] != 0 {
+		t.Errorf("failures are counted as %v", f)
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"slices"
+	"sync/atomic"
 
 	"github.com/dgraph-io/ristretto/v2"
 
@@ -13,6 +14,8 @@ import (
 // entries hold card numbers alone, never anything of a View. An entry that was lost is found again.
 type searches struct {
 	pages *ristretto.Cache[string, index.Page]
+	// The cache's own metrics cost a hash and a sharded counter for each call, kept or not; these two are enough.
+	hits, misses atomic.Uint64
 }
 
 // newSearches returns a cache of at most bytes bytes; it runs goroutines until closed.
@@ -24,7 +27,7 @@ func newSearches(bytes int64) *searches {
 	if err != nil {
 		panic(err) // the settings above are positive, which is all that is asked of them
 	}
-	return &searches{pages}
+	return &searches{pages: pages}
 }
 
 // Cards appends the page of at most limit cards that follows after (nil for the first page) to dst. Searches by words
@@ -35,9 +38,11 @@ func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit i
 	}
 	key := string(v.appendSearchKey(make([]byte, 0, 128), &q, after, limit))
 	if page, ok := v.searches.pages.Get(key); ok {
+		v.searches.hits.Add(1)
 		page.Cards = append(dst, page.Cards...)
 		return page
 	}
+	v.searches.misses.Add(1)
 	page := v.Index.Cards(dst, q, after, limit)
 	kept := page
 	kept.Cards = slices.Clone(page.Cards[len(dst):])

@@ -27,6 +27,8 @@ type source struct {
 	current  snapshot.Current
 	err      error // what asking for the current one fails with
 	loads    []string
+	asks     int
+	raw      int64 // decoded size that manifests tell
 }
 
 func newSource() *source {
@@ -62,6 +64,20 @@ func (s *source) fail(id string, err error) {
 	s.broken[id] = err
 }
 
+// unreachable sets what asking for the current snapshot fails with, until the next publication.
+func (s *source) unreachable(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// asked is how often the current snapshot was asked for.
+func (s *source) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asks
+}
+
 // loaded is how often a snapshot was asked for.
 func (s *source) loaded(id string) (n int) {
 	s.mu.Lock()
@@ -77,6 +93,7 @@ func (s *source) loaded(id string) (n int) {
 func (s *source) Current() (snapshot.Current, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asks++
 	if s.err != nil {
 		return snapshot.Current{}, s.err
 	}
@@ -94,6 +111,15 @@ func (s *source) Load(id string) (*snapshot.Catalog, error) {
 		return c, nil
 	}
 	return nil, snapshot.ErrNotFound
+}
+
+func (s *source) Manifest(id string) (*snapshot.Manifest, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.catalogs[id] == nil {
+		return nil, snapshot.ErrNotFound
+	}
+	return &snapshot.Manifest{ID: id, Sections: []snapshot.Section{{Name: "cards", Raw: s.raw}}}, nil
 }
 
 func (s *source) List() ([]*snapshot.Manifest, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
@@ -38,11 +39,17 @@ type View struct {
 }
 
 // NewView makes the View of a catalog.
-func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
+func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) { return newView(c, site, &Phases{}) }
+
+// newView is NewView with its durations.
+func newView(c *snapshot.Catalog, site wire.Site, took *Phases) (*View, error) {
+	start := time.Now()
 	x, err := index.Build(c)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index snapshot %q: %w", c.ID, err)
 	}
+	took.Index = time.Since(start)
+	defer func() { took.Fragments = time.Since(start) - took.Index }()
 	v := &View{Catalog: c, Index: x, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
 	v.games = wire.AppendGames(nil, c)
 	n, sets := c.Cards.ID.Len(), c.Sets.ID.Len()

@@ -30,6 +30,7 @@ func (x *exchange) refuse(f wire.Fault) {
 	}
 	x.vary("")
 	x.head.send(&r.Header)
+	x.deny(f.Code)
 	x.body = x.surface.append(x.body[:0], x.s.BaseURL, f, string(x.id))
 	r.SetBody(x.body)
 }
@@ -85,8 +86,7 @@ func (x *exchange) answer() {
 	h.send(&r.Header)
 	r.Header.SetContentType("application/json")
 	if encoding != "" {
-		r.Header.SetContentEncoding(encoding)
-		compressInto(r, content, encoding)
+		x.compress(content, encoding)
 		return
 	}
 	if x.stored != nil {
@@ -161,5 +161,6 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 		}
 	}
 	x.refuse(protocolFault(err))
+	s.counts.broken.Add(x.shard, 0, statusColumn(ctx.Response.StatusCode()), 1)
 	x.closeSlowly()
 }

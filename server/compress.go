@@ -72,11 +72,6 @@ var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
 	return w
 })
 
-// compressInto sets a response's body to content in an encoding.
-func compressInto(r *fasthttp.Response, content []byte, encoding string) {
-	r.SetBodyRaw(compressed(content, encoding))
-}
-
 func compressed(content []byte, encoding string) []byte {
 	if encoding == "zstd" {
 		return zstdEncoder().EncodeAll(content, make([]byte, 0, len(content)/3))

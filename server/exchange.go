@@ -13,6 +13,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/engine"
+	"ninepocket/internal/tally"
 	"ninepocket/wire"
 )
 
@@ -20,6 +21,9 @@ import (
 type exchange struct {
 	s   *Server
 	ctx *fasthttp.RequestCtx
+
+	shard tally.Shard // where it counts
+	row   int         // what it counts as: see counts
 
 	id   []byte // request id
 	time time.Time
@@ -57,7 +61,7 @@ type exchange struct {
 	cards  []uint32
 }
 
-var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+var exchanges = sync.Pool{New: func() any { return &exchange{shard: tally.NextShard()} }}
 
 // keepBuffer is the largest answer buffer that goes back to the pool; larger ones are left to the collector.
 const keepBuffer = 256 << 10
@@ -66,11 +70,13 @@ const keepBuffer = 256 << 10
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	x, _ := exchanges.Get().(*exchange)
 	x.begin(s, ctx)
+	x.total(totalBegun, 1)
 	ctx.SetUserValue(exchangeKey{}, x)
 	defer func() {
 		if p := recover(); p != nil {
 			x.panicked(p)
 		}
+		x.count()
 		ctx.RemoveUserValue(exchangeKey{})
 		x.name()
 		x.end()
@@ -99,7 +105,7 @@ func (s *Server) exchange(ctx *fasthttp.RequestCtx) *exchange {
 
 func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx) {
 	*x = exchange{
-		s: s, ctx: ctx, id: x.id[:0], body: x.body[:0], text: x.text[:0], link: x.link[:0], cards: x.cards[:0],
+		s: s, ctx: ctx, shard: x.shard, id: x.id[:0], body: x.body[:0], text: x.text[:0], link: x.link[:0], cards: x.cards[:0],
 		head: head{block: x.head.block[:0]}, policy: x.policy, args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
 	}
 	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
@@ -177,10 +183,12 @@ func isWord(b byte) bool {
 func (x *exchange) serve(p *path) {
 	x.path = p
 	if p.open != nil {
+		x.row = p.row
 		p.open(x)
 		return
 	}
 	x.choose()
+	x.row = x.op.row
 	if f := x.authenticate(); f != nil {
 		x.refuse(*f)
 		return
@@ -282,6 +290,7 @@ func (x *exchange) denied() wire.Fault {
 
 // panicked turns a panic into a 500 of the surface; the process lives on.
 func (x *exchange) panicked(p any) {
+	x.total(totalPanics, 1)
 	x.s.Log.Error("a handler panicked", slog.String("request_id", string(x.id)), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	if x.admitted {
 		if _, err := x.s.Gate.Finish(x.decision.Ticket, false); err != nil {

@@ -383,33 +383,47 @@ func (q *request) bytes() []byte {
 func (w *world) send(q request) (reply, error) {
 	c, ok := w.idle.Get().(*client)
 	if !ok {
-		conn, err := w.listener.Dial()
-		if err != nil {
+		var err error
+		if c, err = w.dial(); err != nil {
 			return reply{}, err
 		}
-		c = &client{conn, bufio.NewReader(conn)}
 	}
+	r, closed, err := c.send(q)
+	switch {
+	case closed:
+		_ = c.Close()
+	case err == nil:
+		w.idle.Put(c)
+	}
+	return r, err
+}
+
+func (w *world) dial() (*client, error) {
+	conn, err := w.listener.Dial()
+	if err != nil {
+		return nil, err
+	}
+	return &client{conn, bufio.NewReader(conn)}, nil
+}
+
+// send sends a request over this connection and reads the reply; closed tells that it was the last one.
+func (c *client) send(q request) (r reply, closed bool, err error) {
 	if _, err := c.Write(q.bytes()); err != nil {
-		return reply{}, err
+		return reply{}, false, err
 	}
 	resp, err := http.ReadResponse(c.r, &http.Request{Method: q.method})
 	if err != nil {
-		return reply{}, err
+		return reply{}, false, err
 	}
-	r := reply{status: resp.StatusCode, header: resp.Header}
+	r = reply{status: resp.StatusCode, header: resp.Header}
 	if r.wire, err = io.ReadAll(resp.Body); err != nil {
-		return reply{}, err
+		return reply{}, false, err
 	}
 	if resp.ContentLength >= 0 && q.method == http.MethodHead {
 		r.header.Set("Content-Length", fmt.Sprint(resp.ContentLength))
 	}
-	if resp.Close {
-		_ = c.Close()
-	} else {
-		w.idle.Put(c)
-	}
 	r.body, err = decoded(r.wire, r.header.Get("Content-Encoding"))
-	return r, err
+	return r, resp.Close, err
 }
 
 func decoded(b []byte, encoding string) ([]byte, error) {

@@ -191,12 +191,15 @@ func weightOf(params []byte) float64 {
 
 // callTool admits a call of a tool, runs it and charges it whatever its result (decision 13).
 func (x *exchange) callTool(m *mcp.Message, tool int) {
+	x.row = x.s.counts.toolRow(tool, len(x.s.tools.operations))
 	if x.view = x.s.Engine.View(); x.view == nil {
+		x.deny(wire.TemporarilyUnavailable)
 		x.body = mcp.AppendRefusal(x.body, m, "No catalog is loaded yet. Nothing was charged. Call again in a few seconds.")
 		return
 	}
 	x.decision = x.s.Gate.Admit(x.principal, x.s.tools.operations[tool], x.now)
 	if x.decision.Verdict != access.Admitted {
+		x.deny(wire.Code(x.decision.Verdict.String()))
 		x.body = mcp.AppendRefusal(x.body, m, x.deniedTool())
 		return
 	}
@@ -247,8 +250,7 @@ func (x *exchange) answerMCP(status int) {
 	x.head.send(&r.Header)
 	r.Header.SetContentType("application/json")
 	if encoding := x.encoding(len(x.body)); encoding != "" {
-		r.Header.SetContentEncoding(encoding)
-		compressInto(r, x.body, encoding)
+		x.compress(x.body, encoding)
 		return
 	}
 	r.SetBody(x.body)

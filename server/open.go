@@ -43,7 +43,7 @@ func (x *exchange) openapi() {
 	}
 	h.SetContentType("application/json")
 	if encoding != "" {
-		h.Set(fasthttp.HeaderContentEncoding, encoding)
+		x.encoded(encoding)
 	}
 	r.SetBodyRaw(d.in(encoding))
 }

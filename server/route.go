@@ -19,6 +19,7 @@ type operation struct {
 	params []string // the query parameters it knows
 	scope  access.Scope
 	run    func(*exchange) *wire.Fault
+	row    int // what its requests count as
 }
 
 // path is a row of the route table. GET operations answer HEAD too (decision 4).
@@ -28,6 +29,7 @@ type path struct {
 	live    *operation
 	preview *operation
 	open    func(*exchange) // answers without a key, instead of an operation
+	row     int             // what requests of an open path count as
 }
 
 // paths is the route table. Order does not matter.
@@ -56,9 +58,9 @@ func (s *Server) paths() []*path {
 		}},
 		{pattern: "/v1/prices/batch", method: fasthttp.MethodPost, live: &operation{name: access.PricesBatch, run: (*exchange).pricesBatch}},
 		{pattern: "/v1/usage", method: fasthttp.MethodGet, live: &operation{name: access.UsageGet, run: (*exchange).usage}},
-		{pattern: "/openapi.json", method: fasthttp.MethodGet, open: (*exchange).openapi},
-		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz},
-		{pattern: mcpPath, method: fasthttp.MethodPost, open: (*exchange).mcp},
+		{pattern: "/openapi.json", method: fasthttp.MethodGet, open: (*exchange).openapi, row: rowOpenAPI},
+		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz, row: rowHealthz},
+		{pattern: mcpPath, method: fasthttp.MethodPost, open: (*exchange).mcp, row: rowMCP},
 	}
 	return s.withPreview(table)
 }
@@ -83,7 +85,9 @@ func (s *Server) routes() *router.Router {
 	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS, r.HandleMethodNotAllowed = false, false, false, false
 	s.literal = map[string]*path{}
 	byPattern := map[string][]*path{}
-	for _, p := range s.paths() {
+	table := s.paths()
+	s.counts = newCounts(table, s.tools.Tools())
+	for _, p := range table {
 		byPattern[p.pattern] = append(byPattern[p.pattern], p)
 	}
 	for pattern, siblings := range byPattern {
@@ -172,10 +176,14 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx, siblings []*path, allow stri
 		}
 	}
 	if x.preflight(allow) {
+		x.row = rowPreflight
 		return
 	}
 	x.path = siblings[0]
 	x.choose()
+	if x.row = x.path.row; x.op != nil {
+		x.row = x.op.row
+	}
 	ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)
 	x.refuse(wire.Fault{Code: wire.MethodNotAllowed, Detail: "This path takes " + allow + "."})
 }

@@ -66,6 +66,7 @@ type Server struct {
 	draining atomic.Bool
 	document document
 	tools    *mcpServer
+	counts   *counts
 }
 
 // New returns a server that is ready to Serve.

@@ -13,24 +13,14 @@ import (
 func TestSwapsUnderReaders(t *testing.T) {
 	w := newWorld(t, setup{})
 	editions := map[string]*truth{today().view.ID: todaysTruth(), tomorrow().view.ID: tomorrowsTruth()}
-	tr := todaysTruth()
-	// Cards that both editions have, at another price.
-	var moved []*trueCard
-	for _, k := range tr.cards {
-		if other := tomorrowsTruth().byID[k.id]; other != nil && other.price() != k.price() && k.price() >= 0 && other.price() >= 0 {
-			moved = append(moved, k)
-		}
-	}
-	if len(moved) < 50 {
-		t.Fatalf("only %d cards moved", len(moved))
-	}
+	moved := movedCards(t)
 	var stop atomic.Bool
 	var asked atomic.Int64
 	var readers sync.WaitGroup
 	for n := range 4 {
 		readers.Go(func() {
 			for i := n; !stop.Load(); i++ {
-				w.readOne(t, editions, moved, i)
+				w.readOne(t, w.send, editions, moved, i)
 				asked.Add(1)
 			}
 		})
@@ -47,14 +37,29 @@ func TestSwapsUnderReaders(t *testing.T) {
 	t.Logf("%d answers over %d swaps", asked.Load(), swaps)
 }
 
+// movedCards are cards that both editions have, at another price.
+func movedCards(t *testing.T) (moved []*trueCard) {
+	t.Helper()
+	for _, k := range todaysTruth().cards {
+		if other := tomorrowsTruth().byID[k.id]; other != nil && other.price() != k.price() && k.price() >= 0 && other.price() >= 0 {
+			moved = append(moved, k)
+		}
+	}
+	if len(moved) < 50 {
+		t.Fatalf("only %d cards moved", len(moved))
+	}
+	return moved
+}
+
 // readOne asks for prices of moved cards in one of several ways and holds them against the edition that answered.
-func (w *world) readOne(t *testing.T, editions map[string]*truth, moved []*trueCard, i int) {
+func (w *world) readOne(t *testing.T, send func(request) (reply, error), editions map[string]*truth, moved []*trueCard, i int) {
+	t.Helper()
 	k := moved[i%len(moved)]
 	fail := func(r reply, format string, args ...any) {
 		t.Errorf("snapshot %s: %s", r.header.Get("X-Snapshot-Id"), fmt.Sprintf(format, args...))
 	}
 	ask := func(s scenario) (reply, *truth) {
-		r, err := w.send(s.request(w))
+		r, err := send(s.request(w))
 		if err != nil || r.status != http.StatusOK {
 			t.Errorf("%s: %d %v", s.path, r.status, err)
 			return r, nil

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -20,8 +18,8 @@ func (s *service) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if s.engine.View() == nil || s.store.Err() != nil {
-			http.Error(w, "not ready", http.StatusServiceUnavailable)
+		if why := s.notReady(); why != "" {
+			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte("ok\n"))
@@ -46,41 +44,53 @@ func (s *service) adminHandler() http.Handler {
 	return mux
 }
 
+// notReady says why requests cannot be answered, "" when they can.
+func (s *service) notReady() string {
+	if s.engine.View() == nil {
+		return "no snapshot is loaded"
+	}
+	if err := s.store.Err(); err != nil {
+		return "metering is down: " + err.Error()
+	}
+	return ""
+}
+
 // served describes the current snapshot to an operator.
 type served struct {
-	SnapshotID string    `json:"snapshot_id"`
-	SnapshotAt time.Time `json:"snapshot_at"`
-	Cards      int       `json:"cards"`
-	Sets       int       `json:"sets"`
-	Bytes      int64     `json:"bytes"`
-	Degraded   bool      `json:"degraded"`
+	SnapshotID  string       `json:"snapshot_id"`
+	SnapshotAt  time.Time    `json:"snapshot_at"`
+	Epoch       uint64       `json:"epoch"` // 0: not published, see degraded
+	LiveSince   time.Time    `json:"live_since"`
+	Previous    string       `json:"previous,omitempty"` // what was served before
+	Cards       int          `json:"cards"`
+	Sets        int          `json:"sets"`
+	Bytes       int64        `json:"bytes"`
+	Degraded    bool         `json:"degraded"`
+	Behind      bool         `json:"behind"` // another snapshot is published than is served
+	Retired     int          `json:"retired"`
+	LastFailure *swapFailure `json:"last_failure,omitempty"`
+}
+
+// swapFailure is the last publication that was not served, or not at the first try.
+type swapFailure struct {
+	At         time.Time `json:"at"`
+	SnapshotID string    `json:"snapshot_id,omitempty"`
+	Epoch      uint64    `json:"epoch,omitempty"`
+	Reason     string    `json:"reason"`
+	Error      string    `json:"error"`
 }
 
 func (s *service) describe() served {
-	v := s.engine.View()
-	return served{
-		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Cards: v.Catalog.Cards.ID.Len(),
-		Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(), Degraded: s.engine.Degraded.Load(),
+	v, stats := s.engine.View(), s.engine.Stats()
+	d := served{
+		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch, LiveSince: stats.Live.UTC(),
+		Previous: stats.Previous, Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(),
+		Degraded: stats.Degraded, Behind: stats.Behind, Retired: stats.Retired,
 	}
-}
-
-// metrics are the process's own and those of the snapshot.
-func (s *service) metrics() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	gauge := func(name, help string, value func() float64) {
-		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "ninepocket", Name: name, Help: help}, value))
+	if f := stats.LastFailure; f != nil {
+		d.LastFailure = &swapFailure{At: f.At.UTC(), SnapshotID: f.ID, Epoch: f.Epoch, Reason: f.Reason.String(), Error: f.Err.Error()}
 	}
-	gauge("snapshot_timestamp_seconds", "The instant that the served snapshot describes.",
-		func() float64 { return float64(s.engine.View().Catalog.SnapshotAt) / 1000 })
-	gauge("snapshot_cards", "Cards in the served snapshot.", func() float64 { return float64(s.engine.View().Catalog.Cards.ID.Len()) })
-	gauge("degraded", "1 when an earlier snapshot is served because the published one is damaged.", func() float64 {
-		if s.engine.Degraded.Load() {
-			return 1
-		}
-		return 0
-	})
-	return r
+	return d
 }
 
 // reloadAll re-reads keys and plans and re-checks the store, as SIGHUP does.

@@ -60,7 +60,7 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 	}
 	now := time.Now()
 	log := newLog(cmd.ErrOrStderr(), c.LogFormat)
-	eng := engine.New(store, engine.Options{Site: c.site(c.baseURL(api)), SearchCache: searchCache, Log: log})
+	eng := engine.New(store, engine.Options{Site: c.site(c.baseURL(api)), SearchCache: searchCache, Memory: memory, Log: log})
 	defer eng.Close()
 	if err := eng.Open(now); err != nil {
 		return err

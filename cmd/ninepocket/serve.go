@@ -94,7 +94,7 @@ func serve(cmd *cobra.Command, c config, reread func() (config, error)) error {
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port; port 0 picks a free one", err)
 	}
-	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{Site: c.site(c.baseURL(api)), SearchCache: searchCache, Log: log})
+	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{Site: c.site(c.baseURL(api)), SearchCache: searchCache, Memory: memory, Log: log})
 	defer eng.Close()
 	if err := eng.Open(now); err != nil {
 		return fail(exitNotReady, "run: ninepocket snapshot build --store "+c.Store+" --source KIND:PATH --publish",

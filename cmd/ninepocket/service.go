@@ -37,6 +37,7 @@ const drainGrace = 500 * time.Millisecond
 type service struct {
 	config  config
 	engine  *engine.Engine
+	server  *server.Server // set by run
 	ring    *access.KeyRing
 	store   access.Store
 	clock   access.Clock
@@ -101,6 +102,7 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	if err != nil {
 		return err
 	}
+	s.server = srv
 	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Serve(api) })

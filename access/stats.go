@@ -1,0 +1,113 @@
+package access
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/internal/tally"
+)
+
+// FinishSample: Finish is on every request's path and takes about a microsecond, of which two readings of the clock
+// would be a tenth. One call in so many is timed.
+const FinishSample = 16
+
+// The rows of a meter.
+const (
+	timeBegin = iota
+	timeFinish
+	timeCommit
+	timeSync
+	timeCheckpoint
+	timeRows
+)
+
+// meter is what a store counts of itself.
+type meter struct {
+	times      *tally.Durations
+	shard      atomic.Uint32
+	written    atomic.Uint64 // bytes of log
+	syncErrors atomic.Uint64
+	failed     atomic.Uint64 // checkpoints that failed
+	busy       atomic.Uint64 // checkpoints that were put off because the file was being read
+	savedAt    atomic.Int64  // when the last checkpoint was written, Unix nanoseconds; 0 = never
+}
+
+func newMeter() *meter {
+	return &meter{times: tally.NewDurations(timeRows, tally.Decades(time.Microsecond, 10*time.Second)...)}
+}
+
+// time notes how long something took that began at a time.
+func (m *meter) time(row int, began time.Time) {
+	m.times.Observe(tally.Shard(m.shard.Add(1)), row, time.Since(began))
+}
+
+// sampled reports whether a call of Finish is to be timed.
+func sampled() bool {
+	return rand.Uint32()%FinishSample == 0 //nolint:gosec // which calls are timed is no secret
+}
+
+// StoreStats are a store's figures since it was opened.
+type StoreStats struct {
+	Begin, Commit tally.Histogram
+	Finish        tally.Histogram // of one call in FinishSample
+
+	Replies    int   // idempotency records, those in flight included
+	ReplyBytes int64 // what they are taken to cost
+
+	Durable         bool // the rest is only of a store that keeps what it counts
+	Sync            tally.Histogram
+	SyncErrors      uint64
+	LogBytes        int64  // of the open segment
+	LogWritten      uint64 // bytes, since the store was opened
+	Checkpoint      tally.Histogram
+	CheckpointAt    time.Time // of the last one
+	CheckpointFails uint64
+	CheckpointBusy  uint64 // put off because the file was being read
+}
+
+// Watched is a Store that tells its figures.
+type Watched interface {
+	Stats() StoreStats
+}
+
+var (
+	_ Watched = (*Memory)(nil)
+	_ Watched = (*Embedded)(nil)
+)
+
+// Stats implements [Watched]. It takes each account for a moment.
+func (c *core) Stats() StoreStats {
+	s := StoreStats{
+		Begin: c.meter.times.Row(timeBegin), Commit: c.meter.times.Row(timeCommit), Finish: c.meter.times.Row(timeFinish),
+	}
+	for _, a := range c.all("") {
+		a.mu.Lock()
+		s.Replies += len(a.replies.byName)
+		s.ReplyBytes += int64(a.replies.bytes)
+		a.mu.Unlock()
+	}
+	if c.log == nil {
+		return s
+	}
+	s.Durable = true
+	s.Sync, s.SyncErrors = c.meter.times.Row(timeSync), c.meter.syncErrors.Load()
+	s.LogBytes, s.LogWritten = c.log.size.Load(), c.meter.written.Load()
+	s.Checkpoint, s.CheckpointFails, s.CheckpointBusy = c.meter.times.Row(timeCheckpoint), c.meter.failed.Load(), c.meter.busy.Load()
+	if at := c.meter.savedAt.Load(); at != 0 {
+		s.CheckpointAt = time.Unix(0, at)
+	}
+	return s
+}
+
+// RingStats are a key ring's figures.
+type RingStats struct {
+	Keys     int    // expired and revoked ones included
+	Reloads  uint64 // that took a changed file, the first reading included
+	Failures uint64 // readings that failed, each try
+}
+
+// Stats returns the ring's figures.
+func (r *KeyRing) Stats() RingStats {
+	return RingStats{Keys: r.Len(), Reloads: r.reloads.Load(), Failures: r.failures.Load()}
+}

@@ -1,0 +1,46 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ninepocket/engine/enginetest"
+	"ninepocket/snapshot"
+)
+
+func TestDirIsASource(t *testing.T) {
+	enginetest.TestSource(t, func(t *testing.T) enginetest.Store {
+		d := snapshot.OpenDir(t.TempDir())
+		return enginetest.Store{
+			Source: d,
+			Add: func(c *snapshot.Catalog) string {
+				m, _, err := d.Write(c, snapshot.WriteOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m.ID
+			},
+			Publish: func(id string) {
+				if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
+					t.Error(err)
+				}
+			},
+			Damage: func(id, section string) {
+				path := filepath.Join(d.Path(id), section)
+				if section != "manifest" {
+					path += ".msgpack.zst"
+				}
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b[len(b)/2] ^= 1
+				if err := os.WriteFile(path, b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+		}
+	})
+}

@@ -1,0 +1,172 @@
+// Package enginetest is the conformance suite of [engine.Source].
+package enginetest
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/internal/fixture"
+	"ninepocket/snapshot"
+)
+
+// Store is a source with what fills it.
+type Store struct {
+	engine.Source
+	// Add stores a catalog without publishing it and returns its id.
+	Add func(c *snapshot.Catalog) string
+	// Publish makes a stored snapshot the current one.
+	Publish func(id string)
+	// Damage changes a byte of a stored snapshot's section; nil when the store cannot be damaged so.
+	Damage func(id, section string)
+}
+
+// TestSource checks what an engine relies on. open returns a new empty store.
+func TestSource(t *testing.T, open func(t *testing.T) Store) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, Store){
+		"current": testCurrent, "manifest": testManifest, "missing": testMissing, "list": testList, "damage": testDamage,
+		"concurrent": testConcurrent,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+// day is a catalog of a test, another one for each n and each later than the one before.
+func day(n int) *snapshot.Catalog {
+	w := fixture.Random(uint64(n+1), fixture.Size{Sets: 2, Cards: 8, Sealed: 1, Days: 5})
+	c := w.Catalog()
+	c.SnapshotAt += int64(n) * int64(time.Millisecond)
+	return c
+}
+
+func testCurrent(t *testing.T, s Store) {
+	t.Helper()
+	if _, err := s.Current(); !errors.Is(err, snapshot.ErrNoCurrent) {
+		t.Errorf("an empty store: %v, want ErrNoCurrent", err)
+	}
+	a, b := s.Add(day(0)), s.Add(day(1))
+	if _, err := s.Current(); !errors.Is(err, snapshot.ErrNoCurrent) {
+		t.Errorf("a store that published nothing: %v, want ErrNoCurrent", err)
+	}
+	last := snapshot.Current{}
+	for _, id := range []string{a, b, a} { // back to the first is a publication too
+		s.Publish(id)
+		cur, err := s.Current()
+		if err != nil || cur.ID != id || cur.Epoch <= last.Epoch || cur.Previous != last.ID {
+			t.Errorf("after publishing %q over %+v: %+v, %v", id, last, cur, err)
+		}
+		last = cur
+	}
+}
+
+func testManifest(t *testing.T, s Store) {
+	t.Helper()
+	c := day(0)
+	id := s.Add(c)
+	m, err := s.Manifest(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := s.Load(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.ID != id || loaded.ID != id || m.SnapshotAt.UnixMilli() != loaded.SnapshotAt {
+		t.Errorf("the manifest of %q is of %q at %v, the catalog %q", id, m.ID, m.SnapshotAt, loaded.ID)
+	}
+	if m.Counts.Cards != loaded.Cards.ID.Len() || m.Counts.Lanes != len(loaded.Lanes.Variant) || m.Counts.Sets != loaded.Sets.ID.Len() {
+		t.Errorf("the manifest counts %+v of a catalog with %d cards", m.Counts, loaded.Cards.ID.Len())
+	}
+	var raw int64
+	for _, section := range m.Sections {
+		raw += section.Raw
+	}
+	if raw < int64(8*len(loaded.Lanes.Cents)) {
+		t.Errorf("the manifest says that the sections decode to %d bytes", raw)
+	}
+	if !slices.Equal(loaded.Lanes.Cents, c.Lanes.Cents) || !slices.Equal(loaded.Movers.Up, c.Movers.Up) || !slices.Equal(loaded.History.Points, c.History.Points) {
+		t.Error("what is loaded is not what was stored")
+	}
+}
+
+func testMissing(t *testing.T, s Store) {
+	t.Helper()
+	s.Add(day(0))
+	for _, id := range []string{"", "x", "../x", "20260315T000000Z-0000000000000000"} {
+		if _, err := s.Manifest(id); !errors.Is(err, snapshot.ErrNotFound) {
+			t.Errorf("manifest of %q: %v, want ErrNotFound", id, err)
+		}
+		if _, err := s.Load(id); !errors.Is(err, snapshot.ErrNotFound) {
+			t.Errorf("load of %q: %v, want ErrNotFound", id, err)
+		}
+	}
+}
+
+func testList(t *testing.T, s Store) {
+	t.Helper()
+	if all, err := s.List(); err != nil || len(all) != 0 {
+		t.Errorf("an empty store lists %v, %v", all, err)
+	}
+	want := map[string]bool{s.Add(day(0)): true, s.Add(day(1)): true, s.Add(day(2)): true}
+	all, err := s.List()
+	if err != nil || len(all) != len(want) {
+		t.Fatalf("%d snapshots are listed, %v", len(all), err)
+	}
+	for k, m := range all {
+		if !want[m.ID] || k > 0 && m.CreatedAt.After(all[k-1].CreatedAt) {
+			t.Errorf("snapshot %d is %q, built %v", k, m.ID, m.CreatedAt)
+		}
+	}
+}
+
+func testDamage(t *testing.T, s Store) {
+	t.Helper()
+	if s.Damage == nil {
+		t.Skip("skipped: the store cannot be damaged")
+	}
+	a, b := s.Add(day(0)), s.Add(day(1))
+	s.Damage(a, "cards")
+	s.Damage(b, "manifest")
+	if _, err := s.Load(a); !errors.Is(err, snapshot.ErrDamaged) {
+		t.Errorf("a damaged section: %v", err)
+	}
+	if _, err := s.Manifest(a); err != nil {
+		t.Errorf("the manifest of a damaged section: %v", err)
+	}
+	if _, err := s.Manifest(b); !errors.Is(err, snapshot.ErrDamaged) {
+		t.Errorf("a damaged manifest: %v", err)
+	}
+	if _, err := s.Load(b); !errors.Is(err, snapshot.ErrDamaged) {
+		t.Errorf("a load by a damaged manifest: %v", err)
+	}
+}
+
+// testConcurrent reads from many goroutines while another publishes; the race detector watches.
+func testConcurrent(t *testing.T, s Store) {
+	t.Helper()
+	ids := []string{s.Add(day(0)), s.Add(day(1))}
+	s.Publish(ids[0])
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for range 20 {
+				cur, err := s.Current()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if c, err := s.Load(cur.ID); err != nil || c.ID != cur.ID {
+					t.Errorf("loading %q: %v", cur.ID, err)
+				}
+			}
+		})
+	}
+	for k := range 10 {
+		s.Publish(ids[(k+1)%2])
+	}
+	readers.Wait()
+}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// longestWait is the longest time between two tries of what may pass. With the time that loading takes, a publication
+// is live within three seconds of the store being readable again.
+const longestWait = 2 * time.Second
+
+// trouble is a failure that may pass: the source cannot be asked, or what it publishes cannot be read or does not fit
+// into memory. It is tried again for ever, ever more rarely.
+type trouble struct {
+	err   error
+	epoch uint64 // of the publication that it is about; 0 when the source itself could not be asked
+	wait  time.Duration
+	until time.Time // not tried again before
+}
+
+// ongoing reports whether the trouble is about a publication and it is too early to try again.
+func (t *trouble) ongoing(epoch uint64, now time.Time) bool {
+	return t.err != nil && t.epoch == epoch && now.Before(t.until)
+}
+
+// note takes down a failure; the wait doubles while it is about the same publication.
+func (t *trouble) note(err error, epoch uint64, poll time.Duration, now time.Time) {
+	if t.err == nil || t.epoch != epoch {
+		t.wait = poll / 2
+	}
+	t.err, t.epoch = err, epoch
+	t.wait = max(poll, min(2*t.wait, longestWait))
+	t.until = now.Add(t.wait)
+}
+
+// Open loads the published snapshot, or, when it is damaged, the newest other one that loads, which is reported as
+// degraded. Without any it returns the first error.
+func (e *Engine) Open(now time.Time) error {
+	e.following.Lock()
+	defer e.following.Unlock()
+	cur, err := e.source.Current()
+	if err == nil {
+		e.book.asked(now)
+		if err = e.load(cur, now); err == nil {
+			e.epoch = cur.Epoch
+			return nil
+		}
+		e.failed(cur, err, now)
+	}
+	if errors.Is(err, snapshot.ErrNoCurrent) {
+		return err
+	}
+	all, listErr := e.source.List()
+	if listErr != nil {
+		return errors.Join(err, listErr)
+	}
+	for _, m := range all {
+		if m.ID == cur.ID {
+			continue
+		}
+		other := snapshot.Current{ID: m.ID}
+		if err := e.load(other, now); err != nil {
+			e.book.failed(other, ReasonOf(err), err, now)
+			continue
+		}
+		e.Degraded.Store(true)
+		e.o.Log.Error("the published snapshot cannot be served, an earlier one is",
+			slog.String("snapshot_id", m.ID), slog.String("published_id", cur.ID), slog.String("reason", ReasonOf(err).String()),
+			slog.Any("cause", err))
+		return nil
+	}
+	return err
+}
+
+// errUnfit says that a snapshot is whole but that no View can be made of it.
+var errUnfit = errors.New("cannot be served")
+
+// failed takes down why a publication is not served: for good when trying again would fail in the same way, else with
+// the time of the next try.
+func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
+	reason := ReasonOf(err)
+	e.book.failed(cur, reason, err, now)
+	if reason.permanent() && cur.Epoch != 0 {
+		e.refused, e.trouble = cur.Epoch, trouble{}
+		return
+	}
+	e.trouble.note(err, cur.Epoch, e.o.Poll, now)
+}
+
+// load makes a stored snapshot the current View. It does not remember failures.
+func (e *Engine) load(cur snapshot.Current, now time.Time) error {
+	start := time.Now()
+	m, err := e.source.Manifest(cur.ID)
+	if err != nil {
+		return err
+	}
+	if err := e.fits(m); err != nil {
+		return err
+	}
+	c, err := e.source.Load(cur.ID)
+	if err != nil {
+		return err
+	}
+	took := Phases{Read: time.Since(start)}
+	v, err := newView(c, e.o.Site, &took)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnfit, err)
+	}
+	took.Total = time.Since(start)
+	e.swap(v, now, origin{cur: cur, manifest: m, took: took})
+	kept, bytes := e.kept()
+	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", cur.ID), slog.Uint64("epoch", cur.Epoch),
+		slog.Int("cards", c.Cards.ID.Len()), slog.Duration("read", took.Read), slog.Duration("index", took.Index),
+		slog.Duration("fragments", took.Fragments), slog.Duration("total", took.Total),
+		slog.Int64("bytes", v.Size()), slog.Int("retired", kept), slog.Int64("retired_bytes", bytes))
+	return nil
+}
+
+// Follow polls the source until ctx is done and swaps to whatever becomes current. What cannot be served is
+// reported once and the current View stays; what may pass is tried again after a while that doubles up to two seconds.
+func (e *Engine) Follow(ctx context.Context) {
+	tick := time.NewTicker(e.o.Poll)
+	defer tick.Stop()
+	reported := "" // the trouble that goes on, so that it is not reported at every poll
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			err := e.poll(now)
+			if err == nil {
+				reported = ""
+			} else if err.Error() != reported {
+				reported = err.Error()
+				e.o.Log.Error("cannot follow the store, serving on", slog.String("reason", ReasonOf(err).String()), slog.Any("cause", err))
+			}
+		}
+	}
+}
+
+// poll is Check with patience.
+func (e *Engine) poll(now time.Time) error {
+	e.following.Lock()
+	defer e.following.Unlock()
+	if e.trouble.ongoing(0, now) {
+		return e.trouble.err
+	}
+	return e.check(now, true)
+}
+
+// Recheck is Check for an operator who says that something was mended: what was refused is tried again.
+func (e *Engine) Recheck(now time.Time) error {
+	e.following.Lock()
+	defer e.following.Unlock()
+	e.refused = 0
+	return e.check(now, false)
+}
+
+// Check asks the source once and swaps when something else is published. It returns what keeps it from serving
+// that; the same damaged snapshot is reported once.
+func (e *Engine) Check(now time.Time) error {
+	e.following.Lock()
+	defer e.following.Unlock()
+	return e.check(now, false)
+}
+
+// check asks the source what is published and serves that. With patience it does not load again what failed a moment
+// ago and may pass; the caller holds following.
+func (e *Engine) check(now time.Time, patient bool) error {
+	e.expire(now)
+	cur, err := e.source.Current()
+	if err != nil {
+		if errors.Is(err, snapshot.ErrNoCurrent) {
+			e.book.asked(now)
+			e.trouble = trouble{}
+			return nil // nothing is published yet, or any more: nothing to follow
+		}
+		e.failed(snapshot.Current{}, err, now)
+		return err
+	}
+	e.book.asked(now)
+	if cur.Epoch == e.epoch || cur.Epoch == e.refused {
+		e.trouble = trouble{}
+		return nil
+	}
+	if patient && e.trouble.ongoing(cur.Epoch, now) {
+		return e.trouble.err
+	}
+	if v := e.View(); v == nil || v.ID != cur.ID {
+		if err := e.load(cur, now); err != nil {
+			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
+			e.failed(cur, err, now)
+			return err
+		}
+	} else {
+		e.book.republished(cur)
+	}
+	e.epoch, e.refused, e.trouble = cur.Epoch, 0, trouble{}
+	e.Degraded.Store(false)
+	return nil
+}

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+
+	"ninepocket/snapshot"
+)
+
+// What loading a snapshot takes at the peak. A View holds the decoded columns, and JSON and index entries that grow with
+// cards and lanes rather than with the length of history: the decoded size alone tells it wrongly by a factor of two.
+// Measured as the highest live heap while loading, beside what this says (docs/PERFORMANCE.md, TestSwapCost):
+//
+//	 35,026 real cards, 48,599 lanes, one day:             86 MiB, 115 MiB here
+//	 40,004 synthetic cards, 149,122 lanes, one year:     193 MiB, 241 MiB here
+//	300,030 synthetic cards, 1,116,572 lanes, one year: 1,485 MiB, 1,715 MiB here
+const (
+	rawNumerator, rawDenominator = 3, 2 // of the decoded sections: the columns, and half of them again while decoding
+	bytesPerCard                 = 1700
+	bytesPerLane                 = 350
+	// loadBase is what any load takes besides: decoders, scratch, small change.
+	loadBase = 16 << 20
+)
+
+// errNoRoom says that a snapshot was not loaded because memory would not have sufficed.
+var errNoRoom = errors.New("does not fit into memory")
+
+// need is how many bytes loading a snapshot takes beside what is used already, at the peak.
+func need(m *snapshot.Manifest) int64 {
+	var raw int64
+	for _, s := range m.Sections {
+		raw += s.Raw
+	}
+	return loadBase + raw/rawDenominator*rawNumerator + bytesPerCard*int64(m.Counts.Cards) + bytesPerLane*int64(m.Counts.Lanes)
+}
+
+// fits makes sure that there is room to load a snapshot beside the one that is served. Retired Views go first, the
+// oldest before the others: a walk of pages that ends is less than a process that is killed. The first snapshot of a
+// process is always tried: there is nothing to keep serving instead.
+func (e *Engine) fits(m *snapshot.Manifest) error {
+	if e.o.Memory == nil || e.View() == nil {
+		return nil
+	}
+	needed := need(m)
+	used, limit := e.o.Memory()
+	if limit <= 0 || used+needed <= limit {
+		return nil
+	}
+	// The reading may hold garbage; from here on it is taken after a collection.
+	dropped := 0
+	for {
+		runtime.GC()
+		if used, limit = e.o.Memory(); used+needed <= limit || !e.dropOldest() {
+			break
+		}
+		dropped++
+	}
+	if dropped > 0 {
+		e.o.Log.Warn("dropped retired snapshots to make room: cursors of them go on in the current one",
+			slog.Int("dropped", dropped), slog.String("snapshot_id", m.ID))
+	}
+	if used+needed <= limit {
+		return nil
+	}
+	// What is used at the moment changes from try to try and is left out, so that the same trouble is reported once.
+	return fmt.Errorf("snapshot %q %w: loading it takes about %d MiB beside what is used, of %d MiB in all: raise the limit (GOMEMLIMIT) or give the machine more",
+		m.ID, errNoRoom, needed>>20, limit>>20)
+}
+
+// dropOldest lets go of the View that was retired first; false when there is none.
+func (e *Engine) dropOldest() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := *e.retired.Load()
+	if len(all) == 0 {
+		return false
+	}
+	kept := slices.Clone(all[:len(all)-1]) // a part of the old list would still hold the View
+	e.retired.Store(&kept)
+	return true
+}

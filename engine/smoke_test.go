@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"ninepocket/internal/fixture"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+func smokeView(t *testing.T) *View {
+	t.Helper()
+	c := fixture.Random(1, fixture.Size{Sets: 3, Cards: 150, Sealed: 5, Days: 40}).Catalog()
+	c.ID = "20260315T000000Z-0000000000000001"
+	v, err := NewView(c, wire.Site{URL: "https://cards.example", ProductPrefix: "np"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestSmokePasses(t *testing.T) {
+	for seed := range uint64(20) {
+		for _, size := range []fixture.Size{{}, fixture.Small, {Sets: 3, Cards: 150, Sealed: 5, Days: 40}} {
+			c := fixture.Random(seed, size).Catalog()
+			c.ID = "20260315T000000Z-0000000000000001"
+			v, err := NewView(c, wire.Site{ProductPrefix: "np"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Smoke(); err != nil {
+				t.Errorf("seed %d, size %+v: %v", seed, size, err)
+			}
+		}
+	}
+}
+
+// TestSmokeFinds breaks one thing of a View at a time.
+func TestSmokeFinds(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		damage     func(v *View)
+	}{
+		{"games cut off", "list games is not whole JSON", func(v *View) { v.games = v.games[:len(v.games)-1] }},
+		{"a byte of the details", "detail of card", func(v *View) { v.details.arena[0] = 'x' }},
+		{"the details end early", "detail of card", func(v *View) { v.details.ends[0]-- }},
+		{"details of other cards", "does not name", func(v *View) {
+			v.details.ends = v.details.ends[1:]
+			v.details.ends = append(v.details.ends, v.details.ends[len(v.details.ends)-1])
+		}},
+		{"price entries", "price entry of card", func(v *View) { v.entries.arena[len(v.entries.arena)-1] = 0 }},
+		{"summaries", "summary of card", func(v *View) { v.summaries.arena[0] = '[' }},
+		{"set pages", "page of set", func(v *View) { v.setPages.ends[0]++ }},
+		{"sets", "summary of set", func(v *View) { v.sets.arena[3] = '"' }},
+		{"products", "product np_", func(v *View) { v.products.arena[0] = 'x' }},
+		{"product prefix", "does not name", func(v *View) {
+			// What the fragments say and what the View answers to are of two prefixes.
+			v.site.ProductPrefix = "other"
+		}},
+		{"a name that the search does not know", "is not found by its name", func(v *View) { rename(v, "Zyxwvutsrq") }},
+		{"ids of other cards", "is not found by", func(v *View) { v.Catalog.Cards.ID = reversed(&v.Catalog.Cards.ID) }},
+		{"slugs of other cards", "is not found by", func(v *View) { v.Catalog.Cards.Slug = reversed(&v.Catalog.Cards.Slug) }},
+		{"ids of other sets", "is not found by", func(v *View) { v.Catalog.Sets.ID = reversed(&v.Catalog.Sets.ID) }},
+		{"a day that is none", "statistics of card", func(v *View) { v.Catalog.SnapshotAt = snapshot.NoTime }},
+		{"history that is gone", "panics", func(v *View) { v.Catalog.History.Points = nil }},
+		{"movers beyond the cards", "movers up do not", func(v *View) { v.Catalog.Movers.Up = []uint32{1 << 20} }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := smokeView(t)
+			if err := v.Smoke(); err != nil {
+				t.Fatalf("before the damage: %v", err)
+			}
+			tt.damage(v)
+			err := v.Smoke()
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// reversed is a column in the other direction.
+func reversed(s *snapshot.Strings) snapshot.Strings {
+	var out snapshot.Strings
+	for i := s.Len() - 1; i >= 0; i-- {
+		out.Append(s.At(i))
+	}
+	return out
+}
+
+// rename gives every card a name that was not there when the index was made.
+func rename(v *View, name string) {
+	var names snapshot.Strings
+	for range v.Catalog.Cards.Name.Len() {
+		names.Append(name)
+	}
+	v.Catalog.Cards.Name = names
+}
+
+// TestSmokeMovers lets the movers name a card that wire spells otherwise.
+func TestSmokeMovers(t *testing.T) {
+	v := smokeView(t)
+	if len(v.Catalog.Movers.Up) == 0 {
+		t.Fatal("no movers")
+	}
+	if err := v.Smoke(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range spread(10, 3) {
+		n++
+	}
+	if n != 3 {
+		t.Errorf("a spread of 3 has %d", n)
+	}
+	for _, n := range []int{0, 1, 2, 63, 64, 65, 40_000} {
+		var got []int
+		for k := range spread(n, 64) {
+			got = append(got, k)
+		}
+		if len(got) != min(n, 64) || n > 0 && (got[0] != 0 || got[len(got)-1] != n-1) {
+			t.Errorf("a spread over %d is %v", n, got)
+		}
+	}
+}

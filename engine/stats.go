@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// Reason is why a publication was not served.
+type Reason uint8
+
+// The reasons. Damaged, NewerFormat and Unfit are properties of the snapshot and stay; NoMemory and NoSource may pass.
+const (
+	Damaged     Reason = iota // its bytes are not what was written
+	NewerFormat               // a newer program wrote it
+	Unfit                     // it is whole, but no View can be made of it
+	NoMemory                  // it would not fit beside the one that is served
+	NoSource                  // the store could not be asked or read
+	Reasons                   // how many there are
+)
+
+var reasonNames = [Reasons]string{"damaged", "newer_format", "unfit", "memory", "source"}
+
+// String is the reason as metrics and logs name it.
+func (r Reason) String() string { return reasonNames[r] }
+
+func (r Reason) permanent() bool { return r <= Unfit }
+
+// ReasonOf says which reason an error of Open or Check is.
+func ReasonOf(err error) Reason {
+	switch {
+	case errors.Is(err, snapshot.ErrDamaged):
+		return Damaged
+	case errors.Is(err, snapshot.ErrNewerFormat):
+		return NewerFormat
+	case errors.Is(err, errUnfit):
+		return Unfit
+	case errors.Is(err, errNoRoom):
+		return NoMemory
+	}
+	return NoSource
+}
+
+// Phases are the durations of a load.
+type Phases struct {
+	Read      time.Duration // reading, checking and decoding the sections
+	Index     time.Duration // ids, filters, orders and words
+	Fragments time.Duration // spelling the JSON of every record
+	Total     time.Duration
+}
+
+// Failure is a publication that was not served.
+type Failure struct {
+	At     time.Time
+	ID     string // "" when the source could not be asked
+	Epoch  uint64
+	Reason Reason
+	Err    error
+}
+
+// Stats are an engine's figures at a moment.
+type Stats struct {
+	Epoch    uint64             // of the publication that is served; 0 for one that was not published, as at a fallback
+	Previous string             // id of the snapshot that was served before, "" for none
+	Live     time.Time          // since when the current View is served
+	Manifest *snapshot.Manifest // of the current View, nil when that did not come from the source
+	Checked  time.Time          // when the source last said what is published
+	Behind   bool               // something else is published than is served
+	Degraded bool               // see Engine.Degraded
+
+	Swaps       uint64          // Views that became current, the first included
+	Failures    [Reasons]uint64 // tries that failed
+	LastFailure *Failure        // nil for none
+	LastLoad    Phases          // of the current View
+
+	Retired      int // Views kept for cursors
+	RetiredBytes int64
+
+	SearchHits, SearchMisses uint64 // of the search cache
+}
+
+// book keeps what Stats tells. It has a lock of its own, because a scrape must not wait for a load.
+type book struct {
+	mu sync.Mutex
+	s  Stats
+}
+
+func (b *book) asked(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.Checked = now
+}
+
+// origin is where a View came from; its zero value is a View that did not come from the source.
+type origin struct {
+	cur      snapshot.Current // without an epoch for a fallback
+	manifest *snapshot.Manifest
+	took     Phases
+}
+
+// swapped notes a new current View.
+func (b *book) swapped(old, v *View, now time.Time, from origin) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.Swaps++
+	if old != nil && old.ID != v.ID {
+		b.s.Previous = old.ID
+	}
+	b.s.Live, b.s.Epoch, b.s.Manifest, b.s.LastLoad = now, from.cur.Epoch, from.manifest, from.took
+	b.s.Behind = from.manifest != nil && from.cur.Epoch == 0
+}
+
+// republished notes that what is served already was published again.
+func (b *book) republished(cur snapshot.Current) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.Epoch, b.s.Behind = cur.Epoch, false
+}
+
+func (b *book) failed(cur snapshot.Current, reason Reason, err error, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.Failures[reason]++
+	b.s.LastFailure = &Failure{At: now, ID: cur.ID, Epoch: cur.Epoch, Reason: reason, Err: err}
+	b.s.Behind = b.s.Behind || cur.Epoch != 0
+}
+
+// Stats returns the engine's figures. It never waits for a load.
+func (e *Engine) Stats() Stats {
+	e.book.mu.Lock()
+	s := e.book.s
+	e.book.mu.Unlock()
+	s.Degraded = e.Degraded.Load()
+	s.Retired, s.RetiredBytes = e.kept()
+	if e.searches != nil {
+		s.SearchHits, s.SearchMisses = e.searches.hits.Load(), e.searches.misses.Load()
+	}
+	return s
+}

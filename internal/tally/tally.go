@@ -1,0 +1,119 @@
+// Package tally counts on hot paths: tables of counters and histograms of durations that are cheap to add to and dear
+// to read.
+//
+// A table is kept several times over, once a shard, so that cores that count at the same time do not pass one cache
+// line around. Whoever counts takes a shard once, keeps it (in what he pools, so that it stays with a core), and adds to
+// it; whoever reads adds the shards up. Adding is one atomic addition, without a lock and without an allocation.
+//
+// Sums over several counters are not of one moment: a reader may see a call counted in one and not yet in another.
+package tally
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Shards is how often a table is kept; a power of two. More cores than that share.
+const Shards = 16
+
+// Shard is one copy of each table.
+type Shard uint32
+
+var lastShard atomic.Uint32
+
+// NextShard returns the shards in turn.
+func NextShard() Shard { return Shard(lastShard.Add(1) % Shards) }
+
+// line is how many counters keep two shards apart: two cache lines, because processors fetch them in pairs.
+const line = 128 / 8
+
+// Counters is a table of numbers that only grow. It is safe for concurrent use.
+type Counters struct {
+	columns int
+	shards  [Shards][]atomic.Uint64
+}
+
+// NewCounters returns a table of zeros.
+func NewCounters(rows, columns int) *Counters {
+	c := &Counters{columns: columns}
+	for s := range c.shards {
+		c.shards[s] = make([]atomic.Uint64, line+rows*columns+line)[line : line+rows*columns]
+	}
+	return c
+}
+
+// Add adds n to a counter.
+func (c *Counters) Add(s Shard, row, column int, n uint64) {
+	c.shards[s%Shards][row*c.columns+column].Add(n)
+}
+
+// Sum is a counter's value.
+func (c *Counters) Sum(row, column int) (n uint64) {
+	for s := range c.shards {
+		n += c.shards[s][row*c.columns+column].Load()
+	}
+	return n
+}
+
+// Durations is a histogram of durations for each of several rows. It is safe for concurrent use.
+type Durations struct {
+	bounds []time.Duration
+	counts *Counters // of each row: a counter a bucket, one for what is longer than the last bound, and the sum
+}
+
+// NewDurations returns empty histograms whose buckets end at bounds, which ascend.
+func NewDurations(rows int, bounds ...time.Duration) *Durations {
+	return &Durations{bounds: bounds, counts: NewCounters(rows, len(bounds)+2)}
+}
+
+// Observe counts a duration.
+func (d *Durations) Observe(s Shard, row int, took time.Duration) {
+	took = max(took, 0)
+	bucket := 0
+	for bucket < len(d.bounds) && took > d.bounds[bucket] { // most calls end in the first few
+		bucket++
+	}
+	d.counts.Add(s, row, bucket, 1)
+	d.counts.Add(s, row, len(d.bounds)+1, uint64(took))
+}
+
+// Histogram is what was observed.
+type Histogram struct {
+	Bounds []time.Duration // the upper ends of the buckets; shared, not to be changed
+	Counts []uint64        // of each bucket, and of what is longer than the last bound
+	Sum    time.Duration
+}
+
+// Count is how many durations there are.
+func (h *Histogram) Count() (n uint64) {
+	for _, c := range h.Counts {
+		n += c
+	}
+	return n
+}
+
+// Row is the histogram of a row.
+func (d *Durations) Row(row int) Histogram {
+	h := Histogram{Bounds: d.bounds, Counts: make([]uint64, len(d.bounds)+1)}
+	for k := range h.Counts {
+		h.Counts[k] = d.counts.Sum(row, k)
+	}
+	h.Sum = time.Duration(d.counts.Sum(row, len(d.bounds)+1))
+	return h
+}
+
+// Decades are bounds of 1, 2 and 5 in every power of ten from one duration to another.
+func Decades(from, to time.Duration) (bounds []time.Duration) {
+	power := time.Duration(1)
+	for 10*power <= from {
+		power *= 10
+	}
+	for ; power <= to; power *= 10 {
+		for _, digit := range []time.Duration{1, 2, 5} {
+			if b := digit * power; from <= b && b <= to {
+				bounds = append(bounds, b)
+			}
+		}
+	}
+	return bounds
+}

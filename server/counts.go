@@ -1,0 +1,239 @@
+package server
+
+import (
+	"slices"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/access"
+	"ninepocket/internal/tally"
+	"ninepocket/wire"
+)
+
+// counts are what a Server counts of its requests. A request costs one reading of the clock and five atomic additions
+// in its exchange's shard.
+type counts struct {
+	rows     []route
+	requests *tally.Counters  // of a row: answers by column of the status
+	latency  *tally.Durations // of a row
+	totals   *tally.Counters  // one row
+	denials  *tally.Counters  // of a surface: refusals by reason
+	broken   *tally.Counters  // one row: what was no HTTP request, by column of the status
+}
+
+// route is what requests are told apart by: nothing that a client makes up.
+type route struct{ surface, operation string }
+
+// The rows of requests that are no operation of a surface. Operations follow, then the tools.
+const (
+	rowUnknown = iota // no such path, or nothing that could be routed
+	rowPreflight
+	rowOpenAPI
+	rowHealthz
+	rowMCP // the protocol itself, and what the gate refuses
+	fixedRows
+)
+
+var fixedRoutes = [fixedRows]route{
+	rowUnknown: {noSurface, "unknown"}, rowPreflight: {noSurface, "preflight"}, rowOpenAPI: {noSurface, "openapi"},
+	rowHealthz: {noSurface, "healthz"}, rowMCP: {"mcp", "mcp"},
+}
+
+// noSurface is the surface of what needs no key.
+const noSurface = "none"
+
+// The columns of totals.
+const (
+	totalBegun = iota
+	totalBytes
+	totalGzip
+	totalZstd
+	totalPanics
+	totalColumns
+)
+
+// statuses are the ones that this server answers; the last column is any other.
+var statuses = []int{
+	200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 429, 431, 500, 503,
+}
+
+// statusColumns is the column of each status.
+var statusColumns = func() (columns [600]uint8) {
+	for status := range columns {
+		columns[status] = uint8(len(statuses))
+		if k := slices.Index(statuses, status); k >= 0 {
+			columns[status] = uint8(k)
+		}
+	}
+	return columns
+}()
+
+func statusColumn(status int) int {
+	if status < 0 || status >= len(statusColumns) {
+		return len(statuses)
+	}
+	return int(statusColumns[status])
+}
+
+// denialReasons are the codes of refused calls that are worth watching: who may not, and who must wait.
+var denialReasons = []wire.Code{
+	wire.Unauthorized, wire.InvalidAPIKey, wire.SandboxKey, wire.InsufficientScope, wire.PlanLimit, wire.HostNotAllowed,
+	wire.OriginNotAllowed, wire.RateLimitExceeded, wire.QuotaExceeded, wire.TemporarilyUnavailable,
+}
+
+// denialSurfaces are the rows of denials.
+var denialSurfaces = []string{surfaceName(access.Live), surfaceName(access.Preview), "mcp"}
+
+func surfaceName(kind access.Kind) string {
+	if kind == access.Preview {
+		return "preview"
+	}
+	return "live"
+}
+
+// newCounts gives every operation of a route table, and every tool, a row.
+func newCounts(table []*path, tools []string) *counts {
+	c := &counts{rows: fixedRoutes[:]}
+	c.rows = slices.Clip(c.rows)
+	for _, p := range table {
+		for _, op := range []*operation{p.live, p.preview} {
+			if op != nil {
+				kind := access.Live
+				if op == p.preview {
+					kind = access.Preview
+				}
+				op.row = len(c.rows)
+				c.rows = append(c.rows, route{surfaceName(kind), string(op.name)})
+			}
+		}
+	}
+	for _, tool := range tools {
+		c.rows = append(c.rows, route{"mcp", string(access.MCPOperation(tool))})
+	}
+	c.requests = tally.NewCounters(len(c.rows), len(statuses)+1)
+	c.latency = tally.NewDurations(len(c.rows), tally.Decades(5*time.Microsecond, time.Second)...)
+	c.totals = tally.NewCounters(1, totalColumns)
+	c.denials = tally.NewCounters(len(denialSurfaces), len(denialReasons))
+	c.broken = tally.NewCounters(1, len(statuses)+1)
+	return c
+}
+
+// toolRow is the row of a tool; tools come last.
+func (c *counts) toolRow(tool, tools int) int { return len(c.rows) - tools + tool }
+
+// total adds to one of the totals.
+func (x *exchange) total(column int, n uint64) { x.s.counts.totals.Add(x.shard, 0, column, n) }
+
+// count counts an answered request; what is left of it is writing the answer to the connection.
+func (x *exchange) count() {
+	c := x.s.counts
+	r := &x.ctx.Response
+	c.requests.Add(x.shard, x.row, statusColumn(r.StatusCode()), 1)
+	c.latency.Observe(x.shard, x.row, time.Since(x.time))
+	if !x.ctx.IsHead() {
+		x.total(totalBytes, uint64(len(r.Body())))
+	}
+}
+
+// deny counts a refusal, when it is one of those.
+func (x *exchange) deny(code wire.Code) {
+	reason := slices.Index(denialReasons, code)
+	if reason < 0 {
+		return
+	}
+	surface := 0
+	switch {
+	case x.op == &mcpOperation:
+		surface = 2
+	case x.surface.kind == access.Preview:
+		surface = 1
+	}
+	x.s.counts.denials.Add(x.shard, surface, reason, 1)
+}
+
+// compress sets the answer's body to content in an encoding.
+func (x *exchange) compress(content []byte, encoding string) {
+	x.encoded(encoding)
+	x.ctx.Response.SetBodyRaw(compressed(content, encoding))
+}
+
+// encoded notes that the answer is compressed.
+func (x *exchange) encoded(encoding string) {
+	x.ctx.Response.Header.Set(fasthttp.HeaderContentEncoding, encoding)
+	if encoding == "zstd" {
+		x.total(totalZstd, 1)
+	} else {
+		x.total(totalGzip, 1)
+	}
+}
+
+// Stats are a Server's figures since it was made.
+type Stats struct {
+	Routes      []RouteStats
+	InFlight    uint64            // requests that are being answered
+	Bytes       uint64            // of answer bodies, as sent
+	Compressed  map[string]uint64 // answers by encoding
+	Panics      uint64
+	Denials     []Denials
+	ParseErrors map[int]uint64 // what was no HTTP request, by status; 0 for a status that is not expected
+}
+
+// RouteStats are the figures of one operation of one surface.
+type RouteStats struct {
+	Surface   string // live, preview, mcp or none
+	Operation string
+	Statuses  map[int]uint64  // answers; 0 for a status that is not expected
+	Latency   tally.Histogram // from the request being read to the answer being ready to be written
+}
+
+// Denials are the refusals of a surface for one reason.
+type Denials struct {
+	Surface, Reason string
+	Count           uint64
+}
+
+// byStatus reads a row of answers, leaving out what never came.
+func byStatus(c *tally.Counters, row int) map[int]uint64 {
+	m := map[int]uint64{}
+	for column := range len(statuses) + 1 {
+		n := c.Sum(row, column)
+		switch {
+		case n == 0:
+		case column < len(statuses):
+			m[statuses[column]] = n
+		default:
+			m[0] = n
+		}
+	}
+	return m
+}
+
+// Stats returns the figures of all requests so far. They are not of one moment.
+func (s *Server) Stats() Stats {
+	c := s.counts
+	total := func(column int) uint64 { return c.totals.Sum(0, column) }
+	stats := Stats{
+		Compressed: map[string]uint64{"gzip": total(totalGzip), "zstd": total(totalZstd)},
+		Panics:     total(totalPanics), ParseErrors: byStatus(c.broken, 0),
+	}
+	answered := uint64(0)
+	for row, r := range c.rows {
+		one := RouteStats{Surface: r.surface, Operation: r.operation, Statuses: byStatus(c.requests, row), Latency: c.latency.Row(row)}
+		for _, n := range one.Statuses {
+			answered += n
+		}
+		stats.Routes = append(stats.Routes, one)
+	}
+	// Read last, so that no request is seen answered that was not seen to begin.
+	stats.Bytes = total(totalBytes)
+	stats.InFlight = max(total(totalBegun), answered) - answered
+	for surface, name := range denialSurfaces {
+		for reason, code := range denialReasons {
+			if n := c.denials.Sum(surface, reason); n > 0 {
+				stats.Denials = append(stats.Denials, Denials{name, string(code), n})
+			}
+		}
+	}
+	return stats
+}

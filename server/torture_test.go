@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// TestSwapTorture publishes into a real store directory again and again while an engine follows it and readers ask
+// without a pause: no request fails, every answer is wholly of the snapshot that it names, and once the budget for
+// retired Views is full, neither the heap nor the number of goroutines grows. NINEPOCKET_TORTURE=1000 sets how many
+// swaps; without it there are few.
+func TestSwapTorture(t *testing.T) {
+	swaps := 24
+	if s := os.Getenv("NINEPOCKET_TORTURE"); s != "" {
+		var err error
+		if swaps, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const copies, retired, readers = 3, 2, 4
+	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
+	ids, editions := storeCopies(t, store, copies)
+	budget := today().view.Size()*retired + today().view.Size()/2
+	eng := engine.New(store, engine.Options{Site: wire.Site{URL: baseURL, ProductPrefix: "prd"}, Poll: 2 * time.Millisecond, RetiredBudget: budget})
+	publish := func(id string) {
+		if _, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(ids[0])
+	empty := liveHeap() // what the tests themselves hold
+	if err := eng.Open(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, setup{options: func(o *Options) { o.Engine = eng }})
+	moved := movedCards(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { eng.Follow(ctx) })
+	var asked atomic.Int64
+	var asking sync.RWMutex // held by readers while they ask, and against them while the heap is measured
+	for n := range readers {
+		c, err := w.dial() // one connection each, so that goroutines can be counted
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func(q request) (reply, error) { r, _, err := c.send(q); return r, err }
+		running.Go(func() {
+			defer c.Close()
+			for i := n; ctx.Err() == nil; i++ {
+				asking.RLock()
+				w.readOne(t, send, editions, moved, i)
+				asking.RUnlock()
+				asked.Add(1)
+			}
+		})
+	}
+	defer running.Wait()
+	defer stop()
+
+	var level, highest int64
+	var goroutines, most int
+	measure := func() (int64, int) {
+		asking.Lock()
+		defer asking.Unlock()
+		return liveHeap() - empty, runtime.NumGoroutine()
+	}
+	for k := 1; k <= swaps && !t.Failed(); k++ {
+		id := ids[k%len(ids)]
+		publish(id)
+		for deadline := time.Now().Add(time.Minute); eng.View().ID != id; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("publication %d is not live: %+v", k, eng.Stats())
+			}
+		}
+		switch full := eng.Stats().Retired == retired; {
+		case level == 0 && full && k >= len(ids):
+			level, goroutines = measure()
+		case level > 0 && (k%25 == 0 || k == swaps):
+			heap, n := measure()
+			highest, most = max(highest, heap), max(most, n)
+		}
+	}
+	s := eng.Stats()
+	t.Logf("%d swaps, %d answers; the engine holds %.1f MiB with the budget full, at most %.1f MiB after; %d goroutines, at most %d after; last load %v",
+		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most, s.LastLoad.Total.Round(time.Millisecond))
+	if level == 0 || highest == 0 {
+		t.Fatalf("the budget never filled: %d retired", s.Retired)
+	}
+	if float64(highest) > 1.1*float64(level) {
+		t.Errorf("the live heap grew from %d to %d bytes", level, highest)
+	}
+	if most > goroutines+2 { // a timer's or the collector's may come and go
+		t.Errorf("%d goroutines became %d", goroutines, most)
+	}
+	if s.Swaps != uint64(swaps)+1 || s.Failures != [engine.Reasons]uint64{} || s.RetiredBytes > budget {
+		t.Errorf("%d swaps, failures %v, %d bytes retired of %d", s.Swaps, s.Failures, s.RetiredBytes, budget)
+	}
+}
+
+// storeCopies stores both editions several times, a millisecond apart: snapshots of their own with contents that are
+// known. The editions take turns, so that every swap changes prices.
+func storeCopies(t *testing.T, store *snapshot.Dir, copies int) (ids []string, editions map[string]*truth) {
+	t.Helper()
+	editions = map[string]*truth{}
+	for k := range copies {
+		for _, e := range []struct {
+			*edition
+			*truth
+		}{{today(), todaysTruth()}, {tomorrow(), tomorrowsTruth()}} {
+			c := *e.view.Catalog
+			c.SnapshotAt += int64(k)
+			m, _, err := store.Write(&c, snapshot.WriteOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, m.ID)
+			editions[m.ID] = e.truth
+		}
+	}
+	return ids, editions
+}
+
+// liveHeap is the heap that is reachable now.
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC()
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64())
+}
