@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"ninepocket/internal/systemd"
 )
 
 // adminHandler answers the admin listener (contract, serve).
@@ -83,7 +85,7 @@ func (s *service) metrics() *prometheus.Registry {
 	return r
 }
 
-// reloadAll re-reads keys and plans and re-checks the store, as SIGHUP does.
+// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does.
 func (s *service) reloadAll() error {
 	if err := s.reload(); err != nil {
 		return err
@@ -100,9 +102,13 @@ func (s *service) watchHangup(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-hangups:
+			s.tell(systemd.Reloading())
+			status := s.status()
 			if err := s.reloadAll(); err != nil {
 				s.log.Error("cannot reload", slog.Any("cause", err))
+				status += "; the last reload failed"
 			}
+			s.tell("READY=1", status)
 		}
 	}
 }
