@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
-	"strconv"
 
 	"ninepocket/internal/cgroup"
 )
@@ -34,12 +33,8 @@ func memoryLimit() int64 {
 	return 0
 }
 
-// logMemory says what the process plans with.
+// logMemory says what the process plans with; 0 is no limit.
 func logMemory(log *slog.Logger) {
-	limit := "none"
-	if n := memoryLimit(); n > 0 {
-		limit = strconv.FormatInt(n, 10)
-	}
 	_, chosen := os.LookupEnv("GOMEMLIMIT")
-	log.Info("memory", slog.String("limit_bytes", limit), slog.Bool("from_gomemlimit", chosen))
+	log.Info("memory", slog.Int64("limit_bytes", memoryLimit()), slog.Bool("from_gomemlimit", chosen))
 }
