@@ -82,7 +82,8 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(),
-		configCommand(), healthcheckCommand(), versionCommand())
+		configCommand(), healthcheckCommand(), manCommand(), versionCommand())
+	addCompletions(root)
 	return root
 }
 
