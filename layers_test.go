@@ -27,21 +27,27 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":                {},
-	"access/accesstest":     {"access"},
-	"bench":                 {anyOfOurs},
-	"bench/check":           {},
-	"cmd/ninepocket":        {anyOfOurs},
-	"engine":                {"engine/cursor", "index", "snapshot", "wire"},
-	"engine/cursor":         {},
-	"fleet":                 {"access", "snapshot"},
-	"index":                 {"index/text", "snapshot"},
-	"index/text":            {},
-	"internal/contracttest": {"wire/openapi"},
-	"internal/fixture":      {"snapshot"},
-	"internal/synth":        {},
-	"loader":                {"index/text", "loader/source", "snapshot"},
-	"loader/source":         {"snapshot"},
+	"access":                               {},
+	"access/accesstest":                    {"access"},
+	"bench":                                {anyOfOurs},
+	"bench/check":                          {},
+	"cmd/ninepocket":                       {anyOfOurs},
+	"deploy":                               {},
+	"deploy/bom":                           {},
+	"engine":                               {"engine/cursor", "index", "snapshot", "wire"},
+	"engine/cursor":                        {},
+	"fleet":                                {"access", "snapshot"},
+	"index":                                {"index/text", "snapshot"},
+	"index/text":                           {},
+	"internal/cgroup":                      {},
+	"internal/certificate":                 {},
+	"internal/certificate/certificatetest": {},
+	"internal/contracttest":                {"wire/openapi"},
+	"internal/fixture":                     {"snapshot"},
+	"internal/synth":                       {},
+	"internal/systemd":                     {},
+	"loader":                               {"index/text", "loader/source", "snapshot"},
+	"loader/source":                        {"snapshot"},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"mcp":          {"engine", "engine/cursor", "index", "snapshot", "wire"},
@@ -55,7 +61,7 @@ var mayImport = map[string][]string{
 const anyOfOurs = "*"
 
 // testKit is what tests inside any package may import besides.
-var testKit = []string{"internal/contracttest", "internal/fixture", "internal/synth"}
+var testKit = []string{"internal/certificate/certificatetest", "internal/contracttest", "internal/fixture", "internal/synth"}
 
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
