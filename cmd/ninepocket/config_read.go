@@ -154,6 +154,7 @@ func tomlEntries(text []byte) ([]tomlEntry, error) {
 			entries = append(entries, tomlEntry{path: path, line: line, table: true})
 		case unstable.KeyValue:
 			entries = appendEntries(entries, &parser, node, table)
+		default: // comments
 		}
 	}
 	for i := range entries {

@@ -192,7 +192,7 @@ func TestValuesOfEveryKind(t *testing.T) {
 	var long int64
 	var share float64
 	var list []string
-	good := func(at any, v any, spelt string) {
+	good := func(at, v any, spelt string) {
 		t.Helper()
 		if err := setTOML(at, v); err != nil {
 			t.Errorf("TOML %v: %v", v, err)

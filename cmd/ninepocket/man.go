@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,7 @@ func manPage(cmd *cobra.Command) []byte {
 			"success", "failure", "a mistake in the command line or the configuration", "verification failed or a guard refused",
 			"serve lacks keys or a snapshot that loads",
 		} {
-			p.item(fmt.Sprint(code), meaning)
+			p.item(strconv.Itoa(code), meaning)
 		}
 	case "serve":
 		p.configuration()

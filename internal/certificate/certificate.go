@@ -34,8 +34,10 @@ type fileState struct {
 // Open reads the pair; the error names what is wrong with either file.
 func Open(certFile, keyFile string) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile}
-	c.seen = c.look()
-	return c, c.read()
+	if err := c.Reload(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Config is for a listener that serves HTTP/1.1 with the current pair. A client that connected before a change keeps its

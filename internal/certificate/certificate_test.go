@@ -122,7 +122,7 @@ func TestWatch(t *testing.T) {
 		heard := make(chan error, 10)
 		go c.Watch(ctx, Poll, func(err error) { heard <- err })
 		var reports []error
-		polls := func(n int, wantReports int, wantSerial int64) {
+		polls := func(n, wantReports int, wantSerial int64) {
 			t.Helper()
 			reports = nil
 			time.Sleep(time.Duration(n) * Poll)
