@@ -93,9 +93,14 @@ func (s *service) reloadAll() error {
 	return s.engine.Recheck(time.Now())
 }
 
-func (s *service) watchHangup(ctx context.Context) error {
+// listenHangup takes SIGHUP over from now on, before anyone is told that it may be sent.
+func listenHangup() chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
+	return hangups
+}
+
+func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) error {
 	defer signal.Stop(hangups)
 	for {
 		select {

@@ -76,6 +76,7 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	look := time.NewTicker(statusEvery)
 	defer look.Stop()
 	check := selfCheck(s.config.TLSCert != "", api)
+	due := false // a sign of life is; while the server does not answer, it is asked again at each look
 	for {
 		select {
 		case <-ctx.Done():
@@ -86,10 +87,14 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 				s.tell(told)
 			}
 		case <-alive:
+			due = true
+		}
+		if due {
 			if err := check(ctx); err != nil {
 				s.log.Error("the server does not answer itself", slog.Any("cause", err))
 				continue
 			}
+			due = false
 			s.tell("WATCHDOG=1")
 		}
 	}

@@ -143,7 +143,8 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 		}
 		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
 	})
-	group.Go(func() error { return s.watchHangup(ctx) })
+	hangups := listenHangup()
+	group.Go(func() error { return s.watchHangup(ctx, hangups) })
 	if s.cert != nil {
 		group.Go(func() error { s.cert.Watch(ctx, certificate.Poll, s.renewed); return nil })
 	}

@@ -192,11 +192,11 @@ func addFlags(cmd *cobra.Command, c *config, keys ...string) {
 func (s *setting) copyValue(to, from *config, name string) {
 	switch at := s.at(to, name).(type) {
 	case *string:
-		*at = *s.at(from, name).(*string) //nolint:errcheck,forcetypeassert // the same function returned it
+		*at = *s.at(from, name).(*string) //nolint:errcheck // the same function returned it
 	case *bool:
-		*at = *s.at(from, name).(*bool) //nolint:errcheck,forcetypeassert // the same function returned it
+		*at = *s.at(from, name).(*bool) //nolint:errcheck // the same function returned it
 	case *[]string:
-		*at = *s.at(from, name).(*[]string) //nolint:errcheck,forcetypeassert // the same function returned it
+		*at = *s.at(from, name).(*[]string) //nolint:errcheck // the same function returned it
 	}
 }
 
