@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -272,7 +274,10 @@ func TestServiceManagerIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	p := startServe(t, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=100000"})
+	p := startServe(t, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=100000", "GOMEMLIMIT=1GiB"})
+	if !p.logs("limit_bytes=1073741824 from_gomemlimit=true")() {
+		t.Errorf("the limit is not in the log:\n%s", p.log)
+	}
 	// hears reads datagrams up to one that begins so, and wants nothing but signs of life before it.
 	hears := func(begin, within string) {
 		t.Helper()
@@ -355,6 +360,47 @@ func TestSelfCheck(t *testing.T) {
 	_ = srv.Close()
 	if check(t.Context()) == nil {
 		t.Error("a closed listener passed for health")
+	}
+}
+
+func TestLimitMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	t.Setenv("GOMEMLIMIT", "off")
+	debug.SetMemoryLimit(math.MaxInt64)
+	limitMemory(2 << 30)
+	if got := memoryLimit(); got != 0 {
+		t.Errorf("GOMEMLIMIT=off: limit %d", got)
+	}
+	if err := os.Unsetenv("GOMEMLIMIT"); err != nil { // put back by Setenv
+		t.Fatal(err)
+	}
+	limitMemory(0)
+	if got := memoryLimit(); got != 0 {
+		t.Errorf("no limit of the group: limit %d", got)
+	}
+	limitMemory(2_000_000_000)
+	if got := memoryLimit(); got != 1_800_000_000 {
+		t.Errorf("2 GB for the group: limit %d", got)
+	}
+}
+
+// TestChangesThatWaitForARestart changes a setting that a running server cannot take over, and a plan, which it can.
+func TestChangesThatWaitForARestart(t *testing.T) {
+	config := writeConfig(t, "cors_origins = []\n")
+	p := startServe(t, nil, "--config", config)
+	if err := os.WriteFile(config, []byte("cors_origins = [\"https://a.example\"]\n[plans.unlimited]\nper_minute = 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGHUP)
+	p.eventually(t, "name the setting", p.logs("settings wait for a restart keys=[cors_origins]"))
+	for range 2 {
+		if _, err := p.get(t.Context(), http.DefaultClient, "/v1/games"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.get(t.Context(), http.DefaultClient, "/v1/games"); err == nil || err.Error() != "status 429" {
+		t.Errorf("the plan of 2 calls a minute answers a third one with %v", err)
 	}
 }
 

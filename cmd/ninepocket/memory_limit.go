@@ -5,8 +5,6 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
-
-	"ninepocket/internal/cgroup"
 )
 
 // heapShare is how much of the control group's memory the Go runtime may plan with, in per cent; stacks of C, page
@@ -14,13 +12,13 @@ import (
 const heapShare = 90
 
 // limitMemory makes the garbage collector work harder before the kernel kills the process: unless GOMEMLIMIT says
-// otherwise, its soft limit becomes a share of what the control group allows.
-func limitMemory() {
+// otherwise, its soft limit becomes a share of what the control group allows, 0 being no limit.
+func limitMemory(group int64) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
 		return // the runtime has read it
 	}
-	if limit := cgroup.MemoryLimit(os.DirFS("/")); limit > 0 {
-		debug.SetMemoryLimit(limit / 100 * heapShare)
+	if group > 0 {
+		debug.SetMemoryLimit(group / 100 * heapShare)
 	}
 }
 
