@@ -18,6 +18,8 @@ BENCH        ?= .
 BENCHTIME    ?= 1s
 BENCHCOUNT   ?= 1
 DEMO_FLAGS   ?=
+PREFIX       ?= /usr/local
+DESTDIR      ?=
 
 # True when the race detector can be built: it needs a C compiler and the C library's headers.
 HAS_CC = printf '\#include <stdlib.h>\nint main(void) { return 0; }\n' | $$($(GO) env CC) -x c -o /dev/null - >/dev/null 2>&1
@@ -26,7 +28,7 @@ HAS_CC = printf '\#include <stdlib.h>\nint main(void) { return 0; }\n' | $$($(GO
 help: ## list the targets
 	@echo 'usage: make TARGET [NAME=VALUE…]'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## build bin/ninepocket, one static binary
@@ -99,8 +101,51 @@ openapi-lint: ## lint the OpenAPI document with two linters, then generate TypeS
 data: ## say where the real catalogs are expected and what is skipped without them
 	@GO='$(GO)' DATA='$(DATA)' tools/data.sh
 
+.PHONY: man
+man: build ## write the manual pages to dist/man
+	rm -rf dist/man
+	bin/ninepocket man --dir dist/man
+
+.PHONY: completions
+completions: build ## write the shell completions to dist/completions
+	mkdir -p dist/completions
+	bin/ninepocket completion bash >dist/completions/ninepocket
+	bin/ninepocket completion zsh >dist/completions/_ninepocket
+	bin/ninepocket completion fish >dist/completions/ninepocket.fish
+
+.PHONY: install
+install: man completions ## install binary, manual pages, completions and systemd units (PREFIX=/usr/local DESTDIR=)
+	install -D -m 0755 bin/ninepocket '$(DESTDIR)$(PREFIX)/bin/ninepocket'
+	install -D -m 0755 deploy/daily.sh '$(DESTDIR)$(PREFIX)/libexec/ninepocket/daily.sh'
+	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/lib/systemd/system' '$(DESTDIR)$(PREFIX)/lib/sysusers.d'
+	install -m 0644 dist/man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1'
+	install -D -m 0644 dist/completions/ninepocket '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ninepocket'
+	install -D -m 0644 dist/completions/_ninepocket '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ninepocket'
+	install -D -m 0644 dist/completions/ninepocket.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ninepocket.fish'
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md
+	install -m 0644 deploy/systemd/sysusers.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/ninepocket.conf'
+	for unit in ninepocket.service ninepocket-daily.service ninepocket-daily.timer; do \
+	  sed 's,/usr/local/,$(PREFIX)/,g' deploy/systemd/$$unit >'$(DESTDIR)$(PREFIX)/lib/systemd/system/'$$unit; done
+
+.PHONY: sbom
+sbom: build ## write the bill of materials of bin/ninepocket to dist/sbom.cdx.json (CycloneDX)
+	$(GO) run ./deploy/bom -binary bin/ninepocket -version '$(VERSION)' -sbom dist/sbom.cdx.json
+
+# The modules of a build differ by platform; the file is that of the one that servers run on.
+dist/linux-amd64/ninepocket: FORCE
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 $(GO) build -trimpath -buildvcs=false -o $@ ./cmd/ninepocket
+FORCE:
+
+.PHONY: licenses
+licenses: dist/linux-amd64/ninepocket ## write THIRD_PARTY_LICENSES anew from a build
+	$(GO) run ./deploy/bom -binary $< -licenses THIRD_PARTY_LICENSES
+
+.PHONY: licenses-check
+licenses-check: dist/linux-amd64/ninepocket ## fail when a licence is not permissive or THIRD_PARTY_LICENSES is not of this build
+	$(GO) run ./deploy/bom -binary $< -licenses THIRD_PARTY_LICENSES -check
+
 .PHONY: check
-check: lint test alloc fuzz-seeds bench-check ## everything that must pass before a commit
+check: lint test alloc fuzz-seeds bench-check licenses-check ## everything that must pass before a commit
 
 .PHONY: clean
 clean: ## remove what was built

@@ -27,23 +27,29 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":                {"internal/tally"},
-	"access/accesstest":     {"access"},
-	"bench":                 {anyOfOurs},
-	"bench/check":           {},
-	"cmd/ninepocket":        {anyOfOurs},
-	"engine":                {"engine/cursor", "index", "snapshot", "wire"},
-	"engine/cursor":         {},
-	"engine/enginetest":     {"engine", "internal/fixture", "snapshot"},
-	"fleet":                 {"access", "snapshot"},
-	"index":                 {"index/text", "snapshot"},
-	"index/text":            {},
-	"internal/contracttest": {"wire/openapi"},
-	"internal/fixture":      {"snapshot"},
-	"internal/synth":        {},
-	"internal/tally":        {},
-	"loader":                {"index/text", "loader/source", "snapshot"},
-	"loader/source":         {"snapshot"},
+	"access":                               {"internal/tally"},
+	"access/accesstest":                    {"access"},
+	"bench":                                {anyOfOurs},
+	"bench/check":                          {},
+	"cmd/ninepocket":                       {anyOfOurs},
+	"deploy":                               {},
+	"deploy/bom":                           {},
+	"engine":                               {"engine/cursor", "index", "snapshot", "wire"},
+	"engine/cursor":                        {},
+	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
+	"fleet":                                {"access", "snapshot"},
+	"index":                                {"index/text", "snapshot"},
+	"index/text":                           {},
+	"internal/cgroup":                      {},
+	"internal/certificate":                 {},
+	"internal/certificate/certificatetest": {},
+	"internal/contracttest":                {"wire/openapi"},
+	"internal/fixture":                     {"snapshot"},
+	"internal/synth":                       {},
+	"internal/systemd":                     {},
+	"internal/tally":                       {},
+	"loader":                               {"index/text", "loader/source", "snapshot"},
+	"loader/source":                        {"snapshot"},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"mcp":            {"engine", "engine/cursor", "index", "snapshot", "wire"},
@@ -60,7 +66,7 @@ var mayImport = map[string][]string{
 const anyOfOurs = "*"
 
 // testKit is what tests inside any package may import besides.
-var testKit = []string{"internal/contracttest", "internal/fixture", "internal/synth"}
+var testKit = []string{"internal/certificate/certificatetest", "internal/contracttest", "internal/fixture", "internal/synth"}
 
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"ninepocket/internal/systemd"
 )
 
 // adminHandler answers the admin listener (contract, serve).
@@ -93,7 +95,7 @@ func (s *service) describe() served {
 	return d
 }
 
-// reloadAll re-reads keys and plans and re-checks the store, as SIGHUP does.
+// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does.
 func (s *service) reloadAll() error {
 	if err := s.reload(); err != nil {
 		return err
@@ -101,18 +103,27 @@ func (s *service) reloadAll() error {
 	return s.engine.Recheck(time.Now())
 }
 
-func (s *service) watchHangup(ctx context.Context) error {
+// listenHangup takes SIGHUP over from now on, before anyone is told that it may be sent.
+func listenHangup() chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
+	return hangups
+}
+
+func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) error {
 	defer signal.Stop(hangups)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-hangups:
+			s.tell(systemd.Reloading())
+			status := s.status()
 			if err := s.reloadAll(); err != nil {
 				s.log.Error("cannot reload", slog.Any("cause", err))
+				status += "; the last reload failed"
 			}
+			s.tell("READY=1", status)
 		}
 	}
 }

@@ -3,195 +3,52 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
-	"os"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"ninepocket/access"
 	"ninepocket/snapshot/guard"
 )
 
-// config is what serve runs with: defaults < TOML file < environment < flags (contract, Binary).
+// config is what serve runs with: defaults < TOML file < environment < flags (contract, Binary). Its keys are the table
+// in settings.go.
 type config struct {
-	Store     string `toml:"store"`
-	State     string `toml:"state"`
-	Listen    string `toml:"listen"`
-	Admin     string `toml:"admin"`
-	ReadyFile string `toml:"ready_file"`
-	BaseURL   string `toml:"base_url"`
-	SiteURL   string `toml:"site_url"`
-	LogFormat string `toml:"log_format"`
-
-	Surfaces       []string `toml:"surfaces"`
-	DefaultSurface string   `toml:"default_surface"`
-	ProductPrefix  string   `toml:"product_prefix"`
-	CORSOrigins    []string `toml:"cors_origins"`
-
-	Plans map[string]planConfig `toml:"plans"`
-	MCP   mcpConfig             `toml:"mcp"`
-	// Guards are the limits of the guards before publishing, by name; what is left out keeps its default.
-	Guards map[string]float64 `toml:"guards"`
+	Store, State     string
+	Listen, Admin    string
+	TLSCert, TLSKey  string // both or neither
+	ReadyFile        string
+	BaseURL, SiteURL string
+	LogFormat        string
+	Surfaces         []string
+	DefaultSurface   string
+	ProductPrefix    string
+	CORSOrigins      []string
+	Plans            map[string]*planConfig
+	MCP              mcpConfig
+	Guards           map[string]*float64 // the limits of the guards before publishing, by name
 }
 
 // planConfig is a [plans.NAME] table; what is left out keeps its default (decision 14).
 type planConfig struct {
-	PerMinute   int    `toml:"per_minute"`
-	PerDay      int64  `toml:"per_day"`
-	MaxCards    int    `toml:"max_cards"`
-	MaxPrices   int    `toml:"max_prices"`
-	HistoryDays int    `toml:"history_days"`
-	StatsWindow string `toml:"stats_window"` // none, 7d, 30d or 90d
+	PerMinute   int
+	PerDay      int64
+	MaxCards    int
+	MaxPrices   int
+	HistoryDays int
+	StatsWindow string // none, 7d, 30d or 90d
 }
 
 type mcpConfig struct {
-	AllowedHosts   []string `toml:"allowed_hosts"`
-	AllowedOrigins []string `toml:"allowed_origins"`
-}
-
-// configFile is config with the keys that are spelt as their flags.
-type configFile struct {
-	config
-	ReadyFlag string `toml:"ready-file"`
-	BaseFlag  string `toml:"base-url"`
-	SiteFlag  string `toml:"site-url"`
-	LogFlag   string `toml:"log-format"`
-}
-
-// merged is the configuration with what was given under a flag's spelling.
-func (f *configFile) merged() config {
-	c := f.config
-	for _, k := range []struct {
-		to   *string
-		from string
-	}{{&c.ReadyFile, f.ReadyFlag}, {&c.BaseURL, f.BaseFlag}, {&c.SiteURL, f.SiteFlag}, {&c.LogFormat, f.LogFlag}} {
-		if k.from != "" {
-			*k.to = k.from
-		}
-	}
-	return c
+	AllowedHosts, AllowedOrigins []string
 }
 
 func defaultConfig() config {
 	return config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text",
-		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd",
+		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
 	}
-}
-
-// envPrefix begins the environment variables that configure serve; levels are joined by __.
-const envPrefix = "NINEPOCKET_"
-
-// readConfig merges defaults, the file (when given) and the environment; warn is told of variables that mean nothing.
-func readConfig(path string, environ []string, warn func(name string)) (config, error) {
-	c := defaultConfig()
-	if path != "" {
-		f, err := os.Open(path)
-		if err != nil {
-			return c, fmt.Errorf("cannot read configuration: %w", err)
-		}
-		defer func() { _ = f.Close() }() // it was only read
-		file := configFile{config: c}
-		if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&file); err != nil {
-			return c, fmt.Errorf("cannot read configuration %q: %s", path, explainTOML(err))
-		}
-		c = file.merged()
-	}
-	var problems []error
-	for _, entry := range slices.Sorted(slices.Values(environ)) {
-		name, value, _ := strings.Cut(entry, "=")
-		if rest, ours := strings.CutPrefix(name, envPrefix); ours {
-			err := setField(reflect.ValueOf(&c).Elem(), strings.Split(strings.ToLower(rest), "__"), value)
-			switch {
-			case errors.Is(err, errNoKey):
-				// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT from its cluster.
-				warn(name)
-			case err != nil:
-				problems = append(problems, fmt.Errorf("cannot use environment variable %s: %w", name, err))
-			}
-		}
-	}
-	return c, errors.Join(problems...)
-}
-
-var errNoKey = errors.New("no such key")
-
-// explainTOML shows the offending lines of a configuration file.
-func explainTOML(err error) string {
-	var strict *toml.StrictMissingError
-	var decode *toml.DecodeError
-	switch {
-	case errors.As(err, &strict):
-		return "unknown key\n" + strict.String()
-	case errors.As(err, &decode):
-		row, column := decode.Position()
-		return fmt.Sprintf("line %d, column %d: %s\n%s", row, column, decode.Error(), decode.String())
-	}
-	return err.Error()
-}
-
-// setField sets the field of v that path leads to through toml names.
-func setField(v reflect.Value, path []string, value string) error {
-	if v.Kind() == reflect.Map {
-		if len(path) == 0 || len(path) == 1 && v.Type().Elem().Kind() == reflect.Struct {
-			return errNoKey
-		}
-		if v.IsNil() {
-			v.Set(reflect.MakeMap(v.Type()))
-		}
-		entry := reflect.New(v.Type().Elem()).Elem()
-		if old := v.MapIndex(reflect.ValueOf(path[0])); old.IsValid() {
-			entry.Set(old)
-		}
-		if err := setField(entry, path[1:], value); err != nil {
-			return err
-		}
-		v.SetMapIndex(reflect.ValueOf(path[0]), entry)
-		return nil
-	}
-	if v.Kind() == reflect.Struct {
-		for i := range v.NumField() {
-			if len(path) > 0 && v.Type().Field(i).Tag.Get("toml") == path[0] {
-				return setField(v.Field(i), path[1:], value)
-			}
-		}
-	}
-	if len(path) > 0 || v.Kind() == reflect.Struct {
-		return errNoKey
-	}
-	return setValue(v, value)
-}
-
-func setValue(v reflect.Value, value string) error {
-	switch v.Kind() {
-	case reflect.Int, reflect.Int64:
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return fmt.Errorf("%q is not an integer", value)
-		}
-		v.SetInt(n)
-	case reflect.Float64:
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return fmt.Errorf("%q is not a number", value)
-		}
-		v.SetFloat(n)
-	case reflect.Slice:
-		var list []string
-		for item := range strings.SplitSeq(value, ",") {
-			if item = strings.TrimSpace(item); item != "" {
-				list = append(list, item)
-			}
-		}
-		v.Set(reflect.ValueOf(list))
-	default:
-		v.SetString(value)
-	}
-	return nil
 }
 
 // validate returns every problem of a configuration.
@@ -213,14 +70,43 @@ func (c *config) validate() error {
 	}
 	for _, u := range []struct{ key, value string }{{"base_url", c.BaseURL}, {"site_url", c.SiteURL}} {
 		if err := checkURL(u.value); err != nil {
-			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", u.key, u.value, err))
+			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", u.key, redact(u.value), err))
 		}
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		problems = append(problems, fmt.Errorf("cannot use log_format %q: want text or json", c.LogFormat))
 	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		problems = append(problems, errors.New("cannot use TLS: give tls_cert and tls_key, both or neither"))
+	}
 	_, err := c.plans()
-	return errors.Join(append(problems, err, guard.Limits(c.Guards).Validate())...)
+	return errors.Join(append(problems, err, c.guards().Validate())...)
+}
+
+// defaultGuards are the limits of all guards unless configured.
+func defaultGuards() map[string]*float64 {
+	limits := map[string]*float64{}
+	for _, g := range guard.Describe() {
+		limits[g.Name] = &g.Limit
+	}
+	return limits
+}
+
+// guards are the limits of the guards.
+func (c *config) guards() guard.Limits {
+	limits := guard.Limits{}
+	for name, at := range c.Guards {
+		limits[name] = *at
+	}
+	return limits
+}
+
+// missing says what serve cannot do without.
+func (c *config) missing() error {
+	if c.Store == "" || c.State == "" {
+		return errors.New("cannot serve: the store or the state directory is not given")
+	}
+	return nil
 }
 
 // checkURL wants an absolute http or https URL, or none; it is put into answers as it is.
@@ -256,7 +142,8 @@ func validPrefix(s string) bool {
 func (c *config) plans() (access.Plans, error) {
 	plans := access.DefaultPlans()
 	var problems []error
-	for name, p := range c.Plans {
+	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
+		p := c.Plans[name]
 		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[p.StatsWindow]
 		if !ok {
 			problems = append(problems, fmt.Errorf("cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow))

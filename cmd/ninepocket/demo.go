@@ -36,11 +36,9 @@ func demoCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.Listen, "listen", c.Listen, "`ADDRESS` of the API")
-	f.StringVar(&c.Admin, "admin", c.Admin, "`ADDRESS` of the admin listener")
 	f.IntVar(&cards, "cards", cards, "how many cards")
 	f.Uint64Var(&seed, "seed", seed, "seed of the catalog")
-	f.StringVar(&c.ReadyFile, "ready-file", "", "write this `PATH` once requests are served")
+	addFlags(cmd, &c, "listen", "admin", "ready_file")
 	return cmd
 }
 

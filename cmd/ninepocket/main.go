@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"ninepocket/internal/cgroup"
 )
 
 // version is set by the linker.
@@ -38,6 +40,8 @@ func (f *failure) Unwrap() error { return f.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the first signal drains, a second one ends the process at once
+	limitMemory(cgroup.MemoryLimit(os.DirFS("/")))
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -79,7 +83,9 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(), versionCommand())
+	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(),
+		configCommand(), healthcheckCommand(), manCommand(), versionCommand())
+	addCompletions(root)
 	return root
 }
 

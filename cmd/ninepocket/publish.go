@@ -38,7 +38,6 @@ func (p *publishFlags) add(cmd *cobra.Command) {
 	f.StringSliceVar(&p.overrides, "override", nil, "publish although this `GUARD` refuses (can be repeated); needs --reason")
 	f.StringVar(&p.reason, "reason", "", "`TEXT` that is recorded with --override")
 	f.IntVar(&p.keep, "keep", keepSnapshots, "then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 keeps all")
-	_ = cmd.RegisterFlagCompletionFunc("override", cobra.FixedCompletions(guard.Names(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 }
 
 // publishing reads the flags and the configuration, naming every problem.
@@ -63,21 +62,25 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 	}
 	c, err := readConfig(p.config, os.Environ(), func(string) {})
 	if err == nil {
-		err = guard.Limits(c.Guards).Validate()
+		err = c.guards().Validate()
 	}
 	if err = errors.Join(append(problems, err)...); err != nil {
 		return o, fail(exitUsage, "", err)
 	}
 	site := wire.Site{ProductPrefix: c.ProductPrefix}
 	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
-	o.Judge = judge(guard.Limits(c.Guards))
+	o.Judge = judge(c.guards())
 	return o, nil
 }
 
-// servable is the check before publishing: the engine itself makes its View of the snapshot as read back from disk.
+// servable is the check before publishing: the engine itself makes its View of the snapshot as read back from disk, and
+// the View answers what clients will ask.
 func servable(c *snapshot.Catalog, site wire.Site) error {
-	_, err := engine.NewView(c, site)
-	return err
+	v, err := engine.NewView(c, site)
+	if err != nil {
+		return err
+	}
+	return v.Smoke()
 }
 
 // judge has the guards compare with the current snapshot.
@@ -104,7 +107,6 @@ func snapshotPublish() *cobra.Command {
 			"current snapshot alone. ID may be latest.\n\n" + guardHelp(),
 		Example: "  ninepocket snapshot publish latest --store store\n" +
 			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'",
-		ValidArgsFunction: completeSnapshots,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := p.publishing(time.Now())
 			if err != nil {
@@ -179,7 +181,6 @@ func snapshotRollback() *cobra.Command {
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
-		ValidArgsFunction: completeSnapshots,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
 			var err error
@@ -243,21 +244,4 @@ func figure(v float64) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 4, 64)
-}
-
-// completeSnapshots offers the ids of the store that --store names.
-func completeSnapshots(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	store, err := cmd.Flags().GetString("store")
-	if err != nil || store == "" || len(args) > 1 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	all, err := snapshot.OpenDir(store).List()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ids := []string{"current", "previous", "latest"}
-	for _, m := range all {
-		ids = append(ids, m.ID)
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

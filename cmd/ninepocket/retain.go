@@ -23,7 +23,7 @@ func snapshotUnhold() *cobra.Command {
 func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
 	var s storeFlags
 	cmd := &cobra.Command{
-		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: completeSnapshots,
+		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := s.resolve(args[0])
 			if err != nil {

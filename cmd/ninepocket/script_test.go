@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -111,7 +112,7 @@ func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Stdout, cmd.Stderr = &log, &log
 	ts.Check(cmd.Start())
 	ts.Defer(func() { _ = cmd.Process.Kill() })
-	servers[ts.Getenv("WORK")] = &running{cmd: cmd, log: &log}
+	servers.Store(ts.Getenv("WORK"), &running{cmd: cmd, log: &log})
 	for range 600 {
 		if b, err := os.ReadFile(ready); err == nil {
 			var r readyFile
@@ -133,8 +134,8 @@ type running struct {
 	log *bytes.Buffer
 }
 
-// servers are the background processes by the script's folder; scripts run in parallel but each has its own entry.
-var servers = map[string]*running{}
+// servers are the background processes, *running, by the script's folder: scripts run in parallel.
+var servers sync.Map
 
 // getScript fetches a URL with a key and wants a status; the body becomes stdout of a cat of "body": get 200 KEY URL
 func getScript(ts *testscript.TestScript, _ bool, args []string) {
@@ -158,7 +159,8 @@ func getScript(ts *testscript.TestScript, _ bool, args []string) {
 
 // stopScript sends SIGTERM to the server and wants a clean end.
 func stopScript(ts *testscript.TestScript, _ bool, _ []string) {
-	r := servers[ts.Getenv("WORK")]
+	started, _ := servers.Load(ts.Getenv("WORK"))
+	r := started.(*running)
 	ts.Check(r.cmd.Process.Signal(syscall.SIGTERM))
 	if err := r.cmd.Wait(); err != nil {
 		ts.Fatalf("the server did not drain: %v\n%s", err, r.log)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,68 +15,41 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/engine"
+	"ninepocket/internal/systemd"
 	"ninepocket/snapshot"
 )
 
 func serveCommand() *cobra.Command {
-	var path string
-	flags := defaultConfig()
+	var flags *configFlags
 	cmd := &cobra.Command{
 		Use:   "serve --store DIR --state DIR",
 		Short: "Serve the published snapshot and follow the store",
 		Long: "Serves the current snapshot of a store and follows it: what is published next is live within seconds,\n" +
-			"without a restart. SIGTERM drains, SIGHUP re-reads keys and plans and re-checks the store.\n\n" +
+			"without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the certificate\n" +
+			"and re-checks the store.\n\n" +
 			"Every flag is also a key of the TOML file (--config) and an environment variable: --base-url is base_url\n" +
 			"and NINEPOCKET_BASE_URL. Flags win over the environment, the environment over the file.",
 		Example: "  ninepocket serve --store /var/lib/ninepocket/store --state /var/lib/ninepocket/state --listen :8080",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			read := func() (config, error) {
-				c, err := readConfig(path, os.Environ(), func(name string) {
-					_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: environment variable %s is not a setting of ninepocket\n", name)
-				})
-				if err != nil {
-					return c, err
-				}
-				for name, field := range map[string][2]*string{
-					"store": {&c.Store, &flags.Store}, "state": {&c.State, &flags.State}, "listen": {&c.Listen, &flags.Listen},
-					"admin": {&c.Admin, &flags.Admin}, "ready-file": {&c.ReadyFile, &flags.ReadyFile},
-					"base-url": {&c.BaseURL, &flags.BaseURL}, "site-url": {&c.SiteURL, &flags.SiteURL},
-					"log-format": {&c.LogFormat, &flags.LogFormat},
-				} {
-					if cmd.Flags().Changed(name) {
-						*field[0] = *field[1]
-					}
-				}
-				err = c.validate()
-				return c, err
-			}
-			c, err := read()
+			c, err := flags.read()
 			if err != nil {
-				return fail(exitUsage, "", err)
+				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			if c.Store == "" || c.State == "" {
-				return fail(exitUsage, "give --store DIR and --state DIR", errors.New("cannot serve: the store or the state directory is not given"))
+			if err := c.missing(); err != nil {
+				return fail(exitUsage, "give --store DIR and --state DIR", err)
 			}
-			return serve(cmd, c, read)
+			return serve(cmd, c.config, flags.read)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&path, "config", "", "TOML configuration `FILE`")
-	f.StringVar(&flags.Store, "store", "", "snapshot store `DIR`")
-	f.StringVar(&flags.State, "state", "", "`DIR` with keys and metering; one server at a time")
-	f.StringVar(&flags.Listen, "listen", flags.Listen, "`ADDRESS` of the API")
-	f.StringVar(&flags.Admin, "admin", flags.Admin, "`ADDRESS` of the admin listener")
-	f.StringVar(&flags.ReadyFile, "ready-file", "", "write this `PATH` once requests are served")
-	f.StringVar(&flags.BaseURL, "base-url", "", "`URL` that clients reach the API by (default: the listen address)")
-	f.StringVar(&flags.SiteURL, "site-url", "", "`URL` of the site that card and set pages are on (default: the base URL)")
-	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")
+	flags = addConfigFlags(cmd)
 	return cmd
 }
 
 // serve runs until the command is done; reread gives the configuration as it is then.
-func serve(cmd *cobra.Command, c config, reread func() (config, error)) error {
+func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	log := newLog(cmd.ErrOrStderr(), c.LogFormat)
+	logMemory(log)
 	plans, err := c.plans()
 	if err != nil {
 		return fail(exitUsage, "", err)
@@ -89,6 +63,10 @@ func serve(cmd *cobra.Command, c config, reread func() (config, error)) error {
 	}
 	if err != nil {
 		return fail(exitNotReady, "", err)
+	}
+	cert, err := c.certificate()
+	if err != nil {
+		return fail(exitFailure, "", err)
 	}
 	api, admin, err := c.listeners()
 	if err != nil {
@@ -110,7 +88,13 @@ func serve(cmd *cobra.Command, c config, reread func() (config, error)) error {
 	if err != nil {
 		return fail(exitFailure, "one state directory serves one process", err)
 	}
-	s := &service{config: c, engine: eng, ring: ring, store: store, clock: clock, cursors: cursors, log: log}
+	notify, err := systemd.Open()
+	if err != nil {
+		log.Error("notifications are off", slog.Any("cause", err))
+	}
+	s := &service{
+		config: c, engine: eng, ring: ring, store: store, clock: clock, cursors: cursors, log: log, cert: cert, notify: notify,
+	}
 	s.ready = func(r readyFile) error {
 		log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin), slog.String("snapshot_id", r.SnapshotID))
 		return writeReadyFile(c.ReadyFile, r)
@@ -122,9 +106,15 @@ func serve(cmd *cobra.Command, c config, reread func() (config, error)) error {
 			if changed, err = fresh.plans(); err == nil {
 				err = ring.SetPlans(changed)
 			}
+			if keys := c.fixedChanges(&fresh.config); len(keys) > 0 {
+				log.Warn("settings wait for a restart", slog.Any("keys", keys))
+			}
 		}
 		_, badKeys := ring.Reload() // also when the configuration cannot be read
-		return errors.Join(err, badKeys)
+		return errors.Join(err, badKeys, s.reloadCertificate())
+	}
+	if cert != nil {
+		api = tls.NewListener(api, cert.Config())
 	}
 	if err := s.run(cmd.Context(), api, admin); err != nil {
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: %w", err))

@@ -20,6 +20,8 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/internal/certificate"
+	"ninepocket/internal/systemd"
 	"ninepocket/server"
 	"ninepocket/wire"
 )
@@ -43,8 +45,10 @@ type service struct {
 	clock   access.Clock
 	cursors *cursor.Signer
 	log     *slog.Logger
-	ready   func(readyFile) error // called once requests are served
-	reload  func() error          // re-reads keys and plans
+	cert    *certificate.Certificate // of the API; nil when it is plain HTTP
+	notify  *systemd.Notifier        // nil when no service manager listens
+	ready   func(readyFile) error    // called once requests are served
+	reload  func() error             // re-reads keys and plans
 }
 
 // readyFile is what the ready file says (contract).
@@ -73,11 +77,16 @@ func (c *config) baseURL(api net.Listener) string {
 	if c.BaseURL != "" {
 		return strings.TrimSuffix(c.BaseURL, "/")
 	}
-	return addressURL(api)
+	return c.apiURL(api)
 }
 
-// addressURL is what this machine reaches a listener by.
-func addressURL(l net.Listener) string { return "http://" + l.Addr().String() }
+// apiURL is what this machine reaches the API by.
+func (c *config) apiURL(api net.Listener) string {
+	if c.TLSCert != "" {
+		return "https://" + api.Addr().String()
+	}
+	return "http://" + api.Addr().String()
+}
 
 // site is where the URLs of answers lead.
 func (c *config) site(base string) wire.Site {
@@ -128,6 +137,7 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
 		s.log.Info("draining")
+		s.tell("STOPPING=1", "STATUS=draining")
 		srv.Drain()
 		select { // answers close their connections for a moment, while the listener still stands
 		case <-time.After(drainGrace):
@@ -135,12 +145,17 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 		}
 		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
 	})
-	group.Go(func() error { return s.watchHangup(ctx) })
-	bound := addressURL(api) // not the base URL: scripts that start a server reach it here (contract, ninepocket serve)
-	ready := readyFile{API: bound, Admin: addressURL(admin), MCP: bound + "/mcp", SnapshotID: s.engine.View().ID}
+	hangups := listenHangup()
+	group.Go(func() error { return s.watchHangup(ctx, hangups) })
+	if s.cert != nil {
+		group.Go(func() error { s.cert.Watch(ctx, certificate.Poll, s.renewed); return nil })
+	}
+	bound := s.config.apiURL(api) // not the base URL: scripts that start a server reach it here (contract, ninepocket serve)
+	ready := readyFile{API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp", SnapshotID: s.engine.View().ID}
 	if err := s.ready(ready); err != nil {
 		return err
 	}
+	group.Go(func() error { s.keepNotified(ctx, api.Addr()); return nil })
 	err = group.Wait()
 	if errors.Is(err, context.Canceled) {
 		err = nil

@@ -181,7 +181,7 @@ func snapshotInspect() *cobra.Command {
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(c), QuarantineFile: s.dir().QuarantinePath(m.ID),
-				Guards:       s.verdicts(&snapshot.Stored{Manifest: m, Catalog: c}, past, config.Guards),
+				Guards:       s.verdicts(&snapshot.Stored{Manifest: m, Catalog: c}, past, config.guards()),
 				Publications: []snapshot.Publication{},
 			}
 			for _, p := range past {
@@ -203,7 +203,6 @@ func snapshotInspect() *cobra.Command {
 			}
 			return i.print(cmd)
 		},
-		ValidArgsFunction: completeSnapshots,
 	}
 	s.add(cmd)
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE` with the limits of the guards")
@@ -285,7 +284,6 @@ func snapshotVerify() *cobra.Command {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole\n", id)
 			return err
 		},
-		ValidArgsFunction: completeSnapshots,
 	}
 	s.add(cmd)
 	return cmd

@@ -226,16 +226,16 @@ func TestWatching(t *testing.T) {
 	w.traffic()
 	first := w.scrape()
 	for line, want := range map[string]string{
-		`ninepocket_snapshot_info{snapshot_id="` + w.ids[0] + `"}`:                            "1",
-		`ninepocket_snapshot_epoch`:                                                           "1",
-		`ninepocket_snapshot_swaps_total`:                                                     "1",
-		`ninepocket_snapshot_behind`:                                                          "0",
-		`ninepocket_degraded`:                                                                 "0",
-		`ninepocket_metering_up`:                                                              "1",
-		`ninepocket_keys`:                                                                     "2",
-		`ninepocket_http_requests_in_flight`:                                                  "0",
-		`ninepocket_http_parse_errors_total{code="400"}`:                                      "1",
-		`ninepocket_http_compressed_responses_total{encoding="gzip"}`:                         "1",
+		`ninepocket_snapshot_info{snapshot_id="` + w.ids[0] + `"}`:    "1",
+		`ninepocket_snapshot_epoch`:                                   "1",
+		`ninepocket_snapshot_swaps_total`:                             "1",
+		`ninepocket_snapshot_behind`:                                  "0",
+		`ninepocket_degraded`:                                         "0",
+		`ninepocket_metering_up`:                                      "1",
+		`ninepocket_keys`:                                             "2",
+		`ninepocket_http_requests_in_flight`:                          "0",
+		`ninepocket_http_parse_errors_total{code="400"}`:              "1",
+		`ninepocket_http_compressed_responses_total{encoding="gzip"}`: "1",
 		`ninepocket_http_requests_total{code="401",operation="games_list",surface="live"}`:    "4",
 		`ninepocket_http_requests_total{code="404",operation="unknown",surface="none"}`:       "1",
 		`ninepocket_http_requests_total{code="200",operation="products_list",surface="none"}`: "",
@@ -299,7 +299,7 @@ func TestWatching(t *testing.T) {
 // publishDamaged changes a byte of the first snapshot and makes the pointer name it, as a publisher without checks would.
 func (w *watched) publishDamaged() {
 	w.t.Helper()
-	w.command("snapshot", "publish", w.ids[0], "--store", w.store)
+	w.command("snapshot", "rollback", "--store", w.store)
 	w.eventually("the way back is live", func() bool { return sample(w.scrape(), "ninepocket_snapshot_epoch") == "3" })
 	pointer, err := os.ReadFile(filepath.Join(w.store, "CURRENT"))
 	if err != nil {

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+)
+
+func configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Check, print and begin the configuration of serve", RunE: group}
+	cmd.AddCommand(configCheck(), configPrint(), configInit())
+	return cmd
+}
+
+func configCheck() *cobra.Command {
+	var flags *configFlags
+	cmd := &cobra.Command{
+		Use: "check", Short: "Check what serve would run with and name every problem; exit 2 when there is one", Args: cobra.NoArgs,
+		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate where one is\n" +
+			"configured. It does not look at the store or the state directory.",
+		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := flags.read()
+			if err == nil { // a half-read configuration would only lack what was misread
+				_, certErr := c.certificate()
+				err = errors.Join(c.missing(), certErr)
+			}
+			if err != nil {
+				return fail(exitUsage, "", err)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the configuration is good")
+			return err
+		},
+	}
+	flags = addConfigFlags(cmd)
+	return cmd
+}
+
+// printed is a row of config print --json.
+type printed struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	From  string `json:"from"`
+}
+
+func configPrint() *cobra.Command {
+	var flags *configFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "print", Short: "Print what serve would run with, and where each value came from", Args: cobra.NoArgs,
+		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its origin: the\n" +
+			"default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := flags.read()
+			if err != nil {
+				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), c.rows())
+			}
+			return c.print(cmd.OutOrStdout())
+		},
+	}
+	flags = addConfigFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// rows are all settings with their effective values.
+func (c *layered) rows() []printed {
+	rows := []printed{}
+	c.each(func(s *setting, name string, whole *config) {
+		key := dotted(s.path(name))
+		from := c.from[key]
+		if from == "" {
+			from = "default"
+		}
+		rows = append(rows, printed{key, redacted(s.value(whole, name)), from})
+	})
+	return rows
+}
+
+// each calls f with every setting of the effective configuration, those of a table one after the other.
+func (c *config) each(f func(s *setting, name string, whole *config)) {
+	whole := c.effective()
+	for i := 0; i < len(settings); {
+		table := settings[i].table()
+		end := i + 1
+		for end < len(settings) && settings[end].table() == table {
+			end++
+		}
+		names := []string{""}
+		if settings[i].names != nil {
+			names = settings[i].names(&whole)
+		}
+		for _, name := range names {
+			for j := i; j < end; j++ {
+				f(&settings[j], name, &whole)
+			}
+		}
+		i = end
+	}
+}
+
+// effective is the configuration with all plans as they come out.
+func (c *config) effective() config {
+	whole := *c
+	whole.Plans = nil
+	plans, _ := c.plans() // a bad one comes out as it was given
+	for _, name := range plans.Names() {
+		*whole.plan(name) = planConfigOf(plans[name])
+	}
+	return whole
+}
+
+// planConfigOf spells a plan as its table does.
+func planConfigOf(p *access.Plan) planConfig {
+	window := "none"
+	if p.Stats() {
+		window = fmt.Sprintf("%dd", p.StatsWindow)
+	}
+	return planConfig{
+		PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices, HistoryDays: p.HistoryDays,
+		StatsWindow: window,
+	}
+}
+
+func (c *layered) print(out io.Writer) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	table := ""
+	for _, row := range c.rows() {
+		header, key := splitKey(row.Key)
+		if header != table {
+			table = header
+			_, _ = fmt.Fprintf(t, "\n[%s]\n", table)
+		}
+		_, _ = fmt.Fprintf(t, "%s = %s\t# %s\n", key, tomlValue(row.Value), row.From)
+	}
+	return t.Flush()
+}
+
+func configInit() *cobra.Command {
+	return &cobra.Command{
+		Use: "init [FILE]", Short: "Write a commented configuration file with every key and its default", Args: cobra.MaximumNArgs(1),
+		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, commented out,\n" +
+			"with its default and its environment variable. A file that exists is left alone.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := "ninepocket.toml"
+			if len(args) > 0 {
+				path = args[0]
+			}
+			text := exampleConfig()
+			if path == "-" {
+				_, err := cmd.OutOrStdout().Write(text)
+				return err
+			}
+			if err := writeNew(path, text); err != nil {
+				return fail(exitFailure, "name another file, or - for the terminal", fmt.Errorf("cannot write configuration: %w", err))
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "wrote "+path)
+			return err
+		},
+	}
+}
+
+// writeNew writes a file that is not there yet, and leaves none when it fails.
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // as far as that is possible
+	}
+	return err
+}
+
+// exampleConfig is a file in which every key is commented out with its default, made from the table of settings.
+func exampleConfig() []byte {
+	var b bytes.Buffer
+	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before a key to change it.\n" +
+		"# Flags win over the environment, the environment over this file. Check it with: ninepocket config check --config FILE\n")
+	c := defaultConfig()
+	table := ""
+	explained := map[string]bool{}
+	c.each(func(s *setting, name string, whole *config) {
+		header, key := splitKey(dotted(s.path(name)))
+		if header != table {
+			table = header
+			_, _ = fmt.Fprintf(&b, "\n[%s]\n", table)
+			if s.names != nil && !explained[s.key] {
+				b.WriteString("# A name of your choice makes another one.\n")
+			}
+		}
+		if !explained[s.key] {
+			explained[s.key] = true
+			_, _ = fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.help, "`", ""), s.envName())
+		}
+		_, _ = fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
+	})
+	return b.Bytes()
+}
+
+// table is the key without its last level.
+func (s *setting) table() string {
+	if at := strings.LastIndexByte(s.key, '.'); at >= 0 {
+		return s.key[:at]
+	}
+	return ""
+}
+
+// splitKey parts a spelt key into its table and its last level, which is never quoted.
+func splitKey(key string) (table, last string) {
+	if at := strings.LastIndexByte(key, '.'); at >= 0 {
+		return key[:at], key[at+1:]
+	}
+	return "", key
+}
+
+// dotted spells the path of a key as TOML does.
+func dotted(path []string) string {
+	levels := slices.Clone(path)
+	for i, level := range levels {
+		if !bareKey(level) {
+			levels[i] = tomlValue(level)
+		}
+	}
+	return strings.Join(levels, ".")
+}
+
+func bareKey(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+// redacted hides passwords in a value.
+func redacted(v any) any {
+	switch v := v.(type) {
+	case string:
+		return redact(v)
+	case []string:
+		hidden := []string{}
+		for _, s := range v {
+			hidden = append(hidden, redact(s))
+		}
+		return hidden
+	}
+	return v
+}
+
+// tomlValue spells a value. TOML's basic strings are JSON's, but that DEL must be escaped; so are its lists and numbers.
+func tomlValue(v any) string {
+	if list, ok := v.([]string); ok {
+		items := make([]string, len(list))
+		for i, s := range list {
+			items[i] = tomlValue(s)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // a value of a setting is text, a truth, a finite number or a list of texts
+	}
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\x7f", `\u007F`)
+}

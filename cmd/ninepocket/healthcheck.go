@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// healthLimit is how long a server may take to say that it is healthy.
+const healthLimit = 5 * time.Second
+
+func healthcheckCommand() *cobra.Command {
+	var url, path string
+	cmd := &cobra.Command{
+		Use: "healthcheck", Short: "Ask a running server whether it is ready; exit 0 when it is", Args: cobra.NoArgs,
+		Long: "Asks the admin listener that file and environment configure for /readyz, or --url. It needs no shell and no\n" +
+			"curl, so that a container of the binary alone can check its own health.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if url == "" {
+				c, err := readConfig(path, os.Environ(), func(string) {})
+				if err != nil {
+					return fail(exitUsage, "", err)
+				}
+				url = "http://" + loopback(c.Admin) + "/readyz"
+			}
+			client := &http.Client{Timeout: healthLimit, Transport: &http.Transport{DisableKeepAlives: true}}
+			if err := checkHealth(cmd.Context(), client, url); err != nil {
+				return fail(exitFailure, "", fmt.Errorf("cannot find the server healthy: %w", err))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&url, "url", "", "ask this `URL` for 200 (default: /readyz of the configured admin listener)")
+	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE`")
+	return cmd
+}

@@ -1,0 +1,421 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ninepocket/internal/certificate/certificatetest"
+)
+
+// program is a running ninepocket serve with a key.
+type program struct {
+	*readyFile
+	cmd *exec.Cmd
+	log *safeBuffer
+	key string
+	dir string // with store and state
+}
+
+// safeBuffer is what the program logs, readable while it runs.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// command runs ninepocket to its end and returns what it printed.
+func command(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath("ninepocket") // testscript put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("ninepocket %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// startServe makes a store and a key and serves them with more flags and environment variables.
+func startServe(t *testing.T, environ []string, flags ...string) *program {
+	t.Helper()
+	example, err := filepath.Abs("../../docs/examples/native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{dir: t.TempDir(), log: &safeBuffer{}}
+	command(t, p.dir, "snapshot", "build", "--store", "store", "--source", "native:"+example, "--publish")
+	var made struct{ Key string }
+	if err := json.Unmarshal([]byte(command(t, p.dir, "keys", "create", "--state", "state", "--tenant", "acme", "--surface", "live",
+		"--plan", "unlimited", "--json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	p.key = made.Key
+	path, err := exec.LookPath("ninepocket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := filepath.Join(p.dir, "ready.json")
+	p.cmd = exec.Command(path, append([]string{
+		"serve", "--store", "store", "--state", "state", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready,
+	}, flags...)...)
+	p.cmd.Dir, p.cmd.Env = p.dir, append(os.Environ(), environ...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	p.readyFile = &readyFile{}
+	p.eventually(t, "be ready", func() bool {
+		b, err := os.ReadFile(ready)
+		return err == nil && json.Unmarshal(b, p.readyFile) == nil
+	})
+	return p
+}
+
+// eventually waits for the program to do something, and fails with its log when it does not.
+func (p *program) eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for range 1200 {
+		if done() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("the server did not %s within a minute:\n%s", what, p.log)
+}
+
+func (p *program) logs(text string) func() bool {
+	return func() bool { return strings.Contains(p.log.String(), text) }
+}
+
+func (p *program) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get fetches a path of the API with the key and wants 200. The connection is that of the client.
+func (p *program) get(ctx context.Context, client *http.Client, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.API+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("X-API-Key", p.key)
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return resp, nil
+}
+
+// tlsClient is a client with connections of its own that trusts a pool.
+func tlsClient(pool *x509.CertPool) *http.Client {
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true, MaxConnsPerHost: 1}}
+}
+
+func TestServeTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	first := certificatetest.Write(t, cert, key, 1)
+	p := startServe(t, nil, "--tls-cert", cert, "--tls-key", key)
+	if !strings.HasPrefix(p.API, "https://") || !strings.HasPrefix(p.MCP, "https://") || !strings.HasPrefix(p.Admin, "http://") {
+		t.Errorf("ready file says %+v", p.readyFile)
+	}
+	var reused bool
+	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
+	// sees wants the serial number that a client sees, on an old connection or a new one.
+	sees := func(client *http.Client, serial int64, old bool) {
+		t.Helper()
+		resp, err := p.get(traced, client, "/v1/games")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := resp.TLS.PeerCertificates[0].SerialNumber.Int64()
+		if got != serial || reused != old || resp.Proto != "HTTP/1.1" || resp.TLS.NegotiatedProtocol != "http/1.1" {
+			t.Fatalf("serial %d, reused %t, %s over %q; want serial %d, reused %t", got, reused, resp.Proto, resp.TLS.NegotiatedProtocol, serial, old)
+		}
+	}
+	kept := tlsClient(first)
+	sees(kept, 1, false)
+
+	second := certificatetest.Write(t, cert, key, 2)
+	p.signal(t, syscall.SIGHUP)
+	p.eventually(t, "take the new certificate", p.logs("certificate changed"))
+	sees(tlsClient(second), 2, false)
+	sees(kept, 1, true)
+
+	if err := os.WriteFile(cert, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGHUP)
+	p.eventually(t, "refuse the bad certificate", p.logs("cannot reload"))
+	sees(tlsClient(second), 2, false)
+	sees(kept, 1, true)
+
+	// The URLs of the document lead to where the server is.
+	if resp, err := p.get(t.Context(), tlsClient(second), "/openapi.json"); err != nil {
+		t.Error(err, resp)
+	}
+	// Plain HTTP on the TLS port is closed, and harms nobody.
+	if resp, err := http.Get("http" + strings.TrimPrefix(p.API, "https") + "/healthz"); err == nil {
+		_ = resp.Body.Close()
+		t.Errorf("plain HTTP got %d", resp.StatusCode)
+	}
+	sees(kept, 1, true)
+}
+
+// TestDrainUnderLoad ends a server under load: every request is answered, and every client is told to move elsewhere
+// before its connection closes.
+func TestDrainUnderLoad(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	pool := certificatetest.Write(t, cert, key, 1)
+	for _, flags := range [][]string{nil, {"--tls-cert", cert, "--tls-key", key}} {
+		p := startServe(t, nil, flags...)
+		const clients = 16
+		var warm, done sync.WaitGroup
+		warm.Add(clients)
+		for range clients {
+			done.Go(func() {
+				client := tlsClient(pool)
+				for n := range 1_000_000 {
+					resp, err := p.get(t.Context(), client, "/v1/games")
+					if n == 20 {
+						warm.Done()
+					}
+					if err != nil {
+						t.Errorf("request %d failed: %v", n, err)
+					}
+					if err != nil || resp.Close {
+						if n < 20 {
+							t.Errorf("told to leave after %d requests", n)
+							warm.Done()
+						}
+						return
+					}
+				}
+			})
+		}
+		warm.Wait()
+		p.signal(t, syscall.SIGTERM)
+		done.Wait()
+		if err := p.cmd.Wait(); err != nil {
+			t.Errorf("the server did not end well: %v\n%s", err, p.log)
+		}
+	}
+}
+
+// TestSecondSignalEndsAtOnce drains a server that a half-sent request keeps from ending.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	p := startServe(t, nil)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.API, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 100\r\n\r\n{", p.key); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGTERM)
+	p.eventually(t, "drain", p.logs("draining"))
+	p.signal(t, syscall.SIGTERM)
+	_ = p.cmd.Wait()
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		t.Errorf("the server ended with %v", p.cmd.ProcessState)
+	}
+}
+
+func TestServiceManagerIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	p := startServe(t, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=100000", "GOMEMLIMIT=1GiB"})
+	if !p.logs("limit_bytes=1073741824 from_gomemlimit=true")() {
+		t.Errorf("the limit is not in the log:\n%s", p.log)
+	}
+	// hears reads datagrams up to one that begins so, and wants nothing but signs of life before it.
+	hears := func(begin, within string) {
+		t.Helper()
+		buf := make([]byte, 4096)
+		for {
+			if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			n, err := conn.Read(buf)
+			if err != nil {
+				t.Fatalf("nothing that begins with %q came: %v", begin, err)
+			}
+			text := string(buf[:n])
+			if strings.HasPrefix(text, begin) {
+				if !strings.Contains(text, within) {
+					t.Fatalf("%q does not hold %q", text, within)
+				}
+				return
+			}
+			if text != "WATCHDOG=1" {
+				t.Fatalf("%q came instead of %q", text, begin)
+			}
+		}
+	}
+	hears("READY=1", "STATUS=serving "+p.SnapshotID)
+	hears("WATCHDOG=1", "")
+	hears("WATCHDOG=1", "")
+	p.signal(t, syscall.SIGHUP)
+	hears("RELOADING=1", "\nMONOTONIC_USEC=")
+	hears("READY=1", p.SnapshotID)
+
+	// A published snapshot shows. Equal cards at another instant are another snapshot.
+	example, err := filepath.Abs("../../docs/examples/native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(command(t, p.dir, "snapshot", "build", "--store", "store", "--source", "native:"+example,
+		"--snapshot-at", "2040-01-01T00:00:00Z", "--publish", "--json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	hears("STATUS=serving "+made.ID, "")
+
+	// A reload that fails says so, and ends.
+	if err := os.WriteFile(filepath.Join(p.dir, "state", "keys.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGHUP)
+	hears("RELOADING=1", "")
+	hears("READY=1", "the last reload failed")
+
+	p.signal(t, syscall.SIGTERM)
+	hears("STOPPING=1", "STATUS=draining")
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("the server did not end well: %v\n%s", err, p.log)
+	}
+}
+
+func TestSelfCheck(t *testing.T) {
+	status := http.StatusOK
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		w.WriteHeader(status)
+	})}
+	go func() { _ = srv.Serve(l) }()
+	check := selfCheck(false, l.Addr())
+	if err := check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	status = http.StatusServiceUnavailable
+	if check(t.Context()) == nil {
+		t.Error("503 passed for health")
+	}
+	_ = srv.Close()
+	if check(t.Context()) == nil {
+		t.Error("a closed listener passed for health")
+	}
+}
+
+func TestLimitMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	t.Setenv("GOMEMLIMIT", "off")
+	debug.SetMemoryLimit(math.MaxInt64)
+	limitMemory(2 << 30)
+	if got := memoryLimit(); got != 0 {
+		t.Errorf("GOMEMLIMIT=off: limit %d", got)
+	}
+	if err := os.Unsetenv("GOMEMLIMIT"); err != nil { // put back by Setenv
+		t.Fatal(err)
+	}
+	limitMemory(0)
+	if got := memoryLimit(); got != 0 {
+		t.Errorf("no limit of the group: limit %d", got)
+	}
+	limitMemory(2_000_000_000)
+	if got := memoryLimit(); got != 1_800_000_000 {
+		t.Errorf("2 GB for the group: limit %d", got)
+	}
+}
+
+// TestChangesThatWaitForARestart changes a setting that a running server cannot take over, and a plan, which it can.
+func TestChangesThatWaitForARestart(t *testing.T) {
+	config := writeConfig(t, "cors_origins = []\n")
+	p := startServe(t, nil, "--config", config)
+	if err := os.WriteFile(config, []byte("cors_origins = [\"https://a.example\"]\n[plans.unlimited]\nper_minute = 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGHUP)
+	p.eventually(t, "name the setting", p.logs("settings wait for a restart keys=[cors_origins]"))
+	for range 2 {
+		if _, err := p.get(t.Context(), http.DefaultClient, "/v1/games"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.get(t.Context(), http.DefaultClient, "/v1/games"); err == nil || err.Error() != "status 429" {
+		t.Errorf("the plan of 2 calls a minute answers a third one with %v", err)
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := loopback(in); got != want {
+			t.Errorf("loopback(%q) = %q, want %q", in, got, want)
+		}
+	}
+	f("127.0.0.1:8081", "127.0.0.1:8081")
+	f(":8081", "127.0.0.1:8081")
+	f("0.0.0.0:1", "127.0.0.1:1")
+	f("[::]:1", "127.0.0.1:1")
+	f("[::1]:1", "[::1]:1")
+	f("10.0.0.1:1", "10.0.0.1:1")
+	f("host:1", "host:1")
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"ninepocket/internal/certificate"
+)
+
+// certificate opens the certificate of the API, nil for plain HTTP.
+func (c *config) certificate() (*certificate.Certificate, error) {
+	if c.TLSCert == "" {
+		return nil, nil
+	}
+	return certificate.Open(c.TLSCert, c.TLSKey)
+}
+
+// renewed logs what became of changed certificate files.
+func (s *service) renewed(err error) {
+	if err != nil {
+		s.log.Error("cannot take the new certificate, the old one stays", slog.Any("cause", err), slog.Time("expires_at", s.cert.Expires()))
+		return
+	}
+	s.log.Info("certificate changed", slog.Time("expires_at", s.cert.Expires()))
+}
+
+// reloadCertificate reads the certificate's files again, if there are any.
+func (s *service) reloadCertificate() error {
+	if s.cert == nil {
+		return nil
+	}
+	err := s.cert.Reload()
+	if err == nil {
+		s.renewed(nil)
+	}
+	return err
+}
+
+// tell sends lines to the service manager. A server does not fail because nobody listens to it.
+func (s *service) tell(lines ...string) {
+	if err := s.notify.Send(lines...); err != nil {
+		s.log.Error("cannot notify the service manager", slog.Any("cause", err))
+	}
+}
+
+// status is what the service manager shows of the server.
+func (s *service) status() string { return "STATUS=serving " + s.engine.View().ID }
+
+// How often the service manager hears of a new snapshot, and how long the server may take to answer itself.
+const (
+	statusEvery    = time.Second
+	selfCheckLimit = 5 * time.Second
+)
+
+// keepNotified tells the service manager that requests are served, which snapshot, and, as long as the server answers
+// itself, that it lives. Without a service manager it does nothing.
+func (s *service) keepNotified(ctx context.Context, api net.Addr) {
+	if s.notify == nil {
+		return
+	}
+	told := s.status()
+	s.tell("READY=1", told)
+	every := s.notify.Watchdog / 2
+	var alive <-chan time.Time
+	if every > 0 {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		alive = tick.C
+	}
+	look := time.NewTicker(statusEvery)
+	defer look.Stop()
+	check := selfCheck(s.config.TLSCert != "", api)
+	due := false // a sign of life is; while the server does not answer, it is asked again at each look
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if now := s.status(); now != told {
+				told = now
+				s.tell(told)
+			}
+		case <-alive:
+			due = true
+		}
+		if due {
+			if err := check(ctx); err != nil {
+				s.log.Error("the server does not answer itself", slog.Any("cause", err))
+				continue
+			}
+			due = false
+			s.tell("WATCHDOG=1")
+		}
+	}
+}
+
+// selfCheck returns a function that asks the API for its health as a client would, on a connection of its own.
+func selfCheck(encrypted bool, api net.Addr) func(context.Context) error {
+	url := "http://" + loopback(api.String()) + "/healthz"
+	transport := &http.Transport{DisableKeepAlives: true}
+	if encrypted {
+		url = "https" + url[len("http"):]
+		transport.TLSClientConfig = &tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			InsecureSkipVerify: true, //nolint:gosec // it asks itself by its address, which no certificate names
+		}
+	}
+	client := &http.Client{Transport: transport, Timeout: selfCheckLimit}
+	return func(ctx context.Context) error { return checkHealth(ctx, client, url) }
+}
+
+// checkHealth wants 200 from a URL.
+func checkHealth(ctx context.Context, client *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %d", url, resp.StatusCode)
+	}
+	return nil
+}
+
+// loopback is where this machine reaches a listener that may listen on every address.
+func loopback(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		// A listener on every IPv6 address takes IPv4 as well, except where the system was told otherwise.
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
