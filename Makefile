@@ -43,6 +43,8 @@ test: ## run every test in random order, with the race detector where a C compil
 	@if $(HAS_CC); then race=-race; export CGO_ENABLED=1; \
 	else race=; echo 'skipped: the race detector, because there is no C compiler'; fi; \
 	[ -d '$(DATA)' ] || echo 'skipped: tests over the real catalogs, because there is no $(DATA) (see make data)'; \
+	for proxy in nginx haproxy; do PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || \
+	echo "skipped: hostile requests behind $$proxy, because it is not installed"; done; \
 	set -x; $(GO) test -shuffle=on $$race -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)
 
 .PHONY: race
@@ -58,8 +60,8 @@ mcp-conformance: ## run the official MCP conformance suite, the Inspector's lint
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: torture
-torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each
-	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket ./server
+torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket ./server
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)

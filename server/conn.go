@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,14 +25,49 @@ const (
 )
 
 // guarding accepts connections that are checked and can be closed slowly. TLS lies below it.
-type guarding struct{ net.Listener }
+type guarding struct {
+	net.Listener
+	open *connections
+}
 
 func (l guarding) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return guard(c), nil
+	return l.open.guard(c), nil
+}
+
+// connections are those that are open.
+type connections struct {
+	mu  sync.Mutex
+	all map[*conn]struct{}
+}
+
+func (o *connections) guard(c net.Conn) *conn {
+	guarded := &conn{Conn: c, guard: strict.Guard{Limits: &requestLimits}, open: o}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all == nil {
+		o.all = map[*conn]struct{}{}
+	}
+	o.all[guarded] = struct{}{}
+	return guarded
+}
+
+func (o *connections) forget(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.all, c)
+}
+
+// cut ends all of them, whatever they wait for.
+func (o *connections) cut() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for c := range o.all {
+		_ = c.Conn.Close()
+	}
 }
 
 // conn is a connection whose requests are checked before they are parsed (package strict), and that, once told to
@@ -41,10 +77,9 @@ type conn struct {
 	net.Conn
 	guard  strict.Guard
 	err    error // of the last read
+	open   *connections
 	linger atomic.Bool
 }
-
-func guard(c net.Conn) *conn { return &conn{Conn: c, guard: strict.Guard{Limits: &requestLimits}} }
 
 // Read reads requests as far as they are good. It belongs to the goroutine that serves the connection.
 func (c *conn) Read(p []byte) (int, error) {
@@ -62,6 +97,7 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // Close closes the connection; when it lingers, after the client has read its answer or a short while.
 func (c *conn) Close() error {
+	c.open.forget(c)
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !c.linger.Load() || !ok || half.CloseWrite() != nil {
 		return c.Conn.Close()

@@ -120,6 +120,7 @@ type setup struct {
 	options  func(*Options)
 	tune     func(*fasthttp.Server) // before it serves
 	listener net.Listener           // instead of one in memory
+	wrap     func(net.Listener) net.Listener
 	retired  int64
 }
 
@@ -204,6 +205,9 @@ func newWorld(tb testing.TB, s setup) *world {
 	}
 	if s.listener == nil {
 		s.listener = w.listener
+	}
+	if s.wrap != nil {
+		s.listener = s.wrap(s.listener)
 	}
 	served := make(chan error, 1)
 	go func() { served <- w.Serve(s.listener) }()

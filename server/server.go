@@ -64,6 +64,7 @@ type Server struct {
 	card     fasthttp.RequestHandler // of cardPattern
 	literal  map[string]*path        // a row of each pattern
 	draining atomic.Bool
+	open     connections
 	document document
 	tools    *mcpServer
 	counts   *counts
@@ -118,18 +119,28 @@ func (quiet) Printf(string, ...any) {}
 // Serve answers connections of l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	s.tools.listenOn(l.Addr())
-	return s.http.Serve(guarding{l})
+	return s.http.Serve(guarding{l, &s.open})
 }
 
 // ServeConn answers the requests of one connection until it ends.
-func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(guard(c)) }
+func (s *Server) ServeConn(c net.Conn) error {
+	guarded := s.open.guard(c)
+	defer s.open.forget(guarded)
+	return s.http.ServeConn(guarded)
+}
 
 // Drain lets every answer from now on close its connection, so that clients that keep theirs open move elsewhere
 // between two requests and not in the middle of one. Shutdown follows.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown stops taking connections and waits for the requests in flight until ctx is done.
-func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
+// Shutdown stops taking connections and waits for the requests in flight until ctx is done. When three quarters of the
+// time are over, what still reads or writes is too slow, and is cut: clients that stall cannot make it fail.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		defer time.AfterFunc(time.Until(deadline)/4*3, s.open.cut).Stop()
+	}
+	return s.http.ShutdownWithContext(ctx)
+}
 
 // now is the one reading of the clock of a request: fasthttp's, made when the request was whole.
 func (s *Server) now(ctx *fasthttp.RequestCtx) (time.Time, access.Instant) {
