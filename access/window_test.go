@@ -38,11 +38,17 @@ func TestWindowProperty(t *testing.T) {
 				at += rapid.Int64Range(0, 3*minuteMillis).Draw(rt, "idle time")
 			}
 			now := max(0, at-rapid.Int64Range(0, latest).Draw(rt, "late"))
-			live := 0
+			live, strictly := 0, 0
 			for _, a := range admitted {
 				if now-a < minuteMillis+bucketMillis+latest {
 					live++
 				}
+				if a <= now && now-a < minuteMillis {
+					strictly++
+				}
+			}
+			if _, remaining, _ := w.peek(windowEpoch + now); remaining > int64(limit-strictly) {
+				rt.Fatalf("%d remain at %d with %d of %d taken", remaining, now, strictly, limit)
 			}
 			if w.call(now) {
 				admitted = append(admitted, now)
@@ -57,6 +63,33 @@ func TestWindowProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWindowAfterIdle fills a window some time after it was last full, whatever the pause: never more than the limit is
+// admitted. Pauses longer than the buckets reach meet slots that still hold what was counted long ago.
+func TestWindowAfterIdle(t *testing.T) {
+	for _, limit := range []int{30, ringLimit, ringLimit + 1, 6000} {
+		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 {
+			var w window
+			w.fit(limit, windowEpoch)
+			for i := range int64(limit) {
+				if !w.call(i * 59_000 / int64(limit)) { // over all buckets of a minute
+					t.Fatalf("limit %d: call %d refused", limit, i)
+				}
+			}
+			at := 59_000 + pause
+			admitted := 0
+			for w.call(at) {
+				if admitted++; admitted > limit {
+					t.Fatalf("limit %d: more than that after a pause of %d ms", limit, pause)
+				}
+				at += 3
+			}
+			if admitted != limit {
+				t.Fatalf("limit %d: only %d admitted after a pause of %d ms", limit, admitted, pause)
+			}
+		}
+	}
 }
 
 func TestWindowPacing(t *testing.T) {
