@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -153,7 +154,7 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	if guarded && c.err != nil {
 		err = c.err // whatever fasthttp made of it
 	}
-	x.begin(s, ctx)
+	x.begin(s, ctx, time.Now())
 	defer x.end()
 	if known {
 		if x.path = s.row(string(spelt(ctx))); x.path != nil {

@@ -79,12 +79,20 @@ type conn struct {
 	err    error // of the last read
 	open   *connections
 	linger atomic.Bool
+
+	// The deadlines belong to the goroutine that serves the connection.
+	served          time.Time // when the last request was whole; zero before the first
+	readBy, writeBy time.Time // the deadlines that are set
+	partial         bool      // part of a request has come, and readBy is that request's
 }
 
 // Read reads requests as far as they are good. It belongs to the goroutine that serves the connection.
 func (c *conn) Read(p []byte) (int, error) {
 	if fault := c.guard.Fault(); fault != nil {
 		return 0, fault
+	}
+	if err := c.awaitRequest(); err != nil {
+		return 0, err
 	}
 	n, err := c.Conn.Read(p)
 	n, fault := c.guard.Check(p[:n])
@@ -93,6 +101,36 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	c.err = err
 	return n, err
+}
+
+// awaitRequest sets the deadline of the next read. A request has readTimeout from its first bytes on, the first one of a
+// connection from the beginning. Between requests a client has about idleTimeout, a fifth less at worst: so the deadline
+// is moved a few times a minute and not, as fasthttp would, twice a request, and the clock is not read for it.
+func (c *conn) awaitRequest() error {
+	switch {
+	case c.guard.Idle() && !c.served.IsZero():
+		if c.partial = false; c.readBy.Sub(c.served) >= idleTimeout/5*4 {
+			return nil
+		}
+		c.readBy = c.served.Add(idleTimeout)
+	case c.partial || c.guard.Idle() && !c.readBy.IsZero():
+		return nil
+	default:
+		c.partial = !c.guard.Idle()
+		c.readBy = time.Now().Add(readTimeout)
+	}
+	return c.SetReadDeadline(c.readBy)
+}
+
+// Write writes answers. A client has writeTimeout to take one, a third less at worst.
+func (c *conn) Write(p []byte) (int, error) {
+	if now := time.Now(); c.writeBy.Sub(now) < writeTimeout/3*2 {
+		c.writeBy = now.Add(writeTimeout)
+		if err := c.SetWriteDeadline(c.writeBy); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Write(p)
 }
 
 // Close closes the connection; when it lingers, after the client has read its answer or a short while.

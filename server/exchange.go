@@ -69,7 +69,7 @@ const keepBuffer = 256 << 10
 // handle is the fasthttp handler: it recovers, routes and answers.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	x, _ := exchanges.Get().(*exchange)
-	x.begin(s, ctx)
+	x.begin(s, ctx, ctx.Time())
 	x.total(totalBegun, 1)
 	ctx.SetUserValue(exchangeKey{}, x)
 	defer func() {
@@ -103,13 +103,17 @@ func (s *Server) exchange(ctx *fasthttp.RequestCtx) *exchange {
 	return x
 }
 
-func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx) {
+// begin takes a request that was whole at an instant, the one reading of the clock of the request.
+func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	*x = exchange{
 		s: s, ctx: ctx, shard: x.shard, id: x.id[:0], body: x.body[:0], text: x.text[:0], link: x.link[:0], cards: x.cards[:0],
 		head: head{block: x.head.block[:0]}, policy: x.policy, args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
 	}
 	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
-	x.time, x.now = s.now(ctx)
+	x.time, x.now = at, s.Clock.At(at)
+	if c, ok := ctx.Conn().(*conn); ok {
+		c.served = at
+	}
 	x.asked.read(&ctx.Request.Header)
 	x.requestID()
 	x.readCredentials()

@@ -27,7 +27,7 @@ const (
 	maxHeader = 16 << 10
 	// writeBuffer lets a pipelined burst of card answers leave in one write.
 	writeBuffer = 32 << 10
-	// The timeouts free connections of clients that send or read too slowly, and let Shutdown end.
+	// The timeouts free connections of clients that send or read too slowly, and let Shutdown end (see conn).
 	readTimeout, writeTimeout, idleTimeout = 15 * time.Second, 30 * time.Second, 75 * time.Second
 )
 
@@ -96,9 +96,6 @@ func New(o Options) (*Server, error) {
 		Name:                          "ninepocket",
 		ReadBufferSize:                maxHeader,
 		WriteBufferSize:               writeBuffer,
-		ReadTimeout:                   readTimeout,
-		WriteTimeout:                  writeTimeout,
-		IdleTimeout:                   idleTimeout,
 		MaxRequestBodySize:            MaxBody,
 		NoDefaultServerHeader:         true,
 		NoDefaultContentType:          true,
@@ -140,13 +137,4 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		defer time.AfterFunc(time.Until(deadline)/4*3, s.open.cut).Stop()
 	}
 	return s.http.ShutdownWithContext(ctx)
-}
-
-// now is the one reading of the clock of a request: fasthttp's, made when the request was whole.
-func (s *Server) now(ctx *fasthttp.RequestCtx) (time.Time, access.Instant) {
-	t := ctx.Time()
-	if t.IsZero() { // a request that could not be read
-		t = time.Now()
-	}
-	return t, s.Clock.At(t)
 }

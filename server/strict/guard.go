@@ -91,6 +91,9 @@ func (g *Guard) Check(p []byte) (int, *Fault) {
 	return at, nil
 }
 
+// Idle reports whether the connection is between two requests: nothing of another one has come.
+func (g *Guard) Idle() bool { return g.state == inHead && len(g.kept) == 0 }
+
 // Fault is why the connection's last request was refused; nil while all is well.
 func (g *Guard) Fault() *Fault { return g.fault }
 
