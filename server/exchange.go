@@ -103,8 +103,12 @@ func (s *Server) exchange(ctx *fasthttp.RequestCtx) *exchange {
 	return x
 }
 
-// begin takes a request that was whole at an instant, the one reading of the clock of the request.
+// begin takes a request that was whole at an instant, the one reading of the clock of the request; zero is now, for a
+// request that did not come through a connection.
 func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
+	if at.IsZero() {
+		at = time.Now()
+	}
 	*x = exchange{
 		s: s, ctx: ctx, shard: x.shard, id: x.id[:0], body: x.body[:0], text: x.text[:0], link: x.link[:0], cards: x.cards[:0],
 		head: head{block: x.head.block[:0]}, policy: x.policy, args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
