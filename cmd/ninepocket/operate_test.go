@@ -324,7 +324,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 	var made struct{ ID string }
 	if err := json.Unmarshal([]byte(command(t, p.dir, "snapshot", "build", "--store", "store", "--source", "native:"+next,
-		"--snapshot-at", "2040-01-01T00:00:00Z", "--publish", "--json")), &made); err != nil {
+		"--publish", "--json")), &made); err != nil {
 		t.Fatal(err)
 	}
 	hears("STATUS=serving "+made.ID, "")
