@@ -79,12 +79,17 @@ func readConfig(path string, environ []string, warn func(name string)) (layered,
 	return c, errors.Join(problems...)
 }
 
-// readFile takes over what a TOML file says, naming every line that is wrong.
+// readFile takes over what a TOML file says.
 func (c *layered) readFile(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("cannot read configuration: %w", err)
 	}
+	return c.readTOML(path, text)
+}
+
+// readTOML takes over what the text of a file says, naming every line that is wrong.
+func (c *layered) readTOML(path string, text []byte) error {
 	entries, err := tomlEntries(text)
 	if err != nil {
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)

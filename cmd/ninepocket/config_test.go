@@ -185,6 +185,37 @@ func TestEveryFieldIsASetting(t *testing.T) {
 	visit(reflect.ValueOf(&c).Elem(), "")
 }
 
+// FuzzConfigFile reads any file: it is taken whole or refused with its name, and what was taken prints as a file that is
+// taken again.
+func FuzzConfigFile(f *testing.F) {
+	for _, seed := range []string{
+		"", "listen = \":1\"\n", "mcp = { allowed_hosts = [\"x\"] }", "[plans.\"a.b\"]\r\nper_day = 7", "[[plans]]\nx = 1", "\xef\xbb\xbfstore = ''",
+		"a.b.c = {d.e = [1, {f = 2}]}", "[plans]\nfree.per_minute = 3 # x", "plans.free = {per_minute = 3}",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c := layered{config: defaultConfig(), from: map[string]string{}}
+		if err := c.readTOML("x.toml", text); err != nil {
+			if !strings.Contains(err.Error(), `"x.toml"`) {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if c.validate() != nil {
+			return // a plan that is out of bounds prints as it comes out
+		}
+		var out strings.Builder
+		if err := c.print(&out); err != nil {
+			t.Fatal(err)
+		}
+		again := layered{config: defaultConfig(), from: map[string]string{}}
+		if err := again.readTOML("x.toml", []byte(out.String())); err != nil {
+			t.Errorf("%q prints as %s: %v", text, out.String(), err)
+		}
+	})
+}
+
 func TestValuesOfEveryKind(t *testing.T) {
 	var text string
 	var truth bool

@@ -309,14 +309,22 @@ func TestServiceManagerIsTold(t *testing.T) {
 	hears("RELOADING=1", "\nMONOTONIC_USEC=")
 	hears("READY=1", p.SnapshotID)
 
-	// A published snapshot shows. Equal cards at another instant are another snapshot.
-	example, err := filepath.Abs("../../docs/examples/native")
+	// A published snapshot shows: the example with another name for its first card.
+	next := filepath.Join(p.dir, "next")
+	if err := os.CopyFS(next, os.DirFS("../../docs/examples/native")); err != nil {
+		t.Fatal(err)
+	}
+	cards := filepath.Join(next, "cards.jsonl")
+	text, err := os.ReadFile(cards)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(cards, bytes.Replace(text, []byte(`"name":"`), []byte(`"name":"New `), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var made struct{ ID string }
-	if err := json.Unmarshal([]byte(command(t, p.dir, "snapshot", "build", "--store", "store", "--source", "native:"+example,
-		"--snapshot-at", "2040-01-01T00:00:00Z", "--publish", "--json")), &made); err != nil {
+	if err := json.Unmarshal([]byte(command(t, p.dir, "snapshot", "build", "--store", "store", "--source", "native:"+next,
+		"--publish", "--json")), &made); err != nil {
 		t.Fatal(err)
 	}
 	hears("STATUS=serving "+made.ID, "")
