@@ -82,7 +82,7 @@ func watchedServer(t *testing.T) *watched {
 	w := &watched{t: t, store: filepath.Join(dir, "store"), state: filepath.Join(dir, "state")}
 	for day := range 2 {
 		raw := filepath.Join(dir, fmt.Sprint("day", day))
-		if _, err := synth.Write(raw, synth.Options{Cards: 300, Day: day}); err != nil {
+		if _, err := synth.Write(raw, synth.Options{Cards: 300, Day: day, PlantQuarantine: true}); err != nil {
 			t.Fatal(err)
 		}
 		w.ids = append(w.ids, w.member(w.command("snapshot", "build", "--store", w.store, "--source", "native:"+raw, "--json"), "id"))
@@ -226,16 +226,16 @@ func TestWatching(t *testing.T) {
 	w.traffic()
 	first := w.scrape()
 	for line, want := range map[string]string{
-		`ninepocket_snapshot_info{snapshot_id="` + w.ids[0] + `"}`:                            "1",
-		`ninepocket_snapshot_epoch`:                                                           "1",
-		`ninepocket_snapshot_swaps_total`:                                                     "1",
-		`ninepocket_snapshot_behind`:                                                          "0",
-		`ninepocket_degraded`:                                                                 "0",
-		`ninepocket_metering_up`:                                                              "1",
-		`ninepocket_keys`:                                                                     "2",
-		`ninepocket_http_requests_in_flight`:                                                  "0",
-		`ninepocket_http_parse_errors_total{code="400"}`:                                      "1",
-		`ninepocket_http_compressed_responses_total{encoding="gzip"}`:                         "1",
+		`ninepocket_snapshot_info{snapshot_id="` + w.ids[0] + `"}`:    "1",
+		`ninepocket_snapshot_epoch`:                                   "1",
+		`ninepocket_snapshot_swaps_total`:                             "1",
+		`ninepocket_snapshot_behind`:                                  "0",
+		`ninepocket_degraded`:                                         "0",
+		`ninepocket_metering_up`:                                      "1",
+		`ninepocket_keys`:                                             "2",
+		`ninepocket_http_requests_in_flight`:                          "0",
+		`ninepocket_http_parse_errors_total{code="400"}`:              "1",
+		`ninepocket_http_compressed_responses_total{encoding="gzip"}`: "1",
 		`ninepocket_http_requests_total{code="401",operation="games_list",surface="live"}`:    "4",
 		`ninepocket_http_requests_total{code="404",operation="unknown",surface="none"}`:       "1",
 		`ninepocket_http_requests_total{code="200",operation="products_list",surface="none"}`: "",
@@ -399,10 +399,10 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("no alert watches ninepocket_%s", name)
 		}
 	}
-	var any map[string]any
+	var panels map[string]any
 	b, err := os.ReadFile(dashboard)
 	if err == nil {
-		err = json.Unmarshal(b, &any)
+		err = json.Unmarshal(b, &panels)
 	}
 	if err != nil {
 		t.Errorf("%s: %v", dashboard, err)
