@@ -64,6 +64,11 @@ func swapCost(t *testing.T, cards int) {
 		t.Fatal(err)
 	}
 	one := live()
+	began := time.Now()
+	if err := eng.View().Smoke(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("smoke queries: %v", time.Since(began).Round(100*time.Microsecond))
 	t.Logf("first View: %s live, Size says %s", mib(one-empty), mib(eng.View().Size()))
 
 	load := func(what string, percent int) {

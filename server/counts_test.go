@@ -77,7 +77,7 @@ func TestCounts(t *testing.T) {
 	f("none", "preflight", 204, request{method: "OPTIONS", target: "/v1/games", header: []string{
 		"Origin: https://shop.test", "Access-Control-Request-Method: GET",
 	}})
-	mcp := func(body string, key string) request {
+	mcp := func(body, key string) request {
 		return post("/mcp", body, "Authorization: Bearer "+w.named(key), jsonBody, "Accept: application/json")
 	}
 	call := toolCall("catalog_get_card", `{"id":"`+card+`"}`)

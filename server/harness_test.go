@@ -64,15 +64,15 @@ type edition struct {
 	view    *engine.View
 }
 
-func makeEdition(day int, base *edition) *edition {
+func makeEdition(cards, day int, base *edition) *edition {
 	must := func(err error) {
 		if err != nil {
 			panic(err)
 		}
 	}
-	e := &edition{dir: filepath.Join(scratchDir, fmt.Sprint("day", day))}
+	e := &edition{dir: filepath.Join(scratchDir, fmt.Sprintf("%d-day%d", cards, day))}
 	var err error
-	e.summary, err = synth.Write(e.dir, synth.Options{Cards: demoCards, Day: day, Plain: true})
+	e.summary, err = synth.Write(e.dir, synth.Options{Cards: cards, Day: day, Plain: true})
 	must(err)
 	o := loader.Options{Sources: []loader.Input{{Kind: "native", Path: e.dir}}}
 	if base != nil {
@@ -92,8 +92,8 @@ func makeEdition(day int, base *edition) *edition {
 
 // today and tomorrow are the editions that tests serve; tomorrow adds, removes and renames, and moves prices.
 var (
-	today    = sync.OnceValue(func() *edition { return makeEdition(0, nil) })
-	tomorrow = sync.OnceValue(func() *edition { return makeEdition(1, today()) })
+	today    = sync.OnceValue(func() *edition { return makeEdition(demoCards, 0, nil) })
+	tomorrow = sync.OnceValue(func() *edition { return makeEdition(demoCards, 1, today()) })
 )
 
 // world is a server over an in-memory listener, with keys of every kind.

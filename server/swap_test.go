@@ -13,7 +13,7 @@ import (
 func TestSwapsUnderReaders(t *testing.T) {
 	w := newWorld(t, setup{})
 	editions := map[string]*truth{today().view.ID: todaysTruth(), tomorrow().view.ID: tomorrowsTruth()}
-	moved := movedCards(t)
+	moved := movedCards(t, todaysTruth(), tomorrowsTruth())
 	var stop atomic.Bool
 	var asked atomic.Int64
 	var readers sync.WaitGroup
@@ -38,10 +38,10 @@ func TestSwapsUnderReaders(t *testing.T) {
 }
 
 // movedCards are cards that both editions have, at another price.
-func movedCards(t *testing.T) (moved []*trueCard) {
+func movedCards(t *testing.T, a, b *truth) (moved []*trueCard) {
 	t.Helper()
-	for _, k := range todaysTruth().cards {
-		if other := tomorrowsTruth().byID[k.id]; other != nil && other.price() != k.price() && k.price() >= 0 && other.price() >= 0 {
+	for _, k := range a.cards {
+		if other := b.byID[k.id]; other != nil && other.price() != k.price() && k.price() >= 0 && other.price() >= 0 {
 			moved = append(moved, k)
 		}
 	}

@@ -22,17 +22,23 @@ import (
 // retired Views is full, neither the heap nor the number of goroutines grows. NINEPOCKET_TORTURE=1000 sets how many
 // swaps; without it there are few.
 func TestSwapTorture(t *testing.T) {
-	swaps := 24
+	swaps := 16
+	var days []*edition
 	if s := os.Getenv("NINEPOCKET_TORTURE"); s != "" {
 		var err error
 		if swaps, err = strconv.Atoi(s); err != nil {
 			t.Fatal(err)
 		}
+		days = []*edition{today(), tomorrow()}
+	} else {
+		first := makeEdition(300, 0, nil) // the race detector makes loading slow
+		days = []*edition{first, makeEdition(300, 1, first)}
 	}
+	truths := []*truth{readTruth(days[0]), readTruth(days[1])}
 	const copies, retired, readers = 3, 2, 4
 	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
-	ids, editions := storeCopies(t, store, copies)
-	budget := today().view.Size()*retired + today().view.Size()/2
+	ids, editions := storeCopies(t, store, days, truths, copies)
+	budget := days[0].view.Size()*retired + days[0].view.Size()/2
 	eng := engine.New(store, engine.Options{Site: wire.Site{URL: baseURL, ProductPrefix: "prd"}, Poll: 2 * time.Millisecond, RetiredBudget: budget})
 	publish := func(id string) {
 		if _, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
@@ -44,8 +50,8 @@ func TestSwapTorture(t *testing.T) {
 	if err := eng.Open(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, setup{options: func(o *Options) { o.Engine = eng }})
-	moved := movedCards(t)
+	w := newWorld(t, setup{noViews: true, options: func(o *Options) { o.Engine = eng }})
+	moved := movedCards(t, truths[0], truths[1])
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { eng.Follow(ctx) })
@@ -110,24 +116,21 @@ func TestSwapTorture(t *testing.T) {
 	}
 }
 
-// storeCopies stores both editions several times, a millisecond apart: snapshots of their own with contents that are
+// storeCopies stores two editions several times, a millisecond apart: snapshots of their own with contents that are
 // known. The editions take turns, so that every swap changes prices.
-func storeCopies(t *testing.T, store *snapshot.Dir, copies int) (ids []string, editions map[string]*truth) {
+func storeCopies(t *testing.T, store *snapshot.Dir, days []*edition, truths []*truth, copies int) (ids []string, editions map[string]*truth) {
 	t.Helper()
 	editions = map[string]*truth{}
 	for k := range copies {
-		for _, e := range []struct {
-			*edition
-			*truth
-		}{{today(), todaysTruth()}, {tomorrow(), tomorrowsTruth()}} {
-			c := *e.view.Catalog
+		for n, day := range days {
+			c := *day.view.Catalog
 			c.SnapshotAt += int64(k)
 			m, _, err := store.Write(&c, snapshot.WriteOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids = append(ids, m.ID)
-			editions[m.ID] = e.truth
+			editions[m.ID] = truths[n]
 		}
 	}
 	return ids, editions

@@ -104,13 +104,9 @@ func (d *Durations) Row(row int) Histogram {
 
 // Decades are bounds of 1, 2 and 5 in every power of ten from one duration to another.
 func Decades(from, to time.Duration) (bounds []time.Duration) {
-	power := time.Duration(1)
-	for 10*power <= from {
-		power *= 10
-	}
-	for ; power <= to; power *= 10 {
-		for _, digit := range []time.Duration{1, 2, 5} {
-			if b := digit * power; from <= b && b <= to {
+	for power := time.Duration(1); power <= to; power *= 10 {
+		for _, b := range []time.Duration{power, 2 * power, 5 * power} {
+			if from <= b && b <= to {
 				bounds = append(bounds, b)
 			}
 		}
