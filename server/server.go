@@ -65,6 +65,7 @@ type Server struct {
 	literal  map[string]*path        // a row of each pattern
 	draining atomic.Bool
 	open     connections
+	now      func() (time.Time, access.Instant) // readClock, but in simulations
 	document document
 	tools    *mcpServer
 }
@@ -86,6 +87,7 @@ func New(o Options) (*Server, error) {
 		text = openapi.WithProductPrefix(text, o.ProductPrefix)
 	}
 	s := &Server{Options: o, document: newDocument(text)}
+	s.now = s.readClock
 	s.tools = newMCPServer(&s.Options)
 	s.router = s.routes()
 	s.http = &fasthttp.Server{
@@ -141,8 +143,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return s.http.ShutdownWithContext(ctx)
 }
 
-// now is the one reading of the clock of a request.
-func (s *Server) now() (time.Time, access.Instant) {
+// readClock is the one reading of the clock of a request.
+func (s *Server) readClock() (time.Time, access.Instant) {
 	t := time.Now()
 	return t, s.Clock.At(t)
 }

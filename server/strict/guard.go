@@ -100,7 +100,7 @@ func (g *Guard) Head() []byte {
 	if g.request.version == 0 {
 		return nil
 	}
-	return g.kept[:g.checked]
+	return bytes.TrimPrefix(g.kept[:g.checked], []byte("\r\n")) // the empty line that may come first
 }
 
 // keep notes the checked lines that h begins with, unless they came in pieces and are kept already.

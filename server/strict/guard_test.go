@@ -27,6 +27,7 @@ func TestHead(t *testing.T) {
 	f("GET /x HT", "", 0)
 	f(line, line, 0)
 	f(line+host+"X-A", line+host, 0)
+	f("\r\n"+line+host, line+host, 0)
 	f(line+host+"\r\n", "", 0) // it is whole, and another begins
 	f(line+host+"\r\nGET", "", 0)
 	f(line+host+key+"Content-Length: 5\r\n\r\nab", line+host+key+"Content-Length: 5\r\n\r\n", 0)
