@@ -126,7 +126,7 @@ func (f *front) start(t *testing.T, program, backend string) (addr string) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	cmd := exec.Command(program, f.args(dir)...) //nolint:gosec // one of two proxies
+	cmd := exec.Command(program, f.args(dir)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

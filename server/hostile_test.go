@@ -58,7 +58,7 @@ func hostileCases(tb testing.TB, w *world) []*hostile {
 				tb.Fatalf("line %d: %v", n+1, err)
 			}
 		case "front":
-			for _, status := range strings.Fields(rest) {
+			for status := range strings.FieldsSeq(rest) {
 				c.front = append(c.front, number(tb, status))
 			}
 		case ">", ">>":
@@ -266,7 +266,7 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 }
 
 // differs says in which ways an answer is not the one that was wanted.
-func (r *reply) differs(want wanted) []string {
+func (r reply) differs(want wanted) []string {
 	if r.status != want.status {
 		return []string{fmt.Sprintf("status %d, want %d", r.status, want.status)}
 	}

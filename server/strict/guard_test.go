@@ -8,6 +8,7 @@ import (
 // TestHead says what is known of a request that failed or has not come: its good lines.
 func TestHead(t *testing.T) {
 	const line, host, key = "GET /x HTTP/1.1\r\n", "Host: a\r\n", "X-API-Key: k\r\n"
+	const chunked = "Transfer-Encoding: chunked\r\n\r\n"
 	f := func(sent, want string, kind Kind) {
 		t.Helper()
 		for size := 1; size <= len(sent); size++ {
@@ -32,8 +33,10 @@ func TestHead(t *testing.T) {
 	f(line+host+"\r\nGET", "", 0)
 	f(line+host+key+"Content-Length: 5\r\n\r\nab", line+host+key+"Content-Length: 5\r\n\r\n", 0)
 	f(line+host+key+"Content-Length: 2\r\n\r\nab", "", 0)
-	f(line+host+key+"Transfer-Encoding: chunked\r\n\r\nx", line+host+key+"Transfer-Encoding: chunked\r\n\r\n", Malformed)
-	f(line+host+key+"Transfer-Encoding: chunked\r\n\r\n1001\r\n", line+host+key+"Transfer-Encoding: chunked\r\n\r\n", BodyTooLarge)
+	f(line+host+key+chunked+"x", line+host+key+chunked, Malformed)
+	f(line+host+key+chunked+"1001\r\n", line+host+key+chunked, BodyTooLarge)
+	f(line+host+chunked+"800\r\n"+strings.Repeat("x", 0x800)+"\r\n801\r\n", line+host+chunked, BodyTooLarge)
+	f(line+host+chunked+"800\r\n"+strings.Repeat("x", 0x800)+"\r\n800\r\n", line+host+chunked, 0)
 	f(line+host+key+"Content-Length: 4097\r\n\r\n", line+host+key+"Content-Length: 4097\r\n\r\n", BodyTooLarge)
 	f(line+host+key+key, line+host+key, Malformed)
 	f(line+key+"\r\n", line+key, Malformed)
