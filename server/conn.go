@@ -38,8 +38,15 @@ func (l guarding) Accept() (net.Conn, error) {
 	return l.open.guard(c), nil
 }
 
+// patience is how long a connection may take over what; it frees connections of clients that send or read too slowly,
+// and lets Shutdown end.
+type patience struct{ read, write, idle time.Duration }
+
+var usualPatience = patience{read: 15 * time.Second, write: 30 * time.Second, idle: 75 * time.Second}
+
 // connections are those that are open.
 type connections struct {
+	patience
 	mu  sync.Mutex
 	all map[*conn]struct{}
 }
@@ -103,29 +110,29 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// awaitRequest sets the deadline of the next read. A request has readTimeout from its first bytes on, the first one of a
-// connection from the beginning. Between requests a client has about idleTimeout, a fifth less at worst: so the deadline
+// awaitRequest sets the deadline of the next read. A request has its time from its first bytes on, the first one of a
+// connection from the beginning. Between requests a client has about the idle time, a fifth less at worst: so the deadline
 // is moved a few times a minute and not, as fasthttp would, twice a request, and the clock is not read for it.
 func (c *conn) awaitRequest() error {
 	switch {
 	case c.guard.Idle() && !c.served.IsZero():
-		if c.partial = false; c.readBy.Sub(c.served) >= idleTimeout/5*4 {
+		if c.partial = false; c.readBy.Sub(c.served) >= c.open.idle/5*4 {
 			return nil
 		}
-		c.readBy = c.served.Add(idleTimeout)
+		c.readBy = c.served.Add(c.open.idle)
 	case c.partial || c.guard.Idle() && !c.readBy.IsZero():
 		return nil
 	default:
 		c.partial = !c.guard.Idle()
-		c.readBy = time.Now().Add(readTimeout)
+		c.readBy = time.Now().Add(c.open.read)
 	}
 	return c.SetReadDeadline(c.readBy)
 }
 
-// Write writes answers. A client has writeTimeout to take one, a third less at worst.
+// Write writes answers. A client has the write time to take one, a third less at worst.
 func (c *conn) Write(p []byte) (int, error) {
-	if now := time.Now(); c.writeBy.Sub(now) < writeTimeout/3*2 {
-		c.writeBy = now.Add(writeTimeout)
+	if now := time.Now(); c.writeBy.Sub(now) < c.open.write/3*2 {
+		c.writeBy = now.Add(c.open.write)
 		if err := c.SetWriteDeadline(c.writeBy); err != nil {
 			return 0, err
 		}

@@ -153,7 +153,7 @@ func FuzzConnection(f *testing.F) {
 		if final := len(slices.DeleteFunc(slices.Clone(statuses), func(s int) bool { return s == 100 })); final < len(requests) || final > len(requests)+1 {
 			t.Fatalf("%q: %d requests were handled, %d answered", stream, len(requests), final)
 		}
-		random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // cuts, not secrets
+		random := rand.New(rand.NewPCG(seed, 0))
 		for _, size := range []func() int{func() int { return 1 }, func() int { return 1 + random.IntN(100) }} {
 			again, told := w.play(t, stream, size)
 			if !slices.Equal(requests, again) || !slices.Equal(statuses, told) {

@@ -114,7 +114,7 @@ func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 		head: head{block: x.head.block[:0]}, policy: x.policy, args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
 	}
 	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
-	x.time, x.now = at, s.Clock.At(at)
+	x.time, x.now = s.instant(at)
 	if c, ok := ctx.Conn().(*conn); ok {
 		c.served = at
 	}

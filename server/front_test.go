@@ -126,7 +126,7 @@ func (f *front) start(t *testing.T, program, backend string) (addr string) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	cmd := exec.Command(program, f.args(dir)...) //nolint:gosec // one of two proxies
+	cmd := exec.Command(program, f.args(dir)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func (f *front) start(t *testing.T, program, backend string) (addr string) {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(longest); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			_ = c.Close()
 			return addr

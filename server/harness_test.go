@@ -119,6 +119,7 @@ type setup struct {
 	store    access.Store
 	options  func(*Options)
 	tune     func(*fasthttp.Server) // before it serves
+	patience patience               // the usual one when zero
 	listener net.Listener           // instead of one in memory
 	wrap     func(net.Listener) net.Listener
 	retired  int64
@@ -200,6 +201,9 @@ func newWorld(tb testing.TB, s setup) *world {
 		tb.Fatal(err)
 	}
 	w.http.Handler = scribbling(w.handle)
+	if s.patience != (patience{}) {
+		w.open.patience = s.patience
+	}
 	if s.tune != nil {
 		s.tune(w.http)
 	}
@@ -310,6 +314,12 @@ func (w *world) named(name string) string {
 	return name
 }
 
+// lent are the headers that the handler reads.
+var lent = []string{
+	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Host", "Idempotency-Key",
+	"If-None-Match", "MCP-Protocol-Version", "Origin", "User-Agent", "X-API-Key", "X-Request-Id",
+}
+
 // scribbling overwrites what a request lent to the handler once it has returned, so that whatever was kept shows.
 func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	scribble := func(b []byte) {
@@ -323,7 +333,9 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 		scribble(r.Body())
 		scribble(r.URI().QueryString())
 		scribble(r.URI().PathOriginal())
-		for _, name := range []string{"X-API-Key", "Authorization", "X-Request-Id", "If-None-Match", "Accept-Encoding", "Origin", "Idempotency-Key"} {
+		scribble(r.URI().Host())
+		scribble(r.Header.RawHeaders())
+		for _, name := range lent {
 			for _, v := range r.Header.PeekAll(name) {
 				scribble(v)
 			}

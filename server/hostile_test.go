@@ -58,7 +58,7 @@ func hostileCases(tb testing.TB, w *world) []*hostile {
 				tb.Fatalf("line %d: %v", n+1, err)
 			}
 		case "front":
-			for _, status := range strings.Fields(rest) {
+			for status := range strings.FieldsSeq(rest) {
 				c.front = append(c.front, number(tb, status))
 			}
 		case ">", ">>":
@@ -159,14 +159,14 @@ func (l *loopback) dial(tb testing.TB) *client {
 	return dial(tb, l.addr)
 }
 
-// patience is how long a test waits for what must come; it bounds a hang and measures nothing.
-const patience = 30 * time.Second
+// longest is how long a test waits for what must come; it bounds a hang and measures nothing.
+const longest = 30 * time.Second
 
 func dial(tb testing.TB, addr string) *client {
 	tb.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err == nil {
-		err = c.SetDeadline(time.Now().Add(patience))
+		err = c.SetDeadline(time.Now().Add(longest))
 	}
 	if err != nil {
 		tb.Fatal(err)
@@ -266,7 +266,7 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 }
 
 // differs says in which ways an answer is not the one that was wanted.
-func (r *reply) differs(want wanted) []string {
+func (r reply) differs(want wanted) []string {
 	if r.status != want.status {
 		return []string{fmt.Sprintf("status %d, want %d", r.status, want.status)}
 	}

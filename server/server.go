@@ -27,8 +27,6 @@ const (
 	maxHeader = 16 << 10
 	// writeBuffer lets a pipelined burst of card answers leave in one write.
 	writeBuffer = 32 << 10
-	// The timeouts free connections of clients that send or read too slowly, and let Shutdown end (see conn).
-	readTimeout, writeTimeout, idleTimeout = 15 * time.Second, 30 * time.Second, 75 * time.Second
 )
 
 // Options say what a Server serves.
@@ -65,6 +63,7 @@ type Server struct {
 	literal  map[string]*path        // a row of each pattern
 	draining atomic.Bool
 	open     connections
+	instant  func(time.Time) (time.Time, access.Instant) // of a request that was whole then; simulations have a time of their own
 	document document
 	tools    *mcpServer
 	counts   *counts
@@ -87,6 +86,8 @@ func New(o Options) (*Server, error) {
 		text = openapi.WithProductPrefix(text, o.ProductPrefix)
 	}
 	s := &Server{Options: o, document: newDocument(text)}
+	s.open.patience = usualPatience
+	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
 	s.router = s.routes()
 	s.http = &fasthttp.Server{

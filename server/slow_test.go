@@ -6,16 +6,12 @@ import (
 	"net/http"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // TestSlowRequests wants a request that does not arrive to be told so by the surface that its head names, as far as that
 // has come, under the caller's request id; and a connection without a request to end in silence.
 func TestSlowRequests(t *testing.T) {
-	l := newLoopback(t, setup{tune: func(h *fasthttp.Server) {
-		h.ReadTimeout, h.IdleTimeout = 150*time.Millisecond, 150*time.Millisecond
-	}})
+	l := newLoopback(t, setup{patience: patience{read: 150 * time.Millisecond, write: time.Minute, idle: 150 * time.Millisecond}})
 	live, preview := "X-API-Key: "+l.keys["bench"]+"\r\n", "X-API-Key: "+l.keys["preview"]+"\r\n"
 	const post = "POST /v1/prices/batch HTTP/1.1\r\nHost: x\r\nX-Request-Id: req_slow\r\nContent-Type: application/json\r\n"
 	f := func(text string, previewEnvelope bool, id string) {

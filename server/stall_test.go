@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // tight accepts connections with a small buffer for what is sent, so that a client that does not read is noticed at once.
@@ -79,10 +77,8 @@ func TestSlowClients(t *testing.T) {
 	// the stack take about 60 KiB.
 	const mostBytes = 128 << 10
 	l := newLoopback(t, setup{
-		wrap: func(l net.Listener) net.Listener { return tight{l} },
-		tune: func(h *fasthttp.Server) { // nobody is freed by a timeout while the test runs
-			h.ReadTimeout, h.WriteTimeout = time.Hour, time.Hour
-		},
+		wrap:     func(l net.Listener) net.Listener { return tight{l} },
+		patience: patience{read: time.Hour, write: time.Hour, idle: time.Hour}, // nobody is freed while the test runs
 	})
 	before, routines := memory(), runtime.NumGoroutine()
 	slow := slowClients(t, l, n)
@@ -162,5 +158,5 @@ func memory() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc + m.StackInuse) //nolint:gosec // no machine has 8 EiB
+	return int64(m.HeapAlloc + m.StackInuse)
 }

@@ -54,22 +54,22 @@ func (b *body) read(s state, p []byte, most int) (n int, _ state, _ *Fault) {
 				s = inEnd
 			}
 			if b.left = b.size; c != '\n' {
-				fault = badChunk
+				fault = errBadChunk
 			} else if b.total += b.size; b.total > most {
-				fault = bodyTooLarge
+				fault = errBodyTooLarge
 			}
 			b.size, b.digits = 0, 0
 		case afterData:
-			s, fault = afterDataCR, unless(c == '\r', badChunk)
+			s, fault = afterDataCR, unless(c == '\r', errBadChunk)
 		case afterDataCR:
-			s, fault = inSize, unless(c == '\n', badChunk)
+			s, fault = inSize, unless(c == '\n', errBadChunk)
 		case inEnd:
-			s, fault = inEndCR, unless(c == '\r', trailers)
+			s, fault = inEndCR, unless(c == '\r', errTrailers)
 		case inEndCR:
 			if c == '\n' {
 				return n + 1, inHead, nil
 			}
-			fault = badChunk
+			fault = errBadChunk
 		case inHead, inContent, inChunk:
 		}
 		if fault != nil {
@@ -86,9 +86,9 @@ func (b *body) sizeByte(c byte) (state, *Fault) {
 	case c == '\r' && b.digits > 0:
 		return afterSize, nil
 	case c == ';' && b.digits > 0:
-		return inSize, extension
+		return inSize, errExtension
 	case digit == 0 || b.digits == maxSizeDigits:
-		return inSize, badChunk
+		return inSize, errBadChunk
 	default:
 		b.size = b.size<<4 | int(digit-1)
 		b.digits++

@@ -26,7 +26,7 @@ const (
 )
 
 // Fault is why a request was refused. Its text is fixed: nothing of the request is in it.
-type Fault struct {
+type Fault struct { //nolint:errname // a fault is what a client did, here and in package wire
 	Kind   Kind
 	Reason string
 }
@@ -103,7 +103,7 @@ func (g *Guard) Head() []byte {
 	if g.request.version == 0 {
 		return nil
 	}
-	return g.kept[:g.checked]
+	return bytes.TrimPrefix(g.kept[:g.checked], []byte("\r\n")) // the empty line that may come first
 }
 
 // keep notes the checked lines that h begins with, unless they came in pieces and are kept already.
@@ -141,7 +141,7 @@ func (g *Guard) head(p []byte) int {
 		g.afterHead(h)
 		return n
 	case g.fault == nil && len(h) == g.Limits.Head:
-		g.fault = headTooLarge
+		g.fault = errHeadTooLarge
 	case g.fault == nil && before == 0:
 		g.kept = append(g.kept, p...)
 	}
@@ -167,13 +167,13 @@ func (g *Guard) lines(h []byte, before int) bool {
 		start, end := g.checked, from+n-1
 		switch {
 		case end < start || h[end] != '\r':
-			g.fault = bareLF
+			g.fault = errBareLF
 		case r.version == 0:
 			g.fault = r.line(h, start, end)
 		case start == end:
 			g.fault = r.check(h)
 		case r.fields == g.Limits.Fields:
-			g.fault = tooManyFields
+			g.fault = errTooManyFields
 		default:
 			r.fields++
 			g.fault = r.field(h, start, end)
@@ -198,7 +198,7 @@ func (g *Guard) afterHead(h []byte) {
 		g.state, g.body = inContent, body{left: r.length}
 		if r.length > g.Limits.Body {
 			g.keep(h)
-			g.fault = bodyTooLarge
+			g.fault = errBodyTooLarge
 		}
 	}
 }

@@ -94,7 +94,7 @@ func isFold(b []byte, want string) bool {
 // TLS, may never send an end of line.
 func beginning(b []byte) *Fault {
 	if len(b) > 0 && classes[b[0]]&inMethod == 0 && b[0] != '\r' {
-		return badMethod
+		return errBadMethod
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	line := h[start:end]
 	if len(line) == 0 {
 		if r.blank {
-			return emptyLines
+			return errEmptyLines
 		}
 		r.blank = true
 		return nil
@@ -112,17 +112,17 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	n := run(line, inMethod)
 	switch {
 	case n == 0 || n == len(line):
-		return badMethod
+		return errBadMethod
 	case line[n] != ' ':
-		return badMethod
+		return errBadMethod
 	}
 	target := n + 1
 	n = target + run(line[target:], inTarget)
 	switch {
 	case n == target || n < len(line) && line[n] != ' ':
-		return badTarget
+		return errBadTarget
 	case n == len(line):
-		return badLine
+		return errBadLine
 	}
 	switch string(line[n+1:]) {
 	case "HTTP/1.1":
@@ -130,7 +130,7 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	case "HTTP/1.0":
 		r.version = http10
 	default:
-		return badVersion
+		return errBadVersion
 	}
 	return r.target(line, target, n, start)
 }
@@ -140,7 +140,7 @@ func (r *request) target(line []byte, start, end, offset int) *Fault {
 	method, target := line[:start-1], line[start:end]
 	switch {
 	case string(method) == "CONNECT":
-		return badTarget // there is no tunnel here
+		return errBadTarget // there is no tunnel here
 	case target[0] == '/':
 		return nil
 	case string(target) == "*" && string(method) == "OPTIONS":
@@ -148,12 +148,12 @@ func (r *request) target(line []byte, start, end, offset int) *Fault {
 	}
 	scheme := bytes.Index(target, []byte("://"))
 	if scheme < 0 || !isFold(target[:scheme], "http") && !isFold(target[:scheme], "https") {
-		return badTarget
+		return errBadTarget
 	}
 	n := run(target[scheme+3:], inHost)
 	path := scheme + 3 + n
 	if n == 0 || path == len(target) || target[path] != '/' {
-		return badTarget
+		return errBadTarget
 	}
 	r.authority = span{offset + start + scheme + 3, offset + start + path}
 	return nil
@@ -165,18 +165,18 @@ func (r *request) field(h []byte, start, end int) *Fault {
 	n := run(line, inName)
 	switch {
 	case n == 0 && (line[0] == ' ' || line[0] == '\t'):
-		return folded
+		return errFolded
 	case n == 0 || n == len(line) || line[n] != ':':
-		return badName
+		return errBadName
 	case !isValue(line[n+1:]):
-		return badValue
+		return errBadValue
 	}
 	s := singleOf(line[:n])
 	if s == 0 {
 		return nil
 	}
 	if r.has(s) {
-		return repeated
+		return errRepeated
 	}
 	r.seen |= s
 	from, to := n+1, len(line)
@@ -194,23 +194,24 @@ func (r *request) meaning(s single, value []byte, start int) *Fault {
 	switch s {
 	case host:
 		if len(value) == 0 || run(value, inHost) != len(value) {
-			return badHost
+			return errBadHost
 		}
 		r.host = span{start, start + len(value)}
 	case contentLength:
 		n, ok := decimal(value)
 		if !ok {
-			return badLength
+			return errBadLength
 		}
 		r.length = n
 	case transferEncoding:
 		if r.version != http11 || !isFold(value, "chunked") {
-			return badCoding
+			return errBadCoding
 		}
 	case expect:
 		if r.version == http11 && !isFold(value, "100-continue") {
-			return badExpectation
+			return errBadExpectation
 		}
+	case contentType, authorization, apiKey, idempotencyKey, protocolVersion, origin: // whatever they say
 	}
 	return nil
 }
@@ -219,11 +220,11 @@ func (r *request) meaning(s single, value []byte, start int) *Fault {
 func (r *request) check(h []byte) *Fault {
 	switch {
 	case r.version == http11 && !r.has(host):
-		return noHost
+		return errNoHost
 	case r.has(contentLength) && r.has(transferEncoding):
-		return bothLengths
+		return errBothLengths
 	case r.authority.end > 0 && r.has(host) && !bytes.EqualFold(r.authority.of(h), r.host.of(h)):
-		return otherAuthority
+		return errOtherAuthority
 	}
 	return nil
 }

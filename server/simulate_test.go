@@ -1,0 +1,372 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/access"
+)
+
+// simulation is one run of random clients against a server whose clock, store, catalog and keys change under them, all
+// out of one seed. Requests are handled one after the other, so that a seed always gives the same trace.
+type simulation struct {
+	*world
+	t      *testing.T
+	seed   uint64
+	random *rand.Rand
+	store  *moody
+	clock  access.Instant
+	shown  *edition
+	// clients by name, in a fixed order.
+	clients []*simulated
+	trace   []string
+}
+
+// simulated is a client.
+type simulated struct {
+	name, key string
+	tenant    string
+	kind      access.Kind
+	revoked   bool
+	batches   int
+	told      int64 // units that answers said or implied were charged
+}
+
+// moody is a store that fails now and then without doing what it was asked, and notes when it admitted whom.
+type moody struct {
+	access.Store
+	random   *rand.Rand
+	every    int // one call of so many fails; 0: none
+	failed   int
+	admitted map[string][]int64 // monotonic milliseconds by window
+	over     string             // the first window that admitted too many
+}
+
+func (s *moody) fails() bool {
+	if s.every > 0 && s.random.IntN(s.every) == 0 {
+		s.failed++
+		return true
+	}
+	return false
+}
+
+func (s *moody) Admit(p *access.Principal, r access.Rule, now access.Instant) access.Decision {
+	if s.fails() {
+		return access.Decision{Verdict: access.Unavailable, RetryAfter: 5}
+	}
+	d := s.Store.Admit(p, r, now)
+	if d.Verdict == access.Admitted && r.PerMinute > 0 {
+		window := p.KeyID
+		if p.Kind == access.Preview {
+			window = p.Tenant
+		}
+		window += fmt.Sprint(r.Window)
+		times := append(s.admitted[window], now.Mono)
+		s.admitted[window] = times
+		if n := len(times) - 1 - r.PerMinute; n >= 0 && now.Mono-times[n] < 60_000 && s.over == "" {
+			s.over = fmt.Sprintf("%s admitted %d calls within %d ms", p.Name, r.PerMinute+1, now.Mono-times[n])
+		}
+	}
+	return d
+}
+
+func (s *moody) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+	if s.fails() {
+		return access.Receipt{}, errBroken
+	}
+	return s.Store.Finish(t, success)
+}
+
+func (s *moody) Begin(t access.Ticket, key string, h access.BodyHash, now access.Instant) (access.Claim, error) {
+	if s.fails() {
+		return access.Claim{}, errBroken
+	}
+	return s.Store.Begin(t, key, h, now)
+}
+
+func (s *moody) Commit(t access.Ticket, c access.Claim, reply []byte) (access.Receipt, error) {
+	if s.fails() {
+		return access.Receipt{}, errBroken
+	}
+	return s.Store.Commit(t, c, reply)
+}
+
+func (s *moody) Usage(p *access.Principal, r access.Rule, now access.Instant) (access.Usage, error) {
+	if s.fails() {
+		return access.Usage{}, errBroken
+	}
+	return s.Store.Usage(p, r, now)
+}
+
+// TestSimulation runs random worlds, each out of its seed: never a 5xx but 503 while the store fails, every answer of the
+// snapshot it names, no window overfull, revoked keys refused, and the ledger charging what clients were told.
+// NINEPOCKET_SEED runs one seed and prints its trace.
+func TestSimulation(t *testing.T) {
+	if text := os.Getenv("NINEPOCKET_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(strings.Join(simulate(t, newWorld(t, setup{}), seed), "\n"))
+		return
+	}
+	w := newWorld(t, setup{})
+	for seed := range uint64(500) {
+		trace := simulate(t, w, seed)
+		if t.Failed() {
+			t.Fatalf("NINEPOCKET_SEED=%d shows it again", seed)
+		}
+		if seed%25 == 0 {
+			if again := simulate(t, w, seed); !slices.Equal(trace, again) {
+				t.Fatalf("seed %d gave another trace the second time:\n%s\n\n%s", seed, strings.Join(trace, "\n"), strings.Join(again, "\n"))
+			}
+		}
+	}
+}
+
+// simulate runs a seed in w, with a store, keys and a clock of its own.
+func simulate(t *testing.T, w *world, seed uint64) []string {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 9))
+	s := &simulation{
+		world: w, t: t, seed: seed, random: random, shown: today(),
+		store: &moody{Store: access.NewMemory(access.MemoryOptions{}), random: random, admitted: map[string][]int64{}},
+		clock: access.Instant{Wall: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixMilli()},
+	}
+	var err error
+	w.file = access.NewKeyFile()
+	if w.ring, err = access.FixedKeyRing(w.file, testPlans()); err != nil {
+		t.Fatal(err)
+	}
+	w.Gate = access.NewGate(w.ring, s.store)
+	w.Engine.Swap(s.shown.view, s.clock.Time())
+	w.instant = func(time.Time) (time.Time, access.Instant) { return s.clock.Time(), s.clock }
+	for _, plan := range []struct {
+		name, plan string
+		kind       access.Kind
+	}{{"hurried", "free", access.Live}, {"poor", "tiny", access.Live}, {"rich", "business", access.Live}, {"partner", "wide", access.Preview}, {"thrifty", "free", access.Preview}} {
+		s.join(plan.name, plan.plan, plan.kind)
+	}
+	for range 120 {
+		s.step()
+	}
+	s.store.every = 0
+	s.balance()
+	if s.store.over != "" {
+		t.Errorf("seed %d: %s", seed, s.store.over)
+	}
+	return s.trace
+}
+
+func (s *simulation) note(format string, args ...any) {
+	s.trace = append(s.trace, fmt.Sprintf(format, args...))
+}
+
+func (s *simulation) failf(format string, args ...any) {
+	s.t.Helper()
+	s.t.Errorf("seed %d, step %d: %s", s.seed, len(s.trace), fmt.Sprintf(format, args...))
+}
+
+// join adds a client with a key and a tenant of its own.
+func (s *simulation) join(name, plan string, kind access.Kind) {
+	key := s.key(s.t, access.NewKey{Name: name, Tenant: "sim-" + name, Kind: kind, Plan: plan})
+	s.clients = append(s.clients, &simulated{name: name, key: key, tenant: "sim-" + name, kind: kind})
+}
+
+// step lets one thing happen.
+func (s *simulation) step() {
+	switch n := s.random.IntN(100); {
+	case n < 8: // time passes, on both clocks
+		by := s.random.Int64N(40_000)
+		s.clock.Mono, s.clock.Wall = s.clock.Mono+by, s.clock.Wall+by
+		s.note("%d ms pass", by)
+	case n < 10: // the wall clock is set, either way
+		by := s.random.Int64N(26*3_600_000) - 2*3_600_000
+		s.clock.Wall += by
+		s.note("the clock is set by %d ms", by)
+	case n < 14:
+		if s.shown = today(); s.random.IntN(2) == 0 {
+			s.shown = tomorrow()
+		}
+		s.Engine.Swap(s.shown.view, s.clock.Time())
+		s.note("swapped to %s", s.shown.view.ID)
+	case n < 18:
+		s.store.every = []int{0, 0, 2, 5}[s.random.IntN(4)]
+		s.note("the store fails every %d", s.store.every)
+	case n < 19:
+		s.revoke(s.clients[s.random.IntN(len(s.clients))])
+	case n < 20 && len(s.clients) < 9:
+		s.join(fmt.Sprintf("late-%d", len(s.clients)), "free", access.Live)
+		s.note("another client")
+	default:
+		s.call(s.clients[s.random.IntN(len(s.clients))])
+	}
+	s.clock.Mono++
+	s.clock.Wall++
+}
+
+func (s *simulation) revoke(c *simulated) {
+	for _, k := range s.file.Keys {
+		if k.Tenant == c.tenant {
+			if _, err := s.file.Revoke(k.ID, s.clock.Time()); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	if err := s.ring.Replace(s.file); err != nil {
+		s.t.Fatal(err)
+	}
+	c.revoked = true
+	s.note("%s is revoked", c.name)
+}
+
+// call sends one request of a client and judges the answer.
+func (s *simulation) call(c *simulated) {
+	method, target, body, mcp := s.request(c)
+	var ctx fasthttp.RequestCtx
+	var request fasthttp.Request
+	request.Header.SetMethod(method)
+	request.Header.SetHost("cards.test")
+	request.SetRequestURI(target)
+	request.Header.Set("X-API-Key", c.key)
+	if body != "" {
+		request.Header.SetContentType("application/json")
+		request.SetBodyString(body)
+	}
+	if c.kind == access.Preview && method == fasthttp.MethodPost {
+		c.batches++
+		request.Header.Set("Idempotency-Key", fmt.Sprintf("%s-%d", c.name, s.random.IntN(c.batches)))
+	}
+	ctx.Init(&request, nil, nil)
+	failed := s.store.failed
+	s.http.Handler(&ctx)
+	r := &ctx.Response
+	status, answer := r.StatusCode(), string(r.Body())
+	headers := sent(s.t, &r.Header)
+	charged := headers.Get("X-Request-Credits-Charged")
+	trace := fnv.New32a()
+	if status == fasthttp.StatusOK && !strings.Contains(answer, "request_id") {
+		_, _ = trace.Write([]byte(answer))
+	}
+	s.note("%s: %s %s %s is %d, charged %q, body %x", c.name, method, target, body, status, charged, trace.Sum32())
+	faulty := s.store.failed > failed
+	switch {
+	case status >= 500 && (status != fasthttp.StatusServiceUnavailable || !faulty):
+		s.failf("%s %s: %d %s", method, target, status, answer)
+	case c.revoked && status != fasthttp.StatusUnauthorized:
+		s.failf("a revoked key is answered %d", status)
+	case !c.revoked && (status == fasthttp.StatusUnauthorized || status == fasthttp.StatusForbidden):
+		s.failf("%s %s: %d %s", method, target, status, answer)
+	}
+	if status == fasthttp.StatusOK {
+		id := headers.Get("X-Snapshot-Id")
+		unnamed := id == "" && (mcp || c.kind == access.Preview)
+		if id != s.shown.view.ID && !unnamed {
+			s.failf("%s %s names the snapshot %q, shown is %q", method, target, id, s.shown.view.ID)
+		}
+		s.checkPrice(target, answer)
+	}
+	switch {
+	case c.kind == access.Preview:
+		n, _ := strconv.ParseInt(charged, 10, 64)
+		c.told += n
+	case mcp && status == fasthttp.StatusOK && headers.Get("X-RateLimit-Remaining") != "" && !strings.Contains(answer, "Nothing was charged") &&
+		!strings.Contains(answer, "was not charged") && !strings.Contains(answer, "Rate limit reached") && !strings.Contains(answer, "quota used up"):
+		c.told++
+	case !mcp && status == fasthttp.StatusOK && target != "/v1/usage":
+		c.told++
+	}
+}
+
+// sent are the headers of a response as a client reads them.
+func sent(t *testing.T, h *fasthttp.ResponseHeader) http.Header {
+	t.Helper()
+	r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(h.Header())), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Header
+}
+
+// request is something that a client may ask.
+func (s *simulation) request(c *simulated) (method, target, body string, mcp bool) {
+	card := s.card()
+	pick := s.random.IntN(6)
+	if c.kind == access.Preview {
+		switch pick {
+		case 0:
+			return "GET", "/v1/products?limit=3", "", false
+		case 1:
+			return "GET", "/v1/usage", "", false
+		case 2:
+			return "GET", "/v1/products/prd_none", "", false
+		}
+		return "POST", "/v1/prices/batch", fmt.Sprintf(`{"items":[{"kind":"sealed","product_id":"prd_%03d"}]}`, s.random.IntN(2)), false
+	}
+	switch pick {
+	case 0:
+		return "GET", "/v1/cards?q=" + []string{"pikachu", "luffi", "4%2F102"}[s.random.IntN(3)], "", false
+	case 1:
+		return "GET", "/v1/usage", "", false
+	case 2:
+		return "GET", "/v1/cards/none", "", false
+	case 3:
+		return "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"catalog_browse_sets","arguments":{}}}`, true
+	}
+	return "GET", "/v1/cards/" + card.id, "", false
+}
+
+// card is one that today's catalog has.
+func (s *simulation) card() *trueCard {
+	all := todaysTruth().cards
+	return all[s.random.IntN(len(all))]
+}
+
+// checkPrice holds a card's price against the catalog that is shown.
+func (s *simulation) checkPrice(target, answer string) {
+	id, one := strings.CutPrefix(target, "/v1/cards/card_")
+	if !one {
+		return
+	}
+	tr := todaysTruth()
+	if s.shown == tomorrow() {
+		tr = tomorrowsTruth()
+	}
+	card := tr.byID["card_"+id]
+	if card == nil {
+		s.failf("%s is answered, but not in the catalog", target)
+		return
+	}
+	if want := fmt.Sprintf(`"market_price_cents":%d`, card.price()); card.price() >= 0 && !strings.Contains(answer, want) {
+		s.failf("%s lacks %s", target, want)
+	}
+}
+
+// balance compares what clients were told with the ledger.
+func (s *simulation) balance() {
+	for _, c := range s.clients {
+		rows, err := s.store.Ledger(c.tenant, 0)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		var charged int64
+		for _, row := range rows {
+			charged += row.Charged
+		}
+		if charged != c.told {
+			s.failf("%s was told of %d units, the ledger has %d: %+v", c.name, c.told, charged, rows)
+		}
+	}
+}

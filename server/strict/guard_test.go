@@ -1,0 +1,79 @@
+package strict
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestHead says what is known of a request that failed or has not come: its good lines.
+func TestHead(t *testing.T) {
+	const line, host, key = "GET /x HTTP/1.1\r\n", "Host: a\r\n", "X-API-Key: k\r\n"
+	const chunked = "Transfer-Encoding: chunked\r\n\r\n"
+	f := func(sent, want string, kind Kind) {
+		t.Helper()
+		for size := 1; size <= len(sent); size++ {
+			g := Guard{Limits: &testLimits}
+			var fault *Fault
+			for rest := sent; rest != "" && fault == nil; {
+				n := min(size, len(rest))
+				_, fault = g.Check([]byte(rest[:n]))
+				rest = rest[n:]
+			}
+			if got := string(g.Head()); got != want || kindOf(fault) != kind || fault != g.Fault() {
+				t.Errorf("%q, %d bytes at a time: head %q with fault %v, want %q with %d", sent, size, got, fault, want, kind)
+			}
+		}
+	}
+	f("", "", 0)
+	f("GET /x HT", "", 0)
+	f(line, line, 0)
+	f(line+host+"X-A", line+host, 0)
+	f("\r\n"+line+host, line+host, 0)
+	f(line+host+"\r\n", "", 0) // it is whole, and another begins
+	f(line+host+"\r\nGET", "", 0)
+	f(line+host+key+"Content-Length: 5\r\n\r\nab", line+host+key+"Content-Length: 5\r\n\r\n", 0)
+	f(line+host+key+"Content-Length: 2\r\n\r\nab", "", 0)
+	f(line+host+key+chunked+"x", line+host+key+chunked, Malformed)
+	f(line+host+key+chunked+"1001\r\n", line+host+key+chunked, BodyTooLarge)
+	f(line+host+chunked+"800\r\n"+strings.Repeat("x", 0x800)+"\r\n801\r\n", line+host+chunked, BodyTooLarge)
+	f(line+host+chunked+"800\r\n"+strings.Repeat("x", 0x800)+"\r\n800\r\n", line+host+chunked, 0)
+	f(line+host+key+"Content-Length: 4097\r\n\r\n", line+host+key+"Content-Length: 4097\r\n\r\n", BodyTooLarge)
+	f(line+host+key+key, line+host+key, Malformed)
+	f(line+key+"\r\n", line+key, Malformed)
+	f(line+host+" folded\r\n", line+host, Malformed)
+	f("get /x HTTP/1.1\r\n", "", Malformed)
+	f("\r\n"+line+host+"\r\n\r\n\r\n", "", Malformed)
+	f(line+host+"A: "+strings.Repeat("a", 3000)+"\r\n\r\n", line+host, HeadTooLarge)
+	f(line+host+strings.Repeat("A:\r\n", 20)+"\r\n", line+host+strings.Repeat("A:\r\n", 19), HeadTooLarge)
+}
+
+// TestHeadOfExactly holds the bounds of a head to the byte.
+func TestHeadOfExactly(t *testing.T) {
+	for _, extra := range []int{-1, 0, 1} {
+		head := "GET / HTTP/1.1\r\nHost: a\r\nA: "
+		head += strings.Repeat("a", testLimits.Head+extra-len(head)-4) + "\r\n\r\n"
+		g := Guard{Limits: &testLimits}
+		if _, fault := g.Check([]byte(head)); kindOf(fault) == HeadTooLarge != (extra > 0) {
+			t.Errorf("%d bytes: %v", len(head), fault)
+		}
+	}
+}
+
+// TestCheckAllocs wants a request that comes in one piece to cost no allocation, with a body or without.
+func TestCheckAllocs(t *testing.T) {
+	for _, request := range []string{
+		"GET /v1/cards/x HTTP/1.1\r\nHost: a\r\nX-API-Key: k\r\n\r\n",
+		"POST /v1/cards/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}",
+		"POST /v1/cards/batch HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+	} {
+		g := Guard{Limits: &testLimits}
+		p := []byte(request)
+		if n := testing.AllocsPerRun(100, func() {
+			if _, fault := g.Check(p); fault != nil {
+				t.Fatal(fault)
+			}
+		}); n != 0 {
+			t.Errorf("%q takes %.0f allocations", request, n)
+		}
+	}
+}
