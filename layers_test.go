@@ -45,7 +45,8 @@ var mayImport = map[string][]string{
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"mcp":          {"engine", "engine/cursor", "index", "snapshot", "wire"},
-	"server":       {"access", "engine", "engine/cursor", "index", "mcp", "snapshot", "wire", "wire/openapi"},
+	"server":       {"access", "engine", "engine/cursor", "index", "mcp", "site", "snapshot", "wire", "wire/openapi"},
+	"site":         {"engine", "index", "snapshot", "wire"},
 	"snapshot":     {},
 	"wire":         {"snapshot"},
 	"wire/openapi": {},

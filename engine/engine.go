@@ -27,6 +27,8 @@ type Source interface {
 // Options of an Engine; zero values mean the defaults.
 type Options struct {
 	Site wire.Site
+	// Images lists the card images there are, once for each View; nil when the Site has none, or knows them.
+	Images func() (has func(file string) bool, err error)
 	// Poll is how often the source is asked for its current snapshot; default 250 ms.
 	Poll time.Duration
 	// RetiredBudget bounds the memory of Views kept for cursors, in bytes; default 2 GiB. Negative keeps none.
@@ -155,7 +157,7 @@ func (e *Engine) load(id string, now time.Time) error {
 		return err
 	}
 	read := time.Since(start)
-	v, err := NewView(c, e.o.Site)
+	v, err := NewView(c, e.site())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
@@ -163,6 +165,21 @@ func (e *Engine) load(id string, now time.Time) error {
 	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", id), slog.Int("cards", c.Cards.ID.Len()),
 		slog.Duration("read", read), slog.Duration("total", time.Since(start)))
 	return nil
+}
+
+// site is where the URLs of the next View lead. Images that cannot be listed are none: prices matter more.
+func (e *Engine) site() wire.Site {
+	site := e.o.Site
+	if e.o.Images == nil {
+		return site
+	}
+	has, err := e.o.Images()
+	if err != nil {
+		e.o.Log.Error("serving without images", slog.Any("cause", err))
+		site.Images = ""
+	}
+	site.HasImage = has
+	return site
 }
 
 // Swap makes v the current View and retires the one before.

@@ -49,6 +49,8 @@ type exchange struct {
 	etag                 uint64 // of the answer, valid with hasETag
 	hasETag, notModified bool
 
+	mediaType string // of the page being made
+
 	text  []byte // scratch for header values
 	cards []uint32
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"os"
 	"reflect"
@@ -24,12 +25,15 @@ type config struct {
 	ReadyFile string `toml:"ready_file"`
 	BaseURL   string `toml:"base_url"`
 	SiteURL   string `toml:"site_url"`
+	Images    string `toml:"images"`
+	NoSite    bool   `toml:"no_site"`
 	LogFormat string `toml:"log_format"`
 
 	Surfaces       []string `toml:"surfaces"`
 	DefaultSurface string   `toml:"default_surface"`
 	ProductPrefix  string   `toml:"product_prefix"`
 	CORSOrigins    []string `toml:"cors_origins"`
+	TrustedProxies []string `toml:"trusted_proxies"`
 
 	Plans map[string]planConfig `toml:"plans"`
 	MCP   mcpConfig             `toml:"mcp"`
@@ -53,10 +57,11 @@ type mcpConfig struct {
 // configFile is config with the keys that are spelt as their flags.
 type configFile struct {
 	config
-	ReadyFlag string `toml:"ready-file"`
-	BaseFlag  string `toml:"base-url"`
-	SiteFlag  string `toml:"site-url"`
-	LogFlag   string `toml:"log-format"`
+	ReadyFlag  string `toml:"ready-file"`
+	BaseFlag   string `toml:"base-url"`
+	SiteFlag   string `toml:"site-url"`
+	LogFlag    string `toml:"log-format"`
+	NoSiteFlag bool   `toml:"no-site"`
 }
 
 // merged is the configuration with what was given under a flag's spelling.
@@ -70,6 +75,7 @@ func (f *configFile) merged() config {
 			*k.to = k.from
 		}
 	}
+	c.NoSite = c.NoSite || f.NoSiteFlag
 	return c
 }
 
@@ -171,6 +177,12 @@ func setValue(v reflect.Value, value string) error {
 			return fmt.Errorf("%q is not an integer", value)
 		}
 		v.SetInt(n)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%q is not true or false", value)
+		}
+		v.SetBool(b)
 	case reflect.Slice:
 		var list []string
 		for item := range strings.SplitSeq(value, ",") {
@@ -210,8 +222,9 @@ func (c *config) validate() error {
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		problems = append(problems, fmt.Errorf("cannot use log_format %q: want text or json", c.LogFormat))
 	}
-	_, err := c.plans()
-	return errors.Join(append(problems, err)...)
+	_, proxies := c.trustedProxies()
+	_, plans := c.plans()
+	return errors.Join(append(problems, proxies, plans)...)
 }
 
 // checkURL wants an absolute http or https URL, or none; it is put into answers as it is.
@@ -229,6 +242,26 @@ func checkURL(s string) error {
 		return errors.New("it holds characters that must be percent-encoded")
 	}
 	return nil
+}
+
+// trustedProxies are the networks of proxies whose X-Forwarded-For is believed.
+func (c *config) trustedProxies() (all []netip.Prefix, err error) {
+	var problems []error
+	for _, text := range c.TrustedProxies {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			var addr netip.Addr
+			if addr, err = netip.ParseAddr(text); err == nil {
+				prefix, err = addr.Prefix(addr.BitLen())
+			}
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("cannot use trusted_proxies: %q is neither an address nor a network", text))
+			continue
+		}
+		all = append(all, prefix.Masked())
+	}
+	return all, errors.Join(problems...)
 }
 
 func validPrefix(s string) bool {

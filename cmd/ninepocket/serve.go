@@ -41,11 +41,14 @@ func serveCommand() *cobra.Command {
 					"store": {&c.Store, &flags.Store}, "state": {&c.State, &flags.State}, "listen": {&c.Listen, &flags.Listen},
 					"admin": {&c.Admin, &flags.Admin}, "ready-file": {&c.ReadyFile, &flags.ReadyFile},
 					"base-url": {&c.BaseURL, &flags.BaseURL}, "site-url": {&c.SiteURL, &flags.SiteURL},
-					"log-format": {&c.LogFormat, &flags.LogFormat},
+					"log-format": {&c.LogFormat, &flags.LogFormat}, "images": {&c.Images, &flags.Images},
 				} {
 					if cmd.Flags().Changed(name) {
 						*field[0] = *field[1]
 					}
+				}
+				if cmd.Flags().Changed("no-site") {
+					c.NoSite = flags.NoSite
 				}
 				err = c.validate()
 				return c, err
@@ -69,6 +72,8 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&flags.ReadyFile, "ready-file", "", "write this `PATH` once requests are served")
 	f.StringVar(&flags.BaseURL, "base-url", "", "`URL` that clients reach the API by (default: the listen address)")
 	f.StringVar(&flags.SiteURL, "site-url", "", "`URL` of the site that card and set pages are on (default: the base URL)")
+	f.StringVar(&flags.Images, "images", "", "`DIR` with card images, by the names that the catalog gives")
+	f.BoolVar(&flags.NoSite, "no-site", false, "serve no public pages")
 	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")
 	return cmd
 }
@@ -94,7 +99,13 @@ func serve(cmd *cobra.Command, c config, reread func() (config, error)) error {
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port; port 0 picks a free one", err)
 	}
-	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{Site: c.site(c.baseURL(api)), SearchCache: searchCache, Log: log})
+	images, err := c.openImages()
+	if err != nil {
+		return fail(exitFailure, "", err)
+	}
+	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{
+		Site: c.site(c.baseURL(api)), Images: imageLists(images), SearchCache: searchCache, Log: log,
+	})
 	defer eng.Close()
 	if err := eng.Open(now); err != nil {
 		return fail(exitNotReady, "run: ninepocket snapshot build --store "+c.Store+" --source KIND:PATH --publish",
@@ -110,7 +121,7 @@ func serve(cmd *cobra.Command, c config, reread func() (config, error)) error {
 	if err != nil {
 		return fail(exitFailure, "one state directory serves one process", err)
 	}
-	s := &service{config: c, engine: eng, ring: ring, store: store, clock: clock, cursors: cursors, log: log}
+	s := &service{config: c, engine: eng, images: images, ring: ring, store: store, clock: clock, cursors: cursors, log: log}
 	s.ready = func(r readyFile) error {
 		log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin), slog.String("snapshot_id", r.SnapshotID))
 		return writeReadyFile(c.ReadyFile, r)

@@ -1,0 +1,133 @@
+package site
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// moment is an instant as a page shows it.
+type moment struct {
+	ISO  string // for machines
+	Text string // for people
+}
+
+func momentOf(ms int64) moment {
+	t := time.UnixMilli(ms).UTC()
+	return moment{ISO: t.Format("2006-01-02T15:04:05Z"), Text: t.Format("2 Jan 2006, 15:04") + " UTC"}
+}
+
+// date is a day as people read it.
+func date(d snapshot.Day) string { return d.Time().Format("2 Jan 2006") }
+
+// dollars spells an amount: $1,234.50.
+func dollars(cents int64) string {
+	var buf [32]byte
+	return string(appendDollars(buf[:0], cents))
+}
+
+func appendDollars(dst []byte, cents int64) []byte {
+	if cents < 0 {
+		dst = append(dst, "−"...) // a minus sign, not a hyphen
+		cents = -cents
+	}
+	dst = append(dst, '$')
+	from := len(dst)
+	dst = strconv.AppendInt(dst, cents/100, 10)
+	for i := len(dst) - 3; i > from; i -= 3 {
+		dst = append(dst, 0)
+		copy(dst[i+1:], dst[i:])
+		dst[i] = ','
+	}
+	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10))
+}
+
+// price is the spelling of a price, "" for an unknown one.
+func price(cents int64) string {
+	if cents < 0 {
+		return ""
+	}
+	return dollars(cents)
+}
+
+// decimal is a price as structured data has it: 1234.50.
+func decimal(cents int64) string {
+	return strconv.FormatInt(cents/100, 10) + "." + string([]byte{byte('0' + cents/10%10), byte('0' + cents%10)})
+}
+
+// change is the difference between two prices as a page shows it; Text is "" when either is unknown.
+type change struct {
+	Class string // up, down or even
+	Text  string // +$1.20
+	Share string // +3.4 %, "" when there is none
+}
+
+// changeOf compares as the API does: difference and percentage are those of wire.AppendChange.
+func changeOf(base, cents int64) change {
+	if base < 0 || cents < 0 {
+		return change{}
+	}
+	var buf [48]byte
+	c := change{Class: "even"}
+	sign := ""
+	switch {
+	case cents > base:
+		c.Class, sign = "up", "+"
+	case cents < base:
+		c.Class = "down"
+	}
+	c.Text = string(appendDollars(append(buf[:0], sign...), cents-base))
+	if base > 0 {
+		share := wire.AppendPercent(append(buf[:0], sign...), cents-base, base)
+		if share[0] == '-' {
+			c.Share = "−" + string(share[1:]) + "\u00a0%"
+		} else {
+			c.Share = string(share) + "\u00a0%"
+		}
+	}
+	return c
+}
+
+// title spells a code as people do: 1st_edition_holofoil is 1st Edition Holofoil.
+func title(code string) string {
+	words := []byte(code)
+	for i, b := range words {
+		if b == '_' {
+			words[i] = ' '
+		}
+	}
+	for i := range words {
+		if 'a' <= words[i] && words[i] <= 'z' && (i == 0 || words[i-1] == ' ') {
+			words[i] -= 'a' - 'A'
+		}
+	}
+	return string(words)
+}
+
+// joined puts what is there of parts behind each other.
+func joined(parts ...string) string {
+	kept := parts[:0]
+	for _, part := range parts {
+		if part != "" {
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(kept, " · ")
+}
+
+// counted is a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + many
+}
+
+// grouped is a number with commas between its thousands.
+func grouped(n int) string {
+	s := dollars(int64(n) * 100)
+	return strings.TrimSuffix(strings.TrimPrefix(s, "$"), ".00")
+}
