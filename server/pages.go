@@ -44,21 +44,21 @@ func (s *Server) withPages(table []*path) []*path {
 		s.assets[asset.Name] = newAsset(asset)
 	}
 	for pattern, open := range map[string]func(*exchange){
-		"/": page((*exchange).homePage), "/cards/{id}": page((*exchange).cardPage), "/sets": page((*exchange).setsPage),
-		"/sets/{id}": page((*exchange).setPage), "/search": page((*exchange).searchPage), suggestPath: page((*exchange).suggestions),
-		"/movers": page((*exchange).moversPage), "/errors": page((*exchange).errorsPage), "/errors/{id}": page((*exchange).errorPage),
+		"/": paged((*exchange).homePage), "/cards/{id}": paged((*exchange).cardPage), "/sets": paged((*exchange).setsPage),
+		"/sets/{id}": paged((*exchange).setPage), "/search": paged((*exchange).searchPage), suggestPath: paged((*exchange).suggestions),
+		"/movers": paged((*exchange).moversPage), "/errors": paged((*exchange).errorsPage), "/errors/{id}": paged((*exchange).errorPage),
 		"/docs": (*exchange).reference, "/llms.txt": (*exchange).guide, "/robots.txt": (*exchange).robots,
-		"/sitemap.xml": page((*exchange).sitemapIndex), "/sitemaps/{id}": page((*exchange).sitemap), assetsPath: (*exchange).asset,
+		"/sitemap.xml": paged((*exchange).sitemapIndex), "/sitemaps/{id}": paged((*exchange).sitemap), assetsPath: (*exchange).asset,
 	} {
 		table = append(table, &path{pattern: pattern, method: fasthttp.MethodGet, open: open, site: true})
 	}
 	return table
 }
 
-// page wraps what makes a page into the way of all pages: the limit of the caller's address, the current View, the
+// paged wraps what makes a page into the way of all pages: the limit of the caller's address, the current View, the
 // page itself, a 404 where it is not there, validators and headers. make appends to the exchange's body and returns
 // false when there is no such page.
-func page(make func(*exchange) (bool, error)) func(*exchange) {
+func paged(make func(*exchange) (bool, error)) func(*exchange) {
 	return func(x *exchange) {
 		if wait := x.s.visitors.admit(x.visitor(), x.time); wait > 0 {
 			x.tooMany(wait)
@@ -262,8 +262,8 @@ func (x *exchange) searchPage() (found bool, err error) {
 
 func (x *exchange) suggestions() (found bool, err error) {
 	x.pageArgs("q")
-	x.body, err = x.s.Pages.Suggest(x.body, x.view, x.pageText("q", maxText))
-	return true, err
+	x.body = x.s.Pages.Suggest(x.body, x.view, x.pageText("q", maxText))
+	return true, nil
 }
 
 func (x *exchange) setsPage() (found bool, err error) {

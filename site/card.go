@@ -1,6 +1,8 @@
 package site
 
 import (
+	"html/template"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -25,34 +27,20 @@ type cardPage struct {
 	Game, GameLink                 string
 	Set, SetLink                   string
 	Photo                          string // path of the image, "" for the placeholder
-	Placeholder                    string
 
 	Price, Variant, Condition string // the display price, "" without one
 	At                        moment
 	PriceOld, Unobserved      bool
 
-	Lanes    []laneRow
-	Variants []link // whose history can be shown
-	Ranges   []link
-	Chart    *chart
-	Days     int
-	Charted  string // the variant of the chart
+	Lanes   template.HTML // the table, "" without a row
+	Charted string        // the variant of the chart, "" when there is one alone
+	Choices template.HTML // of range and variant, "" without any history
+	Chart   template.HTML // "" when nothing was observed within the range
+	Days    int
 
-	Printings []cardRow
-	More      string // where all of the other printings are, "" when they are here
+	Printings template.HTML // "" without any
+	More      string        // where all of the other printings are, "" when they are here
 	JSON      string
-}
-
-// link is a link that may lead to where one is.
-type link struct {
-	Text, Href string
-	Here       bool
-}
-
-// laneRow is a price in one variant and condition.
-type laneRow struct {
-	Variant, Condition, Price string
-	Week, Month               change
 }
 
 // printingsShown is how many other printings a card page shows.
@@ -63,7 +51,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, q CardQuery) ([]
 	c := v.Catalog
 	k := cardPage{
 		Name: c.Cards.Name.At(q.Card), Number: c.Cards.Number.At(q.Card), Rarity: c.Cards.Rarity.At(q.Card),
-		Photo: p.imagePath(v, q.Card), Placeholder: p.assets.path("card.svg"),
+		Photo: p.imagePath(v, q.Card),
 	}
 	if printing := c.Cards.Printing.At(q.Card); printing != "standard" {
 		k.Printing = printing
@@ -72,14 +60,17 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, q CardQuery) ([]
 	game := int(c.Cards.Game[q.Card])
 	k.Game, k.GameLink = c.Games.Name.At(game), p.root+"/sets?game="+c.Games.Slug.At(game)
 	if set := c.Cards.Set[q.Card]; set != snapshot.NoSet {
-		k.Set, k.SetLink = c.Sets.Name.At(int(set)), p.setLink(c.Sets.Slug.At(int(set)))
+		k.Set, k.SetLink = setName(c, q.Card), p.setLink(c.Sets.Slug.At(int(set)))
 	}
 	k.JSON = p.root + "/v1/cards/" + slug
-	p.prices(&k, v, q.Card)
+	p.price(&k, v, q.Card)
+	k.Lanes = p.lanes(v, q.Card)
 	p.history(&k, v, q, p.cardLink(slug))
 	var found [printingsShown]uint32
 	others, more := v.Index.Printings(found[:0], q.Card, printingsShown)
-	k.Printings = p.rows(v, others, 0)
+	if len(others) > 0 {
+		k.Printings = p.cards(v, others, 0)
+	}
 	if more {
 		k.More = p.searchLink(SearchQuery{Words: index.PlainName(k.Name), Game: c.Games.Slug.At(game)})
 	}
@@ -87,30 +78,19 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, q CardQuery) ([]
 	return p.render(dst, "card", &k)
 }
 
-// prices fills in the display price and the table of all others: the lanes that the API's card detail lists.
-func (p *Pages) prices(k *cardPage, v *engine.View, card int) {
+// price fills in the display price (decision 19).
+func (p *Pages) price(k *cardPage, v *engine.View, card int) {
 	c := v.Catalog
-	if lane := int(c.Cards.Display[card]); lane >= 0 {
-		at := wire.UpdatedAt(c, lane)
-		k.Price = price(c.Lanes.Cents[lane])
-		k.Variant, k.Condition = title(c.Variants.At(int(c.Lanes.Variant[lane]))), snapshot.Condition(c.Lanes.Condition[lane]).Text()
-		k.At = momentOf(at)
-		k.PriceOld = c.SnapshotAt-at > wire.FreshFor
-		k.Unobserved = c.Lanes.SourceAsOf[lane] == snapshot.NoTime
+	lane := int(c.Cards.Display[card])
+	if lane < 0 {
+		return
 	}
-	from, to := c.Lanes.Of.Range(card)
-	for lane := from; lane < to; lane++ {
-		cents := c.Lanes.Cents[lane]
-		if cents < 0 {
-			continue
-		}
-		k.Lanes = append(k.Lanes, laneRow{
-			Variant:   title(c.Variants.At(int(c.Lanes.Variant[lane]))),
-			Condition: snapshot.Condition(c.Lanes.Condition[lane]).Text(),
-			Price:     dollars(cents),
-			Week:      changeOf(c.Lanes.Base7[lane], cents), Month: changeOf(c.Lanes.Base30[lane], cents),
-		})
-	}
+	at := wire.UpdatedAt(c, lane)
+	k.Price = dollars(c.Lanes.Cents[lane])
+	k.Variant, k.Condition = title(c.Variants.At(int(c.Lanes.Variant[lane]))), snapshot.Condition(c.Lanes.Condition[lane]).Text()
+	k.At = momentOf(at)
+	k.PriceOld = c.SnapshotAt-at > wire.FreshFor
+	k.Unobserved = c.Lanes.SourceAsOf[lane] == snapshot.NoTime
 }
 
 // history fills in the chart of one variant, by its display lane as the API's history and statistics (decision 19).
@@ -129,27 +109,32 @@ func (p *Pages) history(k *cardPage, v *engine.View, q CardQuery, here string) {
 	suffix := ""
 	for _, one := range choices {
 		if q.Variant != "" && engine.SameVariant(one.code, q.Variant) {
-			chosen, suffix = one, "&variant="+one.code
+			chosen, suffix = one, "&variant="+url.QueryEscape(one.code)
 		}
 	}
 	k.Days = rangeOf(v, chosen.lane, q.Days)
-	if len(choices) > 1 {
-		for _, one := range choices {
-			k.Variants = append(k.Variants, link{
-				Text: title(one.code), Here: one == chosen,
-				Href: here + "?days=" + strconv.Itoa(k.Days) + "&variant=" + one.code + "#history",
-			})
-		}
-	}
-	k.Charted = title(chosen.code)
+	var ranges, variants []link
 	for _, days := range Ranges {
-		k.Ranges = append(k.Ranges, link{
+		ranges = append(ranges, link{
 			Text: counted(days, "day", "days"), Here: days == k.Days, Href: here + "?days=" + strconv.Itoa(days) + suffix + "#history",
 		})
 	}
+	k.Choices = tabs("Range", ranges)
+	if len(choices) > 1 {
+		k.Charted = title(chosen.code)
+		for _, one := range choices {
+			variants = append(variants, link{
+				Text: title(one.code), Here: one == chosen,
+				Href: here + "?days=" + strconv.Itoa(k.Days) + "&variant=" + url.QueryEscape(one.code) + "#history",
+			})
+		}
+		k.Choices += tabs("Variant", variants)
+	}
 	var buf [snapshot.HistoryDays]snapshot.Point
 	from := snapshot.WindowStart(c.Date(), k.Days)
-	k.Chart = chartOf(c.History.AppendPoints(buf[:0], chosen.lane, from, c.Date()), c.Date(), k.Days)
+	if points := c.History.AppendPoints(buf[:0], chosen.lane, from, c.Date()); len(points) > 0 {
+		k.Chart = chart(k.Name, points, c.Date(), k.Days)
+	}
 }
 
 // rangeOf is the range that was asked for; when it is none of Ranges, DefaultRange, or the longest one where that would

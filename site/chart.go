@@ -8,72 +8,115 @@ import (
 	"ninepocket/wire"
 )
 
-// Ranges are the ranges of a price chart in days; the first windows of snapshot.StatWindows are among them, and so
-// agree with the API's statistics.
+// Ranges are the ranges of a price chart in days; all of snapshot.StatWindows are among them, where the figures beside
+// the chart are those of the API's statistics.
 var Ranges = [...]int{7, 30, 90, 365}
 
 // DefaultRange is the range of a chart that nobody chose.
 const DefaultRange = 90
 
-// Size of a chart in its own units: a day is one unit wide, and prices fill the height.
+// chartHeight is the height of a chart in its own units; a day is one unit wide.
 const chartHeight = 200
 
 // longestGap is how many days a line bridges between two observations, as long as a change looks back for its base
 // (decision 20); beyond it the price is not known and the line is broken.
 const longestGap = 7
 
-// chart is a price history as inline SVG without text: labels stand beside it in HTML, so that they keep their size
-// on a narrow screen. Coordinates are whole numbers of a viewBox that is stretched to the page.
-type chart struct {
-	ViewBox     string
-	Line, Area  string   // path data: digits and commands alone
-	Dots        string   // observations that stand alone, and the last one
-	Grid        string   // lines at the steps of the axis
-	Axis        []string // labels of the price axis, from the top
-	From, To    string   // first and last day of the range
-	Low, High   extreme  // of the range
-	Average     string   // rounded as the API's mean
-	First, Last string   // prices at the ends of what was observed
-	Change      change   // between those
-	Points      int      // observations
-	Rows        template.HTML
-	Weekly      bool // the table has a row a week
-}
-
-// extreme is the lowest or highest price, with the first day of it.
-type extreme struct{ Price, Day string }
-
-// chartOf draws the points of the days dates that end at last; nil without any.
-func chartOf(points []snapshot.Point, last snapshot.Day, days int) *chart {
-	if len(points) == 0 {
-		return nil
-	}
+// chart is a price history over the days dates that end at last: low, high and average, a drawing, and a table.
+// The drawing is inline SVG without text: a viewBox that is stretched to the page, with the labels beside it in HTML,
+// so that they keep their size on a narrow screen. points are not empty.
+func chart(name string, points []snapshot.Point, last snapshot.Day, days int) template.HTML {
 	from := snapshot.WindowStart(last, days)
 	sum := snapshot.Summarize(points)
-	c := &chart{
-		ViewBox: "0 0 " + strconv.Itoa(days-1) + " " + strconv.Itoa(chartHeight),
-		From:    date(from), To: date(last), Average: dollars(sum.Mean), Points: sum.Points,
-		First: dollars(sum.First), Last: dollars(sum.Last), Change: changeOf(sum.First, sum.Last),
-	}
+	low, high := points[0], points[0] // with the first day of each
 	for _, p := range points {
-		if p.Cents == sum.Min && c.Low.Price == "" {
-			c.Low = extreme{dollars(p.Cents), date(p.Day)}
+		if p.Cents < low.Cents {
+			low = p
 		}
-		if p.Cents == sum.Max && c.High.Price == "" {
-			c.High = extreme{dollars(p.Cents), date(p.Day)}
+		if p.Cents > high.Cents {
+			high = p
 		}
 	}
+	m := make(markup, 0, 4096+16*len(points))
+	m.sums(sum, low, high)
+	m.raw("\n<figure class=\"chart\">\n<div class=\"axis\" aria-hidden=\"true\">")
 	base, step, steps := axis(sum.Min, sum.Max)
-	grid := make([]byte, 0, 64)
 	for i := range steps + 1 {
-		c.Axis = append(c.Axis, dollars(base+int64(steps-i)*step))
-		grid = appendPair(append(grid, 'M'), 0, chartHeight*i/steps)
-		grid = strconv.AppendInt(append(grid, 'h'), int64(days-1), 10)
+		m.raw("<span>")
+		m.dollars(base + int64(steps-i)*step)
+		m.raw("</span>")
 	}
-	c.Grid = string(grid)
-	c.draw(points, from, base, base+int64(steps)*step)
-	c.tabulate(points, days)
-	return c
+	m.raw("</div>\n<svg viewBox=\"0 0 ")
+	m.int(days - 1)
+	m.raw(" ")
+	m.int(chartHeight)
+	m.raw(`" preserveAspectRatio="none" role="img" aria-labelledby="chart-title chart-text"><title id="chart-title">Price history of `)
+	m.text(name)
+	m.raw(", ")
+	m.raw(date(from))
+	m.raw(" to ")
+	m.raw(date(last))
+	m.raw(`</title><desc id="chart-text">`)
+	m.describe(sum, low, high)
+	m.raw(`</desc><path class="grid" d="`)
+	for i := range steps + 1 {
+		m.raw("M0 ")
+		m.int(chartHeight * i / steps)
+		m.raw("h")
+		m.int(days - 1)
+	}
+	line, area, dots := paths(points, from, base, base+int64(steps)*step)
+	m.raw(`"/><path class="area" d="`)
+	m.raw(area)
+	m.raw(`"/><path class="line" d="`)
+	m.raw(line)
+	m.raw(`"/><path class="dots" d="`)
+	m.raw(dots)
+	m.raw("\"/></svg>\n<figcaption aria-hidden=\"true\"><span>")
+	m.raw(date(from))
+	m.raw("</span><span>")
+	m.raw(date(last))
+	m.raw("</span></figcaption>\n</figure>\n")
+	m.table(points, days)
+	return m.html()
+}
+
+// sums appends the figures above a chart.
+func (m *markup) sums(sum snapshot.Summary, low, high snapshot.Point) {
+	m.raw(`<dl class="sums"><div><dt>Low</dt><dd>`)
+	m.dollars(low.Cents)
+	m.raw("<small>")
+	m.raw(date(low.Day))
+	m.raw("</small></dd></div><div><dt>High</dt><dd>")
+	m.dollars(high.Cents)
+	m.raw("<small>")
+	m.raw(date(high.Day))
+	m.raw("</small></dd></div><div><dt>Average</dt><dd>")
+	m.dollars(sum.Mean)
+	m.raw("</dd></div><div><dt>Change</dt><dd>")
+	m.change(sum.First, sum.Last)
+	m.raw("</dd></div></dl>")
+}
+
+// describe appends a chart in words, for who does not see it.
+func (m *markup) describe(sum snapshot.Summary, low, high snapshot.Point) {
+	m.raw("From ")
+	m.dollars(sum.First)
+	m.raw(" to ")
+	m.dollars(sum.Last)
+	m.raw("; lowest ")
+	m.dollars(low.Cents)
+	m.raw(" on ")
+	m.raw(date(low.Day))
+	m.raw(", highest ")
+	m.dollars(high.Cents)
+	m.raw(" on ")
+	m.raw(date(high.Day))
+	m.raw(", average ")
+	m.dollars(sum.Mean)
+	m.raw(" of ")
+	m.raw(counted(sum.Points, "observation", "observations"))
+	m.raw(".")
 }
 
 // axis divides the range of prices of a chart around low and high: from base, which is never below zero, in two to
@@ -93,58 +136,48 @@ func axis(low, high int64) (base, step int64, steps int) {
 	}
 }
 
-// draw makes the path data. Points are joined by relative steps, which are a few characters each; a gap begins anew.
-func (c *chart) draw(points []snapshot.Point, from snapshot.Day, base, top int64) {
+// paths makes the path data of a history: the line, the area below it, and a dot for each observation that stands
+// alone and for the last one. Steps are relative, a few characters each, and a level run is one step.
+func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, area, dots string) {
 	y := func(cents int64) int {
 		return chartHeight - int((float64(cents-base)/float64(top-base))*chartHeight+0.5)
 	}
-	line := make([]byte, 0, 8*len(points)+32)
-	area := make([]byte, 0, 8*len(points)+64)
-	var dots []byte
-	both := func(b ...byte) {
-		line, area = append(line, b...), append(area, b...)
-	}
-	var number [32]byte
-	level, x, lastY, startX := 0, 0, 0, 0 // level is how far the line has run on without rise or fall
+	var d, dot []byte // d is the line from its beginning, in which each run starts with M
+	var filled []byte
+	level, x, lastY, startX, start := 0, 0, 0, 0, 0 // level is how far the line has run on without rise or fall
 	flush := func() {
 		if level > 0 {
-			both(strconv.AppendInt(append(number[:0], 'h'), int64(level), 10)...)
+			d = strconv.AppendInt(append(d, 'h'), int64(level), 10)
 			level = 0
 		}
 	}
-	end := func() {
+	end := func(final bool) {
 		flush()
-		if x == startX {
-			dots = append(appendPair(append(dots, 'M'), x, lastY), "h0"...) // round caps make a dot of nothing
+		if x == startX || final {
+			dot = append(appendPair(append(dot, 'M'), x, lastY), "h0"...) // round caps make a dot of nothing
 		}
-		area = strconv.AppendInt(append(area, 'V'), chartHeight, 10)
-		area = append(strconv.AppendInt(append(area, 'H'), int64(startX), 10), 'z')
+		filled = strconv.AppendInt(append(append(filled, d[start:]...), 'V'), chartHeight, 10)
+		filled = append(strconv.AppendInt(append(filled, 'H'), int64(startX), 10), 'z')
 	}
 	for i, p := range points {
-		py := y(p.Cents)
-		switch px := int(p.Day - from); {
+		px, py := int(p.Day-from), y(p.Cents)
+		switch {
 		case i == 0 || p.Day-points[i-1].Day > longestGap:
 			if i > 0 {
-				end()
+				end(false)
 			}
-			startX, x = px, px
-			both(appendPair(append(number[:0], 'M'), px, py)...)
+			startX, start = px, len(d)
+			d = appendPair(append(d, 'M'), px, py)
 		case py == lastY:
 			level += px - x
-			x = px
 		default:
 			flush()
-			both(appendPair(append(number[:0], 'l'), px-x, py-lastY)...)
-			x = px
+			d = appendPair(append(d, 'l'), px-x, py-lastY)
 		}
-		lastY = py
+		x, lastY = px, py
 	}
-	alone := x == startX
-	end()
-	if !alone {
-		dots = append(appendPair(append(dots, 'M'), x, lastY), "h0"...)
-	}
-	c.Line, c.Area, c.Dots = string(line), string(area), string(dots)
+	end(true)
+	return string(d), string(filled), string(dot)
 }
 
 func appendPair(dst []byte, x, y int) []byte {
@@ -155,22 +188,27 @@ func appendPair(dst []byte, x, y int) []byte {
 	return strconv.AppendInt(dst, int64(y), 10) // a minus sign separates by itself
 }
 
-// tabulate writes the rows of the table beside the chart, newest first: every observation up to 30 days, else the last
-// one of each week. They hold digits and punctuation of our own alone, so they are HTML as they stand.
-func (c *chart) tabulate(points []snapshot.Point, days int) {
-	c.Weekly = days > 30
-	rows := make([]byte, 0, 64*min(len(points), 60))
+// table appends the history as a table, newest first: every observation up to 30 days, else the last one of each week.
+func (m *markup) table(points []snapshot.Point, days int) {
+	m.raw("<details><summary>As a table</summary>\n<table class=\"narrow\"><caption>")
+	weekly := days > 30
+	if weekly {
+		m.raw("The last observation of each week, newest first")
+	} else {
+		m.raw("Every observation, newest first")
+	}
+	m.raw(`</caption><thead><tr><th scope="col">Day<th scope="col">Price</thead><tbody>`)
 	week := snapshot.Day(-1)
 	for i := len(points) - 1; i >= 0; i-- {
 		p := points[i]
-		if c.Weekly && p.Day/7 == week {
+		if weekly && p.Day/7 == week {
 			continue
 		}
 		week = p.Day / 7
-		rows = append(rows, "<tr><td>"...)
-		rows = wire.AppendDay(rows, p.Day)
-		rows = append(rows, "<td>"...)
-		rows = appendDollars(rows, p.Cents)
+		m.raw("<tr><td>")
+		*m = wire.AppendDay(*m, p.Day)
+		m.raw("<td>")
+		m.dollars(p.Cents)
 	}
-	c.Rows = template.HTML(rows) //nolint:gosec // digits, dates and dollar signs
+	m.raw("</tbody></table>\n</details>")
 }

@@ -8,10 +8,7 @@ import (
 
 // Reference appends the API reference: a page around /openapi.json, drawn by the embedded Scalar.
 func (p *Pages) Reference(dst []byte) ([]byte, error) {
-	return p.render(dst, "reference", struct{ Root, Style, Scalar, Script, Icon, Document string }{
-		p.root, p.assets.path("reference.css"), p.assets.path("scalar.js"), p.assets.path("reference.js"), p.assets.path("icon.svg"),
-		p.root + "/openapi.json",
-	})
+	return p.render(dst, "reference", nil)
 }
 
 // AppendGuide appends /llms.txt: what an agent needs to find its way.

@@ -1,12 +1,14 @@
 package site
 
 import (
+	"html/template"
 	"strings"
 	"time"
 
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
+	"ninepocket/wire"
 )
 
 // Sizes of lists.
@@ -27,8 +29,8 @@ const (
 type homePage struct {
 	frame
 	Counts   string
-	Up, Down []cardRow
-	Sets     []setRow
+	Up, Down template.HTML
+	Sets     template.HTML
 }
 
 // Home appends the home page: search, movers, newest sets.
@@ -39,10 +41,14 @@ func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) ([]byte, error) 
 	h.Counts = counted(c.Cards.ID.Len(), "card", "cards") + " in " + counted(c.Sets.ID.Len(), "set", "sets")
 	f := index.NoFilter
 	f.Min = moversMinCents
-	h.Up = p.rows(v, v.Index.Movers(nil, false, f, homeMovers), withChange)
-	h.Down = p.rows(v, v.Index.Movers(nil, true, f, homeMovers), withChange)
+	if up := v.Index.Movers(nil, false, f, homeMovers); len(up) > 0 {
+		h.Up = p.cards(v, up, withChange)
+	}
+	if down := v.Index.Movers(nil, true, f, homeMovers); len(down) > 0 {
+		h.Down = p.cards(v, down, withChange)
+	}
 	sets, _ := v.Index.Sets(nil, index.SetFilter{}, 0, homeSets)
-	h.Sets = p.setRows(v, sets)
+	h.Sets = p.sets(v, sets)
 	return p.render(dst, "home", &h)
 }
 
@@ -64,13 +70,12 @@ func (p *Pages) searchLink(q SearchQuery) string {
 // searchPage is what the search template shows.
 type searchPage struct {
 	frame
-	Asked        bool
-	Heading      string
-	Game, Sort   string
-	Games, Sorts []link
-	Cards        []cardRow
-	Pager        pager
-	Last         bool // there is more than the pages show
+	Asked   bool
+	Heading string
+	Choices template.HTML
+	Cards   template.HTML // "" when there are none
+	Pager   pager
+	Last    bool // there is more than the pages show
 }
 
 // Search appends a page of search results: the cards that the API's search has, in its order.
@@ -80,35 +85,56 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, q SearchQuery)
 	if q.Words != "" {
 		heading = "Results for “" + q.Words + "”"
 	}
-	s := searchPage{frame: p.frame(v, now, heading, "Search results."), Asked: q.Words != "", Heading: heading, Game: q.Game, Sort: q.Sort}
+	s := searchPage{frame: p.frame(v, now, heading, "Search results."), Asked: q.Words != "", Heading: heading}
 	s.Hidden, s.Query = true, q.Words
 	query := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: q.Words != ""}
 	query.Game = q.Game
 	query.Sort, _ = index.ParseSort(q.Sort)
 	found := v.Cards(nil, query, nil, q.Page*perSearch)
-	s.Cards = p.rows(v, found.Cards[min(len(found.Cards), (q.Page-1)*perSearch):], 0)
+	if cards := found.Cards[min(len(found.Cards), (q.Page-1)*perSearch):]; len(cards) > 0 {
+		s.Cards = p.cards(v, cards, 0)
+	}
 	s.Pager = paged(q.Page, found.More && q.Page < MaxPage, func(page int) string {
 		return p.searchLink(SearchQuery{q.Words, q.Game, q.Sort, page})
 	})
 	s.Last = found.More && q.Page == MaxPage
-	s.Games = gameLinks(v.Catalog, q.Game, func(game string) string { return p.searchLink(SearchQuery{q.Words, game, q.Sort, 1}) })
+	var orders []link
 	for _, order := range [][2]string{{"relevance", "Best match"}, {"price_desc", "Price, high to low"}, {"price_asc", "Price, low to high"}, {"newest", "Newest set"}} {
-		s.Sorts = append(s.Sorts, link{
+		orders = append(orders, link{
 			Text: order[1], Href: p.searchLink(SearchQuery{q.Words, q.Game, order[0], 1}),
 			Here: order[0] == q.Sort || q.Sort == "" && order[0] == "relevance",
 		})
 	}
+	s.Choices = tabs("Game", gameLinks(v.Catalog, q.Game, func(game string) string { return p.searchLink(SearchQuery{q.Words, game, q.Sort, 1}) })) +
+		tabs("Order", orders)
 	return p.render(dst, "search", &s)
 }
 
 // Suggest appends the options of the search box for words: a fragment of HTML.
-func (p *Pages) Suggest(dst []byte, v *engine.View, words string) ([]byte, error) {
+func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 	var cards []uint32
 	if strings.TrimSpace(words) != "" {
 		q := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
 		cards = v.Cards(nil, q, nil, suggestions).Cards
 	}
-	return p.render(dst, "suggest", p.rows(v, cards, 0))
+	m := markup(dst)
+	for i, n := range cards {
+		card := int(n)
+		m.raw(`<li id="o`)
+		m.int(i)
+		m.raw(`" role="option" data-href="`)
+		m.text(p.cardLink(v.Catalog.Cards.Slug.At(card)))
+		m.raw(`"><span>`)
+		m.text(v.Catalog.Cards.Name.At(card))
+		m.raw("</span><small>")
+		m.about(v.Catalog.Cards.Number.At(card), setName(v.Catalog, card), v.Catalog.Cards.Rarity.At(card))
+		m.raw("</small><b>")
+		if cents, _ := wire.DisplayPrice(v.Catalog, card); cents >= 0 {
+			m.dollars(cents)
+		}
+		m.raw("</b>")
+	}
+	return m
 }
 
 // SetQuery says which page of a set is wanted.
@@ -122,8 +148,8 @@ type SetQuery struct {
 type setPage struct {
 	frame
 	Name, About, Game, GameLink string
-	Orders                      []link
-	Cards                       []cardRow
+	Orders                      template.HTML
+	Cards                       template.HTML // "" when there are none
 	Pager                       pager
 	JSON                        string
 }
@@ -157,11 +183,13 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, q SetQuery) ([]by
 	last := (int(c.Sets.Cards[q.Set]) + perSet - 1) / perSet
 	q.Page = min(q.Page, max(last, 1))
 	found := v.Index.Cards(nil, query, nil, q.Page*perSet)
-	s.Cards = p.rows(v, found.Cards[min(len(found.Cards), (q.Page-1)*perSet):], withChange|withoutSet)
-	s.Pager = paged(q.Page, found.More, func(page int) string { return linked(sort, page) })
-	s.Orders = []link{
-		{Text: "By number", Href: linked("", 1), Here: !q.ByPrice}, {Text: "By price", Href: linked("price", 1), Here: q.ByPrice},
+	if cards := found.Cards[min(len(found.Cards), (q.Page-1)*perSet):]; len(cards) > 0 {
+		s.Cards = p.cards(v, cards, withChange|withoutSet)
 	}
+	s.Pager = paged(q.Page, found.More, func(page int) string { return linked(sort, page) })
+	s.Orders = tabs("Order", []link{
+		{Text: "By number", Href: linked("", 1), Here: !q.ByPrice}, {Text: "By price", Href: linked("price", 1), Here: q.ByPrice},
+	})
 	return p.render(dst, "set", &s)
 }
 
@@ -175,8 +203,8 @@ type SetsQuery struct {
 type setsPage struct {
 	frame
 	Heading string
-	Games   []link
-	Sets    []setRow
+	Games   template.HTML
+	Sets    template.HTML // "" when there are none
 	Pager   pager
 }
 
@@ -193,9 +221,11 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, q SetsQuery) ([]
 	}
 	s.Canonical = canonical(v, address("/sets", "game", q.Game))
 	sets, next := v.Index.Sets(nil, index.SetFilter{Game: q.Game}, 0, q.Page*perSets)
-	s.Sets = p.setRows(v, sets[min(len(sets), (q.Page-1)*perSets):])
+	if sets = sets[min(len(sets), (q.Page-1)*perSets):]; len(sets) > 0 {
+		s.Sets = p.sets(v, sets)
+	}
 	s.Pager = paged(q.Page, next >= 0, func(page int) string { return linked(q.Game, page) })
-	s.Games = gameLinks(v.Catalog, q.Game, func(game string) string { return linked(game, 1) })
+	s.Games = tabs("Game", gameLinks(v.Catalog, q.Game, func(game string) string { return linked(game, 1) }))
 	return p.render(dst, "sets", &s)
 }
 
@@ -209,9 +239,8 @@ type MoversQuery struct {
 type moversPage struct {
 	frame
 	Heading string
-	Ways    []link
-	Games   []link
-	Cards   []cardRow
+	Choices template.HTML
+	Cards   template.HTML // "" when there are none
 }
 
 // Movers appends the cards that moved most within seven days, by the API's rules and smallest price.
@@ -228,8 +257,10 @@ func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, q MoversQuery)
 	m.Canonical = canonical(v, address("/movers", "direction", way, "game", q.Game))
 	f := index.NoFilter
 	f.Min, f.Game = moversMinCents, q.Game
-	m.Cards = p.rows(v, v.Index.Movers(nil, q.Down, f, moversShown), withChange)
-	m.Ways = []link{{Text: "Up", Href: linked("", q.Game), Here: !q.Down}, {Text: "Down", Href: linked("down", q.Game), Here: q.Down}}
-	m.Games = gameLinks(v.Catalog, q.Game, func(game string) string { return linked(way, game) })
+	if cards := v.Index.Movers(nil, q.Down, f, moversShown); len(cards) > 0 {
+		m.Cards = p.cards(v, cards, withChange)
+	}
+	m.Choices = tabs("Direction", []link{{Text: "Up", Href: linked("", q.Game), Here: !q.Down}, {Text: "Down", Href: linked("down", q.Game), Here: q.Down}}) +
+		tabs("Game", gameLinks(v.Catalog, q.Game, func(game string) string { return linked(way, game) }))
 	return p.render(dst, "movers", &m)
 }

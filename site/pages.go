@@ -43,26 +43,42 @@ func New(o Options) (*Pages, error) {
 	if p.assets, err = readAssets(p.root); err != nil {
 		return nil, err
 	}
-	frame, err := template.ParseFS(templateFiles, "templates/frame.html", "templates/parts.html")
-	if err != nil {
-		return nil, fmt.Errorf("cannot parse the frame of pages: %w", err)
+	frame := template.New("frame")
+	for _, name := range []string{"frame", "parts"} {
+		if err := p.parse(frame, name); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range []string{"home", "card", "set", "sets", "search", "movers", "error", "errors", "message"} {
 		page, err := frame.Clone()
 		if err == nil {
-			_, err = page.ParseFS(templateFiles, "templates/"+name+".html")
+			err = p.parse(page, name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot parse page %q: %w", name, err)
+			return nil, err
 		}
 		p.templates[name] = page
 	}
-	for _, name := range []string{"suggest", "reference"} {
-		if p.templates[name], err = template.ParseFS(templateFiles, "templates/"+name+".html"); err != nil {
-			return nil, fmt.Errorf("cannot parse page %q: %w", name, err)
-		}
+	reference := template.New("frame")
+	p.templates["reference"] = reference
+	return p, p.parse(reference, "reference")
+}
+
+// parse adds a file of templates to t. What is the same for every page, as [[root]] and the paths of [[assets]], is put
+// in before parsing: it costs nothing afterwards.
+func (p *Pages) parse(t *template.Template, name string) error {
+	text, err := templateFiles.ReadFile("templates/" + name + ".html")
+	if err != nil {
+		return fmt.Errorf("cannot read template %q: %w", name, err)
 	}
-	return p, nil
+	constants := []string{"[[root]]", template.HTMLEscapeString(p.root)}
+	for file := range p.assets.files {
+		constants = append(constants, "[["+file+"]]", template.HTMLEscapeString(p.assets.path(file)))
+	}
+	if _, err := t.Parse(strings.NewReplacer(constants...).Replace(string(text))); err != nil {
+		return fmt.Errorf("cannot parse template %q: %w", name, err)
+	}
+	return nil
 }
 
 // Root is the path of the base URL, "" for none: what every link within the site begins with.
@@ -78,13 +94,8 @@ func (s *sink) Write(b []byte) (int, error) {
 
 // render appends a page.
 func (p *Pages) render(dst []byte, name string, data any) ([]byte, error) {
-	t := p.templates[name]
-	entry := "frame"
-	if t.Lookup(entry) == nil {
-		entry = name + ".html"
-	}
 	w := sink{dst}
-	if err := t.ExecuteTemplate(&w, entry, data); err != nil {
+	if err := p.templates[name].ExecuteTemplate(&w, "frame", data); err != nil {
 		return dst, fmt.Errorf("cannot render page %q: %w", name, err)
 	}
 	return w.b, nil
@@ -98,10 +109,6 @@ type frame struct {
 	Image       string // absolute URL for link previews, "" for none
 	Kind        string // Open Graph's type
 	Hidden      bool   // search engines are asked not to list the page
-	Root        string
-	Style       string
-	Script      string
-	Icon        string
 	Query       string // in the search box
 	Hero        bool   // the page has the search box in its middle
 	AsOf        moment // of the catalog; zero without one
@@ -113,8 +120,7 @@ type frame struct {
 // frame makes the frame of a page; v may be nil.
 func (p *Pages) frame(v *engine.View, now time.Time, title, description string) frame {
 	f := frame{
-		Title: title, Description: description, Kind: "website", Root: p.root,
-		Style: p.assets.path("style.css"), Script: p.assets.path("search.js"), Icon: p.assets.path("icon.svg"),
+		Title: title, Description: description, Kind: "website",
 	}
 	if v == nil {
 		return f

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 // moment is an instant as a page shows it.
@@ -23,6 +22,9 @@ func momentOf(ms int64) moment {
 // date is a day as people read it.
 func date(d snapshot.Day) string { return d.Time().Format("2 Jan 2006") }
 
+// minus is the sign, not a hyphen: screen readers say it.
+const minus = "−"
+
 // dollars spells an amount: $1,234.50.
 func dollars(cents int64) string {
 	var buf [32]byte
@@ -31,7 +33,7 @@ func dollars(cents int64) string {
 
 func appendDollars(dst []byte, cents int64) []byte {
 	if cents < 0 {
-		dst = append(dst, "−"...) // a minus sign, not a hyphen
+		dst = append(dst, minus...)
 		cents = -cents
 	}
 	dst = append(dst, '$')
@@ -56,39 +58,6 @@ func price(cents int64) string {
 // decimal is a price as structured data has it: 1234.50.
 func decimal(cents int64) string {
 	return strconv.FormatInt(cents/100, 10) + "." + string([]byte{byte('0' + cents/10%10), byte('0' + cents%10)})
-}
-
-// change is the difference between two prices as a page shows it; Text is "" when either is unknown.
-type change struct {
-	Class string // up, down or even
-	Text  string // +$1.20
-	Share string // +3.4 %, "" when there is none
-}
-
-// changeOf compares as the API does: difference and percentage are those of wire.AppendChange.
-func changeOf(base, cents int64) change {
-	if base < 0 || cents < 0 {
-		return change{}
-	}
-	var buf [48]byte
-	c := change{Class: "even"}
-	sign := ""
-	switch {
-	case cents > base:
-		c.Class, sign = "up", "+"
-	case cents < base:
-		c.Class = "down"
-	}
-	c.Text = string(appendDollars(append(buf[:0], sign...), cents-base))
-	if base > 0 {
-		share := wire.AppendPercent(append(buf[:0], sign...), cents-base, base)
-		if share[0] == '-' {
-			c.Share = "−" + string(share[1:]) + "\u00a0%"
-		} else {
-			c.Share = string(share) + "\u00a0%"
-		}
-	}
-	return c
 }
 
 // title spells a code as people do: 1st_edition_holofoil is 1st Edition Holofoil.
