@@ -12,3 +12,4 @@ Scalar.createApiReference(reference, {
   documentDownloadType: 'none',
   persistAuth: false,
 })
+document.getElementById('plain').remove()
