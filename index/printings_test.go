@@ -17,8 +17,16 @@ func TestPrintings(t *testing.T) {
 		name, number string
 		game         int
 	}{
-		{"Pikachu", "58/102", 0}, {"Pikachu (Cosmos Holo)", "25/25", 0}, {"PIKACHU [Staff]", "", 0}, {"Pikachu V", "58/102", 0}, {"Pikachu", "58/102", 1},
-		{"Luffy", "OP05-119", 1}, {"Monkey.D.Luffy (Manga)", "OP05-119_p1", 1}, {"Luffy", "OP01-001", 1}, {"Luffy", "op5-119", 1}, {"Luffy", "OP05-119", 0},
+		{"Pikachu", "58/102", 0},
+		{"Pikachu (Cosmos Holo)", "25/25", 0},
+		{"PIKACHU [Staff]", "", 0},
+		{"Pikachu V", "58/102", 0},
+		{"Pikachu", "58/102", 1},
+		{"Luffy", "OP05-119", 1},
+		{"Monkey.D.Luffy (Manga)", "OP05-119_p1", 1},
+		{"Luffy", "OP01-001", 1},
+		{"Luffy", "op5-119", 1},
+		{"Luffy", "OP05-119", 0},
 	} {
 		w.Cards = append(w.Cards, fixture.Card{ID: fixture.ID("card_", 1, i), Slug: string(rune('a' + i)), Name: c.name, Number: c.number, Game: c.game})
 	}

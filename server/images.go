@@ -119,7 +119,7 @@ func (x *exchange) image() {
 // noImage answers 404: with a page where there is a site and the client reads pages, else in the live envelope.
 func (x *exchange) noImage() {
 	if x.wantsPage(x.ctx.URI().PathOriginal()) {
-		x.noPage()
+		x.lost()
 		return
 	}
 	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is no such image."})

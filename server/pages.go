@@ -2,7 +2,6 @@ package server
 
 import (
 	"log/slog"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -56,9 +55,9 @@ func (s *Server) withPages(table []*path) []*path {
 }
 
 // paged wraps what makes a page into the way of all pages: the limit of the caller's address, the current View, the
-// page itself, a 404 where it is not there, validators and headers. make appends to the exchange's body and returns
+// page itself, a 404 where it is not there, validators and headers. render appends to the exchange's body and returns
 // false when there is no such page.
-func paged(make func(*exchange) (bool, error)) func(*exchange) {
+func paged(render func(*exchange) (bool, error)) func(*exchange) {
 	return func(x *exchange) {
 		if wait := x.s.visitors.admit(x.visitor(), x.time); wait > 0 {
 			x.tooMany(wait)
@@ -72,7 +71,7 @@ func paged(make func(*exchange) (bool, error)) func(*exchange) {
 			return
 		}
 		x.mediaType = htmlType
-		found, err := make(x)
+		found, err := render(x)
 		switch {
 		case err != nil:
 			x.failPage(err)
@@ -100,6 +99,15 @@ func (x *exchange) failPage(err error) {
 	x.mediaType = htmlType
 	x.body, _ = x.s.Pages.Failed(x.body[:0], x.time, string(x.id))
 	x.sendPage(fasthttp.StatusInternalServerError, "no-store")
+}
+
+// lost answers 404 with a page, which counts as one.
+func (x *exchange) lost() {
+	if wait := x.s.visitors.admit(x.visitor(), x.time); wait > 0 {
+		x.tooMany(wait)
+		return
+	}
+	x.noPage()
 }
 
 // noPage answers 404 with a page.
@@ -302,11 +310,11 @@ func (x *exchange) sitemapIndex() (found bool, err error) {
 
 func (x *exchange) sitemap() (found bool, err error) {
 	ref, _ := x.pathID()
-	n, err := strconv.Atoi(ref)
-	if err != nil || strconv.Itoa(n) != ref {
+	n, ok := parseDecimal(ref)
+	if !ok || n > 1_000_000 || decimal(n) != ref {
 		return false, nil
 	}
 	x.mediaType = "application/xml"
-	x.body, found = x.s.Pages.AppendSitemap(x.body, x.view, n)
+	x.body, found = x.s.Pages.AppendSitemap(x.body, x.view, int(n))
 	return found, nil
 }

@@ -33,7 +33,7 @@ func (x *exchange) asset() {
 	name, _ := x.pathID()
 	a := x.s.assets[name]
 	if a == nil {
-		x.noPage()
+		x.lost()
 		return
 	}
 	r := &x.ctx.Response
@@ -42,10 +42,8 @@ func (x *exchange) asset() {
 	h.Set(fasthttp.HeaderCacheControl, assetCache)
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox") // of an SVG that is opened by itself
 	x.vary(fasthttp.HeaderAcceptEncoding)
-	encoding := ""
-	if a.gzipOnly {
-		encoding = "gzip"
-	} else {
+	encoding := "gzip"
+	if !a.gzipOnly {
 		encoding = x.encoding(len(a.plain))
 	}
 	x.text = append(append(append(x.text[:0], '"'), a.name...), '"')

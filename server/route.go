@@ -139,7 +139,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) {
 	}
 	x := s.exchange(ctx)
 	if x.wantsPage(raw) {
-		x.noPage()
+		x.lost()
 		return
 	}
 	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})

@@ -25,13 +25,16 @@ func paged(page int, more bool, linked func(page int) string) pager {
 	return g
 }
 
-// address is a path with the parameters that are not "", given as names and values in turn.
-func address(path string, params ...string) string {
-	sep := byte('?')
-	for i := 0; i < len(params); i += 2 {
-		if params[i+1] != "" {
-			path += string(sep) + params[i] + "=" + url.QueryEscape(params[i+1])
-			sep = '&'
+// param is a query parameter; "" leaves it out.
+type param struct{ name, value string }
+
+// address is a path with query parameters.
+func address(path string, params ...param) string {
+	sep := "?"
+	for _, p := range params {
+		if p.value != "" {
+			path += sep + p.name + "=" + url.QueryEscape(p.value)
+			sep = "&"
 		}
 	}
 	return path

@@ -2,6 +2,7 @@ package site
 
 import (
 	"html/template"
+	"slices"
 	"strconv"
 
 	"ninepocket/snapshot"
@@ -159,11 +160,12 @@ func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, a
 		filled = strconv.AppendInt(append(append(filled, d[start:]...), 'V'), chartHeight, 10)
 		filled = append(strconv.AppendInt(append(filled, 'H'), int64(startX), 10), 'z')
 	}
-	for i, p := range points {
+	begun, before := false, snapshot.Day(0)
+	for _, p := range points {
 		px, py := int(p.Day-from), y(p.Cents)
 		switch {
-		case i == 0 || p.Day-points[i-1].Day > longestGap:
-			if i > 0 {
+		case !begun || p.Day-before > longestGap:
+			if begun {
 				end(false)
 			}
 			startX, start = px, len(d)
@@ -174,7 +176,7 @@ func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, a
 			flush()
 			d = appendPair(append(d, 'l'), px-x, py-lastY)
 		}
-		x, lastY = px, py
+		x, lastY, begun, before = px, py, true, p.Day
 	}
 	end(true)
 	return string(d), string(filled), string(dot)
@@ -199,8 +201,7 @@ func (m *markup) table(points []snapshot.Point, days int) {
 	}
 	m.raw(`</caption><thead><tr><th scope="col">Day<th scope="col">Price</thead><tbody>`)
 	week := snapshot.Day(-1)
-	for i := len(points) - 1; i >= 0; i-- {
-		p := points[i]
+	for _, p := range slices.Backward(points) {
 		if weekly && p.Day/7 == week {
 			continue
 		}

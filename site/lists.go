@@ -64,7 +64,7 @@ func (p *Pages) searchLink(q SearchQuery) string {
 	if q.Sort == "relevance" {
 		q.Sort = ""
 	}
-	return address(p.root+"/search", "q", q.Words, "game", q.Game, "sort", q.Sort, "page", pageParam(q.Page))
+	return address(p.root+"/search", param{"q", q.Words}, param{"game", q.Game}, param{"sort", q.Sort}, param{"page", pageParam(q.Page)})
 }
 
 // searchPage is what the search template shows.
@@ -176,7 +176,7 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, q SetQuery) ([]by
 	}
 	q.Page = max(q.Page, 1)
 	linked := func(sort string, page int) string {
-		return address(p.setLink(slug), "sort", sort, "page", pageParam(page))
+		return address(p.setLink(slug), param{"sort", sort}, param{"page", pageParam(page)})
 	}
 	query := index.Query{Filter: index.NoFilter, Sort: order}
 	query.Set = c.Sets.ID.At(q.Set)
@@ -217,9 +217,9 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, q SetsQuery) ([]
 	s.frame = p.frame(v, now, s.Heading, "Sets of trading cards, newest first.")
 	q.Page = min(max(q.Page, 1), v.Catalog.Sets.ID.Len()/perSets+1)
 	linked := func(game string, page int) string {
-		return address(p.root+"/sets", "game", game, "page", pageParam(page))
+		return address(p.root+"/sets", param{"game", game}, param{"page", pageParam(page)})
 	}
-	s.Canonical = canonical(v, address("/sets", "game", q.Game))
+	s.Canonical = canonical(v, address("/sets", param{"game", q.Game)})
 	sets, next := v.Index.Sets(nil, index.SetFilter{Game: q.Game}, 0, q.Page*perSets)
 	if sets = sets[min(len(sets), (q.Page-1)*perSets):]; len(sets) > 0 {
 		s.Sets = p.sets(v, sets)
@@ -252,9 +252,9 @@ func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, q MoversQuery)
 	}
 	m.frame = p.frame(v, now, m.Heading+" in 7 days", "Trading cards from "+dollars(moversMinCents)+" whose market price moved most within seven days.")
 	linked := func(way, game string) string {
-		return address(p.root+"/movers", "direction", way, "game", game)
+		return address(p.root+"/movers", param{"direction", way}, param{"game", game})
 	}
-	m.Canonical = canonical(v, address("/movers", "direction", way, "game", q.Game))
+	m.Canonical = canonical(v, address("/movers", param{"direction", way}, param{"game", q.Game)})
 	f := index.NoFilter
 	f.Min, f.Game = moversMinCents, q.Game
 	if cards := v.Index.Movers(nil, q.Down, f, moversShown); len(cards) > 0 {

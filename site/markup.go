@@ -47,7 +47,7 @@ func (m *markup) text(s string) {
 func (m *markup) dollars(cents int64) { *m = appendDollars(*m, cents) }
 func (m *markup) int(n int)           { *m = strconv.AppendInt(*m, int64(n), 10) }
 
-func (m markup) html() template.HTML { return template.HTML(m) } //nolint:gosec // every text in it went through text
+func (m *markup) html() template.HTML { return template.HTML(*m) } //nolint:gosec // every text in it went through text
 
 // about appends what is there of parts, with dots between them.
 func (m *markup) about(parts ...string) {
@@ -215,7 +215,7 @@ func (p *Pages) lanes(v *engine.View, card int) template.HTML {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(card)
 	m := make(markup, 0, 600+220*(to-from))
-	any := false
+	rows := 0
 	m.raw(`<h2>Prices by variant and condition</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Prices by variant and condition">
 <table><thead><tr><th scope="col">Variant<th scope="col">Condition<th scope="col">Price<th scope="col">7 days<th scope="col">30 days</thead><tbody>`)
@@ -224,7 +224,7 @@ func (p *Pages) lanes(v *engine.View, card int) template.HTML {
 		if cents < 0 {
 			continue
 		}
-		any = true
+		rows++
 		m.raw("\n<tr><th scope=\"row\">")
 		m.text(title(c.Variants.At(int(c.Lanes.Variant[lane]))))
 		m.raw("<td>")
@@ -236,7 +236,7 @@ func (p *Pages) lanes(v *engine.View, card int) template.HTML {
 		m.raw("<td>")
 		m.change(c.Lanes.Base30[lane], cents)
 	}
-	if !any {
+	if rows == 0 {
 		return ""
 	}
 	m.raw("\n</tbody></table></div>")

@@ -61,7 +61,8 @@ func New(o Options) (*Pages, error) {
 	}
 	reference := template.New("frame")
 	p.templates["reference"] = reference
-	return p, p.parse(reference, "reference")
+	err = p.parse(reference, "reference")
+	return p, err
 }
 
 // parse adds a file of templates to t. What is the same for every page, as [[root]] and the paths of [[assets]], is put

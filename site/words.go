@@ -47,14 +47,6 @@ func appendDollars(dst []byte, cents int64) []byte {
 	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10))
 }
 
-// price is the spelling of a price, "" for an unknown one.
-func price(cents int64) string {
-	if cents < 0 {
-		return ""
-	}
-	return dollars(cents)
-}
-
 // decimal is a price as structured data has it: 1234.50.
 func decimal(cents int64) string {
 	return strconv.FormatInt(cents/100, 10) + "." + string([]byte{byte('0' + cents/10%10), byte('0' + cents%10)})
