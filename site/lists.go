@@ -219,7 +219,7 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, q SetsQuery) ([]
 	linked := func(game string, page int) string {
 		return address(p.root+"/sets", param{"game", game}, param{"page", pageParam(page)})
 	}
-	s.Canonical = canonical(v, address("/sets", param{"game", q.Game)})
+	s.Canonical = canonical(v, address("/sets", param{"game", q.Game}))
 	sets, next := v.Index.Sets(nil, index.SetFilter{Game: q.Game}, 0, q.Page*perSets)
 	if sets = sets[min(len(sets), (q.Page-1)*perSets):]; len(sets) > 0 {
 		s.Sets = p.sets(v, sets)
@@ -254,7 +254,7 @@ func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, q MoversQuery)
 	linked := func(way, game string) string {
 		return address(p.root+"/movers", param{"direction", way}, param{"game", game})
 	}
-	m.Canonical = canonical(v, address("/movers", param{"direction", way}, param{"game", q.Game)})
+	m.Canonical = canonical(v, address("/movers", param{"direction", way}, param{"game", q.Game}))
 	f := index.NoFilter
 	f.Min, f.Game = moversMinCents, q.Game
 	if cards := v.Index.Movers(nil, q.Down, f, moversShown); len(cards) > 0 {
