@@ -30,14 +30,19 @@ type param struct{ name, value string }
 
 // address is a path with query parameters.
 func address(path string, params ...param) string {
-	sep := "?"
+	var query url.Values
 	for _, p := range params {
 		if p.value != "" {
-			path += sep + p.name + "=" + url.QueryEscape(p.value)
-			sep = "&"
+			if query == nil {
+				query = url.Values{}
+			}
+			query.Set(p.name, p.value)
 		}
 	}
-	return path
+	if query == nil {
+		return path
+	}
+	return path + "?" + query.Encode()
 }
 
 // pageParam is the page parameter of an address: the first page has none.
