@@ -53,13 +53,14 @@ var mayImport = map[string][]string{
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"mcp":            {"engine", "engine/cursor", "index", "snapshot", "wire"},
-	"server":         {"access", "engine", "engine/cursor", "index", "internal/tally", "mcp", "server/strict", "snapshot", "wire", "wire/openapi"},
+	"server":         {"access", "engine", "engine/cursor", "index", "internal/tally", "mcp", "server/strict", "site", "snapshot", "wire", "wire/openapi"},
 	"snapshot":       {},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
 	"wire/openapi":   {},
 	"server/strict":  {},
+	"site":           {"engine", "index", "snapshot", "wire"},
 }
 
 // anyOfOurs stands for every package of the house except commands, which nothing can import anyway.

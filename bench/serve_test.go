@@ -24,6 +24,7 @@ import (
 	"ninepocket/internal/synth"
 	"ninepocket/loader"
 	"ninepocket/server"
+	"ninepocket/site"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -62,12 +63,12 @@ func newService(n int) (*service, error) {
 	}
 	built.Catalog.ID = "bench"
 	s := &service{}
-	site := wire.Site{URL: "http://localhost", ProductPrefix: "prd"}
-	if s.view, err = engine.NewView(built.Catalog, site); err != nil {
+	urls := wire.Site{URL: "http://localhost", ProductPrefix: "prd"}
+	if s.view, err = engine.NewView(built.Catalog, urls); err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	eng := engine.New(nil, engine.Options{Site: site, SearchCache: 64 << 20})
+	eng := engine.New(nil, engine.Options{Site: urls, SearchCache: 64 << 20})
 	eng.Swap(s.view, now)
 	file := access.NewKeyFile()
 	if _, s.live, err = file.Create(access.NewKey{Tenant: "live", Kind: access.Live, Plan: "unlimited"}, now); err != nil {
@@ -86,9 +87,13 @@ func newService(n int) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages, err := site.New(site.Options{BaseURL: "http://localhost"}) // the API's budgets hold beside the site
+	if err != nil {
+		return nil, err
+	}
 	s.server, err = server.New(server.Options{
 		Engine: eng, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{ReplyBytes: 1 << 40})), Clock: access.StartClock(now),
-		Cursors: signer, BaseURL: "http://localhost", Preview: true,
+		Cursors: signer, BaseURL: "http://localhost", Preview: true, Pages: pages,
 	})
 	return s, err
 }
@@ -211,6 +216,35 @@ func BenchmarkOperations(b *testing.B) {
 			if n := replay(b, s.server.ServeConn, op.req, 1); n < int64(b.N)*100 {
 				b.Fatalf("%d bytes answered to %d requests", n, b.N)
 			}
+		})
+	}
+}
+
+// BenchmarkPages is one request of every kind of page through the whole pipeline; nothing of a page is remembered.
+func BenchmarkPages(b *testing.B) {
+	s := shared()
+	card, set := "/cards/"+s.view.Catalog.Cards.Slug.At(777), "/sets/"+s.view.Catalog.Sets.Slug.At(7)
+	for _, page := range []struct {
+		name, path string
+		headers    []string
+	}{
+		{"card/plain", card, nil},
+		{"card/zstd", card, []string{"Accept-Encoding: zstd"}},
+		{"card/gzip", card, []string{"Accept-Encoding: gzip"}},
+		{"card/365/zstd", card + "?days=365", []string{"Accept-Encoding: zstd"}},
+		{"home/zstd", "/", []string{"Accept-Encoding: zstd"}},
+		{"set/zstd", set, []string{"Accept-Encoding: zstd"}},
+		{"sets/zstd", "/sets", []string{"Accept-Encoding: zstd"}},
+		{"search/typo/zstd", "/search?q=charizrd", []string{"Accept-Encoding: zstd"}},
+		{"suggest", "/search/suggest?q=charizrd", nil},
+		{"error", "/errors/not_found", nil},
+	} {
+		b.Run(page.name, func(b *testing.B) {
+			n := replay(b, s.server.ServeConn, request("GET", page.path, s.live, "", page.headers...), 1)
+			if n < int64(b.N)*500 {
+				b.Fatalf("%d bytes answered to %d requests", n, b.N)
+			}
+			b.ReportMetric(float64(n)/float64(b.N), "answer-bytes")
 		})
 	}
 }

@@ -26,6 +26,8 @@ type Source interface {
 // Options of an Engine; zero values mean the defaults.
 type Options struct {
 	Site wire.Site
+	// Images lists the card images there are, once for each View; nil when the Site has none, or knows them.
+	Images func() (has func(file string) bool, err error)
 	// Poll is how often the source is asked for its current snapshot; default 250 ms.
 	Poll time.Duration
 	// RetiredBudget bounds the memory of Views kept for cursors, in bytes; default 2 GiB. Negative keeps none.
@@ -108,6 +110,21 @@ func (e *Engine) Retained(hash uint64) *View {
 		}
 	}
 	return nil
+}
+
+// site is where the URLs of the next View lead. Images that cannot be listed are none: prices matter more.
+func (e *Engine) site() wire.Site {
+	site := e.o.Site
+	if e.o.Images == nil {
+		return site
+	}
+	has, err := e.o.Images()
+	if err != nil {
+		e.o.Log.Error("serving without images", slog.Any("cause", err))
+		site.Images = ""
+	}
+	site.HasImage = has
+	return site
 }
 
 // Swap makes v the current View and retires the one before.

@@ -107,7 +107,7 @@ func (e *Engine) load(cur snapshot.Current, now time.Time) error {
 		return err
 	}
 	took := Phases{Read: time.Since(start)}
-	v, err := newView(c, e.o.Site, &took)
+	v, err := newView(c, e.site(), &took)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnfit, err)
 	}

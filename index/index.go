@@ -22,6 +22,7 @@ type Index struct {
 	series   *terms   // sets by folded series
 	setNames *terms   // sets by folded name, code or alias
 	partners *terms   // products by partner id
+	names    *terms   // cards by folded plain name
 
 	asc     []uint32 // cards in price_asc order
 	ascRank []uint32 // the rank in asc of each card
@@ -39,6 +40,7 @@ func Build(c *snapshot.Catalog) (*Index, error) {
 	}
 	x.buildProducts()
 	x.buildFilters()
+	x.buildPrintings()
 	if err := x.buildOrders(); err != nil {
 		return nil, err
 	}

@@ -38,10 +38,15 @@ func (x *exchange) refuse(f wire.Fault) {
 
 // begun begins the head of an answer with what all answers of a surface have.
 func (x *exchange) begun() {
+	x.named()
+	x.surface.addLimits(x)
+}
+
+// named begins the head of an answer with its request id.
+func (x *exchange) named() {
 	x.head.block = x.head.block[:0]
 	x.head.setBytes("X-Request-Id", x.id)
-	x.named = true
-	x.surface.addLimits(x)
+	x.hasID = true
 }
 
 // noStore is the Cache-Control of what must not be kept.

@@ -29,6 +29,7 @@ func (x *exchange) allowOrigin() {
 
 // vary adds Vary with what the answer depends on; with configured origins that is the caller's, too.
 func (x *exchange) vary(on string) {
+	x.varies = true
 	switch {
 	case len(x.s.Origins) > 0 && on != "":
 		x.head.set(fasthttp.HeaderVary, on+", Origin")

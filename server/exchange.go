@@ -52,10 +52,13 @@ type exchange struct {
 	etag                 uint64 // of the answer, valid with hasETag
 	hasETag, notModified bool
 
+	mediaType string // of the page being made
+
 	asked  fields
 	policy policy
 	head   head   // of the answer
-	named  bool   // the answer has its request id
+	hasID  bool   // the head has the request id
+	varies bool   // and Vary
 	link   []byte // the Link header of a page that has a next one, empty without
 	text   []byte // scratch for header values
 	cards  []uint32
@@ -134,16 +137,17 @@ func (x *exchange) end() {
 	exchanges.Put(x)
 }
 
-// name gives an answer its request id, unless its other headers brought it along.
+// name sends what is left of the head and the request id, unless the other headers brought it along.
 func (x *exchange) name() {
-	if x.named {
+	if x.hasID {
 		return
 	}
 	h := &x.ctx.Response.Header
-	h.SetBytesV("X-Request-Id", x.id)
-	if len(x.s.Origins) > 0 && len(h.Peek(fasthttp.HeaderVary)) == 0 {
-		h.Set(fasthttp.HeaderVary, fasthttp.HeaderOrigin)
+	if len(x.s.Origins) > 0 && !x.varies && len(h.Peek(fasthttp.HeaderVary)) == 0 {
+		x.vary("")
 	}
+	x.head.setBytes("X-Request-Id", x.id)
+	x.head.send(h)
 }
 
 // idPairs are all pairs of characters of request ids.

@@ -30,6 +30,7 @@ type path struct {
 	preview *operation
 	open    func(*exchange) // answers without a key, instead of an operation
 	row     int             // what requests of an open path count as
+	site    bool            // a public page or a file of one, no part of the API
 }
 
 // paths is the route table. Order does not matter.
@@ -62,15 +63,15 @@ func (s *Server) paths() []*path {
 		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz, row: rowHealthz},
 		{pattern: mcpPath, method: fasthttp.MethodPost, open: (*exchange).mcp, row: rowMCP},
 	}
-	return s.withPreview(table)
+	return s.withPages(s.withPreview(table))
 }
 
 // Operations lists the route table for those who hold it against the OpenAPI document: "GET /v1/games" and so on. MCP
-// is left out: tools/list describes it.
+// is left out, because tools/list describes it, and so are the public pages.
 func (s *Server) Operations() []string {
 	var all []string
 	for _, p := range s.paths() {
-		if p.pattern != mcpPath {
+		if p.pattern != mcpPath && !p.site {
 			all = append(all, p.method+" "+p.pattern)
 		}
 	}
@@ -163,7 +164,12 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) {
 		handler(ctx)
 		return
 	}
-	s.exchange(ctx).refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
+	x := s.exchange(ctx)
+	if x.wantsPage(raw) {
+		x.lost()
+		return
+	}
+	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
 }
 
 // dispatch picks the row of a pattern for the request's method.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/site"
 	"ninepocket/wire/openapi"
 )
 
@@ -49,6 +51,12 @@ type Options struct {
 	AllowedHosts, AllowedOrigins []string
 	// ListenHost is the host that is listened on, as configured; "" for the listener's address.
 	ListenHost string
+	// Pages are the public site; nil leaves it out.
+	Pages *site.Pages
+	// Images is the folder of card images; nil without one.
+	Images *Images
+	// TrustedProxies are those whose X-Forwarded-For tells who asks for a page.
+	TrustedProxies []netip.Prefix
 	// Version is the program's, for MCP's initialize.
 	Version string
 	Log     *slog.Logger
@@ -67,6 +75,8 @@ type Server struct {
 	document document
 	tools    *mcpServer
 	counts   *counts
+	assets   map[string]*asset // by name
+	visitors *visitors
 }
 
 // New returns a server that is ready to Serve.
@@ -85,7 +95,7 @@ func New(o Options) (*Server, error) {
 	if o.ProductPrefix != "" {
 		text = openapi.WithProductPrefix(text, o.ProductPrefix)
 	}
-	s := &Server{Options: o, document: newDocument(text)}
+	s := &Server{Options: o, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors()}
 	s.open.patience = usualPatience
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)

@@ -10,6 +10,8 @@ type Site struct {
 	URL string
 	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no image folder.
 	Images string
+	// HasImage says which image files there are; nil when all of them are. image_url is null for one that is not there.
+	HasImage func(file string) bool
 	// ProductPrefix begins every public product id (decision 25).
 	ProductPrefix string
 }
@@ -26,10 +28,15 @@ func (s *Site) appendPage(dst []byte, kind, slug string) []byte {
 	return append(dst, '"')
 }
 
+// Shows reports whether a card with an image file, "" for none, has an image to show.
+func (s *Site) Shows(file string) bool {
+	return s.Images != "" && file != "" && (s.HasImage == nil || s.HasImage(file))
+}
+
 // AppendImage appends the image_url member of a card with an image file, "" for none.
 func (s *Site) AppendImage(dst []byte, file string) []byte {
 	dst = append(dst, `,"image_url":`...)
-	if s.Images == "" || file == "" {
+	if !s.Shows(file) {
 		return append(dst, "null"...)
 	}
 	return AppendString(dst, s.Images+escapePath(file))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,11 +21,14 @@ type config struct {
 	TLSCert, TLSKey  string // both or neither
 	ReadyFile        string
 	BaseURL, SiteURL string
+	Images           string
+	NoSite           bool
 	LogFormat        string
 	Surfaces         []string
 	DefaultSurface   string
 	ProductPrefix    string
 	CORSOrigins      []string
+	TrustedProxies   []string
 	Plans            map[string]*planConfig
 	MCP              mcpConfig
 	Guards           map[string]*float64 // the limits of the guards before publishing, by name
@@ -79,8 +83,9 @@ func (c *config) validate() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		problems = append(problems, errors.New("cannot use TLS: give tls_cert and tls_key, both or neither"))
 	}
-	_, err := c.plans()
-	return errors.Join(append(problems, err, c.guards().Validate())...)
+	_, proxies := c.trustedProxies()
+	_, plans := c.plans()
+	return errors.Join(append(problems, proxies, plans, c.guards().Validate())...)
 }
 
 // defaultGuards are the limits of all guards unless configured.
@@ -124,6 +129,26 @@ func checkURL(s string) error {
 		return errors.New("it holds characters that must be percent-encoded")
 	}
 	return nil
+}
+
+// trustedProxies are the networks of proxies whose X-Forwarded-For is believed.
+func (c *config) trustedProxies() (all []netip.Prefix, err error) {
+	var problems []error
+	for _, text := range c.TrustedProxies {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			var addr netip.Addr
+			if addr, err = netip.ParseAddr(text); err == nil {
+				prefix, err = addr.Prefix(addr.BitLen())
+			}
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("cannot use trusted_proxies: %q is neither an address nor a network", text))
+			continue
+		}
+		all = append(all, prefix.Masked())
+	}
+	return all, errors.Join(problems...)
 }
 
 func validPrefix(s string) bool {

@@ -175,6 +175,7 @@ func printDemo(cmd *cobra.Command, r readyFile) {
 	_, _ = fmt.Fprintf(cmd.OutOrStdout(), `
 API      %[1]s
 Admin    %[2]s
+Site     %[1]s/            (reference: %[1]s/docs)
 OpenAPI  %[1]s/openapi.json
 Key      %[3]s   (live, plan pro; --ready-file has one of every kind)
 

@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "field": field, "flip": flip, "cut": cutFile, "serve": serveScript, "get": getScript, "stop": stopScript,
+			"exits": exits, "field": field, "flip": flip, "cut": cutFile, "serve": serveScript, "get": getScript, "drain": stopScript,
 		},
 	})
 }

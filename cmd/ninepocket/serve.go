@@ -72,7 +72,13 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port; port 0 picks a free one", err)
 	}
-	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{Site: c.site(c.baseURL(api)), SearchCache: searchCache, Memory: memory, Log: log})
+	images, err := c.openImages()
+	if err != nil {
+		return fail(exitFailure, "", err)
+	}
+	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{
+		Site: c.site(c.baseURL(api)), Images: imageLists(images), SearchCache: searchCache, Memory: memory, Log: log,
+	})
 	defer eng.Close()
 	if err := eng.Open(now); err != nil {
 		return fail(exitNotReady, "run: ninepocket snapshot build --store "+c.Store+" --source KIND:PATH --publish",
@@ -93,7 +99,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		log.Error("notifications are off", slog.Any("cause", err))
 	}
 	s := &service{
-		config: c, engine: eng, ring: ring, store: store, clock: clock, cursors: cursors, log: log, cert: cert, notify: notify,
+		config: c, engine: eng, images: images, ring: ring, store: store, clock: clock, cursors: cursors, log: log, cert: cert, notify: notify,
 	}
 	s.ready = func(r readyFile) error {
 		log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin), slog.String("snapshot_id", r.SnapshotID))

@@ -44,6 +44,7 @@ type service struct {
 	store   access.Store
 	clock   access.Clock
 	cursors *cursor.Signer
+	images  *server.Images // nil without a folder
 	log     *slog.Logger
 	cert    *certificate.Certificate // of the API; nil when it is plain HTTP
 	notify  *systemd.Notifier        // nil when no service manager listens
@@ -94,6 +95,9 @@ func (c *config) site(base string) wire.Site {
 	if c.SiteURL != "" {
 		site.URL = strings.TrimSuffix(c.SiteURL, "/")
 	}
+	if c.Images != "" {
+		site.Images = base + "/images/"
+	}
 	return site
 }
 
@@ -101,11 +105,20 @@ func (c *config) site(base string) wire.Site {
 func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	base := s.config.baseURL(api)
 	listenHost, _, _ := net.SplitHostPort(s.config.Listen) // it was listened on
+	pages, err := s.config.pages(base)
+	if err != nil {
+		return err
+	}
+	proxies, err := s.config.trustedProxies()
+	if err != nil {
+		return err
+	}
 	srv, err := server.New(server.Options{
 		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors, BaseURL: base,
 		ProductPrefix: s.config.ProductPrefix,
 		Preview:       slices.Contains(s.config.Surfaces, "preview"), DefaultPreview: s.config.DefaultSurface == "preview",
 		Origins: s.config.CORSOrigins, AllowedHosts: s.config.MCP.AllowedHosts, AllowedOrigins: s.config.MCP.AllowedOrigins,
+		Pages: pages, Images: s.images, TrustedProxies: proxies,
 		ListenHost: listenHost, Version: version, Log: s.log,
 	})
 	if err != nil {

@@ -59,6 +59,14 @@ var settings = slices.Concat([]setting{
 		at: func(c *config, _ string) any { return &c.SiteURL },
 	},
 	{
+		key: "images", flag: true, help: "`DIR` with card images, by the names that the catalog gives",
+		at: func(c *config, _ string) any { return &c.Images },
+	},
+	{
+		key: "no_site", flag: true, help: "serve no public pages",
+		at: func(c *config, _ string) any { return &c.NoSite },
+	},
+	{
 		key: "log_format", flag: true, help: "text or json",
 		at: func(c *config, _ string) any { return &c.LogFormat },
 	},
@@ -77,6 +85,10 @@ var settings = slices.Concat([]setting{
 	{
 		key: "cors_origins", help: "origins whose pages may read answers",
 		at: func(c *config, _ string) any { return &c.CORSOrigins },
+	},
+	{
+		key: "trusted_proxies", help: "addresses or networks of proxies whose X-Forwarded-For tells a visitor's address",
+		at: func(c *config, _ string) any { return &c.TrustedProxies },
 	},
 	{
 		key: "mcp.allowed_hosts", help: "hosts that may be asked for, besides the base URL's, the listen host and loopback",

@@ -1,0 +1,60 @@
+package index
+
+import (
+	"strings"
+
+	"ninepocket/index/text"
+)
+
+// buildPrintings files cards by their name without its qualifiers.
+func (x *Index) buildPrintings() {
+	x.names = newTerms(x.c.Cards.ID.Len(), func(card int, add func(string)) {
+		add(text.Fold(PlainName(x.c.Cards.Name.At(card))))
+	})
+}
+
+// Printings appends at most limit other printings of a card, dearest first, and says whether there are more. Where a
+// collector number names its set, as One Piece's OP05-119 does, they are the cards of the game with that number or a
+// parallel of it; where numbers are counted anew in each set, the cards of the game with the same name, leaving out
+// what stands in brackets behind it.
+func (x *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more bool) {
+	cards = dst
+	for _, other := range x.printings(card) {
+		if int(other) == card || x.c.Cards.Game[other] != x.c.Cards.Game[card] {
+			continue
+		}
+		if len(cards)-len(dst) == limit {
+			return cards, true
+		}
+		cards = append(cards, other)
+	}
+	return cards, false
+}
+
+func (x *Index) printings(card int) []uint32 {
+	if number := x.c.Cards.Number.At(card); namesItsSet(number) {
+		return x.numbers.find(text.NumberBase(number))
+	}
+	return x.names.find(text.Fold(PlainName(x.c.Cards.Name.At(card))))
+}
+
+// namesItsSet reports whether a collector number stands for one card in the whole game: letters, perhaps digits, a
+// hyphen and a digit.
+func namesItsSet(number string) bool {
+	prefix, rest, ok := strings.Cut(number, "-")
+	if !ok || prefix == "" || rest == "" || !isDigits(rest[:1]) || strings.Contains(number, "/") {
+		return false
+	}
+	first := prefix[0] | 0x20
+	return 'a' <= first && first <= 'z'
+}
+
+// PlainName is a name without its qualifiers: brackets after a space, up to the end (decision 83).
+func PlainName(name string) string {
+	for _, bracket := range []string{" (", " ["} {
+		if i := strings.Index(name, bracket); i > 0 {
+			name = name[:i]
+		}
+	}
+	return name
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/wire"
+)
+
+const (
+	imagesPath = "/images/{id}"
+	// imageCache lets a replaced image be seen the next day; until then the validator saves the bytes.
+	imageCache = "public, max-age=86400"
+)
+
+// imageTypes are the kinds of files that are images here, by extension. Nothing that a browser would run is among them.
+var imageTypes = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".avif": "image/avif", ".gif": "image/gif",
+}
+
+// Images is the operator's folder of card images. No name leads out of it.
+type Images struct{ root *os.Root }
+
+// OpenImages opens an image folder.
+func OpenImages(dir string) (*Images, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open image folder %q: %w", dir, err)
+	}
+	return &Images{root}, nil
+}
+
+// List reads the folder once and returns which files are images in it, as of now.
+func (i *Images) List() (has func(file string) bool, err error) {
+	entries, err := fs.ReadDir(i.root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the image folder: %w", err)
+	}
+	files := make(map[string]struct{}, len(entries))
+	for _, entry := range entries {
+		if !isImage(entry.Name()) {
+			continue
+		}
+		if !entry.Type().IsRegular() { // a link counts when it leads to a file within the folder
+			info, err := i.root.Stat(entry.Name())
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+		}
+		files[entry.Name()] = struct{}{}
+	}
+	return func(file string) bool { _, ok := files[file]; return ok }, nil
+}
+
+// isImage reports whether a file name is one of an image in the folder itself.
+func isImage(name string) bool {
+	return imageTypes[extension(name)] != "" && name[0] != '.' && !strings.ContainsAny(name, `/\\`)
+}
+
+func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
+
+// open opens an image; the error is fs.ErrNotExist for whatever is not one.
+func (i *Images) open(name string) (*os.File, fs.FileInfo, error) {
+	if !isImage(name) {
+		return nil, nil, fs.ErrNotExist
+	}
+	// What is no file is found out before it is opened: opening a pipe would wait for its other end.
+	if info, err := i.root.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, nil, errors.Join(fs.ErrNotExist, err)
+	}
+	f, err := i.root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// image answers GET /images/{file}.
+func (x *exchange) image() {
+	name, ok := x.pathID()
+	if !ok {
+		name = ""
+	}
+	f, info, err := x.s.Images.open(name)
+	if err != nil {
+		x.noImage()
+		return
+	}
+	r := &x.ctx.Response
+	h := &r.Header
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set(fasthttp.HeaderCacheControl, imageCache)
+	x.etag = xxhash.Sum64String(name + "\x00" + decimal(info.Size()) + "\x00" + decimal(info.ModTime().UnixNano()))
+	mediaType := imageTypes[extension(name)]
+	x.text = appendETag(x.text[:0], x.etag, "") // the name was there until now
+	h.SetBytesV(fasthttp.HeaderETag, x.text)
+	if x.matches("") {
+		_ = f.Close() // it was not read
+		r.SetStatusCode(fasthttp.StatusNotModified)
+		return
+	}
+	h.SetContentType(mediaType)
+	r.SetBodyStream(f, int(info.Size())) // closes it
+}
+
+// noImage answers 404: with a page where there is a site and the client reads pages, else in the live envelope.
+func (x *exchange) noImage() {
+	if x.wantsPage(x.ctx.URI().PathOriginal()) {
+		x.lost()
+		return
+	}
+	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is no such image."})
+}

@@ -1,0 +1,555 @@
+package server
+
+import (
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/site"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// siteWorld is a world with pages, whose caller says who it is by X-Forwarded-For.
+func siteWorld(tb testing.TB, change func(*setup)) *world {
+	tb.Helper()
+	pages, err := site.New(site.Options{BaseURL: baseURL})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := setup{options: func(o *Options) {
+		o.Pages = pages
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} // the in-memory connection
+	}}
+	if change != nil {
+		change(&s)
+	}
+	return newWorld(tb, s)
+}
+
+// page asks for a page, from this machine, which no limit holds back.
+func (w *world) page(tb testing.TB, target string, header ...string) reply {
+	tb.Helper()
+	r, err := w.send(request{method: http.MethodGet, target: target, header: append([]string{"X-Forwarded-For: 127.0.0.1"}, header...)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+var (
+	linkPattern   = regexp.MustCompile(`(?:href|src|data-from)="([^"]*)"`)
+	inlinePattern = regexp.MustCompile(`(?i)\sstyle=|<style|\son[a-z]+=|javascript:|<script>|<script (?:[^s>]|type="text)[^>]*javascript`)
+)
+
+// TestEveryLinkOfTheSiteLeadsSomewhere walks the site from its home page, and judges each page by what all have in common.
+func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
+	w := siteWorld(t, nil)
+	queue, seen := []string{"/", "/nothing-here", "/search", "/robots.txt", "/sitemap.xml", "/llms.txt"}, map[string]bool{}
+	kinds := map[string]int{}
+	for len(queue) > 0 && len(seen) < 700 {
+		target := queue[0]
+		queue = queue[1:]
+		if seen[target] {
+			continue
+		}
+		seen[target] = true
+		r := w.page(t, target, "Accept: text/html")
+		kinds[strings.SplitN(target, "/", 3)[1]]++
+		switch {
+		case strings.HasPrefix(target, "/v1/"):
+			if r.status != http.StatusUnauthorized { // it is there, and wants a key
+				t.Errorf("%s: status %d", target, r.status)
+			}
+			continue
+		case target == "/nothing-here":
+			if r.status != http.StatusNotFound {
+				t.Errorf("%s: status %d", target, r.status)
+			}
+		case r.status != http.StatusOK:
+			t.Errorf("%s: status %d", target, r.status)
+		}
+		if r.header.Get("X-Content-Type-Options") != "nosniff" && !strings.HasPrefix(target, "/openapi") {
+			t.Errorf("%s may be sniffed", target)
+		}
+		if !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") || target == suggestPath { // that is a fragment
+			continue
+		}
+		judgePage(t, target, r)
+		for _, m := range linkPattern.FindAllStringSubmatch(string(r.body), -1) {
+			link, _, _ := strings.Cut(html.UnescapeString(m[1]), "#")
+			link = strings.TrimPrefix(link, baseURL)
+			if link != "" && !strings.HasPrefix(link, "https://schema.org") {
+				queue = append(queue, link)
+			}
+		}
+	}
+	for _, kind := range []string{"", "cards", "sets", "search", "movers", "errors", "docs", "assets", "v1"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no page below /%s was found; walked %v", kind, kinds)
+		}
+	}
+}
+
+// judgePage wants what every page has: a policy, no script or style of its own, a title, a language, links within the site.
+func judgePage(t *testing.T, target string, r reply) {
+	t.Helper()
+	policy := r.header.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe-eval") {
+		t.Errorf("%s: policy %q", target, policy)
+	}
+	if strings.Contains(policy, "unsafe-inline") && target != "/docs" {
+		t.Errorf("%s: the policy lets inline code in: %q", target, policy)
+	}
+	if found := inlinePattern.Find(r.body); found != nil {
+		t.Errorf("%s has inline code: %s", target, found)
+	}
+	for _, want := range []string{"<!doctype html>\n<html lang=\"en\">", "<title>", "</html>"} {
+		if strings.Count(string(r.body), want) != 1 {
+			t.Errorf("%s does not have %q once", target, want)
+		}
+	}
+	if strings.Contains(string(r.body), "ZgotmplZ") || strings.Contains(string(r.body), "[[") {
+		t.Errorf("%s shows a template's refusal or an unfilled constant", target)
+	}
+	for _, m := range linkPattern.FindAllStringSubmatch(string(r.body), -1) {
+		if !strings.HasPrefix(m[1], "/") && !strings.HasPrefix(m[1], "#") && !strings.HasPrefix(m[1], baseURL+"/") {
+			t.Errorf("%s leads off the site: %s", target, m[1])
+		}
+	}
+}
+
+// hrefs are the cards that a page lists, by slug, in order.
+func hrefs(body []byte, class string) (slugs []string) {
+	_, list, _ := strings.Cut(string(body), `<ul class="`+class+`">`)
+	list, _, _ = strings.Cut(list, "</ul>")
+	for _, m := range regexp.MustCompile(`href="/(?:cards|sets)/([^"?#]*)"`).FindAllStringSubmatch(list, -1) {
+		slugs = append(slugs, m[1])
+	}
+	return slugs
+}
+
+// listed are the items of an API answer, by the last segment of their url.
+func (w *world) listed(tb testing.TB, target string) (slugs []string) {
+	tb.Helper()
+	var list struct{ Data []struct{ URL string } }
+	r := w.get(tb, target)
+	r.decode(tb, &list)
+	for _, item := range list.Data {
+		slugs = append(slugs, item.URL[strings.LastIndexByte(item.URL, '/')+1:])
+	}
+	return slugs
+}
+
+// TestPagesListWhatTheAPILists holds searches, movers and sets of the two against each other.
+func TestPagesListWhatTheAPILists(t *testing.T) {
+	w := siteWorld(t, nil)
+	f := func(page, api string) {
+		t.Helper()
+		shown, listed := hrefs(w.page(t, page).body, "cards"), w.listed(t, api)
+		if len(listed) == 0 || !slices.Equal(shown[:min(len(shown), len(listed))], listed) {
+			t.Errorf("%s shows %v, %s has %v", page, shown, api, listed)
+		}
+	}
+	for _, words := range []string{"charizrd", "pikachu", "luffy", "4%2F102", "dark%20", "base%20set"} {
+		f("/search?q="+words, "/v1/cards?limit=30&q="+words)
+		if words != "luffy" {
+			f("/search?sort=price_asc&game=pokemon&q="+words, "/v1/cards?limit=30&sort=price_asc&game=pokemon&q="+words)
+		}
+	}
+	f("/search", "/v1/cards?limit=30")
+	f("/search?sort=newest&game=one-piece", "/v1/cards?limit=30&sort=newest&game=one-piece")
+	f("/movers", "/v1/market/movers?direction=up&limit=50")
+	f("/movers?direction=down&game=pokemon", "/v1/market/movers?direction=down&game=pokemon&limit=50")
+	set := w.view0().Catalog.Sets.Slug.At(3)
+	f("/sets/"+set+"?sort=price", "/v1/cards?sort=price_desc&limit=50&set="+set)
+	second := hrefs(w.page(t, "/search?page=2").body, "cards")
+	if first := w.listed(t, "/v1/cards?limit=50"); !slices.Equal(second[:20], first[30:]) {
+		t.Errorf("page 2 shows %v, want %v", second[:20], first[30:])
+	}
+}
+
+// view0 is the View that the world serves.
+func (w *world) view0() *engine.View { return w.Engine.View() }
+
+var sumsPattern = regexp.MustCompile(`<dt>Low</dt><dd>([^<]*).*<dt>High</dt><dd>([^<]*).*<dt>Average</dt><dd>([^<]*)</dd>`)
+
+// TestChartsAgreeWithTheAPI compares the display price, and the low, high and average of a chart, with the answers of the
+// API, to the cent.
+func TestChartsAgreeWithTheAPI(t *testing.T) {
+	w := siteWorld(t, nil)
+	v := w.view0()
+	dollars := func(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }
+	compared := 0
+	for card := 0; card < v.Catalog.Cards.ID.Len(); card += 37 {
+		slug := v.Catalog.Cards.Slug.At(card)
+		var entry struct {
+			Data []struct {
+				Cents *int64 `json:"market_price_cents"`
+			}
+		}
+		r := w.ask(t, request{method: "POST", target: "/v1/prices/batch", header: []string{"X-API-Key: " + w.named("bench"), "Content-Type: application/json"}, body: `{"ids":["` + slug + `"]}`})
+		r.decode(t, &entry)
+		page := strings.ReplaceAll(string(w.page(t, "/cards/"+slug).body), ",", "")
+		switch cents := entry.Data[0].Cents; {
+		case cents == nil:
+			if !strings.Contains(page, `<p class="amount none">No current price</p>`) {
+				t.Errorf("%s: the API has no price, the page does not say so", slug)
+			}
+		case !strings.Contains(page, `<p class="amount">`+dollars(*cents)+`</p>`):
+			t.Errorf("%s: the page does not show %s", slug, dollars(*cents))
+		}
+		for _, days := range snapshot.StatWindows {
+			var stats struct {
+				Data struct {
+					Variants []struct {
+						Variant  string
+						Mean     int64 `json:"average_price_cents"`
+						MinCents int64 `json:"min_price_cents"`
+						MaxCents int64 `json:"max_price_cents"`
+					}
+				}
+			}
+			r := w.get(t, fmt.Sprintf("/v1/cards/%s/price-stats?window=%dd", slug, days))
+			r.decode(t, &stats)
+			for _, s := range stats.Data.Variants {
+				page := strings.ReplaceAll(string(w.page(t, fmt.Sprintf("/cards/%s?days=%d&variant=%s", slug, days, s.Variant)).body), ",", "")
+				m := sumsPattern.FindStringSubmatch(page)
+				if m == nil || m[1] != dollars(s.MinCents) || m[2] != dollars(s.MaxCents) || m[3] != dollars(s.Mean) {
+					t.Errorf("%s, %s over %d days: page %v, API %d %d %d", slug, s.Variant, days, m, s.MinCents, s.MaxCents, s.Mean)
+				}
+				compared++
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("only %d charts were compared", compared)
+	}
+}
+
+// TestOldAddressesRedirect wants ids and former slugs to lead to the slug that stands for them now.
+func TestOldAddressesRedirect(t *testing.T) {
+	w := siteWorld(t, func(s *setup) { s.views = []*engine.View{tomorrow().view} })
+	c := w.view0().Catalog
+	f := func(from, to string) {
+		t.Helper()
+		r := w.page(t, from)
+		if r.status != http.StatusMovedPermanently || r.header.Get("Location") != to {
+			t.Errorf("%s: status %d to %q, want 301 to %q", from, r.status, r.header.Get("Location"), to)
+		}
+		if end := w.page(t, r.header.Get("Location")); end.status != http.StatusOK {
+			t.Errorf("%s leads to a %d", from, end.status)
+		}
+	}
+	f("/cards/"+c.Cards.ID.At(0), "/cards/"+c.Cards.Slug.At(0))
+	f("/cards/"+c.Cards.ID.At(0)+"/?days=7&variant=a%20b", "/cards/"+c.Cards.Slug.At(0)+"?days=7&variant=a%20b")
+	f("/cards/"+percentAll(c.Cards.ID.At(0)), "/cards/"+c.Cards.Slug.At(0))
+	f("/sets/"+c.Sets.ID.At(0), "/sets/"+c.Sets.Slug.At(0))
+	former := 0
+	for k := range c.Registry.Slug.Len() {
+		if card, ok := w.view0().Index.Card(c.Registry.SlugID.At(k)); ok {
+			former++
+			f("/cards/"+c.Registry.Slug.At(k), "/cards/"+c.Cards.Slug.At(card))
+		}
+	}
+	if former == 0 {
+		t.Error("no card of tomorrow's edition has a former slug")
+	}
+	if r := w.page(t, "/cards/"+c.Cards.Slug.At(0)+"/"); r.status != http.StatusOK {
+		t.Errorf("one trailing slash: status %d", r.status)
+	}
+}
+
+// TestWhoGetsAPageFor404 wants programs to keep the envelope, and browsers to get a page outside the API.
+func TestWhoGetsAPageFor404(t *testing.T) {
+	w := siteWorld(t, nil)
+	const browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8"
+	f := func(method, target, accept, media string, status int) {
+		t.Helper()
+		r, err := w.send(request{method: method, target: target, header: []string{accept, "X-Forwarded-For: 127.0.0.1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.header.Get("Content-Type"); r.status != status || !strings.HasPrefix(got, media) {
+			t.Errorf("%s %s with %s: status %d, %s", method, target, accept, r.status, got)
+		}
+	}
+	const page, problem = "text/html", "application/problem+json"
+	f("GET", "/nope", browser, page, 404)
+	f("HEAD", "/nope", browser, page, 404)
+	f("GET", "/nope", "Accept: */*", problem, 404)
+	f("GET", "/nope", "Accept: application/json", problem, 404)
+	f("POST", "/nope", browser, problem, 404)
+	for _, target := range []string{"/v1", "/v1/", "/v1/nope", "/v1/cards/x/y/z"} {
+		f("GET", target, browser, problem, 404)
+	}
+	f("GET", "/v1beta", browser, page, 404)
+	f("GET", "/mcp", browser, problem, 405)
+	f("GET", "/v1/cards/nope", browser, problem, 401)
+	for _, target := range []string{"/cards/nope", "/sets/nope", "/errors/nope", "/assets/nope.css", "/sitemaps/0", "/sitemaps/01", "/sitemaps/99", "/cards/%00", "/cards/a%2Fb"} {
+		f("GET", target, "Accept: */*", page, 404)
+	}
+	f("POST", "/cards/nope", browser, problem, 405)
+	f("GET", "/images/x.png", browser, page, 404) // no folder: no such path
+	f("GET", "/images/x.png", "Accept: image/*", problem, 404)
+}
+
+// TestErrorPages wants a page for each code of both tables, at the address that problems name.
+func TestErrorPages(t *testing.T) {
+	w := siteWorld(t, nil)
+	codes := map[wire.Code]wire.Meaning{}
+	maps.Copy(codes, wire.Live)
+	maps.Copy(codes, wire.Preview)
+	for code, m := range codes {
+		r := w.page(t, "/errors/"+string(code))
+		text := html.UnescapeString(string(r.body))
+		if r.status != http.StatusOK || !strings.Contains(text, "<h1>"+m.Title+"</h1>") || !strings.Contains(text, fmt.Sprint("status ", m.Status)) ||
+			strings.Contains(text, "<p></p>") {
+			t.Errorf("%s: status %d\n%s", code, r.status, text)
+		}
+		if !strings.Contains(string(w.page(t, "/errors").body), `href="/errors/`+string(code)+`"`) {
+			t.Errorf("%s is not in the list", code)
+		}
+	}
+	var problem struct{ Type string }
+	r, err := w.send(request{method: "GET", target: "/v1/games"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.decode(t, &problem)
+	if page := w.page(t, strings.TrimPrefix(problem.Type, baseURL)); page.status != http.StatusOK {
+		t.Errorf("problem type %q leads to a %d", problem.Type, page.status)
+	}
+}
+
+// TestPageHeaders wants validators, encodings and HEAD as the API has them, and public caching.
+func TestPageHeaders(t *testing.T) {
+	w := siteWorld(t, nil)
+	slug := w.view0().Catalog.Cards.Slug.At(0)
+	style := regexp.MustCompile(`/assets/style-[0-9a-f]{12}\.css`).FindString(string(w.page(t, "/").body))
+	for target, cache := range map[string]string{"/": pageCache, "/cards/" + slug: pageCache, "/docs": plainCache, style: assetCache} {
+		plain := w.page(t, target)
+		if got := plain.header.Get("Cache-Control"); got != cache {
+			t.Errorf("%s: Cache-Control %q, want %q", target, got, cache)
+		}
+		if got := plain.header.Get("Vary"); got != "Accept-Encoding" {
+			t.Errorf("%s: Vary %q", target, got)
+		}
+		for _, encoding := range []string{"gzip", "zstd"} {
+			r := w.page(t, target, "Accept-Encoding: "+encoding)
+			if len(plain.body) > compressFrom && r.header.Get("Content-Encoding") != encoding || string(r.body) != string(plain.body) {
+				t.Errorf("%s: as %s it is another page", target, encoding)
+			}
+			if target == "/cards/"+slug && len(r.wire) > 10_000 {
+				t.Errorf("a card page takes %d bytes as %s", len(r.wire), encoding)
+			}
+			if target == style {
+				continue // immutable: nobody asks again
+			}
+			again := w.page(t, target, "Accept-Encoding: "+encoding, "If-None-Match: "+r.header.Get("ETag"))
+			if again.status != http.StatusNotModified || len(again.wire) != 0 || again.header.Get("ETag") != r.header.Get("ETag") {
+				t.Errorf("%s: a client that has it gets %d", target, again.status)
+			}
+		}
+		head, err := w.send(request{method: "HEAD", target: target, header: []string{"X-Forwarded-For: 127.0.0.1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"Content-Type", "Content-Length", "ETag", "Cache-Control", "Content-Security-Policy"} {
+			if head.status != plain.status || head.header.Get(name) != plain.header.Get(name) || len(head.wire) != 0 {
+				t.Errorf("%s: HEAD has %s %q, GET %q", target, name, head.header.Get(name), plain.header.Get(name))
+			}
+		}
+	}
+	if w.page(t, "/cards/"+slug).header.Get("ETag") == w.page(t, "/cards/"+slug+"?days=7").header.Get("ETag") {
+		t.Error("two ranges have one validator")
+	}
+}
+
+// TestPageLimit wants an address to be held back after its burst, others and the API not.
+func TestPageLimit(t *testing.T) {
+	w := siteWorld(t, nil)
+	from := func(addr, target string) reply {
+		r, err := w.send(request{method: "GET", target: target, header: []string{"X-Forwarded-For: 6.6.6.6, " + addr}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	refused := reply{}
+	for range visitorBurst + 200 { // the clock runs on while asking
+		if refused = from("203.0.113.7", "/errors"); refused.status != http.StatusOK {
+			break
+		}
+	}
+	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") != "1" || refused.header.Get("Cache-Control") != "no-store" ||
+		!strings.Contains(string(refused.body), "Try again in 1 second.") {
+		t.Errorf("status %d, Retry-After %q", refused.status, refused.header.Get("Retry-After"))
+	}
+	if r := from("203.0.113.8", "/errors"); r.status != http.StatusOK {
+		t.Errorf("another address gets %d", r.status)
+	}
+	if style := regexp.MustCompile(`/assets/style-[^"]*`).FindString(string(refused.body)); from("203.0.113.7", style).status != http.StatusOK {
+		t.Error("the page that says wait has no style")
+	}
+	w.get(t, "/v1/games", "X-Forwarded-For: 203.0.113.7")
+}
+
+// TestVisitors checks the arithmetic of the limit.
+func TestVisitors(t *testing.T) {
+	v, at := newVisitors(), time.Unix(1_800_000_000, 0)
+	a := netip.MustParseAddr("2001:db8:1:2::1")
+	for i := range visitorBurst {
+		if wait := v.admit(a, at); wait != 0 {
+			t.Fatalf("request %d waits %d s", i+1, wait)
+		}
+	}
+	if wait := v.admit(netip.MustParseAddr("2001:db8:1:2:ffff::9"), at); wait != 1 {
+		t.Errorf("the network's next request waits %d s, want 1", wait)
+	}
+	if wait := v.admit(netip.MustParseAddr("2001:db8:1:3::1"), at); wait != 0 {
+		t.Error("another network waits")
+	}
+	if wait := v.admit(a, at.Add(visitorInterval)); wait != 0 {
+		t.Error("it waits after its interval")
+	}
+	if wait := v.admit(a, at.Add(visitorInterval)); wait == 0 {
+		t.Error("an interval gives more than one page")
+	}
+	if wait := v.admit(a, at.Add(-time.Hour)); wait < 3600 {
+		t.Errorf("a clock that steps back grants again: %d s", wait)
+	}
+	for range 10 * visitorBurst {
+		if v.admit(netip.MustParseAddr("127.0.0.1"), at) != 0 || v.admit(netip.Addr{}, at) != 0 {
+			t.Fatal("this machine is limited")
+		}
+	}
+}
+
+// TestNoCatalogYet wants a page that says so, and explanations all the same.
+func TestNoCatalogYet(t *testing.T) {
+	w := siteWorld(t, func(s *setup) { s.noViews = true })
+	if r := w.page(t, "/"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(string(r.body), "One moment") {
+		t.Errorf("status %d", r.status)
+	}
+	for _, target := range []string{"/errors", "/errors/not_found", "/docs", "/llms.txt"} {
+		if r := w.page(t, target); r.status != http.StatusOK {
+			t.Errorf("%s: status %d", target, r.status)
+		}
+	}
+}
+
+// TestImages serves a folder and hides everything in it that is not an image.
+func TestImages(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const picture = "RIFF....WEBPVP8 pretend"
+	v := today().view
+	known := ""
+	for card := range v.Catalog.Cards.ID.Len() {
+		if file := v.Catalog.Cards.Image.At(card); file != "" {
+			known = file
+			break
+		}
+	}
+	for _, name := range []string{known, "a b+c.PNG", "link-target.jpg"} {
+		write(filepath.Join(dir, name), picture)
+	}
+	for _, name := range []string{"x.svg", "x.html", "notes.txt", ".hidden.png", "plain"} {
+		write(filepath.Join(dir, name), "<script>")
+	}
+	write(filepath.Join(outside, "secret.png"), "secret")
+	if err := os.Mkdir(filepath.Join(dir, "folder.png"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"out.png": filepath.Join(outside, "secret.png"), "in.png": "link-target.jpg", "gone.png": "nothing.png"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	images, err := OpenImages(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has, err := images.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := engine.NewView(v.Catalog, wire.Site{URL: baseURL, Images: baseURL + "/images/", HasImage: has, ProductPrefix: "prd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := siteWorld(t, func(s *setup) {
+		s.views = []*engine.View{view}
+		pages := s.options
+		s.options = func(o *Options) { pages(o); o.Images = images }
+	})
+	for name, media := range map[string]string{known: "image/webp", "a%20b+c.PNG": "image/png", "link-target.jpg": "image/jpeg", "in.png": "image/png"} {
+		r := w.page(t, "/images/"+name)
+		if r.status != http.StatusOK || r.header.Get("Content-Type") != media || string(r.body) != picture || r.header.Get("X-Content-Type-Options") != "nosniff" ||
+			r.header.Get("Cache-Control") != imageCache {
+			t.Errorf("%s: status %d, %v", name, r.status, r.header)
+		}
+		if again := w.page(t, "/images/"+name, "If-None-Match: "+r.header.Get("ETag")); again.status != http.StatusNotModified {
+			t.Errorf("%s again: status %d", name, again.status)
+		}
+		head, err := w.send(request{method: "HEAD", target: "/images/" + name})
+		if err != nil || head.status != http.StatusOK || head.header.Get("Content-Length") != fmt.Sprint(len(picture)) {
+			t.Errorf("HEAD %s: %d %v %v", name, head.status, head.header, err)
+		}
+	}
+	for _, name := range []string{
+		"x.svg", "x.html", "notes.txt", ".hidden.png", "plain", "folder.png", "out.png", "gone.png", "missing.png", "..", "%2e%2e%2fsecret.png",
+		"..%2f" + filepath.Base(outside) + "%2fsecret.png", "a%5Cb.png", "%00.png", "", ".png", strings.ReplaceAll(known, ".", "%00."),
+	} {
+		if r := w.page(t, "/images/"+name); r.status != http.StatusNotFound {
+			t.Errorf("%q: status %d %q", name, r.status, r.body)
+		}
+		if decodedName := strings.ReplaceAll(name, "%20", " "); has(decodedName) {
+			t.Errorf("%q is listed", name)
+		}
+	}
+	with, without := 0, 0
+	for card := range v.Catalog.Cards.ID.Len() {
+		var detail struct {
+			Image *string `json:"image_url"`
+		}
+		r := w.get(t, "/v1/cards/"+v.Catalog.Cards.ID.At(card))
+		r.decode(t, &detail)
+		switch file := v.Catalog.Cards.Image.At(card); {
+		case file == known && (detail.Image == nil || *detail.Image != baseURL+"/images/"+file):
+			t.Errorf("image_url of %s is %v", file, detail.Image)
+		case file == known:
+			with++
+			page := string(w.page(t, "/cards/"+v.Catalog.Cards.Slug.At(card)).body)
+			if !strings.Contains(page, `<img src="/images/`+file+`"`) || !strings.Contains(page, `property="og:image" content="`+baseURL+"/images/"+file+`"`) {
+				t.Errorf("the page does not show %s", file)
+			}
+		case detail.Image != nil:
+			t.Errorf("image_url of a file that is not there is %q", *detail.Image)
+		default:
+			without++
+		}
+		if card > 200 && with > 0 {
+			break
+		}
+	}
+	if with == 0 || without == 0 {
+		t.Errorf("%d cards with and %d without an image", with, without)
+	}
+}

@@ -1,0 +1,40 @@
+package site_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"ninepocket/site"
+)
+
+// BenchmarkCard renders the page of the card with the most lanes and a year of history, without and with compressing it.
+func BenchmarkCard(b *testing.B) {
+	w := today(b)
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.UnixMilli(w.view.Catalog.SnapshotAt)
+	for _, days := range []int{30, 90, 365} {
+		q := site.CardQuery{Card: w.busiest(), Days: days}
+		for _, compress := range []string{"plain", "zstd"} {
+			b.Run(compress+"/"+itoa(days), func(b *testing.B) {
+				var page, small []byte
+				for b.Loop() {
+					page, err = w.pages.Card(page[:0], w.view, now, q)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if compress == "zstd" {
+						small = encoder.EncodeAll(page, small[:0])
+					}
+				}
+				b.ReportMetric(float64(len(page)), "page-bytes")
+				b.ReportMetric(float64(len(small)), "sent-bytes")
+				b.ReportAllocs()
+			})
+		}
+	}
+}

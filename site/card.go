@@ -1,0 +1,233 @@
+package site
+
+import (
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// CardQuery says which card page is wanted.
+type CardQuery struct {
+	Card    int
+	Days    int    // one of Ranges; anything else leaves the choice to the page
+	Variant string // whose history, "" for that of the display price
+}
+
+// cardPage is what the card template shows.
+type cardPage struct {
+	frame
+	Name, Number, Rarity, Printing string
+	Game, GameLink                 string
+	Set, SetLink                   string
+	Photo                          string // path of the image, "" for the placeholder
+
+	Price, Variant, Condition string // the display price, "" without one
+	At                        moment
+	PriceOld, Unobserved      bool
+
+	Lanes   template.HTML // the table, "" without a row
+	Charted string        // the variant of the chart, "" when there is one alone
+	Choices template.HTML // of range and variant, "" without any history
+	Chart   template.HTML // "" when nothing was observed within the range
+	Days    int
+
+	Printings template.HTML // "" without any
+	More      string        // where all of the other printings are, "" when they are here
+	JSON      string
+}
+
+// printingsShown is how many other printings a card page shows.
+const printingsShown = 8
+
+// Card appends the page of a card.
+func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, q CardQuery) ([]byte, error) {
+	c := v.Catalog
+	k := cardPage{
+		Name: c.Cards.Name.At(q.Card), Number: c.Cards.Number.At(q.Card), Rarity: c.Cards.Rarity.At(q.Card),
+		Photo: p.imagePath(v, q.Card),
+	}
+	if printing := c.Cards.Printing.At(q.Card); printing != "standard" {
+		k.Printing = printing
+	}
+	slug := c.Cards.Slug.At(q.Card)
+	game := int(c.Cards.Game[q.Card])
+	k.Game, k.GameLink = c.Games.Name.At(game), p.root+"/sets?game="+c.Games.Slug.At(game)
+	if set := c.Cards.Set[q.Card]; set != snapshot.NoSet {
+		k.Set, k.SetLink = setName(c, q.Card), p.setLink(c.Sets.Slug.At(int(set)))
+	}
+	k.JSON = p.root + "/v1/cards/" + slug
+	p.price(&k, v, q.Card)
+	k.Lanes = p.lanes(v, q.Card)
+	p.history(&k, v, q, p.cardLink(slug))
+	var found [printingsShown]uint32
+	others, more := v.Index.Printings(found[:0], q.Card, printingsShown)
+	if len(others) > 0 {
+		k.Printings = p.cards(v, others, 0)
+	}
+	if more {
+		k.More = p.searchLink(SearchQuery{Words: index.PlainName(k.Name), Game: c.Games.Slug.At(game)})
+	}
+	p.describe(&k, v, now, q.Card, slug)
+	return p.render(dst, "card", &k)
+}
+
+// price fills in the display price (decision 19).
+func (p *Pages) price(k *cardPage, v *engine.View, card int) {
+	c := v.Catalog
+	lane := int(c.Cards.Display[card])
+	if lane < 0 {
+		return
+	}
+	at := wire.UpdatedAt(c, lane)
+	k.Price = dollars(c.Lanes.Cents[lane])
+	k.Variant, k.Condition = title(c.Variants.At(int(c.Lanes.Variant[lane]))), snapshot.Condition(c.Lanes.Condition[lane]).Text()
+	k.At = momentOf(at)
+	k.PriceOld = c.SnapshotAt-at > wire.FreshFor
+	k.Unobserved = c.Lanes.SourceAsOf[lane] == snapshot.NoTime
+}
+
+// history fills in the chart of one variant, by its display lane as the API's history and statistics (decision 19).
+func (p *Pages) history(k *cardPage, v *engine.View, q CardQuery, here string) {
+	c := v.Catalog
+	choices := variantsOf(v, q.Card)
+	if len(choices) == 0 {
+		return
+	}
+	chosen := choices[0]
+	for _, one := range choices {
+		if one.lane == int(c.Cards.Display[q.Card]) {
+			chosen = one
+		}
+	}
+	suffix := ""
+	for _, one := range choices {
+		if q.Variant != "" && engine.SameVariant(one.code, q.Variant) {
+			chosen, suffix = one, "&variant="+url.QueryEscape(one.code)
+		}
+	}
+	k.Days = rangeOf(v, chosen.lane, q.Days)
+	var ranges, variants []link
+	for _, days := range Ranges {
+		ranges = append(ranges, link{
+			Text: counted(days, "day", "days"), Here: days == k.Days, Href: here + "?days=" + strconv.Itoa(days) + suffix + "#history",
+		})
+	}
+	k.Choices = tabs("Range", ranges)
+	if len(choices) > 1 {
+		k.Charted = title(chosen.code)
+		for _, one := range choices {
+			variants = append(variants, link{
+				Text: title(one.code), Here: one == chosen,
+				Href: here + "?days=" + strconv.Itoa(k.Days) + "&variant=" + url.QueryEscape(one.code) + "#history",
+			})
+		}
+		k.Choices += tabs("Variant", variants)
+	}
+	var buf [snapshot.HistoryDays]snapshot.Point
+	from := snapshot.WindowStart(c.Date(), k.Days)
+	if points := c.History.AppendPoints(buf[:0], chosen.lane, from, c.Date()); len(points) > 0 {
+		k.Chart = chart(k.Name, points, c.Date(), k.Days)
+	}
+}
+
+// rangeOf is the range that was asked for; when it is none of Ranges, DefaultRange, or the longest one where that would
+// show fewer than two observations.
+func rangeOf(v *engine.View, lane, asked int) int {
+	if slices.Contains(Ranges[:], asked) {
+		return asked
+	}
+	var few [2]snapshot.Point
+	date := v.Catalog.Date()
+	points := v.Catalog.History.AppendPoints(few[:0], lane, snapshot.WindowStart(date, DefaultRange), date)
+	if len(points) < 2 {
+		return Ranges[len(Ranges)-1]
+	}
+	return DefaultRange
+}
+
+// choice is a variant whose history can be shown.
+type choice struct {
+	lane int
+	code string
+}
+
+// variantsOf are the variants of a card that have a history, by their display lanes, in variant order.
+func variantsOf(v *engine.View, card int) (all []choice) {
+	v.DisplayLanes(card, "", func(lane int, code string) {
+		if v.Catalog.History.Has(lane) {
+			all = append(all, choice{lane, code})
+		}
+	})
+	return all
+}
+
+// describe fills in the frame: what search engines and link previews read.
+func (p *Pages) describe(k *cardPage, v *engine.View, now time.Time, card int, slug string) {
+	about := joined(k.Number, k.Set, k.Rarity)
+	heading := k.Name
+	if k.Number != "" {
+		heading += " " + k.Number
+	}
+	description := heading
+	if k.Set != "" {
+		description += ", " + k.Set
+	}
+	if k.Price == "" {
+		description += ": no current market price."
+	} else {
+		description += ": market price " + k.Price + ", " + k.Variant + ", " + k.Condition + ", " + k.At.Text + "."
+	}
+	k.frame = p.frame(v, now, joined(heading, k.Set), description)
+	k.Canonical, k.Kind = canonical(v, "/cards/"+slug), "product"
+	if k.Photo != "" {
+		k.Image = p.base + k.Photo[len(p.root):]
+	}
+	low, high, n := snapshot.NoCents, snapshot.NoCents, 0
+	from, to := v.Catalog.Lanes.Of.Range(card)
+	for lane := from; lane < to; lane++ {
+		if cents := v.Catalog.Lanes.Cents[lane]; cents >= 0 {
+			if n++; n == 1 {
+				low = cents
+			}
+			low, high = min(low, cents), max(high, cents)
+		}
+	}
+	data := product{
+		Context: "https://schema.org", Type: "Product", Name: k.Name, SKU: v.Catalog.Cards.ID.At(card),
+		MPN: k.Number, Description: about, URL: k.Canonical, Image: k.Image, Category: k.Game,
+	}
+	if n > 0 {
+		data.Offers = &offers{Type: "AggregateOffer", Currency: "USD", Low: decimal(low), High: decimal(high), Count: n}
+	}
+	k.Data = data
+}
+
+// product is what search engines read of a card: schema.org's Product, with the market prices of its variants and
+// conditions as the span of an AggregateOffer.
+type product struct {
+	Context     string  `json:"@context"`
+	Type        string  `json:"@type"`
+	Name        string  `json:"name"`
+	SKU         string  `json:"sku"`
+	MPN         string  `json:"mpn,omitempty"`
+	Description string  `json:"description,omitempty"`
+	Category    string  `json:"category"`
+	URL         string  `json:"url"`
+	Image       string  `json:"image,omitempty"`
+	Offers      *offers `json:"offers,omitempty"`
+}
+
+type offers struct {
+	Type     string `json:"@type"`
+	Currency string `json:"priceCurrency"`
+	Low      string `json:"lowPrice"`
+	High     string `json:"highPrice"`
+	Count    int    `json:"offerCount"`
+}

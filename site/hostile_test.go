@@ -1,0 +1,205 @@
+package site_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/internal/fixture"
+	"ninepocket/site"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// ownWorld is a world of two cards in which every text that somebody else wrote is text.
+func ownWorld(tb testing.TB, text string) *world {
+	tb.Helper()
+	at := time.Date(2026, 8, 22, 20, 5, 0, 0, time.UTC).UnixMilli()
+	day := snapshot.DayOf(at)
+	lane := func(variant string, cents int64) fixture.Lane {
+		return fixture.Lane{
+			Variant: variant, Licensed: true, Cents: cents, SourceAsOf: snapshot.NoTime, CollectedAt: at, Seen: day,
+			Points: []snapshot.Point{{Day: day - 7, Cents: cents / 2}, {Day: day, Cents: cents}},
+		}
+	}
+	w := &fixture.World{
+		At: at, Games: []fixture.Game{{Slug: "pokemon", Name: text}}, Feeds: []fixture.Feed{{Namespace: "t", Attribution: text, Partner: ""}},
+		Sets: []fixture.Set{{ID: "set_aaaaaaaaaaaaaaaa", Slug: "a-set", Name: text, Series: text, Code: "A", Release: day}},
+	}
+	for i, slug := range []string{"a-card", "another"} {
+		w.Cards = append(w.Cards, fixture.Card{
+			ID: fixture.ID("card_", 1, i), Slug: slug, Name: text, Number: text, Rarity: text, Printing: text, Image: text + ".png", Set: "set_aaaaaaaaaaaaaaaa",
+			UpdatedAt: at, Lanes: []fixture.Lane{lane("normal", 1200), lane("zz"+text, 1500)},
+		})
+	}
+	c := w.Catalog()
+	c.ID = "own"
+	v, err := engine.NewView(c, wire.Site{URL: base, Images: base + "/images/", ProductPrefix: "prd"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pages, err := site.New(site.Options{BaseURL: base})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &world{view: v, pages: pages, now: time.UnixMilli(at)}
+}
+
+// rendered are pages that show every text of the catalog, and what a visitor typed.
+func (w *world) rendered(tb testing.TB, typed string) map[string]string {
+	tb.Helper()
+	all := map[string]string{}
+	keep := func(name string) func([]byte, error) {
+		return func(page []byte, err error) {
+			tb.Helper()
+			if err != nil {
+				tb.Fatalf("%s: %v", name, err)
+			}
+			all[name] = string(page)
+		}
+	}
+	card, _ := w.view.Index.Card("a-card")
+	keep("card")(w.pages.Card(nil, w.view, w.now, site.CardQuery{Card: card, Days: 30, Variant: typed}))
+	keep("set")(w.pages.Set(nil, w.view, w.now, site.SetQuery{}))
+	keep("sets")(w.pages.Sets(nil, w.view, w.now, site.SetsQuery{Game: typed}))
+	keep("home")(w.pages.Home(nil, w.view, w.now))
+	keep("movers")(w.pages.Movers(nil, w.view, w.now, site.MoversQuery{Game: typed}))
+	keep("search")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{Words: typed, Game: typed, Sort: typed}))
+	keep("all")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{}))
+	keep("suggest")(w.pages.Suggest(nil, w.view, "a set"), nil)
+	return all
+}
+
+// skeleton is a page without its texts: each tag with the names of its attributes, and the addresses' shapes. A text
+// that breaks out of its place changes it.
+func skeleton(page string) (string, error) {
+	var b strings.Builder
+	for {
+		_, rest, ok := strings.Cut(page, "<")
+		if !ok {
+			return b.String(), nil
+		}
+		var quote byte
+		end := 0
+		var names strings.Builder
+		for ; end < len(rest); end++ {
+			switch c := rest[end]; {
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+				continue
+			case c == '"' || c == '\'':
+				quote = c
+			case c == '<':
+				return "", fmt.Errorf("a tag opens within a tag: %.60q", rest)
+			}
+			if rest[end] == '>' {
+				break
+			}
+			if quote == 0 {
+				names.WriteByte(rest[end])
+			}
+		}
+		if end == len(rest) {
+			return "", fmt.Errorf("a tag does not end: %.60q", rest)
+		}
+		b.WriteString("<" + names.String() + ">\n")
+		page = rest[end+1:]
+		if strings.HasPrefix(rest, "script type") {
+			if _, page, ok = strings.Cut(page, "</script>"); !ok {
+				return "", fmt.Errorf("structured data does not end")
+			}
+		}
+	}
+}
+
+var (
+	listed = regexp.MustCompile(`(?s)<ul class="cards">.*?</ul>|<p class="none">No card fits.*?</p>`)
+	data   = regexp.MustCompile(`(?s)<script type="application/ld\+json">(.*?)</script>`)
+)
+
+// FuzzPages puts a text wherever somebody else's text can stand, and wants pages that differ from those of a harmless text
+// in nothing but their texts.
+func FuzzPages(f *testing.F) {
+	for _, s := range []string{
+		"Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, "</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;",
+		"</script><script>alert(1)</script>", "javascript:alert(1)", "{{.}}[[root]][[style.css]]", "\u2028\u2029", "<!--", "]]>", "\xff\xfe<", "`${x}`", "../..//evil.example/", "%3Cscript%3E",
+	} {
+		f.Add(s)
+	}
+	harmless := ownWorld(f, "xa").rendered(f, "xqqqqqqq")
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 150 {
+			t.Skip("names are shorter")
+		}
+		s = "x" + s // what is null leaves out its place
+		pages := ownWorld(t, s).rendered(t, "x"+s)
+		for name, page := range pages {
+			if name == "suggest" {
+				continue // finds by the set's name, which is not the same one; its markup is the list's
+			}
+			cut := func(page string) string {
+				if name == "search" {
+					return listed.ReplaceAllString(page, "")
+				}
+				return page
+			}
+			got, err := skeleton(cut(page))
+			if err != nil {
+				t.Fatalf("%s with %q: %v", name, s, err)
+			}
+			if want, _ := skeleton(cut(harmless[name])); got != want {
+				t.Errorf("%s with %q has other tags:\n%s\nwant\n%s", name, s, got, want)
+			}
+			if strings.Contains(page, "ZgotmplZ") {
+				t.Errorf("%s with %q: html/template refused something", name, s)
+			}
+		}
+		checkData(t, pages["card"], s)
+		heading := "<h1>" + strings.NewReplacer("\x00", "\uFFFD", "+", "&#43;").Replace(html.EscapeString(s)) + "</h1>"
+		if !strings.Contains(pages["card"], heading) {
+			t.Errorf("the card page does not show %q", s)
+		}
+	})
+}
+
+// checkData wants structured data that is JSON and holds the name as it is.
+func checkData(t *testing.T, page, name string) {
+	t.Helper()
+	m := data.FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("%q: the card page has no structured data", name)
+	}
+	var product struct {
+		Name   string
+		Offers struct{ LowPrice, HighPrice string }
+	}
+	if err := json.Unmarshal([]byte(m[1]), &product); err != nil {
+		t.Fatalf("%q: structured data is not JSON: %v\n%s", name, err, m[1])
+	}
+	if want := strings.ToValidUTF8(name, "\uFFFD"); strings.ReplaceAll(product.Name, "\uFFFD", "") != strings.ReplaceAll(want, "\uFFFD", "") {
+		t.Errorf("%q is named %q", name, product.Name)
+	}
+	if product.Offers.LowPrice != "12.00" || product.Offers.HighPrice != "15.00" {
+		t.Errorf("%q: offers from %s to %s", name, product.Offers.LowPrice, product.Offers.HighPrice)
+	}
+}
+
+// TestSkeleton makes sure that the check of FuzzPages can fail.
+func TestSkeleton(t *testing.T) {
+	a, _ := skeleton(`<p title="a > b">x</p>`)
+	if b, err := skeleton(`<p title="<>&quot;">y</p>`); err != nil || a != b {
+		t.Errorf("texts count: %q %q %v", a, b, err)
+	}
+	for _, broken := range []string{`<p title="a" onload="x">x</p>`, `<p title="a">x<b></p>`, `<p title=a>x</p>`, `<p title='a'>`} {
+		if b, err := skeleton(broken); err == nil && a == b {
+			t.Errorf("%s passes", broken)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package site
+
+import (
+	"bytes"
+	"html/template"
+	"strings"
+	"testing"
+
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// oracle is what markup is held against: html/template in the places that markup writes to.
+var oracle = template.Must(template.New("").Parse(`<p>{{.}}</p><p title="{{.}}">`))
+
+// hostile are seeds of what a name might hold.
+var hostile = []string{
+	"", "Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`, "</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;&#60;",
+	"</script><script>", "javascript:alert(1)", "{{.}}[[root]]", "\u2028\u2029", "<!--", "]]>", "\xff\xfe<", "`${x}`", "Pokémon ☆ δ", "=+-@cmd|' /C calc'!A0", "\n\r\t ",
+}
+
+// FuzzMarkup holds the hand-written escaping against html/template. The one difference is the plus sign, which html/template
+// spells as a reference for browsers that guess at UTF-7; every page names its charset.
+func FuzzMarkup(f *testing.F) {
+	for _, s := range hostile {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var want bytes.Buffer
+		if err := oracle.Execute(&want, s); err != nil {
+			t.Fatal(err)
+		}
+		var m markup
+		m.raw("<p>")
+		m.text(s)
+		m.raw(`</p><p title="`)
+		m.text(s)
+		m.raw(`">`)
+		if got, want := string(m), strings.ReplaceAll(want.String(), "&#43;", "+"); got != want {
+			t.Errorf("%q is written %q, html/template has %q", s, got, want)
+		}
+	})
+}
+
+func TestDollars(t *testing.T) {
+	for cents, want := range map[int64]string{
+		0: "$0.00", 5: "$0.05", 99: "$0.99", 100: "$1.00", 99_999: "$999.99", 100_000: "$1,000.00", 123_456_789: "$1,234,567.89",
+		snapshot.MaxCents: "$90,071,992,547,409.91", -1: "−$0.01", -100_050: "−$1,000.50",
+	} {
+		if got := dollars(cents); got != want {
+			t.Errorf("%d cents are %q, want %q", cents, got, want)
+		}
+	}
+	if got := grouped(1_234_567); got != "1,234,567" {
+		t.Errorf("grouped: %q", got)
+	}
+	if got := decimal(123_405); got != "1234.05" {
+		t.Errorf("decimal: %q", got)
+	}
+}
+
+func TestChange(t *testing.T) {
+	f := func(base, cents int64, want string) {
+		t.Helper()
+		var m markup
+		m.change(base, cents)
+		if got := string(m); got != want {
+			t.Errorf("from %d to %d: %q, want %q", base, cents, got, want)
+		}
+	}
+	f(100, 150, "<span class=\"up\">+$0.50 <small>+50\u00a0%</small></span>")
+	f(300, 200, "<span class=\"down\">−$1.00 <small>−33.33\u00a0%</small></span>")
+	f(100, 100, "<span class=\"even\">$0.00 <small>0\u00a0%</small></span>")
+	f(0, 100, `<span class="up">+$1.00</span>`)
+	f(snapshot.NoCents, 100, `<span class="none" title="not known">–</span>`)
+	f(100, snapshot.NoCents, `<span class="none" title="not known">–</span>`)
+}
+
+// TestAxis wants an axis that holds every price, in two to five steps, and not much more.
+func TestAxis(t *testing.T) {
+	f := func(low, high int64) {
+		t.Helper()
+		base, step, steps := axis(low, high)
+		top := base + int64(steps)*step
+		if base < 0 || base > low || top < high || steps < 2 || steps > 5 || base%step != 0 || low < high && top-base > 4*(high-low)+2*step {
+			t.Errorf("prices from %d to %d: axis from %d, %d steps of %d", low, high, base, steps, step)
+		}
+	}
+	for _, low := range []int64{0, 1, 2, 7, 99, 100, 44_362, 85_552, snapshot.MaxCents / 2} {
+		for _, span := range []int64{0, 1, 2, 3, 4, 5, 7, 40, 41, 999, 41_190, snapshot.MaxCents / 3} {
+			f(low, low+span)
+		}
+	}
+	f(snapshot.MaxCents, snapshot.MaxCents)
+}
+
+// TestPaths draws a history with a level run, a gap and a lonely point.
+func TestPaths(t *testing.T) {
+	points := []snapshot.Point{{Day: 10, Cents: 0}, {Day: 11, Cents: 0}, {Day: 12, Cents: 0}, {Day: 13, Cents: 100}, {Day: 20, Cents: 50}, {Day: 28, Cents: 200}, {Day: 40, Cents: 100}, {Day: 41, Cents: 200}}
+	line, area, dots := paths(points, 10, 0, 200)
+	if want := "M0 200h2l1-100l7 50M18 0M30 100l1-100"; line != want {
+		t.Errorf("line %q, want %q", line, want)
+	}
+	if want := "M0 200h2l1-100l7 50V200H0zM18 0V200H18zM30 100l1-100V200H30z"; area != want {
+		t.Errorf("area %q, want %q", area, want)
+	}
+	if want := "M18 0h0M31 0h0"; dots != want {
+		t.Errorf("dots %q, want %q", dots, want)
+	}
+}
+
+// TestExplanations wants each code of both surfaces explained, and no other.
+func TestExplanations(t *testing.T) {
+	for code, x := range explanations {
+		if _, _, ok := meaningOf(code); !ok || x.Meaning == "" || x.Remedy == "" {
+			t.Errorf("%s: known %t, %+v", code, ok, x)
+		}
+	}
+	for _, table := range []map[wire.Code]wire.Meaning{wire.Live, wire.Preview} {
+		for code := range table {
+			if _, ok := explanations[code]; !ok {
+				t.Errorf("%s is not explained", code)
+			}
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	for code, want := range map[string]string{"normal": "Normal", "1st_edition_holofoil": "1st Edition Holofoil", "": "", "étoile": "étoile"} {
+		if got := title(code); got != want {
+			t.Errorf("%q is %q, want %q", code, got, want)
+		}
+	}
+}

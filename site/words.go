@@ -1,0 +1,94 @@
+package site
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// moment is an instant as a page shows it.
+type moment struct {
+	ISO  string // for machines
+	Text string // for people
+}
+
+func momentOf(ms int64) moment {
+	t := time.UnixMilli(ms).UTC()
+	return moment{ISO: t.Format("2006-01-02T15:04:05Z"), Text: t.Format("2 Jan 2006, 15:04") + " UTC"}
+}
+
+// date is a day as people read it.
+func date(d snapshot.Day) string { return d.Time().Format("2 Jan 2006") }
+
+// minus is the sign, not a hyphen: screen readers say it.
+const minus = "−"
+
+// dollars spells an amount: $1,234.50.
+func dollars(cents int64) string {
+	var buf [32]byte
+	return string(appendDollars(buf[:0], cents))
+}
+
+func appendDollars(dst []byte, cents int64) []byte {
+	if cents < 0 {
+		dst = append(dst, minus...)
+		cents = -cents
+	}
+	dst = append(dst, '$')
+	from := len(dst)
+	dst = strconv.AppendInt(dst, cents/100, 10)
+	for i := len(dst) - 3; i > from; i -= 3 {
+		dst = append(dst, 0)
+		copy(dst[i+1:], dst[i:])
+		dst[i] = ','
+	}
+	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10))
+}
+
+// decimal is a price as structured data has it: 1234.50.
+func decimal(cents int64) string {
+	return strconv.FormatInt(cents/100, 10) + "." + string([]byte{byte('0' + cents/10%10), byte('0' + cents%10)})
+}
+
+// title spells a code as people do: 1st_edition_holofoil is 1st Edition Holofoil.
+func title(code string) string {
+	words := []byte(code)
+	for i, b := range words {
+		if b == '_' {
+			words[i] = ' '
+		}
+	}
+	for i := range words {
+		if 'a' <= words[i] && words[i] <= 'z' && (i == 0 || words[i-1] == ' ') {
+			words[i] -= 'a' - 'A'
+		}
+	}
+	return string(words)
+}
+
+// joined puts what is there of parts behind each other.
+func joined(parts ...string) string {
+	kept := parts[:0]
+	for _, part := range parts {
+		if part != "" {
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(kept, " · ")
+}
+
+// counted is a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + many
+}
+
+// grouped is a number with commas between its thousands.
+func grouped(n int) string {
+	s := dollars(int64(n) * 100)
+	return strings.TrimSuffix(strings.TrimPrefix(s, "$"), ".00")
+}
