@@ -31,14 +31,14 @@ import (
 // cards is the size of the catalog that requests are measured on.
 const cards = 30_000
 
-// service is a server over a synthetic catalog, with keys that no limit stops.
-type service struct {
+// world is a server over a synthetic catalog, with keys that no limit stops.
+type world struct {
 	server        *server.Server
 	view          *engine.View
 	live, preview string
 }
 
-var shared = sync.OnceValue(func() *service {
+var shared = sync.OnceValue(func() *world {
 	s, err := newService(cards)
 	if err != nil {
 		panic(err)
@@ -46,7 +46,7 @@ var shared = sync.OnceValue(func() *service {
 	return s
 })
 
-func newService(n int) (*service, error) {
+func newService(n int) (*world, error) {
 	folder, err := os.MkdirTemp("", "ninepocket-bench-")
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func newService(n int) (*service, error) {
 		return nil, err
 	}
 	built.Catalog.ID = "bench"
-	s := &service{}
+	s := &world{}
 	site := wire.Site{URL: "http://localhost", ProductPrefix: "prd"}
 	if s.view, err = engine.NewView(built.Catalog, site); err != nil {
 		return nil, err
