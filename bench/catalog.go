@@ -173,7 +173,6 @@ func without(word string, at ...int) string {
 	return string(out)
 }
 
-
 // ids spells the body of a batch of n cards, beginning with another card for each k.
 func (s *sample) ids(n, k int) string {
 	quoted := make([]string, n)

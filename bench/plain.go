@@ -1,11 +1,13 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -145,7 +147,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 			http.Error(w, "refused", status)
 			return
 		}
-		body, err := json.Marshal(value)
+		body, err := spellPlain(value)
 		if err != nil {
 			http.Error(w, "internal error", http.StatusInternalServerError)
 			return
@@ -153,6 +155,15 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 		p.header(w.Header(), &decision, &receipt, body, r.Method)
 		_, _ = w.Write(body) // a client that is gone needs no answer
 	}
+}
+
+// spellPlain is json.Marshal without its escapes for HTML, so that the bytes are those of the other servers.
+func spellPlain(value any) ([]byte, error) {
+	var w bytes.Buffer
+	enc := json.NewEncoder(&w)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return bytes.TrimSuffix(w.Bytes(), []byte("\n")), err
 }
 
 // header sets the headers of the live surface.
@@ -282,7 +293,7 @@ func changed(base, cents int64) (difference *int64, percent *float64) {
 	if base == 0 {
 		return &d, nil
 	}
-	share := float64(d*10_000/base) / 100
+	share := math.Round(float64(d)*10_000/float64(base)) / 100
 	return &d, &share
 }
 

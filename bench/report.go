@@ -192,3 +192,13 @@ func latency(us float64) string {
 	}
 	return "p99 " + figure(us) + " µs"
 }
+
+// Operation is what was measured of one operation, nothing when it was not.
+func (r *Report) Operation(name string) *Measured {
+	for i := range r.Operations {
+		if r.Operations[i].Name == name {
+			return &r.Operations[i]
+		}
+	}
+	return &Measured{}
+}
