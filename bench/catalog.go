@@ -24,12 +24,7 @@ type Keys struct {
 	Live, Preview string
 }
 
-type sampleCard struct {
-	ID, Name string
-	Price    struct {
-		Cents *int64 `json:"market_price_cents"`
-	}
-}
+type sampleCard struct{ ID, Name string }
 
 // selection is one item of a preview price batch.
 type selection struct {
@@ -42,21 +37,20 @@ type selection struct {
 // How much of a catalog is read: the largest batch, and as many pages as give it.
 const (
 	sampleCards, sampleSelections = 200, 50
-	pageSize                      = 50
 )
 
 // readSample reads from the server at an address.
 func readSample(address string, keys Keys) (*sample, error) {
 	s := &sample{keys: keys}
-	if err := s.readCards(address); err != nil {
-		return nil, err
-	}
 	var sets struct{ Data []struct{ ID string } }
 	if err := getJSON(address, "/v1/sets?limit=50", keys.Live, &sets); err != nil {
 		return nil, err
 	}
 	for _, set := range sets.Data {
 		s.sets = append(s.sets, set.ID)
+	}
+	if err := s.readCards(address); err != nil {
+		return nil, err
 	}
 	if len(s.cards) < sampleCards || len(s.sets) == 0 {
 		return nil, fmt.Errorf("the server has %d cards and %d sets: too few to measure", len(s.cards), len(s.sets))
@@ -67,13 +61,20 @@ func readSample(address string, keys Keys) (*sample, error) {
 	return s, nil
 }
 
-// readCards takes one page of cards from each of many prices, so that they are neither the dearest nor all of one set.
+// readCards takes a few cards of each of many prices, so that they are neither the dearest nor all of one set; in a
+// catalog without prices, of each set.
 func (s *sample) readCards(address string) error {
+	var queries []string
+	for low := 0; low < 2000; low += 20 {
+		queries = append(queries, fmt.Sprintf("&sort=price_asc&min_price_cents=%d", low))
+	}
+	for _, set := range s.sets {
+		queries = append(queries, "&set="+set)
+	}
 	seen := map[string]bool{}
-	for low := 0; low < 2000 && len(s.cards) < sampleCards; low += 20 {
+	for _, query := range queries {
 		var page struct{ Data []sampleCard }
-		query := fmt.Sprintf("/v1/cards?limit=10&sort=price_asc&min_price_cents=%d", low)
-		if err := getJSON(address, query, s.keys.Live, &page); err != nil {
+		if err := getJSON(address, "/v1/cards?limit=10"+query, s.keys.Live, &page); err != nil {
 			return err
 		}
 		for _, card := range page.Data {
@@ -82,8 +83,11 @@ func (s *sample) readCards(address string) error {
 				s.cards = append(s.cards, card)
 			}
 		}
+		if len(s.cards) >= sampleCards {
+			s.cards = s.cards[:sampleCards]
+			break
+		}
 	}
-	s.cards = s.cards[:min(len(s.cards), sampleCards)]
 	return nil
 }
 

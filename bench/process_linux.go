@@ -72,6 +72,11 @@ func endWithParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 }
 
+// lowerPriority lets a process run when nobody else wants to.
+func lowerPriority(pid int) {
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, 19) // it may have ended
+}
+
 // sleepUntil returns at an instant or some 60 µs later; time.Sleep may be a millisecond late.
 func sleepUntil(at time.Time) {
 	for {

@@ -148,6 +148,24 @@ func (r *Report) printQuality(out io.Writer) error {
 	return nil
 }
 
+// QualityRow is the line of the Markdown table that says how the servers did on the search set.
+func (r *Report) QualityRow() string {
+	if r.Quality == nil {
+		return ""
+	}
+	var w strings.Builder
+	w.WriteString("| first hit as meant (tier 1, 2, 3) |")
+	for _, server := range r.Servers {
+		var parts []string
+		tiers := r.Quality[server]
+		for _, tier := range slices.Sorted(maps.Keys(tiers)) {
+			parts = append(parts, fmt.Sprintf("%d/%d", tiers[tier].Passed, tiers[tier].Asked))
+		}
+		w.WriteString(" " + strings.Join(parts, " ") + " |")
+	}
+	return w.String() + "\n"
+}
+
 func spellTiers(tiers map[string]Quality) string {
 	var parts []string
 	for _, tier := range slices.Sorted(maps.Keys(tiers)) {

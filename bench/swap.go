@@ -8,14 +8,13 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
-
-	"ninepocket/snapshot"
 )
 
 // SwapOptions say how publications are to disturb a server under load.
@@ -166,7 +165,6 @@ func (m *swapping) run(ctx context.Context, o *Options) (*SwapReport, error) {
 
 // publish takes the run through its phases.
 func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *SwapReport) error {
-	store := snapshot.OpenDir(m.path("store"))
 	if err := wait(ctx, quiet); err != nil {
 		return err
 	}
@@ -174,7 +172,7 @@ func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *Swa
 	m.phase.Store(during)
 	for i := range m.plan.Swaps {
 		next := m.built.Snapshots[(i+1)%len(m.built.Snapshots)]
-		if _, err := store.Publish(next, time.Now(), func(*snapshot.Catalog) error { return nil }); err != nil {
+		if err := m.publishOne(ctx, next); err != nil {
 			return err
 		}
 		if err := wait(ctx, m.plan.Every); err != nil {
@@ -187,6 +185,24 @@ func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *Swa
 	}
 	report.HeapAfter = m.c.liveHeap()
 	return nil
+}
+
+// publishOne runs snapshot publish as an operator would beside a server: at the lowest priority, since it verifies the
+// snapshot and makes a View of it before it moves the pointer.
+func (m *swapping) publishOne(ctx context.Context, id string) error {
+	command := exec.CommandContext(ctx, m.serve[0], "snapshot", "publish", id, "--store", m.path("store"))
+	endWithParent(command)
+	var trouble bytes.Buffer
+	command.Stderr = &trouble
+	err := command.Start()
+	if err == nil {
+		lowerPriority(command.Process.Pid)
+		err = command.Wait()
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("cannot publish %s: %w\n%s", id, err, tail(trouble.String(), 5))
+	}
+	return err
 }
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -33,6 +33,7 @@ const (
 	taskPlain  = "plain"  // net/http and encoding/json over the same engine
 	taskBuild  = "build"  // makes a store, prints BuildFigures
 	taskLoad   = "load"   // loads a store, prints LoadFigures
+	taskExport = "export" // prints the cards of a store, a JSON object a line
 )
 
 // ParseTask reads a task as Text spells it.
@@ -66,6 +67,8 @@ func (t *Task) Run(ctx context.Context, out io.Writer) error {
 		return printFigures(out)(t.build(ctx))
 	case taskLoad:
 		return printFigures(out)(t.load())
+	case taskExport:
+		return t.export(out)
 	}
 	return fmt.Errorf("cannot do a task of kind %q", t.Kind)
 }
