@@ -55,6 +55,8 @@ type Options struct {
 
 	// Rivals are further servers, started by a shell command, that answer the same paths.
 	Rivals []Rival
+	// Profiles is a folder for a CPU profile of the measured server in each operation, "" for none.
+	Profiles string
 	// Queries is a search set to ask every server, "" for none.
 	Queries string
 
@@ -121,6 +123,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	folder, err := os.MkdirTemp("", "ninepocket-bench-")
+	if err == nil && o.Profiles != "" {
+		err = os.MkdirAll(o.Profiles, 0o750)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a folder for the measurement: %w", err)
 	}
@@ -266,6 +271,11 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 			}
 		}
 		report.add(op, able, samples)
+		if r.o.Profiles != "" {
+			if err := r.profile(ctx, op); err != nil {
+				return nil, err
+			}
+		}
 	}
 	for _, c := range r.contestants {
 		report.Memory[c.name] = c.memory()

@@ -201,8 +201,9 @@ func (r *rivals) real(ctx context.Context) (store, dump string, err error) {
 		}
 	}
 	store = filepath.Join(r.folder, "real")
+	weekly := filepath.Join(r.data, "price-history", "pokemon-weekly-130w-by-pokemontcg-id.csv.zst")
 	_, err = output(ctx, ".", nil, r.binary, "snapshot", "build", "--store", store, "--publish", "--collected-at", "2026-08-22T20:00:00Z", "--snapshot-at", "2026-08-22T20:00:00Z",
-		"--source", "pokemon-tcg-data:"+pokemon, "--source", "punk-records:"+punk)
+		"--source", "pokemon-tcg-data:"+pokemon, "--source", "punk-records:"+punk, "--prices", "pokemon-tcg-data:"+weekly)
 	if err != nil {
 		return "", "", err
 	}

@@ -61,6 +61,7 @@ func benchCommand() *cobra.Command {
 	f.StringSliceVar(&o.Operations, "operation", nil, "`NAME`s of operations; all by default")
 	f.StringSliceVar(&o.Beside, "beside", []string{"bare", "body", "nethttp"}, "servers to measure beside: bare, body, nethttp, memory")
 	f.StringArrayVar(&rivals, "rival", nil, "`NAME=COMMAND` of another server, which writes {\"api\": URL} to $READY_FILE")
+	f.StringVar(&o.Profiles, "profiles", "", "write a CPU profile of the server in each operation into this `DIR`")
 	f.StringVar(&o.Queries, "queries", "", "search set `FILE` to ask every server that searches")
 	f.IntVar(&o.Connections, "connections", 16, "how many connections")
 	f.DurationVar(&o.Duration, "duration", time.Second, "of a round of one operation on one server")
