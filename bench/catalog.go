@@ -56,7 +56,9 @@ func readSample(address string, keys Keys) (*sample, error) {
 		return nil, fmt.Errorf("the server has %d cards and %d sets: too few to measure", len(s.cards), len(s.sets))
 	}
 	if keys.Preview != "" {
-		return s, s.readSelections(address)
+		if err := s.readSelections(address); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,7 +44,7 @@ const startTime = 10 * time.Minute
 // start runs a command that writes the ready file and waits for that.
 func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
 	c := &contestant{name: name, ended: make(chan struct{}), log: &bytes.Buffer{}}
-	c.process = exec.Command(command[0], command[1:]...)
+	c.process = exec.Command(command[0], command[1:]...) //nolint:gosec // ourselves, or what the user gave with --rival
 	c.process.Stdout, c.process.Stderr = c.log, c.log
 	c.process.Env = append(os.Environ(), "READY_FILE="+ready)
 	endWithParent(c.process)
@@ -184,7 +185,7 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 
 // do runs a task to its end and returns what it printed.
 func (h *household) do(ctx context.Context, t Task) ([]byte, error) {
-	command := exec.CommandContext(ctx, h.self[0], append(h.self[1:len(h.self):len(h.self)], t.Text())...)
+	command := exec.CommandContext(ctx, h.self[0], append(slices.Clip(h.self[1:]), t.Text())...) //nolint:gosec // ourselves
 	endWithParent(command)
 	var out, trouble bytes.Buffer
 	command.Stdout, command.Stderr = &out, &trouble
@@ -197,13 +198,13 @@ func (h *household) do(ctx context.Context, t Task) ([]byte, error) {
 // startTask starts a server that is a task.
 func (h *household) startTask(ctx context.Context, name string, t Task) (*contestant, error) {
 	t.Ready = h.path(name + ".ready")
-	return start(ctx, name, append(h.self[:len(h.self):len(h.self)], t.Text()), t.Ready)
+	return start(ctx, name, append(slices.Clip(h.self), t.Text()), t.Ready)
 }
 
 // startServe starts the program's own serve on the store.
 func (h *household) startServe(ctx context.Context, store string) (*contestant, error) {
 	ready := h.path("serve.ready")
-	c, err := start(ctx, full, append(h.serve[:len(h.serve):len(h.serve)],
+	c, err := start(ctx, full, append(slices.Clip(h.serve),
 		"--store", store, "--state", h.path("state"), "--config", h.path("bench.toml"),
 		"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready), ready)
 	if err != nil {

@@ -328,14 +328,18 @@ type Sample struct {
 // Swap measures those.
 func (c *contestant) drive(ctx context.Context, op *Operation, connections int, span time.Duration) (Sample, error) {
 	address, _ := c.address(op.Name)
-	links := make([]*conn, connections)
-	for i := range links {
+	links := make([]*conn, 0, connections)
+	defer func() {
+		for _, link := range links {
+			_ = link.Close() // the answers are there or the error is told
+		}
+	}()
+	for range connections {
 		link, err := dial(address)
 		if err != nil {
 			return Sample{}, err
 		}
-		defer func() { _ = link.Close() }() // the answers are there or the error is told
-		links[i] = link
+		links = append(links, link)
 	}
 	return c.during(func() ([]Sample, error) {
 		parts := make([]Sample, connections)

@@ -26,7 +26,7 @@ func (h *Histogram) Add(d time.Duration) {
 
 // Merge adds what another histogram counted.
 func (h *Histogram) Merge(other *Histogram) {
-	for i, n := range other.counts {
+	for i, n := range &other.counts {
 		h.counts[i] += n
 	}
 	h.n += other.n
@@ -43,7 +43,7 @@ func (h *Histogram) Max() time.Duration { return h.most }
 func (h *Histogram) Quantile(q float64) time.Duration {
 	want := max(uint64(q*float64(h.n)+0.5), 1)
 	var seen uint64
-	for i, n := range h.counts {
+	for i, n := range &h.counts {
 		if seen += n; seen >= want {
 			return min(time.Duration(upper(i)), h.most)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ func ScaleTable(points []ScalePoint) string {
 	row("cards", func(p *ScalePoint) string { return grouped(p.Load.Counts.Cards) })
 	w.WriteString("|---|" + strings.Repeat("---|", len(points)) + "\n")
 	row("lanes", func(p *ScalePoint) string { return grouped(p.Load.Counts.Lanes) })
-	row("days of history", func(p *ScalePoint) string { return fmt.Sprint(p.Days) })
+	row("days of history", func(p *ScalePoint) string { return strconv.Itoa(p.Days) })
 	row("history points", func(p *ScalePoint) string { return grouped(p.Load.Counts.HistoryPoints) })
 	row("build, CPU", func(p *ScalePoint) string { return seconds(p.Build.Build.CPU) })
 	row("build and write, peak memory of the process", func(p *ScalePoint) string { return megabytes(p.Build.Peak) })
@@ -136,7 +137,7 @@ func ScalePlot(points []ScalePoint) string {
 // grouped spells an integer with commas.
 func grouped(n int) string {
 	if n < 1000 {
-		return fmt.Sprint(n)
+		return strconv.Itoa(n)
 	}
 	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
 }

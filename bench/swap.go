@@ -190,7 +190,7 @@ func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *Swa
 // publishOne runs snapshot publish as an operator would beside a server: at the lowest priority, since it verifies the
 // snapshot and makes a View of it before it moves the pointer.
 func (m *swapping) publishOne(ctx context.Context, id string) error {
-	command := exec.CommandContext(ctx, m.serve[0], "snapshot", "publish", id, "--store", m.path("store"))
+	command := exec.CommandContext(ctx, m.serve[0], "snapshot", "publish", id, "--store", m.path("store")) //nolint:gosec // ourselves
 	endWithParent(command)
 	var trouble bytes.Buffer
 	command.Stderr = &trouble

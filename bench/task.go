@@ -46,7 +46,7 @@ func ParseTask(text string) (Task, error) {
 }
 
 // Text spells the task as one argument of a command line.
-func (t Task) Text() string {
+func (t *Task) Text() string {
 	text, err := json.Marshal(t)
 	if err != nil {
 		panic(err) // strings and numbers can be spelt
@@ -109,7 +109,8 @@ func await(ctx context.Context, path string, ended <-chan struct{}) (readyFile, 
 	for {
 		var ready readyFile
 		if text, err := os.ReadFile(path); err == nil {
-			return ready, json.Unmarshal(text, &ready)
+			err = json.Unmarshal(text, &ready)
+			return ready, err
 		}
 		select {
 		case <-ctx.Done():

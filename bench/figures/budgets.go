@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -190,7 +191,7 @@ func (s *settings) measureBudgets(ctx context.Context, benchtime string, count, 
 func goTest(ctx context.Context, pkg, pattern, benchtime string, count int) ([]byte, error) {
 	arguments := []string{
 		"test", "-run", "^$", "-bench", pattern, "-benchmem", "-benchtime", benchtime,
-		"-count", fmt.Sprint(count), "-timeout", "60m", pkg,
+		"-count", strconv.Itoa(count), "-timeout", "60m", pkg,
 	}
 	fmt.Fprintf(os.Stderr, "go %s\n", strings.Join(arguments, " "))
 	command := exec.CommandContext(ctx, "go", arguments...) //nolint:gosec // the arguments are ours

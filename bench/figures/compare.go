@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,17 +70,17 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 
 	o.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
 	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
-	real, realDump, err := r.real(ctx)
+	official, officialDump, err := r.real(ctx)
 	switch {
 	case err != nil:
 		return "", err
-	case real == "":
+	case official == "":
 		fmt.Fprintln(os.Stderr, "skipped: searches over the real catalogs, because they are not in "+r.data+" (see make data)")
 		o.Rivals = append(with(databases, dump), with(engines, dump)...)
 	default:
 		title = "Searches of 20, the real catalogs (pokemon-tcg-data and punk-records)"
-		o.Store, o.Queries = real, filepath.Join(r.data, "search-queries.tsv")
-		o.Rivals = append(with(databases, realDump), with(engines, realDump)...)
+		o.Store, o.Queries = official, filepath.Join(r.data, "search-queries.tsv")
+		o.Rivals = append(with(databases, officialDump), with(engines, officialDump)...)
 	}
 	searches, err := bench.Run(ctx, o)
 	if err != nil {
@@ -224,5 +225,5 @@ func (r *rivals) task(ctx context.Context, t bench.Task) (string, error) {
 	if len(r.options.Self) == 0 {
 		return "", errors.New("cannot start a task: no binary is given")
 	}
-	return output(ctx, ".", nil, r.options.Self[0], append(r.options.Self[1:len(r.options.Self):len(r.options.Self)], t.Text())...)
+	return output(ctx, ".", nil, r.options.Self[0], append(slices.Clip(r.options.Self[1:]), t.Text())...)
 }

@@ -60,7 +60,7 @@ func rootCommand() *cobra.Command {
 
 // publish prints a section and writes it into the document between its markers, with the day, commit and command.
 func (s *settings) publish(ctx context.Context, name, command, text string) error {
-	stamp := fmt.Sprintf("%s, commit %s, `%s`", time.Now().UTC().Format("2006-01-02"), commit(ctx), command)
+	stamp := time.Now().UTC().Format(time.DateOnly) + ", commit " + commit(ctx) + ", `" + command + "`"
 	text = stamp + "\n\n" + strings.TrimSpace(text)
 	if _, err := fmt.Println(text); err != nil || s.document == "" {
 		return err
