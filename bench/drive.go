@@ -95,7 +95,9 @@ func (o *Options) setDefaults() {
 	}
 }
 
-func (o *Options) validate() error {
+// Validate says what is wrong with the options; Run and Swap begin with it.
+func (o Options) Validate() error {
+	o.setDefaults()
 	var problems []error
 	for _, name := range o.Beside {
 		if Besides[name] == "" {
@@ -110,6 +112,10 @@ func (o *Options) validate() error {
 	if o.Connections < 1 || o.Rounds < 1 || o.Duration < 50*time.Millisecond {
 		problems = append(problems, errors.New("cannot measure with fewer than 1 connection, 1 round or 50ms"))
 	}
+	if o.URL != "" {
+		_, err := addressOf(o.URL)
+		problems = append(problems, err)
+	}
 	if o.URL != "" && o.Keys.Live == "" {
 		problems = append(problems, errors.New("cannot drive a running server without a key: give --key"))
 	}
@@ -119,7 +125,7 @@ func (o *Options) validate() error {
 // Run drives the servers and returns what was measured.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o.setDefaults()
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	folder, err := os.MkdirTemp("", "ninepocket-bench-")

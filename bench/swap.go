@@ -38,14 +38,15 @@ func (o *SwapOptions) setDefaults() {
 
 // SwapReport is what publications under load did.
 type SwapReport struct {
-	Cards                 int
-	Rate                  float64 // requests a second that were intended
-	Phases                []Phase // before, during, after
-	Swaps                 int     // publications
-	Seen                  int     // changes of the snapshot in the answers
-	Failures, Mixed       int64   // answers other than 200; bodies that differ from others of the same snapshot
-	HeapBefore, HeapAfter int64   // live heap of the server at its last collection
-	MemoryAfter           int64
+	Cards                int
+	Rate                 float64 // requests a second that were intended
+	Phases               []Phase // before, during, after
+	Swaps                int     // publications
+	Seen                 int     // changes of the snapshot in the answers
+	Failures, Mixed      int64   // answers other than 200; bodies that differ from others of the same snapshot
+	HeapBefore           int64   // live heap of the server at its last collection
+	HeapEarly, HeapAfter int64   // the same once two Views are kept, and at the end
+	MemoryAfter          int64
 }
 
 // Phase is a part of the run with the latencies of the requests that were due in it.
@@ -71,7 +72,7 @@ func (r *SwapReport) Ratio(phase int) float64 { return r.Phases[phase].P99 / r.P
 func Swap(ctx context.Context, o Options, s SwapOptions) (*SwapReport, error) {
 	o.setDefaults()
 	s.setDefaults()
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if o.URL != "" || o.Store != "" {
@@ -177,6 +178,9 @@ func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *Swa
 		}
 		if err := wait(ctx, m.plan.Every); err != nil {
 			return err
+		}
+		if i == 1 {
+			report.HeapEarly = m.c.liveHeap()
 		}
 	}
 	m.phase.Store(after)
@@ -312,7 +316,7 @@ func (r *SwapReport) Print(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in the answers;\n"+
-		"%d failed, %d mixed; live heap %d MB before, %d MB after; %d MB resident\n", r.Cards, r.Rate, r.Swaps, r.Seen,
-		r.Failures, r.Mixed, r.HeapBefore>>20, r.HeapAfter>>20, r.MemoryAfter>>20)
+		"%d failed, %d mixed; live heap %d MB before, %d MB after two, %d MB at the end; %d MB resident\n", r.Cards, r.Rate, r.Swaps, r.Seen,
+		r.Failures, r.Mixed, r.HeapBefore>>20, r.HeapEarly>>20, r.HeapAfter>>20, r.MemoryAfter>>20)
 	return err
 }

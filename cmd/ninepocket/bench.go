@@ -42,6 +42,9 @@ func benchCommand() *cobra.Command {
 				}
 				o.Rivals = append(o.Rivals, bench.Rival{Name: name, Command: command})
 			}
+			if err := o.Validate(); err != nil {
+				return fail(exitUsage, "", err)
+			}
 			err = runBench(cmd, &o, &s, swap, asJSON)
 			if _, known := errors.AsType[*failure](err); known || err == nil {
 				return err
