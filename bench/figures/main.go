@@ -87,11 +87,15 @@ func between(document, name, text string) (string, error) {
 	return head + open + text + "\n" + end + foot, nil
 }
 
-// commit is the one that is checked out, with a plus when files differ from it.
+// commit is the one that is checked out, with a plus when files other than documents differ from it.
 func commit(ctx context.Context) string {
-	text, err := exec.CommandContext(ctx, "git", "describe", "--always", "--abbrev=8", "--dirty=+", "--exclude=*").Output()
+	id, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=8", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
-	return strings.TrimSpace(string(text))
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs").Output()
+	if err != nil || len(changed) > 0 {
+		return strings.TrimSpace(string(id)) + "+"
+	}
+	return strings.TrimSpace(string(id))
 }
