@@ -18,23 +18,15 @@ import (
 
 // The servers of a run. full is the one that is measured; the others are beside it for comparison.
 const (
-	full     = "ninepocket"
-	inMemory = "memory"
-	bareSame = "bare"
-	bareBody = "body"
-	plainGo  = "nethttp"
+	full     = "ninepocket" // as serve runs it
+	inMemory = "memory"     // the same with metering in memory
+	bareSame = "bare"       // bare fasthttp with equal bodies and headers
+	bareBody = "body"       // bare fasthttp with equal bodies
+	plainGo  = "nethttp"    // net/http and encoding/json over the same engine
 )
 
-// Besides says what each server beside the measured one is.
-var Besides = map[string]string{
-	inMemory: "the same with metering in memory",
-	bareSame: "bare fasthttp, equal bodies and headers",
-	bareBody: "bare fasthttp, equal bodies",
-	plainGo:  "net/http and encoding/json over the same engine",
-}
-
-// besideOrder is the order of columns.
-var besideOrder = []string{full, inMemory, bareSame, bareBody, plainGo}
+// besides are the servers that can be measured beside it.
+var besides = []string{inMemory, bareSame, bareBody, plainGo}
 
 // Options of a run; zero values mean the defaults.
 type Options struct {
@@ -48,7 +40,7 @@ type Options struct {
 	Days  int    // of history; default 365
 
 	Operations  []string // names; none means all
-	Beside      []string // names of Besides; nil means bare, body and nethttp
+	Beside      []string // names; nil means bare, body and nethttp
 	Connections int      // default 16
 	Duration    time.Duration
 	Rounds      int
@@ -100,8 +92,8 @@ func (o Options) Validate() error {
 	o.setDefaults()
 	var problems []error
 	for _, name := range o.Beside {
-		if Besides[name] == "" {
-			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name, strings.Join(besideOrder[1:], ", ")))
+		if !slices.Contains(besides, name) {
+			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name, strings.Join(besides, ", ")))
 		}
 	}
 	for _, name := range o.Operations {

@@ -149,7 +149,7 @@ func (r *Report) Markdown() string {
 	}
 	fmt.Fprintf(&w, "| memory at the end |")
 	for _, server := range r.Servers {
-		fmt.Fprintf(&w, " %d MB |", r.Memory[server]>>20)
+		fmt.Fprintf(&w, " %d MB |", r.Memory[server]/1e6)
 	}
 	return w.String() + "\n"
 }

@@ -22,7 +22,7 @@ func rounds(cpu time.Duration) []Sample {
 }
 
 func TestReport(t *testing.T) {
-	r := &Report{Servers: []string{full, bareBody}, Memory: map[string]int64{full: 3 << 20}, Rounds: 3}
+	r := &Report{Servers: []string{full, bareBody}, Memory: map[string]int64{full: 3e6}, Rounds: 3}
 	op := &Operation{Name: "get_card", About: "one card", Depth: 1}
 	able := []*contestant{{name: full}, {name: bareBody}}
 	r.add(op, able, map[string][]Sample{full: rounds(20 * time.Microsecond), bareBody: rounds(15 * time.Microsecond)})
@@ -58,7 +58,7 @@ func TestSpelling(t *testing.T) {
 	for got, want := range map[string]string{
 		figure(0.1234): "0.12", figure(12.34): "12.3", figure(1234.5): "1234", figure(0): "–", figure(9.996): "10.0",
 		thousands(999): "999", thousands(1234): "1.2k", thousands(123_456): "123k", latency(12.34): "p99 12.3 µs", latency(1234): "p99 1.23 ms",
-		grouped(12): "12", grouped(1234): "1,234", grouped(1_000_000): "1,000,000", megabytes(3 << 20): "3.00 MB",
+		grouped(12): "12", grouped(1234): "1,234", grouped(1_000_000): "1,000,000", megabytes(3e6): "3.00 MB",
 	} {
 		if got != want {
 			t.Errorf("spelt %q, want %q", got, want)

@@ -117,9 +117,9 @@ func ScalePlot(points []ScalePoint) string {
 			line("load", func(p *ScalePoint) float64 { return p.Load.Load.CPU.Seconds() }),
 		}},
 		{Title: "Memory, MB", Lines: []plot.Line{
-			line("peak of the build", func(p *ScalePoint) float64 { return float64(p.Build.Peak) / (1 << 20) }),
-			line("live heap of one snapshot", func(p *ScalePoint) float64 { return float64(p.Load.Heap) / (1 << 20) }),
-			line("snapshot on disk", func(p *ScalePoint) float64 { return float64(p.Build.Stored) / (1 << 20) }),
+			line("peak of the build", func(p *ScalePoint) float64 { return float64(p.Build.Peak) / 1e6 }),
+			line("live heap of one snapshot", func(p *ScalePoint) float64 { return float64(p.Load.Heap) / 1e6 }),
+			line("snapshot on disk", func(p *ScalePoint) float64 { return float64(p.Build.Stored) / 1e6 }),
 		}},
 		{Title: "A search, µs", Lines: []plot.Line{
 			reading("two letters missing, words not remembered", times[3].of),
@@ -144,4 +144,4 @@ func grouped(n int) string {
 
 func seconds(d time.Duration) string { return figure(d.Seconds()) + " s" }
 
-func megabytes(n int64) string { return figure(float64(n)/(1<<20)) + " MB" }
+func megabytes(n int64) string { return figure(float64(n)/1e6) + " MB" }

@@ -81,14 +81,14 @@ var rows = []row{
 	{"swap under load", "none failed or mixed; p99 ≤ 2× before; heap flat", func(m *measured) (string, bool) {
 		s := m.swap
 		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× during (%.0f → %.0f µs), %.2f× after; live heap %d MB, after two %d, at the end %d MB", s.Swaps, s.Failures, s.Mixed,
-			s.Ratio(1), s.Phases[0].P99, s.Phases[1].P99, s.Ratio(2), s.HeapBefore>>20, s.HeapEarly>>20, s.HeapAfter>>20)
+			s.Ratio(1), s.Phases[0].P99, s.Phases[1].P99, s.Ratio(2), s.HeapBefore/1e6, s.HeapEarly/1e6, s.HeapAfter/1e6)
 		return text, s.Failures == 0 && s.Mixed == 0 && s.Ratio(1) <= 2 && s.HeapAfter < s.HeapEarly*5/4
 	}},
 	{"daily build, full TCGCSV tree on a base with a year of history", "≤ 10 s, ≤ 1 GB", func(m *measured) (string, bool) {
 		if m.daily == nil {
 			return skipped, true
 		}
-		return fmt.Sprintf("%.1f s, %.1f s CPU, %d MB", m.daily.wall.Seconds(), m.daily.cpu.Seconds(), m.daily.peak>>20),
+		return fmt.Sprintf("%.1f s, %.1f s CPU, %d MB", m.daily.wall.Seconds(), m.daily.cpu.Seconds(), m.daily.peak/1e6),
 			m.daily.wall <= 10*time.Second && m.daily.peak <= 1e9
 	}},
 }
