@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
@@ -191,10 +192,11 @@ func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *Swa
 	return nil
 }
 
-// publishOne runs snapshot publish as an operator would beside a server: at the lowest priority, since it verifies the
-// snapshot and makes a View of it before it moves the pointer.
+// publishOne publishes as an operator would beside a server: from a process of its own at the lowest priority, since
+// it verifies the snapshot and makes a View of it before it moves the pointer.
 func (m *swapping) publishOne(ctx context.Context, id string) error {
-	command := exec.CommandContext(ctx, m.serve[0], "snapshot", "publish", id, "--store", m.path("store")) //nolint:gosec // ourselves
+	t := Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id}
+	command := exec.CommandContext(ctx, m.self[0], append(slices.Clip(m.self[1:]), t.Text())...) //nolint:gosec // ourselves
 	endWithParent(command)
 	var trouble bytes.Buffer
 	command.Stderr = &trouble

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ninepocket/snapshot"
 )
 
 // Task is what a child process of a measurement does. The driver starts the program again with a task, so that every
@@ -22,18 +24,20 @@ type Task struct {
 	BodyOnly  bool   // of a bare server: bodies without the headers of the original
 	Cards     int    // of build, and what follows
 	Seed      uint64
-	Days      int // of history
-	Snapshots int // of which the store gets as many, a day apart
+	Days      int    // of history
+	Snapshots int    // of which the store gets as many, a day apart
+	Snapshot  string // to publish
 }
 
 // Kinds of tasks.
 const (
-	taskBare   = "bare"   // answers scripted bytes
-	taskMemory = "memory" // the whole server with metering in memory
-	taskPlain  = "plain"  // net/http and encoding/json over the same engine
-	taskBuild  = "build"  // makes a store, prints BuildFigures
-	taskLoad   = "load"   // loads a store, prints LoadFigures
-	taskExport = "export" // prints the cards of a store, a JSON object a line
+	taskBare    = "bare"    // answers scripted bytes
+	taskMemory  = "memory"  // the whole server with metering in memory
+	taskPlain   = "plain"   // net/http and encoding/json over the same engine
+	taskBuild   = "build"   // makes a store, prints BuildFigures
+	taskLoad    = "load"    // loads a store, prints LoadFigures
+	taskPublish = "publish" // publishes a snapshot
+	taskExport  = "export"  // prints the cards of a store, a JSON object a line
 )
 
 // ParseTask reads a task as Text spells it.
@@ -67,6 +71,8 @@ func (t *Task) Run(ctx context.Context, out io.Writer) error {
 		return printFigures(out)(t.build(ctx))
 	case taskLoad:
 		return printFigures(out)(t.load())
+	case taskPublish:
+		return publish(snapshot.OpenDir(t.Store), t.Snapshot)
 	case taskExport:
 		return t.export(out)
 	}
