@@ -262,9 +262,10 @@ func least(f func()) time.Duration {
 	for range 5 {
 		times := 0
 		began := time.Now()
-		for time.Since(began) < time.Millisecond {
+		for took := time.Duration(0); took < time.Millisecond; {
 			f()
 			times++
+			took = time.Since(began)
 		}
 		best = min(best, time.Since(began)/time.Duration(times))
 	}
