@@ -150,7 +150,7 @@ func budgetsCommand(s *settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.publish(cmd.Context(), "budgets", "make bench-table", m.table()+"\n"+m.operations()+"\n"+m.loop.Markdown())
+			return s.publish(cmd.Context(), "budgets", "bench-table", m.table()+"\n"+m.operations()+"\n"+m.loop.Markdown())
 		},
 	}
 	f := cmd.Flags()

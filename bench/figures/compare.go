@@ -42,7 +42,7 @@ func compareCommand(s *settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.publish(cmd.Context(), "comparison", "make bench-compare", text)
+			return s.publish(cmd.Context(), "comparison", "bench-compare", text)
 		},
 	}
 	cmd.Flags().IntVar(&cards, "cards", cards, "how many cards the synthetic catalog has")

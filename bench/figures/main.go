@@ -8,12 +8,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -39,6 +41,36 @@ type settings struct {
 	document string
 	data     string // folder with the real catalogs
 	options  bench.Options
+	load     string // of the machine when the measurement began
+}
+
+// ownFlags are the arguments but for the sub-command and what make gives by itself.
+func ownFlags(arguments []string) []string {
+	var own []string
+	for i := 1; i < len(arguments); i++ {
+		switch arguments[i] {
+		case "--data", "--binary":
+			i++
+		default:
+			own = append(own, arguments[i])
+		}
+	}
+	return own
+}
+
+// machine names the processors.
+func machine() string {
+	text, _ := os.ReadFile("/proc/cpuinfo") // elsewhere they stay unnamed
+	_, model, _ := strings.Cut(string(text), "model name")
+	model, _, _ = strings.Cut(strings.TrimLeft(model, " \t:"), "\n")
+	return strings.TrimSpace(fmt.Sprintf("%d processors %s", runtime.NumCPU(), model))
+}
+
+// load is how many processes want to run, on average over a minute: a quiet machine has none.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := strings.Cut(string(text), " ")
+	return cmp.Or(first, "unknown")
 }
 
 func rootCommand() *cobra.Command {
@@ -52,15 +84,21 @@ func rootCommand() *cobra.Command {
 	f.IntVar(&s.options.Rounds, "rounds", 5, "how often the servers take turns")
 	f.IntVar(&s.options.Connections, "connections", 16, "how many connections")
 	root.PersistentPreRun = func(*cobra.Command, []string) {
+		s.load = load()
 		s.options.Self, s.options.Serve, s.options.Log = []string{s.binary, "bench", "task"}, []string{s.binary, "serve"}, os.Stderr
 	}
 	root.AddCommand(budgetsCommand(s), scaleCommand(s), compareCommand(s))
 	return root
 }
 
-// publish prints a section and writes it into the document between its markers, with the day, commit and command.
-func (s *settings) publish(ctx context.Context, name, command, text string) error {
-	stamp := time.Now().UTC().Format(time.DateOnly) + ", commit " + commit(ctx) + ", `" + command + "`"
+// publish prints a section and writes it into the document between its markers, with the day, commit, command and
+// machine.
+func (s *settings) publish(ctx context.Context, name, target, text string) error {
+	if given := ownFlags(os.Args[1:]); len(given) > 0 {
+		target += " BENCH_FLAGS='" + strings.Join(given, " ") + "'"
+	}
+	stamp := fmt.Sprintf("%s, commit %s, `make %s`; %s, load %s when it began", time.Now().UTC().Format(time.DateOnly), commit(ctx),
+		target, machine(), s.load)
 	text = stamp + "\n\n" + strings.TrimSpace(text)
 	if _, err := fmt.Println(text); err != nil || s.document == "" {
 		return err

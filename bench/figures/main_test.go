@@ -21,6 +21,13 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+func TestOwnFlags(t *testing.T) {
+	got := strings.Join(ownFlags(strings.Fields("budgets --data ../data --rounds 2 --swaps=3")), " ")
+	if want := "--rounds 2 --swaps=3"; got != want {
+		t.Errorf("own flags are %q, want %q", got, want)
+	}
+}
+
 // TestRows judges every row without a figure and with good ones: a benchmark that did not run meets no budget.
 func TestRows(t *testing.T) {
 	empty := &measured{

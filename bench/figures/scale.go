@@ -30,7 +30,7 @@ func scaleCommand(s *settings) *cobra.Command {
 					return fmt.Errorf("cannot write the picture: %w", err)
 				}
 			}
-			return s.publish(cmd.Context(), "scaling", "make bench-plot", bench.ScaleTable(points))
+			return s.publish(cmd.Context(), "scaling", "bench-plot", bench.ScaleTable(points))
 		},
 	}
 	f := cmd.Flags()
