@@ -128,6 +128,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, fmt.Errorf("cannot make a folder for the measurement: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
+	// A server that was measured before still knows the idempotency keys of that time.
+	fresh.CompareAndSwap(0, uint64(time.Now().UnixMicro()))
 	r := &run{o: &o, household: household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
 	defer r.stop()
 	if err := r.open(ctx); err != nil {
@@ -262,6 +264,9 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 					c = able[len(able)-1-k]
 				}
 				sample, err := c.drive(ctx, op, r.o.Connections, r.o.Duration)
+				if err == nil {
+					err = context.Cause(ctx)
+				}
 				if err != nil {
 					return nil, fmt.Errorf("cannot drive %s of %s: %w", op.Name, c.name, err)
 				}

@@ -292,6 +292,12 @@ func TestBareIsEqual(t *testing.T) {
 	}
 	defer l.Close()
 	go bareServer(answers).Serve(l)
+	original, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer original.Close()
+	go w.server.Serve(original)
 	for i := range op.Requests {
 		a, err := askOnce(l.Addr().String(), op.Requests[i].Bytes)
 		if err != nil {
@@ -300,6 +306,13 @@ func TestBareIsEqual(t *testing.T) {
 		want := answers[(i+1)%len(answers)] // a bare server answers in turn, whatever is asked
 		if a.status != http.StatusOK || !bytes.Equal(a.body, want.Body) {
 			t.Fatalf("request %d: %d %s, want %s", i, a.status, a.body, want.Body)
+		}
+		full, err := askOnce(original.Addr().String(), op.Requests[(i+1)%len(answers)].Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := len(full.header) - len(a.header); d < -4 || d > 4 { // numbers in the limits may gain or lose a digit
+			t.Fatalf("request %d: a header of %d bytes, the original's has %d", i, len(a.header), len(full.header))
 		}
 		got := headerLines(a.header)
 		if len(got) != len(want.Header) {
