@@ -87,8 +87,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Validate says what is wrong with the options; Run and Swap begin with it.
-func (o Options) Validate() error {
+// Validate sets the defaults and says what is wrong with the options; Run and Swap begin with it.
+func (o *Options) Validate() error {
 	o.setDefaults()
 	var problems []error
 	for _, name := range o.Beside {
@@ -116,7 +116,6 @@ func (o Options) Validate() error {
 
 // Run drives the servers and returns what was measured.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	o.setDefaults()
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

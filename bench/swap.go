@@ -71,7 +71,6 @@ func (r *SwapReport) Ratio(phase int) float64 { return r.Phases[phase].P99 / r.P
 // other one again and again. Requests are due at fixed instants and their latency counts from then, whether or not
 // the one before was answered: a server that stalls is charged for everything it kept waiting.
 func Swap(ctx context.Context, o Options, s SwapOptions) (*SwapReport, error) {
-	o.setDefaults()
 	s.setDefaults()
 	if err := o.Validate(); err != nil {
 		return nil, err

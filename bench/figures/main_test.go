@@ -54,8 +54,10 @@ func TestRows(t *testing.T) {
 			good.bench["index/text.BenchmarkSearch/"+query+"/"+size+"/cached=false"] = map[string][]float64{"ns/op": {5000}}
 		}
 	}
-	for name, ns := range map[string]float64{"GetCard/full/burst=1": 900, "GetCard/bare/burst=1": 500, "GetCard/same/burst=1": 600,
-		"Reads/selections_50": 5000, "Reads/history_365_of_one_variant": 5000} {
+	for name, ns := range map[string]float64{
+		"GetCard/full/burst=1": 900, "GetCard/bare/burst=1": 500, "GetCard/same/burst=1": 600,
+		"Reads/selections_50": 5000, "Reads/history_365_of_one_variant": 5000,
+	} {
 		good.bench["bench.Benchmark"+name] = map[string][]float64{"cpu-ns/op": {ns}, "allocs/op": {0}}
 	}
 	for _, name := range []string{"get_card", "get_card_pipelined", "cards_batch_200"} {
