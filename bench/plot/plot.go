@@ -28,7 +28,7 @@ type Point struct{ X, Y float64 }
 const (
 	columns            = 2
 	panelW, panelH     = 440, 330
-	padLeft, padRight  = 58, 14
+	padLeft, padRight  = 58, 24
 	padTop, padBottom  = 40, 40
 	headH, legendH     = 40, 18
 	plotW              = panelW - padLeft - padRight
