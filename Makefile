@@ -20,6 +20,7 @@ BENCHCOUNT   ?= 1
 DEMO_FLAGS   ?=
 PREFIX       ?= /usr/local
 DESTDIR      ?=
+BENCH_FLAGS  ?=
 
 # True when the race detector can be built: it needs a C compiler and the C library's headers.
 HAS_CC = printf '\#include <stdlib.h>\nint main(void) { return 0; }\n' | $$($(GO) env CC) -x c -o /dev/null - >/dev/null 2>&1
@@ -87,6 +88,26 @@ bench: ## run the benchmarks (BENCH=Card BENCHTIME=1s BENCHCOUNT=10)
 .PHONY: bench-check
 bench-check: ## compare ratios and allocations with bench/budgets.json; never wall-clock
 	$(GO) run ./bench/check
+
+.PHONY: bench-loop
+bench-loop: build ## drive servers over loopback, each operation beside bare ones (BENCH_FLAGS='--operation get_card'; 8 min)
+	@bin/ninepocket bench $(BENCH_FLAGS)
+
+.PHONY: bench-swap
+bench-swap: build ## publish 50 times under a fixed load and compare the p99 (BENCH_FLAGS='--swaps 10'; 3 min)
+	@bin/ninepocket bench --swap $(BENCH_FLAGS)
+
+.PHONY: bench-table
+bench-table: build ## measure every row of the budget table into docs/PERFORMANCE.md (on a quiet machine; 20 min)
+	$(GO) run ./bench/figures budgets --data '$(DATA)' $(BENCH_FLAGS)
+
+.PHONY: bench-plot
+bench-plot: build ## measure growth up to 1,000,000 cards into docs/PERFORMANCE.md and docs/scaling.svg (16 GB of memory; 6 min)
+	$(GO) run ./bench/figures scale $(BENCH_FLAGS)
+
+.PHONY: bench-compare
+bench-compare: build ## measure PostgreSQL, SQLite and search libraries beside ours into docs/PERFORMANCE.md (4 min)
+	$(GO) run ./bench/figures compare --data '$(DATA)' $(BENCH_FLAGS)
 
 .PHONY: lint
 lint: ## vet, format and lint the Go code with the pinned tools (the first run builds them, a minute or more)

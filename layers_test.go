@@ -29,8 +29,6 @@ const (
 var mayImport = map[string][]string{
 	"access":                               {"internal/tally"},
 	"access/accesstest":                    {"access"},
-	"bench":                                {anyOfOurs},
-	"bench/check":                          {},
 	"cmd/ninepocket":                       {anyOfOurs},
 	"deploy":                               {},
 	"deploy/bom":                           {},
@@ -50,6 +48,11 @@ var mayImport = map[string][]string{
 	"internal/tally":                       {},
 	"loader":                               {"index/text", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
+	"bench":                                {anyOfOurs},
+	"bench/check":                          {"bench/gobench"},
+	"bench/figures":                        {"bench", "bench/gobench"},
+	"bench/gobench":                        {},
+	"bench/plot":                           {},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"mcp":            {"engine", "engine/cursor", "index", "snapshot", "wire"},

@@ -3,58 +3,58 @@ package bench
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
-	"ninepocket/index"
 	"ninepocket/internal/synth"
 	"ninepocket/loader"
 	"ninepocket/server"
 	"ninepocket/site"
-	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
-// cards is the size of the catalog that requests are measured on.
-const cards = 30_000
-
-// service is a server over a synthetic catalog, with keys that no limit stops.
-type service struct {
-	server        *server.Server
-	view          *engine.View
-	live, preview string
+// world is a server over a synthetic catalog, with keys that no limit stops, and the requests that drive it.
+type world struct {
+	server     *server.Server
+	view       *engine.View
+	live       string
+	sample     *sample
+	operations []Operation
 }
 
-var shared = sync.OnceValue(func() *service {
-	s, err := newService(cards)
+// worlds are made once a size. History costs the same in a catalog of any size, so that the large one has a month.
+var worlds = map[int]func() *world{
+	1_000:   sync.OnceValue(func() *world { return mustWorld(1_000, 365) }),
+	30_000:  sync.OnceValue(func() *world { return mustWorld(30_000, 365) }),
+	300_000: sync.OnceValue(func() *world { return mustWorld(300_000, 30) }),
+}
+
+func mustWorld(cards, days int) *world {
+	w, err := newWorld(cards, days)
 	if err != nil {
 		panic(err)
 	}
-	return s
-})
+	return w
+}
 
-func newService(n int) (*service, error) {
+func newWorld(cards, days int) (*world, error) {
 	folder, err := os.MkdirTemp("", "ninepocket-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
 	raw := filepath.Join(folder, "catalog")
-	if _, err := synth.Write(raw, synth.Options{Cards: n}); err != nil {
+	if _, err := synth.Write(raw, synth.Options{Cards: cards, HistoryDays: days}); err != nil {
 		return nil, err
 	}
 	built, err := loader.Build(context.Background(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}})
@@ -62,24 +62,19 @@ func newService(n int) (*service, error) {
 		return nil, err
 	}
 	built.Catalog.ID = "bench"
-	s := &service{}
+	w := &world{}
 	urls := wire.Site{URL: "http://localhost", ProductPrefix: "prd"}
-	if s.view, err = engine.NewView(built.Catalog, urls); err != nil {
+	if w.view, err = engine.NewView(built.Catalog, urls); err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	eng := engine.New(nil, engine.Options{Site: urls, SearchCache: 64 << 20})
-	eng.Swap(s.view, now)
-	file := access.NewKeyFile()
-	if _, s.live, err = file.Create(access.NewKey{Tenant: "live", Kind: access.Live, Plan: "unlimited"}, now); err != nil {
+	eng := engine.New(nil, engine.Options{Site: urls, SearchCache: searchCache})
+	eng.Swap(w.view, now)
+	keys, err := writeKeys(filepath.Join(folder, "state"), filepath.Join(folder, "bench.toml"))
+	if err != nil {
 		return nil, err
 	}
-	if _, s.preview, err = file.Create(access.NewKey{Tenant: "preview", Kind: access.Preview, Plan: "unlimited"}, now); err != nil {
-		return nil, err
-	}
-	plans := access.DefaultPlans()
-	plans.Set("unlimited", access.Plan{PerMinute: 10_000_000, PerDay: 1 << 50, Credits: 1 << 50}) // no benchmark meets a limit
-	ring, err := access.FixedKeyRing(file, plans)
+	ring, err := loadKeys(filepath.Join(folder, "state"))
 	if err != nil {
 		return nil, err
 	}
@@ -87,47 +82,71 @@ func newService(n int) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.live = keys.Live
 	pages, err := site.New(site.Options{BaseURL: "http://localhost"}) // the API's budgets hold beside the site
 	if err != nil {
 		return nil, err
 	}
-	s.server, err = server.New(server.Options{
+	w.server, err = server.New(server.Options{
 		Engine: eng, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{ReplyBytes: 1 << 40})), Clock: access.StartClock(now),
 		Cursors: signer, BaseURL: "http://localhost", Preview: true, Pages: pages,
 	})
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	return w, w.prepare(keys)
 }
 
-// replayConn is a connection whose client sends the same bytes, burst requests a read, and discards the answers: what
-// is measured is the server's side alone, without system calls.
+// prepare makes the requests, which are found through the API as in any other server.
+func (w *world) prepare(keys Keys) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go w.server.Serve(l) // until the tests end
+	if w.sample, err = readSample(l.Addr().String(), keys); err != nil {
+		return err
+	}
+	w.operations = w.sample.operations()
+	return nil
+}
+
+func (w *world) operation(tb testing.TB, name string) *Operation {
+	tb.Helper()
+	one, err := chosen(w.operations, []string{name})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &one[0]
+}
+
+// replayConn is a connection whose client sends requests in turn, burst requests a read, and counts the answers that
+// are 200: what is measured is the server's side alone, without system calls.
 type replayConn struct {
 	net.Conn
-	request  []byte
-	burst    int
+	turns    *turns
 	left     int
 	answered int64
-	next     func() // changes the request before each burst; nil for always the same
+	good     int64
 }
 
 func (c *replayConn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, io.EOF
 	}
-	if c.next != nil {
-		c.next()
-	}
-	n := 0
-	for range min(c.burst, c.left) {
-		if n+len(c.request) > len(p) {
-			break
-		}
-		n += copy(p[n:], c.request)
-		c.left--
-	}
+	c.left -= c.turns.depth
+	n := copy(p, c.turns.take())
 	return n, nil
 }
 
-func (c *replayConn) Write(p []byte) (int, error)      { c.answered += int64(len(p)); return len(p), nil }
+var success = []byte("HTTP/1.1 200 OK\r\n")
+
+func (c *replayConn) Write(p []byte) (int, error) {
+	c.answered += int64(len(p))
+	c.good += int64(bytes.Count(p, success))
+	return len(p), nil
+}
+
 func (c *replayConn) Close() error                     { return nil }
 func (c *replayConn) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 func (c *replayConn) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
@@ -135,172 +154,210 @@ func (c *replayConn) SetDeadline(time.Time) error      { return nil }
 func (c *replayConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *replayConn) SetWriteDeadline(time.Time) error { return nil }
 
-// replay serves b.N equal requests over one connection and returns the bytes answered.
-func replay(b *testing.B, serve func(net.Conn) error, request []byte, burst int) int64 {
+// replay serves b.N requests of an operation over one connection and reports the CPU time of each beside the wall time,
+// since other programs lengthen only the latter.
+func replay(b *testing.B, serve func(net.Conn) error, op *Operation) {
 	b.Helper()
-	c := &replayConn{request: request, burst: burst, left: b.N}
+	c := &replayConn{turns: newTurns(op, 0), left: b.N}
 	b.ReportAllocs()
+	before, _ := cpuTime(os.Getpid())
 	b.ResetTimer()
 	if err := serve(c); err != nil && c.left > 0 {
 		b.Fatal(err)
 	}
-	return c.answered
-}
-
-// request spells an HTTP request with a key.
-func request(method, target, key, body string, headers ...string) []byte {
-	var w bytes.Buffer
-	fmt.Fprintf(&w, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: */*\r\nX-API-Key: %s\r\n", method, target, key)
-	for _, h := range headers {
-		w.WriteString(h + "\r\n")
-	}
-	if body != "" {
-		fmt.Fprintf(&w, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
-	}
-	w.WriteString("\r\n" + body)
-	return w.Bytes()
-}
-
-// bare is a fasthttp server that answers every request with one body and nothing else.
-func bare(body []byte) *fasthttp.Server {
-	return &fasthttp.Server{
-		Handler: func(ctx *fasthttp.RequestCtx) {
-			ctx.Response.Header.SetContentType("application/json")
-			ctx.Response.SetBodyRaw(body)
-		},
-		ReadBufferSize: 16 << 10, WriteBufferSize: 32 << 10, NoDefaultServerHeader: true,
+	b.StopTimer()
+	after, _ := cpuTime(os.Getpid())
+	b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(c.answered)/float64(b.N), "bytes/op")
+	if c.good < int64(b.N) {
+		b.Fatalf("%d of %d requests answered with 200", c.good, b.N)
 	}
 }
 
-// BenchmarkGetCard is GET /v1/cards/{id} through the whole pipeline beside a bare server of the same body.
+// scriptOf is what a bare server answers to an operation.
+func (w *world) scriptOf(tb testing.TB, op *Operation, headers bool) []scripted {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	go w.server.Serve(l)
+	tb.Cleanup(func() { l.Close() })
+	answers, err := record(l.Addr().String(), op)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := range answers {
+		if !headers {
+			answers[i].Header = nil
+		}
+	}
+	return answers
+}
+
+// BenchmarkGetCard is GET /v1/cards/{id} through the whole pipeline beside bare servers of the same bodies.
 func BenchmarkGetCard(b *testing.B) {
-	s := shared()
-	card := 12_345
-	req := request("GET", "/v1/cards/"+s.view.Catalog.Cards.ID.At(card), s.live, "")
-	plain := bare(s.view.Detail(card))
-	for _, burst := range []int{1, 16} {
-		b.Run("bare/burst="+strconv.Itoa(burst), func(b *testing.B) { replay(b, plain.ServeConn, req, burst) })
-		b.Run("full/burst="+strconv.Itoa(burst), func(b *testing.B) { replay(b, s.server.ServeConn, req, burst) })
+	w := worlds[30_000]()
+	for burst, name := range map[int]string{1: "get_card", 16: "get_card_pipelined"} {
+		op := w.operation(b, name)
+		bare, same := bareServer(w.scriptOf(b, op, false)), bareServer(w.scriptOf(b, op, true))
+		b.Run("bare/burst="+strconv.Itoa(burst), func(b *testing.B) { replay(b, bare.ServeConn, op) })
+		b.Run("same/burst="+strconv.Itoa(burst), func(b *testing.B) { replay(b, same.ServeConn, op) })
+		b.Run("full/burst="+strconv.Itoa(burst), func(b *testing.B) { replay(b, w.server.ServeConn, op) })
 	}
 }
 
-// BenchmarkOperations is one request of every operation through the whole pipeline.
+// BenchmarkOperations is every operation through the whole pipeline, in a catalog of two sizes.
 func BenchmarkOperations(b *testing.B) {
-	s := shared()
-	ids := func(n int) string {
-		var all []string
-		for i := range n {
-			all = append(all, strconv.Quote(s.view.Catalog.Cards.ID.At(i*97%cards)))
-		}
-		return `{"ids":[` + strings.Join(all, ",") + `]}`
-	}
-	card, set := s.view.Catalog.Cards.ID.At(777), s.view.Catalog.Sets.ID.At(7)
-	for _, op := range []struct {
-		name string
-		req  []byte
-	}{
-		{"cards_search/exact", request("GET", "/v1/cards?q=charizard&limit=20", s.live, "")},
-		{"cards_search/typo", request("GET", "/v1/cards?q=charizrd&limit=20", s.live, "")},
-		{"cards_search/filters", request("GET", "/v1/cards?game=pokemon&rarity=common&min_price_cents=100&sort=price_asc", s.live, "")},
-		{"cards_search/all", request("GET", "/v1/cards?limit=50", s.live, "")},
-		{"cards_batch/200", request("POST", "/v1/cards/batch", s.live, ids(200))},
-		{"prices_batch/100", request("POST", "/v1/prices/batch", s.live, ids(100))},
-		{"card_prices/365", request("GET", "/v1/cards/"+card+"/prices?days=365", s.live, "")},
-		{"card_price_stats", request("GET", "/v1/cards/"+card+"/price-stats", s.live, "")},
-		{"sets_list", request("GET", "/v1/sets?limit=50", s.live, "")},
-		{"sets_get", request("GET", "/v1/sets/"+set, s.live, "")},
-		{"market_movers", request("GET", "/v1/market/movers?direction=up&limit=50", s.live, "")},
-		{"products_list/50", request("GET", "/v1/products?limit=50", s.preview, "")},
-	} {
-		b.Run(op.name, func(b *testing.B) {
-			if n := replay(b, s.server.ServeConn, op.req, 1); n < int64(b.N)*100 {
-				b.Fatalf("%d bytes answered to %d requests", n, b.N)
+	for _, size := range []int{30_000, 300_000} {
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			w := worlds[size]()
+			for i := range w.operations {
+				b.Run(w.operations[i].Name, func(b *testing.B) { replay(b, w.server.ServeConn, &w.operations[i]) })
 			}
 		})
 	}
 }
 
-// BenchmarkPages is one request of every kind of page through the whole pipeline; nothing of a page is remembered.
-func BenchmarkPages(b *testing.B) {
-	s := shared()
-	card, set := "/cards/"+s.view.Catalog.Cards.Slug.At(777), "/sets/"+s.view.Catalog.Sets.Slug.At(7)
-	for _, page := range []struct {
-		name, path string
-		headers    []string
-	}{
-		{"card/plain", card, nil},
-		{"card/zstd", card, []string{"Accept-Encoding: zstd"}},
-		{"card/gzip", card, []string{"Accept-Encoding: gzip"}},
-		{"card/365/zstd", card + "?days=365", []string{"Accept-Encoding: zstd"}},
-		{"home/zstd", "/", []string{"Accept-Encoding: zstd"}},
-		{"set/zstd", set, []string{"Accept-Encoding: zstd"}},
-		{"sets/zstd", "/sets", []string{"Accept-Encoding: zstd"}},
-		{"search/typo/zstd", "/search?q=charizrd", []string{"Accept-Encoding: zstd"}},
-		{"suggest", "/search/suggest?q=charizrd", nil},
-		{"error", "/errors/not_found", nil},
-	} {
-		b.Run(page.name, func(b *testing.B) {
-			n := replay(b, s.server.ServeConn, request("GET", page.path, s.live, "", page.headers...), 1)
-			if n < int64(b.N)*500 {
-				b.Fatalf("%d bytes answered to %d requests", n, b.N)
+// BenchmarkReads are the parts of operations that the engine does alone.
+func BenchmarkReads(b *testing.B) {
+	w := worlds[30_000]()
+	selections := make([]wire.Selection, len(w.sample.selections))
+	for i, s := range w.sample.selections {
+		selections[i] = wire.Selection{Kind: s.Kind, ProductID: s.ProductID, Variant: s.Variant, Condition: s.Condition}
+	}
+	var dst []byte
+	read := func(name string, f func(i int)) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			before, _ := cpuTime(os.Getpid())
+			for i := 0; b.Loop(); i++ {
+				dst = dst[:0]
+				f(i)
 			}
-			b.ReportMetric(float64(n)/float64(b.N), "answer-bytes")
+			after, _ := cpuTime(os.Getpid())
+			b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/op")
+			b.ReportMetric(float64(len(dst)), "bytes/op")
 		})
 	}
+	read("selections_50", func(int) {
+		for i := range selections {
+			dst = w.view.AppendPrice(dst, &selections[i])
+		}
+	})
+	var card int
+	for card = range w.view.Catalog.Cards.ID.Len() { // one with a whole year of history
+		if variant := w.firstVariant(card); variant != "" && bytes.Count(w.view.AppendHistory(nil, card, 365, variant), []byte(`"date"`)) == 365 {
+			break
+		}
+	}
+	variant := w.firstVariant(card)
+	read("history_365_of_one_variant", func(int) { dst = w.view.AppendHistory(dst, card, 365, variant) })
+	read("card", func(i int) {
+		if found, ok := w.view.Index.Card(w.sample.card(i)); ok {
+			dst = append(dst, w.view.Detail(found)...)
+		}
+	})
 }
 
-// BenchmarkSelections is a preview batch of 50 selections: the prices alone, the whole request with a fresh idempotency
-// key each time (charge and kept reply included), and its replay.
-func BenchmarkSelections(b *testing.B) {
-	s := shared()
-	c := s.view.Catalog
-	var selections []wire.Selection
-	var items []string
-	for _, row := range s.view.Index.Products() {
-		if int(row) >= c.Cards.ID.Len() || len(selections) == 50 {
-			continue
+func (w *world) firstVariant(card int) (code string) {
+	w.view.DisplayLanes(card, "", func(_ int, variant string) {
+		if code == "" {
+			code = variant
 		}
-		lane, _ := c.Lanes.Of.Range(int(row))
-		one := wire.Selection{
-			Kind: "card", ProductID: "prd_" + index.ProductTail(c, int(row)),
-			Variant: c.Variants.At(int(c.Lanes.Variant[lane])), Condition: snapshot.Condition(c.Lanes.Condition[lane]).Code(),
-		}
-		selections = append(selections, one)
-		items = append(items, fmt.Sprintf(`{"kind":"card","product_id":%q,"variant":%q,"condition":%q}`, one.ProductID, one.Variant, one.Condition))
+	})
+	return code
+}
+
+// TestOperations asks every operation of a small catalog once: whatever the driver measures is a success.
+func TestOperations(t *testing.T) {
+	w := worlds[1_000]()
+	if len(w.operations) != len(operationNames) {
+		t.Errorf("%d operations, want %d", len(w.operations), len(operationNames))
 	}
-	body := `{"items":[` + strings.Join(items, ",") + `]}`
-	b.Run("prices", func(b *testing.B) {
-		b.ReportAllocs()
-		var dst []byte
-		for b.Loop() {
-			dst = dst[:0]
-			for i := range selections {
-				dst = s.view.AppendPrice(dst, &selections[i])
+	for i := range w.operations {
+		op := &w.operations[i]
+		for k, answer := range w.scriptOf(t, op, true) {
+			if len(answer.Body) < 10 {
+				t.Errorf("%s: request %d is answered with %q", op.Name, k, answer.Body)
 			}
 		}
-	})
-	b.Run("fresh", func(b *testing.B) {
-		req := request("POST", "/v1/prices/batch", s.preview, body, "Idempotency-Key: 0000000000000000")
-		at := bytes.Index(req, []byte("0000000000000000"))
-		c := &replayConn{request: req, burst: 1, left: b.N, next: func() {
-			copy(req[at:], fmt.Sprintf("%016x", freshKeys.Add(1)))
-		}}
-		b.ReportAllocs()
-		b.ResetTimer()
-		if err := s.server.ServeConn(c); err != nil && c.left > 0 {
-			b.Fatal(err)
-		}
-		if c.answered < int64(b.N)*5_000 {
-			b.Fatalf("%d bytes answered to %d batches", c.answered, b.N)
-		}
-	})
-	b.Run("replay", func(b *testing.B) {
-		req := request("POST", "/v1/prices/batch", s.preview, body, "Idempotency-Key: replayed")
-		if n := replay(b, s.server.ServeConn, req, 1); n < int64(b.N)*5_000 {
-			b.Fatalf("%d bytes answered to %d batches", n, b.N)
-		}
-	})
+	}
 }
 
-// freshKeys counts idempotency keys over all runs of a benchmark, which share the server.
-var freshKeys atomic.Int64
+// TestBareIsEqual compares what a bare server sends with the original, byte for byte but for the instant and what
+// is new in every answer.
+func TestBareIsEqual(t *testing.T) {
+	w := worlds[1_000]()
+	op := w.operation(t, "get_card")
+	answers := w.scriptOf(t, op, true)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go bareServer(answers).Serve(l)
+	original, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer original.Close()
+	go w.server.Serve(original)
+	for i := range op.Requests {
+		a, err := askOnce(l.Addr().String(), op.Requests[i].Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := answers[(i+1)%len(answers)] // a bare server answers in turn, whatever is asked
+		if a.status != http.StatusOK || !bytes.Equal(a.body, want.Body) {
+			t.Fatalf("request %d: %d %s, want %s", i, a.status, a.body, want.Body)
+		}
+		full, err := askOnce(original.Addr().String(), op.Requests[(i+1)%len(answers)].Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := len(full.header) - len(a.header); d < -4 || d > 4 { // numbers in the limits may gain or lose a digit
+			t.Fatalf("request %d: a header of %d bytes, the original's has %d", i, len(a.header), len(full.header))
+		}
+		got := headerLines(a.header)
+		if len(got) != len(want.Header) {
+			t.Fatalf("request %d: headers %q, want %q", i, got, want.Header)
+		}
+		for k := range got {
+			if !bytes.Equal(got[k][0], want.Header[k][0]) || !bytes.Equal(got[k][1], want.Header[k][1]) {
+				t.Errorf("request %d: header %q, want %q", i, got[k], want.Header[k])
+			}
+		}
+	}
+}
+
+// TestPlainAnswersAlike holds the net/http server to the same bodies: it would be no comparison otherwise.
+func TestPlainAnswersAlike(t *testing.T) {
+	w := worlds[1_000]()
+	p := &plain{view: w.view, gate: w.server.Gate, clock: w.server.Clock}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go http.Serve(l, p.routes())
+	for _, name := range []string{"get_card", "cards_batch_200", "prices_batch_100", "search_exact", "search_typo", "filter_price"} {
+		op := w.operation(t, name)
+		for i, want := range w.scriptOf(t, op, true) {
+			a, err := askOnce(l.Addr().String(), op.Requests[i].Bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _, _ := bytes.Cut(a.body, []byte(`"next_cursor"`))
+			wanted, _, _ := bytes.Cut(want.Body, []byte(`"next_cursor"`))
+			if a.status != http.StatusOK || !bytes.Equal(body, wanted) {
+				at := 0
+				for at < min(len(body), len(wanted)) && body[at] == wanted[at] {
+					at++
+				}
+				t.Errorf("%s %d: %d …%.60q, want …%.60q", name, i, a.status, body[max(at-20, 0):], wanted[max(at-20, 0):])
+				break
+			}
+		}
+	}
+}

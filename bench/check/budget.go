@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"ninepocket/bench/gobench"
 )
 
 // plan is the file of budgets: what to run, and what must hold of the results.
@@ -70,62 +70,10 @@ func (b *budget) validate() error {
 		return errors.New("a budget needs a name and a benchmark")
 	case (b.AtMost == nil) == (b.AtLeast == nil):
 		return fmt.Errorf("budget %q needs at_most or at_least", b.Name)
-	case b.Over == "" && wallClock(b.Unit):
+	case b.Over == "" && gobench.WallClock(b.Unit):
 		return fmt.Errorf("budget %q bounds %s by itself: name another benchmark with \"over\"", b.Name, b.Unit)
 	}
 	return nil
-}
-
-// wallClock reports whether a unit depends on how fast the machine is.
-func wallClock(unit string) bool {
-	return strings.HasSuffix(unit, "/s") || strings.Contains(unit, "ns") || strings.Contains(unit, "µs") || strings.Contains(unit, "sec")
-}
-
-// figures are the results of benchmarks: by name, by unit, one for every time it ran.
-type figures map[string]map[string][]float64
-
-// read adds the results in the output of go test -bench.
-func (f figures) read(output []byte) {
-	pkg := ""
-	for line := range strings.Lines(string(output)) {
-		fields := strings.Fields(line)
-		switch {
-		case len(fields) == 2 && fields[0] == "pkg:":
-			_, pkg, _ = strings.Cut(fields[1], "/")
-		case len(fields) >= 4 && len(fields)%2 == 0 && strings.HasPrefix(fields[0], "Benchmark"):
-			name := pkg + "." + withoutProcs(fields[0])
-			if f[name] == nil {
-				f[name] = map[string][]float64{}
-			}
-			for i := 2; i < len(fields); i += 2 {
-				if value, err := strconv.ParseFloat(fields[i], 64); err == nil {
-					f[name][fields[i+1]] = append(f[name][fields[i+1]], value)
-				}
-			}
-		}
-	}
-}
-
-// withoutProcs drops the number of processors that go test adds to a benchmark's name.
-func withoutProcs(name string) string {
-	i := strings.LastIndexByte(name, '-')
-	if i < 0 || strings.Trim(name[i+1:], "0123456789") != "" {
-		return name
-	}
-	return name[:i]
-}
-
-// typical returns one figure for all the times a benchmark ran: the least of times, since noise only ever adds, else the
-// median.
-func (f figures) typical(name, unit string) (float64, bool) {
-	values := slices.Sorted(slices.Values(f[name][unit]))
-	if len(values) == 0 {
-		return 0, false
-	}
-	if wallClock(unit) && !strings.HasSuffix(unit, "/s") {
-		return values[0], true
-	}
-	return values[len(values)/2], true
 }
 
 // verdict is what came of one budget.
@@ -138,7 +86,7 @@ type verdict struct {
 	kept     bool
 }
 
-func (p plan) judge(f figures) []verdict {
+func (p plan) judge(f gobench.Figures) []verdict {
 	var out []verdict
 	for i := range p.Budgets {
 		out = append(out, p.Budgets[i].judge(f))
@@ -146,14 +94,14 @@ func (p plan) judge(f figures) []verdict {
 	return out
 }
 
-func (b *budget) judge(f figures) verdict {
+func (b *budget) judge(f gobench.Figures) verdict {
 	v := verdict{name: b.Name, unit: b.Unit}
-	value, found := f.typical(b.Benchmark, b.Unit)
+	value, found := f.Typical(b.Benchmark, b.Unit)
 	if !found {
 		v.missing = b.Benchmark
 	}
 	if b.Over != "" {
-		base, found := f.typical(b.Over, b.Unit)
+		base, found := f.Typical(b.Over, b.Unit)
 		if !found || base == 0 {
 			v.missing = b.Over
 		}

@@ -54,15 +54,3 @@ func TestCheck(t *testing.T) {
 	f(`{"runs": [{"packages": []}]}`, "needs packages and bench")
 	f(`{}`, "ok")
 }
-
-func TestWithoutProcs(t *testing.T) {
-	f := func(name, want string) {
-		t.Helper()
-		if got := withoutProcs(name); got != want {
-			t.Errorf("%q without processors is %q, want %q", name, got, want)
-		}
-	}
-	f("BenchmarkCard-2", "BenchmarkCard")
-	f("BenchmarkCard/keep-alive", "BenchmarkCard/keep-alive")
-	f("BenchmarkCard", "BenchmarkCard")
-}

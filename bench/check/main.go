@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"ninepocket/bench/gobench"
 )
 
 func main() {
@@ -37,20 +39,20 @@ func check(budgets, input string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("cannot use the budgets of %q: %w", budgets, err)
 	}
-	measured := figures{}
+	measured := gobench.Figures{}
 	if input != "" {
 		text, err := os.ReadFile(input)
 		if err != nil {
 			return fmt.Errorf("cannot read benchmark output: %w", err)
 		}
-		measured.read(text)
+		measured.Read(text)
 	} else {
 		for _, r := range p.Runs {
 			text, err := r.measure(out)
 			if err != nil {
 				return err
 			}
-			measured.read(text)
+			measured.Read(text)
 		}
 	}
 	verdicts := p.judge(measured)

@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/errgroup"
+)
+
+// script is what a bare server answers: for each operation the answers of the original, in turn.
+type script map[string][]scripted
+
+// scripted is one answer of the original without what fasthttp writes by itself.
+type scripted struct {
+	Header [][2][]byte // names and values
+	Body   []byte
+}
+
+// record asks the original every request of an operation.
+func record(address string, op *Operation) ([]scripted, error) {
+	c, err := dial(address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }() // the answers are there or the error is told
+	var all []scripted
+	for i := range op.Requests {
+		r := &op.Requests[i]
+		if r.Digits > 0 {
+			r.number(fresh.Add(1))
+		}
+		a, err := c.ask(r.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("cannot record %s: %w", op.Name, err)
+		}
+		if a.status != http.StatusOK {
+			return nil, fmt.Errorf("cannot record %s: the server answered %d: %s", op.Name, a.status, a.body)
+		}
+		all = append(all, scripted{headerLines(a.header), bytes.Clone(a.body)})
+	}
+	return all, nil
+}
+
+// fresh numbers requests that must be new over all operations, rounds and servers.
+var fresh atomic.Uint64
+
+// headerLines are the header's names and values, but for what every fasthttp server writes.
+func headerLines(header []byte) [][2][]byte {
+	var lines [][2][]byte
+	for line := range strings.SplitSeq(string(header), "\r\n") {
+		name, value, ok := strings.Cut(line, ": ")
+		if ok && name != "Server" && name != "Date" && name != "Content-Type" && name != "Content-Length" {
+			lines = append(lines, [2][]byte{[]byte(name), []byte(value)})
+		}
+	}
+	return lines
+}
+
+// serveBare answers each operation on a port of its own, so that nothing has to be looked up.
+func (t *Task) serveBare(ctx context.Context) error {
+	text, err := os.ReadFile(t.Script)
+	if err != nil {
+		return fmt.Errorf("cannot read the script: %w", err)
+	}
+	var s script
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("cannot read the script %q: %w", t.Script, err)
+	}
+	ready := readyFile{Addresses: map[string]string{}}
+	var group errgroup.Group
+	for name, answers := range s {
+		if t.BodyOnly {
+			for i := range answers {
+				answers[i].Header = nil
+			}
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		ready.Addresses[name] = l.Addr().String()
+		srv := bareServer(answers)
+		group.Go(func() error { return srv.Serve(l) })
+		group.Go(func() error { <-ctx.Done(); return l.Close() })
+	}
+	if err := announce(t.Ready, ready); err != nil {
+		return err
+	}
+	if err := group.Wait(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// bareServer answers every request with the next answer and does nothing else: no route, no key, no limits, no
+// timeouts. Its buffers are those of package server.
+func bareServer(answers []scripted) *fasthttp.Server {
+	var turn atomic.Uint32
+	return &fasthttp.Server{
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			a := &answers[turn.Add(1)%uint32(len(answers))]
+			h := &ctx.Response.Header
+			h.SetContentType("application/json")
+			for i := range a.Header {
+				h.SetCanonical(a.Header[i][0], a.Header[i][1])
+			}
+			ctx.Response.SetBodyRaw(a.Body)
+		},
+		Name: "ninepocket", ReadBufferSize: 16 << 10, WriteBufferSize: 32 << 10, NoDefaultContentType: true,
+	}
+}

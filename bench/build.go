@@ -1,0 +1,283 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/index"
+	"ninepocket/internal/synth"
+	"ninepocket/loader"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// Cost is what something took of a process of its own.
+type Cost struct {
+	Wall, CPU time.Duration
+}
+
+// BuildFigures are the figures of a task of kind build, of its first snapshot.
+type BuildFigures struct {
+	Snapshots            []string // ids, in the order of their days
+	Counts               snapshot.Counts
+	Generate, Build, Put Cost // writing the raw catalog, raw to catalog, catalog to disk
+	Stored               int64
+	Peak                 int64 // most memory of the process
+}
+
+// build writes a synthetic catalog, takes it through the real loader and publishes it. The snapshots of later days
+// continue the first as daily builds do.
+func (t *Task) build(ctx context.Context) (BuildFigures, error) {
+	var out BuildFigures
+	store := snapshot.OpenDir(t.Store)
+	var base *snapshot.Catalog
+	for day := range max(t.Snapshots, 1) {
+		raw := filepath.Join(filepath.Dir(t.Store), fmt.Sprintf("raw-%d", day))
+		o := synth.Options{Cards: t.Cards, Seed: t.Seed, HistoryDays: t.Days}
+		generate, err := timed(func() error {
+			if day == 0 {
+				_, err := synth.Write(raw, o)
+				return err
+			}
+			_, err := synth.WriteDay(raw, o, day)
+			return err
+		})
+		if err != nil {
+			return out, err
+		}
+		var result *loader.Result
+		build, err := timed(func() error {
+			var err error
+			result, err = loader.Build(ctx, loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}, Base: base})
+			return err
+		})
+		if err := errors.Join(err, os.RemoveAll(raw)); err != nil {
+			return out, err
+		}
+		var m *snapshot.Manifest
+		put, err := timed(func() error {
+			var err error
+			m, _, err = store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
+			return err
+		})
+		if err != nil {
+			return out, err
+		}
+		out.Snapshots = append(out.Snapshots, m.ID)
+		base = result.Catalog
+		if day == 0 {
+			out.Generate, out.Build, out.Put, out.Counts = generate, build, put, m.Counts
+			if out.Stored, err = folderSize(store.Path(m.ID)); err != nil {
+				return out, err
+			}
+		}
+	}
+	_, out.Peak = memory(os.Getpid())
+	return out, publish(store, out.Snapshots[0])
+}
+
+// publish makes a snapshot the current one as snapshot publish does, with the engine's own View as the check, but with
+// no regard to what is published: measurements go back and forth between two days.
+func publish(store *snapshot.Dir, id string) error {
+	_, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(c *snapshot.Catalog) error {
+		_, err := engine.NewView(c, wire.Site{})
+		return err
+	}})
+	return err
+}
+
+// timed measures the wall and CPU time of a function in a process that does nothing else.
+func timed(f func() error) (Cost, error) {
+	began := time.Now()
+	before, err := cpuTime(os.Getpid())
+	if err != nil {
+		return Cost{}, err
+	}
+	if err := f(); err != nil {
+		return Cost{}, err
+	}
+	after, err := cpuTime(os.Getpid())
+	return Cost{time.Since(began), after - before}, err
+}
+
+func folderSize(folder string) (int64, error) {
+	var size int64
+	err := filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}
+
+// LoadFigures are the figures of a task of kind load.
+type LoadFigures struct {
+	Counts       snapshot.Counts
+	Load         Cost  // from the files to a View that answers
+	Heap         int64 // live heap that the View adds
+	Resident     int64 // of the process after a collection
+	Peak         int64
+	Exact        time.Duration // a search for a whole word, its page not remembered; the median word
+	Typo         time.Duration // with one letter missing
+	Distance2    time.Duration // with two letters missing
+	Expand       time.Duration // with two letters missing, the first time: words near it are not remembered either
+	Filter       time.Duration // a page of 50 within a price range
+	Cards200     time.Duration // the details of 200 cards
+	Prices100    time.Duration // the prices of 100 cards
+	CardOf       time.Duration // a card by its id
+	HistoryYear  time.Duration // 365 days of one card's lanes
+	SearchWords  int           // how many words were searched for
+	GoroutineCPU int           // processors that the process might use
+}
+
+// load loads the current snapshot of a store as a server does, and asks it a few things in one goroutine. Times are
+// wall times of a loop, of which the least of several runs is taken: other processes only ever add.
+func (t *Task) load() (LoadFigures, error) {
+	var out LoadFigures
+	store := snapshot.OpenDir(t.Store)
+	current, err := store.Current()
+	if err != nil {
+		return out, err
+	}
+	before := liveHeap()
+	var view *engine.View
+	out.Load, err = timed(func() error {
+		c, err := store.Load(current.ID)
+		if err != nil {
+			return err
+		}
+		view, err = engine.NewView(c, wire.Site{URL: "http://localhost", ProductPrefix: "prd"})
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	m, err := store.Manifest(current.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Counts = m.Counts
+	_, out.Peak = memory(os.Getpid())
+	out.Heap = liveHeap() - before
+	out.Resident, _ = memory(os.Getpid())
+	out.GoroutineCPU = runtime.GOMAXPROCS(0)
+	out.ask(view)
+	return out, nil
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC() // a second time for what finalizers and pools held
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// ask measures what reads cost.
+func (f *LoadFigures) ask(v *engine.View) {
+	words := vocabulary(v, 8, 256)
+	f.SearchWords = len(words)
+	var cards []uint32
+	find := func(word string) {
+		cards = v.Index.Cards(cards[:0], index.Query{Filter: index.NoFilter, Words: word, HasWords: true}, nil, 20).Cards
+	}
+	each := func(respell func(string) string) []time.Duration {
+		var all []time.Duration
+		for _, word := range words {
+			q := respell(word)
+			all = append(all, least(func() { find(q) }))
+		}
+		return all
+	}
+	var first []time.Duration
+	for _, word := range words { // nobody asked before
+		began := time.Now()
+		find(without(word, 1, 4))
+		first = append(first, time.Since(began))
+	}
+	f.Expand = median(first)
+	f.Exact = median(each(func(w string) string { return w }))
+	f.Typo = median(each(func(w string) string { return without(w, 3) }))
+	f.Distance2 = median(each(func(w string) string { return without(w, 2, 5) }))
+	low := v.Index
+	q := index.Query{Filter: index.NoFilter, Sort: index.PriceAsc}
+	q.Min, q.Max = 100, 2000
+	f.Filter = least(func() { cards = low.Cards(cards[:0], q, nil, 50).Cards })
+
+	n := v.Catalog.Cards.ID.Len()
+	ids := make([]string, 200)
+	for i := range ids {
+		ids[i] = v.Catalog.Cards.ID.At(i * 7919 % n)
+	}
+	var body []byte
+	gather := func(ids []string, of func(int) []byte) func() {
+		return func() {
+			body = body[:0]
+			for _, id := range ids {
+				if card, ok := v.Index.Card(id); ok {
+					body = append(body, of(card)...)
+				}
+			}
+		}
+	}
+	f.Cards200 = least(gather(ids, v.Detail))
+	f.Prices100 = least(gather(ids[:100], v.Entry))
+	f.CardOf = least(gather(ids, func(int) []byte { return nil })) / 200
+	f.HistoryYear = least(func() { body = v.AppendHistory(body[:0], n/3, 365, "") })
+}
+
+// vocabulary are words of card names with some letters, spread over the catalog.
+func vocabulary(v *engine.View, letters, most int) []string {
+	var all []string
+	seen := map[string]bool{}
+	n := v.Catalog.Cards.Name.Len()
+	for i := 0; i < n && len(all) < most; i += max(n/5000, 1) {
+		for word := range strings.FieldsSeq(v.Catalog.Cards.Name.At(i)) {
+			word = strings.ToLower(word)
+			if len(word) >= letters && isASCII(word) && !strings.ContainsAny(word, "-'.()&") && !seen[word] {
+				seen[word] = true
+				all = append(all, word)
+			}
+		}
+	}
+	return all
+}
+
+// least is the least time that f took in a few runs of about a millisecond.
+func least(f func()) time.Duration {
+	f()
+	best := time.Duration(1<<63 - 1)
+	for range 5 {
+		times := 0
+		began := time.Now()
+		for took := time.Duration(0); took < time.Millisecond; {
+			f()
+			times++
+			took = time.Since(began)
+		}
+		best = min(best, time.Since(began)/time.Duration(times))
+	}
+	return best
+}
+
+func median(all []time.Duration) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}

@@ -1,0 +1,189 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// sample is what requests are made of: parts of a server's catalog, read through its API, so that any running server
+// can be driven.
+type sample struct {
+	keys       Keys
+	cards      []sampleCard
+	sets       []string // ids
+	selections []selection
+}
+
+// Keys open a server. Preview may be empty: then the preview contract is not driven.
+type Keys struct {
+	Live, Preview string
+}
+
+type sampleCard struct{ ID, Name string }
+
+// selection is one item of a preview price batch.
+type selection struct {
+	Kind      string `json:"kind"`
+	ProductID string `json:"product_id"`
+	Variant   string `json:"variant,omitempty"`
+	Condition string `json:"condition,omitempty"`
+}
+
+// How much of a catalog is read: the largest batch, and as many pages as give it.
+const (
+	sampleCards, sampleSelections = 200, 50
+)
+
+// readSample reads from the server at an address.
+func readSample(address string, keys Keys) (*sample, error) {
+	s := &sample{keys: keys}
+	var sets struct{ Data []struct{ ID string } }
+	if err := getJSON(address, "/v1/sets?limit=50", keys.Live, &sets); err != nil {
+		return nil, err
+	}
+	for _, set := range sets.Data {
+		s.sets = append(s.sets, set.ID)
+	}
+	if err := s.readCards(address); err != nil {
+		return nil, err
+	}
+	if len(s.cards) < sampleCards || len(s.sets) == 0 {
+		return nil, fmt.Errorf("the server has %d cards and %d sets: too few to measure", len(s.cards), len(s.sets))
+	}
+	if keys.Preview != "" {
+		if err := s.readSelections(address); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// readCards takes a few cards of each of many prices, so that they are neither the dearest nor all of one set; in a
+// catalog without prices, of each set.
+func (s *sample) readCards(address string) error {
+	var queries []string
+	for low := 0; low < 2000; low += 20 {
+		queries = append(queries, fmt.Sprintf("&sort=price_asc&min_price_cents=%d", low))
+	}
+	for _, set := range s.sets {
+		queries = append(queries, "&set="+set)
+	}
+	seen := map[string]bool{}
+	for _, query := range queries {
+		var page struct{ Data []sampleCard }
+		if err := getJSON(address, "/v1/cards?limit=10"+query, s.keys.Live, &page); err != nil {
+			return err
+		}
+		for _, card := range page.Data {
+			if !seen[card.ID] {
+				seen[card.ID] = true
+				s.cards = append(s.cards, card)
+			}
+		}
+		if len(s.cards) >= sampleCards {
+			s.cards = s.cards[:sampleCards]
+			break
+		}
+	}
+	return nil
+}
+
+// readSelections takes every price option of the first products until a batch is full.
+func (s *sample) readSelections(address string) error {
+	for next := ""; len(s.selections) < sampleSelections; {
+		var page struct {
+			Data []struct {
+				ID, Kind     string
+				PriceOptions []struct{ Variant, Condition string } `json:"price_options"`
+			}
+			Pagination struct {
+				Next string `json:"next_cursor"`
+			}
+		}
+		if err := getJSON(address, "/v1/products?kind=card&limit=50"+next, s.keys.Preview, &page); err != nil {
+			return err
+		}
+		for _, product := range page.Data {
+			for _, option := range product.PriceOptions {
+				s.selections = append(s.selections, selection{product.Kind, product.ID, option.Variant, option.Condition})
+			}
+		}
+		if page.Pagination.Next == "" {
+			break
+		}
+		next = "&cursor=" + url.QueryEscape(page.Pagination.Next)
+	}
+	s.selections = s.selections[:min(len(s.selections), sampleSelections)]
+	return nil
+}
+
+// getJSON asks for a path and decodes a success.
+func getJSON(address, target, key string, into any) error {
+	a, err := askOnce(address, spell(http.MethodGet, target, key, ""))
+	if err != nil {
+		return err
+	}
+	if a.status != http.StatusOK {
+		return fmt.Errorf("cannot read %s: the server answered %d: %s", target, a.status, a.body)
+	}
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return fmt.Errorf("cannot read the answer to %s: %w", target, err)
+	}
+	return nil
+}
+
+// spell writes an HTTP request. Headers are whole lines.
+func spell(method, target, key, body string, headers ...string) []byte {
+	var w strings.Builder
+	fmt.Fprintf(&w, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ninepocket-bench\r\nAccept: */*\r\nX-API-Key: %s\r\n", method, target, key)
+	for _, h := range headers {
+		w.WriteString(h + "\r\n")
+	}
+	if body != "" {
+		fmt.Fprintf(&w, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	return []byte(w.String() + "\r\n" + body)
+}
+
+// words are distinct words of card names with at least so many letters and nothing else.
+func (s *sample) words(letters int) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, card := range s.cards {
+		for word := range strings.FieldsFuncSeq(card.Name, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			word = strings.ToLower(word)
+			if len(word) >= letters && isASCII(word) && !seen[word] {
+				seen[word] = true
+				all = append(all, word)
+			}
+		}
+	}
+	return all
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+}
+
+// without leaves letters out of a word; the first stays.
+func without(word string, at ...int) string {
+	out := []byte(word)
+	for k, i := range at {
+		out = append(out[:i-k], out[i-k+1:]...)
+	}
+	return string(out)
+}
+
+// ids spells the body of a batch of n cards, beginning with another card for each k.
+func (s *sample) ids(n, k int) string {
+	quoted := make([]string, n)
+	for i := range quoted {
+		quoted[i] = strconv.Quote(s.cards[(i+k*31)%len(s.cards)].ID)
+	}
+	return `{"ids":[` + strings.Join(quoted, ",") + `]}`
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// How many hits of a fuzzy search are compared with the query, and how alike a name must be to be one.
+const (
+	candidates = 100
+	alike      = 0.3
+)
+
+// trigrams are the runs of three letters of a text, words padded as pg_trgm pads them.
+func trigrams(text string) map[string]bool {
+	grams := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		letters := []rune("  " + word + " ")
+		for i := range len(letters) - 2 {
+			grams[string(letters[i:i+3])] = true
+		}
+	}
+	return grams
+}
+
+// mostAlike orders hits by the share of trigrams that their name, number and set have in common with the query.
+func mostAlike(hits []hit, wanted map[string]bool, limit int) []hit {
+	type scored struct {
+		hit
+		score float64
+	}
+	var all []scored
+	for _, h := range hits {
+		own := trigrams(h.folded)
+		common := 0
+		for gram := range own {
+			if wanted[gram] {
+				common++
+			}
+		}
+		if score := 2 * float64(common) / float64(len(own)+len(wanted)); score >= alike {
+			all = append(all, scored{h, score})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	var out []hit
+	for i := range all[:min(len(all), limit)] {
+		out = append(out, all[i].hit)
+	}
+	return out
+}

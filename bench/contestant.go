@@ -1,0 +1,226 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// contestant is a server under measurement: a process of ours with its descendants, or one that was running before.
+type contestant struct {
+	name      string
+	process   *exec.Cmd // nil when it was running before
+	ended     chan struct{}
+	log       *bytes.Buffer
+	api       string            // host and port
+	addresses map[string]string // host and port by operation, where each has its own
+	admin     string            // host and port of the admin listener, "" for none
+}
+
+// address is where an operation is driven.
+func (c *contestant) address(operation string) (string, bool) {
+	if c.addresses == nil {
+		return c.api, true
+	}
+	a, ok := c.addresses[operation]
+	return a, ok
+}
+
+// startTime is how long a server may take to come up: an import into a database is part of it.
+const startTime = 10 * time.Minute
+
+// start runs a command that writes the ready file and waits for that.
+func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
+	c := &contestant{name: name, ended: make(chan struct{}), log: &bytes.Buffer{}}
+	c.process = exec.Command(command[0], command[1:]...) //nolint:gosec // ourselves, or what the user gave with --rival
+	c.process.Stdout, c.process.Stderr = c.log, c.log
+	c.process.Env = append(os.Environ(), "READY_FILE="+ready)
+	endWithParent(c.process)
+	if err := c.process.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", name, err)
+	}
+	go func() {
+		_ = c.process.Wait() // a server that ends early is told by await, one that is stopped ends as asked
+		close(c.ended)
+	}()
+	wait, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("cannot start %s within %v", name, startTime))
+	defer cancel()
+	r, err := await(wait, ready, c.ended)
+	if err != nil {
+		c.stop()
+		return nil, fmt.Errorf("%w\n%s", err, tail(c.log.String(), 20))
+	}
+	c.addresses = r.Addresses
+	if r.API != "" {
+		if c.api, err = addressOf(r.API); err != nil {
+			c.stop()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// stop ends the process and waits for it.
+func (c *contestant) stop() {
+	if c.process == nil {
+		return
+	}
+	_ = c.process.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-c.ended:
+	case <-time.After(20 * time.Second):
+		_ = c.process.Process.Kill()
+		<-c.ended
+	}
+}
+
+var errNoCPU = errors.New("its CPU time is not known: give --admin")
+
+// cpu is the CPU time that the server has used so far.
+func (c *contestant) cpu() (time.Duration, error) {
+	if c.process == nil {
+		return c.cpuTold()
+	}
+	var total time.Duration
+	for i, pid := range family(c.process.Process.Pid) {
+		used, err := cpuTime(pid)
+		if err != nil && i == 0 {
+			return 0, err // a descendant may end meanwhile, the server not
+		}
+		total += used
+	}
+	return total, nil
+}
+
+// cpuTold reads the CPU time from the server's own metrics.
+func (c *contestant) cpuTold() (time.Duration, error) {
+	seconds, err := c.metric("process_cpu_seconds_total")
+	return time.Duration(seconds * float64(time.Second)), err
+}
+
+// metric reads one figure of the admin listener.
+func (c *contestant) metric(name string) (float64, error) {
+	if c.admin == "" {
+		return 0, errNoCPU
+	}
+	client := http.Client{Timeout: patience}
+	response, err := client.Get("http://" + c.admin + "/metrics")
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the metrics of %s: %w", c.name, err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the metrics of %s: %w", c.name, err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(rest), 64)
+		}
+	}
+	return 0, fmt.Errorf("cannot find %s in the metrics of %s", name, c.name)
+}
+
+// memory is what the server's processes hold now.
+func (c *contestant) memory() int64 {
+	if c.process == nil {
+		return 0
+	}
+	var total int64
+	for _, pid := range family(c.process.Process.Pid) {
+		now, _ := memory(pid)
+		total += now
+	}
+	return total
+}
+
+// household is the folder in which a measurement makes its store and keys and starts its servers.
+type household struct {
+	folder string
+	self   []string // the command line that does a Task, without the task
+	serve  []string // the command line of serve, without its flags
+	keys   Keys
+	built  BuildFigures
+	log    io.Writer
+}
+
+func (h *household) path(name string) string { return filepath.Join(h.folder, name) }
+
+// note tells the user what goes on; it is best effort.
+func (h *household) note(format string, a ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", a...) }
+
+// found makes the store, unless one is given, and the keys.
+func (h *household) found(ctx context.Context, o *Options, snapshots int) error {
+	var err error
+	if h.keys, err = writeKeys(h.path("state"), h.path("bench.toml")); err != nil {
+		return err
+	}
+	if o.Store != "" {
+		return nil
+	}
+	h.note("building %d cards with %d days of history", o.Cards, o.Days)
+	text, err := h.do(ctx, Task{Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days, Snapshots: snapshots})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &h.built)
+}
+
+// do runs a task to its end and returns what it printed.
+func (h *household) do(ctx context.Context, t Task) ([]byte, error) {
+	command := exec.CommandContext(ctx, h.self[0], append(slices.Clip(h.self[1:]), t.Text())...) //nolint:gosec // ourselves
+	endWithParent(command)
+	var out, trouble bytes.Buffer
+	command.Stdout, command.Stderr = &out, &trouble
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("cannot %s in a process of its own: %w\n%s", t.Kind, err, tail(trouble.String(), 20))
+	}
+	return out.Bytes(), nil
+}
+
+// startTask starts a server that is a task.
+func (h *household) startTask(ctx context.Context, name string, t Task) (*contestant, error) {
+	t.Ready = h.path(name + ".ready")
+	return start(ctx, name, append(slices.Clip(h.self), t.Text()), t.Ready)
+}
+
+// startServe starts the program's own serve on the store.
+func (h *household) startServe(ctx context.Context, store string) (*contestant, error) {
+	ready := h.path("serve.ready")
+	c, err := start(ctx, full, append(slices.Clip(h.serve),
+		"--store", store, "--state", h.path("state"), "--config", h.path("bench.toml"),
+		"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready), ready)
+	if err != nil {
+		return nil, err
+	}
+	var told struct{ Admin string }
+	text, err := os.ReadFile(ready)
+	if err == nil {
+		err = json.Unmarshal(text, &told)
+	}
+	if err == nil {
+		c.admin, err = addressOf(told.Admin)
+	}
+	if err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}

@@ -1,0 +1,444 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// The servers of a run. full is the one that is measured; the others are beside it for comparison.
+const (
+	full     = "ninepocket" // as serve runs it
+	inMemory = "memory"     // the same with metering in memory
+	bareSame = "bare"       // bare fasthttp with equal bodies and headers
+	bareBody = "body"       // bare fasthttp with equal bodies
+	plainGo  = "nethttp"    // net/http and encoding/json over the same engine
+)
+
+// besides are the servers that can be measured beside it.
+var besides = []string{inMemory, bareSame, bareBody, plainGo}
+
+// Options of a run; zero values mean the defaults.
+type Options struct {
+	// URL, Admin and Keys are of a running server; without a URL the run builds a catalog and serves it itself.
+	URL, Admin string
+	Keys       Keys
+
+	Store string // an existing store to serve instead of a built one; "" builds
+	Cards int    // of the catalog to build; default 30,000
+	Seed  uint64 // default 1
+	Days  int    // of history; default 365
+
+	Operations  []string // names; none means all
+	Beside      []string // names; nil means bare, body and nethttp
+	Connections int      // default 16
+	Duration    time.Duration
+	Rounds      int
+
+	// Rivals are further servers, started by a shell command, that answer the same paths.
+	Rivals []Rival
+	// Profiles is a folder for a CPU profile of the measured server in each operation, "" for none.
+	Profiles string
+	// Queries is a search set to ask every server, "" for none.
+	Queries string
+
+	// Self is the command line that does a Task, Serve that of serve.
+	Self, Serve []string
+	Log         io.Writer
+}
+
+// Rival is a server of somebody else, or of our data in somebody else's database. Its command writes {"api": URL} into
+// the file that the environment variable READY_FILE names once it answers.
+type Rival struct {
+	Name, Command string
+}
+
+func (o *Options) setDefaults() {
+	set := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	set(&o.Cards, 30_000)
+	set(&o.Days, 365)
+	set(&o.Connections, 16)
+	set(&o.Rounds, 5)
+	if o.Seed == 0 {
+		o.Seed = 1
+	}
+	if o.Duration == 0 {
+		o.Duration = time.Second
+	}
+	if o.Beside == nil {
+		o.Beside = []string{bareSame, bareBody, plainGo}
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+}
+
+// Validate sets the defaults and says what is wrong with the options; Run and Swap begin with it.
+func (o *Options) Validate() error {
+	o.setDefaults()
+	var problems []error
+	for _, name := range o.Beside {
+		if !slices.Contains(besides, name) {
+			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name, strings.Join(besides, ", ")))
+		}
+	}
+	for _, name := range o.Operations {
+		if !slices.Contains(operationNames, name) {
+			problems = append(problems, fmt.Errorf("cannot measure operation %q: want one of %s", name, strings.Join(operationNames, ", ")))
+		}
+	}
+	if o.Connections < 1 || o.Rounds < 1 || o.Duration < 50*time.Millisecond {
+		problems = append(problems, errors.New("cannot measure with fewer than 1 connection, 1 round or 50ms"))
+	}
+	if o.URL != "" {
+		_, err := addressOf(o.URL)
+		problems = append(problems, err)
+	}
+	if o.URL != "" && o.Keys.Live == "" {
+		problems = append(problems, errors.New("cannot drive a running server without a key: give --key"))
+	}
+	return errors.Join(problems...)
+}
+
+// Run drives the servers and returns what was measured.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "ninepocket-bench-")
+	if err == nil && o.Profiles != "" {
+		err = os.MkdirAll(o.Profiles, 0o750)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a folder for the measurement: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
+	// A server that was measured before still knows the idempotency keys of that time.
+	fresh.CompareAndSwap(0, uint64(time.Now().UnixMicro()))
+	r := &run{o: &o, household: household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
+	defer r.stop()
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	return r.measure(ctx)
+}
+
+// run is one measurement under way.
+type run struct {
+	household
+	o           *Options
+	contestants []*contestant
+	operations  []Operation
+}
+
+func (r *run) stop() {
+	for _, c := range slices.Backward(r.contestants) {
+		c.stop()
+	}
+}
+
+// open starts every server.
+func (r *run) open(ctx context.Context) error {
+	measured, err := r.openMeasured(ctx)
+	if err != nil {
+		return err
+	}
+	r.contestants = append(r.contestants, measured)
+	s, err := readSample(measured.api, r.keys)
+	if err != nil {
+		return err
+	}
+	if r.operations, err = chosen(s.operations(), r.o.Operations); err != nil {
+		return err
+	}
+	recorded, err := r.record(measured)
+	if err != nil {
+		return err
+	}
+	store := r.store()
+	for _, name := range r.o.Beside {
+		t := map[string]Task{
+			inMemory: {Kind: taskMemory, Store: store, State: r.path("state")},
+			bareSame: {Kind: taskBare, Script: recorded},
+			bareBody: {Kind: taskBare, Script: recorded, BodyOnly: true},
+			plainGo:  {Kind: taskPlain, Store: store, State: r.path("state")},
+		}[name]
+		if t.Store != "" && r.o.URL != "" {
+			continue // it needs the catalog itself
+		}
+		c, err := r.startTask(ctx, name, t)
+		if err != nil {
+			return err
+		}
+		r.contestants = append(r.contestants, c)
+	}
+	for _, rival := range r.o.Rivals {
+		r.note("starting %s", rival.Name)
+		c, err := start(ctx, rival.Name, []string{"sh", "-c", "exec " + rival.Command}, r.path(rival.Name+".ready"))
+		if err != nil {
+			return err
+		}
+		r.contestants = append(r.contestants, c)
+	}
+	return nil
+}
+
+func (r *run) store() string {
+	if r.o.Store != "" {
+		return r.o.Store
+	}
+	return r.path("store")
+}
+
+// openMeasured finds the running server, or builds a catalog and serves it.
+func (r *run) openMeasured(ctx context.Context) (*contestant, error) {
+	if r.o.URL == "" {
+		if err := r.found(ctx, r.o, 1); err != nil {
+			return nil, err
+		}
+		return r.startServe(ctx, r.store())
+	}
+	r.keys = r.o.Keys
+	c := &contestant{name: full}
+	var err error
+	if c.api, err = addressOf(r.o.URL); err == nil && r.o.Admin != "" {
+		c.admin, err = addressOf(r.o.Admin)
+	}
+	return c, err
+}
+
+// record writes the script of the bare servers.
+func (r *run) record(from *contestant) (string, error) {
+	s := script{}
+	for i := range r.operations {
+		answers, err := record(from.api, &r.operations[i])
+		if err != nil {
+			return "", err
+		}
+		s[r.operations[i].Name] = answers
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", err
+	}
+	return r.path("script.json"), os.WriteFile(r.path("script.json"), text, 0o600)
+}
+
+// measure drives every operation in rounds: the servers take turns, so that whatever else the machine does meets all
+// of them alike, and every second round goes backwards.
+func (r *run) measure(ctx context.Context) (*Report, error) {
+	report := r.newReport()
+	for i := range r.operations {
+		op := &r.operations[i]
+		r.note("%d of %d: %s", i+1, len(r.operations), op.Name)
+		var able []*contestant
+		for _, c := range r.contestants {
+			ok, err := c.answers(op)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				able = append(able, c)
+			}
+		}
+		samples := map[string][]Sample{}
+		for round := range r.o.Rounds {
+			for k := range able {
+				c := able[k]
+				if round%2 == 1 {
+					c = able[len(able)-1-k]
+				}
+				sample, err := c.drive(ctx, op, r.o.Connections, r.o.Duration)
+				if err == nil {
+					err = context.Cause(ctx)
+				}
+				if err != nil {
+					return nil, fmt.Errorf("cannot drive %s of %s: %w", op.Name, c.name, err)
+				}
+				samples[c.name] = append(samples[c.name], sample)
+			}
+		}
+		report.add(op, able, samples)
+		if r.o.Profiles != "" {
+			if err := r.profile(ctx, op); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, c := range r.contestants {
+		report.Memory[c.name] = c.memory()
+	}
+	if r.o.Queries != "" {
+		return report, r.judge(report)
+	}
+	return report, nil
+}
+
+// answers reports whether a server takes an operation at all; it also wakes what is made at the first use.
+func (c *contestant) answers(op *Operation) (bool, error) {
+	address, ok := c.address(op.Name)
+	if !ok {
+		return false, nil
+	}
+	link, err := dial(address)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = link.Close() }() // the answers are there or the error is told
+	for i := range op.Requests {
+		r := Request{bytes.Clone(op.Requests[i].Bytes), op.Requests[i].At, op.Requests[i].Digits}
+		if r.Digits > 0 {
+			r.number(fresh.Add(1))
+		}
+		a, err := link.ask(r.Bytes)
+		if err != nil {
+			return false, fmt.Errorf("cannot ask %s for %s: %w", c.name, op.Name, err)
+		}
+		if a.status != http.StatusOK {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Sample is one round of one operation on one server.
+type Sample struct {
+	Requests, Failures int64 // failures are answers other than 200
+	Bytes              int64 // of bodies
+	Wall               time.Duration
+	CPU                time.Duration // of the server
+	Client             time.Duration // CPU of this process
+	Latency            Histogram     // of a burst, from before it is written until its last answer is read
+}
+
+// drive sends an operation's requests over several connections, each waiting for its answers before it sends more. In
+// such a closed loop a slow answer holds back the requests behind it, so that its quantiles say nothing about queues;
+// Swap measures those.
+func (c *contestant) drive(ctx context.Context, op *Operation, connections int, span time.Duration) (Sample, error) {
+	address, _ := c.address(op.Name)
+	links := make([]*conn, 0, connections)
+	defer func() {
+		for _, link := range links {
+			_ = link.Close() // the answers are there or the error is told
+		}
+	}()
+	for range connections {
+		link, err := dial(address)
+		if err != nil {
+			return Sample{}, err
+		}
+		links = append(links, link)
+	}
+	return c.during(func() ([]Sample, error) {
+		parts := make([]Sample, connections)
+		group, ctx := errgroup.WithContext(ctx)
+		until := time.Now().Add(span)
+		for i := range links {
+			group.Go(func() error { return parts[i].loop(ctx, links[i], newTurns(op, i), until) })
+		}
+		return parts, group.Wait()
+	})
+}
+
+// during measures the CPU time of both sides while f runs and adds up its parts.
+func (c *contestant) during(f func() ([]Sample, error)) (Sample, error) {
+	var total Sample
+	before, err := c.cpu()
+	if err != nil && !errors.Is(err, errNoCPU) {
+		return total, err
+	}
+	own, _ := cpuTime(os.Getpid()) // unknown where a server's is
+	began := time.Now()
+	parts, err := f()
+	total.Wall = time.Since(began)
+	if err != nil {
+		return total, err
+	}
+	after, err := c.cpu()
+	if err != nil && !errors.Is(err, errNoCPU) {
+		return total, err
+	}
+	ownAfter, _ := cpuTime(os.Getpid())
+	total.CPU, total.Client = after-before, ownAfter-own
+	for i := range parts {
+		total.Requests += parts[i].Requests
+		total.Failures += parts[i].Failures
+		total.Bytes += parts[i].Bytes
+		total.Latency.Merge(&parts[i].Latency)
+	}
+	return total, nil
+}
+
+// turns are the requests of one connection in turn, in bursts.
+type turns struct {
+	requests []Request
+	depth    int
+	next     int
+	burst    []byte
+}
+
+func newTurns(op *Operation, connection int) *turns {
+	t := &turns{depth: op.Depth, next: connection * 7}
+	for _, r := range op.Requests {
+		t.requests = append(t.requests, Request{bytes.Clone(r.Bytes), r.At, r.Digits})
+	}
+	return t
+}
+
+// take returns the bytes of the next burst.
+func (t *turns) take() []byte {
+	t.burst = t.burst[:0]
+	for range t.depth {
+		r := &t.requests[t.next%len(t.requests)]
+		t.next++
+		if r.Digits > 0 {
+			r.number(fresh.Add(1))
+		}
+		if t.depth == 1 {
+			return r.Bytes
+		}
+		t.burst = append(t.burst, r.Bytes...)
+	}
+	return t.burst
+}
+
+// loop drives one connection until a time.
+func (s *Sample) loop(ctx context.Context, link *conn, t *turns, until time.Time) error {
+	if err := link.SetDeadline(until.Add(patience)); err != nil {
+		return err
+	}
+	for now := time.Now(); now.Before(until) && ctx.Err() == nil; {
+		if _, err := link.Write(t.take()); err != nil {
+			return fmt.Errorf("cannot send a request: %w", err)
+		}
+		for range t.depth {
+			a, err := link.read()
+			if err != nil {
+				return err
+			}
+			s.Requests++
+			s.Bytes += int64(len(a.body))
+			if a.status != http.StatusOK {
+				s.Failures++
+			}
+		}
+		done := time.Now()
+		s.Latency.Add(done.Sub(now))
+		now = done
+	}
+	return nil
+}

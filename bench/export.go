@@ -1,0 +1,58 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+
+	"ninepocket/engine"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// exported is a card in the dump that other databases import: what the API says of it, and what it is found by.
+type exported struct {
+	plainDetail
+	Slug    string     `json:"slug"`
+	SetCode string     `json:"set_code"`
+	Display plainPrice `json:"display"`
+}
+
+// export prints every card of the current snapshot, dearest first.
+func (t *Task) export(out io.Writer) error {
+	store := snapshot.OpenDir(t.Store)
+	current, err := store.Current()
+	if err != nil {
+		return err
+	}
+	c, err := store.Load(current.ID)
+	if err != nil {
+		return err
+	}
+	view, err := engine.NewView(c, wire.Site{URL: "http://localhost", ProductPrefix: "prd"})
+	if err != nil {
+		return err
+	}
+	p := &plain{view: view}
+	w := bufio.NewWriter(out)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for card := range c.Cards.ID.Len() {
+		line := exported{plainDetail: p.detail(card), Slug: c.Cards.Slug.At(card), Display: p.price(card)}
+		if set := c.Cards.Set[card]; set != snapshot.NoSet {
+			line.SetCode = c.Sets.Code.At(int(set))
+		}
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// ExportTask is the task that prints the cards of a store.
+func ExportTask(store string) Task { return Task{Kind: taskExport, Store: store} }
+
+// BuildTask is the task that makes a store of a synthetic catalog.
+func BuildTask(store string, cards, days int) Task {
+	return Task{Kind: taskBuild, Store: store, Cards: cards, Seed: 1, Days: days}
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/bench"
+)
+
+// rivals are the stacks beside ours, each built from bench/compare by its own command. What cannot be built or started
+// here is left out with one line.
+type rivals struct {
+	*settings
+	folder   string // of this comparison: stores, dumps, programs
+	versions []string
+}
+
+func compareCommand(s *settings) *cobra.Command {
+	cards, postgres := 30_000, ""
+	cmd := &cobra.Command{
+		Use: "compare", Short: "Other stacks beside ours", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			folder, err := os.MkdirTemp("", "ninepocket-compare-")
+			if err != nil {
+				return err
+			}
+			defer func() { _ = os.RemoveAll(folder) }()     // what is left behind is in the temporary folder
+			if err := os.Chmod(folder, 0o711); err != nil { //nolint:gosec // PostgreSQL runs as another user
+				return err
+			}
+			r := &rivals{settings: s, folder: folder}
+			text, err := r.compare(cmd.Context(), cards, postgres)
+			if err != nil {
+				return err
+			}
+			return s.publish(cmd.Context(), "comparison", "bench-compare", text)
+		},
+	}
+	cmd.Flags().IntVar(&cards, "cards", cards, "how many cards the synthetic catalog has")
+	cmd.Flags().StringVar(&postgres, "postgres", "", "folder of initdb and postgres, where they are not found by themselves")
+	return cmd
+}
+
+// compare measures requests on a synthetic catalog, then searches on the real one.
+func (r *rivals) compare(ctx context.Context, cards int, postgres string) (string, error) {
+	databases := r.databases(ctx, postgres)
+	engines := r.engines(ctx)
+	synthetic, dump, err := r.synthetic(ctx, cards)
+	if err != nil {
+		return "", err
+	}
+	o := r.options
+	o.Store, o.Beside = synthetic, []string{"nethttp"}
+	o.Operations = []string{"get_card", "cards_batch_200", "prices_batch_100", "filter_price"}
+	o.Rivals = with(databases, dump)
+	requests, err := bench.Run(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("Requests, %d synthetic cards:\n\n%s", cards, requests.Markdown())
+
+	o.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
+	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
+	official, officialDump, err := r.real(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case official == "":
+		fmt.Fprintln(os.Stderr, "skipped: searches over the real catalogs, because they are not in "+r.data+" (see make data)")
+		o.Rivals = append(with(databases, dump), with(engines, dump)...)
+	default:
+		title = "Searches of 20, the real catalogs (pokemon-tcg-data and punk-records)"
+		o.Store, o.Queries = official, filepath.Join(r.data, "search-queries.tsv")
+		o.Rivals = append(with(databases, officialDump), with(engines, officialDump)...)
+	}
+	searches, err := bench.Run(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	text += "\n" + title + ":\n\n" + searches.Markdown() + searches.QualityRow()
+	return strings.Join(r.versions, ", ") + ".\n\n" + text, nil
+}
+
+// with gives commands the dump that they serve.
+func with(commands []bench.Rival, dump string) []bench.Rival {
+	var out []bench.Rival
+	for _, c := range commands {
+		out = append(out, bench.Rival{Name: c.Name, Command: fmt.Sprintf(c.Command, quote(dump))})
+	}
+	return out
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func skip(what string, err error) {
+	fmt.Fprintf(os.Stderr, "skipped: %s, because %s\n", what, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " "))
+}
+
+// output runs a command in a folder and returns what it printed.
+func output(ctx context.Context, folder string, environment []string, name string, arguments ...string) (string, error) {
+	command := exec.CommandContext(ctx, name, arguments...) //nolint:gosec // the commands are ours
+	command.Dir, command.Env = folder, append(os.Environ(), environment...)
+	var out, trouble bytes.Buffer
+	command.Stdout, command.Stderr = &out, &trouble
+	if err := command.Run(); err != nil {
+		lines := strings.Split(strings.TrimSpace(trouble.String()), "\n")
+		return "", fmt.Errorf("cannot run %s: %w: %s", name, err, lines[len(lines)-1])
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+const compareFolder = "bench/compare"
+
+// databases builds the servers over PostgreSQL and SQLite.
+func (r *rivals) databases(ctx context.Context, postgres string) []bench.Rival {
+	var all []bench.Rival
+	program, err := r.program(ctx, "postgres")
+	if err == nil {
+		var version string
+		if version, err = output(ctx, ".", nil, program, "-version"); err == nil {
+			all = append(all, bench.Rival{Name: "postgres", Command: program + " %s " + quote(postgres)})
+			r.versions = append(r.versions, version+" with pg_trgm")
+		}
+	}
+	if err != nil {
+		skip("PostgreSQL", err)
+	}
+	if program, err = r.program(ctx, "sqlite", "-tags", "sqlite_fts5"); err == nil {
+		var version string
+		if version, err = output(ctx, ".", nil, program, "-version"); err == nil {
+			all = append(all, bench.Rival{Name: "sqlite", Command: program + " %s"})
+			r.versions = append(r.versions, version+" with FTS5 trigram")
+		}
+	}
+	if err != nil {
+		skip("SQLite", err)
+	}
+	return all
+}
+
+// program builds one server of the separate module; SQLite needs a C compiler.
+func (r *rivals) program(ctx context.Context, name string, flags ...string) (string, error) {
+	to := filepath.Join(r.folder, name)
+	_, err := output(ctx, compareFolder, []string{"CGO_ENABLED=1"}, "go", append(append([]string{"build"}, flags...), "-o", to, "./"+name)...)
+	return to, err
+}
+
+// engines installs the search libraries for Node from their lock file.
+func (r *rivals) engines(ctx context.Context) []bench.Rival {
+	node := filepath.Join(compareFolder, "node")
+	version, err := output(ctx, node, nil, "node", "--version")
+	if err == nil {
+		_, err = output(ctx, node, nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	}
+	if err != nil {
+		skip("MiniSearch and Orama", err)
+		return nil
+	}
+	var all []bench.Rival
+	r.versions = append(r.versions, "Node "+strings.TrimPrefix(version, "v"))
+	for _, library := range [][2]string{{"minisearch", "minisearch"}, {"orama", "@orama/orama"}} {
+		if version, err = output(ctx, node, nil, "node", "-p", `require("./node_modules/`+library[1]+`/package.json").version`); err != nil {
+			skip(library[0], err)
+			continue
+		}
+		all = append(all, bench.Rival{Name: library[0], Command: "node " + filepath.Join(node, "server.mjs") + " " + library[0] + " %s"})
+		r.versions = append(r.versions, library[0]+" "+version)
+	}
+	return all
+}
+
+// synthetic makes a store of a synthetic catalog and its dump.
+func (r *rivals) synthetic(ctx context.Context, cards int) (store, dump string, err error) {
+	store = filepath.Join(r.folder, "synthetic", "store")
+	if err := os.MkdirAll(filepath.Dir(store), 0o711); err != nil { //nolint:gosec // as above
+		return "", "", err
+	}
+	task := bench.BuildTask(store, cards, 30)
+	if _, err := r.task(ctx, task); err != nil {
+		return "", "", err
+	}
+	dump, err = r.dump(ctx, store, "synthetic.jsonl")
+	return store, dump, err
+}
+
+// real builds the official catalogs, nothing without them.
+func (r *rivals) real(ctx context.Context) (store, dump string, err error) {
+	pokemon := filepath.Join(r.data, "pokemon-tcg-data", "pokemon-tcg-data-en.tar.zst")
+	punk := filepath.Join(r.data, "punk-records", "punk-records-english.tar.zst")
+	for _, file := range []string{pokemon, punk} {
+		if _, err := os.Stat(file); err != nil {
+			return "", "", nil //nolint:nilerr // without them the synthetic catalog does
+		}
+	}
+	store = filepath.Join(r.folder, "real")
+	weekly := filepath.Join(r.data, "price-history", "pokemon-weekly-130w-by-pokemontcg-id.csv.zst")
+	_, err = output(ctx, ".", nil, r.binary, "snapshot", "build", "--store", store, "--publish", "--collected-at", "2026-08-22T20:00:00Z", "--snapshot-at", "2026-08-22T20:00:00Z",
+		"--source", "pokemon-tcg-data:"+pokemon, "--source", "punk-records:"+punk, "--prices", "pokemon-tcg-data:"+weekly)
+	if err != nil {
+		return "", "", err
+	}
+	dump, err = r.dump(ctx, store, "real.jsonl")
+	return store, dump, err
+}
+
+func (r *rivals) dump(ctx context.Context, store, name string) (string, error) {
+	text, err := r.task(ctx, bench.ExportTask(store))
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(r.folder, name)
+	return file, os.WriteFile(file, []byte(text), 0o644) //nolint:gosec // the servers may run as another user
+}
+
+func (r *rivals) task(ctx context.Context, t bench.Task) (string, error) {
+	if len(r.options.Self) == 0 {
+		return "", errors.New("cannot start a task: no binary is given")
+	}
+	return output(ctx, ".", nil, r.options.Self[0], append(slices.Clip(r.options.Self[1:]), t.Text())...)
+}

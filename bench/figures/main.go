@@ -1,0 +1,139 @@
+// Command figures measures what docs/PERFORMANCE.md shows and writes it there, each table between its markers:
+//
+//	figures budgets   every row of the budget table
+//	figures scale     how cost grows with the catalog, and docs/scaling.svg
+//	figures compare   other stacks beside ours
+//
+// It is run from the module's root by make bench-table, bench-plot and bench-compare.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/bench"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := rootCommand().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench/figures: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// settings are common to all measurements.
+type settings struct {
+	binary   string // of ninepocket
+	document string
+	data     string // folder with the real catalogs
+	options  bench.Options
+	load     string // of the machine when the measurement began
+}
+
+// ownFlags are the arguments but for the sub-command and what make gives by itself.
+func ownFlags(arguments []string) []string {
+	var own []string
+	for i := 1; i < len(arguments); i++ {
+		switch arguments[i] {
+		case "--data", "--binary":
+			i++
+		default:
+			own = append(own, arguments[i])
+		}
+	}
+	return own
+}
+
+// machine names the processors.
+func machine() string {
+	text, _ := os.ReadFile("/proc/cpuinfo") // elsewhere they stay unnamed
+	_, model, _ := strings.Cut(string(text), "model name")
+	model, _, _ = strings.Cut(strings.TrimLeft(model, " \t:"), "\n")
+	return strings.TrimSpace(fmt.Sprintf("%d processors %s", runtime.NumCPU(), model))
+}
+
+// load is how many processes want to run, on average over a minute: a quiet machine has none.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := strings.Cut(string(text), " ")
+	return cmp.Or(first, "unknown")
+}
+
+func rootCommand() *cobra.Command {
+	s := &settings{}
+	root := &cobra.Command{Use: "figures", Short: "Measure what docs/PERFORMANCE.md shows", SilenceUsage: true, SilenceErrors: true}
+	f := root.PersistentFlags()
+	f.StringVar(&s.binary, "binary", "bin/ninepocket", "the ninepocket to measure")
+	f.StringVar(&s.document, "document", "docs/PERFORMANCE.md", "the document to write into, \"\" to print only")
+	f.StringVar(&s.data, "data", "../shared/data", "folder of the real catalogs")
+	f.DurationVar(&s.options.Duration, "duration", time.Second, "of a round of one operation on one server")
+	f.IntVar(&s.options.Rounds, "rounds", 5, "how often the servers take turns")
+	f.IntVar(&s.options.Connections, "connections", 16, "how many connections")
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		s.load = load()
+		s.options.Self, s.options.Serve, s.options.Log = []string{s.binary, "bench", "task"}, []string{s.binary, "serve"}, os.Stderr
+	}
+	root.AddCommand(budgetsCommand(s), scaleCommand(s), compareCommand(s))
+	return root
+}
+
+// publish prints a section and writes it into the document between its markers, with the day, commit, command and
+// machine.
+func (s *settings) publish(ctx context.Context, name, target, text string) error {
+	if given := ownFlags(os.Args[1:]); len(given) > 0 {
+		target += " BENCH_FLAGS='" + strings.Join(given, " ") + "'"
+	}
+	stamp := fmt.Sprintf("%s, commit %s, `make %s`; %s, load %s when it began", time.Now().UTC().Format(time.DateOnly), commit(ctx),
+		target, machine(), s.load)
+	text = stamp + "\n\n" + strings.TrimSpace(text)
+	if _, err := fmt.Println(text); err != nil || s.document == "" {
+		return err
+	}
+	old, err := os.ReadFile(s.document)
+	if err != nil {
+		return fmt.Errorf("cannot read the document: %w", err)
+	}
+	changed, err := between(string(old), name, text)
+	if err != nil {
+		return fmt.Errorf("cannot write into %q: %w", s.document, err)
+	}
+	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // a document of the repository, as git has it
+}
+
+// between replaces what is between the two markers of a section.
+func between(document, name, text string) (string, error) {
+	open, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
+	head, rest, ok := strings.Cut(document, open)
+	_, foot, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		return "", errors.New("it has no section " + name + ", between " + strings.TrimSpace(open) + " and " + end)
+	}
+	return head + open + text + "\n" + end + foot, nil
+}
+
+// commit is the one that is checked out, with a plus when files other than documents differ from it.
+func commit(ctx context.Context) string {
+	id, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=8", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs").Output()
+	if err != nil || len(changed) > 0 {
+		return strings.TrimSpace(string(id)) + "+"
+	}
+	return strings.TrimSpace(string(id))
+}

@@ -1,0 +1,315 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same engine, keys and
+// meter. It does what package server does for a live request (authenticate, admit, find, spell, tag, charge, the same
+// headers), so that what differs is how.
+type plain struct {
+	view  *engine.View
+	gate  *access.Gate
+	clock access.Clock
+}
+
+// The live surface's shapes, as far as the plain server answers them.
+type (
+	plainSet struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	plainPrice struct {
+		Currency  string `json:"currency"`
+		Cents     *int64 `json:"market_price_cents"`
+		UpdatedAt string `json:"price_updated_at"`
+	}
+	plainCard struct {
+		ID       string    `json:"id"`
+		Name     string    `json:"name"`
+		Number   *string   `json:"number"`
+		Game     string    `json:"game"`
+		GameName string    `json:"game_name"`
+		Rarity   *string   `json:"rarity"`
+		Set      *plainSet `json:"set"`
+		Image    *string   `json:"image_url"`
+		URL      *string   `json:"url"`
+	}
+	plainSummary struct {
+		plainCard
+		Price plainPrice `json:"price"`
+	}
+	plainDetail struct {
+		plainCard
+		Prices []plainLane `json:"prices"`
+	}
+	plainLane struct {
+		Variant   string `json:"variant"`
+		Condition string `json:"condition"`
+		plainPrice
+		Change7   *int64   `json:"change_7d_cents"`
+		Percent7  *float64 `json:"change_7d_percent"`
+		Change30  *int64   `json:"change_30d_cents"`
+		Percent30 *float64 `json:"change_30d_percent"`
+	}
+	plainEntry struct {
+		ID string `json:"id"`
+		plainPrice
+	}
+	plainPage[T any] struct {
+		Data []T     `json:"data"`
+		Next *string `json:"next_cursor"`
+	}
+	plainBatch[T any] struct {
+		Data     []T      `json:"data"`
+		NotFound []string `json:"not_found"`
+	}
+)
+
+// servePlain serves the store's current snapshot.
+func (t *Task) servePlain(ctx context.Context) error {
+	s, err := openService(t.Store, t.State, "http://localhost")
+	if err != nil {
+		return err
+	}
+	defer s.engine.Close()
+	p := &plain{view: s.engine.View(), gate: s.gate, clock: s.clock}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{Handler: p.routes(), ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second}
+	go func() { <-ctx.Done(); _ = srv.Close() }()
+	if err := announce(t.Ready, readyFile{API: "http://" + l.Addr().String()}); err != nil {
+		return err
+	}
+	if err := srv.Serve(l); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (p *plain) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/cards/{id}", p.live(access.CardsGet, func(r *http.Request) (any, int) {
+		card, ok := p.view.Index.Card(r.PathValue("id"))
+		if !ok {
+			return nil, http.StatusNotFound
+		}
+		return p.detail(card), http.StatusOK
+	}))
+	mux.HandleFunc("GET /v1/cards", p.live(access.CardsSearch, p.search))
+	mux.HandleFunc("POST /v1/cards/batch", p.live(access.CardsBatch, func(r *http.Request) (any, int) {
+		return batch(p, r, p.detail)
+	}))
+	mux.HandleFunc("POST /v1/prices/batch", p.live(access.PricesBatch, func(r *http.Request) (any, int) {
+		return batch(p, r, func(card int) plainEntry { return plainEntry{p.view.Catalog.Cards.ID.At(card), p.price(card)} })
+	}))
+	return mux
+}
+
+// live takes a request through what every live request passes.
+func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		now := p.clock.At(time.Now())
+		principal, err := p.gate.Authenticate([]byte(r.Header.Get("X-Api-Key")), now)
+		if err != nil || principal.Kind != access.Live {
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
+			return
+		}
+		decision := p.gate.Admit(principal, op, now)
+		if decision.Verdict != access.Admitted {
+			http.Error(w, "rate limited", http.StatusTooManyRequests)
+			return
+		}
+		value, status := answer(r)
+		receipt, err := p.gate.Finish(decision.Ticket, status == http.StatusOK)
+		if err != nil || status != http.StatusOK {
+			http.Error(w, "refused", status)
+			return
+		}
+		body, err := spellPlain(value)
+		if err != nil {
+			http.Error(w, "internal error", http.StatusInternalServerError)
+			return
+		}
+		p.header(w.Header(), &decision, &receipt, body, r.Method)
+		_, _ = w.Write(body) // a client that is gone needs no answer
+	}
+}
+
+// spellPlain is json.Marshal without its escapes for HTML, so that the bytes are those of the other servers.
+func spellPlain(value any) ([]byte, error) {
+	var w bytes.Buffer
+	enc := json.NewEncoder(&w)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return bytes.TrimSuffix(w.Bytes(), []byte("\n")), err
+}
+
+// header sets the headers of the live surface.
+func (p *plain) header(h http.Header, d *access.Decision, r *access.Receipt, body []byte, method string) {
+	var id [12]byte
+	_, _ = rand.Read(id[:]) // never fails
+	h.Set("X-Request-Id", "req_"+hex.EncodeToString(id[:]))
+	h.Set("RateLimit-Policy", string(access.AppendRateLimitPolicy(nil, d.Minute, r.Allowance)))
+	h.Set("RateLimit", string(access.AppendRateLimit(nil, d.Minute, r.Allowance)))
+	h.Set("X-RateLimit-Limit", strconv.FormatInt(d.Minute.Limit, 10))
+	h.Set("X-RateLimit-Remaining", strconv.FormatInt(d.Minute.Remaining, 10))
+	h.Set("X-RateLimit-Reset", strconv.FormatInt(d.Minute.Reset, 10))
+	h.Set("X-Snapshot-Id", p.view.ID)
+	h.Set("Vary", "Authorization, X-API-Key, Accept-Encoding")
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if method == http.MethodPost {
+		h.Set("Cache-Control", "no-store")
+		return
+	}
+	h.Set("Cache-Control", "private, max-age=60")
+	h.Set("ETag", fmt.Sprintf("%q", strconv.FormatUint(xxhash.Sum64(body), 36)))
+}
+
+func (p *plain) search(r *http.Request) (any, int) {
+	values := r.URL.Query()
+	q := index.Query{Filter: index.NoFilter, Words: values.Get("q"), HasWords: values.Has("q")}
+	q.Game = values.Get("game")
+	q.Sort, _ = index.ParseSort(values.Get("sort"))
+	for name, bound := range map[string]*int64{"min_price_cents": &q.Min, "max_price_cents": &q.Max} {
+		if values.Has(name) {
+			n, err := strconv.ParseInt(values.Get(name), 10, 64)
+			if err != nil {
+				return nil, http.StatusUnprocessableEntity
+			}
+			*bound = n
+		}
+	}
+	limit := 20
+	if values.Has("limit") {
+		limit, _ = strconv.Atoi(values.Get("limit"))
+	}
+	if limit < 1 || limit > 50 {
+		return nil, http.StatusUnprocessableEntity
+	}
+	page := p.view.Cards(nil, q, nil, limit)
+	out := plainPage[plainSummary]{Data: make([]plainSummary, len(page.Cards))}
+	for i, card := range page.Cards {
+		out.Data[i] = plainSummary{p.card(int(card)), p.price(int(card))}
+	}
+	if page.More {
+		next := hex.EncodeToString(page.Last.AppendBinary(nil))
+		out.Next = &next
+	}
+	return out, http.StatusOK
+}
+
+// batch answers a batch of ids with one element for each known one.
+func batch[T any](p *plain, r *http.Request, element func(card int) T) (any, int) {
+	var body struct{ IDs []string }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return nil, http.StatusBadRequest
+	}
+	out := plainBatch[T]{Data: make([]T, 0, len(body.IDs)), NotFound: []string{}}
+	for _, id := range body.IDs {
+		if card, ok := p.view.Index.Card(id); ok {
+			out.Data = append(out.Data, element(card))
+		} else {
+			out.NotFound = append(out.NotFound, id)
+		}
+	}
+	return out, http.StatusOK
+}
+
+func (p *plain) card(card int) plainCard {
+	c := p.view.Catalog
+	game := int(c.Cards.Game[card])
+	out := plainCard{
+		ID: c.Cards.ID.At(card), Name: c.Cards.Name.At(card), Number: optional(c.Cards.Number.At(card)),
+		Game: c.Games.Slug.At(game), GameName: c.Games.Name.At(game), Rarity: optional(c.Cards.Rarity.At(card)),
+		URL: optional(p.view.Site().URL + "/cards/" + c.Cards.Slug.At(card)),
+	}
+	if set := c.Cards.Set[card]; set != snapshot.NoSet {
+		out.Set = &plainSet{c.Sets.ID.At(int(set)), c.Sets.Name.At(int(set))}
+	}
+	return out
+}
+
+func (p *plain) price(card int) plainPrice {
+	cents, at := wire.DisplayPrice(p.view.Catalog, card)
+	return priceOf(cents, at)
+}
+
+func priceOf(cents, at int64) plainPrice {
+	out := plainPrice{Currency: "USD", UpdatedAt: time.UnixMilli(at).UTC().Format(time.RFC3339)}
+	if cents != snapshot.NoCents {
+		out.Cents = &cents
+	}
+	return out
+}
+
+func (p *plain) detail(card int) plainDetail {
+	c := p.view.Catalog
+	out := plainDetail{plainCard: p.card(card), Prices: []plainLane{}}
+	from, to := c.Lanes.Of.Range(card)
+	for lane := from; lane < to; lane++ {
+		if c.Lanes.Cents[lane] < 0 {
+			continue
+		}
+		one := plainLane{
+			Variant: c.Variants.At(int(c.Lanes.Variant[lane])), Condition: snapshot.Condition(c.Lanes.Condition[lane]).Text(),
+			plainPrice: priceOf(c.Lanes.Cents[lane], wire.UpdatedAt(c, lane)),
+		}
+		one.Change7, one.Percent7 = changed(c.Lanes.Base7[lane], c.Lanes.Cents[lane])
+		one.Change30, one.Percent30 = changed(c.Lanes.Base30[lane], c.Lanes.Cents[lane])
+		out.Prices = append(out.Prices, one)
+	}
+	return out
+}
+
+// changed is the change from a base in cents and in per cent to two places.
+func changed(base, cents int64) (difference *int64, percent *float64) {
+	if base == snapshot.NoCents {
+		return nil, nil
+	}
+	d := cents - base
+	if base == 0 {
+		return &d, nil
+	}
+	share := math.Round(float64(d)*10_000/float64(base)) / 100
+	return &d, &share
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// loadKeys reads the keys of a state directory with plans that no measurement meets the limits of.
+func loadKeys(state string) (*access.KeyRing, error) {
+	plans := access.DefaultPlans()
+	plans.Set(benchPlan, access.Plan{PerMinute: 10_000_000, PerDay: 1 << 50, Credits: 1 << 50})
+	if _, err := os.Stat(state); err != nil {
+		return nil, err
+	}
+	return access.OpenKeyRing(state, plans)
+}

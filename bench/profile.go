@@ -1,0 +1,54 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// profileTime is how long an operation is driven for its profile.
+const profileTime = 5 * time.Second
+
+// profile drives one more round of an operation on the measured server and keeps its CPU profile of that time. The
+// round is not counted: a server that is profiled is slower.
+func (r *run) profile(ctx context.Context, op *Operation) error {
+	c := r.contestants[0]
+	if c.admin == "" {
+		return fmt.Errorf("cannot profile %s: give --admin", op.Name)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		_, err := c.drive(ctx, op, r.o.Connections, profileTime+500*time.Millisecond) // it takes a moment to begin
+		return err
+	})
+	group.Go(func() error { return c.saveProfile(ctx, filepath.Join(r.o.Profiles, op.Name+".pprof")) })
+	return group.Wait()
+}
+
+func (c *contestant) saveProfile(ctx context.Context, file string) error {
+	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", c.admin, int(profileTime.Seconds()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Timeout: profileTime + patience}
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("cannot profile %s: %w", c.name, err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it answered %d: %s", response.StatusCode, text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot profile %s: %w", c.name, err)
+	}
+	return os.WriteFile(file, text, 0o600)
+}

@@ -1,0 +1,204 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is what a run measured.
+type Report struct {
+	Cards       int // 0 when the server was running before
+	Connections int
+	Rounds      int
+	Duration    time.Duration
+	Processors  int
+	Servers     []string
+	Operations  []Measured
+	Memory      map[string]int64              // bytes that each server's processes held at the end
+	Quality     map[string]map[string]Quality `json:",omitempty"` // by server and tier
+}
+
+// Measured is one operation on every server that takes it.
+type Measured struct {
+	Name, About string
+	Depth       int
+	Results     map[string]Result
+}
+
+// Result is one operation on one server: medians over the rounds.
+type Result struct {
+	Rate           float64 // requests a second, client and server sharing the machine
+	CPU            float64 // µs of the server a request, 0 when not known
+	Client         float64 // µs of the client a request
+	P50, P99, P999 float64 // µs, from sending to the last byte
+	Bytes          float64 // of a body
+	Failures       int64
+}
+
+func (r *run) newReport() *Report {
+	report := &Report{
+		Cards: r.built.Counts.Cards, Connections: r.o.Connections, Rounds: r.o.Rounds, Duration: r.o.Duration,
+		Processors: runtime.GOMAXPROCS(0), Memory: map[string]int64{},
+	}
+	for _, c := range r.contestants {
+		report.Servers = append(report.Servers, c.name)
+	}
+	return report
+}
+
+func (r *Report) add(op *Operation, able []*contestant, samples map[string][]Sample) {
+	m := Measured{Name: op.Name, About: op.About, Depth: op.Depth, Results: map[string]Result{}}
+	for _, c := range able {
+		m.Results[c.name] = summarize(samples[c.name])
+	}
+	r.Operations = append(r.Operations, m)
+}
+
+func summarize(rounds []Sample) Result {
+	var failures int64
+	for i := range rounds {
+		failures += rounds[i].Failures
+	}
+	middle := func(of func(*Sample) float64) float64 {
+		values := make([]float64, len(rounds))
+		for i := range rounds {
+			values[i] = of(&rounds[i])
+		}
+		slices.Sort(values)
+		n := len(values)
+		return (values[n/2] + values[(n-1)/2]) / 2
+	}
+	each := func(part func(*Sample) time.Duration) func(*Sample) float64 {
+		return func(s *Sample) float64 { return micros(part(s)) / float64(max(s.Requests, 1)) }
+	}
+	quantile := func(q float64) float64 {
+		return middle(func(s *Sample) float64 { return micros(s.Latency.Quantile(q)) })
+	}
+	return Result{
+		Rate:   middle(func(s *Sample) float64 { return float64(s.Requests) / s.Wall.Seconds() }),
+		CPU:    middle(each(func(s *Sample) time.Duration { return s.CPU })),
+		Client: middle(each(func(s *Sample) time.Duration { return s.Client })),
+		P50:    quantile(0.5), P99: quantile(0.99), P999: quantile(0.999),
+		Bytes:    middle(func(s *Sample) float64 { return float64(s.Bytes) / float64(max(s.Requests, 1)) }),
+		Failures: failures,
+	}
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// Share is what part of a request's CPU time on the full server another server takes for it, 0 when either is not
+// known: 0.9 beside bare means that nine tenths of the work are what any server must do.
+func (m *Measured) Share(other string) float64 {
+	own, beside := m.Results[full].CPU, m.Results[other].CPU
+	if own == 0 {
+		return 0
+	}
+	return beside / own
+}
+
+// Print writes the report for people.
+func (r *Report) Print(out io.Writer) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 µs\tBYTES\tFAILED\t\n")
+	for i := range r.Operations {
+		m := &r.Operations[i]
+		name := m.Name
+		for _, server := range r.Servers {
+			v, ok := m.Results[server]
+			if !ok {
+				continue
+			}
+			fmt.Fprintf(t, "%s\t%s\t%.0f\t%s\t%s\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t\n", name, server, v.Rate, figure(v.CPU),
+				percent(m.Share(server)), v.Client, v.P50, v.P99, v.P999, v.Bytes, v.Failures)
+			name = ""
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%d connections, %d rounds of %v a server and operation, interleaved; medians over the rounds; %d processors shared with the client.\n"+
+		"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole burst where requests are pipelined,\n"+
+		"and not corrected for the requests that a slow answer held back.\n", r.Connections, r.Rounds, r.Duration, r.Processors)
+	if err != nil {
+		return err
+	}
+	return r.printQuality(out)
+}
+
+// Markdown writes the report as a table: for every operation CPU, rate and p99 of each server.
+func (r *Report) Markdown() string {
+	var w strings.Builder
+	fmt.Fprintf(&w, "| operation | %s |\n|---|%s\n", strings.Join(r.Servers, " | "), strings.Repeat("---|", len(r.Servers)))
+	for i := range r.Operations {
+		m := &r.Operations[i]
+		fmt.Fprintf(&w, "| %s |", m.About)
+		for _, server := range r.Servers {
+			v, ok := m.Results[server]
+			if !ok {
+				w.WriteString(" – |")
+				continue
+			}
+			fmt.Fprintf(&w, " %s µs · %s/s · %s |", figure(v.CPU), thousands(v.Rate), latency(v.P99))
+		}
+		w.WriteString("\n")
+	}
+	fmt.Fprintf(&w, "| memory at the end |")
+	for _, server := range r.Servers {
+		fmt.Fprintf(&w, " %d MB |", r.Memory[server]/1e6)
+	}
+	return w.String() + "\n"
+}
+
+// figure spells a number with about three digits.
+func figure(v float64) string {
+	switch {
+	case v == 0:
+		return "–"
+	case v < 9.995:
+		return fmt.Sprintf("%.2f", v)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func percent(share float64) string {
+	if share == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
+
+// thousands spells a rate.
+func thousands(v float64) string {
+	if v >= 10_000 {
+		return fmt.Sprintf("%.0fk", v/1000)
+	}
+	if v >= 1000 {
+		return fmt.Sprintf("%.1fk", v/1000)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// latency spells microseconds as p99.
+func latency(us float64) string {
+	if us >= 1000 {
+		return "p99 " + figure(us/1000) + " ms"
+	}
+	return "p99 " + figure(us) + " µs"
+}
+
+// Operation is what was measured of one operation, nothing when it was not.
+func (r *Report) Operation(name string) *Measured {
+	for i := range r.Operations {
+		if r.Operations[i].Name == name {
+			return &r.Operations[i]
+		}
+	}
+	return &Measured{}
+}

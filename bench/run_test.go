@@ -1,0 +1,179 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ninepocket/access"
+)
+
+// TestMain lets the test binary do tasks, as cmd/ninepocket does.
+func TestMain(m *testing.M) {
+	if len(os.Args) != 3 || os.Args[1] != "task" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	t, err := ParseTask(os.Args[2])
+	if err == nil {
+		err = t.Run(ctx, os.Stdout)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func self(t *testing.T) []string {
+	t.Helper()
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{name, "task"}
+}
+
+// TestRun drives a running server beside bare ones in processes of their own.
+func TestRun(t *testing.T) {
+	w := worlds[1_000]()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go w.server.Serve(l)
+	report, err := Run(t.Context(), Options{
+		URL: "http://" + l.Addr().String(), Keys: w.sample.keys, Operations: []string{"get_card_pipelined", "search_new"},
+		Beside: []string{bareSame, bareBody, plainGo}, Connections: 2, Rounds: 2, Duration: 50 * time.Millisecond, Self: self(t),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(report.Servers, " "); got != "ninepocket bare body" { // nethttp would need the catalog
+		t.Errorf("servers are %q", got)
+	}
+	for i := range report.Operations {
+		op := &report.Operations[i]
+		for _, server := range report.Servers {
+			r := op.Results[server]
+			if r.Rate == 0 || r.Failures != 0 || r.P50 == 0 || r.Bytes < 100 || (r.CPU == 0) != (server == full) {
+				t.Errorf("%s on %s: %+v", op.Name, server, r)
+			}
+		}
+		own, bare := op.Results[full].Bytes, op.Results[bareBody].Bytes
+		if own < bare*0.8 || own > bare*1.2 {
+			t.Errorf("%s: bodies of %g bytes, bare ones of %g", op.Name, own, bare)
+		}
+	}
+}
+
+// TestRunRefuses checks options before anything is started.
+func TestRunRefuses(t *testing.T) {
+	for want, o := range map[string]Options{
+		"operation":   {Operations: []string{"nonsense"}},
+		"beside":      {Beside: []string{"nonsense"}},
+		"--key":       {URL: "http://127.0.0.1:1"},
+		"connection,": {Connections: -1},
+	} {
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q in it", o, err, want)
+		}
+	}
+}
+
+// TestTasks builds a store of two days in one process and loads and exports it in others.
+func TestTasks(t *testing.T) {
+	h := household{folder: t.TempDir(), self: self(t)}
+	do := func(task Task, into any) []byte {
+		t.Helper()
+		task.Store = h.path("store")
+		text, err := h.do(t.Context(), task)
+		if err == nil && into != nil {
+			err = json.Unmarshal(text, into)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	var built BuildFigures
+	do(Task{Kind: taskBuild, Cards: 600, Seed: 1, Days: 40, Snapshots: 2}, &built)
+	if len(built.Snapshots) != 2 || built.Snapshots[0] == built.Snapshots[1] || built.Counts.Cards != 600 || built.Stored == 0 {
+		t.Errorf("built %+v", built)
+	}
+	var loaded LoadFigures
+	do(Task{Kind: taskLoad}, &loaded)
+	if loaded.Counts != built.Counts || loaded.Heap <= 0 || loaded.Exact <= 0 || loaded.Cards200 <= 0 || loaded.SearchWords == 0 {
+		t.Errorf("loaded %+v", loaded)
+	}
+	lines := bytes.Split(bytes.TrimSpace(do(Task{Kind: taskExport}, nil)), []byte("\n"))
+	var first exported
+	if err := json.Unmarshal(lines[0], &first); err != nil || len(lines) != 600 || first.Slug == "" || first.Display.Cents == nil {
+		t.Errorf("%d lines, the first %s, %v", len(lines), lines[0], err)
+	}
+	if _, err := h.do(t.Context(), Task{Kind: "nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("a task of no kind: %v", err)
+	}
+	if points, err := Scale(t.Context(), Options{Self: h.self}, []int{400}, func(int) int { return 10 }); err != nil || !strings.Contains(ScaleTable(points), "| 400 |") {
+		t.Errorf("scale gives %v, %v", points, err)
+	}
+}
+
+// TestStart tells why a server did not come up.
+func TestStart(t *testing.T) {
+	_, err := start(t.Context(), "broken", []string{"sh", "-c", "echo no luck; exit 3"}, filepath.Join(t.TempDir(), "ready"))
+	if err == nil || !strings.Contains(err.Error(), "no luck") {
+		t.Errorf("a server that ends at once: %v", err)
+	}
+}
+
+// TestSwapCheck finds bodies that do not belong to their snapshot.
+func TestSwapCheck(t *testing.T) {
+	l := openLoop{bodies: map[served]uint64{}}
+	ask := func(request int, snapshot, body string) {
+		l.check(request, &answer{200, []byte("HTTP/1.1 200 OK\r\nX-Snapshot-Id: " + snapshot + "\r\n\r\n"), []byte(body)})
+	}
+	ask(0, "a", `{"x":1,"next_cursor":"p"}`)
+	ask(0, "a", `{"x":1,"next_cursor":"q"}`)
+	ask(1, "a", `{"x":2}`)
+	ask(0, "b", `{"x":3}`)
+	if l.mixed != 0 || l.failures != 0 || l.seen != 2 {
+		t.Errorf("%d mixed, %d failed, %d snapshots", l.mixed, l.failures, l.seen)
+	}
+	ask(0, "b", `{"x":1}`)
+	l.check(0, &answer{status: 503})
+	if l.mixed != 1 || l.failures != 1 {
+		t.Errorf("%d mixed, %d failed", l.mixed, l.failures)
+	}
+}
+
+// TestKeys opens the keys that the servers of a measurement get.
+func TestKeys(t *testing.T) {
+	folder := t.TempDir()
+	keys, err := writeKeys(filepath.Join(folder, "state"), filepath.Join(folder, "bench.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := loadKeys(filepath.Join(folder, "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	gate := access.NewGate(ring, access.NewMemory(access.MemoryOptions{}))
+	for _, key := range []string{keys.Live, keys.Preview} {
+		p, err := gate.Authenticate([]byte(key), access.StartClock(now).At(now))
+		if err != nil || p.Plan.PerMinute < 1_000_000 {
+			t.Errorf("key %q: %+v, %v", key, p, err)
+		}
+	}
+}

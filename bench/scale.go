@@ -1,0 +1,147 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"ninepocket/bench/plot"
+)
+
+// ScalePoint is what a catalog of one size costs.
+type ScalePoint struct {
+	Cards, Days int
+	Build       BuildFigures
+	Load        LoadFigures
+}
+
+// Scale builds and loads catalogs of several sizes, each in processes of its own, one after the other. days says how
+// much history a size has.
+func Scale(ctx context.Context, o Options, sizes []int, days func(cards int) int) ([]ScalePoint, error) {
+	o.setDefaults()
+	var points []ScalePoint
+	for _, cards := range sizes {
+		p, err := scalePoint(ctx, &o, cards, days(cards))
+		if err != nil {
+			return nil, fmt.Errorf("cannot measure %d cards: %w", cards, err)
+		}
+		points = append(points, p)
+	}
+	return points, nil
+}
+
+func scalePoint(ctx context.Context, o *Options, cards, days int) (ScalePoint, error) {
+	p := ScalePoint{Cards: cards, Days: days}
+	folder, err := os.MkdirTemp("", "ninepocket-scale-")
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
+	h := household{folder: folder, self: o.Self, log: o.Log}
+	h.note("%d cards, %d days: building", cards, days)
+	text, err := h.do(ctx, Task{Kind: taskBuild, Store: h.path("store"), Cards: cards, Seed: o.Seed, Days: days})
+	if err == nil {
+		err = json.Unmarshal(text, &p.Build)
+	}
+	if err != nil {
+		return p, err
+	}
+	h.note("%d cards, %d days: built in %v, loading", cards, days, p.Build.Build.Wall.Round(10*time.Millisecond))
+	if text, err = h.do(ctx, Task{Kind: taskLoad, Store: h.path("store")}); err == nil {
+		err = json.Unmarshal(text, &p.Load)
+	}
+	return p, err
+}
+
+// ScaleTable spells the points as a Markdown table.
+func ScaleTable(points []ScalePoint) string {
+	var w strings.Builder
+	row := func(name string, cell func(*ScalePoint) string) {
+		fmt.Fprintf(&w, "| %s |", name)
+		for i := range points {
+			fmt.Fprintf(&w, " %s |", cell(&points[i]))
+		}
+		w.WriteString("\n")
+	}
+	row("cards", func(p *ScalePoint) string { return grouped(p.Load.Counts.Cards) })
+	w.WriteString("|---|" + strings.Repeat("---|", len(points)) + "\n")
+	row("lanes", func(p *ScalePoint) string { return grouped(p.Load.Counts.Lanes) })
+	row("days of history", func(p *ScalePoint) string { return strconv.Itoa(p.Days) })
+	row("history points", func(p *ScalePoint) string { return grouped(p.Load.Counts.HistoryPoints) })
+	row("build, CPU", func(p *ScalePoint) string { return seconds(p.Build.Build.CPU) })
+	row("build and write, peak memory of the process", func(p *ScalePoint) string { return megabytes(p.Build.Peak) })
+	row("snapshot on disk", func(p *ScalePoint) string { return megabytes(p.Build.Stored) })
+	row("load, CPU", func(p *ScalePoint) string { return seconds(p.Load.Load.CPU) })
+	row("live heap of one snapshot", func(p *ScalePoint) string { return megabytes(p.Load.Heap) })
+	for _, t := range times {
+		row(t.name, func(p *ScalePoint) string { return figure(micros(t.of(&p.Load))) + " µs" })
+	}
+	return w.String()
+}
+
+// times are the reads whose growth is shown.
+var times = []struct {
+	name string
+	of   func(*LoadFigures) time.Duration
+}{
+	{"search, whole word", func(f *LoadFigures) time.Duration { return f.Exact }},
+	{"search, one letter missing", func(f *LoadFigures) time.Duration { return f.Typo }},
+	{"search, two letters missing", func(f *LoadFigures) time.Duration { return f.Distance2 }},
+	{"search, two letters missing, words not remembered", func(f *LoadFigures) time.Duration { return f.Expand }},
+	{"page of 50 within a price range", func(f *LoadFigures) time.Duration { return f.Filter }},
+	{"card by id", func(f *LoadFigures) time.Duration { return f.CardOf }},
+	{"200 card details by id", func(f *LoadFigures) time.Duration { return f.Cards200 }},
+	{"100 prices by id", func(f *LoadFigures) time.Duration { return f.Prices100 }},
+	{"a year of one card's history", func(f *LoadFigures) time.Duration { return f.HistoryYear }},
+}
+
+// ScalePlot draws the points.
+func ScalePlot(points []ScalePoint) string {
+	line := func(name string, value func(*ScalePoint) float64) plot.Line {
+		l := plot.Line{Name: name}
+		for i := range points {
+			l.Points = append(l.Points, plot.Point{X: float64(points[i].Load.Counts.Cards), Y: value(&points[i])})
+		}
+		return l
+	}
+	reading := func(name string, of func(*LoadFigures) time.Duration) plot.Line {
+		return line(name, func(p *ScalePoint) float64 { return micros(of(&p.Load)) })
+	}
+	return plot.Grid("How cost grows with the catalog", []plot.Panel{
+		{Title: "Build and load, seconds of CPU", Lines: []plot.Line{
+			line("build", func(p *ScalePoint) float64 { return p.Build.Build.CPU.Seconds() }),
+			line("load", func(p *ScalePoint) float64 { return p.Load.Load.CPU.Seconds() }),
+		}},
+		{Title: "Memory, MB", Lines: []plot.Line{
+			line("peak of the build", func(p *ScalePoint) float64 { return float64(p.Build.Peak) / 1e6 }),
+			line("live heap of one snapshot", func(p *ScalePoint) float64 { return float64(p.Load.Heap) / 1e6 }),
+			line("snapshot on disk", func(p *ScalePoint) float64 { return float64(p.Build.Stored) / 1e6 }),
+		}},
+		{Title: "A search, µs", Lines: []plot.Line{
+			reading("two letters missing, words not remembered", times[3].of),
+			reading("two letters missing", times[2].of),
+			reading("whole word", times[0].of),
+		}},
+		{Title: "Batches and reads, µs", Lines: []plot.Line{
+			reading("200 card details", times[6].of),
+			reading("100 prices", times[7].of),
+			reading("a year of one card's history", times[8].of),
+		}},
+	})
+}
+
+// grouped spells an integer with commas.
+func grouped(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+}
+
+func seconds(d time.Duration) string { return figure(d.Seconds()) + " s" }
+
+func megabytes(n int64) string { return figure(float64(n)/1e6) + " MB" }

@@ -1,0 +1,323 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"golang.org/x/sync/errgroup"
+)
+
+// SwapOptions say how publications are to disturb a server under load.
+type SwapOptions struct {
+	Swaps int           // publications; default 50
+	Every time.Duration // between two; default 2 s
+	Load  float64       // requests sent, as a share of what the server and this client can do together; default 0.3
+}
+
+func (o *SwapOptions) setDefaults() {
+	if o.Swaps == 0 {
+		o.Swaps = 50
+	}
+	if o.Every == 0 {
+		o.Every = 2 * time.Second
+	}
+	if o.Load == 0 {
+		o.Load = 0.3
+	}
+}
+
+// SwapReport is what publications under load did.
+type SwapReport struct {
+	Cards                int
+	Rate                 float64 // requests a second that were intended
+	Phases               []Phase // before, during, after
+	Swaps                int     // publications
+	Seen                 int     // changes of the snapshot in the answers
+	Failures, Mixed      int64   // answers other than 200; bodies that differ from others of the same snapshot
+	HeapBefore           int64   // live heap of the server at its last collection
+	HeapEarly, HeapAfter int64   // the same once two Views are kept, and at the end
+	MemoryAfter          int64
+}
+
+// Phase is a part of the run with the latencies of the requests that were due in it.
+type Phase struct {
+	Name                string
+	Requests            uint64
+	P50, P99, P999, Max float64 // µs from when a request was due until its answer was read
+}
+
+const (
+	before = iota
+	during
+	after
+	phases
+)
+
+// Ratio is the p99 of one phase against that before the swaps.
+func (r *SwapReport) Ratio(phase int) float64 { return r.Phases[phase].P99 / r.Phases[before].P99 }
+
+// Swap serves one of two snapshots, drives it at a fixed rate with cards and searches by turns, and publishes the
+// other one again and again. Requests are due at fixed instants and their latency counts from then, whether or not
+// the one before was answered: a server that stalls is charged for everything it kept waiting.
+func Swap(ctx context.Context, o Options, s SwapOptions) (*SwapReport, error) {
+	s.setDefaults()
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.URL != "" || o.Store != "" {
+		return nil, errors.New("cannot publish into somebody else's store: --swap serves a catalog of its own")
+	}
+	folder, err := os.MkdirTemp("", "ninepocket-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a folder for the measurement: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
+	h := household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}
+	if err := h.found(ctx, &o, 2); err != nil {
+		return nil, err
+	}
+	c, err := h.startServe(ctx, h.path("store"))
+	if err != nil {
+		return nil, err
+	}
+	defer c.stop()
+	m := &swapping{household: &h, c: c, plan: s}
+	if m.mix, err = mixture(c, h.keys); err != nil {
+		return nil, err
+	}
+	return m.run(ctx, &o)
+}
+
+// mixture alternates between cards and searches.
+func mixture(c *contestant, keys Keys) (*Operation, error) {
+	s, err := readSample(c.api, keys)
+	if err != nil {
+		return nil, err
+	}
+	both, err := chosen(s.operations(), []string{"get_card", "search_exact"})
+	if err != nil {
+		return nil, err
+	}
+	mix := &Operation{Name: "cards and searches", Depth: 1}
+	for i := range both[0].Requests {
+		mix.Requests = append(mix.Requests, both[0].Requests[i], both[1].Requests[i])
+	}
+	return mix, nil
+}
+
+// swapping is a Swap under way.
+type swapping struct {
+	*household
+	c     *contestant
+	mix   *Operation
+	plan  SwapOptions
+	phase atomic.Int32 // of requests that are due now
+}
+
+// connections of the open loop: enough that one slow answer does not hold back the requests that are due elsewhere.
+const openConnections = 16
+
+func (m *swapping) run(ctx context.Context, o *Options) (*SwapReport, error) {
+	if _, err := m.c.drive(ctx, m.mix, o.Connections, time.Second); err != nil { // warm
+		return nil, err
+	}
+	capacity, err := m.c.drive(ctx, m.mix, o.Connections, 2*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	report := &SwapReport{Cards: m.built.Counts.Cards, Swaps: m.plan.Swaps}
+	report.Rate = m.plan.Load * float64(capacity.Requests) / capacity.Wall.Seconds()
+	quiet := max(time.Duration(m.plan.Swaps)*m.plan.Every/5, 5*time.Second)
+	m.note("%.0f requests/s, %v before, %d swaps in %v, %v after", report.Rate, quiet, m.plan.Swaps, time.Duration(m.plan.Swaps)*m.plan.Every, quiet)
+
+	loops := make([]openLoop, openConnections)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group, ctx := errgroup.WithContext(ctx)
+	start := time.Now().Add(50 * time.Millisecond)
+	for i := range loops {
+		group.Go(func() error {
+			step := time.Duration(float64(openConnections) / report.Rate * float64(time.Second))
+			return loops[i].run(ctx, m, i, start.Add(step*time.Duration(i)/openConnections), step)
+		})
+	}
+	group.Go(func() error {
+		defer stop()
+		return m.publish(ctx, quiet, report)
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	report.fill(loops)
+	report.MemoryAfter = m.c.memory()
+	return report, nil
+}
+
+// publish takes the run through its phases.
+func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *SwapReport) error {
+	if err := wait(ctx, quiet); err != nil {
+		return err
+	}
+	report.HeapBefore = m.c.liveHeap()
+	m.phase.Store(during)
+	for i := range m.plan.Swaps {
+		next := m.built.Snapshots[(i+1)%len(m.built.Snapshots)]
+		if err := m.publishOne(ctx, next); err != nil {
+			return err
+		}
+		if err := wait(ctx, m.plan.Every); err != nil {
+			return err
+		}
+		if i == 1 {
+			report.HeapEarly = m.c.liveHeap()
+		}
+	}
+	m.phase.Store(after)
+	if err := wait(ctx, quiet); err != nil {
+		return err
+	}
+	report.HeapAfter = m.c.liveHeap()
+	return nil
+}
+
+// publishOne publishes as an operator would beside a server: from a process of its own at the lowest priority, since
+// it verifies the snapshot and makes a View of it before it moves the pointer.
+func (m *swapping) publishOne(ctx context.Context, id string) error {
+	t := Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id}
+	command := exec.CommandContext(ctx, m.self[0], append(slices.Clip(m.self[1:]), t.Text())...) //nolint:gosec // ourselves
+	endWithParent(command)
+	var trouble bytes.Buffer
+	command.Stderr = &trouble
+	err := command.Start()
+	if err == nil {
+		lowerPriority(command.Process.Pid)
+		err = command.Wait()
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("cannot publish %s: %w\n%s", id, err, tail(trouble.String(), 5))
+	}
+	return err
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// liveHeap is what the server's last collection found alive: the next one begins at twice that (GOGC=100).
+func (c *contestant) liveHeap() int64 {
+	next, err := c.metric("go_memstats_next_gc_bytes")
+	if err != nil {
+		return 0 // it is a figure beside the others
+	}
+	return int64(next / 2)
+}
+
+// openLoop is one connection with requests that are due at fixed instants.
+type openLoop struct {
+	latency         [phases]Histogram
+	failures, mixed int64
+	seen            int // changes of the snapshot
+	last            uint64
+	bodies          map[served]uint64
+}
+
+// served is a request in a snapshot, whose body is always the same.
+type served struct {
+	request  int
+	snapshot uint64
+}
+
+func (l *openLoop) run(ctx context.Context, m *swapping, connection int, due time.Time, step time.Duration) error {
+	link, err := dial(m.c.api)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = link.Close() }() // the answers are there or the error is told
+	l.bodies = map[served]uint64{}
+	t := newTurns(m.mix, connection)
+	for ; ctx.Err() == nil; due = due.Add(step) {
+		sleepUntil(due)
+		phase := m.phase.Load()
+		request := t.next % len(t.requests)
+		a, err := link.ask(t.take())
+		if err != nil {
+			return err
+		}
+		l.latency[phase].Add(time.Since(due))
+		l.check(request, &a)
+	}
+	return nil
+}
+
+// check compares an answer with the others to the same request from the same snapshot.
+func (l *openLoop) check(request int, a *answer) {
+	if a.status != http.StatusOK {
+		l.failures++
+		return
+	}
+	body, _, _ := bytes.Cut(a.body, []byte(`"next_cursor"`)) // which holds the instant
+	_, id, _ := bytes.Cut(a.header, []byte("X-Snapshot-Id: "))
+	id, _, _ = bytes.Cut(id, []byte("\r\n"))
+	snap, sum := xxhash.Sum64(id), xxhash.Sum64(body)
+	if snap != l.last {
+		l.seen++
+		l.last = snap
+	}
+	of := served{request, snap}
+	if before, known := l.bodies[of]; !known {
+		l.bodies[of] = sum
+	} else if before != sum {
+		l.mixed++
+	}
+}
+
+func (r *SwapReport) fill(loops []openLoop) {
+	for phase, name := range []string{"before", "during", "after"} {
+		var h Histogram
+		for i := range loops {
+			h.Merge(&loops[i].latency[phase])
+		}
+		r.Phases = append(r.Phases, Phase{
+			name, h.Len(), micros(h.Quantile(0.5)), micros(h.Quantile(0.99)), micros(h.Quantile(0.999)), micros(h.Max()),
+		})
+	}
+	for i := range loops {
+		r.Failures += loops[i].failures
+		r.Mixed += loops[i].mixed
+		r.Seen = max(r.Seen, loops[i].seen-1) // the first snapshot is no change
+	}
+}
+
+// Print writes the report for people.
+func (r *SwapReport) Print(out io.Writer) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "PHASE\tREQUESTS\tp50 µs\tp99 µs\tp99.9 µs\tMAX µs\tp99 AGAINST BEFORE\t\n")
+	for i, p := range r.Phases {
+		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n", p.Name, p.Requests, p.P50, p.P99, p.P999, p.Max, r.Ratio(i))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in the answers;\n"+
+		"%d failed, %d mixed; live heap %d MB before, %d MB after two, %d MB at the end; %d MB resident\n", r.Cards, r.Rate, r.Swaps, r.Seen,
+		r.Failures, r.Mixed, r.HeapBefore/1e6, r.HeapEarly/1e6, r.HeapAfter/1e6, r.MemoryAfter/1e6)
+	return err
+}
