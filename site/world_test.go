@@ -29,7 +29,7 @@ var made struct {
 	err   error
 }
 
-// today is the world that all tests read.
+// today is the demo world, made once.
 func today(tb testing.TB) *world {
 	tb.Helper()
 	made.once.Do(func() { made.world, made.err = makeWorld(tb) })
