@@ -37,7 +37,10 @@ type Options struct {
 	// Memory tells how many bytes the process uses and may use; nil, or a limit of 0, means that nobody knows. It is
 	// asked before a swap, while something is served already: see fits.
 	Memory func() (used, limit int64)
-	Log    *slog.Logger
+	// Aside runs the work of loading a snapshot while another one is served, so that requests come first; nil just
+	// runs it.
+	Aside func(work func())
+	Log   *slog.Logger
 }
 
 func (o *Options) setDefaults() {
@@ -46,6 +49,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.RetiredBudget == 0 {
 		o.RetiredBudget = 2 << 30
+	}
+	if o.Aside == nil {
+		o.Aside = func(work func()) { work() }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

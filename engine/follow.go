@@ -102,23 +102,39 @@ func (e *Engine) load(cur snapshot.Current, now time.Time) error {
 	if err := e.fits(m); err != nil {
 		return err
 	}
-	c, err := e.source.Load(cur.ID)
+	var v *View
+	var took Phases
+	aside := e.o.Aside
+	if e.View() == nil {
+		aside = func(work func()) { work() } // nobody is served yet
+	}
+	aside(func() { v, took, err = e.make(cur.ID) })
 	if err != nil {
 		return err
-	}
-	took := Phases{Read: time.Since(start)}
-	v, err := newView(c, e.site(), &took)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
 	took.Total = time.Since(start)
 	e.swap(v, now, origin{cur: cur, manifest: m, took: took})
 	kept, bytes := e.kept()
 	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", cur.ID), slog.Uint64("epoch", cur.Epoch),
-		slog.Int("cards", c.Cards.ID.Len()), slog.Duration("read", took.Read), slog.Duration("index", took.Index),
+		slog.Int("cards", v.Catalog.Cards.ID.Len()), slog.Duration("read", took.Read), slog.Duration("index", took.Index),
 		slog.Duration("fragments", took.Fragments), slog.Duration("total", took.Total),
 		slog.Int64("bytes", v.Size()), slog.Int("retired", kept), slog.Int64("retired_bytes", bytes))
 	return nil
+}
+
+// make reads a snapshot and makes its View.
+func (e *Engine) make(id string) (*View, Phases, error) {
+	start := time.Now()
+	c, err := e.source.Load(id)
+	if err != nil {
+		return nil, Phases{}, err
+	}
+	took := Phases{Read: time.Since(start)}
+	v, err := newView(c, e.site(), &took)
+	if err != nil {
+		return nil, took, fmt.Errorf("%w: %w", errUnfit, err)
+	}
+	return v, took, nil
 }
 
 // Follow polls the source until ctx is done and swaps to whatever becomes current. What cannot be served is

@@ -24,12 +24,17 @@ import (
 // Readers take no lock and never list: they load what CURRENT names. A Dir is safe for use by several goroutines
 // and processes.
 type Dir struct {
-	root string
-	disk disk
+	root   string
+	disk   disk
+	inTurn bool
 }
 
 // OpenDir returns the store at root, which need not exist yet: the first Write creates it.
 func OpenDir(root string) *Dir { return &Dir{root: root, disk: osDisk{}} }
+
+// InTurn returns the same store for a reader that has other things to do: snapshots are read one section after the
+// other on the caller's goroutine, and not on all processors.
+func (d *Dir) InTurn() *Dir { return &Dir{root: d.root, disk: d.disk, inTurn: true} }
 
 // Root is the directory of the store.
 func (d *Dir) Root() string { return d.root }
@@ -129,13 +134,14 @@ func (d *Dir) load(id string, strong bool) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := decode(m, func(s Section) ([]byte, error) {
+	file := func(s Section) ([]byte, error) {
 		b, err := os.ReadFile(filepath.Join(d.Path(id), s.File))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &DamageError{s.Name, "is missing"}
 		}
 		return b, err
-	}, strong)
+	}
+	c, err := decode(m, reading{file, strong, d.inTurn})
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %q: %w", id, err)
 	}

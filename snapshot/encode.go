@@ -100,32 +100,27 @@ func (c *Catalog) count() Counts {
 	return n
 }
 
-// decode reads a catalog from the files of its manifest; read returns the bytes of a section's file. Checksums come
-// before decoding, and the tables are validated at the end. strong also compares the SHA-256 of every file.
-func decode(m *Manifest, read func(Section) ([]byte, error), strong bool) (*Catalog, error) {
+// reading is how the files of a snapshot are read.
+type reading struct {
+	file   func(Section) ([]byte, error) // the bytes of a section's file
+	strong bool                          // also compare the SHA-256 of every file
+	inTurn bool                          // one section after the other, on the caller's goroutine
+}
+
+// decode reads a catalog from the files of its manifest. Checksums come before decoding, and the tables are validated
+// at the end.
+func decode(m *Manifest, r reading) (*Catalog, error) {
 	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
 	var group errgroup.Group
 	for i, s := range m.Sections {
-		if i == len(sections) && !strong {
+		if i == len(sections) && !r.strong {
 			continue // serving does not need the quarantine report
 		}
-		group.Go(func() error {
-			packed, err := read(s)
-			if err != nil {
-				return err
-			}
-			if err := s.check(packed, strong); err != nil || i == len(sections) {
-				return err
-			}
-			raw, err := s.unpack(packed)
-			if err != nil {
-				return err
-			}
-			if err := decodeSection(raw, func(w columns) { sections[i].walk(c, w) }); err != nil {
-				return &DamageError{s.Name, err.Error()}
-			}
-			return nil
-		})
+		if !r.inTurn {
+			group.Go(func() error { return r.section(c, i, &s) })
+		} else if err := r.section(c, i, &s); err != nil {
+			return nil, err
+		}
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
@@ -134,6 +129,25 @@ func decode(m *Manifest, read func(Section) ([]byte, error), strong bool) (*Cata
 		return nil, err
 	}
 	return c, nil
+}
+
+// section reads section i of a manifest into its table.
+func (r *reading) section(c *Catalog, i int, s *Section) error {
+	packed, err := r.file(*s)
+	if err != nil {
+		return err
+	}
+	if err := s.check(packed, r.strong); err != nil || i == len(sections) {
+		return err
+	}
+	raw, err := s.unpack(packed)
+	if err != nil {
+		return err
+	}
+	if err := decodeSection(raw, func(w columns) { sections[i].walk(c, w) }); err != nil {
+		return &DamageError{s.Name, err.Error()}
+	}
+	return nil
 }
 
 // check compares a file with its length and checksums.

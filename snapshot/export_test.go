@@ -10,8 +10,12 @@ var (
 	ParseManifest = parseManifest
 	CountPoints   = countPoints
 	PointsOK      = pointsOK
-	Decode        = decode
 )
+
+// Decode reads a catalog from the files of its manifest, as for serving.
+func Decode(m *Manifest, file func(Section) ([]byte, error)) (*Catalog, error) {
+	return decode(m, reading{file: file})
+}
 
 // SectionNames are the sections of the format in order.
 func SectionNames() []string {
