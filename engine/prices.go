@@ -48,9 +48,9 @@ func lower(b byte) byte {
 
 // series is one variant's points while a history is being written.
 type series struct {
-	variant []byte // its AppendVariantMember
-	points  []snapshot.Point
-	next    int
+	head   []byte // its AppendPointHead
+	points []snapshot.Point
+	next   int
 }
 
 var seriesPool = sync.Pool{New: func() any { return new([]series) }}
@@ -70,7 +70,7 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 			all = append(all, series{})
 		}
 		s := &all[len(all)-1]
-		s.variant, s.next = wire.AppendVariantMember(s.variant[:0], code), 0
+		s.head, s.next = wire.AppendPointHead(s.head[:0], code), 0
 		s.points = v.Catalog.History.AppendPoints(s.points[:0], lane, from, date)
 	})
 	dst = appendMerged(dst, all, from, date)
@@ -83,26 +83,28 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 func appendMerged(dst []byte, all []series, from, to snapshot.Day) []byte {
 	var date [10]byte
 	first := true
+	spelt := from - 2 // the day that date says
 	for day := from; day <= to; day++ {
-		spelt := false
 		for k := range all {
 			s := &all[k]
 			if s.next == len(s.points) || s.points[s.next].Day != day {
 				continue
 			}
-			if !spelt {
-				wire.AppendDay(date[:0], day)
-				spelt = true
+			if spelt != day {
+				if spelt+1 != day || !wire.NextDay(&date) {
+					wire.AppendDay(date[:0], day)
+				}
+				spelt = day
 			}
-			if !first {
-				dst = append(dst, ',')
-			}
+			dst = wire.AppendHistoryPoint(dst, s.head, &date, s.points[s.next].Cents, first)
 			first = false
-			dst = wire.AppendHistoryPoint(dst, date[:], s.variant, s.points[s.next].Cents)
 			s.next++
 		}
 	}
-	return dst
+	if first {
+		return dst
+	}
+	return wire.AppendPointEnd(dst)
 }
 
 // StatsQuery asks for price statistics.

@@ -191,8 +191,9 @@ func TestGamesAndSets(t *testing.T) {
 func TestHistoryAndStats(t *testing.T) {
 	c := oneCard(t, func(c *card) { c.ID, c.Slug, c.Name = "card_abc", "a-1", `A "1"` })
 	b := wire.AppendHistoryHead(nil, c, 0, 30, site)
-	b = wire.AppendHistoryPoint(b, []byte("2026-03-14"), wire.AppendVariantMember(nil, "normal"), snapshot.MaxCents)
-	b = append(wire.AppendHistoryPoint(append(b, ','), []byte("2026-03-15"), wire.AppendVariantMember(nil, "holofoil"), 0), ']', '}')
+	b = wire.AppendHistoryPoint(b, wire.AppendPointHead(nil, "normal"), (*[10]byte)([]byte("2026-03-14")), snapshot.MaxCents, true)
+	b = wire.AppendHistoryPoint(b, wire.AppendPointHead(nil, "holofoil"), (*[10]byte)([]byte("2026-03-15")), 0, false)
+	b = append(wire.AppendPointEnd(b), ']', '}')
 	equal(t, "history", history{"card_abc", `A "1"`, to("https://cards.example/cards/a-1"), 30, []point{
 		{"2026-03-14", "normal", snapshot.MaxCents, "USD"}, {"2026-03-15", "holofoil", 0, "USD"},
 	}}, decode[history](t, b))

@@ -27,3 +27,17 @@ func AppendDay(dst []byte, day snapshot.Day) []byte {
 		byte('0'+year/1000), byte('0'+year/100%10), byte('0'+year/10%10), byte('0'+year%10), '-',
 		byte('0'+month/10), byte('0'+month%10), '-', byte('0'+d/10), byte('0'+d%10))
 }
+
+// NextDay turns YYYY-MM-DD into the day after, unless that may be in another month: then it returns false and does
+// nothing. Most days of a history are written so, without the calendar.
+func NextDay(date *[10]byte) bool {
+	switch tens, ones := date[8], date[9]; {
+	case tens == '2' && ones >= '8' || tens > '2':
+		return false
+	case ones == '9':
+		date[8], date[9] = tens+1, '0'
+	default:
+		date[9] = ones + 1
+	}
+	return true
+}

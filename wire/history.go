@@ -18,22 +18,34 @@ func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, site *Si
 	return append(dst, `,"data":[`...)
 }
 
-// AppendVariantMember appends what stands between a history point's date and its price, for AppendHistoryPoint: it is
-// the same for all points of a variant.
-func AppendVariantMember(dst []byte, variant string) []byte {
-	dst = append(dst, `","variant":`...)
+// What a Price history point has after its price, and what the next one has before its date.
+const (
+	pointEnd   = `,"currency":"USD"}`
+	pointStart = `,{"date":"`
+)
+
+// AppendPointHead appends what stands between the price of one point and that of the next, which is of a variant, with
+// room for its date.
+func AppendPointHead(dst []byte, variant string) []byte {
+	dst = append(dst, pointEnd+pointStart+`YYYY-MM-DD","variant":`...)
 	dst = AppendString(dst, variant)
 	return append(dst, `,"market_price_cents":`...)
 }
 
-// AppendHistoryPoint appends a Price history point; date is its YYYY-MM-DD, variant its AppendVariantMember.
-func AppendHistoryPoint(dst, date, variant []byte, cents int64) []byte {
-	dst = append(dst, `{"date":"`...)
-	dst = append(dst, date...)
-	dst = append(dst, variant...)
-	dst = strconv.AppendInt(dst, cents, 10)
-	return append(dst, `,"currency":"USD"}`...)
+// AppendHistoryPoint appends a Price history point but for what follows its price, after another one or as the first.
+// head is the AppendPointHead of its variant, in which it puts the date, YYYY-MM-DD: a point is a copy and a number.
+// After the last one comes AppendPointEnd.
+func AppendHistoryPoint(dst, head []byte, date *[10]byte, cents int64, first bool) []byte {
+	copy(head[len(pointEnd+pointStart):], date[:])
+	if first {
+		head = head[len(pointEnd)+1:]
+	}
+	dst = append(dst, head...)
+	return strconv.AppendInt(dst, cents, 10)
 }
+
+// AppendPointEnd ends the last Price history point.
+func AppendPointEnd(dst []byte) []byte { return append(dst, pointEnd...) }
 
 // Stats says what a price statistics answer is about.
 type Stats struct {
