@@ -31,7 +31,7 @@ func TestWindowProperty(t *testing.T) {
 		var w window
 		w.fit(limit, windowEpoch)
 		var admitted []int64
-		at := int64(0)
+		at, newest := int64(0), int64(0)
 		for range rapid.IntRange(1, 8*limit).Draw(rt, "calls") {
 			at += rapid.OneOf(rapid.Int64Range(0, 2*pace), rapid.Just(int64(0)), rapid.Just(pace)).Draw(rt, "step")
 			if rapid.IntRange(0, 200).Draw(rt, "idle") == 0 {
@@ -47,9 +47,11 @@ func TestWindowProperty(t *testing.T) {
 					strictly++
 				}
 			}
-			if _, remaining, _ := w.peek(windowEpoch + now); remaining > int64(limit-strictly) {
+			// A late call is told what remains as the last one saw it, which may be a few more; it is admitted by the limit.
+			if _, remaining, _ := w.peek(windowEpoch + now); now >= newest && remaining > int64(limit-strictly) {
 				rt.Fatalf("%d remain at %d with %d of %d taken", remaining, now, strictly, limit)
 			}
+			newest = max(newest, now)
 			if w.call(now) {
 				admitted = append(admitted, now)
 			} else if live < limit {

@@ -159,7 +159,7 @@ func TestPrintedConfigRoundTrips(t *testing.T) {
 
 // TestEveryFieldIsASetting finds fields of the configuration that the table of settings forgot.
 func TestEveryFieldIsASetting(t *testing.T) {
-	var c config
+	c := config{Guards: defaultGuards()} // a map with a value a guard
 	reached := map[uintptr]bool{}
 	for i := range settings {
 		reached[reflect.ValueOf(settings[i].at(&c, "x")).Pointer()] = true
