@@ -26,10 +26,10 @@ if [ -n "${PULL:-}" ]; then
   "$PULL" "${FEED#*:}" || { say "cannot pull the feed: $PULL ended with $?"; exit 1; }
 fi
 
-# The first snapshot has none to continue.
+# The first snapshot has none to continue. What goes on is what is published: a build that was refused must not.
 base=none
-if [ -d "$store/snapshots" ] && [ -n "$(ls -A "$store/snapshots")" ]; then
-  base=latest
+if [ -e "$store/CURRENT" ]; then
+  base=current
 fi
 
 # A failed build keeps its exit status: 1, or 2 for a mistake in FEED or BUILD_FLAGS.

@@ -148,7 +148,7 @@ func TestDailyScript(t *testing.T) {
 	bash := tool(t, "bash")
 	dir := t.TempDir()
 	stub, calls := filepath.Join(dir, "ninepocket"), filepath.Join(dir, "calls")
-	if err := errors.Join(os.WriteFile(stub, []byte(ninepocketStub), 0o700), os.MkdirAll(filepath.Join(dir, "store", "snapshots", "old"), 0o700)); err != nil {
+	if err := errors.Join(os.WriteFile(stub, []byte(ninepocketStub), 0o700), os.Mkdir(filepath.Join(dir, "store"), 0o700), os.WriteFile(filepath.Join(dir, "store", "CURRENT"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	store := filepath.Join(dir, "store")
@@ -176,13 +176,13 @@ func TestDailyScript(t *testing.T) {
 		}
 	}
 	const (
-		build   = "snapshot build --store STORE --source tcgcsv:feed --base latest --json"
+		build   = "snapshot build --store STORE --source tcgcsv:feed --base current --json"
 		list    = "snapshot list --store STORE"
 		diff    = "snapshot diff old new --store STORE"
 		publish = "snapshot publish new --store STORE"
 	)
 	f("a good day", 0, []string{build, list, diff, publish}, "published new")
-	f("more flags", 0, []string{"snapshot build --store STORE --source tcgcsv:feed --base latest --mapping m --json", list, diff, publish}, "", "BUILD_FLAGS=--mapping m")
+	f("more flags", 0, []string{"snapshot build --store STORE --source tcgcsv:feed --base current --mapping m --json", list, diff, publish}, "", "BUILD_FLAGS=--mapping m")
 	f("no comparison", 0, []string{build, list, diff, publish}, "cannot compare", "DIFF=1")
 	f("the same feed", 0, []string{build, list}, "nothing is new", "CURRENT=new")
 	f("refused", 3, []string{build, list, diff, publish}, "old stays", "PUBLISH=3")
@@ -192,7 +192,7 @@ func TestDailyScript(t *testing.T) {
 	f("no feed", 2, nil, "set FEED", "FEED=")
 	f("no pull", 1, nil, "cannot pull", "PULL=/bin/false")
 	f("a pull", 0, []string{build, list, diff, publish}, "feed", "PULL=/bin/echo")
-	if err := os.RemoveAll(filepath.Join(store, "snapshots")); err != nil {
+	if err := os.Remove(filepath.Join(store, "CURRENT")); err != nil {
 		t.Fatal(err)
 	}
 	f("the first day", 0, []string{strings.Replace(build, "latest", "none", 1), list, publish}, "published new", "CURRENT=")

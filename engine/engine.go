@@ -68,10 +68,10 @@ type Engine struct {
 	searches *searches  // nil without a cache
 	mu       sync.Mutex // held while swapping
 
-	following sync.Mutex // held while the source is asked; guards the three below
-	epoch     uint64     // of the publication that is served
-	refused   uint64     // epoch of a publication that cannot be served: not tried again until there is another
-	trouble   trouble    // what may pass and is tried again
+	following sync.Mutex  // held while the source is asked; guards the three below
+	published publication // the one that is served
+	refused   publication // one that cannot be served: not tried again until there is another
+	trouble   trouble     // what may pass and is tried again
 	book      book
 
 	Degraded atomic.Bool // set while a snapshot older than the published one is served, because that cannot be

@@ -13,6 +13,7 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
 
@@ -403,4 +404,48 @@ func TestReadersDuringSwaps(t *testing.T) {
 	checks.Wait()
 	close(done)
 	readers.Wait()
+}
+
+// TestStoreIsGone: a pointer that was there and is gone is a failure, told and tried again, while the View serves on.
+func TestStoreIsGone(t *testing.T) {
+	s := newSource()
+	id := s.add(1, fixture.Random(1, fixture.Small))
+	s.publish(id)
+	e := engine.New(s, engine.Options{Site: site})
+	if err := e.Open(start); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.err = snapshot.ErrNoCurrent
+	s.mu.Unlock()
+	wantErr(t, "a store without its pointer", e.Check(start), snapshot.ErrNoCurrent)
+	if v := e.View(); v == nil || v.ID != id {
+		t.Error("the View is gone, too")
+	}
+	if stats := e.Stats(); stats.Failures[engine.ReasonOf(snapshot.ErrNoCurrent)] == 0 {
+		t.Errorf("nothing is counted: %+v", stats)
+	}
+	s.mu.Lock()
+	s.err = nil
+	s.mu.Unlock()
+	if err := e.Check(start); err != nil {
+		t.Errorf("the store is back: %v", err)
+	}
+}
+
+// TestAnotherStoreOfEqualEpoch: a store that was exchanged for another counts its epochs anew.
+func TestAnotherStoreOfEqualEpoch(t *testing.T) {
+	s := newSource()
+	one, two := s.add(1, fixture.Random(1, fixture.Small)), s.add(2, fixture.Random(2, fixture.Small))
+	s.publish(one)
+	e := engine.New(s, engine.Options{Site: site})
+	if err := e.Open(start); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.current.ID = two
+	s.mu.Unlock()
+	if err := e.Check(start); err != nil || e.View().ID != two {
+		t.Errorf("serving %s: %v", e.View().ID, err)
+	}
 }

@@ -14,6 +14,12 @@ import (
 // is live within three seconds of the store being readable again.
 const longestWait = 2 * time.Second
 
+// publication is what tells one move of a store's pointer from another: another store may count its epochs alike.
+type publication struct {
+	epoch uint64
+	id    string
+}
+
 // trouble is a failure that may pass: the source cannot be asked, or what it publishes cannot be read or does not fit
 // into memory. It is tried again for ever, ever more rarely.
 type trouble struct {
@@ -47,7 +53,7 @@ func (e *Engine) Open(now time.Time) error {
 	if err == nil {
 		e.book.asked(now)
 		if err = e.load(cur, now); err == nil {
-			e.epoch = cur.Epoch
+			e.published = publication{cur.Epoch, cur.ID}
 			return nil
 		}
 		e.failed(cur, err, now)
@@ -86,7 +92,7 @@ func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 	reason := ReasonOf(err)
 	e.book.failed(cur, reason, err, now)
 	if reason.permanent() && cur.Epoch != 0 {
-		e.refused, e.trouble = cur.Epoch, trouble{}
+		e.refused, e.trouble = publication{cur.Epoch, cur.ID}, trouble{}
 		return
 	}
 	e.trouble.note(err, cur.Epoch, e.o.Poll, now)
@@ -173,7 +179,7 @@ func (e *Engine) poll(now time.Time) error {
 func (e *Engine) Recheck(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
-	e.refused = 0
+	e.refused = publication{}
 	return e.check(now, false)
 }
 
@@ -191,16 +197,17 @@ func (e *Engine) check(now time.Time, patient bool) error {
 	e.expire(now)
 	cur, err := e.source.Current()
 	if err != nil {
-		if errors.Is(err, snapshot.ErrNoCurrent) {
+		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publication{}) {
 			e.book.asked(now)
 			e.trouble = trouble{}
-			return nil // nothing is published yet, or any more: nothing to follow
+			return nil // nothing is published yet: nothing to follow
 		}
+		// A pointer that was there and is gone is a store that is gone: a mount, a folder that somebody moved.
 		e.failed(snapshot.Current{}, err, now)
 		return err
 	}
 	e.book.asked(now)
-	if cur.Epoch == e.epoch || cur.Epoch == e.refused {
+	if now := (publication{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
 		e.trouble = trouble{}
 		return nil
 	}
@@ -216,7 +223,7 @@ func (e *Engine) check(now time.Time, patient bool) error {
 	} else {
 		e.book.republished(cur)
 	}
-	e.epoch, e.refused, e.trouble = cur.Epoch, 0, trouble{}
+	e.published, e.refused, e.trouble = publication{cur.Epoch, cur.ID}, publication{}, trouble{}
 	e.Degraded.Store(false)
 	return nil
 }

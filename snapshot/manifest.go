@@ -21,7 +21,7 @@ const MaxSection = 1 << 32
 var (
 	ErrNoCurrent   = errors.New("no snapshot is published")
 	ErrNoPrevious  = errors.New("nothing is recorded that was published before the current snapshot")
-	ErrNotHeld     = errors.New("is not on hold")
+	ErrNotHeld     = errors.New("it is not on hold")
 	ErrNotFound    = errors.New("no such snapshot")
 	ErrDamaged     = errors.New("damaged")
 	ErrNewerFormat = errors.New("written by a newer version of ninepocket")

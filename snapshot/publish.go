@@ -76,7 +76,7 @@ func (e *RefusedError) Error() string {
 // *RefusedError. Publishing the current snapshot again changes nothing.
 func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	if _, err := d.Manifest(id); err != nil {
-		return Current{}, fmt.Errorf("cannot publish: %w", err)
+		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
 	unlock, err := d.lock()
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	defer unlock()
 	next, err := d.stored(id, true)
 	if err != nil {
-		return Current{}, fmt.Errorf("cannot publish: %w", err)
+		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
 	if err := o.Check(next.Catalog); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
@@ -102,7 +102,7 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 		made.Guards = override(o.Judge(d.comparable(old.ID), next), o.Overrides)
 		for _, v := range made.Guards {
 			if v.Status == Refused {
-				return Current{}, fmt.Errorf("cannot publish: %w", &RefusedError{id, made.Guards})
+				return Current{}, fmt.Errorf("cannot publish a snapshot: %w", &RefusedError{id, made.Guards})
 			}
 		}
 	}

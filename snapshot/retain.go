@@ -24,7 +24,7 @@ const holds = "holds"
 // Hold keeps a snapshot out of every retention until Unhold. Holding twice is holding once.
 func (d *Dir) Hold(id string) error {
 	if _, err := d.Manifest(id); err != nil {
-		return fmt.Errorf("cannot hold: %w", err)
+		return fmt.Errorf("cannot hold a snapshot: %w", err)
 	}
 	unlock, err := d.lock()
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *Dir) Hold(id string) error {
 // Unhold gives a snapshot back to retention. It returns ErrNotHeld when nothing held it.
 func (d *Dir) Unhold(id string) error {
 	if !ValidID(id) || !d.held(id) {
-		return fmt.Errorf("snapshot %q: %w", id, ErrNotHeld)
+		return fmt.Errorf("cannot give up the hold of snapshot %q: %w", id, ErrNotHeld)
 	}
 	unlock, err := d.lock()
 	if err != nil {
@@ -152,7 +152,7 @@ func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
 	}
 	held, err := d.Held()
 	for _, id := range held {
-		if why[id] == "" {
+		if why[id] == "" || why[id] == "recent" {
 			why[id] = "held"
 		}
 	}

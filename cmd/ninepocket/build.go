@@ -124,6 +124,27 @@ type built struct {
 	QuarantineFile string          `json:"quarantine_file"`
 	Seconds        float64         `json:"seconds"`
 	Report         loader.Report   `json:"report"`
+	// Notes are what an operator should know of a build that went well.
+	Notes []string `json:"notes"`
+}
+
+// notes say that a feed told nothing new: what the base has stays current then, and no guard sees a difference.
+func notes(base *snapshot.Catalog, r *loader.Report) []string {
+	all := []string{}
+	if base == nil {
+		return all
+	}
+	newest := "" // the newest day that was read; dates compare as text
+	for _, p := range r.Prices {
+		newest = max(newest, p.Last)
+	}
+	switch have := base.Date().String(); {
+	case newest == "":
+		all = append(all, "no price was read: those of the base ("+have+") stay")
+	case newest < have:
+		all = append(all, "the newest price that was read is of "+newest+", the base has those of "+have+": they stay")
+	}
+	return all
 }
 
 func (b *buildFlags) run(cmd *cobra.Command) error {
@@ -131,6 +152,9 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	o, err := b.options()
 	if err != nil {
 		return fail(exitUsage, "", err)
+	}
+	if !b.publish && len(b.publishing.overrides) > 0 {
+		return fail(exitUsage, "", errors.New("cannot use --override without --publish"))
 	}
 	publishing, err := b.publishing.publishing(start)
 	if err != nil {
@@ -161,6 +185,10 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	out := built{
 		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base, SnapshotAt: m.SnapshotAt,
 		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: result.Report,
+		Notes: notes(o.Base, &result.Report),
+	}
+	for _, note := range out.Notes {
+		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
 	}
 	var refused error
 	if b.publish {

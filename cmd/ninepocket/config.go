@@ -111,7 +111,7 @@ func (c *config) missing() error {
 	if c.Store == "" || c.State == "" {
 		return errors.New("cannot serve: the store or the state directory is not given")
 	}
-	return nil
+	return errors.Join(checkFolder("store", c.Store), checkFolder("state", c.State))
 }
 
 // checkURL wants an absolute http or https URL, or none; it is put into answers as it is.

@@ -86,6 +86,18 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(), benchCommand(),
 		configCommand(), healthcheckCommand(), manCommand(), versionCommand())
 	addCompletions(root)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		var problems []error
+		for _, name := range []string{"store", "state"} {
+			if f := cmd.Flags().Lookup(name); f != nil {
+				problems = append(problems, checkFolder(name, f.Value.String()))
+			}
+		}
+		if err := errors.Join(problems...); err != nil {
+			return fail(exitUsage, "", err)
+		}
+		return nil
+	}
 	return root
 }
 
@@ -105,6 +117,14 @@ func group(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 	}
 	return cmd.Help()
+}
+
+// checkFolder refuses what looks like the address of a service: taken for a folder it would hide that nobody is asked.
+func checkFolder(name, value string) error {
+	if scheme, _, is := strings.Cut(value, "://"); is {
+		return fmt.Errorf("cannot use %s %s://…: this version keeps it in a directory alone", name, scheme)
+	}
+	return nil
 }
 
 // fail wraps an error that a command ends with.

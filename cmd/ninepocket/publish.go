@@ -69,7 +69,7 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 	}
 	site := wire.Site{ProductPrefix: c.ProductPrefix}
 	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
-	o.Judge = judge(c.guards())
+	o.Judge = judge(c.guards(), now)
 	return o, nil
 }
 
@@ -84,17 +84,29 @@ func servable(c *snapshot.Catalog, site wire.Site) error {
 }
 
 // judge has the guards compare with the current snapshot.
-func judge(limits guard.Limits) func(current, next *snapshot.Stored) []snapshot.Verdict {
+func judge(limits guard.Limits, now time.Time) func(current, next *snapshot.Stored) []snapshot.Verdict {
 	return func(current, next *snapshot.Stored) []snapshot.Verdict {
-		return guard.Judge(current, next, guard.Options{Limits: limits, Duplicates: source.Duplicates})
+		return guard.Judge(current, next, guard.Options{Limits: limits, Now: now, Duplicates: source.Duplicates})
 	}
 }
 
 // publishedRow is what publish and rollback print.
 type publishedRow struct {
-	snapshot.Current
+	ID string `json:"id"`
+	*pointed
 	Published bool               `json:"published"`
 	Guards    []snapshot.Verdict `json:"guards,omitempty"`
+}
+
+// pointed is what a publication that happened has; nil of one that was refused.
+type pointed struct {
+	Epoch       uint64    `json:"epoch"`
+	PublishedAt time.Time `json:"published_at"`
+	Previous    string    `json:"previous,omitempty"`
+}
+
+func published(cur snapshot.Current, guards []snapshot.Verdict) publishedRow {
+	return publishedRow{cur.ID, &pointed{cur.Epoch, cur.PublishedAt, cur.Previous}, true, guards}
 }
 
 func snapshotPublish() *cobra.Command {
@@ -140,7 +152,7 @@ func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) er
 	cur, err := s.dir().Publish(id, o)
 	refused, isRefusal := errors.AsType[*snapshot.RefusedError](err)
 	if isRefusal && s.asJSON {
-		if err := printJSON(out, publishedRow{Current: snapshot.Current{ID: id}, Guards: refused.Verdicts}); err != nil {
+		if err := printJSON(out, publishedRow{ID: id, Guards: refused.Verdicts}); err != nil {
 			return err
 		}
 	}
@@ -149,7 +161,7 @@ func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) er
 	}
 	guards := s.recorded(cur)
 	if s.asJSON {
-		return printJSON(out, publishedRow{cur, true, guards})
+		return printJSON(out, published(cur, guards))
 	}
 	for _, v := range guards {
 		if v.Status == snapshot.Overridden {
@@ -197,7 +209,7 @@ func snapshotRollback() *cobra.Command {
 				return s.storeError(err)
 			}
 			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), publishedRow{Current: cur, Published: true})
+				return printJSON(cmd.OutOrStdout(), published(cur, nil))
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "rolled back to %s (epoch %d)\n", cur.ID, cur.Epoch)
 			return err
@@ -226,7 +238,7 @@ func (s *storeFlags) verdicts(next *snapshot.Stored, past []snapshot.Publication
 			}
 		}
 	}
-	return judge(limits)(current, next)
+	return judge(limits, time.Now())(current, next)
 }
 
 // printVerdicts prints the guards in a table.

@@ -30,7 +30,7 @@ func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *co
 				return err
 			}
 			if err := do(s.dir(), id); err != nil {
-				return s.storeError(fmt.Errorf("cannot %s: %w", verb, err))
+				return s.storeError(err)
 			}
 			if s.asJSON {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "held": verb == "hold"})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,13 +40,13 @@ func (s *storeFlags) resolve(given string) (string, error) {
 	case "current", "previous":
 		cur, err := s.dir().Current()
 		if err != nil {
-			return "", s.storeError(err)
+			return "", s.storeError(fmt.Errorf("cannot find the %s snapshot: %w", given, err))
 		}
 		if given == "current" {
 			return cur.ID, nil
 		}
 		if cur.Previous == "" {
-			return "", s.storeError(snapshot.ErrNoPrevious)
+			return "", s.storeError(fmt.Errorf("cannot find the previous snapshot: %w", snapshot.ErrNoPrevious))
 		}
 		return cur.Previous, nil
 	case "latest":
@@ -65,13 +66,13 @@ func (s *storeFlags) resolve(given string) (string, error) {
 func (s *storeFlags) storeError(err error) error {
 	switch {
 	case errors.Is(err, snapshot.ErrDamaged):
-		return fail(exitRefused, "build the snapshot again, or publish another: ninepocket snapshot list --store "+s.store, err)
+		return fail(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store "+s.store, err)
 	case errors.Is(err, snapshot.ErrNewerFormat):
 		return fail(exitRefused, "use the version of ninepocket that built it, or a newer one", err)
 	case errors.As(err, new(*snapshot.RefusedError)):
 		return fail(exitRefused, "mend the feed and build again; when the change is right, add: --override GUARD --reason TEXT", err)
 	case errors.Is(err, snapshot.ErrNoCurrent):
-		return fail(exitFailure, "run: ninepocket snapshot publish ID --store "+s.store, err)
+		return fail(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store "+s.store, err)
 	case errors.Is(err, snapshot.ErrNotFound), errors.Is(err, snapshot.ErrNoPrevious), errors.Is(err, snapshot.ErrNotHeld):
 		return fail(exitFailure, "run: ninepocket snapshot list --store "+s.store, err)
 	}
@@ -86,6 +87,7 @@ type listed struct {
 	Current    bool      `json:"current"`
 	Cards      int       `json:"cards"`
 	Bytes      int64     `json:"bytes"`
+	Held       bool      `json:"held"`
 }
 
 func snapshotList() *cobra.Command {
@@ -101,19 +103,27 @@ func snapshotList() *cobra.Command {
 			if err != nil && !errors.Is(err, snapshot.ErrNoCurrent) && !errors.Is(err, snapshot.ErrDamaged) {
 				return s.storeError(err)
 			}
+			held, err := s.dir().Held()
+			if err != nil {
+				return s.storeError(err)
+			}
 			rows := []listed{}
 			for _, m := range all {
-				rows = append(rows, listed{m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes()})
+				rows = append(rows, listed{m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(), slices.Contains(held, m.ID)})
 			}
 			if s.asJSON {
 				return printJSON(cmd.OutOrStdout(), rows)
 			}
 			var cells [][]any
 			for _, r := range rows {
-				mark := ""
-				if r.Current {
-					mark = "current"
+				var marks []string
+				if r.Held {
+					marks = append(marks, "held")
 				}
+				if r.Current {
+					marks = append(marks, "current") // the last word: scripts look for it
+				}
+				mark := strings.Join(marks, " ")
 				cells = append(cells, []any{r.ID, r.SnapshotAt.Format(time.RFC3339), r.CreatedAt.Format(time.RFC3339), r.Cards, sized(r.Bytes), mark})
 			}
 			return table(cmd.OutOrStdout(), "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
@@ -276,6 +286,11 @@ func snapshotVerify() *cobra.Command {
 				return err
 			}
 			if err := s.dir().Verify(id); err != nil {
+				if s.asJSON {
+					if err := printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "ok": false, "error": err.Error()}); err != nil {
+						return err
+					}
+				}
 				return s.storeError(fmt.Errorf("cannot verify the snapshot: %w", err))
 			}
 			if s.asJSON {

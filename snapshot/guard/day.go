@@ -24,6 +24,7 @@ const (
 type day struct {
 	current, next *snapshot.Stored // current may be nil
 	duplicates    []string
+	now           time.Time
 	limit         float64 // of the guard that is asked
 
 	diff  *diff.Diff // nil without a current one
@@ -37,8 +38,8 @@ type changes struct {
 	emptied []string
 }
 
-func newDay(current, next *snapshot.Stored, duplicates []string) *day {
-	d := &day{current: current, next: next, duplicates: duplicates}
+func newDay(current, next *snapshot.Stored, o Options) *day {
+	d := &day{current: current, next: next, duplicates: o.Duplicates, now: o.Now}
 	if current == nil {
 		return d
 	}
@@ -149,16 +150,29 @@ func (d *day) older() finding {
 	}
 }
 
+// future is how far ahead of the clock the snapshot is, further than the current one is: a mistyped date would make every
+// right day after it look old.
+func (d *day) future() finding {
+	if d.current == nil {
+		return finding{}
+	}
+	ahead := max(0, d.next.Manifest.SnapshotAt.Sub(d.now)) - max(0, d.current.Manifest.SnapshotAt.Sub(d.now))
+	return finding{
+		figure: max(0, ahead.Seconds()), judged: true,
+		text: fmt.Sprintf("the snapshot describes %s, the clock says %s", d.next.Manifest.SnapshotAt.Format(time.RFC3339), d.now.UTC().Format(time.RFC3339)),
+		todo: "look at the dates of the feed's files, or set the clock",
+	}
+}
+
 func (d *day) repeatedFeed() finding {
 	if d.current == nil {
 		return finding{}
 	}
-	games := d.repeatedGames()
 	f := finding{judged: true, text: "prices or cards have changed since the current snapshot", todo: "pull today's feed and build again"}
-	if len(games) > 0 {
+	if d.repeated() {
 		f.figure = 1
-		f.text = fmt.Sprintf("the snapshot claims a later time, and of %s not one card or price has changed: this is the feed of %s again",
-			join(games), d.current.Manifest.SnapshotAt.Format(time.DateOnly))
+		f.text = fmt.Sprintf("the snapshot claims a later time and not one card or price has changed: this is the feed of %s again",
+			d.current.Manifest.SnapshotAt.Format(time.DateOnly))
 	}
 	return f
 }

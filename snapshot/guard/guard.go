@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"ninepocket/snapshot"
 )
@@ -44,6 +45,7 @@ var guards = []guard{
 	{"minimum_cards", 1, true, "Cards in the snapshot.", (*day).minimumCards},
 	{"minimum_prices", 0, true, "Current prices in the snapshot.", (*day).minimumPrices},
 	{"older", 0, false, "Seconds by which the snapshot describes an earlier time than the current one.", (*day).older},
+	{"future", 86_400, false, "Seconds by which the snapshot is ahead of the clock, and further so than the current one.", (*day).future},
 	{"repeated_feed", 0, false, "1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.", (*day).repeatedFeed},
 	{"duplicate_keys", 0, false, "Identities that two records claim, beyond those of the current snapshot.", (*day).duplicateKeys},
 	{"cards_removed", 0.05, false, "Share of the current snapshot's cards that are gone.", (*day).cardsRemoved},
@@ -108,13 +110,14 @@ func (l Limits) Validate() error {
 // Options of Judge.
 type Options struct {
 	Limits Limits
+	Now    time.Time
 	// Duplicates are the reasons of quarantine by which two records claim one identity.
 	Duplicates []string
 }
 
 // Judge has every guard judge the next snapshot against the current one, which may be nil.
 func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
-	d := newDay(current, next, o.Duplicates)
+	d := newDay(current, next, o)
 	var verdicts []snapshot.Verdict
 	for _, g := range guards {
 		limit, set := o.Limits[g.name]

@@ -48,6 +48,9 @@ func stored(w *fixture.World) *snapshot.Stored {
 	}}
 }
 
+// clock is the day after the shelf's.
+var clock = time.UnixMilli(fixture.Random(1, fixture.Size{}).At).Add(36 * time.Hour)
+
 // verdict is what one guard says.
 func verdict(t *testing.T, verdicts []snapshot.Verdict, name string) snapshot.Verdict {
 	t.Helper()
@@ -78,7 +81,7 @@ func TestEdges(t *testing.T) {
 			base := shelf(n)
 			day := later(base, 1)
 			change(day, k)
-			verdicts := guard.Judge(stored(base), stored(day), guard.Options{})
+			verdicts := guard.Judge(stored(base), stored(day), guard.Options{Now: clock})
 			want := map[int]string{edge: snapshot.Passed, edge + 1: snapshot.Refused}[k]
 			if v := verdict(t, verdicts, name); v.Status != want {
 				t.Errorf("%s with %d: %+v, want %s", name, k, v, want)
@@ -154,7 +157,7 @@ func TestRepeatedFeed(t *testing.T) {
 		same := base.Clone()
 		same.At += 86_400_000
 		change(same)
-		if v := verdict(t, guard.Judge(stored(base), stored(same), guard.Options{}), "repeated_feed"); v.Status != want {
+		if v := verdict(t, guard.Judge(stored(base), stored(same), guard.Options{Now: clock}), "repeated_feed"); v.Status != want {
 			t.Errorf("%s: %+v, want %s", what, v, want)
 		}
 	}
@@ -173,23 +176,44 @@ func TestRepeatedFeed(t *testing.T) {
 	})
 	f("the same instant", snapshot.Passed, 100, func(w *fixture.World) { w.At -= 86_400_000 })
 	f("a shelf", snapshot.Passed, 19, claim)
-	f("another game's feed is new", snapshot.Refused, 100, func(w *fixture.World) {
+	f("another game's feed is new", snapshot.Passed, 100, func(w *fixture.World) {
 		claim(w)
 		w.Cards = append(w.Cards, fixture.Card{ID: "card_op", Slug: "op", Name: "Op", Game: 1})
 		w.Cards[100].Lanes = []fixture.Lane{w.Cards[0].Lanes[0]}
 	})
 }
 
+// TestFuture: a day ahead of the clock is a time zone, more is a mistake, unless the current snapshot is as far ahead.
+func TestFuture(t *testing.T) {
+	f := func(ahead, current time.Duration, want string) {
+		t.Helper()
+		base := shelf(100)
+		base.At = clock.Add(current).UnixMilli()
+		day := base.Clone()
+		day.At = clock.Add(ahead).UnixMilli()
+		if v := verdict(t, guard.Judge(stored(base), stored(day), guard.Options{Now: clock}), "future"); v.Status != want {
+			t.Errorf("%v ahead after %v: %+v, want %s", ahead, current, v, want)
+		}
+	}
+	const day = 24 * time.Hour
+	f(-day, -2*day, snapshot.Passed)
+	f(day, -day, snapshot.Passed)
+	f(day+time.Second, -day, snapshot.Refused)
+	f(300*day, -day, snapshot.Refused)
+	f(301*day, 300*day, snapshot.Passed) // the clock is wrong
+	f(302*day, 300*day, snapshot.Refused)
+}
+
 // TestFirst: the first publication is judged by itself alone.
 func TestFirst(t *testing.T) {
-	verdicts := guard.Judge(nil, stored(shelf(3)), guard.Options{})
+	verdicts := guard.Judge(nil, stored(shelf(3)), guard.Options{Now: clock})
 	if got := refusals(verdicts); len(got) > 0 {
 		t.Errorf("refused by %v", got)
 	}
 	if got, want := len(verdicts), len(guard.Names()); got != want {
 		t.Errorf("%d verdicts of %d guards", got, want)
 	}
-	if got := refusals(guard.Judge(nil, stored(fixture.Random(1, fixture.Size{})), guard.Options{})); strings.Join(got, " ") != "minimum_cards" {
+	if got := refusals(guard.Judge(nil, stored(fixture.Random(1, fixture.Size{})), guard.Options{Now: clock})); strings.Join(got, " ") != "minimum_cards" {
 		t.Errorf("an empty catalog is refused by %v", got)
 	}
 }
@@ -203,7 +227,7 @@ func TestFew(t *testing.T) {
 		day.Cards[i].Lanes[0].Cents *= 5
 		day.Cards[i+4].Name += "!"
 	}
-	if got := refusals(guard.Judge(stored(base), stored(day), guard.Options{})); len(got) > 0 {
+	if got := refusals(guard.Judge(stored(base), stored(day), guard.Options{Now: clock})); len(got) > 0 {
 		t.Errorf("refused by %v", got)
 	}
 }
@@ -213,7 +237,7 @@ func TestLimits(t *testing.T) {
 	day := later(base, 1)
 	day.Cards = day.Cards[300:]
 	judge := func(l guard.Limits) []string {
-		return refusals(guard.Judge(stored(base), stored(day), guard.Options{Limits: l}))
+		return refusals(guard.Judge(stored(base), stored(day), guard.Options{Limits: l, Now: clock}))
 	}
 	if got := judge(guard.Limits{"cards_removed": 0.3, "prices_lost": 0.3}); len(got) > 0 {
 		t.Errorf("with limits raised, refused by %v", got)
@@ -245,7 +269,7 @@ func TestDaysBetween(t *testing.T) {
 			for i := range k {
 				day.Cards[i].Lanes[0].Cents *= 2
 			}
-			got := refusals(guard.Judge(stored(base), stored(day), guard.Options{}))
+			got := refusals(guard.Judge(stored(base), stored(day), guard.Options{Now: time.UnixMilli(day.At)}))
 			if (len(got) > 0) != (k > most) {
 				t.Errorf("%d prices moved in %d days: refused by %v", k, days, got)
 			}
@@ -258,7 +282,7 @@ func TestQuarantine(t *testing.T) {
 	base.Manifest.Quarantine = map[string]int{"product_on_two_cards": 3, "bad_row": 5}
 	day.Manifest.Quarantine = map[string]int{"product_on_two_cards": 4, "bad_row": 90}
 	base.Manifest.Counts.Quarantined, day.Manifest.Counts.Quarantined = 8, 94
-	o := guard.Options{Duplicates: []string{"product_on_two_cards"}}
+	o := guard.Options{Now: clock, Duplicates: []string{"product_on_two_cards"}}
 	if got := refusals(guard.Judge(base, day, o)); strings.Join(got, " ") != "duplicate_keys" {
 		t.Errorf("refused by %v", got)
 	}

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"ninepocket/snapshot"
-	"ninepocket/snapshot/diff"
 )
 
 // shown is how many names a text lists.
@@ -78,87 +77,13 @@ func identities(c *snapshot.Catalog) map[identity][]string {
 	return m
 }
 
-// repeatedGames are the games of which a later snapshot shows exactly what the current one does, though it claims newer
-// prices; or, when it shows nothing new of any game and nobody claims newer prices, all of them.
-func (d *day) repeatedGames() []string {
-	if !d.next.Manifest.SnapshotAt.After(d.current.Manifest.SnapshotAt) {
-		return nil
-	}
-	alive := d.diff.Cards.Any() || d.diff.Sets.Any() || d.diff.Sealed.Any()
-	var repeated, quiet []string
-	for g, p := range d.pulses() {
-		name := d.next.Catalog.Games.Name.At(g)
-		switch {
-		case p.changed:
-			alive = true
-		case p.compared < fewSame:
-		case p.newest > p.was:
-			repeated = append(repeated, name)
-		default:
-			quiet = append(quiet, name)
-		}
-	}
-	if alive || len(repeated) > 0 {
-		return repeated
-	}
-	return quiet
-}
-
-// pulse is what shows that a game's feed lives.
-type pulse struct {
-	compared    int
-	changed     bool  // any card or price
-	was, newest int64 // the newest collected_at before and now
-}
-
-// pulses are those of the next catalog's games.
-func (d *day) pulses() []pulse {
-	a, b := d.current.Catalog, d.next.Catalog
-	pulses := make([]pulse, b.Games.Slug.Len())
-	games := map[string]int{}
-	for g := range pulses {
-		pulses[g] = pulse{was: snapshot.NoTime, newest: snapshot.NoTime}
-		games[b.Games.Slug.At(g)] = g
-	}
-	for pair := range diff.NewPairs(a, b).All {
-		var p *pulse
-		if pair.ItemB >= 0 {
-			p = &pulses[gameOf(b, pair.ItemB)]
-		} else if g, ok := games[a.Games.Slug.At(gameOf(a, pair.ItemA))]; ok {
-			p = &pulses[g]
-		} else {
-			continue
-		}
-		if pair.From != snapshot.NoCents && pair.To != snapshot.NoCents {
-			p.compared++
-		}
-		if pair.From != pair.To || pair.ItemA < 0 || pair.ItemB < 0 || nameOf(a, pair.ItemA) != nameOf(b, pair.ItemB) {
-			p.changed = true
-		}
-		if pair.LaneA >= 0 {
-			p.was = max(p.was, a.Lanes.CollectedAt[pair.LaneA])
-		}
-		if pair.LaneB >= 0 {
-			p.newest = max(p.newest, b.Lanes.CollectedAt[pair.LaneB])
-		}
-	}
-	return pulses
-}
-
-// gameOf is the game of an item.
-func gameOf(c *snapshot.Catalog, item int) int {
-	if n := c.Cards.ID.Len(); item >= n {
-		return int(c.Sealed.Game[item-n])
-	}
-	return int(c.Cards.Game[item])
-}
-
-// nameOf is the name of an item.
-func nameOf(c *snapshot.Catalog, item int) string {
-	if n := c.Cards.ID.Len(); item >= n {
-		return c.Sealed.Name.At(item - n)
-	}
-	return c.Cards.Name.At(item)
+// repeated reports whether a later snapshot shows nothing new at all: no card, set or product, and of the prices that
+// can be compared not one is another.
+func (d *day) repeated() bool {
+	p := d.diff.Prices
+	return d.next.Manifest.SnapshotAt.After(d.current.Manifest.SnapshotAt) && p.Compared >= fewSame &&
+		p.Changed+p.Appeared+p.Disappeared == 0 && d.moves.changed == 0 &&
+		!d.diff.Cards.Any() && !d.diff.Sets.Any() && !d.diff.Sealed.Any()
 }
 
 // The forms of what is published (specification, Product; decision 25).
