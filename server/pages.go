@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"log/slog"
 	"strings"
 	"unicode/utf8"
@@ -164,12 +165,24 @@ func (x *exchange) contentPolicy() string {
 // client that names text/html, as browsers do and programs do not.
 func (x *exchange) wantsPage(raw []byte) bool {
 	return x.s.Pages != nil && (x.ctx.IsGet() || x.ctx.IsHead()) && !isAPI(string(raw)) &&
-		strings.Contains(strings.ToLower(string(x.field(fasthttp.HeaderAccept))), "text/html")
+		namesHTML(x.field(fasthttp.HeaderAccept))
 }
 
-// isAPI reports whether a path is one of the API's, as far as anybody could tell.
+// namesHTML reports whether an Accept header names text/html, and not to refuse it.
+func namesHTML(accept []byte) bool {
+	for item := range bytes.SplitSeq(accept, []byte{','}) {
+		name, params, _ := bytes.Cut(item, []byte{';'})
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte("text/html")) && weightOf(params) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isAPI reports whether a path is one of the API's, as far as anybody could tell. What is well known is asked for by
+// programs: MCP clients look there for how to authorize, and take a page for an answer.
 func isAPI(path string) bool {
-	for _, prefix := range []string{"/v1", mcpPath} {
+	for _, prefix := range []string{"/v1", mcpPath, "/.well-known"} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
 			return true
 		}
@@ -258,6 +271,7 @@ func (x *exchange) moved(kind, slug string) bool {
 	}
 	h.SetBytesV(fasthttp.HeaderLocation, x.text)
 	h.Set(fasthttp.HeaderCacheControl, pageCache)
+	h.SetContentLength(0) // which fasthttp leaves out for HEAD when there is no body
 	x.ctx.Response.SetStatusCode(fasthttp.StatusMovedPermanently)
 	return true
 }
