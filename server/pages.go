@@ -35,7 +35,7 @@ const (
 // withPages adds the public pages to the route table. They take no key and no meter, and are no part of the API.
 func (s *Server) withPages(table []*path) []*path {
 	if s.Images != nil {
-		table = append(table, &path{pattern: imagesPath, method: fasthttp.MethodGet, open: (*exchange).image, site: true})
+		table = append(table, &path{pattern: imagesPath, method: fasthttp.MethodGet, open: (*exchange).image, row: rowImage, site: true})
 	}
 	if s.Pages == nil {
 		return table
@@ -43,14 +43,25 @@ func (s *Server) withPages(table []*path) []*path {
 	for _, asset := range s.Pages.Assets() {
 		s.assets[asset.Name] = newAsset(asset)
 	}
-	for pattern, open := range map[string]func(*exchange){
-		"/": paged((*exchange).homePage), "/cards/{id}": paged((*exchange).cardPage), "/sets": paged((*exchange).setsPage),
-		"/sets/{id}": paged((*exchange).setPage), "/search": paged((*exchange).searchPage), suggestPath: paged((*exchange).suggestions),
-		"/movers": paged((*exchange).moversPage), "/errors": paged((*exchange).errorsPage), "/errors/{id}": paged((*exchange).errorPage),
-		"/docs": (*exchange).reference, "/llms.txt": (*exchange).guide, "/robots.txt": (*exchange).robots,
-		"/sitemap.xml": paged((*exchange).sitemapIndex), "/sitemaps/{id}": paged((*exchange).sitemap), assetsPath: (*exchange).asset,
+	for _, p := range []*path{
+		{pattern: "/", open: paged((*exchange).homePage), row: rowHome},
+		{pattern: "/cards/{id}", open: paged((*exchange).cardPage), row: rowCard},
+		{pattern: "/sets", open: paged((*exchange).setsPage), row: rowSets},
+		{pattern: "/sets/{id}", open: paged((*exchange).setPage), row: rowSet},
+		{pattern: "/search", open: paged((*exchange).searchPage), row: rowSearch},
+		{pattern: suggestPath, open: paged((*exchange).suggestions), row: rowSuggest},
+		{pattern: "/movers", open: paged((*exchange).moversPage), row: rowMovers},
+		{pattern: "/errors", open: paged((*exchange).errorsPage), row: rowError},
+		{pattern: "/errors/{id}", open: paged((*exchange).errorPage), row: rowError},
+		{pattern: referencePath, open: (*exchange).reference, row: rowDocs},
+		{pattern: "/llms.txt", open: (*exchange).guide, row: rowText},
+		{pattern: "/robots.txt", open: (*exchange).robots, row: rowText},
+		{pattern: "/sitemap.xml", open: paged((*exchange).sitemapIndex), row: rowText},
+		{pattern: "/sitemaps/{id}", open: paged((*exchange).sitemap), row: rowText},
+		{pattern: assetsPath, open: (*exchange).asset, row: rowAsset},
 	} {
-		table = append(table, &path{pattern: pattern, method: fasthttp.MethodGet, open: open, site: true})
+		p.method, p.site = fasthttp.MethodGet, true
+		table = append(table, p)
 	}
 	return table
 }
