@@ -234,6 +234,20 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("preflight of %s from an unknown origin: %d", path, r.status)
 		}
 	}
+	for _, listed := range []bool{false, true} { // MCP promises only what its gate lets pass
+		w := newWorld(t, setup{options: func(o *Options) {
+			if o.Origins = []string{origin}; listed {
+				o.AllowedOrigins = o.Origins
+			}
+		}})
+		r, err := w.send(request{method: http.MethodOptions, target: "/mcp", header: []string{"Origin: " + origin, "Access-Control-Request-Method: POST"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if allowed := r.header.Get("Access-Control-Allow-Headers"); (r.status == http.StatusNoContent) != listed || strings.Contains(allowed, "MCP-Protocol-Version") != listed {
+			t.Errorf("preflight of /mcp, with the origin among MCP's %v: %d %q", listed, r.status, allowed)
+		}
+	}
 	if r := shared().get(t, "/v1/games", "Origin: "+origin); r.header.Get("Access-Control-Allow-Origin") != "" || strings.Contains(r.header.Get("Vary"), "Origin") {
 		t.Error("CORS is on without configuration")
 	}

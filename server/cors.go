@@ -10,7 +10,7 @@ import (
 const (
 	exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, X-RateLimit-Remaining, " +
 		"X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, X-Request-Id, X-Snapshot-Id"
-	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-API-Key, X-Request-Id"
+	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, X-API-Key, X-Request-Id"
 	// preflightAge is for how many seconds a browser may keep a preflight's answer.
 	preflightAge = "600"
 )
@@ -41,10 +41,12 @@ func (x *exchange) vary(on string) {
 }
 
 // preflight answers a browser of a configured origin that asks whether it may call a path; false when nobody does.
-func (x *exchange) preflight(allow string) bool {
+// MCP has a list of origins of its own, and what its gate would refuse is not promised.
+func (x *exchange) preflight(p *path, allow string) bool {
 	h := &x.ctx.Response.Header
 	if !x.ctx.IsOptions() || len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 ||
-		len(x.ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) == 0 {
+		len(x.ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) == 0 ||
+		p.pattern == mcpPath && !x.s.tools.allowsOrigin(string(x.asked.origin)) {
 		return false
 	}
 	h.Set(fasthttp.HeaderAccessControlAllowMethods, allow)

@@ -32,16 +32,34 @@ const (
 	rowOpenAPI
 	rowHealthz
 	rowMCP // the protocol itself, and what the gate refuses
+	rowHome
+	rowCard
+	rowSet
+	rowSets
+	rowSearch
+	rowSuggest
+	rowMovers
+	rowError // the pages of error codes
+	rowDocs
+	rowAsset
+	rowImage
+	rowText // llms.txt, robots.txt, sitemaps
 	fixedRows
 )
 
 var fixedRoutes = [fixedRows]route{
 	rowUnknown: {noSurface, "unknown"}, rowPreflight: {noSurface, "preflight"}, rowOpenAPI: {noSurface, "openapi"},
 	rowHealthz: {noSurface, "healthz"}, rowMCP: {"mcp", "mcp"},
+	rowHome: {siteSurface, "home"}, rowCard: {siteSurface, "card"}, rowSet: {siteSurface, "set"}, rowSets: {siteSurface, "sets"},
+	rowSearch: {siteSurface, "search"}, rowSuggest: {siteSurface, "suggest"}, rowMovers: {siteSurface, "movers"}, rowError: {siteSurface, "error"},
+	rowDocs: {siteSurface, "docs"}, rowAsset: {siteSurface, "asset"}, rowImage: {siteSurface, "image"}, rowText: {siteSurface, "text"},
 }
 
 // noSurface is the surface of what needs no key.
 const noSurface = "none"
+
+// siteSurface is the surface of the public pages and their files.
+const siteSurface = "site"
 
 // The columns of totals.
 const (
@@ -55,7 +73,7 @@ const (
 
 // statuses are the ones that this server answers; the last column is any other.
 var statuses = []int{
-	200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 429, 431, 500, 503,
+	200, 202, 204, 301, 304, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 429, 431, 500, 503,
 }
 
 // statusColumns is the column of each status.
@@ -181,7 +199,7 @@ type Stats struct {
 
 // RouteStats are the figures of one operation of one surface.
 type RouteStats struct {
-	Surface   string // live, preview, mcp or none
+	Surface   string // live, preview, mcp, site or none
 	Operation string
 	Statuses  map[int]uint64  // answers; 0 for a status that is not expected
 	Latency   tally.Histogram // from the request being read to the answer being ready to be written

@@ -172,3 +172,40 @@ func TestInFlight(t *testing.T) {
 		t.Errorf("afterwards %d are in flight, %d panicked", s.InFlight, s.Panics)
 	}
 }
+
+// TestPagesAreCounted wants each path of the site to count as what it is, and paths that are not there as unknown.
+func TestPagesAreCounted(t *testing.T) {
+	w := siteWorld(t, nil)
+	c := w.view0().Catalog
+	want := map[route]map[int]uint64{}
+	for _, f := range []struct {
+		target, operation string
+		status            int
+	}{
+		{"/", "home", 200}, {"/cards/" + c.Cards.Slug.At(0), "card", 200}, {"/cards/" + c.Cards.ID.At(0), "card", 301}, {"/cards/nope", "card", 404},
+		{"/sets", "sets", 200}, {"/sets/" + c.Sets.Slug.At(0), "set", 200}, {"/search?q=a", "search", 200}, {suggestPath + "?q=a", "suggest", 200},
+		{"/movers", "movers", 200}, {"/errors", "error", 200}, {"/errors/not_found", "error", 200}, {"/docs", "docs", 200}, {"/assets/nope", "asset", 404},
+		{"/llms.txt", "text", 200}, {"/robots.txt", "text", 200}, {"/sitemap.xml", "text", 200}, {"/sitemaps/none", "text", 404},
+	} {
+		if r := w.page(t, f.target); r.status != f.status {
+			t.Errorf("%s: status %d, want %d", f.target, r.status, f.status)
+		}
+		name := route{"site", f.operation}
+		if want[name] == nil {
+			want[name] = map[int]uint64{}
+		}
+		want[name][f.status]++
+	}
+	w.page(t, "/nope")
+	want[route{"none", "unknown"}] = map[int]uint64{404: 1}
+	for _, r := range w.Stats().Routes {
+		name := route{r.Surface, r.Operation}
+		if !maps.Equal(r.Statuses, want[name]) && len(r.Statuses)+len(want[name]) > 0 {
+			t.Errorf("%v: %v, want %v", name, r.Statuses, want[name])
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("no figures of %v", want)
+	}
+}

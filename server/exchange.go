@@ -79,14 +79,14 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		if p := recover(); p != nil {
 			x.panicked(p)
 		}
+		if x.asked.closes || s.draining.Load() { // here, for a panic begins the answer anew
+			ctx.SetConnectionClose()
+		}
 		x.count()
 		ctx.RemoveUserValue(exchangeKey{})
 		x.name()
 		x.end()
 	}()
-	if s.draining.Load() {
-		ctx.SetConnectionClose()
-	}
 	s.route(ctx)
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
@@ -53,6 +54,7 @@ func (h *head) send(r *fasthttp.ResponseHeader) {
 type fields struct {
 	apiKey, authorization, requestID, accept, noneMatch, origin []byte
 	repeated                                                    uint8 // bits of the enumeration below
+	closes                                                      bool  // the client wants the connection to end with the answer
 }
 
 const (
@@ -63,6 +65,7 @@ const (
 // read finds the fields among the headers of a request. The names are in canonical form.
 func (f *fields) read(h *fasthttp.RequestHeader) {
 	*f = fields{}
+	connection := false
 	for name, value := range h.All() {
 		switch len(name) {
 		case len("Origin"):
@@ -72,6 +75,10 @@ func (f *fields) read(h *fasthttp.RequestHeader) {
 		case len("X-Api-Key"):
 			if string(name) == "X-Api-Key" { // once at most, as Authorization (package strict)
 				f.apiKey = value
+			}
+		case len("Connection"):
+			if string(name) == fasthttp.HeaderConnection {
+				connection, f.closes = true, f.closes || hasClose(value)
 			}
 		case len("X-Request-Id"):
 			if f.requestID == nil && string(name) == "X-Request-Id" {
@@ -90,6 +97,32 @@ func (f *fields) read(h *fasthttp.RequestHeader) {
 			}
 		}
 	}
+	if connection && !f.closes {
+		f.closes = closedBefore(h)
+	}
+}
+
+// closedBefore finds a close among the Connection lines as they were sent: fasthttp forgets one that another line follows.
+func closedBefore(h *fasthttp.RequestHeader) bool {
+	for name, value := range h.AllInOrder() {
+		if string(name) == fasthttp.HeaderConnection && hasClose(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasClose reports whether a value of Connection, a list of options in any letters (RFC 9110, 7.6.1), holds close.
+// fasthttp knows only the value that is exactly that.
+func hasClose(value []byte) bool {
+	for len(value) > 0 {
+		var option []byte
+		option, value, _ = bytes.Cut(value, []byte{','})
+		if bytes.EqualFold(bytes.Trim(option, " \t"), []byte("close")) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *fields) keep(to *[]byte, value []byte, bit uint8) {

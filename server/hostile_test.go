@@ -251,7 +251,7 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 		if strings.Contains(fmt.Sprint(r.header)+string(r.body), "hunter2") {
 			t.Errorf("answer %d echoes the request: %v %s", i+1, r.header, r.body)
 		}
-		if last := i == len(c.want)-1; last && want.status >= 400 && !c.keeps && r.header.Get("Connection") != "close" {
+		if last := i == len(c.want)-1; last && !c.keeps && r.header.Get("Connection") != "close" {
 			t.Errorf("Connection: %q", r.header.Get("Connection"))
 		}
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"log/slog"
 	"strings"
 	"unicode/utf8"
@@ -34,7 +35,7 @@ const (
 // withPages adds the public pages to the route table. They take no key and no meter, and are no part of the API.
 func (s *Server) withPages(table []*path) []*path {
 	if s.Images != nil {
-		table = append(table, &path{pattern: imagesPath, method: fasthttp.MethodGet, open: (*exchange).image, site: true})
+		table = append(table, &path{pattern: imagesPath, method: fasthttp.MethodGet, open: (*exchange).image, row: rowImage, site: true})
 	}
 	if s.Pages == nil {
 		return table
@@ -42,14 +43,25 @@ func (s *Server) withPages(table []*path) []*path {
 	for _, asset := range s.Pages.Assets() {
 		s.assets[asset.Name] = newAsset(asset)
 	}
-	for pattern, open := range map[string]func(*exchange){
-		"/": paged((*exchange).homePage), "/cards/{id}": paged((*exchange).cardPage), "/sets": paged((*exchange).setsPage),
-		"/sets/{id}": paged((*exchange).setPage), "/search": paged((*exchange).searchPage), suggestPath: paged((*exchange).suggestions),
-		"/movers": paged((*exchange).moversPage), "/errors": paged((*exchange).errorsPage), "/errors/{id}": paged((*exchange).errorPage),
-		"/docs": (*exchange).reference, "/llms.txt": (*exchange).guide, "/robots.txt": (*exchange).robots,
-		"/sitemap.xml": paged((*exchange).sitemapIndex), "/sitemaps/{id}": paged((*exchange).sitemap), assetsPath: (*exchange).asset,
+	for _, p := range []*path{
+		{pattern: "/", open: paged((*exchange).homePage), row: rowHome},
+		{pattern: "/cards/{id}", open: paged((*exchange).cardPage), row: rowCard},
+		{pattern: "/sets", open: paged((*exchange).setsPage), row: rowSets},
+		{pattern: "/sets/{id}", open: paged((*exchange).setPage), row: rowSet},
+		{pattern: "/search", open: paged((*exchange).searchPage), row: rowSearch},
+		{pattern: suggestPath, open: paged((*exchange).suggestions), row: rowSuggest},
+		{pattern: "/movers", open: paged((*exchange).moversPage), row: rowMovers},
+		{pattern: "/errors", open: paged((*exchange).errorsPage), row: rowError},
+		{pattern: "/errors/{id}", open: paged((*exchange).errorPage), row: rowError},
+		{pattern: referencePath, open: (*exchange).reference, row: rowDocs},
+		{pattern: "/llms.txt", open: (*exchange).guide, row: rowText},
+		{pattern: "/robots.txt", open: (*exchange).robots, row: rowText},
+		{pattern: "/sitemap.xml", open: paged((*exchange).sitemapIndex), row: rowText},
+		{pattern: "/sitemaps/{id}", open: paged((*exchange).sitemap), row: rowText},
+		{pattern: assetsPath, open: (*exchange).asset, row: rowAsset},
 	} {
-		table = append(table, &path{pattern: pattern, method: fasthttp.MethodGet, open: open, site: true})
+		p.method, p.site = fasthttp.MethodGet, true
+		table = append(table, p)
 	}
 	return table
 }
@@ -164,12 +176,24 @@ func (x *exchange) contentPolicy() string {
 // client that names text/html, as browsers do and programs do not.
 func (x *exchange) wantsPage(raw []byte) bool {
 	return x.s.Pages != nil && (x.ctx.IsGet() || x.ctx.IsHead()) && !isAPI(string(raw)) &&
-		strings.Contains(strings.ToLower(string(x.field(fasthttp.HeaderAccept))), "text/html")
+		namesHTML(x.field(fasthttp.HeaderAccept))
 }
 
-// isAPI reports whether a path is one of the API's, as far as anybody could tell.
+// namesHTML reports whether an Accept header names text/html, and not to refuse it.
+func namesHTML(accept []byte) bool {
+	for item := range bytes.SplitSeq(accept, []byte{','}) {
+		name, params, _ := bytes.Cut(item, []byte{';'})
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte("text/html")) && weightOf(params) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isAPI reports whether a path is one of the API's, as far as anybody could tell. What is well known is asked for by
+// programs: MCP clients look there for how to authorize, and take a page for an answer.
 func isAPI(path string) bool {
-	for _, prefix := range []string{"/v1", mcpPath} {
+	for _, prefix := range []string{"/v1", mcpPath, "/.well-known"} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
 			return true
 		}
@@ -258,6 +282,7 @@ func (x *exchange) moved(kind, slug string) bool {
 	}
 	h.SetBytesV(fasthttp.HeaderLocation, x.text)
 	h.Set(fasthttp.HeaderCacheControl, pageCache)
+	h.SetContentLength(0) // which fasthttp leaves out for HEAD when there is no body
 	x.ctx.Response.SetStatusCode(fasthttp.StatusMovedPermanently)
 	return true
 }

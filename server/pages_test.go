@@ -251,6 +251,12 @@ func TestOldAddressesRedirect(t *testing.T) {
 			t.Errorf("%s leads to a %d", from, end.status)
 		}
 	}
+	for _, method := range []string{"GET", "HEAD"} {
+		old := method + " /cards/" + c.Cards.ID.At(0) + " HTTP/1.1\r\nHost: cards.test\r\nConnection: close\r\n\r\n"
+		if text := w.rawText(t, old); !strings.Contains(text, " 301 ") || !strings.Contains(text, "\r\nContent-Length: 0\r\n") {
+			t.Errorf("%s of an old address: %q", method, text)
+		}
+	}
 	f("/cards/"+c.Cards.ID.At(0), "/cards/"+c.Cards.Slug.At(0))
 	f("/cards/"+c.Cards.ID.At(0)+"/?days=7&variant=a%20b", "/cards/"+c.Cards.Slug.At(0)+"?days=7&variant=a%20b")
 	f("/cards/"+percentAll(c.Cards.ID.At(0)), "/cards/"+c.Cards.Slug.At(0))
@@ -294,6 +300,14 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 		f("GET", target, browser, problem, 404)
 	}
 	f("GET", "/v1beta", browser, page, 404)
+	for _, target := range []string{"/.well-known", "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server/mcp"} {
+		f("GET", target, browser, problem, 404)
+	}
+	f("GET", "/.well-knownish", browser, page, 404)
+	f("GET", "/nope", "Accept: text/html;q=0", problem, 404)
+	f("GET", "/nope", "Accept: application/json, TEXT/HTML ; q=0.0, */*", problem, 404)
+	f("GET", "/nope", "Accept: text/html-not", problem, 404)
+	f("GET", "/nope", "Accept: application/json, Text/HTML;level=1;q=0.1", page, 404)
 	f("GET", "/mcp", browser, problem, 405)
 	f("GET", "/v1/cards/nope", browser, problem, 401)
 	for _, target := range []string{"/cards/nope", "/sets/nope", "/errors/nope", "/assets/nope.css", "/sitemaps/0", "/sitemaps/01", "/sitemaps/99", "/cards/%00", "/cards/a%2Fb"} {

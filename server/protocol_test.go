@@ -98,3 +98,44 @@ func TestProtocolFaults(t *testing.T) {
 	f(os.ErrDeadlineExceeded, wire.RequestTimeout)
 	f(errors.New("nonsense"), wire.InvalidRequest)
 }
+
+// TestRefusedHeadHasNoBody wants a HEAD that is no good request to be answered with the headers of the refusal alone.
+func TestRefusedHeadHasNoBody(t *testing.T) {
+	w := shared()
+	f := func(rest string, status int) {
+		t.Helper()
+		get, head := w.rawText(t, "GET /v1/games HTTP/1.1\r\n"+rest), w.rawText(t, "HEAD /v1/games HTTP/1.1\r\n"+rest)
+		lines, body, _ := strings.Cut(head, "\r\n\r\n")
+		of, text, _ := strings.Cut(get, "\r\n\r\n")
+		length := fmt.Sprintf("\r\nContent-Length: %d\r\n", len(text))
+		if !strings.HasPrefix(head, fmt.Sprintf("HTTP/1.1 %d ", status)) || body != "" || text == "" || !strings.Contains(lines+"\r\n", length) ||
+			strings.Count(lines, "\r\n") != strings.Count(of, "\r\n") {
+			t.Errorf("%.60q: HEAD is answered with %q, GET with %q", rest, head, get)
+		}
+	}
+	f("Host: a\r\nHost: b\r\n\r\n", http.StatusBadRequest)
+	f("Host: a\r\nX Y: b\r\n\r\n", http.StatusBadRequest)
+	f("Host: a\r\nX-Pad: "+strings.Repeat("a", 20<<10)+"\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge)
+	f("Host: a\r\nContent-Length: 999999\r\n\r\n", http.StatusRequestEntityTooLarge)
+}
+
+// rawText sends bytes as they are and returns those that come back until the server closes.
+func (w *world) rawText(tb testing.TB, text string) string {
+	tb.Helper()
+	conn, err := w.listener.Dial()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, text); err != nil {
+		tb.Fatal(err)
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(longest)); err != nil {
+		tb.Fatal(err)
+	}
+	b, err := io.ReadAll(conn)
+	if err != nil && len(b) == 0 {
+		tb.Fatal(err)
+	}
+	return string(b)
+}

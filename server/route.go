@@ -181,7 +181,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx, siblings []*path, allow stri
 			return
 		}
 	}
-	if x.preflight(allow) {
+	if x.preflight(siblings[0], allow) {
 		x.row = rowPreflight
 		return
 	}

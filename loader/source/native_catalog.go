@@ -258,13 +258,14 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 	c.text("number", in.Number, snapshot.MaxNumber, false)
 	c.text("rarity", in.Rarity, maxRarity, false)
 	c.text("printing", in.Printing, snapshot.MaxPrinting, false)
-	if in.Image != "" && !imageOK(in.Image) {
-		c.fail(ReasonBadImage, in.Image)
-	}
 	ids := c.identifiers(in.Identifiers)
 	updated := c.time(in.UpdatedAt)
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
+	}
+	if in.Image != "" && !imageOK(in.Image) { // not worth the card and its prices
+		(&fault{reason: ReasonBadImage, ref: in.Ref, value: in.Image}).refuse(to, at.File, at.Line)
+		in.Image = ""
 	}
 	to.Card(Card{
 		At: at, Ref: in.Ref, Game: in.Game, SetRef: in.Set, Name: in.Name, Number: in.Number, Rarity: in.Rarity,

@@ -237,7 +237,15 @@ func TestNativeCatalogLines(t *testing.T) {
 	with(`,"rarity":"`+long(65)+`"`, ReasonTooLong)
 	with(`,"printing":"`+long(101)+`"`, ReasonTooLong)
 	for _, image := range []string{"a/b.webp", "../a.webp", `a\\b`, ".", "..", ".hidden", "C:a", "a\\u0000b", strings.Repeat("a", 256)} {
-		with(`,"image":"`+image+`"`, ReasonBadImage)
+		rec := mustRead(t, KindNative, files{
+			"source.toml": `namespace = "x"`, "cards.jsonl": `{"ref":"a","game":"one-piece","name":"A","image":"` + image + `"}`,
+		}.dir(t), Options{})
+		if len(rec.cards) != 1 || rec.cards[0].Ref != "a" || rec.cards[0].Image != "" { // the card stays
+			t.Errorf("image %s: cards %+v", clip(image), rec.cards)
+		}
+		if q := rec.refused; len(q) != 1 || q[0].Reason != ReasonBadImage || q[0].Ref != "a" || q[0].At != (At{"cards.jsonl", 1}) || q[0].Value == "" {
+			t.Errorf("image %s: refused %v", clip(image), rec.lines())
+		}
 	}
 	with(`,"identifiers":[{"namespace":"n"}]`, ReasonBadIdentifier)
 	with(`,"identifiers":[{"namespace":"","value":"v"}]`, ReasonBadIdentifier)

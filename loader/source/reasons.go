@@ -69,7 +69,7 @@ var Reasons = []struct{ Reason, Meaning string }{
 	{ReasonBadTime, "A time is not RFC 3339 with Z."},
 	{ReasonBadDate, "A date is not YYYY-MM-DD from 1970 on."},
 	{ReasonBadLicence, "licensed is neither true, false nor empty."},
-	{ReasonBadImage, "An image is not a plain file name."},
+	{ReasonBadImage, "An image is not a plain file name; the card is kept without it."},
 	{ReasonBadIdentifier, "An identifier has no namespace or value, or they exceed 100 and 200 characters."},
 	{ReasonBadPackage, "package_type or unit_kind is not one of the known ones."},
 	{ReasonBadUnits, "units_per_package is not a whole number from 1 on."},

@@ -135,7 +135,8 @@ type Series struct {
 	Last      snapshot.Day     // the newest day of the file, whether this lane has it or not
 }
 
-// Quarantine is a record that was refused, with a reason from the list in reasons.go.
+// Quarantine is a record that was refused, or a part of one (an image) without which the record stays, with a reason
+// from the list in reasons.go.
 type Quarantine struct {
 	At     At
 	Reason string
