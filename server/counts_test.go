@@ -182,10 +182,23 @@ func TestPagesAreCounted(t *testing.T) {
 		target, operation string
 		status            int
 	}{
-		{"/", "home", 200}, {"/cards/" + c.Cards.Slug.At(0), "card", 200}, {"/cards/" + c.Cards.ID.At(0), "card", 301}, {"/cards/nope", "card", 404},
-		{"/sets", "sets", 200}, {"/sets/" + c.Sets.Slug.At(0), "set", 200}, {"/search?q=a", "search", 200}, {suggestPath + "?q=a", "suggest", 200},
-		{"/movers", "movers", 200}, {"/errors", "error", 200}, {"/errors/not_found", "error", 200}, {"/docs", "docs", 200}, {"/assets/nope", "asset", 404},
-		{"/llms.txt", "text", 200}, {"/robots.txt", "text", 200}, {"/sitemap.xml", "text", 200}, {"/sitemaps/none", "text", 404},
+		{"/", "home", 200},
+		{"/cards/" + c.Cards.Slug.At(0), "card", 200},
+		{"/cards/" + c.Cards.ID.At(0), "card", 301},
+		{"/cards/nope", "card", 404},
+		{"/sets", "sets", 200},
+		{"/sets/" + c.Sets.Slug.At(0), "set", 200},
+		{"/search?q=a", "search", 200},
+		{suggestPath + "?q=a", "suggest", 200},
+		{"/movers", "movers", 200},
+		{"/errors", "error", 200},
+		{"/errors/not_found", "error", 200},
+		{"/docs", "docs", 200},
+		{"/assets/nope", "asset", 404},
+		{"/llms.txt", "text", 200},
+		{"/robots.txt", "text", 200},
+		{"/sitemap.xml", "text", 200},
+		{"/sitemaps/none", "text", 404},
 	} {
 		if r := w.page(t, f.target); r.status != f.status {
 			t.Errorf("%s: status %d, want %d", f.target, r.status, f.status)
