@@ -46,7 +46,6 @@ func TestSwapTorture(t *testing.T) {
 		}
 	}
 	publish(ids[0])
-	empty := liveHeap() // what the tests themselves hold
 	if err := eng.Open(time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -76,12 +75,14 @@ func TestSwapTorture(t *testing.T) {
 	defer running.Wait()
 	defer stop()
 
+	// What other tests of the process leave to the collector may go meanwhile, so that only growth tells.
 	var level, highest int64
 	var goroutines, most int
+	var filled, again bool
 	measure := func() (int64, int) {
 		asking.Lock()
 		defer asking.Unlock()
-		return liveHeap() - empty, runtime.NumGoroutine()
+		return liveHeap(), runtime.NumGoroutine()
 	}
 	for k := 1; k <= swaps && !t.Failed(); k++ {
 		id := ids[k%len(ids)]
@@ -92,21 +93,24 @@ func TestSwapTorture(t *testing.T) {
 			}
 		}
 		switch full := eng.Stats().Retired == retired; {
-		case level == 0 && full && k >= len(ids):
+		case !filled && full && k >= len(ids):
 			level, goroutines = measure()
-		case level > 0 && (k%25 == 0 || k == swaps):
+			filled = true
+		case filled && (k%25 == 0 || k == swaps):
 			heap, n := measure()
 			highest, most = max(highest, heap), max(most, n)
+			again = true
 		}
 	}
 	s := eng.Stats()
-	t.Logf("%d swaps, %d answers; the engine holds %.1f MiB with the budget full, at most %.1f MiB after; %d goroutines, at most %d after; last load %v",
+	t.Logf("%d swaps, %d answers; %.1f MiB live with the budget full, at most %.1f MiB after; %d goroutines, at most %d after; last load %v",
 		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most, s.LastLoad.Total.Round(time.Millisecond))
-	if level == 0 || highest == 0 {
+	if !filled || !again {
 		t.Fatalf("the budget never filled: %d retired", s.Retired)
 	}
-	if float64(highest) > 1.1*float64(level) {
-		t.Errorf("the live heap grew from %d to %d bytes", level, highest)
+	// The current View and the retired ones, and a tenth of them (reliability, 1,000 swaps under load).
+	if held := eng.View().Size() + s.RetiredBytes; highest-level > held/10 {
+		t.Errorf("the live heap grew from %d to %d bytes, of which the engine holds %d", level, highest, held)
 	}
 	if most > goroutines+2 { // a timer's or the collector's may come and go
 		t.Errorf("%d goroutines became %d", goroutines, most)
