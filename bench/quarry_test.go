@@ -213,6 +213,7 @@ type argument struct {
 
 // arguments that several operations have.
 func (g *ground) set() maker { return mixed(of(g.sets...), of(g.setRefs...), g.text(200)) }
+
 func (g *ground) searched(words, game string) []argument {
 	return []argument{
 		{words, g.text(200)},
