@@ -69,6 +69,10 @@ mcp-conformance: ## run the official MCP conformance suite, the Inspector's lint
 torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients
 	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket ./server
 
+.PHONY: hunt
+hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 min)
+	NINEPOCKET_HUNT=$(or $(ROUNDS),40) NINEPOCKET_OPERATION='$(OPERATION)' $(GO) test -run '^TestHunt$$' -count=1 -v -timeout 60m ./bench
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)
 	@GO='$(GO)' FUZZTIME='$(or $(FUZZTIME),10s)' FUZZ='$(FUZZ)' tools/fuzz.sh

@@ -40,14 +40,14 @@ var worlds = map[int]func() *world{
 }
 
 func mustWorld(cards, days int) *world {
-	w, err := newWorld(cards, days)
+	w, err := newWorld(cards, days, searchCache)
 	if err != nil {
 		panic(err)
 	}
 	return w
 }
 
-func newWorld(cards, days int) (*world, error) {
+func newWorld(cards, days int, cache int64) (*world, error) {
 	folder, err := os.MkdirTemp("", "ninepocket-bench-")
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func newWorld(cards, days int) (*world, error) {
 		return nil, err
 	}
 	now := time.Now()
-	eng := engine.New(nil, engine.Options{Site: urls, SearchCache: searchCache})
+	eng := engine.New(nil, engine.Options{Site: urls, SearchCache: cache})
 	eng.Swap(w.view, now)
 	keys, err := writeKeys(filepath.Join(folder, "state"), filepath.Join(folder, "bench.toml"))
 	if err != nil {

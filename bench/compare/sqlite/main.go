@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 
 	sqlite3 "github.com/mattn/go-sqlite3"
-
 	"ninepocket-compare/cards"
 )
 

@@ -1,0 +1,314 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// worstLegal is what the worst legal request may cost in CPU time.
+const worstLegal = 10 * time.Millisecond
+
+// glance is how long a request is measured at first sight.
+const glance = 10 * time.Millisecond
+
+// huntWorlds are as worlds are, but remember no pages of searches: every request costs what it costs when it is new.
+var huntWorlds = map[int]func() (*world, error){
+	1_000:  sync.OnceValues(func() (*world, error) { return newWorld(1_000, 365, 0) }),
+	30_000: sync.OnceValues(func() (*world, error) { return newWorld(30_000, 365, 0) }),
+}
+
+// huntConn is a replayConn for requests that are larger than what the server reads at once. It may keep the answers.
+type huntConn struct {
+	replayConn
+	rest []byte // of the request, not yet read
+	keep bool
+	kept []byte
+}
+
+func newHuntConn(request []byte, keep bool) *huntConn {
+	return &huntConn{replayConn: replayConn{turns: newTurns(repeated(request), 0), left: 1}, keep: keep}
+}
+
+func (c *huntConn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		if c.left == 0 {
+			return 0, io.EOF
+		}
+		c.left--
+		c.rest = c.turns.take()
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+func (c *huntConn) Write(p []byte) (int, error) {
+	if c.keep {
+		c.kept = append(c.kept, p...)
+	}
+	return c.replayConn.Write(p)
+}
+
+// trophy is a request with what it costs.
+type trophy struct {
+	operation string
+	values    []string
+	request   []byte
+	cost      time.Duration
+}
+
+// hunter looks for the dearest requests: the best of an operation are mutated, and what is dearer takes their place.
+type hunter struct {
+	random *rand.Rand
+	serve  func(net.Conn) error
+	forget func() // what earlier requests left in memory
+	cost   func(request []byte, span time.Duration) (time.Duration, error)
+}
+
+// repeated makes an operation of one request.
+func repeated(request []byte) *Operation {
+	r := Request{Bytes: request}
+	if i := bytes.Index(request, []byte(freshKey)); i >= 0 {
+		r.At, r.Digits = i+len("hunt-"), len(freshKey)-len("hunt-")
+	}
+	return &Operation{Depth: 1, Requests: []Request{r}}
+}
+
+// ask serves a request once and returns the answer; one that is no success is an error, since the request was to be
+// legal and to name what is there.
+func (h *hunter) ask(request []byte) ([]byte, error) {
+	c := newHuntConn(request, true)
+	if err := h.serve(c); err != nil && c.good == 0 {
+		return nil, fmt.Errorf("cannot serve %.300q: %w", request, err)
+	}
+	if c.good != 1 || bytes.Contains(c.kept, []byte(`"isError":true`)) || bytes.Contains(c.kept, []byte(`"error":{"code":-`)) {
+		return nil, fmt.Errorf("the request %.1000q is answered with %.600q", request, c.kept)
+	}
+	return c.kept, nil
+}
+
+// cpu is the CPU time of a request: of the whole process, the collector's share included as far as it ran. It is served
+// until it has used span in all, since some kernels count CPU time in steps of milliseconds. Each time is the first:
+// nothing is remembered of the request's words (forgetting takes 2 µs, which are included).
+func (h *hunter) cpu(request []byte, span time.Duration) (time.Duration, error) {
+	before, err := cpuTime(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
+	for times := time.Duration(1); ; times++ {
+		h.forget()
+		c := newHuntConn(request, false)
+		if err := h.serve(c); err != nil && c.good == 0 {
+			return 0, err
+		}
+		if c.good == 0 {
+			return 0, fmt.Errorf("not answered with 200: %.300q", request)
+		}
+		if after, err := cpuTime(os.Getpid()); err != nil || after-before >= span {
+			return (after - before) / times, err
+		}
+	}
+}
+
+// least is the least of three means: what other programs do to the processor's caches only adds.
+func (h *hunter) least(request []byte, span time.Duration) (time.Duration, error) {
+	var best time.Duration
+	for i := range 3 {
+		cost, err := h.cost(request, span)
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 || cost < best {
+			best = cost
+		}
+	}
+	return best, nil
+}
+
+var cursorIn = regexp.MustCompile(`"next_cursor":"([^"]+)"`)
+
+// shoot spells a request, follows its pages and measures it. One that is cheaper than enough at first sight is not
+// measured again.
+func (h *hunter) shoot(q *quarry, values []string, enough time.Duration) (trophy, error) {
+	t := trophy{operation: q.name, values: values, request: q.spell(values)}
+	if q.follow != nil {
+		plain := slices.Clone(values)
+		plain[len(plain)-2] = "" // what is compressed cannot be read
+		pages, _ := strconv.Atoi(values[len(values)-1])
+		for step := q.spell(plain); pages > 0; pages-- {
+			answer, err := h.ask(step)
+			if err != nil {
+				return t, err
+			}
+			found := cursorIn.FindSubmatch(answer)
+			if found == nil {
+				break
+			}
+			step, t.request = q.follow(plain, string(found[1])), q.follow(values, string(found[1]))
+		}
+	}
+	if _, err := h.ask(t.request); err != nil {
+		return t, err
+	}
+	var err error
+	if t.cost, err = h.cost(t.request, glance); err != nil || t.cost < enough {
+		return t, err
+	}
+	t.cost, err = h.least(t.request, 2*glance)
+	return t, err
+}
+
+// pack is how many of an operation's dearest requests are mutated.
+const pack = 6
+
+// hunt looks for an operation's dearest request: rounds of new ones, then as many rounds of changed ones.
+func (h *hunter) hunt(q *quarry, rounds int) ([]trophy, error) {
+	var best []trophy
+	for round := range 2 * rounds {
+		values := q.first(h.random)
+		if round >= rounds {
+			values = q.mutate(h.random, best[h.random.IntN(len(best))].values, best[h.random.IntN(len(best))].values)
+		}
+		enough := time.Duration(0)
+		if len(best) == pack {
+			enough = best[pack-1].cost
+		}
+		t, err := h.shoot(q, values, enough)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", q.name, err)
+		}
+		best = append(best, t)
+		slices.SortStableFunc(best, func(a, b trophy) int { return int(b.cost - a.cost) })
+		best = best[:min(len(best), pack)]
+	}
+	return best, nil
+}
+
+func newHunter(w *world, seed uint64) *hunter {
+	h := &hunter{random: rand.New(rand.NewPCG(seed, 9)), serve: w.server.ServeConn, forget: w.view.Index.Forget}
+	h.cost = h.cpu
+	return h
+}
+
+func huntWorld(t *testing.T, cards int) (*world, []quarry) {
+	t.Helper()
+	w, err := huntWorlds[cards]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGround(w)
+	return w, slices.Concat(g.reads(), g.batches(), g.tools())
+}
+
+// TestHunt looks for legal requests that cost too much CPU, NINEPOCKET_HUNT rounds of each operation; without that
+// variable it only shows that whatever the generator makes and changes is legal.
+func TestHunt(t *testing.T) {
+	rounds, _ := strconv.Atoi(os.Getenv("NINEPOCKET_HUNT"))
+	if rounds > 0 {
+		huntLong(t, rounds)
+		return
+	}
+	w, operations := huntWorld(t, 1_000)
+	h := newHunter(w, 1)
+	h.cost = func(request []byte, _ time.Duration) (time.Duration, error) { return time.Duration(len(request)), nil }
+	for i := range operations {
+		if _, err := h.hunt(&operations[i], 12); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func huntLong(t *testing.T, rounds int) {
+	seed := uint64(time.Now().UnixNano())
+	if given, err := strconv.ParseUint(os.Getenv("NINEPOCKET_SEED"), 10, 64); err == nil {
+		seed = given
+	}
+	t.Logf("%d rounds of each operation, NINEPOCKET_SEED=%d", 2*rounds, seed)
+	w, operations := huntWorld(t, 30_000)
+	h := newHunter(w, seed)
+	only := regexp.MustCompile(os.Getenv("NINEPOCKET_OPERATION"))
+	var all []trophy
+	for i := range operations {
+		if !only.MatchString(operations[i].name) {
+			continue
+		}
+		best, err := h.hunt(&operations[i], rounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range best { // again, so often that the collector's share is in it
+			if best[k].cost, err = h.least(best[k].request, 10*glance); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.SortFunc(best, func(a, b trophy) int { return int(b.cost - a.cost) })
+		t.Logf("%-36s %9v", best[0].operation, best[0].cost.Round(time.Microsecond))
+		all = append(all, best...)
+	}
+	slices.SortFunc(all, func(a, b trophy) int { return int(b.cost - a.cost) })
+	for i := range all[:min(len(all), 10)] {
+		t.Logf("%d. %v %s\n%.12000s", i+1, all[i].cost.Round(time.Microsecond), all[i].operation, withoutKey.ReplaceAll(all[i].request, nil))
+	}
+	for i := range all {
+		if all[i].cost > worstLegal {
+			t.Errorf("%s costs %v, more than %v: %q", all[i].operation, all[i].cost, worstLegal, withoutKey.ReplaceAll(all[i].request, nil))
+		}
+	}
+}
+
+var withoutKey = regexp.MustCompile(`(?m)^X-API-Key: .*\n`)
+
+// TestHuntFinds plants two weaknesses. One costs more the more often a word holds a rare letter: changing requests must
+// find far more of it than making them does. The other really uses CPU: what the hunter measures must be over the bound.
+func TestHuntFinds(t *testing.T) {
+	w, operations := huntWorld(t, 1_000)
+	h := newHunter(w, 2)
+	h.cost = func(request []byte, _ time.Duration) (time.Duration, error) {
+		target, _, _ := bytes.Cut(request, []byte(" HTTP/1.1"))
+		return time.Duration(bytes.Count(target, []byte("z"))) * time.Millisecond, nil
+	}
+	best, err := h.hunt(&operations[0], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	climbed, err := h.hunt(&operations[0], 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if climbed[0].cost <= worstLegal || climbed[0].cost <= best[0].cost {
+		t.Errorf("the weakness found costs %v, at first sight %v", climbed[0].cost, best[0].cost)
+	}
+
+	planted := newHunter(w, 3)
+	planted.serve = func(c net.Conn) error {
+		for until := spent(t) + 2*worstLegal; spent(t) < until; {
+		}
+		return w.server.ServeConn(c)
+	}
+	found, err := planted.shoot(&operations[0], operations[0].first(planted.random), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := planted.least(found.request, glance); err != nil || got <= worstLegal {
+		t.Errorf("a request that uses %v of CPU is measured as %v, %v", 2*worstLegal, got, err)
+	}
+}
+
+func spent(t *testing.T) time.Duration {
+	t.Helper()
+	used, err := cpuTime(os.Getpid())
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	return used
+}

@@ -1,0 +1,435 @@
+package bench
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ninepocket/snapshot"
+)
+
+// maker makes a legal value of one argument, from an earlier one when there is any; "" leaves the argument out.
+type maker func(r *rand.Rand, old string) string
+
+// quarry is an operation that is hunted: what its arguments may be and how a request of them is spelt.
+type quarry struct {
+	name   string
+	makers []maker
+	spell  func(values []string) []byte
+	// follow spells the request of the next page; nil for operations without pages. The last argument is then how many
+	// pages are followed, which the hunter does, since cursors are signed.
+	follow func(values []string, cursor string) []byte
+}
+
+// first makes a request's arguments.
+func (q *quarry) first(r *rand.Rand) []string {
+	values := make([]string, len(q.makers))
+	for i, m := range q.makers {
+		values[i] = m(r, "")
+	}
+	return values
+}
+
+// mutate changes a few arguments, some of them to what they are in another request of the operation.
+func (q *quarry) mutate(r *rand.Rand, values, other []string) []string {
+	values = slices.Clone(values)
+	for range 1 + r.IntN(1+len(values)/3) {
+		i := r.IntN(len(values))
+		if r.IntN(4) == 0 {
+			values[i] = other[i]
+		} else {
+			values[i] = q.makers[i](r, values[i])
+		}
+	}
+	return values
+}
+
+// ground is what words, references and numbers are made of: those of the catalog and what nobody has.
+type ground struct {
+	words, names, sets, series, numbers, rarities, variants, cards, cardSlugs, former, setRefs, setSlugs []string
+
+	keys       Keys
+	selections []selection
+}
+
+func newGround(w *world) *ground {
+	c := w.view.Catalog
+	g := &ground{keys: w.sample.keys, selections: w.sample.selections}
+	distinct := func(s *snapshot.Strings, most int) (all []string) {
+		step := max(s.Len()/most, 1)
+		for i := 0; i < s.Len(); i += step {
+			if v := s.At(i); v != "" {
+				all = append(all, v)
+			}
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	const many = 3000
+	g.names, g.sets, g.series = distinct(&c.Cards.Name, many), distinct(&c.Sets.Name, many), distinct(&c.Sets.Series, many)
+	g.numbers, g.rarities = distinct(&c.Cards.Number, many), distinct(&c.Cards.Rarity, many)
+	g.variants, g.former = distinct(&c.Variants, many), distinct(&c.Registry.Slug, many)
+	g.cardSlugs, g.setSlugs = distinct(&c.Cards.Slug, many), distinct(&c.Sets.Slug, many)
+	g.cards = slices.Concat(distinct(&c.Cards.ID, many), g.cardSlugs)
+	g.setRefs = slices.Concat(distinct(&c.Sets.ID, many), g.setSlugs)
+	for _, s := range slices.Concat(g.names, g.sets) {
+		g.words = append(g.words, strings.Fields(s)...)
+	}
+	slices.Sort(g.words)
+	g.words = slices.Compact(g.words)
+	return g
+}
+
+func pick(r *rand.Rand, all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[r.IntN(len(all))]
+}
+
+// clip cuts a text to so many characters.
+func clip(s string, most int) string {
+	for utf8.RuneCountInString(s) > most {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return s
+}
+
+// typo changes one letter of a word.
+func typo(r *rand.Rand, word string) string {
+	letters := []rune(word)
+	if len(letters) < 2 {
+		return word
+	}
+	i, letter := r.IntN(len(letters)), rune('a'+r.IntN(26))
+	switch r.IntN(4) {
+	case 0:
+		letters = slices.Delete(letters, i, i+1)
+	case 1:
+		letters = slices.Insert(letters, i, letter)
+	case 2:
+		letters[i] = letter
+	default:
+		k := max(i, 1)
+		letters[k-1], letters[k] = letters[k], letters[k-1]
+	}
+	return string(letters)
+}
+
+// word makes a word that a search may have trouble with.
+func (g *ground) word(r *rand.Rand) string {
+	w := pick(r, g.words)
+	switch r.IntN(11) {
+	case 0:
+		return typo(r, w)
+	case 1, 2:
+		return typo(r, typo(r, w))
+	case 3:
+		return clip(w, 1+r.IntN(4)) // the beginning of many
+	case 4:
+		return w + typo(r, pick(r, g.words)) // joined
+	case 5:
+		return pick(r, g.numbers)
+	case 6:
+		return strconv.Itoa(r.IntN(1000))
+	case 7:
+		return strings.Repeat(string(rune('a'+r.IntN(26))), 1+r.IntN(40))
+	case 8: // what nobody has, of common letters
+		b := make([]byte, 3+r.IntN(12))
+		for i := range b {
+			b[i] = "aeiourstnlchd"[r.IntN(13)]
+		}
+		return string(b)
+	case 9:
+		return pick(r, []string{"é", "ポケモン", "δ", "☆", "ﬃ", "İ", "a\u0301\u0301\u0301", "★", "Ⅷ", "ß", "🃏", "２５"}) + w
+	}
+	return w
+}
+
+// text makes up to most characters of words, or changes one word of a text.
+func (g *ground) text(most int) maker {
+	return func(r *rand.Rand, old string) string {
+		all := strings.Fields(old)
+		if len(all) == 0 {
+			for range 1 + r.IntN(40) {
+				all = append(all, g.word(r))
+			}
+		}
+		for range 1 + r.IntN(3) {
+			switch i := r.IntN(len(all)); r.IntN(4) {
+			case 0:
+				all = append(all, g.word(r))
+			case 1:
+				all[i] = typo(r, all[i])
+			case 2:
+				all = slices.Insert(all, i, g.word(r))
+			default:
+				all[i] = g.word(r)
+			}
+		}
+		separator := pick(r, []string{" ", " ", " ", " ", "-", "/", "'", ".", "&"})
+		if s := strings.TrimSpace(clip(strings.Join(all, separator), most)); s != "" {
+			return s
+		}
+		return pick(r, g.names)
+	}
+}
+
+// seldom makes nothing three times in four, else what m makes.
+func seldom(m maker) maker {
+	return func(r *rand.Rand, old string) string {
+		if r.IntN(4) > 0 {
+			return ""
+		}
+		return m(r, old)
+	}
+}
+
+// of makes one of the values, which may be "".
+func of(all ...string) maker {
+	return func(r *rand.Rand, _ string) string { return pick(r, all) }
+}
+
+// mixed makes what one of the makers makes.
+func mixed(all ...maker) maker {
+	return func(r *rand.Rand, old string) string { return all[r.IntN(len(all))](r, old) }
+}
+
+func number(low, high int) maker {
+	return func(r *rand.Rand, _ string) string { return strconv.Itoa(low + r.IntN(high-low+1)) }
+}
+
+// argument is a named one.
+type argument struct {
+	name string
+	make maker
+}
+
+// arguments that several operations have.
+func (g *ground) set() maker { return mixed(of(g.sets...), of(g.setRefs...), g.text(200)) }
+
+func (g *ground) searched(words, game string) []argument {
+	return []argument{
+		{words, g.text(200)},
+		{"set", seldom(g.set())},
+		{"game", seldom(of("pokemon", game))},
+		{"number", seldom(mixed(of(g.numbers...), g.text(32)))},
+		{"rarity", seldom(mixed(of(g.rarities...), g.text(64)))},
+		{"min_price_cents", seldom(number(0, 5000))},
+		{"max_price_cents", seldom(number(5000, 100_000_000))},
+		{"sort", of("relevance", "price_desc", "price_asc", "newest")},
+		{"limit", of("1", "20", "50", "50")},
+	}
+}
+
+// encodings are what a client may take.
+func encodings() maker { return of("", "gzip", "zstd") }
+
+// get is an operation whose arguments are a query, the pattern's {id}, when it has one, and the encoding.
+func (g *ground) get(pattern, key string, ids maker, paged bool, arguments ...argument) quarry {
+	q := quarry{name: "GET " + pattern}
+	for _, a := range arguments {
+		q.makers = append(q.makers, a.make)
+	}
+	if ids == nil {
+		ids = of("")
+	}
+	q.makers = append(q.makers, ids, encodings())
+	spelt := func(values []string, cursor string) []byte {
+		query := url.Values{}
+		for i, a := range arguments {
+			if values[i] != "" {
+				query.Set(a.name, values[i])
+			}
+		}
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		n := len(arguments)
+		return spell(http.MethodGet, strings.Replace(pattern, "{id}", url.PathEscape(values[n]), 1)+"?"+query.Encode(), key, "", accepts(values[n+1])...)
+	}
+	q.spell = func(values []string) []byte { return spelt(values, "") }
+	if paged {
+		q.makers, q.follow = append(q.makers, of("0", "0", "1", "3", "8")), spelt
+	}
+	return q
+}
+
+func accepts(encoding string) []string {
+	if encoding == "" {
+		return nil
+	}
+	return []string{"Accept-Encoding: " + encoding}
+}
+
+// reads are the operations of the live surface, of products and of the pages that take their arguments in the target.
+func (g *ground) reads() []quarry {
+	live, preview, card := g.keys.Live, g.keys.Preview, of(g.cards...)
+	variant := seldom(mixed(of(g.variants...), g.text(64)))
+	search := g.searched("q", "one-piece")
+	blank := slices.Clone(search)
+	blank[0].make = of("")
+	product := make([]string, 0, len(g.selections))
+	for _, s := range g.selections {
+		product = append(product, s.ProductID)
+	}
+	all := []quarry{
+		g.get("/v1/cards", live, nil, true, search...),
+		g.get("/v1/cards", live, nil, true, blank...),
+		g.get("/v1/cards/{id}", live, card, false),
+		g.get("/v1/cards/{id}/prices", live, card, false, argument{"days", of("30", "365", "365")}, argument{"variant", variant}),
+		g.get("/v1/cards/{id}/price-stats", live, card, false, argument{"window", of("7d", "30d", "90d")}, argument{"variant", variant}),
+		g.get("/v1/games", live, nil, false),
+		g.get("/v1/usage", live, nil, false),
+		g.get("/v1/sets", live, nil, true, argument{"series", seldom(mixed(of(g.series...), g.text(200)))},
+			argument{"game", of("", "pokemon", "one-piece")}, argument{"limit", of("1", "50")}),
+		g.get("/v1/sets/{id}", live, of(g.setRefs...), false),
+		g.get("/v1/market/movers", live, nil, false, argument{"direction", of("up", "down")}, argument{"set", g.set()},
+			argument{"game", of("", "pokemon", "one-piece")}, argument{"min_price_cents", number(0, 3000)}, argument{"limit", of("50")}),
+		g.get("/v1/products", preview, nil, true, argument{"game", of("", "pokemon", "one_piece")},
+			argument{"kind", of("", "card", "sealed")}, argument{"partner_id", mixed(of(""), number(0, 1_000_000))}, argument{"limit", of("1", "50")}),
+		g.get("/v1/products/{id}", preview, of(product...), false),
+		g.get("/search", "", nil, false, search[:8]...),
+		g.get("/search/suggest", "", nil, false, search[0]),
+		g.get("/cards/{id}", "", of(g.cardSlugs...), false, argument{"days", of("30", "90", "365")}),
+		g.get("/sets/{id}", "", of(g.setSlugs...), false, argument{"sort", of("", "price")}, argument{"page", number(1, 9)}),
+	}
+	for _, path := range []string{"/", "/sets", "/movers", "/docs", "/sitemap.xml", "/openapi.json"} {
+		all = append(all, g.get(path, "", nil, false))
+	}
+	all[1].name += ", filters alone"
+	return all
+}
+
+// batches are the operations that take lists in a body.
+func (g *ground) batches() []quarry {
+	unknown := func(r *rand.Rand, _ string) string {
+		return strings.Repeat(string(rune('a'+r.IntN(26))), 199) + strconv.Itoa(r.IntN(10))
+	}
+	ref := mixed(of(g.cards...), of(g.cards...), of(g.cards...), of(g.former...), unknown, g.text(200))
+	batch := func(name, path string, n int) quarry {
+		q := quarry{name: name, makers: append(slices.Repeat([]maker{ref}, n), encodings())}
+		q.spell = func(values []string) []byte {
+			ids := slices.DeleteFunc(slices.Clone(values[:n]), func(id string) bool { return id == "" })
+			return spell(http.MethodPost, path, g.keys.Live, spellJSON(map[string]any{"ids": ids}), accepts(values[n])...)
+		}
+		return q
+	}
+	const selections = 50
+	one := func(r *rand.Rand, _ string) string {
+		s := g.selections[r.IntN(len(g.selections))]
+		if r.IntN(2) == 0 {
+			s.Variant = clip(pick(r, g.variants)+strings.Repeat(" é", r.IntN(50)), 100)
+		}
+		if r.IntN(3) == 0 {
+			s.ProductID = "prd_" + strings.Repeat("z", 10+r.IntN(50))
+		}
+		return spellJSON(s)
+	}
+	priced := quarry{name: "preview /v1/prices/batch", makers: append(slices.Repeat([]maker{one}, selections), encodings())}
+	priced.spell = func(values []string) []byte {
+		items := slices.Compact(slices.Sorted(slices.Values(values[:selections]))) // an exact duplicate is refused
+		body := `{"items":[` + strings.Join(items, ",") + `]}`
+		return spell(http.MethodPost, "/v1/prices/batch", g.keys.Preview, body, append(accepts(values[selections]), "Idempotency-Key: "+freshKey)...)
+	}
+	return []quarry{batch("/v1/cards/batch", "/v1/cards/batch", 200), batch("live /v1/prices/batch", "/v1/prices/batch", 100), priced}
+}
+
+// freshKey is made different in every request that is sent.
+const freshKey = "hunt-0000000000000000"
+
+// tools are the MCP tools.
+func (g *ground) tools() []quarry {
+	detail := argument{"response_format", of("concise", "detailed")}
+	game := argument{"game", of("", "pokemon", "one-piece")}
+	id := argument{"id", of(g.cards...)}
+	limit := argument{"limit", of("10", "50", "50")}
+	all := []quarry{
+		g.tool("catalog_search_cards", true, append(g.searched("query", "one-piece"), detail)...),
+		g.tool("catalog_get_card", false, id, detail),
+		g.tool("catalog_get_price_history", false, id, argument{"days", of("90", "365")}, argument{"variant", seldom(of(g.variants...))}, detail),
+		g.tool("catalog_browse_sets", true, argument{"series", seldom(mixed(of(g.series...), g.text(200)))}, game, limit, detail),
+		g.tool("catalog_get_market_movers", false, argument{"direction", of("up", "down")}, argument{"set", seldom(of(g.sets...))}, game,
+			argument{"min_price_cents", number(0, 3000)}, limit, detail),
+	}
+	const lines = 50
+	line := []argument{
+		{"name", mixed(g.text(200), g.text(200), of(g.names...))},
+		{"set", mixed(of(""), g.set())},
+		{"number", mixed(of(""), of(g.numbers...), g.text(32))},
+		game,
+		{"variant", seldom(of(g.variants...))},
+	}
+	value := quarry{name: "catalog_value_cards"}
+	for range lines {
+		for _, a := range line {
+			value.makers = append(value.makers, a.make)
+		}
+	}
+	value.makers = append(value.makers, detail.make, encodings())
+	value.spell = func(values []string) []byte {
+		cards := make([]map[string]any, lines)
+		for i := range cards {
+			cards[i] = object(line, values[i*len(line):])
+		}
+		rest := values[lines*len(line):]
+		return g.call(value.name, map[string]any{"cards": cards, "response_format": rest[0]}, rest[1])
+	}
+	return append(all, value)
+}
+
+// object is the JSON object of the arguments that are there.
+func object(arguments []argument, values []string) map[string]any {
+	all := map[string]any{}
+	for i, a := range arguments {
+		n, err := strconv.Atoi(values[i])
+		switch {
+		case values[i] == "":
+		case err == nil && slices.Contains([]string{"limit", "days", "min_price_cents", "max_price_cents"}, a.name):
+			all[a.name] = n
+		default:
+			all[a.name] = values[i]
+		}
+	}
+	return all
+}
+
+func (g *ground) tool(name string, paged bool, arguments ...argument) quarry {
+	q := quarry{name: name}
+	for _, a := range arguments {
+		q.makers = append(q.makers, a.make)
+	}
+	q.makers = append(q.makers, encodings())
+	spelt := func(values []string, cursor string) []byte {
+		all := object(arguments, values)
+		if cursor != "" {
+			all["cursor"] = cursor
+		}
+		return g.call(name, all, values[len(arguments)])
+	}
+	q.spell = func(values []string) []byte { return spelt(values, "") }
+	if paged {
+		q.makers, q.follow = append(q.makers, of("0", "0", "1", "3", "8")), spelt
+	}
+	return q
+}
+
+func (g *ground) call(tool string, arguments map[string]any, encoding string) []byte {
+	body := spellJSON(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments}})
+	return spell(http.MethodPost, "/mcp", g.keys.Live, body,
+		append(accepts(encoding), "Accept: application/json, text/event-stream", "MCP-Protocol-Version: 2025-06-18")...)
+}
+
+func spellJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and numbers can be spelt
+	}
+	return string(text)
+}
