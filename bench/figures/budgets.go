@@ -263,7 +263,7 @@ func (s *settings) measureDaily(ctx context.Context) (*daily, error) {
 }
 
 func (s *settings) build(ctx context.Context, store, source string, more ...string) (*daily, error) {
-	arguments := append([]string{"snapshot", "build", "--store", store, "--source", source, "--publish"}, more...)
+	arguments := append([]string{"snapshot", "build", "--store", store, "--source", source, "--publish", "--override", "repeated_feed", "--reason", "the same feed measured again"}, more...)
 	command := exec.CommandContext(ctx, s.binary, arguments...) //nolint:gosec // the binary is the one to measure
 	var text bytes.Buffer
 	command.Stdout, command.Stderr = &text, &text
