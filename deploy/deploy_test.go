@@ -195,5 +195,5 @@ func TestDailyScript(t *testing.T) {
 	if err := os.Remove(filepath.Join(store, "CURRENT")); err != nil {
 		t.Fatal(err)
 	}
-	f("the first day", 0, []string{strings.Replace(build, "latest", "none", 1), list, publish}, "published new", "CURRENT=")
+	f("the first day", 0, []string{strings.Replace(build, "--base current", "--base none", 1), list, publish}, "published new", "CURRENT=")
 }
