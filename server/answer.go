@@ -169,5 +169,5 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.refuse(protocolFault(err))
 	ctx.Response.SkipBody = known && ctx.IsHead() // fasthttp sees to it only for what a handler answers
 	s.counts.broken.Add(x.shard, 0, statusColumn(ctx.Response.StatusCode()), 1)
-	x.closeSlowly()
+	ctx.SetConnectionClose()
 }

@@ -2,8 +2,10 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +20,7 @@ const maxFields = 100
 
 var requestLimits = strict.Limits{Head: maxHeader, Fields: maxFields, Body: MaxBody}
 
-// How long and how much a refused connection is read after its answer was written.
+// How long and how much a connection is read after its last answer was written.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 4 << 20
@@ -77,15 +79,15 @@ func (o *connections) cut() {
 	}
 }
 
-// conn is a connection whose requests are checked before they are parsed (package strict), and that, once told to
-// linger, reads what still comes before it closes. A socket that is closed with unread bytes in it is reset, and the
-// reset may overtake the answer: a client that is still sending an oversized body would never see the 413.
+// conn is a connection whose requests are checked before they are parsed (package strict), and that reads what still
+// comes before it closes. A socket that is closed with unread bytes in it is reset, and the reset may overtake the
+// answer: a client that is still sending an oversized body, or a request after one that said close, would never see it.
 type conn struct {
 	net.Conn
-	guard  strict.Guard
-	err    error // of the last read
-	open   *connections
-	linger atomic.Bool
+	guard strict.Guard
+	err   error // of the last read
+	open  *connections
+	over  atomic.Bool // the line itself ended or failed: nobody is there to read an answer
 
 	// The deadlines belong to the goroutine that serves the connection.
 	served          time.Time // when the last request was whole; zero before the first
@@ -102,6 +104,9 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.Conn.Read(p)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) { // one that was slow is still told so
+		c.over.Store(true)
+	}
 	n, fault := c.guard.Check(p[:n])
 	if fault != nil {
 		err = fault
@@ -137,14 +142,18 @@ func (c *conn) Write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.over.Store(true)
+	}
+	return n, err
 }
 
-// Close closes the connection; when it lingers, after the client has read its answer or a short while.
+// Close closes the connection: one that still stands after the client has read its answer and closed, or a short while.
 func (c *conn) Close() error {
 	c.open.forget(c)
 	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !c.linger.Load() || !ok || half.CloseWrite() != nil {
+	if c.over.Load() || !ok || half.CloseWrite() != nil {
 		return c.Conn.Close()
 	}
 	go func() {

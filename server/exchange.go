@@ -90,14 +90,6 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.route(ctx)
 }
 
-// closeSlowly ends the connection after the answer, reading on for a moment so that the client gets it.
-func (x *exchange) closeSlowly() {
-	x.ctx.SetConnectionClose()
-	if c, ok := x.ctx.Conn().(*conn); ok {
-		c.linger.Store(true)
-	}
-}
-
 // exchangeKey finds the exchange of a RequestCtx.
 type exchangeKey struct{}
 

@@ -216,6 +216,36 @@ func TestHostileCorpusInPieces(t *testing.T) {
 	l.checkSmuggled(t)
 }
 
+// TestLastAnswerIsNotReset sends on after the last answer of a connection: its end stays an end, for a reset would take
+// the answer from a client that had not read it yet.
+func TestLastAnswerIsNotReset(t *testing.T) {
+	l := newLoopback(t, setup{})
+	for name, last := range map[string]string{
+		"close":    "GET /v1/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+		"HTTP/1.0": "GET /v1/games HTTP/1.0\r\n\r\n",
+		"refused":  "GET /v1/games HTTP/1.1\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := l.dial(t)
+			if _, err := io.WriteString(c, last); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.next(); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 { // the first of them would be answered by the reset
+				if _, err := io.WriteString(c, last); err != nil {
+					t.Fatalf("sending on: %v", err)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if r, err := c.next(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("the connection does not end: %d %v", r.status, err)
+			}
+		})
+	}
+}
+
 func (l *loopback) checkSmuggled(t *testing.T) {
 	t.Helper()
 	l.smuggled.Range(func(target, _ any) bool {
