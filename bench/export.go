@@ -25,7 +25,7 @@ func (t *Task) export(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := store.Load(current.ID)
+	c, err := store.Load(current.ID, nil)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // cpuTime is the CPU time, user and system, that a process has used so far, to the nanosecond: the clock of another
@@ -72,9 +74,16 @@ func endWithParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 }
 
-// lowerPriority lets a process run when nobody else wants to.
+// lowerPriority lets a process that has just begun run when nobody else wants to (SCHED_IDLE): of all its threads, which
+// those that it starts later inherit. A nice process is let run for milliseconds once it runs.
 func lowerPriority(pid int) {
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, 19) // it may have ended
+	idle := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // it may have ended
+	for _, task := range tasks {
+		if id, err := strconv.Atoi(task.Name()); err == nil {
+			_ = unix.SchedSetAttr(id, &idle, 0) // less is always allowed
+		}
+	}
 }
 
 // sleepUntil returns at an instant or some 60 µs later; time.Sleep may be a millisecond late.

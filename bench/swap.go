@@ -41,7 +41,7 @@ func (o *SwapOptions) setDefaults() {
 type SwapReport struct {
 	Cards                int
 	Rate                 float64 // requests a second that were intended
-	Phases               []Phase // before, during, after
+	Phases               []Phase // before, publishing, swapping, after, computing
 	Swaps                int     // publications
 	Seen                 int     // changes of the snapshot in the answers
 	Failures, Mixed      int64   // answers other than 200; bodies that differ from others of the same snapshot
@@ -58,14 +58,22 @@ type Phase struct {
 }
 
 const (
-	before = iota
-	during
+	before     = iota
+	publishing // while the publisher verifies a snapshot in a process of its own
+	swapping   // from its end until the next one begins: the server loads the snapshot and swaps
 	after
+	computing // beside a process of the lowest priority that only computes: what this machine makes of any work beside
 	phases
 )
 
 // Ratio is the p99 of one phase against that before the swaps.
 func (r *SwapReport) Ratio(phase int) float64 { return r.Phases[phase].P99 / r.Phases[before].P99 }
+
+// Swapping is the p99 before the swaps in µs and, against it, while the server loaded and swapped, while a publisher
+// verified, after, and beside a process that only computed.
+func (r *SwapReport) Swapping() (quiet, swap, publish, calm, compute float64) {
+	return r.Phases[before].P99, r.Ratio(swapping), r.Ratio(publishing), r.Ratio(after), r.Ratio(computing)
+}
 
 // Swap serves one of two snapshots, drives it at a fixed rate with cards and searches by turns, and publishes the
 // other one again and again. Requests are due at fixed instants and their latency counts from then, whether or not
@@ -92,7 +100,7 @@ func Swap(ctx context.Context, o Options, s SwapOptions) (*SwapReport, error) {
 		return nil, err
 	}
 	defer c.stop()
-	m := &swapping{household: &h, c: c, plan: s}
+	m := &swapRun{household: &h, c: c, plan: s}
 	if m.mix, err = mixture(c, h.keys); err != nil {
 		return nil, err
 	}
@@ -116,8 +124,8 @@ func mixture(c *contestant, keys Keys) (*Operation, error) {
 	return mix, nil
 }
 
-// swapping is a Swap under way.
-type swapping struct {
+// swapRun is a Swap under way.
+type swapRun struct {
 	*household
 	c     *contestant
 	mix   *Operation
@@ -128,7 +136,7 @@ type swapping struct {
 // connections of the open loop: enough that one slow answer does not hold back the requests that are due elsewhere.
 const openConnections = 16
 
-func (m *swapping) run(ctx context.Context, o *Options) (*SwapReport, error) {
+func (m *swapRun) run(ctx context.Context, o *Options) (*SwapReport, error) {
 	if _, err := m.c.drive(ctx, m.mix, o.Connections, time.Second); err != nil { // warm
 		return nil, err
 	}
@@ -139,7 +147,7 @@ func (m *swapping) run(ctx context.Context, o *Options) (*SwapReport, error) {
 	report := &SwapReport{Cards: m.built.Counts.Cards, Swaps: m.plan.Swaps}
 	report.Rate = m.plan.Load * float64(capacity.Requests) / capacity.Wall.Seconds()
 	quiet := max(time.Duration(m.plan.Swaps)*m.plan.Every/5, 5*time.Second)
-	m.note("%.0f requests/s, %v before, %d swaps in %v, %v after", report.Rate, quiet, m.plan.Swaps, time.Duration(m.plan.Swaps)*m.plan.Every, quiet)
+	m.note("%.0f requests/s, %v before, %d swaps in %v, %v after, as long beside a process that computes", report.Rate, quiet, m.plan.Swaps, time.Duration(m.plan.Swaps)*m.plan.Every, quiet)
 
 	loops := make([]openLoop, openConnections)
 	ctx, stop := context.WithCancel(ctx)
@@ -165,17 +173,18 @@ func (m *swapping) run(ctx context.Context, o *Options) (*SwapReport, error) {
 }
 
 // publish takes the run through its phases.
-func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *SwapReport) error {
+func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *SwapReport) error {
 	if err := wait(ctx, quiet); err != nil {
 		return err
 	}
 	report.HeapBefore = m.c.liveHeap()
-	m.phase.Store(during)
 	for i := range m.plan.Swaps {
 		next := m.built.Snapshots[(i+1)%len(m.built.Snapshots)]
+		m.phase.Store(publishing)
 		if err := m.publishOne(ctx, next); err != nil {
 			return err
 		}
+		m.phase.Store(swapping)
 		if err := wait(ctx, m.plan.Every); err != nil {
 			return err
 		}
@@ -188,13 +197,18 @@ func (m *swapping) publish(ctx context.Context, quiet time.Duration, report *Swa
 		return err
 	}
 	report.HeapAfter = m.c.liveHeap()
-	return nil
+	m.phase.Store(computing)
+	return m.beside(ctx, Task{Kind: taskCompute, For: quiet})
 }
 
 // publishOne publishes as an operator would beside a server: from a process of its own at the lowest priority, since
 // it verifies the snapshot and makes a View of it before it moves the pointer.
-func (m *swapping) publishOne(ctx context.Context, id string) error {
-	t := Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id}
+func (m *swapRun) publishOne(ctx context.Context, id string) error {
+	return m.beside(ctx, Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id})
+}
+
+// beside does a task in a process of its own at the lowest priority.
+func (m *swapRun) beside(ctx context.Context, t Task) error {
 	command := exec.CommandContext(ctx, m.self[0], append(slices.Clip(m.self[1:]), t.Text())...) //nolint:gosec // ourselves
 	endWithParent(command)
 	var trouble bytes.Buffer
@@ -205,7 +219,7 @@ func (m *swapping) publishOne(ctx context.Context, id string) error {
 		err = command.Wait()
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("cannot publish %s: %w\n%s", id, err, tail(trouble.String(), 5))
+		return fmt.Errorf("cannot do the task %s beside the server: %w\n%s", t.Text(), err, tail(trouble.String(), 5))
 	}
 	return err
 }
@@ -245,7 +259,7 @@ type served struct {
 	snapshot uint64
 }
 
-func (l *openLoop) run(ctx context.Context, m *swapping, connection int, due time.Time, step time.Duration) error {
+func (l *openLoop) run(ctx context.Context, m *swapRun, connection int, due time.Time, step time.Duration) error {
 	link, err := dial(m.c.api)
 	if err != nil {
 		return err
@@ -290,7 +304,7 @@ func (l *openLoop) check(request int, a *answer) {
 }
 
 func (r *SwapReport) fill(loops []openLoop) {
-	for phase, name := range []string{"before", "during", "after"} {
+	for phase, name := range []string{"before", "publishing", "swapping", "after", "computing"} {
 		var h Histogram
 		for i := range loops {
 			h.Merge(&loops[i].latency[phase])

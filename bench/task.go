@@ -24,9 +24,10 @@ type Task struct {
 	BodyOnly  bool   // of a bare server: bodies without the headers of the original
 	Cards     int    // of build, and what follows
 	Seed      uint64
-	Days      int    // of history
-	Snapshots int    // of which the store gets as many, a day apart
-	Snapshot  string // to publish
+	Days      int           // of history
+	Snapshots int           // of which the store gets as many, a day apart
+	Snapshot  string        // to publish
+	For       time.Duration // to compute
 }
 
 // Kinds of tasks.
@@ -37,6 +38,7 @@ const (
 	taskBuild   = "build"   // makes a store, prints BuildFigures
 	taskLoad    = "load"    // loads a store, prints LoadFigures
 	taskPublish = "publish" // publishes a snapshot
+	taskCompute = "compute" // uses a processor, for nothing
 	taskExport  = "export"  // prints the cards of a store, a JSON object a line
 )
 
@@ -73,6 +75,10 @@ func (t *Task) Run(ctx context.Context, out io.Writer) error {
 		return printFigures(out)(t.load())
 	case taskPublish:
 		return publish(snapshot.OpenDir(t.Store), t.Snapshot)
+	case taskCompute:
+		for end := time.Now().Add(t.For); time.Now().Before(end) && ctx.Err() == nil; {
+		}
+		return nil
 	case taskExport:
 		return t.export(out)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ninepocket/engine/cursor"
+	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -17,8 +18,8 @@ type Source interface {
 	Current() (snapshot.Current, error)
 	// Manifest describes a stored snapshot without reading it: what loading it takes is known beforehand.
 	Manifest(id string) (*snapshot.Manifest, error)
-	// Load reads a snapshot whole; damage is a *snapshot.DamageError.
-	Load(id string) (*snapshot.Catalog, error)
+	// Load reads a snapshot whole, at a pace or, with nil, as fast as it can; damage is a *snapshot.DamageError.
+	Load(id string, p *pace.Pacer) (*snapshot.Catalog, error)
 	// List returns the manifests of all stored snapshots, newest first.
 	List() ([]*snapshot.Manifest, error)
 }
@@ -37,8 +38,7 @@ type Options struct {
 	// Memory tells how many bytes the process uses and may use; nil, or a limit of 0, means that nobody knows. It is
 	// asked before a swap, while something is served already: see fits.
 	Memory func() (used, limit int64)
-	// Aside runs the work of loading a snapshot while another one is served, so that requests come first; nil just
-	// runs it.
+	// Aside runs the paced work of loading a snapshot while another one is served; nil just runs it.
 	Aside func(work func())
 	Log   *slog.Logger
 }

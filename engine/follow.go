@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -110,11 +111,11 @@ func (e *Engine) load(cur snapshot.Current, now time.Time) error {
 	}
 	var v *View
 	var took Phases
-	aside := e.o.Aside
 	if e.View() == nil {
-		aside = func(work func()) { work() } // nobody is served yet
+		v, took, err = e.make(cur.ID, nil) // nobody is served yet
+	} else {
+		e.o.Aside(func() { v, took, err = e.make(cur.ID, pace.New()) })
 	}
-	aside(func() { v, took, err = e.make(cur.ID) })
 	if err != nil {
 		return err
 	}
@@ -128,15 +129,15 @@ func (e *Engine) load(cur snapshot.Current, now time.Time) error {
 	return nil
 }
 
-// make reads a snapshot and makes its View.
-func (e *Engine) make(id string) (*View, Phases, error) {
+// make reads a snapshot and makes its View at a pace.
+func (e *Engine) make(id string, p *pace.Pacer) (*View, Phases, error) {
 	start := time.Now()
-	c, err := e.source.Load(id)
+	c, err := e.source.Load(id, p)
 	if err != nil {
 		return nil, Phases{}, err
 	}
 	took := Phases{Read: time.Since(start)}
-	v, err := newView(c, e.site(), &took)
+	v, err := newView(c, e.site(), p, &took)
 	if err != nil {
 		return nil, took, fmt.Errorf("%w: %w", errUnfit, err)
 	}

@@ -1,41 +1,61 @@
 package engine
 
-// fragments are the JSON of n records in one arena, made when a View is made.
+import "ninepocket/internal/pace"
+
+// fragments are the JSON of n records, made when a View is made.
+//
+// They lie in chunks and not in one arena: clearing and filling tens of megabytes in one go is a stall that requests
+// notice, and an arena that grows leaves up to half of itself empty.
 type fragments struct {
-	arena []byte
-	ends  []uint64
+	chunks [][]byte
+	places []place
 }
 
-// newFragments spells n records.
-func newFragments(n int, spell func(dst []byte, i int) []byte) fragments {
-	f := fragments{ends: make([]uint64, n)}
+// place is where a record lies: bytes from to to of a chunk.
+type place struct{ chunk, from, to uint32 }
+
+// chunkSize is the size of a chunk, unless a single record is longer.
+const chunkSize = 256 << 10
+
+// newFragments spells n records at a pace.
+func newFragments(p *pace.Pacer, n int, spell func(dst []byte, i int) []byte) fragments {
+	f := fragments{places: make([]place, n)}
+	var record, chunk []byte
 	for i := range n {
-		if i == sampleSize {
-			// The first records tell about how much room all of them need; growing by doubling would copy the arena
-			// several times and leave up to half of it empty.
-			want := len(f.arena)/sampleSize*n + len(f.arena)/8
-			f.arena = append(make([]byte, 0, want), f.arena...)
+		if i&15 == 0 {
+			p.Step()
 		}
-		f.arena = spell(f.arena, i)
-		f.ends[i] = uint64(len(f.arena))
+		record = spell(record[:0], i)
+		if len(chunk)+len(record) > cap(chunk) {
+			f.keep(chunk)
+			chunk = make([]byte, 0, max(chunkSize, len(record)))
+		}
+		from := len(chunk)
+		chunk = append(chunk, record...)
+		f.places[i] = place{uint32(len(f.chunks)), uint32(from), uint32(len(chunk))}
 	}
-	if cap(f.arena)-len(f.arena) > len(f.arena)/4 {
-		f.arena = append(make([]byte, 0, len(f.arena)), f.arena...)
-	}
+	f.keep(append(make([]byte, 0, len(chunk)), chunk...))
 	return f
 }
 
-// sampleSize is how many records tell the size of the rest.
-const sampleSize = 1024
+// keep adds a full chunk.
+func (f *fragments) keep(chunk []byte) {
+	if len(chunk) > 0 {
+		f.chunks = append(f.chunks, chunk)
+	}
+}
 
 // at returns the JSON of record i, which the caller must not change.
 func (f *fragments) at(i int) []byte {
-	var from uint64
-	if i > 0 {
-		from = f.ends[i-1]
-	}
-	return f.arena[from:f.ends[i]:f.ends[i]]
+	at := f.places[i]
+	return f.chunks[at.chunk][at.from:at.to:at.to]
 }
 
 // size is how much memory the fragments take.
-func (f *fragments) size() int64 { return int64(cap(f.arena) + 8*cap(f.ends)) }
+func (f *fragments) size() int64 {
+	size := int64(12 * cap(f.places))
+	for _, chunk := range f.chunks {
+		size += int64(cap(chunk))
+	}
+	return size
+}

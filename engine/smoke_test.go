@@ -43,17 +43,16 @@ func TestSmokeFinds(t *testing.T) {
 		damage     func(v *View)
 	}{
 		{"games cut off", "list games is not whole JSON", func(v *View) { v.games = v.games[:len(v.games)-1] }},
-		{"a byte of the details", "detail of card", func(v *View) { v.details.arena[0] = 'x' }},
-		{"the details end early", "detail of card", func(v *View) { v.details.ends[0]-- }},
+		{"a byte of the details", "detail of card", func(v *View) { v.details.chunks[0][0] = 'x' }},
+		{"the details end early", "detail of card", func(v *View) { v.details.places[0].to-- }},
 		{"details of other cards", "does not name", func(v *View) {
-			v.details.ends = v.details.ends[1:]
-			v.details.ends = append(v.details.ends, v.details.ends[len(v.details.ends)-1])
+			v.details.places = append(v.details.places[1:], v.details.places[0])
 		}},
-		{"price entries", "price entry of card", func(v *View) { v.entries.arena[len(v.entries.arena)-1] = 0 }},
-		{"summaries", "summary of card", func(v *View) { v.summaries.arena[0] = '[' }},
-		{"set pages", "page of set", func(v *View) { v.setPages.ends[0]++ }},
-		{"sets", "summary of set", func(v *View) { v.sets.arena[3] = '"' }},
-		{"products", "product np_", func(v *View) { v.products.arena[0] = 'x' }},
+		{"price entries", "price entry of card", func(v *View) { v.entries.chunks[0][len(v.entries.chunks[0])-1] = 0 }},
+		{"summaries", "summary of card", func(v *View) { v.summaries.chunks[0][0] = '[' }},
+		{"set pages", "page of set", func(v *View) { v.setPages.places[0].to++ }},
+		{"sets", "summary of set", func(v *View) { v.sets.chunks[0][3] = '"' }},
+		{"products", "product np_", func(v *View) { v.products.chunks[0][0] = 'x' }},
 		{"product prefix", "does not name", func(v *View) {
 			// What the fragments say and what the View answers to are of two prefixes.
 			v.site.ProductPrefix = "other"

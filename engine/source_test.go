@@ -9,6 +9,7 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -100,7 +101,7 @@ func (s *source) Current() (snapshot.Current, error) {
 	return s.current, nil
 }
 
-func (s *source) Load(id string) (*snapshot.Catalog, error) {
+func (s *source) Load(id string, _ *pace.Pacer) (*snapshot.Catalog, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.loads = append(s.loads, id)

@@ -7,6 +7,7 @@ import (
 
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
+	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -39,12 +40,14 @@ type View struct {
 }
 
 // NewView makes the View of a catalog.
-func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) { return newView(c, site, &Phases{}) }
+func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
+	return newView(c, site, nil, &Phases{})
+}
 
 // newView is NewView with its durations.
-func newView(c *snapshot.Catalog, site wire.Site, took *Phases) (*View, error) {
+func newView(c *snapshot.Catalog, site wire.Site, p *pace.Pacer, took *Phases) (*View, error) {
 	start := time.Now()
-	x, err := index.Build(c)
+	x, err := index.Build(c, p)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index snapshot %q: %w", c.ID, err)
 	}
@@ -53,16 +56,16 @@ func newView(c *snapshot.Catalog, site wire.Site, took *Phases) (*View, error) {
 	v := &View{Catalog: c, Index: x, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
 	v.games = wire.AppendGames(nil, c)
 	n, sets := c.Cards.ID.Len(), c.Sets.ID.Len()
-	v.summaries = newFragments(n, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) })
-	v.details = newFragments(n, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) })
-	v.entries = newFragments(n, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) })
-	v.sets = newFragments(sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) })
+	v.summaries = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) })
+	v.details = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) })
+	v.entries = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) })
+	v.sets = newFragments(p, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) })
 	var top []uint32
-	v.setPages = newFragments(sets, func(dst []byte, i int) []byte {
+	v.setPages = newFragments(p, sets, func(dst []byte, i int) []byte {
 		top = x.Top(top[:0], i, topCards)
 		return wire.AppendSetDetail(dst, c, i, top, &v.site)
 	})
-	v.makeProducts()
+	v.makeProducts(p)
 	if err := v.check(); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ninepocket/index/text"
+	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -24,26 +25,27 @@ type Filter struct {
 var NoFilter = Filter{Min: snapshot.NoCents, Max: snapshot.NoCents}
 
 // buildFilters makes the posting lists of every filter.
-func (x *Index) buildFilters() {
+func (x *Index) buildFilters(p *pace.Pacer) {
 	c := x.c
 	n := c.Cards.ID.Len()
+	p.Step()
 	x.byGame = group(c.Games.Slug.Len(), n, func(card int) int { return int(c.Cards.Game[card]) })
 	x.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
-	x.rarities = newTerms(n, func(card int, add func(string)) { add(text.Fold(c.Cards.Rarity.At(card))) })
-	x.numbers = newTerms(n, func(card int, add func(string)) {
+	x.rarities = newTerms(p, n, func(card int, add func(string)) { add(text.Fold(c.Cards.Rarity.At(card))) })
+	x.numbers = newTerms(p, n, func(card int, add func(string)) {
 		add(text.NumberKey(c.Cards.Number.At(card)))
 		add(text.NumberBase(c.Cards.Number.At(card)))
 	})
 	sets := c.Sets.ID.Len()
-	x.series = newTerms(sets, func(set int, add func(string)) { add(text.Fold(c.Sets.Series.At(set))) })
-	x.setNames = newTerms(sets, func(set int, add func(string)) {
+	x.series = newTerms(p, sets, func(set int, add func(string)) { add(text.Fold(c.Sets.Series.At(set))) })
+	x.setNames = newTerms(p, sets, func(set int, add func(string)) {
 		add(text.Fold(c.Sets.Name.At(set)))
 		add(text.Fold(c.Sets.Code.At(set)))
 		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
 			add(text.Fold(c.Sets.Alias.At(from)))
 		}
 	})
-	x.partners = newTerms(len(x.products), func(k int, add func(string)) {
+	x.partners = newTerms(p, len(x.products), func(k int, add func(string)) {
 		ids := &c.Identifiers
 		for from, to := ids.Of.Range(int(x.products[k])); from < to; from++ {
 			if x.isPartner(ids.Namespace.At(from)) {

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"ninepocket/index/text"
+	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -31,20 +32,20 @@ type Index struct {
 	words   *text.Index
 }
 
-// Build indexes a catalog. It keeps the catalog.
-func Build(c *snapshot.Catalog) (*Index, error) {
+// Build indexes a catalog at a pace, nil for as fast as it can. It keeps the catalog.
+func Build(c *snapshot.Catalog, p *pace.Pacer) (*Index, error) {
 	x := &Index{
 		c:     c,
-		cards: newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry),
-		sets:  newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry),
+		cards: newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry, p),
+		sets:  newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry, p),
 	}
-	x.buildProducts()
-	x.buildFilters()
-	x.buildPrintings()
-	if err := x.buildOrders(); err != nil {
+	x.buildProducts(p)
+	x.buildFilters(p)
+	x.buildPrintings(p)
+	if err := x.buildOrders(p); err != nil {
 		return nil, err
 	}
-	words, err := text.Build(x.corpus())
+	words, err := text.Build(x.corpus(), p)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index words: %w", err)
 	}
@@ -79,7 +80,7 @@ func (x *Index) corpus() text.Corpus {
 }
 
 // buildOrders makes the permutations of the sort orders and checks that the catalog is numbered as it says.
-func (x *Index) buildOrders() error {
+func (x *Index) buildOrders(p *pace.Pacer) error {
 	c := x.c
 	n := c.Cards.ID.Len()
 	x.newest = make([]uint32, n)
@@ -93,6 +94,7 @@ func (x *Index) buildOrders() error {
 	}
 	x.priced = n
 	for card := range n {
+		p.Every(card)
 		if c.Cards.Display[card] < 0 {
 			x.priced = min(x.priced, card)
 		} else if card > x.priced || card > 0 && x.price(uint32(card-1)) < x.price(uint32(card)) {

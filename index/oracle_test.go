@@ -30,7 +30,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 		o.sets[w.Sets[i].ID] = &w.Sets[i]
 	}
 	var err error
-	if o.x, err = index.Build(o.c); err != nil {
+	if o.x, err = index.Build(o.c, nil); err != nil {
 		t.Fatal(err)
 	}
 	ofSet := func(of func(*fixture.Set) string) func(int) string {
@@ -50,7 +50,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 		SetCode:  ofSet(func(s *fixture.Set) string { return s.Code }),
 		Game:     func(i int) uint8 { return uint8(o.row(uint32(i)).Game) },
 		Set:      func(i int) int32 { return o.c.Cards.Set[i] },
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package index
 
-import "ninepocket/snapshot"
+import (
+	"ninepocket/internal/pace"
+	"ninepocket/snapshot"
+)
 
 // postings are lists of rows, ascending, in one arena: list k is rows[ends[k-1]:ends[k]].
 type postings struct {
@@ -56,11 +59,12 @@ type entry struct {
 
 // newTerms makes terms of the strings that each of rows has; of calls add with each of a row's strings, and may
 // name one more than once.
-func newTerms(rows int, of func(row int, add func(string))) *terms {
+func newTerms(p *pace.Pacer, rows int, of func(row int, add func(string))) *terms {
 	t := &terms{keys: &snapshot.Strings{}}
 	known := map[string]uint32{}
 	var entries []entry
 	for row := range rows {
+		p.Every(row)
 		of(row, func(s string) {
 			if s == "" {
 				return
@@ -81,6 +85,7 @@ func newTerms(rows int, of func(row int, add func(string))) *terms {
 	}
 	t.table = newTable(t.keys.Len(), func(k uint32) string { return t.keys.At(int(k)) })
 	for k := range t.keys.Len() {
+		p.Every(k)
 		t.table.add(uint32(k))
 	}
 	t.postings = group(t.keys.Len(), len(entries), func(i int) int { return int(entries[i].term) })

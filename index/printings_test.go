@@ -31,7 +31,7 @@ func TestPrintings(t *testing.T) {
 		w.Cards = append(w.Cards, fixture.Card{ID: fixture.ID("card_", 1, i), Slug: string(rune('a' + i)), Name: c.name, Number: c.number, Game: c.game})
 	}
 	c := w.Catalog()
-	x, err := Build(c)
+	x, err := Build(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

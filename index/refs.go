@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -16,7 +17,7 @@ type refs struct {
 	former []uint32 // of registry row k: the row its id leads to
 }
 
-func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry) *refs {
+func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, p *pace.Pacer) *refs {
 	n := uint32(ids.Len())
 	r := &refs{n: n, former: make([]uint32, registry.Slug.Len())}
 	r.table = newTable(2*int(n)+registry.Slug.Len(), func(row uint32) string {
@@ -30,9 +31,11 @@ func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry) *refs {
 		}
 	})
 	for row := range 2 * n {
+		p.Every(int(row))
 		r.table.add(row)
 	}
 	for k := range registry.Slug.Len() {
+		p.Every(k)
 		if row, ok := r.table.find(registry.SlugID.At(k)); ok && row < n {
 			r.former[k] = row
 			r.table.add(2*n + uint32(k))
@@ -89,14 +92,19 @@ func ProductTail(c *snapshot.Catalog, item int) string {
 	return c.Cards.ID.At(item)[len("card_"):]
 }
 
-func (x *Index) buildProducts() {
+func (x *Index) buildProducts(p *pace.Pacer) {
 	n := x.c.Cards.ID.Len()
 	for item := range x.c.NumItems() {
 		if item >= n || x.c.Cards.Product[item] != 0 {
 			x.products = append(x.products, uint32(item))
 		}
 	}
-	slices.SortFunc(x.products, func(a, b uint32) int { return strings.Compare(x.tail(a), x.tail(b)) })
+	compared := 0
+	slices.SortFunc(x.products, func(a, b uint32) int {
+		compared++
+		p.Every(compared)
+		return strings.Compare(x.tail(a), x.tail(b))
+	})
 }
 
 // ProductFilter narrows products down.

@@ -270,7 +270,7 @@ func TestBuildRefusesWrongOrders(t *testing.T) {
 		t.Helper()
 		c := fixture.Random(2, size).Catalog()
 		damage(c)
-		if _, err := index.Build(c); err == nil {
+		if _, err := index.Build(c, nil); err == nil {
 			t.Errorf("a catalog with %s is indexed", what)
 		}
 	}

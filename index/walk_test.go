@@ -162,7 +162,7 @@ func FuzzPosition(f *testing.F) {
 	s := index.SetPosition{ID: "set_abc", Release: 5, Name: "Base"}
 	f.Add(s.AppendBinary(nil))
 	w := fixture.Random(2, fixture.Size{Sets: 3, Cards: 20, Days: 2})
-	x, err := index.Build(w.Catalog())
+	x, err := index.Build(w.Catalog(), nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestOldFormats(t *testing.T) {
 	if err := d.Verify(cur.ID); err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.Load(cur.ID)
+	c, err := d.Load(cur.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"ninepocket/internal/pace"
 )
 
 // columns is one pass over the columns of a section, in the order of the format: encoding and decoding go through
@@ -84,17 +86,18 @@ func (c *counter) days(string, *[]Day)      { c.n++ }
 
 // decoder reads columns out of a section's bytes, which the decoded byte columns alias.
 type decoder struct {
-	data []byte
-	r    *bytes.Reader
-	dec  *msgpack.Decoder
-	err  error
+	data  []byte
+	r     *bytes.Reader
+	dec   *msgpack.Decoder
+	pacer *pace.Pacer
+	err   error
 }
 
 // decodeSection reads a table from the bytes of its section, which it keeps. Only what the bytes really hold is
 // ever allocated: a header's length is checked against what is left before anything is read (msgpack itself would
 // allocate what five bytes declare).
-func decodeSection(data []byte, walk func(columns)) error {
-	d := &decoder{data: data, r: bytes.NewReader(data)}
+func decodeSection(data []byte, p *pace.Pacer, walk func(columns)) error {
+	d := &decoder{data: data, r: bytes.NewReader(data), pacer: p}
 	d.dec = msgpack.NewDecoder(d.r)
 	counter := &counter{}
 	walk(counter)
@@ -164,11 +167,19 @@ func (d *decoder) strings(name string, s *Strings) {
 func (d *decoder) lists(name string, l *Lists)  { d.u32(name, &l.ends) }
 func (d *decoder) bytes(name string, b *[]byte) { *b = d.bin(name, 1) }
 func (d *decoder) u8(name string, v *[]uint8)   { *v = d.bin(name, 1) }
-func (d *decoder) u16(name string, v *[]uint16) { *v = fromLittleEndian[uint16](d.bin(name, 2)) }
-func (d *decoder) u32(name string, v *[]uint32) { *v = fromLittleEndian[uint32](d.bin(name, 4)) }
-func (d *decoder) i32(name string, v *[]int32)  { *v = fromLittleEndian[int32](d.bin(name, 4)) }
-func (d *decoder) i64(name string, v *[]int64)  { *v = fromLittleEndian[int64](d.bin(name, 8)) }
-func (d *decoder) days(name string, v *[]Day)   { *v = fromLittleEndian[Day](d.bin(name, 4)) }
+func (d *decoder) u16(name string, v *[]uint16) {
+	*v = fromLittleEndian[uint16](d.bin(name, 2), d.pacer)
+}
+
+func (d *decoder) u32(name string, v *[]uint32) {
+	*v = fromLittleEndian[uint32](d.bin(name, 4), d.pacer)
+}
+
+func (d *decoder) i32(name string, v *[]int32) { *v = fromLittleEndian[int32](d.bin(name, 4), d.pacer) }
+
+func (d *decoder) i64(name string, v *[]int64) { *v = fromLittleEndian[int64](d.bin(name, 8), d.pacer) }
+
+func (d *decoder) days(name string, v *[]Day) { *v = fromLittleEndian[Day](d.bin(name, 4), d.pacer) }
 
 type integer interface {
 	~uint16 | ~uint32 | ~int32 | ~int64
@@ -191,10 +202,13 @@ func littleEndian[T integer](v []T) []byte {
 	return b
 }
 
-func fromLittleEndian[T integer](b []byte) []T {
+func fromLittleEndian[T integer](b []byte, p *pace.Pacer) []T {
 	width := int(unsafe.Sizeof(T(0)))
 	v := make([]T, len(b)/width)
 	for i := range v {
+		if i&(1<<14-1) == 0 {
+			p.Step()
+		}
 		switch width {
 		case 2:
 			v[i] = T(binary.LittleEndian.Uint16(b[i*2:]))

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"ninepocket/internal/pace"
 )
 
 // Dir is a store of snapshots in a directory:
@@ -24,17 +26,12 @@ import (
 // Readers take no lock and never list: they load what CURRENT names. A Dir is safe for use by several goroutines
 // and processes.
 type Dir struct {
-	root   string
-	disk   disk
-	inTurn bool
+	root string
+	disk disk
 }
 
 // OpenDir returns the store at root, which need not exist yet: the first Write creates it.
 func OpenDir(root string) *Dir { return &Dir{root: root, disk: osDisk{}} }
-
-// InTurn returns the same store for a reader that has other things to do: snapshots are read one section after the
-// other on the caller's goroutine, and not on all processors.
-func (d *Dir) InTurn() *Dir { return &Dir{root: d.root, disk: d.disk, inTurn: true} }
 
 // Root is the directory of the store.
 func (d *Dir) Root() string { return d.root }
@@ -119,17 +116,18 @@ func (d *Dir) List() ([]*Manifest, error) {
 	return all, nil
 }
 
-// Load reads a snapshot, comparing every section with its checksum before decoding it.
-func (d *Dir) Load(id string) (*Catalog, error) { return d.load(id, false) }
+// Load reads a snapshot, comparing every section with its checksum before decoding it. With a pace it reads one section
+// after the other, on the caller's goroutine.
+func (d *Dir) Load(id string, p *pace.Pacer) (*Catalog, error) { return d.load(id, false, p) }
 
 // Verify reads a snapshot with everything that belongs to it and compares it with the strong checksums. Damage is
 // reported with the name of the section.
 func (d *Dir) Verify(id string) error {
-	_, err := d.load(id, true)
+	_, err := d.load(id, true, nil)
 	return err
 }
 
-func (d *Dir) load(id string, strong bool) (*Catalog, error) {
+func (d *Dir) load(id string, strong bool, p *pace.Pacer) (*Catalog, error) {
 	m, err := d.Manifest(id)
 	if err != nil {
 		return nil, err
@@ -141,7 +139,7 @@ func (d *Dir) load(id string, strong bool) (*Catalog, error) {
 		}
 		return b, err
 	}
-	c, err := decode(m, reading{file, strong, d.inTurn})
+	c, err := decode(m, reading{file, strong, p})
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %q: %w", id, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
+
+	"ninepocket/internal/pace"
 )
 
 const (
@@ -104,7 +106,7 @@ func (c *Catalog) count() Counts {
 type reading struct {
 	file   func(Section) ([]byte, error) // the bytes of a section's file
 	strong bool                          // also compare the SHA-256 of every file
-	inTurn bool                          // one section after the other, on the caller's goroutine
+	pacer  *pace.Pacer                   // one section after the other at this pace, nil for all at once
 }
 
 // decode reads a catalog from the files of its manifest. Checksums come before decoding, and the tables are validated
@@ -116,7 +118,7 @@ func decode(m *Manifest, r reading) (*Catalog, error) {
 		if i == len(sections) && !r.strong {
 			continue // serving does not need the quarantine report
 		}
-		if !r.inTurn {
+		if r.pacer == nil {
 			group.Go(func() error { return r.section(c, i, &s) })
 		} else if err := r.section(c, i, &s); err != nil {
 			return nil, err
@@ -125,7 +127,7 @@ func decode(m *Manifest, r reading) (*Catalog, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if err := c.Validate(); err != nil {
+	if err := c.validate(r.pacer); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -140,11 +142,11 @@ func (r *reading) section(c *Catalog, i int, s *Section) error {
 	if err := s.check(packed, r.strong); err != nil || i == len(sections) {
 		return err
 	}
-	raw, err := s.unpack(packed)
+	raw, err := s.unpack(packed, r.pacer)
 	if err != nil {
 		return err
 	}
-	if err := decodeSection(raw, func(w columns) { sections[i].walk(c, w) }); err != nil {
+	if err := decodeSection(raw, r.pacer, func(w columns) { sections[i].walk(c, w) }); err != nil {
 		return &DamageError{s.Name, err.Error()}
 	}
 	return nil
@@ -168,14 +170,14 @@ func (s *Section) check(packed []byte, strong bool) error {
 
 // unpack decompresses a file. It reads a stream, so that memory grows with what is really there: neither the length
 // in the manifest nor the one in the frame is taken at its word.
-func (s *Section) unpack(packed []byte) ([]byte, error) {
+func (s *Section) unpack(packed []byte, p *pace.Pacer) ([]byte, error) {
 	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
 	defer dec.Close()
 	raw := bytes.NewBuffer(make([]byte, 0, min(s.Raw, usualRatio*s.Bytes)+bytes.MinRead))
-	n, err := raw.ReadFrom(io.LimitReader(dec, s.Raw+1))
+	n, err := raw.ReadFrom(p.Reader(io.LimitReader(dec, s.Raw+1)))
 	if err != nil {
 		return nil, &DamageError{s.Name, "does not unpack: " + err.Error()}
 	}

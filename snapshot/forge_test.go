@@ -227,7 +227,7 @@ func TestStrongChecksum(t *testing.T) {
 		if got := damagedSection(t, d.Verify(id)); got != section {
 			t.Errorf("section %q is named for %q", got, section)
 		}
-		if _, err := d.Load(id); err != nil {
+		if _, err := d.Load(id, nil); err != nil {
 			t.Error(err)
 		}
 		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrDamaged) {
@@ -240,7 +240,7 @@ func TestNewerFormat(t *testing.T) {
 	f := newForger(t)
 	f.m.Format = snapshot.Format + 1
 	d, id := f.store(t)
-	_, err := d.Load(id)
+	_, err := d.Load(id, nil)
 	for _, err := range []error{err, d.Verify(id)} {
 		if !errors.Is(err, snapshot.ErrNewerFormat) || errors.Is(err, snapshot.ErrDamaged) {
 			t.Errorf("a newer format: %v", err)

@@ -190,7 +190,7 @@ func (d *Dir) stored(id string, strong bool) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := d.load(id, strong)
+	c, err := d.load(id, strong, nil)
 	if err != nil {
 		return nil, err
 	}

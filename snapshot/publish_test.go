@@ -126,7 +126,7 @@ func TestWritersAtOnce(t *testing.T) {
 					return
 				}
 				last = cur.Epoch
-				if _, err := d.Load(cur.ID); err != nil {
+				if _, err := d.Load(cur.ID, nil); err != nil {
 					t.Error(err)
 					return
 				}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"ninepocket/internal/pace"
 )
 
 // section is one table of the format: its name and its columns in order. docs/SNAPSHOT.md is the same list in words.
@@ -125,10 +127,14 @@ const (
 
 // checker gathers what is wrong with a catalog, section by section. Everything that an accessor indexes with is
 // checked here once, so that readers need no bounds checks of their own.
-type checker struct{ errs []error }
+type checker struct {
+	errs  []error
+	pacer *pace.Pacer
+}
 
 // want notes a failure of a section unless ok.
 func (k *checker) want(ok bool, section, what string) {
+	k.pacer.Step()
 	if !ok {
 		k.errs = append(k.errs, &DamageError{Section: section, Reason: what})
 	}
@@ -143,6 +149,7 @@ func (k *checker) rows(section string, n int, lens ...int) {
 
 // below wants every element to be less than n.
 func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T, n int) {
+	k.pacer.Step()
 	for _, x := range v {
 		if uint64(x) >= uint64(n) {
 			k.want(false, section, fmt.Sprintf("column %q refers to row %d of %d", column, x, n))
@@ -153,7 +160,8 @@ func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T,
 
 // instants wants every element to be NoTime or a time of the years 0 to 9999, which is what RFC 3339 can spell.
 func (k *checker) instants(section, column string, v []int64) {
-	for _, at := range v {
+	for i, at := range v {
+		k.pacer.Every(i)
 		if at != NoTime && (at < int64(firstDay)*dayMillis || at >= (int64(lastDay)+1)*dayMillis) {
 			k.want(false, section, fmt.Sprintf("column %q has a time outside of the years 0 to 9999", column))
 			return
@@ -175,6 +183,7 @@ func (k *checker) dates(section, column string, v []Day) {
 // cut without looking and go into JSON and URLs without escapes.
 func (k *checker) names(section, column string, s *Strings, prefix string, joiner byte, low, high int) {
 	for i := range s.Len() {
+		k.pacer.Every(i)
 		rest, ok := strings.CutPrefix(s.At(i), prefix)
 		ok = ok && len(rest) >= low && len(rest) <= high
 		for j := range len(rest) {
@@ -191,8 +200,10 @@ func (k *checker) names(section, column string, s *Strings, prefix string, joine
 // Validate checks that the tables of a catalog fit each other: equal column lengths, references in range, ids and
 // slugs of the right form, history that decodes, known conditions, prices that are whole and may be distributed,
 // times that can be spelt, valid UTF-8. It returns every problem found, each a *DamageError.
-func (c *Catalog) Validate() error {
-	k := &checker{}
+func (c *Catalog) Validate() error { return c.validate(nil) }
+
+func (c *Catalog) validate(p *pace.Pacer) error {
+	k := &checker{pacer: p}
 	k.instants("manifest", "snapshot_at", []int64{c.SnapshotAt})
 	k.want(c.SnapshotAt != NoTime, "manifest", "has no time")
 	nGames, nSets, nCards, nSealed := c.Games.Slug.Len(), c.Sets.ID.Len(), c.Cards.ID.Len(), c.Sealed.Tail.Len()
@@ -315,6 +326,9 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 		return
 	}
 	for lane := range h.Of.Len() {
+		if lane&15 == 0 { // 16 years of points
+			k.pacer.Step()
+		}
 		from, to := h.Of.Range(lane)
 		if !pointsOK(h.Points[from:to], c.Date()) {
 			k.want(false, "history", fmt.Sprintf("has points of lane %d that do not decode", lane))
@@ -342,6 +356,7 @@ func (c *Catalog) checkStats(k *checker) {
 // character would make its own bytes invalid, so each boundary is checked as well.
 func checkText(k *checker, section string, columns ...*Strings) {
 	for _, s := range columns {
+		k.pacer.Step()
 		ok := utf8.Valid(s.arena)
 		for _, b := range s.arena {
 			ok = ok && b >= 0x20 && b != 0x7f

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/internal/fixture"
+	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -20,12 +21,19 @@ func TestRoundTrip(t *testing.T) {
 		c := fixture.Random(uint64(seed), size).Catalog()
 		d := snapshot.OpenDir(t.TempDir())
 		m := write(t, d, c)
-		got, err := d.Load(m.ID)
+		got, err := d.Load(m.ID, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(dump(c), dump(got)); diff != "" {
 			t.Errorf("size %+v: loaded differs from written (-written +loaded):\n%s", size, diff)
+		}
+		paced, err := d.Load(m.ID, pace.New())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(dump(got), dump(paced)); diff != "" {
+			t.Errorf("size %+v: loaded at a pace it differs (-fast +paced):\n%s", size, diff)
 		}
 		if got.ID != m.ID {
 			t.Errorf("loaded catalog has id %q, its manifest %q", got.ID, m.ID)
@@ -238,7 +246,7 @@ func TestNoPathOutsideTheStore(t *testing.T) {
 		if _, err := d.Manifest(id); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("Manifest(%q): %v", id, err)
 		}
-		if _, err := d.Load(id); !errors.Is(err, snapshot.ErrNotFound) {
+		if _, err := d.Load(id, nil); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("Load(%q): %v", id, err)
 		}
 		if err := d.Verify(id); !errors.Is(err, snapshot.ErrNotFound) {

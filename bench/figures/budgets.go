@@ -80,9 +80,11 @@ var rows = []row{
 	{"live heap, 300,000 cards", "≤ 1.2 GB", func(m *measured) (string, bool) { return m.heap(1, 1.2e9) }},
 	{"swap under load", "none failed or mixed; p99 ≤ 2× before; heap flat", func(m *measured) (string, bool) {
 		s := m.swap
-		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× during (%.0f → %.0f µs), %.2f× after; live heap %d MB, after two %d, at the end %d MB", s.Swaps, s.Failures, s.Mixed,
-			s.Ratio(1), s.Phases[0].P99, s.Phases[1].P99, s.Ratio(2), s.HeapBefore/1e6, s.HeapEarly/1e6, s.HeapAfter/1e6)
-		return text, s.Failures == 0 && s.Mixed == 0 && s.Ratio(1) <= 2 && s.HeapAfter < s.HeapEarly*5/4
+		quiet, swap, publish, calm, compute := s.Swapping()
+		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× that before (%.0f µs) while loading and swapping, %.2f× while another process verified, %.2f× after; "+
+			"%.2f× beside one of lowest priority that only computes; live heap %d MB, after two %d, at the end %d MB",
+			s.Swaps, s.Failures, s.Mixed, swap, quiet, publish, calm, compute, s.HeapBefore/1e6, s.HeapEarly/1e6, s.HeapAfter/1e6)
+		return text, s.Failures == 0 && s.Mixed == 0 && swap <= 2 && s.HeapAfter < s.HeapEarly*5/4
 	}},
 	{"daily build, full TCGCSV tree on a base with a year of history", "≤ 10 s, ≤ 1 GB", func(m *measured) (string, bool) {
 		if m.daily == nil {

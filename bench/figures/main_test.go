@@ -32,7 +32,7 @@ func TestOwnFlags(t *testing.T) {
 func TestRows(t *testing.T) {
 	empty := &measured{
 		bench: gobench.Figures{}, loop: &bench.Report{}, scale: make([]bench.ScalePoint, 2),
-		swap: &bench.SwapReport{Phases: make([]bench.Phase, 3)},
+		swap: &bench.SwapReport{Phases: make([]bench.Phase, 5)},
 	}
 	for i := range empty.scale {
 		empty.scale[i].Load.Heap, empty.scale[i].Load.Load.CPU = 1<<40, 1<<40
@@ -44,7 +44,7 @@ func TestRows(t *testing.T) {
 	}
 	good := &measured{
 		bench: gobench.Figures{}, scale: make([]bench.ScalePoint, 2), loop: &bench.Report{},
-		swap: &bench.SwapReport{Phases: []bench.Phase{{P99: 10}, {P99: 15}, {P99: 10}}, HeapEarly: 100, HeapAfter: 101},
+		swap: &bench.SwapReport{Phases: []bench.Phase{{P99: 10}, {P99: 90}, {P99: 15}, {P99: 10}, {P99: 90}}, HeapEarly: 100, HeapAfter: 101},
 	}
 	for _, size := range []string{"30000", "300000"} {
 		for _, name := range bench.OperationNames() {

@@ -96,7 +96,7 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 		}
 		for _, m := range all {
 			if b.dir().Verify(m.ID) == nil {
-				return b.dir().Load(m.ID)
+				return b.dir().Load(m.ID, nil)
 			}
 		}
 		return nil, fail(exitFailure, "build the first snapshot without --base", fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
@@ -108,7 +108,7 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 	if err := b.dir().Verify(id); err != nil {
 		return nil, b.storeError(fmt.Errorf("cannot use the base: %w", err))
 	}
-	return b.dir().Load(id)
+	return b.dir().Load(id, nil)
 }
 
 // built is what snapshot build prints (contract).

@@ -233,7 +233,7 @@ func (s *storeFlags) verdicts(next *snapshot.Stored, past []snapshot.Publication
 			other = cur.Previous
 		}
 		if m, err := s.dir().Manifest(other); err == nil {
-			if c, err := s.dir().Load(other); err == nil {
+			if c, err := s.dir().Load(other, nil); err == nil {
 				current = &snapshot.Stored{Manifest: m, Catalog: c}
 			}
 		}

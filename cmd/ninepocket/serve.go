@@ -76,7 +76,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
-	eng := engine.New(snapshot.OpenDir(c.Store).InTurn(), engine.Options{
+	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{
 		Site: c.site(c.baseURL(api)), Images: imageLists(images), SearchCache: searchCache, Memory: memory, Aside: aside, Log: log,
 	})
 	defer eng.Close()

@@ -183,7 +183,7 @@ func snapshotInspect() *cobra.Command {
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
-			c, err := s.dir().Load(id)
+			c, err := s.dir().Load(id, nil)
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}

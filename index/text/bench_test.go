@@ -63,7 +63,7 @@ func syntheticIndex(tb testing.TB, n int) *Index {
 	if ix, ok := synthetics.Load(n); ok {
 		return ix.(*Index)
 	}
-	ix, err := Build(synthetic(n))
+	ix, err := Build(synthetic(n), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func BenchmarkBuild(b *testing.B) {
 			c := synthetic(cards)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Build(c); err != nil {
+				if _, err := Build(c, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 	"strconv"
 	"strings"
+
+	"ninepocket/internal/pace"
 )
 
 // Longest run of words written together ("Monkey.D.Luffy") that is also known as one word.
@@ -14,6 +16,7 @@ const maxJoined = 4
 // the columns of an Index.
 type builder struct {
 	corpus Corpus
+	pacer  *pace.Pacer
 	index  *Index
 	reader nameReader
 
@@ -36,10 +39,10 @@ type builder struct {
 	aliases map[string]uint32
 }
 
-// Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it in bleve.
-func Build(c Corpus) (*Index, error) {
+// Build makes the index of a corpus at a pace, nil for as fast as it can. It costs a few milliseconds for ten thousand cards, most of it in bleve.
+func Build(c Corpus, p *pace.Pacer) (*Index, error) {
 	b := &builder{
-		corpus: c,
+		corpus: c, pacer: p,
 		index: &Index{
 			titleOf: make([]uint32, c.Len), setOf: make([]int32, c.Len), gameOf: make([]uint8, c.Len),
 			numberOf: make([]uint32, c.Len), baseOf: make([]uint32, c.Len), tailOf: make([]uint32, c.Len),
@@ -49,6 +52,9 @@ func Build(c Corpus) (*Index, error) {
 		number: map[string]uint32{}, aliases: map[string]uint32{},
 	}
 	for i := range c.Len {
+		if i&15 == 0 {
+			p.Step()
+		}
 		b.index.gameOf[i] = c.Game(i)
 		b.index.titleOf[i] = b.addTitle(i)
 		b.addNumber(i)
@@ -160,6 +166,7 @@ func (b *builder) wordOf(w string) uint32 {
 func (b *builder) addSets() {
 	first := []int{} // by set: a card of it, plus one
 	for i := range b.corpus.Len {
+		b.pacer.Every(i)
 		set := b.corpus.Set(i)
 		b.index.setOf[i] = set
 		for int(set) >= len(first) {
@@ -241,16 +248,19 @@ func (b *builder) finish() (*Index, error) {
 		b.wordOf(s)
 	}
 	b.wordOf("set")
-	ix.words = newVocabulary(append([]string(nil), b.spelling...))
+	ix.words = newVocabulary(append([]string(nil), b.spelling...), b.pacer)
 	rank := make([]uint32, len(b.spelling))
 	for i, w := range b.spelling {
+		b.pacer.Every(i)
 		rank[i] = ix.words.findString(w)
 	}
 	ix.joined = make([]bool, len(rank))
 	for i, w := range rank {
 		ix.joined[w] = !b.single[i]
 	}
+	b.pacer.Step()
 	ix.names = newPostings(ix.words.len(), b.names, rank)
+	b.pacer.Step()
 	ix.held = ix.names.turn(len(ix.titles))
 	ix.sets = newPostings(ix.words.len(), b.sets, rank)
 	ix.codes = newPostings(ix.words.len(), b.codes, rank)
@@ -258,6 +268,7 @@ func (b *builder) finish() (*Index, error) {
 	for t := range ix.titles {
 		ix.titles[t].fame = fame(b.familySize[b.familyOf[t]])
 	}
+	b.pacer.Step()
 	ix.titleCard = newColumn(len(ix.titles), ix.titleOf)
 	sets := make([]uint32, len(ix.setOf))
 	for i, s := range ix.setOf {
@@ -317,10 +328,11 @@ func (b *builder) finishNumbers() {
 	for joined := range b.aliases {
 		b.numberID(joined)
 	}
-	ix.numbers = newVocabulary(append([]string(nil), b.numbers...))
+	ix.numbers = newVocabulary(append([]string(nil), b.numbers...), b.pacer)
 	rank := make([]uint32, len(b.numbers))
 	ix.aliasOf = make([]uint32, len(b.numbers))
 	for i, key := range b.numbers {
+		b.pacer.Every(i)
 		rank[i] = ix.numbers.findString(key)
 		ix.aliasOf[rank[i]] = rank[i]
 	}
@@ -334,6 +346,7 @@ func (b *builder) finishNumbers() {
 			}
 		}
 	}
+	b.pacer.Step()
 	ix.numberCard = newNumberColumn(ix.numbers.len(), ix.numberOf, ix.baseOf, ix.tailOf)
 }
 
@@ -368,7 +381,7 @@ func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
 
 func (b *builder) finishExpander() error {
 	ix := b.index
-	near, err := newDictionary(&ix.words)
+	near, err := newDictionary(&ix.words, b.pacer)
 	if err != nil {
 		return fmt.Errorf("cannot index the words of %d cards: %w", b.corpus.Len, err)
 	}

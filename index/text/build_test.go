@@ -25,7 +25,7 @@ func TestBuildLeavesNothing(t *testing.T) {
 }
 
 func TestEmptyCorpus(t *testing.T) {
-	ix, err := Build(Corpus{})
+	ix, err := Build(Corpus{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (c *testCatalog) add(t *testing.T, cards []testCard) {
 		cards[i].setNumber = sets[key]
 	}
 	var err error
-	if c.index, err = Build(c.corpus()); err != nil {
+	if c.index, err = Build(c.corpus(), nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/mapping"
+
+	"ninepocket/internal/pace"
 )
 
 // A dictionary is bleve's part: the known words as the term dictionary of a scorch segment in memory, walked with an
@@ -27,7 +29,7 @@ const wordField = "w"
 var errNoSegment = errors.New("bleve made no segment")
 
 // newDictionary indexes every word of v in one batch, so that there is one segment to walk.
-func newDictionary(v *vocabulary) (_ *dictionary, err error) {
+func newDictionary(v *vocabulary, p *pace.Pacer) (_ *dictionary, err error) {
 	if v.len() == 0 {
 		return &dictionary{walk: func(*automaton, func(string, uint8)) error { return nil }}, nil
 	}
@@ -41,9 +43,14 @@ func newDictionary(v *vocabulary) (_ *dictionary, err error) {
 		}
 	}()
 	batch := index.NewBatch()
-	for id := range uint32(v.len()) {
-		if err := batch.Index(strconv.Itoa(int(id)), wordDocument{W: string(v.word(id))}); err != nil {
-			return nil, fmt.Errorf("cannot index the word %q: %w", v.word(id), err)
+	for from := 0; from < v.len(); from += wordsPerDocument {
+		p.Step()
+		var d wordDocument
+		for id := from; id < min(from+wordsPerDocument, v.len()); id++ {
+			d.W = append(d.W, string(v.word(uint32(id))))
+		}
+		if err := batch.Index(strconv.Itoa(from), d); err != nil {
+			return nil, fmt.Errorf("cannot index %d words from %q on: %w", len(d.W), d.W[0], err)
 		}
 	}
 	if err := index.Batch(batch); err != nil {
@@ -52,8 +59,12 @@ func newDictionary(v *vocabulary) (_ *dictionary, err error) {
 	return openDictionary(index)
 }
 
+// wordsPerDocument are how many words bleve is given as one document. What it does for a document costs as much as ten
+// words; how much memory it takes for a segment it guesses from the size of the documents before.
+const wordsPerDocument = 64
+
 type wordDocument struct {
-	W string `json:"w"`
+	W []string `json:"w"`
 }
 
 func wordMapping() *mapping.IndexMappingImpl {

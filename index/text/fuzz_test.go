@@ -31,7 +31,7 @@ func smallIndex(tb testing.TB) *Index {
 		cards[i].setNumber = int32(i%4) - 1
 	}
 	c := testCatalog{cards: cards}
-	ix, err := Build(c.corpus())
+	ix, err := Build(c.corpus(), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

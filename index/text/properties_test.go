@@ -155,7 +155,7 @@ func TestOrderOfCards(t *testing.T) {
 	for i, p := range place {
 		shuffled.cards[i] = c.cards[p]
 	}
-	index, err := Build(shuffled.corpus())
+	index, err := Build(shuffled.corpus(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func TestSearchSet(t *testing.T) {
 	}
 	corpus := c.corpus()
 	corpus.Total = nil
-	index, err := Build(corpus)
+	index, err := Build(corpus, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+	"strings"
+
+	"ninepocket/internal/pace"
 )
 
 // A vocabulary is a set of distinct words in byte order: the word's place is its number, so that the words with a
@@ -18,9 +21,14 @@ type vocabulary struct {
 // none is the number of a word that is not in the vocabulary.
 const none = ^uint32(0)
 
-// newVocabulary numbers the distinct words.
-func newVocabulary(words []string) vocabulary {
-	slices.Sort(words)
+// newVocabulary numbers the distinct words, which it sorts.
+func newVocabulary(words []string, p *pace.Pacer) vocabulary {
+	compared := 0
+	slices.SortFunc(words, func(a, b string) int {
+		compared++
+		p.Every(compared)
+		return strings.Compare(a, b)
+	})
 	words = slices.Compact(words)
 	v := vocabulary{start: make([]uint32, 1, len(words)+1), seed: maphash.MakeSeed()}
 	size := 8
@@ -29,6 +37,7 @@ func newVocabulary(words []string) vocabulary {
 	}
 	v.slots = make([]uint32, size)
 	for i, w := range words {
+		p.Every(i)
 		v.arena = append(v.arena, w...)
 		v.start = append(v.start, uint32(len(v.arena)))
 		at := v.slot(maphash.String(v.seed, w))
