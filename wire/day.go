@@ -3,7 +3,7 @@ package wire
 import "ninepocket/snapshot"
 
 // AppendDay appends a date as YYYY-MM-DD, without quotes. Years run from 0 to 9999, as snapshot.Validate holds. It is
-// arithmetic on days rather than package time, because a year of history spells hundreds of dates.
+// arithmetic on days rather than package time, because a load spells a date with every price.
 func AppendDay(dst []byte, day snapshot.Day) []byte {
 	// Days are counted from 0000-03-01, so that a leap day ends its year and months have the regular lengths of
 	// 153 days in five (the proleptic Gregorian calendar repeats every 146,097 days).
@@ -26,18 +26,4 @@ func AppendDay(dst []byte, day snapshot.Day) []byte {
 	return append(dst,
 		byte('0'+year/1000), byte('0'+year/100%10), byte('0'+year/10%10), byte('0'+year%10), '-',
 		byte('0'+month/10), byte('0'+month%10), '-', byte('0'+d/10), byte('0'+d%10))
-}
-
-// NextDay turns YYYY-MM-DD into the day after, unless that may be in another month: then it returns false and does
-// nothing. Most days of a history are written so, without the calendar.
-func NextDay(date *[10]byte) bool {
-	switch tens, ones := date[8], date[9]; {
-	case tens == '2' && ones >= '8' || tens > '2':
-		return false
-	case ones == '9':
-		date[8], date[9] = tens+1, '0'
-	default:
-		date[9] = ones + 1
-	}
-	return true
 }

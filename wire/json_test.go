@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,23 @@ func TestTimes(t *testing.T) {
 		if got := string(wire.AppendDay(nil, day)); got != day.String() || len(got) != 10 {
 			t.Errorf("day %d is %s", day, got)
 		}
+	}
+}
+
+// TestCents compares amounts with strconv, all short ones and the edges of long ones.
+func TestCents(t *testing.T) {
+	f := func(cents int64) {
+		if got := string(wire.AppendCents([]byte("x"), cents)); got != "x"+strconv.FormatInt(cents, 10) {
+			t.Fatalf("%d is %s", cents, got)
+		}
+	}
+	for cents := range int64(200_000) {
+		f(cents)
+	}
+	for power := int64(100_000); power < snapshot.MaxCents/10; power *= 10 {
+		f(power - 1)
+		f(power)
+		f(power + 1)
 	}
 }
 
