@@ -90,7 +90,7 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 	}
 	w.server, err = server.New(server.Options{
 		Engine: eng, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{ReplyBytes: 1 << 40})), Clock: access.StartClock(now),
-		Cursors: signer, BaseURL: "http://localhost", Preview: true, Pages: pages,
+		Cursors: signer, PackCache: packCache, BaseURL: "http://localhost", Preview: true, Pages: pages,
 	})
 	if err != nil {
 		return nil, err

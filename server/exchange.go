@@ -48,6 +48,8 @@ type exchange struct {
 	unnamed  int // problems beyond those
 
 	body                 []byte // the answer being made
+	varying              int    // from where on the body is new each time; 0 when nothing is
+	packed               []byte // the answer compressed
 	stored               []byte // the answer, when a View already has it; takes the place of body
 	etag                 uint64 // of the answer, valid with hasETag
 	hasETag, notModified bool
@@ -118,7 +120,7 @@ func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	*x = exchange{
 		s: s, ctx: ctx, shard: x.shard, id: x.id[:0], body: x.body[:0], text: x.text[:0], link: x.link[:0], cards: x.cards[:0],
 		head: head{block: x.head.block[:0]}, policy: x.policy, args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
-		ids: x.ids[:0], selections: x.selections[:0],
+		ids: x.ids[:0], selections: x.selections[:0], packed: x.packed[:0],
 	}
 	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
 	x.time, x.now = s.instant(at)
@@ -134,6 +136,9 @@ func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 func (x *exchange) end() {
 	if cap(x.body) > keepBuffer {
 		x.body = nil
+	}
+	if cap(x.packed) > keepBuffer {
+		x.packed = nil
 	}
 	clear(x.problems)
 	clear(x.ids)
