@@ -42,7 +42,7 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var base *snapshot.Catalog
 	for day := range max(t.Snapshots, 1) {
 		raw := filepath.Join(filepath.Dir(t.Store), fmt.Sprintf("raw-%d", day))
-		o := synth.Options{Cards: t.Cards, Seed: t.Seed, HistoryDays: t.Days}
+		o := synth.Options{Cards: t.Cards, Seed: t.Seed, HistoryDays: t.Days, Conditions: t.Conditions}
 		generate, err := timed(func() error {
 			if day == 0 {
 				_, err := synth.Write(raw, o)

@@ -124,7 +124,7 @@ func TestTasks(t *testing.T) {
 	if _, err := h.do(t.Context(), Task{Kind: "nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("a task of no kind: %v", err)
 	}
-	if points, err := Scale(t.Context(), Options{Self: h.self}, []int{400}, func(int) int { return 10 }); err != nil || !strings.Contains(ScaleTable(points), "| 400 |") {
+	if points, err := Scale(t.Context(), Options{Self: h.self}, []Size{{Cards: 400, Days: 10}}); err != nil || !strings.Contains(ScaleTable(points), "| 400 |") {
 		t.Errorf("scale gives %v, %v", points, err)
 	}
 }

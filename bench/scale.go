@@ -12,45 +12,50 @@ import (
 	"ninepocket/bench/plot"
 )
 
-// ScalePoint is what a catalog of one size costs.
-type ScalePoint struct {
+// Size is that of a catalog to measure.
+type Size struct {
 	Cards, Days int
-	Build       BuildFigures
-	Load        LoadFigures
+	Conditions  int // most conditions that a variant is tracked in, 0 for as many as there are
 }
 
-// Scale builds and loads catalogs of several sizes, each in processes of its own, one after the other. days says how
-// much history a size has.
-func Scale(ctx context.Context, o Options, sizes []int, days func(cards int) int) ([]ScalePoint, error) {
+// ScalePoint is what a catalog of one size costs.
+type ScalePoint struct {
+	Size
+	Build BuildFigures
+	Load  LoadFigures
+}
+
+// Scale builds and loads catalogs of several sizes, each in processes of its own, one after the other.
+func Scale(ctx context.Context, o Options, sizes []Size) ([]ScalePoint, error) {
 	o.setDefaults()
 	var points []ScalePoint
-	for _, cards := range sizes {
-		p, err := scalePoint(ctx, &o, cards, days(cards))
+	for _, size := range sizes {
+		p, err := scalePoint(ctx, &o, size)
 		if err != nil {
-			return nil, fmt.Errorf("cannot measure %d cards: %w", cards, err)
+			return nil, fmt.Errorf("cannot measure %d cards: %w", size.Cards, err)
 		}
 		points = append(points, p)
 	}
 	return points, nil
 }
 
-func scalePoint(ctx context.Context, o *Options, cards, days int) (ScalePoint, error) {
-	p := ScalePoint{Cards: cards, Days: days}
+func scalePoint(ctx context.Context, o *Options, size Size) (ScalePoint, error) {
+	p := ScalePoint{Size: size}
 	folder, err := os.MkdirTemp("", "ninepocket-scale-")
 	if err != nil {
 		return p, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
 	h := household{folder: folder, self: o.Self, log: o.Log}
-	h.note("%d cards, %d days: building", cards, days)
-	text, err := h.do(ctx, Task{Kind: taskBuild, Store: h.path("store"), Cards: cards, Seed: o.Seed, Days: days})
+	h.note("%d cards, %d days: building", size.Cards, size.Days)
+	text, err := h.do(ctx, Task{Kind: taskBuild, Store: h.path("store"), Cards: size.Cards, Seed: o.Seed, Days: size.Days, Conditions: size.Conditions})
 	if err == nil {
 		err = json.Unmarshal(text, &p.Build)
 	}
 	if err != nil {
 		return p, err
 	}
-	h.note("%d cards, %d days: built in %v, loading", cards, days, p.Build.Build.Wall.Round(10*time.Millisecond))
+	h.note("%d cards, %d days: built in %v, loading", size.Cards, size.Days, p.Build.Build.Wall.Round(10*time.Millisecond))
 	if text, err = h.do(ctx, Task{Kind: taskLoad, Store: h.path("store")}); err == nil {
 		err = json.Unmarshal(text, &p.Load)
 	}

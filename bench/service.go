@@ -28,6 +28,9 @@ type service struct {
 // searchCache is the memory for remembered searches, as serve has it.
 const searchCache = 64 << 20
 
+// packCache is the memory for compressed bodies, as serve has it.
+const packCache = 64 << 20
+
 func openService(store, state, base string) (*service, error) {
 	now := time.Now()
 	eng := engine.New(snapshot.OpenDir(store), engine.Options{
@@ -65,7 +68,7 @@ func (t *Task) serveMemory(ctx context.Context) error {
 		return err
 	}
 	srv, err := server.New(server.Options{
-		Engine: s.engine, Gate: s.gate, Clock: s.clock, Cursors: cursors, BaseURL: base, Preview: true,
+		Engine: s.engine, Gate: s.gate, Clock: s.clock, Cursors: cursors, PackCache: packCache, BaseURL: base, Preview: true,
 	})
 	if err != nil {
 		return err

@@ -20,14 +20,15 @@ type Task struct {
 	Store, State string // of the servers, build and load
 	Ready        string // the file that says that a server answers
 
-	Script    string // of a bare server: the file with the answers
-	BodyOnly  bool   // of a bare server: bodies without the headers of the original
-	Cards     int    // of build, and what follows
-	Seed      uint64
-	Days      int           // of history
-	Snapshots int           // of which the store gets as many, a day apart
-	Snapshot  string        // to publish
-	For       time.Duration // to compute
+	Script     string // of a bare server: the file with the answers
+	BodyOnly   bool   // of a bare server: bodies without the headers of the original
+	Cards      int    // of build, and what follows
+	Seed       uint64
+	Days       int           // of history
+	Conditions int           // most conditions that a variant is tracked in, 0 for as many as there are
+	Snapshots  int           // of which the store gets as many, a day apart
+	Snapshot   string        // to publish
+	For        time.Duration // to compute
 }
 
 // Kinds of tasks.

@@ -48,7 +48,7 @@ func lower(b byte) byte {
 
 // series is one variant's points while a history is being written.
 type series struct {
-	head   []byte // its AppendPointHead
+	form   wire.PointForm
 	points []snapshot.Point
 	next   int
 }
@@ -56,13 +56,14 @@ type series struct {
 var seriesPool = sync.Pool{New: func() any { return new([]series) }}
 
 // AppendHistory appends the body of price history: the points of the last days dates, ascending by date and then in
-// variant order (decision 20). variant restricts it to one variant, "" does not.
+// variant order (decision 20). variant restricts it to one variant, "" does not. No more days than a lane keeps have any.
 func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte {
 	dst = wire.AppendHistoryHead(dst, v.Catalog, card, days, &v.site)
 	pooled, _ := seriesPool.Get().(*[]series)
 	all := (*pooled)[:0]
+	dates := v.dates.last(days)
 	date := v.Catalog.Date()
-	from := snapshot.WindowStart(date, days)
+	from := snapshot.WindowStart(date, len(dates))
 	v.DisplayLanes(card, variant, func(lane int, code string) {
 		if len(all) < cap(all) {
 			all = all[:len(all)+1]
@@ -70,33 +71,26 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 			all = append(all, series{})
 		}
 		s := &all[len(all)-1]
-		s.head, s.next = wire.AppendPointHead(s.head[:0], code), 0
+		s.form.Reset(code)
+		s.next = 0
 		s.points = v.Catalog.History.AppendPoints(s.points[:0], lane, from, date)
 	})
-	dst = appendMerged(dst, all, from, date)
+	dst = appendMerged(dst, all, dates, from)
 	*pooled = all
 	seriesPool.Put(pooled)
 	return append(dst, ']', '}')
 }
 
-// appendMerged writes the points of several series day by day.
-func appendMerged(dst []byte, all []series, from, to snapshot.Day) []byte {
-	var date [10]byte
+// appendMerged writes the points of several series day by day. dates are the days, from the first on.
+func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day) []byte {
 	first := true
-	spelt := from - 2 // the day that date says
-	for day := from; day <= to; day++ {
+	for i := range dates {
 		for k := range all {
 			s := &all[k]
-			if s.next == len(s.points) || s.points[s.next].Day != day {
+			if s.next == len(s.points) || s.points[s.next].Day != from+snapshot.Day(i) {
 				continue
 			}
-			if spelt != day {
-				if spelt+1 != day || !wire.NextDay(&date) {
-					wire.AppendDay(date[:0], day)
-				}
-				spelt = day
-			}
-			dst = wire.AppendHistoryPoint(dst, s.head, &date, s.points[s.next].Cents, first)
+			dst = s.form.Append(dst, &dates[i], s.points[s.next].Cents, first)
 			first = false
 			s.next++
 		}
@@ -106,6 +100,20 @@ func appendMerged(dst []byte, all []series, from, to snapshot.Day) []byte {
 	}
 	return wire.AppendPointEnd(dst)
 }
+
+// dates are the days of which lanes keep prices, spelt, the newest last: every history needs them.
+type dates [snapshot.HistoryDays][10]byte
+
+func newDates(newest snapshot.Day) *dates {
+	var d dates
+	for i := range d {
+		wire.AppendDay(d[i][:0], snapshot.WindowStart(newest, len(d)-i))
+	}
+	return &d
+}
+
+// last are the newest days.
+func (d *dates) last(days int) [][10]byte { return d[len(d)-min(max(days, 0), len(d)):] }
 
 // StatsQuery asks for price statistics.
 type StatsQuery struct {

@@ -86,11 +86,18 @@ func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
 func (v *View) lane(item int, s *wire.Selection) int {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(item)
-	for lane := from; lane < to; lane++ {
-		if s.Kind == "sealed" {
-			return lane
+	if s.Kind == "sealed" {
+		if from == to {
+			return -1
 		}
-		if snapshot.Condition(c.Lanes.Condition[lane]).Code() == s.Condition && c.Variants.At(int(c.Lanes.Variant[lane])) == s.Variant {
+		return from
+	}
+	condition, ok := snapshot.ParseCondition(s.Condition)
+	if !ok {
+		return -1
+	}
+	for lane := from; lane < to; lane++ {
+		if c.Lanes.Condition[lane] == uint8(condition) && c.Variants.At(int(c.Lanes.Variant[lane])) == s.Variant {
 			return lane
 		}
 	}

@@ -27,6 +27,7 @@ type View struct {
 
 	searches  *searches // nil without a cache
 	site      wire.Site
+	dates     *dates
 	games     []byte
 	summaries fragments // Card summary
 	details   fragments // Card detail
@@ -54,7 +55,7 @@ func newView(c *snapshot.Catalog, site wire.Site, p *pace.Pacer, took *Phases) (
 	took.Index = time.Since(start)
 	defer func() { took.Fragments = time.Since(start) - took.Index }()
 	v := &View{Catalog: c, Index: x, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
-	v.games = wire.AppendGames(nil, c)
+	v.games, v.dates = wire.AppendGames(nil, c), newDates(c.Date())
 	n, sets := c.Cards.ID.Len(), c.Sets.ID.Len()
 	v.summaries = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) })
 	v.details = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) })

@@ -15,6 +15,7 @@ type Index struct {
 	cards    *refs
 	sets     *refs
 	products []uint32 // items by public id
+	sealed   *table   // sealed products by public id
 
 	byGame   postings // cards of a game
 	bySet    postings // cards of a set

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unsafe"
 
 	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
@@ -58,19 +59,28 @@ func (r *refs) find(ref string) (row int, ok bool) {
 	}
 }
 
+// id finds a row by its id alone.
+func (r *refs) id(id string) (row int, ok bool) {
+	at, ok := r.table.find(id)
+	return int(at), ok && at < r.n
+}
+
 // Card finds a card by id, slug or former slug.
 func (x *Index) Card(ref string) (card int, ok bool) { return x.cards.find(ref) }
 
 // Set finds a set by id, slug or former slug.
 func (x *Index) Set(ref string) (set int, ok bool) { return x.sets.find(ref) }
 
-// Product finds a verified product by the tail of its public id: an item number.
+// Product finds a verified product by the tail of its public id: an item number. It is what a batch of prices asks for:
+// the table of card ids has cards, and the few sealed products have one of their own.
 func (x *Index) Product(tail string) (item int, ok bool) {
-	row, ok := x.ProductRow(tail)
-	if !ok {
-		return 0, false
+	var buf [len(cardPrefix) + 64]byte // as long as ids are; a longer one is none, and may allocate
+	id := append(append(buf[:0], cardPrefix...), tail...)
+	if card, ok := x.cards.id(unsafe.String(unsafe.SliceData(id), len(id))); ok && x.c.Cards.Product[card] != 0 {
+		return card, true
 	}
-	return int(x.products[row]), true
+	row, ok := x.sealed.find(tail)
+	return x.c.Cards.ID.Len() + int(row), ok
 }
 
 // ProductRow finds a verified product by the tail of its public id: its row in Products.
@@ -89,8 +99,11 @@ func ProductTail(c *snapshot.Catalog, item int) string {
 	if n := c.Cards.ID.Len(); item >= n {
 		return c.Sealed.Tail.At(item - n)
 	}
-	return c.Cards.ID.At(item)[len("card_"):]
+	return c.Cards.ID.At(item)[len(cardPrefix):]
 }
+
+// cardPrefix begins the id of every card.
+const cardPrefix = "card_"
 
 func (x *Index) buildProducts(p *pace.Pacer) {
 	n := x.c.Cards.ID.Len()
@@ -98,6 +111,12 @@ func (x *Index) buildProducts(p *pace.Pacer) {
 		if item >= n || x.c.Cards.Product[item] != 0 {
 			x.products = append(x.products, uint32(item))
 		}
+	}
+	tails := &x.c.Sealed.Tail
+	x.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
+	for row := range tails.Len() {
+		p.Every(row)
+		x.sealed.add(uint32(row))
 	}
 	compared := 0
 	slices.SortFunc(x.products, func(a, b uint32) int {

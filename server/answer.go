@@ -92,7 +92,7 @@ func (x *exchange) answer() {
 	h.send(&r.Header)
 	r.Header.SetContentType("application/json")
 	if encoding != "" {
-		x.compress(content, encoding)
+		x.compress(content, encoding, !x.ctx.IsPost() && x.op.name != access.UsageGet)
 		return
 	}
 	if x.stored != nil {

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"hash/maphash"
 	"io"
 	"mime"
 	"strings"
@@ -106,10 +107,30 @@ func decodeElements(d *jsontext.Decoder, element func(d *jsontext.Decoder, n int
 	return n, err
 }
 
-// readIDs reads a body {"ids": […]} with 1 to most strings. Problems are noted. The ids alias the request.
+// readIDs reads a body {"ids": […]} with 1 to most strings. Problems are noted. The ids alias the request, and the list
+// is the exchange's.
 func (x *exchange) readIDs(most int) []string {
+	if !x.scanIDs(most) {
+		x.decodeIDs(most)
+	}
+	return x.ids
+}
+
+// scanIDs is decodeIDs of a body that is spelt as usual; false for any other.
+func (x *exchange) scanIDs(most int) bool {
+	x.ids = x.ids[:0]
+	usual := scan(x.ctx.PostBody())
+	return usual.list("ids", most, func(s *scanner) bool {
+		id, ok := s.str()
+		x.ids = append(x.ids, id)
+		return ok
+	})
+}
+
+// decodeIDs is readIDs of any body.
+func (x *exchange) decodeIDs(most int) {
 	body := x.ctx.PostBody()
-	var ids []string
+	x.ids = x.ids[:0]
 	wrong := false
 	x.readArray("ids", most, func(d *jsontext.Decoder, n int) error {
 		if d.PeekKind() != '"' {
@@ -118,14 +139,13 @@ func (x *exchange) readIDs(most int) []string {
 		}
 		raw, err := d.ReadValue()
 		if err == nil && n < most {
-			ids = append(ids, bodyString(raw, body[:d.InputOffset()]))
+			x.ids = append(x.ids, bodyString(raw, body[:d.InputOffset()]))
 		}
 		return err
 	})
 	if wrong {
 		x.problem("ids must hold strings only")
 	}
-	return ids
 }
 
 var (
@@ -187,18 +207,17 @@ func (x *exchange) batch(most, limit int, entry func(card int) []byte) *wire.Fau
 	if len(ids) > limit {
 		return &wire.Fault{Code: wire.PlanLimit, Detail: "The plan allows " + decimal(int64(limit)) + " ids a request, not " + decimal(int64(len(ids))) + "."}
 	}
-	seen := make(map[string]struct{}, len(ids))
-	var missing []string
+	var seen doubles
+	missing := x.cards[:0] // numbers of ids
 	x.body = append(x.body, `{"data":[`...)
 	first := true
-	for _, id := range ids {
-		if _, again := seen[id]; again {
+	for i, id := range ids {
+		if _, again := seen.enter(maphash.String(doublesSeed, id), i, func(k int) bool { return ids[k] == id }); again {
 			continue
 		}
-		seen[id] = struct{}{}
 		card, ok := x.view.Index.Card(id)
 		if !ok {
-			missing = append(missing, id)
+			missing = append(missing, uint32(i))
 			continue
 		}
 		if !first {
@@ -208,12 +227,13 @@ func (x *exchange) batch(most, limit int, entry func(card int) []byte) *wire.Fau
 		x.body = append(x.body, entry(card)...)
 	}
 	x.body = append(x.body, `],"not_found":[`...)
-	for i, id := range missing {
-		if i > 0 {
+	for k, i := range missing {
+		if k > 0 {
 			x.body = append(x.body, ',')
 		}
-		x.body = wire.AppendString(x.body, id)
+		x.body = wire.AppendString(x.body, ids[i])
 	}
+	x.cards = missing
 	x.body = append(x.body, ']', '}')
 	return nil
 }

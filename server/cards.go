@@ -103,8 +103,9 @@ func (x *exchange) openCursor(op cursor.Op, bound uint64) (cursor.Page, bool) {
 // cursorProblem says what is wrong with a cursor and what to do (decision 29).
 func cursorProblem(err error) string { return err.Error() + ", start again from the first page" }
 
-// appendNext appends next_cursor and sets the Link header.
+// appendNext appends next_cursor, which is new each time, and sets the Link header.
 func (x *exchange) appendNext(op cursor.Op, bound uint64, position []byte) {
+	x.varying = len(x.body)
 	x.body = append(x.body, `,"next_cursor":"`...)
 	from := len(x.body)
 	x.body = x.s.Cursors.Append(x.body, cursor.Page{Op: op, Snapshot: x.view.Hash, Position: position}, bound, x.time)

@@ -170,12 +170,6 @@ func (x *exchange) deny(code wire.Code) {
 	x.s.counts.denials.Add(x.shard, surface, reason, 1)
 }
 
-// compress sets the answer's body to content in an encoding.
-func (x *exchange) compress(content []byte, encoding string) {
-	x.encoded(encoding)
-	x.ctx.Response.SetBodyRaw(compressed(content, encoding))
-}
-
 // encoded notes that the answer is compressed.
 func (x *exchange) encoded(encoding string) {
 	x.ctx.Response.Header.Set(fasthttp.HeaderContentEncoding, encoding)
@@ -192,6 +186,8 @@ type Stats struct {
 	InFlight    uint64            // requests that are being answered
 	Bytes       uint64            // of answer bodies, as sent
 	Compressed  map[string]uint64 // answers by encoding
+	PackHits    uint64            // bodies that were remembered compressed
+	PackMisses  uint64            // and those that might have been
 	Panics      uint64
 	Denials     []Denials
 	ParseErrors map[int]uint64 // what was no HTTP request, by status; 0 for a status that is not expected
@@ -234,6 +230,7 @@ func (s *Server) Stats() Stats {
 	stats := Stats{
 		Compressed: map[string]uint64{"gzip": total(totalGzip), "zstd": total(totalZstd)},
 		Panics:     total(totalPanics), ParseErrors: byStatus(c.broken, 0),
+		PackHits: s.packs.hits.Load(), PackMisses: s.packs.misses.Load(),
 	}
 	answered := uint64(0)
 	for row, r := range c.rows {

@@ -48,6 +48,8 @@ type exchange struct {
 	unnamed  int // problems beyond those
 
 	body                 []byte // the answer being made
+	varying              int    // from where on the body is new each time; 0 when nothing is
+	packed               []byte // the answer compressed
 	stored               []byte // the answer, when a View already has it; takes the place of body
 	etag                 uint64 // of the answer, valid with hasETag
 	hasETag, notModified bool
@@ -62,6 +64,9 @@ type exchange struct {
 	link   []byte // the Link header of a page that has a next one, empty without
 	text   []byte // scratch for header values
 	cards  []uint32
+
+	ids        []string         // of a batch, parts of the request's body
+	selections []wire.Selection // likewise
 }
 
 var exchanges = sync.Pool{New: func() any { return &exchange{shard: tally.NextShard()} }}
@@ -107,6 +112,7 @@ func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	*x = exchange{
 		s: s, ctx: ctx, shard: x.shard, id: x.id[:0], body: x.body[:0], text: x.text[:0], link: x.link[:0], cards: x.cards[:0],
 		head: head{block: x.head.block[:0]}, policy: x.policy, args: x.args.reset(), problems: x.problems[:0], surface: &liveSurface,
+		ids: x.ids[:0], selections: x.selections[:0], packed: x.packed[:0],
 	}
 	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
 	x.time, x.now = s.instant(at)
@@ -123,7 +129,12 @@ func (x *exchange) end() {
 	if cap(x.body) > keepBuffer {
 		x.body = nil
 	}
+	if cap(x.packed) > keepBuffer {
+		x.packed = nil
+	}
 	clear(x.problems)
+	clear(x.ids)
+	clear(x.selections)
 	x.ctx, x.view, x.stored, x.principal, x.path = nil, nil, nil, nil, nil
 	x.decision, x.receipt, x.creds, x.asked = access.Decision{}, access.Receipt{}, credentials{}, fields{}
 	exchanges.Put(x)

@@ -63,12 +63,21 @@ func FuzzReadIDs(f *testing.F) {
 	for _, seed := range []string{
 		`{"ids":["a"]}`, `{"ids":["a","a"],"x":[{}]}`, `{"ids":[]}`, `{"ids":null}`, `{"ids":["a"]}x`, `{"ids":["a"],"ids":["b"]}`, `[`, ``, `null`, "\ufeff{}", `{"ids":["\ud800"]}`,
 		`{"\u0069ds":["\u0000"]}`, `{"ids":[1]}`, `{"x":` + nested(20) + `,"ids":["a"]}`, `{"ids":["a",`, "{\"ids\":[\"\xff\"]}",
+		" {\t\"ids\"\n:\r[ \"a quite long one\" , \"\" ,\"é ☆\"] } ", `{"ids":["a",]}`, `{"ids":["a"]]`, `{"ids":["a"` + "\x00" + `]}`, `{"ids":["a"}}`, `{"ids" ["a"]}`, `{"ids":["1","2","3","4","5"]}`,
+		`{"ids":["1","2","3","4","5","6"]}`, `{"ids":["a" "b"]}`, "{\"ids\":[\"\x7f\\\"\"]}", `{"ids":["a"]},`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, surface: &liveSurface}
 		x.ctx.Request.SetBody(body)
+		usual := &exchange{s: x.s, ctx: x.ctx, surface: x.surface}
+		if usual.scanIDs(5) {
+			x.decodeIDs(5)
+			if !slices.Equal(usual.ids, x.ids) || len(x.problems) > 0 || string(x.ctx.Request.Body()) != string(body) {
+				t.Fatalf("scanned %q, decoded %q (%q)", usual.ids, x.ids, x.problems)
+			}
+		}
 		ids := x.readIDs(5)
 		if fault := x.invalid(); fault != nil {
 			if len(fault.Detail) > 1000 || !utf8.ValidString(fault.Detail) {
@@ -93,12 +102,23 @@ func FuzzReadIDs(f *testing.F) {
 func FuzzReadSelections(f *testing.F) {
 	for _, seed := range []string{
 		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`, `{"items":[1,{},[]]}`, `{"items":{}}`, `{"x":1}`, ``, `{"items":[{"kind":null}]}`,
+		`{"items":[{"kind":"card"},{"kind":"box","product_id":"x"},{"variant":"é","condition":"damaged","product_id":"prd_abc","kind":"sealed"}]}`,
+		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`, `{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,
+		`{"items":[{"kind":"card","product_id":"prd_abc","variant":"\u00e9","condition":"near_mint"}]}`, `{"items":[{"kind":"","product_id":"","variant":"","condition":""},{"kind":""}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, surface: &previewSurface, view: today().view}
 		x.ctx.Request.SetBody(body)
+		usual := &exchange{s: x.s, ctx: x.ctx, surface: x.surface, view: x.view}
+		if usual.scanSelections() {
+			x.decodeSelections()
+			if !slices.Equal(usual.selections, x.selections) || !slices.Equal(usual.problems, x.problems) || usual.unnamed != x.unnamed {
+				t.Fatalf("scanned %q with %q, decoded %q with %q", usual.selections, usual.problems, x.selections, x.problems)
+			}
+			x.problems, x.unnamed = nil, 0
+		}
 		items := x.readSelections()
 		if fault := x.invalid(); fault != nil {
 			if len(fault.Detail) > 8<<10 || !utf8.ValidString(fault.Detail) {

@@ -250,7 +250,7 @@ func (x *exchange) answerMCP(status int) {
 	x.head.send(&r.Header)
 	r.Header.SetContentType("application/json")
 	if encoding := x.encoding(len(x.body)); encoding != "" {
-		x.compress(x.body, encoding)
+		x.compress(x.body, encoding, false)
 		return
 	}
 	r.SetBody(x.body)

@@ -158,7 +158,7 @@ func (x *exchange) sendPage(status int, cache string) {
 	r.SetStatusCode(status)
 	r.Header.SetContentType(x.mediaType)
 	if encoding != "" {
-		x.compress(x.body, encoding)
+		x.compress(x.body, encoding, status == fasthttp.StatusOK)
 		return
 	}
 	r.SetBody(x.body)

@@ -83,6 +83,9 @@ func (s *Server) withPreview(table []*path) []*path {
 // appendMeta closes a preview success: what was charged is known only once the operation is done, and a preview
 // success other than a replay always costs one unit, usage none.
 func (x *exchange) appendMeta(units int) {
+	if x.varying == 0 {
+		x.varying = len(x.body)
+	}
 	x.body = append(x.body, `,"meta":`...)
 	x.body = wire.AppendMeta(x.body, wire.Meta{RequestID: string(x.id), SnapshotAt: x.view.Catalog.SnapshotAt, Units: units})
 	x.body = append(x.body, '}')

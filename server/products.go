@@ -36,6 +36,7 @@ func (x *exchange) productsList() *wire.Fault {
 	x.cards = rows
 	x.body = append(x.body, `{"data":[`...)
 	x.body = x.view.AppendProducts(x.body, rows)
+	x.varying = len(x.body)
 	x.body = append(x.body, `],"pagination":{"next_cursor":`...)
 	if more {
 		last := x.view.Index.Products()[rows[len(rows)-1]]

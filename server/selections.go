@@ -1,12 +1,11 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"io"
+	"hash/maphash"
 	"time"
 	"unicode/utf8"
 
@@ -38,7 +37,7 @@ func (x *exchange) priceSelections() *wire.Fault {
 	ctx, cancel := context.WithTimeout(context.Background(), waitForTwin)
 	defer cancel()
 	ticket := x.decision.Ticket
-	claim, err := x.s.Gate.Begin(ctx, ticket, key, hashSelections(selections), x.now)
+	claim, err := x.s.Gate.Begin(ctx, ticket, key, x.hashSelections(selections), x.now)
 	if err != nil {
 		return x.unmetered(err)
 	}
@@ -70,7 +69,8 @@ func (x *exchange) priceSelections() *wire.Fault {
 
 // price makes the data, keeps it with the claim and charges one unit.
 func (x *exchange) price(selections []wire.Selection, ticket access.Ticket, claim access.Claim) *wire.Fault {
-	// The kept reply is the snapshot's instant and the data: all of an answer that a replay repeats.
+	// The kept reply is the snapshot's instant and the data: all of an answer that a replay repeats. The instant stands where
+	// the answer's beginning will.
 	reply := binary.BigEndian.AppendUint64(x.body[:0], uint64(x.view.Catalog.SnapshotAt))
 	reply = append(reply, '[')
 	for i := range selections {
@@ -86,27 +86,29 @@ func (x *exchange) price(selections []wire.Selection, ticket access.Ticket, clai
 		return x.unmetered(err)
 	}
 	x.receipt, x.charged, x.admitted = receipt, true, false
-	x.wrapReply(bytes.Clone(reply), int(receipt.Charged), false)
+	copy(x.body, replyStart)
+	x.endReply(x.view.Catalog.SnapshotAt, int(receipt.Charged), false)
 	return nil
 }
 
 // replay answers with a kept reply: the original data and instant, a new request id, nothing charged.
 func (x *exchange) replay(reply []byte) *wire.Fault {
-	if len(reply) < 8 {
+	if len(reply) < len(replyStart) {
 		return x.unmetered(errors.New("a kept reply is damaged"))
 	}
 	x.free = true
-	x.wrapReply(reply, 0, true)
+	x.body = append(append(x.body[:0], replyStart...), reply[len(replyStart):]...)
+	x.endReply(int64(binary.BigEndian.Uint64(reply)), 0, true)
 	return nil
 }
 
-func (x *exchange) wrapReply(reply []byte, units int, again bool) {
-	x.body = append(x.body[:0], `{"data":`...)
-	x.body = append(x.body, reply[8:]...)
+// replyStart begins an answer, in as many bytes as the instant has that begins what is kept of it.
+const replyStart = `{"data":`
+
+// endReply ends an answer whose body holds the data.
+func (x *exchange) endReply(snapshotAt int64, units int, again bool) {
 	x.body = append(x.body, `,"meta":`...)
-	x.body = wire.AppendMeta(x.body, wire.Meta{
-		RequestID: string(x.id), SnapshotAt: int64(binary.BigEndian.Uint64(reply)), Units: units, Replay: again,
-	})
+	x.body = wire.AppendMeta(x.body, wire.Meta{RequestID: string(x.id), SnapshotAt: snapshotAt, Units: units, Replay: again})
 	x.body = append(x.body, '}')
 }
 
@@ -120,32 +122,102 @@ func validIdempotencyKey(key string) bool {
 }
 
 // hashSelections is the hash of a normalised body: its selections in order, whatever the order of their members.
-func hashSelections(selections []wire.Selection) access.BodyHash {
-	h := sha256.New()
-	var length [4]byte
+func (x *exchange) hashSelections(selections []wire.Selection) access.BodyHash {
+	text := x.text[:0]
 	for i := range selections {
 		s := &selections[i]
-		for _, part := range []string{s.Kind, s.ProductID, s.Variant, s.Condition} {
-			binary.BigEndian.PutUint32(length[:], uint32(len(part)))
-			_, _ = h.Write(length[:])
-			_, _ = io.WriteString(h, part)
+		for _, part := range [...]string{s.Kind, s.ProductID, s.Variant, s.Condition} {
+			text = binary.BigEndian.AppendUint32(text, uint32(len(part)))
+			text = append(text, part...)
 		}
 	}
-	return access.BodyHash(h.Sum(nil))
+	x.text = text
+	return sha256.Sum256(text)
 }
 
-// readSelections reads a body {"items": […]} with 1 to maxSelections distinct selections. Problems are noted.
+// members is a set of a selection's members.
+type members uint8
+
+const (
+	hasKind members = 1 << iota
+	hasProductID
+	hasVariant
+	hasCondition
+)
+
+// selectionMember is a member by its name, where its value goes, and its bit; nil for what is none.
+func selectionMember(s *wire.Selection, name string) (*string, members) {
+	switch name {
+	case "kind":
+		return &s.Kind, hasKind
+	case "product_id":
+		return &s.ProductID, hasProductID
+	case "variant":
+		return &s.Variant, hasVariant
+	case "condition":
+		return &s.Condition, hasCondition
+	}
+	return nil, 0
+}
+
+// readSelections reads a body {"items": […]} with 1 to maxSelections distinct selections. Problems are noted. The
+// selections alias the request, and the list is the exchange's.
 func (x *exchange) readSelections() []wire.Selection {
-	var items []wire.Selection
+	if !x.scanSelections() {
+		x.decodeSelections()
+	}
+	x.checkRepeats(x.selections)
+	return x.selections
+}
+
+// decodeSelections is readSelections of any body, but for repeated ones.
+func (x *exchange) decodeSelections() {
+	x.selections = x.selections[:0]
 	x.readArray("items", maxSelections, func(d *jsontext.Decoder, n int) error {
 		s, err := x.decodeSelection(d, n)
 		if err == nil && n < maxSelections {
-			items = append(items, s)
+			x.selections = append(x.selections, s)
 		}
 		return err
 	})
-	x.checkSelections(items)
-	return items
+}
+
+// scanSelections is decodeSelections of a body that is spelt as usual; false for any other.
+func (x *exchange) scanSelections() bool {
+	x.selections = x.selections[:0]
+	var given [maxSelections]members
+	usual := scan(x.ctx.PostBody())
+	ok := usual.list("items", maxSelections, func(in *scanner) bool {
+		n := len(x.selections)
+		x.selections = append(x.selections, wire.Selection{})
+		s := &x.selections[n]
+		if !in.next('{') {
+			return false
+		}
+		for {
+			name, ok := in.key()
+			if !ok {
+				return false
+			}
+			value, bit := selectionMember(s, name)
+			if bit == 0 || given[n]&bit != 0 {
+				return false
+			}
+			if *value, ok = in.str(); !ok {
+				return false
+			}
+			given[n] |= bit
+			if !in.next(',') {
+				return in.next('}')
+			}
+		}
+	})
+	if ok { // problems are noted once nothing can be wrong with the body as such
+		for i := range x.selections {
+			x.checkSelection(&x.selections[i], i, given[i])
+		}
+	}
+	return ok
 }
 
 // quoteName shows a member's name without letting it grow or hide anything.
@@ -157,36 +229,43 @@ func quoteName(name string) string {
 	return string(wire.AppendString(nil, name))
 }
 
-// decodeSelection reads one selection; only the first few broken ones are described, the rest would be noise.
+// itemProblem notes what is wrong with a selection.
+func (x *exchange) itemProblem(n int, text string) {
+	if len(x.problems) == maxProblems {
+		x.unnamed++ // only the first few are described, the rest would be noise
+		return
+	}
+	x.problem("items[" + decimal(int64(n)) + "]" + text)
+}
+
+// decodeSelection reads one selection.
 func (x *exchange) decodeSelection(d *jsontext.Decoder, n int) (s wire.Selection, err error) {
-	at := "items[" + decimal(int64(n)) + "]"
 	if d.PeekKind() != '{' {
-		x.problem(at + " must be an object")
+		x.itemProblem(n, " must be an object")
 		return s, skipValue(d)
 	}
 	if _, err = d.ReadToken(); err != nil {
 		return s, err
 	}
-	given := map[string]bool{}
+	var given members
 	for d.PeekKind() != '}' {
 		token, err := d.ReadToken()
 		if err != nil {
 			return s, err
 		}
 		name := token.String()
-		given[name] = true
-		field := map[string]*string{"kind": &s.Kind, "product_id": &s.ProductID, "variant": &s.Variant, "condition": &s.Condition}[name]
+		value, bit := selectionMember(&s, name)
 		switch {
-		case field == nil:
-			x.problem(at + " has the unknown member " + quoteName(name))
+		case value == nil:
+			x.itemProblem(n, " has the unknown member "+quoteName(name))
 			err = skipValue(d)
 		case d.PeekKind() != '"':
-			x.problem(at + "." + name + " must be a string")
-			delete(given, name)
+			x.itemProblem(n, "."+name+" must be a string")
 			err = skipValue(d)
 		default:
 			if token, err = d.ReadToken(); err == nil {
-				*field = token.String()
+				*value = token.String()
+				given |= bit
 			}
 		}
 		if err != nil {
@@ -196,53 +275,64 @@ func (x *exchange) decodeSelection(d *jsontext.Decoder, n int) (s wire.Selection
 	if _, err = d.ReadToken(); err != nil {
 		return s, err
 	}
-	x.checkSelection(&s, at, given)
+	x.checkSelection(&s, n, given)
 	return s, nil
 }
 
 // checkSelection notes what a selection lacks or has too much, by its kind. Members of the wrong type were noted.
-func (x *exchange) checkSelection(s *wire.Selection, at string, given map[string]bool) {
-	if given["product_id"] && !x.validProductID(s.ProductID) {
-		x.problem(at + ".product_id must have the form " + x.view.Site().ProductPrefix + "_[a-z0-9_]{3,64}")
+func (x *exchange) checkSelection(s *wire.Selection, n int, given members) {
+	if given&hasProductID != 0 && !x.validProductID(s.ProductID) {
+		x.itemProblem(n, ".product_id must have the form "+x.view.Site().ProductPrefix+"_[a-z0-9_]{3,64}")
 	}
-	needed := []string{"kind", "product_id"}
+	needed := hasKind | hasProductID
 	switch {
-	case !given["kind"]:
+	case given&hasKind == 0:
 	case s.Kind == "card":
-		needed = append(needed, "variant", "condition")
-		if n := utf8.RuneCountInString(s.Variant); given["variant"] && (n < 1 || n > maxVariant || textProblem(s.Variant) != "") {
-			x.problem(at + ".variant must have 1 to 100 characters")
+		needed |= hasVariant | hasCondition
+		if given&hasVariant != 0 && !validVariant(s.Variant) {
+			x.itemProblem(n, ".variant must have 1 to 100 characters")
 		}
-		if _, ok := snapshot.ParseCondition(s.Condition); given["condition"] && !ok {
-			x.problem(at + ".condition must be one of near_mint, lightly_played, moderately_played, heavily_played, damaged, ungraded")
+		if _, ok := snapshot.ParseCondition(s.Condition); given&hasCondition != 0 && !ok {
+			x.itemProblem(n, ".condition must be one of near_mint, lightly_played, moderately_played, heavily_played, damaged, ungraded")
 		}
 	case s.Kind == "sealed":
-		for _, name := range []string{"variant", "condition"} {
-			if given[name] {
-				x.problem(at + "." + name + " does not belong to a sealed selection")
-			}
+		if given&hasVariant != 0 {
+			x.itemProblem(n, ".variant does not belong to a sealed selection")
+		}
+		if given&hasCondition != 0 {
+			x.itemProblem(n, ".condition does not belong to a sealed selection")
 		}
 	default:
-		x.problem(at + ".kind must be card or sealed")
+		x.itemProblem(n, ".kind must be card or sealed")
 	}
-	for _, name := range needed {
-		if !given[name] {
-			x.problem(at + "." + name + " is required")
+	if needed&^given == 0 {
+		return
+	}
+	for bit, name := range [...]string{"kind", "product_id", "variant", "condition"} { // in the order of their bits
+		if (needed&^given)>>bit&1 != 0 {
+			x.itemProblem(n, "."+name+" is required")
 		}
 	}
 }
 
-// checkSelections notes exact duplicates, in whatever order their members were.
-func (x *exchange) checkSelections(items []wire.Selection) {
-	seen := make(map[wire.Selection]int, len(items))
-	for i, s := range items {
-		if s == (wire.Selection{}) {
+// validVariant reports whether a variant has 1 to maxVariant characters.
+func validVariant(s string) bool {
+	n := utf8.RuneCountInString(s)
+	return n >= 1 && n <= maxVariant && textProblem(s) == ""
+}
+
+// checkRepeats notes exact duplicates, in whatever order their members were.
+func (x *exchange) checkRepeats(items []wire.Selection) {
+	var seen doubles
+	for i := range items {
+		s := &items[i]
+		if *s == (wire.Selection{}) {
 			continue // nothing of it was read; that was noted
 		}
-		if first, again := seen[s]; again {
-			x.problem("items[" + decimal(int64(i)) + "] repeats items[" + decimal(int64(first)) + "]")
-			continue
+		// Selections of one product are few.
+		hash := maphash.String(doublesSeed, s.ProductID)
+		if first, again := seen.enter(hash, i, func(k int) bool { return items[k] == *s }); again {
+			x.itemProblem(i, " repeats items["+decimal(int64(first))+"]")
 		}
-		seen[s] = i
 	}
 }

@@ -57,6 +57,8 @@ type Options struct {
 	Images *Images
 	// TrustedProxies are those whose X-Forwarded-For tells who asks for a page.
 	TrustedProxies []netip.Prefix
+	// PackCache bounds the memory of bodies that are kept compressed, in bytes; 0 keeps none.
+	PackCache int64
 	// Version is the program's, for MCP's initialize.
 	Version string
 	Log     *slog.Logger
@@ -77,6 +79,7 @@ type Server struct {
 	counts   *counts
 	assets   map[string]*asset // by name
 	visitors *visitors
+	packs    *packs
 }
 
 // New returns a server that is ready to Serve.
@@ -95,7 +98,7 @@ func New(o Options) (*Server, error) {
 	if o.ProductPrefix != "" {
 		text = openapi.WithProductPrefix(text, o.ProductPrefix)
 	}
-	s := &Server{Options: o, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors()}
+	s := &Server{Options: o, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors(), packs: newPacks(o.PackCache)}
 	s.open.patience = usualPatience
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
@@ -147,5 +150,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		defer time.AfterFunc(time.Until(deadline)/4*3, s.open.cut).Stop()
 	}
-	return s.http.ShutdownWithContext(ctx)
+	if err := s.http.ShutdownWithContext(ctx); err != nil {
+		return err
+	}
+	s.packs.close() // nobody asks any more
+	return nil
 }

@@ -71,7 +71,11 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 		if len(b) == 0 {
 			return dst
 		}
-		if u, n = uint64(b[0]), 1; u >= 0x80 {
+		switch u, n = uint64(b[0]), 1; { // most changes take a byte, nearly all others two
+		case u < 0x80:
+		case len(b) > 1 && b[1] < 0x80:
+			u, n = u&0x7f|uint64(b[1])<<7, 2
+		default:
 			if u, n = binary.Uvarint(b); n <= 0 {
 				return dst
 			}

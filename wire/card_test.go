@@ -191,11 +191,15 @@ func TestGamesAndSets(t *testing.T) {
 func TestHistoryAndStats(t *testing.T) {
 	c := oneCard(t, func(c *card) { c.ID, c.Slug, c.Name = "card_abc", "a-1", `A "1"` })
 	b := wire.AppendHistoryHead(nil, c, 0, 30, site)
-	b = wire.AppendHistoryPoint(b, wire.AppendPointHead(nil, "normal"), (*[10]byte)([]byte("2026-03-14")), snapshot.MaxCents, true)
-	b = wire.AppendHistoryPoint(b, wire.AppendPointHead(nil, "holofoil"), (*[10]byte)([]byte("2026-03-15")), 0, false)
+	var normal, holofoil wire.PointForm
+	normal.Reset("normal")
+	holofoil.Reset("holofoil")
+	b = normal.Append(b, (*[10]byte)([]byte("2026-03-14")), snapshot.MaxCents, true)
+	b = holofoil.Append(b, (*[10]byte)([]byte("2026-03-15")), 0, false)
+	b = normal.Append(b, (*[10]byte)([]byte("2026-03-16")), 0, false)
 	b = append(wire.AppendPointEnd(b), ']', '}')
 	equal(t, "history", history{"card_abc", `A "1"`, to("https://cards.example/cards/a-1"), 30, []point{
-		{"2026-03-14", "normal", snapshot.MaxCents, "USD"}, {"2026-03-15", "holofoil", 0, "USD"},
+		{"2026-03-14", "normal", snapshot.MaxCents, "USD"}, {"2026-03-15", "holofoil", 0, "USD"}, {"2026-03-16", "normal", 0, "USD"},
 	}}, decode[history](t, b))
 
 	for _, variant := range []string{"", "normal"} {

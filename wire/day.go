@@ -3,41 +3,24 @@ package wire
 import "ninepocket/snapshot"
 
 // AppendDay appends a date as YYYY-MM-DD, without quotes. Years run from 0 to 9999, as snapshot.Validate holds. It is
-// arithmetic on days rather than package time, because a year of history spells hundreds of dates.
+// arithmetic on days rather than package time, because a load spells a date with every price.
 func AppendDay(dst []byte, day snapshot.Day) []byte {
-	// Days are counted from 0000-03-01, so that a leap day ends its year and months have the regular lengths of
-	// 153 days in five (the proleptic Gregorian calendar repeats every 146,097 days).
-	const daysPer400, toMarch = 146_097, 719_468
-	n := int(day) + toMarch
-	era := n / daysPer400
-	if n < 0 {
-		era = (n - daysPer400 + 1) / daysPer400
-	}
-	n -= era * daysPer400
-	year := (n - n/1460 + n/36_524 - n/146_096) / 365
-	n -= 365*year + year/4 - year/100
-	month := (5*n + 2) / 153
-	d := n - (153*month+2)/5 + 1
-	year += 400 * era
-	if month += 3; month > 12 {
+	// Days are counted from -400-03-01, so that a leap day ends its year, a month is a linear function of the days, and
+	// nothing is negative (Neri and Schneider, Euclidean affine functions and applications to calendar algorithms). The
+	// divisors are constants, and a compiler multiplies instead.
+	const epoch, era = 719_468 + 146_097, 400
+	n := 4*uint32(int(day)+epoch) + 3
+	century := n / 146_097
+	ofCentury := n%146_097 | 3
+	product := uint64(ofCentury) * 2_939_745
+	year := 100*century + uint32(product>>32)
+	linear := 2141*(uint32(product)/2_939_745/4) + 197_913
+	month, d := linear>>16, linear&0xffff/2141+1
+	if month > 12 {
 		month -= 12
 		year++
 	}
-	return append(dst,
-		byte('0'+year/1000), byte('0'+year/100%10), byte('0'+year/10%10), byte('0'+year%10), '-',
-		byte('0'+month/10), byte('0'+month%10), '-', byte('0'+d/10), byte('0'+d%10))
-}
-
-// NextDay turns YYYY-MM-DD into the day after, unless that may be in another month: then it returns false and does
-// nothing. Most days of a history are written so, without the calendar.
-func NextDay(date *[10]byte) bool {
-	switch tens, ones := date[8], date[9]; {
-	case tens == '2' && ones >= '8' || tens > '2':
-		return false
-	case ones == '9':
-		date[8], date[9] = tens+1, '0'
-	default:
-		date[9] = ones + 1
-	}
-	return true
+	year -= era
+	low, m, dd := &pairs[year%100], &pairs[month], &pairs[d]
+	return append(dst, byte('0'+year/1000), byte('0'+year/100%10), low[0], low[1], '-', m[0], m[1], '-', dd[0], dd[1])
 }

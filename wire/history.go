@@ -24,24 +24,39 @@ const (
 	pointStart = `,{"date":"`
 )
 
-// AppendPointHead appends what stands between the price of one point and that of the next, which is of a variant, with
-// room for its date.
-func AppendPointHead(dst []byte, variant string) []byte {
-	dst = append(dst, pointEnd+pointStart+`YYYY-MM-DD","variant":`...)
-	dst = AppendString(dst, variant)
-	return append(dst, `,"market_price_cents":`...)
+// PointForm is a Price history point of one variant up to the end of its price, as it stands after another one. The next
+// point is a copy of it with another date, and with another price where that has changed.
+type PointForm struct {
+	text  []byte
+	price int   // where the price begins
+	cents int64 // that the text has
 }
 
-// AppendHistoryPoint appends a Price history point but for what follows its price, after another one or as the first.
-// head is the AppendPointHead of its variant, in which it puts the date, YYYY-MM-DD: a point is a copy and a number.
-// After the last one comes AppendPointEnd.
-func AppendHistoryPoint(dst, head []byte, date *[10]byte, cents int64, first bool) []byte {
-	copy(head[len(pointEnd+pointStart):], date[:])
+// Reset makes the form of a variant.
+func (f *PointForm) Reset(variant string) {
+	f.text = append(f.text[:0], pointEnd+pointStart+`YYYY-MM-DD","variant":`...)
+	f.text = AppendString(f.text, variant)
+	f.text = append(f.text, `,"market_price_cents":0`...)
+	f.price, f.cents = len(f.text)-1, 0
+}
+
+// Append appends a point but for what follows its price, after another one or as the first. The date is YYYY-MM-DD. After
+// the last one comes AppendPointEnd.
+func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) []byte {
+	skip := 0
 	if first {
-		head = head[len(pointEnd)+1:]
+		skip = len(pointEnd) + 1
 	}
-	dst = append(dst, head...)
-	return strconv.AppendInt(dst, cents, 10)
+	// Date and price are put into the copy: in the form they would be read before the processor has written them.
+	at := len(dst) - skip
+	dst = append(dst, f.text[skip:]...)
+	*(*[10]byte)(dst[at+len(pointEnd+pointStart):]) = *date
+	if cents != f.cents {
+		at += f.price
+		dst = appendAmount(dst[:at], cents)
+		f.text, f.cents = append(f.text[:f.price], dst[at:]...), cents
+	}
+	return dst
 }
 
 // AppendPointEnd ends the last Price history point.

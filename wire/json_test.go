@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -177,10 +178,64 @@ func TestTimes(t *testing.T) {
 			t.Fatalf("%d ms is %s, %v", ms, seconds, err)
 		}
 	})
-	for _, day := range []snapshot.Day{-719_528, 0, 20_526, 2_932_896} {
-		if got := string(wire.AppendDay(nil, day)); got != day.String() || len(got) != 10 {
-			t.Errorf("day %d is %s", day, got)
+}
+
+// TestDays spells every day of four centuries and more, and some of all ten thousand years.
+func TestDays(t *testing.T) {
+	f := func(day snapshot.Day) {
+		want := time.Unix(int64(day)*86_400, 0).UTC().Format(time.DateOnly)
+		if got := string(wire.AppendDay([]byte("x"), day)); got != "x"+want || day.String() != want {
+			t.Fatalf("day %d is %s and %s, want %s", day, got, day, want)
 		}
+	}
+	const first, last = snapshot.Day(-719_528), snapshot.Day(2_932_896)
+	for day := first; day < first+150_000; day++ {
+		f(day)
+	}
+	for day := first; day <= last; day += 29 {
+		f(day)
+	}
+	f(last)
+}
+
+// TestPlain puts every byte at every place of texts of several lengths.
+func TestPlain(t *testing.T) {
+	for n := range 28 {
+		text := []byte(strings.Repeat("a~ !#[]\x7f0Z", 3)[:n])
+		if got := wire.Plain(string(text)); got != n {
+			t.Fatalf("%q has %d plain bytes", text, got)
+		}
+		for i := range n {
+			for b := range 256 {
+				kept := text[i]
+				text[i] = byte(b)
+				want := n
+				if b < ' ' || b == '"' || b == '\\' || b >= 0x80 {
+					want = i
+				}
+				if got := wire.Plain(string(text)); got != want {
+					t.Fatalf("%q has %d plain bytes, want %d", text, got, want)
+				}
+				text[i] = kept
+			}
+		}
+	}
+}
+
+// TestCents compares amounts with strconv, all short ones and the edges of long ones.
+func TestCents(t *testing.T) {
+	f := func(cents int64) {
+		if got := string(wire.AppendCents([]byte("x"), cents)); got != "x"+strconv.FormatInt(cents, 10) {
+			t.Fatalf("%d is %s", cents, got)
+		}
+	}
+	for cents := range int64(200_000) {
+		f(cents)
+	}
+	for power := int64(100_000); power < snapshot.MaxCents/10; power *= 10 {
+		f(power - 1)
+		f(power)
+		f(power + 1)
 	}
 }
 

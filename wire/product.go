@@ -98,17 +98,18 @@ const (
 )
 
 func appendSelection(dst []byte, s *Selection) []byte {
-	dst = append(dst, `{"selection":{"kind":`...)
-	dst = AppendString(dst, s.Kind)
-	dst = append(dst, `,"product_id":`...)
-	dst = AppendString(dst, s.ProductID)
 	if s.Kind == "card" {
+		dst = append(dst, `{"selection":{"kind":"card","product_id":`...)
+		dst = AppendString(dst, s.ProductID)
 		dst = append(dst, `,"variant":`...)
 		dst = AppendString(dst, s.Variant)
 		dst = append(dst, `,"condition":`...)
-		dst = AppendString(dst, s.Condition)
+		return append(AppendString(dst, s.Condition), '}')
 	}
-	return append(dst, '}')
+	dst = append(dst, `{"selection":{"kind":`...)
+	dst = AppendString(dst, s.Kind)
+	dst = append(dst, `,"product_id":`...)
+	return append(AppendString(dst, s.ProductID), '}')
 }
 
 // AppendMissing appends the result of a selection without a distributable price.
@@ -124,18 +125,16 @@ func AppendMissing(dst []byte, s *Selection, reason string) []byte {
 func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
-	status := "fresh"
+	status := `,"status":"fresh","price":{"amount_cents":`
 	switch {
 	case asOf == snapshot.NoTime:
-		status = "unknown"
+		status = `,"status":"unknown","price":{"amount_cents":`
 	case c.SnapshotAt-asOf > FreshFor:
-		status = "stale"
+		status = `,"status":"stale","price":{"amount_cents":`
 	}
 	dst = appendSelection(dst, s)
-	dst = append(dst, `,"status":"`...)
 	dst = append(dst, status...)
-	dst = append(dst, `","price":{"amount_cents":`...)
-	dst = strconv.AppendInt(dst, l.Cents[lane], 10)
+	dst = appendAmount(dst, l.Cents[lane])
 	dst = append(dst, `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`...)
 	if asOf == snapshot.NoTime {
 		dst = append(dst, "null"...)

@@ -31,7 +31,7 @@ func TestOwnFlags(t *testing.T) {
 // TestRows judges every row without a figure and with good ones: a benchmark that did not run meets no budget.
 func TestRows(t *testing.T) {
 	empty := &measured{
-		bench: gobench.Figures{}, loop: &bench.Report{}, scale: make([]bench.ScalePoint, 2),
+		bench: gobench.Figures{}, loop: &bench.Report{}, scale: make([]bench.ScalePoint, len(scaleSizes)),
 		swap: &bench.SwapReport{Phases: make([]bench.Phase, 5)},
 	}
 	for i := range empty.scale {
@@ -43,7 +43,7 @@ func TestRows(t *testing.T) {
 		}
 	}
 	good := &measured{
-		bench: gobench.Figures{}, scale: make([]bench.ScalePoint, 2), loop: &bench.Report{},
+		bench: gobench.Figures{}, scale: make([]bench.ScalePoint, len(scaleSizes)), loop: &bench.Report{},
 		swap: &bench.SwapReport{Phases: []bench.Phase{{P99: 10}, {P99: 90}, {P99: 15}, {P99: 10}, {P99: 90}}, HeapEarly: 100, HeapAfter: 101},
 	}
 	for _, size := range []string{"30000", "300000"} {

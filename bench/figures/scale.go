@@ -16,12 +16,14 @@ func scaleCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "scale", Short: "How cost grows with the catalog", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			points, err := bench.Scale(cmd.Context(), s.options, sizes, func(cards int) int {
+			all := make([]bench.Size, len(sizes))
+			for i, cards := range sizes {
+				all[i] = bench.Size{Cards: cards, Days: days}
 				if cards > large {
-					return largeDays
+					all[i].Days = largeDays
 				}
-				return days
-			})
+			}
+			points, err := bench.Scale(cmd.Context(), s.options, all)
 			if err != nil {
 				return err
 			}

@@ -57,6 +57,7 @@ var (
 	responseBytes   = counter("http_response_bytes_total", "Bytes of answer bodies, as sent.")
 	compressedTotal = counter("http_compressed_responses_total", "Answers sent compressed, by encoding.", "encoding")
 	panicsTotal     = counter("http_panics_total", "Requests whose handler panicked; each was answered 500.")
+	packCacheTotal  = counter("compressed_body_cache_requests_total", "Compressed bodies by whether they were remembered; those of batches, usage and MCP never are.", "result")
 	parseErrors     = counter("http_parse_errors_total", "Requests that were not valid HTTP, too large or too slow, by status code.", "code")
 	deniedTotal     = counter("denied_requests_total", "Requests refused by key, scope, plan or limit, by surface and error code.", "surface", "reason")
 )
@@ -178,6 +179,8 @@ func (out sink) requests(s server.Stats) {
 	for encoding, n := range s.Compressed {
 		out.put(compressedTotal, float64(n), encoding)
 	}
+	out.put(packCacheTotal, float64(s.PackHits), "hit")
+	out.put(packCacheTotal, float64(s.PackMisses), "miss")
 	out.put(panicsTotal, float64(s.Panics))
 	for status, n := range s.ParseErrors {
 		out.put(parseErrors, float64(n), code(status))

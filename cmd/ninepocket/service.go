@@ -32,6 +32,10 @@ const drainTime = 15 * time.Second
 // searchCache is the memory for remembered searches: some 100,000 pages.
 const searchCache = 64 << 20
 
+// packCache is the memory for bodies that are kept compressed, with what they were compressed from: some 3,000 pages of
+// 20 kB, or 1,500 years of history, which is what most clients ask for most of the time.
+const packCache = 64 << 20
+
 // drainGrace is how long requests still come in on open connections after SIGTERM, each answered with Connection: close.
 const drainGrace = 500 * time.Millisecond
 
@@ -114,7 +118,7 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 		return err
 	}
 	srv, err := server.New(server.Options{
-		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors, BaseURL: base,
+		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors, PackCache: packCache, BaseURL: base,
 		ProductPrefix: s.config.ProductPrefix,
 		Preview:       slices.Contains(s.config.Surfaces, "preview"), DefaultPreview: s.config.DefaultSurface == "preview",
 		Origins: s.config.CORSOrigins, AllowedHosts: s.config.MCP.AllowedHosts, AllowedOrigins: s.config.MCP.AllowedOrigins,

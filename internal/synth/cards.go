@@ -181,7 +181,7 @@ func (c *catalog) cardLanes(s *set, place int, r rarity, born int) []lane {
 	for i, v := range variantsOf(s, r, d) {
 		w := walk{seed: seedOf(c.Seed, forWalk, uint64(s.index), uint64(place), uint64(i)), level: level * int64(v.percent) / 100}
 		w.level = max(w.level, floorCents)
-		lanes = lanesOf(lanes, d, v.code, w, born)
+		lanes = lanesOf(lanes, d, v.code, w, born, c.Conditions)
 	}
 	return lanes
 }

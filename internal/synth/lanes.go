@@ -75,9 +75,12 @@ var conditionMixes = []struct {
 	{100, []int{0, 2, 3, 4, 5}},
 }
 
-// lanesOf adds the lanes of one variant.
-func lanesOf(lanes []lane, d *dice, variant string, w walk, born int) []lane {
+// lanesOf adds the lanes of one variant, in at most so many conditions; 0 is no bound.
+func lanesOf(lanes []lane, d *dice, variant string, w walk, born, most int) []lane {
 	members := conditionMix(d)
+	if most > 0 {
+		members = members[:min(len(members), most)]
+	}
 	start := laneStart(d, born)
 	for _, m := range members {
 		c := conditions[m]

@@ -62,6 +62,9 @@ type Options struct {
 	HistoryDays int
 	// PriceDays is how many of those days, the newest, are price files and not history, 1 by default.
 	PriceDays int
+	// Conditions is the most conditions that a variant is tracked in, the best ones; 0 for as many as there are. A catalog
+	// with all of them has 3.7 lanes a card, one with two about 2.1.
+	Conditions int
 	// Day writes the catalog as it is that many days after day zero.
 	Day int
 	// Plain writes CSV files as they are, without zstd.
@@ -102,6 +105,7 @@ func (o *Options) validate() error {
 		within("history days", o.HistoryDays, 1, MaxHistoryDays),
 		within("price days", o.PriceDays, 1, min(MaxPriceDays, max(o.HistoryDays, 1))),
 		within("day", o.Day, 0, MaxDay),
+		within("conditions", o.Conditions, 0, len(conditions)),
 	)
 }
 

@@ -63,6 +63,16 @@ func TestSameOptionsSameBytes(t *testing.T) {
 	}
 }
 
+// TestConditions bounds the lanes of a variant.
+func TestConditions(t *testing.T) {
+	const cards = 3000
+	_, all := write(t, Options{Cards: cards, HistoryDays: 2})
+	_, two := write(t, Options{Cards: cards, HistoryDays: 2, Conditions: 2})
+	if a, b := float64(all.Lanes)/cards, float64(two.Lanes)/cards; a < 3.5 || a > 4 || b < 2 || b > 2.3 {
+		t.Errorf("%.2f lanes a card, %.2f with two conditions", a, b)
+	}
+}
+
 func TestEveryCaseIsThere(t *testing.T) {
 	for _, o := range []Options{{HistoryDays: 45}, {Cards: 2000}, {Cards: 2000, Seed: 99, HistoryDays: 40}, {Cards: MinCards, HistoryDays: 40}} {
 		_, sum := write(t, o)
@@ -192,6 +202,7 @@ func TestWriteRefuses(t *testing.T) {
 		{t.TempDir(), Options{HistoryDays: -1}, "history days -1"},
 		{t.TempDir(), Options{HistoryDays: 5, PriceDays: 6}, "price days 6 is not within 1..5"},
 		{t.TempDir(), Options{PriceDays: 40}, "price days 40"},
+		{t.TempDir(), Options{Conditions: 7}, "conditions 7 is not within 0..6"},
 		{t.TempDir(), Options{Day: -1}, "day -1"},
 	} {
 		_, err := Write(c.dir, c.o)
