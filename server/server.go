@@ -77,6 +77,8 @@ type Server struct {
 	counts   *counts
 	assets   map[string]*asset // by name
 	visitors *visitors
+	// unnamedProxy: it was said that a proxy on this machine is not among the trusted ones.
+	unnamedProxy atomic.Bool
 }
 
 // New returns a server that is ready to Serve.
