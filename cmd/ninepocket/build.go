@@ -102,6 +102,10 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 		return nil, fail(exitFailure, "build the first snapshot without --base", fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
 	}
 	id, err := b.resolve(b.base)
+	if err == nil && !snapshot.ValidID(id) {
+		err = fail(exitUsage, "run: ninepocket snapshot list --store "+b.store,
+			fmt.Errorf("cannot use --base %q: want the id of a snapshot, current, previous, latest or none", b.base))
+	}
 	if err != nil {
 		return nil, err
 	}

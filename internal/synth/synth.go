@@ -90,6 +90,12 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// Validate says which of the options are out of bounds; those that are zero stand for their defaults.
+func (o Options) Validate() error {
+	o.setDefaults()
+	return o.validate()
+}
+
 func (o *Options) validate() error {
 	within := func(name string, n, lo, hi int) error {
 		if n < lo || n > hi {
