@@ -107,7 +107,8 @@ func (o *Options) Validate() error {
 		problems = append(problems, errors.New("cannot measure with fewer than 1 connection, 1 round or 50ms"))
 	}
 	if o.URL == "" && o.Store == "" {
-		if err := (synth.Options{Cards: o.Cards, Seed: o.Seed, HistoryDays: o.Days}).Validate(); err != nil {
+		catalog := synth.Options{Cards: o.Cards, Seed: o.Seed, HistoryDays: o.Days}
+		if err := catalog.Validate(); err != nil {
 			problems = append(problems, fmt.Errorf("cannot make a catalog: %w", err))
 		}
 	}

@@ -168,12 +168,17 @@ func TestUnreadable(t *testing.T) {
 		if err := os.Chmod(folder, 0); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = os.Chmod(folder, 0o700) }) //nolint:gosec // a folder, so that it can be removed
+		t.Cleanup(func() { _ = os.Chmod(folder, 0o700) })
 	}
 	for _, args := range [][]string{
-		{"snapshot", "list", "--store", store}, {"snapshot", "publish", "latest", "--store", store}, {"snapshot", "rollback", "--store", store},
-		{"snapshot", "prune", "--store", store}, {"snapshot", "inspect", "current", "--store", store},
-		{"keys", "list", "--state", state}, {"keys", "revoke", "key_x", "--state", state}, {"usage", "--state", state},
+		{"snapshot", "list", "--store", store},
+		{"snapshot", "publish", "latest", "--store", store},
+		{"snapshot", "rollback", "--store", store},
+		{"snapshot", "prune", "--store", store},
+		{"snapshot", "inspect", "current", "--store", store},
+		{"keys", "list", "--state", state},
+		{"keys", "revoke", "key_x", "--state", state},
+		{"usage", "--state", state},
 		{"keys", "create", "--state", state, "--tenant", "acme", "--plan", "free"},
 	} {
 		out.Reset()

@@ -91,9 +91,10 @@ func (o *Options) setDefaults() {
 }
 
 // Validate says which of the options are out of bounds; those that are zero stand for their defaults.
-func (o Options) Validate() error {
-	o.setDefaults()
-	return o.validate()
+func (o *Options) Validate() error {
+	whole := *o
+	whole.setDefaults()
+	return whole.validate()
 }
 
 func (o *Options) validate() error {
