@@ -48,6 +48,18 @@ type PriceReport struct {
 	Variants int    `json:"variants"`        // rows and series of sealed products in a variant that sealed products do not have
 	First    string `json:"first,omitempty"` // the dates that the rows span, as YYYY-MM-DD
 	Last     string `json:"last,omitempty"`
+	// TooOld are the prices of days before those that a snapshot keeps, null when there are none.
+	TooOld *TooOld `json:"too_old"`
+}
+
+// TooOld says how many prices were left out because of their day, with the oldest one as an example.
+type TooOld struct {
+	Prices int    `json:"prices"`
+	Before string `json:"before"` // the first day that is kept
+	Day    string `json:"day"`
+	Ref    string `json:"ref"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
 }
 
 // GameReport counts what the catalog holds of a game.

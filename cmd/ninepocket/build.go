@@ -132,9 +132,16 @@ type built struct {
 	Notes []string `json:"notes"`
 }
 
-// notes say that a feed told nothing new: what the base has stays current then, and no guard sees a difference.
+// notes say which prices were too old to be kept, and that a feed told nothing new: what the base has stays current then,
+// and no guard sees a difference.
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
+	for _, p := range r.Prices {
+		if old := p.TooOld; old != nil {
+			all = append(all, fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
+				old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
+		}
+	}
 	if base == nil {
 		return all
 	}
