@@ -56,7 +56,10 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 func TestSharedIdentifiers(t *testing.T) {
 	build := func(kind, namespace string, ids ...[]source.Identifier) *Result {
 		in := newFake("shop").set("s", "Base")
-		in.feed.Kind, in.feed.Partner = kind, "tcgplayer"
+		in.feed.Kind, in.feed.Partner = kind, "partner"
+		if kind == source.KindTCGCSV {
+			in.feed.Partner = "tcgplayer"
+		}
 		for i, of := range ids {
 			ref := string(rune('a' + i))
 			in.card(ref, "s", "Card "+ref, ref)
@@ -87,6 +90,12 @@ func TestSharedIdentifiers(t *testing.T) {
 	f("one on two cards", build(source.KindNative, "shop", one, one, one), 3, source.ReasonSharedIdentifier,
 		`{"reason":"shared_identifier","file":"cards.jsonl","line":2,"ref":"b","value":"tcgplayer 42346"}`+"\n"+
 			`{"reason":"shared_identifier","file":"cards.jsonl","line":3,"ref":"c","value":"tcgplayer 42346"}`+"\n")
+	partner := []source.Identifier{is("partner", "8")}
+	shared := build(source.KindNative, "shop", partner, partner, partner)
+	f("a partner's", shared, 3, "", "")
+	if n := shared.Report.Sources[0].PartnersShared; n != 2 {
+		t.Errorf("%d items share a partner id, want 2", n)
+	}
 	f("the source's own product id", build(source.KindNative, "shop", []source.Identifier{is("shop", "7")}, []source.Identifier{is("shop", "7")}), 1,
 		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"7"}`+"\n")
 	f("TCGCSV's", build(source.KindTCGCSV, "tcgcsv", one, one), 1, source.ReasonProductOnTwoCards,

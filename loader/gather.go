@@ -122,8 +122,7 @@ func (g *gatherer) Sealed(s source.Sealed) {
 // item cleans what cards and sealed products have in common. The first record of a reference stands, later ones are
 // quarantined; likewise a source product id stands for the first item that has it, and a later item with it is
 // quarantined (decision 26). A product id is an identifier in the source's own namespace, and TCGplayer's in TCGCSV.
-// Identifiers in other namespaces may repeat, for partner lookups return every candidate (decision 51); what repeats
-// joins nothing, so it is reported.
+// Identifiers in other namespaces may repeat (decision 51); what repeats joins nothing, so it is reported.
 func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identifier, updatedAt int64) (item, bool) {
 	if !c.key(ref) {
 		return item{}, false
@@ -165,15 +164,19 @@ func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identif
 	return it, true
 }
 
-// shared reports an identifier that an earlier item of the source has. It compares hashes: a million items have several
-// times as many identifiers, and a line too many in 2⁶⁴ does no harm.
+// shared reports an identifier that an earlier item of the source has. In the partner's namespace that is no mistake, for
+// lookups return every candidate, and it is only counted. Hashes are compared: a million items have several times as many
+// identifiers, and a line too many in 2⁶⁴ does no harm.
 func (g *gatherer) shared(at source.At, ref string, id identifier) {
 	hash := xxhash.Sum64String(id.Namespace + "\x00" + id.Value)
-	if g.others[hash] {
+	switch {
+	case !g.others[hash]:
+		g.others[hash] = true
+	case id.Namespace == g.feed.Partner:
+		g.report.PartnersShared++
+	default:
 		g.b.quarantine.refuse(at, source.ReasonSharedIdentifier, ref, id.Namespace+" "+id.Value)
-		return
 	}
-	g.others[hash] = true
 }
 
 // twice is why a second record of a reference is refused: where a reference is a product id, it stands for two cards.

@@ -34,6 +34,7 @@ type SourceReport struct {
 	CodeCardsLeftOut   int    `json:"code_cards_left_out"` // code cards, which are not cards (decision 27)
 	SetsApart          int    `json:"sets_apart"`
 	SealedJoined       int    `json:"sealed_joined"`
+	PartnersShared     int    `json:"partners_shared"`      // items whose partner id an earlier item has: a lookup finds all of them
 	SetReferencesWrong int    `json:"set_references_wrong"` // cards whose set the source does not have; they are kept without one
 }
 

@@ -236,6 +236,9 @@ func (o *built) print(w io.Writer) error {
 		if s.CodeCardsLeftOut > 0 {
 			_, _ = fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)
 		}
+		if s.PartnersShared > 0 {
+			_, _ = fmt.Fprintf(w, "; %d items share a partner id with an earlier one", s.PartnersShared)
+		}
 		_, _ = fmt.Fprintln(w)
 	}
 	printCounts(w, "sealed products left out", o.Report.SealedLeftOut)

@@ -81,7 +81,7 @@ var Reasons = []struct{ Reason, Meaning string }{
 	{ReasonFetchAfterSnapshot, "collected_at is later than the snapshot's time."},
 	{ReasonDuplicateID, "Two records of a source have one reference."},
 	{ReasonProductOnTwoCards, "One source product id stands for two cards."},
-	{ReasonSharedIdentifier, "Two items of a source have one identifier in another namespace. Both are kept; no other source's item or price is joined by it."},
+	{ReasonSharedIdentifier, "Two items of a source have one identifier in a namespace that is neither its own nor its partner's. Both are kept; no other source's item or price is joined by it."},
 	{ReasonUnknownItem, "A price names an item that no catalog of the build has."},
 }
 
