@@ -71,7 +71,7 @@ torture: ## kill servers and publishers at random moments and swap snapshots und
 
 .PHONY: hunt
 hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 min)
-	NINEPOCKET_HUNT=$(or $(ROUNDS),40) NINEPOCKET_OPERATION='$(OPERATION)' $(GO) test -run '^TestHunt$$' -count=1 -v -timeout 60m ./bench
+	NINEPOCKET_HUNT=$(or $(ROUNDS),40) NINEPOCKET_OPERATION='$(OPERATION)' $(GO) test -tags hunt -run '^TestHunt$$' -count=1 -v -timeout 60m ./bench
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)
@@ -116,6 +116,7 @@ bench-compare: build ## measure PostgreSQL, SQLite and search libraries beside o
 .PHONY: lint
 lint: ## vet, format and lint the Go code with the pinned tools (the first run builds them, a minute or more)
 	$(TOOL) golangci-lint run $(PKG)
+	$(GO) vet -tags hunt ./index/... ./bench
 
 .PHONY: fmt
 fmt: ## format the Go code as the linter wants it

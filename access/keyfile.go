@@ -76,7 +76,7 @@ type NewKey struct {
 // and, once, its text. A plan other than the tenant's is ErrPlanDiffers. The
 // caller checks that the plan is configured.
 func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
-	if err := n.validate(at); err != nil {
+	if err := n.Validate(at); err != nil {
 		return nil, "", err
 	}
 	if err := f.enter(n); err != nil {
@@ -104,11 +104,15 @@ func (f *KeyFile) add(key *Key, kind Kind) string {
 	return text
 }
 
-func (n NewKey) validate(at time.Time) error {
+// Validate says what is wrong with the request for a key at an instant, whatever keys there are.
+func (n NewKey) Validate(at time.Time) error {
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, cannot(format, args...)) }
 	if !validName(n.Tenant) {
 		problem("create a key for tenant %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Tenant)
+	}
+	if n.Plan != "" && !validName(n.Plan) {
+		problem("create a key of plan %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Plan)
 	}
 	if n.Kind == NoKind || n.Kind > Preview {
 		problem("create a key: want a surface, live, preview or sandbox")

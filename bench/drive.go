@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"ninepocket/internal/synth"
 )
 
 // The servers of a run. full is the one that is measured; the others are beside it for comparison.
@@ -104,9 +106,17 @@ func (o *Options) Validate() error {
 	if o.Connections < 1 || o.Rounds < 1 || o.Duration < 50*time.Millisecond {
 		problems = append(problems, errors.New("cannot measure with fewer than 1 connection, 1 round or 50ms"))
 	}
-	if o.URL != "" {
-		_, err := addressOf(o.URL)
-		problems = append(problems, err)
+	if o.URL == "" && o.Store == "" {
+		catalog := synth.Options{Cards: o.Cards, Seed: o.Seed, HistoryDays: o.Days}
+		if err := catalog.Validate(); err != nil {
+			problems = append(problems, fmt.Errorf("cannot make a catalog: %w", err))
+		}
+	}
+	for _, url := range []string{o.URL, o.Admin} {
+		if url != "" {
+			_, err := addressOf(url)
+			problems = append(problems, err)
+		}
 	}
 	if o.URL != "" && o.Keys.Live == "" {
 		problems = append(problems, errors.New("cannot drive a running server without a key: give --key"))

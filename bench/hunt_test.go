@@ -195,7 +195,7 @@ func (h *hunter) hunt(q *quarry, rounds int) ([]trophy, error) {
 }
 
 func newHunter(w *world, seed uint64) *hunter {
-	h := &hunter{random: rand.New(rand.NewPCG(seed, 9)), serve: w.server.ServeConn, forget: w.view.Index.Forget}
+	h := &hunter{random: rand.New(rand.NewPCG(seed, 9)), serve: w.server.ServeConn, forget: w.forget}
 	h.cost = h.cpu
 	return h
 }
@@ -215,6 +215,9 @@ func huntWorld(t *testing.T, cards int) (*world, []quarry) {
 func TestHunt(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("NINEPOCKET_HUNT"))
 	if rounds > 0 {
+		if !forgets {
+			t.Fatal("cannot hunt without the build tag hunt, as make hunt gives it: repeated searches would cost what they remember")
+		}
 		huntLong(t, rounds)
 		return
 	}

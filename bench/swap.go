@@ -37,6 +37,22 @@ func (o *SwapOptions) setDefaults() {
 	}
 }
 
+// Validate sets the defaults of both and says what is wrong with them; Swap begins with it.
+func (o *SwapOptions) Validate(other *Options) error {
+	o.setDefaults()
+	problems := []error{other.Validate()}
+	if other.URL != "" || other.Store != "" {
+		problems = append(problems, errors.New("cannot publish into somebody else's store: --swap serves a catalog of its own"))
+	}
+	if o.Swaps < 1 || o.Every <= 0 {
+		problems = append(problems, errors.New("cannot publish less than once, or without a time between two publications"))
+	}
+	if !(o.Load > 0 && o.Load <= 1) { // also not a number
+		problems = append(problems, fmt.Errorf("cannot drive the server at a load of %v: want more than 0 and at most 1", o.Load))
+	}
+	return errors.Join(problems...)
+}
+
 // SwapReport is what publications under load did.
 type SwapReport struct {
 	Cards                int
@@ -79,12 +95,8 @@ func (r *SwapReport) Swapping() (quiet, swap, publish, calm, compute float64) {
 // other one again and again. Requests are due at fixed instants and their latency counts from then, whether or not
 // the one before was answered: a server that stalls is charged for everything it kept waiting.
 func Swap(ctx context.Context, o Options, s SwapOptions) (*SwapReport, error) {
-	s.setDefaults()
-	if err := o.Validate(); err != nil {
+	if err := s.Validate(&o); err != nil {
 		return nil, err
-	}
-	if o.URL != "" || o.Store != "" {
-		return nil, errors.New("cannot publish into somebody else's store: --swap serves a catalog of its own")
 	}
 	folder, err := os.MkdirTemp("", "ninepocket-bench-")
 	if err != nil {

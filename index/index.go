@@ -54,9 +54,6 @@ func Build(c *snapshot.Catalog, p *pace.Pacer) (*Index, error) {
 	return x, nil
 }
 
-// Forget drops what searches have remembered of words, for measurements.
-func (x *Index) Forget() { x.words.Forget() }
-
 // corpus shows the catalog to the word index.
 func (x *Index) corpus() text.Corpus {
 	c := x.c

@@ -100,6 +100,7 @@ type builder struct {
 	lanes    *laneTable
 	history  history
 	newest   days
+	dated    []dated // by input with prices, as report.Prices
 
 	latest    snapshot.Day // the latest day of any row
 	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
@@ -169,6 +170,9 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	b.progress("assemble", 0, 0)
 	c := b.assemble(at)
 	b.report.QuarantineCut = b.quarantine.cut
+	for i := range b.dated {
+		b.report.Prices[i].TooOld = b.dated[i].before(c.Date() - snapshot.HistoryDays + 1)
+	}
 	return &Result{
 		Catalog: c, Quarantine: b.quarantine.lines.Bytes(), QuarantineCounts: b.quarantine.counts, Report: b.report,
 	}, nil
@@ -258,6 +262,7 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 		report.First, report.Last = p.first.String(), p.last.String()
 	}
 	b.report.Prices = append(b.report.Prices, report)
+	b.dated = append(b.dated, p.dated)
 	return ctx.Err()
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
+
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
@@ -28,13 +30,14 @@ type gatherer struct {
 	setOf    map[string]int32 // ref → index in out.sets
 	seen     map[string]bool  // refs of cards and sealed products
 	products map[string]bool  // identifiers in the source's own namespace, which stand for one item each
+	others   map[uint64]bool  // hashes of identifiers in other namespaces
 	setRefs  []string         // of out.cards, resolved at the end: a source may tell cards before sets
 }
 
 func (b *builder) gather(feed source.Feed, report *SourceReport) *gatherer {
 	return &gatherer{
 		b: b, feed: feed, report: report,
-		setOf: map[string]int32{}, seen: map[string]bool{}, products: map[string]bool{},
+		setOf: map[string]int32{}, seen: map[string]bool{}, products: map[string]bool{}, others: map[uint64]bool{},
 	}
 }
 
@@ -119,7 +122,7 @@ func (g *gatherer) Sealed(s source.Sealed) {
 // item cleans what cards and sealed products have in common. The first record of a reference stands, later ones are
 // quarantined; likewise a source product id stands for the first item that has it, and a later item with it is
 // quarantined (decision 26). A product id is an identifier in the source's own namespace, and TCGplayer's in TCGCSV.
-// Identifiers in other namespaces may repeat: partner lookups return every candidate.
+// Identifiers in other namespaces may repeat (decision 51); what repeats joins nothing, so it is reported.
 func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identifier, updatedAt int64) (item, bool) {
 	if !c.key(ref) {
 		return item{}, false
@@ -153,7 +156,27 @@ func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identif
 		it.identifiers = addIdentifier(it.identifiers, g.feed.Namespace, it.refs[0][len(g.feed.Namespace)+1:])
 	}
 	g.seen[it.refs[0][len(g.feed.Namespace)+1:]] = true
+	for _, id := range it.identifiers {
+		if id.Namespace != g.feed.Namespace {
+			g.shared(c.at, ref, id)
+		}
+	}
 	return it, true
+}
+
+// shared reports an identifier that an earlier item of the source has. In the partner's namespace that is no mistake, for
+// lookups return every candidate, and it is only counted. Hashes are compared: a million items have several times as many
+// identifiers, and a line too many in 2⁶⁴ does no harm.
+func (g *gatherer) shared(at source.At, ref string, id identifier) {
+	hash := xxhash.Sum64String(id.Namespace + "\x00" + id.Value)
+	switch {
+	case !g.others[hash]:
+		g.others[hash] = true
+	case id.Namespace == g.feed.Partner:
+		g.report.PartnersShared++
+	default:
+		g.b.quarantine.refuse(at, source.ReasonSharedIdentifier, ref, id.Namespace+" "+id.Value)
+	}
 }
 
 // twice is why a second record of a reference is refused: where a reference is a product id, it stands for two cards.

@@ -88,6 +88,7 @@ type pricer struct {
 	strict bool // a price of an unknown item is quarantined: the input has its own catalog
 
 	first, last snapshot.Day // that rows of items span
+	dated       dated        // the prices of items
 
 	lastRef  string // the item of the row before, which most rows share
 	lastItem int32
@@ -119,6 +120,9 @@ func (p *pricer) Price(r source.Price) {
 	}
 	p.report.Rows++
 	p.span(r.Day)
+	if r.Cents != snapshot.NoCents {
+		p.dated.see(r.Day, r.At, r.Ref)
+	}
 	cents := r.Cents
 	if !r.Licensed {
 		cents = snapshot.NoCents
@@ -188,6 +192,9 @@ func (p *pricer) Series(s source.Series) {
 	}
 	p.report.Series++
 	p.span(newest.day)
+	for _, point := range points {
+		p.dated.see(point.Day, s.At, s.Ref)
+	}
 	if last != snapshot.NoDay {
 		b.newest.see(p.feed, b.merged.item(int(item)).game, last)
 	}

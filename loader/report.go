@@ -34,6 +34,7 @@ type SourceReport struct {
 	CodeCardsLeftOut   int    `json:"code_cards_left_out"` // code cards, which are not cards (decision 27)
 	SetsApart          int    `json:"sets_apart"`
 	SealedJoined       int    `json:"sealed_joined"`
+	PartnersShared     int    `json:"partners_shared"`      // items whose partner id an earlier item has: a lookup finds all of them
 	SetReferencesWrong int    `json:"set_references_wrong"` // cards whose set the source does not have; they are kept without one
 }
 
@@ -48,6 +49,18 @@ type PriceReport struct {
 	Variants int    `json:"variants"`        // rows and series of sealed products in a variant that sealed products do not have
 	First    string `json:"first,omitempty"` // the dates that the rows span, as YYYY-MM-DD
 	Last     string `json:"last,omitempty"`
+	// TooOld are the prices of days before those that a snapshot keeps, null when there are none.
+	TooOld *TooOld `json:"too_old"`
+}
+
+// TooOld says how many prices were left out because of their day, with the oldest one as an example.
+type TooOld struct {
+	Prices int    `json:"prices"`
+	Before string `json:"before"` // the first day that is kept
+	Day    string `json:"day"`
+	Ref    string `json:"ref"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
 }
 
 // GameReport counts what the catalog holds of a game.

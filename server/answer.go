@@ -16,6 +16,12 @@ func decimal(v int64) string { return strconv.FormatInt(v, 10) }
 
 // refuse answers with an error in the envelope of the exchange's surface.
 func (x *exchange) refuse(f wire.Fault) {
+	x.deny(f.Code)
+	x.tell(f, "")
+}
+
+// tell is refuse without counting who was denied what; on is what else the answer depends on.
+func (x *exchange) tell(f wire.Fault, on string) {
 	r := &x.ctx.Response
 	meaning := x.surface.meanings[f.Code]
 	r.ResetBody()
@@ -29,9 +35,8 @@ func (x *exchange) refuse(f wire.Fault) {
 	if meaning.Status == fasthttp.StatusUnauthorized {
 		x.head.set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
-	x.vary("")
+	x.vary(on)
 	x.head.send(&r.Header)
-	x.deny(f.Code)
 	x.body = x.surface.append(x.body[:0], x.s.BaseURL, f, string(x.id))
 	r.SetBody(x.body)
 }
@@ -167,7 +172,7 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 		}
 	}
 	x.refuse(protocolFault(err))
-	ctx.Response.SkipBody = known && ctx.IsHead() // fasthttp sees to it only for what a handler answers
+	ctx.Response.SkipBody = guarded && c.guard.IsHead() // fasthttp sees to it only for what a handler answers
 	s.counts.broken.Add(x.shard, 0, statusColumn(ctx.Response.StatusCode()), 1)
 	ctx.SetConnectionClose()
 }

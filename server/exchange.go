@@ -209,7 +209,7 @@ func (x *exchange) serve(p *path) {
 		return
 	}
 	if x.view = x.s.Engine.View(); x.view == nil {
-		x.refuse(wire.Fault{Code: wire.TemporarilyUnavailable, Detail: "No catalog is loaded yet.", RetryAfter: retryUnavailable})
+		x.refuse(noCatalog)
 		return
 	}
 	x.decision = x.s.Gate.Admit(x.principal, x.op.name, x.now)
@@ -315,7 +315,7 @@ func (x *exchange) panicked(p any) {
 	x.ctx.Response.Reset()
 	x.ctx.Response.Header.DisableNormalizing()
 	x.allowOrigin()
-	x.refuse(wire.Fault{Code: wire.InternalError, Detail: "Something went wrong on our side; quote the request id to support."})
+	x.refuse(wire.Fault{Code: wire.InternalError, Detail: somethingWrong})
 }
 
 // checkModified compares the caller's validators with the answer's (decision 9).

@@ -42,6 +42,11 @@ var liveSurface = surface{
 // retryUnavailable is the Retry-After of a 503 in seconds.
 const retryUnavailable = 5
 
+// What pages and the API are told alike.
+const somethingWrong = "Something went wrong on our side; quote the request id to support."
+
+var noCatalog = wire.Fault{Code: wire.TemporarilyUnavailable, Detail: "No catalog is loaded yet.", RetryAfter: retryUnavailable}
+
 // policy is the lines of the rate headers that follow from a plan alone, remembered between requests: clients of one
 // plan mostly share an exchange's processor.
 type policy struct {

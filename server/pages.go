@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/site"
+	"ninepocket/wire"
 )
 
 // pagePolicy lets a page load what this server serves and nothing else: no script or style inside a page, no frames.
@@ -76,10 +77,7 @@ func paged(render func(*exchange) (bool, error)) func(*exchange) {
 			return
 		}
 		if x.view = x.s.Engine.View(); x.view == nil && !x.needsNoView() {
-			x.ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, decimal(retryUnavailable))
-			x.mediaType = htmlType
-			x.body, _ = x.s.Pages.Unavailable(x.body, x.time)
-			x.sendPage(fasthttp.StatusServiceUnavailable, "no-store")
+			x.notYet()
 			return
 		}
 		x.mediaType = htmlType
@@ -99,7 +97,21 @@ func paged(render func(*exchange) (bool, error)) func(*exchange) {
 // needsNoView reports whether the page is there without a catalog.
 func (x *exchange) needsNoView() bool { return strings.HasPrefix(x.path.pattern, "/errors") }
 
+// notYet answers 503 while there is no catalog.
+func (x *exchange) notYet() {
+	if x.toldAsProblem(noCatalog) {
+		return
+	}
+	x.ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, decimal(retryUnavailable))
+	x.mediaType = htmlType
+	x.body, _ = x.s.Pages.Unavailable(x.body, x.time)
+	x.sendPage(fasthttp.StatusServiceUnavailable, "no-store")
+}
+
 func (x *exchange) tooMany(wait int) {
+	if x.toldAsProblem(wire.Fault{Code: wire.RateLimitExceeded, Detail: "This address asks for too many pages.", RetryAfter: wait}) {
+		return
+	}
 	x.ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, decimal(int64(wait)))
 	x.mediaType = htmlType
 	x.body, _ = x.s.Pages.TooMany(x.body[:0], nil, x.time, wait)
@@ -108,6 +120,9 @@ func (x *exchange) tooMany(wait int) {
 
 func (x *exchange) failPage(err error) {
 	x.s.Log.Error("cannot make a page", slog.String("request_id", string(x.id)), slog.Any("cause", err))
+	if x.toldAsProblem(wire.Fault{Code: wire.InternalError, Detail: somethingWrong}) {
+		return
+	}
 	x.mediaType = htmlType
 	x.body, _ = x.s.Pages.Failed(x.body[:0], x.time, string(x.id))
 	x.sendPage(fasthttp.StatusInternalServerError, "no-store")
@@ -122,8 +137,11 @@ func (x *exchange) lost() {
 	x.noPage()
 }
 
-// noPage answers 404 with a page.
+// noPage answers 404 with a page, or to a program with a problem.
 func (x *exchange) noPage() {
+	if x.toldAsProblem(wire.Fault{Code: wire.NotFound, Detail: "There is no such page."}) {
+		return
+	}
 	body, err := x.s.Pages.NotFound(x.body[:0], x.s.Engine.View(), x.time)
 	if err != nil {
 		x.failPage(err)
@@ -142,7 +160,11 @@ func (x *exchange) sendPage(status int, cache string) {
 	h.set("X-Content-Type-Options", "nosniff")
 	h.set("Referrer-Policy", "same-origin")
 	h.set(fasthttp.HeaderCacheControl, cache)
-	x.vary(fasthttp.HeaderAcceptEncoding)
+	if status < fasthttp.StatusBadRequest {
+		x.vary(fasthttp.HeaderAcceptEncoding)
+	} else { // see toldAsProblem
+		x.vary("Accept, Accept-Encoding")
+	}
 	encoding := x.encoding(len(x.body))
 	if status == fasthttp.StatusOK {
 		x.etag = xxhash.Sum64(x.body)
@@ -176,14 +198,25 @@ func (x *exchange) contentPolicy() string {
 // client that names text/html, as browsers do and programs do not.
 func (x *exchange) wantsPage(raw []byte) bool {
 	return x.s.Pages != nil && (x.ctx.IsGet() || x.ctx.IsHead()) && !isAPI(string(raw)) &&
-		namesHTML(x.field(fasthttp.HeaderAccept))
+		accepts(x.field(fasthttp.HeaderAccept), "text/html")
 }
 
-// namesHTML reports whether an Accept header names text/html, and not to refuse it.
-func namesHTML(accept []byte) bool {
-	for item := range bytes.SplitSeq(accept, []byte{','}) {
+// toldAsProblem answers an error of a page in the live envelope, to a program: a client that names JSON and not HTML.
+// All others, those that name neither included, are left to be told with a page.
+func (x *exchange) toldAsProblem(f wire.Fault) bool {
+	accept := x.field(fasthttp.HeaderAccept)
+	if accepts(accept, "text/html") || !accepts(accept, "application/json") && !accepts(accept, liveSurface.errorType) {
+		return false
+	}
+	x.tell(f, fasthttp.HeaderAccept)
+	return true
+}
+
+// accepts reports whether an Accept header names a media type, and not to refuse it.
+func accepts(header []byte, media string) bool {
+	for item := range bytes.SplitSeq(header, []byte{','}) {
 		name, params, _ := bytes.Cut(item, []byte{';'})
-		if bytes.EqualFold(bytes.TrimSpace(name), []byte("text/html")) && weightOf(params) > 0 {
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte(media)) && weightOf(params) > 0 {
 			return true
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ninepocket/engine"
 	"ninepocket/site"
@@ -37,7 +36,7 @@ func siteWorld(tb testing.TB, change func(*setup)) *world {
 	return newWorld(tb, s)
 }
 
-// page asks for a page, from this machine, which no limit holds back.
+// page asks for a page, from this machine, which has a large allowance.
 func (w *world) page(tb testing.TB, target string, header ...string) reply {
 	tb.Helper()
 	r, err := w.send(request{method: http.MethodGet, target: target, header: append([]string{"X-Forwarded-For: 127.0.0.1"}, header...)})
@@ -313,6 +312,13 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 	for _, target := range []string{"/cards/nope", "/sets/nope", "/errors/nope", "/assets/nope.css", "/sitemaps/0", "/sitemaps/01", "/sitemaps/99", "/cards/%00", "/cards/a%2Fb"} {
 		f("GET", target, "Accept: */*", page, 404)
 	}
+	for _, accept := range []string{"application/json", "application/problem+json", "application/json;q=0.5, */*;q=0.1", "APPLICATION/JSON, text/html;q=0"} {
+		f("GET", "/cards/nope", "Accept: "+accept, problem, 404)
+		f("HEAD", "/sets/nope", "Accept: "+accept, problem, 404)
+	}
+	for _, accept := range []string{"application/json, text/html;q=0.1", "application/json;q=0", "application/*", "text/plain", "application/ld+json"} {
+		f("GET", "/cards/nope", "Accept: "+accept, page, 404)
+	}
 	f("POST", "/cards/nope", browser, problem, 405)
 	f("GET", "/images/x.png", browser, page, 404) // no folder: no such path
 	f("GET", "/images/x.png", "Accept: image/*", problem, 404)
@@ -390,71 +396,15 @@ func TestPageHeaders(t *testing.T) {
 	}
 }
 
-// TestPageLimit wants an address to be held back after its burst, others and the API not.
-func TestPageLimit(t *testing.T) {
-	w := siteWorld(t, nil)
-	from := func(addr, target string) reply {
-		r, err := w.send(request{method: "GET", target: target, header: []string{"X-Forwarded-For: 6.6.6.6, " + addr}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	refused := reply{}
-	for range visitorBurst + 200 { // the clock runs on while asking
-		if refused = from("203.0.113.7", "/errors"); refused.status != http.StatusOK {
-			break
-		}
-	}
-	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") != "1" || refused.header.Get("Cache-Control") != "no-store" ||
-		!strings.Contains(string(refused.body), "Try again in 1 second.") {
-		t.Errorf("status %d, Retry-After %q", refused.status, refused.header.Get("Retry-After"))
-	}
-	if r := from("203.0.113.8", "/errors"); r.status != http.StatusOK {
-		t.Errorf("another address gets %d", r.status)
-	}
-	if style := regexp.MustCompile(`/assets/style-[^"]*`).FindString(string(refused.body)); from("203.0.113.7", style).status != http.StatusOK {
-		t.Error("the page that says wait has no style")
-	}
-	w.get(t, "/v1/games", "X-Forwarded-For: 203.0.113.7")
-}
-
-// TestVisitors checks the arithmetic of the limit.
-func TestVisitors(t *testing.T) {
-	v, at := newVisitors(), time.Unix(1_800_000_000, 0)
-	a := netip.MustParseAddr("2001:db8:1:2::1")
-	for i := range visitorBurst {
-		if wait := v.admit(a, at); wait != 0 {
-			t.Fatalf("request %d waits %d s", i+1, wait)
-		}
-	}
-	if wait := v.admit(netip.MustParseAddr("2001:db8:1:2:ffff::9"), at); wait != 1 {
-		t.Errorf("the network's next request waits %d s, want 1", wait)
-	}
-	if wait := v.admit(netip.MustParseAddr("2001:db8:1:3::1"), at); wait != 0 {
-		t.Error("another network waits")
-	}
-	if wait := v.admit(a, at.Add(visitorInterval)); wait != 0 {
-		t.Error("it waits after its interval")
-	}
-	if wait := v.admit(a, at.Add(visitorInterval)); wait == 0 {
-		t.Error("an interval gives more than one page")
-	}
-	if wait := v.admit(a, at.Add(-time.Hour)); wait < 3600 {
-		t.Errorf("a clock that steps back grants again: %d s", wait)
-	}
-	for range 10 * visitorBurst {
-		if v.admit(netip.MustParseAddr("127.0.0.1"), at) != 0 || v.admit(netip.Addr{}, at) != 0 {
-			t.Fatal("this machine is limited")
-		}
-	}
-}
-
 // TestNoCatalogYet wants a page that says so, and explanations all the same.
 func TestNoCatalogYet(t *testing.T) {
 	w := siteWorld(t, func(s *setup) { s.noViews = true })
 	if r := w.page(t, "/"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(string(r.body), "One moment") {
 		t.Errorf("status %d", r.status)
+	}
+	if r := w.page(t, "/", "Accept: application/json"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") != "5" ||
+		!strings.Contains(string(r.body), `"code":"temporarily_unavailable"`) || r.header.Get("Vary") != "Accept" {
+		t.Errorf("a program gets %d: %s", r.status, r.body)
 	}
 	for _, target := range []string{"/errors", "/errors/not_found", "/docs", "/llms.txt"} {
 		if r := w.page(t, target); r.status != http.StatusOK {

@@ -104,7 +104,7 @@ func TestRefusedHeadHasNoBody(t *testing.T) {
 	w := shared()
 	f := func(rest string, status int) {
 		t.Helper()
-		get, head := w.rawText(t, "GET /v1/games HTTP/1.1\r\n"+rest), w.rawText(t, "HEAD /v1/games HTTP/1.1\r\n"+rest)
+		get, head := w.rawText(t, "GET"+rest), w.rawText(t, "HEAD"+rest)
 		lines, body, _ := strings.Cut(head, "\r\n\r\n")
 		of, text, _ := strings.Cut(get, "\r\n\r\n")
 		length := fmt.Sprintf("\r\nContent-Length: %d\r\n", len(text))
@@ -113,10 +113,16 @@ func TestRefusedHeadHasNoBody(t *testing.T) {
 			t.Errorf("%.60q: HEAD is answered with %q, GET with %q", rest, head, get)
 		}
 	}
-	f("Host: a\r\nHost: b\r\n\r\n", http.StatusBadRequest)
-	f("Host: a\r\nX Y: b\r\n\r\n", http.StatusBadRequest)
-	f("Host: a\r\nX-Pad: "+strings.Repeat("a", 20<<10)+"\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge)
-	f("Host: a\r\nContent-Length: 999999\r\n\r\n", http.StatusRequestEntityTooLarge)
+	const line = " /v1/games HTTP/1.1\r\n"
+	f(line+"Host: a\r\nHost: b\r\n\r\n", http.StatusBadRequest)
+	f(line+"Host: a\r\nX Y: b\r\n\r\n", http.StatusBadRequest)
+	f(line+"Host: a\r\nX-Pad: "+strings.Repeat("a", 20<<10)+"\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge)
+	f(line+"Host: a\r\nContent-Length: 999999\r\n\r\n", http.StatusRequestEntityTooLarge)
+	f(" /v1/games of two HTTP/1.1\r\nHost: a\r\n\r\n", http.StatusBadRequest)
+	f(" /v1/games HTTP/3.0\r\nHost: a\r\n\r\n", http.StatusBadRequest)
+	f(" /v1/games\r\n\r\n", http.StatusBadRequest)
+	f(" /v1/games\n", http.StatusBadRequest)
+	f(" /"+strings.Repeat("a", 20<<10), http.StatusRequestHeaderFieldsTooLarge)
 }
 
 // rawText sends bytes as they are and returns those that come back until the server closes.

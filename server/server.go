@@ -80,6 +80,8 @@ type Server struct {
 	assets   map[string]*asset // by name
 	visitors *visitors
 	packs    *packs
+	// unnamedProxy: it was said that a proxy on this machine is not among the trusted ones.
+	unnamedProxy atomic.Bool
 }
 
 // New returns a server that is ready to Serve.

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"hash/maphash"
+	"log/slog"
 	"math"
 	"net/netip"
 	"slices"
@@ -18,6 +19,9 @@ import (
 const (
 	visitorInterval = 500 * time.Millisecond // a page each
 	visitorBurst    = 60
+	// machineShare is how many addresses this machine counts as: enough for a script that walks the site, and a bound when
+	// a proxy here hides who asks.
+	machineShare = 50
 	// visitorSlots bounds the memory to half a megabyte. Two addresses whose hashes meet share an allowance: with a
 	// thousand busy addresses at once, that happens to one newcomer in 65.
 	visitorSlots = 1 << 16
@@ -35,19 +39,23 @@ func newVisitors() *visitors {
 }
 
 // admit takes one page of an address's allowance, or says in how many seconds to come again. Addresses of one IPv6
-// network of 64 bits are one visitor; this machine itself is never limited, and neither is an unknown address.
+// network of 64 bits are one visitor, and so are all of this machine, with an allowance many times as large; an unknown
+// address is never limited.
 func (v *visitors) admit(a netip.Addr, now time.Time) (wait int) {
-	if !a.IsValid() || a.IsLoopback() {
+	interval := visitorInterval
+	switch a = a.Unmap(); {
+	case !a.IsValid():
 		return 0
-	}
-	if a = a.Unmap(); a.Is6() {
+	case a.IsLoopback():
+		a, interval = netip.IPv6Loopback(), visitorInterval/machineShare
+	case a.Is6():
 		prefix, _ := a.WithZone("").Prefix(64) // 64 is a valid length
 		a = prefix.Addr()
 	}
 	slot := &v.slots[maphash.Comparable(v.seed, a)%visitorSlots]
 	for at := now.UnixNano(); ; {
 		whole := slot.Load()
-		next := max(whole, at) + int64(visitorInterval)
+		next := max(whole, at) + int64(interval)
 		if late := time.Duration(next-at) - visitorBurst*visitorInterval; late > 0 {
 			return int(math.Ceil(late.Seconds()))
 		}
@@ -67,6 +75,10 @@ func (x *exchange) visitor() netip.Addr {
 	}
 	addr = addr.Unmap()
 	if !x.s.trusts(addr) {
+		if addr.IsLoopback() && x.proxied() && x.s.unnamedProxy.CompareAndSwap(false, true) {
+			x.s.Log.Warn("a proxy on this machine is not in trusted_proxies: all who ask for pages through it share one allowance",
+				slog.String("address", addr.String()))
+		}
 		return addr
 	}
 	hops := bytes.Split(x.field(fasthttp.HeaderXForwardedFor), []byte{','})
@@ -81,6 +93,14 @@ func (x *exchange) visitor() netip.Addr {
 	}
 	return addr
 }
+
+// proxied reports whether a request has a header that proxies write.
+func (x *exchange) proxied() bool {
+	h := &x.ctx.Request.Header
+	return slices.ContainsFunc(proxyHeaders, func(name string) bool { return len(h.Peek(name)) > 0 })
+}
+
+var proxyHeaders = []string{fasthttp.HeaderXForwardedFor, fasthttp.HeaderForwarded, "X-Real-Ip", fasthttp.HeaderVia}
 
 func (s *Server) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })

@@ -33,6 +33,21 @@ type Dir struct {
 // OpenDir returns the store at root, which need not exist yet: the first Write creates it.
 func OpenDir(root string) *Dir { return &Dir{root: root, disk: osDisk{}} }
 
+// Exists returns ErrNoStore when there is no store at the root, and says what is there instead. Nothing needs to ask that
+// reads or publishes a snapshot by its id; it is for those to whom an empty store looks like none.
+func (d *Dir) Exists() error {
+	info, err := os.Stat(filepath.Join(d.root, "snapshots"))
+	switch _, rootErr := os.Stat(d.root); {
+	case err == nil && info.IsDir():
+		return nil
+	case errors.Is(rootErr, fs.ErrNotExist):
+		return fmt.Errorf("cannot open store %q: %w, for the folder does not exist", d.root, ErrNoStore)
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("cannot open store %q: %w, for it has no folder \"snapshots\"", d.root, ErrNoStore)
+	}
+	return fmt.Errorf("cannot open store %q: %w", d.root, err)
+}
+
 // Root is the directory of the store.
 func (d *Dir) Root() string { return d.root }
 
@@ -114,6 +129,17 @@ func (d *Dir) List() ([]*Manifest, error) {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	return all, nil
+}
+
+// Unlisted says of each folder that List leaves out what is wrong with it.
+func (d *Dir) Unlisted() (problems []error) {
+	entries, _ := os.ReadDir(filepath.Join(d.root, "snapshots")) // List says why it cannot be read
+	for _, e := range entries {
+		if _, err := d.Manifest(e.Name()); err != nil && ValidID(e.Name()) {
+			problems = append(problems, err)
+		}
+	}
+	return problems
 }
 
 // Load reads a snapshot, comparing every section with its checksum before decoding it. With a pace it reads one section

@@ -19,6 +19,7 @@ const MaxSection = 1 << 32
 
 // Errors of the store. Damage is a *DamageError, which errors.Is matches with ErrDamaged.
 var (
+	ErrNoStore     = errors.New("there is no store")
 	ErrNoCurrent   = errors.New("no snapshot is published")
 	ErrNoPrevious  = errors.New("nothing is recorded that was published before the current snapshot")
 	ErrNotHeld     = errors.New("it is not on hold")

@@ -148,6 +148,15 @@ func TestBadDays(t *testing.T) {
 			return []string{cents.ReplaceAllString(line, "$1,${2}00,")}
 		})
 	})
+	bad("cents read as dollars in one set", "sets_repriced", func(t *testing.T, dir string) {
+		refs := refsOfBiggestSet(t, dir)
+		edit(t, filepath.Join(dir, prices), func(_ int, line string) []string {
+			if ref, _, _ := strings.Cut(line, ","); refs[ref] {
+				line = cents.ReplaceAllString(line, "$1,${2}00,")
+			}
+			return []string{line}
+		})
+	})
 	bad("a set emptied", "sets_emptied", func(t *testing.T, dir string) {
 		refs := refsOfBiggestSet(t, dir)
 		edit(t, filepath.Join(dir, prices), func(_ int, line string) []string {
@@ -273,7 +282,7 @@ func TestRealBadDays(t *testing.T) {
 		return dir
 	}
 	market := regexp.MustCompile(`"marketPrice": ?(\d+)(?:\.(\d+))?`)
-	o.isRefused(build(changed(func(_ string, b []byte) []byte { // 1.05 becomes 105
+	asCents := func(b []byte) []byte { // 1.05 becomes 105
 		return market.ReplaceAllFunc(b, func(m []byte) []byte {
 			v, err := strconv.ParseFloat(string(bytes.TrimSpace(bytes.TrimPrefix(m, []byte(`"marketPrice":`)))), 64)
 			if err != nil {
@@ -281,7 +290,14 @@ func TestRealBadDays(t *testing.T) {
 			}
 			return []byte(`"marketPrice":` + strconv.FormatFloat(v*100, 'f', 0, 64))
 		})
-	})), "prices_moved")
+	}
+	o.isRefused(build(changed(func(_ string, b []byte) []byte { return asCents(b) })), "prices_moved")
+	o.isRefused(build(changed(func(name string, b []byte) []byte { // one set of three hundred: far below 5 % of all prices
+		if strings.Contains(name, "/3/604/") { // Base Set
+			return asCents(b)
+		}
+		return b
+	})), "sets_repriced")
 	o.isRefused(build(changed(func(name string, b []byte) []byte {
 		if strings.Contains(name, "/3/604/") { // Base Set
 			return []byte(`{"success":true,"errors":[],"results":[]}`)

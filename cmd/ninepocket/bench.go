@@ -37,12 +37,16 @@ func benchCommand() *cobra.Command {
 			o.Self, o.Serve, o.Log = []string{self, "bench", "task"}, []string{self, "serve"}, cmd.ErrOrStderr()
 			for _, text := range rivals {
 				name, command, ok := strings.Cut(text, "=")
-				if !ok {
+				if !ok || name == "" || command == "" {
 					return fail(exitUsage, "", fmt.Errorf("cannot use --rival %q: want NAME=COMMAND", text))
 				}
 				o.Rivals = append(o.Rivals, bench.Rival{Name: name, Command: command})
 			}
-			if err := o.Validate(); err != nil {
+			check := o.Validate
+			if swap {
+				check = func() error { return s.Validate(&o) }
+			}
+			if err := check(); err != nil {
 				return fail(exitUsage, "", err)
 			}
 			err = runBench(cmd, &o, &s, swap, asJSON)

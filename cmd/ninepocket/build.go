@@ -102,6 +102,10 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 		return nil, fail(exitFailure, "build the first snapshot without --base", fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
 	}
 	id, err := b.resolve(b.base)
+	if err == nil && !snapshot.ValidID(id) {
+		err = fail(exitUsage, "run: ninepocket snapshot list --store "+b.store,
+			fmt.Errorf("cannot use --base %q: want the id of a snapshot, current, previous, latest or none", b.base))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +132,16 @@ type built struct {
 	Notes []string `json:"notes"`
 }
 
-// notes say that a feed told nothing new: what the base has stays current then, and no guard sees a difference.
+// notes say which prices were too old to be kept, and that a feed told nothing new: what the base has stays current then,
+// and no guard sees a difference.
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
+	for _, p := range r.Prices {
+		if old := p.TooOld; old != nil {
+			all = append(all, fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
+				old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
+		}
+	}
 	if base == nil {
 		return all
 	}
@@ -224,6 +235,9 @@ func (o *built) print(w io.Writer) error {
 		}
 		if s.CodeCardsLeftOut > 0 {
 			_, _ = fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)
+		}
+		if s.PartnersShared > 0 {
+			_, _ = fmt.Fprintf(w, "; %d items share a partner id with an earlier one", s.PartnersShared)
 		}
 		_, _ = fmt.Fprintln(w)
 	}

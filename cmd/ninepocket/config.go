@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -77,6 +78,11 @@ func (c *config) validate() error {
 			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", u.key, redact(u.value), err))
 		}
 	}
+	for _, a := range []struct{ key, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
+		if err := checkAddress(a.value); err != nil {
+			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", a.key, a.value, err))
+		}
+	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		problems = append(problems, fmt.Errorf("cannot use log_format %q: want text or json", c.LogFormat))
 	}
@@ -112,6 +118,19 @@ func (c *config) missing() error {
 		return errors.New("cannot serve: the store or the state directory is not given")
 	}
 	return errors.Join(checkFolder("store", c.Store), checkFolder("state", c.State))
+}
+
+// checkAddress wants HOST:PORT, each of which may be left out: every address of the machine, and a free port. Whether it
+// can be listened on is found out by listening.
+func checkAddress(s string) error {
+	_, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return errors.New("want HOST:PORT, such as 127.0.0.1:8080 or :8080")
+	}
+	return nil
 }
 
 // checkURL wants an absolute http or https URL, or none; it is put into answers as it is.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -38,12 +40,30 @@ func configCheck() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
+			if c.hidesVisitors() {
+				_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages "+
+					"through it share one allowance")
+			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the configuration is good")
 			return err
 		},
 	}
 	flags = addConfigFlags(cmd)
 	return cmd
+}
+
+// hidesVisitors reports whether clients must come through a proxy that is not trusted to say who they are: pages are
+// served, and the base URL is one that the listener itself cannot answer.
+func (c *config) hidesVisitors() bool {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {
+		return false
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
+	ip, here := net.ParseIP(host), net.ParseIP(base.Hostname())
+	private := host == "localhost" || ip != nil && ip.IsLoopback()
+	local := base.Hostname() == "localhost" || here != nil && here.IsLoopback()
+	return base.Scheme == "https" && c.TLSCert == "" || err == nil && private && !local
 }
 
 // printed is a row of config print --json.

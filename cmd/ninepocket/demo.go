@@ -26,7 +26,11 @@ func demoCommand() *cobra.Command {
 			"loader, and serves it. The same seed makes the same catalog. Nothing is kept.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := demo(cmd, c, synth.Options{Cards: cards, Seed: seed}); err != nil {
+			o := synth.Options{Cards: cards, Seed: seed}
+			if err := errors.Join(c.validate(), o.Validate()); err != nil {
+				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
+			}
+			if err := demo(cmd, c, o); err != nil {
 				if _, known := errors.AsType[*failure](err); known {
 					return err
 				}

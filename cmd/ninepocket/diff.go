@@ -35,7 +35,7 @@ func snapshotDiff() *cobra.Command {
 			return printDiff(cmd.OutOrStdout(), d)
 		},
 	}
-	s.add(cmd)
+	s.addStored(cmd)
 	return cmd
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"time"
 
@@ -25,6 +27,8 @@ func healthcheckCommand() *cobra.Command {
 					return fail(exitUsage, "", err)
 				}
 				url = "http://" + loopback(c.Admin) + "/readyz"
+			} else if err := checkAsked(url); err != nil {
+				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", redact(url), err))
 			}
 			client := &http.Client{Timeout: healthLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 			if err := checkHealth(cmd.Context(), client, url); err != nil {
@@ -36,4 +40,13 @@ func healthcheckCommand() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", "", "ask this `URL` for 200 (default: /readyz of the configured admin listener)")
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE`")
 	return cmd
+}
+
+// checkAsked wants an absolute http or https URL.
+func checkAsked(s string) error {
+	u, err := neturl.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("want http://HOST or https://HOST, with a path")
+	}
+	return nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,20 +72,24 @@ func keysCreate() *cobra.Command {
 			if cmd.Flags().Changed("credits") {
 				n.Credits = &credits
 			}
+			now := time.Now()
+			if len(problems) == 0 {
+				problems = append(problems, n.Validate(now))
+			}
 			if err := errors.Join(problems...); err != nil {
 				return fail(exitUsage, "", err)
 			}
 			var made *access.Key
 			var text string
 			err = access.UpdateKeys(state, func(f *access.KeyFile) error {
-				if made, text, err = f.Create(n, time.Now()); err != nil {
+				if made, text, err = f.Create(n, now); err != nil {
 					return err
 				}
 				plan = f.Tenants[tenant].Plan
 				return nil
 			})
 			if err != nil {
-				hint := ""
+				hint := keysHint(state, err)
 				if errors.Is(err, access.ErrPlanDiffers) {
 					hint = "the plan belongs to the tenant: add --change-plan to change it for all of its keys"
 				}
@@ -108,6 +114,36 @@ func keysCreate() *cobra.Command {
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	require(cmd, "state", "tenant", "plan")
 	return cmd
+}
+
+// updateExisting changes keys that are there: nothing but create begins a state directory.
+func updateExisting(state string, change func(*access.KeyFile) error) error {
+	_, err := access.ReadKeys(state)
+	if err == nil {
+		err = access.UpdateKeys(state, change)
+	}
+	switch {
+	case errors.Is(err, access.ErrNoSuchKey):
+		return fail(exitFailure, "run: ninepocket keys list --state "+state, err)
+	case err != nil:
+		return fail(exitFailure, keysHint(state, err), err)
+	}
+	return nil
+}
+
+// keysHint says what to do about a state directory whose keys or ledger cannot be read, "" when nobody can say.
+func keysHint(state string, err error) string {
+	switch {
+	case errors.Is(err, access.ErrNoKeysFile):
+		return "give the state directory that serve uses, or begin one: ninepocket keys create --state " + state + " --tenant NAME --surface live --plan free"
+	case errors.Is(err, fs.ErrPermission):
+		return "run this as the user that the server runs as: only that one can read the state directory"
+	case errors.Is(err, access.ErrCorrupt):
+		return "restore the file from a copy; a running server goes on with the last good one"
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR):
+		return "--state wants the directory that serve uses"
+	}
+	return ""
 }
 
 // require marks flags as required.
@@ -142,11 +178,11 @@ func keysList() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := access.ReadKeys(state)
 			if err != nil {
-				return fail(exitFailure, "run: ninepocket keys create --state "+state+" …", err)
+				return fail(exitFailure, keysHint(state, err), err)
 			}
 			used, err := access.ReadLastUse(state)
 			if err != nil {
-				return fail(exitFailure, "", err)
+				return fail(exitFailure, keysHint(state, err), err)
 			}
 			now := time.Now()
 			rows := []listedKey{}
@@ -187,12 +223,12 @@ func keysRevoke() *cobra.Command {
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *access.Key
-			err := access.UpdateKeys(state, func(f *access.KeyFile) (err error) {
+			err := updateExisting(state, func(f *access.KeyFile) (err error) {
 				key, err = f.Revoke(args[0], time.Now())
 				return err
 			})
 			if err != nil {
-				return fail(exitFailure, "run: ninepocket keys list --state "+state, err)
+				return err
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"id": key.ID, "revoked_at": key.RevokedAt})
@@ -214,16 +250,19 @@ func keysRotate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if overlap < 0 {
+				return fail(exitUsage, "", fmt.Errorf("cannot use --overlap %s: want 0 or more", overlap))
+			}
 			var key *access.Key
 			var text, plan string
-			err := access.UpdateKeys(state, func(f *access.KeyFile) (err error) {
+			err := updateExisting(state, func(f *access.KeyFile) (err error) {
 				if key, text, err = f.Rotate(args[0], overlap, time.Now()); err == nil {
 					plan = f.Tenants[key.Tenant].Plan
 				}
 				return err
 			})
 			if err != nil {
-				return fail(exitFailure, "run: ninepocket keys list --state "+state, err)
+				return err
 			}
 			return printIssued(cmd, asJSON, key, plan, text)
 		},

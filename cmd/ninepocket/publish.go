@@ -131,7 +131,7 @@ func snapshotPublish() *cobra.Command {
 			return s.publish(cmd.OutOrStdout(), id, o)
 		},
 	}
-	s.add(cmd)
+	s.addStored(cmd)
 	p.add(cmd)
 	return cmd
 }
@@ -215,7 +215,7 @@ func snapshotRollback() *cobra.Command {
 			return err
 		},
 	}
-	s.add(cmd)
+	s.addStored(cmd)
 	return cmd
 }
 

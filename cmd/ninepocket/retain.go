@@ -39,7 +39,7 @@ func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *co
 			return err
 		},
 	}
-	s.add(cmd)
+	s.addStored(cmd)
 	return cmd
 }
 
@@ -78,7 +78,7 @@ func snapshotPrune() *cobra.Command {
 			return err
 		},
 	}
-	s.add(cmd)
+	s.addStored(cmd)
 	cmd.Flags().IntVar(&keep, "keep", keepSnapshots, "keep the newest `N`")
 	return cmd
 }

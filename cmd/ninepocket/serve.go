@@ -62,7 +62,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 			fmt.Errorf("cannot serve without keys: %w", errors.Join(err)))
 	}
 	if err != nil {
-		return fail(exitNotReady, "", err)
+		return fail(exitNotReady, keysHint(c.State, err), err)
 	}
 	cert, err := c.certificate()
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +31,17 @@ func (s *storeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.store, "store", "", "snapshot store `DIR`")
 	cmd.Flags().BoolVar(&s.asJSON, "json", false, "print JSON")
 	require(cmd, "store")
+}
+
+// addStored adds the flags to a command that wants a store to be there: a misspelt folder is no empty store.
+func (s *storeFlags) addStored(cmd *cobra.Command) {
+	s.add(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if err := s.dir().Exists(); err != nil {
+			return s.storeError(err)
+		}
+		return nil
+	}
 }
 
 func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.store) }
@@ -71,6 +83,10 @@ func (s *storeFlags) storeError(err error) error {
 		return fail(exitRefused, "use the version of ninepocket that built it, or a newer one", err)
 	case errors.As(err, new(*snapshot.RefusedError)):
 		return fail(exitRefused, "mend the feed and build again; when the change is right, add: --override GUARD --reason TEXT", err)
+	case errors.Is(err, snapshot.ErrNoStore):
+		return fail(exitFailure, "look at --store, or build a first snapshot: ninepocket snapshot build --store "+s.store+" --source KIND:PATH", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fail(exitFailure, "run this as the user that the store belongs to", err)
 	case errors.Is(err, snapshot.ErrNoCurrent):
 		return fail(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store "+s.store, err)
 	case errors.Is(err, snapshot.ErrNotFound), errors.Is(err, snapshot.ErrNoPrevious), errors.Is(err, snapshot.ErrNotHeld):
@@ -107,6 +123,9 @@ func snapshotList() *cobra.Command {
 			if err != nil {
 				return s.storeError(err)
 			}
+			for _, problem := range s.dir().Unlisted() {
+				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: left out: %v\n", problem)
+			}
 			rows := []listed{}
 			for _, m := range all {
 				rows = append(rows, listed{m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(), slices.Contains(held, m.ID)})
@@ -129,7 +148,7 @@ func snapshotList() *cobra.Command {
 			return table(cmd.OutOrStdout(), "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
 		},
 	}
-	s.add(cmd)
+	s.addStored(cmd)
 	return cmd
 }
 
@@ -171,13 +190,13 @@ func snapshotInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
 			config, err := readConfig(path, os.Environ(), func(string) {})
 			if err != nil {
 				return fail(exitUsage, "", err)
+			}
+			id, err := s.resolve(args[0])
+			if err != nil {
+				return err
 			}
 			m, err := s.dir().Manifest(id)
 			if err != nil {
@@ -214,7 +233,7 @@ func snapshotInspect() *cobra.Command {
 			return i.print(cmd)
 		},
 	}
-	s.add(cmd)
+	s.addStored(cmd)
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE` with the limits of the guards")
 	return cmd
 }
@@ -300,6 +319,6 @@ func snapshotVerify() *cobra.Command {
 			return err
 		},
 	}
-	s.add(cmd)
+	s.addStored(cmd)
 	return cmd
 }

@@ -23,8 +23,11 @@ func usageCommand() *cobra.Command {
 				}
 			}
 			report, err := access.ReadUsage(state, tenant, from)
+			if err == nil && len(report.Tenants) == 0 {
+				_, err = access.ReadKeys(state) // no calls, or no state directory at all
+			}
 			if err != nil {
-				return fail(exitFailure, "", err)
+				return fail(exitFailure, keysHint(state, err), err)
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), report)

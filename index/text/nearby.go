@@ -79,16 +79,6 @@ func (e *expander) expand(w []byte, kind expansionKind) []nearWord {
 	return fresh.near
 }
 
-// Forget drops what words were expanded to. Measurements call it, so that a search costs what its words cost whoever
-// asks for them first.
-func (ix *Index) Forget() {
-	for i := range ix.expander.memory {
-		if slot := &ix.expander.memory[i]; slot.Load() != nil {
-			slot.Store(nil)
-		}
-	}
-}
-
 func (e *expander) look(w []byte, kind expansionKind) []nearWord {
 	a := automaton{pattern: w, limit: allowedTypos(w)}
 	keep := maxNear

@@ -93,6 +93,13 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// Validate says which of the options are out of bounds; those that are zero stand for their defaults.
+func (o *Options) Validate() error {
+	whole := *o
+	whole.setDefaults()
+	return whole.validate()
+}
+
 func (o *Options) validate() error {
 	within := func(name string, n, lo, hi int) error {
 		if n < lo || n > hi {

@@ -106,10 +106,19 @@ func (g *Guard) Head() []byte {
 	return bytes.TrimPrefix(g.kept[:g.checked], []byte("\r\n")) // the empty line that may come first
 }
 
-// keep notes the checked lines that h begins with, unless they came in pieces and are kept already.
+// IsHead reports whether the request that is being read or was refused asks by HEAD, good or not: its answer has no
+// content (RFC 9110, 9.3.2). The method is known once the space behind it has come.
+func (g *Guard) IsHead() bool {
+	return bytes.HasPrefix(bytes.TrimPrefix(g.kept, []byte("\r\n")), headMethod)
+}
+
+var headMethod = []byte("HEAD ")
+
+// keep notes the checked lines that h begins with, or the method of a request line that was not good, unless h came in
+// pieces and is kept already.
 func (g *Guard) keep(h []byte) {
 	if len(g.kept) == 0 {
-		g.kept = append(g.kept, h[:g.checked]...)
+		g.kept = append(g.kept, h[:max(g.checked, min(len(h), len("\r\n")+len(headMethod)))]...)
 	}
 }
 

@@ -47,6 +47,42 @@ func TestHead(t *testing.T) {
 	f(line+host+strings.Repeat("A:\r\n", 20)+"\r\n", line+host+strings.Repeat("A:\r\n", 19), HeadTooLarge)
 }
 
+// TestIsHead knows a HEAD by its method, whatever is wrong behind it and in however many pieces it comes.
+func TestIsHead(t *testing.T) {
+	f := func(sent string, want bool) {
+		t.Helper()
+		for size := 1; size <= len(sent); size++ {
+			g := Guard{Limits: &testLimits}
+			var fault *Fault
+			for rest := sent; rest != "" && fault == nil; {
+				n := min(size, len(rest))
+				_, fault = g.Check([]byte(rest[:n]))
+				rest = rest[n:]
+			}
+			if got := g.IsHead(); got != want {
+				t.Errorf("%q, %d bytes at a time (fault %v): %t, want %t", sent, size, fault, got, want)
+			}
+		}
+	}
+	f("HEAD", false)
+	f("HEAD ", true)
+	f("HEAD /x", true)
+	f("\r\nHEAD /x y HTTP/1.1\r\n", true)
+	f("HEAD /x y HTTP/1.1\r\n", true)
+	f("HEAD /x HTTP/2.0\r\n", true)
+	f("HEAD /x\n", true)
+	f("HEAD /"+strings.Repeat("x", 3000), true)
+	f("HEAD /x HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", true)
+	f("HEAD /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4097\r\n\r\n", true)
+	f("HEAD /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx", true)
+	f("HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n", false) // it is whole
+	f("HEAD /x HTTP/1.1\r\nHost: a\r\n\r\nGET /x y HTTP/1.1\r\n", false)
+	f("GET /x HTTP/1.1\r\nHost: a\r\n\r\nHEAD /x y HTTP/1.1\r\n", true)
+	f("head /x HTTP/1.1\r\n", false)
+	f("GET /HEAD y HTTP/1.1\r\n", false)
+	f("HEADS /x y HTTP/1.1\r\n", false)
+}
+
 // TestHeadOfExactly holds the bounds of a head to the byte.
 func TestHeadOfExactly(t *testing.T) {
 	for _, extra := range []int{-1, 0, 1} {

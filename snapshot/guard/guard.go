@@ -54,6 +54,7 @@ var guards = []guard{
 	{"sets_emptied", 0, false, "Sets that lost most of their cards or all of their prices.", (*day).setsEmptied},
 	{"prices_lost", 0.1, false, "Share of the current snapshot's prices that are gone.", (*day).pricesLost},
 	{"prices_moved", 0.05, false, "Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.", (*day).pricesMoved},
+	{"sets_repriced", 10, false, "Factor by which more than half of a set's prices went up or down; more for each day beyond one.", (*day).setsRepriced},
 	{"quarantined", 0.05, false, "Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.", (*day).quarantined},
 }
 

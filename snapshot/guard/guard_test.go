@@ -277,6 +277,86 @@ func TestDaysBetween(t *testing.T) {
 	}
 }
 
+// oneSet multiplies the prices of the set of a card by a factor, on a shelf of cheap and dear sets.
+func oneSet(w *fixture.World, set string, factor float64) (prices int) {
+	for i := range w.Cards {
+		if c := &w.Cards[i]; c.Set == set {
+			c.Lanes[0].Cents = int64(float64(c.Lanes[0].Cents) * factor)
+			prices++
+		}
+	}
+	return prices
+}
+
+// TestOneSetInAnotherUnit: one set of forty hides below the share of all prices that may move.
+func TestOneSetInAnotherUnit(t *testing.T) {
+	f := func(what string, days int, want string, change func(w *fixture.World)) snapshot.Verdict {
+		t.Helper()
+		base := shelf(4000)
+		for s := 10; s < 40; s++ {
+			base.Sets = append(base.Sets, fixture.Set{ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s), Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay})
+		}
+		for i := range base.Cards {
+			c := &base.Cards[i]
+			c.Set = fmt.Sprintf("set_%03d", i%40)
+			if i%40 == 20 {
+				c.Lanes[0].Cents = int64(2 + i%9) // a cheap one
+			}
+		}
+		day := later(base, days)
+		change(day)
+		verdicts := guard.Judge(stored(base), stored(day), guard.Options{Now: time.UnixMilli(day.At)})
+		v := verdict(t, verdicts, "sets_repriced")
+		if v.Status != want || len(refusals(verdicts)) > 0 != (want == snapshot.Refused) {
+			t.Errorf("%s: %+v, want %s; refused by %v", what, v, want, refusals(verdicts))
+		}
+		return v
+	}
+	v := f("cents read as dollars", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 100) })
+	if !strings.Contains(v.Text, `"Set 7" (half of its 100 prices by more than `) || v.Figure < 95 || v.Figure > 105 {
+		t.Errorf("the worst set is not named: %+v", v)
+	}
+	f("dollars read as cents", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 0.01) })
+	f("dollars read as cents, of a cheap set", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_020", 0.01) })
+	f("half a year later", 180, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 100) })
+	f("a set that is new on the market", 1, snapshot.Passed, func(w *fixture.World) { oneSet(w, "set_007", 9) })
+	f("the same within a week", 7, snapshot.Passed, func(w *fixture.World) { oneSet(w, "set_007", 26) })
+	f("more than that within a week", 7, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 28) })
+	f("half of a set", 1, snapshot.Passed, func(w *fixture.World) {
+		for i := range w.Cards {
+			if c := &w.Cards[i]; c.Set == "set_007" && i/40 < 50 {
+				c.Lanes[0].Cents *= 100
+			}
+		}
+	})
+	f("one more than half", 1, snapshot.Refused, func(w *fixture.World) {
+		for i := range w.Cards {
+			if c := &w.Cards[i]; c.Set == "set_007" && i/40 < 51 {
+				c.Lanes[0].Cents *= 100
+			}
+		}
+	})
+	f("nine prices of a set", 1, snapshot.Passed, func(w *fixture.World) {
+		n := 0
+		for i := range w.Cards {
+			if c := &w.Cards[i]; c.Set == "set_007" {
+				if n++; n <= 9 {
+					c.Lanes[0].Cents *= 100
+				} else {
+					c.Set = "set_008"
+				}
+			}
+		}
+		for i := range w.Cards { // so that the other guards have nothing to say of the cards that moved
+			if w.Cards[i].Set == "set_008" && i%40 == 7 {
+				w.Cards[i].Set = "set_007"
+				w.Cards[i].Lanes[0].Cents = snapshot.NoCents
+				w.Cards[i].Lanes[0].CollectedAt = snapshot.NoTime
+			}
+		}
+	})
+}
+
 func TestQuarantine(t *testing.T) {
 	base, day := stored(shelf(1000)), stored(later(shelf(1000), 1))
 	base.Manifest.Quarantine = map[string]int{"product_on_two_cards": 3, "bad_row": 5}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Lints the OpenAPI document, as it is written and as a server with and without preview serves it, with two independent
-# linters; then generates TypeScript from it and compiles client.ts against that. Skips where Node is missing or too old.
+# linters; then generates TypeScript from it and compiles client.ts and the example of README.md against that. Skips where Node is missing or too old.
 set -euo pipefail
 cd "$(dirname "$0")"
 export CI=${CI:-true} REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true NO_UPDATE_NOTIFIER=1
@@ -30,5 +30,10 @@ echo 'spectral generated/*.json'
 node_modules/.bin/spectral lint --ruleset lint-spectral.yaml --fail-severity hint generated/*.json
 echo 'openapi-typescript, tsc'
 node_modules/.bin/openapi-typescript generated/openapi.json --output generated/openapi.d.ts >/dev/null
+{
+  echo 'declare const process: { env: Record<string, string | undefined> };'
+  awk '/^```ts$/ { inside = 1; next } /^```$/ { inside = 0 } inside' ../../README.md | sed 's|"./api.js"|"./openapi.js"|'
+} >generated/readme.mts
+grep -q 'await fetch' generated/readme.mts # the README has its example
 node_modules/.bin/tsc --project tsconfig.json
 echo 'the OpenAPI document is clean'
