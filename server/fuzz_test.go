@@ -228,10 +228,19 @@ func FuzzRequest(f *testing.F) {
 			if r.status >= 500 {
 				t.Fatalf("%s %q: %d %s", method, target, r.status, r.body)
 			}
+			told := r
+			if method == http.MethodHead { // GET says why
+				q.method = http.MethodGet
+				if told, err = w.send(q); err != nil {
+					t.Fatalf("GET %q: %v", target, err)
+				}
+				q.method = method
+			}
 			switch {
-			case bytes.Contains(r.body, []byte("not valid HTTP")): // what the parser refuses has no path yet
-				if faults := r.envelopeFaults(r.header.Get("X-Request-Id")); len(faults) > 0 {
-					t.Fatal(faults)
+			case bytes.Contains(told.body, []byte("not valid HTTP")): // what the parser refuses has no path yet
+				faults := told.envelopeFaults(told.header.Get("X-Request-Id"))
+				if len(faults) > 0 || r.status != told.status || method == http.MethodHead && len(r.body) > 0 {
+					t.Fatalf("%s %q: %d, where GET has %d: %v", method, target, r.status, told.status, faults)
 				}
 			case method != http.MethodConnect:
 				w.check(t, q, r)

@@ -6,6 +6,7 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,9 +17,17 @@ import (
 	"ninepocket/wire"
 )
 
-// ownWorld is a world of two cards in which every text that somebody else wrote is text.
-func ownWorld(tb testing.TB, text string) *world {
-	tb.Helper()
+// basePages are the pages of every own world: parsing their templates takes longer than filling them.
+var basePages = sync.OnceValue(func() *site.Pages {
+	pages, err := site.New(site.Options{BaseURL: base})
+	if err != nil {
+		panic(err)
+	}
+	return pages
+})
+
+// ownCatalog is a catalog of two cards in which every text that somebody else wrote is text.
+func ownCatalog(text string) *snapshot.Catalog {
 	at := time.Date(2026, 8, 22, 20, 5, 0, 0, time.UTC).UnixMilli()
 	day := snapshot.DayOf(at)
 	lane := func(variant string, cents int64) fixture.Lane {
@@ -39,15 +48,18 @@ func ownWorld(tb testing.TB, text string) *world {
 	}
 	c := w.Catalog()
 	c.ID = "own"
+	return c
+}
+
+// ownWorld is a world of an own catalog.
+func ownWorld(tb testing.TB, text string) *world {
+	tb.Helper()
+	c := ownCatalog(text)
 	v, err := engine.NewView(c, wire.Site{URL: base, Images: base + "/images/", ProductPrefix: "prd"})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pages, err := site.New(site.Options{BaseURL: base})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return &world{view: v, pages: pages, now: time.UnixMilli(at)}
+	return &world{view: v, pages: basePages(), now: time.UnixMilli(c.SnapshotAt)}
 }
 
 // rendered are pages that show every text of the catalog, and what a visitor typed.
@@ -71,7 +83,7 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	keep("movers")(w.pages.Movers(nil, w.view, w.now, site.MoversQuery{Game: typed}))
 	keep("search")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{Words: typed, Game: typed, Sort: typed}))
 	keep("all")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{}))
-	keep("suggest")(w.pages.Suggest(nil, w.view, "a set"), nil)
+	keep("suggest")(w.pages.Suggest(nil, w.view, indexed), nil)
 	return all
 }
 
@@ -124,49 +136,83 @@ var (
 	data   = regexp.MustCompile(`(?s)<script type="application/ld\+json">(.*?)</script>`)
 )
 
+// hostileTexts are seeds of what somebody else may have written.
+var hostileTexts = []string{
+	"Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, "</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;",
+	"</script><script>alert(1)</script>", "javascript:alert(1)", "{{.}}[[root]][[style.css]]", "\u2028\u2029", "<!--", "]]>", "\xff\xfe<", "`${x}`", "../..//evil.example/", "%3Cscript%3E",
+}
+
+// indexed is the name that the index of FuzzPages has for every card.
+const indexed = "xindexedname"
+
 // FuzzPages puts a text wherever somebody else's text can stand, and wants pages that differ from those of a harmless text
-// in nothing but their texts.
+// in nothing but their texts. The index is one for all, because it takes longer to make than the pages: what was found
+// does not depend on the texts but for the other printings of a card, whose list is the one of a search;
+// TestHostilePages has an index of each text.
 func FuzzPages(f *testing.F) {
-	for _, s := range []string{
-		"Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, "</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;",
-		"</script><script>alert(1)</script>", "javascript:alert(1)", "{{.}}[[root]][[style.css]]", "\u2028\u2029", "<!--", "]]>", "\xff\xfe<", "`${x}`", "../..//evil.example/", "%3Cscript%3E",
-	} {
+	for _, s := range hostileTexts {
 		f.Add(s)
 	}
-	harmless := ownWorld(f, "xa").rendered(f, "xqqqqqqq")
+	w := ownWorld(f, indexed)
+	retold := func(tb testing.TB, text, typed string) map[string]string {
+		*w.view.Catalog = *ownCatalog(text)
+		return w.rendered(tb, typed)
+	}
+	harmless := skeletons(f, retold(f, "xa", "xqqqqqqq"))
 	f.Fuzz(func(t *testing.T, s string) {
 		if len(s) > 150 {
 			t.Skip("names are shorter")
 		}
 		s = "x" + s // what is null leaves out its place
-		pages := ownWorld(t, s).rendered(t, "x"+s)
-		for name, page := range pages {
-			if name == "suggest" {
-				continue // finds by the set's name, which is not the same one; its markup is the list's
-			}
-			cut := func(page string) string {
-				if name == "search" {
-					return listed.ReplaceAllString(page, "")
-				}
-				return page
-			}
-			got, err := skeleton(cut(page))
-			if err != nil {
-				t.Fatalf("%s with %q: %v", name, s, err)
-			}
-			if want, _ := skeleton(cut(harmless[name])); got != want {
-				t.Errorf("%s with %q has other tags:\n%s\nwant\n%s", name, s, got, want)
-			}
-			if strings.Contains(page, "ZgotmplZ") {
-				t.Errorf("%s with %q: html/template refused something", name, s)
-			}
+		if strings.Contains(s, indexed) {
+			t.Skip("is found")
 		}
-		checkData(t, pages["card"], s)
-		heading := "<h1>" + strings.NewReplacer("\x00", "\uFFFD", "+", "&#43;").Replace(html.EscapeString(s)) + "</h1>"
-		if !strings.Contains(pages["card"], heading) {
-			t.Errorf("the card page does not show %q", s)
-		}
+		checkPages(t, retold(t, s, "x"+s), harmless, s)
 	})
+}
+
+// TestHostilePages makes a world of each hostile text.
+func TestHostilePages(t *testing.T) {
+	harmless := skeletons(t, ownWorld(t, "xa").rendered(t, "xqqqqqqq"))
+	for _, s := range hostileTexts {
+		pages := ownWorld(t, "x"+s).rendered(t, "xx"+s)
+		checkPages(t, pages, harmless, "x"+s)
+	}
+}
+
+// skeletons are the skeletons of pages without what a search found.
+func skeletons(tb testing.TB, pages map[string]string) map[string]string {
+	tb.Helper()
+	all := map[string]string{}
+	for name, page := range pages {
+		if name == "search" {
+			page = listed.ReplaceAllString(page, "")
+		}
+		bones, err := skeleton(page)
+		if err != nil {
+			tb.Fatalf("%s: %v", name, err)
+		}
+		all[name] = bones
+	}
+	return all
+}
+
+// checkPages wants pages in which every text is s to have the skeletons of harmless ones, and to show s.
+func checkPages(t *testing.T, pages, harmless map[string]string, s string) {
+	t.Helper()
+	for name, got := range skeletons(t, pages) {
+		if want := harmless[name]; got != want {
+			t.Errorf("%s with %q has other tags:\n%s\nwant\n%s", name, s, got, want)
+		}
+		if strings.Contains(pages[name], "ZgotmplZ") {
+			t.Errorf("%s with %q: html/template refused something", name, s)
+		}
+	}
+	checkData(t, pages["card"], s)
+	heading := "<h1>" + strings.NewReplacer("\x00", "\uFFFD", "+", "&#43;").Replace(html.EscapeString(s)) + "</h1>"
+	if !strings.Contains(pages["card"], heading) {
+		t.Errorf("the card page does not show %q", s)
+	}
 }
 
 // checkData wants structured data that is JSON and holds the name as it is.

@@ -12,9 +12,27 @@ var (
 	PointsOK      = pointsOK
 )
 
-// Decode reads a catalog from the files of its manifest, as for serving.
-func Decode(m *Manifest, file func(Section) ([]byte, error)) (*Catalog, error) {
-	return decode(m, reading{file: file})
+// DecodeAround reads every section of a manifest but the i-th, and returns what reads a file as that one and the catalog
+// with it, as for serving: fuzzing one section need not read the others each time.
+func DecodeAround(m *Manifest, i int, file func(Section) ([]byte, error)) (func(s Section, packed []byte) (*Catalog, error), error) {
+	rest := Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
+	r := reading{file: file}
+	for j := range sections {
+		if j == i {
+			continue
+		}
+		if err := r.section(&rest, j, &m.Sections[j]); err != nil {
+			return nil, err
+		}
+	}
+	return func(s Section, packed []byte) (*Catalog, error) {
+		c := rest // the columns are shared, and only read
+		r := reading{file: func(Section) ([]byte, error) { return packed, nil }}
+		if err := r.section(&c, i, &s); err != nil {
+			return nil, err
+		}
+		return &c, c.Validate()
+	}, nil
 }
 
 // SectionNames are the sections of the format in order.

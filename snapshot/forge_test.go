@@ -68,10 +68,16 @@ func (f *forger) raw(t testing.TB, name string) []byte {
 // put replaces a section's file by packed bytes that the manifest says unpack to raw bytes.
 func (f *forger) put(name string, packed []byte, raw int) {
 	s := f.section(name)
+	*s = forged(*s, packed, raw)
+	f.files[s.File] = packed
+}
+
+// forged is a section as the manifest has it, when its file is packed and said to unpack to raw bytes.
+func forged(s snapshot.Section, packed []byte, raw int) snapshot.Section {
 	sum := sha256.Sum256(packed)
 	s.Bytes, s.Raw = int64(len(packed)), int64(raw)
 	s.XXH64, s.SHA256 = fmt.Sprintf("%016x", xxhash.Sum64(packed)), hex.EncodeToString(sum[:])
-	f.files[s.File] = packed
+	return s
 }
 
 // sealed adds the line with the checksum.
@@ -125,9 +131,12 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// few is the memory that reading a tiny catalog may take: the windows of a dozen decoders that run side by side, and the
+// catalog.
+const few = 24 << 20
+
 // TestForgedLengthsTakeNoMemory declares lengths of gigabytes in every place that declares one, with right checksums.
 func TestForgedLengthsTakeNoMemory(t *testing.T) {
-	const few = 24 << 20                                                                          // the windows of a dozen decoders that run side by side, and the catalog
 	big := func(code byte) []byte { return binary.BigEndian.AppendUint32([]byte{code}, 1<<32-4) } // whole rows of any width
 	column := func(name string, header []byte) []byte {
 		return slices.Concat([]byte{0x82, 0xa0 | byte(len(name))}, []byte(name), header)

@@ -190,6 +190,32 @@ func FuzzCents(f *testing.F) {
 	})
 }
 
+// scratch is a file whose content changes with every execution. It stays open: making a file, or writing one anew, takes
+// longer than all that is done with it.
+type scratch struct{ *os.File }
+
+func newScratch(f *testing.F, name string) *scratch {
+	f.Helper()
+	file, err := os.Create(filepath.Join(f.TempDir(), name))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = file.Close() }) // only a test's
+	return &scratch{file}
+}
+
+// with returns the name of the file, which now holds data and nothing else.
+func (s *scratch) with(t *testing.T, data []byte) string {
+	t.Helper()
+	if _, err := s.WriteAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Truncate(int64(len(data))); err != nil {
+		t.Fatal(err)
+	}
+	return s.Name()
+}
+
 // FuzzArchive opens bytes as each kind of archive and reads all of it.
 func FuzzArchive(f *testing.F) {
 	tree := files{"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00")), "b": ""}
@@ -201,13 +227,9 @@ func FuzzArchive(f *testing.F) {
 	link := tarHeader{}
 	link.Name, link.Linkname, link.Typeflag = "a", "/etc", '2'
 	f.Add(uint8(0), packTar(f, link))
-	dir := f.TempDir() // one for all, because making and removing one takes longer than the rest
+	archives := []*scratch{newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"), newScratch(f, "a.7z")}
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
-		path := filepath.Join(dir, []string{"a.tar", "a.tar.zst", "a.tar.gz", "a.7z"}[kind%4])
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		in, err := openFolder(path, fuzzLimits)
+		in, err := openFolder(archives[kind%4].with(t, data), fuzzLimits)
 		if err != nil {
 			return
 		}
@@ -232,12 +254,9 @@ func FuzzSevenZipHeader(f *testing.F) {
 	f.Add(header)
 	_, wrapped := sevenHeaderOf(sevenWrapped(sevenArchive(packed, header)))
 	f.Add(wrapped)
-	path := filepath.Join(f.TempDir(), "a.7z")
+	archive := newScratch(f, "a.7z")
 	f.Fuzz(func(t *testing.T, header []byte) {
-		if err := os.WriteFile(path, sevenArchive(packed, header), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		in, err := openFolder(path, fuzzLimits)
+		in, err := openFolder(archive.with(t, sevenArchive(packed, header)), fuzzLimits)
 		if err != nil {
 			return
 		}
