@@ -107,15 +107,20 @@ func (e *Engine) View() *View { return e.current.Load() }
 
 // Retained is the View of the snapshot with a cursor.Hash, current or not long ago, nil when it is gone.
 func (e *Engine) Retained(hash uint64) *View {
-	if v := e.current.Load(); v != nil && v.Hash == hash {
-		return v
-	}
-	for _, r := range *e.retired.Load() {
-		if r.view.Hash == hash {
-			return r.view
+	for {
+		retired := e.retired.Load()
+		if v := e.current.Load(); v != nil && v.Hash == hash {
+			return v
+		}
+		for _, r := range *retired {
+			if r.view.Hash == hash {
+				return r.view
+			}
+		}
+		if retired == e.retired.Load() {
+			return nil // no swap came between, in which a View may have moved from one to the other
 		}
 	}
-	return nil
 }
 
 // site is where the URLs of the next View lead. Images that cannot be listed are none: prices matter more.
@@ -141,17 +146,19 @@ func (e *Engine) swap(v *View, now time.Time, from origin) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	old := e.current.Load()
-	kept := e.live(now)
+	live := e.live(now)
 	if old != nil {
-		kept = append([]retiree{{old, now}}, kept...)
+		live = append([]retiree{{old, now}}, live...)
 	}
-	kept = e.affordable(kept, v)
+	kept := e.affordable(live, v)
 	if v.searches != e.searches { // a View that was served before may have readers
 		v.searches = e.searches
 	}
-	// First retire, then swap: a cursor of the old View finds it at every moment.
-	e.retired.Store(&kept)
+	// First retire, then swap, then let go: a cursor finds its View at every moment, also one of a snapshot that was
+	// retired and becomes current again.
+	e.retired.Store(&live)
 	e.current.Store(v)
+	e.retired.Store(&kept)
 	e.book.swapped(old, v, now, from)
 }
 
