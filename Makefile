@@ -70,7 +70,7 @@ torture: ## kill servers and publishers at random moments and swap snapshots und
 	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket ./server
 
 .PHONY: hunt
-hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 min)
+hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 to 13 min)
 	NINEPOCKET_HUNT=$(or $(ROUNDS),40) NINEPOCKET_OPERATION='$(OPERATION)' $(GO) test -tags hunt -run '^TestHunt$$' -count=1 -v -timeout 60m ./bench
 
 .PHONY: fuzz

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -104,8 +105,11 @@ func (w *watched) play(t *testing.T, stream []byte, size func() int) (requests [
 // leftToRouter are errors of net/http over targets that are requests here: whether they mean anything is the router's.
 var leftToRouter = regexp.MustCompile(`invalid URL escape|invalid port|in host name|missing ']' in host|invalid host|net/url: invalid|invalid userinfo|expected 1\*8\(`)
 
-// plainly reads a stream as net/http does, to the first error; open is whether that may be none here.
-func plainly(stream []byte) (requests []handled, open bool) {
+// errBody is an error of net/http over a body, which the server has to share.
+var errBody = errors.New("the body cannot be read")
+
+// plainly reads a stream as net/http does, to the first error, which may be none here.
+func plainly(stream []byte) (requests []handled, end error) {
 	r := bufio.NewReader(bytes.NewReader(stream))
 	for {
 		if next, _ := r.Peek(2); string(next) == "\r\n" {
@@ -113,11 +117,11 @@ func plainly(stream []byte) (requests []handled, open bool) {
 		}
 		req, err := http.ReadRequest(r)
 		if err != nil {
-			return requests, leftToRouter.MatchString(err.Error())
+			return requests, err
 		}
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
-			return requests, false
+			return requests, errBody
 		}
 		requests = append(requests, handled{req.Method, req.RequestURI, req.Host, string(body)})
 	}
@@ -137,9 +141,9 @@ func FuzzConnection(f *testing.F) {
 		}
 		w := watchedWorld()
 		requests, statuses := w.play(t, stream, func() int { return len(stream) })
-		theirs, open := plainly(stream)
+		theirs, end := plainly(stream)
 		for i, q := range requests {
-			if i == len(theirs) && open {
+			if i == len(theirs) && leftToRouter.MatchString(end.Error()) {
 				break
 			}
 			if i >= len(theirs) {

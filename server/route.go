@@ -160,7 +160,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) {
 		}
 	}
 	// The router only compares, and keeps the parameter no longer than the request's memory lives.
-	if handler, _ := s.router.Lookup(router.MethodWild, unsafe.String(unsafe.SliceData(raw), len(raw)), ctx); handler != nil {
+	if handler, _ := s.router.Lookup(router.MethodWild, unsafe.String(unsafe.SliceData(raw), len(raw)), ctx); handler != nil && !emptySegment(raw) {
 		handler(ctx)
 		return
 	}
@@ -170,6 +170,12 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
+}
+
+// emptySegment reports whether a segment of a path after the first is empty, which no path of the document has; the router
+// takes one for a parameter.
+func emptySegment(raw []byte) bool {
+	return bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
 }
 
 // dispatch picks the row of a pattern for the request's method.
