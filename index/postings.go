@@ -61,19 +61,19 @@ type entry struct {
 // name one more than once.
 func newTerms(p *pace.Pacer, rows int, of func(row int, add func(string))) *terms {
 	t := &terms{keys: &snapshot.Strings{}}
-	known := map[string]uint32{}
-	var entries []entry
+	t.table = newTable(0, func(k uint32) string { return t.keys.At(int(k)) })
+	entries := make([]entry, 0, rows)
 	for row := range rows {
 		p.Every(row)
 		of(row, func(s string) {
 			if s == "" {
 				return
 			}
-			k, ok := known[s]
-			if !ok {
+			k, known := t.table.find(s)
+			if !known {
 				k = uint32(t.keys.Len())
-				known[s] = k
 				t.keys.Append(s)
+				t.table.append(k)
 			}
 			for n := len(entries) - 1; n >= 0 && entries[n].row == uint32(row); n-- {
 				if entries[n].term == k {
@@ -82,11 +82,6 @@ func newTerms(p *pace.Pacer, rows int, of func(row int, add func(string))) *term
 			}
 			entries = append(entries, entry{k, uint32(row)})
 		})
-	}
-	t.table = newTable(t.keys.Len(), func(k uint32) string { return t.keys.At(int(k)) })
-	for k := range t.keys.Len() {
-		p.Every(k)
-		t.table.add(uint32(k))
 	}
 	t.postings = group(t.keys.Len(), len(entries), func(i int) int { return int(entries[i].term) })
 	for i, at := range t.rows {

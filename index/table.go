@@ -35,6 +35,18 @@ func (t *table) add(row uint32) {
 	}
 }
 
+// append adds row n to a table of n different strings, its own not among them, and makes room for it first.
+func (t *table) append(n uint32) {
+	if 2*uint64(n+1) > uint64(len(t.slots)) {
+		t.slots = make([]uint32, 2*len(t.slots))
+		t.mask = uint64(len(t.slots)) - 1
+		for row := range n {
+			t.add(row)
+		}
+	}
+	t.add(n)
+}
+
 // find returns the row of a string.
 func (t *table) find(s string) (row uint32, ok bool) {
 	for h := xxhash.Sum64String(s); ; h++ {

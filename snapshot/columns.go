@@ -84,7 +84,7 @@ func (c *counter) i32(string, *[]int32)     { c.n++ }
 func (c *counter) i64(string, *[]int64)     { c.n++ }
 func (c *counter) days(string, *[]Day)      { c.n++ }
 
-// decoder reads columns out of a section's bytes, which the decoded byte columns alias.
+// decoder reads columns out of a section's bytes.
 type decoder struct {
 	data  []byte
 	r     *bytes.Reader
@@ -93,9 +93,10 @@ type decoder struct {
 	err   error
 }
 
-// decodeSection reads a table from the bytes of its section, which it keeps. Only what the bytes really hold is
-// ever allocated: a header's length is checked against what is left before anything is read (msgpack itself would
-// allocate what five bytes declare).
+// decodeSection reads a table from the bytes of its section. Only what the bytes really hold is ever allocated: a
+// header's length is checked against what is left before anything is read (msgpack itself would allocate what five
+// bytes declare). Columns are copies, so that nothing holds the bytes of a section whose integers are decoded; only the
+// points of history, which are most of a snapshot, stay where they are.
 func decodeSection(data []byte, p *pace.Pacer, walk func(columns)) error {
 	d := &decoder{data: data, r: bytes.NewReader(data), pacer: p}
 	d.dec = msgpack.NewDecoder(d.r)
@@ -158,7 +159,7 @@ func (d *decoder) fail(name, what string) {
 }
 
 func (d *decoder) strings(name string, s *Strings) {
-	s.arena = d.bin(name, 1)
+	s.arena = bytes.Clone(d.bin(name, 1))
 	d.u32(name+".ends", &s.ends)
 	if d.err == nil && !s.ok() {
 		d.fail(name, "has ends that do not fit its bytes")
@@ -166,7 +167,7 @@ func (d *decoder) strings(name string, s *Strings) {
 }
 func (d *decoder) lists(name string, l *Lists)  { d.u32(name, &l.ends) }
 func (d *decoder) bytes(name string, b *[]byte) { *b = d.bin(name, 1) }
-func (d *decoder) u8(name string, v *[]uint8)   { *v = d.bin(name, 1) }
+func (d *decoder) u8(name string, v *[]uint8)   { *v = bytes.Clone(d.bin(name, 1)) }
 func (d *decoder) u16(name string, v *[]uint16) {
 	*v = fromLittleEndian[uint16](d.bin(name, 2), d.pacer)
 }

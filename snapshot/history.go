@@ -95,47 +95,54 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	return dst
 }
 
-// pointsOK reports whether stored points decode to the last byte, with prices and days in bounds.
+// pointsOK reports whether stored points decode to the last byte, with prices and days in bounds. A load asks it of every
+// point there is, and nearly all of them are a byte: the next day, and no or a small change.
 func pointsOK(b []byte, last Day) bool {
-	next := func() (uint64, bool) {
-		u, n := binary.Uvarint(b)
-		if n <= 0 {
-			return 0, false
-		}
-		b = b[n:]
-		return u, true
-	}
 	if len(b) == 0 {
 		return true
 	}
-	day, ok1 := next()
-	cents, ok2 := next()
-	if !ok1 || !ok2 || last < 0 || day > uint64(last) || cents > MaxCents {
+	day, n := binary.Uvarint(b)
+	if n <= 0 || last < 0 || day > uint64(last) {
 		return false
 	}
-	d, c := Day(day), int64(cents)
-	for len(b) > 0 {
-		u, ok := next()
-		if !ok {
-			return false
+	b = b[n:]
+	cents, n := binary.Uvarint(b)
+	if n <= 0 || cents > MaxCents {
+		return false
+	}
+	b = b[n:]
+	d, c := int64(day), int64(cents) // days only ascend, and are compared when all are added
+	for i := 0; i < len(b); {
+		u := uint64(b[i])
+		i++
+		if u >= 0x80 {
+			if i < len(b) && b[i] < 0x80 {
+				u = u&0x7f | uint64(b[i])<<7
+				i++
+			} else {
+				long, n := binary.Uvarint(b[i-1:])
+				if n <= 0 {
+					return false
+				}
+				u = long
+				i += n - 1
+			}
 		}
 		d++
 		if u&1 != 0 {
-			gap, ok := next()
-			if !ok || gap > HistoryDays*2 {
+			gap, n := binary.Uvarint(b[i:])
+			if n <= 0 || gap > HistoryDays*2 {
 				return false
 			}
-			d += Day(gap)
+			i += n
+			d += int64(gap)
 		}
-		delta := unzigzag(u >> 1)
-		if delta > MaxCents || delta < -MaxCents {
-			return false
-		}
-		if c += delta; c < 0 || c > MaxCents || d > last {
+		// No sum of two such overflows: c is at most MaxCents, 2^53, and a change less than 2^62.
+		if c += unzigzag(u >> 1); uint64(c) > MaxCents {
 			return false
 		}
 	}
-	return true
+	return d <= int64(last)
 }
 
 // countPoints counts stored points.
