@@ -41,7 +41,7 @@ func EncodeSections(c *Catalog) ([][]byte, error) {
 
 // DecodeSection reads section i into a catalog.
 func DecodeSection(c *Catalog, i int, raw []byte) error {
-	return decodeSection(raw, func(w columns) { sections[i].walk(c, w) })
+	return decodeSection(raw, Format, func(w columns) { sections[i].walk(c, w) })
 }
 
 // DiskOp is one operation on a disk.
