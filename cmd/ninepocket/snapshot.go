@@ -36,7 +36,10 @@ func (s *storeFlags) add(cmd *cobra.Command) {
 // addStored adds the flags to a command that wants a store to be there: a misspelt folder is no empty store.
 func (s *storeFlags) addStored(cmd *cobra.Command) {
 	s.add(cmd)
-	cmd.PreRunE = func(*cobra.Command, []string) error {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if !cmd.Flags().Changed("store") {
+			return nil // cobra says next that it is required
+		}
 		if err := s.dir().Exists(); err != nil {
 			return s.storeError(err)
 		}
