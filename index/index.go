@@ -74,6 +74,12 @@ func (x *Index) corpus() text.Corpus {
 		Printing: c.Cards.Printing.At,
 		Game:     func(card int) uint8 { return c.Cards.Game[card] },
 		Set:      func(card int) int32 { return c.Cards.Set[card] },
+		Total: func(card int) int {
+			if set := c.Cards.Set[card]; set != snapshot.NoSet {
+				return int(c.Sets.Total[set])
+			}
+			return 0
+		},
 	}
 }
 

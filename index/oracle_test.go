@@ -50,6 +50,12 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 		SetCode:  ofSet(func(s *fixture.Set) string { return s.Code }),
 		Game:     func(i int) uint8 { return uint8(o.row(uint32(i)).Game) },
 		Set:      func(i int) int32 { return o.c.Cards.Set[i] },
+		Total: func(i int) int {
+			if s := o.sets[o.row(uint32(i)).Set]; s != nil {
+				return int(s.Total)
+			}
+			return 0
+		},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

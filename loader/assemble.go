@@ -98,6 +98,7 @@ func (a *assembly) writeSets() {
 		s.Code.Append(from.code)
 		s.Game = append(s.Game, a.game[from.game])
 		s.Release = append(s.Release, from.release)
+		s.Total = append(s.Total, uint16(from.total))
 		for _, alias := range from.otherNames() {
 			s.Alias.Append(alias)
 		}

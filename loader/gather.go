@@ -65,7 +65,7 @@ func (g *gatherer) Set(s source.Set) {
 	}
 	out := set{
 		refs: []string{fullRef(g.feed.Namespace, s.Ref)}, name: name, series: c.optional(s.Series, snapshot.MaxName),
-		code: c.optional(s.Code, maxCode), game: game, release: s.Release,
+		code: c.optional(s.Code, maxCode), game: game, release: s.Release, total: s.Total,
 	}
 	for _, alias := range s.Aliases {
 		out.aliases = addAlias(out.aliases, c.optional(alias, snapshot.MaxName))

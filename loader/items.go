@@ -24,6 +24,7 @@ type set struct {
 	game               uint8
 	release            snapshot.Day
 	aliases            []string
+	total              int // printed, 0 when not known
 }
 
 // item is what cards and sealed products have in common.
@@ -152,6 +153,7 @@ func carrySet(base *snapshot.Catalog, i int, refs map[string][]string) set {
 	s := set{
 		refs: ownerFirst(refs[id], id), tail: id[len(setPrefix):], slug: base.Sets.Slug.At(i), name: base.Sets.Name.At(i),
 		series: base.Sets.Series.At(i), code: base.Sets.Code.At(i), game: gameOf(base, base.Sets.Game[i]), release: base.Sets.Release[i],
+		total: int(base.Sets.Total[i]),
 	}
 	from, to := base.Sets.Aliases.Range(i)
 	for a := from; a < to; a++ {

@@ -166,6 +166,9 @@ func (s *set) enrich(from *set) {
 	if s.code == "" {
 		s.code = from.code
 	}
+	if s.total == 0 {
+		s.total = from.total
+	}
 	for _, alias := range append([]string{from.name, from.code}, from.aliases...) {
 		s.aliases = addAlias(s.aliases, alias)
 	}

@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,18 +13,22 @@ import (
 // TestOldFormats loads one snapshot of each format there ever was and compares it with what it said when it was
 // written. The files of a format are written once, with -update, and never again.
 func TestOldFormats(t *testing.T) {
-	root := filepath.Join("testdata", "backcompat", "format-1")
-	if *update {
-		if _, err := os.Stat(root); err == nil {
-			t.Fatal("a published format does not change; write a new one beside it")
-		}
+	for format := 1; format <= snapshot.Format; format++ {
+		name := fmt.Sprintf("format-%d", format)
+		t.Run(name, func(t *testing.T) { loadsOldFormat(t, name, format) })
+	}
+}
+
+func loadsOldFormat(t *testing.T, name string, format int) {
+	root := filepath.Join("testdata", "backcompat", name)
+	if _, err := os.Stat(root); err != nil && *update && format == snapshot.Format {
 		d := openDir(root)
 		m := write(t, d, fixture.Random(11, fixture.Size{Sets: 3, Cards: 8, Sealed: 2, Days: 30}).Catalog())
 		if _, err := d.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"LOCK", "tmp"} {
-			if err := os.Remove(filepath.Join(root, name)); err != nil {
+		for _, name := range []string{"LOCK", "tmp", "PUBLICATIONS"} {
+			if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -33,6 +38,9 @@ func TestOldFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if m, err := d.Manifest(cur.ID); err != nil || m.Format != format {
+		t.Fatalf("it is of format %+v, %v", m, err)
+	}
 	if err := d.Verify(cur.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -40,5 +48,5 @@ func TestOldFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, filepath.Join("backcompat", "format-1.txt"), dump(c))
+	golden(t, filepath.Join("backcompat", name+".txt"), dump(c))
 }

@@ -138,6 +138,9 @@ type Sets struct {
 	Cards                        []uint32
 	Aliases                      Lists   // rows of Alias, other names and codes the set filter takes
 	Alias                        Strings // without those equal to id, slug, code or name
+	// Total is the total printed behind the numbers of a set's cards (102 of "4/102") where a source says it; 0 when not
+	// known.
+	Total []uint16
 }
 
 // Cards are the cards by number.

@@ -25,6 +25,8 @@ type columns interface {
 	i32(name string, v *[]int32)
 	i64(name string, v *[]int64)
 	days(name string, v *[]Day)
+	// since reports whether the form has what came with a format.
+	since(format int) bool
 }
 
 // encoder writes columns.
@@ -36,7 +38,7 @@ type encoder struct {
 
 // encodeSection spells a table as the bytes of its section.
 func encodeSection(walk func(columns)) ([]byte, error) {
-	counter := &counter{}
+	counter := &counter{format: Format}
 	walk(counter)
 	e := &encoder{}
 	e.enc = msgpack.NewEncoder(&e.buf)
@@ -70,9 +72,10 @@ func (e *encoder) u32(name string, v *[]uint32) { e.bin(name, littleEndian(*v)) 
 func (e *encoder) i32(name string, v *[]int32)  { e.bin(name, littleEndian(*v)) }
 func (e *encoder) i64(name string, v *[]int64)  { e.bin(name, littleEndian(*v)) }
 func (e *encoder) days(name string, v *[]Day)   { e.bin(name, littleEndian(*v)) }
+func (e *encoder) since(int) bool               { return true }
 
-// counter counts the entries of a section's map.
-type counter struct{ n int }
+// counter counts the entries of a section's map in a format.
+type counter struct{ n, format int }
 
 func (c *counter) strings(string, *Strings) { c.n += 2 }
 func (c *counter) lists(string, *Lists)     { c.n++ }
@@ -83,24 +86,26 @@ func (c *counter) u32(string, *[]uint32)    { c.n++ }
 func (c *counter) i32(string, *[]int32)     { c.n++ }
 func (c *counter) i64(string, *[]int64)     { c.n++ }
 func (c *counter) days(string, *[]Day)      { c.n++ }
+func (c *counter) since(format int) bool    { return c.format >= format }
 
 // decoder reads columns out of a section's bytes.
 type decoder struct {
-	data  []byte
-	r     *bytes.Reader
-	dec   *msgpack.Decoder
-	pacer *pace.Pacer
-	err   error
+	format int
+	data   []byte
+	r      *bytes.Reader
+	dec    *msgpack.Decoder
+	pacer  *pace.Pacer
+	err    error
 }
 
-// decodeSection reads a table from the bytes of its section. Only what the bytes really hold is ever allocated: a
+// decodeSection reads a table from the bytes of its section in a format. Only what the bytes really hold is ever allocated: a
 // header's length is checked against what is left before anything is read (msgpack itself would allocate what five
 // bytes declare). Columns are copies, so that nothing holds the bytes of a section whose integers are decoded; only the
 // points of history, which are most of a snapshot, stay where they are.
-func decodeSection(data []byte, p *pace.Pacer, walk func(columns)) error {
-	d := &decoder{data: data, r: bytes.NewReader(data), pacer: p}
+func decodeSection(data []byte, format int, p *pace.Pacer, walk func(columns)) error {
+	d := &decoder{format: format, data: data, r: bytes.NewReader(data), pacer: p}
 	d.dec = msgpack.NewDecoder(d.r)
-	counter := &counter{}
+	counter := &counter{format: format}
 	walk(counter)
 	n, err := d.dec.DecodeMapLen()
 	if err != nil {
@@ -181,6 +186,7 @@ func (d *decoder) i32(name string, v *[]int32) { *v = fromLittleEndian[int32](d.
 func (d *decoder) i64(name string, v *[]int64) { *v = fromLittleEndian[int64](d.bin(name, 8), d.pacer) }
 
 func (d *decoder) days(name string, v *[]Day) { *v = fromLittleEndian[Day](d.bin(name, 4), d.pacer) }
+func (d *decoder) since(format int) bool      { return d.format >= format }
 
 type integer interface {
 	~uint16 | ~uint32 | ~int32 | ~int64
@@ -234,3 +240,4 @@ func (m *sizer) u32(_ string, v *[]uint32)    { m.n += int64(4 * cap(*v)) }
 func (m *sizer) i32(_ string, v *[]int32)     { m.n += int64(4 * cap(*v)) }
 func (m *sizer) i64(_ string, v *[]int64)     { m.n += int64(8 * cap(*v)) }
 func (m *sizer) days(_ string, v *[]Day)      { m.n += int64(4 * cap(*v)) }
+func (m *sizer) since(int) bool               { return true }

@@ -147,7 +147,7 @@ func TestNotAJSONManifest(t *testing.T) {
 	f("[]\n", "is not what this program writes")
 	f("", "is not what this program writes")
 	f(`{"format":-1}`, "has format -1")
-	f(`{"format":2,"id":"x"}`, "newer version")
+	f(fmt.Sprintf(`{"format":%d,"id":"x"}`, snapshot.Format+1), "newer version")
 	f(`{"format":1,"id":"../../etc"}`, "is not that of snapshot")
 	f(`{"format":1,"id":"20260314T200530Z-0123456789abcdef"}`, "is not that of snapshot")
 }

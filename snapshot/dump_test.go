@@ -38,6 +38,9 @@ func dump(c *snapshot.Catalog) string {
 	row = text(&s.ID, &s.Slug, &s.Name, &s.Series, &s.Code)
 	for i := range s.ID.Len() {
 		line("set %s game %d release %d cards %d", row(i), s.Game[i], s.Release[i], s.Cards[i])
+		if s.Total[i] != 0 { // since format 2
+			line("  total %d", s.Total[i])
+		}
 		for from, to := s.Aliases.Range(i); from < to; from++ {
 			line("  alias %q", s.Alias.At(from))
 		}

@@ -119,13 +119,16 @@ func decode(m *Manifest, r reading) (*Catalog, error) {
 			continue // serving does not need the quarantine report
 		}
 		if r.pacer == nil {
-			group.Go(func() error { return r.section(c, i, &s) })
-		} else if err := r.section(c, i, &s); err != nil {
+			group.Go(func() error { return r.section(c, m.Format, i, &s) })
+		} else if err := r.section(c, m.Format, i, &s); err != nil {
 			return nil, err
 		}
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
+	}
+	if m.Format < 2 {
+		c.Sets.Total = make([]uint16, c.Sets.ID.Len()) // not known
 	}
 	if err := c.validate(r.pacer); err != nil {
 		return nil, err
@@ -133,8 +136,8 @@ func decode(m *Manifest, r reading) (*Catalog, error) {
 	return c, nil
 }
 
-// section reads section i of a manifest into its table.
-func (r *reading) section(c *Catalog, i int, s *Section) error {
+// section reads section i of a manifest of a format into its table.
+func (r *reading) section(c *Catalog, format, i int, s *Section) error {
 	packed, err := r.file(*s)
 	if err != nil {
 		return err
@@ -146,7 +149,7 @@ func (r *reading) section(c *Catalog, i int, s *Section) error {
 	if err != nil {
 		return err
 	}
-	if err := decodeSection(raw, r.pacer, func(w columns) { sections[i].walk(c, w) }); err != nil {
+	if err := decodeSection(raw, format, r.pacer, func(w columns) { sections[i].walk(c, w) }); err != nil {
 		return &DamageError{s.Name, err.Error()}
 	}
 	return nil

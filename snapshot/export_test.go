@@ -21,14 +21,14 @@ func DecodeAround(m *Manifest, i int, file func(Section) ([]byte, error)) (func(
 		if j == i {
 			continue
 		}
-		if err := r.section(&rest, j, &m.Sections[j]); err != nil {
+		if err := r.section(&rest, m.Format, j, &m.Sections[j]); err != nil {
 			return nil, err
 		}
 	}
 	return func(s Section, packed []byte) (*Catalog, error) {
 		c := rest // the columns are shared, and only read
 		r := reading{file: func(Section) ([]byte, error) { return packed, nil }}
-		if err := r.section(&c, i, &s); err != nil {
+		if err := r.section(&c, m.Format, i, &s); err != nil {
 			return nil, err
 		}
 		return &c, c.Validate()
@@ -59,7 +59,7 @@ func EncodeSections(c *Catalog) ([][]byte, error) {
 
 // DecodeSection reads section i into a catalog.
 func DecodeSection(c *Catalog, i int, raw []byte) error {
-	return decodeSection(raw, nil, func(w columns) { sections[i].walk(c, w) })
+	return decodeSection(raw, Format, nil, func(w columns) { sections[i].walk(c, w) })
 }
 
 // DiskOp is one operation on a disk.

@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of the stored form that this program writes and the newest it reads (docs/SNAPSHOT.md).
-const Format = 1
+const Format = 2
 
 // MaxSection bounds the decoded size of one section: the reach of its 32-bit offsets.
 const MaxSection = 1 << 32

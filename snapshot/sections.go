@@ -59,6 +59,9 @@ func walkSets(c *Catalog, w columns) {
 	w.u32("cards", &s.Cards)
 	w.lists("aliases", &s.Aliases)
 	w.strings("alias", &s.Alias)
+	if w.since(2) {
+		w.u16("total", &s.Total)
+	}
 }
 
 func walkCards(c *Catalog, w columns) {
@@ -231,7 +234,7 @@ func (c *Catalog) validate(p *pace.Pacer) error {
 
 func (c *Catalog) checkSets(k *checker, n, games int) {
 	s := &c.Sets
-	k.rows("sets", n, s.Slug.Len(), s.Name.Len(), s.Series.Len(), s.Code.Len(), len(s.Game), len(s.Release), len(s.Cards), s.Aliases.Len())
+	k.rows("sets", n, s.Slug.Len(), s.Name.Len(), s.Series.Len(), s.Code.Len(), len(s.Game), len(s.Release), len(s.Cards), s.Aliases.Len(), len(s.Total))
 	k.want(s.Aliases.ok(s.Alias.Len()), "sets", "has alias lists that do not fit its aliases")
 	below(k, "sets", "game", s.Game, games)
 	k.dates("sets", "release", s.Release)

@@ -38,7 +38,7 @@ func (s *storeFlags) addStored(cmd *cobra.Command) {
 	s.add(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if !cmd.Flags().Changed("store") {
-			return nil // which is told as a usage error, after this
+			return nil // cobra says next that it is required
 		}
 		if err := s.dir().Exists(); err != nil {
 			return s.storeError(err)

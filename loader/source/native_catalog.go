@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -25,6 +26,8 @@ type nativeSet struct {
 	Series      string   `json:"series"`
 	ReleaseDate *string  `json:"release_date"`
 	Aliases     []string `json:"aliases"`
+
+	PrintedTotal jsontext.Value `json:"printed_total"`
 }
 
 type nativeCard struct {
@@ -238,11 +241,31 @@ func readNativeSet(to Sink, at At, line []byte) *fault {
 	for _, alias := range in.Aliases {
 		c.text("aliases", alias, maxAlias, true)
 	}
+	total, ok := totalOf(in.PrintedTotal)
+	if !ok {
+		c.fail(ReasonBadTotal, "printed_total: "+string(in.PrintedTotal))
+	}
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
 	}
-	to.Set(Set{At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Aliases: in.Aliases})
+	to.Set(Set{At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Total: total, Aliases: in.Aliases})
 	return nil
+}
+
+// maxTotal bounds a set's printed total: no set has a tenth as many cards.
+const maxTotal = 9999
+
+// totalOf reads a printed total, 0 when there is none; false when it is no whole number in bounds.
+func totalOf(v jsontext.Value) (int, bool) {
+	if len(v) == 0 || v.Kind() == 'n' {
+		return 0, true
+	}
+	text, ok := wholeNumber(v)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n <= maxTotal
 }
 
 func readNativeCard(to Sink, at At, line []byte) *fault {

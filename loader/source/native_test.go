@@ -190,6 +190,11 @@ func TestNativeCatalogLines(t *testing.T) {
 	set(`,"series":"S","release_date":"2026-03-27","aliases":["B"]`, "", "")
 	set(`,"series":null,"release_date":null,"aliases":null`, "", "")
 	set(`,"release_date":""`, "", "")
+	set(`,"printed_total":102`, "", "")
+	set(`,"printed_total":null`, "", "")
+	for _, bad := range []string{"0", "-1", "10000", "1.5", "1e2", `"102"`, "true", "[]"} {
+		set(`,"printed_total":`+bad, ReasonBadTotal, "a")
+	}
 	set(`,"name":"B"`, ReasonDuplicateKey, "")
 	set(`,"Name":"B"`, ReasonUnknownMember, "")
 	set(`,"colour":"red"`, ReasonUnknownMember, "")

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"ninepocket/snapshot"
 )
 
@@ -36,6 +38,8 @@ type ptcgSet struct {
 	Code        string `json:"ptcgoCode"`
 	ReleaseDate string `json:"releaseDate"`
 	UpdatedAt   string `json:"updatedAt"`
+
+	PrintedTotal jsontext.Value `json:"printedTotal"`
 }
 
 type ptcgCard struct {
@@ -119,8 +123,9 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 			}
 			listed = append(listed, e.rec.ID)
 			updated[e.rec.ID] = parsePTCGTime(e.rec.UpdatedAt)
+			total, _ := totalOf(e.rec.PrintedTotal) // one that cannot be is not known
 			to.Set(Set{
-				At: At{File: setsFile, Line: e.line}, Ref: e.rec.ID, Game: pokemon, Name: e.rec.Name, Series: e.rec.Series,
+				At: At{File: setsFile, Line: e.line}, Total: total, Ref: e.rec.ID, Game: pokemon, Name: e.rec.Name, Series: e.rec.Series,
 				Code: e.rec.Code, Release: parsePTCGDate(e.rec.ReleaseDate),
 			})
 		}

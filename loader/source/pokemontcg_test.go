@@ -32,8 +32,8 @@ func TestPokemonTCG(t *testing.T) {
 		}
 		rec.wantReasons(t, map[string]int{})
 		equal(t, "sets", rec.sets, []Set{
-			{At: At{File: prefix + sets, Line: 1}, Ref: "gd1", Game: "pokemon", Name: "Garden", Series: "Seasons", Code: "GD", Release: day(t, "1999-01-09")},
-			{At: At{File: prefix + sets, Line: 2}, Ref: "gdp", Game: "pokemon", Name: "Promos", Series: "Seasons", Release: snapshot.NoDay},
+			{At: At{File: prefix + sets, Line: 1}, Ref: "gd1", Game: "pokemon", Name: "Garden", Series: "Seasons", Code: "GD", Total: 2, Release: day(t, "1999-01-09")},
+			{At: At{File: prefix + sets, Line: 2}, Ref: "gdp", Game: "pokemon", Name: "Promos", Series: "Seasons", Total: 1, Release: snapshot.NoDay},
 		})
 		equal(t, "cards", rec.cards, []Card{
 			{At: At{File: prefix + "cards/en/gd1.json", Line: 1}, Ref: "gd1-1", Game: "pokemon", SetRef: "gd1", Name: "Fox δ", Number: "1", Rarity: "Rare Holo", Identifiers: id("gd1-1"), UpdatedAt: updated},

@@ -34,6 +34,7 @@ const (
 	ReasonBadIdentifier = "bad_identifier"
 	ReasonBadPackage    = "bad_package"
 	ReasonBadUnits      = "bad_units"
+	ReasonBadTotal      = "bad_total"
 	ReasonBadEdition    = "bad_edition"
 	ReasonEditionOfGame = "edition_of_other_game"
 	ReasonDuplicateLane = "duplicate_lane"
@@ -74,6 +75,7 @@ var Reasons = []struct{ Reason, Meaning string }{
 	{ReasonBadIdentifier, "An identifier has no namespace or value, or they exceed 100 and 200 characters."},
 	{ReasonBadPackage, "package_type or unit_kind is not one of the known ones."},
 	{ReasonBadUnits, "units_per_package is not a whole number from 1 on."},
+	{ReasonBadTotal, "printed_total is not a whole number from 1 to 9999."},
 	{ReasonBadEdition, "An edition is neither standard nor pokemon_center."},
 	{ReasonEditionOfGame, "The edition pokemon_center applies to Pokémon products only."},
 	{ReasonDuplicateLane, "One file prices the same lane twice. All its rows of a day's file are refused; of a history file, all but the first."},

@@ -73,6 +73,7 @@ type Set struct {
 	Name    string
 	Series  string
 	Code    string       // abbreviation such as OP05 or BS, "" for none
+	Total   int          // printed behind the numbers of its cards (102 of "4/102"), 0 when not known
 	Release snapshot.Day // NoDay when not known
 	Aliases []string
 }
