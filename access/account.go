@@ -23,6 +23,8 @@ type account struct {
 
 	replies replies
 	rows    map[rowName]*Counts // memory: all; embedded: since the last checkpoint
+	name    rowName             // of the row that was last counted in, and
+	row     *Counts             // that row; nil after a checkpoint took the rows
 
 	lastAt   int64  // store time of the latest admission, and
 	lastWall int64  // its wall time
@@ -181,18 +183,27 @@ func (a *account) apply(e *entry) {
 	case e.allowance == PeriodCredits && e.period.Start == a.period.Start:
 		a.creditsUsed += e.charged
 	}
-	name := rowName{key: e.key, day: e.day, op: e.op}
-	row := a.rows[name]
-	if row == nil {
-		row = &Counts{}
-		a.rows[name] = row
-	}
+	row := a.rowOf(rowName{key: e.key, day: e.day, op: e.op})
 	row.Calls++
 	row.Charged += e.charged
 	key := a.key(e.key)
 	key.lastUse = max(key.lastUse, e.wall)
 	a.seen(e.at, e.wall)
 	a.dirty = true
+}
+
+// rowOf is the ledger row of a name, mostly the one of the call before.
+func (a *account) rowOf(name rowName) *Counts {
+	if a.row != nil && a.name == name {
+		return a.row
+	}
+	row := a.rows[name]
+	if row == nil {
+		row = &Counts{}
+		a.rows[name] = row
+	}
+	a.name, a.row = name, row
+	return row
 }
 
 // seen notes the latest store time and the wall time that went with it.

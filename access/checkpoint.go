@@ -183,7 +183,7 @@ func openCheckpoint(path string, patience time.Duration) (*bbolt.DB, error) {
 // the caller holds.
 func (a *account) image() image {
 	img := image{tenant: a.tenant, account: a.append(nil), rows: a.rows, replies: map[replyName][]byte{}}
-	a.rows, a.dirty = map[rowName]*Counts{}, false
+	a.rows, a.row, a.dirty = map[rowName]*Counts{}, nil, false
 	for name := range a.replies.touched {
 		img.replies[name] = nil
 		if r := a.replies.byName[name]; r != nil && r.data != nil {

@@ -134,7 +134,8 @@ func (sum ledgerSum) rows(tenant string, since Day) []LedgerRow {
 }
 
 // readBeside reads the checkpoint and the log of a state directory from any process.
-// When the server moves on to a new checkpoint in between, it starts over.
+// When the server moves on to a new checkpoint in between, it starts over; also when the log seems damaged, because a
+// record may be written and called synced by another while the bytes of both are read.
 func readBeside(stateDir string, visit func(e *entry)) (view storedView, err error) {
 	for range 20 {
 		view, err = readCheckpoint(filepath.Join(stateDir, checkpointName))
@@ -155,7 +156,7 @@ func readBeside(stateDir string, visit func(e *entry)) (view storedView, err err
 			}
 			return view, nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrCorrupt) {
 			break
 		}
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on

@@ -20,7 +20,8 @@ import (
 const (
 	crashDirEnv   = "NINEPOCKET_TEST_CRASH_DIR"
 	crashRoundEnv = "NINEPOCKET_TEST_CRASH_ROUND"
-	crashWorkers  = 6 // of each kind: the most calls of a tenant in flight
+	crashKindEnv  = "NINEPOCKET_TEST_CRASH_KIND" // of segments
+	crashWorkers  = 6                            // of each kind: the most calls of a tenant in flight
 )
 
 // crashPrincipals writes the keys file that parent and child share, and returns its
@@ -55,9 +56,11 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 	return out
 }
 
-func openCrash(t testing.TB, dir string, clock Clock) *Embedded {
+func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{
+		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond, create: SegmentKinds(t)[kind],
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +76,7 @@ func TestCrashChild(t *testing.T) {
 	}
 	clock := StartClock(time.Now())
 	who := crashPrincipals(t, dir)
-	store := openCrash(t, dir, clock)
+	store := openCrash(t, dir, os.Getenv(crashKindEnv), clock)
 	say := func(format string, args ...any) { os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n") }
 	say("ready")
 	for worker := range crashWorkers {
@@ -135,6 +138,13 @@ func TestCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for kind := range SegmentKinds(t) {
+		t.Run(kind, func(t *testing.T) { t.Parallel(); crashRounds(t, kind, rounds) })
+	}
+}
+
+func crashRounds(t *testing.T, kind string, rounds int) {
+	t.Helper()
 	dir, before := t.TempDir(), map[string]int64{}
 	var paced []int64
 	total, beyond := int64(0), int64(0)
@@ -142,9 +152,9 @@ func TestCrash(t *testing.T) {
 		if round%50 == 49 {
 			dir, before, paced = t.TempDir(), map[string]int64{}, nil
 		}
-		acks := runCrash(t, dir, round)
+		acks := runCrash(t, dir, kind, round)
 		clock := StartClock(time.Now())
-		store := openCrash(t, dir, clock)
+		store := openCrash(t, dir, kind, clock)
 		after := crashCharged(t, store)
 		for _, tenant := range []string{"live", "pace", "get", "batch"} {
 			told, charged := int64(len(acks[tenant])), after[tenant]-before[tenant]
@@ -176,10 +186,10 @@ func TestCrash(t *testing.T) {
 }
 
 // runCrash runs the child and kills it; it returns what it acknowledged, by tenant.
-func runCrash(t *testing.T, dir string, round int) map[string][]string {
+func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
-	cmd.Env = append(os.Environ(), crashDirEnv+"="+dir, crashRoundEnv+"="+strconv.Itoa(round))
+	cmd.Env = append(os.Environ(), crashDirEnv+"="+dir, crashRoundEnv+"="+strconv.Itoa(round), crashKindEnv+"="+kind)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

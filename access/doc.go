@@ -66,6 +66,10 @@
 // the process once Finish returned, but only reaches the disk within 100 ms;
 // credits and stored replies are on disk before Finish or Commit returns.
 //
+// On Linux, on ext4, XFS and tmpfs, the log's open segment is mapped and a record is a copy into the page cache; its
+// blocks are allocated before they are mapped, so that a full disk is an error and no signal. Elsewhere a record is a
+// write(2). What survives what is the same, and so is what is stored, but for zeros that follow a segment's records.
+//
 // One state directory has one server. The keys file and the readers
 // [ReadUsage] and [ReadLastUse] work beside it, from any process.
 package access

@@ -17,6 +17,7 @@ var errDisk = errors.New("the disk said no")
 type faultyDisk struct {
 	calls, failAt int
 	short         bool // a failing write writes half
+	make          func(path string) (segmentFile, error)
 	verbs         []string
 }
 
@@ -30,7 +31,7 @@ func (d *faultyDisk) create(path string) (segmentFile, error) {
 	if d.fails("create") {
 		return nil, errDisk
 	}
-	file, err := createSegment(path)
+	file, err := d.make(path)
 	return &faultyFile{segmentFile: file, disk: d}, err
 }
 
@@ -180,21 +181,29 @@ func (s *faultScript) run() {
 // credit of a batch has its reply.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	for _, short := range []bool{false, true} {
-		verbs := map[string]int{}
-		for k := 1; ; k++ {
-			disk := &faultyDisk{failAt: k, short: short}
-			dir := t.TempDir()
-			runFaulty(t, dir, disk)
-			if disk.calls < k {
-				break // the whole script ran without reaching the fault
-			}
-			verbs[disk.verbs[k-1]]++
+	for kind, create := range SegmentKinds(t) {
+		for _, short := range []bool{false, true} {
+			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) { everyFault(t, faultyDisk{short: short, make: create}) })
 		}
-		for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
-			if verbs[verb] < 2 {
-				t.Errorf("only %d faults of %s: %v", verbs[verb], verb, verbs)
-			}
+	}
+}
+
+func everyFault(t *testing.T, kind faultyDisk) {
+	t.Helper()
+	verbs := map[string]int{}
+	for k := 1; ; k++ {
+		disk := kind
+		disk.failAt = k
+		dir := t.TempDir()
+		runFaulty(t, dir, &disk)
+		if disk.calls < k {
+			break // the whole script ran without reaching the fault
+		}
+		verbs[disk.verbs[k-1]]++
+	}
+	for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
+		if verbs[verb] < 2 {
+			t.Errorf("only %d faults of %s: %v", verbs[verb], verb, verbs)
 		}
 	}
 }

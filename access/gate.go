@@ -22,6 +22,12 @@ func (g *Gate) Authenticate(raw []byte, now Instant) (*Principal, error) {
 	return g.ring.Authenticate(raw, now)
 }
 
+// Recognize is Authenticate for a caller that sends the same key again and again: what it last found is kept in last,
+// raw included; nil remembers nothing. A key that is revoked, expires or changes does so for it at the same instant.
+func (g *Gate) Recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
+	return g.ring.Recognize(raw, now, last)
+}
+
 // Admit decides whether a call may go on. Every authenticated call of a counted
 // operation is admitted exactly once, before its parameters are judged.
 func (g *Gate) Admit(p *Principal, op Operation, now Instant) Decision {

@@ -60,6 +60,7 @@ type StoreStats struct {
 	SyncErrors      uint64
 	LogBytes        int64  // of the open segment
 	LogWritten      uint64 // bytes, since the store was opened
+	LogUnmapped     error  // why log segments are written with a system call a record and not mapped; nil when they are mapped
 	Checkpoint      tally.Histogram
 	CheckpointAt    time.Time // of the last one
 	CheckpointFails uint64
@@ -92,7 +93,7 @@ func (c *core) Stats() StoreStats {
 	}
 	s.Durable = true
 	s.Sync, s.SyncErrors = c.meter.times.Row(timeSync), c.meter.syncErrors.Load()
-	s.LogBytes, s.LogWritten = c.log.size.Load(), c.meter.written.Load()
+	s.LogBytes, s.LogWritten, s.LogUnmapped = c.log.size.Load(), c.meter.written.Load(), c.log.unmapped
 	s.Checkpoint, s.CheckpointFails, s.CheckpointBusy = c.meter.times.Row(timeCheckpoint), c.meter.failed.Load(), c.meter.busy.Load()
 	if at := c.meter.savedAt.Load(); at != 0 {
 		s.CheckpointAt = time.Unix(0, at)

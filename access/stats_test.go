@@ -119,7 +119,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	clock := access.StartClock(time.Now())
 	var broken atomic.Bool
 	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}.WithSegments(func(path string) (access.SegmentFile, error) {
-		f, err := access.CreateSegment(path)
+		f, err := access.WriteSegment(path)
 		return failingSync{f, &broken}, err
 	})
 	store, err := access.OpenEmbedded(t.TempDir(), options)

@@ -14,11 +14,6 @@ type unsynced struct{ access.SegmentFile }
 
 func (unsynced) Sync() error { return nil }
 
-func unsyncedSegments(path string) (access.SegmentFile, error) {
-	file, err := access.CreateSegment(path)
-	return unsynced{file}, err
-}
-
 func memoryHarness() accesstest.Harness {
 	return accesstest.Harness{Open: func(t testing.TB, _ access.Instant) access.Store {
 		s := access.NewMemory(access.MemoryOptions{})
@@ -27,8 +22,12 @@ func memoryHarness() accesstest.Harness {
 	}}
 }
 
-func embeddedHarness() accesstest.Harness {
+func embeddedHarness(create func(string) (access.SegmentFile, error)) accesstest.Harness {
 	dirs := map[access.Store]string{}
+	unsyncedSegments := func(path string) (access.SegmentFile, error) {
+		file, err := create(path)
+		return unsynced{file}, err
+	}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
 		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.WithSegments(unsyncedSegments))
 		if err != nil {
@@ -52,7 +51,7 @@ func embeddedHarness() accesstest.Harness {
 }
 
 // modelSteps is how many operations one of rapid's hundred checks runs.
-// NINEPOCKET_MODEL_STEPS=5000 makes a million in the two tests together.
+// NINEPOCKET_MODEL_STEPS=5000 makes a million in two of the tests together.
 func modelSteps(t *testing.T) int {
 	text := os.Getenv("NINEPOCKET_MODEL_STEPS")
 	if text == "" {
@@ -68,10 +67,14 @@ func modelSteps(t *testing.T) int {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
-	t.Run("embedded", func(t *testing.T) { t.Parallel(); accesstest.Model(t, embeddedHarness(), modelSteps(t)) })
+	for name, create := range access.SegmentKinds(t) {
+		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Model(t, embeddedHarness(create), modelSteps(t)) })
+	}
 }
 
 func TestConformance(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { accesstest.Conform(t, memoryHarness()) })
-	t.Run("embedded", func(t *testing.T) { accesstest.Conform(t, embeddedHarness()) })
+	for name, create := range access.SegmentKinds(t) {
+		t.Run("embedded, "+name, func(t *testing.T) { accesstest.Conform(t, embeddedHarness(create)) })
+	}
 }

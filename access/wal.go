@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,13 +12,6 @@ import (
 // syncInterval bounds how long a written record stays off the disk when no call
 // waits for it: half of the promised 100 ms, the other half is for the fsync.
 const syncInterval = 50 * time.Millisecond
-
-// segmentFile is a log segment open for appending.
-type segmentFile interface {
-	io.Writer
-	Sync() error
-	Close() error
-}
 
 // wal is the write-ahead log with natural group commit: records queue in a
 // buffer while the last write or fsync runs, and the next one takes them all.
@@ -37,6 +29,8 @@ type wal struct {
 	dir    string
 	meter  *meter
 	create func(path string) (segmentFile, error)
+
+	unmapped error // why the segments are written and not mapped; nil when they are
 
 	syncMu  sync.Mutex // one fsync or rotation at a time
 	writeMu sync.Mutex // writes in the order of their records
@@ -61,28 +55,24 @@ type wal struct {
 // syncBatch is the calls that wait for one fsync.
 type syncBatch struct{ done chan struct{} }
 
-// startWAL starts a log in dir whose first record gets number next.
-func startWAL(dir string, next uint64, m *meter, create func(string) (segmentFile, error)) (*wal, error) {
-	if create == nil {
-		create = createSegment
-	}
+// startWAL starts a log in dir whose first record gets number next. Without create it chooses how segments are made.
+func startWAL(dir string, next uint64, m *meter, create func(string) (segmentFile, error)) (_ *wal, err error) {
 	w := &wal{
 		dir: dir, meter: m, create: create, next: next,
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	w.written.Store(next - 1)
 	w.synced.Store(next - 1)
-	file, err := w.open(next)
+	if create == nil {
+		w.file, err = w.chooseSegments(next)
+	} else {
+		w.file, err = w.open(next)
+	}
 	if err != nil {
 		return nil, err
 	}
-	w.file = file
 	go w.syncLoop()
 	return w, nil
-}
-
-func createSegment(path string) (segmentFile, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 }
 
 // open makes the segment that starts with record first, durable in name and header.

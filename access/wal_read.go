@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,7 +37,7 @@ type replayEnd struct {
 }
 
 // replay reads the records after number after, in order. A torn end of the last segment is
-// where a crash cut it off and is reported; anything else out of place is ErrCorrupt. A missing
+// where a crash cut it off, or what was allocated and not used, and is reported; anything else out of place is ErrCorrupt. A missing
 // segment that is needed is ErrCorrupt too, wrapping fs.ErrNotExist.
 func replay(dir string, after uint64, visit func(seq uint64, e *entry) error) (replayEnd, error) {
 	firsts, err := listSegments(dir)
@@ -80,6 +81,9 @@ func (end *replayEnd) records(path string, data []byte, first uint64, isLast boo
 	for seq := first; at < len(data); seq++ {
 		r, ok := parseRecord(data[at:])
 		if !ok || r.seq != seq {
+			if !isLast && isBlank(data[at:]) {
+				return nil // allocated and not used; the next segment's number tells whether a record is missing
+			}
 			if !isLast || contradicts(data[at:], seq) {
 				return fmt.Errorf("%w: log segment %q: record %d at byte %d is damaged", ErrCorrupt, path, seq, at)
 			}
@@ -101,6 +105,8 @@ func (end *replayEnd) records(path string, data []byte, first uint64, isLast boo
 	}
 	return nil
 }
+
+func isBlank(data []byte) bool { return len(bytes.TrimLeft(data, "\x00")) == 0 }
 
 // truncateSegment cuts a torn end off, durably.
 func truncateSegment(path string, size int64) (err error) {

@@ -29,7 +29,7 @@ func testEntry(n int) *entry {
 func writeLog(t testing.TB, n, per int) (dir, last string) {
 	t.Helper()
 	dir = t.TempDir()
-	w, err := startWAL(dir, 1, newMeter(), nil)
+	w, err := startWAL(dir, 1, newMeter(), writeSegment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +162,44 @@ func TestWALDamage(t *testing.T) {
 	}
 }
 
+// TestWALZeroTails follows the records of each segment with zeros, as segments that are mapped end. A record that is
+// lost among them is missed, and what is neither record nor zeros is damage.
+func TestWALZeroTails(t *testing.T) {
+	dir, lastPath := writeLog(t, 10, 4)
+	firsts, _ := listSegments(dir)
+	change := func(first uint64, change func(data []byte) []byte) {
+		t.Helper()
+		data, err := os.ReadFile(segmentPath(dir, first))
+		if err == nil {
+			err = os.WriteFile(segmentPath(dir, first), change(data), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := map[uint64]int{}
+	for _, first := range firsts {
+		change(first, func(data []byte) []byte { whole[first] = len(data); return append(data, make([]byte, 5000)...) })
+	}
+	for after := range uint64(11) {
+		if count, end, err := readLog(t, dir, after); err != nil || count != int(10-after) || end.tornPath != lastPath || end.tornAt != int64(whole[9]) {
+			t.Fatalf("after %d: %d entries, %+v, %v", after, count, end, err)
+		}
+	}
+	change(5, func(data []byte) []byte { data[whole[5]+100] = 1; return data })
+	if _, _, err := readLog(t, dir, 0); !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("a byte after the records of a segment: %v", err)
+	}
+	lost := len(appendRecord(nil, 8, 7, testEntry(8)))
+	change(5, func(data []byte) []byte { clear(data[whole[5]-lost:]); return data })
+	if _, _, err := readLog(t, dir, 0); !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("the last record of a segment gone: %v", err)
+	}
+	if count, _, err := readLog(t, dir, 8); err != nil || count != 2 {
+		t.Fatalf("a lost record that is not needed: %d %v", count, err)
+	}
+}
+
 // TestWALUnsyncedHole loses a record that was never on disk while a later one
 // made it: that is what a power cut does, and not damage.
 func TestWALUnsyncedHole(t *testing.T) {
@@ -193,7 +231,7 @@ func TestWALGroups(t *testing.T) {
 	t.Parallel()
 	syncs := 0
 	w, err := startWAL(t.TempDir(), 1, newMeter(), func(path string) (segmentFile, error) {
-		file, err := createSegment(path)
+		file, err := writeSegment(path)
 		return &countingFile{segmentFile: file, syncs: &syncs}, err
 	})
 	if err != nil {

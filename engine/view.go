@@ -36,6 +36,7 @@ type View struct {
 	setPages  fragments // Set detail
 	products  fragments // Product, by public id
 
+	detailTags tags
 	// ProductsHash is a hash over the JSON of all products.
 	ProductsHash uint64
 }
@@ -59,6 +60,7 @@ func newView(c *snapshot.Catalog, site wire.Site, p *pace.Pacer, took *Phases) (
 	n, sets := c.Cards.ID.Len(), c.Sets.ID.Len()
 	v.summaries = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) })
 	v.details = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) })
+	v.detailTags = make(tags, n)
 	v.entries = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) })
 	v.sets = newFragments(p, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) })
 	var top []uint32
@@ -94,7 +96,7 @@ func (v *View) check() error {
 
 // Size is about how much memory the View holds beside the catalog, in bytes.
 func (v *View) Size() int64 {
-	size := int64(len(v.games))
+	size := int64(len(v.games) + 8*len(v.detailTags))
 	for _, f := range []*fragments{&v.summaries, &v.details, &v.entries, &v.sets, &v.setPages, &v.products} {
 		size += f.size()
 	}

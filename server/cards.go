@@ -207,6 +207,7 @@ func (x *exchange) cardsGet() *wire.Fault {
 		return noCard()
 	}
 	x.stored = x.view.Detail(card)
+	x.etag, x.hasETag = x.view.DetailTag(card), true
 	return nil
 }
 

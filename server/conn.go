@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/access"
 	"ninepocket/server/strict"
 )
 
@@ -91,8 +92,10 @@ type conn struct {
 
 	// The deadlines belong to the goroutine that serves the connection.
 	served          time.Time // when the last request was whole; zero before the first
+	fresh           bool      // nothing was written since
 	readBy, writeBy time.Time // the deadlines that are set
 	partial         bool      // part of a request has come, and readBy is that request's
+	key             access.Recall
 }
 
 // Read reads requests as far as they are good. It belongs to the goroutine that serves the connection.
@@ -134,9 +137,14 @@ func (c *conn) awaitRequest() error {
 	return c.SetReadDeadline(c.readBy)
 }
 
-// Write writes answers. A client has the write time to take one, a third less at worst.
+// Write writes answers. A client has the write time to take one, a third less at worst. Its time begins when the request
+// was whole, so that the clock is not read again; what is left of an answer that does not fit the buffer begins anew.
 func (c *conn) Write(p []byte) (int, error) {
-	if now := time.Now(); c.writeBy.Sub(now) < c.open.write/3*2 {
+	now := c.served
+	if !c.fresh {
+		now = time.Now()
+	}
+	if c.fresh = false; c.writeBy.Sub(now) < c.open.write/3*2 {
 		c.writeBy = now.Add(c.open.write)
 		if err := c.SetWriteDeadline(c.writeBy); err != nil {
 			return 0, err

@@ -19,8 +19,9 @@ import (
 
 // exchange is one request and its answer. It is pooled: nothing in it outlives the handler.
 type exchange struct {
-	s   *Server
-	ctx *fasthttp.RequestCtx
+	s    *Server
+	ctx  *fasthttp.RequestCtx
+	last *access.Recall // the key that the connection's last request came with; nil without a connection
 
 	shard tally.Shard // where it counts
 	row   int         // what it counts as: see counts
@@ -79,7 +80,6 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	x, _ := exchanges.Get().(*exchange)
 	x.begin(s, ctx, ctx.Time())
 	x.total(totalBegun, 1)
-	ctx.SetUserValue(exchangeKey{}, x)
 	defer func() {
 		if p := recover(); p != nil {
 			x.panicked(p)
@@ -88,19 +88,10 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 			ctx.SetConnectionClose()
 		}
 		x.count()
-		ctx.RemoveUserValue(exchangeKey{})
 		x.name()
 		x.end()
 	}()
-	s.route(ctx)
-}
-
-// exchangeKey finds the exchange of a RequestCtx.
-type exchangeKey struct{}
-
-func (s *Server) exchange(ctx *fasthttp.RequestCtx) *exchange {
-	x, _ := ctx.UserValue(exchangeKey{}).(*exchange)
-	return x
+	s.route(x)
 }
 
 // begin takes a request that was whole at an instant, the one reading of the clock of the request; zero is now, for a
@@ -117,7 +108,7 @@ func (x *exchange) begin(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
 	x.time, x.now = s.instant(at)
 	if c, ok := ctx.Conn().(*conn); ok {
-		c.served = at
+		c.served, c.fresh, x.last = at, true, &c.key
 	}
 	x.asked.read(&ctx.Request.Header)
 	x.requestID()
@@ -135,7 +126,7 @@ func (x *exchange) end() {
 	clear(x.problems)
 	clear(x.ids)
 	clear(x.selections)
-	x.ctx, x.view, x.stored, x.principal, x.path = nil, nil, nil, nil, nil
+	x.ctx, x.last, x.view, x.stored, x.principal, x.path = nil, nil, nil, nil, nil, nil
 	x.decision, x.receipt, x.creds, x.asked = access.Decision{}, access.Receipt{}, credentials{}, fields{}
 	exchanges.Put(x)
 }
@@ -168,14 +159,15 @@ func (x *exchange) requestID() {
 		x.id = append(x.id, given...)
 		return
 	}
-	x.id = append(x.id, "req_"...)
-	for range 2 {
+	var text [24]byte
+	for half := range 2 {
 		bits := rand.Uint64() //nolint:gosec // an id for correlation, not a secret
-		for range 6 {
-			x.id = append(x.id, idPairs[bits&1023][:]...)
+		for i := range 6 {
+			*(*[2]byte)(text[12*half+2*i:]) = idPairs[bits&1023]
 			bits >>= 10
 		}
 	}
+	x.id = append(append(x.id, "req_"...), text[:]...)
 }
 
 func validRequestID(id []byte) bool {
@@ -272,7 +264,7 @@ func (x *exchange) authenticate() *wire.Fault {
 	if kind == access.Preview && x.surface.kind == access.Live {
 		return &x.surface.wrongKind
 	}
-	principal, err := x.s.Gate.Authenticate(key, x.now)
+	principal, err := x.s.Gate.Recognize(key, x.now, x.last)
 	switch {
 	case kind != access.Preview && x.surface.kind == access.Preview && (err == nil || errors.Is(err, access.ErrSandbox)):
 		return &x.surface.wrongKind // only a good key is told that it is of the wrong kind

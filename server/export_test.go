@@ -5,5 +5,5 @@ import "github.com/valyala/fasthttp"
 // handlerOf is the handler of a path that only tests have.
 func (s *Server) handlerOf(p *path) fasthttp.RequestHandler {
 	siblings := []*path{p}
-	return func(ctx *fasthttp.RequestCtx) { s.dispatch(ctx, siblings, allowed(siblings)) }
+	return handlerOf(&methods{siblings, allowed(siblings)})
 }

@@ -79,6 +79,15 @@ func (s *Server) Operations() []string {
 	return all
 }
 
+// methods are the rows of one pattern, of which each has a method, and the Allow header that they make.
+type methods struct {
+	siblings []*path
+	allow    string
+}
+
+// exchangeKey finds the exchange of a RequestCtx that the router hands on.
+type exchangeKey struct{}
+
 // routes makes the router. It matches paths only: one handler a pattern takes every method, so that 405 and its
 // Allow header come from the table.
 func (s *Server) routes() *router.Router {
@@ -91,16 +100,24 @@ func (s *Server) routes() *router.Router {
 	for _, p := range table {
 		byPattern[p.pattern] = append(byPattern[p.pattern], p)
 	}
-	for pattern, siblings := range byPattern {
-		allow := allowed(siblings)
-		handler := func(ctx *fasthttp.RequestCtx) { s.dispatch(ctx, siblings, allow) }
-		r.ANY(pattern, handler)
-		if pattern == cardPattern {
-			s.card = handler
+	for text, siblings := range byPattern {
+		all := methods{siblings, allowed(siblings)}
+		r.ANY(text, handlerOf(&all))
+		if text == cardPattern {
+			s.card = all
 		}
-		s.literal[pattern] = siblings[0]
+		s.literal[text] = siblings[0]
 	}
 	return r
+}
+
+// handlerOf is what the router calls for the rows of a pattern.
+func handlerOf(all *methods) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if x, ok := ctx.UserValue(exchangeKey{}).(*exchange); ok {
+			x.dispatch(all)
+		}
+	}
 }
 
 // allowed is the Allow header of a pattern: its methods, sorted (decision 3).
@@ -150,21 +167,22 @@ func (s *Server) row(spelt string) *path {
 }
 
 // route finds what answers a path, without redirects.
-func (s *Server) route(ctx *fasthttp.RequestCtx) {
-	raw := spelt(ctx)
+func (s *Server) route(x *exchange) {
+	raw := spelt(x.ctx)
 	if id, ok := bytes.CutPrefix(raw, cardPrefix); ok && len(id) > 0 && bytes.IndexByte(id, '/') < 0 {
-		s.exchange(ctx).param = id
+		x.param = id
 		if string(id) != "batch" {
-			s.card(ctx)
+			x.dispatch(&s.card)
 			return
 		}
 	}
 	// The router only compares, and keeps the parameter no longer than the request's memory lives.
-	if handler, _ := s.router.Lookup(router.MethodWild, unsafe.String(unsafe.SliceData(raw), len(raw)), ctx); handler != nil && !emptySegment(raw) {
-		handler(ctx)
+	if handler, _ := s.router.Lookup(router.MethodWild, unsafe.String(unsafe.SliceData(raw), len(raw)), x.ctx); handler != nil && !emptySegment(raw) {
+		x.ctx.SetUserValue(exchangeKey{}, x)
+		handler(x.ctx)
+		x.ctx.RemoveUserValue(exchangeKey{})
 		return
 	}
-	x := s.exchange(ctx)
 	if x.wantsPage(raw) {
 		x.lost()
 		return
@@ -179,23 +197,22 @@ func emptySegment(raw []byte) bool {
 }
 
 // dispatch picks the row of a pattern for the request's method.
-func (s *Server) dispatch(ctx *fasthttp.RequestCtx, siblings []*path, allow string) {
-	x := s.exchange(ctx)
-	for _, p := range siblings {
-		if string(ctx.Method()) == p.method || ctx.IsHead() && p.method == fasthttp.MethodGet {
+func (x *exchange) dispatch(all *methods) {
+	for _, p := range all.siblings {
+		if string(x.ctx.Method()) == p.method || x.ctx.IsHead() && p.method == fasthttp.MethodGet {
 			x.serve(p)
 			return
 		}
 	}
-	if x.preflight(siblings[0], allow) {
+	if x.preflight(all.siblings[0], all.allow) {
 		x.row = rowPreflight
 		return
 	}
-	x.path = siblings[0]
+	x.path = all.siblings[0]
 	x.choose()
 	if x.row = x.path.row; x.op != nil {
 		x.row = x.op.row
 	}
-	ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)
-	x.refuse(wire.Fault{Code: wire.MethodNotAllowed, Detail: "This path takes " + allow + "."})
+	x.ctx.Response.Header.Set(fasthttp.HeaderAllow, all.allow)
+	x.refuse(wire.Fault{Code: wire.MethodNotAllowed, Detail: "This path takes " + all.allow + "."})
 }

@@ -69,8 +69,8 @@ type Server struct {
 	Options
 	http     *fasthttp.Server
 	router   *router.Router
-	card     fasthttp.RequestHandler // of cardPattern
-	literal  map[string]*path        // a row of each pattern
+	card     methods          // cardPattern's
+	literal  map[string]*path // a row of each pattern
 	draining atomic.Bool
 	open     connections
 	instant  func(time.Time) (time.Time, access.Instant) // of a request that was whole then; simulations have a time of their own

@@ -96,6 +96,7 @@ var (
 	meteringDuration   = histogram("metering_duration_seconds", "Time of the metering store's calls; of finish, one in "+strconv.Itoa(access.FinishSample)+" is timed.", "call")
 	fsyncDuration      = histogram("wal_fsync_duration_seconds", "Time of the metering log's fsyncs.")
 	fsyncErrors        = counter("wal_fsync_errors_total", "Fsyncs of the metering log that failed; the first one takes metering down.")
+	walMapped          = gauge("wal_mapped", "1 while the metering log is written through memory, 0 with a system call a record.")
 	walSegment         = gauge("wal_segment_bytes", "Length of the metering log's open segment.")
 	walWritten         = counter("wal_written_bytes_total", "Bytes written to the metering log.")
 	checkpointDuration = histogram("checkpoint_duration_seconds", "Time of the metering checkpoints.")
@@ -244,6 +245,11 @@ func (out sink) metering(s access.StoreStats, now time.Time) {
 	}
 	out.histogram(fsyncDuration, s.Sync)
 	out.put(fsyncErrors, float64(s.SyncErrors))
+	mapped := 1.0
+	if s.LogUnmapped != nil {
+		mapped = 0
+	}
+	out.put(walMapped, mapped)
 	out.put(walSegment, float64(s.LogBytes))
 	out.put(walWritten, float64(s.LogWritten))
 	out.histogram(checkpointDuration, s.Checkpoint)

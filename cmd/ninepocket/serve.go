@@ -94,6 +94,9 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	if err != nil {
 		return fail(exitFailure, "one state directory serves one process", err)
 	}
+	if cause := store.Stats().LogUnmapped; cause != nil {
+		log.Info("the metering log is written and not mapped: a request costs a system call more", slog.Any("cause", cause))
+	}
 	notify, err := systemd.Open()
 	if err != nil {
 		log.Error("notifications are off", slog.Any("cause", err))

@@ -3,7 +3,7 @@
 // Two readers of one connection, a proxy and a server, must agree where each request ends. They disagree over what RFC
 // 9112 forbids and parsers forgive: bare LF, folded headers, spaces before a colon, two lengths, odd chunks. A Guard sees
 // the bytes of a connection on their way from the socket to the parser and lets only requests pass that can be read in
-// one way. It copies nothing of a request that came in one piece, and knows nothing of what is served.
+// one way. It copies nothing of a request that came in one piece but its header lines, when they are new, and knows nothing of what is served.
 package strict
 
 import "bytes"
@@ -46,6 +46,11 @@ type Guard struct {
 	// checked bytes of the head are whole lines that were found good.
 	kept    []byte
 	checked int
+
+	// known is the header lines, with the empty line, of the last head that came in one piece and has no body. Clients
+	// mostly send the same ones again: whether they are good depends on nothing but them and the version.
+	known        []byte
+	knownVersion version
 }
 
 // keepHead is the largest buffer that a connection holds on to between requests.
@@ -145,6 +150,8 @@ func (g *Guard) head(p []byte) int {
 	case whole:
 		if before > 0 {
 			g.kept = h[:g.checked]
+		} else {
+			g.learn(h)
 		}
 		n := g.checked - before
 		g.afterHead(h)
@@ -178,7 +185,11 @@ func (g *Guard) lines(h []byte, before int) bool {
 		case end < start || h[end] != '\r':
 			g.fault = errBareLF
 		case r.version == 0:
-			g.fault = r.line(h, start, end)
+			g.fault, r.end = r.line(h, start, end), end+2
+			if g.fault == nil && before == 0 && g.knows(h[r.end:]) {
+				g.checked, r.known = r.end+len(g.known), true
+				return true
+			}
 		case start == end:
 			g.fault = r.check(h)
 		case r.fields == g.Limits.Fields:
@@ -194,6 +205,22 @@ func (g *Guard) lines(h []byte, before int) bool {
 			return true
 		}
 	}
+}
+
+// knows reports whether the lines that follow a request line are those of an earlier head, whole and good.
+func (g *Guard) knows(lines []byte) bool {
+	r := &g.request
+	return r.version == g.knownVersion && r.authority.end == 0 && len(g.known) > 0 && bytes.HasPrefix(lines, g.known)
+}
+
+// learn notes the header lines of a good head that came in one piece.
+func (g *Guard) learn(h []byte) {
+	r := &g.request
+	lines := h[r.end:g.checked]
+	if r.known || r.length > 0 || r.has(transferEncoding) || len(lines) > keepHead {
+		return
+	}
+	g.known, g.knownVersion = append(g.known[:0], lines...), r.version
 }
 
 // afterHead decides what follows a good head (RFC 9112, 6.3).

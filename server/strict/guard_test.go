@@ -113,3 +113,53 @@ func TestCheckAllocs(t *testing.T) {
 		}
 	}
 }
+
+// TestKnownLines sends two heads on one connection, each in one piece: whatever the first one was, the second is judged
+// as on a connection of its own.
+func TestKnownLines(t *testing.T) {
+	lines := []string{
+		"\r\n", "Host: a\r\n\r\n", "Host: a\r\nX-API-Key: k\r\n\r\n", "Host: a\r\nX-API-Key: l\r\n\r\n", "Host: b\r\n\r\n", "X-API-Key: k\r\n\r\n",
+		"Host: a\r\nContent-Length: 0\r\n\r\n", "Host: a\r\nContent-Length: 2\r\n\r\n{}", "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"Host: a\r\nHost: a\r\n\r\n", "Host: a\r\nExpect: 200-ok\r\n\r\n", "Host: a\r\nExpect: 100-continue\r\n\r\n", "Host: a\n\r\n", "Host: a\r\n folded\r\n\r\n",
+		"Host: a\r\nA: " + strings.Repeat("a", testLimits.Head-40) + "\r\n\r\n", "Host: a\r\n" + strings.Repeat("A: b\r\n", 19) + "\r\n",
+	}
+	begins := []string{
+		"GET /x HTTP/1.1\r\n", "\r\nGET /x HTTP/1.1\r\n", "GET /x HTTP/1.0\r\n", "POST /y HTTP/1.1\r\n", "GET http://a/x HTTP/1.1\r\n", "GET http://b/x HTTP/1.1\r\n",
+		"OPTIONS * HTTP/1.1\r\n", "get /x HTTP/1.1\r\n", "GET /x HTTP/2.0\r\n", "CONNECT a:1 HTTP/1.1\r\n", "GET /" + strings.Repeat("x", 60) + " HTTP/1.1\r\n",
+	}
+	var heads []string
+	for _, b := range begins {
+		for _, l := range lines {
+			heads = append(heads, b+l)
+		}
+	}
+	check := func(g *Guard, head string) (string, *Fault) {
+		p := []byte(head)
+		n, fault := g.Check(p)
+		return string(p[:n]), fault
+	}
+	known := 0
+	for _, first := range heads {
+		for _, second := range heads {
+			g := Guard{Limits: &testLimits}
+			if _, fault := check(&g, first); fault != nil || !g.Idle() {
+				break // the connection ends, or waits for more
+			}
+			got, fault := check(&g, second)
+			alone := Guard{Limits: &testLimits}
+			want, wanted := check(&alone, second)
+			if got != want || kindOf(fault) != kindOf(wanted) || g.Idle() != alone.Idle() || string(g.Head()) != string(alone.Head()) {
+				t.Fatalf("%q after %q: %q with %v, alone %q with %v", second, first, got, fault, want, wanted)
+			}
+			if n, fault := g.Check([]byte("GET / HTTP/1.1\r\nHo")); fault == nil && wanted == nil && g.Idle() {
+				t.Fatalf("after %q and %q the beginning of a third is forgotten: %d", first, second, n)
+			}
+			if len(g.known) > 0 && strings.HasSuffix(second, string(g.known)) {
+				known++
+			}
+		}
+	}
+	if known < len(heads) {
+		t.Errorf("only %d of the second heads were known", known)
+	}
+}

@@ -6,6 +6,8 @@ import "bytes"
 type request struct {
 	version version // 0 before the request line
 	blank   bool    // an empty line came before it
+	end     int     // where the request line ends, with its end
+	known   bool    // the lines after it are those of an earlier request
 	fields  int
 	seen    single
 	length  int // Content-Length

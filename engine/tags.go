@@ -1,0 +1,23 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// tags are hashes of fragments, each made when it is first asked for: the bytes never change, and hashing them for every
+// answer would take as long as all that is looked up for it.
+type tags []atomic.Uint64
+
+func (t tags) of(i int, fragment []byte) uint64 {
+	tag := t[i].Load()
+	if tag == 0 {
+		tag = xxhash.Sum64(fragment)
+		t[i].Store(tag)
+	}
+	return tag
+}
+
+// DetailTag is the xxHash64 of a card's Card detail.
+func (v *View) DetailTag(card int) uint64 { return v.detailTags.of(card, v.details.at(card)) }
