@@ -66,8 +66,9 @@ func FuzzReadIDs(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	s := shared().Server
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, surface: &liveSurface}
+		x := &exchange{s: s, ctx: &fasthttp.RequestCtx{}, surface: &liveSurface}
 		x.ctx.Request.SetBody(body)
 		ids := x.readIDs(5)
 		if fault := x.invalid(); fault != nil {
@@ -96,8 +97,9 @@ func FuzzReadSelections(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	s := shared().Server
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, surface: &previewSurface, view: today().view}
+		x := &exchange{s: s, ctx: &fasthttp.RequestCtx{}, surface: &previewSurface, view: today().view}
 		x.ctx.Request.SetBody(body)
 		items := x.readSelections()
 		if fault := x.invalid(); fault != nil {
@@ -193,11 +195,11 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
+	w := shared()
 	f.Fuzz(func(t *testing.T, method, target, body string) {
 		if method == "" || target == "" || !printable(method) || !printable(target) || target[0] != '/' || strings.HasPrefix(target, "/mcp") {
 			return // not a request line of HTTP
 		}
-		w := shared()
 		for _, key := range []string{"bench", "preview", "-"} {
 			q := (&scenario{method: method, path: target, key: key, body: body}).request(w)
 			q.header = append(q.header, "Idempotency-Key: fuzz", "Content-Type: application/json")
