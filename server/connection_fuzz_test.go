@@ -135,11 +135,11 @@ func FuzzConnection(f *testing.F) {
 			f.Add(c.sent, uint64(1))
 		}
 	}
+	w := watchedWorld()
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
 		if len(stream) > 20_000 {
 			return
 		}
-		w := watchedWorld()
 		requests, statuses := w.play(t, stream, func() int { return len(stream) })
 		theirs, end := plainly(stream)
 		for i, q := range requests {

@@ -68,8 +68,9 @@ func FuzzReadIDs(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	s := shared().Server
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, surface: &liveSurface}
+		x := &exchange{s: s, ctx: &fasthttp.RequestCtx{}, surface: &liveSurface}
 		x.ctx.Request.SetBody(body)
 		usual := &exchange{s: x.s, ctx: x.ctx, surface: x.surface}
 		if usual.scanIDs(5) {
@@ -108,8 +109,9 @@ func FuzzReadSelections(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	s := shared().Server
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x := &exchange{s: shared().Server, ctx: &fasthttp.RequestCtx{}, surface: &previewSurface, view: today().view}
+		x := &exchange{s: s, ctx: &fasthttp.RequestCtx{}, surface: &previewSurface, view: today().view}
 		x.ctx.Request.SetBody(body)
 		usual := &exchange{s: x.s, ctx: x.ctx, surface: x.surface, view: x.view}
 		if usual.scanSelections() {
@@ -213,11 +215,11 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
+	w := shared()
 	f.Fuzz(func(t *testing.T, method, target, body string) {
 		if method == "" || target == "" || !printable(method) || !printable(target) || target[0] != '/' || strings.HasPrefix(target, "/mcp") {
 			return // not a request line of HTTP
 		}
-		w := shared()
 		for _, key := range []string{"bench", "preview", "-"} {
 			q := (&scenario{method: method, path: target, key: key, body: body}).request(w)
 			q.header = append(q.header, "Idempotency-Key: fuzz", "Content-Type: application/json")

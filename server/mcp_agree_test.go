@@ -202,13 +202,13 @@ func FuzzMCP(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "application/json", "*/*", "2025-11-25", "https://cards.test", "cards.test")
 	f.Add([]byte(toolCall("catalog_search_cards", `{"query":"charizard"}`)), "application/json; charset=utf-8", "application/json;q=0.1, text/*", "", "", "localhost")
 	f.Add([]byte(`[`), "text/plain", "", "x", "null", "[::1]:80")
+	w := mcpWorld()
 	f.Fuzz(func(t *testing.T, body []byte, media, accept, version, origin, host string) {
 		for _, h := range []string{media, accept, version, origin, host} {
 			if strings.ContainsFunc(h, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 				return
 			}
 		}
-		w := mcpWorld()
 		raw := fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Type: %s\r\nAccept: %s\r\nMCP-Protocol-Version: %s\r\nContent-Length: %d\r\n",
 			host, w.keys["bench"], media, accept, version, len(body))
 		if origin != "" {

@@ -239,18 +239,29 @@ func (w *world) faults(q request, r reply) (faults []string) {
 	}
 	for name, values := range r.header {
 		for _, v := range values {
-			if strings.Contains(v, "~~~~") {
+			if strings.Contains(v, "~~~~") && !q.namesScribble() {
 				fail("%s shows memory of an earlier request: %q", name, v)
 			}
 		}
 	}
-	if bytes.Contains(r.body, []byte("~~~~")) && !strings.Contains(q.target+q.body, "~~~~") {
+	if bytes.Contains(r.body, []byte("~~~~")) && !q.namesScribble() {
 		fail("the body shows memory of an earlier request")
 	}
 	if r.status >= 400 && q.method != http.MethodHead && !strings.HasPrefix(q.target, "/healthz") {
 		faults = append(faults, r.envelopeFaults(id)...)
 	}
 	return append(faults, r.limitFaults()...)
+}
+
+// namesScribble reports whether a request may itself hold, spelt in some way, what handled requests are overwritten with.
+func (q *request) namesScribble() bool {
+	sent := strings.ToLower(q.target + q.body)
+	for _, spelling := range []string{"~~~~", "%7e", `\u007e`} {
+		if strings.Contains(sent, spelling) {
+			return true
+		}
+	}
+	return false
 }
 
 // envelopeFaults judges an error's body.
