@@ -96,8 +96,10 @@ var rows = []row{
 // scaleSizes are the catalogs of the rows of loads: with about two series a card, which is what the design speaks of, and
 // then with every condition of a variant, nearly four.
 var scaleSizes = []bench.Size{
-	{Cards: 30_000, Days: 365, Conditions: 2}, {Cards: 300_000, Days: 365, Conditions: 2},
-	{Cards: 30_000, Days: 365}, {Cards: 300_000, Days: 365},
+	{Cards: 30_000, Days: 365, Conditions: 2},
+	{Cards: 300_000, Days: 365, Conditions: 2},
+	{Cards: 30_000, Days: 365},
+	{Cards: 300_000, Days: 365},
 }
 
 // operation is a row of CPU time and, where most is not 0, of allocations.
