@@ -93,13 +93,11 @@ func (s *scanner) list(member string, most int, element func(*scanner) bool) boo
 	return s.at == len(s.text)
 }
 
-// doubles finds which elements of a list were there before. Its zero value is for a list of up to maxDoubles elements.
+// doubles finds which elements of a list were there before. Its zero value is for a list of up to 200 elements,
+// the most ids that a batch may have.
 type doubles struct {
 	rows [512]uint8 // hash table of numbers of elements, and 1
 }
-
-// maxDoubles is the most ids that a batch may have.
-const maxDoubles = 200
 
 // doublesSeed makes it impossible to send what has equal hashes.
 var doublesSeed = maphash.MakeSeed()

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"net/url"
 	"regexp"
@@ -178,6 +179,17 @@ func TestTimes(t *testing.T) {
 			t.Fatalf("%d ms is %s, %v", ms, seconds, err)
 		}
 	})
+}
+
+// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of it before it is judged.
+func TestNoTimes(t *testing.T) {
+	for _, ms := range []int64{snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001, 253_402_300_800_000} {
+		wire.AppendMillis(nil, ms)
+		wire.AppendSeconds(nil, ms)
+	}
+	for _, day := range []snapshot.Day{snapshot.NoDay, math.MinInt32, math.MaxInt32, -719_529, 2_932_897} {
+		wire.AppendDay(nil, day)
+	}
 }
 
 // TestDays spells every day of four centuries and more, and some of all ten thousand years.
