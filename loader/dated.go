@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"ninepocket/loader/source"
@@ -8,9 +10,11 @@ import (
 )
 
 // dated counts the prices of one input by day. Which of them are older than the history kept is only known at the end,
-// when the snapshot's date is.
+// when the snapshot's date is. An input has a day or a few hundred.
 type dated struct {
-	byDay []datedDay // from 1970-01-01 on
+	byDay map[snapshot.Day]*datedDay
+	last  snapshot.Day // the day of the price before, which mostly is that of the next one
+	of    *datedDay
 }
 
 // datedDay is how many prices of a day were read, and where the first one is.
@@ -28,26 +32,30 @@ func (d *dated) see(day snapshot.Day, at source.At, ref string) {
 	if day < 0 || day >= maxDated {
 		return
 	}
-	for int(day) >= len(d.byDay) {
-		d.byDay = append(d.byDay, datedDay{})
+	if d.of == nil || d.last != day {
+		if d.byDay == nil {
+			d.byDay = map[snapshot.Day]*datedDay{}
+		}
+		of, ok := d.byDay[day]
+		if !ok {
+			of = &datedDay{at: at, ref: strings.Clone(ref)}
+			d.byDay[day] = of
+		}
+		d.last, d.of = day, of
 	}
-	t := &d.byDay[day]
-	if t.n == 0 {
-		t.at, t.ref = at, strings.Clone(ref)
-	}
-	t.n++
+	d.of.n++
 }
 
 // before is how many prices are of days before one, nil for none, with the oldest as an example.
 func (d *dated) before(day snapshot.Day) *TooOld {
 	var out *TooOld
-	for i := range d.byDay[:min(len(d.byDay), max(int(day), 0))] {
-		t := &d.byDay[i]
-		if t.n == 0 {
-			continue
+	for _, of := range slices.Sorted(maps.Keys(d.byDay)) {
+		if of >= day {
+			break
 		}
+		t := d.byDay[of]
 		if out == nil {
-			out = &TooOld{Before: day.String(), Day: snapshot.Day(i).String(), Ref: t.ref, File: t.at.File, Line: t.at.Line}
+			out = &TooOld{Before: day.String(), Day: of.String(), Ref: t.ref, File: t.at.File, Line: t.at.Line}
 		}
 		out.Prices += t.n
 	}

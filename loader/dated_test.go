@@ -87,9 +87,11 @@ func TestSharedIdentifiers(t *testing.T) {
 	one := []source.Identifier{is("tcgplayer", "42346")}
 	f("identifiers of their own", build(source.KindNative, "shop", one, []source.Identifier{is("tcgplayer", "42347"), is("other", "42346")}), 2, "", "")
 	f("one identifier twice on one card", build(source.KindNative, "shop", []source.Identifier{is("tcgplayer", "1"), is("tcgplayer", "1")}), 1, "", "")
-	f("one on two cards", build(source.KindNative, "shop", one, one, one), 3, source.ReasonSharedIdentifier,
-		`{"reason":"shared_identifier","file":"cards.jsonl","line":2,"ref":"b","value":"tcgplayer 42346"}`+"\n"+
-			`{"reason":"shared_identifier","file":"cards.jsonl","line":3,"ref":"c","value":"tcgplayer 42346"}`+"\n")
+	thrice := build(source.KindNative, "shop", one, one, one)
+	f("one on three cards", thrice, 3, "", "")
+	if s := thrice.Report.Sources[0]; s.IdentifiersShared != 2 || s.SharedExample != "tcgplayer 42346 of b" {
+		t.Errorf("%d identifiers are shared, such as %q, want 2", s.IdentifiersShared, s.SharedExample)
+	}
 	partner := []source.Identifier{is("partner", "8")}
 	shared := build(source.KindNative, "shop", partner, partner, partner)
 	f("a partner's", shared, 3, "", "")

@@ -122,7 +122,7 @@ func (g *gatherer) Sealed(s source.Sealed) {
 // item cleans what cards and sealed products have in common. The first record of a reference stands, later ones are
 // quarantined; likewise a source product id stands for the first item that has it, and a later item with it is
 // quarantined (decision 26). A product id is an identifier in the source's own namespace, and TCGplayer's in TCGCSV.
-// Identifiers in other namespaces may repeat (decision 51); what repeats joins nothing, so it is reported.
+// Identifiers in other namespaces may repeat (decision 51); what repeats joins nothing, so it is counted.
 func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identifier, updatedAt int64) (item, bool) {
 	if !c.key(ref) {
 		return item{}, false
@@ -158,16 +158,16 @@ func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identif
 	g.seen[it.refs[0][len(g.feed.Namespace)+1:]] = true
 	for _, id := range it.identifiers {
 		if id.Namespace != g.feed.Namespace {
-			g.shared(c.at, ref, id)
+			g.shared(ref, id)
 		}
 	}
 	return it, true
 }
 
-// shared reports an identifier that an earlier item of the source has. In the partner's namespace that is no mistake, for
-// lookups return every candidate, and it is only counted. Hashes are compared: a million items have several times as many
-// identifiers, and a line too many in 2⁶⁴ does no harm.
-func (g *gatherer) shared(at source.At, ref string, id identifier) {
+// shared counts an identifier that an earlier item of the source has. It is no mistake as such: lookups of a partner's id
+// return every candidate, and artists and barcodes are of many cards. Both items are kept, so nothing is quarantined.
+// Hashes are compared: a million items have several times as many identifiers, and one too many in 2⁶⁴ does no harm.
+func (g *gatherer) shared(ref string, id identifier) {
 	hash := xxhash.Sum64String(id.Namespace + "\x00" + id.Value)
 	switch {
 	case !g.others[hash]:
@@ -175,7 +175,9 @@ func (g *gatherer) shared(at source.At, ref string, id identifier) {
 	case id.Namespace == g.feed.Partner:
 		g.report.PartnersShared++
 	default:
-		g.b.quarantine.refuse(at, source.ReasonSharedIdentifier, ref, id.Namespace+" "+id.Value)
+		if g.report.IdentifiersShared++; g.report.IdentifiersShared == 1 {
+			g.report.SharedExample = id.Namespace + " " + id.Value + " of " + ref
+		}
 	}
 }
 

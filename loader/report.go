@@ -35,6 +35,8 @@ type SourceReport struct {
 	SetsApart          int    `json:"sets_apart"`
 	SealedJoined       int    `json:"sealed_joined"`
 	PartnersShared     int    `json:"partners_shared"`      // items whose partner id an earlier item has: a lookup finds all of them
+	IdentifiersShared  int    `json:"identifiers_shared"`   // identifiers in other namespaces that an earlier item has: they join nothing
+	SharedExample      string `json:"identifier_shared"`    // the first of them, with whose it is
 	SetReferencesWrong int    `json:"set_references_wrong"` // cards whose set the source does not have; they are kept without one
 }
 

@@ -25,6 +25,9 @@ var requestLimits = strict.Limits{Head: maxHeader, Fields: maxFields, Body: MaxB
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 4 << 20
+	// mostLingering bounds the connections that linger at a time: each is a descriptor and a goroutine. Beyond it one is
+	// closed at once, as a server does that does not linger.
+	mostLingering = 1024
 )
 
 // guarding accepts connections that are checked and can be closed slowly. TLS lies below it.
@@ -52,6 +55,8 @@ type connections struct {
 	patience
 	mu  sync.Mutex
 	all map[*conn]struct{}
+
+	lingering atomic.Int32
 }
 
 func (o *connections) guard(c net.Conn) *conn {
@@ -161,10 +166,15 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) Close() error {
 	c.open.forget(c)
 	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if c.over.Load() || !ok || half.CloseWrite() != nil {
+	if c.over.Load() || !ok {
+		return c.Conn.Close()
+	}
+	if c.open.lingering.Add(1) > mostLingering || half.CloseWrite() != nil {
+		c.open.lingering.Add(-1)
 		return c.Conn.Close()
 	}
 	go func() {
+		defer c.open.lingering.Add(-1)
 		defer func() { _ = c.Conn.Close() }()
 		if c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // until the client closes, the deadline or the bound

@@ -237,7 +237,10 @@ func (o *built) print(w io.Writer) error {
 			_, _ = fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)
 		}
 		if s.PartnersShared > 0 {
-			_, _ = fmt.Fprintf(w, "; %d items share a partner id with an earlier one", s.PartnersShared)
+			_, _ = fmt.Fprintf(w, "; partner ids that an earlier item has: %d", s.PartnersShared)
+		}
+		if s.IdentifiersShared > 0 {
+			_, _ = fmt.Fprintf(w, "; identifiers that an earlier item has, which join nothing: %d, such as %s", s.IdentifiersShared, s.SharedExample)
 		}
 		_, _ = fmt.Fprintln(w)
 	}

@@ -44,7 +44,6 @@ const (
 	ReasonFetchAfterSnapshot = "collected_at_after_snapshot_at"
 	ReasonDuplicateID        = "duplicate_id"
 	ReasonProductOnTwoCards  = "product_on_two_cards"
-	ReasonSharedIdentifier   = "shared_identifier"
 	ReasonUnknownItem        = "unknown_item"
 )
 
@@ -83,7 +82,6 @@ var Reasons = []struct{ Reason, Meaning string }{
 	{ReasonFetchAfterSnapshot, "collected_at is later than the snapshot's time."},
 	{ReasonDuplicateID, "Two records of a source have one reference."},
 	{ReasonProductOnTwoCards, "One source product id stands for two cards."},
-	{ReasonSharedIdentifier, "Two items of a source have one identifier in a namespace that is neither its own nor its partner's. Both are kept; no other source's item or price is joined by it."},
 	{ReasonUnknownItem, "A price names an item that no catalog of the build has."},
 }
 

@@ -54,7 +54,7 @@ var guards = []guard{
 	{"sets_emptied", 0, false, "Sets that lost most of their cards or all of their prices.", (*day).setsEmptied},
 	{"prices_lost", 0.1, false, "Share of the current snapshot's prices that are gone.", (*day).pricesLost},
 	{"prices_moved", 0.05, false, "Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.", (*day).pricesMoved},
-	{"sets_repriced", 10, false, "Factor by which more than half of a set's prices went up or down; more for each day beyond one.", (*day).setsRepriced},
+	{setsRepricedName, 10, false, "Factor by which more than half of a set's prices went up or down; more for each day beyond one.", (*day).setsRepriced},
 	{"quarantined", 0.05, false, "Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.", (*day).quarantined},
 }
 
@@ -103,6 +103,8 @@ func (l Limits) Validate() error {
 		}
 		if v := l[name]; !(v >= 0) { // also not a number
 			problems = append(problems, fmt.Errorf("cannot set guard %q to %v: want a number from 0 on", name, v))
+		} else if name == setsRepricedName && v < 1 {
+			problems = append(problems, fmt.Errorf("cannot set guard %q to %v: want a factor from 1 on; a large one, such as 1e9, switches it off", name, v))
 		}
 	}
 	return errors.Join(problems...)

@@ -248,6 +248,12 @@ func TestLimits(t *testing.T) {
 	if err := (guard.Limits{"cards_removed": 0.1}).Validate(); err != nil {
 		t.Error(err)
 	}
+	if err := (guard.Limits{"sets_repriced": 0.5}).Validate(); err == nil || !strings.Contains(err.Error(), "from 1 on") {
+		t.Errorf("a factor below 1: %v", err)
+	}
+	if err := (guard.Limits{"sets_repriced": 1}).Validate(); err != nil {
+		t.Error(err)
+	}
 	err := guard.Limits{"cards": 1, "prices_lost": -1}.Validate()
 	if err == nil || !strings.Contains(err.Error(), `"cards"`) || !strings.Contains(err.Error(), "prices_lost") {
 		t.Errorf("bad limits: %v", err)
@@ -313,7 +319,7 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 		return v
 	}
 	v := f("cents read as dollars", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 100) })
-	if !strings.Contains(v.Text, `"Set 7" (half of its 100 prices by more than `) || v.Figure < 95 || v.Figure > 105 {
+	if !strings.Contains(v.Text, `"Set 7" (more than half of its 100 prices by 100.0 times or more)`) || v.Figure < 95 || v.Figure > 105 {
 		t.Errorf("the worst set is not named: %+v", v)
 	}
 	f("dollars read as cents", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 0.01) })

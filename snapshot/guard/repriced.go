@@ -10,6 +10,9 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
+// setsRepricedName is the guard whose limit is a factor: one below 1 would refuse what did not move.
+const setsRepricedName = "sets_repriced"
+
 // fewInSet is how many prices a set must have in both snapshots before its middle one is judged: of fewer, a handful of
 // thin listings is the middle.
 const fewInSet = 10
@@ -42,7 +45,7 @@ func (d *day) setsRepriced() finding {
 	var far []string
 	for _, s := range sets {
 		if s.factor > limit {
-			far = append(far, fmt.Sprintf("%q (half of its %d prices by more than %.1f times)", s.name, s.prices, s.factor))
+			far = append(far, fmt.Sprintf("%q (more than half of its %d prices by %.1f times or more)", s.name, s.prices, s.factor))
 		}
 	}
 	f.text = fmt.Sprintf("in no set did more than half of the prices move by more than %.1f times; in %q they did by %.1f times, at most", limit, sets[0].name, sets[0].factor)
