@@ -15,8 +15,8 @@ import (
 // Measured as the highest live heap while loading, beside what this says (docs/PERFORMANCE.md, TestSwapCost):
 //
 //	 35,026 real cards, 48,599 lanes, one day:             86 MiB, 115 MiB here
-//	 40,004 synthetic cards, 149,122 lanes, one year:     193 MiB, 241 MiB here
-//	300,030 synthetic cards, 1,116,572 lanes, one year: 1,485 MiB, 1,715 MiB here
+//	 40,004 synthetic cards, 149,122 lanes, one year:     164 MiB (193 before fragments lay in chunks), 241 MiB here
+//	300,030 synthetic cards, 1,116,572 lanes, one year: 1,229 MiB (1,485 before), 1,715 MiB here
 const (
 	rawNumerator, rawDenominator = 3, 2 // of the decoded sections: the columns, and half of them again while decoding
 	bytesPerCard                 = 1700
