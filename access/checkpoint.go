@@ -74,6 +74,7 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 			if err := c.save(time.Second); err != nil && !errors.Is(err, errBusy) {
 				_ = c.core.log.fail("checkpoint", err) // told by failure below
 			}
+			ticker.Reset(min(look, options.CheckpointEvery)) // a tick that came meanwhile would leave readers of the file no gap
 		}
 		if err := c.core.log.failure(); err != nil && !reported {
 			reported = true

@@ -344,7 +344,7 @@ func TestReadBeside(t *testing.T) {
 	}
 	live, preview := faultKeys(t)
 	now := instant(testTime)
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 25 * time.Millisecond}) // which leave readers a gap even where a checkpoint takes long
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 60 * time.Millisecond}) // readers look at the lock every 50 ms
 	if err != nil {
 		t.Fatal(err)
 	}
