@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"ninepocket/index/text"
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -25,27 +24,27 @@ type Filter struct {
 var NoFilter = Filter{Min: snapshot.NoCents, Max: snapshot.NoCents}
 
 // buildFilters makes the posting lists of every filter.
-func (x *Index) buildFilters(p *pace.Pacer) {
+func (x *Index) buildFilters(step func()) error {
 	c := x.c
 	n := c.Cards.ID.Len()
-	p.Step()
+	step()
 	x.byGame = group(c.Games.Slug.Len(), n, func(card int) int { return int(c.Cards.Game[card]) })
 	x.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
-	x.rarities = newTerms(p, n, func(card int, add func(string)) { add(text.Fold(c.Cards.Rarity.At(card))) })
-	x.numbers = newTerms(p, n, func(card int, add func(string)) {
+	x.rarities = newTerms(step, n, func(card int, add func(string)) { add(text.Fold(c.Cards.Rarity.At(card))) })
+	x.numbers = newTerms(step, n, func(card int, add func(string)) {
 		add(text.NumberKey(c.Cards.Number.At(card)))
 		add(text.NumberBase(c.Cards.Number.At(card)))
 	})
 	sets := c.Sets.ID.Len()
-	x.series = newTerms(p, sets, func(set int, add func(string)) { add(text.Fold(c.Sets.Series.At(set))) })
-	x.setNames = newTerms(p, sets, func(set int, add func(string)) {
+	x.series = newTerms(step, sets, func(set int, add func(string)) { add(text.Fold(c.Sets.Series.At(set))) })
+	x.setNames = newTerms(step, sets, func(set int, add func(string)) {
 		add(text.Fold(c.Sets.Name.At(set)))
 		add(text.Fold(c.Sets.Code.At(set)))
 		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
 			add(text.Fold(c.Sets.Alias.At(from)))
 		}
 	})
-	x.partners = newTerms(p, len(x.products), func(k int, add func(string)) {
+	x.partners = newTerms(step, len(x.products), func(k int, add func(string)) {
 		ids := &c.Identifiers
 		for from, to := ids.Of.Range(int(x.products[k])); from < to; from++ {
 			if x.isPartner(ids.Namespace.At(from)) {
@@ -53,6 +52,9 @@ func (x *Index) buildFilters(p *pace.Pacer) {
 			}
 		}
 	})
+	x.buildPrintings(step)
+
+	return nil
 }
 
 // isPartner reports whether a namespace's values answer partner_id (contract, source.toml).

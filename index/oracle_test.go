@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -30,7 +31,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 		o.sets[w.Sets[i].ID] = &w.Sets[i]
 	}
 	var err error
-	if o.x, err = index.Build(o.c, nil); err != nil {
+	if o.x, err = index.Build(context.Background(), o.c, nil); err != nil {
 		t.Fatal(err)
 	}
 	ofSet := func(of func(*fixture.Set) string) func(int) string {
@@ -41,7 +42,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 			return ""
 		}
 	}
-	o.words, err = text.Build(text.Corpus{
+	o.words, err = text.Build(context.Background(), text.Corpus{
 		Len:      len(w.Cards),
 		Name:     func(i int) string { return o.row(uint32(i)).Name },
 		Number:   func(i int) string { return o.row(uint32(i)).Number },

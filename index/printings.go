@@ -4,12 +4,11 @@ import (
 	"strings"
 
 	"ninepocket/index/text"
-	"ninepocket/internal/pace"
 )
 
 // buildPrintings files cards by their name without its qualifiers.
-func (x *Index) buildPrintings(p *pace.Pacer) {
-	x.names = newTerms(p, x.c.Cards.ID.Len(), func(card int, add func(string)) {
+func (x *Index) buildPrintings(step func()) {
+	x.names = newTerms(step, x.c.Cards.ID.Len(), func(card int, add func(string)) {
 		add(text.Fold(PlainName(x.c.Cards.Name.At(card))))
 	})
 }

@@ -1,6 +1,8 @@
 package index_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -270,7 +272,7 @@ func TestBuildRefusesWrongOrders(t *testing.T) {
 		t.Helper()
 		c := fixture.Random(2, size).Catalog()
 		damage(c)
-		if _, err := index.Build(c, nil); err == nil {
+		if _, err := index.Build(context.Background(), c, nil); err == nil {
 			t.Errorf("a catalog with %s is indexed", what)
 		}
 	}
@@ -292,5 +294,25 @@ func TestParseSort(t *testing.T) {
 		if _, ok := index.ParseSort(s); ok {
 			t.Errorf("%q is a sort", s)
 		}
+	}
+}
+
+// TestBuildEnds: an index that nobody waits for any more is given up.
+func TestBuildEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := index.Build(ctx, fixture.Random(1, fixture.Small).Catalog(), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+
+	late, end := context.WithCancel(t.Context())
+	steps := 0
+	_, err := index.Build(late, fixture.Random(1, fixture.Small).Catalog(), func() {
+		if steps++; steps == 20 {
+			end()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("after %d steps: %v, want %v", steps, err, context.Canceled)
 	}
 }

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -236,7 +237,7 @@ func TestStrongChecksum(t *testing.T) {
 		if got := damagedSection(t, d.Verify(id)); got != section {
 			t.Errorf("section %q is named for %q", got, section)
 		}
-		if _, err := d.Load(id, nil); err != nil {
+		if _, err := d.Load(context.Background(), id, nil); err != nil {
 			t.Error(err)
 		}
 		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrDamaged) {
@@ -249,7 +250,7 @@ func TestNewerFormat(t *testing.T) {
 	f := newForger(t)
 	f.m.Format = snapshot.Format + 1
 	d, id := f.store(t)
-	_, err := d.Load(id, nil)
+	_, err := d.Load(context.Background(), id, nil)
 	for _, err := range []error{err, d.Verify(id)} {
 		if !errors.Is(err, snapshot.ErrNewerFormat) || errors.Is(err, snapshot.ErrDamaged) {
 			t.Errorf("a newer format: %v", err)

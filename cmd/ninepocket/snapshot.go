@@ -205,7 +205,7 @@ func snapshotInspect() *cobra.Command {
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
-			c, err := s.dir().Load(id, nil)
+			c, err := s.dir().Load(cmd.Context(), id, nil)
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
@@ -213,7 +213,7 @@ func snapshotInspect() *cobra.Command {
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(c), QuarantineFile: s.dir().QuarantinePath(m.ID),
-				Guards:       s.verdicts(&snapshot.Stored{Manifest: m, Catalog: c}, past, config.guards()),
+				Guards:       s.verdicts(cmd.Context(), &snapshot.Stored{Manifest: m, Catalog: c}, past, config.guards()),
 				Publications: []snapshot.Publication{},
 			}
 			for _, p := range past {

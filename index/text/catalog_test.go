@@ -3,6 +3,7 @@ package text
 import (
 	"archive/tar"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"html"
@@ -50,7 +51,7 @@ func (c *testCatalog) add(t *testing.T, cards []testCard) {
 		cards[i].setNumber = sets[key]
 	}
 	var err error
-	if c.index, err = Build(c.corpus(), nil); err != nil {
+	if c.index, err = Build(context.Background(), c.corpus(), nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -31,7 +32,7 @@ func smallIndex(tb testing.TB) *Index {
 		cards[i].setNumber = int32(i%4) - 1
 	}
 	c := testCatalog{cards: cards}
-	ix, err := Build(c.corpus(), nil)
+	ix, err := Build(context.Background(), c.corpus(), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

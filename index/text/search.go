@@ -8,6 +8,15 @@ type Hit struct {
 	Score uint64
 }
 
+// Asks reports whether a query has anything to look for. "And", or an apostrophe alone, has not: nothing is left of it.
+func (ix *Index) Asks(query string) bool {
+	s := ix.take()
+	defer ix.scratch.Put(s)
+	s.query.parse(ix, query)
+
+	return len(s.query.units) > 0
+}
+
 // Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order. A query without a
 // letter or digit means no card.
 //
@@ -16,10 +25,7 @@ type Hit struct {
 // So a filter narrows the answer, and where it leaves nothing of the best answer, the next best one counts; but only
 // in the games of the best: "roronoa zoro" means no Pokémon card.
 func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit {
-	s, ok := ix.scratch.Get().(*search)
-	if !ok {
-		s = newSearch(ix)
-	}
+	s := ix.take()
 	s.query.parse(ix, q)
 	if len(s.query.units) > 0 {
 		dst = s.answer(dst, keep)
@@ -27,6 +33,15 @@ func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit 
 	s.keep, s.dst = nil, nil
 	ix.scratch.Put(s)
 	return dst
+}
+
+// take returns scratch memory, which goes back to the pool after use.
+func (ix *Index) take() *search {
+	if s, ok := ix.scratch.Get().(*search); ok {
+		return s
+	}
+
+	return newSearch(ix)
 }
 
 // A search is the scratch memory of one Search, reused by later ones. It goes on in rounds: each makes one effort to
