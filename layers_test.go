@@ -36,8 +36,9 @@ var mayImport = map[string][]string{
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"fleet":                                {"access", "snapshot"},
-	"index":                                {"index/text", "snapshot"},
-	"index/text":                           {},
+	"collector":                            {},
+	"index":                                {"collector", "index/text", "snapshot"},
+	"index/text":                           {"collector"},
 	"internal/cgroup":                      {},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
@@ -47,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/systemd":                     {},
 	"internal/pace":                        {},
 	"internal/tally":                       {},
-	"loader":                               {"index/text", "loader/source", "snapshot"},
+	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
 	"bench":                                {anyOfOurs},
 	"bench/check":                          {"bench/gobench"},
@@ -77,7 +78,7 @@ var testKit = []string{"internal/certificate/certificatetest", "internal/contrac
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
 	"mcp":    {"access", "loader"},
-	"server": {"index/text", "loader"},
+	"server": {"collector", "loader"},
 }
 
 // sourceFile is one Go file of the module, parsed with its comments.

@@ -20,7 +20,7 @@ type Index struct {
 	byGame   postings // cards of a game
 	bySet    postings // cards of a set
 	rarities *terms   // cards by folded rarity
-	numbers  *terms   // cards by collector number, see text.NumberMatches
+	numbers  *terms   // cards by collector number and by its base, see cardsNumbered
 	series   *terms   // sets by folded series
 	setNames *terms   // sets by folded name, code or alias
 	partners *terms   // products by partner id

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ninepocket/collector"
 	"ninepocket/index"
-	"ninepocket/index/text"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
@@ -22,7 +22,7 @@ func (o *truth) setIDs(f index.SetFilter) []string {
 	slices.SortFunc(sets, func(a, b fixture.Set) int { return fixture.CompareSets(&a, &b) })
 	var all []string
 	for _, s := range sets {
-		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) && (f.Series == "" || text.Fold(f.Series) != "" && text.Fold(s.Series) == text.Fold(f.Series)) {
+		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) && (f.Series == "" || collector.Fold(f.Series) != "" && collector.Fold(s.Series) == collector.Fold(f.Series)) {
 			all = append(all, s.ID)
 		}
 	}

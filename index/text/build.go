@@ -6,6 +6,8 @@ import (
 	"hash/maphash"
 	"strconv"
 	"strings"
+
+	"ninepocket/collector"
 )
 
 // Longest run of words written together ("Monkey.D.Luffy") that is also known as one word.
@@ -83,7 +85,7 @@ func (b *builder) addTitle(i int) uint32 {
 		printing = b.corpus.Printing(i)
 	}
 	b.key = append(append(b.key[:0], game), display...)
-	isPlain := printing == "" || Fold(printing) == "standard"
+	isPlain := printing == "" || collector.Fold(printing) == "standard"
 	if isPlain {
 		if t, ok := b.plain[string(b.key)]; ok {
 			b.familySize[b.familyOf[t]]++
@@ -209,22 +211,22 @@ func (b *builder) addSets() {
 // addNumber files card i under its number, the number of which it is a parallel, and its number within the set.
 func (b *builder) addNumber(i int) {
 	ix, printed := b.index, b.corpus.Number(i)
-	key := NumberKey(printed)
+	key := collector.NumberKey(printed)
 	if key == "" {
 		ix.numberOf[i], ix.baseOf[i], ix.tailOf[i] = none, none, none
 		return
 	}
-	base := NumberBase(printed)
+	base := collector.NumberBase(printed)
 	ix.numberOf[i] = b.numberID(key)
 	ix.baseOf[i] = b.numberID(base)
 	ix.tailOf[i] = none
-	if tail := numberTail(base); tail != "" {
+	if tail := collector.NumberTail(base); tail != "" {
 		ix.tailOf[i] = b.numberID(tailMark + tail)
 	}
-	if joined := NumberKey(string(appendNumberWord(nil, trimParallel(printed)))); joined != base {
+	if joined := collector.NumberKey(string(appendNumberWord(nil, collector.TrimParallel(printed)))); joined != base {
 		b.aliases[joined] = ix.baseOf[i]
 	}
-	ix.totalOf[i] = trailingInt(NumberTotal(printed))
+	ix.totalOf[i] = trailingInt(collector.NumberTotal(printed))
 	if ix.totalOf[i] == 0 && b.corpus.Total != nil {
 		ix.totalOf[i] = uint16(min(max(0, b.corpus.Total(i)), 1<<16-1))
 	}

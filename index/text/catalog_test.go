@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"ninepocket/collector"
 )
 
 // A testCard is a card of a real catalog, as far as the index and the order of decision 22 look at it.
@@ -85,7 +87,7 @@ func (c *testCatalog) search(q, game string) []*testCard {
 			cmp.Compare(a.Score, b.Score),
 			-cmp.Compare(x.released, y.released),
 			cmp.Compare(x.set, y.set),
-			NaturalCompare(x.number, y.number),
+			collector.CompareNumbers(x.number, y.number),
 			cmp.Compare(x.id, y.id),
 		)
 	})

@@ -1,5 +1,7 @@
 package text
 
+import "ninepocket/collector"
+
 // A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of search.md's order, each
 // of which only breaks the ties of those before. Hits with equal scores fit equally well; their order is the
 // catalog's (decision 22).
@@ -167,7 +169,7 @@ func (s *search) knowsAll() bool {
 	for i := range s.query.units {
 		u := &s.query.units[i]
 		id := s.ix.words.find(u.text)
-		if !u.number && !isInteger(u.text) && (id == none || s.ix.joined[id]) {
+		if !u.number && !collector.IsInteger(u.text) && (id == none || s.ix.joined[id]) {
 			return false
 		}
 	}
