@@ -140,12 +140,7 @@ func (x *Index) buildOrders(step func()) error {
 }
 
 // price is a card's display price, NoCents without one.
-func (x *Index) price(card uint32) int64 {
-	if lane := x.c.Cards.Display[card]; lane >= 0 {
-		return x.c.Lanes.Cents[lane]
-	}
-	return snapshot.NoCents
-}
+func (x *Index) price(card uint32) int64 { return x.c.DisplayCents(int(card)) }
 
 // priceRange is the range of numbers of cards with lo <= price <= hi.
 func (x *Index) priceRange(lo, hi int64) (from, to int) {

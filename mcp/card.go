@@ -72,7 +72,7 @@ func (c *call) jsonExtras(card int) {
 
 // jsonPrice appends a card's display price.
 func (c *call) jsonPrice(card int) {
-	cents, at := wire.DisplayPrice(c.c, card)
+	cents, at := c.c.DisplayPrice(card)
 	c.json = append(c.json, `,"market_price_cents":`...)
 	c.json = wire.AppendCents(c.json, cents)
 	c.json = append(c.json, `,"price_updated_at":`...)
@@ -131,7 +131,7 @@ func (c *call) sayCard(card int) {
 // sayID ends a card's line: when its price is of in the detailed form, its page and its id.
 func (c *call) sayID(card int) {
 	if c.detailed {
-		if cents, at := wire.DisplayPrice(c.c, card); cents >= 0 {
+		if cents, at := c.c.DisplayPrice(card); cents >= 0 {
 			c.say(" | updated ")
 			c.sayTime(at)
 		}
@@ -144,7 +144,7 @@ func (c *call) sayID(card int) {
 
 // sayPrice appends a card's display price.
 func (c *call) sayPrice(card int) {
-	cents, _ := wire.DisplayPrice(c.c, card)
+	cents := c.c.DisplayCents(card)
 	c.sayMoney(cents)
 }
 

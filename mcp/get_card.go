@@ -81,7 +81,7 @@ func (c *call) prices(card int) {
 		c.sayTrend(" | 30d ", l.Base30[lane], l.Cents[lane])
 		if c.detailed {
 			c.say(" | updated ")
-			c.sayTime(wire.UpdatedAt(c.c, lane))
+			c.sayTime(c.c.UpdatedAt(lane))
 		}
 		c.say("\n")
 	}
@@ -116,7 +116,7 @@ func (c *call) jsonLane(lane int) {
 	c.json = append(c.json, `","currency":"USD","market_price_cents":`...)
 	c.json = wire.AppendCents(c.json, l.Cents[lane])
 	c.json = append(c.json, `,"price_updated_at":`...)
-	c.json = wire.AppendSeconds(c.json, wire.UpdatedAt(c.c, lane))
+	c.json = wire.AppendSeconds(c.json, c.c.UpdatedAt(lane))
 	c.jsonPercent(`,"change_7d_percent":`, l.Base7[lane], l.Cents[lane])
 	c.jsonPercent(`,"change_30d_percent":`, l.Base30[lane], l.Cents[lane])
 	c.json = append(c.json, '}')

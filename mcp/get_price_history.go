@@ -188,7 +188,7 @@ func (c *call) jsonHistory(card, days int, thinned bool) {
 	c.jsonURL("/cards/", c.c.Cards.Slug.At(card))
 	c.jsonInt(`,"currency":"USD","days":`, days)
 	c.json = append(c.json, `,"price_updated_at":`...)
-	if cents, at := wire.DisplayPrice(c.c, card); cents >= 0 {
+	if cents, at := c.c.DisplayPrice(card); cents >= 0 {
 		c.json = wire.AppendSeconds(c.json, at)
 	} else {
 		c.json = append(c.json, "null"...)

@@ -246,7 +246,7 @@ func (c *call) jsonLinePrice(v *valued) {
 	c.json = append(c.json, `,"line_total_cents":`...)
 	c.json = wire.AppendCents(c.json, v.total)
 	c.json = append(c.json, `,"price_updated_at":`...)
-	c.json = wire.AppendSeconds(c.json, wire.UpdatedAt(c.c, v.lane))
+	c.json = wire.AppendSeconds(c.json, c.c.UpdatedAt(v.lane))
 }
 
 // sayLinePrice appends "$20.00 = 2 × $10.00 | ".

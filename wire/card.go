@@ -87,23 +87,6 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return append(dst, '}')
 }
 
-// DisplayPrice is a card's display price in cents, NoCents without one, and the time of it (decision 19).
-func DisplayPrice(c *snapshot.Catalog, card int) (cents, updatedAt int64) {
-	lane := c.Cards.Display[card]
-	if lane < 0 {
-		return snapshot.NoCents, c.SnapshotAt
-	}
-	return c.Lanes.Cents[lane], UpdatedAt(c, int(lane))
-}
-
-// UpdatedAt is price_updated_at of a lane with a price: source_as_of, else collected_at (decision 18).
-func UpdatedAt(c *snapshot.Catalog, lane int) int64 {
-	if at := c.Lanes.SourceAsOf[lane]; at != snapshot.NoTime {
-		return at
-	}
-	return c.Lanes.CollectedAt[lane]
-}
-
 func appendPrice(dst []byte, cents, updatedAt int64) []byte {
 	dst = append(dst, `"currency":"USD","market_price_cents":`...)
 	dst = AppendCents(dst, cents)
@@ -125,7 +108,7 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 // AppendCardSummary appends a Card summary (specification, live surface).
 func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = append(dst, `,"price":{`...)
 	dst = appendPrice(dst, cents, at)
 	return append(dst, '}', '}')
@@ -159,7 +142,7 @@ func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	dst = append(dst, `,"condition":"`...)
 	dst = append(dst, snapshot.Condition(l.Condition[lane]).Text()...)
 	dst = append(dst, '"', ',')
-	dst = appendPrice(dst, l.Cents[lane], UpdatedAt(c, lane))
+	dst = appendPrice(dst, l.Cents[lane], c.UpdatedAt(lane))
 	dst = AppendChange(dst, "change_7d_cents", "change_7d_percent", l.Base7[lane], l.Cents[lane])
 	dst = AppendChange(dst, "change_30d_cents", "change_30d_percent", l.Base30[lane], l.Cents[lane])
 	return append(dst, '}')
@@ -170,7 +153,7 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Cards.ID.Bytes(card)...)
 	dst = append(dst, '"', ',')
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = appendPrice(dst, cents, at)
 	return append(dst, '}')
 }
@@ -182,7 +165,7 @@ func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendSetOf(dst, c, card)
 	dst = site.appendPage(dst, "/cards/", c.Cards.Slug.At(card))
 	dst = append(dst, `,"currency":"USD","market_price_cents":`...)
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, cents)
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
