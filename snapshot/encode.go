@@ -121,7 +121,7 @@ func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
 	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
 	var group errgroup.Group
 	for i, s := range m.Sections {
-		if i == len(sections) && !r.strong {
+		if i == len(m.Sections)-1 && !r.strong {
 			continue // serving does not need the quarantine report
 		}
 		if together {
@@ -148,8 +148,8 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 	if err != nil {
 		return err
 	}
-	if err := s.check(packed, r.strong); err != nil || i == len(sections) {
-		return err
+	if err := s.check(packed, r.strong); err != nil || i >= len(sections) {
+		return err // of a section that is no table of the catalog, only the file is looked at
 	}
 	raw, err := s.unpack(packed, stepper{ctx: ctx, step: r.step})
 	if err != nil {
