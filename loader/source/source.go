@@ -41,6 +41,9 @@ type Feed struct {
 	Attribution string // shown with every observation
 	Partner     string // namespace of the identifiers that answer partner_id, "" for none
 	HasCatalog  bool   // whether the input holds a catalog at all
+	// ProductRefs says that references are a shop's product ids, which are also identifiers in the namespace Partner: one
+	// that comes twice stands for two items.
+	ProductRefs bool
 }
 
 // Sink takes what a source reads.
