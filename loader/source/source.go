@@ -36,7 +36,6 @@ type Skip struct {
 
 // Feed is what all records of a source have in common.
 type Feed struct {
-	Kind        string // tcgcsv, pokemon-tcg-data, punk-records or native
 	Namespace   string // of refs: the identity of an item is Namespace and Ref (decision 25)
 	Attribution string // shown with every observation
 	Partner     string // namespace of the identifiers that answer partner_id, "" for none
