@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"ninepocket/internal/jsonwalk"
+	"ninepocket/wire"
 )
 
 // bound is the value of an argument.
@@ -148,7 +149,7 @@ func (*field) wants(v jsonwalk.Value, kind byte, what, name string, p *problems)
 
 func (f *field) checkText(s, name string, p *problems) {
 	if n := int64(utf8.RuneCountInString(s)); n < f.lo || n > f.hi {
-		p.add(name, " must have ", decimal(f.lo), " to ", decimal(f.hi), " characters (got ", decimal(n), ").")
+		p.add(name, " must have ", wire.Decimal(f.lo), " to ", wire.Decimal(f.hi), " characters (got ", wire.Decimal(n), ").")
 	}
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
@@ -181,7 +182,7 @@ func (f *field) bindInteger(b *bound, v jsonwalk.Value, name string, p *problems
 	case !ok:
 		p.add(name, " must be an integer (got ", readable(string(v)), ").")
 	case n < f.lo || n > f.hi:
-		p.add(name, " must be between ", decimal(f.lo), " and ", decimal(f.hi), " (got ", readable(string(v)), ").")
+		p.add(name, " must be between ", wire.Decimal(f.lo), " and ", wire.Decimal(f.hi), " (got ", readable(string(v)), ").")
 	default:
 		b.n = n
 	}
@@ -193,17 +194,15 @@ func (f *field) bindList(b *bound, v jsonwalk.Value, name string, p *problems) {
 		if n++; n > f.hi {
 			continue
 		}
-		path := name + "[" + decimal(n-1) + "]"
+		path := name + "[" + wire.Decimal(n-1) + "]"
 		if f.wants(element, '{', "an object", path, p) {
 			b.lines = append(b.lines, bind(f.of, element, path+".", p))
 		}
 	}
 	if n < f.lo || n > f.hi {
-		p.add(name, " must have ", decimal(f.lo), " to ", decimal(f.hi), " entries (got ", decimal(n), ").")
+		p.add(name, " must have ", wire.Decimal(f.lo), " to ", wire.Decimal(f.hi), " entries (got ", wire.Decimal(n), ").")
 	}
 }
-
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // longestEcho is how much of a caller's own text is said back, in characters.
 const longestEcho = 60

@@ -41,7 +41,7 @@ func (c *call) browseSets() refusal {
 		return c.browseSet(c.args.text("set"))
 	}
 	f := index.SetFilter{Game: c.args.text("game"), Series: c.args.text("series")}
-	bound := cursor.Hash("sets", f.Series, f.Game)
+	bound := cursor.Hash("sets", string(f.AppendKey(nil)))
 	from := 0
 	if page, ok := c.openCursor(cursor.ToolSets, bound); ok {
 		if position, err := index.ParseSetPosition(page.Position); err == nil {
@@ -88,7 +88,7 @@ func (c *call) set(set int) {
 	s := &c.c.Sets
 	c.json = wire.AppendSetSummary(c.json, c.c, set)
 	c.json = c.json[:len(c.json)-1]
-	c.jsonURL("/sets/", s.Slug.At(set))
+	c.json = c.View.Site().AppendSetURL(c.json, c.c, set)
 	c.json = append(c.json, '}')
 	c.say(s.Name.At(set))
 	if series := s.Series.At(set); series != "" {
@@ -150,8 +150,9 @@ func (c *call) browseSet(ref string) refusal {
 
 // topCard writes the k-th card of a set; it goes without the set.
 func (c *call) topCard(k, card int) {
-	c.jsonName(card)
-	c.jsonURL("/cards/", c.c.Cards.Slug.At(card))
+	c.json = wire.AppendName(c.json, c.c, card)
+	c.json = wire.AppendGame(c.json, c.c, c.c.Cards.Game[card])
+	c.json = c.View.Site().AppendCardURL(c.json, c.c, card)
 	c.json = append(c.json, `,"currency":"USD"`...)
 	c.jsonPrice(card)
 	c.jsonExtras(card)

@@ -15,49 +15,7 @@ func appendQuoted(dst, s []byte) []byte {
 
 // jsonCard appends a card's identity as the beginning of an object: everything but the closing brace.
 func (c *call) jsonCard(card int) {
-	c.jsonName(card)
-	c.json = append(c.json, `,"set":`...)
-	if set := c.c.Cards.Set[card]; set == snapshot.NoSet {
-		c.json = append(c.json, "null"...)
-	} else {
-		c.json = append(c.json, `{"id":"`...)
-		c.json = append(c.json, c.c.Sets.ID.Bytes(int(set))...)
-		c.json = append(c.json, `","name":`...)
-		c.json = wire.AppendString(c.json, c.c.Sets.Name.At(int(set)))
-		c.json = append(c.json, '}')
-	}
-	c.jsonURL("/cards/", c.c.Cards.Slug.At(card))
-}
-
-// jsonName appends what of a card's identity comes before its set.
-func (c *call) jsonName(card int) {
-	c.json = append(c.json, `{"id":"`...)
-	c.json = append(c.json, c.c.Cards.ID.Bytes(card)...)
-	c.json = append(c.json, `","name":`...)
-	c.json = wire.AppendString(c.json, c.c.Cards.Name.At(card))
-	c.json = append(c.json, `,"number":`...)
-	c.json = wire.AppendNullable(c.json, c.c.Cards.Number.At(card))
-	c.jsonGame(c.c.Cards.Game[card])
-}
-
-func (c *call) jsonGame(game uint8) {
-	c.json = append(c.json, `,"game":`...)
-	c.json = wire.AppendString(c.json, c.c.Games.Slug.At(int(game)))
-	c.json = append(c.json, `,"game_name":`...)
-	c.json = wire.AppendString(c.json, c.c.Games.Name.At(int(game)))
-}
-
-func (c *call) jsonURL(kind, slug string) {
-	c.json = append(c.json, `,"url":`...)
-	if slug == "" {
-		c.json = append(c.json, "null"...)
-		return
-	}
-	c.json = append(c.json, '"')
-	c.json = append(c.json, c.View.Site().URL...)
-	c.json = append(c.json, kind...)
-	c.json = append(c.json, slug...)
-	c.json = append(c.json, '"')
+	c.json = wire.AppendIdentity(c.json, c.c, card, c.View.Site())
 }
 
 // jsonExtras appends the members that only a detailed card has.

@@ -184,8 +184,8 @@ func (c *call) jsonHistory(card, days int, thinned bool) {
 	c.json = append(c.json, c.c.Cards.ID.Bytes(card)...)
 	c.json = append(c.json, `","name":`...)
 	c.json = wire.AppendString(c.json, c.c.Cards.Name.At(card))
-	c.jsonGame(c.c.Cards.Game[card])
-	c.jsonURL("/cards/", c.c.Cards.Slug.At(card))
+	c.json = wire.AppendGame(c.json, c.c, c.c.Cards.Game[card])
+	c.json = c.View.Site().AppendCardURL(c.json, c.c, card)
 	c.jsonInt(`,"currency":"USD","days":`, days)
 	c.json = append(c.json, `,"price_updated_at":`...)
 	if cents, at := wire.DisplayPrice(c.c, card); cents >= 0 {
@@ -251,11 +251,7 @@ func (c *call) line(l *line) {
 
 func (c *call) jsonDated(name string, day snapshot.Day, cents int64) {
 	c.json = append(c.json, name...)
-	c.json = append(c.json, `{"date":"`...)
-	c.json = wire.AppendDay(c.json, day)
-	c.json = append(c.json, `","price_cents":`...)
-	c.json = wire.AppendCents(c.json, cents)
-	c.json = append(c.json, '}')
+	c.json = wire.AppendDated(c.json, day, cents)
 }
 
 // appendHundredths appends a number with at most two decimals, null for none.

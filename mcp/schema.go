@@ -1,6 +1,10 @@
 package mcp
 
-import "strings"
+import (
+	"strings"
+
+	"ninepocket/wire"
+)
 
 // The vocabulary of output schemas. Nullable members are a nested anyOf, which every client reads, and not a list of
 // types, which some do not.
@@ -37,7 +41,7 @@ func object(pairs ...string) string {
 func array(items string) string { return `{"type":"array","items":` + items + `}` }
 
 func arrayTo(most int, items string) string {
-	return `{"type":"array","maxItems":` + decimal(int64(most)) + `,"items":` + items + `}`
+	return `{"type":"array","maxItems":` + wire.Decimal(int64(most)) + `,"items":` + items + `}`
 }
 
 func oneOf(values ...string) string {

@@ -56,7 +56,7 @@ func (c *call) searchCards() refusal {
 	if q.Max != none && q.Min > q.Max {
 		c.problems.add("min_price_cents must not be more than max_price_cents.")
 	}
-	bound := cursor.Hash("cards", q.Words, q.Set, q.Game, q.Number, q.Rarity, decimal(q.Min), decimal(q.Max), a.text("sort"))
+	bound := cursor.Hash("cards", string(q.AppendKey(nil)))
 	var after *index.Position
 	if page, ok := c.openCursor(cursor.ToolCards, bound); ok {
 		if position, err := index.ParsePosition(page.Position); err == nil {
