@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/fixture":                     {"snapshot"},
+	"internal/jsonwalk":                    {},
 	"internal/synth":                       {},
 	"internal/systemd":                     {},
 	"internal/pace":                        {},
@@ -56,7 +57,7 @@ var mayImport = map[string][]string{
 	"bench/plot":                           {},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
-	"mcp":            {"engine", "engine/cursor", "index", "snapshot", "wire"},
+	"mcp":            {"engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
 	"server":         {"access", "engine", "engine/cursor", "index", "internal/tally", "mcp", "server/strict", "site", "snapshot", "wire", "wire/openapi"},
 	"snapshot":       {"internal/pace"},
 	"snapshot/diff":  {"snapshot"},

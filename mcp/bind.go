@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"ninepocket/internal/jsonwalk"
 )
 
 // bound is the value of an argument.
@@ -69,7 +71,7 @@ func (p *problems) refusal(tool string) refusal {
 }
 
 // bind reads an object's members into the fields that they belong to; path is what their names begin with in problems.
-func bind(fields []field, object value, path string, p *problems) args {
+func bind(fields []field, object jsonwalk.Value, path string, p *problems) args {
 	a := args{fields: fields, values: make([]bound, len(fields))}
 	for i := range fields {
 		f, b := &fields[i], &a.values[i]
@@ -78,11 +80,11 @@ func bind(fields []field, object value, path string, p *problems) args {
 		}
 	}
 	if object != nil {
-		for name, v := range object.members() {
+		for name, v := range object.Members() {
 			if i := indexOf(fields, name); i >= 0 {
 				fields[i].bind(&a.values[i], v, path+fields[i].name, p)
 			} else {
-				p.add(path, readable(name.text()), " is not an argument: use ", names(fields), ".")
+				p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
 			}
 		}
 	}
@@ -94,9 +96,9 @@ func bind(fields []field, object value, path string, p *problems) args {
 	return a
 }
 
-func indexOf(fields []field, name value) int {
+func indexOf(fields []field, name jsonwalk.Value) int {
 	for i := range fields {
-		if name.is(fields[i].name) {
+		if name.Is(fields[i].name) {
 			return i
 		}
 	}
@@ -112,12 +114,12 @@ func names(fields []field) string {
 }
 
 // bind reads one argument. Whatever is wrong with it, it was given.
-func (f *field) bind(b *bound, v value, name string, p *problems) {
+func (f *field) bind(b *bound, v jsonwalk.Value, name string, p *problems) {
 	b.given = true
 	switch f.kind {
 	case aText:
 		if f.wants(v, '"', "a string", name, p) {
-			b.text = v.text()
+			b.text = v.Text()
 			f.checkText(b.text, name, p)
 		}
 	case aChoice:
@@ -132,14 +134,14 @@ func (f *field) bind(b *bound, v value, name string, p *problems) {
 }
 
 // wants checks a value's kind.
-func (*field) wants(v value, kind byte, what, name string, p *problems) bool {
-	if v.kind() == kind {
+func (*field) wants(v jsonwalk.Value, kind byte, what, name string, p *problems) bool {
+	if v.Kind() == kind {
 		return true
 	}
-	if v.kind() == 'n' {
+	if v.Kind() == 'n' {
 		p.add(name, " must be ", what, " (got null): leave it out instead.")
 	} else {
-		p.add(name, " must be ", what, " (got ", kindNames[v.kind()], ").")
+		p.add(name, " must be ", what, " (got ", jsonwalk.KindName(v.Kind()), ").")
 	}
 	return false
 }
@@ -156,11 +158,11 @@ func (f *field) checkText(s, name string, p *problems) {
 	}
 }
 
-func (f *field) bindChoice(b *bound, v value, name string, p *problems) {
+func (f *field) bindChoice(b *bound, v jsonwalk.Value, name string, p *problems) {
 	if !f.wants(v, '"', "a string", name, p) {
 		return
 	}
-	given := v.text()
+	given := v.Text()
 	for i, c := range f.choices {
 		if c == given {
 			b.text, b.n = c, int64(i)
@@ -170,11 +172,11 @@ func (f *field) bindChoice(b *bound, v value, name string, p *problems) {
 	p.add(name, " must be one of ", strings.Join(f.choices, ", "), ` (got "`, readable(given), `").`)
 }
 
-func (f *field) bindInteger(b *bound, v value, name string, p *problems) {
+func (f *field) bindInteger(b *bound, v jsonwalk.Value, name string, p *problems) {
 	if !f.wants(v, '0', "an integer", name, p) {
 		return
 	}
-	n, ok := v.integer()
+	n, ok := v.Integer()
 	switch {
 	case !ok:
 		p.add(name, " must be an integer (got ", readable(string(v)), ").")
@@ -185,9 +187,9 @@ func (f *field) bindInteger(b *bound, v value, name string, p *problems) {
 	}
 }
 
-func (f *field) bindList(b *bound, v value, name string, p *problems) {
+func (f *field) bindList(b *bound, v jsonwalk.Value, name string, p *problems) {
 	n := int64(0)
-	for element := range v.elements() {
+	for element := range v.Elements() {
 		if n++; n > f.hi {
 			continue
 		}

@@ -64,13 +64,13 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 			return dst, tool
 		}
 	case "tools/list":
-		if c := m.param("cursor"); c == nil || c.kind() == 'n' {
+		if c := m.param("cursor"); c == nil || c.Kind() == 'n' {
 			return appendResult(dst, m, e.list), NoTool
 		}
 		fault = m.fault(invalidParams, "Invalid params: there is one page of tools and no cursor.")
 	case "initialize":
-		if version := m.param("protocolVersion"); version != nil && version.kind() == '"' {
-			return e.appendInitialized(dst, m, version.text()), NoTool
+		if version := m.param("protocolVersion"); version != nil && version.Kind() == '"' {
+			return e.appendInitialized(dst, m, version.Text()), NoTool
 		}
 		fault = m.fault(invalidParams, "Invalid params: protocolVersion must be a string.")
 	case "ping":
@@ -83,18 +83,18 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 
 // find checks the shape of a tools/call and finds the tool. Other members of the params are ignored.
 func (e *Endpoint) find(m *Message) (int, *Fault) {
-	if m.params == nil || m.params.kind() != '{' {
+	if m.params == nil || m.params.Kind() != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
 	}
 	name := m.param("name")
-	if name == nil || name.kind() != '"' {
+	if name == nil || name.Kind() != '"' {
 		return NoTool, m.fault(invalidParams, "Invalid params: name must be a string.")
 	}
-	if args := m.param("arguments"); args != nil && args.kind() != '{' {
+	if args := m.param("arguments"); args != nil && args.Kind() != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
 	}
 	for i, t := range e.tools {
-		if name.is(t.name) {
+		if name.Is(t.name) {
 			return i, nil
 		}
 	}

@@ -1,7 +1,9 @@
-package mcp
+package jsonwalk
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"math/big"
 	"slices"
 	"testing"
@@ -13,7 +15,7 @@ import (
 func TestInteger(t *testing.T) {
 	f := func(text string, want int64, wantOK bool) {
 		t.Helper()
-		if n, ok := value(text).integer(); n != want || ok != wantOK {
+		if n, ok := Value(text).Integer(); n != want || ok != wantOK {
 			t.Errorf("%s is %d, %t; want %d, %t", text, n, ok, want, wantOK)
 		}
 	}
@@ -41,6 +43,77 @@ func TestInteger(t *testing.T) {
 	f("123456789012345678901234567890.5", 0, false)
 }
 
+// TestParseTellsWhatIsWrong holds the errors that callers tell apart.
+func TestParseTellsWhatIsWrong(t *testing.T) {
+	f := func(body string, want error, offset int64) {
+		t.Helper()
+
+		v, err := Parse([]byte(body))
+		if v != nil || err == nil {
+			t.Fatalf("%q is %s, %v; want an error", body, v, err)
+		}
+		if want != nil && !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", body, err, want)
+		}
+
+		syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+		switch {
+		case offset < 0:
+		case !ok:
+			t.Errorf("%q: %v has no place", body, err)
+		case syntax.ByteOffset != offset:
+			t.Errorf("%q: wrong at byte %d, want %d", body, syntax.ByteOffset, offset)
+		}
+	}
+	const nowhere = -1
+
+	f("", io.EOF, nowhere)
+	f("  ", io.EOF, nowhere)
+	f(`{"a":`, io.ErrUnexpectedEOF, nowhere)
+	f(`"open`, io.ErrUnexpectedEOF, nowhere)
+	f(`{"a":1,"a":2}`, jsontext.ErrDuplicateName, nowhere)
+	f(`{"a":{"b":1,"\u0062":2}}`, jsontext.ErrDuplicateName, nowhere)
+	f(`{} {}`, ErrTrailing, nowhere)
+	f(`1 "more"`, ErrTrailing, nowhere)
+	f(`{"a" 1}`, nil, 5)
+	f(`[1,]`, nil, 3)
+	f("\"\xff\"", nil, 1)
+	f(`{} x`, nil, 3)
+}
+
+func TestParseTakesTheSpaceAway(t *testing.T) {
+	v, err := Parse([]byte("\n\t [1, 2] \r\n"))
+	if err != nil || string(v) != "[1, 2]" {
+		t.Errorf("%q, %v; want the array alone", v, err)
+	}
+}
+
+func TestDeeper(t *testing.T) {
+	f := func(text string, limit int, want bool) {
+		t.Helper()
+
+		if got := Value(text).Deeper(limit); got != want {
+			t.Errorf("%s deeper than %d: %t, want %t", text, limit, got, want)
+		}
+	}
+	f(`1`, 0, false)
+	f(`[]`, 0, true)
+	f(`{"a":[{}],"b":[]}`, 3, false)
+	f(`{"a":[{}],"b":[]}`, 2, true)
+	f(`["[[[[","\"[["]`, 1, false)
+}
+
+// TestTextAliasesTheBody holds what Text promises: no copy without an escape.
+func TestTextAliasesTheBody(t *testing.T) {
+	plain, escaped := Value(`"no escape in it"`), Value(`"an \u0065scape"`)
+	if n := testing.AllocsPerRun(100, func() { _ = plain.Text() }); n != 0 {
+		t.Errorf("a text without escapes takes %v allocations", n)
+	}
+	if !escaped.Is("an escape") || plain.Is("no escape in i") {
+		t.Errorf("Is does not compare texts")
+	}
+}
+
 func TestIntegerAgreesWithRationals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,8})?([eE][+-]?[0-9]{1,2})?`).Draw(t, "number")
@@ -48,7 +121,7 @@ func TestIntegerAgreesWithRationals(t *testing.T) {
 		if !ok {
 			t.Skip()
 		}
-		n, isInt := value(text).integer()
+		n, isInt := Value(text).Integer()
 		if isInt != exact.IsInt() {
 			t.Fatalf("%s: integer %t, want %t", text, isInt, exact.IsInt())
 		}
@@ -80,15 +153,17 @@ func FuzzValues(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if jsontext.Value(text).IsValid() {
 			sameWalk(t, text)
+		} else if v, err := Parse(text); err == nil {
+			t.Fatalf("%q is %s, want an error", text, v)
 		}
 	})
 }
 
 func sameWalk(tb testing.TB, text []byte) {
 	tb.Helper()
-	v, rest := first(skipSpace(text))
-	if len(skipSpace(rest)) != 0 {
-		tb.Fatalf("%s: left %q", text, rest)
+	v, err := Parse(text)
+	if err != nil {
+		tb.Fatalf("%s: %v", text, err)
 	}
 	var want any
 	if err := json.Unmarshal(text, &want); err != nil {
@@ -97,20 +172,20 @@ func sameWalk(tb testing.TB, text []byte) {
 	compareWalk(tb, v, want)
 }
 
-func compareWalk(tb testing.TB, v value, want any) {
+func compareWalk(tb testing.TB, v Value, want any) {
 	tb.Helper()
 	switch want := want.(type) {
 	case map[string]any:
 		n := 0
-		for name, member := range v.members() {
+		for name, member := range v.Members() {
 			n++
-			compareWalk(tb, member, want[name.text()])
+			compareWalk(tb, member, want[name.Text()])
 		}
 		if n != len(want) {
 			tb.Fatalf("%s has %d members, want %d", v, n, len(want))
 		}
 	case []any:
-		all := slices.Collect(v.elements())
+		all := slices.Collect(v.Elements())
 		if len(all) != len(want) {
 			tb.Fatalf("%s has %d elements, want %d", v, len(all), len(want))
 		}
@@ -118,19 +193,19 @@ func compareWalk(tb testing.TB, v value, want any) {
 			compareWalk(tb, all[i], want[i])
 		}
 	case string:
-		if v.text() != want {
-			tb.Fatalf("%s is %q, want %q", v, v.text(), want)
+		if v.Text() != want {
+			tb.Fatalf("%s is %q, want %q", v, v.Text(), want)
 		}
 	case nil:
-		if v.kind() != 'n' {
+		if v.Kind() != 'n' {
 			tb.Fatalf("%s is not null", v)
 		}
 	case bool:
-		if v.kind() != 't' && v.kind() != 'f' {
+		if v.Kind() != 't' && v.Kind() != 'f' {
 			tb.Fatalf("%s is no boolean", v)
 		}
 	case float64:
-		if v.kind() != '0' {
+		if v.Kind() != '0' {
 			tb.Fatalf("%s is no number", v)
 		}
 	}
