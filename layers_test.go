@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
-	"wire/openapi":   {},
+	"wire/openapi":   {"snapshot"},
 	"server/strict":  {},
 	"site":           {"engine", "index", "snapshot", "wire"},
 }

@@ -18,7 +18,7 @@ type assembly struct {
 	cards  []int32  // row → card
 	sealed []int32  // row → sealed product
 	rank   []uint32 // card → rank in catalog order
-	game   [len(games)]uint8
+	game   []uint8  // game → row
 
 	lanes       [][]int32 // item → its lanes, in order; of several feeds' the first
 	variant     []uint16  // variant → row
@@ -57,7 +57,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 
 // writeGames lists the games that the catalog has anything of, in the order of decision 22.
 func (a *assembly) writeGames() {
-	var has [len(games)]bool
+	has := make([]bool, len(snapshot.Games))
 	m := a.b.merged
 	for i := range m.sets {
 		has[m.sets[i].game] = true
@@ -65,11 +65,13 @@ func (a *assembly) writeGames() {
 	for i := range m.numItems() {
 		has[m.item(i).game] = true
 	}
-	for g := range games {
+
+	a.game = make([]uint8, len(has))
+	for g, game := range snapshot.Games {
 		if has[g] {
 			a.game[g] = uint8(a.c.Games.Slug.Len())
-			a.c.Games.Slug.Append(games[g].slug)
-			a.c.Games.Name.Append(games[g].name)
+			a.c.Games.Slug.Append(game.Slug)
+			a.c.Games.Name.Append(game.Name)
 		}
 	}
 }

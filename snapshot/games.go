@@ -1,5 +1,7 @@
 package snapshot
 
+import "slices"
+
 // Game is what the program knows of a game. Everything that differs from game to game is a member of it.
 type Game struct {
 	Slug string // as the live surface, MCP and the pages name it
@@ -33,6 +35,38 @@ func GameByPreview(name string) (Game, bool) {
 // GameByCategory returns the game of a category of TCGplayer.
 func GameByCategory(category string) (Game, bool) {
 	return findGame(func(g *Game) bool { return g.Category == category && category != "" })
+}
+
+// GamesInWords names all games as a sentence does: "Pokémon and One Piece".
+func GamesInWords() string {
+	var text string
+	for i, game := range Games {
+		switch {
+		case i == 0:
+		case i == len(Games)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += game.Name
+	}
+
+	return text
+}
+
+// StandardEdition is the edition that sealed products of every game may have.
+const StandardEdition = "standard"
+
+// HasEdition reports whether sealed products of the game come in an edition.
+func (g *Game) HasEdition(edition string) bool {
+	return edition == StandardEdition || slices.Contains(g.Editions, edition)
+}
+
+// IsEdition reports whether any game has the edition.
+func IsEdition(edition string) bool {
+	_, ok := findGame(func(g *Game) bool { return g.HasEdition(edition) })
+
+	return ok
 }
 
 func findGame(is func(g *Game) bool) (Game, bool) {
