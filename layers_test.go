@@ -57,8 +57,10 @@ var mayImport = map[string][]string{
 	"bench/plot":                           {},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
+	"api":            {"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "wire"},
 	"mcp":            {"engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
-	"server":         {"access", "engine", "engine/cursor", "index", "internal/tally", "mcp", "server/strict", "site", "snapshot", "wire", "wire/openapi"},
+	"server":         {"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front", "server/strict", "site", "wire", "wire/openapi"},
+	"server/front":   {"server/strict"},
 	"snapshot":       {"internal/pace"},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
@@ -78,7 +80,7 @@ var testKit = []string{"internal/certificate/certificatetest", "internal/contrac
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
 	"mcp":    {"access", "loader"},
-	"server": {"index/text", "loader"},
+	"server": {"index", "index/text", "loader", "snapshot"},
 }
 
 // sourceFile is one Go file of the module, parsed with its comments.

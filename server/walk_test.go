@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"ninepocket/engine/cursor"
+	"ninepocket/index"
 	"ninepocket/index/text"
 )
 
@@ -476,7 +477,7 @@ func TestCursors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound := cursor.Hash("sets", "", "")
+	bound := cursor.Hash("sets", string((&index.SetFilter{}).AppendKey(nil)))
 	set := today().view.Index.SetPosition(3)
 	page := cursor.Page{Op: cursor.Sets, Snapshot: today().view.Hash, Position: set.AppendBinary(nil)}
 	now := time.Now()

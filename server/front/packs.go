@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"bytes"
@@ -8,14 +8,14 @@ import (
 	"github.com/dgraph-io/ristretto/v2"
 )
 
-// packs remembers bodies in their encodings, so that one that many ask for is compressed once in its life. Compressing
+// Packs remembers bodies in their encodings, so that one that many ask for is compressed once in its life. Compressing
 // is most of what an answer of some size costs a client that takes it compressed.
 //
 // What is asked for is the body itself, and an entry holds it: what comes back was compressed from the same bytes,
 // whatever hashes collide, whichever snapshot they are of and whoever asked first. A body that a new snapshot does not
 // change stays remembered. The price is memory for the plain bytes beside the compressed ones, and comparing them, some
 // hundredths of what compressing costs.
-type packs struct {
+type Packs struct {
 	kept *ristretto.Cache[uint64, *pack]
 	seed maphash.Seed // secret: nobody can make entries push each other out
 	// seen has a part of the hash of bodies that were compressed once: the second time a body is kept. A walk through the
@@ -34,9 +34,9 @@ type pack struct {
 // packOverhead is about what an entry takes beside its bytes.
 const packOverhead = 200
 
-// newPacks returns a cache of at most limit bytes, which runs goroutines until closed; 0 remembers nothing.
-func newPacks(limit int64) *packs {
-	p := &packs{seed: maphash.MakeSeed()}
+// NewPacks returns a cache of at most limit bytes, which runs goroutines until closed; 0 remembers nothing.
+func NewPacks(limit int64) *Packs {
+	p := &Packs{seed: maphash.MakeSeed()}
 	if limit <= 0 {
 		return p
 	}
@@ -53,15 +53,15 @@ func newPacks(limit int64) *packs {
 	return p
 }
 
-// close ends the cache's goroutines. Bodies are compressed as before, and none is remembered.
-func (p *packs) close() {
+// Close ends the cache's goroutines. Bodies are compressed as before, and none is remembered.
+func (p *Packs) Close() {
 	if p.kept != nil {
 		p.kept.Close()
 	}
 }
 
 // append appends the beginning of a body in an encoding, remembered or compressed anew, and its checksum.
-func (p *packs) append(dst, plain []byte, encoding string) (out []byte, sum uint32) {
+func (p *Packs) append(dst, plain []byte, encoding string) (out []byte, sum uint32) {
 	if p.kept == nil {
 		return appendPacked(dst, plain, encoding), checksum(plain, encoding)
 	}
@@ -79,3 +79,6 @@ func (p *packs) append(dst, plain []byte, encoding string) (out []byte, sum uint
 	}
 	return dst, sum
 }
+
+// Figures are how many bodies were remembered, and how many might have been.
+func (p *Packs) Figures() (hits, misses uint64) { return p.hits.Load(), p.misses.Load() }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// front is a proxy that the corpus goes through.
-type front struct {
+// reverseProxy is a proxy that the corpus goes through.
+type reverseProxy struct {
 	program string
 	args    func(dir string) []string
 	config  string // with the addresses listen and backend
@@ -22,7 +22,7 @@ type front struct {
 	refusals []int
 }
 
-var fronts = []front{
+var fronts = []reverseProxy{
 	{
 		program: "nginx",
 		args:    func(dir string) []string { return []string{"-p", dir, "-c", "config", "-e", "stderr"} },
@@ -112,7 +112,7 @@ func TestHostileCorpusBehindFronts(t *testing.T) {
 }
 
 // start runs the proxy on a free port before the server and returns its address.
-func (f *front) start(t *testing.T, program, backend string) (addr string) {
+func (f *reverseProxy) start(t *testing.T, program, backend string) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -154,7 +154,7 @@ func (f *front) start(t *testing.T, program, backend string) (addr string) {
 }
 
 // probe sends an honest request, which must get its own answer.
-func (f *front) probe(t *testing.T, addr string) {
+func (f *reverseProxy) probe(t *testing.T, addr string) {
 	t.Helper()
 	c := dial(t, addr)
 	defer c.Close()
@@ -172,7 +172,7 @@ func (f *front) probe(t *testing.T, addr string) {
 const silence = 300 * time.Millisecond
 
 // send sends a case and judges what comes back.
-func (f *front) send(t *testing.T, addr string, h *hostile) {
+func (f *reverseProxy) send(t *testing.T, addr string, h *hostile) {
 	c := dial(t, addr)
 	defer c.Close()
 	go func() { _, _ = c.Write(h.sent) }()

@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"bytes"
@@ -9,28 +9,11 @@ import (
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zstd"
-	"github.com/valyala/fasthttp"
 )
 
 // compressFrom is the size from which bodies are compressed when asked for (decision 9): below it the headers weigh
 // more than what is saved.
 const compressFrom = 1 << 10
-
-// encoding picks the content encoding of a body of n bytes from Accept-Encoding: gzip or zstd by weight, zstd on a
-// tie, "" for none.
-func (x *exchange) encoding(n int) string {
-	if n < compressFrom {
-		return ""
-	}
-	accept := x.asked.accept
-	if x.asked.repeated&repeatedAccept != 0 {
-		accept = x.field(fasthttp.HeaderAcceptEncoding)
-	}
-	if len(accept) == 0 {
-		return ""
-	}
-	return pickEncoding(accept)
-}
 
 // pickEncoding reads an Accept-Encoding list (RFC 9110, 12.5.3).
 func pickEncoding(accept []byte) string {
@@ -164,26 +147,8 @@ func checksum(content []byte, encoding string) uint32 {
 	return crc32.ChecksumIEEE(content)
 }
 
-// compressed is a whole body in an encoding.
-func compressed(content []byte, encoding string) []byte {
+// Compressed is a whole body in an encoding.
+func Compressed(content []byte, encoding string) []byte {
 	dst := appendPacked(make([]byte, 0, len(content)/3), content, encoding)
 	return appendEnd(dst, nil, encoding, checksum(content, encoding), len(content))
-}
-
-// compress sets the answer's body to content in an encoding. keep lets it be remembered: it is the same for everybody,
-// but for its end from x.varying on.
-func (x *exchange) compress(content []byte, encoding string, keep bool) {
-	x.encoded(encoding)
-	begin, end := content, content[len(content):]
-	if x.varying > 0 && len(content)-x.varying <= maxEnd {
-		begin, end = content[:x.varying], content[x.varying:]
-	}
-	var sum uint32
-	if keep {
-		x.packed, sum = x.s.packs.append(x.packed[:0], begin, encoding)
-	} else {
-		x.packed, sum = appendPacked(x.packed[:0], begin, encoding), checksum(begin, encoding)
-	}
-	x.packed = appendEnd(x.packed, end, encoding, sum, len(content))
-	x.packed = x.ctx.Response.SwapBody(x.packed) // the buffers change owners instead of being copied
 }
