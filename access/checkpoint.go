@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -69,14 +68,14 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 		case <-ticker.C:
 		}
 		waited += min(look, options.CheckpointEvery)
-		if c.core.log.failure() == nil && (waited >= options.CheckpointEvery || c.core.log.size.Load() >= options.CheckpointBytes) {
+		if c.core.log.Err() == nil && (waited >= options.CheckpointEvery || c.core.log.Size() >= options.CheckpointBytes) {
 			waited = 0
 			if err := c.save(time.Second); err != nil && !errors.Is(err, errBusy) {
-				_ = c.core.log.fail("checkpoint", err) // told by failure below
+				_ = c.core.log.Fail(cannot("checkpoint log: %w", err)) // told below
 			}
 			ticker.Reset(min(look, options.CheckpointEvery)) // a tick that came meanwhile would leave readers of the file no gap
 		}
-		if err := c.core.log.failure(); err != nil && !reported {
+		if err := unavailable(c.core.log.Err()); err != nil && !reported {
 			reported = true
 			options.Report(err)
 		}
@@ -117,9 +116,9 @@ func (c *checkpointer) save(patience time.Duration) error {
 }
 
 func (c *checkpointer) saveTo(db *bbolt.DB) error {
-	last, err := c.core.log.rotate()
+	last, err := c.core.log.Rotate()
 	if err != nil {
-		return err
+		return unavailable(err)
 	}
 	state := storedState{last: last}
 	var images []image
@@ -135,8 +134,8 @@ func (c *checkpointer) saveTo(db *bbolt.DB) error {
 	}
 	// What the images hold beyond last has to be in the log before it is in the file:
 	// numbers are never used twice.
-	if err := c.core.log.sync(); err != nil {
-		return err
+	if err := c.core.log.Sync(); err != nil {
+		return unavailable(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		if err := writeImages(tx, state, images); err != nil {
@@ -150,21 +149,7 @@ func (c *checkpointer) saveTo(db *bbolt.DB) error {
 	if err != nil {
 		return cannot("write checkpoint %q: %w", c.path, err)
 	}
-	return c.dropLog(last)
-}
-
-// dropLog removes the segments that hold nothing after record last.
-func (c *checkpointer) dropLog(last uint64) error {
-	firsts, err := listSegments(c.core.log.dir)
-	if err != nil {
-		return err
-	}
-	for i := 0; i+1 < len(firsts) && firsts[i+1] <= last+1; i++ {
-		if err := os.Remove(segmentPath(c.core.log.dir, firsts[i])); err != nil {
-			return cannot("remove old log: %w", err)
-		}
-	}
-	return nil
+	return c.core.log.RemoveThrough(last)
 }
 
 // openCheckpoint opens the file for writing; a file that another process reads

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"ninepocket/internal/wal"
 )
 
 // append appends the account as the checkpoint keeps it: everything but ledger
@@ -37,7 +39,7 @@ func (a *account) decode(value []byte) error {
 	a.lastAt, a.lastWall = r.varint(), r.varint()
 	readWindow(&r, &a.window)
 	readWindow(&r, &a.usageWindow)
-	for range min(r.uvarint(), maxRecord) {
+	for range min(r.uvarint(), wal.MaxPayload) {
 		id := r.text()
 		if r.err != nil {
 			break
@@ -65,7 +67,7 @@ func appendWindow(dst []byte, w *window, at int64) []byte {
 
 func readWindow(r *reader, w *window) {
 	last := int64(0)
-	for range min(r.uvarint(), maxRecord) {
+	for range min(r.uvarint(), wal.MaxPayload) {
 		if r.err != nil {
 			return
 		}

@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"ninepocket/internal/wal"
 )
 
 // load fills the core from the checkpoint file, which it makes when it is not there.
@@ -143,10 +145,14 @@ func readBeside(stateDir string, visit func(e *entry)) (view storedView, err err
 			return view, err
 		}
 		var entries []entry
-		_, err = replay(filepath.Join(stateDir, walDirName), view.state.last, func(seq uint64, e *entry) error {
+		_, err = wal.Read(filepath.Join(stateDir, walDirName), view.state.last, func(seq uint64, payload []byte) error {
+			e, err := decodeEntry(payload)
+			if err != nil {
+				return err
+			}
 			if a := view.accounts[e.tenant]; a == nil || seq > a.seq {
 				e.reply = nil
-				entries = append(entries, *e)
+				entries = append(entries, e)
 			}
 			return nil
 		})

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
 // core is the truth in memory that both stores answer from. With a log, every
@@ -17,8 +19,8 @@ type core struct {
 	offset     int64 // store time = Instant.Mono + offset
 	replyBytes int
 	codec      replyCodec
-	log        *wal // nil: nothing is kept
-	durable    bool // accounts note what a checkpoint has to write
+	log        *wal.Log // nil: nothing is kept
+	durable    bool     // accounts note what a checkpoint has to write
 	meter      *meter
 	claims     atomic.Uint64
 	closed     atomic.Bool
@@ -97,7 +99,7 @@ func (c *core) Err() error {
 		return errClosed
 	}
 	if c.log != nil {
-		return c.log.failure()
+		return unavailable(c.log.Err())
 	}
 	return nil
 }
@@ -191,7 +193,7 @@ func ticketEntry(t *Ticket, charged int64) entry {
 func (c *core) enter(a *account, t *Ticket, e *entry) (Receipt, uint64) {
 	a.apply(e)
 	if c.log != nil {
-		a.seq = c.log.append(e)
+		a.seq = c.log.Append(e.append)
 	}
 	s := a.stand(t.Principal, &t.Rule, t.Now.Wall)
 	return Receipt{Charged: e.charged, Allowance: s.policy(t.Now.Wall, false)}, a.seq
@@ -203,9 +205,9 @@ func (c *core) await(seq uint64, durable bool) error {
 	case c.log == nil:
 		return nil
 	case durable:
-		return c.log.waitSynced(seq)
+		return unavailable(c.log.AwaitSynced(seq))
 	}
-	return c.log.waitWritten(seq)
+	return unavailable(c.log.AwaitWritten(seq))
 }
 
 // Usage implements [Store].

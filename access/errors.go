@@ -3,6 +3,8 @@ package access
 import (
 	"errors"
 	"fmt"
+
+	"ninepocket/internal/wal"
 )
 
 // Errors of authentication. None of them holds any part of a key.
@@ -38,7 +40,7 @@ var (
 	// ErrLocked: another process holds the lock.
 	ErrLocked = errors.New("locked by another process")
 	// ErrCorrupt: stored data is damaged where a crash cannot explain it.
-	ErrCorrupt = errors.New("corrupt data")
+	ErrCorrupt = wal.ErrCorrupt
 )
 
 // Errors of the keys file.
@@ -55,6 +57,17 @@ var (
 	errNotADate = errors.New("want YYYY-MM-DD")
 	errClosed   = fmt.Errorf("store closed: %w", ErrUnavailable)
 )
+
+// unavailable is the failure of a log, or nil, as the store tells it.
+func unavailable(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, wal.ErrClosed):
+		return errClosed
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
 
 // cannot builds "cannot <verb> <thing>: <cause>".
 func cannot(format string, args ...any) error {

@@ -26,7 +26,6 @@ const (
 type meter struct {
 	times      *tally.Durations
 	shard      atomic.Uint32
-	written    atomic.Uint64 // bytes of log
 	syncErrors atomic.Uint64
 	failed     atomic.Uint64 // checkpoints that failed
 	busy       atomic.Uint64 // checkpoints that were put off because the file was being read
@@ -40,6 +39,14 @@ func newMeter() *meter {
 // time notes how long something took that began at a time.
 func (m *meter) time(row int, began time.Time) {
 	m.times.Observe(tally.Shard(m.shard.Add(1)), row, time.Since(began))
+}
+
+// synced notes an fsync of the log.
+func (m *meter) synced(began time.Time, err error) {
+	m.time(timeSync, began)
+	if err != nil {
+		m.syncErrors.Add(1)
+	}
 }
 
 // sampled reports whether a call of Finish is to be timed.
@@ -93,7 +100,7 @@ func (c *core) Stats() StoreStats {
 	}
 	s.Durable = true
 	s.Sync, s.SyncErrors = c.meter.times.Row(timeSync), c.meter.syncErrors.Load()
-	s.LogBytes, s.LogWritten, s.LogUnmapped = c.log.size.Load(), c.meter.written.Load(), c.log.unmapped
+	s.LogBytes, s.LogWritten, s.LogUnmapped = c.log.Size(), c.log.Bytes(), c.log.Unmapped()
 	s.Checkpoint, s.CheckpointFails, s.CheckpointBusy = c.meter.times.Row(timeCheckpoint), c.meter.failed.Load(), c.meter.busy.Load()
 	if at := c.meter.savedAt.Load(); at != 0 {
 		s.CheckpointAt = time.Unix(0, at)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/internal/wal"
 )
 
 // statsWorld is a gate over a store, with a live and a preview key.
@@ -104,7 +105,7 @@ func TestStoreStats(t *testing.T) {
 
 // failingSync is a log segment whose disk goes away.
 type failingSync struct {
-	access.SegmentFile
+	wal.Segment
 	broken *atomic.Bool
 }
 
@@ -112,14 +113,14 @@ func (f failingSync) Sync() error {
 	if f.broken.Load() {
 		return os.ErrClosed
 	}
-	return f.SegmentFile.Sync()
+	return f.Segment.Sync()
 }
 
 func TestFailuresAreCounted(t *testing.T) {
 	clock := access.StartClock(time.Now())
 	var broken atomic.Bool
-	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}.WithSegments(func(path string) (access.SegmentFile, error) {
-		f, err := access.WriteSegment(path)
+	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}.WithSegments(func(path string) (wal.Segment, error) {
+		f, err := wal.WriteSegment(path)
 		return failingSync{f, &broken}, err
 	})
 	store, err := access.OpenEmbedded(t.TempDir(), options)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
 // Embedded is the store of one machine: the truth is in memory, a write-ahead
@@ -38,7 +40,7 @@ type EmbeddedOptions struct {
 	// Report is told of a failure when it happens, once; nil = nobody. Err tells it too.
 	Report func(error)
 
-	create     func(path string) (segmentFile, error) // tests: log segments that fail
+	create     func(path string) (wal.Segment, error) // tests: log segments that fail
 	checkpoint func() error                           // tests: called before a checkpoint commits
 }
 
@@ -88,22 +90,20 @@ func (s *Embedded) recover(options *EmbeddedOptions) error {
 	if err := stored.checkLog(walDir); err != nil {
 		return err
 	}
-	end, err := replay(walDir, stored.last, s.reapply)
+	end, err := wal.Read(walDir, stored.last, s.reapply)
 	if err != nil {
 		return err
 	}
-	if end.tornPath != "" {
-		if err := truncateSegment(end.tornPath, end.tornAt); err != nil {
-			return err
-		}
+	if err := end.Trim(); err != nil {
+		return err
 	}
 	s.setOffset(stored, options.Now)
-	s.log, err = startWAL(walDir, end.last+1, s.meter, options.create)
+	s.log, err = wal.Start(walDir, end.Last+1, wal.Options{Create: options.create, OnSync: s.meter.synced})
 	if err != nil {
 		return err
 	}
 	if err := s.saver.save(bboltPatience); err != nil {
-		s.log.abandon()
+		s.log.Abandon()
 		return err
 	}
 	return nil
@@ -126,13 +126,17 @@ func (s *Embedded) setOffset(stored storedState, now Instant) {
 
 // reapply applies a call read back from the log, unless the account's checkpoint
 // holds it already.
-func (s *Embedded) reapply(seq uint64, e *entry) error {
+func (s *Embedded) reapply(seq uint64, payload []byte) error {
+	e, err := decodeEntry(payload)
+	if err != nil {
+		return err
+	}
 	a := s.account(e.tenant)
 	if seq <= a.seq {
 		return nil
 	}
 	a.seq = seq
-	a.apply(e)
+	a.apply(&e)
 	switch e.window {
 	case NoWindow:
 	case KeyWindow:
@@ -185,16 +189,16 @@ func (s *Embedded) Close() error {
 	s.once.Do(func() {
 		close(s.stop)
 		s.wg.Wait()
-		if s.log.failure() == nil {
-			err = s.log.sync()
+		if s.log.Err() == nil {
+			err = unavailable(s.log.Sync())
 		}
-		if err == nil && s.log.failure() == nil {
+		if err == nil && s.log.Err() == nil {
 			if err = s.saver.save(bboltPatience); errors.Is(err, errBusy) {
 				err = nil
 			}
 		}
 		s.closed.Store(true)
-		s.log.abandon()
+		s.log.Abandon()
 		err = errors.Join(err, s.lock.unlock())
 	})
 	return err
@@ -202,7 +206,7 @@ func (s *Embedded) Close() error {
 
 // checkLog refuses a state directory whose log is gone.
 func (s *storedState) checkLog(walDir string) error {
-	firsts, err := listSegments(walDir)
+	firsts, err := wal.Segments(walDir)
 	if err == nil && s.exists && len(firsts) == 0 {
 		return cannot("read log %q: %w: it has no segment", walDir, ErrCorrupt)
 	}
