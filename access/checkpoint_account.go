@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -95,5 +96,5 @@ func decodeReply(key, value []byte) (tenant string, out *reply, err error) {
 	copy(out.body[:], v.bytes(len(out.body)))
 	out.at = v.varint()
 	out.data = slices.Clone(v.data)
-	return tenant, out, firstOf(k.end(), v.err)
+	return tenant, out, cmp.Or(k.end(), v.err)
 }

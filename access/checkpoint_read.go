@@ -3,6 +3,7 @@ package access
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// load fills the core from the checkpoint file, which it makes when it is not there.
+// load fills the journal from the checkpoint file, which it makes when it is not there.
 func (c *checkpointer) load() (state storedState, err error) {
 	db, err := openCheckpoint(c.path, bboltPatience)
 	if err != nil {
@@ -27,7 +28,7 @@ func (c *checkpointer) load() (state storedState, err error) {
 			return err
 		}
 		err := tx.Bucket(accountsBucket).ForEach(func(tenant, value []byte) error {
-			return c.core.account(string(tenant)).decode(value)
+			return c.journal.account(string(tenant)).decode(value)
 		})
 		if err != nil {
 			return err
@@ -35,7 +36,7 @@ func (c *checkpointer) load() (state storedState, err error) {
 		return c.loadReplies(tx.Bucket(repliesBucket))
 	})
 	if err != nil {
-		return state, cannot("read checkpoint %q: %w", c.path, err)
+		return state, fmt.Errorf("cannot read checkpoint %q: %w", c.path, err)
 	}
 	return state, nil
 }
@@ -46,12 +47,12 @@ func (c *checkpointer) loadReplies(bucket *bbolt.Bucket) error {
 		if err != nil {
 			return err
 		}
-		a := c.core.account(tenant)
+		a := c.journal.account(tenant)
 		a.replies.add(r)
 		a.replies.order = append(a.replies.order, r)
 		return nil
 	})
-	for _, a := range c.core.all("") {
+	for _, a := range c.journal.all("") {
 		slices.SortFunc(a.replies.order, func(x, y *reply) int { return cmp.Compare(x.at, y.at) })
 	}
 	return err
@@ -83,7 +84,7 @@ func readCheckpoint(path string) (view storedView, err error) {
 		err = ErrLocked
 	}
 	if err != nil {
-		return view, cannot("read checkpoint %q: %w", path, err)
+		return view, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	err = db.View(func(tx *bbolt.Tx) (err error) {
@@ -108,7 +109,7 @@ func readCheckpoint(path string) (view storedView, err error) {
 		})
 	})
 	if err != nil {
-		return view, cannot("read checkpoint %q: %w", path, err)
+		return view, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
 	return view, nil
 }
@@ -167,7 +168,7 @@ func readBeside(stateDir string, visit func(e *entry)) (view storedView, err err
 		}
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on
 	}
-	return view, cannot("read ledger in %q: %w", stateDir, err)
+	return view, fmt.Errorf("cannot read ledger in %q: %w", stateDir, err)
 }
 
 // ReadUsage returns the ledger of a state directory for a tenant ("" = all) from

@@ -57,19 +57,3 @@ var (
 	errNotADate = errors.New("want YYYY-MM-DD")
 	errClosed   = fmt.Errorf("store closed: %w", ErrUnavailable)
 )
-
-// unavailable is the failure of a log, or nil, as the store tells it.
-func unavailable(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, wal.ErrClosed):
-		return errClosed
-	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
-}
-
-// cannot builds "cannot <verb> <thing>: <cause>".
-func cannot(format string, args ...any) error {
-	return fmt.Errorf("cannot "+format, args...)
-}

@@ -3,6 +3,7 @@ package access
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"fmt"
 	"hash/crc32"
 	"strings"
 )
@@ -40,7 +41,7 @@ func ParseKind(s string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return NoKind, cannot("read surface %q: want live, preview or sandbox", s)
+	return NoKind, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
 }
 
 const (

@@ -107,7 +107,7 @@ func (f *KeyFile) add(key *Key, kind Kind) string {
 // Validate says what is wrong with the request for a key at an instant, whatever keys there are.
 func (n NewKey) Validate(at time.Time) error {
 	var problems []error
-	problem := func(format string, args ...any) { problems = append(problems, cannot(format, args...)) }
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf("cannot "+format, args...)) }
 	if !validName(n.Tenant) {
 		problem("create a key for tenant %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Tenant)
 	}
@@ -143,12 +143,12 @@ func (f *KeyFile) enter(n NewKey) error {
 	tenant := f.Tenants[n.Tenant]
 	switch {
 	case tenant == nil && n.Plan == "":
-		return cannot("create tenant %q: want a plan", n.Tenant)
+		return fmt.Errorf("cannot create tenant %q: want a plan", n.Tenant)
 	case tenant == nil:
 		tenant = &Tenant{Plan: n.Plan}
 		f.Tenants[n.Tenant] = tenant
 	case n.Plan != "" && n.Plan != tenant.Plan && !n.ChangePlan:
-		return cannot("create a key of plan %q for tenant %q: %w: %q", n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
+		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w: %q", n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
 	case n.Plan != "":
 		tenant.Plan = n.Plan
 	}
@@ -168,7 +168,7 @@ func (f *KeyFile) Find(id string) (*Key, error) {
 			return key, nil
 		}
 	}
-	return nil, cannot("find key %q: %w", id, ErrNoSuchKey)
+	return nil, fmt.Errorf("cannot find key %q: %w", id, ErrNoSuchKey)
 }
 
 // Revoke ends a key at once. Revoking a revoked key changes nothing.
@@ -192,13 +192,13 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 		return nil, "", err
 	}
 	if status := old.Status(at); status != "active" {
-		return nil, "", cannot("rotate key %q: it is %s; create a new one", id, status)
+		return nil, "", fmt.Errorf("cannot rotate key %q: it is %s; create a new one", id, status)
 	}
 	if old.RotatedTo != "" {
-		return nil, "", cannot("rotate key %q: it was rotated to %q already", id, old.RotatedTo)
+		return nil, "", fmt.Errorf("cannot rotate key %q: it was rotated to %q already", id, old.RotatedTo)
 	}
 	if overlap < 0 {
-		return nil, "", cannot("rotate key %q with overlap %s: want 0 or more", id, overlap)
+		return nil, "", fmt.Errorf("cannot rotate key %q with overlap %s: want 0 or more", id, overlap)
 	}
 	kind, err := ParseKind(old.Surface)
 	if err != nil {

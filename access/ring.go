@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -175,7 +176,7 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 		err = ErrNoKeysFile
 	}
 	if err != nil {
-		return false, cannot("read keys file %q: %w", r.path, err)
+		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
 	}
 	r.info = nil
 	if time.Since(info.ModTime()) > settled {
@@ -187,7 +188,7 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	changed, err = r.take(data)
 	if err != nil {
 		r.bad = data
-		return false, cannot("read keys file %q: %w", r.path, err)
+		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
 	}
 	return changed, nil
 }
@@ -235,7 +236,7 @@ func (r *KeyRing) Problems() error {
 	var problems []error
 	for name, tenant := range r.file.Tenants {
 		if r.plans[tenant.Plan] == nil {
-			problems = append(problems, cannot("serve tenant %q: plan %q is not configured", name, tenant.Plan))
+			problems = append(problems, fmt.Errorf("cannot serve tenant %q: plan %q is not configured", name, tenant.Plan))
 		}
 	}
 	return errors.Join(problems...)

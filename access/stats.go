@@ -84,30 +84,6 @@ var (
 	_ Watched = (*Embedded)(nil)
 )
 
-// Stats implements [Watched]. It takes each account for a moment.
-func (c *core) Stats() StoreStats {
-	s := StoreStats{
-		Begin: c.meter.times.Row(timeBegin), Commit: c.meter.times.Row(timeCommit), Finish: c.meter.times.Row(timeFinish),
-	}
-	for _, a := range c.all("") {
-		a.mu.Lock()
-		s.Replies += len(a.replies.byName)
-		s.ReplyBytes += int64(a.replies.bytes)
-		a.mu.Unlock()
-	}
-	if c.log == nil {
-		return s
-	}
-	s.Durable = true
-	s.Sync, s.SyncErrors = c.meter.times.Row(timeSync), c.meter.syncErrors.Load()
-	s.LogBytes, s.LogWritten, s.LogUnmapped = c.log.Size(), c.log.Bytes(), c.log.Unmapped()
-	s.Checkpoint, s.CheckpointFails, s.CheckpointBusy = c.meter.times.Row(timeCheckpoint), c.meter.failed.Load(), c.meter.busy.Load()
-	if at := c.meter.savedAt.Load(); at != 0 {
-		s.CheckpointAt = time.Unix(0, at)
-	}
-	return s
-}
-
 // RingStats are a key ring's figures.
 type RingStats struct {
 	Keys     int    // expired and revoked ones included
