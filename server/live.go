@@ -67,13 +67,13 @@ func (x *exchange) addRateLimits() {
 	p := &x.policy
 	if p.minute != minute.Limit || p.day != day.Limit {
 		p.minute, p.day = minute.Limit, day.Limit
-		p.lines = access.AppendRateLimitPolicy(p.lines[:0], minute, day)
+		p.lines = appendRateLimitPolicy(p.lines[:0], minute, day)
 		p.lines = append(p.lines, "\r\nX-RateLimit-Limit: "...)
 		p.lines = strconv.AppendInt(p.lines, minute.Limit, 10)
 	}
 	x.head.setBytes("RateLimit-Policy", p.lines)
 	x.head.name("RateLimit")
-	x.head.block = access.AppendRateLimit(x.head.block, minute, day)
+	x.head.block = appendRateLimit(x.head.block, minute, day)
 	x.head.setInt("X-RateLimit-Remaining", minute.Remaining)
 	x.head.setInt("X-RateLimit-Reset", minute.Reset)
 }
