@@ -81,7 +81,7 @@ func readCheckpoint(path string) (view storedView, err error) {
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
-		err = ErrLocked
+		err = errLocked
 	}
 	if err != nil {
 		return view, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
@@ -184,7 +184,7 @@ func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
 	for _, row := range view.rows {
 		sum.add(row)
 	}
-	return NewLedgerReport(sum.rows(tenant, since)), nil
+	return newLedgerReport(sum.rows(tenant, since)), nil
 }
 
 // ReadLastUse returns when each key of a state directory last made a call, by

@@ -37,8 +37,8 @@ var (
 
 // Errors of state directories.
 var (
-	// ErrLocked: another process holds the lock.
-	ErrLocked = errors.New("locked by another process")
+	// errLocked: another process holds the lock.
+	errLocked = errors.New("locked by another process")
 	// ErrCorrupt: stored data is damaged where a crash cannot explain it.
 	ErrCorrupt = wal.ErrCorrupt
 )

@@ -275,7 +275,7 @@ func TestOneServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "one server") {
+	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "one server") {
 		t.Fatalf("second server: %v", err)
 	}
 	if err := first.Close(); err != nil {

@@ -98,7 +98,7 @@ func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
 // add mints the text of a key record, stores its hash and returns the text.
 func (f *KeyFile) add(key *Key, kind Kind) string {
 	text := MintKey(kind)
-	sum := HashKey(text)
+	sum := hashKey(text)
 	key.Hash = hex.EncodeToString(sum[:])
 	f.Keys = append(f.Keys, key)
 	return text
@@ -161,8 +161,8 @@ func (f *KeyFile) enter(n NewKey) error {
 	return nil
 }
 
-// Find returns the key with an id, or ErrNoSuchKey.
-func (f *KeyFile) Find(id string) (*Key, error) {
+// find returns the key with an id, or ErrNoSuchKey.
+func (f *KeyFile) find(id string) (*Key, error) {
 	for _, key := range f.Keys {
 		if key.ID == id {
 			return key, nil
@@ -173,7 +173,7 @@ func (f *KeyFile) Find(id string) (*Key, error) {
 
 // Revoke ends a key at once. Revoking a revoked key changes nothing.
 func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
-	key, err := f.Find(id)
+	key, err := f.find(id)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
 // scopes and expiry. The old key expires after overlap, or earlier if it did
 // already. It returns the new record and, once, its text.
 func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, string, error) {
-	old, err := f.Find(id)
+	old, err := f.find(id)
 	if err != nil {
 		return nil, "", err
 	}
@@ -214,9 +214,9 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 	return &key, text, nil
 }
 
-// ParseKeyFile reads a keys file. Anything out of place is an error that wraps
+// parseKeyFile reads a keys file. Anything out of place is an error that wraps
 // ErrCorrupt: a damaged file is never half believed.
-func ParseKeyFile(data []byte) (*KeyFile, error) {
+func parseKeyFile(data []byte) (*KeyFile, error) {
 	f := NewKeyFile()
 	f.Version = 0
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -240,8 +240,8 @@ func ParseKeyFile(data []byte) (*KeyFile, error) {
 	return f, nil
 }
 
-// AppendJSON appends the keys file as stored.
-func (f *KeyFile) AppendJSON(dst []byte) ([]byte, error) {
+// appendJSON appends the keys file as stored.
+func (f *KeyFile) appendJSON(dst []byte) ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func ReadKeys(stateDir string) (*KeyFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
 	}
-	f, err := ParseKeyFile(data)
+	f, err := parseKeyFile(data)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
 	}
@@ -63,15 +63,16 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := change(f); err != nil {
 		return err
 	}
-	data, err := f.AppendJSON(nil)
+	data, err := f.appendJSON(nil)
 	if err != nil {
 		return fmt.Errorf("cannot write keys file in %q: %w", stateDir, err)
 	}
-	return replaceFile(filepath.Join(stateDir, keysName), data)
+	return ReplaceFile(filepath.Join(stateDir, keysName), data)
 }
 
-// replaceFile puts data at path with mode 0600, wholly or not at all.
-func replaceFile(path string, data []byte) (err error) {
+// ReplaceFile puts data at path with mode 0600, wholly or not at all: after a crash the file is the
+// old one or the new one. It is on disk when ReplaceFile returns.
+func ReplaceFile(path string, data []byte) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)

@@ -169,7 +169,7 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 	return usage, nil
 }
 
-// Stats implements [Watched]. It takes each account for a moment.
+// Stats implements [Store]. It takes each account for a moment.
 func (l *limits) Stats() StoreStats {
 	times := l.meter.times
 	s := StoreStats{Begin: times.Row(timeBegin), Commit: times.Row(timeCommit), Finish: times.Row(timeFinish)}

@@ -74,16 +74,6 @@ type StoreStats struct {
 	CheckpointBusy  uint64 // put off because the file was being read
 }
 
-// Watched is a Store that tells its figures.
-type Watched interface {
-	Stats() StoreStats
-}
-
-var (
-	_ Watched = (*Memory)(nil)
-	_ Watched = (*Embedded)(nil)
-)
-
 // RingStats are a key ring's figures.
 type RingStats struct {
 	Keys     int    // expired and revoked ones included

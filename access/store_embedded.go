@@ -39,7 +39,7 @@ func (o *EmbeddedOptions) setDefaults() {
 
 // OpenEmbedded opens the store of a state directory, making it when it is not there. It reads the
 // checkpoint and the log, so that counters, replies and the minute windows go on where they were.
-// When another server has the directory the error is ErrLocked; when what is stored is damaged,
+// When another server has the directory the error is errLocked; when what is stored is damaged,
 // ErrCorrupt.
 func OpenEmbedded(stateDir string, options EmbeddedOptions) (*Embedded, error) {
 	options.setDefaults()
