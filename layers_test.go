@@ -27,7 +27,7 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":                               {"internal/tally"},
+	"access":                               {"internal/tally", "internal/wal"},
 	"access/accesstest":                    {"access"},
 	"cmd/ninepocket":                       {anyOfOurs},
 	"deploy":                               {},
@@ -48,6 +48,8 @@ var mayImport = map[string][]string{
 	"internal/systemd":                     {},
 	"internal/pace":                        {},
 	"internal/tally":                       {},
+	"internal/wal":                         {},
+	"internal/wal/waltest":                 {"internal/wal"},
 	"loader":                               {"index/text", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
 	"bench":                                {anyOfOurs},
@@ -79,6 +81,7 @@ var testKit = []string{"internal/certificate/certificatetest", "internal/contrac
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
+	"access": {"internal/wal/waltest"},
 	"mcp":    {"access", "loader"},
 	"server": {"index", "index/text", "loader", "snapshot"},
 }

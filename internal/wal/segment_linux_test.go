@@ -1,4 +1,4 @@
-package access
+package wal
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 func mustMap(t *testing.T) (*mappedSegment, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "segment")
-	file, err := mapSegment(path)
+	file, err := MapSegment(path)
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skipf("skipped: mapped segments, because they cannot be made here: %v", err)
 	}
@@ -36,7 +36,7 @@ func TestMappedSegment(t *testing.T) {
 	check := func(atMost int) {
 		t.Helper()
 		data, err := os.ReadFile(path)
-		if err != nil || !bytes.HasPrefix(data, want) || !isBlank(data[len(want):]) {
+		if err != nil || !bytes.HasPrefix(data, want) || len(bytes.TrimLeft(data[len(want):], "\x00")) > 0 {
 			t.Fatalf("%d bytes after %d written (%v)", len(data), len(want), err)
 		}
 		if len(data) > atMost {
@@ -69,21 +69,21 @@ func TestMappedSegment(t *testing.T) {
 func TestMappedFault(t *testing.T) {
 	dir := t.TempDir()
 	mustMap(t)
-	w, err := startWAL(dir, 1, newMeter(), nil)
+	l, err := Start(dir, 1, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.abandon()
-	if err := w.waitWritten(w.append(testEntry(1))); err != nil {
+	defer l.Abandon()
+	if err := l.AwaitWritten(l.Append(testPayload(1))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(segmentPath(dir, 1), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.waitWritten(w.append(testEntry(2))); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "mapped log") {
+	if err := l.AwaitWritten(l.Append(testPayload(2))); err == nil || !strings.Contains(err.Error(), "mapped log") {
 		t.Fatal(err)
 	}
-	if err := w.waitWritten(w.append(testEntry(3))); !errors.Is(err, ErrUnavailable) {
+	if err := l.AwaitWritten(l.Append(testPayload(3))); err == nil || !strings.Contains(err.Error(), "mapped log") {
 		t.Fatal(err)
 	}
 }
@@ -92,35 +92,35 @@ func TestMappedFault(t *testing.T) {
 func TestMappedDeath(t *testing.T) {
 	dir := t.TempDir()
 	mustMap(t)
-	w, err := startWAL(dir, 1, newMeter(), nil)
+	l, err := Start(dir, 1, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.unmapped != nil {
-		t.Fatal(w.unmapped)
+	if l.Unmapped() != nil {
+		t.Fatal(l.Unmapped())
 	}
-	if count, end, err := readLog(t, dir, 0); count != 0 || err != nil || end.tornPath != "" {
+	if count, end, err := readLog(t, dir, 0); count != 0 || err != nil || end.TornPath != "" {
 		t.Fatalf("a header alone: %d %+v %v", count, end, err)
 	}
 	for n := 1; n <= 9; n++ {
-		if err := w.waitWritten(w.append(testEntry(n))); err != nil {
+		if err := l.AwaitWritten(l.Append(testPayload(n))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.abandon()
+	l.Abandon()
 	path := segmentPath(dir, 1)
 	if info, err := os.Stat(path); err != nil || info.Size() != leastChunk {
 		t.Fatal(info, err)
 	}
 	count, end, err := readLog(t, dir, 0)
-	if count != 9 || err != nil || end.tornPath != path {
-		t.Fatalf("%d entries, %+v, %v", count, end, err)
+	if count != 9 || err != nil || end.TornPath != path {
+		t.Fatalf("%d records, %+v, %v", count, end, err)
 	}
-	if err := truncateSegment(end.tornPath, end.tornAt); err != nil {
+	if err := end.Trim(); err != nil {
 		t.Fatal(err)
 	}
-	if count, end, err := readLog(t, dir, 0); count != 9 || err != nil || end.tornPath != "" {
-		t.Fatalf("after cutting: %d entries, %+v, %v", count, end, err)
+	if count, end, err := readLog(t, dir, 0); count != 9 || err != nil || end.TornPath != "" {
+		t.Fatalf("after cutting: %d records, %+v, %v", count, end, err)
 	}
 }
 
@@ -130,25 +130,25 @@ func TestUnmapped(t *testing.T) {
 	inPlace = nil
 	defer func() { inPlace = known }()
 	dir := t.TempDir()
-	w, err := startWAL(dir, 1, newMeter(), nil)
+	l, err := Start(dir, 1, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.abandon()
-	if _, ok := w.file.(*os.File); !ok || !errors.Is(w.unmapped, errors.ErrUnsupported) {
-		t.Fatalf("%T, %v", w.file, w.unmapped)
+	defer l.Abandon()
+	if _, ok := l.file.(*os.File); !ok || !errors.Is(l.Unmapped(), errors.ErrUnsupported) {
+		t.Fatalf("%T, %v", l.file, l.Unmapped())
 	}
 	for n := 1; n <= 9; n++ {
-		if err := w.waitWritten(w.append(testEntry(n))); err != nil {
+		if err := l.AwaitWritten(l.Append(testPayload(n))); err != nil {
 			t.Fatal(err)
 		}
 		if n == 5 {
-			if _, err := w.rotate(); err != nil {
+			if _, err := l.Rotate(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if count, end, err := readLog(t, dir, 0); count != 9 || err != nil || end.tornPath != "" {
+	if count, end, err := readLog(t, dir, 0); count != 9 || err != nil || end.TornPath != "" {
 		t.Fatal(count, end, err)
 	}
 }

@@ -1,4 +1,4 @@
-package access
+package wal
 
 import (
 	"bytes"
@@ -15,15 +15,18 @@ import (
 //	header: magic "npkwal01" | number of the first record, 8 | CRC-32C of both, 4
 //	record: CRC-32C of the rest, 4 | payload length, 4 | number, 8 | last number known to be on disk, 8 | payload
 //
-// The fourth field tells damage from a torn end: after a power cut, records that
-// were never synced may be missing while later ones are there; a record that
-// later ones say was on disk may not.
+// The fourth field tells damage from a torn end. After a power cut, records that were never synced
+// may be missing while later ones are there. A record that later ones say was on disk may not.
 const (
 	segmentMagic  = "npkwal01"
 	segmentHeader = 20
 	recordHeader  = 24
-	maxRecord     = 16 << 20
+
+	// MaxPayload is the longest payload that is read back.
+	MaxPayload = 16 << 20
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func segmentPath(dir string, first uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%020d.wal", first))
@@ -45,18 +48,20 @@ func segmentHead(first uint64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
-// parseSegmentHeader reports whether data starts with the header of a segment
-// that begins with record first.
+// parseSegmentHeader reports whether data starts with the header of a segment that begins with
+// record first.
 func parseSegmentHeader(data []byte, first uint64) bool {
 	return len(data) >= segmentHeader && bytes.Equal(data[:segmentHeader], segmentHead(first))
 }
 
-func appendRecord(dst []byte, seq, synced uint64, e *entry) []byte {
+// appendRecord appends a record whose payload encode appends.
+func appendRecord(dst []byte, seq, synced uint64, encode func([]byte) []byte) []byte {
 	start := len(dst)
-	dst = append(dst, make([]byte, 8)...)
+	dst = append(dst, make([]byte, 8)...) // checksum and length follow
 	dst = binary.LittleEndian.AppendUint64(dst, seq)
 	dst = binary.LittleEndian.AppendUint64(dst, synced)
-	dst = e.append(dst)
+	dst = encode(dst)
+
 	binary.LittleEndian.PutUint32(dst[start+4:], uint32(len(dst)-start-recordHeader))
 	binary.LittleEndian.PutUint32(dst[start:], crc32.Checksum(dst[start+4:], castagnoli))
 	return dst
@@ -76,9 +81,10 @@ func parseRecord(data []byte) (record, bool) {
 		return record{}, false
 	}
 	length := binary.LittleEndian.Uint32(data[4:])
-	if length > maxRecord || int(length) > len(data)-recordHeader {
+	if length > MaxPayload || int(length) > len(data)-recordHeader {
 		return record{}, false
 	}
+
 	size := recordHeader + int(length)
 	if binary.LittleEndian.Uint32(data) != crc32.Checksum(data[4:size], castagnoli) {
 		return record{}, false
@@ -89,13 +95,13 @@ func parseRecord(data []byte) (record, bool) {
 	}, true
 }
 
-// contradicts reports whether something in data, which follows the broken record
-// lost, says that lost was on disk.
+// contradicts reports whether something in data, which follows the broken record lost, says that
+// lost was on disk.
 func contradicts(data []byte, lost uint64) bool {
 	for i := 0; i+recordHeader <= len(data); i++ {
 		seq := binary.LittleEndian.Uint64(data[i+8:])
 		if seq <= lost || seq-lost > uint64(len(data)) {
-			continue
+			continue // no record of this segment: spares most places a checksum
 		}
 		if r, ok := parseRecord(data[i:]); ok && r.synced >= lost {
 			return true

@@ -1,4 +1,4 @@
-package access
+package wal
 
 import (
 	"errors"
@@ -35,8 +35,8 @@ type mappedSegment struct {
 // need a new block for a write into an allocated one, which a full disk then has not.
 var inPlace = []int64{0xef53, 0x58465342, 0x01021994}
 
-// mapSegment makes a mapped segment; where that is not possible the error is errors.ErrUnsupported.
-func mapSegment(path string) (segmentFile, error) {
+// MapSegment makes a mapped segment; where that is not possible the error is errors.ErrUnsupported.
+func MapSegment(path string) (Segment, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *mappedSegment) checkSystem() error {
 
 func (s *mappedSegment) fd() int { return int(s.file.Fd()) }
 
-// Write implements [segmentFile]. What is written first, the header, is alone in the file until the next write, before
+// Write implements [Segment]. What is written first, the header, is alone in the file until the next write, before
 // which it is synced: a longer file without a header was damaged.
 func (s *mappedSegment) Write(p []byte) (int, error) {
 	switch {
@@ -132,13 +132,13 @@ func store(dst, p []byte) (err error) {
 	return nil
 }
 
-// Sync implements [segmentFile]. On Linux a file's sync writes the pages that were changed through its mappings, too.
+// Sync implements [Segment]. On Linux a file's sync writes the pages that were changed through its mappings, too.
 // The file's times, which fdatasync leaves out, do not matter.
 func (s *mappedSegment) Sync() error {
 	return retryInterrupted(func() error { return syscall.Fdatasync(s.fd()) })
 }
 
-// Close implements [segmentFile].
+// Close implements [Segment].
 func (s *mappedSegment) Close() error { return errors.Join(s.unmap(), s.file.Close()) }
 
 func (s *mappedSegment) unmap() error {
