@@ -108,32 +108,32 @@ func names(fields []field) string {
 // bind reads one argument. Whatever is wrong with it, it was given.
 func (f *field) bind(b *bound, v jsonwalk.Value, name string, p *problems) {
 	b.given = true
+	if !wants(v, kinds[f.kind].json, kinds[f.kind].called, name, p) {
+		return
+	}
+
 	switch f.kind {
 	case textKind:
-		if wants(v, '"', "a string", name, p) {
-			b.text = v.Text()
-			f.checkText(b.text, name, p)
-		}
+		b.text = v.Text()
+		f.checkText(b.text, name, p)
 	case choiceKind:
-		f.bindChoice(b, v, name, p)
+		f.bindChoice(b, v.Text(), name, p)
 	case integerKind:
 		f.bindInteger(b, v, name, p)
 	case listKind:
-		if wants(v, '[', "an array", name, p) {
-			f.bindList(b, v, name, p)
-		}
+		f.bindList(b, v, name, p)
 	}
 }
 
 // wants checks a value's kind.
-func wants(v jsonwalk.Value, kind byte, what, name string, p *problems) bool {
+func wants(v jsonwalk.Value, kind byte, called, name string, p *problems) bool {
 	switch v.Kind() {
 	case kind:
 		return true
 	case 'n':
-		p.add(name, " must be ", what, " (got null): leave it out instead.")
+		p.add(name, " must be ", called, " (got null): leave it out instead.")
 	default:
-		p.add(name, " must be ", what, " (got ", jsonwalk.KindName(v.Kind()), ").")
+		p.add(name, " must be ", called, " (got ", jsonwalk.KindName(v.Kind()), ").")
 	}
 	return false
 }
@@ -152,11 +152,7 @@ func (f *field) between() string {
 	return wire.Decimal(f.bounds.Min) + " to " + wire.Decimal(f.bounds.Max)
 }
 
-func (f *field) bindChoice(b *bound, v jsonwalk.Value, name string, p *problems) {
-	if !wants(v, '"', "a string", name, p) {
-		return
-	}
-	given := v.Text()
+func (f *field) bindChoice(b *bound, given, name string, p *problems) {
 	i := slices.Index(f.choices, given)
 	if i < 0 {
 		p.add(name, " must be one of ", strings.Join(f.choices, ", "), ` (got "`, readable(given), `").`)
@@ -167,9 +163,6 @@ func (f *field) bindChoice(b *bound, v jsonwalk.Value, name string, p *problems)
 }
 
 func (f *field) bindInteger(b *bound, v jsonwalk.Value, name string, p *problems) {
-	if !wants(v, '0', "an integer", name, p) {
-		return
-	}
 	n, ok := v.Integer()
 	switch {
 	case !ok:

@@ -58,8 +58,7 @@ func browseSets(in *request, out *reply) refusal {
 	next := ""
 	if more >= 0 {
 		last := in.View.Index.SetPosition(int(sets[len(sets)-1]))
-		in.position = last.AppendBinary(in.position)
-		next = in.nextCursor(cursor.ToolSets, bound)
+		next = in.nextCursor(cursor.ToolSets, bound, last.AppendBinary(nil))
 	}
 
 	if len(sets) == 0 {
@@ -70,11 +69,7 @@ func browseSets(in *request, out *reply) refusal {
 	}
 
 	out.put(`{"sets":[`)
-	for k, set := range sets {
-		out.comma(k)
-		out.sayItem(k)
-		writeSet(out, int(set))
-	}
+	out.each(sets, writeSet)
 	out.put("]")
 	out.putNext(next)
 	return ""
@@ -134,10 +129,7 @@ func browseSet(in *request, out *reply, ref string) refusal {
 		out.sayAsOf()
 		out.say(":\n")
 	}
-	for k, card := range in.cards {
-		out.comma(k)
-		writeTopCard(out, k, int(card))
-	}
+	out.each(in.cards, writeTopCard)
 	out.put("]")
 	out.putNext("")
 	return ""
@@ -154,8 +146,8 @@ func chooseSet(out *reply, sets []uint32, ref string) refusal {
 	return refusal(out.prose)
 }
 
-// writeTopCard writes the k-th card of a set; it goes without the set.
-func writeTopCard(out *reply, k, card int) {
+// writeTopCard writes a card of a set that was named; it goes without the set.
+func writeTopCard(out *reply, card int) {
 	c := out.c
 	out.json = wire.AppendName(out.json, c, card)
 	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
@@ -165,7 +157,6 @@ func writeTopCard(out *reply, k, card int) {
 	out.putExtras(card)
 	out.put("}")
 
-	out.sayItem(k)
 	out.say(c.Cards.Name.At(card))
 	if number := c.Cards.Number.At(card); number != "" {
 		out.say(" | #", number)

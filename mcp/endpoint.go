@@ -37,7 +37,9 @@ func newEndpoint(o Options, tools []*tool) *Endpoint {
 
 	var definitions []string
 	for _, t := range tools {
-		t.fields = append(t.fields, formatField())
+		if t.literal == "" {
+			t.fields = append(t.fields, formatField())
+		}
 		definitions = append(definitions, t.definition())
 	}
 	return &Endpoint{

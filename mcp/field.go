@@ -17,12 +17,15 @@ const (
 	listKind                     // an array of as many objects as its bounds say
 )
 
-// kinds are what JSON Schema calls the kinds and their bounds.
-var kinds = [...]struct{ schema, least, most string }{
-	textKind:    {"string", "minLength", "maxLength"},
-	integerKind: {"integer", "minimum", "maximum"},
-	choiceKind:  {schema: "string"},
-	listKind:    {"array", "minItems", "maxItems"},
+// kinds are which JSON an argument of a kind is, and what JSON Schema calls it and its bounds.
+var kinds = [...]struct {
+	json                        byte
+	called, schema, least, most string
+}{
+	textKind:    {'"', "a string", "string", "minLength", "maxLength"},
+	integerKind: {'0', "an integer", "integer", "minimum", "maximum"},
+	choiceKind:  {'"', "a string", "string", "", ""},
+	listKind:    {'[', "an array", "array", "minItems", "maxItems"},
 }
 
 // field is an argument of a tool: the one row from which its JSON Schema is rendered and by which it is bound.

@@ -104,14 +104,7 @@ func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte
 		return wire.AppendLanePrice(dst, c, lane)
 	}
 	l := &c.Lanes
-	dst = append(dst, `{"variant":`...)
-	dst = wire.AppendString(dst, variantOf(c, lane))
-	dst = append(dst, `,"condition":"`...)
-	dst = append(dst, conditionOf(c, lane)...)
-	dst = append(dst, `","currency":"USD","market_price_cents":`...)
-	dst = wire.AppendCents(dst, l.Cents[lane])
-	dst = append(dst, `,"price_updated_at":`...)
-	dst = wire.AppendSeconds(dst, wire.UpdatedAt(c, lane))
+	dst = wire.AppendLane(dst, c, lane)
 	dst = appendPercent(append(dst, `,"change_7d_percent":`...), l.Base7[lane], l.Cents[lane])
 	dst = appendPercent(append(dst, `,"change_30d_percent":`...), l.Base30[lane], l.Cents[lane])
 	return append(dst, '}')

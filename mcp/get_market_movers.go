@@ -50,16 +50,13 @@ func getMarketMovers(in *request, out *reply) refusal {
 	}
 
 	out.put(`{"direction":"`, direction, `","period_days":7,"movers":[`)
-	for k, card := range in.cards {
-		out.comma(k)
-		writeMover(out, k, int(card))
-	}
+	out.each(in.cards, writeMover)
 	out.put("]}")
 	return ""
 }
 
-// writeMover writes the k-th mover; its JSON is the one of REST.
-func writeMover(out *reply, k, card int) {
+// writeMover writes a mover; its JSON is the one of REST.
+func writeMover(out *reply, card int) {
 	out.json = wire.AppendMover(out.json, out.c, card, out.site)
 	if out.detailed {
 		out.json = out.json[:len(out.json)-1] // the closing brace
@@ -67,7 +64,6 @@ func writeMover(out *reply, k, card int) {
 		out.put("}")
 	}
 
-	out.sayItem(k)
 	out.sayPriced(card)
 	l := &out.c.Lanes
 	if lane := out.c.Cards.Display[card]; lane >= 0 && l.Base7[lane] >= 0 {

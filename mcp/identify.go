@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"ninepocket/index"
+	"ninepocket/snapshot"
 )
 
 // maxCandidates is how many candidates a line gets.
@@ -20,11 +21,7 @@ type wanted struct {
 }
 
 func (w *wanted) filter() index.Filter {
-	f := index.NoFilter
-	f.Set = w.set
-	f.Number = w.number
-	f.Game = w.game
-	return f
+	return index.Filter{Set: w.set, Number: w.number, Game: w.game, Min: snapshot.NoCents, Max: snapshot.NoCents}
 }
 
 // query asks for the cards that the line's words and facts mean.
@@ -249,19 +246,10 @@ func (f finder) suggest(words string) []index.Match {
 // guessWords is how many words of a name are enough for candidates: each costs a search its misspellings.
 const guessWords = 4
 
-// firstWords cuts a text after guessWords words.
+// firstWords are the first guessWords words of a text.
 func firstWords(s string) string {
-	n := 0
-	for i := range len(s) {
-		if s[i] != ' ' || i == 0 || s[i-1] == ' ' {
-			continue
-		}
-		n++
-		if n == guessWords {
-			return s[:i]
-		}
-	}
-	return s
+	words := strings.Fields(s)
+	return strings.Join(words[:min(len(words), guessWords)], " ")
 }
 
 // wordsOf makes words of what was meant as a slug; an id has none.

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"ninepocket/snapshot"
@@ -94,17 +96,16 @@ const longestEcho = 60
 
 // readable is a caller's text as it can be said back: short and without control characters.
 func readable(s string) string {
-	out := make([]byte, 0, min(len(s), 4*longestEcho+3))
-	n := 0
-	for _, r := range s {
-		n++
-		if n > longestEcho {
-			return string(out) + "…"
+	s = s[:min(len(s), utf8.UTFMax*(longestEcho+1))]
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
 		}
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 {
-			r = ' '
-		}
-		out = utf8.AppendRune(out, r)
+		return r
+	}, s)
+
+	if runes := []rune(s); len(runes) > longestEcho {
+		return string(runes[:longestEcho]) + "…"
 	}
-	return string(out)
+	return s
 }

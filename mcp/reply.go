@@ -34,10 +34,8 @@ func (out *reply) show(v *engine.View) {
 
 // appendTo appends the reply as the response to a call.
 func (out *reply) appendTo(dst []byte, m *Message) []byte {
-	dst = appendResponse(dst, m)
-	dst = append(dst, `{"content":[{"type":"text","text":`...)
-	dst = wire.AppendString(dst, unsafe.String(unsafe.SliceData(out.prose), len(out.prose)))
-	dst = append(dst, `}],"structuredContent":`...)
+	dst = appendText(dst, m, unsafe.String(unsafe.SliceData(out.prose), len(out.prose)))
+	dst = append(dst, `,"structuredContent":`...)
 	dst = append(dst, out.json...)
 	return append(dst, `,"isError":false}}`...)
 }
@@ -55,6 +53,15 @@ func (out *reply) putInt(n int) { out.json = strconv.AppendInt(out.json, int64(n
 func (out *reply) comma(k int) {
 	if k > 0 {
 		out.put(",")
+	}
+}
+
+// each writes the elements of a numbered list.
+func (out *reply) each(all []uint32, write func(out *reply, one int)) {
+	for k, one := range all {
+		out.comma(k)
+		out.sayItem(k)
+		write(out, int(one))
 	}
 }
 

@@ -14,20 +14,14 @@ type request struct {
 	endpoint *Endpoint
 	tool     *tool
 	problems problems
-	memory
-}
 
-// memory is what a tool needs while it runs, and what the next call uses again.
-type memory struct {
-	cards    []uint32
-	matches  []index.Match
-	position []byte
+	// What a tool needs while it runs, and what the next call uses again.
+	cards   []uint32
+	matches []index.Match
 }
 
 func (in *request) reset(e *Endpoint, t *tool, by Caller) {
-	m := &in.memory
-	kept := memory{cards: m.cards[:0], matches: m.matches[:0], position: m.position[:0]}
-	*in = request{Caller: by, endpoint: e, tool: t, memory: kept}
+	*in = request{Caller: by, endpoint: e, tool: t, cards: in.cards[:0], matches: in.matches[:0]}
 }
 
 // bind reads the arguments of the call, an object or nil.
@@ -72,9 +66,8 @@ func (in *request) badCursor(err error) {
 		"or repeat the other arguments of that page unchanged.")
 }
 
-// nextCursor signs the position of the last entry of a page, which in.position has.
-func (in *request) nextCursor(op cursor.Op, bound uint64) string {
-	var buf [512]byte
-	page := cursor.Page{Op: op, Snapshot: in.View.Hash, Position: in.position}
-	return string(in.endpoint.Cursors.Append(buf[:0], page, bound, in.Now))
+// nextCursor signs the position of the last entry of a page.
+func (in *request) nextCursor(op cursor.Op, bound uint64, last []byte) string {
+	page := cursor.Page{Op: op, Snapshot: in.View.Hash, Position: last}
+	return string(in.endpoint.Cursors.Append(nil, page, bound, in.Now))
 }

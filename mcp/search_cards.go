@@ -76,8 +76,7 @@ func searchCards(in *request, out *reply) refusal {
 	in.cards = page.Cards
 	next := ""
 	if page.More {
-		in.position = page.Last.AppendBinary(in.position)
-		next = in.nextCursor(cursor.ToolCards, bound)
+		next = in.nextCursor(cursor.ToolCards, bound, page.Last.AppendBinary(nil))
 	}
 
 	switch {
@@ -92,24 +91,20 @@ func searchCards(in *request, out *reply) refusal {
 	}
 
 	out.put(`{"cards":[`)
-	for k, card := range page.Cards {
-		out.comma(k)
-		writeFound(out, k, int(card))
-	}
+	out.each(page.Cards, writeFound)
 	out.put("]")
 	out.putNext(next)
 	return ""
 }
 
-// writeFound writes the k-th card found.
-func writeFound(out *reply, k, card int) {
+// writeFound writes a card that was found.
+func writeFound(out *reply, card int) {
 	out.putCard(card)
 	out.put(`,"currency":"USD"`)
 	out.putPrice(card)
 	out.putExtras(card)
 	out.put("}")
 
-	out.sayItem(k)
 	out.sayPriced(card)
 	out.sayID(card)
 }

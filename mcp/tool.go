@@ -85,8 +85,11 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 
 // AppendRefusal appends the response to a call that did not run, saying why in a text that an agent can act on.
 func AppendRefusal(dst []byte, m *Message, text string) []byte {
-	dst = appendResponse(dst, m)
-	dst = append(dst, `{"content":[{"type":"text","text":`...)
-	dst = wire.AppendString(dst, text)
-	return append(dst, `}],"isError":true}}`...)
+	return append(appendText(dst, m, text), `,"isError":true}}`...)
+}
+
+// appendText appends the response to a call up to its text.
+func appendText(dst []byte, m *Message, text string) []byte {
+	dst = append(appendResponse(dst, m), `{"content":[{"type":"text","text":`...)
+	return append(wire.AppendString(dst, text), "}]"...)
 }
