@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"slices"
 	"strconv"
 
 	"ninepocket/internal/jsonwalk"
@@ -23,14 +24,7 @@ const (
 // Versions are the protocol versions that are spoken, newest first.
 var Versions = [...]string{"2025-11-25", "2025-06-18"}
 
-func speaks(version string) bool {
-	for _, v := range Versions {
-		if v == version {
-			return true
-		}
-	}
-	return false
-}
+func speaks(version string) bool { return slices.Contains(Versions[:], version) }
 
 // Message is one JSON-RPC message. It aliases the body that it was read from.
 type Message struct {

@@ -161,15 +161,21 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 // AppendLanePrice appends one entry of a card detail's prices; the lane has a price.
 func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
+	dst = AppendLane(dst, c, lane)
+	dst = AppendChange(dst, "change_7d_cents", "change_7d_percent", l.Base7[lane], l.Cents[lane])
+	dst = AppendChange(dst, "change_30d_cents", "change_30d_percent", l.Base30[lane], l.Cents[lane])
+	return append(dst, '}')
+}
+
+// AppendLane appends a lane and its price as the beginning of an object.
+func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
+	l := &c.Lanes
 	dst = append(dst, `{"variant":`...)
 	dst = AppendString(dst, c.Variants.At(int(l.Variant[lane])))
 	dst = append(dst, `,"condition":"`...)
 	dst = append(dst, snapshot.Condition(l.Condition[lane]).Text()...)
 	dst = append(dst, '"', ',')
-	dst = appendPrice(dst, l.Cents[lane], UpdatedAt(c, lane))
-	dst = AppendChange(dst, "change_7d_cents", "change_7d_percent", l.Base7[lane], l.Cents[lane])
-	dst = AppendChange(dst, "change_30d_cents", "change_30d_percent", l.Base30[lane], l.Cents[lane])
-	return append(dst, '}')
+	return appendPrice(dst, l.Cents[lane], UpdatedAt(c, lane))
 }
 
 // AppendPriceEntry appends a Live batch price entry.

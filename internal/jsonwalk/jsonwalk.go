@@ -38,41 +38,29 @@ func Parse(body []byte) (Value, error) {
 func faultOf(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 
-	if _, err := d.ReadValue(); err != nil {
-		return err
+	_, err := d.ReadValue()
+	if err == nil {
+		_, err = d.ReadToken()
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
+	if err == nil {
+		err = ErrTrailing
 	}
-	return ErrTrailing
+	return err
 }
 
 // Kind is the value's first byte, '0' for any number.
 func (v Value) Kind() byte {
-	switch v[0] {
-	case '{', '[', '"', 't', 'f', 'n':
-		return v[0]
+	if v[0] == '-' || '0' <= v[0] && v[0] <= '9' {
+		return '0'
 	}
-	return '0'
+	return v[0]
 }
 
 // KindName is what values of a kind are called in a problem: "an object", "null".
-func KindName(kind byte) string {
-	switch kind {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't':
-		return "true"
-	case 'f':
-		return "false"
-	case 'n':
-		return "null"
-	}
-	return "a number"
+func KindName(kind byte) string { return kindNames[kind] }
+
+var kindNames = map[byte]string{
+	'{': "an object", '[': "an array", '"': "a string", 't': "true", 'f': "false", 'n': "null", '0': "a number",
 }
 
 // Text is the text of a string. It aliases the body where the string has no escapes, as most have none: who keeps it
@@ -154,7 +142,7 @@ func first(b []byte) (v Value, rest []byte) {
 			depth--
 		default:
 			// The last byte of a scalar is the one before what cannot be part of it.
-			if depth > 0 || i+1 < len(b) && !endsScalar(b[i+1]) {
+			if depth > 0 || i+1 < len(b) && strings.IndexByte(" \t\n\r,}]:", b[i+1]) < 0 {
 				continue
 			}
 		}
@@ -174,14 +162,6 @@ func stringEnd(b []byte, i int) int {
 		}
 	}
 	return i
-}
-
-func endsScalar(b byte) bool {
-	switch b {
-	case ' ', '\t', '\n', '\r', ',', '}', ']', ':':
-		return true
-	}
-	return false
 }
 
 // Deeper reports whether a value is nested more than limit levels deep.
