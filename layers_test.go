@@ -27,7 +27,7 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":                               {"internal/tally"},
+	"access":                               {"internal/tally", "internal/wal"},
 	"access/accesstest":                    {"access"},
 	"cmd/ninepocket":                       {anyOfOurs},
 	"deploy":                               {},
@@ -44,10 +44,13 @@ var mayImport = map[string][]string{
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/fixture":                     {"snapshot"},
+	"internal/jsonwalk":                    {},
 	"internal/synth":                       {},
 	"internal/systemd":                     {},
 	"internal/pace":                        {},
 	"internal/tally":                       {},
+	"internal/wal":                         {},
+	"internal/wal/waltest":                 {"internal/wal"},
 	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
 	"bench":                                {anyOfOurs},
@@ -57,8 +60,10 @@ var mayImport = map[string][]string{
 	"bench/plot":                           {},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
-	"mcp":            {"engine", "engine/cursor", "index", "snapshot", "wire"},
-	"server":         {"access", "engine", "engine/cursor", "index", "internal/tally", "mcp", "server/strict", "site", "snapshot", "wire", "wire/openapi"},
+	"api":            {"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "wire"},
+	"mcp":            {"engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
+	"server":         {"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front", "server/strict", "site", "wire", "wire/openapi"},
+	"server/front":   {"server/strict"},
 	"snapshot":       {},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
@@ -77,8 +82,9 @@ var testKit = []string{"internal/certificate/certificatetest", "internal/contrac
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
+	"access": {"internal/wal/waltest"},
 	"mcp":    {"access", "loader"},
-	"server": {"collector", "loader"},
+	"server": {"collector", "index", "loader", "snapshot"},
 }
 
 // sourceFile is one Go file of the module, parsed with its comments.

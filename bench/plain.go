@@ -170,8 +170,10 @@ func (p *plain) header(h http.Header, d *access.Decision, r *access.Receipt, bod
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails
 	h.Set("X-Request-Id", "req_"+hex.EncodeToString(id[:]))
-	h.Set("RateLimit-Policy", string(access.AppendRateLimitPolicy(nil, d.Minute, r.Allowance)))
-	h.Set("RateLimit", string(access.AppendRateLimit(nil, d.Minute, r.Allowance)))
+	decimal := func(n int64) string { return strconv.FormatInt(n, 10) }
+	h.Set("RateLimit-Policy", `"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(r.Allowance.Limit)+`;w=86400`)
+	h.Set("RateLimit", `"minute";r=`+decimal(d.Minute.Remaining)+`;t=`+decimal(d.Minute.Wait)+
+		`, "day";r=`+decimal(r.Allowance.Remaining)+`;t=`+decimal(r.Allowance.Wait))
 	h.Set("X-RateLimit-Limit", strconv.FormatInt(d.Minute.Limit, 10))
 	h.Set("X-RateLimit-Remaining", strconv.FormatInt(d.Minute.Remaining, 10))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(d.Minute.Reset, 10))

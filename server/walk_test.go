@@ -13,6 +13,7 @@ import (
 
 	"ninepocket/collector"
 	"ninepocket/engine/cursor"
+	"ninepocket/index"
 )
 
 // filter is a random query of cards and what it means.
@@ -476,7 +477,7 @@ func TestCursors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound := cursor.Hash("sets", "", "")
+	bound := cursor.Hash("sets", string((&index.SetFilter{}).AppendKey(nil)))
 	set := today().view.Index.SetPosition(3)
 	page := cursor.Page{Op: cursor.Sets, Snapshot: today().view.Hash, Position: set.AppendBinary(nil)}
 	now := time.Now()

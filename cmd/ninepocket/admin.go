@@ -97,7 +97,9 @@ func (s *service) describe() served {
 
 // reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does.
 func (s *service) reloadAll() error {
-	if err := s.reload(); err != nil {
+	err := s.reload()
+	s.warnUnusable()
+	if err != nil {
 		return err
 	}
 	return s.engine.Recheck(time.Now())

@@ -90,6 +90,7 @@ var (
 // Keys and metering.
 var (
 	keysLoaded         = gauge("keys", "Keys in the keys file, expired and revoked ones included.")
+	keysUnusable       = gauge("keys_unusable", "Active keys that are answered 503, because the plan of their tenant is not configured.")
 	keyReloads         = counter("key_reloads_total", "Changed keys files that were taken over, the first reading included.")
 	keyReloadFailures  = counter("key_reload_failures_total", "Tries to read the keys file that failed; the last good one stays in force.")
 	meteringUp         = gauge("metering_up", "1 while calls can be metered; otherwise every call is answered 503.")
@@ -152,12 +153,15 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 	out.engine(s.engine.Stats(), now)
 	ring := s.ring.Stats()
 	out.put(keysLoaded, float64(ring.Keys))
+	unusable := 0
+	for _, u := range s.ring.Unusable(now) {
+		unusable += len(u.Keys)
+	}
+	out.put(keysUnusable, float64(unusable))
 	out.put(keyReloads, float64(ring.Reloads))
 	out.put(keyReloadFailures, float64(ring.Failures))
 	out.flag(meteringUp, s.store.Err() == nil)
-	if watched, ok := s.store.(access.Watched); ok {
-		out.metering(watched.Stats(), now)
-	}
+	out.metering(s.store.Stats(), now)
 }
 
 // code spells a status; 0 stands for those that the server does not expect of itself.
