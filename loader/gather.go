@@ -24,7 +24,7 @@ type records struct {
 
 // gatherer is the sink of one source's catalog.
 type gatherer struct {
-	b        *builder
+	sink
 	feed     source.Feed
 	report   *SourceReport
 	out      records
@@ -37,7 +37,7 @@ type gatherer struct {
 
 func (b *builder) gather(feed source.Feed, report *SourceReport) *gatherer {
 	return &gatherer{
-		b: b, feed: feed, report: report,
+		sink: sink{b: b}, feed: feed, report: report,
 		setOf: map[string]int32{}, seen: map[string]bool{}, products: map[string]bool{}, others: map[uint64]bool{},
 	}
 }
@@ -235,17 +235,18 @@ func (g *gatherer) finish() records {
 	return g.out
 }
 
-// Price is not part of a catalog.
-func (g *gatherer) Price(source.Price) {}
-
-// Series is not part of a catalog.
-func (g *gatherer) Series(source.Series) {}
+// sink is what both passes over an input share: they note what the source refused, tell how far it
+// is, and pass over what belongs to the other pass.
+type sink struct {
+	source.Discard
+	b *builder
+}
 
 // Quarantine notes what the source refused.
-func (g *gatherer) Quarantine(r source.Quarantine) { g.b.quarantine.add(r) }
+func (s sink) Quarantine(r source.Quarantine) { s.b.quarantine.add(r) }
 
 // Progress passes on how far the source is.
-func (g *gatherer) Progress(phase string, done, total int64) { g.b.progress(phase, done, total) }
+func (s sink) Progress(phase string, done, total int64) { s.b.progress(phase, done, total) }
 
 func addAlias(list []string, alias string) []string {
 	if alias == "" || slices.Contains(list, alias) {

@@ -89,7 +89,7 @@ func (x refIndex) find(ref string) int32 {
 
 // pricer is the sink of one input's prices.
 type pricer struct {
-	b      *builder
+	sink
 	index  refIndex
 	feed   uint8
 	report *PriceReport
@@ -261,7 +261,7 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 		variant = ""
 		c = snapshot.FactorySealed
 	} else {
-		if !isVariant(variant) {
+		if !source.IsCode(variant) {
 			p.b.quarantine.refuse(at, source.ReasonBadVariant, ref, variant)
 			return 0, false
 		}
@@ -310,18 +310,3 @@ func (p *pricer) span(day snapshot.Day) {
 	p.first = min(p.first, day)
 	p.last = max(p.last, day)
 }
-
-// Set, Card and Sealed are not part of prices.
-func (p *pricer) Set(source.Set) {}
-
-// Card is not part of prices.
-func (p *pricer) Card(source.Card) {}
-
-// Sealed is not part of prices.
-func (p *pricer) Sealed(source.Sealed) {}
-
-// Quarantine notes what the source refused.
-func (p *pricer) Quarantine(r source.Quarantine) { p.b.quarantine.add(r) }
-
-// Progress passes on how far the source is.
-func (p *pricer) Progress(phase string, done, total int64) { p.b.progress(phase, done, total) }

@@ -69,13 +69,3 @@ func (v *variants) ranks(used []bool) (table []string, rank []uint16) {
 
 	return table, rank
 }
-
-// isVariant reports whether a code is one: lower-case letters, digits and underscores.
-func isVariant(code string) bool {
-	for i := range len(code) {
-		if c := code[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
-			return false
-		}
-	}
-	return code != "" && len(code) <= 100
-}
