@@ -414,7 +414,7 @@ func TestNativeLaneTwiceRefusesAllItsRows(t *testing.T) {
 
 	// Rows whose hashes are equal and whose lanes are not are both kept.
 	p := priceReader{file: "f", suspects: nil, to: &recorder{}, codes: map[string]string{}}
-	var cols [len(nativePriceColumns)]int
+	var cols nativeColumns
 	for i := range cols {
 		cols[i] = i
 	}
