@@ -6,11 +6,14 @@ import (
 
 // Site says where things are for the URLs in answers.
 type Site struct {
-	// URL is the prefix of card and set pages, without a slash at the end (contract: --site-url, else the base URL).
+	// URL is the prefix of card and set pages, without a slash at the end (--site-url, else the
+	// base URL).
 	URL string
-	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no image folder.
+	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no
+	// image folder.
 	Images string
-	// HasImage says which image files there are; nil when all of them are. image_url is null for one that is not there.
+	// HasImage says which image files there are; nil when all of them are. image_url is null for
+	// one that is not there.
 	HasImage func(file string) bool
 	// ProductPrefix begins every public product id (decision 25).
 	ProductPrefix string
@@ -35,7 +38,8 @@ func (s *Site) appendURL(dst []byte, kind, slug string) []byte {
 	dst = append(dst, '"')
 	dst = append(dst, s.URL...)
 	dst = append(dst, kind...)
-	dst = append(dst, slug...) // slugs are [a-z0-9-] and need no escapes
+	// Slugs are [a-z0-9-] and need no escapes.
+	dst = append(dst, slug...)
 	return append(dst, '"')
 }
 
@@ -50,12 +54,15 @@ func (s *Site) AppendImage(dst []byte, file string) []byte {
 	if !s.Shows(file) {
 		return append(dst, "null"...)
 	}
+
 	dst = AppendString(dst, s.Images)
-	dst = AppendEscaped(dst[:len(dst)-1], file) // its bytes need no escapes in JSON
+	// Its bytes need no escapes in JSON.
+	dst = AppendEscaped(dst[:len(dst)-1], file)
 	return append(dst, '"')
 }
 
-// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game, set and url.
+// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game,
+// set and url.
 func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
@@ -87,6 +94,7 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 	if set == snapshot.NoSet {
 		return append(dst, "null"...)
 	}
+
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Sets.ID.Bytes(int(set))...)
 	dst = append(dst, `","name":`...)
@@ -112,7 +120,7 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	return site.AppendCardURL(dst, c, card)
 }
 
-// AppendCardSummary appends a Card summary (specification, live surface).
+// AppendCardSummary appends a Card summary (docs/API.md, live surface).
 func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
 	cents, at := c.DisplayPrice(card)
@@ -121,8 +129,8 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []
 	return append(dst, '}', '}')
 }
 
-// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable current price, in
-// variant order and then condition order (decision 22).
+// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable
+// current price, in variant order and then condition order (decision 22).
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
 	dst = append(dst, `,"prices":[`...)
@@ -138,6 +146,7 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 		first = false
 		dst = AppendLanePrice(dst, c, lane)
 	}
+
 	return append(dst, ']', '}')
 }
 
@@ -177,10 +186,12 @@ func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = append(dst, `,"currency":"USD","market_price_cents":`...)
 	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, cents)
+	// A mover has a price of a week ago, or it would be none.
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = c.Lanes.Base7[lane]
 	}
+
 	dst = AppendChange(dst, "price_change_cents", "price_change_percent", base, cents)
 	dst = append(dst, `,"price_updated_at":`...)
 	dst = AppendSeconds(dst, at)

@@ -5,7 +5,7 @@ import "strconv"
 // Code names an error to a client. The two surfaces have a table each of what a code means there.
 type Code string
 
-// The codes of both surfaces (specification, Errors; decision 3 for those its tables lack).
+// The codes of both surfaces (docs/API.md, Errors; decision 3 for those its tables lack).
 const (
 	InvalidRequest         Code = "invalid_request"
 	Unauthorized           Code = "unauthorized"
@@ -73,7 +73,8 @@ var (
 type Fault struct {
 	Code   Code
 	Detail string // a sentence for the developer at the other end; no secrets, no internals
-	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no header.
+	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no
+	// header.
 	RetryAfter int
 }
 
@@ -96,6 +97,7 @@ func AppendProblem(dst []byte, baseURL string, f Fault, requestID string) []byte
 		dst = append(dst, `,"retry_after_seconds":`...)
 		dst = strconv.AppendInt(dst, int64(f.RetryAfter), 10)
 	}
+
 	return append(dst, '}')
 }
 
@@ -113,5 +115,6 @@ func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
 	} else {
 		dst = append(dst, "null"...)
 	}
+
 	return append(dst, '}', '}')
 }

@@ -26,6 +26,7 @@ func TestAppendString(t *testing.T) {
 			t.Errorf("%q is spelt %s, want %s", s, got[1:], want)
 		}
 	}
+
 	f("", `""`)
 	f("Pikachu", `"Pikachu"`)
 	f("Flabébé ♀ 🃏", `"Flabébé ♀ 🃏"`)
@@ -39,12 +40,13 @@ func TestAppendString(t *testing.T) {
 	f("é\xc3", "\"é\ufffd\"")
 }
 
-// FuzzString spells any string: it must read back as the same one, bytes that are not UTF-8 replaced, with as few
-// escapes as JSON needs.
+// FuzzString spells any string: it must read back as the same one, bytes that are not UTF-8
+// replaced, with as few escapes as JSON needs.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "Pikachu", `"\/`, "\b\f\n\r\t", "a\x00\xff\u2028é", "\xed\xa0\x80\xf0\x9f\x83\x8f"} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		b := wire.AppendString(nil, s)
 		want := string([]rune(s)) // a replacement for each bad byte
@@ -52,6 +54,7 @@ func FuzzString(f *testing.F) {
 		if err := json.Unmarshal(b, &std); err != nil || std != want {
 			t.Fatalf("%q is spelt %s and read as %q, %v", s, b, std, err)
 		}
+
 		if v := jsontext.Value(b); !v.IsValid() {
 			t.Fatalf("%q is spelt %s, which strict JSON does not take", s, b)
 		} else if spelt := string(b); v.Canonicalize() != nil || string(v) != spelt { // in place
@@ -67,6 +70,7 @@ func TestNullAndCents(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
+
 	f(wire.AppendNullable(nil, ""), "null")
 	f(wire.AppendNullable(nil, "4/102"), `"4/102"`)
 	f(wire.AppendCents(nil, snapshot.NoCents), "null")
@@ -74,7 +78,8 @@ func TestNullAndCents(t *testing.T) {
 	f(wire.AppendCents(nil, snapshot.MaxCents), "9007199254740991")
 }
 
-// percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two decimals.
+// percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two
+// decimals.
 func percentOracle(part, whole int64) string {
 	// FloatString rounds halves away from zero.
 	s := new(big.Rat).Mul(big.NewRat(part, whole), big.NewRat(100, 1)).FloatString(2)
@@ -92,6 +97,7 @@ func TestPercent(t *testing.T) {
 			t.Errorf("100·%d/%d is %s, want %s (%s)", part, whole, got, want, percentOracle(part, whole))
 		}
 	}
+
 	f(0, 1, "0")
 	f(1, 3, "33.33")
 	f(2, 3, "66.67")
@@ -110,16 +116,20 @@ func TestPercent(t *testing.T) {
 	f(snapshot.MaxCents, snapshot.MaxCents, "100")
 	f(snapshot.MaxCents-1, snapshot.MaxCents, "100")
 	f(1, snapshot.MaxCents, "0")
-	amount := rapid.OneOf(rapid.Int64Range(0, 500), rapid.Int64Range(0, snapshot.MaxCents), rapid.SampledFrom([]int64{0, 1, 2, snapshot.MaxCents - 1, snapshot.MaxCents}))
+
+	amount := rapid.OneOf(rapid.Int64Range(0, 500), rapid.Int64Range(0, snapshot.MaxCents),
+		rapid.SampledFrom([]int64{0, 1, 2, snapshot.MaxCents - 1, snapshot.MaxCents}))
 	for range 20 {
 		rapid.Check(t, func(t *rapid.T) {
 			part, whole := amount.Draw(t, "part"), max(amount.Draw(t, "whole"), 1)
 			if rapid.Bool().Draw(t, "negative") {
 				part = -part
 			}
+
 			if got, want := string(wire.AppendPercent(nil, part, whole)), percentOracle(part, whole); got != want {
 				t.Fatalf("100·%d/%d is %s, want %s", part, whole, got, want)
 			}
+
 			units, hundredths, negative := wire.Percent(part, whole)
 			if hundredths > 99 || negative != (part < 0) || units > 1<<62 {
 				t.Fatalf("100·%d/%d is %d.%d, negative %t", part, whole, units, hundredths, negative)
@@ -135,6 +145,7 @@ func TestAppendChange(t *testing.T) {
 			t.Errorf("from %d to %d: %s, want %s", base, now, got[1:], want)
 		}
 	}
+
 	f(100, 150, `,"c":50,"p":50`)
 	f(150, 100, `,"c":-50,"p":-33.33`)
 	f(100, 100, `,"c":0,"p":0`)
@@ -147,7 +158,7 @@ func TestAppendChange(t *testing.T) {
 	f(snapshot.MaxCents, 0, `,"c":-9007199254740991,"p":-100`)
 }
 
-// previewTime is the pattern of the specification's date-times.
+// previewTime is the pattern of the date-times of docs/API.md.
 var previewTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?Z$`)
 
 func TestTimes(t *testing.T) {
@@ -160,6 +171,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%d ms is %s, want %s", ms, got, millis)
 		}
 	}
+
 	f(0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z")
 	f(1_773_518_730_000, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30Z")
 	f(1_773_518_730_250, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30.25Z")
@@ -171,22 +183,28 @@ func TestTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(-62_167_219_200_000, 253_402_300_799_999).Draw(t, "ms")
 		millis := strings.Trim(string(wire.AppendMillis(nil, ms)), `"`)
-		if back, err := time.Parse(time.RFC3339Nano, millis); err != nil || back.UnixMilli() != ms || !previewTime.MatchString(millis) {
+		if back, err := time.Parse(time.RFC3339Nano, millis); err != nil || back.UnixMilli() != ms ||
+			!previewTime.MatchString(millis) {
 			t.Fatalf("%d ms is %s, %v", ms, millis, err)
 		}
+
 		seconds := strings.Trim(string(wire.AppendSeconds(nil, ms)), `"`)
-		if back, err := time.Parse("2006-01-02T15:04:05Z", seconds); err != nil || ms-back.UnixMilli() < 0 || ms-back.UnixMilli() > 999 {
+		if back, err := time.Parse("2006-01-02T15:04:05Z", seconds); err != nil || ms-back.UnixMilli() < 0 ||
+			ms-back.UnixMilli() > 999 {
 			t.Fatalf("%d ms is %s, %v", ms, seconds, err)
 		}
 	})
 }
 
-// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of it before it is judged.
+// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of
+// it before it is judged.
 func TestNoTimes(*testing.T) {
-	for _, ms := range []int64{snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001, 253_402_300_800_000} {
+	for _, ms := range []int64{snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001,
+		253_402_300_800_000} {
 		wire.AppendMillis(nil, ms)
 		wire.AppendSeconds(nil, ms)
 	}
+
 	for _, day := range []snapshot.Day{snapshot.NoDay, math.MinInt32, math.MaxInt32, -719_529, 2_932_897} {
 		wire.AppendDay(nil, day)
 	}
@@ -200,13 +218,16 @@ func TestDays(t *testing.T) {
 			t.Fatalf("day %d is %s and %s, want %s", day, got, day, want)
 		}
 	}
+
 	const first, last = snapshot.Day(-719_528), snapshot.Day(2_932_896)
 	for day := first; day < first+150_000; day++ {
 		f(day)
 	}
+
 	for day := first; day <= last; day += 29 {
 		f(day)
 	}
+
 	f(last)
 }
 
@@ -217,6 +238,7 @@ func TestPlain(t *testing.T) {
 		if got := wire.Plain(string(text)); got != n {
 			t.Fatalf("%q has %d plain bytes", text, got)
 		}
+
 		for i := range n {
 			for b := range 256 {
 				kept := text[i]
@@ -225,9 +247,11 @@ func TestPlain(t *testing.T) {
 				if b < ' ' || b == '"' || b == '\\' || b >= 0x80 {
 					want = i
 				}
+
 				if got := wire.Plain(string(text)); got != want {
 					t.Fatalf("%q has %d plain bytes, want %d", text, got, want)
 				}
+
 				text[i] = kept
 			}
 		}
@@ -241,9 +265,11 @@ func TestCents(t *testing.T) {
 			t.Fatalf("%d is %s", cents, got)
 		}
 	}
+
 	for cents := range int64(200_000) {
 		f(cents)
 	}
+
 	for power := int64(100_000); power < snapshot.MaxCents/10; power *= 10 {
 		f(power - 1)
 		f(power)
@@ -255,16 +281,20 @@ func TestImageAddress(t *testing.T) {
 	const prefix = "https://img.example/cards/"
 	for _, file := range []string{"4.png", "a b.png", "übung%20?.webp", "a/../b.png", `q"\'<>&#.png`, "\t.png"} {
 		c := oneCard(t, func(c *card) { c.Image = file })
-		got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{URL: "https://x.example", Images: prefix}))
+		got := decode[cardSummary](t,
+			wire.AppendCardSummary(nil, c, 0, &wire.Site{URL: "https://x.example", Images: prefix}))
 		u, err := url.Parse(*got.Image)
-		if err != nil || u.RawQuery != "" || u.Fragment != "" || strings.Count(u.EscapedPath(), "/") != 2 || u.Path != "/cards/"+file {
+		if err != nil || u.RawQuery != "" || u.Fragment != "" || strings.Count(u.EscapedPath(), "/") != 2 ||
+			u.Path != "/cards/"+file {
 			t.Errorf("image %q is at %s (%v)", file, *got.Image, err)
 		}
 	}
+
 	c := oneCard(t, func(c *card) { c.Image = "" })
 	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{Images: prefix})); got.Image != nil {
 		t.Errorf("a card without an image has %s", *got.Image)
 	}
+
 	c = oneCard(t, func(c *card) { c.Image = "4.png" })
 	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{})); got.Image != nil {
 		t.Errorf("without an image folder a card has %s", *got.Image)

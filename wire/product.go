@@ -7,8 +7,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that a newer program built
-// may be missing in the table; the contract makes all its codes from slugs in this way.
+// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that
+// a newer program built may be missing in the table; the contract makes all its codes from slugs in
+// this way.
 func previewGame(slug string) string {
 	if game, known := snapshot.GameBySlug(slug); known {
 		return game.Preview
@@ -35,7 +36,9 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 		dst = AppendString(dst, c.Cards.Printing.At(item))
 		return append(appendOptions(dst, c, item), '}')
 	}
+
 	i := item - cards
+	// A sealed product is one selection: it has neither variants nor a condition to choose.
 	s := &c.Sealed
 	dst = append(dst, `","kind":"sealed","name":`...)
 	dst = AppendString(dst, s.Name.At(i))
@@ -68,12 +71,13 @@ func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, 
 		dst = AppendString(dst, ids.Value.At(k))
 		dst = append(dst, '}')
 	}
+
 	dst = append(dst, `],"catalog_updated_at":`...)
 	return AppendMillis(dst, updatedAt)
 }
 
-// appendOptions appends a card product's price options: every lane observed now or in retained history, licensed or
-// not (decision 27).
+// appendOptions appends a card product's price options: every lane observed now or in retained
+// history, licensed or not (decision 27).
 func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 	dst = append(dst, `,"price_options":[`...)
 	from, to := c.Lanes.Of.Range(item)
@@ -87,13 +91,15 @@ func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 		dst = append(dst, snapshot.Condition(c.Lanes.Condition[lane]).Code()...)
 		dst = append(dst, `"}`...)
 	}
+
 	return append(dst, ']')
 }
 
-// Selection is a price selection of the preview contract; Variant and Condition are empty for sealed products.
+// Selection is a price selection of the preview contract; Variant and Condition are empty for
+// sealed products.
 type Selection struct{ Kind, ProductID, Variant, Condition string }
 
-// Missing reasons of a price result (specification, Price result).
+// Missing reasons of a price result (docs/API.md, Price result).
 const (
 	ReasonNotFound      = "not_found"
 	ReasonUnsupported   = "unsupported_selection"
@@ -110,6 +116,7 @@ func appendSelection(dst []byte, s *Selection) []byte {
 		dst = append(dst, `,"condition":`...)
 		return append(AppendString(dst, s.Condition), '}')
 	}
+
 	dst = append(dst, `{"selection":{"kind":`...)
 	dst = AppendString(dst, s.Kind)
 	dst = append(dst, `,"product_id":`...)
@@ -124,11 +131,12 @@ func AppendMissing(dst []byte, s *Selection, reason string) []byte {
 	return append(dst, `"}`...)
 }
 
-// AppendPriced appends the result of a selection whose lane has a price. Its status is classified at the snapshot's
-// instant (specification, States).
+// AppendPriced appends the result of a selection whose lane has a price. Its status is classified
+// at the snapshot's instant (docs/API.md, States).
 func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
+	// Fresh, stale or unknown is judged at the snapshot's instant, not at the request's.
 	status := `,"status":"fresh","price":{"amount_cents":`
 	switch {
 	case asOf == snapshot.NoTime:
@@ -136,6 +144,7 @@ func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byt
 	case !snapshot.Fresh(asOf, c.SnapshotAt):
 		status = `,"status":"stale","price":{"amount_cents":`
 	}
+
 	dst = appendSelection(dst, s)
 	dst = append(dst, status...)
 	dst = appendAmount(dst, l.Cents[lane])
@@ -145,6 +154,7 @@ func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byt
 	} else {
 		dst = AppendMillis(dst, asOf)
 	}
+
 	dst = append(dst, `,"collected_at":`...)
 	dst = AppendMillis(dst, l.CollectedAt[lane])
 	dst = append(dst, `,"basis":"market_reference","attribution":`...)

@@ -9,18 +9,23 @@ import (
 // AppendGames appends the whole body of list games.
 func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 	n := c.Games.Slug.Len()
-	sets, cards := make([]int, n), make([]int, n)
+	sets := make([]int, n)
+	cards := make([]int, n)
+	// Games are few, so that counting once beats a column of counts.
 	for _, g := range c.Sets.Game {
 		sets[g]++
 	}
+
 	for _, g := range c.Cards.Game {
 		cards[g]++
 	}
+
 	dst = append(dst, `{"data":[`...)
 	for g := range n {
 		if g > 0 {
 			dst = append(dst, ',')
 		}
+
 		dst = append(dst, `{"slug":`...)
 		dst = AppendString(dst, c.Games.Slug.At(g))
 		dst = append(dst, `,"name":`...)
@@ -31,6 +36,7 @@ func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 		dst = strconv.AppendInt(dst, int64(cards[g]), 10)
 		dst = append(dst, '}')
 	}
+
 	return append(dst, ']', '}')
 }
 
@@ -51,6 +57,7 @@ func appendSet(dst []byte, c *snapshot.Catalog, set int) []byte {
 		dst = AppendDay(dst, s.Release[set])
 		dst = append(dst, '"')
 	}
+
 	dst = append(dst, `,"card_count":`...)
 	dst = strconv.AppendInt(dst, int64(s.Cards[set]), 10)
 	return AppendGame(dst, c, s.Game[set])
@@ -77,5 +84,6 @@ func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, sit
 		dst = AppendCents(dst, cents)
 		dst = append(dst, '}')
 	}
+
 	return append(dst, ']', '}')
 }

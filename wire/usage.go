@@ -50,5 +50,6 @@ func AppendUsage(dst []byte, u Usage) []byte {
 		dst = append(dst, member.name...)
 		dst = strconv.AppendInt(dst, member.value, 10)
 	}
+
 	return append(dst, '}')
 }
