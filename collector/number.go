@@ -54,10 +54,10 @@ func appendNumberKey(dst []byte, number string) []byte {
 	// The total is compared by itself.
 	printed, _, _ := strings.Cut(number, "/")
 	var buf [48]byte
+
 	plain := appendPlainText(buf[:0], printed)
 	// A sign since the last letter or digit.
 	split := false
-
 	for i := 0; i < len(plain); {
 		r, size := DecodeRune(plain[i:])
 		if IsWordRune(r) {

@@ -93,8 +93,8 @@ func changed(t *rapid.T, w *fixture.World) *fixture.World {
 	later.Cards = slices.DeleteFunc(later.Cards, func(fixture.Card) bool { n++; return n*7%10 >= keep })
 	news := fixture.Random(99, fixture.Size{Cards: 30, Days: 10})
 	later.Cards = append(later.Cards, news.Cards...)
-	step := rapid.IntRange(2, 9).Draw(t, "every so many cards change")
 
+	step := rapid.IntRange(2, 9).Draw(t, "every so many cards change")
 	for i := range later.Cards {
 		c := &later.Cards[i]
 		if i%step != 0 {

@@ -226,8 +226,8 @@ func TestIncrementOfHistory(t *testing.T) {
 	o := Options{Sources: []Input{{"native", "catalog"}}}
 	full := []Input{{"native", "wide"}}
 	o.Prices = full
-	base := mustBuild(t, o, inputs)
 
+	base := mustBuild(t, o, inputs)
 	for k := range snapshot.Day(8) {
 		path := fmt.Sprint("day", k)
 		inputs[path] = newFake("shop")
@@ -302,8 +302,8 @@ func TestBaseAndInputsOfOneDay(t *testing.T) {
 	dark.Licensed = false
 	first := newFake("shop").price(priceRow("1", "normal", today, 100), priceRow("2", "normal", today-2, 60), dark)
 	again := newFake("shop").price(priceRow("1", "normal", today, 111))
-	wide := newFake("shop")
 
+	wide := newFake("shop")
 	for _, ref := range []string{"1", "2"} {
 		wide.series = append(wide.series, source.Series{
 			Ref: ref, Variant: "normal", Condition: "near_mint", Last: today,

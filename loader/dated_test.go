@@ -37,8 +37,8 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 	blank := last
 	blank.Cents = snapshot.NoCents
 	f("a row without a price", nil, []source.Price{blank, now})
-	want := &TooOld{Prices: 1, Before: oldest.String(), Day: (oldest - 1).String(), Ref: "1", File: "a.csv", Line: 7}
 
+	want := &TooOld{Prices: 1, Before: oldest.String(), Day: (oldest - 1).String(), Ref: "1", File: "a.csv", Line: 7}
 	for what, rows := range map[string][]source.Price{"the old one first": {last, edge, now},
 		"the old one last": {now, edge, last}} {
 		r := f(what, want, rows)

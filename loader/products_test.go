@@ -40,8 +40,8 @@ func TestVerifiedCards(t *testing.T) {
 	f.skipped = []source.Skip{{Reason: source.SkipCodeCard, Refs: []string{"skipped"}}}
 	f.price(priceRow("skipped", "normal", today, 1), priceRow("code", "normal", today, 1))
 	r := one(t, Options{}, f)
-	c := r.Catalog
 
+	c := r.Catalog
 	for ref, want := range map[string]struct {
 		product  uint8
 		printing string
@@ -109,8 +109,8 @@ func TestCatalogOrder(t *testing.T) {
 	f.sets[0].Release, f.sets[1].Release, f.sets[3].Release = 10_000, today+30, today+30 // two are announced
 	want := []string{"new2-1", "new-2", "new-4", "new-4a", "new-10", "new-tg2", "new-tg10", "new-none", "old-1",
 		"undated-1", "none-1"}
-	numbers := map[string]string{"new-none": "", "new-tg2": "TG02/TG30", "new-tg10": "TG10/TG30"}
 
+	numbers := map[string]string{"new-none": "", "new-tg2": "TG02/TG30", "new-tg10": "TG10/TG30"}
 	for _, ref := range []string{"none-1", "new-10", "new-none", "new-4a", "undated-1", "new-tg10", "new-2", "old-1",
 		"new-tg2", "new-4", "new2-1"} {
 		set, number, _ := strings.Cut(ref, "-")

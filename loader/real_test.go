@@ -197,10 +197,10 @@ func TestRealIncrement(t *testing.T) {
 func TestRealRenames(t *testing.T) {
 	dir, full := mustReal(t)
 	copied := t.TempDir()
+
 	groups, products := 18, 26
 	files := readTree(t, dir)
 	perFile := 18 / len(full.Report.Games)
-
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		switch {
 		case strings.HasSuffix(name, "/groups"):

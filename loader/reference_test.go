@@ -243,8 +243,8 @@ func (f *reference) compare(t *rapid.T, c *snapshot.Catalog, namespace string) {
 		id              string
 		cents, from, up int64
 	}
-	var movers []priced
 
+	var movers []priced
 	for item := range f.game {
 		row := cardRow(c, namespace, item)
 		if row < 0 {
@@ -279,8 +279,8 @@ func (f *reference) compare(t *rapid.T, c *snapshot.Catalog, namespace string) {
 		x, y := big.NewRat(a.up, a.from), big.NewRat(b.up, b.from)
 		return cmp.Or(y.Abs(y).Cmp(x.Abs(x)), cmp.Compare(max(b.up, -b.up), max(a.up, -a.up)), cmp.Compare(a.id, b.id))
 	})
-	var up, down []string
 
+	var up, down []string
 	for _, m := range movers {
 		if m.up > 0 {
 			up = append(up, m.id)

@@ -17,9 +17,9 @@ func TestPrintedTotal(t *testing.T) {
 	day := newFake("shop")
 	day.feed.HasCatalog = false
 	day.price(priceRow("4", "normal", today+1, 2), priceRow("j4", "normal", today+1, 901))
+
 	second := mustBuild(t, Options{Sources: []Input{{"native", "day"}}, Base: first},
 		map[string]*fake{"day": day}).Catalog
-
 	for _, c := range []*struct {
 		what  string
 		total uint16

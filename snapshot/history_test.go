@@ -20,11 +20,11 @@ func drawPoints(t *rapid.T, last snapshot.Day) []snapshot.Point {
 		rapid.Int64Range(0, 10_000), rapid.SampledFrom([]int64{0, 1, snapshot.MaxCents, snapshot.MaxCents - 1}),
 		rapid.Int64Range(0, snapshot.MaxCents),
 	)
+
 	gap := rapid.OneOf(rapid.Just(1), rapid.Just(1), rapid.IntRange(1, 3), rapid.IntRange(1, 140))
 	n := rapid.IntRange(0, 40).Draw(t, "points")
 	var points []snapshot.Point
 	day := last
-
 	for range n {
 		p := snapshot.Point{Day: day, Cents: cents.Draw(t, "cents")}
 		if len(points) > 0 && rapid.Bool().Draw(t, "same") {

@@ -44,10 +44,10 @@ func (r *nameReader) read(display, number string) name {
 	r.base = collector.NumberBase(number)
 	r.tail = collector.NumberTail(r.base)
 	r.norm.read(display, 0)
+
 	var core, extra []nameWord
 	tokens := r.norm.tokens
 	numbered := false
-
 	for i := 0; i < len(tokens); {
 		if tokens[i].bracket == 0 && !tokens[i].dash {
 			core = append(core, r.word(core, tokens[i]))

@@ -355,7 +355,6 @@ func (s *tcgCSV) product(to Sink, g *tcgGroup, e *record[tcgProduct], file strin
 	updated := parseModified(scalar(p.ModifiedOn))
 	at := At{File: file, Line: e.line}
 	game := gameOfCategory(g.category)
-
 	switch {
 	case number == "" && rarity == "":
 		// Only cards have a number or a rarity.

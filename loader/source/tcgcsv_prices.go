@@ -184,8 +184,8 @@ func (s *tcgCSV) priceRun(ctx context.Context, run []*tcgTree, to Sink, step fun
 		tree *tcgTree
 		leaf tcgLeaf
 	}
-	wanted := map[string]place{}
 
+	wanted := map[string]place{}
 	for _, t := range run {
 		for _, l := range t.leaves {
 			if l.kind == "prices" {

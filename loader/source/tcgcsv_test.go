@@ -144,8 +144,8 @@ func TestTCGCSVTree(t *testing.T) {
 		text := tree["tcgplayer/last-updated.txt"]
 		delete(tree, "tcgplayer/last-updated.txt")
 		tree[stamp] = text
-		root := tree.dir(t)
 
+		root := tree.dir(t)
 		for _, path := range []string{root, filepath.Join(root, "tcgplayer")} {
 			got := mustRead(t, KindTCGCSV, path, Options{CollectedAt: time.Unix(0, 0)})
 			if len(got.prices) != len(want.prices) || got.prices[0].CollectedAt != want.prices[0].CollectedAt {
@@ -441,9 +441,9 @@ func TestTCGCSVDays(t *testing.T) {
 	equal(t, "directory", got(mustRead(t, KindTCGCSV, days.dir(t), Options{})), want)
 	equal(t, "tar", got(mustRead(t, KindTCGCSV, save(t, "d.tar", days.tar(t)), Options{})), want)
 	equal(t, "7z", got(mustRead(t, KindTCGCSV, save(t, "d.7z", days.sevenZip(t)), Options{})), want)
+
 	// An archive packed in another order is read in the order of the days all the same.
 	var headers []tarHeader
-
 	for _, name := range []string{"x/2026-04-20/3/1/prices", "x/2026-04-18/3/1/prices", "x/2026-04-19/3/1/prices",
 		"x/2026-04-20/68/2/prices"} {
 		h := tarHeader{text: days[name]}
