@@ -36,8 +36,9 @@ var mayImport = map[string][]string{
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"fleet":                                {"access", "snapshot"},
-	"index":                                {"index/text", "internal/pace", "snapshot"},
-	"index/text":                           {"internal/pace"},
+	"collector":                            {},
+	"index":                                {"collector", "index/text", "snapshot"},
+	"index/text":                           {"collector"},
 	"internal/cgroup":                      {},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
@@ -50,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/tally":                       {},
 	"internal/wal":                         {},
 	"internal/wal/waltest":                 {"internal/wal"},
-	"loader":                               {"index/text", "loader/source", "snapshot"},
+	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
 	"bench":                                {anyOfOurs},
 	"bench/check":                          {"bench/gobench"},
@@ -63,7 +64,7 @@ var mayImport = map[string][]string{
 	"mcp":            {"engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
 	"server":         {"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front", "server/strict", "site", "wire", "wire/openapi"},
 	"server/front":   {"server/strict"},
-	"snapshot":       {"internal/pace"},
+	"snapshot":       {},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
@@ -83,7 +84,7 @@ var testKit = []string{"internal/certificate/certificatetest", "internal/contrac
 var testsMayImport = map[string][]string{
 	"access": {"internal/wal/waltest"},
 	"mcp":    {"access", "loader"},
-	"server": {"index", "index/text", "loader", "snapshot"},
+	"server": {"collector", "index", "loader", "snapshot"},
 }
 
 // sourceFile is one Go file of the module, parsed with its comments.

@@ -84,7 +84,7 @@ func makeEdition(cards, day int, base *edition) *edition {
 	store := snapshot.OpenDir(filepath.Join(scratchDir, "store"))
 	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
 	must(err)
-	catalog, err := store.Load(manifest.ID, nil)
+	catalog, err := store.Load(context.Background(), manifest.ID, nil)
 	must(err)
 	e.view, err = engine.NewView(catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
 	must(err)

@@ -1,4 +1,4 @@
-package text
+package collector
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 )
 
 // NumberKey returns the canonical form of a collector number, the form in which numbers are compared for the number
-// filter (decision 23): lower case, without spaces, signs, padding zeros and the "/total". "004/102" and "#4" give
+// filter (decision 23): Lower case, without spaces, signs, padding zeros and the "/total". "004/102" and "#4" give
 // "4", "TG 07/TG30" gives "tg7", "OP01-016" and "op1-16" give "op1-16", "OP05-119_p1" gives "op5-119p1". A number
 // without a letter or digit (Unown's "!" and "?") is its own key; an empty number has an empty key.
 func NumberKey(number string) string {
@@ -17,7 +17,7 @@ func NumberKey(number string) string {
 // NumberBase returns the key of the number that a parallel belongs to: "op5-119" for "OP05-119_p1" and for "OP05-119"
 // itself. Filing a card under both its NumberKey and its NumberBase makes a base number match its parallels
 // (decision 23).
-func NumberBase(number string) string { return NumberKey(trimParallel(number)) }
+func NumberBase(number string) string { return NumberKey(TrimParallel(number)) }
 
 // NumberTotal returns the canonical form of what stands behind the slash of a number, "" when nothing does: "102" for
 // "4/102", "tg30" for "TG23/TG30".
@@ -26,19 +26,8 @@ func NumberTotal(number string) string {
 	return NumberKey(total)
 }
 
-// NumberMatches says whether the number that a caller asks for is the number printed on a card (decision 23): the keys
-// are equal, or the wanted one is the base of the printed parallel; totals must agree only where both have one.
-func NumberMatches(wanted, printed string) bool {
-	key := NumberKey(wanted)
-	if key == "" || key != NumberKey(printed) && key != NumberBase(printed) {
-		return false
-	}
-	a, b := NumberTotal(wanted), NumberTotal(printed)
-	return a == "" || b == "" || a == b
-}
-
-// trimParallel cuts the "_p1" or "_r2" by which One Piece numbers tell their parallels apart.
-func trimParallel(number string) string {
+// TrimParallel cuts the "_p1" or "_r2" by which One Piece numbers tell their parallels apart.
+func TrimParallel(number string) string {
 	number = strings.TrimSpace(number)
 	i := strings.LastIndexByte(number, '_')
 	if i < 0 || i+2 >= len(number) {
@@ -48,7 +37,7 @@ func trimParallel(number string) string {
 		return number
 	}
 	for _, c := range []byte(number[i+2:]) {
-		if !isDigit(c) {
+		if !IsDigit(c) {
 			return number
 		}
 	}
@@ -63,12 +52,12 @@ func appendNumberKey(dst []byte, number string) []byte {
 	plain := appendPlainText(buf[:0], printed)
 	split := false // a sign since the last letter or digit
 	for i := 0; i < len(plain); {
-		r, size := decodeRune(plain[i:])
-		if isWordRune(r) {
+		r, size := DecodeRune(plain[i:])
+		if IsWordRune(r) {
 			mark := len(dst)
-			dst = closeNumberRun(append(dst, plain[i:i+size]...), begin, mark, split)
+			dst = ExtendKey(append(dst, plain[i:i+size]...), begin, mark, split)
 		}
-		split = !isWordRune(r)
+		split = !IsWordRune(r)
 		i += size
 	}
 	if len(dst) == begin {
@@ -77,25 +66,25 @@ func appendNumberKey(dst []byte, number string) []byte {
 	return dst
 }
 
-// closeNumberRun looks at the sign that was appended at mark: a digit that follows digits across a sign gets a "-"
+// ExtendKey looks at the sign that was appended at mark: a digit that follows digits across a sign gets a "-"
 // before it, and a digit that follows a leading zero replaces it.
-func closeNumberRun(dst []byte, begin, mark int, split bool) []byte {
+func ExtendKey(dst []byte, begin, mark int, split bool) []byte {
 	c := dst[mark]
-	if !isDigit(c) || mark == begin || len(dst) != mark+1 || !isDigit(dst[mark-1]) {
+	if !IsDigit(c) || mark == begin || len(dst) != mark+1 || !IsDigit(dst[mark-1]) {
 		return dst
 	}
 	if split {
 		return append(dst[:mark], '-', c)
 	}
-	if dst[mark-1] == '0' && (mark-1 == begin || !isDigit(dst[mark-2])) {
+	if dst[mark-1] == '0' && (mark-1 == begin || !IsDigit(dst[mark-2])) {
 		dst[mark-1] = c
 		return dst[:mark]
 	}
 	return dst
 }
 
-// numberTail returns the number within its set of a key like "op5-119" ("119"), or "" for a key of another form.
-func numberTail(key string) string {
+// NumberTail returns the number within its set of a key like "op5-119" ("119"), or "" for a key of another form.
+func NumberTail(key string) string {
 	head, tail, ok := strings.Cut(key, "-")
 	if !ok {
 		// Letters and a single number behind a dash, like P-001, are written "p1" as a key.
@@ -105,11 +94,11 @@ func numberTail(key string) string {
 		}
 		return key[len(head):]
 	}
-	if head == "" || isDigit(head[0]) {
+	if head == "" || IsDigit(head[0]) {
 		return ""
 	}
 	end := 0
-	for end < len(tail) && isDigit(tail[end]) {
+	for end < len(tail) && IsDigit(tail[end]) {
 		end++
 	}
 	return tail[:end]

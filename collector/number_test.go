@@ -1,4 +1,4 @@
-package text
+package collector
 
 import (
 	"slices"
@@ -18,11 +18,24 @@ func TestNumberKey(t *testing.T) {
 	}
 }
 
+// matches says whether the number that a caller asks for is the number printed on a card (decision 23): the keys are
+// equal, or the wanted one is the base of the printed parallel; totals must agree only where both have one. index does
+// the same with lists of cards by their keys.
+func matches(wanted, printed string) bool {
+	key := NumberKey(wanted)
+	if key == "" || key != NumberKey(printed) && key != NumberBase(printed) {
+		return false
+	}
+	a, b := NumberTotal(wanted), NumberTotal(printed)
+
+	return a == "" || b == "" || a == b
+}
+
 func TestNumberMatches(t *testing.T) {
 	f := func(wanted, printed string, want bool) {
 		t.Helper()
-		if got := NumberMatches(wanted, printed); got != want {
-			t.Errorf("NumberMatches(%q, %q) = %v", wanted, printed, got)
+		if got := matches(wanted, printed); got != want {
+			t.Errorf("matches(%q, %q) = %v", wanted, printed, got)
 		}
 	}
 	f("4", "004/102", true)
@@ -51,24 +64,27 @@ func TestNumberParts(t *testing.T) {
 		t.Errorf("total %q", got)
 	}
 	for key, want := range map[string]string{"op5-119": "119", "p1": "1", "tg23": "", "4": "", "4a": "", "3-4": "", "prb1-1": "1"} {
-		if got := numberTail(key); got != want {
-			t.Errorf("numberTail(%q) = %q, want %q", key, got, want)
+		if got := NumberTail(key); got != want {
+			t.Errorf("NumberTail(%q) = %q, want %q", key, got, want)
 		}
 	}
 }
 
-func TestNaturalCompare(t *testing.T) {
+func TestCompareNumbers(t *testing.T) {
 	want := []string{
 		"", "!", "01", "1", "2", "4", "4a", "4b", "10", "100", "99999999999999999999999", "A", "H2", "H10", "OP01-001",
 		"OP01-001_p1", "OP01-002", "OP10-001", "TG02", "TG2", "TG10", "XY67a",
 	}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	if slices.SortFunc(got, NaturalCompare); !slices.Equal(got, want) {
+	if slices.SortFunc(got, compareNatural); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if !NaturalLess("2", "10") || NaturalLess("10", "2") || !NaturalLess("4", "4a") {
+	if CompareNumbers("2", "10") >= 0 || CompareNumbers("4", "4a") >= 0 || CompareNumbers("4", "4") != 0 {
 		t.Error("2, 4, 4a, 10 is the order")
+	}
+	if CompareNumbers("", "!") <= 0 || CompareNumbers("ZZ", "") >= 0 || CompareNumbers("", "") != 0 {
+		t.Error("a card without a number does not come last")
 	}
 }
 

@@ -1,4 +1,4 @@
-package text
+package collector
 
 import (
 	"html"
@@ -9,18 +9,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the letters and digits of s alone: HTML entities unescaped, marks dropped, lower case. Two texts that
+// Fold returns the letters and digits of s alone: HTML entities unescaped, marks dropped, Lower case. Two texts that
 // fold alike are the same to a caller of rarity, series and exact set names (decision 23): "Double Rare",
 // "double-rare" and "DoubleRare" all fold to "doublerare".
 func Fold(s string) string {
 	if isFolded(s) {
 		return s
 	}
-	plain := appendPlainText(make([]byte, 0, len(s)), unescape(s))
+	plain := appendPlainText(make([]byte, 0, len(s)), Unescape(s))
 	folded := plain[:0] // it never overtakes what is read
 	for i := 0; i < len(plain); {
-		r, size := decodeRune(plain[i:])
-		if isWordRune(r) {
+		r, size := DecodeRune(plain[i:])
+		if IsWordRune(r) {
 			folded = append(folded, plain[i:i+size]...)
 		}
 		i += size
@@ -30,15 +30,15 @@ func Fold(s string) string {
 
 func isFolded(s string) bool {
 	for i := range len(s) {
-		if !isWordByte(s[i]) {
+		if !IsWordByte(s[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// unescape undoes HTML entities. Only terminated ones count: "pikachu&zekrom" is no entity.
-func unescape(s string) string {
+// Unescape undoes HTML entities. Only terminated ones count: "pikachu&zekrom" is no entity.
+func Unescape(s string) string {
 	amp := strings.IndexByte(s, '&')
 	if amp < 0 || strings.IndexByte(s[amp:], ';') < 0 {
 		return s
@@ -46,30 +46,30 @@ func unescape(s string) string {
 	return html.UnescapeString(s)
 }
 
-// appendPlainText appends every character of s as appendPlain does.
+// appendPlainText appends every character of s as AppendPlain does.
 func appendPlainText(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		r, size := rune(s[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[i:])
 		}
-		dst = appendPlain(dst, s[i:i+size], r)
+		dst = AppendPlain(dst, s[i:i+size], r)
 		i += size
 	}
 	return dst
 }
 
-// decodeRune is utf8.DecodeRune, quick for ASCII.
-func decodeRune(b []byte) (r rune, size int) {
+// DecodeRune is utf8.DecodeRune, quick for ASCII.
+func DecodeRune(b []byte) (r rune, size int) {
 	if b[0] < utf8.RuneSelf {
 		return rune(b[0]), 1
 	}
 	return utf8.DecodeRune(b)
 }
 
-// appendPlain appends the one character c (decoded: r) in lower case, decomposed (NFKD) and without its marks. Signs
+// AppendPlain appends the one character c (decoded: r) in Lower case, decomposed (NFKD) and without its marks. Signs
 // are kept as they are, or become spaces; what separates words is the business of the caller.
-func appendPlain(dst []byte, c string, r rune) []byte {
+func AppendPlain(dst []byte, c string, r rune) []byte {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
 			r += 'a' - 'A'
@@ -110,15 +110,8 @@ var wholeLetters = map[rune]string{
 	'™': " ", '℠': " ", '´': "", '¨': " ", '¯': " ", '¸': " ",
 }
 
-// symbolWords are the signs printed in card names that have a spoken form (search.md, "Normalise").
-var symbolWords = map[rune]string{
-	'♀': " female ", '♂': " male ",
-	'★': " star ", '☆': " star ", '⭐': " star ", '✩': " star ", '✪': " star ", '✭': " star ", '✰': " star ",
-	'◇': " prism star ", '♢': " prism star ", '◊': " prism star ", '⬦': " prism star ", '⋄': " prism star ",
-	'α': " alpha ", 'β': " beta ", 'γ': " gamma ", 'δ': " delta ", '∂': " delta ",
-}
-
-func isApostrophe(r rune) bool {
+// IsApostrophe reports whether a character is one of the many signs that are typed or printed for an apostrophe.
+func IsApostrophe(r rune) bool {
 	switch r {
 	case '\'', '`', '’', '‘', '‛', 'ʼ', 'ʹ', '′', '´', '＇':
 		return true
@@ -126,13 +119,27 @@ func isApostrophe(r rune) bool {
 	return false
 }
 
-func isWordByte(b byte) bool { return 'a' <= b && b <= 'z' || '0' <= b && b <= '9' }
+// IsWordByte reports whether a byte is a letter in lower case or a digit of ASCII.
+func IsWordByte(b byte) bool { return 'a' <= b && b <= 'z' || '0' <= b && b <= '9' }
 
-func isWordRune(r rune) bool {
+// IsWordRune reports whether a character is a letter or a digit.
+func IsWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
-		return isWordByte(byte(r))
+		return IsWordByte(byte(r))
 	}
-	return !isApostrophe(r) && (unicode.IsLetter(r) || unicode.IsDigit(r))
+	return !IsApostrophe(r) && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+// IsDigit reports whether a byte is a digit of ASCII.
+func IsDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+// IsInteger reports whether text consists of digits of ASCII alone.
+func IsInteger[T ~string | ~[]byte](text T) bool {
+	for i := range len(text) {
+		if !IsDigit(text[i]) {
+			return false
+		}
+	}
+
+	return len(text) > 0
+}
