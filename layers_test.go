@@ -38,7 +38,6 @@ var mayImport = map[string][]string{
 	"fleet":                                {"access", "snapshot"},
 	"index":                                {"index/text", "internal/pace", "snapshot"},
 	"index/text":                           {"internal/pace"},
-	"internal/cgroup":                      {},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},

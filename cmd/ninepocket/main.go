@@ -11,9 +11,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
-
-	"ninepocket/internal/cgroup"
 )
 
 // version is set by the linker.
@@ -41,7 +40,7 @@ func (f *failure) Unwrap() error { return f.err }
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the first signal drains, a second one ends the process at once
-	limitMemory(cgroup.MemoryLimit(os.DirFS("/")))
+	limitMemory(memlimit.FromCgroup)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
