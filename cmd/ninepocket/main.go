@@ -83,7 +83,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(), benchCommand(),
-		configCommand(), healthcheckCommand(), manCommand(), versionCommand())
+		configCommand(), healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var problems []error
