@@ -42,7 +42,7 @@ func (f *configFlags) read() (layered, error) {
 	})
 	for i := range settings {
 		if s := &settings[i]; s.flag && f.cmd.Flags().Changed(s.flagName()) {
-			s.copyValue(&c.config, &f.values, "")
+			s.copyValue(&c.config, &f.values)
 			c.from[s.key] = "flag --" + s.flagName()
 		}
 	}
