@@ -359,12 +359,6 @@ func TestMetricsAreDocumented(t *testing.T) {
 			delete(known, name)
 		}
 	}
-	for _, d := range described {
-		name := metricName.FindString(d.String())
-		if !known[name] {
-			t.Errorf("%s is described and not in /metrics", name)
-		}
-	}
 	const docs, dashboard, alerts = "../../docs/OPERATIONS.md", "../../deploy/grafana/ninepocket.json", "../../deploy/prometheus/alerts.yml"
 	named := map[string]map[string]bool{}
 	for _, path := range []string{docs, dashboard, alerts} {
