@@ -39,7 +39,6 @@ var mayImport = map[string][]string{
 	"collector":                            {},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
-	"internal/cgroup":                      {},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},

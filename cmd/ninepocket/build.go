@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/loader"
+	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
@@ -180,6 +182,11 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	if o.Base != nil {
 		baseID = o.Base.ID
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitFailure, "", err)
+	}
+	o.Unpack = []string{self, "unpack"}
 	progress := newProgress(cmd.ErrOrStderr(), b.asJSON)
 	o.Progress = progress.update
 	result, err := loader.Build(cmd.Context(), o)
@@ -261,6 +268,19 @@ func (o *built) print(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "%s %s\n", verb, o.ID)
 	return err
+}
+
+// unpackCommand is how a build starts this program again to unpack a 7z archive.
+func unpackCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "unpack", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()); err != nil {
+				return fail(exitFailure, "", err)
+			}
+			return nil
+		},
+	}
 }
 
 func printCounts(w io.Writer, what string, counts map[string]int) {

@@ -1,7 +1,7 @@
-package main
+package bench
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -9,13 +9,19 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"ninepocket/bench"
 )
 
-func benchCommand() *cobra.Command {
-	var o bench.Options
-	var s bench.SwapOptions
+// The exit codes of the command.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// Command is the sub-command that measures, with the hidden one that does a Task. fail wraps an error with an exit code
+// and a hint.
+func Command(fail func(code int, hint string, err error) error) *cobra.Command {
+	var o Options
+	var s SwapOptions
 	var rivals []string
 	var swap, asJSON bool
 	cmd := &cobra.Command{
@@ -26,7 +32,7 @@ func benchCommand() *cobra.Command {
 			"bytes and others. The servers are processes of their own and take turns in rounds.\n\n" +
 			"Without --url it builds a synthetic catalog and serves it as 'ninepocket serve' does. With the URL of a running\n" +
 			"server, --key is a live key whose plan no measurement exhausts; CPU time is read from --admin.\n\n" +
-			"Operations: " + strings.Join(bench.OperationNames(), " "),
+			"Operations: " + strings.Join(OperationNames(), " "),
 		Example: "  ninepocket bench --operation get_card --operation search_exact\n  ninepocket bench --swap",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +46,7 @@ func benchCommand() *cobra.Command {
 				if !ok || name == "" || command == "" {
 					return fail(exitUsage, "", fmt.Errorf("cannot use --rival %q: want NAME=COMMAND", text))
 				}
-				o.Rivals = append(o.Rivals, bench.Rival{Name: name, Command: command})
+				o.Rivals = append(o.Rivals, Rival{Name: name, Command: command})
 			}
 			check := o.Validate
 			if swap {
@@ -49,11 +55,10 @@ func benchCommand() *cobra.Command {
 			if err := check(); err != nil {
 				return fail(exitUsage, "", err)
 			}
-			err = runBench(cmd, &o, &s, swap, asJSON)
-			if _, known := errors.AsType[*failure](err); known || err == nil {
-				return err
+			if err := runCommand(cmd, &o, &s, swap, asJSON); err != nil {
+				return fail(exitFailure, "", err)
 			}
-			return fail(exitFailure, "", err)
+			return nil
 		},
 	}
 	f := cmd.Flags()
@@ -78,36 +83,39 @@ func benchCommand() *cobra.Command {
 	f.DurationVar(&s.Every, "every", 2*time.Second, "with --swap: time between two")
 	f.Float64Var(&s.Load, "load", 0.3, "with --swap: the load as a share of what client and server can do")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(benchTaskCommand())
+	cmd.AddCommand(taskCommand(fail))
 	return cmd
 }
 
 // printer is what a measurement ends with.
 type printer interface{ Print(io.Writer) error }
 
-func runBench(cmd *cobra.Command, o *bench.Options, s *bench.SwapOptions, swap, asJSON bool) error {
+func runCommand(cmd *cobra.Command, o *Options, s *SwapOptions, swap, asJSON bool) error {
 	var report printer
 	var err error
 	if swap {
-		report, err = bench.Swap(cmd.Context(), *o, *s)
+		report, err = Swap(cmd.Context(), *o, *s)
 	} else {
-		report, err = bench.Run(cmd.Context(), *o)
+		report, err = Run(cmd.Context(), *o)
 	}
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(cmd.OutOrStdout(), report)
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(report)
 	}
 	return report.Print(cmd.OutOrStdout())
 }
 
-// benchTaskCommand is how bench starts itself again for a server or a figure that needs a process of its own.
-func benchTaskCommand() *cobra.Command {
+// taskCommand is how a measurement starts itself again for a server or a figure that needs a process of its own.
+func taskCommand(fail func(code int, hint string, err error) error) *cobra.Command {
 	return &cobra.Command{
 		Use: "task TASK", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := bench.ParseTask(args[0])
+			t, err := ParseTask(args[0])
 			if err == nil {
 				err = t.Run(cmd.Context(), cmd.OutOrStdout())
 			}
