@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ninepocket/index/text"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -145,7 +145,7 @@ func (a *assembly) orderCards() {
 		if c := cmp.Compare(place(p), place(q)); c != 0 {
 			return c
 		}
-		return cmp.Or(compareNumbers(p.number, q.number), cmp.Compare(p.tail, q.tail))
+		return cmp.Or(collector.CompareNumbers(p.number, q.number), cmp.Compare(p.tail, q.tail))
 	})
 	a.rank = make([]uint32, len(cards))
 	for rank, i := range order {
@@ -168,14 +168,6 @@ func (a *assembly) orderCards() {
 	slices.SortFunc(a.sealed, func(x, y int32) int {
 		return cmp.Compare(a.b.merged.sealed[x].tail, a.b.merged.sealed[y].tail)
 	})
-}
-
-// compareNumbers orders collector numbers as people count, cards without one last.
-func compareNumbers(a, b string) int {
-	if a == "" || b == "" {
-		return cmp.Compare(len(b), len(a)) // one of them is 0
-	}
-	return text.NaturalCompare(a, b)
 }
 
 func (a *assembly) writeCards() {

@@ -54,6 +54,8 @@ type Options struct {
 	Mapping string
 	// KeepUnmatched makes cards of a later source that no earlier one has cards of their own.
 	KeepUnmatched bool
+	// Unpack is source.Options.Unpack.
+	Unpack []string
 	// Progress is told how far the build is; nil for nobody.
 	Progress func(Progress)
 }
@@ -190,7 +192,7 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
 			o, ok := b.mapping.feeds[feed]
-			o.CollectedAt = b.o.CollectedAt
+			o.CollectedAt, o.Unpack = b.o.CollectedAt, b.o.Unpack
 			return o, ok
 		}
 		o, _ := options(in.Kind)

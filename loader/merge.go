@@ -3,7 +3,7 @@ package loader
 import (
 	"strconv"
 
-	"ninepocket/index/text"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -206,10 +206,10 @@ func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *ite
 }
 
 // wholeKey is a card by its set, its number as printed and its whole name.
-func wholeKey(c *card) string { return cardKey(c, text.NumberKey(c.number), foldName(c.name)) }
+func wholeKey(c *card) string { return cardKey(c, collector.NumberKey(c.number), foldName(c.name)) }
 
 // baseKey is a card by its set, the number that a parallel belongs to, and its name without qualifiers.
-func baseKey(c *card) string { return cardKey(c, text.NumberBase(c.number), plainName(c.name)) }
+func baseKey(c *card) string { return cardKey(c, collector.NumberBase(c.number), plainName(c.name)) }
 
 // plainName is a folded name without its qualifiers.
 func plainName(name string) string { return foldName(bracketed.ReplaceAllString(name, "")) }

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"ninepocket/index/text"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -53,7 +53,7 @@ func setCode(s *set) string {
 	if s.code == "" {
 		return ""
 	}
-	return snapshot.Games[s.game].Slug + " code " + text.Fold(s.code)
+	return snapshot.Games[s.game].Slug + " code " + collector.Fold(s.code)
 }
 
 // codeBefore is what a shop puts before a set's name, as in "SWSH04: Vivid Voltage" and "XY - Evolutions".
@@ -131,7 +131,7 @@ func contents(cards []card, wanted func(int32) bool) map[int32]map[string]bool {
 	sets := map[int32]map[string]bool{}
 	for i := range cards {
 		c := &cards[i]
-		number, name := text.NumberBase(c.number), plainName(c.name)
+		number, name := collector.NumberBase(c.number), plainName(c.name)
 		if c.set < 0 || !wanted(c.set) || number == "" || name == "" {
 			continue
 		}

@@ -79,7 +79,7 @@ func writePrices(out *reply, card int) {
 		sayTrend(out, " | 7d ", l.Base7[lane], l.Cents[lane])
 		sayTrend(out, " | 30d ", l.Base30[lane], l.Cents[lane])
 		if out.detailed {
-			out.sayUpdated(wire.UpdatedAt(out.c, lane))
+			out.sayUpdated(out.c.UpdatedAt(lane))
 		}
 		out.say("\n")
 	}

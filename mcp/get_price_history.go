@@ -206,7 +206,7 @@ func putHistoryHead(out *reply, card, days int, thinned bool) {
 	out.putInt(days)
 
 	out.put(`,"price_updated_at":`)
-	if cents, at := wire.DisplayPrice(c, card); cents >= 0 {
+	if cents, at := c.DisplayPrice(card); cents >= 0 {
 		out.json = wire.AppendSeconds(out.json, at)
 	} else {
 		out.put("null")

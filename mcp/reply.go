@@ -89,7 +89,7 @@ func (out *reply) putImage(card int) {
 
 // putPrice appends a card's display price.
 func (out *reply) putPrice(card int) {
-	cents, at := wire.DisplayPrice(out.c, card)
+	cents, at := out.c.DisplayPrice(card)
 	out.put(`,"market_price_cents":`)
 	out.json = wire.AppendCents(out.json, cents)
 	out.put(`,"price_updated_at":`)
@@ -146,14 +146,14 @@ func (out *reply) sayPriced(card int) {
 }
 
 func (out *reply) sayPrice(card int) {
-	cents, _ := wire.DisplayPrice(out.c, card)
+	cents := out.c.DisplayCents(card)
 	out.sayMoney(cents)
 }
 
 // sayID ends a card's line: when its price is of in the detailed form, its page and its id.
 func (out *reply) sayID(card int) {
 	if out.detailed {
-		if cents, at := wire.DisplayPrice(out.c, card); cents >= 0 {
+		if cents, at := out.c.DisplayPrice(card); cents >= 0 {
 			out.sayUpdated(at)
 		}
 		if slug := out.c.Cards.Slug.At(card); slug != "" {

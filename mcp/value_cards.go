@@ -260,7 +260,7 @@ func (v *valued) writePrice(out *reply) {
 	out.json = wire.AppendString(out.json, variantOf(out.c, v.lane))
 	out.put(`,"condition":"`, conditionOf(out.c, v.lane), `","unit_price_cents":`, wire.Decimal(cents))
 	out.put(`,"line_total_cents":`, wire.Decimal(v.total), `,"price_updated_at":`)
-	out.json = wire.AppendSeconds(out.json, wire.UpdatedAt(out.c, v.lane))
+	out.json = wire.AppendSeconds(out.json, out.c.UpdatedAt(v.lane))
 
 	out.sayMoney(v.total)
 	if v.quantity > 1 {

@@ -10,7 +10,6 @@ import (
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 // CardQuery says which card page is wanted.
@@ -88,9 +87,9 @@ func (k *cardPage) price(c *snapshot.Catalog, card int) {
 	k.Variant = title(c.Variants.At(int(c.Lanes.Variant[lane])))
 	k.Condition = snapshot.Condition(c.Lanes.Condition[lane]).Text()
 
-	at := wire.UpdatedAt(c, lane)
+	at := c.UpdatedAt(lane)
 	k.At = momentOf(at)
-	k.PriceOld = c.SnapshotAt-at > wire.FreshFor
+	k.PriceOld = !snapshot.Fresh(at, c.SnapshotAt)
 	k.Unobserved = c.Lanes.SourceAsOf[lane] == snapshot.NoTime
 }
 

@@ -148,7 +148,7 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 		m.raw("</span><small>")
 		m.text(joined(c.Cards.Number.At(card), setName(c, card), c.Cards.Rarity.At(card)))
 		m.raw("</small><b>")
-		if cents, _ := wire.DisplayPrice(c, card); cents >= 0 {
+		if cents := c.DisplayCents(card); cents >= 0 {
 			m.dollars(cents)
 		}
 		m.raw("</b>")

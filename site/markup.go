@@ -134,7 +134,7 @@ func (p *Pages) card(m *markup, v *engine.View, card, show int) {
 	m.text(joined(c.Cards.Number.At(card), set, c.Cards.Rarity.At(card)))
 
 	m.raw(`</span></div><div class="cost">`)
-	cents, _ := wire.DisplayPrice(c, card)
+	cents := c.DisplayCents(card)
 	if cents < 0 {
 		m.raw(`<span class="none">no price</span></div>`)
 		return

@@ -94,23 +94,6 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return append(dst, '}')
 }
 
-// DisplayPrice is a card's display price in cents, NoCents without one, and the time of it (decision 19).
-func DisplayPrice(c *snapshot.Catalog, card int) (cents, updatedAt int64) {
-	lane := c.Cards.Display[card]
-	if lane < 0 {
-		return snapshot.NoCents, c.SnapshotAt
-	}
-	return c.Lanes.Cents[lane], UpdatedAt(c, int(lane))
-}
-
-// UpdatedAt is price_updated_at of a lane with a price: source_as_of, else collected_at (decision 18).
-func UpdatedAt(c *snapshot.Catalog, lane int) int64 {
-	if at := c.Lanes.SourceAsOf[lane]; at != snapshot.NoTime {
-		return at
-	}
-	return c.Lanes.CollectedAt[lane]
-}
-
 func appendPrice(dst []byte, cents, updatedAt int64) []byte {
 	dst = append(dst, `"currency":"USD","market_price_cents":`...)
 	dst = AppendCents(dst, cents)
@@ -132,7 +115,7 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 // AppendCardSummary appends a Card summary (specification, live surface).
 func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = append(dst, `,"price":{`...)
 	dst = appendPrice(dst, cents, at)
 	return append(dst, '}', '}')
@@ -175,7 +158,7 @@ func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	dst = append(dst, `,"condition":"`...)
 	dst = append(dst, snapshot.Condition(l.Condition[lane]).Text()...)
 	dst = append(dst, '"', ',')
-	return appendPrice(dst, l.Cents[lane], UpdatedAt(c, lane))
+	return appendPrice(dst, l.Cents[lane], c.UpdatedAt(lane))
 }
 
 // AppendPriceEntry appends a Live batch price entry.
@@ -183,7 +166,7 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Cards.ID.Bytes(card)...)
 	dst = append(dst, '"', ',')
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = appendPrice(dst, cents, at)
 	return append(dst, '}')
 }
@@ -192,7 +175,7 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = AppendIdentity(dst, c, card, site)
 	dst = append(dst, `,"currency":"USD","market_price_cents":`...)
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, cents)
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {

@@ -73,7 +73,7 @@ func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, sit
 		dst = AppendName(dst, c, int(card))
 		dst = site.AppendCardURL(dst, c, int(card))
 		dst = append(dst, `,"currency":"USD","market_price_cents":`...)
-		cents, _ := DisplayPrice(c, int(card))
+		cents := c.DisplayCents(int(card))
 		dst = AppendCents(dst, cents)
 		dst = append(dst, '}')
 	}

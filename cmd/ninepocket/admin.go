@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
@@ -95,12 +96,13 @@ func (s *service) describe() served {
 	return d
 }
 
-// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does.
+// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does. What is wrong with one of
+// them keeps none of the others from being taken over.
 func (s *service) reloadAll() error {
-	if err := s.reload(); err != nil {
-		return err
-	}
-	return s.engine.Recheck(time.Now())
+	err := s.reload()
+	s.warnUnusable()
+
+	return errors.Join(err, s.engine.Recheck(time.Now()))
 }
 
 // listenHangup takes SIGHUP over from now on, before anyone is told that it may be sent.

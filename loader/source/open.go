@@ -46,6 +46,7 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 	} else if _, ok := snapshot.ParseCondition(o.DefaultCondition); !ok {
 		return nil, fmt.Errorf("default condition %q is not a condition's code", o.DefaultCondition)
 	}
+	lim.unpack = o.Unpack
 	switch kind {
 	case KindTCGCSV:
 		return openTCGCSV(path, o, lim)
