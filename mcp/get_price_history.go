@@ -238,8 +238,7 @@ func sayWindow(out *reply, days, asked, left, had int) {
 // appendJSON appends the line as an element of series.
 func (l *line) appendJSON(dst []byte) []byte {
 	s := &l.sum
-	dst = append(dst, `{"variant":`...)
-	dst = wire.AppendString(dst, l.variant)
+	dst = wire.AppendText(dst, `{"variant":`, l.variant)
 	dst = append(dst, `,"summary":{"trend":"`...)
 	dst = append(dst, trend(s)...)
 	dst = wire.AppendDated(append(dst, `","first":`...), s.FirstDay, s.First)

@@ -244,8 +244,7 @@ func (v *valued) write(out *reply, k, candidates int) {
 	}
 
 	if v.why != "" {
-		out.put(`,"message":`)
-		out.json = wire.AppendString(out.json, v.why)
+		out.json = wire.AppendText(out.json, `,"message":`, v.why)
 	}
 	if v.card < 0 {
 		writeCandidates(out, v.candidates[:min(len(v.candidates), candidates)])
@@ -256,8 +255,7 @@ func (v *valued) write(out *reply, k, candidates int) {
 // writePrice writes what a line with a price costs; the text is "$20.00 = 2 × $10.00 | ".
 func (v *valued) writePrice(out *reply) {
 	cents := out.c.Lanes.Cents[v.lane]
-	out.put(`,"variant":`)
-	out.json = wire.AppendString(out.json, variantOf(out.c, v.lane))
+	out.json = wire.AppendText(out.json, `,"variant":`, variantOf(out.c, v.lane))
 	out.put(`,"condition":"`, conditionOf(out.c, v.lane), `","unit_price_cents":`, wire.Decimal(cents))
 	out.put(`,"line_total_cents":`, wire.Decimal(v.total), `,"price_updated_at":`)
 	out.json = wire.AppendSeconds(out.json, out.c.UpdatedAt(v.lane))

@@ -119,6 +119,7 @@ type pen struct {
 	line, area, dots []byte // in line, each run starts with M
 
 	x, y   int // where the pen is
+	day    snapshot.Day
 	level  int // how far the line has run on from there without rise or fall, not written yet
 	startX int // where the run begins
 	start  int // and where it does in line
@@ -131,15 +132,16 @@ func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, a
 	for i, point := range points {
 		x := int(point.Day - from)
 		y := chartHeight - int((float64(point.Cents-base)/float64(top-base))*chartHeight+0.5)
-		if i > 0 && point.Day-points[i-1].Day <= longestGap {
-			p.lineTo(x, y)
-			continue
-		}
-
-		if i > 0 {
+		switch {
+		case i == 0:
+			p.beginRun(x, y)
+		case point.Day-p.day > longestGap:
 			p.endRun(false)
+			p.beginRun(x, y)
+		default:
+			p.lineTo(x, y)
 		}
-		p.beginRun(x, y)
+		p.day = point.Day
 	}
 	p.endRun(true)
 	return string(p.line), string(p.area), string(p.dots)

@@ -248,7 +248,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCodes compares the tables with the specification's and with decision 3.
+// TestCodes compares the tables with those of decision 3.
 func TestCodes(t *testing.T) {
 	statuses := func(table map[wire.Code]wire.Meaning) map[wire.Code]int {
 		all := map[wire.Code]int{}

@@ -147,7 +147,7 @@ func TestAppendChange(t *testing.T) {
 	f(snapshot.MaxCents, 0, `,"c":-9007199254740991,"p":-100`)
 }
 
-// previewTime is the pattern of the specification's date-times.
+// previewTime is the pattern of the preview contract's date-times.
 var previewTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?Z$`)
 
 func TestTimes(t *testing.T) {

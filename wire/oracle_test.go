@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The shapes of the specification. Their members are in its order; decoding refuses any other member, and every
+// The shapes of docs/API.md. Their members are in its order; decoding refuses any other member, and every
 // member must be there.
 type (
 	setRef struct {
