@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,9 +30,7 @@ func countSets(in *request, out *reply) refusal {
 		return "There are not so many sets."
 	}
 
-	out.put(`{"sets":`)
-	out.putInt(n)
-	out.put("}")
+	out.put(`{"sets":`, strconv.Itoa(n), "}")
 	out.sayCount(n, "set")
 	return ""
 }

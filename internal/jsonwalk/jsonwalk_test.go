@@ -41,6 +41,9 @@ func TestInteger(t *testing.T) {
 	f("0e999999999999", 0, true)
 	f("123456789012345678901234567890", beyond, true)
 	f("123456789012345678901234567890.5", 0, false)
+	f("{}", 0, false)
+	f(`"7"`, 0, false)
+	f("null", 0, false)
 }
 
 // TestParseTellsWhatIsWrong holds the errors that callers tell apart.
@@ -101,6 +104,25 @@ func TestDeeper(t *testing.T) {
 	f(`{"a":[{}],"b":[]}`, 3, false)
 	f(`{"a":[{}],"b":[]}`, 2, true)
 	f(`["[[[[","\"[["]`, 1, false)
+}
+
+func TestMember(t *testing.T) {
+	v := Value(`{"a":{"b":1},"\u0062":"two","":[]}`)
+	f := func(got Value, want string) {
+		t.Helper()
+		if string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	f(v.Member("a").Member("b"), "1")
+	f(v.Member("b"), `"two"`)
+	f(v.Member(""), "[]")
+	f(v.Member("c"), "")
+	f(v.Member("c").Member("d"), "")
+	f(v.Member("b").Member("d"), "")
+	if v.Member("c").Kind() != 0 || v.Member("c").Is("") || v.Member("a").Is("b") || !v.Member("b").Is("two") {
+		t.Error("what is not there has a kind or a text")
+	}
 }
 
 // TestTextAliasesTheBody holds what Text promises: no copy without an escape.
