@@ -22,6 +22,7 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: %s, want %q %s", body, got, id, want)
 		}
 	}
+
 	deep := strings.Repeat(`{"a":`, 16) + "1" + strings.Repeat("}", 16)
 
 	f(`{`, "", "-32700,")
@@ -31,6 +32,7 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 	for _, id := range []string{"null", "true", "{}", "[]", "1.5"} {
 		f(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, "", "id must be a string or an integer.")
 	}
+
 	f(`{"jsonrpc":"2.0","id":1,"method":"ping","params":`+deep+`}`, `"id":1,`, "more than 16 levels deep")
 	f(`{"id":"a","method":"ping"}`, `"id":"a",`, `jsonrpc must be \"2.0\".`)
 	f(`{"jsonrpc":2.0,"id":"a","method":"ping"}`, `"id":"a",`, `jsonrpc must be \"2.0\".`)

@@ -42,8 +42,8 @@ func chart(name string, points []snapshot.Point, last snapshot.Day, days int) te
 	// What the drawing is of, for who does not see it.
 	from := snapshot.WindowStart(last, days)
 	width := strconv.Itoa(days - 1)
-	m.raw("</div>\n<svg viewBox=\"0 0 ", width, " ", strconv.Itoa(chartHeight), `" preserveAspectRatio="none" role="img"`,
-		` aria-labelledby="chart-title chart-text"><title id="chart-title">Price history of `)
+	m.raw("</div>\n<svg viewBox=\"0 0 ", width, " ", strconv.Itoa(chartHeight), `" preserveAspectRatio="none"`,
+		` role="img" aria-labelledby="chart-title chart-text"><title id="chart-title">Price history of `)
 	m.text(name)
 	m.raw(", ", date(from), " to ", date(last), `</title><desc id="chart-text">`)
 	m.describe(sum, low, high)
@@ -88,9 +88,10 @@ func (m *markup) sums(sum snapshot.Summary, low, high snapshot.Point) {
 
 // describe appends a chart in words, for who does not see it.
 func (m *markup) describe(sum snapshot.Summary, low, high snapshot.Point) {
-	m.raw("From ", dollars(sum.First), " to ", dollars(sum.Last), "; lowest ", dollars(low.Cents), " on ", date(low.Day),
-		", highest ", dollars(high.Cents), " on ", date(high.Day), ", average ", dollars(sum.Mean), " of ",
-		counted(sum.Points, "observation", "observations"), ".")
+	m.raw("From ", dollars(sum.First), " to ", dollars(sum.Last))
+	m.raw("; lowest ", dollars(low.Cents), " on ", date(low.Day))
+	m.raw(", highest ", dollars(high.Cents), " on ", date(high.Day))
+	m.raw(", average ", dollars(sum.Mean), " of ", counted(sum.Points, "observation", "observations"), ".")
 }
 
 // axis divides the range of prices of a chart around low and high: from base, which is never below zero, in two to
@@ -129,6 +130,7 @@ type pen struct {
 // alone and for the last one.
 func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, area, dots string) {
 	var p pen
+
 	for i, point := range points {
 		x := int(point.Day - from)
 		y := chartHeight - int((float64(point.Cents-base)/float64(top-base))*chartHeight+0.5)
@@ -177,7 +179,7 @@ func (p *pen) flush() {
 // endRun closes the area below the run, and makes a dot where the line would not be seen or is the newest.
 func (p *pen) endRun(last bool) {
 	p.flush()
-	if p.x == p.startX || last {
+	if p.x == p.startX || last { // a run of one observation has no line
 		p.dots = append(appendPair(append(p.dots, 'M'), p.x, p.y), "h0"...) // round caps make a dot of nothing
 	}
 
@@ -204,6 +206,7 @@ func (m *markup) table(points []snapshot.Point, days int) {
 	m.raw("<details><summary>As a table</summary>\n<table class=\"narrow\"><caption>", caption,
 		`</caption><thead><tr><th scope="col">Day<th scope="col">Price</thead><tbody>`)
 
+	// A year of rows is more than anybody reads.
 	week := snapshot.Day(-1)
 	for _, p := range slices.Backward(points) {
 		if weekly && p.Day/7 == week {
