@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,30 +16,26 @@ const maxUnknown = 10
 // arg is a query parameter that the operation knows.
 type arg struct {
 	name  string
-	value string // aliases Args.scratch
+	value string
 	given int    // how often
-	bad   string // what is wrong with the encoding, "" for nothing
+	bad   string // what is wrong with it, "" for nothing
 }
 
-// Args are a request's query parameters. Values live in scratch memory and die with the request.
+// Args are a request's query parameters. Values alias the query and die with the request.
 type Args struct {
 	known   []arg
 	unknown []string // percent-encoded, each once
 	strange int      // unknown ones in all
 	bad     bool     // some name or unknown value is not valid
-	scratch []byte
 }
 
-func (a *Args) reset() Args { return Args{known: a.known[:0], scratch: a.scratch[:0]} }
+func (a *Args) reset() Args { return Args{known: a.known[:0]} }
 
 // Parse reads a raw query string against the parameters that are known. It never fails: what is wrong is noted, and
 // Request.ReadQuery tells it.
 func (a *Args) Parse(raw []byte, known []string) {
 	for _, name := range known {
 		a.known = append(a.known, arg{name: name})
-	}
-	if need := len(raw); cap(a.scratch) < need {
-		a.scratch = make([]byte, 0, need) // decoding never grows, so that values stay where they are
 	}
 
 	query := unsafe.String(unsafe.SliceData(raw), len(raw))
@@ -54,11 +51,14 @@ func (a *Args) Parse(raw []byte, known []string) {
 // take reads one name=value.
 func (a *Args) take(pair string) {
 	name, value, _ := strings.Cut(pair, "=")
-	decoded, ok := a.unescape(name)
+	decoded, err := url.QueryUnescape(name)
+	if err != nil {
+		decoded = name
+	}
 
-	if known := a.find(decoded); ok && known != nil {
+	if known := a.find(decoded); err == nil && known != nil {
 		known.given++
-		if known.value, ok = a.unescape(value); !ok {
+		if known.value, err = url.QueryUnescape(value); err != nil {
 			known.bad = "has an invalid percent escape"
 		} else {
 			known.bad = textProblem(known.value)
@@ -67,17 +67,15 @@ func (a *Args) take(pair string) {
 	}
 
 	a.strange++
-	a.bad = a.bad || !ok || !utf8.ValidString(decoded)
+	a.bad = a.bad || err != nil || !utf8.ValidString(decoded)
 	if shown := encodeName(decoded); shown != "" && len(a.unknown) < maxUnknown && !slices.Contains(a.unknown, shown) {
 		a.unknown = append(a.unknown, shown)
 	}
 }
 
 func (a *Args) find(name string) *arg {
-	for i := range a.known {
-		if a.known[i].name == name {
-			return &a.known[i]
-		}
+	if i := slices.IndexFunc(a.known, func(known arg) bool { return known.name == name }); i >= 0 {
+		return &a.known[i]
 	}
 	return nil
 }
@@ -93,56 +91,6 @@ func (a *Args) Given(name string) (string, bool) {
 
 // Unknown are the parameters that the operation does not know, percent-encoded, ten at most.
 func (a *Args) Unknown() []string { return a.unknown }
-
-// unescape decodes %XX and + into scratch; false when an escape is not valid.
-func (a *Args) unescape(s string) (string, bool) {
-	from := len(a.scratch)
-	ok := true
-
-	for i := 0; i < len(s); i++ {
-		switch b := s[i]; b {
-		case '+':
-			a.scratch = append(a.scratch, ' ')
-		case '%':
-			decoded, valid := unhex(s[i:])
-			if !valid {
-				ok = false
-				a.scratch = append(a.scratch, b)
-				continue
-			}
-			a.scratch = append(a.scratch, decoded)
-			i += 2
-		default:
-			a.scratch = append(a.scratch, b)
-		}
-	}
-
-	out := a.scratch[from:]
-	return unsafe.String(unsafe.SliceData(out), len(out)), ok
-}
-
-// unhex decodes the escape %XX that s begins with.
-func unhex(s string) (b byte, ok bool) {
-	if len(s) < 3 {
-		return 0, false
-	}
-
-	high, highOK := hexDigit(s[1])
-	low, lowOK := hexDigit(s[2])
-	return high<<4 | low, highOK && lowOK
-}
-
-func hexDigit(b byte) (value byte, ok bool) {
-	switch {
-	case '0' <= b && b <= '9':
-		return b - '0', true
-	case 'a' <= b && b <= 'f':
-		return b - 'a' + 10, true
-	case 'A' <= b && b <= 'F':
-		return b - 'A' + 10, true
-	}
-	return 0, false
-}
 
 // textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0 controls.
 func textProblem(s string) string {

@@ -1,10 +1,8 @@
 package front
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/crc32"
-	"strconv"
 	"sync"
 
 	"github.com/klauspost/compress/flate"
@@ -14,45 +12,6 @@ import (
 // compressFrom is the size from which bodies are compressed when asked for (decision 9): below it the headers weigh
 // more than what is saved.
 const compressFrom = 1 << 10
-
-// pickEncoding reads an Accept-Encoding list (RFC 9110, 12.5.3).
-func pickEncoding(accept []byte) string {
-	names := [...]string{"zstd", "gzip", "identity", "*"}
-	const unnamed = -1
-	weights := [len(names)]float64{unnamed, unnamed, unnamed, unnamed}
-	for item := range bytes.SplitSeq(accept, []byte{','}) {
-		name, params, _ := bytes.Cut(item, []byte{';'})
-		weight := 1.0
-		params = bytes.TrimSpace(params)
-		if len(params) > 1 && params[0]|0x20 == 'q' && params[1] == '=' {
-			parsed, err := strconv.ParseFloat(string(params[2:]), 64)
-			if err != nil || parsed < 0 || parsed > 1 {
-				continue
-			}
-			weight = parsed
-		}
-		name = bytes.TrimSpace(name)
-		for k := range names {
-			if len(name) == len(names[k]) && bytes.EqualFold(name, []byte(names[k])) {
-				weights[k] = weight
-			}
-		}
-	}
-	best, top := "", 0.0
-	for k, name := range names[:2] {
-		weight := weights[k]
-		if weight == unnamed {
-			weight = weights[3]
-		}
-		if weight > top {
-			best, top = name, weight
-		}
-	}
-	if weights[2] > top {
-		return ""
-	}
-	return best
-}
 
 // A body is compressed in two parts: its beginning, and an end that follows as it is, in a block of its own. What of an
 // answer is new each time is its end - a cursor, a request id - and all before it can be kept compressed (see packs).
