@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"access":                               {"internal/tally", "internal/wal"},
 	"access/accesstest":                    {"access"},
 	"cmd/ninepocket":                       {anyOfOurs},
+	"deploy":                               {},
 	"deploy/bom":                           {},
 	"engine":                               {"engine/cursor", "index", "internal/pace", "snapshot", "wire"},
 	"engine/cursor":                        {},
