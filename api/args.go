@@ -3,6 +3,7 @@ package api
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -120,15 +121,15 @@ func (r *Request) ReadQuery(raw []byte) {
 	for i := range a.known {
 		known := &a.known[i]
 		if known.given > 1 {
-			r.problem(known.name + " is given " + wire.Decimal(int64(known.given)) + " times")
+			r.problem("%s is given %d times", known.name, known.given)
 		}
 		if known.bad != "" {
-			r.problem(known.name + " " + known.bad)
+			r.problem("%s %s", known.name, known.bad)
 		}
 	}
 
 	if r.Strict && a.strange > 0 {
-		r.problem("unknown query parameters: " + strings.Join(a.unknown, ", "))
+		r.problem("unknown query parameters: %s", strings.Join(a.unknown, ", "))
 	} else if a.bad {
 		r.problem("the query string is not valid percent-encoded UTF-8")
 	}
@@ -141,9 +142,8 @@ func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 		return "", false
 	}
 
-	if n := int64(utf8.RuneCountInString(v)); n < bounds.Min || n > bounds.Max {
-		r.problem(name + " must have " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max) +
-			" characters, not " + wire.Decimal(n))
+	if n := int64(utf8.RuneCountInString(v)); !bounds.Has(n) {
+		r.problem("%s must have %d to %d characters, not %d", name, bounds.Min, bounds.Max, n)
 		return "", false
 	}
 	return v, true
@@ -157,8 +157,8 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 	}
 
 	n, ok := ParseDecimal(v)
-	if !ok || n < bounds.Min || n > bounds.Max {
-		r.problem(name + " must be an integer from " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max))
+	if !ok || !bounds.Has(n) {
+		r.problem("%s must be an integer from %d to %d", name, bounds.Min, bounds.Max)
 		return absent
 	}
 	return n
@@ -166,18 +166,11 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 
 // ParseDecimal reads ASCII digits: no sign, exponent, fraction or space (decision 5).
 func ParseDecimal(s string) (int64, bool) {
-	if s == "" || len(s) > 18 {
+	if len(s) > 18 || !allDigits(s) {
 		return 0, false
 	}
-
-	var n int64
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(s[i]-'0')
-	}
-	return n, true
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
 }
 
 // oneOf reads a parameter that must be one of values, or returns absent.
@@ -187,11 +180,9 @@ func (r *Request) oneOf(name, absent string, values ...string) string {
 		return absent
 	}
 
-	for _, allowed := range values {
-		if v == allowed {
-			return allowed
-		}
+	if i := slices.Index(values, v); i >= 0 {
+		return values[i]
 	}
-	r.problem(name + " must be one of " + strings.Join(values, ", "))
+	r.problem("%s must be one of %s", name, strings.Join(values, ", "))
 	return absent
 }

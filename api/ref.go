@@ -36,5 +36,5 @@ func (r *Request) Set() (int, bool) {
 }
 
 func noCard() *wire.Fault {
-	return &wire.Fault{Code: wire.NotFound, Detail: "No card has this id or slug."}
+	return refuse(wire.NotFound, "No card has this id or slug.")
 }
