@@ -201,14 +201,19 @@ func (s *Server) Stats() Stats {
 		Panics:     total(totalPanics), ParseErrors: byStatus(c.broken, 0),
 	}
 	stats.PackHits, stats.PackMisses = s.packs.Figures()
+
 	answered := uint64(0)
 	for row, r := range c.rows {
-		one := RouteStats{Surface: r.surface, Operation: r.operation, Statuses: byStatus(c.requests, row), Latency: c.latency.Row(row)}
+		one := RouteStats{
+			Surface: r.surface, Operation: r.operation,
+			Statuses: byStatus(c.requests, row), Latency: c.latency.Row(row),
+		}
 		for _, n := range one.Statuses {
 			answered += n
 		}
 		stats.Routes = append(stats.Routes, one)
 	}
+
 	// Read last, so that no request is seen answered that was not seen to begin.
 	stats.Bytes = total(totalBytes)
 	stats.InFlight = max(total(totalBegun), answered) - answered

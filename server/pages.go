@@ -24,7 +24,10 @@ const (
 	plainCache = "public, max-age=3600"
 )
 
-const htmlType = "text/html; charset=utf-8"
+const (
+	htmlType = "text/html; charset=utf-8"
+	textType = "text/plain; charset=utf-8"
+)
 
 // Paths of the site.
 const (
