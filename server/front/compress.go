@@ -34,6 +34,13 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// take returns the text, and lets go of it.
+func (a *appender) take() []byte {
+	text := a.text
+	a.text = nil
+	return text
+}
+
 type gzipPacker struct {
 	appender
 	deflate *flate.Writer
@@ -50,8 +57,9 @@ type zstdPacker struct {
 }
 
 var zstdPackers = sync.Pool{New: func() any {
+	// The options are valid constants.
 	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<17),
-		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true)) // the options are valid constants
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	return &zstdPacker{frame: w}
 }}
 
@@ -61,24 +69,23 @@ func appendPacked(dst, content []byte, encoding string) []byte {
 		if len(content) == 0 {
 			return append(dst, zstdHead...) // the encoder would wait for something to write
 		}
+
 		p, _ := zstdPackers.Get().(*zstdPacker)
 		defer zstdPackers.Put(p)
 		p.text = dst
 		p.frame.Reset(p)
 		_, _ = p.frame.Write(content) // an appender does not fail
 		_ = p.frame.Flush()
-		dst, p.text = p.text, nil
-		return dst
+		return p.take()
 	}
+
 	p, _ := gzipPackers.Get().(*gzipPacker)
 	defer gzipPackers.Put(p)
-	dst = append(dst, gzipHead...)
-	p.text = dst
+	p.text = append(dst, gzipHead...)
 	p.deflate.Reset(p)
 	_, _ = p.deflate.Write(content)
 	_ = p.deflate.Flush() // to a whole byte
-	dst, p.text = p.text, nil
-	return dst
+	return p.take()
 }
 
 // appendEnd appends the end of a body of so many bytes as it is. sum is the CRC-32 of what was before it, which gzip
@@ -90,6 +97,7 @@ func appendEnd(dst, end []byte, encoding string, sum uint32, size int) []byte {
 		dst = append(dst, byte(header), byte(header>>8), byte(header>>16))
 		return append(dst, end...)
 	}
+
 	dst = append(dst, last) // RFC 1951, 3.2.4: a stored block
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(end)))
 	dst = binary.LittleEndian.AppendUint16(dst, ^uint16(len(end)))
