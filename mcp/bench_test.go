@@ -70,11 +70,15 @@ func BenchmarkTools(b *testing.B) {
 			words += misspell(r, misspell(r, c.Cards.Name.At(r.IntN(c.Cards.ID.Len())))) + " "
 		}
 
-		worst = append(worst, args{"name": words[:min(len(words), 190)], "number": "4/102", "set": "Bsae Set",
-			"game": "pokemon"})
+		worst = append(worst, args{
+			"name": words[:min(len(words), 190)], "number": "4/102", "set": "Bsae Set",
+			"game": "pokemon",
+		})
 		known := c.Sets.Name.At(int(c.Cards.Set[card]))
-		noise = append(noise, args{"name": words[90:min(len(words), 190)], "number": c.Cards.Number.At(card) + "x",
-			"set": known, "game": "pokemon"})
+		noise = append(noise, args{
+			"name": words[90:min(len(words), 190)], "number": c.Cards.Number.At(card) + "x",
+			"set": known, "game": "pokemon",
+		})
 		typos = append(typos, args{"name": misspell(r, misspell(r, c.Cards.Name.At(card)))})
 	}
 
@@ -83,13 +87,17 @@ func BenchmarkTools(b *testing.B) {
 		arguments  args
 	}{
 		{"search 10", "catalog_search_cards", args{"query": "charizard"}},
-		{"search 50 detailed", "catalog_search_cards",
-			args{"query": "charizard", "limit": 50, "response_format": "detailed"}},
+		{
+			"search 50 detailed", "catalog_search_cards",
+			args{"query": "charizard", "limit": 50, "response_format": "detailed"},
+		},
 		{"search by filters", "catalog_search_cards", args{"set": "Base Set", "sort": "price_desc"}},
 		{"card", "catalog_get_card", args{"id": id}},
 		{"history 90", "catalog_get_price_history", args{"id": id}},
-		{"history 365 detailed", "catalog_get_price_history",
-			args{"id": id, "days": 365, "response_format": "detailed"}},
+		{
+			"history 365 detailed", "catalog_get_price_history",
+			args{"id": id, "days": 365, "response_format": "detailed"},
+		},
 		{"value 50 ids", "catalog_value_cards", args{"cards": ids}},
 		{"value 50 names", "catalog_value_cards", args{"cards": names}},
 		{"value 50 typos", "catalog_value_cards", args{"cards": typos}},

@@ -88,8 +88,11 @@ func TestShare(t *testing.T) {
 func TestFitDropsTheCheapest(t *testing.T) {
 	var lines []line
 	for i := range 40 {
-		points := []snapshot.Point{{Day: 1, Cents: int64(i)}, {Day: 2, Cents: int64(i)},
-			{Day: 3, Cents: int64(100 - i)}}
+		points := []snapshot.Point{
+			{Day: 1, Cents: int64(i)},
+			{Day: 2, Cents: int64(i)},
+			{Day: 3, Cents: int64(100 - i)},
+		}
 		lines = append(lines, line{variant: string(rune('A' + i)), points: points, sum: snapshot.Summarize(points)})
 	}
 	shown, dropped := fit(lines, concisePoints)

@@ -90,8 +90,10 @@ func TestAToolIsOneFile(t *testing.T) {
 func TestGamesOfTools(t *testing.T) {
 	games := snapshot.Games
 	t.Cleanup(func() { snapshot.Games = games })
-	snapshot.Games = append(slices.Clone(games), snapshot.Game{Slug: "tide-pool", Name: "Tide Pool",
-		Preview: "tide_pool"})
+	snapshot.Games = append(slices.Clone(games), snapshot.Game{
+		Slug: "tide-pool", Name: "Tide Pool",
+		Preview: "tide_pool",
+	})
 
 	e := New(Options{})
 	if n := strings.Count(string(e.list), `"enum":["pokemon","one-piece","tide-pool"]`); n != 4 {

@@ -26,8 +26,10 @@ func TestSizes(t *testing.T) {
 		}
 	}
 
-	for _, q := range []string{"charizard", "pikachu", "energy", "monkey d luffy", "special delivery",
-		"professor's research", "don!!"} {
+	for _, q := range []string{
+		"charizard", "pikachu", "energy", "monkey d luffy", "special delivery",
+		"professor's research", "don!!",
+	} {
 		small("catalog_search_cards", args{"query": q})
 	}
 
@@ -113,8 +115,10 @@ func TestHistoryOfManyVariants(t *testing.T) {
 	card := &w.Cards[0]
 	card.Lanes = nil
 	for i := range 40 {
-		l := fixture.Lane{Variant: fmt.Sprintf("variant_%02d", i), Licensed: true, Cents: int64(100 + i),
-			CollectedAt: w.At, SourceAsOf: snapshot.NoTime, Seen: w.Date()}
+		l := fixture.Lane{
+			Variant: fmt.Sprintf("variant_%02d", i), Licensed: true, Cents: int64(100 + i),
+			CollectedAt: w.At, SourceAsOf: snapshot.NoTime, Seen: w.Date(),
+		}
 		for day := w.Date() - 60; day <= w.Date(); day++ {
 			l.Points = append(l.Points, snapshot.Point{Day: day, Cents: int64(100 + i)})
 		}

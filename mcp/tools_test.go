@@ -25,12 +25,18 @@ func shop() *fixture.World {
 		Games: []fixture.Game{{Slug: "pokemon", Name: "Pokémon"}, {Slug: "one-piece", Name: "One Piece"}},
 		Feeds: []fixture.Feed{{Namespace: "shop", Attribution: "The Shop", Partner: "shop"}},
 		Sets: []fixture.Set{
-			{ID: "set_base", Slug: "base-set", Name: "Base Set", Series: "Original", Code: "BS",
-				Release: snapshot.Day(10600)},
-			{ID: "set_151", Slug: "151", Name: "151", Series: "Scarlet & Violet", Code: "MEW",
-				Release: snapshot.Day(19622)},
-			{ID: "set_op05", Slug: "awakening", Name: "Awakening of the New Era", Code: "OP05", Game: 1,
-				Release: snapshot.Day(19700)},
+			{
+				ID: "set_base", Slug: "base-set", Name: "Base Set", Series: "Original", Code: "BS",
+				Release: snapshot.Day(10600),
+			},
+			{
+				ID: "set_151", Slug: "151", Name: "151", Series: "Scarlet & Violet", Code: "MEW",
+				Release: snapshot.Day(19622),
+			},
+			{
+				ID: "set_op05", Slug: "awakening", Name: "Awakening of the New Era", Code: "OP05", Game: 1,
+				Release: snapshot.Day(19700),
+			},
 		},
 	}
 	lane := func(variant string, condition snapshot.Condition, cents ...int64) fixture.Lane {
@@ -159,8 +165,10 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("%s is described in %d bytes", d.Name, len(d.Description))
 		}
 
-		want := map[string]any{"title": d.Title, "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
-			"openWorldHint": false}
+		want := map[string]any{
+			"title": d.Title, "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
+			"openWorldHint": false,
+		}
 		for name, v := range want {
 			if d.Annotations[name] != v {
 				t.Errorf("%s: %s is %v", d.Name, name, d.Annotations[name])

@@ -13,8 +13,10 @@ func TestValueNeverGuesses(t *testing.T) {
 	long := "Gum-Gum Jet Pistol of the Straw Hat Crew (Offline Regional 2024) [Winner]"
 	w.Cards = append(w.Cards, fixture.Card{
 		ID: "card_long", Slug: "long", Name: long, Number: "P-001", Set: "set_op05", Game: 1,
-		Lanes: []fixture.Lane{{Variant: "foil", Licensed: true, Cents: 5, CollectedAt: w.At,
-			SourceAsOf: snapshot.NoTime, Seen: w.Date()}},
+		Lanes: []fixture.Lane{{
+			Variant: "foil", Licensed: true, Cents: 5, CollectedAt: w.At,
+			SourceAsOf: snapshot.NoTime, Seen: w.Date(),
+		}},
 	})
 	d := newDesk(t, newView(t, w.Catalog()))
 	f := func(line args, status, card string) {

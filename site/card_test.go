@@ -22,8 +22,11 @@ func oneCard(t *testing.T, options site.Options, change func(*fixture.Card)) (*w
 		ID: fixture.ID("card_", 1, 1), Slug: "a-card", Name: "A card", UpdatedAt: at, Image: "a b.png",
 		Lanes: []fixture.Lane{{
 			Variant: "normal", Licensed: true, Cents: 1200, SourceAsOf: at, CollectedAt: at, Seen: day,
-			Points: []snapshot.Point{{Day: day - 40, Cents: 900}, {Day: day - 20, Cents: 1000},
-				{Day: day, Cents: 1200}},
+			Points: []snapshot.Point{
+				{Day: day - 40, Cents: 900},
+				{Day: day - 20, Cents: 1000},
+				{Day: day, Cents: 1200},
+			},
 		}},
 	}
 	change(&card)
@@ -33,8 +36,10 @@ func oneCard(t *testing.T, options site.Options, change func(*fixture.Card)) (*w
 		Cards: []fixture.Card{card},
 	}).Catalog()
 	c.ID = "one"
-	v, err := engine.NewView(c, wire.Site{URL: "https://own.test", Images: options.BaseURL + "/images/",
-		ProductPrefix: "prd", HasImage: func(file string) bool { return file == "a b.png" }})
+	v, err := engine.NewView(c, wire.Site{
+		URL: "https://own.test", Images: options.BaseURL + "/images/",
+		ProductPrefix: "prd", HasImage: func(file string) bool { return file == "a b.png" },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,10 @@ func ownCatalog(text string) *snapshot.Catalog {
 	w := &fixture.World{
 		At: at, Games: []fixture.Game{{Slug: "pokemon", Name: text}},
 		Feeds: []fixture.Feed{{Namespace: "t", Attribution: text, Partner: ""}},
-		Sets: []fixture.Set{{ID: "set_aaaaaaaaaaaaaaaa", Slug: "a-set", Name: text, Series: text, Code: "A",
-			Release: day}},
+		Sets: []fixture.Set{{
+			ID: "set_aaaaaaaaaaaaaaaa", Slug: "a-set", Name: text, Series: text, Code: "A",
+			Release: day,
+		}},
 	}
 	for i, slug := range []string{"a-card", "another"} {
 		w.Cards = append(w.Cards, fixture.Card{
@@ -203,8 +205,10 @@ func skeletons(tb testing.TB, pages map[string]string) map[string]string {
 	all := map[string]string{}
 	for name, page := range pages {
 		if name == "search" {
-			for _, list := range [][2]string{{`<ul class="cards">`, "</ul>"},
-				{`<p class="none">No card fits`, "</p>"}} {
+			for _, list := range [][2]string{
+				{`<ul class="cards">`, "</ul>"},
+				{`<p class="none">No card fits`, "</p>"},
+			} {
 				if _, without, found := between(page, list[0], list[1]); found {
 					page = without
 				}
@@ -271,8 +275,10 @@ func TestSkeleton(t *testing.T) {
 	if b, err := skeleton(`<p title="<>&quot;">y</p>`); err != nil || a != b {
 		t.Errorf("texts count: %q %q %v", a, b, err)
 	}
-	for _, broken := range []string{`<p title="a" onload="x">x</p>`, `<p title="a">x<b></p>`, `<p title=a>x</p>`,
-		`<p title='a'>`} {
+	for _, broken := range []string{
+		`<p title="a" onload="x">x</p>`, `<p title="a">x<b></p>`, `<p title=a>x</p>`,
+		`<p title='a'>`,
+	} {
 		if b, err := skeleton(broken); err == nil && a == b {
 			t.Errorf("%s passes", broken)
 		}

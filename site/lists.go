@@ -76,7 +76,9 @@ func (p *Pages) searchLink(q SearchQuery) string {
 
 // orders are the orders of search results, and what they are called.
 var orders = [...]struct{ sort, name string }{
-	{"relevance", "Best match"}, {"price_desc", "Price, high to low"}, {"price_asc", "Price, low to high"},
+	{"relevance", "Best match"},
+	{"price_desc", "Price, high to low"},
+	{"price_asc", "Price, low to high"},
 	{"newest", "Newest set"},
 }
 

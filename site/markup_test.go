@@ -101,8 +101,16 @@ func TestAxis(t *testing.T) {
 
 // TestPaths draws a history with a level run, a gap and a lonely point.
 func TestPaths(t *testing.T) {
-	points := []snapshot.Point{{Day: 10, Cents: 0}, {Day: 11, Cents: 0}, {Day: 12, Cents: 0}, {Day: 13, Cents: 100},
-		{Day: 20, Cents: 50}, {Day: 28, Cents: 200}, {Day: 40, Cents: 100}, {Day: 41, Cents: 200}}
+	points := []snapshot.Point{
+		{Day: 10, Cents: 0},
+		{Day: 11, Cents: 0},
+		{Day: 12, Cents: 0},
+		{Day: 13, Cents: 100},
+		{Day: 20, Cents: 50},
+		{Day: 28, Cents: 200},
+		{Day: 40, Cents: 100},
+		{Day: 41, Cents: 200},
+	}
 	line, area, dots := paths(points, 10, 0, 200)
 	if want := "M0 200h2l1-100l7 50M18 0M30 100l1-100"; line != want {
 		t.Errorf("line %q, want %q", line, want)
@@ -132,8 +140,10 @@ func TestExplanations(t *testing.T) {
 }
 
 func TestTitle(t *testing.T) {
-	for code, want := range map[string]string{"normal": "Normal", "1st_edition_holofoil": "1st Edition Holofoil",
-		"": "", "étoile": "étoile"} {
+	for code, want := range map[string]string{
+		"normal": "Normal", "1st_edition_holofoil": "1st Edition Holofoil",
+		"": "", "étoile": "étoile",
+	} {
 		if got := title(code); got != want {
 			t.Errorf("%q is %q, want %q", code, got, want)
 		}

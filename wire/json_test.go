@@ -192,8 +192,10 @@ func TestTimes(t *testing.T) {
 // TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of it before it is
 // judged.
 func TestNoTimes(*testing.T) {
-	for _, ms := range []int64{snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001,
-		253_402_300_800_000} {
+	for _, ms := range []int64{
+		snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001,
+		253_402_300_800_000,
+	} {
 		wire.AppendMillis(nil, ms)
 		wire.AppendSeconds(nil, ms)
 	}
