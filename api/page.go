@@ -53,7 +53,8 @@ func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []
 
 // linkNext makes the Link header: the same request with the next cursor.
 func (r *Request) linkNext(out *Reply, token []byte) {
-	link := append(out.Link[:0], '<')
+	link := out.Link[:0]
+	link = append(link, '<')
 	link = append(link, r.BaseURL...)
 	link = append(link, r.Path...)
 	link = append(link, '?')
@@ -70,14 +71,16 @@ func (r *Request) linkNext(out *Reply, token []byte) {
 
 	link = append(link, "cursor="...)
 	link = append(link, token...)
-	out.Link = append(link, `>; rel="next"`...)
+	link = append(link, `>; rel="next"`...)
+	out.Link = link
 }
 
 // tagPage makes the validator of a page whose body holds a cursor, which is different each time: it
 // comes from the snapshot and the request (decision 9). It changes long before that cursor expires:
 // a client that revalidates for ever must not be told to keep a page whose cursor is dead.
 func (r *Request) tagPage(out *Reply, more bool) {
-	text := append(r.text[:0], r.View.ID...)
+	text := r.text[:0]
+	text = append(text, r.View.ID...)
 	text = append(text, r.Path...)
 
 	// How often a parameter was given tells an empty value from none.
