@@ -80,7 +80,6 @@ func (c *charge) commit(reply []byte) error {
 // commit, which may have given it up already, it does nothing.
 func (c *charge) abort() {
 	receipt, err := c.gate.Abort(c.decision.Ticket, c.claim)
-
 	// The meter failed, and that was told already: what remains is shown as it was at admission.
 	if err != nil {
 		receipt.Allowance = c.decision.Allowance

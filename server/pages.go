@@ -150,7 +150,8 @@ func (v *visit) moved(kind, slug string) bool {
 
 	// The root is absolute, so that a proxy in front cannot send the visitor elsewhere.
 
-	text := append(v.text[:0], v.s.Pages.Root()...)
+	text := v.text[:0]
+	text = append(text, v.s.Pages.Root()...)
 	text = append(text, kind...)
 	text = append(text, slug...)
 	if query := v.Ctx.URI().QueryString(); len(query) > 0 {

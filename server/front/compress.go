@@ -83,7 +83,8 @@ func appendPacked(dst, content []byte, encoding string) []byte {
 
 	p, _ := gzipPackers.Get().(*gzipPacker)
 	defer gzipPackers.Put(p)
-	p.text = append(dst, gzipHead...)
+	dst = append(dst, gzipHead...)
+	p.text = dst
 	p.deflate.Reset(p)
 	_, _ = p.deflate.Write(content)
 	_ = p.deflate.Flush() // to a whole byte

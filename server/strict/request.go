@@ -49,9 +49,16 @@ var singles = [...]struct {
 	name string
 	is   single
 }{
-	{"host", host}, {"origin", origin}, {"expect", expect}, {"x-api-key", apiKey}, {"content-type", contentType},
-	{"authorization", authorization}, {"content-length", contentLength}, {"idempotency-key", idempotencyKey},
-	{"transfer-encoding", transferEncoding}, {"mcp-protocol-version", protocolVersion},
+	{"host", host},
+	{"origin", origin},
+	{"expect", expect},
+	{"x-api-key", apiKey},
+	{"content-type", contentType},
+	{"authorization", authorization},
+	{"content-length", contentLength},
+	{"idempotency-key", idempotencyKey},
+	{"transfer-encoding", transferEncoding},
+	{"mcp-protocol-version", protocolVersion},
 }
 
 // singleOf is the header that a name means, 0 for one that may come more than once or does not
