@@ -43,10 +43,11 @@ var errBusy = errors.New("checkpoint file is being read")
 
 // checkpointer writes a journal to its checkpoint file.
 type checkpointer struct {
-	journal *journal
-	path    string
-	fault   func() error
-	mu      sync.Mutex // one checkpoint at a time
+	journal  *journal
+	path     string
+	fault    func() error // tests: called before a checkpoint commits
+	unsynced bool         // tests: fsync is left out
+	mu       sync.Mutex   // one checkpoint at a time
 }
 
 // storedState is what the meta bucket holds.
@@ -100,7 +101,7 @@ func (c *checkpointer) save(patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m, began := c.journal.meter, time.Now()
-	db, err := openCheckpoint(c.path, patience)
+	db, err := c.open(patience)
 	if errors.Is(err, errBusy) {
 		m.busy.Add(1)
 		return err
@@ -155,15 +156,18 @@ func (c *checkpointer) saveTo(db *bbolt.DB) error {
 	return c.journal.log.RemoveThrough(last)
 }
 
-// openCheckpoint opens the file for writing; a file that another process reads
-// for longer than patience is errBusy.
-func openCheckpoint(path string, patience time.Duration) (*bbolt.DB, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: patience, FreelistType: bbolt.FreelistMapType})
+// open opens the file for writing; a file that another process reads for longer than patience is
+// errBusy.
+func (c *checkpointer) open(patience time.Duration) (*bbolt.DB, error) {
+	options := bbolt.Options{
+		Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: c.unsynced, NoGrowSync: c.unsynced,
+	}
+	db, err := bbolt.Open(c.path, 0o600, &options)
 	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("cannot open checkpoint %q: %w", path, errBusy)
+		err = errBusy
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot open checkpoint %q: %w", path, err)
+		return nil, fmt.Errorf("cannot open checkpoint %q: %w", c.path, err)
 	}
 	return db, nil
 }

@@ -18,7 +18,7 @@ import (
 
 // load fills the journal from the checkpoint file, which it makes when it is not there.
 func (c *checkpointer) load() (state storedState, err error) {
-	db, err := openCheckpoint(c.path, bboltPatience)
+	db, err := c.open(bboltPatience)
 	if err != nil {
 		return state, err
 	}

@@ -22,6 +22,7 @@ func testEntry(n int) *entry {
 }
 
 func TestEntry(t *testing.T) {
+	t.Parallel()
 	for n := range 20 {
 		want := testEntry(n)
 		got, err := decodeEntry(want.append(nil))

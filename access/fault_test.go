@@ -131,7 +131,10 @@ func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for kind, create := range waltest.Kinds(t) {
 		for _, short := range []bool{false, true} {
-			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) { everyFault(t, waltest.FaultyDisk{Short: short, Make: create}) })
+			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) {
+				t.Parallel()
+				everyFault(t, waltest.FaultyDisk{Short: short, Make: create})
+			})
 		}
 	}
 }
@@ -169,7 +172,9 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 		}
 		return nil
 	}
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint})
+	store, err := OpenEmbedded(dir, EmbeddedOptions{
+		Now: s.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint, unsynced: true,
+	})
 	switch {
 	case err == nil:
 		s.store = store
@@ -179,7 +184,7 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 		t.Fatal(err)
 	}
 	s.now = Instant{Wall: s.now.Wall}
-	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now})
+	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now, unsynced: true})
 	if err != nil {
 		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.FailAt, disk.Verbs[len(disk.Verbs)-1], err)
 	}
@@ -270,6 +275,7 @@ func TestStateDamage(t *testing.T) {
 
 // TestOneServer opens a state directory twice.
 func TestOneServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
 	if err != nil {

@@ -34,7 +34,9 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 // recover reads what is stored, then starts a new log segment and a checkpoint, so that the old
 // segments are not needed again.
 func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
-	j.saver = &checkpointer{journal: j, path: filepath.Join(stateDir, checkpointName), fault: options.checkpoint}
+	j.saver = &checkpointer{
+		journal: j, path: filepath.Join(stateDir, checkpointName), fault: options.checkpoint, unsynced: options.unsynced,
+	}
 	stored, err := j.saver.load()
 	if err != nil {
 		return err

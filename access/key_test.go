@@ -7,6 +7,7 @@ import (
 )
 
 func TestKeyFormat(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for kind := Live; kind <= Preview; kind++ {
 		for range 200 {
@@ -27,6 +28,7 @@ func TestKeyFormat(t *testing.T) {
 
 // TestKeyMutations changes, drops and doubles every character of a key.
 func TestKeyMutations(t *testing.T) {
+	t.Parallel()
 	text := MintKey(Live)
 	f := func(mutant string) {
 		t.Helper()
@@ -56,6 +58,7 @@ func TestKeyMutations(t *testing.T) {
 }
 
 func TestKindOf(t *testing.T) {
+	t.Parallel()
 	f := func(raw string, want Kind) {
 		t.Helper()
 		if got := KindOf(raw); got != want {
@@ -84,6 +87,7 @@ func TestKindOf(t *testing.T) {
 const fixedChecksum = "218OAY"
 
 func TestKeyFixed(t *testing.T) {
+	t.Parallel()
 	const fixed = "npk_live_0123456789ABCDEFGHIJKL"
 	sum := checksum([]byte(fixed))
 	if string(sum[:]) != fixedChecksum {

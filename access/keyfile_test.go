@@ -29,6 +29,7 @@ func mustCreate(t testing.TB, f *KeyFile, n NewKey) (*Key, string) {
 }
 
 func TestKeyFileCreate(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro", Name: "web shop"})
 	refused := func(n NewKey, want string) {
@@ -68,6 +69,7 @@ func TestKeyFileCreate(t *testing.T) {
 }
 
 func TestKeyFileHoldsNoKey(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	var raws []string
 	for range 20 {
@@ -86,6 +88,7 @@ func TestKeyFileHoldsNoKey(t *testing.T) {
 }
 
 func TestKeyLife(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	old, oldRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
 	expires := testTime.Add(time.Hour)
@@ -144,6 +147,7 @@ func TestKeyLife(t *testing.T) {
 }
 
 func TestUpdateKeysOnDisk(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	if _, err := ReadKeys(dir); !errors.Is(err, ErrNoKeysFile) {
 		t.Fatalf("no file: %v", err)
@@ -224,6 +228,7 @@ func createKeys(t *testing.T, dir string, n int) {
 
 // TestKeyRingFollows changes, damages and removes the file under a ring.
 func TestKeyRingFollows(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrNoKeysFile) {
 		t.Fatalf("no file: %v", err)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestDefaultPlans(t *testing.T) {
+	t.Parallel()
 	plans := DefaultPlans()
 	if err := plans.Validate(); err != nil {
 		t.Fatal(err)
@@ -29,6 +30,7 @@ func TestDefaultPlans(t *testing.T) {
 }
 
 func TestPlansSet(t *testing.T) {
+	t.Parallel()
 	plans := DefaultPlans()
 	plans.Set("free", Plan{PerMinute: 10})
 	if p := plans["free"]; p.PerMinute != 10 || p.PerDay != 2_000 || p.Stats() {
@@ -53,6 +55,7 @@ func TestPlansSet(t *testing.T) {
 }
 
 func TestPeriods(t *testing.T) {
+	t.Parallel()
 	month := monthOf(time.Date(2028, 2, 29, 23, 59, 59, 999e6, time.UTC).UnixMilli())
 	if want := (Period{time.Date(2028, 2, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}); month != want {
 		t.Fatalf("month %+v", month)
@@ -77,6 +80,7 @@ func TestPeriods(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	s, err := ParseScopes([]string{"usage:read", "catalog:read"})
 	if err != nil || s != CatalogRead|UsageRead || strings.Join(s.Names(), " ") != "catalog:read usage:read" {
 		t.Fatal(s, err)

@@ -9,6 +9,7 @@ import (
 // TestRecognize asks with one Recall as a connection does: every answer is that of Authenticate, whatever was asked
 // before, and a key that is revoked, expires or changes its plan does so at once.
 func TestRecognize(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	first, firstRaw := mustCreate(t, f, NewKey{Tenant: "one", Kind: Live, Plan: "pro"})
 	_, secondRaw := mustCreate(t, f, NewKey{Tenant: "two", Kind: Live, Plan: "free"})

@@ -38,6 +38,7 @@ func statsWorld(t *testing.T, store access.Store) (g *access.Gate, live, preview
 }
 
 func TestStoreStats(t *testing.T) {
+	t.Parallel()
 	clock := access.StartClock(time.Now())
 	now := func() access.Instant { return clock.At(time.Now()) }
 	embedded, err := access.OpenEmbedded(t.TempDir(), access.EmbeddedOptions{Now: now(), CheckpointEvery: time.Hour})
@@ -113,6 +114,7 @@ func (f failingSync) Sync() error {
 }
 
 func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
 	clock := access.StartClock(time.Now())
 	var broken atomic.Bool
 	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}.WithSegments(func(path string) (wal.Segment, error) {
@@ -139,6 +141,7 @@ func TestFailuresAreCounted(t *testing.T) {
 }
 
 func TestRingStats(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	err := access.UpdateKeys(dir, func(f *access.KeyFile) error {
 		_, _, err := f.Create(access.NewKey{Tenant: "t", Kind: access.Live, Plan: "free"}, time.Now())

@@ -21,7 +21,7 @@ func memoryHarness() accesstest.Harness {
 func embeddedHarness(create waltest.Create) accesstest.Harness {
 	dirs := map[access.Store]string{}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
-		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.WithSegments(waltest.Unsynced(create)))
+		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.Unsynced(create))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,8 +65,9 @@ func TestModel(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { accesstest.Conform(t, memoryHarness()) })
+	t.Parallel()
+	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Conform(t, memoryHarness()) })
 	for name, create := range waltest.Kinds(t) {
-		t.Run("embedded, "+name, func(t *testing.T) { accesstest.Conform(t, embeddedHarness(create)) })
+		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Conform(t, embeddedHarness(create)) })
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 // TestUnusable wants the active keys of tenants whose plan is not configured, and no others.
 func TestUnusable(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	ends := testTime.Add(time.Hour)
 	first, _ := mustCreate(t, f, NewKey{Tenant: "b", Kind: Live, Plan: "gold"})

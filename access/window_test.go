@@ -70,6 +70,7 @@ func TestWindowProperty(t *testing.T) {
 // TestWindowAfterIdle fills a window some time after it was last full, whatever the pause: never more than the limit is
 // admitted. Pauses longer than the buckets reach meet slots that still hold what was counted long ago.
 func TestWindowAfterIdle(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{30, ringLimit, ringLimit + 1, 6000} {
 		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 {
 			var w window
@@ -95,6 +96,7 @@ func TestWindowAfterIdle(t *testing.T) {
 }
 
 func TestWindowPacing(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{1, 2, 30, 60, 600, 1000} {
 		var w window
 		w.fit(limit, windowEpoch)
@@ -109,6 +111,7 @@ func TestWindowPacing(t *testing.T) {
 // TestWindowBucketsRoundAgainst fills a bucketed window in one instant and finds
 // when it opens: never before a minute, never later than a bucket after.
 func TestWindowBucketsRoundAgainst(t *testing.T) {
+	t.Parallel()
 	for offset := range bucketMillis {
 		var w window
 		w.fit(ringLimit+1, windowEpoch)
@@ -130,6 +133,7 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 // TestWindowWait checks that the announced wait is exact: a call then is admitted
 // and one a millisecond earlier is not.
 func TestWindowWait(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.SampledFrom([]int{1, 3, 30, ringLimit + 50}).Draw(rt, "limit")
 		var w window
@@ -157,6 +161,7 @@ func TestWindowWait(t *testing.T) {
 // TestWindowFit changes limits, also between both forms, and carries a window
 // over a restart: no admission is forgotten.
 func TestWindowFit(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limits := rapid.SampledFrom([]int{3, 30, 900, ringLimit + 1, 5000})
 		limit := limits.Draw(rt, "limit")
@@ -197,6 +202,7 @@ func TestWindowFit(t *testing.T) {
 }
 
 func TestWindowLongIdle(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{2, ringLimit + 1} {
 		var w window
 		w.fit(limit, windowEpoch)

@@ -69,6 +69,7 @@ func readLog(t testing.TB, dir string, after uint64) (int, End, error) {
 
 // TestBytes pins the format: logs that were written have to be read for ever.
 func TestBytes(t *testing.T) {
+	t.Parallel()
 	data := segmentHead(7)
 	data = appendRecord(data, 7, 6, func(dst []byte) []byte { return append(dst, "charged"...) })
 	const want = "6e706b77616c3031" + "0700000000000000" + "30a001d0" +

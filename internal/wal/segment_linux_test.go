@@ -31,6 +31,7 @@ func mustMap(t *testing.T) (*mappedSegment, string) {
 // TestMappedSegment writes across many chunks, in pieces from small to larger than a chunk: the file always has all of
 // it, then zeros.
 func TestMappedSegment(t *testing.T) {
+	t.Parallel()
 	s, path := mustMap(t)
 	want := segmentHead(1)
 	check := func(atMost int) {
@@ -90,6 +91,7 @@ func TestMappedFault(t *testing.T) {
 
 // TestMappedDeath leaves a log as a dying process does: zeros follow the last record, and are a torn end.
 func TestMappedDeath(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mustMap(t)
 	l, err := Start(dir, 1, Options{})
