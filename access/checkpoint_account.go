@@ -30,9 +30,7 @@ func (a *account) append(dst []byte) []byte {
 // decode fills a new account from its checkpoint.
 func (a *account) decode(value []byte) error {
 	r := reader{data: value}
-	if version := r.bytes(1); len(version) == 0 || version[0] != checkpointVersion {
-		r.fail()
-	}
+	r.version(checkpointVersion)
 	a.seq = r.uvarint()
 	a.day, a.dayUsed = Day(r.varint()), r.varint()
 	a.period = Period{Start: r.varint(), End: r.varint()}
@@ -90,9 +88,7 @@ func decodeReply(key, value []byte) (tenant string, out *reply, err error) {
 	k, v := reader{data: key}, reader{data: value}
 	tenant = k.text()
 	out = &reply{name: replyName{op: Operation(k.text()), key: k.text()}}
-	if version := v.bytes(1); len(version) == 0 || version[0] != checkpointVersion {
-		v.fail()
-	}
+	v.version(checkpointVersion)
 	copy(out.body[:], v.bytes(len(out.body)))
 	out.at = v.varint()
 	out.data = slices.Clone(v.data)

@@ -14,19 +14,12 @@ const (
 	Unavailable
 )
 
-// String returns the error code of the verdict, "" when admitted.
-func (v Verdict) String() string {
-	switch v {
-	case Admitted:
-	case RateLimited:
-		return "rate_limit_exceeded"
-	case QuotaExceeded:
-		return "quota_exceeded"
-	case Unavailable:
-		return "temporarily_unavailable"
-	}
-	return ""
+var verdictCodes = [...]string{
+	RateLimited: "rate_limit_exceeded", QuotaExceeded: "quota_exceeded", Unavailable: "temporarily_unavailable",
 }
+
+// String returns the error code of the verdict, "" when admitted.
+func (v Verdict) String() string { return verdictCodes[v] }
 
 // unavailableRetry is the Retry-After of a 503, in seconds.
 const unavailableRetry = 5

@@ -104,6 +104,13 @@ func (r *reader) fail() {
 	r.data = nil
 }
 
+// version takes one byte that has to be the version of what follows.
+func (r *reader) version(want byte) {
+	if got := r.bytes(1); len(got) == 1 && got[0] != want {
+		r.fail()
+	}
+}
+
 // bytes returns the next n bytes, which alias the input.
 func (r *reader) bytes(n int) []byte {
 	if n < 0 || n > len(r.data) {

@@ -23,8 +23,7 @@ type journal struct {
 	meter  *meter
 	closed atomic.Bool
 
-	mu       sync.RWMutex // guards the map; never held with an account
-	accounts map[string]*account
+	accounts sync.Map // string → *account, by tenant
 
 	// The rest is nil in a journal that forgets.
 
@@ -38,43 +37,29 @@ type journal struct {
 
 // newJournal returns a journal that forgets.
 func newJournal(offset int64) *journal {
-	return &journal{offset: offset, meter: newMeter(), accounts: map[string]*account{}}
+	return &journal{offset: offset, meter: newMeter()}
 }
 
 func (j *journal) time(now Instant) int64 { return now.Mono + j.offset }
 
 // account returns a tenant's account, making it the first time.
 func (j *journal) account(tenant string) *account {
-	j.mu.RLock()
-	a := j.accounts[tenant]
-	j.mu.RUnlock()
-	if a != nil {
-		return a
+	a, ok := j.accounts.Load(tenant)
+	if !ok {
+		a, _ = j.accounts.LoadOrStore(tenant, newAccount(tenant, j.saver != nil))
 	}
-
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	a = j.accounts[tenant]
-	if a == nil {
-		a = newAccount(tenant)
-		if j.saver != nil {
-			a.replies.touched = map[replyName]bool{}
-		}
-		j.accounts[tenant] = a
-	}
-	return a
+	return a.(*account)
 }
 
 // all returns the accounts of a tenant, or of all with "", in order of name.
 func (j *journal) all(tenant string) []*account {
-	j.mu.RLock()
-	defer j.mu.RUnlock()
 	var out []*account
-	for name, a := range j.accounts {
+	j.accounts.Range(func(name, a any) bool {
 		if tenant == "" || tenant == name {
-			out = append(out, a)
+			out = append(out, a.(*account))
 		}
-	}
+		return true
+	})
 	slices.SortFunc(out, func(a, b *account) int { return strings.Compare(a.tenant, b.tenant) })
 	return out
 }
@@ -128,24 +113,18 @@ func (j *journal) Ledger(tenant string, since Day) ([]LedgerRow, error) {
 	if err := j.Err(); err != nil {
 		return nil, err
 	}
-	if j.saver == nil {
-		rows := j.rowsOf(tenant, since)
-		slices.SortFunc(rows, compareRows)
-		return rows, nil
+	var stored []LedgerRow
+	if j.saver != nil {
+		// While no checkpoint is written, a row is either in memory or in the file, not on the way.
+		j.saver.mu.Lock()
+		defer j.saver.mu.Unlock()
+		var err error
+		_, stored, err = newJournal(0).readCheckpoint(j.saver.path)
+		if err != nil {
+			return nil, err
+		}
 	}
-
-	// While no checkpoint is written, a row is either in memory or in the file, not on the way.
-	j.saver.mu.Lock()
-	defer j.saver.mu.Unlock()
-	view, err := readCheckpoint(j.saver.path)
-	if err != nil {
-		return nil, err
-	}
-	sum := ledgerSum{}
-	for _, row := range append(view.rows, j.rowsOf("", since)...) {
-		sum.add(row)
-	}
-	return sum.rows(tenant, since), nil
+	return sumRows(append(stored, j.rowsOf(tenant, since)...), tenant, since), nil
 }
 
 // rowsOf returns the ledger rows that accounts hold in memory, unordered.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 )
 
@@ -28,20 +29,19 @@ var kindPrefixes = [...]string{NoKind: "", Live: "npk_live_", Sandbox: "npk_test
 
 // String returns live, sandbox, preview, or "" for NoKind.
 func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
+	if int(k) >= len(kindNames) {
+		return ""
 	}
-	return ""
+	return kindNames[k]
 }
 
 // ParseKind reads live, sandbox or preview.
 func ParseKind(s string) (Kind, error) {
-	for k := Live; k <= Preview; k++ {
-		if s == kindNames[k] {
-			return k, nil
-		}
+	k := slices.Index(kindNames[:], s)
+	if k <= int(NoKind) {
+		return NoKind, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
 	}
-	return NoKind, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
+	return Kind(k), nil
 }
 
 const (

@@ -107,33 +107,33 @@ func (f *KeyFile) add(key *Key, kind Kind) string {
 // Validate says what is wrong with the request for a key at an instant, whatever keys there are.
 func (n NewKey) Validate(at time.Time) error {
 	var problems []error
-	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf("cannot "+format, args...)) }
-	if !validName(n.Tenant) {
-		problem("create a key for tenant %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Tenant)
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Errorf("cannot "+format, args...))
+		}
 	}
-	if n.Plan != "" && !validName(n.Plan) {
-		problem("create a key of plan %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Plan)
+	const nameRule = "want 1 to 64 letters, digits, '.', '_' or '-'"
+	refuse(!validName(n.Tenant), "create a key for tenant %q: %s", n.Tenant, nameRule)
+	refuse(n.Plan != "" && !validName(n.Plan), "create a key of plan %q: %s", n.Plan, nameRule)
+	refuse(n.Kind == NoKind || n.Kind > Preview, "create a key: want a surface, live, preview or sandbox")
+
+	control := func(r rune) bool { return r < ' ' || r == 0x7f }
+	refuse(len(n.Name) > 100 || strings.ContainsFunc(n.Name, control),
+		"name a key %q: want at most 100 bytes without control characters", n.Name)
+
+	other := n.Kind != Preview
+	refuse(other && n.Scopes != 0, "create a %s key with scopes: only preview keys have them", n.Kind)
+	refuse(other && (n.Credits != nil || n.Period != nil),
+		"create a %s key with credits or a period: only preview tenants have them", n.Kind)
+	if n.Credits != nil {
+		refuse(*n.Credits < 0, "give %d credits: want 0 or more", *n.Credits)
 	}
-	if n.Kind == NoKind || n.Kind > Preview {
-		problem("create a key: want a surface, live, preview or sandbox")
+	if n.Expires != nil {
+		refuse(!n.Expires.After(at), "create a key that expires at %s: want a time to come", n.Expires.UTC().Format(time.RFC3339))
 	}
-	if len(n.Name) > 100 || strings.ContainsFunc(n.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		problem("name a key %q: want at most 100 bytes without control characters", n.Name)
-	}
-	if n.Scopes != 0 && n.Kind != Preview {
-		problem("create a %s key with scopes: only preview keys have them", n.Kind)
-	}
-	if (n.Credits != nil || n.Period != nil) && n.Kind != Preview {
-		problem("create a %s key with credits or a period: only preview tenants have them", n.Kind)
-	}
-	if n.Credits != nil && *n.Credits < 0 {
-		problem("give %d credits: want 0 or more", *n.Credits)
-	}
-	if n.Expires != nil && !n.Expires.After(at) {
-		problem("create a key that expires at %s: want a time to come", n.Expires.UTC().Format(time.RFC3339))
-	}
-	if n.Period != nil && !n.Period[1].After(n.Period[0]) {
-		problem("use a period that ends at %s: want an end after its start", n.Period[1].UTC().Format(time.RFC3339))
+	if n.Period != nil {
+		refuse(!n.Period[1].After(n.Period[0]),
+			"use a period that ends at %s: want an end after its start", n.Period[1].UTC().Format(time.RFC3339))
 	}
 	return errors.Join(problems...)
 }

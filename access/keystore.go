@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
 // Names inside a state directory.
@@ -91,17 +93,8 @@ func ReplaceFile(path string, data []byte) (err error) {
 	if err := os.Rename(temp.Name(), path); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := wal.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}
 	return temp.Close()
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -1,6 +1,9 @@
 package access
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Operation names what a call does, as the ledger and the OpenAPI operationId
 // spell it. The ledger keeps the string: it must not alias request memory.
@@ -111,15 +114,12 @@ var scopeNames = []string{"catalog:read", "prices:read", "usage:read"}
 // ParseScopes reads scope names; unknown names are an error.
 func ParseScopes(names []string) (Scope, error) {
 	var set Scope
-next:
 	for _, name := range names {
-		for i, known := range scopeNames {
-			if name == known {
-				set |= 1 << i
-				continue next
-			}
+		i := slices.Index(scopeNames, name)
+		if i < 0 {
+			return 0, fmt.Errorf("cannot read scope %q: want catalog:read, prices:read or usage:read", name)
 		}
-		return 0, fmt.Errorf("cannot read scope %q: want catalog:read, prices:read or usage:read", name)
+		set |= 1 << i
 	}
 	return set, nil
 }

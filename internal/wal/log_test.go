@@ -42,9 +42,10 @@ func writeLog(t testing.TB, n, per int) (dir, last string) {
 			}
 		}
 	}
-	if err := l.Close(); err != nil {
+	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
+	l.Abandon()
 
 	firsts, err := Segments(dir)
 	if err != nil || len(firsts) != (n+per-1)/per {
@@ -302,9 +303,10 @@ func TestGroups(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if err := l.Close(); err != nil {
+	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
+	l.Abandon()
 	if syncs > 64*20/4 {
 		t.Fatalf("%d fsyncs for %d records", syncs, 64*20)
 	}
