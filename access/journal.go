@@ -23,7 +23,8 @@ type journal struct {
 	meter  *meter
 	closed atomic.Bool
 
-	accounts sync.Map // string → *account, by tenant
+	mu       sync.Mutex // guards the map; never held with an account
+	accounts map[string]*account
 
 	// The rest is nil in a journal that forgets.
 
@@ -37,29 +38,33 @@ type journal struct {
 
 // newJournal returns a journal that forgets.
 func newJournal(offset int64) *journal {
-	return &journal{offset: offset, meter: newMeter()}
+	return &journal{offset: offset, meter: newMeter(), accounts: map[string]*account{}}
 }
 
 func (j *journal) time(now Instant) int64 { return now.Mono + j.offset }
 
 // account returns a tenant's account, making it the first time.
 func (j *journal) account(tenant string) *account {
-	a, ok := j.accounts.Load(tenant)
-	if !ok {
-		a, _ = j.accounts.LoadOrStore(tenant, newAccount(tenant, j.saver != nil))
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	a := j.accounts[tenant]
+	if a == nil {
+		a = newAccount(tenant, j.saver != nil)
+		j.accounts[tenant] = a
 	}
-	return a.(*account)
+	return a
 }
 
 // all returns the accounts of a tenant, or of all with "", in order of name.
 func (j *journal) all(tenant string) []*account {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	var out []*account
-	j.accounts.Range(func(name, a any) bool {
+	for name, a := range j.accounts {
 		if tenant == "" || tenant == name {
-			out = append(out, a.(*account))
+			out = append(out, a)
 		}
-		return true
-	})
+	}
 	slices.SortFunc(out, func(a, b *account) int { return strings.Compare(a.tenant, b.tenant) })
 	return out
 }

@@ -240,8 +240,8 @@ func parseKeyFile(data []byte) (*KeyFile, error) {
 	return f, nil
 }
 
-// appendJSON appends the keys file as stored.
-func (f *KeyFile) appendJSON(dst []byte) ([]byte, error) {
+// encode returns the keys file as stored.
+func (f *KeyFile) encode() ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (f *KeyFile) appendJSON(dst []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(append(dst, data...), '\n'), nil
+	return append(data, '\n'), nil
 }
 
 func (f *KeyFile) validate() error {

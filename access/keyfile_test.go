@@ -34,12 +34,12 @@ func TestKeyFileCreate(t *testing.T) {
 	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro", Name: "web shop"})
 	refused := func(n NewKey, want string) {
 		t.Helper()
-		before, _ := f.appendJSON(nil)
+		before, _ := f.encode()
 		_, raw, err := f.Create(n, testTime)
 		if err == nil || !strings.Contains(err.Error(), want) || raw != "" {
 			t.Fatalf("Create(%+v): %v, want %q", n, err, want)
 		}
-		if after, _ := f.appendJSON(nil); !bytes.Equal(before, after) {
+		if after, _ := f.encode(); !bytes.Equal(before, after) {
 			t.Fatal("a refused key changed the file")
 		}
 	}
@@ -76,7 +76,7 @@ func TestKeyFileHoldsNoKey(t *testing.T) {
 		_, raw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
 		raws = append(raws, raw)
 	}
-	data, err := f.appendJSON(nil)
+	data, err := f.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func FuzzParseKeyFile(f *testing.F) {
 	file := NewKeyFile()
 	mustCreate(f, file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
 	mustCreate(f, file, NewKey{Tenant: "org", Kind: Preview, Plan: "preview", Credits: new(int64(5)), Period: &[2]time.Time{testTime, testTime.Add(time.Hour)}})
-	good, err := file.appendJSON(nil)
+	good, err := file.encode()
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := change(f); err != nil {
 		return err
 	}
-	data, err := f.appendJSON(nil)
+	data, err := f.encode()
 	if err != nil {
 		return fmt.Errorf("cannot write keys file in %q: %w", stateDir, err)
 	}

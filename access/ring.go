@@ -108,7 +108,7 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 
 // Replace makes the ring hold the keys of f, which the ring does not keep.
 func (r *KeyRing) Replace(f *KeyFile) error {
-	data, err := f.appendJSON(nil)
+	data, err := f.encode()
 	if err != nil {
 		return err
 	}
