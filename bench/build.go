@@ -45,10 +45,10 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 		o := synth.Options{Cards: t.Cards, Seed: t.Seed, HistoryDays: t.Days, Conditions: t.Conditions}
 		generate, err := timed(func() error {
 			if day == 0 {
-				_, err := synth.Write(raw, o)
+				err := synth.Write(raw, o)
 				return err
 			}
-			_, err := synth.WriteDay(raw, o, day)
+			err := synth.WriteDay(raw, o, day)
 			return err
 		})
 		if err != nil {
@@ -156,7 +156,7 @@ func (t *Task) load() (LoadFigures, error) {
 	before := liveHeap()
 	var view *engine.View
 	out.Load, err = timed(func() error {
-		c, err := store.Load(current.ID, nil)
+		c, err := store.Load(context.Background(), current.ID, nil)
 		if err != nil {
 			return err
 		}

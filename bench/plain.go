@@ -20,7 +20,6 @@ import (
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 // plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same engine, keys and
@@ -255,7 +254,7 @@ func (p *plain) card(card int) plainCard {
 }
 
 func (p *plain) price(card int) plainPrice {
-	cents, at := wire.DisplayPrice(p.view.Catalog, card)
+	cents, at := p.view.Catalog.DisplayPrice(card)
 	return priceOf(cents, at)
 }
 
@@ -277,7 +276,7 @@ func (p *plain) detail(card int) plainDetail {
 		}
 		one := plainLane{
 			Variant: c.Variants.At(int(c.Lanes.Variant[lane])), Condition: snapshot.Condition(c.Lanes.Condition[lane]).Text(),
-			plainPrice: priceOf(c.Lanes.Cents[lane], wire.UpdatedAt(c, lane)),
+			plainPrice: priceOf(c.Lanes.Cents[lane], c.UpdatedAt(lane)),
 		}
 		one.Change7, one.Percent7 = changed(c.Lanes.Base7[lane], c.Lanes.Cents[lane])
 		one.Change30, one.Percent30 = changed(c.Lanes.Base30[lane], c.Lanes.Cents[lane])

@@ -55,7 +55,7 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 	}
 	defer os.RemoveAll(folder)
 	raw := filepath.Join(folder, "catalog")
-	if _, err := synth.Write(raw, synth.Options{Cards: cards, HistoryDays: days}); err != nil {
+	if err := synth.Write(raw, synth.Options{Cards: cards, HistoryDays: days}); err != nil {
 		return nil, err
 	}
 	built, err := loader.Build(context.Background(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}})

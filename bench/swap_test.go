@@ -126,7 +126,7 @@ func storeDays(t *testing.T, store *snapshot.Dir, cards, days int) (ids []string
 	var base *snapshot.Catalog
 	for day := range days {
 		raw := filepath.Join(t.TempDir(), fmt.Sprint("day", day))
-		if _, err := synth.Write(raw, synth.Options{Cards: cards, Day: day}); err != nil {
+		if err := synth.Write(raw, synth.Options{Cards: cards, Day: day}); err != nil {
 			t.Fatal(err)
 		}
 		built, err := loader.Build(t.Context(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}, Base: base})

@@ -19,8 +19,8 @@ type Input struct{ Kind, Path string }
 // ParseInput reads KIND:PATH.
 func ParseInput(s string) (Input, error) {
 	kind, path, ok := strings.Cut(s, ":")
-	if !ok || path == "" || !slices.Contains(source.Kinds, kind) {
-		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.Kinds, ", "))
+	if !ok || path == "" || !slices.Contains(source.KindNames(), kind) {
+		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.KindNames(), ", "))
 	}
 	return Input{Kind: kind, Path: path}, nil
 }
@@ -54,6 +54,8 @@ type Options struct {
 	Mapping string
 	// KeepUnmatched makes cards of a later source that no earlier one has cards of their own.
 	KeepUnmatched bool
+	// Unpack is source.Options.Unpack.
+	Unpack []string
 	// Progress is told how far the build is; nil for nobody.
 	Progress func(Progress)
 }
@@ -95,12 +97,14 @@ type builder struct {
 
 	feeds    []feed
 	registry *registry
-	merged   *merged
-	variants variants
-	lanes    *laneTable
-	history  history
-	newest   days
-	dated    []dated // by input with prices, as report.Prices
+	// baseGames are the numbers of the base's games.
+	baseGames []uint8
+	merged    *merged
+	variants  variants
+	lanes     *laneTable
+	history   history
+	newest    days
+	dated     []dated // by input with prices, as report.Prices
 
 	latest    snapshot.Day // the latest day of any row
 	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
@@ -127,7 +131,11 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 				timeText(b.until), timeText(o.Base.SnapshotAt))
 		}
 	}
+	if b.baseGames, err = gamesOfBase(o.Base); err != nil {
+		return nil, err
+	}
 	b.registry = newRegistry(o.Base)
+
 	return b, nil
 }
 
@@ -184,7 +192,7 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
 			o, ok := b.mapping.feeds[feed]
-			o.CollectedAt = b.o.CollectedAt
+			o.CollectedAt, o.Unpack = b.o.CollectedAt, b.o.Unpack
 			return o, ok
 		}
 		o, _ := options(in.Kind)
@@ -210,7 +218,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		if b.o.Base == nil {
 			return errors.New("cannot build a catalog: no source has one, and there is no base to carry over")
 		}
-		b.merged = carryOver(b.o.Base)
+		b.merged = b.carryOver()
 		return nil
 	}
 	merge := newMerger(b)
@@ -280,14 +288,7 @@ func (b *builder) snapshotAt() (int64, error) {
 		at = b.o.CollectedAt.UnixMilli()
 	}
 	if at == snapshot.NoTime {
-		for i := range b.merged.numItems() {
-			at = max(at, b.merged.item(i).updatedAt)
-		}
-		for i := range b.merged.sets {
-			if day := b.merged.sets[i].release; day != snapshot.NoDay && at == snapshot.NoTime {
-				at = max(at, day.Start())
-			}
-		}
+		at = b.merged.newestEntry()
 	}
 	if at == snapshot.NoTime || at < 0 {
 		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; give it with --snapshot-at")

@@ -42,7 +42,7 @@ func today(tb testing.TB) *world {
 func makeWorld(tb testing.TB) (*world, error) {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "catalog")
-	if _, err := synth.Write(dir, synth.Options{Cards: 2000, Plain: true}); err != nil {
+	if err := synth.Write(dir, synth.Options{Cards: 2000, Plain: true}); err != nil {
 		return nil, err
 	}
 	built, err := loader.Build(tb.Context(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: dir}}})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
@@ -95,14 +96,13 @@ func (s *service) describe() served {
 	return d
 }
 
-// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does.
+// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does. What is wrong with one of
+// them keeps none of the others from being taken over.
 func (s *service) reloadAll() error {
 	err := s.reload()
 	s.warnUnusable()
-	if err != nil {
-		return err
-	}
-	return s.engine.Recheck(time.Now())
+
+	return errors.Join(err, s.engine.Recheck(time.Now()))
 }
 
 // listenHangup takes SIGHUP over from now on, before anyone is told that it may be sent.

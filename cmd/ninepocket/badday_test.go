@@ -109,12 +109,12 @@ func TestBadDays(t *testing.T) {
 	o := &operator{t, filepath.Join(t.TempDir(), "store")}
 	options := synth.Options{Cards: 1500, HistoryDays: 20, Plain: true}
 	first := t.TempDir()
-	if _, err := synth.Write(first, options); err != nil {
+	if err := synth.Write(first, options); err != nil {
 		t.Fatal(err)
 	}
 	o.does(exitOK, "snapshot", "build", "--source", "native:"+first, "--publish")
 	good := filepath.Join(t.TempDir(), "day")
-	if _, err := synth.WriteDay(good, options, 1); err != nil {
+	if err := synth.WriteDay(good, options, 1); err != nil {
 		t.Fatal(err)
 	}
 	prices := filepath.Join("prices", synth.DefaultSnapshotAt.AddDate(0, 0, 1).Format("2006-01-02")+".csv")

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/loader"
+	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
@@ -85,7 +88,7 @@ func (b *buildFlags) options() (loader.Options, error) {
 }
 
 // readBase loads the snapshot that --base means.
-func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
+func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 	switch b.base {
 	case "none", "":
 		return nil, nil
@@ -95,8 +98,8 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 			return nil, b.storeError(err)
 		}
 		for _, m := range all {
-			if b.dir().Verify(m.ID) == nil {
-				return b.dir().Load(m.ID, nil)
+			if c, err := b.dir().LoadVerified(ctx, m.ID); err == nil {
+				return c, nil
 			}
 		}
 		return nil, fail(exitFailure, "build the first snapshot without --base", fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
@@ -109,10 +112,11 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.dir().Verify(id); err != nil {
+	c, err := b.dir().LoadVerified(ctx, id)
+	if err != nil {
 		return nil, b.storeError(fmt.Errorf("cannot use the base: %w", err))
 	}
-	return b.dir().Load(id, nil)
+	return c, nil
 }
 
 // built is what snapshot build prints (contract).
@@ -171,13 +175,18 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.Base, err = b.readBase(); err != nil {
+	if o.Base, err = b.readBase(cmd.Context()); err != nil {
 		return err
 	}
 	baseID := ""
 	if o.Base != nil {
 		baseID = o.Base.ID
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitFailure, "", err)
+	}
+	o.Unpack = []string{self, "unpack"}
 	progress := newProgress(cmd.ErrOrStderr(), b.asJSON)
 	o.Progress = progress.update
 	result, err := loader.Build(cmd.Context(), o)
@@ -259,6 +268,19 @@ func (o *built) print(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "%s %s\n", verb, o.ID)
 	return err
+}
+
+// unpackCommand is how a build starts this program again to unpack a 7z archive.
+func unpackCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "unpack", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()); err != nil {
+				return fail(exitFailure, "", err)
+			}
+			return nil
+		},
+	}
 }
 
 func printCounts(w io.Writer, what string, counts map[string]int) {

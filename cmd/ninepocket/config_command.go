@@ -113,22 +113,15 @@ func (c *layered) rows() []printed {
 // each calls f with every setting of the effective configuration, those of a table one after the other.
 func (c *config) each(f func(s *setting, name string, whole *config)) {
 	whole := c.effective()
-	for i := 0; i < len(settings); {
-		table := settings[i].table()
-		end := i + 1
-		for end < len(settings) && settings[end].table() == table {
-			end++
+	plans := slices.IndexFunc(settings, func(s setting) bool { return s.named() })
+	for i := range settings[:plans] {
+		f(&settings[i], "", &whole)
+	}
+
+	for _, name := range whole.planNames() {
+		for i := range settings[plans:] {
+			f(&settings[plans+i], name, &whole)
 		}
-		names := []string{""}
-		if settings[i].names != nil {
-			names = settings[i].names(&whole)
-		}
-		for _, name := range names {
-			for j := i; j < end; j++ {
-				f(&settings[j], name, &whole)
-			}
-		}
-		i = end
 	}
 }
 
@@ -219,7 +212,7 @@ func exampleConfig() []byte {
 		if header != table {
 			table = header
 			_, _ = fmt.Fprintf(&b, "\n[%s]\n", table)
-			if s.names != nil && !explained[s.key] {
+			if s.named() && !explained[s.key] {
 				b.WriteString("# A name of your choice makes another one.\n")
 			}
 		}
@@ -230,14 +223,6 @@ func exampleConfig() []byte {
 		_, _ = fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
 	})
 	return b.Bytes()
-}
-
-// table is the key without its last level.
-func (s *setting) table() string {
-	if at := strings.LastIndexByte(s.key, '.'); at >= 0 {
-		return s.key[:at]
-	}
-	return ""
 }
 
 // splitKey parts a spelt key into its table and its last level, which is never quoted.

@@ -103,7 +103,7 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.O
 	defer progress.stop()
 	progress.update(loader.Progress{Phase: fmt.Sprintf("generating %d cards", o.Cards)})
 	raw := filepath.Join(folder, "catalog")
-	if _, err := synth.Write(raw, o); err != nil {
+	if err := synth.Write(raw, o); err != nil {
 		return fmt.Errorf("cannot generate the demo: %w", err)
 	}
 	result, err := loader.Build(cmd.Context(), loader.Options{

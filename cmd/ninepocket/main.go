@@ -11,9 +11,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
-	"ninepocket/internal/cgroup"
+	"ninepocket/bench"
 )
 
 // version is set by the linker.
@@ -41,7 +42,7 @@ func (f *failure) Unwrap() error { return f.err }
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the first signal drains, a second one ends the process at once
-	limitMemory(cgroup.MemoryLimit(os.DirFS("/")))
+	limitMemory(memlimit.FromCgroup)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -83,8 +84,8 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(), benchCommand(),
-		configCommand(), healthcheckCommand(), manCommand(), versionCommand())
+	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(), bench.Command(fail),
+		configCommand(), healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var problems []error

@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"ninepocket/internal/certificate/certificatetest"
 )
 
@@ -376,18 +378,18 @@ func TestLimitMemory(t *testing.T) {
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	t.Setenv("GOMEMLIMIT", "off")
 	debug.SetMemoryLimit(math.MaxInt64)
-	limitMemory(2 << 30)
+	limitMemory(memlimit.Limit(2 << 30))
 	if got := memoryLimit(); got != 0 {
 		t.Errorf("GOMEMLIMIT=off: limit %d", got)
 	}
 	if err := os.Unsetenv("GOMEMLIMIT"); err != nil { // put back by Setenv
 		t.Fatal(err)
 	}
-	limitMemory(0)
+	limitMemory(memlimit.Limit(0))
 	if got := memoryLimit(); got != 0 {
 		t.Errorf("no limit of the group: limit %d", got)
 	}
-	limitMemory(2_000_000_000)
+	limitMemory(memlimit.Limit(2_000_000_000))
 	if got := memoryLimit(); got != 1_800_000_000 {
 		t.Errorf("2 GB for the group: limit %d", got)
 	}

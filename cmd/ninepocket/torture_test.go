@@ -50,7 +50,7 @@ func TestKilledPublisher(t *testing.T) {
 	store := filepath.Join(folder, "store")
 	source := func(day int) string { return filepath.Join(folder, "day"+strconv.Itoa(day)) }
 	for day := range days {
-		if _, err := synth.Write(source(day), synth.Options{Cards: 400, HistoryDays: 60, Day: day}); err != nil {
+		if err := synth.Write(source(day), synth.Options{Cards: 400, HistoryDays: 60, Day: day}); err != nil {
 			t.Fatal(err)
 		}
 	}

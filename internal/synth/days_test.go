@@ -12,7 +12,7 @@ import (
 func writeDay(t *testing.T, o Options, day int) (string, Summary) {
 	t.Helper()
 	dir := t.TempDir()
-	sum, err := WriteDay(dir, o, day)
+	sum, err := summarizeDay(dir, o, day)
 	if err != nil {
 		t.Fatal(err)
 	}

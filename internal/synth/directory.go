@@ -13,8 +13,7 @@ import (
 type writer struct {
 	cat  *catalog
 	dir  string
-	sum  Summary
-	seen seen
+	told observer // nil for nobody
 
 	from   int // first day, relative to day zero
 	length int // days
@@ -34,12 +33,11 @@ type writer struct {
 }
 
 func newWriter(dir string, c *catalog) (*writer, error) {
-	w := &writer{cat: c, dir: dir, sum: newSummary(), seen: newSeen(), history: map[string]*file{}}
+	w := &writer{cat: c, dir: dir, history: map[string]*file{}}
 	w.length = c.HistoryDays
 	w.from = c.Day - w.length + 1
 	w.past = w.length - c.PriceDays
 	w.path, w.series = make([]uint64, w.length), make([]int64, w.length)
-	w.sum.SnapshotAt, w.sum.Day = c.at, w.date(c.Day)
 	if err := makeEmpty(dir); err != nil {
 		return nil, err
 	}
@@ -119,6 +117,9 @@ func (w *writer) close() error {
 
 // write writes the sets with their cards, then the sealed products, so that price files end with the sealed rows.
 func (w *writer) write() error {
+	if w.told != nil {
+		w.told.begin(w)
+	}
 	for s := range w.cat.sets {
 		if s.first >= w.cat.total {
 			break
@@ -137,8 +138,8 @@ func (w *writer) write() error {
 			}
 		}
 	}
-	if w.cat.PlantQuarantine {
-		return w.writeRejected()
+	if w.told != nil {
+		return w.told.end()
 	}
 	return nil
 }
@@ -153,12 +154,9 @@ type setLine struct {
 }
 
 func (w *writer) writeSet(s *set) error {
-	if w.cat.edits.renamedSets[s.index] == w.cat.Day && w.cat.Day > 0 {
-		w.sum.RenamedSets = append(w.sum.RenamedSets, s.ref)
+	if w.told != nil {
+		w.told.set(s)
 	}
-	w.sum.Sets++
-	w.sum.SetsByGame[string(s.game)]++
-	w.noteSet(s)
 	if err := w.sets.line(setLine{s.ref, s.game, s.name, s.series, s.releaseDate(w.cat.zero), s.aliases}); err != nil {
 		return err
 	}
@@ -186,22 +184,15 @@ type cardLine struct {
 func (w *writer) writeCard(s *set, place int) error {
 	ordinal := s.first + place
 	if day, gone := w.cat.edits.removed[ordinal]; gone {
-		if day == w.cat.Day {
-			w.sum.Removed = append(w.sum.Removed, fmt.Sprintf("c%07d", ordinal))
+		if day == w.cat.Day && w.told != nil {
+			w.told.removed(fmt.Sprintf("c%07d", ordinal))
 		}
 		return nil
 	}
 	k := w.cat.card(s, place)
-	if w.cat.Day > 0 && w.cat.bornOn(ordinal) == w.cat.Day {
-		w.sum.Added = append(w.sum.Added, k.ref)
+	if w.told != nil {
+		w.told.card(k)
 	}
-	if day, ok := w.cat.edits.renamed[ordinal]; ok && day == w.cat.Day {
-		w.sum.Renamed = append(w.sum.Renamed, k.ref)
-	}
-	w.sum.Cards++
-	w.sum.CardsByGame[string(s.game)]++
-	w.sum.Rarities[k.rarity]++
-	w.noteCard(k)
 	line := cardLine{k.ref, s.game, s.ref, k.name, k.number, k.rarity, k.printing, k.image, k.ids, stamp(k.updatedAt)}
 	if k.noSet {
 		line.Set = ""
@@ -236,20 +227,14 @@ type sealedLine struct {
 
 func (w *writer) writeSealed(k *sealed) error {
 	p := k.pack
-	w.sum.Sealed++
-	w.sum.PackageTypes[p.packageType]++
-	w.sum.UnitKinds[p.unitKind]++
-	w.sum.Editions[p.edition]++
-	if partner := partnerOf(k.ids); partner != "" && w.seen.partners[partner] {
-		w.sum.note(SealedSharedPartner, Lane{Ref: k.ref})
+	if w.told != nil {
+		w.told.sealed(k)
 	}
 	line := sealedLine{k.ref, k.set.game, k.name, p.packageType, p.units, p.unitKind, p.edition, k.ids, stamp(k.updatedAt)}
 	if err := w.sealed.line(line); err != nil {
 		return err
 	}
-	before := w.sum.Lanes
 	w.writeLane(k.ref, sealedHistory, &k.lane)
-	w.sum.SealedLanes += w.sum.Lanes - before
 	return nil
 }
 
@@ -259,17 +244,12 @@ func (w *writer) writeLane(ref, history string, l *lane) {
 		w.walk = l.walk
 		w.walk.fill(w.path, w.from)
 	}
-	points, rows := w.price(l)
-	if rows == 0 {
+	if !w.price(l) {
 		return
 	}
-	w.sum.Lanes++
-	w.sum.Points += points
-	if l.variant != "" {
-		w.sum.Variants[l.variant]++
-		w.sum.Conditions[l.condition]++
+	if w.told != nil {
+		w.told.lane(ref, l)
 	}
-	w.noteDays(l, w.series, Lane{ref, l.variant, l.condition})
 	if l.condition == "ungraded" {
 		history = ungradedHistory
 	}
@@ -279,31 +259,28 @@ func (w *writer) writeLane(ref, history string, l *lane) {
 	}
 }
 
-// price fills in the lane's series and counts its prices and rows.
-func (w *writer) price(l *lane) (points, rows int) {
-	last := int64(centsNoRow)
+// The prices of a lane's days in a series; everything else is cents.
+const (
+	centsNoRow   = -2
+	centsNoPrice = -1
+)
+
+// price fills in the lane's series and reports whether there is a row at all.
+func (w *writer) price(l *lane) (rows bool) {
 	for i := range w.series {
 		day := w.from + i
 		cents := int64(centsNoRow)
 		switch l.on(day) {
 		case priced:
 			cents = l.cents(w.path[i], day)
-			points++
-			rows++
-			if last >= 0 {
-				w.sum.Pairs++
-				if last != cents {
-					w.sum.Changes++
-				}
-			}
 		case noPrice:
 			cents = centsNoPrice
-			rows++
 		case noRow:
 		}
-		w.series[i], last = cents, cents
+		w.series[i] = cents
+		rows = rows || cents != centsNoRow
 	}
-	return points, rows
+	return rows
 }
 
 // writeHistory writes the wide row of the days before the price files, unless it is empty.
@@ -328,7 +305,6 @@ func (w *writer) writeHistory(ref, name string, l *lane) {
 	b = append(b, '\n')
 	w.row = b
 	if !empty {
-		w.sum.HistoryRows++
 		w.history[name].row(w.row)
 	}
 }
@@ -356,7 +332,6 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	b = appendLicence(b, l)
 	b = append(b, '\n')
 	w.row = b
-	w.sum.PriceRows++
 	f.row(w.row)
 }
 

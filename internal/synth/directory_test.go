@@ -175,7 +175,7 @@ func checkFreshness(t *testing.T, s *source, sum Summary) {
 		if !p.licensed {
 			got.Unlicensed++
 		}
-		if sum.Has(Edge, at.Ref) && age != 36*time.Hour {
+		if sum.Has(caseEdge, at.Ref) && age != 36*time.Hour {
 			t.Errorf("%v is %v old, want exactly 36 hours", at, age)
 		}
 	}
@@ -215,13 +215,13 @@ func TestQuarantineIsPlantedOnlyOnRequest(t *testing.T) {
 		t.Errorf("quarantine without being asked: %v", without.Quarantine)
 	}
 	total := 0
-	for _, r := range Reasons {
+	for _, r := range allReasons {
 		total += with.Quarantine[r]
 		if with.Quarantine[r] == 0 {
 			t.Errorf("nothing planted for %s", r)
 		}
 	}
-	if total != len(with.Rejected) || len(with.Quarantine) != len(Reasons) {
+	if total != len(with.Rejected) || len(with.Quarantine) != len(allReasons) {
 		t.Errorf("%d rejections counted, %d listed", total, len(with.Rejected))
 	}
 	if added := with.Cards - without.Cards; added != 5 {

@@ -38,7 +38,7 @@ type source struct {
 func write(t testing.TB, o Options) (string, Summary) {
 	t.Helper()
 	dir := t.TempDir()
-	sum, err := Write(dir, o)
+	sum, err := Summarize(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,15 +74,15 @@ func TestConditions(t *testing.T) {
 }
 
 func TestEveryCaseIsThere(t *testing.T) {
-	for _, o := range []Options{{HistoryDays: 45}, {Cards: 2000}, {Cards: 2000, Seed: 99, HistoryDays: 40}, {Cards: MinCards, HistoryDays: 40}} {
+	for _, o := range []Options{{HistoryDays: 45}, {Cards: 2000}, {Cards: 2000, Seed: 99, HistoryDays: 40}, {Cards: minCards, HistoryDays: 40}} {
 		_, sum := write(t, o)
 		name := fmt.Sprintf("%d cards, seed %d", o.Cards, o.Seed)
-		for _, c := range Cases {
-			if len(sum.Cases[c]) == 0 && (o.Cards != MinCards || !strings.HasPrefix(string(c), "set_")) {
+		for _, c := range allCases {
+			if len(sum.Cases[c]) == 0 && (o.Cards != minCards || !strings.HasPrefix(string(c), "set_")) {
 				t.Errorf("%s: no case of %s", name, c)
 			}
 		}
-		if o.Cards == MinCards {
+		if o.Cards == minCards {
 			continue
 		}
 		has := func(counts map[string]int, keys string) {
@@ -106,8 +106,8 @@ func TestEveryCaseIsThere(t *testing.T) {
 func TestCasesAreAllListed(t *testing.T) {
 	_, sum := write(t, Options{Cards: 2000})
 	for c := range sum.Cases {
-		if !slices.Contains(Cases, c) {
-			t.Errorf("%s is not in Cases", c)
+		if !slices.Contains(allCases, c) {
+			t.Errorf("%s is not in allCases", c)
 		}
 	}
 }
@@ -198,14 +198,14 @@ func TestWriteRefuses(t *testing.T) {
 	}{
 		{full, Options{}, "not empty"},
 		{t.TempDir(), Options{Cards: 5}, "cards 5 is not within 300..1000000"},
-		{t.TempDir(), Options{Cards: MaxCards + 1}, "cards"},
+		{t.TempDir(), Options{Cards: maxCards + 1}, "cards"},
 		{t.TempDir(), Options{HistoryDays: -1}, "history days -1"},
 		{t.TempDir(), Options{HistoryDays: 5, PriceDays: 6}, "price days 6 is not within 1..5"},
 		{t.TempDir(), Options{PriceDays: 40}, "price days 40"},
 		{t.TempDir(), Options{Conditions: 7}, "conditions 7 is not within 0..6"},
 		{t.TempDir(), Options{Day: -1}, "day -1"},
 	} {
-		_, err := Write(c.dir, c.o)
+		err := Write(c.dir, c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "cannot write catalog ") {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
@@ -235,7 +235,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.ReportAllocs()
 	base := b.TempDir()
 	for i := 0; b.Loop(); i++ {
-		sum, err := Write(filepath.Join(base, fmt.Sprint(i)), Options{Cards: 3000})
+		sum, err := Summarize(filepath.Join(base, fmt.Sprint(i)), Options{Cards: 3000})
 		if err != nil {
 			b.Fatal(err)
 		}

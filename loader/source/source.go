@@ -36,11 +36,13 @@ type Skip struct {
 
 // Feed is what all records of a source have in common.
 type Feed struct {
-	Kind        string // tcgcsv, pokemon-tcg-data, punk-records or native
 	Namespace   string // of refs: the identity of an item is Namespace and Ref (decision 25)
 	Attribution string // shown with every observation
 	Partner     string // namespace of the identifiers that answer partner_id, "" for none
 	HasCatalog  bool   // whether the input holds a catalog at all
+	// ProductRefs says that references are a shop's product ids, which are also identifiers in the namespace Partner: one
+	// that comes twice stands for two items.
+	ProductRefs bool
 }
 
 // Sink takes what a source reads.
@@ -69,7 +71,7 @@ type Identifier struct{ Namespace, Value string }
 type Set struct {
 	At      At
 	Ref     string // the source's own key, never a name
-	Game    string // live slug: pokemon or one-piece
+	Game    string // slug, as in the table of games
 	Name    string
 	Series  string
 	Code    string       // abbreviation such as OP05 or BS, "" for none
@@ -103,7 +105,7 @@ type Sealed struct {
 	PackageType string // booster_bundle, elite_trainer_box, booster_box, booster_case
 	Units       int    // units_per_package, 0 when not known
 	UnitKind    string // booster_pack or booster_box
-	Edition     string // standard or pokemon_center
+	Edition     string // standard, or one of the game's own
 	Identifiers []Identifier
 	UpdatedAt   int64
 }
@@ -154,4 +156,10 @@ type Options struct {
 	AsOf             time.Time
 	Attribution      string
 	Partner          string
+
+	// Unpack is the command line of a process that runs ServeUnpacking; none unpacks 7z archives in this process, which
+	// is for archives that can be trusted.
+	Unpack []string
+
+	limits limits // of what an input may make us read
 }

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"ninepocket/wire"
+)
+
+// PathID decodes the path's {id}; what decision 4 refuses is false. The id may alias the request.
+func (r *Request) PathID() (string, bool) {
+	ref, err := url.PathUnescape(r.Ref)
+	if err != nil || strings.Contains(strings.ToLower(r.Ref), "%2f") || textProblem(ref) != "" {
+		return "", false
+	}
+	return ref, int64(utf8.RuneCountInString(ref)) <= wire.RefText.Max
+}
+
+// Card finds the card that the path names by id, slug or former slug.
+func (r *Request) Card() (int, bool) {
+	ref, ok := r.PathID()
+	if !ok {
+		return 0, false
+	}
+	return r.View.Index.Card(ref)
+}
+
+// Set finds the set that the path names.
+func (r *Request) Set() (int, bool) {
+	ref, ok := r.PathID()
+	if !ok {
+		return 0, false
+	}
+	return r.View.Index.Set(ref)
+}
+
+func noCard() *wire.Fault {
+	return &wire.Fault{Code: wire.NotFound, Detail: "No card has this id or slug."}
+}
