@@ -13,8 +13,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// oldState unpacks a state directory that an earlier version left when it was killed: four rounds of
-// calls (see TestOldState), with a checkpoint after the second, and a mapped log segment.
+// oldState unpacks a state directory that an earlier version left when it was killed: four rounds
+// of calls (see TestOldState), with a checkpoint after the second, and a mapped log segment.
 func oldState(t *testing.T) string {
 	t.Helper()
 	packed, err := os.Open(filepath.Join("testdata", "state-format1.tar.gz"))
@@ -53,8 +53,8 @@ func oldState(t *testing.T) string {
 }
 
 // TestOldState opens a state directory of an earlier version. Each of its rounds was, a second
-// apart: two live calls of the first key, one of them failed; a live call and a look at usage of the
-// second; a product list, a look at usage and a batch of the preview key.
+// apart: two live calls of the first key, one of them failed; a live call and a look at usage of
+// the second; a product list, a look at usage and a batch of the preview key.
 func TestOldState(t *testing.T) {
 	t.Parallel()
 	dir := oldState(t)

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// benchGate is a gate with a key of plan unlimited and a preview key without
-// practical limits.
+// benchGate is a gate with a key of plan unlimited and a preview key without practical limits.
 func benchGate(b *testing.B, store Store) (gate *Gate, liveRaw, previewRaw []byte) {
 	b.Helper()
 	f := NewKeyFile()
@@ -59,8 +58,8 @@ func BenchmarkAuthenticate(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit is the admission of a known key, with rings and with buckets,
-// and refused. Failed calls give the unit back, so that the quota lasts.
+// BenchmarkAdmit is the admission of a known key, with rings and with buckets, and refused. Failed
+// calls give the unit back, so that the quota lasts.
 func BenchmarkAdmit(b *testing.B) {
 	for _, limit := range []int{30, 600, 6_000, 1_000_000} {
 		b.Run(fmt.Sprint(limit, "/min"), func(b *testing.B) {

@@ -20,8 +20,8 @@ type book struct {
 	dirty    bool   // changed since the last checkpoint
 }
 
-// charge enters what a finished call cost. It is the one place that charges, for calls just made and
-// for calls read back from the log.
+// charge enters what a finished call cost. It is the one place that charges, for calls just made
+// and for calls read back from the log.
 func (b *book) charge(e *entry) {
 	b.rollDay(e.day)
 	b.rollPeriod(e.period)

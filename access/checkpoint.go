@@ -19,8 +19,8 @@ import (
 //	ledger    tenant, day, key, operation → calls, charged
 //	replies   tenant, operation, idempotency key → an answered record
 //
-// One transaction writes all of it. An account may hold log records after the
-// one of meta; replay leaves those out for that account.
+// One transaction writes all of it. An account may hold log records after the one of meta; replay
+// leaves those out for that account.
 var (
 	metaBucket     = []byte("meta")
 	accountsBucket = []byte("accounts")
@@ -37,8 +37,8 @@ const (
 	bboltPatience = 5 * time.Second
 )
 
-// errBusy: another process reads the checkpoint file for longer than we wait.
-// The next checkpoint takes its place.
+// errBusy: another process reads the checkpoint file for longer than we wait. The next checkpoint
+// takes its place.
 var errBusy = errors.New("checkpoint file is being read")
 
 // checkpointer writes a journal to its checkpoint file.
@@ -94,9 +94,8 @@ type image struct {
 	replies map[replyName][]byte // nil: to be deleted
 }
 
-// save writes a checkpoint and drops the log it covers. The file is opened
-// first: after that, taking the changes out of the accounts cannot be undone,
-// and a failure means the store is done.
+// save writes a checkpoint and drops the log it covers. The file is opened first: after that,
+// taking the changes out of the accounts cannot be undone, and a failure means the store is done.
 func (c *checkpointer) save(patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,8 +135,8 @@ func (c *checkpointer) saveTo(db *bbolt.DB) error {
 		}
 		a.mu.Unlock()
 	}
-	// What the images hold beyond last has to be in the log before it is in the file:
-	// numbers are never used twice.
+	// What the images hold beyond last has to be in the log before it is in the file: numbers are
+	// never used twice.
 	if err := c.journal.log.Sync(); err != nil {
 		return unavailable(err)
 	}
@@ -172,8 +171,7 @@ func (c *checkpointer) open(patience time.Duration) (*bbolt.DB, error) {
 	return db, nil
 }
 
-// image takes what changed since the last checkpoint out of the account, which
-// the caller holds.
+// image takes what changed since the last checkpoint out of the account, which the caller holds.
 func (a *account) image() image {
 	img := image{tenant: a.tenant, account: a.append(nil), rows: a.rows, replies: map[replyName][]byte{}}
 	a.rows, a.row, a.dirty = map[rowName]*Counts{}, nil, false

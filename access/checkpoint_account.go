@@ -9,8 +9,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// append appends the account as the checkpoint keeps it: everything but ledger
-// rows, replies and reservations. The caller holds it.
+// append appends the account as the checkpoint keeps it: everything but ledger rows, replies and
+// reservations. The caller holds it.
 func (a *account) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, checkpointVersion), a.seq)
 	for _, v := range []int64{int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed, a.lastAt, a.lastWall} {
@@ -50,8 +50,8 @@ func (a *account) decode(value []byte) error {
 	return r.end()
 }
 
-// appendWindow appends the admissions that may still count: those within a
-// minute of the account's latest one. Store time only runs forward from there.
+// appendWindow appends the admissions that may still count: those within a minute of the account's
+// latest one. Store time only runs forward from there.
 func appendWindow(dst []byte, w *window, at int64) []byte {
 	ticks := w.ticks(at)
 	dst = binary.AppendUvarint(dst, uint64(len(ticks)))

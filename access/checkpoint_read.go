@@ -133,8 +133,8 @@ func readBeside(stateDir string) (j *journal, rows []LedgerRow, err error) {
 	return nil, nil, fmt.Errorf("cannot read ledger in %q: %w", stateDir, err)
 }
 
-// ReadUsage returns the ledger of a state directory for a tenant ("" = all) from a day on, up to the
-// last written call, whether or not a server runs there.
+// ReadUsage returns the ledger of a state directory for a tenant ("" = all) from a day on, up to
+// the last written call, whether or not a server runs there.
 func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
 	j, rows, err := readBeside(stateDir)
 	if err != nil {
@@ -143,8 +143,8 @@ func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
 	return newLedgerReport(sumRows(append(rows, j.rowsOf(tenant, since)...), tenant, since)), nil
 }
 
-// ReadLastUse returns when each key of a state directory last made a call, by key id, whether or not
-// a server runs there. Keys never used are not in it.
+// ReadLastUse returns when each key of a state directory last made a call, by key id, whether or
+// not a server runs there. Keys never used are not in it.
 func ReadLastUse(stateDir string) (map[string]time.Time, error) {
 	j, _, err := readBeside(stateDir)
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	crashWorkers  = 6                            // of each kind: the most calls of a tenant in flight
 )
 
-// crashPrincipals writes the keys file that parent and child share, and returns its
-// principals by tenant.
+// crashPrincipals writes the keys file that parent and child share, and returns its principals by
+// tenant.
 func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 	t.Helper()
 	plans := DefaultPlans()
@@ -69,8 +69,8 @@ func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	return store
 }
 
-// TestCrashChild is the process that is killed: workers charge as fast as they
-// can and say each success on standard output once it was acknowledged.
+// TestCrashChild is the process that is killed: workers charge as fast as they can and say each
+// success on standard output once it was acknowledged.
 func TestCrashChild(t *testing.T) {
 	dir := os.Getenv(crashDirEnv)
 	if dir == "" {
@@ -127,10 +127,9 @@ func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
 	return err
 }
 
-// TestCrash kills a process that charges, again and again, and compares what is
-// left with what it had acknowledged: 0 <= charged - acknowledged <= in flight,
-// every charged batch has its reply, no minute window opens. NINEPOCKET_TORTURE gives the number of
-// rounds.
+// TestCrash kills a process that charges, again and again, and compares what is left with what it
+// had acknowledged: 0 <= charged - acknowledged <= in flight, every charged batch has its reply, no
+// minute window opens. NINEPOCKET_TORTURE gives the number of rounds.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	rounds := 15
@@ -238,8 +237,8 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 	return charged
 }
 
-// checkCrashReplies replays every acknowledged batch, and looks for the reply of the one
-// each worker may have had in flight.
+// checkCrashReplies replays every acknowledged batch, and looks for the reply of the one each
+// worker may have had in flight.
 func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal, round int, acks []string, charged int64) {
 	t.Helper()
 	next := map[int]int{}

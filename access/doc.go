@@ -7,19 +7,19 @@
 // There are four things to know.
 //
 // A [KeyRing] is the current reading of the keys file: an immutable table from the SHA-256 of a key
-// to its [Principal], swapped as a whole when the file changes. [KeyRing.Authenticate] is a hash and
-// a probe.
+// to its [Principal], swapped as a whole when the file changes. [KeyRing.Authenticate] is a hash
+// and a probe.
 //
 // A [Rule] says what an operation takes: which minute window it passes and which allowance (daily
 // quota or credits) a success costs. [RuleFor] derives it from the principal and the [Operation];
 // nothing else decides what a call costs.
 //
-// A [Store] holds the counters. [NewMemory] forgets them when the process ends; [OpenEmbedded] keeps
-// them in a state directory. Both are limits, which decide, on a journal, which records: they answer
-// from the same truth in memory. The journal of an embedded store writes each finished call into a
-// write-ahead log ([ninepocket/internal/wal]) and now and then a checkpoint into a bbolt file. Every
-// store passes the conformance suite of package accesstest; a store on another technology implements
-// the same interface.
+// A [Store] holds the counters. [NewMemory] forgets them when the process ends; [OpenEmbedded]
+// keeps them in a state directory. Both are limits, which decide, on a journal, which records: they
+// answer from the same truth in memory. The journal of an embedded store writes each finished call
+// into a write-ahead log ([ninepocket/internal/wal]) and now and then a checkpoint into a bbolt
+// file. Every store passes the conformance suite of package accesstest; a store on another
+// technology implements the same interface.
 //
 // A [Gate] joins a ring and a store. One request is
 //
@@ -49,23 +49,23 @@
 //
 // # Caveats
 //
-// A unit of allowance is reserved at admission and taken or given back at Finish. While requests that
-// will fail hold the last units, others are refused with quota_exceeded: the quota is never exceeded,
-// but it may be refused for the length of a request although a unit comes back.
+// A unit of allowance is reserved at admission and taken or given back at Finish. While requests
+// that will fail hold the last units, others are refused with quota_exceeded: the quota is never
+// exceeded, but it may be refused for the length of a request although a unit comes back.
 //
 // Limits, quota days and credit periods never go backwards. When the wall clock is set forward over
 // midnight and back again, the tenant stays in the later day until the clock arrives there. A clock
-// set forward while no server runs cannot be told from time that passed, and opens the minute windows
-// early.
+// set forward while no server runs cannot be told from time that passed, and opens the minute
+// windows early.
 //
-// The embedded store answers [ErrUnavailable] for good after the first failed write or fsync: what the
-// disk then holds is not known until a restart reads it. Such a restart may find charges whose request
-// was answered 503, at most one for each request in flight at the failure. A live request (daily
-// quota) survives the death of the process once Finish returned, but only reaches the disk within
-// 100 ms; credits and stored replies are on disk before Finish or Commit returns.
+// The embedded store answers [ErrUnavailable] for good after the first failed write or fsync: what
+// the disk then holds is not known until a restart reads it. Such a restart may find charges whose
+// request was answered 503, at most one for each request in flight at the failure. A live request
+// (daily quota) survives the death of the process once Finish returned, but only reaches the disk
+// within 100 ms; credits and stored replies are on disk before Finish or Commit returns.
 //
-// A key whose plan is not configured is answered with [ErrUnavailable]; [KeyRing.Unusable] names such
-// keys.
+// A key whose plan is not configured is answered with [ErrUnavailable]; [KeyRing.Unusable] names
+// such keys.
 //
 // One state directory has one server. The keys file and the readers [ReadUsage] and [ReadLastUse]
 // work beside it, from any process.

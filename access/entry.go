@@ -90,8 +90,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// reader decodes what the append functions wrote. The first problem sticks; every
-// length is checked against what is left before anything is allocated.
+// reader decodes what the append functions wrote. The first problem sticks; every length is checked
+// against what is left before anything is allocated.
 type reader struct {
 	data []byte
 	err  error

@@ -2,8 +2,8 @@ package access
 
 import "ninepocket/internal/wal/waltest"
 
-// Kill ends a store as the death of its process would: what is queued and not
-// written is lost, nothing is saved.
+// Kill ends a store as the death of its process would: what is queued and not written is lost,
+// nothing is saved.
 func (s *Embedded) Kill() {
 	s.once.Do(func() {
 		close(s.stop)

@@ -124,9 +124,8 @@ func (s *faultScript) run() {
 	}
 }
 
-// TestEveryFault fails each call to the disk in turn, then opens what is left.
-// Every acknowledged charge is there, nothing is there that was not tried, every
-// credit of a batch has its reply.
+// TestEveryFault fails each call to the disk in turn, then opens what is left. Every acknowledged
+// charge is there, nothing is there that was not tried, every credit of a batch has its reply.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for kind, create := range waltest.Kinds(t) {
@@ -294,8 +293,8 @@ func TestOneServer(t *testing.T) {
 	second.Close()
 }
 
-// TestReadBeside reads ledger and last use while a server runs, through many
-// checkpoints, and after it: the last finished call is always there.
+// TestReadBeside reads ledger and last use while a server runs, through many checkpoints, and after
+// it: the last finished call is always there.
 func TestReadBeside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

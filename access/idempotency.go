@@ -153,8 +153,7 @@ func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Ins
 	return Claim{Outcome: Fresh, Key: name.key, Body: body, ID: r.id}, nil
 }
 
-// owned returns the record in flight that a claim names, or nil. The caller
-// holds the account.
+// owned returns the record in flight that a claim names, or nil. The caller holds the account.
 func (a *account) owned(t *Ticket, claim *Claim) *reply {
 	r := a.replies.byName[replyName{op: t.Rule.Operation, key: claim.Key}]
 	if r == nil || r.id != claim.ID || r.data != nil || claim.ID == 0 {

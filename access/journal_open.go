@@ -10,7 +10,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// openJournal opens the journal of a state directory and goes on where it ended; see [OpenEmbedded].
+// openJournal opens the journal of a state directory and goes on where it ended; see
+// [OpenEmbedded].
 func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 	if err := os.MkdirAll(filepath.Join(stateDir, walDirName), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make state directory %q: %w", stateDir, err)

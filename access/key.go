@@ -61,8 +61,8 @@ var isBase62 = func() (t [256]bool) {
 	return t
 }()
 
-// KindOf returns the kind that the prefix of raw claims, whether or not the rest
-// is a key: it selects the envelope of an invalid key (decision 1).
+// KindOf returns the kind that the prefix of raw claims, whether or not the rest is a key: it
+// selects the envelope of an invalid key (decision 1).
 func KindOf[T string | []byte](raw T) Kind {
 	if len(raw) < prefixLength {
 		return NoKind
@@ -75,9 +75,9 @@ func KindOf[T string | []byte](raw T) Kind {
 	return NoKind
 }
 
-// checkKey returns the kind of a well-formed key: prefix, 22 base62 characters
-// and the six characters of their CRC (decision 2). It returns ErrNoKey for an
-// empty key and ErrInvalid otherwise. It does not allocate when given bytes.
+// checkKey returns the kind of a well-formed key: prefix, 22 base62 characters and the six
+// characters of their CRC (decision 2). It returns ErrNoKey for an empty key and ErrInvalid
+// otherwise. It does not allocate when given bytes.
 func checkKey[T string | []byte](raw T) (Kind, error) {
 	if len(raw) == 0 {
 		return NoKind, ErrNoKey
@@ -98,8 +98,8 @@ func checkKey[T string | []byte](raw T) (Kind, error) {
 	return kind, nil
 }
 
-// MintKey returns a new random key of a kind. The text is a secret: show it once,
-// keep only its hashKey.
+// MintKey returns a new random key of a kind. The text is a secret: show it once, keep only its
+// hashKey.
 func MintKey(kind Kind) string {
 	text := kindPrefixes[kind] + randomBase62(bodyLength)
 	sum := checksum([]byte(text))

@@ -12,16 +12,15 @@ import (
 	"time"
 )
 
-// KeyFile is the content of the keys file: tenants, and the hashes of their keys.
-// It is a plain value; use [UpdateKeys] to change the one of a state directory.
+// KeyFile is the content of the keys file: tenants, and the hashes of their keys. It is a plain
+// value; use [UpdateKeys] to change the one of a state directory.
 type KeyFile struct {
 	Version int                `json:"version"`
 	Tenants map[string]*Tenant `json:"tenants"`
 	Keys    []*Key             `json:"keys"`
 }
 
-// Tenant is an organization: the plan and the credits belong to it, not to a key
-// (decision 14).
+// Tenant is an organization: the plan and the credits belong to it, not to a key (decision 14).
 type Tenant struct {
 	Plan        string     `json:"plan"`
 	Credits     *int64     `json:"credits,omitempty"`      // preview credits a period; absent: the plan's
@@ -72,9 +71,9 @@ type NewKey struct {
 	Period     *[2]time.Time
 }
 
-// Create adds a key, and the tenant when it is new. It returns the key's record
-// and, once, its text. A plan other than the tenant's is ErrPlanDiffers. The
-// caller checks that the plan is configured.
+// Create adds a key, and the tenant when it is new. It returns the key's record and, once, its
+// text. A plan other than the tenant's is ErrPlanDiffers. The caller checks that the plan is
+// configured.
 func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
 	if err := n.Validate(at); err != nil {
 		return nil, "", err
@@ -183,9 +182,9 @@ func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
 	return key, nil
 }
 
-// Rotate makes a key that follows an active one: same tenant, name, surface,
-// scopes and expiry. The old key expires after overlap, or earlier if it did
-// already. It returns the new record and, once, its text.
+// Rotate makes a key that follows an active one: same tenant, name, surface, scopes and expiry. The
+// old key expires after overlap, or earlier if it did already. It returns the new record and, once,
+// its text.
 func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, string, error) {
 	old, err := f.find(id)
 	if err != nil {
@@ -214,8 +213,8 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 	return &key, text, nil
 }
 
-// parseKeyFile reads a keys file. Anything out of place is an error that wraps
-// ErrCorrupt: a damaged file is never half believed.
+// parseKeyFile reads a keys file. Anything out of place is an error that wraps ErrCorrupt: a
+// damaged file is never half believed.
 func parseKeyFile(data []byte) (*KeyFile, error) {
 	f := NewKeyFile()
 	f.Version = 0

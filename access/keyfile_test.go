@@ -187,8 +187,8 @@ func TestUpdateKeysOnDisk(t *testing.T) {
 
 const createKeysEnv = "NINEPOCKET_TEST_CREATE_KEYS"
 
-// TestUpdateKeysProcesses has several processes and goroutines create keys at
-// once; none may be lost.
+// TestUpdateKeysProcesses has several processes and goroutines create keys at once; none may be
+// lost.
 func TestUpdateKeysProcesses(t *testing.T) {
 	if dir := os.Getenv(createKeysEnv); dir != "" {
 		createKeys(t, dir, 10)

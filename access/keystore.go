@@ -23,8 +23,8 @@ const (
 // keysLockPatience is how long a writer waits for another one.
 const keysLockPatience = 10 * time.Second
 
-// ReadKeys reads the keys file of a state directory. A missing file is
-// ErrNoKeysFile, a damaged one ErrCorrupt.
+// ReadKeys reads the keys file of a state directory. A missing file is ErrNoKeysFile, a damaged one
+// ErrCorrupt.
 func ReadKeys(stateDir string) (*KeyFile, error) {
 	path := filepath.Join(stateDir, keysName)
 	data, err := os.ReadFile(path)
@@ -41,11 +41,10 @@ func ReadKeys(stateDir string) (*KeyFile, error) {
 	return f, nil
 }
 
-// UpdateKeys changes the keys file of a state directory: it reads the file (or
-// starts an empty one, making the directory), calls change, and replaces the
-// file as a whole, all under a lock, so that concurrent writers lose nothing. When change
-// fails nothing is written. The file is readable by its owner only and on disk
-// when UpdateKeys returns.
+// UpdateKeys changes the keys file of a state directory: it reads the file (or starts an empty one,
+// making the directory), calls change, and replaces the file as a whole, all under a lock, so that
+// concurrent writers lose nothing. When change fails nothing is written. The file is readable by
+// its owner only and on disk when UpdateKeys returns.
 func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return fmt.Errorf("cannot make state directory %q: %w", stateDir, err)

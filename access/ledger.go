@@ -32,8 +32,8 @@ func compareRows(a, b LedgerRow) int {
 		cmp.Compare(a.Day, b.Day), cmp.Compare(a.Operation, b.Operation))
 }
 
-// sumRows returns the rows of a tenant ("" = all) from a day on, in order. Rows of one name are added
-// up: a checkpoint may hold a part of what memory holds the rest of.
+// sumRows returns the rows of a tenant ("" = all) from a day on, in order. Rows of one name are
+// added up: a checkpoint may hold a part of what memory holds the rest of.
 func sumRows(rows []LedgerRow, tenant string, since Day) []LedgerRow {
 	slices.SortFunc(rows, compareRows)
 	sum := []LedgerRow{}

@@ -81,7 +81,8 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 
 	if w != nil {
 		if fits {
-			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told the minute.
+			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told
+			// the minute.
 			wait = min(wait, minuteMillis)
 		}
 		d.Minute = Policy{

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Plan is what a tenant may do (decision 14). A zero field of a plan given by
-// configuration means its default; see [Plans.Set].
+// Plan is what a tenant may do (decision 14). A zero field of a plan given by configuration means
+// its default; see [Plans.Set].
 type Plan struct {
 	Name        string
 	PerMinute   int   // admissions in any 60 seconds: per key on live, per tenant on preview; 1 to 10,000,000
@@ -23,8 +23,8 @@ type Plan struct {
 // Stats reports whether the plan allows price statistics at all.
 func (p *Plan) Stats() bool { return p.StatsWindow > 0 }
 
-// NoStats is the StatsWindow of a configured plan without statistics; a zero
-// there means the default.
+// NoStats is the StatsWindow of a configured plan without statistics; a zero there means the
+// default.
 const NoStats = -1
 
 // Bounds of the specification that no plan exceeds.
@@ -37,8 +37,7 @@ const (
 	usagePerMinute = 10 // preview GET /v1/usage, a window of its own (decision 15)
 )
 
-// Plans is the table of plans by name. It is not changed after it is handed to a
-// KeyRing.
+// Plans is the table of plans by name. It is not changed after it is handed to a KeyRing.
 type Plans map[string]*Plan
 
 // DefaultPlans returns the plans of decision 14.
@@ -60,10 +59,9 @@ func DefaultPlans() Plans {
 	return plans
 }
 
-// Set adds a configured plan, or changes the one of that name: zero fields keep
-// the existing plan's value, or take the default of a new plan (the limits of
-// free, the caps of decision 14, 90 days of statistics). StatsWindow NoStats
-// switches statistics off. Validate afterwards.
+// Set adds a configured plan, or changes the one of that name: zero fields keep the existing plan's
+// value, or take the default of a new plan (the limits of free, the caps of decision 14, 90 days of
+// statistics). StatsWindow NoStats switches statistics off. Validate afterwards.
 func (ps Plans) Set(name string, given Plan) {
 	base, ok := ps[name]
 	if !ok {

@@ -25,8 +25,8 @@ func cutPower(t *testing.T, disk *waltest.PowerDisk, dir string, lose float64) s
 	return out
 }
 
-// TestPowerCut cuts the power right after acknowledged credits: all of them, and
-// the replies of batches, are on disk. Live calls are there within 100 ms.
+// TestPowerCut cuts the power right after acknowledged credits: all of them, and the replies of
+// batches, are on disk. Live calls are there within 100 ms.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	for kind, create := range waltest.Kinds(t) {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestRecognize asks with one Recall as a connection does: every answer is that of Authenticate, whatever was asked
-// before, and a key that is revoked, expires or changes its plan does so at once.
+// TestRecognize asks with one Recall as a connection does: every answer is that of Authenticate,
+// whatever was asked before, and a key that is revoked, expires or changes its plan does so at
+// once.
 func TestRecognize(t *testing.T) {
 	t.Parallel()
 	f := NewKeyFile()

@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// RingPoll is how often a server should poll a KeyRing: a change is honoured
-// well within the promised two seconds.
+// RingPoll is how often a server should poll a KeyRing: a change is honoured well within the
+// promised two seconds.
 const RingPoll = 500 * time.Millisecond
 
-// Principal is who calls: a key with all that is known of its tenant. It belongs to
-// one reading of the keys file and is not changed; tickets may keep it.
+// Principal is who calls: a key with all that is known of its tenant. It belongs to one reading of
+// the keys file and is not changed; tickets may keep it.
 type Principal struct {
 	KeyID   string
 	Tenant  string
@@ -49,9 +49,9 @@ func (p *Principal) PeriodAt(wall int64) Period {
 	return p.period.around(wall)
 }
 
-// KeyRing is the current reading of a keys file. Readers do one atomic load and
-// never lock; a reload builds a new table and swaps it, and the old one is left to the
-// garbage collector because requests may still hold its principals.
+// KeyRing is the current reading of a keys file. Readers do one atomic load and never lock; a
+// reload builds a new table and swaps it, and the old one is left to the garbage collector because
+// requests may still hold its principals.
 type KeyRing struct {
 	path    string // "" = fixed
 	current atomic.Pointer[keyTable]
@@ -74,16 +74,17 @@ type keyTable struct {
 
 var tables atomic.Uint64
 
-// Recall is the key that was last found for its owner, a connection say, of which one goroutine at a time makes use. As
-// long as the ring has the same table, the same text is the same principal, without the checksum and the hash.
+// Recall is the key that was last found for its owner, a connection say, of which one goroutine at
+// a time makes use. As long as the ring has the same table, the same text is the same principal,
+// without the checksum and the hash.
 type Recall struct {
 	table     uint64
 	raw       [keyLength]byte
 	principal *Principal
 }
 
-// OpenKeyRing reads the keys file of a state directory. The plans must validate
-// and are not changed afterwards. A missing file is ErrNoKeysFile.
+// OpenKeyRing reads the keys file of a state directory. The plans must validate and are not changed
+// afterwards. A missing file is ErrNoKeysFile.
 func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
@@ -95,8 +96,8 @@ func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	return ring, nil
 }
 
-// FixedKeyRing returns a ring over a key file in memory. Use the ring's Replace after
-// changing the file.
+// FixedKeyRing returns a ring over a key file in memory. Use the ring's Replace after changing the
+// file.
 func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
@@ -156,8 +157,8 @@ func (r *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principal, 
 	return p, nil
 }
 
-// Reload reads the keys file if its content changed, and reports whether it did.
-// On an error the last good reading stays; a damaged content is reported once.
+// Reload reads the keys file if its content changed, and reports whether it did. On an error the
+// last good reading stays; a damaged content is reported once.
 func (r *KeyRing) Reload() (changed bool, err error) {
 	if r.path == "" {
 		return false, nil
@@ -195,8 +196,8 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	return changed, nil
 }
 
-// settled is how old a file's time must be when the file is read, so that an equal time
-// later proves that it was not written again: coarser than any file system keeps times.
+// settled is how old a file's time must be when the file is read, so that an equal time later
+// proves that it was not written again: coarser than any file system keeps times.
 const settled = 3 * time.Second
 
 // unchanged reports whether a file surely has the content last read.
@@ -217,8 +218,7 @@ func (r *KeyRing) take(data []byte) (bool, error) {
 	return true, nil
 }
 
-// SetPlans changes the plans, as when the configuration is read again. On an
-// error nothing changes.
+// SetPlans changes the plans, as when the configuration is read again. On an error nothing changes.
 func (r *KeyRing) SetPlans(plans Plans) error {
 	if err := plans.Validate(); err != nil {
 		return err
@@ -256,8 +256,8 @@ func (r *KeyRing) Unusable(at time.Time) (out []Unusable) {
 	return out
 }
 
-// Watch reloads the ring every interval until ctx ends. It calls report after
-// each change (nil) and after each new failure; the same failure is not repeated.
+// Watch reloads the ring every interval until ctx ends. It calls report after each change (nil) and
+// after each new failure; the same failure is not repeated.
 func (r *KeyRing) Watch(ctx context.Context, every time.Duration, report func(error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Operation names what a call does, as the ledger and the OpenAPI operationId
-// spell it. The ledger keeps the string: it must not alias request memory.
+// Operation names what a call does, as the ledger and the OpenAPI operationId spell it. The ledger
+// keeps the string: it must not alias request memory.
 type Operation string
 
 // The operations of both surfaces.
@@ -26,8 +26,8 @@ const (
 	ProductsGet    Operation = "products_get"
 )
 
-// MCPOperation returns the operation of an MCP tool, "mcp:<tool>". Build it once
-// per tool, not per call: it allocates.
+// MCPOperation returns the operation of an MCP tool, "mcp:<tool>". Build it once per tool, not per
+// call: it allocates.
 func MCPOperation(tool string) Operation { return Operation("mcp:" + tool) }
 
 // Window is a minute window that a call passes.

@@ -42,8 +42,8 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 	}
 }
 
-// modelSteps is how many operations one of rapid's hundred checks runs.
-// NINEPOCKET_MODEL_STEPS=5000 makes a million in two of the tests together.
+// modelSteps is how many operations one of rapid's hundred checks runs. NINEPOCKET_MODEL_STEPS=5000
+// makes a million in two of the tests together.
 func modelSteps(t *testing.T) int {
 	text := os.Getenv("NINEPOCKET_MODEL_STEPS")
 	if text == "" {

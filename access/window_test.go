@@ -21,8 +21,8 @@ func (w *window) call(at int64) bool {
 // latest is how late a call arrives at most: it may count as made that much later.
 const latest = 300
 
-// TestWindowProperty makes calls at random times, slightly out of order and with
-// limits that change, and looks for a minute with more admissions than the limit.
+// TestWindowProperty makes calls at random times, slightly out of order and with limits that
+// change, and looks for a minute with more admissions than the limit.
 func TestWindowProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -47,7 +47,8 @@ func TestWindowProperty(t *testing.T) {
 					strictly++
 				}
 			}
-			// A late call is told what remains as the last one saw it, which may be a few more; it is admitted by the limit.
+			// A late call is told what remains as the last one saw it, which may be a few more; it
+			// is admitted by the limit.
 			if _, remaining, _ := w.peek(windowEpoch + now); now >= newest && remaining > int64(limit-strictly) {
 				rt.Fatalf("%d remain at %d with %d of %d taken", remaining, now, strictly, limit)
 			}
@@ -67,8 +68,9 @@ func TestWindowProperty(t *testing.T) {
 	})
 }
 
-// TestWindowAfterIdle fills a window some time after it was last full, whatever the pause: never more than the limit is
-// admitted. Pauses longer than the buckets reach meet slots that still hold what was counted long ago.
+// TestWindowAfterIdle fills a window some time after it was last full, whatever the pause: never
+// more than the limit is admitted. Pauses longer than the buckets reach meet slots that still hold
+// what was counted long ago.
 func TestWindowAfterIdle(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{30, ringLimit, ringLimit + 1, 6000} {
@@ -108,8 +110,8 @@ func TestWindowPacing(t *testing.T) {
 	}
 }
 
-// TestWindowBucketsRoundAgainst fills a bucketed window in one instant and finds
-// when it opens: never before a minute, never later than a bucket after.
+// TestWindowBucketsRoundAgainst fills a bucketed window in one instant and finds when it opens:
+// never before a minute, never later than a bucket after.
 func TestWindowBucketsRoundAgainst(t *testing.T) {
 	t.Parallel()
 	for offset := range bucketMillis {
@@ -130,8 +132,8 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 	}
 }
 
-// TestWindowWait checks that the announced wait is exact: a call then is admitted
-// and one a millisecond earlier is not.
+// TestWindowWait checks that the announced wait is exact: a call then is admitted and one a
+// millisecond earlier is not.
 func TestWindowWait(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -158,8 +160,8 @@ func TestWindowWait(t *testing.T) {
 	})
 }
 
-// TestWindowFit changes limits, also between both forms, and carries a window
-// over a restart: no admission is forgotten.
+// TestWindowFit changes limits, also between both forms, and carries a window over a restart: no
+// admission is forgotten.
 func TestWindowFit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

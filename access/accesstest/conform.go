@@ -335,8 +335,8 @@ func usageWindow(b *bench) {
 	b.do("small", access.CardsGet)
 }
 
-// concurrentWindow lets many callers draw ever later times and call; afterwards no
-// span of a minute may hold more admissions than the limit.
+// concurrentWindow lets many callers draw ever later times and call; afterwards no span of a minute
+// may hold more admissions than the limit.
 func concurrentWindow(b *bench) {
 	for _, c := range []struct {
 		key   string

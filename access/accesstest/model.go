@@ -20,9 +20,9 @@ const (
 	day        = int64(86_400_000)
 )
 
-// Model runs random operations against a store and a plain reference that keeps
-// every admission and every charge in lists and maps, and compares every answer.
-// Each of rapid's checks runs steps operations.
+// Model runs random operations against a store and a plain reference that keeps every admission and
+// every charge in lists and maps, and compares every answer. Each of rapid's checks runs steps
+// operations.
 func Model(t *testing.T, h Harness, steps int) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newModel(t, rt, h)
@@ -114,8 +114,8 @@ func (m *model) step() {
 	}
 }
 
-// tick moves the clocks: the monotonic one forward, the wall clock now and then
-// anywhere within two days.
+// tick moves the clocks: the monotonic one forward, the wall clock now and then anywhere within two
+// days.
 func (m *model) tick() {
 	d := int64(m.pick(4000, "ms"))
 	switch n := m.pick(40, "leap"); {

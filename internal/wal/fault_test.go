@@ -28,8 +28,8 @@ func readAll(t *testing.T, dir string) uint64 {
 	return end.Last
 }
 
-// TestEveryFault fails each call to the disk in turn, then reads what is left: what was acknowledged
-// is there, and after the first failure nothing is acknowledged.
+// TestEveryFault fails each call to the disk in turn, then reads what is left: what was
+// acknowledged is there, and after the first failure nothing is acknowledged.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for kind, create := range waltest.Kinds(t) {

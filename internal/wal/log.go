@@ -156,7 +156,8 @@ func (l *Log) Size() int64 { return l.size.Load() }
 // Bytes returns how many bytes of records were written since the start.
 func (l *Log) Bytes() uint64 { return l.bytes.Load() }
 
-// Unmapped returns why the segments are written with a system call a record; nil when they are mapped.
+// Unmapped returns why the segments are written with a system call a record; nil when they are
+// mapped.
 func (l *Log) Unmapped() error { return l.unmapped }
 
 // flush writes what is queued. The caller holds writeMu.

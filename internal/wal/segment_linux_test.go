@@ -28,8 +28,8 @@ func mustMap(t *testing.T) (*mappedSegment, string) {
 	return s, path
 }
 
-// TestMappedSegment writes across many chunks, in pieces from small to larger than a chunk: the file always has all of
-// it, then zeros.
+// TestMappedSegment writes across many chunks, in pieces from small to larger than a chunk: the
+// file always has all of it, then zeros.
 func TestMappedSegment(t *testing.T) {
 	t.Parallel()
 	s, path := mustMap(t)
@@ -65,8 +65,8 @@ func TestMappedSegment(t *testing.T) {
 	check(len(want) + mostChunk)
 }
 
-// TestMappedFault cuts the file short under the mapping, as nobody should: the copy fails with an error, not the
-// process with a signal, and the log ends.
+// TestMappedFault cuts the file short under the mapping, as nobody should: the copy fails with an
+// error, not the process with a signal, and the log ends.
 func TestMappedFault(t *testing.T) {
 	dir := t.TempDir()
 	mustMap(t)
@@ -89,7 +89,8 @@ func TestMappedFault(t *testing.T) {
 	}
 }
 
-// TestMappedDeath leaves a log as a dying process does: zeros follow the last record, and are a torn end.
+// TestMappedDeath leaves a log as a dying process does: zeros follow the last record, and are a
+// torn end.
 func TestMappedDeath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
