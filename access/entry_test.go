@@ -54,7 +54,7 @@ func FuzzEntry(f *testing.F) {
 func FuzzCheckpointAccount(f *testing.F) {
 	a := newAccount("acme", false)
 	a.key("key_1").window.restore(tick{at: windowEpoch, n: 3})
-	a.day, a.creditsUsed, a.lastAt = 20000, 7, windowEpoch
+	a.day, a.creditsUsed, a.last.store = 20000, 7, windowEpoch
 	f.Add(a.append(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a := newAccount("acme", false)

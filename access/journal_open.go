@@ -85,16 +85,14 @@ func (s *storedState) checkLog(walDir string) error {
 // setOffset makes the store time go on where it ended, by as much as the wall clock went on since,
 // but never backwards.
 func (j *journal) setOffset(stored storedState, now Instant) {
-	at, wall := stored.at, stored.wall
+	last := stored.at
 	for _, a := range j.all("") {
-		if later(a.lastAt, a.lastWall, at, wall) {
-			at, wall = a.lastAt, a.lastWall
-		}
+		last = last.later(a.last)
 	}
-	if at == 0 { // nothing is stored
-		at, wall = max(now.Wall, memoryEpoch), now.Wall
+	if last.store == 0 { // nothing is stored
+		last = moment{store: max(now.Wall, memoryEpoch), wall: now.Wall}
 	}
-	j.offset = at + max(0, now.Wall-wall) - now.Mono
+	j.offset = last.store + max(0, now.Wall-last.wall) - now.Mono
 }
 
 // reapply applies a call read back from the log, unless the account's checkpoint holds it already.

@@ -41,7 +41,7 @@ func (l *limits) slot(p *Principal) *slot {
 	key := a.key(p.KeyID)
 	a.mu.Unlock()
 	s := &slot{limits: l, account: a, key: key}
-	p.slot.Store(s)
+	p.slot.Store(s) // calls that race here store the same
 	return s
 }
 
@@ -50,6 +50,7 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 	if l.Err() != nil {
 		return Decision{Verdict: Unavailable, RetryAfter: unavailableRetry}
 	}
+
 	slot := l.slot(p)
 	at := l.time(now)
 	a := slot.account
@@ -75,7 +76,7 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 		if reserve {
 			a.reserve(&rule, s.day, s.period)
 		}
-		a.seen(at, now.Wall)
+		a.last = a.last.later(moment{store: at, wall: now.Wall})
 		d.Ticket = Ticket{Principal: p, Rule: rule, Now: now, Day: s.day, Period: s.period, At: at}
 	}
 
@@ -112,13 +113,15 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 		return Receipt{}, err
 	}
 	if success && t.Rule.Deferred {
-		return Receipt{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit", string(t.Rule.Operation), ErrTicket)
+		return Receipt{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit",
+			string(t.Rule.Operation), ErrTicket)
 	}
 
 	charged := int64(0)
 	if success {
 		charged = t.Rule.Cost
 	}
+
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	if t.Rule.Cost > 0 && !t.Rule.Deferred {
@@ -128,6 +131,7 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	receipt, seq := l.enter(a, &t, &e)
 	a.mu.Unlock()
 
+	// The account is free while the disk works: other calls of the tenant go into the same write.
 	if err := l.await(seq, t.Rule.Durable && charged > 0); err != nil {
 		return Receipt{}, err
 	}
@@ -174,12 +178,14 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 func (l *limits) Stats() StoreStats {
 	times := l.meter.times
 	s := StoreStats{Begin: times.Row(timeBegin), Commit: times.Row(timeCommit), Finish: times.Row(timeFinish)}
+
 	for _, a := range l.all("") {
 		a.mu.Lock()
 		s.Replies += len(a.replies.byName)
 		s.ReplyBytes += int64(a.replies.bytes)
 		a.mu.Unlock()
 	}
+
 	l.figures(&s)
 	return s
 }
