@@ -36,6 +36,8 @@ func (m moment) later(other moment) moment {
 func (b *book) charge(e *entry) {
 	b.rollDay(e.day)
 	b.rollPeriod(e.period)
+
+	// A call that ends after its day or period is charged in the ledger alone.
 	switch {
 	case e.allowance == DayQuota && e.day == b.day:
 		b.dayUsed += e.charged

@@ -122,6 +122,7 @@ func (c *checkpointer) saveTo(db *bbolt.DB) error {
 	if err != nil {
 		return unavailable(err)
 	}
+
 	state := storedState{last: last}
 	images := c.takeImages(&state)
 
@@ -188,6 +189,7 @@ func (a *account) image() image {
 	a.row = nil
 	a.dirty = false
 
+	// A reply in flight has no data yet: an older one of its name is deleted.
 	for name := range a.replies.touched {
 		img.replies[name] = nil
 		if r := a.replies.byName[name]; r != nil && r.data != nil {

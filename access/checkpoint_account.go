@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-
-	"ninepocket/internal/wal"
 )
 
 // append appends the account as the checkpoint keeps it: everything but ledger rows, replies and
@@ -44,7 +42,7 @@ func (a *account) decode(value []byte) error {
 	readWindow(&r, &a.window)
 	readWindow(&r, &a.usageWindow)
 
-	for range min(r.uvarint(), wal.MaxPayload) {
+	for range r.length() {
 		id := r.text()
 		if r.err != nil {
 			break // a length that damage made large ends here
@@ -74,7 +72,7 @@ func appendWindow(dst []byte, w *window, at int64) []byte {
 
 func readWindow(r *reader, w *window) {
 	last := int64(0)
-	for range min(r.uvarint(), wal.MaxPayload) {
+	for range r.length() {
 		if r.err != nil {
 			return
 		}

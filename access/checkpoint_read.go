@@ -64,6 +64,8 @@ func (j *journal) loadReplies(bucket *bbolt.Bucket) error {
 		replies.order = append(replies.order, r)
 		return nil
 	})
+
+	// The file is in order of names; replies leave in order of time.
 	for _, a := range j.all("") {
 		slices.SortFunc(a.replies.order, func(x, y *reply) int { return cmp.Compare(x.at, y.at) })
 	}
@@ -73,10 +75,12 @@ func (j *journal) loadReplies(bucket *bbolt.Bucket) error {
 // readCheckpoint reads a checkpoint file without changing it, waiting while the server writes it:
 // the accounts into the journal, and the ledger's rows.
 func (j *journal) readCheckpoint(path string) (state storedState, rows []LedgerRow, err error) {
+	// A state directory that no server has used has no file, or an empty one.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return state, nil, nil
 	}
+
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		err = errLocked
@@ -121,6 +125,7 @@ func readBeside(stateDir string) (j *journal, rows []LedgerRow, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
+
 		_, err = wal.Read(filepath.Join(stateDir, walDirName), state.last, j.reapply)
 		if err == nil {
 			return j, rows, nil
@@ -150,6 +155,7 @@ func ReadLastUse(stateDir string) (map[string]time.Time, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	last := map[string]time.Time{}
 	for _, a := range j.all("") {
 		for id, key := range a.keys {

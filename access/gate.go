@@ -35,8 +35,8 @@ func (g *Gate) Admit(p *Principal, op Operation, now Instant) Decision {
 }
 
 // Finish ends an admitted call before its response is written; on an error the response is 503.
-// Success means: the specification charges it (2xx other than a replay; every MCP call of a known
-// tool). 304 and errors are not.
+// Success means: the call is charged (2xx other than a replay; every MCP call of a known tool). 304
+// and errors are not.
 func (g *Gate) Finish(t Ticket, success bool) (Receipt, error) { return g.store.Finish(t, success) }
 
 // Begin looks up an idempotency key, waiting while the same body is being answered; the outcome is
@@ -48,6 +48,8 @@ func (g *Gate) Begin(ctx context.Context, t Ticket, key string, body BodyHash, n
 		if err != nil || claim.Outcome != Wait {
 			return claim, err
 		}
+
+		// The owner's answer may be an abort: then this caller's next look is a fresh claim.
 		select {
 		case <-claim.Done:
 		case <-ctx.Done():

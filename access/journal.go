@@ -161,6 +161,7 @@ func (j *journal) Close() error {
 		close(j.stop)
 		j.wg.Wait()
 
+		// After a failure what the disk holds is unknown: the next start has to read it.
 		if j.log.Err() == nil {
 			err = unavailable(j.log.Sync())
 		}
@@ -171,6 +172,7 @@ func (j *journal) Close() error {
 			err = nil // the next start reads the log
 		}
 
+		// Calls still under way find the store closed before they find the log ended.
 		j.closed.Store(true)
 		j.log.Abandon()
 		err = errors.Join(err, j.lock.unlock())

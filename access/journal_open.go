@@ -43,6 +43,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 		return err
 	}
 
+	// The log goes on where the checkpoint ends. What a crash tore off was never acknowledged.
 	walDir := filepath.Join(stateDir, walDirName)
 	if err := stored.checkLog(walDir); err != nil {
 		return err
@@ -60,6 +61,8 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 	if err != nil {
 		return err
 	}
+
+	// A checkpoint at once shows that one can be written, before anything is charged.
 	if err := j.saver.save(bboltPatience); err != nil {
 		j.log.Abandon()
 		return err
@@ -108,25 +111,14 @@ func (j *journal) reapply(seq uint64, payload []byte) error {
 
 	a.seq = seq
 	a.apply(&e)
-	a.restore(a.key(e.key), e.window, e.at)
+	if w := a.windowOf(a.key(e.key), e.window); w != nil {
+		w.restore(tick{at: e.at, n: 1})
+	}
 	if e.reply != nil {
 		name := replyName{op: e.op, key: e.reply.name}
 		a.replies.restore(&reply{name: name, body: e.reply.body, data: e.reply.data, at: e.at})
 	}
 	return nil
-}
-
-// restore notes the admission of a call from before this process.
-func (h *held) restore(key *keyState, passed Window, at int64) {
-	switch passed {
-	case NoWindow:
-	case KeyWindow:
-		key.window.restore(tick{at: at, n: 1})
-	case TenantWindow:
-		h.window.restore(tick{at: at, n: 1})
-	case UsageWindow:
-		h.usageWindow.restore(tick{at: at, n: 1})
-	}
 }
 
 // restore puts a stored reply in place of an older one of its name.

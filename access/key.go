@@ -82,11 +82,13 @@ func checkKey[T string | []byte](raw T) (Kind, error) {
 	if len(raw) == 0 {
 		return NoKind, ErrNoKey
 	}
-	kind, text := KindOf(raw), []byte(raw)
+	kind := KindOf(raw)
+	text := []byte(raw)
 	if kind == NoKind || len(text) != keyLength {
 		return NoKind, ErrInvalid
 	}
 	body, check := text[:keyLength-checkLength], text[keyLength-checkLength:]
+
 	for _, c := range body[prefixLength:] {
 		if !isBase62[c] {
 			return NoKind, ErrInvalid
@@ -129,6 +131,7 @@ func randomBase62(n int) string {
 	for len(out) < n {
 		rand.Read(noise[:]) // never fails: the runtime aborts instead
 		for _, b := range noise {
+			// 4 × 62 is the largest multiple of 62 in a byte: what lies above would favour some.
 			if b < 4*62 && len(out) < n {
 				out = append(out, base62[b%62])
 			}

@@ -2,6 +2,7 @@ package access
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -81,15 +82,13 @@ func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
 	if err := f.enter(n); err != nil {
 		return nil, "", err
 	}
+
 	key := &Key{
 		ID: mintKeyID(), Tenant: n.Tenant, Name: n.Name, Surface: n.Kind.String(),
 		CreatedAt: utcSeconds(at), ExpiresAt: utcPointer(n.Expires),
 	}
 	if n.Kind == Preview {
-		if n.Scopes == 0 {
-			n.Scopes = AllScopes
-		}
-		key.Scopes = n.Scopes.Names()
+		key.Scopes = cmp.Or(n.Scopes, AllScopes).Names()
 	}
 	return key, f.add(key, n.Kind), nil
 }
@@ -111,9 +110,9 @@ func (n NewKey) Validate(at time.Time) error {
 			problems = append(problems, fmt.Errorf("cannot "+format, args...))
 		}
 	}
-	const nameRule = "want 1 to 64 letters, digits, '.', '_' or '-'"
-	refuse(!validName(n.Tenant), "create a key for tenant %q: %s", n.Tenant, nameRule)
-	refuse(n.Plan != "" && !validName(n.Plan), "create a key of plan %q: %s", n.Plan, nameRule)
+
+	refuse(!validName(n.Tenant), "create a key for tenant %q: want %s", n.Tenant, nameRule)
+	refuse(n.Plan != "" && !validName(n.Plan), "create a key of plan %q: want %s", n.Plan, nameRule)
 	refuse(n.Kind == NoKind || n.Kind > Preview, "create a key: want a surface, live, preview or sandbox")
 
 	control := func(r rune) bool { return r < ' ' || r == 0x7f }
@@ -151,11 +150,14 @@ func (f *KeyFile) enter(n NewKey) error {
 	case n.Plan != "":
 		tenant.Plan = n.Plan
 	}
+
+	// What is not given stays as it is.
 	if n.Credits != nil {
 		tenant.Credits = new(*n.Credits)
 	}
 	if n.Period != nil {
-		tenant.PeriodStart, tenant.PeriodEnd = utcPointer(&n.Period[0]), utcPointer(&n.Period[1])
+		tenant.PeriodStart = utcPointer(&n.Period[0])
+		tenant.PeriodEnd = utcPointer(&n.Period[1])
 	}
 	return nil
 }
@@ -203,9 +205,14 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 	if err != nil {
 		return nil, "", err
 	}
+
 	key := *old
-	key.ID, key.CreatedAt, key.Scopes = mintKeyID(), utcSeconds(at), slices.Clone(old.Scopes)
+	key.ID = mintKeyID()
+	key.CreatedAt = utcSeconds(at)
+	key.Scopes = slices.Clone(old.Scopes)
 	text := f.add(&key, kind)
+
+	// The overlap shortens the old key's life and never lengthens it.
 	old.RotatedTo = key.ID
 	if end := at.Add(overlap).UTC(); old.ExpiresAt == nil || end.Before(*old.ExpiresAt) {
 		old.ExpiresAt = &end
@@ -216,8 +223,7 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 // parseKeyFile reads a keys file. Anything out of place is an error that wraps ErrCorrupt: a
 // damaged file is never half believed.
 func parseKeyFile(data []byte) (*KeyFile, error) {
-	f := NewKeyFile()
-	f.Version = 0
+	f := &KeyFile{Tenants: map[string]*Tenant{}}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
 	err := decoder.Decode(f)
@@ -227,6 +233,7 @@ func parseKeyFile(data []byte) (*KeyFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+
 	if f.Version != keysVersion {
 		return nil, fmt.Errorf("%w: version %d, want %d", ErrCorrupt, f.Version, keysVersion)
 	}
@@ -258,7 +265,10 @@ func (f *KeyFile) validate() error {
 			problems = append(problems, err)
 		}
 	}
-	ids, hashes := map[string]bool{}, map[string]bool{}
+
+	// Two keys of one hash would be one key of two tenants.
+	ids := map[string]bool{}
+	hashes := map[string]bool{}
 	for i, key := range f.Keys {
 		if key == nil {
 			problems = append(problems, fmt.Errorf("key %d: null", i))
@@ -270,7 +280,8 @@ func (f *KeyFile) validate() error {
 		if ids[key.ID] || hashes[key.Hash] {
 			problems = append(problems, fmt.Errorf("key %d: id or hash occurs twice", i))
 		}
-		ids[key.ID], hashes[key.Hash] = true, true
+		ids[key.ID] = true
+		hashes[key.Hash] = true
 	}
 	return errors.Join(problems...)
 }

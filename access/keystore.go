@@ -49,14 +49,18 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
+
+	// The lock has a file of its own: the keys file is another one after each change.
 	lock, err := lockFile(filepath.Join(stateDir, keysLockName), keysLockPatience)
 	if err != nil {
 		return fmt.Errorf("cannot lock keys file in %q: %w", stateDir, err)
 	}
 	defer func() { _ = lock.unlock() }() // what was to be said, the change has said
+
 	f, err := ReadKeys(stateDir)
 	if errors.Is(err, ErrNoKeysFile) {
-		f, err = NewKeyFile(), nil
+		f = NewKeyFile()
+		err = nil
 	}
 	if err != nil {
 		return err
@@ -64,6 +68,7 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := change(f); err != nil {
 		return err
 	}
+
 	data, err := f.encode()
 	if err != nil {
 		return fmt.Errorf("cannot write keys file in %q: %w", stateDir, err)
@@ -83,6 +88,8 @@ func ReplaceFile(path string, data []byte) (err error) {
 			err = errors.Join(fmt.Errorf("cannot replace file %q: %w", path, err), temp.Close(), os.Remove(temp.Name()))
 		}
 	}()
+
+	// The content is on disk before the name leads to it, and the name before the caller goes on.
 	if _, err := temp.Write(data); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ func (l *limits) slot(p *Principal) *slot {
 		return s
 	}
 
+	// A new reading of the keys file made a new principal for the same key.
 	a := l.account(p.Tenant)
 	a.mu.Lock()
 	key := a.key(p.KeyID)
@@ -58,15 +59,17 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 	defer a.mu.Unlock()
 
 	// Both limits are looked at before anything is taken of either.
-	w := a.windowFor(slot.key, &rule, at)
+	w := a.windowOf(slot.key, rule.Window)
 	fits, remaining, wait := true, int64(0), int64(0)
 	if w != nil {
+		w.fit(rule.PerMinute, at)
 		fits, remaining, wait = w.peek(at)
 	}
 	s := a.stand(p, &rule, now.Wall)
 	reserve := rule.Cost > 0 && !rule.Deferred
 	full := reserve && s.full(rule.Cost)
 
+	// A refused call takes nothing and leaves no trace.
 	if fits && !full {
 		if w != nil {
 			remaining, wait = w.take(at)
@@ -124,7 +127,7 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
-	if t.Rule.Cost > 0 && !t.Rule.Deferred {
+	if t.Rule.Cost > 0 && !t.Rule.Deferred { // Begin reserves for deferred ones
 		a.release(&t.Rule, t.Day, t.Period)
 	}
 	e := ticketEntry(&t, charged)

@@ -19,6 +19,8 @@ func lockFile(path string, patience time.Duration) (*fileLock, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// Flock itself waits without end.
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -73,25 +73,29 @@ func RuleFor(p *Principal, op Operation) Rule {
 	if p.Kind == Preview {
 		return previewRule(p, op)
 	}
-	rule := Rule{Operation: op, Window: KeyWindow, PerMinute: p.Plan.PerMinute, Allowance: DayQuota, Limit: p.Plan.PerDay, Cost: 1}
-	if op == UsageGet {
-		rule.Window, rule.PerMinute, rule.Cost = NoWindow, 0, 0
+
+	rule := Rule{Operation: op, Window: NoWindow, Allowance: DayQuota, Limit: p.Plan.PerDay}
+	if op != UsageGet {
+		rule.Window = KeyWindow
+		rule.PerMinute = p.Plan.PerMinute
+		rule.Cost = 1
 	}
 	return rule
 }
 
 func previewRule(p *Principal, op Operation) Rule {
-	rule := Rule{
-		Operation: op, Window: TenantWindow, PerMinute: p.Plan.PerMinute,
-		Allowance: PeriodCredits, Limit: p.Credits, Cost: 1, Durable: true,
+	rule := Rule{Operation: op, Allowance: PeriodCredits, Limit: p.Credits}
+	if op == UsageGet {
+		rule.Window = UsageWindow
+		rule.PerMinute = usagePerMinute
+		return rule
 	}
-	switch op {
-	case UsageGet:
-		rule.Window, rule.PerMinute, rule.Cost, rule.Durable = UsageWindow, usagePerMinute, 0, false
-	case PricesBatch:
-		rule.Deferred = true
-	default:
-	}
+
+	rule.Window = TenantWindow
+	rule.PerMinute = p.Plan.PerMinute
+	rule.Cost = 1
+	rule.Durable = true
+	rule.Deferred = op == PricesBatch
 	return rule
 }
 

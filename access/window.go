@@ -50,21 +50,26 @@ func (w *window) fit(limit int, at int64) {
 	if w.limit == limit {
 		return
 	}
+
 	ticks := w.ticks(at)
 	*w = window{limit: limit}
 	var total int64
 	for _, t := range ticks {
 		total += t.n
 	}
+
 	if limit > ringLimit {
 		w.buckets = make([]uint32, bucketCount)
-		w.newest, w.tail = at/bucketMillis, at/bucketMillis-bucketSpan+1
+		w.newest = at / bucketMillis
+		w.tail = w.newest - bucketSpan + 1
 		w.oldest = w.tail
 		for _, t := range ticks {
 			w.put(t.at/bucketMillis, t.n)
 		}
 		return
 	}
+
+	// A lowered limit may be below what was admitted: the ring holds all of it.
 	w.times = make([]int64, max(int64(limit), total))
 	for _, t := range ticks {
 		for range t.n {
@@ -80,9 +85,12 @@ func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 	if w.buckets != nil {
 		return w.peekBuckets(at)
 	}
+
 	for w.live > 0 && at-w.ago(w.live) >= minuteMillis {
 		w.live--
 	}
+
+	// The limit-th last admission decides alone, whatever was counted as live.
 	if w.count >= w.limit {
 		if age := at - w.ago(w.limit); age < minuteMillis {
 			return false, 0, minuteMillis - age
@@ -124,9 +132,11 @@ func (w *window) push(at int64) {
 	if w.count > 0 {
 		at = max(at, w.ago(1))
 	}
+
 	if w.count == len(w.times) {
 		w.times[w.head] = at
-		if w.head++; w.head == len(w.times) {
+		w.head++
+		if w.head == len(w.times) {
 			w.head = 0
 		}
 	} else {
@@ -137,6 +147,7 @@ func (w *window) push(at int64) {
 		w.times[i] = at
 		w.count++
 	}
+
 	w.live = min(w.live+1, len(w.times))
 }
 
@@ -144,12 +155,14 @@ func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
 	if !w.seek(at/bucketMillis - bucketSpan + 1) {
 		return false, 0, minuteMillis
 	}
+
 	if w.sum > 0 {
 		for w.buckets[w.oldest%bucketCount] == 0 {
 			w.oldest++
 		}
 		wait = max(1, (w.oldest+bucketSpan)*bucketMillis-at)
 	}
+
 	remaining = int64(w.limit) - w.sum
 	if remaining <= 0 {
 		return false, 0, wait
@@ -164,13 +177,18 @@ func (w *window) seek(first int64) bool {
 		return false
 	}
 	if first > w.newest {
-		w.tail, w.oldest, w.sum = w.newest+1, w.newest+1, 0
+		w.tail = w.newest + 1 // a minute without an admission
+		w.oldest = w.tail
+		w.sum = 0
 		return true
 	}
+
 	for ; w.tail < first; w.tail++ {
 		w.sum -= int64(w.buckets[w.tail%bucketCount])
 	}
 	w.oldest = max(w.oldest, w.tail)
+
+	// A late call looks further back than the calls before it.
 	for w.tail > first {
 		w.tail--
 		w.sum += int64(w.buckets[w.tail%bucketCount])
@@ -195,8 +213,9 @@ func (w *window) put(bucket, n int64) {
 		w.oldest = max(w.oldest, w.tail)
 	}
 	if bucket <= w.newest-bucketCount {
-		return
+		return // too old to be judged again
 	}
+
 	w.buckets[bucket%bucketCount] += uint32(n)
 	if bucket >= w.tail {
 		w.sum += n
@@ -218,6 +237,7 @@ func (w *window) ticks(at int64) []tick {
 		}
 		out = append(out, t)
 	}
+
 	for _, t := range w.restored {
 		add(t)
 	}
@@ -239,6 +259,7 @@ func (w *window) restore(t tick) {
 	i, _ := slices.BinarySearchFunc(w.restored, t.at+1, func(have tick, at int64) int {
 		return int(min(1, max(-1, have.at-at)))
 	})
+
 	if i > 0 && w.restored[i-1].at == t.at {
 		w.restored[i-1].n += t.n
 		return

@@ -71,6 +71,7 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l.written.Store(next - 1)
 	l.synced.Store(next - 1)
 
+	// Only trying tells whether a file system can map; what it says decides for all segments.
 	if options.Create == nil {
 		l.create = MapSegment
 	}
@@ -96,6 +97,7 @@ func (l *Log) open(first uint64) (Segment, error) {
 		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
 
+	// First the header, then the name: when open returns, both are on disk.
 	_, err = file.Write(segmentHead(first))
 	if err == nil {
 		err = file.Sync()
@@ -182,7 +184,7 @@ func (l *Log) flush() error {
 		l.size.Add(int64(len(data)))
 		l.bytes.Add(uint64(len(data)))
 	}
-	if cap(data) <= 1<<20 {
+	if cap(data) <= 1<<20 { // a burst's buffer is left to the collector
 		l.spare = data
 	}
 
@@ -327,6 +329,7 @@ func (l *Log) Rotate() (last uint64, err error) {
 		return 0, err
 	}
 
+	// The new segment stands before the old one is closed: a failure leaves a log that can be read.
 	file, err := l.open(last + 1)
 	if err != nil {
 		return 0, l.fail("rotate", err)
@@ -358,6 +361,7 @@ func (l *Log) Abandon() {
 	close(l.stop)
 	<-l.done
 
+	// Callers of AwaitWritten may still be in a write.
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	l.writeMu.Lock()
