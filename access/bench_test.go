@@ -19,6 +19,7 @@ func benchGate(b *testing.B, store Store) (gate *Gate, liveRaw, previewRaw []byt
 	for i := range 1000 { // a table of some size
 		mustCreate(b, f, NewKey{Tenant: fmt.Sprint("tenant", i), Kind: Live, Plan: "free"})
 	}
+
 	plans := DefaultPlans()
 	plans.Set("unlimited", Plan{PerMinute: maxPerMinute, PerDay: 1 << 53, Credits: 1 << 53})
 	ring, err := FixedKeyRing(f, plans)
@@ -79,6 +80,7 @@ func BenchmarkAdmit(b *testing.B) {
 			}
 		})
 	}
+
 	b.Run("refused", func(b *testing.B) {
 		store := NewMemory(MemoryOptions{})
 		gate, raw, _ := benchGate(b, store)
@@ -125,6 +127,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	}
+
 	for name, open := range map[string]func(b *testing.B) Store{
 		"memory":   func(*testing.B) Store { return NewMemory(MemoryOptions{}) },
 		"embedded": func(b *testing.B) Store { return benchEmbedded(b) },
@@ -173,10 +176,12 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 			}
 		})
 	}
+
 	b.Run("memory 1 caller", func(b *testing.B) { run(b, NewMemory(MemoryOptions{}), 1) })
 	for _, callers := range []int{1, 64, 256} {
 		b.Run(fmt.Sprint("embedded ", callers, " callers"), func(b *testing.B) { run(b, benchEmbedded(b), callers) })
 	}
+
 	b.Run("replay", func(b *testing.B) {
 		gate, _, raw := benchGate(b, NewMemory(MemoryOptions{}))
 		p := benchAuthenticate(b, gate, raw)

@@ -48,9 +48,11 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 			f, err = ReadKeys(dir)
 		}
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string]*Principal{}
 	for _, key := range f.Keys {
 		out[key.Tenant] = newPrincipal(key, f.Tenants[key.Tenant], plans)
@@ -76,6 +78,7 @@ func TestCrashChild(t *testing.T) {
 	if dir == "" {
 		t.Skip("run by TestCrash")
 	}
+
 	clock := StartClock(time.Now())
 	who := crashPrincipals(t, dir)
 	store := openCrash(t, dir, os.Getenv(crashKindEnv), clock)
@@ -110,6 +113,7 @@ func TestCrashChild(t *testing.T) {
 			}
 		}()
 	}
+
 	time.Sleep(time.Minute)
 	t.Fatal("nobody killed me")
 }
@@ -139,6 +143,7 @@ func TestCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for kind := range waltest.Kinds(t) {
 		t.Run(kind, func(t *testing.T) { t.Parallel(); crashRounds(t, kind, rounds) })
 	}
@@ -174,12 +179,14 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 			t.Fatal(err)
 		}
 	}
+
 	slices.Sort(paced)
 	for i := 30; i < len(paced); i++ {
 		if paced[i]-paced[i-30] < minuteMillis-2 { // two clocks round to a millisecond
 			t.Fatalf("31 admissions within %d ms", paced[i]-paced[i-30])
 		}
 	}
+
 	t.Logf("%d rounds: %d charges acknowledged, %d more stand", rounds, total, beyond)
 	if total < int64(rounds) {
 		t.Fatal("the child hardly ran")
@@ -230,6 +237,7 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	charged := map[string]int64{}
 	for _, row := range rows {
 		charged[row.Tenant] += row.Charged
@@ -251,6 +259,7 @@ func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal,
 		}
 		return claim.Outcome == Replay && string(claim.Reply) == "reply of "+key
 	}
+
 	for _, ack := range acks {
 		var worker, n int
 		if _, err := fmt.Sscan(ack, &worker, &n); err != nil {
@@ -261,6 +270,7 @@ func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal,
 		}
 		next[worker] = max(next[worker], n+1)
 	}
+
 	stand := int64(len(acks))
 	for worker := range crashWorkers {
 		if replayed(worker, next[worker]) {

@@ -36,6 +36,7 @@ func FuzzEntry(f *testing.F) {
 	for n := range 8 {
 		f.Add(testEntry(n).append(nil))
 	}
+
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := decodeEntry(data)
 		if err != nil {

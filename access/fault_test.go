@@ -38,6 +38,7 @@ func faultKeys(t testing.TB) (live, preview *Principal) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	live, liveErr := ring.Authenticate([]byte(liveRaw), instant(testTime))
 	preview, previewErr := ring.Authenticate([]byte(previewRaw), instant(testTime))
 	if err := errors.Join(liveErr, previewErr); err != nil {
@@ -81,6 +82,7 @@ func (s *faultScript) call(p *Principal, op Operation, success bool) {
 	if success {
 		s.tried[p.Tenant]++
 	}
+
 	receipt, err := s.store.Finish(d.Ticket, success)
 	if s.answered(err) {
 		s.told[p.Tenant] += receipt.Charged
@@ -94,6 +96,7 @@ func (s *faultScript) batch(key string) {
 	if !ok {
 		return
 	}
+
 	claim, err := s.store.Begin(d.Ticket, key, BodyHash{1}, s.now)
 	if !s.answered(err) {
 		return
@@ -151,6 +154,7 @@ func everyFault(t *testing.T, kind waltest.FaultyDisk) {
 		}
 		verbs[disk.Verbs[k-1]]++
 	}
+
 	for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
 		if verbs[verb] < 2 {
 			t.Errorf("only %d faults of %s: %v", verbs[verb], verb, verbs)
@@ -165,15 +169,18 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 		t: t, live: live, preview: preview, now: instant(testTime),
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
+
 	checkpoint := func() error {
 		if disk.Fails("checkpoint") {
 			return waltest.ErrDisk
 		}
 		return nil
 	}
+
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
 		Now: s.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint, unsynced: true,
 	})
+
 	switch {
 	case err == nil:
 		s.store = store
@@ -182,6 +189,7 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 	case !errors.Is(err, waltest.ErrDisk):
 		t.Fatal(err)
 	}
+
 	s.now = Instant{Wall: s.now.Wall}
 	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now, unsynced: true})
 	if err != nil {
@@ -199,6 +207,7 @@ func (s *faultScript) check(disk *waltest.FaultyDisk) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	batches := int64(0)
 	for _, row := range rows {
 		ledger[row.Tenant] += row.Charged
@@ -206,6 +215,7 @@ func (s *faultScript) check(disk *waltest.FaultyDisk) {
 			batches += row.Charged
 		}
 	}
+
 	for _, p := range []*Principal{s.live, s.preview} {
 		usage, err := s.store.Usage(p, RuleFor(p, UsageGet), s.now)
 		if err != nil || usage.Used != ledger[p.Tenant] {
@@ -215,6 +225,7 @@ func (s *faultScript) check(disk *waltest.FaultyDisk) {
 			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d", disk.FailAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
 		}
 	}
+
 	replays := int64(0)
 	for _, key := range s.keys {
 		d, _ := s.admit(s.preview, PricesBatch)
@@ -253,6 +264,7 @@ func TestStateDamage(t *testing.T) {
 		}
 		return dir
 	}
+
 	f := func(name string, damage func(dir string) error) {
 		t.Helper()
 		dir := fill()
@@ -263,6 +275,7 @@ func TestStateDamage(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	f("log removed", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) })
 	f("checkpoint removed", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) })
 	f("log renumbered", func(dir string) error {
@@ -286,10 +299,12 @@ func TestOneServer(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	second, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	second.Close()
 }
 
@@ -301,12 +316,14 @@ func TestReadBeside(t *testing.T) {
 	if report, err := ReadUsage(dir, "", 0); err != nil || report.Tenants == nil || len(report.Tenants) != 0 {
 		t.Fatalf("empty state: %+v, %v", report, err)
 	}
+
 	live, preview := faultKeys(t)
 	now := instant(testTime)
 	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 60 * time.Millisecond}) // readers look at the lock every 50 ms
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	check := func(calls int64) {
 		t.Helper()
 		report, err := ReadUsage(dir, "live", DayOf(now.Wall))
@@ -322,9 +339,11 @@ func TestReadBeside(t *testing.T) {
 			t.Fatalf("last use %v, want %d (%v)", last, now.Wall, err)
 		}
 	}
+
 	if _, err := store.Finish(store.Admit(preview, RuleFor(preview, ProductsList), now).Ticket, true); err != nil {
 		t.Fatal(err)
 	}
+
 	for calls := range int64(120) {
 		now.Mono, now.Wall = now.Mono+1000, now.Wall+1000
 		if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), now).Ticket, calls%2 == 0); err != nil {
@@ -335,6 +354,7 @@ func TestReadBeside(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	check(120)
 	if report, err := ReadUsage(dir, "", DayOf(now.Wall)+1); err != nil || len(report.Tenants) != 0 {
 		t.Fatalf("since tomorrow: %+v %v", report, err)

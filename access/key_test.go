@@ -39,6 +39,7 @@ func TestKeyMutations(t *testing.T) {
 			t.Fatalf("mutant accepted: %v", err)
 		}
 	}
+
 	for i := range len(text) {
 		for c := range 256 {
 			f(text[:i] + string([]byte{byte(c)}) + text[i+1:])
@@ -49,6 +50,7 @@ func TestKeyMutations(t *testing.T) {
 			f(text[:i] + text[i+1:i+2] + text[i:i+1] + text[i+2:])
 		}
 	}
+
 	f(text + text)
 	f(" " + text)
 	f(text + "\n")
@@ -65,6 +67,7 @@ func TestKindOf(t *testing.T) {
 			t.Fatalf("KindOf(%q) = %v, want %v", raw, got, want)
 		}
 	}
+
 	f("", NoKind)
 	f("npk_", NoKind)
 	f("npk_live", NoKind)

@@ -43,6 +43,7 @@ func TestKeyFileCreate(t *testing.T) {
 			t.Fatal("a refused key changed the file")
 		}
 	}
+
 	refused(NewKey{Tenant: "acme", Kind: Live, Plan: "free"}, "another plan")
 	refused(NewKey{Tenant: "new", Kind: Live}, "want a plan")
 	refused(NewKey{Tenant: "", Kind: Live, Plan: "pro"}, "tenant")
@@ -58,10 +59,12 @@ func TestKeyFileCreate(t *testing.T) {
 	if !errors.Is(err, ErrNoSuchKey) {
 		t.Fatal(err)
 	}
+
 	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "free", ChangePlan: true})
 	if f.Tenants["acme"].Plan != "free" {
 		t.Fatal("plan not changed")
 	}
+
 	key, _ := mustCreate(t, f, NewKey{Tenant: "org", Kind: Preview, Plan: "preview"})
 	if strings.Join(key.Scopes, ",") != "catalog:read,prices:read,usage:read" {
 		t.Fatalf("scopes %v", key.Scopes)
@@ -76,10 +79,12 @@ func TestKeyFileHoldsNoKey(t *testing.T) {
 		_, raw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
 		raws = append(raws, raw)
 	}
+
 	data, err := f.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, raw := range raws {
 		if bytes.Contains(data, []byte(raw[prefixLength:prefixLength+bodyLength])) {
 			t.Fatal("the file holds a key")
@@ -99,6 +104,7 @@ func TestKeyLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := func(raw string, at time.Time, want error) {
 		t.Helper()
 		p, err := ring.Authenticate([]byte(raw), instant(at))
@@ -106,6 +112,7 @@ func TestKeyLife(t *testing.T) {
 			t.Fatalf("authenticate: %v %v, want %v", p, err, want)
 		}
 	}
+
 	want("", testTime, ErrNoKey)
 	want("npk_live_nonsense", testTime, ErrInvalid)
 	want(MintKey(Live), testTime, ErrInvalid)
@@ -122,6 +129,7 @@ func TestKeyLife(t *testing.T) {
 	if err := ring.Replace(f); err != nil {
 		t.Fatal(err)
 	}
+
 	want(oldRaw, testTime.Add(24*time.Hour-time.Millisecond), nil)
 	want(oldRaw, testTime.Add(24*time.Hour), ErrExpired)
 	want(freshRaw, testTime.Add(100*24*time.Hour), nil)
@@ -134,10 +142,12 @@ func TestKeyLife(t *testing.T) {
 	if _, _, err := f.Rotate(fresh.ID, 0, testTime); err == nil {
 		t.Fatal("rotated a revoked key")
 	}
+
 	want(freshRaw, testTime, nil) // not yet seen
 	if err := ring.Replace(f); err != nil {
 		t.Fatal(err)
 	}
+
 	want(freshRaw, testTime, ErrRevoked)
 	for at, status := range map[time.Time]string{testTime: "active", testTime.Add(24 * time.Hour): "expired"} {
 		if got := f.Keys[0].Status(at); got != status {
@@ -152,18 +162,22 @@ func TestUpdateKeysOnDisk(t *testing.T) {
 	if _, err := ReadKeys(dir); !errors.Is(err, ErrNoKeysFile) {
 		t.Fatalf("no file: %v", err)
 	}
+
 	create := func(f *KeyFile) error {
 		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
 		return err
 	}
+
 	if err := UpdateKeys(dir, create); err != nil {
 		t.Fatal(err)
 	}
+
 	path := filepath.Join(dir, keysName)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v", info.Mode(), err)
 	}
+
 	before, _ := os.ReadFile(path)
 	failed := errors.New("changed my mind")
 	err = UpdateKeys(dir, func(f *KeyFile) error { return errors.Join(create(f), failed) })
@@ -179,6 +193,7 @@ func TestUpdateKeysOnDisk(t *testing.T) {
 	if after, _ := os.ReadFile(path); len(after) != len(before)/2 {
 		t.Fatal("a damaged file was overwritten")
 	}
+
 	names, _ := filepath.Glob(filepath.Join(dir, "*tmp*"))
 	if len(names) > 0 {
 		t.Fatalf("left behind: %v", names)
@@ -194,6 +209,7 @@ func TestUpdateKeysProcesses(t *testing.T) {
 		createKeys(t, dir, 10)
 		return
 	}
+
 	t.Parallel()
 	dir := t.TempDir()
 	var group sync.WaitGroup
@@ -233,6 +249,7 @@ func TestKeyRingFollows(t *testing.T) {
 	if _, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrNoKeysFile) {
 		t.Fatalf("no file: %v", err)
 	}
+
 	var id, raw string
 	update := func(change func(f *KeyFile) error) {
 		t.Helper()
@@ -240,15 +257,18 @@ func TestKeyRingFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	update(func(f *KeyFile) error {
 		key, text, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
 		id, raw = key.ID, text
 		return err
 	})
+
 	ring, err := OpenKeyRing(dir, DefaultPlans())
 	if err != nil || ring.Len() != 1 {
 		t.Fatal(ring.Len(), err)
 	}
+
 	reports := make(chan error, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -262,28 +282,33 @@ func TestKeyRingFollows(t *testing.T) {
 			return nil
 		}
 	}
+
 	check := func(want error) {
 		t.Helper()
 		if _, err := ring.Authenticate([]byte(raw), instant(testTime)); !errors.Is(err, want) {
 			t.Fatalf("authenticate: %v, want %v", err, want)
 		}
 	}
+
 	path := filepath.Join(dir, keysName)
 	good, _ := os.ReadFile(path)
 	os.WriteFile(path, good[:len(good)-20], 0o600)
 	if err := next(); !errors.Is(err, ErrCorrupt) || strings.Contains(err.Error(), "npk_") {
 		t.Fatalf("damaged: %v", err)
 	}
+
 	check(nil)
 	os.Remove(path)
 	if err := next(); !errors.Is(err, ErrNoKeysFile) {
 		t.Fatalf("removed: %v", err)
 	}
+
 	check(nil)
 	os.WriteFile(path, good, 0o600)
 	update(func(f *KeyFile) error { _, err := f.Revoke(id, testTime); return err })
 	for next() != nil { // the write above is not atomic and may be caught half done
 	}
+
 	check(ErrRevoked)
 	cancel()
 	<-done
@@ -297,6 +322,7 @@ func FuzzParseKeyFile(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(good)
 	f.Add([]byte(`{"version":1,"tenants":{"a":null},"keys":[null]}`))
 	f.Add([]byte(`{"version":1}`))

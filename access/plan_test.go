@@ -12,6 +12,7 @@ func TestDefaultPlans(t *testing.T) {
 	if err := plans.Validate(); err != nil {
 		t.Fatal(err)
 	}
+
 	f := func(name string, perMinute int, perDay int64, stats bool) {
 		t.Helper()
 		p := plans[name]
@@ -19,6 +20,7 @@ func TestDefaultPlans(t *testing.T) {
 			t.Fatalf("plan %s: %+v", name, p)
 		}
 	}
+
 	f("free", 30, 2_000, false)
 	f("starter", 120, 20_000, true)
 	f("pro", 600, 100_000, true)
@@ -36,6 +38,7 @@ func TestPlansSet(t *testing.T) {
 	if p := plans["free"]; p.PerMinute != 10 || p.PerDay != 2_000 || p.Stats() {
 		t.Fatalf("%+v", p)
 	}
+
 	plans.Set("pro", Plan{StatsWindow: NoStats})
 	plans.Set("gold", Plan{StatsWindow: 30, MaxCards: 50})
 	if plans["pro"].Stats() || plans["gold"].StatsWindow != 30 || plans["gold"].MaxCards != 50 || plans["gold"].MaxPrices != 100 {
@@ -44,6 +47,7 @@ func TestPlansSet(t *testing.T) {
 	if err := plans.Validate(); err != nil {
 		t.Fatal(err)
 	}
+
 	plans.Set("bad", Plan{PerMinute: -1, PerDay: -1, MaxCards: 201, MaxPrices: 101, HistoryDays: 366, StatsWindow: 8})
 	plans.Set("also bad", Plan{})
 	err := plans.Validate()
@@ -60,6 +64,7 @@ func TestPeriods(t *testing.T) {
 	if want := (Period{time.Date(2028, 2, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}); month != want {
 		t.Fatalf("month %+v", month)
 	}
+
 	p := Period{Start: 1000, End: 1500}
 	for wall, start := range map[int64]int64{1000: 1000, 1499: 1000, 1500: 1500, 999: 500, 0: 0, -1: -500} {
 		if got := p.around(wall); got.Start != start || got.End != start+500 || !got.has(wall) {
@@ -69,6 +74,7 @@ func TestPeriods(t *testing.T) {
 	if day, err := ParseDay("2026-03-10"); err != nil || day != DayOf(testTime.UnixMilli()) || day.String() != "2026-03-10" {
 		t.Fatal(day, err)
 	}
+
 	for _, bad := range []string{"", "2026-3-10", "2026-02-30", "10.03.2026"} {
 		if _, err := ParseDay(bad); err == nil {
 			t.Fatalf("%q parsed", bad)
@@ -88,6 +94,7 @@ func TestScopes(t *testing.T) {
 	if _, err := ParseScopes([]string{"prices:write"}); err == nil {
 		t.Fatal("unknown scope parsed")
 	}
+
 	p := &Principal{Scopes: s}
 	if !p.Has(CatalogRead) || p.Has(PricesRead) || p.Has(CatalogRead|PricesRead) {
 		t.Fatal("scopes")

@@ -21,6 +21,7 @@ func cutPower(t *testing.T, disk *waltest.PowerDisk, dir string, lose float64) s
 	if err = errors.Join(err, os.Mkdir(filepath.Join(out, walDirName), 0o700)); err != nil {
 		t.Fatal(err)
 	}
+
 	disk.Cut(t, dir, out, lose)
 	return out
 }
@@ -68,12 +69,14 @@ func powerCuts(t *testing.T, create waltest.Create) {
 			t.Fatalf("after a power cut: %+v (%v)", claim, err)
 		}
 	}
+
 	look := func(p *Principal, replyKey string) {
 		t.Helper()
 		for _, lose := range []float64{1, 0.5, 0.5, 0.1, 0} {
 			lookOnce(p, replyKey, lose)
 		}
 	}
+
 	for i := range 5 {
 		for range 30 { // a few sectors
 			s.call(live, CardsGet, true)
@@ -92,10 +95,12 @@ func powerCuts(t *testing.T, create waltest.Create) {
 			look(preview, "a")
 		}
 	}
+
 	s.call(live, CardsGet, true)
 	deadline := time.Now().Add(5 * time.Second) // 100 ms where nothing else runs
 	for !disk.Synced() && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}
+
 	look(live, "")
 }

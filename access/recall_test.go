@@ -21,6 +21,7 @@ func TestRecognize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var last Recall
 	now := instant(testTime)
 	raws := []string{firstRaw, secondRaw, sandboxRaw, endsRaw, "", "npk_live_", firstRaw[:len(firstRaw)-1], firstRaw + "x", MintKey(Live)}
@@ -39,6 +40,7 @@ func TestRecognize(t *testing.T) {
 		}
 		ring.recognize([]byte(firstRaw), now, &last) // what a connection would hold on to
 	}
+
 	ask()
 	now = instant(ends)
 	if ask(); last.principal == nil || last.principal.KeyID != first.ID {
@@ -47,6 +49,7 @@ func TestRecognize(t *testing.T) {
 	if _, err := ring.recognize([]byte(endsRaw), now, &last); !errors.Is(err, ErrExpired) {
 		t.Fatal(err)
 	}
+
 	plans := DefaultPlans()
 	plans.Set("pro", Plan{PerMinute: 7})
 	if err := ring.SetPlans(plans); err != nil {
@@ -64,6 +67,7 @@ func TestRecognize(t *testing.T) {
 	if _, err := ring.recognize([]byte(firstRaw), now, &last); !errors.Is(err, ErrRevoked) {
 		t.Fatalf("after it was revoked: %v", err)
 	}
+
 	ask()
 	other, err := FixedKeyRing(NewKeyFile(), DefaultPlans())
 	if err != nil {

@@ -23,10 +23,12 @@ func statsWorld(t *testing.T, store access.Store) (g *access.Gate, live, preview
 			t.Fatal(err)
 		}
 	}
+
 	ring, err := access.FixedKeyRing(file, access.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	g = access.NewGate(ring, store)
 	if live, err = g.Authenticate([]byte(keys[0]), access.Instant{}); err != nil {
 		t.Fatal(err)
@@ -121,6 +123,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		f, err := wal.WriteSegment(path)
 		return failingSync{f, &broken}, err
 	})
+
 	store, err := access.OpenEmbedded(t.TempDir(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +134,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	if _, err := g.Finish(d.Ticket, true); err != nil {
 		t.Fatal(err)
 	}
+
 	broken.Store(true)
 	if store.SaveCheckpoint() == nil {
 		t.Fatal("a checkpoint without a log")
@@ -147,9 +151,11 @@ func TestRingStats(t *testing.T) {
 		_, _, err := f.Create(access.NewKey{Tenant: "t", Kind: access.Live, Plan: "free"}, time.Now())
 		return err
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ring, err := access.OpenKeyRing(dir, access.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)

@@ -21,10 +21,12 @@ func TestUnusable(t *testing.T) {
 	if _, err := f.Revoke(revoked.ID, testTime); err != nil {
 		t.Fatal(err)
 	}
+
 	ring, err := FixedKeyRing(f, DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := func(at time.Time, want ...Unusable) {
 		t.Helper()
 		if diff := cmp.Diff(want, ring.Unusable(at)); diff != "" {
@@ -41,10 +43,12 @@ func TestUnusable(t *testing.T) {
 	if err := ring.SetPlans(plans); err != nil {
 		t.Fatal(err)
 	}
+
 	want(testTime, silver)
 	plans.Set("silver", Plan{})
 	if err := ring.SetPlans(plans); err != nil {
 		t.Fatal(err)
 	}
+
 	want(testTime)
 }

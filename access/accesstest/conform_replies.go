@@ -21,6 +21,7 @@ func replayConflictWait(b *bench) {
 		b.t.Fatal("woken too early")
 	default:
 	}
+
 	answer := string(bytes.Repeat([]byte("an answer "), 3000))
 	b.commit(d, claim, answer)
 	<-waiting.Done
@@ -28,6 +29,7 @@ func replayConflictWait(b *bench) {
 	if string(replay.Reply) != answer {
 		b.t.Fatalf("replay differs: %d bytes", len(replay.Reply))
 	}
+
 	b.begin("org", "k", 2, access.Conflict)
 	b.used("org", 1)
 	rows, _ := b.Ledger("org", 0)
@@ -46,6 +48,7 @@ func replayWhenExhausted(b *bench) {
 	for range 6 {
 		b.do("org", access.ProductsList)
 	}
+
 	b.begin("org", "k", 1, access.Replay)
 	_, claim = b.begin("org", "other", 1, access.Exhausted)
 	if claim.RetryAfter < 1 || claim.RetryAfter != claim.Allowance.Wait || claim.Allowance.Remaining != 0 {
@@ -72,6 +75,7 @@ func abortLeavesNothing(b *bench) {
 	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
 		b.t.Fatal(receipt, err)
 	}
+
 	<-waiting.Done
 	b.used("org", 0)
 	d, claim = b.begin("org", "k", 2, access.Fresh)
@@ -79,6 +83,7 @@ func abortLeavesNothing(b *bench) {
 	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
 		b.t.Fatal("abort after commit:", receipt, err)
 	}
+
 	b.begin("org", "k", 2, access.Replay)
 	b.used("org", 1)
 }
@@ -91,15 +96,18 @@ func misuse(b *bench) {
 	if _, err := b.Commit(d.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("commit without claim: %v", err)
 	}
+
 	d, claim := b.begin("org", "k", 1, access.Fresh)
 	b.commit(d, claim, "x")
 	if _, err := b.Commit(d.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("second commit: %v", err)
 	}
+
 	d = b.want("org", access.ProductsList, access.Admitted)
 	if _, err := b.Begin(d.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("begin of another operation: %v", err)
 	}
+
 	b.used("org", 1)
 }
 
@@ -110,6 +118,7 @@ func tenantsApart(b *bench) {
 	if _, err := b.Commit(b.want("org", access.PricesBatch, access.Admitted).Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("commit of another tenant's claim: %v", err)
 	}
+
 	b.commit(d, claim, "secret of rival")
 	b.used("org", 1)
 	b.used("rival", 1)
@@ -142,6 +151,7 @@ func boundedReplies(b *bench) {
 	if full == 0 || full == 40 {
 		b.t.Fatalf("%d of 40 refused", full)
 	}
+
 	b.used("rival", int64(40-full))
 	b.sleep(10 * time.Minute)
 	d, claim := b.begin("rival", "later", 1, access.Fresh)
@@ -183,5 +193,6 @@ func oneClaim(b *bench) {
 	if fresh.Load() != 1 || fresh.Load()+replays.Load()+conflicts.Load() != 48 || conflicts.Load() == 0 {
 		b.t.Fatalf("%d fresh, %d replays, %d conflicts", fresh.Load(), replays.Load(), conflicts.Load())
 	}
+
 	b.used("rival", 1)
 }

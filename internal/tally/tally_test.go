@@ -25,6 +25,7 @@ func TestCounters(t *testing.T) {
 			}
 		})
 	}
+
 	adders.Wait()
 	for row := range rows {
 		for column := range columns {
@@ -43,6 +44,7 @@ func TestShardsTakeTurns(t *testing.T) {
 	if len(seen) != tally.Shards {
 		t.Errorf("%d shards come, want %d", len(seen), tally.Shards)
 	}
+
 	for s, n := range seen {
 		if n != 2 || s >= tally.Shards {
 			t.Errorf("shard %d came %d times", s, n)
@@ -60,6 +62,7 @@ func TestDurations(t *testing.T) {
 	} {
 		d.Observe(tally.Shard(k), 1, took)
 	}
+
 	h := d.Row(1)
 	if !slices.Equal(h.Counts, []uint64{4, 2, 1, 2}) || h.Count() != 9 {
 		t.Errorf("counts are %v", h.Counts)
@@ -96,6 +99,7 @@ func BenchmarkAdd(b *testing.B) {
 			}
 		})
 	})
+
 	b.Run("duration", func(b *testing.B) {
 		b.RunParallel(func(p *testing.PB) {
 			for s := tally.NextShard(); p.Next(); {
@@ -103,6 +107,7 @@ func BenchmarkAdd(b *testing.B) {
 			}
 		})
 	})
+
 	b.Run("clock", func(b *testing.B) {
 		began := time.Now()
 		for b.Loop() {

@@ -22,6 +22,7 @@ func readAll(t *testing.T, dir string) uint64 {
 		}
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +88,7 @@ func runFaulty(t *testing.T, disk *waltest.FaultyDisk) {
 			t.Fatalf("fault %d: %v, and the log goes on: %t", disk.FailAt, err, !failed)
 		}
 	}
+
 	l.Abandon()
 
 	if last := readAll(t, dir); last < acknowledged || last > tried {

@@ -45,6 +45,7 @@ func writeLog(t testing.TB, n, per int) (dir, last string) {
 	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
+
 	l.Abandon()
 
 	firsts, err := Segments(dir)
@@ -211,6 +212,7 @@ func TestZeroTails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	change := func(first uint64, change func(data []byte) []byte) {
 		t.Helper()
 		data, err := os.ReadFile(segmentPath(dir, first))
@@ -229,6 +231,7 @@ func TestZeroTails(t *testing.T) {
 			return append(data, make([]byte, 5000)...)
 		})
 	}
+
 	for after := range uint64(11) {
 		count, end, err := readLog(t, dir, after)
 		if err != nil || count != int(10-after) || end.TornPath != lastPath || end.TornAt != int64(whole[9]) {
@@ -240,6 +243,7 @@ func TestZeroTails(t *testing.T) {
 	if _, _, err := readLog(t, dir, 0); !errors.Is(err, ErrCorrupt) {
 		t.Fatalf("a byte after the records of a segment: %v", err)
 	}
+
 	lost := len(appendRecord(nil, 8, 7, testPayload(8)))
 	change(5, func(data []byte) []byte { clear(data[whole[5]-lost:]); return data })
 	if _, _, err := readLog(t, dir, 0); !errors.Is(err, ErrCorrupt) {
@@ -306,6 +310,7 @@ func TestGroups(t *testing.T) {
 	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
+
 	l.Abandon()
 	if syncs > 64*20/4 {
 		t.Fatalf("%d fsyncs for %d records", syncs, 64*20)
@@ -337,6 +342,7 @@ func FuzzLog(f *testing.F) {
 	for n := range uint64(5) {
 		data = appendRecord(data, n+1, n, testPayload(int(n+1)))
 	}
+
 	f.Add(data)
 	f.Add(data[:len(data)-7])
 	f.Add([]byte{})
