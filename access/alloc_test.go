@@ -36,7 +36,8 @@ func TestAllocations(t *testing.T) {
 		for key, op := range map[string]Operation{raw: CardsGet, previewRaw: UsageGet} {
 			key := []byte(key)
 			none(name+" "+string(op), func() {
-				now.Mono, now.Wall = now.Mono+10_000, now.Wall+10_000
+				now.Mono += 10_000
+				now.Wall += 10_000
 				p, err := gate.Authenticate(key, now)
 				d := gate.Admit(p, op, now)
 				if err != nil || d.Verdict != Admitted {

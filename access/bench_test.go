@@ -158,7 +158,9 @@ func BenchmarkDurableCharge(b *testing.B) {
 
 // BenchmarkIdempotentBatch is begin and commit of a batch with a reply of 22 KB.
 func BenchmarkIdempotentBatch(b *testing.B) {
-	reply := bytes.Repeat([]byte(`{"selection":{"kind":"card","product_id":"prd_aaaaaaaaaaaaaaaa","variant":"holofoil","condition":"near_mint"},"status":"fresh","price":{"amount_cents":1234,"currency":"USD"}},`), 125)
+	price := `{"selection":{"kind":"card","product_id":"prd_aaaaaaaaaaaaaaaa","variant":"holofoil","condition":"near_mint"},` +
+		`"status":"fresh","price":{"amount_cents":1234,"currency":"USD"}},`
+	reply := bytes.Repeat([]byte(price), 125)
 	run := func(b *testing.B, store Store, callers int) {
 		gate, _, raw := benchGate(b, store)
 		p := benchAuthenticate(b, gate, raw)
@@ -194,7 +196,8 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(reply)))
 		for b.Loop() {
-			if claim, err := gate.Begin(b.Context(), d.Ticket, "key", BodyHash{1}, now); err != nil || claim.Outcome != Replay {
+			claim, err := gate.Begin(b.Context(), d.Ticket, "key", BodyHash{1}, now)
+			if err != nil || claim.Outcome != Replay {
 				b.Fatal(claim.Outcome, err)
 			}
 		}

@@ -63,7 +63,8 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
-		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond, create: waltest.Kinds(t)[kind],
+		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
+		create: waltest.Kinds(t)[kind],
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -167,9 +168,11 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 			if over := charged - told; over < 0 || over > crashWorkers {
 				t.Fatalf("round %d: %s charged %d, acknowledged %d", round, tenant, charged, told)
 			}
-			total, beyond = total+told, beyond+charged-told
+			total += told
+			beyond += charged - told
 		}
-		checkCrashReplies(t, store, clock, crashPrincipals(t, dir)["batch"], round, acks["batch"], after["batch"]-before["batch"])
+		batches := crashBatches{store: store, clock: clock, p: crashPrincipals(t, dir)["batch"], round: round}
+		batches.check(t, acks["batch"], after["batch"]-before["batch"])
 		for _, ack := range acks["pace"] {
 			wall, _ := strconv.ParseInt(ack, 10, 64)
 			paced = append(paced, wall)
@@ -245,15 +248,24 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 	return charged
 }
 
-// checkCrashReplies replays every acknowledged batch, and looks for the reply of the one each
+// crashBatches is a store after a crash, and who asks it for the batches of which round.
+type crashBatches struct {
+	store *Embedded
+	clock Clock
+	p     *Principal
+	round int
+}
+
+// check replays every acknowledged batch, and looks for the reply of the one each
 // worker may have had in flight.
-func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal, round int, acks []string, charged int64) {
+func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 	t.Helper()
 	next := map[int]int{}
 	replayed := func(worker, n int) bool {
-		now, key := clock.At(time.Now()), crashKey(strconv.Itoa(round), worker, n)
-		ticket := Ticket{Principal: p, Rule: RuleFor(p, PricesBatch), Now: now}
-		claim, err := store.Begin(ticket, key, BodyHash{7}, now)
+		now := b.clock.At(time.Now())
+		key := crashKey(strconv.Itoa(b.round), worker, n)
+		ticket := Ticket{Principal: b.p, Rule: RuleFor(b.p, PricesBatch), Now: now}
+		claim, err := b.store.Begin(ticket, key, BodyHash{7}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +278,7 @@ func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal,
 			t.Fatal(err)
 		}
 		if !replayed(worker, n) {
-			t.Fatalf("round %d: the reply of acknowledged batch %s is gone", round, ack)
+			t.Fatalf("round %d: the reply of acknowledged batch %s is gone", b.round, ack)
 		}
 		next[worker] = max(next[worker], n+1)
 	}
@@ -278,6 +290,6 @@ func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal,
 		}
 	}
 	if stand != charged {
-		t.Fatalf("round %d: %d batches charged, %d replies kept", round, charged, stand)
+		t.Fatalf("round %d: %d batches charged, %d replies kept", b.round, charged, stand)
 	}
 }

@@ -222,7 +222,8 @@ func (s *faultScript) check(disk *waltest.FaultyDisk) {
 			s.t.Fatalf("fault %d: %s used %d, ledger %d (%v)", disk.FailAt, p.Tenant, usage.Used, ledger[p.Tenant], err)
 		}
 		if usage.Used < s.told[p.Tenant] || usage.Used > s.tried[p.Tenant] || usage.Used > s.told[p.Tenant]+1 {
-			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d", disk.FailAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
+			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d",
+				disk.FailAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
 		}
 	}
 
@@ -255,7 +256,8 @@ func TestStateDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), instant(testTime)).Ticket, true); err != nil {
+			d := store.Admit(live, RuleFor(live, CardsGet), instant(testTime))
+			if _, err := store.Finish(d.Ticket, true); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -293,7 +295,8 @@ func TestOneServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "one server") {
+	_, err = OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+	if !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "one server") {
 		t.Fatalf("second server: %v", err)
 	}
 	if err := first.Close(); err != nil {
@@ -319,7 +322,9 @@ func TestReadBeside(t *testing.T) {
 
 	live, preview := faultKeys(t)
 	now := instant(testTime)
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 60 * time.Millisecond}) // readers look at the lock every 50 ms
+
+	const every = 60 * time.Millisecond // readers look at the lock every 50 ms
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: every})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +350,8 @@ func TestReadBeside(t *testing.T) {
 	}
 
 	for calls := range int64(120) {
-		now.Mono, now.Wall = now.Mono+1000, now.Wall+1000
+		now.Mono += 1000
+		now.Wall += 1000
 		if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), now).Ticket, calls%2 == 0); err != nil {
 			t.Fatal(err)
 		}

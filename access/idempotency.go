@@ -178,7 +178,8 @@ func (l *limits) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
 	defer l.meter.time(timeCommit, time.Now())
 	if len(answer) > maxReply {
 		_, err := l.Abort(t, claim)
-		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(answer), cmp.Or(err, ErrIdempotencyFull))
+		err = cmp.Or(err, ErrIdempotencyFull)
+		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(answer), err)
 	}
 
 	data := l.codec.compress(answer) // before the lock: it takes longer than all that follows

@@ -36,7 +36,8 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 // segments are not needed again.
 func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 	j.saver = &checkpointer{
-		journal: j, path: filepath.Join(stateDir, checkpointName), fault: options.checkpoint, unsynced: options.unsynced,
+		journal: j, path: filepath.Join(stateDir, checkpointName),
+		fault: options.checkpoint, unsynced: options.unsynced,
 	}
 	stored, err := j.saver.load()
 	if err != nil {

@@ -127,7 +127,8 @@ func (n NewKey) Validate(at time.Time) error {
 		refuse(*n.Credits < 0, "give %d credits: want 0 or more", *n.Credits)
 	}
 	if n.Expires != nil {
-		refuse(!n.Expires.After(at), "create a key that expires at %s: want a time to come", n.Expires.UTC().Format(time.RFC3339))
+		refuse(!n.Expires.After(at),
+			"create a key that expires at %s: want a time to come", n.Expires.UTC().Format(time.RFC3339))
 	}
 	if n.Period != nil {
 		refuse(!n.Period[1].After(n.Period[0]),
@@ -146,7 +147,8 @@ func (f *KeyFile) enter(n NewKey) error {
 		tenant = &Tenant{Plan: n.Plan}
 		f.Tenants[n.Tenant] = tenant
 	case n.Plan != "" && n.Plan != tenant.Plan && !n.ChangePlan:
-		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w: %q", n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
+		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w: %q",
+			n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
 	case n.Plan != "":
 		tenant.Plan = n.Plan
 	}

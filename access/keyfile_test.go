@@ -260,7 +260,8 @@ func TestKeyRingFollows(t *testing.T) {
 
 	update(func(f *KeyFile) error {
 		key, text, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
-		id, raw = key.ID, text
+		id = key.ID
+		raw = text
 		return err
 	})
 
@@ -317,7 +318,10 @@ func TestKeyRingFollows(t *testing.T) {
 func FuzzParseKeyFile(f *testing.F) {
 	file := NewKeyFile()
 	mustCreate(f, file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
-	mustCreate(f, file, NewKey{Tenant: "org", Kind: Preview, Plan: "preview", Credits: new(int64(5)), Period: &[2]time.Time{testTime, testTime.Add(time.Hour)}})
+	mustCreate(f, file, NewKey{
+		Tenant: "org", Kind: Preview, Plan: "preview",
+		Credits: new(int64(5)), Period: &[2]time.Time{testTime, testTime.Add(time.Hour)},
+	})
 	good, err := file.encode()
 	if err != nil {
 		f.Fatal(err)

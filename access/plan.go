@@ -121,7 +121,8 @@ func (p *Plan) problems(name string) (problems []error) {
 	switch p.StatsWindow {
 	case 0, 7, 30, 90:
 	default:
-		problem := fmt.Errorf("cannot use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90", name, p.StatsWindow)
+		problem := fmt.Errorf("cannot use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90",
+			name, p.StatsWindow)
 		problems = append(problems, problem)
 	}
 	return problems

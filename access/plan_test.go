@@ -16,7 +16,10 @@ func TestDefaultPlans(t *testing.T) {
 	f := func(name string, perMinute int, perDay int64, stats bool) {
 		t.Helper()
 		p := plans[name]
-		if p == nil || p.PerMinute != perMinute || p.PerDay != perDay || p.Stats() != stats || p.MaxCards != 200 || p.MaxPrices != 100 || p.HistoryDays != 365 {
+		if p == nil || p.PerMinute != perMinute || p.PerDay != perDay || p.Stats() != stats {
+			t.Fatalf("plan %s: %+v", name, p)
+		}
+		if p.MaxCards != 200 || p.MaxPrices != 100 || p.HistoryDays != 365 {
 			t.Fatalf("plan %s: %+v", name, p)
 		}
 	}
@@ -41,7 +44,8 @@ func TestPlansSet(t *testing.T) {
 
 	plans.Set("pro", Plan{StatsWindow: NoStats})
 	plans.Set("gold", Plan{StatsWindow: 30, MaxCards: 50})
-	if plans["pro"].Stats() || plans["gold"].StatsWindow != 30 || plans["gold"].MaxCards != 50 || plans["gold"].MaxPrices != 100 {
+	gold := plans["gold"]
+	if plans["pro"].Stats() || gold.StatsWindow != 30 || gold.MaxCards != 50 || gold.MaxPrices != 100 {
 		t.Fatalf("%+v %+v", plans["pro"], plans["gold"])
 	}
 	if err := plans.Validate(); err != nil {
@@ -51,7 +55,9 @@ func TestPlansSet(t *testing.T) {
 	plans.Set("bad", Plan{PerMinute: -1, PerDay: -1, MaxCards: 201, MaxPrices: 101, HistoryDays: 366, StatsWindow: 8})
 	plans.Set("also bad", Plan{})
 	err := plans.Validate()
-	for _, want := range []string{"per_minute", "per_day", "max_cards", "max_prices", "history_days", "stats_window", "also bad"} {
+	for _, want := range []string{
+		"per_minute", "per_day", "max_cards", "max_prices", "history_days", "stats_window", "also bad",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("problems %v lack %s", err, want)
 		}
@@ -61,7 +67,8 @@ func TestPlansSet(t *testing.T) {
 func TestPeriods(t *testing.T) {
 	t.Parallel()
 	month := monthOf(time.Date(2028, 2, 29, 23, 59, 59, 999e6, time.UTC).UnixMilli())
-	if want := (Period{time.Date(2028, 2, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}); month != want {
+	first := func(month time.Month) int64 { return time.Date(2028, month, 1, 0, 0, 0, 0, time.UTC).UnixMilli() }
+	if want := (Period{first(time.February), first(time.March)}); month != want {
 		t.Fatalf("month %+v", month)
 	}
 
@@ -71,7 +78,8 @@ func TestPeriods(t *testing.T) {
 			t.Fatalf("around %d: %+v", wall, got)
 		}
 	}
-	if day, err := ParseDay("2026-03-10"); err != nil || day != DayOf(testTime.UnixMilli()) || day.String() != "2026-03-10" {
+	day, err := ParseDay("2026-03-10")
+	if err != nil || day != DayOf(testTime.UnixMilli()) || day.String() != "2026-03-10" {
 		t.Fatal(day, err)
 	}
 

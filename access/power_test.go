@@ -40,7 +40,10 @@ func powerCuts(t *testing.T, create waltest.Create) {
 	live, preview := faultKeys(t)
 	disk := &waltest.PowerDisk{Make: create}
 	dir := t.TempDir()
-	s := &faultScript{t: t, live: live, preview: preview, now: instant(testTime), tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{}}
+	s := &faultScript{
+		t: t, live: live, preview: preview, now: instant(testTime),
+		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
+	}
 	var err error
 	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.Create})
 	if err != nil {
@@ -58,7 +61,8 @@ func powerCuts(t *testing.T, create waltest.Create) {
 		if err != nil || usage.Used != s.told[p.Tenant] {
 			t.Fatalf("after a power cut %d used, %d acknowledged (%v)", usage.Used, s.told[p.Tenant], err)
 		}
-		if usage, err := after.Usage(s.live, RuleFor(s.live, UsageGet), s.now); err != nil || usage.Used > s.told[s.live.Tenant] {
+		usage, err = after.Usage(s.live, RuleFor(s.live, UsageGet), s.now)
+		if err != nil || usage.Used > s.told[s.live.Tenant] {
 			t.Fatalf("after a power cut %d live calls, %d acknowledged (%v)", usage.Used, s.told[s.live.Tenant], err)
 		}
 		if replyKey == "" {

@@ -24,7 +24,10 @@ func TestRecognize(t *testing.T) {
 
 	var last Recall
 	now := instant(testTime)
-	raws := []string{firstRaw, secondRaw, sandboxRaw, endsRaw, "", "npk_live_", firstRaw[:len(firstRaw)-1], firstRaw + "x", MintKey(Live)}
+	raws := []string{
+		firstRaw, secondRaw, sandboxRaw, endsRaw,
+		"", "npk_live_", firstRaw[:len(firstRaw)-1], firstRaw + "x", MintKey(Live),
+	}
 	ask := func() {
 		t.Helper()
 		for _, before := range raws {
@@ -33,7 +36,8 @@ func TestRecognize(t *testing.T) {
 					got, err := ring.recognize([]byte(key), now, &last)
 					want, wanted := ring.Authenticate([]byte(key), now)
 					if got != want || !errors.Is(err, wanted) {
-						t.Fatalf("key %d characters after another of %d: %v, %v; want %v, %v", len(key), len(before), got, err, want, wanted)
+						t.Fatalf("key %d characters after another of %d: %v, %v; want %v, %v",
+							len(key), len(before), got, err, want, wanted)
 					}
 				}
 			}

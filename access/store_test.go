@@ -60,7 +60,10 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
 	for name, create := range waltest.Kinds(t) {
-		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Model(t, embeddedHarness(create), modelSteps(t)) })
+		t.Run("embedded, "+name, func(t *testing.T) {
+			t.Parallel()
+			accesstest.Model(t, embeddedHarness(create), modelSteps(t))
+		})
 	}
 }
 

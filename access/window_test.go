@@ -85,7 +85,8 @@ func TestWindowAfterIdle(t *testing.T) {
 			at := 59_000 + pause
 			admitted := 0
 			for w.call(at) {
-				if admitted++; admitted > limit {
+				admitted++
+				if admitted > limit {
 					t.Fatalf("limit %d: more than that after a pause of %d ms", limit, pause)
 				}
 				at += 3

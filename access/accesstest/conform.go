@@ -44,7 +44,9 @@ func Conform(t *testing.T, h Harness) {
 	}
 
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { c.run(&bench{world: newWorld(t), t: t, h: h, Store: h.Open(t, start), now: start}) })
+		t.Run(c.name, func(t *testing.T) {
+			c.run(&bench{world: newWorld(t), t: t, h: h, Store: h.Open(t, start), now: start})
+		})
 	}
 }
 
@@ -303,7 +305,8 @@ func sharedCredits(b *bench) {
 	}
 
 	d := b.want("org2", access.ProductsGet, access.QuotaExceeded)
-	if end := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC); d.Allowance.Reset != end.Unix() || d.RetryAfter != end.Unix()-epoch.Unix() {
+	end := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+	if d.Allowance.Reset != end.Unix() || d.RetryAfter != end.Unix()-epoch.Unix() {
 		b.t.Fatalf("refused with %+v", d)
 	}
 
@@ -329,7 +332,8 @@ func creditPeriod(b *bench) {
 	b.do("org", access.ProductsList)
 	p := b.who("org", b.now)
 	u, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
-	if want := (access.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}); err != nil || u.Period != want || u.Used != 1 {
+	want := access.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}
+	if err != nil || u.Period != want || u.Used != 1 {
 		b.t.Fatalf("usage %+v, want period %+v", u, want)
 	}
 

@@ -35,7 +35,8 @@ func replayConflictWait(b *bench) {
 	rows, _ := b.Ledger("org", 0)
 	var sum access.Counts
 	for _, row := range rows {
-		sum.Calls, sum.Charged = sum.Calls+row.Calls, sum.Charged+row.Charged
+		sum.Calls += row.Calls
+		sum.Charged += row.Charged
 	}
 	if sum != (access.Counts{Calls: 5, Charged: 1}) {
 		b.t.Fatalf("ledger %+v", rows)
@@ -115,7 +116,8 @@ func tenantsApart(b *bench) {
 	d, claim := b.begin("org", "k", 1, access.Fresh)
 	b.commit(d, claim, "secret of org")
 	d, claim = b.begin("rival", "k", 2, access.Fresh)
-	if _, err := b.Commit(b.want("org", access.PricesBatch, access.Admitted).Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
+	other := b.want("org", access.PricesBatch, access.Admitted)
+	if _, err := b.Commit(other.Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("commit of another tenant's claim: %v", err)
 	}
 

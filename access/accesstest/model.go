@@ -188,7 +188,8 @@ func (m *model) judge(p *access.Principal, rule *access.Rule, d access.Decision)
 	}
 
 	if d.Verdict != want {
-		m.fatalf("%s %s: verdict %v, want %v (live %d of %d, remaining %d)", p.Tenant, rule.Operation, d.Verdict, want, len(live), limit, remaining)
+		m.fatalf("%s %s: verdict %v, want %v (live %d of %d, remaining %d)",
+			p.Tenant, rule.Operation, d.Verdict, want, len(live), limit, remaining)
 	}
 	if want == access.Admitted {
 		m.enter(p, window)
@@ -218,7 +219,10 @@ func (m *model) judgeMinute(window string, limit int, live []int64, d access.Dec
 		case len(live) > 0:
 			wait = minute - (m.at() - live[0])
 		}
-		want = access.Policy{Limit: int64(limit), Remaining: max(0, int64(limit-len(live))), Wait: (wait + 999) / 1000, Reset: (m.now.Wall + wait + 999) / 1000}
+		want = access.Policy{
+			Limit: int64(limit), Remaining: max(0, int64(limit-len(live))),
+			Wait: (wait + 999) / 1000, Reset: (m.now.Wall + wait + 999) / 1000,
+		}
 	}
 
 	if d.Minute != want {
@@ -301,7 +305,8 @@ func (m *model) begin(f *flight) bool {
 		return false
 	}
 
-	f.claim, f.unit = &claim, m.unit(p)
+	f.claim = &claim
+	f.unit = m.unit(p)
 	m.held[f.unit]++
 	m.replies[f.idem] = &modelReply{body: body}
 	return true
@@ -417,7 +422,10 @@ func (m *model) usage() {
 	}
 
 	remaining, limit := m.allowance(p)
-	want := access.Usage{Tenant: p.Tenant, Limit: limit, Used: limit - remaining, Remaining: max(0, remaining), PerMinute: p.Plan.PerMinute}
+	want := access.Usage{
+		Tenant: p.Tenant, Limit: limit, Used: limit - remaining,
+		Remaining: max(0, remaining), PerMinute: p.Plan.PerMinute,
+	}
 	if p.Kind == access.Live {
 		want.Period = access.Period{Start: m.dayOf(p).Start(), End: (m.dayOf(p) + 1).Start()}
 	} else {
@@ -437,12 +445,12 @@ func (m *model) revoke() {
 		m.fatalf("revoke: %v", err)
 	}
 
-	tenant, kind := "small", access.Live
+	next := access.NewKey{Tenant: "small", Kind: access.Live}
 	if name == "org2" {
-		tenant, kind = "org", access.Preview
+		next = access.NewKey{Tenant: "org", Kind: access.Preview}
 	}
 
-	m.add(name, access.NewKey{Tenant: tenant, Kind: kind})
+	m.add(name, next)
 	m.reload()
 	if _, err := m.ring.Authenticate([]byte(old), m.now); !errors.Is(err, access.ErrRevoked) {
 		m.fatalf("revoked key: %v", err)

@@ -55,7 +55,8 @@ func TestShardsTakeTurns(t *testing.T) {
 func TestDurations(t *testing.T) {
 	d := tally.NewDurations(2, time.Microsecond, time.Millisecond, time.Second)
 	for k, took := range []time.Duration{
-		-5, 0, 1, time.Microsecond, // first bucket: bounds belong to their bucket, a clock that steps back does not count below zero
+		// First bucket: bounds belong to their bucket, a clock that steps back does not count below zero.
+		-5, 0, 1, time.Microsecond,
 		time.Microsecond + 1, time.Millisecond,
 		time.Second,
 		time.Second + 1, time.Hour,
@@ -67,7 +68,8 @@ func TestDurations(t *testing.T) {
 	if !slices.Equal(h.Counts, []uint64{4, 2, 1, 2}) || h.Count() != 9 {
 		t.Errorf("counts are %v", h.Counts)
 	}
-	if want := 1 + 2*time.Microsecond + 1 + time.Millisecond + time.Second + time.Second + 1 + time.Hour; h.Sum != want {
+	want := 1 + 2*time.Microsecond + 1 + time.Millisecond + time.Second + time.Second + 1 + time.Hour
+	if h.Sum != want {
 		t.Errorf("the sum is %v, want %v", h.Sum, want)
 	}
 	if empty := d.Row(0); empty.Count() != 0 || empty.Sum != 0 {

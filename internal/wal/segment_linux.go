@@ -60,7 +60,9 @@ func (s *mappedSegment) checkSystem() error {
 	if err := retryInterrupted(func() error { return syscall.Fstatfs(s.fd(), &system) }); err != nil {
 		return fmt.Errorf("ask for the file system: %w", err)
 	}
-	if kind := int64(system.Type); !slices.Contains(inPlace, kind) { //nolint:unconvert // the type differs between processors
+
+	kind := int64(system.Type) //nolint:unconvert // the type differs between processors
+	if !slices.Contains(inPlace, kind) {
 		return fmt.Errorf("file system of type %#x: %w", kind, errors.ErrUnsupported)
 	}
 	return nil
