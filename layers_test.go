@@ -27,7 +27,7 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":                               {"internal/tally"},
+	"access":                               {"internal/tally", "internal/wal"},
 	"access/accesstest":                    {"access"},
 	"cmd/ninepocket":                       {anyOfOurs},
 	"deploy":                               {},
@@ -35,18 +35,21 @@ var mayImport = map[string][]string{
 	"engine":                               {"engine/cursor", "index", "internal/pace", "snapshot", "wire"},
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
-	"fleet":                                {"access", "snapshot"},
-	"index":                                {"index/text", "internal/pace", "snapshot"},
-	"index/text":                           {"internal/pace"},
+	"collector":                            {},
+	"index":                                {"collector", "index/text", "snapshot"},
+	"index/text":                           {"collector"},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/fixture":                     {"snapshot"},
+	"internal/jsonwalk":                    {},
 	"internal/synth":                       {},
 	"internal/systemd":                     {},
 	"internal/pace":                        {},
 	"internal/tally":                       {},
-	"loader":                               {"index/text", "loader/source", "snapshot"},
+	"internal/wal":                         {},
+	"internal/wal/waltest":                 {"internal/wal"},
+	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
 	"bench":                                {anyOfOurs},
 	"bench/check":                          {"bench/gobench"},
@@ -55,13 +58,15 @@ var mayImport = map[string][]string{
 	"bench/plot":                           {},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
-	"mcp":            {"engine", "engine/cursor", "index", "snapshot", "wire"},
-	"server":         {"access", "engine", "engine/cursor", "index", "internal/tally", "mcp", "server/strict", "site", "snapshot", "wire", "wire/openapi"},
-	"snapshot":       {"internal/pace"},
+	"api":            {"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "wire"},
+	"mcp":            {"engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
+	"server":         {"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front", "server/strict", "site", "wire", "wire/openapi"},
+	"server/front":   {"server/strict"},
+	"snapshot":       {},
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
-	"wire/openapi":   {},
+	"wire/openapi":   {"snapshot"},
 	"server/strict":  {},
 	"site":           {"engine", "index", "snapshot", "wire"},
 }
@@ -75,8 +80,9 @@ var testKit = []string{"internal/certificate/certificatetest", "internal/contrac
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
+	"access": {"internal/wal/waltest"},
 	"mcp":    {"access", "loader"},
-	"server": {"index/text", "loader"},
+	"server": {"collector", "index", "loader", "snapshot"},
 }
 
 // sourceFile is one Go file of the module, parsed with its comments.

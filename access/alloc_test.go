@@ -53,10 +53,4 @@ func TestAllocations(t *testing.T) {
 			}
 		})
 	}
-	header := make([]byte, 0, 256)
-	d := NewMemory(MemoryOptions{}).Admit(ring.current.Load().keys[HashKey(raw)], Rule{Window: KeyWindow, PerMinute: 5}, now)
-	none("headers", func() {
-		header = AppendRateLimitPolicy(header[:0], d.Minute, d.Allowance)
-		header = AppendRateLimit(header, d.Minute, d.Allowance)
-	})
 }

@@ -1,10 +1,10 @@
 package access
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -31,6 +31,8 @@ var (
 
 const (
 	checkpointVersion = 1
+	// checkpointBytes is the length of log that brings a checkpoint forward.
+	checkpointBytes = 16 << 20
 	// bboltPatience is how long opening waits for a process that reads the file.
 	bboltPatience = 5 * time.Second
 )
@@ -39,12 +41,12 @@ const (
 // The next checkpoint takes its place.
 var errBusy = errors.New("checkpoint file is being read")
 
-// checkpointer writes a core to its checkpoint file.
+// checkpointer writes a journal to its checkpoint file.
 type checkpointer struct {
-	core  *core
-	path  string
-	fault func() error
-	mu    sync.Mutex // one checkpoint at a time
+	journal *journal
+	path    string
+	fault   func() error
+	mu      sync.Mutex // one checkpoint at a time
 }
 
 // storedState is what the meta bucket holds.
@@ -69,14 +71,14 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 		case <-ticker.C:
 		}
 		waited += min(look, options.CheckpointEvery)
-		if c.core.log.failure() == nil && (waited >= options.CheckpointEvery || c.core.log.size.Load() >= options.CheckpointBytes) {
+		if c.journal.log.Err() == nil && (waited >= options.CheckpointEvery || c.journal.log.Size() >= checkpointBytes) {
 			waited = 0
 			if err := c.save(time.Second); err != nil && !errors.Is(err, errBusy) {
-				_ = c.core.log.fail("checkpoint", err) // told by failure below
+				_ = c.journal.log.Fail(fmt.Errorf("cannot checkpoint log: %w", err)) // told below
 			}
 			ticker.Reset(min(look, options.CheckpointEvery)) // a tick that came meanwhile would leave readers of the file no gap
 		}
-		if err := c.core.log.failure(); err != nil && !reported {
+		if err := unavailable(c.journal.log.Err()); err != nil && !reported {
 			reported = true
 			options.Report(err)
 		}
@@ -97,7 +99,7 @@ type image struct {
 func (c *checkpointer) save(patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, began := c.core.meter, time.Now()
+	m, began := c.journal.meter, time.Now()
 	db, err := openCheckpoint(c.path, patience)
 	if errors.Is(err, errBusy) {
 		m.busy.Add(1)
@@ -117,13 +119,13 @@ func (c *checkpointer) save(patience time.Duration) error {
 }
 
 func (c *checkpointer) saveTo(db *bbolt.DB) error {
-	last, err := c.core.log.rotate()
+	last, err := c.journal.log.Rotate()
 	if err != nil {
-		return err
+		return unavailable(err)
 	}
 	state := storedState{last: last}
 	var images []image
-	for _, a := range c.core.all("") {
+	for _, a := range c.journal.all("") {
 		a.mu.Lock()
 		if later(a.lastAt, a.lastWall, state.at, state.wall) {
 			state.at, state.wall = a.lastAt, a.lastWall
@@ -135,8 +137,8 @@ func (c *checkpointer) saveTo(db *bbolt.DB) error {
 	}
 	// What the images hold beyond last has to be in the log before it is in the file:
 	// numbers are never used twice.
-	if err := c.core.log.sync(); err != nil {
-		return err
+	if err := c.journal.log.Sync(); err != nil {
+		return unavailable(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		if err := writeImages(tx, state, images); err != nil {
@@ -148,23 +150,9 @@ func (c *checkpointer) saveTo(db *bbolt.DB) error {
 		return nil
 	})
 	if err != nil {
-		return cannot("write checkpoint %q: %w", c.path, err)
+		return fmt.Errorf("cannot write checkpoint %q: %w", c.path, err)
 	}
-	return c.dropLog(last)
-}
-
-// dropLog removes the segments that hold nothing after record last.
-func (c *checkpointer) dropLog(last uint64) error {
-	firsts, err := listSegments(c.core.log.dir)
-	if err != nil {
-		return err
-	}
-	for i := 0; i+1 < len(firsts) && firsts[i+1] <= last+1; i++ {
-		if err := os.Remove(segmentPath(c.core.log.dir, firsts[i])); err != nil {
-			return cannot("remove old log: %w", err)
-		}
-	}
-	return nil
+	return c.journal.log.RemoveThrough(last)
 }
 
 // openCheckpoint opens the file for writing; a file that another process reads
@@ -172,10 +160,10 @@ func (c *checkpointer) dropLog(last uint64) error {
 func openCheckpoint(path string, patience time.Duration) (*bbolt.DB, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: patience, FreelistType: bbolt.FreelistMapType})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return nil, cannot("open checkpoint %q: %w", path, errBusy)
+		return nil, fmt.Errorf("cannot open checkpoint %q: %w", path, errBusy)
 	}
 	if err != nil {
-		return nil, cannot("open checkpoint %q: %w", path, err)
+		return nil, fmt.Errorf("cannot open checkpoint %q: %w", path, err)
 	}
 	return db, nil
 }
@@ -209,7 +197,7 @@ func writeImages(tx *bbolt.Tx, state storedState, images []image) error {
 	}
 	for _, img := range images {
 		err := buckets["accounts"].Put([]byte(img.tenant), img.account)
-		err = firstOf(err, writeRows(buckets["ledger"], &img), writeReplies(buckets["replies"], &img))
+		err = cmp.Or(err, writeRows(buckets["ledger"], &img), writeReplies(buckets["replies"], &img))
 		if err != nil {
 			return err
 		}

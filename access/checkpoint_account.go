@@ -1,9 +1,12 @@
 package access
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"ninepocket/internal/wal"
 )
 
 // append appends the account as the checkpoint keeps it: everything but ledger
@@ -37,7 +40,7 @@ func (a *account) decode(value []byte) error {
 	a.lastAt, a.lastWall = r.varint(), r.varint()
 	readWindow(&r, &a.window)
 	readWindow(&r, &a.usageWindow)
-	for range min(r.uvarint(), maxRecord) {
+	for range min(r.uvarint(), wal.MaxPayload) {
 		id := r.text()
 		if r.err != nil {
 			break
@@ -65,7 +68,7 @@ func appendWindow(dst []byte, w *window, at int64) []byte {
 
 func readWindow(r *reader, w *window) {
 	last := int64(0)
-	for range min(r.uvarint(), maxRecord) {
+	for range min(r.uvarint(), wal.MaxPayload) {
 		if r.err != nil {
 			return
 		}
@@ -93,5 +96,5 @@ func decodeReply(key, value []byte) (tenant string, out *reply, err error) {
 	copy(out.body[:], v.bytes(len(out.body)))
 	out.at = v.varint()
 	out.data = slices.Clone(v.data)
-	return tenant, out, firstOf(k.end(), v.err)
+	return tenant, out, cmp.Or(k.end(), v.err)
 }

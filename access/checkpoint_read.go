@@ -3,6 +3,7 @@ package access
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,9 +12,11 @@ import (
 
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"ninepocket/internal/wal"
 )
 
-// load fills the core from the checkpoint file, which it makes when it is not there.
+// load fills the journal from the checkpoint file, which it makes when it is not there.
 func (c *checkpointer) load() (state storedState, err error) {
 	db, err := openCheckpoint(c.path, bboltPatience)
 	if err != nil {
@@ -25,7 +28,7 @@ func (c *checkpointer) load() (state storedState, err error) {
 			return err
 		}
 		err := tx.Bucket(accountsBucket).ForEach(func(tenant, value []byte) error {
-			return c.core.account(string(tenant)).decode(value)
+			return c.journal.account(string(tenant)).decode(value)
 		})
 		if err != nil {
 			return err
@@ -33,7 +36,7 @@ func (c *checkpointer) load() (state storedState, err error) {
 		return c.loadReplies(tx.Bucket(repliesBucket))
 	})
 	if err != nil {
-		return state, cannot("read checkpoint %q: %w", c.path, err)
+		return state, fmt.Errorf("cannot read checkpoint %q: %w", c.path, err)
 	}
 	return state, nil
 }
@@ -44,12 +47,12 @@ func (c *checkpointer) loadReplies(bucket *bbolt.Bucket) error {
 		if err != nil {
 			return err
 		}
-		a := c.core.account(tenant)
+		a := c.journal.account(tenant)
 		a.replies.add(r)
 		a.replies.order = append(a.replies.order, r)
 		return nil
 	})
-	for _, a := range c.core.all("") {
+	for _, a := range c.journal.all("") {
 		slices.SortFunc(a.replies.order, func(x, y *reply) int { return cmp.Compare(x.at, y.at) })
 	}
 	return err
@@ -78,10 +81,10 @@ func readCheckpoint(path string) (view storedView, err error) {
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
-		err = ErrLocked
+		err = errLocked
 	}
 	if err != nil {
-		return view, cannot("read checkpoint %q: %w", path, err)
+		return view, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	err = db.View(func(tx *bbolt.Tx) (err error) {
@@ -106,7 +109,7 @@ func readCheckpoint(path string) (view storedView, err error) {
 		})
 	})
 	if err != nil {
-		return view, cannot("read checkpoint %q: %w", path, err)
+		return view, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
 	return view, nil
 }
@@ -143,10 +146,14 @@ func readBeside(stateDir string, visit func(e *entry)) (view storedView, err err
 			return view, err
 		}
 		var entries []entry
-		_, err = replay(filepath.Join(stateDir, walDirName), view.state.last, func(seq uint64, e *entry) error {
+		_, err = wal.Read(filepath.Join(stateDir, walDirName), view.state.last, func(seq uint64, payload []byte) error {
+			e, err := decodeEntry(payload)
+			if err != nil {
+				return err
+			}
 			if a := view.accounts[e.tenant]; a == nil || seq > a.seq {
 				e.reply = nil
-				entries = append(entries, *e)
+				entries = append(entries, e)
 			}
 			return nil
 		})
@@ -161,7 +168,7 @@ func readBeside(stateDir string, visit func(e *entry)) (view storedView, err err
 		}
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on
 	}
-	return view, cannot("read ledger in %q: %w", stateDir, err)
+	return view, fmt.Errorf("cannot read ledger in %q: %w", stateDir, err)
 }
 
 // ReadUsage returns the ledger of a state directory for a tenant ("" = all) from
@@ -177,7 +184,7 @@ func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
 	for _, row := range view.rows {
 		sum.add(row)
 	}
-	return NewLedgerReport(sum.rows(tenant, since)), nil
+	return newLedgerReport(sum.rows(tenant, since)), nil
 }
 
 // ReadLastUse returns when each key of a state directory last made a call, by

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ninepocket/internal/wal/waltest"
 )
 
 const (
@@ -59,7 +61,7 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
-		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond, create: SegmentKinds(t)[kind],
+		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond, create: waltest.Kinds(t)[kind],
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +140,7 @@ func TestCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for kind := range SegmentKinds(t) {
+	for kind := range waltest.Kinds(t) {
 		t.Run(kind, func(t *testing.T) { t.Parallel(); crashRounds(t, kind, rounds) })
 	}
 }

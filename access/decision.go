@@ -1,7 +1,5 @@
 package access
 
-import "strconv"
-
 // Verdict is the answer of an admission.
 type Verdict uint8
 
@@ -77,27 +75,4 @@ type Usage struct {
 	Used      int64
 	Remaining int64
 	PerMinute int
-}
-
-// AppendRateLimitPolicy appends the value of the RateLimit-Policy header
-// (decision 10): "minute";q=30;w=60, "day";q=2000;w=86400.
-func AppendRateLimitPolicy(dst []byte, minute, day Policy) []byte {
-	dst = append(dst, `"minute";q=`...)
-	dst = strconv.AppendInt(dst, minute.Limit, 10)
-	dst = append(dst, `;w=60, "day";q=`...)
-	dst = strconv.AppendInt(dst, day.Limit, 10)
-	return append(dst, `;w=86400`...)
-}
-
-// AppendRateLimit appends the value of the RateLimit header (decision 10):
-// "minute";r=29;t=41, "day";r=1998;t=3600.
-func AppendRateLimit(dst []byte, minute, day Policy) []byte {
-	dst = append(dst, `"minute";r=`...)
-	dst = strconv.AppendInt(dst, minute.Remaining, 10)
-	dst = append(dst, `;t=`...)
-	dst = strconv.AppendInt(dst, minute.Wait, 10)
-	dst = append(dst, `, "day";r=`...)
-	dst = strconv.AppendInt(dst, day.Remaining, 10)
-	dst = append(dst, `;t=`...)
-	return strconv.AppendInt(dst, day.Wait, 10)
 }

@@ -3,6 +3,8 @@ package access
 import (
 	"encoding/binary"
 	"fmt"
+
+	"ninepocket/internal/wal"
 )
 
 // entry is one finished call, as the log holds it.
@@ -78,7 +80,7 @@ func decodeEntry(data []byte) (entry, error) {
 	if head[1] == 1 {
 		e.reply = &replyEntry{name: r.text()}
 		copy(e.reply.body[:], r.bytes(len(e.reply.body)))
-		e.reply.data = append([]byte(nil), r.bytes(int(min(r.uvarint(), maxRecord)))...)
+		e.reply.data = append([]byte(nil), r.bytes(int(min(r.uvarint(), wal.MaxPayload)))...)
 	}
 	return e, r.end()
 }
@@ -133,7 +135,7 @@ func (r *reader) varint() int64 {
 	return v
 }
 
-func (r *reader) text() string { return string(r.bytes(int(min(r.uvarint(), maxRecord)))) }
+func (r *reader) text() string { return string(r.bytes(int(min(r.uvarint(), wal.MaxPayload)))) }
 
 // end returns the first problem, or one when something is left over.
 func (r *reader) end() error {

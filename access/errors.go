@@ -3,6 +3,8 @@ package access
 import (
 	"errors"
 	"fmt"
+
+	"ninepocket/internal/wal"
 )
 
 // Errors of authentication. None of them holds any part of a key.
@@ -35,10 +37,10 @@ var (
 
 // Errors of state directories.
 var (
-	// ErrLocked: another process holds the lock.
-	ErrLocked = errors.New("locked by another process")
+	// errLocked: another process holds the lock.
+	errLocked = errors.New("locked by another process")
 	// ErrCorrupt: stored data is damaged where a crash cannot explain it.
-	ErrCorrupt = errors.New("corrupt data")
+	ErrCorrupt = wal.ErrCorrupt
 )
 
 // Errors of the keys file.
@@ -55,8 +57,3 @@ var (
 	errNotADate = errors.New("want YYYY-MM-DD")
 	errClosed   = fmt.Errorf("store closed: %w", ErrUnavailable)
 )
-
-// cannot builds "cannot <verb> <thing>: <cause>".
-func cannot(format string, args ...any) error {
-	return fmt.Errorf("cannot "+format, args...)
-}

@@ -1,10 +1,6 @@
 package access
 
-import (
-	"errors"
-	"path/filepath"
-	"testing"
-)
+import "ninepocket/internal/wal/waltest"
 
 // Kill ends a store as the death of its process would: what is queued and not
 // written is lost, nothing is saved.
@@ -13,16 +9,13 @@ func (s *Embedded) Kill() {
 		close(s.stop)
 		s.wg.Wait()
 		s.closed.Store(true)
-		s.log.abandon()
+		s.log.Abandon()
 		s.lock.unlock()
 	})
 }
 
-// SegmentFile is a log segment open for appending.
-type SegmentFile = segmentFile
-
 // WithSegments makes a store write its log through create.
-func (o EmbeddedOptions) WithSegments(create func(path string) (SegmentFile, error)) EmbeddedOptions {
+func (o EmbeddedOptions) WithSegments(create waltest.Create) EmbeddedOptions {
 	o.create = create
 	return o
 }
@@ -31,31 +24,6 @@ func (o EmbeddedOptions) WithSegments(create func(path string) (SegmentFile, err
 func (o EmbeddedOptions) WithCheckpointFault(fault func() error) EmbeddedOptions {
 	o.checkpoint = fault
 	return o
-}
-
-// WriteSegment and MapSegment are the two ways to make segments.
-var (
-	WriteSegment = writeSegment
-	MapSegment   = mapSegment
-)
-
-// SegmentKinds are those that can be made here, by name.
-func SegmentKinds(t testing.TB) map[string]func(path string) (SegmentFile, error) {
-	t.Helper()
-	kinds := map[string]func(path string) (SegmentFile, error){"written": writeSegment}
-	file, err := mapSegment(filepath.Join(t.TempDir(), "probe"))
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		t.Logf("skipped: mapped segments, because they cannot be made here: %v", err)
-	case err != nil:
-		t.Fatal(err)
-	default:
-		kinds["mapped"] = mapSegment
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return kinds
 }
 
 // SaveCheckpoint writes a checkpoint now.

@@ -8,62 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ninepocket/internal/wal"
+	"ninepocket/internal/wal/waltest"
 )
-
-var errDisk = errors.New("the disk said no")
-
-// faultyDisk fails the k-th call made to it, and none after: the store must not
-// take the recovery for a repair.
-type faultyDisk struct {
-	calls, failAt int
-	short         bool // a failing write writes half
-	make          func(path string) (segmentFile, error)
-	verbs         []string
-}
-
-func (d *faultyDisk) fails(verb string) bool {
-	d.calls++
-	d.verbs = append(d.verbs, verb)
-	return d.calls == d.failAt
-}
-
-func (d *faultyDisk) create(path string) (segmentFile, error) {
-	if d.fails("create") {
-		return nil, errDisk
-	}
-	file, err := d.make(path)
-	return &faultyFile{segmentFile: file, disk: d}, err
-}
-
-func (d *faultyDisk) checkpoint() error {
-	if d.fails("checkpoint") {
-		return errDisk
-	}
-	return nil
-}
-
-type faultyFile struct {
-	segmentFile
-	disk *faultyDisk
-}
-
-func (f *faultyFile) Write(p []byte) (int, error) {
-	if !f.disk.fails("write") {
-		return f.segmentFile.Write(p)
-	}
-	n := 0
-	if f.disk.short {
-		n, _ = f.segmentFile.Write(p[:len(p)/2])
-	}
-	return n, errDisk
-}
-
-func (f *faultyFile) Sync() error {
-	if f.disk.fails("sync") {
-		return errDisk
-	}
-	return f.segmentFile.Sync()
-}
 
 // faultScript is a sequence of calls whose charges are counted as a client sees them.
 type faultScript struct {
@@ -169,7 +117,7 @@ func (s *faultScript) run() {
 		s.now.Wall += 500
 		if i%2 == 1 && !s.down {
 			if err := s.store.SaveCheckpoint(); err != nil {
-				s.store.log.fail("checkpoint", err) // as the checkpointer does
+				s.store.log.Fail(err) // as the checkpointer does
 				s.down = true
 			}
 		}
@@ -181,25 +129,25 @@ func (s *faultScript) run() {
 // credit of a batch has its reply.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	for kind, create := range SegmentKinds(t) {
+	for kind, create := range waltest.Kinds(t) {
 		for _, short := range []bool{false, true} {
-			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) { everyFault(t, faultyDisk{short: short, make: create}) })
+			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) { everyFault(t, waltest.FaultyDisk{Short: short, Make: create}) })
 		}
 	}
 }
 
-func everyFault(t *testing.T, kind faultyDisk) {
+func everyFault(t *testing.T, kind waltest.FaultyDisk) {
 	t.Helper()
 	verbs := map[string]int{}
 	for k := 1; ; k++ {
 		disk := kind
-		disk.failAt = k
+		disk.FailAt = k
 		dir := t.TempDir()
 		runFaulty(t, dir, &disk)
-		if disk.calls < k {
+		if disk.Calls < k {
 			break // the whole script ran without reaching the fault
 		}
-		verbs[disk.verbs[k-1]]++
+		verbs[disk.Verbs[k-1]]++
 	}
 	for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
 		if verbs[verb] < 2 {
@@ -208,33 +156,39 @@ func everyFault(t *testing.T, kind faultyDisk) {
 	}
 }
 
-func runFaulty(t *testing.T, dir string, disk *faultyDisk) {
+func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 	t.Helper()
 	live, preview := faultKeys(t)
 	s := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.create, checkpoint: disk.checkpoint})
+	checkpoint := func() error {
+		if disk.Fails("checkpoint") {
+			return waltest.ErrDisk
+		}
+		return nil
+	}
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint})
 	switch {
 	case err == nil:
 		s.store = store
 		s.run()
 		store.Kill()
-	case !errors.Is(err, errDisk):
+	case !errors.Is(err, waltest.ErrDisk):
 		t.Fatal(err)
 	}
 	s.now = Instant{Wall: s.now.Wall}
 	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now})
 	if err != nil {
-		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.failAt, disk.verbs[len(disk.verbs)-1], err)
+		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.FailAt, disk.Verbs[len(disk.Verbs)-1], err)
 	}
 	defer s.store.Close()
 	s.down = false
 	s.check(disk)
 }
 
-func (s *faultScript) check(disk *faultyDisk) {
+func (s *faultScript) check(disk *waltest.FaultyDisk) {
 	s.t.Helper()
 	ledger := map[string]int64{}
 	rows, err := s.store.Ledger("", 0)
@@ -251,10 +205,10 @@ func (s *faultScript) check(disk *faultyDisk) {
 	for _, p := range []*Principal{s.live, s.preview} {
 		usage, err := s.store.Usage(p, RuleFor(p, UsageGet), s.now)
 		if err != nil || usage.Used != ledger[p.Tenant] {
-			s.t.Fatalf("fault %d: %s used %d, ledger %d (%v)", disk.failAt, p.Tenant, usage.Used, ledger[p.Tenant], err)
+			s.t.Fatalf("fault %d: %s used %d, ledger %d (%v)", disk.FailAt, p.Tenant, usage.Used, ledger[p.Tenant], err)
 		}
 		if usage.Used < s.told[p.Tenant] || usage.Used > s.tried[p.Tenant] || usage.Used > s.told[p.Tenant]+1 {
-			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d", disk.failAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
+			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d", disk.FailAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
 		}
 	}
 	replays := int64(0)
@@ -267,11 +221,11 @@ func (s *faultScript) check(disk *faultyDisk) {
 		if claim.Outcome == Replay && string(claim.Reply) == "reply of "+key {
 			replays++
 		} else if s.replies[key] != "" {
-			s.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", disk.failAt, key, claim)
+			s.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", disk.FailAt, key, claim)
 		}
 	}
 	if replays != batches {
-		s.t.Fatalf("fault %d: %d batches charged, %d replies kept", disk.failAt, batches, replays)
+		s.t.Fatalf("fault %d: %d batches charged, %d replies kept", disk.FailAt, batches, replays)
 	}
 }
 
@@ -308,9 +262,9 @@ func TestStateDamage(t *testing.T) {
 	f("log removed", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) })
 	f("checkpoint removed", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) })
 	f("log renumbered", func(dir string) error {
-		firsts, err := listSegments(filepath.Join(dir, walDirName))
-		from := segmentPath(filepath.Join(dir, walDirName), firsts[0])
-		return errors.Join(err, os.Rename(from, segmentPath(filepath.Join(dir, walDirName), firsts[0]+5)))
+		firsts, err := wal.Segments(filepath.Join(dir, walDirName))
+		segment := func(first uint64) string { return filepath.Join(dir, walDirName, fmt.Sprintf("%020d.wal", first)) }
+		return errors.Join(err, os.Rename(segment(firsts[0]), segment(firsts[0]+5)))
 	})
 }
 
@@ -321,7 +275,7 @@ func TestOneServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "one server") {
+	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "one server") {
 		t.Fatalf("second server: %v", err)
 	}
 	if err := first.Close(); err != nil {

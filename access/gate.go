@@ -25,7 +25,7 @@ func (g *Gate) Authenticate(raw []byte, now Instant) (*Principal, error) {
 // Recognize is Authenticate for a caller that sends the same key again and again: what it last found is kept in last,
 // raw included; nil remembers nothing. A key that is revoked, expires or changes does so for it at the same instant.
 func (g *Gate) Recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
-	return g.ring.Recognize(raw, now, last)
+	return g.ring.recognize(raw, now, last)
 }
 
 // Admit decides whether a call may go on. Every authenticated call of a counted
@@ -69,6 +69,3 @@ func (g *Gate) Abort(t Ticket, c Claim) (Receipt, error) { return g.store.Abort(
 func (g *Gate) Usage(p *Principal, now Instant) (Usage, error) {
 	return g.store.Usage(p, RuleFor(p, UsageGet), now)
 }
-
-// Err returns why metering is unavailable, or nil; for readiness checks.
-func (g *Gate) Err() error { return g.store.Err() }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -13,8 +14,8 @@ const (
 	replyMillis = int64(600_000)
 	// replyOverhead is what a record is taken to cost beside its key and reply.
 	replyOverhead = 512
-	// DefaultReplyBytes bounds the idempotency records of one tenant.
-	DefaultReplyBytes = 8 << 20
+	// defaultReplyBytes bounds the idempotency records of one tenant.
+	defaultReplyBytes = 8 << 20
 	// maxReply bounds one reply before compression.
 	maxReply = 4 << 20
 )
@@ -103,21 +104,21 @@ func (rs *replies) find(name replyName, at int64) *reply {
 }
 
 // Begin implements [Store].
-func (c *core) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
-	defer c.meter.time(timeBegin, time.Now())
-	if err := c.Err(); err != nil {
+func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
+	defer l.meter.time(timeBegin, time.Now())
+	if err := l.Err(); err != nil {
 		return Claim{}, err
 	}
 	if !t.Rule.Deferred {
-		return Claim{}, cannot("begin %q: %w: the operation takes no idempotency key", string(t.Rule.Operation), ErrTicket)
+		return Claim{}, fmt.Errorf("cannot begin %q: %w: the operation takes no idempotency key", string(t.Rule.Operation), ErrTicket)
 	}
-	a, at := c.slot(t.Principal).account, c.time(now)
+	a, at := l.slot(t.Principal).account, l.time(now)
 	a.mu.Lock()
 	a.replies.purge(at)
 	r := a.replies.find(replyName{op: t.Rule.Operation, key: key}, at)
 	if r == nil {
 		defer a.mu.Unlock()
-		return c.begin(a, &t, key, body, now)
+		return l.begin(a, &t, key, body, now)
 	}
 	same, done, data := r.body == body, r.done, r.data
 	a.mu.Unlock()
@@ -127,7 +128,7 @@ func (c *core) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, e
 	case done != nil:
 		return Claim{Outcome: Wait, Done: done}, nil
 	}
-	plain, err := c.codec.expand(data)
+	plain, err := l.codec.expand(data)
 	if err != nil {
 		return Claim{}, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
 	}
@@ -135,19 +136,19 @@ func (c *core) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, e
 }
 
 // begin makes a fresh record and reserves its cost. The caller holds the account.
-func (c *core) begin(a *account, t *Ticket, key string, body BodyHash, now Instant) (Claim, error) {
+func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Instant) (Claim, error) {
 	s := a.stand(t.Principal, &t.Rule, now.Wall)
 	if s.full(t.Rule.Cost) {
 		policy := s.policy(now.Wall, true)
 		return Claim{Outcome: Exhausted, Allowance: policy, RetryAfter: policy.Wait}, nil
 	}
 	name := replyName{op: t.Rule.Operation, key: strings.Clone(key)}
-	r := &reply{name: name, id: c.claims.Add(1), body: body, done: make(chan struct{}), period: s.period}
-	if a.replies.bytes+r.size() > c.replyBytes {
+	r := &reply{name: name, id: l.claims.Add(1), body: body, done: make(chan struct{}), period: s.period}
+	if a.replies.bytes+r.size() > l.replyBytes {
 		return Claim{}, ErrIdempotencyFull
 	}
 	a.rollPeriod(s.period)
-	a.hold(&t.Rule)
+	a.reserve(&t.Rule, s.day, s.period)
 	a.replies.add(r)
 	return Claim{Outcome: Fresh, Key: name.key, Body: body, ID: r.id}, nil
 }
@@ -163,24 +164,24 @@ func (a *account) owned(t *Ticket, claim *Claim) *reply {
 }
 
 // Commit implements [Store].
-func (c *core) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
-	defer c.meter.time(timeCommit, time.Now())
+func (l *limits) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
+	defer l.meter.time(timeCommit, time.Now())
 	if len(answer) > maxReply {
-		_, err := c.Abort(t, claim)
-		return Receipt{}, cannot("keep a reply of %d bytes: %w", len(answer), firstOf(err, ErrIdempotencyFull))
+		_, err := l.Abort(t, claim)
+		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(answer), cmp.Or(err, ErrIdempotencyFull))
 	}
-	data := c.codec.compress(answer)
-	slot := c.slot(t.Principal)
+	data := l.codec.compress(answer)
+	slot := l.slot(t.Principal)
 	a := slot.account
 	a.mu.Lock()
 	r := a.owned(&t, &claim)
 	if r == nil {
 		a.mu.Unlock()
-		return Receipt{}, cannot("commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrTicket)
+		return Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrTicket)
 	}
-	if err := c.Err(); err != nil || a.replies.bytes+len(data) > c.replyBytes {
+	if err := l.Err(); err != nil || a.replies.bytes+len(data) > l.replyBytes {
 		a.mu.Unlock()
-		if _, err := c.Abort(t, claim); err != nil {
+		if _, err := l.Abort(t, claim); err != nil {
 			return Receipt{}, err
 		}
 		return Receipt{}, ErrIdempotencyFull
@@ -189,10 +190,10 @@ func (c *core) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
 	a.replies.keep(r, data, t.At)
 	e := ticketEntry(&t, t.Rule.Cost)
 	e.period, e.reply = r.period, &replyEntry{name: r.name.key, body: r.body, data: data}
-	receipt, seq := c.enter(a, &t, &e)
+	receipt, seq := l.enter(a, &t, &e)
 	a.mu.Unlock()
 
-	err := c.await(seq, true)
+	err := l.await(seq, true)
 	a.mu.Lock()
 	close(r.done)
 	r.done = nil
@@ -204,8 +205,8 @@ func (c *core) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
 }
 
 // Abort implements [Store]. Waiters are woken even when the store is down.
-func (c *core) Abort(t Ticket, claim Claim) (Receipt, error) {
-	a := c.slot(t.Principal).account
+func (l *limits) Abort(t Ticket, claim Claim) (Receipt, error) {
+	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	r := a.owned(&t, &claim)
 	if r == nil {
@@ -216,16 +217,7 @@ func (c *core) Abort(t Ticket, claim Claim) (Receipt, error) {
 	a.release(&t.Rule, t.Day, r.period)
 	close(r.done)
 	a.mu.Unlock()
-	return c.Finish(t, false)
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.Finish(t, false)
 }
 
 // replyCodec compresses replies. It is safe for concurrent use.

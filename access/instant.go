@@ -1,6 +1,9 @@
 package access
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 const (
 	minuteMillis = int64(60_000)
@@ -38,7 +41,7 @@ func DayOf(wallMillis int64) Day { return Day(floorDiv(wallMillis, dayMillis)) }
 func ParseDay(s string) (Day, error) {
 	t, err := time.ParseInLocation(time.DateOnly, s, time.UTC)
 	if err != nil {
-		return 0, cannot("read date %q: %w", s, errNotADate)
+		return 0, fmt.Errorf("cannot read date %q: %w", s, errNotADate)
 	}
 	return DayOf(t.UnixMilli()), nil
 }

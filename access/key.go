@@ -3,6 +3,7 @@ package access
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"fmt"
 	"hash/crc32"
 	"strings"
 )
@@ -40,7 +41,7 @@ func ParseKind(s string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return NoKind, cannot("read surface %q: want live, preview or sandbox", s)
+	return NoKind, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
 }
 
 const (
@@ -74,10 +75,10 @@ func KindOf[T string | []byte](raw T) Kind {
 	return NoKind
 }
 
-// CheckKey returns the kind of a well-formed key: prefix, 22 base62 characters
+// checkKey returns the kind of a well-formed key: prefix, 22 base62 characters
 // and the six characters of their CRC (decision 2). It returns ErrNoKey for an
 // empty key and ErrInvalid otherwise. It does not allocate when given bytes.
-func CheckKey[T string | []byte](raw T) (Kind, error) {
+func checkKey[T string | []byte](raw T) (Kind, error) {
 	if len(raw) == 0 {
 		return NoKind, ErrNoKey
 	}
@@ -98,15 +99,15 @@ func CheckKey[T string | []byte](raw T) (Kind, error) {
 }
 
 // MintKey returns a new random key of a kind. The text is a secret: show it once,
-// keep only its HashKey.
+// keep only its hashKey.
 func MintKey(kind Kind) string {
 	text := kindPrefixes[kind] + randomBase62(bodyLength)
 	sum := checksum([]byte(text))
 	return text + string(sum[:])
 }
 
-// HashKey returns what is stored of a key.
-func HashKey[T string | []byte](raw T) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
+// hashKey returns what is stored of a key.
+func hashKey[T string | []byte](raw T) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
 
 // mintKeyID returns a new public key id.
 func mintKeyID() string { return "key_" + strings.ToLower(randomBase62(16)) }

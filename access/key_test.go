@@ -15,10 +15,10 @@ func TestKeyFormat(t *testing.T) {
 				t.Fatalf("minted a %s key of %d bytes, seen before: %v", kind, len(text), seen[text])
 			}
 			seen[text] = true
-			if got, err := CheckKey(text); err != nil || got != kind {
+			if got, err := checkKey(text); err != nil || got != kind {
 				t.Fatalf("check: %v %v", got, err)
 			}
-			if got, err := CheckKey([]byte(text)); err != nil || got != kind {
+			if got, err := checkKey([]byte(text)); err != nil || got != kind {
 				t.Fatalf("check bytes: %v %v", got, err)
 			}
 		}
@@ -33,7 +33,7 @@ func TestKeyMutations(t *testing.T) {
 		if mutant == text {
 			return
 		}
-		if _, err := CheckKey(mutant); !errors.Is(err, ErrInvalid) {
+		if _, err := checkKey(mutant); !errors.Is(err, ErrInvalid) {
 			t.Fatalf("mutant accepted: %v", err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestKeyMutations(t *testing.T) {
 	f(text + text)
 	f(" " + text)
 	f(text + "\n")
-	if _, err := CheckKey(""); !errors.Is(err, ErrNoKey) {
+	if _, err := checkKey(""); !errors.Is(err, ErrNoKey) {
 		t.Fatalf("empty key: %v", err)
 	}
 }
@@ -89,7 +89,7 @@ func TestKeyFixed(t *testing.T) {
 	if string(sum[:]) != fixedChecksum {
 		t.Fatalf("checksum %q, want %q", sum, fixedChecksum)
 	}
-	if kind, err := CheckKey(fixed + fixedChecksum); err != nil || kind != Live {
+	if kind, err := checkKey(fixed + fixedChecksum); err != nil || kind != Live {
 		t.Fatal(kind, err)
 	}
 }
@@ -100,7 +100,7 @@ func FuzzCheckKey(f *testing.F) {
 	f.Add([]byte("npk_prev_0123456789ABCDEFGHIJKLabcdef"))
 	f.Add([]byte(MintKey(Sandbox)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		kind, err := CheckKey(raw)
+		kind, err := checkKey(raw)
 		if (err == nil) != (kind != NoKind) {
 			t.Fatalf("kind %v with error %v", kind, err)
 		}

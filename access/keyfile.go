@@ -98,7 +98,7 @@ func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
 // add mints the text of a key record, stores its hash and returns the text.
 func (f *KeyFile) add(key *Key, kind Kind) string {
 	text := MintKey(kind)
-	sum := HashKey(text)
+	sum := hashKey(text)
 	key.Hash = hex.EncodeToString(sum[:])
 	f.Keys = append(f.Keys, key)
 	return text
@@ -107,7 +107,7 @@ func (f *KeyFile) add(key *Key, kind Kind) string {
 // Validate says what is wrong with the request for a key at an instant, whatever keys there are.
 func (n NewKey) Validate(at time.Time) error {
 	var problems []error
-	problem := func(format string, args ...any) { problems = append(problems, cannot(format, args...)) }
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf("cannot "+format, args...)) }
 	if !validName(n.Tenant) {
 		problem("create a key for tenant %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Tenant)
 	}
@@ -143,12 +143,12 @@ func (f *KeyFile) enter(n NewKey) error {
 	tenant := f.Tenants[n.Tenant]
 	switch {
 	case tenant == nil && n.Plan == "":
-		return cannot("create tenant %q: want a plan", n.Tenant)
+		return fmt.Errorf("cannot create tenant %q: want a plan", n.Tenant)
 	case tenant == nil:
 		tenant = &Tenant{Plan: n.Plan}
 		f.Tenants[n.Tenant] = tenant
 	case n.Plan != "" && n.Plan != tenant.Plan && !n.ChangePlan:
-		return cannot("create a key of plan %q for tenant %q: %w: %q", n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
+		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w: %q", n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
 	case n.Plan != "":
 		tenant.Plan = n.Plan
 	}
@@ -161,19 +161,19 @@ func (f *KeyFile) enter(n NewKey) error {
 	return nil
 }
 
-// Find returns the key with an id, or ErrNoSuchKey.
-func (f *KeyFile) Find(id string) (*Key, error) {
+// find returns the key with an id, or ErrNoSuchKey.
+func (f *KeyFile) find(id string) (*Key, error) {
 	for _, key := range f.Keys {
 		if key.ID == id {
 			return key, nil
 		}
 	}
-	return nil, cannot("find key %q: %w", id, ErrNoSuchKey)
+	return nil, fmt.Errorf("cannot find key %q: %w", id, ErrNoSuchKey)
 }
 
 // Revoke ends a key at once. Revoking a revoked key changes nothing.
 func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
-	key, err := f.Find(id)
+	key, err := f.find(id)
 	if err != nil {
 		return nil, err
 	}
@@ -187,18 +187,18 @@ func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
 // scopes and expiry. The old key expires after overlap, or earlier if it did
 // already. It returns the new record and, once, its text.
 func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, string, error) {
-	old, err := f.Find(id)
+	old, err := f.find(id)
 	if err != nil {
 		return nil, "", err
 	}
 	if status := old.Status(at); status != "active" {
-		return nil, "", cannot("rotate key %q: it is %s; create a new one", id, status)
+		return nil, "", fmt.Errorf("cannot rotate key %q: it is %s; create a new one", id, status)
 	}
 	if old.RotatedTo != "" {
-		return nil, "", cannot("rotate key %q: it was rotated to %q already", id, old.RotatedTo)
+		return nil, "", fmt.Errorf("cannot rotate key %q: it was rotated to %q already", id, old.RotatedTo)
 	}
 	if overlap < 0 {
-		return nil, "", cannot("rotate key %q with overlap %s: want 0 or more", id, overlap)
+		return nil, "", fmt.Errorf("cannot rotate key %q with overlap %s: want 0 or more", id, overlap)
 	}
 	kind, err := ParseKind(old.Surface)
 	if err != nil {
@@ -214,9 +214,9 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 	return &key, text, nil
 }
 
-// ParseKeyFile reads a keys file. Anything out of place is an error that wraps
+// parseKeyFile reads a keys file. Anything out of place is an error that wraps
 // ErrCorrupt: a damaged file is never half believed.
-func ParseKeyFile(data []byte) (*KeyFile, error) {
+func parseKeyFile(data []byte) (*KeyFile, error) {
 	f := NewKeyFile()
 	f.Version = 0
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -240,8 +240,8 @@ func ParseKeyFile(data []byte) (*KeyFile, error) {
 	return f, nil
 }
 
-// AppendJSON appends the keys file as stored.
-func (f *KeyFile) AppendJSON(dst []byte) ([]byte, error) {
+// appendJSON appends the keys file as stored.
+func (f *KeyFile) appendJSON(dst []byte) ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
 	}

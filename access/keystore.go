@@ -27,14 +27,14 @@ func ReadKeys(stateDir string) (*KeyFile, error) {
 	path := filepath.Join(stateDir, keysName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cannot("read keys file %q: %w", path, ErrNoKeysFile)
+		return nil, fmt.Errorf("cannot read keys file %q: %w", path, ErrNoKeysFile)
 	}
 	if err != nil {
-		return nil, cannot("read keys file %q: %w", path, err)
+		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
 	}
-	f, err := ParseKeyFile(data)
+	f, err := parseKeyFile(data)
 	if err != nil {
-		return nil, cannot("read keys file %q: %w", path, err)
+		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
 	}
 	return f, nil
 }
@@ -46,11 +46,11 @@ func ReadKeys(stateDir string) (*KeyFile, error) {
 // when UpdateKeys returns.
 func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
-		return cannot("make state directory %q: %w", stateDir, err)
+		return fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
 	lock, err := lockFile(filepath.Join(stateDir, keysLockName), keysLockPatience)
 	if err != nil {
-		return cannot("lock keys file in %q: %w", stateDir, err)
+		return fmt.Errorf("cannot lock keys file in %q: %w", stateDir, err)
 	}
 	defer func() { _ = lock.unlock() }() // what was to be said, the change has said
 	f, err := ReadKeys(stateDir)
@@ -63,22 +63,23 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := change(f); err != nil {
 		return err
 	}
-	data, err := f.AppendJSON(nil)
+	data, err := f.appendJSON(nil)
 	if err != nil {
-		return cannot("write keys file in %q: %w", stateDir, err)
+		return fmt.Errorf("cannot write keys file in %q: %w", stateDir, err)
 	}
-	return replaceFile(filepath.Join(stateDir, keysName), data)
+	return ReplaceFile(filepath.Join(stateDir, keysName), data)
 }
 
-// replaceFile puts data at path with mode 0600, wholly or not at all.
-func replaceFile(path string, data []byte) (err error) {
+// ReplaceFile puts data at path with mode 0600, wholly or not at all: after a crash the file is the
+// old one or the new one. It is on disk when ReplaceFile returns.
+func ReplaceFile(path string, data []byte) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*") // mode 0600
 	if err != nil {
-		return cannot("replace file %q: %w", path, err)
+		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(cannot("replace file %q: %w", path, err), temp.Close(), os.Remove(temp.Name()))
+			err = errors.Join(fmt.Errorf("cannot replace file %q: %w", path, err), temp.Close(), os.Remove(temp.Name()))
 		}
 	}()
 	if _, err := temp.Write(data); err != nil {

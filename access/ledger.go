@@ -34,36 +34,36 @@ func compareRows(a, b LedgerRow) int {
 
 // LedgerReport is the ledger as `ninepocket usage --json` prints it.
 type LedgerReport struct {
-	Tenants []TenantLedger `json:"tenants"`
+	Tenants []tenantLedger `json:"tenants"`
 }
 
-// TenantLedger is a tenant's part of a report.
-type TenantLedger struct {
+// tenantLedger is a tenant's part of a report.
+type tenantLedger struct {
 	Tenant string      `json:"tenant"`
-	Keys   []KeyLedger `json:"keys"`
+	Keys   []keyLedger `json:"keys"`
 }
 
-// KeyLedger is a key's part of a report.
-type KeyLedger struct {
+// keyLedger is a key's part of a report.
+type keyLedger struct {
 	ID   string      `json:"id"`
-	Days []DayLedger `json:"days"`
+	Days []dayLedger `json:"days"`
 }
 
-// DayLedger is a day's part of a report.
-type DayLedger struct {
+// dayLedger is a day's part of a report.
+type dayLedger struct {
 	Date       string               `json:"date"`
 	Operations map[Operation]Counts `json:"operations"`
 }
 
-// NewLedgerReport groups rows, in any order, into a report.
-func NewLedgerReport(rows []LedgerRow) LedgerReport {
+// newLedgerReport groups rows, in any order, into a report.
+func newLedgerReport(rows []LedgerRow) LedgerReport {
 	rows = slices.SortedFunc(slices.Values(rows), compareRows)
-	report := LedgerReport{Tenants: []TenantLedger{}}
+	report := LedgerReport{Tenants: []tenantLedger{}}
 	for _, row := range rows {
-		tenant := lastOr(&report.Tenants, func(t *TenantLedger) bool { return t.Tenant == row.Tenant }, TenantLedger{Tenant: row.Tenant})
-		key := lastOr(&tenant.Keys, func(k *KeyLedger) bool { return k.ID == row.Key }, KeyLedger{ID: row.Key})
+		tenant := lastOr(&report.Tenants, func(t *tenantLedger) bool { return t.Tenant == row.Tenant }, tenantLedger{Tenant: row.Tenant})
+		key := lastOr(&tenant.Keys, func(k *keyLedger) bool { return k.ID == row.Key }, keyLedger{ID: row.Key})
 		date := row.Day.String()
-		day := lastOr(&key.Days, func(d *DayLedger) bool { return d.Date == date }, DayLedger{Date: date, Operations: map[Operation]Counts{}})
+		day := lastOr(&key.Days, func(d *dayLedger) bool { return d.Date == date }, dayLedger{Date: date, Operations: map[Operation]Counts{}})
 		have := day.Operations[row.Operation]
 		day.Operations[row.Operation] = Counts{Calls: have.Calls + row.Calls, Charged: have.Charged + row.Charged}
 	}

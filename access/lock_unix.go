@@ -13,7 +13,7 @@ import (
 // ends, however it ends; the file stays.
 type fileLock struct{ file *os.File }
 
-// lockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked.
+// lockFile takes the lock at path, waiting up to patience. A lock still held is errLocked.
 func lockFile(path string, patience time.Duration) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -29,7 +29,7 @@ func lockFile(path string, patience time.Duration) (*fileLock, error) {
 			break
 		}
 		if waited >= patience {
-			err = ErrLocked
+			err = errLocked
 			break
 		}
 		time.Sleep(pause) //nolint:forbidigo // another process holds the lock; there is no event to wait on

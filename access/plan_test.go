@@ -89,13 +89,3 @@ func TestScopes(t *testing.T) {
 		t.Fatal("scopes")
 	}
 }
-
-func TestRateHeaders(t *testing.T) {
-	minute, day := Policy{Limit: 30, Remaining: 29, Wait: 41}, Policy{Limit: 2000, Remaining: 1998, Wait: 3600}
-	if got := string(AppendRateLimitPolicy(nil, minute, day)); got != `"minute";q=30;w=60, "day";q=2000;w=86400` {
-		t.Fatal(got)
-	}
-	if got := string(AppendRateLimit(nil, minute, day)); got != `"minute";r=29;t=41, "day";r=1998;t=3600` {
-		t.Fatal(got)
-	}
-}

@@ -27,7 +27,7 @@ func TestRecognize(t *testing.T) {
 		for _, before := range raws {
 			for _, raw := range raws {
 				for _, key := range []string{before, raw, raw} {
-					got, err := ring.Recognize([]byte(key), now, &last)
+					got, err := ring.recognize([]byte(key), now, &last)
 					want, wanted := ring.Authenticate([]byte(key), now)
 					if got != want || !errors.Is(err, wanted) {
 						t.Fatalf("key %d characters after another of %d: %v, %v; want %v, %v", len(key), len(before), got, err, want, wanted)
@@ -35,14 +35,14 @@ func TestRecognize(t *testing.T) {
 				}
 			}
 		}
-		ring.Recognize([]byte(firstRaw), now, &last) // what a connection would hold on to
+		ring.recognize([]byte(firstRaw), now, &last) // what a connection would hold on to
 	}
 	ask()
 	now = instant(ends)
 	if ask(); last.principal == nil || last.principal.KeyID != first.ID {
 		t.Fatalf("%+v", last)
 	}
-	if _, err := ring.Recognize([]byte(endsRaw), now, &last); !errors.Is(err, ErrExpired) {
+	if _, err := ring.recognize([]byte(endsRaw), now, &last); !errors.Is(err, ErrExpired) {
 		t.Fatal(err)
 	}
 	plans := DefaultPlans()
@@ -50,7 +50,7 @@ func TestRecognize(t *testing.T) {
 	if err := ring.SetPlans(plans); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := ring.Recognize([]byte(firstRaw), now, &last); err != nil || p.Plan.PerMinute != 7 {
+	if p, err := ring.recognize([]byte(firstRaw), now, &last); err != nil || p.Plan.PerMinute != 7 {
 		t.Fatalf("after a change of plans: %+v, %v", p, err)
 	}
 	if _, err := f.Revoke(first.ID, testTime); err != nil {
@@ -59,7 +59,7 @@ func TestRecognize(t *testing.T) {
 	if err := ring.Replace(f); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ring.Recognize([]byte(firstRaw), now, &last); !errors.Is(err, ErrRevoked) {
+	if _, err := ring.recognize([]byte(firstRaw), now, &last); !errors.Is(err, ErrRevoked) {
 		t.Fatalf("after it was revoked: %v", err)
 	}
 	ask()
@@ -67,7 +67,7 @@ func TestRecognize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Recognize([]byte(secondRaw), now, &last); !errors.Is(err, ErrInvalid) {
+	if _, err := other.recognize([]byte(secondRaw), now, &last); !errors.Is(err, ErrInvalid) {
 		t.Fatalf("in another ring: %v", err)
 	}
 }

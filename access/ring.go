@@ -7,8 +7,11 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,7 +108,7 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 
 // Replace makes the ring hold the keys of f, which the ring does not keep.
 func (r *KeyRing) Replace(f *KeyFile) error {
-	data, err := f.AppendJSON(nil)
+	data, err := f.appendJSON(nil)
 	if err != nil {
 		return err
 	}
@@ -120,17 +123,17 @@ func (r *KeyRing) Len() int { return len(r.current.Load().keys) }
 
 // Authenticate is [Gate.Authenticate].
 func (r *KeyRing) Authenticate(raw []byte, now Instant) (*Principal, error) {
-	return r.Recognize(raw, now, nil)
+	return r.recognize(raw, now, nil)
 }
 
-// Recognize is [Gate.Recognize].
-func (r *KeyRing) Recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
+// recognize is [Gate.Recognize].
+func (r *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
 	table := r.current.Load()
 	var p *Principal
 	if last != nil && last.table == table.number && subtle.ConstantTimeCompare(raw, last.raw[:]) == 1 {
 		p = last.principal
 	} else {
-		if _, err := CheckKey(raw); err != nil {
+		if _, err := checkKey(raw); err != nil {
 			return nil, err
 		}
 		if p = table.keys[sha256.Sum256(raw)]; p == nil {
@@ -175,7 +178,7 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 		err = ErrNoKeysFile
 	}
 	if err != nil {
-		return false, cannot("read keys file %q: %w", r.path, err)
+		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
 	}
 	r.info = nil
 	if time.Since(info.ModTime()) > settled {
@@ -187,7 +190,7 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	changed, err = r.take(data)
 	if err != nil {
 		r.bad = data
-		return false, cannot("read keys file %q: %w", r.path, err)
+		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
 	}
 	return changed, nil
 }
@@ -204,7 +207,7 @@ func (r *KeyRing) unchanged(info os.FileInfo) bool {
 
 // take parses data and swaps the table. The caller holds mu.
 func (r *KeyRing) take(data []byte) (bool, error) {
-	f, err := ParseKeyFile(data)
+	f, err := parseKeyFile(data)
 	if err != nil {
 		return false, err
 	}
@@ -227,18 +230,30 @@ func (r *KeyRing) SetPlans(plans Plans) error {
 	return nil
 }
 
-// Problems returns what keeps single keys from working: tenants whose plan is
-// not configured. Their keys answer ErrUnavailable; all others work.
-func (r *KeyRing) Problems() error {
+// Unusable is the active keys of a tenant whose plan is not configured. They are answered with
+// ErrUnavailable; all others work.
+type Unusable struct {
+	Tenant string
+	Plan   string
+	Keys   []string // ids
+}
+
+// Unusable returns the keys that cannot be used at a time, by tenant.
+func (r *KeyRing) Unusable(at time.Time) (out []Unusable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var problems []error
-	for name, tenant := range r.file.Tenants {
-		if r.plans[tenant.Plan] == nil {
-			problems = append(problems, cannot("serve tenant %q: plan %q is not configured", name, tenant.Plan))
+
+	ids := map[string][]string{}
+	for _, key := range r.file.Keys {
+		configured := r.plans[r.file.Tenants[key.Tenant].Plan] != nil
+		if !configured && key.Surface != Sandbox.String() && key.Status(at) == "active" {
+			ids[key.Tenant] = append(ids[key.Tenant], key.ID)
 		}
 	}
-	return errors.Join(problems...)
+	for _, tenant := range slices.Sorted(maps.Keys(ids)) {
+		out = append(out, Unusable{Tenant: tenant, Plan: r.file.Tenants[tenant].Plan, Keys: ids[tenant]})
+	}
+	return out
 }
 
 // Watch reloads the ring every interval until ctx ends. It calls report after
@@ -269,7 +284,7 @@ func newKeyTable(f *KeyFile, plans Plans) *keyTable {
 	table := &keyTable{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
 	for _, key := range f.Keys {
 		var sum [sha256.Size]byte
-		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by ParseKeyFile
+		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by parseKeyFile
 		table.keys[sum] = newPrincipal(key, f.Tenants[key.Tenant], plans)
 	}
 	return table
@@ -277,7 +292,7 @@ func newKeyTable(f *KeyFile, plans Plans) *keyTable {
 
 func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
 	p := &Principal{KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Plan: plans[tenant.Plan], revoked: key.RevokedAt != nil}
-	p.Kind, _ = ParseKind(key.Surface) // checked by ParseKeyFile
+	p.Kind, _ = ParseKind(key.Surface) // checked by parseKeyFile
 	p.Scopes, _ = ParseScopes(key.Scopes)
 	if key.ExpiresAt != nil {
 		p.expires = key.ExpiresAt.UnixMilli()

@@ -1,5 +1,7 @@
 package access
 
+import "fmt"
+
 // Operation names what a call does, as the ledger and the OpenAPI operationId
 // spell it. The ledger keeps the string: it must not alias request memory.
 type Operation string
@@ -117,7 +119,7 @@ next:
 				continue next
 			}
 		}
-		return 0, cannot("read scope %q: want catalog:read, prices:read or usage:read", name)
+		return 0, fmt.Errorf("cannot read scope %q: want catalog:read, prices:read or usage:read", name)
 	}
 	return set, nil
 }

@@ -26,7 +26,6 @@ const (
 type meter struct {
 	times      *tally.Durations
 	shard      atomic.Uint32
-	written    atomic.Uint64 // bytes of log
 	syncErrors atomic.Uint64
 	failed     atomic.Uint64 // checkpoints that failed
 	busy       atomic.Uint64 // checkpoints that were put off because the file was being read
@@ -40,6 +39,14 @@ func newMeter() *meter {
 // time notes how long something took that began at a time.
 func (m *meter) time(row int, began time.Time) {
 	m.times.Observe(tally.Shard(m.shard.Add(1)), row, time.Since(began))
+}
+
+// synced notes an fsync of the log.
+func (m *meter) synced(began time.Time, err error) {
+	m.time(timeSync, began)
+	if err != nil {
+		m.syncErrors.Add(1)
+	}
 }
 
 // sampled reports whether a call of Finish is to be timed.
@@ -65,40 +72,6 @@ type StoreStats struct {
 	CheckpointAt    time.Time // of the last one
 	CheckpointFails uint64
 	CheckpointBusy  uint64 // put off because the file was being read
-}
-
-// Watched is a Store that tells its figures.
-type Watched interface {
-	Stats() StoreStats
-}
-
-var (
-	_ Watched = (*Memory)(nil)
-	_ Watched = (*Embedded)(nil)
-)
-
-// Stats implements [Watched]. It takes each account for a moment.
-func (c *core) Stats() StoreStats {
-	s := StoreStats{
-		Begin: c.meter.times.Row(timeBegin), Commit: c.meter.times.Row(timeCommit), Finish: c.meter.times.Row(timeFinish),
-	}
-	for _, a := range c.all("") {
-		a.mu.Lock()
-		s.Replies += len(a.replies.byName)
-		s.ReplyBytes += int64(a.replies.bytes)
-		a.mu.Unlock()
-	}
-	if c.log == nil {
-		return s
-	}
-	s.Durable = true
-	s.Sync, s.SyncErrors = c.meter.times.Row(timeSync), c.meter.syncErrors.Load()
-	s.LogBytes, s.LogWritten, s.LogUnmapped = c.log.size.Load(), c.meter.written.Load(), c.log.unmapped
-	s.Checkpoint, s.CheckpointFails, s.CheckpointBusy = c.meter.times.Row(timeCheckpoint), c.meter.failed.Load(), c.meter.busy.Load()
-	if at := c.meter.savedAt.Load(); at != 0 {
-		s.CheckpointAt = time.Unix(0, at)
-	}
-	return s
 }
 
 // RingStats are a key ring's figures.

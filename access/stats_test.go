@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/internal/wal"
 )
 
 // statsWorld is a gate over a store, with a live and a preview key.
@@ -47,11 +48,7 @@ func TestStoreStats(t *testing.T) {
 	for name, store := range map[string]access.Store{"memory": access.NewMemory(access.MemoryOptions{}), "embedded": embedded} {
 		t.Run(name, func(t *testing.T) {
 			g, live, preview := statsWorld(t, store)
-			watched, ok := store.(access.Watched)
-			if !ok {
-				t.Fatal("the store does not tell its figures")
-			}
-			before := watched.Stats()
+			before := store.Stats()
 			const calls = 4000
 			for range calls {
 				d := g.Admit(live, access.CardsGet, now())
@@ -69,7 +66,7 @@ func TestStoreStats(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s := watched.Stats()
+			s := store.Stats()
 			// One call in sixteen is timed, by chance: 250 of 4,000, with a deviation of 15.
 			if n := s.Finish.Count(); n < calls/access.FinishSample/2 || n > calls/access.FinishSample*2 {
 				t.Errorf("%d of %d calls of Finish are timed", n, calls)
@@ -95,7 +92,7 @@ func TestStoreStats(t *testing.T) {
 			if err := embedded.SaveCheckpoint(); err != nil {
 				t.Fatal(err)
 			}
-			if s := watched.Stats(); s.Checkpoint.Count() != 2 || s.LogBytes > 1000 || s.SyncErrors+s.CheckpointFails != 0 {
+			if s := store.Stats(); s.Checkpoint.Count() != 2 || s.LogBytes > 1000 || s.SyncErrors+s.CheckpointFails != 0 {
 				t.Errorf("after a checkpoint %+v", s)
 			}
 		})
@@ -104,7 +101,7 @@ func TestStoreStats(t *testing.T) {
 
 // failingSync is a log segment whose disk goes away.
 type failingSync struct {
-	access.SegmentFile
+	wal.Segment
 	broken *atomic.Bool
 }
 
@@ -112,14 +109,14 @@ func (f failingSync) Sync() error {
 	if f.broken.Load() {
 		return os.ErrClosed
 	}
-	return f.SegmentFile.Sync()
+	return f.Segment.Sync()
 }
 
 func TestFailuresAreCounted(t *testing.T) {
 	clock := access.StartClock(time.Now())
 	var broken atomic.Bool
-	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}.WithSegments(func(path string) (access.SegmentFile, error) {
-		f, err := access.WriteSegment(path)
+	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}.WithSegments(func(path string) (wal.Segment, error) {
+		f, err := wal.WriteSegment(path)
 		return failingSync{f, &broken}, err
 	})
 	store, err := access.OpenEmbedded(t.TempDir(), options)
@@ -143,21 +140,13 @@ func TestFailuresAreCounted(t *testing.T) {
 
 func TestRingStats(t *testing.T) {
 	dir := t.TempDir()
-	file := access.NewKeyFile()
-	if _, _, err := file.Create(access.NewKey{Tenant: "t", Kind: access.Live, Plan: "free"}, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	data, err := file.AppendJSON(nil)
+	err := access.UpdateKeys(dir, func(f *access.KeyFile) error {
+		_, _, err := f.Create(access.NewKey{Tenant: "t", Kind: access.Live, Plan: "free"}, time.Now())
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "keys.json")
-	write := func(b []byte) {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(data)
 	ring, err := access.OpenKeyRing(dir, access.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +154,9 @@ func TestRingStats(t *testing.T) {
 	if s := ring.Stats(); s != (access.RingStats{Keys: 1, Reloads: 1}) {
 		t.Errorf("%+v", s)
 	}
-	write([]byte("{"))
+	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := ring.Reload(); err == nil {
 		t.Fatal("a broken keys file is read")
 	}

@@ -77,6 +77,9 @@ type Store interface {
 	// tenant, key, day and operation.
 	Ledger(tenant string, since Day) ([]LedgerRow, error)
 
+	// Stats returns the figures of the store. They are not of one moment.
+	Stats() StoreStats
+
 	// Err returns why the store is unavailable, or nil. It is cheap.
 	Err() error
 

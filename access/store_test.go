@@ -7,12 +7,8 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/accesstest"
+	"ninepocket/internal/wal/waltest"
 )
-
-// unsynced is a segment file that leaves fsync out, for tests that do not cut the power.
-type unsynced struct{ access.SegmentFile }
-
-func (unsynced) Sync() error { return nil }
 
 func memoryHarness() accesstest.Harness {
 	return accesstest.Harness{Open: func(t testing.TB, _ access.Instant) access.Store {
@@ -22,14 +18,10 @@ func memoryHarness() accesstest.Harness {
 	}}
 }
 
-func embeddedHarness(create func(string) (access.SegmentFile, error)) accesstest.Harness {
+func embeddedHarness(create waltest.Create) accesstest.Harness {
 	dirs := map[access.Store]string{}
-	unsyncedSegments := func(path string) (access.SegmentFile, error) {
-		file, err := create(path)
-		return unsynced{file}, err
-	}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
-		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.WithSegments(unsyncedSegments))
+		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.WithSegments(waltest.Unsynced(create)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,14 +59,14 @@ func modelSteps(t *testing.T) int {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
-	for name, create := range access.SegmentKinds(t) {
+	for name, create := range waltest.Kinds(t) {
 		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Model(t, embeddedHarness(create), modelSteps(t)) })
 	}
 }
 
 func TestConformance(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { accesstest.Conform(t, memoryHarness()) })
-	for name, create := range access.SegmentKinds(t) {
+	for name, create := range waltest.Kinds(t) {
 		t.Run("embedded, "+name, func(t *testing.T) { accesstest.Conform(t, embeddedHarness(create)) })
 	}
 }

@@ -156,7 +156,7 @@ func (t *Task) load() (LoadFigures, error) {
 	before := liveHeap()
 	var view *engine.View
 	out.Load, err = timed(func() error {
-		c, err := store.Load(current.ID, nil)
+		c, err := store.Load(context.Background(), current.ID, nil)
 		if err != nil {
 			return err
 		}

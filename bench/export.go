@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 
@@ -25,7 +26,7 @@ func (t *Task) export(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := store.Load(current.ID, nil)
+	c, err := store.Load(context.Background(), current.ID, nil)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,6 @@ import (
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 // plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same engine, keys and
@@ -171,8 +170,10 @@ func (p *plain) header(h http.Header, d *access.Decision, r *access.Receipt, bod
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails
 	h.Set("X-Request-Id", "req_"+hex.EncodeToString(id[:]))
-	h.Set("RateLimit-Policy", string(access.AppendRateLimitPolicy(nil, d.Minute, r.Allowance)))
-	h.Set("RateLimit", string(access.AppendRateLimit(nil, d.Minute, r.Allowance)))
+	decimal := func(n int64) string { return strconv.FormatInt(n, 10) }
+	h.Set("RateLimit-Policy", `"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(r.Allowance.Limit)+`;w=86400`)
+	h.Set("RateLimit", `"minute";r=`+decimal(d.Minute.Remaining)+`;t=`+decimal(d.Minute.Wait)+
+		`, "day";r=`+decimal(r.Allowance.Remaining)+`;t=`+decimal(r.Allowance.Wait))
 	h.Set("X-RateLimit-Limit", strconv.FormatInt(d.Minute.Limit, 10))
 	h.Set("X-RateLimit-Remaining", strconv.FormatInt(d.Minute.Remaining, 10))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(d.Minute.Reset, 10))
@@ -253,7 +254,7 @@ func (p *plain) card(card int) plainCard {
 }
 
 func (p *plain) price(card int) plainPrice {
-	cents, at := wire.DisplayPrice(p.view.Catalog, card)
+	cents, at := p.view.Catalog.DisplayPrice(card)
 	return priceOf(cents, at)
 }
 
@@ -275,7 +276,7 @@ func (p *plain) detail(card int) plainDetail {
 		}
 		one := plainLane{
 			Variant: c.Variants.At(int(c.Lanes.Variant[lane])), Condition: snapshot.Condition(c.Lanes.Condition[lane]).Text(),
-			plainPrice: priceOf(c.Lanes.Cents[lane], wire.UpdatedAt(c, lane)),
+			plainPrice: priceOf(c.Lanes.Cents[lane], c.UpdatedAt(lane)),
 		}
 		one.Change7, one.Percent7 = changed(c.Lanes.Base7[lane], c.Lanes.Cents[lane])
 		one.Change30, one.Percent30 = changed(c.Lanes.Base30[lane], c.Lanes.Cents[lane])

@@ -1,13 +1,13 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"ninepocket/engine/cursor"
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -18,8 +18,9 @@ type Source interface {
 	Current() (snapshot.Current, error)
 	// Manifest describes a stored snapshot without reading it: what loading it takes is known beforehand.
 	Manifest(id string) (*snapshot.Manifest, error)
-	// Load reads a snapshot whole, at a pace or, with nil, as fast as it can; damage is a *snapshot.DamageError.
-	Load(id string, p *pace.Pacer) (*snapshot.Catalog, error)
+	// Load reads a snapshot whole; damage is a *snapshot.DamageError. It calls step every ten microseconds or so, which
+	// may rest; nil is as fast as it can. When the context ends it returns soon, with the context's error.
+	Load(ctx context.Context, id string, step func()) (*snapshot.Catalog, error)
 	// List returns the manifests of all stored snapshots, newest first.
 	List() ([]*snapshot.Manifest, error)
 }

@@ -48,12 +48,14 @@ func (t *trouble) note(err error, epoch uint64, poll time.Duration, now time.Tim
 // Open loads the published snapshot, or, when it is damaged, the newest other one that loads, which is reported as
 // degraded. Without any it returns the first error.
 func (e *Engine) Open(now time.Time) error {
+	ctx := context.Background()
 	e.following.Lock()
 	defer e.following.Unlock()
+
 	cur, err := e.source.Current()
 	if err == nil {
 		e.book.asked(now)
-		if err = e.load(cur, now); err == nil {
+		if err = e.load(ctx, cur, now); err == nil {
 			e.published = publication{cur.Epoch, cur.ID}
 			return nil
 		}
@@ -71,7 +73,7 @@ func (e *Engine) Open(now time.Time) error {
 			continue
 		}
 		other := snapshot.Current{ID: m.ID}
-		if err := e.load(other, now); err != nil {
+		if err := e.load(ctx, other, now); err != nil {
 			e.book.failed(other, ReasonOf(err), err, now)
 			continue
 		}
@@ -100,7 +102,7 @@ func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 }
 
 // load makes a stored snapshot the current View. It does not remember failures.
-func (e *Engine) load(cur snapshot.Current, now time.Time) error {
+func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) error {
 	start := time.Now()
 	m, err := e.source.Manifest(cur.ID)
 	if err != nil {
@@ -112,9 +114,9 @@ func (e *Engine) load(cur snapshot.Current, now time.Time) error {
 	var v *View
 	var took Phases
 	if e.View() == nil {
-		v, took, err = e.make(cur.ID, nil) // nobody is served yet
+		v, took, err = e.make(ctx, cur.ID, nil) // nobody is served yet
 	} else {
-		e.o.Aside(func() { v, took, err = e.make(cur.ID, pace.New()) })
+		e.o.Aside(func() { v, took, err = e.make(ctx, cur.ID, pace.New().Step) })
 	}
 	if err != nil {
 		return err
@@ -129,15 +131,15 @@ func (e *Engine) load(cur snapshot.Current, now time.Time) error {
 	return nil
 }
 
-// make reads a snapshot and makes its View at a pace.
-func (e *Engine) make(id string, p *pace.Pacer) (*View, Phases, error) {
+// make reads a snapshot and makes its View, resting where step does.
+func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phases, error) {
 	start := time.Now()
-	c, err := e.source.Load(id, p)
+	c, err := e.source.Load(ctx, id, step)
 	if err != nil {
 		return nil, Phases{}, err
 	}
 	took := Phases{Read: time.Since(start)}
-	v, err := newView(c, e.site(), p, &took)
+	v, err := newView(ctx, c, e.site(), step, &took)
 	if err != nil {
 		return nil, took, fmt.Errorf("%w: %w", errUnfit, err)
 	}
@@ -146,6 +148,7 @@ func (e *Engine) make(id string, p *pace.Pacer) (*View, Phases, error) {
 
 // Follow polls the source until ctx is done and swaps to whatever becomes current. What cannot be served is
 // reported once and the current View stays; what may pass is tried again after a while that doubles up to two seconds.
+// A load that goes on when ctx is done is given up: nobody would see its View.
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
@@ -155,7 +158,7 @@ func (e *Engine) Follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			err := e.poll(now)
+			err := e.poll(ctx, now)
 			if err == nil {
 				reported = ""
 			} else if err.Error() != reported {
@@ -167,13 +170,13 @@ func (e *Engine) Follow(ctx context.Context) {
 }
 
 // poll is Check with patience.
-func (e *Engine) poll(now time.Time) error {
+func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
 	if e.trouble.ongoing(0, now) {
 		return e.trouble.err
 	}
-	return e.check(now, true)
+	return e.check(ctx, now, true)
 }
 
 // Recheck is Check for an operator who says that something was mended: what was refused is tried again.
@@ -181,7 +184,7 @@ func (e *Engine) Recheck(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
 	e.refused = publication{}
-	return e.check(now, false)
+	return e.check(context.Background(), now, false)
 }
 
 // Check asks the source once and swaps when something else is published. It returns what keeps it from serving
@@ -189,12 +192,12 @@ func (e *Engine) Recheck(now time.Time) error {
 func (e *Engine) Check(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
-	return e.check(now, false)
+	return e.check(context.Background(), now, false)
 }
 
 // check asks the source what is published and serves that. With patience it does not load again what failed a moment
 // ago and may pass; the caller holds following.
-func (e *Engine) check(now time.Time, patient bool) error {
+func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 	e.expire(now)
 	cur, err := e.source.Current()
 	if err != nil {
@@ -216,7 +219,10 @@ func (e *Engine) check(now time.Time, patient bool) error {
 		return e.trouble.err
 	}
 	if v := e.View(); v == nil || v.ID != cur.ID {
-		if err := e.load(cur, now); err != nil {
+		if err := e.load(ctx, cur, now); err != nil {
+			if ctx.Err() != nil {
+				return nil // it was given up, which says nothing of the snapshot
+			}
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
 			e.failed(cur, err, now)
 			return err

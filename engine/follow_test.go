@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -156,5 +158,52 @@ func TestDegradedIsBehind(t *testing.T) {
 	st := e.Stats()
 	if serving(e) != old || !st.Degraded || !st.Behind || st.Epoch != 0 || st.Failures[engine.Damaged] != 1 || st.Failures[engine.NewerFormat] != 1 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// slowSource is a source whose one snapshot takes until somebody gives up waiting.
+type slowSource struct {
+	*source
+	slow    string
+	loading chan struct{}
+}
+
+func (s slowSource) Load(ctx context.Context, id string, step func()) (*snapshot.Catalog, error) {
+	if id != s.slow {
+		return s.source.Load(ctx, id, step)
+	}
+	close(s.loading)
+	<-ctx.Done()
+
+	return nil, fmt.Errorf("cannot load: %w", ctx.Err())
+}
+
+// TestFollowEndsWhileItLoads: a server that is told to end does not wait for a View that nobody will see, and does not
+// call the snapshot broken.
+func TestFollowEndsWhileItLoads(t *testing.T) {
+	s := slowSource{source: newSource(), loading: make(chan struct{})}
+	first := s.add(0, small(1))
+	s.slow = s.add(1, small(2))
+	s.publish(first)
+	var log bytes.Buffer
+	e := engine.New(s, engine.Options{
+		Site: site, Poll: time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	wantErr(t, "open", e.Open(time.Now()), nil)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		e.Follow(ctx)
+		close(ended)
+	}()
+	s.publish(s.slow)
+	<-s.loading
+	cancel()
+	<-ended
+
+	st := e.Stats()
+	if serving(e) != first || st.LastFailure != nil || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("after it ended it serves %q, its last failure is %+v, its log\n%s", serving(e), st.LastFailure, &log)
 	}
 }

@@ -1,7 +1,5 @@
 package engine
 
-import "ninepocket/internal/pace"
-
 // fragments are the JSON of n records, made when a View is made.
 //
 // They lie in chunks and not in one arena: clearing and filling tens of megabytes in one go is a stall that requests
@@ -17,13 +15,13 @@ type place struct{ chunk, from, to uint32 }
 // chunkSize is the size of a chunk, unless a single record is longer.
 const chunkSize = 256 << 10
 
-// newFragments spells n records at a pace.
-func newFragments(p *pace.Pacer, n int, spell func(dst []byte, i int) []byte) fragments {
+// newFragments spells n records and calls step now and then.
+func newFragments(step func(), n int, spell func(dst []byte, i int) []byte) fragments {
 	f := fragments{places: make([]place, n)}
 	var record, chunk []byte
 	for i := range n {
 		if i&15 == 0 {
-			p.Step()
+			step()
 		}
 		record = spell(record[:0], i)
 		if len(chunk)+len(record) > cap(chunk) {

@@ -32,7 +32,9 @@ var errNoRoom = errors.New("does not fit into memory")
 func need(m *snapshot.Manifest) int64 {
 	var raw int64
 	for _, s := range m.Sections {
-		raw += s.Raw
+		if !s.Optional { // those are not decoded
+			raw += s.Raw
+		}
 	}
 	return loadBase + raw/rawDenominator*rawNumerator + bytesPerCard*int64(m.Counts.Cards) + bytesPerLane*int64(m.Counts.Lanes)
 }

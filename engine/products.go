@@ -4,22 +4,21 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"ninepocket/index"
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
-// makeProducts spells every product and hashes all of them: a preview walk may go on in another catalog whose
+// spellProducts spells every product and hashes all of them: a preview walk may go on in another catalog whose
 // products are the same to the byte (decision 29).
-func (v *View) makeProducts(p *pace.Pacer) {
+func (v *View) spellProducts(step func()) {
 	items := v.Index.Products()
-	v.products = newFragments(p, len(items), func(dst []byte, i int) []byte {
+	v.products = newFragments(step, len(items), func(dst []byte, i int) []byte {
 		item := int(items[i])
 		return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
 	})
 	hash := xxhash.New()
 	for _, chunk := range v.products.chunks {
-		p.Step()
+		step()
 		_, _ = hash.Write(chunk) // it cannot fail
 	}
 	v.ProductsHash = hash.Sum64()

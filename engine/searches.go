@@ -56,13 +56,8 @@ const entryCost = 200
 // appendSearchKey spells everything that a page depends on; parts cannot run into each other.
 func (v *View) appendSearchKey(key []byte, q *index.Query, after *index.Position, limit int) []byte {
 	key = binary.LittleEndian.AppendUint64(key, v.Hash)
-	key = append(key, byte(q.Sort), byte(limit))
-	key = binary.AppendVarint(key, q.Min)
-	key = binary.AppendVarint(key, q.Max)
-	for _, s := range []string{q.Words, q.Game, q.Set, q.Number, q.Rarity} {
-		key = binary.AppendUvarint(key, uint64(len(s)))
-		key = append(key, s...)
-	}
+	key = binary.AppendUvarint(key, uint64(limit))
+	key = q.AppendKey(key)
 	if after != nil {
 		key = after.AppendBinary(key)
 	}

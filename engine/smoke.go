@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -114,8 +112,8 @@ func (s *smoke) card(card int) {
 func (s *smoke) search(card int) {
 	v, c := s.v, s.v.Catalog
 	q := index.Query{Filter: index.NoFilter, Words: c.Cards.Name.At(card), HasWords: true}
-	if strings.IndexFunc(q.Words, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
-		return // nothing to search for
+	if !v.Index.Asks(q.Words) {
+		return // a search of "And" looks for nothing, and no card is to blame for that
 	}
 	if set := c.Cards.Set[card]; set != snapshot.NoSet {
 		q.Set = c.Sets.ID.At(int(set))

@@ -36,6 +36,23 @@ func TestSmokePasses(t *testing.T) {
 	}
 }
 
+// TestSmokePassesNamesWithoutWords: nothing is left of some names when they are normalised, so that no search finds the
+// card by its name. That must not keep a catalog from being published; in a small one every card is asked for.
+func TestSmokePassesNamesWithoutWords(t *testing.T) {
+	w := fixture.Random(1, fixture.Small)
+	names := []string{"And", "And And", "ʼ", "&", "and & AND"}
+	for i, name := range names {
+		w.Cards[i].Name = name
+	}
+	v, err := NewView(w.Catalog(), wire.Site{ProductPrefix: "np"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Smoke(); err != nil {
+		t.Errorf("cards named %q: %v", names, err)
+	}
+}
+
 // TestSmokeFinds breaks one thing of a View at a time.
 func TestSmokeFinds(t *testing.T) {
 	for _, tt := range []struct {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -9,7 +10,6 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/internal/fixture"
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -101,7 +101,7 @@ func (s *source) Current() (snapshot.Current, error) {
 	return s.current, nil
 }
 
-func (s *source) Load(id string, _ *pace.Pacer) (*snapshot.Catalog, error) {
+func (s *source) Load(_ context.Context, id string, _ func()) (*snapshot.Catalog, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.loads = append(s.loads, id)

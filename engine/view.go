@@ -1,13 +1,12 @@
 package engine
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"time"
 
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -43,55 +42,64 @@ type View struct {
 
 // NewView makes the View of a catalog.
 func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
-	return newView(c, site, nil, &Phases{})
+	return newView(context.Background(), c, site, nil, &Phases{})
 }
 
-// newView is NewView with its durations.
-func newView(c *snapshot.Catalog, site wire.Site, p *pace.Pacer, took *Phases) (*View, error) {
+// newView is NewView beside requests, with its durations: it rests where step does, and ends with the context.
+func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func(), took *Phases) (*View, error) {
+	if step == nil {
+		step = func() {}
+	}
+
 	start := time.Now()
-	x, err := index.Build(c, p)
+	x, err := index.Build(ctx, c, step)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index snapshot %q: %w", c.ID, err)
 	}
 	took.Index = time.Since(start)
 	defer func() { took.Fragments = time.Since(start) - took.Index }()
+
 	v := &View{Catalog: c, Index: x, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
 	v.games, v.dates = wire.AppendGames(nil, c), newDates(c.Date())
-	n, sets := c.Cards.ID.Len(), c.Sets.ID.Len()
-	v.summaries = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) })
-	v.details = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) })
-	v.detailTags = make(tags, n)
-	v.entries = newFragments(p, n, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) })
-	v.sets = newFragments(p, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) })
-	var top []uint32
-	v.setPages = newFragments(p, sets, func(dst []byte, i int) []byte {
-		top = x.Top(top[:0], i, topCards)
-		return wire.AppendSetDetail(dst, c, i, top, &v.site)
-	})
-	v.makeProducts(p)
-	if err := v.check(); err != nil {
-		return nil, err
+	for _, spell := range []func(step func()){v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets, v.spellProducts} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		spell(step)
 	}
+
 	return v, nil
 }
 
-// check asks the View a few questions that it must be able to answer, before anybody else does.
-func (v *View) check() error {
-	var errs []error
-	for _, card := range []int{0, v.Catalog.Cards.ID.Len() / 2, v.Catalog.Cards.ID.Len() - 1} {
-		if card < 0 || card >= v.Catalog.Cards.ID.Len() {
-			continue
-		}
-		for _, ref := range []string{v.Catalog.Cards.ID.At(card), v.Catalog.Cards.Slug.At(card)} {
-			if found, ok := v.Index.Card(ref); !ok || found != card {
-				errs = append(errs, fmt.Errorf("card %q is not found", ref))
-			}
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("snapshot %q does not answer: %w", v.ID, err)
-	}
-	return nil
+func (v *View) spellSummaries(step func()) {
+	v.summaries = newFragments(step, v.Catalog.Cards.ID.Len(), func(dst []byte, i int) []byte {
+		return wire.AppendCardSummary(dst, v.Catalog, i, &v.site)
+	})
+}
+
+func (v *View) spellDetails(step func()) {
+	n := v.Catalog.Cards.ID.Len()
+	v.details = newFragments(step, n, func(dst []byte, i int) []byte {
+		return wire.AppendCardDetail(dst, v.Catalog, i, &v.site)
+	})
+	v.detailTags = make(tags, n)
+}
+
+func (v *View) spellEntries(step func()) {
+	v.entries = newFragments(step, v.Catalog.Cards.ID.Len(), func(dst []byte, i int) []byte {
+		return wire.AppendPriceEntry(dst, v.Catalog, i)
+	})
+}
+
+func (v *View) spellSets(step func()) {
+	sets := v.Catalog.Sets.ID.Len()
+	v.sets = newFragments(step, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, v.Catalog, i) })
+
+	var top []uint32
+	v.setPages = newFragments(step, sets, func(dst []byte, i int) []byte {
+		top = v.Index.Top(top[:0], i, topCards)
+		return wire.AppendSetDetail(dst, v.Catalog, i, top, &v.site)
+	})
 }
 
 // Size is about how much memory the View holds beside the catalog, in bytes.

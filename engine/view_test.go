@@ -158,7 +158,11 @@ func TestNewViewRefuses(t *testing.T) {
 		}
 		w.Cards[i].Slug = w.PriceDesc()[0].Slug
 	}
-	if _, err := engine.NewView(w.Catalog(), site); err == nil {
-		t.Error("a catalog with two cards of one slug has a view")
+	v, err := engine.NewView(w.Catalog(), site)
+	if err == nil {
+		err = v.Smoke()
+	}
+	if err == nil {
+		t.Error("a catalog with two cards of one slug has a view that passes")
 	}
 }

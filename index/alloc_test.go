@@ -3,6 +3,7 @@
 package index_test
 
 import (
+	"context"
 	"testing"
 
 	"ninepocket/index"
@@ -43,7 +44,7 @@ func TestCardsAlloc(t *testing.T) {
 func BenchmarkCards(b *testing.B) {
 	w := fixture.Random(1, fixture.Size{Sets: 200, Cards: 30_000, Days: 5})
 	c := w.Catalog()
-	x, err := index.Build(c, nil)
+	x, err := index.Build(context.Background(), c, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func BenchmarkCards(b *testing.B) {
 	b.Run("build", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := index.Build(c, nil); err != nil {
+			if _, err := index.Build(context.Background(), c, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

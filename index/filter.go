@@ -5,8 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"ninepocket/index/text"
-	"ninepocket/internal/pace"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -25,27 +24,27 @@ type Filter struct {
 var NoFilter = Filter{Min: snapshot.NoCents, Max: snapshot.NoCents}
 
 // buildFilters makes the posting lists of every filter.
-func (x *Index) buildFilters(p *pace.Pacer) {
+func (x *Index) buildFilters(step func()) error {
 	c := x.c
 	n := c.Cards.ID.Len()
-	p.Step()
+	step()
 	x.byGame = group(c.Games.Slug.Len(), n, func(card int) int { return int(c.Cards.Game[card]) })
 	x.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
-	x.rarities = newTerms(p, n, func(card int, add func(string)) { add(text.Fold(c.Cards.Rarity.At(card))) })
-	x.numbers = newTerms(p, n, func(card int, add func(string)) {
-		add(text.NumberKey(c.Cards.Number.At(card)))
-		add(text.NumberBase(c.Cards.Number.At(card)))
+	x.rarities = newTerms(step, n, func(card int, add func(string)) { add(collector.Fold(c.Cards.Rarity.At(card))) })
+	x.numbers = newTerms(step, n, func(card int, add func(string)) {
+		add(collector.NumberKey(c.Cards.Number.At(card)))
+		add(collector.NumberBase(c.Cards.Number.At(card)))
 	})
 	sets := c.Sets.ID.Len()
-	x.series = newTerms(p, sets, func(set int, add func(string)) { add(text.Fold(c.Sets.Series.At(set))) })
-	x.setNames = newTerms(p, sets, func(set int, add func(string)) {
-		add(text.Fold(c.Sets.Name.At(set)))
-		add(text.Fold(c.Sets.Code.At(set)))
+	x.series = newTerms(step, sets, func(set int, add func(string)) { add(collector.Fold(c.Sets.Series.At(set))) })
+	x.setNames = newTerms(step, sets, func(set int, add func(string)) {
+		add(collector.Fold(c.Sets.Name.At(set)))
+		add(collector.Fold(c.Sets.Code.At(set)))
 		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
-			add(text.Fold(c.Sets.Alias.At(from)))
+			add(collector.Fold(c.Sets.Alias.At(from)))
 		}
 	})
-	x.partners = newTerms(p, len(x.products), func(k int, add func(string)) {
+	x.partners = newTerms(step, len(x.products), func(k int, add func(string)) {
 		ids := &c.Identifiers
 		for from, to := ids.Of.Range(int(x.products[k])); from < to; from++ {
 			if x.isPartner(ids.Namespace.At(from)) {
@@ -53,6 +52,9 @@ func (x *Index) buildFilters(p *pace.Pacer) {
 			}
 		}
 	})
+	x.buildPrintings(step)
+
+	return nil
 }
 
 // isPartner reports whether a namespace's values answer partner_id (contract, source.toml).
@@ -81,7 +83,7 @@ func (x *Index) setsNamed(ref string) []uint32 {
 	if set, ok := x.Set(ref); ok {
 		return []uint32{uint32(set)}
 	}
-	if folded := text.Fold(ref); folded != "" {
+	if folded := collector.Fold(ref); folded != "" {
 		return x.setNames.find(folded)
 	}
 	return nil
@@ -114,7 +116,7 @@ func (x *Index) resolve(f Filter) (s selection, ok bool) {
 		s.lists = append(s.lists, x.cardsIn(f.Set))
 	}
 	if f.Rarity != "" {
-		s.lists = append(s.lists, x.rarities.find(text.Fold(f.Rarity)))
+		s.lists = append(s.lists, x.rarities.find(collector.Fold(f.Rarity)))
 	}
 	if f.Number != "" {
 		s.lists = append(s.lists, x.cardsNumbered(f.Number))
@@ -153,9 +155,9 @@ func (x *Index) cardsOfSets(sets []uint32) []uint32 {
 // cardsNumbered are the cards whose number is the one asked for, ascending (decision 23). The posting list has them by
 // what stands before the slash; totals must agree where both have one.
 func (x *Index) cardsNumbered(number string) []uint32 {
-	all := x.numbers.find(text.NumberKey(number))
+	all := x.numbers.find(collector.NumberKey(number))
 	_, total, _ := strings.Cut(number, "/")
-	if text.NumberTotal(number) == "" {
+	if collector.NumberTotal(number) == "" {
 		return all
 	}
 	var matching []uint32
@@ -170,20 +172,11 @@ func (x *Index) cardsNumbered(number string) []uint32 {
 // sameTotal compares what stands behind the slash of two numbers; a number without it agrees with any. Plain digits,
 // which nearly all totals are, are compared as they are.
 func sameTotal(a, b string) bool {
-	if isDigits(a) && isDigits(b) {
+	if collector.IsInteger(a) && collector.IsInteger(b) {
 		return strings.TrimLeft(a, "0") == strings.TrimLeft(b, "0")
 	}
-	a, b = text.NumberKey(a), text.NumberKey(b)
+	a, b = collector.NumberKey(a), collector.NumberKey(b)
 	return a == "" || b == "" || a == b
-}
-
-func isDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // cut is the part of an ascending list that lies in [from, to).

@@ -1,11 +1,11 @@
 package index
 
 import (
+	"context"
 	"fmt"
 	"sort"
 
 	"ninepocket/index/text"
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -20,7 +20,7 @@ type Index struct {
 	byGame   postings // cards of a game
 	bySet    postings // cards of a set
 	rarities *terms   // cards by folded rarity
-	numbers  *terms   // cards by collector number, see text.NumberMatches
+	numbers  *terms   // cards by collector number and by its base, see cardsNumbered
 	series   *terms   // sets by folded series
 	setNames *terms   // sets by folded name, code or alias
 	partners *terms   // products by partner id
@@ -33,25 +33,37 @@ type Index struct {
 	words   *text.Index
 }
 
-// Build indexes a catalog at a pace, nil for as fast as it can. It keeps the catalog.
-func Build(c *snapshot.Catalog, p *pace.Pacer) (*Index, error) {
-	x := &Index{
-		c:     c,
-		cards: newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry, p),
-		sets:  newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry, p),
+// Build indexes a catalog, which the index keeps. It calls step every ten microseconds or so, where work beside requests
+// may rest; nil never rests. When the context ends, Build does so at the next stage.
+func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error) {
+	if step == nil {
+		step = func() {}
 	}
-	x.buildProducts(p)
-	x.buildFilters(p)
-	x.buildPrintings(p)
-	if err := x.buildOrders(p); err != nil {
-		return nil, err
+
+	x := &Index{c: c}
+	for _, build := range []func(step func()) error{x.buildRefs, x.buildFilters, x.buildOrders} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := build(step); err != nil {
+			return nil, err
+		}
 	}
-	words, err := text.Build(x.corpus(), p)
+
+	words, err := text.Build(ctx, x.corpus(), step)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index words: %w", err)
 	}
 	x.words = words
+
 	return x, nil
+}
+
+// every calls step at element i of a loop over small ones, once in 256.
+func every(step func(), i int) {
+	if i&255 == 0 {
+		step()
+	}
 }
 
 // corpus shows the catalog to the word index.
@@ -84,7 +96,7 @@ func (x *Index) corpus() text.Corpus {
 }
 
 // buildOrders makes the permutations of the sort orders and checks that the catalog is numbered as it says.
-func (x *Index) buildOrders(p *pace.Pacer) error {
+func (x *Index) buildOrders(step func()) error {
 	c := x.c
 	n := c.Cards.ID.Len()
 	x.newest = make([]uint32, n)
@@ -98,7 +110,7 @@ func (x *Index) buildOrders(p *pace.Pacer) error {
 	}
 	x.priced = n
 	for card := range n {
-		p.Every(card)
+		every(step, card)
 		if c.Cards.Display[card] < 0 {
 			x.priced = min(x.priced, card)
 		} else if card > x.priced || card > 0 && x.price(uint32(card-1)) < x.price(uint32(card)) {
@@ -128,12 +140,7 @@ func (x *Index) buildOrders(p *pace.Pacer) error {
 }
 
 // price is a card's display price, NoCents without one.
-func (x *Index) price(card uint32) int64 {
-	if lane := x.c.Cards.Display[card]; lane >= 0 {
-		return x.c.Lanes.Cents[lane]
-	}
-	return snapshot.NoCents
-}
+func (x *Index) price(card uint32) int64 { return x.c.DisplayCents(int(card)) }
 
 // priceRange is the range of numbers of cards with lo <= price <= hi.
 func (x *Index) priceRange(lo, hi int64) (from, to int) {

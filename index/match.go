@@ -1,6 +1,9 @@
 package index
 
-import "ninepocket/index/text"
+import (
+	"ninepocket/collector"
+	"ninepocket/index/text"
+)
 
 // Match is a card that words may mean, and how well it answers them.
 type Match struct {
@@ -24,10 +27,10 @@ func (x *Index) Matches(dst []Match, q Query, n int) []Match {
 	s.best = s.best[:0]
 	q.Sort = Relevance
 	x.findWords(s, q, &sel, ranked{}, n)
-	folded := text.Fold(q.Words)
+	folded := collector.Fold(q.Words)
 	for _, r := range s.best {
 		m := Match{Card: r.card, Fit: text.FitOf(r.major)}
-		if m.Same = folded != "" && text.Fold(x.c.Cards.Name.At(int(r.card))) == folded; m.Same {
+		if m.Same = folded != "" && collector.Fold(x.c.Cards.Name.At(int(r.card))) == folded; m.Same {
 			m.Fit = text.Fit{Whole: true} // also of names with more words than a query is read for
 		}
 		dst = append(dst, m)

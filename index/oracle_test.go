@@ -1,9 +1,11 @@
 package index_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
+	"ninepocket/collector"
 	"ninepocket/index"
 	"ninepocket/index/text"
 	"ninepocket/internal/fixture"
@@ -30,7 +32,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 		o.sets[w.Sets[i].ID] = &w.Sets[i]
 	}
 	var err error
-	if o.x, err = index.Build(o.c, nil); err != nil {
+	if o.x, err = index.Build(context.Background(), o.c, nil); err != nil {
 		t.Fatal(err)
 	}
 	ofSet := func(of func(*fixture.Set) string) func(int) string {
@@ -41,7 +43,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 			return ""
 		}
 	}
-	o.words, err = text.Build(text.Corpus{
+	o.words, err = text.Build(context.Background(), text.Corpus{
 		Len:      len(w.Cards),
 		Name:     func(i int) string { return o.row(uint32(i)).Name },
 		Number:   func(i int) string { return o.row(uint32(i)).Number },
@@ -76,7 +78,7 @@ func (o *truth) setsNamed(ref string) []string {
 		func(s *fixture.Set) bool { return slices.Contains(o.Former, fixture.Former{Slug: ref, ID: s.ID}) },
 		func(s *fixture.Set) bool {
 			names := append([]string{s.Code, s.Name}, s.Aliases...)
-			return slices.ContainsFunc(names, func(n string) bool { return text.Fold(n) != "" && text.Fold(n) == text.Fold(ref) })
+			return slices.ContainsFunc(names, func(n string) bool { return collector.Fold(n) != "" && collector.Fold(n) == collector.Fold(ref) })
 		},
 	} {
 		var found []string
@@ -98,8 +100,8 @@ func (o *truth) passes(c *fixture.Card, f index.Filter) bool {
 	switch {
 	case f.Game != "" && o.Games[c.Game].Slug != f.Game:
 	case f.Set != "" && !slices.Contains(o.setsNamed(f.Set), c.Set):
-	case f.Rarity != "" && (text.Fold(f.Rarity) == "" || text.Fold(c.Rarity) != text.Fold(f.Rarity)):
-	case f.Number != "" && !text.NumberMatches(f.Number, c.Number):
+	case f.Rarity != "" && (collector.Fold(f.Rarity) == "" || collector.Fold(c.Rarity) != collector.Fold(f.Rarity)):
+	case f.Number != "" && !numberMatches(f.Number, c.Number):
 	case (f.Min != snapshot.NoCents || f.Max != snapshot.NoCents) && price == snapshot.NoCents:
 	case f.Min != snapshot.NoCents && price < f.Min:
 	case f.Max != snapshot.NoCents && price > f.Max:
@@ -203,4 +205,16 @@ func (o *truth) walk(t fataler, q index.Query, after *index.Position, limits fun
 type fataler interface {
 	Helper()
 	Fatalf(format string, args ...any)
+}
+
+// numberMatches says whether the number that a caller asks for is the number printed on a card (decision 23): the keys
+// are equal, or the wanted one is the base of the printed parallel; totals must agree only where both have one.
+func numberMatches(wanted, printed string) bool {
+	key := collector.NumberKey(wanted)
+	if key == "" || key != collector.NumberKey(printed) && key != collector.NumberBase(printed) {
+		return false
+	}
+	a, b := collector.NumberTotal(wanted), collector.NumberTotal(printed)
+
+	return a == "" || b == "" || a == b
 }

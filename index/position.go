@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"ninepocket/index/text"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -99,15 +99,7 @@ func (x *Index) compareToGone(card uint32, p *Position, set int, known bool) int
 	case have != snapshot.NoSet && !known:
 		return compareSet(&c.Sets, int(have), p.Release, p.SetName, p.SetID)
 	}
-	return cmp.Or(compareNumbers(c.Cards.Number.At(int(card)), p.Number), cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
-}
-
-// compareNumbers orders collector numbers as people count, cards without one last.
-func compareNumbers(a, b string) int {
-	if a == "" || b == "" {
-		return cmp.Compare(len(b), len(a)) // one of them is 0
-	}
-	return text.NaturalCompare(a, b)
+	return cmp.Or(collector.CompareNumbers(c.Cards.Number.At(int(card)), p.Number), cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
 }
 
 // AppendBinary appends the position in a form that ParsePosition reads.

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -59,12 +58,12 @@ type entry struct {
 
 // newTerms makes terms of the strings that each of rows has; of calls add with each of a row's strings, and may
 // name one more than once.
-func newTerms(p *pace.Pacer, rows int, of func(row int, add func(string))) *terms {
+func newTerms(step func(), rows int, of func(row int, add func(string))) *terms {
 	t := &terms{keys: &snapshot.Strings{}}
 	t.table = newTable(0, func(k uint32) string { return t.keys.At(int(k)) })
 	entries := make([]entry, 0, rows)
 	for row := range rows {
-		p.Every(row)
+		every(step, row)
 		of(row, func(s string) {
 			if s == "" {
 				return

@@ -3,14 +3,13 @@ package index
 import (
 	"strings"
 
-	"ninepocket/index/text"
-	"ninepocket/internal/pace"
+	"ninepocket/collector"
 )
 
 // buildPrintings files cards by their name without its qualifiers.
-func (x *Index) buildPrintings(p *pace.Pacer) {
-	x.names = newTerms(p, x.c.Cards.ID.Len(), func(card int, add func(string)) {
-		add(text.Fold(PlainName(x.c.Cards.Name.At(card))))
+func (x *Index) buildPrintings(step func()) {
+	x.names = newTerms(step, x.c.Cards.ID.Len(), func(card int, add func(string)) {
+		add(collector.Fold(PlainName(x.c.Cards.Name.At(card))))
 	})
 }
 
@@ -34,16 +33,16 @@ func (x *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more b
 
 func (x *Index) printings(card int) []uint32 {
 	if number := x.c.Cards.Number.At(card); namesItsSet(number) {
-		return x.numbers.find(text.NumberBase(number))
+		return x.numbers.find(collector.NumberBase(number))
 	}
-	return x.names.find(text.Fold(PlainName(x.c.Cards.Name.At(card))))
+	return x.names.find(collector.Fold(PlainName(x.c.Cards.Name.At(card))))
 }
 
 // namesItsSet reports whether a collector number stands for one card in the whole game: letters, perhaps digits, a
 // hyphen and a digit.
 func namesItsSet(number string) bool {
 	prefix, rest, ok := strings.Cut(number, "-")
-	if !ok || prefix == "" || rest == "" || !isDigits(rest[:1]) || strings.Contains(number, "/") {
+	if !ok || prefix == "" || rest == "" || !collector.IsInteger(rest[:1]) || strings.Contains(number, "/") {
 		return false
 	}
 	first := prefix[0] | 0x20

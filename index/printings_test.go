@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestPrintings(t *testing.T) {
 		w.Cards = append(w.Cards, fixture.Card{ID: fixture.ID("card_", 1, i), Slug: string(rune('a' + i)), Name: c.name, Number: c.number, Game: c.game})
 	}
 	c := w.Catalog()
-	x, err := Build(c, nil)
+	x, err := Build(context.Background(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
 
@@ -18,7 +17,17 @@ type refs struct {
 	former []uint32 // of registry row k: the row its id leads to
 }
 
-func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, p *pace.Pacer) *refs {
+// buildRefs makes what finds cards, sets and products by their ids.
+func (x *Index) buildRefs(step func()) error {
+	c := x.c
+	x.cards = newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry, step)
+	x.sets = newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry, step)
+	x.buildProducts(step)
+
+	return nil
+}
+
+func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, step func()) *refs {
 	n := uint32(ids.Len())
 	r := &refs{n: n, former: make([]uint32, registry.Slug.Len())}
 	r.table = newTable(2*int(n)+registry.Slug.Len(), func(row uint32) string {
@@ -32,11 +41,11 @@ func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, p *pace.
 		}
 	})
 	for row := range 2 * n {
-		p.Every(int(row))
+		every(step, int(row))
 		r.table.add(row)
 	}
 	for k := range registry.Slug.Len() {
-		p.Every(k)
+		every(step, k)
 		if row, ok := r.table.find(registry.SlugID.At(k)); ok && row < n {
 			r.former[k] = row
 			r.table.add(2*n + uint32(k))
@@ -105,7 +114,7 @@ func ProductTail(c *snapshot.Catalog, item int) string {
 // cardPrefix begins the id of every card.
 const cardPrefix = "card_"
 
-func (x *Index) buildProducts(p *pace.Pacer) {
+func (x *Index) buildProducts(step func()) {
 	n := x.c.Cards.ID.Len()
 	for item := range x.c.NumItems() {
 		if item >= n || x.c.Cards.Product[item] != 0 {
@@ -115,13 +124,13 @@ func (x *Index) buildProducts(p *pace.Pacer) {
 	tails := &x.c.Sealed.Tail
 	x.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
 	for row := range tails.Len() {
-		p.Every(row)
+		every(step, row)
 		x.sealed.add(uint32(row))
 	}
 	compared := 0
 	slices.SortFunc(x.products, func(a, b uint32) int {
 		compared++
-		p.Every(compared)
+		every(step, compared)
 		return strings.Compare(x.tail(a), x.tail(b))
 	})
 }

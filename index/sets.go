@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"ninepocket/index/text"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -27,7 +27,7 @@ func (x *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32,
 	}
 	var series []uint32
 	if f.Series != "" {
-		series = x.series.find(text.Fold(f.Series))
+		series = x.series.find(collector.Fold(f.Series))
 	}
 	for set := from; set < x.c.Sets.ID.Len(); set++ {
 		if game >= 0 && int(x.c.Sets.Game[set]) != game {

@@ -1,6 +1,8 @@
 package index_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ninepocket/collector"
 	"ninepocket/index"
-	"ninepocket/index/text"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
@@ -20,7 +22,7 @@ func (o *truth) setIDs(f index.SetFilter) []string {
 	slices.SortFunc(sets, func(a, b fixture.Set) int { return fixture.CompareSets(&a, &b) })
 	var all []string
 	for _, s := range sets {
-		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) && (f.Series == "" || text.Fold(f.Series) != "" && text.Fold(s.Series) == text.Fold(f.Series)) {
+		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) && (f.Series == "" || collector.Fold(f.Series) != "" && collector.Fold(s.Series) == collector.Fold(f.Series)) {
 			all = append(all, s.ID)
 		}
 	}
@@ -270,7 +272,7 @@ func TestBuildRefusesWrongOrders(t *testing.T) {
 		t.Helper()
 		c := fixture.Random(2, size).Catalog()
 		damage(c)
-		if _, err := index.Build(c, nil); err == nil {
+		if _, err := index.Build(context.Background(), c, nil); err == nil {
 			t.Errorf("a catalog with %s is indexed", what)
 		}
 	}
@@ -292,5 +294,25 @@ func TestParseSort(t *testing.T) {
 		if _, ok := index.ParseSort(s); ok {
 			t.Errorf("%q is a sort", s)
 		}
+	}
+}
+
+// TestBuildEnds: an index that nobody waits for any more is given up.
+func TestBuildEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := index.Build(ctx, fixture.Random(1, fixture.Small).Catalog(), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+
+	late, end := context.WithCancel(t.Context())
+	steps := 0
+	_, err := index.Build(late, fixture.Random(1, fixture.Small).Catalog(), func() {
+		if steps++; steps == 20 {
+			end()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("after %d steps: %v, want %v", steps, err, context.Canceled)
 	}
 }

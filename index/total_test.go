@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"testing"
 
 	"ninepocket/internal/fixture"
@@ -23,7 +24,7 @@ func TestPrintedTotals(t *testing.T) {
 			id := c.set + c.number
 			w.Cards = append(w.Cards, fixture.Card{ID: "card_" + id, Slug: id, Name: c.name, Number: c.number, Printing: "standard", Set: "set_" + c.set})
 		}
-		x, err := Build(w.Catalog(), nil)
+		x, err := Build(context.Background(), w.Catalog(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,6 +56,9 @@ func (a ranked) compare(b ranked) int {
 	return 0
 }
 
+// Asks reports whether words have anything to look for; a search without finds no card.
+func (x *Index) Asks(words string) bool { return x.words.Asks(words) }
+
 // Page is one page of cards in order.
 type Page struct {
 	Cards []uint32

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ninepocket/index/text"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -18,7 +18,7 @@ type assembly struct {
 	cards  []int32  // row → card
 	sealed []int32  // row → sealed product
 	rank   []uint32 // card → rank in catalog order
-	game   [len(games)]uint8
+	game   []uint8  // game → row
 
 	lanes       [][]int32 // item → its lanes, in order; of several feeds' the first
 	variant     []uint16  // variant → row
@@ -57,7 +57,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 
 // writeGames lists the games that the catalog has anything of, in the order of decision 22.
 func (a *assembly) writeGames() {
-	var has [len(games)]bool
+	has := make([]bool, len(snapshot.Games))
 	m := a.b.merged
 	for i := range m.sets {
 		has[m.sets[i].game] = true
@@ -65,11 +65,13 @@ func (a *assembly) writeGames() {
 	for i := range m.numItems() {
 		has[m.item(i).game] = true
 	}
-	for g := range games {
+
+	a.game = make([]uint8, len(has))
+	for g, game := range snapshot.Games {
 		if has[g] {
 			a.game[g] = uint8(a.c.Games.Slug.Len())
-			a.c.Games.Slug.Append(games[g].slug)
-			a.c.Games.Name.Append(games[g].name)
+			a.c.Games.Slug.Append(game.Slug)
+			a.c.Games.Name.Append(game.Name)
 		}
 	}
 }
@@ -143,7 +145,7 @@ func (a *assembly) orderCards() {
 		if c := cmp.Compare(place(p), place(q)); c != 0 {
 			return c
 		}
-		return cmp.Or(compareNumbers(p.number, q.number), cmp.Compare(p.tail, q.tail))
+		return cmp.Or(collector.CompareNumbers(p.number, q.number), cmp.Compare(p.tail, q.tail))
 	})
 	a.rank = make([]uint32, len(cards))
 	for rank, i := range order {
@@ -166,14 +168,6 @@ func (a *assembly) orderCards() {
 	slices.SortFunc(a.sealed, func(x, y int32) int {
 		return cmp.Compare(a.b.merged.sealed[x].tail, a.b.merged.sealed[y].tail)
 	})
-}
-
-// compareNumbers orders collector numbers as people count, cards without one last.
-func compareNumbers(a, b string) int {
-	if a == "" || b == "" {
-		return cmp.Compare(len(b), len(a)) // one of them is 0
-	}
-	return text.NaturalCompare(a, b)
 }
 
 func (a *assembly) writeCards() {

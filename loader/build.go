@@ -97,12 +97,14 @@ type builder struct {
 
 	feeds    []feed
 	registry *registry
-	merged   *merged
-	variants variants
-	lanes    *laneTable
-	history  history
-	newest   days
-	dated    []dated // by input with prices, as report.Prices
+	// baseGames are the numbers of the base's games.
+	baseGames []uint8
+	merged    *merged
+	variants  variants
+	lanes     *laneTable
+	history   history
+	newest    days
+	dated     []dated // by input with prices, as report.Prices
 
 	latest    snapshot.Day // the latest day of any row
 	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
@@ -129,7 +131,11 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 				timeText(b.until), timeText(o.Base.SnapshotAt))
 		}
 	}
+	if b.baseGames, err = gamesOfBase(o.Base); err != nil {
+		return nil, err
+	}
 	b.registry = newRegistry(o.Base)
+
 	return b, nil
 }
 
@@ -212,7 +218,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		if b.o.Base == nil {
 			return errors.New("cannot build a catalog: no source has one, and there is no base to carry over")
 		}
-		b.merged = carryOver(b.o.Base)
+		b.merged = b.carryOver()
 		return nil
 	}
 	merge := newMerger(b)
@@ -282,14 +288,7 @@ func (b *builder) snapshotAt() (int64, error) {
 		at = b.o.CollectedAt.UnixMilli()
 	}
 	if at == snapshot.NoTime {
-		for i := range b.merged.numItems() {
-			at = max(at, b.merged.item(i).updatedAt)
-		}
-		for i := range b.merged.sets {
-			if day := b.merged.sets[i].release; day != snapshot.NoDay && at == snapshot.NoTime {
-				at = max(at, day.Start())
-			}
-		}
+		at = b.merged.newestEntry()
 	}
 	if at == snapshot.NoTime || at < 0 {
 		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; give it with --snapshot-at")

@@ -59,6 +59,25 @@ func TestBuildErrors(t *testing.T) {
 	}
 }
 
+// TestUnknownGameOfBase: a base of a newer program may have a game that this one does not know. Nothing of it may end up
+// under another game, whether the base's catalog is carried over or its lanes are.
+func TestUnknownGameOfBase(t *testing.T) {
+	base := one(t, Options{}, newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5))).Catalog
+	base.Games = snapshot.GameNames{}
+	base.Games.Slug.Append("tide-pool")
+	base.Games.Name.Append("Tide Pool")
+
+	later := newFake("shop").price(priceRow("1", "normal", today+1, 6))
+	later.feed.HasCatalog = false
+	whole := newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today+1, 6))
+	for name, input := range map[string]*fake{"carried over": later, "continued": whole} {
+		_, err := buildFrom(Options{Base: base, Sources: []Input{{"native", "a"}}}, map[string]*fake{"a": input})
+		if err == nil || !strings.Contains(err.Error(), `does not know its game "tide-pool"`) {
+			t.Errorf("%s: the error is %v, want one that names the game", name, err)
+		}
+	}
+}
+
 func TestSnapshotTime(t *testing.T) {
 	f := func(want int64, o Options, a *fake) {
 		t.Helper()
@@ -74,6 +93,11 @@ func TestSnapshotTime(t *testing.T) {
 	dated := bare()
 	dated.sets[0].Release = 10_000
 	f(snapshot.Day(10_000).Start(), Options{}, dated)
+	newer := bare().set("later", "Later").set("between", "Between")
+	for i, release := range []snapshot.Day{10_000, 12_000, 11_000} {
+		newer.sets[i].Release = release
+	}
+	f(snapshot.Day(12_000).Start(), Options{}, newer)
 	dated.cards[0].UpdatedAt = 77
 	f(77, Options{}, dated)
 	base := one(t, Options{SnapshotAt: atDay(today + 3)}, bare()).Catalog

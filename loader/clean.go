@@ -127,13 +127,12 @@ func (c *cleaner) key(s string) bool {
 
 // game looks a game up.
 func (c *cleaner) game(slug string) (uint8, bool) {
-	for g := range games {
-		if games[g].slug == slug {
-			return uint8(g), true
-		}
+	number, ok := gameNumber(slug)
+	if !ok {
+		c.q.refuse(c.at, source.ReasonBadGame, c.ref, slug)
 	}
-	c.q.refuse(c.at, source.ReasonBadGame, c.ref, slug)
-	return 0, false
+
+	return number, ok
 }
 
 // identifiers cleans a record's aliases, each once, in the record's order.

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"errors"
+	"slices"
 
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -41,10 +42,9 @@ func (b *builder) listFeeds(sources, prices []opened) error {
 	}
 	b.newest = make(days, len(b.feeds))
 	for i := range b.newest {
-		for g := range b.newest[i] {
-			b.newest[i][g] = snapshot.NoDay
-		}
+		b.newest[i] = slices.Repeat([]snapshot.Day{snapshot.NoDay}, len(snapshot.Games))
 	}
+
 	return nil
 }
 
@@ -98,9 +98,9 @@ func (b *builder) carryLanes() {
 	for i := range base.NumItems() {
 		var game uint8
 		if i < nCards {
-			game = gameOf(base, base.Cards.Game[i])
+			game = b.baseGames[base.Cards.Game[i]]
 		} else {
-			game = gameOf(base, base.Sealed.Game[i-nCards])
+			game = b.baseGames[base.Sealed.Game[i-nCards]]
 		}
 		from, to := base.Lanes.Of.Range(i)
 		for lane := from; lane < to; lane++ {

@@ -1,17 +1,38 @@
 package loader
 
 import (
+	"fmt"
+	"slices"
+
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
-// games are the games that are served, in the order in which they are listed (decision 22).
-var games = [...]struct{ slug, name string }{{"pokemon", "Pokémon"}, {"one-piece", "One Piece"}}
+// gameNumber is a game's row in the table of games, which is how the catalog being built names it.
+func gameNumber(slug string) (uint8, bool) {
+	row := slices.IndexFunc(snapshot.Games, func(g snapshot.Game) bool { return g.Slug == slug })
 
-const (
-	pokemon = iota
-	onePiece
-)
+	return uint8(max(row, 0)), row >= 0
+}
+
+// gamesOfBase gives each of a base's games its number. A game that this program does not know is an error: the base was
+// made by a newer one, and its cards belong to no game that could be written.
+func gamesOfBase(base *snapshot.Catalog) ([]uint8, error) {
+	if base == nil {
+		return nil, nil
+	}
+
+	numbers := make([]uint8, base.Games.Slug.Len())
+	for i := range numbers {
+		number, ok := gameNumber(base.Games.Slug.At(i))
+		if !ok {
+			return nil, fmt.Errorf("cannot build on the base: this program does not know its game %q", base.Games.Slug.At(i))
+		}
+		numbers[i] = number
+	}
+
+	return numbers, nil
+}
 
 // identifier is an alias of an item in another namespace.
 type identifier = source.Identifier
@@ -72,6 +93,24 @@ func (m *merged) item(i int) *item {
 	return &m.sealed[i-len(m.cards)].item
 }
 
+// newestEntry is when the newest item changed or, where no source says that, the day of the newest set's release;
+// NoTime when neither is known.
+func (m *merged) newestEntry() int64 {
+	at, release := snapshot.NoTime, snapshot.NoDay
+	for i := range m.numItems() {
+		at = max(at, m.item(i).updatedAt)
+	}
+	for i := range m.sets {
+		release = max(release, m.sets[i].release)
+	}
+
+	if at == snapshot.NoTime && release != snapshot.NoDay {
+		return release.Start()
+	}
+
+	return at
+}
+
 // eachID calls f with the references, id and slug of every set, card and sealed product.
 func (m *merged) eachID(f func(refs []string, id, slug string)) {
 	for i := range m.sets {
@@ -111,8 +150,9 @@ func (m *merged) identify(r *registry) error {
 	return nil
 }
 
-// carryOver takes the items of a base as they are, for a build whose inputs are prices alone.
-func carryOver(base *snapshot.Catalog) *merged {
+// carryOver takes the items of the base as they are, for a build whose inputs are prices alone.
+func (b *builder) carryOver() *merged {
+	base := b.o.Base
 	refs := map[string][]string{}
 	for i := range base.Registry.Ref.Len() {
 		id := base.Registry.RefID.At(i)
@@ -120,14 +160,14 @@ func carryOver(base *snapshot.Catalog) *merged {
 	}
 	m := &merged{}
 	for i := range base.Sets.ID.Len() {
-		m.sets = append(m.sets, carrySet(base, i, refs))
+		m.sets = append(m.sets, b.carrySet(i, refs))
 	}
 	for i := range base.Cards.ID.Len() {
 		id := base.Cards.ID.At(i)
 		m.cards = append(m.cards, card{
 			item: item{
 				refs: ownerFirst(refs[id], id), tail: id[len(cardPrefix):], name: base.Cards.Name.At(i),
-				game: gameOf(base, base.Cards.Game[i]), identifiers: identifiersOf(base, i), updatedAt: base.Cards.UpdatedAt[i],
+				game: b.baseGames[base.Cards.Game[i]], identifiers: identifiersOf(base, i), updatedAt: base.Cards.UpdatedAt[i],
 			},
 			slug: base.Cards.Slug.At(i), set: base.Cards.Set[i], number: base.Cards.Number.At(i), rarity: base.Cards.Rarity.At(i),
 			printing: base.Cards.Printing.At(i), image: base.Cards.Image.At(i), product: base.Cards.Product[i] != 0,
@@ -138,7 +178,7 @@ func carryOver(base *snapshot.Catalog) *merged {
 		m.sealed = append(m.sealed, sealed{
 			item: item{
 				refs: ownerFirst(refs[id], id), tail: base.Sealed.Tail.At(i), name: base.Sealed.Name.At(i),
-				game: gameOf(base, base.Sealed.Game[i]), identifiers: identifiersOf(base, base.Cards.ID.Len()+i),
+				game: b.baseGames[base.Sealed.Game[i]], identifiers: identifiersOf(base, base.Cards.ID.Len()+i),
 				updatedAt: base.Sealed.UpdatedAt[i],
 			},
 			packageType: base.Sealed.PackageType.At(i), unitKind: base.Sealed.UnitKind.At(i),
@@ -148,11 +188,12 @@ func carryOver(base *snapshot.Catalog) *merged {
 	return m
 }
 
-func carrySet(base *snapshot.Catalog, i int, refs map[string][]string) set {
+func (b *builder) carrySet(i int, refs map[string][]string) set {
+	base := b.o.Base
 	id := base.Sets.ID.At(i)
 	s := set{
 		refs: ownerFirst(refs[id], id), tail: id[len(setPrefix):], slug: base.Sets.Slug.At(i), name: base.Sets.Name.At(i),
-		series: base.Sets.Series.At(i), code: base.Sets.Code.At(i), game: gameOf(base, base.Sets.Game[i]), release: base.Sets.Release[i],
+		series: base.Sets.Series.At(i), code: base.Sets.Code.At(i), game: b.baseGames[base.Sets.Game[i]], release: base.Sets.Release[i],
 		total: int(base.Sets.Total[i]),
 	}
 	from, to := base.Sets.Aliases.Range(i)
@@ -170,16 +211,6 @@ func ownerFirst(refs []string, id string) []string {
 		}
 	}
 	return refs
-}
-
-// gameOf finds the builder's number of a base's game.
-func gameOf(base *snapshot.Catalog, g uint8) uint8 {
-	for i := range games {
-		if games[i].slug == base.Games.Slug.At(int(g)) {
-			return uint8(i)
-		}
-	}
-	return pokemon
 }
 
 func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {

@@ -96,7 +96,7 @@ func (t *laneTable) note(lane int32, r row) {
 }
 
 // days are the newest days of every feed, by game.
-type days [][len(games)]snapshot.Day
+type days [][]snapshot.Day
 
 // newest finds the newest day of every feed and game: only what its lanes have on that day is a current price.
 func (t *laneTable) newest(d days, gameOf func(item int32) uint8) {

@@ -111,7 +111,7 @@ func (m *mapping) sealedRow(r []string) error {
 		facts.units = n
 	}
 	check := sealed{packageType: facts.packageType, unitKind: facts.unitKind, edition: facts.edition}
-	if _, value := check.impossible(); value != "" {
+	if _, value := check.impossible(nil); value != "" {
 		return fmt.Errorf("has %q, which is none of the specification's values", value)
 	}
 	if r[0] == "" || r[1] == "" {

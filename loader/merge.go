@@ -3,7 +3,7 @@ package loader
 import (
 	"strconv"
 
-	"ninepocket/index/text"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
@@ -13,22 +13,26 @@ import (
 type merger struct {
 	b     *builder
 	m     *merged
-	owned [len(games)]bool // whether an earlier source has the game
+	owned []bool // by game: whether an earlier source has it
 	// Where full references lead; items are numbered as card i or, below zero, sealed product -1-i.
 	setByRef  map[string]int32
 	itemByRef map[string]int32
 }
 
 func newMerger(b *builder) *merger {
-	return &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: map[string]int32{}}
+	return &merger{
+		b: b, m: &merged{}, owned: make([]bool, len(snapshot.Games)),
+		setByRef: map[string]int32{}, itemByRef: map[string]int32{},
+	}
 }
 
 // add merges one source's records.
 func (g *merger) add(r records, report *SourceReport) {
-	owns := g.owned
+	owns := make([]bool, len(g.owned))
 	for i := range owns {
-		owns[i] = !owns[i]
+		owns[i] = !g.owned[i]
 	}
+
 	sets := g.addSets(r, owns, report)
 	g.addCards(r.cards, sets, owns, report)
 	g.addSealed(r.sealed, owns, report)
@@ -104,7 +108,7 @@ func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
 }
 
 // addCards joins or adds the cards of a source; sets says where the source's sets went.
-func (g *merger) addCards(cards []card, sets []int32, owns [len(games)]bool, report *SourceReport) {
+func (g *merger) addCards(cards []card, sets []int32, owns []bool, report *SourceReport) {
 	for i := range cards {
 		if cards[i].set >= 0 {
 			cards[i].set = sets[cards[i].set]
@@ -202,10 +206,10 @@ func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *ite
 }
 
 // wholeKey is a card by its set, its number as printed and its whole name.
-func wholeKey(c *card) string { return cardKey(c, text.NumberKey(c.number), foldName(c.name)) }
+func wholeKey(c *card) string { return cardKey(c, collector.NumberKey(c.number), foldName(c.name)) }
 
 // baseKey is a card by its set, the number that a parallel belongs to, and its name without qualifiers.
-func baseKey(c *card) string { return cardKey(c, text.NumberBase(c.number), plainName(c.name)) }
+func baseKey(c *card) string { return cardKey(c, collector.NumberBase(c.number), plainName(c.name)) }
 
 // plainName is a folded name without its qualifiers.
 func plainName(name string) string { return foldName(bracketed.ReplaceAllString(name, "")) }
@@ -250,7 +254,7 @@ func (it *item) enrich(from *item) bool {
 
 // addSealed joins or adds sealed products. They have no number, so that only references, aliases and identifiers
 // join them.
-func (g *merger) addSealed(list []sealed, owns [len(games)]bool, report *SourceReport) {
+func (g *merger) addSealed(list []sealed, owns []bool, report *SourceReport) {
 	have := g.m.sealed
 	p := newPairing(len(list))
 	for i := range list {

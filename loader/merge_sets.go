@@ -4,12 +4,12 @@ import (
 	"regexp"
 	"strings"
 
-	"ninepocket/index/text"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
 
 // addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
-func (g *merger) addSets(r records, owns [len(games)]bool, report *SourceReport) []int32 {
+func (g *merger) addSets(r records, owns []bool, report *SourceReport) []int32 {
 	sets := r.sets
 	p := newPairing(len(sets))
 	for i := range sets {
@@ -53,7 +53,7 @@ func setCode(s *set) string {
 	if s.code == "" {
 		return ""
 	}
-	return games[s.game].slug + " code " + text.Fold(s.code)
+	return snapshot.Games[s.game].Slug + " code " + collector.Fold(s.code)
 }
 
 // codeBefore is what a shop puts before a set's name, as in "SWSH04: Vivid Voltage" and "XY - Evolutions".
@@ -131,14 +131,14 @@ func contents(cards []card, wanted func(int32) bool) map[int32]map[string]bool {
 	sets := map[int32]map[string]bool{}
 	for i := range cards {
 		c := &cards[i]
-		number, name := text.NumberBase(c.number), plainName(c.name)
+		number, name := collector.NumberBase(c.number), plainName(c.name)
 		if c.set < 0 || !wanted(c.set) || number == "" || name == "" {
 			continue
 		}
 		if sets[c.set] == nil {
 			sets[c.set] = map[string]bool{}
 		}
-		sets[c.set][games[c.game].slug+" "+number+" "+name] = true
+		sets[c.set][snapshot.Games[c.game].Slug+" "+number+" "+name] = true
 	}
 	return sets
 }
@@ -148,7 +148,7 @@ func nameKey(game uint8, name string) string {
 	if folded == "" {
 		return ""
 	}
-	return games[game].slug + " " + folded
+	return snapshot.Games[game].Slug + " " + folded
 }
 
 // foldName is a name as two sources agree on it: letters and digits alone, signs as words, "&" as "and".

@@ -216,7 +216,7 @@ func TestSealedMapping(t *testing.T) {
 	add("etb", "pokemon", eliteTrainerBox, editionStandard, 0)
 	add("case", "pokemon", "", "", 0)
 	add("pc", "one-piece", boosterBox, editionStandard, 24) // the mapping makes it impossible
-	add("pc2", "one-piece", boosterBox, editionPokemonCenter, 24)
+	add("pc2", "one-piece", boosterBox, "pokemon_center", 24)
 	add("unknown", "pokemon", "", editionStandard, 1)
 	add("units", "pokemon", boosterBundle, editionStandard, 0)
 	add("edition", "pokemon", boosterBundle, "", 6)

@@ -16,8 +16,7 @@ const (
 	boosterBundle, eliteTrainerBox = "booster_bundle", "elite_trainer_box"
 	boosterBox, boosterCase        = "booster_box", "booster_case"
 	boosterPack                    = "booster_pack"
-	editionStandard                = "standard"
-	editionPokemonCenter           = "pokemon_center"
+	editionStandard                = snapshot.StandardEdition
 	// printingStandard is the printing of a card whose source and name tell of none (decision 27).
 	printingStandard = "standard"
 )
@@ -28,21 +27,21 @@ const maxUnits = 1_000_000
 var (
 	packageTypes = []string{boosterBundle, eliteTrainerBox, boosterBox, boosterCase}
 	unitKinds    = []string{boosterPack, boosterBox}
-	editions     = []string{editionStandard, editionPokemonCenter}
 )
 
-// impossible says why a sealed product cannot be what its record says, "" when it can. Absent values are possible.
-func (s *sealed) impossible() (reason, value string) {
+// impossible says why a sealed product of a game cannot be what its record says, "" when it can. Absent values are
+// possible; a game is nil where it is not known, and then the edition may be any game's.
+func (s *sealed) impossible(game *snapshot.Game) (reason, value string) {
 	switch {
 	case s.packageType != "" && !slices.Contains(packageTypes, s.packageType):
 		return source.ReasonBadPackage, s.packageType
 	case s.unitKind != "" && !slices.Contains(unitKinds, s.unitKind):
 		return source.ReasonBadPackage, s.unitKind
-	case s.edition != "" && !slices.Contains(editions, s.edition):
+	case s.edition != "" && !snapshot.IsEdition(s.edition):
 		return source.ReasonBadEdition, s.edition
 	case s.units < 0 || s.units > maxUnits:
 		return source.ReasonBadUnits, strconv.Itoa(s.units)
-	case s.edition == editionPokemonCenter && s.game != pokemon:
+	case s.edition != "" && game != nil && !game.HasEdition(s.edition):
 		return source.ReasonEditionOfGame, s.edition
 	}
 	return "", ""
@@ -149,7 +148,7 @@ func (b *builder) verify(m *merged) {
 	for _, s := range m.sealed {
 		lacks := s.verifySealed(b.mapping.sealedOf(s.refs))
 		if lacks == "" {
-			if reason, value := s.impossible(); reason != "" {
+			if reason, value := s.impossible(&snapshot.Games[s.game]); reason != "" {
 				_, ref := splitRef(s.refs[0])
 				b.quarantine.refuse(source.At{File: sealedFile}, reason, ref, value)
 				lacks = reason

@@ -162,7 +162,7 @@ func (m *merged) giveSlugs(r *registry) {
 	for i, s := range m.sets {
 		stem := slugify(s.name)
 		wants[i] = slugWant{id: setPrefix + s.tail, tail: s.tail, prior: sets[setPrefix+s.tail]}
-		wants[i].stems = nonEmpty("set", stem, slugify(stem+" "+games[s.game].slug))
+		wants[i].stems = nonEmpty("set", stem, slugify(stem+" "+snapshot.Games[s.game].Slug))
 	}
 	for i, slug := range assignSlugs(wants, withPrior(r.formerSets, sets)) {
 		m.sets[i].slug = slug

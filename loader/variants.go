@@ -7,7 +7,7 @@ import (
 )
 
 // variantOrder are the variants that come first, in the order in which a card's display price looks for one; all
-// others follow alphabetically (decision 19).
+// others follow alphabetically (decision 19). The order is one for all games: a catalog has one table of variants.
 var variantOrder = []string{
 	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil",
 }

@@ -1,9 +1,12 @@
 package mcp
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"ninepocket/internal/jsonwalk"
+	"ninepocket/wire"
 )
 
 // bound is the value of an argument.
@@ -14,12 +17,13 @@ type bound struct {
 	lines []args
 }
 
-// args are the bound arguments of a call, or of one object of a list.
+// args are the bound arguments of a call, or of one object of a list. Texts alias the body of the request.
 type args struct {
 	fields []field
 	values []bound
 }
 
+// at is the value of an argument. A name that no field has is a mistake of the tool, which its first call shows.
 func (a args) at(name string) *bound {
 	for i := range a.fields {
 		if a.fields[i].name == name {
@@ -29,30 +33,27 @@ func (a args) at(name string) *bound {
 	panic("mcp: no argument " + name)
 }
 
-func (a args) has(name string) bool    { return a.at(name).given }
-func (a args) text(name string) string { return a.at(name).text }
-func (a args) number(name string) int64 {
-	return a.at(name).n
-}
+func (a args) has(name string) bool     { return a.at(name).given }
+func (a args) text(name string) string  { return a.at(name).text }
+func (a args) number(name string) int64 { return a.at(name).n }
 
 // maxProblems is how many problems one answer names.
 const maxProblems = 40
 
 // problems gathers everything that is wrong with the arguments of a call.
 type problems struct {
-	text []byte
+	text prose
 	n    int
 }
 
 func (p *problems) add(parts ...string) {
-	if p.n++; p.n > maxProblems {
+	p.n++
+	if p.n > maxProblems {
 		return
 	}
-	p.text = append(p.text, "- "...)
-	for _, part := range parts {
-		p.text = append(p.text, part...)
-	}
-	p.text = append(p.text, '\n')
+	p.text.say("- ")
+	p.text.say(parts...)
+	p.text.say("\n")
 }
 
 // refusal is the text that names every problem, "" without one.
@@ -61,31 +62,33 @@ func (p *problems) refusal(tool string) refusal {
 		return ""
 	}
 	if p.n > maxProblems {
-		p.text = append(p.text, "- and "...)
-		p.text = strconv.AppendInt(p.text, int64(p.n-maxProblems), 10)
-		p.text = append(p.text, " more.\n"...)
+		p.text.say("- and ", wire.Decimal(int64(p.n-maxProblems)), " more.\n")
 	}
 	return refusal("Invalid arguments for " + tool + ":\n" + string(p.text) + "Correct them and call again.")
 }
 
 // bind reads an object's members into the fields that they belong to; path is what their names begin with in problems.
-func bind(fields []field, object value, path string, p *problems) args {
+func bind(fields []field, object jsonwalk.Value, path string, p *problems) args {
 	a := args{fields: fields, values: make([]bound, len(fields))}
 	for i := range fields {
-		f, b := &fields[i], &a.values[i]
-		if b.n = f.preset; f.kind == aChoice && f.preset != none {
-			b.text = f.choices[f.preset]
+		f := &fields[i]
+		a.values[i].n = f.preset
+		if f.kind == choiceKind && f.preset != none {
+			a.values[i].text = f.choices[f.preset]
 		}
 	}
+
 	if object != nil {
-		for name, v := range object.members() {
-			if i := indexOf(fields, name); i >= 0 {
-				fields[i].bind(&a.values[i], v, path+fields[i].name, p)
-			} else {
-				p.add(path, readable(name.text()), " is not an argument: use ", names(fields), ".")
+		for name, v := range object.Members() {
+			i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
+			if i < 0 {
+				p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
+				continue
 			}
+			fields[i].bind(&a.values[i], v, path+fields[i].name, p)
 		}
 	}
+
 	for i := range fields {
 		if fields[i].required && !a.values[i].given {
 			p.add(path, fields[i].name, " is required.")
@@ -94,130 +97,98 @@ func bind(fields []field, object value, path string, p *problems) args {
 	return a
 }
 
-func indexOf(fields []field, name value) int {
-	for i := range fields {
-		if name.is(fields[i].name) {
-			return i
-		}
-	}
-	return -1
-}
-
 func names(fields []field) string {
-	all := make([]string, len(fields))
+	var all []string
 	for i := range fields {
-		all[i] = fields[i].name
+		all = append(all, fields[i].name)
 	}
 	return strings.Join(all, ", ")
 }
 
 // bind reads one argument. Whatever is wrong with it, it was given.
-func (f *field) bind(b *bound, v value, name string, p *problems) {
+func (f *field) bind(b *bound, v jsonwalk.Value, name string, p *problems) {
 	b.given = true
+	if !wants(v, kinds[f.kind].json, kinds[f.kind].called, name, p) {
+		return
+	}
+
 	switch f.kind {
-	case aText:
-		if f.wants(v, '"', "a string", name, p) {
-			b.text = v.text()
-			f.checkText(b.text, name, p)
-		}
-	case aChoice:
-		f.bindChoice(b, v, name, p)
-	case anInteger:
+	case textKind:
+		b.text = v.Text()
+		f.checkText(b.text, name, p)
+	case choiceKind:
+		f.bindChoice(b, v.Text(), name, p)
+	case integerKind:
 		f.bindInteger(b, v, name, p)
-	case aList:
-		if f.wants(v, '[', "an array", name, p) {
-			f.bindList(b, v, name, p)
-		}
+	case listKind:
+		f.bindList(b, v, name, p)
 	}
 }
 
 // wants checks a value's kind.
-func (*field) wants(v value, kind byte, what, name string, p *problems) bool {
-	if v.kind() == kind {
+func wants(v jsonwalk.Value, kind byte, called, name string, p *problems) bool {
+	switch v.Kind() {
+	case kind:
 		return true
-	}
-	if v.kind() == 'n' {
-		p.add(name, " must be ", what, " (got null): leave it out instead.")
-	} else {
-		p.add(name, " must be ", what, " (got ", kindNames[v.kind()], ").")
+	case 'n':
+		p.add(name, " must be ", called, " (got null): leave it out instead.")
+	default:
+		p.add(name, " must be ", called, " (got ", jsonwalk.KindName(v.Kind()), ").")
 	}
 	return false
 }
 
 func (f *field) checkText(s, name string, p *problems) {
-	if n := int64(utf8.RuneCountInString(s)); n < f.lo || n > f.hi {
-		p.add(name, " must have ", decimal(f.lo), " to ", decimal(f.hi), " characters (got ", decimal(n), ").")
+	if n := int64(utf8.RuneCountInString(s)); !f.bounds.Has(n) {
+		p.add(name, " must have ", f.between(), " characters (got ", wire.Decimal(n), ").")
 	}
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] == 0x7f {
-			p.add(name, " must not have control characters.")
-			return
-		}
+	if strings.IndexFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f }) >= 0 {
+		p.add(name, " must not have control characters.")
 	}
 }
 
-func (f *field) bindChoice(b *bound, v value, name string, p *problems) {
-	if !f.wants(v, '"', "a string", name, p) {
-		return
-	}
-	given := v.text()
-	for i, c := range f.choices {
-		if c == given {
-			b.text, b.n = c, int64(i)
-			return
-		}
-	}
-	p.add(name, " must be one of ", strings.Join(f.choices, ", "), ` (got "`, readable(given), `").`)
+// between is how a problem says the bounds of a text or a list.
+func (f *field) between() string {
+	return wire.Decimal(f.bounds.Min) + " to " + wire.Decimal(f.bounds.Max)
 }
 
-func (f *field) bindInteger(b *bound, v value, name string, p *problems) {
-	if !f.wants(v, '0', "an integer", name, p) {
+func (f *field) bindChoice(b *bound, given, name string, p *problems) {
+	i := slices.Index(f.choices, given)
+	if i < 0 {
+		p.add(name, " must be one of ", strings.Join(f.choices, ", "), ` (got "`, readable(given), `").`)
 		return
 	}
-	n, ok := v.integer()
+	b.text = f.choices[i]
+	b.n = int64(i)
+}
+
+func (f *field) bindInteger(b *bound, v jsonwalk.Value, name string, p *problems) {
+	n, ok := v.Integer()
 	switch {
 	case !ok:
 		p.add(name, " must be an integer (got ", readable(string(v)), ").")
-	case n < f.lo || n > f.hi:
-		p.add(name, " must be between ", decimal(f.lo), " and ", decimal(f.hi), " (got ", readable(string(v)), ").")
+	case !f.bounds.Has(n):
+		p.add(name, " must be between ", wire.Decimal(f.bounds.Min), " and ", wire.Decimal(f.bounds.Max),
+			" (got ", readable(string(v)), ").")
 	default:
 		b.n = n
 	}
 }
 
-func (f *field) bindList(b *bound, v value, name string, p *problems) {
+func (f *field) bindList(b *bound, v jsonwalk.Value, name string, p *problems) {
 	n := int64(0)
-	for element := range v.elements() {
-		if n++; n > f.hi {
+	for element := range v.Elements() {
+		n++
+		if n > f.bounds.Max {
 			continue
 		}
-		path := name + "[" + decimal(n-1) + "]"
-		if f.wants(element, '{', "an object", path, p) {
+		path := name + "[" + wire.Decimal(n-1) + "]"
+		if wants(element, '{', "an object", path, p) {
 			b.lines = append(b.lines, bind(f.of, element, path+".", p))
 		}
 	}
-	if n < f.lo || n > f.hi {
-		p.add(name, " must have ", decimal(f.lo), " to ", decimal(f.hi), " entries (got ", decimal(n), ").")
+
+	if !f.bounds.Has(n) {
+		p.add(name, " must have ", f.between(), " entries (got ", wire.Decimal(n), ").")
 	}
-}
-
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }
-
-// longestEcho is how much of a caller's own text is said back, in characters.
-const longestEcho = 60
-
-// readable is a caller's text as it can be said back: short and without control characters.
-func readable(s string) string {
-	out := make([]byte, 0, min(len(s), 4*longestEcho+3))
-	n := 0
-	for _, r := range s {
-		if n++; n > longestEcho {
-			return string(out) + "…"
-		}
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 {
-			r = ' '
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return string(out)
 }

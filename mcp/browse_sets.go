@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"slices"
+
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -10,168 +12,163 @@ import (
 // topCards is how many of a set's cards are shown with it, as in REST.
 const topCards = 10
 
-var browseSets = tool{
-	name:  "catalog_browse_sets",
-	title: "Browse sets",
-	about: "Without set: list sets, newest first, optionally of one game or series. With set: that one set and its 10 highest-value " +
-		"cards.",
-	fields: []field{
-		refField("set", "Set id, slug, code or exact name; returns this set and its top cards, and the other filters do not count."),
-		gameField,
-		refField("series", "Only this series."),
-		limitField(20),
-		cursorField,
-		formatField,
-	},
-	output: object(
-		"sets", array(object(
-			"id", schemaString, "name", schemaString, "series", nullString, "release_date", nullable(schemaDate),
-			"card_count", nullInteger, "game", nullString, "game_name", nullString, "url", nullString,
-		)),
-		"top_cards?", arrayTo(topCards, object(join(
-			identity[:10], []string{"url", nullString, "currency", schemaUSD}, price, extras,
-		)...)),
-		"next_cursor", nullString,
-	),
-	run: (*call).browseSets,
+func browseSetsTool() *tool {
+	return &tool{
+		name:  "catalog_browse_sets",
+		title: "Browse sets",
+		about: "Without set: list sets, newest first, optionally of one game or series. With set: that one set and its 10 " +
+			"highest-value cards.",
+		fields: []field{
+			aText("set", "Set id, slug, code or exact name; returns this set and its top cards, and the other filters do not count.",
+				wire.SetText),
+			gameField(),
+			aText("series", "Only this series.", wire.SeriesText),
+			limitField(wire.DefaultPage),
+			cursorField(),
+		},
+		output: object(
+			"sets", array(object(
+				"id", schemaString, "name", schemaString, "series", nullString, "release_date", nullable(schemaDate),
+				"card_count", nullInteger, "game", nullString, "game_name", nullString, "url", nullString,
+			)),
+			"top_cards?", arrayTo(topCards, object(slices.Concat(identityInSet, []string{"currency", schemaUSD}, price, extras)...)),
+			"next_cursor", nullString,
+		),
+		run: browseSets,
+	}
 }
 
-func (c *call) browseSets() refusal {
-	if c.args.has("set") {
-		return c.browseSet(c.args.text("set"))
+func browseSets(in *request, out *reply) refusal {
+	if in.has("set") {
+		return browseSet(in, out, in.text("set"))
 	}
-	f := index.SetFilter{Game: c.args.text("game"), Series: c.args.text("series")}
-	bound := cursor.Hash("sets", f.Series, f.Game)
+
+	f := index.SetFilter{Game: in.text("game"), Series: in.text("series")}
+	bound := cursor.Hash("sets", string(f.AppendKey(nil)))
 	from := 0
-	if page, ok := c.openCursor(cursor.ToolSets, bound); ok {
-		if position, err := index.ParseSetPosition(page.Position); err == nil {
-			from = c.View.Index.SetAfter(position)
-		} else {
-			c.badCursor(cursor.ErrMalformed)
-		}
+	if after := openCursor(in, out, cursor.ToolSets, bound, index.ParseSetPosition); after != nil {
+		from = in.View.Index.SetAfter(*after)
 	}
-	if r := c.problems.refusal(c.tool.name); r != "" {
-		return r
+	if refused := in.refusal(); refused != "" {
+		return refused
 	}
-	sets, more := c.View.Index.Sets(c.cards, f, from, int(c.args.number("limit")))
-	c.cards = sets
+
+	sets, more := in.View.Index.Sets(in.cards, f, from, int(in.number("limit")))
+	in.cards = sets
 	next := ""
 	if more >= 0 {
-		last := c.View.Index.SetPosition(int(sets[len(sets)-1]))
-		c.position = last.AppendBinary(c.position)
-		next = c.nextCursor(cursor.ToolSets, bound)
+		last := in.View.Index.SetPosition(int(sets[len(sets)-1]))
+		next = in.nextCursor(cursor.ToolSets, bound, last.AppendBinary(nil))
 	}
+
 	if len(sets) == 0 {
-		c.say("No set found. Leave out series or game.\n")
+		out.say("No set found. Leave out series or game.\n")
 	} else {
-		c.sayCount(len(sets), "set")
-		if next != "" {
-			c.say(", more with cursor=", next)
-		}
-		c.say("\n")
+		out.sayFound(len(sets), "set", next)
+		out.say("\n")
 	}
-	c.json = append(c.json, `{"sets":[`...)
-	for k, set := range sets {
-		c.comma(k)
-		c.sayInt(k + 1)
-		c.say(". ")
-		c.set(int(set))
-	}
-	c.json = append(c.json, ']')
-	c.jsonNext(next)
-	c.json = append(c.json, '}')
+
+	out.put(`{"sets":[`)
+	out.each(sets, writeSet)
+	out.put("]")
+	out.putNext(next)
 	return ""
 }
 
-// set writes a set and a line of text about it.
-func (c *call) set(set int) {
-	s := &c.c.Sets
-	c.json = wire.AppendSetSummary(c.json, c.c, set)
-	c.json = c.json[:len(c.json)-1]
-	c.jsonURL("/sets/", s.Slug.At(set))
-	c.json = append(c.json, '}')
-	c.say(s.Name.At(set))
+// writeSet writes a set and a line of text about it.
+func writeSet(out *reply, set int) {
+	out.json = wire.AppendSetSummary(out.json, out.c, set)
+	out.json = out.json[:len(out.json)-1] // the closing brace
+	out.json = out.site.AppendSetURL(out.json, out.c, set)
+	out.put("}")
+
+	s := &out.c.Sets
+	out.say(s.Name.At(set))
 	if series := s.Series.At(set); series != "" {
-		c.say(" | ", series)
+		out.say(" | ", series)
 	}
+	out.say(" | ")
 	if s.Release[set] == snapshot.NoDay {
-		c.say(" | no date | ")
+		out.say("no date")
 	} else {
-		c.say(" | ")
-		c.sayDay(s.Release[set])
-		c.say(" | ")
+		out.sayDay(s.Release[set])
 	}
-	c.sayCount(int(s.Cards[set]), "card")
-	c.say(" | ", c.c.Games.Slug.At(int(s.Game[set])))
-	if c.detailed {
-		c.say(" | ", c.View.Site().URL, "/sets/", s.Slug.At(set))
+	out.say(" | ")
+	out.sayCount(int(s.Cards[set]), "card")
+	out.say(" | ", out.c.Games.Slug.At(int(s.Game[set])))
+	if out.detailed {
+		out.sayPage("/sets/", s.Slug.At(set))
 	}
-	c.say(" | ", s.ID.At(set), "\n")
+	out.say(" | ", s.ID.At(set), "\n")
 }
 
 // browseSet answers with one set and its top cards.
-func (c *call) browseSet(ref string) refusal {
-	sets := c.View.Index.SetsNamed(ref)
-	if game := c.args.text("game"); game != "" && len(sets) > 1 {
-		sets = c.ofGame(sets, game)
+func browseSet(in *request, out *reply, ref string) refusal {
+	sets := in.View.Index.SetsNamed(ref)
+	if game := in.text("game"); game != "" && len(sets) > 1 {
+		sets = setsOfGame(out.c, sets, game)
 	}
-	switch len(sets) {
-	case 0:
-		return refusal(`No set has the id, slug, code or name "` + readable(ref) + `". Call catalog_browse_sets without set to list them.`)
-	case 1:
-	default:
-		c.sayCount(len(sets), "set")
-		c.say(` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
-		for _, set := range sets[:min(len(sets), 10)] {
-			c.say("- ")
-			c.set(int(set))
-		}
-		return refusal(c.text)
+	if len(sets) == 0 {
+		return refusal(`No set has the id, slug, code or name "` + readable(ref) +
+			`". Call catalog_browse_sets without set to list them.`)
 	}
+	if len(sets) > 1 {
+		return chooseSet(out, sets, ref)
+	}
+
 	set := int(sets[0])
-	c.json = append(c.json, `{"sets":[`...)
-	c.set(set)
-	c.json = append(c.json, `],"top_cards":[`...)
-	c.cards = c.View.Index.Top(c.cards, set, topCards)
-	if len(c.cards) == 0 {
-		c.say("None of its cards has a price.\n")
+	out.put(`{"sets":[`)
+	writeSet(out, set)
+
+	out.put(`],"top_cards":[`)
+	in.cards = in.View.Index.Top(in.cards, set, topCards)
+	if len(in.cards) == 0 {
+		out.say("None of its cards has a price.\n")
 	} else {
-		c.say("Top cards ")
-		c.sayAsOf()
-		c.say(":\n")
+		out.say("Top cards")
+		out.sayAsOf()
+		out.say(":\n")
 	}
-	for k, card := range c.cards {
-		c.comma(k)
-		c.topCard(k, int(card))
-	}
-	c.json = append(c.json, `],"next_cursor":null}`...)
+	out.each(in.cards, writeTopCard)
+	out.put("]")
+	out.putNext("")
 	return ""
 }
 
-// topCard writes the k-th card of a set; it goes without the set.
-func (c *call) topCard(k, card int) {
-	c.jsonName(card)
-	c.jsonURL("/cards/", c.c.Cards.Slug.At(card))
-	c.json = append(c.json, `,"currency":"USD"`...)
-	c.jsonPrice(card)
-	c.jsonExtras(card)
-	c.json = append(c.json, '}')
-	c.sayInt(k + 1)
-	c.say(". ", c.c.Cards.Name.At(card))
-	if number := c.c.Cards.Number.At(card); number != "" {
-		c.say(" | #", number)
+// chooseSet refuses a name that several sets have, and lists them.
+func chooseSet(out *reply, sets []uint32, ref string) refusal {
+	out.sayCount(len(sets), "set")
+	out.say(` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
+	for _, set := range sets[:min(len(sets), 10)] {
+		out.say("- ")
+		writeSet(out, int(set))
 	}
-	c.say(" | ")
-	c.sayPrice(card)
-	c.sayID(card)
+	return refusal(out.prose)
 }
 
-func (c *call) ofGame(sets []uint32, game string) []uint32 {
-	var of []uint32
-	for _, set := range sets {
-		if c.c.Games.Slug.At(int(c.c.Sets.Game[set])) == game {
-			of = append(of, set)
-		}
+// writeTopCard writes a card of a set that was named; it goes without the set.
+func writeTopCard(out *reply, card int) {
+	c := out.c
+	out.json = wire.AppendName(out.json, c, card)
+	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
+	out.json = out.site.AppendCardURL(out.json, c, card)
+	out.put(`,"currency":"USD"`)
+	out.putPrice(card)
+	out.putExtras(card)
+	out.put("}")
+
+	out.say(c.Cards.Name.At(card))
+	if number := c.Cards.Number.At(card); number != "" {
+		out.say(" | #", number)
 	}
-	return of
+	out.say(" | ")
+	out.sayPrice(card)
+	out.sayID(card)
+}
+
+// setsOfGame are the sets of one game among others.
+func setsOfGame(c *snapshot.Catalog, sets []uint32, game string) []uint32 {
+	return slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
+		return c.Games.Slug.At(int(c.Sets.Game[set])) != game
+	})
 }

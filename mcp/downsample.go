@@ -1,6 +1,10 @@
 package mcp
 
-import "ninepocket/snapshot"
+import (
+	"slices"
+
+	"ninepocket/snapshot"
+)
 
 // thin keeps at most n of a series' points: the largest triangles of three buckets (Steinarsson 2013), with the lowest
 // and the highest point forced in, which that method alone loses in about one series of six. With room for fewer than
@@ -9,12 +13,8 @@ func thin(points []snapshot.Point, n int) []snapshot.Point {
 	if len(points) <= n {
 		return points
 	}
-	switch {
-	case n <= 0:
-		return points[:0]
-	case n == 1:
-		points[0] = points[len(points)-1]
-		return points[:1]
+	if n < 2 {
+		return points[len(points)-max(n, 0):]
 	}
 	if n < 4 {
 		return keep(points, largestTriangles(points, n))
@@ -73,17 +73,11 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 
 // insert adds a number to an ascending list that may have it.
 func insert(list []int, v int) []int {
-	i := len(list)
-	for i > 0 && list[i-1] > v {
-		i--
-	}
-	if i > 0 && list[i-1] == v {
+	i, has := slices.BinarySearch(list, v)
+	if has {
 		return list
 	}
-	list = append(list, 0)
-	copy(list[i+1:], list[i:])
-	list[i] = v
-	return list
+	return slices.Insert(list, i, v)
 }
 
 func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
@@ -97,31 +91,15 @@ func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
 // the rest evenly, the first ones taking what does not divide.
 func share(lengths []int, room int) []int {
 	shares := make([]int, len(lengths))
-	for open := len(lengths); open > 0; {
-		each := room / open
-		settled := false
+	for given := true; given; {
+		given = false
 		for i, n := range lengths {
-			if shares[i] == 0 && n > 0 && n <= each {
-				shares[i] = n
-				room -= n
-				open--
-				settled = true
+			if room > 0 && shares[i] < n {
+				shares[i]++
+				room--
+				given = true
 			}
 		}
-		if settled {
-			continue
-		}
-		extra := room % open
-		for i, n := range lengths {
-			if shares[i] == 0 && n > 0 {
-				shares[i] = each
-				if extra > 0 {
-					shares[i]++
-					extra--
-				}
-			}
-		}
-		return shares
 	}
 	return shares
 }

@@ -6,6 +6,7 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -21,34 +22,39 @@ type Options struct {
 // Endpoint answers messages. It is safe for concurrent use.
 type Endpoint struct {
 	Options
-	tools []*tool
-	list  []byte // the result of tools/list
+	tools        []*tool
+	list         []byte // the result of tools/list
+	instructions string
 }
 
-// New returns an endpoint with the six tools.
-func New(o Options) *Endpoint {
+// New returns an endpoint with all tools. Their schemas name the games of snapshot.Games as they are now.
+func New(o Options) *Endpoint { return newEndpoint(o, append(tools(), fixtures()...)) }
+
+func newEndpoint(o Options, tools []*tool) *Endpoint {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	e := &Endpoint{Options: o, tools: append(tools(), fixtures()...)}
-	e.list = append(e.list, `{"tools":[`...)
-	for i, t := range e.tools {
-		if i > 0 {
-			e.list = append(e.list, ',')
+
+	var definitions []string
+	for _, t := range tools {
+		if t.literal == "" {
+			t.fields = append(t.fields, formatField())
 		}
-		e.list = t.appendDefinition(e.list)
+		definitions = append(definitions, t.definition())
 	}
-	e.list = append(e.list, ']', '}')
-	return e
+	return &Endpoint{
+		Options: o, tools: tools, instructions: instructions(),
+		list: []byte(`{"tools":[` + strings.Join(definitions, ",") + "]}"),
+	}
 }
 
 // Tools are the names of the tools; the index of a name is the number that Answer returns for a call of it.
 func (e *Endpoint) Tools() []string {
-	names := make([]string, len(e.tools))
-	for i, t := range e.tools {
-		names[i] = t.name
+	var all []string
+	for _, t := range e.tools {
+		all = append(all, t.name)
 	}
-	return names
+	return all
 }
 
 // NoTool is what Answer returns when it answered.
@@ -60,17 +66,18 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	var fault *Fault
 	switch m.method {
 	case "tools/call":
-		if tool, fault = e.find(m); fault == nil {
+		tool, fault = e.find(m)
+		if fault == nil {
 			return dst, tool
 		}
 	case "tools/list":
-		if c := m.param("cursor"); c == nil || c.kind() == 'n' {
+		if c := m.param("cursor"); c == nil || c.Kind() == 'n' {
 			return appendResult(dst, m, e.list), NoTool
 		}
 		fault = m.fault(invalidParams, "Invalid params: there is one page of tools and no cursor.")
 	case "initialize":
-		if version := m.param("protocolVersion"); version != nil && version.kind() == '"' {
-			return e.appendInitialized(dst, m, version.text()), NoTool
+		if version := m.param("protocolVersion"); version != nil && version.Kind() == '"' {
+			return e.appendInitialized(dst, m, version.Text()), NoTool
 		}
 		fault = m.fault(invalidParams, "Invalid params: protocolVersion must be a string.")
 	case "ping":
@@ -83,22 +90,23 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 
 // find checks the shape of a tools/call and finds the tool. Other members of the params are ignored.
 func (e *Endpoint) find(m *Message) (int, *Fault) {
-	if m.params == nil || m.params.kind() != '{' {
+	if m.params == nil || m.params.Kind() != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
 	}
 	name := m.param("name")
-	if name == nil || name.kind() != '"' {
+	if name == nil || name.Kind() != '"' {
 		return NoTool, m.fault(invalidParams, "Invalid params: name must be a string.")
 	}
-	if args := m.param("arguments"); args != nil && args.kind() != '{' {
+	if args := m.param("arguments"); args != nil && args.Kind() != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
 	}
+
 	for i, t := range e.tools {
-		if name.is(t.name) {
+		if name.Is(t.name) {
 			return i, nil
 		}
 	}
-	return NoTool, m.fault(invalidParams, "Unknown tool. Known: "+strings.Join(e.Tools()[:toolCount], ", ")+".")
+	return NoTool, m.fault(invalidParams, "Unknown tool. Known: "+strings.Join(e.Tools(), ", ")+".")
 }
 
 func appendResponse(dst []byte, m *Message) []byte {
@@ -114,10 +122,12 @@ func appendResult(dst []byte, m *Message, result []byte) []byte {
 }
 
 // instructions are what initialize tells a model about the server as a whole.
-const instructions = "Catalog and market prices of Pokémon and One Piece trading cards, read-only. Prices are integer US cents in " +
-	"structuredContent and dollars in text; no price means unknown, never zero. Find ids with catalog_search_cards; price a list of " +
-	"cards with one catalog_value_cards call instead of many searches. Ids and slugs work wherever an id is asked for. " +
-	"Attribute prices to the service when you show them."
+func instructions() string {
+	return "Catalog and market prices of " + snapshot.GamesInWords() + " trading cards, read-only. Prices are integer US cents in " +
+		"structuredContent and dollars in text; no price means unknown, never zero. Find ids with catalog_search_cards; price a " +
+		"list of cards with one catalog_value_cards call instead of many searches. Ids and slugs work wherever an id is asked for. " +
+		"Attribute prices to the service when you show them."
+}
 
 func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
 	if !speaks(asked) {
@@ -129,7 +139,7 @@ func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byt
 	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket","version":`...)
 	dst = wire.AppendString(dst, e.Version)
 	dst = append(dst, `},"instructions":`...)
-	dst = wire.AppendString(dst, instructions)
+	dst = wire.AppendString(dst, e.instructions)
 	return append(dst, '}', '}')
 }
 
@@ -144,12 +154,4 @@ type Caller struct {
 	View   *engine.View
 	Now    time.Time
 	Limits Limits
-}
-
-// AppendRefusal appends the response to a call that did not run, saying why in a text that an agent can act on.
-func AppendRefusal(dst []byte, m *Message, text string) []byte {
-	dst = appendResponse(dst, m)
-	dst = append(dst, `{"content":[{"type":"text","text":`...)
-	dst = wire.AppendString(dst, text)
-	return append(dst, `}],"isError":true}}`...)
 }

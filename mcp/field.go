@@ -1,8 +1,9 @@
 package mcp
 
 import (
-	"strconv"
+	"strings"
 
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -10,21 +11,32 @@ import (
 type fieldKind uint8
 
 const (
-	aText     fieldKind = iota // a string of lo to hi characters
-	anInteger                  // a number of lo to hi
-	aChoice                    // one of choices
-	aList                      // an array of lo to hi objects
+	textKind    fieldKind = iota // a string of as many characters as its bounds say
+	integerKind                  // a number within its bounds
+	choiceKind                   // one of its choices
+	listKind                     // an array of as many objects as its bounds say
 )
+
+// kinds are which JSON an argument of a kind is, and what JSON Schema calls it and its bounds.
+var kinds = [...]struct {
+	json                        byte
+	called, schema, least, most string
+}{
+	textKind:    {'"', "a string", "string", "minLength", "maxLength"},
+	integerKind: {'0', "an integer", "integer", "minimum", "maximum"},
+	choiceKind:  {'"', "a string", "string", "", ""},
+	listKind:    {'[', "an array", "array", "minItems", "maxItems"},
+}
 
 // field is an argument of a tool: the one row from which its JSON Schema is rendered and by which it is bound.
 type field struct {
-	name, about string
 	kind        fieldKind
-	lo, hi      int64
+	name, about string
+	bounds      wire.Range
 	choices     []string
 	required    bool
-	// preset is what an absent argument means: the default of the schema, unless it is -1 for none. Only integers
-	// and choices have one; of a choice it is the index.
+	// preset is what an absent argument means: the default of the schema, unless it is none. Only integers and choices
+	// have one; of a choice it is the index.
 	preset int64
 	of     []field // the members of a list's objects
 }
@@ -32,110 +44,91 @@ type field struct {
 // none is the preset of an argument without a default.
 const none = -1
 
+func aText(name, about string, bounds wire.Range) field {
+	return field{kind: textKind, name: name, about: about, bounds: bounds}
+}
+
+func anInteger(name, about string, bounds wire.Range, preset int64) field {
+	return field{kind: integerKind, name: name, about: about, bounds: bounds, preset: preset}
+}
+
+func aChoice(name, about string, preset int64, choices ...string) field {
+	return field{kind: choiceKind, name: name, about: about, preset: preset, choices: choices}
+}
+
+func aList(name, about string, bounds wire.Range, of ...field) field {
+	return field{kind: listKind, name: name, about: about, bounds: bounds, of: of}
+}
+
+func required(f field) field {
+	f.required = true
+	return f
+}
+
 // Fields that several tools share.
-var (
-	gameField = field{name: "game", about: "Only this game.", kind: aChoice, choices: []string{"pokemon", "one-piece"}, preset: none}
 
-	cursorField = field{
-		name: "cursor", about: "next_cursor of the previous page, unchanged. Valid 15 minutes, with the same other arguments.",
-		kind: aText, lo: 1, hi: 512,
-	}
-	formatField = field{
-		name: "response_format", about: "concise (default) keeps what is needed to answer and to make the next call; detailed adds every field.",
-		kind: aChoice, choices: []string{"concise", "detailed"},
-	}
-)
+func cardField() field { return required(aText("id", "Card id or slug.", wire.RefText)) }
 
-func refField(name, about string) field {
-	return field{name: name, about: about, kind: aText, lo: 1, hi: 200}
+func gameField() field {
+	var slugs []string
+	for _, game := range snapshot.Games {
+		slugs = append(slugs, game.Slug)
+	}
+	return aChoice("game", "Only this game.", none, slugs...)
 }
 
 func limitField(preset int64) field {
-	return field{name: "limit", about: "How many to return.", kind: anInteger, lo: 1, hi: 50, preset: preset}
+	return anInteger("limit", "How many to return.", wire.PageLimit, preset)
 }
 
-func priceField(name, about string, preset int64) field {
-	return field{name: name, about: about, kind: anInteger, hi: 100_000_000, preset: preset}
+func cursorField() field {
+	const about = "next_cursor of the previous page, unchanged. Valid 15 minutes, with the same other arguments."
+	return aText("cursor", about, wire.CursorText)
 }
 
-// appendObjectSchema appends the schema of an object with the fields and nothing else.
-func appendObjectSchema(dst []byte, fields []field) []byte {
-	dst = append(dst, `{"type":"object","properties":{`...)
-	var required []string
+// formatField is the last field of every tool; newEndpoint adds it.
+func formatField() field {
+	const about = "concise (default) keeps what is needed to answer and to make the next call; detailed adds every field."
+	return aChoice("response_format", about, 0, "concise", "detailed")
+}
+
+// inputSchema is the schema of an object with the fields and nothing else.
+func inputSchema(fields []field) string {
+	var properties, required []string
 	for i := range fields {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		f := &fields[i]
-		dst = wire.AppendString(dst, f.name)
-		dst = append(dst, ':')
-		dst = f.appendSchema(dst)
-		if f.required {
-			required = append(required, f.name)
+		properties = append(properties, quoted(fields[i].name)+":"+fields[i].schema())
+		if fields[i].required {
+			required = append(required, fields[i].name)
 		}
 	}
-	dst = append(dst, '}')
+
+	schema := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}`
 	if required != nil {
-		dst = append(dst, `,"required":`...)
-		dst = appendStrings(dst, required)
+		schema += `,"required":` + quotedList(required)
 	}
-	return append(dst, `,"additionalProperties":false}`...)
+	return schema + `,"additionalProperties":false}`
 }
 
-func (f *field) appendSchema(dst []byte) []byte {
-	switch f.kind {
-	case anInteger:
-		dst = append(dst, `{"type":"integer"`...)
-	case aList:
-		dst = append(dst, `{"type":"array"`...)
-	case aText, aChoice:
-		dst = append(dst, `{"type":"string"`...)
-	}
+func (f *field) schema() string {
+	kind := kinds[f.kind]
+	schema := `{"type":"` + kind.schema + `"`
 	if f.about != "" {
-		dst = append(dst, `,"description":`...)
-		dst = wire.AppendString(dst, f.about)
+		schema += `,"description":` + quoted(f.about)
 	}
-	bounds := func(low, high string) {
-		dst = append(dst, `,"`...)
-		dst = append(dst, low...)
-		dst = append(dst, `":`...)
-		dst = strconv.AppendInt(dst, f.lo, 10)
-		dst = append(dst, `,"`...)
-		dst = append(dst, high...)
-		dst = append(dst, `":`...)
-		dst = strconv.AppendInt(dst, f.hi, 10)
+	if kind.least != "" {
+		schema += `,"` + kind.least + `":` + wire.Decimal(f.bounds.Min) + `,"` + kind.most + `":` + wire.Decimal(f.bounds.Max)
 	}
-	switch f.kind {
-	case aText:
-		bounds("minLength", "maxLength")
-	case anInteger:
-		bounds("minimum", "maximum")
-		if f.preset != none {
-			dst = append(dst, `,"default":`...)
-			dst = strconv.AppendInt(dst, f.preset, 10)
-		}
-	case aChoice:
-		dst = append(dst, `,"enum":`...)
-		dst = appendStrings(dst, f.choices)
-		if f.preset != none {
-			dst = append(dst, `,"default":`...)
-			dst = wire.AppendString(dst, f.choices[f.preset])
-		}
-	case aList:
-		bounds("minItems", "maxItems")
-		dst = append(dst, `,"items":`...)
-		dst = appendObjectSchema(dst, f.of)
-	}
-	return append(dst, '}')
-}
 
-func appendStrings(dst []byte, all []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range all {
-		if i > 0 {
-			dst = append(dst, ',')
+	switch {
+	case f.kind == integerKind && f.preset != none:
+		schema += `,"default":` + wire.Decimal(f.preset)
+	case f.kind == choiceKind:
+		schema += `,"enum":` + quotedList(f.choices)
+		if f.preset != none {
+			schema += `,"default":` + quoted(f.choices[f.preset])
 		}
-		dst = wire.AppendString(dst, s)
+	case f.kind == listKind:
+		schema += `,"items":` + inputSchema(f.of)
 	}
-	return append(dst, ']')
+	return schema + "}"
 }

@@ -1,133 +1,119 @@
 package mcp
 
 import (
+	"slices"
+
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
-var lanePrice = object(
-	"variant", schemaString, "condition", schemaString, "currency", schemaUSD, "market_price_cents", schemaInteger,
-	"price_updated_at", schemaTime, "change_7d_percent", nullNumber, "change_30d_percent", nullNumber,
-	"change_7d_cents?", nullInteger, "change_30d_cents?", nullInteger,
-)
-
-var getCard = tool{
-	name:  "catalog_get_card",
-	title: "Get one card",
-	about: "One card by id or slug: identity and the current market price of every tracked variant and condition, with 7-day and " +
-		"30-day changes. Use catalog_search_cards first when the id is not known.",
-	fields: []field{
-		{name: "id", about: "Card id or slug.", kind: aText, lo: 1, hi: 200, required: true},
-		formatField,
-	},
-	output: object("card", object(join(identity, []string{"rarity", nullString, "prices", array(lanePrice), "image_url?", nullString})...)),
-	run:    (*call).getCard,
+func getCardTool() *tool {
+	price := object(
+		"variant", schemaString, "condition", schemaString, "currency", schemaUSD, "market_price_cents", schemaInteger,
+		"price_updated_at", schemaTime, "change_7d_percent", nullNumber, "change_30d_percent", nullNumber,
+		"change_7d_cents?", nullInteger, "change_30d_cents?", nullInteger,
+	)
+	return &tool{
+		name:  "catalog_get_card",
+		title: "Get one card",
+		about: "One card by id or slug: identity and the current market price of every tracked variant and condition, with 7-day " +
+			"and 30-day changes. Use catalog_search_cards first when the id is not known.",
+		fields: []field{cardField()},
+		output: object("card", object(slices.Concat(identity, []string{
+			"rarity", nullString, "prices", array(price), "image_url?", nullString,
+		})...)),
+		run: getCard,
+	}
 }
 
-func (c *call) getCard() refusal {
-	ref := c.args.text("id")
-	card, ok := c.View.Index.Card(ref)
+func getCard(in *request, out *reply) refusal {
+	ref := in.text("id")
+	card, ok := in.View.Index.Card(ref)
 	if !ok {
-		return c.noSuchCard(ref)
+		return noSuchCard(in, out, ref)
 	}
-	c.json = append(c.json, `{"card":`...)
-	c.jsonCard(card)
-	c.json = append(c.json, `,"rarity":`...)
-	c.json = wire.AppendNullable(c.json, c.c.Cards.Rarity.At(card))
-	if c.detailed {
-		c.json = c.View.Site().AppendImage(c.json, c.c.Cards.Image.At(card))
+
+	out.put(`{"card":`)
+	out.putCard(card)
+	out.putRarity(card)
+	if out.detailed {
+		out.putImage(card)
 	}
-	c.json = append(c.json, `,"prices":[`...)
-	c.sayCard(card)
-	if rarity := c.c.Cards.Rarity.At(card); rarity != "" && !c.detailed {
-		c.say(" | ", rarity)
+
+	out.sayCard(card)
+	if rarity := out.c.Cards.Rarity.At(card); rarity != "" && !out.detailed {
+		out.say(" | ", rarity)
 	}
-	c.say(" | ", c.View.Site().URL, "/cards/", c.c.Cards.Slug.At(card), " | ", c.c.Cards.ID.At(card), "\n")
-	c.prices(card)
-	c.json = append(c.json, `]}}`...)
+	out.sayPage("/cards/", out.c.Cards.Slug.At(card))
+	out.say(" | ", out.c.Cards.ID.At(card), "\n")
+
+	out.put(`,"prices":[`)
+	writePrices(out, card)
+	out.put("]}}")
 	return ""
 }
 
-// prices writes every lane with a current price, in the order of REST.
-func (c *call) prices(card int) {
-	l := &c.c.Lanes
-	from, to := l.Of.Range(card)
-	n := 0
-	for lane := from; lane < to; lane++ {
+// writePrices writes every lane with a current price, in the order of REST.
+func writePrices(out *reply, card int) {
+	l := &out.c.Lanes
+	var current []int
+	for lane, to := l.Of.Range(card); lane < to; lane++ {
 		if l.Cents[lane] >= 0 {
-			n++
+			current = append(current, lane)
 		}
 	}
-	if n == 0 {
-		c.say("no price\n")
+	if current == nil {
+		out.say("no price\n")
 		return
 	}
-	c.sayCount(n, "price")
-	c.say(" ")
-	c.sayAsOf()
-	c.say(":\n")
-	n = 0
-	for lane := from; lane < to; lane++ {
-		if l.Cents[lane] < 0 {
-			continue
+
+	out.sayCount(len(current), "price")
+	out.sayAsOf()
+	out.say(":\n")
+	for k, lane := range current {
+		out.comma(k)
+		out.json = appendLane(out.json, out.c, lane, out.detailed)
+
+		out.say("- ", variantOf(out.c, lane), ", ", conditionOf(out.c, lane), " | ")
+		out.sayMoney(l.Cents[lane])
+		sayTrend(out, " | 7d ", l.Base7[lane], l.Cents[lane])
+		sayTrend(out, " | 30d ", l.Base30[lane], l.Cents[lane])
+		if out.detailed {
+			out.sayUpdated(out.c.UpdatedAt(lane))
 		}
-		c.comma(n)
-		n++
-		c.jsonLane(lane)
-		c.say("- ")
-		c.sayLane(lane)
-		c.say(" | ")
-		c.sayMoney(l.Cents[lane])
-		c.sayTrend(" | 7d ", l.Base7[lane], l.Cents[lane])
-		c.sayTrend(" | 30d ", l.Base30[lane], l.Cents[lane])
-		if c.detailed {
-			c.say(" | updated ")
-			c.sayTime(wire.UpdatedAt(c.c, lane))
-		}
-		c.say("\n")
+		out.say("\n")
 	}
 }
 
 // sayTrend appends a change in percent, and in money too in the detailed form; nothing when it is not known.
-func (c *call) sayTrend(label string, base, now int64) {
+func sayTrend(out *reply, label string, base, now int64) {
 	switch {
 	case base < 0:
-	case c.detailed:
-		c.say(label)
-		c.sayChange(base, now)
+	case out.detailed:
+		out.say(label)
+		out.sayChange(base, now)
 	case base > 0:
-		c.say(label)
-		c.sayPercent(now-base, base)
+		out.say(label)
+		out.sayPercent(now-base, base)
 	}
 }
 
-// sayLane appends a lane's variant and condition.
-func (c *call) sayLane(lane int) { c.say(c.variantOf(lane), ", ", c.conditionOf(lane)) }
-
-func (c *call) jsonLane(lane int) {
-	l := &c.c.Lanes
-	if c.detailed {
-		c.json = wire.AppendLanePrice(c.json, c.c, lane)
-		return
+// appendLane appends the price of a lane; the detailed form is REST's.
+func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte {
+	if detailed {
+		return wire.AppendLanePrice(dst, c, lane)
 	}
-	c.json = append(c.json, `{"variant":`...)
-	c.json = wire.AppendString(c.json, c.variantOf(lane))
-	c.json = append(c.json, `,"condition":"`...)
-	c.json = append(c.json, c.conditionOf(lane)...)
-	c.json = append(c.json, `","currency":"USD","market_price_cents":`...)
-	c.json = wire.AppendCents(c.json, l.Cents[lane])
-	c.json = append(c.json, `,"price_updated_at":`...)
-	c.json = wire.AppendSeconds(c.json, wire.UpdatedAt(c.c, lane))
-	c.jsonPercent(`,"change_7d_percent":`, l.Base7[lane], l.Cents[lane])
-	c.jsonPercent(`,"change_30d_percent":`, l.Base30[lane], l.Cents[lane])
-	c.json = append(c.json, '}')
+	l := &c.Lanes
+	dst = wire.AppendLane(dst, c, lane)
+	dst = appendPercent(append(dst, `,"change_7d_percent":`...), l.Base7[lane], l.Cents[lane])
+	dst = appendPercent(append(dst, `,"change_30d_percent":`...), l.Base30[lane], l.Cents[lane])
+	return append(dst, '}')
 }
 
-// jsonPercent appends the change from base to now in percent, null when it has none.
-func (c *call) jsonPercent(name string, base, now int64) {
-	c.json = append(c.json, name...)
+// appendPercent appends the change from base to now in percent, null when it has none.
+func appendPercent(dst []byte, base, now int64) []byte {
 	if base <= 0 || now < 0 {
-		c.json = append(c.json, "null"...)
-		return
+		return append(dst, "null"...)
 	}
-	c.json = wire.AppendPercent(c.json, now-base, base)
+	return wire.AppendPercent(dst, now-base, base)
 }

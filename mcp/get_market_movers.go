@@ -1,80 +1,74 @@
 package mcp
 
 import (
+	"slices"
+
 	"ninepocket/index"
 	"ninepocket/wire"
 )
 
-var getMarketMovers = tool{
-	name:  "catalog_get_market_movers",
-	title: "Get market movers",
-	about: "Cards whose price rose or fell most over 7 days (the only period kept). Cards under 5 US dollars are left out unless " +
-		"min_price_cents says otherwise.",
-	fields: []field{
-		{
-			name: "direction", about: "up for gainers, down for decliners.", kind: aChoice,
-			choices: []string{"up", "down"}, preset: none, required: true,
+func getMarketMoversTool() *tool {
+	return &tool{
+		name:  "catalog_get_market_movers",
+		title: "Get market movers",
+		about: "Cards whose price rose or fell most over 7 days (the only period kept). Cards under 5 US dollars are left out unless " +
+			"min_price_cents says otherwise.",
+		fields: []field{
+			required(aChoice("direction", "up for gainers, down for decliners.", none, "up", "down")),
+			gameField(),
+			aText("set", "Set id, slug, code or exact name.", wire.SetText),
+			anInteger("min_price_cents", "Lowest current price in US cents.", wire.PriceCents, wire.MoversMinCents),
+			limitField(10),
 		},
-		gameField,
-		refField("set", "Set id, slug, code or exact name."),
-		priceField("min_price_cents", "Lowest current price in US cents.", 500),
-		limitField(10),
-		formatField,
-	},
-	output: object(
-		"direction", oneOf("up", "down"), "period_days", `{"type":"integer","const":7}`,
-		"movers", array(object(join(identity, []string{
-			"currency", schemaUSD, "market_price_cents", nullInteger, "price_change_cents", nullInteger,
-			"price_change_percent", nullNumber, "price_updated_at", schemaTime,
-		}, extras)...)),
-	),
-	run: (*call).getMarketMovers,
+		output: object(
+			"direction", oneOf("up", "down"), "period_days", `{"type":"integer","const":7}`,
+			"movers", array(object(slices.Concat(identity, []string{
+				"currency", schemaUSD, "market_price_cents", nullInteger, "price_change_cents", nullInteger,
+				"price_change_percent", nullNumber, "price_updated_at", schemaTime,
+			}, extras)...)),
+		),
+		run: getMarketMovers,
+	}
 }
 
-func (c *call) getMarketMovers() refusal {
-	a := &c.args
+func getMarketMovers(in *request, out *reply) refusal {
+	direction := in.text("direction")
 	f := index.NoFilter
-	f.Game, f.Set, f.Min = a.text("game"), a.text("set"), a.number("min_price_cents")
-	down := a.text("direction") == "down"
-	c.cards = c.View.Index.Movers(c.cards, down, f, int(a.number("limit")))
-	c.json = append(c.json, `{"direction":"`...)
-	c.json = append(c.json, a.text("direction")...)
-	c.json = append(c.json, `","period_days":7,"movers":[`...)
+	f.Game = in.text("game")
+	f.Set = in.text("set")
+	f.Min = in.number("min_price_cents")
+	in.cards = in.View.Index.Movers(in.cards, direction == "down", f, int(in.number("limit")))
+
 	switch {
-	case len(c.cards) > 0:
-		c.sayCount(len(c.cards), "card")
-		c.say(", ", map[bool]string{false: "up", true: "down"}[down], " most in 7 days ")
-		c.sayAsOf()
-		c.say("\n")
-	case f.Set != "" && len(c.View.Index.SetsNamed(f.Set)) == 0:
-		c.say(`No card: no set is called "`, readable(f.Set), `". Find sets with catalog_browse_sets, or leave set out.`, "\n")
-	default:
-		c.say("No card moved ", a.text("direction"), " in 7 days within these filters. Try a lower min_price_cents.\n")
+	case len(in.cards) > 0:
+		out.sayCount(len(in.cards), "card")
+		out.say(", ", direction, " most in 7 days")
+		out.sayAsOf()
+		out.say("\n")
+	case !sayNoSet(in, out, "No card"):
+		out.say("No card moved ", direction, " in 7 days within these filters. Try a lower min_price_cents.\n")
 	}
-	for k, card := range c.cards {
-		c.comma(k)
-		c.mover(k, int(card))
-	}
-	c.json = append(c.json, `]}`...)
+
+	out.put(`{"direction":"`, direction, `","period_days":7,"movers":[`)
+	out.each(in.cards, writeMover)
+	out.put("]}")
 	return ""
 }
 
-// mover writes the k-th mover; its JSON is the one of REST.
-func (c *call) mover(k, card int) {
-	c.json = wire.AppendMover(c.json, c.c, card, c.View.Site())
-	if c.detailed {
-		c.json = c.json[:len(c.json)-1]
-		c.jsonExtras(card)
-		c.json = append(c.json, '}')
+// writeMover writes a mover; its JSON is the one of REST.
+func writeMover(out *reply, card int) {
+	out.json = wire.AppendMover(out.json, out.c, card, out.site)
+	if out.detailed {
+		out.json = out.json[:len(out.json)-1] // the closing brace
+		out.putExtras(card)
+		out.put("}")
 	}
-	c.sayInt(k + 1)
-	c.say(". ")
-	c.sayCard(card)
-	c.say(" | ")
-	c.sayPrice(card)
-	if lane := c.c.Cards.Display[card]; lane >= 0 && c.c.Lanes.Base7[lane] >= 0 {
-		c.say(" | ")
-		c.sayChange(c.c.Lanes.Base7[lane], c.c.Lanes.Cents[lane])
+
+	out.sayPriced(card)
+	l := &out.c.Lanes
+	if lane := out.c.Cards.Display[card]; lane >= 0 && l.Base7[lane] >= 0 {
+		out.say(" | ")
+		out.sayChange(l.Base7[lane], l.Cents[lane])
 	}
-	c.sayID(card)
+	out.sayID(card)
 }

@@ -3,48 +3,88 @@ package mcp
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
-// How many points a history has over all its series; the specification bounds the detailed one.
+// How many points a history has over all its series, in the detailed form and in the concise one.
 const (
 	maxPoints     = 60
 	concisePoints = 30
 )
 
-// longestWindow is the longest window of a history in days (specification, Limits).
-const longestWindow = 365
+func getPriceHistoryTool() *tool {
+	priceOn := nullable(object("date", schemaDate, "price_cents", schemaInteger))
+	return &tool{
+		name:  "catalog_get_price_history",
+		title: "Get price history",
+		about: "Daily market-price history of one card, thinned to at most 60 points over all variants (30 when concise), plus a " +
+			"trend summary per variant computed from every day in the window. Variants are never mixed.",
+		fields: []field{
+			cardField(),
+			anInteger("days", "Days back from the snapshot's date.", wire.HistoryDays, wire.DefaultDays),
+			aText("variant", `Only this variant, e.g. "holofoil" or "Reverse Holofoil"; default all tracked variants.`, wire.VariantText),
+		},
+		output: object(
+			"id", schemaString, "name", schemaString, "game", nullString, "game_name", nullString, "url", nullString,
+			"currency", schemaUSD, "days", schemaInteger, "price_updated_at", nullable(schemaTime), "downsampled", schemaBool,
+			"series", array(object(
+				"variant", schemaString,
+				"summary", object(
+					"trend", oneOf("rising", "falling", "flat", "insufficient_data"),
+					"first", priceOn, "last", priceOn, "min", priceOn, "max", priceOn,
+					"average_price_cents", nullInteger, "change_cents", nullInteger, "change_percent", nullNumber,
+					"volatility_percent", nullNumber, "data_points", schemaInteger,
+				),
+				"points", arrayTo(maxPoints, object("date", schemaDate, "market_price_cents", schemaInteger)),
+			)),
+		),
+		run: getPriceHistory,
+	}
+}
 
-var priceOn = nullable(object("date", schemaDate, "price_cents", schemaInteger))
+func getPriceHistory(in *request, out *reply) refusal {
+	ref := in.text("id")
+	card, ok := in.View.Index.Card(ref)
+	if !ok {
+		return noSuchCard(in, out, ref)
+	}
 
-var getPriceHistory = tool{
-	name:  "catalog_get_price_history",
-	title: "Get price history",
-	about: "Daily market-price history of one card, thinned to at most 60 points over all variants (30 when concise), plus a trend " +
-		"summary per variant computed from every day in the window. Variants are never mixed.",
-	fields: []field{
-		{name: "id", about: "Card id or slug.", kind: aText, lo: 1, hi: 200, required: true},
-		{name: "days", about: "Days back from the snapshot's date.", kind: anInteger, lo: 1, hi: longestWindow, preset: 90},
-		{name: "variant", about: `Only this variant, e.g. "holofoil" or "Reverse Holofoil"; default all tracked variants.`, kind: aText, lo: 1, hi: 64},
-		formatField,
-	},
-	output: object(
-		"id", schemaString, "name", schemaString, "game", nullString, "game_name", nullString, "url", nullString,
-		"currency", schemaUSD, "days", schemaInteger, "price_updated_at", nullable(schemaTime), "downsampled", schemaBool,
-		"series", array(object(
-			"variant", schemaString,
-			"summary", object(
-				"trend", oneOf("rising", "falling", "flat", "insufficient_data"),
-				"first", priceOn, "last", priceOn, "min", priceOn, "max", priceOn,
-				"average_price_cents", nullInteger, "change_cents", nullInteger, "change_percent", nullNumber,
-				"volatility_percent", nullNumber, "data_points", schemaInteger,
-			),
-			"points", arrayTo(maxPoints, object("date", schemaDate, "market_price_cents", schemaInteger)),
-		)),
-	),
-	run: (*call).getPriceHistory,
+	asked := int(in.number("days"))
+	days := asked
+	if in.Limits.HistoryDays > 0 {
+		days = min(asked, in.Limits.HistoryDays)
+	}
+
+	lines := historyOf(in, card, days)
+	room := concisePoints
+	if out.detailed {
+		room = maxPoints
+	}
+	had := countPoints(lines)
+	shown, dropped := fit(lines, room)
+	left := countPoints(shown)
+
+	out.sayCard(card)
+	out.sayPage("/cards/", out.c.Cards.Slug.At(card))
+	out.say(" | ", out.c.Cards.ID.At(card), "\n")
+	sayWindow(out, days, asked, left, had)
+
+	putHistoryHead(out, card, days, left < had)
+	for i := range shown {
+		out.comma(i)
+		out.json = shown[i].appendJSON(out.json)
+		shown[i].say(&out.prose)
+	}
+	out.put("]}")
+
+	if len(dropped) > 0 {
+		out.say("Left out to stay within the points, cheapest first: ", strings.Join(dropped, ", "), ". Ask for one with variant.\n")
+	}
+	saySilent(in, out, card, lines)
+	return ""
 }
 
 // line is one variant's history within the window.
@@ -56,60 +96,32 @@ type line struct {
 	spread    float64 // volatility in percent, NaN when it has none
 }
 
-func (c *call) getPriceHistory() refusal {
-	ref := c.args.text("id")
-	card, ok := c.View.Index.Card(ref)
-	if !ok {
-		return c.noSuchCard(ref)
-	}
-	asked := int(c.args.number("days"))
-	days := asked
-	if c.Limits.HistoryDays > 0 {
-		days = min(asked, c.Limits.HistoryDays)
-	}
-	lines := c.lines(card, days)
-	had := 0
-	for i := range lines {
-		had += len(lines[i].points)
-	}
-	room := concisePoints
-	if c.detailed {
-		room = maxPoints
-	}
-	shown, dropped := fit(lines, room)
-	left := 0
-	for i := range shown {
-		left += len(shown[i].points)
-	}
-	c.sayCard(card)
-	c.say(" | ", c.View.Site().URL, "/cards/", c.c.Cards.Slug.At(card), " | ", c.c.Cards.ID.At(card), "\n")
-	c.sayWindow(days, asked, left, had)
-	c.jsonHistory(card, days, left < had)
-	for i := range shown {
-		c.comma(i)
-		c.line(&shown[i])
-	}
-	c.json = append(c.json, `]}`...)
-	c.sayMissing(card, lines, dropped)
-	return ""
-}
+// historyOf are the histories of a card's variants that have any point in the window.
+func historyOf(in *request, card, days int) []line {
+	c := in.View.Catalog
+	from := snapshot.WindowStart(c.Date(), days)
 
-// lines are the histories of a card's variants that have any point in the window.
-func (c *call) lines(card, days int) []line {
-	date := c.c.Date()
-	from := snapshot.WindowStart(date, days)
 	var lines []line
-	c.View.DisplayLanes(card, c.args.text("variant"), func(lane int, code string) {
-		points := c.c.History.AppendPoints(nil, lane, from, date)
+	in.View.DisplayLanes(card, in.text("variant"), func(lane int, code string) {
+		points := c.History.AppendPoints(nil, lane, from, c.Date())
 		if len(points) == 0 {
 			return
 		}
 		low, high := extremes(points)
 		lines = append(lines, line{
-			variant: code, points: points, sum: snapshot.Summarize(points), low: points[low], high: points[high], spread: spread(points),
+			variant: code, points: points, sum: snapshot.Summarize(points),
+			low: points[low], high: points[high], spread: spread(points),
 		})
 	})
 	return lines
+}
+
+func countPoints(lines []line) int {
+	n := 0
+	for i := range lines {
+		n += len(lines[i].points)
+	}
+	return n
 }
 
 // fit thins lines to room points. Where a series would get fewer than four, its extremes are not forced in; where it
@@ -126,13 +138,13 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 		dropped = append(dropped, shown[cheapest].variant)
 		shown = slices.Delete(shown, cheapest, cheapest+1)
 	}
+
 	lengths := make([]int, len(shown))
 	for i := range shown {
 		lengths[i] = len(shown[i].points)
 	}
-	shares := share(lengths, room)
-	for i := range shown {
-		shown[i].points = thin(shown[i].points, shares[i])
+	for i, n := range share(lengths, room) {
+		shown[i].points = thin(shown[i].points, n)
 	}
 	return shown, dropped
 }
@@ -142,19 +154,22 @@ func spread(points []snapshot.Point) float64 {
 	if len(points) < 2 {
 		return math.NaN()
 	}
+
 	n := float64(len(points))
-	var mean, square float64
+	mean := 0.0
 	for _, p := range points {
 		mean += float64(p.Cents) / n
-	}
-	for _, p := range points {
-		d := float64(p.Cents) - mean
-		square += d * d / n
 	}
 	if mean == 0 {
 		return math.NaN()
 	}
-	return 100 * math.Sqrt(square) / mean
+
+	variance := 0.0
+	for _, p := range points {
+		d := float64(p.Cents) - mean
+		variance += d * d / n
+	}
+	return 100 * math.Sqrt(variance) / mean
 }
 
 // trend is what a change from first to last is called: from ±3 % on it is rising or falling.
@@ -168,6 +183,7 @@ func trend(s *snapshot.Summary) string {
 	case s.First == 0:
 		return "rising"
 	}
+
 	// The threshold is compared as printed, rounded to hundredths of a percent.
 	units, _, negative := wire.Percent(s.Last-s.First, s.First)
 	switch {
@@ -179,83 +195,75 @@ func trend(s *snapshot.Summary) string {
 	return "rising"
 }
 
-func (c *call) jsonHistory(card, days int, thinned bool) {
-	c.json = append(c.json, `{"id":"`...)
-	c.json = append(c.json, c.c.Cards.ID.Bytes(card)...)
-	c.json = append(c.json, `","name":`...)
-	c.json = wire.AppendString(c.json, c.c.Cards.Name.At(card))
-	c.jsonGame(c.c.Cards.Game[card])
-	c.jsonURL("/cards/", c.c.Cards.Slug.At(card))
-	c.jsonInt(`,"currency":"USD","days":`, days)
-	c.json = append(c.json, `,"price_updated_at":`...)
-	if cents, at := wire.DisplayPrice(c.c, card); cents >= 0 {
-		c.json = wire.AppendSeconds(c.json, at)
+// putHistoryHead appends a history up to its list of series.
+func putHistoryHead(out *reply, card, days int, thinned bool) {
+	c := out.c
+	out.put(`{"id":"`, c.Cards.ID.At(card), `","name":`)
+	out.json = wire.AppendString(out.json, c.Cards.Name.At(card))
+	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
+	out.json = out.site.AppendCardURL(out.json, c, card)
+	out.put(`,"currency":"USD","days":`)
+	out.putInt(days)
+
+	out.put(`,"price_updated_at":`)
+	if cents, at := c.DisplayPrice(card); cents >= 0 {
+		out.json = wire.AppendSeconds(out.json, at)
 	} else {
-		c.json = append(c.json, "null"...)
+		out.put("null")
 	}
 	if thinned {
-		c.json = append(c.json, `,"downsampled":true,"series":[`...)
+		out.put(`,"downsampled":true,"series":[`)
 	} else {
-		c.json = append(c.json, `,"downsampled":false,"series":[`...)
+		out.put(`,"downsampled":false,"series":[`)
 	}
 }
 
 // sayWindow says which days the history is of and whether points are left out.
-func (c *call) sayWindow(days, asked, left, had int) {
-	c.sayCount(days, "day")
-	c.say(" to ")
-	c.sayDay(c.c.Date())
-	c.say(", USD")
+func sayWindow(out *reply, days, asked, left, had int) {
+	out.sayCount(days, "day")
+	out.say(" to ")
+	out.sayDay(out.c.Date())
+	out.say(", USD")
 	if days < asked {
-		c.say(" (your plan's history reaches back no further)")
+		out.say(" (your plan's history reaches back no further)")
 	}
 	if left < had {
-		c.say(", thinned to ")
-		c.sayInt(left)
-		c.say(" of ")
-		c.sayCount(had, "point")
-		c.say("; the summary is of all of them")
+		out.say(", thinned to ", wire.Decimal(int64(left)), " of ")
+		out.sayCount(had, "point")
+		out.say("; the summary is of all of them")
 	}
-	c.say("\n")
+	out.say("\n")
 }
 
-// line writes one variant's history.
-func (c *call) line(l *line) {
-	c.json = append(c.json, `{"variant":`...)
-	c.json = wire.AppendString(c.json, l.variant)
-	c.json = append(c.json, `,"summary":{"trend":"`...)
-	c.json = append(c.json, trend(&l.sum)...)
-	c.json = append(c.json, '"')
-	c.jsonDated(`,"first":`, l.sum.FirstDay, l.sum.First)
-	c.jsonDated(`,"last":`, l.sum.LastDay, l.sum.Last)
-	c.jsonDated(`,"min":`, l.low.Day, l.low.Cents)
-	c.jsonDated(`,"max":`, l.high.Day, l.high.Cents)
-	c.json = append(c.json, `,"average_price_cents":`...)
-	c.json = wire.AppendCents(c.json, l.sum.Mean)
-	c.json = wire.AppendChange(c.json, "change_cents", "change_percent", l.sum.First, l.sum.Last)
-	c.json = append(c.json, `,"volatility_percent":`...)
-	c.json = appendHundredths(c.json, l.spread)
-	c.jsonInt(`,"data_points":`, l.sum.Points)
-	c.json = append(c.json, `},"points":[`...)
+// appendJSON appends the line as an element of series.
+func (l *line) appendJSON(dst []byte) []byte {
+	s := &l.sum
+	dst = append(dst, `{"variant":`...)
+	dst = wire.AppendString(dst, l.variant)
+	dst = append(dst, `,"summary":{"trend":"`...)
+	dst = append(dst, trend(s)...)
+	dst = wire.AppendDated(append(dst, `","first":`...), s.FirstDay, s.First)
+	dst = wire.AppendDated(append(dst, `,"last":`...), s.LastDay, s.Last)
+	dst = wire.AppendDated(append(dst, `,"min":`...), l.low.Day, l.low.Cents)
+	dst = wire.AppendDated(append(dst, `,"max":`...), l.high.Day, l.high.Cents)
+	dst = wire.AppendCents(append(dst, `,"average_price_cents":`...), s.Mean)
+	dst = wire.AppendChange(dst, "change_cents", "change_percent", s.First, s.Last)
+	dst = appendHundredths(append(dst, `,"volatility_percent":`...), l.spread)
+	dst = append(dst, `,"data_points":`...)
+	dst = append(dst, wire.Decimal(int64(s.Points))...)
+
+	dst = append(dst, `},"points":[`...)
 	for k, p := range l.points {
-		c.comma(k)
-		c.json = append(c.json, `{"date":"`...)
-		c.json = wire.AppendDay(c.json, p.Day)
-		c.json = append(c.json, `","market_price_cents":`...)
-		c.json = wire.AppendCents(c.json, p.Cents)
-		c.json = append(c.json, '}')
+		if k > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"date":"`...)
+		dst = wire.AppendDay(dst, p.Day)
+		dst = append(dst, `","market_price_cents":`...)
+		dst = wire.AppendCents(dst, p.Cents)
+		dst = append(dst, '}')
 	}
-	c.json = append(c.json, `]}`...)
-	c.sayLine(l)
-}
-
-func (c *call) jsonDated(name string, day snapshot.Day, cents int64) {
-	c.json = append(c.json, name...)
-	c.json = append(c.json, `{"date":"`...)
-	c.json = wire.AppendDay(c.json, day)
-	c.json = append(c.json, `","price_cents":`...)
-	c.json = wire.AppendCents(c.json, cents)
-	c.json = append(c.json, '}')
+	return append(dst, "]}"...)
 }
 
 // appendHundredths appends a number with at most two decimals, null for none.
@@ -266,88 +274,66 @@ func appendHundredths(dst []byte, v float64) []byte {
 	return wire.AppendPercent(dst, int64(math.Round(v*100)), 10_000)
 }
 
-func (c *call) sayLine(l *line) {
+// say appends the line as two lines of text: the summary and the points.
+func (l *line) say(text *prose) {
 	s := &l.sum
-	c.say(l.variant, ": ", trend(s))
+	text.say(l.variant, ": ", trend(s))
 	if s.Points > 1 {
-		c.say(" | change ")
-		c.sayChange(s.First, s.Last)
+		text.say(" | change ")
+		text.sayChange(s.First, s.Last)
 	}
-	c.sayDated(" | first ", s.FirstDay, s.First)
-	c.sayDated(" | last ", s.LastDay, s.Last)
-	c.sayDated(" | min ", l.low.Day, l.low.Cents)
-	c.sayDated(" | max ", l.high.Day, l.high.Cents)
-	c.say(" | average ")
-	c.sayMoney(s.Mean)
+	text.sayPriceOn(" | first ", s.FirstDay, s.First)
+	text.sayPriceOn(" | last ", s.LastDay, s.Last)
+	text.sayPriceOn(" | min ", l.low.Day, l.low.Cents)
+	text.sayPriceOn(" | max ", l.high.Day, l.high.Cents)
+	text.say(" | average ")
+	text.sayMoney(s.Mean)
 	if !math.IsNaN(l.spread) {
-		c.say(" | volatility ")
-		c.text = appendHundredths(c.text, l.spread)
-		c.say("%")
+		text.say(" | volatility ")
+		*text = appendHundredths(*text, l.spread)
+		text.say("%")
 	}
-	c.say(" | ")
-	c.sayCount(s.Points, "data point")
-	c.say("\n ")
+	text.say(" | ")
+	text.sayCount(s.Points, "data point")
+
+	text.say("\n ")
 	for k, p := range l.points {
 		if k > 0 {
-			c.say(" |")
+			text.say(" |")
 		}
-		c.sayDated(" ", p.Day, p.Cents)
+		text.sayPriceOn(" ", p.Day, p.Cents)
 	}
-	c.say("\n")
+	text.say("\n")
 }
 
-func (c *call) sayDated(label string, day snapshot.Day, cents int64) {
-	c.say(label)
-	c.sayMoney(cents)
-	c.say(" on ")
-	c.sayDay(day)
-}
-
-// sayMissing says which variants are not shown, and why.
-func (c *call) sayMissing(card int, lines []line, dropped []string) {
-	if len(dropped) > 0 {
-		c.say("Left out to stay within the points, cheapest first: ")
-		for k, variant := range dropped {
-			if k > 0 {
-				c.say(", ")
-			}
-			c.say(variant)
-		}
-		c.say(". Ask for one with variant.\n")
-	}
-	asked := c.args.text("variant")
-	tracked, silent := 0, 0
-	c.View.DisplayLanes(card, asked, func(_ int, code string) {
-		tracked++
-		if !slices.ContainsFunc(lines, func(l line) bool { return l.variant == code }) {
-			silent++
-			if silent == 1 {
-				c.say("No prices in this window: ")
-			} else {
-				c.say(", ")
-			}
-			c.say(code)
-		}
+// saySilent says which of the tracked variants have no prices in the window, and which are tracked where none is that
+// was asked for.
+func saySilent(in *request, out *reply, card int, lines []line) {
+	asked := in.text("variant")
+	tracked := trackedVariants(in, card, asked)
+	silent := slices.DeleteFunc(slices.Clone(tracked), func(code string) bool {
+		return slices.ContainsFunc(lines, func(l line) bool { return l.variant == code })
 	})
-	if silent > 0 {
-		c.say(".\n")
+	if len(silent) > 0 {
+		out.say("No prices in this window: ", strings.Join(silent, ", "), ".\n")
 	}
-	if tracked > 0 {
+	if len(tracked) > 0 {
 		return
 	}
+
 	if asked != "" {
-		c.say(`The variant "`, readable(asked), `" is not tracked. `)
+		out.say(`The variant "`, readable(asked), `" is not tracked. `)
 	}
-	c.say("Tracked variants: ")
-	n := 0
-	c.View.DisplayLanes(card, "", func(_ int, code string) {
-		if n++; n > 1 {
-			c.say(", ")
-		}
-		c.say(code)
-	})
-	if n == 0 {
-		c.say("none")
+	all := trackedVariants(in, card, "")
+	if all == nil {
+		all = []string{"none"}
 	}
-	c.say(".\n")
+	out.say("Tracked variants: ", strings.Join(all, ", "), ".\n")
+}
+
+// trackedVariants are the variants of a card's history that a variant argument means, "" for all.
+func trackedVariants(in *request, card int, variant string) []string {
+	var all []string
+	in.View.DisplayLanes(card, variant, func(_ int, code string) { all = append(all, code) })
+	return all
 }

@@ -1,10 +1,10 @@
 package mcp
 
 import (
+	"slices"
 	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"ninepocket/internal/jsonwalk"
 	"ninepocket/wire"
 )
 
@@ -24,20 +24,13 @@ const (
 // Versions are the protocol versions that are spoken, newest first.
 var Versions = [...]string{"2025-11-25", "2025-06-18"}
 
-func speaks(version string) bool {
-	for _, v := range Versions {
-		if v == version {
-			return true
-		}
-	}
-	return false
-}
+func speaks(version string) bool { return slices.Contains(Versions[:], version) }
 
 // Message is one JSON-RPC message. It aliases the body that it was read from.
 type Message struct {
-	method string // "" for a response
-	id     value  // nil without one
-	params value  // nil without any
+	method string         // "" for a response
+	id     jsonwalk.Value // nil without one
+	params jsonwalk.Value // nil without any
 }
 
 // IsRequest reports whether the message wants an answer: it is neither a notification nor a response.
@@ -47,7 +40,7 @@ func (m *Message) IsRequest() bool { return m.method != "" && m.id != nil }
 type Fault struct {
 	code    int
 	message string
-	id      value // nil when it could not be read
+	id      jsonwalk.Value // nil when it could not be read
 }
 
 // Append appends the fault as a JSON-RPC response.
@@ -70,25 +63,24 @@ func (m *Message) fault(code int, message string) *Fault {
 
 // Read reads a body as one JSON-RPC message. A fault is the caller's: HTTP status 400.
 func Read(body []byte) (Message, *Fault) {
-	// By default jsontext also rejects duplicate names, bytes that are not UTF-8, and data after the value.
-	if !jsontext.Value(body).IsValid() {
+	v, err := jsonwalk.Parse(body)
+	if err != nil {
 		return Message{}, &Fault{code: parseError, message: "Parse error: the body is not valid JSON with unique names."}
 	}
-	v, _ := first(skipSpace(body))
-	if v.kind() == '[' {
+	if v.Kind() == '[' {
 		return Message{}, &Fault{code: invalidRequest, message: "Invalid request: batches are not supported; send one message per POST."}
 	}
-	if v.kind() != '{' {
+	if v.Kind() != '{' {
 		return Message{}, &Fault{code: invalidRequest, message: "Invalid request: the body must be a JSON object."}
 	}
 	return readObject(v)
 }
 
-func readObject(v value) (m Message, fault *Fault) {
-	var version, method, id, params value
+func readObject(v jsonwalk.Value) (m Message, fault *Fault) {
+	var version, method, id, params jsonwalk.Value
 	isResponse := false
-	for name, member := range v.members() {
-		switch name.text() {
+	for name, member := range v.Members() {
+		switch name.Text() {
 		case "jsonrpc":
 			version = member
 		case "method":
@@ -110,10 +102,10 @@ func readObject(v value) (m Message, fault *Fault) {
 		}
 		m.id = id
 	}
-	if v.deeper(maxDepth) {
+	if v.Deeper(maxDepth) {
 		return invalid("it is nested more than 16 levels deep.")
 	}
-	if version == nil || version.kind() != '"' || !version.is("2.0") {
+	if version == nil || version.Kind() != '"' || !version.Is("2.0") {
 		return invalid(`jsonrpc must be "2.0".`)
 	}
 	if method == nil {
@@ -122,13 +114,13 @@ func readObject(v value) (m Message, fault *Fault) {
 		}
 		return invalid("method is missing.")
 	}
-	if method.kind() != '"' || method.is("") {
+	if method.Kind() != '"' || method.Is("") {
 		return invalid("method must be a string.")
 	}
-	m.method = method.text()
+	m.method = method.Text()
 	switch {
-	case params == nil, params.kind() == 'n':
-	case params.kind() == '{', params.kind() == '[':
+	case params == nil, params.Kind() == 'n':
+	case params.Kind() == '{', params.Kind() == '[':
 		m.params = params
 	default:
 		return invalid("params must be an object.")
@@ -137,24 +129,24 @@ func readObject(v value) (m Message, fault *Fault) {
 }
 
 // validID wants a string or an integer; it is echoed as it came.
-func validID(id value) bool {
-	switch id.kind() {
+func validID(id jsonwalk.Value) bool {
+	switch id.Kind() {
 	case '"':
 		return true
 	case '0':
-		_, ok := id.integer()
+		_, ok := id.Integer()
 		return ok
 	}
 	return false
 }
 
 // param is a member of the params, nil when absent. Params that are not an object have none.
-func (m *Message) param(name string) value {
-	if m.params == nil || m.params.kind() != '{' {
+func (m *Message) param(name string) jsonwalk.Value {
+	if m.params == nil || m.params.Kind() != '{' {
 		return nil
 	}
-	for have, member := range m.params.members() {
-		if have.is(name) {
+	for have, member := range m.params.Members() {
+		if have.Is(name) {
 			return member
 		}
 	}
@@ -169,7 +161,7 @@ func (m *Message) CheckVersion(header string) *Fault {
 		return nil
 	}
 	if m.method == "initialize" {
-		if asked := m.param("protocolVersion"); asked != nil && asked.kind() == '"' && asked.is(header) {
+		if asked := m.param("protocolVersion"); asked != nil && asked.Kind() == '"' && asked.Is(header) {
 			return nil
 		}
 	}

@@ -1,6 +1,11 @@
 package mcp
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"ninepocket/wire"
+)
 
 // The vocabulary of output schemas. Nullable members are a nested anyOf, which every client reads, and not a list of
 // types, which some do not.
@@ -24,41 +29,44 @@ var (
 // object is the schema of an object: pairs of a member's name and schema. A name that ends in "?" may be absent.
 func object(pairs ...string) string {
 	var properties, required []string
-	for i := 0; i < len(pairs); i += 2 {
-		name, optional := strings.CutSuffix(pairs[i], "?")
-		properties = append(properties, `"`+name+`":`+pairs[i+1])
+	for pair := range slices.Chunk(pairs, 2) {
+		name, optional := strings.CutSuffix(pair[0], "?")
+		properties = append(properties, quoted(name)+":"+pair[1])
 		if !optional {
-			required = append(required, `"`+name+`"`)
+			required = append(required, name)
 		}
 	}
-	return `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
+	return `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":` + quotedList(required) + `}`
 }
 
 func array(items string) string { return `{"type":"array","items":` + items + `}` }
 
-func arrayTo(most int, items string) string {
-	return `{"type":"array","maxItems":` + decimal(int64(most)) + `,"items":` + items + `}`
+func arrayTo(most int64, items string) string {
+	return `{"type":"array","maxItems":` + wire.Decimal(most) + `,"items":` + items + `}`
 }
 
-func oneOf(values ...string) string {
-	return `{"type":"string","enum":["` + strings.Join(values, `","`) + `"]}`
-}
+func oneOf(values ...string) string { return `{"type":"string","enum":` + quotedList(values) + `}` }
 
-// identity are the members that every card has.
-var identity = []string{
-	"id", schemaString, "name", schemaString, "number", nullString, "game", nullString, "game_name", nullString,
-	"set", nullable(object("id", schemaString, "name", schemaString)), "url", nullString,
-}
+func quoted(s string) string { return string(wire.AppendString(nil, s)) }
 
-// extras are the members that a detailed card has besides.
-var extras = []string{"rarity?", nullString, "image_url?", nullString}
-
-var price = []string{"market_price_cents", nullInteger, "price_updated_at", schemaTime}
-
-func join(lists ...[]string) []string {
-	var all []string
-	for _, l := range lists {
-		all = append(all, l...)
+func quotedList(all []string) string {
+	var list []string
+	for _, s := range all {
+		list = append(list, quoted(s))
 	}
-	return all
+	return "[" + strings.Join(list, ",") + "]"
 }
+
+// Members that several results have.
+var (
+	// identity is what wire.AppendIdentity writes; a card in its set goes without the set.
+	identity = slices.Concat(identityInSet[:len(identityInSet)-2], []string{
+		"set", nullable(object("id", schemaString, "name", schemaString)), "url", nullString,
+	})
+	identityInSet = []string{
+		"id", schemaString, "name", schemaString, "number", nullString, "game", nullString, "game_name", nullString, "url", nullString,
+	}
+	price = []string{"market_price_cents", nullInteger, "price_updated_at", schemaTime}
+	// extras are the members that a detailed card has besides.
+	extras = []string{"rarity?", nullString, "image_url?", nullString}
+)

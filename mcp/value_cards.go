@@ -2,89 +2,104 @@ package mcp
 
 import (
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
-// maxLines is how many cards one call values (specification, Limits).
-const maxLines = 50
-
-var valueCards = tool{
-	name:  "catalog_value_cards",
-	title: "Value a list of cards",
-	about: "Total market value of up to 50 cards in one call (counts as one request). Each line names a card by id, or by name with " +
-		"set, number and game as far as known. A line that fits several cards, or none, is left out of the total and comes back with " +
-		"up to 3 candidates: pick one and call again with its id.",
-	fields: []field{
-		{
-			name: "cards", about: "The cards to value.", kind: aList, lo: 1, hi: maxLines, required: true,
-			of: []field{
-				refField("id", "Card id or slug. When given, name, set, number and game are not needed."),
-				{name: "name", about: "Card name.", kind: aText, lo: 1, hi: 200},
-				refField("set", "Set name, id, slug or code."),
-				{name: "number", about: "Card number as printed.", kind: aText, lo: 1, hi: 32},
-				gameField,
-				{name: "variant", about: `Variant, e.g. "holofoil" or "Reverse Holofoil"; default the card's display price.`, kind: aText, lo: 1, hi: 64},
-				{name: "condition", about: `Condition, e.g. "Near Mint"; default the variant's display condition.`, kind: aText, lo: 1, hi: 64},
-				{name: "quantity", about: "Copies.", kind: anInteger, lo: 1, hi: 9999, preset: 1},
-			},
-		},
-		formatField,
-	},
-	output: object(
-		"currency", schemaUSD, "total_cents", schemaInteger, "total_is_partial", schemaBool,
-		"counts", object("lines", schemaInteger, "priced", schemaInteger, "unpriced", schemaInteger, "ambiguous", schemaInteger, "unmatched", schemaInteger),
-		"lines", array(object(
-			"line", schemaInteger, "status", oneOf(statusNames[:]...), "quantity", schemaInteger,
-			"card", nullable(object(join(identity, extras)...)),
-			"variant?", nullString, "condition?", nullString,
-			"unit_price_cents", nullInteger, "line_total_cents", nullInteger, "price_updated_at", nullable(schemaTime),
-			"message?", schemaString,
-			"candidates?", arrayTo(maxCandidates, object(join(identity, price, extras)...)),
-		)),
-	),
-	run: (*call).valueCards,
+func valueCardsTool() *tool {
+	return &tool{
+		name:  "catalog_value_cards",
+		title: "Value a list of cards",
+		about: "Total market value of up to 50 cards in one call (counts as one request). Each line names a card by id, or by name " +
+			"with set, number and game as far as known. A line that fits several cards, or none, is left out of the total and comes " +
+			"back with up to 3 candidates: pick one and call again with its id.",
+		fields: []field{required(aList("cards", "The cards to value.", wire.ValueLines,
+			aText("id", "Card id or slug. When given, name, set, number and game are not needed.", wire.RefText),
+			aText("name", "Card name.", wire.QueryText),
+			aText("set", "Set name, id, slug or code.", wire.SetText),
+			aText("number", "Card number as printed.", wire.NumberText),
+			gameField(),
+			aText("variant", `Variant, e.g. "holofoil" or "Reverse Holofoil"; default the card's display price.`, wire.VariantText),
+			aText("condition", `Condition, e.g. "Near Mint"; default the variant's display condition.`, wire.VariantText),
+			anInteger("quantity", "Copies.", wire.Range{Min: 1, Max: 9999}, 1),
+		))},
+		output: object(
+			"currency", schemaUSD, "total_cents", schemaInteger, "total_is_partial", schemaBool,
+			"counts", object(
+				"lines", schemaInteger, "priced", schemaInteger, "unpriced", schemaInteger, "ambiguous", schemaInteger,
+				"unmatched", schemaInteger,
+			),
+			"lines", array(object(
+				"line", schemaInteger, "status", oneOf(statusNames[:]...), "quantity", schemaInteger,
+				"card", nullable(object(slices.Concat(identity, extras)...)),
+				"variant?", nullString, "condition?", nullString,
+				"unit_price_cents", nullInteger, "line_total_cents", nullInteger, "price_updated_at", nullable(schemaTime),
+				"message?", schemaString,
+				"candidates?", arrayTo(maxCandidates, object(slices.Concat(identity, price, extras)...)),
+			)),
+		),
+		run: valueCards,
+	}
 }
+
+// status is what became of a line of a list.
+type status uint8
+
+const (
+	priced status = iota
+	unpriced
+	ambiguous
+	unmatched
+	statuses
+)
+
+var statusNames = [statuses]string{"priced", "unpriced", "ambiguous", "unmatched"}
 
 // valued is a line with what became of it.
 type valued struct {
 	finding
 	status   status
-	lane     int
+	lane     int // -1 without a price
 	quantity int
 	total    int64
-}
-
-func (c *call) valueCards() refusal {
-	lines := c.args.at("cards").lines
-	if most := c.Limits.Cards; most > 0 && len(lines) > most {
-		return refusal("Your plan allows " + strconv.Itoa(most) + " cards in one call (got " + strconv.Itoa(len(lines)) + "). Split the list.")
-	}
-	all := make([]valued, len(lines))
-	for i, l := range lines {
-		all[i] = c.value(l)
-	}
-	// What does not fit a result shows fewer candidates, rather than none of some lines.
-	for most := maxCandidates; ; most-- {
-		c.json, c.text = c.json[:0], c.text[:0]
-		c.valuation(all, most)
-		if len(c.json)+len(c.text) <= maxResult || most == 0 {
-			return ""
-		}
-	}
 }
 
 // maxResult bounds a result: the JSON, the text and the escapes of the text.
 const maxResult = 57 << 10
 
+func valueCards(in *request, out *reply) refusal {
+	lines := in.at("cards").lines
+	if most := in.Limits.Cards; most > 0 && len(lines) > most {
+		return refusal("Your plan allows " + strconv.Itoa(most) + " cards in one call (got " + strconv.Itoa(len(lines)) +
+			"). Split the list.")
+	}
+
+	all := make([]valued, len(lines))
+	for i, l := range lines {
+		all[i] = value(in, l)
+	}
+
+	// What does not fit a result shows fewer candidates, rather than none of some lines.
+	for most := maxCandidates; ; most-- {
+		out.json = out.json[:0]
+		out.prose = out.prose[:0]
+		writeValuation(out, all, most)
+		if len(out.json)+len(out.prose) <= maxResult || most == 0 {
+			return ""
+		}
+	}
+}
+
 // value finds out what a line means and costs.
-func (c *call) value(l args) valued {
+func value(in *request, l args) valued {
 	v := valued{lane: -1, quantity: int(l.number("quantity"))}
-	v.finding = c.identify(wanted{
+	v.finding = finder{in}.identify(wanted{
 		id: l.text("id"), name: l.text("name"), set: l.text("set"), number: l.text("number"), game: l.text("game"),
 	})
+
 	switch {
 	case v.card < 0 && v.fits > 1:
 		v.status = ambiguous
@@ -95,8 +110,8 @@ func (c *call) value(l args) valued {
 			v.why += "; the nearest are candidates"
 		}
 	default:
-		v.lane, v.why = c.choose(v.card, l.text("variant"), l.text("condition"))
-		c.multiply(&v)
+		v.lane, v.why = chooseLane(in.View.Catalog, v.card, l.text("variant"), l.text("condition"))
+		v.multiply(in.View.Catalog)
 	}
 	return v
 }
@@ -111,170 +126,163 @@ func tellApart(fits int, l args) string {
 	if fits > maxCandidates {
 		why += ", " + strconv.Itoa(maxCandidates) + " of them are candidates"
 	}
+	why += "; choose one's id, or give "
+
 	switch set, number := l.has("set"), l.has("number"); {
 	case !set && !number:
-		return why + "; choose one's id, or give set and number"
+		return why + "set and number"
 	case !set:
-		return why + "; choose one's id, or give the set"
+		return why + "the set"
 	case !number:
-		return why + "; choose one's id, or give the number"
+		return why + "the number"
 	}
-	return why + "; choose one's id, or give the whole name"
+	return why + "the whole name"
 }
 
 // multiply prices a line by its lane. A total that would leave the bounds of money is no price.
-func (c *call) multiply(v *valued) {
+func (v *valued) multiply(c *snapshot.Catalog) {
 	v.status = unpriced
 	if v.lane < 0 {
 		return
 	}
-	hi, lo := bits.Mul64(uint64(c.c.Lanes.Cents[v.lane]), uint64(v.quantity))
-	if hi != 0 || lo > snapshot.MaxCents {
-		v.lane, v.why = -1, "the line's total is more than can be told exactly"
+
+	high, low := bits.Mul64(uint64(c.Lanes.Cents[v.lane]), uint64(v.quantity))
+	if high != 0 || low > snapshot.MaxCents {
+		v.lane = -1
+		v.why = "the line's total is more than can be told exactly"
 		return
 	}
-	v.status, v.total = priced, int64(lo)
+	v.status = priced
+	v.total = int64(low)
 }
 
-// valuation writes the whole result with at most so many candidates a line.
-func (c *call) valuation(all []valued, candidates int) {
+// writeValuation writes the whole result with at most so many candidates a line.
+func writeValuation(out *reply, all []valued, candidates int) {
 	var counts [statuses]int
 	total := int64(0) // at most 50 times MaxCents
 	for i := range all {
 		counts[all[i].status]++
 		total += all[i].total
 	}
-	partial := counts[priced] < len(all)
-	c.json = append(c.json, `{"currency":"USD","total_cents":`...)
-	c.json = strconv.AppendInt(c.json, total, 10)
-	c.json = append(c.json, `,"total_is_partial":`...)
-	c.json = strconv.AppendBool(c.json, partial)
-	c.jsonInt(`,"counts":{"lines":`, len(all))
+
+	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(total), `,"total_is_partial":`)
+	out.json = strconv.AppendBool(out.json, counts[priced] < len(all))
+	out.put(`,"counts":{"lines":`)
+	out.putInt(len(all))
 	for s, n := range counts {
-		c.json = append(c.json, `,"`...)
-		c.json = append(c.json, statusNames[s]...)
-		c.jsonInt(`":`, n)
+		out.put(`,"`, statusNames[s], `":`)
+		out.putInt(n)
 	}
-	c.json = append(c.json, `},"lines":[`...)
-	c.sayTotal(total, len(all), counts, candidates)
+
+	sayTotal(out, total, len(all), counts)
+	if candidates < maxCandidates {
+		out.say("; the answer was too long for all candidates, send the unresolved lines again in smaller calls")
+	}
+	out.say("\n")
+
+	out.put(`},"lines":[`)
 	for i := range all {
-		c.comma(i)
-		c.valuedLine(i+1, &all[i], candidates)
+		out.comma(i)
+		all[i].write(out, i, candidates)
 	}
-	c.json = append(c.json, `]}`...)
+	out.put("]}")
 }
 
-func (c *call) sayTotal(total int64, lines int, counts [statuses]int, candidates int) {
+func sayTotal(out *reply, total int64, lines int, counts [statuses]int) {
 	if counts[priced] > 0 {
-		c.say("Total ")
-		c.sayMoney(total)
-		c.say(": ")
+		out.say("Total ")
+		out.sayMoney(total)
+		out.say(": ")
 	} else {
-		c.say("No total: ")
+		out.say("No total: ")
 	}
-	c.sayInt(counts[priced])
-	c.say(" of ")
-	c.sayCount(lines, "line")
-	c.say(" priced")
+	out.sayInt(counts[priced])
+	out.say(" of ")
+	out.sayCount(lines, "line")
+	out.say(" priced")
+
 	for s := unpriced; s < statuses; s++ {
 		if counts[s] > 0 {
-			c.say(", ")
-			c.sayInt(counts[s])
-			c.say(" ", statusNames[s])
+			out.say(", ", strconv.Itoa(counts[s]), " ", statusNames[s])
 		}
 	}
-	c.say(" ")
-	c.sayAsOf()
-	if candidates < maxCandidates {
-		c.say("; the answer was too long for all candidates, send the unresolved lines again in smaller calls")
-	}
-	c.say("\n")
+	out.sayAsOf()
 }
 
-// valuedLine writes line n.
-func (c *call) valuedLine(n int, v *valued, candidates int) {
-	c.jsonInt(`{"line":`, n)
-	c.json = append(c.json, `,"status":"`...)
-	c.json = append(c.json, statusNames[v.status]...)
-	c.jsonInt(`","quantity":`, v.quantity)
-	c.json = append(c.json, `,"card":`...)
+// write writes the k-th line.
+func (v *valued) write(out *reply, k, candidates int) {
+	out.put(`{"line":`, strconv.Itoa(k+1), `,"status":"`, statusNames[v.status], `","quantity":`, strconv.Itoa(v.quantity))
+	out.put(`,"card":`)
 	if v.card >= 0 {
-		c.jsonCard(v.card)
-		c.jsonExtras(v.card)
-		c.json = append(c.json, '}')
+		out.putCard(v.card)
+		out.putExtras(v.card)
+		out.put("}")
 	} else {
-		c.json = append(c.json, "null"...)
+		out.put("null")
 	}
-	c.sayInt(n)
-	c.say(". ", statusNames[v.status], " | ")
+
+	out.sayItem(k)
+	out.say(statusNames[v.status], " | ")
 	if v.lane >= 0 {
-		c.jsonLinePrice(v)
-		c.sayLinePrice(v)
+		v.writePrice(out)
 	} else {
-		c.json = append(c.json, `,"unit_price_cents":null,"line_total_cents":null,"price_updated_at":null`...)
+		out.put(`,"unit_price_cents":null,"line_total_cents":null,"price_updated_at":null`)
 	}
+
 	if v.card >= 0 {
-		c.sayCard(v.card)
-		c.say(" | ")
+		out.sayCard(v.card)
+		out.say(" | ")
 	}
 	switch {
 	case v.lane >= 0:
-		c.sayLane(v.lane)
-		c.sayID(v.card)
+		out.say(variantOf(out.c, v.lane), ", ", conditionOf(out.c, v.lane))
+		out.sayID(v.card)
 	case v.card >= 0:
-		c.say(v.why, " | ", c.c.Cards.ID.At(v.card), "\n")
+		out.say(v.why, " | ", out.c.Cards.ID.At(v.card), "\n")
 	default:
-		c.say(v.why, "\n")
+		out.say(v.why, "\n")
 	}
+
 	if v.why != "" {
-		c.json = append(c.json, `,"message":`...)
-		c.json = wire.AppendString(c.json, v.why)
+		out.put(`,"message":`)
+		out.json = wire.AppendString(out.json, v.why)
 	}
 	if v.card < 0 {
-		c.candidates(v.finding.candidates[:min(len(v.finding.candidates), candidates)])
+		writeCandidates(out, v.candidates[:min(len(v.candidates), candidates)])
 	}
-	c.json = append(c.json, '}')
+	out.put("}")
 }
 
-func (c *call) jsonLinePrice(v *valued) {
-	c.json = append(c.json, `,"variant":`...)
-	c.json = wire.AppendString(c.json, c.variantOf(v.lane))
-	c.json = append(c.json, `,"condition":"`...)
-	c.json = append(c.json, c.conditionOf(v.lane)...)
-	c.json = append(c.json, `","unit_price_cents":`...)
-	c.json = wire.AppendCents(c.json, c.c.Lanes.Cents[v.lane])
-	c.json = append(c.json, `,"line_total_cents":`...)
-	c.json = wire.AppendCents(c.json, v.total)
-	c.json = append(c.json, `,"price_updated_at":`...)
-	c.json = wire.AppendSeconds(c.json, wire.UpdatedAt(c.c, v.lane))
-}
+// writePrice writes what a line with a price costs; the text is "$20.00 = 2 × $10.00 | ".
+func (v *valued) writePrice(out *reply) {
+	cents := out.c.Lanes.Cents[v.lane]
+	out.put(`,"variant":`)
+	out.json = wire.AppendString(out.json, variantOf(out.c, v.lane))
+	out.put(`,"condition":"`, conditionOf(out.c, v.lane), `","unit_price_cents":`, wire.Decimal(cents))
+	out.put(`,"line_total_cents":`, wire.Decimal(v.total), `,"price_updated_at":`)
+	out.json = wire.AppendSeconds(out.json, out.c.UpdatedAt(v.lane))
 
-// sayLinePrice appends "$20.00 = 2 × $10.00 | ".
-func (c *call) sayLinePrice(v *valued) {
-	c.sayMoney(v.total)
+	out.sayMoney(v.total)
 	if v.quantity > 1 {
-		c.say(" = ")
-		c.sayInt(v.quantity)
-		c.say(" × ")
-		c.sayMoney(c.c.Lanes.Cents[v.lane])
+		out.say(" = ", strconv.Itoa(v.quantity), " × ")
+		out.sayMoney(cents)
 	}
-	c.say(" | ")
+	out.say(" | ")
 }
 
-// candidates writes the cards that a line may mean.
-func (c *call) candidates(cards []uint32) {
-	c.json = append(c.json, `,"candidates":[`...)
+// writeCandidates writes the cards that a line may mean.
+func writeCandidates(out *reply, cards []uint32) {
+	out.put(`,"candidates":[`)
 	for k, card := range cards {
-		c.comma(k)
-		c.jsonCard(int(card))
-		c.jsonPrice(int(card))
-		c.jsonExtras(int(card))
-		c.json = append(c.json, '}')
-		c.say("   - ")
-		c.sayCard(int(card))
-		c.say(" | ")
-		c.sayPrice(int(card))
-		c.sayID(int(card))
+		out.comma(k)
+		out.putCard(int(card))
+		out.putPrice(int(card))
+		out.putExtras(int(card))
+		out.put("}")
+
+		out.say("   - ")
+		out.sayPriced(int(card))
+		out.sayID(int(card))
 	}
-	c.json = append(c.json, ']')
+	out.put("]")
 }

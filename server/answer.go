@@ -1,178 +1,189 @@
 package server
 
 import (
-	"bytes"
-	"strconv"
+	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
-	"ninepocket/access"
+	"ninepocket/server/front"
 	"ninepocket/wire"
 )
 
-func decimal(v int64) string { return strconv.FormatInt(v, 10) }
-
-// refuse answers with an error in the envelope of the exchange's surface.
+// refuse answers with an error in the envelope of the surface, and counts who was denied what.
 func (x *exchange) refuse(f wire.Fault) {
-	x.deny(f.Code)
-	x.tell(f, "")
+	x.s.counts.denied(x.shard, x.surface, f.Code)
+	x.surface.tell(x, f)
 }
 
-// tell is refuse without counting who was denied what; on is what else the answer depends on.
+// tellProblem tells an error in the envelope of a REST surface.
+func tellProblem(x *exchange, f wire.Fault) { x.tell(f, "") }
+
+// tell answers with an error; on is what the answer depends on besides the path.
 func (x *exchange) tell(f wire.Fault, on string) {
-	r := &x.ctx.Response
+	r := &x.Ctx.Response
 	meaning := x.surface.meanings[f.Code]
 	r.ResetBody()
 	r.SetStatusCode(meaning.Status)
 	r.Header.SetContentType(x.surface.errorType)
-	x.begun()
-	x.head.set(fasthttp.HeaderCacheControl, x.noStore())
+
+	x.beginHead()
+	x.Head.Set(fasthttp.HeaderCacheControl, x.surface.private)
 	if f.RetryAfter > 0 {
-		x.head.setInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
+		x.Head.SetInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
 	}
 	if meaning.Status == fasthttp.StatusUnauthorized {
-		x.head.set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
+		x.Head.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
 	x.vary(on)
-	x.head.send(&r.Header)
-	x.body = x.surface.append(x.body[:0], x.s.BaseURL, f, string(x.id))
-	r.SetBody(x.body)
+	x.Head.Send(&r.Header)
+
+	x.reply.Body = x.surface.spell(x.reply.Body[:0], x.s.BaseURL, f, string(x.id))
+	x.SendCopy(x.reply.Body)
 }
 
-// begun begins the head of an answer with what all answers of a surface have.
-func (x *exchange) begun() {
-	x.named()
-	x.surface.addLimits(x)
+// beginHead begins the head of an answer with what all answers of a surface have.
+func (x *exchange) beginHead() {
+	x.nameHead()
+	x.surface.limits(x)
 }
 
-// named begins the head of an answer with its request id.
-func (x *exchange) named() {
-	x.head.block = x.head.block[:0]
-	x.head.setBytes("X-Request-Id", x.id)
-	x.hasID = true
+// nameHead begins the head of an answer with its request id.
+func (x *exchange) nameHead() {
+	x.Head.Reset()
+	x.Head.SetBytes("X-Request-Id", x.id)
+	x.named = true
 }
 
-// noStore is the Cache-Control of what must not be kept.
-func (x *exchange) noStore() string {
-	if x.surface.kind == access.Preview {
-		return x.surface.cacheable
+// nameAnswer sends what is left of the head and the request id, unless the other headers brought it along.
+func (x *exchange) nameAnswer() {
+	if x.named {
+		return
 	}
-	return "no-store"
+
+	h := &x.Ctx.Response.Header
+	if len(x.s.Origins) > 0 && !x.varies && len(h.Peek(fasthttp.HeaderVary)) == 0 {
+		x.vary("")
+	}
+	x.Head.SetBytes("X-Request-Id", x.id)
+	x.Head.Send(h)
 }
 
-// answer sends the exchange's body as a success, or 304 when the caller has it.
+// answer sends the reply as a success, or 304 when the caller has it.
 func (x *exchange) answer() {
-	r := &x.ctx.Response
-	h := &x.head
-	x.begun()
-	if x.surface.kind == access.Live {
-		h.set("X-Snapshot-Id", x.view.ID) // a preview replay is of another snapshot; its meta tells the instant
-	}
-	if len(x.args.unknown) > 0 { // at most ten, percent-encoded (decision 5)
-		h.set("X-Ignored-Params", strings.Join(x.args.unknown, ", "))
-	}
-	content := x.content()
-	encoding := x.encoding(len(content))
-	x.vary("Authorization, X-API-Key, Accept-Encoding")
-	switch {
-	case x.op.name == access.UsageGet || x.ctx.IsPost():
-		h.set(fasthttp.HeaderCacheControl, x.noStore())
-	default:
-		h.set(fasthttp.HeaderCacheControl, x.surface.cacheable)
-	}
-	if x.hasETag {
-		h.name(fasthttp.HeaderETag)
-		h.block = appendETag(h.block, x.etag, encoding)
-	}
+	r := &x.Ctx.Response
+	out := &x.reply
+	content := out.Content()
+	encoding := x.Encoding(len(content))
+
+	x.answerHead(encoding)
 	if x.notModified {
 		r.SetStatusCode(fasthttp.StatusNotModified)
-		h.send(&r.Header)
+		x.Head.Send(&r.Header)
 		return
 	}
-	if len(x.link) > 0 {
-		h.setBytes("Link", x.link)
+	if len(out.Link) > 0 {
+		x.Head.SetBytes("Link", out.Link)
 	}
-	h.send(&r.Header)
+	x.Head.Send(&r.Header)
 	r.Header.SetContentType("application/json")
-	if encoding != "" {
-		x.compress(content, encoding, !x.ctx.IsPost() && x.op.name != access.UsageGet)
-		return
+
+	switch {
+	case encoding != "":
+		x.SendPacked(content, out.Tail, encoding, x.op.Cacheable)
+	case out.Stored != nil:
+		x.SendShared(content) // the View's own bytes
+	default:
+		out.Body = x.SendOwned(content)
 	}
-	if x.stored != nil {
-		r.SetBodyRaw(content) // the View's own bytes, never written to
-		return
-	}
-	x.body = r.SwapBody(content) // the buffers change owners instead of being copied
 }
 
-const tagAlphabet = "0123456789abcdefghijklmnopqrstuv"
+// answerHead makes the head lines that a success and its 304 share.
+func (x *exchange) answerHead(encoding string) {
+	h := &x.Head
+	x.beginHead()
+	if x.surface.validates {
+		h.Set("X-Snapshot-Id", x.request.View.ID) // a preview replay is of another snapshot; its meta tells the instant
+	}
+	if unknown := x.request.Args.Unknown(); len(unknown) > 0 {
+		h.Set("X-Ignored-Params", strings.Join(unknown, ", "))
+	}
 
-// appendETag appends a strong validator; each encoding of a body has its own (decision 9).
-func appendETag(dst []byte, tag uint64, encoding string) []byte {
-	dst = append(dst, '"')
-	for range 12 { // five bits each, and the last four
-		dst = append(dst, tagAlphabet[tag&31])
-		tag >>= 5
+	x.vary(varyByKey)
+	if x.op.Cacheable {
+		h.Set(fasthttp.HeaderCacheControl, x.surface.cacheable)
+	} else {
+		h.Set(fasthttp.HeaderCacheControl, x.surface.private)
 	}
-	dst = append(dst, tagAlphabet[tag])
-	if encoding != "" {
-		dst = append(dst, '-')
-		dst = append(dst, encoding...)
+	if x.reply.Tagged {
+		x.SetETag(x.reply.Tag, encoding)
 	}
-	return append(dst, '"')
 }
 
-// matches reports whether If-None-Match names the answer in the encoding that it would have, by weak comparison.
-func (x *exchange) matches(encoding string) bool {
-	list := x.asked.noneMatch
-	if x.asked.repeated&repeatedNoneMatch != 0 {
-		list = x.field(fasthttp.HeaderIfNoneMatch)
-	}
-	if len(list) == 0 {
-		return false
-	}
-	x.text = appendETag(x.text[:0], x.etag, encoding)
-	for len(list) > 0 {
-		var one []byte
-		one, list, _ = bytes.Cut(list, []byte{','})
-		one = bytes.TrimSpace(one)
-		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, []byte("W/")), x.text) {
-			return true
-		}
-	}
-	return false
-}
+// varyByKey is what an answer of the API depends on.
+const varyByKey = "Authorization, X-API-Key, Accept-Encoding"
 
-// field is the value of a request's list header; several lines are one list.
-func (x *exchange) field(name string) []byte {
-	lines := x.ctx.Request.Header.PeekAll(name)
-	if len(lines) == 1 {
-		return lines[0]
-	}
-	return bytes.Join(lines, []byte{','})
-}
-
-// protocolError answers what could not be read as a request, without echoing it: in the envelope of the path's surface
-// where the head was good, else in the live one (decision 3).
+// protocolError answers what could not be read as a request, without echoing it: in the envelope of the path's
+// surface where the head was good, else in the live one (decision 3).
 func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x, _ := exchanges.Get().(*exchange)
 	ctx.Request.Reset() // half-read headers are not to be believed
-	c, guarded := ctx.Conn().(*conn)
-	known := guarded && c.recall(&ctx.Request)
-	if guarded && c.err != nil {
-		err = c.err // whatever fasthttp made of it
+	c, guarded := ctx.Conn().(*front.Conn)
+	known := guarded && c.Recall(&ctx.Request)
+	if guarded && c.Err() != nil {
+		err = c.Err() // whatever fasthttp made of it
 	}
-	x.begin(s, ctx, time.Now())
+
+	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
-		if x.path = s.row(string(spelt(ctx))); x.path != nil {
+		if x.path = s.rowOf(string(front.Path(ctx))); x.path != nil {
 			x.choose() // the headers tell the surface
 		}
 	}
 	x.refuse(protocolFault(err))
-	ctx.Response.SkipBody = guarded && c.guard.IsHead() // fasthttp sees to it only for what a handler answers
-	s.counts.broken.Add(x.shard, 0, statusColumn(ctx.Response.StatusCode()), 1)
+
+	ctx.Response.SkipBody = guarded && c.IsHead() // fasthttp sees to it only for what a handler answers
+	s.counts.unread(x.shard, ctx.Response.StatusCode())
 	ctx.SetConnectionClose()
+}
+
+// idPairs are all pairs of characters of request ids.
+var idPairs = func() (pairs [1024][2]byte) {
+	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
+	for i := range pairs {
+		pairs[i] = [2]byte{alphabet[i&31], alphabet[i>>5]}
+	}
+	return pairs
+}()
+
+// appendRequestID takes the caller's id when it has the form, else mints one (decision 11).
+func (x *exchange) appendRequestID(dst []byte) []byte {
+	if given := x.Fields.RequestID; given != nil && validRequestID(given) {
+		return append(dst, given...)
+	}
+
+	var text [24]byte
+	for half := range 2 {
+		bits := rand.Uint64() //nolint:gosec // an id for correlation, not a secret
+		for i := range 6 {
+			*(*[2]byte)(text[12*half+2*i:]) = idPairs[bits&1023]
+			bits >>= 10
+		}
+	}
+	return append(append(dst, "req_"...), text[:]...)
+}
+
+func validRequestID(id []byte) bool {
+	if len(id) < 5 || len(id) > 68 || string(id[:4]) != "req_" {
+		return false
+	}
+	for _, b := range id[4:] {
+		word := 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '-'
+		if !word {
+			return false
+		}
+	}
+	return true
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"ninepocket/server/front"
 )
 
 // nested is a value of n levels of arrays.
@@ -187,7 +189,7 @@ func TestBodySize(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		for _, key := range []string{"bench", "-", "preview"} {
 			for _, path := range []string{"/v1/cards/batch", "/v1/prices/batch", "/v1/nothing"} {
-				s := scenario{path: path, body: body(MaxBody + 1), key: key}
+				s := scenario{path: path, body: body(front.MaxBody + 1), key: key}
 				q := s.request(w)
 				q.chunked = chunked
 				if r := w.ask(t, q); r.status != http.StatusRequestEntityTooLarge || r.code() != "payload_too_large" {
@@ -195,7 +197,7 @@ func TestBodySize(t *testing.T) {
 				}
 			}
 		}
-		s := scenario{path: "/v1/cards/batch", body: body(MaxBody)}
+		s := scenario{path: "/v1/cards/batch", body: body(front.MaxBody)}
 		q := s.request(w)
 		q.chunked = chunked
 		if r := w.ask(t, q); r.status != http.StatusOK {

@@ -29,25 +29,6 @@ func steady() {
 	}
 }
 
-// TestTagsTurn wants the validator of a page to change before the cursor in it expires, and no other's.
-func TestTagsTurn(t *testing.T) {
-	tag := func(at time.Time, more bool) uint64 {
-		x := &exchange{view: today().view, path: &path{pattern: "/v1/cards"}, time: at}
-		x.tagQuery(more)
-		return x.etag
-	}
-	at := time.UnixMilli(1_800_000_000_000)
-	if tag(at, true) != tag(at.Add(time.Minute), true) {
-		t.Error("the validator of a page changes within a minute")
-	}
-	if tag(at, true) == tag(at.Add(cursor.Lifetime/2), true) {
-		t.Error("a page is not modified although its cursor is half dead")
-	}
-	if tag(at, false) != tag(at.Add(24*time.Hour), false) {
-		t.Error("the validator of a last page changes with time")
-	}
-}
-
 // TestIfNoneMatch holds the validators of decision 9 on every GET.
 func TestIfNoneMatch(t *testing.T) {
 	steady()

@@ -20,8 +20,8 @@ func (x *exchange) allowOrigin() {
 	if len(x.s.Origins) == 0 {
 		return
 	}
-	if origin := string(x.asked.origin); slices.Contains(x.s.Origins, origin) {
-		h := &x.ctx.Response.Header
+	if origin := string(x.Fields.Origin); slices.Contains(x.s.Origins, origin) {
+		h := &x.Ctx.Response.Header
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
 		h.Set(fasthttp.HeaderAccessControlExposeHeaders, exposed)
 	}
@@ -32,26 +32,26 @@ func (x *exchange) vary(on string) {
 	x.varies = true
 	switch {
 	case len(x.s.Origins) > 0 && on != "":
-		x.head.set(fasthttp.HeaderVary, on+", Origin")
+		x.Head.Set(fasthttp.HeaderVary, on+", Origin")
 	case len(x.s.Origins) > 0:
-		x.head.set(fasthttp.HeaderVary, fasthttp.HeaderOrigin)
+		x.Head.Set(fasthttp.HeaderVary, fasthttp.HeaderOrigin)
 	case on != "":
-		x.head.set(fasthttp.HeaderVary, on)
+		x.Head.Set(fasthttp.HeaderVary, on)
 	}
 }
 
 // preflight answers a browser of a configured origin that asks whether it may call a path; false when nobody does.
 // MCP has a list of origins of its own, and what its gate would refuse is not promised.
 func (x *exchange) preflight(p *path, allow string) bool {
-	h := &x.ctx.Response.Header
-	if !x.ctx.IsOptions() || len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 ||
-		len(x.ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) == 0 ||
-		p.pattern == mcpPath && !x.s.tools.allowsOrigin(string(x.asked.origin)) {
+	h := &x.Ctx.Response.Header
+	if !x.Ctx.IsOptions() || len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 ||
+		len(x.Ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) == 0 ||
+		p.pattern == mcpPath && !x.s.tools.allowsOrigin(string(x.Fields.Origin)) {
 		return false
 	}
 	h.Set(fasthttp.HeaderAccessControlAllowMethods, allow)
 	h.Set(fasthttp.HeaderAccessControlAllowHeaders, sendable)
 	h.Set(fasthttp.HeaderAccessControlMaxAge, preflightAge)
-	x.ctx.Response.SetStatusCode(fasthttp.StatusNoContent)
+	x.Ctx.Response.SetStatusCode(fasthttp.StatusNoContent)
 	return true
 }

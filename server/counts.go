@@ -4,9 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
-	"ninepocket/access"
 	"ninepocket/internal/tally"
 	"ninepocket/wire"
 )
@@ -100,35 +97,23 @@ var denialReasons = []wire.Code{
 	wire.OriginNotAllowed, wire.RateLimitExceeded, wire.QuotaExceeded, wire.TemporarilyUnavailable,
 }
 
-// denialSurfaces are the rows of denials.
-var denialSurfaces = []string{surfaceName(access.Live), surfaceName(access.Preview), "mcp"}
+// denialSurfaces are the rows of denials; a surface knows its own.
+var denialSurfaces = []string{"live", "preview", "mcp"}
 
-func surfaceName(kind access.Kind) string {
-	if kind == access.Preview {
-		return "preview"
-	}
-	return "live"
-}
+// mcpDenials is MCP's row of denialSurfaces.
+const mcpDenials = 2
 
 // newCounts gives every operation of a route table, and every tool, a row.
-func newCounts(table []*path, tools []string) *counts {
-	c := &counts{rows: fixedRoutes[:]}
-	c.rows = slices.Clip(c.rows)
+func newCounts(table []*path, tools []*operation) *counts {
+	c := &counts{rows: slices.Clip(fixedRoutes[:])}
 	for _, p := range table {
-		for _, op := range []*operation{p.live, p.preview} {
-			if op != nil {
-				kind := access.Live
-				if op == p.preview {
-					kind = access.Preview
-				}
-				op.row = len(c.rows)
-				c.rows = append(c.rows, route{surfaceName(kind), string(op.name)})
-			}
-		}
+		c.addRow("live", p.live)
+		c.addRow("preview", p.preview)
 	}
 	for _, tool := range tools {
-		c.rows = append(c.rows, route{"mcp", string(access.MCPOperation(tool))})
+		c.addRow("mcp", tool)
 	}
+
 	c.requests = tally.NewCounters(len(c.rows), len(statuses)+1)
 	c.latency = tally.NewDurations(len(c.rows), tally.Decades(5*time.Microsecond, time.Second)...)
 	c.totals = tally.NewCounters(1, totalColumns)
@@ -137,46 +122,49 @@ func newCounts(table []*path, tools []string) *counts {
 	return c
 }
 
-// toolRow is the row of a tool; tools come last.
-func (c *counts) toolRow(tool, tools int) int { return len(c.rows) - tools + tool }
-
-// total adds to one of the totals.
-func (x *exchange) total(column int, n uint64) { x.s.counts.totals.Add(x.shard, 0, column, n) }
-
-// count counts an answered request; what is left of it is writing the answer to the connection.
-func (x *exchange) count() {
-	c := x.s.counts
-	r := &x.ctx.Response
-	c.requests.Add(x.shard, x.row, statusColumn(r.StatusCode()), 1)
-	c.latency.Observe(x.shard, x.row, time.Since(x.time))
-	if !x.ctx.IsHead() {
-		x.total(totalBytes, uint64(len(r.Body())))
-	}
-}
-
-// deny counts a refusal, when it is one of those.
-func (x *exchange) deny(code wire.Code) {
-	reason := slices.Index(denialReasons, code)
-	if reason < 0 {
+// addRow gives an operation of a surface a row, where there is one.
+func (c *counts) addRow(surface string, op *operation) {
+	if op == nil {
 		return
 	}
-	surface := 0
-	switch {
-	case x.op == &mcpOperation:
-		surface = 2
-	case x.surface.kind == access.Preview:
-		surface = 1
-	}
-	x.s.counts.denials.Add(x.shard, surface, reason, 1)
+
+	op.row = len(c.rows)
+	c.rows = append(c.rows, route{surface, string(op.Name)})
 }
 
-// encoded notes that the answer is compressed.
-func (x *exchange) encoded(encoding string) {
-	x.ctx.Response.Header.Set(fasthttp.HeaderContentEncoding, encoding)
-	if encoding == "zstd" {
-		x.total(totalZstd, 1)
-	} else {
-		x.total(totalGzip, 1)
+// begun counts a request that is going to be answered.
+func (c *counts) begun(shard tally.Shard) { c.totals.Add(shard, 0, totalBegun, 1) }
+
+// panicked counts a handler that panicked.
+func (c *counts) panicked(shard tally.Shard) { c.totals.Add(shard, 0, totalPanics, 1) }
+
+// answered counts a request that has its answer; what is left of it is writing the answer to the connection.
+func (c *counts) answered(x *exchange) {
+	r := &x.Ctx.Response
+	c.requests.Add(x.shard, x.row, statusColumn(r.StatusCode()), 1)
+	c.latency.Observe(x.shard, x.row, time.Since(x.time))
+
+	if !x.Ctx.IsHead() {
+		c.totals.Add(x.shard, 0, totalBytes, uint64(len(r.Body())))
+	}
+	switch x.Encoded {
+	case "":
+	case "zstd":
+		c.totals.Add(x.shard, 0, totalZstd, 1)
+	default:
+		c.totals.Add(x.shard, 0, totalGzip, 1)
+	}
+}
+
+// unread counts what was no HTTP request.
+func (c *counts) unread(shard tally.Shard, status int) {
+	c.broken.Add(shard, 0, statusColumn(status), 1)
+}
+
+// denied counts a refusal of a surface, when it is one of those.
+func (c *counts) denied(shard tally.Shard, by *surface, code wire.Code) {
+	if reason := slices.Index(denialReasons, code); reason >= 0 {
+		c.denials.Add(shard, by.denials, reason, 1)
 	}
 }
 
@@ -230,8 +218,8 @@ func (s *Server) Stats() Stats {
 	stats := Stats{
 		Compressed: map[string]uint64{"gzip": total(totalGzip), "zstd": total(totalZstd)},
 		Panics:     total(totalPanics), ParseErrors: byStatus(c.broken, 0),
-		PackHits: s.packs.hits.Load(), PackMisses: s.packs.misses.Load(),
 	}
+	stats.PackHits, stats.PackMisses = s.packs.Figures()
 	answered := uint64(0)
 	for row, r := range c.rows {
 		one := RouteStats{Surface: r.surface, Operation: r.operation, Statuses: byStatus(c.requests, row), Latency: c.latency.Row(row)}

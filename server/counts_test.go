@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ninepocket/access"
+	"ninepocket/api"
 	"ninepocket/wire"
 )
 
@@ -16,7 +17,7 @@ func TestCounts(t *testing.T) {
 	w, tr := newWorld(t, setup{options: func(o *Options) { o.Origins = []string{"https://shop.test"} }}), todaysTruth()
 	card, set := tr.cards[0].id, tr.sets[0].id
 	product := "/v1/products"
-	w.panicking("/boom", access.GamesList, func(*exchange) *wire.Fault { panic("on purpose") })
+	w.panicking("/boom", access.GamesList, func(*api.Request, *api.Reply) *wire.Fault { panic("on purpose") })
 	keyed := func(key string, more ...string) []string {
 		return append([]string{"X-API-Key: " + w.named(key)}, more...)
 	}
@@ -149,7 +150,7 @@ func TestParseErrorsAreCounted(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	w := newWorld(t, setup{})
 	entered, leave := make(chan bool), make(chan bool)
-	w.panicking("/slow", access.GamesList, func(*exchange) *wire.Fault {
+	w.panicking("/slow", access.GamesList, func(*api.Request, *api.Reply) *wire.Fault {
 		entered <- true
 		<-leave
 		panic("on purpose")

@@ -27,6 +27,7 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/synth"
 	"ninepocket/loader"
+	"ninepocket/server/front"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -83,7 +84,7 @@ func makeEdition(cards, day int, base *edition) *edition {
 	store := snapshot.OpenDir(filepath.Join(scratchDir, "store"))
 	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
 	must(err)
-	catalog, err := store.Load(manifest.ID, nil)
+	catalog, err := store.Load(context.Background(), manifest.ID, nil)
 	must(err)
 	e.view, err = engine.NewView(catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
 	must(err)
@@ -119,7 +120,7 @@ type setup struct {
 	store    access.Store
 	options  func(*Options)
 	tune     func(*fasthttp.Server) // before it serves
-	patience patience               // the usual one when zero
+	patience front.Patience         // the usual one when zero
 	listener net.Listener           // instead of one in memory
 	wrap     func(net.Listener) net.Listener
 	retired  int64
@@ -201,8 +202,8 @@ func newWorld(tb testing.TB, s setup) *world {
 		tb.Fatal(err)
 	}
 	w.http.Handler = scribbling(w.handle)
-	if s.patience != (patience{}) {
-		w.open.patience = s.patience
+	if s.patience != (front.Patience{}) {
+		w.open.Patience = s.patience
 	}
 	if s.tune != nil {
 		s.tune(w.http)
@@ -341,8 +342,7 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 			}
 		}
 		if x, ok := exchanges.Get().(*exchange); ok {
-			scribble(x.args.scratch[:cap(x.args.scratch)])
-			scribble(x.body[:cap(x.body)])
+			scribble(x.reply.Body[:cap(x.reply.Body)])
 			scribble(x.text[:cap(x.text)])
 			scribble(x.id[:cap(x.id)])
 			exchanges.Put(x)

@@ -11,6 +11,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/server/front"
 	"ninepocket/wire"
 )
 
@@ -88,26 +89,26 @@ func (i *Images) open(name string) (*os.File, fs.FileInfo, error) {
 }
 
 // image answers GET /images/{file}.
-func (x *exchange) image() {
-	name, ok := x.pathID()
+func (v *visit) image() {
+	name, ok := v.request.PathID()
 	if !ok {
 		name = ""
 	}
-	f, info, err := x.s.Images.open(name)
+	f, info, err := v.s.Images.open(name)
 	if err != nil {
-		x.noImage()
+		v.noImage()
 		return
 	}
-	r := &x.ctx.Response
+	r := &v.Ctx.Response
 	h := &r.Header
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set(fasthttp.HeaderCacheControl, imageCache)
-	x.etag = xxhash.Sum64String(name + "\x00" + decimal(info.Size()) + "\x00" + decimal(info.ModTime().UnixNano()))
+	tag := xxhash.Sum64String(name + "\x00" + wire.Decimal(info.Size()) + "\x00" + wire.Decimal(info.ModTime().UnixNano()))
 	mediaType := imageTypes[extension(name)]
-	x.text = appendETag(x.text[:0], x.etag, "") // the name was there until now
-	h.SetBytesV(fasthttp.HeaderETag, x.text)
-	if x.matches("") {
+	v.text = front.AppendETag(v.text[:0], tag, "")
+	h.SetBytesV(fasthttp.HeaderETag, v.text)
+	if v.Matches(tag, "") {
 		_ = f.Close() // it was not read
 		r.SetStatusCode(fasthttp.StatusNotModified)
 		return
@@ -117,10 +118,10 @@ func (x *exchange) image() {
 }
 
 // noImage answers 404: with a page where there is a site and the client reads pages, else in the live envelope.
-func (x *exchange) noImage() {
-	if x.wantsPage(x.ctx.URI().PathOriginal()) {
-		x.lost()
+func (v *visit) noImage() {
+	if v.wantsPage(v.Ctx.URI().PathOriginal()) {
+		v.lost()
 		return
 	}
-	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is no such image."})
+	v.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is no such image."})
 }

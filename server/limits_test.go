@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/api"
 	"ninepocket/wire"
 )
 
@@ -298,8 +299,9 @@ func TestPanicInACommit(t *testing.T) {
 }
 
 // panicking adds a path whose operation panics once its ticket is held.
-func (w *world) panicking(pattern string, name access.Operation, run func(*exchange) *wire.Fault) {
-	p := &path{pattern: pattern, method: http.MethodGet, live: &operation{name: name, run: run}}
+func (w *world) panicking(pattern string, name access.Operation, run func(*api.Request, *api.Reply) *wire.Fault) {
+	op := &api.Operation{Name: name, Method: http.MethodGet, Path: pattern, Surface: access.Live, Cacheable: true, Run: run}
+	p := &path{pattern: pattern, method: http.MethodGet, live: &operation{Operation: op}}
 	w.router.ANY(pattern, w.handlerOf(p))
 }
 
@@ -307,10 +309,10 @@ func (w *world) panicking(pattern string, name access.Operation, run func(*excha
 func TestPanic(t *testing.T) {
 	w := newWorld(t, setup{})
 	key := w.tenant(t, "panic", "tiny")
-	w.panicking("/v1/boom", access.GamesList, func(x *exchange) *wire.Fault {
-		x.body = append(x.body, `{"half":`...)
-		x.ctx.Response.Header.Set("Link", "<x>")
-		panic("boom with " + x.surface.errorType)
+	w.panicking("/v1/boom", access.GamesList, func(_ *api.Request, out *api.Reply) *wire.Fault {
+		out.Body = append(out.Body, `{"half":`...)
+		out.Link = append(out.Link, "<x>"...)
+		panic("boom")
 	})
 	for i := range 8 {
 		q := (&scenario{path: "/v1/boom", key: key, header: []string{fmt.Sprint("X-Request-Id: req_panic", i)}}).request(w)

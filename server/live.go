@@ -10,42 +10,89 @@ import (
 
 // liveSurface is the live surface.
 var liveSurface = surface{
-	meanings:  wire.Live,
-	errorType: "application/problem+json",
-	challenge: `Bearer realm="ninepocket"`,
-	bearer:    true,
-	cacheable: "private, max-age=60",
-	append:    wire.AppendProblem,
 	kind:      access.Live,
+	bearer:    true,
+	validates: true,
+	cacheable: "private, max-age=60",
+	private:   "no-store",
+	challenge: `Bearer realm="ninepocket"`,
+	errorType: "application/problem+json",
+	meanings:  wire.Live,
+	spell:     wire.AppendProblem,
+	noKey:     noLiveKey,
 	wrongKind: wire.Fault{Code: wire.Unauthorized, Detail: "A preview key does not open the live surface: use a live key."},
-	noKey: func(err error) wire.Fault {
-		f := wire.Fault{Code: wire.Unauthorized}
-		switch {
-		case errors.Is(err, access.ErrNoKey):
-			f.Detail = "Send an API key as Authorization: Bearer <key> or X-API-Key: <key>, and only one."
-		case errors.Is(err, access.ErrRevoked):
-			f.Detail = "The API key was revoked."
-		case errors.Is(err, access.ErrExpired):
-			f.Detail = "The API key has expired."
-		case errors.Is(err, access.ErrSandbox):
-			f = wire.Fault{Code: wire.SandboxKey, Detail: "This is a sandbox key; a live key is required."}
-		case errors.Is(err, access.ErrUnavailable):
-			f = wire.Fault{Code: wire.TemporarilyUnavailable, Detail: "Keys cannot be checked at the moment.", RetryAfter: retryUnavailable}
-		default:
-			f.Detail = "The API key is not valid."
-		}
-		return f
-	},
-	addLimits: (*exchange).addRateLimits,
+	noCatalog: noCatalog,
+	denied:    deniedCall,
+	read:      readCall,
+	limits:    addRateLimits,
+	tell:      tellProblem,
+}
+
+// noLiveKey is what a request without a good key is told.
+func noLiveKey(err error) wire.Fault {
+	f := wire.Fault{Code: wire.Unauthorized}
+	switch {
+	case errors.Is(err, access.ErrNoKey):
+		f.Detail = "Send an API key as Authorization: Bearer <key> or X-API-Key: <key>, and only one."
+	case errors.Is(err, access.ErrRevoked):
+		f.Detail = "The API key was revoked."
+	case errors.Is(err, access.ErrExpired):
+		f.Detail = "The API key has expired."
+	case errors.Is(err, access.ErrSandbox):
+		f = wire.Fault{Code: wire.SandboxKey, Detail: "This is a sandbox key; a live key is required."}
+	case errors.Is(err, access.ErrUnavailable):
+		f = keysUnavailable
+	default:
+		f.Detail = "The API key is not valid."
+	}
+	return f
 }
 
 // retryUnavailable is the Retry-After of a 503 in seconds.
 const retryUnavailable = 5
 
-// What pages and the API are told alike.
+// What pages and the surfaces are told alike.
 const somethingWrong = "Something went wrong on our side; quote the request id to support."
 
-var noCatalog = wire.Fault{Code: wire.TemporarilyUnavailable, Detail: "No catalog is loaded yet.", RetryAfter: retryUnavailable}
+var (
+	noCatalog = wire.Fault{
+		Code: wire.TemporarilyUnavailable, Detail: "No catalog is loaded yet.", RetryAfter: retryUnavailable,
+	}
+	keysUnavailable = wire.Fault{
+		Code: wire.TemporarilyUnavailable, Detail: "Keys cannot be checked at the moment.", RetryAfter: retryUnavailable,
+	}
+	notMetered = wire.Fault{
+		Code: wire.TemporarilyUnavailable, Detail: "The request could not be metered and was not charged.",
+		RetryAfter: retryUnavailable,
+	}
+)
+
+// deniedCall is what a refused admission is told; header, body and policy agree because all come from the decision.
+func deniedCall(d *access.Decision) wire.Fault {
+	f := wire.Fault{Code: wire.Code(d.Verdict.String()), RetryAfter: int(d.RetryAfter)}
+	switch d.Verdict {
+	case access.RateLimited:
+		f.Detail = "The limit of " + wire.Decimal(d.Minute.Limit) + " requests per minute is reached."
+	case access.QuotaExceeded:
+		f.Detail = "The quota of " + wire.Decimal(d.Allowance.Limit) + " requests is used up."
+	case access.Unavailable, access.Admitted:
+		f.Detail = "Requests cannot be metered at the moment."
+	}
+	return f
+}
+
+// readCall takes a request of the API apart: the media type of a body, then the parameters.
+func readCall(x *exchange) *wire.Fault {
+	if x.Ctx.IsPost() {
+		if f := x.checkMediaType(); f != nil {
+			return f
+		}
+		x.request.Body = x.Ctx.PostBody()
+	}
+
+	x.request.ReadQuery(x.Ctx.URI().QueryString())
+	return nil
+}
 
 // policy is the lines of the rate headers that follow from a plan alone, remembered between requests: clients of one
 // plan mostly share an exchange's processor.
@@ -54,26 +101,29 @@ type policy struct {
 	lines       []byte
 }
 
-// addRateLimits adds the rate headers of decision 10; /v1/usage passes no limit and has none.
-func (x *exchange) addRateLimits() {
-	minute := x.decision.Minute
-	if minute.Limit == 0 {
-		return
-	}
-	day := x.decision.Allowance
-	if x.charged {
-		day = x.receipt.Allowance
-	}
-	p := &x.policy
+// of returns the lines for two limits.
+func (p *policy) of(minute, day access.Policy) []byte {
 	if p.minute != minute.Limit || p.day != day.Limit {
-		p.minute, p.day = minute.Limit, day.Limit
-		p.lines = access.AppendRateLimitPolicy(p.lines[:0], minute, day)
+		p.minute = minute.Limit
+		p.day = day.Limit
+		p.lines = appendRateLimitPolicy(p.lines[:0], minute, day)
 		p.lines = append(p.lines, "\r\nX-RateLimit-Limit: "...)
 		p.lines = strconv.AppendInt(p.lines, minute.Limit, 10)
 	}
-	x.head.setBytes("RateLimit-Policy", p.lines)
-	x.head.name("RateLimit")
-	x.head.block = access.AppendRateLimit(x.head.block, minute, day)
-	x.head.setInt("X-RateLimit-Remaining", minute.Remaining)
-	x.head.setInt("X-RateLimit-Reset", minute.Reset)
+	return p.lines
+}
+
+// addRateLimits adds the rate headers of decision 10; /v1/usage passes no limit and has none.
+func addRateLimits(x *exchange) {
+	minute := x.charge.decision.Minute
+	if minute.Limit == 0 {
+		return
+	}
+
+	day := x.charge.allowance()
+	x.Head.SetBytes("RateLimit-Policy", x.policy.of(minute, day))
+	x.Head.Name("RateLimit")
+	x.Head.Append(func(dst []byte) []byte { return appendRateLimit(dst, minute, day) })
+	x.Head.SetInt("X-RateLimit-Remaining", minute.Remaining)
+	x.Head.SetInt("X-RateLimit-Reset", minute.Reset)
 }

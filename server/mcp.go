@@ -13,31 +13,53 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
+	"ninepocket/api"
 	"ninepocket/mcp"
 	"ninepocket/wire"
 )
 
-// mcpPath is where MCP is served. It is not in the OpenAPI document: tools/list describes it.
-const mcpPath = "/mcp"
+// gateSurface is the gate of MCP: it tells what is wrong with a request up to the size of its body as the live
+// surface does.
+var gateSurface = func() surface {
+	gate := liveSurface
+	gate.denials = mcpDenials
+	return gate
+}()
 
-// mcpOperation stands for MCP where a path's operation is asked for; what is metered are the tools.
-var mcpOperation = operation{}
+// toolSurface is where tools are called: from parsing on, answers are JSON-RPC, and a refusal is a result that an
+// agent can act on.
+var toolSurface = surface{
+	kind:      access.Live,
+	denials:   mcpDenials,
+	validates: true,
+	private:   "no-store",
+	noCatalog: wire.Fault{
+		Code:   wire.TemporarilyUnavailable,
+		Detail: "No catalog is loaded yet. Nothing was charged. Call again in a few seconds.",
+	},
+	denied:  deniedTool,
+	read:    func(*exchange) *wire.Fault { return nil }, // the gate took the message apart
+	limits:  addRateLimits,
+	tell:    tellAgent,
+	outside: &gateSurface,
+}
 
-// mcpServer is the gate of package mcp: who may call from where, and what it costs.
+// mcpServer is the gate of package mcp: who may call from where, and the tools as operations.
 type mcpServer struct {
 	*mcp.Endpoint
-	operations []access.Operation // by number of the tool
-	hosts      []string           // allowed values of Host, lower case, with a port only where it must be that one
-	origins    []string           // allowed values of Origin, lower case
-	listen     string             // host that is listened on
+	operations []*operation // by number of the tool
+	hosts      []string     // allowed values of Host, lower case, with a port only where it must be that one
+	origins    []string     // allowed values of Origin, lower case
+	listen     string       // host that is listened on
 }
 
 func newMCPServer(o *Options) *mcpServer {
 	m := &mcpServer{listen: strings.ToLower(o.ListenHost)}
 	m.Endpoint = mcp.New(mcp.Options{Cursors: o.Cursors, Retained: o.Engine.Retained, Version: o.Version})
-	for _, tool := range m.Tools() {
-		m.operations = append(m.operations, access.MCPOperation(tool))
+	for _, tool := range api.Tools(m.Endpoint) {
+		m.operations = append(m.operations, &operation{Operation: tool})
 	}
+
 	for _, host := range o.AllowedHosts {
 		m.hosts = append(m.hosts, strings.ToLower(host))
 	}
@@ -109,44 +131,59 @@ func (m *mcpServer) allowsOrigin(origin string) bool {
 		isLoopback(u.Hostname()) && isLoopback(m.listen)
 }
 
-// mcp answers POST /mcp. Refusals up to the size of the body are problem+json; from parsing on, answers are JSON-RPC.
+// mcp answers POST /mcp: the gate, then the message, and a call of a tool goes through the pipeline as an operation.
 func (x *exchange) mcp() {
-	x.op = &mcpOperation
+	x.surface = &gateSurface
 	if f := x.refuseMCP(); f != nil {
 		x.refuse(*f)
 		return
 	}
-	m, fault := mcp.Read(x.ctx.PostBody())
+
+	m, fault := mcp.Read(x.Ctx.PostBody())
 	if fault == nil {
-		fault = m.CheckVersion(string(x.ctx.Request.Header.Peek("MCP-Protocol-Version")))
+		fault = m.CheckVersion(string(x.Ctx.Request.Header.Peek("MCP-Protocol-Version")))
 	}
 	if fault != nil {
-		x.body = fault.Append(x.body)
+		x.reply.Body = fault.Append(x.reply.Body)
 		x.answerMCP(fasthttp.StatusBadRequest)
 		return
 	}
 	if !m.IsRequest() {
-		x.ctx.Response.SetStatusCode(fasthttp.StatusAccepted)
-		x.ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+		x.Ctx.Response.SetStatusCode(fasthttp.StatusAccepted)
+		x.Ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 		return
 	}
-	response, tool := x.s.tools.Answer(x.body, &m)
-	if x.body = response; tool != mcp.NoTool {
-		x.callTool(&m, tool)
+
+	response, tool := x.s.tools.Answer(x.reply.Body, &m)
+	x.reply.Body = response
+	if tool == mcp.NoTool {
+		x.answerMCP(fasthttp.StatusOK)
+		return
 	}
-	x.answerMCP(fasthttp.StatusOK)
+
+	x.surface = &toolSurface
+	x.op = x.s.tools.operations[tool]
+	x.row = x.op.row
+	x.request.Message = &m
+	x.process()
 }
 
 // refuseMCP is what the gate has against a request, in the order of the checks.
 func (x *exchange) refuseMCP() *wire.Fault {
-	h := &x.ctx.Request.Header
-	if !x.s.tools.allowsHost(string(x.ctx.Host()), x.ctx.LocalIP()) {
-		return &wire.Fault{Code: wire.HostNotAllowed, Detail: "The Host header names a host that this server does not serve; see allowed_hosts."}
+	h := &x.Ctx.Request.Header
+	if !x.s.tools.allowsHost(string(x.Ctx.Host()), x.Ctx.LocalIP()) {
+		return &wire.Fault{
+			Code:   wire.HostNotAllowed,
+			Detail: "The Host header names a host that this server does not serve; see allowed_hosts.",
+		}
 	}
 	if origin := h.Peek(fasthttp.HeaderOrigin); len(origin) > 0 && !x.s.tools.allowsOrigin(string(origin)) {
-		return &wire.Fault{Code: wire.OriginNotAllowed, Detail: "Pages of this origin may not call; see allowed_origins."}
+		return &wire.Fault{
+			Code: wire.OriginNotAllowed, Detail: "Pages of this origin may not call; see allowed_origins.",
+		}
 	}
-	if f := x.authenticate(); f != nil {
+
+	if f := x.recognise(); f != nil {
 		return f
 	}
 	if f := x.checkMediaType(); f != nil {
@@ -189,69 +226,58 @@ func weightOf(params []byte) float64 {
 	return 1
 }
 
-// callTool admits a call of a tool, runs it and charges it whatever its result (decision 13).
-func (x *exchange) callTool(m *mcp.Message, tool int) {
-	x.row = x.s.counts.toolRow(tool, len(x.s.tools.operations))
-	if x.view = x.s.Engine.View(); x.view == nil {
-		x.deny(wire.TemporarilyUnavailable)
-		x.body = mcp.AppendRefusal(x.body, m, "No catalog is loaded yet. Nothing was charged. Call again in a few seconds.")
-		return
-	}
-	x.decision = x.s.Gate.Admit(x.principal, x.s.tools.operations[tool], x.now)
-	if x.decision.Verdict != access.Admitted {
-		x.deny(wire.Code(x.decision.Verdict.String()))
-		x.body = mcp.AppendRefusal(x.body, m, x.deniedTool())
-		return
-	}
-	x.admitted = true
-	plan := x.principal.Plan
-	x.body = x.s.tools.Call(x.body, m, tool, mcp.Caller{
-		View: x.view, Now: x.time, Limits: mcp.Limits{HistoryDays: plan.HistoryDays, Cards: plan.MaxPrices},
-	})
-	if err := x.finish(true); err != nil {
-		f := x.unmetered(err)
-		x.body = mcp.AppendRefusal(x.body[:0], m, f.Detail+" Call again in "+decimal(int64(f.RetryAfter))+" seconds.")
-	}
-}
-
 // deniedTool says to an agent why its call was not admitted, and when it is worth calling again.
-func (x *exchange) deniedTool() string {
-	d := &x.decision
-	wait := decimal(d.RetryAfter)
+func deniedTool(d *access.Decision) wire.Fault {
+	f := wire.Fault{Code: wire.Code(d.Verdict.String())}
 	switch d.Verdict {
 	case access.RateLimited:
-		return "Rate limit reached (" + decimal(d.Minute.Limit) + " requests per minute). Wait " + seconds(d.RetryAfter) +
-			", then call again with the same arguments."
+		f.Detail = "Rate limit reached (" + wire.Decimal(d.Minute.Limit) + " requests per minute). Wait " +
+			seconds(d.RetryAfter) + ", then call again with the same arguments."
 	case access.QuotaExceeded:
-		return "Daily quota used up (" + decimal(d.Allowance.Limit) + " requests per day). It resets at " +
-			time.Unix(d.Allowance.Reset, 0).UTC().Format(time.RFC3339) + ", in " + wait + " seconds. Do not call again before then."
+		f.Detail = "Daily quota used up (" + wire.Decimal(d.Allowance.Limit) + " requests per day). It resets at " +
+			time.Unix(d.Allowance.Reset, 0).UTC().Format(time.RFC3339) + ", in " + wire.Decimal(d.RetryAfter) +
+			" seconds. Do not call again before then."
 	case access.Unavailable, access.Admitted:
+		f.Detail = "Requests cannot be metered at the moment. Nothing was charged. Call again in " +
+			seconds(d.RetryAfter) + "."
 	}
-	return "Requests cannot be metered at the moment. Nothing was charged. Call again in " + seconds(d.RetryAfter) + "."
+	return f
 }
 
 func seconds(n int64) string {
 	if n == 1 {
 		return "1 second"
 	}
-	return decimal(n) + " seconds"
+	return wire.Decimal(n) + " seconds"
 }
 
-// answerMCP sends the exchange's body.
-func (x *exchange) answerMCP(status int) {
-	r := &x.ctx.Response
-	r.SetStatusCode(status)
-	x.begun()
-	if x.view != nil {
-		x.head.set("X-Snapshot-Id", x.view.ID)
+// tellAgent tells why a tool did not run, or why its result cannot be given, as a result. A wait that the sentence
+// does not name follows it.
+func tellAgent(x *exchange, f wire.Fault) {
+	if f.RetryAfter > 0 {
+		f.Detail += " Call again in " + seconds(int64(f.RetryAfter)) + "."
 	}
-	x.head.set(fasthttp.HeaderCacheControl, "no-store")
-	x.vary("Authorization, X-API-Key, Accept-Encoding")
-	x.head.send(&r.Header)
+	x.reply.Body = mcp.AppendRefusal(x.reply.Body[:0], x.request.Message, f.Detail)
+	x.answerMCP(fasthttp.StatusOK)
+}
+
+// answerMCP sends the reply's body.
+func (x *exchange) answerMCP(status int) {
+	r := &x.Ctx.Response
+	r.SetStatusCode(status)
+	x.beginHead()
+	if x.request.View != nil {
+		x.Head.Set("X-Snapshot-Id", x.request.View.ID)
+	}
+	x.Head.Set(fasthttp.HeaderCacheControl, "no-store")
+	x.vary(varyByKey)
+	x.Head.Send(&r.Header)
 	r.Header.SetContentType("application/json")
-	if encoding := x.encoding(len(x.body)); encoding != "" {
-		x.compress(x.body, encoding, false)
+
+	body := x.reply.Body
+	if encoding := x.Encoding(len(body)); encoding != "" {
+		x.SendPacked(body, 0, encoding, false)
 		return
 	}
-	r.SetBody(x.body)
+	x.SendCopy(body)
 }

@@ -16,6 +16,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/mcp"
+	"ninepocket/server/front"
 )
 
 // mcpWorld is a world as the transcripts want it.
@@ -288,7 +289,7 @@ func TestMCPCharges(t *testing.T) {
 		}
 	}
 	for i, tool := range w.tools.Tools() {
-		if got := w.tools.operations[i]; got != access.Operation("mcp:"+tool) {
+		if got := w.tools.operations[i].Name; got != access.Operation("mcp:"+tool) {
 			t.Errorf("%s stands in the ledger as %q", tool, got)
 		}
 	}
@@ -366,12 +367,12 @@ func TestMCPBodySize(t *testing.T) {
 		const head, tail = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":"`, `"}}}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 	}
-	if resp, body := w.rpc(t, "bench", padded(MaxBody)); resp.StatusCode != http.StatusOK {
-		t.Errorf("%d bytes: %d %s", MaxBody, resp.StatusCode, body)
+	if resp, body := w.rpc(t, "bench", padded(front.MaxBody)); resp.StatusCode != http.StatusOK {
+		t.Errorf("%d bytes: %d %s", front.MaxBody, resp.StatusCode, body)
 	}
-	resp, body := w.rpc(t, "bench", padded(MaxBody+1))
+	resp, body := w.rpc(t, "bench", padded(front.MaxBody+1))
 	if resp.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(body, []byte(`"payload_too_large"`)) {
-		t.Errorf("%d bytes: %d %s", MaxBody+1, resp.StatusCode, body)
+		t.Errorf("%d bytes: %d %s", front.MaxBody+1, resp.StatusCode, body)
 	}
 }
 

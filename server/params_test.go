@@ -295,9 +295,9 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 			if o == nil {
 				continue
 			}
-			op, ok := names[string(o.name)]
+			op, ok := names[string(o.Name)]
 			if !ok || strings.ReplaceAll(op.Path, "{product_id}", "{id}") != p.pattern {
-				t.Errorf("operation %s is not the document's at %s", o.name, p.pattern)
+				t.Errorf("operation %s is not the document's at %s", o.Name, p.pattern)
 			}
 			var params []string
 			for _, q := range op.Parameters {
@@ -314,10 +314,10 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 				}
 			}
 			slices.Sort(params)
-			mine := slices.Clone(o.params)
+			mine := slices.Clone(o.Params)
 			slices.Sort(mine)
 			if !slices.Equal(mine, params) {
-				t.Errorf("%s knows %v, the document %v", o.name, mine, params)
+				t.Errorf("%s knows %v, the document %v", o.Name, mine, params)
 			}
 		}
 	}

@@ -136,7 +136,7 @@ func TestPartnerIDs(t *testing.T) {
 			values = sealed[id].partner
 		}
 		for _, v := range values {
-			if allDigits(v) {
+			if strings.Trim(v, "0123456789") == "" {
 				byPartner[v] = append(byPartner[v], id)
 			}
 		}

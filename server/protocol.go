@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"errors"
+	"mime"
 	"net"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -30,3 +33,20 @@ func protocolFault(err error) wire.Fault {
 }
 
 var tooLarge = wire.Fault{Code: wire.PayloadTooLarge, Detail: "The body is larger than 256 KiB."}
+
+// checkMediaType wants a JSON body without content encoding (decision 3).
+func (x *exchange) checkMediaType() *wire.Fault {
+	media, params, err := mime.ParseMediaType(string(x.Ctx.Request.Header.ContentType()))
+	charset, named := params["charset"]
+	if err != nil || media != "application/json" || named && !strings.EqualFold(charset, "utf-8") {
+		return &wire.Fault{
+			Code: wire.UnsupportedMediaType, Detail: "The body must be sent as Content-Type: application/json.",
+		}
+	}
+
+	encoding := x.Field(fasthttp.HeaderContentEncoding)
+	if len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
+		return &wire.Fault{Code: wire.UnsupportedMediaType, Detail: "The body must not have a content encoding."}
+	}
+	return nil
+}

@@ -29,25 +29,25 @@ func newAsset(a *site.Asset) *asset {
 }
 
 // asset answers GET /assets/{name}.
-func (x *exchange) asset() {
-	name, _ := x.pathID()
-	a := x.s.assets[name]
+func (v *visit) asset() {
+	name, _ := v.request.PathID()
+	a := v.s.assets[name]
 	if a == nil {
-		x.lost()
+		v.lost()
 		return
 	}
-	r := &x.ctx.Response
+	r := &v.Ctx.Response
 	h := &r.Header
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set(fasthttp.HeaderCacheControl, assetCache)
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox") // of an SVG that is opened by itself
-	x.vary(fasthttp.HeaderAcceptEncoding)
+	v.vary(fasthttp.HeaderAcceptEncoding)
 	encoding := "gzip"
 	if !a.gzipOnly {
-		encoding = x.encoding(len(a.plain))
+		encoding = v.Encoding(len(a.plain))
 	}
-	x.text = append(append(append(x.text[:0], '"'), a.name...), '"')
-	h.SetBytesV(fasthttp.HeaderETag, x.text)
+	v.text = append(append(append(v.text[:0], '"'), a.name...), '"')
+	h.SetBytesV(fasthttp.HeaderETag, v.text)
 	r.Header.SetContentType(a.mediaType)
 	if encoding != "" {
 		h.Set(fasthttp.HeaderContentEncoding, encoding)
@@ -56,26 +56,26 @@ func (x *exchange) asset() {
 }
 
 // reference answers GET /docs.
-func (x *exchange) reference() {
+func (v *visit) reference() {
 	var err error
-	if x.body, err = x.s.Pages.Reference(x.body); err != nil {
-		x.failPage(err)
+	if v.reply.Body, err = v.s.Pages.Reference(v.reply.Body); err != nil {
+		v.failPage(err)
 		return
 	}
-	x.mediaType = htmlType
-	x.sendPage(fasthttp.StatusOK, plainCache)
+	v.mediaType = htmlType
+	v.send(fasthttp.StatusOK, plainCache)
 }
 
 // guide answers GET /llms.txt.
-func (x *exchange) guide() {
-	x.mediaType = "text/plain; charset=utf-8"
-	x.body = x.s.Pages.AppendGuide(x.body)
-	x.sendPage(fasthttp.StatusOK, plainCache)
+func (v *visit) guide() {
+	v.mediaType = "text/plain; charset=utf-8"
+	v.reply.Body = v.s.Pages.AppendGuide(v.reply.Body)
+	v.send(fasthttp.StatusOK, plainCache)
 }
 
 // robots answers GET /robots.txt.
-func (x *exchange) robots() {
-	x.mediaType = "text/plain; charset=utf-8"
-	x.body = x.s.Pages.AppendRobots(x.body)
-	x.sendPage(fasthttp.StatusOK, plainCache)
+func (v *visit) robots() {
+	v.mediaType = "text/plain; charset=utf-8"
+	v.reply.Body = v.s.Pages.AppendRobots(v.reply.Body)
+	v.send(fasthttp.StatusOK, plainCache)
 }

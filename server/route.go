@@ -10,19 +10,18 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
+	"ninepocket/api"
+	"ninepocket/server/front"
 	"ninepocket/wire"
 )
 
-// operation is what a path does for one method on one surface.
+// operation is an operation of the API and the row that its requests count as.
 type operation struct {
-	name   access.Operation
-	params []string // the query parameters it knows
-	scope  access.Scope
-	run    func(*exchange) *wire.Fault
-	row    int // what its requests count as
+	*api.Operation
+	row int
 }
 
-// path is a row of the route table. GET operations answer HEAD too (decision 4).
+// path is a row of the route table: a pattern and a method. GET answers HEAD too (decision 4).
 type path struct {
 	pattern string // with {id} for one segment
 	method  string
@@ -33,37 +32,36 @@ type path struct {
 	site    bool            // a public page or a file of one, no part of the API
 }
 
+// mcpPath is where MCP is served. It is not in the OpenAPI document: tools/list describes it.
+const mcpPath = "/mcp"
+
 // paths is the route table. Order does not matter.
 func (s *Server) paths() []*path {
 	table := []*path{
-		{pattern: "/v1/games", method: fasthttp.MethodGet, live: &operation{name: access.GamesList, run: (*exchange).games}},
-		{pattern: "/v1/cards", method: fasthttp.MethodGet, live: &operation{
-			name: access.CardsSearch, run: (*exchange).cardsSearch,
-			params: []string{"q", "set", "game", "number", "rarity", "min_price_cents", "max_price_cents", "sort", "limit", "cursor"},
-		}},
-		{pattern: cardPattern, method: fasthttp.MethodGet, live: &operation{name: access.CardsGet, run: (*exchange).cardsGet}},
-		{pattern: "/v1/cards/batch", method: fasthttp.MethodPost, live: &operation{name: access.CardsBatch, run: (*exchange).cardsBatch}},
-		{pattern: "/v1/cards/{id}/prices", method: fasthttp.MethodGet, live: &operation{
-			name: access.CardPrices, run: (*exchange).cardPrices, params: []string{"days", "variant"},
-		}},
-		{pattern: "/v1/cards/{id}/price-stats", method: fasthttp.MethodGet, live: &operation{
-			name: access.CardPriceStats, run: (*exchange).cardPriceStats, params: []string{"window", "variant"},
-		}},
-		{pattern: "/v1/sets", method: fasthttp.MethodGet, live: &operation{
-			name: access.SetsList, run: (*exchange).setsList, params: []string{"series", "game", "limit", "cursor"},
-		}},
-		{pattern: "/v1/sets/{id}", method: fasthttp.MethodGet, live: &operation{name: access.SetsGet, run: (*exchange).setsGet}},
-		{pattern: "/v1/market/movers", method: fasthttp.MethodGet, live: &operation{
-			name: access.MarketMovers, run: (*exchange).movers,
-			params: []string{"direction", "period", "min_price_cents", "set", "game", "limit"},
-		}},
-		{pattern: "/v1/prices/batch", method: fasthttp.MethodPost, live: &operation{name: access.PricesBatch, run: (*exchange).pricesBatch}},
-		{pattern: "/v1/usage", method: fasthttp.MethodGet, live: &operation{name: access.UsageGet, run: (*exchange).usage}},
 		{pattern: "/openapi.json", method: fasthttp.MethodGet, open: (*exchange).openapi, row: rowOpenAPI},
 		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz, row: rowHealthz},
 		{pattern: mcpPath, method: fasthttp.MethodPost, open: (*exchange).mcp, row: rowMCP},
 	}
-	return s.withPages(s.withPreview(table))
+
+	rows := map[string]*path{}
+	for _, op := range api.Operations() {
+		if op.Surface == access.Preview && !s.Preview {
+			continue // switched off (decision 1)
+		}
+
+		p := rows[op.Method+op.Path]
+		if p == nil {
+			p = &path{pattern: op.Path, method: op.Method}
+			rows[op.Method+op.Path] = p
+			table = append(table, p)
+		}
+		if op.Surface == access.Preview {
+			p.preview = &operation{Operation: op}
+		} else {
+			p.live = &operation{Operation: op}
+		}
+	}
+	return s.withPages(table)
 }
 
 // Operations lists the route table for those who hold it against the OpenAPI document: "GET /v1/games" and so on. MCP
@@ -92,14 +90,19 @@ type exchangeKey struct{}
 // Allow header come from the table.
 func (s *Server) routes() *router.Router {
 	r := router.New()
-	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS, r.HandleMethodNotAllowed = false, false, false, false
+	r.RedirectTrailingSlash = false
+	r.RedirectFixedPath = false
+	r.HandleOPTIONS = false
+	r.HandleMethodNotAllowed = false
+
 	s.literal = map[string]*path{}
 	byPattern := map[string][]*path{}
 	table := s.paths()
-	s.counts = newCounts(table, s.tools.Tools())
+	s.counts = newCounts(table, s.tools.operations)
 	for _, p := range table {
 		byPattern[p.pattern] = append(byPattern[p.pattern], p)
 	}
+
 	for text, siblings := range byPattern {
 		all := methods{siblings, allowed(siblings)}
 		r.ANY(text, handlerOf(&all))
@@ -114,48 +117,43 @@ func (s *Server) routes() *router.Router {
 // handlerOf is what the router calls for the rows of a pattern.
 func handlerOf(all *methods) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		if x, ok := ctx.UserValue(exchangeKey{}).(*exchange); ok {
-			x.dispatch(all)
+		x, ok := ctx.UserValue(exchangeKey{}).(*exchange)
+		if !ok {
+			return
 		}
+
+		if id, ok := ctx.UserValue("id").(string); ok {
+			x.request.Ref = id
+		}
+		x.dispatch(all)
 	}
 }
 
 // allowed is the Allow header of a pattern: its methods, sorted (decision 3).
 func allowed(siblings []*path) string {
-	var methods []string
+	var names []string
 	for _, p := range siblings {
-		methods = append(methods, p.method)
+		names = append(names, p.method)
 		if p.method == fasthttp.MethodGet {
-			methods = append(methods, fasthttp.MethodHead)
+			names = append(names, fasthttp.MethodHead)
 		}
 	}
-	slices.Sort(methods)
-	return strings.Join(slices.Compact(methods), ", ")
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // cardPattern is the path that most requests have: it is recognized by its prefix, which costs a third of the router's
 // way and none of its allocations.
 const cardPattern = "/v1/cards/{id}"
 
-var cardPrefix = []byte("/v1/cards/")
+const cardPrefix = "/v1/cards/"
 
-// spelt is the path as the client spelt it, without the one trailing slash that is tolerated (decision 4).
-func spelt(ctx *fasthttp.RequestCtx) []byte {
-	raw := ctx.URI().PathOriginal()
-	if uri := ctx.RequestURI(); len(uri) > 1 && uri[0] == '/' && uri[1] == '/' {
-		raw = uri // a path that begins with an empty segment, where fasthttp may take the next one for a host
-	}
-	if n := len(raw) - 1; n > 0 && raw[n] == '/' {
-		raw = raw[:n]
-	}
-	return raw
-}
-
-// row is a row of a path whose request no handler will see; nil when there is none.
-func (s *Server) row(spelt string) *path {
+// rowOf is a row of a path whose request no handler will see; nil when there is none.
+func (s *Server) rowOf(spelt string) *path {
 	if p := s.literal[spelt]; p != nil {
 		return p
 	}
+
 	for pattern, p := range s.literal {
 		before, after, _ := strings.Cut(pattern, "{id}")
 		id, found := strings.CutPrefix(spelt, before)
@@ -168,30 +166,31 @@ func (s *Server) row(spelt string) *path {
 
 // route finds what answers a path, without redirects.
 func (s *Server) route(x *exchange) {
-	raw := spelt(x.ctx)
-	if id, ok := bytes.CutPrefix(raw, cardPrefix); ok && len(id) > 0 && bytes.IndexByte(id, '/') < 0 {
-		x.param = id
-		if string(id) != "batch" {
-			x.dispatch(&s.card)
-			return
-		}
-	}
-	// The router only compares, and keeps the parameter no longer than the request's memory lives.
-	if handler, _ := s.router.Lookup(router.MethodWild, unsafe.String(unsafe.SliceData(raw), len(raw)), x.ctx); handler != nil && !emptySegment(raw) {
-		x.ctx.SetUserValue(exchangeKey{}, x)
-		handler(x.ctx)
-		x.ctx.RemoveUserValue(exchangeKey{})
+	raw := front.Path(x.Ctx)
+	spelt := unsafe.String(unsafe.SliceData(raw), len(raw))
+	if id, ok := strings.CutPrefix(spelt, cardPrefix); ok && id != "" && id != "batch" && strings.IndexByte(id, '/') < 0 {
+		x.request.Ref = id
+		x.dispatch(&s.card)
 		return
 	}
+
+	// The router only compares, and keeps the parameter no longer than the request's memory lives.
+	if handler, _ := s.router.Lookup(router.MethodWild, spelt, x.Ctx); handler != nil && !emptySegment(raw) {
+		x.Ctx.SetUserValue(exchangeKey{}, x)
+		handler(x.Ctx)
+		x.Ctx.RemoveUserValue(exchangeKey{})
+		return
+	}
+
 	if x.wantsPage(raw) {
-		x.lost()
+		visited((*visit).lost)(x)
 		return
 	}
 	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
 }
 
-// emptySegment reports whether a segment of a path after the first is empty, which no path of the document has; the router
-// takes one for a parameter.
+// emptySegment reports whether a segment of a path after the first is empty, which no path of the document has; the
+// router takes one for a parameter.
 func emptySegment(raw []byte) bool {
 	return bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
 }
@@ -199,20 +198,23 @@ func emptySegment(raw []byte) bool {
 // dispatch picks the row of a pattern for the request's method.
 func (x *exchange) dispatch(all *methods) {
 	for _, p := range all.siblings {
-		if string(x.ctx.Method()) == p.method || x.ctx.IsHead() && p.method == fasthttp.MethodGet {
+		if string(x.Ctx.Method()) == p.method || x.Ctx.IsHead() && p.method == fasthttp.MethodGet {
 			x.serve(p)
 			return
 		}
 	}
+
 	if x.preflight(all.siblings[0], all.allow) {
 		x.row = rowPreflight
 		return
 	}
+
 	x.path = all.siblings[0]
 	x.choose()
-	if x.row = x.path.row; x.op != nil {
+	x.row = x.path.row
+	if x.op != nil {
 		x.row = x.op.row
 	}
-	x.ctx.Response.Header.Set(fasthttp.HeaderAllow, all.allow)
+	x.Ctx.Response.Header.Set(fasthttp.HeaderAllow, all.allow)
 	x.refuse(wire.Fault{Code: wire.MethodNotAllowed, Detail: "This path takes " + all.allow + "."})
 }

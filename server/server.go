@@ -15,21 +15,16 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
+	"ninepocket/api"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/server/front"
 	"ninepocket/site"
 	"ninepocket/wire/openapi"
 )
 
-// Limits of the HTTP side, with their reasons.
-const (
-	// MaxBody is the largest request body: 200 ids of 200 characters fit six times over (decision 3).
-	MaxBody = 256 << 10
-	// maxHeader bounds a request's line and headers: 431 beyond it.
-	maxHeader = 16 << 10
-	// writeBuffer lets a pipelined burst of card answers leave in one write.
-	writeBuffer = 32 << 10
-)
+// writeBuffer lets a pipelined burst of card answers leave in one write.
+const writeBuffer = 32 << 10
 
 // Options say what a Server serves.
 type Options struct {
@@ -72,14 +67,15 @@ type Server struct {
 	card     methods          // cardPattern's
 	literal  map[string]*path // a row of each pattern
 	draining atomic.Bool
-	open     connections
+	open     front.Connections
 	instant  func(time.Time) (time.Time, access.Instant) // of a request that was whole then; simulations have a time of their own
 	document document
 	tools    *mcpServer
 	counts   *counts
 	assets   map[string]*asset // by name
 	visitors *visitors
-	packs    *packs
+	packs    *front.Packs
+	service  api.Service
 	// unnamedProxy: it was said that a proxy on this machine is not among the trusted ones.
 	unnamedProxy atomic.Bool
 }
@@ -100,19 +96,20 @@ func New(o Options) (*Server, error) {
 	if o.ProductPrefix != "" {
 		text = openapi.WithProductPrefix(text, o.ProductPrefix)
 	}
-	s := &Server{Options: o, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors(), packs: newPacks(o.PackCache)}
-	s.open.patience = usualPatience
+	s := &Server{Options: o, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors(), packs: front.NewPacks(o.PackCache)}
+	s.open.Patience = front.UsualPatience
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
+	s.service = api.Service{Cursors: o.Cursors, Retained: o.Engine.Retained, BaseURL: o.BaseURL, Tools: s.tools.Endpoint}
 	s.router = s.routes()
 	s.http = &fasthttp.Server{
 		Handler:                       s.handle,
 		ErrorHandler:                  s.protocolError,
-		HeaderReceived:                expectations,
+		HeaderReceived:                front.Expectations,
 		Name:                          "ninepocket",
-		ReadBufferSize:                maxHeader,
+		ReadBufferSize:                front.MaxHeader,
 		WriteBufferSize:               writeBuffer,
-		MaxRequestBodySize:            MaxBody,
+		MaxRequestBodySize:            front.MaxBody,
 		NoDefaultServerHeader:         true,
 		NoDefaultContentType:          true,
 		DisablePreParseMultipartForm:  true,
@@ -132,13 +129,13 @@ func (quiet) Printf(string, ...any) {}
 // Serve answers connections of l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	s.tools.listenOn(l.Addr())
-	return s.http.Serve(guarding{l, &s.open})
+	return s.http.Serve(s.open.Listen(l))
 }
 
 // ServeConn answers the requests of one connection until it ends.
 func (s *Server) ServeConn(c net.Conn) error {
-	guarded := s.open.guard(c)
-	defer s.open.forget(guarded)
+	guarded := s.open.Guard(c)
+	defer s.open.Forget(guarded)
 	return s.http.ServeConn(guarded)
 }
 
@@ -150,11 +147,11 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // time are over, what still reads or writes is too slow, and is cut: clients that stall cannot make it fail.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok {
-		defer time.AfterFunc(time.Until(deadline)/4*3, s.open.cut).Stop()
+		defer time.AfterFunc(time.Until(deadline)/4*3, s.open.Cut).Stop()
 	}
 	if err := s.http.ShutdownWithContext(ctx); err != nil {
 		return err
 	}
-	s.packs.close() // nobody asks any more
+	s.packs.Close() // nobody asks any more
 	return nil
 }

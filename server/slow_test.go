@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"ninepocket/server/front"
 )
 
 // TestSlowRequests wants a request that does not arrive to be told so by the surface that its head names, as far as that
 // has come, under the caller's request id; and a connection without a request to end in silence.
 func TestSlowRequests(t *testing.T) {
-	l := newLoopback(t, setup{patience: patience{read: 150 * time.Millisecond, write: time.Minute, idle: 150 * time.Millisecond}})
+	l := newLoopback(t, setup{patience: front.Patience{Read: 150 * time.Millisecond, Write: time.Minute, Idle: 150 * time.Millisecond}})
 	live, preview := "X-API-Key: "+l.keys["bench"]+"\r\n", "X-API-Key: "+l.keys["preview"]+"\r\n"
 	const post = "POST /v1/prices/batch HTTP/1.1\r\nHost: x\r\nX-Request-Id: req_slow\r\nContent-Type: application/json\r\n"
 	f := func(text string, previewEnvelope bool, id string) {

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"ninepocket/server/front"
 )
 
 // tight accepts connections with a small buffer for what is sent, so that a client that does not read is noticed at once.
@@ -78,7 +80,7 @@ func TestSlowClients(t *testing.T) {
 	const mostBytes = 128 << 10
 	l := newLoopback(t, setup{
 		wrap:     func(l net.Listener) net.Listener { return tight{l} },
-		patience: patience{read: time.Hour, write: time.Hour, idle: time.Hour}, // nobody is freed while the test runs
+		patience: front.Patience{Read: time.Hour, Write: time.Hour, Idle: time.Hour}, // nobody is freed while the test runs
 	})
 	before, routines := memory(), runtime.NumGoroutine()
 	slow := slowClients(t, l, n)

@@ -7,25 +7,57 @@ import (
 	"ninepocket/wire"
 )
 
-// surface is one of the two contracts: how it takes a key, spells an error and shows limits.
+// surface is a contract: how it takes a key, reads a request, spells an error and shows limits. There are four:
+// live, preview, the gate of MCP, and MCP's tools.
 type surface struct {
+	kind      access.Kind // of the keys that it takes
+	denials   int         // its row in denialSurfaces
+	strict    bool        // unknown query parameters and body members are errors
+	bearer    bool        // Authorization: Bearer is taken
+	validates bool        // answers have validators, and name their snapshot
+	cacheable string      // Cache-Control of what follows from the snapshot and the request
+	private   string      // Cache-Control of everything else
+	challenge string      // WWW-Authenticate of a 401
+	errorType string      // content type of errors
 	meanings  map[wire.Code]wire.Meaning
-	errorType string // content type of errors
-	challenge string // WWW-Authenticate of a 401
-	strict    bool   // unknown query parameters and body members are errors
-	bearer    bool   // Authorization: Bearer is taken
-	cacheable string // Cache-Control of a success
-	append    func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte
+	spell     func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte // appends the body of an error
+
 	noKey     func(error) wire.Fault // what a failed authentication is
 	wrongKind wire.Fault             // what a key of the other surface gets
-	kind      access.Kind
-	addLimits func(*exchange) // to the head of the answer
+	noCatalog wire.Fault             // what is told before the first catalog
+	denied    func(*access.Decision) wire.Fault
+	read      func(*exchange) *wire.Fault // takes the request apart, as far as all operations have it in common
+	limits    func(*exchange)             // adds the lines that show limits to the head of an answer
+	tell      func(x *exchange, f wire.Fault)
+	// outside is the surface that tells what went wrong outside of an operation; nil for the surface itself.
+	outside *surface
 }
 
 // credentials are the keys that a request carries.
 type credentials struct {
-	header, bearer []byte // X-API-Key and Authorization: Bearer, nil when absent
-	malformed      bool   // an Authorization header that is not Bearer
+	header    []byte // X-API-Key, nil when absent
+	bearer    []byte // Authorization: Bearer, nil when absent
+	malformed bool   // an Authorization header that is not Bearer
+}
+
+var bearerPrefix = []byte("bearer ")
+
+// readCredentials reads the key headers of a request, each of which comes at most once (package strict).
+func readCredentials(apiKey, authorization []byte) credentials {
+	var c credentials
+	if len(apiKey) > 0 {
+		c.header = apiKey
+	}
+
+	n := len(bearerPrefix)
+	switch {
+	case len(authorization) == 0:
+	case len(authorization) > n && bytes.EqualFold(authorization[:n], bearerPrefix):
+		c.bearer = bytes.TrimLeft(authorization[n:], " ")
+	default:
+		c.malformed = true
+	}
+	return c
 }
 
 // key is the one key of the request; false when two differ or none is there.
@@ -49,41 +81,26 @@ func (c *credentials) kind() access.Kind {
 	return access.KindOf(c.bearer)
 }
 
-var bearerPrefix = []byte("bearer ")
-
-// readCredentials reads the key headers of a request, each of which comes at most once (package strict).
-func (x *exchange) readCredentials() {
-	x.creds = credentials{}
-	if len(x.asked.apiKey) > 0 {
-		x.creds.header = x.asked.apiKey
-	}
-	auth := x.asked.authorization
-	if len(auth) == 0 {
-		return
-	}
-	if len(auth) > len(bearerPrefix) && bytes.EqualFold(auth[:len(bearerPrefix)], bearerPrefix) {
-		x.creds.bearer = bytes.TrimLeft(auth[len(bearerPrefix):], " ")
-		return
-	}
-	x.creds.malformed = true
-}
-
 // choose decides which surface answers: the path's only one, or on a shared path the one that the key's prefix
-// names, or the default (decision 1).
+// names, or the default (decision 1). It returns what the path does there.
 func (x *exchange) choose() {
 	p := x.path
 	preview := p.live == nil && p.preview != nil
 	if p.live != nil && p.preview != nil {
-		switch x.creds.kind() {
+		switch x.keys.kind() {
 		case access.Preview:
 			preview = true
 		case access.NoKind:
-			preview = x.s.DefaultPreview && x.creds.header == nil && x.creds.bearer == nil
+			preview = x.s.DefaultPreview && x.keys.header == nil && x.keys.bearer == nil
 		case access.Live, access.Sandbox:
 		}
 	}
-	x.surface, x.op = &liveSurface, p.live
+
 	if preview {
-		x.surface, x.op = &previewSurface, p.preview
+		x.surface = &previewSurface
+		x.op = p.preview
+	} else {
+		x.surface = &liveSurface
+		x.op = p.live
 	}
 }

@@ -68,26 +68,26 @@ func (v *visitors) admit(a netip.Addr, now time.Time) (wait int) {
 // visitor is the address that asks: the connection's, or, where that is a proxy that the operator trusts, the last one
 // in X-Forwarded-For that is not. What clients write into the header stands before what proxies append, and is not
 // believed.
-func (x *exchange) visitor() netip.Addr {
-	addr, ok := netip.AddrFromSlice(x.ctx.RemoteIP())
+func (s *Server) visitor(x *exchange) netip.Addr {
+	addr, ok := netip.AddrFromSlice(x.Ctx.RemoteIP())
 	if !ok {
 		return netip.Addr{}
 	}
 	addr = addr.Unmap()
-	if !x.s.trusts(addr) {
-		if addr.IsLoopback() && x.proxied() && x.s.unnamedProxy.CompareAndSwap(false, true) {
-			x.s.Log.Warn("a proxy on this machine is not in trusted_proxies: all who ask for pages through it share one allowance",
+	if !s.trusts(addr) {
+		if addr.IsLoopback() && proxied(x) && s.unnamedProxy.CompareAndSwap(false, true) {
+			s.Log.Warn("a proxy on this machine is not in trusted_proxies: all who ask for pages through it share one allowance",
 				slog.String("address", addr.String()))
 		}
 		return addr
 	}
-	hops := bytes.Split(x.field(fasthttp.HeaderXForwardedFor), []byte{','})
+	hops := bytes.Split(x.Field(fasthttp.HeaderXForwardedFor), []byte{','})
 	for _, hop := range slices.Backward(hops) {
 		named, err := netip.ParseAddr(string(bytes.TrimSpace(hop)))
 		if err != nil {
 			break
 		}
-		if addr = named.Unmap(); !x.s.trusts(addr) {
+		if addr = named.Unmap(); !s.trusts(addr) {
 			break
 		}
 	}
@@ -95,8 +95,8 @@ func (x *exchange) visitor() netip.Addr {
 }
 
 // proxied reports whether a request has a header that proxies write.
-func (x *exchange) proxied() bool {
-	h := &x.ctx.Request.Header
+func proxied(x *exchange) bool {
+	h := &x.Ctx.Request.Header
 	return slices.ContainsFunc(proxyHeaders, func(name string) bool { return len(h.Peek(name)) > 0 })
 }
 

@@ -11,8 +11,9 @@ import (
 	"time"
 	"unicode"
 
+	"ninepocket/collector"
 	"ninepocket/engine/cursor"
-	"ninepocket/index/text"
+	"ninepocket/index"
 )
 
 // filter is a random query of cards and what it means.
@@ -57,7 +58,7 @@ func (f *filter) passes(tr *truth, k *trueCard) bool {
 	case f.game != "" && k.game != f.game,
 		f.lo >= 0 && price < f.lo, f.hi >= 0 && (price < 0 || price > f.hi),
 		f.rarity != "" && (k.rarity == "" || plain(k.rarity) != plain(f.rarity)),
-		f.number != "" && !text.NumberMatches(f.number, k.number):
+		f.number != "" && !numberMatches(f.number, k.number):
 		return false
 	case f.set == "":
 		return true
@@ -405,7 +406,7 @@ func placeBefore(k, gone *trueCard) bool {
 	case k.set.id != gone.set.id:
 		return compareSets(k.set, gone.set) < 0
 	}
-	return cmp.Or(text.NaturalCompare(k.number, gone.number), cmp.Compare(k.id, gone.id)) < 0
+	return cmp.Or(collector.CompareNumbers(k.number, gone.number), cmp.Compare(k.id, gone.id)) < 0
 }
 
 // TestCursors refuses every cursor that is not exactly one that was issued for the request.
@@ -476,7 +477,7 @@ func TestCursors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound := cursor.Hash("sets", "", "")
+	bound := cursor.Hash("sets", string((&index.SetFilter{}).AppendKey(nil)))
 	set := today().view.Index.SetPosition(3)
 	page := cursor.Page{Op: cursor.Sets, Snapshot: today().view.Hash, Position: set.AppendBinary(nil)}
 	now := time.Now()
@@ -487,4 +488,16 @@ func TestCursors(t *testing.T) {
 	refused("/v1/sets", "", string(w.signer.Append(nil, page, bound, now)), other)
 	page.Op, page.Position = cursor.Sets, []byte("nonsense")
 	refused("/v1/sets", "", string(w.signer.Append(nil, page, bound, now)))
+}
+
+// numberMatches says whether the number that a caller asks for is the number printed on a card (decision 23): the keys
+// are equal, or the wanted one is the base of the printed parallel; totals must agree only where both have one.
+func numberMatches(wanted, printed string) bool {
+	key := collector.NumberKey(wanted)
+	if key == "" || key != collector.NumberKey(printed) && key != collector.NumberBase(printed) {
+		return false
+	}
+	a, b := collector.NumberTotal(wanted), collector.NumberTotal(printed)
+
+	return a == "" || b == "" || a == b
 }

@@ -10,7 +10,6 @@ import (
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 // CardQuery says which card page is wanted.
@@ -85,11 +84,11 @@ func (p *Pages) price(k *cardPage, v *engine.View, card int) {
 	if lane < 0 {
 		return
 	}
-	at := wire.UpdatedAt(c, lane)
+	at := c.UpdatedAt(lane)
 	k.Price = dollars(c.Lanes.Cents[lane])
 	k.Variant, k.Condition = title(c.Variants.At(int(c.Lanes.Variant[lane]))), snapshot.Condition(c.Lanes.Condition[lane]).Text()
 	k.At = momentOf(at)
-	k.PriceOld = c.SnapshotAt-at > wire.FreshFor
+	k.PriceOld = !snapshot.Fresh(at, c.SnapshotAt)
 	k.Unobserved = c.Lanes.SourceAsOf[lane] == snapshot.NoTime
 }
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"ninepocket/engine"
+	"ninepocket/snapshot"
 )
 
 // Reference appends the API reference: a page around /openapi.json, drawn by the embedded Scalar.
@@ -16,7 +17,7 @@ func (p *Pages) AppendGuide(dst []byte) []byte {
 	for _, part := range []string{
 		`# ninepocket
 
-> Read-only catalog and daily market prices of trading cards (Pokémon and One Piece): search, card details, price
+> Read-only catalog and daily market prices of trading cards (`, snapshot.GamesInWords(), `): search, card details, price
 > history, statistics, sets and movers. Prices are integer US cents; null means unknown, never zero.
 
 ## For programs

@@ -8,7 +8,6 @@ import (
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 // Sizes of lists.
@@ -129,7 +128,7 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 		m.raw("</span><small>")
 		m.about(v.Catalog.Cards.Number.At(card), setName(v.Catalog, card), v.Catalog.Cards.Rarity.At(card))
 		m.raw("</small><b>")
-		if cents, _ := wire.DisplayPrice(v.Catalog, card); cents >= 0 {
+		if cents := v.Catalog.DisplayCents(card); cents >= 0 {
 			m.dollars(cents)
 		}
 		m.raw("</b>")

@@ -128,7 +128,7 @@ func (p *Pages) cards(v *engine.View, cards []uint32, show int) template.HTML {
 		}
 		m.about(c.Cards.Number.At(card), set, c.Cards.Rarity.At(card))
 		m.raw(`</span></div><div class="cost">`)
-		cents, _ := wire.DisplayPrice(c, card)
+		cents := c.DisplayCents(card)
 		if cents < 0 {
 			m.raw(`<span class="none">no price</span>`)
 		} else {

@@ -10,7 +10,6 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 //go:embed templates
@@ -128,7 +127,7 @@ func (p *Pages) frame(v *engine.View, now time.Time, title, description string) 
 	}
 	at := v.Catalog.SnapshotAt
 	f.AsOf = momentOf(at)
-	f.Old = now.UnixMilli()-at > wire.FreshFor
+	f.Old = !snapshot.Fresh(at, now.UnixMilli())
 	f.Credits = credits(v.Catalog)
 	return f
 }

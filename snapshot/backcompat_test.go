@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,7 +45,7 @@ func loadsOldFormat(t *testing.T, name string, format int) {
 	if err := d.Verify(cur.ID); err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.Load(cur.ID, nil)
+	c, err := d.Load(context.Background(), cur.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

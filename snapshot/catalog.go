@@ -113,7 +113,7 @@ type Catalog struct {
 	// SnapshotAt is the instant the catalog describes, in milliseconds since 1970 (decision 28).
 	SnapshotAt int64
 
-	Games       Games
+	Games       GameNames
 	Sets        Sets
 	Cards       Cards
 	Sealed      Sealed
@@ -127,8 +127,8 @@ type Catalog struct {
 	Registry    Registry
 }
 
-// Games are the games in the order of decision 22.
-type Games struct{ Slug, Name Strings }
+// GameNames are the games of a catalog in the order of decision 22.
+type GameNames struct{ Slug, Name Strings }
 
 // Sets are in the order of decision 22: newest first, without a date last, then by name and id.
 type Sets struct {

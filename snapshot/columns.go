@@ -8,8 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/vmihailenco/msgpack/v5"
-
-	"ninepocket/internal/pace"
 )
 
 // columns is one pass over the columns of a section, in the order of the format: encoding and decoding go through
@@ -94,7 +92,7 @@ type decoder struct {
 	data   []byte
 	r      *bytes.Reader
 	dec    *msgpack.Decoder
-	pacer  *pace.Pacer
+	step   func()
 	err    error
 }
 
@@ -102,8 +100,8 @@ type decoder struct {
 // header's length is checked against what is left before anything is read (msgpack itself would allocate what five
 // bytes declare). Columns are copies, so that nothing holds the bytes of a section whose integers are decoded; only the
 // points of history, which are most of a snapshot, stay where they are.
-func decodeSection(data []byte, format int, p *pace.Pacer, walk func(columns)) error {
-	d := &decoder{format: format, data: data, r: bytes.NewReader(data), pacer: p}
+func decodeSection(data []byte, format int, step func(), walk func(columns)) error {
+	d := &decoder{format: format, data: data, r: bytes.NewReader(data), step: step}
 	d.dec = msgpack.NewDecoder(d.r)
 	counter := &counter{format: format}
 	walk(counter)
@@ -174,19 +172,16 @@ func (d *decoder) lists(name string, l *Lists)  { d.u32(name, &l.ends) }
 func (d *decoder) bytes(name string, b *[]byte) { *b = d.bin(name, 1) }
 func (d *decoder) u8(name string, v *[]uint8)   { *v = bytes.Clone(d.bin(name, 1)) }
 func (d *decoder) u16(name string, v *[]uint16) {
-	*v = fromLittleEndian[uint16](d.bin(name, 2), d.pacer)
+	*v = fromLittleEndian[uint16](d.bin(name, 2), d.step)
 }
 
 func (d *decoder) u32(name string, v *[]uint32) {
-	*v = fromLittleEndian[uint32](d.bin(name, 4), d.pacer)
+	*v = fromLittleEndian[uint32](d.bin(name, 4), d.step)
 }
-
-func (d *decoder) i32(name string, v *[]int32) { *v = fromLittleEndian[int32](d.bin(name, 4), d.pacer) }
-
-func (d *decoder) i64(name string, v *[]int64) { *v = fromLittleEndian[int64](d.bin(name, 8), d.pacer) }
-
-func (d *decoder) days(name string, v *[]Day) { *v = fromLittleEndian[Day](d.bin(name, 4), d.pacer) }
-func (d *decoder) since(format int) bool      { return d.format >= format }
+func (d *decoder) i32(name string, v *[]int32) { *v = fromLittleEndian[int32](d.bin(name, 4), d.step) }
+func (d *decoder) i64(name string, v *[]int64) { *v = fromLittleEndian[int64](d.bin(name, 8), d.step) }
+func (d *decoder) days(name string, v *[]Day)  { *v = fromLittleEndian[Day](d.bin(name, 4), d.step) }
+func (d *decoder) since(format int) bool       { return d.format >= format }
 
 type integer interface {
 	~uint16 | ~uint32 | ~int32 | ~int64
@@ -209,12 +204,12 @@ func littleEndian[T integer](v []T) []byte {
 	return b
 }
 
-func fromLittleEndian[T integer](b []byte, p *pace.Pacer) []T {
+func fromLittleEndian[T integer](b []byte, step func()) []T {
 	width := int(unsafe.Sizeof(T(0)))
 	v := make([]T, len(b)/width)
 	for i := range v {
 		if i&(1<<14-1) == 0 {
-			p.Step()
+			step()
 		}
 		switch width {
 		case 2:

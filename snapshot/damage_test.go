@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -125,7 +126,7 @@ func TestMissingFiles(t *testing.T) {
 		if got := damagedSection(t, err); got != section || !strings.Contains(err.Error(), "is missing") {
 			t.Errorf("without %s: %v", name, err)
 		}
-		_, err = d.Load(m.ID, nil)
+		_, err = d.Load(context.Background(), m.ID, nil)
 		if serves := err == nil; serves != (section == "quarantine") {
 			t.Errorf("without %s: loading gives %v; only the quarantine report is not needed to serve", name, err)
 		}

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,8 +11,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"ninepocket/internal/pace"
 )
 
 // Dir is a store of snapshots in a directory:
@@ -142,32 +141,48 @@ func (d *Dir) Unlisted() (problems []error) {
 	return problems
 }
 
-// Load reads a snapshot, comparing every section with its checksum before decoding it. With a pace it reads one section
-// after the other, on the caller's goroutine.
-func (d *Dir) Load(id string, p *pace.Pacer) (*Catalog, error) { return d.load(id, false, p) }
-
-// Verify reads a snapshot with everything that belongs to it and compares it with the strong checksums. Damage is
-// reported with the name of the section.
-func (d *Dir) Verify(id string) error {
-	_, err := d.load(id, true, nil)
-	return err
-}
-
-func (d *Dir) load(id string, strong bool, p *pace.Pacer) (*Catalog, error) {
+// Load reads a snapshot, comparing every section with its checksum before decoding it. Where other work must go on, step
+// is called every ten microseconds or so and may rest; then one section is read after the other, on the caller's
+// goroutine. The error is the context's when it ends before the catalog is whole.
+func (d *Dir) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
 	m, err := d.Manifest(id)
 	if err != nil {
 		return nil, err
 	}
+
+	return d.load(ctx, m, false, step)
+}
+
+// Verify reads a snapshot with everything that belongs to it and compares it with the strong checksums. Damage is
+// reported with the name of the section.
+func (d *Dir) Verify(id string) error {
+	_, err := d.LoadVerified(context.Background(), id)
+
+	return err
+}
+
+// LoadVerified is Verify that returns the catalog which it read.
+func (d *Dir) LoadVerified(ctx context.Context, id string) (*Catalog, error) {
+	m, err := d.Manifest(id)
+	if err != nil {
+		return nil, err
+	}
+
+	return d.load(ctx, m, true, nil)
+}
+
+// load reads the snapshot that a manifest describes.
+func (d *Dir) load(ctx context.Context, m *Manifest, strong bool, step func()) (*Catalog, error) {
 	file := func(s Section) ([]byte, error) {
-		b, err := os.ReadFile(filepath.Join(d.Path(id), s.File))
+		b, err := os.ReadFile(filepath.Join(d.Path(m.ID), s.File))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &DamageError{s.Name, "is missing"}
 		}
 		return b, err
 	}
-	c, err := decode(m, reading{file, strong, p})
+	c, err := decode(ctx, m, reading{file, strong, step})
 	if err != nil {
-		return nil, fmt.Errorf("snapshot %q: %w", id, err)
+		return nil, fmt.Errorf("snapshot %q: %w", m.ID, err)
 	}
 	return c, nil
 }

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
-
-	"ninepocket/internal/pace"
 )
 
 const (
@@ -106,21 +105,28 @@ func (c *Catalog) count() Counts {
 type reading struct {
 	file   func(Section) ([]byte, error) // the bytes of a section's file
 	strong bool                          // also compare the SHA-256 of every file
-	pacer  *pace.Pacer                   // one section after the other at this pace, nil for all at once
+	// step is called every ten microseconds or so of work, which then is one section after the other on the caller's
+	// goroutine; nil reads all sections at once.
+	step func()
 }
 
 // decode reads a catalog from the files of its manifest. Checksums come before decoding, and the tables are validated
 // at the end.
-func decode(m *Manifest, r reading) (*Catalog, error) {
+func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
+	together := r.step == nil
+	if together {
+		r.step = func() {}
+	}
+
 	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
 	var group errgroup.Group
 	for i, s := range m.Sections {
-		if i == len(sections) && !r.strong {
+		if i == len(m.Sections)-1 && !r.strong {
 			continue // serving does not need the quarantine report
 		}
-		if r.pacer == nil {
-			group.Go(func() error { return r.section(c, m.Format, i, &s) })
-		} else if err := r.section(c, m.Format, i, &s); err != nil {
+		if together {
+			group.Go(func() error { return r.section(ctx, c, m.Format, i, &s) })
+		} else if err := r.section(ctx, c, m.Format, i, &s); err != nil {
 			return nil, err
 		}
 	}
@@ -130,26 +136,26 @@ func decode(m *Manifest, r reading) (*Catalog, error) {
 	if m.Format < 2 {
 		c.Sets.Total = make([]uint16, c.Sets.ID.Len()) // not known
 	}
-	if err := c.validate(r.pacer); err != nil {
+	if err := c.validate(r.step); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
 // section reads section i of a manifest of a format into its table.
-func (r *reading) section(c *Catalog, format, i int, s *Section) error {
+func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Section) error {
 	packed, err := r.file(*s)
 	if err != nil {
 		return err
 	}
-	if err := s.check(packed, r.strong); err != nil || i == len(sections) {
-		return err
+	if err := s.check(packed, r.strong); err != nil || i >= len(sections) {
+		return err // of a section that is no table of the catalog, only the file is looked at
 	}
-	raw, err := s.unpack(packed, r.pacer)
+	raw, err := s.unpack(packed, stepper{ctx: ctx, step: r.step})
 	if err != nil {
 		return err
 	}
-	if err := decodeSection(raw, format, r.pacer, func(w columns) { sections[i].walk(c, w) }); err != nil {
+	if err := decodeSection(raw, format, r.step, func(w columns) { sections[i].walk(c, w) }); err != nil {
 		return &DamageError{s.Name, err.Error()}
 	}
 	return nil
@@ -171,16 +177,36 @@ func (s *Section) check(packed []byte, strong bool) error {
 	return nil
 }
 
+// stepper reads in steps of at most 64 KiB, until its context ends.
+type stepper struct {
+	io.Reader
+	ctx  context.Context
+	step func()
+}
+
+func (r stepper) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	r.step()
+
+	return r.Reader.Read(b[:min(len(b), 64<<10)])
+}
+
 // unpack decompresses a file. It reads a stream, so that memory grows with what is really there: neither the length
 // in the manifest nor the one in the frame is taken at its word.
-func (s *Section) unpack(packed []byte, p *pace.Pacer) ([]byte, error) {
+func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
 	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
 	defer dec.Close()
 	raw := bytes.NewBuffer(make([]byte, 0, min(s.Raw, usualRatio*s.Bytes)+bytes.MinRead))
-	n, err := raw.ReadFrom(p.Reader(io.LimitReader(dec, s.Raw+1)))
+	from.Reader = io.LimitReader(dec, s.Raw+1)
+	n, err := raw.ReadFrom(from)
+	if stopped := from.ctx.Err(); stopped != nil {
+		return nil, stopped
+	}
 	if err != nil {
 		return nil, &DamageError{s.Name, "does not unpack: " + err.Error()}
 	}

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 )
 
@@ -16,19 +17,19 @@ var (
 // with it, as for serving: fuzzing one section need not read the others each time.
 func DecodeAround(m *Manifest, i int, file func(Section) ([]byte, error)) (func(s Section, packed []byte) (*Catalog, error), error) {
 	rest := Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
-	r := reading{file: file}
+	r := reading{file: file, step: func() {}}
 	for j := range sections {
 		if j == i {
 			continue
 		}
-		if err := r.section(&rest, m.Format, j, &m.Sections[j]); err != nil {
+		if err := r.section(context.Background(), &rest, m.Format, j, &m.Sections[j]); err != nil {
 			return nil, err
 		}
 	}
 	return func(s Section, packed []byte) (*Catalog, error) {
 		c := rest // the columns are shared, and only read
-		r := reading{file: func(Section) ([]byte, error) { return packed, nil }}
-		if err := r.section(&c, m.Format, i, &s); err != nil {
+		r := reading{file: func(Section) ([]byte, error) { return packed, nil }, step: func() {}}
+		if err := r.section(context.Background(), &c, m.Format, i, &s); err != nil {
 			return nil, err
 		}
 		return &c, c.Validate()
@@ -59,7 +60,7 @@ func EncodeSections(c *Catalog) ([][]byte, error) {
 
 // DecodeSection reads section i into a catalog.
 func DecodeSection(c *Catalog, i int, raw []byte) error {
-	return decodeSection(raw, Format, nil, func(w columns) { sections[i].walk(c, w) })
+	return decodeSection(raw, Format, func() {}, func(w columns) { sections[i].walk(c, w) })
 }
 
 // DiskOp is one operation on a disk.

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -69,6 +70,13 @@ func (f *forger) raw(t testing.TB, name string) []byte {
 func (f *forger) put(name string, packed []byte, raw int) {
 	s := f.section(name)
 	*s = forged(*s, packed, raw)
+	f.files[s.File] = packed
+}
+
+// add inserts a section before the quarantine report.
+func (f *forger) add(s snapshot.Section, packed []byte, raw int) {
+	s.File, s.Codec = s.Name+".msgpack.zst", "zstd"
+	f.m.Sections = slices.Insert(f.m.Sections, len(f.m.Sections)-1, forged(s, packed, raw))
 	f.files[s.File] = packed
 }
 
@@ -227,6 +235,108 @@ func TestForgedColumns(t *testing.T) {
 	f("games", games(2, 0, 0, 0), "columns of unequal length")
 }
 
+// withOptional is a forger of a snapshot with two optional sections that this program does not know. What is in them is
+// nobody's business here, so that they need not even unpack.
+func withOptional(t testing.TB) *forger {
+	t.Helper()
+	f := newForger(t)
+	f.add(snapshot.Section{Name: "aliases", Optional: true}, pack(t, []byte{0x80}), 1)
+	f.add(snapshot.Section{Name: "future", Optional: true}, []byte("no frame"), 1000)
+
+	return f
+}
+
+// TestUnknownOptionalSections: a reader serves, verifies and publishes a snapshot of a newer builder without the sections
+// that it does not know, and the catalog is the same as without them.
+func TestUnknownOptionalSections(t *testing.T) {
+	f := withOptional(t)
+	d, id := f.store(t)
+	if err := d.Verify(id); err != nil {
+		t.Fatalf("verifying: %v", err)
+	}
+	got, err := d.Load(t.Context(), id, nil)
+	if err != nil {
+		t.Fatalf("loading: %v", err)
+	}
+	got.ID = ""
+	if want := fixture.Random(1, tiny).Catalog(); dump(got) != dump(want) {
+		t.Error("the catalog is another one than without optional sections")
+	}
+	if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+		t.Errorf("publishing: %v", err)
+	}
+	m, err := d.Manifest(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var optional []string
+	for _, s := range m.Sections {
+		if s.Optional {
+			optional = append(optional, s.Name)
+		}
+	}
+	if !slices.Equal(optional, []string{"aliases", "future"}) {
+		t.Errorf("the manifest has the optional sections %q", optional)
+	}
+}
+
+// TestDamagedOptionalSection: what is not read is compared with its checksums all the same.
+func TestDamagedOptionalSection(t *testing.T) {
+	for _, section := range []string{"aliases", "future"} {
+		f := withOptional(t)
+		d, id := f.store(t)
+		path := filepath.Join(d.Path(id), f.section(section).File)
+		if err := os.WriteFile(path, bytes.Repeat([]byte{1}, int(f.section(section).Bytes)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := d.Load(t.Context(), id, nil)
+		for _, err := range []error{err, d.Verify(id)} {
+			if got := damagedSection(t, err); got != section {
+				t.Errorf("damage of %q names section %q", section, got)
+			}
+		}
+		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrDamaged) {
+			t.Errorf("with damage of %q, publishing gives %v", section, err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if got := damagedSection(t, d.Verify(id)); got != section {
+			t.Errorf("without %q, section %q is named", section, got)
+		}
+	}
+}
+
+// TestMisplacedOptionalSections: a section that is not known is refused unless it is marked as optional, and optional
+// ones have a place of their own.
+func TestMisplacedOptionalSections(t *testing.T) {
+	f := func(want string, forge func(f *forger)) {
+		t.Helper()
+		forged := withOptional(t)
+		forge(forged)
+		d, id := forged.store(t)
+		err := d.Verify(id)
+		if got := damagedSection(t, err); got != "manifest" || !strings.Contains(err.Error(), want) {
+			t.Errorf("want damage of the manifest with %q, got %v", want, err)
+		}
+	}
+	named := func(name string) func(f *forger) {
+		return func(f *forger) { f.add(snapshot.Section{Name: name, Optional: true}, nil, 0) }
+	}
+	f("this program does not know", func(f *forger) { f.section("future").Optional = false })
+	f("this program does not know", func(f *forger) { f.section("future").Name = "../future" })
+	f("this program does not know", named("aliases"))
+	f("this program does not know", named("earlier"))
+	f("this program does not know", named("quarantine"))
+	f("this program does not know", named("sets"))
+	f("this program does not know", named("Upper"))
+	f("belongs", func(f *forger) { f.section("future").File = "aliases.msgpack.zst" })
+	f("belongs", func(f *forger) { f.section("future").Codec = "none" })
+	f("belongs", func(f *forger) { f.section("cards").Optional = true })
+	f("belongs", func(f *forger) { f.section("quarantine").Optional = true })
+	f("13 sections", func(f *forger) { f.m.Format = 2; f.m.Sections = slices.Delete(f.m.Sections, 12, 13) })
+}
+
 // TestStrongChecksum has a file whose XXH64 is right and whose SHA-256 is not: nobody serving looks, verifying does.
 func TestStrongChecksum(t *testing.T) {
 	for _, section := range append(snapshot.SectionNames(), "quarantine") {
@@ -236,7 +346,7 @@ func TestStrongChecksum(t *testing.T) {
 		if got := damagedSection(t, d.Verify(id)); got != section {
 			t.Errorf("section %q is named for %q", got, section)
 		}
-		if _, err := d.Load(id, nil); err != nil {
+		if _, err := d.Load(context.Background(), id, nil); err != nil {
 			t.Error(err)
 		}
 		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrDamaged) {
@@ -249,7 +359,7 @@ func TestNewerFormat(t *testing.T) {
 	f := newForger(t)
 	f.m.Format = snapshot.Format + 1
 	d, id := f.store(t)
-	_, err := d.Load(id, nil)
+	_, err := d.Load(context.Background(), id, nil)
 	for _, err := range []error{err, d.Verify(id)} {
 		if !errors.Is(err, snapshot.ErrNewerFormat) || errors.Is(err, snapshot.ErrDamaged) {
 			t.Errorf("a newer format: %v", err)

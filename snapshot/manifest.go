@@ -8,11 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 )
 
 // Format is the version of the stored form that this program writes and the newest it reads (docs/SNAPSHOT.md).
-const Format = 2
+const Format = 3
 
 // MaxSection bounds the decoded size of one section: the reach of its 32-bit offsets.
 const MaxSection = 1 << 32
@@ -60,6 +61,8 @@ type Section struct {
 	Raw    int64  `json:"raw_bytes"`
 	XXH64  string `json:"xxh64"`
 	SHA256 string `json:"sha256"`
+	// Optional marks a section that a reader may do without: one that does not know it passes over what is in it.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Manifest describes one stored snapshot. Its bytes depend on the input of the build alone, so equal input gives
@@ -153,21 +156,51 @@ func parseManifest(b []byte, id string) (*Manifest, error) {
 	if want.identify(); m.ID != id || want.ID != id {
 		return fail("is not that of snapshot %q", id)
 	}
-	if len(m.Sections) != len(sections)+1 {
-		return fail("lists %d sections instead of %d", len(m.Sections), len(sections)+1)
+	if fault := m.misplaced(); fault != "" {
+		return nil, &DamageError{"manifest", fault}
 	}
-	for i, s := range m.Sections {
-		name, file, codec := quarantineName, quarantineFile, codecNone
-		if i < len(sections) {
-			name = sections[i].name
-			file, codec = name+sectionSuffix, codecZstd
-		}
-		switch {
-		case s.Name != name || s.File != file || s.Codec != codec:
-			return fail("lists section %q where %q belongs", s.Name, name)
-		case s.Bytes < 0 || s.Raw < 0 || s.Bytes > MaxSection || s.Raw > MaxSection:
-			return fail("gives section %q an impossible length", name)
+	for _, s := range m.Sections {
+		if s.Bytes < 0 || s.Raw < 0 || s.Bytes > MaxSection || s.Raw > MaxSection {
+			return fail("gives section %q an impossible length", s.Name)
 		}
 	}
+
 	return m, nil
+}
+
+// optionalName is the form of an optional section's name, which is also its file's.
+var optionalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+
+// isTable reports whether a name is that of a section which every snapshot has.
+func isTable(name string) bool {
+	return name == quarantineName || slices.ContainsFunc(sections, func(s section) bool { return s.name == name })
+}
+
+// misplaced says which section is not where the format has one, "" when all are: first its tables in their order, then
+// optional sections by name, last the quarantine report. What this program does not know it may pass over only where
+// the manifest says so.
+func (m *Manifest) misplaced() string {
+	last := len(m.Sections) - 1
+	if last < len(sections) || m.Format < 3 && last > len(sections) {
+		return fmt.Sprintf("lists %d sections instead of %d", last+1, len(sections)+1)
+	}
+
+	for i, s := range m.Sections {
+		name, file, codec := s.Name, s.Name+sectionSuffix, codecZstd
+		optional := i >= len(sections) && i < last
+		switch {
+		case i == last:
+			name, file, codec = quarantineName, quarantineFile, codecNone
+		case !optional:
+			name = sections[i].name
+			file = name + sectionSuffix
+		case !s.Optional || !optionalName.MatchString(name) || isTable(name) || i > len(sections) && name <= m.Sections[i-1].Name:
+			return fmt.Sprintf("lists section %q, which this program does not know, instead of an optional one", name)
+		}
+		if s.Name != name || s.File != file || s.Codec != codec || s.Optional != optional {
+			return fmt.Sprintf("lists section %q where %q belongs", s.Name, name)
+		}
+	}
+
+	return ""
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -75,7 +76,8 @@ func (e *RefusedError) Error() string {
 // and the guards and records their verdicts; on any error the current snapshot stays. A refusal by guards is a
 // *RefusedError. Publishing the current snapshot again changes nothing.
 func (d *Dir) Publish(id string, o Publishing) (Current, error) {
-	if _, err := d.Manifest(id); err != nil {
+	m, err := d.Manifest(id)
+	if err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
 	unlock, err := d.lock()
@@ -83,11 +85,11 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 		return Current{}, err
 	}
 	defer unlock()
-	next, err := d.stored(id, true)
+	c, err := d.load(context.Background(), m, true, nil)
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
-	if err := o.Check(next.Catalog); err != nil {
+	if err := o.Check(c); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
 	}
 	old, damaged, err := d.pointer()
@@ -99,7 +101,7 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	}
 	made := Publication{Action: ActionPublish, Overrides: o.Overrides}
 	if o.Judge != nil {
-		made.Guards = override(o.Judge(d.comparable(old.ID), next), o.Overrides)
+		made.Guards = override(o.Judge(d.comparable(old.ID), &Stored{m, c}), o.Overrides)
 		for _, v := range made.Guards {
 			if v.Status == Refused {
 				return Current{}, fmt.Errorf("cannot publish a snapshot: %w", &RefusedError{id, made.Guards})
@@ -131,9 +133,9 @@ func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 	if id == old.ID && !damaged {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: it is the current one", id)
 	}
-	target, err := d.stored(id, true)
+	c, err := d.LoadVerified(context.Background(), id)
 	if err == nil {
-		err = o.Check(target.Catalog)
+		err = o.Check(c)
 	}
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: %w", id, err)
@@ -184,30 +186,22 @@ func successor(old Current, id string, now time.Time) Current {
 	return next
 }
 
-// stored reads a snapshot with its manifest.
-func (d *Dir) stored(id string, strong bool) (*Stored, error) {
-	m, err := d.Manifest(id)
-	if err != nil {
-		return nil, err
-	}
-	c, err := d.load(id, strong, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &Stored{m, c}, nil
-}
-
 // comparable is the current snapshot as the guards compare with it, nil when it does not load: a damaged catalog
 // must not keep its own replacement out.
 func (d *Dir) comparable(id string) *Stored {
 	if id == "" {
 		return nil
 	}
-	s, err := d.stored(id, false)
+	m, err := d.Manifest(id)
 	if err != nil {
 		return nil
 	}
-	return s
+	c, err := d.load(context.Background(), m, false, nil)
+	if err != nil {
+		return nil
+	}
+
+	return &Stored{m, c}
 }
 
 // override marks the refusals that are overridden.

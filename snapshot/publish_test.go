@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -126,7 +127,7 @@ func TestWritersAtOnce(t *testing.T) {
 					return
 				}
 				last = cur.Epoch
-				if _, err := d.Load(cur.ID, nil); err != nil {
+				if _, err := d.Load(context.Background(), cur.ID, nil); err != nil {
 					t.Error(err)
 					return
 				}

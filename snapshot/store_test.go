@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,9 +12,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/internal/fixture"
-	"ninepocket/internal/pace"
 	"ninepocket/snapshot"
 )
+
+// TestLoadEnds: a load whose context ends stops at the next step, at a pace or not, and does not call the snapshot damaged.
+func TestLoadEnds(t *testing.T) {
+	d := snapshot.OpenDir(t.TempDir())
+	m := write(t, d, fixture.Random(1, fixture.Small).Catalog())
+	ctx, cancel := context.WithCancel(t.Context())
+	steps := 0
+	_, err := d.Load(ctx, m.ID, func() {
+		if steps++; steps == 3 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || errors.Is(err, snapshot.ErrDamaged) {
+		t.Errorf("at a pace: %v, want %v", err, context.Canceled)
+	}
+	if steps > 20 {
+		t.Errorf("%d steps were made, although it was to end at the third", steps)
+	}
+	if _, err := d.Load(ctx, m.ID, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("all sections at once: %v, want %v", err, context.Canceled)
+	}
+}
 
 func TestRoundTrip(t *testing.T) {
 	sizes := []fixture.Size{{}, {Cards: 1, Days: 1}, {Sets: 3}, {Sealed: 2, Days: 3}, tiny, fixture.Small, {Sets: 9, Cards: 120, Sealed: 20}}
@@ -21,14 +43,14 @@ func TestRoundTrip(t *testing.T) {
 		c := fixture.Random(uint64(seed), size).Catalog()
 		d := snapshot.OpenDir(t.TempDir())
 		m := write(t, d, c)
-		got, err := d.Load(m.ID, nil)
+		got, err := d.Load(context.Background(), m.ID, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(dump(c), dump(got)); diff != "" {
 			t.Errorf("size %+v: loaded differs from written (-written +loaded):\n%s", size, diff)
 		}
-		paced, err := d.Load(m.ID, pace.New())
+		paced, err := d.Load(context.Background(), m.ID, func() {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +268,7 @@ func TestNoPathOutsideTheStore(t *testing.T) {
 		if _, err := d.Manifest(id); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("Manifest(%q): %v", id, err)
 		}
-		if _, err := d.Load(id, nil); !errors.Is(err, snapshot.ErrNotFound) {
+		if _, err := d.Load(context.Background(), id, nil); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("Load(%q): %v", id, err)
 		}
 		if err := d.Verify(id); !errors.Is(err, snapshot.ErrNotFound) {

@@ -16,11 +16,22 @@ type Site struct {
 	ProductPrefix string
 }
 
-func (s *Site) appendPage(dst []byte, kind, slug string) []byte {
+// AppendCardURL appends the url member of a card.
+func (s *Site) AppendCardURL(dst []byte, c *snapshot.Catalog, card int) []byte {
+	return s.appendURL(dst, "/cards/", c.Cards.Slug.At(card))
+}
+
+// AppendSetURL appends the url member of a set.
+func (s *Site) AppendSetURL(dst []byte, c *snapshot.Catalog, set int) []byte {
+	return s.appendURL(dst, "/sets/", c.Sets.Slug.At(set))
+}
+
+func (s *Site) appendURL(dst []byte, kind, slug string) []byte {
 	dst = append(dst, `,"url":`...)
 	if slug == "" {
 		return append(dst, "null"...)
 	}
+
 	dst = append(dst, '"')
 	dst = append(dst, s.URL...)
 	dst = append(dst, kind...)
@@ -39,26 +50,21 @@ func (s *Site) AppendImage(dst []byte, file string) []byte {
 	if !s.Shows(file) {
 		return append(dst, "null"...)
 	}
-	return AppendString(dst, s.Images+escapePath(file))
+	dst = AppendString(dst, s.Images)
+	dst = AppendEscaped(dst[:len(dst)-1], file) // its bytes need no escapes in JSON
+	return append(dst, '"')
 }
 
-// escapePath percent-encodes what a path segment cannot hold as it is.
-func escapePath(s string) string {
-	var out []byte
-	for i := range len(s) {
-		b := s[i]
-		switch {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '-', b == '_', b == '.', b == '~':
-			out = append(out, b)
-		default:
-			out = append(out, '%', "0123456789ABCDEF"[b>>4], "0123456789ABCDEF"[b&15])
-		}
-	}
-	return string(out)
+// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game, set and url.
+func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+	dst = AppendName(dst, c, card)
+	dst = AppendGame(dst, c, c.Cards.Game[card])
+	dst = appendSetOf(dst, c, card)
+	return site.AppendCardURL(dst, c, card)
 }
 
-// appendIdentity appends the members that card summary, card detail and mover begin with: id, name, number.
-func appendIdentity(dst []byte, c *snapshot.Catalog, card int) []byte {
+// AppendName appends what every card begins with: id, name and number.
+func AppendName(dst []byte, c *snapshot.Catalog, card int) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Cards.ID.Bytes(card)...)
 	dst = append(dst, `","name":`...)
@@ -67,7 +73,8 @@ func appendIdentity(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return AppendNullable(dst, c.Cards.Number.At(card))
 }
 
-func appendGame(dst []byte, c *snapshot.Catalog, game uint8) []byte {
+// AppendGame appends the members that say which game something is of.
+func AppendGame(dst []byte, c *snapshot.Catalog, game uint8) []byte {
 	dst = append(dst, `,"game":`...)
 	dst = AppendString(dst, c.Games.Slug.At(int(game)))
 	dst = append(dst, `,"game_name":`...)
@@ -87,23 +94,6 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return append(dst, '}')
 }
 
-// DisplayPrice is a card's display price in cents, NoCents without one, and the time of it (decision 19).
-func DisplayPrice(c *snapshot.Catalog, card int) (cents, updatedAt int64) {
-	lane := c.Cards.Display[card]
-	if lane < 0 {
-		return snapshot.NoCents, c.SnapshotAt
-	}
-	return c.Lanes.Cents[lane], UpdatedAt(c, int(lane))
-}
-
-// UpdatedAt is price_updated_at of a lane with a price: source_as_of, else collected_at (decision 18).
-func UpdatedAt(c *snapshot.Catalog, lane int) int64 {
-	if at := c.Lanes.SourceAsOf[lane]; at != snapshot.NoTime {
-		return at
-	}
-	return c.Lanes.CollectedAt[lane]
-}
-
 func appendPrice(dst []byte, cents, updatedAt int64) []byte {
 	dst = append(dst, `"currency":"USD","market_price_cents":`...)
 	dst = AppendCents(dst, cents)
@@ -113,19 +103,19 @@ func appendPrice(dst []byte, cents, updatedAt int64) []byte {
 
 // appendCard appends what card summary and card detail share, up to the url.
 func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
-	dst = appendIdentity(dst, c, card)
-	dst = appendGame(dst, c, c.Cards.Game[card])
+	dst = AppendName(dst, c, card)
+	dst = AppendGame(dst, c, c.Cards.Game[card])
 	dst = append(dst, `,"rarity":`...)
 	dst = AppendNullable(dst, c.Cards.Rarity.At(card))
 	dst = appendSetOf(dst, c, card)
 	dst = site.AppendImage(dst, c.Cards.Image.At(card))
-	return site.appendPage(dst, "/cards/", c.Cards.Slug.At(card))
+	return site.AppendCardURL(dst, c, card)
 }
 
 // AppendCardSummary appends a Card summary (specification, live surface).
 func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = append(dst, `,"price":{`...)
 	dst = appendPrice(dst, cents, at)
 	return append(dst, '}', '}')
@@ -154,15 +144,21 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 // AppendLanePrice appends one entry of a card detail's prices; the lane has a price.
 func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
+	dst = AppendLane(dst, c, lane)
+	dst = AppendChange(dst, "change_7d_cents", "change_7d_percent", l.Base7[lane], l.Cents[lane])
+	dst = AppendChange(dst, "change_30d_cents", "change_30d_percent", l.Base30[lane], l.Cents[lane])
+	return append(dst, '}')
+}
+
+// AppendLane appends a lane and its price as the beginning of an object.
+func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
+	l := &c.Lanes
 	dst = append(dst, `{"variant":`...)
 	dst = AppendString(dst, c.Variants.At(int(l.Variant[lane])))
 	dst = append(dst, `,"condition":"`...)
 	dst = append(dst, snapshot.Condition(l.Condition[lane]).Text()...)
 	dst = append(dst, '"', ',')
-	dst = appendPrice(dst, l.Cents[lane], UpdatedAt(c, lane))
-	dst = AppendChange(dst, "change_7d_cents", "change_7d_percent", l.Base7[lane], l.Cents[lane])
-	dst = AppendChange(dst, "change_30d_cents", "change_30d_percent", l.Base30[lane], l.Cents[lane])
-	return append(dst, '}')
+	return appendPrice(dst, l.Cents[lane], c.UpdatedAt(lane))
 }
 
 // AppendPriceEntry appends a Live batch price entry.
@@ -170,19 +166,16 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Cards.ID.Bytes(card)...)
 	dst = append(dst, '"', ',')
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = appendPrice(dst, cents, at)
 	return append(dst, '}')
 }
 
 // AppendMover appends a Market mover: a card whose display price has a 7-day change.
 func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
-	dst = appendIdentity(dst, c, card)
-	dst = appendGame(dst, c, c.Cards.Game[card])
-	dst = appendSetOf(dst, c, card)
-	dst = site.appendPage(dst, "/cards/", c.Cards.Slug.At(card))
+	dst = AppendIdentity(dst, c, card, site)
 	dst = append(dst, `,"currency":"USD","market_price_cents":`...)
-	cents, at := DisplayPrice(c, card)
+	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, cents)
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {

@@ -217,7 +217,8 @@ func TestHistoryAndStats(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	u := wire.Usage{Tenant: `t"1`, From: 1_772_323_200_000, To: 1_775_001_600_000, Limit: 10_000, Used: 9_999, Remaining: 1, PerMinute: 60}
-	got := decode[usage](t, wire.AppendUsage(nil, u, wire.Meta{RequestID: "req_1", SnapshotAt: 1_773_518_730_250, Units: 1, Replay: true}))
+	closing := wire.Meta{RequestID: "req_1", SnapshotAt: 1_773_518_730_250, Units: 1, Replay: true}
+	got := decode[usage](t, append(wire.AppendMeta(append(wire.AppendUsage(nil, u), `,"meta":`...), closing), '}'))
 	var want usage
 	want.Data.Tenant, want.Data.From, want.Data.To = `t"1`, "2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z"
 	want.Data.Limit, want.Data.Used, want.Data.Remaining, want.Data.PerMinute = 10_000, 9_999, 1, 60

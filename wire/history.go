@@ -12,7 +12,7 @@ func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, site *Si
 	dst = append(dst, c.Cards.ID.Bytes(card)...)
 	dst = append(dst, `","name":`...)
 	dst = AppendString(dst, c.Cards.Name.At(card))
-	dst = site.appendPage(dst, "/cards/", c.Cards.Slug.At(card))
+	dst = site.AppendCardURL(dst, c, card)
 	dst = append(dst, `,"days":`...)
 	dst = strconv.AppendInt(dst, int64(days), 10)
 	return append(dst, `,"data":[`...)
@@ -95,15 +95,16 @@ func AppendSummary(dst []byte, variant string, s snapshot.Summary) []byte {
 	dst = AppendCents(dst, s.Max)
 	dst = append(dst, `,"average_price_cents":`...)
 	dst = AppendCents(dst, s.Mean)
-	dst = appendEnd(append(dst, `,"first":`...), s.FirstDay, s.First)
-	dst = appendEnd(append(dst, `,"last":`...), s.LastDay, s.Last)
+	dst = AppendDated(append(dst, `,"first":`...), s.FirstDay, s.First)
+	dst = AppendDated(append(dst, `,"last":`...), s.LastDay, s.Last)
 	dst = AppendChange(dst, "change_cents", "change_percent", s.First, s.Last)
 	dst = append(dst, `,"data_points":`...)
 	dst = strconv.AppendInt(dst, int64(s.Points), 10)
 	return append(dst, '}')
 }
 
-func appendEnd(dst []byte, day snapshot.Day, cents int64) []byte {
+// AppendDated appends the price of a day.
+func AppendDated(dst []byte, day snapshot.Day, cents int64) []byte {
 	dst = append(dst, `{"date":"`...)
 	dst = AppendDay(dst, day)
 	dst = append(dst, `","price_cents":`...)

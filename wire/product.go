@@ -7,11 +7,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// FreshFor is how old an observation may be to be fresh, in milliseconds; exactly as old is fresh (decision 28).
-const FreshFor = 36 * 60 * 60 * 1000
+// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that a newer program built
+// may be missing in the table; the contract makes all its codes from slugs in this way.
+func previewGame(slug string) string {
+	if game, known := snapshot.GameBySlug(slug); known {
+		return game.Preview
+	}
 
-// previewGame spells a game's slug as the preview contract's enum does.
-func previewGame(slug string) string { return strings.ReplaceAll(slug, "-", "_") }
+	return strings.ReplaceAll(slug, "-", "_")
+}
 
 // AppendProduct appends a Product: a card or a sealed product, by item number.
 func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site *Site) []byte {
@@ -129,7 +133,7 @@ func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byt
 	switch {
 	case asOf == snapshot.NoTime:
 		status = `,"status":"unknown","price":{"amount_cents":`
-	case c.SnapshotAt-asOf > FreshFor:
+	case !snapshot.Fresh(asOf, c.SnapshotAt):
 		status = `,"status":"stale","price":{"amount_cents":`
 	}
 	dst = appendSelection(dst, s)

@@ -53,7 +53,7 @@ func appendSet(dst []byte, c *snapshot.Catalog, set int) []byte {
 	}
 	dst = append(dst, `,"card_count":`...)
 	dst = strconv.AppendInt(dst, int64(s.Cards[set]), 10)
-	return appendGame(dst, c, s.Game[set])
+	return AppendGame(dst, c, s.Game[set])
 }
 
 // AppendSetSummary appends a Set summary.
@@ -64,16 +64,16 @@ func AppendSetSummary(dst []byte, c *snapshot.Catalog, set int) []byte {
 // AppendSetDetail appends a Set detail with its highest-value cards, dearest first.
 func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, site *Site) []byte {
 	dst = appendSet(dst, c, set)
-	dst = site.appendPage(dst, "/sets/", c.Sets.Slug.At(set))
+	dst = site.AppendSetURL(dst, c, set)
 	dst = append(dst, `,"top_cards":[`...)
 	for k, card := range top {
 		if k > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendIdentity(dst, c, int(card))
-		dst = site.appendPage(dst, "/cards/", c.Cards.Slug.At(int(card)))
+		dst = AppendName(dst, c, int(card))
+		dst = site.AppendCardURL(dst, c, int(card))
 		dst = append(dst, `,"currency":"USD","market_price_cents":`...)
-		cents, _ := DisplayPrice(c, int(card))
+		cents := c.DisplayCents(int(card))
 		dst = AppendCents(dst, cents)
 		dst = append(dst, '}')
 	}

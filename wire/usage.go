@@ -30,8 +30,8 @@ type Usage struct {
 	Limit, Used, Remaining, PerMinute int64
 }
 
-// AppendUsage appends the whole body of get usage.
-func AppendUsage(dst []byte, u Usage, m Meta) []byte {
+// AppendUsage appends the data of get usage, as the beginning of a body that a meta member closes.
+func AppendUsage(dst []byte, u Usage) []byte {
 	dst = append(dst, `{"data":{"tenant_id":`...)
 	dst = AppendString(dst, u.Tenant)
 	dst = append(dst, `,"period_start":`...)
@@ -50,6 +50,5 @@ func AppendUsage(dst []byte, u Usage, m Meta) []byte {
 		dst = append(dst, member.name...)
 		dst = strconv.AppendInt(dst, member.value, 10)
 	}
-	dst = append(dst, `},"meta":`...)
-	return append(AppendMeta(dst, m), '}')
+	return append(dst, '}')
 }

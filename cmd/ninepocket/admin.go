@@ -99,7 +99,9 @@ func (s *service) describe() served {
 // reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does. What is wrong with one of
 // them keeps none of the others from being taken over.
 func (s *service) reloadAll() error {
-	return errors.Join(s.reload(), s.engine.Recheck(time.Now()))
+	err := s.reload()
+	s.warnUnusable()
+	return errors.Join(err, s.engine.Recheck(time.Now()))
 }
 
 // listenHangup takes SIGHUP over from now on, before anyone is told that it may be sent.

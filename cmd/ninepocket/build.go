@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -87,7 +88,7 @@ func (b *buildFlags) options() (loader.Options, error) {
 }
 
 // readBase loads the snapshot that --base means.
-func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
+func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 	switch b.base {
 	case "none", "":
 		return nil, nil
@@ -97,8 +98,8 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 			return nil, b.storeError(err)
 		}
 		for _, m := range all {
-			if b.dir().Verify(m.ID) == nil {
-				return b.dir().Load(m.ID, nil)
+			if c, err := b.dir().LoadVerified(ctx, m.ID); err == nil {
+				return c, nil
 			}
 		}
 		return nil, fail(exitFailure, "build the first snapshot without --base", fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
@@ -111,10 +112,11 @@ func (b *buildFlags) readBase() (*snapshot.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.dir().Verify(id); err != nil {
+	c, err := b.dir().LoadVerified(ctx, id)
+	if err != nil {
 		return nil, b.storeError(fmt.Errorf("cannot use the base: %w", err))
 	}
-	return b.dir().Load(id, nil)
+	return c, nil
 }
 
 // built is what snapshot build prints (contract).
@@ -173,7 +175,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.Base, err = b.readBase(); err != nil {
+	if o.Base, err = b.readBase(cmd.Context()); err != nil {
 		return err
 	}
 	baseID := ""

@@ -24,7 +24,7 @@ func snapshotDiff() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if both[i], err = s.dir().Load(id, nil); err != nil {
+				if both[i], err = s.dir().Load(cmd.Context(), id, nil); err != nil {
 					return s.storeError(fmt.Errorf("cannot compare the snapshots: %w", err))
 				}
 			}

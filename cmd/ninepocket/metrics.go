@@ -39,13 +39,16 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 
 	ring := s.ring.Stats()
 	gauge(out, "keys", "Keys in the keys file, expired and revoked ones included.", ring.Keys)
+	unusable := 0
+	for _, u := range s.ring.Unusable(now) {
+		unusable += len(u.Keys)
+	}
+	gauge(out, "keys_unusable", "Active keys that are answered 503, because the plan of their tenant is not configured.", unusable)
 	counter(out, "key_reloads_total", "Changed keys files that were taken over, the first reading included.", ring.Reloads)
 	counter(out, "key_reload_failures_total", "Tries to read the keys file that failed; the last good one stays in force.", ring.Failures)
 
 	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.", flag(s.store.Err() == nil))
-	if watched, ok := s.store.(access.Watched); ok {
-		out.metering(watched.Stats(), now)
-	}
+	out.metering(s.store.Stats(), now)
 }
 
 // sink sends metrics to a scrape.

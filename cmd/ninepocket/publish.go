@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -220,7 +221,7 @@ func snapshotRollback() *cobra.Command {
 }
 
 // verdicts are what the guards said when a snapshot was published last, else what they would say now.
-func (s *storeFlags) verdicts(next *snapshot.Stored, past []snapshot.Publication, limits guard.Limits) []snapshot.Verdict {
+func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past []snapshot.Publication, limits guard.Limits) []snapshot.Verdict {
 	for _, p := range slices.Backward(past) {
 		if p.ID == next.Manifest.ID && p.Action == snapshot.ActionPublish && p.Guards != nil {
 			return p.Guards
@@ -233,7 +234,7 @@ func (s *storeFlags) verdicts(next *snapshot.Stored, past []snapshot.Publication
 			other = cur.Previous
 		}
 		if m, err := s.dir().Manifest(other); err == nil {
-			if c, err := s.dir().Load(other, nil); err == nil {
+			if c, err := s.dir().Load(ctx, other, nil); err == nil {
 				current = &snapshot.Stored{Manifest: m, Catalog: c}
 			}
 		}

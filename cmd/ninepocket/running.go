@@ -21,6 +21,14 @@ func (c *config) certificate() (*certificate.Certificate, error) {
 	return certificate.Open(c.TLSCert, c.TLSKey)
 }
 
+// warnUnusable logs which keys are answered 503 because the plan of their tenant is not configured.
+func (s *service) warnUnusable() {
+	for _, u := range s.ring.Unusable(time.Now()) {
+		s.log.Warn("keys are answered 503: the plan of their tenant is not configured",
+			slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", u.Keys))
+	}
+}
+
 // renewed logs what became of changed certificate files.
 func (s *service) renewed(err error) {
 	if err != nil {

@@ -86,7 +86,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	}
 	cursors, err := openCursors(c.State)
 	if err != nil {
-		return fail(exitFailure, "", err)
+		return err
 	}
 	store, err := access.OpenEmbedded(c.State, access.EmbeddedOptions{
 		Now: clock.At(now), Report: func(err error) { log.Error("metering is down", slog.Any("cause", err)) },

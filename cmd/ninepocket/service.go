@@ -129,6 +129,7 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 		return err
 	}
 	s.server = srv
+	s.warnUnusable()
 	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Serve(api) })
@@ -146,6 +147,7 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 				return
 			}
 			s.log.Info("keys changed")
+			s.warnUnusable()
 		})
 		return nil
 	})
@@ -214,13 +216,14 @@ func openCursors(state string) (*cursor.Signer, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = make([]byte, cursor.KeyLen)
 		_, _ = rand.Read(secret) // never fails
-		err = os.WriteFile(path, secret, 0o600)
+		err = access.ReplaceFile(path, secret)
 	}
 	if err == nil && len(secret) != cursor.KeyLen {
-		err = fmt.Errorf("it has %d bytes instead of %d", len(secret), cursor.KeyLen)
+		return nil, fail(exitFailure, "restore the file, or remove it: the next start makes another, and clients begin their walks anew",
+			fmt.Errorf("cannot use cursor key %q: it is damaged: %d bytes instead of %d", path, len(secret), cursor.KeyLen))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot use cursor key %q: %w", path, err)
+		return nil, fail(exitFailure, "", fmt.Errorf("cannot use cursor key %q: %w", path, err))
 	}
 	return cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte(secret)})
 }

@@ -179,6 +179,8 @@ type sectionRow struct {
 	Bytes  int64  `json:"bytes"`
 	Raw    int64  `json:"raw_bytes"`
 	SHA256 string `json:"sha256"`
+	// Optional: a program that does not know the section serves the snapshot without it.
+	Optional bool `json:"optional,omitempty"`
 }
 
 type gameRow struct {
@@ -205,7 +207,7 @@ func snapshotInspect() *cobra.Command {
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
-			c, err := s.dir().Load(id, nil)
+			c, err := s.dir().Load(cmd.Context(), id, nil)
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
@@ -213,7 +215,7 @@ func snapshotInspect() *cobra.Command {
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(c), QuarantineFile: s.dir().QuarantinePath(m.ID),
-				Guards:       s.verdicts(&snapshot.Stored{Manifest: m, Catalog: c}, past, config.guards()),
+				Guards:       s.verdicts(cmd.Context(), &snapshot.Stored{Manifest: m, Catalog: c}, past, config.guards()),
 				Publications: []snapshot.Publication{},
 			}
 			for _, p := range past {
@@ -228,7 +230,7 @@ func snapshotInspect() *cobra.Command {
 			}
 			i.Held = slices.Contains(held, id)
 			for _, sec := range m.Sections {
-				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256})
+				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
 			}
 			if s.asJSON {
 				return printJSON(cmd.OutOrStdout(), i)
@@ -275,7 +277,11 @@ func (i *inspected) print(cmd *cobra.Command) error {
 	}
 	cells = nil
 	for _, sec := range i.Sections {
-		cells = append(cells, []any{sec.Name, sized(sec.Bytes), sized(sec.Raw), sec.SHA256})
+		name := sec.Name
+		if sec.Optional {
+			name += " (optional)"
+		}
+		cells = append(cells, []any{name, sized(sec.Bytes), sized(sec.Raw), sec.SHA256})
 	}
 	_, _ = fmt.Fprintln(out)
 	if err := table(out, "SECTION\tSTORED\tDECODED\tSHA-256", cells); err != nil {

@@ -71,7 +71,7 @@ func testManifest(t *testing.T, s Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := s.Load(id, nil)
+	loaded, err := s.Load(t.Context(), id, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func testMissing(t *testing.T, s Store) {
 		if _, err := s.Manifest(id); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("manifest of %q: %v, want ErrNotFound", id, err)
 		}
-		if _, err := s.Load(id, nil); !errors.Is(err, snapshot.ErrNotFound) {
+		if _, err := s.Load(t.Context(), id, nil); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("load of %q: %v, want ErrNotFound", id, err)
 		}
 	}
@@ -131,7 +131,7 @@ func testDamage(t *testing.T, s Store) {
 	a, b := s.Add(day(0)), s.Add(day(1))
 	s.Damage(a, "cards")
 	s.Damage(b, "manifest")
-	if _, err := s.Load(a, nil); !errors.Is(err, snapshot.ErrDamaged) {
+	if _, err := s.Load(t.Context(), a, nil); !errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("a damaged section: %v", err)
 	}
 	if _, err := s.Manifest(a); err != nil {
@@ -140,7 +140,7 @@ func testDamage(t *testing.T, s Store) {
 	if _, err := s.Manifest(b); !errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("a damaged manifest: %v", err)
 	}
-	if _, err := s.Load(b, nil); !errors.Is(err, snapshot.ErrDamaged) {
+	if _, err := s.Load(t.Context(), b, nil); !errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("a load by a damaged manifest: %v", err)
 	}
 }
@@ -159,7 +159,7 @@ func testConcurrent(t *testing.T, s Store) {
 					t.Error(err)
 					return
 				}
-				if c, err := s.Load(cur.ID, nil); err != nil || c.ID != cur.ID {
+				if c, err := s.Load(t.Context(), cur.ID, nil); err != nil || c.ID != cur.ID {
 					t.Errorf("loading %q: %v", cur.ID, err)
 				}
 			}

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -63,7 +64,7 @@ func syntheticIndex(tb testing.TB, n int) *Index {
 	if ix, ok := synthetics.Load(n); ok {
 		return ix.(*Index)
 	}
-	ix, err := Build(synthetic(n), nil)
+	ix, err := Build(context.Background(), synthetic(n), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func BenchmarkBuild(b *testing.B) {
 			c := synthetic(cards)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Build(c, nil); err != nil {
+				if _, err := Build(context.Background(), c, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

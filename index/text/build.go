@@ -1,12 +1,13 @@
 package text
 
 import (
+	"context"
 	"fmt"
 	"hash/maphash"
 	"strconv"
 	"strings"
 
-	"ninepocket/internal/pace"
+	"ninepocket/collector"
 )
 
 // Longest run of words written together ("Monkey.D.Luffy") that is also known as one word.
@@ -16,7 +17,7 @@ const maxJoined = 4
 // the columns of an Index.
 type builder struct {
 	corpus Corpus
-	pacer  *pace.Pacer
+	step   func()
 	index  *Index
 	reader nameReader
 
@@ -39,10 +40,15 @@ type builder struct {
 	aliases map[string]uint32
 }
 
-// Build makes the index of a corpus at a pace, nil for as fast as it can. It costs a few milliseconds for ten thousand cards, most of it in bleve.
-func Build(c Corpus, p *pace.Pacer) (*Index, error) {
+// Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it in bleve. It calls
+// step every ten microseconds or so, where work beside requests may rest; nil never rests.
+func Build(ctx context.Context, c Corpus, step func()) (*Index, error) {
+	if step == nil {
+		step = func() {}
+	}
+
 	b := &builder{
-		corpus: c, pacer: p,
+		corpus: c, step: step,
 		index: &Index{
 			titleOf: make([]uint32, c.Len), setOf: make([]int32, c.Len), gameOf: make([]uint8, c.Len),
 			numberOf: make([]uint32, c.Len), baseOf: make([]uint32, c.Len), tailOf: make([]uint32, c.Len),
@@ -53,14 +59,22 @@ func Build(c Corpus, p *pace.Pacer) (*Index, error) {
 	}
 	for i := range c.Len {
 		if i&15 == 0 {
-			p.Step()
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			step()
 		}
 		b.index.gameOf[i] = c.Game(i)
 		b.index.titleOf[i] = b.addTitle(i)
 		b.addNumber(i)
 	}
 	b.addSets()
-	return b.finish()
+	ix := b.finish()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+
+	return ix, b.finishExpander()
 }
 
 // addTitle returns the title of card i, adding it when it is new.
@@ -71,7 +85,7 @@ func (b *builder) addTitle(i int) uint32 {
 		printing = b.corpus.Printing(i)
 	}
 	b.key = append(append(b.key[:0], game), display...)
-	isPlain := printing == "" || Fold(printing) == "standard"
+	isPlain := printing == "" || collector.Fold(printing) == "standard"
 	if isPlain {
 		if t, ok := b.plain[string(b.key)]; ok {
 			b.familySize[b.familyOf[t]]++
@@ -166,7 +180,7 @@ func (b *builder) wordOf(w string) uint32 {
 func (b *builder) addSets() {
 	first := []int{} // by set: a card of it, plus one
 	for i := range b.corpus.Len {
-		b.pacer.Every(i)
+		every(b.step, i)
 		set := b.corpus.Set(i)
 		b.index.setOf[i] = set
 		for int(set) >= len(first) {
@@ -197,22 +211,22 @@ func (b *builder) addSets() {
 // addNumber files card i under its number, the number of which it is a parallel, and its number within the set.
 func (b *builder) addNumber(i int) {
 	ix, printed := b.index, b.corpus.Number(i)
-	key := NumberKey(printed)
+	key := collector.NumberKey(printed)
 	if key == "" {
 		ix.numberOf[i], ix.baseOf[i], ix.tailOf[i] = none, none, none
 		return
 	}
-	base := NumberBase(printed)
+	base := collector.NumberBase(printed)
 	ix.numberOf[i] = b.numberID(key)
 	ix.baseOf[i] = b.numberID(base)
 	ix.tailOf[i] = none
-	if tail := numberTail(base); tail != "" {
+	if tail := collector.NumberTail(base); tail != "" {
 		ix.tailOf[i] = b.numberID(tailMark + tail)
 	}
-	if joined := NumberKey(string(appendNumberWord(nil, trimParallel(printed)))); joined != base {
+	if joined := collector.NumberKey(string(appendNumberWord(nil, collector.TrimParallel(printed)))); joined != base {
 		b.aliases[joined] = ix.baseOf[i]
 	}
-	ix.totalOf[i] = trailingInt(NumberTotal(printed))
+	ix.totalOf[i] = trailingInt(collector.NumberTotal(printed))
 	if ix.totalOf[i] == 0 && b.corpus.Total != nil {
 		ix.totalOf[i] = uint16(min(max(0, b.corpus.Total(i)), 1<<16-1))
 	}
@@ -242,25 +256,25 @@ func trailingInt(s string) uint16 {
 }
 
 // finish sorts the words and lays out the columns.
-func (b *builder) finish() (*Index, error) {
+func (b *builder) finish() *Index {
 	ix := b.index
 	for _, s := range suffixes {
 		b.wordOf(s)
 	}
 	b.wordOf("set")
-	ix.words = newVocabulary(append([]string(nil), b.spelling...), b.pacer)
+	ix.words = newVocabulary(append([]string(nil), b.spelling...), b.step)
 	rank := make([]uint32, len(b.spelling))
 	for i, w := range b.spelling {
-		b.pacer.Every(i)
+		every(b.step, i)
 		rank[i] = ix.words.findString(w)
 	}
 	ix.joined = make([]bool, len(rank))
 	for i, w := range rank {
 		ix.joined[w] = !b.single[i]
 	}
-	b.pacer.Step()
+	b.step()
 	ix.names = newPostings(ix.words.len(), b.names, rank)
-	b.pacer.Step()
+	b.step()
 	ix.held = ix.names.turn(len(ix.titles))
 	ix.sets = newPostings(ix.words.len(), b.sets, rank)
 	ix.codes = newPostings(ix.words.len(), b.codes, rank)
@@ -268,7 +282,7 @@ func (b *builder) finish() (*Index, error) {
 	for t := range ix.titles {
 		ix.titles[t].fame = fame(b.familySize[b.familyOf[t]])
 	}
-	b.pacer.Step()
+	b.step()
 	ix.titleCard = newColumn(len(ix.titles), ix.titleOf)
 	sets := make([]uint32, len(ix.setOf))
 	for i, s := range ix.setOf {
@@ -283,7 +297,8 @@ func (b *builder) finish() (*Index, error) {
 		}
 	}
 	b.finishNumbers()
-	return ix, b.finishExpander()
+
+	return ix
 }
 
 // highest returns the highest plain number of the cards whose total is not known.
@@ -328,11 +343,11 @@ func (b *builder) finishNumbers() {
 	for joined := range b.aliases {
 		b.numberID(joined)
 	}
-	ix.numbers = newVocabulary(append([]string(nil), b.numbers...), b.pacer)
+	ix.numbers = newVocabulary(append([]string(nil), b.numbers...), b.step)
 	rank := make([]uint32, len(b.numbers))
 	ix.aliasOf = make([]uint32, len(b.numbers))
 	for i, key := range b.numbers {
-		b.pacer.Every(i)
+		every(b.step, i)
 		rank[i] = ix.numbers.findString(key)
 		ix.aliasOf[rank[i]] = rank[i]
 	}
@@ -346,7 +361,7 @@ func (b *builder) finishNumbers() {
 			}
 		}
 	}
-	b.pacer.Step()
+	b.step()
 	ix.numberCard = newNumberColumn(ix.numbers.len(), ix.numberOf, ix.baseOf, ix.tailOf)
 }
 
@@ -381,7 +396,7 @@ func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
 
 func (b *builder) finishExpander() error {
 	ix := b.index
-	near, err := newDictionary(&ix.words, b.pacer)
+	near, err := newDictionary(&ix.words, b.step)
 	if err != nil {
 		return fmt.Errorf("cannot index the words of %d cards: %w", b.corpus.Len, err)
 	}

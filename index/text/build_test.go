@@ -1,6 +1,7 @@
 package text
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,7 +26,7 @@ func TestBuildLeavesNothing(t *testing.T) {
 }
 
 func TestEmptyCorpus(t *testing.T) {
-	ix, err := Build(Corpus{}, nil)
+	ix, err := Build(context.Background(), Corpus{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

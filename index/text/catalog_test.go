@@ -3,6 +3,7 @@ package text
 import (
 	"archive/tar"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"html"
@@ -17,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"ninepocket/collector"
 )
 
 // A testCard is a card of a real catalog, as far as the index and the order of decision 22 look at it.
@@ -50,7 +53,7 @@ func (c *testCatalog) add(t *testing.T, cards []testCard) {
 		cards[i].setNumber = sets[key]
 	}
 	var err error
-	if c.index, err = Build(c.corpus(), nil); err != nil {
+	if c.index, err = Build(context.Background(), c.corpus(), nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -84,7 +87,7 @@ func (c *testCatalog) search(q, game string) []*testCard {
 			cmp.Compare(a.Score, b.Score),
 			-cmp.Compare(x.released, y.released),
 			cmp.Compare(x.set, y.set),
-			NaturalCompare(x.number, y.number),
+			collector.CompareNumbers(x.number, y.number),
 			cmp.Compare(x.id, y.id),
 		)
 	})

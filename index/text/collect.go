@@ -3,6 +3,8 @@ package text
 import (
 	"bytes"
 	"math/bits"
+
+	"ninepocket/collector"
 )
 
 // collect finds out which words of the query each title and set has. Titles that lack more than limit words need not
@@ -186,7 +188,7 @@ func (s *search) unitOf(word uint32) uint8 {
 // longNumber says whether the set was found by a number of three digits or more: 151, 2016.
 func (s *search) longNumber(f *finding) bool {
 	for w := range s.query.units {
-		if f.costs.at(w) != missing && len(s.query.units[w].text) >= 3 && isInteger(s.query.units[w].text) {
+		if f.costs.at(w) != missing && len(s.query.units[w].text) >= 3 && collector.IsInteger(s.query.units[w].text) {
 			return true
 		}
 	}

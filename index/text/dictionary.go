@@ -9,8 +9,6 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/mapping"
-
-	"ninepocket/internal/pace"
 )
 
 // A dictionary is bleve's part: the known words as the term dictionary of a scorch segment in memory, walked with an
@@ -29,7 +27,7 @@ const wordField = "w"
 var errNoSegment = errors.New("bleve made no segment")
 
 // newDictionary indexes every word of v in one batch, so that there is one segment to walk.
-func newDictionary(v *vocabulary, p *pace.Pacer) (_ *dictionary, err error) {
+func newDictionary(v *vocabulary, step func()) (_ *dictionary, err error) {
 	if v.len() == 0 {
 		return &dictionary{walk: func(*automaton, func(string, uint8)) error { return nil }}, nil
 	}
@@ -44,7 +42,7 @@ func newDictionary(v *vocabulary, p *pace.Pacer) (_ *dictionary, err error) {
 	}()
 	batch := index.NewBatch()
 	for from := 0; from < v.len(); from += wordsPerDocument {
-		p.Step()
+		step()
 		var d wordDocument
 		for id := from; id < min(from+wordsPerDocument, v.len()); id++ {
 			d.W = append(d.W, string(v.word(uint32(id))))

@@ -31,6 +31,14 @@
 // name was printed less its other words, word order. What is still equal is left to the order of the catalog
 // (decision 22).
 //
+// # Games
+//
+// One index holds the cards of all games, and its words are of all games: the suffixes that a word of three letters may
+// be a misspelling of, the words that describe a printing, the letters that stand for Nidoran's sign, the endings of
+// parallels' numbers. They are lists here and no members of the table of games, because each of them looks at words that
+// cards really have. A suffix that no card has matches nothing, and a game without Nidoran is not concerned by it. What a
+// new game calls its finishes is added to the lists; without that it is found as any other word is.
+//
 // # Caveats
 //
 // Meaning does not depend on filters: keep sees cards, not words. A query is read up to eight units of forty bytes.

@@ -1,9 +1,12 @@
 package text
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"ninepocket/collector"
 )
 
 // smallIndex is an index with something of everything.
@@ -31,7 +34,7 @@ func smallIndex(tb testing.TB) *Index {
 		cards[i].setNumber = int32(i%4) - 1
 	}
 	c := testCatalog{cards: cards}
-	ix, err := Build(c.corpus(), nil)
+	ix, err := Build(context.Background(), c.corpus(), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -81,7 +84,7 @@ func FuzzNormalise(f *testing.F) {
 			w := n.word(tok)
 			for i := 0; i < len(w); {
 				r, size := utf8.DecodeRune(w[i:])
-				if !isWordRune(r) {
+				if !collector.IsWordRune(r) {
 					t.Fatalf("%q has the word %q", s, w)
 				}
 				i += size
@@ -100,38 +103,13 @@ func FuzzNormalise(f *testing.F) {
 				t.Fatalf("%q: %q becomes %q", s, words[i], again.word(tok))
 			}
 		}
-		if once := Fold(s); Fold(once) != once {
-			t.Fatalf("%q folds to %q, that to %q", s, once, Fold(once))
+		if once := collector.Fold(s); collector.Fold(once) != once {
+			t.Fatalf("%q folds to %q, that to %q", s, once, collector.Fold(once))
 		}
 		r := nameReader{}
 		if got := r.read(s, "4/102"); got.core > len(got.words) || len(got.words) > maxNameWords {
 			t.Fatalf("%q has %d words, %d in its name", s, len(got.words), got.core)
 		}
 		r.readSet(s, s)
-	})
-}
-
-func FuzzNumber(f *testing.F) {
-	for _, s := range []string{"004/102", "OP05-119_p1", "P-001", "TG23/TG30", "#4", "½", "!", "0", "00-00", "a0-0b", "１２"} {
-		f.Add(s, "4")
-	}
-	f.Fuzz(func(t *testing.T, a, b string) {
-		key := NumberKey(a)
-		if NumberKey(key) != key {
-			t.Fatalf("%q has the key %q, that %q", a, key, NumberKey(key))
-		}
-		if key != "" && !NumberMatches(a, a) {
-			t.Fatalf("%q does not match itself", a)
-		}
-		if NumberMatches(a, b) && key != NumberKey(b) && key != NumberBase(b) {
-			t.Fatalf("%q matches %q", a, b)
-		}
-		numberTail(key)
-		if NaturalCompare(a, b) != -NaturalCompare(b, a) && (NaturalCompare(a, b) < 0) == (NaturalCompare(b, a) < 0) {
-			t.Fatalf("%q and %q have no order", a, b)
-		}
-		if a != b && NaturalCompare(a, b) == 0 || NaturalCompare(a, a) != 0 {
-			t.Fatalf("%q equals %q", a, b)
-		}
 	})
 }

@@ -3,6 +3,8 @@ package text
 import (
 	"bytes"
 	"slices"
+
+	"ninepocket/collector"
 )
 
 // Words of a name beyond this one are not kept: they have no bit in a cover.
@@ -38,8 +40,8 @@ type nameReader struct {
 }
 
 func (r *nameReader) read(display, number string) name {
-	r.own, r.base = NumberKey(number), NumberBase(number)
-	r.tail = numberTail(r.base)
+	r.own, r.base = collector.NumberKey(number), collector.NumberBase(number)
+	r.tail = collector.NumberTail(r.base)
 	r.norm.read(display, 0)
 	var core, extra []nameWord
 	tokens := r.norm.tokens
@@ -128,7 +130,7 @@ func (r *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
 		}
 		r.key = append(r.key, r.norm.word(t)...)
 	}
-	if key := NumberKey(string(r.key)); key != r.own && key != r.base && key != r.tail {
+	if key := collector.NumberKey(string(r.key)); key != r.own && key != r.base && key != r.tail {
 		return tokens, false
 	}
 	return tokens[end:], true
@@ -220,7 +222,7 @@ func (r *nameReader) readSet(display, code string) setName {
 // before ": " or " - ".
 func codeEnd(display string) int {
 	n := 0
-	for n < len(display) && isWordByte(lower(display[n])) {
+	for n < len(display) && collector.IsWordByte(collector.Lower(display[n])) {
 		n++
 	}
 	rest := []byte(display[n:])
@@ -233,7 +235,7 @@ func codeEnd(display string) int {
 // appendNumberWord appends the letters and digits of a code, as a word of a query would be written: "OP-01" is op01.
 func appendNumberWord(dst []byte, code string) []byte {
 	for i := range len(code) {
-		if c := lower(code[i]); isWordByte(c) {
+		if c := collector.Lower(code[i]); collector.IsWordByte(c) {
 			dst = append(dst, c)
 		}
 	}

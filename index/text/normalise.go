@@ -2,6 +2,8 @@ package text
 
 import (
 	"unicode/utf8"
+
+	"ninepocket/collector"
 )
 
 // A token is one normalised word of a name or of a query: where it stands in the normaliser's text, and how it was
@@ -35,7 +37,7 @@ func (n *normaliser) word(t token) []byte { return n.text[t.start:t.end] }
 func (n *normaliser) read(s string, limit int) {
 	n.text, n.tokens = n.text[:0], n.tokens[:0]
 	sc := scanner{n: n, limit: limit, before: ' ', start: -1}
-	s = unescape(s)
+	s = collector.Unescape(s)
 	for i := 0; i < len(s) && !sc.full(); {
 		r, size := rune(s[i]), 1
 		if r >= utf8.RuneSelf {
@@ -65,14 +67,14 @@ type scanner struct {
 func (sc *scanner) full() bool { return sc.limit > 0 && len(sc.n.tokens) >= sc.limit }
 
 func (sc *scanner) rune(c string, r rune) {
-	if isApostrophe(r) {
+	if collector.IsApostrophe(r) {
 		sc.apostrophe()
 		return
 	}
 	// Feed what comes of the character sign by sign: a ligature or a fraction is several.
-	sc.n.signs = appendPlain(sc.n.signs[:0], c, r)
+	sc.n.signs = collector.AppendPlain(sc.n.signs[:0], c, r)
 	for i := 0; i < len(sc.n.signs); {
-		q, size := decodeRune(sc.n.signs[i:])
+		q, size := collector.DecodeRune(sc.n.signs[i:])
 		words, isSymbol := "", false
 		if q >= utf8.RuneSelf {
 			words, isSymbol = symbolWords[q]
@@ -80,7 +82,7 @@ func (sc *scanner) rune(c string, r rune) {
 		switch {
 		case isSymbol:
 			sc.symbol(words)
-		case isApostrophe(q):
+		case collector.IsApostrophe(q):
 			sc.apostrophe()
 		default:
 			sc.plain(sc.n.signs[i:i+size], q)
@@ -107,7 +109,7 @@ func (sc *scanner) symbol(words string) {
 
 // plain takes one sign of plain text.
 func (sc *scanner) plain(c []byte, r rune) {
-	if isWordRune(r) {
+	if collector.IsWordRune(r) {
 		if sc.start < 0 {
 			sc.start, sc.mark = len(sc.n.text), 0
 		}
@@ -181,4 +183,12 @@ func (sc *scanner) endWord() {
 	if !sc.full() {
 		sc.n.tokens = append(sc.n.tokens, t)
 	}
+}
+
+// symbolWords are the signs printed in card names that have a spoken form (search.md, "Normalise").
+var symbolWords = map[rune]string{
+	'♀': " female ", '♂': " male ",
+	'★': " star ", '☆': " star ", '⭐': " star ", '✩': " star ", '✪': " star ", '✭': " star ", '✰': " star ",
+	'◇': " prism star ", '♢': " prism star ", '◊': " prism star ", '⬦': " prism star ", '⋄': " prism star ",
+	'α': " alpha ", 'β': " beta ", 'γ': " gamma ", 'δ': " delta ", '∂': " delta ",
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -155,7 +156,7 @@ func TestOrderOfCards(t *testing.T) {
 	for i, p := range place {
 		shuffled.cards[i] = c.cards[p]
 	}
-	index, err := Build(shuffled.corpus(), nil)
+	index, err := Build(context.Background(), shuffled.corpus(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package text
 import (
 	"bytes"
 	"slices"
+
+	"ninepocket/collector"
 )
 
 // Bounds of a query (search.md, reliability.md: "the worst legal request"): what comes behind them is not read.
@@ -115,7 +117,7 @@ func (q *query) numberKey(i, til int) []byte {
 		for at, c := range word {
 			q.key = append(q.key, c)
 			mark := len(q.key) - 1
-			q.key = closeNumberRun(q.key, 0, mark, at == 0 && k > i)
+			q.key = collector.ExtendKey(q.key, 0, mark, at == 0 && k > i)
 		}
 	}
 	return q.key
@@ -123,16 +125,7 @@ func (q *query) numberKey(i, til int) []byte {
 
 // isNumberWord says whether the word has a digit.
 func isNumberWord(w []byte) bool {
-	return slices.ContainsFunc(w, isDigit)
-}
-
-func isInteger(w []byte) bool {
-	for _, b := range w {
-		if !isDigit(b) {
-			return false
-		}
-	}
-	return len(w) > 0
+	return slices.ContainsFunc(w, collector.IsDigit)
 }
 
 // findNumbers lists the numbers that the units may mean: each that has a digit, and up to three neighbours that are
@@ -150,7 +143,7 @@ func (q *query) readNumber(ix *Index, i int) {
 	u := &q.units[i]
 	r := numberReading{bits: 1 << i, exact: none, tail: none, total: u.total}
 	switch {
-	case isInteger(u.text):
+	case collector.IsInteger(u.text):
 		if !u.number {
 			r.class = bareNumber
 		}
@@ -165,7 +158,7 @@ func (q *query) readNumber(ix *Index, i int) {
 	if r.exact == none && u.til-u.first > 2 {
 		r.exact = ix.findNumber(q.numberKey(u.first, u.til-1)) // a parallel that only other catalogs tell apart
 	}
-	if isInteger(u.text) && u.total == 0 {
+	if collector.IsInteger(u.text) && u.total == 0 {
 		q.key = append(q.key, 0)
 		copy(q.key[1:], q.key)
 		q.key[0] = tailMark[0]
@@ -184,7 +177,7 @@ func (q *query) joinNumber(ix *Index, i, til int) {
 		if k > i && (!isNumberWord(u.text) || u.first != q.units[k-1].til || q.units[k-1].total > 0) {
 			return
 		}
-		integers = integers && isInteger(u.text)
+		integers = integers && collector.IsInteger(u.text)
 	}
 	if integers {
 		return

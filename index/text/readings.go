@@ -1,5 +1,7 @@
 package text
 
+import "ninepocket/collector"
+
 // A reading takes some words of a query for known words: all those from lo up to hi, found as class. A split reading
 // takes one word for two that stand next to each other.
 type reading struct {
@@ -100,7 +102,7 @@ func (s *search) expandSplit(bit uint8, w []byte) {
 
 // expandPrefix takes a word of two letters or more for the beginning of others. id is the word itself, or none.
 func (s *search) expandPrefix(bit uint8, w []byte, id uint32) {
-	if len(w) < 2 || isInteger(w) {
+	if len(w) < 2 || collector.IsInteger(w) {
 		return
 	}
 	lo, hi := s.ix.words.prefix(w)

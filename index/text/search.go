@@ -1,11 +1,22 @@
 package text
 
+import "ninepocket/collector"
+
 // A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of search.md's order, each
 // of which only breaks the ties of those before. Hits with equal scores fit equally well; their order is the
 // catalog's (decision 22).
 type Hit struct {
 	Card  uint32
 	Score uint64
+}
+
+// Asks reports whether a query has anything to look for. "And", or an apostrophe alone, has not: nothing is left of it.
+func (ix *Index) Asks(query string) bool {
+	s := ix.take()
+	defer ix.scratch.Put(s)
+	s.query.parse(ix, query)
+
+	return len(s.query.units) > 0
 }
 
 // Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order. A query without a
@@ -16,10 +27,7 @@ type Hit struct {
 // So a filter narrows the answer, and where it leaves nothing of the best answer, the next best one counts; but only
 // in the games of the best: "roronoa zoro" means no Pokémon card.
 func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit {
-	s, ok := ix.scratch.Get().(*search)
-	if !ok {
-		s = newSearch(ix)
-	}
+	s := ix.take()
 	s.query.parse(ix, q)
 	if len(s.query.units) > 0 {
 		dst = s.answer(dst, keep)
@@ -27,6 +35,15 @@ func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit 
 	s.keep, s.dst = nil, nil
 	ix.scratch.Put(s)
 	return dst
+}
+
+// take returns scratch memory, which goes back to the pool after use.
+func (ix *Index) take() *search {
+	if s, ok := ix.scratch.Get().(*search); ok {
+		return s
+	}
+
+	return newSearch(ix)
 }
 
 // A search is the scratch memory of one Search, reused by later ones. It goes on in rounds: each makes one effort to
@@ -152,7 +169,7 @@ func (s *search) knowsAll() bool {
 	for i := range s.query.units {
 		u := &s.query.units[i]
 		id := s.ix.words.find(u.text)
-		if !u.number && !isInteger(u.text) && (id == none || s.ix.joined[id]) {
+		if !u.number && !collector.IsInteger(u.text) && (id == none || s.ix.joined[id]) {
 			return false
 		}
 	}

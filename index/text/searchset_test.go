@@ -1,6 +1,7 @@
 package text
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,7 +110,7 @@ func TestSearchSet(t *testing.T) {
 	}
 	corpus := c.corpus()
 	corpus.Total = nil
-	index, err := Build(corpus, nil)
+	index, err := Build(context.Background(), corpus, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
-
-	"ninepocket/internal/pace"
 )
 
 // A vocabulary is a set of distinct words in byte order: the word's place is its number, so that the words with a
@@ -21,12 +19,19 @@ type vocabulary struct {
 // none is the number of a word that is not in the vocabulary.
 const none = ^uint32(0)
 
+// every calls step at element i of a loop over small ones, once in 256.
+func every(step func(), i int) {
+	if i&255 == 0 {
+		step()
+	}
+}
+
 // newVocabulary numbers the distinct words, which it sorts.
-func newVocabulary(words []string, p *pace.Pacer) vocabulary {
+func newVocabulary(words []string, step func()) vocabulary {
 	compared := 0
 	slices.SortFunc(words, func(a, b string) int {
 		compared++
-		p.Every(compared)
+		every(step, compared)
 		return strings.Compare(a, b)
 	})
 	words = slices.Compact(words)
@@ -37,7 +42,7 @@ func newVocabulary(words []string, p *pace.Pacer) vocabulary {
 	}
 	v.slots = make([]uint32, size)
 	for i, w := range words {
-		p.Every(i)
+		every(step, i)
 		v.arena = append(v.arena, w...)
 		v.start = append(v.start, uint32(len(v.arena)))
 		at := v.slot(maphash.String(v.seed, w))

@@ -1,11 +1,7 @@
 package pace
 
 import (
-	"bytes"
-	"io"
-	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 )
 
@@ -29,41 +25,5 @@ func TestStep(t *testing.T) {
 	}
 	if time.Since(p.began) > time.Since(start)-rest {
 		t.Error("a burst counts from before the rest")
-	}
-}
-
-func TestEvery(t *testing.T) {
-	p := New()
-	var at []int
-	for i := range 1000 {
-		p.began = time.Now().Add(-2 * burst)
-		if rested(p, func() { p.Every(i) }) {
-			at = append(at, i)
-		}
-	}
-	if len(at) != 4 || at[1] != 256 {
-		t.Errorf("it looked at the clock at %v", at)
-	}
-}
-
-func TestNilNeverRests(*testing.T) {
-	var p *Pacer
-	p.Step() // and does not panic
-	p.Every(0)
-}
-
-func TestReader(t *testing.T) {
-	text := strings.Repeat("0123456789", 50_000)
-	for _, p := range []*Pacer{nil, New()} {
-		got, err := io.ReadAll(p.Reader(strings.NewReader(text)))
-		if err != nil || string(got) != text {
-			t.Errorf("reads %d bytes, %v, want %d", len(got), err, len(text))
-		}
-		if err := iotest.TestReader(p.Reader(strings.NewReader(text)), []byte(text)); err != nil {
-			t.Error(err)
-		}
-	}
-	if n, _ := New().Reader(bytes.NewReader(make([]byte, 1<<20))).Read(make([]byte, 1<<20)); n != 64<<10 {
-		t.Errorf("a step reads %d bytes", n)
 	}
 }

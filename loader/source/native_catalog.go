@@ -162,7 +162,7 @@ func (c *checks) item(ref, game, name string) {
 	}
 	if game == "" {
 		c.fail(ReasonMissingValue, "game")
-	} else if game != pokemon && game != onePiece {
+	} else if _, known := snapshot.GameBySlug(game); !known {
 		c.fail(ReasonBadGame, game)
 	}
 	c.text("name", name, snapshot.MaxName, true)
@@ -319,9 +319,9 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 	if !ok {
 		c.fail(ReasonBadUnits, "units_per_package: "+string(in.Units))
 	}
-	if in.Edition != standardEdition && in.Edition != pokemonCenterBox {
+	if game, known := snapshot.GameBySlug(in.Game); !snapshot.IsEdition(in.Edition) {
 		c.fail(ReasonBadEdition, in.Edition)
-	} else if in.Edition == pokemonCenterBox && in.Game != pokemon {
+	} else if known && !game.HasEdition(in.Edition) {
 		c.fail(ReasonEditionOfGame, in.Game)
 	}
 	ids := c.identifiers(in.Identifiers)

@@ -24,7 +24,7 @@ const (
 	KindNative      = "native"
 )
 
-// Games as the live surface names them.
+// The games of the sources that have one game each.
 const (
 	pokemon  = "pokemon"
 	onePiece = "one-piece"

@@ -69,7 +69,7 @@ type Identifier struct{ Namespace, Value string }
 type Set struct {
 	At      At
 	Ref     string // the source's own key, never a name
-	Game    string // live slug: pokemon or one-piece
+	Game    string // slug, as in the table of games
 	Name    string
 	Series  string
 	Code    string       // abbreviation such as OP05 or BS, "" for none
@@ -103,7 +103,7 @@ type Sealed struct {
 	PackageType string // booster_bundle, elite_trainer_box, booster_box, booster_case
 	Units       int    // units_per_package, 0 when not known
 	UnitKind    string // booster_pack or booster_box
-	Edition     string // standard or pokemon_center
+	Edition     string // standard, or one of the game's own
 	Identifiers []Identifier
 	UpdatedAt   int64
 }

@@ -14,9 +14,6 @@ import (
 	"ninepocket/snapshot"
 )
 
-// tcgCategories are the TCGCSV categories that are read, with their games. All others are passed over.
-var tcgCategories = []struct{ id, game string }{{"3", pokemon}, {"68", onePiece}}
-
 // tcgCSV is the TCGCSV source: a live tree, archive days, wide history files, or several of these together.
 //
 // The identity of a product is (category, productId) and of a set (category, groupId) (decision 25), written
@@ -143,7 +140,7 @@ func placeTCG(name string) (prefix string, leaf tcgLeaf, ok bool) {
 	default:
 		return "", leaf, false
 	}
-	if gameOfCategory(leaf.category) == "" {
+	if gameOfCategory(leaf.category) == "" { // TCGplayer has many more categories; they are passed over
 		return "", leaf, false
 	}
 	if _, number := wholeNumber([]byte(leaf.group)); leaf.group != "" && !number {
@@ -152,13 +149,11 @@ func placeTCG(name string) (prefix string, leaf tcgLeaf, ok bool) {
 	return strings.Join(parts, "/"), leaf, true
 }
 
+// gameOfCategory is the game of a category, "" for a category of none.
 func gameOfCategory(id string) string {
-	for _, c := range tcgCategories {
-		if c.id == id {
-			return c.game
-		}
-	}
-	return ""
+	game, _ := snapshot.GameByCategory(id)
+
+	return game.Slug
 }
 
 // addTrees sorts the files of a folder into trees and finds out when each was collected.

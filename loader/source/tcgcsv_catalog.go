@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,11 +165,12 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 			wanted[l.name] = l
 		}
 	}
-	for _, c := range tcgCategories {
-		if categories[c.id] && !contains(wanted, func(l tcgLeaf) bool { return l.category == c.id }) {
-			return fmt.Errorf("cannot read the sets of category %s: there is no groups file beside its groups in %q", c.id, t.at(t.prefix))
+	for _, c := range slices.Sorted(maps.Keys(categories)) {
+		if !contains(wanted, func(l tcgLeaf) bool { return l.category == c }) {
+			return fmt.Errorf("cannot read the sets of category %s: there is no groups file beside its groups in %q", c, t.at(t.prefix))
 		}
 	}
+
 	err := t.in.each(ctx, keyOf(wanted), func(f file, r io.Reader) error {
 		list, err := readGroupsFile(r)
 		if err != nil {

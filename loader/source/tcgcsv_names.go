@@ -2,6 +2,8 @@ package source
 
 import (
 	"strings"
+
+	"ninepocket/snapshot"
 )
 
 // cutNumber moves the number that TCGplayer puts at the end of many names to the number (decision 25): "Shaymin VSTAR -
@@ -87,7 +89,6 @@ const (
 	boosterBox       = "booster_box"
 	boosterCase      = "booster_case"
 	boosterPack      = "booster_pack"
-	standardEdition  = "standard"
 	pokemonCenterBox = "pokemon_center"
 )
 
@@ -131,7 +132,7 @@ func editionOf(name string) string {
 	if strings.Contains(words, " pokemon center ") {
 		return pokemonCenterBox
 	}
-	return standardEdition
+	return snapshot.StandardEdition
 }
 
 // outsideBrackets is text without what stands in brackets and parentheses.

@@ -10,9 +10,12 @@ import (
 	"bytes"
 	_ "embed" // the document
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"ninepocket/snapshot"
 )
 
 //go:embed openapi.json
@@ -24,18 +27,23 @@ func Document() []byte { return []byte(document) }
 // Render returns the document as a server at baseURL serves it: compact, members in the order they are written, with
 // that server in "servers". With preview off, everything that belongs to the preview contract only is left out.
 func Render(baseURL string, preview bool) ([]byte, error) {
-	r := rendering{preview: preview, dropped: map[string]bool{}}
+	r := rendering{preview: preview, dropped: map[string]bool{}, instead: map[jsontext.Pointer]jsontext.Value{}}
 	if !preview {
 		if err := r.findDropped(); err != nil {
 			return nil, fmt.Errorf("cannot read the components of the OpenAPI document: %w", err)
 		}
 	}
-	servers, err := json.Marshal([]map[string]string{{"url": baseURL, "description": "This server"}}, json.Deterministic(true))
-	if err != nil {
+
+	servers := []map[string]string{{"url": baseURL, "description": "This server"}}
+	if err := r.replace("/servers", servers); err != nil {
 		return nil, fmt.Errorf("cannot write the base URL %q: %w", baseURL, err)
 	}
-	r.servers = servers
-	out, err := r.value(jsontext.Value(document), "")
+	if err := r.replaceGames(); err != nil {
+		return nil, fmt.Errorf("cannot write the games into the OpenAPI document: %w", err)
+	}
+
+	text := strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1)
+	out, err := r.value(jsontext.Value(text), "")
 	if err != nil {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 	}
@@ -53,8 +61,36 @@ func WithProductPrefix(rendered []byte, prefix string) []byte {
 // A rendering copies the document value by value and leaves out what the server does not serve.
 type rendering struct {
 	preview bool
-	servers jsontext.Value
-	dropped map[string]bool // references to components of the preview contract
+	dropped map[string]bool                     // references to components of the preview contract
+	instead map[jsontext.Pointer]jsontext.Value // values to render in place of those that are written
+}
+
+// Where the document lists what the table of games knows, and how its introduction names the games.
+const (
+	writtenGames = "Pokémon and One Piece"
+	gameCodes    = "/components/schemas/GameCode/enum"
+	gameEditions = "/components/schemas/SealedProduct/properties/edition/enum"
+)
+
+// replaceGames puts the games of the table in place of those that are written in the document.
+func (r *rendering) replaceGames() error {
+	codes, editions := []string{}, []string{snapshot.StandardEdition}
+	for _, game := range snapshot.Games {
+		codes = append(codes, game.Preview)
+		editions = append(editions, game.Editions...)
+	}
+
+	if err := r.replace(gameCodes, codes); err != nil {
+		return err
+	}
+
+	return r.replace(gameEditions, editions)
+}
+
+func (r *rendering) replace(at jsontext.Pointer, with any) (err error) {
+	r.instead[at], err = json.Marshal(with, json.Deterministic(true))
+
+	return err
 }
 
 // marks are the members of an object that decide what becomes of it.
@@ -128,9 +164,11 @@ func (r *rendering) object(value jsontext.Value, at jsontext.Pointer) (jsontext.
 			if member.value, err = jsontext.AppendQuote(nil, m.LiveDescription); err != nil {
 				return nil, err
 			}
-		case member.name == "servers" && at == "":
-			member.value = r.servers
 		}
+		if instead := r.instead[at.AppendToken(member.name)]; instead != nil {
+			member.value = instead
+		}
+
 		kept, err := r.member(member, at)
 		if err != nil {
 			return nil, err

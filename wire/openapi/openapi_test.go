@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"ninepocket/snapshot"
 	"ninepocket/wire/openapi"
 )
 
@@ -267,6 +269,36 @@ func TestRender(t *testing.T) {
 	body, found := lookup(decode(t, live), "/paths/~1v1~1prices~1batch/post/requestBody/content/application~1json/schema/$ref")
 	if !found || body != "#/components/schemas/PriceBatchRequest" {
 		t.Errorf("with preview off, the body of prices_batch is %v", body)
+	}
+}
+
+// TestGamesOfDocument holds the document against the table of games: the lists that are written are what the table says,
+// so that rendering does not change them, and a third game appears wherever the two are named.
+func TestGamesOfDocument(t *testing.T) {
+	const codes, editions = "/components/schemas/GameCode/enum", "/components/schemas/SealedProduct/properties/edition/enum"
+	written, rendered := decode(t, openapi.Document()), decode(t, renderings(t)["openapi-preview"])
+	for _, at := range []string{codes, editions, "/info/description"} {
+		want, found := lookup(written, at)
+		if got, _ := lookup(rendered, at); !found || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is rendered as %v, written as %v", at, got, want)
+		}
+	}
+
+	games := snapshot.Games
+	t.Cleanup(func() { snapshot.Games = games })
+	snapshot.Games = append(slices.Clone(games), snapshot.Game{
+		Slug: "tide-pool", Name: "Tide Pool", Preview: "tide_pool", Editions: []string{"aquarium"},
+	})
+
+	rendered = decode(t, renderings(t)["openapi-preview"])
+	if got, _ := lookup(rendered, codes); !reflect.DeepEqual(got, []any{"pokemon", "one_piece", "tide_pool"}) {
+		t.Errorf("with a third game the codes are %v", got)
+	}
+	if got, _ := lookup(rendered, editions); !reflect.DeepEqual(got, []any{"standard", "pokemon_center", "aquarium"}) {
+		t.Errorf("with a third game the editions are %v", got)
+	}
+	if got, _ := lookup(rendered, "/info/description"); !strings.Contains(got.(string), "trading cards: Pokémon, One Piece and Tide Pool.") {
+		t.Errorf("with a third game the description begins %.120s", got)
 	}
 }
 

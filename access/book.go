@@ -1,0 +1,90 @@
+package access
+
+// book is what the journal keeps of a tenant: what was charged, what was answered, and the ledger's
+// rows. It decides nothing and knows of no limit. Its account guards it.
+type book struct {
+	day     Day // of the latest admission; never goes back
+	dayUsed int64
+
+	period      Period // of the latest admission; never goes back
+	creditsUsed int64
+
+	replies replies
+	rows    map[rowName]*Counts // memory: all; embedded: since the last checkpoint
+	name    rowName             // of the row that was last counted in, and
+	row     *Counts             // that row; nil after a checkpoint took the rows
+
+	lastAt   int64  // store time of the latest admission, and
+	lastWall int64  // its wall time
+	seq      uint64 // last log record applied
+	dirty    bool   // changed since the last checkpoint
+}
+
+// charge enters what a finished call cost. It is the one place that charges, for calls just made and
+// for calls read back from the log.
+func (b *book) charge(e *entry) {
+	b.rollDay(e.day)
+	b.rollPeriod(e.period)
+	switch {
+	case e.allowance == DayQuota && e.day == b.day:
+		b.dayUsed += e.charged
+	case e.allowance == PeriodCredits && e.period.Start == b.period.Start:
+		b.creditsUsed += e.charged
+	}
+
+	row := b.rowOf(rowName{key: e.key, day: e.day, op: e.op})
+	row.Calls++
+	row.Charged += e.charged
+
+	b.seen(e.at, e.wall)
+	b.dirty = true
+}
+
+// rollDay moves on to a later day.
+func (b *book) rollDay(day Day) {
+	if day > b.day {
+		b.day = day
+		b.dayUsed = 0
+	}
+}
+
+// rollPeriod moves on to a period that starts later. One that starts together with the book's but
+// ends elsewhere changes the end only.
+func (b *book) rollPeriod(p Period) {
+	if p.Start > b.period.Start {
+		b.creditsUsed = 0
+	}
+	if p.Start >= b.period.Start && p != (Period{}) {
+		b.period = p
+	}
+}
+
+// rowOf is the ledger row of a name, mostly the one of the call before.
+func (b *book) rowOf(name rowName) *Counts {
+	if b.row != nil && b.name == name {
+		return b.row
+	}
+
+	row := b.rows[name]
+	if row == nil {
+		row = &Counts{}
+		b.rows[name] = row
+	}
+	b.name = name
+	b.row = row
+	return row
+}
+
+// seen notes the latest store time and the wall time that went with it.
+func (b *book) seen(at, wall int64) {
+	if later(at, wall, b.lastAt, b.lastWall) {
+		b.lastAt = at
+		b.lastWall = wall
+	}
+}
+
+// later orders pairs of store time and wall time. When the wall clock was set within a millisecond
+// the higher one counts: it makes the time to the next start look shorter, never longer.
+func later(at, wall, lastAt, lastWall int64) bool {
+	return at > lastAt || at == lastAt && wall > lastWall
+}

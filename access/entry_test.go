@@ -1,0 +1,64 @@
+package access
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+// testEntry is the n-th of many different entries.
+func testEntry(n int) *entry {
+	e := &entry{
+		tenant: fmt.Sprint("tenant", n%3), key: fmt.Sprint("key_", n%5), op: CardsGet, window: KeyWindow, allowance: DayQuota,
+		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n), day: DayOf(windowEpoch),
+	}
+	if n%4 == 3 {
+		e.op, e.window, e.allowance, e.period = PricesBatch, TenantWindow, PeriodCredits, monthOf(windowEpoch)
+		e.reply = &replyEntry{name: fmt.Sprint("idem", n), body: BodyHash{byte(n)}, data: bytes.Repeat([]byte{byte(n)}, n)}
+	}
+	return e
+}
+
+func TestEntry(t *testing.T) {
+	for n := range 20 {
+		want := testEntry(n)
+		got, err := decodeEntry(want.append(nil))
+		if err != nil || !reflect.DeepEqual(&got, want) {
+			t.Fatalf("entry %d: %+v, want %+v (%v)", n, got, want, err)
+		}
+	}
+}
+
+func FuzzEntry(f *testing.F) {
+	for n := range 8 {
+		f.Add(testEntry(n).append(nil))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := decodeEntry(data)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again, err := decodeEntry(e.append(nil))
+		if err != nil || !reflect.DeepEqual(e.reply == nil, again.reply == nil) || e.tenant != again.tenant || e.at != again.at {
+			t.Fatalf("%+v became %+v: %v", e, again, err)
+		}
+	})
+}
+
+func FuzzCheckpointAccount(f *testing.F) {
+	a := newAccount("acme")
+	a.key("key_1").window.restore(tick{at: windowEpoch, n: 3})
+	a.day, a.creditsUsed, a.lastAt = 20000, 7, windowEpoch
+	f.Add(a.append(nil))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a := newAccount("acme")
+		if err := a.decode(data); err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Fatal(err)
+		}
+	})
+}

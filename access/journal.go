@@ -1,0 +1,217 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/internal/wal"
+)
+
+// journal records what calls have cost: the counters of days and periods, the ledger's rows, last
+// uses, and the replies that are repeated. It admits and refuses nothing: that is [limits]. A
+// journal with a log keeps what it records in a state directory.
+//
+// Its time, "at" throughout, is milliseconds that only run forward, also over a restart: the
+// monotonic clock of the process plus an offset that continues where the log ended.
+type journal struct {
+	offset int64 // store time = Instant.Mono + offset
+	meter  *meter
+	closed atomic.Bool
+
+	mu       sync.RWMutex // guards the map; never held with an account
+	accounts map[string]*account
+
+	// The rest is nil in a journal that forgets.
+
+	log   *wal.Log
+	saver *checkpointer
+	lock  *fileLock
+	stop  chan struct{}
+	once  sync.Once
+	wg    sync.WaitGroup
+}
+
+// newJournal returns a journal that forgets.
+func newJournal(offset int64) *journal {
+	return &journal{offset: offset, meter: newMeter(), accounts: map[string]*account{}}
+}
+
+func (j *journal) time(now Instant) int64 { return now.Mono + j.offset }
+
+// account returns a tenant's account, making it the first time.
+func (j *journal) account(tenant string) *account {
+	j.mu.RLock()
+	a := j.accounts[tenant]
+	j.mu.RUnlock()
+	if a != nil {
+		return a
+	}
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	a = j.accounts[tenant]
+	if a == nil {
+		a = newAccount(tenant)
+		if j.saver != nil {
+			a.replies.touched = map[replyName]bool{}
+		}
+		j.accounts[tenant] = a
+	}
+	return a
+}
+
+// all returns the accounts of a tenant, or of all with "", in order of name.
+func (j *journal) all(tenant string) []*account {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	var out []*account
+	for name, a := range j.accounts {
+		if tenant == "" || tenant == name {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b *account) int { return strings.Compare(a.tenant, b.tenant) })
+	return out
+}
+
+// Err implements [Store].
+func (j *journal) Err() error {
+	if j.closed.Load() {
+		return errClosed
+	}
+	if j.log != nil {
+		return unavailable(j.log.Err())
+	}
+	return nil
+}
+
+// unavailable is the failure of a log, or nil, as a store tells it.
+func unavailable(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, wal.ErrClosed):
+		return errClosed
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// record enters a finished call in its account, which the caller holds, and hands it to the log in
+// the same order, so that a checkpoint of the account knows which log records it holds. It returns
+// the number to await.
+func (j *journal) record(a *account, e *entry) uint64 {
+	a.apply(e)
+	if j.log != nil {
+		a.seq = j.log.Append(e.append)
+	}
+	return a.seq
+}
+
+// await returns when a recorded call is written, or on disk.
+func (j *journal) await(seq uint64, durable bool) error {
+	switch {
+	case j.log == nil:
+		return nil
+	case durable:
+		return unavailable(j.log.AwaitSynced(seq))
+	}
+	return unavailable(j.log.AwaitWritten(seq))
+}
+
+// Ledger implements [Store].
+func (j *journal) Ledger(tenant string, since Day) ([]LedgerRow, error) {
+	if err := j.Err(); err != nil {
+		return nil, err
+	}
+	if j.saver == nil {
+		rows := j.rowsOf(tenant, since)
+		slices.SortFunc(rows, compareRows)
+		return rows, nil
+	}
+
+	// While no checkpoint is written, a row is either in memory or in the file, not on the way.
+	j.saver.mu.Lock()
+	defer j.saver.mu.Unlock()
+	view, err := readCheckpoint(j.saver.path)
+	if err != nil {
+		return nil, err
+	}
+	sum := ledgerSum{}
+	for _, row := range append(view.rows, j.rowsOf("", since)...) {
+		sum.add(row)
+	}
+	return sum.rows(tenant, since), nil
+}
+
+// rowsOf returns the ledger rows that accounts hold in memory, unordered.
+func (j *journal) rowsOf(tenant string, since Day) []LedgerRow {
+	var rows []LedgerRow
+	for _, a := range j.all(tenant) {
+		a.mu.Lock()
+		for name, counts := range a.rows {
+			if name.day >= since {
+				row := LedgerRow{Tenant: a.tenant, Key: name.key, Day: name.day, Operation: name.op, Counts: *counts}
+				rows = append(rows, row)
+			}
+		}
+		a.mu.Unlock()
+	}
+	return rows
+}
+
+// Close implements [Store]. It writes a last checkpoint when it can; the log has everything in any
+// case.
+func (j *journal) Close() error {
+	if j.log == nil {
+		j.closed.Store(true)
+		return nil
+	}
+
+	var err error
+	j.once.Do(func() {
+		close(j.stop)
+		j.wg.Wait()
+
+		if j.log.Err() == nil {
+			err = unavailable(j.log.Sync())
+		}
+		if err == nil && j.log.Err() == nil {
+			err = j.saver.save(bboltPatience)
+		}
+		if errors.Is(err, errBusy) {
+			err = nil // the next start reads the log
+		}
+
+		j.closed.Store(true)
+		j.log.Abandon()
+		err = errors.Join(err, j.lock.unlock())
+	})
+	return err
+}
+
+// figures enters what the journal counts of its log and checkpoints.
+func (j *journal) figures(s *StoreStats) {
+	s.Durable = j.log != nil
+	if !s.Durable {
+		return
+	}
+	m := j.meter
+
+	s.Sync = m.times.Row(timeSync)
+	s.SyncErrors = m.syncErrors.Load()
+	s.LogBytes = j.log.Size()
+	s.LogWritten = j.log.Bytes()
+	s.LogUnmapped = j.log.Unmapped()
+
+	s.Checkpoint = m.times.Row(timeCheckpoint)
+	s.CheckpointFails = m.failed.Load()
+	s.CheckpointBusy = m.busy.Load()
+	if at := m.savedAt.Load(); at != 0 {
+		s.CheckpointAt = time.Unix(0, at)
+	}
+}

@@ -1,0 +1,184 @@
+package access
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// limits decides which calls go on: minute windows, and units of allowance that calls in flight
+// reserve. What calls have cost it reads from the journal, which records each finished call before
+// the call returns.
+type limits struct {
+	*journal
+	replyBytes int // bound of a tenant's idempotency records
+	codec      replyCodec
+	claims     atomic.Uint64
+}
+
+// slot is where a store keeps a principal's state.
+type slot struct {
+	limits  *limits
+	account *account
+	key     *keyState
+}
+
+func newLimits(j *journal, replyBytes int) *limits {
+	if replyBytes <= 0 {
+		replyBytes = defaultReplyBytes
+	}
+	return &limits{journal: j, replyBytes: replyBytes, codec: newReplyCodec()}
+}
+
+// slot returns the state of a principal, through the shortcut it carries when that leads here.
+func (l *limits) slot(p *Principal) *slot {
+	if s := p.slot.Load(); s != nil && s.limits == l {
+		return s
+	}
+
+	a := l.account(p.Tenant)
+	a.mu.Lock()
+	key := a.key(p.KeyID)
+	a.mu.Unlock()
+	s := &slot{limits: l, account: a, key: key}
+	p.slot.Store(s)
+	return s
+}
+
+// Admit implements [Store].
+func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
+	if l.Err() != nil {
+		return Decision{Verdict: Unavailable, RetryAfter: unavailableRetry}
+	}
+	slot := l.slot(p)
+	at := l.time(now)
+	a := slot.account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	// Both limits are looked at before anything is taken of either.
+	w := a.windowFor(slot.key, &rule, at)
+	fits, remaining, wait := true, int64(0), int64(0)
+	if w != nil {
+		fits, remaining, wait = w.peek(at)
+	}
+	s := a.stand(p, &rule, now.Wall)
+	reserve := rule.Cost > 0 && !rule.Deferred
+	full := reserve && s.full(rule.Cost)
+
+	if fits && !full {
+		if w != nil {
+			remaining, wait = w.take(at)
+		}
+		a.rollDay(s.day)
+		a.rollPeriod(s.period)
+		if reserve {
+			a.reserve(&rule, s.day, s.period)
+		}
+		a.seen(at, now.Wall)
+		d.Ticket = Ticket{Principal: p, Rule: rule, Now: now, Day: s.day, Period: s.period, At: at}
+	}
+
+	if w != nil {
+		if fits {
+			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told the minute.
+			wait = min(wait, minuteMillis)
+		}
+		d.Minute = Policy{
+			Limit: int64(rule.PerMinute), Remaining: remaining,
+			Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),
+		}
+	}
+	d.Allowance = s.policy(now.Wall, fits && full)
+
+	switch {
+	case !fits:
+		d.Verdict = RateLimited
+		d.RetryAfter = d.Minute.Wait
+	case full:
+		d.Verdict = QuotaExceeded
+		d.RetryAfter = d.Allowance.Wait
+	}
+	return d
+}
+
+// Finish implements [Store].
+func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
+	if sampled() {
+		defer l.meter.time(timeFinish, time.Now())
+	}
+	if err := l.Err(); err != nil {
+		return Receipt{}, err
+	}
+	if success && t.Rule.Deferred {
+		return Receipt{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit", string(t.Rule.Operation), ErrTicket)
+	}
+
+	charged := int64(0)
+	if success {
+		charged = t.Rule.Cost
+	}
+	a := l.slot(t.Principal).account
+	a.mu.Lock()
+	if t.Rule.Cost > 0 && !t.Rule.Deferred {
+		a.release(&t.Rule, t.Day, t.Period)
+	}
+	e := ticketEntry(&t, charged)
+	receipt, seq := l.enter(a, &t, &e)
+	a.mu.Unlock()
+
+	if err := l.await(seq, t.Rule.Durable && charged > 0); err != nil {
+		return Receipt{}, err
+	}
+	return receipt, nil
+}
+
+// ticketEntry is what the journal records of a finished ticket.
+func ticketEntry(t *Ticket, charged int64) entry {
+	return entry{
+		tenant: t.Principal.Tenant, key: t.Principal.KeyID, op: t.Rule.Operation,
+		window: t.Rule.Window, allowance: t.Rule.Allowance, charged: charged,
+		at: t.At, wall: t.Now.Wall, day: t.Day, period: t.Period,
+	}
+}
+
+// enter records a finished call in its account, which the caller holds.
+func (l *limits) enter(a *account, t *Ticket, e *entry) (Receipt, uint64) {
+	seq := l.record(a, e)
+	s := a.stand(t.Principal, &t.Rule, t.Now.Wall)
+	return Receipt{Charged: e.charged, Allowance: s.policy(t.Now.Wall, false)}, seq
+}
+
+// Usage implements [Store].
+func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
+	if err := l.Err(); err != nil {
+		return Usage{}, err
+	}
+	a := l.slot(p).account
+	a.mu.Lock()
+	s := a.stand(p, &rule, now.Wall)
+	a.mu.Unlock()
+
+	usage := Usage{
+		Tenant: p.Tenant, Period: s.period, Limit: s.limit, Used: s.used,
+		Remaining: max(0, s.limit-s.used), PerMinute: p.Plan.PerMinute,
+	}
+	if rule.Allowance == DayQuota {
+		usage.Period = Period{Start: s.day.Start(), End: (s.day + 1).Start()}
+	}
+	return usage, nil
+}
+
+// Stats implements [Store]. It takes each account for a moment.
+func (l *limits) Stats() StoreStats {
+	times := l.meter.times
+	s := StoreStats{Begin: times.Row(timeBegin), Commit: times.Row(timeCommit), Finish: times.Row(timeFinish)}
+	for _, a := range l.all("") {
+		a.mu.Lock()
+		s.Replies += len(a.replies.byName)
+		s.ReplyBytes += int64(a.replies.bytes)
+		a.mu.Unlock()
+	}
+	l.figures(&s)
+	return s
+}

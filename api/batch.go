@@ -1,0 +1,190 @@
+package api
+
+import (
+	"errors"
+	"hash/maphash"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ninepocket/internal/jsonwalk"
+	"ninepocket/wire"
+)
+
+// maxDepth bounds the nesting of a body (decision 7).
+const maxDepth = 16
+
+// readArray reads a body that is an object with one array within bounds, each element of which element takes. Unknown
+// members are errors where the surface is strict and ignored elsewhere (decision 7). Problems are noted.
+func (r *Request) readArray(member string, bounds wire.Range, element func(v jsonwalk.Value, n int)) {
+	body, err := parseObject(r.Body)
+	if err != nil {
+		r.problem("the body is not valid: " + jsonProblem(err))
+		return
+	}
+
+	before := len(r.problems.named)
+	seen := false
+	n := 0
+	for name, value := range body.Members() {
+		switch {
+		case !name.Is(member):
+			if r.Strict {
+				r.problem("the body has the unknown member " + quoteName(name.Text()))
+			}
+		case value.Kind() != '[':
+			seen = true
+			n = notArray
+		default:
+			seen = true
+			for v := range value.Elements() {
+				element(v, n)
+				n++
+			}
+		}
+	}
+
+	switch {
+	case !seen:
+		r.problem(member + " is required")
+	case n == notArray:
+		r.problem(member + " must be an array")
+	case int64(n) > bounds.Max || n == 0 && len(r.problems.named) == before:
+		r.problem(member + " must have " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max) +
+			" entries, not " + wire.Decimal(int64(n)))
+	}
+}
+
+// notArray is the number of elements of a member that is not an array.
+const notArray = -1
+
+var (
+	errTooDeep   = errors.New("it is nested more than 16 levels deep")
+	errNotObject = errors.New("it must be a JSON object")
+)
+
+// parseObject checks a body as a whole.
+func parseObject(body []byte) (jsonwalk.Value, error) {
+	v, err := jsonwalk.Parse(body)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.Kind() != '{':
+		return nil, errNotObject
+	case v.Deeper(maxDepth):
+		return nil, errTooDeep
+	}
+	return v, nil
+}
+
+// jsonProblem says what is wrong with JSON without echoing it.
+func jsonProblem(err error) string {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, jsonwalk.ErrTrailing), errors.Is(err, errTooDeep), errors.Is(err, errNotObject):
+		return err.Error()
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return "a member occurs twice"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	case errors.As(err, &syntax):
+		return "it is not JSON at byte " + wire.Decimal(syntax.ByteOffset)
+	}
+	return "it is not JSON"
+}
+
+// quoteName shows a member's name without letting it grow or hide anything.
+func quoteName(name string) string {
+	const longest = 40
+	if len(name) > longest {
+		name = name[:longest] + "…"
+	}
+	return string(wire.AppendString(nil, name))
+}
+
+// readIDs reads a body {"ids": […]} of strings. Problems are noted. The ids alias the request, and the list is the
+// request's.
+func (r *Request) readIDs(bounds wire.Range) []string {
+	if !r.scanIDs(bounds) {
+		r.decodeIDs(bounds)
+	}
+	return r.ids
+}
+
+// scanIDs is decodeIDs of a body that is spelt as usual; false for any other.
+func (r *Request) scanIDs(bounds wire.Range) bool {
+	r.ids = r.ids[:0]
+	usual := scan(r.Body)
+
+	return usual.list("ids", int(bounds.Max), func(s *scanner) bool {
+		id, ok := s.str()
+		r.ids = append(r.ids, id)
+		return ok
+	})
+}
+
+// decodeIDs is readIDs of any body.
+func (r *Request) decodeIDs(bounds wire.Range) {
+	r.ids = r.ids[:0]
+	wrong := false
+
+	r.readArray("ids", bounds, func(v jsonwalk.Value, n int) {
+		switch {
+		case v.Kind() != '"':
+			wrong = true
+		case int64(n) < bounds.Max:
+			r.ids = append(r.ids, v.Text())
+		}
+	})
+	if wrong {
+		r.problem("ids must hold strings only")
+	}
+}
+
+// batch answers a live batch: the entries of the ids that are found, in request order, and the ids that are not.
+// Identical strings collapse to one (decision 24). bounds are everybody's, limit the plan's.
+func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.Fault {
+	ids := r.readIDs(bounds)
+	if f := r.invalid(); f != nil {
+		return f
+	}
+	if len(ids) > limit {
+		return &wire.Fault{
+			Code: wire.PlanLimit,
+			Detail: "The plan allows " + wire.Decimal(int64(limit)) + " ids a request, not " +
+				wire.Decimal(int64(len(ids))) + ".",
+		}
+	}
+
+	var seen doubles
+	missing := r.cards[:0] // numbers of ids
+	out.Body = append(out.Body, `{"data":[`...)
+	empty := len(out.Body)
+	for i, id := range ids {
+		same := func(k int) bool { return ids[k] == id }
+		if _, again := seen.enter(maphash.String(doublesSeed, id), i, same); again {
+			continue
+		}
+		card, ok := r.View.Index.Card(id)
+		if !ok {
+			missing = append(missing, uint32(i))
+			continue
+		}
+
+		if len(out.Body) > empty {
+			out.Body = append(out.Body, ',')
+		}
+		out.Body = append(out.Body, entry(card)...)
+	}
+
+	out.Body = append(out.Body, `],"not_found":[`...)
+	for k, i := range missing {
+		if k > 0 {
+			out.Body = append(out.Body, ',')
+		}
+		out.Body = wire.AppendString(out.Body, ids[i])
+	}
+	r.cards = missing
+	out.Body = append(out.Body, ']', '}')
+	return nil
+}

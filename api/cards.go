@@ -1,0 +1,94 @@
+package api
+
+import (
+	"strings"
+
+	"ninepocket/engine/cursor"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// searchCards answers GET /v1/cards.
+func searchCards(r *Request, out *Reply) *wire.Fault {
+	q := r.cardQuery()
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+
+	r.text = q.AppendKey(r.text[:0])
+	bound := cursor.Hash("cards", string(r.text))
+	var after *index.Position
+	if page, ok := r.openCursor(cursor.Cards, bound); ok {
+		position, err := index.ParsePosition(page.Position)
+		if err != nil {
+			r.badCursor(cursor.ErrMalformed)
+		}
+		after = &position
+	}
+	if f := r.invalid(); f != nil {
+		return f
+	}
+
+	page := r.View.Cards(r.cards[:0], q, after, limit)
+	r.cards = page.Cards
+	out.Body = append(out.Body, `{"data":[`...)
+	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
+	out.Body = append(out.Body, ']')
+
+	var position []byte
+	if page.More {
+		r.text = page.Last.AppendBinary(r.text[:0])
+		position = r.text
+	}
+	r.appendNext(out, cursor.Cards, bound, position)
+	return nil
+}
+
+// cardQuery reads what a search asks for. Problems are noted.
+func (r *Request) cardQuery() index.Query {
+	q := index.Query{Filter: index.NoFilter}
+	q.Words, q.HasWords = r.textArg("q", wire.QueryText)
+	if q.HasWords && strings.TrimSpace(q.Words) == "" {
+		r.problem("q must not be blank")
+	}
+
+	q.Set, _ = r.textArg("set", wire.SetText)
+	q.Game, _ = r.textArg("game", wire.GameText)
+	q.Number, _ = r.textArg("number", wire.NumberText)
+	q.Rarity, _ = r.textArg("rarity", wire.RarityText)
+
+	q.Min = r.intArg("min_price_cents", wire.PriceCents, snapshot.NoCents)
+	q.Max = r.intArg("max_price_cents", wire.PriceCents, snapshot.NoCents)
+	if q.Max != snapshot.NoCents && q.Min > q.Max {
+		r.problem("min_price_cents must not be more than max_price_cents")
+	}
+
+	sort := r.oneOf("sort", "relevance", "relevance", "price_desc", "price_asc", "newest")
+	q.Sort, _ = index.ParseSort(sort)
+	return q
+}
+
+// getCard answers GET /v1/cards/{id}.
+func getCard(r *Request, out *Reply) *wire.Fault {
+	if f := r.invalid(); f != nil {
+		return f
+	}
+	card, ok := r.Card()
+	if !ok {
+		return noCard()
+	}
+
+	out.Stored = r.View.Detail(card)
+	out.Tag = r.View.DetailTag(card)
+	out.Tagged = true
+	return nil
+}
+
+// batchCards answers POST /v1/cards/batch.
+func batchCards(r *Request, out *Reply) *wire.Fault {
+	return r.batch(out, wire.CardIDs, r.Plan.MaxCards, r.View.Detail)
+}
+
+// batchPrices answers POST /v1/prices/batch of the live surface.
+func batchPrices(r *Request, out *Reply) *wire.Fault {
+	return r.batch(out, wire.PriceIDs, r.Plan.MaxPrices, r.View.Entry)
+}

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ninepocket/wire"
+)
+
+// FuzzArgs holds Args.Parse against net/url's reading of the same query, where that has one.
+func FuzzArgs(f *testing.F) {
+	for _, seed := range []string{
+		"", "q=a", "q=a&q=b", "q=%zz", "q=%", "%71=a", "q=a+b%20c", "&&q=&", "=", "q", "q==", "x=1&y=2", "q=%00", "q=\xff", "limit=1&q=é&q", "Q=1", "q;limit=1", "q=%C3%A9&%ff=1",
+	} {
+		f.Add([]byte(seed))
+	}
+	known := []string{"q", "limit"}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var a Args
+		before := string(raw)
+		a.Parse(raw, known)
+		if string(raw) != before {
+			t.Fatal("the query was changed")
+		}
+		if len(a.unknown) > maxUnknown || len(a.unknown) > a.strange || len(a.known) != len(known) {
+			t.Fatalf("%d named of %d unknown, %d known", len(a.unknown), a.strange, len(a.known))
+		}
+		for _, name := range a.unknown {
+			if name == "" || len(name) > 3*64 || strings.ContainsAny(name, " ,\r\n\"") || !utf8.ValidString(name) {
+				t.Fatalf("unknown name %q", name)
+			}
+		}
+		for i := range a.known {
+			if v := a.known[i]; v.given > 0 && v.bad == "" && textProblem(v.value) != "" {
+				t.Fatalf("%s=%q passed", v.name, v.value)
+			}
+		}
+		if strings.Contains(before, ";") {
+			return // net/url refuses it
+		}
+		values, err := url.ParseQuery(before)
+		if err != nil {
+			return
+		}
+		for i := range a.known {
+			v, theirs := a.known[i], values[a.known[i].name]
+			if v.given != len(theirs) || v.given > 0 && v.value != theirs[len(theirs)-1] {
+				t.Fatalf("%s given %d times, last %q; net/url has %q", v.name, v.given, v.value, theirs)
+			}
+		}
+	})
+}
+
+// FuzzReadIDs holds readIDs against encoding/json: what it takes is what that reads, and what it refuses is refused with
+// a reason.
+func FuzzReadIDs(f *testing.F) {
+	for _, seed := range []string{
+		`{"ids":["a"]}`, `{"ids":["a","a"],"x":[{}]}`, `{"ids":[]}`, `{"ids":null}`, `{"ids":["a"]}x`, `{"ids":["a"],"ids":["b"]}`, `[`, ``, `null`, "\ufeff{}", `{"ids":["\ud800"]}`,
+		`{"\u0069ds":["\u0000"]}`, `{"ids":[1]}`, `{"x":` + nested(20) + `,"ids":["a"]}`, `{"ids":["a",`, "{\"ids\":[\"\xff\"]}",
+		" {\t\"ids\"\n:\r[ \"a quite long one\" , \"\" ,\"é ☆\"] } ", `{"ids":["a",]}`, `{"ids":["a"]]`, `{"ids":["a"` + "\x00" + `]}`, `{"ids":["a"}}`, `{"ids" ["a"]}`, `{"ids":["1","2","3","4","5"]}`,
+		`{"ids":["1","2","3","4","5","6"]}`, `{"ids":["a" "b"]}`, "{\"ids\":[\"\x7f\\\"\"]}", `{"ids":["a"]},`,
+	} {
+		f.Add([]byte(seed))
+	}
+	five := wire.Range{Min: 1, Max: 5}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := &Request{Body: body}
+		usual := &Request{Body: body}
+		before := string(body)
+		if usual.scanIDs(five) {
+			r.decodeIDs(five)
+			if !slices.Equal(usual.ids, r.ids) || r.problems.any() || string(body) != before {
+				t.Fatalf("scanned %q, decoded %q (%q)", usual.ids, r.ids, r.problems.named)
+			}
+		}
+		ids := r.readIDs(five)
+		if fault := r.invalid(); fault != nil {
+			if len(fault.Detail) > 1000 || !utf8.ValidString(fault.Detail) {
+				t.Fatalf("detail of %d bytes", len(fault.Detail))
+			}
+			return
+		}
+		var want struct {
+			IDs []string `json:"ids"`
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(body, &members); err != nil {
+			t.Fatalf("took %q: %v", body, err)
+		}
+		if err := json.Unmarshal(members["ids"], &want.IDs); err != nil || !slices.Equal(ids, want.IDs) || len(ids) == 0 || len(ids) > 5 {
+			t.Fatalf("read %q, want %q (%v)", ids, want.IDs, err)
+		}
+	})
+}
+
+// FuzzReadSelections wants readSelections to take only what is well formed, and to refuse in few words.
+func FuzzReadSelections(f *testing.F) {
+	for _, seed := range []string{
+		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`, `{"items":[1,{},[]]}`, `{"items":{}}`, `{"x":1}`, ``, `{"items":[{"kind":null}]}`,
+		`{"items":[{"kind":"card"},{"kind":"box","product_id":"x"},{"variant":"é","condition":"damaged","product_id":"prd_abc","kind":"sealed"}]}`,
+		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`, `{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,
+		`{"items":[{"kind":"card","product_id":"prd_abc","variant":"\u00e9","condition":"near_mint"}]}`, `{"items":[{"kind":"","product_id":"","variant":"","condition":""},{"kind":""}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	view := testView(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := &Request{Body: body, View: view, Strict: true}
+		usual := &Request{Body: body, View: view, Strict: true}
+		if usual.scanSelections() {
+			r.decodeSelections()
+			if !slices.Equal(usual.selections, r.selections) || !cmp.Equal(usual.problems, r.problems, cmp.AllowUnexported(problems{})) {
+				t.Fatalf("scanned %q with %v, decoded %q with %v", usual.selections, usual.problems, r.selections, r.problems)
+			}
+			r.problems = problems{}
+		}
+		r.readSelections()
+		items := r.selections
+		if fault := r.invalid(); fault != nil {
+			if len(fault.Detail) > 8<<10 || !utf8.ValidString(fault.Detail) {
+				t.Fatalf("detail of %d bytes", len(fault.Detail))
+			}
+			return
+		}
+		if len(items) == 0 || len(items) > maxSelections {
+			t.Fatalf("%d items", len(items))
+		}
+		for i, s := range items {
+			if s.Kind != "card" && s.Kind != "sealed" || (s.Kind == "card") != (s.Condition != "") || !r.validProductID(s.ProductID) || slices.Contains(items[:i], s) {
+				t.Fatalf("item %d is %+v", i, s)
+			}
+		}
+	})
+}
+
+// FuzzPathID holds PathID against net/url.
+func FuzzPathID(f *testing.F) {
+	for _, seed := range []string{"card_a", "%2F", "%2f", "%", "%zz", "%00", "a%20b", "é", "%ff", "%C3%A9", strings.Repeat("x", 201), "+", ".."} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		r := &Request{Ref: raw}
+		id, ok := r.PathID()
+		want, err := url.PathUnescape(raw)
+		good := err == nil && textProblem(want) == "" && utf8.RuneCountInString(want) <= int(wire.RefText.Max) &&
+			!strings.Contains(strings.ToLower(raw), "%2f")
+		if ok != good || ok && id != want {
+			t.Fatalf("%q is %q %v, want %q %v", raw, id, ok, want, good)
+		}
+	})
+}
+
+const oneItem = `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`
+
+func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }

@@ -1,0 +1,149 @@
+package api
+
+import (
+	"time"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/mcp"
+	"ninepocket/wire"
+)
+
+// Operation is what one method of a path does on one surface.
+type Operation struct {
+	// Name is the ledger's name of it and its operationId.
+	Name access.Operation
+	// Method is GET or POST. A GET answers HEAD too (decision 4).
+	Method string
+	// Path is the path as the document spells it, but for the parameter, which is always {id}. It is empty for a
+	// tool, which has no path of its own.
+	Path string
+	// Surface is the contract that it belongs to: access.Live or access.Preview.
+	Surface access.Kind
+	// Scope is what a preview key needs; 0 for nothing.
+	Scope access.Scope
+	// Params are the query parameters that it knows.
+	Params []string
+	// Identity, where set, says that the operation is idempotent (decision 30): it reads the request and returns
+	// the hash of its normalised body. The pipeline claims the caller's key before Run and keeps the reply after it.
+	Identity func(*Request) (access.BodyHash, *wire.Fault)
+	// ShowsUsage asks for Request.Usage.
+	ShowsUsage bool
+	// Meta says that the answer is closed with a meta member, which tells what was charged.
+	Meta bool
+	// Cacheable says that the answer follows from the snapshot and the request alone.
+	Cacheable bool
+	// Run appends the answer to the reply, or returns why there is none. An idempotent operation has read the
+	// request in Identity already.
+	Run func(*Request, *Reply) *wire.Fault
+}
+
+// Service is what operations need besides the View: it is one for all requests.
+type Service struct {
+	Cursors *cursor.Signer
+	// Retained finds the View that a cursor began in, nil when it is gone; see engine.Engine.Retained.
+	Retained func(hash uint64) *engine.View
+	// BaseURL is what clients reach the service by, without a slash at the end.
+	BaseURL string
+	// Tools answers MCP.
+	Tools *mcp.Endpoint
+}
+
+// Request is what an operation is asked. The pipeline fills the exported fields; the rest is the operation's scratch
+// memory, which the next request uses again.
+type Request struct {
+	*Service
+	*Operation
+
+	// View is the world that the request sees. A cursor turns it to the View that the walk began in.
+	View *engine.View
+	// Now is the instant of the request, the only one it has.
+	Now time.Time
+	// Tenant and Plan are the caller's.
+	Tenant string
+	Plan   *access.Plan
+	// Usage is the caller's allowance, where the operation shows it.
+	Usage access.Usage
+	// ID is the request id.
+	ID []byte
+	// Ref is the path's {id} as sent, percent escapes included.
+	Ref string
+	// Key is the Idempotency-Key header.
+	Key string
+	// Args are the query parameters; see ReadQuery.
+	Args Args
+	// Body is the body as sent.
+	Body []byte
+	// Strict makes unknown parameters and members errors (decisions 5 and 7).
+	Strict bool
+	// Message is the MCP call, for a tool.
+	Message *mcp.Message
+
+	problems problems
+	text     []byte
+	cards    []uint32
+	// Parts of the body.
+	ids        []string
+	selections []wire.Selection
+}
+
+// Reset begins a request anew in the same memory.
+func (r *Request) Reset() {
+	clear(r.ids)
+	clear(r.selections)
+	*r = Request{
+		Args: r.Args.reset(), problems: r.problems.reset(), text: r.text[:0], cards: r.cards[:0], ids: r.ids[:0],
+		selections: r.selections[:0],
+	}
+}
+
+// Reply is the answer of an operation.
+type Reply struct {
+	// Body is the answer, appended to; Stored takes its place when the View already has the answer, and is never
+	// written to.
+	Body   []byte
+	Stored []byte
+	// Tail is where the part of Body begins that is new each time, a cursor or a request id; 0 when there is none.
+	Tail int
+	// Tag is the answer's validator, valid with Tagged. Without one it follows from the content.
+	Tag    uint64
+	Tagged bool
+	// Link is the Link header of a page that has a next one.
+	Link []byte
+	// SnapshotAt is the instant that the answer describes, in ms, for its meta.
+	SnapshotAt int64
+	// Replay says that the answer is the one that an earlier request got.
+	Replay bool
+}
+
+// keepBuffer is the largest answer buffer that is used again; larger ones are left to the collector.
+const keepBuffer = 256 << 10
+
+// Reset begins a reply anew in the same memory.
+func (r *Reply) Reset() {
+	if cap(r.Body) > keepBuffer {
+		r.Body = nil
+	}
+	*r = Reply{Body: r.Body[:0], Link: r.Link[:0]}
+}
+
+// Content is the answer's body.
+func (r *Reply) Content() []byte {
+	if r.Stored != nil {
+		return r.Stored
+	}
+	return r.Body
+}
+
+// Close closes an answer with its meta: what was charged is known only once the operation is done.
+func (r *Reply) Close(requestID []byte, units int64) {
+	if r.Tail == 0 {
+		r.Tail = len(r.Body)
+	}
+	r.Body = append(r.Body, `,"meta":`...)
+	r.Body = wire.AppendMeta(r.Body, wire.Meta{
+		RequestID: string(requestID), SnapshotAt: r.SnapshotAt, Units: int(units), Replay: r.Replay,
+	})
+	r.Body = append(r.Body, '}')
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"encoding/binary"
+
+	"ninepocket/engine/cursor"
+	"ninepocket/wire"
+)
+
+// openCursor reads the cursor parameter of a live list and turns the request to the View that the walk began in,
+// when it is still kept. Problems are noted.
+func (r *Request) openCursor(op cursor.Op, bound uint64) (cursor.Page, bool) {
+	token, ok := r.textArg("cursor", wire.CursorText)
+	if !ok || r.problems.any() {
+		return cursor.Page{}, false
+	}
+
+	page, err := r.Cursors.Open(token, op, bound, r.Now)
+	if err != nil {
+		r.badCursor(err)
+		return cursor.Page{}, false
+	}
+
+	if kept := r.Retained(page.Snapshot); kept != nil {
+		r.View = kept
+	}
+	return page, true
+}
+
+// badCursor says what is wrong with a cursor and what to do (decision 29).
+func (r *Request) badCursor(err error) { r.problem(err.Error() + ", start again from the first page") }
+
+// appendNext appends next_cursor, which is new each time, closes the body, and makes the Link header. position is
+// nil on the last page.
+func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []byte) {
+	if position == nil {
+		out.Body = append(out.Body, `,"next_cursor":null}`...)
+		r.tagPage(out, false)
+		return
+	}
+
+	out.Tail = len(out.Body)
+	out.Body = append(out.Body, `,"next_cursor":"`...)
+	from := len(out.Body)
+	out.Body = r.Cursors.Append(out.Body, cursor.Page{Op: op, Snapshot: r.View.Hash, Position: position}, bound, r.Now)
+	r.linkNext(out, out.Body[from:])
+	out.Body = append(out.Body, '"', '}')
+
+	r.tagPage(out, true)
+}
+
+// linkNext makes the Link header: the same request with the next cursor.
+func (r *Request) linkNext(out *Reply, token []byte) {
+	link := append(out.Link[:0], '<')
+	link = append(link, r.BaseURL...)
+	link = append(link, r.Path...)
+	link = append(link, '?')
+
+	for i := range r.Args.known {
+		if a := &r.Args.known[i]; a.given > 0 && a.name != "cursor" {
+			link = append(link, a.name...)
+			link = append(link, '=')
+			link = wire.AppendEscaped(link, a.value)
+			link = append(link, '&')
+		}
+	}
+
+	link = append(link, "cursor="...)
+	link = append(link, token...)
+	out.Link = append(link, `>; rel="next"`...)
+}
+
+// tagPage makes the validator of a page whose body holds a cursor, which is different each time: it comes from the
+// snapshot and the request (decision 9). It changes long before that cursor expires: a client that revalidates for
+// ever must not be told to keep a page whose cursor is dead.
+func (r *Request) tagPage(out *Reply, more bool) {
+	text := append(r.text[:0], r.View.ID...)
+	text = append(text, r.Path...)
+
+	for i := range r.Args.known {
+		a := &r.Args.known[i]
+		text = append(text, byte(len(a.value)), byte(len(a.value)>>8), byte(a.given))
+		text = append(text, a.value...)
+	}
+	if more {
+		text = binary.AppendVarint(text, r.Now.UnixMilli()/(cursor.Lifetime/3).Milliseconds())
+	}
+
+	r.text = text
+	out.Tag = cursor.Hash(string(text))
+	out.Tagged = true
+}

@@ -1,0 +1,152 @@
+package api
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"ninepocket/engine/cursor"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// listProducts answers GET /v1/products.
+func listProducts(r *Request, out *Reply) *wire.Fault {
+	var filter index.ProductFilter
+	preview := r.oneOf("game", "", previewGames()...)
+	if game, ok := snapshot.GameByPreview(preview); ok {
+		filter.Game = game.Slug
+	}
+	filter.Kind = r.oneOf("kind", "", "card", "sealed")
+	if partner, ok := r.Args.Given("partner_id"); ok {
+		if !allDigits(partner) {
+			r.problem("partner_id must be digits")
+		}
+		filter.Partner = partner
+	}
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+
+	r.text = filter.AppendKey(r.text[:0])
+	bound := cursor.Hash("products", r.Tenant, string(r.text), wire.Decimal(int64(limit)))
+	after := r.openProducts(bound)
+	if f := r.invalid(); f != nil {
+		return f
+	}
+
+	rows, more := r.View.Index.ProductPage(r.cards[:0], filter, after, limit)
+	r.cards = rows
+	out.SnapshotAt = r.View.Catalog.SnapshotAt
+	out.Body = append(out.Body, `{"data":[`...)
+	out.Body = r.View.AppendProducts(out.Body, rows)
+
+	out.Tail = len(out.Body)
+	out.Body = append(out.Body, `],"pagination":{"next_cursor":`...)
+	if more {
+		r.appendProductCursor(out, bound, int(rows[len(rows)-1]))
+	} else {
+		out.Body = append(out.Body, "null"...)
+	}
+	out.Body = append(out.Body, '}')
+	return nil
+}
+
+// previewGames are the values that the preview contract's parameter game takes.
+func previewGames() []string {
+	names := make([]string, len(snapshot.Games))
+	for i := range snapshot.Games {
+		names[i] = snapshot.Games[i].Preview
+	}
+	return names
+}
+
+// appendProductCursor appends the cursor after the product of a row: the hash of the catalog's products, so that the
+// walk may go on in another snapshot with the same ones, and the product's tail.
+func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
+	item := r.View.Index.Products()[row]
+	position := binary.BigEndian.AppendUint64(r.text[:0], r.View.ProductsHash)
+	position = append(position, index.ProductTail(r.View.Catalog, int(item))...)
+	r.text = position
+
+	page := cursor.Page{Op: cursor.Products, Snapshot: r.View.Hash, Position: position}
+	out.Body = append(out.Body, '"')
+	out.Body = r.Cursors.Append(out.Body, page, bound, r.Now)
+	out.Body = append(out.Body, '"')
+}
+
+// openProducts reads the cursor and turns the request to the catalog that the walk began in: the View while it is
+// kept, else the current one when its products are the same (decision 29). It returns the last tail shown.
+func (r *Request) openProducts(bound uint64) (after string) {
+	token, ok := r.textArg("cursor", wire.PreviewCursorText)
+	if !ok || r.problems.any() {
+		return ""
+	}
+
+	page, err := r.Cursors.Open(token, cursor.Products, bound, r.Now)
+	if err == nil && len(page.Position) <= 8 {
+		err = cursor.ErrMalformed
+	}
+	if err != nil {
+		r.badCursor(err)
+		return ""
+	}
+
+	if kept := r.Retained(page.Snapshot); kept != nil {
+		r.View = kept
+	} else if r.View.ProductsHash != binary.BigEndian.Uint64(page.Position) {
+		r.problem("the catalog of this cursor has been replaced, start again from the first page")
+	}
+	return string(page.Position[8:])
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// validProductID reports whether id has the form of a public product id: <prefix>_[a-z0-9_]{3,64}.
+func (r *Request) validProductID(id string) bool {
+	tail, ok := strings.CutPrefix(id, r.View.Site().ProductPrefix)
+	if !ok || tail == "" || tail[0] != '_' {
+		return false
+	}
+
+	tail = tail[1:]
+	if n := int64(len(tail)); n < wire.ProductTail.Min || n > wire.ProductTail.Max {
+		return false
+	}
+	for i := range len(tail) {
+		if c := tail[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// productForm says what a product id looks like.
+func (r *Request) productForm() string {
+	return " must have the form " + r.View.Site().ProductPrefix + "_[a-z0-9_]{3,64}"
+}
+
+// getProduct answers GET /v1/products/{product_id}.
+func getProduct(r *Request, out *Reply) *wire.Fault {
+	id, ok := r.PathID()
+	if !ok || !r.validProductID(id) {
+		r.problem("product_id" + r.productForm())
+	}
+	if f := r.invalid(); f != nil {
+		return f
+	}
+
+	product, ok := r.View.Product(id)
+	if !ok {
+		return &wire.Fault{Code: wire.NotFound, Detail: "No product has this id."}
+	}
+	out.SnapshotAt = r.View.Catalog.SnapshotAt
+	out.Body = append(out.Body, `{"data":`...)
+	out.Body = append(out.Body, product...)
+	return nil
+}

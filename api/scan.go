@@ -1,0 +1,117 @@
+package api
+
+import (
+	"hash/maphash"
+	"unicode/utf8"
+	"unsafe"
+
+	"ninepocket/wire"
+)
+
+// scanner reads JSON that is spelt as programs spell it: the members that are asked for and no others, strings without
+// escapes. It says no to everything else, right or wrong, and whoever asked reads the body again with the decoder, which
+// knows all of JSON and says what is wrong with it. Strings alias the body.
+type scanner struct {
+	text string
+	at   int
+}
+
+// scan returns a scanner of a body, which must not change while its strings are used.
+func scan(body []byte) scanner {
+	return scanner{text: unsafe.String(unsafe.SliceData(body), len(body))}
+}
+
+// space steps over white space.
+func (s *scanner) space() {
+	for s.at < len(s.text) {
+		if b := s.text[s.at]; b > ' ' || b != ' ' && b != '\n' && b != '\r' && b != '\t' {
+			return
+		}
+		s.at++
+	}
+}
+
+// next takes a character after white space, if it is the next.
+func (s *scanner) next(c byte) bool {
+	s.space()
+	if s.at == len(s.text) || s.text[s.at] != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// str takes a string.
+func (s *scanner) str() (string, bool) {
+	if !s.next('"') {
+		return "", false
+	}
+	from, ascii := s.at, true
+	for {
+		s.at += wire.Plain(s.text[s.at:])
+		switch {
+		case s.at == len(s.text):
+			return "", false
+		case s.text[s.at] == '"':
+			text := s.text[from:s.at]
+			s.at++
+			return text, ascii || utf8.ValidString(text)
+		case s.text[s.at] < utf8.RuneSelf: // an escape, or what must be one
+			return "", false
+		}
+		ascii = false
+		s.at++
+	}
+}
+
+// key takes a member's name.
+func (s *scanner) key() (string, bool) {
+	name, ok := s.str()
+	return name, ok && s.next(':')
+}
+
+// list takes an object that is one member, an array of 1 to most elements. element takes one.
+func (s *scanner) list(member string, most int, element func(*scanner) bool) bool {
+	if !s.next('{') {
+		return false
+	}
+	if name, ok := s.key(); !ok || name != member || !s.next('[') {
+		return false
+	}
+	for n := 0; ; n++ {
+		if n == most || !element(s) {
+			return false
+		}
+		if !s.next(',') {
+			break
+		}
+	}
+	if !s.next(']') || !s.next('}') {
+		return false
+	}
+	s.space()
+	return s.at == len(s.text)
+}
+
+// doubles finds which elements of a list were there before. Its zero value is for a list of up to 200 elements,
+// the most ids that a batch may have.
+type doubles struct {
+	rows [512]uint8 // hash table of numbers of elements, and 1
+}
+
+// doublesSeed makes it impossible to send what has equal hashes.
+var doublesSeed = maphash.MakeSeed()
+
+// enter enters element i with a hash, and returns an earlier one that is the same.
+func (d *doubles) enter(hash uint64, i int, same func(earlier int) bool) (earlier int, again bool) {
+	for ; ; hash++ {
+		row := &d.rows[hash%uint64(len(d.rows))]
+		if *row == 0 {
+			*row = uint8(i + 1)
+			return 0, false
+		}
+		if same(int(*row) - 1) {
+			return int(*row) - 1, true
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/maphash"
+	"unicode/utf8"
+
+	"ninepocket/access"
+	"ninepocket/internal/jsonwalk"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// readSelections reads POST /v1/prices/batch of the preview contract: its key and 1 to 50 distinct selections. The
+// identity is the hash of the selections in order, whatever the order of their members (decision 30).
+func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
+	if !validIdempotencyKey(r.Key) {
+		r.problem("the header Idempotency-Key is required: 1 to 64 of A-Z a-z 0-9 _ -")
+	}
+	r.readSelections()
+	if f := r.invalid(); f != nil {
+		return access.BodyHash{}, f
+	}
+
+	text := r.text[:0]
+	for i := range r.selections {
+		s := &r.selections[i]
+		for _, part := range [...]string{s.Kind, s.ProductID, s.Variant, s.Condition} {
+			text = binary.BigEndian.AppendUint32(text, uint32(len(part)))
+			text = append(text, part...)
+		}
+	}
+	r.text = text
+	return sha256.Sum256(text), nil
+}
+
+func validIdempotencyKey(key string) bool {
+	for i := range len(key) {
+		b := key[i]
+		if (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && (b < '0' || b > '9') && b != '_' && b != '-' {
+			return false
+		}
+	}
+	return key != "" && len(key) <= 64
+}
+
+// priceSelections answers POST /v1/prices/batch of the preview contract.
+func priceSelections(r *Request, out *Reply) *wire.Fault {
+	out.SnapshotAt = r.View.Catalog.SnapshotAt
+	out.Body = append(out.Body, `{"data":[`...)
+	for i := range r.selections {
+		if i > 0 {
+			out.Body = append(out.Body, ',')
+		}
+		out.Body = r.View.AppendPrice(out.Body, &r.selections[i])
+	}
+	out.Body = append(out.Body, ']')
+	return nil
+}
+
+// members is a set of a selection's members.
+type members uint8
+
+const (
+	hasKind members = 1 << iota
+	hasProductID
+	hasVariant
+	hasCondition
+)
+
+// memberNames are the names of the members in the order of their bits.
+var memberNames = [...]string{"kind", "product_id", "variant", "condition"}
+
+// selectionMember is a member by its name, where its value goes, and its bit; nil for what is none.
+func selectionMember(s *wire.Selection, name string) (*string, members) {
+	switch name {
+	case "kind":
+		return &s.Kind, hasKind
+	case "product_id":
+		return &s.ProductID, hasProductID
+	case "variant":
+		return &s.Variant, hasVariant
+	case "condition":
+		return &s.Condition, hasCondition
+	}
+	return nil, 0
+}
+
+// readSelections reads a body {"items": […]} of distinct selections into the request. Problems are noted. The
+// selections alias the body.
+func (r *Request) readSelections() {
+	if !r.scanSelections() {
+		r.decodeSelections()
+	}
+	r.checkRepeats()
+}
+
+// scanSelections is decodeSelections of a body that is spelt as usual; false for any other.
+func (r *Request) scanSelections() bool {
+	r.selections = r.selections[:0]
+	var given [maxSelections]members
+	usual := scan(r.Body)
+
+	ok := usual.list("items", maxSelections, func(in *scanner) bool {
+		n := len(r.selections)
+		r.selections = append(r.selections, wire.Selection{})
+		return scanSelection(in, &r.selections[n], &given[n])
+	})
+
+	if ok { // problems are noted once nothing can be wrong with the body as such
+		for i := range r.selections {
+			r.checkSelection(&r.selections[i], i, given[i])
+		}
+	}
+	return ok
+}
+
+// maxSelections is wire.Selections.Max for an array's length.
+const maxSelections = 50
+
+// scanSelection takes one selection whose members are strings, each at most once.
+func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
+	if !in.next('{') {
+		return false
+	}
+
+	for {
+		name, ok := in.key()
+		if !ok {
+			return false
+		}
+		value, bit := selectionMember(s, name)
+		if bit == 0 || *given&bit != 0 {
+			return false
+		}
+		if *value, ok = in.str(); !ok {
+			return false
+		}
+		*given |= bit
+
+		if !in.next(',') {
+			return in.next('}')
+		}
+	}
+}
+
+// decodeSelections is readSelections of any body, but for repeated ones.
+func (r *Request) decodeSelections() {
+	r.selections = r.selections[:0]
+	r.readArray("items", wire.Selections, func(v jsonwalk.Value, n int) {
+		s := r.decodeSelection(v, n)
+		if n < maxSelections {
+			r.selections = append(r.selections, s)
+		}
+	})
+}
+
+// decodeSelection reads one selection; what is wrong with it is noted.
+func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
+	if v.Kind() != '{' {
+		r.itemProblem(n, " must be an object")
+		return s
+	}
+
+	var given members
+	for name, value := range v.Members() {
+		member, bit := selectionMember(&s, name.Text())
+		switch {
+		case member == nil:
+			r.itemProblem(n, " has the unknown member "+quoteName(name.Text()))
+		case value.Kind() != '"':
+			r.itemProblem(n, "."+name.Text()+" must be a string")
+		default:
+			*member = value.Text()
+			given |= bit
+		}
+	}
+
+	r.checkSelection(&s, n, given)
+	return s
+}
+
+// checkSelection notes what a selection lacks or has too much, by its kind. Members of the wrong type were noted.
+func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
+	if given&hasProductID != 0 && !r.validProductID(s.ProductID) {
+		r.itemProblem(n, ".product_id"+r.productForm())
+	}
+
+	needed := hasKind | hasProductID
+	switch {
+	case given&hasKind == 0:
+	case s.Kind == "card":
+		needed |= hasVariant | hasCondition
+		r.checkLane(s, n, given)
+	case s.Kind == "sealed":
+		if given&hasVariant != 0 {
+			r.itemProblem(n, ".variant does not belong to a sealed selection")
+		}
+		if given&hasCondition != 0 {
+			r.itemProblem(n, ".condition does not belong to a sealed selection")
+		}
+	default:
+		r.itemProblem(n, ".kind must be card or sealed")
+	}
+
+	if needed&^given == 0 {
+		return
+	}
+	for bit, name := range memberNames {
+		if (needed&^given)>>bit&1 != 0 {
+			r.itemProblem(n, "."+name+" is required")
+		}
+	}
+}
+
+// checkLane notes what is wrong with the variant and condition of a card.
+func (r *Request) checkLane(s *wire.Selection, n int, given members) {
+	if given&hasVariant != 0 && !validVariant(s.Variant) {
+		r.itemProblem(n, ".variant must have 1 to 100 characters")
+	}
+	if _, ok := snapshot.ParseCondition(s.Condition); given&hasCondition != 0 && !ok {
+		r.itemProblem(n, ".condition must be one of near_mint, lightly_played, moderately_played, heavily_played, "+
+			"damaged, ungraded")
+	}
+}
+
+func validVariant(s string) bool {
+	n := int64(utf8.RuneCountInString(s))
+	return n >= wire.PriceVariantText.Min && n <= wire.PriceVariantText.Max && textProblem(s) == ""
+}
+
+// checkRepeats notes exact duplicates, in whatever order their members were.
+func (r *Request) checkRepeats() {
+	var seen doubles
+	for i := range r.selections {
+		s := &r.selections[i]
+		if *s == (wire.Selection{}) {
+			continue // nothing of it was read; that was noted
+		}
+
+		// Selections of one product are few.
+		hash := maphash.String(doublesSeed, s.ProductID)
+		same := func(k int) bool { return r.selections[k] == *s }
+		if first, again := seen.enter(hash, i, same); again {
+			r.itemProblem(i, " repeats items["+wire.Decimal(int64(first))+"]")
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package api
+
+import (
+	"ninepocket/engine/cursor"
+	"ninepocket/index"
+	"ninepocket/wire"
+)
+
+// listSets answers GET /v1/sets.
+func listSets(r *Request, out *Reply) *wire.Fault {
+	var filter index.SetFilter
+	filter.Series, _ = r.textArg("series", wire.SeriesText)
+	filter.Game, _ = r.textArg("game", wire.GameText)
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+
+	r.text = filter.AppendKey(r.text[:0])
+	bound := cursor.Hash("sets", string(r.text))
+	from := 0
+	if page, ok := r.openCursor(cursor.Sets, bound); ok {
+		position, err := index.ParseSetPosition(page.Position)
+		if err != nil {
+			r.badCursor(cursor.ErrMalformed)
+		}
+		from = r.View.Index.SetAfter(position)
+	}
+	if f := r.invalid(); f != nil {
+		return f
+	}
+
+	sets, next := r.View.Index.Sets(r.cards[:0], filter, from, limit)
+	r.cards = sets
+	out.Body = append(out.Body, `{"data":[`...)
+	out.Body = r.View.AppendSets(out.Body, sets)
+	out.Body = append(out.Body, ']')
+
+	var position []byte
+	if next >= 0 {
+		last := r.View.Index.SetPosition(int(sets[len(sets)-1]))
+		r.text = last.AppendBinary(r.text[:0])
+		position = r.text
+	}
+	r.appendNext(out, cursor.Sets, bound, position)
+	return nil
+}
+
+// getSet answers GET /v1/sets/{id}.
+func getSet(r *Request, out *Reply) *wire.Fault {
+	if f := r.invalid(); f != nil {
+		return f
+	}
+	set, ok := r.Set()
+	if !ok {
+		return &wire.Fault{Code: wire.NotFound, Detail: "No set has this id or slug."}
+	}
+
+	out.Stored = r.View.SetPage(set)
+	return nil
+}

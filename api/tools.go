@@ -1,0 +1,27 @@
+package api
+
+import (
+	"ninepocket/access"
+	"ninepocket/mcp"
+	"ninepocket/wire"
+)
+
+// Tools are the tools of MCP as operations, in the order of their numbers. Whatever a tool's result is, the call
+// succeeded: it counts, and problems are told inside the result (decision 13).
+func Tools(endpoint *mcp.Endpoint) []*Operation {
+	names := endpoint.Tools()
+	all := make([]*Operation, len(names))
+	for number, name := range names {
+		all[number] = &Operation{
+			Name: access.MCPOperation(name), Method: post, Surface: access.Live,
+			Run: func(r *Request, out *Reply) *wire.Fault {
+				out.Body = r.Tools.Call(out.Body, r.Message, number, mcp.Caller{
+					View: r.View, Now: r.Now,
+					Limits: mcp.Limits{HistoryDays: r.Plan.HistoryDays, Cards: r.Plan.MaxPrices},
+				})
+				return nil
+			},
+		}
+	}
+	return all
+}

@@ -1,0 +1,32 @@
+package index
+
+import "encoding/binary"
+
+// AppendKey appends the identity of a query: every field that decides which cards it finds, or their order. Two queries
+// have the same key only when all their fields are the same. Cursors and caches know a query by it.
+func (q *Query) AppendKey(dst []byte) []byte {
+	dst = append(dst, byte(q.Sort), 0)
+	if q.HasWords {
+		dst[len(dst)-1] = 1
+	}
+	dst = binary.AppendVarint(dst, q.Min)
+	dst = binary.AppendVarint(dst, q.Max)
+	return appendTexts(dst, q.Words, q.Game, q.Set, q.Number, q.Rarity)
+}
+
+// AppendKey appends the identity of a filter of sets, as a query's does.
+func (f *SetFilter) AppendKey(dst []byte) []byte { return appendTexts(dst, f.Game, f.Series) }
+
+// AppendKey appends the identity of a filter of products, as a query's does.
+func (f *ProductFilter) AppendKey(dst []byte) []byte {
+	return appendTexts(dst, f.Game, f.Kind, f.Partner)
+}
+
+// appendTexts appends texts with their lengths, so that they cannot run into each other.
+func appendTexts(dst []byte, texts ...string) []byte {
+	for _, s := range texts {
+		dst = binary.AppendUvarint(dst, uint64(len(s)))
+		dst = append(dst, s...)
+	}
+	return dst
+}

@@ -1,0 +1,20 @@
+// Package wal is a write-ahead log: bytes go in, a sequence number comes out, and the bytes come
+// back in that order after a crash. It knows nothing of what the bytes mean.
+//
+// A [Log] commits in groups and has no timer that delays a commit. [Log.Append] queues a record.
+// While one write or fsync runs, later records wait in the queue, and the next write or fsync takes
+// all of them. [Log.AwaitWritten] returns when a record survives the death of the process,
+// [Log.AwaitSynced] when it survives a power cut. What nobody waits for is on disk within 100 ms.
+//
+// A log is a directory of segments, files named after their first record. [Log.Rotate] starts a new
+// one and [Log.RemoveThrough] removes those that are no longer needed. [Read] reads them back. It
+// tells the torn end that a crash leaves from damage that a crash cannot explain.
+//
+// On Linux, on ext4, XFS and tmpfs, the open segment is mapped and a record is a copy into the page
+// cache; its blocks are allocated before they are mapped, so that a full disk is an error and no
+// signal. Elsewhere a record is a write(2). What survives what is the same, and so is what is
+// stored, but for zeros that follow a segment's records.
+//
+// The first failed write or fsync ends a log for good: what the disk then holds is not known until
+// the log is read again. One directory has one writer at a time, which the caller sees to.
+package wal

@@ -1,0 +1,397 @@
+package wal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// syncInterval bounds how long a written record stays off the disk when no call waits for it: half
+// of the promised 100 ms, the other half is for the fsync.
+const syncInterval = 50 * time.Millisecond
+
+// ErrClosed is the error of a log that was closed.
+var ErrClosed = errors.New("log closed")
+
+// Log is a write-ahead log that is open for appending. It is safe for concurrent use.
+//
+// Callers of AwaitWritten write the queue themselves. Callers of AwaitSynced join a batch and wait
+// for the one goroutine that syncs. The first failed write or fsync is kept: nothing is written
+// after it, and every wait returns it.
+//
+// Locks, in the order they are taken: syncMu, writeMu, mu.
+type Log struct {
+	dir    string
+	create func(path string) (Segment, error)
+	onSync func(began time.Time, err error)
+
+	unmapped error // why the segments are written and not mapped; nil when they are
+
+	syncMu  sync.Mutex // one fsync or rotation at a time
+	writeMu sync.Mutex // writes in the order of their records
+	file    Segment
+	size    atomic.Int64 // of the open segment
+	spare   []byte
+
+	mu      sync.Mutex // guards the queue and the numbers in it
+	queue   []byte
+	next    uint64 // number of the next record
+	waiting *batch
+
+	bytes   atomic.Uint64 // written since the start
+	written atomic.Uint64 // last record written
+	synced  atomic.Uint64 // last record on disk
+	failed  atomic.Pointer[error]
+
+	kick chan struct{} // one slot: a batch waits
+	stop chan struct{}
+	done chan struct{}
+}
+
+// batch is the calls that wait for one fsync.
+type batch struct{ done chan struct{} }
+
+// Options configure a log. The zero value is ready.
+type Options struct {
+	// Create makes segments; nil maps them where the system can and else writes them.
+	Create func(path string) (Segment, error)
+	// OnSync is told of each fsync when it ends; nil = nobody.
+	OnSync func(began time.Time, err error)
+}
+
+// Start starts a log in a directory that is there. Its first record gets number next, which follows
+// the last one that [Read] returned.
+func Start(dir string, next uint64, options Options) (_ *Log, err error) {
+	l := &Log{
+		dir: dir, create: options.Create, onSync: options.OnSync, next: next,
+		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	l.written.Store(next - 1)
+	l.synced.Store(next - 1)
+
+	if l.create == nil {
+		l.file, err = l.chooseSegments(next)
+	} else {
+		l.file, err = l.open(next)
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	go l.syncLoop()
+	return l, nil
+}
+
+// open makes the segment that starts with record first, durable in name and header.
+func (l *Log) open(first uint64) (Segment, error) {
+	path := segmentPath(l.dir, first)
+	file, err := l.create(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
+	}
+
+	_, err = file.Write(segmentHead(first))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = syncDir(l.dir)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
+	}
+
+	l.size.Store(segmentHeader)
+	return file, nil
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Append queues the record that encode appends to the queue, and returns its number. It does not
+// wait for the disk. encode is called once, under a lock: it must not call the log.
+func (l *Log) Append(encode func(dst []byte) []byte) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	seq := l.next
+	l.next++
+	l.queue = appendRecord(l.queue, seq, l.synced.Load(), encode)
+	return seq
+}
+
+// Err returns why the log ended, or nil. It is cheap.
+func (l *Log) Err() error {
+	if err := l.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Fail ends the log for good, unless it has ended already, and returns why it ended.
+func (l *Log) Fail(err error) error {
+	l.failed.CompareAndSwap(nil, &err)
+	return l.Err()
+}
+
+func (l *Log) fail(verb string, err error) error {
+	return l.Fail(fmt.Errorf("cannot %s log: %w", verb, err))
+}
+
+// Size returns the length of the open segment in bytes.
+func (l *Log) Size() int64 { return l.size.Load() }
+
+// Bytes returns how many bytes of records were written since the start.
+func (l *Log) Bytes() uint64 { return l.bytes.Load() }
+
+// Unmapped returns why the segments are written with a system call a record; nil when they are mapped.
+func (l *Log) Unmapped() error { return l.unmapped }
+
+// flush writes what is queued.
+func (l *Log) flush() error {
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+	return l.flushLocked()
+}
+
+func (l *Log) flushLocked() error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+
+	// Two buffers take turns: records queue in one while the other is written.
+	l.mu.Lock()
+	data := l.queue
+	last := l.next - 1
+	l.queue = l.spare[:0]
+	l.spare = nil
+	l.mu.Unlock()
+
+	if len(data) > 0 {
+		n, err := l.file.Write(data)
+		if err != nil || n < len(data) {
+			return l.fail("write", cmp.Or(err, io.ErrShortWrite))
+		}
+		l.size.Add(int64(len(data)))
+		l.bytes.Add(uint64(len(data)))
+	}
+	if cap(data) <= 1<<20 {
+		l.spare = data
+	}
+
+	l.written.Store(last)
+	return nil
+}
+
+// AwaitWritten returns when record seq is written: it survives the death of the process.
+func (l *Log) AwaitWritten(seq uint64) error {
+	if l.written.Load() >= seq {
+		return nil
+	}
+
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+	if l.written.Load() >= seq { // another caller's write took it along
+		return nil
+	}
+	return l.flushLocked()
+}
+
+// AwaitSynced returns when record seq is on disk.
+func (l *Log) AwaitSynced(seq uint64) error {
+	b, err := l.join(seq)
+	if b == nil {
+		return err
+	}
+
+	select {
+	case l.kick <- struct{}{}:
+	default: // somebody else woke the goroutine, which takes the whole batch
+	}
+	select {
+	case <-b.done:
+	case <-l.done:
+	}
+
+	if l.synced.Load() >= seq {
+		return nil
+	}
+	return cmp.Or(l.Err(), ErrClosed)
+}
+
+// join returns the batch that waits for record seq, or nil when there is nothing to wait for.
+func (l *Log) join(seq uint64) (*batch, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.synced.Load() >= seq {
+		return nil, nil
+	}
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+
+	if l.waiting == nil {
+		l.waiting = &batch{done: make(chan struct{})}
+	}
+	return l.waiting, nil
+}
+
+// syncLoop is the one goroutine that syncs.
+func (l *Log) syncLoop() {
+	defer close(l.done)
+	ticker := time.NewTicker(syncInterval)
+	defer ticker.Stop()
+
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-l.kick:
+		case <-ticker.C:
+		}
+
+		if !l.idle() && l.Err() == nil {
+			_ = l.Sync() // told by Err
+		}
+		if l.Err() != nil {
+			l.wake(l.takeBatch())
+		}
+	}
+}
+
+// idle reports whether there is nothing to sync and nobody who waits.
+func (l *Log) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next-1 == l.synced.Load() && l.waiting == nil
+}
+
+// takeBatch takes the batch that waits, nil when nobody does.
+func (l *Log) takeBatch() *batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.waiting
+	l.waiting = nil
+	return b
+}
+
+// wake ends a batch, whatever came of it.
+func (l *Log) wake(b *batch) {
+	if b != nil {
+		close(b.done)
+	}
+}
+
+// Sync puts everything queued so far on disk and wakes those who wait for it.
+func (l *Log) Sync() error {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+
+	// The batch is taken before the queue is: the fsync covers every record that it waits for.
+	defer l.wake(l.takeBatch())
+	if err := l.flush(); err != nil {
+		return err
+	}
+
+	// Records written by others from here on may or may not be covered.
+	target := l.written.Load()
+	if target == l.synced.Load() {
+		return nil
+	}
+	if err := l.syncFile(); err != nil {
+		return err
+	}
+	l.synced.Store(target)
+	return nil
+}
+
+// syncFile puts what is written on disk. The caller holds syncMu.
+func (l *Log) syncFile() error {
+	began := time.Now()
+	err := l.file.Sync()
+	if l.onSync != nil {
+		l.onSync(began, err)
+	}
+	if err != nil {
+		return l.fail("sync", err)
+	}
+	return nil
+}
+
+// Rotate puts everything on disk and starts a new segment. It returns the last record of the old
+// ones. A segment without records is kept.
+func (l *Log) Rotate() (last uint64, err error) {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+
+	if err := l.flushLocked(); err != nil {
+		return 0, err
+	}
+	last = l.written.Load()
+	if l.size.Load() == segmentHeader {
+		return last, nil
+	}
+	if err := l.syncFile(); err != nil {
+		return 0, err
+	}
+	l.synced.Store(last)
+
+	file, err := l.open(last + 1)
+	if err != nil {
+		return 0, l.fail("rotate", err)
+	}
+	old := l.file
+	l.file = file
+	if err := old.Close(); err != nil {
+		return 0, l.fail("close", err)
+	}
+	return last, nil
+}
+
+// RemoveThrough removes the segments that hold nothing after record last. The newest one stays.
+func (l *Log) RemoveThrough(last uint64) error {
+	firsts, err := Segments(l.dir)
+	if err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(firsts) && firsts[i+1] <= last+1; i++ {
+		if err := os.Remove(segmentPath(l.dir, firsts[i])); err != nil {
+			return fmt.Errorf("cannot remove old log: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close ends the log after putting everything on disk.
+func (l *Log) Close() error {
+	err := l.Sync()
+	l.Abandon()
+	return err
+}
+
+// Abandon ends the log as it is; what is queued and not written is lost.
+func (l *Log) Abandon() {
+	close(l.stop)
+	<-l.done
+
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+	_ = l.Fail(ErrClosed) // unless there is a better reason already
+	_ = l.file.Close()    // synced, or given up
+	l.wake(l.takeBatch())
+}

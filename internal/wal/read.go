@@ -1,0 +1,133 @@
+package wal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// ErrCorrupt means: what is stored is damaged where a crash cannot explain it.
+var ErrCorrupt = errors.New("corrupt data")
+
+// Segments returns the numbers of the first records of the segments in dir, in order. A missing
+// directory has none.
+func Segments(dir string) ([]uint64, error) {
+	names, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list log %q: %w", dir, err)
+	}
+
+	var firsts []uint64
+	for _, name := range names {
+		if first, ok := segmentFirst(name.Name()); ok {
+			firsts = append(firsts, first)
+		}
+	}
+	slices.Sort(firsts)
+	return firsts, nil
+}
+
+// End is where a reading of a log ended.
+type End struct {
+	Last     uint64 // last record read, or the one asked to start after
+	TornPath string // segment with a torn end, "" = none
+	TornAt   int64  // how much of it is whole
+}
+
+// Visitor takes a record. The payload is valid during the call only.
+type Visitor func(seq uint64, payload []byte) error
+
+// Read visits the records after number after, in order. A torn end of the last segment is where a
+// crash cut it off, or what was allocated and not used, and is reported in End. Anything else out of
+// place is ErrCorrupt. A missing segment that is needed is ErrCorrupt too, wrapping fs.ErrNotExist.
+func Read(dir string, after uint64, visit Visitor) (End, error) {
+	firsts, err := Segments(dir)
+	if err != nil {
+		return End{}, err
+	}
+
+	end := End{Last: after}
+	for i, first := range firsts {
+		if i+1 < len(firsts) && firsts[i+1] <= after+1 {
+			continue // all of it comes before
+		}
+		if first > end.Last+1 {
+			return end, fmt.Errorf("%w: log %q: records %d to %d are missing: %w",
+				ErrCorrupt, dir, end.Last+1, first-1, fs.ErrNotExist)
+		}
+		if err := end.segment(dir, first, i == len(firsts)-1, visit); err != nil {
+			return end, err
+		}
+	}
+	return end, nil
+}
+
+// segment reads one segment.
+func (end *End) segment(dir string, first uint64, isLast bool, visit Visitor) error {
+	path := segmentPath(dir, first)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("cannot read log segment %q: %w", path, err)
+	}
+	return end.records(path, data, first, isLast, visit)
+}
+
+// records reads the content of a segment.
+func (end *End) records(path string, data []byte, first uint64, isLast bool, visit Visitor) error {
+	if !parseSegmentHeader(data, first) {
+		if isLast && len(data) <= segmentHeader {
+			return nil // cut off while it was made: nothing was ever in it
+		}
+		return fmt.Errorf("%w: log segment %q: bad header", ErrCorrupt, path)
+	}
+
+	at := segmentHeader
+	for seq := first; at < len(data); seq++ {
+		r, ok := parseRecord(data[at:])
+		if !ok || r.seq != seq {
+			return end.tear(path, data, at, seq, isLast)
+		}
+		at += r.size
+		if seq <= end.Last {
+			continue // not asked for, but it has to be whole
+		}
+
+		if err := visit(seq, r.payload); err != nil {
+			return fmt.Errorf("log segment %q: record %d: %w", path, seq, err)
+		}
+		end.Last = seq
+	}
+	return nil
+}
+
+// tear judges a place where no record seq is: the end of the segment, a torn end, or damage.
+func (end *End) tear(path string, data []byte, at int, seq uint64, isLast bool) error {
+	if !isLast && len(bytes.TrimLeft(data[at:], "\x00")) == 0 {
+		return nil // allocated and not used; the next segment's number tells whether a record is missing
+	}
+	if !isLast || contradicts(data[at:], seq) {
+		return fmt.Errorf("%w: log segment %q: record %d at byte %d is damaged", ErrCorrupt, path, seq, at)
+	}
+
+	end.TornPath = path
+	end.TornAt = int64(at)
+	return nil
+}
+
+// Trim cuts a torn end off, durably. Without one it does nothing.
+func (end *End) Trim() error {
+	if end.TornPath == "" {
+		return nil
+	}
+	file, err := os.OpenFile(end.TornPath, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("cannot cut log segment %q: %w", end.TornPath, err)
+	}
+	return errors.Join(file.Truncate(end.TornAt), file.Sync(), file.Close())
+}

@@ -1,0 +1,92 @@
+package mcp
+
+import (
+	"reflect"
+	"testing"
+
+	"ninepocket/index"
+	"ninepocket/internal/jsonwalk"
+)
+
+// notAsked are fields of a query that no argument of catalog_search_cards feeds, and why.
+var notAsked = map[string]string{}
+
+// notOfQuery are arguments of catalog_search_cards that feed no field, and why.
+var notOfQuery = map[string]string{
+	"limit":           "which page of the answer",
+	"cursor":          "which page of the answer",
+	"response_format": "how the answer is written",
+}
+
+// TestEveryFilterIsAnArgument gives one argument after the other and looks which fields of the query change: a filter
+// of index.Query that GET /v1/cards has and catalog_search_cards does not is found here.
+func TestEveryFilterIsAnArgument(t *testing.T) {
+	fields := append(searchCardsTool().fields, formatField())
+	ask := func(object string) index.Query {
+		t.Helper()
+		arguments, err := jsonwalk.Parse([]byte(object))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p problems
+		a := bind(fields, arguments, "", &p)
+		if p.n > 0 {
+			t.Fatalf("%s: %s", object, p.text)
+		}
+		return cardQuery(a)
+	}
+
+	fed := map[string]bool{}
+	plain := ask("{}")
+	for i := range fields {
+		f := &fields[i]
+		changed := differing(reflect.ValueOf(plain), reflect.ValueOf(ask(`{"`+f.name+`":`+another(t, f)+`}`)))
+		if _, excepted := notOfQuery[f.name]; excepted == (len(changed) > 0) {
+			t.Errorf("%s changes %v", f.name, changed)
+		}
+		for _, name := range changed {
+			fed[name] = true
+		}
+	}
+
+	for _, name := range differing(reflect.ValueOf(index.Query{}), reflect.Value{}) {
+		if _, excepted := notAsked[name]; excepted == fed[name] {
+			t.Errorf("index.Query.%s: fed by an argument %t, excepted %t", name, fed[name], excepted)
+		}
+	}
+}
+
+// another is a value of an argument that is not its preset.
+func another(t *testing.T, f *field) string {
+	t.Helper()
+	switch f.kind {
+	case textKind:
+		return `"x"`
+	case integerKind:
+		return "7"
+	case choiceKind:
+		return quoted(f.choices[len(f.choices)-1])
+	case listKind:
+	}
+	t.Fatalf("%s: say here what is another value of it", f.name)
+	return ""
+}
+
+// differing are the names of the fields, also of structs inside, in which two structs differ: all where b is none.
+func differing(a, b reflect.Value) []string {
+	var names []string
+	for i := range a.NumField() {
+		f := a.Type().Field(i)
+		var other reflect.Value
+		if b.IsValid() {
+			other = b.Field(i)
+		}
+		switch {
+		case f.Type.Kind() == reflect.Struct:
+			names = append(names, differing(a.Field(i), other)...)
+		case !other.IsValid() || !reflect.DeepEqual(a.Field(i).Interface(), other.Interface()):
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}

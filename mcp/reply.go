@@ -1,0 +1,201 @@
+package mcp
+
+import (
+	"strconv"
+	"unsafe"
+
+	"ninepocket/engine"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// reply is what a tool answers, written twice in one pass: as JSON, which is the structuredContent, and as prose.
+// Methods that begin with put write the one, those that begin with say the other.
+type reply struct {
+	prose
+	json     []byte
+	c        *snapshot.Catalog
+	site     *wire.Site
+	detailed bool
+}
+
+func (out *reply) reset(v *engine.View) {
+	*out = reply{json: out.json[:0], prose: out.prose[:0]}
+	if v != nil {
+		out.show(v)
+	}
+}
+
+// show makes the reply one about a View.
+func (out *reply) show(v *engine.View) {
+	out.c = v.Catalog
+	out.site = v.Site()
+}
+
+// appendTo appends the reply as the response to a call.
+func (out *reply) appendTo(dst []byte, m *Message) []byte {
+	dst = appendText(dst, m, unsafe.String(unsafe.SliceData(out.prose), len(out.prose)))
+	dst = append(dst, `,"structuredContent":`...)
+	dst = append(dst, out.json...)
+	return append(dst, `,"isError":false}}`...)
+}
+
+// put appends JSON as it is.
+func (out *reply) put(parts ...string) {
+	for _, p := range parts {
+		out.json = append(out.json, p...)
+	}
+}
+
+func (out *reply) putInt(n int) { out.json = strconv.AppendInt(out.json, int64(n), 10) }
+
+// comma separates the k-th element of a list from the one before.
+func (out *reply) comma(k int) {
+	if k > 0 {
+		out.put(",")
+	}
+}
+
+// each writes the elements of a numbered list.
+func (out *reply) each(all []uint32, write func(out *reply, one int)) {
+	for k, one := range all {
+		out.comma(k)
+		out.sayItem(k)
+		write(out, int(one))
+	}
+}
+
+// putCard appends a card's identity as the beginning of an object: everything but the closing brace.
+func (out *reply) putCard(card int) {
+	out.json = wire.AppendIdentity(out.json, out.c, card, out.site)
+}
+
+// putExtras appends the members that only a detailed card has.
+func (out *reply) putExtras(card int) {
+	if out.detailed {
+		out.putRarity(card)
+		out.putImage(card)
+	}
+}
+
+func (out *reply) putRarity(card int) {
+	out.put(`,"rarity":`)
+	out.json = wire.AppendNullable(out.json, out.c.Cards.Rarity.At(card))
+}
+
+func (out *reply) putImage(card int) {
+	out.json = out.site.AppendImage(out.json, out.c.Cards.Image.At(card))
+}
+
+// putPrice appends a card's display price.
+func (out *reply) putPrice(card int) {
+	cents, at := out.c.DisplayPrice(card)
+	out.put(`,"market_price_cents":`)
+	out.json = wire.AppendCents(out.json, cents)
+	out.put(`,"price_updated_at":`)
+	out.json = wire.AppendSeconds(out.json, at)
+}
+
+// putNext ends the object of a page with the cursor of the next one, "" for none.
+func (out *reply) putNext(next string) {
+	out.put(`,"next_cursor":`)
+	out.json = wire.AppendNullable(out.json, next)
+	out.put("}")
+}
+
+// sayFound begins the text of a page: how many entries it has, and how to go on.
+func (out *reply) sayFound(n int, what, next string) {
+	out.sayCount(n, what)
+	if next != "" {
+		out.say(", more with cursor=", next)
+	}
+}
+
+// sayAsOf appends what all prices of the text are: "(USD, prices of 2026-11-20)".
+func (out *reply) sayAsOf() {
+	out.say(" (USD, prices of ")
+	out.sayDay(out.c.Date())
+	out.say(")")
+}
+
+// sayCard appends a card as a line of text begins: name, set and number, game.
+func (out *reply) sayCard(card int) {
+	c := out.c
+	out.say(c.Cards.Name.At(card), " |")
+	if set := c.Cards.Set[card]; set != snapshot.NoSet {
+		out.say(" ", c.Sets.Name.At(int(set)))
+		if out.detailed {
+			out.say(" (", c.Sets.ID.At(int(set)), ")")
+		}
+	}
+	if number := c.Cards.Number.At(card); number != "" {
+		out.say(" #", number)
+	}
+
+	out.say(" | ", c.Games.Slug.At(int(c.Cards.Game[card])))
+	if rarity := c.Cards.Rarity.At(card); out.detailed && rarity != "" {
+		out.say(" | ", rarity)
+	}
+}
+
+// sayPriced appends a card as sayCard does, and its display price.
+func (out *reply) sayPriced(card int) {
+	out.sayCard(card)
+	out.say(" | ")
+	out.sayPrice(card)
+}
+
+func (out *reply) sayPrice(card int) {
+	cents, _ := out.c.DisplayPrice(card)
+	out.sayMoney(cents)
+}
+
+// sayID ends a card's line: when its price is of in the detailed form, its page and its id.
+func (out *reply) sayID(card int) {
+	if out.detailed {
+		if cents, at := out.c.DisplayPrice(card); cents >= 0 {
+			out.sayUpdated(at)
+		}
+		if slug := out.c.Cards.Slug.At(card); slug != "" {
+			out.sayPage("/cards/", slug)
+		}
+	}
+	out.say(" | ", out.c.Cards.ID.At(card), "\n")
+}
+
+func (out *reply) sayPage(kind, slug string) { out.say(" | ", out.site.URL, kind, slug) }
+
+func (out *reply) sayUpdated(at int64) {
+	out.say(" | updated ")
+	out.sayTime(at)
+}
+
+// noSuchCard refuses an unknown id, and names cards that its words may mean.
+func noSuchCard(in *request, out *reply, ref string) refusal {
+	out.say(`No card has the id or slug "`, readable(ref), `". `)
+
+	meant := finder{in}.suggest(wordsOf(ref))
+	if len(meant) == 0 {
+		out.say("Find ids with catalog_search_cards.")
+		return refusal(out.prose)
+	}
+
+	out.say("Did you mean:\n")
+	for _, m := range meant {
+		out.say("- ")
+		out.sayCard(int(m.Card))
+		out.say(" | ", out.c.Cards.ID.At(int(m.Card)), "\n")
+	}
+	out.say("Otherwise find ids with catalog_search_cards.")
+	return refusal(out.prose)
+}
+
+// sayNoSet says that nothing was found because no set has the name that was asked for; false where one has.
+func sayNoSet(in *request, out *reply, found string) bool {
+	set := in.text("set")
+	if set == "" || len(in.View.Index.SetsNamed(set)) > 0 {
+		return false
+	}
+	out.say(found, `: no set is called "`, readable(set), `". Find sets with catalog_browse_sets, or leave set out.`, "\n")
+	return true
+}

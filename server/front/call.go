@@ -1,0 +1,187 @@
+package front
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Call is one request and the answer being made to it. Its memory is used again by the next request: Begin starts
+// it, and End lets go of the request.
+type Call struct {
+	Ctx    *fasthttp.RequestCtx
+	Fields Fields
+	Head   Head
+	// Encoded is the content encoding that the answer was sent in, "" for none.
+	Encoded string
+
+	packs  *Packs
+	picked string // the encoding that the client prefers, known once it was asked for
+	asked  bool
+	packed []byte // the answer compressed
+	tag    []byte // scratch for a validator
+}
+
+// keepBuffer is the largest answer buffer that is used again; larger ones are left to the collector.
+const keepBuffer = 256 << 10
+
+// Begin takes up a request.
+func (c *Call) Begin(ctx *fasthttp.RequestCtx, packs *Packs) {
+	c.Ctx = ctx
+	c.packs = packs
+	c.Encoded = ""
+	c.asked = false
+	c.Head.Reset()
+	c.Fields.read(&ctx.Request.Header)
+	ctx.Response.Header.DisableNormalizing() // names are spelt as documented, and not respelt for each answer
+}
+
+// End lets go of the request.
+func (c *Call) End() {
+	if cap(c.packed) > keepBuffer {
+		c.packed = nil
+	}
+	c.Ctx = nil
+	c.Fields = Fields{}
+}
+
+// Path is the path as the client spelt it, without the one trailing slash that is tolerated (decision 4).
+func Path(ctx *fasthttp.RequestCtx) []byte {
+	raw := ctx.URI().PathOriginal()
+	if uri := ctx.RequestURI(); len(uri) > 1 && uri[0] == '/' && uri[1] == '/' {
+		raw = uri // a path that begins with an empty segment, where fasthttp may take the next one for a host
+	}
+	if n := len(raw) - 1; n > 0 && raw[n] == '/' {
+		raw = raw[:n]
+	}
+	return raw
+}
+
+// IsRead reports whether the request reads: GET or HEAD.
+func (c *Call) IsRead() bool { return c.Ctx.IsGet() || c.Ctx.IsHead() }
+
+// Field is the value of a list header; several lines are one list.
+func (c *Call) Field(name string) []byte {
+	lines := c.Ctx.Request.Header.PeekAll(name)
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return bytes.Join(lines, []byte{','})
+}
+
+// Encoding picks the content encoding of an answer of n bytes from Accept-Encoding: gzip or zstd by weight, zstd on
+// a tie, "" for none.
+func (c *Call) Encoding(n int) string {
+	if n < compressFrom {
+		return ""
+	}
+	if !c.asked {
+		c.picked = c.pick()
+		c.asked = true
+	}
+	return c.picked
+}
+
+// pick reads Accept-Encoding.
+func (c *Call) pick() string {
+	accept := c.Fields.Accept
+	if c.Fields.repeated&repeatedAccept != 0 {
+		accept = c.Field(fasthttp.HeaderAcceptEncoding)
+	}
+	if len(accept) == 0 {
+		return ""
+	}
+	return pickEncoding(accept)
+}
+
+// Conditional reports whether there is an If-None-Match.
+func (c *Call) Conditional() bool {
+	return len(c.Fields.NoneMatch) > 0 || c.Fields.repeated&repeatedNoneMatch != 0
+}
+
+// Matches reports whether If-None-Match names the answer with a validator in an encoding, by weak comparison.
+func (c *Call) Matches(tag uint64, encoding string) bool {
+	if !c.Conditional() {
+		return false
+	}
+	c.tag = AppendETag(c.tag[:0], tag, encoding)
+	return c.MatchesText(c.tag)
+}
+
+// MatchesText is Matches of a validator as it is spelt.
+func (c *Call) MatchesText(tag []byte) bool {
+	list := c.Fields.NoneMatch
+	if c.Fields.repeated&repeatedNoneMatch != 0 {
+		list = c.Field(fasthttp.HeaderIfNoneMatch)
+	}
+
+	for len(list) > 0 {
+		var one []byte
+		one, list, _ = bytes.Cut(list, []byte{','})
+		one = bytes.TrimSpace(one)
+		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, []byte("W/")), tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// SetETag adds the ETag line of a validator in an encoding.
+func (c *Call) SetETag(tag uint64, encoding string) {
+	c.Head.Name(fasthttp.HeaderETag)
+	c.Head.block = AppendETag(c.Head.block, tag, encoding)
+}
+
+const tagAlphabet = "0123456789abcdefghijklmnopqrstuv"
+
+// AppendETag appends a strong validator; each encoding of a body has its own (decision 9).
+func AppendETag(dst []byte, tag uint64, encoding string) []byte {
+	dst = append(dst, '"')
+	for range 12 { // five bits each, and the last four
+		dst = append(dst, tagAlphabet[tag&31])
+		tag >>= 5
+	}
+	dst = append(dst, tagAlphabet[tag])
+
+	if encoding != "" {
+		dst = append(dst, '-')
+		dst = append(dst, encoding...)
+	}
+	return append(dst, '"')
+}
+
+// SendShared sends bytes that belong to somebody else and are never written to.
+func (c *Call) SendShared(content []byte) { c.Ctx.Response.SetBodyRaw(content) }
+
+// SendCopy sends a copy of content.
+func (c *Call) SendCopy(content []byte) { c.Ctx.Response.SetBody(content) }
+
+// SendOwned sends content and returns a buffer in its place: the two change owners instead of being copied.
+func (c *Call) SendOwned(content []byte) (spare []byte) { return c.Ctx.Response.SwapBody(content) }
+
+// SendPacked sends content in an encoding. tail is where the part begins that is new each time, 0 when there is
+// none. keep lets the part before it be remembered compressed: it is the same for everybody.
+func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) {
+	c.Encode(encoding)
+
+	begin, end := content, content[len(content):]
+	if tail > 0 && len(content)-tail <= maxEnd {
+		begin, end = content[:tail], content[tail:]
+	}
+
+	var sum uint32
+	if keep {
+		c.packed, sum = c.packs.append(c.packed[:0], begin, encoding)
+	} else {
+		c.packed, sum = appendPacked(c.packed[:0], begin, encoding), checksum(begin, encoding)
+	}
+	c.packed = appendEnd(c.packed, end, encoding, sum, len(content))
+
+	c.packed = c.Ctx.Response.SwapBody(c.packed) // the buffers change owners instead of being copied
+}
+
+// Encode notes that the answer's body is in an encoding.
+func (c *Call) Encode(encoding string) {
+	c.Ctx.Response.Header.Set(fasthttp.HeaderContentEncoding, encoding)
+	c.Encoded = encoding
+}

@@ -1,0 +1,272 @@
+package front
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/server/strict"
+)
+
+// Limits of a request.
+const (
+	// MaxBody is the largest body: 200 ids of 200 characters fit six times over (decision 3).
+	MaxBody = 256 << 10
+	// MaxHeader bounds a request's line and headers: 431 beyond it.
+	MaxHeader = 16 << 10
+	// maxFields bounds the header lines, as the usual proxies do: each look-up of a header passes over all of them.
+	maxFields = 100
+)
+
+var requestLimits = strict.Limits{Head: MaxHeader, Fields: maxFields, Body: MaxBody}
+
+// How long and how much a connection is read after its last answer was written.
+const (
+	lingerTime  = 2 * time.Second
+	lingerBytes = 4 << 20
+	// mostLingering bounds the connections that linger at a time: each is a descriptor and a goroutine. Beyond it
+	// one is closed at once, as a server does that does not linger.
+	mostLingering = 1024
+)
+
+// Patience holds a connection's read, write and idle timeouts. They free connections of clients that send or
+// read too slowly, and let Shutdown end.
+type Patience struct{ Read, Write, Idle time.Duration }
+
+// UsualPatience is what clients get.
+var UsualPatience = Patience{Read: 15 * time.Second, Write: 30 * time.Second, Idle: 75 * time.Second}
+
+// Connections is the set of open connections; Cut closes what is left of it.
+type Connections struct {
+	Patience
+	mu  sync.Mutex
+	all map[*Conn]struct{}
+
+	lingering atomic.Int32
+}
+
+// Listen returns a listener whose connections are checked and can be closed slowly. TLS lies below it.
+func (o *Connections) Listen(l net.Listener) net.Listener { return guarding{l, o} }
+
+type guarding struct {
+	net.Listener
+	open *Connections
+}
+
+// Accept waits for the next connection.
+func (l guarding) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+
+	return l.open.Guard(c), nil
+}
+
+// Guard takes a connection into the set. Close takes it out again.
+func (o *Connections) Guard(c net.Conn) *Conn {
+	guarded := &Conn{Conn: c, guard: strict.Guard{Limits: &requestLimits}, open: o}
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all == nil {
+		o.all = map[*Conn]struct{}{}
+	}
+	o.all[guarded] = struct{}{}
+
+	return guarded
+}
+
+// Forget takes a connection out of the set without closing it.
+func (o *Connections) Forget(c *Conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.all, c)
+}
+
+// Cut closes every connection of the set, whatever it waits for.
+func (o *Connections) Cut() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for c := range o.all {
+		_ = c.Conn.Close()
+	}
+}
+
+// Conn is a connection whose requests are checked before they are parsed (package strict), and that reads what
+// still comes before it closes. A socket that is closed with unread bytes in it is reset, and the reset may
+// overtake the answer: a client that is still sending an oversized body, or a request after one that said close,
+// would never see it.
+type Conn struct {
+	net.Conn
+	// Note is the handler's own, for the lifetime of the connection: requests of one connection come one by one.
+	Note any
+
+	guard strict.Guard
+	err   error // of the last read
+	open  *Connections
+	over  atomic.Bool // the line itself ended or failed: nobody is there to read an answer
+
+	// The deadlines belong to the goroutine that serves the connection.
+	served  time.Time // when the last request was whole; zero before the first
+	fresh   bool      // nothing was written since
+	readBy  time.Time // the deadlines that are set
+	writeBy time.Time
+	partial bool // part of a request has come, and readBy is that request's
+}
+
+// Received notes when a request was whole: the time to take its answer and to send the next one begins there.
+func (c *Conn) Received(at time.Time) {
+	c.served = at
+	c.fresh = true
+}
+
+// IsHead reports whether the request being read, or read last, has the method HEAD.
+func (c *Conn) IsHead() bool { return c.guard.IsHead() }
+
+// Err is why reading ended, where fasthttp may have made something else of it; nil when it did not end.
+func (c *Conn) Err() error { return c.err }
+
+// Read reads requests as far as they are good. It belongs to the goroutine that serves the connection.
+func (c *Conn) Read(p []byte) (int, error) {
+	if fault := c.guard.Fault(); fault != nil {
+		return 0, fault
+	}
+	if err := c.awaitRequest(); err != nil {
+		return 0, err
+	}
+
+	n, err := c.Conn.Read(p)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) { // one that was slow is still told so
+		c.over.Store(true)
+	}
+
+	n, fault := c.guard.Check(p[:n])
+	if fault != nil {
+		err = fault
+	}
+	c.err = err
+	return n, err
+}
+
+// awaitRequest sets the deadline of the next read. A request has its time from its first bytes on, the first one
+// of a connection from the beginning. Between requests a client has about the idle time, a fifth less at worst: so
+// the deadline is moved a few times a minute and not, as fasthttp would, twice a request, and the clock is not
+// read for it.
+func (c *Conn) awaitRequest() error {
+	idle := c.guard.Idle()
+
+	switch {
+	case idle && !c.served.IsZero():
+		c.partial = false
+		if c.readBy.Sub(c.served) >= c.open.Idle/5*4 {
+			return nil
+		}
+		c.readBy = c.served.Add(c.open.Idle)
+	case c.partial || idle && !c.readBy.IsZero():
+		return nil
+	default:
+		c.partial = !idle
+		c.readBy = time.Now().Add(c.open.Patience.Read)
+	}
+
+	return c.SetReadDeadline(c.readBy)
+}
+
+// Write writes answers. A client has the write time to take one, a third less at worst. Its time begins when the
+// request was whole, so that the clock is not read again; what is left of an answer that does not fit the buffer
+// begins anew.
+func (c *Conn) Write(p []byte) (int, error) {
+	now := c.served
+	if !c.fresh {
+		now = time.Now()
+	}
+	c.fresh = false
+
+	if c.writeBy.Sub(now) < c.open.Patience.Write/3*2 {
+		c.writeBy = now.Add(c.open.Patience.Write)
+		if err := c.SetWriteDeadline(c.writeBy); err != nil {
+			return 0, err
+		}
+	}
+
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.over.Store(true)
+	}
+	return n, err
+}
+
+// Close closes the connection: one that still stands after the client has read its answer and closed, or a short
+// while.
+func (c *Conn) Close() error {
+	c.open.Forget(c)
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if c.over.Load() || !ok {
+		return c.Conn.Close()
+	}
+
+	if c.open.lingering.Add(1) > mostLingering || half.CloseWrite() != nil {
+		c.open.lingering.Add(-1)
+		return c.Conn.Close()
+	}
+
+	go func() {
+		defer c.open.lingering.Add(-1)
+		defer func() { _ = c.Conn.Close() }()
+		if c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // until the client closes, the deadline or the bound
+		}
+	}()
+	return nil
+}
+
+// Recall makes r of what was found good of the head of a request that failed, for fasthttp forgets it: the path
+// and the key decide how the failure is told. It is false when not even the request line is known.
+func (c *Conn) Recall(r *fasthttp.Request) bool {
+	line, rest, ok := bytes.Cut(c.guard.Head(), crlf)
+	if !ok {
+		return false
+	}
+
+	method, target, _ := bytes.Cut(line, []byte{' '})
+	target, _, _ = bytes.Cut(target, []byte{' '})
+	r.Header.SetMethodBytes(method)
+	r.SetRequestURIBytes(target)
+
+	for line := range bytes.SplitSeq(rest, crlf) {
+		if name, value, ok := bytes.Cut(line, []byte{':'}); ok {
+			r.Header.AddBytesKV(name, bytes.Trim(value, " \t"))
+		}
+	}
+	return true
+}
+
+var crlf = []byte("\r\n")
+
+// Expectations is told each head before the body is read. fasthttp compares the expectation with its usual
+// spelling, and would answer it to HTTP/1.0 clients, which do not know interim answers (RFC 9110, 10.1.1).
+func Expectations(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if h.ContentLength() == noBody {
+		return fasthttp.RequestConfig{}
+	}
+
+	switch value := h.Peek(fasthttp.HeaderExpect); {
+	case len(value) == 0:
+	case h.IsHTTP11():
+		h.Set(fasthttp.HeaderExpect, "100-continue") // the guard lets nothing else pass
+	default:
+		h.Del(fasthttp.HeaderExpect)
+	}
+	return fasthttp.RequestConfig{}
+}
+
+// noBody is the ContentLength by which fasthttp tells a request that has neither header.
+const noBody = -2

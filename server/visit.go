@@ -1,0 +1,215 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/valyala/fasthttp"
+
+	"ninepocket/wire"
+)
+
+// visit is a request for a page of the site or a file of one, and the page being made.
+type visit struct {
+	*exchange
+	mediaType string
+}
+
+// visited makes what answers a path of a function over a visit.
+func visited(answer func(*visit)) func(*exchange) {
+	return func(x *exchange) { answer(&visit{exchange: x}) }
+}
+
+// paged wraps what makes a page into the way of all pages: the limit of the caller's address, the current View, the
+// page itself, a 404 where it is not there, validators and headers. render appends the page; its error is errNoPage
+// when there is none, and errMoved when it answered itself.
+func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
+	return visited(func(v *visit) {
+		if !v.admitted() {
+			return
+		}
+		v.request.View = v.s.Engine.View()
+		if v.request.View == nil && !v.needsNoView() {
+			v.notYet()
+			return
+		}
+
+		v.mediaType = htmlType
+		body, err := render(v, v.reply.Body[:0])
+		switch {
+		case errors.Is(err, errMoved):
+		case errors.Is(err, errNoPage):
+			v.noPage()
+		case err != nil:
+			v.failPage(err)
+		default:
+			v.reply.Body = body
+			v.send(fasthttp.StatusOK, pageCache)
+		}
+	})
+}
+
+// admitted takes one page of the allowance of the caller's address; where there is none left, it says so to the
+// caller.
+func (v *visit) admitted() bool {
+	wait := v.s.visitors.admit(v.s.visitor(v.exchange), v.time)
+	if wait > 0 {
+		v.tooMany(wait)
+	}
+	return wait <= 0
+}
+
+// needsNoView reports whether the page is there without a catalog.
+func (v *visit) needsNoView() bool { return strings.HasPrefix(v.path.pattern, "/errors") }
+
+// notYet answers 503 while there is no catalog.
+func (v *visit) notYet() {
+	if v.toldAsProblem(noCatalog) {
+		return
+	}
+
+	body, err := v.s.Pages.Unavailable(v.reply.Body[:0], v.time)
+	v.sendError(body, err, fasthttp.StatusServiceUnavailable, retryUnavailable)
+}
+
+func (v *visit) tooMany(wait int) {
+	problem := wire.Fault{
+		Code: wire.RateLimitExceeded, Detail: "This address asks for too many pages.", RetryAfter: wait,
+	}
+	if v.toldAsProblem(problem) {
+		return
+	}
+
+	body, err := v.s.Pages.TooMany(v.reply.Body[:0], nil, v.time, wait)
+	v.sendError(body, err, fasthttp.StatusTooManyRequests, wait)
+}
+
+func (v *visit) failPage(err error) {
+	v.s.Log.Error("cannot make a page", slog.String("request_id", string(v.id)), slog.Any("cause", err))
+	if v.toldAsProblem(wire.Fault{Code: wire.InternalError, Detail: somethingWrong}) {
+		return
+	}
+
+	// The page that says so is simpler than the one that failed. Should it fail as well, an empty one is all there is.
+	body, _ := v.s.Pages.Failed(v.reply.Body[:0], v.time, string(v.id))
+	v.sendError(body, nil, fasthttp.StatusInternalServerError, 0)
+}
+
+// lost answers 404 with a page, which counts as one.
+func (v *visit) lost() {
+	if v.admitted() {
+		v.noPage()
+	}
+}
+
+// noPage answers 404 with a page, or to a program with a problem.
+func (v *visit) noPage() {
+	if v.toldAsProblem(wire.Fault{Code: wire.NotFound, Detail: "There is no such page."}) {
+		return
+	}
+
+	body, err := v.s.Pages.NotFound(v.reply.Body[:0], v.s.Engine.View(), v.time)
+	v.sendError(body, err, fasthttp.StatusNotFound, 0)
+}
+
+// sendError sends the page of an error, or fails where it could not be made.
+func (v *visit) sendError(body []byte, err error, status, retryAfter int) {
+	if err != nil {
+		v.failPage(err)
+		return
+	}
+
+	v.reply.Body = body
+	v.mediaType = htmlType
+	if retryAfter > 0 {
+		v.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wire.Decimal(int64(retryAfter)))
+	}
+	v.send(status, "no-store")
+}
+
+// send sends the reply's body as a page. A success has a validator, of its content.
+func (v *visit) send(status int, cache string) {
+	r := &v.Ctx.Response
+	h := &v.Head
+	v.nameHead()
+	h.Set("Content-Security-Policy", v.contentPolicy())
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set(fasthttp.HeaderCacheControl, cache)
+	if status < fasthttp.StatusBadRequest {
+		v.vary(fasthttp.HeaderAcceptEncoding)
+	} else { // see toldAsProblem
+		v.vary("Accept, Accept-Encoding")
+	}
+
+	encoding := v.Encoding(len(v.reply.Body))
+	if status == fasthttp.StatusOK {
+		tag := xxhash.Sum64(v.reply.Body)
+		v.SetETag(tag, encoding)
+		if v.Matches(tag, encoding) {
+			r.SetStatusCode(fasthttp.StatusNotModified)
+			h.Send(&r.Header)
+			return
+		}
+	}
+
+	h.Send(&r.Header)
+	r.SetStatusCode(status)
+	r.Header.SetContentType(v.mediaType)
+	if encoding != "" {
+		v.SendPacked(v.reply.Body, 0, encoding, status == fasthttp.StatusOK)
+		return
+	}
+	v.SendCopy(v.reply.Body)
+}
+
+// contentPolicy is the Content-Security-Policy of the page.
+func (v *visit) contentPolicy() string {
+	if v.path != nil && v.path.pattern == referencePath {
+		return referencePolicy
+	}
+	return pagePolicy
+}
+
+// wantsPage reports whether an unknown path is answered with a page: outside the API, while there is a site, to a
+// client that names text/html, as browsers do and programs do not.
+func (x *exchange) wantsPage(raw []byte) bool {
+	return x.s.Pages != nil && (x.Ctx.IsGet() || x.Ctx.IsHead()) && !isAPI(string(raw)) &&
+		accepts(x.Field(fasthttp.HeaderAccept), "text/html")
+}
+
+// toldAsProblem answers an error of a page in the live envelope, to a program: a client that names JSON and not HTML.
+// All others, those that name neither included, are left to be told with a page.
+func (v *visit) toldAsProblem(f wire.Fault) bool {
+	accept := v.Field(fasthttp.HeaderAccept)
+	if accepts(accept, "text/html") || !accepts(accept, "application/json") && !accepts(accept, liveSurface.errorType) {
+		return false
+	}
+	v.tell(f, fasthttp.HeaderAccept)
+	return true
+}
+
+// accepts reports whether an Accept header names a media type, and not to refuse it.
+func accepts(header []byte, media string) bool {
+	for item := range bytes.SplitSeq(header, []byte{','}) {
+		name, params, _ := bytes.Cut(item, []byte{';'})
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte(media)) && weightOf(params) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isAPI reports whether a path is one of the API's, as far as anybody could tell. What is well known is asked for by
+// programs: MCP clients look there for how to authorize, and take a page for an answer.
+func isAPI(path string) bool {
+	for _, prefix := range []string{"/v1", mcpPath, "/.well-known"} {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,80 @@
+package snapshot
+
+import "slices"
+
+// Game is what the program knows of a game. Everything that differs from game to game is a member of it.
+type Game struct {
+	Slug string // as the live surface, MCP and the pages name it
+	Name string // as people read it
+	// Preview is the value of the preview contract's enum.
+	Preview string
+	// Category is the number of TCGplayer's category in the paths of TCGCSV, empty for a game that it does not have.
+	Category string
+	// Editions are the editions of the game's sealed products besides the standard one.
+	Editions []string
+}
+
+// Games is the one table of the games, in the order in which they are listed (decision 22). What depends on it reads it
+// when a server, a builder or a page is made, never while packages are initialised: a test appends a game of its own.
+// A catalog that was stored has its own table, Catalog.Games, with the games that have cards or products in it.
+var Games = []Game{
+	{Slug: "pokemon", Name: "Pokémon", Preview: "pokemon", Category: "3", Editions: []string{"pokemon_center"}},
+	{Slug: "one-piece", Name: "One Piece", Preview: "one_piece", Category: "68"},
+}
+
+// GameBySlug returns the game with a slug; false for a game that this program does not know.
+func GameBySlug(slug string) (Game, bool) {
+	return findGame(func(g *Game) bool { return g.Slug == slug })
+}
+
+// GameByPreview returns the game that the preview contract gives this name.
+func GameByPreview(name string) (Game, bool) {
+	return findGame(func(g *Game) bool { return g.Preview == name })
+}
+
+// GameByCategory returns the game of a category of TCGplayer.
+func GameByCategory(category string) (Game, bool) {
+	return findGame(func(g *Game) bool { return g.Category == category && category != "" })
+}
+
+// GamesInWords names all games as a sentence does: "Pokémon and One Piece".
+func GamesInWords() string {
+	var text string
+	for i, game := range Games {
+		switch {
+		case i == 0:
+		case i == len(Games)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += game.Name
+	}
+
+	return text
+}
+
+// StandardEdition is the edition that sealed products of every game may have.
+const StandardEdition = "standard"
+
+// HasEdition reports whether sealed products of the game come in an edition.
+func (g *Game) HasEdition(edition string) bool {
+	return edition == StandardEdition || slices.Contains(g.Editions, edition)
+}
+
+// IsEdition reports whether any game has the edition.
+func IsEdition(edition string) bool {
+	_, ok := findGame(func(g *Game) bool { return g.HasEdition(edition) })
+
+	return ok
+}
+
+func findGame(is func(g *Game) bool) (Game, bool) {
+	for i := range Games {
+		if is(&Games[i]) {
+			return Games[i], true
+		}
+	}
+
+	return Game{}, false
+}

@@ -1,0 +1,40 @@
+package wire
+
+// Range bounds what a client may send: the characters of a text, the value of an integer, or the entries of a list.
+type Range struct{ Min, Max int64 }
+
+// Has reports whether n is within the range.
+func (r Range) Has(n int64) bool { return r.Min <= n && n <= r.Max }
+
+// The bounds of all parameters, arguments and bodies. REST, the schemas of MCP and the OpenAPI document have the same
+// ones; a test holds the document against them.
+var (
+	QueryText         = Range{1, 200} // free text
+	SetText           = Range{1, 200} // a set's id, slug, code or name
+	SeriesText        = Range{1, 200}
+	RefText           = Range{1, 200} // id or slug of a card or set
+	GameText          = Range{1, 64}
+	NumberText        = Range{1, 32}
+	RarityText        = Range{1, 64}
+	VariantText       = Range{1, 64}
+	PriceVariantText  = Range{1, 100}  // variant of a preview price selection
+	CursorText        = Range{1, 512}  // cursor of the live surface
+	PreviewCursorText = Range{1, 1024} // cursor of the preview contract
+	ProductTail       = Range{3, 64}   // what follows the prefix of a product id
+
+	PriceCents  = Range{0, 100_000_000}
+	PageLimit   = Range{1, 50} // entries of a page
+	HistoryDays = Range{1, 365}
+
+	CardIDs    = Range{1, 200} // ids of a card batch
+	PriceIDs   = Range{1, 100} // ids of a live price batch
+	Selections = Range{1, 50}  // selections of a preview price batch
+	ValueLines = Range{1, 50}  // lines of an MCP valuation
+)
+
+// What a parameter means that is left out.
+const (
+	DefaultPage    = 20
+	DefaultDays    = 90
+	MoversMinCents = 500
+)
