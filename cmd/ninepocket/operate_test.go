@@ -6,8 +6,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -24,7 +26,10 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
+	"ninepocket/access"
+	"ninepocket/engine"
 	"ninepocket/internal/certificate/certificatetest"
+	"ninepocket/snapshot"
 )
 
 // program is a running ninepocket serve with a key.
@@ -392,6 +397,39 @@ func TestLimitMemory(t *testing.T) {
 	limitMemory(memlimit.Limit(2_000_000_000))
 	if got := memoryLimit(); got != 1_800_000_000 {
 		t.Errorf("2 GB for the group: limit %d", got)
+	}
+}
+
+// TestReloadTakesOverWhatIsRight breaks the configuration and publishes: the reload says what is wrong and serves the new
+// snapshot all the same.
+func TestReloadTakesOverWhatIsRight(t *testing.T) {
+	t.Parallel()
+	badLine := errors.New("a bad line")
+	dir := t.TempDir()
+	example, err := filepath.Abs("../../docs/examples/native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := []string{"snapshot", "build", "--store", "store", "--source", "native:" + example, "--publish"}
+	command(t, dir, build...)
+	eng := engine.New(snapshot.OpenDir(filepath.Join(dir, "store")), engine.Options{Log: slog.New(slog.DiscardHandler)})
+	defer eng.Close()
+	if err := eng.Open(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	before := eng.View().ID
+	ring, err := access.FixedKeyRing(access.NewKeyFile(), access.DefaultPlans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{engine: eng, ring: ring, log: slog.New(slog.DiscardHandler), reload: func() error { return badLine }}
+
+	command(t, dir, append(build, "--snapshot-at", "2026-08-22T21:00:00Z", "--override", "repeated_feed", "--reason", "a test")...)
+	if err := s.reloadAll(); !errors.Is(err, badLine) {
+		t.Errorf("the reload says %v", err)
+	}
+	if after := eng.View().ID; after == before {
+		t.Error("the reload did not look at the store")
 	}
 }
 

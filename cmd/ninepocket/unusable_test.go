@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -74,7 +75,7 @@ func TestDamagedCursorKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := openCursors(dir)
-		damaged, ok := err.(*failure)
+		damaged, ok := errors.AsType[*failure](err)
 		if !ok || !strings.Contains(err.Error(), path) || !strings.Contains(damaged.hint, "remove it") {
 			t.Errorf("a key of %d bytes: %v", size, err)
 		}

@@ -13,7 +13,7 @@ func Summarize(dir string, o Options) (Summary, error) {
 
 // summarizeDay writes the catalog as WriteDay does and says what it wrote.
 func summarizeDay(dir string, o Options, day int) (Summary, error) {
-	return Summarize(dir, o.onlyDay(day))
+	return Summarize(dir, onlyDay(o, day))
 }
 
 // recorder makes the summary of what a writer writes, and plants what is to be quarantined. A program that only writes

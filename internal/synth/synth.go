@@ -153,10 +153,10 @@ type observer interface {
 
 // WriteDay writes the catalog as Write does with Options.Day = day, but only the price file of that day and no history: together with a
 // snapshot of the day before it amounts to Write's directory of that day.
-func WriteDay(dir string, o Options, day int) error { return Write(dir, o.onlyDay(day)) }
+func WriteDay(dir string, o Options, day int) error { return Write(dir, onlyDay(o, day)) }
 
 // onlyDay are the options of WriteDay.
-func (o Options) onlyDay(day int) Options {
+func onlyDay(o Options, day int) Options {
 	o.Day, o.HistoryDays, o.PriceDays = day, 1, 1
 	return o
 }
