@@ -162,6 +162,7 @@ func tlsClient(pool *x509.CertPool) *http.Client {
 }
 
 func TestServeTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	first := certificatetest.Write(t, cert, key, 1)
@@ -215,6 +216,7 @@ func TestServeTLS(t *testing.T) {
 // TestDrainUnderLoad ends a server under load: every request is answered, and every client is told to move elsewhere
 // before its connection closes.
 func TestDrainUnderLoad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	pool := certificatetest.Write(t, cert, key, 1)
@@ -275,6 +277,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 }
 
 func TestServiceManagerIsTold(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
@@ -435,6 +438,7 @@ func TestReloadTakesOverWhatIsRight(t *testing.T) {
 
 // TestChangesThatWaitForARestart changes a setting that a running server cannot take over, and a plan, which it can.
 func TestChangesThatWaitForARestart(t *testing.T) {
+	t.Parallel()
 	config := writeConfig(t, "cors_origins = []\n")
 	p := startServe(t, nil, "--config", config)
 	if err := os.WriteFile(config, []byte("cors_origins = [\"https://a.example\"]\n[plans.unlimited]\nper_minute = 2\n"), 0o600); err != nil {

@@ -45,6 +45,7 @@ func ninepocketProcess(t *testing.T, args ...string) *exec.Cmd {
 // TestKilledPublisher kills processes that build and publish, at random moments: what is current is always whole, and
 // the next publisher that lives succeeds.
 func TestKilledPublisher(t *testing.T) {
+	t.Parallel()
 	const days = 4
 	folder := t.TempDir()
 	store := filepath.Join(folder, "store")

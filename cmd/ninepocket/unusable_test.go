@@ -16,6 +16,7 @@ import (
 // TestUnusableKeys adds a key whose plan is not configured: the log says so when the keys change and at each reload,
 // and a metric counts it.
 func TestUnusableKeys(t *testing.T) {
+	t.Parallel()
 	w := watchedServer(t)
 	if got := sample(w.scrape(), "ninepocket_keys_unusable"); got != "0" {
 		t.Fatalf("%s unusable keys of two good ones", got)

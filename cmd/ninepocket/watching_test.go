@@ -222,6 +222,7 @@ func metricsOf(scrape string) map[string]bool {
 
 // TestWatching runs a server with keys, publishes, breaks a publication, and reads what the admin listener says.
 func TestWatching(t *testing.T) {
+	t.Parallel()
 	w := watchedServer(t)
 	w.traffic()
 	first := w.scrape()
@@ -351,6 +352,7 @@ func shown(t *testing.T, path string) []string {
 // TestMetricsAreDocumented holds /metrics, the dashboard, the alert rules and the table in docs/OPERATIONS.md against
 // each other: no panel and no rule asks for what does not exist, and nothing that exists is left untold.
 func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
 	w := watchedServer(t)
 	w.traffic()
 	known := metricsOf(w.scrape())
