@@ -237,6 +237,43 @@ func TestLayersHaveNoCircle(t *testing.T) {
 	}
 }
 
+// TestMapIsDocumented holds the table of docs/ARCHITECTURE.md against mayImport: the same packages, the same imports.
+func TestMapIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	documented := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			continue
+		}
+		name := strings.Trim(cells[1], " `")
+		documented[name] = true
+
+		var want string
+		switch allowed := slices.Sorted(slices.Values(mayImport[name])); {
+		case slices.Contains(allowed, anyOfOurs):
+			want = "all"
+		case len(allowed) == 0:
+			want = "nothing"
+		default:
+			want = strings.Join(allowed, ", ")
+		}
+		if got := strings.TrimSpace(cells[3]); got != want {
+			t.Errorf("docs/ARCHITECTURE.md: %s may import %s, and mayImport says %s", name, got, want)
+		}
+	}
+
+	for name := range mayImport {
+		if !documented[name] {
+			t.Errorf("docs/ARCHITECTURE.md has no row of %s", name)
+		}
+	}
+}
+
 func TestLayerFault(t *testing.T) {
 	f := func(folder, fileName, packageName, imported string, wantFault bool) {
 		t.Helper()

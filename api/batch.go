@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 
@@ -19,7 +20,7 @@ const maxDepth = 16
 func (r *Request) readArray(member string, bounds wire.Range, element func(v jsonwalk.Value, n int)) {
 	body, err := parseObject(r.Body)
 	if err != nil {
-		r.problem("the body is not valid: " + jsonProblem(err))
+		r.problem("the body is not valid: %s", jsonProblem(err))
 		return
 	}
 
@@ -30,7 +31,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 		switch {
 		case !name.Is(member):
 			if r.Strict {
-				r.problem("the body has the unknown member " + quoteName(name.Text()))
+				r.problem("the body has the unknown member %s", quoteName(name.Text()))
 			}
 		case value.Kind() != '[':
 			seen = true
@@ -46,12 +47,11 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 
 	switch {
 	case !seen:
-		r.problem(member + " is required")
+		r.problem("%s is required", member)
 	case n == notArray:
-		r.problem(member + " must be an array")
+		r.problem("%s must be an array", member)
 	case int64(n) > bounds.Max || n == 0 && len(r.problems.named) == before:
-		r.problem(member + " must have " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max) +
-			" entries, not " + wire.Decimal(int64(n)))
+		r.problem("%s must have %d to %d entries, not %d", member, bounds.Min, bounds.Max, n)
 	}
 }
 
@@ -88,7 +88,7 @@ func jsonProblem(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "it ends too early"
 	case errors.As(err, &syntax):
-		return "it is not JSON at byte " + wire.Decimal(syntax.ByteOffset)
+		return fmt.Sprintf("it is not JSON at byte %d", syntax.ByteOffset)
 	}
 	return "it is not JSON"
 }
@@ -149,11 +149,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 		return f
 	}
 	if len(ids) > limit {
-		return &wire.Fault{
-			Code: wire.PlanLimit,
-			Detail: "The plan allows " + wire.Decimal(int64(limit)) + " ids a request, not " +
-				wire.Decimal(int64(len(ids))) + ".",
-		}
+		return refuse(wire.PlanLimit, "The plan allows %d ids a request, not %d.", limit, len(ids))
 	}
 
 	var seen doubles

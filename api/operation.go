@@ -36,8 +36,11 @@ type Operation struct {
 	Cacheable bool
 	// Run appends the answer to the reply, or returns why there is none. An idempotent operation has read the
 	// request in Identity already.
-	Run func(*Request, *Reply) *wire.Fault
+	Run runner
 }
+
+// runner is how an operation runs.
+type runner = func(*Request, *Reply) *wire.Fault
 
 // Service is what operations need besides the View: it is one for all requests.
 type Service struct {

@@ -28,7 +28,7 @@ func (r *Request) openCursor(op cursor.Op, bound uint64) (cursor.Page, bool) {
 }
 
 // badCursor says what is wrong with a cursor and what to do (decision 29).
-func (r *Request) badCursor(err error) { r.problem(err.Error() + ", start again from the first page") }
+func (r *Request) badCursor(err error) { r.problem("%s, start again from the first page", err) }
 
 // appendNext appends next_cursor, which is new each time, closes the body, and makes the Link header. position is
 // nil on the last page.

@@ -98,14 +98,7 @@ func (r *Request) openProducts(bound uint64) (after string) {
 	return string(page.Position[8:])
 }
 
-func allDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
-}
+func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // validProductID reports whether id has the form of a public product id: <prefix>_[a-z0-9_]{3,64}.
 func (r *Request) validProductID(id string) bool {
@@ -114,16 +107,12 @@ func (r *Request) validProductID(id string) bool {
 		return false
 	}
 
-	tail = tail[1:]
-	if n := int64(len(tail)); n < wire.ProductTail.Min || n > wire.ProductTail.Max {
-		return false
-	}
 	for i := range len(tail) {
 		if c := tail[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
 			return false
 		}
 	}
-	return true
+	return wire.ProductTail.Has(int64(len(tail) - 1))
 }
 
 // productForm says what a product id looks like.
@@ -135,7 +124,7 @@ func (r *Request) productForm() string {
 func getProduct(r *Request, out *Reply) *wire.Fault {
 	id, ok := r.PathID()
 	if !ok || !r.validProductID(id) {
-		r.problem("product_id" + r.productForm())
+		r.problem("product_id%s", r.productForm())
 	}
 	if f := r.invalid(); f != nil {
 		return f
@@ -143,7 +132,7 @@ func getProduct(r *Request, out *Reply) *wire.Fault {
 
 	product, ok := r.View.Product(id)
 	if !ok {
-		return &wire.Fault{Code: wire.NotFound, Detail: "No product has this id."}
+		return refuse(wire.NotFound, "No product has this id.")
 	}
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	out.Body = append(out.Body, `{"data":`...)

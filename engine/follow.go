@@ -159,9 +159,12 @@ func (e *Engine) Follow(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			err := e.poll(ctx, now)
-			if err == nil {
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err == nil:
 				reported = ""
-			} else if err.Error() != reported {
+			case err.Error() != reported:
 				reported = err.Error()
 				e.o.Log.Error("cannot follow the store, serving on", slog.String("reason", ReasonOf(err).String()), slog.Any("cause", err))
 			}
@@ -220,11 +223,10 @@ func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 	}
 	if v := e.View(); v == nil || v.ID != cur.ID {
 		if err := e.load(ctx, cur, now); err != nil {
-			if ctx.Err() != nil {
-				return nil // it was given up, which says nothing of the snapshot
-			}
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
-			e.failed(cur, err, now)
+			if ctx.Err() == nil { // a load that was given up says nothing of the snapshot
+				e.failed(cur, err, now)
+			}
 			return err
 		}
 	} else {

@@ -19,8 +19,8 @@ type Input struct{ Kind, Path string }
 // ParseInput reads KIND:PATH.
 func ParseInput(s string) (Input, error) {
 	kind, path, ok := strings.Cut(s, ":")
-	if !ok || path == "" || !slices.Contains(source.Kinds, kind) {
-		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.Kinds, ", "))
+	if !ok || path == "" || !slices.Contains(source.KindNames(), kind) {
+		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.KindNames(), ", "))
 	}
 	return Input{Kind: kind, Path: path}, nil
 }

@@ -56,7 +56,8 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 func TestSharedIdentifiers(t *testing.T) {
 	build := func(kind, namespace string, ids ...[]source.Identifier) *Result {
 		in := newFake("shop").set("s", "Base")
-		in.feed.Kind, in.feed.Partner = kind, "partner"
+		in.feed.Partner = "partner"
+		in.feed.ProductRefs = kind == source.KindTCGCSV
 		if kind == source.KindTCGCSV {
 			in.feed.Partner = "tcgplayer"
 		}

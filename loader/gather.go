@@ -143,7 +143,7 @@ func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identif
 	it.identifiers = c.identifiers(ids)
 	it.updatedAt = updatedAt
 	for _, id := range it.identifiers {
-		if id.Namespace != g.feed.Namespace && (g.feed.Kind != source.KindTCGCSV || id.Namespace != g.feed.Partner) {
+		if id.Namespace != g.feed.Namespace && (!g.feed.ProductRefs || id.Namespace != g.feed.Partner) {
 			continue
 		}
 		if g.products[id.Value] {
@@ -183,7 +183,7 @@ func (g *gatherer) shared(ref string, id identifier) {
 
 // twice is why a second record of a reference is refused: where a reference is a product id, it stands for two cards.
 func (g *gatherer) twice() string {
-	if g.feed.Kind == source.KindTCGCSV {
+	if g.feed.ProductRefs {
 		return source.ReasonProductOnTwoCards
 	}
 	return source.ReasonDuplicateID

@@ -112,7 +112,7 @@ func one(t testing.TB, o Options, f *fake) *Result {
 
 // newFake is a native source with the given namespace.
 func newFake(namespace string) *fake {
-	return &fake{feed: source.Feed{Kind: source.KindNative, Namespace: namespace, Attribution: "Prices by " + namespace, HasCatalog: true}}
+	return &fake{feed: source.Feed{Namespace: namespace, Attribution: "Prices by " + namespace, HasCatalog: true}}
 }
 
 func (f *fake) set(ref, name string) *fake {

@@ -69,12 +69,12 @@ func TestProductOnTwoCards(t *testing.T) {
 	if q := r.QuarantineCounts; q[source.ReasonBadIdentifier] != 1 || q[source.ReasonTooLong] != 1 {
 		t.Errorf("bad identifiers give %v", q)
 	}
-	f.feed.Kind = source.KindTCGCSV
+	f.feed.ProductRefs = true
 	r = one(t, Options{SnapshotAt: atDay(today)}, f)
 	if r.Catalog.Cards.ID.Len() != 2 || r.QuarantineCounts[source.ReasonProductOnTwoCards] != 1 || cardRow(r.Catalog, "shop", "1") < 0 {
 		t.Errorf("one product on two cards gives %v", r.QuarantineCounts)
 	}
-	f.feed.Kind = source.KindNative
+	f.feed.ProductRefs = false
 	f.cards[1].Identifiers = []source.Identifier{{Namespace: "shop", Value: "x"}}
 	r = one(t, Options{SnapshotAt: atDay(today)}, f)
 	if r.Catalog.Cards.ID.Len() != 2 || r.QuarantineCounts[source.ReasonProductOnTwoCards] != 1 {

@@ -146,7 +146,7 @@ func (out *reply) sayPriced(card int) {
 }
 
 func (out *reply) sayPrice(card int) {
-	cents, _ := out.c.DisplayPrice(card)
+	cents := out.c.DisplayCents(card)
 	out.sayMoney(cents)
 }
 

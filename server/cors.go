@@ -8,9 +8,11 @@ import (
 
 // exposed are the headers that a browser's script may read, sendable those that it may send.
 const (
-	exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, X-RateLimit-Remaining, " +
-		"X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, X-Request-Id, X-Snapshot-Id"
-	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, X-API-Key, X-Request-Id"
+	exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, " +
+		"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, " +
+		"X-Request-Id, X-Snapshot-Id"
+	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, X-API-Key, " +
+		"X-Request-Id"
 	// preflightAge is for how many seconds a browser may keep a preflight's answer.
 	preflightAge = "600"
 )
@@ -20,6 +22,7 @@ func (x *exchange) allowOrigin() {
 	if len(x.s.Origins) == 0 {
 		return
 	}
+
 	if origin := string(x.Fields.Origin); slices.Contains(x.s.Origins, origin) {
 		h := &x.Ctx.Response.Header
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
@@ -49,6 +52,7 @@ func (x *exchange) preflight(p *path, allow string) bool {
 		p.pattern == mcpPath && !x.s.tools.allowsOrigin(string(x.Fields.Origin)) {
 		return false
 	}
+
 	h.Set(fasthttp.HeaderAccessControlAllowMethods, allow)
 	h.Set(fasthttp.HeaderAccessControlAllowHeaders, sendable)
 	h.Set(fasthttp.HeaderAccessControlMaxAge, preflightAge)

@@ -1,12 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"net"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/api"
 	"ninepocket/mcp"
+	"ninepocket/server/front"
 	"ninepocket/wire"
 )
 
@@ -189,41 +188,10 @@ func (x *exchange) refuseMCP() *wire.Fault {
 	if f := x.checkMediaType(); f != nil {
 		return f
 	}
-	if accept := h.Peek(fasthttp.HeaderAccept); len(accept) > 0 && !acceptsJSON(accept) {
+	if accept := h.Peek(fasthttp.HeaderAccept); len(accept) > 0 && !front.Accepts(accept, "application/json") {
 		return &wire.Fault{Code: wire.NotAcceptable, Detail: "Answers are application/json: accept that, or */*."}
 	}
 	return nil
-}
-
-// acceptsJSON reads an Accept header (RFC 9110, 12.5.1): the most specific range that fits decides.
-func acceptsJSON(accept []byte) bool {
-	ranges := [...]string{"*/*", "application/*", "application/json"}
-	best, accepted := -1, false
-	for item := range bytes.SplitSeq(accept, []byte{','}) {
-		name, params, _ := bytes.Cut(item, []byte{';'})
-		name = bytes.ToLower(bytes.TrimSpace(name))
-		for k, r := range ranges {
-			if k >= best && string(name) == r {
-				best, accepted = k, weightOf(params) > 0
-			}
-		}
-	}
-	return accepted
-}
-
-// weightOf is the q parameter, 1 without one.
-func weightOf(params []byte) float64 {
-	for p := range bytes.SplitSeq(params, []byte{';'}) {
-		name, value, _ := bytes.Cut(bytes.TrimSpace(p), []byte{'='})
-		if string(bytes.ToLower(name)) == "q" {
-			q, err := strconv.ParseFloat(string(value), 64)
-			if err != nil {
-				return 0
-			}
-			return q
-		}
-	}
-	return 1
 }
 
 // deniedTool says to an agent why its call was not admitted, and when it is worth calling again.

@@ -24,7 +24,10 @@ const (
 	plainCache = "public, max-age=3600"
 )
 
-const htmlType = "text/html; charset=utf-8"
+const (
+	htmlType = "text/html; charset=utf-8"
+	textType = "text/plain; charset=utf-8"
+)
 
 // Paths of the site.
 const (
@@ -34,34 +37,35 @@ const (
 
 // withPages adds the public pages to the route table. They take no key and no meter, and are no part of the API.
 func (s *Server) withPages(table []*path) []*path {
+	add := func(pattern, name string, open func(*exchange)) {
+		table = append(table, &path{
+			pattern: pattern, method: fasthttp.MethodGet, open: open, counts: route{"site", name}, site: true,
+		})
+	}
 	if s.Images != nil {
-		table = append(table, &path{pattern: imagesPath, method: fasthttp.MethodGet, open: visited((*visit).image), row: rowImage, site: true})
+		add(imagesPath, "image", visited((*visit).image))
 	}
 	if s.Pages == nil {
 		return table
 	}
+
+	add("/", "home", paged((*visit).homePage))
+	add("/cards/{id}", "card", paged((*visit).cardPage))
+	add("/sets", "sets", paged((*visit).setsPage))
+	add("/sets/{id}", "set", paged((*visit).setPage))
+	add("/search", "search", paged((*visit).searchPage))
+	add(suggestPath, "suggest", paged((*visit).suggestions))
+	add("/movers", "movers", paged((*visit).moversPage))
+	add("/errors", "error", paged((*visit).errorsPage))
+	add("/errors/{id}", "error", paged((*visit).errorPage))
+	add(referencePath, "docs", visited((*visit).reference))
+	add("/llms.txt", "text", visited((*visit).guide))
+	add("/robots.txt", "text", visited((*visit).robots))
+	add("/sitemap.xml", "text", paged((*visit).sitemapIndex))
+	add("/sitemaps/{id}", "text", paged((*visit).sitemap))
+	add(assetsPath, "asset", visited((*visit).asset))
 	for _, asset := range s.Pages.Assets() {
 		s.assets[asset.Name] = newAsset(asset)
-	}
-	for _, p := range []*path{
-		{pattern: "/", open: paged((*visit).homePage), row: rowHome},
-		{pattern: "/cards/{id}", open: paged((*visit).cardPage), row: rowCard},
-		{pattern: "/sets", open: paged((*visit).setsPage), row: rowSets},
-		{pattern: "/sets/{id}", open: paged((*visit).setPage), row: rowSet},
-		{pattern: "/search", open: paged((*visit).searchPage), row: rowSearch},
-		{pattern: suggestPath, open: paged((*visit).suggestions), row: rowSuggest},
-		{pattern: "/movers", open: paged((*visit).moversPage), row: rowMovers},
-		{pattern: "/errors", open: paged((*visit).errorsPage), row: rowError},
-		{pattern: "/errors/{id}", open: paged((*visit).errorPage), row: rowError},
-		{pattern: referencePath, open: visited((*visit).reference), row: rowDocs},
-		{pattern: "/llms.txt", open: visited((*visit).guide), row: rowText},
-		{pattern: "/robots.txt", open: visited((*visit).robots), row: rowText},
-		{pattern: "/sitemap.xml", open: paged((*visit).sitemapIndex), row: rowText},
-		{pattern: "/sitemaps/{id}", open: paged((*visit).sitemap), row: rowText},
-		{pattern: assetsPath, open: visited((*visit).asset), row: rowAsset},
-	} {
-		p.method, p.site = fasthttp.MethodGet, true
-		table = append(table, p)
 	}
 	return table
 }

@@ -28,7 +28,8 @@ type path struct {
 	live    *operation
 	preview *operation
 	open    func(*exchange) // answers without a key, instead of an operation
-	row     int             // what requests of an open path count as
+	counts  route           // what requests of an open path count as
+	row     int             // and where
 	site    bool            // a public page or a file of one, no part of the API
 }
 
@@ -38,9 +39,9 @@ const mcpPath = "/mcp"
 // paths is the route table. Order does not matter.
 func (s *Server) paths() []*path {
 	table := []*path{
-		{pattern: "/openapi.json", method: fasthttp.MethodGet, open: (*exchange).openapi, row: rowOpenAPI},
-		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz, row: rowHealthz},
-		{pattern: mcpPath, method: fasthttp.MethodPost, open: (*exchange).mcp, row: rowMCP},
+		{pattern: "/openapi.json", method: fasthttp.MethodGet, open: (*exchange).openapi, counts: route{noSurface, "openapi"}},
+		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz, counts: route{noSurface, "healthz"}},
+		{pattern: mcpPath, method: fasthttp.MethodPost, open: (*exchange).mcp, counts: route{"mcp", "mcp"}},
 	}
 
 	rows := map[string]*path{}

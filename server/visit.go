@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/server/front"
 	"ninepocket/wire"
 )
 
@@ -178,29 +178,18 @@ func (v *visit) contentPolicy() string {
 // client that names text/html, as browsers do and programs do not.
 func (x *exchange) wantsPage(raw []byte) bool {
 	return x.s.Pages != nil && (x.Ctx.IsGet() || x.Ctx.IsHead()) && !isAPI(string(raw)) &&
-		accepts(x.Field(fasthttp.HeaderAccept), "text/html")
+		front.Names(x.Field(fasthttp.HeaderAccept), "text/html")
 }
 
 // toldAsProblem answers an error of a page in the live envelope, to a program: a client that names JSON and not HTML.
 // All others, those that name neither included, are left to be told with a page.
 func (v *visit) toldAsProblem(f wire.Fault) bool {
 	accept := v.Field(fasthttp.HeaderAccept)
-	if accepts(accept, "text/html") || !accepts(accept, "application/json") && !accepts(accept, liveSurface.errorType) {
+	if front.Names(accept, "text/html") || !front.Names(accept, "application/json") && !front.Names(accept, liveSurface.errorType) {
 		return false
 	}
 	v.tell(f, fasthttp.HeaderAccept)
 	return true
-}
-
-// accepts reports whether an Accept header names a media type, and not to refuse it.
-func accepts(header []byte, media string) bool {
-	for item := range bytes.SplitSeq(header, []byte{','}) {
-		name, params, _ := bytes.Cut(item, []byte{';'})
-		if bytes.EqualFold(bytes.TrimSpace(name), []byte(media)) && weightOf(params) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // isAPI reports whether a path is one of the API's, as far as anybody could tell. What is well known is asked for by

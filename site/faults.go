@@ -1,9 +1,9 @@
 package site
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"ninepocket/engine"
@@ -97,7 +97,7 @@ var explanations = map[wire.Code]explanation{
 	},
 }
 
-// meaning of a code, with the surfaces that have it.
+// meaningOf is the meaning of a code, with the surfaces that have it.
 func meaningOf(code wire.Code) (m wire.Meaning, surfaces string, ok bool) {
 	live, onLive := wire.Live[code]
 	preview, onPreview := wire.Preview[code]
@@ -119,8 +119,9 @@ type faultRow struct {
 // errorPage is what the error template shows.
 type errorPage struct {
 	frame
-	Code, Heading, Meaning, Remedy, Surfaces string
-	Status                                   int
+	explanation
+	Code, Heading, Surfaces string
+	Status                  int
 }
 
 // Error appends the page that explains a code; false when there is no such code. v may be nil.
@@ -129,10 +130,12 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 	if !ok {
 		return dst, false, nil
 	}
-	e := errorPage{frame: p.frame(v, now, m.Title, "What the error code "+code+" means and what to do about it.")}
+
+	e := errorPage{
+		frame: p.frame(v, now, m.Title, "What the error code "+code+" means and what to do about it."),
+		Code:  code, Heading: m.Title, Status: m.Status, Surfaces: surfaces, explanation: explanations[wire.Code(code)],
+	}
 	e.Canonical = p.base + "/errors/" + code
-	x := explanations[wire.Code(code)]
-	e.Code, e.Heading, e.Status, e.Surfaces, e.Meaning, e.Remedy = code, m.Title, m.Status, surfaces, x.Meaning, x.Remedy
 	page, err = p.render(dst, "error", &e)
 	return page, true, err
 }
@@ -144,11 +147,16 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) ([]byte, error
 		Codes []faultRow
 	}{frame: p.frame(v, now, "Error codes", "Every error code of the API, with what it means and what to do.")}
 	e.Canonical = p.base + "/errors"
+
 	for code := range explanations {
 		m, _, _ := meaningOf(code)
-		e.Codes = append(e.Codes, faultRow{Href: p.root + "/errors/" + string(code), Code: string(code), Title: m.Title, Status: m.Status})
+		e.Codes = append(e.Codes, faultRow{
+			Href: p.root + "/errors/" + string(code), Code: string(code), Title: m.Title, Status: m.Status,
+		})
 	}
-	slices.SortFunc(e.Codes, func(a, b faultRow) int { return a.Status*1000 - b.Status*1000 + strings.Compare(a.Code, b.Code) })
+	slices.SortFunc(e.Codes, func(a, b faultRow) int {
+		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
+	})
 	return p.render(dst, "errors", &e)
 }
 
@@ -166,7 +174,8 @@ func (p *Pages) message(dst []byte, v *engine.View, now time.Time, heading, text
 
 // NotFound appends the page of a path that has none. v may be nil.
 func (p *Pages) NotFound(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
-	return p.message(dst, v, now, "Page not found", "There is nothing at this address. A card may have left the catalog; the search finds what is there now.")
+	return p.message(dst, v, now, "Page not found",
+		"There is nothing at this address. A card may have left the catalog; the search finds what is there now.")
 }
 
 // TooMany appends the page for an address that asks too often.
@@ -183,5 +192,6 @@ func (p *Pages) Unavailable(dst []byte, now time.Time) ([]byte, error) {
 
 // Failed appends the page of a fault of our own; id is the request's.
 func (p *Pages) Failed(dst []byte, now time.Time, id string) ([]byte, error) {
-	return p.message(dst, nil, now, "Something went wrong", "The fault is on our side. Please quote "+strconv.Quote(id)+" if you report it.")
+	return p.message(dst, nil, now, "Something went wrong",
+		"The fault is on our side. Please quote "+strconv.Quote(id)+" if you report it.")
 }

@@ -174,7 +174,6 @@ func (d *decoder) u8(name string, v *[]uint8)   { *v = bytes.Clone(d.bin(name, 1
 func (d *decoder) u16(name string, v *[]uint16) {
 	*v = fromLittleEndian[uint16](d.bin(name, 2), d.step)
 }
-
 func (d *decoder) u32(name string, v *[]uint32) {
 	*v = fromLittleEndian[uint32](d.bin(name, 4), d.step)
 }

@@ -151,7 +151,7 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 	if err := s.check(packed, r.strong); err != nil || i >= len(sections) {
 		return err // of a section that is no table of the catalog, only the file is looked at
 	}
-	raw, err := s.unpack(packed, stepper{ctx: ctx, step: r.step})
+	raw, err := s.unpack(packed, stepper{ended: ctx.Err, step: r.step})
 	if err != nil {
 		return err
 	}
@@ -177,15 +177,15 @@ func (s *Section) check(packed []byte, strong bool) error {
 	return nil
 }
 
-// stepper reads in steps of at most 64 KiB, until its context ends.
+// stepper reads in steps of at most 64 KiB, until it is told to end.
 type stepper struct {
 	io.Reader
-	ctx  context.Context
-	step func()
+	ended func() error // of the context
+	step  func()
 }
 
 func (r stepper) Read(b []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
+	if err := r.ended(); err != nil {
 		return 0, err
 	}
 	r.step()
@@ -204,7 +204,7 @@ func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
 	raw := bytes.NewBuffer(make([]byte, 0, min(s.Raw, usualRatio*s.Bytes)+bytes.MinRead))
 	from.Reader = io.LimitReader(dec, s.Raw+1)
 	n, err := raw.ReadFrom(from)
-	if stopped := from.ctx.Err(); stopped != nil {
+	if stopped := from.ended(); stopped != nil {
 		return nil, stopped
 	}
 	if err != nil {

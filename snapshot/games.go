@@ -1,6 +1,9 @@
 package snapshot
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Game is what the program knows of a game. Everything that differs from game to game is a member of it.
 type Game struct {
@@ -37,21 +40,15 @@ func GameByCategory(category string) (Game, bool) {
 	return findGame(func(g *Game) bool { return g.Category == category && category != "" })
 }
 
-// GamesInWords names all games as a sentence does: "Pokémon and One Piece".
+// GamesInWords names all games, two or more, as a sentence does: "Pokémon and One Piece".
 func GamesInWords() string {
-	var text string
-	for i, game := range Games {
-		switch {
-		case i == 0:
-		case i == len(Games)-1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += game.Name
+	names := make([]string, len(Games))
+	for i := range Games {
+		names[i] = Games[i].Name
 	}
+	last := len(names) - 1
 
-	return text
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // StandardEdition is the edition that sealed products of every game may have.

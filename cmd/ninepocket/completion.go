@@ -137,7 +137,7 @@ func completeTenants(cmd *cobra.Command, _ []string, _ string) (names []string, 
 func completeInput(_ *cobra.Command, _ []string, typed string) (found []string, _ cobra.ShellCompDirective) {
 	kind, path, colon := strings.Cut(typed, ":")
 	if !colon {
-		for _, kind := range source.Kinds {
+		for _, kind := range source.KindNames() {
 			found = append(found, kind+":")
 		}
 		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

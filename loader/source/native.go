@@ -162,7 +162,7 @@ func (s *native) sortFiles() {
 // Feed implements Source.
 func (s *native) Feed() Feed {
 	return Feed{
-		Kind: KindNative, Namespace: s.about.Namespace, HasCatalog: len(s.tables) > 0,
+		Namespace: s.about.Namespace, HasCatalog: len(s.tables) > 0,
 		Attribution: orElse(s.opts.Attribution, orElse(s.about.Attribution, s.about.Namespace)),
 		Partner:     orElse(s.opts.Partner, s.about.PartnerNamespace),
 	}

@@ -41,7 +41,7 @@ func TestNativeExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.wantReasons(t, map[string]int{})
-	if f := src.Feed(); f != (Feed{Kind: "native", Namespace: "example-shop", Attribution: "Prices by Example Shop", Partner: "example-partner", HasCatalog: true}) {
+	if f := src.Feed(); f != (Feed{Namespace: "example-shop", Attribution: "Prices by Example Shop", Partner: "example-partner", HasCatalog: true}) {
 		t.Errorf("feed %+v", f)
 	}
 	if len(want.sets) != 3 || len(want.cards) != 8 || len(want.sealed) != 2 || len(want.series) != 7 || len(want.prices) != 32 {

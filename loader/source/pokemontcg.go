@@ -97,7 +97,7 @@ func onlyPlace(in folder, name string) (prefix string, found bool, err error) {
 // Feed implements Source.
 func (s *pokemonTCG) Feed() Feed {
 	return Feed{
-		Kind: KindPokemonTCG, Namespace: KindPokemonTCG, HasCatalog: s.in != nil, Partner: s.opts.Partner,
+		Namespace: KindPokemonTCG, HasCatalog: s.in != nil, Partner: s.opts.Partner,
 		Attribution: orElse(s.opts.Attribution, "Card data from pokemon-tcg-data"),
 	}
 }

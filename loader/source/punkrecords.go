@@ -69,7 +69,7 @@ func newPunkRecords(in folder, o Options) (Source, error) {
 // Feed implements Source.
 func (s *punkRecords) Feed() Feed {
 	return Feed{
-		Kind: KindPunkRecords, Namespace: KindPunkRecords, HasCatalog: true, Partner: s.opts.Partner,
+		Namespace: KindPunkRecords, HasCatalog: true, Partner: s.opts.Partner,
 		Attribution: orElse(s.opts.Attribution, "Card data from punk-records"),
 	}
 }

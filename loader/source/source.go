@@ -36,11 +36,13 @@ type Skip struct {
 
 // Feed is what all records of a source have in common.
 type Feed struct {
-	Kind        string // tcgcsv, pokemon-tcg-data, punk-records or native
 	Namespace   string // of refs: the identity of an item is Namespace and Ref (decision 25)
 	Attribution string // shown with every observation
 	Partner     string // namespace of the identifiers that answer partner_id, "" for none
 	HasCatalog  bool   // whether the input holds a catalog at all
+	// ProductRefs says that references are a shop's product ids, which are also identifiers in the namespace Partner: one
+	// that comes twice stands for two items.
+	ProductRefs bool
 }
 
 // Sink takes what a source reads.
@@ -158,4 +160,6 @@ type Options struct {
 	// Unpack is the command line of a process that runs ServeUnpacking; none unpacks 7z archives in this process, which
 	// is for archives that can be trusted.
 	Unpack []string
+
+	limits limits // of what an input may make us read
 }

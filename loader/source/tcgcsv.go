@@ -277,7 +277,7 @@ func parseStamp(text string) (time.Time, error) {
 // Feed implements Source.
 func (s *tcgCSV) Feed() Feed {
 	return Feed{
-		Kind: KindTCGCSV, Namespace: KindTCGCSV, HasCatalog: s.catalog != nil,
+		Namespace: KindTCGCSV, HasCatalog: s.catalog != nil, ProductRefs: true,
 		Attribution: orElse(s.opts.Attribution, "Market prices from TCGplayer by way of TCGCSV"),
 		Partner:     orElse(s.opts.Partner, tcgPlayer),
 	}

@@ -173,7 +173,8 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 	if keep {
 		c.packed, sum = c.packs.append(c.packed[:0], begin, encoding)
 	} else {
-		c.packed, sum = appendPacked(c.packed[:0], begin, encoding), checksum(begin, encoding)
+		c.packed = appendPacked(c.packed[:0], begin, encoding)
+		sum = checksum(begin, encoding)
 	}
 	c.packed = appendEnd(c.packed, end, encoding, sum, len(content))
 

@@ -40,8 +40,10 @@ func NewPacks(limit int64) *Packs {
 	if limit <= 0 {
 		return p
 	}
+
 	const perBody = 8 << 10 // about what one takes
 	var err error
+
 	// A key is a hash that was made here, and entries are compared: that ristretto does not tell apart what collides
 	// does no harm.
 	p.kept, err = ristretto.NewCache(&ristretto.Config[uint64, *pack]{
@@ -65,14 +67,19 @@ func (p *Packs) append(dst, plain []byte, encoding string) (out []byte, sum uint
 	if p.kept == nil {
 		return appendPacked(dst, plain, encoding), checksum(plain, encoding)
 	}
+
 	key := maphash.Bytes(p.seed, plain) ^ uint64(encoding[0]) // of gzip or zstd
 	if one, ok := p.kept.Get(key); ok && bytes.Equal(one.plain, plain) {
 		p.hits.Add(1)
 		return append(dst, one.packed...), one.sum
 	}
+
 	p.misses.Add(1)
 	from := len(dst)
-	dst, sum = appendPacked(dst, plain, encoding), checksum(plain, encoding)
+	dst = appendPacked(dst, plain, encoding)
+	sum = checksum(plain, encoding)
+
+	// The second time a body is compressed, it is kept.
 	if mark := uint32(key>>32) | 1; p.seen[key%uint64(len(p.seen))].Swap(mark) == mark {
 		one := &pack{plain: bytes.Clone(plain), packed: bytes.Clone(dst[from:]), sum: sum}
 		p.kept.Set(key, one, int64(len(one.plain)+len(one.packed)+packOverhead))

@@ -3,7 +3,8 @@
 // Two readers of one connection, a proxy and a server, must agree where each request ends. They disagree over what RFC
 // 9112 forbids and parsers forgive: bare LF, folded headers, spaces before a colon, two lengths, odd chunks. A Guard sees
 // the bytes of a connection on their way from the socket to the parser and lets only requests pass that can be read in
-// one way. It copies nothing of a request that came in one piece but its header lines, when they are new, and knows nothing of what is served.
+// one way. It copies nothing of a request that came in one piece but its header lines, when they are new, and knows
+// nothing of what is served.
 package strict
 
 import "bytes"
@@ -67,18 +68,20 @@ func (g *Guard) Check(p []byte) (int, *Fault) {
 	if g.fault != nil {
 		return 0, g.fault
 	}
-	at, begun := 0, 0 // begun is where the current request's head lies in p, if it is whole there
+
+	at := 0
+	begun := 0 // where the current request's head lies in p, if it is whole there
 	for at < len(p) {
 		if g.state == inHead {
 			begun = at
-			n := g.head(p[at:])
+			at += g.head(p[at:])
 			if g.fault != nil {
 				p[begun] = placeholder
 				return begun + 1, g.fault
 			}
-			at += n
 			continue
 		}
+
 		var n int
 		n, g.state, g.fault = g.body.read(g.state, p[at:], g.Limits.Body)
 		at += n
@@ -90,6 +93,8 @@ func (g *Guard) Check(p []byte) (int, *Fault) {
 			g.next()
 		}
 	}
+
+	// A body goes on in the next piece, and its head may be asked for until then.
 	if g.state != inHead {
 		g.keep(p[begun:])
 	}
@@ -132,7 +137,9 @@ func (g *Guard) next() {
 	g.state = inHead
 	g.request = request{}
 	g.checked = 0
-	if g.kept = g.kept[:0]; cap(g.kept) > keepHead {
+
+	g.kept = g.kept[:0]
+	if cap(g.kept) > keepHead {
 		g.kept = nil
 	}
 }
@@ -145,9 +152,8 @@ func (g *Guard) head(p []byte) int {
 		g.kept = append(g.kept, h...)
 		h = g.kept
 	}
-	whole := g.lines(h, before)
-	switch {
-	case whole:
+
+	if g.lines(h, before) {
 		if before > 0 {
 			g.kept = h[:g.checked]
 		} else {
@@ -156,6 +162,9 @@ func (g *Guard) head(p []byte) int {
 		n := g.checked - before
 		g.afterHead(h)
 		return n
+	}
+
+	switch {
 	case g.fault == nil && len(h) == g.Limits.Head:
 		g.fault = errHeadTooLarge
 	case g.fault == nil && before == 0:
@@ -180,14 +189,18 @@ func (g *Guard) lines(h []byte, before int) bool {
 			}
 			return false
 		}
-		start, end := g.checked, from+n-1
+
+		start := g.checked
+		end := from + n - 1
 		switch {
 		case end < start || h[end] != '\r':
 			g.fault = errBareLF
 		case r.version == 0:
-			g.fault, r.end = r.line(h, start, end), end+2
+			g.fault = r.line(h, start, end)
+			r.end = end + 2
 			if g.fault == nil && before == 0 && g.knows(h[r.end:]) {
-				g.checked, r.known = r.end+len(g.known), true
+				g.checked = r.end + len(g.known)
+				r.known = true
 				return true
 			}
 		case start == end:
@@ -201,7 +214,9 @@ func (g *Guard) lines(h []byte, before int) bool {
 		if g.fault != nil {
 			return false
 		}
-		if g.checked = end + 2; start == end && r.version != 0 {
+
+		g.checked = end + 2
+		if start == end && r.version != 0 {
 			return true
 		}
 	}
@@ -220,18 +235,22 @@ func (g *Guard) learn(h []byte) {
 	if r.known || r.length > 0 || r.has(transferEncoding) || len(lines) > keepHead {
 		return
 	}
-	g.known, g.knownVersion = append(g.known[:0], lines...), r.version
+
+	g.known = append(g.known[:0], lines...)
+	g.knownVersion = r.version
 }
 
 // afterHead decides what follows a good head (RFC 9112, 6.3).
 func (g *Guard) afterHead(h []byte) {
 	switch r := &g.request; {
 	case r.has(transferEncoding):
-		g.state, g.body = inSize, body{}
+		g.state = inSize
+		g.body = body{}
 	case r.length == 0:
 		g.next()
 	default:
-		g.state, g.body = inContent, body{left: r.length}
+		g.state = inContent
+		g.body = body{left: r.length}
 		if r.length > g.Limits.Body {
 			g.keep(h)
 			g.fault = errBodyTooLarge
