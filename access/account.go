@@ -21,11 +21,16 @@ type keyState struct {
 	window  window // the limits'
 }
 
-func newAccount(tenant string) *account {
-	return &account{
+// newAccount returns an empty account; saved ones note what a checkpoint has to write.
+func newAccount(tenant string, saved bool) *account {
+	a := &account{
 		tenant: tenant, keys: map[string]*keyState{},
 		book: book{rows: map[rowName]*Counts{}, replies: replies{byName: map[replyName]*reply{}}},
 	}
+	if saved {
+		a.replies.touched = map[replyName]bool{}
+	}
+	return a
 }
 
 func (a *account) key(id string) *keyState {

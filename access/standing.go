@@ -42,22 +42,18 @@ func (h *held) release(rule *Rule, day Day, period Period) {
 	}
 }
 
-// windowFor returns the window a rule passes, fitted to its limit, or nil.
-func (h *held) windowFor(key *keyState, rule *Rule, at int64) *window {
-	var w *window
-	switch rule.Window {
+// windowOf returns the window that calls of a key pass, or nil.
+func (h *held) windowOf(key *keyState, which Window) *window {
+	switch which {
 	case KeyWindow:
-		w = &key.window
+		return &key.window
 	case TenantWindow:
-		w = &h.window
+		return &h.window
 	case UsageWindow:
-		w = &h.usageWindow
+		return &h.usageWindow
 	default:
 		return nil
 	}
-
-	w.fit(rule.PerMinute, at)
-	return w
 }
 
 // standing is an allowance at one moment: what a roll to a new day or period would leave is already
@@ -74,7 +70,7 @@ type standing struct {
 // stand reads an allowance without changing anything, so that a refused call leaves no trace.
 func (a *account) stand(p *Principal, rule *Rule, wall int64) (s standing) {
 	s.limit = rule.Limit
-	s.day = max(a.day, DayOf(wall))
+	s.day = max(a.day, DayOf(wall)) // a clock that was set back does not bring a day back
 
 	switch rule.Allowance {
 	case NoAllowance:

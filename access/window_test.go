@@ -21,8 +21,8 @@ func (w *window) call(at int64) bool {
 // latest is how late a call arrives at most: it may count as made that much later.
 const latest = 300
 
-// TestWindowProperty makes calls at random times, slightly out of order and with
-// limits that change, and looks for a minute with more admissions than the limit.
+// TestWindowProperty makes calls at random times, slightly out of order and with limits that
+// change, and looks for a minute with more admissions than the limit.
 func TestWindowProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -47,7 +47,8 @@ func TestWindowProperty(t *testing.T) {
 					strictly++
 				}
 			}
-			// A late call is told what remains as the last one saw it, which may be a few more; it is admitted by the limit.
+			// A late call is told what remains as the last one saw it, which may be a few more; it
+			// is admitted by the limit.
 			if _, remaining, _ := w.peek(windowEpoch + now); now >= newest && remaining > int64(limit-strictly) {
 				rt.Fatalf("%d remain at %d with %d of %d taken", remaining, now, strictly, limit)
 			}
@@ -67,9 +68,11 @@ func TestWindowProperty(t *testing.T) {
 	})
 }
 
-// TestWindowAfterIdle fills a window some time after it was last full, whatever the pause: never more than the limit is
-// admitted. Pauses longer than the buckets reach meet slots that still hold what was counted long ago.
+// TestWindowAfterIdle fills a window some time after it was last full, whatever the pause: never
+// more than the limit is admitted. Pauses longer than the buckets reach meet slots that still hold
+// what was counted long ago.
 func TestWindowAfterIdle(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{30, ringLimit, ringLimit + 1, 6000} {
 		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 {
 			var w window
@@ -82,7 +85,8 @@ func TestWindowAfterIdle(t *testing.T) {
 			at := 59_000 + pause
 			admitted := 0
 			for w.call(at) {
-				if admitted++; admitted > limit {
+				admitted++
+				if admitted > limit {
 					t.Fatalf("limit %d: more than that after a pause of %d ms", limit, pause)
 				}
 				at += 3
@@ -95,6 +99,7 @@ func TestWindowAfterIdle(t *testing.T) {
 }
 
 func TestWindowPacing(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{1, 2, 30, 60, 600, 1000} {
 		var w window
 		w.fit(limit, windowEpoch)
@@ -106,9 +111,10 @@ func TestWindowPacing(t *testing.T) {
 	}
 }
 
-// TestWindowBucketsRoundAgainst fills a bucketed window in one instant and finds
-// when it opens: never before a minute, never later than a bucket after.
+// TestWindowBucketsRoundAgainst fills a bucketed window in one instant and finds when it opens:
+// never before a minute, never later than a bucket after.
 func TestWindowBucketsRoundAgainst(t *testing.T) {
+	t.Parallel()
 	for offset := range bucketMillis {
 		var w window
 		w.fit(ringLimit+1, windowEpoch)
@@ -127,9 +133,10 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 	}
 }
 
-// TestWindowWait checks that the announced wait is exact: a call then is admitted
-// and one a millisecond earlier is not.
+// TestWindowWait checks that the announced wait is exact: a call then is admitted and one a
+// millisecond earlier is not.
 func TestWindowWait(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.SampledFrom([]int{1, 3, 30, ringLimit + 50}).Draw(rt, "limit")
 		var w window
@@ -154,9 +161,10 @@ func TestWindowWait(t *testing.T) {
 	})
 }
 
-// TestWindowFit changes limits, also between both forms, and carries a window
-// over a restart: no admission is forgotten.
+// TestWindowFit changes limits, also between both forms, and carries a window over a restart: no
+// admission is forgotten.
 func TestWindowFit(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limits := rapid.SampledFrom([]int{3, 30, 900, ringLimit + 1, 5000})
 		limit := limits.Draw(rt, "limit")
@@ -197,6 +205,7 @@ func TestWindowFit(t *testing.T) {
 }
 
 func TestWindowLongIdle(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{2, ringLimit + 1} {
 		var w window
 		w.fit(limit, windowEpoch)

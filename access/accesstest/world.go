@@ -28,12 +28,14 @@ type world struct {
 	ids   map[string]string // name → key id
 }
 
-// newWorld has the tenants and keys that the suite speaks of: live tenants small
-// (keys small, small2: 5 a minute, 12 a day), wide (key wide: 3,000 a minute, bucketed),
-// free (key free); preview tenants org (keys org, org2: 60 a minute, 7
-// credits), rival (key rival: 10,000 credits).
+// newWorld has the tenants and keys that the suite speaks of: live tenants small (keys small,
+// small2: 5 a minute, 12 a day), wide (key wide: 3,000 a minute, bucketed), free (key free);
+// preview tenants org (keys org, org2: 60 a minute, 7 credits), rival (key rival: 10,000 credits).
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, file: access.NewKeyFile(), plans: access.DefaultPlans(), raw: map[string]string{}, ids: map[string]string{}}
+	w := &world{
+		t: t, file: access.NewKeyFile(), plans: access.DefaultPlans(),
+		raw: map[string]string{}, ids: map[string]string{},
+	}
 	w.plans.Set("small", access.Plan{PerMinute: 5, PerDay: 12})
 	w.plans.Set("wide", access.Plan{PerMinute: 3_000, PerDay: 1_000_000})
 	w.add("small", access.NewKey{Tenant: "small", Kind: access.Live, Plan: "small"})

@@ -1,11 +1,13 @@
-// Package tally counts on hot paths: tables of counters and histograms of durations that are cheap to add to and dear
-// to read.
+// Package tally counts on hot paths: tables of counters and histograms of durations that are cheap
+// to add to and dear to read.
 //
-// A table is kept several times over, once a shard, so that cores that count at the same time do not pass one cache
-// line around. Whoever counts takes a shard once, keeps it (in what he pools, so that it stays with a core), and adds to
-// it; whoever reads adds the shards up. Adding is one atomic addition, without a lock and without an allocation.
+// A table is kept several times over, once a shard, so that cores that count at the same time do
+// not pass one cache line around. Whoever counts takes a shard once, keeps it (in what he pools, so
+// that it stays with a core), and adds to it; whoever reads adds the shards up. Adding is one
+// atomic addition, without a lock and without an allocation.
 //
-// Sums over several counters are not of one moment: a reader may see a call counted in one and not yet in another.
+// Sums over several counters are not of one moment: a reader may see a call counted in one and not
+// yet in another.
 package tally
 
 import (
@@ -24,7 +26,8 @@ var lastShard atomic.Uint32
 // NextShard returns the shards in turn.
 func NextShard() Shard { return Shard(lastShard.Add(1) % Shards) }
 
-// line is how many counters keep two shards apart: two cache lines, because processors fetch them in pairs.
+// line is how many counters keep two shards apart: two cache lines, because processors fetch them
+// in pairs.
 const line = 128 / 8
 
 // Counters is a table of numbers that only grow. It is safe for concurrent use.

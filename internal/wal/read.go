@@ -44,8 +44,9 @@ type End struct {
 type Visitor func(seq uint64, payload []byte) error
 
 // Read visits the records after number after, in order. A torn end of the last segment is where a
-// crash cut it off, or what was allocated and not used, and is reported in End. Anything else out of
-// place is ErrCorrupt. A missing segment that is needed is ErrCorrupt too, wrapping fs.ErrNotExist.
+// crash cut it off, or what was allocated and not used, and is reported in End. Anything else out
+// of place is ErrCorrupt. A missing segment that is needed is ErrCorrupt too, wrapping
+// fs.ErrNotExist.
 func Read(dir string, after uint64, visit Visitor) (End, error) {
 	firsts, err := Segments(dir)
 	if err != nil {

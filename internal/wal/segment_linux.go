@@ -9,20 +9,23 @@ import (
 	"syscall"
 )
 
-// How much of a segment is allocated and mapped at a time: as much again as was written, within these bounds.
+// How much of a segment is allocated and mapped at a time: as much again as was written, within
+// these bounds.
 const (
 	leastChunk = 64 << 10
 	mostChunk  = 1 << 20
 )
 
-// mappedSegment is a segment whose end is mapped into memory, so that writing is copying. What was copied is in the
-// page cache, as after write(2): it outlives the process, and Sync puts it on disk.
+// mappedSegment is a segment whose end is mapped into memory, so that writing is copying. What was
+// copied is in the page cache, as after write(2): it outlives the process, and Sync puts it on
+// disk.
 //
-// The file is longer than what was written; the rest is zeros, which no record begins with, and stays: cutting it off
-// would take the disk longer than all else in the change to a new segment. Its blocks are allocated
-// before they are mapped, on file systems that write a block where it is: so a full disk is an error of the allocation.
-// What can still make a page fail (a damaged disk, a file cut short or shared by someone else) arrives as a fault of
-// the copying goroutine, and is made an error of Write.
+// The file is longer than what was written; the rest is zeros, which no record begins with, and
+// stays: cutting it off would take the disk longer than all else in the change to a new segment.
+// Its blocks are allocated before they are mapped, on file systems that write a block where it is:
+// so a full disk is an error of the allocation. What can still make a page fail (a damaged disk, a
+// file cut short or shared by someone else) arrives as a fault of the copying goroutine, and is
+// made an error of Write.
 type mappedSegment struct {
 	file   *os.File
 	chunk  []byte // the mapped part of the file; nil once closed
@@ -31,8 +34,9 @@ type mappedSegment struct {
 	length int64  // of the file
 }
 
-// inPlace are the file systems that keep a file's blocks when they are written again: ext4, XFS, tmpfs. Others may
-// need a new block for a write into an allocated one, which a full disk then has not.
+// inPlace are the file systems that keep a file's blocks when they are written again: ext4, XFS,
+// tmpfs. Others may need a new block for a write into an allocated one, which a full disk then has
+// not.
 var inPlace = []int64{0xef53, 0x58465342, 0x01021994}
 
 // MapSegment makes a mapped segment; where that is not possible the error is errors.ErrUnsupported.
@@ -56,7 +60,9 @@ func (s *mappedSegment) checkSystem() error {
 	if err := retryInterrupted(func() error { return syscall.Fstatfs(s.fd(), &system) }); err != nil {
 		return fmt.Errorf("ask for the file system: %w", err)
 	}
-	if kind := int64(system.Type); !slices.Contains(inPlace, kind) { //nolint:unconvert // the type differs between processors
+
+	kind := int64(system.Type) //nolint:unconvert // the type differs between processors
+	if !slices.Contains(inPlace, kind) {
 		return fmt.Errorf("file system of type %#x: %w", kind, errors.ErrUnsupported)
 	}
 	return nil
@@ -64,8 +70,8 @@ func (s *mappedSegment) checkSystem() error {
 
 func (s *mappedSegment) fd() int { return int(s.file.Fd()) }
 
-// Write implements [Segment]. What is written first, the header, is alone in the file until the next write, before
-// which it is synced: a longer file without a header was damaged.
+// Write implements [Segment]. What is written first, the header, is alone in the file until the
+// next write, before which it is synced: a longer file without a header was damaged.
 func (s *mappedSegment) Write(p []byte) (int, error) {
 	switch {
 	case s.chunk == nil:
@@ -92,7 +98,8 @@ func (s *mappedSegment) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// grow allocates and maps the page where the next record begins and what follows, with room for n bytes and more.
+// grow allocates and maps the page where the next record begins and what follows, with room for n
+// bytes and more.
 func (s *mappedSegment) grow(n int) error {
 	if err := s.unmap(); err != nil {
 		return err
@@ -117,8 +124,9 @@ func (s *mappedSegment) grow(n int) error {
 	return nil
 }
 
-// store copies p, its first eight bytes last: they hold the first record's checksum and length, without which a reader
-// takes nothing of p. So a process that dies while it copies leaves all of p or none of it.
+// store copies p, its first eight bytes last: they hold the first record's checksum and length,
+// without which a reader takes nothing of p. So a process that dies while it copies leaves all of p
+// or none of it.
 func store(dst, p []byte) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -132,8 +140,8 @@ func store(dst, p []byte) (err error) {
 	return nil
 }
 
-// Sync implements [Segment]. On Linux a file's sync writes the pages that were changed through its mappings, too.
-// The file's times, which fdatasync leaves out, do not matter.
+// Sync implements [Segment]. On Linux a file's sync writes the pages that were changed through its
+// mappings, too. The file's times, which fdatasync leaves out, do not matter.
 func (s *mappedSegment) Sync() error {
 	return retryInterrupted(func() error { return syscall.Fdatasync(s.fd()) })
 }
