@@ -243,11 +243,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
-	if b.asJSON {
-		err = printJSON(cmd.OutOrStdout(), out)
-	} else {
-		err = out.print(cmd.OutOrStdout())
-	}
+	err = show(cmd, b.asJSON, out, out.print)
 	if refused != nil {
 		// What was built stays, and was said.
 		return b.storeError(refused)

@@ -92,10 +92,7 @@ func configPrint() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), c.rows())
-			}
-			return c.print(cmd.OutOrStdout())
+			return show(cmd, asJSON, c.rows(), c.print)
 		},
 	}
 

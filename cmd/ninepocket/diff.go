@@ -31,10 +31,7 @@ func snapshotDiff() *cobra.Command {
 			}
 
 			d := diff.Compare(both[0], both[1], diff.Options{})
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), d)
-			}
-			return printDiff(cmd.OutOrStdout(), d)
+			return show(cmd, s.asJSON, d, func(out io.Writer) error { return printDiff(out, d) })
 		},
 	}
 

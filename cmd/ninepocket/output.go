@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/spf13/cobra"
 )
 
 // printJSON prints v as indented JSON.
@@ -13,6 +15,27 @@ func printJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// show prints v as JSON, or what text prints for people.
+func show(cmd *cobra.Command, asJSON bool, v any, text func(out io.Writer) error) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), v)
+	}
+	return text(cmd.OutOrStdout())
+}
+
+// say prints v as JSON, or a line for people.
+func say(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
+	return show(cmd, asJSON, v, func(out io.Writer) error {
+		_, err := fmt.Fprintf(out, format+"\n", args...)
+		return err
+	})
+}
+
+// list prints v as JSON, or rows under a header.
+func list(cmd *cobra.Command, asJSON bool, v any, header string, rows [][]any) error {
+	return show(cmd, asJSON, v, func(out io.Writer) error { return table(out, header, rows) })
 }
 
 // table prints rows under a header in aligned columns.

@@ -224,12 +224,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return s.storeError(err)
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), published(cur, nil))
-			}
-
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "rolled back to %s (epoch %d)\n", cur.ID, cur.Epoch)
-			return err
+			return say(cmd, s.asJSON, published(cur, nil), "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
 	}
 

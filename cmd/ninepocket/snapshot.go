@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -151,9 +152,6 @@ func snapshotList() *cobra.Command {
 				})
 			}
 
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), rows)
-			}
 			var cells [][]any
 			for _, r := range rows {
 				var marks []string
@@ -170,7 +168,7 @@ func snapshotList() *cobra.Command {
 					r.Cards, sized(r.Bytes), mark,
 				})
 			}
-			return table(cmd.OutOrStdout(), "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
+			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
 		},
 	}
 	s.addStored(cmd)
@@ -261,10 +259,7 @@ func snapshotInspect() *cobra.Command {
 			for _, sec := range m.Sections {
 				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), i)
-			}
-			return i.print(cmd)
+			return show(cmd, s.asJSON, i, i.print)
 		},
 	}
 	s.addStored(cmd)
@@ -287,8 +282,7 @@ func gamesOf(c *snapshot.Catalog) []gameRow {
 	return rows
 }
 
-func (i *inspected) print(cmd *cobra.Command) error {
-	out := cmd.OutOrStdout()
+func (i *inspected) print(out io.Writer) error {
 	n := i.Counts
 	base := i.Base
 	if base == "" {
@@ -357,12 +351,7 @@ func snapshotVerify() *cobra.Command {
 				}
 				return s.storeError(fmt.Errorf("cannot verify the snapshot: %w", err))
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "ok": true})
-			}
-
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole\n", id)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 		},
 	}
 
