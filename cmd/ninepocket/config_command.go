@@ -65,6 +65,7 @@ func (c *config) hidesVisitors() bool {
 		return false
 	}
 
+	// TLS that ends elsewhere, or a public name before a private listener: something is in between.
 	host, _, err := net.SplitHostPort(c.Listen)
 	ip := net.ParseIP(host)
 	here := net.ParseIP(base.Hostname())

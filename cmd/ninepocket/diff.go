@@ -72,6 +72,7 @@ func printDiff(out io.Writer, d *diff.Diff) error {
 	if p.MedianPercent != nil {
 		_, _ = fmt.Fprintf(out, "median change: %+.2f %%\n", *p.MedianPercent)
 	}
+	// Two snapshots of the same prices have no moves.
 	if len(p.Largest) == 0 {
 		return nil
 	}

@@ -97,6 +97,7 @@ func keysCreate() *cobra.Command {
 			}
 
 			now := time.Now()
+			// A name that could not be read would only be complained of twice.
 			if len(problems) == 0 {
 				problems = append(problems, n.Validate(now))
 			}
@@ -112,6 +113,7 @@ func keysCreate() *cobra.Command {
 					return err
 				}
 
+				// The tenant may have a plan already, which --plan alone does not change.
 				plan = f.Tenants[tenant].Plan
 				return nil
 			})
@@ -213,6 +215,7 @@ func keysList() *cobra.Command {
 				return s.failed(err)
 			}
 
+			// The last use is in the ledger, which the server writes while this reads.
 			used, err := access.ReadLastUse(s.state)
 			if err != nil {
 				return s.failed(err)

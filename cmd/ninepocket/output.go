@@ -44,6 +44,7 @@ func table(w io.Writer, header string, rows [][]any) error {
 	_, _ = fmt.Fprintln(t, header)
 
 	for _, row := range rows {
+		// Cells are parted by tabs, which the writer turns into columns.
 		for i, cell := range row {
 			if i > 0 {
 				_, _ = fmt.Fprint(t, "\t")

@@ -57,6 +57,7 @@ func snapshotPrune() *cobra.Command {
 				return s.storeError(err)
 			}
 
+			// An empty list is [] for scripts, and never null.
 			removed := []string{}
 			var bytes int64
 			for _, m := range done.Removed {

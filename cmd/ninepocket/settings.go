@@ -190,6 +190,7 @@ func (s *setting) value(c *config, name string) any {
 func (c *config) fixedChanges(other *config) (keys []string) {
 	for i := range settings {
 		s := &settings[i]
+		// Plans are taken over, and serve does not ask the guards.
 		if s.named() || s.table() == "guards" {
 			continue
 		}
@@ -236,6 +237,8 @@ func setTOML(at, v any) error {
 	}
 
 	to := reflect.ValueOf(at).Elem()
+
+	// The reader has one kind of integer and one of numbers, and here the kinds must be equal.
 	given := reflect.ValueOf(v)
 	want := wanted[to.Kind()]
 	if given.Kind() != want.kind {

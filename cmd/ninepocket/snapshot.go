@@ -141,6 +141,7 @@ func snapshotList() *cobra.Command {
 				return s.storeError(err)
 			}
 
+			// A damaged manifest hides one snapshot, and must not hide the others.
 			for _, problem := range s.dir().Unlisted() {
 				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: left out: %v\n", problem)
 			}
@@ -215,6 +216,7 @@ func snapshotInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Only the limits of the guards are asked of it.
 			config, err := readConfig(path, os.Environ(), func(string) {})
 			if err != nil {
 				return fail(exitUsage, "", err)

@@ -25,6 +25,7 @@ func usageCommand() *cobra.Command {
 				}
 			}
 
+			// Days before the date are left out, tenants without a call are not there.
 			report, err := access.ReadUsage(s.state, tenant, from)
 			if err == nil && len(report.Tenants) == 0 {
 				// No calls, or no state directory at all.
