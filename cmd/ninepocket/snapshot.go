@@ -69,7 +69,6 @@ func (s *storeFlags) resolve(given string) (string, error) {
 			return "", s.storeError(fmt.Errorf("cannot find the previous snapshot: %w", snapshot.ErrNoPrevious))
 		}
 		return cur.Previous, nil
-
 	case "latest":
 		all, err := s.dir().List()
 		if err != nil {
@@ -89,7 +88,6 @@ func (s *storeFlags) storeError(err error) error {
 	case errors.Is(err, snapshot.ErrDamaged):
 		return fail(exitRefused,
 			"build the snapshot again, or publish a whole one: ninepocket snapshot list --store "+s.store, err)
-
 	case errors.Is(err, snapshot.ErrNewerFormat):
 		return fail(exitRefused, "use the version of ninepocket that built it, or a newer one", err)
 	case errors.As(err, new(*snapshot.RefusedError)):
