@@ -39,6 +39,7 @@ type BuildFigures struct {
 func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var out BuildFigures
 	store := snapshot.OpenDir(t.Store)
+	// Later days continue the first as daily builds do.
 	var base *snapshot.Catalog
 	for day := range max(t.Snapshots, 1) {
 		raw := filepath.Join(filepath.Dir(t.Store), fmt.Sprintf("raw-%d", day))
@@ -65,6 +66,7 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 			})
 			return err
 		})
+		// The raw catalog is larger than the snapshot, and a million cards fill a disk.
 		if err := errors.Join(err, os.RemoveAll(raw)); err != nil {
 			return out, err
 		}
@@ -173,6 +175,7 @@ func (t *Task) load() (LoadFigures, error) {
 		return out, err
 	}
 
+	// What was alive before the View is not its cost.
 	before := liveHeap()
 	var view *engine.View
 	out.Load, err = timed(func() error {
@@ -248,6 +251,8 @@ func (f *LoadFigures) ask(v *engine.View) {
 	f.Filter = least(func() { cards = low.Cards(cards[:0], q, nil, 50).Cards })
 
 	n := v.Catalog.Cards.ID.Len()
+
+	// Cards that are spread over the catalog, so that no cache of the processor holds them all.
 	ids := make([]string, 200)
 	for i := range ids {
 		ids[i] = v.Catalog.Cards.ID.At(i * 7919 % n)
@@ -292,6 +297,7 @@ func least(f func()) time.Duration {
 	f()
 	best := time.Duration(1<<63 - 1)
 	for range 5 {
+		// A loop of a millisecond is longer than what the clock rounds.
 		times := 0
 		began := time.Now()
 		for took := time.Duration(0); took < time.Millisecond; {

@@ -47,6 +47,7 @@ type conn struct {
 const patience = 30 * time.Second
 
 func dial(address string) (*conn, error) {
+	// A server that does not answer must not hold up the whole measurement.
 	c, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the server at %s: %w", address, err)

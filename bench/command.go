@@ -52,6 +52,7 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 				o.Rivals = append(o.Rivals, Rival{Name: name, Command: command})
 			}
 
+			// Swap has more options to check, and checks those of a run with them.
 			check := o.Validate
 			if swap {
 				check = func() error { return s.Validate(&o) }

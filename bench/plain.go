@@ -138,6 +138,7 @@ func (p *plain) routes() http.Handler {
 func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		now := p.clock.At(time.Now())
+		// The clock is read once a request, as package server does.
 		principal, err := p.gate.Authenticate([]byte(r.Header.Get("X-Api-Key")), now)
 		if err != nil || principal.Kind != access.Live {
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
@@ -151,6 +152,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 		}
 
 		value, status := answer(r)
+		// Charged before the answer is spelt, because the headers tell what is left.
 		receipt, err := p.gate.Finish(decision.Ticket, status == http.StatusOK)
 		if err != nil || status != http.StatusOK {
 			http.Error(w, "refused", status)

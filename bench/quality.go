@@ -37,6 +37,7 @@ func readWanted(text string) ([]wanted, error) {
 	var all []wanted
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		cells := strings.Split(line, "\t")
+		// The first line names the columns.
 		if i == 0 || strings.HasPrefix(line, "# ") {
 			continue
 		}
@@ -109,6 +110,7 @@ func (r *run) judge(report *Report) error {
 			continue
 		}
 
+		// Only servers that search by themselves are asked.
 		tiers := map[string]Quality{}
 		for i := range all {
 			hits, err := c.search(&all[i], r.keys.Live)

@@ -71,6 +71,7 @@ func summarize(rounds []Sample) Result {
 		for i := range rounds {
 			values[i] = of(&rounds[i])
 		}
+		// The median of an even number of rounds is between the two in the middle.
 		slices.Sort(values)
 		n := len(values)
 		return (values[n/2] + values[(n-1)/2]) / 2

@@ -41,6 +41,7 @@ func openService(store, state, base string) (*service, error) {
 		return nil, err
 	}
 
+	// Its limits stop no measurement.
 	ring, err := loadKeys(state)
 	if err != nil {
 		eng.Close()
@@ -95,6 +96,7 @@ func (t *Task) serveMemory(ctx context.Context) error {
 func writeKeys(state, config string) (Keys, error) {
 	var keys Keys
 	now := time.Now()
+	// More than any measurement takes.
 	credits := int64(1) << 50
 	err := access.UpdateKeys(state, func(f *access.KeyFile) error {
 		var err error

@@ -67,7 +67,6 @@ func (t *Task) Run(ctx context.Context, out io.Writer) error {
 	switch t.Kind {
 	case taskBare:
 		return t.serveBare(ctx)
-
 	case taskMemory:
 		return t.serveMemory(ctx)
 	case taskPlain:
@@ -111,6 +110,7 @@ func announce(path string, ready readyFile) error {
 		return err
 	}
 
+	// Whoever waits for the file must never see half of it.
 	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.WriteFile(draft, text, 0o600); err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)
@@ -125,6 +125,7 @@ func await(ctx context.Context, path string, ended <-chan struct{}) (readyFile, 
 
 	for {
 		var ready readyFile
+		// The file is renamed into its place, so it is whole once it is there.
 		if text, err := os.ReadFile(path); err == nil {
 			err = json.Unmarshal(text, &ready)
 			return ready, err

@@ -226,6 +226,7 @@ func (s *settings) measureBudgets(ctx context.Context, benchtime string, count, 
 
 	var err error
 	o := s.options
+	// The rows compare with every server that there is.
 	o.Beside = []string{"bare", "body", "nethttp", "memory"}
 	m.loop, err = bench.Run(ctx, o)
 	if err != nil {
@@ -319,6 +320,7 @@ func (s *settings) measureDaily(ctx context.Context) (*daily, error) {
 
 	// What is left behind is in the temporary folder.
 	defer func() { _ = os.RemoveAll(store) }()
+	// Yesterday has the whole history, today adds one day to it.
 	history := func(name string) string { return "tcgcsv:" + filepath.Join(s.data, "price-history", name) }
 	if _, err := s.build(ctx, store, "tcgcsv:"+tree, "--collected-at", "2026-08-21T20:00:00Z",
 		"--prices", history("pokemon-daily-250d-by-productId.csv.zst"), "--prices",

@@ -89,6 +89,7 @@ func rootCommand() *cobra.Command {
 	f.IntVar(&s.options.Rounds, "rounds", 5, "how often the servers take turns")
 	f.IntVar(&s.options.Connections, "connections", 16, "how many connections")
 	root.PersistentPreRun = func(*cobra.Command, []string) {
+		// Taken before anything runs, because a measurement is a load by itself.
 		s.load = load()
 		s.options.Self = []string{s.binary, "bench", "task"}
 		s.options.Serve = []string{s.binary, "serve"}
@@ -128,6 +129,7 @@ func (s *settings) publish(ctx context.Context, name, target, text string) error
 func between(document, name, text string) (string, error) {
 	open := "<!-- " + name + " -->\n"
 	end := "<!-- end of " + name + " -->"
+	// What stands outside of the markers is prose and stays.
 	head, rest, ok := strings.Cut(document, open)
 	_, foot, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -144,6 +146,7 @@ func commit(ctx context.Context) string {
 		return "unknown"
 	}
 
+	// Changed documents do not change what is measured.
 	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs").Output()
 	if err != nil || len(changed) > 0 {
 		return strings.TrimSpace(string(id)) + "+"

@@ -19,6 +19,7 @@ func scaleCommand(s *settings) *cobra.Command {
 			all := make([]bench.Size, len(sizes))
 			for i, cards := range sizes {
 				all[i] = bench.Size{Cards: cards, Days: days}
+				// Writing and reading a year of history takes minutes from there on.
 				if cards > large {
 					all[i].Days = largeDays
 				}

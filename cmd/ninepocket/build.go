@@ -155,6 +155,7 @@ type built struct {
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
 	for _, p := range r.Prices {
+		// One example is enough to find the file.
 		if old := p.TooOld; old != nil {
 			all = append(all,
 				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
@@ -186,6 +187,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
+	// What cannot work is refused before hours of building.
 	if !b.publish && len(b.publishing.overrides) > 0 {
 		return fail(exitUsage, "", errors.New("cannot use --override without --publish"))
 	}
@@ -205,6 +207,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 		baseID = o.Base.ID
 	}
 
+	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
 	self, err := os.Executable()
 	if err != nil {
 		return fail(exitFailure, "", err)
@@ -232,22 +235,20 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: result.Report,
 		Notes: notes(o.Base, &result.Report),
 	}
+	// Notes go to the terminal even when the output is JSON for a script.
 	for _, note := range out.Notes {
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
 	}
 
 	var refused error
 	if b.publish {
+		// The guards compare with the time of publishing, not with that of the flags.
 		publishing.Now = time.Now()
 		_, refused = b.dir().Publish(m.ID, publishing)
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
-	if b.asJSON {
-		err = printJSON(cmd.OutOrStdout(), out)
-	} else {
-		err = out.print(cmd.OutOrStdout())
-	}
+	err = show(cmd, b.asJSON, out, out.print)
 	if refused != nil {
 		// What was built stays, and was said.
 		return b.storeError(refused)

@@ -41,6 +41,7 @@ func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 func addCompletions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		addCompletions(cmd)
+		// A flag means the same on every command, so it is completed alike.
 		for name, complete := range flagValues {
 			if cmd.Flags().Lookup(name) != nil {
 				if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -143,6 +144,7 @@ func completeInput(_ *cobra.Command, _ []string, typed string) (found []string, 
 		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
 
+	// The path is completed as far as it is typed, from its last folder on.
 	dir, _ := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {

@@ -65,6 +65,7 @@ func (c *config) hidesVisitors() bool {
 		return false
 	}
 
+	// TLS that ends elsewhere, or a public name before a private listener: something is in between.
 	host, _, err := net.SplitHostPort(c.Listen)
 	ip := net.ParseIP(host)
 	here := net.ParseIP(base.Hostname())
@@ -92,10 +93,7 @@ func configPrint() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), c.rows())
-			}
-			return c.print(cmd.OutOrStdout())
+			return show(cmd, asJSON, c.rows(), c.print)
 		},
 	}
 

@@ -44,6 +44,7 @@ func (f *configFlags) read() (layered, error) {
 		_, _ = fmt.Fprintf(f.cmd.ErrOrStderr(), "note: environment variable %s is not a setting of ninepocket\n", name)
 	})
 
+	// Flags win over all others, and only those that were given.
 	for i := range settings {
 		if s := &settings[i]; s.flag && f.cmd.Flags().Changed(s.flagName()) {
 			s.copyValue(&c.config, &f.values)
@@ -106,6 +107,7 @@ func (c *layered) readTOML(path string, text []byte) error {
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
 
+	// The tree has the values, without an order; problems are told in the order of the file.
 	entries := tomlEntries(tree, nil, tomlLines(text))
 	slices.SortStableFunc(entries, func(a, b tomlEntry) int { return cmp.Compare(a.line, b.line) })
 
@@ -134,6 +136,7 @@ func (c *layered) take(e tomlEntry, file string) error {
 		return fmt.Errorf("%s is a value, not a table", dotted(e.path))
 	}
 
+	// A key may be spelt in two ways, which TOML takes for two keys.
 	key := dotted(s.path(name))
 	if before, twice := c.from[key]; twice {
 		return fmt.Errorf("%s is also given at %s", dotted(e.path), before)
@@ -162,6 +165,7 @@ func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entri
 	for key, value := range table {
 		path := append(slices.Clone(above), key)
 		inner, isTable := value.(map[string]any)
+		// A table that no setting has is one problem, whatever is in it.
 		if s, _, whole := findSetting(path); isTable && s != nil && !whole {
 			entries = append(entries, tomlEntries(inner, path, lines)...)
 			continue

@@ -31,10 +31,7 @@ func snapshotDiff() *cobra.Command {
 			}
 
 			d := diff.Compare(both[0], both[1], diff.Options{})
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), d)
-			}
-			return printDiff(cmd.OutOrStdout(), d)
+			return show(cmd, s.asJSON, d, func(out io.Writer) error { return printDiff(out, d) })
 		},
 	}
 
@@ -75,6 +72,7 @@ func printDiff(out io.Writer, d *diff.Diff) error {
 	if p.MedianPercent != nil {
 		_, _ = fmt.Fprintf(out, "median change: %+.2f %%\n", *p.MedianPercent)
 	}
+	// Two snapshots of the same prices have no moves.
 	if len(p.Largest) == 0 {
 		return nil
 	}

@@ -31,6 +31,7 @@ func healthcheckCommand() *cobra.Command {
 				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", redact(url), err))
 			}
 
+			// A connection of its own: a kept one would not notice that nobody accepts.
 			client := &http.Client{Timeout: healthLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 			if err := checkHealth(cmd.Context(), client, url); err != nil {
 				return fail(exitFailure, "", fmt.Errorf("cannot find the server healthy: %w", err))

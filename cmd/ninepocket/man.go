@@ -32,6 +32,7 @@ func manCommand() *cobra.Command {
 				return nil
 			}
 
+			// Without arguments this finds the program itself.
 			of, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
 				return fail(exitUsage, "run: ninepocket --help",
@@ -60,6 +61,7 @@ func writePages(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	// Pages are named as man looks for them: ninepocket-keys-create.1.
 	path := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
 	if err := os.WriteFile(path, page, 0o644); err != nil { //nolint:gosec // manual pages are public
 		return err

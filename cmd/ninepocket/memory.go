@@ -25,6 +25,7 @@ func memory() (used, limit int64) {
 
 	metrics.Read(samples)
 	at := func(k int) int64 { return int64(samples[k].Value.Uint64()) }
+	// What was given back to the system does not count.
 	held := at(1) - at(2)
 	// What is live, and what the runtime takes beside the heap.
 	used = at(0) + held - at(3) - at(4) - at(5)

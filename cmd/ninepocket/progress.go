@@ -45,6 +45,7 @@ func (p *progress) update(now loader.Progress) {
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// A new phase is shown at once on a terminal, and what goes on only now and then.
 	at := time.Now()
 	if now.Phase != p.phase {
 		p.phase = now.Phase
@@ -84,6 +85,7 @@ func describe(now loader.Progress, spent time.Duration) string {
 		line += fmt.Sprintf(" of %d", now.Total)
 	}
 
+	// The time left is a guess that is worth showing after a second.
 	rate := float64(now.Done) / max(spent.Seconds(), 0.001)
 	line += fmt.Sprintf(", %.0f/s", rate)
 	if now.Total > now.Done && spent > time.Second {

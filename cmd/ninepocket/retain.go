@@ -32,12 +32,7 @@ func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *co
 			if err := do(s.dir(), id); err != nil {
 				return s.storeError(err)
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "held": verb == "hold"})
-			}
-
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), done, id)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
 		},
 	}
 
@@ -62,6 +57,7 @@ func snapshotPrune() *cobra.Command {
 				return s.storeError(err)
 			}
 
+			// An empty list is [] for scripts, and never null.
 			removed := []string{}
 			var bytes int64
 			for _, m := range done.Removed {

@@ -78,6 +78,8 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 
 	told := s.status()
 	s.tell("READY=1", told)
+
+	// Twice in the time that the service manager waits, so that one late answer does no harm.
 	every := s.notify.Watchdog / 2
 	var alive <-chan time.Time
 	if every > 0 {
@@ -105,6 +107,7 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 		}
 
 		if due {
+			// Silence is the sign: the service manager restarts what does not answer.
 			if err := check(ctx); err != nil {
 				s.log.Error("the server does not answer itself", slog.Any("cause", err))
 				continue

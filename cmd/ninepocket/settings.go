@@ -190,6 +190,7 @@ func (s *setting) value(c *config, name string) any {
 func (c *config) fixedChanges(other *config) (keys []string) {
 	for i := range settings {
 		s := &settings[i]
+		// Plans are taken over, and serve does not ask the guards.
 		if s.named() || s.table() == "guards" {
 			continue
 		}
@@ -200,49 +201,50 @@ func (c *config) fixedChanges(other *config) (keys []string) {
 	return keys
 }
 
-// setTOML sets a value to what a TOML file says.
-func setTOML(at, v any) error {
-	switch at := at.(type) {
-	case *string:
-		return take(at, v, "text in quotes")
-	case *bool:
-		return take(at, v, "true or false")
-	case *int64:
-		return take(at, v, "an integer")
-	case *int:
-		n := int64(*at)
-		err := take(&n, v, "an integer")
-		*at = int(n)
-		return err
-	case *float64:
-		if n, ok := v.(int64); ok {
-			v = float64(n)
-		}
-		if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			return errors.New("want a finite number")
-		}
-		return take(at, v, "a number")
-	case *[]string:
-		items, ok := v.([]any)
-		list := make([]string, len(items))
-		for i := range items {
-			ok = ok && take(&list[i], items[i], "") == nil
-		}
-
-		if !ok {
-			return errors.New("want a list of texts in quotes")
-		}
-		*at = list
-	}
-	return nil
+// wanted says what a file must give for a value: the kind as the TOML reader has it, and its name.
+var wanted = map[reflect.Kind]struct {
+	kind reflect.Kind
+	name string
+}{
+	reflect.String: {reflect.String, "text in quotes"}, reflect.Bool: {reflect.Bool, "true or false"},
+	reflect.Int: {reflect.Int64, "an integer"}, reflect.Int64: {reflect.Int64, "an integer"},
+	reflect.Float64: {reflect.Float64, "a number"},
 }
 
-func take[T any](at *T, v any, want string) error {
-	given, ok := v.(T)
-	if !ok {
-		return errors.New("want " + want)
+// setTOML sets a value to what a TOML file says.
+func setTOML(at, v any) error {
+	if list, ok := at.(*[]string); ok {
+		items, isList := v.([]any)
+		texts := make([]string, len(items))
+		for i := range items {
+			if setTOML(&texts[i], items[i]) != nil {
+				isList = false
+			}
+		}
+		if !isList {
+			return errors.New("want a list of texts in quotes")
+		}
+		*list = texts
+		return nil
 	}
-	*at = given
+
+	// A number may be written without a fraction.
+	if n, ok := v.(int64); ok && reflect.TypeOf(at).Elem().Kind() == reflect.Float64 {
+		v = float64(n)
+	}
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return errors.New("want a finite number")
+	}
+
+	to := reflect.ValueOf(at).Elem()
+
+	// The reader has one kind of integer and one of numbers, and here the kinds must be equal.
+	given := reflect.ValueOf(v)
+	want := wanted[to.Kind()]
+	if given.Kind() != want.kind {
+		return errors.New("want " + want.name)
+	}
+	to.Set(given.Convert(to.Type()))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -68,7 +69,6 @@ func (s *storeFlags) resolve(given string) (string, error) {
 			return "", s.storeError(fmt.Errorf("cannot find the previous snapshot: %w", snapshot.ErrNoPrevious))
 		}
 		return cur.Previous, nil
-
 	case "latest":
 		all, err := s.dir().List()
 		if err != nil {
@@ -88,7 +88,6 @@ func (s *storeFlags) storeError(err error) error {
 	case errors.Is(err, snapshot.ErrDamaged):
 		return fail(exitRefused,
 			"build the snapshot again, or publish a whole one: ninepocket snapshot list --store "+s.store, err)
-
 	case errors.Is(err, snapshot.ErrNewerFormat):
 		return fail(exitRefused, "use the version of ninepocket that built it, or a newer one", err)
 	case errors.As(err, new(*snapshot.RefusedError)):
@@ -140,6 +139,7 @@ func snapshotList() *cobra.Command {
 				return s.storeError(err)
 			}
 
+			// A damaged manifest hides one snapshot, and must not hide the others.
 			for _, problem := range s.dir().Unlisted() {
 				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: left out: %v\n", problem)
 			}
@@ -151,9 +151,6 @@ func snapshotList() *cobra.Command {
 				})
 			}
 
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), rows)
-			}
 			var cells [][]any
 			for _, r := range rows {
 				var marks []string
@@ -170,7 +167,7 @@ func snapshotList() *cobra.Command {
 					r.Cards, sized(r.Bytes), mark,
 				})
 			}
-			return table(cmd.OutOrStdout(), "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
+			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
 		},
 	}
 	s.addStored(cmd)
@@ -217,6 +214,7 @@ func snapshotInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Only the limits of the guards are asked of it.
 			config, err := readConfig(path, os.Environ(), func(string) {})
 			if err != nil {
 				return fail(exitUsage, "", err)
@@ -261,10 +259,7 @@ func snapshotInspect() *cobra.Command {
 			for _, sec := range m.Sections {
 				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), i)
-			}
-			return i.print(cmd)
+			return show(cmd, s.asJSON, i, i.print)
 		},
 	}
 	s.addStored(cmd)
@@ -287,8 +282,7 @@ func gamesOf(c *snapshot.Catalog) []gameRow {
 	return rows
 }
 
-func (i *inspected) print(cmd *cobra.Command) error {
-	out := cmd.OutOrStdout()
+func (i *inspected) print(out io.Writer) error {
 	n := i.Counts
 	base := i.Base
 	if base == "" {
@@ -357,12 +351,7 @@ func snapshotVerify() *cobra.Command {
 				}
 				return s.storeError(fmt.Errorf("cannot verify the snapshot: %w", err))
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "ok": true})
-			}
-
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole\n", id)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 		},
 	}
 

@@ -102,6 +102,7 @@ func (d *document) declared(r Response) (node, error) {
 		return node{}, fmt.Errorf("- the document has no method %s at %s, so that 405 was due", r.Method, p.template)
 	}
 
+	// A declared status comes first, then what any path may answer at any time.
 	status := strconv.Itoa(r.Status)
 	responses := d.at("/paths/" + escape(p.template) + "/" + method + "/responses")
 	if _, has := responses.object[status]; has {
@@ -158,6 +159,7 @@ func (v *validation) checkBody() {
 		}
 		return
 	}
+	// The schema validator would take the last of two equal members.
 	if !jsontext.Value(v.Body).IsValid() {
 		v.fault("the body is not strict JSON (UTF-8, no member twice, nothing after it)")
 		return
@@ -189,6 +191,7 @@ func (v *validation) schemaPointer(media node) string {
 		return schema.pointer
 	}
 
+	// The document marks the schemas of preview; what is not marked is of live.
 	for i := range alternatives {
 		one := v.at(schema.pointer + "/oneOf/" + strconv.Itoa(i))
 		if (one.text("x-surface") == Preview) == (v.surface == Preview) {
@@ -208,6 +211,7 @@ func (v *validation) checkAgreement(body object) {
 		}
 	}
 
+	// A header that is missing agrees with null alone.
 	agree := func(header, member string) {
 		value, has := said.object[member]
 		if !has {

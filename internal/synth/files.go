@@ -36,6 +36,7 @@ func create(dir, name string, compress bool) (*file, error) {
 		f.buf = bufio.NewWriterSize(disk, 1<<16)
 		return f, nil
 	}
+	// Many encoders are open at once, so each is small.
 	f.zip, err = zstd.NewWriter(disk, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<19))
 	if err != nil {

@@ -27,7 +27,6 @@ func plantSet(s *set) {
 		s.series = "Classic Journey"
 		s.released = -26 * 365
 		s.aliases = []string{"KC", "Base"}
-
 	case s.index == 1:
 		s.style = booster
 		s.size = plantedOnePieceSize

@@ -48,6 +48,7 @@ func (r *recorder) writeRejected() error {
 		{Ref: "q4", Name: "Original Smeargle", Number: "904/102"},
 		{Ref: "q5", Name: strings.Repeat("Very ", 39) + "Long!", Number: "905/102"},
 	}
+	// These are good and stay in the catalog.
 	for _, k := range cards {
 		r.sum.Cards++
 		r.sum.CardsByGame[string(pokemon)]++
@@ -132,6 +133,8 @@ func (r *recorder) rejectedPrices() {
 	now := stamp(r.w.cat.at)
 	soon := stamp(r.w.cat.at.Add(1e9))
 	f := r.w.prices[len(r.w.prices)-1]
+
+	// The file is named as a quarantine report names it.
 	name := "prices/" + r.sum.Day + ".csv"
 	if !r.w.cat.Plain {
 		name += ".zst"

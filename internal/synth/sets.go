@@ -67,6 +67,7 @@ func (c *catalog) sets(yield func(*set) bool) {
 	for i := 0; ; i++ {
 		g := pokemon
 		n := 0
+		// One Piece sets are spread among the others, as they come out.
 		if at := i % setsPerCycle; at%4 == 1 && at < 4*onePiecePerCycle {
 			g = onePiece
 			n = 1
@@ -94,10 +95,12 @@ func (c *catalog) newSet(index, nth int, g game) *set {
 		s.released = always
 	}
 
+	// Planted sets are made like the others and then get their cases.
 	plantSet(s)
 	if unknown := d.chance(300); !unknown && s.aliases == nil {
 		s.aliases = s.codes()
 	}
+	// The name keeps its beginning, as renamed sets of real feeds do.
 	if day, ok := c.edits.renamedSets[index]; ok {
 		s.name += ": " + setRevisions[day%len(setRevisions)]
 	}

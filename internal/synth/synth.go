@@ -105,6 +105,7 @@ func (o *Options) setDefaults() {
 // Validate says which of the options are out of bounds; those that are zero stand for their
 // defaults.
 func (o *Options) Validate() error {
+	// The defaults are set in a copy: a caller may print what it gave.
 	whole := *o
 	whole.setDefaults()
 	return whole.validate()

@@ -50,6 +50,8 @@ type walk struct {
 // fill sets path[i] to the state of day from+i.
 func (w walk) fill(path []uint64, from int) {
 	to := from + len(path) - 1
+	// Day zero is the anchor: both directions go on from it, so that any span of days agrees with
+	// any other.
 	at := uint64(w.level) << centBits
 	put := func(day int, at uint64) {
 		if day >= from && day <= to {
@@ -73,6 +75,7 @@ func step(at, bits uint64) uint64 {
 	if bits&1023 >= changeChance {
 		return at
 	}
+	// The price keeps fractions of a cent, or small prices would stand still.
 	at = at >> 8 * steps[bits>>10&1023] >> (factorBits - 8)
 	return min(max(at, floorCents<<centBits), ceilingCents<<centBits)
 }
@@ -99,7 +102,6 @@ func (s script) cents(level int64, day int) int64 {
 	switch s {
 	case climbing:
 		return level * (100 + 4*run) / 100
-
 	case falling:
 		return level * 100 / (100 + 4*run)
 	case freeNow:
