@@ -213,7 +213,8 @@ func writeImages(tx *bbolt.Tx, state storedState, images []image) error {
 	accounts, ledger, replies := tx.Bucket(accountsBucket), tx.Bucket(ledgerBucket), tx.Bucket(repliesBucket)
 	for _, img := range images {
 		err := accounts.Put([]byte(img.tenant), img.account)
-		if err = cmp.Or(err, writeRows(ledger, &img), writeReplies(replies, &img)); err != nil {
+		err = cmp.Or(err, writeRows(ledger, &img), writeReplies(replies, &img))
+		if err != nil {
 			return err
 		}
 	}

@@ -140,7 +140,8 @@ func TestCrash(t *testing.T) {
 	rounds := 15
 	if text := os.Getenv("NINEPOCKET_TORTURE"); text != "" {
 		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
+		rounds, err = strconv.Atoi(text)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,6 +210,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
+
 	acks := map[string][]string{}
 	var once sync.Once
 	lines := bufio.NewReader(out)
@@ -217,6 +219,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 		if err != nil {
 			break // a line cut off was not received
 		}
+
 		line = strings.TrimSuffix(line, "\n")
 		kind, rest, _ := strings.Cut(line, " ")
 		switch kind {

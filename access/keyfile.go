@@ -319,6 +319,7 @@ func (k *Key) validate(f *KeyFile) error {
 	if sum, err := hex.DecodeString(k.Hash); err != nil || len(sum) != len(BodyHash{}) {
 		return fmt.Errorf("%q: hash is not a SHA-256", k.ID)
 	}
+
 	if _, err := ParseScopes(k.Scopes); err != nil {
 		return fmt.Errorf("%q: %w", k.ID, err)
 	}
