@@ -259,8 +259,8 @@ type crashBatches struct {
 	round int
 }
 
-// check replays every acknowledged batch, and looks for the reply of the one each
-// worker may have had in flight.
+// check replays every acknowledged batch, and looks for the reply of the one each worker may have
+// had in flight.
 func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 	t.Helper()
 	next := map[int]int{}

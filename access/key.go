@@ -94,6 +94,8 @@ func checkKey[T string | []byte](raw T) (Kind, error) {
 			return NoKind, ErrInvalid
 		}
 	}
+
+	// The checksum refuses typing errors before any key is looked up.
 	if checksum(body) != [checkLength]byte(check) {
 		return NoKind, ErrInvalid
 	}

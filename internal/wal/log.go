@@ -239,6 +239,7 @@ func (l *Log) join(seq uint64) (<-chan struct{}, error) {
 		return nil, err
 	}
 
+	// A sync takes the batch before it takes the queue, in which the record stands already.
 	if l.waiting == nil {
 		l.waiting = make(chan struct{})
 	}
@@ -348,6 +349,8 @@ func (l *Log) RemoveThrough(last uint64) error {
 	if err != nil {
 		return err
 	}
+
+	// A segment ends where the next one begins.
 	for i := 0; i+1 < len(firsts) && firsts[i+1] <= last+1; i++ {
 		if err := os.Remove(segmentPath(l.dir, firsts[i])); err != nil {
 			return fmt.Errorf("cannot remove old log: %w", err)
