@@ -251,7 +251,7 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 	return charged
 }
 
-// crashBatches is a store after a crash, and who asks it for the batches of which round.
+// crashBatches asks a store, after a crash, for the batches of a round.
 type crashBatches struct {
 	store *Embedded
 	clock Clock

@@ -42,7 +42,7 @@ func (r *reply) size() int { return replyOverhead + len(r.name.key) + len(r.data
 // replies are the idempotency records of a tenant, guarded by its account.
 type replies struct {
 	byName  map[replyName]*reply
-	order   []*reply           // answered ones, oldest first, as far as order of commit tells
+	order   []*reply           // answered ones, in order of their commit: nearly oldest first
 	bytes   int                // of all records
 	touched map[replyName]bool // embedded: changed since the last checkpoint
 }
@@ -194,7 +194,7 @@ func (l *limits) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrTicket)
 	}
 
-	// A reply that does not fit ends the claim, so that those who wait do not wait in vain.
+	// A reply that does not fit ends the claim, so that no caller waits for it in vain.
 	if err := l.Err(); err != nil || a.replies.bytes+len(data) > l.replyBytes {
 		a.mu.Unlock()
 		if _, err := l.Abort(t, claim); err != nil {

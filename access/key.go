@@ -19,7 +19,7 @@ const (
 	Live
 	// Sandbox keys open nothing; the live surface answers 403.
 	Sandbox
-	// Preview keys open the preview contract.
+	// Preview keys open the preview surface.
 	Preview
 )
 

@@ -260,11 +260,11 @@ func (l *Log) syncLoop() {
 		case <-ticker.C:
 		}
 
-		_ = l.Sync() // told by Err; whoever waits is woken in any case
+		_ = l.Sync() // told by Err; callers that wait are woken in any case
 	}
 }
 
-// takeBatch takes the batch that waits. Closing it wakes whoever does, whatever came of it.
+// takeBatch takes the batch that waits. Closing it wakes its callers, whatever came of it.
 func (l *Log) takeBatch() chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -276,7 +276,7 @@ func (l *Log) takeBatch() chan struct{} {
 	return batch
 }
 
-// Sync puts everything queued so far on disk and wakes those who wait for it.
+// Sync puts everything queued so far on disk and wakes the callers that wait for it.
 func (l *Log) Sync() error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
