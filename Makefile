@@ -127,6 +127,10 @@ measure: ## count the product's lines of code (LIMIT=30500) and the air in its f
 	@echo
 	@$(GO) -C tools run ./measure -root .. lines $(if $(LIMIT),-limit $(LIMIT))
 
+.PHONY: quick
+quick: ## lint and run the short tests of the packages that changed since MAIN=main, within a minute
+	@GO='$(GO)' TOOL='$(TOOL)' tools/quick.sh $(or $(MAIN),main)
+
 .PHONY: fmt
 fmt: ## format the Go code as the linter wants it
 	$(TOOL) golangci-lint fmt

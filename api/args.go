@@ -3,6 +3,7 @@ package api
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -31,12 +32,14 @@ type Args struct {
 
 func (a *Args) reset() Args { return Args{known: a.known[:0]} }
 
-// Parse reads a raw query string against the parameters that are known. It never fails: what is wrong is noted, and
-// Request.ReadQuery tells it.
+// Parse reads a raw query string against the parameters that are known. It never fails: what is
+// wrong is noted, and Request.ReadQuery tells it.
 func (a *Args) Parse(raw []byte, known []string) {
 	for _, name := range known {
 		a.known = append(a.known, arg{name: name})
 	}
+
+	// The string lives no longer than the request's memory.
 
 	query := unsafe.String(unsafe.SliceData(raw), len(raw))
 	for query != "" {
@@ -53,12 +56,13 @@ func (a *Args) take(pair string) {
 	name, value, _ := strings.Cut(pair, "=")
 	decoded, err := url.QueryUnescape(name)
 	if err != nil {
-		decoded = name
+		decoded = name // it is named as it was sent
 	}
 
 	if known := a.find(decoded); err == nil && known != nil {
 		known.given++
-		if known.value, err = url.QueryUnescape(value); err != nil {
+		known.value, err = url.QueryUnescape(value)
+		if err != nil {
 			known.bad = "has an invalid percent escape"
 		} else {
 			known.bad = textProblem(known.value)
@@ -92,7 +96,8 @@ func (a *Args) Given(name string) (string, bool) {
 // Unknown are the parameters that the operation does not know, percent-encoded, ten at most.
 func (a *Args) Unknown() []string { return a.unknown }
 
-// textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0 controls.
+// textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0
+// controls.
 func textProblem(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -111,8 +116,8 @@ func encodeName(name string) string {
 	return string(wire.AppendEscaped(nil, name[:min(len(name), longest)]))
 }
 
-// ReadQuery reads the query string and notes repeated and badly encoded parameters, and unknown ones where the
-// surface is strict.
+// ReadQuery reads the query string and notes repeated and badly encoded parameters, and unknown
+// ones where the surface is strict.
 func (r *Request) ReadQuery(raw []byte) {
 	a := &r.Args
 	a.Parse(raw, r.Params)
@@ -120,30 +125,30 @@ func (r *Request) ReadQuery(raw []byte) {
 	for i := range a.known {
 		known := &a.known[i]
 		if known.given > 1 {
-			r.problem(known.name + " is given " + wire.Decimal(int64(known.given)) + " times")
+			r.problem("%s is given %d times", known.name, known.given)
 		}
 		if known.bad != "" {
-			r.problem(known.name + " " + known.bad)
+			r.problem("%s %s", known.name, known.bad)
 		}
 	}
 
 	if r.Strict && a.strange > 0 {
-		r.problem("unknown query parameters: " + strings.Join(a.unknown, ", "))
+		r.problem("unknown query parameters: %s", strings.Join(a.unknown, ", "))
 	} else if a.bad {
 		r.problem("the query string is not valid percent-encoded UTF-8")
 	}
 }
 
-// textArg reads a parameter whose length, counted as code points after decoding, is within bounds (decision 5).
+// textArg reads a parameter whose length, counted as code points after decoding, is within bounds
+// (decision 5).
 func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 	v, ok := r.Args.Given(name)
 	if !ok {
 		return "", false
 	}
 
-	if n := int64(utf8.RuneCountInString(v)); n < bounds.Min || n > bounds.Max {
-		r.problem(name + " must have " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max) +
-			" characters, not " + wire.Decimal(n))
+	if n := int64(utf8.RuneCountInString(v)); !bounds.Has(n) {
+		r.problem("%s must have %d to %d characters, not %d", name, bounds.Min, bounds.Max, n)
 		return "", false
 	}
 	return v, true
@@ -157,8 +162,8 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 	}
 
 	n, ok := ParseDecimal(v)
-	if !ok || n < bounds.Min || n > bounds.Max {
-		r.problem(name + " must be an integer from " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max))
+	if !ok || !bounds.Has(n) {
+		r.problem("%s must be an integer from %d to %d", name, bounds.Min, bounds.Max)
 		return absent
 	}
 	return n
@@ -166,18 +171,11 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 
 // ParseDecimal reads ASCII digits: no sign, exponent, fraction or space (decision 5).
 func ParseDecimal(s string) (int64, bool) {
-	if s == "" || len(s) > 18 {
+	if len(s) > 18 || !allDigits(s) {
 		return 0, false
 	}
-
-	var n int64
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(s[i]-'0')
-	}
-	return n, true
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
 }
 
 // oneOf reads a parameter that must be one of values, or returns absent.
@@ -187,11 +185,9 @@ func (r *Request) oneOf(name, absent string, values ...string) string {
 		return absent
 	}
 
-	for _, allowed := range values {
-		if v == allowed {
-			return allowed
-		}
+	if i := slices.Index(values, v); i >= 0 {
+		return values[i]
 	}
-	r.problem(name + " must be one of " + strings.Join(values, ", "))
+	r.problem("%s must be one of %s", name, strings.Join(values, ", "))
 	return absent
 }

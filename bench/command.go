@@ -17,8 +17,8 @@ const (
 	exitUsage   = 2
 )
 
-// Command is the sub-command that measures, with the hidden one that does a Task. fail wraps an error with an exit code
-// and a hint.
+// Command is the sub-command that measures, with the hidden one that does a Task. fail wraps an
+// error with an exit code and a hint.
 func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 	var o Options
 	var s SwapOptions
@@ -40,7 +40,10 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 			if err != nil {
 				return fail(exitFailure, "", err)
 			}
-			o.Self, o.Serve, o.Log = []string{self, "bench", "task"}, []string{self, "serve"}, cmd.ErrOrStderr()
+
+			o.Self = []string{self, "bench", "task"}
+			o.Serve = []string{self, "serve"}
+			o.Log = cmd.ErrOrStderr()
 			for _, text := range rivals {
 				name, command, ok := strings.Cut(text, "=")
 				if !ok || name == "" || command == "" {
@@ -48,6 +51,7 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 				}
 				o.Rivals = append(o.Rivals, Rival{Name: name, Command: command})
 			}
+
 			check := o.Validate
 			if swap {
 				check = func() error { return s.Validate(&o) }
@@ -61,18 +65,22 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 			return nil
 		},
 	}
+
 	f := cmd.Flags()
 	f.StringVar(&o.URL, "url", "", "`URL` of a running server instead of one of its own")
 	f.StringVar(&o.Admin, "admin", "", "`URL` of that server's admin listener, for its CPU time")
 	f.StringVar(&o.Keys.Live, "key", "", "live `KEY` of that server")
-	f.StringVar(&o.Keys.Preview, "preview-key", "", "preview `KEY` of that server; without it the preview contract is left out")
+	f.StringVar(&o.Keys.Preview, "preview-key", "",
+		"preview `KEY` of that server; without it the preview contract is left out")
 	f.StringVar(&o.Store, "store", "", "serve the current snapshot of this store `DIR` instead of a synthetic catalog")
 	f.IntVar(&o.Cards, "cards", 30_000, "how many cards the synthetic catalog has")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of that catalog")
 	f.IntVar(&o.Days, "history-days", 365, "days of history of that catalog")
 	f.StringSliceVar(&o.Operations, "operation", nil, "`NAME`s of operations; all by default")
-	f.StringSliceVar(&o.Beside, "beside", []string{"bare", "body", "nethttp"}, "servers to measure beside: bare, body, nethttp, memory")
-	f.StringArrayVar(&rivals, "rival", nil, "`NAME=COMMAND` of another server, which writes {\"api\": URL} to $READY_FILE")
+	f.StringSliceVar(&o.Beside, "beside", []string{"bare", "body", "nethttp"},
+		"servers to measure beside: bare, body, nethttp, memory")
+	f.StringArrayVar(&rivals, "rival", nil,
+		"`NAME=COMMAND` of another server, which writes {\"api\": URL} to $READY_FILE")
 	f.StringVar(&o.Profiles, "profiles", "", "write a CPU profile of the server in each operation into this `DIR`")
 	f.StringVar(&o.Queries, "queries", "", "search set `FILE` to ask every server that searches")
 	f.IntVar(&o.Connections, "connections", 16, "how many connections")
@@ -98,6 +106,7 @@ func runCommand(cmd *cobra.Command, o *Options, s *SwapOptions, swap, asJSON boo
 	} else {
 		report, err = Run(cmd.Context(), *o)
 	}
+
 	if err != nil {
 		return err
 	}
@@ -110,7 +119,8 @@ func runCommand(cmd *cobra.Command, o *Options, s *SwapOptions, swap, asJSON boo
 	return report.Print(cmd.OutOrStdout())
 }
 
-// taskCommand is how a measurement starts itself again for a server or a figure that needs a process of its own.
+// taskCommand is how a measurement starts itself again for a server or a figure that needs a
+// process of its own.
 func taskCommand(fail func(code int, hint string, err error) error) *cobra.Command {
 	return &cobra.Command{
 		Use: "task TASK", Hidden: true, Args: cobra.ExactArgs(1),

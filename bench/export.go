@@ -11,7 +11,8 @@ import (
 	"ninepocket/wire"
 )
 
-// exported is a card in the dump that other databases import: what the API says of it, and what it is found by.
+// exported is a card in the dump that other databases import: what the API says of it, and what it
+// is found by.
 type exported struct {
 	plainDetail
 	Slug    string     `json:"slug"`
@@ -26,10 +27,12 @@ func (t *Task) export(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	c, err := store.Load(context.Background(), current.ID, nil)
 	if err != nil {
 		return err
 	}
+
 	view, err := engine.NewView(c, wire.Site{URL: "http://localhost", ProductPrefix: "prd"})
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Task is what a child process of a measurement does. The driver starts the program again with a task, so that every
-// server has a process of its own whose CPU time and memory are its alone.
+// Task is what a child process of a measurement does. The driver starts the program again with a
+// task, so that every server has a process of its own whose CPU time and memory are its alone.
 type Task struct {
 	Kind string
 
@@ -56,7 +56,8 @@ func ParseTask(text string) (Task, error) {
 func (t *Task) Text() string {
 	text, err := json.Marshal(t)
 	if err != nil {
-		panic(err) // strings and numbers can be spelt
+		// Strings and numbers can be spelt.
+		panic(err)
 	}
 	return string(text)
 }
@@ -66,6 +67,7 @@ func (t *Task) Run(ctx context.Context, out io.Writer) error {
 	switch t.Kind {
 	case taskBare:
 		return t.serveBare(ctx)
+
 	case taskMemory:
 		return t.serveMemory(ctx)
 	case taskPlain:
@@ -108,6 +110,7 @@ func announce(path string, ready readyFile) error {
 	if err != nil {
 		return err
 	}
+
 	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.WriteFile(draft, text, 0o600); err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)
@@ -119,6 +122,7 @@ func announce(path string, ready readyFile) error {
 func await(ctx context.Context, path string, ended <-chan struct{}) (readyFile, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		var ready readyFile
 		if text, err := os.ReadFile(path); err == nil {

@@ -78,6 +78,7 @@ func TestBoundsAreTheDocuments(t *testing.T) {
 	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
 		t.Fatal(err)
 	}
+
 	found := map[string]object{}
 	for path, item := range document["paths"].(object) {
 		sent(document, "/paths/"+path, item.(object), found)
@@ -92,12 +93,14 @@ func TestBoundsAreTheDocuments(t *testing.T) {
 		compare(t, d, schema)
 		delete(found, d.at)
 	}
+
 	for at := range unranged {
 		if found[at] == nil {
 			t.Errorf("%s is excepted and bounds nothing", at)
 		}
 		delete(found, at)
 	}
+
 	for _, at := range slices.Sorted(maps.Keys(found)) {
 		t.Errorf("%s: no Range stands for %v", at, found[at])
 	}
@@ -121,6 +124,7 @@ func compare(t *testing.T, d documented, schema object) {
 			}
 		}
 	}
+
 	if d.preset != 0 {
 		want["default"] = float64(d.preset)
 	}
@@ -131,6 +135,7 @@ func compare(t *testing.T, d documented, schema object) {
 			have[word] = n
 		}
 	}
+
 	if len(want) == 0 || !maps.Equal(have, want) {
 		t.Errorf("%s: the document says %v, %s says %v", d.at, have, d.name, want)
 	}
@@ -148,6 +153,7 @@ func sent(document object, at string, item object, found map[string]object) {
 			default:
 				sent(document, at+"/"+name, part, found)
 			}
+
 		case []any:
 			if name != "parameters" {
 				continue
@@ -166,6 +172,7 @@ func bounded(document object, at string, o object, found map[string]object) {
 		bounded(document, pointer, dig(document, pointer), found)
 		return
 	}
+
 	for _, word := range slices.Concat(lower, upper, other) {
 		if _, ok := o[word]; ok {
 			found[at] = o
@@ -210,6 +217,7 @@ func TestBoundsAreUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	named := 0
 	for _, decl := range file.Decls {
 		decl, ok := decl.(*ast.GenDecl)
@@ -225,6 +233,7 @@ func TestBoundsAreUsed(t *testing.T) {
 			}
 		}
 	}
+
 	if named != len(held) {
 		t.Errorf("bounds.go has %d bounds, and %d are held", named, len(held))
 	}

@@ -23,6 +23,7 @@ func scaleCommand(s *settings) *cobra.Command {
 					all[i].Days = largeDays
 				}
 			}
+
 			points, err := bench.Scale(cmd.Context(), s.options, all)
 			if err != nil {
 				return err
@@ -35,6 +36,7 @@ func scaleCommand(s *settings) *cobra.Command {
 			return s.publish(cmd.Context(), "scaling", "bench-plot", bench.ScaleTable(points))
 		},
 	}
+
 	f := cmd.Flags()
 	f.IntSliceVar(&sizes, "sizes", []int{3_000, 30_000, 300_000, 1_000_000}, "cards of the catalogs")
 	f.IntVar(&days, "days", 365, "days of history")
@@ -43,5 +45,6 @@ func scaleCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
-// large is from where on a catalog may have less history: writing and reading a year of it takes minutes.
+// large is from where on a catalog may have less history: writing and reading a year of it takes
+// minutes.
 const large = 300_000

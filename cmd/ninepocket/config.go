@@ -72,20 +72,25 @@ func (c *config) validate() error {
 			problems = append(problems, fmt.Errorf("cannot use surfaces: %q is not live or preview", s))
 		}
 	}
+
 	if !slices.Contains(c.Surfaces, "live") {
 		problems = append(problems, errors.New("cannot use surfaces: live cannot be switched off"))
 	}
 	if !slices.Contains(c.Surfaces, c.DefaultSurface) {
-		problems = append(problems, fmt.Errorf("cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface))
+		problems = append(problems, fmt.Errorf("cannot use default_surface %q: it is not one of surfaces",
+			c.DefaultSurface))
 	}
 	if !validPrefix(c.ProductPrefix) {
-		problems = append(problems, fmt.Errorf("cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix))
+		problems = append(problems,
+			fmt.Errorf("cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix))
 	}
+
 	for _, u := range []struct{ key, value string }{{"base_url", c.BaseURL}, {"site_url", c.SiteURL}} {
 		if err := checkURL(u.value); err != nil {
 			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", u.key, redact(u.value), err))
 		}
 	}
+
 	for _, a := range []struct{ key, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
 		if err := checkAddress(a.value); err != nil {
 			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", a.key, a.value, err))
@@ -128,8 +133,8 @@ func (c *config) missing() error {
 	return errors.Join(checkFolder("store", c.Store), checkFolder("state", c.State))
 }
 
-// checkAddress wants HOST:PORT, each of which may be left out: every address of the machine, and a free port. Whether it
-// can be listened on is found out by listening.
+// checkAddress wants HOST:PORT, each of which may be left out: every address of the machine, and a
+// free port. Whether it can be listened on is found out by listening.
 func checkAddress(s string) error {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil {
@@ -146,11 +151,13 @@ func checkURL(s string) error {
 	if s == "" {
 		return nil
 	}
+
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
 		return errors.New("it is not a URL")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
+		u.User != nil:
 		return errors.New("want https://host, with a path at most")
 	case u.String() != s || strings.ContainsAny(s, "\"\\<>"):
 		return errors.New("it holds characters that must be percent-encoded")
@@ -165,14 +172,17 @@ func (c *config) trustedProxies() (all []netip.Prefix, err error) {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
 			var addr netip.Addr
-			if addr, err = netip.ParseAddr(text); err == nil {
+			addr, err = netip.ParseAddr(text)
+			if err == nil {
 				prefix, err = addr.Prefix(addr.BitLen())
 			}
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("cannot use trusted_proxies: %q is neither an address nor a network", text))
+			problems = append(problems,
+				fmt.Errorf("cannot use trusted_proxies: %q is neither an address nor a network", text))
 			continue
 		}
+
 		all = append(all, prefix.Masked())
 	}
 	return all, errors.Join(problems...)
@@ -182,6 +192,7 @@ func validPrefix(s string) bool {
 	if s == "" || len(s) > 16 {
 		return false
 	}
+
 	for _, b := range []byte(s) {
 		if (b < 'a' || b > 'z') && (b < '0' || b > '9') {
 			return false
@@ -198,8 +209,10 @@ func (c *config) plans() (access.Plans, error) {
 		p := c.Plans[name]
 		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[p.StatsWindow]
 		if !ok {
-			problems = append(problems, fmt.Errorf("cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow))
+			problems = append(problems,
+				fmt.Errorf("cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow))
 		}
+
 		plans.Set(name, access.Plan{
 			PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
 			HistoryDays: p.HistoryDays, StatsWindow: window,

@@ -16,13 +16,15 @@ import (
 // envPrefix begins the environment variables that configure serve; levels are joined by __.
 const envPrefix = "NINEPOCKET_"
 
-// layered is a configuration that knows where each value came from: defaults < file < environment < flags.
+// layered is a configuration that knows where each value came from: defaults < file < environment <
+// flags.
 type layered struct {
 	config
 	from map[string]string // by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
 }
 
-// configFlags are the flags that configure a server: --config, and one for each setting that has one.
+// configFlags are the flags that configure a server: --config, and one for each setting that has
+// one.
 type configFlags struct {
 	cmd    *cobra.Command
 	path   string
@@ -41,6 +43,7 @@ func (f *configFlags) read() (layered, error) {
 	c, err := readConfig(f.path, os.Environ(), func(name string) {
 		_, _ = fmt.Fprintf(f.cmd.ErrOrStderr(), "note: environment variable %s is not a setting of ninepocket\n", name)
 	})
+
 	for i := range settings {
 		if s := &settings[i]; s.flag && f.cmd.Flags().Changed(s.flagName()) {
 			s.copyValue(&c.config, &f.values)
@@ -50,24 +53,27 @@ func (f *configFlags) read() (layered, error) {
 	return c, errors.Join(err, c.validate())
 }
 
-// readConfig merges defaults, the file (when given) and the environment; warn is told of variables that mean nothing.
-// What could be read is returned with the error, which joins every problem.
+// readConfig merges defaults, the file (when given) and the environment; warn is told of variables
+// that mean nothing. What could be read is returned with the error, which joins every problem.
 func readConfig(path string, environ []string, warn func(name string)) (layered, error) {
 	c := layered{config: defaultConfig(), from: map[string]string{}}
 	var problems []error
 	if path != "" {
 		problems = append(problems, c.readFile(path))
 	}
+
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(entry, "=")
 		rest, ours := strings.CutPrefix(name, envPrefix)
 		if !ours {
 			continue
 		}
+
 		keys := strings.Split(strings.ToLower(rest), "__")
 		s, chosen, whole := findSetting(keys)
 		if !whole {
-			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT from its cluster.
+			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT
+			// from its cluster.
 			warn(name)
 			continue
 		}
@@ -135,6 +141,7 @@ func (c *layered) take(e tomlEntry, file string) error {
 	if err := setTOML(s.at(&c.config, name), e.value); err != nil {
 		return fmt.Errorf("cannot use %s: %w", dotted(e.path), err)
 	}
+
 	c.from[key] = file
 	if e.line > 0 {
 		c.from[key] = fmt.Sprintf("%s:%d", file, e.line)
@@ -149,7 +156,8 @@ type tomlEntry struct {
 	value any
 }
 
-// tomlEntries are the entries of a table: its keys, and those of the tables in it that settings have, too.
+// tomlEntries are the entries of a table: its keys, and those of the tables in it that settings
+// have, too.
 func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entries []tomlEntry) {
 	for key, value := range table {
 		path := append(slices.Clone(above), key)
@@ -158,18 +166,20 @@ func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entri
 			entries = append(entries, tomlEntries(inner, path, lines)...)
 			continue
 		}
+
 		entries = append(entries, tomlEntry{path, lineOf(path, lines), value})
 	}
 	return entries
 }
 
-// tomlLines are the keys of a document with their lines. A strict reader tells the place of every key that it does not
-// know, and this one knows the tables alone.
+// tomlLines are the keys of a document with their lines. A strict reader tells the place of every
+// key that it does not know, and this one knows the tables alone.
 func tomlLines(text []byte) (lines []tomlEntry) {
 	var tables struct {
 		MCP, Guards struct{}
 		Plans       map[string]struct{}
 	}
+
 	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&tables)
 	add := func(e *toml.DecodeError) {
 		row, _ := e.Position()
@@ -181,13 +191,14 @@ func tomlLines(text []byte) (lines []tomlEntry) {
 			add(&strict.Errors[i])
 		}
 	} else if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
-		add(wrong) // a table's name with a value, behind which no line is known
+		// A table's name with a value, behind which no line is known.
+		add(wrong)
 	}
 	return lines
 }
 
-// lineOf is the line of a key, 0 when it is not certain: the reader names a key of an inline table without the table,
-// and what is in an unknown table not at all.
+// lineOf is the line of a key, 0 when it is not certain: the reader names a key of an inline table
+// without the table, and what is in an unknown table not at all.
 func lineOf(path []string, lines []tomlEntry) int {
 	found := 0
 	for _, l := range lines {
@@ -204,12 +215,13 @@ func lineOf(path []string, lines []tomlEntry) int {
 	return found
 }
 
-// abridged reports whether the reader may mean a path by a name: the path without some levels in the middle, or the
-// path of a table by a key in it.
+// abridged reports whether the reader may mean a path by a name: the path without some levels in
+// the middle, or the path of a table by a key in it.
 func abridged(path, name []string) bool {
 	if len(name) > len(path) {
 		return slices.Equal(path, name[:len(path)])
 	}
+
 	for k := range len(name) {
 		if slices.Equal(path[:k], name[:k]) && slices.Equal(path[len(path)-len(name)+k:], name[k:]) {
 			return true
@@ -227,14 +239,16 @@ func redactLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// redact hides what may be a password in a line: redis://user:secret@host is redis://user:***@host. It looks for the
-// form only, because a URL that cannot be parsed holds a password too, and rather hides too much.
+// redact hides what may be a password in a line: redis://user:secret@host is redis://user:***@host.
+// It looks for the form only, because a URL that cannot be parsed holds a password too, and rather
+// hides too much.
 func redact(line string) string {
 	scheme := strings.Index(line, "://")
 	at := strings.LastIndexByte(line, '@')
 	if scheme < 0 || at < scheme+len("://") {
 		return line
 	}
+
 	user := scheme + len("://")
 	colon := strings.IndexByte(line[user:at], ':')
 	if colon < 0 {

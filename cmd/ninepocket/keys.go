@@ -34,11 +34,14 @@ func printIssued(cmd *cobra.Command, asJSON bool, k *access.Key, plan, text stri
 	out := cmd.OutOrStdout()
 	if asJSON {
 		return printJSON(out, issuedKey{
-			ID: k.ID, Key: text, Tenant: k.Tenant, Surface: k.Surface, Plan: plan, Name: k.Name, Scopes: k.Scopes, ExpiresAt: k.ExpiresAt,
+			ID: k.ID, Key: text, Tenant: k.Tenant, Surface: k.Surface, Plan: plan, Name: k.Name, Scopes: k.Scopes,
+			ExpiresAt: k.ExpiresAt,
 		})
 	}
+
 	_, err := fmt.Fprintf(out, "%s\n", text)
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n", k.ID, k.Tenant, plan)
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(),
+		"key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n", k.ID, k.Tenant, plan)
 	return err
 }
 
@@ -56,22 +59,27 @@ func keysCreate() *cobra.Command {
 			n := access.NewKey{Tenant: tenant, Plan: plan, ChangePlan: changePlan, Name: name}
 			var problems []error
 			var err error
-			if n.Kind, err = access.ParseKind(surface); err != nil {
+			n.Kind, err = access.ParseKind(surface)
+			if err != nil {
 				problems = append(problems, err)
 			}
-			if n.Scopes, err = access.ParseScopes(scopes); err != nil {
+
+			n.Scopes, err = access.ParseScopes(scopes)
+			if err != nil {
 				problems = append(problems, err)
 			}
 			if expires != "" {
 				at, err := time.Parse(time.RFC3339, expires)
 				if err != nil {
-					problems = append(problems, fmt.Errorf("cannot read --expires %q: want a time such as 2027-01-31T00:00:00Z", expires))
+					problems = append(problems,
+						fmt.Errorf("cannot read --expires %q: want a time such as 2027-01-31T00:00:00Z", expires))
 				}
 				n.Expires = &at
 			}
 			if cmd.Flags().Changed("credits") {
 				n.Credits = &credits
 			}
+
 			now := time.Now()
 			if len(problems) == 0 {
 				problems = append(problems, n.Validate(now))
@@ -79,12 +87,15 @@ func keysCreate() *cobra.Command {
 			if err := errors.Join(problems...); err != nil {
 				return fail(exitUsage, "", err)
 			}
+
 			var made *access.Key
 			var text string
 			err = access.UpdateKeys(state, func(f *access.KeyFile) error {
-				if made, text, err = f.Create(n, now); err != nil {
+				made, text, err = f.Create(n, now)
+				if err != nil {
 					return err
 				}
+
 				plan = f.Tenants[tenant].Plan
 				return nil
 			})
@@ -96,16 +107,19 @@ func keysCreate() *cobra.Command {
 				return fail(exitFailure, hint, err)
 			}
 			if _, known := access.DefaultPlans()[plan]; !known {
-				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: plan %q is not built in: the key gets 503 until the server's configuration has it\n", plan)
+				_, _ = fmt.Fprintf(cmd.ErrOrStderr(),
+					"note: plan %q is not built in: the key gets 503 until the server's configuration has it\n", plan)
 			}
 			return printIssued(cmd, asJSON, made, plan, text)
 		},
 	}
+
 	f := cmd.Flags()
 	f.StringVar(&state, "state", "", "state `DIR` of the server")
 	f.StringVar(&tenant, "tenant", "", "`NAME` of the organization that the key belongs to")
 	f.StringVar(&surface, "surface", "live", "live, preview or sandbox")
-	f.StringVar(&plan, "plan", "", "plan of the tenant: free, starter, pro, business, unlimited, preview, or a configured one")
+	f.StringVar(&plan, "plan", "",
+		"plan of the tenant: free, starter, pro, business, unlimited, preview, or a configured one")
 	f.StringSliceVar(&scopes, "scopes", nil, "scopes of a preview key (default: all)")
 	f.StringVar(&expires, "expires", "", "`TIME` when the key stops working, RFC 3339")
 	f.StringVar(&name, "name", "", "a name for people")
@@ -122,6 +136,7 @@ func updateExisting(state string, change func(*access.KeyFile) error) error {
 	if err == nil {
 		err = access.UpdateKeys(state, change)
 	}
+
 	switch {
 	case errors.Is(err, access.ErrNoSuchKey):
 		return fail(exitFailure, "run: ninepocket keys list --state "+state, err)
@@ -131,11 +146,13 @@ func updateExisting(state string, change func(*access.KeyFile) error) error {
 	return nil
 }
 
-// keysHint says what to do about a state directory whose keys or ledger cannot be read, "" when nobody can say.
+// keysHint says what to do about a state directory whose keys or ledger cannot be read, "" when
+// nobody can say.
 func keysHint(state string, err error) string {
 	switch {
 	case errors.Is(err, access.ErrNoKeysFile):
-		return "give the state directory that serve uses, or begin one: ninepocket keys create --state " + state + " --tenant NAME --surface live --plan free"
+		return "give the state directory that serve uses, or begin one: ninepocket keys create --state " + state +
+			" --tenant NAME --surface live --plan free"
 	case errors.Is(err, fs.ErrPermission):
 		return "run this as the user that the server runs as: only that one can read the state directory"
 	case errors.Is(err, access.ErrCorrupt):
@@ -150,7 +167,8 @@ func keysHint(state string, err error) string {
 func require(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // the flag was not defined: a mistake in this file
+			// The flag was not defined: a mistake in this file.
+			panic(err)
 		}
 	}
 }
@@ -180,15 +198,18 @@ func keysList() *cobra.Command {
 			if err != nil {
 				return fail(exitFailure, keysHint(state, err), err)
 			}
+
 			used, err := access.ReadLastUse(state)
 			if err != nil {
 				return fail(exitFailure, keysHint(state, err), err)
 			}
+
 			now := time.Now()
 			rows := []listedKey{}
 			for _, k := range file.Keys {
 				row := listedKey{
-					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan, Status: k.Status(now), Name: k.Name,
+					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan,
+					Status: k.Status(now), Name: k.Name,
 					Scopes: k.Scopes, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 				}
 				if at, ok := used[k.ID]; ok {
@@ -196,6 +217,7 @@ func keysList() *cobra.Command {
 				}
 				rows = append(rows, row)
 			}
+
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), rows)
 			}
@@ -210,6 +232,7 @@ func keysList() *cobra.Command {
 			return table(cmd.OutOrStdout(), "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", cells)
 		},
 	}
+
 	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	require(cmd, "state")
@@ -233,10 +256,12 @@ func keysRevoke() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"id": key.ID, "revoked_at": key.RevokedAt})
 			}
+
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s\n", key.ID)
 			return err
 		},
 	}
+
 	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	require(cmd, "state")
@@ -248,15 +273,18 @@ func keysRotate() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap", Args: cobra.ExactArgs(1),
+		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if overlap < 0 {
 				return fail(exitUsage, "", fmt.Errorf("cannot use --overlap %s: want 0 or more", overlap))
 			}
+
 			var key *access.Key
 			var text, plan string
 			err := updateExisting(state, func(f *access.KeyFile) (err error) {
-				if key, text, err = f.Rotate(args[0], overlap, time.Now()); err == nil {
+				key, text, err = f.Rotate(args[0], overlap, time.Now())
+				if err == nil {
 					plan = f.Tenants[key.Tenant].Plan
 				}
 				return err
@@ -267,6 +295,7 @@ func keysRotate() *cobra.Command {
 			return printIssued(cmd, asJSON, key, plan, text)
 		},
 	}
+
 	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

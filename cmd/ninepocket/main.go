@@ -1,4 +1,5 @@
-// Command ninepocket builds, publishes and serves catalogs of trading cards with their market prices.
+// Command ninepocket builds, publishes and serves catalogs of trading cards with their market
+// prices.
 package main
 
 import (
@@ -20,7 +21,7 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// Exit codes (contract, Binary).
+// Exit codes.
 const (
 	exitOK = iota
 	exitFailure
@@ -41,7 +42,8 @@ func (f *failure) Unwrap() error { return f.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the first signal drains, a second one ends the process at once
+	// The first signal drains, a second one ends the process at once.
+	context.AfterFunc(ctx, stop)
 	limitMemory(memlimit.FromCgroup)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -58,11 +60,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
+
 	// What cobra itself refuses is a mistake in the command line.
-	code, hint := exitUsage, "run 'ninepocket --help' for the commands and their flags"
+	code := exitUsage
+	hint := "run 'ninepocket --help' for the commands and their flags"
 	if known, ok := errors.AsType[*failure](err); ok {
-		code, hint = known.code, known.hint
+		code = known.code
+		hint = known.hint
 	}
+
 	text := strings.TrimPrefix(err.Error(), "ninepocket: ")
 	if !strings.HasPrefix(text, "cannot ") {
 		text = "cannot run the command: " + text
@@ -84,7 +90,9 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(), bench.Command(fail),
+
+	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(),
+		bench.Command(fail),
 		configCommand(), healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -94,6 +102,7 @@ func rootCommand() *cobra.Command {
 				problems = append(problems, checkFolder(name, f.Value.String()))
 			}
 		}
+
 		if err := errors.Join(problems...); err != nil {
 			return fail(exitUsage, "", err)
 		}
@@ -112,7 +121,8 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// group is the RunE of a command that only has subcommands: cobra would show its help for an unknown one and succeed.
+// group is the RunE of a command that only has subcommands: cobra would show its help for an
+// unknown one and succeed.
 func group(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
@@ -120,7 +130,8 @@ func group(cmd *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
-// checkFolder refuses what looks like the address of a service: taken for a folder it would hide that nobody is asked.
+// checkFolder refuses what looks like the address of a service: taken for a folder it would hide
+// that nobody is asked.
 func checkFolder(name, value string) error {
 	if scheme, _, is := strings.Cut(value, "://"); is {
 		return fmt.Errorf("cannot use %s %s://…: this version keeps it in a directory alone", name, scheme)

@@ -23,7 +23,8 @@ func manCommand() *cobra.Command {
 			root.InitDefaultCompletionCmd()
 			if dir != "" {
 				if len(args) > 0 {
-					return fail(exitUsage, "", fmt.Errorf("cannot write the page of %q alone: --dir writes all", strings.Join(args, " ")))
+					given := strings.Join(args, " ")
+					return fail(exitUsage, "", fmt.Errorf("cannot write the page of %q alone: --dir writes all", given))
 				}
 				if err := writePages(root, dir); err != nil {
 					return fail(exitFailure, "", fmt.Errorf("cannot write manual pages: %w", err))
@@ -33,8 +34,10 @@ func manCommand() *cobra.Command {
 
 			of, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return fail(exitUsage, "run: ninepocket --help", fmt.Errorf("cannot find the command %q", strings.Join(args, " ")))
+				return fail(exitUsage, "run: ninepocket --help",
+					fmt.Errorf("cannot find the command %q", strings.Join(args, " ")))
 			}
+
 			page, err := manPage(of)
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(page)
@@ -42,6 +45,7 @@ func manCommand() *cobra.Command {
 			return err
 		},
 	}
+
 	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands into this `DIR`")
 	return cmd
 }
@@ -81,18 +85,21 @@ func documented(cmd *cobra.Command) (subs []*cobra.Command) {
 
 // manPage is the manual page of a command in roff, from what --help knows of it.
 func manPage(cmd *cobra.Command) ([]byte, error) {
-	// The page is made from a description in Markdown, which the command gets for as long as that takes.
+	// The page is made from a description in Markdown, which the command gets for as long as that
+	// takes.
 	long := cmd.Long
 	cmd.Long = description(cmd)
 	cmd.DisableAutoGenTag = true
 	defer func() { cmd.Long = long }()
 
 	var page bytes.Buffer
-	if err := doc.GenMan(cmd, &doc.GenManHeader{Date: &time.Time{}, Source: "ninepocket " + version}, &page); err != nil {
+	header := doc.GenManHeader{Date: &time.Time{}, Source: "ninepocket " + version}
+	if err := doc.GenMan(cmd, &header, &page); err != nil {
 		return nil, err
 	}
 
-	// Equal programs have equal pages, so a page has no date. A hyphen is to be shown as it is typed.
+	// Equal programs have equal pages, so a page has no date. A hyphen is to be shown as it is
+	// typed.
 	undated := strings.Replace(page.String(), time.Time{}.Format("Jan 2006"), "", 1)
 	return []byte(strings.ReplaceAll(undated, "-", `\-`)), nil
 }
@@ -110,7 +117,8 @@ func description(cmd *cobra.Command) string {
 	case "ninepocket":
 		b.WriteString("\n\n# EXIT STATUS\n")
 		for code, meaning := range []string{
-			"success", "failure", "a mistake in the command line or the configuration", "verification failed or a guard refused",
+			"success", "failure", "a mistake in the command line or the configuration",
+			"verification failed or a guard refused",
 			"serve lacks keys or a snapshot that loads",
 		} {
 			_, _ = fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)

@@ -10,12 +10,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestEveryCommandHasAGoodPage holds every page against its command, and against mandoc where that is installed.
+// TestEveryCommandHasAGoodPage holds every page against its command, and against mandoc where that
+// is installed.
 func TestEveryCommandHasAGoodPage(t *testing.T) {
 	mandoc, err := exec.LookPath("mandoc")
 	if err != nil {
 		t.Log("skipped: the lint of manual pages, because there is no mandoc")
 	}
+
 	root := rootCommand()
 	root.InitDefaultCompletionCmd()
 	pages := 0
@@ -38,17 +40,20 @@ func TestEveryCommandHasAGoodPage(t *testing.T) {
 				t.Errorf("%s: %v\n%s", cmd.CommandPath(), err, out)
 			}
 		}
+
 		for _, sub := range documented(cmd) {
 			visit(sub)
 		}
 	}
+
 	visit(root)
 	if pages < 20 {
 		t.Errorf("only %d pages", pages)
 	}
 }
 
-// TestPagesOfProgramAndServe wants the sections that only these two pages have, and text that is no markup.
+// TestPagesOfProgramAndServe wants the sections that only these two pages have, and text that is no
+// markup.
 func TestPagesOfProgramAndServe(t *testing.T) {
 	f := func(args []string, words ...string) {
 		t.Helper()
@@ -56,10 +61,12 @@ func TestPagesOfProgramAndServe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		page, err := manPage(cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, word := range words {
 			if !bytes.Contains(page, []byte(word)) {
 				t.Errorf("%v: the page lacks %q:\n%s", args, word, page)

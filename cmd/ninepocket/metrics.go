@@ -13,17 +13,17 @@ import (
 	"ninepocket/server"
 )
 
-// metrics are what Prometheus reads: the process's own figures and those that server, access and engine count by
-// themselves, turned into metrics when they are asked for. Labels are operations, codes and reasons that the program
-// knows; nothing that a client sends becomes one.
+// metrics are what Prometheus reads: the process's own figures and those that server, access and
+// engine count by themselves, turned into metrics when they are asked for. Labels are operations,
+// codes and reasons that the program knows; nothing that a client sends becomes one.
 func (s *service) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s)
 	return r
 }
 
-// Describe implements prometheus.Collector. Nothing is described before it is collected, so that a metric stands in one
-// place; the registry compares the metrics of a scrape with each other.
+// Describe implements prometheus.Collector. Nothing is described before it is collected, so that a
+// metric stands in one place; the registry compares the metrics of a scrape with each other.
 func (s *service) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -43,11 +43,15 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 	for _, u := range s.ring.Unusable(now) {
 		unusable += len(u.Keys)
 	}
-	gauge(out, "keys_unusable", "Active keys that are answered 503, because the plan of their tenant is not configured.", unusable)
-	counter(out, "key_reloads_total", "Changed keys files that were taken over, the first reading included.", ring.Reloads)
-	counter(out, "key_reload_failures_total", "Tries to read the keys file that failed; the last good one stays in force.", ring.Failures)
+	gauge(out, "keys_unusable",
+		"Active keys that are answered 503, because the plan of their tenant is not configured.", unusable)
+	counter(out, "key_reloads_total", "Changed keys files that were taken over, the first reading included.",
+		ring.Reloads)
+	counter(out, "key_reload_failures_total",
+		"Tries to read the keys file that failed; the last good one stays in force.", ring.Failures)
 
-	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.", flag(s.store.Err() == nil))
+	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.",
+		flag(s.store.Err() == nil))
 	out.metering(s.store.Stats(), now)
 }
 
@@ -78,6 +82,7 @@ func (out sink) histogram(name, help string, h tally.Histogram, labels ...string
 		n += h.Counts[k]
 		buckets[bound.Seconds()] = n
 	}
+
 	desc, values := describeMetric(name, help, labels)
 	out <- prometheus.MustNewConstHistogram(desc, h.Count(), h.Sum.Seconds(), buckets, values...)
 }
@@ -113,14 +118,16 @@ func (out sink) requests(s server.Stats) {
 				"surface", r.Surface, "operation", r.Operation, "code", code(status))
 		}
 		out.histogram("http_request_duration_seconds",
-			"Time from a request being read to its answer being ready to be written, by surface and operation.", r.Latency,
+			"Time from a request being read to its answer being ready to be written, by surface and operation.",
+			r.Latency,
 			"surface", r.Surface, "operation", r.Operation)
 	}
 	gauge(out, "http_requests_in_flight", "Requests that are being answered.", s.InFlight)
 	counter(out, "http_response_bytes_total", "Bytes of answer bodies, as sent.", s.Bytes)
 
 	for encoding, n := range s.Compressed {
-		counter(out, "http_compressed_responses_total", "Answers sent compressed, by encoding.", n, "encoding", encoding)
+		counter(out, "http_compressed_responses_total", "Answers sent compressed, by encoding.", n, "encoding",
+			encoding)
 	}
 	const packs = "Compressed bodies by whether they were remembered; those of batches, usage and MCP never are."
 	counter(out, "compressed_body_cache_requests_total", packs, s.PackHits, "result", "hit")
@@ -128,11 +135,13 @@ func (out sink) requests(s server.Stats) {
 
 	counter(out, "http_panics_total", "Requests whose handler panicked; each was answered 500.", s.Panics)
 	for status, n := range s.ParseErrors {
-		counter(out, "http_parse_errors_total", "Requests that were not valid HTTP, too large or too slow, by status code.", n,
-			"code", code(status))
+		counter(out, "http_parse_errors_total",
+			"Requests that were not valid HTTP, too large or too slow, by status code.", n, "code", code(status))
 	}
+
 	for _, d := range s.Denials {
-		counter(out, "denied_requests_total", "Requests refused by key, scope, plan or limit, by surface and error code.", d.Count,
+		counter(out, "denied_requests_total",
+			"Requests refused by key, scope, plan or limit, by surface and error code.", d.Count,
 			"surface", d.Surface, "reason", d.Reason)
 	}
 }
@@ -140,14 +149,17 @@ func (out sink) requests(s server.Stats) {
 func (out sink) snapshot(v *engine.View, now time.Time) {
 	at := time.UnixMilli(v.Catalog.SnapshotAt)
 	gauge(out, "snapshot_info", "Always 1; the labels name the served snapshot.", 1, "snapshot_id", v.ID)
-	gauge(out, "snapshot_timestamp_seconds", "The instant that the served snapshot describes.", float64(v.Catalog.SnapshotAt)/1000)
-	gauge(out, "snapshot_age_seconds", "Time since the instant that the served snapshot describes.", now.Sub(at).Seconds())
+	gauge(out, "snapshot_timestamp_seconds", "The instant that the served snapshot describes.",
+		float64(v.Catalog.SnapshotAt)/1000)
+	gauge(out, "snapshot_age_seconds", "Time since the instant that the served snapshot describes.",
+		now.Sub(at).Seconds())
 
 	gauge(out, "snapshot_games", "Games in the served snapshot.", v.Catalog.Games.Slug.Len())
 	gauge(out, "snapshot_sets", "Sets in the served snapshot.", v.Catalog.Sets.ID.Len())
 	gauge(out, "snapshot_cards", "Cards in the served snapshot.", v.Catalog.Cards.ID.Len())
 	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products()))
-	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(v.Catalog.Lanes.Variant))
+	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.",
+		len(v.Catalog.Lanes.Variant))
 	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
 }
 
@@ -155,18 +167,23 @@ func (out sink) engine(s engine.Stats, now time.Time) {
 	if s.Swaps > 0 {
 		gauge(out, "snapshot_live_seconds", "Time since the served snapshot went live here.", now.Sub(s.Live).Seconds())
 	}
-	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback that was not published.", s.Epoch)
+	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback that was not published.",
+		s.Epoch)
 	if s.Manifest != nil {
 		for reason, n := range s.Manifest.Quarantine {
-			gauge(out, "snapshot_quarantined_records", "Records that the build of the served snapshot refused, by reason.", n, "reason", reason)
+			gauge(out, "snapshot_quarantined_records",
+				"Records that the build of the served snapshot refused, by reason.", n, "reason", reason)
 		}
 	}
 
 	for phase, took := range map[string]time.Duration{
-		"read": s.LastLoad.Read, "index": s.LastLoad.Index, "fragments": s.LastLoad.Fragments, "total": s.LastLoad.Total,
+		"read": s.LastLoad.Read, "index": s.LastLoad.Index, "fragments": s.LastLoad.Fragments,
+		"total": s.LastLoad.Total,
 	} {
-		gauge(out, "snapshot_load_duration_seconds", "How long the last load of a snapshot took, by phase.", took.Seconds(), "phase", phase)
+		gauge(out, "snapshot_load_duration_seconds", "How long the last load of a snapshot took, by phase.",
+			took.Seconds(), "phase", phase)
 	}
+
 	counter(out, "snapshot_swaps_total", "Snapshots that went live here, the first included.", s.Swaps)
 	for reason, n := range s.Failures {
 		counter(out, "snapshot_swap_failures_total", "Tries to serve a published snapshot that failed, by reason.", n,
@@ -174,12 +191,15 @@ func (out sink) engine(s engine.Stats, now time.Time) {
 	}
 
 	gauge(out, "snapshot_behind", "1 when another snapshot is published than is served.", flag(s.Behind))
-	gauge(out, "degraded", "1 when an earlier snapshot is served because the published one is damaged.", flag(s.Degraded))
+	gauge(out, "degraded", "1 when an earlier snapshot is served because the published one is damaged.",
+		flag(s.Degraded))
 	if !s.Checked.IsZero() {
-		gauge(out, "store_check_age_seconds", "Time since the snapshot store last said what is published.", now.Sub(s.Checked).Seconds())
+		gauge(out, "store_check_age_seconds", "Time since the snapshot store last said what is published.",
+			now.Sub(s.Checked).Seconds())
 	}
 	gauge(out, "retired_snapshots", "Earlier snapshots kept in memory for cursors.", s.Retired)
-	gauge(out, "retired_snapshot_bytes", "Memory that earlier snapshots take, without their word indexes.", s.RetiredBytes)
+	gauge(out, "retired_snapshot_bytes", "Memory that earlier snapshots take, without their word indexes.",
+		s.RetiredBytes)
 	const searches = "Word searches by whether the page was remembered."
 	counter(out, "search_cache_requests_total", searches, s.SearchHits, "result", "hit")
 	counter(out, "search_cache_requests_total", searches, s.SearchMisses, "result", "miss")
@@ -197,16 +217,21 @@ func (out sink) metering(s access.StoreStats, now time.Time) {
 	}
 
 	out.histogram("wal_fsync_duration_seconds", "Time of the metering log's fsyncs.", s.Sync)
-	counter(out, "wal_fsync_errors_total", "Fsyncs of the metering log that failed; the first one takes metering down.", s.SyncErrors)
-	gauge(out, "wal_mapped", "1 while the metering log is written through memory, 0 with a system call a record.", flag(s.LogUnmapped == nil))
+	counter(out, "wal_fsync_errors_total",
+		"Fsyncs of the metering log that failed; the first one takes metering down.", s.SyncErrors)
+	gauge(out, "wal_mapped", "1 while the metering log is written through memory, 0 with a system call a record.",
+		flag(s.LogUnmapped == nil))
 	gauge(out, "wal_segment_bytes", "Length of the metering log's open segment.", s.LogBytes)
 	counter(out, "wal_written_bytes_total", "Bytes written to the metering log.", s.LogWritten)
 
 	out.histogram("checkpoint_duration_seconds", "Time of the metering checkpoints.", s.Checkpoint)
 	if !s.CheckpointAt.IsZero() {
-		gauge(out, "checkpoint_age_seconds", "Time since the last metering checkpoint.", now.Sub(s.CheckpointAt).Seconds())
+		gauge(out, "checkpoint_age_seconds", "Time since the last metering checkpoint.",
+			now.Sub(s.CheckpointAt).Seconds())
 	}
-	counter(out, "checkpoint_failures_total", "Metering checkpoints that failed; the first one takes metering down.", s.CheckpointFails)
-	counter(out, "checkpoint_postponements_total", "Metering checkpoints put off because another process was reading the file.",
+	counter(out, "checkpoint_failures_total", "Metering checkpoints that failed; the first one takes metering down.",
+		s.CheckpointFails)
+	counter(out, "checkpoint_postponements_total",
+		"Metering checkpoints put off because another process was reading the file.",
 		s.CheckpointBusy)
 }

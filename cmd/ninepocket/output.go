@@ -19,6 +19,7 @@ func printJSON(w io.Writer, v any) error {
 func table(w io.Writer, header string, rows [][]any) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, header)
+
 	for _, row := range rows {
 		for i, cell := range row {
 			if i > 0 {
@@ -37,7 +38,9 @@ func sized(n int64) string {
 	if n < unit {
 		return fmt.Sprintf("%d B", n)
 	}
-	value, exponent := float64(n)/unit, 0
+
+	value := float64(n) / unit
+	exponent := 0
 	for value >= unit && exponent < 3 {
 		value /= unit
 		exponent++

@@ -35,10 +35,12 @@ func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *co
 			if s.asJSON {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "held": verb == "hold"})
 			}
+
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), done, id)
 			return err
 		},
 	}
+
 	s.addStored(cmd)
 	return cmd
 }
@@ -54,10 +56,12 @@ func snapshotPrune() *cobra.Command {
 			if keep < 1 {
 				return fail(exitUsage, "", fmt.Errorf("cannot use --keep %d: want 1 or more", keep))
 			}
+
 			done, err := s.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
 			if err != nil {
 				return s.storeError(err)
 			}
+
 			removed := []string{}
 			var bytes int64
 			for _, m := range done.Removed {
@@ -65,12 +69,16 @@ func snapshotPrune() *cobra.Command {
 				bytes += m.Bytes()
 			}
 			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept})
+				return printJSON(cmd.OutOrStdout(), map[string]any{
+					"removed": removed, "bytes": bytes,
+					"kept": done.Kept,
+				})
 			}
 			out := cmd.OutOrStdout()
 			for _, id := range removed {
 				_, _ = fmt.Fprintln(out, "removed", id)
 			}
+
 			for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
 				_, _ = fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
 			}

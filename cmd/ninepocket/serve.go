@@ -42,6 +42,7 @@ func serveCommand() *cobra.Command {
 			return serve(cmd, c.config, flags.read)
 		},
 	}
+
 	flags = addConfigFlags(cmd)
 	return cmd
 }
@@ -54,40 +55,49 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
+
 	now := time.Now()
 	clock := access.StartClock(now)
 	ring, err := access.OpenKeyRing(c.State, plans)
 	if errors.Is(err, access.ErrNoKeysFile) || err == nil && ring.Len() == 0 {
-		return fail(exitNotReady, "run: ninepocket keys create --state "+c.State+" --tenant NAME --surface live --plan free",
+		return fail(exitNotReady,
+			"run: ninepocket keys create --state "+c.State+" --tenant NAME --surface live --plan free",
 			fmt.Errorf("cannot serve without keys: %w", errors.Join(err)))
 	}
 	if err != nil {
 		return fail(exitNotReady, keysHint(c.State, err), err)
 	}
+
 	cert, err := c.certificate()
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
+
 	api, admin, err := c.listeners()
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port; port 0 picks a free one", err)
 	}
+
 	images, err := c.openImages()
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
+
 	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{
-		Site: c.site(c.baseURL(api)), Images: imageLists(images), SearchCache: searchCache, Memory: memory, Aside: aside, Log: log,
+		Site: c.site(c.baseURL(api)), Images: imageLists(images), SearchCache: searchCache, Memory: memory,
+		Aside: aside, Log: log,
 	})
 	defer eng.Close()
 	if err := eng.Open(now); err != nil {
 		return fail(exitNotReady, "run: ninepocket snapshot build --store "+c.Store+" --source KIND:PATH --publish",
 			fmt.Errorf("cannot serve without a snapshot: %w", err))
 	}
+
 	cursors, err := openCursors(c.State)
 	if err != nil {
 		return err
 	}
+
 	store, err := access.OpenEmbedded(c.State, access.EmbeddedOptions{
 		Now: clock.At(now), Report: func(err error) { log.Error("metering is down", slog.Any("cause", err)) },
 	})
@@ -95,31 +105,37 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitFailure, "one state directory serves one process", err)
 	}
 	if cause := store.Stats().LogUnmapped; cause != nil {
-		log.Info("the metering log is written and not mapped: a request costs a system call more", slog.Any("cause", cause))
+		log.Info("the metering log is written and not mapped: a request costs a system call more",
+			slog.Any("cause", cause))
 	}
 	notify, err := systemd.Open()
 	if err != nil {
 		log.Error("notifications are off", slog.Any("cause", err))
 	}
 	s := &service{
-		config: c, engine: eng, images: images, ring: ring, store: store, clock: clock, cursors: cursors, log: log, cert: cert, notify: notify,
+		config: c, engine: eng, images: images, ring: ring, store: store, clock: clock, cursors: cursors, log: log,
+		cert: cert, notify: notify,
 	}
 	s.ready = func(r readyFile) error {
-		log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin), slog.String("snapshot_id", r.SnapshotID))
+		log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
+			slog.String("snapshot_id", r.SnapshotID))
 		return writeReadyFile(c.ReadyFile, r)
 	}
 	s.reload = func() error {
 		fresh, err := reread()
 		if err == nil {
 			var changed access.Plans
-			if changed, err = fresh.plans(); err == nil {
+			changed, err = fresh.plans()
+			if err == nil {
 				err = ring.SetPlans(changed)
 			}
 			if keys := c.fixedChanges(&fresh.config); len(keys) > 0 {
 				log.Warn("settings wait for a restart", slog.Any("keys", keys))
 			}
 		}
-		_, badKeys := ring.Reload() // also when the configuration cannot be read
+
+		// Also when the configuration cannot be read.
+		_, badKeys := ring.Reload()
 		return errors.Join(err, badKeys, s.reloadCertificate())
 	}
 	if cert != nil {

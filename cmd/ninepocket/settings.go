@@ -15,21 +15,24 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// setting is one key of the configuration. The table of them is all that flags, the file, the environment, `config print`
-// and `config init` know of it, so that none of them can know another key, help or default.
+// setting is one key of the configuration. The table of them is all that flags, the file, the
+// environment, `config print` and `config init` know of it, so that none of them can know another
+// key, help or default.
 type setting struct {
-	// key is its name in the file, levels joined by dots. A level in capitals stands for a name that the operator
-	// chooses: plans.NAME.per_minute.
+	// key is its name in the file, levels joined by dots. A level in capitals stands for a name
+	// that the operator chooses: plans.NAME.per_minute.
 	key string
 	// help says what it is; a flag calls its value what stands in backquotes.
 	help string
 	flag bool // also a flag of serve, spelt with dashes
-	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. name is the one chosen by the operator.
+	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. name is
+	// the one chosen by the operator.
 	at func(c *config, name string) any
 }
 
-// settings are all keys, those of a table together, the ones outside any table first as TOML wants it. They are the
-// fields of config by their tags, the guards by their names, and the fields of a plan.
+// settings are all keys, those of a table together, the ones outside any table first as TOML wants
+// it. They are the fields of config by their tags, the guards by their names, and the fields of a
+// plan.
 var settings = slices.Concat(
 	fields[config]("", func(c *config, _ string) *config { return c }),
 	fields[mcpConfig]("mcp.", func(c *config, _ string) *mcpConfig { return &c.MCP }),
@@ -37,18 +40,21 @@ var settings = slices.Concat(
 	fields[planConfig]("plans.NAME.", (*config).plan),
 )
 
-// fields are the tagged fields of a struct that in finds in a configuration. The tag toml is the key; help says what it
-// is, flag says so of one that is a flag, too. Both name a value between < and >.
+// fields are the tagged fields of a struct that in finds in a configuration. The tag toml is the
+// key; help says what it is, flag says so of one that is a flag, too. Both name a value between <
+// and >.
 func fields[T any](prefix string, in func(c *config, name string) *T) (all []setting) {
 	for field := range reflect.TypeFor[T]().Fields() {
 		key := field.Tag.Get("toml")
 		if key == "" {
 			continue
 		}
+
 		help, isFlag := field.Tag.Lookup("flag")
 		if !isFlag {
 			help = field.Tag.Get("help")
 		}
+
 		all = append(all, setting{
 			key: prefix + key, help: strings.NewReplacer("<", "`", ">", "`").Replace(help), flag: isFlag,
 			at: func(c *config, name string) any {
@@ -113,8 +119,8 @@ func (s *setting) path(name string) []string {
 // chosen reports whether a level of a key stands for a name that the operator chooses.
 func chosen(level string) bool { return level == strings.ToUpper(level) }
 
-// findSetting returns the setting that path means and the name chosen in it. Whole is false for the beginning of one,
-// such as a table's header.
+// findSetting returns the setting that path means and the name chosen in it. Whole is false for the
+// beginning of one, such as a table's header.
 func findSetting(path []string) (found *setting, name string, whole bool) {
 	for i := range settings {
 		s := &settings[i]
@@ -129,7 +135,9 @@ func findSetting(path []string) (found *setting, name string, whole bool) {
 				picked = given
 				return given != ""
 			}
-			return strings.ReplaceAll(given, "-", "_") == level // also spelt as its flag
+
+			// Also spelt as its flag.
+			return strings.ReplaceAll(given, "-", "_") == level
 		})
 		if matches && len(path) == len(levels) {
 			return s, picked, true
@@ -141,7 +149,8 @@ func findSetting(path []string) (found *setting, name string, whole bool) {
 	return found, "", false
 }
 
-// addFlags defines the flags of the settings with these keys, or of all that have one, on values of c.
+// addFlags defines the flags of the settings with these keys, or of all that have one, on values of
+// c.
 func addFlags(cmd *cobra.Command, c *config, keys ...string) {
 	f := cmd.Flags()
 	for i := range settings {
@@ -149,13 +158,15 @@ func addFlags(cmd *cobra.Command, c *config, keys ...string) {
 		if !s.flag || len(keys) > 0 && !slices.Contains(keys, s.key) {
 			continue
 		}
+
 		switch at := s.at(c, "").(type) {
 		case *string:
 			f.StringVar(at, s.flagName(), *at, s.help)
 		case *bool:
 			f.BoolVar(at, s.flagName(), *at, s.help)
 		default:
-			panic("flag of a kind that no flag has: " + s.key) // a mistake in the tags
+			// A mistake in the tags.
+			panic("flag of a kind that no flag has: " + s.key)
 		}
 	}
 }
@@ -174,8 +185,8 @@ func (s *setting) value(c *config, name string) any {
 	return v
 }
 
-// fixedChanges are the keys that differ in another configuration and that a running server cannot take over. It takes
-// over plans, and it does not ask the guards.
+// fixedChanges are the keys that differ in another configuration and that a running server cannot
+// take over. It takes over plans, and it does not ask the guards.
 func (c *config) fixedChanges(other *config) (keys []string) {
 	for i := range settings {
 		s := &settings[i]
@@ -217,6 +228,7 @@ func setTOML(at, v any) error {
 		for i := range items {
 			ok = ok && take(&list[i], items[i], "") == nil
 		}
+
 		if !ok {
 			return errors.New("want a list of texts in quotes")
 		}
@@ -254,12 +266,14 @@ func setText(at any, text string) error {
 	case *[]string:
 		list := []any{}
 		for item := range strings.SplitSeq(text, ",") {
-			if item = strings.TrimSpace(item); item != "" {
+			item = strings.TrimSpace(item)
+			if item != "" {
 				list = append(list, item)
 			}
 		}
 		v = list
 	}
+
 	if err != nil {
 		return fmt.Errorf("%q is %s", text, want)
 	}

@@ -18,7 +18,10 @@ type seen struct {
 const seenCards = 4096
 
 func newSeen() seen {
-	return seen{names: map[string]bool{}, twins: map[string]bool{}, sets: map[string]bool{}, partners: map[string]bool{}}
+	return seen{
+		names: map[string]bool{}, twins: map[string]bool{}, sets: map[string]bool{},
+		partners: map[string]bool{},
+	}
 }
 
 // before reports whether key was there before, and keeps it.
@@ -43,11 +46,13 @@ func (r *recorder) noteSet(s *set) {
 	})
 }
 
-// noteCard notes the cases of a card while there is room for more of them, which spares large catalogs the time.
+// noteCard notes the cases of a card while there is room for more of them, which spares large
+// catalogs the time.
 func (r *recorder) noteCard(k *card) {
 	if k.ordinal >= seenCards && k.ordinal < r.w.cat.Cards {
 		return
 	}
+
 	at := Lane{Ref: k.ref}
 	r.noteName(k, at)
 	r.noteNumber(k.number, at)
@@ -75,9 +80,11 @@ func (r *recorder) noteLanes(lanes []lane, at Lane) {
 		if !l.unlicensed {
 			licensed++
 		}
-		if i == 0 || l.condition != "ungraded" || lanes[i-1].condition != "near_mint" || lanes[i-1].variant != l.variant {
+		if i == 0 || l.condition != "ungraded" || lanes[i-1].condition != "near_mint" ||
+			lanes[i-1].variant != l.variant {
 			continue
 		}
+
 		mint := lanes[i-1]
 		r.sum.noteIf(Lane{at.Ref, mint.variant, mint.condition}, []found{
 			{caseDisplayForbidden, mint.unlicensed && !l.unlicensed},
@@ -118,6 +125,7 @@ func (r *recorder) noteName(k *card, at Lane) {
 func (r *recorder) noteNumber(number string, at Lane) {
 	digits, total, slash := strings.Cut(number, "/")
 	n, notNumber := strconv.Atoi(digits)
+
 	of, notTotal := strconv.Atoi(total)
 	counted := slash && notNumber == nil && notTotal == nil
 	r.sum.noteIf(at, []found{
@@ -147,6 +155,7 @@ func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
 	if now < 0 || len(prices) < 40 {
 		return
 	}
+
 	base := prices[len(prices)-8]
 	r.sum.noteIf(at, []found{
 		{caseUp, base > 0 && now*100 >= base*105},
@@ -166,6 +175,7 @@ func (r *recorder) noteNewest(l *lane, now int64, at Lane) {
 	if now == centsNoRow {
 		return
 	}
+
 	s := &r.sum
 	s.NewestRows++
 	if l.unlicensed {
@@ -175,6 +185,7 @@ func (r *recorder) noteNewest(l *lane, now int64, at Lane) {
 	if now == 0 {
 		s.note(caseZero, at)
 	}
+
 	switch {
 	case now == centsNoPrice:
 		s.Missing++
@@ -189,6 +200,7 @@ func (r *recorder) noteNewest(l *lane, now int64, at Lane) {
 		s.Fresh++
 		s.note(caseFresh, at)
 	}
+
 	if l.state == edge {
 		s.note(caseEdge, at)
 	}

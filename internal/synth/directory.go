@@ -37,7 +37,8 @@ func newWriter(dir string, c *catalog) (*writer, error) {
 	w.length = c.HistoryDays
 	w.from = c.Day - w.length + 1
 	w.past = w.length - c.PriceDays
-	w.path, w.series = make([]uint64, w.length), make([]int64, w.length)
+	w.path = make([]uint64, w.length)
+	w.series = make([]int64, w.length)
 	if err := makeEmpty(dir); err != nil {
 		return nil, err
 	}
@@ -59,11 +60,15 @@ func (w *writer) create() error {
 		w.open = append(w.open, f)
 		return f
 	}
-	w.sets, w.cards, w.sealed = add("sets.jsonl", false), add("cards.jsonl", false), add("sealed.jsonl", false)
+
+	w.sets = add("sets.jsonl", false)
+	w.cards = add("cards.jsonl", false)
+	w.sealed = add("sealed.jsonl", false)
 	errs = append(errs, os.Mkdir(filepath.Join(w.dir, "prices"), 0o755)) //nolint:gosec // a catalog is no secret
 	for day := w.from + w.past; day <= w.cat.Day; day++ {
 		w.prices = append(w.prices, add(filepath.Join("prices", w.date(day)+".csv"), !w.cat.Plain))
 	}
+
 	if w.past > 0 {
 		errs = append(errs, os.Mkdir(filepath.Join(w.dir, "history"), 0o755)) //nolint:gosec // a catalog is no secret
 		for _, name := range []string{string(pokemon), string(onePiece), ungradedHistory, sealedHistory} {
@@ -73,6 +78,7 @@ func (w *writer) create() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+
 	w.headers()
 	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec // a catalog is no secret
 }
@@ -83,7 +89,8 @@ attribution = "Synthetic market reference, not real prices"
 partner_namespace = "` + partnerNamespace + `"
 `
 
-// Ungraded lanes have a history file without a condition column, sealed products one with empty variants and conditions.
+// Ungraded lanes have a history file without a condition column, sealed products one with empty
+// variants and conditions.
 const (
 	ungradedHistory = "ungraded"
 	sealedHistory   = "sealed"
@@ -93,6 +100,7 @@ func (w *writer) headers() {
 	for _, f := range w.prices {
 		f.text("ref,variant,condition,cents,source_as_of,collected_at,licensed\n")
 	}
+
 	for name, f := range w.history {
 		f.text("ref,variant")
 		if name != ungradedHistory {
@@ -115,11 +123,13 @@ func (w *writer) close() error {
 	return errors.Join(errs...)
 }
 
-// write writes the sets with their cards, then the sealed products, so that price files end with the sealed rows.
+// write writes the sets with their cards, then the sealed products, so that price files end with
+// the sealed rows.
 func (w *writer) write() error {
 	if w.told != nil {
 		w.told.begin(w)
 	}
+
 	for s := range w.cat.sets {
 		if s.first >= w.cat.total {
 			break
@@ -128,6 +138,7 @@ func (w *writer) write() error {
 			return err
 		}
 	}
+
 	for s := range w.cat.sets {
 		if s.first >= w.cat.total {
 			break
@@ -160,6 +171,7 @@ func (w *writer) writeSet(s *set) error {
 	if err := w.sets.line(setLine{s.ref, s.game, s.name, s.series, s.releaseDate(w.cat.zero), s.aliases}); err != nil {
 		return err
 	}
+
 	for place := range min(s.size, w.cat.total-s.first) {
 		if err := w.writeCard(s, place); err != nil {
 			return err
@@ -189,6 +201,7 @@ func (w *writer) writeCard(s *set, place int) error {
 		}
 		return nil
 	}
+
 	k := w.cat.card(s, place)
 	if w.told != nil {
 		w.told.card(k)
@@ -200,6 +213,7 @@ func (w *writer) writeCard(s *set, place int) error {
 	if err := w.cards.line(line); err != nil {
 		return err
 	}
+
 	for i := range k.lanes {
 		w.writeLane(k.ref, string(s.game), &k.lanes[i])
 	}
@@ -230,7 +244,11 @@ func (w *writer) writeSealed(k *sealed) error {
 	if w.told != nil {
 		w.told.sealed(k)
 	}
-	line := sealedLine{k.ref, k.set.game, k.name, p.packageType, p.units, p.unitKind, p.edition, k.ids, stamp(k.updatedAt)}
+
+	line := sealedLine{
+		k.ref, k.set.game, k.name, p.packageType, p.units, p.unitKind, p.edition, k.ids,
+		stamp(k.updatedAt),
+	}
 	if err := w.sealed.line(line); err != nil {
 		return err
 	}
@@ -238,7 +256,8 @@ func (w *writer) writeSealed(k *sealed) error {
 	return nil
 }
 
-// writeLane writes a lane's rows of all days: one of history in the file of that name, and one in each price file.
+// writeLane writes a lane's rows of all days: one of history in the file of that name, and one in
+// each price file.
 func (w *writer) writeLane(ref, history string, l *lane) {
 	if l.walk != w.walk {
 		w.walk = l.walk
@@ -253,6 +272,7 @@ func (w *writer) writeLane(ref, history string, l *lane) {
 	if l.condition == "ungraded" {
 		history = ungradedHistory
 	}
+
 	w.writeHistory(ref, history, l)
 	for i, f := range w.prices {
 		w.writePrice(f, ref, l, w.past+i)
@@ -277,6 +297,7 @@ func (w *writer) price(l *lane) (rows bool) {
 			cents = centsNoPrice
 		case noRow:
 		}
+
 		w.series[i] = cents
 		rows = rows || cents != centsNoRow
 	}
@@ -289,6 +310,7 @@ func (w *writer) writeHistory(ref, name string, l *lane) {
 	if name != ungradedHistory {
 		b = append(append(b, ','), l.condition...)
 	}
+
 	empty := true
 	for _, cents := range w.series[:w.past] {
 		b = append(b, ',')
@@ -302,6 +324,7 @@ func (w *writer) writeHistory(ref, name string, l *lane) {
 		}
 		empty = false
 	}
+
 	b = append(b, '\n')
 	w.row = b
 	if !empty {
@@ -315,6 +338,7 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	if cents == centsNoRow {
 		return
 	}
+
 	day := w.from + i
 	at := w.cat.zero.AddDate(0, 0, day)
 	b := append(append(append(w.row[:0], ref...), ','), l.variant...)
@@ -322,6 +346,7 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	if cents >= 0 {
 		b = strconv.AppendInt(b, cents, 10)
 	}
+
 	b = append(b, ',')
 	if asOf := l.asOf(at, day); !asOf.IsZero() && cents >= 0 {
 		b = asOf.AppendFormat(b, time.RFC3339)

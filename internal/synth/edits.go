@@ -25,7 +25,8 @@ func (c *catalog) bornOn(ordinal int) int {
 	return 1 + (ordinal-c.Cards)/c.addedPerDay()
 }
 
-// planEdits replays the edits of every day up to the one to write. They pick among the cards of day zero.
+// planEdits replays the edits of every day up to the one to write. They pick among the cards of day
+// zero.
 func (c *catalog) planEdits() edits {
 	e := edits{removed: map[int]int{}, renamed: map[int]int{}, renamedSets: map[int]int{}}
 	sets := c.setCount()
@@ -36,11 +37,13 @@ func (c *catalog) planEdits() edits {
 				e.removed[ordinal] = day
 			}
 		}
+
 		for range max(3, c.Cards/renamedPart) {
 			if ordinal, ok := c.pickCard(d, e, day); ok {
 				e.renamed[ordinal] = day
 			}
 		}
+
 		for range 1 + sets/renamedSetsPart {
 			e.renamedSets[plantedSets+d.below(sets-plantedSets)] = day
 		}
@@ -59,7 +62,8 @@ func (c *catalog) pickCard(d *dice, e edits, day int) (ordinal int, ok bool) {
 	return 0, false
 }
 
-// setCount counts the sets of day zero. Edits do not yet exist when it is called, and do not matter to it.
+// setCount counts the sets of day zero. Edits do not yet exist when it is called, and do not matter
+// to it.
 func (c *catalog) setCount() int {
 	n := 0
 	for s := range c.sets {

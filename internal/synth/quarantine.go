@@ -36,9 +36,9 @@ type Rejection struct {
 // longestAllowed is the longest name that a product may have.
 const longestAllowed = 200
 
-// Rejected rows belong to cards of their own, which are in the catalog and stay there: q1 has prices of impossible times, q2 a lane
-// twice, q3 impossible values, each beside one good lane; q4 is there twice; q5 has the longest name allowed; q6 and q7 are rejected
-// for their names.
+// Rejected rows belong to cards of their own, which are in the catalog and stay there: q1 has
+// prices of impossible times, q2 a lane twice, q3 impossible values, each beside one good lane; q4
+// is there twice; q5 has the longest name allowed; q6 and q7 are rejected for their names.
 func (r *recorder) writeRejected() error {
 	r.sum.Quarantine = map[Reason]int{}
 	cards := []cardLine{
@@ -56,6 +56,7 @@ func (r *recorder) writeRejected() error {
 			return err
 		}
 	}
+
 	r.reject(reasonDuplicateRef, "cards.jsonl", "q4", "q4")
 	r.reject(reasonNameOutOfBounds, "cards.jsonl", "q6", strings.Repeat("é", longestAllowed+1))
 	r.reject(reasonNameOutOfBounds, "cards.jsonl", "q7", "")
@@ -68,16 +69,20 @@ func (r *recorder) writeRejected() error {
 			return err
 		}
 	}
+
 	r.reject(reasonDuplicateRef, "sets.jsonl", "s0000", "s0000")
 	if err := r.w.sets.line(setLine{Ref: "s0000", Game: pokemon, Name: "Kanto Classic Again"}); err != nil {
 		return err
 	}
+
 	r.rejectedPrices()
 	return r.rejectedSealed()
 }
 
 func (r *recorder) rejectedCard(k cardLine) error {
-	k.Game, k.Set, k.Printing = pokemon, "s0000", "standard"
+	k.Game = pokemon
+	k.Set = "s0000"
+	k.Printing = "standard"
 	return r.w.cards.line(k)
 }
 
@@ -93,11 +98,26 @@ func (r *recorder) rejectedSealed() error {
 		value  string
 		line   sealedLine
 	}{
-		{reasonCenterOnOnePiece, "pokemon_center", sealedLine{"qx1", onePiece, "Straw Crew Center Box", "booster_box", 24, "booster_pack", "pokemon_center", nil, ""}},
-		{reasonImpossibleValue, "0", sealedLine{"qx2", pokemon, "Empty Booster Box", "booster_box", 0, "booster_pack", "standard", nil, ""}},
-		{reasonImpossibleValue, "tin", sealedLine{"qx3", pokemon, "Collector Tin", "tin", 4, "booster_pack", "standard", nil, ""}},
-		{reasonNameOutOfBounds, "", sealedLine{"qx4", pokemon, "", "booster_box", 36, "booster_pack", "standard", nil, ""}},
-		{reasonDuplicateRef, "x0000-0", sealedLine{"x0000-0", pokemon, "Kanto Classic Booster Box", "booster_box", 36, "booster_pack", "standard", nil, ""}},
+		{reasonCenterOnOnePiece, "pokemon_center", sealedLine{
+			"qx1", onePiece, "Straw Crew Center Box", "booster_box",
+			24, "booster_pack", "pokemon_center", nil, "",
+		}},
+		{reasonImpossibleValue, "0", sealedLine{
+			"qx2", pokemon, "Empty Booster Box", "booster_box", 0, "booster_pack",
+			"standard", nil, "",
+		}},
+		{reasonImpossibleValue, "tin", sealedLine{
+			"qx3", pokemon, "Collector Tin", "tin", 4, "booster_pack",
+			"standard", nil, "",
+		}},
+		{reasonNameOutOfBounds, "", sealedLine{
+			"qx4", pokemon, "", "booster_box", 36, "booster_pack", "standard", nil,
+			"",
+		}},
+		{reasonDuplicateRef, "x0000-0", sealedLine{
+			"x0000-0", pokemon, "Kanto Classic Booster Box", "booster_box", 36,
+			"booster_pack", "standard", nil, "",
+		}},
 	} {
 		r.reject(k.reason, "sealed.jsonl", k.line.Ref, k.value)
 		if err := r.w.sealed.line(k.line); err != nil {
@@ -109,13 +129,18 @@ func (r *recorder) rejectedSealed() error {
 
 // rejectedPrices ends the newest price file with the rows that cannot be.
 func (r *recorder) rejectedPrices() {
-	now, soon := stamp(r.w.cat.at), stamp(r.w.cat.at.Add(1e9))
+	now := stamp(r.w.cat.at)
+	soon := stamp(r.w.cat.at.Add(1e9))
 	f := r.w.prices[len(r.w.prices)-1]
 	name := "prices/" + r.sum.Day + ".csv"
 	if !r.w.cat.Plain {
 		name += ".zst"
 	}
-	for _, good := range []string{"q1,normal,near_mint,1500,,", "q2,normal,ungraded,900,,", "q3,normal,ungraded,9007199254740991,,"} {
+
+	for _, good := range []string{
+		"q1,normal,near_mint,1500,,", "q2,normal,ungraded,900,,",
+		"q3,normal,ungraded,9007199254740991,,",
+	} {
 		f.text(good + now + ",\n")
 		r.sum.PriceRows++
 		r.sum.NewestRows++
@@ -124,6 +149,7 @@ func (r *recorder) rejectedPrices() {
 		r.sum.Points++
 		r.sum.Variants["normal"]++
 	}
+
 	r.sum.Conditions["near_mint"]++
 	r.sum.Conditions["ungraded"] += 2
 	for _, bad := range []struct {

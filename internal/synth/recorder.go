@@ -13,11 +13,11 @@ func Summarize(dir string, o Options) (Summary, error) {
 
 // summarizeDay writes the catalog as WriteDay does and says what it wrote.
 func summarizeDay(dir string, o Options, day int) (Summary, error) {
-	return Summarize(dir, o.onlyDay(day))
+	return Summarize(dir, onlyDay(o, day))
 }
 
-// recorder makes the summary of what a writer writes, and plants what is to be quarantined. A program that only writes
-// does not link it.
+// recorder makes the summary of what a writer writes, and plants what is to be quarantined. A
+// program that only writes does not link it.
 type recorder struct {
 	w    *writer
 	sum  Summary
@@ -81,6 +81,7 @@ func (r *recorder) lane(ref string, l *lane) {
 		r.sum.Variants[l.variant]++
 		r.sum.Conditions[l.condition]++
 	}
+
 	r.countRows()
 	r.noteDays(l, r.w.series, Lane{ref, l.variant, l.condition})
 }
@@ -92,6 +93,7 @@ func (r *recorder) countRows() {
 	if slices.ContainsFunc(past, hasRow) {
 		r.sum.HistoryRows++
 	}
+
 	for _, cents := range newest {
 		if hasRow(cents) {
 			r.sum.PriceRows++

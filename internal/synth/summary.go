@@ -5,8 +5,9 @@ import "time"
 // Case names a special case that a catalog holds.
 type Case string
 
-// The special cases. Every catalog of day zero with 2,000 cards and 40 days or more holds all of them, a smaller one those that are not of
-// sets. What Summary.Cases tells about each was found in the rows written, not planned.
+// The special cases. Every catalog of day zero with 2,000 cards and 40 days or more holds all of
+// them, a smaller one those that are not of sets. What Summary.Cases tells about each was found in
+// the rows written, not planned.
 const (
 	// Names of cards.
 
@@ -106,8 +107,8 @@ var allCases = []Case{
 	caseSealedSharedPartner,
 }
 
-// Lane says where a case is: a card, a set or a sealed product by its ref, and the lane when the case is one of a lane. A sealed
-// product's lane has neither variant nor condition.
+// Lane says where a case is: a card, a set or a sealed product by its ref, and the lane when the
+// case is one of a lane. A sealed product's lane has neither variant nor condition.
 type Lane struct {
 	Ref, Variant, Condition string
 }
@@ -122,31 +123,36 @@ type Summary struct {
 	// Day is the date of that file, YYYY-MM-DD.
 	Day string
 
-	// Sets, Cards and Sealed are the lines of the files of those names, quarantined ones not counted.
+	// Sets, Cards and Sealed are the lines of the files of those names, quarantined ones not
+	// counted.
 	Sets, Cards, Sealed int
 	// CardsByGame and SetsByGame count by the live slug.
 	CardsByGame, SetsByGame map[string]int
 	// Lanes are the lanes with a row anywhere, SealedLanes those of them of sealed products.
 	Lanes, SealedLanes int
-	// HistoryRows are the rows of the wide files; PriceRows those of all price files, NewestRows those of the newest.
+	// HistoryRows are the rows of the wide files; PriceRows those of all price files, NewestRows
+	// those of the newest.
 	HistoryRows, PriceRows, NewestRows int
-	// Points are the prices in all of them: a lane on a day. Changes are those that differ from the lane's price the day before, of
-	// Pairs days on which both are known.
+	// Points are the prices in all of them: a lane on a day. Changes are those that differ from the
+	// lane's price the day before, of Pairs days on which both are known.
 	Points, Pairs, Changes int
 	// Fresh, Stale, Unknown and Missing divide NewestRows, Unlicensed is another count of them.
 	Fresh, Stale, Unknown, Missing, Unlicensed int
 
-	// Variants and Conditions count lanes; Rarities count cards; PackageTypes, UnitKinds and Editions sealed products.
+	// Variants and Conditions count lanes; Rarities count cards; PackageTypes, UnitKinds and
+	// Editions sealed products.
 	Variants, Conditions, Rarities, PackageTypes, UnitKinds, Editions map[string]int
 
 	// Cases has the first places of each special case in the order written, at most 24 of each.
 	Cases map[Case][]Lane
 
-	// Added, Removed and Renamed are the refs of cards that Options.Day changed, RenamedSets those of sets, in ascending order. A
-	// card's or set's old name is in the directory of the day before.
+	// Added, Removed and Renamed are the refs of cards that Options.Day changed, RenamedSets those
+	// of sets, in ascending order. A card's or set's old name is in the directory of the day
+	// before.
 	Added, Removed, Renamed, RenamedSets []string
 
-	// Quarantine counts the lines and rows to be quarantined by reason (see Reasons), Rejected lists them with their refs.
+	// Quarantine counts the lines and rows to be quarantined by reason (see Reasons), Rejected
+	// lists them with their refs.
 	Quarantine map[Reason]int
 	// Rejected lists what Quarantine counts.
 	Rejected []Rejection

@@ -16,9 +16,9 @@ import (
 	"github.com/bodgit/sevenzip"
 )
 
-// The library makes room for what a 7z archive announces before it looks whether that can be: a forged number of files
-// costs it minutes and tens of gigabytes. So a process of its own unpacks an archive, within bounds that hold for all
-// of it, and passes the files on as a tar stream.
+// The library makes room for what a 7z archive announces before it looks whether that can be: a
+// forged number of files costs it minutes and tens of gigabytes. So a process of its own unpacks an
+// archive, within bounds that hold for all of it, and passes the files on as a tar stream.
 
 const (
 	// unpackMemory bounds the memory of that process, on Linux. A dictionary of 256 MB fits twice.
@@ -29,8 +29,8 @@ const (
 	cannotUnpack = "cannot unpack the archive: "
 )
 
-// ServeUnpacking is what the process does that Options.Unpack starts: it reads the 7z archive in and writes a tar
-// archive of its files to out. Afterwards the process is good for nothing else.
+// ServeUnpacking is what the process does that Options.Unpack starts: it reads the 7z archive in
+// and writes a tar archive of its files to out. Afterwards the process is good for nothing else.
 func ServeUnpacking(in *os.File, out io.Writer) error {
 	if err := limitMemory(); err != nil {
 		return err
@@ -41,8 +41,8 @@ func ServeUnpacking(in *os.File, out io.Writer) error {
 	return nil
 }
 
-// unpackSevenZip writes the files of a 7z archive as a tar archive. The library indexes by what an archive says and
-// panics where a forged one lies, so a panic is damage like any other.
+// unpackSevenZip writes the files of a 7z archive as a tar archive. The library indexes by what an
+// archive says and panics where a forged one lies, so a panic is damage like any other.
 func unpackSevenZip(in *os.File, out io.Writer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -68,12 +68,14 @@ func unpackSevenZip(in *os.File, out io.Writer) (err error) {
 	return packed.Close()
 }
 
-// repack copies one entry. Whether it has a place in a catalog is for the reader of the tar archive to say.
+// repack copies one entry. Whether it has a place in a catalog is for the reader of the tar archive
+// to say.
 func repack(to *tar.Writer, entry *sevenzip.File) error {
 	header := &tar.Header{Name: entry.Name, ModTime: entry.Modified, Typeflag: tar.TypeFifo}
 	switch mode := entry.FileInfo().Mode(); {
 	case mode.IsRegular():
-		header.Typeflag, header.Size = tar.TypeReg, int64(entry.UncompressedSize)
+		header.Typeflag = tar.TypeReg
+		header.Size = int64(entry.UncompressedSize)
 	case mode.IsDir():
 		header.Typeflag = tar.TypeDir
 	case mode&fs.ModeSymlink != 0:
@@ -100,8 +102,9 @@ func repack(to *tar.Writer, entry *sevenzip.File) error {
 	return to.Flush()
 }
 
-// openSevenZip opens the files of a 7z archive as a tar stream, which a process with this command line makes. Without
-// one this process does, and nothing but its own memory bounds what a forged archive costs.
+// openSevenZip opens the files of a 7z archive as a tar stream, which a process with this command
+// line makes. Without one this process does, and nothing but its own memory bounds what a forged
+// archive costs.
 func openSevenZip(path string, command []string) (io.ReadCloser, error) {
 	archive, err := os.Open(path)
 	if err != nil {
@@ -115,7 +118,8 @@ func openSevenZip(path string, command []string) (io.ReadCloser, error) {
 			if err != nil {
 				err = &unpackError{err.Error()}
 			}
-			_ = archive.Close() // only read
+			// Only read.
+			_ = archive.Close()
 			_ = in.CloseWithError(err)
 		}()
 		return out, nil
@@ -129,7 +133,9 @@ func openSevenZip(path string, command []string) (io.ReadCloser, error) {
 	defer in.Close() //nolint:errcheck // the process has it from here on
 
 	u := &unpacking{out: out, process: exec.Command(command[0], command[1:]...)} //nolint:gosec // our own program
-	u.process.Stdin, u.process.Stdout, u.process.Stderr = archive, in, &u.said
+	u.process.Stdin = archive
+	u.process.Stdout = in
+	u.process.Stderr = &u.said
 	if err := u.process.Start(); err != nil {
 		_ = out.Close()
 		return nil, fmt.Errorf("cannot start a process that unpacks: %w", err)
@@ -145,7 +151,8 @@ type unpacking struct {
 	err     error        // once the process has ended
 }
 
-// Read returns what the process writes. Once there is no more, the process tells by its exit whether that was all.
+// Read returns what the process writes. Once there is no more, the process tells by its exit
+// whether that was all.
 func (u *unpacking) Read(p []byte) (int, error) {
 	if u.err != nil {
 		return 0, u.err
@@ -153,6 +160,7 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	if err := u.out.SetReadDeadline(time.Now().Add(unpackPatience)); err != nil {
 		return 0, err
 	}
+
 	n, err := u.out.Read(p)
 	if err == nil {
 		return n, nil
@@ -189,7 +197,8 @@ func (u *unpacking) outcome(err error, late bool) error {
 func (u *unpacking) Close() error {
 	if u.err == nil {
 		_ = u.process.Process.Kill()
-		_ = u.process.Wait() // it was killed
+		// It was killed.
+		_ = u.process.Wait()
 	}
 	return u.out.Close()
 }

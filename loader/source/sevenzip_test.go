@@ -29,6 +29,7 @@ func inAProcess(t *testing.T) limits {
 	if raceEnabled {
 		t.Skip("the race detector takes more memory than a process that unpacks may have; make alloc runs this")
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +57,8 @@ func sevenWrapped(archive []byte) []byte {
 	return sevenArchive(slices.Concat(packed, header), b)
 }
 
-// TestUnpackingAllocatesWithinBounds unpacks archives in a process, good ones and ones whose headers announce more than
-// there can be. Its name has it run without the race detector, too.
+// TestUnpackingAllocatesWithinBounds unpacks archives in a process, good ones and ones whose
+// headers announce more than there can be. Its name has it run without the race detector, too.
 func TestUnpackingAllocatesWithinBounds(t *testing.T) {
 	lim := inAProcess(t)
 	tree := files{"a/b": "one", "c": "two", "d": ""}
@@ -84,6 +85,7 @@ func TestUnpackingAllocatesWithinBounds(t *testing.T) {
 			}
 		}
 	}
+
 	replace := func(old, by string) []byte {
 		t.Helper()
 		if bytes.Count(header, []byte(old)) != 1 {
@@ -115,6 +117,8 @@ func TestAProcessThatCannotUnpack(t *testing.T) {
 	}
 	f("/nowhere/at/all", "cannot start")
 	f("cat /nowhere/at/all", "/nowhere/at/all")
-	f("cat", "truncated") // it passes the archive on as it is
+
+	// It passes the archive on as it is.
+	f("cat", "truncated")
 	f("true", "truncated")
 }

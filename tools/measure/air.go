@@ -16,7 +16,8 @@ const (
 	top    = 5   // how many of the largest are named
 )
 
-// air is what was counted in function bodies: the lines strictly between the braces of top-level functions.
+// air is what was counted in function bodies: the lines strictly between the braces of top-level
+// functions.
 type air struct {
 	lines, blank, comment int // of the bodies
 	ifs, outerIfs         int // outer: the init assigns to a variable that was there before
@@ -59,6 +60,7 @@ func measureAir(f *file) (counted air, functions []sized, methods map[string]int
 		if !ok {
 			continue
 		}
+
 		name := function.Name.Name
 		if function.Recv != nil {
 			receiver := receiverName(function.Recv.List[0].Type)
@@ -170,6 +172,7 @@ func printAir(files []*file, verbose bool, out *bufio.Writer) {
 	for name, n := range methods {
 		types = append(types, sized{name, n})
 	}
+
 	shown := top
 	if verbose {
 		shown *= 3

@@ -3,8 +3,9 @@
 //	measure [-root DIR] lines [-limit N] [FOLDER…]
 //	measure [-root DIR] air [-v] [-tests] [FOLDER…]
 //
-// Without folders it measures the product: every package of the module but tests, test kits and what measures or
-// deploys. With folders it measures those and what is below them, whatever they hold.
+// Without folders it measures the product: every package of the module but tests, test kits and
+// what measures or deploys. With folders it measures those and what is below them, whatever they
+// hold.
 package main
 
 import (

@@ -78,6 +78,7 @@ func TestOnlyTheProductIsCounted(t *testing.T) {
 			t.Errorf("%v: %q, %v, want %q", args, got, err, want)
 		}
 	}
+
 	f("1 engine 1 engine/cursor 1 internal/pace 3 total")
 	f("1 engine 1 engine/cursor 1 internal/pace 3 total", "-limit", "3")
 	f("1 bench 1 total", "bench")
@@ -86,7 +87,9 @@ func TestOnlyTheProductIsCounted(t *testing.T) {
 	if err := run([]string{"-root", root, "lines", "-limit", "2"}, &strings.Builder{}); err == nil {
 		t.Error("three lines pass a limit of two")
 	}
-	for _, wrong := range [][]string{{}, {"words"}, {"lines", "-x"}, {"air", "-x"}, {"-x"}, {"-root", root + "/none", "air"}} {
+
+	for _, wrong := range [][]string{{}, {"words"}, {"lines", "-x"}, {"air", "-x"}, {"-x"},
+		{"-root", root + "/none", "air"}} {
 		if err := run(wrong, &strings.Builder{}); err == nil {
 			t.Errorf("%v passes", wrong)
 		}
@@ -118,7 +121,8 @@ func (t T[K]) two() {}
 
 func three() { x := 1; _ = x }
 `
-	parsed, err := parseFile("a/a.go", []byte(source+"\n//"+strings.Repeat("\t", 29)+"12\n//"+strings.Repeat("é", 119)+"\n"))
+	parsed, err := parseFile("a/a.go", []byte(source+"\n//"+strings.Repeat("\t", 29)+"12\n//"+strings.Repeat("é",
+		119)+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +134,8 @@ func three() { x := 1; _ = x }
 	if counted != want {
 		t.Errorf("counted %+v, want %+v", counted, want)
 	}
-	if len(functions) != 3 || functions[0] != (sized{"a/a.go T.one", 17}) || functions[2] != (sized{"a/a.go three", 0}) {
+	if len(functions) != 3 || functions[0] != (sized{"a/a.go T.one", 17}) ||
+		functions[2] != (sized{"a/a.go three", 0}) {
 		t.Errorf("functions: %v", functions)
 	}
 	if len(methods) != 1 || methods["a.T"] != 2 {
@@ -154,6 +159,7 @@ func TestAirIsPrinted(t *testing.T) {
 		"b/b.go":      "package b\n\ntype T int\n\nfunc (T) f() {\n\t// why\n\tg()\n}\n",
 		"b/b_test.go": "package b\n\nfunc test() {\n}\n",
 	})
+
 	f := func(want string, args ...string) {
 		t.Helper()
 		var out strings.Builder
@@ -164,6 +170,7 @@ func TestAirIsPrinted(t *testing.T) {
 			t.Errorf("%v: %q lacks %q", args, got, want)
 		}
 	}
+
 	f("25.0 % 25.0 % - 0.0 % 0.0 % 0 4 total")
 	f("50.0 % 0.0 % - 0.0 % 0.0 % 0 2 a", "-v")
 	f("largest types 1 b.T lines of the longest functions 2 a/a.go f 2 b/b.go T.f")

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// Folders that hold no product: what measures it, what deploys it, and what makes catalogs for tests.
+// Folders that hold no product: what measures it, what deploys it, and what makes catalogs for
+// tests.
 var notProduct = []string{"bench", "deploy", "tools", "internal/fixture", "internal/synth"}
 
 // file is one parsed Go file.
@@ -34,8 +35,8 @@ type line struct {
 
 func (l line) blank() bool { return !l.code && !l.comment }
 
-// readFiles parses the module's Go files: those of the product, or those in folders when there are some. Generated
-// files are left out. tests chooses test files instead of the others.
+// readFiles parses the module's Go files: those of the product, or those in folders when there are
+// some. Generated files are left out. tests chooses test files instead of the others.
 func readFiles(root string, folders []string, tests bool) ([]*file, error) {
 	module := os.DirFS(root)
 	var files []*file
@@ -60,6 +61,7 @@ func readFiles(root string, folders []string, tests bool) ([]*file, error) {
 		if err != nil {
 			return err
 		}
+
 		f, err := parseFile(name, text)
 		if err != nil {
 			return fmt.Errorf("cannot parse %q: %w", name, err)
@@ -72,8 +74,8 @@ func readFiles(root string, folders []string, tests bool) ([]*file, error) {
 	return files, err
 }
 
-// skipped reports whether a folder is passed over with all that is below it. Folders that were asked for are measured
-// even when they are no product, or a module of their own.
+// skipped reports whether a folder is passed over with all that is below it. Folders that were
+// asked for are measured even when they are no product, or a module of their own.
 func skipped(module fs.FS, folder string, asked bool) bool {
 	base := path.Base(folder)
 	if base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
