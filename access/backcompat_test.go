@@ -42,9 +42,8 @@ func oldState(t *testing.T) string {
 			err = os.MkdirAll(path, 0o700)
 		} else {
 			var data []byte
-			if data, err = io.ReadAll(files); err == nil {
-				err = os.WriteFile(path, data, 0o600)
-			}
+			data, err = io.ReadAll(files)
+			err = errors.Join(err, os.WriteFile(path, data, 0o600))
 		}
 		if err != nil {
 			t.Fatal(err)

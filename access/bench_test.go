@@ -211,6 +211,7 @@ func benchLatency(b *testing.B, callers int, call func(n int64)) {
 	var group sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
+
 	for range callers {
 		group.Go(func() {
 			for {
@@ -226,6 +227,7 @@ func benchLatency(b *testing.B, callers int, call func(n int64)) {
 	}
 	group.Wait()
 	b.StopTimer()
+
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")

@@ -140,7 +140,8 @@ func TestCrash(t *testing.T) {
 	rounds := 15
 	if text := os.Getenv("NINEPOCKET_TORTURE"); text != "" {
 		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
+		rounds, err = strconv.Atoi(text)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,6 +210,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
+
 	acks := map[string][]string{}
 	var once sync.Once
 	lines := bufio.NewReader(out)
@@ -217,6 +219,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 		if err != nil {
 			break // a line cut off was not received
 		}
+
 		line = strings.TrimSuffix(line, "\n")
 		kind, rest, _ := strings.Cut(line, " ")
 		switch kind {
@@ -248,7 +251,7 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 	return charged
 }
 
-// crashBatches is a store after a crash, and who asks it for the batches of which round.
+// crashBatches asks a store, after a crash, for the batches of a round.
 type crashBatches struct {
 	store *Embedded
 	clock Clock
@@ -256,8 +259,8 @@ type crashBatches struct {
 	round int
 }
 
-// check replays every acknowledged batch, and looks for the reply of the one each
-// worker may have had in flight.
+// check replays every acknowledged batch, and looks for the reply of the one each worker may have
+// had in flight.
 func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 	t.Helper()
 	next := map[int]int{}

@@ -16,6 +16,7 @@ func TestKeyFormat(t *testing.T) {
 				t.Fatalf("minted a %s key of %d bytes, seen before: %v", kind, len(text), seen[text])
 			}
 			seen[text] = true
+
 			if got, err := checkKey(text); err != nil || got != kind {
 				t.Fatalf("check: %v %v", got, err)
 			}

@@ -18,7 +18,7 @@ func cutPower(t *testing.T, disk *waltest.PowerDisk, dir string, lose float64) s
 	if err == nil {
 		err = os.WriteFile(filepath.Join(out, checkpointName), data, 0o600)
 	}
-	if err = errors.Join(err, os.Mkdir(filepath.Join(out, walDirName), 0o700)); err != nil {
+	if err := errors.Join(err, os.Mkdir(filepath.Join(out, walDirName), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 

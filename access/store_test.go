@@ -29,6 +29,7 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
+
 	return accesstest.Harness{
 		Open: func(t testing.TB, now access.Instant) access.Store { return open(t, t.TempDir(), now) },
 		Reopen: func(t testing.TB, s access.Store, kill bool, now access.Instant) access.Store {

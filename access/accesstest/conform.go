@@ -378,6 +378,8 @@ func concurrentWindow(b *bench) {
 		var admitted []int64
 		p := b.who(c.key, b.now)
 		rule := access.RuleFor(p, access.CardsGet)
+
+		// Times are drawn in order and arrive out of order.
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
@@ -392,6 +394,7 @@ func concurrentWindow(b *bench) {
 			})
 		}
 		group.Wait()
+
 		slices.Sort(admitted)
 		for i := c.limit; i < len(admitted); i++ {
 			if span := admitted[i] - admitted[i-c.limit]; span < minute {
@@ -435,6 +438,7 @@ func concurrentQuota(b *bench) {
 			})
 		}
 		group.Wait()
+
 		b.used(name, charged.Load())
 		if limit := access.RuleFor(p, op).Limit; charged.Load() > limit || charged.Load() == 0 {
 			b.t.Fatalf("%s: %d charged of %d", name, charged.Load(), limit)

@@ -93,8 +93,11 @@ func (m *model) fatalf(format string, args ...any) {
 // pick returns a number below n; small numbers are likelier while rapid shrinks.
 func (m *model) pick(n int, what string) int { return rapid.IntRange(0, n-1).Draw(m.rt, what) }
 
+// step runs one operation: mostly calls, seldom a restart.
 func (m *model) step() {
-	switch n := m.pick(1000, "step"); {
+	n := m.pick(1000, "step")
+
+	switch {
 	case n < 560:
 		m.call()
 	case n < 650:

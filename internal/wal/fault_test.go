@@ -46,6 +46,7 @@ func TestEveryFault(t *testing.T) {
 					}
 					verbs[disk.Verbs[k-1]]++
 				}
+
 				if verbs["create"] < 2 || verbs["write"] < 4 || verbs["sync"] < 4 {
 					t.Errorf("too few faults: %v", verbs)
 				}

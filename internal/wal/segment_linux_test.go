@@ -78,6 +78,7 @@ func TestMappedFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Abandon()
+
 	if err := l.AwaitWritten(l.Append(testPayload(1))); err != nil {
 		t.Fatal(err)
 	}
