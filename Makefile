@@ -21,6 +21,8 @@ DEMO_FLAGS   ?=
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 BENCH_FLAGS  ?=
+LIMIT        ?= 30500
+MEASURE      ?=
 
 # True when the race detector can be built: it needs a C compiler and the C library's headers.
 HAS_CC = printf '\#include <stdlib.h>\nint main(void) { return 0; }\n' | $$($(GO) env CC) -x c -o /dev/null - >/dev/null 2>&1
@@ -47,7 +49,7 @@ test: ## run every test in random order, with the race detector where a C compil
 	for proxy in nginx haproxy; do PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || \
 	echo "skipped: hostile requests behind $$proxy, because it is not installed"; done; \
 	(set -x; $(GO) test -shuffle=on $$race -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)); \
-	if [ '$(PKG) $(RUN)' = './... .' ]; then GO='$(GO)' site/browser/run.sh; fi
+	if [ '$(PKG) $(RUN)' = './... .' ]; then $(GO) -C tools test ./measure; GO='$(GO)' site/browser/run.sh; fi
 
 .PHONY: browser
 browser: ## drive the public pages in Chromium, with an accessibility checker (needs Node and Chromium; SHOTS=DIR keeps pictures)
@@ -117,6 +119,17 @@ bench-compare: build ## measure PostgreSQL, SQLite and search libraries beside o
 lint: ## vet, format and lint the Go code with the pinned tools (the first run builds them, a minute or more)
 	$(TOOL) golangci-lint run $(PKG)
 	$(GO) vet -tags hunt ./index/... ./bench
+	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools tool golangci-lint run ./measure); fi
+
+.PHONY: measure
+measure: ## count the product's lines of code (LIMIT=30500) and the air in its function bodies (MEASURE='-v bench')
+	@$(GO) -C tools run ./measure -root .. air $(MEASURE)
+	@echo
+	@$(GO) -C tools run ./measure -root .. lines $(if $(LIMIT),-limit $(LIMIT))
+
+.PHONY: quick
+quick: ## lint and run the short tests of the packages that changed since MAIN=main, within a minute
+	@GO='$(GO)' TOOL='$(TOOL)' tools/quick.sh $(or $(MAIN),main)
 
 .PHONY: fmt
 fmt: ## format the Go code as the linter wants it

@@ -35,11 +35,9 @@ var mayImport = map[string][]string{
 	"engine":                               {"engine/cursor", "index", "internal/pace", "snapshot", "wire"},
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
-	"fleet":                                {"access", "snapshot"},
 	"collector":                            {},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
-	"internal/cgroup":                      {},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
@@ -236,6 +234,43 @@ func TestLayersHaveNoCircle(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(mayImport)) {
 		visit(name, nil)
+	}
+}
+
+// TestMapIsDocumented holds the table of docs/ARCHITECTURE.md against mayImport: the same packages, the same imports.
+func TestMapIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	documented := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			continue
+		}
+		name := strings.Trim(cells[1], " `")
+		documented[name] = true
+
+		var want string
+		switch allowed := slices.Sorted(slices.Values(mayImport[name])); {
+		case slices.Contains(allowed, anyOfOurs):
+			want = "all"
+		case len(allowed) == 0:
+			want = "nothing"
+		default:
+			want = strings.Join(allowed, ", ")
+		}
+		if got := strings.TrimSpace(cells[3]); got != want {
+			t.Errorf("docs/ARCHITECTURE.md: %s may import %s, and mayImport says %s", name, got, want)
+		}
+	}
+
+	for name := range mayImport {
+		if !documented[name] {
+			t.Errorf("docs/ARCHITECTURE.md has no row of %s", name)
+		}
 	}
 }
 

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -15,31 +17,29 @@ const maxUnknown = 10
 // arg is a query parameter that the operation knows.
 type arg struct {
 	name  string
-	value string // aliases Args.scratch
+	value string
 	given int    // how often
-	bad   string // what is wrong with the encoding, "" for nothing
+	bad   string // what is wrong with it, "" for nothing
 }
 
-// Args are a request's query parameters. Values live in scratch memory and die with the request.
+// Args are a request's query parameters. Values alias the query and die with the request.
 type Args struct {
 	known   []arg
 	unknown []string // percent-encoded, each once
 	strange int      // unknown ones in all
 	bad     bool     // some name or unknown value is not valid
-	scratch []byte
 }
 
-func (a *Args) reset() Args { return Args{known: a.known[:0], scratch: a.scratch[:0]} }
+func (a *Args) reset() Args { return Args{known: a.known[:0]} }
 
-// Parse reads a raw query string against the parameters that are known. It never fails: what is wrong is noted, and
-// Request.ReadQuery tells it.
+// Parse reads a raw query string against the parameters that are known. It never fails: what is
+// wrong is noted, and Request.ReadQuery tells it.
 func (a *Args) Parse(raw []byte, known []string) {
 	for _, name := range known {
 		a.known = append(a.known, arg{name: name})
 	}
-	if need := len(raw); cap(a.scratch) < need {
-		a.scratch = make([]byte, 0, need) // decoding never grows, so that values stay where they are
-	}
+
+	// The string lives no longer than the request's memory.
 
 	query := unsafe.String(unsafe.SliceData(raw), len(raw))
 	for query != "" {
@@ -54,11 +54,15 @@ func (a *Args) Parse(raw []byte, known []string) {
 // take reads one name=value.
 func (a *Args) take(pair string) {
 	name, value, _ := strings.Cut(pair, "=")
-	decoded, ok := a.unescape(name)
+	decoded, err := url.QueryUnescape(name)
+	if err != nil {
+		decoded = name // it is named as it was sent
+	}
 
-	if known := a.find(decoded); ok && known != nil {
+	if known := a.find(decoded); err == nil && known != nil {
 		known.given++
-		if known.value, ok = a.unescape(value); !ok {
+		known.value, err = url.QueryUnescape(value)
+		if err != nil {
 			known.bad = "has an invalid percent escape"
 		} else {
 			known.bad = textProblem(known.value)
@@ -67,17 +71,15 @@ func (a *Args) take(pair string) {
 	}
 
 	a.strange++
-	a.bad = a.bad || !ok || !utf8.ValidString(decoded)
+	a.bad = a.bad || err != nil || !utf8.ValidString(decoded)
 	if shown := encodeName(decoded); shown != "" && len(a.unknown) < maxUnknown && !slices.Contains(a.unknown, shown) {
 		a.unknown = append(a.unknown, shown)
 	}
 }
 
 func (a *Args) find(name string) *arg {
-	for i := range a.known {
-		if a.known[i].name == name {
-			return &a.known[i]
-		}
+	if i := slices.IndexFunc(a.known, func(known arg) bool { return known.name == name }); i >= 0 {
+		return &a.known[i]
 	}
 	return nil
 }
@@ -94,57 +96,8 @@ func (a *Args) Given(name string) (string, bool) {
 // Unknown are the parameters that the operation does not know, percent-encoded, ten at most.
 func (a *Args) Unknown() []string { return a.unknown }
 
-// unescape decodes %XX and + into scratch; false when an escape is not valid.
-func (a *Args) unescape(s string) (string, bool) {
-	from := len(a.scratch)
-	ok := true
-
-	for i := 0; i < len(s); i++ {
-		switch b := s[i]; b {
-		case '+':
-			a.scratch = append(a.scratch, ' ')
-		case '%':
-			decoded, valid := unhex(s[i:])
-			if !valid {
-				ok = false
-				a.scratch = append(a.scratch, b)
-				continue
-			}
-			a.scratch = append(a.scratch, decoded)
-			i += 2
-		default:
-			a.scratch = append(a.scratch, b)
-		}
-	}
-
-	out := a.scratch[from:]
-	return unsafe.String(unsafe.SliceData(out), len(out)), ok
-}
-
-// unhex decodes the escape %XX that s begins with.
-func unhex(s string) (b byte, ok bool) {
-	if len(s) < 3 {
-		return 0, false
-	}
-
-	high, highOK := hexDigit(s[1])
-	low, lowOK := hexDigit(s[2])
-	return high<<4 | low, highOK && lowOK
-}
-
-func hexDigit(b byte) (value byte, ok bool) {
-	switch {
-	case '0' <= b && b <= '9':
-		return b - '0', true
-	case 'a' <= b && b <= 'f':
-		return b - 'a' + 10, true
-	case 'A' <= b && b <= 'F':
-		return b - 'A' + 10, true
-	}
-	return 0, false
-}
-
-// textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0 controls.
+// textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0
+// controls.
 func textProblem(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -163,8 +116,8 @@ func encodeName(name string) string {
 	return string(wire.AppendEscaped(nil, name[:min(len(name), longest)]))
 }
 
-// ReadQuery reads the query string and notes repeated and badly encoded parameters, and unknown ones where the
-// surface is strict.
+// ReadQuery reads the query string and notes repeated and badly encoded parameters, and unknown
+// ones where the surface is strict.
 func (r *Request) ReadQuery(raw []byte) {
 	a := &r.Args
 	a.Parse(raw, r.Params)
@@ -172,30 +125,30 @@ func (r *Request) ReadQuery(raw []byte) {
 	for i := range a.known {
 		known := &a.known[i]
 		if known.given > 1 {
-			r.problem(known.name + " is given " + wire.Decimal(int64(known.given)) + " times")
+			r.problem("%s is given %d times", known.name, known.given)
 		}
 		if known.bad != "" {
-			r.problem(known.name + " " + known.bad)
+			r.problem("%s %s", known.name, known.bad)
 		}
 	}
 
 	if r.Strict && a.strange > 0 {
-		r.problem("unknown query parameters: " + strings.Join(a.unknown, ", "))
+		r.problem("unknown query parameters: %s", strings.Join(a.unknown, ", "))
 	} else if a.bad {
 		r.problem("the query string is not valid percent-encoded UTF-8")
 	}
 }
 
-// textArg reads a parameter whose length, counted as code points after decoding, is within bounds (decision 5).
+// textArg reads a parameter whose length, counted as code points after decoding, is within bounds
+// (decision 5).
 func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 	v, ok := r.Args.Given(name)
 	if !ok {
 		return "", false
 	}
 
-	if n := int64(utf8.RuneCountInString(v)); n < bounds.Min || n > bounds.Max {
-		r.problem(name + " must have " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max) +
-			" characters, not " + wire.Decimal(n))
+	if n := int64(utf8.RuneCountInString(v)); !bounds.Has(n) {
+		r.problem("%s must have %d to %d characters, not %d", name, bounds.Min, bounds.Max, n)
 		return "", false
 	}
 	return v, true
@@ -209,8 +162,8 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 	}
 
 	n, ok := ParseDecimal(v)
-	if !ok || n < bounds.Min || n > bounds.Max {
-		r.problem(name + " must be an integer from " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max))
+	if !ok || !bounds.Has(n) {
+		r.problem("%s must be an integer from %d to %d", name, bounds.Min, bounds.Max)
 		return absent
 	}
 	return n
@@ -218,18 +171,11 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 
 // ParseDecimal reads ASCII digits: no sign, exponent, fraction or space (decision 5).
 func ParseDecimal(s string) (int64, bool) {
-	if s == "" || len(s) > 18 {
+	if len(s) > 18 || !allDigits(s) {
 		return 0, false
 	}
-
-	var n int64
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(s[i]-'0')
-	}
-	return n, true
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
 }
 
 // oneOf reads a parameter that must be one of values, or returns absent.
@@ -239,11 +185,9 @@ func (r *Request) oneOf(name, absent string, values ...string) string {
 		return absent
 	}
 
-	for _, allowed := range values {
-		if v == allowed {
-			return allowed
-		}
+	if i := slices.Index(values, v); i >= 0 {
+		return values[i]
 	}
-	r.problem(name + " must be one of " + strings.Join(values, ", "))
+	r.problem("%s must be one of %s", name, strings.Join(values, ", "))
 	return absent
 }

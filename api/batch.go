@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 
@@ -14,12 +15,14 @@ import (
 // maxDepth bounds the nesting of a body (decision 7).
 const maxDepth = 16
 
-// readArray reads a body that is an object with one array within bounds, each element of which element takes. Unknown
-// members are errors where the surface is strict and ignored elsewhere (decision 7). Problems are noted.
+// readArray reads a body that is an object with one array within bounds, each element of which
+// element takes. Unknown members are errors where the surface is strict and ignored elsewhere
+// (decision 7). Problems are noted.
 func (r *Request) readArray(member string, bounds wire.Range, element func(v jsonwalk.Value, n int)) {
+	// Checked once as a whole, so that walking it needs no errors.
 	body, err := parseObject(r.Body)
 	if err != nil {
-		r.problem("the body is not valid: " + jsonProblem(err))
+		r.problem("the body is not valid: %s", jsonProblem(err))
 		return
 	}
 
@@ -30,7 +33,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 		switch {
 		case !name.Is(member):
 			if r.Strict {
-				r.problem("the body has the unknown member " + quoteName(name.Text()))
+				r.problem("the body has the unknown member %s", quoteName(name.Text()))
 			}
 		case value.Kind() != '[':
 			seen = true
@@ -46,12 +49,11 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 
 	switch {
 	case !seen:
-		r.problem(member + " is required")
+		r.problem("%s is required", member)
 	case n == notArray:
-		r.problem(member + " must be an array")
+		r.problem("%s must be an array", member)
 	case int64(n) > bounds.Max || n == 0 && len(r.problems.named) == before:
-		r.problem(member + " must have " + wire.Decimal(bounds.Min) + " to " + wire.Decimal(bounds.Max) +
-			" entries, not " + wire.Decimal(int64(n)))
+		r.problem("%s must have %d to %d entries, not %d", member, bounds.Min, bounds.Max, n)
 	}
 }
 
@@ -88,7 +90,7 @@ func jsonProblem(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "it ends too early"
 	case errors.As(err, &syntax):
-		return "it is not JSON at byte " + wire.Decimal(syntax.ByteOffset)
+		return fmt.Sprintf("it is not JSON at byte %d", syntax.ByteOffset)
 	}
 	return "it is not JSON"
 }
@@ -102,8 +104,8 @@ func quoteName(name string) string {
 	return string(wire.AppendString(nil, name))
 }
 
-// readIDs reads a body {"ids": […]} of strings. Problems are noted. The ids alias the request, and the list is the
-// request's.
+// readIDs reads a body {"ids": […]} of strings. Problems are noted. The ids alias the request, and
+// the list is the request's.
 func (r *Request) readIDs(bounds wire.Range) []string {
 	if !r.scanIDs(bounds) {
 		r.decodeIDs(bounds)
@@ -141,23 +143,22 @@ func (r *Request) decodeIDs(bounds wire.Range) {
 	}
 }
 
-// batch answers a live batch: the entries of the ids that are found, in request order, and the ids that are not.
-// Identical strings collapse to one (decision 24). bounds are everybody's, limit the plan's.
+// batch answers a live batch: the entries of the ids that are found, in request order, and the ids
+// that are not. Identical strings collapse to one (decision 24). bounds are everybody's, limit the
+// plan's.
 func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.Fault {
 	ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
 		return f
 	}
 	if len(ids) > limit {
-		return &wire.Fault{
-			Code: wire.PlanLimit,
-			Detail: "The plan allows " + wire.Decimal(int64(limit)) + " ids a request, not " +
-				wire.Decimal(int64(len(ids))) + ".",
-		}
+		return refuse(wire.PlanLimit, "The plan allows %d ids a request, not %d.", limit, len(ids))
 	}
 
 	var seen doubles
 	missing := r.cards[:0] // numbers of ids
+
+	// Twice the same string is one entry; an id and a slug of one card are two.
 	out.Body = append(out.Body, `{"data":[`...)
 	empty := len(out.Body)
 	for i, id := range ids {

@@ -113,6 +113,12 @@ func goodAsks(view *engine.View) map[string]struct {
 	}
 }
 
+// searchOperation is GET /v1/cards.
+func searchOperation() *Operation {
+	all := Operations()
+	return all[slices.IndexFunc(all, func(op *Operation) bool { return op.Path == searchPath })]
+}
+
 func surfaceOf(op *Operation) string {
 	if op.Surface == access.Preview {
 		return "preview "
@@ -210,7 +216,7 @@ func TestPagesAreWalked(t *testing.T) {
 	seen := map[string]int{}
 	query := "sort=price_asc&limit=7"
 	for range 100 {
-		out, f := run(service, view, &cardsSearch, ask{query: query})
+		out, f := run(service, view, searchOperation(), ask{query: query})
 		if f != nil {
 			t.Fatal(f.Detail)
 		}
@@ -268,7 +274,7 @@ func TestFiltersReachTheQuery(t *testing.T) {
 		"max_price_cents": "9", "sort": "newest",
 	}
 	identity := func(query string) string {
-		r := &Request{Operation: &cardsSearch}
+		r := &Request{Operation: searchOperation()}
 		r.ReadQuery([]byte(query))
 		q := r.cardQuery()
 		if f := r.invalid(); f != nil {
@@ -278,7 +284,7 @@ func TestFiltersReachTheQuery(t *testing.T) {
 	}
 
 	paging := []string{"limit", "cursor"} // which do not decide what is found
-	for _, name := range cardsSearch.Params {
+	for _, name := range searchOperation().Params {
 		value, ok := values[name]
 		switch {
 		case slices.Contains(paging, name):

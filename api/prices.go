@@ -36,17 +36,14 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 
 	// What the plan does not allow is told before whether the card exists.
 	if !r.Plan.Stats() {
-		return &wire.Fault{Code: wire.PlanLimit, Detail: "Price statistics need a paid plan: starter, pro or business."}
+		return refuse(wire.PlanLimit, "Price statistics need a paid plan: starter, pro or business.")
 	}
 	window := 0
 	for statWindows[window] != name {
 		window++
 	}
 	if snapshot.StatWindows[window] > r.Plan.StatsWindow {
-		return &wire.Fault{
-			Code:   wire.PlanLimit,
-			Detail: "The plan's statistics reach back " + wire.Decimal(int64(r.Plan.StatsWindow)) + " days at most.",
-		}
+		return refuse(wire.PlanLimit, "The plan's statistics reach back %d days at most.", r.Plan.StatsWindow)
 	}
 
 	card, ok := r.Card()

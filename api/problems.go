@@ -1,13 +1,14 @@
 package api
 
 import (
+	"fmt"
 	"strings"
 
 	"ninepocket/wire"
 )
 
-// maxProblems is how many problems a detail names: more than any operation has parameters. A body can be wrong in
-// very many places, and an answer must not be larger than what it answers.
+// maxProblems is how many problems a detail names: more than any operation has parameters. A body
+// can be wrong in very many places, and an answer must not be larger than what it answers.
 const maxProblems = 20
 
 // problems gathers what is wrong with a request; all of it is named in one detail (decision 5).
@@ -24,26 +25,20 @@ func (p *problems) reset() problems {
 // any reports whether something is wrong.
 func (p *problems) any() bool { return len(p.named) > 0 }
 
-// full reports whether one more is only counted.
-func (p *problems) full() bool { return len(p.named) == maxProblems }
-
-// problem notes what is wrong with the request.
-func (r *Request) problem(text string) {
+// problem notes what is wrong with the request, in words made of format and args as fmt.Sprintf
+// does.
+func (r *Request) problem(format string, args ...any) {
 	p := &r.problems
-	if p.full() {
+	if len(p.named) == maxProblems {
 		p.unnamed++
 		return
 	}
-	p.named = append(p.named, text)
+	p.named = append(p.named, fmt.Sprintf(format, args...))
 }
 
-// itemProblem notes what is wrong with an element of a body's list.
-func (r *Request) itemProblem(n int, text string) {
-	if r.problems.full() {
-		r.problems.unnamed++ // without spelling it
-		return
-	}
-	r.problem("items[" + wire.Decimal(int64(n)) + "]" + text)
+// itemProblem notes what is wrong with the n-th element of a body's list.
+func (r *Request) itemProblem(n int, format string, args ...any) {
+	r.problem("items[%d]"+format, append([]any{n}, args...)...)
 }
 
 // invalid is the fault that names every problem noted, nil without one.
@@ -55,7 +50,12 @@ func (r *Request) invalid() *wire.Fault {
 
 	detail := strings.Join(p.named, "; ")
 	if p.unnamed > 0 {
-		detail += "; and " + wire.Decimal(int64(p.unnamed)) + " more"
+		detail += fmt.Sprintf("; and %d more", p.unnamed)
 	}
-	return &wire.Fault{Code: wire.InvalidRequest, Detail: detail + "."}
+	return refuse(wire.InvalidRequest, "%s.", detail)
+}
+
+// refuse is a fault that no retry mends.
+func refuse(code wire.Code, format string, args ...any) *wire.Fault {
+	return &wire.Fault{Code: code, Detail: fmt.Sprintf(format, args...)}
 }

@@ -1,32 +1,21 @@
 package api
 
 import (
+	"net/url"
+	"strings"
 	"unicode/utf8"
-	"unsafe"
 
 	"ninepocket/wire"
 )
 
-// PathID decodes the path's {id}; what decision 4 refuses is false. The id lives in the request's scratch memory: it
-// is to be looked up at once.
+// PathID decodes the path's {id}; what decision 4 refuses is false. The id may alias the request.
 func (r *Request) PathID() (string, bool) {
-	raw := r.Ref
-	r.text = r.text[:0]
-
-	for i := 0; i < len(raw); i++ {
-		b := raw[i]
-		if b == '%' {
-			var ok bool
-			if b, ok = unhex(raw[i:]); !ok || b == '/' {
-				return "", false
-			}
-			i += 2
-		}
-		r.text = append(r.text, b)
+	// An escaped slash would make one segment of two, which proxies read differently (decision 4).
+	ref, err := url.PathUnescape(r.Ref)
+	if err != nil || strings.Contains(strings.ToLower(r.Ref), "%2f") || textProblem(ref) != "" {
+		return "", false
 	}
-
-	ref := unsafe.String(unsafe.SliceData(r.text), len(r.text))
-	return ref, textProblem(ref) == "" && int64(utf8.RuneCountInString(ref)) <= wire.RefText.Max
+	return ref, int64(utf8.RuneCountInString(ref)) <= wire.RefText.Max
 }
 
 // Card finds the card that the path names by id, slug or former slug.
@@ -48,5 +37,5 @@ func (r *Request) Set() (int, bool) {
 }
 
 func noCard() *wire.Fault {
-	return &wire.Fault{Code: wire.NotFound, Detail: "No card has this id or slug."}
+	return refuse(wire.NotFound, "No card has this id or slug.")
 }

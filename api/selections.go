@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash/maphash"
+	"strings"
 	"unicode/utf8"
 
 	"ninepocket/access"
@@ -12,8 +13,9 @@ import (
 	"ninepocket/wire"
 )
 
-// readSelections reads POST /v1/prices/batch of the preview contract: its key and 1 to 50 distinct selections. The
-// identity is the hash of the selections in order, whatever the order of their members (decision 30).
+// readSelections reads POST /v1/prices/batch of the preview contract: its key and 1 to 50 distinct
+// selections. The identity is the hash of the selections in order, whatever the order of their
+// members (decision 30).
 func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
 	if !validIdempotencyKey(r.Key) {
 		r.problem("the header Idempotency-Key is required: 1 to 64 of A-Z a-z 0-9 _ -")
@@ -23,6 +25,7 @@ func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
 		return access.BodyHash{}, f
 	}
 
+	// Lengths before texts: no two lists of selections have the same bytes.
 	text := r.text[:0]
 	for i := range r.selections {
 		s := &r.selections[i]
@@ -36,13 +39,8 @@ func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
 }
 
 func validIdempotencyKey(key string) bool {
-	for i := range len(key) {
-		b := key[i]
-		if (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && (b < '0' || b > '9') && b != '_' && b != '-' {
-			return false
-		}
-	}
-	return key != "" && len(key) <= 64
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	return key != "" && len(key) <= 64 && strings.Trim(key, allowed) == ""
 }
 
 // priceSelections answers POST /v1/prices/batch of the preview contract.
@@ -87,8 +85,8 @@ func selectionMember(s *wire.Selection, name string) (*string, members) {
 	return nil, 0
 }
 
-// readSelections reads a body {"items": […]} of distinct selections into the request. Problems are noted. The
-// selections alias the body.
+// readSelections reads a body {"items": […]} of distinct selections into the request. Problems are
+// noted. The selections alias the body.
 func (r *Request) readSelections() {
 	if !r.scanSelections() {
 		r.decodeSelections()
@@ -168,9 +166,9 @@ func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 		member, bit := selectionMember(&s, name.Text())
 		switch {
 		case member == nil:
-			r.itemProblem(n, " has the unknown member "+quoteName(name.Text()))
+			r.itemProblem(n, " has the unknown member %s", quoteName(name.Text()))
 		case value.Kind() != '"':
-			r.itemProblem(n, "."+name.Text()+" must be a string")
+			r.itemProblem(n, ".%s must be a string", name.Text())
 		default:
 			*member = value.Text()
 			given |= bit
@@ -181,12 +179,14 @@ func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 	return s
 }
 
-// checkSelection notes what a selection lacks or has too much, by its kind. Members of the wrong type were noted.
+// checkSelection notes what a selection lacks or has too much, by its kind. Members of the wrong
+// type were noted.
 func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	if given&hasProductID != 0 && !r.validProductID(s.ProductID) {
-		r.itemProblem(n, ".product_id"+r.productForm())
+		r.itemProblem(n, ".product_id%s", r.productForm())
 	}
 
+	// The kind says which members belong to the selection.
 	needed := hasKind | hasProductID
 	switch {
 	case given&hasKind == 0:
@@ -209,7 +209,7 @@ func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	}
 	for bit, name := range memberNames {
 		if (needed&^given)>>bit&1 != 0 {
-			r.itemProblem(n, "."+name+" is required")
+			r.itemProblem(n, ".%s is required", name)
 		}
 	}
 }
@@ -226,8 +226,7 @@ func (r *Request) checkLane(s *wire.Selection, n int, given members) {
 }
 
 func validVariant(s string) bool {
-	n := int64(utf8.RuneCountInString(s))
-	return n >= wire.PriceVariantText.Min && n <= wire.PriceVariantText.Max && textProblem(s) == ""
+	return wire.PriceVariantText.Has(int64(utf8.RuneCountInString(s))) && textProblem(s) == ""
 }
 
 // checkRepeats notes exact duplicates, in whatever order their members were.
@@ -243,7 +242,7 @@ func (r *Request) checkRepeats() {
 		hash := maphash.String(doublesSeed, s.ProductID)
 		same := func(k int) bool { return r.selections[k] == *s }
 		if first, again := seen.enter(hash, i, same); again {
-			r.itemProblem(i, " repeats items["+wire.Decimal(int64(first))+"]")
+			r.itemProblem(i, " repeats items[%d]", first)
 		}
 	}
 }

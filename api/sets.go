@@ -50,7 +50,7 @@ func getSet(r *Request, out *Reply) *wire.Fault {
 	}
 	set, ok := r.Set()
 	if !ok {
-		return &wire.Fault{Code: wire.NotFound, Detail: "No set has this id or slug."}
+		return refuse(wire.NotFound, "No set has this id or slug.")
 	}
 
 	out.Stored = r.View.SetPage(set)

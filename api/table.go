@@ -5,86 +5,71 @@ import (
 	"ninepocket/wire"
 )
 
-// Operations are the operations of both REST surfaces. Their order means nothing.
-func Operations() []*Operation {
-	return []*Operation{
-		&gamesList, &cardsSearch, &cardsGet, &cardsBatch, &cardPrices, &cardPriceStats, &setsList, &setsGet,
-		&marketMovers, &pricesBatch, &usageGet,
-		&productsList, &productsGet, &pricesSelections, &creditsGet,
-	}
-}
-
 const (
 	get  = "GET"
 	post = "POST"
 )
 
-// The live surface.
-var (
-	gamesList = Operation{
-		Name: access.GamesList, Method: get, Path: "/v1/games", Surface: access.Live, Cacheable: true, Run: listGames,
-	}
-	cardsSearch = Operation{
-		Name: access.CardsSearch, Method: get, Path: "/v1/cards", Surface: access.Live, Cacheable: true,
-		Params: []string{
-			"q", "set", "game", "number", "rarity", "min_price_cents", "max_price_cents", "sort", "limit", "cursor",
-		},
-		Run: searchCards,
-	}
-	cardsGet = Operation{
-		Name: access.CardsGet, Method: get, Path: "/v1/cards/{id}", Surface: access.Live, Cacheable: true, Run: getCard,
-	}
-	cardsBatch = Operation{
-		Name: access.CardsBatch, Method: post, Path: "/v1/cards/batch", Surface: access.Live, Run: batchCards,
-	}
-	cardPrices = Operation{
-		Name: access.CardPrices, Method: get, Path: "/v1/cards/{id}/prices", Surface: access.Live, Cacheable: true,
-		Params: []string{"days", "variant"}, Run: getHistory,
-	}
-	cardPriceStats = Operation{
-		Name: access.CardPriceStats, Method: get, Path: "/v1/cards/{id}/price-stats", Surface: access.Live,
-		Cacheable: true, Params: []string{"window", "variant"}, Run: getStats,
-	}
-	setsList = Operation{
-		Name: access.SetsList, Method: get, Path: "/v1/sets", Surface: access.Live, Cacheable: true,
-		Params: []string{"series", "game", "limit", "cursor"}, Run: listSets,
-	}
-	setsGet = Operation{
-		Name: access.SetsGet, Method: get, Path: "/v1/sets/{id}", Surface: access.Live, Cacheable: true, Run: getSet,
-	}
-	marketMovers = Operation{
-		Name: access.MarketMovers, Method: get, Path: "/v1/market/movers", Surface: access.Live, Cacheable: true,
-		Params: []string{"direction", "period", "min_price_cents", "set", "game", "limit"}, Run: listMovers,
-	}
-	pricesBatch = Operation{
-		Name: access.PricesBatch, Method: post, Path: "/v1/prices/batch", Surface: access.Live, Run: batchPrices,
-	}
-	usageGet = Operation{
-		Name: access.UsageGet, Method: get, Path: "/v1/usage", Surface: access.Live, ShowsUsage: true, Meta: true,
-		Run: getUsage,
-	}
-)
+// Operations are the operations of both REST surfaces. Their order means nothing.
+func Operations() []*Operation {
+	return []*Operation{
+		live(get, "/v1/games", access.GamesList, listGames),
+		live(get, searchPath, access.CardsSearch, searchCards,
+			"q", "set", "game", "number", "rarity", "min_price_cents", "max_price_cents", "sort", "limit", "cursor"),
+		live(get, "/v1/cards/{id}", access.CardsGet, getCard),
+		live(post, "/v1/cards/batch", access.CardsBatch, batchCards),
+		live(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant"),
+		live(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
+		live(get, "/v1/sets", access.SetsList, listSets, "series", "game", "limit", "cursor"),
+		live(get, "/v1/sets/{id}", access.SetsGet, getSet),
+		live(get, "/v1/market/movers", access.MarketMovers, listMovers,
+			"direction", "period", "min_price_cents", "set", "game", "limit"),
+		live(post, "/v1/prices/batch", access.PricesBatch, batchPrices),
+		usageOf(live(get, "/v1/usage", access.UsageGet, getUsage)),
 
-// The preview contract.
-var (
-	productsList = Operation{
-		Name: access.ProductsList, Method: get, Path: "/v1/products", Surface: access.Preview,
-		Scope: access.CatalogRead, Meta: true, Cacheable: true,
-		Params: []string{"limit", "cursor", "game", "kind", "partner_id"}, Run: listProducts,
+		preview(get, "/v1/products", access.ProductsList, access.CatalogRead, listProducts,
+			"limit", "cursor", "game", "kind", "partner_id"),
+		preview(get, "/v1/products/{id}", access.ProductsGet, access.CatalogRead, getProduct),
+		onceOf(readSelections,
+			preview(post, "/v1/prices/batch", access.PricesBatch, access.PricesRead, priceSelections)),
+		usageOf(preview(get, "/v1/usage", access.UsageGet, access.UsageRead, getUsage)),
 	}
-	productsGet = Operation{
-		Name: access.ProductsGet, Method: get, Path: "/v1/products/{id}", Surface: access.Preview,
-		Scope: access.CatalogRead, Meta: true, Cacheable: true, Run: getProduct,
+}
+
+const searchPath = "/v1/cards"
+
+// live is an operation of the live surface.
+func live(method, path string, name access.Operation, run runner, params ...string) *Operation {
+	return &Operation{
+		Name: name, Method: method, Path: path, Surface: access.Live, Cacheable: method == get,
+		Params: params, Run: run,
 	}
-	pricesSelections = Operation{
-		Name: access.PricesBatch, Method: post, Path: "/v1/prices/batch", Surface: access.Preview,
-		Scope: access.PricesRead, Meta: true, Identity: readSelections, Run: priceSelections,
-	}
-	creditsGet = Operation{
-		Name: access.UsageGet, Method: get, Path: "/v1/usage", Surface: access.Preview,
-		Scope: access.UsageRead, Meta: true, ShowsUsage: true, Run: getUsage,
-	}
-)
+}
+
+// preview is an operation of the preview contract, whose answers all have a meta member.
+func preview(
+	method, path string, name access.Operation, scope access.Scope, run runner, params ...string,
+) *Operation {
+	op := live(method, path, name, run, params...)
+	op.Surface = access.Preview
+	op.Scope = scope
+	op.Meta = true
+	return op
+}
+
+// usageOf makes an operation one that shows the caller's usage, which is different each time.
+func usageOf(op *Operation) *Operation {
+	op.ShowsUsage = true
+	op.Meta = true
+	op.Cacheable = false
+	return op
+}
+
+// onceOf makes an operation idempotent.
+func onceOf(identity func(*Request) (access.BodyHash, *wire.Fault), op *Operation) *Operation {
+	op.Identity = identity
+	return op
+}
 
 // listGames answers GET /v1/games.
 func listGames(r *Request, out *Reply) *wire.Fault {

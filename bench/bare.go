@@ -31,13 +31,16 @@ func record(address string, op *Operation) ([]scripted, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.Close() }() // the answers are there or the error is told
+
+	// The answers are there or the error is told.
+	defer func() { _ = c.Close() }()
 	var all []scripted
 	for i := range op.Requests {
 		r := &op.Requests[i]
 		if r.Digits > 0 {
 			r.number(fresh.Add(1))
 		}
+
 		a, err := c.ask(r.Bytes)
 		if err != nil {
 			return nil, fmt.Errorf("cannot record %s: %w", op.Name, err)
@@ -71,10 +74,12 @@ func (t *Task) serveBare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the script: %w", err)
 	}
+
 	var s script
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("cannot read the script %q: %w", t.Script, err)
 	}
+
 	ready := readyFile{Addresses: map[string]string{}}
 	var group errgroup.Group
 	for name, answers := range s {
@@ -92,6 +97,7 @@ func (t *Task) serveBare(ctx context.Context) error {
 		group.Go(func() error { return srv.Serve(l) })
 		group.Go(func() error { <-ctx.Done(); return l.Close() })
 	}
+
 	if err := announce(t.Ready, ready); err != nil {
 		return err
 	}
@@ -101,8 +107,8 @@ func (t *Task) serveBare(ctx context.Context) error {
 	return nil
 }
 
-// bareServer answers every request with the next answer and does nothing else: no route, no key, no limits, no
-// timeouts. Its buffers are those of package server.
+// bareServer answers every request with the next answer and does nothing else: no route, no key, no
+// limits, no timeouts. Its buffers are those of package server.
 func bareServer(answers []scripted) *fasthttp.Server {
 	var turn atomic.Uint32
 	return &fasthttp.Server{
@@ -113,6 +119,7 @@ func bareServer(answers []scripted) *fasthttp.Server {
 			for i := range a.Header {
 				h.SetCanonical(a.Header[i][0], a.Header[i][1])
 			}
+
 			ctx.Response.SetBodyRaw(a.Body)
 		},
 		Name: "ninepocket", ReadBufferSize: 16 << 10, WriteBufferSize: 32 << 10, NoDefaultContentType: true,

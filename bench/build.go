@@ -34,59 +34,77 @@ type BuildFigures struct {
 	Peak                 int64 // most memory of the process
 }
 
-// build writes a synthetic catalog, takes it through the real loader and publishes it. The snapshots of later days
-// continue the first as daily builds do.
+// build writes a synthetic catalog, takes it through the real loader and publishes it. The
+// snapshots of later days continue the first as daily builds do.
 func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var out BuildFigures
 	store := snapshot.OpenDir(t.Store)
+	// Later days continue the first as daily builds do.
 	var base *snapshot.Catalog
 	for day := range max(t.Snapshots, 1) {
 		raw := filepath.Join(filepath.Dir(t.Store), fmt.Sprintf("raw-%d", day))
 		o := synth.Options{Cards: t.Cards, Seed: t.Seed, HistoryDays: t.Days, Conditions: t.Conditions}
 		generate, err := timed(func() error {
 			if day == 0 {
-				_, err := synth.Write(raw, o)
+				err := synth.Write(raw, o)
 				return err
 			}
-			_, err := synth.WriteDay(raw, o, day)
+
+			err := synth.WriteDay(raw, o, day)
 			return err
 		})
 		if err != nil {
 			return out, err
 		}
+
 		var result *loader.Result
 		build, err := timed(func() error {
 			var err error
-			result, err = loader.Build(ctx, loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}, Base: base})
+			result, err = loader.Build(ctx, loader.Options{
+				Sources: []loader.Input{{Kind: "native", Path: raw}},
+				Base:    base,
+			})
 			return err
 		})
+		// The raw catalog is larger than the snapshot, and a million cards fill a disk.
 		if err := errors.Join(err, os.RemoveAll(raw)); err != nil {
 			return out, err
 		}
+
 		var m *snapshot.Manifest
 		put, err := timed(func() error {
 			var err error
-			m, _, err = store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
+			m, _, err = store.Write(result.Catalog, snapshot.WriteOptions{
+				Quarantine:       result.Quarantine,
+				QuarantineCounts: result.QuarantineCounts,
+			})
 			return err
 		})
 		if err != nil {
 			return out, err
 		}
+
 		out.Snapshots = append(out.Snapshots, m.ID)
 		base = result.Catalog
 		if day == 0 {
-			out.Generate, out.Build, out.Put, out.Counts = generate, build, put, m.Counts
-			if out.Stored, err = folderSize(store.Path(m.ID)); err != nil {
+			out.Generate = generate
+			out.Build = build
+			out.Put = put
+			out.Counts = m.Counts
+			out.Stored, err = folderSize(store.Path(m.ID))
+			if err != nil {
 				return out, err
 			}
 		}
 	}
+
 	_, out.Peak = memory(os.Getpid())
 	return out, publish(store, out.Snapshots[0])
 }
 
-// publish makes a snapshot the current one as snapshot publish does, with the engine's own View as the check, but with
-// no regard to what is published: measurements go back and forth between two days.
+// publish makes a snapshot the current one as snapshot publish does, with the engine's own View as
+// the check, but with no regard to what is published: measurements go back and forth between two
+// days.
 func publish(store *snapshot.Dir, id string) error {
 	_, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(c *snapshot.Catalog) error {
 		_, err := engine.NewView(c, wire.Site{})
@@ -105,6 +123,7 @@ func timed(f func() error) (Cost, error) {
 	if err := f(); err != nil {
 		return Cost{}, err
 	}
+
 	after, err := cpuTime(os.Getpid())
 	return Cost{time.Since(began), after - before}, err
 }
@@ -115,6 +134,7 @@ func folderSize(folder string) (int64, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
+
 		info, err := entry.Info()
 		if err == nil {
 			size += info.Size()
@@ -144,8 +164,9 @@ type LoadFigures struct {
 	GoroutineCPU int           // processors that the process might use
 }
 
-// load loads the current snapshot of a store as a server does, and asks it a few things in one goroutine. Times are
-// wall times of a loop, of which the least of several runs is taken: other processes only ever add.
+// load loads the current snapshot of a store as a server does, and asks it a few things in one
+// goroutine. Times are wall times of a loop, of which the least of several runs is taken: other
+// processes only ever add.
 func (t *Task) load() (LoadFigures, error) {
 	var out LoadFigures
 	store := snapshot.OpenDir(t.Store)
@@ -153,6 +174,8 @@ func (t *Task) load() (LoadFigures, error) {
 	if err != nil {
 		return out, err
 	}
+
+	// What was alive before the View is not its cost.
 	before := liveHeap()
 	var view *engine.View
 	out.Load, err = timed(func() error {
@@ -166,10 +189,12 @@ func (t *Task) load() (LoadFigures, error) {
 	if err != nil {
 		return out, err
 	}
+
 	m, err := store.Manifest(current.ID)
 	if err != nil {
 		return out, err
 	}
+
 	out.Counts = m.Counts
 	_, out.Peak = memory(os.Getpid())
 	out.Heap = liveHeap() - before
@@ -181,7 +206,8 @@ func (t *Task) load() (LoadFigures, error) {
 
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // a second time for what finalizers and pools held
+	// A second time for what finalizers and pools held.
+	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
@@ -193,8 +219,10 @@ func (f *LoadFigures) ask(v *engine.View) {
 	f.SearchWords = len(words)
 	var cards []uint32
 	find := func(word string) {
-		cards = v.Index.Cards(cards[:0], index.Query{Filter: index.NoFilter, Words: word, HasWords: true}, nil, 20).Cards
+		cards = v.Index.Cards(cards[:0], index.Query{Filter: index.NoFilter, Words: word, HasWords: true}, nil,
+			20).Cards
 	}
+
 	each := func(respell func(string) string) []time.Duration {
 		var all []time.Duration
 		for _, word := range words {
@@ -203,26 +231,33 @@ func (f *LoadFigures) ask(v *engine.View) {
 		}
 		return all
 	}
+
 	var first []time.Duration
-	for _, word := range words { // nobody asked before
+	// Nobody asked before.
+	for _, word := range words {
 		began := time.Now()
 		find(without(word, 1, 4))
 		first = append(first, time.Since(began))
 	}
+
 	f.Expand = median(first)
 	f.Exact = median(each(func(w string) string { return w }))
 	f.Typo = median(each(func(w string) string { return without(w, 3) }))
 	f.Distance2 = median(each(func(w string) string { return without(w, 2, 5) }))
 	low := v.Index
 	q := index.Query{Filter: index.NoFilter, Sort: index.PriceAsc}
-	q.Min, q.Max = 100, 2000
+	q.Min = 100
+	q.Max = 2000
 	f.Filter = least(func() { cards = low.Cards(cards[:0], q, nil, 50).Cards })
 
 	n := v.Catalog.Cards.ID.Len()
+
+	// Cards that are spread over the catalog, so that no cache of the processor holds them all.
 	ids := make([]string, 200)
 	for i := range ids {
 		ids[i] = v.Catalog.Cards.ID.At(i * 7919 % n)
 	}
+
 	var body []byte
 	gather := func(ids []string, of func(int) []byte) func() {
 		return func() {
@@ -262,6 +297,7 @@ func least(f func()) time.Duration {
 	f()
 	best := time.Duration(1<<63 - 1)
 	for range 5 {
+		// A loop of a millisecond is longer than what the clock rounds.
 		times := 0
 		began := time.Now()
 		for took := time.Duration(0); took < time.Millisecond; {
@@ -269,6 +305,7 @@ func least(f func()) time.Duration {
 			times++
 			took = time.Since(began)
 		}
+
 		best = min(best, time.Since(began)/time.Duration(times))
 	}
 	return best

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// sample is what requests are made of: parts of a server's catalog, read through its API, so that any running server
-// can be driven.
+// sample is what requests are made of: parts of a server's catalog, read through its API, so that
+// any running server can be driven.
 type sample struct {
 	keys       Keys
 	cards      []sampleCard
@@ -46,6 +46,7 @@ func readSample(address string, keys Keys) (*sample, error) {
 	if err := getJSON(address, "/v1/sets?limit=50", keys.Live, &sets); err != nil {
 		return nil, err
 	}
+
 	for _, set := range sets.Data {
 		s.sets = append(s.sets, set.ID)
 	}
@@ -63,13 +64,14 @@ func readSample(address string, keys Keys) (*sample, error) {
 	return s, nil
 }
 
-// readCards takes a few cards of each of many prices, so that they are neither the dearest nor all of one set; in a
-// catalog without prices, of each set.
+// readCards takes a few cards of each of many prices, so that they are neither the dearest nor all
+// of one set; in a catalog without prices, of each set.
 func (s *sample) readCards(address string) error {
 	var queries []string
 	for low := 0; low < 2000; low += 20 {
 		queries = append(queries, fmt.Sprintf("&sort=price_asc&min_price_cents=%d", low))
 	}
+
 	for _, set := range s.sets {
 		queries = append(queries, "&set="+set)
 	}
@@ -79,6 +81,7 @@ func (s *sample) readCards(address string) error {
 		if err := getJSON(address, "/v1/cards?limit=10"+query, s.keys.Live, &page); err != nil {
 			return err
 		}
+
 		for _, card := range page.Data {
 			if !seen[card.ID] {
 				seen[card.ID] = true
@@ -108,9 +111,13 @@ func (s *sample) readSelections(address string) error {
 		if err := getJSON(address, "/v1/products?kind=card&limit=50"+next, s.keys.Preview, &page); err != nil {
 			return err
 		}
+
 		for _, product := range page.Data {
 			for _, option := range product.PriceOptions {
-				s.selections = append(s.selections, selection{product.Kind, product.ID, option.Variant, option.Condition})
+				s.selections = append(s.selections, selection{
+					product.Kind, product.ID, option.Variant,
+					option.Condition,
+				})
 			}
 		}
 		if page.Pagination.Next == "" {
@@ -118,6 +125,7 @@ func (s *sample) readSelections(address string) error {
 		}
 		next = "&cursor=" + url.QueryEscape(page.Pagination.Next)
 	}
+
 	s.selections = s.selections[:min(len(s.selections), sampleSelections)]
 	return nil
 }
@@ -144,6 +152,7 @@ func spell(method, target, key, body string, headers ...string) []byte {
 	for _, h := range headers {
 		w.WriteString(h + "\r\n")
 	}
+
 	if body != "" {
 		fmt.Fprintf(&w, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}

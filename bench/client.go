@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Request is the bytes of an HTTP request. When Digits is not 0, so many decimal digits from At on are to be different
-// in every request that is sent: they make an idempotency key or a search new.
+// Request is the bytes of an HTTP request. When Digits is not 0, so many decimal digits from At on
+// are to be different in every request that is sent: they make an idempotency key or a search new.
 type Request struct {
 	Bytes      []byte
 	At, Digits int
@@ -26,24 +26,28 @@ func (r *Request) number(n uint64) {
 	}
 }
 
-// answer is one response. Its slices are the connection's buffer and last until the next one is read.
+// answer is one response. Its slices are the connection's buffer and last until the next one is
+// read.
 type answer struct {
 	status       int
 	header, body []byte
 }
 
-// conn is a keep-alive connection that sends finished bytes and reads only what it must know of an answer: the status
-// and where it ends. net/http's client costs several times what the server under measurement does.
+// conn is a keep-alive connection that sends finished bytes and reads only what it must know of an
+// answer: the status and where it ends. net/http's client costs several times what the server under
+// measurement does.
 type conn struct {
 	net.Conn
 	buf        []byte
 	start, end int // of what was read and not yet taken
 }
 
-// patience bounds every wait for an answer, so that a server that hangs ends a measurement as an error.
+// patience bounds every wait for an answer, so that a server that hangs ends a measurement as an
+// error.
 const patience = 30 * time.Second
 
 func dial(address string) (*conn, error) {
+	// A server that does not answer must not hold up the whole measurement.
 	c, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the server at %s: %w", address, err)
@@ -72,8 +76,10 @@ var (
 // read takes the next answer from the connection.
 func (c *conn) read() (answer, error) {
 	if c.start == c.end {
-		c.start, c.end = 0, 0
+		c.start = 0
+		c.end = 0
 	}
+
 	scanned := 0
 	for {
 		have := c.buf[c.start:c.end]
@@ -94,10 +100,12 @@ func (c *conn) whole(head int) (answer, error) {
 	if len(header) < len("HTTP/1.1 200") {
 		return answer{}, fmt.Errorf("cannot read the answer %q", header)
 	}
+
 	status, err := strconv.Atoi(string(header[9:12]))
 	if err != nil {
 		return answer{}, fmt.Errorf("cannot read the status of %q", header)
 	}
+
 	length, err := contentLength(header)
 	if err != nil {
 		return answer{}, fmt.Errorf("cannot read the answer %q: %w", header, err)
@@ -119,6 +127,7 @@ func contentLength(header []byte) (int, error) {
 	if i < 0 {
 		return 0, errNoLength
 	}
+
 	rest := header[i+len(lengthName):]
 	line := rest[:bytes.IndexByte(rest, '\r')]
 	return strconv.Atoi(string(bytes.TrimSpace(line)))
@@ -134,9 +143,12 @@ func (c *conn) fill(n int) error {
 		if n > len(c.buf) {
 			grown = make([]byte, 2*n)
 		}
+
 		c.end = copy(grown, c.buf[c.start:c.end])
-		c.buf, c.start = grown, 0
+		c.buf = grown
+		c.start = 0
 	}
+
 	for c.end-c.start < n {
 		got, err := c.Read(c.buf[c.end:])
 		c.end += got
@@ -167,7 +179,9 @@ func askOnce(address string, request []byte) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	defer func() { _ = c.Close() }() // the answer is there or the error is told
+
+	// The answer is there or the error is told.
+	defer func() { _ = c.Close() }()
 	a, err := c.ask(request)
 	if err != nil {
 		return answer{}, err

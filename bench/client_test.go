@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// trickle is a connection that gives few bytes at a time, so that answers arrive in pieces and several in one.
+// trickle is a connection that gives few bytes at a time, so that answers arrive in pieces and
+// several in one.
 type trickle struct {
 	net.Conn
 	text []byte
@@ -29,10 +30,12 @@ func (c *trickle) Read(p []byte) (int, error) {
 }
 
 func TestRead(t *testing.T) {
-	large := strings.Repeat("x", 200_000) // more than a connection's first buffer
+	// More than a connection's first buffer.
+	large := strings.Repeat("x", 200_000)
 	text := "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst" +
 		"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nRetry-After: 1\r\n\r\n" +
 		"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 200000\r\n\r\n" + large
+
 	want := []answer{{status: 200, body: []byte("first")}, {status: 429}, {status: 200, body: []byte(large)}}
 	for _, step := range []int{1, 3, 7, 40, 4096, len(text)} {
 		c := &conn{Conn: &trickle{text: []byte(text), step: step}, buf: make([]byte, 64)}
@@ -42,14 +45,19 @@ func TestRead(t *testing.T) {
 				t.Fatalf("%d bytes a read, answer %d: %v", step, i, err)
 			}
 			if a.status != w.status || !bytes.Equal(a.body, w.body) {
-				t.Errorf("%d bytes a read, answer %d: %d %.20q, want %d %.20q", step, i, a.status, a.body, w.status, w.body)
+				t.Errorf("%d bytes a read, answer %d: %d %.20q, want %d %.20q", step, i, a.status, a.body, w.status,
+					w.body)
 			}
 		}
 		if _, err := c.read(); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("after the last answer: %v, want an early end", err)
 		}
 	}
-	c := &conn{Conn: &trickle{text: []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), step: 10}, buf: make([]byte, 64)}
+
+	c := &conn{
+		Conn: &trickle{text: []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), step: 10},
+		buf:  make([]byte, 64),
+	}
 	if _, err := c.read(); !errors.Is(err, errNoLength) {
 		t.Errorf("an answer in chunks: %v, want %v", err, errNoLength)
 	}
@@ -66,7 +74,10 @@ func TestNumber(t *testing.T) {
 
 // TestTurns walks two bursts: requests follow each other, and what must be new is.
 func TestTurns(t *testing.T) {
-	op := Operation{Depth: 3, Requests: []Request{{Bytes: []byte("a")}, {Bytes: []byte("b=0000000000"), At: 2, Digits: 10}}}
+	op := Operation{Depth: 3, Requests: []Request{{Bytes: []byte("a")}, {
+		Bytes: []byte("b=0000000000"), At: 2,
+		Digits: 10,
+	}}}
 	turns := newTurns(&op, 0)
 	first := string(turns.take())
 	second := string(turns.take())
@@ -78,6 +89,7 @@ func TestTurns(t *testing.T) {
 			return r
 		}, s)
 	}
+
 	if shape(first) != "ab=a" || shape(second) != "b=ab=" {
 		t.Errorf("bursts are %q and %q", first, second)
 	}
@@ -91,7 +103,8 @@ func TestTurns(t *testing.T) {
 
 func TestAddressOf(t *testing.T) {
 	for url, want := range map[string]string{
-		"http://127.0.0.1:8080": "127.0.0.1:8080", "http://host/": "host:80", "https://host": "", "host:1": "", "http://host/v1": "",
+		"http://127.0.0.1:8080": "127.0.0.1:8080", "http://host/": "host:80", "https://host": "", "host:1": "",
+		"http://host/v1": "",
 	} {
 		got, err := addressOf(url)
 		if got != want || (err == nil) != (want != "") {
@@ -109,12 +122,16 @@ func TestCPUTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n := 0
-	for after := before; after-before < 5*time.Millisecond; n++ { // however long that takes
-		if after, err = cpuTime(os.Getpid()); err != nil {
+	// However long that takes.
+	for after := before; after-before < 5*time.Millisecond; n++ {
+		after, err = cpuTime(os.Getpid())
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	child := exec.Command("sleep", "60")
 	if err := child.Start(); err != nil {
 		t.Skip("skipped: a child's CPU time, because there is no sleep")

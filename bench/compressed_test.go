@@ -7,8 +7,8 @@ import (
 	"ninepocket/server"
 )
 
-// BenchmarkCompressed is operations and pages whose clients take compressed bodies, as browsers and most libraries do
-// without being told: remembered (kept), and compressed each time (anew).
+// BenchmarkCompressed is operations and pages whose clients take compressed bodies, as browsers and
+// most libraries do without being told: remembered (kept), and compressed each time (anew).
 func BenchmarkCompressed(b *testing.B) {
 	w := worlds[30_000]()
 	o := w.server.Options
@@ -17,11 +17,13 @@ func BenchmarkCompressed(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	card := Operation{Name: "card_page", Depth: 1, Requests: []Request{
 		{Bytes: []byte("GET /cards/" + w.view.Catalog.Cards.Slug.At(777) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")},
 	}}
 	for _, op := range []*Operation{
-		w.operation(b, "history_365"), w.operation(b, "search_exact"), w.operation(b, "filter_price"), w.operation(b, "sets"),
+		w.operation(b, "history_365"), w.operation(b, "search_exact"), w.operation(b, "filter_price"), w.operation(b,
+			"sets"),
 		w.operation(b, "set"), w.operation(b, "movers"), w.operation(b, "products"), &card,
 	} {
 		for _, encoding := range []string{"gzip", "zstd"} {

@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// contestant is a server under measurement: a process of ours with its descendants, or one that was running before.
+// contestant is a server under measurement: a process of ours with its descendants, or one that was
+// running before.
 type contestant struct {
 	name      string
 	process   *exec.Cmd // nil when it was running before
@@ -45,16 +46,22 @@ const startTime = 10 * time.Minute
 func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
 	c := &contestant{name: name, ended: make(chan struct{}), log: &bytes.Buffer{}}
 	c.process = exec.Command(command[0], command[1:]...) //nolint:gosec // ourselves, or what the user gave with --rival
-	c.process.Stdout, c.process.Stderr = c.log, c.log
+	c.process.Stdout = c.log
+	c.process.Stderr = c.log
 	c.process.Env = append(os.Environ(), "READY_FILE="+ready)
 	endWithParent(c.process)
 	if err := c.process.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
+
+	// The process is waited for at once, so that a server that ends early is noticed.
 	go func() {
-		_ = c.process.Wait() // a server that ends early is told by await, one that is stopped ends as asked
+		// A server that ends early is told by await, one that is stopped ends as asked.
+		_ = c.process.Wait()
 		close(c.ended)
 	}()
+
+	// An import into a database is part of coming up, so this may take minutes.
 	wait, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("cannot start %s within %v", name, startTime))
 	defer cancel()
 	r, err := await(wait, ready, c.ended)
@@ -62,9 +69,11 @@ func start(ctx context.Context, name string, command []string, ready string) (*c
 		c.stop()
 		return nil, fmt.Errorf("%w\n%s", err, tail(c.log.String(), 20))
 	}
+
 	c.addresses = r.Addresses
 	if r.API != "" {
-		if c.api, err = addressOf(r.API); err != nil {
+		c.api, err = addressOf(r.API)
+		if err != nil {
 			c.stop()
 			return nil, err
 		}
@@ -82,9 +91,12 @@ func (c *contestant) stop() {
 	if c.process == nil {
 		return
 	}
-	_ = c.process.Process.Signal(syscall.SIGTERM) // it may have ended
+
+	// It may have ended.
+	_ = c.process.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-c.ended:
+	// A server drains for a while; one that hangs is not waited for.
 	case <-time.After(20 * time.Second):
 		_ = c.process.Process.Kill()
 		<-c.ended
@@ -98,11 +110,14 @@ func (c *contestant) cpu() (time.Duration, error) {
 	if c.process == nil {
 		return c.cpuTold()
 	}
+
 	var total time.Duration
+	// A database has processes of its own, which count.
 	for i, pid := range family(c.process.Process.Pid) {
 		used, err := cpuTime(pid)
 		if err != nil && i == 0 {
-			return 0, err // a descendant may end meanwhile, the server not
+			// A descendant may end meanwhile, the server not.
+			return 0, err
 		}
 		total += used
 	}
@@ -120,16 +135,19 @@ func (c *contestant) metric(name string) (float64, error) {
 	if c.admin == "" {
 		return 0, errNoCPU
 	}
+
 	client := http.Client{Timeout: patience}
 	response, err := client.Get("http://" + c.admin + "/metrics")
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the metrics of %s: %w", c.name, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was only read
+	// It was only read.
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the metrics of %s: %w", c.name, err)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
 			return strconv.ParseFloat(strings.TrimSpace(rest), 64)
@@ -143,6 +161,7 @@ func (c *contestant) memory() int64 {
 	if c.process == nil {
 		return 0
 	}
+
 	var total int64
 	for _, pid := range family(c.process.Process.Pid) {
 		now, _ := memory(pid)
@@ -169,14 +188,19 @@ func (h *household) note(format string, a ...any) { _, _ = fmt.Fprintf(h.log, fo
 // found makes the store, unless one is given, and the keys.
 func (h *household) found(ctx context.Context, o *Options, snapshots int) error {
 	var err error
-	if h.keys, err = writeKeys(h.path("state"), h.path("bench.toml")); err != nil {
+	h.keys, err = writeKeys(h.path("state"), h.path("bench.toml"))
+	if err != nil {
 		return err
 	}
 	if o.Store != "" {
 		return nil
 	}
+
 	h.note("building %d cards with %d days of history", o.Cards, o.Days)
-	text, err := h.do(ctx, Task{Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days, Snapshots: snapshots})
+	text, err := h.do(ctx, Task{
+		Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days,
+		Snapshots: snapshots,
+	})
 	if err != nil {
 		return err
 	}
@@ -186,9 +210,11 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 // do runs a task to its end and returns what it printed.
 func (h *household) do(ctx context.Context, t Task) ([]byte, error) {
 	command := exec.CommandContext(ctx, h.self[0], append(slices.Clip(h.self[1:]), t.Text())...) //nolint:gosec // ourselves
+	// A measurement that is killed leaves no servers behind.
 	endWithParent(command)
 	var out, trouble bytes.Buffer
-	command.Stdout, command.Stderr = &out, &trouble
+	command.Stdout = &out
+	command.Stderr = &trouble
 	if err := command.Run(); err != nil {
 		return nil, fmt.Errorf("cannot %s in a process of its own: %w\n%s", t.Kind, err, tail(trouble.String(), 20))
 	}
@@ -210,6 +236,7 @@ func (h *household) startServe(ctx context.Context, store string) (*contestant, 
 	if err != nil {
 		return nil, err
 	}
+
 	var told struct{ Admin string }
 	text, err := os.ReadFile(ready)
 	if err == nil {

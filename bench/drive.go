@@ -32,7 +32,8 @@ var besides = []string{inMemory, bareSame, bareBody, plainGo}
 
 // Options of a run; zero values mean the defaults.
 type Options struct {
-	// URL, Admin and Keys are of a running server; without a URL the run builds a catalog and serves it itself.
+	// URL, Admin and Keys are of a running server; without a URL the run builds a catalog and
+	// serves it itself.
 	URL, Admin string
 	Keys       Keys
 
@@ -59,18 +60,20 @@ type Options struct {
 	Log         io.Writer
 }
 
-// Rival is a server of somebody else, or of our data in somebody else's database. Its command writes {"api": URL} into
-// the file that the environment variable READY_FILE names once it answers.
+// Rival is a server of somebody else, or of our data in somebody else's database. Its command
+// writes {"api": URL} into the file that the environment variable READY_FILE names once it answers.
 type Rival struct {
 	Name, Command string
 }
 
 func (o *Options) setDefaults() {
+	// Zero means the default, which Validate then checks like any other value.
 	set := func(field *int, value int) {
 		if *field == 0 {
 			*field = value
 		}
 	}
+
 	set(&o.Cards, 30_000)
 	set(&o.Days, 365)
 	set(&o.Connections, 16)
@@ -95,14 +98,18 @@ func (o *Options) Validate() error {
 	var problems []error
 	for _, name := range o.Beside {
 		if !slices.Contains(besides, name) {
-			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name, strings.Join(besides, ", ")))
+			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name,
+				strings.Join(besides, ", ")))
 		}
 	}
+
 	for _, name := range o.Operations {
 		if !slices.Contains(operationNames, name) {
-			problems = append(problems, fmt.Errorf("cannot measure operation %q: want one of %s", name, strings.Join(operationNames, ", ")))
+			problems = append(problems, fmt.Errorf("cannot measure operation %q: want one of %s", name,
+				strings.Join(operationNames, ", ")))
 		}
 	}
+
 	if o.Connections < 1 || o.Rounds < 1 || o.Duration < 50*time.Millisecond {
 		problems = append(problems, errors.New("cannot measure with fewer than 1 connection, 1 round or 50ms"))
 	}
@@ -112,6 +119,7 @@ func (o *Options) Validate() error {
 			problems = append(problems, fmt.Errorf("cannot make a catalog: %w", err))
 		}
 	}
+
 	for _, url := range []string{o.URL, o.Admin} {
 		if url != "" {
 			_, err := addressOf(url)
@@ -129,6 +137,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+
 	folder, err := os.MkdirTemp("", "ninepocket-bench-")
 	if err == nil && o.Profiles != "" {
 		err = os.MkdirAll(o.Profiles, 0o750)
@@ -136,9 +145,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a folder for the measurement: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
+	// What is left behind is in the temporary folder.
+	defer func() { _ = os.RemoveAll(folder) }()
+
 	// A server that was measured before still knows the idempotency keys of that time.
 	fresh.CompareAndSwap(0, uint64(time.Now().UnixMicro()))
+	// Every server is stopped, whatever happens from here on.
 	r := &run{o: &o, household: household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
 	defer r.stop()
 	if err := r.open(ctx); err != nil {
@@ -167,18 +179,23 @@ func (r *run) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	r.contestants = append(r.contestants, measured)
 	s, err := readSample(measured.api, r.keys)
 	if err != nil {
 		return err
 	}
-	if r.operations, err = chosen(s.operations(), r.o.Operations); err != nil {
+	r.operations, err = chosen(s.operations(), r.o.Operations)
+	if err != nil {
 		return err
 	}
+
+	// Bare servers answer what ours answered, byte for byte.
 	recorded, err := r.record(measured)
 	if err != nil {
 		return err
 	}
+
 	store := r.store()
 	for _, name := range r.o.Beside {
 		t := map[string]Task{
@@ -188,7 +205,8 @@ func (r *run) open(ctx context.Context) error {
 			plainGo:  {Kind: taskPlain, Store: store, State: r.path("state")},
 		}[name]
 		if t.Store != "" && r.o.URL != "" {
-			continue // it needs the catalog itself
+			// It needs the catalog itself.
+			continue
 		}
 		c, err := r.startTask(ctx, name, t)
 		if err != nil {
@@ -196,6 +214,7 @@ func (r *run) open(ctx context.Context) error {
 		}
 		r.contestants = append(r.contestants, c)
 	}
+
 	for _, rival := range r.o.Rivals {
 		r.note("starting %s", rival.Name)
 		c, err := start(ctx, rival.Name, []string{"sh", "-c", "exec " + rival.Command}, r.path(rival.Name+".ready"))
@@ -222,10 +241,12 @@ func (r *run) openMeasured(ctx context.Context) (*contestant, error) {
 		}
 		return r.startServe(ctx, r.store())
 	}
+
 	r.keys = r.o.Keys
 	c := &contestant{name: full}
 	var err error
-	if c.api, err = addressOf(r.o.URL); err == nil && r.o.Admin != "" {
+	c.api, err = addressOf(r.o.URL)
+	if err == nil && r.o.Admin != "" {
 		c.admin, err = addressOf(r.o.Admin)
 	}
 	return c, err
@@ -241,6 +262,7 @@ func (r *run) record(from *contestant) (string, error) {
 		}
 		s[r.operations[i].Name] = answers
 	}
+
 	text, err := json.Marshal(s)
 	if err != nil {
 		return "", err
@@ -248,8 +270,8 @@ func (r *run) record(from *contestant) (string, error) {
 	return r.path("script.json"), os.WriteFile(r.path("script.json"), text, 0o600)
 }
 
-// measure drives every operation in rounds: the servers take turns, so that whatever else the machine does meets all
-// of them alike, and every second round goes backwards.
+// measure drives every operation in rounds: the servers take turns, so that whatever else the
+// machine does meets all of them alike, and every second round goes backwards.
 func (r *run) measure(ctx context.Context) (*Report, error) {
 	report := r.newReport()
 	for i := range r.operations {
@@ -265,13 +287,16 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 				able = append(able, c)
 			}
 		}
+
 		samples := map[string][]Sample{}
+		// Every second round goes backwards, so that no server always follows the same one.
 		for round := range r.o.Rounds {
 			for k := range able {
 				c := able[k]
 				if round%2 == 1 {
 					c = able[len(able)-1-k]
 				}
+
 				sample, err := c.drive(ctx, op, r.o.Connections, r.o.Duration)
 				if err == nil {
 					err = context.Cause(ctx)
@@ -282,6 +307,7 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 				samples[c.name] = append(samples[c.name], sample)
 			}
 		}
+
 		report.add(op, able, samples)
 		if r.o.Profiles != "" {
 			if err := r.profile(ctx, op); err != nil {
@@ -289,6 +315,7 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 			}
 		}
 	}
+
 	for _, c := range r.contestants {
 		report.Memory[c.name] = c.memory()
 	}
@@ -298,17 +325,21 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 	return report, nil
 }
 
-// answers reports whether a server takes an operation at all; it also wakes what is made at the first use.
+// answers reports whether a server takes an operation at all; it also wakes what is made at the
+// first use.
 func (c *contestant) answers(op *Operation) (bool, error) {
 	address, ok := c.address(op.Name)
 	if !ok {
 		return false, nil
 	}
+
 	link, err := dial(address)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = link.Close() }() // the answers are there or the error is told
+	// The answers are there or the error is told.
+	defer func() { _ = link.Close() }()
+
 	for i := range op.Requests {
 		r := Request{bytes.Clone(op.Requests[i].Bytes), op.Requests[i].At, op.Requests[i].Digits}
 		if r.Digits > 0 {
@@ -335,17 +366,19 @@ type Sample struct {
 	Latency            Histogram     // of a burst, from before it is written until its last answer is read
 }
 
-// drive sends an operation's requests over several connections, each waiting for its answers before it sends more. In
-// such a closed loop a slow answer holds back the requests behind it, so that its quantiles say nothing about queues;
-// Swap measures those.
+// drive sends an operation's requests over several connections, each waiting for its answers before
+// it sends more. In such a closed loop a slow answer holds back the requests behind it, so that its
+// quantiles say nothing about queues; Swap measures those.
 func (c *contestant) drive(ctx context.Context, op *Operation, connections int, span time.Duration) (Sample, error) {
 	address, _ := c.address(op.Name)
 	links := make([]*conn, 0, connections)
 	defer func() {
 		for _, link := range links {
-			_ = link.Close() // the answers are there or the error is told
+			// The answers are there or the error is told.
+			_ = link.Close()
 		}
 	}()
+
 	for range connections {
 		link, err := dial(address)
 		if err != nil {
@@ -353,9 +386,11 @@ func (c *contestant) drive(ctx context.Context, op *Operation, connections int, 
 		}
 		links = append(links, link)
 	}
+
 	return c.during(func() ([]Sample, error) {
 		parts := make([]Sample, connections)
 		group, ctx := errgroup.WithContext(ctx)
+		// All connections are open before the first request is sent.
 		until := time.Now().Add(span)
 		for i := range links {
 			group.Go(func() error { return parts[i].loop(ctx, links[i], newTurns(op, i), until) })
@@ -371,19 +406,23 @@ func (c *contestant) during(f func() ([]Sample, error)) (Sample, error) {
 	if err != nil && !errors.Is(err, errNoCPU) {
 		return total, err
 	}
-	own, _ := cpuTime(os.Getpid()) // unknown where a server's is
+
+	// Unknown where a server's is.
+	own, _ := cpuTime(os.Getpid())
 	began := time.Now()
 	parts, err := f()
 	total.Wall = time.Since(began)
 	if err != nil {
 		return total, err
 	}
+
 	after, err := c.cpu()
 	if err != nil && !errors.Is(err, errNoCPU) {
 		return total, err
 	}
 	ownAfter, _ := cpuTime(os.Getpid())
-	total.CPU, total.Client = after-before, ownAfter-own
+	total.CPU = after - before
+	total.Client = ownAfter - own
 	for i := range parts {
 		total.Requests += parts[i].Requests
 		total.Failures += parts[i].Failures
@@ -418,9 +457,11 @@ func (t *turns) take() []byte {
 		if r.Digits > 0 {
 			r.number(fresh.Add(1))
 		}
+		// A burst of one is sent as it is, without a copy.
 		if t.depth == 1 {
 			return r.Bytes
 		}
+
 		t.burst = append(t.burst, r.Bytes...)
 	}
 	return t.burst
@@ -428,13 +469,16 @@ func (t *turns) take() []byte {
 
 // loop drives one connection until a time.
 func (s *Sample) loop(ctx context.Context, link *conn, t *turns, until time.Time) error {
+	// A server that hangs ends the measurement as an error.
 	if err := link.SetDeadline(until.Add(patience)); err != nil {
 		return err
 	}
+
 	for now := time.Now(); now.Before(until) && ctx.Err() == nil; {
 		if _, err := link.Write(t.take()); err != nil {
 			return fmt.Errorf("cannot send a request: %w", err)
 		}
+
 		for range t.depth {
 			a, err := link.read()
 			if err != nil {

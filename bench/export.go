@@ -11,7 +11,8 @@ import (
 	"ninepocket/wire"
 )
 
-// exported is a card in the dump that other databases import: what the API says of it, and what it is found by.
+// exported is a card in the dump that other databases import: what the API says of it, and what it
+// is found by.
 type exported struct {
 	plainDetail
 	Slug    string     `json:"slug"`
@@ -26,10 +27,12 @@ func (t *Task) export(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	c, err := store.Load(context.Background(), current.ID, nil)
 	if err != nil {
 		return err
 	}
+
 	view, err := engine.NewView(c, wire.Site{URL: "http://localhost", ProductPrefix: "prd"})
 	if err != nil {
 		return err
@@ -39,6 +42,7 @@ func (t *Task) export(out io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for card := range c.Cards.ID.Len() {
+		// What another database needs to answer alike, and nothing that only we have.
 		line := exported{plainDetail: p.detail(card), Slug: c.Cards.Slug.At(card), Display: p.price(card)}
 		if set := c.Cards.Set[card]; set != snapshot.NoSet {
 			line.SetCode = c.Sets.Code.At(int(set))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Histogram counts durations in buckets that grow with the value, as HdrHistogram does: a quantile is exact to 1/64 of
-// itself whatever its size. The zero value is empty.
+// Histogram counts durations in buckets that grow with the value, as HdrHistogram does: a quantile
+// is exact to 1/64 of itself whatever its size. The zero value is empty.
 type Histogram struct {
 	counts [64 << subBits]uint64
 	n      uint64
@@ -39,19 +39,22 @@ func (h *Histogram) Len() uint64 { return h.n }
 // Max is the longest duration, exactly.
 func (h *Histogram) Max() time.Duration { return h.most }
 
-// Quantile is the duration that a share q of all counted ones do not exceed, 0 of an empty histogram.
+// Quantile is the duration that a share q of all counted ones do not exceed, 0 of an empty
+// histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	want := max(uint64(q*float64(h.n)+0.5), 1)
 	var seen uint64
 	for i, n := range &h.counts {
-		if seen += n; seen >= want {
+		seen += n
+		if seen >= want {
 			return min(time.Duration(upper(i)), h.most)
 		}
 	}
 	return h.most
 }
 
-// bucket is the number of the bucket of a value: values below 64 have one each, every later power of two has 64.
+// bucket is the number of the bucket of a value: values below 64 have one each, every later power
+// of two has 64.
 func bucket(v uint64) int {
 	shift := max(bits.Len64(v)-subBits-1, 0)
 	return shift<<subBits + int(v>>shift)

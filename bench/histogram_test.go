@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestBuckets walks values of every size: each falls into a bucket that ends at most a 64th above it, and buckets
-// ascend.
+// TestBuckets walks values of every size: each falls into a bucket that ends at most a 64th above
+// it, and buckets ascend.
 func TestBuckets(t *testing.T) {
 	last := -1
 	for v := uint64(0); v < 1<<62; v += 1 + v/97 {
@@ -33,6 +33,7 @@ func TestQuantiles(t *testing.T) {
 			half.Add(d)
 		}
 	}
+
 	whole.Merge(&half)
 	slices.Sort(all)
 	for _, q := range []float64{0, 0.001, 0.5, 0.9, 0.99, 0.999, 1} {
@@ -41,6 +42,7 @@ func TestQuantiles(t *testing.T) {
 			t.Errorf("quantile %g is %v, want %v", q, got, exact)
 		}
 	}
+
 	if whole.Len() != 20_000 || whole.Max() != all[len(all)-1] {
 		t.Errorf("counted %d up to %v", whole.Len(), whole.Max())
 	}

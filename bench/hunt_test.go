@@ -21,13 +21,15 @@ const worstLegal = 10 * time.Millisecond
 // glance is how long a request is measured at first sight.
 const glance = 10 * time.Millisecond
 
-// huntWorlds are as worlds are, but remember no pages of searches: every request costs what it costs when it is new.
+// huntWorlds are as worlds are, but remember no pages of searches: every request costs what it
+// costs when it is new.
 var huntWorlds = map[int]func() (*world, error){
 	1_000:  sync.OnceValues(func() (*world, error) { return newWorld(1_000, 365, 0) }),
 	30_000: sync.OnceValues(func() (*world, error) { return newWorld(30_000, 365, 0) }),
 }
 
-// huntConn is a replayConn for requests that are larger than what the server reads at once. It may keep the answers.
+// huntConn is a replayConn for requests that are larger than what the server reads at once. It may
+// keep the answers.
 type huntConn struct {
 	replayConn
 	rest []byte // of the request, not yet read
@@ -47,6 +49,7 @@ func (c *huntConn) Read(p []byte) (int, error) {
 		c.left--
 		c.rest = c.turns.take()
 	}
+
 	n := copy(p, c.rest)
 	c.rest = c.rest[n:]
 	return n, nil
@@ -67,7 +70,8 @@ type trophy struct {
 	cost      time.Duration
 }
 
-// hunter looks for the dearest requests: the best of an operation are mutated, and what is dearer takes their place.
+// hunter looks for the dearest requests: the best of an operation are mutated, and what is dearer
+// takes their place.
 type hunter struct {
 	random *rand.Rand
 	serve  func(net.Conn) error
@@ -79,32 +83,36 @@ type hunter struct {
 func repeated(request []byte) *Operation {
 	r := Request{Bytes: request}
 	if i := bytes.Index(request, []byte(freshKey)); i >= 0 {
-		r.At, r.Digits = i+len("hunt-"), len(freshKey)-len("hunt-")
+		r.At = i + len("hunt-")
+		r.Digits = len(freshKey) - len("hunt-")
 	}
 	return &Operation{Depth: 1, Requests: []Request{r}}
 }
 
-// ask serves a request once and returns the answer; one that is no success is an error, since the request was to be
-// legal and to name what is there.
+// ask serves a request once and returns the answer; one that is no success is an error, since the
+// request was to be legal and to name what is there.
 func (h *hunter) ask(request []byte) ([]byte, error) {
 	c := newHuntConn(request, true)
 	if err := h.serve(c); err != nil && c.good == 0 {
 		return nil, fmt.Errorf("cannot serve %.300q: %w", request, err)
 	}
-	if c.good != 1 || bytes.Contains(c.kept, []byte(`"isError":true`)) || bytes.Contains(c.kept, []byte(`"error":{"code":-`)) {
+	if c.good != 1 || bytes.Contains(c.kept, []byte(`"isError":true`)) ||
+		bytes.Contains(c.kept, []byte(`"error":{"code":-`)) {
 		return nil, fmt.Errorf("the request %.1000q is answered with %.600q", request, c.kept)
 	}
 	return c.kept, nil
 }
 
-// cpu is the CPU time of a request: of the whole process, the collector's share included as far as it ran. It is served
-// until it has used span in all, since some kernels count CPU time in steps of milliseconds. Each time is the first:
-// nothing is remembered of the request's words (forgetting takes 2 µs, which are included).
+// cpu is the CPU time of a request: of the whole process, the collector's share included as far as
+// it ran. It is served until it has used span in all, since some kernels count CPU time in steps of
+// milliseconds. Each time is the first: nothing is remembered of the request's words (forgetting
+// takes 2 µs, which are included).
 func (h *hunter) cpu(request []byte, span time.Duration) (time.Duration, error) {
 	before, err := cpuTime(os.Getpid())
 	if err != nil {
 		return 0, err
 	}
+
 	for times := time.Duration(1); ; times++ {
 		h.forget()
 		c := newHuntConn(request, false)
@@ -137,33 +145,39 @@ func (h *hunter) least(request []byte, span time.Duration) (time.Duration, error
 
 var cursorIn = regexp.MustCompile(`"next_cursor":"([^"]+)"`)
 
-// shoot spells a request, follows its pages and measures it. One that is cheaper than enough at first sight is not
-// measured again.
+// shoot spells a request, follows its pages and measures it. One that is cheaper than enough at
+// first sight is not measured again.
 func (h *hunter) shoot(q *quarry, values []string, enough time.Duration) (trophy, error) {
 	t := trophy{operation: q.name, values: values, request: q.spell(values)}
 	if q.follow != nil {
 		plain := slices.Clone(values)
-		plain[len(plain)-2] = "" // what is compressed cannot be read
+		// What is compressed cannot be read.
+		plain[len(plain)-2] = ""
 		pages, _ := strconv.Atoi(values[len(values)-1])
 		for step := q.spell(plain); pages > 0; pages-- {
 			answer, err := h.ask(step)
 			if err != nil {
 				return t, err
 			}
+
 			found := cursorIn.FindSubmatch(answer)
 			if found == nil {
 				break
 			}
-			step, t.request = q.follow(plain, string(found[1])), q.follow(values, string(found[1]))
+			step = q.follow(plain, string(found[1]))
+			t.request = q.follow(values, string(found[1]))
 		}
 	}
 	if _, err := h.ask(t.request); err != nil {
 		return t, err
 	}
+
 	var err error
-	if t.cost, err = h.cost(t.request, glance); err != nil || t.cost < enough {
+	t.cost, err = h.cost(t.request, glance)
+	if err != nil || t.cost < enough {
 		return t, err
 	}
+
 	t.cost, err = h.least(t.request, 2*glance)
 	return t, err
 }
@@ -171,7 +185,8 @@ func (h *hunter) shoot(q *quarry, values []string, enough time.Duration) (trophy
 // pack is how many of an operation's dearest requests are mutated.
 const pack = 6
 
-// hunt looks for an operation's dearest request: rounds of new ones, then as many rounds of changed ones.
+// hunt looks for an operation's dearest request: rounds of new ones, then as many rounds of changed
+// ones.
 func (h *hunter) hunt(q *quarry, rounds int) ([]trophy, error) {
 	var best []trophy
 	for round := range 2 * rounds {
@@ -179,10 +194,12 @@ func (h *hunter) hunt(q *quarry, rounds int) ([]trophy, error) {
 		if round >= rounds {
 			values = q.mutate(h.random, best[h.random.IntN(len(best))].values, best[h.random.IntN(len(best))].values)
 		}
+
 		enough := time.Duration(0)
 		if len(best) == pack {
 			enough = best[pack-1].cost
 		}
+
 		t, err := h.shoot(q, values, enough)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.name, err)
@@ -210,8 +227,9 @@ func huntWorld(t *testing.T, cards int) (*world, []quarry) {
 	return w, slices.Concat(g.reads(), g.batches(), g.tools())
 }
 
-// TestHunt looks for legal requests that cost too much CPU, NINEPOCKET_HUNT rounds of each operation; without that
-// variable it only shows that whatever the generator makes and changes is legal.
+// TestHunt looks for legal requests that cost too much CPU, NINEPOCKET_HUNT rounds of each
+// operation; without that variable it only shows that whatever the generator makes and changes is
+// legal.
 func TestHunt(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("NINEPOCKET_HUNT"))
 	if rounds > 0 {
@@ -221,6 +239,7 @@ func TestHunt(t *testing.T) {
 		huntLong(t, rounds)
 		return
 	}
+
 	w, operations := huntWorld(t, 1_000)
 	h := newHunter(w, 1)
 	h.cost = func(request []byte, _ time.Duration) (time.Duration, error) { return time.Duration(len(request)), nil }
@@ -249,8 +268,11 @@ func huntLong(t *testing.T, rounds int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k := range best { // again, so often that the collector's share is in it
-			if best[k].cost, err = h.least(best[k].request, 10*glance); err != nil {
+
+		// Again, so often that the collector's share is in it.
+		for k := range best {
+			best[k].cost, err = h.least(best[k].request, 10*glance)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -258,21 +280,26 @@ func huntLong(t *testing.T, rounds int) {
 		t.Logf("%-36s %9v", best[0].operation, best[0].cost.Round(time.Microsecond))
 		all = append(all, best...)
 	}
+
 	slices.SortFunc(all, func(a, b trophy) int { return int(b.cost - a.cost) })
 	for i := range all[:min(len(all), 10)] {
-		t.Logf("%d. %v %s\n%.12000s", i+1, all[i].cost.Round(time.Microsecond), all[i].operation, withoutKey.ReplaceAll(all[i].request, nil))
+		t.Logf("%d. %v %s\n%.12000s", i+1, all[i].cost.Round(time.Microsecond), all[i].operation,
+			withoutKey.ReplaceAll(all[i].request, nil))
 	}
+
 	for i := range all {
 		if all[i].cost > worstLegal {
-			t.Errorf("%s costs %v, more than %v: %q", all[i].operation, all[i].cost, worstLegal, withoutKey.ReplaceAll(all[i].request, nil))
+			t.Errorf("%s costs %v, more than %v: %q", all[i].operation, all[i].cost, worstLegal,
+				withoutKey.ReplaceAll(all[i].request, nil))
 		}
 	}
 }
 
 var withoutKey = regexp.MustCompile(`(?m)^X-API-Key: .*\n`)
 
-// TestHuntFinds plants two weaknesses. One costs more the more often a word holds a rare letter: changing requests must
-// find far more of it than making them does. The other really uses CPU: what the hunter measures must be over the bound.
+// TestHuntFinds plants two weaknesses. One costs more the more often a word holds a rare letter:
+// changing requests must find far more of it than making them does. The other really uses CPU: what
+// the hunter measures must be over the bound.
 func TestHuntFinds(t *testing.T) {
 	w, operations := huntWorld(t, 1_000)
 	h := newHunter(w, 2)
@@ -280,10 +307,12 @@ func TestHuntFinds(t *testing.T) {
 		target, _, _ := bytes.Cut(request, []byte(" HTTP/1.1"))
 		return time.Duration(bytes.Count(target, []byte("z"))) * time.Millisecond, nil
 	}
+
 	best, err := h.hunt(&operations[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	climbed, err := h.hunt(&operations[0], 60)
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Operation is one kind of request to measure. Its requests are equal in kind and differ in their subject; every
-// connection sends them in turn, so that one card or one query that the processor's caches hold does not stand for all.
+// Operation is one kind of request to measure. Its requests are equal in kind and differ in their
+// subject; every connection sends them in turn, so that one card or one query that the processor's
+// caches hold does not stand for all.
 type Operation struct {
 	Name     string
 	About    string
@@ -24,7 +25,8 @@ const subjects = 64
 
 // operationNames are the names of all operations, in the order that they are measured in.
 var operationNames = []string{
-	"get_card", "get_card_pipelined", "cards_batch_200", "prices_batch_100", "preview_prices_50", "preview_prices_50_replay",
+	"get_card", "get_card_pipelined", "cards_batch_200", "prices_batch_100", "preview_prices_50",
+	"preview_prices_50_replay",
 	"history_365", "price_stats", "search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
 	"filter_price", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
 }
@@ -36,7 +38,9 @@ func OperationNames() []string { return slices.Clone(operationNames) }
 func (s *sample) operations() []Operation {
 	live := s.keys.Live
 	all := []Operation{
-		s.each("get_card", "one card", func(i int) []byte { return spell(http.MethodGet, "/v1/cards/"+s.card(i), live, "") }),
+		s.each("get_card", "one card", func(i int) []byte {
+			return spell(http.MethodGet, "/v1/cards/"+s.card(i), live, "")
+		}),
 		s.each("get_card_pipelined", "one card, 16 requests a write", func(i int) []byte {
 			return spell(http.MethodGet, "/v1/cards/"+s.card(i), live, "")
 		}),
@@ -53,9 +57,12 @@ func (s *sample) operations() []Operation {
 			return spell(http.MethodGet, "/v1/cards/"+s.card(i)+"/price-stats", live, "")
 		}),
 		s.each("filter_price", "a page of 50 within a price range, by price", func(i int) []byte {
-			return spell(http.MethodGet, fmt.Sprintf("/v1/cards?min_price_cents=%d&max_price_cents=%d&sort=price_asc&limit=50", 5*i, 5*i+2000), live, "")
+			const page = "/v1/cards?min_price_cents=%d&max_price_cents=%d&sort=price_asc&limit=50"
+			return spell(http.MethodGet, fmt.Sprintf(page, 5*i, 5*i+2000), live, "")
 		}),
-		s.each("sets", "a page of 50 sets", func(int) []byte { return spell(http.MethodGet, "/v1/sets?limit=50", live, "") }),
+		s.each("sets", "a page of 50 sets", func(int) []byte {
+			return spell(http.MethodGet, "/v1/sets?limit=50", live, "")
+		}),
 		s.each("set", "one set with its top cards", func(i int) []byte {
 			return spell(http.MethodGet, "/v1/sets/"+s.sets[i%len(s.sets)], live, "")
 		}),
@@ -73,6 +80,7 @@ func (s *sample) operations() []Operation {
 			return s.call("catalog_value_cards", map[string]any{"cards": lines})
 		}),
 	}
+
 	all[1].Depth = 16
 	all = append(all, s.searches()...)
 	all = append(all, s.previews()...)
@@ -92,32 +100,38 @@ func (s *sample) each(name, about string, request func(i int) []byte) Operation 
 
 func (s *sample) card(i int) string { return s.cards[i%len(s.cards)].ID }
 
-// searches ask for words of card names. The engine remembers pages, so that all but search_new are answered from
-// memory after the first round, as the popular searches of a real service are; search_new asks for a different price
-// bound each time and is found anew.
+// searches ask for words of card names. The engine remembers pages, so that all but search_new are
+// answered from memory after the first round, as the popular searches of a real service are;
+// search_new asks for a different price bound each time and is found anew.
 func (s *sample) searches() []Operation {
 	find := func(word, more string) []byte {
 		return spell(http.MethodGet, "/v1/cards?q="+url.QueryEscape(word)+"&limit=20"+more, s.keys.Live, "")
 	}
-	six, seven := s.words(6), s.words(7)
+
+	six := s.words(6)
+	seven := s.words(7)
 	if len(six) == 0 || len(seven) == 0 {
 		return nil
 	}
+
 	exact := func(i int) string { return six[i%len(six)] }
 	fresh := s.each("search_new", "an exact search that nothing remembers", func(i int) []byte {
 		return find(exact(i), "&max_price_cents=90000000")
 	})
 	for i := range fresh.Requests {
 		r := &fresh.Requests[i]
-		r.At, r.Digits = bytes.Index(r.Bytes, []byte("=90000000"))+2, 7
+		r.At = bytes.Index(r.Bytes, []byte("=90000000")) + 2
+		r.Digits = 7
 	}
 	return []Operation{
 		s.each("search_exact", "a search for one word", func(i int) []byte { return find(exact(i), "") }),
-		s.each("search_typo", "a search with one letter missing", func(i int) []byte { return find(without(exact(i), 3), "") }),
+		s.each("search_typo", "a search with one letter missing",
+			func(i int) []byte { return find(without(exact(i), 3), "") }),
 		s.each("search_distance2", "a search with two letters missing", func(i int) []byte {
 			return find(without(seven[i%len(seven)], 2, 4), "")
 		}),
-		s.each("search_prefix", "a search for the beginning of a word", func(i int) []byte { return find(exact(i)[:4], "") }),
+		s.each("search_prefix", "a search for the beginning of a word",
+			func(i int) []byte { return find(exact(i)[:4], "") }),
 		fresh,
 	}
 }
@@ -127,10 +141,13 @@ func (s *sample) previews() []Operation {
 	if len(s.selections) < sampleSelections {
 		return nil
 	}
+
 	body, err := json.Marshal(map[string]any{"items": s.selections})
 	if err != nil {
-		panic(err) // strings can be spelt
+		// Strings can be spelt.
+		panic(err)
 	}
+
 	batch := func(name, about, key string) Operation {
 		return s.each(name, about, func(int) []byte {
 			return spell(http.MethodPost, "/v1/prices/batch", s.keys.Preview, string(body), "Idempotency-Key: "+key)
@@ -140,7 +157,8 @@ func (s *sample) previews() []Operation {
 	fresh := batch("preview_prices_50", "50 typed prices, a fresh idempotency key each time", key)
 	for i := range fresh.Requests {
 		r := &fresh.Requests[i]
-		r.At, r.Digits = bytes.Index(r.Bytes, []byte(key))+len("bench-"), len(key)-len("bench-")
+		r.At = bytes.Index(r.Bytes, []byte(key)) + len("bench-")
+		r.Digits = len(key) - len("bench-")
 	}
 	return []Operation{
 		fresh,
@@ -154,10 +172,14 @@ func (s *sample) previews() []Operation {
 // call spells an MCP tools/call.
 func (s *sample) call(tool string, arguments map[string]any) []byte {
 	body, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments},
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
+			"name":      tool,
+			"arguments": arguments,
+		},
 	})
 	if err != nil {
-		panic(err) // strings and numbers can be spelt
+		// Strings and numbers can be spelt.
+		panic(err)
 	}
 	return spell(http.MethodPost, "/mcp", s.keys.Live, string(body),
 		"Accept: application/json, text/event-stream", "MCP-Protocol-Version: 2025-06-18")
@@ -168,11 +190,13 @@ func chosen(all []Operation, names []string) ([]Operation, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
+
 	var out []Operation
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(op Operation) bool { return op.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("cannot measure operation %q: want one of %s", name, strings.Join(operationNames, ", "))
+			return nil, fmt.Errorf("cannot measure operation %q: want one of %s", name, strings.Join(operationNames,
+				", "))
 		}
 		out = append(out, all[i])
 	}

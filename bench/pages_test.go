@@ -4,10 +4,12 @@ import (
 	"testing"
 )
 
-// BenchmarkPages is one request of every kind of page through the whole pipeline; nothing of a page is remembered.
+// BenchmarkPages is one request of every kind of page through the whole pipeline; nothing of a page
+// is remembered.
 func BenchmarkPages(b *testing.B) {
 	w := worlds[30_000]()
-	card, set := "/cards/"+w.view.Catalog.Cards.Slug.At(777), "/sets/"+w.view.Catalog.Sets.Slug.At(7)
+	card := "/cards/" + w.view.Catalog.Cards.Slug.At(777)
+	set := "/sets/" + w.view.Catalog.Sets.Slug.At(7)
 	for _, page := range []struct{ name, path, encoding string }{
 		{"card/plain", card, ""},
 		{"card/zstd", card, "zstd"},
@@ -24,6 +26,7 @@ func BenchmarkPages(b *testing.B) {
 		if page.encoding != "" {
 			text += "Accept-Encoding: " + page.encoding + "\r\n"
 		}
+
 		op := &Operation{Name: page.name, Depth: 1, Requests: []Request{{Bytes: []byte(text + "\r\n")}}}
 		b.Run(page.name, func(b *testing.B) { replay(b, w.server.ServeConn, op) })
 	}

@@ -22,9 +22,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same engine, keys and
-// meter. It does what package server does for a live request (authenticate, admit, find, spell, tag, charge, the same
-// headers), so that what differs is how.
+// plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same
+// engine, keys and meter. It does what package server does for a live request (authenticate, admit,
+// find, spell, tag, charge, the same headers), so that what differs is how.
 type plain struct {
 	view  *engine.View
 	gate  *access.Gate
@@ -91,11 +91,13 @@ func (t *Task) servePlain(ctx context.Context) error {
 		return err
 	}
 	defer s.engine.Close()
+
 	p := &plain{view: s.engine.View(), gate: s.gate, clock: s.clock}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
+
 	srv := &http.Server{Handler: p.routes(), ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second}
 	go func() { <-ctx.Done(); _ = srv.Close() }()
 	if err := announce(t.Ready, readyFile{API: "http://" + l.Addr().String()}); err != nil {
@@ -116,12 +118,18 @@ func (p *plain) routes() http.Handler {
 		}
 		return p.detail(card), http.StatusOK
 	}))
+
 	mux.HandleFunc("GET /v1/cards", p.live(access.CardsSearch, p.search))
 	mux.HandleFunc("POST /v1/cards/batch", p.live(access.CardsBatch, func(r *http.Request) (any, int) {
 		return batch(p, r, p.detail)
 	}))
 	mux.HandleFunc("POST /v1/prices/batch", p.live(access.PricesBatch, func(r *http.Request) (any, int) {
-		return batch(p, r, func(card int) plainEntry { return plainEntry{p.view.Catalog.Cards.ID.At(card), p.price(card)} })
+		return batch(p, r, func(card int) plainEntry {
+			return plainEntry{
+				p.view.Catalog.Cards.ID.At(card),
+				p.price(card),
+			}
+		})
 	}))
 	return mux
 }
@@ -130,17 +138,21 @@ func (p *plain) routes() http.Handler {
 func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		now := p.clock.At(time.Now())
+		// The clock is read once a request, as package server does.
 		principal, err := p.gate.Authenticate([]byte(r.Header.Get("X-Api-Key")), now)
 		if err != nil || principal.Kind != access.Live {
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
 			return
 		}
+
 		decision := p.gate.Admit(principal, op, now)
 		if decision.Verdict != access.Admitted {
 			http.Error(w, "rate limited", http.StatusTooManyRequests)
 			return
 		}
+
 		value, status := answer(r)
+		// Charged before the answer is spelt, because the headers tell what is left.
 		receipt, err := p.gate.Finish(decision.Ticket, status == http.StatusOK)
 		if err != nil || status != http.StatusOK {
 			http.Error(w, "refused", status)
@@ -152,11 +164,13 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 			return
 		}
 		p.header(w.Header(), &decision, &receipt, body, r.Method)
-		_, _ = w.Write(body) // a client that is gone needs no answer
+		// A client that is gone needs no answer.
+		_, _ = w.Write(body)
 	}
 }
 
-// spellPlain is json.Marshal without its escapes for HTML, so that the bytes are those of the other servers.
+// spellPlain is json.Marshal without its escapes for HTML, so that the bytes are those of the other
+// servers.
 func spellPlain(value any) ([]byte, error) {
 	var w bytes.Buffer
 	enc := json.NewEncoder(&w)
@@ -168,12 +182,15 @@ func spellPlain(value any) ([]byte, error) {
 // header sets the headers of the live surface.
 func (p *plain) header(h http.Header, d *access.Decision, r *access.Receipt, body []byte, method string) {
 	var id [12]byte
-	_, _ = rand.Read(id[:]) // never fails
+	// Never fails.
+	_, _ = rand.Read(id[:])
 	h.Set("X-Request-Id", "req_"+hex.EncodeToString(id[:]))
 	decimal := func(n int64) string { return strconv.FormatInt(n, 10) }
-	h.Set("RateLimit-Policy", `"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(r.Allowance.Limit)+`;w=86400`)
+	h.Set("RateLimit-Policy",
+		`"minute";q=`+decimal(d.Minute.Limit)+`;w=60, "day";q=`+decimal(r.Allowance.Limit)+`;w=86400`)
 	h.Set("RateLimit", `"minute";r=`+decimal(d.Minute.Remaining)+`;t=`+decimal(d.Minute.Wait)+
 		`, "day";r=`+decimal(r.Allowance.Remaining)+`;t=`+decimal(r.Allowance.Wait))
+
 	h.Set("X-RateLimit-Limit", strconv.FormatInt(d.Minute.Limit, 10))
 	h.Set("X-RateLimit-Remaining", strconv.FormatInt(d.Minute.Remaining, 10))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(d.Minute.Reset, 10))
@@ -185,6 +202,7 @@ func (p *plain) header(h http.Header, d *access.Decision, r *access.Receipt, bod
 		h.Set("Cache-Control", "no-store")
 		return
 	}
+
 	h.Set("Cache-Control", "private, max-age=60")
 	h.Set("ETag", fmt.Sprintf("%q", strconv.FormatUint(xxhash.Sum64(body), 36)))
 }
@@ -203,6 +221,7 @@ func (p *plain) search(r *http.Request) (any, int) {
 			*bound = n
 		}
 	}
+
 	limit := 20
 	if values.Has("limit") {
 		limit, _ = strconv.Atoi(values.Get("limit"))
@@ -210,11 +229,13 @@ func (p *plain) search(r *http.Request) (any, int) {
 	if limit < 1 || limit > 50 {
 		return nil, http.StatusUnprocessableEntity
 	}
+
 	page := p.view.Cards(nil, q, nil, limit)
 	out := plainPage[plainSummary]{Data: make([]plainSummary, len(page.Cards))}
 	for i, card := range page.Cards {
 		out.Data[i] = plainSummary{p.card(int(card)), p.price(int(card))}
 	}
+
 	if page.More {
 		next := hex.EncodeToString(page.Last.AppendBinary(nil))
 		out.Next = &next
@@ -228,6 +249,7 @@ func batch[T any](p *plain, r *http.Request, element func(card int) T) (any, int
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		return nil, http.StatusBadRequest
 	}
+
 	out := plainBatch[T]{Data: make([]T, 0, len(body.IDs)), NotFound: []string{}}
 	for _, id := range body.IDs {
 		if card, ok := p.view.Index.Card(id); ok {
@@ -247,6 +269,7 @@ func (p *plain) card(card int) plainCard {
 		Game: c.Games.Slug.At(game), GameName: c.Games.Name.At(game), Rarity: optional(c.Cards.Rarity.At(card)),
 		URL: optional(p.view.Site().URL + "/cards/" + c.Cards.Slug.At(card)),
 	}
+
 	if set := c.Cards.Set[card]; set != snapshot.NoSet {
 		out.Set = &plainSet{c.Sets.ID.At(int(set)), c.Sets.Name.At(int(set))}
 	}
@@ -274,8 +297,10 @@ func (p *plain) detail(card int) plainDetail {
 		if c.Lanes.Cents[lane] < 0 {
 			continue
 		}
+
 		one := plainLane{
-			Variant: c.Variants.At(int(c.Lanes.Variant[lane])), Condition: snapshot.Condition(c.Lanes.Condition[lane]).Text(),
+			Variant:    c.Variants.At(int(c.Lanes.Variant[lane])),
+			Condition:  snapshot.Condition(c.Lanes.Condition[lane]).Text(),
 			plainPrice: priceOf(c.Lanes.Cents[lane], c.UpdatedAt(lane)),
 		}
 		one.Change7, one.Percent7 = changed(c.Lanes.Base7[lane], c.Lanes.Cents[lane])
@@ -290,6 +315,7 @@ func changed(base, cents int64) (difference *int64, percent *float64) {
 	if base == snapshot.NoCents {
 		return nil, nil
 	}
+
 	d := cents - base
 	if base == 0 {
 		return &d, nil

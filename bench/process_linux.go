@@ -13,14 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the CPU time, user and system, that a process has used so far, to the nanosecond: the clock of another
-// process's id (clock_getcpuclockid). /proc/PID/stat counts in hundredths of a second, which is too coarse for rounds
-// of a second.
+// cpuTime is the CPU time, user and system, that a process has used so far, to the nanosecond: the
+// clock of another process's id (clock_getcpuclockid). /proc/PID/stat counts in hundredths of a
+// second, which is too coarse for rounds of a second.
 func cpuTime(pid int) (time.Duration, error) {
-	const schedClock = 2 // CPUCLOCK_SCHED
+	// CPUCLOCK_SCHED.
+	const schedClock = 2
 	var now syscall.Timespec
 	clock := uintptr(^pid<<3 | schedClock)
-	if _, _, failed := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clock&0xffffffff, uintptr(unsafe.Pointer(&now)), 0); failed != 0 {
+	if _, _, failed := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clock&0xffffffff, uintptr(unsafe.Pointer(&now)),
+		0); failed != 0 {
 		return 0, fmt.Errorf("cannot read the CPU time of process %d: %w", pid, failed)
 	}
 	return time.Duration(now.Nano()), nil
@@ -30,7 +32,8 @@ func cpuTime(pid int) (time.Duration, error) {
 func family(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {
-		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", all[i])) // a process that has ended has no children left
+		// A process that has ended has no children left.
+		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", all[i]))
 		for _, task := range tasks {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", all[i], task.Name()))
 			for field := range bytes.FieldsSeq(text) {
@@ -43,8 +46,8 @@ func family(pid int) []int {
 	return all
 }
 
-// memory is the memory of a process now and at most, in bytes. Pages that several processes share count for each in
-// its part, so that the memory of a family adds up.
+// memory is the memory of a process now and at most, in bytes. Pages that several processes share
+// count for each in its part, so that the memory of a family adds up.
 func memory(pid int) (now, peak int64) {
 	now = kilobytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:")
 	status := fmt.Sprintf("/proc/%d/status", pid)
@@ -60,9 +63,11 @@ func kilobytes(file, name string) int64 {
 	if err != nil {
 		return 0
 	}
+
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
-			n, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64) // the kernel writes a number
+			// The kernel writes a number.
+			n, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
 			return n << 10
 		}
 	}
@@ -74,14 +79,17 @@ func endWithParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 }
 
-// lowerPriority lets a process that has just begun run when nobody else wants to (SCHED_IDLE): of all its threads, which
-// those that it starts later inherit. A nice process is let run for milliseconds once it runs.
+// lowerPriority lets a process that has just begun run when nobody else wants to (SCHED_IDLE): of
+// all its threads, which those that it starts later inherit. A nice process is let run for
+// milliseconds once it runs.
 func lowerPriority(pid int) {
 	idle := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
-	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // it may have ended
+	// It may have ended.
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, task := range tasks {
 		if id, err := strconv.Atoi(task.Name()); err == nil {
-			_ = unix.SchedSetAttr(id, &idle, 0) // less is always allowed
+			// Less is always allowed.
+			_ = unix.SchedSetAttr(id, &idle, 0)
 		}
 	}
 }
@@ -93,7 +101,9 @@ func sleepUntil(at time.Time) {
 		if left <= 0 {
 			return
 		}
+
 		span := syscall.NsecToTimespec(int64(left))
-		_ = syscall.Nanosleep(&span, nil) // a signal may cut it short: the loop sleeps on
+		// A signal may cut it short: the loop sleeps on.
+		_ = syscall.Nanosleep(&span, nil)
 	}
 }

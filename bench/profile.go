@@ -15,16 +15,18 @@ import (
 // profileTime is how long an operation is driven for its profile.
 const profileTime = 5 * time.Second
 
-// profile drives one more round of an operation on the measured server and keeps its CPU profile of that time. The
-// round is not counted: a server that is profiled is slower.
+// profile drives one more round of an operation on the measured server and keeps its CPU profile of
+// that time. The round is not counted: a server that is profiled is slower.
 func (r *run) profile(ctx context.Context, op *Operation) error {
 	c := r.contestants[0]
 	if c.admin == "" {
 		return fmt.Errorf("cannot profile %s: give --admin", op.Name)
 	}
+
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		_, err := c.drive(ctx, op, r.o.Connections, profileTime+500*time.Millisecond) // it takes a moment to begin
+		// It takes a moment to begin.
+		_, err := c.drive(ctx, op, r.o.Connections, profileTime+500*time.Millisecond)
 		return err
 	})
 	group.Go(func() error { return c.saveProfile(ctx, filepath.Join(r.o.Profiles, op.Name+".pprof")) })
@@ -37,12 +39,15 @@ func (c *contestant) saveProfile(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+
 	client := http.Client{Timeout: profileTime + patience}
 	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("cannot profile %s: %w", c.name, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was only read
+
+	// It was only read.
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("it answered %d: %s", response.StatusCode, text)

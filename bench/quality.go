@@ -31,22 +31,27 @@ type hit struct {
 	Set          struct{ Name string }
 }
 
-// readWanted reads a search set: query, game, the first hit's name as an expression, notes (design: search).
+// readWanted reads a search set: query, game, the first hit's name as an expression, notes (design:
+// search).
 func readWanted(text string) ([]wanted, error) {
 	var all []wanted
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		cells := strings.Split(line, "\t")
+		// The first line names the columns.
 		if i == 0 || strings.HasPrefix(line, "# ") {
 			continue
 		}
 		if len(cells) != 4 {
 			return nil, fmt.Errorf("cannot read the search set: line %d has %d columns, want 4", i+1, len(cells))
 		}
+
 		w := wanted{query: cells[0], game: cells[1], nothing: cells[2] == "^$"}
 		var err error
-		if w.name, err = regexp.Compile(cells[2]); err != nil {
+		w.name, err = regexp.Compile(cells[2])
+		if err != nil {
 			return nil, fmt.Errorf("cannot read the search set: line %d: %w", i+1, err)
 		}
+
 		for note := range strings.SplitSeq(cells[3], "; ") {
 			key, value, _ := strings.Cut(note, "=")
 			value = strings.TrimPrefix(value, "~")
@@ -62,6 +67,7 @@ func readWanted(text string) ([]wanted, error) {
 				return nil, fmt.Errorf("cannot read the search set: line %d: %w", i+1, err)
 			}
 		}
+
 		all = append(all, w)
 	}
 	return all, nil
@@ -72,6 +78,7 @@ func (w *wanted) kept(hits []hit) bool {
 	if w.nothing || len(hits) == 0 {
 		return w.nothing && len(hits) == 0
 	}
+
 	first := hits[0]
 	for _, of := range []struct {
 		want *regexp.Regexp
@@ -90,15 +97,20 @@ func (r *run) judge(report *Report) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the search set: %w", err)
 	}
+
 	all, err := readWanted(string(text))
 	if err != nil {
 		return err
 	}
+
 	report.Quality = map[string]map[string]Quality{}
 	for _, c := range r.contestants {
 		if c.addresses != nil {
-			continue // a bare server does not search
+			// A bare server does not search.
+			continue
 		}
+
+		// Only servers that search by themselves are asked.
 		tiers := map[string]Quality{}
 		for i := range all {
 			hits, err := c.search(&all[i], r.keys.Live)
@@ -122,6 +134,7 @@ func (c *contestant) search(w *wanted, key string) ([]hit, error) {
 	if w.game != "*" {
 		values.Set("game", w.game)
 	}
+
 	a, err := askOnce(c.api, spell(http.MethodGet, "/v1/cards?"+values.Encode(), key, ""))
 	if err != nil {
 		return nil, err
@@ -153,6 +166,7 @@ func (r *Report) QualityRow() string {
 	if r.Quality == nil {
 		return ""
 	}
+
 	var w strings.Builder
 	w.WriteString("| first hit as meant (tier 1, 2, 3) |")
 	for _, server := range r.Servers {

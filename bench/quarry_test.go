@@ -13,16 +13,19 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maker makes a legal value of one argument, from an earlier one when there is any; "" leaves the argument out.
+// maker makes a legal value of one argument, from an earlier one when there is any; "" leaves the
+// argument out.
 type maker func(r *rand.Rand, old string) string
 
-// quarry is an operation that is hunted: what its arguments may be and how a request of them is spelt.
+// quarry is an operation that is hunted: what its arguments may be and how a request of them is
+// spelt.
 type quarry struct {
 	name   string
 	makers []maker
 	spell  func(values []string) []byte
-	// follow spells the request of the next page; nil for operations without pages. The last argument is then how many
-	// pages are followed, which the hunter does, since cursors are signed.
+	// follow spells the request of the next page; nil for operations without pages. The last
+	// argument is then how many pages are followed, which the hunter does, since cursors are
+	// signed.
 	follow func(values []string, cursor string) []byte
 }
 
@@ -35,7 +38,8 @@ func (q *quarry) first(r *rand.Rand) []string {
 	return values
 }
 
-// mutate changes a few arguments, some of them to what they are in another request of the operation.
+// mutate changes a few arguments, some of them to what they are in another request of the
+// operation.
 func (q *quarry) mutate(r *rand.Rand, values, other []string) []string {
 	values = slices.Clone(values)
 	for range 1 + r.IntN(1+len(values)/3) {
@@ -49,7 +53,8 @@ func (q *quarry) mutate(r *rand.Rand, values, other []string) []string {
 	return values
 }
 
-// ground is what words, references and numbers are made of: those of the catalog and what nobody has.
+// ground is what words, references and numbers are made of: those of the catalog and what nobody
+// has.
 type ground struct {
 	words, names, sets, series, numbers, rarities, variants, cards, cardSlugs, former, setRefs, setSlugs []string
 
@@ -70,16 +75,23 @@ func newGround(w *world) *ground {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
+
 	const many = 3000
-	g.names, g.sets, g.series = distinct(&c.Cards.Name, many), distinct(&c.Sets.Name, many), distinct(&c.Sets.Series, many)
-	g.numbers, g.rarities = distinct(&c.Cards.Number, many), distinct(&c.Cards.Rarity, many)
-	g.variants, g.former = distinct(&c.Variants, many), distinct(&c.Registry.Slug, many)
-	g.cardSlugs, g.setSlugs = distinct(&c.Cards.Slug, many), distinct(&c.Sets.Slug, many)
+	g.names = distinct(&c.Cards.Name, many)
+	g.sets = distinct(&c.Sets.Name, many)
+	g.series = distinct(&c.Sets.Series, many)
+	g.numbers = distinct(&c.Cards.Number, many)
+	g.rarities = distinct(&c.Cards.Rarity, many)
+	g.variants = distinct(&c.Variants, many)
+	g.former = distinct(&c.Registry.Slug, many)
+	g.cardSlugs = distinct(&c.Cards.Slug, many)
+	g.setSlugs = distinct(&c.Sets.Slug, many)
 	g.cards = slices.Concat(distinct(&c.Cards.ID, many), g.cardSlugs)
 	g.setRefs = slices.Concat(distinct(&c.Sets.ID, many), g.setSlugs)
 	for _, s := range slices.Concat(g.names, g.sets) {
 		g.words = append(g.words, strings.Fields(s)...)
 	}
+
 	slices.Sort(g.words)
 	g.words = slices.Compact(g.words)
 	return g
@@ -107,7 +119,9 @@ func typo(r *rand.Rand, word string) string {
 	if len(letters) < 2 {
 		return word
 	}
-	i, letter := r.IntN(len(letters)), rune('a'+r.IntN(26))
+
+	i := r.IntN(len(letters))
+	letter := rune('a' + r.IntN(26))
 	switch r.IntN(4) {
 	case 0:
 		letters = slices.Delete(letters, i, i+1)
@@ -131,16 +145,20 @@ func (g *ground) word(r *rand.Rand) string {
 	case 1, 2:
 		return typo(r, typo(r, w))
 	case 3:
-		return clip(w, 1+r.IntN(4)) // the beginning of many
+		// The beginning of many.
+		return clip(w, 1+r.IntN(4))
 	case 4:
-		return w + typo(r, pick(r, g.words)) // joined
+		// Joined.
+		return w + typo(r, pick(r, g.words))
 	case 5:
 		return pick(r, g.numbers)
 	case 6:
 		return strconv.Itoa(r.IntN(1000))
 	case 7:
 		return strings.Repeat(string(rune('a'+r.IntN(26))), 1+r.IntN(40))
-	case 8: // what nobody has, of common letters
+
+	// What nobody has, of common letters.
+	case 8:
 		b := make([]byte, 3+r.IntN(12))
 		for i := range b {
 			b[i] = "aeiourstnlchd"[r.IntN(13)]
@@ -161,6 +179,7 @@ func (g *ground) text(most int) maker {
 				all = append(all, g.word(r))
 			}
 		}
+
 		for range 1 + r.IntN(3) {
 			switch i := r.IntN(len(all)); r.IntN(4) {
 			case 0:
@@ -173,6 +192,7 @@ func (g *ground) text(most int) maker {
 				all[i] = g.word(r)
 			}
 		}
+
 		separator := pick(r, []string{" ", " ", " ", " ", "-", "/", "'", ".", "&"})
 		if s := strings.TrimSpace(clip(strings.Join(all, separator), most)); s != "" {
 			return s
@@ -231,12 +251,14 @@ func (g *ground) searched(words, game string) []argument {
 // encodings are what a client may take.
 func encodings() maker { return of("", "gzip", "zstd") }
 
-// get is an operation whose arguments are a query, the pattern's {id}, when it has one, and the encoding.
+// get is an operation whose arguments are a query, the pattern's {id}, when it has one, and the
+// encoding.
 func (g *ground) get(pattern, key string, ids maker, paged bool, arguments ...argument) quarry {
 	q := quarry{name: "GET " + pattern}
 	for _, a := range arguments {
 		q.makers = append(q.makers, a.make)
 	}
+
 	if ids == nil {
 		ids = of("")
 	}
@@ -248,15 +270,18 @@ func (g *ground) get(pattern, key string, ids maker, paged bool, arguments ...ar
 				query.Set(a.name, values[i])
 			}
 		}
+
 		if cursor != "" {
 			query.Set("cursor", cursor)
 		}
 		n := len(arguments)
-		return spell(http.MethodGet, strings.Replace(pattern, "{id}", url.PathEscape(values[n]), 1)+"?"+query.Encode(), key, "", accepts(values[n+1])...)
+		return spell(http.MethodGet, strings.Replace(pattern, "{id}", url.PathEscape(values[n]),
+			1)+"?"+query.Encode(), key, "", accepts(values[n+1])...)
 	}
 	q.spell = func(values []string) []byte { return spelt(values, "") }
 	if paged {
-		q.makers, q.follow = append(q.makers, of("0", "0", "1", "3", "8")), spelt
+		q.makers = append(q.makers, of("0", "0", "1", "3", "8"))
+		q.follow = spelt
 	}
 	return q
 }
@@ -268,9 +293,12 @@ func accepts(encoding string) []string {
 	return []string{"Accept-Encoding: " + encoding}
 }
 
-// reads are the operations of the live surface, of products and of the pages that take their arguments in the target.
+// reads are the operations of the live surface, of products and of the pages that take their
+// arguments in the target.
 func (g *ground) reads() []quarry {
-	live, preview, card := g.keys.Live, g.keys.Preview, of(g.cards...)
+	live := g.keys.Live
+	preview := g.keys.Preview
+	card := of(g.cards...)
 	variant := seldom(mixed(of(g.variants...), g.text(64)))
 	search := g.searched("q", "one-piece")
 	blank := slices.Clone(search)
@@ -279,12 +307,15 @@ func (g *ground) reads() []quarry {
 	for _, s := range g.selections {
 		product = append(product, s.ProductID)
 	}
+
 	all := []quarry{
 		g.get("/v1/cards", live, nil, true, search...),
 		g.get("/v1/cards", live, nil, true, blank...),
 		g.get("/v1/cards/{id}", live, card, false),
-		g.get("/v1/cards/{id}/prices", live, card, false, argument{"days", of("30", "365", "365")}, argument{"variant", variant}),
-		g.get("/v1/cards/{id}/price-stats", live, card, false, argument{"window", of("7d", "30d", "90d")}, argument{"variant", variant}),
+		g.get("/v1/cards/{id}/prices", live, card, false, argument{"days", of("30", "365", "365")},
+			argument{"variant", variant}),
+		g.get("/v1/cards/{id}/price-stats", live, card, false, argument{"window", of("7d", "30d", "90d")},
+			argument{"variant", variant}),
 		g.get("/v1/games", live, nil, false),
 		g.get("/v1/usage", live, nil, false),
 		g.get("/v1/sets", live, nil, true, argument{"series", seldom(mixed(of(g.series...), g.text(200)))},
@@ -298,11 +329,13 @@ func (g *ground) reads() []quarry {
 		g.get("/search", "", nil, false, search[:8]...),
 		g.get("/search/suggest", "", nil, false, search[0]),
 		g.get("/cards/{id}", "", of(g.cardSlugs...), false, argument{"days", of("30", "90", "365")}),
-		g.get("/sets/{id}", "", of(g.setSlugs...), false, argument{"sort", of("", "price")}, argument{"page", number(1, 9)}),
+		g.get("/sets/{id}", "", of(g.setSlugs...), false, argument{"sort", of("", "price")},
+			argument{"page", number(1, 9)}),
 	}
 	for _, path := range []string{"/", "/sets", "/movers", "/docs", "/sitemap.xml", "/openapi.json"} {
 		all = append(all, g.get(path, "", nil, false))
 	}
+
 	all[1].name += ", filters alone"
 	return all
 }
@@ -312,15 +345,18 @@ func (g *ground) batches() []quarry {
 	unknown := func(r *rand.Rand, _ string) string {
 		return strings.Repeat(string(rune('a'+r.IntN(26))), 199) + strconv.Itoa(r.IntN(10))
 	}
+
 	ref := mixed(of(g.cards...), of(g.cards...), of(g.cards...), of(g.former...), unknown, g.text(200))
 	batch := func(name, path string, n int) quarry {
 		q := quarry{name: name, makers: append(slices.Repeat([]maker{ref}, n), encodings())}
 		q.spell = func(values []string) []byte {
 			ids := slices.DeleteFunc(slices.Clone(values[:n]), func(id string) bool { return id == "" })
-			return spell(http.MethodPost, path, g.keys.Live, spellJSON(map[string]any{"ids": ids}), accepts(values[n])...)
+			return spell(http.MethodPost, path, g.keys.Live, spellJSON(map[string]any{"ids": ids}),
+				accepts(values[n])...)
 		}
 		return q
 	}
+
 	const selections = 50
 	one := func(r *rand.Rand, _ string) string {
 		s := g.selections[r.IntN(len(g.selections))]
@@ -332,13 +368,18 @@ func (g *ground) batches() []quarry {
 		}
 		return spellJSON(s)
 	}
-	priced := quarry{name: "preview /v1/prices/batch", makers: append(slices.Repeat([]maker{one}, selections), encodings())}
+
+	priced := quarry{name: "preview /v1/prices/batch", makers: append(slices.Repeat([]maker{one}, selections),
+		encodings())}
 	priced.spell = func(values []string) []byte {
-		items := slices.Compact(slices.Sorted(slices.Values(values[:selections]))) // an exact duplicate is refused
+		// An exact duplicate is refused.
+		items := slices.Compact(slices.Sorted(slices.Values(values[:selections])))
 		body := `{"items":[` + strings.Join(items, ",") + `]}`
-		return spell(http.MethodPost, "/v1/prices/batch", g.keys.Preview, body, append(accepts(values[selections]), "Idempotency-Key: "+freshKey)...)
+		return spell(http.MethodPost, "/v1/prices/batch", g.keys.Preview, body, append(accepts(values[selections]),
+			"Idempotency-Key: "+freshKey)...)
 	}
-	return []quarry{batch("/v1/cards/batch", "/v1/cards/batch", 200), batch("live /v1/prices/batch", "/v1/prices/batch", 100), priced}
+	return []quarry{batch("/v1/cards/batch", "/v1/cards/batch", 200), batch("live /v1/prices/batch",
+		"/v1/prices/batch", 100), priced}
 }
 
 // freshKey is made different in every request that is sent.
@@ -353,11 +394,15 @@ func (g *ground) tools() []quarry {
 	all := []quarry{
 		g.tool("catalog_search_cards", true, append(g.searched("query", "one-piece"), detail)...),
 		g.tool("catalog_get_card", false, id, detail),
-		g.tool("catalog_get_price_history", false, id, argument{"days", of("90", "365")}, argument{"variant", seldom(of(g.variants...))}, detail),
-		g.tool("catalog_browse_sets", true, argument{"series", seldom(mixed(of(g.series...), g.text(200)))}, game, limit, detail),
-		g.tool("catalog_get_market_movers", false, argument{"direction", of("up", "down")}, argument{"set", seldom(of(g.sets...))}, game,
+		g.tool("catalog_get_price_history", false, id, argument{"days", of("90", "365")},
+			argument{"variant", seldom(of(g.variants...))}, detail),
+		g.tool("catalog_browse_sets", true, argument{"series", seldom(mixed(of(g.series...), g.text(200)))}, game,
+			limit, detail),
+		g.tool("catalog_get_market_movers", false, argument{"direction", of("up", "down")},
+			argument{"set", seldom(of(g.sets...))}, game,
 			argument{"min_price_cents", number(0, 3000)}, limit, detail),
 	}
+
 	const lines = 50
 	line := []argument{
 		{"name", mixed(g.text(200), g.text(200), of(g.names...))},
@@ -372,12 +417,14 @@ func (g *ground) tools() []quarry {
 			value.makers = append(value.makers, a.make)
 		}
 	}
+
 	value.makers = append(value.makers, detail.make, encodings())
 	value.spell = func(values []string) []byte {
 		cards := make([]map[string]any, lines)
 		for i := range cards {
 			cards[i] = object(line, values[i*len(line):])
 		}
+
 		rest := values[lines*len(line):]
 		return g.call(value.name, map[string]any{"cards": cards, "response_format": rest[0]}, rest[1])
 	}
@@ -405,6 +452,7 @@ func (g *ground) tool(name string, paged bool, arguments ...argument) quarry {
 	for _, a := range arguments {
 		q.makers = append(q.makers, a.make)
 	}
+
 	q.makers = append(q.makers, encodings())
 	spelt := func(values []string, cursor string) []byte {
 		all := object(arguments, values)
@@ -413,15 +461,20 @@ func (g *ground) tool(name string, paged bool, arguments ...argument) quarry {
 		}
 		return g.call(name, all, values[len(arguments)])
 	}
+
 	q.spell = func(values []string) []byte { return spelt(values, "") }
 	if paged {
-		q.makers, q.follow = append(q.makers, of("0", "0", "1", "3", "8")), spelt
+		q.makers = append(q.makers, of("0", "0", "1", "3", "8"))
+		q.follow = spelt
 	}
 	return q
 }
 
 func (g *ground) call(tool string, arguments map[string]any, encoding string) []byte {
-	body := spellJSON(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments}})
+	body := spellJSON(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": tool, "arguments": arguments},
+	})
 	return spell(http.MethodPost, "/mcp", g.keys.Live, body,
 		append(accepts(encoding), "Accept: application/json, text/event-stream", "MCP-Protocol-Version: 2025-06-18")...)
 }
@@ -429,7 +482,8 @@ func (g *ground) call(tool string, arguments map[string]any, encoding string) []
 func spellJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings and numbers can be spelt
+		// Strings and numbers can be spelt.
+		panic(err)
 	}
 	return string(text)
 }

@@ -45,6 +45,7 @@ func (r *run) newReport() *Report {
 		Cards: r.built.Counts.Cards, Connections: r.o.Connections, Rounds: r.o.Rounds, Duration: r.o.Duration,
 		Processors: runtime.GOMAXPROCS(0), Memory: map[string]int64{},
 	}
+
 	for _, c := range r.contestants {
 		report.Servers = append(report.Servers, c.name)
 	}
@@ -64,15 +65,18 @@ func summarize(rounds []Sample) Result {
 	for i := range rounds {
 		failures += rounds[i].Failures
 	}
+
 	middle := func(of func(*Sample) float64) float64 {
 		values := make([]float64, len(rounds))
 		for i := range rounds {
 			values[i] = of(&rounds[i])
 		}
+		// The median of an even number of rounds is between the two in the middle.
 		slices.Sort(values)
 		n := len(values)
 		return (values[n/2] + values[(n-1)/2]) / 2
 	}
+
 	each := func(part func(*Sample) time.Duration) func(*Sample) float64 {
 		return func(s *Sample) float64 { return micros(part(s)) / float64(max(s.Requests, 1)) }
 	}
@@ -91,10 +95,12 @@ func summarize(rounds []Sample) Result {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Share is what part of a request's CPU time on the full server another server takes for it, 0 when either is not
-// known: 0.9 beside bare means that nine tenths of the work are what any server must do.
+// Share is what part of a request's CPU time on the full server another server takes for it, 0 when
+// either is not known: 0.9 beside bare means that nine tenths of the work are what any server must
+// do.
 func (m *Measured) Share(other string) float64 {
-	own, beside := m.Results[full].CPU, m.Results[other].CPU
+	own := m.Results[full].CPU
+	beside := m.Results[other].CPU
 	if own == 0 {
 		return 0
 	}
@@ -105,6 +111,7 @@ func (m *Measured) Share(other string) float64 {
 func (r *Report) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 µs\tBYTES\tFAILED\t\n")
+
 	for i := range r.Operations {
 		m := &r.Operations[i]
 		name := m.Name
@@ -113,17 +120,21 @@ func (r *Report) Print(out io.Writer) error {
 			if !ok {
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%s\t%.0f\t%s\t%s\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t\n", name, server, v.Rate, figure(v.CPU),
+			fmt.Fprintf(t, "%s\t%s\t%.0f\t%s\t%s\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t\n", name, server, v.Rate,
+				figure(v.CPU),
 				percent(m.Share(server)), v.Client, v.P50, v.P99, v.P999, v.Bytes, v.Failures)
 			name = ""
 		}
 	}
+
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d connections, %d rounds of %v a server and operation, interleaved; medians over the rounds; %d processors shared with the client.\n"+
-		"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole burst where requests are pipelined,\n"+
-		"and not corrected for the requests that a slow answer held back.\n", r.Connections, r.Rounds, r.Duration, r.Processors)
+	_, err := fmt.Fprintf(out,
+		"\n%d connections, %d rounds of %v a server and operation, interleaved; medians over the rounds; %d processors shared with the client.\n"+
+			"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole burst where requests are pipelined,\n"+
+			"and not corrected for the requests that a slow answer held back.\n", r.Connections, r.Rounds, r.Duration,
+		r.Processors)
 	if err != nil {
 		return err
 	}
@@ -133,7 +144,9 @@ func (r *Report) Print(out io.Writer) error {
 // Markdown writes the report as a table: for every operation CPU, rate and p99 of each server.
 func (r *Report) Markdown() string {
 	var w strings.Builder
-	fmt.Fprintf(&w, "| operation | %s |\n|---|%s\n", strings.Join(r.Servers, " | "), strings.Repeat("---|", len(r.Servers)))
+	fmt.Fprintf(&w, "| operation | %s |\n|---|%s\n", strings.Join(r.Servers, " | "),
+		strings.Repeat("---|", len(r.Servers)))
+
 	for i := range r.Operations {
 		m := &r.Operations[i]
 		fmt.Fprintf(&w, "| %s |", m.About)
@@ -147,6 +160,7 @@ func (r *Report) Markdown() string {
 		}
 		w.WriteString("\n")
 	}
+
 	fmt.Fprintf(&w, "| memory at the end |")
 	for _, server := range r.Servers {
 		fmt.Fprintf(&w, " %d MB |", r.Memory[server]/1e6)

@@ -12,8 +12,13 @@ func rounds(cpu time.Duration) []Sample {
 	all := make([]Sample, 3)
 	for i := range all {
 		s := &all[i]
-		s.Requests, s.Wall, s.Bytes, s.Failures = 10, time.Second, 1000, int64(i)
-		s.CPU = 10 * cpu * time.Duration(i) // 0, cpu, twice that
+		s.Requests = 10
+		s.Wall = time.Second
+		s.Bytes = 1000
+		s.Failures = int64(i)
+
+		// 0, cpu, twice that.
+		s.CPU = 10 * cpu * time.Duration(i)
 		for range 10 {
 			s.Latency.Add(100 * time.Microsecond)
 		}
@@ -37,10 +42,12 @@ func TestReport(t *testing.T) {
 	if share := r.Operation("unknown").Share(bareBody); share != 0 {
 		t.Errorf("an operation that was not measured has a share of %g", share)
 	}
+
 	var out bytes.Buffer
 	if err := r.Print(&out); err != nil {
 		t.Fatal(err)
 	}
+
 	for text, wants := range map[string][]string{
 		out.String():    {"get_card", "75 %", "15.0"},
 		r.Markdown():    {"| one card | 20.0 µs · 10/s · p99 100 µs | 15.0 µs", "| memory at the end | 3 MB |"},

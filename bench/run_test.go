@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != "task" {
 		os.Exit(m.Run())
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	t, err := ParseTask(os.Args[2])
 	if err == nil {
@@ -53,15 +54,22 @@ func TestRun(t *testing.T) {
 	defer l.Close()
 	go w.server.Serve(l)
 	report, err := Run(t.Context(), Options{
-		URL: "http://" + l.Addr().String(), Keys: w.sample.keys, Operations: []string{"get_card_pipelined", "search_new"},
-		Beside: []string{bareSame, bareBody, plainGo}, Connections: 2, Rounds: 2, Duration: 50 * time.Millisecond, Self: self(t),
+		URL: "http://" + l.Addr().String(), Keys: w.sample.keys, Operations: []string{
+			"get_card_pipelined",
+			"search_new",
+		},
+		Beside: []string{bareSame, bareBody, plainGo}, Connections: 2, Rounds: 2, Duration: 50 * time.Millisecond,
+		Self: self(t),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(report.Servers, " "); got != "ninepocket bare body" { // nethttp would need the catalog
+
+	// Nethttp would need the catalog.
+	if got := strings.Join(report.Servers, " "); got != "ninepocket bare body" {
 		t.Errorf("servers are %q", got)
 	}
+
 	for i := range report.Operations {
 		op := &report.Operations[i]
 		for _, server := range report.Servers {
@@ -70,7 +78,9 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s on %s: %+v", op.Name, server, r)
 			}
 		}
-		own, bare := op.Results[full].Bytes, op.Results[bareBody].Bytes
+
+		own := op.Results[full].Bytes
+		bare := op.Results[bareBody].Bytes
 		if own < bare*0.8 || own > bare*1.2 {
 			t.Errorf("%s: bodies of %g bytes, bare ones of %g", op.Name, own, bare)
 		}
@@ -106,32 +116,40 @@ func TestTasks(t *testing.T) {
 		}
 		return text
 	}
+
 	var built BuildFigures
 	do(Task{Kind: taskBuild, Cards: 600, Seed: 1, Days: 40, Snapshots: 2}, &built)
-	if len(built.Snapshots) != 2 || built.Snapshots[0] == built.Snapshots[1] || built.Counts.Cards != 600 || built.Stored == 0 {
+	if len(built.Snapshots) != 2 || built.Snapshots[0] == built.Snapshots[1] || built.Counts.Cards != 600 ||
+		built.Stored == 0 {
 		t.Errorf("built %+v", built)
 	}
+
 	var loaded LoadFigures
 	do(Task{Kind: taskLoad}, &loaded)
-	if loaded.Counts != built.Counts || loaded.Heap <= 0 || loaded.Exact <= 0 || loaded.Cards200 <= 0 || loaded.SearchWords == 0 {
+	if loaded.Counts != built.Counts || loaded.Heap <= 0 || loaded.Exact <= 0 || loaded.Cards200 <= 0 ||
+		loaded.SearchWords == 0 {
 		t.Errorf("loaded %+v", loaded)
 	}
+
 	lines := bytes.Split(bytes.TrimSpace(do(Task{Kind: taskExport}, nil)), []byte("\n"))
 	var first exported
-	if err := json.Unmarshal(lines[0], &first); err != nil || len(lines) != 600 || first.Slug == "" || first.Display.Cents == nil {
+	if err := json.Unmarshal(lines[0], &first); err != nil || len(lines) != 600 || first.Slug == "" ||
+		first.Display.Cents == nil {
 		t.Errorf("%d lines, the first %s, %v", len(lines), lines[0], err)
 	}
 	if _, err := h.do(t.Context(), Task{Kind: "nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("a task of no kind: %v", err)
 	}
-	if points, err := Scale(t.Context(), Options{Self: h.self}, []Size{{Cards: 400, Days: 10}}); err != nil || !strings.Contains(ScaleTable(points), "| 400 |") {
+	if points, err := Scale(t.Context(), Options{Self: h.self}, []Size{{Cards: 400, Days: 10}}); err != nil ||
+		!strings.Contains(ScaleTable(points), "| 400 |") {
 		t.Errorf("scale gives %v, %v", points, err)
 	}
 }
 
 // TestStart tells why a server did not come up.
 func TestStart(t *testing.T) {
-	_, err := start(t.Context(), "broken", []string{"sh", "-c", "echo no luck; exit 3"}, filepath.Join(t.TempDir(), "ready"))
+	_, err := start(t.Context(), "broken", []string{"sh", "-c", "echo no luck; exit 3"},
+		filepath.Join(t.TempDir(), "ready"))
 	if err == nil || !strings.Contains(err.Error(), "no luck") {
 		t.Errorf("a server that ends at once: %v", err)
 	}
@@ -141,7 +159,10 @@ func TestStart(t *testing.T) {
 func TestSwapCheck(t *testing.T) {
 	l := openLoop{bodies: map[served]uint64{}}
 	ask := func(request int, snapshot, body string) {
-		l.check(request, &answer{200, []byte("HTTP/1.1 200 OK\r\nX-Snapshot-Id: " + snapshot + "\r\n\r\n"), []byte(body)})
+		l.check(request, &answer{
+			200, []byte("HTTP/1.1 200 OK\r\nX-Snapshot-Id: " + snapshot + "\r\n\r\n"),
+			[]byte(body),
+		})
 	}
 	ask(0, "a", `{"x":1,"next_cursor":"p"}`)
 	ask(0, "a", `{"x":1,"next_cursor":"q"}`)
@@ -150,6 +171,7 @@ func TestSwapCheck(t *testing.T) {
 	if l.mixed != 0 || l.failures != 0 || l.seen != 2 {
 		t.Errorf("%d mixed, %d failed, %d snapshots", l.mixed, l.failures, l.seen)
 	}
+
 	ask(0, "b", `{"x":1}`)
 	l.check(0, &answer{status: 503})
 	if l.mixed != 1 || l.failures != 1 {
@@ -164,10 +186,12 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ring, err := loadKeys(filepath.Join(folder, "state"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	now := time.Now()
 	gate := access.NewGate(ring, access.NewMemory(access.MemoryOptions{}))
 	for _, key := range []string{keys.Live, keys.Preview} {

@@ -25,7 +25,8 @@ type ScalePoint struct {
 	Load  LoadFigures
 }
 
-// Scale builds and loads catalogs of several sizes, each in processes of its own, one after the other.
+// Scale builds and loads catalogs of several sizes, each in processes of its own, one after the
+// other.
 func Scale(ctx context.Context, o Options, sizes []Size) ([]ScalePoint, error) {
 	o.setDefaults()
 	var points []ScalePoint
@@ -45,18 +46,26 @@ func scalePoint(ctx context.Context, o *Options, size Size) (ScalePoint, error) 
 	if err != nil {
 		return p, err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
+
+	// What is left behind is in the temporary folder.
+	defer func() { _ = os.RemoveAll(folder) }()
 	h := household{folder: folder, self: o.Self, log: o.Log}
 	h.note("%d cards, %d days: building", size.Cards, size.Days)
-	text, err := h.do(ctx, Task{Kind: taskBuild, Store: h.path("store"), Cards: size.Cards, Seed: o.Seed, Days: size.Days, Conditions: size.Conditions})
+	text, err := h.do(ctx, Task{
+		Kind: taskBuild, Store: h.path("store"), Cards: size.Cards, Seed: o.Seed,
+		Days: size.Days, Conditions: size.Conditions,
+	})
 	if err == nil {
 		err = json.Unmarshal(text, &p.Build)
 	}
 	if err != nil {
 		return p, err
 	}
-	h.note("%d cards, %d days: built in %v, loading", size.Cards, size.Days, p.Build.Build.Wall.Round(10*time.Millisecond))
-	if text, err = h.do(ctx, Task{Kind: taskLoad, Store: h.path("store")}); err == nil {
+
+	h.note("%d cards, %d days: built in %v, loading", size.Cards, size.Days,
+		p.Build.Build.Wall.Round(10*time.Millisecond))
+	text, err = h.do(ctx, Task{Kind: taskLoad, Store: h.path("store")})
+	if err == nil {
 		err = json.Unmarshal(text, &p.Load)
 	}
 	return p, err
@@ -72,6 +81,7 @@ func ScaleTable(points []ScalePoint) string {
 		}
 		w.WriteString("\n")
 	}
+
 	row("cards", func(p *ScalePoint) string { return grouped(p.Load.Counts.Cards) })
 	w.WriteString("|---|" + strings.Repeat("---|", len(points)) + "\n")
 	row("lanes", func(p *ScalePoint) string { return grouped(p.Load.Counts.Lanes) })
@@ -82,6 +92,7 @@ func ScaleTable(points []ScalePoint) string {
 	row("snapshot on disk", func(p *ScalePoint) string { return megabytes(p.Build.Stored) })
 	row("load, CPU", func(p *ScalePoint) string { return seconds(p.Load.Load.CPU) })
 	row("live heap of one snapshot", func(p *ScalePoint) string { return megabytes(p.Load.Heap) })
+
 	for _, t := range times {
 		row(t.name, func(p *ScalePoint) string { return figure(micros(t.of(&p.Load))) + " µs" })
 	}
@@ -113,6 +124,7 @@ func ScalePlot(points []ScalePoint) string {
 		}
 		return l
 	}
+
 	reading := func(name string, of func(*LoadFigures) time.Duration) plot.Line {
 		return line(name, func(p *ScalePoint) float64 { return micros(of(&p.Load)) })
 	}

@@ -24,7 +24,8 @@ import (
 	"ninepocket/wire"
 )
 
-// world is a server over a synthetic catalog, with keys that no limit stops, and the requests that drive it.
+// world is a server over a synthetic catalog, with keys that no limit stops, and the requests that
+// drive it.
 type world struct {
 	server     *server.Server
 	view       *engine.View
@@ -33,7 +34,8 @@ type world struct {
 	operations []Operation
 }
 
-// worlds are made once a size. History costs the same in a catalog of any size, so that the large one has a month.
+// worlds are made once a size. History costs the same in a catalog of any size, so that the large
+// one has a month.
 var worlds = map[int]func() *world{
 	1_000:   sync.OnceValue(func() *world { return mustWorld(1_000, 365) }),
 	30_000:  sync.OnceValue(func() *world { return mustWorld(30_000, 365) }),
@@ -55,19 +57,23 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 	}
 	defer os.RemoveAll(folder)
 	raw := filepath.Join(folder, "catalog")
-	if _, err := synth.Write(raw, synth.Options{Cards: cards, HistoryDays: days}); err != nil {
+	if err := synth.Write(raw, synth.Options{Cards: cards, HistoryDays: days}); err != nil {
 		return nil, err
 	}
-	built, err := loader.Build(context.Background(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}})
+
+	built, err := loader.Build(context.Background(),
+		loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}})
 	if err != nil {
 		return nil, err
 	}
 	built.Catalog.ID = "bench"
 	w := &world{}
 	urls := wire.Site{URL: "http://localhost", ProductPrefix: "prd"}
-	if w.view, err = engine.NewView(built.Catalog, urls); err != nil {
+	w.view, err = engine.NewView(built.Catalog, urls)
+	if err != nil {
 		return nil, err
 	}
+
 	now := time.Now()
 	eng := engine.New(nil, engine.Options{Site: urls, SearchCache: cache})
 	eng.Swap(w.view, now)
@@ -75,21 +81,25 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	ring, err := loadKeys(filepath.Join(folder, "state"))
 	if err != nil {
 		return nil, err
 	}
+
 	signer, err := cursor.NewSigner(cursor.Key{ID: 1})
 	if err != nil {
 		return nil, err
 	}
 	w.live = keys.Live
-	pages, err := site.New(site.Options{BaseURL: "http://localhost"}) // the API's budgets hold beside the site
+	// The API's budgets hold beside the site.
+	pages, err := site.New(site.Options{BaseURL: "http://localhost"})
 	if err != nil {
 		return nil, err
 	}
 	w.server, err = server.New(server.Options{
-		Engine: eng, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{ReplyBytes: 1 << 40})), Clock: access.StartClock(now),
+		Engine: eng, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{ReplyBytes: 1 << 40})),
+		Clock:   access.StartClock(now),
 		Cursors: signer, PackCache: packCache, BaseURL: "http://localhost", Preview: true, Pages: pages,
 	})
 	if err != nil {
@@ -104,8 +114,11 @@ func (w *world) prepare(keys Keys) error {
 	if err != nil {
 		return err
 	}
-	go w.server.Serve(l) // until the tests end
-	if w.sample, err = readSample(l.Addr().String(), keys); err != nil {
+
+	// Until the tests end.
+	go w.server.Serve(l)
+	w.sample, err = readSample(l.Addr().String(), keys)
+	if err != nil {
 		return err
 	}
 	w.operations = w.sample.operations()
@@ -121,8 +134,8 @@ func (w *world) operation(tb testing.TB, name string) *Operation {
 	return &one[0]
 }
 
-// replayConn is a connection whose client sends requests in turn, burst requests a read, and counts the answers that
-// are 200: what is measured is the server's side alone, without system calls.
+// replayConn is a connection whose client sends requests in turn, burst requests a read, and counts
+// the answers that are 200: what is measured is the server's side alone, without system calls.
 type replayConn struct {
 	net.Conn
 	turns    *turns
@@ -155,8 +168,8 @@ func (c *replayConn) SetDeadline(time.Time) error      { return nil }
 func (c *replayConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *replayConn) SetWriteDeadline(time.Time) error { return nil }
 
-// replay serves b.N requests of an operation over one connection and reports the CPU time of each beside the wall time,
-// since other programs lengthen only the latter.
+// replay serves b.N requests of an operation over one connection and reports the CPU time of each
+// beside the wall time, since other programs lengthen only the latter.
 func replay(b *testing.B, serve func(net.Conn) error, op *Operation) {
 	b.Helper()
 	c := &replayConn{turns: newTurns(op, 0), left: b.N}
@@ -166,6 +179,7 @@ func replay(b *testing.B, serve func(net.Conn) error, op *Operation) {
 	if err := serve(c); err != nil && c.left > 0 {
 		b.Fatal(err)
 	}
+
 	b.StopTimer()
 	after, _ := cpuTime(os.Getpid())
 	b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/op")
@@ -182,12 +196,14 @@ func (w *world) scriptOf(tb testing.TB, op *Operation, headers bool) []scripted 
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	go w.server.Serve(l)
 	tb.Cleanup(func() { l.Close() })
 	answers, err := record(l.Addr().String(), op)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	for i := range answers {
 		if !headers {
 			answers[i].Header = nil
@@ -196,12 +212,14 @@ func (w *world) scriptOf(tb testing.TB, op *Operation, headers bool) []scripted 
 	return answers
 }
 
-// BenchmarkGetCard is GET /v1/cards/{id} through the whole pipeline beside bare servers of the same bodies.
+// BenchmarkGetCard is GET /v1/cards/{id} through the whole pipeline beside bare servers of the same
+// bodies.
 func BenchmarkGetCard(b *testing.B) {
 	w := worlds[30_000]()
 	for burst, name := range map[int]string{1: "get_card", 16: "get_card_pipelined"} {
 		op := w.operation(b, name)
-		bare, same := bareServer(w.scriptOf(b, op, false)), bareServer(w.scriptOf(b, op, true))
+		bare := bareServer(w.scriptOf(b, op, false))
+		same := bareServer(w.scriptOf(b, op, true))
 		b.Run("bare/burst="+strconv.Itoa(burst), func(b *testing.B) { replay(b, bare.ServeConn, op) })
 		b.Run("same/burst="+strconv.Itoa(burst), func(b *testing.B) { replay(b, same.ServeConn, op) })
 		b.Run("full/burst="+strconv.Itoa(burst), func(b *testing.B) { replay(b, w.server.ServeConn, op) })
@@ -227,6 +245,7 @@ func BenchmarkReads(b *testing.B) {
 	for i, s := range w.sample.selections {
 		selections[i] = wire.Selection{Kind: s.Kind, ProductID: s.ProductID, Variant: s.Variant, Condition: s.Condition}
 	}
+
 	var dst []byte
 	read := func(name string, f func(i int)) {
 		b.Run(name, func(b *testing.B) {
@@ -236,6 +255,7 @@ func BenchmarkReads(b *testing.B) {
 				dst = dst[:0]
 				f(i)
 			}
+
 			after, _ := cpuTime(os.Getpid())
 			b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/op")
 			b.ReportMetric(float64(len(dst)), "bytes/op")
@@ -246,6 +266,7 @@ func BenchmarkReads(b *testing.B) {
 			dst = w.view.AppendPrice(dst, &selections[i])
 		}
 	})
+
 	card := w.movingCard()
 	variant := w.firstVariant(card)
 	read("history_365_of_one_variant", func(int) { dst = w.view.AppendHistory(dst, card, 365, variant) })
@@ -256,10 +277,11 @@ func BenchmarkReads(b *testing.B) {
 	})
 }
 
-// movingCard is a card with a price on every day of a year, most of which differ from the day before, as dear cards' do: of
-// such histories most is to be spelt.
+// movingCard is a card with a price on every day of a year, most of which differ from the day
+// before, as dear cards' do: of such histories most is to be spelt.
 func (w *world) movingCard() (best int) {
-	most, lane := 0, -1
+	most := 0
+	lane := -1
 	date := w.view.Catalog.Date()
 	for card := range min(w.view.Catalog.Cards.ID.Len(), 2000) {
 		w.view.DisplayLanes(card, w.firstVariant(card), func(l int, _ string) { lane = l })
@@ -270,8 +292,10 @@ func (w *world) movingCard() (best int) {
 				changes++
 			}
 		}
+
 		if len(points) == 365 && changes > most {
-			best, most = card, changes
+			best = card
+			most = changes
 		}
 	}
 	return best
@@ -286,12 +310,14 @@ func (w *world) firstVariant(card int) (code string) {
 	return code
 }
 
-// TestOperations asks every operation of a small catalog once: whatever the driver measures is a success.
+// TestOperations asks every operation of a small catalog once: whatever the driver measures is a
+// success.
 func TestOperations(t *testing.T) {
 	w := worlds[1_000]()
 	if len(w.operations) != len(operationNames) {
 		t.Errorf("%d operations, want %d", len(w.operations), len(operationNames))
 	}
+
 	for i := range w.operations {
 		op := &w.operations[i]
 		for k, answer := range w.scriptOf(t, op, true) {
@@ -302,8 +328,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestBareIsEqual compares what a bare server sends with the original, byte for byte but for the instant and what
-// is new in every answer.
+// TestBareIsEqual compares what a bare server sends with the original, byte for byte but for the
+// instant and what is new in every answer.
 func TestBareIsEqual(t *testing.T) {
 	w := worlds[1_000]()
 	op := w.operation(t, "get_card")
@@ -325,21 +351,27 @@ func TestBareIsEqual(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := answers[(i+1)%len(answers)] // a bare server answers in turn, whatever is asked
+
+		// A bare server answers in turn, whatever is asked.
+		want := answers[(i+1)%len(answers)]
 		if a.status != http.StatusOK || !bytes.Equal(a.body, want.Body) {
 			t.Fatalf("request %d: %d %s, want %s", i, a.status, a.body, want.Body)
 		}
+
 		full, err := askOnce(original.Addr().String(), op.Requests[(i+1)%len(answers)].Bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := len(full.header) - len(a.header); d < -4 || d > 4 { // numbers in the limits may gain or lose a digit
+
+		// Numbers in the limits may gain or lose a digit.
+		if d := len(full.header) - len(a.header); d < -4 || d > 4 {
 			t.Fatalf("request %d: a header of %d bytes, the original's has %d", i, len(a.header), len(full.header))
 		}
 		got := headerLines(a.header)
 		if len(got) != len(want.Header) {
 			t.Fatalf("request %d: headers %q, want %q", i, got, want.Header)
 		}
+
 		for k := range got {
 			if !bytes.Equal(got[k][0], want.Header[k][0]) || !bytes.Equal(got[k][1], want.Header[k][1]) {
 				t.Errorf("request %d: header %q, want %q", i, got[k], want.Header[k])
@@ -348,7 +380,8 @@ func TestBareIsEqual(t *testing.T) {
 	}
 }
 
-// TestPlainAnswersAlike holds the net/http server to the same bodies: it would be no comparison otherwise.
+// TestPlainAnswersAlike holds the net/http server to the same bodies: it would be no comparison
+// otherwise.
 func TestPlainAnswersAlike(t *testing.T) {
 	w := worlds[1_000]()
 	p := &plain{view: w.view, gate: w.server.Gate, clock: w.server.Clock}
@@ -358,13 +391,17 @@ func TestPlainAnswersAlike(t *testing.T) {
 	}
 	defer l.Close()
 	go http.Serve(l, p.routes())
-	for _, name := range []string{"get_card", "cards_batch_200", "prices_batch_100", "search_exact", "search_typo", "filter_price"} {
+	for _, name := range []string{
+		"get_card", "cards_batch_200", "prices_batch_100", "search_exact", "search_typo",
+		"filter_price",
+	} {
 		op := w.operation(t, name)
 		for i, want := range w.scriptOf(t, op, true) {
 			a, err := askOnce(l.Addr().String(), op.Requests[i].Bytes)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			body, _, _ := bytes.Cut(a.body, []byte(`"next_cursor"`))
 			wanted, _, _ := bytes.Cut(want.Body, []byte(`"next_cursor"`))
 			if a.status != http.StatusOK || !bytes.Equal(body, wanted) {
@@ -372,7 +409,9 @@ func TestPlainAnswersAlike(t *testing.T) {
 				for at < min(len(body), len(wanted)) && body[at] == wanted[at] {
 					at++
 				}
-				t.Errorf("%s %d: %d …%.60q, want …%.60q", name, i, a.status, body[max(at-20, 0):], wanted[max(at-20, 0):])
+
+				t.Errorf("%s %d: %d …%.60q, want …%.60q", name, i, a.status, body[max(at-20, 0):],
+					wanted[max(at-20, 0):])
 				break
 			}
 		}

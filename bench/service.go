@@ -40,35 +40,46 @@ func openService(store, state, base string) (*service, error) {
 		eng.Close()
 		return nil, err
 	}
+
+	// Its limits stop no measurement.
 	ring, err := loadKeys(state)
 	if err != nil {
 		eng.Close()
 		return nil, err
 	}
-	return &service{engine: eng, gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{})), clock: access.StartClock(now)}, nil
+	return &service{
+		engine: eng, gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{})),
+		clock: access.StartClock(now),
+	}, nil
 }
 
-// serveMemory serves the store's current snapshot through the whole of package server, with metering in memory as the
-// demo has it: beside serve it shows what keeping the meter on disk costs.
+// serveMemory serves the store's current snapshot through the whole of package server, with
+// metering in memory as the demo has it: beside serve it shows what keeping the meter on disk
+// costs.
 func (t *Task) serveMemory(ctx context.Context) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
+
 	base := "http://" + l.Addr().String()
 	s, err := openService(t.Store, t.State, base)
 	if err != nil {
 		return err
 	}
 	defer s.engine.Close()
+
 	var key cursor.Key
-	_, _ = rand.Read(key.Secret[:]) // never fails
+	// Never fails.
+	_, _ = rand.Read(key.Secret[:])
 	cursors, err := cursor.NewSigner(key)
 	if err != nil {
 		return err
 	}
+
 	srv, err := server.New(server.Options{
-		Engine: s.engine, Gate: s.gate, Clock: s.clock, Cursors: cursors, PackCache: packCache, BaseURL: base, Preview: true,
+		Engine: s.engine, Gate: s.gate, Clock: s.clock, Cursors: cursors, PackCache: packCache, BaseURL: base,
+		Preview: true,
 	})
 	if err != nil {
 		return err
@@ -80,22 +91,30 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	return srv.Serve(l)
 }
 
-// writeKeys makes a state directory with one live and one preview key, and the configuration with their plan.
+// writeKeys makes a state directory with one live and one preview key, and the configuration with
+// their plan.
 func writeKeys(state, config string) (Keys, error) {
 	var keys Keys
 	now := time.Now()
+	// More than any measurement takes.
 	credits := int64(1) << 50
 	err := access.UpdateKeys(state, func(f *access.KeyFile) error {
 		var err error
-		if _, keys.Live, err = f.Create(access.NewKey{Tenant: "bench-live", Kind: access.Live, Plan: benchPlan}, now); err != nil {
+		_, keys.Live, err = f.Create(access.NewKey{Tenant: "bench-live", Kind: access.Live, Plan: benchPlan}, now)
+		if err != nil {
 			return err
 		}
-		_, keys.Preview, err = f.Create(access.NewKey{Tenant: "bench-preview", Kind: access.Preview, Plan: benchPlan, Credits: &credits}, now)
+
+		_, keys.Preview, err = f.Create(access.NewKey{
+			Tenant: "bench-preview", Kind: access.Preview, Plan: benchPlan,
+			Credits: &credits,
+		}, now)
 		return err
 	})
 	if err != nil {
 		return keys, err
 	}
+
 	const plan = "[plans." + benchPlan + "]\nper_minute = 10000000\nper_day = 1000000000000000\n"
 	return keys, os.WriteFile(config, []byte(plan), 0o600)
 }

@@ -42,13 +42,18 @@ func (o *SwapOptions) Validate(other *Options) error {
 	o.setDefaults()
 	problems := []error{other.Validate()}
 	if other.URL != "" || other.Store != "" {
-		problems = append(problems, errors.New("cannot publish into somebody else's store: --swap serves a catalog of its own"))
+		problems = append(problems,
+			errors.New("cannot publish into somebody else's store: --swap serves a catalog of its own"))
 	}
 	if o.Swaps < 1 || o.Every <= 0 {
-		problems = append(problems, errors.New("cannot publish less than once, or without a time between two publications"))
+		problems = append(problems,
+			errors.New("cannot publish less than once, or without a time between two publications"))
 	}
-	if !(o.Load > 0 && o.Load <= 1) { // also not a number
-		problems = append(problems, fmt.Errorf("cannot drive the server at a load of %v: want more than 0 and at most 1", o.Load))
+
+	// Also not a number.
+	if !(o.Load > 0 && o.Load <= 1) {
+		problems = append(problems,
+			fmt.Errorf("cannot drive the server at a load of %v: want more than 0 and at most 1", o.Load))
 	}
 	return errors.Join(problems...)
 }
@@ -85,35 +90,40 @@ const (
 // Ratio is the p99 of one phase against that before the swaps.
 func (r *SwapReport) Ratio(phase int) float64 { return r.Phases[phase].P99 / r.Phases[before].P99 }
 
-// Swapping is the p99 before the swaps in µs and, against it, while the server loaded and swapped, while a publisher
-// verified, after, and beside a process that only computed.
+// Swapping is the p99 before the swaps in µs and, against it, while the server loaded and swapped,
+// while a publisher verified, after, and beside a process that only computed.
 func (r *SwapReport) Swapping() (quiet, swap, publish, calm, compute float64) {
 	return r.Phases[before].P99, r.Ratio(swapping), r.Ratio(publishing), r.Ratio(after), r.Ratio(computing)
 }
 
-// Swap serves one of two snapshots, drives it at a fixed rate with cards and searches by turns, and publishes the
-// other one again and again. Requests are due at fixed instants and their latency counts from then, whether or not
-// the one before was answered: a server that stalls is charged for everything it kept waiting.
+// Swap serves one of two snapshots, drives it at a fixed rate with cards and searches by turns, and
+// publishes the other one again and again. Requests are due at fixed instants and their latency
+// counts from then, whether or not the one before was answered: a server that stalls is charged for
+// everything it kept waiting.
 func Swap(ctx context.Context, o Options, s SwapOptions) (*SwapReport, error) {
 	if err := s.Validate(&o); err != nil {
 		return nil, err
 	}
+
 	folder, err := os.MkdirTemp("", "ninepocket-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a folder for the measurement: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
+	// What is left behind is in the temporary folder.
+	defer func() { _ = os.RemoveAll(folder) }()
 	h := household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}
 	if err := h.found(ctx, &o, 2); err != nil {
 		return nil, err
 	}
+
 	c, err := h.startServe(ctx, h.path("store"))
 	if err != nil {
 		return nil, err
 	}
 	defer c.stop()
 	m := &swapRun{household: &h, c: c, plan: s}
-	if m.mix, err = mixture(c, h.keys); err != nil {
+	m.mix, err = mixture(c, h.keys)
+	if err != nil {
 		return nil, err
 	}
 	return m.run(ctx, &o)
@@ -125,6 +135,7 @@ func mixture(c *contestant, keys Keys) (*Operation, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	both, err := chosen(s.operations(), []string{"get_card", "search_exact"})
 	if err != nil {
 		return nil, err
@@ -145,21 +156,26 @@ type swapRun struct {
 	phase atomic.Int32 // of requests that are due now
 }
 
-// connections of the open loop: enough that one slow answer does not hold back the requests that are due elsewhere.
+// connections of the open loop: enough that one slow answer does not hold back the requests that
+// are due elsewhere.
 const openConnections = 16
 
 func (m *swapRun) run(ctx context.Context, o *Options) (*SwapReport, error) {
-	if _, err := m.c.drive(ctx, m.mix, o.Connections, time.Second); err != nil { // warm
+	// Warm.
+	if _, err := m.c.drive(ctx, m.mix, o.Connections, time.Second); err != nil {
 		return nil, err
 	}
+
 	capacity, err := m.c.drive(ctx, m.mix, o.Connections, 2*time.Second)
 	if err != nil {
 		return nil, err
 	}
+
 	report := &SwapReport{Cards: m.built.Counts.Cards, Swaps: m.plan.Swaps}
 	report.Rate = m.plan.Load * float64(capacity.Requests) / capacity.Wall.Seconds()
 	quiet := max(time.Duration(m.plan.Swaps)*m.plan.Every/5, 5*time.Second)
-	m.note("%.0f requests/s, %v before, %d swaps in %v, %v after, as long beside a process that computes", report.Rate, quiet, m.plan.Swaps, time.Duration(m.plan.Swaps)*m.plan.Every, quiet)
+	m.note("%.0f requests/s, %v before, %d swaps in %v, %v after, as long beside a process that computes",
+		report.Rate, quiet, m.plan.Swaps, time.Duration(m.plan.Swaps)*m.plan.Every, quiet)
 
 	loops := make([]openLoop, openConnections)
 	ctx, stop := context.WithCancel(ctx)
@@ -189,6 +205,7 @@ func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *Swap
 	if err := wait(ctx, quiet); err != nil {
 		return err
 	}
+
 	report.HeapBefore = m.c.liveHeap()
 	for i := range m.plan.Swaps {
 		next := m.built.Snapshots[(i+1)%len(m.built.Snapshots)]
@@ -204,6 +221,7 @@ func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *Swap
 			report.HeapEarly = m.c.liveHeap()
 		}
 	}
+
 	m.phase.Store(after)
 	if err := wait(ctx, quiet); err != nil {
 		return err
@@ -213,8 +231,9 @@ func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *Swap
 	return m.beside(ctx, Task{Kind: taskCompute, For: quiet})
 }
 
-// publishOne publishes as an operator would beside a server: from a process of its own at the lowest priority, since
-// it verifies the snapshot and makes a View of it before it moves the pointer.
+// publishOne publishes as an operator would beside a server: from a process of its own at the
+// lowest priority, since it verifies the snapshot and makes a View of it before it moves the
+// pointer.
 func (m *swapRun) publishOne(ctx context.Context, id string) error {
 	return m.beside(ctx, Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id})
 }
@@ -239,6 +258,7 @@ func (m *swapRun) beside(ctx context.Context, t Task) error {
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -247,11 +267,13 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// liveHeap is what the server's last collection found alive: the next one begins at twice that (GOGC=100).
+// liveHeap is what the server's last collection found alive: the next one begins at twice that
+// (GOGC=100).
 func (c *contestant) liveHeap() int64 {
 	next, err := c.metric("go_memstats_next_gc_bytes")
 	if err != nil {
-		return 0 // it is a figure beside the others
+		// It is a figure beside the others.
+		return 0
 	}
 	return int64(next / 2)
 }
@@ -276,7 +298,9 @@ func (l *openLoop) run(ctx context.Context, m *swapRun, connection int, due time
 	if err != nil {
 		return err
 	}
-	defer func() { _ = link.Close() }() // the answers are there or the error is told
+
+	// The answers are there or the error is told.
+	defer func() { _ = link.Close() }()
 	l.bodies = map[served]uint64{}
 	t := newTurns(m.mix, connection)
 	for ; ctx.Err() == nil; due = due.Add(step) {
@@ -287,6 +311,7 @@ func (l *openLoop) run(ctx context.Context, m *swapRun, connection int, due time
 		if err != nil {
 			return err
 		}
+
 		l.latency[phase].Add(time.Since(due))
 		l.check(request, &a)
 	}
@@ -299,14 +324,18 @@ func (l *openLoop) check(request int, a *answer) {
 		l.failures++
 		return
 	}
-	body, _, _ := bytes.Cut(a.body, []byte(`"next_cursor"`)) // which holds the instant
+
+	// Which holds the instant.
+	body, _, _ := bytes.Cut(a.body, []byte(`"next_cursor"`))
 	_, id, _ := bytes.Cut(a.header, []byte("X-Snapshot-Id: "))
 	id, _, _ = bytes.Cut(id, []byte("\r\n"))
-	snap, sum := xxhash.Sum64(id), xxhash.Sum64(body)
+	snap := xxhash.Sum64(id)
+	sum := xxhash.Sum64(body)
 	if snap != l.last {
 		l.seen++
 		l.last = snap
 	}
+
 	of := served{request, snap}
 	if before, known := l.bodies[of]; !known {
 		l.bodies[of] = sum
@@ -325,10 +354,12 @@ func (r *SwapReport) fill(loops []openLoop) {
 			name, h.Len(), micros(h.Quantile(0.5)), micros(h.Quantile(0.99)), micros(h.Quantile(0.999)), micros(h.Max()),
 		})
 	}
+
 	for i := range loops {
 		r.Failures += loops[i].failures
 		r.Mixed += loops[i].mixed
-		r.Seen = max(r.Seen, loops[i].seen-1) // the first snapshot is no change
+		// The first snapshot is no change.
+		r.Seen = max(r.Seen, loops[i].seen-1)
 	}
 }
 
@@ -337,13 +368,17 @@ func (r *SwapReport) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "PHASE\tREQUESTS\tp50 µs\tp99 µs\tp99.9 µs\tMAX µs\tp99 AGAINST BEFORE\t\n")
 	for i, p := range r.Phases {
-		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n", p.Name, p.Requests, p.P50, p.P99, p.P999, p.Max, r.Ratio(i))
+		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n", p.Name, p.Requests, p.P50, p.P99, p.P999, p.Max,
+			r.Ratio(i))
 	}
+
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in the answers;\n"+
-		"%d failed, %d mixed; live heap %d MB before, %d MB after two, %d MB at the end; %d MB resident\n", r.Cards, r.Rate, r.Swaps, r.Seen,
+	_, err := fmt.Fprintf(out,
+		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in the answers;\n"+
+			"%d failed, %d mixed; live heap %d MB before, %d MB after two, %d MB at the end; %d MB resident\n", r.Cards,
+		r.Rate, r.Swaps, r.Seen,
 		r.Failures, r.Mixed, r.HeapBefore/1e6, r.HeapEarly/1e6, r.HeapAfter/1e6, r.MemoryAfter/1e6)
 	return err
 }

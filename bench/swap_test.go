@@ -21,13 +21,15 @@ import (
 	"ninepocket/wire"
 )
 
-// TestSwapCost measures what a swap through a real store directory takes: the time from publish to live, and memory.
-// It asserts nothing of either; docs/PERFORMANCE.md has the figures. NINEPOCKET_SWAP=40000,300000 names the sizes.
+// TestSwapCost measures what a swap through a real store directory takes: the time from publish to
+// live, and memory. It asserts nothing of either; docs/PERFORMANCE.md has the figures.
+// NINEPOCKET_SWAP=40000,300000 names the sizes.
 func TestSwapCost(t *testing.T) {
 	sizes := os.Getenv("NINEPOCKET_SWAP")
 	if sizes == "" {
 		t.Skip("skipped: the cost of a swap is measured with NINEPOCKET_SWAP=40000,300000")
 	}
+
 	for size := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(size)
 		if err != nil {
@@ -44,6 +46,7 @@ func swapCost(t *testing.T, cards int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var raw int64
 	for _, s := range m.Sections {
 		raw += s.Raw
@@ -51,18 +54,26 @@ func swapCost(t *testing.T, cards int) {
 	t.Logf("%d cards, %d lanes: %s stored, %s decoded", m.Counts.Cards, m.Counts.Lanes, mib(m.Bytes()), mib(raw))
 
 	publish := func(id string) time.Time {
-		if _, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
+		if _, err := store.Publish(id, snapshot.Publishing{
+			Now:   time.Now(),
+			Check: func(*snapshot.Catalog) error { return nil },
+		}); err != nil {
 			t.Fatal(err)
 		}
-		runtime.GC() // what publishing took is not the swap's
+		// What publishing took is not the swap's.
+		runtime.GC()
 		return time.Now()
 	}
 	empty := live()
-	eng := engine.New(store, engine.Options{Site: wire.Site{URL: "http://localhost", ProductPrefix: "prd"}, RetiredBudget: 1 << 40})
+	eng := engine.New(store, engine.Options{
+		Site:          wire.Site{URL: "http://localhost", ProductPrefix: "prd"},
+		RetiredBudget: 1 << 40,
+	})
 	publish(ids[0])
 	if err := eng.Open(time.Now()); err != nil {
 		t.Fatal(err)
 	}
+
 	one := live()
 	began := time.Now()
 	if err := eng.View().Smoke(); err != nil {
@@ -87,7 +98,8 @@ func swapCost(t *testing.T, cards int) {
 			s.Read.Round(time.Millisecond), s.Index.Round(time.Millisecond), s.Fragments.Round(time.Millisecond))
 	}
 	publish(ids[1])
-	load("swap, GOGC=5", 5) // a collector that runs all the time shows what loading cannot do without
+	// A collector that runs all the time shows what loading cannot do without.
+	load("swap, GOGC=5", 5)
 
 	eng = engine.New(store, engine.Options{Site: wire.Site{URL: "http://localhost", ProductPrefix: "prd"}})
 	publish(ids[0])
@@ -97,7 +109,8 @@ func swapCost(t *testing.T, cards int) {
 	publish(ids[1])
 	load("swap, GOGC=100", 100)
 
-	// From the return of publish to the first moment that the engine serves it, over ten publications.
+	// From the return of publish to the first moment that the engine serves it, over ten
+	// publications.
 	ctx, cancel := context.WithCancel(t.Context())
 	var following sync.WaitGroup
 	following.Go(func() { eng.Follow(ctx) })
@@ -114,9 +127,11 @@ func swapCost(t *testing.T, cards int) {
 		}
 		slowest = max(slowest, took)
 	}
+
 	cancel()
 	following.Wait()
-	t.Logf("publish to live: %v to %v over 10 publications; load %v", fastest.Round(time.Millisecond), slowest.Round(time.Millisecond),
+	t.Logf("publish to live: %v to %v over 10 publications; load %v", fastest.Round(time.Millisecond),
+		slowest.Round(time.Millisecond),
 		eng.Stats().LastLoad.Total.Round(time.Millisecond))
 }
 
@@ -126,18 +141,24 @@ func storeDays(t *testing.T, store *snapshot.Dir, cards, days int) (ids []string
 	var base *snapshot.Catalog
 	for day := range days {
 		raw := filepath.Join(t.TempDir(), fmt.Sprint("day", day))
-		if _, err := synth.Write(raw, synth.Options{Cards: cards, Day: day}); err != nil {
+		if err := synth.Write(raw, synth.Options{Cards: cards, Day: day}); err != nil {
 			t.Fatal(err)
 		}
-		built, err := loader.Build(t.Context(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}, Base: base})
+
+		built, err := loader.Build(t.Context(), loader.Options{
+			Sources: []loader.Input{{Kind: "native", Path: raw}},
+			Base:    base,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m, _, err := store.Write(built.Catalog, snapshot.WriteOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, base = append(ids, m.ID), built.Catalog
+		ids = append(ids, m.ID)
+		base = built.Catalog
 		_ = os.RemoveAll(raw)
 	}
 	return ids
@@ -154,7 +175,8 @@ func read(name string) int64 {
 // live is the heap that is reachable now.
 func live() int64 {
 	runtime.GC()
-	runtime.GC() // the second sweeps what the first only marked
+	// The second sweeps what the first only marked.
+	runtime.GC()
 	return read("/gc/heap/live:bytes")
 }
 
@@ -162,6 +184,7 @@ func live() int64 {
 func watchHeap() (stop func() (live, used int64)) {
 	done := make(chan struct{})
 	var wait sync.WaitGroup
+
 	var top, used int64
 	wait.Go(func() {
 		for {

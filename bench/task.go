@@ -12,8 +12,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Task is what a child process of a measurement does. The driver starts the program again with a task, so that every
-// server has a process of its own whose CPU time and memory are its alone.
+// Task is what a child process of a measurement does. The driver starts the program again with a
+// task, so that every server has a process of its own whose CPU time and memory are its alone.
 type Task struct {
 	Kind string
 
@@ -56,7 +56,8 @@ func ParseTask(text string) (Task, error) {
 func (t *Task) Text() string {
 	text, err := json.Marshal(t)
 	if err != nil {
-		panic(err) // strings and numbers can be spelt
+		// Strings and numbers can be spelt.
+		panic(err)
 	}
 	return string(text)
 }
@@ -108,6 +109,8 @@ func announce(path string, ready readyFile) error {
 	if err != nil {
 		return err
 	}
+
+	// Whoever waits for the file must never see half of it.
 	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.WriteFile(draft, text, 0o600); err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)
@@ -119,8 +122,10 @@ func announce(path string, ready readyFile) error {
 func await(ctx context.Context, path string, ended <-chan struct{}) (readyFile, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		var ready readyFile
+		// The file is renamed into its place, so it is whole once it is there.
 		if text, err := os.ReadFile(path); err == nil {
 			err = json.Unmarshal(text, &ready)
 			return ready, err

@@ -1,4 +1,5 @@
-// Package deploy_test checks the files that deploy ninepocket against the program and with the tools that know them.
+// Package deploy_test checks the files that deploy ninepocket against the program and with the
+// tools that know them.
 package deploy_test
 
 import (
@@ -41,18 +42,22 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// TestImageHasWhatItIsBuiltFrom finds packages of the program that .dockerignore keeps from the build.
+// TestImageHasWhatItIsBuiltFrom finds packages of the program that .dockerignore keeps from the
+// build.
 func TestImageHasWhatItIsBuiltFrom(t *testing.T) {
 	ignore := strings.Fields(read(t, "../.dockerignore"))
 	if !slices.Contains(ignore, "*") {
 		t.Error(".dockerignore lets in what it does not name")
 	}
-	for path := range strings.FieldsSeq(output(t, "go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "../cmd/ninepocket")) {
+
+	for path := range strings.FieldsSeq(output(t, "go", "list", "-deps", "-f",
+		"{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "../cmd/ninepocket")) {
 		folder, _, _ := strings.Cut(strings.TrimPrefix(path, "ninepocket/"), "/")
 		if !slices.Contains(ignore, "!"+folder) {
 			t.Errorf("%s is part of the program, but .dockerignore has no !%s", path, folder)
 		}
 	}
+
 	docker := read(t, "../Dockerfile")
 	for _, copied := range regexp.MustCompile(`/src/(\w+)`).FindAllStringSubmatch(docker, -1) {
 		if !slices.Contains(ignore, "!"+copied[1]) {
@@ -68,8 +73,13 @@ func TestImageHasWhatItIsBuiltFrom(t *testing.T) {
 func TestDockerfile(t *testing.T) {
 	text := read(t, "../Dockerfile")
 	joined := strings.ReplaceAll(text, "\\\n", " ")
-	var last map[string]string // of the last stage
-	known := []string{"FROM", "WORKDIR", "COPY", "RUN", "ARG", "USER", "ENV", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+
+	// Of the last stage.
+	var last map[string]string
+	known := []string{
+		"FROM", "WORKDIR", "COPY", "RUN", "ARG", "USER", "ENV", "VOLUME", "EXPOSE", "STOPSIGNAL",
+		"HEALTHCHECK", "ENTRYPOINT", "CMD",
+	}
 	for line := range strings.Lines(joined) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -84,13 +94,16 @@ func TestDockerfile(t *testing.T) {
 		}
 		last[name] += rest
 	}
+
 	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "../go.mod"))[1]
 	if !strings.Contains(text, "FROM golang:"+goVersion+" ") {
 		t.Errorf("the image is not built with Go %s", goVersion)
 	}
-	if last["FROM"] != "scratch" || last["RUN"] != "" || !regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(last["USER"]) {
+	if last["FROM"] != "scratch" || last["RUN"] != "" ||
+		!regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(last["USER"]) {
 		t.Errorf("the last stage is %v", last)
 	}
+
 	// Without a shell only the form with brackets works.
 	for _, name := range []string{"ENTRYPOINT", "CMD", "VOLUME"} {
 		if !strings.HasPrefix(last[name], "[") {
@@ -115,14 +128,17 @@ func TestUnits(t *testing.T) {
 		}
 		units = append(units, path)
 	}
+
 	for line := range strings.Lines(output(t, analyze, append([]string{"verify", "--man=no"}, units...)...)) {
 		// systemd before 253 does not know the type; before-253.conf is for it.
 		if strings.Contains(line, dir) && !strings.Contains(line, "notify-reload") {
 			t.Error(line)
 		}
 	}
+
 	for _, service := range units[:2] {
-		if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", "--threshold=20", service).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager",
+			"--threshold=20", service).CombinedOutput(); err != nil {
 			t.Errorf("%s is exposed by more than 2.0: %v\n%s", filepath.Base(service), err, out)
 		}
 	}
@@ -132,7 +148,8 @@ func TestShellScripts(t *testing.T) {
 	output(t, tool(t, "shellcheck"), "daily.sh")
 }
 
-// ninepocketStub stands for the program: it writes down how it was called and does as the environment says.
+// ninepocketStub stands for the program: it writes down how it was called and does as the
+// environment says.
 const ninepocketStub = `#!/bin/sh
 echo "$*" >>"$CALLS"
 case "$1 $2" in
@@ -147,10 +164,13 @@ esac
 func TestDailyScript(t *testing.T) {
 	bash := tool(t, "bash")
 	dir := t.TempDir()
-	stub, calls := filepath.Join(dir, "ninepocket"), filepath.Join(dir, "calls")
-	if err := errors.Join(os.WriteFile(stub, []byte(ninepocketStub), 0o700), os.Mkdir(filepath.Join(dir, "store"), 0o700), os.WriteFile(filepath.Join(dir, "store", "CURRENT"), nil, 0o600)); err != nil {
+	stub := filepath.Join(dir, "ninepocket")
+	calls := filepath.Join(dir, "calls")
+	if err := errors.Join(os.WriteFile(stub, []byte(ninepocketStub), 0o700), os.Mkdir(filepath.Join(dir, "store"),
+		0o700), os.WriteFile(filepath.Join(dir, "store", "CURRENT"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+
 	store := filepath.Join(dir, "store")
 	day := func(environ ...string) (code int, called, said string) {
 		t.Helper()
@@ -165,24 +185,34 @@ func TestDailyScript(t *testing.T) {
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
-		b, _ := os.ReadFile(calls) // none when it was not called
+
+		// None when it was not called.
+		b, _ := os.ReadFile(calls)
 		return cmd.ProcessState.ExitCode(), strings.ReplaceAll(string(b), store, "STORE"), string(out)
 	}
+
 	f := func(what string, wantCode int, wantCalls []string, wantSaid string, environ ...string) {
 		t.Helper()
 		code, called, said := day(environ...)
-		if code != wantCode || called != strings.Join(append(wantCalls, ""), "\n") || !strings.Contains(said, wantSaid) {
-			t.Errorf("%s: exit status %d after\n%s\n%s\nwant %d after\n%s", what, code, called, said, wantCode, strings.Join(wantCalls, "\n"))
+		if code != wantCode || called != strings.Join(append(wantCalls, ""), "\n") ||
+			!strings.Contains(said, wantSaid) {
+			t.Errorf("%s: exit status %d after\n%s\n%s\nwant %d after\n%s", what, code, called, said, wantCode,
+				strings.Join(wantCalls, "\n"))
 		}
 	}
+
 	const (
 		build   = "snapshot build --store STORE --source tcgcsv:feed --base current --json"
 		list    = "snapshot list --store STORE"
 		diff    = "snapshot diff old new --store STORE"
 		publish = "snapshot publish new --store STORE"
 	)
+
 	f("a good day", 0, []string{build, list, diff, publish}, "published new")
-	f("more flags", 0, []string{"snapshot build --store STORE --source tcgcsv:feed --base current --mapping m --json", list, diff, publish}, "", "BUILD_FLAGS=--mapping m")
+	f("more flags", 0, []string{
+		"snapshot build --store STORE --source tcgcsv:feed --base current --mapping m --json",
+		list, diff, publish,
+	}, "", "BUILD_FLAGS=--mapping m")
 	f("no comparison", 0, []string{build, list, diff, publish}, "cannot compare", "DIFF=1")
 	f("the same feed", 0, []string{build, list}, "nothing is new", "CURRENT=new")
 	f("refused", 3, []string{build, list, diff, publish}, "old stays", "PUBLISH=3")
@@ -195,5 +225,6 @@ func TestDailyScript(t *testing.T) {
 	if err := os.Remove(filepath.Join(store, "CURRENT")); err != nil {
 		t.Fatal(err)
 	}
-	f("the first day", 0, []string{strings.Replace(build, "--base current", "--base none", 1), list, publish}, "published new", "CURRENT=")
+	f("the first day", 0, []string{strings.Replace(build, "--base current", "--base none", 1), list, publish},
+		"published new", "CURRENT=")
 }

@@ -19,9 +19,8 @@ type Input struct{ Kind, Path string }
 // ParseInput reads KIND:PATH.
 func ParseInput(s string) (Input, error) {
 	kind, path, ok := strings.Cut(s, ":")
-	if !ok || path == "" || !slices.Contains(source.Kinds, kind) {
-		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s,
-			strings.Join(source.Kinds, ", "))
+	if !ok || path == "" || !slices.Contains(source.KindNames(), kind) {
+		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.KindNames(), ", "))
 	}
 	return Input{Kind: kind, Path: path}, nil
 }
@@ -59,6 +58,8 @@ type Options struct {
 	Mapping string
 	// KeepUnmatched makes cards of a later source that no earlier one has cards of their own.
 	KeepUnmatched bool
+	// Unpack is source.Options.Unpack.
+	Unpack []string
 	// Progress is told how far the build is; nil for nobody.
 	Progress func(Progress)
 }
@@ -213,7 +214,7 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
 			o, ok := b.mapping.feeds[feed]
-			o.CollectedAt = b.o.CollectedAt
+			o.CollectedAt, o.Unpack = b.o.CollectedAt, b.o.Unpack
 			return o, ok
 		}
 

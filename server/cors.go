@@ -8,9 +8,11 @@ import (
 
 // exposed are the headers that a browser's script may read, sendable those that it may send.
 const (
-	exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, X-RateLimit-Remaining, " +
-		"X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, X-Request-Id, X-Snapshot-Id"
-	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, X-API-Key, X-Request-Id"
+	exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, " +
+		"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, " +
+		"X-Request-Id, X-Snapshot-Id"
+	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, X-API-Key, " +
+		"X-Request-Id"
 	// preflightAge is for how many seconds a browser may keep a preflight's answer.
 	preflightAge = "600"
 )
@@ -20,6 +22,7 @@ func (x *exchange) allowOrigin() {
 	if len(x.s.Origins) == 0 {
 		return
 	}
+
 	if origin := string(x.Fields.Origin); slices.Contains(x.s.Origins, origin) {
 		h := &x.Ctx.Response.Header
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
@@ -27,7 +30,8 @@ func (x *exchange) allowOrigin() {
 	}
 }
 
-// vary adds Vary with what the answer depends on; with configured origins that is the caller's, too.
+// vary adds Vary with what the answer depends on; with configured origins that is the caller's,
+// too.
 func (x *exchange) vary(on string) {
 	x.varies = true
 	switch {
@@ -40,8 +44,9 @@ func (x *exchange) vary(on string) {
 	}
 }
 
-// preflight answers a browser of a configured origin that asks whether it may call a path; false when nobody does.
-// MCP has a list of origins of its own, and what its gate would refuse is not promised.
+// preflight answers a browser of a configured origin that asks whether it may call a path; false
+// when nobody does. MCP has a list of origins of its own, and what its gate would refuse is not
+// promised.
 func (x *exchange) preflight(p *path, allow string) bool {
 	h := &x.Ctx.Response.Header
 	if !x.Ctx.IsOptions() || len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 ||
@@ -49,6 +54,7 @@ func (x *exchange) preflight(p *path, allow string) bool {
 		p.pattern == mcpPath && !x.s.tools.allowsOrigin(string(x.Fields.Origin)) {
 		return false
 	}
+
 	h.Set(fasthttp.HeaderAccessControlAllowMethods, allow)
 	h.Set(fasthttp.HeaderAccessControlAllowHeaders, sendable)
 	h.Set(fasthttp.HeaderAccessControlMaxAge, preflightAge)

@@ -8,8 +8,8 @@ import (
 	"ninepocket/wire"
 )
 
-// counts are what a Server counts of its requests. A request costs one reading of the clock and five atomic additions
-// in its exchange's shard.
+// counts are what a Server counts of its requests. A request costs one reading of the clock and
+// five atomic additions in its exchange's shard.
 type counts struct {
 	rows     []route
 	requests *tally.Counters  // of a row: answers by column of the status
@@ -22,41 +22,14 @@ type counts struct {
 // route is what requests are told apart by: nothing that a client makes up.
 type route struct{ surface, operation string }
 
-// The rows of requests that are no operation of a surface. Operations follow, then the tools.
+// The rows of requests that no path of the table stands for.
 const (
 	rowUnknown = iota // no such path, or nothing that could be routed
 	rowPreflight
-	rowOpenAPI
-	rowHealthz
-	rowMCP // the protocol itself, and what the gate refuses
-	rowHome
-	rowCard
-	rowSet
-	rowSets
-	rowSearch
-	rowSuggest
-	rowMovers
-	rowError // the pages of error codes
-	rowDocs
-	rowAsset
-	rowImage
-	rowText // llms.txt, robots.txt, sitemaps
-	fixedRows
 )
 
-var fixedRoutes = [fixedRows]route{
-	rowUnknown: {noSurface, "unknown"}, rowPreflight: {noSurface, "preflight"}, rowOpenAPI: {noSurface, "openapi"},
-	rowHealthz: {noSurface, "healthz"}, rowMCP: {"mcp", "mcp"},
-	rowHome: {siteSurface, "home"}, rowCard: {siteSurface, "card"}, rowSet: {siteSurface, "set"}, rowSets: {siteSurface, "sets"},
-	rowSearch: {siteSurface, "search"}, rowSuggest: {siteSurface, "suggest"}, rowMovers: {siteSurface, "movers"}, rowError: {siteSurface, "error"},
-	rowDocs: {siteSurface, "docs"}, rowAsset: {siteSurface, "asset"}, rowImage: {siteSurface, "image"}, rowText: {siteSurface, "text"},
-}
-
-// noSurface is the surface of what needs no key.
+// noSurface is the surface of what needs no key and is no page.
 const noSurface = "none"
-
-// siteSurface is the surface of the public pages and their files.
-const siteSurface = "site"
 
 // The columns of totals.
 const (
@@ -91,7 +64,8 @@ func statusColumn(status int) int {
 	return int(statusColumns[status])
 }
 
-// denialReasons are the codes of refused calls that are worth watching: who may not, and who must wait.
+// denialReasons are the codes of refused calls that are worth watching: who may not, and who must
+// wait.
 var denialReasons = []wire.Code{
 	wire.Unauthorized, wire.InvalidAPIKey, wire.SandboxKey, wire.InsufficientScope, wire.PlanLimit, wire.HostNotAllowed,
 	wire.OriginNotAllowed, wire.RateLimitExceeded, wire.QuotaExceeded, wire.TemporarilyUnavailable,
@@ -103,15 +77,23 @@ var denialSurfaces = []string{"live", "preview", "mcp"}
 // mcpDenials is MCP's row of denialSurfaces.
 const mcpDenials = 2
 
-// newCounts gives every operation of a route table, and every tool, a row.
+// newCounts gives every path and operation of a route table, and every tool, a row.
 func newCounts(table []*path, tools []*operation) *counts {
-	c := &counts{rows: slices.Clip(fixedRoutes[:])}
+	c := &counts{rows: []route{rowUnknown: {noSurface, "unknown"}, rowPreflight: {noSurface, "preflight"}}}
 	for _, p := range table {
-		c.addRow("live", p.live)
-		c.addRow("preview", p.preview)
+		if p.open != nil {
+			p.row = c.rowOf(p.counts)
+			continue
+		}
+		if p.live != nil {
+			p.live.row = c.rowOf(route{"live", string(p.live.Name)})
+		}
+		if p.preview != nil {
+			p.preview.row = c.rowOf(route{"preview", string(p.preview.Name)})
+		}
 	}
 	for _, tool := range tools {
-		c.addRow("mcp", tool)
+		tool.row = c.rowOf(route{"mcp", string(tool.Name)})
 	}
 
 	c.requests = tally.NewCounters(len(c.rows), len(statuses)+1)
@@ -122,14 +104,14 @@ func newCounts(table []*path, tools []*operation) *counts {
 	return c
 }
 
-// addRow gives an operation of a surface a row, where there is one.
-func (c *counts) addRow(surface string, op *operation) {
-	if op == nil {
-		return
+// rowOf is the row of a route, a new one for a new route.
+func (c *counts) rowOf(r route) int {
+	if row := slices.Index(c.rows, r); row >= 0 {
+		return row
 	}
 
-	op.row = len(c.rows)
-	c.rows = append(c.rows, route{surface, string(op.Name)})
+	c.rows = append(c.rows, r)
+	return len(c.rows) - 1
 }
 
 // begun counts a request that is going to be answered.
@@ -138,7 +120,8 @@ func (c *counts) begun(shard tally.Shard) { c.totals.Add(shard, 0, totalBegun, 1
 // panicked counts a handler that panicked.
 func (c *counts) panicked(shard tally.Shard) { c.totals.Add(shard, 0, totalPanics, 1) }
 
-// answered counts a request that has its answer; what is left of it is writing the answer to the connection.
+// answered counts a request that has its answer; what is left of it is writing the answer to the
+// connection.
 func (c *counts) answered(x *exchange) {
 	r := &x.Ctx.Response
 	c.requests.Add(x.shard, x.row, statusColumn(r.StatusCode()), 1)
@@ -220,14 +203,19 @@ func (s *Server) Stats() Stats {
 		Panics:     total(totalPanics), ParseErrors: byStatus(c.broken, 0),
 	}
 	stats.PackHits, stats.PackMisses = s.packs.Figures()
+
 	answered := uint64(0)
 	for row, r := range c.rows {
-		one := RouteStats{Surface: r.surface, Operation: r.operation, Statuses: byStatus(c.requests, row), Latency: c.latency.Row(row)}
+		one := RouteStats{
+			Surface: r.surface, Operation: r.operation,
+			Statuses: byStatus(c.requests, row), Latency: c.latency.Row(row),
+		}
 		for _, n := range one.Statuses {
 			answered += n
 		}
 		stats.Routes = append(stats.Routes, one)
 	}
+
 	// Read last, so that no request is seen answered that was not seen to begin.
 	stats.Bytes = total(totalBytes)
 	stats.InFlight = max(total(totalBegun), answered) - answered

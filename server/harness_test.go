@@ -73,7 +73,7 @@ func makeEdition(cards, day int, base *edition) *edition {
 	}
 	e := &edition{dir: filepath.Join(scratchDir, fmt.Sprintf("%d-day%d", cards, day))}
 	var err error
-	e.summary, err = synth.Write(e.dir, synth.Options{Cards: cards, Day: day, Plain: true})
+	e.summary, err = synth.Summarize(e.dir, synth.Options{Cards: cards, Day: day, Plain: true})
 	must(err)
 	o := loader.Options{Sources: []loader.Input{{Kind: "native", Path: e.dir}}}
 	if base != nil {

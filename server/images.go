@@ -11,19 +11,21 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/valyala/fasthttp"
 
-	"ninepocket/server/front"
 	"ninepocket/wire"
 )
 
 const (
 	imagesPath = "/images/{id}"
-	// imageCache lets a replaced image be seen the next day; until then the validator saves the bytes.
+	// imageCache lets a replaced image be seen the next day; until then the validator saves the
+	// bytes.
 	imageCache = "public, max-age=86400"
 )
 
-// imageTypes are the kinds of files that are images here, by extension. Nothing that a browser would run is among them.
+// imageTypes are the kinds of files that are images here, by extension. Nothing that a browser
+// would run is among them.
 var imageTypes = map[string]string{
-	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".avif": "image/avif", ".gif": "image/gif",
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".avif": "image/avif",
+	".gif": "image/gif",
 }
 
 // Images is the operator's folder of card images. No name leads out of it.
@@ -44,18 +46,18 @@ func (i *Images) List() (has func(file string) bool, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the image folder: %w", err)
 	}
+
 	files := make(map[string]struct{}, len(entries))
 	for _, entry := range entries {
 		if !isImage(entry.Name()) {
 			continue
 		}
-		if !entry.Type().IsRegular() { // a link counts when it leads to a file within the folder
-			info, err := i.root.Stat(entry.Name())
-			if err != nil || !info.Mode().IsRegular() {
-				continue
-			}
+
+		// A link counts when it leads to a file within the folder.
+		info, err := i.root.Stat(entry.Name())
+		if err == nil && info.Mode().IsRegular() {
+			files[entry.Name()] = struct{}{}
 		}
-		files[entry.Name()] = struct{}{}
 	}
 	return func(file string) bool { _, ok := files[file]; return ok }, nil
 }
@@ -72,14 +74,19 @@ func (i *Images) open(name string) (*os.File, fs.FileInfo, error) {
 	if !isImage(name) {
 		return nil, nil, fs.ErrNotExist
 	}
-	// What is no file is found out before it is opened: opening a pipe would wait for its other end.
+
+	// What is no file is found out before it is opened: opening a pipe would wait for its other
+	// end.
 	if info, err := i.root.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return nil, nil, errors.Join(fs.ErrNotExist, err)
 	}
+
 	f, err := i.root.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
+
+	// It may have been replaced since: what is told is of the file that is sent.
 	info, err := f.Stat()
 	if err != nil {
 		_ = f.Close()
@@ -90,34 +97,33 @@ func (i *Images) open(name string) (*os.File, fs.FileInfo, error) {
 
 // image answers GET /images/{file}.
 func (v *visit) image() {
-	name, ok := v.request.PathID()
-	if !ok {
-		name = ""
-	}
+	name, _ := v.request.PathID() // without one there is no image either
 	f, info, err := v.s.Images.open(name)
 	if err != nil {
 		v.noImage()
 		return
 	}
+
 	r := &v.Ctx.Response
-	h := &r.Header
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set(fasthttp.HeaderCacheControl, imageCache)
-	tag := xxhash.Sum64String(name + "\x00" + wire.Decimal(info.Size()) + "\x00" + wire.Decimal(info.ModTime().UnixNano()))
-	mediaType := imageTypes[extension(name)]
-	v.text = front.AppendETag(v.text[:0], tag, "")
-	h.SetBytesV(fasthttp.HeaderETag, v.text)
+	tag := xxhash.Sum64String(fmt.Sprintf("%s\x00%d\x00%d", name, info.Size(), info.ModTime().UnixNano()))
+	v.nameHead()
+	v.Head.Set("X-Content-Type-Options", "nosniff")
+	v.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	v.Head.Set(fasthttp.HeaderCacheControl, imageCache)
+	v.SetETag(tag, "")
+	v.Head.Send(&r.Header)
+
 	if v.Matches(tag, "") {
 		_ = f.Close() // it was not read
 		r.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}
-	h.SetContentType(mediaType)
+	r.Header.SetContentType(imageTypes[extension(name)])
 	r.SetBodyStream(f, int(info.Size())) // closes it
 }
 
-// noImage answers 404: with a page where there is a site and the client reads pages, else in the live envelope.
+// noImage answers 404: with a page where there is a site and the client reads pages, else in the
+// live envelope.
 func (v *visit) noImage() {
 	if v.wantsPage(v.Ctx.URI().PathOriginal()) {
 		v.lost()

@@ -7,46 +7,47 @@ import (
 	"ninepocket/server/front"
 )
 
-// document is the OpenAPI document with its encodings, made once.
+// document is a text that never changes, with its encodings, made once.
 type document struct {
-	plain, gzip, zstd []byte
-	etag              uint64
+	in   map[string][]byte // by encoding, "" for plain
+	etag uint64
 }
 
 func newDocument(text []byte) document {
-	return document{plain: text, gzip: front.Compressed(text, "gzip"), zstd: front.Compressed(text, "zstd"), etag: xxhash.Sum64(text)}
-}
-
-func (d *document) in(encoding string) []byte {
-	switch encoding {
-	case "gzip":
-		return d.gzip
-	case "zstd":
-		return d.zstd
+	in := map[string][]byte{"": text}
+	for _, encoding := range []string{"gzip", "zstd"} {
+		in[encoding] = front.Compressed(text, encoding)
 	}
-	return d.plain
+	return document{in: in, etag: xxhash.Sum64(text)}
 }
 
 // openapi answers GET /openapi.json, without a key and to any origin (decision 4).
 func (x *exchange) openapi() {
-	r := &x.Ctx.Response
-	h := &r.Header
 	d := &x.s.document
-	encoding := x.Encoding(len(d.plain))
-	h.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
-	h.Set(fasthttp.HeaderCacheControl, "public, max-age=300")
-	h.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
-	x.text = front.AppendETag(x.text[:0], d.etag, encoding)
-	h.SetBytesV(fasthttp.HeaderETag, x.text)
-	if x.Matches(d.etag, encoding) {
+	encoding := x.Encoding(len(d.in[""]))
+
+	x.nameHead()
+	x.Head.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
+	x.Head.Set(fasthttp.HeaderCacheControl, "public, max-age=300")
+	x.Head.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
+	x.sendDocument("application/json", d.etag, encoding, d.in[encoding])
+}
+
+// sendDocument sends a stored body, or 304 when the caller has it. The head is begun.
+func (x *exchange) sendDocument(mediaType string, tag uint64, encoding string, body []byte) {
+	r := &x.Ctx.Response
+	x.SetETag(tag, encoding)
+	x.Head.Send(&r.Header)
+	if x.Matches(tag, encoding) {
 		r.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}
-	h.SetContentType("application/json")
+
+	r.Header.SetContentType(mediaType)
 	if encoding != "" {
 		x.Encode(encoding)
 	}
-	r.SetBodyRaw(d.in(encoding))
+	x.SendShared(body)
 }
 
 // healthz answers GET /healthz: whether requests are served at all.
@@ -54,13 +55,11 @@ func (x *exchange) healthz() {
 	r := &x.Ctx.Response
 	r.Header.SetContentType("application/json")
 	r.Header.Set(fasthttp.HeaderCacheControl, "no-store")
-	if v := x.s.Engine.View(); v != nil {
-		x.reply.Body = append(x.reply.Body, `{"status":"ok","snapshot_id":"`...)
-		x.reply.Body = append(x.reply.Body, v.ID...)
-		x.reply.Body = append(x.reply.Body, `"}`...)
-	} else {
-		r.SetStatusCode(fasthttp.StatusServiceUnavailable)
-		x.reply.Body = append(x.reply.Body, `{"status":"loading","snapshot_id":null}`...)
+
+	if view := x.s.Engine.View(); view != nil {
+		r.SetBodyString(`{"status":"ok","snapshot_id":"` + view.ID + `"}`)
+		return
 	}
-	r.SetBody(x.reply.Body)
+	r.SetStatusCode(fasthttp.StatusServiceUnavailable)
+	r.SetBodyString(`{"status":"loading","snapshot_id":null}`)
 }

@@ -12,19 +12,23 @@ import (
 	"ninepocket/wire"
 )
 
-// pagePolicy lets a page load what this server serves and nothing else: no script or style inside a page, no frames.
+// pagePolicy lets a page load what this server serves and nothing else: no script or style inside a
+// page, no frames.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// How long pages and files may be kept. A page changes with the snapshot, at most once every few minutes; an asset's
-// path holds a hash of its content.
+// How long pages and files may be kept. A page changes with the snapshot, at most once every few
+// minutes; an asset's path holds a hash of its content.
 const (
 	pageCache  = "public, max-age=60"
 	assetCache = "public, max-age=31536000, immutable"
 	plainCache = "public, max-age=3600"
 )
 
-const htmlType = "text/html; charset=utf-8"
+const (
+	htmlType = "text/html; charset=utf-8"
+	textType = "text/plain; charset=utf-8"
+)
 
 // Paths of the site.
 const (
@@ -32,42 +36,44 @@ const (
 	assetsPath  = "/assets/{id}"
 )
 
-// withPages adds the public pages to the route table. They take no key and no meter, and are no part of the API.
+// withPages adds the public pages to the route table. They take no key and no meter, and are no
+// part of the API.
 func (s *Server) withPages(table []*path) []*path {
+	add := func(pattern, name string, open func(*exchange)) {
+		table = append(table, &path{
+			pattern: pattern, method: fasthttp.MethodGet, open: open, counts: route{"site", name}, site: true,
+		})
+	}
 	if s.Images != nil {
-		table = append(table, &path{pattern: imagesPath, method: fasthttp.MethodGet, open: visited((*visit).image), row: rowImage, site: true})
+		add(imagesPath, "image", visited((*visit).image))
 	}
 	if s.Pages == nil {
 		return table
 	}
+
+	add("/", "home", paged((*visit).homePage))
+	add("/cards/{id}", "card", paged((*visit).cardPage))
+	add("/sets", "sets", paged((*visit).setsPage))
+	add("/sets/{id}", "set", paged((*visit).setPage))
+	add("/search", "search", paged((*visit).searchPage))
+	add(suggestPath, "suggest", paged((*visit).suggestions))
+	add("/movers", "movers", paged((*visit).moversPage))
+	add("/errors", "error", paged((*visit).errorsPage))
+	add("/errors/{id}", "error", paged((*visit).errorPage))
+	add(referencePath, "docs", visited((*visit).reference))
+	add("/llms.txt", "text", visited((*visit).guide))
+	add("/robots.txt", "text", visited((*visit).robots))
+	add("/sitemap.xml", "text", paged((*visit).sitemapIndex))
+	add("/sitemaps/{id}", "text", paged((*visit).sitemap))
+	add(assetsPath, "asset", visited((*visit).asset))
 	for _, asset := range s.Pages.Assets() {
 		s.assets[asset.Name] = newAsset(asset)
-	}
-	for _, p := range []*path{
-		{pattern: "/", open: paged((*visit).homePage), row: rowHome},
-		{pattern: "/cards/{id}", open: paged((*visit).cardPage), row: rowCard},
-		{pattern: "/sets", open: paged((*visit).setsPage), row: rowSets},
-		{pattern: "/sets/{id}", open: paged((*visit).setPage), row: rowSet},
-		{pattern: "/search", open: paged((*visit).searchPage), row: rowSearch},
-		{pattern: suggestPath, open: paged((*visit).suggestions), row: rowSuggest},
-		{pattern: "/movers", open: paged((*visit).moversPage), row: rowMovers},
-		{pattern: "/errors", open: paged((*visit).errorsPage), row: rowError},
-		{pattern: "/errors/{id}", open: paged((*visit).errorPage), row: rowError},
-		{pattern: referencePath, open: visited((*visit).reference), row: rowDocs},
-		{pattern: "/llms.txt", open: visited((*visit).guide), row: rowText},
-		{pattern: "/robots.txt", open: visited((*visit).robots), row: rowText},
-		{pattern: "/sitemap.xml", open: paged((*visit).sitemapIndex), row: rowText},
-		{pattern: "/sitemaps/{id}", open: paged((*visit).sitemap), row: rowText},
-		{pattern: assetsPath, open: visited((*visit).asset), row: rowAsset},
-	} {
-		p.method, p.site = fasthttp.MethodGet, true
-		table = append(table, p)
 	}
 	return table
 }
 
-// pageArgs reads the query parameters that a page knows; others are ignored, and what is wrong with one makes it
-// absent: a page shows what it can.
+// pageArgs reads the query parameters that a page knows; others are ignored, and what is wrong with
+// one makes it absent: a page shows what it can.
 func (v *visit) pageArgs(known ...string) {
 	v.request.Args.Parse(v.Ctx.URI().QueryString(), known)
 }
@@ -102,6 +108,7 @@ func (v *visit) homePage(dst []byte) ([]byte, error) {
 }
 
 func (v *visit) cardPage(dst []byte) ([]byte, error) {
+	// One address a card, for links and search engines: its slug.
 	card, ok := v.request.Card()
 	if !ok {
 		return dst, errNoPage
@@ -134,13 +141,17 @@ func (v *visit) setPage(dst []byte) ([]byte, error) {
 // sortText bounds the names of orders and directions.
 var sortText = wire.Range{Min: 1, Max: 20}
 
-// moved redirects from an id or a former slug to the slug that stands for it now, with the query as it was.
+// moved redirects from an id or a former slug to the slug that stands for it now, with the query as
+// it was.
 func (v *visit) moved(kind, slug string) bool {
 	if ref, _ := v.request.PathID(); ref == slug {
 		return false
 	}
 
-	text := append(v.text[:0], v.s.Pages.Root()...)
+	// The root is absolute, so that a proxy in front cannot send the visitor elsewhere.
+
+	text := v.text[:0]
+	text = append(text, v.s.Pages.Root()...)
 	text = append(text, kind...)
 	text = append(text, slug...)
 	if query := v.Ctx.URI().QueryString(); len(query) > 0 {

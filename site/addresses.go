@@ -1,6 +1,7 @@
 package site
 
 import (
+	"html/template"
 	"net/url"
 	"strconv"
 
@@ -30,16 +31,13 @@ type param struct{ name, value string }
 
 // address is a path with query parameters.
 func address(path string, params ...param) string {
-	var query url.Values
+	query := url.Values{}
 	for _, p := range params {
 		if p.value != "" {
-			if query == nil {
-				query = url.Values{}
-			}
 			query.Set(p.name, p.value)
 		}
 	}
-	if query == nil {
+	if len(query) == 0 {
 		return path
 	}
 	return path + "?" + query.Encode()
@@ -53,22 +51,12 @@ func pageParam(page int) string {
 	return strconv.Itoa(page)
 }
 
-// gameName is the name of a game's slug, "" when there is none.
-func gameName(c *snapshot.Catalog, slug string) string {
-	for g := range c.Games.Slug.Len() {
-		if c.Games.Slug.At(g) == slug {
-			return c.Games.Name.At(g)
-		}
-	}
-	return ""
-}
-
-// gameLinks are links to a list in each game, and in all of them.
-func gameLinks(c *snapshot.Catalog, here string, linked func(game string) string) []link {
+// gameTabs are links to a list in each game, and in all of them.
+func gameTabs(c *snapshot.Catalog, here string, linked func(game string) string) template.HTML {
 	all := []link{{Text: "All games", Href: linked(""), Here: here == ""}}
 	for g := range c.Games.Slug.Len() {
 		slug := c.Games.Slug.At(g)
 		all = append(all, link{Text: c.Games.Name.At(g), Href: linked(slug), Here: here == slug})
 	}
-	return all
+	return tabs("Game", all)
 }

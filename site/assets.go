@@ -6,7 +6,9 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -46,6 +48,7 @@ func readAssets(root string) (*assets, error) {
 		if compressed && !bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
 			return nil, fmt.Errorf("cannot use asset %q: it is not gzip", file)
 		}
+
 		sum := sha256.Sum256(content)
 		extension := path.Ext(plain)
 		name := strings.TrimSuffix(plain, extension) + "-" + hex.EncodeToString(sum[:6]) + extension
@@ -58,10 +61,4 @@ func readAssets(root string) (*assets, error) {
 func (a *assets) path(file string) string { return a.root + "/assets/" + a.files[file].Name }
 
 // Assets are the files that pages refer to, at /assets/ below the root.
-func (p *Pages) Assets() []*Asset {
-	var all []*Asset
-	for _, asset := range p.assets.files {
-		all = append(all, asset)
-	}
-	return all
-}
+func (p *Pages) Assets() []*Asset { return slices.Collect(maps.Values(p.assets.files)) }

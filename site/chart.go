@@ -14,7 +14,7 @@ import (
 var Ranges = [...]int{7, 30, 90, 365}
 
 // DefaultRange is the range of a chart that nobody chose.
-const DefaultRange = 90
+const DefaultRange = wire.DefaultDays
 
 // chartHeight is the height of a chart in its own units; a day is one unit wide.
 const chartHeight = 200
@@ -27,9 +27,45 @@ const longestGap = 7
 // The drawing is inline SVG without text: a viewBox that is stretched to the page, with the labels beside it in HTML,
 // so that they keep their size on a narrow screen. points are not empty.
 func chart(name string, points []snapshot.Point, last snapshot.Day, days int) template.HTML {
-	from := snapshot.WindowStart(last, days)
 	sum := snapshot.Summarize(points)
-	low, high := points[0], points[0] // with the first day of each
+	low, high := extremes(points)
+	m := make(markup, 0, 4096+16*len(points))
+	m.sums(sum, low, high)
+
+	// The labels of the axis, from the top down.
+	m.raw("\n<figure class=\"chart\">\n<div class=\"axis\" aria-hidden=\"true\">")
+	base, step, steps := axis(sum.Min, sum.Max)
+	for i := range steps + 1 {
+		m.raw("<span>", dollars(base+int64(steps-i)*step), "</span>")
+	}
+
+	// What the drawing is of, for who does not see it.
+	from := snapshot.WindowStart(last, days)
+	width := strconv.Itoa(days - 1)
+	m.raw("</div>\n<svg viewBox=\"0 0 ", width, " ", strconv.Itoa(chartHeight), `" preserveAspectRatio="none"`,
+		` role="img" aria-labelledby="chart-title chart-text"><title id="chart-title">Price history of `)
+	m.text(name)
+	m.raw(", ", date(from), " to ", date(last), `</title><desc id="chart-text">`)
+	m.describe(sum, low, high)
+
+	// The drawing itself: the grid, the area below the line, the line, and dots.
+	m.raw(`</desc><path class="grid" d="`)
+	for i := range steps + 1 {
+		m.raw("M0 ", strconv.Itoa(chartHeight*i/steps), "h", width)
+	}
+	line, area, dots := paths(points, from, base, base+int64(steps)*step)
+	m.raw(`"/><path class="area" d="`, area, `"/><path class="line" d="`, line, `"/><path class="dots" d="`, dots)
+
+	m.raw("\"/></svg>\n<figcaption aria-hidden=\"true\"><span>", date(from), "</span><span>", date(last),
+		"</span></figcaption>\n</figure>\n")
+	m.table(points, days)
+	return m.html()
+}
+
+// extremes are the first of the lowest points and the first of the highest.
+func extremes(points []snapshot.Point) (low, high snapshot.Point) {
+	low = points[0]
+	high = points[0]
 	for _, p := range points {
 		if p.Cents < low.Cents {
 			low = p
@@ -38,86 +74,24 @@ func chart(name string, points []snapshot.Point, last snapshot.Day, days int) te
 			high = p
 		}
 	}
-	m := make(markup, 0, 4096+16*len(points))
-	m.sums(sum, low, high)
-	m.raw("\n<figure class=\"chart\">\n<div class=\"axis\" aria-hidden=\"true\">")
-	base, step, steps := axis(sum.Min, sum.Max)
-	for i := range steps + 1 {
-		m.raw("<span>")
-		m.dollars(base + int64(steps-i)*step)
-		m.raw("</span>")
-	}
-	m.raw("</div>\n<svg viewBox=\"0 0 ")
-	m.int(days - 1)
-	m.raw(" ")
-	m.int(chartHeight)
-	m.raw(`" preserveAspectRatio="none" role="img" aria-labelledby="chart-title chart-text"><title id="chart-title">Price history of `)
-	m.text(name)
-	m.raw(", ")
-	m.raw(date(from))
-	m.raw(" to ")
-	m.raw(date(last))
-	m.raw(`</title><desc id="chart-text">`)
-	m.describe(sum, low, high)
-	m.raw(`</desc><path class="grid" d="`)
-	for i := range steps + 1 {
-		m.raw("M0 ")
-		m.int(chartHeight * i / steps)
-		m.raw("h")
-		m.int(days - 1)
-	}
-	line, area, dots := paths(points, from, base, base+int64(steps)*step)
-	m.raw(`"/><path class="area" d="`)
-	m.raw(area)
-	m.raw(`"/><path class="line" d="`)
-	m.raw(line)
-	m.raw(`"/><path class="dots" d="`)
-	m.raw(dots)
-	m.raw("\"/></svg>\n<figcaption aria-hidden=\"true\"><span>")
-	m.raw(date(from))
-	m.raw("</span><span>")
-	m.raw(date(last))
-	m.raw("</span></figcaption>\n</figure>\n")
-	m.table(points, days)
-	return m.html()
+	return low, high
 }
 
 // sums appends the figures above a chart.
 func (m *markup) sums(sum snapshot.Summary, low, high snapshot.Point) {
-	m.raw(`<dl class="sums"><div><dt>Low</dt><dd>`)
-	m.dollars(low.Cents)
-	m.raw("<small>")
-	m.raw(date(low.Day))
-	m.raw("</small></dd></div><div><dt>High</dt><dd>")
-	m.dollars(high.Cents)
-	m.raw("<small>")
-	m.raw(date(high.Day))
-	m.raw("</small></dd></div><div><dt>Average</dt><dd>")
-	m.dollars(sum.Mean)
-	m.raw("</dd></div><div><dt>Change</dt><dd>")
+	m.raw(`<dl class="sums"><div><dt>Low</dt><dd>`, dollars(low.Cents), "<small>", date(low.Day),
+		"</small></dd></div><div><dt>High</dt><dd>", dollars(high.Cents), "<small>", date(high.Day),
+		"</small></dd></div><div><dt>Average</dt><dd>", dollars(sum.Mean), "</dd></div><div><dt>Change</dt><dd>")
 	m.change(sum.First, sum.Last)
 	m.raw("</dd></div></dl>")
 }
 
 // describe appends a chart in words, for who does not see it.
 func (m *markup) describe(sum snapshot.Summary, low, high snapshot.Point) {
-	m.raw("From ")
-	m.dollars(sum.First)
-	m.raw(" to ")
-	m.dollars(sum.Last)
-	m.raw("; lowest ")
-	m.dollars(low.Cents)
-	m.raw(" on ")
-	m.raw(date(low.Day))
-	m.raw(", highest ")
-	m.dollars(high.Cents)
-	m.raw(" on ")
-	m.raw(date(high.Day))
-	m.raw(", average ")
-	m.dollars(sum.Mean)
-	m.raw(" of ")
-	m.raw(counted(sum.Points, "observation", "observations"))
-	m.raw(".")
+	m.raw("From ", dollars(sum.First), " to ", dollars(sum.Last))
+	m.raw("; lowest ", dollars(low.Cents), " on ", date(low.Day))
+	m.raw(", highest ", dollars(high.Cents), " on ", date(high.Day))
+	m.raw(", average ", dollars(sum.Mean), " of ", counted(sum.Points, "observation", "observations"), ".")
 }
 
 // axis divides the range of prices of a chart around low and high: from base, which is never below zero, in two to
@@ -125,11 +99,14 @@ func (m *markup) describe(sum snapshot.Summary, low, high snapshot.Point) {
 func axis(low, high int64) (base, step int64, steps int) {
 	if low == high { // a flat line stands in the middle
 		margin := max(high/10, 1)
-		low, high = max(low-margin, 0), high+margin
+		low = max(low-margin, 0)
+		high += margin
 	}
+
 	for power := int64(1); ; power *= 10 {
 		for _, factor := range []int64{1, 2, 5} {
-			if step = power * factor; high-low <= 4*step {
+			step = power * factor
+			if high-low <= 4*step {
 				base = low - low%step
 				return base, step, max(int((high-base+step-1)/step), 2)
 			}
@@ -137,49 +114,78 @@ func axis(low, high int64) (base, step int64, steps int) {
 	}
 }
 
+// A pen draws a history as path data. A run is a part of the line without a gap. Steps are relative, a few characters
+// each, and a level stretch is one step.
+type pen struct {
+	line, area, dots []byte // in line, each run starts with M
+
+	x, y   int // where the pen is
+	day    snapshot.Day
+	level  int // how far the line has run on from there without rise or fall, not written yet
+	startX int // where the run begins
+	start  int // and where it does in line
+}
+
 // paths makes the path data of a history: the line, the area below it, and a dot for each observation that stands
-// alone and for the last one. Steps are relative, a few characters each, and a level run is one step.
+// alone and for the last one.
 func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, area, dots string) {
-	y := func(cents int64) int {
-		return chartHeight - int((float64(cents-base)/float64(top-base))*chartHeight+0.5)
-	}
-	var d, dot []byte // d is the line from its beginning, in which each run starts with M
-	var filled []byte
-	level, x, lastY, startX, start := 0, 0, 0, 0, 0 // level is how far the line has run on without rise or fall
-	flush := func() {
-		if level > 0 {
-			d = strconv.AppendInt(append(d, 'h'), int64(level), 10)
-			level = 0
-		}
-	}
-	end := func(final bool) {
-		flush()
-		if x == startX || final {
-			dot = append(appendPair(append(dot, 'M'), x, lastY), "h0"...) // round caps make a dot of nothing
-		}
-		filled = strconv.AppendInt(append(append(filled, d[start:]...), 'V'), chartHeight, 10)
-		filled = append(strconv.AppendInt(append(filled, 'H'), int64(startX), 10), 'z')
-	}
-	begun, before := false, snapshot.Day(0)
-	for _, p := range points {
-		px, py := int(p.Day-from), y(p.Cents)
+	var p pen
+
+	for i, point := range points {
+		x := int(point.Day - from)
+		y := chartHeight - int((float64(point.Cents-base)/float64(top-base))*chartHeight+0.5)
 		switch {
-		case !begun || p.Day-before > longestGap:
-			if begun {
-				end(false)
-			}
-			startX, start = px, len(d)
-			d = appendPair(append(d, 'M'), px, py)
-		case py == lastY:
-			level += px - x
+		case i == 0:
+			p.beginRun(x, y)
+		case point.Day-p.day > longestGap:
+			p.endRun(false)
+			p.beginRun(x, y)
 		default:
-			flush()
-			d = appendPair(append(d, 'l'), px-x, py-lastY)
+			p.lineTo(x, y)
 		}
-		x, lastY, begun, before = px, py, true, p.Day
+		p.day = point.Day
 	}
-	end(true)
-	return string(d), string(filled), string(dot)
+	p.endRun(true)
+	return string(p.line), string(p.area), string(p.dots)
+}
+
+func (p *pen) beginRun(x, y int) {
+	p.startX = x
+	p.start = len(p.line)
+	p.line = appendPair(append(p.line, 'M'), x, y)
+	p.x = x
+	p.y = y
+}
+
+func (p *pen) lineTo(x, y int) {
+	if y == p.y {
+		p.level += x - p.x
+	} else {
+		p.flush()
+		p.line = appendPair(append(p.line, 'l'), x-p.x, y-p.y)
+	}
+	p.x = x
+	p.y = y
+}
+
+// flush writes the level stretch.
+func (p *pen) flush() {
+	if p.level > 0 {
+		p.line = strconv.AppendInt(append(p.line, 'h'), int64(p.level), 10)
+		p.level = 0
+	}
+}
+
+// endRun closes the area below the run, and makes a dot where the line would not be seen or is the newest.
+func (p *pen) endRun(last bool) {
+	p.flush()
+	if p.x == p.startX || last { // a run of one observation has no line
+		p.dots = append(appendPair(append(p.dots, 'M'), p.x, p.y), "h0"...) // round caps make a dot of nothing
+	}
+
+	p.area = append(p.area, p.line[p.start:]...)
+	p.area = strconv.AppendInt(append(p.area, 'V'), chartHeight, 10)
+	p.area = append(strconv.AppendInt(append(p.area, 'H'), int64(p.startX), 10), 'z')
 }
 
 func appendPair(dst []byte, x, y int) []byte {
@@ -192,20 +198,22 @@ func appendPair(dst []byte, x, y int) []byte {
 
 // table appends the history as a table, newest first: every observation up to 30 days, else the last one of each week.
 func (m *markup) table(points []snapshot.Point, days int) {
-	m.raw("<details><summary>As a table</summary>\n<table class=\"narrow\"><caption>")
 	weekly := days > 30
+	caption := "Every observation, newest first"
 	if weekly {
-		m.raw("The last observation of each week, newest first")
-	} else {
-		m.raw("Every observation, newest first")
+		caption = "The last observation of each week, newest first"
 	}
-	m.raw(`</caption><thead><tr><th scope="col">Day<th scope="col">Price</thead><tbody>`)
+	m.raw("<details><summary>As a table</summary>\n<table class=\"narrow\"><caption>", caption,
+		`</caption><thead><tr><th scope="col">Day<th scope="col">Price</thead><tbody>`)
+
+	// A year of rows is more than anybody reads.
 	week := snapshot.Day(-1)
 	for _, p := range slices.Backward(points) {
 		if weekly && p.Day/7 == week {
 			continue
 		}
 		week = p.Day / 7
+
 		m.raw("<tr><td>")
 		*m = wire.AppendDay(*m, p.Day)
 		m.raw("<td>")

@@ -2,6 +2,7 @@ package site
 
 import (
 	"strconv"
+	"strings"
 
 	"ninepocket/engine"
 	"ninepocket/snapshot"
@@ -14,44 +15,39 @@ func (p *Pages) Reference(dst []byte) ([]byte, error) {
 
 // AppendGuide appends /llms.txt: what an agent needs to find its way.
 func (p *Pages) AppendGuide(dst []byte) []byte {
-	for _, part := range []string{
-		`# ninepocket
+	return append(dst, `# ninepocket
 
-> Read-only catalog and daily market prices of trading cards (`, snapshot.GamesInWords(), `): search, card details, price
+> Read-only catalog and daily market prices of trading cards (`+snapshot.GamesInWords()+`): search, card details, price
 > history, statistics, sets and movers. Prices are integer US cents; null means unknown, never zero.
 
 ## For programs
 
-- [OpenAPI document](`, p.base, `/openapi.json): every operation, parameter, header and error. No key needed.
-- [API reference](`, p.base, `/docs): the same for people.
-- [Error codes](`, p.base, `/errors): what each code means and what to do.
-- REST: `, p.base, `/v1, with a key as "Authorization: Bearer KEY" or "X-API-Key: KEY". Start with GET /v1/cards?q=charizard.
-- MCP: `, p.base, `/mcp (streamable HTTP, the same key): search, card, history, sets, movers and the value of a list.
+- [OpenAPI document](`+p.base+`/openapi.json): every operation, parameter, header and error. No key needed.
+- [API reference](`+p.base+`/docs): the same for people.
+- [Error codes](`+p.base+`/errors): what each code means and what to do.
+- REST: `+p.base+`/v1, with a key as "Authorization: Bearer KEY" or "X-API-Key: KEY". Start with GET /v1/cards?q=charizard.
+- MCP: `+p.base+`/mcp (streamable HTTP, the same key): search, card, history, sets, movers and the value of a list.
 - Ids never change. Use ETag and If-None-Match: 304 takes nothing from the quota. Many prices: POST /v1/prices/batch.
 
 ## For people
 
-- [Search](`, p.base, `/search?q=charizard): /search?q=WORDS
-- [Sets](`, p.base, `/sets) and [movers](`, p.base, `/movers)
+- [Search](`+p.base+`/search?q=charizard): /search?q=WORDS
+- [Sets](`+p.base+`/sets) and [movers](`+p.base+`/movers)
 - A card's page is the "url" of every answer; its last segment is a slug that the API takes in place of an id.
 
 Whoever shows an answer to an end user must attribute it to the service. Prices are estimates.
-`,
-	} {
-		dst = append(dst, part...)
-	}
-	return dst
+`...)
 }
 
 // AppendRobots appends /robots.txt.
 func (p *Pages) AppendRobots(dst []byte) []byte {
-	dst = append(dst, "User-agent: *\nDisallow: "...)
-	dst = append(dst, p.root...)
-	dst = append(dst, "/v1/\nDisallow: "...)
-	dst = append(dst, p.root...)
-	dst = append(dst, "/search\n\nSitemap: "...)
-	dst = append(dst, p.base...)
-	return append(dst, "/sitemap.xml\n"...)
+	for _, part := range []string{
+		"User-agent: *\nDisallow: ", p.root, "/v1/\nDisallow: ", p.root, "/search\n",
+		"\nSitemap: ", p.base, "/sitemap.xml\n",
+	} {
+		dst = append(dst, part...)
+	}
+	return dst
 }
 
 // perSitemap is how many cards one file of the sitemap lists; the protocol allows 50,000.
@@ -61,11 +57,7 @@ const perSitemap = 5000
 func (p *Pages) AppendSitemapIndex(dst []byte, v *engine.View) []byte {
 	dst = append(dst, xmlHead+`<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`...)
 	for n := 0; n*perSitemap < v.Catalog.Cards.ID.Len() || n == 0; n++ {
-		dst = append(dst, "<sitemap><loc>"...)
-		dst = appendXML(dst, p.base)
-		dst = append(dst, "/sitemaps/"...)
-		dst = strconv.AppendInt(dst, int64(n+1), 10)
-		dst = append(dst, "</loc></sitemap>"...)
+		dst = append(dst, "<sitemap><loc>"+inXML(p.base)+"/sitemaps/"+strconv.Itoa(n+1)+"</loc></sitemap>"...)
 	}
 	return append(dst, "</sitemapindex>\n"...)
 }
@@ -77,14 +69,15 @@ func (p *Pages) AppendSitemap(dst []byte, v *engine.View, n int) ([]byte, bool) 
 	if n < 1 || n > 1 && from >= c.Cards.ID.Len() {
 		return dst, false
 	}
+
 	dst = append(dst, xmlHead+`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`...)
-	add := func(kind, slug string) {
-		dst = append(dst, "<url><loc>"...)
-		dst = appendXML(dst, v.Site().URL)
-		dst = append(dst, kind...)
-		dst = append(dst, slug...) // slugs are [a-z0-9-]
-		dst = append(dst, "</loc></url>"...)
+	before := "<url><loc>" + inXML(v.Site().URL)
+	add := func(kind, slug string) { // slugs are [a-z0-9-]
+		for _, part := range []string{before, kind, slug, "</loc></url>"} {
+			dst = append(dst, part...)
+		}
 	}
+
 	if n == 1 {
 		for set := range c.Sets.ID.Len() {
 			add("/sets/", c.Sets.Slug.At(set))
@@ -98,14 +91,5 @@ func (p *Pages) AppendSitemap(dst []byte, v *engine.View, n int) ([]byte, bool) 
 
 const xmlHead = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 
-// appendXML appends a URL as XML text; it holds neither quotes nor angle brackets (see the configuration's checks).
-func appendXML(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if s[i] == '&' {
-			dst = append(dst, "&amp;"...)
-			continue
-		}
-		dst = append(dst, s[i])
-	}
-	return dst
-}
+// inXML is a URL as XML text; it holds neither quotes nor angle brackets (see the configuration's checks).
+func inXML(url string) string { return strings.ReplaceAll(url, "&", "&amp;") }

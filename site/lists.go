@@ -7,22 +7,33 @@ import (
 
 	"ninepocket/engine"
 	"ninepocket/index"
-	"ninepocket/snapshot"
+	"ninepocket/wire"
 )
 
 // Sizes of lists.
 const (
-	homeMovers, homeSets = 6, 9
-	moversShown          = 50
-	moversMinCents       = 500 // as the API's default
-	perSearch            = 30
-	perSet               = 120
-	perSets              = 150
-	suggestions          = 8
+	homeMovers  = 6
+	homeSets    = 9
+	moversShown = 50
+	perSearch   = 30
+	perSet      = 120
+	perSets     = 150
+	suggestions = 8
 	// MaxPage bounds the pages of a search: a page is cut from the beginning of the results, and nobody reads on for
 	// longer than it takes to type another word.
 	MaxPage = 8
 )
+
+// pageOf is what of a list from its beginning is on a page, counted from 1.
+func pageOf(all []uint32, page, size int) []uint32 { return all[min(len(all), (page-1)*size):] }
+
+// movers makes a list of the cards that moved most, by the API's rules and its smallest price.
+func (p *Pages) movers(v *engine.View, down bool, game string, most int) template.HTML {
+	f := index.NoFilter
+	f.Min = wire.MoversMinCents
+	f.Game = game
+	return p.cards(v, v.Index.Movers(nil, down, f, most), withChange)
+}
 
 // homePage is what the home template shows.
 type homePage struct {
@@ -35,19 +46,15 @@ type homePage struct {
 // Home appends the home page: search, movers, newest sets.
 func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
 	c := v.Catalog
-	h := homePage{frame: p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards.")}
-	h.Canonical, h.Hero = canonical(v, "/"), true
-	h.Counts = counted(c.Cards.ID.Len(), "card", "cards") + " in " + counted(c.Sets.ID.Len(), "set", "sets")
-	f := index.NoFilter
-	f.Min = moversMinCents
-	if up := v.Index.Movers(nil, false, f, homeMovers); len(up) > 0 {
-		h.Up = p.cards(v, up, withChange)
+	newest, _ := v.Index.Sets(nil, index.SetFilter{}, 0, homeSets)
+	h := homePage{
+		frame:  p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
+		Counts: counted(c.Cards.ID.Len(), "card", "cards") + " in " + counted(c.Sets.ID.Len(), "set", "sets"),
+		Up:     p.movers(v, false, "", homeMovers), Down: p.movers(v, true, "", homeMovers),
+		Sets: p.sets(v, newest),
 	}
-	if down := v.Index.Movers(nil, true, f, homeMovers); len(down) > 0 {
-		h.Down = p.cards(v, down, withChange)
-	}
-	sets, _ := v.Index.Sets(nil, index.SetFilter{}, 0, homeSets)
-	h.Sets = p.sets(v, sets)
+	h.Canonical = canonical(v, "/")
+	h.Hero = true
 	return p.render(dst, "home", &h)
 }
 
@@ -63,7 +70,16 @@ func (p *Pages) searchLink(q SearchQuery) string {
 	if q.Sort == "relevance" {
 		q.Sort = ""
 	}
-	return address(p.root+"/search", param{"q", q.Words}, param{"game", q.Game}, param{"sort", q.Sort}, param{"page", pageParam(q.Page)})
+	return address(p.root+"/search",
+		param{"q", q.Words}, param{"game", q.Game}, param{"sort", q.Sort}, param{"page", pageParam(q.Page)})
+}
+
+// orders are the orders of search results, and what they are called.
+var orders = [...]struct{ sort, name string }{
+	{"relevance", "Best match"},
+	{"price_desc", "Price, high to low"},
+	{"price_asc", "Price, low to high"},
+	{"newest", "Newest set"},
 }
 
 // searchPage is what the search template shows.
@@ -80,32 +96,41 @@ type searchPage struct {
 // Search appends a page of search results: the cards that the API's search has, in its order.
 func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, q SearchQuery) ([]byte, error) {
 	q.Page = min(max(q.Page, 1), MaxPage)
+	asked := q.Words != ""
 	heading := "All cards"
-	if q.Words != "" {
+	if asked {
 		heading = "Results for “" + q.Words + "”"
 	}
-	s := searchPage{frame: p.frame(v, now, heading, "Search results."), Asked: q.Words != "", Heading: heading}
-	s.Hidden, s.Query = true, q.Words
-	query := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: q.Words != ""}
+
+	// Pages are cut from the beginning of the results, so that they need no cursor.
+	query := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: asked}
 	query.Game = q.Game
 	query.Sort, _ = index.ParseSort(q.Sort)
 	found := v.Cards(nil, query, nil, q.Page*perSearch)
-	if cards := found.Cards[min(len(found.Cards), (q.Page-1)*perSearch):]; len(cards) > 0 {
-		s.Cards = p.cards(v, cards, 0)
-	}
-	s.Pager = paged(q.Page, found.More && q.Page < MaxPage, func(page int) string {
-		return p.searchLink(SearchQuery{q.Words, q.Game, q.Sort, page})
-	})
-	s.Last = found.More && q.Page == MaxPage
-	var orders []link
-	for _, order := range [][2]string{{"relevance", "Best match"}, {"price_desc", "Price, high to low"}, {"price_asc", "Price, low to high"}, {"newest", "Newest set"}} {
-		orders = append(orders, link{
-			Text: order[1], Href: p.searchLink(SearchQuery{q.Words, q.Game, order[0], 1}),
-			Here: order[0] == q.Sort || q.Sort == "" && order[0] == "relevance",
+
+	// A link to another order or game begins at its first page.
+	var sorts []link
+	for _, order := range orders {
+		sorts = append(sorts, link{
+			Text: order.name, Href: p.searchLink(SearchQuery{q.Words, q.Game, order.sort, 1}),
+			Here: order.sort == q.Sort || q.Sort == "" && order.sort == "relevance",
 		})
 	}
-	s.Choices = tabs("Game", gameLinks(v.Catalog, q.Game, func(game string) string { return p.searchLink(SearchQuery{q.Words, game, q.Sort, 1}) })) +
-		tabs("Order", orders)
+	games := gameTabs(v.Catalog, q.Game, func(game string) string {
+		return p.searchLink(SearchQuery{q.Words, game, q.Sort, 1})
+	})
+
+	s := searchPage{
+		frame: p.frame(v, now, heading, "Search results."), Asked: asked, Heading: heading,
+		Choices: games + tabs("Order", sorts),
+		Cards:   p.cards(v, pageOf(found.Cards, q.Page, perSearch), 0),
+		Pager: paged(q.Page, found.More && q.Page < MaxPage, func(page int) string {
+			return p.searchLink(SearchQuery{q.Words, q.Game, q.Sort, page})
+		}),
+		Last: found.More && q.Page == MaxPage,
+	}
+	s.Hidden = true
+	s.Query = q.Words
 	return p.render(dst, "search", &s)
 }
 
@@ -116,19 +141,19 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 		q := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
 		cards = v.Cards(nil, q, nil, suggestions).Cards
 	}
+
+	c := v.Catalog
 	m := markup(dst)
 	for i, n := range cards {
 		card := int(n)
-		m.raw(`<li id="o`)
-		m.int(i)
-		m.raw(`" role="option" data-href="`)
-		m.text(p.cardLink(v.Catalog.Cards.Slug.At(card)))
+		m.raw(`<li id="o`, wire.Decimal(int64(i)), `" role="option" data-href="`)
+		m.text(p.cardLink(c.Cards.Slug.At(card)))
 		m.raw(`"><span>`)
-		m.text(v.Catalog.Cards.Name.At(card))
+		m.text(c.Cards.Name.At(card))
 		m.raw("</span><small>")
-		m.about(v.Catalog.Cards.Number.At(card), setName(v.Catalog, card), v.Catalog.Cards.Rarity.At(card))
+		m.text(joined(c.Cards.Number.At(card), setName(c, card), c.Cards.Rarity.At(card)))
 		m.raw("</small><b>")
-		if cents := v.Catalog.DisplayCents(card); cents >= 0 {
+		if cents := c.DisplayCents(card); cents >= 0 {
 			m.dollars(cents)
 		}
 		m.raw("</b>")
@@ -153,42 +178,39 @@ type setPage struct {
 	JSON                        string
 }
 
-// Set appends the page of a set; false when it has no such page.
+// Set appends the page of a set; a page beyond its last one is the last one.
 func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, q SetQuery) ([]byte, error) {
 	c := v.Catalog
-	game := int(c.Sets.Game[q.Set])
 	slug := c.Sets.Slug.At(q.Set)
-	s := setPage{
-		Name: c.Sets.Name.At(q.Set), Game: c.Games.Name.At(game), GameLink: p.root + "/sets?game=" + c.Games.Slug.At(game),
-		JSON: p.root + "/v1/sets/" + slug,
-	}
-	released := ""
-	if c.Sets.Release[q.Set] != snapshot.NoDay {
-		released = "released " + date(c.Sets.Release[q.Set])
-	}
-	s.About = joined(c.Sets.Series.At(q.Set), released, counted(int(c.Sets.Cards[q.Set]), "card", "cards"))
-	s.frame = p.frame(v, now, s.Name, "Cards and market prices of "+s.Name+", "+s.Game+": "+s.About+".")
-	s.Canonical = canonical(v, "/sets/"+slug)
-	order, sort := index.Newest, "" // within one set, the catalog's order is by number
+	last := (int(c.Sets.Cards[q.Set]) + perSet - 1) / perSet
+	q.Page = min(max(q.Page, 1), max(last, 1))
+
+	query := index.Query{Filter: index.NoFilter, Sort: index.Newest} // within one set, the catalog's order is by number
+	query.Set = c.Sets.ID.At(q.Set)
+	sort := ""
 	if q.ByPrice {
-		order, sort = index.PriceDesc, "price"
+		query.Sort = index.PriceDesc
+		sort = "price"
 	}
-	q.Page = max(q.Page, 1)
+	found := v.Index.Cards(nil, query, nil, q.Page*perSet)
 	linked := func(sort string, page int) string {
 		return address(p.setLink(slug), param{"sort", sort}, param{"page", pageParam(page)})
 	}
-	query := index.Query{Filter: index.NoFilter, Sort: order}
-	query.Set = c.Sets.ID.At(q.Set)
-	last := (int(c.Sets.Cards[q.Set]) + perSet - 1) / perSet
-	q.Page = min(q.Page, max(last, 1))
-	found := v.Index.Cards(nil, query, nil, q.Page*perSet)
-	if cards := found.Cards[min(len(found.Cards), (q.Page-1)*perSet):]; len(cards) > 0 {
-		s.Cards = p.cards(v, cards, withChange|withoutSet)
+
+	game, gameLink := p.game(c, int(c.Sets.Game[q.Set]))
+	s := setPage{
+		Name: c.Sets.Name.At(q.Set), Game: game, GameLink: gameLink,
+		About: joined(c.Sets.Series.At(q.Set), released(c, q.Set, "released "), countedCards(c, q.Set)),
+		Orders: tabs("Order", []link{
+			{Text: "By number", Href: linked("", 1), Here: !q.ByPrice},
+			{Text: "By price", Href: linked("price", 1), Here: q.ByPrice},
+		}),
+		Cards: p.cards(v, pageOf(found.Cards, q.Page, perSet), withChange|withoutSet),
+		Pager: paged(q.Page, found.More, func(page int) string { return linked(sort, page) }),
+		JSON:  p.root + "/v1/sets/" + slug,
 	}
-	s.Pager = paged(q.Page, found.More, func(page int) string { return linked(sort, page) })
-	s.Orders = tabs("Order", []link{
-		{Text: "By number", Href: linked("", 1), Here: !q.ByPrice}, {Text: "By price", Href: linked("price", 1), Here: q.ByPrice},
-	})
+	s.frame = p.frame(v, now, s.Name, "Cards and market prices of "+s.Name+", "+s.Game+": "+s.About+".")
+	s.Canonical = canonical(v, "/sets/"+slug)
 	return p.render(dst, "set", &s)
 }
 
@@ -209,22 +231,31 @@ type setsPage struct {
 
 // Sets appends a list of sets, newest first.
 func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, q SetsQuery) ([]byte, error) {
-	s := setsPage{Heading: strings.TrimSpace(gameName(v.Catalog, q.Game) + " sets")}
-	if q.Game == "" {
-		s.Heading = "Sets"
+	c := v.Catalog
+	heading := "Sets"
+	if q.Game != "" {
+		heading = "sets"
+		for g := range c.Games.Slug.Len() {
+			if c.Games.Slug.At(g) == q.Game {
+				heading = c.Games.Name.At(g) + " sets"
+			}
+		}
 	}
-	s.frame = p.frame(v, now, s.Heading, "Sets of trading cards, newest first.")
-	q.Page = min(max(q.Page, 1), v.Catalog.Sets.ID.Len()/perSets+1)
+
+	q.Page = min(max(q.Page, 1), c.Sets.ID.Len()/perSets+1)
+	sets, next := v.Index.Sets(nil, index.SetFilter{Game: q.Game}, 0, q.Page*perSets)
 	linked := func(game string, page int) string {
 		return address(p.root+"/sets", param{"game", game}, param{"page", pageParam(page)})
 	}
-	s.Canonical = canonical(v, address("/sets", param{"game", q.Game}))
-	sets, next := v.Index.Sets(nil, index.SetFilter{Game: q.Game}, 0, q.Page*perSets)
-	if sets = sets[min(len(sets), (q.Page-1)*perSets):]; len(sets) > 0 {
-		s.Sets = p.sets(v, sets)
+	s := setsPage{
+		frame: p.frame(v, now, heading, "Sets of trading cards, newest first."), Heading: heading,
+		Games: gameTabs(c, q.Game, func(game string) string { return linked(game, 1) }),
+		Pager: paged(q.Page, next >= 0, func(page int) string { return linked(q.Game, page) }),
 	}
-	s.Pager = paged(q.Page, next >= 0, func(page int) string { return linked(q.Game, page) })
-	s.Games = tabs("Game", gameLinks(v.Catalog, q.Game, func(game string) string { return linked(game, 1) }))
+	if shown := pageOf(sets, q.Page, perSets); len(shown) > 0 {
+		s.Sets = p.sets(v, shown)
+	}
+	s.Canonical = canonical(v, address("/sets", param{"game", q.Game}))
 	return p.render(dst, "sets", &s)
 }
 
@@ -242,24 +273,29 @@ type moversPage struct {
 	Cards   template.HTML // "" when there are none
 }
 
-// Movers appends the cards that moved most within seven days, by the API's rules and smallest price.
+// Movers appends the cards that moved most within seven days.
 func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, q MoversQuery) ([]byte, error) {
-	m := moversPage{Heading: "Biggest gains"}
+	heading := "Biggest gains"
 	way := ""
 	if q.Down {
-		m.Heading, way = "Biggest losses", "down"
+		heading = "Biggest losses"
+		way = "down"
 	}
-	m.frame = p.frame(v, now, m.Heading+" in 7 days", "Trading cards from "+dollars(moversMinCents)+" whose market price moved most within seven days.")
-	linked := func(way, game string) string {
-		return address(p.root+"/movers", param{"direction", way}, param{"game", game})
+
+	linked := func(root, way, game string) string {
+		return address(root+"/movers", param{"direction", way}, param{"game", game})
 	}
-	m.Canonical = canonical(v, address("/movers", param{"direction", way}, param{"game", q.Game}))
-	f := index.NoFilter
-	f.Min, f.Game = moversMinCents, q.Game
-	if cards := v.Index.Movers(nil, q.Down, f, moversShown); len(cards) > 0 {
-		m.Cards = p.cards(v, cards, withChange)
+	ways := tabs("Direction", []link{
+		{Text: "Up", Href: linked(p.root, "", q.Game), Here: !q.Down},
+		{Text: "Down", Href: linked(p.root, "down", q.Game), Here: q.Down},
+	})
+	games := gameTabs(v.Catalog, q.Game, func(game string) string { return linked(p.root, way, game) })
+
+	about := "Trading cards from " + dollars(wire.MoversMinCents) + " whose market price moved most within seven days."
+	m := moversPage{
+		frame: p.frame(v, now, heading+" in 7 days", about), Heading: heading,
+		Choices: ways + games, Cards: p.movers(v, q.Down, q.Game, moversShown),
 	}
-	m.Choices = tabs("Direction", []link{{Text: "Up", Href: linked("", q.Game), Here: !q.Down}, {Text: "Down", Href: linked("down", q.Game), Here: q.Down}}) +
-		tabs("Game", gameLinks(v.Catalog, q.Game, func(game string) string { return linked(way, game) }))
+	m.Canonical = canonical(v, linked("", way, q.Game)) // without the root, which is part of the public address
 	return p.render(dst, "movers", &m)
 }

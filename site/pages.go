@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,15 +40,19 @@ func New(o Options) (*Pages, error) {
 		base: strings.TrimSuffix(o.BaseURL, "/"), root: strings.TrimSuffix(base.EscapedPath(), "/"),
 		templates: map[string]*template.Template{},
 	}
-	if p.assets, err = readAssets(p.root); err != nil {
+	p.assets, err = readAssets(p.root)
+	if err != nil {
 		return nil, err
 	}
+
+	// Every page is the frame with parts of its own.
 	frame := template.New("frame")
 	for _, name := range []string{"frame", "parts"} {
 		if err := p.parse(frame, name); err != nil {
 			return nil, err
 		}
 	}
+
 	for _, name := range []string{"home", "card", "set", "sets", "search", "movers", "error", "errors", "message"} {
 		page, err := frame.Clone()
 		if err == nil {
@@ -58,6 +63,8 @@ func New(o Options) (*Pages, error) {
 		}
 		p.templates[name] = page
 	}
+
+	// The reference has nothing of the frame.
 	reference := template.New("frame")
 	p.templates["reference"] = reference
 	err = p.parse(reference, "reference")
@@ -71,6 +78,7 @@ func (p *Pages) parse(t *template.Template, name string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read template %q: %w", name, err)
 	}
+
 	constants := []string{"[[root]]", template.HTMLEscapeString(p.root)}
 	for file := range p.assets.files {
 		constants = append(constants, "[["+file+"]]", template.HTMLEscapeString(p.assets.path(file)))
@@ -119,12 +127,11 @@ type frame struct {
 
 // frame makes the frame of a page; v may be nil.
 func (p *Pages) frame(v *engine.View, now time.Time, title, description string) frame {
-	f := frame{
-		Title: title, Description: description, Kind: "website",
-	}
+	f := frame{Title: title, Description: description, Kind: "website"}
 	if v == nil {
 		return f
 	}
+
 	at := v.Catalog.SnapshotAt
 	f.AsOf = momentOf(at)
 	f.Old = !snapshot.Fresh(at, now.UnixMilli())
@@ -134,16 +141,11 @@ func (p *Pages) frame(v *engine.View, now time.Time, title, description string) 
 
 // credits are the feeds' attributions, each once.
 func credits(c *snapshot.Catalog) []string {
-	all := make([]string, 0, c.Feeds.Attribution.Len())
-next:
+	var all []string
 	for i := range c.Feeds.Attribution.Len() {
-		credit := c.Feeds.Attribution.At(i)
-		for _, have := range all {
-			if have == credit {
-				continue next
-			}
+		if credit := c.Feeds.Attribution.At(i); !slices.Contains(all, credit) {
+			all = append(all, credit)
 		}
-		all = append(all, credit)
 	}
 	return all
 }
@@ -153,6 +155,11 @@ func canonical(v *engine.View, path string) string { return v.Site().URL + path 
 
 func (p *Pages) cardLink(slug string) string { return p.root + "/cards/" + slug }
 func (p *Pages) setLink(slug string) string  { return p.root + "/sets/" + slug }
+
+// game is the name of a game, and where its sets are.
+func (p *Pages) game(c *snapshot.Catalog, game int) (name, link string) {
+	return c.Games.Name.At(game), p.root + "/sets?game=" + c.Games.Slug.At(game)
+}
 
 // imagePath is where a card's image is on this site, "" without one.
 func (p *Pages) imagePath(v *engine.View, card int) string {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ func appendDollars(dst []byte, cents int64) []byte {
 		dst = append(dst, minus...)
 		cents = -cents
 	}
+
 	dst = append(dst, '$')
 	from := len(dst)
 	dst = strconv.AppendInt(dst, cents/100, 10)
@@ -54,15 +56,10 @@ func decimal(cents int64) string {
 
 // title spells a code as people do: 1st_edition_holofoil is 1st Edition Holofoil.
 func title(code string) string {
-	words := []byte(code)
+	words := []byte(strings.ReplaceAll(code, "_", " "))
 	for i, b := range words {
-		if b == '_' {
-			words[i] = ' '
-		}
-	}
-	for i := range words {
-		if 'a' <= words[i] && words[i] <= 'z' && (i == 0 || words[i-1] == ' ') {
-			words[i] -= 'a' - 'A'
+		if 'a' <= b && b <= 'z' && (i == 0 || words[i-1] == ' ') {
+			words[i] = b - 'a' + 'A'
 		}
 	}
 	return string(words)
@@ -70,13 +67,8 @@ func title(code string) string {
 
 // joined puts what is there of parts behind each other.
 func joined(parts ...string) string {
-	kept := parts[:0]
-	for _, part := range parts {
-		if part != "" {
-			kept = append(kept, part)
-		}
-	}
-	return strings.Join(kept, " · ")
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return strings.Join(parts, " · ")
 }
 
 // counted is a number with its noun.

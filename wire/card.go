@@ -6,14 +6,11 @@ import (
 
 // Site says where things are for the URLs in answers.
 type Site struct {
-	// URL is the prefix of card and set pages, without a slash at the end (--site-url, else the
-	// base URL).
+	// URL is the prefix of card and set pages, without a slash at the end.
 	URL string
-	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no
-	// image folder.
+	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no image folder.
 	Images string
-	// HasImage says which image files there are; nil when all of them are. image_url is null for
-	// one that is not there.
+	// HasImage says which image files there are; nil when all of them are. image_url is null for one that is not there.
 	HasImage func(file string) bool
 	// ProductPrefix begins every public product id (decision 25).
 	ProductPrefix string
@@ -38,8 +35,7 @@ func (s *Site) appendURL(dst []byte, kind, slug string) []byte {
 	dst = append(dst, '"')
 	dst = append(dst, s.URL...)
 	dst = append(dst, kind...)
-	// Slugs are [a-z0-9-] and need no escapes.
-	dst = append(dst, slug...)
+	dst = append(dst, slug...) // slugs are [a-z0-9-] and need no escapes
 	return append(dst, '"')
 }
 
@@ -54,15 +50,12 @@ func (s *Site) AppendImage(dst []byte, file string) []byte {
 	if !s.Shows(file) {
 		return append(dst, "null"...)
 	}
-
 	dst = AppendString(dst, s.Images)
-	// Its bytes need no escapes in JSON.
-	dst = AppendEscaped(dst[:len(dst)-1], file)
+	dst = AppendEscaped(dst[:len(dst)-1], file) // its bytes need no escapes in JSON
 	return append(dst, '"')
 }
 
-// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game,
-// set and url.
+// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game, set and url.
 func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
@@ -74,18 +67,15 @@ func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byt
 func AppendName(dst []byte, c *snapshot.Catalog, card int) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Cards.ID.Bytes(card)...)
-	dst = append(dst, `","name":`...)
-	dst = AppendString(dst, c.Cards.Name.At(card))
+	dst = AppendText(dst, `","name":`, c.Cards.Name.At(card))
 	dst = append(dst, `,"number":`...)
 	return AppendNullable(dst, c.Cards.Number.At(card))
 }
 
 // AppendGame appends the members that say which game something is of.
 func AppendGame(dst []byte, c *snapshot.Catalog, game uint8) []byte {
-	dst = append(dst, `,"game":`...)
-	dst = AppendString(dst, c.Games.Slug.At(int(game)))
-	dst = append(dst, `,"game_name":`...)
-	return AppendString(dst, c.Games.Name.At(int(game)))
+	dst = AppendText(dst, `,"game":`, c.Games.Slug.At(int(game)))
+	return AppendText(dst, `,"game_name":`, c.Games.Name.At(int(game)))
 }
 
 func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
@@ -97,8 +87,7 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Sets.ID.Bytes(int(set))...)
-	dst = append(dst, `","name":`...)
-	dst = AppendString(dst, c.Sets.Name.At(int(set)))
+	dst = AppendText(dst, `","name":`, c.Sets.Name.At(int(set)))
 	return append(dst, '}')
 }
 
@@ -120,7 +109,7 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	return site.AppendCardURL(dst, c, card)
 }
 
-// AppendCardSummary appends a Card summary (docs/API.md, live surface).
+// AppendCardSummary appends a Card summary.
 func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
 	cents, at := c.DisplayPrice(card)
@@ -129,10 +118,11 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []
 	return append(dst, '}', '}')
 }
 
-// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable
-// current price, in variant order and then condition order (decision 22).
+// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable current price, in
+// variant order and then condition order (decision 22).
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
+
 	dst = append(dst, `,"prices":[`...)
 	from, to := c.Lanes.Of.Range(card)
 	first := true
@@ -146,7 +136,6 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 		first = false
 		dst = AppendLanePrice(dst, c, lane)
 	}
-
 	return append(dst, ']', '}')
 }
 
@@ -162,8 +151,7 @@ func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 // AppendLane appends a lane and its price as the beginning of an object.
 func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
-	dst = append(dst, `{"variant":`...)
-	dst = AppendString(dst, c.Variants.At(int(l.Variant[lane])))
+	dst = AppendText(dst, `{"variant":`, c.Variants.At(int(l.Variant[lane])))
 	dst = append(dst, `,"condition":"`...)
 	dst = append(dst, snapshot.Condition(l.Condition[lane]).Text()...)
 	dst = append(dst, '"', ',')
@@ -186,13 +174,13 @@ func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = append(dst, `,"currency":"USD","market_price_cents":`...)
 	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, cents)
-	// A mover has a price of a week ago, or it would be none.
+
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = c.Lanes.Base7[lane]
 	}
-
 	dst = AppendChange(dst, "price_change_cents", "price_change_percent", base, cents)
+
 	dst = append(dst, `,"price_updated_at":`...)
 	dst = AppendSeconds(dst, at)
 	return append(dst, '}')

@@ -57,7 +57,6 @@ func (w truth) head(c *card) cardHead {
 		Rarity: nullable(c.Rarity),
 		Set:    w.set(c), URL: to(site.URL + "/cards/" + c.Slug),
 	}
-
 	switch c.Image {
 	case "":
 	case "a b.png":
@@ -105,7 +104,6 @@ func (w truth) lanes(c *card) []lanePrice {
 			change(base7, l.Cents), percent(base7, l.Cents), change(base30, l.Cents), percent(base30, l.Cents),
 		})
 	}
-
 	return all
 }
 
@@ -123,7 +121,6 @@ func TestCards(t *testing.T) {
 			if l := from.Display(); l != nil {
 				base = l.Base(w.Date(), 7)
 			}
-
 			h, p := w.head(&from), w.price(&from)
 			equal(t, "mover", mover{
 				h.ID, h.Name, h.Number, h.Game, h.GameName, h.Set, h.URL, "USD", p.Cents,
@@ -157,13 +154,11 @@ func TestGamesAndSets(t *testing.T) {
 					count.Sets++
 				}
 			}
-
 			for _, card := range w.Cards {
 				if card.Game == g {
 					count.Cards++
 				}
 			}
-
 			want.Data = append(want.Data, count)
 		}
 
@@ -177,8 +172,10 @@ func TestGamesAndSets(t *testing.T) {
 			}
 
 			g := w.Games[from.Game]
-			head := setHead{ID: from.ID, Name: from.Name, Series: nullable(from.Series), Cards: to(0), Game: &g.Slug,
-				GameName: &g.Name}
+			head := setHead{
+				ID: from.ID, Name: from.Name, Series: nullable(from.Series), Cards: to(0), Game: &g.Slug,
+				GameName: &g.Name,
+			}
 			if from.Release != snapshot.NoDay {
 				head.Release = to(from.Release.String())
 			}
@@ -213,18 +210,25 @@ func TestHistoryAndStats(t *testing.T) {
 	b = normal.Append(b, (*[10]byte)([]byte("2026-03-16")), 0, false)
 	b = append(wire.AppendPointEnd(b), ']', '}')
 	equal(t, "history", history{"card_abc", `A "1"`, to("https://cards.example/cards/a-1"), 30, []point{
-		{"2026-03-14", "normal", snapshot.MaxCents, "USD"}, {"2026-03-15", "holofoil", 0, "USD"},
+		{"2026-03-14", "normal", snapshot.MaxCents, "USD"},
+		{"2026-03-15", "holofoil", 0, "USD"},
 		{"2026-03-16", "normal", 0, "USD"},
 	}}, decode[history](t, b))
 
 	for _, variant := range []string{"", "normal"} {
-		b = wire.AppendStatsHead(nil,
-			c, wire.Stats{Card: 0, Variant: variant, Window: "7d", From: 1_773_014_400_000, To: c.SnapshotAt})
-		s := snapshot.Summary{Min: 0, Max: 300, Mean: 120, First: 200, Last: 100, FirstDay: 20_520, LastDay: 20_526,
-			Points: 5}
+		b = wire.AppendStatsHead(nil, c, wire.Stats{
+			Card: 0, Variant: variant, Window: "7d", From: 1_773_014_400_000,
+			To: c.SnapshotAt,
+		})
+		s := snapshot.Summary{
+			Min: 0, Max: 300, Mean: 120, First: 200, Last: 100, FirstDay: 20_520, LastDay: 20_526,
+			Points: 5,
+		}
 		b = append(wire.AppendSummary(b, "normal", s), ']', '}', '}')
-		want := stats{Currency: "USD", ID: "card_abc", Variant: nullable(variant), Window: "7d",
-			From: "2026-03-09T00:00:00Z", To: "2026-03-14T20:05:30Z"}
+		want := stats{
+			Currency: "USD", ID: "card_abc", Variant: nullable(variant), Window: "7d",
+			From: "2026-03-09T00:00:00Z", To: "2026-03-14T20:05:30Z",
+		}
 		want.Data.Variants = []summary{{
 			"normal", to(int64(0)), to(int64(300)), to(int64(120)), &end{"2026-03-08", 200}, &end{"2026-03-14", 100},
 			to(int64(-100)), to(jsontext.Value("-50")), 5,
@@ -234,8 +238,10 @@ func TestHistoryAndStats(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	u := wire.Usage{Tenant: `t"1`, From: 1_772_323_200_000, To: 1_775_001_600_000, Limit: 10_000, Used: 9_999,
-		Remaining: 1, PerMinute: 60}
+	u := wire.Usage{
+		Tenant: `t"1`, From: 1_772_323_200_000, To: 1_775_001_600_000, Limit: 10_000, Used: 9_999,
+		Remaining: 1, PerMinute: 60,
+	}
 	closing := wire.Meta{RequestID: "req_1", SnapshotAt: 1_773_518_730_250, Units: 1, Replay: true}
 	got := decode[usage](t, append(wire.AppendMeta(append(wire.AppendUsage(nil, u), `,"meta":`...), closing), '}'))
 	var want usage
@@ -248,11 +254,12 @@ func TestUsage(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for _, retry := range []int{0, 17} {
 		for code, m := range wire.Live {
-			got := decode[problem](t,
-				wire.AppendProblem(nil, "https://api.example",
-					wire.Fault{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
-			want := problem{"https://api.example/errors/" + string(code), m.Title, m.Status, `a "b"`, string(code),
-				"req_x", nil}
+			got := decode[problem](t, wire.AppendProblem(nil, "https://api.example",
+				wire.Fault{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
+			want := problem{
+				"https://api.example/errors/" + string(code), m.Title, m.Status, `a "b"`, string(code),
+				"req_x", nil,
+			}
 			if retry > 0 {
 				want.Retry = &retry
 			}
@@ -260,8 +267,8 @@ func TestFaults(t *testing.T) {
 		}
 
 		for code := range wire.Preview {
-			got := decode[envelope](t,
-				wire.AppendEnvelope(nil, wire.Fault{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
+			got := decode[envelope](t, wire.AppendEnvelope(nil,
+				wire.Fault{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
 			var want envelope
 			want.Error.Code, want.Error.Message, want.Error.RequestID = string(code), "a\nb", "req_x"
 			if retry > 0 {
@@ -272,7 +279,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCodes compares the tables with those of docs/API.md and with decision 3.
+// TestCodes compares the tables with those of decision 3.
 func TestCodes(t *testing.T) {
 	statuses := func(table map[wire.Code]wire.Meaning) map[wire.Code]int {
 		all := map[wire.Code]int{}
@@ -282,7 +289,6 @@ func TestCodes(t *testing.T) {
 			}
 			all[code] = m.Status
 		}
-
 		return all
 	}
 
@@ -292,7 +298,6 @@ func TestCodes(t *testing.T) {
 		"method_not_allowed": 405, "request_timeout": 408, "payload_too_large": 413,
 		"unsupported_media_type": 415, "request_header_fields_too_large": 431, "temporarily_unavailable": 503,
 	}
-
 	live := map[wire.Code]int{
 		"unauthorized": 401, "sandbox_key": 403, "plan_limit": 403,
 		"host_not_allowed": 403, "origin_not_allowed": 403, "not_acceptable": 406,

@@ -74,13 +74,13 @@ func millis(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-0
 
 func (w truth) productHead(tail, kind, name string, game int, ids []fixture.Identifier, updatedAt int64) productHead {
 	head := productHead{
-		"np_" + tail, kind, name, strings.ReplaceAll(w.Games[game].Slug, "-", "_"), "en", "US", []identifier{},
+		"np_" + tail, kind, name, strings.ReplaceAll(w.Games[game].Slug, "-", "_"), "en", "US",
+		[]identifier{},
 		millis(updatedAt),
 	}
 	for _, id := range ids {
 		head.Identifiers = append(head.Identifiers, identifier(id))
 	}
-
 	return head
 }
 
@@ -92,16 +92,15 @@ func TestProducts(t *testing.T) {
 			if !from.Product {
 				continue
 			}
-
 			tail := strings.TrimPrefix(from.ID, "card_")
 			want := cardProduct{
 				w.productHead(tail, "card", from.Name, from.Game, from.Identifiers, from.UpdatedAt), w.set(&from),
-				from.Number, from.Printing, []option{},
+				from.Number, from.Printing,
+				[]option{},
 			}
 			for _, l := range fixture.SortedLanes(from.Lanes) {
 				want.Options = append(want.Options, option{l.Variant, l.Condition.Code()})
 			}
-
 			got := decode[cardProduct](t, wire.AppendProduct(nil, c, i, tail, site))
 			equal(t, "card product", want, got)
 		}
@@ -131,13 +130,11 @@ func TestPriceResults(t *testing.T) {
 				Seen: snapshot.DayOf(at),
 			}}
 		})
-
 		want := priceResult{
 			selection{"card", "np_abc", "normal", "near_mint"},
 			status, &money{0, "USD"},
 			&observation{"licensed_reference", nil, millis(at - hour/1000), "market_reference", `The "Own" Feed`}, nil,
 		}
-
 		if asOf != snapshot.NoTime {
 			want.Observation.SourceAsOf = to(millis(asOf))
 		}
@@ -150,8 +147,10 @@ func TestPriceResults(t *testing.T) {
 	f(at-36*hour-1, "stale")
 	f(at-hour, "fresh")
 	f(snapshot.NoTime, "unknown")
-	for _, reason := range []string{wire.ReasonNotFound, wire.ReasonUnsupported, wire.ReasonNotLicensed,
-		wire.ReasonNoObservation} {
+	for _, reason := range []string{
+		wire.ReasonNotFound, wire.ReasonUnsupported, wire.ReasonNotLicensed,
+		wire.ReasonNoObservation,
+	} {
 		for _, s := range []selection{{"card", `np_"`, `a"b`, "damaged"}, {"sealed", "np_abc", "", ""}} {
 			asked := wire.Selection(s)
 			equal(t, reason, priceResult{s, "missing", nil, nil, &reason},

@@ -39,6 +39,7 @@ func parsePlan(text []byte) (plan, error) {
 	if err := json.Unmarshal(text, &p, json.RejectUnknownMembers(true)); err != nil {
 		return plan{}, err
 	}
+
 	var problems []error
 	for i := range p.Runs {
 		p.Runs[i].setDefaults()
@@ -46,6 +47,7 @@ func parsePlan(text []byte) (plan, error) {
 			problems = append(problems, fmt.Errorf("run %d needs packages and bench", i))
 		}
 	}
+
 	for i := range p.Budgets {
 		if p.Budgets[i].Unit == "" {
 			p.Budgets[i].Unit = "ns/op"
@@ -108,12 +110,16 @@ func (b *budget) judge(f gobench.Figures) verdict {
 		v.unit = "×"
 		value /= base
 	}
+
 	v.measured = value
 	if b.AtMost != nil {
-		v.allowed, v.kept = "≤ "+strconv.FormatFloat(*b.AtMost, 'g', -1, 64), value <= *b.AtMost
+		v.allowed = "≤ " + strconv.FormatFloat(*b.AtMost, 'g', -1, 64)
+		v.kept = value <= *b.AtMost
 	} else {
-		v.allowed, v.kept = "≥ "+strconv.FormatFloat(*b.AtLeast, 'g', -1, 64), value >= *b.AtLeast
+		v.allowed = "≥ " + strconv.FormatFloat(*b.AtLeast, 'g', -1, 64)
+		v.kept = value >= *b.AtLeast
 	}
+
 	v.kept = v.kept && v.missing == ""
 	return v
 }

@@ -28,6 +28,7 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		var out bytes.Buffer
 		got := "ok"
 		if err := check(filepath.Join(dir, "budgets.json"), filepath.Join(dir, "output"), &out); err != nil {
@@ -45,8 +46,10 @@ func TestCheck(t *testing.T) {
 	f(one(`"benchmark": "server.BenchmarkBare/keep-alive", "unit": "hits", "at_least": 4`), "FAIL")
 	f(one(`"benchmark": "engine.BenchmarkCard", "over": "server.BenchmarkBare/keep-alive", "at_most": 1.5`), "1.5 ×")
 	f(one(`"benchmark": "engine.BenchmarkCard", "over": "server.BenchmarkBare/keep-alive", "at_most": 1.4`), "FAIL")
-	f(one(`"benchmark": "engine.BenchmarkGone", "unit": "allocs/op", "at_most": 1`), "no result for engine.BenchmarkGone")
-	f(one(`"benchmark": "engine.BenchmarkCard", "over": "engine.BenchmarkGone", "at_most": 1`), "no result for engine.BenchmarkGone")
+	f(one(`"benchmark": "engine.BenchmarkGone", "unit": "allocs/op", "at_most": 1`),
+		"no result for engine.BenchmarkGone")
+	f(one(`"benchmark": "engine.BenchmarkCard", "over": "engine.BenchmarkGone", "at_most": 1`),
+		"no result for engine.BenchmarkGone")
 	f(one(`"benchmark": "engine.BenchmarkCard", "at_most": 100`), "by itself")
 	f(one(`"benchmark": "engine.BenchmarkCard", "unit": "MB/s", "at_least": 100`), "by itself")
 	f(one(`"benchmark": "engine.BenchmarkCard", "unit": "allocs/op"`), "at_most or at_least")

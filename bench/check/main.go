@@ -1,7 +1,8 @@
 // Command check runs the benchmarks that bench/budgets.json names and fails over their budgets.
 //
-// A budget is a ratio of two benchmarks of one run, or a bound on a figure that does not depend on the machine, such as
-// allocs/op. Times by themselves are refused as budgets: machines are shared and noisy.
+// A budget is a ratio of two benchmarks of one run, or a bound on a figure that does not depend on
+// the machine, such as allocs/op. Times by themselves are refused as budgets: machines are shared
+// and noisy.
 package main
 
 import (
@@ -35,10 +36,12 @@ func check(budgets, input string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the budgets: %w", err)
 	}
+
 	p, err := parsePlan(text)
 	if err != nil {
 		return fmt.Errorf("cannot use the budgets of %q: %w", budgets, err)
 	}
+
 	measured := gobench.Figures{}
 	if input != "" {
 		text, err := os.ReadFile(input)
@@ -55,6 +58,7 @@ func check(budgets, input string, out io.Writer) error {
 			measured.Read(text)
 		}
 	}
+
 	verdicts := p.judge(measured)
 	if err := printTable(out, verdicts); err != nil {
 		return err
@@ -71,19 +75,24 @@ func check(budgets, input string, out io.Writer) error {
 	return nil
 }
 
-// measure runs the benchmarks of a run, one package after the other so that they do not disturb each other.
+// measure runs the benchmarks of a run, one package after the other so that they do not disturb
+// each other.
 func (r *run) measure(progress io.Writer) ([]byte, error) {
 	arguments := append([]string{
-		"test", "-run", "^$", "-bench", r.Bench, "-benchmem", "-benchtime", r.Benchtime, "-count", strconv.Itoa(r.Count), "-p", "1", "-timeout", "10m",
+		"test", "-run", "^$", "-bench", r.Bench, "-benchmem", "-benchtime", r.Benchtime, "-count",
+		strconv.Itoa(r.Count), "-p", "1", "-timeout", "10m",
 	}, r.Packages...)
 	if _, err := fmt.Fprintf(progress, "go %s\n", strings.Join(arguments, " ")); err != nil {
 		return nil, err
 	}
+
 	command := exec.Command("go", arguments...) //nolint:gosec // the budgets file is ours
 	var text bytes.Buffer
-	command.Stdout, command.Stderr = &text, &text
+	command.Stdout = &text
+	command.Stderr = &text
 	if err := command.Run(); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot run the benchmarks of %s: %w", strings.Join(r.Packages, " "), err), errors.New(tail(text.String(), 30)))
+		return nil, errors.Join(fmt.Errorf("cannot run the benchmarks of %s: %w", strings.Join(r.Packages, " "), err),
+			errors.New(tail(text.String(), 30)))
 	}
 	return text.Bytes(), nil
 }
@@ -102,6 +111,7 @@ func printTable(out io.Writer, verdicts []verdict) error {
 		if !v.kept {
 			result = "FAIL"
 		}
+
 		measured := strconv.FormatFloat(v.measured, 'g', 4, 64) + " " + v.unit
 		if v.missing != "" {
 			measured = "no result for " + v.missing

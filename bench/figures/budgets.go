@@ -37,27 +37,35 @@ type row struct {
 // skipped is the figure of a row that could not be measured.
 const skipped = "skipped: no real catalogs"
 
-// rows are the budget table of the design (performance.md), line by line. What is said beside a figure is where it
-// comes from.
+// rows are the budget table of the design, line by line. What is said beside a
+// figure is where it comes from.
 var rows = []row{
-	{"GET card, keep-alive: bare fasthttp of equal bodies takes so much of our CPU time", "≥ 80 %, aim 90 %", func(m *measured) (string, bool) {
-		op := m.loop.Operation("get_card")
-		return fmt.Sprintf("%.0f %%; of equal bodies and headers %.0f %%; metering in memory %.0f %%",
-			100*op.Share("body"), 100*op.Share("bare"), 100*op.Share("body")/op.Share("memory")), op.Share("body") >= 0.8
-	}},
+	{
+		"GET card, keep-alive: bare fasthttp of equal bodies takes so much of our CPU time", "≥ 80 %, aim 90 %",
+		func(m *measured) (string, bool) {
+			op := m.loop.Operation("get_card")
+			return fmt.Sprintf("%.0f %%; of equal bodies and headers %.0f %%; metering in memory %.0f %%",
+				100*op.Share("body"), 100*op.Share("bare"), 100*op.Share("body")/op.Share("memory")), op.Share("body") >= 0.8
+		},
+	},
 	{"the same, pipelined ×16", "≥ 60 %, aim 75 %", func(m *measured) (string, bool) {
 		op := m.loop.Operation("get_card_pipelined")
 		return fmt.Sprintf("%.0f %%; of equal bodies and headers %.0f %%; metering in memory %.0f %%",
 			100*op.Share("body"), 100*op.Share("bare"), 100*op.Share("body")/op.Share("memory")), op.Share("body") >= 0.6
 	}},
-	{"our code in that request, without system calls: full less bare", "≤ 0.6 µs, 0 allocations", func(m *measured) (string, bool) {
-		full, body := m.cpu("bench.BenchmarkGetCard/full/burst=1"), m.cpu("bench.BenchmarkGetCard/bare/burst=1")
-		same, allocs := m.cpu("bench.BenchmarkGetCard/same/burst=1"), m.allocs("bench.BenchmarkGetCard/full/burst=1")
-		return fmt.Sprintf("%.2f µs; less writing equal headers %.2f µs; %.0f allocations", full-body, full-same, allocs), full-body <= 0.6 && allocs == 0
-	}},
+	{
+		"our code in that request, without system calls: full less bare", "≤ 0.6 µs, 0 allocations",
+		func(m *measured) (string, bool) {
+			full, body := m.cpu("bench.BenchmarkGetCard/full/burst=1"), m.cpu("bench.BenchmarkGetCard/bare/burst=1")
+			same, allocs := m.cpu("bench.BenchmarkGetCard/same/burst=1"), m.allocs("bench.BenchmarkGetCard/full/burst=1")
+			return fmt.Sprintf("%.2f µs; less writing equal headers %.2f µs; %.0f allocations", full-body, full-same,
+				allocs), full-body <= 0.6 && allocs == 0
+		},
+	},
 	{"net/http doing the same work takes so much more CPU", "≥ 1.5×", func(m *measured) (string, bool) {
 		share := m.loop.Operation("get_card").Share("nethttp")
-		return fmt.Sprintf("%.1f×; batch of 200 %.1f×", share, m.loop.Operation("cards_batch_200").Share("nethttp")), share >= 1.5
+		return fmt.Sprintf("%.1f×; batch of 200 %.1f×", share,
+			m.loop.Operation("cards_batch_200").Share("nethttp")), share >= 1.5
 	}},
 	operation("batch of 200 card details", "cards_batch_200", 60, 199),
 	operation("batch of 100 prices, live", "prices_batch_100", 30, 0),
@@ -67,17 +75,30 @@ var rows = []row{
 	}},
 	{"history, 365 days of a variant", "≤ 8 µs", func(m *measured) (string, bool) {
 		one := m.cpu("bench.BenchmarkReads/history_365_of_one_variant")
-		return fmt.Sprintf("%.1f µs; whole request, all variants %.1f µs", one, m.cpu("bench.BenchmarkOperations/30000/history_365")), one <= 8
+		return fmt.Sprintf("%.1f µs; whole request, all variants %.1f µs", one,
+			m.cpu("bench.BenchmarkOperations/30000/history_365")), one <= 8
 	}},
 	search("exact", "exact/30000", 10),
 	search("one typo", "typo1/30000", 30),
 	search("distance 2", "typo2/30000", 80),
 	search("distance 2, 300,000 cards", "typo2/300000", 150),
 	operation("MCP tools/call, search of 10, whole request", "mcp_search_10", 100, 120),
-	{"load 30,000 cards and 60,000 series of 365 days", "≤ 0.6 s CPU", func(m *measured) (string, bool) { return m.load(0, 600*time.Millisecond) }},
-	{"load 300,000 cards and 600,000 series", "≤ 5 s CPU", func(m *measured) (string, bool) { return m.load(1, 5*time.Second) }},
-	{"live heap, 30,000 cards and 60,000 series", "≤ 150 MB", func(m *measured) (string, bool) { return m.heap(0, 150e6) }},
-	{"live heap, 300,000 cards and 600,000 series", "≤ 1.2 GB", func(m *measured) (string, bool) { return m.heap(1, 1.2e9) }},
+	{
+		"load 30,000 cards and 60,000 series of 365 days", "≤ 0.6 s CPU",
+		func(m *measured) (string, bool) { return m.load(0, 600*time.Millisecond) },
+	},
+	{
+		"load 300,000 cards and 600,000 series", "≤ 5 s CPU",
+		func(m *measured) (string, bool) { return m.load(1, 5*time.Second) },
+	},
+	{
+		"live heap, 30,000 cards and 60,000 series", "≤ 150 MB",
+		func(m *measured) (string, bool) { return m.heap(0, 150e6) },
+	},
+	{
+		"live heap, 300,000 cards and 600,000 series", "≤ 1.2 GB",
+		func(m *measured) (string, bool) { return m.heap(1, 1.2e9) },
+	},
 	{"swap under load", "none failed or mixed; p99 ≤ 2× before; heap flat", func(m *measured) (string, bool) {
 		s := m.swap
 		quiet, swap, publish, calm, compute := s.Swapping()
@@ -86,17 +107,21 @@ var rows = []row{
 			s.Swaps, s.Failures, s.Mixed, swap, quiet, publish, calm, compute, s.HeapBefore/1e6, s.HeapEarly/1e6, s.HeapAfter/1e6)
 		return text, s.Failures == 0 && s.Mixed == 0 && swap <= 2 && s.HeapAfter < s.HeapEarly*5/4
 	}},
-	{"daily build, full TCGCSV tree on a base with a year of history", "≤ 10 s, ≤ 1 GB", func(m *measured) (string, bool) {
-		if m.daily == nil {
-			return skipped, true
-		}
-		return fmt.Sprintf("%.1f s, %.1f s CPU, %d MB", m.daily.wall.Seconds(), m.daily.cpu.Seconds(), m.daily.peak/1e6),
-			m.daily.wall <= 10*time.Second && m.daily.peak <= 1e9
-	}},
+	{
+		"daily build, full TCGCSV tree on a base with a year of history", "≤ 10 s, ≤ 1 GB",
+		func(m *measured) (string, bool) {
+			if m.daily == nil {
+				return skipped, true
+			}
+			return fmt.Sprintf("%.1f s, %.1f s CPU, %d MB", m.daily.wall.Seconds(), m.daily.cpu.Seconds(),
+					m.daily.peak/1e6),
+				m.daily.wall <= 10*time.Second && m.daily.peak <= 1e9
+		},
+	},
 }
 
-// scaleSizes are the catalogs of the rows of loads: with about two series a card, which is what the design speaks of, and
-// then with every condition of a variant, nearly four.
+// scaleSizes are the catalogs of the rows of loads: with about two series a card, which is what the
+// design speaks of, and then with every condition of a variant, nearly four.
 var scaleSizes = []bench.Size{
 	{Cards: 30_000, Days: 365, Conditions: 2},
 	{Cards: 300_000, Days: 365, Conditions: 2},
@@ -111,9 +136,11 @@ func operation(title, name string, micros, most float64) row {
 		budget += fmt.Sprintf(", ≤ %.0f allocations", most)
 	}
 	return row{title, budget, func(m *measured) (string, bool) {
-		us, allocs := m.cpu("bench.BenchmarkOperations/30000/"+name), m.allocs("bench.BenchmarkOperations/30000/"+name)
+		us := m.cpu("bench.BenchmarkOperations/30000/" + name)
+		allocs := m.allocs("bench.BenchmarkOperations/30000/" + name)
 		large := m.cpu("bench.BenchmarkOperations/300000/" + name)
-		return fmt.Sprintf("%.1f µs, %.0f allocations; 300,000 cards %.1f µs", us, allocs, large), us <= micros && (most == 0 || allocs <= most)
+		return fmt.Sprintf("%.1f µs, %.0f allocations; 300,000 cards %.1f µs", us, allocs, large), us <= micros &&
+			(most == 0 || allocs <= most)
 	}}
 }
 
@@ -147,7 +174,8 @@ func (m *measured) load(i int, most time.Duration) (string, bool) {
 	spell := func(f *bench.LoadFigures) string {
 		return fmt.Sprintf("%.2f s, %d series", f.Load.CPU.Seconds(), f.Counts.Lanes)
 	}
-	p, all := &m.scale[i].Load, &m.scale[i+len(scaleSizes)/2].Load
+	p := &m.scale[i].Load
+	all := &m.scale[i+len(scaleSizes)/2].Load
 	return spell(p) + "; with every condition " + spell(all), p.Load.CPU <= most
 }
 
@@ -155,12 +183,15 @@ func (m *measured) heap(i int, most int64) (string, bool) {
 	spell := func(f *bench.LoadFigures) string {
 		return fmt.Sprintf("%.0f MB, %d series", float64(f.Heap)/1e6, f.Counts.Lanes)
 	}
-	p, all := &m.scale[i].Load, &m.scale[i+len(scaleSizes)/2].Load
+	p := &m.scale[i].Load
+	all := &m.scale[i+len(scaleSizes)/2].Load
 	return spell(p) + "; with every condition " + spell(all), p.Heap <= most
 }
 
 func budgetsCommand(s *settings) *cobra.Command {
-	benchtime, count, swaps := "300ms", 3, 50
+	benchtime := "300ms"
+	count := 3
+	swaps := 50
 	cmd := &cobra.Command{
 		Use: "budgets", Short: "Every row of the budget table", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -168,9 +199,11 @@ func budgetsCommand(s *settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.publish(cmd.Context(), "budgets", "bench-table", m.table()+"\n"+m.operations()+"\n"+m.loop.Markdown())
+			return s.publish(cmd.Context(), "budgets", "bench-table",
+				m.table()+"\n"+m.operations()+"\n"+m.loop.Markdown())
 		},
 	}
+
 	f := cmd.Flags()
 	f.StringVar(&benchtime, "benchtime", benchtime, "of each Go benchmark")
 	f.IntVar(&count, "count", count, "how often each Go benchmark runs; the least counts")
@@ -190,16 +223,23 @@ func (s *settings) measureBudgets(ctx context.Context, benchtime string, count, 
 		}
 		m.bench.Read(text)
 	}
+
 	var err error
 	o := s.options
+	// The rows compare with every server that there is.
 	o.Beside = []string{"bare", "body", "nethttp", "memory"}
-	if m.loop, err = bench.Run(ctx, o); err != nil {
+	m.loop, err = bench.Run(ctx, o)
+	if err != nil {
 		return nil, err
 	}
-	if m.scale, err = bench.Scale(ctx, s.options, scaleSizes); err != nil {
+
+	m.scale, err = bench.Scale(ctx, s.options, scaleSizes)
+	if err != nil {
 		return nil, err
 	}
-	if m.swap, err = bench.Swap(ctx, s.options, bench.SwapOptions{Swaps: swaps}); err != nil {
+
+	m.swap, err = bench.Swap(ctx, s.options, bench.SwapOptions{Swaps: swaps})
+	if err != nil {
 		return nil, err
 	}
 	m.daily, err = s.measureDaily(ctx)
@@ -211,10 +251,12 @@ func goTest(ctx context.Context, pkg, pattern, benchtime string, count int) ([]b
 		"test", "-run", "^$", "-bench", pattern, "-benchmem", "-benchtime", benchtime,
 		"-count", strconv.Itoa(count), "-timeout", "60m", pkg,
 	}
+
 	fmt.Fprintf(os.Stderr, "go %s\n", strings.Join(arguments, " "))
 	command := exec.CommandContext(ctx, "go", arguments...) //nolint:gosec // the arguments are ours
 	var text bytes.Buffer
-	command.Stdout, command.Stderr = &text, &text
+	command.Stdout = &text
+	command.Stderr = &text
 	if err := command.Run(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot run the benchmarks of %s: %w", pkg, err), errors.New(text.String()))
 	}
@@ -234,15 +276,18 @@ func (m *measured) table() string {
 		case !met:
 			verdict = "**no**"
 		}
+
 		fmt.Fprintf(&w, "| %s | %s | %s | %s |\n", rows[i].operation, rows[i].budget, text, verdict)
 	}
 	return w.String()
 }
 
-// operations spells CPU time and allocations of every operation without system calls, at both sizes.
+// operations spells CPU time and allocations of every operation without system calls, at both
+// sizes.
 func (m *measured) operations() string {
 	var w strings.Builder
 	w.WriteString("| whole request, without system calls | 30,000 cards | 300,000 cards |\n|---|---|---|\n")
+
 	for _, name := range bench.OperationNames() {
 		fmt.Fprintf(&w, "| %s |", name)
 		for _, size := range []string{"30000", "300000"} {
@@ -267,31 +312,42 @@ func (s *settings) measureDaily(ctx context.Context) (*daily, error) {
 		fmt.Fprintln(os.Stderr, "skipped: the daily build, because there is no "+tree+" (see make data)")
 		return nil, nil
 	}
+
 	store, err := os.MkdirTemp("", "ninepocket-daily-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(store) }() // what is left behind is in the temporary folder
+
+	// What is left behind is in the temporary folder.
+	defer func() { _ = os.RemoveAll(store) }()
+	// Yesterday has the whole history, today adds one day to it.
 	history := func(name string) string { return "tcgcsv:" + filepath.Join(s.data, "price-history", name) }
 	if _, err := s.build(ctx, store, "tcgcsv:"+tree, "--collected-at", "2026-08-21T20:00:00Z",
-		"--prices", history("pokemon-daily-250d-by-productId.csv.zst"), "--prices", history("onepiece-daily-366d-by-productId.csv.zst")); err != nil {
+		"--prices", history("pokemon-daily-250d-by-productId.csv.zst"), "--prices",
+		history("onepiece-daily-366d-by-productId.csv.zst")); err != nil {
 		return nil, err
 	}
 	return s.build(ctx, store, "tcgcsv:"+tree, "--collected-at", "2026-08-22T20:00:00Z", "--base", "latest")
 }
 
 func (s *settings) build(ctx context.Context, store, source string, more ...string) (*daily, error) {
-	arguments := append([]string{"snapshot", "build", "--store", store, "--source", source, "--publish", "--override", "repeated_feed", "--reason", "the same feed measured again"}, more...)
+	arguments := append([]string{
+		"snapshot", "build", "--store", store, "--source", source, "--publish", "--override",
+		"repeated_feed", "--reason", "the same feed measured again",
+	}, more...)
 	command := exec.CommandContext(ctx, s.binary, arguments...) //nolint:gosec // the binary is the one to measure
 	var text bytes.Buffer
-	command.Stdout, command.Stderr = &text, &text
+	command.Stdout = &text
+	command.Stderr = &text
 	began := time.Now()
 	if err := command.Run(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot build %s: %w", source, err), errors.New(text.String()))
 	}
+
 	d := &daily{wall: time.Since(began), cpu: command.ProcessState.UserTime() + command.ProcessState.SystemTime()}
 	if usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		d.peak = usage.Maxrss << 10 // Linux counts in kB
+		// Linux counts in kB.
+		d.peak = usage.Maxrss << 10
 	}
 	return d, nil
 }

@@ -16,8 +16,8 @@ import (
 	"ninepocket/bench"
 )
 
-// rivals are the stacks beside ours, each built from bench/compare by its own command. What cannot be built or started
-// here is left out with one line.
+// rivals are the stacks beside ours, each built from bench/compare by its own command. What cannot
+// be built or started here is left out with one line.
 type rivals struct {
 	*settings
 	folder   string // of this comparison: stores, dumps, programs
@@ -25,7 +25,8 @@ type rivals struct {
 }
 
 func compareCommand(s *settings) *cobra.Command {
-	cards, postgres := 30_000, ""
+	cards := 30_000
+	postgres := ""
 	cmd := &cobra.Command{
 		Use: "compare", Short: "Other stacks beside ours", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,6 +38,7 @@ func compareCommand(s *settings) *cobra.Command {
 			if err := os.Chmod(folder, 0o711); err != nil { //nolint:gosec // PostgreSQL runs as another user
 				return err
 			}
+
 			r := &rivals{settings: s, folder: folder}
 			text, err := r.compare(cmd.Context(), cards, postgres)
 			if err != nil {
@@ -45,8 +47,10 @@ func compareCommand(s *settings) *cobra.Command {
 			return s.publish(cmd.Context(), "comparison", "bench-compare", text)
 		},
 	}
+
 	cmd.Flags().IntVar(&cards, "cards", cards, "how many cards the synthetic catalog has")
-	cmd.Flags().StringVar(&postgres, "postgres", "", "folder of initdb and postgres, where they are not found by themselves")
+	cmd.Flags().StringVar(&postgres, "postgres", "",
+		"folder of initdb and postgres, where they are not found by themselves")
 	return cmd
 }
 
@@ -58,8 +62,10 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 	if err != nil {
 		return "", err
 	}
+
 	o := r.options
-	o.Store, o.Beside = synthetic, []string{"nethttp"}
+	o.Store = synthetic
+	o.Beside = []string{"nethttp"}
 	o.Operations = []string{"get_card", "cards_batch_200", "prices_batch_100", "filter_price"}
 	o.Rivals = with(databases, dump)
 	requests, err := bench.Run(ctx, o)
@@ -68,6 +74,8 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 	}
 	text := fmt.Sprintf("Requests, %d synthetic cards:\n\n%s", cards, requests.Markdown())
 
+	// Searches are asked of the real catalogs where those are, because their names decide what is
+	// found.
 	o.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
 	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
 	official, officialDump, err := r.real(ctx)
@@ -75,13 +83,16 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 	case err != nil:
 		return "", err
 	case official == "":
-		fmt.Fprintln(os.Stderr, "skipped: searches over the real catalogs, because they are not in "+r.data+" (see make data)")
+		fmt.Fprintln(os.Stderr,
+			"skipped: searches over the real catalogs, because they are not in "+r.data+" (see make data)")
 		o.Rivals = append(with(databases, dump), with(engines, dump)...)
 	default:
 		title = "Searches of 20, the real catalogs (pokemon-tcg-data and punk-records)"
-		o.Store, o.Queries = official, filepath.Join(r.data, "search-queries.tsv")
+		o.Store = official
+		o.Queries = filepath.Join(r.data, "search-queries.tsv")
 		o.Rivals = append(with(databases, officialDump), with(engines, officialDump)...)
 	}
+
 	searches, err := bench.Run(ctx, o)
 	if err != nil {
 		return "", err
@@ -102,15 +113,20 @@ func with(commands []bench.Rival, dump string) []bench.Rival {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func skip(what string, err error) {
-	fmt.Fprintf(os.Stderr, "skipped: %s, because %s\n", what, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " "))
+	fmt.Fprintf(os.Stderr, "skipped: %s, because %s\n", what, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n",
+		" "))
 }
 
 // output runs a command in a folder and returns what it printed.
-func output(ctx context.Context, folder string, environment []string, name string, arguments ...string) (string, error) {
+func output(ctx context.Context, folder string, environment []string, name string, arguments ...string) (string,
+	error,
+) {
 	command := exec.CommandContext(ctx, name, arguments...) //nolint:gosec // the commands are ours
-	command.Dir, command.Env = folder, append(os.Environ(), environment...)
+	command.Dir = folder
+	command.Env = append(os.Environ(), environment...)
 	var out, trouble bytes.Buffer
-	command.Stdout, command.Stderr = &out, &trouble
+	command.Stdout = &out
+	command.Stderr = &trouble
 	if err := command.Run(); err != nil {
 		lines := strings.Split(strings.TrimSpace(trouble.String()), "\n")
 		return "", fmt.Errorf("cannot run %s: %w: %s", name, err, lines[len(lines)-1])
@@ -126,7 +142,8 @@ func (r *rivals) databases(ctx context.Context, postgres string) []bench.Rival {
 	program, err := r.program(ctx, "postgres")
 	if err == nil {
 		var version string
-		if version, err = output(ctx, ".", nil, program, "-version"); err == nil {
+		version, err = output(ctx, ".", nil, program, "-version")
+		if err == nil {
 			all = append(all, bench.Rival{Name: "postgres", Command: program + " %s " + quote(postgres)})
 			r.versions = append(r.versions, version+" with pg_trgm")
 		}
@@ -134,9 +151,12 @@ func (r *rivals) databases(ctx context.Context, postgres string) []bench.Rival {
 	if err != nil {
 		skip("PostgreSQL", err)
 	}
-	if program, err = r.program(ctx, "sqlite", "-tags", "sqlite_fts5"); err == nil {
+
+	program, err = r.program(ctx, "sqlite", "-tags", "sqlite_fts5")
+	if err == nil {
 		var version string
-		if version, err = output(ctx, ".", nil, program, "-version"); err == nil {
+		version, err = output(ctx, ".", nil, program, "-version")
+		if err == nil {
 			all = append(all, bench.Rival{Name: "sqlite", Command: program + " %s"})
 			r.versions = append(r.versions, version+" with FTS5 trigram")
 		}
@@ -150,7 +170,8 @@ func (r *rivals) databases(ctx context.Context, postgres string) []bench.Rival {
 // program builds one server of the separate module; SQLite needs a C compiler.
 func (r *rivals) program(ctx context.Context, name string, flags ...string) (string, error) {
 	to := filepath.Join(r.folder, name)
-	_, err := output(ctx, compareFolder, []string{"CGO_ENABLED=1"}, "go", append(append([]string{"build"}, flags...), "-o", to, "./"+name)...)
+	_, err := output(ctx, compareFolder, []string{"CGO_ENABLED=1"}, "go", append(append([]string{"build"}, flags...),
+		"-o", to, "./"+name)...)
 	return to, err
 }
 
@@ -165,14 +186,19 @@ func (r *rivals) engines(ctx context.Context) []bench.Rival {
 		skip("MiniSearch and Orama", err)
 		return nil
 	}
+
 	var all []bench.Rival
 	r.versions = append(r.versions, "Node "+strings.TrimPrefix(version, "v"))
 	for _, library := range [][2]string{{"minisearch", "minisearch"}, {"orama", "@orama/orama"}} {
-		if version, err = output(ctx, node, nil, "node", "-p", `require("./node_modules/`+library[1]+`/package.json").version`); err != nil {
+		version, err = output(ctx, node, nil, "node", "-p",
+			`require("./node_modules/`+library[1]+`/package.json").version`)
+		if err != nil {
 			skip(library[0], err)
 			continue
 		}
-		all = append(all, bench.Rival{Name: library[0], Command: "node " + filepath.Join(node, "server.mjs") + " " + library[0] + " %s"})
+
+		all = append(all, bench.Rival{Name: library[0], Command: "node " + filepath.Join(node, "server.mjs") + " " +
+			library[0] + " %s"})
 		r.versions = append(r.versions, library[0]+" "+version)
 	}
 	return all
@@ -184,6 +210,7 @@ func (r *rivals) synthetic(ctx context.Context, cards int) (store, dump string, 
 	if err := os.MkdirAll(filepath.Dir(store), 0o711); err != nil { //nolint:gosec // as above
 		return "", "", err
 	}
+
 	task := bench.BuildTask(store, cards, 30)
 	if _, err := r.task(ctx, task); err != nil {
 		return "", "", err
@@ -201,10 +228,13 @@ func (r *rivals) real(ctx context.Context) (store, dump string, err error) {
 			return "", "", nil //nolint:nilerr // without them the synthetic catalog does
 		}
 	}
+
 	store = filepath.Join(r.folder, "real")
 	weekly := filepath.Join(r.data, "price-history", "pokemon-weekly-130w-by-pokemontcg-id.csv.zst")
-	_, err = output(ctx, ".", nil, r.binary, "snapshot", "build", "--store", store, "--publish", "--collected-at", "2026-08-22T20:00:00Z", "--snapshot-at", "2026-08-22T20:00:00Z",
-		"--source", "pokemon-tcg-data:"+pokemon, "--source", "punk-records:"+punk, "--prices", "pokemon-tcg-data:"+weekly)
+	_, err = output(ctx, ".", nil, r.binary, "snapshot", "build", "--store", store, "--publish", "--collected-at",
+		"2026-08-22T20:00:00Z", "--snapshot-at", "2026-08-22T20:00:00Z",
+		"--source", "pokemon-tcg-data:"+pokemon, "--source", "punk-records:"+punk, "--prices",
+		"pokemon-tcg-data:"+weekly)
 	if err != nil {
 		return "", "", err
 	}

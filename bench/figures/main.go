@@ -1,4 +1,5 @@
-// Command figures measures what docs/PERFORMANCE.md shows and writes it there, each table between its markers:
+// Command figures measures what docs/PERFORMANCE.md shows and writes it there, each table between
+// its markers:
 //
 //	figures budgets   every row of the budget table
 //	figures scale     how cost grows with the catalog, and docs/scaling.svg
@@ -60,7 +61,8 @@ func ownFlags(arguments []string) []string {
 
 // machine names the processors.
 func machine() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // elsewhere they stay unnamed
+	// Elsewhere they stay unnamed.
+	text, _ := os.ReadFile("/proc/cpuinfo")
 	_, model, _ := strings.Cut(string(text), "model name")
 	model, _, _ = strings.Cut(strings.TrimLeft(model, " \t:"), "\n")
 	return strings.TrimSpace(fmt.Sprintf("%d processors %s", runtime.NumCPU(), model))
@@ -75,7 +77,10 @@ func load() string {
 
 func rootCommand() *cobra.Command {
 	s := &settings{}
-	root := &cobra.Command{Use: "figures", Short: "Measure what docs/PERFORMANCE.md shows", SilenceUsage: true, SilenceErrors: true}
+	root := &cobra.Command{
+		Use: "figures", Short: "Measure what docs/PERFORMANCE.md shows", SilenceUsage: true,
+		SilenceErrors: true,
+	}
 	f := root.PersistentFlags()
 	f.StringVar(&s.binary, "binary", "bin/ninepocket", "the ninepocket to measure")
 	f.StringVar(&s.document, "document", "docs/PERFORMANCE.md", "the document to write into, \"\" to print only")
@@ -84,25 +89,31 @@ func rootCommand() *cobra.Command {
 	f.IntVar(&s.options.Rounds, "rounds", 5, "how often the servers take turns")
 	f.IntVar(&s.options.Connections, "connections", 16, "how many connections")
 	root.PersistentPreRun = func(*cobra.Command, []string) {
+		// Taken before anything runs, because a measurement is a load by itself.
 		s.load = load()
-		s.options.Self, s.options.Serve, s.options.Log = []string{s.binary, "bench", "task"}, []string{s.binary, "serve"}, os.Stderr
+		s.options.Self = []string{s.binary, "bench", "task"}
+		s.options.Serve = []string{s.binary, "serve"}
+		s.options.Log = os.Stderr
 	}
+
 	root.AddCommand(budgetsCommand(s), scaleCommand(s), compareCommand(s))
 	return root
 }
 
-// publish prints a section and writes it into the document between its markers, with the day, commit, command and
-// machine.
+// publish prints a section and writes it into the document between its markers, with the day,
+// commit, command and machine.
 func (s *settings) publish(ctx context.Context, name, target, text string) error {
 	if given := ownFlags(os.Args[1:]); len(given) > 0 {
 		target += " BENCH_FLAGS='" + strings.Join(given, " ") + "'"
 	}
-	stamp := fmt.Sprintf("%s, commit %s, `make %s`; %s, load %s when it began", time.Now().UTC().Format(time.DateOnly), commit(ctx),
-		target, machine(), s.load)
+
+	stamp := fmt.Sprintf("%s, commit %s, `make %s`; %s, load %s when it began",
+		time.Now().UTC().Format(time.DateOnly), commit(ctx), target, machine(), s.load)
 	text = stamp + "\n\n" + strings.TrimSpace(text)
 	if _, err := fmt.Println(text); err != nil || s.document == "" {
 		return err
 	}
+
 	old, err := os.ReadFile(s.document)
 	if err != nil {
 		return fmt.Errorf("cannot read the document: %w", err)
@@ -116,7 +127,9 @@ func (s *settings) publish(ctx context.Context, name, target, text string) error
 
 // between replaces what is between the two markers of a section.
 func between(document, name, text string) (string, error) {
-	open, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
+	open := "<!-- " + name + " -->\n"
+	end := "<!-- end of " + name + " -->"
+	// What stands outside of the markers is prose and stays.
 	head, rest, ok := strings.Cut(document, open)
 	_, foot, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -125,12 +138,15 @@ func between(document, name, text string) (string, error) {
 	return head + open + text + "\n" + end + foot, nil
 }
 
-// commit is the one that is checked out, with a plus when files other than documents differ from it.
+// commit is the one that is checked out, with a plus when files other than documents differ from
+// it.
 func commit(ctx context.Context) string {
 	id, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=8", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
+
+	// Changed documents do not change what is measured.
 	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs").Output()
 	if err != nil || len(changed) > 0 {
 		return strings.TrimSpace(string(id)) + "+"

@@ -19,10 +19,12 @@ func scaleCommand(s *settings) *cobra.Command {
 			all := make([]bench.Size, len(sizes))
 			for i, cards := range sizes {
 				all[i] = bench.Size{Cards: cards, Days: days}
+				// Writing and reading a year of history takes minutes from there on.
 				if cards > large {
 					all[i].Days = largeDays
 				}
 			}
+
 			points, err := bench.Scale(cmd.Context(), s.options, all)
 			if err != nil {
 				return err
@@ -35,6 +37,7 @@ func scaleCommand(s *settings) *cobra.Command {
 			return s.publish(cmd.Context(), "scaling", "bench-plot", bench.ScaleTable(points))
 		},
 	}
+
 	f := cmd.Flags()
 	f.IntSliceVar(&sizes, "sizes", []int{3_000, 30_000, 300_000, 1_000_000}, "cards of the catalogs")
 	f.IntVar(&days, "days", 365, "days of history")
@@ -43,5 +46,6 @@ func scaleCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
-// large is from where on a catalog may have less history: writing and reading a year of it takes minutes.
+// large is from where on a catalog may have less history: writing and reading a year of it takes
+// minutes.
 const large = 300_000

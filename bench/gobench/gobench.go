@@ -23,6 +23,7 @@ func (f Figures) Read(output []byte) {
 			if f[name] == nil {
 				f[name] = map[string][]float64{}
 			}
+
 			for i := 2; i < len(fields); i += 2 {
 				if value, err := strconv.ParseFloat(fields[i], 64); err == nil {
 					f[name][fields[i+1]] = append(f[name][fields[i+1]], value)
@@ -41,8 +42,8 @@ func withoutProcs(name string) string {
 	return name[:i]
 }
 
-// Typical returns one figure for all the times a benchmark ran: the least of times, since noise only ever adds, else the
-// median.
+// Typical returns one figure for all the times a benchmark ran: the least of times, since noise
+// only ever adds, else the median.
 func (f Figures) Typical(name, unit string) (float64, bool) {
 	values := slices.Sorted(slices.Values(f[name][unit]))
 	if len(values) == 0 {
@@ -56,5 +57,6 @@ func (f Figures) Typical(name, unit string) (float64, bool) {
 
 // WallClock reports whether a unit depends on how fast the machine is.
 func WallClock(unit string) bool {
-	return strings.HasSuffix(unit, "/s") || strings.Contains(unit, "ns") || strings.Contains(unit, "µs") || strings.Contains(unit, "sec")
+	return strings.HasSuffix(unit, "/s") || strings.Contains(unit, "ns") || strings.Contains(unit, "µs") ||
+		strings.Contains(unit, "sec")
 }

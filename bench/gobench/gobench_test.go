@@ -18,6 +18,7 @@ func TestTypical(t *testing.T) {
 			t.Errorf("%s is %g, %t, want %g", unit, got, ok, want)
 		}
 	}
+
 	if _, ok := f.Typical("engine.BenchmarkGone", "ns/op"); ok {
 		t.Error("a benchmark that did not run has a figure")
 	}
@@ -30,6 +31,7 @@ func TestWithoutProcs(t *testing.T) {
 			t.Errorf("%q without processors is %q, want %q", name, got, want)
 		}
 	}
+
 	f("BenchmarkCard-2", "BenchmarkCard")
 	f("BenchmarkCard/keep-alive", "BenchmarkCard/keep-alive")
 	f("BenchmarkCard", "BenchmarkCard")

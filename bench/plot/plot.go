@@ -36,7 +36,8 @@ const (
 	fontSize, smallGap = 12, 6
 )
 
-// style holds the colours: a page that embeds the file as an image still tells it whether it is dark.
+// style holds the colours: a page that embeds the file as an image still tells it whether it is
+// dark.
 const style = `
 text { font: 12px system-ui, sans-serif; fill: #24292f; }
 .head { font-size: 16px; font-weight: 600; }
@@ -56,7 +57,8 @@ polyline { stroke-width: 2; } polyline.l0, polyline.l1, polyline.l2, polyline.l3
 // Grid draws panels two in a row.
 func Grid(title string, panels []Panel) string {
 	rows := (len(panels) + columns - 1) / columns
-	w, h := columns*panelW, headH+rows*panelH
+	w := columns * panelW
+	h := headH + rows*panelH
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n<style>%s</style>\n", w, h, escape(title), style)
 	fmt.Fprintf(&out, `<rect class="page" width="%d" height="%d"/>`+"\n", w, h)
@@ -66,6 +68,7 @@ func Grid(title string, panels []Panel) string {
 		panels[i].draw(&out)
 		out.WriteString("</g>\n")
 	}
+
 	out.WriteString("</svg>\n")
 	return out.String()
 }
@@ -90,6 +93,7 @@ func (p *Panel) draw(out *strings.Builder) {
 	if !ok {
 		return
 	}
+
 	p.grid(out, &f)
 	for i := range p.Lines {
 		class := fmt.Sprintf("l%d", i%4)
@@ -100,9 +104,11 @@ func (p *Panel) draw(out *strings.Builder) {
 		for _, q := range p.Lines[i].Points {
 			if q.X > 0 && q.Y > 0 {
 				path = append(path, fmt.Sprintf("%.1f,%.1f", f.x(q.X), f.y(q.Y)))
-				fmt.Fprintf(out, `<circle class="%s" cx="%.1f" cy="%.1f" r="%g"/>`+"\n", class, f.x(q.X), f.y(q.Y), markR)
+				fmt.Fprintf(out, `<circle class="%s" cx="%.1f" cy="%.1f" r="%g"/>`+"\n", class, f.x(q.X), f.y(q.Y),
+					markR)
 			}
 		}
+
 		fmt.Fprintf(out, `<polyline class="%s" points="%s"/>`+"\n", class, strings.Join(path, " "))
 	}
 }
@@ -113,15 +119,21 @@ func (p *Panel) frame() (frame, bool) {
 	for i := range p.Lines {
 		for _, q := range p.Lines[i].Points {
 			if q.X > 0 && q.Y > 0 {
-				xs, ys = append(xs, math.Log10(q.X)), append(ys, math.Log10(q.Y))
+				xs = append(xs, math.Log10(q.X))
+				ys = append(ys, math.Log10(q.Y))
 			}
 		}
 	}
+
 	if len(xs) == 0 {
 		return frame{}, false
 	}
-	f := frame{x0: math.Floor(slices.Min(xs)), x1: math.Ceil(slices.Max(xs)), y0: math.Floor(slices.Min(ys)), y1: math.Ceil(slices.Max(ys))}
-	f.x1, f.y1 = max(f.x1, f.x0+1), max(f.y1, f.y0+1)
+	f := frame{
+		x0: math.Floor(slices.Min(xs)), x1: math.Ceil(slices.Max(xs)), y0: math.Floor(slices.Min(ys)),
+		y1: math.Ceil(slices.Max(ys)),
+	}
+	f.x1 = max(f.x1, f.x0+1)
+	f.y1 = max(f.y1, f.y0+1)
 	f.top = float64(padTop + len(p.Lines)*legendH - smallGap)
 	f.height = panelH - padBottom - f.top
 	return f, true
@@ -135,10 +147,12 @@ func (p *Panel) grid(out *strings.Builder, f *frame) {
 		fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x, f.top, x, bottom)
 		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n", x, bottom+18, decade(d))
 	}
+
 	for d := f.y0; d <= f.y1; d++ {
 		y := f.y(math.Pow(10, d))
 		fmt.Fprintf(out, `<line class="grid" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>`, padLeft, y, padLeft+plotW, y)
-		fmt.Fprintf(out, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", padLeft-smallGap, y+fontSize/3, decade(d))
+		fmt.Fprintf(out, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", padLeft-smallGap, y+fontSize/3,
+			decade(d))
 	}
 	fmt.Fprintf(out, `<text x="%d" y="%.1f" text-anchor="end">cards</text>`+"\n", padLeft+plotW, bottom+33)
 }
@@ -156,6 +170,7 @@ func decade(d float64) string {
 
 func escape(s string) string {
 	var out strings.Builder
-	_ = xml.EscapeText(&out, []byte(s)) // a strings.Builder takes everything
+	// A strings.Builder takes everything.
+	_ = xml.EscapeText(&out, []byte(s))
 	return out.String()
 }

@@ -14,8 +14,12 @@ func TestGrid(t *testing.T) {
 	if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
 		t.Fatalf("not XML: %v\n%s", err, svg)
 	}
+
 	// 1000 and 100,000 are the edges of two decades; 0.5 and 50 lie at 0.7 of their decade.
-	for _, want := range []string{"a &lt; b", "one &amp; two", `points="58.0,`, ` 416.0,`, ">1k<", ">100k<", ">0.1<", ">100<"} {
+	for _, want := range []string{
+		"a &lt; b", "one &amp; two", `points="58.0,`, ` 416.0,`, ">1k<", ">100k<", ">0.1<",
+		">100<",
+	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %q in\n%s", want, svg)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
@@ -15,7 +16,7 @@ import (
 	"ninepocket/internal/systemd"
 )
 
-// adminHandler answers the admin listener (contract, serve).
+// adminHandler answers the admin listener.
 func (s *service) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
@@ -26,10 +27,12 @@ func (s *service) adminHandler() http.Handler {
 		}
 		_, _ = w.Write([]byte("ok\n"))
 	})
+
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = printJSON(w, s.describe())
 	})
+
 	mux.HandleFunc("POST /-/reload", func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.reloadAll(); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -38,6 +41,7 @@ func (s *service) adminHandler() http.Handler {
 		_, _ = w.Write([]byte("reloaded\n"))
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics(), promhttp.HandlerOpts{}))
+	// Profiles are for whoever may reach this listener, which is nobody from outside.
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -83,26 +87,30 @@ type swapFailure struct {
 }
 
 func (s *service) describe() served {
-	v, stats := s.engine.View(), s.engine.Stats()
+	v := s.engine.View()
+	stats := s.engine.Stats()
 	d := served{
-		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch, LiveSince: stats.Live.UTC(),
-		Previous: stats.Previous, Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(),
+		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
+		LiveSince: stats.Live.UTC(),
+		Previous:  stats.Previous, Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(),
 		Degraded: stats.Degraded, Behind: stats.Behind, Retired: stats.Retired,
 	}
+
 	if f := stats.LastFailure; f != nil {
-		d.LastFailure = &swapFailure{At: f.At.UTC(), SnapshotID: f.ID, Epoch: f.Epoch, Reason: f.Reason.String(), Error: f.Err.Error()}
+		d.LastFailure = &swapFailure{
+			At: f.At.UTC(), SnapshotID: f.ID, Epoch: f.Epoch, Reason: f.Reason.String(),
+			Error: f.Err.Error(),
+		}
 	}
 	return d
 }
 
-// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does.
+// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does. What
+// is wrong with one of them keeps none of the others from being taken over.
 func (s *service) reloadAll() error {
 	err := s.reload()
 	s.warnUnusable()
-	if err != nil {
-		return err
-	}
-	return s.engine.Recheck(time.Now())
+	return errors.Join(err, s.engine.Recheck(time.Now()))
 }
 
 // listenHangup takes SIGHUP over from now on, before anyone is told that it may be sent.
@@ -119,12 +127,14 @@ func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) error
 		case <-ctx.Done():
 			return nil
 		case <-hangups:
+			// The service manager wants to know when it begins and when it is over, good or bad.
 			s.tell(systemd.Reloading())
 			status := s.status()
 			if err := s.reloadAll(); err != nil {
 				s.log.Error("cannot reload", slog.Any("cause", err))
 				status += "; the last reload failed"
 			}
+
 			s.tell("READY=1", status)
 		}
 	}

@@ -10,12 +10,14 @@ import (
 	"testing"
 )
 
-// TestAlertRules runs the unit tests of the alert rules, and lets Prometheus parse every query of the dashboard.
+// TestAlertRules runs the unit tests of the alert rules, and lets Prometheus parse every query of
+// the dashboard.
 func TestAlertRules(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
 		t.Skip("skipped: alert rules and dashboard queries, because there is no promtool (Debian package prometheus)")
 	}
+
 	check := func(args ...string) {
 		t.Helper()
 		cmd := exec.Command(promtool, args...)
@@ -40,7 +42,9 @@ func TestAlertRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, n := "groups:\n- name: dashboard\n  rules:\n", 0
+
+	rules := "groups:\n- name: dashboard\n  rules:\n"
+	n := 0
 	for _, p := range dashboard.Panels {
 		for _, target := range p.Targets {
 			query, err := json.Marshal(strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"))
@@ -51,6 +55,7 @@ func TestAlertRules(t *testing.T) {
 			n++
 		}
 	}
+
 	if n == 0 {
 		t.Fatal("the dashboard asks for nothing")
 	}

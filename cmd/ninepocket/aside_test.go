@@ -9,7 +9,9 @@ import (
 func TestAside(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
-	t.Setenv("GOMAXPROCS", "7") // read by the runtime at the start alone
+
+	// Read by the runtime at the start alone.
+	t.Setenv("GOMAXPROCS", "7")
 	runtime.GOMAXPROCS(7)
 	during := 0
 	aside(func() { during = runtime.GOMAXPROCS(0) })

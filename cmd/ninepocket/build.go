@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/loader"
+	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
-// buildFlags are the flags of snapshot build (contract).
+// buildFlags are the flags of snapshot build.
 type buildFlags struct {
 	storeFlags
 	publishing              publishFlags
@@ -39,11 +41,15 @@ func snapshotBuild() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
 	}
+
 	f := cmd.Flags()
-	f.StringArrayVar(&b.sources, "source", nil, "catalog with or without prices, `KIND:PATH`; the first one owns the ids")
+	f.StringArrayVar(&b.sources, "source", nil,
+		"catalog with or without prices, `KIND:PATH`; the first one owns the ids")
 	f.StringArrayVar(&b.prices, "prices", nil, "prices alone, `KIND:PATH`")
-	f.StringVar(&b.base, "base", "none", "earlier snapshot whose history and ids go on: an `ID`, latest (built), current (published) or none")
-	f.StringVar(&b.snapshotAt, "snapshot-at", "", "`TIME` that the snapshot describes (default: the newest collected_at)")
+	f.StringVar(&b.base, "base", "none",
+		"earlier snapshot whose history and ids go on: an `ID`, latest (built), current (published) or none")
+	f.StringVar(&b.snapshotAt, "snapshot-at", "",
+		"`TIME` that the snapshot describes (default: the newest collected_at)")
 	f.StringVar(&b.collectedAt, "collected-at", "", "`TIME` when a live tree was fetched that does not say so")
 	f.StringVar(&b.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv and feeds.toml")
 	f.BoolVar(&b.keepUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
@@ -67,21 +73,27 @@ func (b *buildFlags) options() (loader.Options, error) {
 		}
 		return all
 	}
-	o.Sources, o.Prices = inputs(b.sources), inputs(b.prices)
+
+	o.Sources = inputs(b.sources)
+	o.Prices = inputs(b.prices)
 	if len(b.sources) == 0 {
 		problems = append(problems, errors.New("cannot build without a --source"))
 	}
+
 	instant := func(flag, given string) (at time.Time) {
 		if given == "" {
 			return at
 		}
+
 		at, err := time.Parse(time.RFC3339, given)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("cannot read --%s %q: want a time such as 2026-08-22T20:00:00Z", flag, given))
+			problems = append(problems, fmt.Errorf("cannot read --%s %q: want a time such as 2026-08-22T20:00:00Z",
+				flag, given))
 		}
 		return at
 	}
-	o.SnapshotAt, o.CollectedAt = instant("snapshot-at", b.snapshotAt), instant("collected-at", b.collectedAt)
+	o.SnapshotAt = instant("snapshot-at", b.snapshotAt)
+	o.CollectedAt = instant("collected-at", b.collectedAt)
 	return o, errors.Join(problems...)
 }
 
@@ -95,13 +107,16 @@ func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 		if err != nil {
 			return nil, b.storeError(err)
 		}
+
 		for _, m := range all {
 			if c, err := b.dir().LoadVerified(ctx, m.ID); err == nil {
 				return c, nil
 			}
 		}
-		return nil, fail(exitFailure, "build the first snapshot without --base", fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
+		return nil, fail(exitFailure, "build the first snapshot without --base",
+			fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
 	}
+
 	id, err := b.resolve(b.base)
 	if err == nil && !snapshot.ValidID(id) {
 		err = fail(exitUsage, "run: ninepocket snapshot list --store "+b.store,
@@ -110,6 +125,7 @@ func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c, err := b.dir().LoadVerified(ctx, id)
 	if err != nil {
 		return nil, b.storeError(fmt.Errorf("cannot use the base: %w", err))
@@ -117,7 +133,7 @@ func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 	return c, nil
 }
 
-// built is what snapshot build prints (contract).
+// built is what snapshot build prints.
 type built struct {
 	ID             string          `json:"id"`
 	Path           string          `json:"path"`
@@ -134,23 +150,28 @@ type built struct {
 	Notes []string `json:"notes"`
 }
 
-// notes say which prices were too old to be kept, and that a feed told nothing new: what the base has stays current then,
-// and no guard sees a difference.
+// notes say which prices were too old to be kept, and that a feed told nothing new: what the base
+// has stays current then, and no guard sees a difference.
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
 	for _, p := range r.Prices {
+		// One example is enough to find the file.
 		if old := p.TooOld; old != nil {
-			all = append(all, fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
-				old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
+			all = append(all,
+				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
+					old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
 		}
 	}
 	if base == nil {
 		return all
 	}
-	newest := "" // the newest day that was read; dates compare as text
+
+	// The newest day that was read; dates compare as text.
+	newest := ""
 	for _, p := range r.Prices {
 		newest = max(newest, p.Last)
 	}
+
 	switch have := base.Date().String(); {
 	case newest == "":
 		all = append(all, "no price was read: those of the base ("+have+") stay")
@@ -166,20 +187,32 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
+	// What cannot work is refused before hours of building.
 	if !b.publish && len(b.publishing.overrides) > 0 {
 		return fail(exitUsage, "", errors.New("cannot use --override without --publish"))
 	}
+
 	publishing, err := b.publishing.publishing(start)
 	if err != nil {
 		return err
 	}
-	if o.Base, err = b.readBase(cmd.Context()); err != nil {
+
+	o.Base, err = b.readBase(cmd.Context())
+	if err != nil {
 		return err
 	}
+
 	baseID := ""
 	if o.Base != nil {
 		baseID = o.Base.ID
 	}
+
+	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
+	self, err := os.Executable()
+	if err != nil {
+		return fail(exitFailure, "", err)
+	}
+	o.Unpack = []string{self, "unpack"}
 	progress := newProgress(cmd.ErrOrStderr(), b.asJSON)
 	o.Progress = progress.update
 	result, err := loader.Build(cmd.Context(), o)
@@ -195,28 +228,30 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return b.storeError(err)
 	}
+
 	out := built{
-		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base, SnapshotAt: m.SnapshotAt,
+		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
+		SnapshotAt: m.SnapshotAt,
 		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: result.Report,
 		Notes: notes(o.Base, &result.Report),
 	}
+	// Notes go to the terminal even when the output is JSON for a script.
 	for _, note := range out.Notes {
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
 	}
+
 	var refused error
 	if b.publish {
+		// The guards compare with the time of publishing, not with that of the flags.
 		publishing.Now = time.Now()
 		_, refused = b.dir().Publish(m.ID, publishing)
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
-	if b.asJSON {
-		err = printJSON(cmd.OutOrStdout(), out)
-	} else {
-		err = out.print(cmd.OutOrStdout())
-	}
+	err = show(cmd, b.asJSON, out, out.print)
 	if refused != nil {
-		return b.storeError(refused) // what was built stays, and was said
+		// What was built stays, and was said.
+		return b.storeError(refused)
 	}
 	return err
 }
@@ -230,10 +265,12 @@ func (o *built) print(w io.Writer) error {
 	if err := table(w, "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES", cells); err != nil {
 		return err
 	}
+
 	for _, s := range o.Report.Sources {
 		_, _ = fmt.Fprintf(w, "%s:%s: %d sets, %d cards", s.Input.Kind, s.Input.Path, s.Sets, s.Cards)
 		if s.CardsJoined+s.CardsApart > 0 {
-			_, _ = fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched, s.CardsApart)
+			_, _ = fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched,
+				s.CardsApart)
 		}
 		if s.CodeCardsLeftOut > 0 {
 			_, _ = fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)
@@ -242,16 +279,20 @@ func (o *built) print(w io.Writer) error {
 			_, _ = fmt.Fprintf(w, "; partner ids that an earlier item has: %d", s.PartnersShared)
 		}
 		if s.IdentifiersShared > 0 {
-			_, _ = fmt.Fprintf(w, "; identifiers that an earlier item has, which join nothing: %d, such as %s", s.IdentifiersShared, s.SharedExample)
+			_, _ = fmt.Fprintf(w, "; identifiers that an earlier item has, which join nothing: %d, such as %s",
+				s.IdentifiersShared, s.SharedExample)
 		}
 		_, _ = fmt.Fprintln(w)
 	}
+
 	printCounts(w, "sealed products left out", o.Report.SealedLeftOut)
 	printCounts(w, "cards that are not products", o.Report.CardsUnverified)
 	if err := printQuarantine(w, o.Quarantine, o.QuarantineFile); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(w, "%d cards, %d products, %d lanes, %d history points in %.1f s\n", n.Cards, n.Products, n.Lanes, n.HistoryPoints, o.Seconds)
+
+	_, _ = fmt.Fprintf(w, "%d cards, %d products, %d lanes, %d history points in %.1f s\n", n.Cards, n.Products,
+		n.Lanes, n.HistoryPoints, o.Seconds)
 	verb := "built"
 	if o.Existing {
 		verb = "already there:"
@@ -259,8 +300,22 @@ func (o *built) print(w io.Writer) error {
 	if o.Published {
 		verb += " and published"
 	}
+
 	_, err := fmt.Fprintf(w, "%s %s\n", verb, o.ID)
 	return err
+}
+
+// unpackCommand is how a build starts this program again to unpack a 7z archive.
+func unpackCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "unpack", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()); err != nil {
+				return fail(exitFailure, "", err)
+			}
+			return nil
+		},
+	}
 }
 
 func printCounts(w io.Writer, what string, counts map[string]int) {

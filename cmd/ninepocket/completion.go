@@ -41,19 +41,20 @@ func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 func addCompletions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		addCompletions(cmd)
+		// A flag means the same on every command, so it is completed alike.
 		for name, complete := range flagValues {
 			if cmd.Flags().Lookup(name) != nil {
 				if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-					panic(err) // twice the same: a mistake in this file
+					// Twice the same: a mistake in this file.
+					panic(err)
 				}
 			}
 		}
+
 		switch {
 		case cmd.ValidArgsFunction != nil || cmd.HasSubCommands():
 		case cmd.Flags().Lookup("store") != nil && takesIDs(cmd):
-			cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-				return append([]string{"current", "previous", "latest"}, storedIDs(cmd)...), cobra.ShellCompDirectiveNoFileComp
-			}
+			cmd.ValidArgsFunction = completeIDs
 		case cmd.Flags().Lookup("state") != nil && takesIDs(cmd):
 			cmd.ValidArgsFunction = completeKeys
 		case cmd.Name() != "init":
@@ -73,7 +74,8 @@ func takesIDs(cmd *cobra.Command) bool {
 	return false
 }
 
-// storedIDs are the snapshots of the store that --store names, newest first, as far as they can be read.
+// storedIDs are the snapshots of the store that --store names, newest first, as far as they can be
+// read.
 func storedIDs(cmd *cobra.Command) (ids []string) {
 	store, err := cmd.Flags().GetString("store")
 	if err != nil || store == "" {
@@ -83,6 +85,7 @@ func storedIDs(cmd *cobra.Command) (ids []string) {
 	if err != nil {
 		return nil
 	}
+
 	for _, m := range all {
 		ids = append(ids, cobra.CompletionWithDesc(m.ID, m.SnapshotAt.Format("2006-01-02")))
 	}
@@ -95,11 +98,16 @@ func keysFile(cmd *cobra.Command) *access.KeyFile {
 	if err != nil || state == "" {
 		return nil
 	}
+
 	file, err := access.ReadKeys(state)
 	if err != nil {
 		return nil
 	}
 	return file
+}
+
+func completeIDs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return append([]string{"current", "previous", "latest"}, storedIDs(cmd)...), cobra.ShellCompDirectiveNoFileComp
 }
 
 func completeBase(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -125,20 +133,24 @@ func completeTenants(cmd *cobra.Command, _ []string, _ string) (names []string, 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeInput completes KIND:PATH: the kind first, then files and folders, which no shell would complete behind a colon.
+// completeInput completes KIND:PATH: the kind first, then files and folders, which no shell would
+// complete behind a colon.
 func completeInput(_ *cobra.Command, _ []string, typed string) (found []string, _ cobra.ShellCompDirective) {
 	kind, path, colon := strings.Cut(typed, ":")
 	if !colon {
-		for _, kind := range source.Kinds {
+		for _, kind := range source.KindNames() {
 			found = append(found, kind+":")
 		}
 		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
+
+	// The path is completed as far as it is typed, from its last folder on.
 	dir, _ := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+
 	for _, e := range entries {
 		name := kind + ":" + dir + e.Name()
 		if e.IsDir() {

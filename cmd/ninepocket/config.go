@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -14,39 +13,48 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// config is what serve runs with: defaults < TOML file < environment < flags (contract, Binary). Its keys are the table
-// in settings.go.
+// config is what serve runs with: defaults < TOML file < environment < flags. Its keys, and
+// their help, are the tags of its fields.
 type config struct {
-	Store, State     string
-	Listen, Admin    string
-	TLSCert, TLSKey  string // both or neither
-	ReadyFile        string
-	BaseURL, SiteURL string
-	Images           string
-	NoSite           bool
-	LogFormat        string
-	Surfaces         []string
-	DefaultSurface   string
-	ProductPrefix    string
-	CORSOrigins      []string
-	TrustedProxies   []string
-	Plans            map[string]*planConfig
-	MCP              mcpConfig
-	Guards           map[string]*float64 // the limits of the guards before publishing, by name
+	Store string `toml:"store" flag:"snapshot store <DIR>"`
+	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
+
+	Listen    string `toml:"listen" flag:"<ADDRESS> of the API"`
+	Admin     string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
+	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"`
+	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"` // both or neither
+	ReadyFile string `toml:"ready_file" flag:"write this <PATH> once requests are served"`
+	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
+	SiteURL   string `toml:"site_url" flag:"<URL> of the site that card and set pages are on (default: the base URL)"`
+	Images    string `toml:"images" flag:"<DIR> with card images, by the names that the catalog gives"`
+	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
+	LogFormat string `toml:"log_format" flag:"text or json"`
+
+	Surfaces       []string `toml:"surfaces" help:"live, and preview unless it is to be off"`
+	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
+	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
+	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
+	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"`
+
+	MCP    mcpConfig
+	Guards map[string]*float64 // the limits of the guards before publishing, by name
+	Plans  map[string]*planConfig
+}
+
+// mcpConfig is the [mcp] table.
+type mcpConfig struct {
+	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"`
+	AllowedOrigins []string `toml:"allowed_origins" help:"origins whose pages may call MCP"`
 }
 
 // planConfig is a [plans.NAME] table; what is left out keeps its default (decision 14).
 type planConfig struct {
-	PerMinute   int
-	PerDay      int64
-	MaxCards    int
-	MaxPrices   int
-	HistoryDays int
-	StatsWindow string // none, 7d, 30d or 90d
-}
-
-type mcpConfig struct {
-	AllowedHosts, AllowedOrigins []string
+	PerMinute   int    `toml:"per_minute" help:"calls in any 60 seconds, 1 to 10000000"`
+	PerDay      int64  `toml:"per_day" help:"successful calls a UTC day"`
+	MaxCards    int    `toml:"max_cards" help:"ids in a card batch, 1 to 200"`
+	MaxPrices   int    `toml:"max_prices" help:"ids in a price batch, 1 to 100"`
+	HistoryDays int    `toml:"history_days" help:"days of price history, 1 to 365"`
+	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
 }
 
 func defaultConfig() config {
@@ -64,20 +72,25 @@ func (c *config) validate() error {
 			problems = append(problems, fmt.Errorf("cannot use surfaces: %q is not live or preview", s))
 		}
 	}
+
 	if !slices.Contains(c.Surfaces, "live") {
 		problems = append(problems, errors.New("cannot use surfaces: live cannot be switched off"))
 	}
 	if !slices.Contains(c.Surfaces, c.DefaultSurface) {
-		problems = append(problems, fmt.Errorf("cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface))
+		problems = append(problems, fmt.Errorf("cannot use default_surface %q: it is not one of surfaces",
+			c.DefaultSurface))
 	}
 	if !validPrefix(c.ProductPrefix) {
-		problems = append(problems, fmt.Errorf("cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix))
+		problems = append(problems,
+			fmt.Errorf("cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix))
 	}
+
 	for _, u := range []struct{ key, value string }{{"base_url", c.BaseURL}, {"site_url", c.SiteURL}} {
 		if err := checkURL(u.value); err != nil {
 			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", u.key, redact(u.value), err))
 		}
 	}
+
 	for _, a := range []struct{ key, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
 		if err := checkAddress(a.value); err != nil {
 			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", a.key, a.value, err))
@@ -120,8 +133,8 @@ func (c *config) missing() error {
 	return errors.Join(checkFolder("store", c.Store), checkFolder("state", c.State))
 }
 
-// checkAddress wants HOST:PORT, each of which may be left out: every address of the machine, and a free port. Whether it
-// can be listened on is found out by listening.
+// checkAddress wants HOST:PORT, each of which may be left out: every address of the machine, and a
+// free port. Whether it can be listened on is found out by listening.
 func checkAddress(s string) error {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil {
@@ -138,11 +151,13 @@ func checkURL(s string) error {
 	if s == "" {
 		return nil
 	}
+
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
 		return errors.New("it is not a URL")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
+		u.User != nil:
 		return errors.New("want https://host, with a path at most")
 	case u.String() != s || strings.ContainsAny(s, "\"\\<>"):
 		return errors.New("it holds characters that must be percent-encoded")
@@ -157,14 +172,17 @@ func (c *config) trustedProxies() (all []netip.Prefix, err error) {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
 			var addr netip.Addr
-			if addr, err = netip.ParseAddr(text); err == nil {
+			addr, err = netip.ParseAddr(text)
+			if err == nil {
 				prefix, err = addr.Prefix(addr.BitLen())
 			}
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("cannot use trusted_proxies: %q is neither an address nor a network", text))
+			problems = append(problems,
+				fmt.Errorf("cannot use trusted_proxies: %q is neither an address nor a network", text))
 			continue
 		}
+
 		all = append(all, prefix.Masked())
 	}
 	return all, errors.Join(problems...)
@@ -174,6 +192,7 @@ func validPrefix(s string) bool {
 	if s == "" || len(s) > 16 {
 		return false
 	}
+
 	for _, b := range []byte(s) {
 		if (b < 'a' || b > 'z') && (b < '0' || b > '9') {
 			return false
@@ -186,12 +205,14 @@ func validPrefix(s string) bool {
 func (c *config) plans() (access.Plans, error) {
 	plans := access.DefaultPlans()
 	var problems []error
-	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
+	for _, name := range c.planNames() {
 		p := c.Plans[name]
 		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[p.StatsWindow]
 		if !ok {
-			problems = append(problems, fmt.Errorf("cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow))
+			problems = append(problems,
+				fmt.Errorf("cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow))
 		}
+
 		plans.Set(name, access.Plan{
 			PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
 			HistoryDays: p.HistoryDays, StatsWindow: window,

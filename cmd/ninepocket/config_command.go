@@ -27,13 +27,15 @@ func configCommand() *cobra.Command {
 func configCheck() *cobra.Command {
 	var flags *configFlags
 	cmd := &cobra.Command{
-		Use: "check", Short: "Check what serve would run with and name every problem; exit 2 when there is one", Args: cobra.NoArgs,
+		Use: "check", Short: "Check what serve would run with and name every problem; exit 2 when there is one",
+		Args: cobra.NoArgs,
 		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate where one is\n" +
 			"configured. It does not look at the store or the state directory.",
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.read()
-			if err == nil { // a half-read configuration would only lack what was misread
+			// A half-read configuration would only lack what was misread.
+			if err == nil {
 				_, certErr := c.certificate()
 				err = errors.Join(c.missing(), certErr)
 			}
@@ -41,26 +43,32 @@ func configCheck() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 			if c.hidesVisitors() {
-				_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages "+
-					"through it share one allowance")
+				_, _ = fmt.Fprintln(cmd.ErrOrStderr(),
+					"hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages "+
+						"through it share one allowance")
 			}
+
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the configuration is good")
 			return err
 		},
 	}
+
 	flags = addConfigFlags(cmd)
 	return cmd
 }
 
-// hidesVisitors reports whether clients must come through a proxy that is not trusted to say who they are: pages are
-// served, and the base URL is one that the listener itself cannot answer.
+// hidesVisitors reports whether clients must come through a proxy that is not trusted to say who
+// they are: pages are served, and the base URL is one that the listener itself cannot answer.
 func (c *config) hidesVisitors() bool {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {
 		return false
 	}
+
+	// TLS that ends elsewhere, or a public name before a private listener: something is in between.
 	host, _, err := net.SplitHostPort(c.Listen)
-	ip, here := net.ParseIP(host), net.ParseIP(base.Hostname())
+	ip := net.ParseIP(host)
+	here := net.ParseIP(base.Hostname())
 	private := host == "localhost" || ip != nil && ip.IsLoopback()
 	local := base.Hostname() == "localhost" || here != nil && here.IsLoopback()
 	return base.Scheme == "https" && c.TLSCert == "" || err == nil && private && !local
@@ -85,12 +93,10 @@ func configPrint() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), c.rows())
-			}
-			return c.print(cmd.OutOrStdout())
+			return show(cmd, asJSON, c.rows(), c.print)
 		},
 	}
+
 	flags = addConfigFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -105,30 +111,25 @@ func (c *layered) rows() []printed {
 		if from == "" {
 			from = "default"
 		}
+
 		rows = append(rows, printed{key, redacted(s.value(whole, name)), from})
 	})
 	return rows
 }
 
-// each calls f with every setting of the effective configuration, those of a table one after the other.
+// each calls f with every setting of the effective configuration, those of a table one after the
+// other.
 func (c *config) each(f func(s *setting, name string, whole *config)) {
 	whole := c.effective()
-	for i := 0; i < len(settings); {
-		table := settings[i].table()
-		end := i + 1
-		for end < len(settings) && settings[end].table() == table {
-			end++
+	plans := slices.IndexFunc(settings, func(s setting) bool { return s.named() })
+	for i := range settings[:plans] {
+		f(&settings[i], "", &whole)
+	}
+
+	for _, name := range whole.planNames() {
+		for i := range settings[plans:] {
+			f(&settings[plans+i], name, &whole)
 		}
-		names := []string{""}
-		if settings[i].names != nil {
-			names = settings[i].names(&whole)
-		}
-		for _, name := range names {
-			for j := i; j < end; j++ {
-				f(&settings[j], name, &whole)
-			}
-		}
-		i = end
 	}
 }
 
@@ -136,7 +137,9 @@ func (c *config) each(f func(s *setting, name string, whole *config)) {
 func (c *config) effective() config {
 	whole := *c
 	whole.Plans = nil
-	plans, _ := c.plans() // a bad one comes out as it was given
+
+	// A bad one comes out as it was given.
+	plans, _ := c.plans()
 	for _, name := range plans.Names() {
 		*whole.plan(name) = planConfigOf(plans[name])
 	}
@@ -150,7 +153,8 @@ func planConfigOf(p *access.Plan) planConfig {
 		window = fmt.Sprintf("%dd", p.StatsWindow)
 	}
 	return planConfig{
-		PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices, HistoryDays: p.HistoryDays,
+		PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
+		HistoryDays: p.HistoryDays,
 		StatsWindow: window,
 	}
 }
@@ -171,7 +175,8 @@ func (c *layered) print(out io.Writer) error {
 
 func configInit() *cobra.Command {
 	return &cobra.Command{
-		Use: "init [FILE]", Short: "Write a commented configuration file with every key and its default", Args: cobra.MaximumNArgs(1),
+		Use: "init [FILE]", Short: "Write a commented configuration file with every key and its default",
+		Args: cobra.MaximumNArgs(1),
 		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, commented out,\n" +
 			"with its default and its environment variable. A file that exists is left alone.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -179,14 +184,17 @@ func configInit() *cobra.Command {
 			if len(args) > 0 {
 				path = args[0]
 			}
+
 			text := exampleConfig()
 			if path == "-" {
 				_, err := cmd.OutOrStdout().Write(text)
 				return err
 			}
 			if err := writeNew(path, text); err != nil {
-				return fail(exitFailure, "name another file, or - for the terminal", fmt.Errorf("cannot write configuration: %w", err))
+				return fail(exitFailure, "name another file, or - for the terminal",
+					fmt.Errorf("cannot write configuration: %w", err))
 			}
+
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "wrote "+path)
 			return err
 		},
@@ -199,18 +207,23 @@ func writeNew(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path) // as far as that is possible
+	err = errors.Join(err, f.Close())
+	if err != nil {
+		// As far as that is possible.
+		_ = os.Remove(path)
 	}
 	return err
 }
 
-// exampleConfig is a file in which every key is commented out with its default, made from the table of settings.
+// exampleConfig is a file in which every key is commented out with its default, made from the table
+// of settings.
 func exampleConfig() []byte {
 	var b bytes.Buffer
 	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before a key to change it.\n" +
 		"# Flags win over the environment, the environment over this file. Check it with: ninepocket config check --config FILE\n")
+
 	c := defaultConfig()
 	table := ""
 	explained := map[string]bool{}
@@ -219,7 +232,7 @@ func exampleConfig() []byte {
 		if header != table {
 			table = header
 			_, _ = fmt.Fprintf(&b, "\n[%s]\n", table)
-			if s.names != nil && !explained[s.key] {
+			if s.named() && !explained[s.key] {
 				b.WriteString("# A name of your choice makes another one.\n")
 			}
 		}
@@ -227,17 +240,10 @@ func exampleConfig() []byte {
 			explained[s.key] = true
 			_, _ = fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.help, "`", ""), s.envName())
 		}
+
 		_, _ = fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
 	})
 	return b.Bytes()
-}
-
-// table is the key without its last level.
-func (s *setting) table() string {
-	if at := strings.LastIndexByte(s.key, '.'); at >= 0 {
-		return s.key[:at]
-	}
-	return ""
 }
 
 // splitKey parts a spelt key into its table and its last level, which is never quoted.
@@ -287,11 +293,13 @@ func tomlValue(v any) string {
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	}
+
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // a value of a setting is text, a truth, a finite number or a list of texts
+		// A value of a setting is text, a truth, a finite number or a list of texts.
+		panic(err)
 	}
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\x7f", `\u007F`)
 }

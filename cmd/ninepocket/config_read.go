@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -8,20 +10,21 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/cobra"
 )
 
 // envPrefix begins the environment variables that configure serve; levels are joined by __.
 const envPrefix = "NINEPOCKET_"
 
-// layered is a configuration that knows where each value came from: defaults < file < environment < flags.
+// layered is a configuration that knows where each value came from: defaults < file < environment <
+// flags.
 type layered struct {
 	config
 	from map[string]string // by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
 }
 
-// configFlags are the flags that configure a server: --config, and one for each setting that has one.
+// configFlags are the flags that configure a server: --config, and one for each setting that has
+// one.
 type configFlags struct {
 	cmd    *cobra.Command
 	path   string
@@ -40,33 +43,38 @@ func (f *configFlags) read() (layered, error) {
 	c, err := readConfig(f.path, os.Environ(), func(name string) {
 		_, _ = fmt.Fprintf(f.cmd.ErrOrStderr(), "note: environment variable %s is not a setting of ninepocket\n", name)
 	})
+
+	// Flags win over all others, and only those that were given.
 	for i := range settings {
 		if s := &settings[i]; s.flag && f.cmd.Flags().Changed(s.flagName()) {
-			s.copyValue(&c.config, &f.values, "")
+			s.copyValue(&c.config, &f.values)
 			c.from[s.key] = "flag --" + s.flagName()
 		}
 	}
 	return c, errors.Join(err, c.validate())
 }
 
-// readConfig merges defaults, the file (when given) and the environment; warn is told of variables that mean nothing.
-// What could be read is returned with the error, which joins every problem.
+// readConfig merges defaults, the file (when given) and the environment; warn is told of variables
+// that mean nothing. What could be read is returned with the error, which joins every problem.
 func readConfig(path string, environ []string, warn func(name string)) (layered, error) {
 	c := layered{config: defaultConfig(), from: map[string]string{}}
 	var problems []error
 	if path != "" {
 		problems = append(problems, c.readFile(path))
 	}
+
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(entry, "=")
 		rest, ours := strings.CutPrefix(name, envPrefix)
 		if !ours {
 			continue
 		}
+
 		keys := strings.Split(strings.ToLower(rest), "__")
 		s, chosen, whole := findSetting(keys)
 		if !whole {
-			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT from its cluster.
+			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT
+			// from its cluster.
 			warn(name)
 			continue
 		}
@@ -90,32 +98,45 @@ func (c *layered) readFile(path string) error {
 
 // readTOML takes over what the text of a file says, naming every line that is wrong.
 func (c *layered) readTOML(path string, text []byte) error {
-	entries, err := tomlEntries(text)
-	if err != nil {
+	var tree map[string]any
+	if err := toml.Unmarshal(text, &tree); err != nil {
+		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
+			row, column := bad.Position()
+			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redactLines(bad.String()))
+		}
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
+
+	// The tree has the values, without an order; problems are told in the order of the file.
+	entries := tomlEntries(tree, nil, tomlLines(text))
+	slices.SortStableFunc(entries, func(a, b tomlEntry) int { return cmp.Compare(a.line, b.line) })
+
 	lines := strings.Split(string(text), "\n")
 	var problems []error
 	for _, e := range entries {
-		if err := c.take(e, path); err != nil {
-			problems = append(problems, fmt.Errorf("cannot read configuration %q: line %d: %w\n%4d | %s", path, e.line, err,
-				e.line, redact(strings.TrimRight(lines[e.line-1], "\r"))))
+		err := c.take(e, path)
+		if err != nil && e.line > 0 {
+			shown := redact(strings.TrimRight(lines[e.line-1], "\r"))
+			err = fmt.Errorf("line %d: %w\n%4d | %s", e.line, err, e.line, shown)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("cannot read configuration %q: %w", path, err))
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// take sets the setting that one line of a file means.
+// take sets the setting that one entry of a file means.
 func (c *layered) take(e tomlEntry, file string) error {
 	s, name, whole := findSetting(e.path)
-	switch {
-	case e.table && s != nil && !whole:
-		return nil
-	case e.table && whole:
-		return fmt.Errorf("%s is a value, not a table", dotted(e.path))
-	case !whole:
+	if !whole {
 		return fmt.Errorf("unknown key %s", dotted(e.path))
 	}
+	if _, table := e.value.(map[string]any); table {
+		return fmt.Errorf("%s is a value, not a table", dotted(e.path))
+	}
+
+	// A key may be spelt in two ways, which TOML takes for two keys.
 	key := dotted(s.path(name))
 	if before, twice := c.from[key]; twice {
 		return fmt.Errorf("%s is also given at %s", dotted(e.path), before)
@@ -123,86 +144,94 @@ func (c *layered) take(e tomlEntry, file string) error {
 	if err := setTOML(s.at(&c.config, name), e.value); err != nil {
 		return fmt.Errorf("cannot use %s: %w", dotted(e.path), err)
 	}
-	c.from[key] = fmt.Sprintf("%s:%d", file, e.line)
+
+	c.from[key] = file
+	if e.line > 0 {
+		c.from[key] = fmt.Sprintf("%s:%d", file, e.line)
+	}
 	return nil
 }
 
-// tomlEntry is a key with its value, or a table's header, of a TOML document.
+// tomlEntry is a key of a TOML document with its value.
 type tomlEntry struct {
 	path  []string
 	line  int
-	table bool
 	value any
 }
 
-// tomlEntries reads a document into its entries, in order.
-func tomlEntries(text []byte) ([]tomlEntry, error) {
-	var tree map[string]any
-	if err := toml.Unmarshal(text, &tree); err != nil {
-		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
-			row, column := bad.Position()
-			return nil, fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redactLines(bad.String()))
+// tomlEntries are the entries of a table: its keys, and those of the tables in it that settings
+// have, too.
+func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entries []tomlEntry) {
+	for key, value := range table {
+		path := append(slices.Clone(above), key)
+		inner, isTable := value.(map[string]any)
+		// A table that no setting has is one problem, whatever is in it.
+		if s, _, whole := findSetting(path); isTable && s != nil && !whole {
+			entries = append(entries, tomlEntries(inner, path, lines)...)
+			continue
 		}
-		return nil, err
-	}
-	// The tree has the values, typed and free of duplicates, but only the parser knows the lines.
-	var entries []tomlEntry
-	var parser unstable.Parser
-	parser.Reset(text)
-	var table []string
-	for parser.NextExpression() {
-		node := parser.Expression()
-		switch node.Kind {
-		case unstable.Table, unstable.ArrayTable:
-			path, line := keyOf(&parser, node)
-			table = path
-			entries = append(entries, tomlEntry{path: path, line: line, table: true})
-		case unstable.KeyValue:
-			entries = appendEntries(entries, &parser, node, table)
-		default: // comments
-		}
-	}
-	for i := range entries {
-		entries[i].value = lookup(tree, entries[i].path)
-	}
-	return entries, parser.Error()
-}
 
-// appendEntries adds a key's entry, or those of its inline table.
-func appendEntries(entries []tomlEntry, p *unstable.Parser, node *unstable.Node, table []string) []tomlEntry {
-	path, line := keyOf(p, node)
-	path = slices.Concat(table, path)
-	if node.Value().Kind != unstable.InlineTable {
-		return append(entries, tomlEntry{path: path, line: line})
-	}
-	entries = append(entries, tomlEntry{path: path, line: line, table: true})
-	for fields := node.Value().Children(); fields.Next(); {
-		entries = appendEntries(entries, p, fields.Node(), path)
+		entries = append(entries, tomlEntry{path, lineOf(path, lines), value})
 	}
 	return entries
 }
 
-func keyOf(p *unstable.Parser, node *unstable.Node) (path []string, line int) {
-	for keys := node.Key(); keys.Next(); {
-		key := keys.Node()
-		if line == 0 {
-			line = p.Shape(key.Raw).Start.Line
-		}
-		path = append(path, string(key.Data))
+// tomlLines are the keys of a document with their lines. A strict reader tells the place of every
+// key that it does not know, and this one knows the tables alone.
+func tomlLines(text []byte) (lines []tomlEntry) {
+	var tables struct {
+		MCP, Guards struct{}
+		Plans       map[string]struct{}
 	}
-	return path, line
+
+	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&tables)
+	add := func(e *toml.DecodeError) {
+		row, _ := e.Position()
+		lines = append(lines, tomlEntry{path: e.Key(), line: row})
+	}
+
+	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+		for i := range strict.Errors {
+			add(&strict.Errors[i])
+		}
+	} else if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
+		// A table's name with a value, behind which no line is known.
+		add(wrong)
+	}
+	return lines
 }
 
-func lookup(tree map[string]any, path []string) any {
-	var v any = tree
-	for _, key := range path {
-		table, ok := v.(map[string]any)
-		if !ok {
-			return nil
+// lineOf is the line of a key, 0 when it is not certain: the reader names a key of an inline table
+// without the table, and what is in an unknown table not at all.
+func lineOf(path []string, lines []tomlEntry) int {
+	found := 0
+	for _, l := range lines {
+		if slices.Equal(path, l.path) {
+			return l.line
 		}
-		v = table[key]
+		if abridged(path, l.path) {
+			if found != 0 {
+				return 0
+			}
+			found = l.line
+		}
 	}
-	return v
+	return found
+}
+
+// abridged reports whether the reader may mean a path by a name: the path without some levels in
+// the middle, or the path of a table by a key in it.
+func abridged(path, name []string) bool {
+	if len(name) > len(path) {
+		return slices.Equal(path, name[:len(path)])
+	}
+
+	for k := range len(name) {
+		if slices.Equal(path[:k], name[:k]) && slices.Equal(path[len(path)-len(name)+k:], name[k:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // redactLines redacts each line of a text.
@@ -214,14 +243,16 @@ func redactLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// redact hides what may be a password in a line: redis://user:secret@host is redis://user:***@host. It looks for the
-// form only, because a URL that cannot be parsed holds a password too, and rather hides too much.
+// redact hides what may be a password in a line: redis://user:secret@host is redis://user:***@host.
+// It looks for the form only, because a URL that cannot be parsed holds a password too, and rather
+// hides too much.
 func redact(line string) string {
 	scheme := strings.Index(line, "://")
 	at := strings.LastIndexByte(line, '@')
 	if scheme < 0 || at < scheme+len("://") {
 		return line
 	}
+
 	user := scheme + len("://")
 	colon := strings.IndexByte(line[user:at], ':')
 	if colon < 0 {

@@ -34,17 +34,23 @@ func TestLayersOfConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := defaultConfig()
-	want.Listen, want.Admin, want.BaseURL = ":1", ":3", "https://a.example"
+	want.Listen = ":1"
+	want.Admin = ":3"
+	want.BaseURL = "https://a.example"
 	want.MCP.AllowedHosts = []string{"x", "y"}
 	want.Plans = map[string]*planConfig{"free": {PerMinute: 5, PerDay: 9}, "a.b": {PerDay: 7, StatsWindow: "7d"}}
 	if diff := cmp.Diff(want, c.config); diff != "" {
 		t.Error(diff)
 	}
+
 	from := map[string]string{
-		"listen": path + ":1", "admin": "environment NINEPOCKET_ADMIN", "base_url": path + ":3", "mcp.allowed_hosts": path + ":4",
+		"listen": path + ":1", "admin": "environment NINEPOCKET_ADMIN", "base_url": path +
+			":3", "mcp.allowed_hosts": path + ":4",
 		"plans.free.per_minute": path + ":6", "plans.free.per_day": "environment NINEPOCKET_PLANS__FREE__PER_DAY",
-		`plans."a.b".per_day`: path + ":8", `plans."a.b".stats_window`: path + ":9", "surfaces": "environment NINEPOCKET_SURFACES",
+		`plans."a.b".per_day`: path + ":8", `plans."a.b".stats_window`: path +
+			":9", "surfaces": "environment NINEPOCKET_SURFACES",
 	}
 	if diff := cmp.Diff(from, c.from); diff != "" {
 		t.Error(diff)
@@ -59,19 +65,23 @@ func TestEveryConfigurationProblemIsNamed(t *testing.T) {
 			t.Errorf("%q was accepted", text)
 			return
 		}
+
 		for _, w := range want {
 			if !strings.Contains(err.Error(), w) {
 				t.Errorf("%q: error %q does not say %q", text, err, w)
 			}
 		}
 	}
+
 	f("lisen = 1\nlog = 2", `line 1: unknown key lisen`, `line 2: unknown key log`, "   2 | log = 2")
 	f("listen = 1", "line 1: cannot use listen: want text in quotes")
 	f("surfaces = \"live\"", "cannot use surfaces: want a list")
 	f("surfaces = [1]", "cannot use surfaces: want a list")
 	f("[plans.free]\nper_minute = \"5\"", "line 2: cannot use plans.free.per_minute: want an integer")
 	f("[plans.free]\nper_hour = 5", "line 2: unknown key plans.free.per_hour")
-	f("[[plans.free]]\nper_minute = 5", "want an integer")
+	f("[[plans.free]]\nper_minute = 5", "line 1: unknown key plans.free")
+	f("[plans]\nfree = {per_day = 1}\npro = {per_hour = 1}", "line 3: unknown key plans.pro.per_hour")
+	f("[plans]\nfree = {per_day = 1}\npro = {per_day = '1'}", "cannot use plans.pro.per_day: want an integer")
 	f("[nonsense]", "line 1: unknown key nonsense")
 	f("[listen]", "listen is a value, not a table")
 	f("mcp = 3", "unknown key mcp")
@@ -89,28 +99,34 @@ func TestEveryConfigurationProblemIsNamed(t *testing.T) {
 
 func TestUnknownEnvironmentIsANote(t *testing.T) {
 	var warned []string
-	_, err := readConfig("", []string{"NINEPOCKET_PORT=tcp://10.0.0.1", "NINEPOCKET_PLANS=x", "NINEPOCKET_MCP__HOSTS=x"}, func(name string) {
+	_, err := readConfig("", []string{
+		"NINEPOCKET_PORT=tcp://10.0.0.1", "NINEPOCKET_PLANS=x",
+		"NINEPOCKET_MCP__HOSTS=x",
+	}, func(name string) {
 		warned = append(warned, name)
 	})
-	if want := []string{"NINEPOCKET_MCP__HOSTS", "NINEPOCKET_PLANS", "NINEPOCKET_PORT"}; err != nil || !slices.Equal(warned, want) {
+	if want := []string{"NINEPOCKET_MCP__HOSTS", "NINEPOCKET_PLANS", "NINEPOCKET_PORT"}; err != nil ||
+		!slices.Equal(warned, want) {
 		t.Errorf("warned of %v, %v, want %v", warned, err, want)
 	}
 }
 
-// TestExampleConfigRoundTrips keeps the file of config init true: as written it changes nothing, and with every key
-// uncommented it says the defaults.
+// TestExampleConfigRoundTrips keeps the file of config init true: as written it changes nothing,
+// and with every key uncommented it says the defaults.
 func TestExampleConfigRoundTrips(t *testing.T) {
 	text := string(exampleConfig())
 	c, err := readConfig(writeConfig(t, text), nil, noWarning(t))
 	if diff := cmp.Diff(defaultConfig(), c.config); err != nil || diff != "" {
 		t.Errorf("as written: %v %s", err, diff)
 	}
+
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "# ") {
 			lines[i] = line[1:]
 		}
 	}
+
 	c, err = readConfig(writeConfig(t, strings.Join(lines, "\n")), nil, noWarning(t))
 	if err == nil {
 		err = c.validate()
@@ -118,6 +134,7 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 	if err != nil {
 		t.Fatalf("uncommented: %v", err)
 	}
+
 	plain := defaultConfig()
 	var want, got []string
 	plain.each(func(s *setting, name string, whole *config) {
@@ -141,6 +158,7 @@ func TestPrintedConfigRoundTrips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out strings.Builder
 	if err := c.print(&out); err != nil {
 		t.Fatal(err)
@@ -148,22 +166,28 @@ func TestPrintedConfigRoundTrips(t *testing.T) {
 	if strings.Contains(out.String(), "hidden") {
 		t.Errorf("a password was printed:\n%s", out.String())
 	}
+
 	again, err := readConfig(writeConfig(t, out.String()), nil, noWarning(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Store != "a \"b\"\t\x7f" || *again.Plans["x"] != (planConfig{PerMinute: 30, PerDay: 4, MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: "90d"}) {
+	if again.Store != "a \"b\"\t\x7f" || *again.Plans["x"] != (planConfig{
+		PerMinute: 30, PerDay: 4, MaxCards: 200,
+		MaxPrices: 100, HistoryDays: 365, StatsWindow: "90d",
+	}) {
 		t.Errorf("read back: %+v, plan %+v", again.config, again.Plans["x"])
 	}
 }
 
 // TestEveryFieldIsASetting finds fields of the configuration that the table of settings forgot.
 func TestEveryFieldIsASetting(t *testing.T) {
-	c := config{Guards: defaultGuards()} // a map with a value a guard
+	// A map with a value a guard.
+	c := config{Guards: defaultGuards()}
 	reached := map[uintptr]bool{}
 	for i := range settings {
 		reached[reflect.ValueOf(settings[i].at(&c, "x")).Pointer()] = true
 	}
+
 	if len(reached) != len(settings) {
 		t.Errorf("%d settings lead to %d fields", len(settings), len(reached))
 	}
@@ -185,15 +209,17 @@ func TestEveryFieldIsASetting(t *testing.T) {
 	visit(reflect.ValueOf(&c).Elem(), "")
 }
 
-// FuzzConfigFile reads any file: it is taken whole or refused with its name, and what was taken prints as a file that is
-// taken again.
+// FuzzConfigFile reads any file: it is taken whole or refused with its name, and what was taken
+// prints as a file that is taken again.
 func FuzzConfigFile(f *testing.F) {
 	for _, seed := range []string{
-		"", "listen = \":1\"\n", "mcp = { allowed_hosts = [\"x\"] }", "[plans.\"a.b\"]\r\nper_day = 7", "[[plans]]\nx = 1", "\xef\xbb\xbfstore = ''",
+		"", "listen = \":1\"\n", "mcp = { allowed_hosts = [\"x\"] }", "[plans.\"a.b\"]\r\nper_day = 7",
+		"[[plans]]\nx = 1", "\xef\xbb\xbfstore = ''",
 		"a.b.c = {d.e = [1, {f = 2}]}", "[plans]\nfree.per_minute = 3 # x", "plans.free = {per_minute = 3}",
 	} {
 		f.Add([]byte(seed))
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c := layered{config: defaultConfig(), from: map[string]string{}}
 		if err := c.readTOML("x.toml", text); err != nil {
@@ -203,8 +229,10 @@ func FuzzConfigFile(f *testing.F) {
 			return
 		}
 		if c.validate() != nil {
-			return // a plan that is out of bounds prints as it comes out
+			// A plan that is out of bounds prints as it comes out.
+			return
 		}
+
 		var out strings.Builder
 		if err := c.print(&out); err != nil {
 			t.Fatal(err)
@@ -232,6 +260,7 @@ func TestValuesOfEveryKind(t *testing.T) {
 			t.Errorf("text %q: %v", spelt, err)
 		}
 	}
+
 	good(&text, "a", "b")
 	good(&truth, false, "true")
 	good(&n, int64(1), "2")
@@ -241,6 +270,7 @@ func TestValuesOfEveryKind(t *testing.T) {
 	if text != "b" || !truth || n != 2 || long != 3 || share != 0.05 || !slices.Equal(list, []string{"b", "c"}) {
 		t.Error(text, truth, n, long, share, list)
 	}
+
 	for _, bad := range []struct {
 		at    any
 		v     any
@@ -259,6 +289,7 @@ func TestRedact(t *testing.T) {
 			t.Errorf("redact(%q) = %q, want %q", in, got, want)
 		}
 	}
+
 	f("/var/lib", "/var/lib")
 	f("redis://host:6379/0", "redis://host:6379/0")
 	f("redis://user@host", "redis://user@host")

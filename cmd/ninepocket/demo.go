@@ -18,7 +18,8 @@ import (
 
 func demoCommand() *cobra.Command {
 	c := defaultConfig()
-	cards, seed := 20_000, uint64(1)
+	cards := 20_000
+	seed := uint64(1)
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a synthetic catalog of both games with ready keys",
@@ -39,6 +40,7 @@ func demoCommand() *cobra.Command {
 			return nil
 		},
 	}
+
 	f := cmd.Flags()
 	f.IntVar(&cards, "cards", cards, "how many cards")
 	f.Uint64Var(&seed, "seed", seed, "seed of the catalog")
@@ -51,26 +53,36 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 	if err != nil {
 		return fmt.Errorf("cannot make a folder for the demo: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left behind is in the temporary folder
+	// What is left behind is in the temporary folder.
+	defer func() { _ = os.RemoveAll(folder) }()
+
+	// A port that is taken is found out before a catalog is built.
 	api, admin, err := c.listeners()
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
 	}
+
 	store := snapshot.OpenDir(filepath.Join(folder, "store"))
 	if err := buildDemo(cmd, folder, store, o); err != nil {
 		return err
 	}
+
 	now := time.Now()
 	log := newLog(cmd.ErrOrStderr(), c.LogFormat)
-	eng := engine.New(store, engine.Options{Site: c.site(c.baseURL(api)), SearchCache: searchCache, Memory: memory, Log: log})
+	eng := engine.New(store, engine.Options{
+		Site: c.site(c.baseURL(api)), SearchCache: searchCache, Memory: memory, Log: log,
+	})
 	defer eng.Close()
 	if err := eng.Open(now); err != nil {
 		return err
 	}
+
+	// Keys, limits and cursors live in memory and end with the process.
 	file, keys, err := demoKeys(now)
 	if err != nil {
 		return err
 	}
+
 	plans, err := demoPlans(&c)
 	if err != nil {
 		return err
@@ -84,11 +96,13 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 		return err
 	}
 	s := &service{
-		config: c, engine: eng, ring: ring, store: access.NewMemory(access.MemoryOptions{}), clock: access.StartClock(now),
+		config: c, engine: eng, ring: ring, store: access.NewMemory(access.MemoryOptions{}),
+		clock:   access.StartClock(now),
 		cursors: cursors, log: log,
 		reload: func() error { return nil },
 	}
 	s.ready = func(r readyFile) error {
+		// The ready file of a demo holds its keys: nothing of it is secret.
 		r.Keys = keys
 		printDemo(cmd, r)
 		return writeReadyFile(c.ReadyFile, r)
@@ -103,27 +117,36 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.O
 	defer progress.stop()
 	progress.update(loader.Progress{Phase: fmt.Sprintf("generating %d cards", o.Cards)})
 	raw := filepath.Join(folder, "catalog")
-	if _, err := synth.Write(raw, o); err != nil {
+	if err := synth.Write(raw, o); err != nil {
 		return fmt.Errorf("cannot generate the demo: %w", err)
 	}
+
 	result, err := loader.Build(cmd.Context(), loader.Options{
 		Sources: []loader.Input{{Kind: "native", Path: raw}}, Progress: progress.update,
 	})
 	if err != nil {
 		return err
 	}
+	// The raw catalog is several times larger than the snapshot.
 	if err := os.RemoveAll(raw); err != nil {
 		return err
 	}
-	m, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
+
+	m, _, err := store.Write(result.Catalog, snapshot.WriteOptions{
+		Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts,
+	})
 	if err != nil {
 		return err
 	}
-	if _, err := store.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
+	// The demo makes its own catalog, so nothing has to be found out about it.
+	unchecked := func(*snapshot.Catalog) error { return nil }
+	if _, err := store.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked}); err != nil {
 		return err
 	}
+
 	progress.stop()
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(),
+		"built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
 		m.Counts.Sets, m.Counts.Cards, m.Counts.Products, m.Counts.Lanes, time.Since(start).Seconds())
 	return err
 }
@@ -138,7 +161,8 @@ func demoPlans(c *config) (access.Plans, error) {
 	return plans, plans.Validate()
 }
 
-// demoKeys makes the keys of the demo (contract, ninepocket demo): one tenant each for the live ones.
+// demoKeys makes the keys of the demo: one tenant each for the live
+// ones.
 func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	file := access.NewKeyFile()
 	keys := map[string]string{}
@@ -155,8 +179,14 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 		{"sandbox", access.NewKey{Tenant: "demo-sandbox", Kind: access.Sandbox, Plan: "free"}},
 		{"revoked", access.NewKey{Tenant: "demo-revoked", Kind: access.Live, Plan: "free"}},
 		{"preview", access.NewKey{Tenant: "demo-preview", Kind: access.Preview, Plan: "preview"}},
-		{"preview_catalog", access.NewKey{Tenant: "demo-preview", Kind: access.Preview, Plan: "preview", Scopes: access.CatalogRead}},
-		{"preview_small", access.NewKey{Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: &few}},
+		{"preview_catalog", access.NewKey{
+			Tenant: "demo-preview", Kind: access.Preview, Plan: "preview",
+			Scopes: access.CatalogRead,
+		}},
+		{"preview_small", access.NewKey{
+			Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview",
+			Credits: &few,
+		}},
 		{"preview_bench", access.NewKey{Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"}},
 		{"preview_rival", access.NewKey{Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"}},
 	} {
@@ -165,6 +195,7 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot make demo key %q: %w", k.name, err)
 		}
+
 		keys[k.name] = text
 		if k.name == "revoked" {
 			if _, err := file.Revoke(made.ID, now); err != nil {

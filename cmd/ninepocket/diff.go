@@ -24,17 +24,17 @@ func snapshotDiff() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if both[i], err = s.dir().Load(cmd.Context(), id, nil); err != nil {
+				both[i], err = s.dir().Load(cmd.Context(), id, nil)
+				if err != nil {
 					return s.storeError(fmt.Errorf("cannot compare the snapshots: %w", err))
 				}
 			}
+
 			d := diff.Compare(both[0], both[1], diff.Options{})
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), d)
-			}
-			return printDiff(cmd.OutOrStdout(), d)
+			return show(cmd, s.asJSON, d, func(out io.Writer) error { return printDiff(out, d) })
 		},
 	}
+
 	s.addStored(cmd)
 	return cmd
 }
@@ -59,23 +59,32 @@ func printDiff(out io.Writer, d *diff.Diff) error {
 	if err := table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", cells); err != nil {
 		return err
 	}
+
 	for _, k := range kinds(d) {
 		printExamples(out, k.name, k.Changes)
 	}
-	p, c := d.Prices, d.Coverage
-	_, _ = fmt.Fprintf(out, "\ncards with a price: %d of %d before, %d of %d after\n", c.PricedBefore, d.Cards.Before, c.PricedAfter, d.Cards.After)
+	p := d.Prices
+	c := d.Coverage
+	_, _ = fmt.Fprintf(out, "\ncards with a price: %d of %d before, %d of %d after\n", c.PricedBefore, d.Cards.Before,
+		c.PricedAfter, d.Cards.After)
 	_, _ = fmt.Fprintf(out, "prices: %d in both, %d of them changed, %d by more than 60 %%; %d new, %d gone\n",
 		p.Compared, p.Changed, p.Moved, p.Appeared, p.Disappeared)
 	if p.MedianPercent != nil {
 		_, _ = fmt.Fprintf(out, "median change: %+.2f %%\n", *p.MedianPercent)
 	}
+	// Two snapshots of the same prices have no moves.
 	if len(p.Largest) == 0 {
 		return nil
 	}
+
 	cells = nil
 	for _, m := range p.Largest {
-		cells = append(cells, []any{m.Name, m.Variant, m.Condition, dollars(m.FromCents), dollars(m.ToCents), signed(m.Percent), m.ID})
+		cells = append(cells, []any{
+			m.Name, m.Variant, m.Condition, dollars(m.FromCents), dollars(m.ToCents),
+			signed(m.Percent), m.ID,
+		})
 	}
+
 	_, _ = fmt.Fprintln(out)
 	return table(out, "LARGEST MOVES\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID", cells)
 }
@@ -89,10 +98,12 @@ func printExamples(out io.Writer, kind string, c *diff.Changes) {
 		for _, line := range lines {
 			_, _ = fmt.Fprintln(out, "  "+line)
 		}
+
 		if more := n - len(lines); more > 0 {
 			_, _ = fmt.Fprintf(out, "  and %d more\n", more)
 		}
 	}
+
 	things := func(all []diff.Thing) (lines []string) {
 		for _, t := range all {
 			lines = append(lines, t.Name+"  "+t.ID)

@@ -30,6 +30,8 @@ func healthcheckCommand() *cobra.Command {
 			} else if err := checkAsked(url); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", redact(url), err))
 			}
+
+			// A connection of its own: a kept one would not notice that nobody accepts.
 			client := &http.Client{Timeout: healthLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 			if err := checkHealth(cmd.Context(), client, url); err != nil {
 				return fail(exitFailure, "", fmt.Errorf("cannot find the server healthy: %w", err))
@@ -37,6 +39,7 @@ func healthcheckCommand() *cobra.Command {
 			return nil
 		},
 	}
+
 	cmd.Flags().StringVar(&url, "url", "", "ask this `URL` for 200 (default: /readyz of the configured admin listener)")
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE`")
 	return cmd

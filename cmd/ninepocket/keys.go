@@ -18,6 +18,21 @@ func keysCommand() *cobra.Command {
 	return cmd
 }
 
+// stateFlags are what every command takes that reads or changes a state directory.
+type stateFlags struct {
+	state  string
+	asJSON bool
+}
+
+func (s *stateFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.state, "state", "", "state `DIR` of the server")
+	cmd.Flags().BoolVar(&s.asJSON, "json", false, "print JSON")
+	require(cmd, "state")
+}
+
+// failed gives an error of the state directory its hint.
+func (s *stateFlags) failed(err error) error { return fail(exitFailure, keysHint(s.state, err), err) }
+
 // issuedKey is what create and rotate print, once.
 type issuedKey struct {
 	ID        string     `json:"id"`
@@ -34,18 +49,22 @@ func printIssued(cmd *cobra.Command, asJSON bool, k *access.Key, plan, text stri
 	out := cmd.OutOrStdout()
 	if asJSON {
 		return printJSON(out, issuedKey{
-			ID: k.ID, Key: text, Tenant: k.Tenant, Surface: k.Surface, Plan: plan, Name: k.Name, Scopes: k.Scopes, ExpiresAt: k.ExpiresAt,
+			ID: k.ID, Key: text, Tenant: k.Tenant, Surface: k.Surface, Plan: plan, Name: k.Name, Scopes: k.Scopes,
+			ExpiresAt: k.ExpiresAt,
 		})
 	}
+
 	_, err := fmt.Fprintf(out, "%s\n", text)
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n", k.ID, k.Tenant, plan)
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(),
+		"key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n", k.ID, k.Tenant, plan)
 	return err
 }
 
 func keysCreate() *cobra.Command {
-	var state, tenant, surface, plan, expires, name string
+	var s stateFlags
+	var tenant, surface, plan, expires, name string
 	var scopes []string
-	var asJSON, changePlan bool
+	var changePlan bool
 	var credits int64
 	cmd := &cobra.Command{
 		Use:     "create --state DIR --tenant T --surface live|preview|sandbox --plan P",
@@ -56,86 +75,101 @@ func keysCreate() *cobra.Command {
 			n := access.NewKey{Tenant: tenant, Plan: plan, ChangePlan: changePlan, Name: name}
 			var problems []error
 			var err error
-			if n.Kind, err = access.ParseKind(surface); err != nil {
+			n.Kind, err = access.ParseKind(surface)
+			if err != nil {
 				problems = append(problems, err)
 			}
-			if n.Scopes, err = access.ParseScopes(scopes); err != nil {
+
+			n.Scopes, err = access.ParseScopes(scopes)
+			if err != nil {
 				problems = append(problems, err)
 			}
 			if expires != "" {
 				at, err := time.Parse(time.RFC3339, expires)
 				if err != nil {
-					problems = append(problems, fmt.Errorf("cannot read --expires %q: want a time such as 2027-01-31T00:00:00Z", expires))
+					problems = append(problems,
+						fmt.Errorf("cannot read --expires %q: want a time such as 2027-01-31T00:00:00Z", expires))
 				}
 				n.Expires = &at
 			}
 			if cmd.Flags().Changed("credits") {
 				n.Credits = &credits
 			}
+
 			now := time.Now()
+			// A name that could not be read would only be complained of twice.
 			if len(problems) == 0 {
 				problems = append(problems, n.Validate(now))
 			}
 			if err := errors.Join(problems...); err != nil {
 				return fail(exitUsage, "", err)
 			}
+
 			var made *access.Key
 			var text string
-			err = access.UpdateKeys(state, func(f *access.KeyFile) error {
-				if made, text, err = f.Create(n, now); err != nil {
+			err = access.UpdateKeys(s.state, func(f *access.KeyFile) error {
+				made, text, err = f.Create(n, now)
+				if err != nil {
 					return err
 				}
+
+				// The tenant may have a plan already, which --plan alone does not change.
 				plan = f.Tenants[tenant].Plan
 				return nil
 			})
 			if err != nil {
-				hint := keysHint(state, err)
+				hint := keysHint(s.state, err)
 				if errors.Is(err, access.ErrPlanDiffers) {
 					hint = "the plan belongs to the tenant: add --change-plan to change it for all of its keys"
 				}
 				return fail(exitFailure, hint, err)
 			}
 			if _, known := access.DefaultPlans()[plan]; !known {
-				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: plan %q is not built in: the key gets 503 until the server's configuration has it\n", plan)
+				_, _ = fmt.Fprintf(cmd.ErrOrStderr(),
+					"note: plan %q is not built in: the key gets 503 until the server's configuration has it\n", plan)
 			}
-			return printIssued(cmd, asJSON, made, plan, text)
+			return printIssued(cmd, s.asJSON, made, plan, text)
 		},
 	}
+
 	f := cmd.Flags()
-	f.StringVar(&state, "state", "", "state `DIR` of the server")
 	f.StringVar(&tenant, "tenant", "", "`NAME` of the organization that the key belongs to")
 	f.StringVar(&surface, "surface", "live", "live, preview or sandbox")
-	f.StringVar(&plan, "plan", "", "plan of the tenant: free, starter, pro, business, unlimited, preview, or a configured one")
+	f.StringVar(&plan, "plan", "",
+		"plan of the tenant: free, starter, pro, business, unlimited, preview, or a configured one")
 	f.StringSliceVar(&scopes, "scopes", nil, "scopes of a preview key (default: all)")
 	f.StringVar(&expires, "expires", "", "`TIME` when the key stops working, RFC 3339")
 	f.StringVar(&name, "name", "", "a name for people")
 	f.Int64Var(&credits, "credits", 0, "credits a period of a preview tenant (default: the plan's)")
 	f.BoolVar(&changePlan, "change-plan", false, "let --plan replace the tenant's plan")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state", "tenant", "plan")
+	s.add(cmd)
+	require(cmd, "tenant", "plan")
 	return cmd
 }
 
-// updateExisting changes keys that are there: nothing but create begins a state directory.
-func updateExisting(state string, change func(*access.KeyFile) error) error {
-	_, err := access.ReadKeys(state)
+// update changes keys that are there: nothing but create begins a state directory.
+func (s *stateFlags) update(change func(*access.KeyFile) error) error {
+	_, err := access.ReadKeys(s.state)
 	if err == nil {
-		err = access.UpdateKeys(state, change)
+		err = access.UpdateKeys(s.state, change)
 	}
+
 	switch {
 	case errors.Is(err, access.ErrNoSuchKey):
-		return fail(exitFailure, "run: ninepocket keys list --state "+state, err)
+		return fail(exitFailure, "run: ninepocket keys list --state "+s.state, err)
 	case err != nil:
-		return fail(exitFailure, keysHint(state, err), err)
+		return s.failed(err)
 	}
 	return nil
 }
 
-// keysHint says what to do about a state directory whose keys or ledger cannot be read, "" when nobody can say.
+// keysHint says what to do about a state directory whose keys or ledger cannot be read, "" when
+// nobody can say.
 func keysHint(state string, err error) string {
 	switch {
 	case errors.Is(err, access.ErrNoKeysFile):
-		return "give the state directory that serve uses, or begin one: ninepocket keys create --state " + state + " --tenant NAME --surface live --plan free"
+		return "give the state directory that serve uses, or begin one: ninepocket keys create --state " + state +
+			" --tenant NAME --surface live --plan free"
 	case errors.Is(err, fs.ErrPermission):
 		return "run this as the user that the server runs as: only that one can read the state directory"
 	case errors.Is(err, access.ErrCorrupt):
@@ -150,7 +184,8 @@ func keysHint(state string, err error) string {
 func require(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // the flag was not defined: a mistake in this file
+			// The flag was not defined: a mistake in this file.
+			panic(err)
 		}
 	}
 }
@@ -171,24 +206,27 @@ type listedKey struct {
 }
 
 func keysList() *cobra.Command {
-	var state string
-	var asJSON bool
+	var s stateFlags
 	cmd := &cobra.Command{
 		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			file, err := access.ReadKeys(state)
+			file, err := access.ReadKeys(s.state)
 			if err != nil {
-				return fail(exitFailure, keysHint(state, err), err)
+				return s.failed(err)
 			}
-			used, err := access.ReadLastUse(state)
+
+			// The last use is in the ledger, which the server writes while this reads.
+			used, err := access.ReadLastUse(s.state)
 			if err != nil {
-				return fail(exitFailure, keysHint(state, err), err)
+				return s.failed(err)
 			}
+
 			now := time.Now()
 			rows := []listedKey{}
 			for _, k := range file.Keys {
 				row := listedKey{
-					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan, Status: k.Status(now), Name: k.Name,
+					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan,
+					Status: k.Status(now), Name: k.Name,
 					Scopes: k.Scopes, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 				}
 				if at, ok := used[k.ID]; ok {
@@ -196,9 +234,7 @@ func keysList() *cobra.Command {
 				}
 				rows = append(rows, row)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), rows)
-			}
+
 			var cells [][]any
 			for _, r := range rows {
 				last := "never"
@@ -207,56 +243,51 @@ func keysList() *cobra.Command {
 				}
 				cells = append(cells, []any{r.ID, r.Tenant, r.Surface, r.Plan, r.Status, last, r.Name})
 			}
-			return table(cmd.OutOrStdout(), "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", cells)
+			return list(cmd, s.asJSON, rows, "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", cells)
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state")
+
+	s.add(cmd)
 	return cmd
 }
 
 func keysRevoke() *cobra.Command {
-	var state string
-	var asJSON bool
+	var s stateFlags
 	cmd := &cobra.Command{
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *access.Key
-			err := updateExisting(state, func(f *access.KeyFile) (err error) {
+			err := s.update(func(f *access.KeyFile) (err error) {
 				key, err = f.Revoke(args[0], time.Now())
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": key.ID, "revoked_at": key.RevokedAt})
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s\n", key.ID)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}, "revoked %s", key.ID)
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state")
+
+	s.add(cmd)
 	return cmd
 }
 
 func keysRotate() *cobra.Command {
-	var state string
+	var s stateFlags
 	var overlap time.Duration
-	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap", Args: cobra.ExactArgs(1),
+		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if overlap < 0 {
 				return fail(exitUsage, "", fmt.Errorf("cannot use --overlap %s: want 0 or more", overlap))
 			}
+
 			var key *access.Key
 			var text, plan string
-			err := updateExisting(state, func(f *access.KeyFile) (err error) {
-				if key, text, err = f.Rotate(args[0], overlap, time.Now()); err == nil {
+			err := s.update(func(f *access.KeyFile) (err error) {
+				key, text, err = f.Rotate(args[0], overlap, time.Now())
+				if err == nil {
 					plan = f.Tenants[key.Tenant].Plan
 				}
 				return err
@@ -264,12 +295,11 @@ func keysRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printIssued(cmd, asJSON, key, plan, text)
+			return printIssued(cmd, s.asJSON, key, plan, text)
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
+
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state")
+	s.add(cmd)
 	return cmd
 }

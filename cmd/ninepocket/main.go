@@ -1,4 +1,5 @@
-// Command ninepocket builds, publishes and serves catalogs of trading cards with their market prices.
+// Command ninepocket builds, publishes and serves catalogs of trading cards with their market
+// prices.
 package main
 
 import (
@@ -11,15 +12,16 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
-	"ninepocket/internal/cgroup"
+	"ninepocket/bench"
 )
 
 // version is set by the linker.
 var version = "dev"
 
-// Exit codes (contract, Binary).
+// Exit codes.
 const (
 	exitOK = iota
 	exitFailure
@@ -40,8 +42,9 @@ func (f *failure) Unwrap() error { return f.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the first signal drains, a second one ends the process at once
-	limitMemory(cgroup.MemoryLimit(os.DirFS("/")))
+	// The first signal drains, a second one ends the process at once.
+	context.AfterFunc(ctx, stop)
+	limitMemory(memlimit.FromCgroup)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -57,11 +60,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
+
 	// What cobra itself refuses is a mistake in the command line.
-	code, hint := exitUsage, "run 'ninepocket --help' for the commands and their flags"
+	code := exitUsage
+	hint := "run 'ninepocket --help' for the commands and their flags"
 	if known, ok := errors.AsType[*failure](err); ok {
-		code, hint = known.code, known.hint
+		code = known.code
+		hint = known.hint
 	}
+
+	// Every message names the program once and says what it cannot do.
 	text := strings.TrimPrefix(err.Error(), "ninepocket: ")
 	if !strings.HasPrefix(text, "cannot ") {
 		text = "cannot run the command: " + text
@@ -83,8 +91,10 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(), benchCommand(),
-		configCommand(), healthcheckCommand(), manCommand(), versionCommand())
+
+	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(),
+		bench.Command(fail),
+		configCommand(), healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var problems []error
@@ -93,6 +103,7 @@ func rootCommand() *cobra.Command {
 				problems = append(problems, checkFolder(name, f.Value.String()))
 			}
 		}
+
 		if err := errors.Join(problems...); err != nil {
 			return fail(exitUsage, "", err)
 		}
@@ -111,7 +122,8 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// group is the RunE of a command that only has subcommands: cobra would show its help for an unknown one and succeed.
+// group is the RunE of a command that only has subcommands: cobra would show its help for an
+// unknown one and succeed.
 func group(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
@@ -119,7 +131,8 @@ func group(cmd *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
-// checkFolder refuses what looks like the address of a service: taken for a folder it would hide that nobody is asked.
+// checkFolder refuses what looks like the address of a service: taken for a folder it would hide
+// that nobody is asked.
 func checkFolder(name, value string) error {
 	if scheme, _, is := strings.Cut(value, "://"); is {
 		return fmt.Errorf("cannot use %s %s://…: this version keeps it in a directory alone", name, scheme)

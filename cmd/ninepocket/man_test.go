@@ -10,21 +10,26 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestEveryCommandHasAGoodPage holds every page against its command, and against mandoc where that is installed.
+// TestEveryCommandHasAGoodPage holds every page against its command, and against mandoc where that
+// is installed.
 func TestEveryCommandHasAGoodPage(t *testing.T) {
 	mandoc, err := exec.LookPath("mandoc")
 	if err != nil {
 		t.Log("skipped: the lint of manual pages, because there is no mandoc")
 	}
+
 	root := rootCommand()
 	root.InitDefaultCompletionCmd()
 	pages := 0
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		text := manPage(cmd)
+		text, err := manPage(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
 		pages++
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !bytes.Contains(text, []byte(roff("--"+f.Name))) {
+			if !bytes.Contains(text, []byte(strings.ReplaceAll("--"+f.Name, "-", `\-`))) {
 				t.Errorf("%s: the page does not have --%s", cmd.CommandPath(), f.Name)
 			}
 		})
@@ -35,33 +40,43 @@ func TestEveryCommandHasAGoodPage(t *testing.T) {
 				t.Errorf("%s: %v\n%s", cmd.CommandPath(), err, out)
 			}
 		}
+
 		for _, sub := range documented(cmd) {
 			visit(sub)
 		}
 	}
+
 	visit(root)
 	if pages < 20 {
 		t.Errorf("only %d pages", pages)
 	}
 }
 
-func TestRoff(t *testing.T) {
-	f := func(in, want string) {
+// TestPagesOfProgramAndServe wants the sections that only these two pages have, and text that is no
+// markup.
+func TestPagesOfProgramAndServe(t *testing.T) {
+	f := func(args []string, words ...string) {
 		t.Helper()
-		if got := roff(in); got != want {
-			t.Errorf("roff(%q) = %q, want %q", in, got, want)
+		cmd, _, err := rootCommand().Find(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		page, err := manPage(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, word := range words {
+			if !bytes.Contains(page, []byte(word)) {
+				t.Errorf("%v: the page lacks %q:\n%s", args, word, page)
+			}
+		}
+		if bytes.Contains(page, []byte("0001")) {
+			t.Errorf("%v: the page has a date", args)
 		}
 	}
-	f("plain", "plain")
-	f("--flag", `\-\-flag`)
-	f(`a\b`, `a\eb`)
-	f(".SH\n'x\n a", "\\&.SH\n\\&'x\n a")
-	if got, want := quoted(`a "b"`), `"a \(dqb\(dq"`; got != want {
-		t.Errorf("quoted: %s, want %s", got, want)
-	}
-	var p page
-	p.text("one\ntwo\n\n  kept\n  lines\n\nlast")
-	if got := p.String(); strings.Count(got, ".PP") != 2 || !strings.Contains(got, ".nf\n  kept\n  lines\n.fi") {
-		t.Errorf("paragraphs: %q", got)
-	}
+	f(nil, ".SH EXIT STATUS", "verification failed or a guard refused")
+	f([]string{"serve"}, ".SH CONFIGURATION", "NINEPOCKET_PLANS__NAME__STATS_WINDOW", `\fBplans.NAME.per_minute\fP`,
+		"NINEPOCKET_BASE_URL. Flags win")
 }

@@ -9,9 +9,10 @@ import (
 	"strconv"
 )
 
-// memory is engine.Options.Memory: what the process cannot do without, and what it may have. The limit is GOMEMLIMIT;
-// without one it is half of the memory that this process has or could get, because the collector lets a heap grow to
-// twice what is live before it runs. 0 is a limit that nobody knows.
+// memory is engine.Options.Memory: what the process cannot do without, and what it may have. The
+// limit is GOMEMLIMIT; without one it is half of the memory that this process has or could get,
+// because the collector lets a heap grow to twice what is live before it runs. 0 is a limit that
+// nobody knows.
 func memory() (used, limit int64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
@@ -21,17 +22,22 @@ func memory() (used, limit int64) {
 		{Name: "/memory/classes/heap/free:bytes"},
 		{Name: "/memory/classes/heap/unused:bytes"},
 	}
+
 	metrics.Read(samples)
 	at := func(k int) int64 { return int64(samples[k].Value.Uint64()) }
+	// What was given back to the system does not count.
 	held := at(1) - at(2)
-	used = at(0) + held - at(3) - at(4) - at(5) // what is live, and what the runtime takes beside the heap
-	if limit = debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+	// What is live, and what the runtime takes beside the heap.
+	used = at(0) + held - at(3) - at(4) - at(5)
+	limit = debug.SetMemoryLimit(-1)
+	if limit < math.MaxInt64 {
 		return used, limit
 	}
 	return used, (held + availableMemory()) / 2
 }
 
-// availableMemory is what the kernel says new work could get without swapping; 0 where nobody knows.
+// availableMemory is what the kernel says new work could get without swapping; 0 where nobody
+// knows.
 func availableMemory() int64 {
 	info, _ := os.ReadFile("/proc/meminfo")
 	for line := range bytes.Lines(info) {
@@ -40,5 +46,7 @@ func availableMemory() int64 {
 			return kib << 10
 		}
 	}
-	return math.MinInt64 / 2 // so that the sum is no limit
+
+	// So that the sum is no limit.
+	return math.MinInt64 / 2
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// badValues are values that a flag must refuse as a mistake in the command line, by the flag's name on whichever
-// command. Numbers and truths are tried with what is neither besides.
+// badValues are values that a flag must refuse as a mistake in the command line, by the flag's name
+// on whichever command. Numbers and truths are tried with what is neither besides.
 var badValues = map[string][]string{
 	"admin":        {"nonsense", "127.0.0.1:notaport", "127.0.0.1:70000"},
 	"base":         {"nonsense", "../../etc"},
@@ -58,7 +58,8 @@ var badValues = map[string][]string{
 	"url":          {"nonsense", "ftp://127.0.0.1"},
 }
 
-// freeFlags take any text: what is wrong with it only shows when it is used, or it is compared with what there is.
+// freeFlags take any text: what is wrong with it only shows when it is used, or it is compared with
+// what there is.
 var freeFlags = []string{
 	"dir", "images", "key", "mapping", "preview-key", "profiles", "queries", "ready-file", "ninepocket usage --tenant",
 }
@@ -78,13 +79,14 @@ var goodArgs = map[string][]string{
 	"ninepocket bench":            {"--swap"},
 }
 
-// TestBadFlagsAreUsageErrors gives every flag of every command what it must refuse: exit code 2, the flag or its setting
-// named, and nothing done.
+// TestBadFlagsAreUsageErrors gives every flag of every command what it must refuse: exit code 2,
+// the flag or its setting named, and nothing done.
 func TestBadFlagsAreUsageErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.MkdirAll(filepath.Join("store", "snapshots"), 0o750); err != nil {
 		t.Fatal(err)
 	}
+
 	tried := map[string]bool{}
 	for _, cmd := range commandsBelow(rootCommand()) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -108,11 +110,13 @@ func TestBadFlagsAreUsageErrors(t *testing.T) {
 			}
 		})
 	}
+
 	for name := range badValues {
 		if !tried[name] {
 			t.Errorf("there is no flag --%s", name)
 		}
 	}
+
 	left, err := filepath.Glob("*")
 	if err != nil || !slices.Equal(left, []string{"store"}) {
 		t.Errorf("something was made: %v, %v", left, err)
@@ -144,32 +148,40 @@ func isUsageError(t *testing.T, cmd *cobra.Command, flag, value string) {
 			args = append(args, "--"+required, required)
 		}
 	}
+
 	args = append(args, "--"+flag+"="+value)
 	var stdout, stderr bytes.Buffer
-	if code := run(ctx, args, &stdout, &stderr); code != exitUsage || !strings.HasPrefix(stderr.String(), "ninepocket: cannot ") {
+	if code := run(ctx, args, &stdout, &stderr); code != exitUsage || !strings.HasPrefix(stderr.String(),
+		"ninepocket: cannot ") {
 		t.Errorf("%q: exit code %d, want %d\n%s%s", args, code, exitUsage, &stdout, &stderr)
 	}
 }
 
-// TestUnreadable wants a store and a state directory of somebody else to be named with who could read them.
+// TestUnreadable wants a store and a state directory of somebody else to be named with who could
+// read them.
 func TestUnreadable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("skipped: unreadable folders, because root reads all of them")
 	}
+
 	dir := t.TempDir()
-	store, state := filepath.Join(dir, "store"), filepath.Join(dir, "state")
+	store := filepath.Join(dir, "store")
+	state := filepath.Join(dir, "state")
 	o := &operator{t, store}
 	o.does(exitOK, "snapshot", "build", "--source", "native:../../docs/examples/native", "--publish")
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"keys", "create", "--state", state, "--tenant", "acme", "--plan", "free"}, &out, &errs); code != exitOK {
+	if code := run(t.Context(), []string{"keys", "create", "--state", state, "--tenant", "acme", "--plan", "free"},
+		&out, &errs); code != exitOK {
 		t.Fatal(errs.String())
 	}
+
 	for _, folder := range []string{store, state} {
 		if err := os.Chmod(folder, 0); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = os.Chmod(folder, 0o700) })
 	}
+
 	for _, args := range [][]string{
 		{"snapshot", "list", "--store", store},
 		{"snapshot", "publish", "latest", "--store", store},
@@ -183,8 +195,10 @@ func TestUnreadable(t *testing.T) {
 	} {
 		out.Reset()
 		errs.Reset()
-		if code := run(t.Context(), args, &out, &errs); code != exitFailure || out.Len() > 0 || !strings.Contains(errs.String(), "permission denied") ||
-			!strings.Contains(errs.String(), "hint: run this as the user") || strings.Contains(errs.String(), "keys create") {
+		if code := run(t.Context(), args, &out, &errs); code != exitFailure || out.Len() > 0 ||
+			!strings.Contains(errs.String(), "permission denied") ||
+			!strings.Contains(errs.String(), "hint: run this as the user") || strings.Contains(errs.String(),
+			"keys create") {
 			t.Errorf("%q: exit code %d\n%s%s", args, code, &out, &errs)
 		}
 	}

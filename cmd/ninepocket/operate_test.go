@@ -6,8 +6,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -22,7 +24,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"ninepocket/access"
+	"ninepocket/engine"
 	"ninepocket/internal/certificate/certificatetest"
+	"ninepocket/snapshot"
 )
 
 // program is a running ninepocket serve with a key.
@@ -55,10 +62,12 @@ func (s *safeBuffer) String() string {
 // command runs ninepocket to its end and returns what it printed.
 func command(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	path, err := exec.LookPath("ninepocket") // testscript put it there
+	// Testscript put it there.
+	path, err := exec.LookPath("ninepocket")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
@@ -75,24 +84,31 @@ func startServe(t *testing.T, environ []string, flags ...string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &program{dir: t.TempDir(), log: &safeBuffer{}}
 	command(t, p.dir, "snapshot", "build", "--store", "store", "--source", "native:"+example, "--publish")
 	var made struct{ Key string }
-	if err := json.Unmarshal([]byte(command(t, p.dir, "keys", "create", "--state", "state", "--tenant", "acme", "--surface", "live",
+	if err := json.Unmarshal([]byte(command(t, p.dir, "keys", "create", "--state", "state", "--tenant", "acme",
+		"--surface", "live",
 		"--plan", "unlimited", "--json")), &made); err != nil {
 		t.Fatal(err)
 	}
+
 	p.key = made.Key
 	path, err := exec.LookPath("ninepocket")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ready := filepath.Join(p.dir, "ready.json")
 	p.cmd = exec.Command(path, append([]string{
-		"serve", "--store", "store", "--state", "state", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready,
+		"serve", "--store", "store", "--state", "state", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+		"--ready-file", ready,
 	}, flags...)...)
-	p.cmd.Dir, p.cmd.Env = p.dir, append(os.Environ(), environ...)
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	p.cmd.Dir = p.dir
+	p.cmd.Env = append(os.Environ(), environ...)
+	p.cmd.Stdout = p.log
+	p.cmd.Stderr = p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +150,14 @@ func (p *program) get(ctx context.Context, client *http.Client, path string) (*h
 	if err != nil {
 		return nil, err
 	}
+
 	req.Header.Set("X-API-Key", p.key)
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
+
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 		return nil, err
 	}
@@ -151,19 +169,27 @@ func (p *program) get(ctx context.Context, client *http.Client, path string) (*h
 
 // tlsClient is a client with connections of its own that trusts a pool.
 func tlsClient(pool *x509.CertPool) *http.Client {
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true, MaxConnsPerHost: 1}}
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{RootCAs: pool},
+		ForceAttemptHTTP2: true, MaxConnsPerHost: 1,
+	}}
 }
 
 func TestServeTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	cert := filepath.Join(dir, "cert.pem")
+	key := filepath.Join(dir, "key.pem")
 	first := certificatetest.Write(t, cert, key, 1)
 	p := startServe(t, nil, "--tls-cert", cert, "--tls-key", key)
-	if !strings.HasPrefix(p.API, "https://") || !strings.HasPrefix(p.MCP, "https://") || !strings.HasPrefix(p.Admin, "http://") {
+	if !strings.HasPrefix(p.API, "https://") || !strings.HasPrefix(p.MCP, "https://") ||
+		!strings.HasPrefix(p.Admin, "http://") {
 		t.Errorf("ready file says %+v", p.readyFile)
 	}
+
 	var reused bool
-	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
+	traced := httptrace.WithClientTrace(t.Context(),
+		&httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
 	// sees wants the serial number that a client sees, on an old connection or a new one.
 	sees := func(client *http.Client, serial int64, old bool) {
 		t.Helper()
@@ -173,7 +199,8 @@ func TestServeTLS(t *testing.T) {
 		}
 		got := resp.TLS.PeerCertificates[0].SerialNumber.Int64()
 		if got != serial || reused != old || resp.Proto != "HTTP/1.1" || resp.TLS.NegotiatedProtocol != "http/1.1" {
-			t.Fatalf("serial %d, reused %t, %s over %q; want serial %d, reused %t", got, reused, resp.Proto, resp.TLS.NegotiatedProtocol, serial, old)
+			t.Fatalf("serial %d, reused %t, %s over %q; want serial %d, reused %t", got, reused, resp.Proto,
+				resp.TLS.NegotiatedProtocol, serial, old)
 		}
 	}
 	kept := tlsClient(first)
@@ -197,6 +224,7 @@ func TestServeTLS(t *testing.T) {
 	if resp, err := p.get(t.Context(), tlsClient(second), "/openapi.json"); err != nil {
 		t.Error(err, resp)
 	}
+
 	// Plain HTTP on the TLS port is closed, and harms nobody.
 	if resp, err := http.Get("http" + strings.TrimPrefix(p.API, "https") + "/healthz"); err == nil {
 		_ = resp.Body.Close()
@@ -205,11 +233,13 @@ func TestServeTLS(t *testing.T) {
 	sees(kept, 1, true)
 }
 
-// TestDrainUnderLoad ends a server under load: every request is answered, and every client is told to move elsewhere
-// before its connection closes.
+// TestDrainUnderLoad ends a server under load: every request is answered, and every client is told
+// to move elsewhere before its connection closes.
 func TestDrainUnderLoad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	cert := filepath.Join(dir, "cert.pem")
+	key := filepath.Join(dir, "key.pem")
 	pool := certificatetest.Write(t, cert, key, 1)
 	for _, flags := range [][]string{nil, {"--tls-cert", cert, "--tls-key", key}} {
 		p := startServe(t, nil, flags...)
@@ -237,6 +267,7 @@ func TestDrainUnderLoad(t *testing.T) {
 				}
 			})
 		}
+
 		warm.Wait()
 		p.signal(t, syscall.SIGTERM)
 		done.Wait()
@@ -254,31 +285,39 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: application/json\r\n"+
-		"Content-Length: 100\r\n\r\n{", p.key); err != nil {
+
+	if _, err := fmt.Fprintf(conn,
+		"POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: application/json\r\n"+
+			"Content-Length: 100\r\n\r\n{", p.key); err != nil {
 		t.Fatal(err)
 	}
+
 	p.signal(t, syscall.SIGTERM)
 	p.eventually(t, "drain", p.logs("draining"))
 	p.signal(t, syscall.SIGTERM)
 	_ = p.cmd.Wait()
-	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||
+		status.Signal() != syscall.SIGTERM {
 		t.Errorf("the server ended with %v", p.cmd.ProcessState)
 	}
 }
 
 func TestServiceManagerIsTold(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+
 	p := startServe(t, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=100000", "GOMEMLIMIT=1GiB"})
 	if !p.logs("limit_bytes=1073741824 from_gomemlimit=true")() {
 		t.Errorf("the limit is not in the log:\n%s", p.log)
 	}
-	// hears reads datagrams up to one that begins so, and wants nothing but signs of life before it.
+
+	// hears reads datagrams up to one that begins so, and wants nothing but signs of life before
+	// it.
 	hears := func(begin, within string) {
 		t.Helper()
 		buf := make([]byte, 4096)
@@ -314,16 +353,20 @@ func TestServiceManagerIsTold(t *testing.T) {
 	if err := os.CopyFS(next, os.DirFS("../../docs/examples/native")); err != nil {
 		t.Fatal(err)
 	}
+
 	cards := filepath.Join(next, "cards.jsonl")
 	text, err := os.ReadFile(cards)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(cards, bytes.Replace(text, []byte(`"name":"`), []byte(`"name":"New `), 1), 0o600); err != nil {
+	if err := os.WriteFile(cards, bytes.Replace(text, []byte(`"name":"`), []byte(`"name":"New `), 1),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	var made struct{ ID string }
-	if err := json.Unmarshal([]byte(command(t, p.dir, "snapshot", "build", "--store", "store", "--source", "native:"+next,
+	if err := json.Unmarshal([]byte(command(t, p.dir, "snapshot", "build", "--store", "store", "--source",
+		"native:"+next,
 		"--publish", "--json")), &made); err != nil {
 		t.Fatal(err)
 	}
@@ -350,6 +393,7 @@ func TestSelfCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" {
 			t.Errorf("asked for %s", r.URL.Path)
@@ -361,6 +405,7 @@ func TestSelfCheck(t *testing.T) {
 	if err := check(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	status = http.StatusServiceUnavailable
 	if check(t.Context()) == nil {
 		t.Error("503 passed for health")
@@ -376,28 +421,70 @@ func TestLimitMemory(t *testing.T) {
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	t.Setenv("GOMEMLIMIT", "off")
 	debug.SetMemoryLimit(math.MaxInt64)
-	limitMemory(2 << 30)
+	limitMemory(memlimit.Limit(2 << 30))
 	if got := memoryLimit(); got != 0 {
 		t.Errorf("GOMEMLIMIT=off: limit %d", got)
 	}
-	if err := os.Unsetenv("GOMEMLIMIT"); err != nil { // put back by Setenv
+
+	// Put back by Setenv.
+	if err := os.Unsetenv("GOMEMLIMIT"); err != nil {
 		t.Fatal(err)
 	}
-	limitMemory(0)
+
+	limitMemory(memlimit.Limit(0))
 	if got := memoryLimit(); got != 0 {
 		t.Errorf("no limit of the group: limit %d", got)
 	}
-	limitMemory(2_000_000_000)
+	limitMemory(memlimit.Limit(2_000_000_000))
 	if got := memoryLimit(); got != 1_800_000_000 {
 		t.Errorf("2 GB for the group: limit %d", got)
 	}
 }
 
-// TestChangesThatWaitForARestart changes a setting that a running server cannot take over, and a plan, which it can.
+// TestReloadTakesOverWhatIsRight breaks the configuration and publishes: the reload says what is
+// wrong and serves the new snapshot all the same.
+func TestReloadTakesOverWhatIsRight(t *testing.T) {
+	t.Parallel()
+	badLine := errors.New("a bad line")
+	dir := t.TempDir()
+	example, err := filepath.Abs("../../docs/examples/native")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	build := []string{"snapshot", "build", "--store", "store", "--source", "native:" + example, "--publish"}
+	command(t, dir, build...)
+	eng := engine.New(snapshot.OpenDir(filepath.Join(dir, "store")), engine.Options{Log: slog.New(slog.DiscardHandler)})
+	defer eng.Close()
+	if err := eng.Open(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+
+	before := eng.View().ID
+	ring, err := access.FixedKeyRing(access.NewKeyFile(), access.DefaultPlans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{engine: eng, ring: ring, log: slog.New(slog.DiscardHandler), reload: func() error { return badLine }}
+
+	command(t, dir, append(build, "--snapshot-at", "2026-08-22T21:00:00Z", "--override", "repeated_feed", "--reason",
+		"a test")...)
+	if err := s.reloadAll(); !errors.Is(err, badLine) {
+		t.Errorf("the reload says %v", err)
+	}
+	if after := eng.View().ID; after == before {
+		t.Error("the reload did not look at the store")
+	}
+}
+
+// TestChangesThatWaitForARestart changes a setting that a running server cannot take over, and a
+// plan, which it can.
 func TestChangesThatWaitForARestart(t *testing.T) {
+	t.Parallel()
 	config := writeConfig(t, "cors_origins = []\n")
 	p := startServe(t, nil, "--config", config)
-	if err := os.WriteFile(config, []byte("cors_origins = [\"https://a.example\"]\n[plans.unlimited]\nper_minute = 2\n"), 0o600); err != nil {
+	if err := os.WriteFile(config,
+		[]byte("cors_origins = [\"https://a.example\"]\n[plans.unlimited]\nper_minute = 2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.signal(t, syscall.SIGHUP)
@@ -407,6 +494,7 @@ func TestChangesThatWaitForARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := p.get(t.Context(), http.DefaultClient, "/v1/games"); err == nil || err.Error() != "status 429" {
 		t.Errorf("the plan of 2 calls a minute answers a third one with %v", err)
 	}
@@ -419,6 +507,7 @@ func TestLoopback(t *testing.T) {
 			t.Errorf("loopback(%q) = %q, want %q", in, got, want)
 		}
 	}
+
 	f("127.0.0.1:8081", "127.0.0.1:8081")
 	f(":8081", "127.0.0.1:8081")
 	f("0.0.0.0:1", "127.0.0.1:1")

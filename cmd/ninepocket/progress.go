@@ -12,14 +12,15 @@ import (
 	"ninepocket/loader"
 )
 
-// How often progress is shown: on a terminal as fast as an eye follows, else rarely enough for a log.
+// How often progress is shown: on a terminal as fast as an eye follows, else rarely enough for a
+// log.
 const (
 	terminalEvery = 100 * time.Millisecond
 	logEvery      = 5 * time.Second
 )
 
-// progress shows how far a build is: phase, counts, rate and time left in one line on a terminal, a line every five
-// seconds elsewhere, nothing when the output is JSON.
+// progress shows how far a build is: phase, counts, rate and time left in one line on a terminal, a
+// line every five seconds elsewhere, nothing when the output is JSON.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -41,17 +42,21 @@ func (p *progress) update(now loader.Progress) {
 	if p.quiet {
 		return
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// A new phase is shown at once on a terminal, and what goes on only now and then.
 	at := time.Now()
 	if now.Phase != p.phase {
-		p.phase, p.began = now.Phase, at
+		p.phase = now.Phase
+		p.began = at
 	} else if every := p.every(); at.Sub(p.shown) < every {
 		return
 	}
 	if !p.terminal && at.Sub(p.shown) < logEvery {
 		return
 	}
+
 	p.shown = at
 	line := describe(now, at.Sub(p.began))
 	if p.terminal {
@@ -79,6 +84,8 @@ func describe(now loader.Progress, spent time.Duration) string {
 	if now.Total > 0 {
 		line += fmt.Sprintf(" of %d", now.Total)
 	}
+
+	// The time left is a guess that is worth showing after a second.
 	rate := float64(now.Done) / max(spent.Seconds(), 0.001)
 	line += fmt.Sprintf(", %.0f/s", rate)
 	if now.Total > now.Done && spent > time.Second {

@@ -22,7 +22,8 @@ import (
 	"ninepocket/wire"
 )
 
-// keepSnapshots is how many of the newest snapshots a publication leaves in the store: a month of daily ones.
+// keepSnapshots is how many of the newest snapshots a publication leaves in the store: a month of
+// daily ones.
 const keepSnapshots = 30
 
 // publishFlags are what publishing takes, by itself and after a build.
@@ -36,9 +37,11 @@ type publishFlags struct {
 func (p *publishFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.config, "config", "", "TOML configuration `FILE` with the limits of the guards")
-	f.StringSliceVar(&p.overrides, "override", nil, "publish although this `GUARD` refuses (can be repeated); needs --reason")
+	f.StringSliceVar(&p.overrides, "override", nil,
+		"publish although this `GUARD` refuses (can be repeated); needs --reason")
 	f.StringVar(&p.reason, "reason", "", "`TEXT` that is recorded with --override")
-	f.IntVar(&p.keep, "keep", keepSnapshots, "then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 keeps all")
+	f.IntVar(&p.keep, "keep", keepSnapshots,
+		"then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 keeps all")
 }
 
 // publishing reads the flags and the configuration, naming every problem.
@@ -52,6 +55,7 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 		}
 		o.Overrides = append(o.Overrides, snapshot.Override{Guard: name, Reason: strings.TrimSpace(p.reason)})
 	}
+
 	if len(p.overrides) > 0 && strings.TrimSpace(p.reason) == "" {
 		problems = append(problems, errors.New("cannot use --override without --reason: say why, it is recorded"))
 	}
@@ -61,21 +65,26 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 	if p.keep < 0 {
 		problems = append(problems, fmt.Errorf("cannot use --keep %d: want 0 or more", p.keep))
 	}
+
+	// The environment counts as it does for serve; names that mean nothing are its business.
 	c, err := readConfig(p.config, os.Environ(), func(string) {})
 	if err == nil {
 		err = c.guards().Validate()
 	}
-	if err = errors.Join(append(problems, err)...); err != nil {
+	err = errors.Join(append(problems, err)...)
+	if err != nil {
 		return o, fail(exitUsage, "", err)
 	}
+
+	// Checked with the prefix of this server, because ids of products are part of a View.
 	site := wire.Site{ProductPrefix: c.ProductPrefix}
 	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
 	o.Judge = judge(c.guards(), now)
 	return o, nil
 }
 
-// servable is the check before publishing: the engine itself makes its View of the snapshot as read back from disk, and
-// the View answers what clients will ask.
+// servable is the check before publishing: the engine itself makes its View of the snapshot as read
+// back from disk, and the View answers what clients will ask.
 func servable(c *snapshot.Catalog, site wire.Site) error {
 	v, err := engine.NewView(c, site)
 	if err != nil {
@@ -125,6 +134,7 @@ func snapshotPublish() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			id, err := s.resolve(args[0])
 			if err != nil {
 				return err
@@ -132,6 +142,7 @@ func snapshotPublish() *cobra.Command {
 			return s.publish(cmd.OutOrStdout(), id, o)
 		},
 	}
+
 	s.addStored(cmd)
 	p.add(cmd)
 	return cmd
@@ -149,9 +160,11 @@ func guardHelp() string {
 
 // publish publishes and says what became of it.
 func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) error {
-	before, _ := s.dir().Current() // only to say whether anything changed
+	// Only to say whether anything changed.
+	before, _ := s.dir().Current()
 	cur, err := s.dir().Publish(id, o)
 	refused, isRefusal := errors.AsType[*snapshot.RefusedError](err)
+	// A script gets the verdicts of a refusal as well, and the exit code.
 	if isRefusal && s.asJSON {
 		if err := printJSON(out, publishedRow{ID: id, Guards: refused.Verdicts}); err != nil {
 			return err
@@ -160,15 +173,19 @@ func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) er
 	if err != nil {
 		return s.storeError(err)
 	}
+
+	// The verdicts are read back from the journal: they are what was recorded.
 	guards := s.recorded(cur)
 	if s.asJSON {
 		return printJSON(out, published(cur, guards))
 	}
+
 	for _, v := range guards {
 		if v.Status == snapshot.Overridden {
 			_, _ = fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
 		}
 	}
+
 	verb := "published"
 	if before == cur {
 		verb = "already current:"
@@ -179,7 +196,8 @@ func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) er
 
 // recorded are the verdicts that a publication was made with.
 func (s *storeFlags) recorded(cur snapshot.Current) []snapshot.Verdict {
-	past, _ := s.dir().Publications() // the journal explains, nothing depends on it
+	// The journal explains, nothing depends on it.
+	past, _ := s.dir().Publications()
 	for _, p := range past {
 		if p.Current == cur {
 			return p.Guards
@@ -198,10 +216,12 @@ func snapshotRollback() *cobra.Command {
 			id := ""
 			var err error
 			if len(args) > 0 {
-				if id, err = s.resolve(args[0]); err != nil {
+				id, err = s.resolve(args[0])
+				if err != nil {
 					return err
 				}
 			}
+
 			site := wire.Site{ProductPrefix: defaultConfig().ProductPrefix}
 			cur, err := s.dir().Rollback(id, snapshot.Publishing{
 				Now: time.Now(), Check: func(c *snapshot.Catalog) error { return servable(c, site) },
@@ -209,24 +229,28 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return s.storeError(err)
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), published(cur, nil))
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "rolled back to %s (epoch %d)\n", cur.ID, cur.Epoch)
-			return err
+			return say(cmd, s.asJSON, published(cur, nil), "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
 	}
+
 	s.addStored(cmd)
 	return cmd
 }
 
-// verdicts are what the guards said when a snapshot was published last, else what they would say now.
-func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past []snapshot.Publication, limits guard.Limits) []snapshot.Verdict {
+// verdicts are what the guards said when a snapshot was published last, else what they would say
+// now.
+func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past []snapshot.Publication,
+	limits guard.Limits,
+) []snapshot.Verdict {
+	// A snapshot may have been published more than once: the last time counts.
 	for _, p := range slices.Backward(past) {
 		if p.ID == next.Manifest.ID && p.Action == snapshot.ActionPublish && p.Guards != nil {
 			return p.Guards
 		}
 	}
+
+	// Compared with what it replaced, or would replace. Without that, some guards have nothing to
+	// say.
 	var current *snapshot.Stored
 	if cur, err := s.dir().Current(); err == nil {
 		other := cur.ID

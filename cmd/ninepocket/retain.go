@@ -32,13 +32,10 @@ func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *co
 			if err := do(s.dir(), id); err != nil {
 				return s.storeError(err)
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "held": verb == "hold"})
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), done, id)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
 		},
 	}
+
 	s.addStored(cmd)
 	return cmd
 }
@@ -54,10 +51,13 @@ func snapshotPrune() *cobra.Command {
 			if keep < 1 {
 				return fail(exitUsage, "", fmt.Errorf("cannot use --keep %d: want 1 or more", keep))
 			}
+
 			done, err := s.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
 			if err != nil {
 				return s.storeError(err)
 			}
+
+			// An empty list is [] for scripts, and never null.
 			removed := []string{}
 			var bytes int64
 			for _, m := range done.Removed {
@@ -65,12 +65,16 @@ func snapshotPrune() *cobra.Command {
 				bytes += m.Bytes()
 			}
 			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept})
+				return printJSON(cmd.OutOrStdout(), map[string]any{
+					"removed": removed, "bytes": bytes,
+					"kept": done.Kept,
+				})
 			}
 			out := cmd.OutOrStdout()
 			for _, id := range removed {
 				_, _ = fmt.Fprintln(out, "removed", id)
 			}
+
 			for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
 				_, _ = fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
 			}

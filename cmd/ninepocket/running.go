@@ -32,7 +32,8 @@ func (s *service) warnUnusable() {
 // renewed logs what became of changed certificate files.
 func (s *service) renewed(err error) {
 	if err != nil {
-		s.log.Error("cannot take the new certificate, the old one stays", slog.Any("cause", err), slog.Time("expires_at", s.cert.Expires()))
+		s.log.Error("cannot take the new certificate, the old one stays", slog.Any("cause", err),
+			slog.Time("expires_at", s.cert.Expires()))
 		return
 	}
 	s.log.Info("certificate changed", slog.Time("expires_at", s.cert.Expires()))
@@ -43,6 +44,7 @@ func (s *service) reloadCertificate() error {
 	if s.cert == nil {
 		return nil
 	}
+
 	err := s.cert.Reload()
 	if err == nil {
 		s.renewed(nil)
@@ -60,20 +62,24 @@ func (s *service) tell(lines ...string) {
 // status is what the service manager shows of the server.
 func (s *service) status() string { return "STATUS=serving " + s.engine.View().ID }
 
-// How often the service manager hears of a new snapshot, and how long the server may take to answer itself.
+// How often the service manager hears of a new snapshot, and how long the server may take to answer
+// itself.
 const (
 	statusEvery    = time.Second
 	selfCheckLimit = 5 * time.Second
 )
 
-// keepNotified tells the service manager that requests are served, which snapshot, and, as long as the server answers
-// itself, that it lives. Without a service manager it does nothing.
+// keepNotified tells the service manager that requests are served, which snapshot, and, as long as
+// the server answers itself, that it lives. Without a service manager it does nothing.
 func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	if s.notify == nil {
 		return
 	}
+
 	told := s.status()
 	s.tell("READY=1", told)
+
+	// Twice in the time that the service manager waits, so that one late answer does no harm.
 	every := s.notify.Watchdog / 2
 	var alive <-chan time.Time
 	if every > 0 {
@@ -81,10 +87,12 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 		defer tick.Stop()
 		alive = tick.C
 	}
+
 	look := time.NewTicker(statusEvery)
 	defer look.Stop()
 	check := selfCheck(s.config.TLSCert != "", api)
-	due := false // a sign of life is; while the server does not answer, it is asked again at each look
+	// A sign of life is; while the server does not answer, it is asked again at each look.
+	due := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -97,7 +105,9 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 		case <-alive:
 			due = true
 		}
+
 		if due {
+			// Silence is the sign: the service manager restarts what does not answer.
 			if err := check(ctx); err != nil {
 				s.log.Error("the server does not answer itself", slog.Any("cause", err))
 				continue
@@ -108,7 +118,8 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	}
 }
 
-// selfCheck returns a function that asks the API for its health as a client would, on a connection of its own.
+// selfCheck returns a function that asks the API for its health as a client would, on a connection
+// of its own.
 func selfCheck(encrypted bool, api net.Addr) func(context.Context) error {
 	url := "http://" + loopback(api.String()) + "/healthz"
 	transport := &http.Transport{DisableKeepAlives: true}
@@ -119,6 +130,7 @@ func selfCheck(encrypted bool, api net.Addr) func(context.Context) error {
 			InsecureSkipVerify: true, //nolint:gosec // it asks itself by its address, which no certificate names
 		}
 	}
+
 	client := &http.Client{Transport: transport, Timeout: selfCheckLimit}
 	return func(ctx context.Context) error { return checkHealth(ctx, client, url) }
 }
@@ -129,11 +141,14 @@ func checkHealth(ctx context.Context, client *http.Client, url string) error {
 	if err != nil {
 		return err
 	}
+
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // it was only read
+
+	// It was only read.
+	defer func() { _ = resp.Body.Close() }()
 	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)); err != nil {
 		return err
 	}
@@ -150,7 +165,8 @@ func loopback(address string) string {
 		return address
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		// A listener on every IPv6 address takes IPv4 as well, except where the system was told otherwise.
+		// A listener on every IPv6 address takes IPv4 as well, except where the system was told
+		// otherwise.
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port)

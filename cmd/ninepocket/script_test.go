@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ninepocket": main})
 }
 
-// TestScripts runs the command line as an operator does: a script a sub-command, in testdata/script.
+// TestScripts runs the command line as an operator does: a script a sub-command, in
+// testdata/script.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -35,7 +36,8 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "field": field, "flip": flip, "cut": cutFile, "serve": serveScript, "get": getScript, "drain": stopScript,
+			"exits": exits, "field": field, "flip": flip, "cut": cutFile, "serve": serveScript, "get": getScript,
+			"drain": stopScript,
 		},
 	})
 }
@@ -63,10 +65,12 @@ func asExit(err error, exit **exec.ExitError) bool {
 	return ok
 }
 
-// field sets a variable to a member of the JSON object or array on stdout: field ID .id, field FIRST 0.id
+// field sets a variable to a member of the JSON object or array on stdout: field ID .id, field
+// FIRST 0.id
 func field(ts *testscript.TestScript, _ bool, args []string) {
 	var v any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &v))
+
 	for name := range strings.SplitSeq(strings.TrimPrefix(args[1], "."), ".") {
 		if i, err := strconv.Atoi(name); err == nil {
 			v = v.([]any)[i]
@@ -87,6 +91,7 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 	if at < 0 {
 		at += len(b)
 	}
+
 	b[at] ^= 1
 	ts.Check(os.WriteFile(path, b, 0o600))
 }
@@ -98,8 +103,8 @@ func cutFile(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
 }
 
-// serveScript starts ninepocket in the background, waits for its ready file and sets API: serve serve --store … or
-// serve demo …
+// serveScript starts ninepocket in the background, waits for its ready file and sets API: serve
+// serve --store … or serve demo …
 func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 	ready := ts.MkAbs("ready.json")
 	_ = os.Remove(ready)
@@ -109,10 +114,12 @@ func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = ts.MkAbs(".")
 	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.Stdout = &log
+	cmd.Stderr = &log
 	ts.Check(cmd.Start())
 	ts.Defer(func() { _ = cmd.Process.Kill() })
 	servers.Store(ts.Getenv("WORK"), &running{cmd: cmd, log: &log})
+
 	for range 600 {
 		if b, err := os.ReadFile(ready); err == nil {
 			var r readyFile
@@ -137,7 +144,8 @@ type running struct {
 // servers are the background processes, *running, by the script's folder: scripts run in parallel.
 var servers sync.Map
 
-// getScript fetches a URL with a key and wants a status; the body becomes stdout of a cat of "body": get 200 KEY URL
+// getScript fetches a URL with a key and wants a status; the body becomes stdout of a cat of
+// "body": get 200 KEY URL
 func getScript(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -146,6 +154,7 @@ func getScript(ts *testscript.TestScript, _ bool, args []string) {
 	if args[1] != "-" {
 		req.Header.Set("X-API-Key", args[1])
 	}
+
 	resp, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()

@@ -42,6 +42,7 @@ func serveCommand() *cobra.Command {
 			return serve(cmd, c.config, flags.read)
 		},
 	}
+
 	flags = addConfigFlags(cmd)
 	return cmd
 }
@@ -54,40 +55,53 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
+
+	// The clock of all requests begins here, so that limits count in one time.
 	now := time.Now()
 	clock := access.StartClock(now)
 	ring, err := access.OpenKeyRing(c.State, plans)
 	if errors.Is(err, access.ErrNoKeysFile) || err == nil && ring.Len() == 0 {
-		return fail(exitNotReady, "run: ninepocket keys create --state "+c.State+" --tenant NAME --surface live --plan free",
+		return fail(exitNotReady,
+			"run: ninepocket keys create --state "+c.State+" --tenant NAME --surface live --plan free",
 			fmt.Errorf("cannot serve without keys: %w", errors.Join(err)))
 	}
 	if err != nil {
 		return fail(exitNotReady, keysHint(c.State, err), err)
 	}
+
+	// A certificate that cannot be used ends the start before a port is taken.
 	cert, err := c.certificate()
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
+
 	api, admin, err := c.listeners()
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port; port 0 picks a free one", err)
 	}
+
 	images, err := c.openImages()
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
+
+	// The base URL of answers needs the port, so the engine comes after the listeners.
 	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{
-		Site: c.site(c.baseURL(api)), Images: imageLists(images), SearchCache: searchCache, Memory: memory, Aside: aside, Log: log,
+		Site: c.site(c.baseURL(api)), Images: imageLists(images), SearchCache: searchCache, Memory: memory,
+		Aside: aside, Log: log,
 	})
 	defer eng.Close()
 	if err := eng.Open(now); err != nil {
 		return fail(exitNotReady, "run: ninepocket snapshot build --store "+c.Store+" --source KIND:PATH --publish",
 			fmt.Errorf("cannot serve without a snapshot: %w", err))
 	}
+
+	// Keys and cursors are read; the metering log is the first thing to be written.
 	cursors, err := openCursors(c.State)
 	if err != nil {
 		return err
 	}
+
 	store, err := access.OpenEmbedded(c.State, access.EmbeddedOptions{
 		Now: clock.At(now), Report: func(err error) { log.Error("metering is down", slog.Any("cause", err)) },
 	})
@@ -95,33 +109,44 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitFailure, "one state directory serves one process", err)
 	}
 	if cause := store.Stats().LogUnmapped; cause != nil {
-		log.Info("the metering log is written and not mapped: a request costs a system call more", slog.Any("cause", cause))
+		log.Info("the metering log is written and not mapped: a request costs a system call more",
+			slog.Any("cause", cause))
 	}
+
+	// A server does not fail because nobody listens to it.
 	notify, err := systemd.Open()
 	if err != nil {
 		log.Error("notifications are off", slog.Any("cause", err))
 	}
 	s := &service{
-		config: c, engine: eng, images: images, ring: ring, store: store, clock: clock, cursors: cursors, log: log, cert: cert, notify: notify,
+		config: c, engine: eng, images: images, ring: ring, store: store, clock: clock, cursors: cursors, log: log,
+		cert: cert, notify: notify,
 	}
 	s.ready = func(r readyFile) error {
-		log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin), slog.String("snapshot_id", r.SnapshotID))
+		log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
+			slog.String("snapshot_id", r.SnapshotID))
 		return writeReadyFile(c.ReadyFile, r)
 	}
 	s.reload = func() error {
 		fresh, err := reread()
 		if err == nil {
 			var changed access.Plans
-			if changed, err = fresh.plans(); err == nil {
+			changed, err = fresh.plans()
+			if err == nil {
 				err = ring.SetPlans(changed)
 			}
+			// What a running server cannot take over is named, or an operator would wait for it.
 			if keys := c.fixedChanges(&fresh.config); len(keys) > 0 {
 				log.Warn("settings wait for a restart", slog.Any("keys", keys))
 			}
 		}
-		_, badKeys := ring.Reload() // also when the configuration cannot be read
+
+		// Also when the configuration cannot be read.
+		_, badKeys := ring.Reload()
 		return errors.Join(err, badKeys, s.reloadCertificate())
 	}
+
+	// From here on the API speaks TLS; the admin listener never does.
 	if cert != nil {
 		api = tls.NewListener(api, cert.Config())
 	}

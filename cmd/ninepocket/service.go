@@ -32,14 +32,17 @@ const drainTime = 15 * time.Second
 // searchCache is the memory for remembered searches: some 100,000 pages.
 const searchCache = 64 << 20
 
-// packCache is the memory for bodies that are kept compressed, with what they were compressed from: some 3,000 pages of
-// 20 kB, or 1,500 years of history, which is what most clients ask for most of the time.
+// packCache is the memory for bodies that are kept compressed, with what they were compressed from:
+// some 3,000 pages of 20 kB, or 1,500 years of history, which is what most clients ask for most of
+// the time.
 const packCache = 64 << 20
 
-// drainGrace is how long requests still come in on open connections after SIGTERM, each answered with Connection: close.
+// drainGrace is how long requests still come in on open connections after SIGTERM, each answered
+// with Connection: close.
 const drainGrace = 500 * time.Millisecond
 
-// service is everything that runs while requests are served: demo and serve differ in what they put into it.
+// service is everything that runs while requests are served: demo and serve differ in what they put
+// into it.
 type service struct {
 	config  config
 	engine  *engine.Engine
@@ -56,7 +59,7 @@ type service struct {
 	reload  func() error             // re-reads keys and plans
 }
 
-// readyFile is what the ready file says (contract).
+// readyFile is what the ready file says.
 type readyFile struct {
 	API        string            `json:"api"`
 	Admin      string            `json:"admin"`
@@ -67,10 +70,14 @@ type readyFile struct {
 
 // listeners binds both addresses; port 0 picks free ones.
 func (c *config) listeners() (api, admin net.Listener, err error) {
-	if api, err = net.Listen("tcp", c.Listen); err != nil {
+	api, err = net.Listen("tcp", c.Listen)
+	if err != nil {
 		return nil, nil, fmt.Errorf("cannot listen on %q: %w", c.Listen, err)
 	}
-	if admin, err = net.Listen("tcp", c.Admin); err != nil {
+
+	admin, err = net.Listen("tcp", c.Admin)
+	if err != nil {
+		// Nobody will serve what was opened first.
 		_ = api.Close()
 		return nil, nil, fmt.Errorf("cannot listen on %q for administration: %w", c.Admin, err)
 	}
@@ -108,28 +115,37 @@ func (c *config) site(base string) wire.Site {
 // run serves until ctx is done and drains.
 func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	base := s.config.baseURL(api)
-	listenHost, _, _ := net.SplitHostPort(s.config.Listen) // it was listened on
+	// It was listened on.
+	listenHost, _, _ := net.SplitHostPort(s.config.Listen)
 	pages, err := s.config.pages(base)
 	if err != nil {
 		return err
 	}
+
 	proxies, err := s.config.trustedProxies()
 	if err != nil {
 		return err
 	}
+
 	srv, err := server.New(server.Options{
-		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors, PackCache: packCache, BaseURL: base,
-		ProductPrefix: s.config.ProductPrefix,
-		Preview:       slices.Contains(s.config.Surfaces, "preview"), DefaultPreview: s.config.DefaultSurface == "preview",
-		Origins: s.config.CORSOrigins, AllowedHosts: s.config.MCP.AllowedHosts, AllowedOrigins: s.config.MCP.AllowedOrigins,
-		Pages: pages, Images: s.images, TrustedProxies: proxies,
+		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
+		PackCache: packCache, BaseURL: base,
+		ProductPrefix:  s.config.ProductPrefix,
+		Preview:        slices.Contains(s.config.Surfaces, "preview"),
+		DefaultPreview: s.config.DefaultSurface == "preview",
+		Origins:        s.config.CORSOrigins, AllowedHosts: s.config.MCP.AllowedHosts,
+		AllowedOrigins: s.config.MCP.AllowedOrigins,
+		Pages:          pages, Images: s.images, TrustedProxies: proxies,
 		ListenHost: listenHost, Version: version, Log: s.log,
 	})
 	if err != nil {
 		return err
 	}
+
 	s.server = srv
 	s.warnUnusable()
+
+	// Every task below ends when one of them fails or when ctx is done.
 	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Serve(api) })
@@ -153,28 +169,41 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	})
 	group.Go(func() error {
 		<-ctx.Done()
+		// The group is cancelled here already; draining has a time of its own.
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
 		s.log.Info("draining")
 		s.tell("STOPPING=1", "STATUS=draining")
 		srv.Drain()
-		select { // answers close their connections for a moment, while the listener still stands
+
+		// Answers close their connections for a moment, while the listener still stands.
+		select {
 		case <-time.After(drainGrace):
 		case <-drain.Done():
 		}
 		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
 	})
+
+	// SIGHUP is taken over before anyone learns that it may be sent.
 	hangups := listenHangup()
 	group.Go(func() error { return s.watchHangup(ctx, hangups) })
 	if s.cert != nil {
 		group.Go(func() error { s.cert.Watch(ctx, certificate.Poll, s.renewed); return nil })
 	}
-	bound := s.config.apiURL(api) // not the base URL: scripts that start a server reach it here (contract, ninepocket serve)
-	ready := readyFile{API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp", SnapshotID: s.engine.View().ID}
+
+	// Not the base URL: scripts that start a server reach it here.
+	bound := s.config.apiURL(api)
+	ready := readyFile{
+		API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp",
+		SnapshotID: s.engine.View().ID,
+	}
 	if err := s.ready(ready); err != nil {
 		return err
 	}
+
 	group.Go(func() error { s.keepNotified(ctx, api.Addr()); return nil })
+
+	// Being told to end is no failure. Closing the store writes what is still in memory.
 	err = group.Wait()
 	if errors.Is(err, context.Canceled) {
 		err = nil
@@ -187,10 +216,13 @@ func writeReadyFile(path string, ready readyFile) error {
 	if path == "" {
 		return nil
 	}
+
+	// Whoever waits for the file must never see half of it.
 	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
 	if err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)
 	}
+
 	err = printJSON(f, ready)
 	if closed := f.Close(); err == nil {
 		err = closed
@@ -205,8 +237,8 @@ func writeReadyFile(path string, ready readyFile) error {
 	return nil
 }
 
-// cursorKeysName is the file of the state directory that holds the cursor signing key, so that cursors outlive a
-// restart.
+// cursorKeysName is the file of the state directory that holds the cursor signing key, so that
+// cursors outlive a restart.
 const cursorKeysName = "cursor.key"
 
 // openCursors reads the signing key of a state directory, making one the first time.
@@ -215,12 +247,15 @@ func openCursors(state string) (*cursor.Signer, error) {
 	secret, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = make([]byte, cursor.KeyLen)
-		_, _ = rand.Read(secret) // never fails
+		// Never fails.
+		_, _ = rand.Read(secret)
 		err = access.ReplaceFile(path, secret)
 	}
+
 	if err == nil && len(secret) != cursor.KeyLen {
-		return nil, fail(exitFailure, "restore the file, or remove it: the next start makes another, and clients begin their walks anew",
-			fmt.Errorf("cannot use cursor key %q: it is damaged: %d bytes instead of %d", path, len(secret), cursor.KeyLen))
+		return nil, fail(exitFailure,
+			"restore the file, or remove it: the next start makes another, and clients begin their walks anew",
+			fmt.Errorf("cannot use cursor key %q: it has %d bytes instead of %d", path, len(secret), cursor.KeyLen))
 	}
 	if err != nil {
 		return nil, fail(exitFailure, "", fmt.Errorf("cannot use cursor key %q: %w", path, err))
@@ -231,6 +266,7 @@ func openCursors(state string) (*cursor.Signer, error) {
 // newCursors returns a signer whose cursors die with the process.
 func newCursors() (*cursor.Signer, error) {
 	var key cursor.Key
-	_, _ = rand.Read(key.Secret[:]) // never fails
+	// Never fails.
+	_, _ = rand.Read(key.Secret[:])
 	return cursor.NewSigner(key)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -16,7 +17,8 @@ import (
 
 func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "snapshot", Short: "Build, publish and look at snapshots", RunE: group}
-	cmd.AddCommand(snapshotBuild(), snapshotPublish(), snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(),
+	cmd.AddCommand(snapshotBuild(), snapshotPublish(), snapshotRollback(), snapshotList(), snapshotInspect(),
+		snapshotVerify(),
 		snapshotDiff(), snapshotHold(), snapshotUnhold(), snapshotPrune())
 	return cmd
 }
@@ -33,12 +35,14 @@ func (s *storeFlags) add(cmd *cobra.Command) {
 	require(cmd, "store")
 }
 
-// addStored adds the flags to a command that wants a store to be there: a misspelt folder is no empty store.
+// addStored adds the flags to a command that wants a store to be there: a misspelt folder is no
+// empty store.
 func (s *storeFlags) addStored(cmd *cobra.Command) {
 	s.add(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if !cmd.Flags().Changed("store") {
-			return nil // cobra says next that it is required
+			// Cobra says next that it is required.
+			return nil
 		}
 		if err := s.dir().Exists(); err != nil {
 			return s.storeError(err)
@@ -49,7 +53,8 @@ func (s *storeFlags) addStored(cmd *cobra.Command) {
 
 func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.store) }
 
-// resolve takes, where a command wants the id of a snapshot, also the words current, previous and latest.
+// resolve takes, where a command wants the id of a snapshot, also the words current, previous and
+// latest.
 func (s *storeFlags) resolve(given string) (string, error) {
 	switch given {
 	case "current", "previous":
@@ -81,24 +86,29 @@ func (s *storeFlags) resolve(given string) (string, error) {
 func (s *storeFlags) storeError(err error) error {
 	switch {
 	case errors.Is(err, snapshot.ErrDamaged):
-		return fail(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store "+s.store, err)
+		return fail(exitRefused,
+			"build the snapshot again, or publish a whole one: ninepocket snapshot list --store "+s.store, err)
 	case errors.Is(err, snapshot.ErrNewerFormat):
 		return fail(exitRefused, "use the version of ninepocket that built it, or a newer one", err)
 	case errors.As(err, new(*snapshot.RefusedError)):
-		return fail(exitRefused, "mend the feed and build again; when the change is right, add: --override GUARD --reason TEXT", err)
+		return fail(exitRefused,
+			"mend the feed and build again; when the change is right, add: --override GUARD --reason TEXT", err)
 	case errors.Is(err, snapshot.ErrNoStore):
-		return fail(exitFailure, "look at --store, or build a first snapshot: ninepocket snapshot build --store "+s.store+" --source KIND:PATH", err)
+		return fail(exitFailure,
+			"look at --store, or build a first snapshot: ninepocket snapshot build --store "+s.store+" --source KIND:PATH", err)
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitFailure, "run this as the user that the store belongs to", err)
 	case errors.Is(err, snapshot.ErrNoCurrent):
-		return fail(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store "+s.store, err)
-	case errors.Is(err, snapshot.ErrNotFound), errors.Is(err, snapshot.ErrNoPrevious), errors.Is(err, snapshot.ErrNotHeld):
+		return fail(exitFailure,
+			"build a first snapshot without --base, or run: ninepocket snapshot publish ID --store "+s.store, err)
+	case errors.Is(err, snapshot.ErrNotFound), errors.Is(err, snapshot.ErrNoPrevious),
+		errors.Is(err, snapshot.ErrNotHeld):
 		return fail(exitFailure, "run: ninepocket snapshot list --store "+s.store, err)
 	}
 	return fail(exitFailure, "", err)
 }
 
-// listed is a row of snapshot list (contract).
+// listed is a row of snapshot list.
 type listed struct {
 	ID         string    `json:"id"`
 	CreatedAt  time.Time `json:"created_at"`
@@ -118,24 +128,29 @@ func snapshotList() *cobra.Command {
 			if err != nil {
 				return s.storeError(err)
 			}
+
 			cur, err := s.dir().Current()
 			if err != nil && !errors.Is(err, snapshot.ErrNoCurrent) && !errors.Is(err, snapshot.ErrDamaged) {
 				return s.storeError(err)
 			}
+
 			held, err := s.dir().Held()
 			if err != nil {
 				return s.storeError(err)
 			}
+
+			// A damaged manifest hides one snapshot, and must not hide the others.
 			for _, problem := range s.dir().Unlisted() {
 				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: left out: %v\n", problem)
 			}
 			rows := []listed{}
 			for _, m := range all {
-				rows = append(rows, listed{m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(), slices.Contains(held, m.ID)})
+				rows = append(rows, listed{
+					m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(),
+					slices.Contains(held, m.ID),
+				})
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), rows)
-			}
+
 			var cells [][]any
 			for _, r := range rows {
 				var marks []string
@@ -143,19 +158,23 @@ func snapshotList() *cobra.Command {
 					marks = append(marks, "held")
 				}
 				if r.Current {
-					marks = append(marks, "current") // the last word: scripts look for it
+					// The last word: scripts look for it.
+					marks = append(marks, "current")
 				}
 				mark := strings.Join(marks, " ")
-				cells = append(cells, []any{r.ID, r.SnapshotAt.Format(time.RFC3339), r.CreatedAt.Format(time.RFC3339), r.Cards, sized(r.Bytes), mark})
+				cells = append(cells, []any{
+					r.ID, r.SnapshotAt.Format(time.RFC3339), r.CreatedAt.Format(time.RFC3339),
+					r.Cards, sized(r.Bytes), mark,
+				})
 			}
-			return table(cmd.OutOrStdout(), "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
+			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
 		},
 	}
 	s.addStored(cmd)
 	return cmd
 }
 
-// inspected is what snapshot inspect shows (contract).
+// inspected is what snapshot inspect shows.
 type inspected struct {
 	ID         string          `json:"id"`
 	CreatedAt  time.Time       `json:"created_at"`
@@ -195,23 +214,29 @@ func snapshotInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Only the limits of the guards are asked of it.
 			config, err := readConfig(path, os.Environ(), func(string) {})
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
+
 			id, err := s.resolve(args[0])
 			if err != nil {
 				return err
 			}
+
 			m, err := s.dir().Manifest(id)
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
+
 			c, err := s.dir().Load(cmd.Context(), id, nil)
 			if err != nil {
 				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
 			}
-			past, _ := s.dir().Publications() // none are fine
+
+			// None are fine.
+			past, _ := s.dir().Publications()
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(c), QuarantineFile: s.dir().QuarantinePath(m.ID),
@@ -220,10 +245,12 @@ func snapshotInspect() *cobra.Command {
 			}
 			for _, p := range past {
 				if p.ID == id {
-					p.Guards = nil // the last ones are shown by themselves
+					// The last ones are shown by themselves.
+					p.Guards = nil
 					i.Publications = append(i.Publications, p)
 				}
 			}
+
 			held, err := s.dir().Held()
 			if err != nil {
 				return s.storeError(err)
@@ -232,10 +259,7 @@ func snapshotInspect() *cobra.Command {
 			for _, sec := range m.Sections {
 				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), i)
-			}
-			return i.print(cmd)
+			return show(cmd, s.asJSON, i, i.print)
 		},
 	}
 	s.addStored(cmd)
@@ -248,6 +272,7 @@ func gamesOf(c *snapshot.Catalog) []gameRow {
 	for g := range rows {
 		rows[g].Slug = c.Games.Slug.At(g)
 	}
+
 	for _, g := range c.Sets.Game {
 		rows[g].Sets++
 	}
@@ -257,13 +282,13 @@ func gamesOf(c *snapshot.Catalog) []gameRow {
 	return rows
 }
 
-func (i *inspected) print(cmd *cobra.Command) error {
-	out := cmd.OutOrStdout()
+func (i *inspected) print(out io.Writer) error {
 	n := i.Counts
 	base := i.Base
 	if base == "" {
 		base = "none"
 	}
+
 	_, _ = fmt.Fprintf(out, "snapshot     %s\nsnapshot at  %s\ncreated at   %s\nbase         %s\n\n", i.ID,
 		i.SnapshotAt.Format(time.RFC3339Nano), i.CreatedAt.Format(time.RFC3339), base)
 	_, _ = fmt.Fprintf(out, "%d games, %d sets, %d cards, %d products, %d lanes, %d history points\n\n",
@@ -272,6 +297,7 @@ func (i *inspected) print(cmd *cobra.Command) error {
 	for _, g := range i.Games {
 		cells = append(cells, []any{g.Slug, g.Sets, g.Cards})
 	}
+
 	if err := table(out, "GAME\tSETS\tCARDS", cells); err != nil {
 		return err
 	}
@@ -283,6 +309,7 @@ func (i *inspected) print(cmd *cobra.Command) error {
 		}
 		cells = append(cells, []any{name, sized(sec.Bytes), sized(sec.Raw), sec.SHA256})
 	}
+
 	_, _ = fmt.Fprintln(out)
 	if err := table(out, "SECTION\tSTORED\tDECODED\tSHA-256", cells); err != nil {
 		return err
@@ -298,6 +325,7 @@ func (i *inspected) print(cmd *cobra.Command) error {
 			_, _ = fmt.Fprintf(out, "  guard %s overridden: %s\n", o.Guard, o.Reason)
 		}
 	}
+
 	if i.Held {
 		_, _ = fmt.Fprintln(out, "held: no clean-up removes it")
 	}
@@ -307,7 +335,8 @@ func (i *inspected) print(cmd *cobra.Command) error {
 func snapshotVerify() *cobra.Command {
 	var s storeFlags
 	cmd := &cobra.Command{
-		Use: "verify ID --store DIR", Short: "Check every byte of a snapshot; exit 3 on any damage", Args: cobra.ExactArgs(1),
+		Use: "verify ID --store DIR", Short: "Check every byte of a snapshot; exit 3 on any damage",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := s.resolve(args[0])
 			if err != nil {
@@ -315,19 +344,17 @@ func snapshotVerify() *cobra.Command {
 			}
 			if err := s.dir().Verify(id); err != nil {
 				if s.asJSON {
-					if err := printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "ok": false, "error": err.Error()}); err != nil {
+					told := map[string]any{"id": id, "ok": false, "error": err.Error()}
+					if err := printJSON(cmd.OutOrStdout(), told); err != nil {
 						return err
 					}
 				}
 				return s.storeError(fmt.Errorf("cannot verify the snapshot: %w", err))
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "ok": true})
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole\n", id)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 		},
 	}
+
 	s.addStored(cmd)
 	return cmd
 }

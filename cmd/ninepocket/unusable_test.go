@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,13 +13,15 @@ import (
 	"ninepocket/engine/cursor"
 )
 
-// TestUnusableKeys adds a key whose plan is not configured: the log says so when the keys change and at each reload,
-// and a metric counts it.
+// TestUnusableKeys adds a key whose plan is not configured: the log says so when the keys change
+// and at each reload, and a metric counts it.
 func TestUnusableKeys(t *testing.T) {
+	t.Parallel()
 	w := watchedServer(t)
 	if got := sample(w.scrape(), "ninepocket_keys_unusable"); got != "0" {
 		t.Fatalf("%s unusable keys of two good ones", got)
 	}
+
 	var key *access.Key
 	err := access.UpdateKeys(w.state, func(f *access.KeyFile) (err error) {
 		var text string
@@ -32,12 +35,14 @@ func TestUnusableKeys(t *testing.T) {
 
 	warnings := func() (n int) {
 		for line := range strings.Lines(w.log.String()) {
-			if strings.Contains(line, "plan=gold") && strings.Contains(line, "tenant=acme") && strings.Contains(line, key.ID) {
+			if strings.Contains(line, "plan=gold") && strings.Contains(line, "tenant=acme") &&
+				strings.Contains(line, key.ID) {
 				n++
 			}
 		}
 		return n
 	}
+
 	w.eventually("the log names the key", func() bool { return warnings() == 1 })
 	if got := sample(w.scrape(), "ninepocket_keys_unusable"); got != "1" {
 		t.Errorf("%s unusable keys", got)
@@ -48,13 +53,15 @@ func TestUnusableKeys(t *testing.T) {
 	w.noSecrets()
 }
 
-// TestDamagedCursorKey wants a cursor key that is kept, and an error with a hint when it is cut short.
+// TestDamagedCursorKey wants a cursor key that is kept, and an error with a hint when it is cut
+// short.
 func TestDamagedCursorKey(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, cursorKeysName)
 	if _, err := openCursors(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	first, err := os.ReadFile(path)
 	if err != nil || len(first) != cursor.KeyLen {
 		t.Fatalf("a key of %d bytes (%v)", len(first), err)
@@ -73,8 +80,9 @@ func TestDamagedCursorKey(t *testing.T) {
 		if err := os.Truncate(path, size); err != nil {
 			t.Fatal(err)
 		}
+
 		_, err := openCursors(dir)
-		damaged, ok := err.(*failure)
+		damaged, ok := errors.AsType[*failure](err)
 		if !ok || !strings.Contains(err.Error(), path) || !strings.Contains(damaged.hint, "remove it") {
 			t.Errorf("a key of %d bytes: %v", size, err)
 		}

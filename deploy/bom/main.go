@@ -1,6 +1,7 @@
-// Command bom lists what a built ninepocket is made of: a CycloneDX bill of materials, and the licences of all modules
-// with their texts. It reads the module list out of the binary itself, so that it is of the build and not of go.mod, and
-// fails, naming the offenders, when a licence is not permissive.
+// Command bom lists what a built ninepocket is made of: a CycloneDX bill of materials, and the
+// licences of all modules with their texts. It reads the module list out of the binary itself, so
+// that it is of the build and not of go.mod, and fails, naming the offenders, when a licence is not
+// permissive.
 //
 //	go run ./deploy/bom -binary bin/ninepocket -version v1.0.0 -sbom dist/sbom.cdx.json
 //	go run ./deploy/bom -binary bin/ninepocket -licenses THIRD_PARTY_LICENSES [-check]
@@ -40,6 +41,7 @@ func run(binary, version, sbom, licenses string, check bool) error {
 	if err != nil {
 		return fmt.Errorf("cannot read %q: %w", binary, err)
 	}
+
 	modules, err := modulesOf(info)
 	if err != nil {
 		return err
@@ -64,6 +66,7 @@ func run(binary, version, sbom, licenses string, check bool) error {
 	if sbom == "" {
 		return nil
 	}
+
 	text, err := cyclonedx(info, version, modules)
 	if err != nil {
 		return fmt.Errorf("cannot write the bill of materials: %w", err)
@@ -118,7 +121,9 @@ func modulesOf(info *buildinfo.BuildInfo) ([]module, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string]map[string]bool{} // by module, from its root
+
+	// By module, from its root.
+	files := map[string]map[string]bool{}
 	roots := map[string]string{}
 	for _, p := range packages {
 		if p.Standard || p.Module == nil || p.Module.Path == info.Main.Path {
@@ -131,21 +136,28 @@ func modulesOf(info *buildinfo.BuildInfo) ([]module, error) {
 			return nil, err
 		}
 	}
+
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the standard library: %w", err)
 	}
+
 	goTexts, err := readTexts(strings.TrimSpace(string(goroot)), map[string]bool{"LICENSE": true})
 	if err != nil {
 		return nil, err
 	}
-	modules := []module{{Path: std, Version: strings.TrimPrefix(strings.Fields(info.GoVersion)[0], "go"), Texts: goTexts}}
+
+	modules := []module{{
+		Path: std, Version: strings.TrimPrefix(strings.Fields(info.GoVersion)[0], "go"),
+		Texts: goTexts,
+	}}
 	for _, dep := range info.Deps {
 		if dep.Replace != nil {
 			return nil, fmt.Errorf("cannot say what module %s is: it is replaced", dep.Path)
 		}
 		if files[dep.Path] == nil {
-			return nil, fmt.Errorf("cannot find module %s of the binary among the sources: build it from them", dep.Path)
+			return nil, fmt.Errorf("cannot find module %s of the binary among the sources: build it from them",
+				dep.Path)
 		}
 		texts, err := readTexts(roots[dep.Path], files[dep.Path])
 		if err != nil {
@@ -158,16 +170,19 @@ func modulesOf(info *buildinfo.BuildInfo) ([]module, error) {
 
 func packagesOf(info *buildinfo.BuildInfo) ([]listed, error) {
 	cmd := exec.Command("go", "list", "-deps", "-json=Dir,Standard,Module", info.Path) //nolint:gosec // the path in a binary of ours
-	cmd.Env, cmd.Stderr = os.Environ(), os.Stderr
+	cmd.Env = os.Environ()
+	cmd.Stderr = os.Stderr
 	for _, s := range info.Settings {
 		if s.Key == "GOOS" || s.Key == "GOARCH" || s.Key == "CGO_ENABLED" {
 			cmd.Env = append(cmd.Env, s.Key+"="+s.Value)
 		}
 	}
+
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the packages of %s: %w", info.Path, err)
 	}
+
 	var packages []listed
 	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
 		var p listed
@@ -179,13 +194,15 @@ func packagesOf(info *buildinfo.BuildInfo) ([]listed, error) {
 	return packages, nil
 }
 
-// licencesAbove adds the licences and notices in a package's folder and those above it, up to its module's root.
+// licencesAbove adds the licences and notices in a package's folder and those above it, up to its
+// module's root.
 func licencesAbove(dir, root string, found map[string]bool) error {
 	for {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			return fmt.Errorf("cannot look for licences: %w", err)
 		}
+
 		for _, e := range entries {
 			if !e.Type().IsRegular() || !isLicence(e.Name()) {
 				continue
@@ -196,6 +213,7 @@ func licencesAbove(dir, root string, found map[string]bool) error {
 			}
 			found[filepath.ToSlash(name)] = true
 		}
+
 		if dir == root {
 			return nil
 		}
@@ -209,9 +227,10 @@ func isLicence(name string) bool {
 	if filepath.Ext(upper) == ".GO" {
 		return false
 	}
-	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"}, func(prefix string) bool {
-		return strings.HasPrefix(upper, prefix)
-	})
+	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"},
+		func(prefix string) bool {
+			return strings.HasPrefix(upper, prefix)
+		})
 }
 
 func readTexts(root string, names map[string]bool) (texts []text, err error) {
@@ -220,9 +239,11 @@ func readTexts(root string, names map[string]bool) (texts []text, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read a licence: %w", err)
 		}
+
 		t := text{name: name, body: strings.ReplaceAll(string(body), "\r\n", "\n")}
 		if !strings.HasPrefix(strings.ToUpper(filepath.Base(name)), "NOTICE") {
-			if t.ids = identify(t.body); len(t.ids) == 0 {
+			t.ids = identify(t.body)
+			if len(t.ids) == 0 {
 				t.ids = []string{unknown}
 			}
 		}
@@ -240,9 +261,11 @@ func offenders(modules []module) error {
 		if len(ids) == 0 {
 			problems = append(problems, fmt.Errorf("module %s has no licence that could be found", m.Path))
 		}
+
 		for _, id := range ids {
 			if !slices.Contains(permissive, id) && accepted[m.Path] != id {
-				problems = append(problems, fmt.Errorf("module %s is under %s, which is not known to be permissive", m.Path, id))
+				problems = append(problems, fmt.Errorf("module %s is under %s, which is not known to be permissive",
+					m.Path, id))
 			}
 		}
 	}

@@ -9,22 +9,27 @@ import (
 	"strings"
 )
 
-// thirdParty is the file that goes with every binary: who made what, under which licence, and each text once.
+// thirdParty is the file that goes with every binary: who made what, under which licence, and each
+// text once.
 func thirdParty(modules []module) []byte {
 	var b bytes.Buffer
 	b.WriteString("ninepocket is built from its own sources (see LICENSE) and from the modules below. Their licences and notices follow.\n" +
 		"Written by `make licenses` from the Linux build; do not edit.\n\n")
-	names, width := make([]string, len(modules)), 0
+
+	names := make([]string, len(modules))
+	width := 0
 	for i := range modules {
 		names[i] = modules[i].Path + " " + modules[i].Version
 		if modules[i].Path == std {
-			names[i] = "the Go standard library" // of whichever patch release builds
+			// Of whichever patch release builds.
+			names[i] = "the Go standard library"
 		}
 		width = max(width, len(names[i]))
 	}
 	for i := range modules {
 		_, _ = fmt.Fprintf(&b, "%-*s  %s\n", width, names[i], strings.Join(modules[i].ids(), " AND "))
 	}
+
 	// Many modules share a text to the byte.
 	type owned struct {
 		body   string
@@ -42,9 +47,11 @@ func thirdParty(modules []module) []byte {
 			texts[at].owners = append(texts[at].owners, owner)
 		}
 	}
+
 	line := strings.Repeat("=", 80)
 	for _, t := range texts {
-		_, _ = fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", line, strings.Join(t.owners, "\n"), line, strings.Trim(t.body, "\n"))
+		_, _ = fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", line, strings.Join(t.owners, "\n"), line,
+			strings.Trim(t.body, "\n"))
 	}
 	return b.Bytes()
 }
@@ -84,7 +91,8 @@ type (
 	}
 )
 
-// cyclonedx is the bill of materials. It has neither a serial number nor a time, so that equal builds have equal bills.
+// cyclonedx is the bill of materials. It has neither a serial number nor a time, so that equal
+// builds have equal bills.
 func cyclonedx(info *buildinfo.BuildInfo, version string, modules []module) ([]byte, error) {
 	self := component{
 		Ref: "pkg:golang/" + info.Main.Path, Type: "application", Name: info.Main.Path, Version: version,
@@ -93,10 +101,12 @@ func cyclonedx(info *buildinfo.BuildInfo, version string, modules []module) ([]b
 	for _, s := range info.Settings {
 		self.Properties = append(self.Properties, property{"go:build:" + s.Key, s.Value})
 	}
+
 	doc := bill{
 		Schema: "http://cyclonedx.org/schema/bom-1.6.schema.json", Format: "CycloneDX", Spec: "1.6", Version: 1,
 		Metadata: metadata{Lifecycles: []map[string]string{{"phase": "build"}}, Component: self},
 	}
+
 	edges := edge{Ref: self.Ref}
 	for i := range modules {
 		m := &modules[i]
@@ -111,6 +121,7 @@ func cyclonedx(info *buildinfo.BuildInfo, version string, modules []module) ([]b
 		doc.Parts = append(doc.Parts, c)
 		edges.DependsOn = append(edges.DependsOn, purl)
 	}
+
 	doc.DependsOn = []edge{edges}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

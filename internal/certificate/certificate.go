@@ -1,5 +1,5 @@
-// Package certificate keeps the TLS certificate of a listener current: it is read from two files, and again when they
-// change, without a connection noticing.
+// Package certificate keeps the TLS certificate of a listener current: it is read from two files,
+// and again when they change, without a connection noticing.
 package certificate
 
 import (
@@ -40,8 +40,8 @@ func Open(certFile, keyFile string) (*Certificate, error) {
 	return c, nil
 }
 
-// Config is for a listener that serves HTTP/1.1 with the current pair. A client that connected before a change keeps its
-// connection; the next one gets the new pair.
+// Config is for a listener that serves HTTP/1.1 with the current pair. A client that connected
+// before a change keeps its connection; the next one gets the new pair.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -63,11 +63,13 @@ func (c *Certificate) Reload() error {
 	return c.read()
 }
 
-// Watch reads the files again whenever they changed, until ctx is done, and reports each outcome. Files that are bad are
-// not tried again before they change: in the middle of a renewal the two may not match, which the second one mends.
+// Watch reads the files again whenever they changed, until ctx is done, and reports each outcome.
+// Files that are bad are not tried again before they change: in the middle of a renewal the two may
+// not match, which the second one mends.
 func (c *Certificate) Watch(ctx context.Context, every time.Duration, report func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -88,6 +90,7 @@ func (c *Certificate) refresh() (changed bool, err error) {
 	if now == c.seen {
 		return false, nil
 	}
+
 	// What is written after this look is seen as a change by the next one.
 	c.seen = now
 	return true, c.read()
@@ -95,7 +98,8 @@ func (c *Certificate) refresh() (changed bool, err error) {
 
 func (c *Certificate) look() (now [2]fileState) {
 	for i, path := range []string{c.certFile, c.keyFile} {
-		info, err := os.Stat(path) // follows the symbolic links of certbot and Kubernetes
+		// Follows the symbolic links of certbot and Kubernetes.
+		info, err := os.Stat(path)
 		if err != nil {
 			now[i].missing = true
 			continue
@@ -110,6 +114,7 @@ func (c *Certificate) read() error {
 	if certErr != nil {
 		certErr = fmt.Errorf("cannot use the TLS certificate: %w", certErr)
 	}
+
 	key, keyErr := os.ReadFile(c.keyFile)
 	if keyErr != nil {
 		keyErr = fmt.Errorf("cannot use the TLS key: %w", keyErr)
@@ -117,6 +122,7 @@ func (c *Certificate) read() error {
 	if err := errors.Join(certErr, keyErr); err != nil {
 		return err
 	}
+
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return fmt.Errorf("cannot use the TLS certificate %q with the key %q: %w", c.certFile, c.keyFile, err)

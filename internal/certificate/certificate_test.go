@@ -45,6 +45,7 @@ func shake(t *testing.T, c *Certificate, client *tls.Config) (tls.ConnectionStat
 		_ = server.Handshake()
 		_ = server.Close()
 	}()
+
 	conn := tls.Client(near, client)
 	err := conn.Handshake()
 	return conn.ConnectionState(), err
@@ -66,19 +67,30 @@ func TestHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := shake(t, c, &tls.Config{RootCAs: p.pool, ServerName: "localhost", NextProtos: []string{"h2", "http/1.1"}})
+
+	state, err := shake(t, c, &tls.Config{
+		RootCAs: p.pool, ServerName: "localhost",
+		NextProtos: []string{"h2", "http/1.1"},
+	})
 	if err != nil || state.Version != tls.VersionTLS13 || state.NegotiatedProtocol != "http/1.1" {
 		t.Errorf("version %x, protocol %q, %v", state.Version, state.NegotiatedProtocol, err)
 	}
+
 	state, err = shake(t, c, &tls.Config{RootCAs: p.pool, ServerName: "localhost", MaxVersion: tls.VersionTLS12})
 	if err != nil || state.Version != tls.VersionTLS12 {
 		t.Errorf("TLS 1.2: version %x, %v", state.Version, err)
 	}
-	_, err = shake(t, c, &tls.Config{RootCAs: p.pool, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
+	_, err = shake(t, c, &tls.Config{
+		RootCAs: p.pool, ServerName: "localhost", MinVersion: tls.VersionTLS10,
+		MaxVersion: tls.VersionTLS11,
+	})
 	if err == nil {
 		t.Error("TLS 1.1 was accepted")
 	}
-	if _, err := shake(t, c, &tls.Config{RootCAs: p.pool, ServerName: "localhost", NextProtos: []string{"h2"}}); err == nil {
+	if _, err := shake(t, c, &tls.Config{
+		RootCAs: p.pool, ServerName: "localhost",
+		NextProtos: []string{"h2"},
+	}); err == nil {
 		t.Error("a client that speaks only HTTP/2 was accepted")
 	}
 	if !c.Expires().After(time.Now()) {
@@ -87,7 +99,8 @@ func TestHandshake(t *testing.T) {
 }
 
 func TestOpenNamesEveryProblem(t *testing.T) {
-	p, other := newPair(t, 1), newPair(t, 2)
+	p := newPair(t, 1)
+	other := newPair(t, 2)
 	f := func(cert, key string, want ...string) {
 		t.Helper()
 		_, err := Open(cert, key)
@@ -95,14 +108,17 @@ func TestOpenNamesEveryProblem(t *testing.T) {
 			t.Errorf("Open(%q, %q) succeeded", cert, key)
 			return
 		}
+
 		for _, w := range want {
 			if !strings.Contains(err.Error(), w) {
 				t.Errorf("Open(%q, %q): %q does not name %q", cert, key, err, w)
 			}
 		}
 	}
+
 	dir := t.TempDir()
-	noCert, noKey := filepath.Join(dir, "no.crt"), filepath.Join(dir, "no.key")
+	noCert := filepath.Join(dir, "no.crt")
+	noKey := filepath.Join(dir, "no.key")
 	f(noCert, noKey, noCert, noKey)
 	f(p.cert, noKey, noKey)
 	f(noCert, p.key, noCert)
@@ -117,6 +133,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		heard := make(chan error, 10)
@@ -130,6 +147,7 @@ func TestWatch(t *testing.T) {
 			for len(heard) > 0 {
 				reports = append(reports, <-heard)
 			}
+
 			if got := c.current.Load().Leaf.SerialNumber.Int64(); len(reports) != wantReports || got != wantSerial {
 				t.Fatalf("reports %v, serial %d, want %d reports and serial %d", reports, got, wantReports, wantSerial)
 			}
@@ -139,19 +157,25 @@ func TestWatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		p.write(t, 2)
 		fresh, err := os.ReadFile(p.key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(os.WriteFile(p.key, old, 0o600), os.Chtimes(p.key, time.Time{}, time.Now().Add(-time.Hour))); err != nil {
+		if err := errors.Join(os.WriteFile(p.key, old, 0o600), os.Chtimes(p.key, time.Time{},
+			time.Now().Add(-time.Hour))); err != nil {
 			t.Fatal(err)
 		}
-		polls(1, 1, 1) // the new certificate with the old key
+
+		// The new certificate with the old key.
+		polls(1, 1, 1)
 		if reports[0] == nil {
 			t.Fatal("a pair that does not match was reported as good")
 		}
-		polls(2, 0, 1) // said once
+
+		// Said once.
+		polls(2, 0, 1)
 		if err := os.WriteFile(p.key, fresh, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -168,6 +192,7 @@ func TestWatch(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+
 	if got := served(t, c, p); got != 3 {
 		t.Errorf("a client sees serial %d", got)
 	}
@@ -188,6 +213,7 @@ func TestReloadKeepsTheOldPair(t *testing.T) {
 	if got := served(t, c, p); got != 1 {
 		t.Errorf("serial %d after a bad reload", got)
 	}
+
 	p.write(t, 2)
 	if err := c.Reload(); err != nil {
 		t.Error(err)

@@ -1,5 +1,6 @@
-// Package contracttest validates HTTP responses against the OpenAPI document, and tells tests what the document
-// declares: its operations, the bounds of their parameters, and the error codes of each surface.
+// Package contracttest validates HTTP responses against the OpenAPI document, and tells tests what
+// the document declares: its operations, the bounds of their parameters, and the error codes of
+// each surface.
 package contracttest
 
 import (
@@ -26,7 +27,8 @@ const (
 
 type object = map[string]any
 
-// document is the OpenAPI document, read and compiled as far as it was needed so far. It is safe for concurrent use.
+// document is the OpenAPI document, read and compiled as far as it was needed so far. It is safe
+// for concurrent use.
 type document struct {
 	root     object
 	paths    []path
@@ -71,6 +73,7 @@ func (d *document) schema(pointer string) (*jsonschema.Schema, error) {
 	if schema, done := d.schemas[pointer]; done {
 		return schema, nil
 	}
+
 	schema, err := d.compiler.Compile("openapi.json#" + pointer)
 	if err != nil {
 		return nil, fmt.Errorf("cannot compile the schema at %s: %w", pointer, err)
@@ -95,18 +98,21 @@ func (d *document) at(pointer string) node {
 			if err != nil || i >= len(elements) {
 				return node{pointer: pointer}
 			}
+
 			value = elements[i]
 			continue
 		}
 		value = asObject(value)[token]
 	}
+
 	if target, is := asObject(value)["$ref"].(string); is {
 		return d.at(strings.TrimPrefix(target, "#"))
 	}
 	return node{pointer, asObject(value)}
 }
 
-// child returns a member of a node, following references. It has no object where the member is missing.
+// child returns a member of a node, following references. It has no object where the member is
+// missing.
 func (d *document) child(n node, name string) node {
 	if _, has := n.object[name]; !has {
 		return node{pointer: n.pointer + "/" + escape(name)}
@@ -131,13 +137,15 @@ func asObject(value any) object {
 	return o
 }
 
-// find returns the path that a request belongs to, and whether it has the method: a literal path before one with
-// parameters, unless only the latter has the method.
+// find returns the path that a request belongs to, and whether it has the method: a literal path
+// before one with parameters, unless only the latter has the method.
 func (d *document) find(requested, method string) (found path, hasMethod bool) {
 	segments := strings.Split(requested, "/")
 	if len(segments) > 2 && segments[len(segments)-1] == "" {
-		segments = segments[:len(segments)-1] // one trailing slash is tolerated
+		// One trailing slash is tolerated.
+		segments = segments[:len(segments)-1]
 	}
+
 	for _, p := range d.paths {
 		if !p.matches(segments) {
 			continue

@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// checkHeaders checks the declared headers, and that no header of the contract comes where it is not declared.
+// checkHeaders checks the declared headers, and that no header of the contract comes where it is
+// not declared.
 func (v *validation) checkHeaders() {
 	headers := v.child(v.declared, "headers")
 	for _, name := range headers.names() {
 		v.checkHeader(name, v.child(headers, name))
 	}
+
 	for name := range v.Header {
 		if _, declared := headers.object[canonical(headers.names(), name)]; !declared && ofContract(name) {
 			v.fault("header %s is not declared for this response", name)
@@ -36,11 +38,13 @@ func (v *validation) checkHeader(name string, header node) {
 	if only := header.text("x-surface"); only != "" && only != v.surface {
 		v.fault("header %s belongs to the %s surface", name, only)
 	}
+
 	schema, err := v.schema(header.pointer + "/schema")
 	if err != nil {
 		v.fault("%w", err)
 		return
 	}
+
 	value := any(values[0])
 	if v.child(header, "schema").text("type") == "integer" {
 		value = json.Number(values[0])
@@ -54,12 +58,13 @@ func (v *validation) checkHeader(name string, header node) {
 	}
 }
 
-// ofContract reports whether a header is one that the document speaks of. Vary and Cache-Control may come on any
-// response, and so may headers of HTTP itself.
+// ofContract reports whether a header is one that the document speaks of. Vary and Cache-Control
+// may come on any response, and so may headers of HTTP itself.
 func ofContract(name string) bool {
 	name = strings.ToLower(name)
 	return name == "etag" || name == "link" || name == "allow" || name == "retry-after" || name == "www-authenticate" ||
-		strings.HasPrefix(name, "ratelimit") || strings.HasPrefix(name, "x-r") || name == "x-snapshot-id" || name == "x-ignored-params"
+		strings.HasPrefix(name, "ratelimit") || strings.HasPrefix(name, "x-r") || name == "x-snapshot-id" ||
+		name == "x-ignored-params"
 }
 
 // canonical returns the spelling in which a header is declared.

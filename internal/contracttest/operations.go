@@ -42,6 +42,7 @@ func Operations() []Operation {
 			out = append(out, d.operation(p.template, method))
 		}
 	}
+
 	slices.SortFunc(out, func(a, b Operation) int { return strings.Compare(a.Path+a.Method, b.Path+b.Method) })
 	return out
 }
@@ -50,12 +51,14 @@ func (d *document) operation(template, method string) Operation {
 	n := d.at("/paths/" + escape(template) + "/" + method)
 	op := Operation{ID: n.text("operationId"), Method: strings.ToUpper(method), Path: template, Surface: d.surface(n)}
 	if op.Surface == Preview {
-		op.Scope = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(d.at(n.pointer + "/security/0").object["apiKey"]), "[]")), " ")
+		op.Scope = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(d.at(n.pointer +
+			"/security/0").object["apiKey"]), "[]")), " ")
 	}
 	parameters, _ := n.object["parameters"].([]any)
 	for i := range parameters {
 		op.Parameters = append(op.Parameters, d.parameter(d.at(n.pointer+"/parameters/"+strconv.Itoa(i))))
 	}
+
 	for _, status := range d.child(n, "responses").names() {
 		if number, err := strconv.Atoi(status); err == nil {
 			op.Statuses = append(op.Statuses, number)
@@ -72,8 +75,10 @@ func (d *document) surface(operation node) string {
 	if security, is := operation.object["security"].([]any); is && len(security) == 0 {
 		return Service
 	}
+
 	for _, status := range d.child(operation, "responses").names() {
-		if _, is := d.child(d.child(d.child(operation, "responses"), status), "headers").object["X-Request-Credits-Charged"]; is {
+		if _, is := d.child(d.child(d.child(operation, "responses"), status),
+			"headers").object["X-Request-Credits-Charged"]; is {
 			return Shared
 		}
 	}
@@ -84,9 +89,12 @@ func (d *document) parameter(n node) Parameter {
 	schema := d.child(n, "schema")
 	p := Parameter{
 		Name: n.text("name"), In: n.text("in"), Surface: n.text("x-surface"), Required: n.object["required"] == true,
-		Type: schema.text("type"), Pattern: schema.text("pattern"), Default: spell(schema.object["default"]), Example: spell(n.object["example"]),
-		Minimum: bound(schema, "minimum"), Maximum: bound(schema, "maximum"), MinLength: bound(schema, "minLength"), MaxLength: bound(schema, "maxLength"),
+		Type: schema.text("type"), Pattern: schema.text("pattern"), Default: spell(schema.object["default"]),
+		Example: spell(n.object["example"]),
+		Minimum: bound(schema, "minimum"), Maximum: bound(schema, "maximum"), MinLength: bound(schema, "minLength"),
+		MaxLength: bound(schema, "maxLength"),
 	}
+
 	values, _ := schema.object["enum"].([]any)
 	for _, value := range values {
 		p.Enum = append(p.Enum, spell(value))
@@ -99,6 +107,7 @@ func bound(schema node, name string) *int64 {
 	if !is {
 		return nil
 	}
+
 	value, err := number.Int64()
 	if err != nil {
 		return nil
@@ -127,6 +136,7 @@ func Codes(surface string) map[string]int {
 			} else if surface == Preview {
 				continue
 			}
+
 			examples := d.child(media, "examples")
 			for _, name := range examples.names() {
 				value := d.child(d.child(examples, name), "value")
@@ -147,5 +157,8 @@ func statusOf(declared, code string) int {
 	if status, err := strconv.Atoi(declared); err == nil {
 		return status
 	}
-	return map[string]int{"request_timeout": 408, "payload_too_large": 413, "request_header_fields_too_large": 431}[code]
+	return map[string]int{
+		"request_timeout": 408, "payload_too_large": 413,
+		"request_header_fields_too_large": 431,
+	}[code]
 }

@@ -16,6 +16,7 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%s on the %s surface has the scope %q", op.ID, op.Surface, op.Scope)
 		}
 	}
+
 	want := map[string]int{Live: 9, Shared: 2, Preview: 2, Service: 2}
 	for surface, n := range want {
 		if surfaces[surface] != n {
@@ -35,10 +36,12 @@ func TestParameters(t *testing.T) {
 				}
 			}
 		}
+
 		t.Fatalf("%s has no parameter %s", id, name)
 		return Parameter{}
 	}
-	if p := find("cards_search", "limit"); *p.Minimum != 1 || *p.Maximum != 50 || p.Default != "20" || p.Type != "integer" || p.In != "query" {
+	if p := find("cards_search", "limit"); *p.Minimum != 1 || *p.Maximum != 50 || p.Default != "20" ||
+		p.Type != "integer" || p.In != "query" {
 		t.Errorf("limit: %+v", p)
 	}
 	if p := find("cards_search", "q"); *p.MinLength != 1 || *p.MaxLength != 200 || p.Required {
@@ -50,7 +53,8 @@ func TestParameters(t *testing.T) {
 	if p := find("market_movers", "period"); !slices.Equal(p.Enum, []string{"1", "7", "30"}) || p.Default != "7" {
 		t.Errorf("period: %+v", p)
 	}
-	if p := find("products_list", "game"); !slices.Equal(p.Enum, []string{"pokemon", "one_piece"}) || p.Surface != Preview {
+	if p := find("products_list", "game"); !slices.Equal(p.Enum, []string{"pokemon", "one_piece"}) ||
+		p.Surface != Preview {
 		t.Errorf("game: %+v", p)
 	}
 }
@@ -62,6 +66,7 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%s %s is %d, want %d", surface, code, got, want)
 		}
 	}
+
 	f(Live, "unauthorized", 401)
 	f(Live, "plan_limit", 403)
 	f(Live, "request_header_fields_too_large", 431)

@@ -20,8 +20,8 @@ const (
 	problemType = "application/problem+json"
 )
 
-// anyTime are the statuses with which any request may be refused before it is understood; the document describes them in
-// an operation's default response.
+// anyTime are the statuses with which any request may be refused before it is understood; the
+// document describes them in an operation's default response.
 var anyTime = []int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge}
 
 // Response is what a test got for a request.
@@ -35,16 +35,18 @@ type Response struct {
 	LiveOnly bool
 }
 
-// Validate joins everything in which a response differs from the document: an undeclared status, content type or header,
-// a declared header that is missing or malformed, a body against its schema, and figures that should be equal in header
-// and body but are not. A path that the document does not have must be answered 404, a method that its path does not have
-// 405, in the envelope of the path's surface.
+// Validate joins everything in which a response differs from the document: an undeclared status,
+// content type or header, a declared header that is missing or malformed, a body against its
+// schema, and figures that should be equal in header and body but are not. A path that the document
+// does not have must be answered 404, a method that its path does not have 405, in the envelope of
+// the path's surface.
 //
 // The answer to a CORS preflight is not in the document and passes.
 func Validate(r Response) error {
 	if r.Method == http.MethodOptions && r.Status == http.StatusNoContent {
 		return nil
 	}
+
 	d := load()
 	declared, err := d.declared(r)
 	if err != nil {
@@ -79,10 +81,13 @@ func (d *document) declared(r Response) (node, error) {
 	if method == "head" {
 		method = "get"
 	}
+
 	p, hasMethod := d.find(requested, method)
 	if !hasMethod && p.item != nil {
-		method = firstMethod(p) // every operation declares how its path answers another method
+		// Every operation declares how its path answers another method.
+		method = firstMethod(p)
 	}
+
 	early := slices.Contains(anyTime, r.Status)
 	switch {
 	case p.item == nil, r.LiveOnly && d.operation(p.template, method).Surface == Preview:
@@ -96,6 +101,8 @@ func (d *document) declared(r Response) (node, error) {
 	case !hasMethod && r.Status != http.StatusMethodNotAllowed && !early:
 		return node{}, fmt.Errorf("- the document has no method %s at %s, so that 405 was due", r.Method, p.template)
 	}
+
+	// A declared status comes first, then what any path may answer at any time.
 	status := strconv.Itoa(r.Status)
 	responses := d.at("/paths/" + escape(p.template) + "/" + method + "/responses")
 	if _, has := responses.object[status]; has {
@@ -103,16 +110,18 @@ func (d *document) declared(r Response) (node, error) {
 	}
 	if early {
 		// What is refused before its path is known comes in the live envelope.
-		if response := d.child(responses, "default"); r.Header.Get("Content-Type") != problemType || response.text("x-surface") != Preview {
+		if response := d.child(responses, "default"); r.Header.Get("Content-Type") != problemType ||
+			response.text("x-surface") != Preview {
 			return response, nil
 		}
 		return d.at("/components/responses/Refusal"), nil
 	}
-	return node{}, fmt.Errorf("- %s %s declares no status %s (it has %s)", r.Method, p.template, status, strings.Join(responses.names(), ", "))
+	return node{}, fmt.Errorf("- %s %s declares no status %s (it has %s)", r.Method, p.template, status,
+		strings.Join(responses.names(), ", "))
 }
 
-// chooseSurface tells the surface of a response that the document declares for both by its content type, or by the
-// header that every preview response has.
+// chooseSurface tells the surface of a response that the document declares for both by its content
+// type, or by the header that every preview response has.
 func (v *validation) chooseSurface() {
 	content := v.child(v.declared, "content")
 	_, problem := content.object[problemType]
@@ -137,9 +146,11 @@ func (v *validation) checkBody() {
 		}
 		return
 	}
+
 	media := v.child(content, v.Header.Get("Content-Type"))
 	if media.object == nil {
-		v.fault("content type %q is not declared (%s)", v.Header.Get("Content-Type"), strings.Join(content.names(), ", "))
+		v.fault("content type %q is not declared (%s)", v.Header.Get("Content-Type"), strings.Join(content.names(),
+			", "))
 		return
 	}
 	if v.Method == http.MethodHead {
@@ -148,15 +159,18 @@ func (v *validation) checkBody() {
 		}
 		return
 	}
+	// The schema validator would take the last of two equal members.
 	if !jsontext.Value(v.Body).IsValid() {
 		v.fault("the body is not strict JSON (UTF-8, no member twice, nothing after it)")
 		return
 	}
+
 	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(v.Body))
 	if err != nil {
 		v.fault("cannot read the body: %w", err)
 		return
 	}
+
 	schema, err := v.schema(v.schemaPointer(media))
 	if err != nil {
 		v.fault("%w", err)
@@ -176,6 +190,8 @@ func (v *validation) schemaPointer(media node) string {
 	if len(alternatives) == 0 || !strings.HasPrefix(schema.pointer, "/paths/") {
 		return schema.pointer
 	}
+
+	// The document marks the schemas of preview; what is not marked is of live.
 	for i := range alternatives {
 		one := v.at(schema.pointer + "/oneOf/" + strconv.Itoa(i))
 		if (one.text("x-surface") == Preview) == (v.surface == Preview) {
@@ -187,12 +203,15 @@ func (v *validation) schemaPointer(media node) string {
 
 // checkAgreement holds what header and body both say against each other.
 func (v *validation) checkAgreement(body object) {
-	said := node{object: body} // where the body speaks of the response itself
+	// Where the body speaks of the response itself.
+	said := node{object: body}
 	for _, name := range []string{"error", "meta"} {
 		if inner := asObject(body[name]); inner != nil {
 			said = node{object: inner}
 		}
 	}
+
+	// A header that is missing agrees with null alone.
 	agree := func(header, member string) {
 		value, has := said.object[member]
 		if !has {
@@ -202,6 +221,7 @@ func (v *validation) checkAgreement(body object) {
 			v.fault("header %s is %q, but %s in the body is %q", header, got, member, want)
 		}
 	}
+
 	agree("X-Request-Id", "request_id")
 	agree("Retry-After", "retry_after_seconds")
 	if v.surface == Preview {

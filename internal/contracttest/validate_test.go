@@ -29,27 +29,37 @@ func samples(t *testing.T) []sample {
 				examples := d.child(d.child(content, media), "examples")
 				for _, name := range examples.names() {
 					surface := Live
-					if media == jsonType && (op.Surface == Preview || op.Surface == Shared && (strings.HasPrefix(name, "preview") || status > "299")) {
+					if media == jsonType && (op.Surface == Preview || op.Surface == Shared &&
+						(strings.HasPrefix(name, "preview") || status > "299")) {
 						surface = Preview
 					}
+
 					code := 413
 					if number, err := strconv.Atoi(status); err == nil {
 						code = number
 					} else if name != "payload_too_large" {
 						code = statusOf(status, name)
 					}
-					r := Response{Method: op.Method, Path: examplePath(op), Status: code, Header: exampleHeaders(d, declared, surface)}
+
+					r := Response{
+						Method: op.Method, Path: examplePath(op), Status: code,
+						Header: exampleHeaders(d, declared, surface),
+					}
 					r.Header.Set("Content-Type", media)
 					r.Body = agreeing(t, d.child(d.child(examples, name), "value").object, r.Header)
 					out = append(out, sample{op.ID + " " + status + " " + name, r})
 				}
 			}
+
 			if len(content.object) == 0 {
 				code, err := strconv.Atoi(status)
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := Response{Method: op.Method, Path: examplePath(op), Status: code, Header: exampleHeaders(d, declared, Live)}
+				r := Response{
+					Method: op.Method, Path: examplePath(op), Status: code,
+					Header: exampleHeaders(d, declared, Live),
+				}
 				out = append(out, sample{op.ID + " " + status, r})
 			}
 		}
@@ -85,12 +95,16 @@ func exampleHeaders(d *document, declared node, surface string) http.Header {
 func agreeing(t *testing.T, value object, header http.Header) []byte {
 	t.Helper()
 	for _, o := range []object{value, asObject(value["error"]), asObject(value["meta"])} {
-		for name, member := range map[string]string{"X-Request-Id": "request_id", "Retry-After": "retry_after_seconds", "X-Request-Credits-Charged": "billable_units"} {
+		for name, member := range map[string]string{
+			"X-Request-Id": "request_id",
+			"Retry-After":  "retry_after_seconds", "X-Request-Credits-Charged": "billable_units",
+		} {
 			if said, has := o[member]; has && said != nil && header.Get(name) != "" {
 				header.Set(name, spell(said))
 			}
 		}
 	}
+
 	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
@@ -103,13 +117,15 @@ func TestExamplesPass(t *testing.T) {
 	if len(all) < 100 {
 		t.Fatalf("only %d samples", len(all))
 	}
+
 	for _, s := range all {
 		if err := Validate(s.Response); err != nil {
 			t.Errorf("%s:\n%v", s.name, err)
 		}
 		if s.Method == http.MethodGet {
 			head := s.Response
-			head.Method, head.Body = http.MethodHead, nil
+			head.Method = http.MethodHead
+			head.Body = nil
 			if err := Validate(head); err != nil {
 				t.Errorf("HEAD %s:\n%v", s.name, err)
 			}
@@ -117,7 +133,8 @@ func TestExamplesPass(t *testing.T) {
 	}
 }
 
-// TestMissingHeadersFail takes every header away in turn: those that the document requires must be missed.
+// TestMissingHeadersFail takes every header away in turn: those that the document requires must be
+// missed.
 func TestMissingHeadersFail(t *testing.T) {
 	missed := 0
 	for _, s := range samples(t) {
@@ -132,6 +149,7 @@ func TestMissingHeadersFail(t *testing.T) {
 			}
 		}
 	}
+
 	if missed < 500 {
 		t.Errorf("only %d missing headers noticed", missed)
 	}
@@ -143,6 +161,7 @@ func TestDriftFails(t *testing.T) {
 		if len(s.Body) == 0 || strings.HasPrefix(s.Path, "/openapi.json") {
 			continue
 		}
+
 		r := s.Response
 		r.Body = bytes.Replace(s.Body, []byte("{"), []byte(`{"surprise":1,`), 1)
 		if Validate(r) == nil {
@@ -152,6 +171,7 @@ func TestDriftFails(t *testing.T) {
 		if err := json.Unmarshal(s.Body, &members); err != nil {
 			t.Fatal(err)
 		}
+
 		for name := range members {
 			short := map[string]json.RawMessage{}
 			for other, value := range members {
@@ -159,6 +179,7 @@ func TestDriftFails(t *testing.T) {
 					short[other] = value
 				}
 			}
+
 			text, err := json.Marshal(short)
 			if err != nil {
 				t.Fatal(err)
@@ -179,6 +200,7 @@ func pick(t *testing.T, name string) Response {
 			return s.Response
 		}
 	}
+
 	t.Fatalf("no sample %q", name)
 	return Response{}
 }
@@ -193,6 +215,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %v, want a fault with %q", name, err, want)
 		}
 	}
+
 	set := func(name, value string) func(*Response) { return func(r *Response) { r.Header.Set(name, value) } }
 	body := func(old, text string) func(*Response) {
 		return func(r *Response) { r.Body = bytes.Replace(r.Body, []byte(old), []byte(text), 1) }
@@ -221,7 +244,9 @@ func TestFaults(t *testing.T) {
 	f("cards_get 405 method_not_allowed", set("Allow", "HEAD, GET"), "not sorted")
 	f("cards_search 429 rate_limit_exceeded", set("Retry-After", "1"), "retry_after_seconds")
 	f(batch, set("X-Request-Credits-Charged", "0"), "billable_units")
-	f(batch, func(r *Response) { r.Header.Del("X-Request-Credits-Charged") }, "body") // then it is a live response
+
+	// Then it is a live response.
+	f(batch, func(r *Response) { r.Header.Del("X-Request-Credits-Charged") }, "body")
 	f(batch, set("RateLimit", `"minute";r=1;t=1, "day";r=1;t=1`), "belongs to the live surface")
 	f("prices_batch 200 live", func(r *Response) { r.Header.Del("RateLimit") }, "RateLimit is missing")
 	f(usage, set("RateLimit", `"minute";r=1;t=1, "day";r=1;t=1`), "not declared for this response")
@@ -234,25 +259,30 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	if err := Validate(missing); err != nil {
 		t.Error(err)
 	}
-	missing.Path, missing.LiveOnly = "/v1/products", true
+	missing.Path = "/v1/products"
+	missing.LiveOnly = true
 	if err := Validate(missing); err != nil {
 		t.Error(err)
 	}
+
 	wrong := pick(t, "cards_get 405 method_not_allowed")
 	wrong.Method = "DELETE"
 	if err := Validate(wrong); err != nil {
 		t.Error(err)
 	}
-	wrong.Method, wrong.Path = "PUT", "/v1/cards/batch"
+	wrong.Method = "PUT"
+	wrong.Path = "/v1/cards/batch"
 	if err := Validate(wrong); err != nil {
 		t.Error(err)
 	}
+
 	// A literal segment hides a path's parameter only for the methods it has.
 	missing = pick(t, "cards_get 404 not_found")
 	missing.Path = "/v1/cards/batch"
 	if err := Validate(missing); err != nil {
 		t.Error(err)
 	}
+
 	early := pick(t, "cards_get default request_timeout")
 	early.Path = "/v1/products"
 	if err := Validate(early); err != nil {
@@ -270,6 +300,7 @@ func BenchmarkValidate(b *testing.B) {
 			page = s.Response
 		}
 	}
+
 	for b.Loop() {
 		if err := Validate(page); err != nil {
 			b.Fatal(err)

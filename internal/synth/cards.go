@@ -20,8 +20,8 @@ const (
 	barcodeNamespace = "upc"
 )
 
-// card is one card with its lanes. Its data follow from the seed, its set and its place there; only edits and its birth depend on the
-// size of the catalog and the day.
+// card is one card with its lanes. Its data follow from the seed, its set and its place there; only
+// edits and its birth depend on the size of the catalog and the day.
 type card struct {
 	ordinal   int
 	ref       string
@@ -41,6 +41,7 @@ type card struct {
 func (c *catalog) card(s *set, place int) *card {
 	k := &card{ordinal: s.first + place, set: s}
 	k.ref = fmt.Sprintf("c%07d", k.ordinal)
+	// Every part has a stream of its own, so that a change of one moves no other.
 	d := roll(c.Seed, forCard, uint64(s.index), uint64(place))
 	r := c.identity(k, place)
 	c.omit(k, d)
@@ -48,17 +49,23 @@ func (c *catalog) card(s *set, place int) *card {
 	if d.chance(650) {
 		k.image = k.ref + ".webp"
 	}
+
 	k.ids = cardIdentifiers(k.ordinal, d)
 	if d.chance(300) {
 		k.updatedAt = c.zero.Add(-time.Duration(d.below(900*24*3600)) * time.Second)
 	}
+
+	// A card has no price before its set is out or before it is added.
 	born := max(c.bornOn(k.ordinal), s.released)
 	if !d.chance(12) {
 		k.lanes = c.cardLanes(s, place, r, born)
 	}
+	// A planted card keeps its case, whatever was rolled.
 	if p, ok := plantedAt(s, place); ok {
 		p.apply(k, c.Seed)
 	}
+
+	// A new name is an edit of that day, and the card says when it was touched.
 	if day, ok := c.edits.renamed[k.ordinal]; ok {
 		k.name = c.renamedName(s, place, r, k.name, day)
 		k.updatedAt = c.at.AddDate(0, 0, day-c.Day)
@@ -68,17 +75,22 @@ func (c *catalog) card(s *set, place int) *card {
 
 // identity sets name, number and rarity: a parallel has those of the card it repeats.
 func (c *catalog) identity(k *card, place int) rarity {
-	s, of, copyNo := k.set, place, 0
+	s := k.set
+	of := place
+	copyNo := 0
 	if s.style == booster && place >= s.base {
 		of, copyNo = parallelOf(s, place)
 	}
+
 	d := roll(c.Seed, forName, uint64(s.index), uint64(of))
 	r := c.rarityAt(s, of, d)
 	k.rarity = r.name
 	k.name = nameOf(s.game, r, d)
 	k.number = s.number(of)
+	// A parallel is the card that it is a copy of, planted ones as well.
 	if p, ok := plantedAt(s, of); ok && copyNo > 0 {
-		k.name, k.rarity = p.name, p.rarity
+		k.name = p.name
+		k.rarity = p.rarity
 	}
 	if copyNo > 0 {
 		k.number += "_p" + strconv.Itoa(copyNo)
@@ -94,7 +106,8 @@ func (c *catalog) rarityAt(s *set, place int, d *dice) rarity {
 	case s.style == promotion:
 		return promotionRarity
 	case s.game == onePiece && place == s.base-1 && s.style != starter:
-		return onePieceRarities[4] // SEC closes a booster
+		// SEC closes a booster.
+		return onePieceRarities[4]
 	case s.game == onePiece && d.chance(15):
 		return donRarity
 	case s.game == onePiece:
@@ -140,7 +153,8 @@ func printing(s *set, place int, d *dice) string {
 
 var printings = list(`Alternate Art, Full Art, Cosmos Holo, Stamped, Staff, Prerelease, Cracked Ice Holo, Jumbo`)
 
-// cardIdentifiers gives most cards a partner's number; one in 97 has that of the card before it, so that a lookup finds two.
+// cardIdentifiers gives most cards a partner's number; one in 97 has that of the card before it, so
+// that a lookup finds two.
 func cardIdentifiers(ordinal int, d *dice) []identifier {
 	var ids []identifier
 	if lacks := d.chance(200); !lacks || ordinal < plantedCards || ordinal%97 == 5 || ordinal%97 == 4 {
@@ -153,6 +167,7 @@ func cardIdentifiers(ordinal int, d *dice) []identifier {
 }
 
 func partnerValue(ordinal int) string {
+	// One card in a hundred has the partner id of the card before it.
 	if ordinal%97 == 5 {
 		ordinal--
 	}
@@ -162,24 +177,32 @@ func partnerValue(ordinal int) string {
 // renamedName draws another name than the old one for a card renamed on day.
 func (c *catalog) renamedName(s *set, place int, r rarity, old string, day int) string {
 	d := roll(c.Seed, forName, uint64(s.index), uint64(place), uint64(day))
+	// A roll may give the old name again.
 	for range 8 {
 		if name := nameOf(s.game, r, d); name != old {
 			return name
 		}
 	}
-	return old + " (Gold)" // DON!! cards all have one name
+
+	// DON!! cards all have one name.
+	return old + " (Gold)"
 }
 
 // cardLanes are the lanes of every variant that a card of the rarity comes in.
 func (c *catalog) cardLanes(s *set, place int, r rarity, born int) []lane {
 	d := roll(c.Seed, forLanes, uint64(s.index), uint64(place))
 	level := d.logNormal(r.median, 1.1)
+	// Old sets cost more.
 	if s.style == firstPrint {
 		level *= 3
 	}
+
 	var lanes []lane
 	for i, v := range variantsOf(s, r, d) {
-		w := walk{seed: seedOf(c.Seed, forWalk, uint64(s.index), uint64(place), uint64(i)), level: level * int64(v.percent) / 100}
+		w := walk{
+			seed:  seedOf(c.Seed, forWalk, uint64(s.index), uint64(place), uint64(i)),
+			level: level * int64(v.percent) / 100,
+		}
 		w.level = max(w.level, floorCents)
 		lanes = lanesOf(lanes, d, v.code, w, born, c.Conditions)
 	}

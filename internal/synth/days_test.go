@@ -12,25 +12,28 @@ import (
 func writeDay(t *testing.T, o Options, day int) (string, Summary) {
 	t.Helper()
 	dir := t.TempDir()
-	sum, err := WriteDay(dir, o, day)
+	sum, err := summarizeDay(dir, o, day)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dir, sum
 }
 
-// A day's increment has the same cards and the same newest price file, byte for byte, as the whole directory of that day.
+// A day's increment has the same cards and the same newest price file, byte for byte, as the whole
+// directory of that day.
 func TestIncrementIsTheNewestPartOfTheWhole(t *testing.T) {
 	o := Options{Cards: 900, HistoryDays: 40}
 	for _, day := range []int{0, 1, 2, 45} {
 		part, sum := writeDay(t, o, day)
 		o.Day = day
 		whole, _ := write(t, o)
-		for _, name := range []string{"source.toml", "sets.jsonl", "cards.jsonl", "sealed.jsonl", "prices/" + sum.Day + ".csv.zst"} {
+		for _, name := range []string{"source.toml", "sets.jsonl", "cards.jsonl", "sealed.jsonl", "prices/" +
+			sum.Day + ".csv.zst"} {
 			a, err := os.ReadFile(filepath.Join(part, name))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			b, err := os.ReadFile(filepath.Join(whole, name))
 			if err != nil {
 				t.Fatal(err)
@@ -39,16 +42,19 @@ func TestIncrementIsTheNewestPartOfTheWhole(t *testing.T) {
 				t.Errorf("day %d: %s differs", day, name)
 			}
 		}
+
 		if got := glob(t, part, "history*"); got != nil {
 			t.Errorf("day %d: the increment has %v", day, got)
 		}
-		if want := DefaultSnapshotAt.AddDate(0, 0, day); !sum.SnapshotAt.Equal(want) || sum.Day != want.Format(time.DateOnly) {
+		if want := DefaultSnapshotAt.AddDate(0, 0, day); !sum.SnapshotAt.Equal(want) ||
+			sum.Day != want.Format(time.DateOnly) {
 			t.Errorf("day %d: at %v, want %v", day, sum.SnapshotAt, want)
 		}
 	}
 }
 
-// What one day writes as its price file, later days write as history: the same numbers, for every card still there.
+// What one day writes as its price file, later days write as history: the same numbers, for every
+// card still there.
 func TestDaysAgreeOnPrices(t *testing.T) {
 	o := Options{Cards: 900, HistoryDays: 40}
 	later := o
@@ -61,13 +67,15 @@ func TestDaysAgreeOnPrices(t *testing.T) {
 		prices := read(t, part).prices[sum.Day]
 		for at, p := range prices {
 			if _, card := whole.cards[at.Ref]; !card && whole.sealed[at.Ref].Ref == "" {
-				continue // removed since
+				// Removed since.
+				continue
 			}
 			compared++
 			if cents, ok := whole.history[at][sum.Day]; !ok || cents != p.cents {
 				t.Errorf("%v on %s: %d as a price file, %d (%t) as history", at, sum.Day, p.cents, cents, ok)
 			}
 		}
+
 		for at, days := range whole.history {
 			if _, ok := days[sum.Day]; ok {
 				if _, ok := prices[at]; !ok {
@@ -76,6 +84,7 @@ func TestDaysAgreeOnPrices(t *testing.T) {
 			}
 		}
 	}
+
 	if compared < 10_000 {
 		t.Errorf("compared only %d prices", compared)
 	}
@@ -84,10 +93,12 @@ func TestDaysAgreeOnPrices(t *testing.T) {
 func TestPriceFilesAndHistoryAgree(t *testing.T) {
 	a, _ := write(t, Options{Cards: 500, HistoryDays: 30})
 	b, sum := write(t, Options{Cards: 500, HistoryDays: 30, PriceDays: 30})
-	wide, daily := read(t, a), read(t, b)
+	wide := read(t, a)
+	daily := read(t, b)
 	if len(daily.history) > 0 {
 		t.Error("history beside 30 price files of 30 days")
 	}
+
 	n := 0
 	for day, prices := range daily.prices {
 		for at, p := range prices {
@@ -99,6 +110,7 @@ func TestPriceFilesAndHistoryAgree(t *testing.T) {
 			}
 		}
 	}
+
 	for _, days := range wide.history {
 		n -= len(days)
 	}
@@ -126,16 +138,19 @@ func TestEditsAreWhatTheSummarySays(t *testing.T) {
 				}
 			}
 		}
+
 		for ref := range old.cards {
 			if _, ok := s.cards[ref]; !ok {
 				removed = append(removed, ref)
 			}
 		}
+
 		for ref, set := range s.sets {
 			if was, ok := old.sets[ref]; ok && was.Name != set.Name {
 				sets = append(sets, ref)
 			}
 		}
+
 		same := func(what string, got, want []string) {
 			t.Helper()
 			slices.Sort(got)
@@ -163,6 +178,7 @@ func TestEditsKeepTheirPlace(t *testing.T) {
 			}
 		}
 	}
+
 	first, _ := writeDay(t, o, 0)
 	planted := read(t, first)
 	for _, ref := range planted.order[:plantedCards] {

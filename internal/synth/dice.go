@@ -15,7 +15,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// What a seed is for. One entity draws from several streams, so that a further draw in one leaves the others as they were.
+// What a seed is for. One entity draws from several streams, so that a further draw in one leaves
+// the others as they were.
 const (
 	forSet uint64 = iota + 1
 	forCard
@@ -37,7 +38,8 @@ func seedOf(parts ...uint64) uint64 {
 	return h
 }
 
-// dayBits is the randomness of one day (relative to day zero, negative before it) in the stream of seed.
+// dayBits is the randomness of one day (relative to day zero, negative before it) in the stream of
+// seed.
 func dayBits(seed uint64, day int) uint64 {
 	return mix(seed + uint64(int64(day))*golden)
 }

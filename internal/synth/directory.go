@@ -13,8 +13,7 @@ import (
 type writer struct {
 	cat  *catalog
 	dir  string
-	sum  Summary
-	seen seen
+	told observer // nil for nobody
 
 	from   int // first day, relative to day zero
 	length int // days
@@ -34,15 +33,16 @@ type writer struct {
 }
 
 func newWriter(dir string, c *catalog) (*writer, error) {
-	w := &writer{cat: c, dir: dir, sum: newSummary(), seen: newSeen(), history: map[string]*file{}}
+	w := &writer{cat: c, dir: dir, history: map[string]*file{}}
 	w.length = c.HistoryDays
 	w.from = c.Day - w.length + 1
 	w.past = w.length - c.PriceDays
-	w.path, w.series = make([]uint64, w.length), make([]int64, w.length)
-	w.sum.SnapshotAt, w.sum.Day = c.at, w.date(c.Day)
+	w.path = make([]uint64, w.length)
+	w.series = make([]int64, w.length)
 	if err := makeEmpty(dir); err != nil {
 		return nil, err
 	}
+	// Files that are open already are closed with the error.
 	if err := w.create(); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -61,11 +61,15 @@ func (w *writer) create() error {
 		w.open = append(w.open, f)
 		return f
 	}
-	w.sets, w.cards, w.sealed = add("sets.jsonl", false), add("cards.jsonl", false), add("sealed.jsonl", false)
+
+	w.sets = add("sets.jsonl", false)
+	w.cards = add("cards.jsonl", false)
+	w.sealed = add("sealed.jsonl", false)
 	errs = append(errs, os.Mkdir(filepath.Join(w.dir, "prices"), 0o755)) //nolint:gosec // a catalog is no secret
 	for day := w.from + w.past; day <= w.cat.Day; day++ {
 		w.prices = append(w.prices, add(filepath.Join("prices", w.date(day)+".csv"), !w.cat.Plain))
 	}
+
 	if w.past > 0 {
 		errs = append(errs, os.Mkdir(filepath.Join(w.dir, "history"), 0o755)) //nolint:gosec // a catalog is no secret
 		for _, name := range []string{string(pokemon), string(onePiece), ungradedHistory, sealedHistory} {
@@ -75,6 +79,8 @@ func (w *writer) create() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+
+	// A wide file begins with its days, so the headers come once all files are there.
 	w.headers()
 	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec // a catalog is no secret
 }
@@ -85,7 +91,8 @@ attribution = "Synthetic market reference, not real prices"
 partner_namespace = "` + partnerNamespace + `"
 `
 
-// Ungraded lanes have a history file without a condition column, sealed products one with empty variants and conditions.
+// Ungraded lanes have a history file without a condition column, sealed products one with empty
+// variants and conditions.
 const (
 	ungradedHistory = "ungraded"
 	sealedHistory   = "sealed"
@@ -95,6 +102,7 @@ func (w *writer) headers() {
 	for _, f := range w.prices {
 		f.text("ref,variant,condition,cents,source_as_of,collected_at,licensed\n")
 	}
+
 	for name, f := range w.history {
 		f.text("ref,variant")
 		if name != ungradedHistory {
@@ -117,8 +125,13 @@ func (w *writer) close() error {
 	return errors.Join(errs...)
 }
 
-// write writes the sets with their cards, then the sealed products, so that price files end with the sealed rows.
+// write writes the sets with their cards, then the sealed products, so that price files end with
+// the sealed rows.
 func (w *writer) write() error {
+	if w.told != nil {
+		w.told.begin(w)
+	}
+
 	for s := range w.cat.sets {
 		if s.first >= w.cat.total {
 			break
@@ -127,6 +140,7 @@ func (w *writer) write() error {
 			return err
 		}
 	}
+
 	for s := range w.cat.sets {
 		if s.first >= w.cat.total {
 			break
@@ -137,8 +151,8 @@ func (w *writer) write() error {
 			}
 		}
 	}
-	if w.cat.PlantQuarantine {
-		return w.writeRejected()
+	if w.told != nil {
+		return w.told.end()
 	}
 	return nil
 }
@@ -153,15 +167,13 @@ type setLine struct {
 }
 
 func (w *writer) writeSet(s *set) error {
-	if w.cat.edits.renamedSets[s.index] == w.cat.Day && w.cat.Day > 0 {
-		w.sum.RenamedSets = append(w.sum.RenamedSets, s.ref)
+	if w.told != nil {
+		w.told.set(s)
 	}
-	w.sum.Sets++
-	w.sum.SetsByGame[string(s.game)]++
-	w.noteSet(s)
 	if err := w.sets.line(setLine{s.ref, s.game, s.name, s.series, s.releaseDate(w.cat.zero), s.aliases}); err != nil {
 		return err
 	}
+
 	for place := range min(s.size, w.cat.total-s.first) {
 		if err := w.writeCard(s, place); err != nil {
 			return err
@@ -185,23 +197,18 @@ type cardLine struct {
 
 func (w *writer) writeCard(s *set, place int) error {
 	ordinal := s.first + place
+	// Its ordinal stays taken, so that no other card moves.
 	if day, gone := w.cat.edits.removed[ordinal]; gone {
-		if day == w.cat.Day {
-			w.sum.Removed = append(w.sum.Removed, fmt.Sprintf("c%07d", ordinal))
+		if day == w.cat.Day && w.told != nil {
+			w.told.removed(fmt.Sprintf("c%07d", ordinal))
 		}
 		return nil
 	}
+
 	k := w.cat.card(s, place)
-	if w.cat.Day > 0 && w.cat.bornOn(ordinal) == w.cat.Day {
-		w.sum.Added = append(w.sum.Added, k.ref)
+	if w.told != nil {
+		w.told.card(k)
 	}
-	if day, ok := w.cat.edits.renamed[ordinal]; ok && day == w.cat.Day {
-		w.sum.Renamed = append(w.sum.Renamed, k.ref)
-	}
-	w.sum.Cards++
-	w.sum.CardsByGame[string(s.game)]++
-	w.sum.Rarities[k.rarity]++
-	w.noteCard(k)
 	line := cardLine{k.ref, s.game, s.ref, k.name, k.number, k.rarity, k.printing, k.image, k.ids, stamp(k.updatedAt)}
 	if k.noSet {
 		line.Set = ""
@@ -209,6 +216,7 @@ func (w *writer) writeCard(s *set, place int) error {
 	if err := w.cards.line(line); err != nil {
 		return err
 	}
+
 	for i := range k.lanes {
 		w.writeLane(k.ref, string(s.game), &k.lanes[i])
 	}
@@ -236,74 +244,69 @@ type sealedLine struct {
 
 func (w *writer) writeSealed(k *sealed) error {
 	p := k.pack
-	w.sum.Sealed++
-	w.sum.PackageTypes[p.packageType]++
-	w.sum.UnitKinds[p.unitKind]++
-	w.sum.Editions[p.edition]++
-	if partner := partnerOf(k.ids); partner != "" && w.seen.partners[partner] {
-		w.sum.note(SealedSharedPartner, Lane{Ref: k.ref})
+	if w.told != nil {
+		w.told.sealed(k)
 	}
-	line := sealedLine{k.ref, k.set.game, k.name, p.packageType, p.units, p.unitKind, p.edition, k.ids, stamp(k.updatedAt)}
+
+	line := sealedLine{
+		k.ref, k.set.game, k.name, p.packageType, p.units, p.unitKind, p.edition, k.ids,
+		stamp(k.updatedAt),
+	}
 	if err := w.sealed.line(line); err != nil {
 		return err
 	}
-	before := w.sum.Lanes
 	w.writeLane(k.ref, sealedHistory, &k.lane)
-	w.sum.SealedLanes += w.sum.Lanes - before
 	return nil
 }
 
-// writeLane writes a lane's rows of all days: one of history in the file of that name, and one in each price file.
+// writeLane writes a lane's rows of all days: one of history in the file of that name, and one in
+// each price file.
 func (w *writer) writeLane(ref, history string, l *lane) {
+	// The conditions of a variant share a walk, which is filled in once.
 	if l.walk != w.walk {
 		w.walk = l.walk
 		w.walk.fill(w.path, w.from)
 	}
-	points, rows := w.price(l)
-	if rows == 0 {
+	if !w.price(l) {
 		return
 	}
-	w.sum.Lanes++
-	w.sum.Points += points
-	if l.variant != "" {
-		w.sum.Variants[l.variant]++
-		w.sum.Conditions[l.condition]++
+	if w.told != nil {
+		w.told.lane(ref, l)
 	}
-	w.noteDays(l, w.series, Lane{ref, l.variant, l.condition})
+	// Ungraded prices have a file without a column for the condition.
 	if l.condition == "ungraded" {
 		history = ungradedHistory
 	}
+
 	w.writeHistory(ref, history, l)
 	for i, f := range w.prices {
 		w.writePrice(f, ref, l, w.past+i)
 	}
 }
 
-// price fills in the lane's series and counts its prices and rows.
-func (w *writer) price(l *lane) (points, rows int) {
-	last := int64(centsNoRow)
+// The prices of a lane's days in a series; everything else is cents.
+const (
+	centsNoRow   = -2
+	centsNoPrice = -1
+)
+
+// price fills in the lane's series and reports whether there is a row at all.
+func (w *writer) price(l *lane) (rows bool) {
 	for i := range w.series {
 		day := w.from + i
 		cents := int64(centsNoRow)
 		switch l.on(day) {
 		case priced:
 			cents = l.cents(w.path[i], day)
-			points++
-			rows++
-			if last >= 0 {
-				w.sum.Pairs++
-				if last != cents {
-					w.sum.Changes++
-				}
-			}
 		case noPrice:
 			cents = centsNoPrice
-			rows++
 		case noRow:
 		}
-		w.series[i], last = cents, cents
+
+		w.series[i] = cents
+		rows = rows || cents != centsNoRow
 	}
-	return points, rows
+	return rows
 }
 
 // writeHistory writes the wide row of the days before the price files, unless it is empty.
@@ -312,6 +315,7 @@ func (w *writer) writeHistory(ref, name string, l *lane) {
 	if name != ungradedHistory {
 		b = append(append(b, ','), l.condition...)
 	}
+
 	empty := true
 	for _, cents := range w.series[:w.past] {
 		b = append(b, ',')
@@ -325,10 +329,10 @@ func (w *writer) writeHistory(ref, name string, l *lane) {
 		}
 		empty = false
 	}
+
 	b = append(b, '\n')
 	w.row = b
 	if !empty {
-		w.sum.HistoryRows++
 		w.history[name].row(w.row)
 	}
 }
@@ -339,6 +343,7 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	if cents == centsNoRow {
 		return
 	}
+
 	day := w.from + i
 	at := w.cat.zero.AddDate(0, 0, day)
 	b := append(append(append(w.row[:0], ref...), ','), l.variant...)
@@ -346,7 +351,9 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	if cents >= 0 {
 		b = strconv.AppendInt(b, cents, 10)
 	}
+
 	b = append(b, ',')
+	// A row without a price has no instant of observation either.
 	if asOf := l.asOf(at, day); !asOf.IsZero() && cents >= 0 {
 		b = asOf.AppendFormat(b, time.RFC3339)
 	}
@@ -356,7 +363,6 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	b = appendLicence(b, l)
 	b = append(b, '\n')
 	w.row = b
-	w.sum.PriceRows++
 	f.row(w.row)
 }
 

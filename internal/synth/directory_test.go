@@ -22,10 +22,12 @@ func dayBefore(t testing.TB, day string) string {
 	return at.AddDate(0, 0, -1).Format(time.DateOnly)
 }
 
-// within reports a string whose length in characters is not within bounds or that holds control characters.
+// within reports a string whose length in characters is not within bounds or that holds control
+// characters.
 func within(t *testing.T, what, s string, lo, hi int) {
 	t.Helper()
-	if n := utf8.RuneCountInString(s); n < lo || n > hi || strings.ContainsFunc(s, unicode.IsControl) || strings.TrimSpace(s) != s || !utf8.ValidString(s) {
+	if n := utf8.RuneCountInString(s); n < lo || n > hi || strings.ContainsFunc(s, unicode.IsControl) ||
+		strings.TrimSpace(s) != s || !utf8.ValidString(s) {
 		t.Errorf("%s %q is not a trimmed text of %d..%d characters", what, s, lo, hi)
 	}
 }
@@ -34,8 +36,10 @@ func TestCardsAreWithinBounds(t *testing.T) {
 	dir, sum := write(t, Options{Cards: 5000, HistoryDays: 1})
 	s := read(t, dir)
 	if len(s.sets) != sum.Sets || len(s.cards) != sum.Cards || len(s.sealed) != sum.Sealed {
-		t.Errorf("%d sets, %d cards, %d sealed, summary says %d, %d, %d", len(s.sets), len(s.cards), len(s.sealed), sum.Sets, sum.Cards, sum.Sealed)
+		t.Errorf("%d sets, %d cards, %d sealed, summary says %d, %d, %d", len(s.sets), len(s.cards), len(s.sealed),
+			sum.Sets, sum.Cards, sum.Sealed)
 	}
+
 	numbered := map[string]bool{}
 	for _, k := range s.cards {
 		within(t, "name", k.Name, 1, 200)
@@ -49,6 +53,7 @@ func TestCardsAreWithinBounds(t *testing.T) {
 				t.Errorf("partner value %q is not numeric", id.Value)
 			}
 		}
+
 		if set, ok := s.sets[k.Set]; k.Set != "" && (!ok || set.Game != k.Game) {
 			t.Errorf("%s is in set %q, which is not a set of its game", k.Ref, k.Set)
 		}
@@ -75,10 +80,12 @@ func TestSetsAndSealedAreWithinBounds(t *testing.T) {
 			dayBefore(t, set.ReleaseDate)
 		}
 	}
+
 	maps.DeleteFunc(names, func(_ string, n int) bool { return n == 1 })
 	if len(names) != 1 || names[sharedSetName] != 2 {
 		t.Errorf("sets that share a name: %v", names)
 	}
+
 	for _, k := range s.sealed {
 		within(t, "sealed name", k.Name, 1, 200)
 		if k.UnitsPerPackage < 1 {
@@ -101,22 +108,27 @@ func TestPricesAreWellFormed(t *testing.T) {
 	if len(s.prices) != 4 || s.rows != sum.HistoryRows {
 		t.Errorf("%d price files and %d rows of history, want 4 and %d", len(s.prices), s.rows, sum.HistoryRows)
 	}
-	rows, newest := 0, time.Time{}
+
+	rows := 0
+	newest := time.Time{}
 	for day, prices := range s.prices {
 		rows += len(prices)
 		end := instant(t, day+"T20:00:00Z")
 		for at, p := range prices {
 			_, sealed := s.sealed[at.Ref]
 			_, card := s.cards[at.Ref]
-			if (!sealed || at.Variant != "" || at.Condition != "") && (!card || !code.MatchString(at.Variant+" "+at.Condition)) {
+			if (!sealed || at.Variant != "" || at.Condition != "") &&
+				(!card || !code.MatchString(at.Variant+" "+at.Condition)) {
 				t.Errorf("%v is no lane", at)
 			}
-			if p.cents < centsNoPrice || p.cents > 9007199254740991 || p.asOf.After(p.collected) || p.collected.After(end) {
+			if p.cents < centsNoPrice || p.cents > 9007199254740991 || p.asOf.After(p.collected) ||
+				p.collected.After(end) {
 				t.Errorf("%v on %s: %+v", at, day, p)
 			}
 			newest = later(newest, p.collected)
 		}
 	}
+
 	if rows != sum.PriceRows || !newest.Equal(sum.SnapshotAt) || len(s.prices[sum.Day]) != sum.NewestRows {
 		t.Errorf("%d rows, newest %v, %d of that day; summary %+v", rows, newest, len(s.prices[sum.Day]), sum)
 	}
@@ -127,7 +139,8 @@ func TestPricesAreWellFormed(t *testing.T) {
 // checkLanes counts the lanes and their prices.
 func checkLanes(t *testing.T, s *source, sum Summary) {
 	t.Helper()
-	lanes, points := map[Lane]bool{}, 0
+	lanes := map[Lane]bool{}
+	points := 0
 	for at, days := range s.history {
 		lanes[at] = true
 		for _, cents := range days {
@@ -136,6 +149,7 @@ func checkLanes(t *testing.T, s *source, sum Summary) {
 			}
 		}
 	}
+
 	for _, prices := range s.prices {
 		for at, p := range prices {
 			lanes[at] = true
@@ -144,6 +158,7 @@ func checkLanes(t *testing.T, s *source, sum Summary) {
 			}
 		}
 	}
+
 	if len(lanes) != sum.Lanes || points != sum.Points {
 		t.Errorf("%d lanes with %d prices, summary says %d with %d", len(lanes), points, sum.Lanes, sum.Points)
 	}
@@ -172,14 +187,17 @@ func checkFreshness(t *testing.T, s *source, sum Summary) {
 		default:
 			got.Fresh++
 		}
+
 		if !p.licensed {
 			got.Unlicensed++
 		}
-		if sum.Has(Edge, at.Ref) && age != 36*time.Hour {
+		if sum.Has(caseEdge, at.Ref) && age != 36*time.Hour {
 			t.Errorf("%v is %v old, want exactly 36 hours", at, age)
 		}
 	}
-	if got.Fresh != sum.Fresh || got.Stale != sum.Stale || got.Unknown != sum.Unknown || got.Missing != sum.Missing || got.Unlicensed != sum.Unlicensed {
+
+	if got.Fresh != sum.Fresh || got.Stale != sum.Stale || got.Unknown != sum.Unknown || got.Missing != sum.Missing ||
+		got.Unlicensed != sum.Unlicensed {
 		t.Errorf("counted %+v, summary says %+v", got, sum)
 	}
 }
@@ -196,6 +214,7 @@ func TestWorseConditionsCostLess(t *testing.T) {
 				if p.cents >= mint.cents {
 					t.Errorf("%v costs %d, near mint %d", at, p.cents, mint.cents)
 				}
+
 				better, ok := prices[Lane{at.Ref, at.Variant, order[i-1]}]
 				if ok && better.cents >= 0 && p.cents > better.cents {
 					t.Errorf("%v costs %d, %s %d", at, p.cents, order[i-1], better.cents)
@@ -203,6 +222,7 @@ func TestWorseConditionsCostLess(t *testing.T) {
 			}
 		}
 	}
+
 	if compared < 10_000 {
 		t.Errorf("compared only %d prices", compared)
 	}
@@ -214,19 +234,22 @@ func TestQuarantineIsPlantedOnlyOnRequest(t *testing.T) {
 	if without.Quarantine != nil || without.Rejected != nil {
 		t.Errorf("quarantine without being asked: %v", without.Quarantine)
 	}
+
 	total := 0
-	for _, r := range Reasons {
+	for _, r := range allReasons {
 		total += with.Quarantine[r]
 		if with.Quarantine[r] == 0 {
 			t.Errorf("nothing planted for %s", r)
 		}
 	}
-	if total != len(with.Rejected) || len(with.Quarantine) != len(Reasons) {
+
+	if total != len(with.Rejected) || len(with.Quarantine) != len(allReasons) {
 		t.Errorf("%d rejections counted, %d listed", total, len(with.Rejected))
 	}
 	if added := with.Cards - without.Cards; added != 5 {
 		t.Errorf("%d good cards beside the bad rows, want 5", added)
 	}
+
 	for _, name := range []string{"cards.jsonl", "sets.jsonl", "sealed.jsonl"} {
 		a, err := os.ReadFile(filepath.Join(good, name))
 		if err != nil {
@@ -240,7 +263,9 @@ func TestQuarantineIsPlantedOnlyOnRequest(t *testing.T) {
 			t.Errorf("%s does not begin as without quarantine, or ends as such", name)
 		}
 	}
-	rejected, seen := map[string]bool{}, 0
+
+	rejected := map[string]bool{}
+	seen := 0
 	for _, r := range with.Rejected {
 		rejected[r.Value] = true
 	}

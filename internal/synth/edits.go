@@ -25,9 +25,11 @@ func (c *catalog) bornOn(ordinal int) int {
 	return 1 + (ordinal-c.Cards)/c.addedPerDay()
 }
 
-// planEdits replays the edits of every day up to the one to write. They pick among the cards of day zero.
+// planEdits replays the edits of every day up to the one to write. They pick among the cards of day
+// zero.
 func (c *catalog) planEdits() edits {
 	e := edits{removed: map[int]int{}, renamed: map[int]int{}, renamedSets: map[int]int{}}
+	// Edits are planned from day zero on, so that every later day agrees with those before it.
 	sets := c.setCount()
 	for day := 1; day <= c.Day; day++ {
 		d := roll(c.Seed, forEdits, uint64(day))
@@ -36,11 +38,13 @@ func (c *catalog) planEdits() edits {
 				e.removed[ordinal] = day
 			}
 		}
+
 		for range max(3, c.Cards/renamedPart) {
 			if ordinal, ok := c.pickCard(d, e, day); ok {
 				e.renamed[ordinal] = day
 			}
 		}
+
 		for range 1 + sets/renamedSetsPart {
 			e.renamedSets[plantedSets+d.below(sets-plantedSets)] = day
 		}
@@ -50,8 +54,10 @@ func (c *catalog) planEdits() edits {
 
 // pickCard picks a card that is there and that the day has not renamed yet.
 func (c *catalog) pickCard(d *dice, e edits, day int) (ordinal int, ok bool) {
+	// Most ordinals are free, so that a few rolls find one.
 	for range 64 {
 		ordinal := plantedCards + d.below(c.Cards-plantedCards)
+		// One edit a card and day: what is gone cannot be renamed.
 		if _, gone := e.removed[ordinal]; !gone && e.renamed[ordinal] != day {
 			return ordinal, true
 		}
@@ -59,7 +65,8 @@ func (c *catalog) pickCard(d *dice, e edits, day int) (ordinal int, ok bool) {
 	return 0, false
 }
 
-// setCount counts the sets of day zero. Edits do not yet exist when it is called, and do not matter to it.
+// setCount counts the sets of day zero. Edits do not yet exist when it is called, and do not matter
+// to it.
 func (c *catalog) setCount() int {
 	n := 0
 	for s := range c.sets {

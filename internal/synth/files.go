@@ -11,27 +11,32 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// file is one file of the directory, compressed or not. The first error sticks to its buffer and is reported by close.
+// file is one file of the directory, compressed or not. The first error sticks to its buffer and is
+// reported by close.
 type file struct {
 	buf  *bufio.Writer
 	disk *os.File
 	zip  *zstd.Encoder // nil when plain
 }
 
-// create creates a file, with .zst added to its name when it is compressed. Encoders are small, since many are open at once.
+// create creates a file, with .zst added to its name when it is compressed. Encoders are small,
+// since many are open at once.
 func create(dir, name string, compress bool) (*file, error) {
 	if compress {
 		name += ".zst"
 	}
+
 	disk, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a catalog is no secret
 	if err != nil {
 		return nil, err
 	}
+
 	f := &file{disk: disk}
 	if !compress {
 		f.buf = bufio.NewWriterSize(disk, 1<<16)
 		return f, nil
 	}
+	// Many encoders are open at once, so each is small.
 	f.zip, err = zstd.NewWriter(disk, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<19))
 	if err != nil {
@@ -65,6 +70,7 @@ func makeEmpty(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a catalog is no secret
 		return err
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

@@ -48,7 +48,8 @@ type lane struct {
 	unlicensed         bool
 }
 
-// conditions in the order of display, with the share of the near mint price (per mille) and the least distance to it in cents.
+// conditions in the order of display, with the share of the near mint price (per mille) and the
+// least distance to it in cents.
 var conditions = []struct {
 	code     string
 	perMille int
@@ -62,7 +63,8 @@ var conditions = []struct {
 	{"damaged", 340, 4},
 }
 
-// conditionMixes are the indexes of conditions that a variant is tracked in, with weights of a thousand.
+// conditionMixes are the indexes of conditions that a variant is tracked in, with weights of a
+// thousand.
 var conditionMixes = []struct {
 	weight  int
 	members []int
@@ -81,12 +83,19 @@ func lanesOf(lanes []lane, d *dice, variant string, w walk, born, most int) []la
 	if most > 0 {
 		members = members[:min(len(members), most)]
 	}
+
+	// All conditions of a variant begin on one day and share one walk.
 	start := laneStart(d, born)
 	for _, m := range members {
 		c := conditions[m]
-		l := lane{variant: variant, condition: c.code, walk: w, perMille: 1000, start: start, end: forever, gapEnd: always}
+		l := lane{
+			variant: variant, condition: c.code, walk: w, perMille: 1000, start: start, end: forever,
+			gapEnd: always,
+		}
+		// Alone or near mint, a lane is the walk itself; others keep their distance to it.
 		if len(members) > 1 && m > 0 {
-			l.perMille, l.below = int64(c.perMille+d.between(-30, 30)), c.below
+			l.perMille = int64(c.perMille + d.between(-30, 30))
+			l.below = c.below
 		}
 		l.live(d)
 		lanes = append(lanes, l)
@@ -97,14 +106,16 @@ func lanesOf(lanes []lane, d *dice, variant string, w walk, born, most int) []la
 func conditionMix(d *dice) []int {
 	n := d.below(1000)
 	for _, m := range conditionMixes {
-		if n -= m.weight; n < 0 {
+		n -= m.weight
+		if n < 0 {
 			return m.members
 		}
 	}
 	return conditionMixes[0].members
 }
 
-// laneStart is the first day of a lane that cannot be older than born: most are as old as their card.
+// laneStart is the first day of a lane that cannot be older than born: most are as old as their
+// card.
 func laneStart(d *dice, born int) int {
 	start := always
 	if d.chance(120) {
@@ -116,10 +127,13 @@ func laneStart(d *dice, born int) int {
 // live rolls the life of a lane: its gaps, the age of its prices, its licence and its end.
 func (l *lane) live(d *dice) {
 	l.seed = d.next()
-	l.gaps = 20 // of 4096 days
+	// Of 4096 days.
+	l.gaps = 20
 	if d.chance(60) {
 		l.gaps = 1200
 	}
+
+	// The shares of a real feed: seven of ten prices are fresh.
 	switch n := d.below(1000); {
 	case n < 700:
 		l.state = fresh
@@ -130,13 +144,15 @@ func (l *lane) live(d *dice) {
 	default:
 		l.state = missing
 	}
+
 	l.unlicensed = d.chance(40)
 	if !l.unlicensed && d.chance(15) {
 		l.end = -d.between(3, 200)
 	}
 }
 
-// on is what a source shows of the lane on a day. An unlicensed lane always has a row, since only rows carry the licence.
+// on is what a source shows of the lane on a day. An unlicensed lane always has a row, since only
+// rows carry the licence.
 func (l *lane) on(day int) sight {
 	switch {
 	case day < l.start || day > l.end:
@@ -146,6 +162,8 @@ func (l *lane) on(day int) sight {
 	case l.state == missing && day >= missingSince:
 		return noPrice
 	}
+
+	// Gaps are rolled a day, and mostly leave no row.
 	bits := dayBits(l.seed, day)
 	if bits&4095 >= l.gaps {
 		return priced
@@ -161,6 +179,8 @@ func (l *lane) cents(state uint64, day int) int64 {
 	if l.script != walking {
 		return l.script.cents(l.walk.level, day)
 	}
+
+	// Rounded to cents first, so that conditions keep their order in cents.
 	whole := int64((state + 1<<(centBits-1)) >> centBits)
 	if l.perMille == 1000 {
 		return whole
@@ -168,7 +188,8 @@ func (l *lane) cents(state uint64, day int) int64 {
 	return max(min((whole*l.perMille+500)/1000, whole-l.below), 1)
 }
 
-// collectedAt is when a row of the day that ends at was read: at that instant, or up to two hours before.
+// collectedAt is when a row of the day that ends at was read: at that instant, or up to two hours
+// before.
 func (l *lane) collectedAt(at time.Time, day int) time.Time {
 	if bits := dayBits(l.seed+1, day); bits&3 == 0 && l.state != edge && l.state != pastEdge {
 		return at.Add(-time.Duration(bits>>8%120) * time.Minute)

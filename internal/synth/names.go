@@ -2,7 +2,8 @@ package synth
 
 import "strings"
 
-// rarity is a rarity as printed, how often it occurs (of a thousand), the median price of its cards and how they are printed.
+// rarity is a rarity as printed, how often it occurs (of a thousand), the median price of its cards
+// and how they are printed.
 type rarity struct {
 	name   string
 	weight int
@@ -24,7 +25,8 @@ const (
 func rollRarity(d *dice, from []rarity) rarity {
 	n := d.below(1000)
 	for _, r := range from {
-		if n -= r.weight; n < 0 {
+		n -= r.weight
+		if n < 0 {
 			return r
 		}
 	}
@@ -49,9 +51,11 @@ func pokemonName(d *dice, r rarity) string {
 	return d.pick(pokemonEnergies)
 }
 
-// withSuffix is the name of a card above the common: Charizard ex, Pikachu & Zekrom-GX, M Gengar-EX, N's Zoroark ex.
+// withSuffix is the name of a card above the common: Charizard ex, Pikachu & Zekrom-GX, M
+// Gengar-EX, N's Zoroark ex.
 func withSuffix(d *dice) string {
-	name, suffix := d.pick(pokemonNames), d.pick(pokemonSuffixes)
+	name := d.pick(pokemonNames)
+	suffix := d.pick(pokemonSuffixes)
 	switch n := d.below(100); {
 	case n < 8:
 		name += " & " + d.pick(pokemonNames)
@@ -61,8 +65,10 @@ func withSuffix(d *dice) string {
 	case n < 20:
 		name = d.pick(pokemonForms) + " " + name
 	case n < 23:
-		name, suffix = "M "+name, "-EX"
+		name = "M " + name
+		suffix = "-EX"
 	}
+
 	if strings.HasPrefix(suffix, "-") {
 		return name + suffix
 	}
@@ -76,7 +82,8 @@ func onePieceName(d *dice, r rarity) string {
 	case r.name == "L" || n < 800:
 		return d.pick(onePieceNames)
 	case n < 820:
-		return d.pick(onePieceNames) + " &amp; " + d.pick(onePieceNames) // sources escape, loaders do not serve it
+		// Sources escape, loaders do not serve it.
+		return d.pick(onePieceNames) + " &amp; " + d.pick(onePieceNames)
 	case n < 930:
 		return d.pick(onePieceMoves) + " " + d.pick(onePieceBlows)
 	case n < 970:

@@ -28,7 +28,7 @@ var onePieceBlows = list(`Red Hawk Volley, Giant Rush, Storm Rifle, Gatling Stor
 var onePieceEvents = list(`I'm Gonna Be King of the Seas!!, You Can Be My Nakama, Never Underestimate Me, Let's Set Sail!, A Promise for a Straw Hat,
 	Come On!! We'll Fight You!!, The Day I Dreamed Of, Who Do You Think I Am?, Paradise Waterfall, Radical Beam Cannon!!`)
 
-var onePieceStages = list(`Thousand Sunny, Going Merry, Baratie, Thriller Bark, Impel Down, Marineford, Onigashima, Dressrosa Colosseum, Sabaody Park,
+var onePieceStages = list(`Thousand Sunny, Going Merry, Baratie, Thriller Bark, Impel caseDown, Marineford, Onigashima, Dressrosa Colosseum, Sabaody Park,
 	Mary Geoise, Whole Cake Château, Punk Hazard Lab, Alabasta Palace, Moby Dick, Corrida Arena, Egghead Lab`)
 
 var onePieceRarities = []rarity{

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// Promos of one code go on counting from set to set; the first ones start late, which puts SWSH203 among them.
+// Promos of one code go on counting from set to set; the first ones start late, which puts SWSH203
+// among them.
 const (
 	blackStarFirst  = 180
 	blackStarStride = 70
@@ -27,7 +28,9 @@ func (s *set) number(place int) string {
 		if s.code == blackStarCodes[0] {
 			n += blackStarFirst
 		}
-		n += blackStarStride * (s.nth / 8 / len(blackStarCodes)) // where earlier promos of the code end
+
+		// Where earlier promos of the code end.
+		n += blackStarStride * (s.nth / 8 / len(blackStarCodes))
 		return fmt.Sprintf("%s%03d", s.code, n)
 	case booster, starter, extra, promotion:
 	}
@@ -47,8 +50,8 @@ func (s *set) secret(place int) bool {
 	return s.total > 0 && place >= s.total
 }
 
-// parallelOf says which card of a One Piece booster the parallel at place repeats, and as which parallel of it. Every fifth card has
-// two.
+// parallelOf says which card of a One Piece booster the parallel at place repeats, and as which
+// parallel of it. Every fifth card has two.
 func parallelOf(s *set, place int) (of, copyNo int) {
 	q := place - s.base
 	of = s.base - 1 - q*4/5

@@ -20,28 +20,47 @@ const (
 func plantSet(s *set) {
 	switch {
 	case s.index == 0:
-		s.style, s.size, s.total = firstPrint, plantedPokemonSize, plantedPokemonSize
-		s.name, s.series, s.released = "Kanto Classic", "Classic Journey", -26*365
+		s.style = firstPrint
+		s.size = plantedPokemonSize
+		s.total = plantedPokemonSize
+		s.name = "Kanto Classic"
+		s.series = "Classic Journey"
+		s.released = -26 * 365
 		s.aliases = []string{"KC", "Base"}
 	case s.index == 1:
-		s.style, s.size, s.base = booster, plantedOnePieceSize, plantedOnePieceBase
-		s.code, s.name, s.released = "OP05", "Dawn of the Straw Fleet", -2*365
+		s.style = booster
+		s.size = plantedOnePieceSize
+		s.base = plantedOnePieceBase
+		s.code = "OP05"
+		s.name = "Dawn of the Straw Fleet"
+		s.released = -2 * 365
 		s.aliases = []string{"OP05", "OP-05"}
 	case s.game == onePiece && s.nth == 1:
-		s.style, s.size, s.code, s.name = promotion, promotionSize, "P", "One Piece Promotion Cards"
-		s.series, s.released, s.aliases = "", always, []string{}
+		s.style = promotion
+		s.size = promotionSize
+		s.code = "P"
+		s.name = "One Piece Promotion Cards"
+		s.series = ""
+		s.released = always
+		s.aliases = []string{}
 	case s.game == onePiece && s.nth == 3, s.game == pokemon && s.nth == 6:
 		s.name = sharedSetName
 	case s.game == pokemon && s.nth == 1:
-		s.name, s.series = "Sword & Tempest", ""
+		s.name = "Sword & Tempest"
+		s.series = ""
 	case s.game == pokemon && s.nth == 2:
 		s.name = "Galar Black Star Promos"
 	case s.game == pokemon && s.nth == 3:
-		s.name, s.released = "251", -200
+		s.name = "251"
+		s.released = -200
 	case s.game == pokemon && s.nth == 5:
-		s.released, s.series, s.aliases = always, pokemonSeries[0], []string{"PK05"}
+		s.released = always
+		s.series = pokemonSeries[0]
+		s.aliases = []string{"PK05"}
 	case s.game == pokemon && s.nth == 4:
-		s.name, s.released, s.aliases = "Crown Pokédex", plantedReleaseOffset, []string{}
+		s.name = "Crown Pokédex"
+		s.released = plantedReleaseOffset
+		s.aliases = []string{}
 	}
 }
 
@@ -86,6 +105,7 @@ func (p planted) apply(k *card, seed uint64) {
 			*f.to = f.from
 		}
 	}
+
 	k.noSet = p.without&withoutSet != 0
 	if p.without&withoutNumber != 0 {
 		k.number = ""
@@ -102,6 +122,7 @@ func (p planted) apply(k *card, seed uint64) {
 	if p.lanes == nil && p.without&withoutLanes == 0 {
 		return
 	}
+
 	k.lanes = make([]lane, len(p.lanes))
 	for i, l := range p.lanes {
 		l.walk.seed = seedOf(seed, forWalk, uint64(k.ordinal), uint64(i))
@@ -112,18 +133,26 @@ func (p planted) apply(k *card, seed uint64) {
 
 // tracked is a planted lane of a level in cents, followed by what is special about it.
 func tracked(variant, condition string, cents int64, special ...func(*lane)) lane {
-	l := lane{variant: variant, condition: condition, walk: walk{level: cents}, perMille: 1000, start: always, end: forever, gapEnd: always}
+	l := lane{
+		variant: variant, condition: condition, walk: walk{level: cents}, perMille: 1000, start: always,
+		end: forever, gapEnd: always,
+	}
 	for _, s := range special {
 		s(&l)
 	}
 	return l
 }
 
-func runs(s script) func(*lane)            { return func(l *lane) { l.script = s } }
-func aged(f freshness) func(*lane)         { return func(l *lane) { l.state = f } }
-func since(day int) func(*lane)            { return func(l *lane) { l.start = day } }
-func until(day int) func(*lane)            { return func(l *lane) { l.end = day } }
-func silent(first, last int) func(*lane)   { return func(l *lane) { l.gapStart, l.gapEnd = first, last } }
+func runs(s script) func(*lane)    { return func(l *lane) { l.script = s } }
+func aged(f freshness) func(*lane) { return func(l *lane) { l.state = f } }
+func since(day int) func(*lane)    { return func(l *lane) { l.start = day } }
+func until(day int) func(*lane)    { return func(l *lane) { l.end = day } }
+func silent(first, last int) func(*lane) {
+	return func(l *lane) {
+		l.gapStart = first
+		l.gapEnd = last
+	}
+}
 func unlicensed(l *lane)                   { l.unlicensed = true }
 func one(l lane) []lane                    { return []lane{l} }
 func holo(c int64, s ...func(*lane)) lane  { return tracked("holofoil", "near_mint", c, s...) }
@@ -144,9 +173,10 @@ var long = "Pikachu with the Extraordinarily Wide Grey Felt" + strings.Repeat("!
 
 // plantedPokemon are the planted cards of the first Pokémon set by place (number less one).
 var plantedPokemon = map[int]planted{
-	0:  {name: "Alakazam", rarity: "Rare Holo"},
-	1:  {name: "Blastoise", rarity: "Rare Holo"},
-	3:  {name: "Charizard", rarity: "Rare Holo", lanes: append(allConditions("unlimited_holofoil", 45_000), allConditions("1st_edition_holofoil", 620_000)...)},
+	0: {name: "Alakazam", rarity: "Rare Holo"},
+	1: {name: "Blastoise", rarity: "Rare Holo"},
+	3: {name: "Charizard", rarity: "Rare Holo", lanes: append(allConditions("unlimited_holofoil", 45_000),
+		allConditions("1st_edition_holofoil", 620_000)...)},
 	4:  {name: "Flabébé", rarity: "Common", lanes: one(plain(35))},
 	5:  {name: "Nidoran ♀", rarity: "Common", lanes: one(plain(120))},
 	6:  {name: "Nidoran ♂", rarity: "Common", lanes: one(plain(110))},
@@ -162,17 +192,26 @@ var plantedPokemon = map[int]planted{
 	16: {name: "Lt. Surge's Raichu", rarity: "Rare Holo"},
 	17: {name: "Jangmo-o", rarity: "Common"},
 	18: {name: "Umbreon VMAX", number: "TG23/TG30", rarity: "Ultra Rare", lanes: one(holo(3_900))},
-	19: {name: "Umbreon VMAX", number: "215/203", rarity: "Rare Secret", printing: "Alternate Art", lanes: one(holo(95_000))},
+	19: {
+		name: "Umbreon VMAX", number: "215/203", rarity: "Rare Secret", printing: "Alternate Art",
+		lanes: one(holo(95_000)),
+	},
 	20: {name: "Pikachu", number: "SWSH203", rarity: "Promo", lanes: one(holo(1_500))},
 	21: {name: "Arceus VSTAR", number: "GG69/GG70", rarity: "Hyper Rare", lanes: one(holo(8_800))},
 	22: {name: "Charmander", number: "004/102", rarity: "Common", printing: "Reprint", lanes: one(holo(2_100))},
-	23: {name: "Lillie's Clefairy ex", number: "184/102", rarity: "Special Illustration Rare", lanes: one(holo(14_000))},
+	23: {
+		name: "Lillie's Clefairy ex", number: "184/102", rarity: "Special Illustration Rare",
+		lanes: one(holo(14_000)),
+	},
 	24: {name: "Eevee", number: "25/102", rarity: "Common", printing: "standard", lanes: one(plain(180))},
 	25: {name: "Eevee", number: "25/102", rarity: "Common", printing: "Stamped", lanes: one(plain(900))},
 	26: {name: "Lost Ticket", without: withoutSet, lanes: one(plain(260))},
 	27: {name: "Grass Energy", without: withoutNumber, lanes: one(plain(12))},
 	28: {name: "Jumbo Snorlax", without: withoutRarity, lanes: one(plain(640))},
-	29: {name: "Blank Sticker", without: withoutSet | withoutNumber | withoutRarity | withoutImage | withoutLanes | withoutIDs},
+	29: {
+		name:    "Blank Sticker",
+		without: withoutSet | withoutNumber | withoutRarity | withoutImage | withoutLanes | withoutIDs,
+	},
 	30: {name: "Unpriced Ditto", rarity: "Rare", without: withoutLanes | withoutImage},
 	31: {name: "Mewtwo", rarity: "Rare Holo", lanes: one(holo(8_000, runs(climbing)))},
 	32: {name: "Gengar", rarity: "Rare Holo", lanes: one(holo(30_000, runs(falling)))},
@@ -187,16 +226,24 @@ var plantedPokemon = map[int]planted{
 	41: {name: "Nidoking", rarity: "Rare Holo", lanes: one(holo(2_150, aged(missing)))},
 	42: {name: "Poliwrath", rarity: "Rare Holo", lanes: one(holo(1_750, until(-30)))},
 	43: {name: "Chansey", rarity: "Rare Holo", lanes: one(holo(2_600, unlicensed))},
-	44: {name: "Zapdos", rarity: "Rare Holo", lanes: []lane{holo(3_000, unlicensed), tracked("holofoil", "ungraded", 2_800)}},
-	45: {name: "Ninetales", rarity: "Rare Holo", lanes: []lane{holo(2_700, since(-2)), tracked("holofoil", "ungraded", 1_900)}},
+	44: {name: "Zapdos", rarity: "Rare Holo", lanes: []lane{holo(3_000, unlicensed), tracked("holofoil", "ungraded",
+		2_800)}},
+	45: {name: "Ninetales", rarity: "Rare Holo", lanes: []lane{holo(2_700, since(-2)), tracked("holofoil", "ungraded",
+		1_900)}},
 	46: {name: "Venusaur", rarity: "Rare Holo", lanes: one(holo(5_200, since(-3)))},
 	47: {name: "Gyarados", rarity: "Rare Holo", lanes: one(holo(2_900, since(-10)))},
 	48: {name: "Machamp", rarity: "Rare Holo", lanes: one(holo(1_450, silent(-14, -4)))},
 	49: {name: "Dugtrio", rarity: "Rare", lanes: one(holo(820, silent(-9, -7)))},
 	50: {name: "Electrode", rarity: "Rare", lanes: one(holo(760, silent(0, 0)))},
-	51: {name: "Pidgeot", rarity: "Rare", lanes: []lane{plain(90), tracked("reverse_holofoil", "near_mint", 400), holo(310)}},
+	51: {name: "Pidgeot", rarity: "Rare", lanes: []lane{
+		plain(90), tracked("reverse_holofoil", "near_mint", 400),
+		holo(310),
+	}},
 	52: {name: "Pikachu Illustrator", rarity: "Promo", lanes: one(holo(527_500_000, runs(flat)))},
-	53: {name: "Raticate", rarity: "Rare", lanes: []lane{tracked("unlimited", "near_mint", 200), tracked("1st_edition", "near_mint", 720)}},
+	53: {name: "Raticate", rarity: "Rare", lanes: []lane{
+		tracked("unlimited", "near_mint", 200),
+		tracked("1st_edition", "near_mint", 720),
+	}},
 	57: {name: "Pikachu", rarity: "Common"},
 	70: {name: "Boss's Orders", rarity: "Rare Holo"},
 	71: {name: "Rare Candy", rarity: "Uncommon"},

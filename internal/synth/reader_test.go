@@ -38,7 +38,7 @@ type source struct {
 func write(t testing.TB, o Options) (string, Summary) {
 	t.Helper()
 	dir := t.TempDir()
-	sum, err := Write(dir, o)
+	sum, err := Summarize(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +49,15 @@ func write(t testing.TB, o Options) (string, Summary) {
 func read(t testing.TB, dir string) *source {
 	t.Helper()
 	s := &source{sets: map[string]setLine{}, cards: map[string]cardLine{}, sealed: map[string]sealedLine{}}
-	s.prices, s.history = map[string]map[Lane]priceRow{}, map[Lane]map[string]int64{}
+	s.prices = map[string]map[Lane]priceRow{}
+	s.history = map[Lane]map[string]int64{}
 	lines(t, dir, "sets.jsonl", func(l setLine) { keep(t, s.sets, l.Ref, l) })
 	lines(t, dir, "cards.jsonl", func(l cardLine) { keep(t, s.cards, l.Ref, l); s.order = append(s.order, l.Ref) })
 	lines(t, dir, "sealed.jsonl", func(l sealedLine) { keep(t, s.sealed, l.Ref, l) })
 	for _, path := range glob(t, dir, "prices/*") {
 		s.prices[filepath.Base(path)[:10]] = readPrices(t, path)
 	}
+
 	for _, path := range glob(t, dir, "history/*") {
 		s.readHistory(t, path)
 	}
@@ -86,6 +88,7 @@ func lines[L any](t testing.TB, dir, name string, each func(L)) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	for scan := bufio.NewScanner(f); scan.Scan(); {
 		var l L
 		d := json.NewDecoder(strings.NewReader(scan.Text()))
@@ -105,6 +108,7 @@ func rows(t testing.TB, path string, each func(head, row []string)) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	var r io.Reader = f
 	if strings.HasSuffix(path, ".zst") {
 		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
@@ -114,11 +118,13 @@ func rows(t testing.TB, path string, each func(head, row []string)) {
 		defer z.Close()
 		r = z
 	}
+
 	c := csv.NewReader(r)
 	head, err := c.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for c.ReuseRecord = true; ; {
 		row, err := c.Read()
 		if err == io.EOF {
@@ -145,6 +151,7 @@ func instant(t testing.TB, s string) time.Time {
 	if s == "" {
 		return time.Time{}
 	}
+
 	at, err := time.Parse("2006-01-02T15:04:05Z", s)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +163,10 @@ func readPrices(t testing.TB, path string) map[Lane]priceRow {
 	t.Helper()
 	prices := map[Lane]priceRow{}
 	rows(t, path, func(_, row []string) {
-		p := priceRow{cents: centsNoPrice, asOf: instant(t, row[4]), collected: instant(t, row[5]), licensed: row[6] != "false"}
+		p := priceRow{
+			cents: centsNoPrice, asOf: instant(t, row[4]), collected: instant(t, row[5]),
+			licensed: row[6] != "false",
+		}
 		if row[3] != "" {
 			p.cents = number(t, row[3])
 		}
@@ -169,10 +179,13 @@ func (s *source) readHistory(t testing.TB, path string) {
 	t.Helper()
 	rows(t, path, func(head, row []string) {
 		s.rows++
-		at, first := Lane{strings.Clone(row[0]), strings.Clone(row[1]), "ungraded"}, 2
+		at := Lane{strings.Clone(row[0]), strings.Clone(row[1]), "ungraded"}
+		first := 2
 		if head[2] == "condition" {
-			at.Condition, first = strings.Clone(row[2]), 3
+			at.Condition = strings.Clone(row[2])
+			first = 3
 		}
+
 		days := map[string]int64{}
 		for i, cell := range row[first:] {
 			switch cell {
@@ -183,6 +196,7 @@ func (s *source) readHistory(t testing.TB, path string) {
 				days[head[first+i]] = number(t, cell)
 			}
 		}
+
 		keep(t, s.history, at, days)
 	})
 }

@@ -59,7 +59,8 @@ func (c *catalog) sealed(s *set, i int) *sealed {
 	p := s.packs()[i]
 	k := &sealed{ref: fmt.Sprintf("x%04d-%d", s.index, i), set: s, pack: p, name: s.name + " " + p.label}
 	if s.index < plantedSets && i == 0 {
-		k.ids = []identifier{{partnerNamespace, partnerValue(s.first + 3)}} // a card's: ambiguous across kinds
+		// A card's: ambiguous across kinds.
+		k.ids = []identifier{{partnerNamespace, partnerValue(s.first + 3)}}
 	} else if !d.chance(200) {
 		k.ids = []identifier{{partnerNamespace, strconv.Itoa(5_000_000 + 8*s.index + i)}}
 	}
@@ -67,10 +68,12 @@ func (c *catalog) sealed(s *set, i int) *sealed {
 		k.ids = append(k.ids, identifier{barcodeNamespace, fmt.Sprintf("0820650%05d", d.below(100_000))})
 		k.updatedAt = c.zero.Add(-time.Duration(d.below(300*24*3600)) * time.Second)
 	}
+
 	packs := p.units
 	if p.unitKind == pokemonBox.packageType {
 		packs *= pokemonBox.units
 	}
+
 	w := walk{seed: d.next(), level: d.logNormal(packMedian*int64(packs), 0.6)}
 	born := max(c.bornOn(s.first), s.released)
 	k.lane = lane{walk: w, perMille: 1000, start: laneStart(d, born), end: forever, gapEnd: always}

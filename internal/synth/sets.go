@@ -65,10 +65,14 @@ func (c *catalog) sets(yield func(*set) bool) {
 	first := 0
 	var nth [2]int
 	for i := 0; ; i++ {
-		g, n := pokemon, 0
+		g := pokemon
+		n := 0
+		// One Piece sets are spread among the others, as they come out.
 		if at := i % setsPerCycle; at%4 == 1 && at < 4*onePiecePerCycle {
-			g, n = onePiece, 1
+			g = onePiece
+			n = 1
 		}
+
 		s := c.newSet(i, nth[n], g)
 		nth[n]++
 		s.first = first
@@ -90,10 +94,13 @@ func (c *catalog) newSet(index, nth int, g game) *set {
 	if d.chance(50) {
 		s.released = always
 	}
+
+	// Planted sets are made like the others and then get their cases.
 	plantSet(s)
 	if unknown := d.chance(300); !unknown && s.aliases == nil {
 		s.aliases = s.codes()
 	}
+	// The name keeps its beginning, as renamed sets of real feeds do.
 	if day, ok := c.edits.renamedSets[index]; ok {
 		s.name += ": " + setRevisions[day%len(setRevisions)]
 	}
@@ -101,7 +108,10 @@ func (c *catalog) newSet(index, nth int, g game) *set {
 }
 
 func (c *catalog) pokemonSet(s *set, d *dice) {
-	s.style = []style{trainerPart, plainTotal, blackStar, paddedTotal, galarPart, firstPrint, paddedTotal, firstPrint}[s.nth%8]
+	s.style = []style{
+		trainerPart, plainTotal, blackStar, paddedTotal, galarPart, firstPrint, paddedTotal,
+		firstPrint,
+	}[s.nth%8]
 	switch s.style {
 	case trainerPart:
 		s.size = d.between(90, 140)
@@ -118,6 +128,7 @@ func (c *catalog) pokemonSet(s *set, d *dice) {
 		s.size = d.between(40, 80)
 		s.total = s.size
 	}
+
 	s.code = blackStarCodes[s.nth/8%len(blackStarCodes)]
 	s.name = pairName(s.nth, 1621, int(seedOf(c.Seed, forSetNames)%997), pokemonSetFirst, pokemonSetLast, "%s %s")
 	s.released = -d.between(1, 27*365)
@@ -133,16 +144,26 @@ func (c *catalog) onePieceSet(s *set, d *dice) {
 	cycle := s.nth / 4
 	switch s.nth % 4 {
 	case 0:
-		s.style, s.code, s.size = booster, fmt.Sprintf("OP%02d", skipping(2*cycle-1, plantedBooster)), d.between(90, 140)
+		s.style = booster
+		s.code = fmt.Sprintf("OP%02d", skipping(2*cycle-1, plantedBooster))
+		s.size = d.between(90, 140)
 	case 1:
-		s.style, s.code, s.size = booster, fmt.Sprintf("OP%02d", skipping(2*cycle, plantedBooster)), d.between(90, 140)
+		s.style = booster
+		s.code = fmt.Sprintf("OP%02d", skipping(2*cycle, plantedBooster))
+		s.size = d.between(90, 140)
 	case 2:
-		s.style, s.code, s.size = starter, fmt.Sprintf("ST%02d", cycle+1), d.between(15, 26)
+		s.style = starter
+		s.code = fmt.Sprintf("ST%02d", cycle+1)
+		s.size = d.between(15, 26)
 	default:
-		s.style, s.code, s.size = extra, fmt.Sprintf("EB%02d", cycle+1), d.between(50, 90)
+		s.style = extra
+		s.code = fmt.Sprintf("EB%02d", cycle+1)
+		s.size = d.between(50, 90)
 	}
+
 	s.base = s.size * 4 / 5
-	s.name = pairName(s.nth, 607, int(seedOf(c.Seed, forSetNames)%499), onePieceSetFirst, onePieceSetLast, "%s of the %s")
+	s.name = pairName(s.nth, 607, int(seedOf(c.Seed, forSetNames)%499), onePieceSetFirst, onePieceSetLast,
+		"%s of the %s")
 	s.released = -d.between(1, 4*365)
 	if !d.chance(250) {
 		s.series = onePieceSeries[s.style-booster]
@@ -166,8 +187,8 @@ func skipping(n, planted int) int {
 	return n
 }
 
-// pairName is the n-th of the pairs of first and last, in an order scrambled by stride and offset; when the pairs run out they return
-// with a number.
+// pairName is the n-th of the pairs of first and last, in an order scrambled by stride and offset;
+// when the pairs run out they return with a number.
 func pairName(n, stride, offset int, first, last []string, form string) string {
 	pairs := len(first) * len(last)
 	at := (n%pairs*stride + offset) % pairs

@@ -1,29 +1,35 @@
-// Package synth writes a deterministic, real-looking catalog of both games as a native source directory.
+// Package synth writes a deterministic, real-looking catalog of both games as a native source
+// directory.
 //
 // # Basics
 //
-// [Write] writes a whole directory: source.toml, sets.jsonl, cards.jsonl, sealed.jsonl, history/*.csv.zst (wide form) and the newest
-// days as prices/YYYY-MM-DD.csv.zst. [WriteDay] writes the same catalog some days later with nothing but that day's prices, as a daily
-// build finds it. Both say in a [Summary] what they wrote and where the special cases are.
+// [Write] writes a whole directory: source.toml, sets.jsonl, cards.jsonl, sealed.jsonl,
+// history/*.csv.zst (wide form) and the newest days as prices/YYYY-MM-DD.csv.zst. [WriteDay] writes
+// the same catalog some days later with nothing but that day's prices, as a daily build finds it.
+// For tests, [Summarize] writes like Write and says in a [Summary] what it wrote and where the
+// special cases are.
 //
-// Equal options give equal bytes. Nothing is drawn from a shared stream: a set, a card, a lane and a day of a lane each derive their
-// own randomness from the seed, so that a small catalog is the beginning of a large one, and that a day's price is the same number
-// whether it is written as history or as a price file, by this day's directory or by a later one's.
+// Equal options give equal bytes. Nothing is drawn from a shared stream: a set, a card, a lane and
+// a day of a lane each derive their own randomness from the seed, so that a small catalog is the
+// beginning of a large one, and that a day's price is the same number whether it is written as
+// history or as a price file, by this day's directory or by a later one's.
 //
-// The first set of both games is planted. The two hold every special case of cards, lanes and sealed products that a loader or a server has
-// to get right, at any size from [MinCards] up. The cases of sets are in the first thirty sets, in any catalog from 2,000 cards up.
+// The first set of both games is planted. The two hold every special case of cards, lanes and
+// sealed products that a loader or a server has to get right, at any size from 300 cards up. The
+// cases of sets are in the first thirty sets, in any catalog from 2,000 cards up.
 //
 // # Days
 //
-// Day zero is the day of Options.SnapshotAt. Every later day removes, adds and renames some cards and renames some sets, and moves the
-// prices on; the prices before it stay what they were. Planted cards are never edited.
+// Day zero is the day of Options.SnapshotAt. Every later day removes, adds and renames some cards
+// and renames some sets, and moves the prices on; the prices before it stay what they were. Planted
+// cards are never edited.
 //
 // # Caveats
 //
 // Names of characters are the games' own; sets, prices, numbers and dates are invented.
 //
-// A wide history row carries no licence. Lanes without a licence have a row in every price file, so that a loader that takes the
-// licence from the newest row knows it in all cases.
+// A wide history row carries no licence. Lanes without a licence have a row in every price file, so
+// that a loader that takes the licence from the newest row knows it in all cases.
 package synth
 
 import (
@@ -34,16 +40,16 @@ import (
 
 // The bounds of Options.
 const (
-	// MinCards is the smallest catalog: the planted sets and a few more.
-	MinCards = 300
-	// MaxCards is the largest catalog.
-	MaxCards = 1_000_000
-	// MaxHistoryDays bounds Options.HistoryDays.
-	MaxHistoryDays = 3660
-	// MaxPriceDays bounds Options.PriceDays, since all price files are open at once.
-	MaxPriceDays = 31
-	// MaxDay bounds Options.Day.
-	MaxDay = 3660
+	// minCards is the smallest catalog: the planted sets and a few more.
+	minCards = 300
+	// maxCards is the largest catalog.
+	maxCards = 1_000_000
+	// maxHistoryDays bounds Options.HistoryDays.
+	maxHistoryDays = 3660
+	// maxPriceDays bounds Options.PriceDays, since all price files are open at once.
+	maxPriceDays = 31
+	// maxDay bounds Options.Day.
+	maxDay = 3660
 )
 
 // DefaultSnapshotAt is the instant that the newest price file of a default catalog describes.
@@ -55,22 +61,24 @@ type Options struct {
 	Cards int
 	// Seed selects the catalog, 1 by default.
 	Seed uint64
-	// SnapshotAt is the instant that the newest price file of day zero describes, its newest collected_at; DefaultSnapshotAt by
-	// default. It is cut to whole seconds of UTC.
+	// SnapshotAt is the instant that the newest price file of day zero describes, its newest
+	// collected_at; DefaultSnapshotAt by default. It is cut to whole seconds of UTC.
 	SnapshotAt time.Time
 	// HistoryDays is the number of days with prices, price files included, 365 by default.
 	HistoryDays int
-	// PriceDays is how many of those days, the newest, are price files and not history, 1 by default.
+	// PriceDays is how many of those days, the newest, are price files and not history, 1 by
+	// default.
 	PriceDays int
-	// Conditions is the most conditions that a variant is tracked in, the best ones; 0 for as many as there are. A catalog
-	// with all of them has 3.7 lanes a card, one with two about 2.1.
+	// Conditions is the most conditions that a variant is tracked in, the best ones; 0 for as many
+	// as there are. A catalog with all of them has 3.7 lanes a card, one with two about 2.1.
 	Conditions int
 	// Day writes the catalog as it is that many days after day zero.
 	Day int
 	// Plain writes CSV files as they are, without zstd.
 	Plain bool
-	// PlantQuarantine adds rows that a loader must quarantine, and Summary.Quarantine with how many of each reason. The snapshot has to
-	// be built for Summary.SnapshotAt: one of the rows is collected later.
+	// PlantQuarantine has Summarize add rows that a loader must quarantine, and Summary.Quarantine
+	// with how many of each reason. The snapshot has to be built for Summary.SnapshotAt: one of the
+	// rows is collected later.
 	PlantQuarantine bool
 }
 
@@ -84,6 +92,7 @@ func (o *Options) setDefaults() {
 	if o.SnapshotAt.IsZero() {
 		o.SnapshotAt = DefaultSnapshotAt
 	}
+
 	o.SnapshotAt = o.SnapshotAt.UTC().Truncate(time.Second)
 	if o.HistoryDays == 0 {
 		o.HistoryDays = 365
@@ -93,8 +102,10 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Validate says which of the options are out of bounds; those that are zero stand for their defaults.
+// Validate says which of the options are out of bounds; those that are zero stand for their
+// defaults.
 func (o *Options) Validate() error {
+	// The defaults are set in a copy: a caller may print what it gave.
 	whole := *o
 	whole.setDefaults()
 	return whole.validate()
@@ -108,38 +119,65 @@ func (o *Options) validate() error {
 		return nil
 	}
 	return errors.Join(
-		within("cards", o.Cards, MinCards, MaxCards),
-		within("history days", o.HistoryDays, 1, MaxHistoryDays),
-		within("price days", o.PriceDays, 1, min(MaxPriceDays, max(o.HistoryDays, 1))),
-		within("day", o.Day, 0, MaxDay),
+		within("cards", o.Cards, minCards, maxCards),
+		within("history days", o.HistoryDays, 1, maxHistoryDays),
+		within("price days", o.PriceDays, 1, min(maxPriceDays, max(o.HistoryDays, 1))),
+		within("day", o.Day, 0, maxDay),
 		within("conditions", o.Conditions, 0, len(conditions)),
 	)
 }
 
 // Write writes the catalog into dir, which it creates; a directory that holds anything is refused.
-func Write(dir string, o Options) (Summary, error) {
+func Write(dir string, o Options) error { return writeCatalog(dir, o, nil) }
+
+func writeCatalog(dir string, o Options, told observer) error {
 	o.setDefaults()
-	if err := o.validate(); err != nil {
-		return Summary{}, fmt.Errorf("cannot write catalog %q: %w", dir, err)
+	err := o.validate()
+	if err == nil && o.PlantQuarantine && told == nil {
+		err = errors.New("only Summarize plants what is to be quarantined")
 	}
+	if err != nil {
+		return fmt.Errorf("cannot write catalog %q: %w", dir, err)
+	}
+
 	w, err := newWriter(dir, newCatalog(o))
 	if err != nil {
-		return Summary{}, fmt.Errorf("cannot write catalog %q: %w", dir, err)
+		return fmt.Errorf("cannot write catalog %q: %w", dir, err)
 	}
+
+	w.told = told
 	if err := errors.Join(w.write(), w.close()); err != nil {
-		return Summary{}, fmt.Errorf("cannot write catalog %q: %w", dir, err)
+		return fmt.Errorf("cannot write catalog %q: %w", dir, err)
 	}
-	return w.sum, nil
+	return nil
 }
 
-// WriteDay writes the catalog as Write does with Options.Day = day, but only the price file of that day and no history: together with a
-// snapshot of the day before it amounts to Write's directory of that day.
-func WriteDay(dir string, o Options, day int) (Summary, error) {
-	o.Day, o.HistoryDays, o.PriceDays = day, 1, 1
-	return Write(dir, o)
+// observer is told of what is written, in the order written. Only tests have one.
+type observer interface {
+	begin(w *writer)
+	set(s *set)
+	card(k *card)
+	removed(ref string)
+	sealed(k *sealed)
+	lane(ref string, l *lane) // with its prices in the writer's series
+	end() error
 }
 
-// catalog is what there is to write: the options and what follows from them before any card is made.
+// WriteDay writes the catalog as Write does with Options.Day = day, but only the price file of that
+// day and no history: together with a snapshot of the day before it amounts to Write's directory of
+// that day.
+func WriteDay(dir string, o Options, day int) error { return Write(dir, onlyDay(o, day)) }
+
+// onlyDay are the options of WriteDay.
+func onlyDay(o Options, day int) Options {
+	o.Day = day
+	o.HistoryDays = 1
+	o.PriceDays = 1
+	return o
+}
+
+// catalog is what there is to write: the options and what follows from them before any card is
+// made.
 type catalog struct {
 	Options
 	zero  time.Time // instant of day zero

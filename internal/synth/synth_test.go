@@ -22,10 +22,12 @@ func hashOf(t testing.TB, dir string) string {
 		if err != nil || e.IsDir() {
 			return err
 		}
+
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
+
 		name, _ := filepath.Rel(dir, path)
 		h.WriteString(filepath.ToSlash(name))
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(data))))
@@ -38,20 +40,25 @@ func hashOf(t testing.TB, dir string) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// A change of these hashes changes every test and benchmark over synthetic catalogs: make it on purpose.
+// A change of these hashes changes every test and benchmark over synthetic catalogs: make it on
+// purpose.
 func TestSameOptionsSameBytes(t *testing.T) {
 	for _, c := range []struct {
 		o    Options
 		want string
 	}{
 		{Options{Cards: 400, HistoryDays: 60, Plain: true}, "7ed65956fdb54e14"},
-		{Options{Cards: 400, HistoryDays: 60, PriceDays: 3, Seed: 7, Day: 2, Plain: true, PlantQuarantine: true}, "c869bca853107f49"},
+		{
+			Options{Cards: 400, HistoryDays: 60, PriceDays: 3, Seed: 7, Day: 2, Plain: true, PlantQuarantine: true},
+			"c869bca853107f49",
+		},
 	} {
 		dir, _ := write(t, c.o)
 		if got := hashOf(t, dir); got != c.want {
 			t.Errorf("%+v: hash %s, want %s", c.o, got, c.want)
 		}
 	}
+
 	a, _ := write(t, Options{Cards: 600, Seed: 3})
 	b, _ := write(t, Options{Cards: 600, Seed: 3})
 	other, _ := write(t, Options{Cards: 600, Seed: 4})
@@ -74,15 +81,21 @@ func TestConditions(t *testing.T) {
 }
 
 func TestEveryCaseIsThere(t *testing.T) {
-	for _, o := range []Options{{HistoryDays: 45}, {Cards: 2000}, {Cards: 2000, Seed: 99, HistoryDays: 40}, {Cards: MinCards, HistoryDays: 40}} {
+	for _, o := range []Options{
+		{HistoryDays: 45},
+		{Cards: 2000},
+		{Cards: 2000, Seed: 99, HistoryDays: 40},
+		{Cards: minCards, HistoryDays: 40},
+	} {
 		_, sum := write(t, o)
 		name := fmt.Sprintf("%d cards, seed %d", o.Cards, o.Seed)
-		for _, c := range Cases {
-			if len(sum.Cases[c]) == 0 && (o.Cards != MinCards || !strings.HasPrefix(string(c), "set_")) {
+		for _, c := range allCases {
+			if len(sum.Cases[c]) == 0 && (o.Cards != minCards || !strings.HasPrefix(string(c), "set_")) {
 				t.Errorf("%s: no case of %s", name, c)
 			}
 		}
-		if o.Cards == MinCards {
+
+		if o.Cards == minCards {
 			continue
 		}
 		has := func(counts map[string]int, keys string) {
@@ -106,8 +119,8 @@ func TestEveryCaseIsThere(t *testing.T) {
 func TestCasesAreAllListed(t *testing.T) {
 	_, sum := write(t, Options{Cards: 2000})
 	for c := range sum.Cases {
-		if !slices.Contains(Cases, c) {
-			t.Errorf("%s is not in Cases", c)
+		if !slices.Contains(allCases, c) {
+			t.Errorf("%s is not in allCases", c)
 		}
 	}
 }
@@ -120,6 +133,7 @@ func TestProportions(t *testing.T) {
 			t.Errorf("%s: %d, want %d..%d", what, got, lo, hi)
 		}
 	}
+
 	within("cards", sum.Cards, 20_000, 20_000)
 	within("Pokémon sets", sum.SetsByGame["pokemon"], 180, 220)
 	within("One Piece sets", sum.SetsByGame["one-piece"], 50, 70)
@@ -137,26 +151,32 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 	dir, sum := write(t, Options{Cards: 1500, HistoryDays: 100})
 	s := read(t, dir)
 	var changes []float64
-	pairs, newest := 0, []int64{}
+	pairs := 0
+	newest := []int64{}
+
 	for _, days := range s.history {
 		for day, cents := range days {
 			before, ok := days[dayBefore(t, day)]
 			if cents <= 0 || !ok || before <= 0 {
 				continue
 			}
+
 			pairs++
 			if cents != before {
 				changes = append(changes, max(float64(cents-before), float64(before-cents))/float64(before))
 			}
 		}
 	}
+
 	for _, p := range s.prices[sum.Day] {
 		newest = append(newest, p.cents)
 	}
 	slices.Sort(changes)
 	slices.Sort(newest)
-	rate, median := float64(len(changes))/float64(pairs), changes[len(changes)/2]
-	t.Logf("%.1f %% of prices change a day, the median change is %.2f %%, the median price %d cents", rate*100, median*100, newest[len(newest)/2])
+	rate := float64(len(changes)) / float64(pairs)
+	median := changes[len(changes)/2]
+	t.Logf("%.1f %% of prices change a day, the median change is %.2f %%, the median price %d cents", rate*100,
+		median*100, newest[len(newest)/2])
 	if rate < 0.25 || rate > 0.29 {
 		t.Errorf("%.1f %% of prices change a day, want about 27 %%", rate*100)
 	}
@@ -164,19 +184,22 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 		t.Errorf("the median change is %.2f %%, want about 3 %%", median*100)
 	}
 	if low, high := newest[len(newest)/10], newest[len(newest)-1]; low > 50 || high < 200_000 {
-		t.Errorf("prices from %d (a tenth) to %d cents are not log-normal from cents to thousands of dollars", low, high)
+		t.Errorf("prices from %d (a tenth) to %d cents are not log-normal from cents to thousands of dollars", low,
+			high)
 	}
 }
 
 func TestSmallCatalogBeginsTheLargeOne(t *testing.T) {
 	small, _ := write(t, Options{Cards: 700, HistoryDays: 30})
 	large, _ := write(t, Options{Cards: 1500, HistoryDays: 60})
-	a, b := read(t, small), read(t, large)
+	a := read(t, small)
+	b := read(t, large)
 	for i, ref := range a.order {
 		if b.order[i] != ref || fmt.Sprint(a.cards[ref]) != fmt.Sprint(b.cards[ref]) {
 			t.Fatalf("card %d: %v, in the large catalog %v", i, a.cards[ref], b.cards[b.order[i]])
 		}
 	}
+
 	for at, days := range a.history {
 		for day, cents := range days {
 			if b.history[at][day] != cents {
@@ -191,6 +214,7 @@ func TestWriteRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(full, "cards.jsonl"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		dir  string
 		o    Options
@@ -198,15 +222,16 @@ func TestWriteRefuses(t *testing.T) {
 	}{
 		{full, Options{}, "not empty"},
 		{t.TempDir(), Options{Cards: 5}, "cards 5 is not within 300..1000000"},
-		{t.TempDir(), Options{Cards: MaxCards + 1}, "cards"},
+		{t.TempDir(), Options{Cards: maxCards + 1}, "cards"},
 		{t.TempDir(), Options{HistoryDays: -1}, "history days -1"},
 		{t.TempDir(), Options{HistoryDays: 5, PriceDays: 6}, "price days 6 is not within 1..5"},
 		{t.TempDir(), Options{PriceDays: 40}, "price days 40"},
 		{t.TempDir(), Options{Conditions: 7}, "conditions 7 is not within 0..6"},
 		{t.TempDir(), Options{Day: -1}, "day -1"},
 	} {
-		_, err := Write(c.dir, c.o)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "cannot write catalog ") {
+		err := Write(c.dir, c.o)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(),
+			"cannot write catalog ") {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
 	}
@@ -214,8 +239,10 @@ func TestWriteRefuses(t *testing.T) {
 
 func TestBanksHaveNoRepeats(t *testing.T) {
 	for name, bank := range map[string][]string{
-		"pokemon": pokemonNames, "trainers": pokemonTrainers, "one piece": onePieceNames, "moves": onePieceMoves, "blows": onePieceBlows,
-		"pokemon sets, first": pokemonSetFirst, "last": pokemonSetLast, "one piece sets, first": onePieceSetFirst, "of": onePieceSetLast,
+		"pokemon": pokemonNames, "trainers": pokemonTrainers, "one piece": onePieceNames, "moves": onePieceMoves,
+		"blows":               onePieceBlows,
+		"pokemon sets, first": pokemonSetFirst, "last": pokemonSetLast, "one piece sets, first": onePieceSetFirst,
+		"of": onePieceSetLast,
 	} {
 		sorted := slices.Sorted(slices.Values(bank))
 		if n := len(slices.Compact(slices.Clone(sorted))); n != len(bank) {
@@ -226,6 +253,7 @@ func TestBanksHaveNoRepeats(t *testing.T) {
 			}
 		}
 	}
+
 	if len(pokemonNames) < 250 || len(onePieceNames) < 100 {
 		t.Errorf("%d Pokémon and %d One Piece names are too few", len(pokemonNames), len(onePieceNames))
 	}
@@ -235,7 +263,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.ReportAllocs()
 	base := b.TempDir()
 	for i := 0; b.Loop(); i++ {
-		sum, err := Write(filepath.Join(base, fmt.Sprint(i)), Options{Cards: 3000})
+		sum, err := Summarize(filepath.Join(base, fmt.Sprint(i)), Options{Cards: 3000})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -2,20 +2,24 @@ package synth
 
 import "math"
 
-// Price levels, in cents. No walk leaves these bounds: the floor leaves room for the five conditions below near mint.
+// Price levels, in cents. No walk leaves these bounds: the floor leaves room for the five
+// conditions below near mint.
 const (
 	floorCents   = 6
 	ceilingCents = 900_000_000
 )
 
-// The walk is kept in 1/65536 cent and moved by factors of 18 fractional bits: integers only, so that every machine writes the same
-// bytes and two days are the same whichever window they are written in.
+// The walk is kept in 1/65536 cent and moved by factors of 18 fractional bits: integers only, so
+// that every machine writes the same bytes and two days are the same whichever window they are
+// written in.
 const (
 	centBits   = 16
 	factorBits = 18
-	// changeChance of 1024: measured over whole catalogs it yields 27 % of prices that change a day (a change below a cent is none).
+	// changeChance of 1024: measured over whole catalogs it yields 27 % of prices that change a day
+	// (a change below a cent is none).
 	changeChance = 338
-	// medianStep is the median of a change in the walk, which rounding to cents brings to 3 % in the prices.
+	// medianStep is the median of a change in the walk, which rounding to cents brings to 3 % in
+	// the prices.
 	medianStep = 0.0232
 	// longestStep bounds the exponential tail of one day's change.
 	longestStep = 0.40
@@ -35,8 +39,9 @@ func stepTable() (table [1024]uint64) {
 	return table
 }
 
-// walk is the price path of one variant of a card, or of a sealed product. It is anchored at day zero, where it has its level, and
-// runs from there forwards and backwards, so that it does not depend on how much of it is written.
+// walk is the price path of one variant of a card, or of a sealed product. It is anchored at day
+// zero, where it has its level, and runs from there forwards and backwards, so that it does not
+// depend on how much of it is written.
 type walk struct {
 	seed  uint64
 	level int64 // cents at day zero
@@ -45,6 +50,8 @@ type walk struct {
 // fill sets path[i] to the state of day from+i.
 func (w walk) fill(path []uint64, from int) {
 	to := from + len(path) - 1
+	// Day zero is the anchor: both directions go on from it, so that any span of days agrees with
+	// any other.
 	at := uint64(w.level) << centBits
 	put := func(day int, at uint64) {
 		if day >= from && day <= to {
@@ -56,6 +63,7 @@ func (w walk) fill(path []uint64, from int) {
 		at = step(at, dayBits(w.seed, day))
 		put(day, at)
 	}
+
 	for day, at := 1, at; day <= to; day++ {
 		at = step(at, dayBits(w.seed, day))
 		put(day, at)
@@ -67,11 +75,13 @@ func step(at, bits uint64) uint64 {
 	if bits&1023 >= changeChance {
 		return at
 	}
+	// The price keeps fractions of a cent, or small prices would stand still.
 	at = at >> 8 * steps[bits>>10&1023] >> (factorBits - 8)
 	return min(max(at, floorCents<<centBits), ceilingCents<<centBits)
 }
 
-// script replaces the walk of a planted lane. Days are relative to day zero; every script holds for the days after it too.
+// script replaces the walk of a planted lane. Days are relative to day zero; every script holds for
+// the days after it too.
 type script uint8
 
 const (

@@ -1,5 +1,5 @@
-// Package systemd speaks the notification protocol of service managers, sd_notify(3): single datagrams of NAME=VALUE
-// lines to the socket that NOTIFY_SOCKET names.
+// Package systemd speaks the notification protocol of service managers, sd_notify(3): single
+// datagrams of NAME=VALUE lines to the socket that NOTIFY_SOCKET names.
 package systemd
 
 import (
@@ -26,6 +26,7 @@ func Open() (*Notifier, error) {
 	if path == "" {
 		return nil, nil
 	}
+
 	// A leading @ stands for the zero byte of an abstract socket, here as in the protocol.
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
@@ -34,7 +35,8 @@ func Open() (*Notifier, error) {
 	return &Notifier{conn: conn, Watchdog: watchdog(os.Getenv("WATCHDOG_USEC"), os.Getenv("WATCHDOG_PID"))}, nil
 }
 
-// watchdog is the interval that the environment asks of this process; the variables may be meant for a parent.
+// watchdog is the interval that the environment asks of this process; the variables may be meant
+// for a parent.
 func watchdog(microseconds, pid string) time.Duration {
 	n, err := strconv.ParseInt(microseconds, 10, 64)
 	if err != nil || n <= 0 || n > int64(1<<62/time.Microsecond) || pid != "" && pid != strconv.Itoa(os.Getpid()) {
@@ -52,12 +54,13 @@ func (n *Notifier) Send(lines ...string) error {
 	return err
 }
 
-// Reloading are the lines that begin a reload, which READY=1 ends. systemd wants to know when it began by the
-// monotonic clock, to tell this reload from an earlier one.
+// Reloading are the lines that begin a reload, which READY=1 ends. systemd wants to know when it
+// began by the monotonic clock, to tell this reload from an earlier one.
 func Reloading() string {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return "RELOADING=1" // no system without that clock runs systemd
+		// No system without that clock runs systemd.
+		return "RELOADING=1"
 	}
 	return fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", now.Nano()/int64(time.Microsecond))
 }

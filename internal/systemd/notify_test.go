@@ -21,6 +21,7 @@ func manager(t *testing.T, name string) *net.UnixConn {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", name)
 	return conn
@@ -41,6 +42,7 @@ func TestSend(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		names = append(names, fmt.Sprintf("@ninepocket-test-%d", os.Getpid()))
 	}
+
 	for _, name := range names {
 		conn := manager(t, name)
 		t.Setenv("WATCHDOG_USEC", "3000000")
@@ -52,6 +54,7 @@ func TestSend(t *testing.T) {
 		if n.Watchdog != 3*time.Second {
 			t.Errorf("watchdog is %v", n.Watchdog)
 		}
+
 		for _, lines := range [][]string{{"READY=1", "STATUS=serving"}, {"STOPPING=1"}} {
 			if err := n.Send(lines...); err != nil {
 				t.Fatal(err)
@@ -72,6 +75,7 @@ func TestNobodyListens(t *testing.T) {
 	if err := n.Send("READY=1"); err != nil {
 		t.Error(err)
 	}
+
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "nowhere"))
 	if n, err := Open(); n != nil || err == nil {
 		t.Errorf("Open() = %v, %v with a socket that is not there", n, err)
@@ -85,6 +89,7 @@ func TestWatchdog(t *testing.T) {
 			t.Errorf("watchdog(%q, %q) = %v, want %v", microseconds, pid, got, want)
 		}
 	}
+
 	f("", "", 0)
 	f("20", "", 20*time.Microsecond)
 	f("20", strconv.Itoa(os.Getpid()), 20*time.Microsecond)
@@ -103,6 +108,7 @@ func TestReloading(t *testing.T) {
 		}
 		return now.Nano() / 1000
 	}
+
 	before := clock()
 	text := Reloading()
 	after := clock()

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
-// tarFolder is a tar archive, compressed or not. Each pass decompresses it once from front to back.
+// tarFolder is a tar archive, compressed or not, or a 7z archive as one. Each pass decompresses it once from front to back.
 type tarFolder struct {
 	path string
 	lim  limits
@@ -51,15 +52,9 @@ func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func
 
 // scan visits every regular file. Errors name the archive's entry; a truncated archive is one.
 func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error) error {
-	raw, err := os.Open(t.path)
+	plain, err := t.open()
 	if err != nil {
 		return err
-	}
-	defer raw.Close() //nolint:errcheck // only read
-
-	plain, err := unpacked(t.path, bufio.NewReaderSize(raw, 1<<16))
-	if err != nil {
-		return damaged(err)
 	}
 	defer plain.Close() //nolint:errcheck // only read
 
@@ -104,6 +99,32 @@ func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error)
 	}
 }
 
+// open opens the archive as a plain tar stream.
+func (t *tarFolder) open() (io.ReadCloser, error) {
+	if strings.HasSuffix(strings.ToLower(t.path), ".7z") {
+		return openSevenZip(t.path, t.lim.unpack)
+	}
+
+	raw, err := os.Open(t.path)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := unpacked(t.path, bufio.NewReaderSize(raw, 1<<16))
+	if err != nil {
+		_ = raw.Close() // only read
+		return nil, damaged(err)
+	}
+	return &unpackedFile{plain, raw}, nil
+}
+
+// unpackedFile is what a file holds after decompression.
+type unpackedFile struct {
+	io.ReadCloser
+	raw *os.File
+}
+
+func (u *unpackedFile) Close() error { return errors.Join(u.ReadCloser.Close(), u.raw.Close()) }
+
 // tarEntry tells a file to read from one to skip, and refuses what has no place in a catalog.
 func tarEntry(header *tar.Header) (f file, skip bool, err error) {
 	name, err := safeName(header.Name)
@@ -142,6 +163,8 @@ func finish(tail *tailReader) error {
 // damaged words what is wrong with an archive as a whole.
 func damaged(err error) error {
 	switch {
+	case errors.As(err, new(*unpackError)):
+		return err
 	case errors.Is(err, errTooBig):
 		return fmt.Errorf("the archive is %w after decompression", err)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errCut):

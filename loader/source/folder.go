@@ -23,6 +23,8 @@ type limits struct {
 	entries int   // files and folders of one archive
 	entry   int64 // bytes of one file after decompression
 	total   int64 // bytes of one archive after decompression
+
+	unpack []string // Options.Unpack
 }
 
 // defaultLimits leave room for a year of whole TCGCSV days in one archive (about 600 files and 10
@@ -70,8 +72,6 @@ func openFolder(name string, lim limits) (folder, error) {
 		return nil, err
 	case info.IsDir():
 		return openDir(name)
-	case strings.HasSuffix(strings.ToLower(name), ".7z"):
-		return openSevenZip(name, lim)
 	case hasSuffix(name, archiveSuffixes):
 		return openTar(name, lim)
 	default:

@@ -271,25 +271,6 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// FuzzSevenZipHeader reads archives whose headers are anything, under checksums that fit.
-func FuzzSevenZipHeader(f *testing.F) {
-	packed, header := sevenHeaderOf(files{"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00")), "b": "",
-		"c": "x"}.sevenZip(f))
-	f.Add(header)
-	_, wrapped := sevenHeaderOf(sevenWrapped(sevenArchive(packed, header)))
-	f.Add(wrapped)
-	archive := newScratch(f, "a.7z")
-	f.Fuzz(func(t *testing.T, header []byte) {
-		in, err := openFolder(archive.with(t, sevenArchive(packed, header)), fuzzLimits)
-		if err != nil {
-			return
-		}
-		if got, err := readFolder(in); err == nil && len(got) != len(in.files()) {
-			t.Fatalf("%d of %d files", len(got), len(in.files()))
-		}
-	})
-}
-
 func FuzzSourceToml(f *testing.F) {
 	f.Add([]byte("namespace = \"shop\"\nattribution = \"A\"\npartner_namespace = \"p\"\n"))
 	f.Add([]byte("colour = 1"))

@@ -13,8 +13,35 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Kinds are the kinds of sources, as `--source KIND:PATH` and `--prices KIND:PATH` name them.
-var Kinds = []string{KindTCGCSV, KindPokemonTCG, KindPunkRecords, KindNative}
+// Kind is one form of input.
+type Kind struct {
+	// Name is how `--source KIND:PATH` and `--prices KIND:PATH` name it.
+	Name string
+	// Open opens an input of the kind; see [Open].
+	Open func(path string, o Options) (Source, error)
+}
+
+// Kinds is the one table of the kinds of sources. The command line, the loader and their messages read it.
+var Kinds = []Kind{
+	{KindTCGCSV, bounding(openTCGCSV)},
+	{KindPokemonTCG, bounding(openPokemonTCG)},
+	{KindPunkRecords, bounding(openPunkRecords)},
+	{KindNative, bounding(openNative)},
+}
+
+// KindNames are the names of the kinds, in the order of the table.
+func KindNames() []string {
+	names := make([]string, len(Kinds))
+	for i := range Kinds {
+		names[i] = Kinds[i].Name
+	}
+	return names
+}
+
+// bounding is the row of a kind that reads within limits.
+func bounding(open func(path string, o Options, lim limits) (Source, error)) func(string, Options) (Source, error) {
+	return func(path string, o Options) (Source, error) { return open(path, o, o.limits) }
+}
 
 // The kinds.
 const (
@@ -47,19 +74,15 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 	} else if _, ok := snapshot.ParseCondition(o.DefaultCondition); !ok {
 		return nil, fmt.Errorf("default condition %q is not a condition's code", o.DefaultCondition)
 	}
+	o.limits = lim
+	o.limits.unpack = o.Unpack
 
-	switch kind {
-	case KindTCGCSV:
-		return openTCGCSV(path, o, lim)
-	case KindPokemonTCG:
-		return openPokemonTCG(path, o, lim)
-	case KindPunkRecords:
-		return openPunkRecords(path, o, lim)
-	case KindNative:
-		return openNative(path, o, lim)
-	default:
-		return nil, fmt.Errorf("unknown kind: use one of %s", strings.Join(Kinds, ", "))
+	for _, k := range Kinds {
+		if k.Name == kind {
+			return k.Open(path, o)
+		}
 	}
+	return nil, fmt.Errorf("unknown kind: use one of %s", strings.Join(KindNames(), ", "))
 }
 
 // msOf is an instant in milliseconds, NoTime for the zero time.

@@ -1,170 +1,209 @@
 package source
 
 import (
-	"context"
+	"archive/tar"
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
+	"strings"
+	"time"
 
 	"github.com/bodgit/sevenzip"
 )
 
-// sevenFolder is a 7z archive, which is how TCGCSV packs its archive days (PPMd).
-type sevenFolder struct {
-	path string
-	lim  limits
-	list []file
-}
+// The library makes room for what a 7z archive announces before it looks whether that can be: a
+// forged number of files costs it minutes and tens of gigabytes. So a process of its own unpacks an
+// archive, within bounds that hold for all of it, and passes the files on as a tar stream.
 
-// openSevenZip lists an archive. Its list is its end, so a truncated archive fails here.
-func openSevenZip(path string, lim limits) (*sevenFolder, error) {
-	s := &sevenFolder{path: path, lim: lim}
-	err := s.open(func(r *sevenzip.Reader) error {
-		seen := map[string]bool{}
-		var total int64
-		if len(r.File) > lim.entries {
-			return fmt.Errorf("more than %d entries", lim.entries)
-		}
-		for _, entry := range r.File {
-			f, skip, err := sevenEntry(entry, lim)
-			if err != nil {
-				return err
-			}
-			if skip {
-				continue
-			}
-			if seen[f.name] {
-				return fmt.Errorf("entry %q is there twice", clip(f.name))
-			}
-			seen[f.name] = true
-			if total += f.size; total > lim.total {
-				return damaged(errTooBig)
-			}
-			s.list = append(s.list, f)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+const (
+	// unpackMemory bounds the memory of that process, on Linux. A dictionary of 256 MB fits twice.
+	unpackMemory = 1 << 30
+	// unpackPatience is how long that process may take until the next bytes come out of it.
+	unpackPatience = time.Minute
+	// cannotUnpack begins what that process says about an archive.
+	cannotUnpack = "cannot unpack the archive: "
+)
+
+// ServeUnpacking is what the process does that Options.Unpack starts: it reads the 7z archive in
+// and writes a tar archive of its files to out. Afterwards the process is good for nothing else.
+func ServeUnpacking(in *os.File, out io.Writer) error {
+	if err := limitMemory(); err != nil {
+		return err
 	}
-	return s, nil
+	if err := unpackSevenZip(in, out); err != nil {
+		return fmt.Errorf("%s%w", cannotUnpack, err)
+	}
+	return nil
 }
 
-func (s *sevenFolder) files() []file { return s.list }
-
-func (s *sevenFolder) each(ctx context.Context, want func(string) bool, visit func(file, io.Reader) error) error {
-	return s.open(func(r *sevenzip.Reader) error {
-		for _, entry := range r.File {
-			f, skip, err := sevenEntry(entry, s.lim)
-			if err != nil {
-				return err
-			}
-			if skip || !want(f.name) {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := visitSeven(entry, f, visit); err != nil {
-				return err
-			}
+// unpackSevenZip writes the files of a 7z archive as a tar archive. The library indexes by what an
+// archive says and panics where a forged one lies, so a panic is damage like any other.
+func unpackSevenZip(in *os.File, out io.Writer) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = damaged(fmt.Errorf("%v", p))
 		}
-		return nil
-	})
-}
+	}()
 
-// open opens the archive for the time of do.
-func (s *sevenFolder) open(do func(*sevenzip.Reader) error) error {
-	raw, err := os.Open(s.path)
+	info, err := in.Stat()
 	if err != nil {
 		return err
 	}
-	defer raw.Close() //nolint:errcheck // only read
-	info, err := raw.Stat()
-	if err != nil {
-		return err
-	}
-	if err := checkSevenZip(raw, info.Size(), s.lim); err != nil {
-		return err
-	}
-	var r *sevenzip.Reader
-	err = guarded(func() error {
-		r, err = sevenzip.NewReader(raw, info.Size())
-		return err
-	})
+	archive, err := sevenzip.NewReader(in, info.Size())
 	if err != nil {
 		return damaged(err)
 	}
-	return do(r)
-}
 
-// guarded calls into the library, which indexes by what an archive says and panics where a forged one lies: input
-// must not take the process down, so a panic in it is damage like any other.
-func guarded(call func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
+	packed := tar.NewWriter(out)
+	for _, entry := range archive.File {
+		if err := repack(packed, entry); err != nil {
+			return fmt.Errorf("entry %q: %w", clip(entry.Name), err)
 		}
-	}()
-	return call()
-}
-
-// guardedReader is a reader of the library's, guarded.
-type guardedReader struct{ r io.Reader }
-
-func (g guardedReader) Read(p []byte) (n int, err error) {
-	err = guarded(func() error {
-		n, err = g.r.Read(p)
-		return err
-	})
-	return n, err
-}
-
-// sevenEntry tells a file to read from one to skip.
-func sevenEntry(entry *sevenzip.File, lim limits) (f file, skip bool, err error) {
-	name, err := safeName(entry.Name)
-	if err != nil {
-		return file{}, false, err
 	}
-	mode := entry.FileInfo().Mode()
-	switch {
+	return packed.Close()
+}
+
+// repack copies one entry. Whether it has a place in a catalog is for the reader of the tar archive
+// to say.
+func repack(to *tar.Writer, entry *sevenzip.File) error {
+	header := &tar.Header{Name: entry.Name, ModTime: entry.Modified, Typeflag: tar.TypeFifo}
+	switch mode := entry.FileInfo().Mode(); {
+	case mode.IsRegular():
+		header.Typeflag = tar.TypeReg
+		header.Size = int64(entry.UncompressedSize)
 	case mode.IsDir():
-		return file{}, true, nil
+		header.Typeflag = tar.TypeDir
 	case mode&fs.ModeSymlink != 0:
-		return file{}, false, fmt.Errorf("entry %q is a link", clip(entry.Name))
-	case !mode.IsRegular():
-		return file{}, false, fmt.Errorf("entry %q is neither a file nor a folder", clip(entry.Name))
-	case entry.UncompressedSize > uint64(lim.entry):
-		return file{}, false, fmt.Errorf("entry %q is larger than the %d bytes allowed", clip(name), lim.entry)
+		header.Typeflag = tar.TypeSymlink
 	}
-	return file{name: name, size: int64(entry.UncompressedSize), mod: entry.Modified}, false, nil
+	if err := to.WriteHeader(header); err != nil || header.Typeflag != tar.TypeReg {
+		return err
+	}
+
+	body, err := entry.Open()
+	if err != nil {
+		return damaged(err)
+	}
+	defer body.Close() //nolint:errcheck // only read
+
+	// The library leaves it to its caller to compare the checksum.
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(to, io.TeeReader(body, sum)); err != nil {
+		return damaged(err)
+	}
+	if entry.CRC32 != 0 && sum.Sum32() != entry.CRC32 {
+		return damaged(errors.New("checksum mismatch"))
+	}
+	return to.Flush()
 }
 
-// visitSeven reads one entry to its end, so that its checksum is compared, which the library leaves to its caller.
-func visitSeven(entry *sevenzip.File, f file, visit func(file, io.Reader) error) error {
-	var rc io.ReadCloser
-	err := guarded(func() (err error) {
-		rc, err = entry.Open()
-		return err
-	})
+// openSevenZip opens the files of a 7z archive as a tar stream, which a process with this command
+// line makes. Without one this process does, and nothing but its own memory bounds what a forged
+// archive costs.
+func openSevenZip(path string, command []string) (io.ReadCloser, error) {
+	archive, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("entry %q: %w", clip(f.name), damaged(err))
+		return nil, err
 	}
-	defer rc.Close() //nolint:errcheck // only read
-	sum := crc32.NewIEEE()
-	body := &faultReader{r: io.TeeReader(guardedReader{rc}, sum)}
-	err = visit(f, body)
-	if err == nil && body.err == nil {
-		_, err = io.Copy(io.Discard, body)
+
+	if len(command) == 0 {
+		out, in := io.Pipe()
+		go func() {
+			err := unpackSevenZip(archive, in)
+			if err != nil {
+				err = &unpackError{err.Error()}
+			}
+			// Only read.
+			_ = archive.Close()
+			_ = in.CloseWithError(err)
+		}()
+		return out, nil
 	}
-	if body.err != nil {
-		return fmt.Errorf("entry %q: %w", clip(f.name), damaged(body.err))
+
+	defer archive.Close() //nolint:errcheck // the process has it from here on
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && entry.CRC32 != 0 && sum.Sum32() != entry.CRC32 {
-		return fmt.Errorf("entry %q: %w", clip(f.name), damaged(errors.New("checksum mismatch")))
+	defer in.Close() //nolint:errcheck // the process has it from here on
+
+	u := &unpacking{out: out, process: exec.Command(command[0], command[1:]...)} //nolint:gosec // our own program
+	u.process.Stdin = archive
+	u.process.Stdout = in
+	u.process.Stderr = &u.said
+	if err := u.process.Start(); err != nil {
+		_ = out.Close()
+		return nil, fmt.Errorf("cannot start a process that unpacks: %w", err)
 	}
-	return err
+	return u, nil
 }
+
+// unpacking is the output of a process that unpacks an archive.
+type unpacking struct {
+	process *exec.Cmd
+	out     *os.File
+	said    bytes.Buffer // on standard error
+	err     error        // once the process has ended
+}
+
+// Read returns what the process writes. Once there is no more, the process tells by its exit
+// whether that was all.
+func (u *unpacking) Read(p []byte) (int, error) {
+	if u.err != nil {
+		return 0, u.err
+	}
+	if err := u.out.SetReadDeadline(time.Now().Add(unpackPatience)); err != nil {
+		return 0, err
+	}
+
+	n, err := u.out.Read(p)
+	if err == nil {
+		return n, nil
+	}
+
+	late := errors.Is(err, os.ErrDeadlineExceeded)
+	if late {
+		_ = u.process.Process.Kill()
+	}
+	u.err = u.outcome(u.process.Wait(), late)
+	return n, u.err
+}
+
+// outcome words how the process ended.
+func (u *unpacking) outcome(err error, late bool) error {
+	said := u.said.String()
+	switch {
+	case late:
+		return &unpackError{fmt.Sprintf("nothing came out of the archive for %v", unpackPatience)}
+	case err == nil:
+		return io.EOF
+	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"):
+		return &unpackError{fmt.Sprintf("unpacking the archive takes more than %d MB of memory", unpackMemory>>20)}
+	}
+
+	if _, why, ours := strings.Cut(said, cannotUnpack); ours {
+		said = why
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
+	return &unpackError{clip(first)}
+}
+
+// Close ends the process.
+func (u *unpacking) Close() error {
+	if u.err == nil {
+		_ = u.process.Process.Kill()
+		// It was killed.
+		_ = u.process.Wait()
+	}
+	return u.out.Close()
+}
+
+// unpackError is what a process that unpacks says is wrong with an archive.
+type unpackError struct{ text string }
+
+func (e *unpackError) Error() string { return e.text }

@@ -172,4 +172,10 @@ type Options struct {
 	AsOf             time.Time
 	Attribution      string
 	Partner          string
+
+	// Unpack is the command line of a process that runs ServeUnpacking; none unpacks 7z archives in this process, which
+	// is for archives that can be trusted.
+	Unpack []string
+
+	limits limits // of what an input may make us read
 }

@@ -1,62 +1,22 @@
 package front
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/crc32"
-	"strconv"
 	"sync"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressFrom is the size from which bodies are compressed when asked for (decision 9): below it the headers weigh
-// more than what is saved.
+// compressFrom is the size from which bodies are compressed when asked for (decision 9): below it
+// the headers weigh more than what is saved.
 const compressFrom = 1 << 10
 
-// pickEncoding reads an Accept-Encoding list (RFC 9110, 12.5.3).
-func pickEncoding(accept []byte) string {
-	names := [...]string{"zstd", "gzip", "identity", "*"}
-	const unnamed = -1
-	weights := [len(names)]float64{unnamed, unnamed, unnamed, unnamed}
-	for item := range bytes.SplitSeq(accept, []byte{','}) {
-		name, params, _ := bytes.Cut(item, []byte{';'})
-		weight := 1.0
-		params = bytes.TrimSpace(params)
-		if len(params) > 1 && params[0]|0x20 == 'q' && params[1] == '=' {
-			parsed, err := strconv.ParseFloat(string(params[2:]), 64)
-			if err != nil || parsed < 0 || parsed > 1 {
-				continue
-			}
-			weight = parsed
-		}
-		name = bytes.TrimSpace(name)
-		for k := range names {
-			if len(name) == len(names[k]) && bytes.EqualFold(name, []byte(names[k])) {
-				weights[k] = weight
-			}
-		}
-	}
-	best, top := "", 0.0
-	for k, name := range names[:2] {
-		weight := weights[k]
-		if weight == unnamed {
-			weight = weights[3]
-		}
-		if weight > top {
-			best, top = name, weight
-		}
-	}
-	if weights[2] > top {
-		return ""
-	}
-	return best
-}
-
-// A body is compressed in two parts: its beginning, and an end that follows as it is, in a block of its own. What of an
-// answer is new each time is its end - a cursor, a request id - and all before it can be kept compressed (see packs).
-// Nothing but the formats' own blocks is used: a reader sees one gzip member or one zstd frame.
+// A body is compressed in two parts: its beginning, and an end that follows as it is, in a block of
+// its own. What of an answer is new each time is its end - a cursor, a request id - and all before
+// it can be kept compressed (see packs). Nothing but the formats' own blocks is used: a reader sees
+// one gzip member or one zstd frame.
 
 // maxEnd is the longest end; RFC 1951 has 16 bits for the length of a stored block.
 const maxEnd = 1 << 14
@@ -64,7 +24,8 @@ const maxEnd = 1 << 14
 // gzipHead is the header of a gzip member without name and time (RFC 1952).
 const gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 
-// zstdHead is the header of a zstd frame of any length with a window of 128 KiB (RFC 8878, 3.1.1.1).
+// zstdHead is the header of a zstd frame of any length with a window of 128 KiB (RFC 8878,
+// 3.1.1.1).
 const zstdHead = "\x28\xb5\x2f\xfd\x00\x38"
 
 // appender is an io.Writer that appends.
@@ -73,6 +34,13 @@ type appender struct{ text []byte }
 func (a *appender) Write(p []byte) (int, error) {
 	a.text = append(a.text, p...)
 	return len(p), nil
+}
+
+// take returns the text, and lets go of it.
+func (a *appender) take() []byte {
+	text := a.text
+	a.text = nil
+	return text
 }
 
 type gzipPacker struct {
@@ -91,8 +59,9 @@ type zstdPacker struct {
 }
 
 var zstdPackers = sync.Pool{New: func() any {
+	// The options are valid constants.
 	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<17),
-		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true)) // the options are valid constants
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	return &zstdPacker{frame: w}
 }}
 
@@ -102,15 +71,16 @@ func appendPacked(dst, content []byte, encoding string) []byte {
 		if len(content) == 0 {
 			return append(dst, zstdHead...) // the encoder would wait for something to write
 		}
+
 		p, _ := zstdPackers.Get().(*zstdPacker)
 		defer zstdPackers.Put(p)
 		p.text = dst
 		p.frame.Reset(p)
 		_, _ = p.frame.Write(content) // an appender does not fail
 		_ = p.frame.Flush()
-		dst, p.text = p.text, nil
-		return dst
+		return p.take()
 	}
+
 	p, _ := gzipPackers.Get().(*gzipPacker)
 	defer gzipPackers.Put(p)
 	dst = append(dst, gzipHead...)
@@ -118,12 +88,11 @@ func appendPacked(dst, content []byte, encoding string) []byte {
 	p.deflate.Reset(p)
 	_, _ = p.deflate.Write(content)
 	_ = p.deflate.Flush() // to a whole byte
-	dst, p.text = p.text, nil
-	return dst
+	return p.take()
 }
 
-// appendEnd appends the end of a body of so many bytes as it is. sum is the CRC-32 of what was before it, which gzip
-// closes with.
+// appendEnd appends the end of a body of so many bytes as it is. sum is the CRC-32 of what was
+// before it, which gzip closes with.
 func appendEnd(dst, end []byte, encoding string, sum uint32, size int) []byte {
 	const last = 1
 	if encoding == "zstd" { // RFC 8878, 3.1.1.2: a raw block
@@ -131,6 +100,7 @@ func appendEnd(dst, end []byte, encoding string, sum uint32, size int) []byte {
 		dst = append(dst, byte(header), byte(header>>8), byte(header>>16))
 		return append(dst, end...)
 	}
+
 	dst = append(dst, last) // RFC 1951, 3.2.4: a stored block
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(end)))
 	dst = binary.LittleEndian.AppendUint16(dst, ^uint16(len(end)))

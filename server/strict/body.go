@@ -15,7 +15,8 @@ const (
 	inEndCR
 )
 
-// maxSizeDigits bounds a chunk's size, with leading zeros: more than any content that is taken, less than overflows.
+// maxSizeDigits bounds a chunk's size, with leading zeros: more than any content that is taken,
+// less than overflows.
 const maxSizeDigits = 8
 
 // body is how far a body was read.
@@ -26,15 +27,18 @@ type body struct {
 	total  int // bytes of all chunks
 }
 
-// read takes what p has of a body and returns how much that is, and what comes next: inHead after the body's last byte.
+// read takes what p has of a body and returns how much that is, and what comes next: inHead after
+// the body's last byte.
 //
-// Chunks have no extensions and no trailer fields here, which no client of this kind sends and parsers read differently.
+// Chunks have no extensions and no trailer fields here, which no client of this kind sends and
+// parsers read differently.
 func (b *body) read(s state, p []byte, most int) (n int, _ state, _ *Fault) {
 	for n < len(p) {
 		if s == inContent || s == inChunk {
 			step := min(b.left, len(p)-n)
 			n += step
-			if b.left -= step; b.left > 0 {
+			b.left -= step
+			if b.left > 0 {
 				break
 			}
 			if s == inContent {
@@ -43,41 +47,54 @@ func (b *body) read(s state, p []byte, most int) (n int, _ state, _ *Fault) {
 			s = afterData
 			continue
 		}
-		c := p[n]
-		fault := (*Fault)(nil)
-		switch s {
-		case inSize:
-			s, fault = b.sizeByte(c)
-		case afterSize:
-			s = inChunk
-			if b.size == 0 {
-				s = inEnd
-			}
-			if b.left = b.size; c != '\n' {
-				fault = errBadChunk
-			} else if b.total += b.size; b.total > most {
-				fault = errBodyTooLarge
-			}
-			b.size, b.digits = 0, 0
-		case afterData:
-			s, fault = afterDataCR, unless(c == '\r', errBadChunk)
-		case afterDataCR:
-			s, fault = inSize, unless(c == '\n', errBadChunk)
-		case inEnd:
-			s, fault = inEndCR, unless(c == '\r', errTrailers)
-		case inEndCR:
-			if c == '\n' {
-				return n + 1, inHead, nil
-			}
-			fault = errBadChunk
-		case inHead, inContent, inChunk:
+
+		if s == inEndCR && p[n] == '\n' {
+			return n + 1, inHead, nil
 		}
+		next, fault := b.frame(s, p[n], most)
 		if fault != nil {
-			return n, s, fault
+			return n, next, fault
 		}
+		s = next
 		n++
 	}
 	return n, s, nil
+}
+
+// frame takes one byte of what stands around a chunk's data, and returns what comes next.
+func (b *body) frame(s state, c byte, most int) (state, *Fault) {
+	switch s {
+	case inSize:
+		return b.sizeByte(c)
+	case afterSize:
+		return b.begin(c, most)
+	case afterData:
+		return afterDataCR, unless(c == '\r', errBadChunk)
+	case afterDataCR:
+		return inSize, unless(c == '\n', errBadChunk)
+	case inEnd:
+		return inEndCR, unless(c == '\r', errTrailers)
+	default: // inEndCR, whose LF ends the body; the others have no bytes of their own
+		return s, errBadChunk
+	}
+}
+
+// begin takes the LF of a size's line: the chunk's data comes next, or the end after an empty one.
+func (b *body) begin(c byte, most int) (state, *Fault) {
+	b.left = b.size
+	b.total += b.size
+	b.size = 0
+	b.digits = 0
+
+	switch {
+	case c != '\n':
+		return inChunk, errBadChunk
+	case b.total > most:
+		return inChunk, errBodyTooLarge
+	case b.left == 0:
+		return inEnd, nil
+	}
+	return inChunk, nil
 }
 
 // sizeByte takes one byte of a line that has a chunk's size and nothing else.
@@ -109,7 +126,8 @@ var hexDigits = func() (table [256]uint8) {
 		table['0'+i] = uint8(i + 1)
 	}
 	for i := range 6 {
-		table['a'+i], table['A'+i] = uint8(i+11), uint8(i+11)
+		table['a'+i] = uint8(i + 11)
+		table['A'+i] = uint8(i + 11)
 	}
 	return table
 }()

@@ -18,12 +18,18 @@ var classes = func() (table [256]uint8) {
 		table[c] = inTarget
 	}
 	table['#'] = 0
+
 	set := func(chars string, class uint8) {
 		for _, c := range []byte(chars) {
 			table[c] |= class
 		}
 	}
-	const upper, lower, digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789"
+
+	const (
+		upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		lower  = "abcdefghijklmnopqrstuvwxyz"
+		digits = "0123456789"
+	)
 	set("!#$%&'*+-.^_`|~"+digits+upper+lower, inName)
 	set(upper+digits+"-_", inMethod)
 	set("-._~%!$&'()*+,;=:[]"+digits+upper+lower, inHost)
@@ -42,10 +48,15 @@ func run(b []byte, class uint8) int {
 
 // isValue reports whether b has no control characters but tabs.
 func isValue(b []byte) bool {
-	// Eight bytes at a time: below, the high bit of each byte of low says that the byte is less than a space, of del that
-	// it is DEL. Borrows may also flag a byte above one that is flagged, never one when none is; the loop after decides.
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x8080808080808080
+	)
 	i := 0
+
+	// Eight bytes at a time. The high bit of a byte of low says that the byte is less than a space,
+	// of del that it is DEL. A borrow may also flag the byte above a flagged one, never one when
+	// none is; the loop after decides.
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		del := x ^ 0x7f*ones
@@ -53,6 +64,7 @@ func isValue(b []byte) bool {
 			break
 		}
 	}
+
 	for _, c := range b[i:] {
 		if c < ' ' && c != '\t' || c == 0x7f {
 			return false

@@ -44,39 +44,36 @@ const (
 
 func (r *request) has(s single) bool { return r.seen&s != 0 }
 
-// singleOf is the header that a name means, 0 for one that may come more than once or does not matter here.
-func singleOf(name []byte) single {
-	var want string
-	var s single
-	switch len(name) {
-	case 4:
-		want, s = "host", host
-	case 6:
-		if want, s = "origin", origin; name[0]|0x20 == 'e' {
-			want, s = "expect", expect
-		}
-	case 9:
-		want, s = "x-api-key", apiKey
-	case 12:
-		want, s = "content-type", contentType
-	case 13:
-		want, s = "authorization", authorization
-	case 14:
-		want, s = "content-length", contentLength
-	case 15:
-		want, s = "idempotency-key", idempotencyKey
-	case 17:
-		want, s = "transfer-encoding", transferEncoding
-	case 20:
-		want, s = "mcp-protocol-version", protocolVersion
-	}
-	if s == 0 || !isFold(name, want) {
-		return 0
-	}
-	return s
+// singles are the names of those headers, in lower case.
+var singles = [...]struct {
+	name string
+	is   single
+}{
+	{"host", host},
+	{"origin", origin},
+	{"expect", expect},
+	{"x-api-key", apiKey},
+	{"content-type", contentType},
+	{"authorization", authorization},
+	{"content-length", contentLength},
+	{"idempotency-key", idempotencyKey},
+	{"transfer-encoding", transferEncoding},
+	{"mcp-protocol-version", protocolVersion},
 }
 
-// isFold reports whether b, whatever its case, is want, which has lower-case letters, digits and hyphens.
+// singleOf is the header that a name means, 0 for one that may come more than once or does not
+// matter here.
+func singleOf(name []byte) single {
+	for i := range singles {
+		if isFold(name, singles[i].name) {
+			return singles[i].is
+		}
+	}
+	return 0
+}
+
+// isFold reports whether b, whatever its case, is want, which has lower-case letters, digits and
+// hyphens.
 func isFold(b []byte, want string) bool {
 	if len(b) != len(want) {
 		return false
@@ -92,8 +89,8 @@ func isFold(b []byte, want string) bool {
 	return true
 }
 
-// beginning judges a request line of which only the beginning has come: what is not HTTP at all, as the first bytes of
-// TLS, may never send an end of line.
+// beginning judges a request line of which only the beginning has come: what is not HTTP at all, as
+// the first bytes of TLS, may never send an end of line.
 func beginning(b []byte) *Fault {
 	if len(b) > 0 && classes[b[0]]&inMethod == 0 && b[0] != '\r' {
 		return errBadMethod
@@ -111,13 +108,12 @@ func (r *request) line(h []byte, start, end int) *Fault {
 		r.blank = true
 		return nil
 	}
+
 	n := run(line, inMethod)
-	switch {
-	case n == 0 || n == len(line):
-		return errBadMethod
-	case line[n] != ' ':
+	if n == 0 || n == len(line) || line[n] != ' ' {
 		return errBadMethod
 	}
+
 	target := n + 1
 	n = target + run(line[target:], inTarget)
 	switch {
@@ -126,6 +122,7 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	case n == len(line):
 		return errBadLine
 	}
+
 	switch string(line[n+1:]) {
 	case "HTTP/1.1":
 		r.version = http11
@@ -137,9 +134,11 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	return r.target(line, target, n, start)
 }
 
-// target checks the form of a request target (RFC 9112, 3.2), which lies in a line that begins at offset in the head.
+// target checks the form of a request target (RFC 9112, 3.2), which lies in a line that begins at
+// offset in the head.
 func (r *request) target(line []byte, start, end, offset int) *Fault {
-	method, target := line[:start-1], line[start:end]
+	method := line[:start-1]
+	target := line[start:end]
 	switch {
 	case string(method) == "CONNECT":
 		return errBadTarget // there is no tunnel here
@@ -148,10 +147,12 @@ func (r *request) target(line []byte, start, end, offset int) *Fault {
 	case string(target) == "*" && string(method) == "OPTIONS":
 		return nil
 	}
+
 	scheme := bytes.Index(target, []byte("://"))
 	if scheme < 0 || !isFold(target[:scheme], "http") && !isFold(target[:scheme], "https") {
 		return errBadTarget
 	}
+
 	n := run(target[scheme+3:], inHost)
 	path := scheme + 3 + n
 	if n == 0 || path == len(target) || target[path] != '/' {
@@ -173,6 +174,7 @@ func (r *request) field(h []byte, start, end int) *Fault {
 	case !isValue(line[n+1:]):
 		return errBadValue
 	}
+
 	s := singleOf(line[:n])
 	if s == 0 {
 		return nil
@@ -181,6 +183,7 @@ func (r *request) field(h []byte, start, end int) *Fault {
 		return errRepeated
 	}
 	r.seen |= s
+
 	from, to := n+1, len(line)
 	for from < to && (line[from] == ' ' || line[from] == '\t') {
 		from++

@@ -1,5 +1,5 @@
-// Package cards is what the database servers of the comparison share: the catalog as ninepocket exports it, the shapes of
-// the answers, and a plain net/http front over whatever stores the cards.
+// Package cards is what the database servers of the comparison share: the catalog as ninepocket
+// exports it, the shapes of the answers, and a plain net/http front over whatever stores the cards.
 package cards
 
 import (
@@ -83,6 +83,7 @@ func Read(file string, each func(rank int, card *Exported) error) error {
 		return err
 	}
 	defer f.Close()
+
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for rank := 0; lines.Scan(); rank++ {
@@ -97,8 +98,8 @@ func Read(file string, each func(rank int, card *Exported) error) error {
 	return lines.Err()
 }
 
-// Fold spells text as all stores index it and are asked for it: lower case, without marks and apostrophes, other
-// punctuation as spaces, the symbols of card names as words.
+// Fold spells text as all stores index it and are asked for it: lower case, without marks and
+// apostrophes, other punctuation as spaces, the symbols of card names as words.
 func Fold(s string) string {
 	s = symbols.Replace(s)
 	var out strings.Builder
@@ -114,7 +115,8 @@ func Fold(s string) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-var symbols = strings.NewReplacer("♀", " female", "♂", " male", "δ", " delta", "★", " star", "☆", " star", "◇", " prism star")
+var symbols = strings.NewReplacer("♀", " female", "♂", " male", "δ", " delta", "★", " star", "☆", " star", "◇",
+	" prism star")
 
 // Text is what a card is found by beside its name.
 func (c *Exported) Text() (name, number, set string) {

@@ -34,8 +34,8 @@ type Store interface {
 	Search(ctx context.Context, q Query) ([]Summary, error)
 }
 
-// Serve answers the paths that the driver asks until the process is told to end. It checks no key and counts nothing:
-// both would only make the databases look slower.
+// Serve answers the paths that the driver asks until the process is told to end. It checks no key
+// and counts nothing: both would only make the databases look slower.
 func Serve(s Store) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/cards/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -56,6 +56,7 @@ func Serve(s Store) error {
 	if err != nil {
 		return err
 	}
+
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -64,6 +65,7 @@ func Serve(s Store) error {
 	if err != nil {
 		return err
 	}
+
 	file := os.Getenv("READY_FILE")
 	if err := errors.Join(os.WriteFile(file+".draft", ready, 0o600), os.Rename(file+".draft", file)); err != nil {
 		return err
@@ -107,6 +109,7 @@ func answer(w http.ResponseWriter, value any, err error) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
@@ -114,6 +117,7 @@ func answer(w http.ResponseWriter, value any, err error) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
 	w.Write(body.Bytes())
@@ -125,6 +129,7 @@ func InOrder[T any](ids []string, found []T, id func(*T) string) []T {
 	for i := range found {
 		at[id(&found[i])] = i
 	}
+
 	out := make([]T, 0, len(ids))
 	for _, want := range ids {
 		if i, ok := at[want]; ok {

@@ -1,5 +1,6 @@
-// Command postgres serves a dump of cards from PostgreSQL with pg_trgm: it makes a database in a temporary folder, starts
-// PostgreSQL on it as a child, imports the dump and answers the driver's paths over net/http.
+// Command postgres serves a dump of cards from PostgreSQL with pg_trgm: it makes a database in a
+// temporary folder, starts PostgreSQL on it as a child, imports the dump and answers the driver's
+// paths over net/http.
 //
 //	postgres DUMP [FOLDER OF initdb AND postgres]
 //	postgres -version
@@ -35,6 +36,7 @@ func run(ctx context.Context) error {
 	if len(os.Args) < 2 {
 		return errors.New("usage: postgres DUMP [FOLDER OF initdb AND postgres]")
 	}
+
 	programs := programFolder(os.Args[2:])
 	if programs == "" {
 		return errors.New("cannot find initdb: install PostgreSQL or give the folder of its programs")
@@ -46,11 +48,13 @@ func run(ctx context.Context) error {
 		}
 		return err
 	}
+
 	folder, err := os.MkdirTemp("", "compare-postgres-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
+
 	stop, err := startPostgres(programs, folder)
 	if err != nil {
 		return err
@@ -75,6 +79,7 @@ func programFolder(given []string) string {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(path)
 	}
+
 	all, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(all) == 0 {
 		return ""
@@ -82,8 +87,8 @@ func programFolder(given []string) string {
 	return filepath.Dir(slices.Max(all))
 }
 
-// startPostgres makes a cluster that only this program reaches, by a socket in its folder. PostgreSQL refuses to run
-// as root, and then runs as the user that its package made.
+// startPostgres makes a cluster that only this program reaches, by a socket in its folder.
+// PostgreSQL refuses to run as root, and then runs as the user that its package made.
 func startPostgres(programs, folder string) (stop func(), err error) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() == 0 {
@@ -98,24 +103,35 @@ func startPostgres(programs, folder string) (stop func(), err error) {
 			return nil, err
 		}
 	}
+
 	command := func(name string, arguments ...string) *exec.Cmd {
 		c := exec.Command(filepath.Join(programs, name), arguments...)
-		c.SysProcAttr, c.Dir, c.Stdout, c.Stderr = attributes, folder, os.Stderr, os.Stderr
+		c.SysProcAttr = attributes
+		c.Dir = folder
+		c.Stdout = os.Stderr
+		c.Stderr = os.Stderr
 		return c
 	}
+
 	data := filepath.Join(folder, "data")
-	if err := command("initdb", "-D", data, "-U", "compare", "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust").Run(); err != nil {
+	if err := command("initdb", "-D", data, "-U", "compare", "-E", "UTF8", "--locale=C.UTF-8", "-A",
+		"trust").Run(); err != nil {
 		return nil, fmt.Errorf("cannot make a cluster: %w", err)
 	}
-	// The whole catalog fits the buffers; jit only costs queries this short; nothing is written while it is measured.
-	server := command("postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "shared_buffers=1GB", "-c", "work_mem=32MB",
-		"-c", "maintenance_work_mem=512MB", "-c", "jit=off", "-c", "fsync=off", "-c", "max_connections=50", "-c", "effective_cache_size=4GB", "-c", "random_page_cost=1.1",
+
+	// The whole catalog fits the buffers; jit only costs queries this short; nothing is written
+	// while it is measured.
+	server := command("postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "shared_buffers=1GB",
+		"-c", "work_mem=32MB",
+		"-c", "maintenance_work_mem=512MB", "-c", "jit=off", "-c", "fsync=off", "-c", "max_connections=50", "-c",
+		"effective_cache_size=4GB", "-c", "random_page_cost=1.1",
 		"-c", "max_parallel_workers_per_gather=0", "-c", "pg_trgm.word_similarity_threshold=0.5")
 	if err := server.Start(); err != nil {
 		return nil, err
 	}
 	return func() {
-		server.Process.Signal(syscall.SIGINT) // fast shutdown
+		// Fast shutdown.
+		server.Process.Signal(syscall.SIGINT)
 		server.Wait()
 	}, nil
 }
@@ -125,12 +141,15 @@ func connect(ctx context.Context, folder string) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
+
 	for range 200 {
-		if err = pool.Ping(ctx); err == nil {
+		err = pool.Ping(ctx)
+		if err == nil {
 			return pool, nil
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -163,11 +182,13 @@ func importCards(ctx context.Context, pool *pgxpool.Pool, dump string) error {
 	if _, err := pool.Exec(ctx, schema); err != nil {
 		return err
 	}
+
 	var heads, lanes [][]any
 	err := cards.Read(dump, func(rank int, c *cards.Exported) error {
 		var setID, setName *string
 		if c.Set != nil {
-			setID, setName = &c.Set.ID, &c.Set.Name
+			setID = &c.Set.ID
+			setName = &c.Set.Name
 		}
 		name, number, set := c.Text()
 		heads = append(heads, []any{
@@ -184,6 +205,7 @@ func importCards(ctx context.Context, pool *pgxpool.Pool, dump string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = pool.CopyFrom(ctx, pgx.Identifier{"cards"}, []string{
 		"id", "slug", "name", "number", "game", "game_name", "rarity",
 		"set_id", "set_name", "url", "cents", "price_at", "rank", "folded", "words",
@@ -191,6 +213,7 @@ func importCards(ctx context.Context, pool *pgxpool.Pool, dump string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = pool.CopyFrom(ctx, pgx.Identifier{"prices"}, []string{
 		"card_id", "position", "variant", "condition", "cents",
 		"updated_at", "change7", "percent7", "change30", "percent30",
@@ -198,7 +221,9 @@ func importCards(ctx context.Context, pool *pgxpool.Pool, dump string) error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range indexes { // one by one: VACUUM takes no transaction
+
+	// One by one: VACUUM takes no transaction.
+	for _, statement := range indexes {
 		if _, err := pool.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("cannot do %q: %w", statement, err)
 		}

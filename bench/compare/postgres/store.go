@@ -33,6 +33,7 @@ func (s *store) details(ctx context.Context, sql string, argument any) ([]cards.
 		return nil, err
 	}
 	defer rows.Close()
+
 	var out []cards.Detail
 	for rows.Next() {
 		var h cards.Head
@@ -40,8 +41,10 @@ func (s *store) details(ctx context.Context, sql string, argument any) ([]cards.
 			variant, condition, at *string
 			lane                   cards.Lane
 		}
+
 		into, finish := headInto(&h)
-		into = append(into, &l.variant, &l.condition, &l.lane.Cents, &l.at, &l.lane.Change7, &l.lane.Percent7, &l.lane.Change30, &l.lane.Percent30)
+		into = append(into, &l.variant, &l.condition, &l.lane.Cents, &l.at, &l.lane.Change7, &l.lane.Percent7,
+			&l.lane.Change30, &l.lane.Percent30)
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
@@ -50,7 +53,10 @@ func (s *store) details(ctx context.Context, sql string, argument any) ([]cards.
 			out = append(out, cards.Detail{Head: h, Prices: []cards.Lane{}})
 		}
 		if l.variant != nil {
-			l.lane.Variant, l.lane.Condition, l.lane.UpdatedAt, l.lane.Currency = *l.variant, *l.condition, *l.at, "USD"
+			l.lane.Variant = *l.variant
+			l.lane.Condition = *l.condition
+			l.lane.UpdatedAt = *l.at
+			l.lane.Currency = "USD"
 			last := &out[len(out)-1]
 			last.Prices = append(last.Prices, l.lane)
 		}
@@ -59,9 +65,11 @@ func (s *store) details(ctx context.Context, sql string, argument any) ([]cards.
 }
 
 func (s *store) Card(ctx context.Context, ref string) (*cards.Detail, error) {
-	found, err := s.details(ctx, `SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = $1 ORDER BY p.position`, ref)
+	found, err := s.details(ctx,
+		`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = $1 ORDER BY p.position`, ref)
 	if err == nil && len(found) == 0 {
-		found, err = s.details(ctx, `SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.slug = $1 ORDER BY p.position`, ref)
+		found, err = s.details(ctx,
+			`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.slug = $1 ORDER BY p.position`, ref)
 	}
 	if err != nil {
 		return nil, err
@@ -73,7 +81,8 @@ func (s *store) Card(ctx context.Context, ref string) (*cards.Detail, error) {
 }
 
 func (s *store) Details(ctx context.Context, ids []string) ([]cards.Detail, error) {
-	found, err := s.details(ctx, `SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = ANY($1) ORDER BY c.id, p.position`, ids)
+	found, err := s.details(ctx,
+		`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = ANY($1) ORDER BY c.id, p.position`, ids)
 	return cards.InOrder(ids, found, func(d *cards.Detail) string { return d.ID }), err
 }
 
@@ -82,6 +91,7 @@ func (s *store) Prices(ctx context.Context, ids []string) ([]cards.Entry, error)
 	if err != nil {
 		return nil, err
 	}
+
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (cards.Entry, error) {
 		e := cards.Entry{Price: cards.Price{Currency: "USD"}}
 		return e, row.Scan(&e.ID, &e.Cents, &e.UpdatedAt)
@@ -91,8 +101,8 @@ func (s *store) Prices(ctx context.Context, ids []string) ([]cards.Entry, error)
 
 const summary = `SELECT ` + head + `, c.cents, c.price_at FROM cards c `
 
-// byWords finds cards that hold something like the query in a row of their words, the most similar first. The
-// operator <% uses the GIN index.
+// byWords finds cards that hold something like the query in a row of their words, the most similar
+// first. The operator <% uses the GIN index.
 const byWords = summary + `WHERE $1 <% words AND ($2 = '' OR game = $2)
 ORDER BY (folded = $1) DESC, word_similarity($1, words) DESC, similarity($1, folded) DESC, rank LIMIT $3`
 
@@ -103,10 +113,13 @@ func (s *store) Search(ctx context.Context, q cards.Query) ([]cards.Summary, err
 	case q.Words != "":
 		rows, err = s.pool.Query(ctx, byWords, q.Words, q.Game, q.Limit)
 	case q.Sort == "price_asc":
-		rows, err = s.pool.Query(ctx, summary+`WHERE cents BETWEEN $1 AND $2 ORDER BY cents, rank LIMIT $3`, q.Min, q.Max, q.Limit)
+		rows, err = s.pool.Query(ctx, summary+`WHERE cents BETWEEN $1 AND $2 ORDER BY cents, rank LIMIT $3`, q.Min,
+			q.Max, q.Limit)
 	default:
-		rows, err = s.pool.Query(ctx, summary+`WHERE cents BETWEEN $1 AND $2 ORDER BY cents DESC, rank LIMIT $3`, q.Min, q.Max, q.Limit)
+		rows, err = s.pool.Query(ctx, summary+`WHERE cents BETWEEN $1 AND $2 ORDER BY cents DESC, rank LIMIT $3`,
+			q.Min, q.Max, q.Limit)
 	}
+
 	if err != nil {
 		return nil, err
 	}

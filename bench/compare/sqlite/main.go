@@ -1,5 +1,5 @@
-// Command sqlite serves a dump of cards from SQLite with an FTS5 trigram index over net/http. Build it with cgo and the
-// tag sqlite_fts5.
+// Command sqlite serves a dump of cards from SQLite with an FTS5 trigram index over net/http. Build
+// it with cgo and the tag sqlite_fts5.
 //
 //	sqlite DUMP
 //	sqlite -version
@@ -32,15 +32,18 @@ func run() error {
 		fmt.Println("SQLite", version)
 		return nil
 	}
+
 	folder, err := os.MkdirTemp("", "compare-sqlite-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
+
 	file := filepath.Join(folder, "cards.db")
 	if err := importCards(file, os.Args[1]); err != nil {
 		return err
 	}
+
 	// Nothing writes any more: no locks, and the file read through the page cache.
 	db, err := sql.Open("sqlite3", "file:"+file+"?mode=ro&immutable=1&_query_only=1&_cache_size=-200000")
 	if err != nil {
@@ -83,6 +86,7 @@ func importCards(file, dump string) error {
 	if _, err := db.Exec(schema); err != nil {
 		return err
 	}
+
 	tx, err := db.Begin()
 	if err != nil {
 		return err
@@ -92,10 +96,12 @@ func importCards(file, dump string) error {
 	if err != nil {
 		return err
 	}
+
 	lane, err := tx.Prepare(`INSERT INTO prices VALUES (?,?,?,?,?,?,?,?,?,?)`)
 	if err != nil {
 		return err
 	}
+
 	words, err := tx.Prepare(`INSERT INTO words (rowid, name, number, set_name) VALUES (?,?,?,?)`)
 	if err != nil {
 		return err
@@ -103,18 +109,23 @@ func importCards(file, dump string) error {
 	err = cards.Read(dump, func(rank int, c *cards.Exported) error {
 		var setID, setName *string
 		if c.Set != nil {
-			setID, setName = &c.Set.ID, &c.Set.Name
+			setID = &c.Set.ID
+			setName = &c.Set.Name
 		}
 		name, number, set := c.Text()
-		if _, err := card.Exec(rank, c.ID, c.Slug, c.Name, c.Number, c.Game, c.GameName, c.Rarity, setID, setName, c.URL,
+		if _, err := card.Exec(rank, c.ID, c.Slug, c.Name, c.Number, c.Game, c.GameName, c.Rarity, setID, setName,
+			c.URL,
 			c.Display.Cents, c.Display.UpdatedAt, name); err != nil {
 			return err
 		}
+
 		for i, l := range c.Prices {
-			if _, err := lane.Exec(rank, i, l.Variant, l.Condition, l.Cents, l.UpdatedAt, l.Change7, l.Percent7, l.Change30, l.Percent30); err != nil {
+			if _, err := lane.Exec(rank, i, l.Variant, l.Condition, l.Cents, l.UpdatedAt, l.Change7, l.Percent7,
+				l.Change30, l.Percent30); err != nil {
 				return err
 			}
 		}
+
 		_, err := words.Exec(rank, name, number, set)
 		return err
 	})

@@ -38,7 +38,8 @@ func newStore(db *sql.DB) (*store, error) {
 		{&s.descending, summary + `cards c WHERE c.cents BETWEEN ? AND ? ORDER BY c.cents DESC, c.rank LIMIT ?`},
 	} {
 		var err error
-		if *one.to, err = db.Prepare(one.text); err != nil {
+		*one.to, err = db.Prepare(one.text)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -62,13 +63,15 @@ func details(ctx context.Context, statement *sql.Stmt, argument string) ([]cards
 		return nil, err
 	}
 	defer rows.Close()
+
 	var out []cards.Detail
 	for rows.Next() {
 		var h cards.Head
 		var variant, condition, at *string
 		var lane cards.Lane
 		into, finish := headInto(&h)
-		into = append(into, &variant, &condition, &lane.Cents, &at, &lane.Change7, &lane.Percent7, &lane.Change30, &lane.Percent30)
+		into = append(into, &variant, &condition, &lane.Cents, &at, &lane.Change7, &lane.Percent7, &lane.Change30,
+			&lane.Percent30)
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
@@ -77,7 +80,10 @@ func details(ctx context.Context, statement *sql.Stmt, argument string) ([]cards
 			out = append(out, cards.Detail{Head: h, Prices: []cards.Lane{}})
 		}
 		if variant != nil {
-			lane.Variant, lane.Condition, lane.UpdatedAt, lane.Currency = *variant, *condition, *at, "USD"
+			lane.Variant = *variant
+			lane.Condition = *condition
+			lane.UpdatedAt = *at
+			lane.Currency = "USD"
 			last := &out[len(out)-1]
 			last.Prices = append(last.Prices, lane)
 		}
@@ -113,11 +119,13 @@ func (s *store) Prices(ctx context.Context, ids []string) ([]cards.Entry, error)
 	if err != nil {
 		return nil, err
 	}
+
 	rows, err := s.prices.QueryContext(ctx, string(list))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+
 	var found []cards.Entry
 	for rows.Next() {
 		e := cards.Entry{Price: cards.Price{Currency: "USD"}}
@@ -142,6 +150,7 @@ func (s *store) Search(ctx context.Context, q cards.Query) ([]cards.Summary, err
 	case q.Words == "":
 		return summaries(s.read(ctx, s.descending, q.Min, q.Max, q.Limit))
 	}
+
 	if all := allWords(q.Words); all != "" {
 		found, err := s.read(ctx, s.match, all, q.Game, q.Words, q.Limit)
 		if err != nil || len(found) > 0 {
@@ -162,19 +171,21 @@ func allWords(folded string) string {
 	return strings.Join(parts, " AND ")
 }
 
-// fuzzy ranks what shares trigrams with the query, when nothing has all of its words: the best by bm25, and of those
-// the names most like the query.
+// fuzzy ranks what shares trigrams with the query, when nothing has all of its words: the best by
+// bm25, and of those the names most like the query.
 func (s *store) fuzzy(ctx context.Context, q cards.Query) ([]cards.Summary, error) {
 	wanted := trigrams(q.Words)
 	if len(wanted) == 0 {
 		return nil, nil
 	}
+
 	var parts []string
 	for gram := range wanted {
 		if !strings.Contains(gram, " ") {
 			parts = append(parts, `"`+gram+`"`)
 		}
 	}
+
 	if len(parts) == 0 {
 		return nil, nil
 	}
@@ -191,6 +202,7 @@ func (s *store) read(ctx context.Context, statement *sql.Stmt, arguments ...any)
 		return nil, err
 	}
 	defer rows.Close()
+
 	var out []hit
 	for rows.Next() {
 		h := hit{Summary: cards.Summary{Price: cards.Price{Currency: "USD"}}}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// How many hits of a fuzzy search are compared with the query, and how alike a name must be to be one.
+// How many hits of a fuzzy search are compared with the query, and how alike a name must be to be
+// one.
 const (
 	candidates = 100
 	alike      = 0.3
@@ -24,12 +25,14 @@ func trigrams(text string) map[string]bool {
 	return grams
 }
 
-// mostAlike orders hits by the share of trigrams that their name, number and set have in common with the query.
+// mostAlike orders hits by the share of trigrams that their name, number and set have in common
+// with the query.
 func mostAlike(hits []hit, wanted map[string]bool, limit int) []hit {
 	type scored struct {
 		hit
 		score float64
 	}
+
 	var all []scored
 	for _, h := range hits {
 		own := trigrams(h.folded)
@@ -43,6 +46,7 @@ func mostAlike(hits []hit, wanted map[string]bool, limit int) []hit {
 			all = append(all, scored{h, score})
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	var out []hit
 	for i := range all[:min(len(all), limit)] {
