@@ -39,8 +39,8 @@ func compareNatural(a, b string) int {
 			return c
 		}
 
-		i = i + 1
-		j = j + 1
+		i++
+		j++
 	}
 
 	switch {
@@ -73,8 +73,8 @@ func compareDigits(a string, i int, b string, j int) (order, ai, bj int) {
 		if order == 0 {
 			order = int(a[i]) - int(b[j])
 		}
-		i = i + 1
-		j = j + 1
+		i++
+		j++
 	}
 
 	switch {

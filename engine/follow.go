@@ -173,6 +173,7 @@ func (e *Engine) Follow(ctx context.Context) {
 	defer tick.Stop()
 	// The trouble that goes on, so that it is not reported at every poll.
 	reported := ""
+
 	for {
 		select {
 		case <-ctx.Done():

@@ -137,8 +137,10 @@ func TestEngineStats(t *testing.T) {
 	for _, f := range []struct {
 		err  error
 		want engine.Reason
-	}{{errDamage, engine.Damaged}, {snapshot.ErrNewerFormat, engine.NewerFormat}, {errors.New("away"),
-		engine.NoSource}} {
+	}{{errDamage, engine.Damaged}, {snapshot.ErrNewerFormat, engine.NewerFormat}, {
+		errors.New("away"),
+		engine.NoSource,
+	}} {
 		s.publish(c)
 		s.fail(c, f.err)
 		n := e.Stats().Failures[f.want]

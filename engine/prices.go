@@ -155,8 +155,7 @@ func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 		sum, ok := c.Stats.Of(lane, q.Window)
 		if days < asked {
 			// The plan's range cuts the window short: the stored statistics are of other dates.
-			var points []snapshot.Point
-			points = c.History.AppendPoints(nil, lane, from, c.Date())
+			points := c.History.AppendPoints(nil, lane, from, c.Date())
 			if len(points) > 0 {
 				sum = snapshot.Summarize(points)
 			}

@@ -93,8 +93,10 @@ func TestHistory(t *testing.T) {
 
 			days := rapid.OneOf(rapid.SampledFrom([]int{1, 2, 7, 90, 364, 365}), rapid.IntRange(1, 365)).Draw(t, "days")
 			asked := drawVariant(t, &c)
-			want := historyBody{ID: c.ID, Name: c.Name, URL: site.URL + "/cards/" + c.Slug, Days: days,
-				Data: []historyPoint{}}
+			want := historyBody{
+				ID: c.ID, Name: c.Name, URL: site.URL + "/cards/" + c.Slug, Days: days,
+				Data: []historyPoint{},
+			}
 			lanes := fixture.DisplayLanes(c.Lanes)
 			for day := w.Date() - snapshot.Day(days) + 1; day <= w.Date(); day++ {
 				for _, l := range lanes {

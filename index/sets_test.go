@@ -37,8 +37,10 @@ func TestSetsWalk(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			f := index.SetFilter{
 				Game: rapid.SampledFrom([]string{"", "", "pokemon", "one-piece", "digimon"}).Draw(t, "game"),
-				Series: rapid.SampledFrom([]string{"", "", "XY", "x y", "scarlet and violet", "scarlet&violet", "-",
-					"none"}).Draw(t, "series"),
+				Series: rapid.SampledFrom([]string{
+					"", "", "XY", "x y", "scarlet and violet", "scarlet&violet", "-",
+					"none",
+				}).Draw(t, "series"),
 			}
 
 			limit := rapid.IntRange(1, 45).Draw(t, "limit")
@@ -145,8 +147,10 @@ func TestRefs(t *testing.T) {
 	}
 
 	for i := range w.Cards {
-		if former := (fixture.Former{Slug: "old-card-" + string(rune('0'+i%10)),
-			ID: w.Cards[i].ID}); slices.Contains(w.Former, former) {
+		if former := (fixture.Former{
+			Slug: "old-card-" + string(rune('0'+i%10)),
+			ID:   w.Cards[i].ID,
+		}); slices.Contains(w.Former, former) {
 			card(former.Slug, former.ID)
 			set(former.Slug, "")
 		}

@@ -29,8 +29,10 @@ func drawQuery(t *rapid.T, o *truth) index.Query {
 	}
 
 	if some("by set") {
-		refs := []string{"nowhere", "-", "base", "OLD-SET-0", "old-set-0", "old-set-1", "op05", "paradox  rift",
-			"Expansion Pack"}
+		refs := []string{
+			"nowhere", "-", "base", "OLD-SET-0", "old-set-0", "old-set-1", "op05", "paradox  rift",
+			"Expansion Pack",
+		}
 		if s := o.sets[c.Set]; s != nil {
 			refs = append(refs, s.ID, s.Slug, s.Code, s.Name, s.ID, s.Slug, s.Name)
 		}
@@ -39,8 +41,10 @@ func drawQuery(t *rapid.T, o *truth) index.Query {
 
 	if some("by number") {
 		base, _, _ := strings.Cut(c.Number, "_") // of a parallel
-		q.Number = rapid.SampledFrom([]string{c.Number, c.Number, base, base, "4", "004", "4/102", "4/99", "OP05-004",
-			"tg 7", "/102", "?"}).Draw(t, "number")
+		q.Number = rapid.SampledFrom([]string{
+			c.Number, c.Number, base, base, "4", "004", "4/102", "4/99", "OP05-004",
+			"tg 7", "/102", "?",
+		}).Draw(t, "number")
 	}
 
 	if some("by rarity") {
@@ -56,8 +60,10 @@ func drawQuery(t *rapid.T, o *truth) index.Query {
 
 	if some("with words") {
 		q.HasWords = true
-		q.Words = rapid.SampledFrom([]string{c.Name, "pikachu", "charizrd", "mew ex", "luffy base set",
-			"nidoran female", "zzzz", "!!", c.Name + " " + c.Number}).Draw(t, "words")
+		q.Words = rapid.SampledFrom([]string{
+			c.Name, "pikachu", "charizrd", "mew ex", "luffy base set",
+			"nidoran female", "zzzz", "!!", c.Name + " " + c.Number,
+		}).Draw(t, "words")
 	}
 
 	return q
@@ -182,8 +188,10 @@ func TestPositionIsShort(t *testing.T) {
 }
 
 func FuzzPosition(f *testing.F) {
-	p := index.Position{Score: 1 << 40, Cents: -1, ID: "card_abc", SetID: "set_abc", SetName: "Base",
-		Release: snapshot.NoDay, Number: "4/102"}
+	p := index.Position{
+		Score: 1 << 40, Cents: -1, ID: "card_abc", SetID: "set_abc", SetName: "Base",
+		Release: snapshot.NoDay, Number: "4/102",
+	}
 	f.Add(p.AppendBinary(nil))
 	s := index.SetPosition{ID: "set_abc", Release: 5, Name: "Base"}
 	f.Add(s.AppendBinary(nil))

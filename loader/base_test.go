@@ -314,8 +314,10 @@ func TestBaseAndInputsOfOneDay(t *testing.T) {
 	inputs := map[string]*fake{"catalog": catalog, "first": first, "again": again, "wide": wide}
 	build := func(base *snapshot.Catalog, path string) *snapshot.Catalog {
 		t.Helper()
-		return mustBuild(t, Options{Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", path}},
-			Base: base}, inputs).Catalog
+		return mustBuild(t, Options{
+			Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", path}},
+			Base: base,
+		}, inputs).Catalog
 	}
 
 	base := build(nil, "first")

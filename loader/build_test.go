@@ -164,8 +164,10 @@ func TestReportSpeaksJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, want := range []string{`"input":"native:a"`, `"rows":2`, `"first":"2024-10-01"`, `"last":"2024-10-04"`,
-		`"cards_unverified":{"set":1}`, `"added":1`} {
+	for _, want := range []string{
+		`"input":"native:a"`, `"rows":2`, `"first":"2024-10-01"`, `"last":"2024-10-04"`,
+		`"cards_unverified":{"set":1}`, `"added":1`,
+	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the report is %s, without %s", b, want)
 		}

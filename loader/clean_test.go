@@ -41,8 +41,10 @@ func TestCleanText(t *testing.T) {
 func TestRecordsThatAreRefused(t *testing.T) {
 	at := source.At{File: "cards.jsonl", Line: 7}
 	f := newFake("shop").set("s", "Base")
-	good := source.Card{At: at, Ref: "good", Game: "pokemon", SetRef: "s", Name: "Abra", Number: "1",
-		UpdatedAt: snapshot.NoTime}
+	good := source.Card{
+		At: at, Ref: "good", Game: "pokemon", SetRef: "s", Name: "Abra", Number: "1",
+		UpdatedAt: snapshot.NoTime,
+	}
 	f.cards = append(f.cards, good)
 	refuse := func(reason string, change func(*source.Card)) {
 		c := good

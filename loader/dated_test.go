@@ -39,16 +39,20 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 	f("a row without a price", nil, []source.Price{blank, now})
 
 	want := &TooOld{Prices: 1, Before: oldest.String(), Day: (oldest - 1).String(), Ref: "1", File: "a.csv", Line: 7}
-	for what, rows := range map[string][]source.Price{"the old one first": {last, edge, now},
-		"the old one last": {now, edge, last}} {
+	for what, rows := range map[string][]source.Price{
+		"the old one first": {last, edge, now},
+		"the old one last":  {now, edge, last},
+	} {
 		r := f(what, want, rows)
 		if v := lane(t, r.Catalog, "shop", "1", "normal near_mint"); len(v.History) != 2 || v.History[0].Day != oldest {
 			t.Errorf("%s: the history is %+v", what, v.History)
 		}
 	}
 
-	f("a history file", &TooOld{Prices: 3, Before: oldest.String(), Day: "1970-01-10", Ref: "2", File: "h.csv",
-		Line: 3}, []source.Price{now}, source.Series{
+	f("a history file", &TooOld{
+		Prices: 3, Before: oldest.String(), Day: "1970-01-10", Ref: "2", File: "h.csv",
+		Line: 3,
+	}, []source.Price{now}, source.Series{
 		At: source.At{File: "h.csv", Line: 2}, Ref: "1", Variant: "normal", Condition: "near_mint", Last: today,
 		Points: []snapshot.Point{{Day: oldest - 300, Cents: 5}, {Day: oldest - 1, Cents: 5}, {Day: oldest, Cents: 6}},
 	}, source.Series{

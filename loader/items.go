@@ -242,8 +242,10 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	var out []source.Identifier
 	from, to := base.Identifiers.Of.Range(i)
 	for k := from; k < to; k++ {
-		out = append(out, source.Identifier{Namespace: base.Identifiers.Namespace.At(k),
-			Value: base.Identifiers.Value.At(k)})
+		out = append(out, source.Identifier{
+			Namespace: base.Identifiers.Namespace.At(k),
+			Value:     base.Identifiers.Value.At(k),
+		})
 	}
 	return out
 }

@@ -129,8 +129,10 @@ func (f *fake) set(ref, name string) *fake {
 }
 
 func (f *fake) card(ref, set, name, number string) *fake {
-	f.cards = append(f.cards, source.Card{Ref: ref, Game: "pokemon", SetRef: set, Name: name, Number: number,
-		UpdatedAt: snapshot.NoTime})
+	f.cards = append(f.cards, source.Card{
+		Ref: ref, Game: "pokemon", SetRef: set, Name: name, Number: number,
+		UpdatedAt: snapshot.NoTime,
+	})
 	return f
 }
 

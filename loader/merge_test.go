@@ -106,8 +106,10 @@ func TestAliasesAndIdentifiersJoin(t *testing.T) {
 	writeFile(t, dir, aliasesFile, "kind,namespace,ref,target_namespace,target_ref\n"+
 		"card,data,base1-7,shop,d\ncard,shop,f,data,base2-1\nset,data,x,shop,s4\n")
 	inputs := joinWorld()
-	inputs["data"].cards[1].Identifiers = []source.Identifier{{Namespace: "shop", Value: "c"},
-		{Namespace: "grader", Value: "77"}}
+	inputs["data"].cards[1].Identifiers = []source.Identifier{
+		{Namespace: "shop", Value: "c"},
+		{Namespace: "grader", Value: "77"},
+	}
 	inputs["data"].price(priceRow("base1-7", "normal", today, 50))
 	r := mustBuild(t, twoSources(dir, false), inputs)
 	c := r.Catalog
@@ -261,8 +263,10 @@ func TestSealedMapping(t *testing.T) {
 	}
 
 	for i := range 2 {
-		want := map[string]string{"Product etb": "elite_trainer_box booster_pack",
-			"Product case": "booster_case booster_box"}[c.Sealed.Name.At(i)]
+		want := map[string]string{
+			"Product etb":  "elite_trainer_box booster_pack",
+			"Product case": "booster_case booster_box",
+		}[c.Sealed.Name.At(i)]
 		if got := c.Sealed.PackageType.At(i) + " " + c.Sealed.UnitKind.At(i); got != want ||
 			c.Sealed.Edition.At(i) != editionStandard {
 			t.Errorf("%q is %q", c.Sealed.Name.At(i), got)

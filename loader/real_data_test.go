@@ -119,7 +119,8 @@ func realHistories() []string {
 
 // realCatalog is built once for all tests that only read it.
 var realCatalog = sync.OnceValues(func() (*Result,
-	error) {
+	error,
+) {
 	return Build(context.Background(), realOptions(realDir()))
 })
 
@@ -246,8 +247,10 @@ type realTables struct {
 
 func readReal(t *testing.T, dir string) *realTables {
 	t.Helper()
-	tables := &realTables{products: map[string][]realProduct{}, cents: map[string]map[string]int64{},
-		history: map[string]map[string][]snapshot.Point{}}
+	tables := &realTables{
+		products: map[string][]realProduct{}, cents: map[string]map[string]int64{},
+		history: map[string]map[string][]snapshot.Point{},
+	}
 	for name, data := range readTree(t, dir) {
 		parts := strings.Split(name, "/")
 		switch parts[len(parts)-1] {

@@ -222,8 +222,10 @@ func TestRealRenames(t *testing.T) {
 		t.Fatalf("%d groups and %d products were not renamed", groups, products)
 	}
 
-	o := Options{Sources: []Input{{source.KindTCGCSV, copied}}, Base: full.Catalog,
-		CollectedAt: realNow.Add(24 * time.Hour)}
+	o := Options{
+		Sources: []Input{{source.KindTCGCSV, copied}}, Base: full.Catalog,
+		CollectedAt: realNow.Add(24 * time.Hour),
+	}
 	r, err := Build(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -434,8 +434,10 @@ func drawSeries(t *rapid.T, f *fake, ref *reference) {
 	last := drawDay(t)
 	seen := map[string]bool{}
 	for range rapid.IntRange(0, 6).Draw(t, "series") {
-		s := source.Series{Ref: drawItem(t, ref), Variant: rapid.SampledFrom(testVariants).Draw(t, "variant"),
-			Last: last}
+		s := source.Series{
+			Ref: drawItem(t, ref), Variant: rapid.SampledFrom(testVariants).Draw(t, "variant"),
+			Last: last,
+		}
 		if seen[s.Ref+s.Variant] {
 			continue
 		}

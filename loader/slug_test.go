@@ -135,8 +135,10 @@ func TestSetSlugsNameTheGame(t *testing.T) {
 		got[c.Sets.Slug.At(i)] = c.Games.Slug.At(int(c.Sets.Game[i]))
 	}
 
-	for slug, game := range map[string]string{"promos-pokemon": "pokemon", "promos-one-piece": "one-piece",
-		"base": "pokemon", "star": "pokemon"} {
+	for slug, game := range map[string]string{
+		"promos-pokemon": "pokemon", "promos-one-piece": "one-piece",
+		"base": "pokemon", "star": "pokemon",
+	} {
 		if got[slug] != game {
 			t.Errorf("sets have slugs %v, want %q", got, slug)
 		}

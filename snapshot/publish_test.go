@@ -86,8 +86,10 @@ func TestPublishRefuses(t *testing.T) {
 }
 
 func TestPublishOverDamagedCurrent(t *testing.T) {
-	for _, content := range []string{"", "x", string(sealed([]byte("{}\n"))),
-		string(sealed([]byte(`{"epoch":3,"id":"../../x"}` + "\n")))} {
+	for _, content := range []string{
+		"", "x", string(sealed([]byte("{}\n"))),
+		string(sealed([]byte(`{"epoch":3,"id":"../../x"}` + "\n"))),
+	} {
 		d, ids := storeOf(t, 1, 2)
 		first, err := d.Publish(ids[0], snapshot.Publishing{Now: noon, Check: anything})
 		if err != nil {

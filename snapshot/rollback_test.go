@@ -91,8 +91,11 @@ func TestGuardsAndOverrides(t *testing.T) {
 	}
 
 	o := snapshot.Publishing{Now: noon.Add(1), Check: anything, Judge: judge}
-	for _, overrides := range [][]snapshot.Override{nil, {{Guard: "b", Reason: "planned"}},
-		{{Guard: "a", Reason: "planned"}}} {
+	for _, overrides := range [][]snapshot.Override{
+		nil,
+		{{Guard: "b", Reason: "planned"}},
+		{{Guard: "a", Reason: "planned"}},
+	} {
 		o.Overrides = overrides
 		_, err := d.Publish(ids[1], o)
 		refused, ok := errors.AsType[*snapshot.RefusedError](err)
@@ -282,8 +285,10 @@ func TestPrune(t *testing.T) {
 
 	// A publication cleans up by itself.
 	if _, err := d.Publish(ids[7],
-		snapshot.Publishing{Now: noon.Add(31 * time.Hour), Check: anything,
-			Retention: snapshot.Retention{Keep: 1}}); err != nil {
+		snapshot.Publishing{
+			Now: noon.Add(31 * time.Hour), Check: anything,
+			Retention: snapshot.Retention{Keep: 1},
+		}); err != nil {
 		t.Fatal(err)
 	}
 

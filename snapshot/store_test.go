@@ -41,8 +41,14 @@ func TestLoadEnds(t *testing.T) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	sizes := []fixture.Size{{}, {Cards: 1, Days: 1}, {Sets: 3}, {Sealed: 2, Days: 3}, tiny, fixture.Small,
-		{Sets: 9, Cards: 120, Sealed: 20}}
+	sizes := []fixture.Size{
+		{},
+		{Cards: 1, Days: 1},
+		{Sets: 3},
+		{Sealed: 2, Days: 3},
+		tiny, fixture.Small,
+		{Sets: 9, Cards: 120, Sealed: 20},
+	}
 	for seed, size := range sizes {
 		c := fixture.Random(uint64(seed), size).Catalog()
 		d := snapshot.OpenDir(t.TempDir())

@@ -73,7 +73,8 @@ var (
 type Fault struct {
 	Code   Code
 	Detail string // a sentence for the developer at the other end; no secrets, no internals
-	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no header.
+	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no
+	// header.
 	RetryAfter int
 }
 

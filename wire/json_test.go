@@ -40,8 +40,8 @@ func TestAppendString(t *testing.T) {
 	f("é\xc3", "\"é\ufffd\"")
 }
 
-// FuzzString spells any string: it must read back as the same one, bytes that are not UTF-8 replaced, with as few
-// escapes as JSON needs.
+// FuzzString spells any string: it must read back as the same one, bytes that are not UTF-8
+// replaced, with as few escapes as JSON needs.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "Pikachu", `"\/`, "\b\f\n\r\t", "a\x00\xff\u2028é", "\xed\xa0\x80\xf0\x9f\x83\x8f"} {
 		f.Add(s)
@@ -76,7 +76,8 @@ func TestNullAndCents(t *testing.T) {
 	f(wire.AppendCents(nil, snapshot.MaxCents), "9007199254740991")
 }
 
-// percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two decimals.
+// percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two
+// decimals.
 func percentOracle(part, whole int64) string {
 	// FloatString rounds halves away from zero.
 	s := new(big.Rat).Mul(big.NewRat(part, whole), big.NewRat(100, 1)).FloatString(2)
@@ -189,8 +190,8 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of it before it is
-// judged.
+// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of
+// it before it is judged.
 func TestNoTimes(*testing.T) {
 	for _, ms := range []int64{
 		snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001,

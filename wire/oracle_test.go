@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The shapes of docs/API.md. Their members are in its order; decoding refuses any other member, and every
-// member must be there.
+// The shapes of docs/API.md. Their members are in its order; decoding refuses any other member, and
+// every member must be there.
 type (
 	setRef struct {
 		ID   string `json:"id"`
@@ -175,8 +175,8 @@ type (
 	}
 )
 
-// decode reads JSON strictly and wants it to be exactly what T is spelt as: the same members in the same order, without
-// spaces or needless escapes.
+// decode reads JSON strictly and wants it to be exactly what T is spelt as: the same members in the
+// same order, without spaces or needless escapes.
 func decode[T any](t testing.TB, b []byte) T {
 	t.Helper()
 	var v T

@@ -160,8 +160,19 @@ func TestKeyRotation(t *testing.T) {
 
 func TestHash(t *testing.T) {
 	seen := map[uint64][]string{}
-	for _, parts := range [][]string{{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"a", "", "b"}, {"b", "a"}, {"a\x00b"},
-		{"ab", ""}, {"", "ab"}, {"\x02\x00\x00\x00ab"}} {
+	for _, parts := range [][]string{
+		{},
+		{""},
+		{"", ""},
+		{"ab"},
+		{"a", "b"},
+		{"a", "", "b"},
+		{"b", "a"},
+		{"a\x00b"},
+		{"ab", ""},
+		{"", "ab"},
+		{"\x02\x00\x00\x00ab"},
+	} {
 		h := cursor.Hash(parts...)
 		if other, ok := seen[h]; ok || h != cursor.Hash(parts...) {
 			t.Errorf("%q and %q have one hash", parts, other)

@@ -141,6 +141,8 @@ func (p *postings) size(lo, hi uint32) int { return int(p.start[hi] - p.start[lo
 func (p *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 	i, iEnd := p.of(a)
 	j, jEnd := p.of(b)
+
+	// Both lists ascend by holder, so that one walk over them meets all that they share.
 	for i < iEnd && j < jEnd {
 		switch {
 		case p.holder[i] < p.holder[j]:

@@ -92,8 +92,10 @@ func firstGroupHas(c *testCatalog, q, name string) bool {
 
 // someQueries are queries of all kinds for property tests.
 func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
-	words := []string{"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star",
-		"001", "jungle"}
+	words := []string{
+		"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star",
+		"001", "jungle",
+	}
 	var queries []string
 	for range n {
 		name := strings.Fields(c.cards[rng.IntN(len(c.cards))].name)
@@ -120,7 +122,8 @@ func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
 
 func sorted(hits []Hit) []Hit {
 	slices.SortFunc(hits, func(a,
-		b Hit) int {
+		b Hit,
+	) int {
 		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Card, b.Card))
 	})
 	return hits

@@ -27,8 +27,10 @@ func asideOf(c class) class { return c + 1 }
 // What a class counts for in the levels of the score.
 var (
 	classTypos    = [16]uint64{typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2}
-	classBorrowed = [16]uint64{exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
-		typosBeside: 1}
+	classBorrowed = [16]uint64{
+		exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
+		typosBeside: 1,
+	}
 	classInexact = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
 )
 

@@ -173,8 +173,10 @@ func (z *zeroReader) Read(p []byte) (int, error) {
 // Every proper prefix of an archive is refused: at Open, or at the latest when its records are
 // read.
 func TestTruncatedArchivesAreRefused(t *testing.T) {
-	plain := files{"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00"), tcgRow(2, "Normal", "2.00")),
-		"2026-04-20/3/2/prices": pricesFile(tcgRow(3, "Foil", "3.00"))}
+	plain := files{
+		"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00"), tcgRow(2, "Normal", "2.00")),
+		"2026-04-20/3/2/prices": pricesFile(tcgRow(3, "Foil", "3.00")),
+	}
 	f := func(name string, data []byte, whole int) {
 		t.Helper()
 		if _, _, err := readAll(KindTCGCSV, save(t, name, data), Options{}); err != nil {

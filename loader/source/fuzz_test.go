@@ -102,8 +102,10 @@ func FuzzNativePrices(f *testing.F) {
 	f.Add([]byte(head + "\"a\"\"b\",normal,damaged,,2026-08-22T20:00:00Z,2026-08-22T20:00:00Z,false\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		suspects, err := findSuspects(strings.NewReader(string(text)))
-		p := priceReader{file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
-			codes: map[string]string{}}
+		p := priceReader{
+			file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
+			codes: map[string]string{},
+		}
 		if again := p.read(context.Background(), strings.NewReader(string(text))); (err == nil) != (again == nil) {
 			t.Fatalf("%v, then %v", err, again)
 		}
@@ -247,8 +249,10 @@ func FuzzArchive(f *testing.F) {
 	link := tarHeader{}
 	link.Name, link.Linkname, link.Typeflag = "a", "/etc", '2'
 	f.Add(uint8(0), packTar(f, link))
-	archives := []*scratch{newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
-		newScratch(f, "a.7z")}
+	archives := []*scratch{
+		newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
+		newScratch(f, "a.7z"),
+	}
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		in, err := openFolder(archives[kind%4].with(t, data), fuzzLimits)
 		if err != nil {

@@ -277,8 +277,10 @@ func readNativeSet(to Sink, at At, line []byte) *fault {
 		return bad
 	}
 
-	to.Set(Set{At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Total: total,
-		Aliases: in.Aliases})
+	to.Set(Set{
+		At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Total: total,
+		Aliases: in.Aliases,
+	})
 	return nil
 }
 

@@ -21,7 +21,8 @@ type Kind struct {
 	Open func(path string, o Options) (Source, error)
 }
 
-// Kinds is the one table of the kinds of sources. The command line, the loader and their messages read it.
+// Kinds is the one table of the kinds of sources. The command line, the loader and their messages
+// read it.
 var Kinds = []Kind{
 	{KindTCGCSV, bounding(openTCGCSV)},
 	{KindPokemonTCG, bounding(openPokemonTCG)},

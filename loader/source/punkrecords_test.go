@@ -40,8 +40,10 @@ func TestPunkRecords(t *testing.T) {
 			return s
 		}
 		equal(t, "sets", rec.sets, []Set{
-			set(1, Set{Ref: "12", Name: "TIDES &amp; WAVES", Series: "BOOSTER PACK", Code: "TT-01",
-				Aliases: []string{"TT01", "BOOSTER PACK -TIDES &amp; WAVES- [TT-01]"}}),
+			set(1, Set{
+				Ref: "12", Name: "TIDES &amp; WAVES", Series: "BOOSTER PACK", Code: "TT-01",
+				Aliases: []string{"TT01", "BOOSTER PACK -TIDES &amp; WAVES- [TT-01]"},
+			}),
 			set(2, Set{Ref: "15", Name: "BOOSTER PACK [TT15-EB04]", Code: "TT15-EB04", Aliases: []string{"TT15"}}),
 			set(3, Set{Ref: "90", Name: "Promotion card"}),
 		})

@@ -174,8 +174,10 @@ func (d *day) future() finding {
 }
 
 func (d *day) repeatedFeed() finding {
-	f := finding{judged: true, text: "prices or cards have changed since the current snapshot",
-		todo: "pull today's feed and build again"}
+	f := finding{
+		judged: true, text: "prices or cards have changed since the current snapshot",
+		todo: "pull today's feed and build again",
+	}
 	if d.repeated() {
 		f.figure = 1
 		f.text = "the snapshot claims a later time and not one card or price has changed: this is the feed of " +
@@ -223,8 +225,10 @@ func (d *day) cardsChanged() finding {
 
 func (d *day) setsEmptied() finding {
 	n := len(d.moves.emptied)
-	f := finding{figure: float64(n), judged: true, text: "no set lost most of its cards or all of its prices",
-		todo: "pull the files of these sets again and build again"}
+	f := finding{
+		figure: float64(n), judged: true, text: "no set lost most of its cards or all of its prices",
+		todo: "pull the files of these sets again and build again",
+	}
 	if n > 0 {
 		f.text = fmt.Sprintf("%d sets lost most of their cards or all of their prices: %s", n, join(d.moves.emptied))
 	}

@@ -26,17 +26,21 @@ type guard struct {
 	name  string
 	limit float64
 	kind  kind
-	help  string
 	judge func(*day) finding
+	help  string
+}
+
+func row(name string, limit float64, k kind, judge func(*day) finding, help string) guard {
+	return guard{name, limit, k, judge, help}
 }
 
 // kind is how a guard judges.
 type kind uint8
 
 const (
-	atMost   kind = 1 << iota // the limit is what the figure may be at most
-	atLeast                   // the limit is what the figure must reach
-	compares                  // there must be a current snapshot to compare with
+	atMost   kind = iota // the limit is what the figure may be at most
+	atLeast              // the limit is what the figure must reach
+	compared             // as atMost, where there is a current snapshot to compare with
 )
 
 // finding is what a guard found.
@@ -50,36 +54,29 @@ type finding struct {
 
 // guards are judged and shown in this order.
 var guards = []guard{
-	{"schema", 0, atMost, "Records that break a bound of the published formats.", (*day).schema},
-	{"minimum_cards", 1, atLeast, "Cards in the snapshot.", (*day).minimumCards},
-	{"minimum_prices", 0, atLeast, "Current prices in the snapshot.", (*day).minimumPrices},
-	{"older", 0, atMost | compares,
-		"Seconds by which the snapshot describes an earlier time than the current one.", (*day).older},
-	{"future", 86_400, atMost | compares,
-		"Seconds by which the snapshot is ahead of the clock, and further so than the current one.", (*day).future},
-	{"repeated_feed", 0, atMost | compares,
-		"1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.",
-		(*day).repeatedFeed},
-	{"duplicate_keys", 0, atMost | compares,
-		"Identities that two records claim, beyond those of the current snapshot.", (*day).duplicateKeys},
-	{"cards_removed", 0.05, atMost | compares,
-		"Share of the current snapshot's cards that are gone.", (*day).cardsRemoved},
-	{"cards_added", 0.5, atMost | compares,
-		"Cards that are new, as a share of the current snapshot's.", (*day).cardsAdded},
-	{"cards_changed", 0.1, atMost | compares,
-		"Share of the cards in both snapshots whose name, number or set is another.", (*day).cardsChanged},
-	{"sets_emptied", 0, atMost | compares,
-		"Sets that lost most of their cards or all of their prices.", (*day).setsEmptied},
-	{"prices_lost", 0.1, atMost | compares, "Share of the current snapshot's prices that are gone.", (*day).pricesLost},
-	{"prices_moved", 0.05, atMost | compares,
-		"Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.",
-		(*day).pricesMoved},
-	{setsRepricedName, 10, atMost | compares,
-		"Factor by which more than half of a set's prices went up or down; more for each day beyond one.",
-		(*day).setsRepriced},
-	{"quarantined", 0.05, atMost | compares,
-		"Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.",
-		(*day).quarantined},
+	row("schema", 0, atMost, (*day).schema, "Records that break a bound of the published formats."),
+	row("minimum_cards", 1, atLeast, (*day).minimumCards, "Cards in the snapshot."),
+	row("minimum_prices", 0, atLeast, (*day).minimumPrices, "Current prices in the snapshot."),
+	row("older", 0, compared, (*day).older,
+		"Seconds by which the snapshot describes an earlier time than the current one."),
+	row("future", 86_400, compared, (*day).future,
+		"Seconds by which the snapshot is ahead of the clock, and further so than the current one."),
+	row("repeated_feed", 0, compared, (*day).repeatedFeed,
+		"1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again."),
+	row("duplicate_keys", 0, compared, (*day).duplicateKeys,
+		"Identities that two records claim, beyond those of the current snapshot."),
+	row("cards_removed", 0.05, compared, (*day).cardsRemoved, "Share of the current snapshot's cards that are gone."),
+	row("cards_added", 0.5, compared, (*day).cardsAdded, "Cards that are new, as a share of the current snapshot's."),
+	row("cards_changed", 0.1, compared, (*day).cardsChanged,
+		"Share of the cards in both snapshots whose name, number or set is another."),
+	row("sets_emptied", 0, compared, (*day).setsEmptied, "Sets that lost most of their cards or all of their prices."),
+	row("prices_lost", 0.1, compared, (*day).pricesLost, "Share of the current snapshot's prices that are gone."),
+	row("prices_moved", 0.05, compared, (*day).pricesMoved,
+		"Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven."),
+	row(setsRepricedName, 10, compared, (*day).setsRepriced,
+		"Factor by which more than half of a set's prices went up or down; more for each day beyond one."),
+	row("quarantined", 0.05, compared, (*day).quarantined,
+		"Quarantined lines beyond those of the current snapshot, as a share of its prices and cards."),
 }
 
 // Names are the guards' names in order.
@@ -160,7 +157,7 @@ func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 		d.limit = limit
 
 		var f finding
-		if current != nil || g.kind&compares == 0 {
+		if current != nil || g.kind != compared {
 			f = g.judge(d)
 		}
 
@@ -173,7 +170,7 @@ func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 		switch {
 		case !f.judged:
 			v.Status = snapshot.Skipped
-		case g.kind&atLeast != 0 && f.figure < f.limit, g.kind&atMost != 0 && f.figure > f.limit:
+		case g.kind == atLeast && f.figure < f.limit, g.kind != atLeast && f.figure > f.limit:
 			v.Status = snapshot.Refused
 			v.Text = f.text + "; " + f.todo
 		}

@@ -16,8 +16,10 @@ func shelf(cards int) *fixture.World {
 	w := fixture.Random(1, fixture.Size{})
 	for s := range 10 {
 		w.Sets = append(w.Sets,
-			fixture.Set{ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s), Name: fmt.Sprintf("Set %d", s),
-				Release: snapshot.NoDay})
+			fixture.Set{
+				ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s), Name: fmt.Sprintf("Set %d", s),
+				Release: snapshot.NoDay,
+			})
 	}
 
 	for i := range cards {
@@ -273,8 +275,10 @@ func TestLimits(t *testing.T) {
 		t.Errorf("with limits raised, refused by %v", got)
 	}
 
-	if got := judge(guard.Limits{"cards_removed": 0.3, "prices_lost": 0.3, "minimum_cards": 701,
-		"minimum_prices": 701}); strings.Join(got, " ") != "minimum_cards minimum_prices" {
+	if got := judge(guard.Limits{
+		"cards_removed": 0.3, "prices_lost": 0.3, "minimum_cards": 701,
+		"minimum_prices": 701,
+	}); strings.Join(got, " ") != "minimum_cards minimum_prices" {
 		t.Errorf("with minimums, refused by %v", got)
 	}
 
@@ -338,8 +342,10 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 		base := shelf(4000)
 		for s := 10; s < 40; s++ {
 			base.Sets = append(base.Sets,
-				fixture.Set{ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s),
-					Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay})
+				fixture.Set{
+					ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s),
+					Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay,
+				})
 		}
 
 		for i := range base.Cards {

@@ -147,8 +147,10 @@ func (d *day) schema() finding {
 		}
 	}
 
-	f := finding{figure: float64(len(broken)), judged: true, text: "every record keeps the bounds",
-		todo: "this is a mistake of the program: report it"}
+	f := finding{
+		figure: float64(len(broken)), judged: true, text: "every record keeps the bounds",
+		todo: "this is a mistake of the program: report it",
+	}
 	if len(broken) > 0 {
 		f.text = fmt.Sprintf("%d records break a bound: %s", len(broken), join(broken))
 	}

@@ -287,8 +287,10 @@ func TestRender(t *testing.T) {
 		}
 	}
 
-	for _, gone := range []string{"/v1/products", "insufficient_scope", "Idempotency", `"x-surface":"preview"`,
-		`"name":"preview"`, "Proposed", "npk_prev_", "X-Request-Credits"} {
+	for _, gone := range []string{
+		"/v1/products", "insufficient_scope", "Idempotency", `"x-surface":"preview"`,
+		`"name":"preview"`, "Proposed", "npk_prev_", "X-Request-Credits",
+	} {
 		if !bytes.Contains(full, []byte(gone)) {
 			t.Errorf("with preview on, %q is missing", gone)
 		}
