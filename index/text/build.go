@@ -316,13 +316,13 @@ func (b *builder) finish() *Index {
 	}
 
 	b.step()
-	ix.titleCard = newColumn(len(ix.titles), ix.titleOf)
+	ix.titleCard = newColumn(len(ix.titles), ix.titleOf, itself)
 	sets := make([]uint32, len(ix.setOf))
 	for i, s := range ix.setOf {
 		sets[i] = uint32(s) // -1 is none
 	}
 
-	ix.setCard = newColumn(len(ix.setWords), sets)
+	ix.setCard = newColumn(len(ix.setWords), sets, itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards say which total is printed behind their numbers; else the highest number stands in.
@@ -417,33 +417,21 @@ func (b *builder) finishNumbers() {
 
 // newNumberColumn files every card under each of its numbers once.
 func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
-	c := column{start: make([]uint32, keys+1)}
-	each := func(file func(key, card uint32)) {
-		for card := range numberOf {
-			if k := numberOf[card]; k != none {
-				file(k, uint32(card))
-			}
-			if k := baseOf[card]; k != none && k != numberOf[card] {
-				file(k, uint32(card))
-			}
-			if k := tailOf[card]; k != none {
-				file(k, uint32(card))
-			}
+	var keyOf, cardOf []uint32
+	for card := range numberOf {
+		file := func(key uint32) {
+			keyOf = append(keyOf, key)
+			cardOf = append(cardOf, uint32(card))
 		}
+
+		file(numberOf[card])
+		if baseOf[card] != numberOf[card] {
+			file(baseOf[card])
+		}
+		file(tailOf[card])
 	}
 
-	each(func(key, _ uint32) { c.start[key+1]++ })
-	for k := range keys {
-		c.start[k+1] += c.start[k]
-	}
-
-	c.cards = make([]uint32, c.start[keys])
-	next := append([]uint32(nil), c.start[:keys]...)
-	each(func(key, card uint32) {
-		c.cards[next[key]] = card
-		next[key]++
-	})
-	return c
+	return newColumn(keys, keyOf, func(i int) uint32 { return cardOf[i] })
 }
 
 func (b *builder) finishExpander() error {
