@@ -39,6 +39,7 @@ func (s *shelf) Prices(_ context.Context, to source.Sink) error {
 	if err != nil {
 		return err
 	}
+
 	at := day.Time().UnixMilli()
 	for i, name := range s.lines {
 		to.Price(source.Price{
@@ -77,7 +78,8 @@ func TestASourceIsOneRow(t *testing.T) {
 		cents int64
 	}{{"Onix", 200}, {"Pikachu", 100}} { // by price
 		if cents, _ := c.DisplayPrice(card); c.Cards.Name.At(card) != want.name || cents != want.cents {
-			t.Errorf("card %d is %q at %d cents, want %q at %d", card, c.Cards.Name.At(card), cents, want.name, want.cents)
+			t.Errorf("card %d is %q at %d cents, want %q at %d", card, c.Cards.Name.At(card), cents, want.name,
+				want.cents)
 		}
 	}
 
