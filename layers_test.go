@@ -60,8 +60,10 @@ var mayImport = map[string][]string{
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "wire"},
 	"mcp": {"engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
-	"server": {"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
-		"server/strict", "site", "wire", "wire/openapi"},
+	"server": {
+		"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
+		"server/strict", "site", "wire", "wire/openapi",
+	},
 	"server/front":   {"server/strict"},
 	"snapshot":       {},
 	"snapshot/diff":  {"snapshot"},
@@ -76,8 +78,10 @@ var mayImport = map[string][]string{
 const anyOfOurs = "*"
 
 // testKit is what tests inside any package may import besides.
-var testKit = []string{"internal/certificate/certificatetest", "internal/contracttest", "internal/fixture",
-	"internal/synth"}
+var testKit = []string{
+	"internal/certificate/certificatetest", "internal/contracttest", "internal/fixture",
+	"internal/synth",
+}
 
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
 // the real loader made, and held against oracles of their own.
@@ -142,7 +146,6 @@ func sources(t *testing.T, root string) []*sourceFile {
 		files = append(files, file)
 		return nil
 	})
-
 	if err != nil {
 		t.Fatalf("cannot read the sources: %v", err)
 	}
@@ -175,8 +178,10 @@ func parseSource(root, name string) (*sourceFile, error) {
 		return nil, err
 	}
 	slashed := filepath.ToSlash(relative)
-	return &sourceFile{path: slashed, folder: path.Dir(slashed), lines: strings.Count(string(text), "\n"),
-		File: parsed}, nil
+	return &sourceFile{
+		path: slashed, folder: path.Dir(slashed), lines: strings.Count(string(text), "\n"),
+		File: parsed,
+	}, nil
 }
 
 // layerFault says what is wrong with one import, or nothing.
@@ -292,8 +297,10 @@ func TestMapIsDocumented(t *testing.T) {
 func TestLayerFault(t *testing.T) {
 	f := func(folder, fileName, packageName, imported string, wantFault bool) {
 		t.Helper()
-		file := &sourceFile{path: folder + "/" + fileName, folder: folder,
-			File: &ast.File{Name: ast.NewIdent(packageName)}}
+		file := &sourceFile{
+			path: folder + "/" + fileName, folder: folder,
+			File: &ast.File{Name: ast.NewIdent(packageName)},
+		}
 		if got := layerFault(file, imported); (got != "") != wantFault {
 			t.Errorf("%s in %s importing %s: fault %q, want a fault: %t", fileName, folder, imported, got, wantFault)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func (s *shelf) Prices(_ context.Context, to source.Sink) error {
 func TestASourceIsOneRow(t *testing.T) {
 	kinds := source.Kinds
 	t.Cleanup(func() { source.Kinds = kinds })
-	source.Kinds = append(kinds[:len(kinds):len(kinds)], source.Kind{Name: "shelf", Open: openShelf})
+	source.Kinds = append(slices.Clip(kinds), source.Kind{Name: "shelf", Open: openShelf})
 
 	path := filepath.Join(t.TempDir(), "cards.txt")
 	if err := os.WriteFile(path, []byte("Pikachu Onix"), 0o600); err != nil {

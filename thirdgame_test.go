@@ -166,8 +166,10 @@ func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 		t.Fatal(err)
 	}
 
-	_, r.preview, err = keys.Create(access.NewKey{Name: "preview", Tenant: "partner", Kind: access.Preview,
-		Plan: "unlimited"}, now)
+	_, r.preview, err = keys.Create(access.NewKey{
+		Name: "preview", Tenant: "partner", Kind: access.Preview,
+		Plan: "unlimited",
+	}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

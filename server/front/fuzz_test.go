@@ -35,8 +35,10 @@ func FuzzIfNoneMatch(f *testing.F) {
 
 // FuzzAcceptEncoding wants the negotiation to end in an encoding that there is.
 func FuzzAcceptEncoding(f *testing.F) {
-	for _, seed := range []string{"gzip", "gzip;q=0", "*;q=0.5, zstd;q=0", "identity;q=0", ";;;,,,", "gzip;q=NaN",
-		"gzip;q=1e9"} {
+	for _, seed := range []string{
+		"gzip", "gzip;q=0", "*;q=0.5, zstd;q=0", "identity;q=0", ";;;,,,", "gzip;q=NaN",
+		"gzip;q=1e9",
+	} {
 		f.Add(seed)
 	}
 
