@@ -148,7 +148,6 @@ func TestEntriesKeepTheirBytes(t *testing.T) {
 		}
 		return nil
 	})
-
 	if err != nil || count != 14 {
 		t.Fatalf("%d records, %v", count, err)
 	}
