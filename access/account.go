@@ -14,18 +14,23 @@ type account struct {
 	keys map[string]*keyState
 }
 
-// keyState is what is known of one key's calls.
+// keyState is the state of one key.
 type keyState struct {
 	id      string
 	lastUse int64  // Unix milliseconds of the latest finished call: the journal's
 	window  window // the limits'
 }
 
-func newAccount(tenant string) *account {
-	return &account{
+// newAccount returns an empty account; saved ones note what a checkpoint has to write.
+func newAccount(tenant string, saved bool) *account {
+	a := &account{
 		tenant: tenant, keys: map[string]*keyState{},
 		book: book{rows: map[rowName]*Counts{}, replies: replies{byName: map[replyName]*reply{}}},
 	}
+	if saved {
+		a.replies.touched = map[replyName]bool{}
+	}
+	return a
 }
 
 func (a *account) key(id string) *keyState {

@@ -17,6 +17,7 @@ func TestAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	now := instant(testTime)
 	embedded, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{Now: now, CheckpointEvery: time.Hour})
 	if err != nil {
@@ -29,12 +30,14 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
+
 	for name, store := range map[string]Store{"memory": NewMemory(MemoryOptions{}), "embedded": embedded} {
 		gate := NewGate(ring, store)
 		for key, op := range map[string]Operation{raw: CardsGet, previewRaw: UsageGet} {
 			key := []byte(key)
 			none(name+" "+string(op), func() {
-				now.Mono, now.Wall = now.Mono+10_000, now.Wall+10_000
+				now.Mono += 10_000
+				now.Wall += 10_000
 				p, err := gate.Authenticate(key, now)
 				d := gate.Admit(p, op, now)
 				if err != nil || d.Verdict != Admitted {

@@ -13,8 +13,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// oldState unpacks a state directory that an earlier version left when it was killed: four rounds of
-// calls (see TestOldState), with a checkpoint after the second, and a mapped log segment.
+// oldState unpacks a state directory that an earlier version left when it was killed: four rounds
+// of calls (see TestOldState), with a checkpoint after the second, and a mapped log segment.
 func oldState(t *testing.T) string {
 	t.Helper()
 	packed, err := os.Open(filepath.Join("testdata", "state-format1.tar.gz"))
@@ -42,9 +42,8 @@ func oldState(t *testing.T) string {
 			err = os.MkdirAll(path, 0o700)
 		} else {
 			var data []byte
-			if data, err = io.ReadAll(files); err == nil {
-				err = os.WriteFile(path, data, 0o600)
-			}
+			data, err = io.ReadAll(files)
+			err = errors.Join(err, os.WriteFile(path, data, 0o600))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -53,8 +52,8 @@ func oldState(t *testing.T) string {
 }
 
 // TestOldState opens a state directory of an earlier version. Each of its rounds was, a second
-// apart: two live calls of the first key, one of them failed; a live call and a look at usage of the
-// second; a product list, a look at usage and a batch of the preview key.
+// apart: two live calls of the first key, one of them failed; a live call and a look at usage of
+// the second; a product list, a look at usage and a batch of the preview key.
 func TestOldState(t *testing.T) {
 	t.Parallel()
 	dir := oldState(t)
@@ -62,6 +61,7 @@ func TestOldState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	keys := usage.Tenants[0].Keys
 	if len(usage.Tenants) != 2 || len(keys) != 2 {
 		t.Fatalf("read %+v", usage)
@@ -71,10 +71,12 @@ func TestOldState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var who []*Principal
 	for _, key := range file.Keys {
 		who = append(who, newPrincipal(key, file.Tenants[key.Tenant], DefaultPlans()))
 	}
+
 	end := instant(testTime)
 	end.Wall += 28_000 // and the process began anew
 	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: end, CheckpointEvery: time.Hour})
@@ -87,6 +89,7 @@ func TestOldState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]Counts{}
 	for _, row := range rows {
 		for k, p := range who {
@@ -95,13 +98,16 @@ func TestOldState(t *testing.T) {
 			}
 		}
 	}
+
 	want := map[string]Counts{
 		"0 cards_get": {4, 4}, "0 cards_search": {4, 0}, "1 cards_get": {4, 4}, "1 usage_get": {4, 0},
 		"2 products_list": {4, 4}, "2 usage_get": {4, 0}, "2 prices_batch": {4, 4},
 	}
+
 	if len(rows) != len(want) {
 		t.Errorf("%d rows: %+v", len(rows), rows)
 	}
+
 	for name, counts := range want {
 		if got[name] != counts {
 			t.Errorf("%s: %+v, want %+v", name, got[name], counts)
@@ -121,6 +127,7 @@ func TestOldState(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range []string{"first", "second", "third", "fourth"} {
 		claim, err := store.Begin(Ticket{Principal: who[2], Rule: RuleFor(who[2], PricesBatch)}, name, BodyHash{1}, end)
 		if err != nil || claim.Outcome != Replay || string(claim.Reply) != "reply of "+name {

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// benchGate is a gate with a key of plan unlimited and a preview key without
-// practical limits.
+// benchGate is a gate with a key of plan unlimited and a preview key without practical limits.
 func benchGate(b *testing.B, store Store) (gate *Gate, liveRaw, previewRaw []byte) {
 	b.Helper()
 	f := NewKeyFile()
@@ -20,6 +19,7 @@ func benchGate(b *testing.B, store Store) (gate *Gate, liveRaw, previewRaw []byt
 	for i := range 1000 { // a table of some size
 		mustCreate(b, f, NewKey{Tenant: fmt.Sprint("tenant", i), Kind: Live, Plan: "free"})
 	}
+
 	plans := DefaultPlans()
 	plans.Set("unlimited", Plan{PerMinute: maxPerMinute, PerDay: 1 << 53, Credits: 1 << 53})
 	ring, err := FixedKeyRing(f, plans)
@@ -59,8 +59,8 @@ func BenchmarkAuthenticate(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit is the admission of a known key, with rings and with buckets,
-// and refused. Failed calls give the unit back, so that the quota lasts.
+// BenchmarkAdmit is the admission of a known key, with rings and with buckets, and refused. Failed
+// calls give the unit back, so that the quota lasts.
 func BenchmarkAdmit(b *testing.B) {
 	for _, limit := range []int{30, 600, 6_000, 1_000_000} {
 		b.Run(fmt.Sprint(limit, "/min"), func(b *testing.B) {
@@ -80,6 +80,7 @@ func BenchmarkAdmit(b *testing.B) {
 			}
 		})
 	}
+
 	b.Run("refused", func(b *testing.B) {
 		store := NewMemory(MemoryOptions{})
 		gate, raw, _ := benchGate(b, store)
@@ -126,6 +127,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	}
+
 	for name, open := range map[string]func(b *testing.B) Store{
 		"memory":   func(*testing.B) Store { return NewMemory(MemoryOptions{}) },
 		"embedded": func(b *testing.B) Store { return benchEmbedded(b) },
@@ -156,7 +158,9 @@ func BenchmarkDurableCharge(b *testing.B) {
 
 // BenchmarkIdempotentBatch is begin and commit of a batch with a reply of 22 KB.
 func BenchmarkIdempotentBatch(b *testing.B) {
-	reply := bytes.Repeat([]byte(`{"selection":{"kind":"card","product_id":"prd_aaaaaaaaaaaaaaaa","variant":"holofoil","condition":"near_mint"},"status":"fresh","price":{"amount_cents":1234,"currency":"USD"}},`), 125)
+	price := `{"selection":{"kind":"card","product_id":"prd_aaaaaaaaaaaaaaaa","variant":"holofoil","condition":"near_mint"},` +
+		`"status":"fresh","price":{"amount_cents":1234,"currency":"USD"}},`
+	reply := bytes.Repeat([]byte(price), 125)
 	run := func(b *testing.B, store Store, callers int) {
 		gate, _, raw := benchGate(b, store)
 		p := benchAuthenticate(b, gate, raw)
@@ -174,10 +178,12 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 			}
 		})
 	}
+
 	b.Run("memory 1 caller", func(b *testing.B) { run(b, NewMemory(MemoryOptions{}), 1) })
 	for _, callers := range []int{1, 64, 256} {
 		b.Run(fmt.Sprint("embedded ", callers, " callers"), func(b *testing.B) { run(b, benchEmbedded(b), callers) })
 	}
+
 	b.Run("replay", func(b *testing.B) {
 		gate, _, raw := benchGate(b, NewMemory(MemoryOptions{}))
 		p := benchAuthenticate(b, gate, raw)
@@ -190,7 +196,8 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(reply)))
 		for b.Loop() {
-			if claim, err := gate.Begin(b.Context(), d.Ticket, "key", BodyHash{1}, now); err != nil || claim.Outcome != Replay {
+			claim, err := gate.Begin(b.Context(), d.Ticket, "key", BodyHash{1}, now)
+			if err != nil || claim.Outcome != Replay {
 				b.Fatal(claim.Outcome, err)
 			}
 		}
@@ -204,6 +211,7 @@ func benchLatency(b *testing.B, callers int, call func(n int64)) {
 	var group sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
+
 	for range callers {
 		group.Go(func() {
 			for {
@@ -219,6 +227,7 @@ func benchLatency(b *testing.B, callers int, call func(n int64)) {
 	}
 	group.Wait()
 	b.StopTimer()
+
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")

@@ -14,17 +14,30 @@ type book struct {
 	name    rowName             // of the row that was last counted in, and
 	row     *Counts             // that row; nil after a checkpoint took the rows
 
-	lastAt   int64  // store time of the latest admission, and
-	lastWall int64  // its wall time
-	seq      uint64 // last log record applied
-	dirty    bool   // changed since the last checkpoint
+	last  moment // of the latest admission
+	seq   uint64 // last log record applied
+	dirty bool   // changed since the last checkpoint
 }
 
-// charge enters what a finished call cost. It is the one place that charges, for calls just made and
-// for calls read back from the log.
+// moment is a store time, and the wall time that went with it, in milliseconds.
+type moment struct{ store, wall int64 }
+
+// later returns the later of two moments. When the wall clock was set within a millisecond the
+// higher one counts: it makes the time to the next start look shorter, never longer.
+func (m moment) later(other moment) moment {
+	if other.store > m.store || other.store == m.store && other.wall > m.wall {
+		return other
+	}
+	return m
+}
+
+// charge enters what a finished call cost. It is the one place that charges, for calls just made
+// and for calls read back from the log.
 func (b *book) charge(e *entry) {
 	b.rollDay(e.day)
 	b.rollPeriod(e.period)
+
+	// A call that ends after its day or period is charged in the ledger alone.
 	switch {
 	case e.allowance == DayQuota && e.day == b.day:
 		b.dayUsed += e.charged
@@ -36,7 +49,7 @@ func (b *book) charge(e *entry) {
 	row.Calls++
 	row.Charged += e.charged
 
-	b.seen(e.at, e.wall)
+	b.last = b.last.later(moment{store: e.at, wall: e.wall})
 	b.dirty = true
 }
 
@@ -73,18 +86,4 @@ func (b *book) rowOf(name rowName) *Counts {
 	b.name = name
 	b.row = row
 	return row
-}
-
-// seen notes the latest store time and the wall time that went with it.
-func (b *book) seen(at, wall int64) {
-	if later(at, wall, b.lastAt, b.lastWall) {
-		b.lastAt = at
-		b.lastWall = wall
-	}
-}
-
-// later orders pairs of store time and wall time. When the wall clock was set within a millisecond
-// the higher one counts: it makes the time to the next start look shorter, never longer.
-func later(at, wall, lastAt, lastWall int64) bool {
-	return at > lastAt || at == lastAt && wall > lastWall
 }

@@ -19,8 +19,8 @@ import (
 //	ledger    tenant, day, key, operation → calls, charged
 //	replies   tenant, operation, idempotency key → an answered record
 //
-// One transaction writes all of it. An account may hold log records after the
-// one of meta; replay leaves those out for that account.
+// One transaction writes all of it. An account may hold log records after the one of meta; replay
+// leaves those out for that account.
 var (
 	metaBucket     = []byte("meta")
 	accountsBucket = []byte("accounts")
@@ -37,31 +37,33 @@ const (
 	bboltPatience = 5 * time.Second
 )
 
-// errBusy: another process reads the checkpoint file for longer than we wait.
-// The next checkpoint takes its place.
+// errBusy: another process reads the checkpoint file for longer than we wait. The next checkpoint
+// takes its place.
 var errBusy = errors.New("checkpoint file is being read")
 
 // checkpointer writes a journal to its checkpoint file.
 type checkpointer struct {
-	journal *journal
-	path    string
-	fault   func() error
-	mu      sync.Mutex // one checkpoint at a time
+	journal  *journal
+	path     string
+	fault    func() error // tests: called before a checkpoint commits
+	unsynced bool         // tests: fsync is left out
+	mu       sync.Mutex   // one checkpoint at a time
 }
 
 // storedState is what the meta bucket holds.
 type storedState struct {
 	exists bool
 	last   uint64 // last log record that every account holds
-	at     int64  // store time, and
-	wall   int64  // the wall time that went with it
+	at     moment // of the latest admission
 }
 
 // run checkpoints until stop closes. A failure ends metering.
 func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
-	const look = 250 * time.Millisecond
-	ticker := time.NewTicker(min(look, options.CheckpointEvery))
+	look := min(250*time.Millisecond, options.CheckpointEvery)
+	log := c.journal.log
+	ticker := time.NewTicker(look)
 	defer ticker.Stop()
+
 	reported := false
 	waited := time.Duration(0)
 	for {
@@ -70,45 +72,44 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 			return
 		case <-ticker.C:
 		}
-		waited += min(look, options.CheckpointEvery)
-		if c.journal.log.Err() == nil && (waited >= options.CheckpointEvery || c.journal.log.Size() >= checkpointBytes) {
+
+		waited += look
+		due := waited >= options.CheckpointEvery || log.Size() >= checkpointBytes
+		if due && log.Err() == nil {
 			waited = 0
 			if err := c.save(time.Second); err != nil && !errors.Is(err, errBusy) {
-				_ = c.journal.log.Fail(fmt.Errorf("cannot checkpoint log: %w", err)) // told below
+				_ = log.Fail(fmt.Errorf("cannot checkpoint log: %w", err)) // told below
 			}
-			ticker.Reset(min(look, options.CheckpointEvery)) // a tick that came meanwhile would leave readers of the file no gap
+			ticker.Reset(look) // a tick that came meanwhile would leave readers of the file no gap
 		}
-		if err := unavailable(c.journal.log.Err()); err != nil && !reported {
+
+		// Also a failure that a call met, and not a checkpoint.
+		if err := unavailable(log.Err()); err != nil && !reported {
 			reported = true
 			options.Report(err)
 		}
 	}
 }
 
-// image is what a checkpoint writes of one account.
-type image struct {
-	tenant  string
-	account []byte
-	rows    map[rowName]*Counts
-	replies map[replyName][]byte // nil: to be deleted
-}
-
-// save writes a checkpoint and drops the log it covers. The file is opened
-// first: after that, taking the changes out of the accounts cannot be undone,
-// and a failure means the store is done.
+// save writes a checkpoint and drops the log it covers. The file is opened first: after that,
+// taking the changes out of the accounts cannot be undone, and a failure means the store is done.
 func (c *checkpointer) save(patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, began := c.journal.meter, time.Now()
-	db, err := openCheckpoint(c.path, patience)
+
+	m := c.journal.meter
+	began := time.Now()
+
+	// Readers hold the file for a moment. Until the next checkpoint the log has everything.
+	db, err := c.open(patience)
 	if errors.Is(err, errBusy) {
 		m.busy.Add(1)
 		return err
 	}
 	if err == nil {
-		err = c.saveTo(db)
-		err = errors.Join(err, db.Close())
+		err = errors.Join(c.saveTo(db), db.Close())
 	}
+
 	m.time(timeCheckpoint, began)
 	if err != nil {
 		m.failed.Add(1)
@@ -119,60 +120,80 @@ func (c *checkpointer) save(patience time.Duration) error {
 }
 
 func (c *checkpointer) saveTo(db *bbolt.DB) error {
-	last, err := c.journal.log.Rotate()
+	// The accounts hold every record of the old segments, which can go when the file is written.
+	log := c.journal.log
+	last, err := log.Rotate()
 	if err != nil {
 		return unavailable(err)
 	}
+
 	state := storedState{last: last}
-	var images []image
+	images := c.takeImages(&state)
+
+	// What the images hold beyond last has to be in the log before it is in the file: numbers are
+	// never used twice.
+	if err := log.Sync(); err != nil {
+		return unavailable(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		err := writeImages(tx, state, images)
+		if err == nil && c.fault != nil {
+			err = c.fault()
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot write checkpoint %q: %w", c.path, err)
+	}
+
+	return log.RemoveThrough(last)
+}
+
+// open opens the file for writing; a file that another process reads for longer than patience is
+// errBusy.
+func (c *checkpointer) open(patience time.Duration) (*bbolt.DB, error) {
+	options := bbolt.Options{
+		Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: c.unsynced, NoGrowSync: c.unsynced,
+	}
+	db, err := bbolt.Open(c.path, 0o600, &options)
+	if errors.Is(err, bbolterrors.ErrTimeout) {
+		err = errBusy
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open checkpoint %q: %w", c.path, err)
+	}
+	return db, nil
+}
+
+// image is what a checkpoint writes of one account.
+type image struct {
+	tenant  string
+	account []byte
+	rows    map[rowName]*Counts
+	replies map[replyName][]byte // nil: to be deleted
+}
+
+// takeImages takes what changed out of all accounts, and notes the latest admission of any.
+func (c *checkpointer) takeImages(state *storedState) (images []image) {
 	for _, a := range c.journal.all("") {
 		a.mu.Lock()
-		if later(a.lastAt, a.lastWall, state.at, state.wall) {
-			state.at, state.wall = a.lastAt, a.lastWall
-		}
+		state.at = state.at.later(a.last)
 		if a.dirty || len(a.replies.touched) > 0 {
 			images = append(images, a.image())
 		}
 		a.mu.Unlock()
 	}
-	// What the images hold beyond last has to be in the log before it is in the file:
-	// numbers are never used twice.
-	if err := c.journal.log.Sync(); err != nil {
-		return unavailable(err)
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		if err := writeImages(tx, state, images); err != nil {
-			return err
-		}
-		if c.fault != nil {
-			return c.fault()
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("cannot write checkpoint %q: %w", c.path, err)
-	}
-	return c.journal.log.RemoveThrough(last)
+	return images
 }
 
-// openCheckpoint opens the file for writing; a file that another process reads
-// for longer than patience is errBusy.
-func openCheckpoint(path string, patience time.Duration) (*bbolt.DB, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: patience, FreelistType: bbolt.FreelistMapType})
-	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("cannot open checkpoint %q: %w", path, errBusy)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot open checkpoint %q: %w", path, err)
-	}
-	return db, nil
-}
-
-// image takes what changed since the last checkpoint out of the account, which
-// the caller holds.
+// image takes what changed since the last checkpoint out of the account, which the caller holds.
 func (a *account) image() image {
 	img := image{tenant: a.tenant, account: a.append(nil), rows: a.rows, replies: map[replyName][]byte{}}
-	a.rows, a.row, a.dirty = map[rowName]*Counts{}, nil, false
+	a.rows = map[rowName]*Counts{}
+	a.row = nil
+	a.dirty = false
+
+	// A reply in flight has no data yet: an older one of its name is deleted.
 	for name := range a.replies.touched {
 		img.replies[name] = nil
 		if r := a.replies.byName[name]; r != nil && r.data != nil {
@@ -184,20 +205,19 @@ func (a *account) image() image {
 }
 
 func writeImages(tx *bbolt.Tx, state storedState, images []image) error {
-	buckets := map[string]*bbolt.Bucket{}
 	for _, name := range [][]byte{metaBucket, accountsBucket, ledgerBucket, repliesBucket} {
-		bucket, err := tx.CreateBucketIfNotExists(name)
-		if err != nil {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}
-		buckets[string(name)] = bucket
 	}
-	if err := buckets["meta"].Put(stateKey, state.append(nil)); err != nil {
+	if err := tx.Bucket(metaBucket).Put(stateKey, state.append(nil)); err != nil {
 		return err
 	}
+
+	accounts, ledger, replies := tx.Bucket(accountsBucket), tx.Bucket(ledgerBucket), tx.Bucket(repliesBucket)
 	for _, img := range images {
-		err := buckets["accounts"].Put([]byte(img.tenant), img.account)
-		err = cmp.Or(err, writeRows(buckets["ledger"], &img), writeReplies(buckets["replies"], &img))
+		err := accounts.Put([]byte(img.tenant), img.account)
+		err = cmp.Or(err, writeRows(ledger, &img), writeReplies(replies, &img))
 		if err != nil {
 			return err
 		}
@@ -213,30 +233,30 @@ func writeRows(bucket *bbolt.Bucket, img *image) error {
 		if err != nil {
 			return err
 		}
+
 		value := binary.AppendVarint(nil, have.Calls+counts.Calls)
-		if err := bucket.Put(key, binary.AppendVarint(value, have.Charged+counts.Charged)); err != nil {
+		value = binary.AppendVarint(value, have.Charged+counts.Charged)
+		if err := bucket.Put(key, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeReplies(bucket *bbolt.Bucket, img *image) error {
+// writeReplies stores the replies that were kept since the last checkpoint and deletes those whose
+// time is over.
+func writeReplies(bucket *bbolt.Bucket, img *image) (err error) {
 	for name, data := range img.replies {
 		key := appendText(nil, img.tenant)
 		key = appendText(key, string(name.op))
 		key = appendText(key, name.key)
-		var err error
 		if data == nil {
-			err = bucket.Delete(key)
+			err = cmp.Or(err, bucket.Delete(key))
 		} else {
-			err = bucket.Put(key, data)
-		}
-		if err != nil {
-			return err
+			err = cmp.Or(err, bucket.Put(key, data))
 		}
 	}
-	return nil
+	return err
 }
 
 func appendRowKey(dst []byte, tenant string, name rowName) []byte {
@@ -268,8 +288,8 @@ func decodeCounts(value []byte) (Counts, error) {
 
 func (s *storedState) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, checkpointVersion), s.last)
-	dst = binary.AppendVarint(dst, s.at)
-	return binary.AppendVarint(dst, s.wall)
+	dst = binary.AppendVarint(dst, s.at.store)
+	return binary.AppendVarint(dst, s.at.wall)
 }
 
 func decodeState(value []byte) (storedState, error) {
@@ -280,6 +300,6 @@ func decodeState(value []byte) (storedState, error) {
 	if version := r.bytes(1); len(version) == 0 || version[0] != checkpointVersion {
 		return storedState{}, fmt.Errorf("%w: checkpoint version is not %d", ErrCorrupt, checkpointVersion)
 	}
-	s := storedState{exists: true, last: r.uvarint(), at: r.varint(), wall: r.varint()}
+	s := storedState{exists: true, last: r.uvarint(), at: moment{store: r.varint(), wall: r.varint()}}
 	return s, r.end()
 }

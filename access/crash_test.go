@@ -26,8 +26,8 @@ const (
 	crashWorkers  = 6                            // of each kind: the most calls of a tenant in flight
 )
 
-// crashPrincipals writes the keys file that parent and child share, and returns its
-// principals by tenant.
+// crashPrincipals writes the keys file that parent and child share, and returns its principals by
+// tenant.
 func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 	t.Helper()
 	plans := DefaultPlans()
@@ -48,9 +48,11 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 			f, err = ReadKeys(dir)
 		}
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string]*Principal{}
 	for _, key := range f.Keys {
 		out[key.Tenant] = newPrincipal(key, f.Tenants[key.Tenant], plans)
@@ -61,7 +63,8 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
-		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond, create: waltest.Kinds(t)[kind],
+		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
+		create: waltest.Kinds(t)[kind],
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,13 +72,14 @@ func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	return store
 }
 
-// TestCrashChild is the process that is killed: workers charge as fast as they
-// can and say each success on standard output once it was acknowledged.
+// TestCrashChild is the process that is killed: workers charge as fast as they can and say each
+// success on standard output once it was acknowledged.
 func TestCrashChild(t *testing.T) {
 	dir := os.Getenv(crashDirEnv)
 	if dir == "" {
 		t.Skip("run by TestCrash")
 	}
+
 	clock := StartClock(time.Now())
 	who := crashPrincipals(t, dir)
 	store := openCrash(t, dir, os.Getenv(crashKindEnv), clock)
@@ -110,6 +114,7 @@ func TestCrashChild(t *testing.T) {
 			}
 		}()
 	}
+
 	time.Sleep(time.Minute)
 	t.Fatal("nobody killed me")
 }
@@ -127,19 +132,20 @@ func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
 	return err
 }
 
-// TestCrash kills a process that charges, again and again, and compares what is
-// left with what it had acknowledged: 0 <= charged - acknowledged <= in flight,
-// every charged batch has its reply, no minute window opens. NINEPOCKET_TORTURE gives the number of
-// rounds.
+// TestCrash kills a process that charges, again and again, and compares what is left with what it
+// had acknowledged: 0 <= charged - acknowledged <= in flight, every charged batch has its reply, no
+// minute window opens. NINEPOCKET_TORTURE gives the number of rounds.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	rounds := 15
 	if text := os.Getenv("NINEPOCKET_TORTURE"); text != "" {
 		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
+		rounds, err = strconv.Atoi(text)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for kind := range waltest.Kinds(t) {
 		t.Run(kind, func(t *testing.T) { t.Parallel(); crashRounds(t, kind, rounds) })
 	}
@@ -163,9 +169,11 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 			if over := charged - told; over < 0 || over > crashWorkers {
 				t.Fatalf("round %d: %s charged %d, acknowledged %d", round, tenant, charged, told)
 			}
-			total, beyond = total+told, beyond+charged-told
+			total += told
+			beyond += charged - told
 		}
-		checkCrashReplies(t, store, clock, crashPrincipals(t, dir)["batch"], round, acks["batch"], after["batch"]-before["batch"])
+		batches := crashBatches{store: store, clock: clock, p: crashPrincipals(t, dir)["batch"], round: round}
+		batches.check(t, acks["batch"], after["batch"]-before["batch"])
 		for _, ack := range acks["pace"] {
 			wall, _ := strconv.ParseInt(ack, 10, 64)
 			paced = append(paced, wall)
@@ -175,12 +183,14 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 			t.Fatal(err)
 		}
 	}
+
 	slices.Sort(paced)
 	for i := 30; i < len(paced); i++ {
 		if paced[i]-paced[i-30] < minuteMillis-2 { // two clocks round to a millisecond
 			t.Fatalf("31 admissions within %d ms", paced[i]-paced[i-30])
 		}
 	}
+
 	t.Logf("%d rounds: %d charges acknowledged, %d more stand", rounds, total, beyond)
 	if total < int64(rounds) {
 		t.Fatal("the child hardly ran")
@@ -200,6 +210,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
+
 	acks := map[string][]string{}
 	var once sync.Once
 	lines := bufio.NewReader(out)
@@ -208,6 +219,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 		if err != nil {
 			break // a line cut off was not received
 		}
+
 		line = strings.TrimSuffix(line, "\n")
 		kind, rest, _ := strings.Cut(line, " ")
 		switch kind {
@@ -231,6 +243,7 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	charged := map[string]int64{}
 	for _, row := range rows {
 		charged[row.Tenant] += row.Charged
@@ -238,30 +251,41 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 	return charged
 }
 
-// checkCrashReplies replays every acknowledged batch, and looks for the reply of the one
-// each worker may have had in flight.
-func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal, round int, acks []string, charged int64) {
+// crashBatches asks a store, after a crash, for the batches of a round.
+type crashBatches struct {
+	store *Embedded
+	clock Clock
+	p     *Principal
+	round int
+}
+
+// check replays every acknowledged batch, and looks for the reply of the one each worker may have
+// had in flight.
+func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 	t.Helper()
 	next := map[int]int{}
 	replayed := func(worker, n int) bool {
-		now, key := clock.At(time.Now()), crashKey(strconv.Itoa(round), worker, n)
-		ticket := Ticket{Principal: p, Rule: RuleFor(p, PricesBatch), Now: now}
-		claim, err := store.Begin(ticket, key, BodyHash{7}, now)
+		now := b.clock.At(time.Now())
+		key := crashKey(strconv.Itoa(b.round), worker, n)
+		ticket := Ticket{Principal: b.p, Rule: RuleFor(b.p, PricesBatch), Now: now}
+		claim, err := b.store.Begin(ticket, key, BodyHash{7}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return claim.Outcome == Replay && string(claim.Reply) == "reply of "+key
 	}
+
 	for _, ack := range acks {
 		var worker, n int
 		if _, err := fmt.Sscan(ack, &worker, &n); err != nil {
 			t.Fatal(err)
 		}
 		if !replayed(worker, n) {
-			t.Fatalf("round %d: the reply of acknowledged batch %s is gone", round, ack)
+			t.Fatalf("round %d: the reply of acknowledged batch %s is gone", b.round, ack)
 		}
 		next[worker] = max(next[worker], n+1)
 	}
+
 	stand := int64(len(acks))
 	for worker := range crashWorkers {
 		if replayed(worker, next[worker]) {
@@ -269,6 +293,6 @@ func checkCrashReplies(t *testing.T, store *Embedded, clock Clock, p *Principal,
 		}
 	}
 	if stand != charged {
-		t.Fatalf("round %d: %d batches charged, %d replies kept", round, charged, stand)
+		t.Fatalf("round %d: %d batches charged, %d replies kept", b.round, charged, stand)
 	}
 }

@@ -14,25 +14,18 @@ const (
 	Unavailable
 )
 
-// String returns the error code of the verdict, "" when admitted.
-func (v Verdict) String() string {
-	switch v {
-	case Admitted:
-	case RateLimited:
-		return "rate_limit_exceeded"
-	case QuotaExceeded:
-		return "quota_exceeded"
-	case Unavailable:
-		return "temporarily_unavailable"
-	}
-	return ""
+var verdictCodes = [...]string{
+	RateLimited: "rate_limit_exceeded", QuotaExceeded: "quota_exceeded", Unavailable: "temporarily_unavailable",
 }
+
+// String returns the error code of the verdict, "" when admitted.
+func (v Verdict) String() string { return verdictCodes[v] }
 
 // unavailableRetry is the Retry-After of a 503, in seconds.
 const unavailableRetry = 5
 
-// Policy is the state of one limit after a call, as the rate headers and the
-// error body show it. All figures come from one reading, so they agree.
+// Policy is the state of one limit after a call, as the rate headers and the error body show it.
+// All figures come from one reading, so they agree.
 type Policy struct {
 	Limit     int64 // q
 	Remaining int64 // r
@@ -49,8 +42,8 @@ type Decision struct {
 	Allowance  Policy // day quota or credits; this call's reservation is not yet taken from Remaining
 }
 
-// Ticket is an admitted call that is to be finished exactly once, by Finish,
-// Commit or Abort. It stays valid when the ring reloads.
+// Ticket is an admitted call that is to be finished exactly once, by Finish, Commit or Abort. It
+// stays valid when the ring reloads.
 type Ticket struct {
 	Principal *Principal
 	Rule      Rule
@@ -66,8 +59,8 @@ type Receipt struct {
 	Allowance Policy // after the charge
 }
 
-// Usage is the caller's allowance for GET /v1/usage: the UTC day on live, the
-// credit period on preview.
+// Usage is the caller's allowance for GET /v1/usage: the UTC day on live, the credit period on
+// preview.
 type Usage struct {
 	Tenant    string
 	Period    Period

@@ -1,25 +1,25 @@
-// Package access answers one question: may this key make this call now, and
-// what does it cost. It holds keys, plans, minute limits, daily quotas,
-// credits, idempotency records and the ledger. It knows nothing of HTTP, of
-// routes or of cards.
+// Package access answers one question: may this key make this call now, and what does it cost. It
+// holds keys, plans, minute limits, daily quotas, credits, idempotency records and the ledger. It
+// knows nothing of HTTP, of routes or of cards.
 //
 // # Basics
 //
 // There are four things to know.
 //
-// A [KeyRing] is the current reading of the keys file: an immutable table from
-// the SHA-256 of a key to its [Principal], swapped as a whole when the file
-// changes. [KeyRing.Authenticate] is a hash and a probe.
+// A [KeyRing] is the current reading of the keys file: an immutable table from the SHA-256 of a key
+// to its [Principal], swapped as a whole when the file changes. [KeyRing.Authenticate] is a hash
+// and a probe.
 //
-// A [Rule] says what an operation takes: which minute window it passes and
-// which allowance (daily quota or credits) a success costs. [RuleFor] derives
-// it from the principal and the [Operation]; nothing else decides what a call
-// costs.
+// A [Rule] says what an operation takes: which minute window it passes and which allowance (daily
+// quota or credits) a success costs. [RuleFor] derives it from the principal and the [Operation];
+// nothing else decides what a call costs.
 //
-// A [Store] holds the counters. [NewMemory] forgets them when the process ends;
-// [OpenEmbedded] keeps them in a state directory, in a write-ahead log with a
-// bbolt checkpoint. Both answer from the same in-memory truth and pass the same
-// conformance suite; a store on another technology implements the same interface.
+// A [Store] holds the counters. [NewMemory] forgets them when the process ends; [OpenEmbedded]
+// keeps them in a state directory. Both are limits, which decide, on a journal, which records: they
+// answer from the same truth in memory. The journal of an embedded store writes each finished call
+// into a write-ahead log ([ninepocket/internal/wal]) and now and then a checkpoint into a bbolt
+// file. Every store passes the conformance suite of package accesstest; a store on another
+// technology implements the same interface.
 //
 // A [Gate] joins a ring and a store. One request is
 //
@@ -29,7 +29,7 @@
 //	… do the work …
 //	receipt, err := gate.Finish(decision.Ticket, success)
 //	if err != nil { … 503 instead of the response … }
-//	… write the response, with the headers of decision.Minute and receipt.Allowance …
+//	… write the response; its limits are decision.Minute and receipt.Allowance …
 //
 // and a call with an idempotency key is
 //
@@ -41,35 +41,32 @@
 //	case access.Fresh:     // Commit(ticket, claim, reply) or Abort(ticket, claim)
 //	}
 //
-// A [Ticket] is a value: it is not pooled, holds nothing of the request, and is
-// finished exactly once.
+// A [Ticket] is a value: it is not pooled, holds nothing of the request, and is finished exactly
+// once.
 //
-// Time is always passed in, as an [Instant] made by the one [Clock] of the
-// process; the admission logic never reads a clock.
+// Time is always passed in, as an [Instant] made by the one [Clock] of the process; the admission
+// logic never reads a clock.
 //
 // # Caveats
 //
-// A unit of allowance is reserved at admission and taken or given back at
-// Finish. While requests that will fail hold the last units, others are refused
-// with quota_exceeded: the quota is never exceeded, but it may be refused for
-// the length of a request although a unit comes back.
+// A unit of allowance is reserved at admission and taken or given back at Finish. While requests
+// that will fail hold the last units, others are refused with quota_exceeded: the quota is never
+// exceeded, but it may be refused for the length of a request although a unit comes back.
 //
-// Limits, quota days and credit periods never go backwards. When the wall clock
-// is set forward over midnight and back again, the tenant stays in the later day
-// until the clock arrives there. A clock set forward while no server runs cannot
-// be told from time that passed, and opens the minute windows early.
+// Limits, quota days and credit periods never go backwards. When the wall clock is set forward over
+// midnight and back again, the tenant stays in the later day until the clock arrives there. A clock
+// set forward while no server runs cannot be told from time that passed, and opens the minute
+// windows early.
 //
-// The embedded store answers [ErrUnavailable] for good after the first failed
-// write or fsync: what the disk then holds is not known until a restart reads it.
-// Such a restart may find charges whose request was answered 503, at most one for
-// each request in flight at the failure. A live request (daily quota) survives the death of
-// the process once Finish returned, but only reaches the disk within 100 ms;
-// credits and stored replies are on disk before Finish or Commit returns.
+// The embedded store answers [ErrUnavailable] for good after the first failed write or fsync: what
+// the disk then holds is not known until a restart reads it. Such a restart may find charges whose
+// request was answered 503, at most one for each request in flight at the failure. A live request
+// (daily quota) survives the death of the process once Finish returned, but only reaches the disk
+// within 100 ms; credits and stored replies are on disk before Finish or Commit returns.
 //
-// On Linux, on ext4, XFS and tmpfs, the log's open segment is mapped and a record is a copy into the page cache; its
-// blocks are allocated before they are mapped, so that a full disk is an error and no signal. Elsewhere a record is a
-// write(2). What survives what is the same, and so is what is stored, but for zeros that follow a segment's records.
+// A key whose plan is not configured is answered with [ErrUnavailable]; [KeyRing.Unusable] names
+// such keys.
 //
-// One state directory has one server. The keys file and the readers
-// [ReadUsage] and [ReadLastUse] work beside it, from any process.
+// One state directory has one server. The keys file and the readers [ReadUsage] and [ReadLastUse]
+// work beside it, from any process.
 package access

@@ -38,6 +38,7 @@ func (e *entry) append(dst []byte) []byte {
 	if e.reply != nil {
 		flags = 1
 	}
+
 	dst = append(dst, entryVersion, flags, byte(e.window), byte(e.allowance))
 	dst = appendText(dst, e.tenant)
 	dst = appendText(dst, e.key)
@@ -46,6 +47,8 @@ func (e *entry) append(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, e.at)
 	dst = binary.AppendVarint(dst, e.wall)
 	dst = binary.AppendVarint(dst, int64(e.day))
+
+	// Only credits have a period: most entries are live calls, and stay short.
 	if e.allowance == PeriodCredits {
 		dst = binary.AppendVarint(dst, e.period.Start)
 		dst = binary.AppendVarint(dst, e.period.End)
@@ -61,26 +64,28 @@ func (e *entry) append(dst []byte) []byte {
 
 // decodeEntry reads an entry. What it returns shares nothing with data.
 func decodeEntry(data []byte) (entry, error) {
-	var e entry
 	r := reader{data: data}
 	head := r.bytes(4)
 	if r.err != nil {
-		return e, r.err
+		return entry{}, r.err
 	}
 	if head[0] != entryVersion || head[1] > 1 || head[2] > byte(UsageWindow) || head[3] > byte(PeriodCredits) {
-		return e, fmt.Errorf("%w: unknown log entry", ErrCorrupt)
+		return entry{}, fmt.Errorf("%w: unknown log entry", ErrCorrupt)
 	}
-	e.window, e.allowance = Window(head[2]), Allowance(head[3])
-	e.tenant, e.key, e.op = r.text(), r.text(), Operation(r.text())
-	e.charged, e.at, e.wall = r.varint(), r.varint(), r.varint()
-	e.day = Day(r.varint())
+
+	// The fields are read in the order in which they stand here.
+	e := entry{
+		window: Window(head[2]), allowance: Allowance(head[3]),
+		tenant: r.text(), key: r.text(), op: Operation(r.text()),
+		charged: r.varint(), at: r.varint(), wall: r.varint(), day: Day(r.varint()),
+	}
 	if e.allowance == PeriodCredits {
 		e.period = Period{Start: r.varint(), End: r.varint()}
 	}
 	if head[1] == 1 {
 		e.reply = &replyEntry{name: r.text()}
 		copy(e.reply.body[:], r.bytes(len(e.reply.body)))
-		e.reply.data = append([]byte(nil), r.bytes(int(min(r.uvarint(), wal.MaxPayload)))...)
+		e.reply.data = append([]byte(nil), r.bytes(r.length())...)
 	}
 	return e, r.end()
 }
@@ -90,8 +95,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// reader decodes what the append functions wrote. The first problem sticks; every
-// length is checked against what is left before anything is allocated.
+// reader decodes what the append functions wrote. The first problem sticks; every length is checked
+// against what is left before anything is allocated.
 type reader struct {
 	data []byte
 	err  error
@@ -102,6 +107,13 @@ func (r *reader) fail() {
 		r.err = fmt.Errorf("%w: value cut short", ErrCorrupt)
 	}
 	r.data = nil
+}
+
+// version takes one byte that has to be the version of what follows.
+func (r *reader) version(want byte) {
+	if got := r.bytes(1); len(got) == 1 && got[0] != want {
+		r.fail()
+	}
 }
 
 // bytes returns the next n bytes, which alias the input.
@@ -135,7 +147,10 @@ func (r *reader) varint() int64 {
 	return v
 }
 
-func (r *reader) text() string { return string(r.bytes(int(min(r.uvarint(), wal.MaxPayload)))) }
+// length reads a length, or a count. What damage made large stays small enough for an int.
+func (r *reader) length() int { return int(min(r.uvarint(), wal.MaxPayload)) }
+
+func (r *reader) text() string { return string(r.bytes(r.length())) }
 
 // end returns the first problem, or one when something is left over.
 func (r *reader) end() error {

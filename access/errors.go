@@ -17,21 +17,21 @@ var (
 	ErrRevoked = errors.New("revoked API key")
 	// ErrExpired: the key's time is over.
 	ErrExpired = errors.New("expired API key")
-	// ErrSandbox: the key is a valid sandbox key, which no data call accepts.
-	// Authenticate returns it together with the principal.
+	// ErrSandbox: the key is a valid sandbox key, which no data call accepts. Authenticate returns
+	// it together with the principal.
 	ErrSandbox = errors.New("sandbox API key")
 )
 
 // Errors of metering.
 var (
-	// ErrUnavailable: metering or key state cannot answer; the call costs nothing
-	// and the response is 503 (fails closed).
+	// ErrUnavailable: metering or key state cannot answer; the call costs nothing and the response
+	// is 503 (fails closed).
 	ErrUnavailable = errors.New("metering unavailable")
-	// ErrIdempotencyFull: the tenant's idempotency records are at their memory
-	// bound. It wraps ErrUnavailable: records are never evicted early.
+	// ErrIdempotencyFull: the tenant's idempotency records are at their memory bound. It wraps
+	// ErrUnavailable: records are never evicted early.
 	ErrIdempotencyFull = fmt.Errorf("idempotency records at their bound: %w", ErrUnavailable)
-	// ErrTicket: the ticket does not fit the call, as when a call with an
-	// idempotency key is finished as a success without Commit.
+	// ErrTicket: the ticket does not fit the call, as when a call with an idempotency key is
+	// finished as a success without Commit.
 	ErrTicket = errors.New("ticket used wrongly")
 )
 

@@ -2,8 +2,8 @@ package access
 
 import "ninepocket/internal/wal/waltest"
 
-// Kill ends a store as the death of its process would: what is queued and not
-// written is lost, nothing is saved.
+// Kill ends a store as the death of its process would: what is queued and not written is lost,
+// nothing is saved.
 func (s *Embedded) Kill() {
 	s.once.Do(func() {
 		close(s.stop)
@@ -20,9 +20,10 @@ func (o EmbeddedOptions) WithSegments(create waltest.Create) EmbeddedOptions {
 	return o
 }
 
-// WithCheckpointFault makes a store call fault before each checkpoint commits.
-func (o EmbeddedOptions) WithCheckpointFault(fault func() error) EmbeddedOptions {
-	o.checkpoint = fault
+// Unsynced makes a store leave fsync out, for tests that do not cut the power.
+func (o EmbeddedOptions) Unsynced(create waltest.Create) EmbeddedOptions {
+	o.create = waltest.Unsynced(create)
+	o.unsynced = true
 	return o
 }
 

@@ -38,6 +38,7 @@ func faultKeys(t testing.TB) (live, preview *Principal) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	live, liveErr := ring.Authenticate([]byte(liveRaw), instant(testTime))
 	preview, previewErr := ring.Authenticate([]byte(previewRaw), instant(testTime))
 	if err := errors.Join(liveErr, previewErr); err != nil {
@@ -81,6 +82,7 @@ func (s *faultScript) call(p *Principal, op Operation, success bool) {
 	if success {
 		s.tried[p.Tenant]++
 	}
+
 	receipt, err := s.store.Finish(d.Ticket, success)
 	if s.answered(err) {
 		s.told[p.Tenant] += receipt.Charged
@@ -94,6 +96,7 @@ func (s *faultScript) batch(key string) {
 	if !ok {
 		return
 	}
+
 	claim, err := s.store.Begin(d.Ticket, key, BodyHash{1}, s.now)
 	if !s.answered(err) {
 		return
@@ -124,14 +127,16 @@ func (s *faultScript) run() {
 	}
 }
 
-// TestEveryFault fails each call to the disk in turn, then opens what is left.
-// Every acknowledged charge is there, nothing is there that was not tried, every
-// credit of a batch has its reply.
+// TestEveryFault fails each call to the disk in turn, then opens what is left. Every acknowledged
+// charge is there, nothing is there that was not tried, every credit of a batch has its reply.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for kind, create := range waltest.Kinds(t) {
 		for _, short := range []bool{false, true} {
-			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) { everyFault(t, waltest.FaultyDisk{Short: short, Make: create}) })
+			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) {
+				t.Parallel()
+				everyFault(t, waltest.FaultyDisk{Short: short, Make: create})
+			})
 		}
 	}
 }
@@ -149,6 +154,7 @@ func everyFault(t *testing.T, kind waltest.FaultyDisk) {
 		}
 		verbs[disk.Verbs[k-1]]++
 	}
+
 	for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
 		if verbs[verb] < 2 {
 			t.Errorf("only %d faults of %s: %v", verbs[verb], verb, verbs)
@@ -163,13 +169,18 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 		t: t, live: live, preview: preview, now: instant(testTime),
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
+
 	checkpoint := func() error {
 		if disk.Fails("checkpoint") {
 			return waltest.ErrDisk
 		}
 		return nil
 	}
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint})
+
+	store, err := OpenEmbedded(dir, EmbeddedOptions{
+		Now: s.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint, unsynced: true,
+	})
+
 	switch {
 	case err == nil:
 		s.store = store
@@ -178,8 +189,9 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 	case !errors.Is(err, waltest.ErrDisk):
 		t.Fatal(err)
 	}
+
 	s.now = Instant{Wall: s.now.Wall}
-	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now})
+	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now, unsynced: true})
 	if err != nil {
 		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.FailAt, disk.Verbs[len(disk.Verbs)-1], err)
 	}
@@ -195,6 +207,7 @@ func (s *faultScript) check(disk *waltest.FaultyDisk) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	batches := int64(0)
 	for _, row := range rows {
 		ledger[row.Tenant] += row.Charged
@@ -202,15 +215,18 @@ func (s *faultScript) check(disk *waltest.FaultyDisk) {
 			batches += row.Charged
 		}
 	}
+
 	for _, p := range []*Principal{s.live, s.preview} {
 		usage, err := s.store.Usage(p, RuleFor(p, UsageGet), s.now)
 		if err != nil || usage.Used != ledger[p.Tenant] {
 			s.t.Fatalf("fault %d: %s used %d, ledger %d (%v)", disk.FailAt, p.Tenant, usage.Used, ledger[p.Tenant], err)
 		}
 		if usage.Used < s.told[p.Tenant] || usage.Used > s.tried[p.Tenant] || usage.Used > s.told[p.Tenant]+1 {
-			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d", disk.FailAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
+			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d",
+				disk.FailAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
 		}
 	}
+
 	replays := int64(0)
 	for _, key := range s.keys {
 		d, _ := s.admit(s.preview, PricesBatch)
@@ -240,7 +256,8 @@ func TestStateDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), instant(testTime)).Ticket, true); err != nil {
+			d := store.Admit(live, RuleFor(live, CardsGet), instant(testTime))
+			if _, err := store.Finish(d.Ticket, true); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -249,6 +266,7 @@ func TestStateDamage(t *testing.T) {
 		}
 		return dir
 	}
+
 	f := func(name string, damage func(dir string) error) {
 		t.Helper()
 		dir := fill()
@@ -259,6 +277,7 @@ func TestStateDamage(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	f("log removed", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) })
 	f("checkpoint removed", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) })
 	f("log renumbered", func(dir string) error {
@@ -270,38 +289,46 @@ func TestStateDamage(t *testing.T) {
 
 // TestOneServer opens a state directory twice.
 func TestOneServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "one server") {
+	_, err = OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+	if !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "one server") {
 		t.Fatalf("second server: %v", err)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	second, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	second.Close()
 }
 
-// TestReadBeside reads ledger and last use while a server runs, through many
-// checkpoints, and after it: the last finished call is always there.
+// TestReadBeside reads ledger and last use while a server runs, through many checkpoints, and after
+// it: the last finished call is always there.
 func TestReadBeside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if report, err := ReadUsage(dir, "", 0); err != nil || report.Tenants == nil || len(report.Tenants) != 0 {
 		t.Fatalf("empty state: %+v, %v", report, err)
 	}
+
 	live, preview := faultKeys(t)
 	now := instant(testTime)
-	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 60 * time.Millisecond}) // readers look at the lock every 50 ms
+
+	const every = 60 * time.Millisecond // readers look at the lock every 50 ms
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: every})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	check := func(calls int64) {
 		t.Helper()
 		report, err := ReadUsage(dir, "live", DayOf(now.Wall))
@@ -317,11 +344,14 @@ func TestReadBeside(t *testing.T) {
 			t.Fatalf("last use %v, want %d (%v)", last, now.Wall, err)
 		}
 	}
+
 	if _, err := store.Finish(store.Admit(preview, RuleFor(preview, ProductsList), now).Ticket, true); err != nil {
 		t.Fatal(err)
 	}
+
 	for calls := range int64(120) {
-		now.Mono, now.Wall = now.Mono+1000, now.Wall+1000
+		now.Mono += 1000
+		now.Wall += 1000
 		if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), now).Ticket, calls%2 == 0); err != nil {
 			t.Fatal(err)
 		}
@@ -330,6 +360,7 @@ func TestReadBeside(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	check(120)
 	if report, err := ReadUsage(dir, "", DayOf(now.Wall)+1); err != nil || len(report.Tenants) != 0 {
 		t.Fatalf("since tomorrow: %+v %v", report, err)

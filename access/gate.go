@@ -14,41 +14,42 @@ type Gate struct {
 // NewGate returns a gate. It owns neither the ring nor the store.
 func NewGate(ring *KeyRing, store Store) *Gate { return &Gate{ring: ring, store: store} }
 
-// Authenticate returns the principal of a key, or ErrNoKey, ErrInvalid,
-// ErrRevoked, ErrExpired (all 401), ErrSandbox with the principal (403), or
-// ErrUnavailable with the principal when its plan is not configured (503). It
-// keeps no part of raw and does not allocate.
+// Authenticate returns the principal of a key, or ErrNoKey, ErrInvalid, ErrRevoked, ErrExpired (all
+// 401), ErrSandbox with the principal (403), or ErrUnavailable with the principal when its plan is
+// not configured (503). It keeps no part of raw and does not allocate.
 func (g *Gate) Authenticate(raw []byte, now Instant) (*Principal, error) {
 	return g.ring.Authenticate(raw, now)
 }
 
-// Recognize is Authenticate for a caller that sends the same key again and again: what it last found is kept in last,
-// raw included; nil remembers nothing. A key that is revoked, expires or changes does so for it at the same instant.
+// Recognize is Authenticate for a caller that sends the same key again and again: what it last
+// found is kept in last, raw included; nil remembers nothing. A key that is revoked, expires or
+// changes does so for it at the same instant.
 func (g *Gate) Recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
 	return g.ring.recognize(raw, now, last)
 }
 
-// Admit decides whether a call may go on. Every authenticated call of a counted
-// operation is admitted exactly once, before its parameters are judged.
+// Admit decides whether a call may go on. Every authenticated call of a counted operation is
+// admitted exactly once, before its parameters are judged.
 func (g *Gate) Admit(p *Principal, op Operation, now Instant) Decision {
 	return g.store.Admit(p, RuleFor(p, op), now)
 }
 
-// Finish ends an admitted call before its response is written; on an error the
-// response is 503. Success means: the specification charges it (2xx other than a
-// replay; every MCP call of a known tool). 304 and errors are not.
+// Finish ends an admitted call before its response is written; on an error the response is 503.
+// Success means: the call is charged (2xx other than a replay; every MCP call of a known tool). 304
+// and errors are not.
 func (g *Gate) Finish(t Ticket, success bool) (Receipt, error) { return g.store.Finish(t, success) }
 
-// Begin looks up an idempotency key, waiting while the same body is being
-// answered; the outcome is never Wait. When ctx ends first it returns
-// ErrUnavailable. An error or any outcome other than Fresh leaves the ticket to
-// Finish(t, false).
+// Begin looks up an idempotency key, waiting while the same body is being answered; the outcome is
+// never Wait. When ctx ends first it returns ErrUnavailable. An error or any outcome other than
+// Fresh leaves the ticket to Finish(t, false).
 func (g *Gate) Begin(ctx context.Context, t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
 	for {
 		claim, err := g.store.Begin(t, key, body, now)
 		if err != nil || claim.Outcome != Wait {
 			return claim, err
 		}
+
+		// The owner's answer may be an abort: then this caller's next look is a fresh claim.
 		select {
 		case <-claim.Done:
 		case <-ctx.Done():

@@ -42,7 +42,7 @@ func (r *reply) size() int { return replyOverhead + len(r.name.key) + len(r.data
 // replies are the idempotency records of a tenant, guarded by its account.
 type replies struct {
 	byName  map[replyName]*reply
-	order   []*reply           // answered ones, oldest first, as far as order of commit tells
+	order   []*reply           // answered ones, in order of their commit: nearly oldest first
 	bytes   int                // of all records
 	touched map[replyName]bool // embedded: changed since the last checkpoint
 }
@@ -54,7 +54,8 @@ func (rs *replies) add(r *reply) {
 
 // keep turns a record in flight into an answered one.
 func (rs *replies) keep(r *reply, data []byte, at int64) {
-	r.data, r.at = data, at
+	r.data = data
+	r.at = at
 	rs.bytes += len(data)
 	rs.order = append(rs.order, r)
 	rs.touch(r.name)
@@ -82,10 +83,12 @@ func (rs *replies) purge(at int64) {
 	n := 0
 	for n < len(rs.order) && rs.order[n].over(at) {
 		rs.drop(rs.order[n])
-		rs.order[n] = nil
+		rs.order[n] = nil // the array behind the slice outlives it
 		n++
 	}
-	if rs.order = rs.order[n:]; len(rs.order) == 0 {
+
+	rs.order = rs.order[n:]
+	if len(rs.order) == 0 {
 		rs.order = nil
 	}
 }
@@ -110,9 +113,12 @@ func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim,
 		return Claim{}, err
 	}
 	if !t.Rule.Deferred {
-		return Claim{}, fmt.Errorf("cannot begin %q: %w: the operation takes no idempotency key", string(t.Rule.Operation), ErrTicket)
+		return Claim{}, fmt.Errorf("cannot begin %q: %w: the operation takes no idempotency key",
+			string(t.Rule.Operation), ErrTicket)
 	}
-	a, at := l.slot(t.Principal).account, l.time(now)
+
+	at := l.time(now)
+	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	a.replies.purge(at)
 	r := a.replies.find(replyName{op: t.Rule.Operation, key: key}, at)
@@ -120,15 +126,18 @@ func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim,
 		defer a.mu.Unlock()
 		return l.begin(a, &t, key, body, now)
 	}
-	same, done, data := r.body == body, r.done, r.data
+	found := *r
 	a.mu.Unlock()
+
+	// What was found is a copy, and the reply itself never changes: it is expanded without the
+	// lock.
 	switch {
-	case !same:
+	case found.body != body:
 		return Claim{Outcome: Conflict}, nil
-	case done != nil:
-		return Claim{Outcome: Wait, Done: done}, nil
+	case found.done != nil:
+		return Claim{Outcome: Wait, Done: found.done}, nil
 	}
-	plain, err := l.codec.expand(data)
+	plain, err := l.codec.expand(found.data)
 	if err != nil {
 		return Claim{}, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
 	}
@@ -142,19 +151,23 @@ func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Ins
 		policy := s.policy(now.Wall, true)
 		return Claim{Outcome: Exhausted, Allowance: policy, RetryAfter: policy.Wait}, nil
 	}
+
+	// The key may alias the request's memory, which the record outlives.
 	name := replyName{op: t.Rule.Operation, key: strings.Clone(key)}
 	r := &reply{name: name, id: l.claims.Add(1), body: body, done: make(chan struct{}), period: s.period}
+
+	// No record is dropped early to make room: its caller may ask again.
 	if a.replies.bytes+r.size() > l.replyBytes {
 		return Claim{}, ErrIdempotencyFull
 	}
+
 	a.rollPeriod(s.period)
 	a.reserve(&t.Rule, s.day, s.period)
 	a.replies.add(r)
 	return Claim{Outcome: Fresh, Key: name.key, Body: body, ID: r.id}, nil
 }
 
-// owned returns the record in flight that a claim names, or nil. The caller
-// holds the account.
+// owned returns the record in flight that a claim names, or nil. The caller holds the account.
 func (a *account) owned(t *Ticket, claim *Claim) *reply {
 	r := a.replies.byName[replyName{op: t.Rule.Operation, key: claim.Key}]
 	if r == nil || r.id != claim.ID || r.data != nil || claim.ID == 0 {
@@ -168,17 +181,20 @@ func (l *limits) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
 	defer l.meter.time(timeCommit, time.Now())
 	if len(answer) > maxReply {
 		_, err := l.Abort(t, claim)
-		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(answer), cmp.Or(err, ErrIdempotencyFull))
+		err = cmp.Or(err, ErrIdempotencyFull)
+		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(answer), err)
 	}
-	data := l.codec.compress(answer)
-	slot := l.slot(t.Principal)
-	a := slot.account
+
+	data := l.codec.compress(answer) // before the lock: it takes longer than all that follows
+	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	r := a.owned(&t, &claim)
 	if r == nil {
 		a.mu.Unlock()
 		return Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrTicket)
 	}
+
+	// A reply that does not fit ends the claim, so that no caller waits for it in vain.
 	if err := l.Err(); err != nil || a.replies.bytes+len(data) > l.replyBytes {
 		a.mu.Unlock()
 		if _, err := l.Abort(t, claim); err != nil {
@@ -186,13 +202,16 @@ func (l *limits) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
 		}
 		return Receipt{}, ErrIdempotencyFull
 	}
+
 	a.release(&t.Rule, t.Day, r.period)
 	a.replies.keep(r, data, t.At)
 	e := ticketEntry(&t, t.Rule.Cost)
-	e.period, e.reply = r.period, &replyEntry{name: r.name.key, body: r.body, data: data}
+	e.period = r.period
+	e.reply = &replyEntry{name: r.name.key, body: r.body, data: data}
 	receipt, seq := l.enter(a, &t, &e)
 	a.mu.Unlock()
 
+	// Those who wait for the reply are woken only when it is on disk, or never will be.
 	err := l.await(seq, true)
 	a.mu.Lock()
 	close(r.done)
@@ -213,10 +232,12 @@ func (l *limits) Abort(t Ticket, claim Claim) (Receipt, error) {
 		a.mu.Unlock()
 		return Receipt{}, nil
 	}
+
 	a.replies.drop(r)
 	a.release(&t.Rule, t.Day, r.period)
 	close(r.done)
 	a.mu.Unlock()
+
 	return l.Finish(t, false)
 }
 
@@ -227,7 +248,8 @@ type replyCodec struct {
 }
 
 func newReplyCodec() replyCodec {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2))
+	encoder, err := zstd.NewWriter(nil,
+		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -235,6 +257,7 @@ func newReplyCodec() replyCodec {
 	if err != nil {
 		panic(err)
 	}
+
 	encoder.EncodeAll(nil, nil) // makes its pool now, in the goroutine that owns the store
 	return replyCodec{encoder: encoder, decoder: decoder}
 }

@@ -10,8 +10,8 @@ const (
 	dayMillis    = int64(86_400_000)
 )
 
-// Instant is one moment as the server sees it, in milliseconds on two clocks.
-// One Instant is taken per request and passed to every call of that request.
+// Instant is one moment as the server sees it, in milliseconds on two clocks. One Instant is taken
+// per request and passed to every call of that request.
 type Instant struct {
 	Mono int64 // monotonic milliseconds since the start of the process's Clock; measures spans
 	Wall int64 // Unix milliseconds; decides days, periods and expiry, and may step either way

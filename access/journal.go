@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"ninepocket/internal/wal"
 )
@@ -23,7 +22,7 @@ type journal struct {
 	meter  *meter
 	closed atomic.Bool
 
-	mu       sync.RWMutex // guards the map; never held with an account
+	mu       sync.Mutex // guards the map; never held with an account
 	accounts map[string]*account
 
 	// The rest is nil in a journal that forgets.
@@ -45,21 +44,11 @@ func (j *journal) time(now Instant) int64 { return now.Mono + j.offset }
 
 // account returns a tenant's account, making it the first time.
 func (j *journal) account(tenant string) *account {
-	j.mu.RLock()
-	a := j.accounts[tenant]
-	j.mu.RUnlock()
-	if a != nil {
-		return a
-	}
-
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	a = j.accounts[tenant]
+	a := j.accounts[tenant]
 	if a == nil {
-		a = newAccount(tenant)
-		if j.saver != nil {
-			a.replies.touched = map[replyName]bool{}
-		}
+		a = newAccount(tenant, j.saver != nil)
 		j.accounts[tenant] = a
 	}
 	return a
@@ -67,8 +56,8 @@ func (j *journal) account(tenant string) *account {
 
 // all returns the accounts of a tenant, or of all with "", in order of name.
 func (j *journal) all(tenant string) []*account {
-	j.mu.RLock()
-	defer j.mu.RUnlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	var out []*account
 	for name, a := range j.accounts {
 		if tenant == "" || tenant == name {
@@ -106,6 +95,8 @@ func unavailable(err error) error {
 // the number to await.
 func (j *journal) record(a *account, e *entry) uint64 {
 	a.apply(e)
+
+	// Records stand in the log in the order in which the account changed: its lock sees to that.
 	if j.log != nil {
 		a.seq = j.log.Append(e.append)
 	}
@@ -128,24 +119,19 @@ func (j *journal) Ledger(tenant string, since Day) ([]LedgerRow, error) {
 	if err := j.Err(); err != nil {
 		return nil, err
 	}
-	if j.saver == nil {
-		rows := j.rowsOf(tenant, since)
-		slices.SortFunc(rows, compareRows)
-		return rows, nil
-	}
 
-	// While no checkpoint is written, a row is either in memory or in the file, not on the way.
-	j.saver.mu.Lock()
-	defer j.saver.mu.Unlock()
-	view, err := readCheckpoint(j.saver.path)
-	if err != nil {
-		return nil, err
+	var stored []LedgerRow
+	if j.saver != nil {
+		// While no checkpoint is written, a row is either in memory or in the file, not on the way.
+		j.saver.mu.Lock()
+		defer j.saver.mu.Unlock()
+		var err error
+		_, stored, err = newJournal(0).readCheckpoint(j.saver.path)
+		if err != nil {
+			return nil, err
+		}
 	}
-	sum := ledgerSum{}
-	for _, row := range append(view.rows, j.rowsOf("", since)...) {
-		sum.add(row)
-	}
-	return sum.rows(tenant, since), nil
+	return sumRows(append(stored, j.rowsOf(tenant, since)...), tenant, since), nil
 }
 
 // rowsOf returns the ledger rows that accounts hold in memory, unordered.
@@ -177,6 +163,7 @@ func (j *journal) Close() error {
 		close(j.stop)
 		j.wg.Wait()
 
+		// After a failure what the disk holds is unknown: the next start has to read it.
 		if j.log.Err() == nil {
 			err = unavailable(j.log.Sync())
 		}
@@ -187,31 +174,10 @@ func (j *journal) Close() error {
 			err = nil // the next start reads the log
 		}
 
+		// Calls still under way find the store closed before they find the log ended.
 		j.closed.Store(true)
 		j.log.Abandon()
 		err = errors.Join(err, j.lock.unlock())
 	})
 	return err
-}
-
-// figures enters what the journal counts of its log and checkpoints.
-func (j *journal) figures(s *StoreStats) {
-	s.Durable = j.log != nil
-	if !s.Durable {
-		return
-	}
-	m := j.meter
-
-	s.Sync = m.times.Row(timeSync)
-	s.SyncErrors = m.syncErrors.Load()
-	s.LogBytes = j.log.Size()
-	s.LogWritten = j.log.Bytes()
-	s.LogUnmapped = j.log.Unmapped()
-
-	s.Checkpoint = m.times.Row(timeCheckpoint)
-	s.CheckpointFails = m.failed.Load()
-	s.CheckpointBusy = m.busy.Load()
-	if at := m.savedAt.Load(); at != 0 {
-		s.CheckpointAt = time.Unix(0, at)
-	}
 }

@@ -10,7 +10,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// openJournal opens the journal of a state directory and goes on where it ended; see [OpenEmbedded].
+// openJournal opens the journal of a state directory and goes on where it ended; see
+// [OpenEmbedded].
 func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 	if err := os.MkdirAll(filepath.Join(stateDir, walDirName), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
@@ -34,12 +35,16 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 // recover reads what is stored, then starts a new log segment and a checkpoint, so that the old
 // segments are not needed again.
 func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
-	j.saver = &checkpointer{journal: j, path: filepath.Join(stateDir, checkpointName), fault: options.checkpoint}
+	j.saver = &checkpointer{
+		journal: j, path: filepath.Join(stateDir, checkpointName),
+		fault: options.checkpoint, unsynced: options.unsynced,
+	}
 	stored, err := j.saver.load()
 	if err != nil {
 		return err
 	}
 
+	// The log goes on where the checkpoint ends. What a crash tore off was never acknowledged.
 	walDir := filepath.Join(stateDir, walDirName)
 	if err := stored.checkLog(walDir); err != nil {
 		return err
@@ -57,6 +62,8 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 	if err != nil {
 		return err
 	}
+
+	// A checkpoint at once shows that one can be written, before anything is charged.
 	if err := j.saver.save(bboltPatience); err != nil {
 		j.log.Abandon()
 		return err
@@ -82,16 +89,14 @@ func (s *storedState) checkLog(walDir string) error {
 // setOffset makes the store time go on where it ended, by as much as the wall clock went on since,
 // but never backwards.
 func (j *journal) setOffset(stored storedState, now Instant) {
-	at, wall := stored.at, stored.wall
+	last := stored.at
 	for _, a := range j.all("") {
-		if later(a.lastAt, a.lastWall, at, wall) {
-			at, wall = a.lastAt, a.lastWall
-		}
+		last = last.later(a.last)
 	}
-	if at == 0 { // nothing is stored
-		at, wall = max(now.Wall, memoryEpoch), now.Wall
+	if last.store == 0 { // nothing is stored
+		last = moment{store: max(now.Wall, memoryEpoch), wall: now.Wall}
 	}
-	j.offset = at + max(0, now.Wall-wall) - now.Mono
+	j.offset = last.store + max(0, now.Wall-last.wall) - now.Mono
 }
 
 // reapply applies a call read back from the log, unless the account's checkpoint holds it already.
@@ -107,25 +112,14 @@ func (j *journal) reapply(seq uint64, payload []byte) error {
 
 	a.seq = seq
 	a.apply(&e)
-	a.restore(a.key(e.key), e.window, e.at)
+	if w := a.windowOf(a.key(e.key), e.window); w != nil {
+		w.restore(tick{at: e.at, n: 1})
+	}
 	if e.reply != nil {
 		name := replyName{op: e.op, key: e.reply.name}
 		a.replies.restore(&reply{name: name, body: e.reply.body, data: e.reply.data, at: e.at})
 	}
 	return nil
-}
-
-// restore notes the admission of a call from before this process.
-func (h *held) restore(key *keyState, passed Window, at int64) {
-	switch passed {
-	case NoWindow:
-	case KeyWindow:
-		key.window.restore(tick{at: at, n: 1})
-	case TenantWindow:
-		h.window.restore(tick{at: at, n: 1})
-	case UsageWindow:
-		h.usageWindow.restore(tick{at: at, n: 1})
-	}
 }
 
 // restore puts a stored reply in place of an older one of its name.

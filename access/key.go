@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 )
 
@@ -18,7 +19,7 @@ const (
 	Live
 	// Sandbox keys open nothing; the live surface answers 403.
 	Sandbox
-	// Preview keys open the preview contract.
+	// Preview keys open the preview surface.
 	Preview
 )
 
@@ -28,20 +29,19 @@ var kindPrefixes = [...]string{NoKind: "", Live: "npk_live_", Sandbox: "npk_test
 
 // String returns live, sandbox, preview, or "" for NoKind.
 func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
+	if int(k) >= len(kindNames) {
+		return ""
 	}
-	return ""
+	return kindNames[k]
 }
 
 // ParseKind reads live, sandbox or preview.
 func ParseKind(s string) (Kind, error) {
-	for k := Live; k <= Preview; k++ {
-		if s == kindNames[k] {
-			return k, nil
-		}
+	k := slices.Index(kindNames[:], s)
+	if k <= int(NoKind) {
+		return NoKind, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
 	}
-	return NoKind, fmt.Errorf("cannot read surface %q: want live, preview or sandbox", s)
+	return Kind(k), nil
 }
 
 const (
@@ -61,8 +61,8 @@ var isBase62 = func() (t [256]bool) {
 	return t
 }()
 
-// KindOf returns the kind that the prefix of raw claims, whether or not the rest
-// is a key: it selects the envelope of an invalid key (decision 1).
+// KindOf returns the kind that the prefix of raw claims, whether or not the rest is a key: it
+// selects the envelope of an invalid key (decision 1).
 func KindOf[T string | []byte](raw T) Kind {
 	if len(raw) < prefixLength {
 		return NoKind
@@ -75,31 +75,35 @@ func KindOf[T string | []byte](raw T) Kind {
 	return NoKind
 }
 
-// checkKey returns the kind of a well-formed key: prefix, 22 base62 characters
-// and the six characters of their CRC (decision 2). It returns ErrNoKey for an
-// empty key and ErrInvalid otherwise. It does not allocate when given bytes.
+// checkKey returns the kind of a well-formed key: prefix, 22 base62 characters and the six
+// characters of their CRC (decision 2). It returns ErrNoKey for an empty key and ErrInvalid
+// otherwise. It does not allocate when given bytes.
 func checkKey[T string | []byte](raw T) (Kind, error) {
 	if len(raw) == 0 {
 		return NoKind, ErrNoKey
 	}
-	kind, text := KindOf(raw), []byte(raw)
+	kind := KindOf(raw)
+	text := []byte(raw)
 	if kind == NoKind || len(text) != keyLength {
 		return NoKind, ErrInvalid
 	}
 	body, check := text[:keyLength-checkLength], text[keyLength-checkLength:]
+
 	for _, c := range body[prefixLength:] {
 		if !isBase62[c] {
 			return NoKind, ErrInvalid
 		}
 	}
+
+	// The checksum refuses typing errors before any key is looked up.
 	if checksum(body) != [checkLength]byte(check) {
 		return NoKind, ErrInvalid
 	}
 	return kind, nil
 }
 
-// MintKey returns a new random key of a kind. The text is a secret: show it once,
-// keep only its hashKey.
+// MintKey returns a new random key of a kind. The text is a secret: show it once, keep only its
+// hashKey.
 func MintKey(kind Kind) string {
 	text := kindPrefixes[kind] + randomBase62(bodyLength)
 	sum := checksum([]byte(text))
@@ -129,6 +133,7 @@ func randomBase62(n int) string {
 	for len(out) < n {
 		rand.Read(noise[:]) // never fails: the runtime aborts instead
 		for _, b := range noise {
+			// 4 × 62 is the largest multiple of 62 in a byte: what lies above would favour some.
 			if b < 4*62 && len(out) < n {
 				out = append(out, base62[b%62])
 			}

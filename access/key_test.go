@@ -7,6 +7,7 @@ import (
 )
 
 func TestKeyFormat(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for kind := Live; kind <= Preview; kind++ {
 		for range 200 {
@@ -15,6 +16,7 @@ func TestKeyFormat(t *testing.T) {
 				t.Fatalf("minted a %s key of %d bytes, seen before: %v", kind, len(text), seen[text])
 			}
 			seen[text] = true
+
 			if got, err := checkKey(text); err != nil || got != kind {
 				t.Fatalf("check: %v %v", got, err)
 			}
@@ -27,6 +29,7 @@ func TestKeyFormat(t *testing.T) {
 
 // TestKeyMutations changes, drops and doubles every character of a key.
 func TestKeyMutations(t *testing.T) {
+	t.Parallel()
 	text := MintKey(Live)
 	f := func(mutant string) {
 		t.Helper()
@@ -37,6 +40,7 @@ func TestKeyMutations(t *testing.T) {
 			t.Fatalf("mutant accepted: %v", err)
 		}
 	}
+
 	for i := range len(text) {
 		for c := range 256 {
 			f(text[:i] + string([]byte{byte(c)}) + text[i+1:])
@@ -47,6 +51,7 @@ func TestKeyMutations(t *testing.T) {
 			f(text[:i] + text[i+1:i+2] + text[i:i+1] + text[i+2:])
 		}
 	}
+
 	f(text + text)
 	f(" " + text)
 	f(text + "\n")
@@ -56,12 +61,14 @@ func TestKeyMutations(t *testing.T) {
 }
 
 func TestKindOf(t *testing.T) {
+	t.Parallel()
 	f := func(raw string, want Kind) {
 		t.Helper()
 		if got := KindOf(raw); got != want {
 			t.Fatalf("KindOf(%q) = %v, want %v", raw, got, want)
 		}
 	}
+
 	f("", NoKind)
 	f("npk_", NoKind)
 	f("npk_live", NoKind)
@@ -84,6 +91,7 @@ func TestKindOf(t *testing.T) {
 const fixedChecksum = "218OAY"
 
 func TestKeyFixed(t *testing.T) {
+	t.Parallel()
 	const fixed = "npk_live_0123456789ABCDEFGHIJKL"
 	sum := checksum([]byte(fixed))
 	if string(sum[:]) != fixedChecksum {

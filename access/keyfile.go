@@ -2,6 +2,7 @@ package access
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -12,16 +13,15 @@ import (
 	"time"
 )
 
-// KeyFile is the content of the keys file: tenants, and the hashes of their keys.
-// It is a plain value; use [UpdateKeys] to change the one of a state directory.
+// KeyFile is the content of the keys file: tenants, and the hashes of their keys. It is a plain
+// value; use [UpdateKeys] to change the one of a state directory.
 type KeyFile struct {
 	Version int                `json:"version"`
 	Tenants map[string]*Tenant `json:"tenants"`
 	Keys    []*Key             `json:"keys"`
 }
 
-// Tenant is an organization: the plan and the credits belong to it, not to a key
-// (decision 14).
+// Tenant is an organization: the plan and the credits belong to it, not to a key (decision 14).
 type Tenant struct {
 	Plan        string     `json:"plan"`
 	Credits     *int64     `json:"credits,omitempty"`      // preview credits a period; absent: the plan's
@@ -72,25 +72,24 @@ type NewKey struct {
 	Period     *[2]time.Time
 }
 
-// Create adds a key, and the tenant when it is new. It returns the key's record
-// and, once, its text. A plan other than the tenant's is ErrPlanDiffers. The
-// caller checks that the plan is configured.
+// Create adds a key, and the tenant when it is new. It returns the key's record and, once, its
+// text. A plan other than the tenant's is ErrPlanDiffers. The caller checks that the plan is
+// configured.
 func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
+	// Nothing changes before everything was judged.
 	if err := n.Validate(at); err != nil {
 		return nil, "", err
 	}
 	if err := f.enter(n); err != nil {
 		return nil, "", err
 	}
+
 	key := &Key{
 		ID: mintKeyID(), Tenant: n.Tenant, Name: n.Name, Surface: n.Kind.String(),
 		CreatedAt: utcSeconds(at), ExpiresAt: utcPointer(n.Expires),
 	}
 	if n.Kind == Preview {
-		if n.Scopes == 0 {
-			n.Scopes = AllScopes
-		}
-		key.Scopes = n.Scopes.Names()
+		key.Scopes = cmp.Or(n.Scopes, AllScopes).Names()
 	}
 	return key, f.add(key, n.Kind), nil
 }
@@ -107,33 +106,34 @@ func (f *KeyFile) add(key *Key, kind Kind) string {
 // Validate says what is wrong with the request for a key at an instant, whatever keys there are.
 func (n NewKey) Validate(at time.Time) error {
 	var problems []error
-	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf("cannot "+format, args...)) }
-	if !validName(n.Tenant) {
-		problem("create a key for tenant %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Tenant)
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Errorf("cannot "+format, args...))
+		}
 	}
-	if n.Plan != "" && !validName(n.Plan) {
-		problem("create a key of plan %q: want 1 to 64 letters, digits, '.', '_' or '-'", n.Plan)
+
+	refuse(!validName(n.Tenant), "create a key for tenant %q: want %s", n.Tenant, nameRule)
+	refuse(n.Plan != "" && !validName(n.Plan), "create a key of plan %q: want %s", n.Plan, nameRule)
+	refuse(n.Kind == NoKind || n.Kind > Preview, "create a key: want a surface, live, preview or sandbox")
+
+	control := func(r rune) bool { return r < ' ' || r == 0x7f }
+	refuse(len(n.Name) > 100 || strings.ContainsFunc(n.Name, control),
+		"name a key %q: want at most 100 bytes without control characters", n.Name)
+
+	other := n.Kind != Preview
+	refuse(other && n.Scopes != 0, "create a %s key with scopes: only preview keys have them", n.Kind)
+	refuse(other && (n.Credits != nil || n.Period != nil),
+		"create a %s key with credits or a period: only preview tenants have them", n.Kind)
+	if n.Credits != nil {
+		refuse(*n.Credits < 0, "give %d credits: want 0 or more", *n.Credits)
 	}
-	if n.Kind == NoKind || n.Kind > Preview {
-		problem("create a key: want a surface, live, preview or sandbox")
+	if n.Expires != nil {
+		refuse(!n.Expires.After(at),
+			"create a key that expires at %s: want a time to come", n.Expires.UTC().Format(time.RFC3339))
 	}
-	if len(n.Name) > 100 || strings.ContainsFunc(n.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		problem("name a key %q: want at most 100 bytes without control characters", n.Name)
-	}
-	if n.Scopes != 0 && n.Kind != Preview {
-		problem("create a %s key with scopes: only preview keys have them", n.Kind)
-	}
-	if (n.Credits != nil || n.Period != nil) && n.Kind != Preview {
-		problem("create a %s key with credits or a period: only preview tenants have them", n.Kind)
-	}
-	if n.Credits != nil && *n.Credits < 0 {
-		problem("give %d credits: want 0 or more", *n.Credits)
-	}
-	if n.Expires != nil && !n.Expires.After(at) {
-		problem("create a key that expires at %s: want a time to come", n.Expires.UTC().Format(time.RFC3339))
-	}
-	if n.Period != nil && !n.Period[1].After(n.Period[0]) {
-		problem("use a period that ends at %s: want an end after its start", n.Period[1].UTC().Format(time.RFC3339))
+	if n.Period != nil {
+		refuse(!n.Period[1].After(n.Period[0]),
+			"use a period that ends at %s: want an end after its start", n.Period[1].UTC().Format(time.RFC3339))
 	}
 	return errors.Join(problems...)
 }
@@ -148,15 +148,19 @@ func (f *KeyFile) enter(n NewKey) error {
 		tenant = &Tenant{Plan: n.Plan}
 		f.Tenants[n.Tenant] = tenant
 	case n.Plan != "" && n.Plan != tenant.Plan && !n.ChangePlan:
-		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w: %q", n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
+		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w: %q",
+			n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
 	case n.Plan != "":
 		tenant.Plan = n.Plan
 	}
+
+	// What is not given stays as it is.
 	if n.Credits != nil {
 		tenant.Credits = new(*n.Credits)
 	}
 	if n.Period != nil {
-		tenant.PeriodStart, tenant.PeriodEnd = utcPointer(&n.Period[0]), utcPointer(&n.Period[1])
+		tenant.PeriodStart = utcPointer(&n.Period[0])
+		tenant.PeriodEnd = utcPointer(&n.Period[1])
 	}
 	return nil
 }
@@ -183,9 +187,9 @@ func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
 	return key, nil
 }
 
-// Rotate makes a key that follows an active one: same tenant, name, surface,
-// scopes and expiry. The old key expires after overlap, or earlier if it did
-// already. It returns the new record and, once, its text.
+// Rotate makes a key that follows an active one: same tenant, name, surface, scopes and expiry. The
+// old key expires after overlap, or earlier if it did already. It returns the new record and, once,
+// its text.
 func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, string, error) {
 	old, err := f.find(id)
 	if err != nil {
@@ -204,9 +208,14 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 	if err != nil {
 		return nil, "", err
 	}
+
 	key := *old
-	key.ID, key.CreatedAt, key.Scopes = mintKeyID(), utcSeconds(at), slices.Clone(old.Scopes)
+	key.ID = mintKeyID()
+	key.CreatedAt = utcSeconds(at)
+	key.Scopes = slices.Clone(old.Scopes)
 	text := f.add(&key, kind)
+
+	// The overlap shortens the old key's life and never lengthens it.
 	old.RotatedTo = key.ID
 	if end := at.Add(overlap).UTC(); old.ExpiresAt == nil || end.Before(*old.ExpiresAt) {
 		old.ExpiresAt = &end
@@ -214,13 +223,14 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 	return &key, text, nil
 }
 
-// parseKeyFile reads a keys file. Anything out of place is an error that wraps
-// ErrCorrupt: a damaged file is never half believed.
+// parseKeyFile reads a keys file. Anything out of place is an error that wraps ErrCorrupt: a
+// damaged file is never half believed.
 func parseKeyFile(data []byte) (*KeyFile, error) {
-	f := NewKeyFile()
-	f.Version = 0
+	f := &KeyFile{Tenants: map[string]*Tenant{}}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
+
+	// A second document behind the first would go unnoticed, too.
 	err := decoder.Decode(f)
 	if _, more := decoder.Token(); err == nil && more != io.EOF {
 		err = errors.New("text after the end")
@@ -228,6 +238,7 @@ func parseKeyFile(data []byte) (*KeyFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+
 	if f.Version != keysVersion {
 		return nil, fmt.Errorf("%w: version %d, want %d", ErrCorrupt, f.Version, keysVersion)
 	}
@@ -240,8 +251,8 @@ func parseKeyFile(data []byte) (*KeyFile, error) {
 	return f, nil
 }
 
-// appendJSON appends the keys file as stored.
-func (f *KeyFile) appendJSON(dst []byte) ([]byte, error) {
+// encode returns the keys file as stored.
+func (f *KeyFile) encode() ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
 	}
@@ -249,7 +260,7 @@ func (f *KeyFile) appendJSON(dst []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(append(dst, data...), '\n'), nil
+	return append(data, '\n'), nil
 }
 
 func (f *KeyFile) validate() error {
@@ -259,7 +270,10 @@ func (f *KeyFile) validate() error {
 			problems = append(problems, err)
 		}
 	}
-	ids, hashes := map[string]bool{}, map[string]bool{}
+
+	// Two keys of one hash would be one key of two tenants.
+	ids := map[string]bool{}
+	hashes := map[string]bool{}
 	for i, key := range f.Keys {
 		if key == nil {
 			problems = append(problems, fmt.Errorf("key %d: null", i))
@@ -271,7 +285,8 @@ func (f *KeyFile) validate() error {
 		if ids[key.ID] || hashes[key.Hash] {
 			problems = append(problems, fmt.Errorf("key %d: id or hash occurs twice", i))
 		}
-		ids[key.ID], hashes[key.Hash] = true, true
+		ids[key.ID] = true
+		hashes[key.Hash] = true
 	}
 	return errors.Join(problems...)
 }
@@ -307,6 +322,7 @@ func (k *Key) validate(f *KeyFile) error {
 	if sum, err := hex.DecodeString(k.Hash); err != nil || len(sum) != len(BodyHash{}) {
 		return fmt.Errorf("%q: hash is not a SHA-256", k.ID)
 	}
+
 	if _, err := ParseScopes(k.Scopes); err != nil {
 		return fmt.Errorf("%q: %w", k.ID, err)
 	}

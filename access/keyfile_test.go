@@ -29,19 +29,21 @@ func mustCreate(t testing.TB, f *KeyFile, n NewKey) (*Key, string) {
 }
 
 func TestKeyFileCreate(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro", Name: "web shop"})
 	refused := func(n NewKey, want string) {
 		t.Helper()
-		before, _ := f.appendJSON(nil)
+		before, _ := f.encode()
 		_, raw, err := f.Create(n, testTime)
 		if err == nil || !strings.Contains(err.Error(), want) || raw != "" {
 			t.Fatalf("Create(%+v): %v, want %q", n, err, want)
 		}
-		if after, _ := f.appendJSON(nil); !bytes.Equal(before, after) {
+		if after, _ := f.encode(); !bytes.Equal(before, after) {
 			t.Fatal("a refused key changed the file")
 		}
 	}
+
 	refused(NewKey{Tenant: "acme", Kind: Live, Plan: "free"}, "another plan")
 	refused(NewKey{Tenant: "new", Kind: Live}, "want a plan")
 	refused(NewKey{Tenant: "", Kind: Live, Plan: "pro"}, "tenant")
@@ -57,10 +59,12 @@ func TestKeyFileCreate(t *testing.T) {
 	if !errors.Is(err, ErrNoSuchKey) {
 		t.Fatal(err)
 	}
+
 	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "free", ChangePlan: true})
 	if f.Tenants["acme"].Plan != "free" {
 		t.Fatal("plan not changed")
 	}
+
 	key, _ := mustCreate(t, f, NewKey{Tenant: "org", Kind: Preview, Plan: "preview"})
 	if strings.Join(key.Scopes, ",") != "catalog:read,prices:read,usage:read" {
 		t.Fatalf("scopes %v", key.Scopes)
@@ -68,16 +72,19 @@ func TestKeyFileCreate(t *testing.T) {
 }
 
 func TestKeyFileHoldsNoKey(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	var raws []string
 	for range 20 {
 		_, raw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
 		raws = append(raws, raw)
 	}
-	data, err := f.appendJSON(nil)
+
+	data, err := f.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, raw := range raws {
 		if bytes.Contains(data, []byte(raw[prefixLength:prefixLength+bodyLength])) {
 			t.Fatal("the file holds a key")
@@ -86,6 +93,7 @@ func TestKeyFileHoldsNoKey(t *testing.T) {
 }
 
 func TestKeyLife(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	old, oldRaw := mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
 	expires := testTime.Add(time.Hour)
@@ -96,6 +104,7 @@ func TestKeyLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := func(raw string, at time.Time, want error) {
 		t.Helper()
 		p, err := ring.Authenticate([]byte(raw), instant(at))
@@ -103,6 +112,7 @@ func TestKeyLife(t *testing.T) {
 			t.Fatalf("authenticate: %v %v, want %v", p, err, want)
 		}
 	}
+
 	want("", testTime, ErrNoKey)
 	want("npk_live_nonsense", testTime, ErrInvalid)
 	want(MintKey(Live), testTime, ErrInvalid)
@@ -119,6 +129,7 @@ func TestKeyLife(t *testing.T) {
 	if err := ring.Replace(f); err != nil {
 		t.Fatal(err)
 	}
+
 	want(oldRaw, testTime.Add(24*time.Hour-time.Millisecond), nil)
 	want(oldRaw, testTime.Add(24*time.Hour), ErrExpired)
 	want(freshRaw, testTime.Add(100*24*time.Hour), nil)
@@ -131,10 +142,12 @@ func TestKeyLife(t *testing.T) {
 	if _, _, err := f.Rotate(fresh.ID, 0, testTime); err == nil {
 		t.Fatal("rotated a revoked key")
 	}
+
 	want(freshRaw, testTime, nil) // not yet seen
 	if err := ring.Replace(f); err != nil {
 		t.Fatal(err)
 	}
+
 	want(freshRaw, testTime, ErrRevoked)
 	for at, status := range map[time.Time]string{testTime: "active", testTime.Add(24 * time.Hour): "expired"} {
 		if got := f.Keys[0].Status(at); got != status {
@@ -144,22 +157,27 @@ func TestKeyLife(t *testing.T) {
 }
 
 func TestUpdateKeysOnDisk(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	if _, err := ReadKeys(dir); !errors.Is(err, ErrNoKeysFile) {
 		t.Fatalf("no file: %v", err)
 	}
+
 	create := func(f *KeyFile) error {
 		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
 		return err
 	}
+
 	if err := UpdateKeys(dir, create); err != nil {
 		t.Fatal(err)
 	}
+
 	path := filepath.Join(dir, keysName)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v", info.Mode(), err)
 	}
+
 	before, _ := os.ReadFile(path)
 	failed := errors.New("changed my mind")
 	err = UpdateKeys(dir, func(f *KeyFile) error { return errors.Join(create(f), failed) })
@@ -175,6 +193,7 @@ func TestUpdateKeysOnDisk(t *testing.T) {
 	if after, _ := os.ReadFile(path); len(after) != len(before)/2 {
 		t.Fatal("a damaged file was overwritten")
 	}
+
 	names, _ := filepath.Glob(filepath.Join(dir, "*tmp*"))
 	if len(names) > 0 {
 		t.Fatalf("left behind: %v", names)
@@ -183,13 +202,14 @@ func TestUpdateKeysOnDisk(t *testing.T) {
 
 const createKeysEnv = "NINEPOCKET_TEST_CREATE_KEYS"
 
-// TestUpdateKeysProcesses has several processes and goroutines create keys at
-// once; none may be lost.
+// TestUpdateKeysProcesses has several processes and goroutines create keys at once; none may be
+// lost.
 func TestUpdateKeysProcesses(t *testing.T) {
 	if dir := os.Getenv(createKeysEnv); dir != "" {
 		createKeys(t, dir, 10)
 		return
 	}
+
 	t.Parallel()
 	dir := t.TempDir()
 	var group sync.WaitGroup
@@ -224,10 +244,12 @@ func createKeys(t *testing.T, dir string, n int) {
 
 // TestKeyRingFollows changes, damages and removes the file under a ring.
 func TestKeyRingFollows(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrNoKeysFile) {
 		t.Fatalf("no file: %v", err)
 	}
+
 	var id, raw string
 	update := func(change func(f *KeyFile) error) {
 		t.Helper()
@@ -235,15 +257,19 @@ func TestKeyRingFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	update(func(f *KeyFile) error {
 		key, text, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
-		id, raw = key.ID, text
+		id = key.ID
+		raw = text
 		return err
 	})
+
 	ring, err := OpenKeyRing(dir, DefaultPlans())
 	if err != nil || ring.Len() != 1 {
 		t.Fatal(ring.Len(), err)
 	}
+
 	reports := make(chan error, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -257,28 +283,33 @@ func TestKeyRingFollows(t *testing.T) {
 			return nil
 		}
 	}
+
 	check := func(want error) {
 		t.Helper()
 		if _, err := ring.Authenticate([]byte(raw), instant(testTime)); !errors.Is(err, want) {
 			t.Fatalf("authenticate: %v, want %v", err, want)
 		}
 	}
+
 	path := filepath.Join(dir, keysName)
 	good, _ := os.ReadFile(path)
 	os.WriteFile(path, good[:len(good)-20], 0o600)
 	if err := next(); !errors.Is(err, ErrCorrupt) || strings.Contains(err.Error(), "npk_") {
 		t.Fatalf("damaged: %v", err)
 	}
+
 	check(nil)
 	os.Remove(path)
 	if err := next(); !errors.Is(err, ErrNoKeysFile) {
 		t.Fatalf("removed: %v", err)
 	}
+
 	check(nil)
 	os.WriteFile(path, good, 0o600)
 	update(func(f *KeyFile) error { _, err := f.Revoke(id, testTime); return err })
 	for next() != nil { // the write above is not atomic and may be caught half done
 	}
+
 	check(ErrRevoked)
 	cancel()
 	<-done
@@ -287,11 +318,15 @@ func TestKeyRingFollows(t *testing.T) {
 func FuzzParseKeyFile(f *testing.F) {
 	file := NewKeyFile()
 	mustCreate(f, file, NewKey{Tenant: "acme", Kind: Live, Plan: "pro"})
-	mustCreate(f, file, NewKey{Tenant: "org", Kind: Preview, Plan: "preview", Credits: new(int64(5)), Period: &[2]time.Time{testTime, testTime.Add(time.Hour)}})
-	good, err := file.appendJSON(nil)
+	mustCreate(f, file, NewKey{
+		Tenant: "org", Kind: Preview, Plan: "preview",
+		Credits: new(int64(5)), Period: &[2]time.Time{testTime, testTime.Add(time.Hour)},
+	})
+	good, err := file.encode()
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(good)
 	f.Add([]byte(`{"version":1,"tenants":{"a":null},"keys":[null]}`))
 	f.Add([]byte(`{"version":1}`))

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
 // Names inside a state directory.
@@ -21,8 +23,8 @@ const (
 // keysLockPatience is how long a writer waits for another one.
 const keysLockPatience = 10 * time.Second
 
-// ReadKeys reads the keys file of a state directory. A missing file is
-// ErrNoKeysFile, a damaged one ErrCorrupt.
+// ReadKeys reads the keys file of a state directory. A missing file is ErrNoKeysFile, a damaged one
+// ErrCorrupt.
 func ReadKeys(stateDir string) (*KeyFile, error) {
 	path := filepath.Join(stateDir, keysName)
 	data, err := os.ReadFile(path)
@@ -39,23 +41,27 @@ func ReadKeys(stateDir string) (*KeyFile, error) {
 	return f, nil
 }
 
-// UpdateKeys changes the keys file of a state directory: it reads the file (or
-// starts an empty one, making the directory), calls change, and replaces the
-// file as a whole, all under a lock, so that concurrent writers lose nothing. When change
-// fails nothing is written. The file is readable by its owner only and on disk
-// when UpdateKeys returns.
+// UpdateKeys changes the keys file of a state directory: it reads the file (or starts an empty one,
+// making the directory), calls change, and replaces the file as a whole, all under a lock, so that
+// concurrent writers lose nothing. When change fails nothing is written. The file is readable by
+// its owner only and on disk when UpdateKeys returns.
 func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
+
+	// The lock has a file of its own: the keys file is another one after each change.
 	lock, err := lockFile(filepath.Join(stateDir, keysLockName), keysLockPatience)
 	if err != nil {
 		return fmt.Errorf("cannot lock keys file in %q: %w", stateDir, err)
 	}
 	defer func() { _ = lock.unlock() }() // what was to be said, the change has said
+
+	// The first key makes the file.
 	f, err := ReadKeys(stateDir)
 	if errors.Is(err, ErrNoKeysFile) {
-		f, err = NewKeyFile(), nil
+		f = NewKeyFile()
+		err = nil
 	}
 	if err != nil {
 		return err
@@ -63,7 +69,8 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err := change(f); err != nil {
 		return err
 	}
-	data, err := f.appendJSON(nil)
+
+	data, err := f.encode()
 	if err != nil {
 		return fmt.Errorf("cannot write keys file in %q: %w", stateDir, err)
 	}
@@ -82,6 +89,8 @@ func ReplaceFile(path string, data []byte) (err error) {
 			err = errors.Join(fmt.Errorf("cannot replace file %q: %w", path, err), temp.Close(), os.Remove(temp.Name()))
 		}
 	}()
+
+	// The content is on disk before the name leads to it, and the name before the caller goes on.
 	if _, err := temp.Write(data); err != nil {
 		return err
 	}
@@ -91,17 +100,8 @@ func ReplaceFile(path string, data []byte) (err error) {
 	if err := os.Rename(temp.Name(), path); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := wal.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}
 	return temp.Close()
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

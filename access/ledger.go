@@ -32,40 +32,58 @@ func compareRows(a, b LedgerRow) int {
 		cmp.Compare(a.Day, b.Day), cmp.Compare(a.Operation, b.Operation))
 }
 
+// sumRows returns the rows of a tenant ("" = all) from a day on, in order. Rows of one name are
+// added up: a checkpoint may hold a part of what memory holds the rest of.
+func sumRows(rows []LedgerRow, tenant string, since Day) []LedgerRow {
+	slices.SortFunc(rows, compareRows)
+	sum := []LedgerRow{}
+	for _, row := range rows {
+		if row.Day < since || tenant != "" && tenant != row.Tenant {
+			continue
+		}
+		if n := len(sum); n > 0 && compareRows(sum[n-1], row) == 0 {
+			sum[n-1].Calls += row.Calls
+			sum[n-1].Charged += row.Charged
+			continue
+		}
+		sum = append(sum, row)
+	}
+	return sum
+}
+
 // LedgerReport is the ledger as `ninepocket usage --json` prints it.
 type LedgerReport struct {
 	Tenants []tenantLedger `json:"tenants"`
 }
 
-// tenantLedger is a tenant's part of a report.
 type tenantLedger struct {
 	Tenant string      `json:"tenant"`
 	Keys   []keyLedger `json:"keys"`
 }
 
-// keyLedger is a key's part of a report.
 type keyLedger struct {
 	ID   string      `json:"id"`
 	Days []dayLedger `json:"days"`
 }
 
-// dayLedger is a day's part of a report.
 type dayLedger struct {
 	Date       string               `json:"date"`
 	Operations map[Operation]Counts `json:"operations"`
 }
 
-// newLedgerReport groups rows, in any order, into a report.
+// newLedgerReport groups rows, in order and each name once, into a report.
 func newLedgerReport(rows []LedgerRow) LedgerReport {
-	rows = slices.SortedFunc(slices.Values(rows), compareRows)
 	report := LedgerReport{Tenants: []tenantLedger{}}
 	for _, row := range rows {
-		tenant := lastOr(&report.Tenants, func(t *tenantLedger) bool { return t.Tenant == row.Tenant }, tenantLedger{Tenant: row.Tenant})
-		key := lastOr(&tenant.Keys, func(k *keyLedger) bool { return k.ID == row.Key }, keyLedger{ID: row.Key})
+		ofTenant := func(t *tenantLedger) bool { return t.Tenant == row.Tenant }
+		tenant := lastOr(&report.Tenants, ofTenant, tenantLedger{Tenant: row.Tenant})
+		ofKey := func(k *keyLedger) bool { return k.ID == row.Key }
+		key := lastOr(&tenant.Keys, ofKey, keyLedger{ID: row.Key})
+
 		date := row.Day.String()
-		day := lastOr(&key.Days, func(d *dayLedger) bool { return d.Date == date }, dayLedger{Date: date, Operations: map[Operation]Counts{}})
-		have := day.Operations[row.Operation]
-		day.Operations[row.Operation] = Counts{Calls: have.Calls + row.Calls, Charged: have.Charged + row.Charged}
+		ofDay := func(d *dayLedger) bool { return d.Date == date }
+		day := lastOr(&key.Days, ofDay, dayLedger{Date: date, Operations: map[Operation]Counts{}})
+		day.Operations[row.Operation] = row.Counts
 	}
 	return report
 }

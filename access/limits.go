@@ -36,12 +36,13 @@ func (l *limits) slot(p *Principal) *slot {
 		return s
 	}
 
+	// A new reading of the keys file made a new principal for the same key.
 	a := l.account(p.Tenant)
 	a.mu.Lock()
 	key := a.key(p.KeyID)
 	a.mu.Unlock()
 	s := &slot{limits: l, account: a, key: key}
-	p.slot.Store(s)
+	p.slot.Store(s) // calls that race here store the same
 	return s
 }
 
@@ -50,6 +51,7 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 	if l.Err() != nil {
 		return Decision{Verdict: Unavailable, RetryAfter: unavailableRetry}
 	}
+
 	slot := l.slot(p)
 	at := l.time(now)
 	a := slot.account
@@ -57,15 +59,17 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 	defer a.mu.Unlock()
 
 	// Both limits are looked at before anything is taken of either.
-	w := a.windowFor(slot.key, &rule, at)
+	w := a.windowOf(slot.key, rule.Window)
 	fits, remaining, wait := true, int64(0), int64(0)
 	if w != nil {
+		w.fit(rule.PerMinute, at)
 		fits, remaining, wait = w.peek(at)
 	}
 	s := a.stand(p, &rule, now.Wall)
 	reserve := rule.Cost > 0 && !rule.Deferred
 	full := reserve && s.full(rule.Cost)
 
+	// A refused call takes nothing and leaves no trace.
 	if fits && !full {
 		if w != nil {
 			remaining, wait = w.take(at)
@@ -75,13 +79,15 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 		if reserve {
 			a.reserve(&rule, s.day, s.period)
 		}
-		a.seen(at, now.Wall)
+		a.last = a.last.later(moment{store: at, wall: now.Wall})
 		d.Ticket = Ticket{Principal: p, Rule: rule, Now: now, Day: s.day, Period: s.period, At: at}
 	}
 
+	// The figures are those after this call, when it was admitted.
 	if w != nil {
 		if fits {
-			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told the minute.
+			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told
+			// the minute.
 			wait = min(wait, minuteMillis)
 		}
 		d.Minute = Policy{
@@ -111,15 +117,18 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 		return Receipt{}, err
 	}
 	if success && t.Rule.Deferred {
-		return Receipt{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit", string(t.Rule.Operation), ErrTicket)
+		return Receipt{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit",
+			string(t.Rule.Operation), ErrTicket)
 	}
 
 	charged := int64(0)
 	if success {
 		charged = t.Rule.Cost
 	}
+
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
+	// The unit of a deferred call was reserved by Begin: Commit and Abort release it.
 	if t.Rule.Cost > 0 && !t.Rule.Deferred {
 		a.release(&t.Rule, t.Day, t.Period)
 	}
@@ -127,6 +136,7 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	receipt, seq := l.enter(a, &t, &e)
 	a.mu.Unlock()
 
+	// The account is free while the disk works: other calls of the tenant go into the same write.
 	if err := l.await(seq, t.Rule.Durable && charged > 0); err != nil {
 		return Receipt{}, err
 	}
@@ -173,12 +183,31 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 func (l *limits) Stats() StoreStats {
 	times := l.meter.times
 	s := StoreStats{Begin: times.Row(timeBegin), Commit: times.Row(timeCommit), Finish: times.Row(timeFinish)}
+
 	for _, a := range l.all("") {
 		a.mu.Lock()
 		s.Replies += len(a.replies.byName)
 		s.ReplyBytes += int64(a.replies.bytes)
 		a.mu.Unlock()
 	}
-	l.figures(&s)
+
+	if l.log == nil {
+		return s
+	}
+
+	m := l.meter
+	s.Durable = true
+	s.Sync = m.times.Row(timeSync)
+	s.SyncErrors = m.syncErrors.Load()
+	s.LogBytes = l.log.Size()
+	s.LogWritten = l.log.Bytes()
+	s.LogUnmapped = l.log.Unmapped()
+
+	s.Checkpoint = m.times.Row(timeCheckpoint)
+	s.CheckpointFails = m.failed.Load()
+	s.CheckpointBusy = m.busy.Load()
+	if at := m.savedAt.Load(); at != 0 {
+		s.CheckpointAt = time.Unix(0, at)
+	}
 	return s
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fileLock is an exclusive advisory lock. The system drops it when its process
-// ends, however it ends; the file stays.
+// fileLock is an exclusive advisory lock. The system drops it when its process ends, however it
+// ends; the file stays.
 type fileLock struct{ file *os.File }
 
 // lockFile takes the lock at path, waiting up to patience. A lock still held is errLocked.
@@ -19,6 +19,8 @@ func lockFile(path string, patience time.Duration) (*fileLock, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// Flock itself waits without end.
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -37,8 +39,8 @@ func lockFile(path string, patience time.Duration) (*fileLock, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// unlock gives the lock up at once, also where a process being forked holds a copy
-// of the descriptor for a moment.
+// unlock gives the lock up at once, also where a process being forked holds a copy of the
+// descriptor for a moment.
 func (l *fileLock) unlock() error {
 	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

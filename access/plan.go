@@ -1,14 +1,15 @@
 package access
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 )
 
-// Plan is what a tenant may do (decision 14). A zero field of a plan given by
-// configuration means its default; see [Plans.Set].
+// Plan is what a tenant may do (decision 14). A zero field of a plan given by configuration means
+// its default; see [Plans.Set].
 type Plan struct {
 	Name        string
 	PerMinute   int   // admissions in any 60 seconds: per key on live, per tenant on preview; 1 to 10,000,000
@@ -23,11 +24,11 @@ type Plan struct {
 // Stats reports whether the plan allows price statistics at all.
 func (p *Plan) Stats() bool { return p.StatsWindow > 0 }
 
-// NoStats is the StatsWindow of a configured plan without statistics; a zero
-// there means the default.
+// NoStats is the StatsWindow of a configured plan without statistics; a zero there means the
+// default.
 const NoStats = -1
 
-// Bounds of the specification that no plan exceeds.
+// Bounds that no plan exceeds (decision 14).
 const (
 	maxPerMinute   = 10_000_000
 	maxCards       = 200
@@ -37,8 +38,7 @@ const (
 	usagePerMinute = 10 // preview GET /v1/usage, a window of its own (decision 15)
 )
 
-// Plans is the table of plans by name. It is not changed after it is handed to a
-// KeyRing.
+// Plans is the table of plans by name. It is not changed after it is handed to a KeyRing.
 type Plans map[string]*Plan
 
 // DefaultPlans returns the plans of decision 14.
@@ -50,45 +50,43 @@ func DefaultPlans() Plans {
 			MaxCards: maxCards, MaxPrices: maxPrices, HistoryDays: maxHistoryDays, StatsWindow: stats,
 		}
 	}
+
 	add("free", 30, 2_000, 0)
 	add("starter", 120, 20_000, 90)
 	add("pro", 600, 100_000, 90)
 	add("business", 6_000, 1_000_000, 90)
 	add("unlimited", 1_000_000, 1_000_000_000, 90)
 	add("preview", 60, 20_000, 90)
+
 	plans["unlimited"].Credits = 1_000_000_000
 	return plans
 }
 
-// Set adds a configured plan, or changes the one of that name: zero fields keep
-// the existing plan's value, or take the default of a new plan (the limits of
-// free, the caps of decision 14, 90 days of statistics). StatsWindow NoStats
-// switches statistics off. Validate afterwards.
+// Set adds a configured plan, or changes the one of that name: zero fields keep the existing plan's
+// value, or take the default of a new plan (the limits of free, the caps of decision 14, 90 days of
+// statistics). StatsWindow NoStats switches statistics off. Validate afterwards.
 func (ps Plans) Set(name string, given Plan) {
 	base, ok := ps[name]
 	if !ok {
 		base = DefaultPlans()["free"]
 		base.StatsWindow = 90
 	}
-	plan := *base
+
+	plan := *base // a table that is in use holds the old one
 	plan.Name = name
-	setInt(&plan.PerMinute, given.PerMinute)
-	setInt(&plan.PerDay, given.PerDay)
-	setInt(&plan.Credits, given.Credits)
-	setInt(&plan.MaxCards, given.MaxCards)
-	setInt(&plan.MaxPrices, given.MaxPrices)
-	setInt(&plan.HistoryDays, given.HistoryDays)
-	setInt(&plan.StatsWindow, given.StatsWindow)
+	// A field that is zero was not given.
+	plan.PerMinute = cmp.Or(given.PerMinute, plan.PerMinute)
+	plan.PerDay = cmp.Or(given.PerDay, plan.PerDay)
+	plan.Credits = cmp.Or(given.Credits, plan.Credits)
+	plan.MaxCards = cmp.Or(given.MaxCards, plan.MaxCards)
+	plan.MaxPrices = cmp.Or(given.MaxPrices, plan.MaxPrices)
+	plan.HistoryDays = cmp.Or(given.HistoryDays, plan.HistoryDays)
+	plan.StatsWindow = cmp.Or(given.StatsWindow, plan.StatsWindow)
+
 	if given.StatsWindow == NoStats {
 		plan.StatsWindow = 0
 	}
 	ps[name] = &plan
-}
-
-func setInt[T int | int64](field *T, given T) {
-	if given != 0 {
-		*field = given
-	}
 }
 
 // Names returns the names of the plans in order.
@@ -106,11 +104,13 @@ func (ps Plans) Validate() error {
 func (p *Plan) problems(name string) (problems []error) {
 	bound := func(field string, value, low, high int64) {
 		if value < low || value > high {
-			problems = append(problems, fmt.Errorf("cannot use plan %q: %s is %d, want %d to %d", name, field, value, low, high))
+			problem := fmt.Errorf("cannot use plan %q: %s is %d, want %d to %d", name, field, value, low, high)
+			problems = append(problems, problem)
 		}
 	}
+
 	if !validName(name) || p.Name != name {
-		problems = append(problems, fmt.Errorf("cannot use plan %q: want a name of 1 to 64 letters, digits, '.', '_' or '-'", name))
+		problems = append(problems, fmt.Errorf("cannot use plan %q: want a name of %s", name, nameRule))
 	}
 	bound("per_minute", int64(p.PerMinute), 1, maxPerMinute)
 	bound("per_day", p.PerDay, 1, 1<<53)
@@ -118,13 +118,19 @@ func (p *Plan) problems(name string) (problems []error) {
 	bound("max_cards", int64(p.MaxCards), 1, maxCards)
 	bound("max_prices", int64(p.MaxPrices), 1, maxPrices)
 	bound("history_days", int64(p.HistoryDays), 1, maxHistoryDays)
+
 	switch p.StatsWindow {
 	case 0, 7, 30, 90:
 	default:
-		problems = append(problems, fmt.Errorf("cannot use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90", name, p.StatsWindow))
+		problem := fmt.Errorf("cannot use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90",
+			name, p.StatsWindow)
+		problems = append(problems, problem)
 	}
 	return problems
 }
+
+// nameRule says what a name is.
+const nameRule = "1 to 64 letters, digits, '.', '_' or '-'"
 
 // validName reports whether s is usable as the name of a tenant or plan.
 func validName(s string) bool {

@@ -7,17 +7,23 @@ import (
 )
 
 func TestDefaultPlans(t *testing.T) {
+	t.Parallel()
 	plans := DefaultPlans()
 	if err := plans.Validate(); err != nil {
 		t.Fatal(err)
 	}
+
 	f := func(name string, perMinute int, perDay int64, stats bool) {
 		t.Helper()
 		p := plans[name]
-		if p == nil || p.PerMinute != perMinute || p.PerDay != perDay || p.Stats() != stats || p.MaxCards != 200 || p.MaxPrices != 100 || p.HistoryDays != 365 {
+		if p == nil || p.PerMinute != perMinute || p.PerDay != perDay || p.Stats() != stats {
+			t.Fatalf("plan %s: %+v", name, p)
+		}
+		if p.MaxCards != 200 || p.MaxPrices != 100 || p.HistoryDays != 365 {
 			t.Fatalf("plan %s: %+v", name, p)
 		}
 	}
+
 	f("free", 30, 2_000, false)
 	f("starter", 120, 20_000, true)
 	f("pro", 600, 100_000, true)
@@ -29,23 +35,29 @@ func TestDefaultPlans(t *testing.T) {
 }
 
 func TestPlansSet(t *testing.T) {
+	t.Parallel()
 	plans := DefaultPlans()
 	plans.Set("free", Plan{PerMinute: 10})
 	if p := plans["free"]; p.PerMinute != 10 || p.PerDay != 2_000 || p.Stats() {
 		t.Fatalf("%+v", p)
 	}
+
 	plans.Set("pro", Plan{StatsWindow: NoStats})
 	plans.Set("gold", Plan{StatsWindow: 30, MaxCards: 50})
-	if plans["pro"].Stats() || plans["gold"].StatsWindow != 30 || plans["gold"].MaxCards != 50 || plans["gold"].MaxPrices != 100 {
+	gold := plans["gold"]
+	if plans["pro"].Stats() || gold.StatsWindow != 30 || gold.MaxCards != 50 || gold.MaxPrices != 100 {
 		t.Fatalf("%+v %+v", plans["pro"], plans["gold"])
 	}
 	if err := plans.Validate(); err != nil {
 		t.Fatal(err)
 	}
+
 	plans.Set("bad", Plan{PerMinute: -1, PerDay: -1, MaxCards: 201, MaxPrices: 101, HistoryDays: 366, StatsWindow: 8})
 	plans.Set("also bad", Plan{})
 	err := plans.Validate()
-	for _, want := range []string{"per_minute", "per_day", "max_cards", "max_prices", "history_days", "stats_window", "also bad"} {
+	for _, want := range []string{
+		"per_minute", "per_day", "max_cards", "max_prices", "history_days", "stats_window", "also bad",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("problems %v lack %s", err, want)
 		}
@@ -53,19 +65,24 @@ func TestPlansSet(t *testing.T) {
 }
 
 func TestPeriods(t *testing.T) {
+	t.Parallel()
 	month := monthOf(time.Date(2028, 2, 29, 23, 59, 59, 999e6, time.UTC).UnixMilli())
-	if want := (Period{time.Date(2028, 2, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}); month != want {
+	first := func(month time.Month) int64 { return time.Date(2028, month, 1, 0, 0, 0, 0, time.UTC).UnixMilli() }
+	if want := (Period{first(time.February), first(time.March)}); month != want {
 		t.Fatalf("month %+v", month)
 	}
+
 	p := Period{Start: 1000, End: 1500}
 	for wall, start := range map[int64]int64{1000: 1000, 1499: 1000, 1500: 1500, 999: 500, 0: 0, -1: -500} {
 		if got := p.around(wall); got.Start != start || got.End != start+500 || !got.has(wall) {
 			t.Fatalf("around %d: %+v", wall, got)
 		}
 	}
-	if day, err := ParseDay("2026-03-10"); err != nil || day != DayOf(testTime.UnixMilli()) || day.String() != "2026-03-10" {
+	day, err := ParseDay("2026-03-10")
+	if err != nil || day != DayOf(testTime.UnixMilli()) || day.String() != "2026-03-10" {
 		t.Fatal(day, err)
 	}
+
 	for _, bad := range []string{"", "2026-3-10", "2026-02-30", "10.03.2026"} {
 		if _, err := ParseDay(bad); err == nil {
 			t.Fatalf("%q parsed", bad)
@@ -77,6 +94,7 @@ func TestPeriods(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	s, err := ParseScopes([]string{"usage:read", "catalog:read"})
 	if err != nil || s != CatalogRead|UsageRead || strings.Join(s.Names(), " ") != "catalog:read usage:read" {
 		t.Fatal(s, err)
@@ -84,6 +102,7 @@ func TestScopes(t *testing.T) {
 	if _, err := ParseScopes([]string{"prices:write"}); err == nil {
 		t.Fatal("unknown scope parsed")
 	}
+
 	p := &Principal{Scopes: s}
 	if !p.Has(CatalogRead) || p.Has(PricesRead) || p.Has(CatalogRead|PricesRead) {
 		t.Fatal("scopes")

@@ -18,15 +18,16 @@ func cutPower(t *testing.T, disk *waltest.PowerDisk, dir string, lose float64) s
 	if err == nil {
 		err = os.WriteFile(filepath.Join(out, checkpointName), data, 0o600)
 	}
-	if err = errors.Join(err, os.Mkdir(filepath.Join(out, walDirName), 0o700)); err != nil {
+	if err := errors.Join(err, os.Mkdir(filepath.Join(out, walDirName), 0o700)); err != nil {
 		t.Fatal(err)
 	}
+
 	disk.Cut(t, dir, out, lose)
 	return out
 }
 
-// TestPowerCut cuts the power right after acknowledged credits: all of them, and
-// the replies of batches, are on disk. Live calls are there within 100 ms.
+// TestPowerCut cuts the power right after acknowledged credits: all of them, and the replies of
+// batches, are on disk. Live calls are there within 100 ms.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	for kind, create := range waltest.Kinds(t) {
@@ -39,7 +40,10 @@ func powerCuts(t *testing.T, create waltest.Create) {
 	live, preview := faultKeys(t)
 	disk := &waltest.PowerDisk{Make: create}
 	dir := t.TempDir()
-	s := &faultScript{t: t, live: live, preview: preview, now: instant(testTime), tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{}}
+	s := &faultScript{
+		t: t, live: live, preview: preview, now: instant(testTime),
+		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
+	}
 	var err error
 	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.Create})
 	if err != nil {
@@ -57,7 +61,8 @@ func powerCuts(t *testing.T, create waltest.Create) {
 		if err != nil || usage.Used != s.told[p.Tenant] {
 			t.Fatalf("after a power cut %d used, %d acknowledged (%v)", usage.Used, s.told[p.Tenant], err)
 		}
-		if usage, err := after.Usage(s.live, RuleFor(s.live, UsageGet), s.now); err != nil || usage.Used > s.told[s.live.Tenant] {
+		usage, err = after.Usage(s.live, RuleFor(s.live, UsageGet), s.now)
+		if err != nil || usage.Used > s.told[s.live.Tenant] {
 			t.Fatalf("after a power cut %d live calls, %d acknowledged (%v)", usage.Used, s.told[s.live.Tenant], err)
 		}
 		if replyKey == "" {
@@ -68,12 +73,14 @@ func powerCuts(t *testing.T, create waltest.Create) {
 			t.Fatalf("after a power cut: %+v (%v)", claim, err)
 		}
 	}
+
 	look := func(p *Principal, replyKey string) {
 		t.Helper()
 		for _, lose := range []float64{1, 0.5, 0.5, 0.1, 0} {
 			lookOnce(p, replyKey, lose)
 		}
 	}
+
 	for i := range 5 {
 		for range 30 { // a few sectors
 			s.call(live, CardsGet, true)
@@ -92,10 +99,12 @@ func powerCuts(t *testing.T, create waltest.Create) {
 			look(preview, "a")
 		}
 	}
+
 	s.call(live, CardsGet, true)
 	deadline := time.Now().Add(5 * time.Second) // 100 ms where nothing else runs
 	for !disk.Synced() && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}
+
 	look(live, "")
 }

@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// RingPoll is how often a server should poll a KeyRing: a change is honoured
-// well within the promised two seconds.
+// RingPoll is how often a server should poll a KeyRing: a change is honoured well within the
+// promised two seconds.
 const RingPoll = 500 * time.Millisecond
 
-// Principal is who calls: a key with all that is known of its tenant. It belongs to
-// one reading of the keys file and is not changed; tickets may keep it.
+// Principal is who calls: a key with all that is known of its tenant. It belongs to one reading of
+// the keys file and is not changed; tickets may keep it.
 type Principal struct {
 	KeyID   string
 	Tenant  string
@@ -49,9 +49,9 @@ func (p *Principal) PeriodAt(wall int64) Period {
 	return p.period.around(wall)
 }
 
-// KeyRing is the current reading of a keys file. Readers do one atomic load and
-// never lock; a reload builds a new table and swaps it, and the old one is left to the
-// garbage collector because requests may still hold its principals.
+// KeyRing is the current reading of a keys file. Readers do one atomic load and never lock; a
+// reload builds a new table and swaps it, and the old one is left to the garbage collector because
+// requests may still hold its principals.
 type KeyRing struct {
 	path    string // "" = fixed
 	current atomic.Pointer[keyTable]
@@ -63,7 +63,8 @@ type KeyRing struct {
 	bad   []byte      // damaged content already reported
 	info  os.FileInfo // of the file as last read, once its time was settled
 
-	reloads, failures atomic.Uint64
+	reloads  atomic.Uint64
+	failures atomic.Uint64
 }
 
 // keyTable is immutable, except for the slots of its principals.
@@ -74,16 +75,17 @@ type keyTable struct {
 
 var tables atomic.Uint64
 
-// Recall is the key that was last found for its owner, a connection say, of which one goroutine at a time makes use. As
-// long as the ring has the same table, the same text is the same principal, without the checksum and the hash.
+// Recall is the key that was last found for its owner, such as a connection. One goroutine at a
+// time uses it. As long as the ring has the same table, the same text is the same principal, and
+// neither checksum nor hash is needed.
 type Recall struct {
 	table     uint64
 	raw       [keyLength]byte
 	principal *Principal
 }
 
-// OpenKeyRing reads the keys file of a state directory. The plans must validate
-// and are not changed afterwards. A missing file is ErrNoKeysFile.
+// OpenKeyRing reads the keys file of a state directory. The plans must validate and are not changed
+// afterwards. A missing file is ErrNoKeysFile.
 func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
@@ -95,8 +97,8 @@ func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	return ring, nil
 }
 
-// FixedKeyRing returns a ring over a key file in memory. Use the ring's Replace after
-// changing the file.
+// FixedKeyRing returns a ring over a key file in memory. Use the ring's Replace after changing the
+// file.
 func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
@@ -108,14 +110,14 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 
 // Replace makes the ring hold the keys of f, which the ring does not keep.
 func (r *KeyRing) Replace(f *KeyFile) error {
-	data, err := f.appendJSON(nil)
+	data, err := f.encode()
 	if err != nil {
 		return err
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, err = r.take(data)
-	return err
+	return r.take(data)
 }
 
 // Len returns the number of keys, expired and revoked ones included.
@@ -128,21 +130,12 @@ func (r *KeyRing) Authenticate(raw []byte, now Instant) (*Principal, error) {
 
 // recognize is [Gate.Recognize].
 func (r *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
-	table := r.current.Load()
-	var p *Principal
-	if last != nil && last.table == table.number && subtle.ConstantTimeCompare(raw, last.raw[:]) == 1 {
-		p = last.principal
-	} else {
-		if _, err := checkKey(raw); err != nil {
-			return nil, err
-		}
-		if p = table.keys[sha256.Sum256(raw)]; p == nil {
-			return nil, ErrInvalid
-		}
-		if last != nil {
-			*last = Recall{table.number, [keyLength]byte(raw), p}
-		}
+	p, err := r.find(raw, last)
+	if err != nil {
+		return nil, err
 	}
+
+	// What time and plans decide is asked anew, also of a key that was recalled.
 	switch {
 	case p.revoked:
 		return nil, ErrRevoked
@@ -156,8 +149,29 @@ func (r *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principal, 
 	return p, nil
 }
 
-// Reload reads the keys file if its content changed, and reports whether it did.
-// On an error the last good reading stays; a damaged content is reported once.
+// find returns the principal of a key, whatever its state.
+func (r *KeyRing) find(raw []byte, last *Recall) (*Principal, error) {
+	table := r.current.Load()
+	// In constant time: how much of a guess is right must not show.
+	if last != nil && last.table == table.number && subtle.ConstantTimeCompare(raw, last.raw[:]) == 1 {
+		return last.principal, nil
+	}
+
+	if _, err := checkKey(raw); err != nil {
+		return nil, err
+	}
+	p := table.keys[sha256.Sum256(raw)]
+	if p == nil {
+		return nil, ErrInvalid
+	}
+	if last != nil {
+		*last = Recall{table.number, [keyLength]byte(raw), p}
+	}
+	return p, nil
+}
+
+// Reload reads the keys file if its content changed, and reports whether it did. On an error the
+// last good reading stays; a damaged content is reported once.
 func (r *KeyRing) Reload() (changed bool, err error) {
 	if r.path == "" {
 		return false, nil
@@ -169,34 +183,42 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	info, err := os.Stat(r.path)
 	if err == nil && r.unchanged(info) {
 		return false, nil
 	}
-	data, err := os.ReadFile(r.path)
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(r.path)
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		err = ErrNoKeysFile
 	}
 	if err != nil {
 		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
 	}
+
+	// A file that was just written may be written again within the same tick of its clock.
 	r.info = nil
 	if time.Since(info.ModTime()) > settled {
 		r.info = info
 	}
+
+	// What was read before is not parsed again, good or bad.
 	if bytes.Equal(data, r.seen) || r.bad != nil && bytes.Equal(data, r.bad) {
 		return false, nil
 	}
-	changed, err = r.take(data)
-	if err != nil {
+
+	if err := r.take(data); err != nil {
 		r.bad = data
 		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
 	}
-	return changed, nil
+	return true, nil
 }
 
-// settled is how old a file's time must be when the file is read, so that an equal time
-// later proves that it was not written again: coarser than any file system keeps times.
+// settled is how old a file's time must be when the file is read, so that an equal time later
+// proves that it was not written again: coarser than any file system keeps times.
 const settled = 3 * time.Second
 
 // unchanged reports whether a file surely has the content last read.
@@ -206,23 +228,26 @@ func (r *KeyRing) unchanged(info os.FileInfo) bool {
 }
 
 // take parses data and swaps the table. The caller holds mu.
-func (r *KeyRing) take(data []byte) (bool, error) {
+func (r *KeyRing) take(data []byte) error {
 	f, err := parseKeyFile(data)
 	if err != nil {
-		return false, err
+		return err
 	}
+
 	r.current.Store(newKeyTable(f, r.plans))
-	r.file, r.seen, r.bad = f, data, nil
+	r.file = f
+	r.seen = data
+	r.bad = nil
 	r.reloads.Add(1)
-	return true, nil
+	return nil
 }
 
-// SetPlans changes the plans, as when the configuration is read again. On an
-// error nothing changes.
+// SetPlans changes the plans, as when the configuration is read again. On an error nothing changes.
 func (r *KeyRing) SetPlans(plans Plans) error {
 	if err := plans.Validate(); err != nil {
 		return err
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.plans = plans
@@ -243,6 +268,7 @@ func (r *KeyRing) Unusable(at time.Time) (out []Unusable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
+	// Sandbox keys are refused whatever their plan.
 	ids := map[string][]string{}
 	for _, key := range r.file.Keys {
 		configured := r.plans[r.file.Tenants[key.Tenant].Plan] != nil
@@ -250,17 +276,19 @@ func (r *KeyRing) Unusable(at time.Time) (out []Unusable) {
 			ids[key.Tenant] = append(ids[key.Tenant], key.ID)
 		}
 	}
+
 	for _, tenant := range slices.Sorted(maps.Keys(ids)) {
 		out = append(out, Unusable{Tenant: tenant, Plan: r.file.Tenants[tenant].Plan, Keys: ids[tenant]})
 	}
 	return out
 }
 
-// Watch reloads the ring every interval until ctx ends. It calls report after
-// each change (nil) and after each new failure; the same failure is not repeated.
+// Watch reloads the ring every interval until ctx ends. It calls report after each change (nil) and
+// after each new failure; the same failure is not repeated.
 func (r *KeyRing) Watch(ctx context.Context, every time.Duration, report func(error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
+
 	last := ""
 	for {
 		select {
@@ -268,6 +296,8 @@ func (r *KeyRing) Watch(ctx context.Context, every time.Duration, report func(er
 			return
 		case <-ticker.C:
 		}
+
+		// The same failure is told once, until a change is taken.
 		changed, err := r.Reload()
 		switch {
 		case err != nil && err.Error() != last:
@@ -291,18 +321,23 @@ func newKeyTable(f *KeyFile, plans Plans) *keyTable {
 }
 
 func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
-	p := &Principal{KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Plan: plans[tenant.Plan], revoked: key.RevokedAt != nil}
-	p.Kind, _ = ParseKind(key.Surface) // checked by parseKeyFile
-	p.Scopes, _ = ParseScopes(key.Scopes)
+	kind, _ := ParseKind(key.Surface) // checked by parseKeyFile, as the scopes are
+	scopes, _ := ParseScopes(key.Scopes)
+	p := &Principal{
+		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Kind: kind, Scopes: scopes,
+		Plan: plans[tenant.Plan], revoked: key.RevokedAt != nil,
+	}
 	if key.ExpiresAt != nil {
 		p.expires = key.ExpiresAt.UnixMilli()
 	}
+
 	switch {
 	case tenant.Credits != nil:
 		p.Credits = *tenant.Credits
 	case p.Plan != nil:
 		p.Credits = p.Plan.Credits
 	}
+
 	if tenant.PeriodStart != nil {
 		p.period = Period{Start: tenant.PeriodStart.UnixMilli(), End: tenant.PeriodEnd.UnixMilli()}
 	}

@@ -1,9 +1,12 @@
 package access
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// Operation names what a call does, as the ledger and the OpenAPI operationId
-// spell it. The ledger keeps the string: it must not alias request memory.
+// Operation names what a call does, as the ledger and the OpenAPI operationId spell it. The ledger
+// keeps the string: it must not alias request memory.
 type Operation string
 
 // The operations of both surfaces.
@@ -23,8 +26,8 @@ const (
 	ProductsGet    Operation = "products_get"
 )
 
-// MCPOperation returns the operation of an MCP tool, "mcp:<tool>". Build it once
-// per tool, not per call: it allocates.
+// MCPOperation returns the operation of an MCP tool, "mcp:<tool>". Build it once per tool, not per
+// call: it allocates.
 func MCPOperation(tool string) Operation { return Operation("mcp:" + tool) }
 
 // Window is a minute window that a call passes.
@@ -70,29 +73,33 @@ func RuleFor(p *Principal, op Operation) Rule {
 	if p.Kind == Preview {
 		return previewRule(p, op)
 	}
-	rule := Rule{Operation: op, Window: KeyWindow, PerMinute: p.Plan.PerMinute, Allowance: DayQuota, Limit: p.Plan.PerDay, Cost: 1}
-	if op == UsageGet {
-		rule.Window, rule.PerMinute, rule.Cost = NoWindow, 0, 0
+
+	rule := Rule{Operation: op, Window: NoWindow, Allowance: DayQuota, Limit: p.Plan.PerDay}
+	if op != UsageGet {
+		rule.Window = KeyWindow
+		rule.PerMinute = p.Plan.PerMinute
+		rule.Cost = 1
 	}
 	return rule
 }
 
 func previewRule(p *Principal, op Operation) Rule {
-	rule := Rule{
-		Operation: op, Window: TenantWindow, PerMinute: p.Plan.PerMinute,
-		Allowance: PeriodCredits, Limit: p.Credits, Cost: 1, Durable: true,
+	rule := Rule{Operation: op, Allowance: PeriodCredits, Limit: p.Credits}
+	if op == UsageGet {
+		rule.Window = UsageWindow
+		rule.PerMinute = usagePerMinute
+		return rule
 	}
-	switch op {
-	case UsageGet:
-		rule.Window, rule.PerMinute, rule.Cost, rule.Durable = UsageWindow, usagePerMinute, 0, false
-	case PricesBatch:
-		rule.Deferred = true
-	default:
-	}
+
+	rule.Window = TenantWindow
+	rule.PerMinute = p.Plan.PerMinute
+	rule.Cost = 1
+	rule.Durable = true
+	rule.Deferred = op == PricesBatch
 	return rule
 }
 
-// Scope is a set of the preview contract's scopes.
+// Scope is a set of the preview surface's scopes.
 type Scope uint8
 
 const (
@@ -111,15 +118,12 @@ var scopeNames = []string{"catalog:read", "prices:read", "usage:read"}
 // ParseScopes reads scope names; unknown names are an error.
 func ParseScopes(names []string) (Scope, error) {
 	var set Scope
-next:
 	for _, name := range names {
-		for i, known := range scopeNames {
-			if name == known {
-				set |= 1 << i
-				continue next
-			}
+		i := slices.Index(scopeNames, name)
+		if i < 0 {
+			return 0, fmt.Errorf("cannot read scope %q: want catalog:read, prices:read or usage:read", name)
 		}
-		return 0, fmt.Errorf("cannot read scope %q: want catalog:read, prices:read or usage:read", name)
+		set |= 1 << i
 	}
 	return set, nil
 }

@@ -8,8 +8,8 @@ import (
 	"ninepocket/internal/tally"
 )
 
-// FinishSample is how many calls of Finish there are to one that is timed: it is on every request's path and takes about a
-// microsecond, of which two readings of the clock would be a tenth.
+// FinishSample is how many calls of Finish there are to one that is timed. Finish is on every
+// request's path and takes about a microsecond; two readings of the clock would add a tenth.
 const FinishSample = 16
 
 // The rows of a meter.
@@ -56,8 +56,9 @@ func sampled() bool {
 
 // StoreStats are a store's figures since it was opened.
 type StoreStats struct {
-	Begin, Commit tally.Histogram
-	Finish        tally.Histogram // of one call in FinishSample
+	Begin  tally.Histogram
+	Commit tally.Histogram
+	Finish tally.Histogram // of one call in FinishSample
 
 	Replies    int   // idempotency records, those in flight included
 	ReplyBytes int64 // what they are taken to cost
@@ -67,7 +68,7 @@ type StoreStats struct {
 	SyncErrors      uint64
 	LogBytes        int64  // of the open segment
 	LogWritten      uint64 // bytes, since the store was opened
-	LogUnmapped     error  // why log segments are written with a system call a record and not mapped; nil when they are mapped
+	LogUnmapped     error  // why log segments are written and not mapped; nil when they are mapped
 	Checkpoint      tally.Histogram
 	CheckpointAt    time.Time // of the last one
 	CheckpointFails uint64

@@ -18,26 +18,33 @@ func statsWorld(t *testing.T, store access.Store) (g *access.Gate, live, preview
 	file := access.NewKeyFile()
 	var keys [2]string
 	for k, kind := range []access.Kind{access.Live, access.Preview} {
-		var err error
-		if _, keys[k], err = file.Create(access.NewKey{Tenant: "t" + string(rune('a'+k)), Kind: kind, Plan: "unlimited"}, time.Now()); err != nil {
+		tenant := "t" + string(rune('a'+k))
+		_, raw, err := file.Create(access.NewKey{Tenant: tenant, Kind: kind, Plan: "unlimited"}, time.Now())
+		if err != nil {
 			t.Fatal(err)
 		}
+		keys[k] = raw
 	}
+
 	ring, err := access.FixedKeyRing(file, access.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	g = access.NewGate(ring, store)
-	if live, err = g.Authenticate([]byte(keys[0]), access.Instant{}); err != nil {
+	live, err = g.Authenticate([]byte(keys[0]), access.Instant{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if preview, err = g.Authenticate([]byte(keys[1]), access.Instant{}); err != nil {
+	preview, err = g.Authenticate([]byte(keys[1]), access.Instant{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return g, live, preview
 }
 
 func TestStoreStats(t *testing.T) {
+	t.Parallel()
 	clock := access.StartClock(time.Now())
 	now := func() access.Instant { return clock.At(time.Now()) }
 	embedded, err := access.OpenEmbedded(t.TempDir(), access.EmbeddedOptions{Now: now(), CheckpointEvery: time.Hour})
@@ -45,10 +52,13 @@ func TestStoreStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer embedded.Close()
-	for name, store := range map[string]access.Store{"memory": access.NewMemory(access.MemoryOptions{}), "embedded": embedded} {
+
+	memory := access.NewMemory(access.MemoryOptions{})
+	for name, store := range map[string]access.Store{"memory": memory, "embedded": embedded} {
 		t.Run(name, func(t *testing.T) {
 			g, live, preview := statsWorld(t, store)
 			before := store.Stats()
+
 			const calls = 4000
 			for range calls {
 				d := g.Admit(live, access.CardsGet, now())
@@ -56,9 +66,11 @@ func TestStoreStats(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			for k := range 3 {
 				d := g.Admit(preview, access.PricesBatch, now())
-				claim, err := g.Begin(context.Background(), d.Ticket, "key"+string(rune('0'+k)), access.BodyHash{1}, now())
+				key := "key" + string(rune('0'+k))
+				claim, err := g.Begin(context.Background(), d.Ticket, key, access.BodyHash{1}, now())
 				if err == nil {
 					_, err = g.Commit(d.Ticket, claim, []byte("reply"))
 				}
@@ -66,8 +78,9 @@ func TestStoreStats(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s := store.Stats()
+
 			// One call in sixteen is timed, by chance: 250 of 4,000, with a deviation of 15.
+			s := store.Stats()
 			if n := s.Finish.Count(); n < calls/access.FinishSample/2 || n > calls/access.FinishSample*2 {
 				t.Errorf("%d of %d calls of Finish are timed", n, calls)
 			}
@@ -83,16 +96,19 @@ func TestStoreStats(t *testing.T) {
 			if !s.Durable {
 				return
 			}
+
 			if s.Sync.Count() <= before.Sync.Count() || s.LogWritten < calls*20 || s.LogBytes < int64(s.LogWritten) {
 				t.Errorf("%d fsyncs, %d bytes written, %d in the segment", s.Sync.Count(), s.LogWritten, s.LogBytes)
 			}
 			if s.Checkpoint.Count() != 1 || time.Since(s.CheckpointAt) > time.Hour {
 				t.Errorf("%d checkpoints, the last at %v", s.Checkpoint.Count(), s.CheckpointAt)
 			}
+
 			if err := embedded.SaveCheckpoint(); err != nil {
 				t.Fatal(err)
 			}
-			if s := store.Stats(); s.Checkpoint.Count() != 2 || s.LogBytes > 1000 || s.SyncErrors+s.CheckpointFails != 0 {
+			s = store.Stats()
+			if s.Checkpoint.Count() != 2 || s.LogBytes > 1000 || s.SyncErrors+s.CheckpointFails != 0 {
 				t.Errorf("after a checkpoint %+v", s)
 			}
 		})
@@ -113,12 +129,15 @@ func (f failingSync) Sync() error {
 }
 
 func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
 	clock := access.StartClock(time.Now())
 	var broken atomic.Bool
-	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}.WithSegments(func(path string) (wal.Segment, error) {
+	options := access.EmbeddedOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}
+	options = options.WithSegments(func(path string) (wal.Segment, error) {
 		f, err := wal.WriteSegment(path)
 		return failingSync{f, &broken}, err
 	})
+
 	store, err := access.OpenEmbedded(t.TempDir(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +148,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	if _, err := g.Finish(d.Ticket, true); err != nil {
 		t.Fatal(err)
 	}
+
 	broken.Store(true)
 	if store.SaveCheckpoint() == nil {
 		t.Fatal("a checkpoint without a log")
@@ -139,6 +159,7 @@ func TestFailuresAreCounted(t *testing.T) {
 }
 
 func TestRingStats(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	err := access.UpdateKeys(dir, func(f *access.KeyFile) error {
 		_, _, err := f.Create(access.NewKey{Tenant: "t", Kind: access.Live, Plan: "free"}, time.Now())
@@ -147,6 +168,7 @@ func TestRingStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ring, err := access.OpenKeyRing(dir, access.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)

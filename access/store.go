@@ -31,10 +31,9 @@ type Claim struct {
 	RetryAfter int64           // Exhausted: seconds until the period ends, at least 1
 }
 
-// Store holds what calls have taken. Implementations are safe for concurrent
-// use and never do half of a call. After a failure that leaves what was stored
-// unknown, every method answers ErrUnavailable (Admit: the Unavailable verdict)
-// and charges nothing.
+// Store holds what calls have taken. Implementations are safe for concurrent use and never do half
+// of a call. After a failure that leaves what was stored unknown, every method answers
+// ErrUnavailable (Admit: the Unavailable verdict) and charges nothing.
 //
 // Guarantees every implementation gives, and the conformance suite checks:
 //
@@ -46,35 +45,33 @@ type Claim struct {
 //   - Days and periods of a tenant never go backwards (decision 16).
 //   - A tenant's state is touched only by that tenant's principals.
 type Store interface {
-	// Admit takes a token of the rule's window and reserves the rule's cost, or
-	// takes nothing. A window that is full is reported before a quota that is.
+	// Admit takes a token of the rule's window and reserves the rule's cost, or takes nothing. A
+	// window that is full is reported before a quota that is.
 	Admit(p *Principal, rule Rule, now Instant) Decision
 
-	// Finish ends an admitted call and writes its ledger row. A success turns the
-	// reservation into a charge, anything else gives it back. When it returns nil
-	// the call is recorded as durably as its rule asks. A deferred ticket cannot
-	// succeed here: ErrTicket.
+	// Finish ends an admitted call and writes its ledger row. A success turns the reservation into
+	// a charge, anything else gives it back. When it returns nil the call is recorded as durably as
+	// its rule asks. A deferred ticket cannot succeed here: ErrTicket.
 	Finish(t Ticket, success bool) (Receipt, error)
 
-	// Begin looks up the idempotency key of a tenant and operation. It reserves the
-	// cost when the outcome is Fresh. It does not block and keeps no part of key.
+	// Begin looks up the idempotency key of a tenant and operation. It reserves the cost when the
+	// outcome is Fresh. It does not block and keeps no part of key.
 	Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error)
 
-	// Commit charges a fresh claim, keeps a copy of the reply for ten minutes from
-	// the ticket's admission, and finishes the ticket as a success, all or nothing and on
-	// disk before it returns nil. On ErrIdempotencyFull the claim is aborted and
-	// the ticket finished as a failure.
+	// Commit charges a fresh claim, keeps a copy of the reply for ten minutes from the ticket's
+	// admission, and finishes the ticket as a success, all or nothing and on disk before it returns
+	// nil. On ErrIdempotencyFull the claim is aborted and the ticket finished as a failure.
 	Commit(t Ticket, c Claim, reply []byte) (Receipt, error)
 
-	// Abort gives up a fresh claim, wakes those who wait for it, and finishes the
-	// ticket as a failure. After Commit it does nothing, so that it can be deferred.
+	// Abort gives up a fresh claim, wakes the callers that wait for it, and finishes the ticket as
+	// a failure. After Commit it does nothing, so that it can be deferred.
 	Abort(t Ticket, c Claim) (Receipt, error)
 
 	// Usage reads the allowance of a principal.
 	Usage(p *Principal, rule Rule, now Instant) (Usage, error)
 
-	// Ledger returns the rows of a tenant ("" = all) from a day on, ordered by
-	// tenant, key, day and operation.
+	// Ledger returns the rows of a tenant ("" = all) from a day on, ordered by tenant, key, day and
+	// operation.
 	Ledger(tenant string, since Day) ([]LedgerRow, error)
 
 	// Stats returns the figures of the store. They are not of one moment.

@@ -26,6 +26,7 @@ type EmbeddedOptions struct {
 
 	create     func(path string) (wal.Segment, error) // tests: log segments that fail
 	checkpoint func() error                           // tests: called before a checkpoint commits
+	unsynced   bool                                   // tests that do not cut the power: checkpoints leave fsync out
 }
 
 func (o *EmbeddedOptions) setDefaults() {

@@ -21,7 +21,7 @@ func memoryHarness() accesstest.Harness {
 func embeddedHarness(create waltest.Create) accesstest.Harness {
 	dirs := map[access.Store]string{}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
-		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.WithSegments(waltest.Unsynced(create)))
+		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.Unsynced(create))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,6 +29,7 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
+
 	return accesstest.Harness{
 		Open: func(t testing.TB, now access.Instant) access.Store { return open(t, t.TempDir(), now) },
 		Reopen: func(t testing.TB, s access.Store, kill bool, now access.Instant) access.Store {
@@ -42,8 +43,8 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 	}
 }
 
-// modelSteps is how many operations one of rapid's hundred checks runs.
-// NINEPOCKET_MODEL_STEPS=5000 makes a million in two of the tests together.
+// modelSteps is how many operations one of rapid's hundred checks runs. NINEPOCKET_MODEL_STEPS=5000
+// makes a million in two of the tests together.
 func modelSteps(t *testing.T) int {
 	text := os.Getenv("NINEPOCKET_MODEL_STEPS")
 	if text == "" {
@@ -60,13 +61,17 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
 	for name, create := range waltest.Kinds(t) {
-		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Model(t, embeddedHarness(create), modelSteps(t)) })
+		t.Run("embedded, "+name, func(t *testing.T) {
+			t.Parallel()
+			accesstest.Model(t, embeddedHarness(create), modelSteps(t))
+		})
 	}
 }
 
 func TestConformance(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { accesstest.Conform(t, memoryHarness()) })
+	t.Parallel()
+	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Conform(t, memoryHarness()) })
 	for name, create := range waltest.Kinds(t) {
-		t.Run("embedded, "+name, func(t *testing.T) { accesstest.Conform(t, embeddedHarness(create)) })
+		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Conform(t, embeddedHarness(create)) })
 	}
 }

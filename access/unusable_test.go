@@ -9,6 +9,7 @@ import (
 
 // TestUnusable wants the active keys of tenants whose plan is not configured, and no others.
 func TestUnusable(t *testing.T) {
+	t.Parallel()
 	f := NewKeyFile()
 	ends := testTime.Add(time.Hour)
 	first, _ := mustCreate(t, f, NewKey{Tenant: "b", Kind: Live, Plan: "gold"})
@@ -20,10 +21,12 @@ func TestUnusable(t *testing.T) {
 	if _, err := f.Revoke(revoked.ID, testTime); err != nil {
 		t.Fatal(err)
 	}
+
 	ring, err := FixedKeyRing(f, DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := func(at time.Time, want ...Unusable) {
 		t.Helper()
 		if diff := cmp.Diff(want, ring.Unusable(at)); diff != "" {
@@ -40,10 +43,12 @@ func TestUnusable(t *testing.T) {
 	if err := ring.SetPlans(plans); err != nil {
 		t.Fatal(err)
 	}
+
 	want(testTime, silver)
 	plans.Set("silver", Plan{})
 	if err := ring.SetPlans(plans); err != nil {
 		t.Fatal(err)
 	}
+
 	want(testTime)
 }

@@ -3,26 +3,26 @@ package access
 import "slices"
 
 const (
-	// ringLimit is the highest limit kept as single admission times; above it,
-	// admissions are counted in buckets (decision 12).
+	// ringLimit is the highest limit kept as single admission times; above it, admissions are
+	// counted in buckets (decision 12).
 	ringLimit = 1000
-	// bucketMillis is the width of a bucket. A unit of a bucketed window frees at
-	// most this much later than it strictly could.
+	// bucketMillis is the width of a bucket. A unit of a bucketed window frees at most this much
+	// later than it strictly could.
 	bucketMillis = int64(100)
-	// bucketSpan is how many buckets, the current one included, can hold
-	// admissions less than a minute old.
+	// bucketSpan is how many buckets, the current one included, can hold admissions less than a
+	// minute old.
 	bucketSpan = minuteMillis/bucketMillis + 1
 	// bucketCount leaves room to judge a call that arrives up to 40 s after later ones.
 	bucketCount = 1024
 )
 
-// window admits at most limit calls in any 60 seconds. Times are milliseconds of
-// the store's own time, which only runs forward, but calls may arrive slightly out of order. The
-// zero window is empty and is given its limit by fit. The caller locks.
+// window admits at most limit calls in any 60 seconds. Times are milliseconds of the store's own
+// time, which only runs forward, but calls may arrive slightly out of order. The zero window is
+// empty and is given its limit by fit. The caller locks.
 //
-// Up to ringLimit it is a ring of the last admissions: a call is admitted when
-// the limit-th last admission is a minute old. Nothing else removes an
-// admission, so a late call is judged against all it can collide with.
+// Up to ringLimit it is a ring of the last admissions: a call is admitted when the limit-th last
+// admission is a minute old. Nothing else removes an admission, so a late call is judged against
+// all it can collide with.
 type window struct {
 	limit    int
 	restored []tick // admissions from before this process, until fit
@@ -50,21 +50,27 @@ func (w *window) fit(limit int, at int64) {
 	if w.limit == limit {
 		return
 	}
+
+	// What was admitted in the last minute moves over; what is older counts no more.
 	ticks := w.ticks(at)
 	*w = window{limit: limit}
 	var total int64
 	for _, t := range ticks {
 		total += t.n
 	}
+
 	if limit > ringLimit {
 		w.buckets = make([]uint32, bucketCount)
-		w.newest, w.tail = at/bucketMillis, at/bucketMillis-bucketSpan+1
+		w.newest = at / bucketMillis
+		w.tail = w.newest - bucketSpan + 1
 		w.oldest = w.tail
 		for _, t := range ticks {
 			w.put(t.at/bucketMillis, t.n)
 		}
 		return
 	}
+
+	// A lowered limit may be below what was admitted: the ring holds all of it.
 	w.times = make([]int64, max(int64(limit), total))
 	for _, t := range ticks {
 		for range t.n {
@@ -73,16 +79,20 @@ func (w *window) fit(limit int, at int64) {
 	}
 }
 
-// peek reports whether one more call fits at a time, how many remain without it,
-// and in how many milliseconds the next unit frees (0 when none is taken).
-// When the call does not fit, nothing remains and the wait is at least 1.
+// peek reports whether one more call fits at a time, how many remain without it, and in how many
+// milliseconds the next unit frees (0 when none is taken). When the call does not fit, nothing
+// remains and the wait is at least 1.
 func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 	if w.buckets != nil {
 		return w.peekBuckets(at)
 	}
+
+	// Admissions that came of age no longer count against what remains.
 	for w.live > 0 && at-w.ago(w.live) >= minuteMillis {
 		w.live--
 	}
+
+	// The limit-th last admission decides alone, whatever was counted as live.
 	if w.count >= w.limit {
 		if age := at - w.ago(w.limit); age < minuteMillis {
 			return false, 0, minuteMillis - age
@@ -118,15 +128,17 @@ func (w *window) ago(n int) int64 {
 	return w.times[i]
 }
 
-// push adds an admission, overwriting the oldest when the ring is full. Times
-// stay sorted: a late call counts as made when the newest was.
+// push adds an admission, overwriting the oldest when the ring is full. Times stay sorted: a late
+// call counts as made when the newest was.
 func (w *window) push(at int64) {
 	if w.count > 0 {
 		at = max(at, w.ago(1))
 	}
+
 	if w.count == len(w.times) {
 		w.times[w.head] = at
-		if w.head++; w.head == len(w.times) {
+		w.head++
+		if w.head == len(w.times) {
 			w.head = 0
 		}
 	} else {
@@ -137,6 +149,7 @@ func (w *window) push(at int64) {
 		w.times[i] = at
 		w.count++
 	}
+
 	w.live = min(w.live+1, len(w.times))
 }
 
@@ -144,12 +157,14 @@ func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
 	if !w.seek(at/bucketMillis - bucketSpan + 1) {
 		return false, 0, minuteMillis
 	}
+
 	if w.sum > 0 {
 		for w.buckets[w.oldest%bucketCount] == 0 {
 			w.oldest++
 		}
 		wait = max(1, (w.oldest+bucketSpan)*bucketMillis-at)
 	}
+
 	remaining = int64(w.limit) - w.sum
 	if remaining <= 0 {
 		return false, 0, wait
@@ -157,20 +172,25 @@ func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
 	return true, remaining, wait
 }
 
-// seek makes sum count the buckets from first on. It fails when the call is so
-// late that buckets it needs were used again.
+// seek makes sum count the buckets from first on. It fails when the call is so late that buckets it
+// needs were used again.
 func (w *window) seek(first int64) bool {
 	if first <= w.newest-bucketCount {
 		return false
 	}
 	if first > w.newest {
-		w.tail, w.oldest, w.sum = w.newest+1, w.newest+1, 0
+		w.tail = w.newest + 1 // a minute without an admission
+		w.oldest = w.tail
+		w.sum = 0
 		return true
 	}
+
 	for ; w.tail < first; w.tail++ {
 		w.sum -= int64(w.buckets[w.tail%bucketCount])
 	}
 	w.oldest = max(w.oldest, w.tail)
+
+	// A late call looks further back than the calls before it.
 	for w.tail > first {
 		w.tail--
 		w.sum += int64(w.buckets[w.tail%bucketCount])
@@ -183,8 +203,8 @@ func (w *window) seek(first int64) bool {
 func (w *window) put(bucket, n int64) {
 	if bucket > w.newest {
 		for b := max(w.newest+1, bucket-bucketCount+1); b <= bucket; b++ {
-			// What comes into use was another bucket before. Beyond the reach of the buckets there was none, and the
-			// slot holds what a much older one left, which sum does not count.
+			// What comes into use was another bucket before. Beyond the reach of the buckets there
+			// was none, and the slot holds what a much older one left, which sum does not count.
 			if before := b - bucketCount; before >= w.tail && before <= w.newest {
 				w.sum -= int64(w.buckets[b%bucketCount])
 			}
@@ -195,8 +215,9 @@ func (w *window) put(bucket, n int64) {
 		w.oldest = max(w.oldest, w.tail)
 	}
 	if bucket <= w.newest-bucketCount {
-		return
+		return // too old to be judged again
 	}
+
 	w.buckets[bucket%bucketCount] += uint32(n)
 	if bucket >= w.tail {
 		w.sum += n
@@ -204,8 +225,8 @@ func (w *window) put(bucket, n int64) {
 	}
 }
 
-// ticks returns the admissions that are less than a minute old, oldest first. A
-// bucket's admissions count as made in its last millisecond.
+// ticks returns the admissions that are less than a minute old, oldest first. A bucket's admissions
+// count as made in its last millisecond.
 func (w *window) ticks(at int64) []tick {
 	var out []tick
 	add := func(t tick) {
@@ -218,6 +239,8 @@ func (w *window) ticks(at int64) []tick {
 		}
 		out = append(out, t)
 	}
+
+	// Those from before this process are the oldest.
 	for _, t := range w.restored {
 		add(t)
 	}
@@ -234,12 +257,12 @@ func (w *window) ticks(at int64) []tick {
 	return out
 }
 
-// restore adds an admission from before this process. It may only be called
-// before the first fit.
+// restore adds an admission from before this process. It may only be called before the first fit.
 func (w *window) restore(t tick) {
 	i, _ := slices.BinarySearchFunc(w.restored, t.at+1, func(have tick, at int64) int {
 		return int(min(1, max(-1, have.at-at)))
 	})
+
 	if i > 0 && w.restored[i-1].at == t.at {
 		w.restored[i-1].n += t.n
 		return

@@ -21,8 +21,8 @@ func (w *window) call(at int64) bool {
 // latest is how late a call arrives at most: it may count as made that much later.
 const latest = 300
 
-// TestWindowProperty makes calls at random times, slightly out of order and with
-// limits that change, and looks for a minute with more admissions than the limit.
+// TestWindowProperty makes calls at random times, slightly out of order and with limits that
+// change, and looks for a minute with more admissions than the limit.
 func TestWindowProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -32,11 +32,13 @@ func TestWindowProperty(t *testing.T) {
 		w.fit(limit, windowEpoch)
 		var admitted []int64
 		at, newest := int64(0), int64(0)
+
 		for range rapid.IntRange(1, 8*limit).Draw(rt, "calls") {
 			at += rapid.OneOf(rapid.Int64Range(0, 2*pace), rapid.Just(int64(0)), rapid.Just(pace)).Draw(rt, "step")
 			if rapid.IntRange(0, 200).Draw(rt, "idle") == 0 {
 				at += rapid.Int64Range(0, 3*minuteMillis).Draw(rt, "idle time")
 			}
+
 			now := max(0, at-rapid.Int64Range(0, latest).Draw(rt, "late"))
 			live, strictly := 0, 0
 			for _, a := range admitted {
@@ -47,10 +49,13 @@ func TestWindowProperty(t *testing.T) {
 					strictly++
 				}
 			}
-			// A late call is told what remains as the last one saw it, which may be a few more; it is admitted by the limit.
+
+			// A late call is told what remains as the last one saw it, which may be a few more; it
+			// is admitted by the limit.
 			if _, remaining, _ := w.peek(windowEpoch + now); now >= newest && remaining > int64(limit-strictly) {
 				rt.Fatalf("%d remain at %d with %d of %d taken", remaining, now, strictly, limit)
 			}
+
 			newest = max(newest, now)
 			if w.call(now) {
 				admitted = append(admitted, now)
@@ -58,6 +63,7 @@ func TestWindowProperty(t *testing.T) {
 				rt.Fatalf("refused at %d with %d of %d taken", now, live, limit)
 			}
 		}
+
 		slices.Sort(admitted)
 		for i := limit; i < len(admitted); i++ {
 			if admitted[i]-admitted[i-limit] < minuteMillis {
@@ -67,9 +73,11 @@ func TestWindowProperty(t *testing.T) {
 	})
 }
 
-// TestWindowAfterIdle fills a window some time after it was last full, whatever the pause: never more than the limit is
-// admitted. Pauses longer than the buckets reach meet slots that still hold what was counted long ago.
+// TestWindowAfterIdle fills a window some time after it was last full, whatever the pause: never
+// more than the limit is admitted. Pauses longer than the buckets reach meet slots that still hold
+// what was counted long ago.
 func TestWindowAfterIdle(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{30, ringLimit, ringLimit + 1, 6000} {
 		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 {
 			var w window
@@ -79,10 +87,12 @@ func TestWindowAfterIdle(t *testing.T) {
 					t.Fatalf("limit %d: call %d refused", limit, i)
 				}
 			}
+
 			at := 59_000 + pause
 			admitted := 0
 			for w.call(at) {
-				if admitted++; admitted > limit {
+				admitted++
+				if admitted > limit {
 					t.Fatalf("limit %d: more than that after a pause of %d ms", limit, pause)
 				}
 				at += 3
@@ -95,6 +105,7 @@ func TestWindowAfterIdle(t *testing.T) {
 }
 
 func TestWindowPacing(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{1, 2, 30, 60, 600, 1000} {
 		var w window
 		w.fit(limit, windowEpoch)
@@ -106,9 +117,10 @@ func TestWindowPacing(t *testing.T) {
 	}
 }
 
-// TestWindowBucketsRoundAgainst fills a bucketed window in one instant and finds
-// when it opens: never before a minute, never later than a bucket after.
+// TestWindowBucketsRoundAgainst fills a bucketed window in one instant and finds when it opens:
+// never before a minute, never later than a bucket after.
 func TestWindowBucketsRoundAgainst(t *testing.T) {
+	t.Parallel()
 	for offset := range bucketMillis {
 		var w window
 		w.fit(ringLimit+1, windowEpoch)
@@ -117,6 +129,7 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 				t.Fatal("refused below the limit")
 			}
 		}
+
 		open := offset + minuteMillis - 5
 		for !w.call(open) {
 			open++
@@ -127,9 +140,10 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 	}
 }
 
-// TestWindowWait checks that the announced wait is exact: a call then is admitted
-// and one a millisecond earlier is not.
+// TestWindowWait checks that the announced wait is exact: a call then is admitted and one a
+// millisecond earlier is not.
 func TestWindowWait(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.SampledFrom([]int{1, 3, 30, ringLimit + 50}).Draw(rt, "limit")
 		var w window
@@ -141,6 +155,7 @@ func TestWindowWait(t *testing.T) {
 				break
 			}
 		}
+
 		_, remaining, wait := w.peek(windowEpoch + at)
 		if remaining != 0 || wait < 1 {
 			rt.Fatalf("full window: remaining %d, wait %d", remaining, wait)
@@ -154,15 +169,18 @@ func TestWindowWait(t *testing.T) {
 	})
 }
 
-// TestWindowFit changes limits, also between both forms, and carries a window
-// over a restart: no admission is forgotten.
+// TestWindowFit changes limits, also between both forms, and carries a window over a restart: no
+// admission is forgotten.
 func TestWindowFit(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limits := rapid.SampledFrom([]int{3, 30, 900, ringLimit + 1, 5000})
 		limit := limits.Draw(rt, "limit")
 		var w window
 		w.fit(limit, windowEpoch)
-		at, admitted := int64(0), []int64{}
+
+		at := int64(0)
+		var admitted []int64
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			at += rapid.Int64Range(0, 9_000).Draw(rt, "step")
 			switch rapid.IntRange(0, 9).Draw(rt, "what") {
@@ -177,6 +195,7 @@ func TestWindowFit(t *testing.T) {
 				}
 				w.fit(limit, windowEpoch+at)
 			}
+
 			for range rapid.IntRange(0, 40).Draw(rt, "burst") {
 				live := 0
 				for _, a := range admitted {
@@ -197,6 +216,7 @@ func TestWindowFit(t *testing.T) {
 }
 
 func TestWindowLongIdle(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{2, ringLimit + 1} {
 		var w window
 		w.fit(limit, windowEpoch)

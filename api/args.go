@@ -32,12 +32,14 @@ type Args struct {
 
 func (a *Args) reset() Args { return Args{known: a.known[:0]} }
 
-// Parse reads a raw query string against the parameters that are known. It never fails: what is wrong is noted, and
-// Request.ReadQuery tells it.
+// Parse reads a raw query string against the parameters that are known. It never fails: what is
+// wrong is noted, and Request.ReadQuery tells it.
 func (a *Args) Parse(raw []byte, known []string) {
 	for _, name := range known {
 		a.known = append(a.known, arg{name: name})
 	}
+
+	// The string lives no longer than the request's memory.
 
 	query := unsafe.String(unsafe.SliceData(raw), len(raw))
 	for query != "" {
@@ -54,12 +56,13 @@ func (a *Args) take(pair string) {
 	name, value, _ := strings.Cut(pair, "=")
 	decoded, err := url.QueryUnescape(name)
 	if err != nil {
-		decoded = name
+		decoded = name // it is named as it was sent
 	}
 
 	if known := a.find(decoded); err == nil && known != nil {
 		known.given++
-		if known.value, err = url.QueryUnescape(value); err != nil {
+		known.value, err = url.QueryUnescape(value)
+		if err != nil {
 			known.bad = "has an invalid percent escape"
 		} else {
 			known.bad = textProblem(known.value)
@@ -93,7 +96,8 @@ func (a *Args) Given(name string) (string, bool) {
 // Unknown are the parameters that the operation does not know, percent-encoded, ten at most.
 func (a *Args) Unknown() []string { return a.unknown }
 
-// textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0 controls.
+// textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0
+// controls.
 func textProblem(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -112,8 +116,8 @@ func encodeName(name string) string {
 	return string(wire.AppendEscaped(nil, name[:min(len(name), longest)]))
 }
 
-// ReadQuery reads the query string and notes repeated and badly encoded parameters, and unknown ones where the
-// surface is strict.
+// ReadQuery reads the query string and notes repeated and badly encoded parameters, and unknown
+// ones where the surface is strict.
 func (r *Request) ReadQuery(raw []byte) {
 	a := &r.Args
 	a.Parse(raw, r.Params)
@@ -135,7 +139,8 @@ func (r *Request) ReadQuery(raw []byte) {
 	}
 }
 
-// textArg reads a parameter whose length, counted as code points after decoding, is within bounds (decision 5).
+// textArg reads a parameter whose length, counted as code points after decoding, is within bounds
+// (decision 5).
 func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 	v, ok := r.Args.Given(name)
 	if !ok {

@@ -15,9 +15,11 @@ import (
 // maxDepth bounds the nesting of a body (decision 7).
 const maxDepth = 16
 
-// readArray reads a body that is an object with one array within bounds, each element of which element takes. Unknown
-// members are errors where the surface is strict and ignored elsewhere (decision 7). Problems are noted.
+// readArray reads a body that is an object with one array within bounds, each element of which
+// element takes. Unknown members are errors where the surface is strict and ignored elsewhere
+// (decision 7). Problems are noted.
 func (r *Request) readArray(member string, bounds wire.Range, element func(v jsonwalk.Value, n int)) {
+	// Checked once as a whole, so that walking it needs no errors.
 	body, err := parseObject(r.Body)
 	if err != nil {
 		r.problem("the body is not valid: %s", jsonProblem(err))
@@ -102,8 +104,8 @@ func quoteName(name string) string {
 	return string(wire.AppendString(nil, name))
 }
 
-// readIDs reads a body {"ids": […]} of strings. Problems are noted. The ids alias the request, and the list is the
-// request's.
+// readIDs reads a body {"ids": […]} of strings. Problems are noted. The ids alias the request, and
+// the list is the request's.
 func (r *Request) readIDs(bounds wire.Range) []string {
 	if !r.scanIDs(bounds) {
 		r.decodeIDs(bounds)
@@ -141,8 +143,9 @@ func (r *Request) decodeIDs(bounds wire.Range) {
 	}
 }
 
-// batch answers a live batch: the entries of the ids that are found, in request order, and the ids that are not.
-// Identical strings collapse to one (decision 24). bounds are everybody's, limit the plan's.
+// batch answers a live batch: the entries of the ids that are found, in request order, and the ids
+// that are not. Identical strings collapse to one (decision 24). bounds are everybody's, limit the
+// plan's.
 func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.Fault {
 	ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
@@ -154,6 +157,8 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 
 	var seen doubles
 	missing := r.cards[:0] // numbers of ids
+
+	// Twice the same string is one entry; an id and a slug of one card are two.
 	out.Body = append(out.Body, `{"data":[`...)
 	empty := len(out.Body)
 	for i, id := range ids {

@@ -14,6 +14,8 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 	q := r.cardQuery()
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
 
+	// A cursor is bound to what decides which cards are found and their order, not to the page's
+	// size.
 	r.text = q.AppendKey(r.text[:0])
 	bound := cursor.Hash("cards", string(r.text))
 	var after *index.Position
@@ -77,6 +79,7 @@ func getCard(r *Request, out *Reply) *wire.Fault {
 		return noCard()
 	}
 
+	// Spelt when the View was made.
 	out.Stored = r.View.Detail(card)
 	out.Tag = r.View.DetailTag(card)
 	out.Tagged = true

@@ -16,8 +16,8 @@ type Operation struct {
 	Name access.Operation
 	// Method is GET or POST. A GET answers HEAD too (decision 4).
 	Method string
-	// Path is the path as the document spells it, but for the parameter, which is always {id}. It is empty for a
-	// tool, which has no path of its own.
+	// Path is the path as the document spells it, but for the parameter, which is always {id}. It
+	// is empty for a tool, which has no path of its own.
 	Path string
 	// Surface is the contract that it belongs to: access.Live or access.Preview.
 	Surface access.Kind
@@ -25,8 +25,10 @@ type Operation struct {
 	Scope access.Scope
 	// Params are the query parameters that it knows.
 	Params []string
-	// Identity, where set, says that the operation is idempotent (decision 30): it reads the request and returns
-	// the hash of its normalised body. The pipeline claims the caller's key before Run and keeps the reply after it.
+	// Identity, where set, says that the operation is idempotent (decision 30): it reads the
+	// request and returns the hash of its normalised body. The pipeline claims the caller's key
+	// before Run and keeps the reply after it. The answer of such an operation begins with
+	// {"data": and has a meta.
 	Identity func(*Request) (access.BodyHash, *wire.Fault)
 	// ShowsUsage asks for Request.Usage.
 	ShowsUsage bool
@@ -34,8 +36,8 @@ type Operation struct {
 	Meta bool
 	// Cacheable says that the answer follows from the snapshot and the request alone.
 	Cacheable bool
-	// Run appends the answer to the reply, or returns why there is none. An idempotent operation has read the
-	// request in Identity already.
+	// Run appends the answer to the reply, or returns why there is none. An idempotent operation
+	// has read the request in Identity already.
 	Run runner
 }
 
@@ -45,7 +47,8 @@ type runner = func(*Request, *Reply) *wire.Fault
 // Service is what operations need besides the View: it is one for all requests.
 type Service struct {
 	Cursors *cursor.Signer
-	// Retained finds the View that a cursor began in, nil when it is gone; see engine.Engine.Retained.
+	// Retained finds the View that a cursor began in, nil when it is gone; see
+	// engine.Engine.Retained.
 	Retained func(hash uint64) *engine.View
 	// BaseURL is what clients reach the service by, without a slash at the end.
 	BaseURL string
@@ -53,13 +56,14 @@ type Service struct {
 	Tools *mcp.Endpoint
 }
 
-// Request is what an operation is asked. The pipeline fills the exported fields; the rest is the operation's scratch
-// memory, which the next request uses again.
+// Request is what an operation is asked. The pipeline fills the exported fields; the rest is the
+// operation's scratch memory, which the next request uses again.
 type Request struct {
 	*Service
 	*Operation
 
-	// View is the world that the request sees. A cursor turns it to the View that the walk began in.
+	// View is the world that the request sees. A cursor turns it to the View that the walk began
+	// in.
 	View *engine.View
 	// Now is the instant of the request, the only one it has.
 	Now time.Time
@@ -103,11 +107,12 @@ func (r *Request) Reset() {
 
 // Reply is the answer of an operation.
 type Reply struct {
-	// Body is the answer, appended to; Stored takes its place when the View already has the answer, and is never
-	// written to.
+	// Body is the answer, appended to; Stored takes its place when the View already has the answer,
+	// and is never written to.
 	Body   []byte
 	Stored []byte
-	// Tail is where the part of Body begins that is new each time, a cursor or a request id; 0 when there is none.
+	// Tail is where the part of Body begins that is new each time, a cursor or a request id; 0 when
+	// there is none.
 	Tail int
 	// Tag is the answer's validator, valid with Tagged. Without one it follows from the content.
 	Tag    uint64
@@ -120,7 +125,8 @@ type Reply struct {
 	Replay bool
 }
 
-// keepBuffer is the largest answer buffer that is used again; larger ones are left to the collector.
+// keepBuffer is the largest answer buffer that is used again; larger ones are left to the
+// collector.
 const keepBuffer = 256 << 10
 
 // Reset begins a reply anew in the same memory.

@@ -7,20 +7,22 @@ import (
 	"ninepocket/wire"
 )
 
-// openCursor reads the cursor parameter of a live list and turns the request to the View that the walk began in,
-// when it is still kept. Problems are noted.
+// openCursor reads the cursor parameter of a live list and turns the request to the View that the
+// walk began in, when it is still kept. Problems are noted.
 func (r *Request) openCursor(op cursor.Op, bound uint64) (cursor.Page, bool) {
 	token, ok := r.textArg("cursor", wire.CursorText)
 	if !ok || r.problems.any() {
 		return cursor.Page{}, false
 	}
 
+	// A cursor of other parameters opens nothing: its position would mean another order.
 	page, err := r.Cursors.Open(token, op, bound, r.Now)
 	if err != nil {
 		r.badCursor(err)
 		return cursor.Page{}, false
 	}
 
+	// Else the walk goes on by sort key in the present snapshot (decision 29).
 	if kept := r.Retained(page.Snapshot); kept != nil {
 		r.View = kept
 	}
@@ -30,8 +32,8 @@ func (r *Request) openCursor(op cursor.Op, bound uint64) (cursor.Page, bool) {
 // badCursor says what is wrong with a cursor and what to do (decision 29).
 func (r *Request) badCursor(err error) { r.problem("%s, start again from the first page", err) }
 
-// appendNext appends next_cursor, which is new each time, closes the body, and makes the Link header. position is
-// nil on the last page.
+// appendNext appends next_cursor, which is new each time, closes the body, and makes the Link
+// header. position is nil on the last page.
 func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []byte) {
 	if position == nil {
 		out.Body = append(out.Body, `,"next_cursor":null}`...)
@@ -51,11 +53,13 @@ func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, position []
 
 // linkNext makes the Link header: the same request with the next cursor.
 func (r *Request) linkNext(out *Reply, token []byte) {
-	link := append(out.Link[:0], '<')
+	link := out.Link[:0]
+	link = append(link, '<')
 	link = append(link, r.BaseURL...)
 	link = append(link, r.Path...)
 	link = append(link, '?')
 
+	// Unknown parameters are ignored, and do not travel along.
 	for i := range r.Args.known {
 		if a := &r.Args.known[i]; a.given > 0 && a.name != "cursor" {
 			link = append(link, a.name...)
@@ -67,16 +71,19 @@ func (r *Request) linkNext(out *Reply, token []byte) {
 
 	link = append(link, "cursor="...)
 	link = append(link, token...)
-	out.Link = append(link, `>; rel="next"`...)
+	link = append(link, `>; rel="next"`...)
+	out.Link = link
 }
 
-// tagPage makes the validator of a page whose body holds a cursor, which is different each time: it comes from the
-// snapshot and the request (decision 9). It changes long before that cursor expires: a client that revalidates for
-// ever must not be told to keep a page whose cursor is dead.
+// tagPage makes the validator of a page whose body holds a cursor, which is different each time: it
+// comes from the snapshot and the request (decision 9). It changes long before that cursor expires:
+// a client that revalidates for ever must not be told to keep a page whose cursor is dead.
 func (r *Request) tagPage(out *Reply, more bool) {
-	text := append(r.text[:0], r.View.ID...)
+	text := r.text[:0]
+	text = append(text, r.View.ID...)
 	text = append(text, r.Path...)
 
+	// How often a parameter was given tells an empty value from none.
 	for i := range r.Args.known {
 		a := &r.Args.known[i]
 		text = append(text, byte(len(a.value)), byte(len(a.value)>>8), byte(a.given))

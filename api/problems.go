@@ -7,8 +7,8 @@ import (
 	"ninepocket/wire"
 )
 
-// maxProblems is how many problems a detail names: more than any operation has parameters. A body can be wrong in
-// very many places, and an answer must not be larger than what it answers.
+// maxProblems is how many problems a detail names: more than any operation has parameters. A body
+// can be wrong in very many places, and an answer must not be larger than what it answers.
 const maxProblems = 20
 
 // problems gathers what is wrong with a request; all of it is named in one detail (decision 5).
@@ -25,7 +25,8 @@ func (p *problems) reset() problems {
 // any reports whether something is wrong.
 func (p *problems) any() bool { return len(p.named) > 0 }
 
-// problem notes what is wrong with the request, in words made of format and args as fmt.Sprintf does.
+// problem notes what is wrong with the request, in words made of format and args as fmt.Sprintf
+// does.
 func (r *Request) problem(format string, args ...any) {
 	p := &r.problems
 	if len(p.named) == maxProblems {

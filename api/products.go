@@ -26,6 +26,7 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 	}
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
 
+	// The preview contract binds the tenant and the limit too.
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("products", r.Tenant, string(r.text), wire.Decimal(int64(limit)))
 	after := r.openProducts(bound)
@@ -59,8 +60,9 @@ func previewGames() []string {
 	return names
 }
 
-// appendProductCursor appends the cursor after the product of a row: the hash of the catalog's products, so that the
-// walk may go on in another snapshot with the same ones, and the product's tail.
+// appendProductCursor appends the cursor after the product of a row: the hash of the catalog's
+// products, so that the walk may go on in another snapshot with the same ones, and the product's
+// tail.
 func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 	item := r.View.Index.Products()[row]
 	position := binary.BigEndian.AppendUint64(r.text[:0], r.View.ProductsHash)
@@ -73,8 +75,9 @@ func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 	out.Body = append(out.Body, '"')
 }
 
-// openProducts reads the cursor and turns the request to the catalog that the walk began in: the View while it is
-// kept, else the current one when its products are the same (decision 29). It returns the last tail shown.
+// openProducts reads the cursor and turns the request to the catalog that the walk began in: the
+// View while it is kept, else the current one when its products are the same (decision 29). It
+// returns the last tail shown.
 func (r *Request) openProducts(bound uint64) (after string) {
 	token, ok := r.textArg("cursor", wire.PreviewCursorText)
 	if !ok || r.problems.any() {
@@ -90,6 +93,7 @@ func (r *Request) openProducts(bound uint64) (after string) {
 		return ""
 	}
 
+	// A walk must not mix two catalogs, but a publication may leave all products as they are.
 	if kept := r.Retained(page.Snapshot); kept != nil {
 		r.View = kept
 	} else if r.View.ProductsHash != binary.BigEndian.Uint64(page.Position) {

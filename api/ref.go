@@ -10,6 +10,7 @@ import (
 
 // PathID decodes the path's {id}; what decision 4 refuses is false. The id may alias the request.
 func (r *Request) PathID() (string, bool) {
+	// An escaped slash would make one segment of two, which proxies read differently (decision 4).
 	ref, err := url.PathUnescape(r.Ref)
 	if err != nil || strings.Contains(strings.ToLower(r.Ref), "%2f") || textProblem(ref) != "" {
 		return "", false

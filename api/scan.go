@@ -8,8 +8,8 @@ import (
 	"ninepocket/wire"
 )
 
-// scanner reads JSON that is spelt as programs spell it: the members that are asked for and no others, strings without
-// escapes. It says no to everything else, right or wrong, and whoever asked reads the body again with the decoder, which
+// scanner is a fast path: it takes the expected members, and strings without escapes. On anything
+// else, valid or not, it returns false, and the caller reads the body again by walking it, which
 // knows all of JSON and says what is wrong with it. Strings alias the body.
 type scanner struct {
 	text string
@@ -46,7 +46,10 @@ func (s *scanner) str() (string, bool) {
 	if !s.next('"') {
 		return "", false
 	}
-	from, ascii := s.at, true
+	from := s.at
+	ascii := true
+
+	// Plain characters are passed over eight at a time.
 	for {
 		s.at += wire.Plain(s.text[s.at:])
 		switch {
@@ -93,8 +96,8 @@ func (s *scanner) list(member string, most int, element func(*scanner) bool) boo
 	return s.at == len(s.text)
 }
 
-// doubles finds which elements of a list were there before. Its zero value is for a list of up to 200 elements,
-// the most ids that a batch may have.
+// doubles finds which elements of a list were there before. Its zero value is for a list of up to
+// 200 elements, the most ids that a batch may have.
 type doubles struct {
 	rows [512]uint8 // hash table of numbers of elements, and 1
 }

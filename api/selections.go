@@ -13,8 +13,9 @@ import (
 	"ninepocket/wire"
 )
 
-// readSelections reads POST /v1/prices/batch of the preview contract: its key and 1 to 50 distinct selections. The
-// identity is the hash of the selections in order, whatever the order of their members (decision 30).
+// readSelections reads POST /v1/prices/batch of the preview contract: its key and 1 to 50 distinct
+// selections. The identity is the hash of the selections in order, whatever the order of their
+// members (decision 30).
 func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
 	if !validIdempotencyKey(r.Key) {
 		r.problem("the header Idempotency-Key is required: 1 to 64 of A-Z a-z 0-9 _ -")
@@ -24,6 +25,7 @@ func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
 		return access.BodyHash{}, f
 	}
 
+	// Lengths before texts: no two lists of selections have the same bytes.
 	text := r.text[:0]
 	for i := range r.selections {
 		s := &r.selections[i]
@@ -83,8 +85,8 @@ func selectionMember(s *wire.Selection, name string) (*string, members) {
 	return nil, 0
 }
 
-// readSelections reads a body {"items": […]} of distinct selections into the request. Problems are noted. The
-// selections alias the body.
+// readSelections reads a body {"items": […]} of distinct selections into the request. Problems are
+// noted. The selections alias the body.
 func (r *Request) readSelections() {
 	if !r.scanSelections() {
 		r.decodeSelections()
@@ -177,12 +179,14 @@ func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 	return s
 }
 
-// checkSelection notes what a selection lacks or has too much, by its kind. Members of the wrong type were noted.
+// checkSelection notes what a selection lacks or has too much, by its kind. Members of the wrong
+// type were noted.
 func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	if given&hasProductID != 0 && !r.validProductID(s.ProductID) {
 		r.itemProblem(n, ".product_id%s", r.productForm())
 	}
 
+	// The kind says which members belong to the selection.
 	needed := hasKind | hasProductID
 	switch {
 	case given&hasKind == 0:

@@ -30,7 +30,8 @@ func Operations() []*Operation {
 		preview(get, "/v1/products", access.ProductsList, access.CatalogRead, listProducts,
 			"limit", "cursor", "game", "kind", "partner_id"),
 		preview(get, "/v1/products/{id}", access.ProductsGet, access.CatalogRead, getProduct),
-		onceOf(preview(post, "/v1/prices/batch", access.PricesBatch, access.PricesRead, priceSelections), readSelections),
+		onceOf(readSelections,
+			preview(post, "/v1/prices/batch", access.PricesBatch, access.PricesRead, priceSelections)),
 		usageOf(preview(get, "/v1/usage", access.UsageGet, access.UsageRead, getUsage)),
 	}
 }
@@ -40,7 +41,8 @@ const searchPath = "/v1/cards"
 // live is an operation of the live surface.
 func live(method, path string, name access.Operation, run runner, params ...string) *Operation {
 	return &Operation{
-		Name: name, Method: method, Path: path, Surface: access.Live, Cacheable: method == get, Params: params, Run: run,
+		Name: name, Method: method, Path: path, Surface: access.Live, Cacheable: method == get,
+		Params: params, Run: run,
 	}
 }
 
@@ -64,7 +66,7 @@ func usageOf(op *Operation) *Operation {
 }
 
 // onceOf makes an operation idempotent.
-func onceOf(op *Operation, identity func(*Request) (access.BodyHash, *wire.Fault)) *Operation {
+func onceOf(identity func(*Request) (access.BodyHash, *wire.Fault), op *Operation) *Operation {
 	op.Identity = identity
 	return op
 }

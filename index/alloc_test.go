@@ -19,10 +19,12 @@ func TestCardsAlloc(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { o.x.Cards(dst, q, nil, 20) }); n > most {
 			t.Errorf("%s: %v allocations, at most %v", what, n, most)
 		}
+
 		if n := testing.AllocsPerRun(100, func() { o.x.Cards(dst, q, &first.Last, 20) }); n > most {
 			t.Errorf("%s, next page: %v allocations, at most %v", what, n, most)
 		}
 	}
+
 	all := index.Query{Filter: index.NoFilter}
 	f("no filter", all, 1)
 	for _, order := range []index.Sort{index.PriceDesc, index.PriceAsc, index.Newest} {
@@ -30,6 +32,7 @@ func TestCardsAlloc(t *testing.T) {
 		q.Sort = order
 		f("sorted", q, 1)
 	}
+
 	q := all
 	q.Game, q.Min = "pokemon", 100
 	f("game and price", q, 1)
@@ -48,6 +51,7 @@ func BenchmarkCards(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	all := index.Query{Filter: index.NoFilter}
 	run := func(name string, edit func(q *index.Query)) {
 		q := all
@@ -60,9 +64,11 @@ func BenchmarkCards(b *testing.B) {
 				x.Cards(dst, q, nil, 20)
 			}
 		})
+
 		if !first.More {
 			return
 		}
+
 		b.Run(name+"/next", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -70,6 +76,7 @@ func BenchmarkCards(b *testing.B) {
 			}
 		})
 	}
+
 	run("all", func(*index.Query) {})
 	run("price_asc", func(q *index.Query) { q.Sort = index.PriceAsc })
 	run("newest", func(q *index.Query) { q.Sort = index.Newest })
@@ -85,6 +92,7 @@ func BenchmarkCards(b *testing.B) {
 			x.Card(c.Cards.Slug.At(i % 30_000))
 		}
 	})
+
 	b.Run("build", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

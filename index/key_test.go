@@ -2,6 +2,7 @@ package index
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -37,7 +38,7 @@ func eachField(t *testing.T, of reflect.Type, path []int, in string, visit func(
 
 	for i := range of.NumField() {
 		f := of.Field(i)
-		here := append(path[:len(path):len(path)], i)
+		here := append(slices.Clip(path), i)
 		if f.Type.Kind() == reflect.Struct {
 			eachField(t, f.Type, here, in+f.Name+".", visit)
 		} else {

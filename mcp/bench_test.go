@@ -26,7 +26,9 @@ func measure(b *testing.B, d *desk, tool string, arguments any) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + string(raw) + `}}`)
+
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
+		`{"name":"` + tool + `","arguments":` + string(raw) + `}}`)
 	var out []byte
 	by := mcp.Caller{View: d.view, Now: d.now, Limits: d.limits}
 	run := func() {
@@ -34,15 +36,18 @@ func measure(b *testing.B, d *desk, tool string, arguments any) {
 		if fault != nil {
 			b.Fatal(string(fault.Append(nil)))
 		}
-		var tool int
-		if out, tool = d.Answer(out[:0], &m); tool != mcp.NoTool {
-			out = d.Call(out, &m, tool, by)
+		response, tool := d.Answer(out[:0], &m)
+		if tool != mcp.NoTool {
+			response = d.Call(response, &m, tool, by)
 		}
+		out = response
 	}
+
 	b.ReportAllocs()
 	for b.Loop() {
 		run()
 	}
+
 	b.ReportMetric(float64(len(out)), "bytes/answer")
 }
 
@@ -50,34 +55,49 @@ func BenchmarkTools(b *testing.B) {
 	d := benchDesk(b)
 	c := d.view.Catalog
 	id := c.Cards.ID.At(0)
-	ids, names, typos, worst, noise := []args{}, []args{}, []args{}, []args{}, []args{}
+	var ids, names, typos, worst, noise []args
 	r := rand.New(rand.NewPCG(1, 2))
 	for len(ids) < 50 {
 		card := r.IntN(c.Cards.ID.Len())
 		if c.Cards.Set[card] < 0 {
 			continue
 		}
+
 		ids = append(ids, args{"id": c.Cards.ID.At(card)})
 		names = append(names, args{"name": c.Cards.Name.At(card), "set": c.Sets.Name.At(int(c.Cards.Set[card]))})
 		words := ""
 		for len(words) < 180 {
 			words += misspell(r, misspell(r, c.Cards.Name.At(r.IntN(c.Cards.ID.Len())))) + " "
 		}
-		worst = append(worst, args{"name": words[:min(len(words), 190)], "number": "4/102", "set": "Bsae Set", "game": "pokemon"})
+
+		worst = append(worst, args{
+			"name": words[:min(len(words), 190)], "number": "4/102", "set": "Bsae Set",
+			"game": "pokemon",
+		})
 		known := c.Sets.Name.At(int(c.Cards.Set[card]))
-		noise = append(noise, args{"name": words[90:min(len(words), 190)], "number": c.Cards.Number.At(card) + "x", "set": known, "game": "pokemon"})
+		noise = append(noise, args{
+			"name": words[90:min(len(words), 190)], "number": c.Cards.Number.At(card) + "x",
+			"set": known, "game": "pokemon",
+		})
 		typos = append(typos, args{"name": misspell(r, misspell(r, c.Cards.Name.At(card)))})
 	}
+
 	for _, bench := range []struct {
 		name, tool string
 		arguments  args
 	}{
 		{"search 10", "catalog_search_cards", args{"query": "charizard"}},
-		{"search 50 detailed", "catalog_search_cards", args{"query": "charizard", "limit": 50, "response_format": "detailed"}},
+		{
+			"search 50 detailed", "catalog_search_cards",
+			args{"query": "charizard", "limit": 50, "response_format": "detailed"},
+		},
 		{"search by filters", "catalog_search_cards", args{"set": "Base Set", "sort": "price_desc"}},
 		{"card", "catalog_get_card", args{"id": id}},
 		{"history 90", "catalog_get_price_history", args{"id": id}},
-		{"history 365 detailed", "catalog_get_price_history", args{"id": id, "days": 365, "response_format": "detailed"}},
+		{
+			"history 365 detailed", "catalog_get_price_history",
+			args{"id": id, "days": 365, "response_format": "detailed"},
+		},
 		{"value 50 ids", "catalog_value_cards", args{"cards": ids}},
 		{"value 50 names", "catalog_value_cards", args{"cards": names}},
 		{"value 50 typos", "catalog_value_cards", args{"cards": typos}},

@@ -69,6 +69,7 @@ func (p *problems) refusal(tool string) refusal {
 
 // bind reads an object's members into the fields that they belong to; path is what their names begin with in problems.
 func bind(fields []field, object jsonwalk.Value, path string, p *problems) args {
+	// What is left out is what the schema says it is.
 	a := args{fields: fields, values: make([]bound, len(fields))}
 	for i := range fields {
 		f := &fields[i]
@@ -78,6 +79,7 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 		}
 	}
 
+	// All problems are gathered, so that one more call can mend them all.
 	if object != nil {
 		for name, v := range object.Members() {
 			i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
@@ -180,7 +182,7 @@ func (f *field) bindList(b *bound, v jsonwalk.Value, name string, p *problems) {
 	for element := range v.Elements() {
 		n++
 		if n > f.bounds.Max {
-			continue
+			continue // it is only counted
 		}
 		path := name + "[" + wire.Decimal(n-1) + "]"
 		if wants(element, '{', "an object", path, p) {

@@ -41,6 +41,7 @@ func (g guesser) value(s *schema) string {
 	if g.IntN(24) == 0 {
 		return g.one(`null`, `true`, `{}`, `[]`, `""`, `"x"`, `0`, `1.5`, `[1]`, `{"a":1}`)
 	}
+
 	switch s.Type {
 	case "object":
 		return g.object(s)
@@ -57,6 +58,7 @@ func (g guesser) value(s *schema) string {
 	case "integer":
 		return g.integer(s)
 	}
+
 	if s.Enum != nil {
 		return quote(g.one(append(s.Enum, "x", strings.ToUpper(s.Enum[0]))...))
 	}
@@ -94,6 +96,7 @@ func (g guesser) integer(s *schema) string {
 	case 4:
 		return g.one("-0", "1e30", "-1e30", "1e-3", "9007199254740993", `"5"`)
 	}
+
 	return fmt.Sprint(n)
 }
 
@@ -164,6 +167,7 @@ func TestBinderAgreesWithSchemas(t *testing.T) {
 			if err := json.Unmarshal(def.InputSchema, &s); err != nil {
 				t.Fatal(err)
 			}
+
 			g := guesser{rand.New(rand.NewPCG(5, uint64(k)))}
 			values := make([]string, each)
 			accepted := 0
@@ -178,9 +182,11 @@ func TestBinderAgreesWithSchemas(t *testing.T) {
 					accepted++
 				}
 			}
+
 			if accepted < each/20 || accepted > each*19/20 {
 				t.Errorf("%d of %d accepted: the values do not try both sides", accepted, each)
 			}
+
 			second.agree(t, def, values)
 		})
 	}
@@ -215,22 +221,28 @@ func (a *ajv) agree(t *testing.T, def definition, values []string) {
 	if a == nil {
 		return
 	}
+
 	request, err := json.Marshal(map[string]any{"schema": def.InputSchema, "values": values})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.CommandContext(t.Context(), a.node, "validate.mjs")
-	cmd.Dir, cmd.Stdin = a.dir, bytes.NewReader(append(request, '\n'))
+	cmd.Dir = a.dir
+	cmd.Stdin = bytes.NewReader(append(request, '\n'))
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, errors.String())
 	}
+
 	var answers []bool
-	if err := json.NewDecoder(bufio.NewReader(bytes.NewReader(out))).Decode(&answers); err != nil || len(answers) != len(values) {
+	if err := json.NewDecoder(bufio.NewReader(bytes.NewReader(out))).Decode(&answers); err != nil ||
+		len(answers) != len(values) {
 		t.Fatalf("%v: %d answers for %d values", err, len(answers), len(values))
 	}
+
 	for i, said := range answers {
 		if want := validates(t, inputSchema(t, def.Name), values[i]); said != want {
 			t.Fatalf("%.600s\nfirst validator: %t, AJV: %t", values[i], want, said)

@@ -13,28 +13,27 @@ import (
 const topCards = 10
 
 func browseSetsTool() *tool {
+	fields := []field{
+		aText("set", "Set id, slug, code or exact name; returns this set and its top cards, and the other filters do "+
+			"not count.", wire.SetText),
+		gameField(),
+		aText("series", "Only this series.", wire.SeriesText),
+		limitField(wire.DefaultPage),
+		cursorField(),
+	}
+
+	set := object(
+		"id", schemaString, "name", schemaString, "series", nullString, "release_date", nullable(schemaDate),
+		"card_count", nullInteger, "game", nullString, "game_name", nullString, "url", nullString,
+	)
+	card := object(slices.Concat(identityInSet, []string{"currency", schemaUSD}, price, extras)...)
+	output := object("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor", nullString)
+
 	return &tool{
-		name:  "catalog_browse_sets",
-		title: "Browse sets",
-		about: "Without set: list sets, newest first, optionally of one game or series. With set: that one set and its 10 " +
-			"highest-value cards.",
-		fields: []field{
-			aText("set", "Set id, slug, code or exact name; returns this set and its top cards, and the other filters do not count.",
-				wire.SetText),
-			gameField(),
-			aText("series", "Only this series.", wire.SeriesText),
-			limitField(wire.DefaultPage),
-			cursorField(),
-		},
-		output: object(
-			"sets", array(object(
-				"id", schemaString, "name", schemaString, "series", nullString, "release_date", nullable(schemaDate),
-				"card_count", nullInteger, "game", nullString, "game_name", nullString, "url", nullString,
-			)),
-			"top_cards?", arrayTo(topCards, object(slices.Concat(identityInSet, []string{"currency", schemaUSD}, price, extras)...)),
-			"next_cursor", nullString,
-		),
-		run: browseSets,
+		name: "catalog_browse_sets", title: "Browse sets",
+		about: "Without set: list sets, newest first, optionally of one game or series. " +
+			"With set: that one set and its 10 highest-value cards.",
+		fields: fields, output: output, run: browseSets,
 	}
 }
 
@@ -43,6 +42,7 @@ func browseSets(in *request, out *reply) refusal {
 		return browseSet(in, out, in.text("set"))
 	}
 
+	// A cursor goes on with the filters that it was issued for, and with no others.
 	f := index.SetFilter{Game: in.text("game"), Series: in.text("series")}
 	bound := cursor.Hash("sets", string(f.AppendKey(nil)))
 	from := 0
@@ -104,6 +104,7 @@ func writeSet(out *reply, set int) {
 
 // browseSet answers with one set and its top cards.
 func browseSet(in *request, out *reply, ref string) refusal {
+	// A name may be of several sets, also of several games.
 	sets := in.View.Index.SetsNamed(ref)
 	if game := in.text("game"); game != "" && len(sets) > 1 {
 		sets = setsOfGame(out.c, sets, game)

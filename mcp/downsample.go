@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"math"
 	"slices"
 
 	"ninepocket/snapshot"
@@ -16,9 +17,12 @@ func thin(points []snapshot.Point, n int) []snapshot.Point {
 	if n < 2 {
 		return points[len(points)-max(n, 0):]
 	}
+
 	if n < 4 {
 		return keep(points, largestTriangles(points, n))
 	}
+
+	// The extremes take the room of two buckets.
 	low, high := extremes(points)
 	chosen := largestTriangles(points, n-2)
 	return keep(points, insert(insert(chosen, low), high))
@@ -41,29 +45,34 @@ func extremes(points []snapshot.Point) (low, high int) {
 // them the one that spans the largest triangle with the point picked before and the mean of the next bucket.
 func largestTriangles(points []snapshot.Point, n int) []int {
 	last := len(points) - 1
-	chosen := make([]int, 1, n+2)
 	buckets := n - 2
 	edge := func(k int) int { return 1 + k*(last-1)/buckets }
+	chosen := make([]int, 1, n+2)
+
 	for k := range buckets {
-		from, to := edge(k), edge(k+1)
-		next := edge(k + 2)
-		if k == buckets-1 {
-			next = last + 1
+		next := points[edge(k+1):]
+		if k < buckets-1 {
+			next = points[edge(k+1):edge(k+2)]
 		}
-		var day, cents float64
-		for _, p := range points[to:next] {
+		var day, cents float64 // the mean of the next bucket
+		for _, p := range next {
 			day += float64(p.Day)
 			cents += float64(p.Cents)
 		}
-		day /= float64(next - to)
-		cents /= float64(next - to)
-		a := points[chosen[len(chosen)-1]]
-		best, area := from, -1.0
-		for i := from; i < to; i++ {
+		day /= float64(len(next))
+		cents /= float64(len(next))
+
+		// Twice the area of the triangle.
+		before := points[chosen[len(chosen)-1]]
+		best := edge(k)
+		largest := -1.0
+		for i := best; i < edge(k+1); i++ {
 			p := points[i]
-			span := (float64(a.Day)-day)*float64(p.Cents-a.Cents) - float64(a.Day-p.Day)*(cents-float64(a.Cents))
-			if span = max(span, -span); span > area {
-				best, area = i, span
+			area := math.Abs((float64(before.Day)-day)*float64(p.Cents-before.Cents) -
+				float64(before.Day-p.Day)*(cents-float64(before.Cents)))
+			if area > largest {
+				best = i
+				largest = area
 			}
 		}
 		chosen = append(chosen, best)

@@ -12,7 +12,8 @@ import (
 // drawPoints draws a series as catalogs have them: ascending days with gaps, prices that jump now and then.
 func drawPoints(t *rapid.T, least, most int) []snapshot.Point {
 	n := rapid.IntRange(least, most).Draw(t, "points")
-	day, cents := snapshot.Day(20000), int64(1000)
+	day := snapshot.Day(20000)
+	cents := int64(1000)
 	points := make([]snapshot.Point, n)
 	for i := range points {
 		day += snapshot.Day(rapid.SampledFrom([]int{1, 1, 1, 2, 9}).Draw(t, "gap"))
@@ -31,9 +32,11 @@ func TestThin(t *testing.T) {
 		if len(got) > n || len(got) == 0 {
 			t.Fatalf("%d points instead of at most %d", len(got), n)
 		}
+
 		if len(original) <= n && !slices.Equal(got, original) {
 			t.Fatal("a series that fits was thinned")
 		}
+
 		for i, p := range got {
 			if !slices.Contains(original, p) {
 				t.Fatalf("point %v was not there", p)
@@ -42,16 +45,20 @@ func TestThin(t *testing.T) {
 				t.Fatal("days do not ascend")
 			}
 		}
+
 		if got[len(got)-1] != original[len(original)-1] {
 			t.Fatal("the last point is gone")
 		}
+
 		if n < 4 || len(original) <= n {
 			return
 		}
+
 		low, high := extremes(original)
 		if got[0] != original[0] || !slices.Contains(got, original[low]) || !slices.Contains(got, original[high]) {
 			t.Fatal("the first, lowest or highest point is gone")
 		}
+
 		if len(got) < n-2 {
 			t.Fatalf("only %d points of %d", len(got), n)
 		}
@@ -63,7 +70,8 @@ func TestShare(t *testing.T) {
 		lengths := rapid.SliceOfN(rapid.IntRange(1, 365), 1, 15).Draw(t, "lengths")
 		room := rapid.IntRange(2*len(lengths), 60).Draw(t, "room")
 		shares := share(lengths, room)
-		total, sum := 0, 0
+
+		var total, sum int
 		for i, s := range shares {
 			total += s
 			sum += lengths[i]
@@ -80,7 +88,11 @@ func TestShare(t *testing.T) {
 func TestFitDropsTheCheapest(t *testing.T) {
 	var lines []line
 	for i := range 40 {
-		points := []snapshot.Point{{Day: 1, Cents: int64(i)}, {Day: 2, Cents: int64(i)}, {Day: 3, Cents: int64(100 - i)}}
+		points := []snapshot.Point{
+			{Day: 1, Cents: int64(i)},
+			{Day: 2, Cents: int64(i)},
+			{Day: 3, Cents: int64(100 - i)},
+		}
 		lines = append(lines, line{variant: string(rune('A' + i)), points: points, sum: snapshot.Summarize(points)})
 	}
 	shown, dropped := fit(lines, concisePoints)
@@ -101,6 +113,7 @@ func TestTrend(t *testing.T) {
 			t.Errorf("from %d to %d is %s, want %s", first, last, got, want)
 		}
 	}
+
 	f(100, 200, 1, "insufficient_data")
 	f(100, 100, 2, "flat")
 	f(100, 102, 2, "flat")

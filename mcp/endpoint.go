@@ -63,41 +63,53 @@ const NoTool = -1
 // Answer appends the response to a request that needs no catalog, and returns NoTool. For a well-formed call of a
 // known tool it appends nothing and returns the tool's number.
 func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
+	if m.method != "tools/call" {
+		return e.answerFree(dst, m), NoTool
+	}
+
+	tool, fault := e.find(m)
+	if fault != nil {
+		return fault.Append(dst), NoTool
+	}
+	return dst, tool
+}
+
+// answerFree appends the response to anything but a call.
+func (e *Endpoint) answerFree(dst []byte, m *Message) []byte {
 	var fault *Fault
 	switch m.method {
-	case "tools/call":
-		tool, fault = e.find(m)
-		if fault == nil {
-			return dst, tool
-		}
 	case "tools/list":
-		if c := m.param("cursor"); c == nil || c.Kind() == 'n' {
-			return appendResult(dst, m, e.list), NoTool
+		if after := m.params.Member("cursor").Kind(); after == 0 || after == 'n' {
+			return appendResult(dst, m, e.list)
 		}
 		fault = m.fault(invalidParams, "Invalid params: there is one page of tools and no cursor.")
+
 	case "initialize":
-		if version := m.param("protocolVersion"); version != nil && version.Kind() == '"' {
-			return e.appendInitialized(dst, m, version.Text()), NoTool
+		if asked := m.params.Member("protocolVersion"); asked.Kind() == '"' {
+			return e.appendInitialized(dst, m, asked.Text())
 		}
 		fault = m.fault(invalidParams, "Invalid params: protocolVersion must be a string.")
+
 	case "ping":
-		return appendResult(dst, m, []byte("{}")), NoTool
+		return appendResult(dst, m, []byte("{}"))
+
 	default:
-		fault = m.fault(methodNotFound, "Method not found. This server has initialize, ping, tools/list and tools/call.")
+		fault = m.fault(methodNotFound,
+			"Method not found. This server has initialize, ping, tools/list and tools/call.")
 	}
-	return fault.Append(dst), NoTool
+	return fault.Append(dst)
 }
 
 // find checks the shape of a tools/call and finds the tool. Other members of the params are ignored.
 func (e *Endpoint) find(m *Message) (int, *Fault) {
-	if m.params == nil || m.params.Kind() != '{' {
+	if m.params.Kind() != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
 	}
-	name := m.param("name")
-	if name == nil || name.Kind() != '"' {
+	name := m.params.Member("name")
+	if name.Kind() != '"' {
 		return NoTool, m.fault(invalidParams, "Invalid params: name must be a string.")
 	}
-	if args := m.param("arguments"); args != nil && args.Kind() != '{' {
+	if args := m.params.Member("arguments").Kind(); args != 0 && args != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
 	}
 
@@ -123,10 +135,10 @@ func appendResult(dst []byte, m *Message, result []byte) []byte {
 
 // instructions are what initialize tells a model about the server as a whole.
 func instructions() string {
-	return "Catalog and market prices of " + snapshot.GamesInWords() + " trading cards, read-only. Prices are integer US cents in " +
-		"structuredContent and dollars in text; no price means unknown, never zero. Find ids with catalog_search_cards; price a " +
-		"list of cards with one catalog_value_cards call instead of many searches. Ids and slugs work wherever an id is asked for. " +
-		"Attribute prices to the service when you show them."
+	return "Catalog and market prices of " + snapshot.GamesInWords() + " trading cards, read-only. " +
+		"Prices are integer US cents in structuredContent and dollars in text; no price means unknown, never zero. " +
+		"Find ids with catalog_search_cards; price a list of cards with one catalog_value_cards call instead of many " +
+		"searches. Ids and slugs work wherever an id is asked for. Attribute prices to the service when you show them."
 }
 
 func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
@@ -136,11 +148,9 @@ func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byt
 	dst = appendResponse(dst, m)
 	dst = append(dst, `{"protocolVersion":"`...)
 	dst = append(dst, asked...)
-	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket","version":`...)
-	dst = wire.AppendString(dst, e.Version)
-	dst = append(dst, `},"instructions":`...)
-	dst = wire.AppendString(dst, e.instructions)
-	return append(dst, '}', '}')
+	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket"`...)
+	dst = wire.AppendText(dst, `,"version":`, e.Version)
+	return append(wire.AppendText(dst, `},"instructions":`, e.instructions), "}}"...)
 }
 
 // Limits are what the caller's plan allows.

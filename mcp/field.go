@@ -88,7 +88,8 @@ func cursorField() field {
 
 // formatField is the last field of every tool; newEndpoint adds it.
 func formatField() field {
-	const about = "concise (default) keeps what is needed to answer and to make the next call; detailed adds every field."
+	const about = "concise (default) keeps what is needed to answer and to make the next call; " +
+		"detailed adds every field."
 	return aChoice("response_format", about, 0, "concise", "detailed")
 }
 
@@ -102,6 +103,7 @@ func inputSchema(fields []field) string {
 		}
 	}
 
+	// An argument that is not known is refused: a model that misspelt one is told so.
 	schema := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}`
 	if required != nil {
 		schema += `,"required":` + quotedList(required)
@@ -116,7 +118,8 @@ func (f *field) schema() string {
 		schema += `,"description":` + quoted(f.about)
 	}
 	if kind.least != "" {
-		schema += `,"` + kind.least + `":` + wire.Decimal(f.bounds.Min) + `,"` + kind.most + `":` + wire.Decimal(f.bounds.Max)
+		schema += `,"` + kind.least + `":` + wire.Decimal(f.bounds.Min)
+		schema += `,"` + kind.most + `":` + wire.Decimal(f.bounds.Max)
 	}
 
 	switch {

@@ -26,7 +26,9 @@ func fixtures() []*tool {
 
 	var all []*tool
 	for _, f := range list {
-		all = append(all, &tool{name: f.Name, title: f.Name, about: f.About, input: string(f.Input), literal: string(f.Literal)})
+		all = append(all, &tool{
+			name: f.Name, title: f.Name, about: f.About, input: string(f.Input), literal: string(f.Literal),
+		})
 	}
 	return all
 }

@@ -8,21 +8,18 @@ import (
 )
 
 func getCardTool() *tool {
-	price := object(
+	lane := object(
 		"variant", schemaString, "condition", schemaString, "currency", schemaUSD, "market_price_cents", schemaInteger,
 		"price_updated_at", schemaTime, "change_7d_percent", nullNumber, "change_30d_percent", nullNumber,
 		"change_7d_cents?", nullInteger, "change_30d_cents?", nullInteger,
 	)
+	card := slices.Concat(identity, []string{"rarity", nullString, "prices", array(lane), "image_url?", nullString})
+
 	return &tool{
-		name:  "catalog_get_card",
-		title: "Get one card",
-		about: "One card by id or slug: identity and the current market price of every tracked variant and condition, with 7-day " +
-			"and 30-day changes. Use catalog_search_cards first when the id is not known.",
-		fields: []field{cardField()},
-		output: object("card", object(slices.Concat(identity, []string{
-			"rarity", nullString, "prices", array(price), "image_url?", nullString,
-		})...)),
-		run: getCard,
+		name: "catalog_get_card", title: "Get one card",
+		about: "One card by id or slug: identity and the current market price of every tracked variant and " +
+			"condition, with 7-day and 30-day changes. Use catalog_search_cards first when the id is not known.",
+		fields: []field{cardField()}, output: object("card", object(card...)), run: getCard,
 	}
 }
 
@@ -33,6 +30,7 @@ func getCard(in *request, out *reply) refusal {
 		return noSuchCard(in, out, ref)
 	}
 
+	// A single card has its rarity in the concise form, too.
 	out.put(`{"card":`)
 	out.putCard(card)
 	out.putRarity(card)
@@ -55,6 +53,7 @@ func getCard(in *request, out *reply) refusal {
 
 // writePrices writes every lane with a current price, in the order of REST.
 func writePrices(out *reply, card int) {
+	// A lane without a current price has a history at most.
 	l := &out.c.Lanes
 	var current []int
 	for lane, to := l.Of.Range(card); lane < to; lane++ {

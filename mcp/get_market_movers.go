@@ -8,26 +8,27 @@ import (
 )
 
 func getMarketMoversTool() *tool {
+	fields := []field{
+		required(aChoice("direction", "up for gainers, down for decliners.", none, "up", "down")),
+		gameField(),
+		aText("set", "Set id, slug, code or exact name.", wire.SetText),
+		anInteger("min_price_cents", "Lowest current price in US cents.", wire.PriceCents, wire.MoversMinCents),
+		limitField(10),
+	}
+
+	mover := object(slices.Concat(identity, []string{
+		"currency", schemaUSD, "market_price_cents", nullInteger, "price_change_cents", nullInteger,
+		"price_change_percent", nullNumber, "price_updated_at", schemaTime,
+	}, extras)...)
+	output := object(
+		"direction", oneOf("up", "down"), "period_days", `{"type":"integer","const":7}`, "movers", array(mover),
+	)
+
 	return &tool{
-		name:  "catalog_get_market_movers",
-		title: "Get market movers",
-		about: "Cards whose price rose or fell most over 7 days (the only period kept). Cards under 5 US dollars are left out unless " +
-			"min_price_cents says otherwise.",
-		fields: []field{
-			required(aChoice("direction", "up for gainers, down for decliners.", none, "up", "down")),
-			gameField(),
-			aText("set", "Set id, slug, code or exact name.", wire.SetText),
-			anInteger("min_price_cents", "Lowest current price in US cents.", wire.PriceCents, wire.MoversMinCents),
-			limitField(10),
-		},
-		output: object(
-			"direction", oneOf("up", "down"), "period_days", `{"type":"integer","const":7}`,
-			"movers", array(object(slices.Concat(identity, []string{
-				"currency", schemaUSD, "market_price_cents", nullInteger, "price_change_cents", nullInteger,
-				"price_change_percent", nullNumber, "price_updated_at", schemaTime,
-			}, extras)...)),
-		),
-		run: getMarketMovers,
+		name: "catalog_get_market_movers", title: "Get market movers",
+		about: "Cards whose price rose or fell most over 7 days (the only period kept). Cards under 5 US dollars are " +
+			"left out unless min_price_cents says otherwise.",
+		fields: fields, output: output, run: getMarketMovers,
 	}
 }
 
@@ -39,6 +40,7 @@ func getMarketMovers(in *request, out *reply) refusal {
 	f.Min = in.number("min_price_cents")
 	in.cards = in.View.Index.Movers(in.cards, direction == "down", f, int(in.number("limit")))
 
+	// An empty list says what to try next.
 	switch {
 	case len(in.cards) > 0:
 		out.sayCount(len(in.cards), "card")

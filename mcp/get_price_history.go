@@ -3,6 +3,7 @@ package mcp
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ninepocket/snapshot"
@@ -16,32 +17,34 @@ const (
 )
 
 func getPriceHistoryTool() *tool {
+	fields := []field{
+		cardField(),
+		anInteger("days", "Days back from the snapshot's date.", wire.HistoryDays, wire.DefaultDays),
+		aText("variant", `Only this variant, e.g. "holofoil" or "Reverse Holofoil"; default all tracked variants.`,
+			wire.VariantText),
+	}
+
 	priceOn := nullable(object("date", schemaDate, "price_cents", schemaInteger))
+	summary := object(
+		"trend", oneOf("rising", "falling", "flat", "insufficient_data"),
+		"first", priceOn, "last", priceOn, "min", priceOn, "max", priceOn,
+		"average_price_cents", nullInteger, "change_cents", nullInteger, "change_percent", nullNumber,
+		"volatility_percent", nullNumber, "data_points", schemaInteger,
+	)
+	points := arrayTo(maxPoints, object("date", schemaDate, "market_price_cents", schemaInteger))
+	output := object(
+		"id", schemaString, "name", schemaString, "game", nullString, "game_name", nullString,
+		"url", nullString, "currency", schemaUSD, "days", schemaInteger, "price_updated_at", nullable(schemaTime),
+		"downsampled", schemaBool,
+		"series", array(object("variant", schemaString, "summary", summary, "points", points)),
+	)
+
 	return &tool{
-		name:  "catalog_get_price_history",
-		title: "Get price history",
-		about: "Daily market-price history of one card, thinned to at most 60 points over all variants (30 when concise), plus a " +
-			"trend summary per variant computed from every day in the window. Variants are never mixed.",
-		fields: []field{
-			cardField(),
-			anInteger("days", "Days back from the snapshot's date.", wire.HistoryDays, wire.DefaultDays),
-			aText("variant", `Only this variant, e.g. "holofoil" or "Reverse Holofoil"; default all tracked variants.`, wire.VariantText),
-		},
-		output: object(
-			"id", schemaString, "name", schemaString, "game", nullString, "game_name", nullString, "url", nullString,
-			"currency", schemaUSD, "days", schemaInteger, "price_updated_at", nullable(schemaTime), "downsampled", schemaBool,
-			"series", array(object(
-				"variant", schemaString,
-				"summary", object(
-					"trend", oneOf("rising", "falling", "flat", "insufficient_data"),
-					"first", priceOn, "last", priceOn, "min", priceOn, "max", priceOn,
-					"average_price_cents", nullInteger, "change_cents", nullInteger, "change_percent", nullNumber,
-					"volatility_percent", nullNumber, "data_points", schemaInteger,
-				),
-				"points", arrayTo(maxPoints, object("date", schemaDate, "market_price_cents", schemaInteger)),
-			)),
-		),
-		run: getPriceHistory,
+		name: "catalog_get_price_history", title: "Get price history",
+		about: "Daily market-price history of one card, thinned to at most 60 points over all variants (30 when " +
+			"concise), plus a trend summary per variant computed from every day in the window. " +
+			"Variants are never mixed.",
+		fields: fields, output: output, run: getPriceHistory,
 	}
 }
 
@@ -52,12 +55,14 @@ func getPriceHistory(in *request, out *reply) refusal {
 		return noSuchCard(in, out, ref)
 	}
 
+	// A plan shortens the window, as in REST, and the text says so.
 	asked := int(in.number("days"))
 	days := asked
 	if in.Limits.HistoryDays > 0 {
 		days = min(asked, in.Limits.HistoryDays)
 	}
 
+	// Every series is summed up as a whole before it is thinned.
 	lines := historyOf(in, card, days)
 	room := concisePoints
 	if out.detailed {
@@ -81,7 +86,8 @@ func getPriceHistory(in *request, out *reply) refusal {
 	out.put("]}")
 
 	if len(dropped) > 0 {
-		out.say("Left out to stay within the points, cheapest first: ", strings.Join(dropped, ", "), ". Ask for one with variant.\n")
+		out.say("Left out to stay within the points, cheapest first: ", strings.Join(dropped, ", "),
+			". Ask for one with variant.\n")
 	}
 	saySilent(in, out, card, lines)
 	return ""
@@ -127,6 +133,7 @@ func countPoints(lines []line) int {
 // fit thins lines to room points. Where a series would get fewer than four, its extremes are not forced in; where it
 // would get fewer than two, the cheapest series are dropped.
 func fit(lines []line, room int) (shown []line, dropped []string) {
+	// A series of one point is no series.
 	shown = slices.Clone(lines)
 	for len(shown) > room/2 {
 		cheapest := 0
@@ -155,6 +162,7 @@ func spread(points []snapshot.Point) float64 {
 		return math.NaN()
 	}
 
+	// A price of nothing has no percent of itself.
 	n := float64(len(points))
 	mean := 0.0
 	for _, p := range points {
@@ -202,10 +210,8 @@ func putHistoryHead(out *reply, card, days int, thinned bool) {
 	out.json = wire.AppendString(out.json, c.Cards.Name.At(card))
 	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
 	out.json = out.site.AppendCardURL(out.json, c, card)
-	out.put(`,"currency":"USD","days":`)
-	out.putInt(days)
 
-	out.put(`,"price_updated_at":`)
+	out.put(`,"currency":"USD","days":`, strconv.Itoa(days), `,"price_updated_at":`)
 	if cents, at := c.DisplayPrice(card); cents >= 0 {
 		out.json = wire.AppendSeconds(out.json, at)
 	} else {
@@ -238,8 +244,7 @@ func sayWindow(out *reply, days, asked, left, had int) {
 // appendJSON appends the line as an element of series.
 func (l *line) appendJSON(dst []byte) []byte {
 	s := &l.sum
-	dst = append(dst, `{"variant":`...)
-	dst = wire.AppendString(dst, l.variant)
+	dst = wire.AppendText(dst, `{"variant":`, l.variant)
 	dst = append(dst, `,"summary":{"trend":"`...)
 	dst = append(dst, trend(s)...)
 	dst = wire.AppendDated(append(dst, `","first":`...), s.FirstDay, s.First)
@@ -321,6 +326,7 @@ func saySilent(in *request, out *reply, card int, lines []line) {
 		return
 	}
 
+	// There is no series at all: a model that misspelt the variant is told what to ask for.
 	if asked != "" {
 		out.say(`The variant "`, readable(asked), `" is not tracked. `)
 	}

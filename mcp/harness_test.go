@@ -50,12 +50,14 @@ func newDesk(tb testing.TB, view *engine.View) *desk {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	retained := func(hash uint64) *engine.View {
 		if hash == view.Hash {
 			return view
 		}
 		return nil
 	}
+
 	return &desk{
 		Endpoint: mcp.New(mcp.Options{Cursors: signer, Retained: retained, Version: "1.0.0"}),
 		view:     view, now: time.Date(2026, 3, 14, 21, 0, 0, 0, time.UTC),
@@ -124,33 +126,40 @@ func (d *desk) call(tb testing.TB, tool string, arguments any) result {
 
 func (d *desk) callRaw(tb testing.TB, tool, arguments string) result {
 	tb.Helper()
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
+		`{"name":"` + tool + `","arguments":` + arguments + `}}`
 	status, response := d.post([]byte(body), "")
 	var envelope struct {
 		Result *result
 	}
+
 	if err := json.Unmarshal(response, &envelope); err != nil || status != 200 || envelope.Result == nil {
 		tb.Fatalf("%s(%s) answered %d: %v\n%.500s", tool, arguments, status, err, response)
 	}
+
 	r := *envelope.Result
 	r.size = len(response)
 	if r.size > anyBudget {
 		tb.Errorf("%s(%.200s) answered %d bytes", tool, arguments, r.size)
 	}
+
 	if len(r.Content) != 1 || r.Content[0].Type != "text" || r.text() == "" {
 		tb.Fatalf("%s: content is %v", tool, r.Content)
 	}
+
 	for _, c := range r.text() {
 		if c < 0x20 && c != '\n' {
 			tb.Errorf("%s: the text holds %U", tool, c)
 		}
 	}
+
 	switch {
 	case r.IsError && r.StructuredContent != nil:
 		tb.Errorf("%s: an error has structured content", tool)
 	case !r.IsError:
 		checkSchema(tb, outputSchema(tb, tool), r.StructuredContent)
 	}
+
 	return r
 }
 
@@ -202,19 +211,23 @@ func compile(tb testing.TB, name string, schema []byte) *jsonschema.Schema {
 	if s, ok := compiled.Load(name); ok {
 		return s.(*jsonschema.Schema)
 	}
+
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	if err := c.AddResource(name, doc); err != nil {
 		tb.Fatal(err)
 	}
+
 	s, err := c.Compile(name)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	compiled.Store(name, s)
 	return s
 }
@@ -246,13 +259,16 @@ var realView = sync.OnceValues(func() (*engine.View, error) {
 	if dir == "" {
 		dir = filepath.Join("..", "..", "shared", "data")
 	}
+
 	in := func(kind string, path ...string) loader.Input {
 		return loader.Input{Kind: kind, Path: filepath.Join(append([]string{dir}, path...)...)}
 	}
+
 	tree := in("tcgcsv", "tcgcsv", "tcgplayer-current.tar.zst")
 	if _, err := os.Stat(tree.Path); err != nil {
 		return nil, err
 	}
+
 	built, err := loader.Build(context.Background(), loader.Options{
 		Sources: []loader.Input{tree},
 		Prices: []loader.Input{
@@ -264,6 +280,7 @@ var realView = sync.OnceValues(func() (*engine.View, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	built.Catalog.ID = "20260822-real"
 	return engine.NewView(built.Catalog, wire.Site{URL: site, ProductPrefix: "prd"})
 })

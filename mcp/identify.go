@@ -64,8 +64,8 @@ type finder struct{ *request }
 //   - the only card with the line's number in the line's set, when the name may be a misspelling of its name.
 //
 // Everything else is left to the caller: several cards are ambiguous, and none is unmatched with the nearest ones. A
-// name fits a card that only qualifies it, as "Pikachu" does "Pikachu (Cosmos Holo)": which one a person holds cannot be
-// told from the name that is printed on both.
+// name fits a card that only qualifies it, as "Pikachu" does "Pikachu (Cosmos Holo)": the name that is printed on both
+// does not tell which one a person holds.
 func (f finder) identify(w wanted) finding {
 	if w.id != "" {
 		return f.identifyByID(w)
@@ -119,6 +119,7 @@ const readWords = 8
 func (f finder) fitting(w wanted) (fitting []uint32, nearest []index.Match) {
 	f.matches = f.View.Index.Matches(f.matches[:0], w.query(), manyMatches)
 
+	// The fewer words a card borrows from its set or number, the better its own name fits.
 	least := 0
 	long := countWords(w.name) > readWords
 	for _, m := range f.matches {
@@ -171,6 +172,7 @@ func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 		found.why = "no card fits all that the line says"
 	}
 
+	// One card with this number in this set, found by a misspelt name, is certain: two facts and most of a third.
 	found.add(cardsOf(nearest))
 	if w.set != "" && w.number != "" {
 		there := f.numbered(w, maxCandidates+1)

@@ -45,7 +45,8 @@ var (
 )
 
 func (textAgent) value(_ testing.TB, r *result) (total int64, known, chosen map[int]string) {
-	known, chosen = map[int]string{}, map[int]string{}
+	known = map[int]string{}
+	chosen = map[int]string{}
 	open := 0
 	for line := range strings.Lines(r.text()) {
 		line = strings.TrimRight(line, "\n")
@@ -53,7 +54,8 @@ func (textAgent) value(_ testing.TB, r *result) (total int64, known, chosen map[
 			total, _ = strconv.ParseInt(m[1]+m[2], 10, 64)
 		} else if m := resolvedLine.FindStringSubmatch(line); m != nil {
 			n, _ := strconv.Atoi(m[1])
-			known[n-1], open = m[2], 0
+			known[n-1] = m[2]
+			open = 0
 		} else if m := openLine.FindStringSubmatch(line); m != nil {
 			open, _ = strconv.Atoi(m[1])
 			chosen[open-1] = ""
@@ -61,11 +63,13 @@ func (textAgent) value(_ testing.TB, r *result) (total int64, known, chosen map[
 			chosen[open-1] = m[1]
 		}
 	}
+
 	return total, known, chosen
 }
 
 func (textAgent) rose(_ testing.TB, r *result) bool {
-	return slices.ContainsFunc(strings.Split(r.text(), "\n"), func(line string) bool { return strings.Contains(line, ": rising | ") })
+	return slices.ContainsFunc(strings.Split(r.text(), "\n"),
+		func(line string) bool { return strings.Contains(line, ": rising | ") })
 }
 
 type dataAgent struct{}
@@ -74,7 +78,8 @@ func (dataAgent) value(tb testing.TB, r *result) (total int64, known, chosen map
 	tb.Helper()
 	var v valuation
 	r.decode(tb, &v)
-	known, chosen = map[int]string{}, map[int]string{}
+	known = map[int]string{}
+	chosen = map[int]string{}
 	for i, l := range v.Lines {
 		switch {
 		case l.Card != nil:
@@ -94,7 +99,9 @@ func (dataAgent) rose(tb testing.TB, r *result) bool {
 		Series []struct{ Summary struct{ Trend string } }
 	}
 	r.decode(tb, &h)
-	return slices.ContainsFunc(h.Series, func(s struct{ Summary struct{ Trend string } }) bool { return s.Summary.Trend == "rising" })
+	return slices.ContainsFunc(h.Series, func(s struct{ Summary struct{ Trend string } }) bool {
+		return s.Summary.Trend == "rising"
+	})
 }
 
 // work does the job.
@@ -107,6 +114,7 @@ func work(tb testing.TB, d *desk, a agent, format string, list []holding) report
 			delete(lines[i], "number")
 		}
 	}
+
 	first := d.ok(tb, "catalog_value_cards", args{"cards": lines, "response_format": format})
 	_, known, chosen := a.value(tb, &first)
 	var ids []string
@@ -122,11 +130,13 @@ func work(tb testing.TB, d *desk, a agent, format string, list []holding) report
 		ids = append(ids, id)
 		again = append(again, args{"id": id, "quantity": list[i].quantity})
 	}
+
 	last := d.ok(tb, "catalog_value_cards", args{"cards": again, "response_format": format})
 	total, known, open := a.value(tb, &last)
 	if len(open) > 0 || len(known) != len(list) {
 		tb.Fatalf("ids of candidates are not resolved:\n%s", last.text())
 	}
+
 	rose := map[string]bool{}
 	for _, id := range ids {
 		history := d.ok(tb, "catalog_get_price_history", args{"id": id, "days": 30, "response_format": format})
@@ -134,6 +144,7 @@ func work(tb testing.TB, d *desk, a agent, format string, list []holding) report
 			rose[id] = true
 		}
 	}
+
 	return report{total, slices.Sorted(maps.Keys(rose))}
 }
 
@@ -143,6 +154,7 @@ func TestJob(t *testing.T) {
 	for i := 0; len(list) < 30; i++ {
 		list = append(list, holding{w.Cards[i].Name, w.Cards[i].Number, 1 + i%3})
 	}
+
 	var reports []string
 	for _, format := range []string{"concise", "detailed"} {
 		for _, a := range []agent{textAgent{}, dataAgent{}} {
@@ -153,6 +165,7 @@ func TestJob(t *testing.T) {
 			reports = append(reports, fmt.Sprint(r))
 		}
 	}
+
 	for _, r := range reports {
 		if r != reports[0] {
 			t.Errorf("the agents disagree:\n%s", strings.Join(reports, "\n"))

@@ -10,12 +10,14 @@ import (
 // chooseLane picks the lane that a line is priced by: of the variant asked for or else of the display price, in the
 // condition asked for or else the variant's display condition (decision 19). -1 says that there is no price, and why.
 func chooseLane(c *snapshot.Catalog, card int, variant, condition string) (lane int, why string) {
-	l := &c.Lanes
-	from, to := l.Of.Range(card)
 	want, known := parseCondition(condition)
 	if condition != "" && !known {
 		return -1, `"` + readable(condition) + `" is not a condition: use ` + conditionTexts()
 	}
+
+	// Lanes stand in the order of variants and conditions: the first that fits is the one.
+	l := &c.Lanes
+	from, to := l.Of.Range(card)
 	display := int(c.Cards.Display[card])
 	for lane := from; lane < to; lane++ {
 		switch {
@@ -43,6 +45,7 @@ func pricedInstead(c *snapshot.Catalog, card int, variant, condition string) str
 	if len(have) == 0 {
 		return "the card has no current price"
 	}
+
 	var asked []string
 	for _, s := range []string{variant, condition} {
 		if s != "" {
@@ -62,8 +65,8 @@ func conditionOf(c *snapshot.Catalog, lane int) string {
 
 // abbreviations are what traders call the conditions.
 var abbreviations = map[string]snapshot.Condition{
-	"nm": snapshot.NearMint, "lp": snapshot.LightlyPlayed, "mp": snapshot.ModeratelyPlayed, "hp": snapshot.HeavilyPlayed,
-	"dmg": snapshot.Damaged, "raw": snapshot.Ungraded,
+	"nm": snapshot.NearMint, "lp": snapshot.LightlyPlayed, "mp": snapshot.ModeratelyPlayed,
+	"hp": snapshot.HeavilyPlayed, "dmg": snapshot.Damaged, "raw": snapshot.Ungraded,
 }
 
 // parseCondition reads a condition's text or code as variants are read, or its abbreviation.

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"slices"
-	"strconv"
 
 	"ninepocket/internal/jsonwalk"
 	"ninepocket/wire"
@@ -47,14 +46,10 @@ type Fault struct {
 func (f *Fault) Append(dst []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if f.id != nil {
-		dst = append(dst, `,"id":`...)
-		dst = append(dst, f.id...)
+		dst = append(append(dst, `,"id":`...), f.id...)
 	}
-	dst = append(dst, `,"error":{"code":`...)
-	dst = strconv.AppendInt(dst, int64(f.code), 10)
-	dst = append(dst, `,"message":`...)
-	dst = wire.AppendString(dst, f.message)
-	return append(dst, '}', '}')
+	dst = wire.AppendInt(dst, `,"error":{"code":`, int64(f.code))
+	return append(wire.AppendText(dst, `,"message":`, f.message), "}}"...)
 }
 
 func (m *Message) fault(code int, message string) *Fault {
@@ -65,92 +60,62 @@ func (m *Message) fault(code int, message string) *Fault {
 func Read(body []byte) (Message, *Fault) {
 	v, err := jsonwalk.Parse(body)
 	if err != nil {
-		return Message{}, &Fault{code: parseError, message: "Parse error: the body is not valid JSON with unique names."}
+		const message = "Parse error: the body is not valid JSON with unique names."
+		return Message{}, &Fault{code: parseError, message: message}
 	}
-	if v.Kind() == '[' {
-		return Message{}, &Fault{code: invalidRequest, message: "Invalid request: batches are not supported; send one message per POST."}
-	}
-	if v.Kind() != '{' {
-		return Message{}, &Fault{code: invalidRequest, message: "Invalid request: the body must be a JSON object."}
-	}
-	return readObject(v)
-}
 
-func readObject(v jsonwalk.Value) (m Message, fault *Fault) {
-	var version, method, id, params jsonwalk.Value
-	isResponse := false
-	for name, member := range v.Members() {
-		switch name.Text() {
-		case "jsonrpc":
-			version = member
-		case "method":
-			method = member
-		case "id":
-			id = member
-		case "params":
-			params = member
-		case "result", "error":
-			isResponse = true
-		}
-	}
-	invalid := func(what string) (Message, *Fault) {
+	var m Message
+	if what := m.read(v); what != "" {
 		return Message{}, m.fault(invalidRequest, "Invalid request: "+what)
-	}
-	if id != nil {
-		if !validID(id) {
-			return invalid("id must be a string or an integer.")
-		}
-		m.id = id
-	}
-	if v.Deeper(maxDepth) {
-		return invalid("it is nested more than 16 levels deep.")
-	}
-	if version == nil || version.Kind() != '"' || !version.Is("2.0") {
-		return invalid(`jsonrpc must be "2.0".`)
-	}
-	if method == nil {
-		if isResponse {
-			return m, nil
-		}
-		return invalid("method is missing.")
-	}
-	if method.Kind() != '"' || method.Is("") {
-		return invalid("method must be a string.")
-	}
-	m.method = method.Text()
-	switch {
-	case params == nil, params.Kind() == 'n':
-	case params.Kind() == '{', params.Kind() == '[':
-		m.params = params
-	default:
-		return invalid("params must be an object.")
 	}
 	return m, nil
 }
 
-// validID wants a string or an integer; it is echoed as it came.
-func validID(id jsonwalk.Value) bool {
-	switch id.Kind() {
-	case '"':
-		return true
-	case '0':
-		_, ok := id.Integer()
-		return ok
+// read takes a message apart and says what is wrong with it. The fault has its id, if it has one.
+func (m *Message) read(v jsonwalk.Value) (wrong string) {
+	switch v.Kind() {
+	case '{':
+	case '[':
+		return "batches are not supported; send one message per POST."
+	default:
+		return "the body must be a JSON object."
 	}
-	return false
-}
 
-// param is a member of the params, nil when absent. Params that are not an object have none.
-func (m *Message) param(name string) jsonwalk.Value {
-	if m.params == nil || m.params.Kind() != '{' {
-		return nil
-	}
-	for have, member := range m.params.Members() {
-		if have.Is(name) {
-			return member
+	// The id comes first: every other fault is answered with it, and it is echoed as it came.
+	if id := v.Member("id"); id != nil {
+		if _, isInteger := id.Integer(); id.Kind() != '"' && !isInteger {
+			return "id must be a string or an integer."
 		}
+		m.id = id
 	}
-	return nil
+	if v.Deeper(maxDepth) {
+		return "it is nested more than 16 levels deep."
+	}
+	if !v.Member("jsonrpc").Is("2.0") {
+		return `jsonrpc must be "2.0".`
+	}
+
+	method := v.Member("method")
+	if method == nil {
+		if v.Member("result") != nil || v.Member("error") != nil {
+			return "" // a response
+		}
+		return "method is missing."
+	}
+	if method.Kind() != '"' || method.Is("") {
+		return "method must be a string."
+	}
+	m.method = method.Text()
+
+	// Params by position are allowed by JSON-RPC, but no method of MCP reads them.
+	switch params := v.Member("params"); params.Kind() {
+	case 0, 'n':
+	case '{', '[':
+		m.params = params
+	default:
+		return "params must be an object."
+	}
+	return ""
 }
 
 // CheckVersion holds the MCP-Protocol-Version header, "" when absent, against the versions that are spoken. An
@@ -160,10 +125,8 @@ func (m *Message) CheckVersion(header string) *Fault {
 	if header == "" || speaks(header) {
 		return nil
 	}
-	if m.method == "initialize" {
-		if asked := m.param("protocolVersion"); asked != nil && asked.Kind() == '"' && asked.Is(header) {
-			return nil
-		}
+	if m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
+		return nil
 	}
 	return m.fault(badVersion, "Unsupported protocol version. Supported: "+Versions[0]+", "+Versions[1]+".")
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,19 +30,19 @@ func countSets(in *request, out *reply) refusal {
 		return "There are not so many sets."
 	}
 
-	out.put(`{"sets":`)
-	out.putInt(n)
-	out.put("}")
+	out.put(`{"sets":`, strconv.Itoa(n), "}")
 	out.sayCount(n, "set")
 	return ""
 }
 
 // TestAToolIsOneFile adds a tool and plays a client that lists and calls it.
 func TestAToolIsOneFile(t *testing.T) {
-	v, err := engine.NewView(fixture.Random(1, fixture.Size{Sets: 3, Cards: 5}).Catalog(), wire.Site{ProductPrefix: "prd"})
+	v, err := engine.NewView(fixture.Random(1, fixture.Size{Sets: 3, Cards: 5}).Catalog(),
+		wire.Site{ProductPrefix: "prd"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e := newEndpoint(Options{}, append(tools(), countSetsTool()))
 
 	post := func(body string) string {
@@ -59,10 +60,13 @@ func TestAToolIsOneFile(t *testing.T) {
 		}
 		return string(e.Call(nil, &m, n, Caller{View: v}))
 	}
+
 	call := func(arguments string) string {
 		t.Helper()
-		return post(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"catalog_count_sets","arguments":` + arguments + `}}`)
+		return post(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"catalog_count_sets","arguments":` +
+			arguments + `}}`)
 	}
+
 	f := func(got, want string) {
 		t.Helper()
 		if !strings.Contains(got, want) {
@@ -71,8 +75,9 @@ func TestAToolIsOneFile(t *testing.T) {
 	}
 
 	f(post(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`), `{"name":"catalog_count_sets","title":"Count sets",`+
-		`"description":"How many sets there are.","inputSchema":{"type":"object","properties":{"at_least":{"type":"integer",`+
-		`"description":"Fewer are refused.","minimum":0,"maximum":1000,"default":0},"response_format":{"type":"string",`)
+		`"description":"How many sets there are.","inputSchema":{"type":"object","properties":{`+
+		`"at_least":{"type":"integer","description":"Fewer are refused.","minimum":0,"maximum":1000,"default":0},`+
+		`"response_format":{"type":"string",`)
 	f(call(`{"at_least":3}`), `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"3 sets"}],`+
 		`"structuredContent":{"sets":3},"isError":false}}`)
 	f(call(`{"at_least":4}`), `"text":"There are not so many sets."}],"isError":true`)
@@ -85,7 +90,10 @@ func TestAToolIsOneFile(t *testing.T) {
 func TestGamesOfTools(t *testing.T) {
 	games := snapshot.Games
 	t.Cleanup(func() { snapshot.Games = games })
-	snapshot.Games = append(slices.Clone(games), snapshot.Game{Slug: "tide-pool", Name: "Tide Pool", Preview: "tide_pool"})
+	snapshot.Games = append(slices.Clone(games), snapshot.Game{
+		Slug: "tide-pool", Name: "Tide Pool",
+		Preview: "tide_pool",
+	})
 
 	e := New(Options{})
 	if n := strings.Count(string(e.list), `"enum":["pokemon","one-piece","tide-pool"]`); n != 4 {

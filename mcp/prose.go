@@ -96,6 +96,7 @@ const longestEcho = 60
 
 // readable is a caller's text as it can be said back: short and without control characters.
 func readable(s string) string {
+	// The cut may split a character, but only one behind those that are kept.
 	s = s[:min(len(s), utf8.UTFMax*(longestEcho+1))]
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"strconv"
 	"unsafe"
 
 	"ninepocket/engine"
@@ -46,8 +45,6 @@ func (out *reply) put(parts ...string) {
 		out.json = append(out.json, p...)
 	}
 }
-
-func (out *reply) putInt(n int) { out.json = strconv.AppendInt(out.json, int64(n), 10) }
 
 // comma separates the k-th element of a list from the one before.
 func (out *reply) comma(k int) {
@@ -174,6 +171,7 @@ func (out *reply) sayUpdated(at int64) {
 func noSuchCard(in *request, out *reply, ref string) refusal {
 	out.say(`No card has the id or slug "`, readable(ref), `". `)
 
+	// A slug that was made up or misspelt is made of words that search understands.
 	meant := finder{in}.suggest(wordsOf(ref))
 	if len(meant) == 0 {
 		out.say("Find ids with catalog_search_cards.")
@@ -196,6 +194,7 @@ func sayNoSet(in *request, out *reply, found string) bool {
 	if set == "" || len(in.View.Index.SetsNamed(set)) > 0 {
 		return false
 	}
-	out.say(found, `: no set is called "`, readable(set), `". Find sets with catalog_browse_sets, or leave set out.`, "\n")
+	out.say(found, `: no set is called "`, readable(set), `". Find sets with catalog_browse_sets, or leave set out.
+`)
 	return true
 }

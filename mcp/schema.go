@@ -36,7 +36,8 @@ func object(pairs ...string) string {
 			required = append(required, name)
 		}
 	}
-	return `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":` + quotedList(required) + `}`
+	return `{"type":"object","properties":{` + strings.Join(properties, ",") + "}" +
+		`,"required":` + quotedList(required) + "}"
 }
 
 func array(items string) string { return `{"type":"array","items":` + items + `}` }
@@ -64,7 +65,8 @@ var (
 		"set", nullable(object("id", schemaString, "name", schemaString)), "url", nullString,
 	})
 	identityInSet = []string{
-		"id", schemaString, "name", schemaString, "number", nullString, "game", nullString, "game_name", nullString, "url", nullString,
+		"id", schemaString, "name", schemaString, "number", nullString, "game", nullString, "game_name", nullString,
+		"url", nullString,
 	}
 	price = []string{"market_price_cents", nullInteger, "price_updated_at", schemaTime}
 	// extras are the members that a detailed card has besides.

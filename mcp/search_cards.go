@@ -11,33 +11,32 @@ import (
 )
 
 func searchCardsTool() *tool {
+	fields := []field{
+		aText("query", `Card name or part of it, e.g. "charizard ex".`, wire.QueryText),
+		aText("set", `Set id, slug, code or exact name, e.g. "Obsidian Flames".`, wire.SetText),
+		aText("number", `Card number as printed, e.g. "199/165".`, wire.NumberText),
+		aText("rarity", `Rarity, e.g. "Double Rare".`, wire.RarityText),
+		gameField(),
+		anInteger("min_price_cents", "Lowest price in US cents.", wire.PriceCents, none),
+		anInteger("max_price_cents", "Highest price in US cents.", wire.PriceCents, none),
+		aChoice("sort", "Order of results.", 0, "relevance", "price_desc", "price_asc", "newest"),
+		limitField(10),
+		cursorField(),
+	}
+
+	found := object(slices.Concat(identity, []string{"currency", schemaUSD}, price, extras)...)
 	var games []string
 	for _, game := range snapshot.Games {
 		games = append(games, game.Name)
 	}
+
 	return &tool{
-		name:  "catalog_search_cards",
-		title: "Search cards",
-		about: "Find trading cards (" + strings.Join(games, ", ") + ") by name; spelling mistakes are tolerated. Filters: set, " +
-			"number, rarity, game, price. Give a query or at least one of set, number, rarity. Returns ids for the other catalog " +
-			"tools. To price a list of cards use catalog_value_cards instead of many searches.",
-		fields: []field{
-			aText("query", `Card name or part of it, e.g. "charizard ex".`, wire.QueryText),
-			aText("set", `Set id, slug, code or exact name, e.g. "Obsidian Flames".`, wire.SetText),
-			aText("number", `Card number as printed, e.g. "199/165".`, wire.NumberText),
-			aText("rarity", `Rarity, e.g. "Double Rare".`, wire.RarityText),
-			gameField(),
-			anInteger("min_price_cents", "Lowest price in US cents.", wire.PriceCents, none),
-			anInteger("max_price_cents", "Highest price in US cents.", wire.PriceCents, none),
-			aChoice("sort", "Order of results.", 0, "relevance", "price_desc", "price_asc", "newest"),
-			limitField(10),
-			cursorField(),
-		},
-		output: object(
-			"cards", array(object(slices.Concat(identity, []string{"currency", schemaUSD}, price, extras)...)),
-			"next_cursor", nullString,
-		),
-		run: searchCards,
+		name: "catalog_search_cards", title: "Search cards",
+		about: "Find trading cards (" + strings.Join(games, ", ") + ") by name; spelling mistakes are tolerated. " +
+			"Filters: set, number, rarity, game, price. Give a query or at least one of set, number, rarity. " +
+			"Returns ids for the other catalog tools. " +
+			"To price a list of cards use catalog_value_cards instead of many searches.",
+		fields: fields, output: object("cards", array(found), "next_cursor", nullString), run: searchCards,
 	}
 }
 
@@ -66,6 +65,7 @@ func searchCards(in *request, out *reply) refusal {
 		in.problems.add("min_price_cents must not be more than max_price_cents.")
 	}
 
+	// A cursor goes on with the query that it was issued for, and with no other.
 	bound := cursor.Hash("cards", string(q.AppendKey(nil)))
 	after := openCursor(in, out, cursor.ToolCards, bound, index.ParsePosition)
 	if refused := in.refusal(); refused != "" {
@@ -79,6 +79,7 @@ func searchCards(in *request, out *reply) refusal {
 		next = in.nextCursor(cursor.ToolCards, bound, page.Last.AppendBinary(nil))
 	}
 
+	// An empty page says what to try next.
 	switch {
 	case len(page.Cards) > 0:
 		out.sayFound(len(page.Cards), "card", next)

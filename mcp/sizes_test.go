@@ -25,12 +25,18 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s(%v) answered %d bytes", tool, arguments, r.size)
 		}
 	}
-	for _, q := range []string{"charizard", "pikachu", "energy", "monkey d luffy", "special delivery", "professor's research", "don!!"} {
+
+	for _, q := range []string{
+		"charizard", "pikachu", "energy", "monkey d luffy", "special delivery",
+		"professor's research", "don!!",
+	} {
 		small("catalog_search_cards", args{"query": q})
 	}
+
 	for set := 0; set < c.Sets.ID.Len(); set++ {
 		small("catalog_browse_sets", args{"set": c.Sets.ID.At(set)})
 	}
+
 	for cursor := ""; ; {
 		arguments := args{}
 		if cursor != "" {
@@ -46,10 +52,12 @@ func TestSizes(t *testing.T) {
 		}
 		cursor = *page.Next
 	}
+
 	for card := 0; card < c.Cards.ID.Len(); card += 97 {
 		small("catalog_get_card", args{"id": c.Cards.ID.At(card)})
 		small("catalog_get_price_history", args{"id": c.Cards.ID.At(card)})
 	}
+
 	small("catalog_get_market_movers", args{"direction": "up", "min_price_cents": 0})
 	small("catalog_get_market_movers", args{"direction": "down"})
 
@@ -58,6 +66,7 @@ func TestSizes(t *testing.T) {
 		ids = append(ids, args{"id": c.Cards.ID.At(card), "quantity": 9999})
 		names = append(names, args{"name": "pikachu"})
 	}
+
 	for _, most := range []struct {
 		tool      string
 		arguments args
@@ -81,15 +90,18 @@ func TestValueShortensCandidates(t *testing.T) {
 		w.Cards[i].Name = "Pikachu" + strings.Repeat(" with a long name", 8)
 		w.Cards[i].Slug = fmt.Sprintf("%s-%d", strings.Repeat("long-", 20), i)
 	}
+
 	d := newDesk(t, newView(t, w.Catalog()))
 	var lines []args
 	for range 50 {
 		lines = append(lines, args{"name": w.Cards[0].Name})
 	}
+
 	r := d.ok(t, "catalog_value_cards", args{"cards": lines, "response_format": "detailed"})
 	if !strings.Contains(r.text(), "send the unresolved lines again in smaller calls") {
 		t.Error(firstLines(r.text(), 3))
 	}
+
 	r = d.ok(t, "catalog_value_cards", args{"cards": lines[:5], "response_format": "detailed"})
 	var v valuation
 	if r.decode(t, &v); len(v.Lines[0].Candidates) != 3 {
@@ -103,12 +115,16 @@ func TestHistoryOfManyVariants(t *testing.T) {
 	card := &w.Cards[0]
 	card.Lanes = nil
 	for i := range 40 {
-		l := fixture.Lane{Variant: fmt.Sprintf("variant_%02d", i), Licensed: true, Cents: int64(100 + i), CollectedAt: w.At, SourceAsOf: snapshot.NoTime, Seen: w.Date()}
+		l := fixture.Lane{
+			Variant: fmt.Sprintf("variant_%02d", i), Licensed: true, Cents: int64(100 + i),
+			CollectedAt: w.At, SourceAsOf: snapshot.NoTime, Seen: w.Date(),
+		}
 		for day := w.Date() - 60; day <= w.Date(); day++ {
 			l.Points = append(l.Points, snapshot.Point{Day: day, Cents: int64(100 + i)})
 		}
 		card.Lanes = append(card.Lanes, l)
 	}
+
 	d := newDesk(t, newView(t, w.Catalog()))
 	for format, points := range map[string]int{"concise": 30, "detailed": 60} {
 		r := d.ok(t, "catalog_get_price_history", args{"id": card.ID, "response_format": format})
@@ -122,6 +138,7 @@ func TestHistoryOfManyVariants(t *testing.T) {
 				}
 			}
 		}
+
 		r.decode(t, &h)
 		n := 0
 		for _, s := range h.Series {
@@ -130,9 +147,12 @@ func TestHistoryOfManyVariants(t *testing.T) {
 				t.Errorf("%s: a summary of %d points", format, s.Summary.DataPoints)
 			}
 		}
-		if n != points || len(h.Series) != points/2 || !h.Downsampled || h.Series[0].Variant != fmt.Sprintf("variant_%02d", 40-points/2) {
+
+		if n != points || len(h.Series) != points/2 || !h.Downsampled ||
+			h.Series[0].Variant != fmt.Sprintf("variant_%02d", 40-points/2) {
 			t.Errorf("%s: %d points in %d series from %s on", format, n, len(h.Series), h.Series[0].Variant)
 		}
+
 		if !strings.Contains(r.text(), "Left out to stay within the points, cheapest first: variant_00, variant_01") {
 			t.Error(r.text())
 		}

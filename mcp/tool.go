@@ -22,7 +22,8 @@ type refusal string
 // tools makes the tools in the order of tools/list. They name the games that the program knows when they are made.
 func tools() []*tool {
 	return []*tool{
-		searchCardsTool(), getCardTool(), getPriceHistoryTool(), valueCardsTool(), browseSetsTool(), getMarketMoversTool(),
+		searchCardsTool(), getCardTool(), getPriceHistoryTool(),
+		valueCardsTool(), browseSetsTool(), getMarketMoversTool(),
 	}
 }
 
@@ -63,7 +64,8 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	c.in.reset(e, t, by)
 	c.out.reset(by.View)
 
-	refused := c.in.bind(m.param("arguments"))
+	// Wrong arguments are a result that a model reads, and not an error of the protocol that only its client sees.
+	refused := c.in.bind(m.params.Member("arguments"))
 	if refused == "" {
 		c.out.detailed = c.in.text("response_format") == "detailed"
 		refused = t.run(&c.in, &c.out)

@@ -10,36 +10,39 @@ import (
 )
 
 func valueCardsTool() *tool {
+	line := []field{
+		aText("id", "Card id or slug. When given, name, set, number and game are not needed.", wire.RefText),
+		aText("name", "Card name.", wire.QueryText),
+		aText("set", "Set name, id, slug or code.", wire.SetText),
+		aText("number", "Card number as printed.", wire.NumberText),
+		gameField(),
+		aText("variant", `Variant, e.g. "holofoil" or "Reverse Holofoil"; default the card's display price.`,
+			wire.VariantText),
+		aText("condition", `Condition, e.g. "Near Mint"; default the variant's display condition.`, wire.VariantText),
+		anInteger("quantity", "Copies.", wire.Range{Min: 1, Max: 9999}, 1),
+	}
+
+	counts := object(
+		"lines", schemaInteger, "priced", schemaInteger, "unpriced", schemaInteger, "ambiguous", schemaInteger,
+		"unmatched", schemaInteger,
+	)
+	candidate := object(slices.Concat(identity, price, extras)...)
+	lines := array(object(
+		"line", schemaInteger, "status", oneOf(statusNames[:]...), "quantity", schemaInteger,
+		"card", nullable(object(slices.Concat(identity, extras)...)), "variant?", nullString, "condition?", nullString,
+		"unit_price_cents", nullInteger, "line_total_cents", nullInteger, "price_updated_at", nullable(schemaTime),
+		"message?", schemaString, "candidates?", arrayTo(maxCandidates, candidate),
+	))
+
 	return &tool{
-		name:  "catalog_value_cards",
-		title: "Value a list of cards",
-		about: "Total market value of up to 50 cards in one call (counts as one request). Each line names a card by id, or by name " +
-			"with set, number and game as far as known. A line that fits several cards, or none, is left out of the total and comes " +
-			"back with up to 3 candidates: pick one and call again with its id.",
-		fields: []field{required(aList("cards", "The cards to value.", wire.ValueLines,
-			aText("id", "Card id or slug. When given, name, set, number and game are not needed.", wire.RefText),
-			aText("name", "Card name.", wire.QueryText),
-			aText("set", "Set name, id, slug or code.", wire.SetText),
-			aText("number", "Card number as printed.", wire.NumberText),
-			gameField(),
-			aText("variant", `Variant, e.g. "holofoil" or "Reverse Holofoil"; default the card's display price.`, wire.VariantText),
-			aText("condition", `Condition, e.g. "Near Mint"; default the variant's display condition.`, wire.VariantText),
-			anInteger("quantity", "Copies.", wire.Range{Min: 1, Max: 9999}, 1),
-		))},
+		name: "catalog_value_cards", title: "Value a list of cards",
+		about: "Total market value of up to 50 cards in one call (counts as one request). Each line names a card by " +
+			"id, or by name with set, number and game as far as known. A line that fits several cards, or none, is " +
+			"left out of the total and comes back with up to 3 candidates: pick one and call again with its id.",
+		fields: []field{required(aList("cards", "The cards to value.", wire.ValueLines, line...))},
 		output: object(
 			"currency", schemaUSD, "total_cents", schemaInteger, "total_is_partial", schemaBool,
-			"counts", object(
-				"lines", schemaInteger, "priced", schemaInteger, "unpriced", schemaInteger, "ambiguous", schemaInteger,
-				"unmatched", schemaInteger,
-			),
-			"lines", array(object(
-				"line", schemaInteger, "status", oneOf(statusNames[:]...), "quantity", schemaInteger,
-				"card", nullable(object(slices.Concat(identity, extras)...)),
-				"variant?", nullString, "condition?", nullString,
-				"unit_price_cents", nullInteger, "line_total_cents", nullInteger, "price_updated_at", nullable(schemaTime),
-				"message?", schemaString,
-				"candidates?", arrayTo(maxCandidates, object(slices.Concat(identity, price, extras)...)),
-			)),
+			"counts", counts, "lines", lines,
 		),
 		run: valueCards,
 	}
@@ -73,8 +76,8 @@ const maxResult = 57 << 10
 func valueCards(in *request, out *reply) refusal {
 	lines := in.at("cards").lines
 	if most := in.Limits.Cards; most > 0 && len(lines) > most {
-		return refusal("Your plan allows " + strconv.Itoa(most) + " cards in one call (got " + strconv.Itoa(len(lines)) +
-			"). Split the list.")
+		return refusal("Your plan allows " + strconv.Itoa(most) + " cards in one call " +
+			"(got " + strconv.Itoa(len(lines)) + "). Split the list.")
 	}
 
 	all := make([]valued, len(lines))
@@ -128,12 +131,12 @@ func tellApart(fits int, l args) string {
 	}
 	why += "; choose one's id, or give "
 
-	switch set, number := l.has("set"), l.has("number"); {
-	case !set && !number:
+	switch {
+	case !l.has("set") && !l.has("number"):
 		return why + "set and number"
-	case !set:
+	case !l.has("set"):
 		return why + "the set"
-	case !number:
+	case !l.has("number"):
 		return why + "the number"
 	}
 	return why + "the whole name"
@@ -146,6 +149,7 @@ func (v *valued) multiply(c *snapshot.Catalog) {
 		return
 	}
 
+	// A price can be as large as money may be, and a quantity makes more of it.
 	high, low := bits.Mul64(uint64(c.Lanes.Cents[v.lane]), uint64(v.quantity))
 	if high != 0 || low > snapshot.MaxCents {
 		v.lane = -1
@@ -167,11 +171,9 @@ func writeValuation(out *reply, all []valued, candidates int) {
 
 	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(total), `,"total_is_partial":`)
 	out.json = strconv.AppendBool(out.json, counts[priced] < len(all))
-	out.put(`,"counts":{"lines":`)
-	out.putInt(len(all))
+	out.put(`,"counts":{"lines":`, strconv.Itoa(len(all)))
 	for s, n := range counts {
-		out.put(`,"`, statusNames[s], `":`)
-		out.putInt(n)
+		out.put(`,"`, statusNames[s], `":`, strconv.Itoa(n))
 	}
 
 	sayTotal(out, total, len(all), counts)
@@ -211,8 +213,8 @@ func sayTotal(out *reply, total int64, lines int, counts [statuses]int) {
 
 // write writes the k-th line.
 func (v *valued) write(out *reply, k, candidates int) {
-	out.put(`{"line":`, strconv.Itoa(k+1), `,"status":"`, statusNames[v.status], `","quantity":`, strconv.Itoa(v.quantity))
-	out.put(`,"card":`)
+	out.put(`{"line":`, strconv.Itoa(k+1), `,"status":"`, statusNames[v.status], `","quantity":`,
+		strconv.Itoa(v.quantity), `,"card":`)
 	if v.card >= 0 {
 		out.putCard(v.card)
 		out.putExtras(v.card)
@@ -229,6 +231,7 @@ func (v *valued) write(out *reply, k, candidates int) {
 		out.put(`,"unit_price_cents":null,"line_total_cents":null,"price_updated_at":null`)
 	}
 
+	// The text ends with what a model needs next: the lane and id, or why there is no price.
 	if v.card >= 0 {
 		out.sayCard(v.card)
 		out.say(" | ")
@@ -243,9 +246,9 @@ func (v *valued) write(out *reply, k, candidates int) {
 		out.say(v.why, "\n")
 	}
 
+	// The JSON has the same in members of their own.
 	if v.why != "" {
-		out.put(`,"message":`)
-		out.json = wire.AppendString(out.json, v.why)
+		out.json = wire.AppendText(out.json, `,"message":`, v.why)
 	}
 	if v.card < 0 {
 		writeCandidates(out, v.candidates[:min(len(v.candidates), candidates)])
@@ -256,8 +259,7 @@ func (v *valued) write(out *reply, k, candidates int) {
 // writePrice writes what a line with a price costs; the text is "$20.00 = 2 × $10.00 | ".
 func (v *valued) writePrice(out *reply) {
 	cents := out.c.Lanes.Cents[v.lane]
-	out.put(`,"variant":`)
-	out.json = wire.AppendString(out.json, variantOf(out.c, v.lane))
+	out.json = wire.AppendText(out.json, `,"variant":`, variantOf(out.c, v.lane))
 	out.put(`,"condition":"`, conditionOf(out.c, v.lane), `","unit_price_cents":`, wire.Decimal(cents))
 	out.put(`,"line_total_cents":`, wire.Decimal(v.total), `,"price_updated_at":`)
 	out.json = wire.AppendSeconds(out.json, out.c.UpdatedAt(v.lane))

@@ -15,8 +15,14 @@ var mistakes = []struct {
 	make func(r *rand.Rand, line args)
 }{
 	{"a typo in the name", func(r *rand.Rand, l args) { l["name"] = misspell(r, l["name"].(string)) }},
-	{"a typo, and no number", func(r *rand.Rand, l args) { l["name"] = misspell(r, l["name"].(string)); delete(l, "number") }},
-	{"a typo, and no set", func(r *rand.Rand, l args) { l["name"] = misspell(r, l["name"].(string)); delete(l, "set") }},
+	{"a typo, and no number", func(r *rand.Rand, l args) {
+		l["name"] = misspell(r, l["name"].(string))
+		delete(l, "number")
+	}},
+	{"a typo, and no set", func(r *rand.Rand, l args) {
+		l["name"] = misspell(r, l["name"].(string))
+		delete(l, "set")
+	}},
 	{"no set", func(_ *rand.Rand, l args) { delete(l, "set") }},
 	{"no number", func(_ *rand.Rand, l args) { delete(l, "number") }},
 	{"a typo in the set", func(r *rand.Rand, l args) { l["set"] = misspell(r, l["set"].(string)) }},
@@ -33,9 +39,11 @@ func misspell(r *rand.Rand, s string) string {
 			letters = append(letters, i)
 		}
 	}
+
 	if len(letters) < 3 {
 		return s
 	}
+
 	i := letters[r.IntN(len(letters))]
 	switch r.IntN(4) {
 	case 0:
@@ -47,6 +55,7 @@ func misspell(r *rand.Rand, s string) string {
 	case 3:
 		runes[i], runes[i-1] = runes[i-1], runes[i]
 	}
+
 	return string(runes)
 }
 
@@ -104,16 +113,19 @@ func TestValueRealCards(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), 1))
 			counts := map[string]int{}
-			open, offered := 0, 0                                  // where all that fit could be offered
-			allOpen, allOffered, vague, vagueOffered := 0, 0, 0, 0 // all lines left open, all ambiguous ones
+			var open, offered int       // where all that fit could be offered
+			var allOpen, allOffered int // all lines left open
+			var vague, vagueOffered int // all ambiguous ones
 			for n := 0; n < each; {
 				card := r.IntN(c.Cards.ID.Len())
 				if c.Cards.Set[card] < 0 || c.Cards.Number.At(card) == "" {
 					continue
 				}
+
 				n++
 				line := args{
-					"name": c.Cards.Name.At(card), "number": c.Cards.Number.At(card), "set": c.Sets.Name.At(int(c.Cards.Set[card])),
+					"name": c.Cards.Name.At(card), "number": c.Cards.Number.At(card),
+					"set":  c.Sets.Name.At(int(c.Cards.Set[card])),
 					"game": c.Games.Slug.At(int(c.Cards.Game[card])),
 				}
 				m.make(r, line)
@@ -123,26 +135,31 @@ func TestValueRealCards(t *testing.T) {
 				case got.Card != nil && got.Card.ID != id:
 					t.Errorf("%v is %s (%s), but was taken for %s", line, id, c.Cards.Name.At(card), got.Card.ID)
 				case got.Card == nil && !manyFit.MatchString(got.Message):
-					if open++; got.offers(id) {
+					open++
+					if got.offers(id) {
 						offered++
 					}
 				}
+
 				if got.Card == nil {
 					allOpen++
 					if got.offers(id) {
 						allOffered++
 					}
 				}
+
 				if got.Status == "ambiguous" {
 					vague++
 					if got.offers(id) {
 						vagueOffered++
 					}
 				}
+
 				counts[got.Status]++
 			}
-			t.Logf("%v; offering the card: %d of %d that at most three cards fit, %d of %d left open, %d of %d ambiguous",
-				counts, offered, open, allOffered, allOpen, vagueOffered, vague)
+
+			t.Logf("%v; offering the card: %d of %d that at most three cards fit, "+
+				"%d of %d left open, %d of %d ambiguous", counts, offered, open, allOffered, allOpen, vagueOffered, vague)
 			if offered*100 < open*95 {
 				t.Errorf("only %d of %d lines left open offer the card", offered, open)
 			}

@@ -13,7 +13,10 @@ func TestValueNeverGuesses(t *testing.T) {
 	long := "Gum-Gum Jet Pistol of the Straw Hat Crew (Offline Regional 2024) [Winner]"
 	w.Cards = append(w.Cards, fixture.Card{
 		ID: "card_long", Slug: "long", Name: long, Number: "P-001", Set: "set_op05", Game: 1,
-		Lanes: []fixture.Lane{{Variant: "foil", Licensed: true, Cents: 5, CollectedAt: w.At, SourceAsOf: snapshot.NoTime, Seen: w.Date()}},
+		Lanes: []fixture.Lane{{
+			Variant: "foil", Licensed: true, Cents: 5, CollectedAt: w.At,
+			SourceAsOf: snapshot.NoTime, Seen: w.Date(),
+		}},
 	})
 	d := newDesk(t, newView(t, w.Catalog()))
 	f := func(line args, status, card string) {
@@ -27,6 +30,7 @@ func TestValueNeverGuesses(t *testing.T) {
 			t.Errorf("%v is %s %q (%s), want %s %q", line, got.Status, id, got.Message, status, card)
 		}
 	}
+
 	// A name alone is enough when it is one card's.
 	f(args{"name": "Charizard"}, "priced", "card_charizard_base")
 	f(args{"name": "CHARIZARD EX"}, "ambiguous", "")
@@ -57,7 +61,8 @@ func TestValueNeverGuesses(t *testing.T) {
 	f(args{"id": "charizard-base", "condition": "DMG"}, "priced", "card_charizard_base")
 	f(args{"id": "charizard-base", "condition": "LP"}, "unpriced", "card_charizard_base")
 	f(args{"id": "charizard-base", "variant": "normal"}, "unpriced", "card_charizard_base")
-	f(args{"id": "charizard-base", "variant": "1st Edition Holofoil", "condition": "damaged"}, "unpriced", "card_charizard_base")
+	f(args{"id": "charizard-base", "variant": "1st Edition Holofoil", "condition": "damaged"}, "unpriced",
+		"card_charizard_base")
 	f(args{"id": "charizard-ex-6", "condition": "Near Mint"}, "unpriced", "card_charizard_ex_6")
 	f(args{"id": "mew-151"}, "unpriced", "card_mew_151")
 }
@@ -70,19 +75,23 @@ func TestValueAdds(t *testing.T) {
 			w.Cards[i].Lanes[k].Cents = snapshot.MaxCents / 9999
 		}
 	}
+
 	d := newDesk(t, newView(t, w.Catalog()))
 	var lines []args
 	for range 50 {
 		lines = append(lines, args{"id": "luffy", "quantity": 9999})
 	}
+
 	v := d.value(t, lines...)
 	if want := int64(50 * (snapshot.MaxCents / 9999 * 9999)); v.TotalCents != want || v.TotalIsPartial {
 		t.Errorf("total %d, want %d", v.TotalCents, want)
 	}
+
 	w.Cards[0].Lanes[0].Cents = snapshot.MaxCents
 	d = newDesk(t, newView(t, w.Catalog()))
 	v = d.value(t, args{"id": w.Cards[0].ID, "quantity": 2}, args{"id": w.Cards[0].ID}, args{"id": "mew-151"})
-	if v.Lines[0].Status != "unpriced" || v.Lines[0].Total != nil || *v.Lines[1].Total != snapshot.MaxCents || v.TotalCents != snapshot.MaxCents || !v.TotalIsPartial {
+	if v.Lines[0].Status != "unpriced" || v.Lines[0].Total != nil || *v.Lines[1].Total != snapshot.MaxCents ||
+		v.TotalCents != snapshot.MaxCents || !v.TotalIsPartial {
 		t.Errorf("%+v", v)
 	}
 }

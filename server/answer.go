@@ -56,13 +56,16 @@ func (x *exchange) nameHead() {
 	x.named = true
 }
 
-// nameAnswer sends what is left of the head and the request id, unless the other headers brought it along.
+// nameAnswer sends what is left of the head and the request id, unless the other headers brought it
+// along.
 func (x *exchange) nameAnswer() {
 	if x.named {
 		return
 	}
 
 	h := &x.Ctx.Response.Header
+
+	// With configured origins even a 404 depends on who asks from where.
 	if len(x.s.Origins) > 0 && !x.varies && len(h.Peek(fasthttp.HeaderVary)) == 0 {
 		x.vary("")
 	}
@@ -77,6 +80,7 @@ func (x *exchange) answer() {
 	content := out.Content()
 	encoding := x.Encoding(len(content))
 
+	// A 304 has the head lines that the 200 would have (RFC 9110, 15.4.5), but for the next page.
 	x.answerHead(encoding)
 	if x.notModified {
 		r.SetStatusCode(fasthttp.StatusNotModified)
@@ -103,8 +107,10 @@ func (x *exchange) answer() {
 func (x *exchange) answerHead(encoding string) {
 	h := &x.Head
 	x.beginHead()
+
+	// Not on preview: a replay is of another snapshot, and its meta tells the instant.
 	if x.surface.validates {
-		h.Set("X-Snapshot-Id", x.request.View.ID) // a preview replay is of another snapshot; its meta tells the instant
+		h.Set("X-Snapshot-Id", x.request.View.ID)
 	}
 	if unknown := x.request.Args.Unknown(); len(unknown) > 0 {
 		h.Set("X-Ignored-Params", strings.Join(unknown, ", "))
@@ -124,11 +130,13 @@ func (x *exchange) answerHead(encoding string) {
 // varyByKey is what an answer of the API depends on.
 const varyByKey = "Authorization, X-API-Key, Accept-Encoding"
 
-// protocolError answers what could not be read as a request, without echoing it: in the envelope of the path's
-// surface where the head was good, else in the live one (decision 3).
+// protocolError answers what could not be read as a request, without echoing it: in the envelope of
+// the path's surface where the head was good, else in the live one (decision 3).
 func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x, _ := exchanges.Get().(*exchange)
-	ctx.Request.Reset() // half-read headers are not to be believed
+
+	// Half-read headers are not to be believed. The guard knows what was good of them.
+	ctx.Request.Reset()
 	c, guarded := ctx.Conn().(*front.Conn)
 	known := guarded && c.Recall(&ctx.Request)
 	if guarded && c.Err() != nil {
@@ -144,7 +152,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	}
 	x.refuse(protocolFault(err))
 
-	ctx.Response.SkipBody = guarded && c.IsHead() // fasthttp sees to it only for what a handler answers
+	// fasthttp sees to it only for what a handler answers.
+	ctx.Response.SkipBody = guarded && c.IsHead()
 	s.counts.unread(x.shard, ctx.Response.StatusCode())
 	ctx.SetConnectionClose()
 }
@@ -164,6 +173,7 @@ func (x *exchange) appendRequestID(dst []byte) []byte {
 		return append(dst, given...)
 	}
 
+	// 120 random bits, five to a character, spelt two characters at a time.
 	var text [24]byte
 	for half := range 2 {
 		bits := rand.Uint64() //nolint:gosec // an id for correlation, not a secret

@@ -7,11 +7,12 @@ import (
 	"ninepocket/access"
 )
 
-// waitForTwin is how long a request waits for the one in flight with the same idempotency key and body.
+// waitForTwin is how long a request waits for the one in flight with the same idempotency key and
+// body.
 const waitForTwin = 10 * time.Second
 
-// charge is the metered side of one request. An admitted request holds a ticket, which ends exactly once: with
-// finish, commit or abort, or with release where a handler panicked.
+// charge is the metered side of one request. An admitted request holds a ticket, which ends exactly
+// once: with finish, commit or abort, or with release where a handler panicked.
 type charge struct {
 	gate      *access.Gate
 	principal *access.Principal // nil before the key was recognised
@@ -42,15 +43,16 @@ func (c *charge) admit(op access.Operation, now access.Instant) bool {
 	return true
 }
 
-// begin claims an idempotency key for a body. The outcome says whether the request is to run (access.Fresh), what it
-// is answered with (access.Replay), or why it is refused. The ticket stays to be finished unless it is Fresh.
+// begin claims an idempotency key for a body. The outcome says whether the request is to run
+// (access.Fresh), what it is answered with (access.Replay), or why it is refused. The ticket stays
+// to be finished unless it is Fresh.
 func (c *charge) begin(key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitForTwin)
 	defer cancel()
 
 	claim, err := c.gate.Begin(ctx, c.decision.Ticket, key, body, now)
 	switch {
-	case err != nil:
+	case err != nil: // the ticket is finished as a failure later
 	case claim.Outcome == access.Fresh:
 		c.claim = claim
 		c.ticket = claimed
@@ -60,7 +62,8 @@ func (c *charge) begin(key string, body access.BodyHash, now access.Instant) (ac
 	return claim, err
 }
 
-// commit keeps the reply of a claimed request and charges it: all or nothing. Where it fails, the claim is given up.
+// commit keeps the reply of a claimed request and charges it: all or nothing. Where it fails, the
+// claim is given up.
 func (c *charge) commit(reply []byte) error {
 	receipt, err := c.gate.Commit(c.decision.Ticket, c.claim, reply)
 	if err != nil {
@@ -73,10 +76,11 @@ func (c *charge) commit(reply []byte) error {
 	return nil
 }
 
-// abort gives up a claim, so that nobody waits for it in vain, and ends the ticket. After a failed commit, which may
-// have given it up already, it does nothing.
+// abort gives up a claim, so that nobody waits for it in vain, and ends the ticket. After a failed
+// commit, which may have given it up already, it does nothing.
 func (c *charge) abort() {
 	receipt, err := c.gate.Abort(c.decision.Ticket, c.claim)
+	// The meter failed, and that was told already: what remains is shown as it was at admission.
 	if err != nil {
 		receipt.Allowance = c.decision.Allowance
 	}
@@ -85,7 +89,8 @@ func (c *charge) abort() {
 	c.ticket = settled
 }
 
-// finish ends the ticket, unless a commit or an abort did: a success is charged, anything else is not.
+// finish ends the ticket, unless a commit or an abort did: a success is charged, anything else is
+// not.
 func (c *charge) finish(success bool) error {
 	if c.ticket != held {
 		return nil

@@ -30,7 +30,8 @@ func (x *exchange) allowOrigin() {
 	}
 }
 
-// vary adds Vary with what the answer depends on; with configured origins that is the caller's, too.
+// vary adds Vary with what the answer depends on; with configured origins that is the caller's,
+// too.
 func (x *exchange) vary(on string) {
 	x.varies = true
 	switch {
@@ -43,8 +44,9 @@ func (x *exchange) vary(on string) {
 	}
 }
 
-// preflight answers a browser of a configured origin that asks whether it may call a path; false when nobody does.
-// MCP has a list of origins of its own, and what its gate would refuse is not promised.
+// preflight answers a browser of a configured origin that asks whether it may call a path; false
+// when nobody does. MCP has a list of origins of its own, and what its gate would refuse is not
+// promised.
 func (x *exchange) preflight(p *path, allow string) bool {
 	h := &x.Ctx.Response.Header
 	if !x.Ctx.IsOptions() || len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 ||

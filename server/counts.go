@@ -8,8 +8,8 @@ import (
 	"ninepocket/wire"
 )
 
-// counts are what a Server counts of its requests. A request costs one reading of the clock and five atomic additions
-// in its exchange's shard.
+// counts are what a Server counts of its requests. A request costs one reading of the clock and
+// five atomic additions in its exchange's shard.
 type counts struct {
 	rows     []route
 	requests *tally.Counters  // of a row: answers by column of the status
@@ -64,7 +64,8 @@ func statusColumn(status int) int {
 	return int(statusColumns[status])
 }
 
-// denialReasons are the codes of refused calls that are worth watching: who may not, and who must wait.
+// denialReasons are the codes of refused calls that are worth watching: who may not, and who must
+// wait.
 var denialReasons = []wire.Code{
 	wire.Unauthorized, wire.InvalidAPIKey, wire.SandboxKey, wire.InsufficientScope, wire.PlanLimit, wire.HostNotAllowed,
 	wire.OriginNotAllowed, wire.RateLimitExceeded, wire.QuotaExceeded, wire.TemporarilyUnavailable,
@@ -119,7 +120,8 @@ func (c *counts) begun(shard tally.Shard) { c.totals.Add(shard, 0, totalBegun, 1
 // panicked counts a handler that panicked.
 func (c *counts) panicked(shard tally.Shard) { c.totals.Add(shard, 0, totalPanics, 1) }
 
-// answered counts a request that has its answer; what is left of it is writing the answer to the connection.
+// answered counts a request that has its answer; what is left of it is writing the answer to the
+// connection.
 func (c *counts) answered(x *exchange) {
 	r := &x.Ctx.Response
 	c.requests.Add(x.shard, x.row, statusColumn(r.StatusCode()), 1)

@@ -18,8 +18,8 @@ import (
 	"ninepocket/wire"
 )
 
-// exchange is one request on its way through the pipeline, and its answer. It is pooled: nothing in it outlives the
-// handler.
+// exchange is one request on its way through the pipeline, and its answer. It is pooled: nothing in
+// it outlives the handler.
 type exchange struct {
 	front.Call
 	s     *Server
@@ -59,9 +59,12 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		if p := recover(); p != nil {
 			x.panicked(p)
 		}
-		if x.Fields.Closes || s.draining.Load() { // here, for a panic begins the answer anew
+
+		// Not before: a panic begins the answer anew.
+		if x.Fields.Closes || s.draining.Load() {
 			ctx.SetConnectionClose()
 		}
+
 		s.counts.answered(x)
 		x.nameAnswer()
 		x.end()
@@ -69,8 +72,8 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.route(x)
 }
 
-// start takes up a request that was whole at an instant, the one reading of the clock of the request; zero is now,
-// for a request that did not come through a connection.
+// start takes up a request that was whole at an instant, the one reading of the clock of the
+// request; zero is now, for a request that did not come through a connection.
 func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	if at.IsZero() {
 		at = time.Now()
@@ -79,11 +82,14 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	x.s = s
 	x.Begin(ctx, s.packs)
 	x.time, x.now = s.instant(at)
+
+	// A test may hand in a request without a connection of ours.
 	if c, ok := ctx.Conn().(*front.Conn); ok {
 		c.Received(at)
 		x.last = recallOf(c)
 	}
 
+	// Until the path is known, errors are told as the live surface does (decision 3).
 	x.row = rowUnknown
 	x.surface = &liveSurface
 	x.charge.gate = s.Gate
@@ -122,6 +128,8 @@ func (x *exchange) end() {
 // serve takes a request whose path and method are known to what answers it.
 func (x *exchange) serve(p *path) {
 	x.path = p
+
+	// Pages, the document and MCP have ways of their own.
 	if p.open != nil {
 		x.row = p.row
 		p.open(x)
@@ -137,7 +145,8 @@ func (x *exchange) serve(p *path) {
 	x.process()
 }
 
-// process takes a recognised request through the rest of the pipeline: admit, run, validate, finish, answer.
+// process takes a recognised request through the rest of the pipeline: admit, run, validate,
+// finish, answer.
 func (x *exchange) process() {
 	if f := x.admit(); f != nil {
 		x.refuse(*f)
@@ -148,6 +157,8 @@ func (x *exchange) process() {
 	if f == nil {
 		x.validate()
 	}
+
+	// What is not modified, replayed or refused costs nothing (decision 13).
 	if err := x.charge.finish(f == nil && !x.notModified && !x.reply.Replay); err != nil {
 		f = x.unmetered(err)
 	}
@@ -156,6 +167,7 @@ func (x *exchange) process() {
 		return
 	}
 
+	// Only now is it known what was charged.
 	if x.op.Meta {
 		x.reply.Close(x.id, x.charge.receipt.Charged)
 	}
@@ -168,14 +180,17 @@ func (x *exchange) recognise() *wire.Fault {
 	if !ok {
 		return x.noKey(access.ErrNoKey)
 	}
+
+	// The prefix tells a preview key, good or not, before anything is looked up (decision 1).
 	kind := access.KindOf(key)
 	if kind == access.Preview && x.surface.kind == access.Live {
 		return &x.surface.wrongKind
 	}
 
 	principal, err := x.s.Gate.Recognize(key, x.now, x.last)
+	good := err == nil || errors.Is(err, access.ErrSandbox)
 	switch {
-	case kind != access.Preview && x.surface.kind == access.Preview && (err == nil || errors.Is(err, access.ErrSandbox)):
+	case kind != access.Preview && x.surface.kind == access.Preview && good:
 		return &x.surface.wrongKind // only a good key is told that it is of the wrong kind
 	case err != nil:
 		return x.noKey(err)
@@ -185,7 +200,8 @@ func (x *exchange) recognise() *wire.Fault {
 
 	x.charge.principal = principal
 	if x.op != nil && !principal.Has(x.op.Scope) {
-		return &wire.Fault{Code: wire.InsufficientScope, Detail: "The key lacks the scope " + x.op.Scope.Names()[0] + "."}
+		lacks := "The key lacks the scope " + x.op.Scope.Names()[0] + "."
+		return &wire.Fault{Code: wire.InsufficientScope, Detail: lacks}
 	}
 	return nil
 }
@@ -198,10 +214,13 @@ func (x *exchange) noKey(err error) *wire.Fault {
 // admit takes the View and asks the meter.
 func (x *exchange) admit() *wire.Fault {
 	r := &x.request
+
+	// Taken once: whatever is published meanwhile, the request sees one catalog.
 	r.View = x.s.Engine.View()
 	if r.View == nil {
 		return &x.surface.noCatalog
 	}
+
 	if !x.charge.admit(x.op.Name, x.now) {
 		f := x.surface.denied(&x.charge.decision)
 		return &f
@@ -222,6 +241,8 @@ func (x *exchange) run() *wire.Fault {
 	if f := x.surface.read(x); f != nil {
 		return f
 	}
+
+	// Operations do not know the meter: what they show of it is handed to them.
 	if x.op.ShowsUsage {
 		var err error
 		if x.request.Usage, err = x.s.Gate.Usage(x.charge.principal, x.now); err != nil {
@@ -237,7 +258,8 @@ func (x *exchange) run() *wire.Fault {
 
 // runOnce runs an idempotent operation, or answers with the reply that its key has (decision 30).
 func (x *exchange) runOnce() *wire.Fault {
-	x.request.Key = string(x.Field("Idempotency-Key")) // two lines make a list, which is no key
+	// Two lines make a list, which is no key.
+	x.request.Key = string(x.Field("Idempotency-Key"))
 	body, f := x.op.Identity(&x.request)
 	if f != nil {
 		return f
@@ -247,6 +269,7 @@ func (x *exchange) runOnce() *wire.Fault {
 	if err != nil {
 		return x.unmetered(err)
 	}
+
 	switch claim.Outcome {
 	case access.Replay:
 		return x.replay(claim.Reply)
@@ -257,7 +280,8 @@ func (x *exchange) runOnce() *wire.Fault {
 		}
 	case access.Exhausted:
 		return &wire.Fault{
-			Code: wire.QuotaExceeded, Detail: "The credits of the period are used up.", RetryAfter: int(claim.RetryAfter),
+			Code: wire.QuotaExceeded, Detail: "The credits of the period are used up.",
+			RetryAfter: int(claim.RetryAfter),
 		}
 	case access.Fresh, access.Wait:
 	}
@@ -269,13 +293,16 @@ func (x *exchange) runOnce() *wire.Fault {
 	return x.keepReply()
 }
 
-// dataStart begins the answer of an idempotent operation. It is as long as an instant: what is kept of an answer is
-// its snapshot_at in that place, in ms, and the data.
+// dataStart begins the answer of an idempotent operation. It is as long as an instant: what is kept
+// of an answer is its snapshot_at in that place, in ms, and the data.
 const dataStart = `{"data":`
 
 // keepReply keeps what a replay repeats and charges one unit, both or neither.
 func (x *exchange) keepReply() *wire.Fault {
 	kept := x.reply.Body
+
+	// The store compresses a copy, so that the instant can stand in the body for as long as that
+	// takes.
 	binary.BigEndian.PutUint64(kept, uint64(x.reply.SnapshotAt))
 	err := x.charge.commit(kept)
 	copy(kept, dataStart)
@@ -286,7 +313,8 @@ func (x *exchange) keepReply() *wire.Fault {
 	return nil
 }
 
-// replay answers with a kept reply: the original data and instant, a new request id, nothing charged.
+// replay answers with a kept reply: the original data and instant, a new request id, nothing
+// charged.
 func (x *exchange) replay(kept []byte) *wire.Fault {
 	if len(kept) < len(dataStart) {
 		return x.unmetered(errors.New("a kept reply is damaged"))
@@ -306,6 +334,9 @@ func (x *exchange) validate() {
 
 	out := &x.reply
 	content := out.Content()
+
+	// A page with a cursor brings its own validator, and so does a card, whose one is known since
+	// its View was made.
 	if !out.Tagged {
 		out.Tag = xxhash.Sum64(content)
 		out.Tagged = true
@@ -313,7 +344,8 @@ func (x *exchange) validate() {
 	x.notModified = x.Conditional() && x.Matches(out.Tag, x.Encoding(len(content)))
 }
 
-// unmetered is what a request is told whose call the meter could not take. The cause goes to the log.
+// unmetered is what a request is told whose call the meter could not take. The cause goes to the
+// log.
 func (x *exchange) unmetered(err error) *wire.Fault {
 	x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err))
 	return &notMetered
@@ -324,10 +356,14 @@ func (x *exchange) panicked(p any) {
 	x.s.counts.panicked(x.shard)
 	x.s.Log.Error("a handler panicked", slog.String("request_id", string(x.id)), slog.Any("panic", p),
 		slog.String("stack", string(debug.Stack())))
+
+	// The ticket must not stay open, or the unit that it holds is lost until the period ends.
 	if err := x.charge.release(); err != nil {
-		x.s.Log.Error("cannot give back a reserved request", slog.String("request_id", string(x.id)), slog.Any("cause", err))
+		x.s.Log.Error("cannot give back a reserved request", slog.String("request_id", string(x.id)),
+			slog.Any("cause", err))
 	}
 
+	// Half an answer may be there already: it begins anew.
 	x.Ctx.Response.Reset()
 	x.Ctx.Response.Header.DisableNormalizing()
 	x.Encoded = ""

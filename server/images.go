@@ -16,11 +16,13 @@ import (
 
 const (
 	imagesPath = "/images/{id}"
-	// imageCache lets a replaced image be seen the next day; until then the validator saves the bytes.
+	// imageCache lets a replaced image be seen the next day; until then the validator saves the
+	// bytes.
 	imageCache = "public, max-age=86400"
 )
 
-// imageTypes are the kinds of files that are images here, by extension. Nothing that a browser would run is among them.
+// imageTypes are the kinds of files that are images here, by extension. Nothing that a browser
+// would run is among them.
 var imageTypes = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".avif": "image/avif",
 	".gif": "image/gif",
@@ -73,7 +75,8 @@ func (i *Images) open(name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, fs.ErrNotExist
 	}
 
-	// What is no file is found out before it is opened: opening a pipe would wait for its other end.
+	// What is no file is found out before it is opened: opening a pipe would wait for its other
+	// end.
 	if info, err := i.root.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return nil, nil, errors.Join(fs.ErrNotExist, err)
 	}
@@ -82,6 +85,8 @@ func (i *Images) open(name string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
+	// It may have been replaced since: what is told is of the file that is sent.
 	info, err := f.Stat()
 	if err != nil {
 		_ = f.Close()
@@ -117,7 +122,8 @@ func (v *visit) image() {
 	r.SetBodyStream(f, int(info.Size())) // closes it
 }
 
-// noImage answers 404: with a page where there is a site and the client reads pages, else in the live envelope.
+// noImage answers 404: with a page where there is a site and the client reads pages, else in the
+// live envelope.
 func (v *visit) noImage() {
 	if v.wantsPage(v.Ctx.URI().PathOriginal()) {
 		v.lost()

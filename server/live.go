@@ -20,7 +20,9 @@ var liveSurface = surface{
 	meanings:  wire.Live,
 	spell:     wire.AppendProblem,
 	noKey:     noLiveKey,
-	wrongKind: wire.Fault{Code: wire.Unauthorized, Detail: "A preview key does not open the live surface: use a live key."},
+	wrongKind: wire.Fault{
+		Code: wire.Unauthorized, Detail: "A preview key does not open the live surface: use a live key.",
+	},
 	noCatalog: noCatalog,
 	denied:    deniedCall,
 	read:      readCall,
@@ -59,7 +61,8 @@ var (
 		Code: wire.TemporarilyUnavailable, Detail: "No catalog is loaded yet.", RetryAfter: retryUnavailable,
 	}
 	keysUnavailable = wire.Fault{
-		Code: wire.TemporarilyUnavailable, Detail: "Keys cannot be checked at the moment.", RetryAfter: retryUnavailable,
+		Code: wire.TemporarilyUnavailable, Detail: "Keys cannot be checked at the moment.",
+		RetryAfter: retryUnavailable,
 	}
 	notMetered = wire.Fault{
 		Code: wire.TemporarilyUnavailable, Detail: "The request could not be metered and was not charged.",
@@ -67,7 +70,8 @@ var (
 	}
 )
 
-// deniedCall is what a refused admission is told; header, body and policy agree because all come from the decision.
+// deniedCall is what a refused admission is told; header, body and policy agree because all come
+// from the decision.
 func deniedCall(d *access.Decision) wire.Fault {
 	f := wire.Fault{Code: wire.Code(d.Verdict.String()), RetryAfter: int(d.RetryAfter)}
 	switch d.Verdict {
@@ -94,8 +98,8 @@ func readCall(x *exchange) *wire.Fault {
 	return nil
 }
 
-// policy is the lines of the rate headers that follow from a plan alone, remembered between requests: clients of one
-// plan mostly share an exchange's processor.
+// policy is the lines of the rate headers that follow from a plan alone, remembered between
+// requests: clients of one plan mostly share an exchange's processor.
 type policy struct {
 	minute, day int64
 	lines       []byte
@@ -120,6 +124,7 @@ func addRateLimits(x *exchange) {
 		return
 	}
 
+	// All figures come from one decision and its receipt, so that they agree with each other.
 	day := x.charge.allowance()
 	x.Head.SetBytes("RateLimit-Policy", x.policy.of(minute, day))
 	x.Head.Name("RateLimit")

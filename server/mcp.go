@@ -17,16 +17,16 @@ import (
 	"ninepocket/wire"
 )
 
-// gateSurface is the gate of MCP: it tells what is wrong with a request up to the size of its body as the live
-// surface does.
+// gateSurface is the gate of MCP: it tells what is wrong with a request up to the size of its body
+// as the live surface does.
 var gateSurface = func() surface {
 	gate := liveSurface
 	gate.denials = mcpDenials
 	return gate
 }()
 
-// toolSurface is where tools are called: from parsing on, answers are JSON-RPC, and a refusal is a result that an
-// agent can act on.
+// toolSurface is where tools are called: from parsing on, answers are JSON-RPC, and a refusal is a
+// result that an agent can act on.
 var toolSurface = surface{
 	kind:      access.Live,
 	denials:   mcpDenials,
@@ -95,8 +95,8 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// allowsHost reports whether requests may name this Host: against DNS rebinding, where a page of another site reaches
-// the server under the site's own name.
+// allowsHost reports whether requests may name this Host: against DNS rebinding, where a page of
+// another site reaches the server under the site's own name.
 func (m *mcpServer) allowsHost(hostport string, local net.IP) bool {
 	hostport = strings.ToLower(hostport)
 	host := hostOf(hostport)
@@ -106,31 +106,30 @@ func (m *mcpServer) allowsHost(hostport string, local net.IP) bool {
 	if isLoopback(host) || host == m.listen {
 		return true
 	}
+
 	// Listening on every address is listening on the one that was reached.
 	if addr, err := netip.ParseAddr(host); err == nil && local.Equal(net.IP(addr.AsSlice())) {
 		return true
 	}
-	for _, allowed := range m.hosts {
-		if allowed == host || allowed == hostport {
-			return true
-		}
-	}
-	return false
+
+	return slices.Contains(m.hosts, host) || slices.Contains(m.hosts, hostport)
 }
 
-// allowsOrigin reports whether a page of this origin may call: a configured one, the service's own, or any on this
-// machine while the service is on this machine only.
+// allowsOrigin reports whether a page of this origin may call: a configured one, the service's own,
+// or any on this machine while the service is on this machine only.
 func (m *mcpServer) allowsOrigin(origin string) bool {
 	origin = strings.ToLower(origin)
 	if slices.Contains(m.origins, origin) {
 		return true
 	}
+
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Path == "" && u.User == nil &&
 		isLoopback(u.Hostname()) && isLoopback(m.listen)
 }
 
-// mcp answers POST /mcp: the gate, then the message, and a call of a tool goes through the pipeline as an operation.
+// mcp answers POST /mcp: the gate, then the message, and a call of a tool goes through the pipeline
+// as an operation.
 func (x *exchange) mcp() {
 	x.surface = &gateSurface
 	if f := x.refuseMCP(); f != nil {
@@ -138,6 +137,8 @@ func (x *exchange) mcp() {
 		return
 	}
 
+	// What is no message is answered 400 with a JSON-RPC error, what wants no answer 202 without a
+	// body.
 	m, fault := mcp.Read(x.Ctx.PostBody())
 	if fault == nil {
 		fault = m.CheckVersion(string(x.Ctx.Request.Header.Peek("MCP-Protocol-Version")))
@@ -153,6 +154,7 @@ func (x *exchange) mcp() {
 		return
 	}
 
+	// All that needs no catalog is free.
 	response, tool := x.s.tools.Answer(x.reply.Body, &m)
 	x.reply.Body = response
 	if tool == mcp.NoTool {
@@ -219,8 +221,8 @@ func seconds(n int64) string {
 	return wire.Decimal(n) + " seconds"
 }
 
-// tellAgent tells why a tool did not run, or why its result cannot be given, as a result. A wait that the sentence
-// does not name follows it.
+// tellAgent tells why a tool did not run, or why its result cannot be given, as a result. A wait
+// that the sentence does not name follows it.
 func tellAgent(x *exchange, f wire.Fault) {
 	if f.RetryAfter > 0 {
 		f.Detail += " Call again in " + seconds(int64(f.RetryAfter)) + "."

@@ -12,12 +12,13 @@ import (
 	"ninepocket/wire"
 )
 
-// pagePolicy lets a page load what this server serves and nothing else: no script or style inside a page, no frames.
+// pagePolicy lets a page load what this server serves and nothing else: no script or style inside a
+// page, no frames.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// How long pages and files may be kept. A page changes with the snapshot, at most once every few minutes; an asset's
-// path holds a hash of its content.
+// How long pages and files may be kept. A page changes with the snapshot, at most once every few
+// minutes; an asset's path holds a hash of its content.
 const (
 	pageCache  = "public, max-age=60"
 	assetCache = "public, max-age=31536000, immutable"
@@ -35,7 +36,8 @@ const (
 	assetsPath  = "/assets/{id}"
 )
 
-// withPages adds the public pages to the route table. They take no key and no meter, and are no part of the API.
+// withPages adds the public pages to the route table. They take no key and no meter, and are no
+// part of the API.
 func (s *Server) withPages(table []*path) []*path {
 	add := func(pattern, name string, open func(*exchange)) {
 		table = append(table, &path{
@@ -70,8 +72,8 @@ func (s *Server) withPages(table []*path) []*path {
 	return table
 }
 
-// pageArgs reads the query parameters that a page knows; others are ignored, and what is wrong with one makes it
-// absent: a page shows what it can.
+// pageArgs reads the query parameters that a page knows; others are ignored, and what is wrong with
+// one makes it absent: a page shows what it can.
 func (v *visit) pageArgs(known ...string) {
 	v.request.Args.Parse(v.Ctx.URI().QueryString(), known)
 }
@@ -106,6 +108,7 @@ func (v *visit) homePage(dst []byte) ([]byte, error) {
 }
 
 func (v *visit) cardPage(dst []byte) ([]byte, error) {
+	// One address a card, for links and search engines: its slug.
 	card, ok := v.request.Card()
 	if !ok {
 		return dst, errNoPage
@@ -138,13 +141,17 @@ func (v *visit) setPage(dst []byte) ([]byte, error) {
 // sortText bounds the names of orders and directions.
 var sortText = wire.Range{Min: 1, Max: 20}
 
-// moved redirects from an id or a former slug to the slug that stands for it now, with the query as it was.
+// moved redirects from an id or a former slug to the slug that stands for it now, with the query as
+// it was.
 func (v *visit) moved(kind, slug string) bool {
 	if ref, _ := v.request.PathID(); ref == slug {
 		return false
 	}
 
-	text := append(v.text[:0], v.s.Pages.Root()...)
+	// The root is absolute, so that a proxy in front cannot send the visitor elsewhere.
+
+	text := v.text[:0]
+	text = append(text, v.s.Pages.Root()...)
 	text = append(text, kind...)
 	text = append(text, slug...)
 	if query := v.Ctx.URI().QueryString(); len(query) > 0 {

@@ -47,8 +47,8 @@ func noPreviewKey(err error) wire.Fault {
 	return f
 }
 
-// addCredits adds the credit headers of the preview contract, on success and error alike; what remains is told only
-// to who authenticated.
+// addCredits adds the credit headers of the preview contract, on success and error alike; what
+// remains is told only to who authenticated.
 func addCredits(x *exchange) {
 	x.Head.SetInt("X-Request-Credits-Charged", x.charge.receipt.Charged)
 	if x.charge.principal == nil {

@@ -25,7 +25,10 @@ func protocolFault(err error) wire.Fault {
 	case errors.As(err, &fault) && fault.Kind == strict.BodyTooLarge, errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return tooLarge
 	case fault != nil, errors.As(err, &small):
-		return wire.Fault{Code: wire.HeadersTooLarge, Detail: "The request line and headers are larger than 16 KiB, or more than 100 lines."}
+		return wire.Fault{
+			Code:   wire.HeadersTooLarge,
+			Detail: "The request line and headers are larger than 16 KiB, or more than 100 lines.",
+		}
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return wire.Fault{Code: wire.RequestTimeout, Detail: "The request did not arrive in time."}
 	}
@@ -36,6 +39,7 @@ var tooLarge = wire.Fault{Code: wire.PayloadTooLarge, Detail: "The body is large
 
 // checkMediaType wants a JSON body without content encoding (decision 3).
 func (x *exchange) checkMediaType() *wire.Fault {
+	// A charset says nothing new of JSON, and other parameters mean nothing here.
 	media, params, err := mime.ParseMediaType(string(x.Ctx.Request.Header.ContentType()))
 	charset, named := params["charset"]
 	if err != nil || media != "application/json" || named && !strings.EqualFold(charset, "utf-8") {

@@ -16,7 +16,8 @@ func appendRateLimitPolicy(dst []byte, minute, day access.Policy) []byte {
 	return append(dst, `;w=86400`...)
 }
 
-// appendRateLimit appends the value of the RateLimit header (decision 10): "minute";r=29;t=41, "day";r=1998;t=3600.
+// appendRateLimit appends the value of the RateLimit header (decision 10): "minute";r=29;t=41,
+// "day";r=1998;t=3600.
 func appendRateLimit(dst []byte, minute, day access.Policy) []byte {
 	dst = append(dst, `"minute";r=`...)
 	dst = strconv.AppendInt(dst, minute.Remaining, 10)

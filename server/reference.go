@@ -8,8 +8,9 @@ import (
 
 const referencePath = "/docs"
 
-// referencePolicy is pagePolicy for the API reference, as strict as Scalar runs under: it puts style elements and
-// attributes into the page, which neither a nonce nor hashes cover; it needs no font, no image and no other host.
+// referencePolicy is pagePolicy for the API reference, as strict as Scalar runs under: it puts
+// style elements and attributes into the page, which neither a nonce nor hashes cover; it needs no
+// font, no image and no other host.
 const referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; " +
 	"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -31,7 +32,8 @@ func newAsset(a *site.Asset) *asset {
 	return &asset{document: newDocument(a.Content), mediaType: a.Type}
 }
 
-// asset answers GET /assets/{name}. A name holds a hash of the content, so that it is its own validator.
+// asset answers GET /assets/{name}. A name holds a hash of the content, so that it is its own
+// validator.
 func (v *visit) asset() {
 	name, _ := v.request.PathID()
 	a := v.s.assets[name]

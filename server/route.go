@@ -39,11 +39,12 @@ const mcpPath = "/mcp"
 // paths is the route table. Order does not matter.
 func (s *Server) paths() []*path {
 	table := []*path{
-		{pattern: "/openapi.json", method: fasthttp.MethodGet, open: (*exchange).openapi, counts: route{noSurface, "openapi"}},
-		{pattern: "/healthz", method: fasthttp.MethodGet, open: (*exchange).healthz, counts: route{noSurface, "healthz"}},
-		{pattern: mcpPath, method: fasthttp.MethodPost, open: (*exchange).mcp, counts: route{"mcp", "mcp"}},
+		{pattern: "/openapi.json", method: "GET", open: (*exchange).openapi, counts: route{noSurface, "openapi"}},
+		{pattern: "/healthz", method: "GET", open: (*exchange).healthz, counts: route{noSurface, "healthz"}},
+		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: route{"mcp", "mcp"}},
 	}
 
+	// Two operations of one method and path, of the two surfaces, are one row.
 	rows := map[string]*path{}
 	for _, op := range api.Operations() {
 		if op.Surface == access.Preview && !s.Preview {
@@ -65,8 +66,9 @@ func (s *Server) paths() []*path {
 	return s.withPages(table)
 }
 
-// Operations lists the route table for those who hold it against the OpenAPI document: "GET /v1/games" and so on. MCP
-// is left out, because tools/list describes it, and so are the public pages.
+// Operations lists the route table for those who hold it against the OpenAPI document: "GET
+// /v1/games" and so on. MCP is left out, because tools/list describes it, and so are the public
+// pages.
 func (s *Server) Operations() []string {
 	var all []string
 	for _, p := range s.paths() {
@@ -78,7 +80,8 @@ func (s *Server) Operations() []string {
 	return all
 }
 
-// methods are the rows of one pattern, of which each has a method, and the Allow header that they make.
+// methods are the rows of one pattern, of which each has a method, and the Allow header that they
+// make.
 type methods struct {
 	siblings []*path
 	allow    string
@@ -87,9 +90,10 @@ type methods struct {
 // exchangeKey finds the exchange of a RequestCtx that the router hands on.
 type exchangeKey struct{}
 
-// routes makes the router. It matches paths only: one handler a pattern takes every method, so that 405 and its
-// Allow header come from the table.
+// routes makes the router. It matches paths only: one handler a pattern takes every method, so that
+// 405 and its Allow header come from the table.
 func (s *Server) routes() *router.Router {
+	// The router would redirect before authentication, and to http.
 	r := router.New()
 	r.RedirectTrailingSlash = false
 	r.RedirectFixedPath = false
@@ -143,8 +147,8 @@ func allowed(siblings []*path) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// cardPattern is the path that most requests have: it is recognized by its prefix, which costs a third of the router's
-// way and none of its allocations.
+// cardPattern is the path that most requests have: it is recognized by its prefix, which costs a
+// third of the router's way and none of its allocations.
 const cardPattern = "/v1/cards/{id}"
 
 const cardPrefix = "/v1/cards/"
@@ -155,6 +159,7 @@ func (s *Server) rowOf(spelt string) *path {
 		return p
 	}
 
+	// There are some twenty patterns, and few requests are so broken.
 	for pattern, p := range s.literal {
 		before, after, _ := strings.Cut(pattern, "{id}")
 		id, found := strings.CutPrefix(spelt, before)
@@ -169,7 +174,8 @@ func (s *Server) rowOf(spelt string) *path {
 func (s *Server) route(x *exchange) {
 	raw := front.Path(x.Ctx)
 	spelt := unsafe.String(unsafe.SliceData(raw), len(raw))
-	if id, ok := strings.CutPrefix(spelt, cardPrefix); ok && id != "" && id != "batch" && strings.IndexByte(id, '/') < 0 {
+	id, ok := strings.CutPrefix(spelt, cardPrefix)
+	if ok && id != "" && id != "batch" && strings.IndexByte(id, '/') < 0 {
 		x.request.Ref = id
 		x.dispatch(&s.card)
 		return
@@ -190,8 +196,8 @@ func (s *Server) route(x *exchange) {
 	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
 }
 
-// emptySegment reports whether a segment of a path after the first is empty, which no path of the document has; the
-// router takes one for a parameter.
+// emptySegment reports whether a segment of a path after the first is empty, which no path of the
+// document has; the router takes one for a parameter.
 func emptySegment(raw []byte) bool {
 	return bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
 }
@@ -210,6 +216,7 @@ func (x *exchange) dispatch(all *methods) {
 		return
 	}
 
+	// 405 is told in the envelope of the path's surface, and counted as its operation.
 	x.path = all.siblings[0]
 	x.choose()
 	x.row = x.path.row

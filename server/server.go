@@ -42,7 +42,8 @@ type Options struct {
 	DefaultPreview bool
 	// Origins may read answers from a browser (CORS); empty means none (decision 4).
 	Origins []string
-	// AllowedHosts and AllowedOrigins may call MCP besides the base URL's host, the listen host and loopback.
+	// AllowedHosts and AllowedOrigins may call MCP besides the base URL's host, the listen host and
+	// loopback.
 	AllowedHosts, AllowedOrigins []string
 	// ListenHost is the host that is listened on, as configured; "" for the listener's address.
 	ListenHost string
@@ -68,7 +69,8 @@ type Server struct {
 	literal  map[string]*path // a row of each pattern
 	draining atomic.Bool
 	open     front.Connections
-	instant  func(time.Time) (time.Time, access.Instant) // of a request that was whole then; simulations have a time of their own
+	// instant is of a request that was whole then; simulations have a time of their own.
+	instant  func(time.Time) (time.Time, access.Instant)
 	document document
 	tools    *mcpServer
 	counts   *counts
@@ -89,6 +91,7 @@ func New(o Options) (*Server, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+
 	text, err := openapi.Render(o.BaseURL, o.Preview)
 	if err != nil {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
@@ -96,11 +99,19 @@ func New(o Options) (*Server, error) {
 	if o.ProductPrefix != "" {
 		text = openapi.WithProductPrefix(text, o.ProductPrefix)
 	}
-	s := &Server{Options: o, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors(), packs: front.NewPacks(o.PackCache)}
+
+	s := &Server{
+		Options: o, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors(),
+		packs: front.NewPacks(o.PackCache),
+	}
 	s.open.Patience = front.UsualPatience
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
-	s.service = api.Service{Cursors: o.Cursors, Retained: o.Engine.Retained, BaseURL: o.BaseURL, Tools: s.tools.Endpoint}
+	s.service = api.Service{
+		Cursors: o.Cursors, Retained: o.Engine.Retained, BaseURL: o.BaseURL, Tools: s.tools.Endpoint,
+	}
+
+	// The route table needs the tools, for they are counted beside its operations.
 	s.router = s.routes()
 	s.http = &fasthttp.Server{
 		Handler:                       s.handle,
@@ -139,12 +150,13 @@ func (s *Server) ServeConn(c net.Conn) error {
 	return s.http.ServeConn(guarded)
 }
 
-// Drain lets every answer from now on close its connection, so that clients that keep theirs open move elsewhere
-// between two requests and not in the middle of one. Shutdown follows.
+// Drain lets every answer from now on close its connection, so that clients that keep theirs open
+// move elsewhere between two requests and not in the middle of one. Shutdown follows.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown stops taking connections and waits for the requests in flight until ctx is done. When three quarters of the
-// time are over, what still reads or writes is too slow, and is cut: clients that stall cannot make it fail.
+// Shutdown stops taking connections and waits for the requests in flight until ctx is done. When
+// three quarters of the time are over, what still reads or writes is too slow, and is cut: clients
+// that stall cannot make it fail.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		defer time.AfterFunc(time.Until(deadline)/4*3, s.open.Cut).Stop()
@@ -152,6 +164,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.http.ShutdownWithContext(ctx); err != nil {
 		return err
 	}
+
 	s.packs.Close() // nobody asks any more
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"ninepocket/wire"
 )
 
-// surface is a contract: how it takes a key, reads a request, spells an error and shows limits. There are four:
-// live, preview, the gate of MCP, and MCP's tools.
+// surface is a contract: how it takes a key, reads a request, spells an error and shows limits.
+// There are four: live, preview, the gate of MCP, and MCP's tools.
 type surface struct {
 	kind      access.Kind // of the keys that it takes
 	denials   int         // its row in denialSurfaces
@@ -29,7 +29,8 @@ type surface struct {
 	read      func(*exchange) *wire.Fault // takes the request apart, as far as all operations have it in common
 	limits    func(*exchange)             // adds the lines that show limits to the head of an answer
 	tell      func(x *exchange, f wire.Fault)
-	// outside is the surface that tells what went wrong outside of an operation; nil for the surface itself.
+	// outside is the surface that tells what went wrong outside of an operation; nil for the
+	// surface itself.
 	outside *surface
 }
 
@@ -42,7 +43,8 @@ type credentials struct {
 
 var bearerPrefix = []byte("bearer ")
 
-// readCredentials reads the key headers of a request, each of which comes at most once (package strict).
+// readCredentials reads the key headers of a request, each of which comes at most once (package
+// strict).
 func readCredentials(apiKey, authorization []byte) credentials {
 	var c credentials
 	if len(apiKey) > 0 {
@@ -81,10 +83,12 @@ func (c *credentials) kind() access.Kind {
 	return access.KindOf(c.bearer)
 }
 
-// choose decides which surface answers: the path's only one, or on a shared path the one that the key's prefix
-// names, or the default (decision 1). It returns what the path does there.
+// choose decides which surface answers: the path's only one, or on a shared path the one that the
+// key's prefix names, or the default (decision 1). It returns what the path does there.
 func (x *exchange) choose() {
 	p := x.path
+
+	// A key that is not of our form, and no key at all, get the default.
 	preview := p.live == nil && p.preview != nil
 	if p.live != nil && p.preview != nil {
 		switch x.keys.kind() {

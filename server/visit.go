@@ -23,9 +23,10 @@ func visited(answer func(*visit)) func(*exchange) {
 	return func(x *exchange) { answer(&visit{exchange: x}) }
 }
 
-// paged wraps what makes a page into the way of all pages: the limit of the caller's address, the current View, the
-// page itself, a 404 where it is not there, validators and headers. render appends the page; its error is errNoPage
-// when there is none, and errMoved when it answered itself.
+// paged wraps what makes a page into the way of all pages: the limit of the caller's address, the
+// current View, the page itself, a 404 where it is not there, validators and headers. render
+// appends the page; its error is errNoPage when there is none, and errMoved when it answered
+// itself.
 func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 	return visited(func(v *visit) {
 		if !v.admitted() {
@@ -37,6 +38,7 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 			return
 		}
 
+		// A page that is none says so before anything of it is sent.
 		v.mediaType = htmlType
 		body, err := render(v, v.reply.Body[:0])
 		switch {
@@ -52,8 +54,8 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 	})
 }
 
-// admitted takes one page of the allowance of the caller's address; where there is none left, it says so to the
-// caller.
+// admitted takes one page of the allowance of the caller's address; where there is none left, it
+// says so to the caller.
 func (v *visit) admitted() bool {
 	wait := v.s.visitors.admit(v.s.visitor(v.exchange), v.time)
 	if wait > 0 {
@@ -93,7 +95,8 @@ func (v *visit) failPage(err error) {
 		return
 	}
 
-	// The page that says so is simpler than the one that failed. Should it fail as well, an empty one is all there is.
+	// The page that says so is simpler than the one that failed. Should it fail as well, an empty
+	// one is all there is.
 	body, _ := v.s.Pages.Failed(v.reply.Body[:0], v.time, string(v.id))
 	v.sendError(body, nil, fasthttp.StatusInternalServerError, 0)
 }
@@ -145,6 +148,7 @@ func (v *visit) send(status int, cache string) {
 		v.vary("Accept, Accept-Encoding")
 	}
 
+	// Only a success may be kept: an error must not be told from a cache when it is over.
 	encoding := v.Encoding(len(v.reply.Body))
 	if status == fasthttp.StatusOK {
 		tag := xxhash.Sum64(v.reply.Body)
@@ -174,26 +178,28 @@ func (v *visit) contentPolicy() string {
 	return pagePolicy
 }
 
-// wantsPage reports whether an unknown path is answered with a page: outside the API, while there is a site, to a
-// client that names text/html, as browsers do and programs do not.
+// wantsPage reports whether an unknown path is answered with a page: outside the API, while there
+// is a site, to a client that names text/html, as browsers do and programs do not.
 func (x *exchange) wantsPage(raw []byte) bool {
 	return x.s.Pages != nil && (x.Ctx.IsGet() || x.Ctx.IsHead()) && !isAPI(string(raw)) &&
 		front.Names(x.Field(fasthttp.HeaderAccept), "text/html")
 }
 
-// toldAsProblem answers an error of a page in the live envelope, to a program: a client that names JSON and not HTML.
-// All others, those that name neither included, are left to be told with a page.
+// toldAsProblem answers an error of a page in the live envelope, to a program: a client that names
+// JSON and not HTML. All others, those that name neither included, are left to be told with a page.
 func (v *visit) toldAsProblem(f wire.Fault) bool {
 	accept := v.Field(fasthttp.HeaderAccept)
-	if front.Names(accept, "text/html") || !front.Names(accept, "application/json") && !front.Names(accept, liveSurface.errorType) {
+	program := front.Names(accept, "application/json") || front.Names(accept, liveSurface.errorType)
+	if !program || front.Names(accept, "text/html") {
 		return false
 	}
 	v.tell(f, fasthttp.HeaderAccept)
 	return true
 }
 
-// isAPI reports whether a path is one of the API's, as far as anybody could tell. What is well known is asked for by
-// programs: MCP clients look there for how to authorize, and take a page for an answer.
+// isAPI reports whether a path is one of the API's, as far as anybody could tell. What is well
+// known is asked for by programs: MCP clients look there for how to authorize, and take a page for
+// an answer.
 func isAPI(path string) bool {
 	for _, prefix := range []string{"/v1", mcpPath, "/.well-known"} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {

@@ -13,22 +13,24 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The pages' limit: a burst as large as an eager reader with type-ahead makes, then two a second. A page costs some
-// hundred microseconds, so that one address takes a few ten-thousandths of a core; what asks for more is a crawler,
-// which the API and the sitemap serve better. It has nothing to do with the limits of keys.
+// The pages' limit: a burst as large as an eager reader with type-ahead makes, then two a second. A
+// page costs some hundred microseconds, so that one address takes a few ten-thousandths of a core;
+// what asks for more is a crawler, which the API and the sitemap serve better. It has nothing to do
+// with the limits of keys.
 const (
 	visitorInterval = 500 * time.Millisecond // a page each
 	visitorBurst    = 60
-	// machineShare is how many addresses this machine counts as: enough for a script that walks the site, and a bound when
-	// a proxy here hides who asks.
+	// machineShare is how many addresses this machine counts as: enough for a script that walks the
+	// site, and a bound when a proxy here hides who asks.
 	machineShare = 50
-	// visitorSlots bounds the memory to half a megabyte. Two addresses whose hashes meet share an allowance: with a
-	// thousand busy addresses at once, that happens to one newcomer in 65.
+	// visitorSlots bounds the memory to half a megabyte. Two addresses whose hashes meet share an
+	// allowance: with a thousand busy addresses at once, that happens to one newcomer in 65.
 	visitorSlots = 1 << 16
 )
 
-// visitors limit how often an address may ask for pages. A slot holds the time, in nanoseconds, at which the
-// address's allowance is whole again (the generic cell rate algorithm); nothing is ever swept.
+// visitors limit how often an address may ask for pages. A slot holds the time, in nanoseconds, at
+// which the address's allowance is whole again (the generic cell rate algorithm); nothing is ever
+// swept.
 type visitors struct {
 	seed  maphash.Seed
 	slots []atomic.Int64
@@ -38,20 +40,23 @@ func newVisitors() *visitors {
 	return &visitors{seed: maphash.MakeSeed(), slots: make([]atomic.Int64, visitorSlots)}
 }
 
-// admit takes one page of an address's allowance, or says in how many seconds to come again. Addresses of one IPv6
-// network of 64 bits are one visitor, and so are all of this machine, with an allowance many times as large; an unknown
-// address is never limited.
+// admit takes one page of an address's allowance, or says in how many seconds to come again.
+// Addresses of one IPv6 network of 64 bits are one visitor, and so are all of this machine, with an
+// allowance many times as large; an unknown address is never limited.
 func (v *visitors) admit(a netip.Addr, now time.Time) (wait int) {
 	interval := visitorInterval
 	switch a = a.Unmap(); {
 	case !a.IsValid():
 		return 0
 	case a.IsLoopback():
-		a, interval = netip.IPv6Loopback(), visitorInterval/machineShare
+		a = netip.IPv6Loopback()
+		interval = visitorInterval / machineShare
 	case a.Is6():
 		prefix, _ := a.WithZone("").Prefix(64) // 64 is a valid length
 		a = prefix.Addr()
 	}
+
+	// Another request of the address may come between reading and writing: then it is judged again.
 	slot := &v.slots[maphash.Comparable(v.seed, a)%visitorSlots]
 	for at := now.UnixNano(); ; {
 		whole := slot.Load()
@@ -65,9 +70,9 @@ func (v *visitors) admit(a netip.Addr, now time.Time) (wait int) {
 	}
 }
 
-// visitor is the address that asks: the connection's, or, where that is a proxy that the operator trusts, the last one
-// in X-Forwarded-For that is not. What clients write into the header stands before what proxies append, and is not
-// believed.
+// visitor is the address that asks: the connection's, or, where that is a proxy that the operator
+// trusts, the last one in X-Forwarded-For that is not. What clients write into the header stands
+// before what proxies append, and is not believed.
 func (s *Server) visitor(x *exchange) netip.Addr {
 	addr, ok := netip.AddrFromSlice(x.Ctx.RemoteIP())
 	if !ok {
@@ -76,18 +81,21 @@ func (s *Server) visitor(x *exchange) netip.Addr {
 	addr = addr.Unmap()
 	if !s.trusts(addr) {
 		if addr.IsLoopback() && proxied(x) && s.unnamedProxy.CompareAndSwap(false, true) {
-			s.Log.Warn("a proxy on this machine is not in trusted_proxies: all who ask for pages through it share one allowance",
+			s.Log.Warn("a proxy on this machine is not in trusted_proxies: all visitors through it share one allowance",
 				slog.String("address", addr.String()))
 		}
 		return addr
 	}
+
+	// From the last hop back, as far as each was written by a proxy that is trusted.
 	hops := bytes.Split(x.Field(fasthttp.HeaderXForwardedFor), []byte{','})
 	for _, hop := range slices.Backward(hops) {
 		named, err := netip.ParseAddr(string(bytes.TrimSpace(hop)))
 		if err != nil {
 			break
 		}
-		if addr = named.Unmap(); !s.trusts(addr) {
+		addr = named.Unmap()
+		if !s.trusts(addr) {
 			break
 		}
 	}

@@ -9,13 +9,15 @@ import (
 	"ninepocket/site"
 )
 
-// BenchmarkCard renders the page of the card with the most lanes and a year of history, without and with compressing it.
+// BenchmarkCard renders the page of the card with the most lanes and a year of history, without and with compressing
+// it.
 func BenchmarkCard(b *testing.B) {
 	w := today(b)
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	now := time.UnixMilli(w.view.Catalog.SnapshotAt)
 	for _, days := range []int{30, 90, 365} {
 		q := site.CardQuery{Card: w.busiest(), Days: days}

@@ -66,6 +66,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, q CardQuery) ([]
 	k.price(c, q.Card)
 	k.history(v, q, p.cardLink(slug))
 
+	// More printings than fit are what a search for the name finds.
 	others, more := v.Index.Printings(nil, q.Card, printingsShown)
 	k.Printings = p.cards(v, others, 0)
 	if more {
@@ -87,6 +88,7 @@ func (k *cardPage) price(c *snapshot.Catalog, card int) {
 	k.Variant = title(c.Variants.At(int(c.Lanes.Variant[lane])))
 	k.Condition = snapshot.Condition(c.Lanes.Condition[lane]).Text()
 
+	// A price is old against its own catalog; that the catalog itself is old is said once a page.
 	at := c.UpdatedAt(lane)
 	k.At = momentOf(at)
 	k.PriceOld = !snapshot.Fresh(at, c.SnapshotAt)
@@ -116,19 +118,24 @@ func (k *cardPage) history(v *engine.View, q CardQuery, here string) {
 		}
 	}
 
+	// Links keep the other choice, and lead back to the chart.
 	k.Days = rangeOf(v, chosen.lane, q.Days)
 	linked := func(days int, suffix string) string {
 		return here + "?days=" + strconv.Itoa(days) + suffix + "#history"
 	}
 	var ranges, variants []link
 	for _, days := range Ranges {
-		ranges = append(ranges, link{Text: counted(days, "day", "days"), Here: days == k.Days, Href: linked(days, suffix)})
+		ranges = append(ranges, link{
+			Text: counted(days, "day", "days"), Here: days == k.Days, Href: linked(days, suffix),
+		})
 	}
 	k.Choices = tabs("Range", ranges)
 	if len(choices) > 1 {
 		k.Charted = title(chosen.code)
 		for _, one := range choices {
-			variants = append(variants, link{Text: title(one.code), Here: one == chosen, Href: linked(k.Days, one.param())})
+			variants = append(variants, link{
+				Text: title(one.code), Here: one == chosen, Href: linked(k.Days, one.param()),
+			})
 		}
 		k.Choices += tabs("Variant", variants)
 	}
@@ -190,6 +197,7 @@ func (p *Pages) describe(k *cardPage, v *engine.View, now time.Time, card int, s
 		description += ": market price " + k.Price + ", " + k.Variant + ", " + k.Condition + ", " + k.At.Text + "."
 	}
 
+	// Link previews want an absolute address of the image; the photo's begins at the root of this host.
 	k.frame = p.frame(v, now, joined(heading, k.Set), description)
 	k.Canonical = canonical(v, "/cards/"+slug)
 	k.Kind = "product"
@@ -198,8 +206,8 @@ func (p *Pages) describe(k *cardPage, v *engine.View, now time.Time, card int, s
 	}
 	k.Data = product{
 		Context: "https://schema.org", Type: "Product", Name: k.Name, SKU: v.Catalog.Cards.ID.At(card),
-		MPN: k.Number, Description: joined(k.Number, k.Set, k.Rarity), URL: k.Canonical, Image: k.Image, Category: k.Game,
-		Offers: offersOf(v.Catalog, card),
+		MPN: k.Number, Description: joined(k.Number, k.Set, k.Rarity), URL: k.Canonical, Image: k.Image,
+		Category: k.Game, Offers: offersOf(v.Catalog, card),
 	}
 }
 
@@ -239,6 +247,7 @@ func offersOf(c *snapshot.Catalog, card int) *offers {
 		return nil
 	}
 	return &offers{
-		Type: "AggregateOffer", Currency: "USD", Low: decimal(slices.Min(prices)), High: decimal(slices.Max(prices)), Count: len(prices),
+		Type: "AggregateOffer", Currency: "USD", Count: len(prices),
+		Low: decimal(slices.Min(prices)), High: decimal(slices.Max(prices)),
 	}
 }

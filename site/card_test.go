@@ -22,23 +22,33 @@ func oneCard(t *testing.T, options site.Options, change func(*fixture.Card)) (*w
 		ID: fixture.ID("card_", 1, 1), Slug: "a-card", Name: "A card", UpdatedAt: at, Image: "a b.png",
 		Lanes: []fixture.Lane{{
 			Variant: "normal", Licensed: true, Cents: 1200, SourceAsOf: at, CollectedAt: at, Seen: day,
-			Points: []snapshot.Point{{Day: day - 40, Cents: 900}, {Day: day - 20, Cents: 1000}, {Day: day, Cents: 1200}},
+			Points: []snapshot.Point{
+				{Day: day - 40, Cents: 900},
+				{Day: day - 20, Cents: 1000},
+				{Day: day, Cents: 1200},
+			},
 		}},
 	}
 	change(&card)
 	c := (&fixture.World{
-		At: at, Games: []fixture.Game{{Slug: "pokemon", Name: "Pokémon"}}, Feeds: []fixture.Feed{{Namespace: "t", Attribution: "T"}, {Namespace: "u", Attribution: "T"}},
+		At: at, Games: []fixture.Game{{Slug: "pokemon", Name: "Pokémon"}},
+		Feeds: []fixture.Feed{{Namespace: "t", Attribution: "T"}, {Namespace: "u", Attribution: "T"}},
 		Cards: []fixture.Card{card},
 	}).Catalog()
 	c.ID = "one"
-	v, err := engine.NewView(c, wire.Site{URL: "https://own.test", Images: options.BaseURL + "/images/", ProductPrefix: "prd", HasImage: func(file string) bool { return file == "a b.png" }})
+	v, err := engine.NewView(c, wire.Site{
+		URL: "https://own.test", Images: options.BaseURL + "/images/",
+		ProductPrefix: "prd", HasImage: func(file string) bool { return file == "a b.png" },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pages, err := site.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := &world{view: v, pages: pages, now: time.UnixMilli(at)}
 	return w, func(q site.CardQuery) string {
 		t.Helper()
@@ -63,7 +73,8 @@ func TestAgeOfPrices(t *testing.T) {
 		t.Helper()
 		w, show := oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) {
 			at := k.UpdatedAt - age.Milliseconds()
-			k.Lanes[0].CollectedAt, k.Lanes[0].SourceAsOf = at, at
+			k.Lanes[0].CollectedAt = at
+			k.Lanes[0].SourceAsOf = at
 			if !asserted {
 				k.Lanes[0].SourceAsOf = snapshot.NoTime
 			}
@@ -80,6 +91,7 @@ func TestAgeOfPrices(t *testing.T) {
 			}
 		}
 	}
+
 	const limit = 36 * time.Hour
 	f("fresh", time.Hour, time.Hour, true)
 	f("exactly 36 hours", limit, limit, true)
@@ -91,19 +103,28 @@ func TestAgeOfPrices(t *testing.T) {
 
 // TestCardWithout wants a page of a card without what a card may lack.
 func TestCardWithout(t *testing.T) {
-	_, show := oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) { k.Lanes[0].Cents, k.Lanes[0].CollectedAt = snapshot.NoCents, snapshot.NoTime })
+	_, show := oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) {
+		k.Lanes[0].Cents = snapshot.NoCents
+		k.Lanes[0].CollectedAt = snapshot.NoTime
+	})
 	page := show(site.CardQuery{})
 	for _, want := range []string{"No current price", "its history is below", "<svg ", "no current market price"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("a card out of stock lacks %q", want)
 		}
 	}
+
 	if strings.Contains(page, `"offers":`) || strings.Contains(page, "<h2>Prices by") {
 		t.Error("a card out of stock has offers or a table of prices")
 	}
-	_, show = oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) { k.Lanes, k.Image = nil, "not-there.png" })
+
+	_, show = oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) {
+		k.Lanes = nil
+		k.Image = "not-there.png"
+	})
 	page = show(site.CardQuery{Days: 7, Variant: "holofoil"})
-	if strings.Contains(page, "history") || strings.Contains(page, "not-there") || !strings.Contains(page, "No image of this card") {
+	if strings.Contains(page, "history") || strings.Contains(page, "not-there") ||
+		!strings.Contains(page, "No image of this card") {
 		t.Errorf("a card without any price shows a history or an image that is not there:\n%s", page)
 	}
 }
@@ -113,18 +134,23 @@ func TestRangeOfChart(t *testing.T) {
 	_, show := oneCard(t, site.Options{BaseURL: base}, func(*fixture.Card) {})
 	f := func(q site.CardQuery, viewBox, observations string) {
 		t.Helper()
-		if page := show(q); !strings.Contains(page, `viewBox="`+viewBox+`"`) || !strings.Contains(page, " of "+observations+".</desc>") {
+		if page := show(q); !strings.Contains(page, `viewBox="`+viewBox+`"`) ||
+			!strings.Contains(page, " of "+observations+".</desc>") {
 			t.Errorf("%+v: not %s with %s", q, viewBox, observations)
 		}
 	}
+
 	f(site.CardQuery{}, "0 0 89 200", "3 observations")
 	f(site.CardQuery{Days: 30}, "0 0 29 200", "2 observations")
 	f(site.CardQuery{Days: 7}, "0 0 6 200", "1 observation")
 	f(site.CardQuery{Days: 31, Variant: "none such"}, "0 0 89 200", "3 observations")
-	_, show = oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) { k.Lanes[0].Points[0].Day -= 100; k.Lanes[0].Points[1].Day -= 100 })
+	_, show = oneCard(t, site.Options{BaseURL: base},
+		func(k *fixture.Card) { k.Lanes[0].Points[0].Day -= 100; k.Lanes[0].Points[1].Day -= 100 })
 	f(site.CardQuery{}, "0 0 364 200", "3 observations")
-	_, show = oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) { k.Lanes[0].Points = k.Lanes[0].Points[:1] })
-	if page := show(site.CardQuery{Days: 7}); !strings.Contains(page, "Nothing was observed within 7 days") || strings.Contains(page, "<svg") {
+	_, show = oneCard(t, site.Options{BaseURL: base},
+		func(k *fixture.Card) { k.Lanes[0].Points = k.Lanes[0].Points[:1] })
+	if page := show(site.CardQuery{Days: 7}); !strings.Contains(page, "Nothing was observed within 7 days") ||
+		strings.Contains(page, "<svg") {
 		t.Error("a range without observations is not said to be one")
 	}
 }
@@ -138,27 +164,36 @@ func TestBelowAPath(t *testing.T) {
 			t.Errorf("a link leads to %q", m[1])
 		}
 	}
+
 	for _, want := range []string{
-		`<link rel="canonical" href="https://own.test/cards/a-card">`, `<meta property="og:url" content="https://own.test/cards/a-card">`,
-		`<meta property="og:image" content="https://shop.test/tcg/images/a%20b.png">`, `<img src="/tcg/images/a%20b.png"`,
+		`<link rel="canonical" href="https://own.test/cards/a-card">`,
+		`<meta property="og:url" content="https://own.test/cards/a-card">`,
+		`<meta property="og:image" content="https://shop.test/tcg/images/a%20b.png">`,
+		`<img src="/tcg/images/a%20b.png"`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
+
 	if strings.Count(page, "<p>Source: T</p>") != 1 {
 		t.Error("an attribution of two feeds is not there once")
 	}
+
 	for name, text := range map[string]string{
-		"guide": string(w.pages.AppendGuide(nil)), "robots": string(w.pages.AppendRobots(nil)), "sitemaps": string(w.pages.AppendSitemapIndex(nil, w.view)),
+		"guide": string(w.pages.AppendGuide(nil)), "robots": string(w.pages.AppendRobots(nil)),
+		"sitemaps": string(w.pages.AppendSitemapIndex(nil, w.view)),
 	} {
 		if !strings.Contains(text, "https://shop.test/tcg/") {
 			t.Errorf("%s leads elsewhere: %s", name, text)
 		}
 	}
-	if text, ok := w.pages.AppendSitemap(nil, w.view, 1); !ok || !strings.Contains(string(text), "<loc>https://own.test/cards/a-card</loc>") {
+
+	if text, ok := w.pages.AppendSitemap(nil, w.view, 1); !ok ||
+		!strings.Contains(string(text), "<loc>https://own.test/cards/a-card</loc>") {
 		t.Errorf("the sitemap is %s", text)
 	}
+
 	if _, ok := w.pages.AppendSitemap(nil, w.view, 2); ok {
 		t.Error("there is a second sitemap of one card")
 	}

@@ -42,8 +42,8 @@ func chart(name string, points []snapshot.Point, last snapshot.Day, days int) te
 	// What the drawing is of, for who does not see it.
 	from := snapshot.WindowStart(last, days)
 	width := strconv.Itoa(days - 1)
-	m.raw("</div>\n<svg viewBox=\"0 0 ", width, " ", strconv.Itoa(chartHeight), `" preserveAspectRatio="none" role="img"`,
-		` aria-labelledby="chart-title chart-text"><title id="chart-title">Price history of `)
+	m.raw("</div>\n<svg viewBox=\"0 0 ", width, " ", strconv.Itoa(chartHeight), `" preserveAspectRatio="none"`,
+		` role="img" aria-labelledby="chart-title chart-text"><title id="chart-title">Price history of `)
 	m.text(name)
 	m.raw(", ", date(from), " to ", date(last), `</title><desc id="chart-text">`)
 	m.describe(sum, low, high)
@@ -88,9 +88,10 @@ func (m *markup) sums(sum snapshot.Summary, low, high snapshot.Point) {
 
 // describe appends a chart in words, for who does not see it.
 func (m *markup) describe(sum snapshot.Summary, low, high snapshot.Point) {
-	m.raw("From ", dollars(sum.First), " to ", dollars(sum.Last), "; lowest ", dollars(low.Cents), " on ", date(low.Day),
-		", highest ", dollars(high.Cents), " on ", date(high.Day), ", average ", dollars(sum.Mean), " of ",
-		counted(sum.Points, "observation", "observations"), ".")
+	m.raw("From ", dollars(sum.First), " to ", dollars(sum.Last))
+	m.raw("; lowest ", dollars(low.Cents), " on ", date(low.Day))
+	m.raw(", highest ", dollars(high.Cents), " on ", date(high.Day))
+	m.raw(", average ", dollars(sum.Mean), " of ", counted(sum.Points, "observation", "observations"), ".")
 }
 
 // axis divides the range of prices of a chart around low and high: from base, which is never below zero, in two to
@@ -119,6 +120,7 @@ type pen struct {
 	line, area, dots []byte // in line, each run starts with M
 
 	x, y   int // where the pen is
+	day    snapshot.Day
 	level  int // how far the line has run on from there without rise or fall, not written yet
 	startX int // where the run begins
 	start  int // and where it does in line
@@ -128,18 +130,20 @@ type pen struct {
 // alone and for the last one.
 func paths(points []snapshot.Point, from snapshot.Day, base, top int64) (line, area, dots string) {
 	var p pen
+
 	for i, point := range points {
 		x := int(point.Day - from)
 		y := chartHeight - int((float64(point.Cents-base)/float64(top-base))*chartHeight+0.5)
-		if i > 0 && point.Day-points[i-1].Day <= longestGap {
-			p.lineTo(x, y)
-			continue
-		}
-
-		if i > 0 {
+		switch {
+		case i == 0:
+			p.beginRun(x, y)
+		case point.Day-p.day > longestGap:
 			p.endRun(false)
+			p.beginRun(x, y)
+		default:
+			p.lineTo(x, y)
 		}
-		p.beginRun(x, y)
+		p.day = point.Day
 	}
 	p.endRun(true)
 	return string(p.line), string(p.area), string(p.dots)
@@ -175,7 +179,7 @@ func (p *pen) flush() {
 // endRun closes the area below the run, and makes a dot where the line would not be seen or is the newest.
 func (p *pen) endRun(last bool) {
 	p.flush()
-	if p.x == p.startX || last {
+	if p.x == p.startX || last { // a run of one observation has no line
 		p.dots = append(appendPair(append(p.dots, 'M'), p.x, p.y), "h0"...) // round caps make a dot of nothing
 	}
 
@@ -202,6 +206,7 @@ func (m *markup) table(points []snapshot.Point, days int) {
 	m.raw("<details><summary>As a table</summary>\n<table class=\"narrow\"><caption>", caption,
 		`</caption><thead><tr><th scope="col">Day<th scope="col">Price</thead><tbody>`)
 
+	// A year of rows is more than anybody reads.
 	week := snapshot.Day(-1)
 	for _, p := range slices.Backward(points) {
 		if weekly && p.Day/7 == week {

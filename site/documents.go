@@ -41,7 +41,13 @@ Whoever shows an answer to an end user must attribute it to the service. Prices 
 
 // AppendRobots appends /robots.txt.
 func (p *Pages) AppendRobots(dst []byte) []byte {
-	return append(dst, "User-agent: *\nDisallow: "+p.root+"/v1/\nDisallow: "+p.root+"/search\n\nSitemap: "+p.base+"/sitemap.xml\n"...)
+	for _, part := range []string{
+		"User-agent: *\nDisallow: ", p.root, "/v1/\nDisallow: ", p.root, "/search\n",
+		"\nSitemap: ", p.base, "/sitemap.xml\n",
+	} {
+		dst = append(dst, part...)
+	}
+	return dst
 }
 
 // perSitemap is how many cards one file of the sitemap lists; the protocol allows 50,000.

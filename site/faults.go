@@ -2,8 +2,10 @@ package site
 
 import (
 	"cmp"
+	_ "embed" // the explanations
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"ninepocket/engine"
@@ -13,89 +15,19 @@ import (
 // explanation says what an error code means and what a developer does about it.
 type explanation struct{ Meaning, Remedy string }
 
-// explanations cover every code of both surfaces' tables.
-var explanations = map[wire.Code]explanation{
-	wire.InvalidRequest: {
-		"A parameter, header or body breaks a rule of the API. The detail names every problem of the request at once.",
-		"Compare the request with the reference, mend all that the detail names, and send it again. The same request will fail again.",
-	},
-	wire.Unauthorized: {
-		"The request has no API key, or one that does not open the live surface: misspelt, revoked, expired, or of another kind.",
-		"Send one live key, as Authorization: Bearer or as X-API-Key. Two different keys in one request are refused, and keys in the address are never read.",
-	},
-	wire.InvalidAPIKey: {
-		"The request has no preview key, or one that is not valid, revoked or expired.",
-		"Send a preview key as X-API-Key. The preview contract does not take Authorization: Bearer.",
-	},
-	wire.SandboxKey: {
-		"The key is a good sandbox key, and this service answers live keys alone.",
-		"Use a live key. If you have none, ask the operator of the service for one.",
-	},
-	wire.PlanLimit: {
-		"The request is well formed, but asks for more than the key's plan includes: a larger batch, or statistics of a longer window.",
-		"Ask for less, as the detail says, or change the plan.",
-	},
-	wire.InsufficientScope: {
-		"The key is good but may not do this: it lacks the operation's scope, or is of the live surface.",
-		"Use a preview key with the scope that the detail names.",
-	},
-	wire.NotFound: {
-		"There is nothing at this path, or no card, set or product with this id or slug.",
-		"Check the spelling. Ids never change; a card that left the catalog is not found any more. Search finds the card anew.",
-	},
-	wire.MethodNotAllowed: {
-		"The path exists, but does not take this method.",
-		"Use a method that the Allow header names.",
-	},
-	wire.RequestTimeout: {
-		"The request did not arrive whole within the time that the server waits.",
-		"Send it again, on a new connection.",
-	},
-	wire.IdempotencyConflict: {
-		"The idempotency key was used within the last ten minutes, with a different body.",
-		"Use a new key for a new request, and the same key only to repeat the same one.",
-	},
-	wire.PayloadTooLarge: {
-		"The request's body is larger than 256 KiB.",
-		"Split the request into several: a batch takes 100 prices or 200 cards at most.",
-	},
-	wire.UnsupportedMediaType: {
-		"The body is not JSON, or is compressed.",
-		"Send Content-Type: application/json and no Content-Encoding.",
-	},
-	wire.HostNotAllowed: {
-		"The Host header of a call to the MCP endpoint is not one that this service answers to. The check protects programs on your own machine from web pages.",
-		"Call the address that the operator gave. An operator adds names with mcp.allowed_hosts.",
-	},
-	wire.OriginNotAllowed: {
-		"A web page of another origin called the MCP endpoint from a browser.",
-		"Call from a program instead of a page. An operator adds origins with mcp.allowed_origins.",
-	},
-	wire.NotAcceptable: {
-		"The Accept header of a call to the MCP endpoint leaves out both forms that an answer may have.",
-		"Send Accept: application/json, text/event-stream.",
-	},
-	wire.HeadersTooLarge: {
-		"The request line and headers together are larger than 16 KiB.",
-		"Send fewer or shorter headers, and long lists of ids in the body of a batch.",
-	},
-	wire.RateLimitExceeded: {
-		"More requests than the plan's limit within 60 seconds. Refused requests cost nothing.",
-		"Wait as many seconds as Retry-After says. The RateLimit headers of every answer tell how many requests are left.",
-	},
-	wire.QuotaExceeded: {
-		"The day's requests, or the period's credits, are used up.",
-		"Wait until Retry-After: days and periods begin at 00:00 UTC. Conditional requests that are answered with 304 take nothing from the quota.",
-	},
-	wire.InternalError: {
-		"Something went wrong on our side. Nothing was charged.",
-		"Try again. If it stays, tell the operator the request_id of the answer.",
-	},
-	wire.TemporarilyUnavailable: {
-		"The service cannot answer at the moment: no catalog is loaded yet, or calls cannot be metered. Nothing was charged.",
-		"Try again after Retry-After.",
-	},
-}
+//go:embed explanations.txt
+var explanationText string
+
+// explanations cover every code of both surfaces' tables. In the text, a code has a line of its own, then a line of
+// meaning and a line of remedy.
+var explanations = func() map[wire.Code]explanation {
+	all := map[wire.Code]explanation{}
+	for part := range strings.SplitSeq(strings.TrimSpace(explanationText), "\n\n") {
+		lines := strings.Split(part, "\n")
+		all[wire.Code(lines[0])] = explanation{Meaning: lines[1], Remedy: lines[2]}
+	}
+	return all
+}()
 
 // meaningOf is the meaning of a code, with the surfaces that have it.
 func meaningOf(code wire.Code) (m wire.Meaning, surfaces string, ok bool) {
@@ -154,6 +86,7 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) ([]byte, error
 			Href: p.root + "/errors/" + string(code), Code: string(code), Title: m.Title, Status: m.Status,
 		})
 	}
+	// By status, because that is what a developer sees first.
 	slices.SortFunc(e.Codes, func(a, b faultRow) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
 	})
@@ -181,8 +114,8 @@ func (p *Pages) NotFound(dst []byte, v *engine.View, now time.Time) ([]byte, err
 // TooMany appends the page for an address that asks too often.
 func (p *Pages) TooMany(dst []byte, v *engine.View, now time.Time, seconds int) ([]byte, error) {
 	return p.message(dst, v, now, "Too many requests",
-		"This address asks for pages faster than they are given out. Try again in "+counted(seconds, "second", "seconds")+
-			". Programs are better served by the API.")
+		"This address asks for pages faster than they are given out. Try again in "+
+			counted(seconds, "second", "seconds")+". Programs are better served by the API.")
 }
 
 // Unavailable appends the page that stands for all others while no catalog is loaded.

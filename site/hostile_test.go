@@ -35,16 +35,23 @@ func ownCatalog(text string) *snapshot.Catalog {
 			Points: []snapshot.Point{{Day: day - 7, Cents: cents / 2}, {Day: day, Cents: cents}},
 		}
 	}
+
 	w := &fixture.World{
-		At: at, Games: []fixture.Game{{Slug: "pokemon", Name: text}}, Feeds: []fixture.Feed{{Namespace: "t", Attribution: text, Partner: ""}},
-		Sets: []fixture.Set{{ID: "set_aaaaaaaaaaaaaaaa", Slug: "a-set", Name: text, Series: text, Code: "A", Release: day}},
+		At: at, Games: []fixture.Game{{Slug: "pokemon", Name: text}},
+		Feeds: []fixture.Feed{{Namespace: "t", Attribution: text, Partner: ""}},
+		Sets: []fixture.Set{{
+			ID: "set_aaaaaaaaaaaaaaaa", Slug: "a-set", Name: text, Series: text, Code: "A",
+			Release: day,
+		}},
 	}
 	for i, slug := range []string{"a-card", "another"} {
 		w.Cards = append(w.Cards, fixture.Card{
-			ID: fixture.ID("card_", 1, i), Slug: slug, Name: text, Number: text, Rarity: text, Printing: text, Image: text + ".png", Set: "set_aaaaaaaaaaaaaaaa",
+			ID: fixture.ID("card_", 1, i), Slug: slug, Name: text, Number: text, Rarity: text, Printing: text,
+			Image: text + ".png", Set: "set_aaaaaaaaaaaaaaaa",
 			UpdatedAt: at, Lanes: []fixture.Lane{lane("normal", 1200), lane("zz"+text, 1500)},
 		})
 	}
+
 	c := w.Catalog()
 	c.ID = "own"
 	return c
@@ -74,6 +81,7 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 			all[name] = string(page)
 		}
 	}
+
 	card, _ := w.view.Index.Card("a-card")
 	keep("card")(w.pages.Card(nil, w.view, w.now, site.CardQuery{Card: card, Days: 30, Variant: typed}))
 	keep("set")(w.pages.Set(nil, w.view, w.now, site.SetQuery{}))
@@ -95,6 +103,7 @@ func skeleton(page string) (string, error) {
 		if !ok {
 			return b.String(), nil
 		}
+
 		var quote byte
 		end := 0
 		var names strings.Builder
@@ -110,20 +119,25 @@ func skeleton(page string) (string, error) {
 			case c == '<':
 				return "", fmt.Errorf("a tag opens within a tag: %.60q", rest)
 			}
+
 			if rest[end] == '>' {
 				break
 			}
+
 			if quote == 0 {
 				names.WriteByte(rest[end])
 			}
 		}
+
 		if end == len(rest) {
 			return "", fmt.Errorf("a tag does not end: %.60q", rest)
 		}
+
 		b.WriteString("<" + names.String() + ">\n")
 		page = rest[end+1:]
 		if strings.HasPrefix(rest, "script type") {
-			if _, page, ok = strings.Cut(page, "</script>"); !ok {
+			_, page, ok = strings.Cut(page, "</script>")
+			if !ok {
 				return "", fmt.Errorf("structured data does not end")
 			}
 		}
@@ -139,26 +153,30 @@ func between(page, from, to string) (inside, without string, found bool) {
 
 // hostileTexts are seeds of what somebody else may have written.
 var hostileTexts = []string{
-	"Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, "</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;",
-	"</script><script>alert(1)</script>", "javascript:alert(1)", "{{.}}[[root]][[style.css]]", "\u2028\u2029", "<!--", "]]>", "\xff\xfe<", "`${x}`", "../..//evil.example/", "%3Cscript%3E",
+	"Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`,
+	"</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;",
+	"</script><script>alert(1)</script>", "javascript:alert(1)", "{{.}}[[root]][[style.css]]", "\u2028\u2029", "<!--",
+	"]]>", "\xff\xfe<", "`${x}`", "../..//evil.example/", "%3Cscript%3E",
 }
 
 // indexed is the name that the index of FuzzPages has for every card.
 const indexed = "xindexedname"
 
-// FuzzPages puts a text wherever somebody else's text can stand, and wants pages that differ from those of a harmless text
-// in nothing but their texts. The index is one for all, because it takes longer to make than the pages: what was found
-// does not depend on the texts but for the other printings of a card, whose list is the one of a search;
+// FuzzPages puts a text wherever somebody else's text can stand. It wants pages that differ from those of a harmless
+// text in nothing but their texts. The index is one for all, because it takes longer to make than the pages: what was
+// found does not depend on the texts but for the other printings of a card, whose list is the one of a search;
 // TestHostilePages has an index of each text.
 func FuzzPages(f *testing.F) {
 	for _, s := range hostileTexts {
 		f.Add(s)
 	}
+
 	w := ownWorld(f, indexed)
 	retold := func(tb testing.TB, text, typed string) map[string]string {
 		*w.view.Catalog = *ownCatalog(text)
 		return w.rendered(tb, typed)
 	}
+
 	harmless := skeletons(f, retold(f, "xa", "xqqqqqqq"))
 	f.Fuzz(func(t *testing.T, s string) {
 		if len(s) > 150 {
@@ -187,7 +205,10 @@ func skeletons(tb testing.TB, pages map[string]string) map[string]string {
 	all := map[string]string{}
 	for name, page := range pages {
 		if name == "search" {
-			for _, list := range [][2]string{{`<ul class="cards">`, "</ul>"}, {`<p class="none">No card fits`, "</p>"}} {
+			for _, list := range [][2]string{
+				{`<ul class="cards">`, "</ul>"},
+				{`<p class="none">No card fits`, "</p>"},
+			} {
 				if _, without, found := between(page, list[0], list[1]); found {
 					page = without
 				}
@@ -199,6 +220,7 @@ func skeletons(tb testing.TB, pages map[string]string) map[string]string {
 		}
 		all[name] = bones
 	}
+
 	return all
 }
 
@@ -227,16 +249,21 @@ func checkData(t *testing.T, page, name string) {
 	if !found {
 		t.Fatalf("%q: the card page has no structured data", name)
 	}
+
 	var product struct {
 		Name   string
 		Offers struct{ LowPrice, HighPrice string }
 	}
+
 	if err := json.Unmarshal([]byte(data), &product); err != nil {
 		t.Fatalf("%q: structured data is not JSON: %v\n%s", name, err, data)
 	}
-	if want := strings.ToValidUTF8(name, "\uFFFD"); strings.ReplaceAll(product.Name, "\uFFFD", "") != strings.ReplaceAll(want, "\uFFFD", "") {
+
+	want := strings.ToValidUTF8(name, "\uFFFD")
+	if strings.ReplaceAll(product.Name, "\uFFFD", "") != strings.ReplaceAll(want, "\uFFFD", "") {
 		t.Errorf("%q is named %q", name, product.Name)
 	}
+
 	if product.Offers.LowPrice != "12.00" || product.Offers.HighPrice != "15.00" {
 		t.Errorf("%q: offers from %s to %s", name, product.Offers.LowPrice, product.Offers.HighPrice)
 	}
@@ -248,7 +275,10 @@ func TestSkeleton(t *testing.T) {
 	if b, err := skeleton(`<p title="<>&quot;">y</p>`); err != nil || a != b {
 		t.Errorf("texts count: %q %q %v", a, b, err)
 	}
-	for _, broken := range []string{`<p title="a" onload="x">x</p>`, `<p title="a">x<b></p>`, `<p title=a>x</p>`, `<p title='a'>`} {
+	for _, broken := range []string{
+		`<p title="a" onload="x">x</p>`, `<p title="a">x<b></p>`, `<p title=a>x</p>`,
+		`<p title='a'>`,
+	} {
 		if b, err := skeleton(broken); err == nil && a == b {
 			t.Errorf("%s passes", broken)
 		}

@@ -76,7 +76,10 @@ func (p *Pages) searchLink(q SearchQuery) string {
 
 // orders are the orders of search results, and what they are called.
 var orders = [...]struct{ sort, name string }{
-	{"relevance", "Best match"}, {"price_desc", "Price, high to low"}, {"price_asc", "Price, low to high"}, {"newest", "Newest set"},
+	{"relevance", "Best match"},
+	{"price_desc", "Price, high to low"},
+	{"price_asc", "Price, low to high"},
+	{"newest", "Newest set"},
 }
 
 // searchPage is what the search template shows.
@@ -99,11 +102,13 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, q SearchQuery)
 		heading = "Results for “" + q.Words + "”"
 	}
 
+	// Pages are cut from the beginning of the results, so that they need no cursor.
 	query := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: asked}
 	query.Game = q.Game
 	query.Sort, _ = index.ParseSort(q.Sort)
 	found := v.Cards(nil, query, nil, q.Page*perSearch)
 
+	// A link to another order or game begins at its first page.
 	var sorts []link
 	for _, order := range orders {
 		sorts = append(sorts, link{
@@ -197,7 +202,8 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, q SetQuery) ([]by
 		Name: c.Sets.Name.At(q.Set), Game: game, GameLink: gameLink,
 		About: joined(c.Sets.Series.At(q.Set), released(c, q.Set, "released "), countedCards(c, q.Set)),
 		Orders: tabs("Order", []link{
-			{Text: "By number", Href: linked("", 1), Here: !q.ByPrice}, {Text: "By price", Href: linked("price", 1), Here: q.ByPrice},
+			{Text: "By number", Href: linked("", 1), Here: !q.ByPrice},
+			{Text: "By price", Href: linked("price", 1), Here: q.ByPrice},
 		}),
 		Cards: p.cards(v, pageOf(found.Cards, q.Page, perSet), withChange|withoutSet),
 		Pager: paged(q.Page, found.More, func(page int) string { return linked(sort, page) }),
@@ -290,6 +296,6 @@ func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, q MoversQuery)
 		frame: p.frame(v, now, heading+" in 7 days", about), Heading: heading,
 		Choices: ways + games, Cards: p.movers(v, q.Down, q.Game, moversShown),
 	}
-	m.Canonical = canonical(v, linked("", way, q.Game))
+	m.Canonical = canonical(v, linked("", way, q.Game)) // without the root, which is part of the public address
 	return p.render(dst, "movers", &m)
 }

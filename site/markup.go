@@ -79,6 +79,7 @@ func (m *markup) change(base, cents int64) {
 	m.raw(`<span class="`, class, `">`, sign)
 	m.dollars(cents - base)
 
+	// From nothing there is no percentage.
 	if base > 0 {
 		m.raw(" <small>", sign)
 		from := len(*m)
@@ -126,6 +127,7 @@ func (p *Pages) card(m *markup, v *engine.View, card, show int) {
 
 	m.raw(`<div class="what">`)
 	m.anchor(p.cardLink(c.Cards.Slug.At(card)), c.Cards.Name.At(card))
+	// A list of one set says which once, above it.
 	set := ""
 	if show&withoutSet == 0 {
 		set = setName(c, card)
@@ -197,6 +199,7 @@ func tabs(label string, links []link) template.HTML {
 	m.raw(`<nav aria-label="`)
 	m.text(label)
 	m.raw(`"><ul class="tabs">`)
+
 	for _, l := range links {
 		m.raw("\n<li><a href=\"")
 		m.text(l.Href)

@@ -15,16 +15,19 @@ var oracle = template.Must(template.New("").Parse(`<p>{{.}}</p><p title="{{.}}">
 
 // hostile are seeds of what a name might hold.
 var hostile = []string{
-	"", "Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`, "</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;&#60;",
-	"</script><script>", "javascript:alert(1)", "{{.}}[[root]]", "\u2028\u2029", "<!--", "]]>", "\xff\xfe<", "`${x}`", "Pokémon ☆ δ", "=+-@cmd|' /C calc'!A0", "\n\r\t ",
+	"", "Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`,
+	"</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;&#60;",
+	"</script><script>", "javascript:alert(1)", "{{.}}[[root]]", "\u2028\u2029", "<!--", "]]>", "\xff\xfe<", "`${x}`",
+	"Pokémon ☆ δ", "=+-@cmd|' /C calc'!A0", "\n\r\t ",
 }
 
-// FuzzMarkup holds the hand-written escaping against html/template. The one difference is the plus sign, which html/template
-// spells as a reference for browsers that guess at UTF-7; every page names its charset.
+// FuzzMarkup holds the hand-written escaping against html/template. The one difference is the plus sign, which
+// html/template spells as a reference for browsers that guess at UTF-7; every page names its charset.
 func FuzzMarkup(f *testing.F) {
 	for _, s := range hostile {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		var want bytes.Buffer
 		if err := oracle.Execute(&want, s); err != nil {
@@ -36,15 +39,16 @@ func FuzzMarkup(f *testing.F) {
 		m.raw(`</p><p title="`)
 		m.text(s)
 		m.raw(`">`)
-		if got, want := string(m), strings.ReplaceAll(want.String(), "&#43;", "+"); got != want {
-			t.Errorf("%q is written %q, html/template has %q", s, got, want)
+		if want := strings.ReplaceAll(want.String(), "&#43;", "+"); string(m) != want {
+			t.Errorf("%q is written %q, html/template has %q", s, m, want)
 		}
 	})
 }
 
 func TestDollars(t *testing.T) {
 	for cents, want := range map[int64]string{
-		0: "$0.00", 5: "$0.05", 99: "$0.99", 100: "$1.00", 99_999: "$999.99", 100_000: "$1,000.00", 123_456_789: "$1,234,567.89",
+		0: "$0.00", 5: "$0.05", 99: "$0.99", 100: "$1.00", 99_999: "$999.99", 100_000: "$1,000.00",
+		123_456_789:       "$1,234,567.89",
 		snapshot.MaxCents: "$90,071,992,547,409.91", -1: "−$0.01", -100_050: "−$1,000.50",
 	} {
 		if got := dollars(cents); got != want {
@@ -82,7 +86,8 @@ func TestAxis(t *testing.T) {
 		t.Helper()
 		base, step, steps := axis(low, high)
 		top := base + int64(steps)*step
-		if base < 0 || base > low || top < high || steps < 2 || steps > 5 || base%step != 0 || low < high && top-base > 4*(high-low)+2*step {
+		if base < 0 || base > low || top < high || steps < 2 || steps > 5 || base%step != 0 ||
+			low < high && top-base > 4*(high-low)+2*step {
 			t.Errorf("prices from %d to %d: axis from %d, %d steps of %d", low, high, base, steps, step)
 		}
 	}
@@ -96,7 +101,16 @@ func TestAxis(t *testing.T) {
 
 // TestPaths draws a history with a level run, a gap and a lonely point.
 func TestPaths(t *testing.T) {
-	points := []snapshot.Point{{Day: 10, Cents: 0}, {Day: 11, Cents: 0}, {Day: 12, Cents: 0}, {Day: 13, Cents: 100}, {Day: 20, Cents: 50}, {Day: 28, Cents: 200}, {Day: 40, Cents: 100}, {Day: 41, Cents: 200}}
+	points := []snapshot.Point{
+		{Day: 10, Cents: 0},
+		{Day: 11, Cents: 0},
+		{Day: 12, Cents: 0},
+		{Day: 13, Cents: 100},
+		{Day: 20, Cents: 50},
+		{Day: 28, Cents: 200},
+		{Day: 40, Cents: 100},
+		{Day: 41, Cents: 200},
+	}
 	line, area, dots := paths(points, 10, 0, 200)
 	if want := "M0 200h2l1-100l7 50M18 0M30 100l1-100"; line != want {
 		t.Errorf("line %q, want %q", line, want)
@@ -126,7 +140,10 @@ func TestExplanations(t *testing.T) {
 }
 
 func TestTitle(t *testing.T) {
-	for code, want := range map[string]string{"normal": "Normal", "1st_edition_holofoil": "1st Edition Holofoil", "": "", "étoile": "étoile"} {
+	for code, want := range map[string]string{
+		"normal": "Normal", "1st_edition_holofoil": "1st Edition Holofoil",
+		"": "", "étoile": "étoile",
+	} {
 		if got := title(code); got != want {
 			t.Errorf("%q is %q, want %q", code, got, want)
 		}

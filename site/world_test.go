@@ -45,22 +45,26 @@ func makeWorld(tb testing.TB) (*world, error) {
 	if err := synth.Write(dir, synth.Options{Cards: 2000, Plain: true}); err != nil {
 		return nil, err
 	}
+
 	built, err := loader.Build(tb.Context(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: dir}}})
 	if err != nil {
 		return nil, err
 	}
+
 	built.Catalog.ID = "today"
 	w := &world{now: time.UnixMilli(built.Catalog.SnapshotAt)}
-	if w.view, err = engine.NewView(built.Catalog, wire.Site{URL: base, ProductPrefix: "prd"}); err != nil {
+	w.view, err = engine.NewView(built.Catalog, wire.Site{URL: base, ProductPrefix: "prd"})
+	if err != nil {
 		return nil, err
 	}
+
 	w.pages, err = site.New(site.Options{BaseURL: base})
 	return w, err
 }
 
 // busiest is the card with the most prices.
 func (w *world) busiest() int {
-	best, most := 0, 0
+	var best, most int
 	for card := range w.view.Catalog.Cards.ID.Len() {
 		n := 0
 		from, to := w.view.Catalog.Lanes.Of.Range(card)
@@ -70,7 +74,8 @@ func (w *world) busiest() int {
 			}
 		}
 		if n > most {
-			best, most = card, n
+			best = card
+			most = n
 		}
 	}
 	return best

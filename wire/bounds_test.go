@@ -72,12 +72,14 @@ var (
 	other = []string{"default", "exclusiveMinimum", "exclusiveMaximum", "minProperties", "maxProperties", "multipleOf"}
 )
 
-// TestBoundsAreTheDocuments holds the table of bounds against the parameters and bodies of the document, both ways.
+// TestBoundsAreTheDocuments holds the table of bounds against the parameters and bodies of the
+// document, both ways.
 func TestBoundsAreTheDocuments(t *testing.T) {
 	var document object
 	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
 		t.Fatal(err)
 	}
+
 	found := map[string]object{}
 	for path, item := range document["paths"].(object) {
 		sent(document, "/paths/"+path, item.(object), found)
@@ -92,12 +94,14 @@ func TestBoundsAreTheDocuments(t *testing.T) {
 		compare(t, d, schema)
 		delete(found, d.at)
 	}
+
 	for at := range unranged {
 		if found[at] == nil {
 			t.Errorf("%s is excepted and bounds nothing", at)
 		}
 		delete(found, at)
 	}
+
 	for _, at := range slices.Sorted(maps.Keys(found)) {
 		t.Errorf("%s: no Range stands for %v", at, found[at])
 	}
@@ -121,6 +125,7 @@ func compare(t *testing.T, d documented, schema object) {
 			}
 		}
 	}
+
 	if d.preset != 0 {
 		want["default"] = float64(d.preset)
 	}
@@ -131,12 +136,14 @@ func compare(t *testing.T, d documented, schema object) {
 			have[word] = n
 		}
 	}
+
 	if len(want) == 0 || !maps.Equal(have, want) {
 		t.Errorf("%s: the document says %v, %s says %v", d.at, have, d.name, want)
 	}
 }
 
-// sent gathers the schemas with bounds of everything that a client may send to a path: parameters and bodies.
+// sent gathers the schemas with bounds of everything that a client may send to a path: parameters
+// and bodies.
 func sent(document object, at string, item object, found map[string]object) {
 	for name, part := range item {
 		switch part := part.(type) {
@@ -148,6 +155,7 @@ func sent(document object, at string, item object, found map[string]object) {
 			default:
 				sent(document, at+"/"+name, part, found)
 			}
+
 		case []any:
 			if name != "parameters" {
 				continue
@@ -166,6 +174,7 @@ func bounded(document object, at string, o object, found map[string]object) {
 		bounded(document, pointer, dig(document, pointer), found)
 		return
 	}
+
 	for _, word := range slices.Concat(lower, upper, other) {
 		if _, ok := o[word]; ok {
 			found[at] = o
@@ -196,7 +205,8 @@ func dig(o object, pointer string) object {
 	return o
 }
 
-// TestBoundsAreUsed fails for a bound of bounds.go that the table above does not hold against the document.
+// TestBoundsAreUsed fails for a bound of bounds.go that the table above does not hold against the
+// document.
 func TestBoundsAreUsed(t *testing.T) {
 	held := map[string]bool{
 		"ProductTail": true, // by its pattern
@@ -210,12 +220,14 @@ func TestBoundsAreUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	named := 0
 	for _, decl := range file.Decls {
 		decl, ok := decl.(*ast.GenDecl)
 		if !ok || decl.Tok != token.VAR {
 			continue
 		}
+
 		for _, spec := range decl.Specs {
 			for _, name := range spec.(*ast.ValueSpec).Names {
 				named++
@@ -225,6 +237,7 @@ func TestBoundsAreUsed(t *testing.T) {
 			}
 		}
 	}
+
 	if named != len(held) {
 		t.Errorf("bounds.go has %d bounds, and %d are held", named, len(held))
 	}

@@ -6,7 +6,7 @@ import (
 
 // Site says where things are for the URLs in answers.
 type Site struct {
-	// URL is the prefix of card and set pages, without a slash at the end (contract: --site-url, else the base URL).
+	// URL is the prefix of card and set pages, without a slash at the end.
 	URL string
 	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no image folder.
 	Images string
@@ -67,18 +67,15 @@ func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byt
 func AppendName(dst []byte, c *snapshot.Catalog, card int) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Cards.ID.Bytes(card)...)
-	dst = append(dst, `","name":`...)
-	dst = AppendString(dst, c.Cards.Name.At(card))
+	dst = AppendText(dst, `","name":`, c.Cards.Name.At(card))
 	dst = append(dst, `,"number":`...)
 	return AppendNullable(dst, c.Cards.Number.At(card))
 }
 
 // AppendGame appends the members that say which game something is of.
 func AppendGame(dst []byte, c *snapshot.Catalog, game uint8) []byte {
-	dst = append(dst, `,"game":`...)
-	dst = AppendString(dst, c.Games.Slug.At(int(game)))
-	dst = append(dst, `,"game_name":`...)
-	return AppendString(dst, c.Games.Name.At(int(game)))
+	dst = AppendText(dst, `,"game":`, c.Games.Slug.At(int(game)))
+	return AppendText(dst, `,"game_name":`, c.Games.Name.At(int(game)))
 }
 
 func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
@@ -87,10 +84,10 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 	if set == snapshot.NoSet {
 		return append(dst, "null"...)
 	}
+
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Sets.ID.Bytes(int(set))...)
-	dst = append(dst, `","name":`...)
-	dst = AppendString(dst, c.Sets.Name.At(int(set)))
+	dst = AppendText(dst, `","name":`, c.Sets.Name.At(int(set)))
 	return append(dst, '}')
 }
 
@@ -112,7 +109,7 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	return site.AppendCardURL(dst, c, card)
 }
 
-// AppendCardSummary appends a Card summary (specification, live surface).
+// AppendCardSummary appends a Card summary.
 func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
 	cents, at := c.DisplayPrice(card)
@@ -125,6 +122,7 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []
 // variant order and then condition order (decision 22).
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
+
 	dst = append(dst, `,"prices":[`...)
 	from, to := c.Lanes.Of.Range(card)
 	first := true
@@ -153,8 +151,7 @@ func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 // AppendLane appends a lane and its price as the beginning of an object.
 func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
-	dst = append(dst, `{"variant":`...)
-	dst = AppendString(dst, c.Variants.At(int(l.Variant[lane])))
+	dst = AppendText(dst, `{"variant":`, c.Variants.At(int(l.Variant[lane])))
 	dst = append(dst, `,"condition":"`...)
 	dst = append(dst, snapshot.Condition(l.Condition[lane]).Text()...)
 	dst = append(dst, '"', ',')
@@ -177,11 +174,13 @@ func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = append(dst, `,"currency":"USD","market_price_cents":`...)
 	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, cents)
+
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = c.Lanes.Base7[lane]
 	}
 	dst = AppendChange(dst, "price_change_cents", "price_change_percent", base, cents)
+
 	dst = append(dst, `,"price_updated_at":`...)
 	dst = AppendSeconds(dst, at)
 	return append(dst, '}')

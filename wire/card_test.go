@@ -53,8 +53,9 @@ type truth struct{ *fixture.World }
 func (w truth) head(c *card) cardHead {
 	g := w.Games[c.Game]
 	h := cardHead{
-		ID: c.ID, Name: c.Name, Number: nullable(c.Number), Game: &g.Slug, GameName: &g.Name, Rarity: nullable(c.Rarity),
-		Set: w.set(c), URL: to(site.URL + "/cards/" + c.Slug),
+		ID: c.ID, Name: c.Name, Number: nullable(c.Number), Game: &g.Slug, GameName: &g.Name,
+		Rarity: nullable(c.Rarity),
+		Set:    w.set(c), URL: to(site.URL + "/cards/" + c.Slug),
 	}
 	switch c.Image {
 	case "":
@@ -65,6 +66,7 @@ func (w truth) head(c *card) cardHead {
 	default:
 		h.Image = to(site.Images + c.Image)
 	}
+
 	return h
 }
 
@@ -110,8 +112,10 @@ func TestCards(t *testing.T) {
 		w := truth{fixture.Random(seed, fixture.Small)}
 		c := w.Catalog()
 		for i, from := range w.PriceDesc() {
-			equal(t, "summary", cardSummary{w.head(&from), w.price(&from)}, decode[cardSummary](t, wire.AppendCardSummary(nil, c, i, site)))
-			equal(t, "detail", cardDetail{w.head(&from), w.lanes(&from)}, decode[cardDetail](t, wire.AppendCardDetail(nil, c, i, site)))
+			equal(t, "summary", cardSummary{w.head(&from), w.price(&from)},
+				decode[cardSummary](t, wire.AppendCardSummary(nil, c, i, site)))
+			equal(t, "detail", cardDetail{w.head(&from), w.lanes(&from)},
+				decode[cardDetail](t, wire.AppendCardDetail(nil, c, i, site)))
 			equal(t, "entry", entry{from.ID, w.price(&from)}, decode[entry](t, wire.AppendPriceEntry(nil, c, i)))
 			base := snapshot.NoCents
 			if l := from.Display(); l != nil {
@@ -157,6 +161,7 @@ func TestGamesAndSets(t *testing.T) {
 			}
 			want.Data = append(want.Data, count)
 		}
+
 		equal(t, "games", want, decode[gameList](t, wire.AppendGames(nil, c)))
 		for i := range c.Sets.ID.Len() {
 			var from fixture.Set
@@ -165,11 +170,16 @@ func TestGamesAndSets(t *testing.T) {
 					from = s
 				}
 			}
+
 			g := w.Games[from.Game]
-			head := setHead{ID: from.ID, Name: from.Name, Series: nullable(from.Series), Cards: to(0), Game: &g.Slug, GameName: &g.Name}
+			head := setHead{
+				ID: from.ID, Name: from.Name, Series: nullable(from.Series), Cards: to(0), Game: &g.Slug,
+				GameName: &g.Name,
+			}
 			if from.Release != snapshot.NoDay {
 				head.Release = to(from.Release.String())
 			}
+
 			detail := setDetail{URL: to(site.URL + "/sets/" + from.Slug), Top: []topCard{}}
 			var top []uint32
 			for k, card := range w.PriceDesc() {
@@ -181,6 +191,7 @@ func TestGamesAndSets(t *testing.T) {
 				h := w.head(&card)
 				detail.Top = append(detail.Top, topCard{h.ID, h.Name, h.Number, h.URL, "USD", cents(card.Price())})
 			}
+
 			detail.setHead = head
 			equal(t, "set", head, decode[setHead](t, wire.AppendSetSummary(nil, c, i)))
 			equal(t, "set detail", detail, decode[setDetail](t, wire.AppendSetDetail(nil, c, i, top, site)))
@@ -199,14 +210,25 @@ func TestHistoryAndStats(t *testing.T) {
 	b = normal.Append(b, (*[10]byte)([]byte("2026-03-16")), 0, false)
 	b = append(wire.AppendPointEnd(b), ']', '}')
 	equal(t, "history", history{"card_abc", `A "1"`, to("https://cards.example/cards/a-1"), 30, []point{
-		{"2026-03-14", "normal", snapshot.MaxCents, "USD"}, {"2026-03-15", "holofoil", 0, "USD"}, {"2026-03-16", "normal", 0, "USD"},
+		{"2026-03-14", "normal", snapshot.MaxCents, "USD"},
+		{"2026-03-15", "holofoil", 0, "USD"},
+		{"2026-03-16", "normal", 0, "USD"},
 	}}, decode[history](t, b))
 
 	for _, variant := range []string{"", "normal"} {
-		b = wire.AppendStatsHead(nil, c, wire.Stats{Card: 0, Variant: variant, Window: "7d", From: 1_773_014_400_000, To: c.SnapshotAt})
-		s := snapshot.Summary{Min: 0, Max: 300, Mean: 120, First: 200, Last: 100, FirstDay: 20_520, LastDay: 20_526, Points: 5}
+		b = wire.AppendStatsHead(nil, c, wire.Stats{
+			Card: 0, Variant: variant, Window: "7d", From: 1_773_014_400_000,
+			To: c.SnapshotAt,
+		})
+		s := snapshot.Summary{
+			Min: 0, Max: 300, Mean: 120, First: 200, Last: 100, FirstDay: 20_520, LastDay: 20_526,
+			Points: 5,
+		}
 		b = append(wire.AppendSummary(b, "normal", s), ']', '}', '}')
-		want := stats{Currency: "USD", ID: "card_abc", Variant: nullable(variant), Window: "7d", From: "2026-03-09T00:00:00Z", To: "2026-03-14T20:05:30Z"}
+		want := stats{
+			Currency: "USD", ID: "card_abc", Variant: nullable(variant), Window: "7d",
+			From: "2026-03-09T00:00:00Z", To: "2026-03-14T20:05:30Z",
+		}
 		want.Data.Variants = []summary{{
 			"normal", to(int64(0)), to(int64(300)), to(int64(120)), &end{"2026-03-08", 200}, &end{"2026-03-14", 100},
 			to(int64(-100)), to(jsontext.Value("-50")), 5,
@@ -216,7 +238,10 @@ func TestHistoryAndStats(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	u := wire.Usage{Tenant: `t"1`, From: 1_772_323_200_000, To: 1_775_001_600_000, Limit: 10_000, Used: 9_999, Remaining: 1, PerMinute: 60}
+	u := wire.Usage{
+		Tenant: `t"1`, From: 1_772_323_200_000, To: 1_775_001_600_000, Limit: 10_000, Used: 9_999,
+		Remaining: 1, PerMinute: 60,
+	}
 	closing := wire.Meta{RequestID: "req_1", SnapshotAt: 1_773_518_730_250, Units: 1, Replay: true}
 	got := decode[usage](t, append(wire.AppendMeta(append(wire.AppendUsage(nil, u), `,"meta":`...), closing), '}'))
 	var want usage
@@ -229,15 +254,21 @@ func TestUsage(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for _, retry := range []int{0, 17} {
 		for code, m := range wire.Live {
-			got := decode[problem](t, wire.AppendProblem(nil, "https://api.example", wire.Fault{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
-			want := problem{"https://api.example/errors/" + string(code), m.Title, m.Status, `a "b"`, string(code), "req_x", nil}
+			got := decode[problem](t, wire.AppendProblem(nil, "https://api.example",
+				wire.Fault{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
+			want := problem{
+				"https://api.example/errors/" + string(code), m.Title, m.Status, `a "b"`, string(code),
+				"req_x", nil,
+			}
 			if retry > 0 {
 				want.Retry = &retry
 			}
 			equal(t, "problem", want, got)
 		}
+
 		for code := range wire.Preview {
-			got := decode[envelope](t, wire.AppendEnvelope(nil, wire.Fault{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
+			got := decode[envelope](t, wire.AppendEnvelope(nil,
+				wire.Fault{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
 			var want envelope
 			want.Error.Code, want.Error.Message, want.Error.RequestID = string(code), "a\nb", "req_x"
 			if retry > 0 {
@@ -248,7 +279,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCodes compares the tables with the specification's and with decision 3.
+// TestCodes compares the tables with those of decision 3.
 func TestCodes(t *testing.T) {
 	statuses := func(table map[wire.Code]wire.Meaning) map[wire.Code]int {
 		all := map[wire.Code]int{}
@@ -260,8 +291,10 @@ func TestCodes(t *testing.T) {
 		}
 		return all
 	}
+
 	both := map[wire.Code]int{
-		"invalid_request": 400, "not_found": 404, "rate_limit_exceeded": 429, "quota_exceeded": 429, "internal_error": 500,
+		"invalid_request": 400, "not_found": 404, "rate_limit_exceeded": 429, "quota_exceeded": 429,
+		"internal_error":     500,
 		"method_not_allowed": 405, "request_timeout": 408, "payload_too_large": 413,
 		"unsupported_media_type": 415, "request_header_fields_too_large": 431, "temporarily_unavailable": 503,
 	}
@@ -273,6 +306,7 @@ func TestCodes(t *testing.T) {
 	for code, status := range both {
 		live[code], preview[code] = status, status
 	}
+
 	equal(t, "live codes", live, statuses(wire.Live))
 	equal(t, "preview codes", preview, statuses(wire.Preview))
 }

@@ -8,19 +8,25 @@ func AppendDay(dst []byte, day snapshot.Day) []byte {
 	// Days are counted from -400-03-01, so that a leap day ends its year, a month is a linear function of the days, and
 	// nothing is negative (Neri and Schneider, Euclidean affine functions and applications to calendar algorithms). The
 	// divisors are constants, and a compiler multiplies instead.
-	const epoch, era = 719_468 + 146_097, 400
+	const (
+		epoch = 719_468 + 146_097
+		era   = 400
+	)
 	n := 4*uint32(int(day)+epoch) + 3
 	century := n / 146_097
 	ofCentury := n%146_097 | 3
 	product := uint64(ofCentury) * 2_939_745
 	year := 100*century + uint32(product>>32)
 	linear := 2141*(uint32(product)/2_939_745/4) + 197_913
-	month, d := linear>>16, linear&0xffff/2141+1
+	month := linear >> 16
 	if month > 12 {
 		month -= 12
 		year++
 	}
 	year -= era
-	low, m, dd := &pairs[year%100], &pairs[month], &pairs[d]
+
+	low := &pairs[year%100]
+	m := &pairs[month]
+	dd := &pairs[linear&0xffff/2141+1]
 	return append(dst, byte('0'+year/1000), byte('0'+year/100%10), low[0], low[1], '-', m[0], m[1], '-', dd[0], dd[1])
 }

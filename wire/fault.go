@@ -5,7 +5,7 @@ import "strconv"
 // Code names an error to a client. The two surfaces have a table each of what a code means there.
 type Code string
 
-// The codes of both surfaces (specification, Errors; decision 3 for those its tables lack).
+// The codes of both surfaces (decision 3).
 const (
 	InvalidRequest         Code = "invalid_request"
 	Unauthorized           Code = "unauthorized"
@@ -80,33 +80,25 @@ type Fault struct {
 // AppendProblem appends the live surface's error body, application/problem+json.
 func AppendProblem(dst []byte, baseURL string, f Fault, requestID string) []byte {
 	m := Live[f.Code]
-	dst = append(dst, `{"type":`...)
-	dst = AppendString(dst, baseURL+"/errors/"+string(f.Code))
-	dst = append(dst, `,"title":`...)
-	dst = AppendString(dst, m.Title)
-	dst = append(dst, `,"status":`...)
-	dst = strconv.AppendInt(dst, int64(m.Status), 10)
-	dst = append(dst, `,"detail":`...)
-	dst = AppendString(dst, f.Detail)
-	dst = append(dst, `,"code":`...)
-	dst = AppendString(dst, string(f.Code))
-	dst = append(dst, `,"request_id":`...)
-	dst = AppendString(dst, requestID)
+	dst = AppendText(dst, `{"type":`, baseURL+"/errors/"+string(f.Code))
+	dst = AppendText(dst, `,"title":`, m.Title)
+	dst = AppendInt(dst, `,"status":`, int64(m.Status))
+	dst = AppendText(dst, `,"detail":`, f.Detail)
+	dst = AppendText(dst, `,"code":`, string(f.Code))
+	dst = AppendText(dst, `,"request_id":`, requestID)
+
 	if f.RetryAfter > 0 {
-		dst = append(dst, `,"retry_after_seconds":`...)
-		dst = strconv.AppendInt(dst, int64(f.RetryAfter), 10)
+		dst = AppendInt(dst, `,"retry_after_seconds":`, int64(f.RetryAfter))
 	}
 	return append(dst, '}')
 }
 
 // AppendEnvelope appends the preview contract's error body.
 func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
-	dst = append(dst, `{"error":{"code":`...)
-	dst = AppendString(dst, string(f.Code))
-	dst = append(dst, `,"message":`...)
-	dst = AppendString(dst, f.Detail)
-	dst = append(dst, `,"request_id":`...)
-	dst = AppendString(dst, requestID)
+	dst = AppendText(dst, `{"error":{"code":`, string(f.Code))
+	dst = AppendText(dst, `,"message":`, f.Detail)
+	dst = AppendText(dst, `,"request_id":`, requestID)
+
 	dst = append(dst, `,"retry_after_seconds":`...)
 	if f.RetryAfter > 0 {
 		dst = strconv.AppendInt(dst, int64(f.RetryAfter), 10)

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"strconv"
-
 	"ninepocket/snapshot"
 )
 
@@ -10,11 +8,9 @@ import (
 func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, site *Site) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, c.Cards.ID.Bytes(card)...)
-	dst = append(dst, `","name":`...)
-	dst = AppendString(dst, c.Cards.Name.At(card))
+	dst = AppendText(dst, `","name":`, c.Cards.Name.At(card))
 	dst = site.AppendCardURL(dst, c, card)
-	dst = append(dst, `,"days":`...)
-	dst = strconv.AppendInt(dst, int64(days), 10)
+	dst = AppendInt(dst, `,"days":`, int64(days))
 	return append(dst, `,"data":[`...)
 }
 
@@ -24,8 +20,8 @@ const (
 	pointStart = `,{"date":"`
 )
 
-// PointForm is a Price history point of one variant up to the end of its price, as it stands after another one. The next
-// point is a copy of it with another date, and with another price where that has changed.
+// PointForm is a Price history point of one variant up to the end of its price, as it stands after another one. The
+// next point is a copy of it with another date, and with another price where that has changed.
 type PointForm struct {
 	text  []byte
 	price int   // where the price begins
@@ -37,16 +33,18 @@ func (f *PointForm) Reset(variant string) {
 	f.text = append(f.text[:0], pointEnd+pointStart+`YYYY-MM-DD","variant":`...)
 	f.text = AppendString(f.text, variant)
 	f.text = append(f.text, `,"market_price_cents":0`...)
-	f.price, f.cents = len(f.text)-1, 0
+	f.price = len(f.text) - 1
+	f.cents = 0
 }
 
-// Append appends a point but for what follows its price, after another one or as the first. The date is YYYY-MM-DD. After
-// the last one comes AppendPointEnd.
+// Append appends a point but for what follows its price, after another one or as the first. The date is YYYY-MM-DD.
+// After the last one comes AppendPointEnd.
 func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) []byte {
 	skip := 0
 	if first {
 		skip = len(pointEnd) + 1
 	}
+
 	// Date and price are put into the copy: in the form they would be read before the processor has written them.
 	at := len(dst) - skip
 	dst = append(dst, f.text[skip:]...)
@@ -54,7 +52,8 @@ func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) 
 	if cents != f.cents {
 		at += f.price
 		dst = appendAmount(dst[:at], cents)
-		f.text, f.cents = append(f.text[:f.price], dst[at:]...), cents
+		f.text = append(f.text[:f.price], dst[at:]...)
+		f.cents = cents
 	}
 	return dst
 }
@@ -87,8 +86,7 @@ func AppendStatsHead(dst []byte, c *snapshot.Catalog, s Stats) []byte {
 
 // AppendSummary appends a Price statistics variant entry.
 func AppendSummary(dst []byte, variant string, s snapshot.Summary) []byte {
-	dst = append(dst, `{"variant":`...)
-	dst = AppendString(dst, variant)
+	dst = AppendText(dst, `{"variant":`, variant)
 	dst = append(dst, `,"min_price_cents":`...)
 	dst = AppendCents(dst, s.Min)
 	dst = append(dst, `,"max_price_cents":`...)
@@ -98,8 +96,7 @@ func AppendSummary(dst []byte, variant string, s snapshot.Summary) []byte {
 	dst = AppendDated(append(dst, `,"first":`...), s.FirstDay, s.First)
 	dst = AppendDated(append(dst, `,"last":`...), s.LastDay, s.Last)
 	dst = AppendChange(dst, "change_cents", "change_percent", s.First, s.Last)
-	dst = append(dst, `,"data_points":`...)
-	dst = strconv.AppendInt(dst, int64(s.Points), 10)
+	dst = AppendInt(dst, `,"data_points":`, int64(s.Points))
 	return append(dst, '}')
 }
 
@@ -107,7 +104,6 @@ func AppendSummary(dst []byte, variant string, s snapshot.Summary) []byte {
 func AppendDated(dst []byte, day snapshot.Day, cents int64) []byte {
 	dst = append(dst, `{"date":"`...)
 	dst = AppendDay(dst, day)
-	dst = append(dst, `","price_cents":`...)
-	dst = strconv.AppendInt(dst, cents, 10)
+	dst = AppendInt(dst, `","price_cents":`, cents)
 	return append(dst, '}')
 }

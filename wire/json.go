@@ -16,6 +16,7 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	i := Plain(s)
 	plain := 0 // start of the run that needs no escape
+
 	for i < len(s) {
 		b := s[i]
 		if b >= utf8.RuneSelf {
@@ -32,6 +33,7 @@ func AppendString(dst []byte, s string) []byte {
 			i++
 			continue
 		}
+
 		dst = append(dst, s[plain:i]...)
 		switch b {
 		case '"', '\\':
@@ -52,34 +54,48 @@ func AppendString(dst []byte, s string) []byte {
 		i++
 		plain = i
 	}
+
 	dst = append(dst, s[plain:]...)
 	return append(dst, '"')
 }
 
-// Plain is how many bytes s begins with that stand in a JSON string as they are: ASCII but for quotes, backslashes and
-// control characters. It looks at eight bytes at a time.
+// Plain counts the bytes at the beginning of s that stand in a JSON string as they are: ASCII but for quotes,
+// backslashes and control characters. It looks at eight bytes at a time.
 func Plain(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
+
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
 		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-		// The high bit of a byte of each term says that it is below a space, a quote or a backslash; a borrow can say so
-		// falsely, but only of a byte above one of which it is true, and the lowest counts.
-		quote, backslash := x^('"'*ones), x^('\\'*ones)
+
+		// The high bit of a byte of each term says that the byte is below a space, a quote or a backslash. A borrow
+		// can set a higher byte's bit wrongly; only the lowest set bit is used.
+		quote := x ^ ('"' * ones)
+		backslash := x ^ ('\\' * ones)
 		special := (x - ' '*ones) &^ x
 		special |= (quote - ones) &^ quote
 		special |= (backslash - ones) &^ backslash
-		if special = (special | x) & highs; special != 0 {
+		special = (special | x) & highs
+		if special != 0 {
 			return i + bits.TrailingZeros64(special)/8
 		}
 	}
+
 	for ; i < len(s); i++ {
 		if b := s[i]; b < ' ' || b == '"' || b == '\\' || b >= utf8.RuneSelf {
 			break
 		}
 	}
 	return i
+}
+
+// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a JSON string.
+func AppendText(dst []byte, name, s string) []byte { return AppendString(append(dst, name...), s) }
+
+// AppendInt appends a member as AppendText does, with an integer.
+func AppendInt(dst []byte, name string, n int64) []byte {
+	return strconv.AppendInt(append(dst, name...), n, 10)
 }
 
 // AppendNullable appends s as a JSON string, or null when it is empty: the columns' spelling of null.
@@ -118,12 +134,15 @@ func appendAmount(dst []byte, cents int64) []byte {
 		low := &pairs[v%100]
 		return append(dst, byte('0'+v/100), low[0], low[1])
 	case v < 10_000:
-		high, low := &pairs[v/100], &pairs[v%100]
+		high := &pairs[v/100]
+		low := &pairs[v%100]
 		return append(dst, high[0], high[1], low[0], low[1])
 	case v < 100_000:
-		high, low := &pairs[v/100%100], &pairs[v%100]
+		high := &pairs[v/100%100]
+		low := &pairs[v%100]
 		return append(dst, byte('0'+v/10_000), high[0], high[1], low[0], low[1])
 	}
+
 	return strconv.AppendInt(dst, cents, 10)
 }
 
@@ -150,9 +169,12 @@ func AppendMillis(dst []byte, ms int64) []byte {
 // appendClock appends an instant up to its seconds and returns the milliseconds that are left.
 func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 	day := snapshot.DayOf(ms)
-	rest := uint32(ms - day.Start())
 	dst = AppendDay(dst, day)
-	h, m, sec := &pairs[rest/3_600_000], &pairs[rest/60_000%60], &pairs[rest/1000%60]
+
+	rest := uint32(ms - day.Start())
+	h := &pairs[rest/3_600_000]
+	m := &pairs[rest/60_000%60]
+	sec := &pairs[rest/1000%60]
 	dst = append(dst, 'T', h[0], h[1], ':', m[0], m[1], ':', sec[0], sec[1])
 	return dst, int64(rest % 1000)
 }
@@ -170,6 +192,7 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 	} else {
 		dst = append(dst, "null"...)
 	}
+
 	dst = append(dst, `,"`...)
 	dst = append(dst, percentName...)
 	dst = append(dst, `":`...)

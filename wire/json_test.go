@@ -26,6 +26,7 @@ func TestAppendString(t *testing.T) {
 			t.Errorf("%q is spelt %s, want %s", s, got[1:], want)
 		}
 	}
+
 	f("", `""`)
 	f("Pikachu", `"Pikachu"`)
 	f("Flabébé ♀ 🃏", `"Flabébé ♀ 🃏"`)
@@ -45,6 +46,7 @@ func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "Pikachu", `"\/`, "\b\f\n\r\t", "a\x00\xff\u2028é", "\xed\xa0\x80\xf0\x9f\x83\x8f"} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		b := wire.AppendString(nil, s)
 		want := string([]rune(s)) // a replacement for each bad byte
@@ -92,6 +94,7 @@ func TestPercent(t *testing.T) {
 			t.Errorf("100·%d/%d is %s, want %s (%s)", part, whole, got, want, percentOracle(part, whole))
 		}
 	}
+
 	f(0, 1, "0")
 	f(1, 3, "33.33")
 	f(2, 3, "66.67")
@@ -110,7 +113,8 @@ func TestPercent(t *testing.T) {
 	f(snapshot.MaxCents, snapshot.MaxCents, "100")
 	f(snapshot.MaxCents-1, snapshot.MaxCents, "100")
 	f(1, snapshot.MaxCents, "0")
-	amount := rapid.OneOf(rapid.Int64Range(0, 500), rapid.Int64Range(0, snapshot.MaxCents), rapid.SampledFrom([]int64{0, 1, 2, snapshot.MaxCents - 1, snapshot.MaxCents}))
+	amount := rapid.OneOf(rapid.Int64Range(0, 500), rapid.Int64Range(0, snapshot.MaxCents),
+		rapid.SampledFrom([]int64{0, 1, 2, snapshot.MaxCents - 1, snapshot.MaxCents}))
 	for range 20 {
 		rapid.Check(t, func(t *rapid.T) {
 			part, whole := amount.Draw(t, "part"), max(amount.Draw(t, "whole"), 1)
@@ -135,6 +139,7 @@ func TestAppendChange(t *testing.T) {
 			t.Errorf("from %d to %d: %s, want %s", base, now, got[1:], want)
 		}
 	}
+
 	f(100, 150, `,"c":50,"p":50`)
 	f(150, 100, `,"c":-50,"p":-33.33`)
 	f(100, 100, `,"c":0,"p":0`)
@@ -147,7 +152,7 @@ func TestAppendChange(t *testing.T) {
 	f(snapshot.MaxCents, 0, `,"c":-9007199254740991,"p":-100`)
 }
 
-// previewTime is the pattern of the specification's date-times.
+// previewTime is the pattern of the preview contract's date-times.
 var previewTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?Z$`)
 
 func TestTimes(t *testing.T) {
@@ -160,6 +165,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%d ms is %s, want %s", ms, got, millis)
 		}
 	}
+
 	f(0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z")
 	f(1_773_518_730_000, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30Z")
 	f(1_773_518_730_250, "2026-03-14T20:05:30Z", "2026-03-14T20:05:30.25Z")
@@ -171,19 +177,25 @@ func TestTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(-62_167_219_200_000, 253_402_300_799_999).Draw(t, "ms")
 		millis := strings.Trim(string(wire.AppendMillis(nil, ms)), `"`)
-		if back, err := time.Parse(time.RFC3339Nano, millis); err != nil || back.UnixMilli() != ms || !previewTime.MatchString(millis) {
+		if back, err := time.Parse(time.RFC3339Nano, millis); err != nil || back.UnixMilli() != ms ||
+			!previewTime.MatchString(millis) {
 			t.Fatalf("%d ms is %s, %v", ms, millis, err)
 		}
 		seconds := strings.Trim(string(wire.AppendSeconds(nil, ms)), `"`)
-		if back, err := time.Parse("2006-01-02T15:04:05Z", seconds); err != nil || ms-back.UnixMilli() < 0 || ms-back.UnixMilli() > 999 {
+		if back, err := time.Parse("2006-01-02T15:04:05Z", seconds); err != nil || ms-back.UnixMilli() < 0 ||
+			ms-back.UnixMilli() > 999 {
 			t.Fatalf("%d ms is %s, %v", ms, seconds, err)
 		}
 	})
 }
 
-// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of it before it is judged.
+// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of it before it is
+// judged.
 func TestNoTimes(*testing.T) {
-	for _, ms := range []int64{snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001, 253_402_300_800_000} {
+	for _, ms := range []int64{
+		snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001,
+		253_402_300_800_000,
+	} {
 		wire.AppendMillis(nil, ms)
 		wire.AppendSeconds(nil, ms)
 	}
@@ -217,6 +229,7 @@ func TestPlain(t *testing.T) {
 		if got := wire.Plain(string(text)); got != n {
 			t.Fatalf("%q has %d plain bytes", text, got)
 		}
+
 		for i := range n {
 			for b := range 256 {
 				kept := text[i]
@@ -255,16 +268,20 @@ func TestImageAddress(t *testing.T) {
 	const prefix = "https://img.example/cards/"
 	for _, file := range []string{"4.png", "a b.png", "übung%20?.webp", "a/../b.png", `q"\'<>&#.png`, "\t.png"} {
 		c := oneCard(t, func(c *card) { c.Image = file })
-		got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{URL: "https://x.example", Images: prefix}))
+		got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0,
+			&wire.Site{URL: "https://x.example", Images: prefix}))
 		u, err := url.Parse(*got.Image)
-		if err != nil || u.RawQuery != "" || u.Fragment != "" || strings.Count(u.EscapedPath(), "/") != 2 || u.Path != "/cards/"+file {
+		if err != nil || u.RawQuery != "" || u.Fragment != "" || strings.Count(u.EscapedPath(), "/") != 2 ||
+			u.Path != "/cards/"+file {
 			t.Errorf("image %q is at %s (%v)", file, *got.Image, err)
 		}
 	}
+
 	c := oneCard(t, func(c *card) { c.Image = "" })
 	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{Images: prefix})); got.Image != nil {
 		t.Errorf("a card without an image has %s", *got.Image)
 	}
+
 	c = oneCard(t, func(c *card) { c.Image = "4.png" })
 	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.Site{})); got.Image != nil {
 		t.Errorf("without an image folder a card has %s", *got.Image)

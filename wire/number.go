@@ -5,13 +5,17 @@ import "strconv"
 // Decimal spells an integer.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Percent is 100·part/whole, rounded half away from zero to hundredths (decision 8): whole percents, hundredths of
-// one, and the sign. whole must be positive, and both within ±MaxCents: then nothing here overflows, and it is exact.
+// Percent is 100·part/whole, rounded half away from zero to hundredths (decision 8): whole
+// percents, hundredths of one, and the sign. whole must be positive, and both within ±MaxCents:
+// then nothing here overflows, and it is exact.
 func Percent(part, whole int64) (units, hundredths uint64, negative bool) {
-	if negative = part < 0; negative {
+	negative = part < 0
+	if negative {
 		part = -part
 	}
-	scaled, base := uint64(part)*100, uint64(whole)
+
+	scaled := uint64(part) * 100
+	base := uint64(whole)
 	units = scaled / base
 	// Adding half of the base before dividing rounds halves up.
 	hundredths = (scaled%base*200 + base) / (2 * base)

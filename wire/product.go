@@ -7,13 +7,12 @@ import (
 	"ninepocket/snapshot"
 )
 
-// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that a newer program built
-// may be missing in the table; the contract makes all its codes from slugs in this way.
+// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that a newer program
+// built may be missing in the table; the contract makes all its codes from slugs in this way.
 func previewGame(slug string) string {
 	if game, known := snapshot.GameBySlug(slug); known {
 		return game.Preview
 	}
-
 	return strings.ReplaceAll(slug, "-", "_")
 }
 
@@ -24,37 +23,32 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	dst = append(dst, site.ProductPrefix...)
 	dst = append(dst, '_')
 	dst = append(dst, tail...)
+
 	if item < cards {
-		dst = append(dst, `","kind":"card","name":`...)
-		dst = AppendString(dst, c.Cards.Name.At(item))
+		dst = AppendText(dst, `","kind":"card","name":`, c.Cards.Name.At(item))
 		dst = appendProductCommon(dst, c, item, c.Cards.Game[item], c.Cards.UpdatedAt[item])
 		dst = appendSetOf(dst, c, item)
-		dst = append(dst, `,"collector_number":`...)
-		dst = AppendString(dst, c.Cards.Number.At(item))
-		dst = append(dst, `,"printing":`...)
-		dst = AppendString(dst, c.Cards.Printing.At(item))
+		dst = AppendText(dst, `,"collector_number":`, c.Cards.Number.At(item))
+		dst = AppendText(dst, `,"printing":`, c.Cards.Printing.At(item))
 		return append(appendOptions(dst, c, item), '}')
 	}
+
 	i := item - cards
 	s := &c.Sealed
-	dst = append(dst, `","kind":"sealed","name":`...)
-	dst = AppendString(dst, s.Name.At(i))
+	dst = AppendText(dst, `","kind":"sealed","name":`, s.Name.At(i))
 	dst = appendProductCommon(dst, c, item, s.Game[i], s.UpdatedAt[i])
-	dst = append(dst, `,"package_type":`...)
-	dst = AppendString(dst, s.PackageType.At(i))
+	dst = AppendText(dst, `,"package_type":`, s.PackageType.At(i))
 	dst = append(dst, `,"units_per_package":`...)
 	dst = strconv.AppendUint(dst, uint64(s.Units[i]), 10)
-	dst = append(dst, `,"unit_kind":`...)
-	dst = AppendString(dst, s.UnitKind.At(i))
-	dst = append(dst, `,"edition":`...)
-	dst = AppendString(dst, s.Edition.At(i))
+	dst = AppendText(dst, `,"unit_kind":`, s.UnitKind.At(i))
+	dst = AppendText(dst, `,"edition":`, s.Edition.At(i))
 	return append(dst, `,"condition":"factory_sealed"}`...)
 }
 
 // appendProductCommon appends what both kinds of product have after their name.
 func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, updatedAt int64) []byte {
-	dst = append(dst, `,"game":`...)
-	dst = AppendString(dst, previewGame(c.Games.Slug.At(int(game))))
+	dst = AppendText(dst, `,"game":`, previewGame(c.Games.Slug.At(int(game))))
+
 	dst = append(dst, `,"language":"en","market":"US","identifiers":[`...)
 	ids := &c.Identifiers
 	from, to := ids.Of.Range(item)
@@ -62,12 +56,11 @@ func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, 
 		if k > from {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"namespace":`...)
-		dst = AppendString(dst, ids.Namespace.At(k))
-		dst = append(dst, `,"value":`...)
-		dst = AppendString(dst, ids.Value.At(k))
+		dst = AppendText(dst, `{"namespace":`, ids.Namespace.At(k))
+		dst = AppendText(dst, `,"value":`, ids.Value.At(k))
 		dst = append(dst, '}')
 	}
+
 	dst = append(dst, `],"catalog_updated_at":`...)
 	return AppendMillis(dst, updatedAt)
 }
@@ -81,8 +74,7 @@ func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 		if lane > from {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"variant":`...)
-		dst = AppendString(dst, c.Variants.At(int(c.Lanes.Variant[lane])))
+		dst = AppendText(dst, `{"variant":`, c.Variants.At(int(c.Lanes.Variant[lane])))
 		dst = append(dst, `,"condition":"`...)
 		dst = append(dst, snapshot.Condition(c.Lanes.Condition[lane]).Code()...)
 		dst = append(dst, `"}`...)
@@ -93,7 +85,7 @@ func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 // Selection is a price selection of the preview contract; Variant and Condition are empty for sealed products.
 type Selection struct{ Kind, ProductID, Variant, Condition string }
 
-// Missing reasons of a price result (specification, Price result).
+// Missing reasons of a price result (decision 27).
 const (
 	ReasonNotFound      = "not_found"
 	ReasonUnsupported   = "unsupported_selection"
@@ -103,17 +95,13 @@ const (
 
 func appendSelection(dst []byte, s *Selection) []byte {
 	if s.Kind == "card" {
-		dst = append(dst, `{"selection":{"kind":"card","product_id":`...)
-		dst = AppendString(dst, s.ProductID)
-		dst = append(dst, `,"variant":`...)
-		dst = AppendString(dst, s.Variant)
-		dst = append(dst, `,"condition":`...)
-		return append(AppendString(dst, s.Condition), '}')
+		dst = AppendText(dst, `{"selection":{"kind":"card","product_id":`, s.ProductID)
+		dst = AppendText(dst, `,"variant":`, s.Variant)
+		return append(AppendText(dst, `,"condition":`, s.Condition), '}')
 	}
-	dst = append(dst, `{"selection":{"kind":`...)
-	dst = AppendString(dst, s.Kind)
-	dst = append(dst, `,"product_id":`...)
-	return append(AppendString(dst, s.ProductID), '}')
+
+	dst = AppendText(dst, `{"selection":{"kind":`, s.Kind)
+	return append(AppendText(dst, `,"product_id":`, s.ProductID), '}')
 }
 
 // AppendMissing appends the result of a selection without a distributable price.
@@ -125,7 +113,7 @@ func AppendMissing(dst []byte, s *Selection, reason string) []byte {
 }
 
 // AppendPriced appends the result of a selection whose lane has a price. Its status is classified at the snapshot's
-// instant (specification, States).
+// instant (decision 28).
 func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
@@ -136,9 +124,11 @@ func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byt
 	case !snapshot.Fresh(asOf, c.SnapshotAt):
 		status = `,"status":"stale","price":{"amount_cents":`
 	}
+
 	dst = appendSelection(dst, s)
 	dst = append(dst, status...)
 	dst = appendAmount(dst, l.Cents[lane])
+
 	dst = append(dst, `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`...)
 	if asOf == snapshot.NoTime {
 		dst = append(dst, "null"...)
@@ -147,7 +137,6 @@ func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byt
 	}
 	dst = append(dst, `,"collected_at":`...)
 	dst = AppendMillis(dst, l.CollectedAt[lane])
-	dst = append(dst, `,"basis":"market_reference","attribution":`...)
-	dst = AppendString(dst, c.Feeds.Attribution.At(int(l.Feed[lane])))
+	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, c.Feeds.Attribution.At(int(l.Feed[lane])))
 	return append(dst, `},"missing_reason":null}`...)
 }

@@ -74,7 +74,9 @@ func millis(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-0
 
 func (w truth) productHead(tail, kind, name string, game int, ids []fixture.Identifier, updatedAt int64) productHead {
 	head := productHead{
-		"np_" + tail, kind, name, strings.ReplaceAll(w.Games[game].Slug, "-", "_"), "en", "US", []identifier{}, millis(updatedAt),
+		"np_" + tail, kind, name, strings.ReplaceAll(w.Games[game].Slug, "-", "_"), "en", "US",
+		[]identifier{},
+		millis(updatedAt),
 	}
 	for _, id := range ids {
 		head.Identifiers = append(head.Identifiers, identifier(id))
@@ -92,7 +94,9 @@ func TestProducts(t *testing.T) {
 			}
 			tail := strings.TrimPrefix(from.ID, "card_")
 			want := cardProduct{
-				w.productHead(tail, "card", from.Name, from.Game, from.Identifiers, from.UpdatedAt), w.set(&from), from.Number, from.Printing, []option{},
+				w.productHead(tail, "card", from.Name, from.Game, from.Identifiers, from.UpdatedAt), w.set(&from),
+				from.Number, from.Printing,
+				[]option{},
 			}
 			for _, l := range fixture.SortedLanes(from.Lanes) {
 				want.Options = append(want.Options, option{l.Variant, l.Condition.Code()})
@@ -100,6 +104,7 @@ func TestProducts(t *testing.T) {
 			got := decode[cardProduct](t, wire.AppendProduct(nil, c, i, tail, site))
 			equal(t, "card product", want, got)
 		}
+
 		for i := range c.Sealed.Tail.Len() {
 			for _, from := range w.Sealed {
 				if from.Tail != c.Sealed.Tail.At(i) {
@@ -121,7 +126,8 @@ func TestPriceResults(t *testing.T) {
 		t.Helper()
 		c := oneCard(t, func(c *card) {
 			c.Lanes = []fixture.Lane{{
-				Variant: "normal", Licensed: true, Feed: 1, Cents: 0, SourceAsOf: asOf, CollectedAt: at - hour/1000, Seen: snapshot.DayOf(at),
+				Variant: "normal", Licensed: true, Feed: 1, Cents: 0, SourceAsOf: asOf, CollectedAt: at - hour/1000,
+				Seen: snapshot.DayOf(at),
 			}}
 		})
 		want := priceResult{
@@ -132,17 +138,23 @@ func TestPriceResults(t *testing.T) {
 		if asOf != snapshot.NoTime {
 			want.Observation.SourceAsOf = to(millis(asOf))
 		}
+
 		s := wire.Selection(want.Selection)
 		equal(t, status, want, decode[priceResult](t, wire.AppendPriced(nil, c, &s, 0)))
 	}
+
 	f(at-36*hour, "fresh") // exactly as old as fresh may be (decision 28)
 	f(at-36*hour-1, "stale")
 	f(at-hour, "fresh")
 	f(snapshot.NoTime, "unknown")
-	for _, reason := range []string{wire.ReasonNotFound, wire.ReasonUnsupported, wire.ReasonNotLicensed, wire.ReasonNoObservation} {
+	for _, reason := range []string{
+		wire.ReasonNotFound, wire.ReasonUnsupported, wire.ReasonNotLicensed,
+		wire.ReasonNoObservation,
+	} {
 		for _, s := range []selection{{"card", `np_"`, `a"b`, "damaged"}, {"sealed", "np_abc", "", ""}} {
 			asked := wire.Selection(s)
-			equal(t, reason, priceResult{s, "missing", nil, nil, &reason}, decode[priceResult](t, wire.AppendMissing(nil, &asked, reason)))
+			equal(t, reason, priceResult{s, "missing", nil, nil, &reason},
+				decode[priceResult](t, wire.AppendMissing(nil, &asked, reason)))
 		}
 	}
 }

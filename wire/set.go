@@ -1,34 +1,28 @@
 package wire
 
-import (
-	"strconv"
-
-	"ninepocket/snapshot"
-)
+import "ninepocket/snapshot"
 
 // AppendGames appends the whole body of list games.
 func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 	n := c.Games.Slug.Len()
-	sets, cards := make([]int, n), make([]int, n)
+	sets := make([]int, n)
+	cards := make([]int, n)
 	for _, g := range c.Sets.Game {
 		sets[g]++
 	}
 	for _, g := range c.Cards.Game {
 		cards[g]++
 	}
+
 	dst = append(dst, `{"data":[`...)
 	for g := range n {
 		if g > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"slug":`...)
-		dst = AppendString(dst, c.Games.Slug.At(g))
-		dst = append(dst, `,"name":`...)
-		dst = AppendString(dst, c.Games.Name.At(g))
-		dst = append(dst, `,"set_count":`...)
-		dst = strconv.AppendInt(dst, int64(sets[g]), 10)
-		dst = append(dst, `,"card_count":`...)
-		dst = strconv.AppendInt(dst, int64(cards[g]), 10)
+		dst = AppendText(dst, `{"slug":`, c.Games.Slug.At(g))
+		dst = AppendText(dst, `,"name":`, c.Games.Name.At(g))
+		dst = AppendInt(dst, `,"set_count":`, int64(sets[g]))
+		dst = AppendInt(dst, `,"card_count":`, int64(cards[g]))
 		dst = append(dst, '}')
 	}
 	return append(dst, ']', '}')
@@ -39,10 +33,10 @@ func appendSet(dst []byte, c *snapshot.Catalog, set int) []byte {
 	s := &c.Sets
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, s.ID.Bytes(set)...)
-	dst = append(dst, `","name":`...)
-	dst = AppendString(dst, s.Name.At(set))
+	dst = AppendText(dst, `","name":`, s.Name.At(set))
 	dst = append(dst, `,"series":`...)
 	dst = AppendNullable(dst, s.Series.At(set))
+
 	dst = append(dst, `,"release_date":`...)
 	if s.Release[set] == snapshot.NoDay {
 		dst = append(dst, "null"...)
@@ -51,8 +45,8 @@ func appendSet(dst []byte, c *snapshot.Catalog, set int) []byte {
 		dst = AppendDay(dst, s.Release[set])
 		dst = append(dst, '"')
 	}
-	dst = append(dst, `,"card_count":`...)
-	dst = strconv.AppendInt(dst, int64(s.Cards[set]), 10)
+
+	dst = AppendInt(dst, `,"card_count":`, int64(s.Cards[set]))
 	return AppendGame(dst, c, s.Game[set])
 }
 
@@ -65,6 +59,7 @@ func AppendSetSummary(dst []byte, c *snapshot.Catalog, set int) []byte {
 func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, site *Site) []byte {
 	dst = appendSet(dst, c, set)
 	dst = site.AppendSetURL(dst, c, set)
+
 	dst = append(dst, `,"top_cards":[`...)
 	for k, card := range top {
 		if k > 0 {

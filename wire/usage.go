@@ -12,12 +12,10 @@ type Meta struct {
 
 // AppendMeta appends a Meta object.
 func AppendMeta(dst []byte, m Meta) []byte {
-	dst = append(dst, `{"request_id":`...)
-	dst = AppendString(dst, m.RequestID)
+	dst = AppendText(dst, `{"request_id":`, m.RequestID)
 	dst = append(dst, `,"snapshot_at":`...)
 	dst = AppendMillis(dst, m.SnapshotAt)
-	dst = append(dst, `,"billable_units":`...)
-	dst = strconv.AppendInt(dst, int64(m.Units), 10)
+	dst = AppendInt(dst, `,"billable_units":`, int64(m.Units))
 	dst = append(dst, `,"idempotent_replay":`...)
 	dst = strconv.AppendBool(dst, m.Replay)
 	return append(dst, '}')
@@ -32,23 +30,14 @@ type Usage struct {
 
 // AppendUsage appends the data of get usage, as the beginning of a body that a meta member closes.
 func AppendUsage(dst []byte, u Usage) []byte {
-	dst = append(dst, `{"data":{"tenant_id":`...)
-	dst = AppendString(dst, u.Tenant)
+	dst = AppendText(dst, `{"data":{"tenant_id":`, u.Tenant)
 	dst = append(dst, `,"period_start":`...)
 	dst = AppendMillis(dst, u.From)
 	dst = append(dst, `,"period_end":`...)
 	dst = AppendMillis(dst, u.To)
-	for _, member := range []struct {
-		name  string
-		value int64
-	}{
-		{`,"request_credits_limit":`, u.Limit},
-		{`,"request_credits_used":`, u.Used},
-		{`,"request_credits_remaining":`, u.Remaining},
-		{`,"rate_limit_per_minute":`, u.PerMinute},
-	} {
-		dst = append(dst, member.name...)
-		dst = strconv.AppendInt(dst, member.value, 10)
-	}
+	dst = AppendInt(dst, `,"request_credits_limit":`, u.Limit)
+	dst = AppendInt(dst, `,"request_credits_used":`, u.Used)
+	dst = AppendInt(dst, `,"request_credits_remaining":`, u.Remaining)
+	dst = AppendInt(dst, `,"rate_limit_per_minute":`, u.PerMinute)
 	return append(dst, '}')
 }

@@ -42,8 +42,11 @@ func Conform(t *testing.T, h Harness) {
 		{"a restart keeps everything", restart},
 		{"a closed store is unavailable", closed},
 	}
+
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { c.run(&bench{world: newWorld(t), t: t, h: h, Store: h.Open(t, start), now: start}) })
+		t.Run(c.name, func(t *testing.T) {
+			c.run(&bench{world: newWorld(t), t: t, h: h, Store: h.Open(t, start), now: start})
+		})
 	}
 }
 
@@ -137,6 +140,7 @@ func fullWindow(b *bench) {
 		b.finish(d, false, 0)
 		b.sleep(1500 * time.Millisecond)
 	}
+
 	d := b.want("small", access.CardsGet, access.RateLimited)
 	if d.RetryAfter != 53 || d.Minute.Wait != 53 || d.Minute.Remaining != 0 { // 60 - 7.5, rounded up
 		b.t.Fatalf("refused with %+v", d)
@@ -144,10 +148,12 @@ func fullWindow(b *bench) {
 	if got := time.Unix(d.Minute.Reset, 0); got.Before(epoch.Add(time.Minute)) || got.After(epoch.Add(61*time.Second)) {
 		b.t.Fatalf("reset at %s", got)
 	}
+
 	b.sleep(time.Minute - 7500*time.Millisecond - time.Millisecond)
 	if d := b.want("small", access.CardsGet, access.RateLimited); d.RetryAfter != 1 {
 		b.t.Fatalf("a millisecond early: %+v", d)
 	}
+
 	b.sleep(time.Millisecond)
 	b.want("small", access.CardsGet, access.Admitted)
 	b.want("small", access.CardsGet, access.RateLimited)
@@ -157,13 +163,16 @@ func refusedTakesNothing(b *bench) {
 	for range 5 {
 		b.do("small", access.CardsGet)
 	}
+
 	for range 100 {
 		b.want("small", access.CardsGet, access.RateLimited)
 	}
+
 	b.sleep(time.Minute)
 	for range 5 {
 		b.do("small", access.CardsGet)
 	}
+
 	b.used("small", 10)
 	b.do("small2", access.CardsGet)
 	b.do("small2", access.CardsGet)
@@ -173,6 +182,7 @@ func refusedTakesNothing(b *bench) {
 			b.t.Fatalf("refused with %+v", d)
 		}
 	}
+
 	rows, err := b.Ledger("small", 0)
 	calls := int64(0)
 	for _, row := range rows {
@@ -187,6 +197,7 @@ func loweredLimit(b *bench) {
 	for range 5 {
 		b.do("small", access.CardsGet)
 	}
+
 	setLimit := func(perMinute int) {
 		plans := access.DefaultPlans()
 		plans.Set("wide", access.Plan{})
@@ -195,12 +206,14 @@ func loweredLimit(b *bench) {
 			b.t.Fatal(err)
 		}
 	}
+
 	for _, perMinute := range []int{2, 5, 4000, 5} {
 		setLimit(perMinute)
 		if perMinute <= 5 {
 			b.want("small", access.CardsGet, access.RateLimited)
 		}
 	}
+
 	setLimit(6)
 	b.do("small", access.CardsGet)
 	b.want("small", access.CardsGet, access.RateLimited)
@@ -213,6 +226,7 @@ func quotaBySuccess(b *bench) {
 		}
 		b.finish(b.want("small", access.CardsGet, access.Admitted), false, 0)
 	}
+
 	b.used("small", 0)
 	b.sleep(time.Minute)
 	for i := range int64(12) {
@@ -221,6 +235,7 @@ func quotaBySuccess(b *bench) {
 			b.t.Fatalf("remaining %d after %d", r.Allowance.Remaining, i+1)
 		}
 	}
+
 	b.sleep(time.Minute)
 	d := b.want("small", access.CardsGet, access.QuotaExceeded)
 	if midnight := epoch.Truncate(24 * time.Hour).Add(24 * time.Hour); d.Allowance.Reset != midnight.Unix() {
@@ -232,10 +247,12 @@ func heldUnits(b *bench) {
 	for range 6 {
 		b.do("org", access.ProductsList)
 	}
+
 	last := b.want("org", access.ProductsList, access.Admitted)
 	if d := b.want("org2", access.ProductsList, access.QuotaExceeded); d.Allowance.Remaining != 0 {
 		b.t.Fatalf("refused with %+v", d.Allowance)
 	}
+
 	b.begin("org", "k", 1, access.Exhausted)
 	b.used("org", 6) // held is not used
 	b.finish(last, false, 0)
@@ -254,10 +271,12 @@ func midnight(b *bench) {
 		}
 		b.now.Mono += minute
 	}
+
 	late := b.admit("small", access.CardsGet)
 	if late.Verdict != access.QuotaExceeded || late.RetryAfter != 1 {
 		b.t.Fatalf("a millisecond before midnight: %+v", late)
 	}
+
 	b.sleep(time.Millisecond)
 	b.do("small", access.CardsGet)
 	b.used("small", 1)
@@ -284,14 +303,18 @@ func sharedCredits(b *bench) {
 	for i := range 7 {
 		b.do([]string{"org", "org2"}[i%2], access.ProductsList)
 	}
+
 	d := b.want("org2", access.ProductsGet, access.QuotaExceeded)
-	if end := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC); d.Allowance.Reset != end.Unix() || d.RetryAfter != end.Unix()-epoch.Unix() {
+	end := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+	if d.Allowance.Reset != end.Unix() || d.RetryAfter != end.Unix()-epoch.Unix() {
 		b.t.Fatalf("refused with %+v", d)
 	}
+
 	b.used("org", 7)
 	for range 53 {
 		b.finish(b.want("rival", access.ProductsGet, access.Admitted), false, 0)
 	}
+
 	b.used("rival", 0)
 }
 
@@ -302,20 +325,24 @@ func creditPeriod(b *bench) {
 	for range 7 {
 		b.do("org", access.ProductsList)
 	}
+
 	b.sleep(time.Hour - time.Millisecond)
 	b.want("org", access.ProductsList, access.QuotaExceeded)
 	b.sleep(time.Millisecond)
 	b.do("org", access.ProductsList)
 	p := b.who("org", b.now)
 	u, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
-	if want := (access.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}); err != nil || u.Period != want || u.Used != 1 {
+	want := access.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}
+	if err != nil || u.Period != want || u.Used != 1 {
 		b.t.Fatalf("usage %+v, want period %+v", u, want)
 	}
+
 	b.now.Mono += minute
 	b.now.Wall -= 2 * 3_600_000 // the clock is set back: still the later period
 	if r := b.do("org", access.ProductsList); r.Allowance.Remaining != 5 {
 		b.t.Fatalf("remaining %d after the clock was set back", r.Allowance.Remaining)
 	}
+
 	b.used("org", 2)
 }
 
@@ -323,6 +350,7 @@ func usageWindow(b *bench) {
 	for range 10 {
 		b.finish(b.want("org", access.UsageGet, access.Admitted), true, 0)
 	}
+
 	b.want("org2", access.UsageGet, access.RateLimited)
 	b.do("org", access.ProductsList)
 	for range 100 {
@@ -332,11 +360,12 @@ func usageWindow(b *bench) {
 		}
 		b.finish(d, true, 0)
 	}
+
 	b.do("small", access.CardsGet)
 }
 
-// concurrentWindow lets many callers draw ever later times and call; afterwards no
-// span of a minute may hold more admissions than the limit.
+// concurrentWindow lets many callers draw ever later times and call; afterwards no span of a minute
+// may hold more admissions than the limit.
 func concurrentWindow(b *bench) {
 	for _, c := range []struct {
 		key   string
@@ -349,6 +378,8 @@ func concurrentWindow(b *bench) {
 		var admitted []int64
 		p := b.who(c.key, b.now)
 		rule := access.RuleFor(p, access.CardsGet)
+
+		// Times are drawn in order and arrive out of order.
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
@@ -363,6 +394,7 @@ func concurrentWindow(b *bench) {
 			})
 		}
 		group.Wait()
+
 		slices.Sort(admitted)
 		for i := c.limit; i < len(admitted); i++ {
 			if span := admitted[i] - admitted[i-c.limit]; span < minute {
@@ -382,6 +414,7 @@ func concurrentQuota(b *bench) {
 	if err := b.ring.SetPlans(plans); err != nil {
 		b.t.Fatal(err)
 	}
+
 	b.file.Tenants["org"].Credits = new(int64(20))
 	b.reload()
 	for name, op := range map[string]access.Operation{"small": access.CardsGet, "org": access.ProductsGet} {
@@ -405,6 +438,7 @@ func concurrentQuota(b *bench) {
 			})
 		}
 		group.Wait()
+
 		b.used(name, charged.Load())
 		if limit := access.RuleFor(p, op).Limit; charged.Load() > limit || charged.Load() == 0 {
 			b.t.Fatalf("%s: %d charged of %d", name, charged.Load(), limit)
@@ -416,6 +450,7 @@ func restart(b *bench) {
 	if b.h.Reopen == nil {
 		b.t.Skip("this store keeps nothing")
 	}
+
 	for _, kill := range []bool{false, true, true, false} {
 		b.sleep(10 * time.Minute)
 		for range 2 {
@@ -444,6 +479,7 @@ func restart(b *bench) {
 			b.t.Fatalf("replay %q", claim.Reply)
 		}
 	}
+
 	b.used("small", 8)
 	b.used("org", 4)
 	b.used("rival", 4)
@@ -457,6 +493,7 @@ func closed(b *bench) {
 	if d := b.want("small", access.CardsGet, access.Unavailable); d.RetryAfter < 1 {
 		b.t.Fatal("no retry after")
 	}
+
 	p := b.who("small", b.now)
 	_, finish := b.Finish(d.Ticket, true)
 	_, usage := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)

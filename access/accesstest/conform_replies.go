@@ -21,6 +21,7 @@ func replayConflictWait(b *bench) {
 		b.t.Fatal("woken too early")
 	default:
 	}
+
 	answer := string(bytes.Repeat([]byte("an answer "), 3000))
 	b.commit(d, claim, answer)
 	<-waiting.Done
@@ -28,12 +29,14 @@ func replayConflictWait(b *bench) {
 	if string(replay.Reply) != answer {
 		b.t.Fatalf("replay differs: %d bytes", len(replay.Reply))
 	}
+
 	b.begin("org", "k", 2, access.Conflict)
 	b.used("org", 1)
 	rows, _ := b.Ledger("org", 0)
 	var sum access.Counts
 	for _, row := range rows {
-		sum.Calls, sum.Charged = sum.Calls+row.Calls, sum.Charged+row.Charged
+		sum.Calls += row.Calls
+		sum.Charged += row.Charged
 	}
 	if sum != (access.Counts{Calls: 5, Charged: 1}) {
 		b.t.Fatalf("ledger %+v", rows)
@@ -46,6 +49,7 @@ func replayWhenExhausted(b *bench) {
 	for range 6 {
 		b.do("org", access.ProductsList)
 	}
+
 	b.begin("org", "k", 1, access.Replay)
 	_, claim = b.begin("org", "other", 1, access.Exhausted)
 	if claim.RetryAfter < 1 || claim.RetryAfter != claim.Allowance.Wait || claim.Allowance.Remaining != 0 {
@@ -72,6 +76,7 @@ func abortLeavesNothing(b *bench) {
 	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
 		b.t.Fatal(receipt, err)
 	}
+
 	<-waiting.Done
 	b.used("org", 0)
 	d, claim = b.begin("org", "k", 2, access.Fresh)
@@ -79,6 +84,7 @@ func abortLeavesNothing(b *bench) {
 	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
 		b.t.Fatal("abort after commit:", receipt, err)
 	}
+
 	b.begin("org", "k", 2, access.Replay)
 	b.used("org", 1)
 }
@@ -91,15 +97,18 @@ func misuse(b *bench) {
 	if _, err := b.Commit(d.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("commit without claim: %v", err)
 	}
+
 	d, claim := b.begin("org", "k", 1, access.Fresh)
 	b.commit(d, claim, "x")
 	if _, err := b.Commit(d.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("second commit: %v", err)
 	}
+
 	d = b.want("org", access.ProductsList, access.Admitted)
 	if _, err := b.Begin(d.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("begin of another operation: %v", err)
 	}
+
 	b.used("org", 1)
 }
 
@@ -107,9 +116,11 @@ func tenantsApart(b *bench) {
 	d, claim := b.begin("org", "k", 1, access.Fresh)
 	b.commit(d, claim, "secret of org")
 	d, claim = b.begin("rival", "k", 2, access.Fresh)
-	if _, err := b.Commit(b.want("org", access.PricesBatch, access.Admitted).Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
+	other := b.want("org", access.PricesBatch, access.Admitted)
+	if _, err := b.Commit(other.Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("commit of another tenant's claim: %v", err)
 	}
+
 	b.commit(d, claim, "secret of rival")
 	b.used("org", 1)
 	b.used("rival", 1)
@@ -142,6 +153,7 @@ func boundedReplies(b *bench) {
 	if full == 0 || full == 40 {
 		b.t.Fatalf("%d of 40 refused", full)
 	}
+
 	b.used("rival", int64(40-full))
 	b.sleep(10 * time.Minute)
 	d, claim := b.begin("rival", "later", 1, access.Fresh)
@@ -183,5 +195,6 @@ func oneClaim(b *bench) {
 	if fresh.Load() != 1 || fresh.Load()+replays.Load()+conflicts.Load() != 48 || conflicts.Load() == 0 {
 		b.t.Fatalf("%d fresh, %d replays, %d conflicts", fresh.Load(), replays.Load(), conflicts.Load())
 	}
+
 	b.used("rival", 1)
 }

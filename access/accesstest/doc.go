@@ -1,6 +1,6 @@
-// Package accesstest is what every implementation of access.Store has to pass: a
-// conformance suite and a model-based test. It only uses what access exports, so that
-// stores in other packages can run it.
+// Package accesstest is what every implementation of access.Store has to pass: a conformance suite
+// and a model-based test. It only uses what access exports, so that stores in other packages can
+// run it.
 package accesstest
 
 import (
@@ -11,11 +11,10 @@ import (
 
 // Harness makes the store under test.
 type Harness struct {
-	// Open returns an empty store that is closed when the test ends. Its process
-	// starts at now.
+	// Open returns an empty store that is closed when the test ends. Its process starts at now.
 	Open func(t testing.TB, now access.Instant) access.Store
 
-	// Reopen ends a store, with Close or as if its process had been killed, and opens the
-	// same state again. Nil: the store keeps nothing.
+	// Reopen ends a store, with Close or as if its process had been killed, and opens the same
+	// state again. Nil: the store keeps nothing.
 	Reopen func(t testing.TB, s access.Store, kill bool, now access.Instant) access.Store
 }

@@ -28,14 +28,17 @@ type world struct {
 	ids   map[string]string // name → key id
 }
 
-// newWorld has the tenants and keys that the suite speaks of: live tenants small
-// (keys small, small2: 5 a minute, 12 a day), wide (key wide: 3,000 a minute, bucketed),
-// free (key free); preview tenants org (keys org, org2: 60 a minute, 7
-// credits), rival (key rival: 10,000 credits).
+// newWorld has the tenants and keys that the suite speaks of: live tenants small (keys small,
+// small2: 5 a minute, 12 a day), wide (key wide: 3,000 a minute, bucketed), free (key free);
+// preview tenants org (keys org, org2: 60 a minute, 7 credits), rival (key rival: 10,000 credits).
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, file: access.NewKeyFile(), plans: access.DefaultPlans(), raw: map[string]string{}, ids: map[string]string{}}
+	w := &world{
+		t: t, file: access.NewKeyFile(), plans: access.DefaultPlans(),
+		raw: map[string]string{}, ids: map[string]string{},
+	}
 	w.plans.Set("small", access.Plan{PerMinute: 5, PerDay: 12})
 	w.plans.Set("wide", access.Plan{PerMinute: 3_000, PerDay: 1_000_000})
+
 	w.add("small", access.NewKey{Tenant: "small", Kind: access.Live, Plan: "small"})
 	w.add("small2", access.NewKey{Tenant: "small", Kind: access.Live})
 	w.add("wide", access.NewKey{Tenant: "wide", Kind: access.Live, Plan: "wide"})
@@ -43,10 +46,12 @@ func newWorld(t testing.TB) *world {
 	w.add("org", access.NewKey{Tenant: "org", Kind: access.Preview, Plan: "preview", Credits: new(int64(7))})
 	w.add("org2", access.NewKey{Tenant: "org", Kind: access.Preview})
 	w.add("rival", access.NewKey{Tenant: "rival", Kind: access.Preview, Plan: "preview"})
-	var err error
-	if w.ring, err = access.FixedKeyRing(w.file, w.plans); err != nil {
+
+	ring, err := access.FixedKeyRing(w.file, w.plans)
+	if err != nil {
 		t.Fatal(err)
 	}
+	w.ring = ring
 	return w
 }
 

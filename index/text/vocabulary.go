@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A vocabulary is a set of distinct words in byte order: the word's place is its number, so that the words with a
-// common prefix are a range of numbers. It holds no pointers but its columns.
+// A vocabulary is a set of distinct words in byte order: the word's place is its number, so that
+// the words with a common prefix are a range of numbers. It holds no pointers but its columns.
 type vocabulary struct {
 	arena []byte
 	start []uint32 // len = words + 1
@@ -34,12 +34,15 @@ func newVocabulary(words []string, step func()) vocabulary {
 		every(step, compared)
 		return strings.Compare(a, b)
 	})
+
 	words = slices.Compact(words)
 	v := vocabulary{start: make([]uint32, 1, len(words)+1), seed: maphash.MakeSeed()}
+	// Half of the slots stay free, so that chains are short.
 	size := 8
 	for size < 2*len(words) {
 		size *= 2
 	}
+
 	v.slots = make([]uint32, size)
 	for i, w := range words {
 		every(step, i)
@@ -51,6 +54,7 @@ func newVocabulary(words []string, step func()) vocabulary {
 		}
 		v.slots[at] = uint32(i) + 1
 	}
+
 	return v
 }
 
@@ -73,6 +77,7 @@ func (v *vocabulary) findString(w string) uint32 {
 		}
 		at = v.slot(uint64(at) + 1)
 	}
+
 	return none
 }
 
@@ -84,6 +89,7 @@ func (v *vocabulary) probe(hash uint64, w []byte) uint32 {
 		}
 		at = v.slot(uint64(at) + 1)
 	}
+
 	return none
 }
 
@@ -105,5 +111,6 @@ func (v *vocabulary) search(lo uint32, reached func(w []byte) bool) uint32 {
 			lo = mid + 1
 		}
 	}
+
 	return lo
 }

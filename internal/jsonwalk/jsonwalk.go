@@ -48,8 +48,11 @@ func faultOf(body []byte) error {
 	return err
 }
 
-// Kind is the value's first byte, '0' for any number.
+// Kind is the value's first byte, '0' for any number, and 0 for no value at all.
 func (v Value) Kind() byte {
+	if v == nil {
+		return 0
+	}
 	if v[0] == '-' || '0' <= v[0] && v[0] <= '9' {
 		return '0'
 	}
@@ -75,8 +78,21 @@ func (v Value) Text() string {
 	return string(out)
 }
 
-// Is reports whether the text of a string is s.
-func (v Value) Is(s string) bool { return v.Text() == s }
+// Is reports whether a value is the string s.
+func (v Value) Is(s string) bool { return v.Kind() == '"' && v.Text() == s }
+
+// Member is an object's member of a name, nil where there is none and for what is not an object.
+func (v Value) Member(name string) Value {
+	if v.Kind() != '{' {
+		return nil
+	}
+	for have, member := range v.Members() {
+		if have.Is(name) {
+			return member
+		}
+	}
+	return nil
+}
 
 // Members walks an object's names and values, in their order.
 func (v Value) Members() iter.Seq2[Value, Value] {
@@ -189,7 +205,12 @@ const Beyond = 1_000_000_000_000_000_000
 // Integer reads a number that is mathematically an integer: 10, 10.0 and 1e1 are all ten. It is exact up to ±Beyond,
 // and a larger one is ±Beyond.
 func (v Value) Integer() (n int64, ok bool) {
-	mantissa, power := unsafe.String(unsafe.SliceData([]byte(v)), len(v)), 0
+	if v.Kind() != '0' {
+		return 0, false
+	}
+
+	mantissa := unsafe.String(unsafe.SliceData(v), len(v))
+	power := 0
 	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
 		power, _ = strconv.Atoi(mantissa[i+1:]) // the largest int where it is out of range
 		mantissa = mantissa[:i]

@@ -19,6 +19,7 @@ func TestInteger(t *testing.T) {
 			t.Errorf("%s is %d, %t; want %d, %t", text, n, ok, want, wantOK)
 		}
 	}
+
 	const beyond = 1_000_000_000_000_000_000
 	f("0", 0, true)
 	f("-0", 0, true)
@@ -41,6 +42,9 @@ func TestInteger(t *testing.T) {
 	f("0e999999999999", 0, true)
 	f("123456789012345678901234567890", beyond, true)
 	f("123456789012345678901234567890.5", 0, false)
+	f("{}", 0, false)
+	f(`"7"`, 0, false)
+	f("null", 0, false)
 }
 
 // TestParseTellsWhatIsWrong holds the errors that callers tell apart.
@@ -52,6 +56,7 @@ func TestParseTellsWhatIsWrong(t *testing.T) {
 		if v != nil || err == nil {
 			t.Fatalf("%q is %s, %v; want an error", body, v, err)
 		}
+
 		if want != nil && !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", body, err, want)
 		}
@@ -65,6 +70,7 @@ func TestParseTellsWhatIsWrong(t *testing.T) {
 			t.Errorf("%q: wrong at byte %d, want %d", body, syntax.ByteOffset, offset)
 		}
 	}
+
 	const nowhere = -1
 
 	f("", io.EOF, nowhere)
@@ -103,9 +109,30 @@ func TestDeeper(t *testing.T) {
 	f(`["[[[[","\"[["]`, 1, false)
 }
 
+func TestMember(t *testing.T) {
+	v := Value(`{"a":{"b":1},"\u0062":"two","":[]}`)
+	f := func(got Value, want string) {
+		t.Helper()
+		if string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+
+	f(v.Member("a").Member("b"), "1")
+	f(v.Member("b"), `"two"`)
+	f(v.Member(""), "[]")
+	f(v.Member("c"), "")
+	f(v.Member("c").Member("d"), "")
+	f(v.Member("b").Member("d"), "")
+	if v.Member("c").Kind() != 0 || v.Member("c").Is("") || v.Member("a").Is("b") || !v.Member("b").Is("two") {
+		t.Error("what is not there has a kind or a text")
+	}
+}
+
 // TestTextAliasesTheBody holds what Text promises: no copy without an escape.
 func TestTextAliasesTheBody(t *testing.T) {
-	plain, escaped := Value(`"no escape in it"`), Value(`"an \u0065scape"`)
+	plain := Value(`"no escape in it"`)
+	escaped := Value(`"an \u0065scape"`)
 	if n := testing.AllocsPerRun(100, func() { _ = plain.Text() }); n != 0 {
 		t.Errorf("a text without escapes takes %v allocations", n)
 	}
@@ -121,10 +148,12 @@ func TestIntegerAgreesWithRationals(t *testing.T) {
 		if !ok {
 			t.Skip()
 		}
+
 		n, isInt := Value(text).Integer()
 		if isInt != exact.IsInt() {
 			t.Fatalf("%s: integer %t, want %t", text, isInt, exact.IsInt())
 		}
+
 		bound := big.NewInt(1_000_000_000_000_000_000)
 		switch {
 		case !isInt:
@@ -141,7 +170,8 @@ func TestIntegerAgreesWithRationals(t *testing.T) {
 // TestValuesAreWalked holds the walk of valid JSON against the standard library's.
 func TestValuesAreWalked(t *testing.T) {
 	for _, text := range []string{
-		`{}`, `[]`, `""`, `null`, ` { "a" : 1 , "b":[ 2,{"c":"}]\""} ] } `, `[1 , "x\\" , [] ,{} , true ]`, `{"":{"":{"":[[[]]]}}}`,
+		`{}`, `[]`, `""`, `null`, ` { "a" : 1 , "b":[ 2,{"c":"}]\""} ] } `, `[1 , "x\\" , [] ,{} , true ]`,
+		`{"":{"":{"":[[[]]]}}}`,
 		`{"a":"\\","b":-1.5e+3,"c":null}`, "[\n\t1,\r\n2\n]", `{"é\u0022":"\ud83d\ude00"}`,
 	} {
 		sameWalk(t, []byte(text))
@@ -184,6 +214,7 @@ func compareWalk(tb testing.TB, v Value, want any) {
 		if n != len(want) {
 			tb.Fatalf("%s has %d members, want %d", v, n, len(want))
 		}
+
 	case []any:
 		all := slices.Collect(v.Elements())
 		if len(all) != len(want) {
@@ -192,6 +223,7 @@ func compareWalk(tb testing.TB, v Value, want any) {
 		for i := range all {
 			compareWalk(tb, all[i], want[i])
 		}
+
 	case string:
 		if v.Text() != want {
 			tb.Fatalf("%s is %q, want %q", v, v.Text(), want)

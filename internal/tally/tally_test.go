@@ -25,6 +25,7 @@ func TestCounters(t *testing.T) {
 			}
 		})
 	}
+
 	adders.Wait()
 	for row := range rows {
 		for column := range columns {
@@ -43,6 +44,7 @@ func TestShardsTakeTurns(t *testing.T) {
 	if len(seen) != tally.Shards {
 		t.Errorf("%d shards come, want %d", len(seen), tally.Shards)
 	}
+
 	for s, n := range seen {
 		if n != 2 || s >= tally.Shards {
 			t.Errorf("shard %d came %d times", s, n)
@@ -53,18 +55,21 @@ func TestShardsTakeTurns(t *testing.T) {
 func TestDurations(t *testing.T) {
 	d := tally.NewDurations(2, time.Microsecond, time.Millisecond, time.Second)
 	for k, took := range []time.Duration{
-		-5, 0, 1, time.Microsecond, // first bucket: bounds belong to their bucket, a clock that steps back does not count below zero
+		// First bucket: bounds belong to their bucket, a clock that steps back does not count below zero.
+		-5, 0, 1, time.Microsecond,
 		time.Microsecond + 1, time.Millisecond,
 		time.Second,
 		time.Second + 1, time.Hour,
 	} {
 		d.Observe(tally.Shard(k), 1, took)
 	}
+
 	h := d.Row(1)
 	if !slices.Equal(h.Counts, []uint64{4, 2, 1, 2}) || h.Count() != 9 {
 		t.Errorf("counts are %v", h.Counts)
 	}
-	if want := 1 + 2*time.Microsecond + 1 + time.Millisecond + time.Second + time.Second + 1 + time.Hour; h.Sum != want {
+	want := 1 + 2*time.Microsecond + 1 + time.Millisecond + time.Second + time.Second + 1 + time.Hour
+	if h.Sum != want {
 		t.Errorf("the sum is %v, want %v", h.Sum, want)
 	}
 	if empty := d.Row(0); empty.Count() != 0 || empty.Sum != 0 {
@@ -96,6 +101,7 @@ func BenchmarkAdd(b *testing.B) {
 			}
 		})
 	})
+
 	b.Run("duration", func(b *testing.B) {
 		b.RunParallel(func(p *testing.PB) {
 			for s := tally.NextShard(); p.Next(); {
@@ -103,6 +109,7 @@ func BenchmarkAdd(b *testing.B) {
 			}
 		})
 	})
+
 	b.Run("clock", func(b *testing.B) {
 		began := time.Now()
 		for b.Loop() {

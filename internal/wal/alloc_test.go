@@ -18,6 +18,7 @@ func TestAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+
 	if n != 0 {
 		t.Fatalf("%v allocations a record", n)
 	}

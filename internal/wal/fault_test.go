@@ -28,8 +28,8 @@ func readAll(t *testing.T, dir string) uint64 {
 	return end.Last
 }
 
-// TestEveryFault fails each call to the disk in turn, then reads what is left: what was acknowledged
-// is there, and after the first failure nothing is acknowledged.
+// TestEveryFault fails each call to the disk in turn, then reads what is left: what was
+// acknowledged is there, and after the first failure nothing is acknowledged.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for kind, create := range waltest.Kinds(t) {
@@ -45,6 +45,7 @@ func TestEveryFault(t *testing.T) {
 					}
 					verbs[disk.Verbs[k-1]]++
 				}
+
 				if verbs["create"] < 2 || verbs["write"] < 4 || verbs["sync"] < 4 {
 					t.Errorf("too few faults: %v", verbs)
 				}
@@ -87,6 +88,7 @@ func runFaulty(t *testing.T, disk *waltest.FaultyDisk) {
 			t.Fatalf("fault %d: %v, and the log goes on: %t", disk.FailAt, err, !failed)
 		}
 	}
+
 	l.Abandon()
 
 	if last := readAll(t, dir); last < acknowledged || last > tried {

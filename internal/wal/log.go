@@ -40,8 +40,8 @@ type Log struct {
 
 	mu      sync.Mutex // guards the queue and the numbers in it
 	queue   []byte
-	next    uint64 // number of the next record
-	waiting *batch
+	next    uint64        // number of the next record
+	waiting chan struct{} // closed after the next fsync; nil when no call waits for it
 
 	bytes   atomic.Uint64 // written since the start
 	written atomic.Uint64 // last record written
@@ -52,9 +52,6 @@ type Log struct {
 	stop chan struct{}
 	done chan struct{}
 }
-
-// batch is the calls that wait for one fsync.
-type batch struct{ done chan struct{} }
 
 // Options configure a log. The zero value is ready.
 type Options struct {
@@ -74,9 +71,14 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l.written.Store(next - 1)
 	l.synced.Store(next - 1)
 
-	if l.create == nil {
-		l.file, err = l.chooseSegments(next)
-	} else {
+	// Only trying tells whether a file system can map; what it says decides for all segments.
+	if options.Create == nil {
+		l.create = MapSegment
+	}
+	l.file, err = l.open(next)
+	if options.Create == nil && errors.Is(err, errors.ErrUnsupported) {
+		l.unmapped = err
+		l.create = WriteSegment
 		l.file, err = l.open(next)
 	}
 	if err != nil {
@@ -95,12 +97,13 @@ func (l *Log) open(first uint64) (Segment, error) {
 		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
 
+	// First the header, then the name: when open returns, both are on disk.
 	_, err = file.Write(segmentHead(first))
 	if err == nil {
 		err = file.Sync()
 	}
 	if err == nil {
-		err = syncDir(l.dir)
+		err = SyncDir(l.dir)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
@@ -110,8 +113,8 @@ func (l *Log) open(first uint64) (Segment, error) {
 	return file, nil
 }
 
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
+// SyncDir makes the names in a directory durable.
+func SyncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err
@@ -155,17 +158,12 @@ func (l *Log) Size() int64 { return l.size.Load() }
 // Bytes returns how many bytes of records were written since the start.
 func (l *Log) Bytes() uint64 { return l.bytes.Load() }
 
-// Unmapped returns why the segments are written with a system call a record; nil when they are mapped.
+// Unmapped returns why the segments are written with a system call a record; nil when they are
+// mapped.
 func (l *Log) Unmapped() error { return l.unmapped }
 
-// flush writes what is queued.
+// flush writes what is queued. The caller holds writeMu.
 func (l *Log) flush() error {
-	l.writeMu.Lock()
-	defer l.writeMu.Unlock()
-	return l.flushLocked()
-}
-
-func (l *Log) flushLocked() error {
 	if err := l.Err(); err != nil {
 		return err
 	}
@@ -186,7 +184,7 @@ func (l *Log) flushLocked() error {
 		l.size.Add(int64(len(data)))
 		l.bytes.Add(uint64(len(data)))
 	}
-	if cap(data) <= 1<<20 {
+	if cap(data) <= 1<<20 { // a burst's buffer is left to the collector
 		l.spare = data
 	}
 
@@ -205,13 +203,13 @@ func (l *Log) AwaitWritten(seq uint64) error {
 	if l.written.Load() >= seq { // another caller's write took it along
 		return nil
 	}
-	return l.flushLocked()
+	return l.flush()
 }
 
 // AwaitSynced returns when record seq is on disk.
 func (l *Log) AwaitSynced(seq uint64) error {
-	b, err := l.join(seq)
-	if b == nil {
+	batch, err := l.join(seq)
+	if batch == nil {
 		return err
 	}
 
@@ -220,7 +218,7 @@ func (l *Log) AwaitSynced(seq uint64) error {
 	default: // somebody else woke the goroutine, which takes the whole batch
 	}
 	select {
-	case <-b.done:
+	case <-batch:
 	case <-l.done:
 	}
 
@@ -231,7 +229,7 @@ func (l *Log) AwaitSynced(seq uint64) error {
 }
 
 // join returns the batch that waits for record seq, or nil when there is nothing to wait for.
-func (l *Log) join(seq uint64) (*batch, error) {
+func (l *Log) join(seq uint64) (<-chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.synced.Load() >= seq {
@@ -241,8 +239,9 @@ func (l *Log) join(seq uint64) (*batch, error) {
 		return nil, err
 	}
 
+	// A sync takes the batch before it takes the queue, in which the record stands already.
 	if l.waiting == nil {
-		l.waiting = &batch{done: make(chan struct{})}
+		l.waiting = make(chan struct{})
 	}
 	return l.waiting, nil
 }
@@ -261,46 +260,34 @@ func (l *Log) syncLoop() {
 		case <-ticker.C:
 		}
 
-		if !l.idle() && l.Err() == nil {
-			_ = l.Sync() // told by Err
-		}
-		if l.Err() != nil {
-			l.wake(l.takeBatch())
-		}
+		_ = l.Sync() // told by Err; callers that wait are woken in any case
 	}
 }
 
-// idle reports whether there is nothing to sync and nobody who waits.
-func (l *Log) idle() bool {
+// takeBatch takes the batch that waits. Closing it wakes its callers, whatever came of it.
+func (l *Log) takeBatch() chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.next-1 == l.synced.Load() && l.waiting == nil
-}
-
-// takeBatch takes the batch that waits, nil when nobody does.
-func (l *Log) takeBatch() *batch {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.waiting
+	batch := l.waiting
 	l.waiting = nil
-	return b
-}
-
-// wake ends a batch, whatever came of it.
-func (l *Log) wake(b *batch) {
-	if b != nil {
-		close(b.done)
+	if batch == nil {
+		batch = make(chan struct{})
 	}
+	return batch
 }
 
-// Sync puts everything queued so far on disk and wakes those who wait for it.
+// Sync puts everything queued so far on disk and wakes the callers that wait for it.
 func (l *Log) Sync() error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 
 	// The batch is taken before the queue is: the fsync covers every record that it waits for.
-	defer l.wake(l.takeBatch())
-	if err := l.flush(); err != nil {
+	batch := l.takeBatch()
+	defer close(batch)
+	l.writeMu.Lock()
+	err := l.flush()
+	l.writeMu.Unlock()
+	if err != nil {
 		return err
 	}
 
@@ -309,15 +296,11 @@ func (l *Log) Sync() error {
 	if target == l.synced.Load() {
 		return nil
 	}
-	if err := l.syncFile(); err != nil {
-		return err
-	}
-	l.synced.Store(target)
-	return nil
+	return l.syncFile(target)
 }
 
-// syncFile puts what is written on disk. The caller holds syncMu.
-func (l *Log) syncFile() error {
+// syncFile puts what is written on disk, record target at the last. The caller holds syncMu.
+func (l *Log) syncFile(target uint64) error {
 	began := time.Now()
 	err := l.file.Sync()
 	if l.onSync != nil {
@@ -326,6 +309,7 @@ func (l *Log) syncFile() error {
 	if err != nil {
 		return l.fail("sync", err)
 	}
+	l.synced.Store(target)
 	return nil
 }
 
@@ -337,18 +321,16 @@ func (l *Log) Rotate() (last uint64, err error) {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
 
-	if err := l.flushLocked(); err != nil {
-		return 0, err
-	}
+	err = l.flush()
 	last = l.written.Load()
-	if l.size.Load() == segmentHeader {
-		return last, nil
+	if err != nil || l.size.Load() == segmentHeader {
+		return last, err
 	}
-	if err := l.syncFile(); err != nil {
+	if err := l.syncFile(last); err != nil {
 		return 0, err
 	}
-	l.synced.Store(last)
 
+	// The new segment stands before the old one is closed: a failure leaves a log that can be read.
 	file, err := l.open(last + 1)
 	if err != nil {
 		return 0, l.fail("rotate", err)
@@ -367,6 +349,8 @@ func (l *Log) RemoveThrough(last uint64) error {
 	if err != nil {
 		return err
 	}
+
+	// A segment ends where the next one begins.
 	for i := 0; i+1 < len(firsts) && firsts[i+1] <= last+1; i++ {
 		if err := os.Remove(segmentPath(l.dir, firsts[i])); err != nil {
 			return fmt.Errorf("cannot remove old log: %w", err)
@@ -375,23 +359,17 @@ func (l *Log) RemoveThrough(last uint64) error {
 	return nil
 }
 
-// Close ends the log after putting everything on disk.
-func (l *Log) Close() error {
-	err := l.Sync()
-	l.Abandon()
-	return err
-}
-
 // Abandon ends the log as it is; what is queued and not written is lost.
 func (l *Log) Abandon() {
 	close(l.stop)
 	<-l.done
 
+	// Callers of AwaitWritten may still be in a write.
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
 	_ = l.Fail(ErrClosed) // unless there is a better reason already
 	_ = l.file.Close()    // synced, or given up
-	l.wake(l.takeBatch())
+	close(l.takeBatch())
 }

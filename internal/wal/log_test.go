@@ -42,9 +42,11 @@ func writeLog(t testing.TB, n, per int) (dir, last string) {
 			}
 		}
 	}
-	if err := l.Close(); err != nil {
+	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
+
+	l.Abandon()
 
 	firsts, err := Segments(dir)
 	if err != nil || len(firsts) != (n+per-1)/per {
@@ -69,6 +71,7 @@ func readLog(t testing.TB, dir string, after uint64) (int, End, error) {
 
 // TestBytes pins the format: logs that were written have to be read for ever.
 func TestBytes(t *testing.T) {
+	t.Parallel()
 	data := segmentHead(7)
 	data = appendRecord(data, 7, 6, func(dst []byte) []byte { return append(dst, "charged"...) })
 	const want = "6e706b77616c3031" + "0700000000000000" + "30a001d0" +
@@ -209,6 +212,7 @@ func TestZeroTails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	change := func(first uint64, change func(data []byte) []byte) {
 		t.Helper()
 		data, err := os.ReadFile(segmentPath(dir, first))
@@ -227,6 +231,7 @@ func TestZeroTails(t *testing.T) {
 			return append(data, make([]byte, 5000)...)
 		})
 	}
+
 	for after := range uint64(11) {
 		count, end, err := readLog(t, dir, after)
 		if err != nil || count != int(10-after) || end.TornPath != lastPath || end.TornAt != int64(whole[9]) {
@@ -238,6 +243,7 @@ func TestZeroTails(t *testing.T) {
 	if _, _, err := readLog(t, dir, 0); !errors.Is(err, ErrCorrupt) {
 		t.Fatalf("a byte after the records of a segment: %v", err)
 	}
+
 	lost := len(appendRecord(nil, 8, 7, testPayload(8)))
 	change(5, func(data []byte) []byte { clear(data[whole[5]-lost:]); return data })
 	if _, _, err := readLog(t, dir, 0); !errors.Is(err, ErrCorrupt) {
@@ -301,9 +307,11 @@ func TestGroups(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if err := l.Close(); err != nil {
+	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
+
+	l.Abandon()
 	if syncs > 64*20/4 {
 		t.Fatalf("%d fsyncs for %d records", syncs, 64*20)
 	}
@@ -334,6 +342,7 @@ func FuzzLog(f *testing.F) {
 	for n := range uint64(5) {
 		data = appendRecord(data, n+1, n, testPayload(int(n+1)))
 	}
+
 	f.Add(data)
 	f.Add(data[:len(data)-7])
 	f.Add([]byte{})

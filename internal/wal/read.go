@@ -44,14 +44,16 @@ type End struct {
 type Visitor func(seq uint64, payload []byte) error
 
 // Read visits the records after number after, in order. A torn end of the last segment is where a
-// crash cut it off, or what was allocated and not used, and is reported in End. Anything else out of
-// place is ErrCorrupt. A missing segment that is needed is ErrCorrupt too, wrapping fs.ErrNotExist.
+// crash cut it off, or what was allocated and not used, and is reported in End. Anything else out
+// of place is ErrCorrupt. A missing segment that is needed is ErrCorrupt too, wrapping
+// fs.ErrNotExist.
 func Read(dir string, after uint64, visit Visitor) (End, error) {
 	firsts, err := Segments(dir)
 	if err != nil {
 		return End{}, err
 	}
 
+	// Only the last segment can be torn: a new one is started when the old one is on disk.
 	end := End{Last: after}
 	for i, first := range firsts {
 		if i+1 < len(firsts) && firsts[i+1] <= after+1 {
@@ -87,6 +89,7 @@ func (end *End) records(path string, data []byte, first uint64, isLast bool, vis
 		return fmt.Errorf("%w: log segment %q: bad header", ErrCorrupt, path)
 	}
 
+	// Numbers follow each other without a gap: what stands where another is due is no record.
 	at := segmentHeader
 	for seq := first; at < len(data); seq++ {
 		r, ok := parseRecord(data[at:])

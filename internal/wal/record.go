@@ -98,7 +98,8 @@ func parseRecord(data []byte) (record, bool) {
 // contradicts reports whether something in data, which follows the broken record lost, says that
 // lost was on disk.
 func contradicts(data []byte, lost uint64) bool {
-	for i := 0; i+recordHeader <= len(data); i++ {
+	used := len(bytes.TrimRight(data, "\x00")) // no record begins behind it: its number would be 0
+	for i := 0; i < used && i+recordHeader <= len(data); i++ {
 		seq := binary.LittleEndian.Uint64(data[i+8:])
 		if seq <= lost || seq-lost > uint64(len(data)) {
 			continue // no record of this segment: spares most places a checksum

@@ -20,6 +20,7 @@ func mustMap(t *testing.T) (*mappedSegment, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = file.Close() })
 	s := file.(*mappedSegment)
 	if n, err := s.Write(segmentHead(1)); n != segmentHeader || err != nil {
@@ -28,9 +29,10 @@ func mustMap(t *testing.T) (*mappedSegment, string) {
 	return s, path
 }
 
-// TestMappedSegment writes across many chunks, in pieces from small to larger than a chunk: the file always has all of
-// it, then zeros.
+// TestMappedSegment writes across many chunks, in pieces from small to larger than a chunk: the
+// file always has all of it, then zeros.
 func TestMappedSegment(t *testing.T) {
+	t.Parallel()
 	s, path := mustMap(t)
 	want := segmentHead(1)
 	check := func(atMost int) {
@@ -43,6 +45,7 @@ func TestMappedSegment(t *testing.T) {
 			t.Fatalf("the file has %d bytes, want at most %d", len(data), atMost)
 		}
 	}
+
 	check(segmentHeader) // a longer file always has a header
 	for i, size := range []int{1, 7, 8, 9, 4000, 100, mostChunk / 2, mostChunk, 3*mostChunk + 5, 24, mostChunk - 1, 2} {
 		p := bytes.Repeat([]byte{byte(i + 1)}, size)
@@ -61,11 +64,12 @@ func TestMappedSegment(t *testing.T) {
 	if _, err := s.Write([]byte("more")); !errors.Is(err, os.ErrClosed) {
 		t.Fatal(err)
 	}
+
 	check(len(want) + mostChunk)
 }
 
-// TestMappedFault cuts the file short under the mapping, as nobody should: the copy fails with an error, not the
-// process with a signal, and the log ends.
+// TestMappedFault cuts the file short under the mapping, as nobody should: the copy fails with an
+// error, not the process with a signal, and the log ends.
 func TestMappedFault(t *testing.T) {
 	dir := t.TempDir()
 	mustMap(t)
@@ -74,6 +78,7 @@ func TestMappedFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Abandon()
+
 	if err := l.AwaitWritten(l.Append(testPayload(1))); err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +93,10 @@ func TestMappedFault(t *testing.T) {
 	}
 }
 
-// TestMappedDeath leaves a log as a dying process does: zeros follow the last record, and are a torn end.
+// TestMappedDeath leaves a log as a dying process does: zeros follow the last record, and are a
+// torn end.
 func TestMappedDeath(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mustMap(t)
 	l, err := Start(dir, 1, Options{})
@@ -102,16 +109,19 @@ func TestMappedDeath(t *testing.T) {
 	if count, end, err := readLog(t, dir, 0); count != 0 || err != nil || end.TornPath != "" {
 		t.Fatalf("a header alone: %d %+v %v", count, end, err)
 	}
+
 	for n := 1; n <= 9; n++ {
 		if err := l.AwaitWritten(l.Append(testPayload(n))); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	l.Abandon()
 	path := segmentPath(dir, 1)
 	if info, err := os.Stat(path); err != nil || info.Size() != leastChunk {
 		t.Fatal(info, err)
 	}
+
 	count, end, err := readLog(t, dir, 0)
 	if count != 9 || err != nil || end.TornPath != path {
 		t.Fatalf("%d records, %+v, %v", count, end, err)
@@ -138,6 +148,7 @@ func TestUnmapped(t *testing.T) {
 	if _, ok := l.file.(*os.File); !ok || !errors.Is(l.Unmapped(), errors.ErrUnsupported) {
 		t.Fatalf("%T, %v", l.file, l.Unmapped())
 	}
+
 	for n := 1; n <= 9; n++ {
 		if err := l.AwaitWritten(l.Append(testPayload(n))); err != nil {
 			t.Fatal(err)

@@ -26,39 +26,49 @@ func TestPunkRecords(t *testing.T) {
 	for name, text := range punkFixture() {
 		bare[strings.TrimPrefix(name, "english/")] = text
 	}
+
 	f := func(path, prefix string) {
 		t.Helper()
 		rec, src, err := readAll(KindPunkRecords, path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		rec.wantReasons(t, map[string]int{})
 		set := func(line int, s Set) Set {
 			s.At, s.Game, s.Release = At{File: prefix + "packs.json", Line: line}, "one-piece", snapshot.NoDay
 			return s
 		}
 		equal(t, "sets", rec.sets, []Set{
-			set(1, Set{Ref: "12", Name: "TIDES &amp; WAVES", Series: "BOOSTER PACK", Code: "TT-01", Aliases: []string{"TT01", "BOOSTER PACK -TIDES &amp; WAVES- [TT-01]"}}),
+			set(1, Set{Ref: "12", Name: "TIDES &amp; WAVES", Series: "BOOSTER PACK", Code: "TT-01",
+				Aliases: []string{"TT01", "BOOSTER PACK -TIDES &amp; WAVES- [TT-01]"}}),
 			set(2, Set{Ref: "15", Name: "BOOSTER PACK [TT15-EB04]", Code: "TT15-EB04", Aliases: []string{"TT15"}}),
 			set(3, Set{Ref: "90", Name: "Promotion card"}),
 		})
+
 		card := func(file string, line int, set, id, name, rarity, printing string) Card {
 			return Card{
-				At: At{File: prefix + "data/" + file, Line: line}, Ref: id, Game: "one-piece", SetRef: set, Name: name, Number: id, Rarity: rarity,
-				Printing: printing, Identifiers: []Identifier{{Namespace: "punk-records", Value: id}}, UpdatedAt: snapshot.NoTime,
+				At: At{File: prefix + "data/" + file, Line: line}, Ref: id, Game: "one-piece", SetRef: set,
+				Name: name, Number: id, Rarity: rarity,
+				Printing: printing, Identifiers: []Identifier{{Namespace: "punk-records", Value: id}},
+				UpdatedAt: snapshot.NoTime,
 			}
 		}
+
 		equal(t, "cards", rec.cards, []Card{
 			card("12.json", 1, "12", "TT01-001", "Marrow", "Leader", ""),
 			card("12.json", 2, "12", "TT01-001_p1", "Marrow", "Leader", "Parallel 1"),
 			card("12.json", 3, "12", "TT01-002_r2", "Brine &quot;Salt&quot;", "Super Rare", "Reprint 2"),
 			card("15.json", 1, "15", "TT15-001", "Coral", "Treasure Rare", ""),
-			card("90.json", 1, "90", "TT01-001_p1", "Marrow", "Promo", "Parallel 1"), // which of the two is right is for identity to say
+			card("90.json", 1, "90", "TT01-001_p1", "Marrow", "Promo",
+				"Parallel 1"), // which of the two is right is for identity to say
 		})
+
 		if feed := src.Feed(); !feed.HasCatalog || feed.Namespace != "punk-records" {
 			t.Errorf("feed %+v", feed)
 		}
 	}
+
 	f(punkFixture().dir(t), "english/")
 	f(bare.dir(t), "")
 	f(save(t, "p.tar.gz", gzipOf(t, punkFixture().tar(t))), "english/")
@@ -72,11 +82,13 @@ func TestPunkRecordsDamage(t *testing.T) {
 		if tree[name] = text; text == "" {
 			delete(tree, name)
 		}
+
 		rec := mustRead(t, KindPunkRecords, tree.dir(t), Options{})
 		if rec.wantReasons(t, reasons); len(rec.sets) != sets || len(rec.cards) != cards {
 			t.Errorf("%d sets, %d cards", len(rec.sets), len(rec.cards))
 		}
 	}
+
 	d90 := "english/data/90.json"
 	f(d90, "", map[string]int{ReasonMissingFile: 1}, 3, 4)
 	f(d90, "{", map[string]int{ReasonBrokenFile: 1}, 3, 4)
@@ -93,16 +105,19 @@ func TestPunkRecordsDamage(t *testing.T) {
 		_, _, err := readAll(KindPunkRecords, tree.dir(t), Options{})
 		wantError(t, err, words...)
 	}
+
 	g(func(f files) { f["english/packs.json"] = "[]" }, "packs.json", "an object")
 	g(func(f files) { f["english/packs.json"] = "{}" }, "no usable pack")
 	g(func(f files) { f["english/packs.json"] = `{} {}` }, "packs.json")
 	g(func(f files) { f["french/packs.json"] = "{}" }, "more than one")
-	g(func(f files) { maps.DeleteFunc(f, func(k, _ string) bool { return strings.Contains(k, "/data/") }) }, "none of its card files")
+	g(func(f files) { maps.DeleteFunc(f, func(k, _ string) bool { return strings.Contains(k, "/data/") }) },
+		"none of its card files")
 }
 
 func TestPrintingOf(t *testing.T) {
 	for id, want := range map[string]string{
-		"OP05-119": "", "OP05-119_p1": "Parallel 1", "OP05-119_p12": "Parallel 12", "OP05-119_r1": "Reprint 1", "OP05-119_x1": "", "OP05-119_p": "", "OP05-119_pp": "", "_": "",
+		"OP05-119": "", "OP05-119_p1": "Parallel 1", "OP05-119_p12": "Parallel 12", "OP05-119_r1": "Reprint 1",
+		"OP05-119_x1": "", "OP05-119_p": "", "OP05-119_pp": "", "_": "",
 	} {
 		if got := printingOf(id); got != want {
 			t.Errorf("printingOf(%q) = %q, want %q", id, got, want)

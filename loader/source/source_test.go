@@ -77,6 +77,7 @@ func readAll(kind, path string, o Options) (*recorder, Source, error) {
 	if err := src.Catalog(context.Background(), rec); err != nil {
 		return rec, src, err
 	}
+
 	return rec, src, src.Prices(context.Background(), rec)
 }
 
@@ -95,6 +96,7 @@ func wantError(t *testing.T, err error, words ...string) {
 	if err == nil {
 		t.Fatalf("no error, want one that mentions %q", words)
 	}
+
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("error %q does not mention %q", err, word)
@@ -132,6 +134,7 @@ func (f files) dir(tb testing.TB) string {
 			tb.Fatal(err)
 		}
 	}
+
 	return root
 }
 
@@ -159,6 +162,7 @@ func packTar(tb testing.TB, headers ...tarHeader) []byte {
 		if h.Typeflag == 0 {
 			h.Typeflag = tar.TypeReg
 		}
+
 		if err := w.WriteHeader(&h.Header); err != nil {
 			tb.Fatal(err)
 		}
@@ -166,9 +170,11 @@ func packTar(tb testing.TB, headers ...tarHeader) []byte {
 			tb.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
@@ -191,6 +197,7 @@ func gzipOf(tb testing.TB, data []byte) []byte {
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
@@ -204,6 +211,7 @@ func save(tb testing.TB, name string, data []byte) string {
 	if err := os.Chtimes(full, mtime, mtime); err != nil {
 		tb.Fatal(err)
 	}
+
 	return full
 }
 
@@ -231,6 +239,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 		_, err := Open(kind, path, o)
 		wantError(t, err, words...)
 	}
+
 	empty := t.TempDir()
 	f("pokeca", empty, Options{}, "pokeca", "tcgcsv, pokemon-tcg-data, punk-records, native")
 	f(KindTCGCSV, empty, Options{}, "no TCGCSV files")
@@ -248,15 +257,17 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 func TestReasonsAreListedOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Reasons {
-		if seen[r.Reason] || r.Meaning == "" || !codeOK(r.Reason) {
+		if seen[r.Reason] || r.Meaning == "" || !IsCode(r.Reason) {
 			t.Errorf("reason %q is listed twice, has no meaning or is no code", r.Reason)
 		}
 		seen[r.Reason] = true
 	}
+
 	text, err := os.ReadFile("reasons.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
 		if ok && strings.HasPrefix(name, "Reason") && !seen[strings.Trim(strings.TrimSpace(value), `"`)] {
@@ -292,13 +303,16 @@ func (m *memFolder) each(ctx context.Context, want func(string) bool, visit func
 		if !want(f.name) {
 			continue
 		}
+
 		var r io.Reader = strings.NewReader(m.tree[f.name])
 		if f.name == m.broken {
 			r = io.MultiReader(r, iotest.ErrReader(syscall.EIO))
 		}
+
 		if err := visit(f, r); err != nil {
 			return err
 		}
 	}
+
 	return ctx.Err()
 }

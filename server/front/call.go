@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Call is one request and the answer being made to it. Its memory is used again by the next request: Begin starts
-// it, and End lets go of the request.
+// Call is one request and the answer being made to it. Its memory is used again by the next
+// request: Begin starts it, and End lets go of the request.
 type Call struct {
 	Ctx    *fasthttp.RequestCtx
 	Fields Fields
@@ -22,7 +22,8 @@ type Call struct {
 	tag    []byte // scratch for a validator
 }
 
-// keepBuffer is the largest answer buffer that is used again; larger ones are left to the collector.
+// keepBuffer is the largest answer buffer that is used again; larger ones are left to the
+// collector.
 const keepBuffer = 256 << 10
 
 // Begin takes up a request.
@@ -45,7 +46,8 @@ func (c *Call) End() {
 	c.Fields = Fields{}
 }
 
-// Path is the path as the client spelt it, without the one trailing slash that is tolerated (decision 4).
+// Path is the path as the client spelt it, without the one trailing slash that is tolerated
+// (decision 4).
 func Path(ctx *fasthttp.RequestCtx) []byte {
 	raw := ctx.URI().PathOriginal()
 	if uri := ctx.RequestURI(); len(uri) > 1 && uri[0] == '/' && uri[1] == '/' {
@@ -69,12 +71,13 @@ func (c *Call) Field(name string) []byte {
 	return bytes.Join(lines, []byte{','})
 }
 
-// Encoding picks the content encoding of an answer of n bytes from Accept-Encoding: gzip or zstd by weight, zstd on
-// a tie, "" for none.
+// Encoding picks the content encoding of an answer of n bytes from Accept-Encoding: gzip or zstd by
+// weight, zstd on a tie, "" for none.
 func (c *Call) Encoding(n int) string {
 	if n < compressFrom {
 		return ""
 	}
+	// Asked for twice at most, for the validator and for the body.
 	if !c.asked {
 		c.picked = c.pick()
 		c.asked = true
@@ -99,7 +102,8 @@ func (c *Call) Conditional() bool {
 	return len(c.Fields.NoneMatch) > 0 || c.Fields.repeated&repeatedNoneMatch != 0
 }
 
-// Matches reports whether If-None-Match names the answer with a validator in an encoding, by weak comparison.
+// Matches reports whether If-None-Match names the answer with a validator in an encoding, by weak
+// comparison.
 func (c *Call) Matches(tag uint64, encoding string) bool {
 	if !c.Conditional() {
 		return false
@@ -110,6 +114,7 @@ func (c *Call) Matches(tag uint64, encoding string) bool {
 
 // MatchesText is Matches of a validator as it is spelt.
 func (c *Call) MatchesText(tag []byte) bool {
+	// Several lines are one list.
 	list := c.Fields.NoneMatch
 	if c.Fields.repeated&repeatedNoneMatch != 0 {
 		list = c.Field(fasthttp.HeaderIfNoneMatch)
@@ -156,14 +161,17 @@ func (c *Call) SendShared(content []byte) { c.Ctx.Response.SetBodyRaw(content) }
 // SendCopy sends a copy of content.
 func (c *Call) SendCopy(content []byte) { c.Ctx.Response.SetBody(content) }
 
-// SendOwned sends content and returns a buffer in its place: the two change owners instead of being copied.
+// SendOwned sends content and returns a buffer in its place: the two change owners instead of being
+// copied.
 func (c *Call) SendOwned(content []byte) (spare []byte) { return c.Ctx.Response.SwapBody(content) }
 
-// SendPacked sends content in an encoding. tail is where the part begins that is new each time, 0 when there is
-// none. keep lets the part before it be remembered compressed: it is the same for everybody.
+// SendPacked sends content in an encoding. tail is where the part begins that is new each time, 0
+// when there is none. keep lets the part before it be remembered compressed: it is the same for
+// everybody.
 func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) {
 	c.Encode(encoding)
 
+	// A tail beyond the length of a stored block is compressed like the rest.
 	begin, end := content, content[len(content):]
 	if tail > 0 && len(content)-tail <= maxEnd {
 		begin, end = content[:tail], content[tail:]

@@ -9,13 +9,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressFrom is the size from which bodies are compressed when asked for (decision 9): below it the headers weigh
-// more than what is saved.
+// compressFrom is the size from which bodies are compressed when asked for (decision 9): below it
+// the headers weigh more than what is saved.
 const compressFrom = 1 << 10
 
-// A body is compressed in two parts: its beginning, and an end that follows as it is, in a block of its own. What of an
-// answer is new each time is its end - a cursor, a request id - and all before it can be kept compressed (see packs).
-// Nothing but the formats' own blocks is used: a reader sees one gzip member or one zstd frame.
+// A body is compressed in two parts: its beginning, and an end that follows as it is, in a block of
+// its own. What of an answer is new each time is its end - a cursor, a request id - and all before
+// it can be kept compressed (see packs). Nothing but the formats' own blocks is used: a reader sees
+// one gzip member or one zstd frame.
 
 // maxEnd is the longest end; RFC 1951 has 16 bits for the length of a stored block.
 const maxEnd = 1 << 14
@@ -23,7 +24,8 @@ const maxEnd = 1 << 14
 // gzipHead is the header of a gzip member without name and time (RFC 1952).
 const gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 
-// zstdHead is the header of a zstd frame of any length with a window of 128 KiB (RFC 8878, 3.1.1.1).
+// zstdHead is the header of a zstd frame of any length with a window of 128 KiB (RFC 8878,
+// 3.1.1.1).
 const zstdHead = "\x28\xb5\x2f\xfd\x00\x38"
 
 // appender is an io.Writer that appends.
@@ -81,15 +83,16 @@ func appendPacked(dst, content []byte, encoding string) []byte {
 
 	p, _ := gzipPackers.Get().(*gzipPacker)
 	defer gzipPackers.Put(p)
-	p.text = append(dst, gzipHead...)
+	dst = append(dst, gzipHead...)
+	p.text = dst
 	p.deflate.Reset(p)
 	_, _ = p.deflate.Write(content)
 	_ = p.deflate.Flush() // to a whole byte
 	return p.take()
 }
 
-// appendEnd appends the end of a body of so many bytes as it is. sum is the CRC-32 of what was before it, which gzip
-// closes with.
+// appendEnd appends the end of a body of so many bytes as it is. sum is the CRC-32 of what was
+// before it, which gzip closes with.
 func appendEnd(dst, end []byte, encoding string, sum uint32, size int) []byte {
 	const last = 1
 	if encoding == "zstd" { // RFC 8878, 3.1.1.2: a raw block

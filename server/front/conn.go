@@ -21,7 +21,8 @@ const (
 	MaxBody = 256 << 10
 	// MaxHeader bounds a request's line and headers: 431 beyond it.
 	MaxHeader = 16 << 10
-	// maxFields bounds the header lines, as the usual proxies do: each look-up of a header passes over all of them.
+	// maxFields bounds the header lines, as the usual proxies do: each look-up of a header passes
+	// over all of them.
 	maxFields = 100
 )
 
@@ -31,13 +32,13 @@ var requestLimits = strict.Limits{Head: MaxHeader, Fields: maxFields, Body: MaxB
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 4 << 20
-	// mostLingering bounds the connections that linger at a time: each is a descriptor and a goroutine. Beyond it
-	// one is closed at once, as a server does that does not linger.
+	// mostLingering bounds the connections that linger at a time: each is a descriptor and a
+	// goroutine. Beyond it one is closed at once, as a server does that does not linger.
 	mostLingering = 1024
 )
 
-// Patience holds a connection's read, write and idle timeouts. They free connections of clients that send or
-// read too slowly, and let Shutdown end.
+// Patience holds a connection's read, write and idle timeouts. They free connections of clients
+// that send or read too slowly, and let Shutdown end.
 type Patience struct{ Read, Write, Idle time.Duration }
 
 // UsualPatience is what clients get.
@@ -52,7 +53,8 @@ type Connections struct {
 	lingering atomic.Int32
 }
 
-// Listen returns a listener whose connections are checked and can be closed slowly. TLS lies below it.
+// Listen returns a listener whose connections are checked and can be closed slowly. TLS lies below
+// it.
 func (o *Connections) Listen(l net.Listener) net.Listener { return guarding{l, o} }
 
 type guarding struct {
@@ -62,7 +64,7 @@ type guarding struct {
 
 // Accept waits for the next connection.
 func (l guarding) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+	c, err := l.Listener.Accept() // TLS, where there is some, is below
 	if err != nil {
 		return nil, err
 	}
@@ -100,13 +102,14 @@ func (o *Connections) Cut() {
 	}
 }
 
-// Conn is a connection whose requests are checked before they are parsed (package strict), and that reads what
-// still comes before it closes. A socket that is closed with unread bytes in it is reset, and the reset may
-// overtake the answer: a client that is still sending an oversized body, or a request after one that said close,
-// would never see it.
+// Conn is a connection whose requests are checked before they are parsed (package strict), and that
+// reads what still comes before it closes. A socket that is closed with unread bytes in it is
+// reset, and the reset may overtake the answer: a client that is still sending an oversized body,
+// or a request after one that said close, would never see it.
 type Conn struct {
 	net.Conn
-	// Note is the handler's own, for the lifetime of the connection: requests of one connection come one by one.
+	// Note is the handler's own, for the lifetime of the connection: requests of one connection
+	// come one by one.
 	Note any
 
 	guard strict.Guard
@@ -122,7 +125,8 @@ type Conn struct {
 	partial bool // part of a request has come, and readBy is that request's
 }
 
-// Received notes when a request was whole: the time to take its answer and to send the next one begins there.
+// Received notes when a request was whole: the time to take its answer and to send the next one
+// begins there.
 func (c *Conn) Received(at time.Time) {
 	c.served = at
 	c.fresh = true
@@ -131,10 +135,12 @@ func (c *Conn) Received(at time.Time) {
 // IsHead reports whether the request being read, or read last, has the method HEAD.
 func (c *Conn) IsHead() bool { return c.guard.IsHead() }
 
-// Err is why reading ended, where fasthttp may have made something else of it; nil when it did not end.
+// Err is why reading ended, where fasthttp may have made something else of it; nil when it did not
+// end.
 func (c *Conn) Err() error { return c.err }
 
-// Read reads requests as far as they are good. It belongs to the goroutine that serves the connection.
+// Read reads requests as far as they are good. It belongs to the goroutine that serves the
+// connection.
 func (c *Conn) Read(p []byte) (int, error) {
 	if fault := c.guard.Fault(); fault != nil {
 		return 0, fault
@@ -144,10 +150,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 
 	n, err := c.Conn.Read(p)
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) { // one that was slow is still told so
+
+	// A client that was slow is still there, and is told so.
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.over.Store(true)
 	}
 
+	// What the guard refuses never reaches the parser.
 	n, fault := c.guard.Check(p[:n])
 	if fault != nil {
 		err = fault
@@ -156,10 +165,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// awaitRequest sets the deadline of the next read. A request has its time from its first bytes on, the first one
-// of a connection from the beginning. Between requests a client has about the idle time, a fifth less at worst: so
-// the deadline is moved a few times a minute and not, as fasthttp would, twice a request, and the clock is not
-// read for it.
+// awaitRequest sets the deadline of the next read. A request has its time from its first bytes on,
+// the first one of a connection from the beginning. Between requests a client has about the idle
+// time, a fifth less at worst: so the deadline is moved a few times a minute and not, as fasthttp
+// would, twice a request, and the clock is not read for it.
 func (c *Conn) awaitRequest() error {
 	idle := c.guard.Idle()
 
@@ -180,9 +189,9 @@ func (c *Conn) awaitRequest() error {
 	return c.SetReadDeadline(c.readBy)
 }
 
-// Write writes answers. A client has the write time to take one, a third less at worst. Its time begins when the
-// request was whole, so that the clock is not read again; what is left of an answer that does not fit the buffer
-// begins anew.
+// Write writes answers. A client has the write time to take one, a third less at worst. Its time
+// begins when the request was whole, so that the clock is not read again; what is left of an answer
+// that does not fit the buffer begins anew.
 func (c *Conn) Write(p []byte) (int, error) {
 	now := c.served
 	if !c.fresh {
@@ -204,10 +213,12 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection: one that still stands after the client has read its answer and closed, or a short
-// while.
+// Close closes the connection: one that still stands after the client has read its answer and
+// closed, or a short while.
 func (c *Conn) Close() error {
 	c.open.Forget(c)
+
+	// Without half a close, or with nobody at the other end, lingering is in vain.
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if c.over.Load() || !ok {
 		return c.Conn.Close()
@@ -218,6 +229,7 @@ func (c *Conn) Close() error {
 		return c.Conn.Close()
 	}
 
+	// Aside: whoever serves the connection is done with it.
 	go func() {
 		defer c.open.lingering.Add(-1)
 		defer func() { _ = c.Conn.Close() }()
@@ -228,8 +240,9 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Recall makes r of what was found good of the head of a request that failed, for fasthttp forgets it: the path
-// and the key decide how the failure is told. It is false when not even the request line is known.
+// Recall makes r of what was found good of the head of a request that failed, for fasthttp forgets
+// it: the path and the key decide how the failure is told. It is false when not even the request
+// line is known.
 func (c *Conn) Recall(r *fasthttp.Request) bool {
 	line, rest, ok := bytes.Cut(c.guard.Head(), crlf)
 	if !ok {
@@ -251,8 +264,9 @@ func (c *Conn) Recall(r *fasthttp.Request) bool {
 
 var crlf = []byte("\r\n")
 
-// Expectations is told each head before the body is read. fasthttp compares the expectation with its usual
-// spelling, and would answer it to HTTP/1.0 clients, which do not know interim answers (RFC 9110, 10.1.1).
+// Expectations is told each head before the body is read. fasthttp compares the expectation with
+// its usual spelling, and would answer it to HTTP/1.0 clients, which do not know interim answers
+// (RFC 9110, 10.1.1).
 func Expectations(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	if h.ContentLength() == noBody {
 		return fasthttp.RequestConfig{}

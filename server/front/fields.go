@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Fields are the request headers that every request is asked for, found in one pass: the first value of each, and
-// which came more than once. They alias the request.
+// Fields are the request headers that every request is asked for, found in one pass: the first
+// value of each, and which came more than once. They alias the request.
 type Fields struct {
 	APIKey        []byte
 	Authorization []byte
@@ -29,6 +29,8 @@ const (
 func (f *Fields) read(h *fasthttp.RequestHeader) {
 	*f = Fields{}
 	connection := false
+
+	// Lengths first: most headers have one that no name here has.
 
 	for name, value := range h.All() {
 		switch len(name) {
@@ -68,8 +70,8 @@ func (f *Fields) read(h *fasthttp.RequestHeader) {
 	}
 }
 
-// closedBefore finds a close among the Connection lines as they were sent: fasthttp forgets one that another line
-// follows.
+// closedBefore finds a close among the Connection lines as they were sent: fasthttp forgets one
+// that another line follows.
 func closedBefore(h *fasthttp.RequestHeader) bool {
 	for name, value := range h.AllInOrder() {
 		if string(name) == fasthttp.HeaderConnection && hasClose(value) {
@@ -79,8 +81,8 @@ func closedBefore(h *fasthttp.RequestHeader) bool {
 	return false
 }
 
-// hasClose reports whether a value of Connection, a list of options in any letters (RFC 9110, 7.6.1), holds close.
-// fasthttp knows only the value that is exactly that.
+// hasClose reports whether a value of Connection, a list of options in any letters (RFC 9110,
+// 7.6.1), holds close. fasthttp knows only the value that is exactly that.
 func hasClose(value []byte) bool {
 	for len(value) > 0 {
 		var option []byte

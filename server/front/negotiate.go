@@ -47,13 +47,14 @@ func Names(header []byte, media string) bool {
 	return false
 }
 
-// Accepts reports whether an Accept header takes a media type: the most specific range that fits decides (RFC 9110,
-// 12.5.1).
+// Accepts reports whether an Accept header takes a media type: the most specific range that fits
+// decides (RFC 9110, 12.5.1).
 func Accepts(header []byte, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	ranges := [...]string{"*/*", kind + "/*", media}
 
-	best, accepted := -1, false
+	best := -1
+	accepted := false
 	for name, weight := range weighted(header) {
 		for k, r := range ranges {
 			if k >= best && bytes.EqualFold(name, []byte(r)) {
@@ -78,7 +79,9 @@ func pickEncoding(accept []byte) string {
 		}
 	}
 
-	best, top := "", 0.0
+	// zstd stands first, so that it wins a tie.
+	best := ""
+	top := 0.0
 	for k, name := range names[:2] {
 		weight := weights[k]
 		if weight == unnamed {

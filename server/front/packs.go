@@ -8,18 +8,20 @@ import (
 	"github.com/dgraph-io/ristretto/v2"
 )
 
-// Packs remembers bodies in their encodings, so that one that many ask for is compressed once in its life. Compressing
-// is most of what an answer of some size costs a client that takes it compressed.
+// Packs remembers bodies in their encodings, so that one that many ask for is compressed once in
+// its life. Compressing is most of what an answer of some size costs a client that takes it
+// compressed.
 //
-// What is asked for is the body itself, and an entry holds it: what comes back was compressed from the same bytes,
-// whatever hashes collide, whichever snapshot they are of and whoever asked first. A body that a new snapshot does not
-// change stays remembered. The price is memory for the plain bytes beside the compressed ones, and comparing them, some
-// hundredths of what compressing costs.
+// What is asked for is the body itself, and an entry holds it: what comes back was compressed from
+// the same bytes, whatever hashes collide, whichever snapshot they are of and whoever asked first.
+// A body that a new snapshot does not change stays remembered. The price is memory for the plain
+// bytes beside the compressed ones, and comparing them, some hundredths of what compressing costs.
 type Packs struct {
 	kept *ristretto.Cache[uint64, *pack]
 	seed maphash.Seed // secret: nobody can make entries push each other out
-	// seen has a part of the hash of bodies that were compressed once: the second time a body is kept. A walk through the
-	// catalog asks for everything once, and copying all of it would be in vain.
+	// seen has a part of the hash of bodies that were compressed once: the second time a body is
+	// kept. A walk through the catalog asks for everything once, and copying all of it would be in
+	// vain.
 	seen [1 << 14]atomic.Uint32
 
 	hits, misses atomic.Uint64
@@ -34,7 +36,8 @@ type pack struct {
 // packOverhead is about what an entry takes beside its bytes.
 const packOverhead = 200
 
-// NewPacks returns a cache of at most limit bytes, which runs goroutines until closed; 0 remembers nothing.
+// NewPacks returns a cache of at most limit bytes, which runs goroutines until closed; 0 remembers
+// nothing.
 func NewPacks(limit int64) *Packs {
 	p := &Packs{seed: maphash.MakeSeed()}
 	if limit <= 0 {
@@ -44,8 +47,8 @@ func NewPacks(limit int64) *Packs {
 	const perBody = 8 << 10 // about what one takes
 	var err error
 
-	// A key is a hash that was made here, and entries are compared: that ristretto does not tell apart what collides
-	// does no harm.
+	// A key is a hash that was made here, and entries are compared: that ristretto does not tell
+	// apart what collides does no harm.
 	p.kept, err = ristretto.NewCache(&ristretto.Config[uint64, *pack]{
 		NumCounters: max(10*limit/perBody, 1000), MaxCost: limit, BufferItems: 64, IgnoreInternalCost: true,
 	})
@@ -62,7 +65,8 @@ func (p *Packs) Close() {
 	}
 }
 
-// append appends the beginning of a body in an encoding, remembered or compressed anew, and its checksum.
+// append appends the beginning of a body in an encoding, remembered or compressed anew, and its
+// checksum.
 func (p *Packs) append(dst, plain []byte, encoding string) (out []byte, sum uint32) {
 	if p.kept == nil {
 		return appendPacked(dst, plain, encoding), checksum(plain, encoding)

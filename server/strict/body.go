@@ -15,7 +15,8 @@ const (
 	inEndCR
 )
 
-// maxSizeDigits bounds a chunk's size, with leading zeros: more than any content that is taken, less than overflows.
+// maxSizeDigits bounds a chunk's size, with leading zeros: more than any content that is taken,
+// less than overflows.
 const maxSizeDigits = 8
 
 // body is how far a body was read.
@@ -26,9 +27,11 @@ type body struct {
 	total  int // bytes of all chunks
 }
 
-// read takes what p has of a body and returns how much that is, and what comes next: inHead after the body's last byte.
+// read takes what p has of a body and returns how much that is, and what comes next: inHead after
+// the body's last byte.
 //
-// Chunks have no extensions and no trailer fields here, which no client of this kind sends and parsers read differently.
+// Chunks have no extensions and no trailer fields here, which no client of this kind sends and
+// parsers read differently.
 func (b *body) read(s state, p []byte, most int) (n int, _ state, _ *Fault) {
 	for n < len(p) {
 		if s == inContent || s == inChunk {

@@ -54,8 +54,9 @@ func isValue(b []byte) bool {
 	)
 	i := 0
 
-	// Eight bytes at a time. The high bit of a byte of low says that the byte is less than a space, of del that it is
-	// DEL. A borrow may also flag the byte above a flagged one, never one when none is; the loop after decides.
+	// Eight bytes at a time. The high bit of a byte of low says that the byte is less than a space,
+	// of del that it is DEL. A borrow may also flag the byte above a flagged one, never one when
+	// none is; the loop after decides.
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		del := x ^ 0x7f*ones

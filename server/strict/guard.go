@@ -1,10 +1,11 @@
 // Package strict checks the framing of HTTP/1 requests before an HTTP library parses them.
 //
-// Two readers of one connection, a proxy and a server, must agree where each request ends. They disagree over what RFC
-// 9112 forbids and parsers forgive: bare LF, folded headers, spaces before a colon, two lengths, odd chunks. A Guard sees
-// the bytes of a connection on their way from the socket to the parser and lets only requests pass that can be read in
-// one way. It copies nothing of a request that came in one piece but its header lines, when they are new, and knows
-// nothing of what is served.
+// Two readers of one connection, a proxy and a server, must agree where each request ends. They
+// disagree over what RFC 9112 forbids and parsers forgive: bare LF, folded headers, spaces before a
+// colon, two lengths, odd chunks. A Guard sees the bytes of a connection on their way from the
+// socket to the parser and lets only requests pass that can be read in one way. It copies nothing
+// of a request that came in one piece but its header lines, when they are new, and knows nothing of
+// what is served.
 package strict
 
 import "bytes"
@@ -43,13 +44,14 @@ type Guard struct {
 	request request // whose head is being read, or was read last
 	body    body
 
-	// kept is what earlier calls saw of the head that is being read, or the head of a body that is being read; the first
-	// checked bytes of the head are whole lines that were found good.
+	// kept is what earlier calls saw of the head that is being read, or the head of a body that is
+	// being read; the first checked bytes of the head are whole lines that were found good.
 	kept    []byte
 	checked int
 
-	// known is the header lines, with the empty line, of the last head that came in one piece and has no body. Clients
-	// mostly send the same ones again: whether they are good depends on nothing but them and the version.
+	// known is the header lines, with the empty line, of the last head that came in one piece and
+	// has no body. Clients mostly send the same ones again: whether they are good depends on
+	// nothing but them and the version.
 	known        []byte
 	knownVersion version
 }
@@ -57,13 +59,15 @@ type Guard struct {
 // keepHead is the largest buffer that a connection holds on to between requests.
 const keepHead = 1 << 10
 
-// placeholder stands for a head that is refused. A parser that has one byte of a request waits for the rest of it, and
-// reports the error that comes instead; with none, it would take the connection to have ended between two requests.
+// placeholder stands for a head that is refused. A parser that has one byte of a request waits for
+// the rest of it, and reports the error that comes instead; with none, it would take the connection
+// to have ended between two requests.
 const placeholder = '?'
 
-// Check takes the bytes p that follow those of earlier calls and returns how many of them the parser may see. A fault
-// ends the connection's requests: those before the faulty one are whole, the faulty one is not and never will be, and
-// every later call returns the fault again. A refused head is replaced by one byte, which is written to p.
+// Check takes the bytes p that follow those of earlier calls and returns how many of them the
+// parser may see. A fault ends the connection's requests: those before the faulty one are whole,
+// the faulty one is not and never will be, and every later call returns the fault again. A refused
+// head is replaced by one byte, which is written to p.
 func (g *Guard) Check(p []byte) (int, *Fault) {
 	if g.fault != nil {
 		return 0, g.fault
@@ -107,8 +111,9 @@ func (g *Guard) Idle() bool { return g.state == inHead && len(g.kept) == 0 }
 // Fault is why the connection's last request was refused; nil while all is well.
 func (g *Guard) Fault() *Fault { return g.fault }
 
-// Head is what was found good of the head of the request that is being read or was refused: its request line and header
-// lines up to the first fault, with their ends. It is nil before the request line was found good.
+// Head is what was found good of the head of the request that is being read or was refused: its
+// request line and header lines up to the first fault, with their ends. It is nil before the
+// request line was found good.
 func (g *Guard) Head() []byte {
 	if g.request.version == 0 {
 		return nil
@@ -116,16 +121,17 @@ func (g *Guard) Head() []byte {
 	return bytes.TrimPrefix(g.kept[:g.checked], []byte("\r\n")) // the empty line that may come first
 }
 
-// IsHead reports whether the request that is being read or was refused asks by HEAD, good or not: its answer has no
-// content (RFC 9110, 9.3.2). The method is known once the space behind it has come.
+// IsHead reports whether the request that is being read or was refused asks by HEAD, good or not:
+// its answer has no content (RFC 9110, 9.3.2). The method is known once the space behind it has
+// come.
 func (g *Guard) IsHead() bool {
 	return bytes.HasPrefix(bytes.TrimPrefix(g.kept, []byte("\r\n")), headMethod)
 }
 
 var headMethod = []byte("HEAD ")
 
-// keep notes the checked lines that h begins with, or the method of a request line that was not good, unless h came in
-// pieces and is kept already.
+// keep notes the checked lines that h begins with, or the method of a request line that was not
+// good, unless h came in pieces and is kept already.
 func (g *Guard) keep(h []byte) {
 	if len(g.kept) == 0 {
 		g.kept = append(g.kept, h[:max(g.checked, min(len(h), len("\r\n")+len(headMethod)))]...)
@@ -176,8 +182,8 @@ func (g *Guard) head(p []byte) int {
 	return len(p)
 }
 
-// lines checks the whole lines of h, which has no line end between those checked and before, and reports whether the
-// head is whole.
+// lines checks the whole lines of h, which has no line end between those checked and before, and
+// reports whether the head is whole.
 func (g *Guard) lines(h []byte, before int) bool {
 	r := &g.request
 	for {
@@ -222,7 +228,8 @@ func (g *Guard) lines(h []byte, before int) bool {
 	}
 }
 
-// knows reports whether the lines that follow a request line are those of an earlier head, whole and good.
+// knows reports whether the lines that follow a request line are those of an earlier head, whole
+// and good.
 func (g *Guard) knows(lines []byte) bool {
 	r := &g.request
 	return r.version == g.knownVersion && r.authority.end == 0 && len(g.known) > 0 && bytes.HasPrefix(lines, g.known)

@@ -49,12 +49,20 @@ var singles = [...]struct {
 	name string
 	is   single
 }{
-	{"host", host}, {"origin", origin}, {"expect", expect}, {"x-api-key", apiKey}, {"content-type", contentType},
-	{"authorization", authorization}, {"content-length", contentLength}, {"idempotency-key", idempotencyKey},
-	{"transfer-encoding", transferEncoding}, {"mcp-protocol-version", protocolVersion},
+	{"host", host},
+	{"origin", origin},
+	{"expect", expect},
+	{"x-api-key", apiKey},
+	{"content-type", contentType},
+	{"authorization", authorization},
+	{"content-length", contentLength},
+	{"idempotency-key", idempotencyKey},
+	{"transfer-encoding", transferEncoding},
+	{"mcp-protocol-version", protocolVersion},
 }
 
-// singleOf is the header that a name means, 0 for one that may come more than once or does not matter here.
+// singleOf is the header that a name means, 0 for one that may come more than once or does not
+// matter here.
 func singleOf(name []byte) single {
 	for i := range singles {
 		if isFold(name, singles[i].name) {
@@ -64,7 +72,8 @@ func singleOf(name []byte) single {
 	return 0
 }
 
-// isFold reports whether b, whatever its case, is want, which has lower-case letters, digits and hyphens.
+// isFold reports whether b, whatever its case, is want, which has lower-case letters, digits and
+// hyphens.
 func isFold(b []byte, want string) bool {
 	if len(b) != len(want) {
 		return false
@@ -80,8 +89,8 @@ func isFold(b []byte, want string) bool {
 	return true
 }
 
-// beginning judges a request line of which only the beginning has come: what is not HTTP at all, as the first bytes of
-// TLS, may never send an end of line.
+// beginning judges a request line of which only the beginning has come: what is not HTTP at all, as
+// the first bytes of TLS, may never send an end of line.
 func beginning(b []byte) *Fault {
 	if len(b) > 0 && classes[b[0]]&inMethod == 0 && b[0] != '\r' {
 		return errBadMethod
@@ -125,7 +134,8 @@ func (r *request) line(h []byte, start, end int) *Fault {
 	return r.target(line, target, n, start)
 }
 
-// target checks the form of a request target (RFC 9112, 3.2), which lies in a line that begins at offset in the head.
+// target checks the form of a request target (RFC 9112, 3.2), which lies in a line that begins at
+// offset in the head.
 func (r *request) target(line []byte, start, end, offset int) *Fault {
 	method := line[:start-1]
 	target := line[start:end]

@@ -43,6 +43,7 @@ func (f *powerFile) Sync() error {
 	if err != nil {
 		return err
 	}
+
 	err = f.Segment.Sync()
 
 	f.disk.mu.Lock()
@@ -50,6 +51,7 @@ func (f *powerFile) Sync() error {
 	if f.disk.synced == nil {
 		f.disk.synced = map[string][]byte{}
 	}
+
 	f.disk.synced[f.path] = before
 	return err
 }
@@ -97,6 +99,7 @@ func powerless(synced, now []byte, lose float64) []byte {
 	if rand.Float64() < lose {
 		size = len(synced)
 	}
+
 	out := make([]byte, size)
 	copy(out, now)
 

@@ -1,0 +1,60 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+
+	"ninepocket/mcp"
+)
+
+// TestReadTellsWhatIsWrong holds the faults of messages, and which of them can name the message's id.
+func TestReadTellsWhatIsWrong(t *testing.T) {
+	f := func(body, id, want string) {
+		t.Helper()
+
+		_, fault := mcp.Read([]byte(body))
+		if fault == nil {
+			t.Errorf("%s is read", body)
+			return
+		}
+		got := string(fault.Append(nil))
+		if !strings.HasPrefix(got, `{"jsonrpc":"2.0",`+id+`"error":{"code":`) || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %q %s", body, got, id, want)
+		}
+	}
+
+	deep := strings.Repeat(`{"a":`, 16) + "1" + strings.Repeat("}", 16)
+
+	f(`{`, "", "-32700,")
+	f(`{"jsonrpc":"2.0","jsonrpc":"2.0"}`, "", "-32700,")
+	f(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "", "batches are not supported")
+	f(`"ping"`, "", "must be a JSON object")
+	for _, id := range []string{"null", "true", "{}", "[]", "1.5"} {
+		f(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, "", "id must be a string or an integer.")
+	}
+
+	f(`{"jsonrpc":"2.0","id":1,"method":"ping","params":`+deep+`}`, `"id":1,`, "more than 16 levels deep")
+	f(`{"id":"a","method":"ping"}`, `"id":"a",`, `jsonrpc must be \"2.0\".`)
+	f(`{"jsonrpc":2.0,"id":"a","method":"ping"}`, `"id":"a",`, `jsonrpc must be \"2.0\".`)
+	f(`{"jsonrpc":"2.0","id":1.0}`, `"id":1.0,`, "method is missing.")
+	f(`{"jsonrpc":"2.0","id":1,"method":7}`, `"id":1,`, "method must be a string.")
+	f(`{"jsonrpc":"2.0","id":1,"method":""}`, `"id":1,`, "method must be a string.")
+	f(`{"jsonrpc":"2.0","id":1,"method":"ping","params":7}`, `"id":1,`, "params must be an object.")
+}
+
+// TestWhatWantsAnAnswer tells requests from what is answered by a status alone.
+func TestWhatWantsAnAnswer(t *testing.T) {
+	f := func(body string, want bool) {
+		t.Helper()
+
+		m, fault := mcp.Read([]byte(body))
+		if fault != nil || m.IsRequest() != want {
+			t.Errorf("%s: %v; a request %t, want %t", body, fault, m.IsRequest(), want)
+		}
+	}
+	f(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, true)
+	f(`{"jsonrpc":"2.0","id":1,"method":"ping","params":null}`, true)
+	f(`{"jsonrpc":"2.0","method":"ping"}`, false)
+	f(`{"jsonrpc":"2.0","id":1,"result":{}}`, false)
+	f(`{"jsonrpc":"2.0","id":1,"error":{}}`, false)
+}
