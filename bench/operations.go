@@ -11,8 +11,8 @@ import (
 )
 
 // Operation is one kind of request to measure. Its requests are equal in kind and differ in their
-// subject; every connection sends them in turn, so that one card or one query that the processor's
-// caches hold does not stand for all.
+// subject. Every connection sends them in turn, so that no single card stays in the processor's
+// caches and stands for all.
 type Operation struct {
 	Name     string
 	About    string

@@ -24,14 +24,14 @@ import (
 
 // plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same
 // engine, keys and meter. It does what package server does for a live request (authenticate, admit,
-// find, spell, tag, charge, the same headers), so that what differs is how.
+// find, spell, tag, charge, the same headers), so that only the way differs.
 type plain struct {
 	view  *engine.View
 	gate  *access.Gate
 	clock access.Clock
 }
 
-// The live surface's shapes, as far as the plain server answers them.
+// The shapes of the live surface that the plain server answers.
 type (
 	plainSet struct {
 		ID   string `json:"id"`

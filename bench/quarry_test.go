@@ -53,8 +53,8 @@ func (q *quarry) mutate(r *rand.Rand, values, other []string) []string {
 	return values
 }
 
-// ground is what words, references and numbers are made of: those of the catalog and what nobody
-// has.
+// ground is what words, references and numbers are made of: values of the catalog, and values that
+// it lacks.
 type ground struct {
 	words, names, sets, series, numbers, rarities, variants, cards, cardSlugs, former, setRefs, setSlugs []string
 

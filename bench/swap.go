@@ -232,8 +232,7 @@ func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *Swap
 }
 
 // publishOne publishes as an operator would beside a server: from a process of its own at the
-// lowest priority, since it verifies the snapshot and makes a View of it before it moves the
-// pointer.
+// lowest priority. It verifies the snapshot and makes a View of it before it moves the pointer.
 func (m *swapRun) publishOne(ctx context.Context, id string) error {
 	return m.beside(ctx, Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id})
 }

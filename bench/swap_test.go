@@ -207,7 +207,7 @@ func watchHeap() (stop func() (live, used int64)) {
 // resetPeak lets the kernel forget the highest RSS, where it can (Linux).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// peakRSS is the highest RSS since resetPeak, 0 where nobody knows.
+// peakRSS is the highest RSS since resetPeak, 0 where the system does not tell.
 func peakRSS() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

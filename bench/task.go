@@ -110,7 +110,7 @@ func announce(path string, ready readyFile) error {
 		return err
 	}
 
-	// Whoever waits for the file must never see half of it.
+	// A process that waits for the file must never see half of it.
 	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.WriteFile(draft, text, 0o600); err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)

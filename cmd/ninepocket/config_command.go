@@ -58,7 +58,7 @@ func configCheck() *cobra.Command {
 }
 
 // hidesVisitors reports whether clients must come through a proxy that is not trusted to say who
-// they are: pages are served, and the base URL is one that the listener itself cannot answer.
+// they are. That is so when pages are served and the listener itself cannot answer the base URL.
 func (c *config) hidesVisitors() bool {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {
@@ -117,8 +117,7 @@ func (c *layered) rows() []printed {
 	return rows
 }
 
-// each calls f with every setting of the effective configuration, those of a table one after the
-// other.
+// each calls f with every setting of the effective configuration, table by table.
 func (c *config) each(f func(s *setting, name string, whole *config)) {
 	whole := c.effective()
 	plans := slices.IndexFunc(settings, func(s setting) bool { return s.named() })

@@ -386,8 +386,8 @@ func shown(t *testing.T, path string) []string {
 }
 
 // TestMetricsAreDocumented holds /metrics, the dashboard, the alert rules and the table in
-// docs/OPERATIONS.md against each other: no panel and no rule asks for what does not exist, and
-// nothing that exists is left untold.
+// docs/OPERATIONS.md against each other. No panel and no rule asks for what does not exist, and the
+// table explains all that exists.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	w := watchedServer(t)

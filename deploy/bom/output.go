@@ -56,7 +56,7 @@ func thirdParty(modules []module) []byte {
 	return b.Bytes()
 }
 
-// Members of a CycloneDX 1.6 document, as far as it is used here.
+// The members of a CycloneDX 1.6 document that are used here.
 type (
 	bill struct {
 		Schema    string      `json:"$schema"`

@@ -67,7 +67,7 @@ func (d *document) operation(template, method string) Operation {
 	return op
 }
 
-// surface tells the surface of an operation: shared are those of which a part is marked as preview.
+// surface tells the surface of an operation. It is shared when a part of it is marked as preview.
 func (d *document) surface(operation node) string {
 	if operation.text("x-surface") == Preview {
 		return Preview

@@ -73,7 +73,7 @@ func (c *catalog) card(s *set, place int) *card {
 	return k
 }
 
-// identity sets name, number and rarity: a parallel has those of the card it repeats.
+// identity sets name, number and rarity. A parallel takes them from the card that it repeats.
 func (c *catalog) identity(k *card, place int) rarity {
 	s := k.set
 	of := place

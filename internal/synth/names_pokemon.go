@@ -77,7 +77,7 @@ var pokemonRarities = []rarity{
 	{"Rare Secret", 5, 12000, topPrint},
 }
 
-// secretRarities are those of cards beyond the printed total and of the galleries.
+// secretRarities belong to cards beyond the printed total and to the galleries.
 var secretRarities = []rarity{
 	{"Trainer Gallery Rare Holo", 400, 700, topPrint},
 	{"Ultra Rare", 250, 1500, topPrint},

@@ -10,8 +10,8 @@ const (
 )
 
 // The walk is kept in 1/65536 cent and moved by factors of 18 fractional bits: integers only, so
-// that every machine writes the same bytes and two days are the same whichever window they are
-// written in.
+// that every machine writes the same bytes. A day has the same price in whatever window it is
+// written.
 const (
 	centBits   = 16
 	factorBits = 18
