@@ -39,6 +39,7 @@ type BuildFigures struct {
 func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var out BuildFigures
 	store := snapshot.OpenDir(t.Store)
+
 	// Later days continue the first as daily builds do.
 	var base *snapshot.Catalog
 	for day := range max(t.Snapshots, 1) {

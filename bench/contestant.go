@@ -201,6 +201,7 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 		Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days,
 		Snapshots: snapshots,
 	})
+
 	if err != nil {
 		return err
 	}

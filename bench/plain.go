@@ -123,6 +123,7 @@ func (p *plain) routes() http.Handler {
 	mux.HandleFunc("POST /v1/cards/batch", p.live(access.CardsBatch, func(r *http.Request) (any, int) {
 		return batch(p, r, p.detail)
 	}))
+
 	mux.HandleFunc("POST /v1/prices/batch", p.live(access.PricesBatch, func(r *http.Request) (any, int) {
 		return batch(p, r, func(card int) plainEntry {
 			return plainEntry{
@@ -158,6 +159,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 			http.Error(w, "refused", status)
 			return
 		}
+
 		body, err := spellPlain(value)
 		if err != nil {
 			http.Error(w, "internal error", http.StatusInternalServerError)

@@ -375,7 +375,8 @@ func (r *SwapReport) Print(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out,
-		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in the answers;\n"+
+		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in the "+
+			"answers;\n"+
 			"%d failed, %d mixed; live heap %d MB before, %d MB after two, %d MB at the end; %d MB resident\n", r.Cards,
 		r.Rate, r.Swaps, r.Seen,
 		r.Failures, r.Mixed, r.HeapBefore/1e6, r.HeapEarly/1e6, r.HeapAfter/1e6, r.MemoryAfter/1e6)

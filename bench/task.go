@@ -67,6 +67,7 @@ func (t *Task) Run(ctx context.Context, out io.Writer) error {
 	switch t.Kind {
 	case taskBare:
 		return t.serveBare(ctx)
+
 	case taskMemory:
 		return t.serveMemory(ctx)
 	case taskPlain:
@@ -130,6 +131,7 @@ func await(ctx context.Context, path string, ended <-chan struct{}) (readyFile, 
 			err = json.Unmarshal(text, &ready)
 			return ready, err
 		}
+
 		select {
 		case <-ctx.Done():
 			return ready, context.Cause(ctx)

@@ -110,6 +110,7 @@ func TestDockerfile(t *testing.T) {
 			t.Errorf("%s %s needs a shell", name, last[name])
 		}
 	}
+
 	if !strings.Contains(last["HEALTHCHECK"], `CMD ["/ninepocket", "healthcheck"]`) {
 		t.Errorf("HEALTHCHECK %s", last["HEALTHCHECK"])
 	}
@@ -225,6 +226,7 @@ func TestDailyScript(t *testing.T) {
 	if err := os.Remove(filepath.Join(store, "CURRENT")); err != nil {
 		t.Fatal(err)
 	}
+
 	f("the first day", 0, []string{strings.Replace(build, "--base current", "--base none", 1), list, publish},
 		"published new", "CURRENT=")
 }

@@ -154,12 +154,17 @@ func TestStats(t *testing.T) {
 					continue
 				}
 
-				lo, hi, sum := points[0].Cents, points[0].Cents, int64(0)
+				lo := points[0].Cents
+				hi := points[0].Cents
+				sum := int64(0)
 				for _, p := range points {
-					lo, hi, sum = min(lo, p.Cents), max(hi, p.Cents), sum+p.Cents
+					lo = min(lo, p.Cents)
+					hi = max(hi, p.Cents)
+					sum = sum + p.Cents
 				}
 
-				first, last := points[0], points[len(points)-1]
+				first := points[0]
+				last := points[len(points)-1]
 				percent := "null"
 				if first.Cents > 0 {
 					percent = trimmed(float64(last.Cents-first.Cents) * 100 / float64(first.Cents))

@@ -28,6 +28,7 @@ func TestSearchesTellLimitsApart(t *testing.T) {
 		}
 		v.searches.pages.Wait()
 	}
+
 	if hits := v.searches.hits.Load(); hits != 2 {
 		t.Errorf("%d of the pages were remembered, want 2", hits)
 	}

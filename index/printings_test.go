@@ -15,6 +15,7 @@ func TestPrintings(t *testing.T) {
 		At:    1_787_428_800_000,
 		Games: []fixture.Game{{Slug: "pokemon", Name: "Pokémon"}, {Slug: "one-piece", Name: "One Piece"}},
 	}
+
 	for i, c := range []struct {
 		name, number string
 		game         int

@@ -170,7 +170,8 @@ func TestMoversAndTop(t *testing.T) {
 		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 150, Days: 20}))
 		rapid.Check(t, func(t *rapid.T) {
 			q := drawQuery(t, o)
-			down, limit := rapid.Bool().Draw(t, "down"), rapid.IntRange(1, 50).Draw(t, "limit")
+			down := rapid.Bool().Draw(t, "down")
+			limit := rapid.IntRange(1, 50).Draw(t, "limit")
 			var want []string
 			for _, m := range o.Moves(down) {
 				if o.passes(o.rows[m.ID], q.Filter) && len(want) < limit {
@@ -275,7 +276,8 @@ func TestProducts(t *testing.T) {
 				}
 			}
 
-			limit, after := rapid.IntRange(1, 50).Draw(t, "limit"), ""
+			limit := rapid.IntRange(1, 50).Draw(t, "limit")
+			after := ""
 			for more := true; more; {
 				var rows []uint32
 				rows, more = o.x.ProductPage(nil, f, after, limit)
@@ -352,10 +354,12 @@ func TestBuildEnds(t *testing.T) {
 	late, end := context.WithCancel(t.Context())
 	steps := 0
 	_, err := index.Build(late, fixture.Random(1, fixture.Small).Catalog(), func() {
-		if steps++; steps == 20 {
+		steps++
+		if steps == 20 {
 			end()
 		}
 	})
+
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("after %d steps: %v, want %v", steps, err, context.Canceled)
 	}

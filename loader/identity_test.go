@@ -31,7 +31,8 @@ func TestCollisionIsAnError(t *testing.T) {
 	r = newRegistry(nil)
 	r.derive = func(string) string { return "aaaaaaaaaaaaaaaa" }
 	r.items["gone\x009"] = "aaaaaaaaaaaaaaaa"
-	if _, err = r.assign([]claim{{[]string{"a\x001"}}}, r.items); !errors.As(err, &collision) {
+	_, err = r.assign([]claim{{[]string{"a\x001"}}}, r.items)
+	if !errors.As(err, &collision) {
 		t.Errorf("a collision with an item that left gives %v", err)
 	}
 }
@@ -39,7 +40,8 @@ func TestCollisionIsAnError(t *testing.T) {
 // TestIdentityOfJoinedItems: an id once published stays while a reference to it does.
 func TestIdentityOfJoinedItems(t *testing.T) {
 	r := newRegistry(nil)
-	a, b := "first\x00a", "second\x00b"
+	a := "first\x00a"
+	b := "second\x00b"
 	get := func(known map[string]string, claims ...claim) []string {
 		t.Helper()
 		tails, err := r.assign(claims, known)

@@ -75,6 +75,7 @@ func TestLayersOfOneDay(t *testing.T) {
 			Last: today,
 		}
 	}
+
 	pt := func(d snapshot.Day, cents int64) snapshot.Point { return snapshot.Point{Day: d, Cents: cents} }
 	f := func(name string, wide []source.Series, daily []source.Price, current int64, history ...snapshot.Point) {
 		t.Helper()
@@ -96,6 +97,7 @@ func TestLayersOfOneDay(t *testing.T) {
 	blankRow := priceRow("1", "normal", today, snapshot.NoCents)
 	f("daily over wide", []source.Series{series([]snapshot.Point{pt(today-1, 5), pt(today, 6)})},
 		[]source.Price{priceRow("1", "normal", today, 9)}, 9, pt(today-1, 5), pt(today, 9))
+
 	f("blank daily over wide", []source.Series{series([]snapshot.Point{pt(today, 6)})}, []source.Price{blankRow},
 		snapshot.NoCents)
 	f("later wide over earlier",
@@ -125,8 +127,14 @@ func TestQuarantinedPrices(t *testing.T) {
 
 	f.price(priceRow("2", "normal", today, 5))
 	change("1", 7, func(p *source.Price) { p.SourceAsOf = p.CollectedAt + 1 })
-	change("1", 7, func(p *source.Price) { p.Condition, p.CollectedAt = "damaged", atDay(today).UnixMilli()+1 })
-	change("1", 7, func(p *source.Price) { p.Condition, p.Day = "damaged", today+1 })
+	change("1", 7, func(p *source.Price) {
+		p.Condition = "damaged"
+		p.CollectedAt = atDay(today).UnixMilli() + 1
+	})
+	change("1", 7, func(p *source.Price) {
+		p.Condition = "damaged"
+		p.Day = today + 1
+	})
 	change("1", snapshot.MaxCents+1, func(p *source.Price) { p.Condition = "ungraded" })
 	change("1", 7, func(p *source.Price) { p.Condition = "mint" })
 	change("1", 7, func(p *source.Price) { p.Variant = "Foil!" })
@@ -176,6 +184,7 @@ func TestHistoryBeyondTheSnapshot(t *testing.T) {
 		Ref: "1", Variant: "normal", Points: []snapshot.Point{{Day: today - 3, Cents: 4}, {Day: today + 9, Cents: 6}},
 		Blank: []snapshot.Day{today + 3}, Last: today + 9,
 	}}
+
 	c := one(t, Options{SnapshotAt: atDay(today)}, f).Catalog
 	if v := lane(t, c, "shop", "1", "normal ungraded"); v.Cents != 4 || v.Seen != today-3 || len(v.History) != 1 {
 		t.Errorf("the lane is %+v", v)
@@ -184,7 +193,8 @@ func TestHistoryBeyondTheSnapshot(t *testing.T) {
 
 // TestNoBlending: of two feeds that price one lane the first source's is used, alone.
 func TestNoBlending(t *testing.T) {
-	first, second := newFake("first").set("s", "Base").card("1", "s", "Abra", "1"), newFake("second")
+	first := newFake("first").set("s", "Base").card("1", "s", "Abra", "1")
+	second := newFake("second")
 	second.feed.HasCatalog = false
 	first.cards[0].Identifiers = []source.Identifier{{Namespace: "second", Value: "x"}}
 	first.price(priceRow("1", "normal", today-3, 100))
@@ -239,7 +249,8 @@ func TestRefIndex(t *testing.T) {
 		}},
 	}}
 
-	x, y := b.indexRefs("tcgcsv", m), b.indexRefs("other", m)
+	x := b.indexRefs("tcgcsv", m)
+	y := b.indexRefs("other", m)
 	for ref, want := range map[string]int32{
 		"3/7": 0, "68/7": 1, "7": notKnown, "8": 2, "9": notKept, "3/9": notKept,
 		"10": notKnown,
@@ -264,6 +275,7 @@ func TestMovers(t *testing.T) {
 		f.card(ref, "s", "Card "+ref, ref)
 		f.price(priceRow(ref, "normal", today-7, before), priceRow(ref, "normal", today, now))
 	}
+
 	add("third", 3, 4)
 	add("nearly", 1_000_000_000, 1_333_333_333)
 	add("huge", snapshot.MaxCents-1, snapshot.MaxCents)

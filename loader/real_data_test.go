@@ -176,7 +176,8 @@ func untar(packed []byte) (map[string][]byte, error) {
 		}
 
 		if h.Typeflag == tar.TypeReg {
-			if files[strings.TrimPrefix(h.Name, "./")], err = io.ReadAll(r); err != nil {
+			files[strings.TrimPrefix(h.Name, "./")], err = io.ReadAll(r)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -53,6 +53,7 @@ func TestSlugsAreUniqueAndStable(t *testing.T) {
 		"base-old-4": "card_ffffffffffffffff", "base-left": "card_zzzzzzzzzzzzzzzz",
 		"base-returned": "card_jjjjjjjjjjjjjjjj",
 	}
+
 	wantSlugs := []string{
 		"base-abra-1", "base-abra-2-bbbbbb", "base-abra-2-cccccc", "base-kadabra-3", "base-kadabra-3-eeeeee",
 		"base-new-4",
@@ -97,7 +98,8 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 		}
 
 		first := assignSlugs(wants, former)
-		byID, seen := map[string]string{}, map[string]bool{}
+		byID := map[string]string{}
+		seen := map[string]bool{}
 		for i, w := range wants {
 			if seen[first[i]] || first[i] == "" {
 				t.Fatalf("slug %q is issued twice", first[i])

@@ -39,7 +39,8 @@ func TestRollback(t *testing.T) {
 	f := func(given, want string) {
 		t.Helper()
 		cur, err := d.Rollback(given, snapshot.Publishing{Now: noon.Add(time.Hour), Check: anything})
-		if epoch++; err != nil || cur.ID != want || cur.Epoch != epoch {
+		epoch++
+		if err != nil || cur.ID != want || cur.Epoch != epoch {
 			t.Fatalf("rolling back to %q gave %+v, %v; want %s in epoch %d", given, cur, err, want, epoch)
 		}
 	}

@@ -69,6 +69,7 @@ func TestNullAndCents(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
+
 	f(wire.AppendNullable(nil, ""), "null")
 	f(wire.AppendNullable(nil, "4/102"), `"4/102"`)
 	f(wire.AppendCents(nil, snapshot.NoCents), "null")
@@ -116,15 +117,18 @@ func TestPercent(t *testing.T) {
 	f(1, snapshot.MaxCents, "0")
 	amount := rapid.OneOf(rapid.Int64Range(0, 500), rapid.Int64Range(0, snapshot.MaxCents),
 		rapid.SampledFrom([]int64{0, 1, 2, snapshot.MaxCents - 1, snapshot.MaxCents}))
+
 	for range 20 {
 		rapid.Check(t, func(t *rapid.T) {
-			part, whole := amount.Draw(t, "part"), max(amount.Draw(t, "whole"), 1)
+			part := amount.Draw(t, "part")
+			whole := max(amount.Draw(t, "whole"), 1)
 			if rapid.Bool().Draw(t, "negative") {
 				part = -part
 			}
 			if got, want := string(wire.AppendPercent(nil, part, whole)), percentOracle(part, whole); got != want {
 				t.Fatalf("100·%d/%d is %s, want %s", part, whole, got, want)
 			}
+
 			units, hundredths, negative := wire.Percent(part, whole)
 			if hundredths > 99 || negative != (part < 0) || units > 1<<62 {
 				t.Fatalf("100·%d/%d is %d.%d, negative %t", part, whole, units, hundredths, negative)
@@ -182,6 +186,7 @@ func TestTimes(t *testing.T) {
 			!previewTime.MatchString(millis) {
 			t.Fatalf("%d ms is %s, %v", ms, millis, err)
 		}
+
 		seconds := strings.Trim(string(wire.AppendSeconds(nil, ms)), `"`)
 		if back, err := time.Parse("2006-01-02T15:04:05Z", seconds); err != nil || ms-back.UnixMilli() < 0 ||
 			ms-back.UnixMilli() > 999 {
@@ -200,6 +205,7 @@ func TestNoTimes(*testing.T) {
 		wire.AppendMillis(nil, ms)
 		wire.AppendSeconds(nil, ms)
 	}
+
 	for _, day := range []snapshot.Day{snapshot.NoDay, math.MinInt32, math.MaxInt32, -719_529, 2_932_897} {
 		wire.AppendDay(nil, day)
 	}
@@ -217,6 +223,7 @@ func TestDays(t *testing.T) {
 	for day := first; day < first+150_000; day++ {
 		f(day)
 	}
+
 	for day := first; day <= last; day += 29 {
 		f(day)
 	}
@@ -242,6 +249,7 @@ func TestPlain(t *testing.T) {
 				if got := wire.Plain(string(text)); got != want {
 					t.Fatalf("%q has %d plain bytes, want %d", text, got, want)
 				}
+
 				text[i] = kept
 			}
 		}
@@ -258,6 +266,7 @@ func TestCents(t *testing.T) {
 	for cents := range int64(200_000) {
 		f(cents)
 	}
+
 	for power := int64(100_000); power < snapshot.MaxCents/10; power *= 10 {
 		f(power - 1)
 		f(power)

@@ -183,6 +183,7 @@ func decode[T any](t testing.TB, b []byte) T {
 	if err := json.Unmarshal(b, &v, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatalf("%s\n%v", b, err)
 	}
+
 	again, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)

@@ -78,6 +78,7 @@ func (w truth) productHead(tail, kind, name string, game int, ids []fixture.Iden
 		[]identifier{},
 		millis(updatedAt),
 	}
+
 	for _, id := range ids {
 		head.Identifiers = append(head.Identifiers, identifier(id))
 	}
@@ -92,6 +93,7 @@ func TestProducts(t *testing.T) {
 			if !from.Product {
 				continue
 			}
+
 			tail := strings.TrimPrefix(from.ID, "card_")
 			want := cardProduct{
 				w.productHead(tail, "card", from.Name, from.Game, from.Identifiers, from.UpdatedAt), w.set(&from),
@@ -147,6 +149,7 @@ func TestPriceResults(t *testing.T) {
 	f(at-36*hour-1, "stale")
 	f(at-hour, "fresh")
 	f(snapshot.NoTime, "unknown")
+
 	for _, reason := range []string{
 		wire.ReasonNotFound, wire.ReasonUnsupported, wire.ReasonNotLicensed,
 		wire.ReasonNoObservation,

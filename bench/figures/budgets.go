@@ -102,7 +102,8 @@ var rows = []row{
 	{"swap under load", "none failed or mixed; p99 ≤ 2× before; heap flat", func(m *measured) (string, bool) {
 		s := m.swap
 		quiet, swap, publish, calm, compute := s.Swapping()
-		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× that before (%.0f µs) while loading and swapping, %.2f× while another process verified, %.2f× after; "+
+		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× that before (%.0f µs) while loading and "+
+			"swapping, %.2f× while another process verified, %.2f× after; "+
 			"%.2f× beside one of lowest priority that only computes; live heap %d MB, after two %d, at the end %d MB",
 			s.Swaps, s.Failures, s.Mixed, swap, quiet, publish, calm, compute, s.HeapBefore/1e6, s.HeapEarly/1e6, s.HeapAfter/1e6)
 		return text, s.Failures == 0 && s.Mixed == 0 && swap <= 2 && s.HeapAfter < s.HeapEarly*5/4
@@ -335,6 +336,7 @@ func (s *settings) build(ctx context.Context, store, source string, more ...stri
 		"snapshot", "build", "--store", store, "--source", source, "--publish", "--override",
 		"repeated_feed", "--reason", "the same feed measured again",
 	}, more...)
+
 	command := exec.CommandContext(ctx, s.binary, arguments...) //nolint:gosec // the binary is the one to measure
 	var text bytes.Buffer
 	command.Stdout = &text

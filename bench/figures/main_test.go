@@ -46,6 +46,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("met without a figure: %s", line)
 		}
 	}
+
 	good := &measured{
 		bench: gobench.Figures{}, scale: make([]bench.ScalePoint, len(scaleSizes)), loop: &bench.Report{},
 		swap: &bench.SwapReport{

@@ -128,6 +128,7 @@ func (p *Panel) frame() (frame, bool) {
 	if len(xs) == 0 {
 		return frame{}, false
 	}
+
 	f := frame{
 		x0: math.Floor(slices.Min(xs)), x1: math.Ceil(slices.Max(xs)), y0: math.Floor(slices.Min(ys)),
 		y1: math.Ceil(slices.Max(ys)),

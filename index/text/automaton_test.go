@@ -77,7 +77,8 @@ func TestAutomaton(t *testing.T) {
 	}
 
 	for range 60_000 {
-		typed, w := word(), word()
+		typed := word()
+		w := word()
 		for limit := 1; limit <= 2; limit++ {
 			a := automaton{pattern: []byte(typed), limit: limit}
 			near, distance := a.MatchAndDistance(w)

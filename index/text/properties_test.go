@@ -135,9 +135,11 @@ func TestKeep(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(5, 5))
 	var all, kept []Hit
-	narrowed, widened := 0, 0
+	narrowed := 0
+	widened := 0
 	for _, q := range someQueries(rng, c, 3000) {
-		set, game := c.cards[rng.IntN(len(c.cards))].setNumber, uint8(rng.IntN(2))
+		set := c.cards[rng.IntN(len(c.cards))].setNumber
+		game := uint8(rng.IntN(2))
 		keep := func(card uint32) bool { return c.cards[card].game == game }
 		if rng.IntN(2) == 0 {
 			keep = func(card uint32) bool { return c.cards[card].setNumber%7 == set%7 }
@@ -201,6 +203,7 @@ func TestNarrow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	wide := newSearch(c.index)
 	wide.plain = true
+
 	for _, q := range someQueries(rng, c, 3000) {
 		got := sorted(c.index.Search(nil, q, nil))
 		if wide.query.parse(c.index, q); len(wide.query.units) == 0 {

@@ -54,6 +54,7 @@ func (d *document) operation(template, method string) Operation {
 		op.Scope = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(d.at(n.pointer +
 			"/security/0").object["apiKey"]), "[]")), " ")
 	}
+
 	parameters, _ := n.object["parameters"].([]any)
 	for i := range parameters {
 		op.Parameters = append(op.Parameters, d.parameter(d.at(n.pointer+"/parameters/"+strconv.Itoa(i))))

@@ -116,6 +116,7 @@ func (d *document) declared(r Response) (node, error) {
 		}
 		return d.at("/components/responses/Refusal"), nil
 	}
+
 	return node{}, fmt.Errorf("- %s %s declares no status %s (it has %s)", r.Method, p.template, status,
 		strings.Join(responses.names(), ", "))
 }
@@ -159,6 +160,7 @@ func (v *validation) checkBody() {
 		}
 		return
 	}
+
 	// The schema validator would take the last of two equal members.
 	if !jsontext.Value(v.Body).IsValid() {
 		v.fault("the body is not strict JSON (UTF-8, no member twice, nothing after it)")

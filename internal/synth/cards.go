@@ -87,6 +87,7 @@ func (c *catalog) identity(k *card, place int) rarity {
 	k.rarity = r.name
 	k.name = nameOf(s.game, r, d)
 	k.number = s.number(of)
+
 	// A parallel is the card that it is a copy of, planted ones as well.
 	if p, ok := plantedAt(s, of); ok && copyNo > 0 {
 		k.name = p.name
@@ -103,6 +104,7 @@ func (c *catalog) rarityAt(s *set, place int, d *dice) rarity {
 	switch {
 	case s.style == blackStar:
 		return blackStarRarity
+
 	case s.style == promotion:
 		return promotionRarity
 	case s.game == onePiece && place == s.base-1 && s.style != starter:

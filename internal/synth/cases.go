@@ -153,6 +153,7 @@ func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
 		{caseHistoryOnly, now == centsNoRow && l.end < r.w.cat.Day && d.first >= 0},
 		{caseDayGap, d.gap},
 	})
+
 	// Changes are told of priced lanes, and of catalogs with a month behind them.
 	if now < 0 || len(prices) < 40 {
 		return

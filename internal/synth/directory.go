@@ -42,6 +42,7 @@ func newWriter(dir string, c *catalog) (*writer, error) {
 	if err := makeEmpty(dir); err != nil {
 		return nil, err
 	}
+
 	// Files that are open already are closed with the error.
 	if err := w.create(); err != nil {
 		return nil, errors.Join(err, w.close())
@@ -273,6 +274,7 @@ func (w *writer) writeLane(ref, history string, l *lane) {
 	if w.told != nil {
 		w.told.lane(ref, l)
 	}
+
 	// Ungraded prices have a file without a column for the condition.
 	if l.condition == "ungraded" {
 		history = ungradedHistory

@@ -132,6 +132,7 @@ func TestPricesAreWellFormed(t *testing.T) {
 	if rows != sum.PriceRows || !newest.Equal(sum.SnapshotAt) || len(s.prices[sum.Day]) != sum.NewestRows {
 		t.Errorf("%d rows, newest %v, %d of that day; summary %+v", rows, newest, len(s.prices[sum.Day]), sum)
 	}
+
 	checkFreshness(t, s, sum)
 	checkLanes(t, s, sum)
 }

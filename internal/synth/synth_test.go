@@ -98,6 +98,7 @@ func TestEveryCaseIsThere(t *testing.T) {
 		if o.Cards == minCards {
 			continue
 		}
+
 		has := func(counts map[string]int, keys string) {
 			t.Helper()
 			for key := range strings.FieldsSeq(keys) {
@@ -106,7 +107,8 @@ func TestEveryCaseIsThere(t *testing.T) {
 				}
 			}
 		}
-		has(sum.Variants, "normal holofoil reverse_holofoil unlimited unlimited_holofoil 1st_edition 1st_edition_holofoil foil")
+		has(sum.Variants, "normal holofoil reverse_holofoil unlimited unlimited_holofoil 1st_edition "+
+			"1st_edition_holofoil foil")
 		has(sum.Conditions, "near_mint lightly_played moderately_played heavily_played damaged ungraded")
 		has(sum.PackageTypes, "booster_bundle elite_trainer_box booster_box booster_case")
 		has(sum.UnitKinds, "booster_pack booster_box")
@@ -171,6 +173,7 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 	for _, p := range s.prices[sum.Day] {
 		newest = append(newest, p.cents)
 	}
+
 	slices.Sort(changes)
 	slices.Sort(newest)
 	rate := float64(len(changes)) / float64(pairs)

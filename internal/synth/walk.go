@@ -58,6 +58,7 @@ func (w walk) fill(path []uint64, from int) {
 			path[day-from] = at
 		}
 	}
+
 	put(0, at)
 	for day, at := -1, at; day >= from; day-- {
 		at = step(at, dayBits(w.seed, day))
@@ -102,6 +103,7 @@ func (s script) cents(level int64, day int) int64 {
 	switch s {
 	case climbing:
 		return level * (100 + 4*run) / 100
+
 	case falling:
 		return level * 100 / (100 + 4*run)
 	case freeNow:

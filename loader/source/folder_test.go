@@ -177,6 +177,7 @@ func TestTruncatedArchivesAreRefused(t *testing.T) {
 		"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00"), tcgRow(2, "Normal", "2.00")),
 		"2026-04-20/3/2/prices": pricesFile(tcgRow(3, "Foil", "3.00")),
 	}
+
 	f := func(name string, data []byte, whole int) {
 		t.Helper()
 		if _, _, err := readAll(KindTCGCSV, save(t, name, data), Options{}); err != nil {
@@ -244,7 +245,8 @@ func TestClip(t *testing.T) {
 func (f files) sevenZip(tb testing.TB) []byte {
 	tb.Helper()
 	var packed, names, sizes, sums, attributes []byte
-	streams, list := 0, slices.Sorted(maps.Keys(f))
+	streams := 0
+	list := slices.Sorted(maps.Keys(f))
 	bits := make([]byte, (len(list)+7)/8)
 	for i, name := range list {
 		for _, u := range append(utf16.Encode([]rune(name)), 0) {

@@ -73,6 +73,7 @@ func FuzzNativeLines(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		for line := range strings.Lines(string(text)) {
 			f.Add([]byte(line))
 		}
@@ -247,12 +248,15 @@ func FuzzArchive(f *testing.F) {
 	f.Add(uint8(2), gzipOf(f, packed))
 	f.Add(uint8(3), tree.sevenZip(f))
 	link := tarHeader{}
-	link.Name, link.Linkname, link.Typeflag = "a", "/etc", '2'
+	link.Name = "a"
+	link.Linkname = "/etc"
+	link.Typeflag = '2'
 	f.Add(uint8(0), packTar(f, link))
 	archives := []*scratch{
 		newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
 		newScratch(f, "a.7z"),
 	}
+
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		in, err := openFolder(archives[kind%4].with(t, data), fuzzLimits)
 		if err != nil {

@@ -80,7 +80,8 @@ func TestNativeExample(t *testing.T) {
 	}})
 
 	file := "prices/2026-08-20.csv"
-	d, collected := day(t, "2026-08-20"), ms(t, "2026-08-20T20:00:00Z")
+	d := day(t, "2026-08-20")
+	collected := ms(t, "2026-08-20T20:00:00Z")
 	equal(t, "prices", []Price{want.prices[0], want.prices[5], want.prices[7], want.prices[8]}, []Price{
 		{
 			At: At{file, 2}, Ref: "meadow-1", Variant: "normal", Condition: "near_mint", Day: d, Cents: 25,
@@ -321,6 +322,7 @@ func TestNativeCatalogLines(t *testing.T) {
 		ReasonTooLong)
 	f("cards.jsonl", `{"ref":"a","game":"pokemon","name":"A","identifiers":[{"namespace":"n","value":"v","x":1}]}`,
 		ReasonUnknownMember, "")
+
 	for _, at := range []string{
 		"2026-08-01", "2026-08-01T09:30:00+00:00", "2026-08-01T09:30:00",
 		"2026-08-32T09:30:00Z", "1969-12-31T23:59:59Z", "now",

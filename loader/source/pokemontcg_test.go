@@ -83,7 +83,8 @@ func TestPokemonTCGDamage(t *testing.T) {
 	f := func(name, text string, reasons map[string]int, sets, cards int) {
 		t.Helper()
 		tree := ptcgFixture()
-		if tree[name] = text; text == "" {
+		tree[name] = text
+		if text == "" {
 			delete(tree, name)
 		}
 

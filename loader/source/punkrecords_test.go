@@ -36,7 +36,9 @@ func TestPunkRecords(t *testing.T) {
 
 		rec.wantReasons(t, map[string]int{})
 		set := func(line int, s Set) Set {
-			s.At, s.Game, s.Release = At{File: prefix + "packs.json", Line: line}, "one-piece", snapshot.NoDay
+			s.At = At{File: prefix + "packs.json", Line: line}
+			s.Game = "one-piece"
+			s.Release = snapshot.NoDay
 			return s
 		}
 		equal(t, "sets", rec.sets, []Set{
@@ -81,7 +83,8 @@ func TestPunkRecordsDamage(t *testing.T) {
 	f := func(name, text string, reasons map[string]int, sets, cards int) {
 		t.Helper()
 		tree := punkFixture()
-		if tree[name] = text; text == "" {
+		tree[name] = text
+		if text == "" {
 			delete(tree, name)
 		}
 
@@ -98,7 +101,8 @@ func TestPunkRecordsDamage(t *testing.T) {
 	f(d90, `[{"id": "P-1", "pack_id": "77", "name": "Stray"}, {"id": "", "pack_id": "90", "name": "x"}, {"id": "P-2", "pack_id": "90"}, 1, {"id": "P-3", "pack_id": "90", "name": "Kept"}]`,
 		map[string]int{ReasonBadRef: 2, ReasonMissingValue: 1, ReasonBadJSON: 1}, 3, 5)
 	f("english/data/91.json", "[]", map[string]int{ReasonUnlistedFile: 1}, 3, 5)
-	f("english/packs.json", `{"12": {"id": "12", "raw_title": "T"}, "15": {"id": "16", "raw_title": "T"}, "90": {"id": "90", "raw_title": ""}, "91": []}`,
+	f("english/packs.json",
+		`{"12": {"id": "12", "raw_title": "T"}, "15": {"id": "16", "raw_title": "T"}, "90": {"id": "90", "raw_title": ""}, "91": []}`,
 		map[string]int{ReasonBadRef: 1, ReasonMissingValue: 1, ReasonBadJSON: 1, ReasonUnlistedFile: 2}, 1, 3)
 	g := func(change func(files), words ...string) {
 		t.Helper()

@@ -100,7 +100,8 @@ func TestTCGCSVTree(t *testing.T) {
 			UpdatedAt: updated,
 		},
 		{
-			At: at("3/1/products", 3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy", Rarity: "None",
+			At: at("3/1/products",
+				3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy", Rarity: "None",
 			Identifiers: id("13"), UpdatedAt: updated,
 		},
 		{
@@ -279,6 +280,7 @@ func TestCentsOf(t *testing.T) {
 	f("10.0149", 1001) //
 	f("9.995", 1000)   // carries
 	f("90071992547409.91", snapshot.MaxCents)
+
 	for _, bad := range []string{
 		"", "-1", "-0.5", "+1", "1e2", "1E2", "1.5e0", "NaN", "Infinity", ".5", "1.",
 		"1.2.3", "1,000", " 1", "90071992547409.92", "90071992547409.915", "90071992547410", "9999999999999999", "10000000000000000000000", "0x10",
@@ -351,6 +353,7 @@ func TestTCGCSVDamage(t *testing.T) {
 	without := func(name string) func(files) { return func(f files) { delete(f, base+name) } }
 	f(without("products"), map[string]int{ReasonMissingFile: 1}, 3, 6)
 	f(without("prices"), map[string]int{ReasonMissingFile: 1}, 6, 2)
+
 	for _, text := range []string{
 		"", "{", `{"results": [`, `{"success": true}`, `[]`, `<html>busy</html>`,
 		`{"results": {}}`, reply() +
@@ -372,6 +375,7 @@ func TestTCGCSVDamage(t *testing.T) {
 	f(set("products", reply(tcgItem(5, "  ", "Number", "1"), `7`, `{"productId": 9, "name": 3}`,
 		tcgItem(6, "Kept", "Number", "1"))),
 		map[string]int{ReasonMissingValue: 1, ReasonBadJSON: 2}, 4, 6)
+
 	// New members are passed over: the feed adds some now and then.
 	f(set("products", `{"new": {"a": [1, {}]}, "results": [{"productId": 5, "name": "Kept", "extendedData": [{"name": "Number", "value": 25, "new": 1}], "new": null}]}`),
 		map[string]int{}, 4, 6)
@@ -556,6 +560,7 @@ func TestCutNumber(t *testing.T) {
 	f("Fox - 11/116 (Promo)", "11", "Fox - 11/116 (Promo)", "11")
 	f("Fox & Hare Legend - 99/102 & 100/102 (Oversized)", "099/102 & 100/102",
 		"Fox & Hare Legend - 99/102 & 100/102 (Oversized)", "099/102 & 100/102")
+
 	f("Fox -160/091", "160/091", "Fox", "160/091")
 	f("Fox - 11/116", "11", "Fox", "11/116")
 	f("Fox- 43/147", "043/147", "Fox", "043/147")
@@ -563,6 +568,7 @@ func TestCutNumber(t *testing.T) {
 	f("Fox V 100/159", "100/159", "Fox V 100/159", "100/159")
 	f("Fox 128/202 (Base Set)", "128/202", "Fox 128/202 (Base Set)", "128/202")
 	f("Fox - 049/68 (#26 Stamped)", "049/068", "Fox - 049/68 (#26 Stamped)", "049/068")
+
 	// What is no number of the card stays.
 	f("Fox - 2008 (Someone)", "72/100", "Fox - 2008 (Someone)", "72/100")
 	f("Fox - Dark Deck", "137/193", "Fox - Dark Deck", "137/193")

@@ -26,7 +26,9 @@ func nativeForm() wideForm {
 }
 
 func TestWideHistory(t *testing.T) {
-	d1, d2, d3 := day(t, "2026-04-19"), day(t, "2026-04-20"), day(t, "2026-07-25")
+	d1 := day(t, "2026-04-19")
+	d2 := day(t, "2026-04-20")
+	d3 := day(t, "2026-07-25")
 	f := func(form wideForm, text string, want ...Series) {
 		t.Helper()
 		rec, err := readWideText(t, form, text)
@@ -238,6 +240,7 @@ func BenchmarkReadWide(b *testing.B) {
 	text := wideText(2000, 250)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if err := readWide(context.Background(), bytes.NewReader(text), "h.csv", tcgForm(), Discard{},
 			func() {}); err != nil {

@@ -67,6 +67,7 @@ func (s *store) details(ctx context.Context, sql string, argument any) ([]cards.
 func (s *store) Card(ctx context.Context, ref string) (*cards.Detail, error) {
 	found, err := s.details(ctx,
 		`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = $1 ORDER BY p.position`, ref)
+
 	if err == nil && len(found) == 0 {
 		found, err = s.details(ctx,
 			`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.slug = $1 ORDER BY p.position`, ref)

@@ -210,6 +210,7 @@ func (s *store) read(ctx context.Context, statement *sql.Stmt, arguments ...any)
 		if err := rows.Scan(append(into, &h.Price.Cents, &h.Price.UpdatedAt, &h.folded)...); err != nil {
 			return nil, err
 		}
+
 		finish()
 		out = append(out, h)
 	}
