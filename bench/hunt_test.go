@@ -234,7 +234,8 @@ func TestHunt(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("NINEPOCKET_HUNT"))
 	if rounds > 0 {
 		if !forgets {
-			t.Fatal("cannot hunt without the build tag hunt, as make hunt gives it: repeated searches would cost what they remember")
+			t.Fatal("cannot hunt without the build tag hunt, as make hunt gives it: repeated searches would " +
+				"cost what they remember")
 		}
 		huntLong(t, rounds)
 		return

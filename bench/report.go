@@ -109,7 +109,8 @@ func (m *Measured) Share(other string) float64 {
 // Print writes the report for people.
 func (r *Report) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 µs\tBYTES\tFAILED\t\n")
+	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 "+
+		"µs\tBYTES\tFAILED\t\n")
 
 	for i := range r.Operations {
 		m := &r.Operations[i]
@@ -130,8 +131,10 @@ func (r *Report) Print(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out,
-		"\n%d connections, %d rounds of %v a server and operation, interleaved; medians over the rounds; %d processors shared with the client.\n"+
-			"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole burst where requests are pipelined,\n"+
+		"\n%d connections, %d rounds of %v a server and operation, interleaved; medians over the rounds; %d "+
+			"processors shared with the client.\n"+
+			"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole "+
+			"burst where requests are pipelined,\n"+
 			"and not corrected for the requests that a slow answer held back.\n", r.Connections, r.Rounds, r.Duration,
 		r.Processors)
 	if err != nil {

@@ -30,7 +30,8 @@ func scaleCommand(s *settings) *cobra.Command {
 				return err
 			}
 			if picture != "" {
-				if err := os.WriteFile(picture, []byte(bench.ScalePlot(points)), 0o644); err != nil { //nolint:gosec // a picture of the document
+				// a picture of the document
+				if err := os.WriteFile(picture, []byte(bench.ScalePlot(points)), 0o644); err != nil { //nolint:gosec
 					return fmt.Errorf("cannot write the picture: %w", err)
 				}
 			}

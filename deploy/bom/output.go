@@ -13,7 +13,8 @@ import (
 // text once.
 func thirdParty(modules []module) []byte {
 	var b bytes.Buffer
-	b.WriteString("ninepocket is built from its own sources (see LICENSE) and from the modules below. Their licences and notices follow.\n" +
+	b.WriteString("ninepocket is built from its own sources (see LICENSE) and from the modules below. Their " +
+		"licences and notices follow.\n" +
 		"Written by `make licenses` from the Linux build; do not edit.\n\n")
 
 	names := make([]string, len(modules))
