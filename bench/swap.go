@@ -239,8 +239,8 @@ func (m *swapRun) publishOne(ctx context.Context, id string) error {
 
 // beside does a task in a process of its own at the lowest priority.
 func (m *swapRun) beside(ctx context.Context, t Task) error {
-	// ourselves
-	command := exec.CommandContext(ctx, m.self[0], append(slices.Clip(m.self[1:]), t.Text())...) //nolint:gosec
+	arguments := append(slices.Clip(m.self[1:]), t.Text())
+	command := exec.CommandContext(ctx, m.self[0], arguments...) //nolint:gosec // ourselves
 	endWithParent(command)
 	var trouble bytes.Buffer
 	command.Stderr = &trouble

@@ -122,8 +122,7 @@ func (s *settings) publish(ctx context.Context, name, target, text string) error
 	if err != nil {
 		return fmt.Errorf("cannot write into %q: %w", s.document, err)
 	}
-	// a document of the repository, as git has it
-	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec
+	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // git has it so
 }
 
 // between replaces what is between the two markers of a section.
