@@ -31,7 +31,7 @@ func scaleCommand(s *settings) *cobra.Command {
 			}
 			if picture != "" {
 				drawing := []byte(bench.ScalePlot(points))
-				if err := os.WriteFile(picture, drawing, 0o644); err != nil { //nolint:gosec // a picture of the document
+				if err := os.WriteFile(picture, drawing, 0o644); err != nil { //nolint:gosec // a public picture
 					return fmt.Errorf("cannot write the picture: %w", err)
 				}
 			}
