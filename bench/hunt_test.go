@@ -234,8 +234,8 @@ func TestHunt(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("NINEPOCKET_HUNT"))
 	if rounds > 0 {
 		if !forgets {
-			t.Fatal("cannot hunt without the build tag hunt, as make hunt gives it: repeated searches would cost " +
-				"what they remember")
+			t.Fatal("cannot hunt without the build tag hunt, as make hunt gives it: repeated searches would " +
+				"cost what they remember")
 		}
 		huntLong(t, rounds)
 		return
@@ -244,7 +244,6 @@ func TestHunt(t *testing.T) {
 	w, operations := huntWorld(t, 1_000)
 	h := newHunter(w, 1)
 	h.cost = func(request []byte, _ time.Duration) (time.Duration, error) { return time.Duration(len(request)), nil }
-
 	for i := range operations {
 		if _, err := h.hunt(&operations[i], 12); err != nil {
 			t.Error(err)
@@ -257,7 +256,6 @@ func huntLong(t *testing.T, rounds int) {
 	if given, err := strconv.ParseUint(os.Getenv("NINEPOCKET_SEED"), 10, 64); err == nil {
 		seed = given
 	}
-
 	t.Logf("%d rounds of each operation, NINEPOCKET_SEED=%d", 2*rounds, seed)
 	w, operations := huntWorld(t, 30_000)
 	h := newHunter(w, seed)

@@ -71,7 +71,6 @@ func summarize(rounds []Sample) Result {
 		for i := range rounds {
 			values[i] = of(&rounds[i])
 		}
-
 		// The median of an even number of rounds is between the two in the middle.
 		slices.Sort(values)
 		n := len(values)
@@ -131,12 +130,11 @@ func (r *Report) Print(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-
 	_, err := fmt.Fprintf(out,
 		"\n%d connections, %d rounds of %v a server and operation, interleaved; medians over the rounds; %d "+
 			"processors shared with the client.\n"+
-			"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole burst "+
-			"where requests are pipelined,\n"+
+			"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole "+
+			"burst where requests are pipelined,\n"+
 			"and not corrected for the requests that a slow answer held back.\n", r.Connections, r.Rounds, r.Duration,
 		r.Processors)
 	if err != nil {

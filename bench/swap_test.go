@@ -60,7 +60,6 @@ func swapCost(t *testing.T, cards int) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-
 		// What publishing took is not the swap's.
 		runtime.GC()
 		return time.Now()
@@ -94,8 +93,8 @@ func swapCost(t *testing.T, cards int) {
 		peak, total := stop()
 		after := live()
 		s := eng.Stats().LastLoad
-		t.Logf("%s: live heap %s, at most %s while loading, then %s; heap in use at most %s, RSS at most %s; read "+
-			"%v, index %v, fragments %v",
+		t.Logf("%s: live heap %s, at most %s while loading, then %s; heap in use at most %s, RSS at most %s; "+
+			"read %v, index %v, fragments %v",
 			what, mib(before), mib(peak), mib(after), mib(total), mib(peakRSS()),
 			s.Read.Round(time.Millisecond), s.Index.Round(time.Millisecond), s.Fragments.Round(time.Millisecond))
 	}

@@ -63,7 +63,7 @@ func (t *Task) Text() string {
 }
 
 // Run does the task; servers end with ctx.
-func (t *Task) Run(ctx context.Context, out io.Writer) error {
+func (t *Task) Run(ctx context.Context, out io.Writer) error { // air: one step
 	switch t.Kind {
 	case taskBare:
 		return t.serveBare(ctx)

@@ -155,7 +155,8 @@ const ninepocketStub = `#!/bin/sh
 echo "$*" >>"$CALLS"
 case "$1 $2" in
 'snapshot build') [ "$BUILD" = 0 ] && printf '{\n  "id": "new",\n  "path": "x"\n}\n'; exit "$BUILD" ;;
-'snapshot list') echo 'ID  SNAPSHOT AT'; echo 'other  today'; [ -z "$CURRENT" ] || echo "$CURRENT  yesterday  current" ;;
+'snapshot list') echo 'ID  SNAPSHOT AT'; echo 'other  today'
+  [ -z "$CURRENT" ] || echo "$CURRENT  yesterday  current" ;;
 'snapshot diff') exit "$DIFF" ;;
 'snapshot publish') exit "$PUBLISH" ;;
 esac

@@ -123,7 +123,7 @@ func (s *settings) publish(ctx context.Context, name, target, text string) error
 	if err != nil {
 		return fmt.Errorf("cannot write into %q: %w", s.document, err)
 	}
-	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // a document of the repository, as git has it
+	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // git has it so
 }
 
 // between replaces what is between the two markers of a section.

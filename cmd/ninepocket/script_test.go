@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command line as an operator does: a script a sub-command, in
 // testdata/script.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { // air: one step
 	path := scriptPath(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",

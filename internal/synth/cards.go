@@ -100,7 +100,7 @@ func (c *catalog) identity(k *card, place int) rarity {
 	return r
 }
 
-func (c *catalog) rarityAt(s *set, place int, d *dice) rarity {
+func (c *catalog) rarityAt(s *set, place int, d *dice) rarity { // air: one step
 	switch {
 	case s.style == blackStar:
 		return blackStarRarity

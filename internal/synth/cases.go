@@ -104,7 +104,7 @@ func partnerOf(ids []identifier) string {
 	return ""
 }
 
-func (r *recorder) noteName(k *card, at Lane) {
+func (r *recorder) noteName(k *card, at Lane) { // air: one step
 	n := k.name
 	entity := strings.Contains(n, "&amp;") || strings.Contains(n, "&#") || strings.Contains(n, "&quot;")
 	r.sum.noteIf(at, []found{

@@ -83,7 +83,8 @@ func (w *writer) create() error {
 
 	// A wide file begins with its days, so the headers come once all files are there.
 	w.headers()
-	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec // a catalog is no secret
+	// a catalog is no secret
+	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec
 }
 
 const sourceTOML = `# A synthetic catalog: sets, prices and dates are invented.

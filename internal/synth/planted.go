@@ -17,7 +17,7 @@ const (
 )
 
 // plantSet overwrites what the early sets draw where a special case is due.
-func plantSet(s *set) {
+func plantSet(s *set) { // air: one step
 	switch {
 	case s.index == 0:
 		s.style = firstPrint

@@ -96,13 +96,17 @@ const (
 
 // allCases are all special cases, in the order above.
 var allCases = []Case{
-	caseNameAccent, caseNameFemale, caseNameMale, caseNameDelta, caseNameStar, caseNameApostrophe, caseNameHyphen, caseNameDot, caseNameOneLetter, caseNameFifty, caseNameEntity, caseNameShared,
-	caseNumberPlain, caseNumberPadded, caseNumberSecret, caseNumberTrainer, caseNumberGalarian, caseNumberBlackStar, caseNumberBooster, caseNumberParallel, caseNumberPromotion,
+	caseNameAccent, caseNameFemale, caseNameMale, caseNameDelta, caseNameStar, caseNameApostrophe, caseNameHyphen,
+	caseNameDot, caseNameOneLetter, caseNameFifty, caseNameEntity, caseNameShared,
+	caseNumberPlain, caseNumberPadded, caseNumberSecret, caseNumberTrainer, caseNumberGalarian, caseNumberBlackStar,
+	caseNumberBooster, caseNumberParallel, caseNumberPromotion,
 	caseNumberStarter, caseNumberExtra,
-	caseWithoutSet, caseWithoutNumber, caseWithoutRarity, caseWithoutImage, caseWithoutLanes, caseWithImage, caseWithPrinting, caseWithUpdatedAt, caseWithPartner, caseSharedPartner,
+	caseWithoutSet, caseWithoutNumber, caseWithoutRarity, caseWithoutImage, caseWithoutLanes, caseWithImage,
+	caseWithPrinting, caseWithUpdatedAt, caseWithPartner, caseSharedPartner,
 	caseTwinPrinting, caseOnlyUnlicensed, caseDisplayForbidden,
 	caseFresh, caseEdge, casePastEdge, caseStale, caseUnknown, caseNoCents, caseUnlicensed, caseZero,
-	caseHistoryOnly, caseDayGap, caseUp, caseDown, caseUnchanged, caseZeroBase, caseTenfold, caseOlderBase, caseNoWeek, caseNoMonth, caseLostBase, caseNewCondition,
+	caseHistoryOnly, caseDayGap, caseUp, caseDown, caseUnchanged, caseZeroBase, caseTenfold, caseOlderBase,
+	caseNoWeek, caseNoMonth, caseLostBase, caseNewCondition,
 	caseSetPlain, caseSetUndated, caseSetUnnamed, caseSetAliased, caseSetRecent, caseSetTwinName,
 	caseSealedSharedPartner,
 }
@@ -162,7 +166,8 @@ type Summary struct {
 func newSummary() Summary {
 	s := Summary{Cases: map[Case][]Lane{}}
 	for _, m := range []*map[string]int{
-		&s.CardsByGame, &s.SetsByGame, &s.Variants, &s.Conditions, &s.Rarities, &s.PackageTypes, &s.UnitKinds, &s.Editions,
+		&s.CardsByGame, &s.SetsByGame, &s.Variants, &s.Conditions, &s.Rarities,
+		&s.PackageTypes, &s.UnitKinds, &s.Editions,
 	} {
 		*m = map[string]int{}
 	}

@@ -75,7 +75,7 @@ func TestConditions(t *testing.T) {
 	const cards = 3000
 	_, all := write(t, Options{Cards: cards, HistoryDays: 2})
 	_, two := write(t, Options{Cards: cards, HistoryDays: 2, Conditions: 2})
-	if a, b := float64(all.Lanes)/cards, float64(two.Lanes)/cards; a < 3.5 || a > 4 || b < 2 || b > 2.3 {
+	if a, b := float64(all.Lanes)/cards, float64(two.Lanes)/cards; a < 3.5 || a > 4 || b < 2 || b > 2.3 { // air: a pair
 		t.Errorf("%.2f lanes a card, %.2f with two conditions", a, b)
 	}
 }
@@ -186,7 +186,7 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 	if median < 0.027 || median > 0.033 {
 		t.Errorf("the median change is %.2f %%, want about 3 %%", median*100)
 	}
-	if low, high := newest[len(newest)/10], newest[len(newest)-1]; low > 50 || high < 200_000 {
+	if low, high := newest[len(newest)/10], newest[len(newest)-1]; low > 50 || high < 200_000 { // air: a pair
 		t.Errorf("prices from %d (a tenth) to %d cents are not log-normal from cents to thousands of dollars", low,
 			high)
 	}

@@ -60,12 +60,12 @@ func (w walk) fill(path []uint64, from int) {
 	}
 
 	put(0, at)
-	for day, at := -1, at; day >= from; day-- {
+	for day, at := -1, at; day >= from; day-- { // air: a pair
 		at = step(at, dayBits(w.seed, day))
 		put(day, at)
 	}
 
-	for day, at := 1, at; day <= to; day++ {
+	for day, at := 1, at; day <= to; day++ { // air: a pair
 		at = step(at, dayBits(w.seed, day))
 		put(day, at)
 	}
@@ -98,7 +98,7 @@ const (
 )
 
 // cents is the scripted price of a day.
-func (s script) cents(level int64, day int) int64 {
+func (s script) cents(level int64, day int) int64 { // air: one step
 	run := int64(max(day+scriptRun, 0))
 	switch s {
 	case climbing:

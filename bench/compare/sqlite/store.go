@@ -21,7 +21,7 @@ const (
 	summary     = `SELECT ` + head + `, c.cents, c.price_at, c.folded FROM `
 )
 
-func newStore(db *sql.DB) (*store, error) {
+func newStore(db *sql.DB) (*store, error) { // air: one step
 	s := &store{}
 	for _, one := range []struct {
 		to   **sql.Stmt
