@@ -28,7 +28,9 @@ func matches(wanted, printed string) bool {
 	if key == "" || key != NumberKey(printed) && key != NumberBase(printed) {
 		return false
 	}
-	a, b := NumberTotal(wanted), NumberTotal(printed)
+
+	a := NumberTotal(wanted)
+	b := NumberTotal(printed)
 
 	return a == "" || b == "" || a == b
 }

@@ -132,6 +132,7 @@ func TestPriceReasons(t *testing.T) {
 		if cents >= 0 {
 			l.CollectedAt = w.At
 		}
+
 		return l
 	}
 
@@ -150,7 +151,10 @@ func TestPriceReasons(t *testing.T) {
 	w.Sealed = []fixture.Sealed{{
 		Tail: "box", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
 		Edition: "standard", Units: 36, Lanes: []fixture.Lane{sealedLane},
-	}, {Tail: "empty", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard", Units: 36}}
+	}, {
+		Tail: "empty", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
+		Edition: "standard", Units: 36,
+	}}
 	v := view(t, w)
 	f := func(s wire.Selection, want string) {
 		t.Helper()

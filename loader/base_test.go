@@ -56,7 +56,8 @@ func (w *world) add(t *rapid.T, ref string) {
 		}
 	}
 
-	w.names[ref], w.numbers[ref] = "Card "+ref, rapid.SampledFrom([]string{"", "1", "2a", "10/102"}).Draw(t, "number")
+	w.names[ref] = "Card " + ref
+	w.numbers[ref] = rapid.SampledFrom([]string{"", "1", "2a", "10/102"}).Draw(t, "number")
 	w.lanes[ref] = []string{"normal near_mint"}
 	for _, lane := range []string{"normal ungraded", "holofoil near_mint", "zebra damaged"} {
 		if rapid.Bool().Draw(t, lane) {
@@ -239,11 +240,13 @@ func TestIncrementOfHistory(t *testing.T) {
 		}
 
 		full = append(full, Input{"native", path})
-		o.Base, o.Prices = base.Catalog, []Input{{"native", path}}
+		o.Base = base.Catalog
+		o.Prices = []Input{{"native", path}}
 		base = mustBuild(t, o, inputs)
 	}
 
-	o.Base, o.Prices = nil, full
+	o.Base = nil
+	o.Prices = full
 	want := sections(t, mustBuild(t, o, inputs))
 	for name, sum := range sections(t, base) {
 		if want[name] != sum {

@@ -31,7 +31,8 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 		return r
 	}
 
-	now, edge := priceRow("1", "normal", today, 100), at(priceRow("1", "normal", oldest, 90), "b.csv", 2)
+	now := priceRow("1", "normal", today, 100)
+	edge := at(priceRow("1", "normal", oldest, 90), "b.csv", 2)
 	last := at(priceRow("1", "normal", oldest-1, 80), "a.csv", 7)
 	f("all are kept", nil, []source.Price{edge, now})
 	blank := last
@@ -78,7 +79,8 @@ func TestSharedIdentifiers(t *testing.T) {
 		for i, of := range ids {
 			ref := string(rune('a' + i))
 			in.card(ref, "s", "Card "+ref, ref)
-			in.cards[i].Identifiers, in.cards[i].At = of, source.At{File: "cards.jsonl", Line: i + 1}
+			in.cards[i].Identifiers = of
+			in.cards[i].At = source.At{File: "cards.jsonl", Line: i + 1}
 		}
 
 		in.feed.Namespace = namespace
@@ -125,7 +127,8 @@ func TestSharedIdentifiers(t *testing.T) {
 
 	f("the source's own product id",
 		build(source.KindNative, "shop", []source.Identifier{is("shop", "7")}, []source.Identifier{is("shop", "7")}), 1,
-		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"7"}`+"\n")
+		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,`+
+			`"ref":"b","value":"7"}`+"\n")
 	f("TCGCSV's", build(source.KindTCGCSV, "tcgcsv", one, one), 1, source.ReasonProductOnTwoCards,
 		`{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"42346"}`+"\n")
 }

@@ -75,6 +75,7 @@ func TestLayersOfOneDay(t *testing.T) {
 			Last: today,
 		}
 	}
+
 	pt := func(d snapshot.Day, cents int64) snapshot.Point { return snapshot.Point{Day: d, Cents: cents} }
 	f := func(name string, wide []source.Series, daily []source.Price, current int64, history ...snapshot.Point) {
 		t.Helper()
@@ -103,6 +104,7 @@ func TestLayersOfOneDay(t *testing.T) {
 			series([]snapshot.Point{pt(today, 6)}),
 			series([]snapshot.Point{pt(today, 7)}),
 		}, nil, 7, pt(today, 7))
+
 	f("blank wide over nothing", []source.Series{series([]snapshot.Point{pt(today, 6)}), series(nil, today)}, nil, 6,
 		pt(today, 6))
 	f("blank wide is seen", []source.Series{series([]snapshot.Point{pt(today-1, 6)}, today)}, nil, snapshot.NoCents,
@@ -124,14 +126,14 @@ func TestQuarantinedPrices(t *testing.T) {
 	}
 
 	f.price(priceRow("2", "normal", today, 5))
-	change("1", 7, func(p *source.Price) { p.SourceAsOf = p.CollectedAt + 1 })
-	change("1", 7, func(p *source.Price) { p.Condition, p.CollectedAt = "damaged", atDay(today).UnixMilli()+1 })
-	change("1", 7, func(p *source.Price) { p.Condition, p.Day = "damaged", today+1 })
+	change("1", 7, func(p *source.Price) { p.SourceAsOf = p.CollectedAt + 1 })                                   // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Condition, p.CollectedAt = "damaged", atDay(today).UnixMilli()+1 }) // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Condition, p.Day = "damaged", today+1 })                            // air: a row a line
 	change("1", snapshot.MaxCents+1, func(p *source.Price) { p.Condition = "ungraded" })
-	change("1", 7, func(p *source.Price) { p.Condition = "mint" })
-	change("1", 7, func(p *source.Price) { p.Variant = "Foil!" })
-	change("1", 7, func(p *source.Price) { p.Variant = "" })
-	change("1", 7, func(p *source.Price) { p.CollectedAt = snapshot.NoTime })
+	change("1", 7, func(p *source.Price) { p.Condition = "mint" })            // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Variant = "Foil!" })             // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Variant = "" })                  // air: a row a line
+	change("1", 7, func(p *source.Price) { p.CollectedAt = snapshot.NoTime }) // air: a row a line
 	change("9", 7, func(*source.Price) {})
 	f.series = []source.Series{{
 		Ref: "2", Variant: "normal",
@@ -184,7 +186,8 @@ func TestHistoryBeyondTheSnapshot(t *testing.T) {
 
 // TestNoBlending: of two feeds that price one lane the first source's is used, alone.
 func TestNoBlending(t *testing.T) {
-	first, second := newFake("first").set("s", "Base").card("1", "s", "Abra", "1"), newFake("second")
+	first := newFake("first").set("s", "Base").card("1", "s", "Abra", "1")
+	second := newFake("second")
 	second.feed.HasCatalog = false
 	first.cards[0].Identifiers = []source.Identifier{{Namespace: "second", Value: "x"}}
 	first.price(priceRow("1", "normal", today-3, 100))
@@ -239,7 +242,8 @@ func TestRefIndex(t *testing.T) {
 		}},
 	}}
 
-	x, y := b.indexRefs("tcgcsv", m), b.indexRefs("other", m)
+	x := b.indexRefs("tcgcsv", m)
+	y := b.indexRefs("other", m)
 	for ref, want := range map[string]int32{
 		"3/7": 0, "68/7": 1, "7": notKnown, "8": 2, "9": notKept, "3/9": notKept,
 		"10": notKnown,

@@ -68,12 +68,14 @@ func TestVerifiedCards(t *testing.T) {
 func TestProductOnTwoCards(t *testing.T) {
 	f := newFake("shop").card("1", "", "Abra", "1").card("2", "", "Mew", "2").card("3", "", "Ditto", "3")
 	same := []source.Identifier{{Namespace: "tcgplayer", Value: "85"}}
-	f.cards[0].Identifiers, f.cards[1].Identifiers = same, same
+	f.cards[0].Identifiers = same
+	f.cards[1].Identifiers = same
 	f.cards[2].Identifiers = []source.Identifier{
 		{Namespace: "shop", Value: "x"},
 		{Namespace: "", Value: "y"},
 		{Namespace: "z", Value: strings.Repeat("1", 201)},
 	}
+
 	f.feed.Partner = "tcgplayer"
 	r := one(t, Options{SnapshotAt: atDay(today)}, f)
 	if r.Catalog.Cards.ID.Len() != 3 {
@@ -111,7 +113,10 @@ func TestOwnRefIsPartnerIdentifier(t *testing.T) {
 
 func TestCatalogOrder(t *testing.T) {
 	f := newFake("shop").set("old", "Old").set("new", "New").set("undated", "A").set("new2", "Also New")
-	f.sets[0].Release, f.sets[1].Release, f.sets[3].Release = 10_000, today+30, today+30 // two are announced
+	// two are announced
+	f.sets[0].Release = 10_000
+	f.sets[1].Release = today + 30
+	f.sets[3].Release = today + 30
 	want := []string{
 		"new2-1", "new-2", "new-4", "new-4a", "new-10", "new-tg2", "new-tg10", "new-none", "old-1",
 		"undated-1", "none-1",

@@ -176,7 +176,8 @@ func untar(packed []byte) (map[string][]byte, error) {
 		}
 
 		if h.Typeflag == tar.TypeReg {
-			if files[strings.TrimPrefix(h.Name, "./")], err = io.ReadAll(r); err != nil {
+			files[strings.TrimPrefix(h.Name, "./")], err = io.ReadAll(r)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -251,6 +252,7 @@ func readReal(t *testing.T, dir string) *realTables {
 		products: map[string][]realProduct{}, cents: map[string]map[string]int64{},
 		history: map[string]map[string][]snapshot.Point{},
 	}
+
 	for name, data := range readTree(t, dir) {
 		parts := strings.Split(name, "/")
 		switch parts[len(parts)-1] {

@@ -97,7 +97,8 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 		}
 
 		first := assignSlugs(wants, former)
-		byID, seen := map[string]string{}, map[string]bool{}
+		byID := map[string]string{}
+		seen := map[string]bool{}
 		for i, w := range wants {
 			if seen[first[i]] || first[i] == "" {
 				t.Fatalf("slug %q is issued twice", first[i])
@@ -105,11 +106,12 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 			if owner, was := former[first[i]]; was && owner != w.id {
 				t.Fatalf("slug %q led to %q and is given to %q", first[i], owner, w.id)
 			}
-			seen[first[i]], byID[w.id] = true, first[i]
+			seen[first[i]] = true
+			byID[w.id] = first[i]
 		}
 
 		seed := rapid.Uint64().Draw(t, "seed")
-		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { wants[i], wants[j] = wants[j], wants[i] })
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { wants[i], wants[j] = wants[j], wants[i] }) // air: a swap
 		for i, slug := range assignSlugs(wants, former) {
 			if byID[wants[i].id] != slug {
 				t.Fatalf("item %q gets slug %q in one order and %q in another", wants[i].id, byID[wants[i].id], slug)

@@ -78,7 +78,8 @@ func (f *forger) put(name string, packed []byte, raw int) {
 
 // add inserts a section before the quarantine report.
 func (f *forger) add(s snapshot.Section, packed []byte, raw int) {
-	s.File, s.Codec = s.Name+".msgpack.zst", "zstd"
+	s.File = s.Name + ".msgpack.zst"
+	s.Codec = "zstd"
 	f.m.Sections = slices.Insert(f.m.Sections, len(f.m.Sections)-1, forged(s, packed, raw))
 	f.files[s.File] = packed
 }
@@ -87,8 +88,10 @@ func (f *forger) add(s snapshot.Section, packed []byte, raw int) {
 // bytes.
 func forged(s snapshot.Section, packed []byte, raw int) snapshot.Section {
 	sum := sha256.Sum256(packed)
-	s.Bytes, s.Raw = int64(len(packed)), int64(raw)
-	s.XXH64, s.SHA256 = fmt.Sprintf("%016x", xxhash.Sum64(packed)), hex.EncodeToString(sum[:])
+	s.Bytes = int64(len(packed))
+	s.Raw = int64(raw)
+	s.XXH64 = fmt.Sprintf("%016x", xxhash.Sum64(packed))
+	s.SHA256 = hex.EncodeToString(sum[:])
 	return s
 }
 
@@ -416,7 +419,7 @@ func TestForgedManifest(t *testing.T) {
 		}
 	}
 
-	f("where", func(m *snapshot.Manifest) { m.Sections[0], m.Sections[1] = m.Sections[1], m.Sections[0] })
+	f("where", func(m *snapshot.Manifest) { m.Sections[0], m.Sections[1] = m.Sections[1], m.Sections[0] }) // air: a swap
 	f("instead of", func(m *snapshot.Manifest) { m.Sections = m.Sections[1:] })
 	f("instead of", func(m *snapshot.Manifest) { m.Sections = append(m.Sections, m.Sections[0]) })
 	f("where", func(m *snapshot.Manifest) { m.Sections[0].File = "../../../games" })

@@ -205,8 +205,11 @@ func TestValidateText(t *testing.T) {
 		w.Cards[0].Identifiers = []fixture.Identifier{{Namespace: "a", Value: s}}
 	}, unclean...)
 	// Half a character in each of two neighbours makes a whole one of the arena.
-	f("cards", func(w *fixture.World, s string) { w.Cards[0].Rarity, w.Cards[1].Rarity, w.Cards[2].Rarity = s, s, s },
-		"\xa9\xc3")
+	f("cards", func(w *fixture.World, s string) {
+		for i := range 3 {
+			w.Cards[i].Rarity = s
+		}
+	}, "\xa9\xc3")
 
 	long := strings.Repeat("a", 65)
 	ids := []string{

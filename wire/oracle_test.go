@@ -183,13 +183,16 @@ func decode[T any](t testing.TB, b []byte) T {
 	if err := json.Unmarshal(b, &v, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatalf("%s\n%v", b, err)
 	}
+
 	again, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if string(again) != string(b) {
 		t.Fatalf("want the members and spelling of\n%s\ngot\n%s", again, b)
 	}
+
 	return v
 }
 
@@ -233,6 +236,7 @@ func failure(check func(testing.TB)) string {
 		}()
 		check(f)
 	}()
+
 	return f.what
 }
 

@@ -131,7 +131,9 @@ func TestBinding(t *testing.T) {
 }
 
 func TestKeyRotation(t *testing.T) {
-	before, during, after := signer(t, key(1)), signer(t, key(2), key(1)), signer(t, key(2))
+	before := signer(t, key(1))
+	during := signer(t, key(2), key(1))
+	after := signer(t, key(2))
 	old := string(before.Append(nil, sample, 42, now))
 	young := string(during.Append(nil, sample, 42, now))
 	f := func(s *cursor.Signer, token string, want error) {
@@ -174,6 +176,7 @@ func TestHash(t *testing.T) {
 		{"\x02\x00\x00\x00ab"},
 	} {
 		h := cursor.Hash(parts...)
+
 		if other, ok := seen[h]; ok || h != cursor.Hash(parts...) {
 			t.Errorf("%q and %q have one hash", parts, other)
 		}
@@ -188,6 +191,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(token[:len(token)-1])
 	f.Add("")
 	f.Add(strings.Repeat("A", 512))
+
 	f.Fuzz(func(t *testing.T, token string) {
 		page, err := s.Open(token, cursor.Cards, 42, now)
 		if err == nil {

@@ -52,7 +52,8 @@ func synthetic(n int) Corpus {
 		names[i] += tails[rng.IntN(len(tails))]
 	}
 
-	names[0], names[1] = "Charizard", "Charizard ex"
+	names[0] = "Charizard"
+	names[1] = "Charizard ex"
 	return Corpus{
 		Len:     n,
 		Name:    func(i int) string { return names[i] },

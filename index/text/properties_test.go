@@ -96,6 +96,7 @@ func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
 		"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star",
 		"001", "jungle",
 	}
+
 	var queries []string
 	for range n {
 		name := strings.Fields(c.cards[rng.IntN(len(c.cards))].name)
@@ -135,9 +136,11 @@ func TestKeep(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(5, 5))
 	var all, kept []Hit
-	narrowed, widened := 0, 0
+	narrowed := 0
+	widened := 0
 	for _, q := range someQueries(rng, c, 3000) {
-		set, game := c.cards[rng.IntN(len(c.cards))].setNumber, uint8(rng.IntN(2))
+		set := c.cards[rng.IntN(len(c.cards))].setNumber
+		game := uint8(rng.IntN(2))
 		keep := func(card uint32) bool { return c.cards[card].game == game }
 		if rng.IntN(2) == 0 {
 			keep = func(card uint32) bool { return c.cards[card].setNumber%7 == set%7 }

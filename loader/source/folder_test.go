@@ -243,8 +243,10 @@ func TestClip(t *testing.T) {
 // sevenZip packs the tree as a 7z archive with the method "copy", by name.
 func (f files) sevenZip(tb testing.TB) []byte {
 	tb.Helper()
+
 	var packed, names, sizes, sums, attributes []byte
-	streams, list := 0, slices.Sorted(maps.Keys(f))
+	streams := 0
+	list := slices.Sorted(maps.Keys(f))
 	bits := make([]byte, (len(list)+7)/8)
 	for i, name := range list {
 		for _, u := range append(utf16.Encode([]rune(name)), 0) {

@@ -25,11 +25,13 @@ func reply(results ...string) string {
 func pricesFile(rows ...string) string { return reply(rows...) }
 
 func tcgRow(id int, variant, market string) string {
-	return fmt.Sprintf(`{"productId": %d, "lowPrice": 0.01, "midPrice": 0.5, "highPrice": 9999.99, "marketPrice": %s, "directLowPrice": null, "subTypeName": %q}`, id, market, variant)
+	return fmt.Sprintf(`{"productId": %d, "lowPrice": 0.01, "midPrice": 0.5, "highPrice": 9999.99, `+
+		`"marketPrice": %s, "directLowPrice": null, "subTypeName": %q}`, id, market, variant)
 }
 
 func tcgGroupRow(id int, name, code, published string) string {
-	return fmt.Sprintf(`{"groupId": %d, "name": %q, "abbreviation": %q, "isSupplemental": false, "publishedOn": %q, "modifiedOn": "2026-08-22T00:00:00", "categoryId": 3}`, id, name, code, published)
+	return fmt.Sprintf(`{"groupId": %d, "name": %q, "abbreviation": %q, "isSupplemental": false, "publishedOn": `+
+		`%q, "modifiedOn": "2026-08-22T00:00:00", "categoryId": 3}`, id, name, code, published)
 }
 
 // tcgItem is a product with attributes given as name, value, name, value.
@@ -38,7 +40,9 @@ func tcgItem(id int, name string, attributes ...string) string {
 	for i := 0; i < len(attributes); i += 2 {
 		list = append(list, fmt.Sprintf(`{"name": %q, "displayName": "", "value": %q}`, attributes[i], attributes[i+1]))
 	}
-	return fmt.Sprintf(`{"productId": %d, "name": %q, "cleanName": "", "imageUrl": "", "categoryId": 3, "groupId": 1, "url": "", "modifiedOn": "2026-08-20T10:00:00.5", "imageCount": 1, "presaleInfo": {"isPresale": false, "note": null}, "extendedData": [%s]}`,
+	return fmt.Sprintf(`{"productId": %d, "name": %q, "cleanName": "", "imageUrl": "", "categoryId": 3, `+
+		`"groupId": 1, "url": "", "modifiedOn": "2026-08-20T10:00:00.5", "imageCount": 1, "presaleInfo": `+
+		`{"isPresale": false, "note": null}, "extendedData": [%s]}`,
 		id, name, strings.Join(list, ", "))
 }
 
@@ -48,6 +52,7 @@ func tcgTreeFixture() files {
 		"tcgplayer/3/groups": reply(
 			tcgGroupRow(1, "SV09: Garden", "GRD", "2025-03-28T00:00:00"),
 			tcgGroupRow(2, "Fresh", "", "2026-08-22T20:00:05.5426956Z")),
+
 		"tcgplayer/3/1/products": reply(
 			tcgItem(11, "Fox", "Number", "4/102", "Rarity", "Rare"),
 			tcgItem(12, "Hare - 014/172 (Prerelease) [Staff]", "Rarity", "Promo", "Number", "014/172"),
@@ -58,6 +63,7 @@ func tcgTreeFixture() files {
 		"tcgplayer/3/1/prices": pricesFile(
 			tcgRow(11, "Normal", "4.35"), tcgRow(11, "Reverse Holofoil", "null"), tcgRow(14, "Normal", "120.0"),
 			tcgRow(15, "Normal", "0.1")),
+
 		"tcgplayer/3/2/products": reply(tcgItem(21, "Owl", "Number", "7", "Rarity", "Common")),
 		"tcgplayer/3/2/prices":   pricesFile(tcgRow(21, "1st Edition Holofoil", "1234567.8951")),
 		"tcgplayer/68/groups":    reply(tcgGroupRow(9, "Tides", "OP01", "2022-12-02T00:00:00")),
@@ -100,7 +106,8 @@ func TestTCGCSVTree(t *testing.T) {
 			UpdatedAt: updated,
 		},
 		{
-			At: at("3/1/products", 3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy", Rarity: "None",
+			At: at("3/1/products", 3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy",
+			Rarity:      "None",
 			Identifiers: id("13"), UpdatedAt: updated,
 		},
 		{
@@ -279,9 +286,11 @@ func TestCentsOf(t *testing.T) {
 	f("10.0149", 1001) //
 	f("9.995", 1000)   // carries
 	f("90071992547409.91", snapshot.MaxCents)
+
 	for _, bad := range []string{
 		"", "-1", "-0.5", "+1", "1e2", "1E2", "1.5e0", "NaN", "Infinity", ".5", "1.",
-		"1.2.3", "1,000", " 1", "90071992547409.92", "90071992547409.915", "90071992547410", "9999999999999999", "10000000000000000000000", "0x10",
+		"1.2.3", "1,000", " 1", "90071992547409.92", "90071992547409.915", "90071992547410", "9999999999999999",
+		"10000000000000000000000", "0x10",
 	} {
 		f(bad, -1)
 	}
@@ -373,7 +382,8 @@ func TestTCGCSVDamage(t *testing.T) {
 		tcgItem(6, "Kept", "Number", "1"))),
 		map[string]int{ReasonMissingValue: 1, ReasonBadJSON: 2}, 4, 6)
 	// New members are passed over: the feed adds some now and then.
-	f(set("products", `{"new": {"a": [1, {}]}, "results": [{"productId": 5, "name": "Kept", "extendedData": [{"name": "Number", "value": 25, "new": 1}], "new": null}]}`),
+	f(set("products", `{"new": {"a": [1, {}]}, "results": [{"productId": 5, "name": "Kept", "extendedData": `+
+		`[{"name": "Number", "value": 25, "new": 1}], "new": null}]}`),
 		map[string]int{}, 4, 6)
 	// Both of two products with one id are handed on; which is right is for identity to say.
 	f(func(f files) { f["tcgplayer/3/2/products"] = reply(tcgItem(11, "Fox again", "Number", "9")) },

@@ -30,7 +30,8 @@ func next(w *fixture.World, dice *rand.Rand) *fixture.World {
 				}
 			case 3:
 				if l.Cents == snapshot.NoCents {
-					l.Cents, l.CollectedAt = int64(dice.IntN(300)), w.At
+					l.Cents = int64(dice.IntN(300))
+					l.CollectedAt = w.At
 				}
 			}
 		}
