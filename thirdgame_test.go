@@ -30,8 +30,8 @@ import (
 // tidePool is a game that the program does not know: one more row of the table, and nothing else.
 var tidePool = snapshot.Game{Slug: "tide-pool", Name: "Tide Pool", Preview: "tide_pool", Editions: []string{"aquarium"}}
 
-// tideSource is a native source with a card and a sealed product of the third game, and a card of the first beside them.
-// The baron's price went up within a week.
+// tideSource is a native source with a card and a sealed product of the third game, and a card of
+// the first beside them. The baron's price went up within a week.
 var tideSource = map[string]string{
 	"source.toml": `namespace = "reef-shop"
 attribution = "Prices by Reef Shop"
@@ -39,11 +39,11 @@ attribution = "Prices by Reef Shop"
 	"sets.jsonl": `{"ref":"low","game":"tide-pool","name":"Low Tide","release_date":"2026-01-09"}
 {"ref":"base","game":"pokemon","name":"Base","release_date":"1999-01-09"}
 `,
-	"cards.jsonl": `{"ref":"low-1","game":"tide-pool","set":"low","name":"Barnacle Baron","number":"1/20","rarity":"Rare"}
+	"cards.jsonl": `{"ref":"low-1","game":"tide-pool","set":"low","name":"Barnacle Baron","number":"1/20"}
 {"ref":"base-4","game":"pokemon","set":"base","name":"Charizard","number":"4/102"}
 `,
-	"sealed.jsonl": `{"ref":"low-box","game":"tide-pool","name":"Low Tide Booster Box","package_type":"booster_box","units_per_package":24,"unit_kind":"booster_pack","edition":"aquarium"}
-`,
+	"sealed.jsonl": `{"ref":"low-box","game":"tide-pool","name":"Low Tide Booster Box",` +
+		`"package_type":"booster_box","units_per_package":24,"unit_kind":"booster_pack","edition":"aquarium"}` + "\n",
 	"prices/2026-03-03.csv": `ref,variant,condition,cents,source_as_of,collected_at,licensed
 low-1,foil,near_mint,1000,,2026-03-03T20:00:00Z,true
 base-4,normal,near_mint,30000,,2026-03-03T20:00:00Z,true
@@ -111,6 +111,7 @@ func buildTide(t *testing.T) *loader.Result {
 			t.Fatal(err)
 		}
 	}
+
 	sources := []loader.Input{{Kind: "native", Path: dir}}
 
 	return must[*loader.Result](t)(loader.Build(t.Context(), loader.Options{Sources: sources}))
@@ -131,6 +132,7 @@ func newReef(t *testing.T) *reef {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	answers := func(c *snapshot.Catalog) error {
 		v, err := engine.NewView(c, urls)
 		if err != nil {
@@ -139,6 +141,7 @@ func newReef(t *testing.T) *reef {
 
 		return v.Smoke()
 	}
+
 	must[snapshot.Current](t)(store.Publish(stored.ID, snapshot.Publishing{Now: now, Check: answers}))
 
 	follower := engine.New(store, engine.Options{Site: urls})
@@ -173,6 +176,7 @@ func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ring := must[*access.KeyRing](t)(access.FixedKeyRing(keys, access.DefaultPlans()))
 	signer := must[*cursor.Signer](t)(cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}}))
 
@@ -193,6 +197,7 @@ func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 			return d.DialContext(ctx, network, listener.Addr().String())
 		},
 	}
+
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -210,7 +215,8 @@ func (r *reef) find(t *testing.T) {
 	c := r.view.Catalog
 	for card := range c.Cards.ID.Len() {
 		if c.Cards.Name.At(card) == "Barnacle Baron" {
-			r.card, r.slug = c.Cards.ID.At(card), c.Cards.Slug.At(card)
+			r.card = c.Cards.ID.At(card)
+			r.slug = c.Cards.Slug.At(card)
 			r.product = "prd_" + index.ProductTail(c, card)
 		}
 	}
@@ -218,6 +224,7 @@ func (r *reef) find(t *testing.T) {
 	if c.Sealed.Tail.Len() != 1 || r.card == "" {
 		t.Fatalf("the catalog has card %q and %d boxes", r.card, c.Sealed.Tail.Len())
 	}
+
 	r.box = "prd_" + c.Sealed.Tail.At(0)
 }
 
@@ -233,6 +240,7 @@ func (r *reef) ask(t *testing.T, key, method, target, body string, want int) (de
 		q.Header.Set("Idempotency-Key", "low-tide-0000000001")
 		q.Header.Set("MCP-Protocol-Version", mcp.Versions[0])
 	}
+
 	if key == "" {
 		q.Header.Del("X-API-Key")
 	}
@@ -243,6 +251,7 @@ func (r *reef) ask(t *testing.T, key, method, target, body string, want int) (de
 	if a.StatusCode != want {
 		t.Fatalf("%s %s answers %d, want %d: %.500s", method, target, a.StatusCode, want, b)
 	}
+
 	if json.Valid(b) {
 		if err := json.Unmarshal(b, &decoded); err != nil {
 			t.Fatal(err)
@@ -299,6 +308,7 @@ func (r *reef) testEngine(t *testing.T) {
 			t.Errorf("%q in game %q finds %q, want %q", words, game, got, want)
 		}
 	}
+
 	f("barnacle baron", "", r.card)
 	f("barnakle baron", "tide-pool", r.card)
 	f("barnacle baron 1/20", "tide-pool", r.card)
@@ -327,6 +337,7 @@ func (r *reef) testREST(t *testing.T) {
 		list, _ := r.ask(t, r.live, "GET", target, "", 200)
 		wantIDs(t, target, list, "data", "id", want...)
 	}
+
 	sets, _ := r.ask(t, r.live, "GET", "/v1/sets?game=tide-pool", "", 200)
 	wantIDs(t, "sets", sets, "data", "name", "Low Tide")
 
@@ -384,6 +395,7 @@ func (r *reef) testMCP(t *testing.T) {
 
 		return text
 	}
+
 	if text := call("tools/list", "{}"); !strings.Contains(text, `"tide-pool"`) ||
 		!strings.Contains(text, "Tide Pool") {
 		t.Errorf("no tool knows the game: %.300s", text)
@@ -394,6 +406,7 @@ func (r *reef) testMCP(t *testing.T) {
 
 		return call("tools/call", `{"name":"`+name+`","arguments":`+arguments+`}`)
 	}
+
 	for name, arguments := range map[string]string{
 		"catalog_search_cards":      `{"query":"barnakle baron","game":"tide-pool"}`,
 		"catalog_get_card":          `{"id":"` + r.card + `"}`,
@@ -404,6 +417,7 @@ func (r *reef) testMCP(t *testing.T) {
 			t.Errorf("%s of %s: %.500s", name, arguments, text)
 		}
 	}
+
 	if text := tool("catalog_browse_sets", `{"game":"tide-pool"}`); !strings.Contains(text, "Low Tide") ||
 		strings.Contains(text, `"Base"`) {
 		t.Errorf("the sets are %.500s", text)
@@ -432,6 +446,7 @@ func TestUnknownGame(t *testing.T) {
 		c.Sealed.Tail.Len() != 0 {
 		t.Errorf("the catalog has %d games and %d cards", c.Games.Slug.Len(), c.Cards.ID.Len())
 	}
+
 	if n := bytes.Count(built.Quarantine, []byte(`"tide-pool"`)); n < 3 {
 		t.Errorf("the quarantine names the game %d times:\n%s", n, built.Quarantine)
 	}

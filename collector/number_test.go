@@ -28,6 +28,7 @@ func matches(wanted, printed string) bool {
 	if key == "" || key != NumberKey(printed) && key != NumberBase(printed) {
 		return false
 	}
+
 	a := NumberTotal(wanted)
 	b := NumberTotal(printed)
 

@@ -97,6 +97,7 @@ func TestHistory(t *testing.T) {
 				ID: c.ID, Name: c.Name, URL: site.URL + "/cards/" + c.Slug, Days: days,
 				Data: []historyPoint{},
 			}
+
 			lanes := fixture.DisplayLanes(c.Lanes)
 			for day := w.Date() - snapshot.Day(days) + 1; day <= w.Date(); day++ {
 				for _, l := range lanes {
@@ -160,7 +161,7 @@ func TestStats(t *testing.T) {
 				for _, p := range points {
 					lo = min(lo, p.Cents)
 					hi = max(hi, p.Cents)
-					sum = sum + p.Cents
+					sum += p.Cents
 				}
 
 				first := points[0]
@@ -173,16 +174,18 @@ func TestStats(t *testing.T) {
 				n := int64(len(points))
 				entries = append(entries,
 					fmt.Sprintf(`{"variant":%q,"min_price_cents":%d,"max_price_cents":%d,"average_price_cents":%d,`+
-						`"first":{"date":"%s","price_cents":%d},"last":{"date":"%s","price_cents":%d},"change_cents":%d,"change_percent":%s,"data_points":%d}`,
-						l.Variant, lo, hi, (2*sum+
-							n)/(2*n), first.Day, first.Cents, last.Day, last.Cents, last.Cents-first.Cents, percent, n))
+						`"first":{"date":"%s","price_cents":%d},"last":{"date":"%s","price_cents":%d},`+
+						`"change_cents":%d,"change_percent":%s,"data_points":%d}`,
+						l.Variant, lo, hi, (2*sum+n)/(2*n),
+						first.Day, first.Cents, last.Day, last.Cents, last.Cents-first.Cents, percent, n))
 			}
 
 			if variant == "null" && asked != "" {
 				variant = fmt.Sprintf("%q", asked)
 			}
 
-			want := fmt.Sprintf(`{"currency":"USD","id":%q,"variant":%s,"window":"w","window_start":"%sT00:00:00Z","window_end":"2026-03-14T20:05:30Z","data":{"variants":[%s]}}`,
+			want := fmt.Sprintf(`{"currency":"USD","id":%q,"variant":%s,"window":"w",`+
+				`"window_start":"%sT00:00:00Z","window_end":"2026-03-14T20:05:30Z","data":{"variants":[%s]}}`,
 				c.ID, variant, from, strings.Join(entries, ","))
 			got := string(v.AppendStats(nil,
 				engine.StatsQuery{Card: card, Variant: asked, Window: window, Name: "w", MaxDays: most}))

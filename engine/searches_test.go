@@ -17,6 +17,7 @@ func TestSearchesTellLimitsApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v.searches = newSearches(1 << 20)
 	defer v.searches.pages.Close()
 

@@ -132,6 +132,7 @@ func TestPriceReasons(t *testing.T) {
 		if cents >= 0 {
 			l.CollectedAt = w.At
 		}
+
 		return l
 	}
 
@@ -150,8 +151,10 @@ func TestPriceReasons(t *testing.T) {
 	w.Sealed = []fixture.Sealed{{
 		Tail: "box", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
 		Edition: "standard", Units: 36, Lanes: []fixture.Lane{sealedLane},
-	}, {Tail: "empty", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard", Units: 36}}
-
+	}, {
+		Tail: "empty", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
+		Edition: "standard", Units: 36,
+	}}
 	v := view(t, w)
 	f := func(s wire.Selection, want string) {
 		t.Helper()
@@ -163,7 +166,6 @@ func TestPriceReasons(t *testing.T) {
 	card := func(id, variant, condition string) wire.Selection {
 		return wire.Selection{Kind: "card", ProductID: id, Variant: variant, Condition: condition}
 	}
-
 	f(card("np_abc", "normal", "near_mint"), `"price":{"amount_cents":0,`)
 	f(card("np_abc", "Normal", "near_mint"), `"unsupported_selection"`)
 	f(card("np_abc", "normal", "ungraded"), `"unsupported_selection"`)

@@ -94,7 +94,6 @@ func (o *truth) setsNamed(ref string) []string {
 				found = append(found, o.Sets[i].ID)
 			}
 		}
-
 		if found != nil {
 			return found
 		}
@@ -235,6 +234,7 @@ func numberMatches(wanted, printed string) bool {
 	if key == "" || key != collector.NumberKey(printed) && key != collector.NumberBase(printed) {
 		return false
 	}
+
 	a := collector.NumberTotal(wanted)
 	b := collector.NumberTotal(printed)
 

@@ -324,7 +324,7 @@ func TestBuildRefusesWrongOrders(t *testing.T) {
 	f("two cards of one rank", func(c *snapshot.Catalog) { c.Cards.Order[0] = c.Cards.Order[1] })
 	f("the dearest card last", func(c *snapshot.Catalog) {
 		n := len(c.Cards.Display) - 1
-		c.Cards.Display[0], c.Cards.Display[n] = c.Cards.Display[n], c.Cards.Display[0]
+		c.Cards.Display[0], c.Cards.Display[n] = c.Cards.Display[n], c.Cards.Display[0] // air: a swap
 	})
 	f("a price below the next", func(c *snapshot.Catalog) { c.Lanes.Cents[c.Cards.Display[3]] = 0 })
 }

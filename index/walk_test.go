@@ -176,10 +176,10 @@ func TestPositionIsShort(t *testing.T) {
 	long := fmt.Sprintf("%064d", 7)
 	w.Sets[0].ID = "set_" + long
 	w.Sets[0].Name = fmt.Sprintf("%0200d", 7)
-
 	for i := range w.Cards {
-		w.Cards[i].ID, w.Cards[i].Set, w.Cards[i].Number = "card_"+long[1:]+fmt.Sprint(i), w.Sets[0].ID, "é"+
-			fmt.Sprintf("%098d", i)
+		w.Cards[i].ID = "card_" + long[1:] + fmt.Sprint(i)
+		w.Cards[i].Set = w.Sets[0].ID
+		w.Cards[i].Number = "é" + fmt.Sprintf("%098d", i)
 	}
 
 	o := newTruth(t, w)
@@ -198,7 +198,6 @@ func FuzzPosition(f *testing.F) {
 		Score: 1 << 40, Cents: -1, ID: "card_abc", SetID: "set_abc", SetName: "Base",
 		Release: snapshot.NoDay, Number: "4/102",
 	}
-
 	f.Add(p.AppendBinary(nil))
 	s := index.SetPosition{ID: "set_abc", Release: 5, Name: "Base"}
 	f.Add(s.AppendBinary(nil))

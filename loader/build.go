@@ -303,6 +303,7 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 			f.HasCatalog,
 		first: math.MaxInt32, last: snapshot.NoDay,
 	}
+
 	if err := in.Prices(ctx, p); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
@@ -342,6 +343,7 @@ func (b *builder) snapshotAt() (int64, error) {
 		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; " +
 			"give it with --snapshot-at")
 	}
+
 	if b.latest > snapshot.DayOf(at) {
 		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s "+
 			"but nothing was collected after %s; give it with --snapshot-at",

@@ -127,7 +127,8 @@ func TestSharedIdentifiers(t *testing.T) {
 
 	f("the source's own product id",
 		build(source.KindNative, "shop", []source.Identifier{is("shop", "7")}, []source.Identifier{is("shop", "7")}), 1,
-		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"7"}`+"\n")
+		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,`+
+			`"ref":"b","value":"7"}`+"\n")
 	f("TCGCSV's", build(source.KindTCGCSV, "tcgcsv", one, one), 1, source.ReasonProductOnTwoCards,
 		`{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"42346"}`+"\n")
 }

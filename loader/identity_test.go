@@ -126,8 +126,9 @@ func TestReturningCard(t *testing.T) {
 
 func TestSetAndCardOfOneRef(t *testing.T) {
 	c := one(t, Options{SnapshotAt: atDay(today)}, newFake("shop").set("x", "Base").card("x", "x", "Abra", "1")).Catalog
-	if set, card := idOf(c, "shop", "x", setPrefix), idOf(c, "shop", "x",
-		cardPrefix); set != setPrefix+tailOf("shop\x00x") || card != cardPrefix+tailOf("shop\x00x") {
+	set := idOf(c, "shop", "x", setPrefix)
+	card := idOf(c, "shop", "x", cardPrefix)
+	if set != setPrefix+tailOf("shop\x00x") || card != cardPrefix+tailOf("shop\x00x") {
 		t.Errorf("the set is %q and the card %q", set, card)
 	}
 }

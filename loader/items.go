@@ -232,7 +232,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 func ownerFirst(refs []string, id string) []string {
 	for i, ref := range refs {
 		if i > 0 && id[len(id)-len(tailOf(ref)):] == tailOf(ref) {
-			refs[0], refs[i] = refs[i], refs[0]
+			refs[0], refs[i] = refs[i], refs[0] // air: a swap
 		}
 	}
 	return refs
@@ -247,5 +247,6 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 			Value:     base.Identifiers.Value.At(k),
 		})
 	}
+
 	return out
 }

@@ -255,7 +255,8 @@ func sameCatalog(t interface {
 	a := *got
 	b := *want
 	if !registry {
-		a.Registry, b.Registry = snapshot.Registry{}, snapshot.Registry{}
+		a.Registry = snapshot.Registry{}
+		b.Registry = snapshot.Registry{}
 	}
 
 	if diff := cmp.Diff(&b, &a, everything); diff != "" {

@@ -52,6 +52,7 @@ func loadMapping(dir string) (*mapping, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("cannot read mapping %q: %w", dir, err)
 	}
+
 	err := readTable(filepath.Join(dir, sealedFile),
 		[]string{"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition"}, m.sealedRow)
 	if err != nil {
@@ -164,7 +165,8 @@ func (m *mapping) aliasRow(r []string) error {
 		return errors.New("has an empty field")
 	}
 
-	from, to := fullRef(r[1], r[2]), fullRef(r[3], r[4])
+	from := fullRef(r[1], r[2])
+	to := fullRef(r[3], r[4])
 	if from == to {
 		return errors.New("is an alias of itself")
 	}

@@ -116,7 +116,7 @@ func TestAliasesAndIdentifiersJoin(t *testing.T) {
 	r := mustBuild(t, twoSources(dir, false), inputs)
 	c := r.Catalog
 	for dataRef, shopRef := range map[string]string{"base1-7": "d", "base2-1": "f", "base1-4": "c", "x-1": "h"} {
-		if got, want := idOf(c, "data", dataRef, cardPrefix), idOf(c, "shop", shopRef, cardPrefix); got != want {
+		if got, want := idOf(c, "data", dataRef, cardPrefix), idOf(c, "shop", shopRef, cardPrefix); got != want { // air: got and want
 			t.Errorf("card %q is joined with %q, want %q", dataRef, got, want)
 		}
 	}
@@ -317,7 +317,7 @@ func TestSetsJoinByContent(t *testing.T) {
 	fill(data, "v", "Expedition Base Set", "41")
 	c := mustBuild(t, twoSources("", false), map[string]*fake{"shop": shop, "data": data}).Catalog
 	for dataRef, shopRef := range map[string]string{"x": "a", "y": "", "z": "", "w": "", "v": "f"} {
-		if got, want := idOf(c, "data", dataRef, setPrefix), idOf(c, "shop", shopRef, setPrefix); got != want {
+		if got, want := idOf(c, "data", dataRef, setPrefix), idOf(c, "shop", shopRef, setPrefix); got != want { // air: got and want
 			t.Errorf("set %q is joined with %q, want %q", dataRef, got, want)
 		}
 	}

@@ -97,7 +97,6 @@ func TestLayersOfOneDay(t *testing.T) {
 	blankRow := priceRow("1", "normal", today, snapshot.NoCents)
 	f("daily over wide", []source.Series{series([]snapshot.Point{pt(today-1, 5), pt(today, 6)})},
 		[]source.Price{priceRow("1", "normal", today, 9)}, 9, pt(today-1, 5), pt(today, 9))
-
 	f("blank daily over wide", []source.Series{series([]snapshot.Point{pt(today, 6)})}, []source.Price{blankRow},
 		snapshot.NoCents)
 	f("later wide over earlier",
@@ -105,6 +104,7 @@ func TestLayersOfOneDay(t *testing.T) {
 			series([]snapshot.Point{pt(today, 6)}),
 			series([]snapshot.Point{pt(today, 7)}),
 		}, nil, 7, pt(today, 7))
+
 	f("blank wide over nothing", []source.Series{series([]snapshot.Point{pt(today, 6)}), series(nil, today)}, nil, 6,
 		pt(today, 6))
 	f("blank wide is seen", []source.Series{series([]snapshot.Point{pt(today-1, 6)}, today)}, nil, snapshot.NoCents,
@@ -126,20 +126,14 @@ func TestQuarantinedPrices(t *testing.T) {
 	}
 
 	f.price(priceRow("2", "normal", today, 5))
-	change("1", 7, func(p *source.Price) { p.SourceAsOf = p.CollectedAt + 1 })
-	change("1", 7, func(p *source.Price) {
-		p.Condition = "damaged"
-		p.CollectedAt = atDay(today).UnixMilli() + 1
-	})
-	change("1", 7, func(p *source.Price) {
-		p.Condition = "damaged"
-		p.Day = today + 1
-	})
+	change("1", 7, func(p *source.Price) { p.SourceAsOf = p.CollectedAt + 1 })                                   // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Condition, p.CollectedAt = "damaged", atDay(today).UnixMilli()+1 }) // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Condition, p.Day = "damaged", today+1 })                            // air: a row a line
 	change("1", snapshot.MaxCents+1, func(p *source.Price) { p.Condition = "ungraded" })
-	change("1", 7, func(p *source.Price) { p.Condition = "mint" })
-	change("1", 7, func(p *source.Price) { p.Variant = "Foil!" })
-	change("1", 7, func(p *source.Price) { p.Variant = "" })
-	change("1", 7, func(p *source.Price) { p.CollectedAt = snapshot.NoTime })
+	change("1", 7, func(p *source.Price) { p.Condition = "mint" })            // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Variant = "Foil!" })             // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Variant = "" })                  // air: a row a line
+	change("1", 7, func(p *source.Price) { p.CollectedAt = snapshot.NoTime }) // air: a row a line
 	change("9", 7, func(*source.Price) {})
 	f.series = []source.Series{{
 		Ref: "2", Variant: "normal",
@@ -184,7 +178,6 @@ func TestHistoryBeyondTheSnapshot(t *testing.T) {
 		Ref: "1", Variant: "normal", Points: []snapshot.Point{{Day: today - 3, Cents: 4}, {Day: today + 9, Cents: 6}},
 		Blank: []snapshot.Day{today + 3}, Last: today + 9,
 	}}
-
 	c := one(t, Options{SnapshotAt: atDay(today)}, f).Catalog
 	if v := lane(t, c, "shop", "1", "normal ungraded"); v.Cents != 4 || v.Seen != today-3 || len(v.History) != 1 {
 		t.Errorf("the lane is %+v", v)
@@ -275,7 +268,6 @@ func TestMovers(t *testing.T) {
 		f.card(ref, "s", "Card "+ref, ref)
 		f.price(priceRow(ref, "normal", today-7, before), priceRow(ref, "normal", today, now))
 	}
-
 	add("third", 3, 4)
 	add("nearly", 1_000_000_000, 1_333_333_333)
 	add("huge", snapshot.MaxCents-1, snapshot.MaxCents)

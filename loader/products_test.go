@@ -75,6 +75,7 @@ func TestProductOnTwoCards(t *testing.T) {
 		{Namespace: "", Value: "y"},
 		{Namespace: "z", Value: strings.Repeat("1", 201)},
 	}
+
 	f.feed.Partner = "tcgplayer"
 	r := one(t, Options{SnapshotAt: atDay(today)}, f)
 	if r.Catalog.Cards.ID.Len() != 3 {
@@ -112,9 +113,10 @@ func TestOwnRefIsPartnerIdentifier(t *testing.T) {
 
 func TestCatalogOrder(t *testing.T) {
 	f := newFake("shop").set("old", "Old").set("new", "New").set("undated", "A").set("new2", "Also New")
+	// two are announced
 	f.sets[0].Release = 10_000
 	f.sets[1].Release = today + 30
-	f.sets[3].Release = today + 30 // two are announced
+	f.sets[3].Release = today + 30
 	want := []string{
 		"new2-1", "new-2", "new-4", "new-4a", "new-10", "new-tg2", "new-tg10", "new-none", "old-1",
 		"undated-1", "none-1",

@@ -252,6 +252,7 @@ func readReal(t *testing.T, dir string) *realTables {
 		products: map[string][]realProduct{}, cents: map[string]map[string]int64{},
 		history: map[string]map[string][]snapshot.Point{},
 	}
+
 	for name, data := range readTree(t, dir) {
 		parts := strings.Split(name, "/")
 		switch parts[len(parts)-1] {

@@ -103,8 +103,9 @@ func (r *realTables) compare(t *testing.T, c *snapshot.Catalog, category string,
 			name, number, rarity)
 	}
 
-	if got, want := c.Sets.ID.At(int(c.Cards.Set[row])), idOf(c, "tcgcsv", fmt.Sprintf("%s/%d", category, p.Group),
-		setPrefix); got != want {
+	got := c.Sets.ID.At(int(c.Cards.Set[row]))
+	want := idOf(c, "tcgcsv", fmt.Sprintf("%s/%d", category, p.Group), setPrefix)
+	if got != want {
 		t.Errorf("product %s is in set %q, want %q", id, got, want)
 	}
 
@@ -254,14 +255,14 @@ func TestRealRenames(t *testing.T) {
 	current("card", &c.Cards.Slug, &c.Cards.ID)
 	current("set_", &c.Sets.Slug, &c.Sets.ID)
 	for i := range old.Cards.ID.Len() {
-		if id, slug := old.Cards.ID.At(i), old.Cards.Slug.At(i); leads["card"+slug] != id {
+		if id, slug := old.Cards.ID.At(i), old.Cards.Slug.At(i); leads["card"+slug] != id { // air: a pair of columns
 			t.Fatalf("slug %q led to %q and leads to %q", slug, id, leads["card"+slug])
 		}
 	}
 
 	renamed := 0
 	for i := range old.Sets.ID.Len() {
-		if id, slug := old.Sets.ID.At(i), old.Sets.Slug.At(i); leads["set_"+slug] != id {
+		if id, slug := old.Sets.ID.At(i), old.Sets.Slug.At(i); leads["set_"+slug] != id { // air: a pair of columns
 			t.Fatalf("set slug %q led to %q and leads to %q", slug, id, leads["set_"+slug])
 		}
 		if !slices.Contains(stringsOf(&c.Sets.Slug), old.Sets.Slug.At(i)) {

@@ -165,6 +165,7 @@ func summary(points []snapshot.Point, from snapshot.Day) (snapshot.Summary, bool
 		if p.Day < from {
 			continue
 		}
+
 		if s.Points == 0 {
 			s.Min = p.Cents
 			s.Max = p.Cents
@@ -349,7 +350,7 @@ func TestPricesAgainstReference(t *testing.T) {
 		catalog := newFake("one").set("s", "Base").set("o", "Romance")
 		catalog.sets[1].Game = "one-piece"
 		ref := &reference{feeds: []string{"one", "two"}, game: map[string]string{}, last: map[string]snapshot.Day{}}
-		for i, n := 0, rapid.IntRange(1, 4).Draw(t, "cards"); i < n; i++ {
+		for i := range rapid.IntRange(1, 4).Draw(t, "cards") {
 			item := fmt.Sprint("c", i)
 			catalog.card(item, "s", "Card "+item, strconv.Itoa(i))
 			if c := &catalog.cards[i]; i%2 == 1 {
@@ -362,7 +363,7 @@ func TestPricesAgainstReference(t *testing.T) {
 
 		inputs := map[string]*fake{"catalog": catalog}
 		o := Options{Sources: []Input{{"native", "catalog"}}}
-		for i, n := 0, rapid.IntRange(1, 4).Draw(t, "inputs"); i < n; i++ {
+		for i := range rapid.IntRange(1, 4).Draw(t, "inputs") {
 			path := fmt.Sprint("p", i)
 			f := newFake(rapid.SampledFrom([]string{"one", "two"}).Draw(t, "feed"))
 			f.feed.HasCatalog = false

@@ -107,11 +107,12 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 			if owner, was := former[first[i]]; was && owner != w.id {
 				t.Fatalf("slug %q led to %q and is given to %q", first[i], owner, w.id)
 			}
-			seen[first[i]], byID[w.id] = true, first[i]
+			seen[first[i]] = true
+			byID[w.id] = first[i]
 		}
 
 		seed := rapid.Uint64().Draw(t, "seed")
-		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { wants[i], wants[j] = wants[j], wants[i] })
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { wants[i], wants[j] = wants[j], wants[i] }) // air: a swap
 		for i, slug := range assignSlugs(wants, former) {
 			if byID[wants[i].id] != slug {
 				t.Fatalf("item %q gets slug %q in one order and %q in another", wants[i].id, byID[wants[i].id], slug)

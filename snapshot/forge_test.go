@@ -424,7 +424,7 @@ func TestForgedManifest(t *testing.T) {
 		}
 	}
 
-	f("where", func(m *snapshot.Manifest) { m.Sections[0], m.Sections[1] = m.Sections[1], m.Sections[0] })
+	f("where", func(m *snapshot.Manifest) { m.Sections[0], m.Sections[1] = m.Sections[1], m.Sections[0] }) // air: a swap
 	f("instead of", func(m *snapshot.Manifest) { m.Sections = m.Sections[1:] })
 	f("instead of", func(m *snapshot.Manifest) { m.Sections = append(m.Sections, m.Sections[0]) })
 	f("where", func(m *snapshot.Manifest) { m.Sections[0].File = "../../../games" })

@@ -215,6 +215,7 @@ func (m *Manifest) misplaced() string {
 		if i == last {
 			want.File = quarantineFile
 		}
+
 		if s.Name != want.Name || s.File != want.File || s.Codec != want.Codec || s.Optional != want.Optional {
 			return fmt.Sprintf("lists section %q where %q belongs", s.Name, want.Name)
 		}

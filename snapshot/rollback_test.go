@@ -255,12 +255,14 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := map[string]string{ids[3]: "current", ids[2]: "previous", ids[1]: "recent", ids[4]: "held"}
-	if diff := cmp.Diff(want, done.Kept); diff != "" {
+	kept := map[string]string{ids[3]: "current", ids[2]: "previous", ids[1]: "recent", ids[4]: "held"}
+	if diff := cmp.Diff(kept, done.Kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 
-	if got, want := idsOf(t, d), []string{ids[7], ids[6], ids[4], ids[3], ids[2], ids[1]}; !slices.Equal(got, want) {
+	got := idsOf(t, d)
+	want := []string{ids[7], ids[6], ids[4], ids[3], ids[2], ids[1]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 
@@ -280,7 +282,9 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got, want := idsOf(t, d), []string{ids[7], ids[3], ids[2]}; !slices.Equal(got, want) {
+	got = idsOf(t, d)
+	want = []string{ids[7], ids[3], ids[2]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 
@@ -293,7 +297,9 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got, want := idsOf(t, d), []string{ids[7], ids[3]}; !slices.Equal(got, want) {
+	got = idsOf(t, d)
+	want = []string{ids[7], ids[3]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 }

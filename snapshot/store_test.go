@@ -50,6 +50,7 @@ func TestRoundTrip(t *testing.T) {
 		tiny, fixture.Small,
 		{Sets: 9, Cards: 120, Sealed: 20},
 	}
+
 	for seed, size := range sizes {
 		c := fixture.Random(uint64(seed), size).Catalog()
 		d := snapshot.OpenDir(t.TempDir())
@@ -175,6 +176,7 @@ func TestEqualContentHasEqualBytesAndID(t *testing.T) {
 			first = files
 			id = m.ID
 		}
+
 		if m.ID != id || !cmp.Equal(first, files) {
 			t.Fatalf("equal content gave ids %q and %q, equal files: %t", id, m.ID, cmp.Equal(first, files))
 		}
@@ -223,6 +225,7 @@ func TestWriteAgain(t *testing.T) {
 	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	_, created, err = d.Write(c, quarantine)
 	if err != nil || !created {
 		t.Fatalf("writing over a damaged snapshot: created %t, %v", created, err)

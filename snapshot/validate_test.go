@@ -161,7 +161,6 @@ func TestValidate(t *testing.T) {
 	f("lanes", "has no time", func(c *c) { c.Lanes.CollectedAt[priced(t, c)] = snapshot.NoTime })
 	f("cards", "no display price", func(c *c) { c.Lanes.Flags[priced(t, c)] &^= snapshot.LaneDisplay })
 	f("cards", "no display price", func(c *c) { c.Lanes.Cents[priced(t, c)] = snapshot.NoCents })
-
 	for _, at := range []int64{-62_167_219_200_001, 253_402_300_800_000, 1 << 62} {
 		f("cards", "outside of the years", func(c *c) { c.Cards.UpdatedAt[0] = at })
 		f("sealed", "outside of the years", func(c *c) { c.Sealed.UpdatedAt[0] = at })
@@ -205,14 +204,12 @@ func TestValidateText(t *testing.T) {
 	f("identifiers", func(w *fixture.World, s string) {
 		w.Cards[0].Identifiers = []fixture.Identifier{{Namespace: "a", Value: s}}
 	}, unclean...)
-
 	// Half a character in each of two neighbours makes a whole one of the arena.
 	f("cards", func(w *fixture.World, s string) {
-		w.Cards[0].Rarity = s
-		w.Cards[1].Rarity = s
-		w.Cards[2].Rarity = s
-	},
-		"\xa9\xc3")
+		for i := range 3 {
+			w.Cards[i].Rarity = s
+		}
+	}, "\xa9\xc3")
 
 	long := strings.Repeat("a", 65)
 	ids := []string{

@@ -139,6 +139,7 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 		first = false
 		dst = AppendLanePrice(dst, c, lane)
 	}
+
 	return append(dst, ']', '}')
 }
 
@@ -183,6 +184,7 @@ func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = c.Lanes.Base7[lane]
 	}
+
 	dst = AppendChange(dst, "price_change_cents", "price_change_percent", base, cents)
 
 	dst = append(dst, `,"price_updated_at":`...)

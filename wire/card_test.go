@@ -107,6 +107,7 @@ func (w truth) lanes(c *card) []lanePrice {
 			change(base7, l.Cents), percent(base7, l.Cents), change(base30, l.Cents), percent(base30, l.Cents),
 		})
 	}
+
 	return all
 }
 
@@ -139,8 +140,8 @@ func TestCardWithoutAnything(t *testing.T) {
 	c := oneCard(t, func(c *card) {
 		*c = card{ID: "card_abc", Slug: "a", Name: "A", UpdatedAt: 0}
 	})
-
-	const want = `{"id":"card_abc","name":"A","number":null,"game":"pokemon","game_name":"Pokémon","rarity":null,"set":null,` +
+	const want = `{"id":"card_abc","name":"A","number":null,"game":"pokemon","game_name":"Pokémon",` +
+		`"rarity":null,"set":null,` +
 		`"image_url":null,"url":"https://cards.example/cards/a",` +
 		`"price":{"currency":"USD","market_price_cents":null,"price_updated_at":"2026-03-14T20:05:30Z"}}`
 	if got := string(wire.AppendCardSummary(nil, c, 0, site)); got != want {
@@ -166,6 +167,7 @@ func TestGamesAndSets(t *testing.T) {
 					count.Cards++
 				}
 			}
+
 			want.Data = append(want.Data, count)
 		}
 
@@ -207,12 +209,7 @@ func TestGamesAndSets(t *testing.T) {
 }
 
 func TestHistoryAndStats(t *testing.T) {
-	c := oneCard(t, func(c *card) {
-		c.ID = "card_abc"
-		c.Slug = "a-1"
-		c.Name = `A "1"`
-	})
-
+	c := oneCard(t, func(c *card) { c.ID, c.Slug, c.Name = "card_abc", "a-1", `A "1"` }) // air: one card
 	b := wire.AppendHistoryHead(nil, c, 0, 30, site)
 	var normal, holofoil wire.PointForm
 	normal.Reset("normal")
@@ -232,7 +229,6 @@ func TestHistoryAndStats(t *testing.T) {
 			Card: 0, Variant: variant, Window: "7d", From: 1_773_014_400_000,
 			To: c.SnapshotAt,
 		})
-
 		s := snapshot.Summary{
 			Min: 0, Max: 300, Mean: 120, First: 200, Last: 100, FirstDay: 20_520, LastDay: 20_526,
 			Points: 5,
@@ -255,9 +251,9 @@ func TestUsage(t *testing.T) {
 		Tenant: `t"1`, From: 1_772_323_200_000, To: 1_775_001_600_000, Limit: 10_000, Used: 9_999,
 		Remaining: 1, PerMinute: 60,
 	}
-
 	closing := wire.Meta{RequestID: "req_1", SnapshotAt: 1_773_518_730_250, Units: 1, Replay: true}
 	got := decode[usage](t, append(wire.AppendMeta(append(wire.AppendUsage(nil, u), `,"meta":`...), closing), '}'))
+
 	var want usage
 	want.Data.Tenant = `t"1`
 	want.Data.From = "2026-03-01T00:00:00Z"
@@ -275,7 +271,6 @@ func TestFaults(t *testing.T) {
 		for code, m := range wire.Live {
 			got := decode[problem](t, wire.AppendProblem(nil, "https://api.example",
 				wire.Fault{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
-
 			want := problem{
 				"https://api.example/errors/" + string(code), m.Title, m.Status, `a "b"`, string(code),
 				"req_x", nil,
@@ -283,6 +278,7 @@ func TestFaults(t *testing.T) {
 			if retry > 0 {
 				want.Retry = &retry
 			}
+
 			equal(t, "problem", want, got)
 		}
 
@@ -296,6 +292,7 @@ func TestFaults(t *testing.T) {
 			if retry > 0 {
 				want.Error.Retry = &retry
 			}
+
 			equal(t, "envelope", want, got)
 		}
 	}
@@ -311,6 +308,7 @@ func TestCodes(t *testing.T) {
 			}
 			all[code] = m.Status
 		}
+
 		return all
 	}
 

@@ -25,6 +25,7 @@ func AppendDay(dst []byte, day snapshot.Day) []byte {
 		month -= 12
 		year++
 	}
+
 	year -= era
 
 	low := &pairs[year%100]

@@ -81,16 +81,17 @@ type Fault struct {
 // AppendProblem appends the live surface's error body, application/problem+json.
 func AppendProblem(dst []byte, baseURL string, f Fault, requestID string) []byte {
 	m := Live[f.Code]
+
 	dst = AppendText(dst, `{"type":`, baseURL+"/errors/"+string(f.Code))
 	dst = AppendText(dst, `,"title":`, m.Title)
 	dst = AppendInt(dst, `,"status":`, int64(m.Status))
 	dst = AppendText(dst, `,"detail":`, f.Detail)
 	dst = AppendText(dst, `,"code":`, string(f.Code))
 	dst = AppendText(dst, `,"request_id":`, requestID)
-
 	if f.RetryAfter > 0 {
 		dst = AppendInt(dst, `,"retry_after_seconds":`, int64(f.RetryAfter))
 	}
+
 	return append(dst, '}')
 }
 
@@ -106,5 +107,6 @@ func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
 	} else {
 		dst = append(dst, "null"...)
 	}
+
 	return append(dst, '}', '}')
 }

@@ -57,6 +57,7 @@ func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) 
 		f.text = append(f.text[:f.price], dst[at:]...)
 		f.cents = cents
 	}
+
 	return dst
 }
 

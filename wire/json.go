@@ -16,7 +16,6 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	i := Plain(s)
 	plain := 0 // start of the run that needs no escape
-
 	for i < len(s) {
 		b := s[i]
 		if b >= utf8.RuneSelf {
@@ -29,6 +28,7 @@ func AppendString(dst []byte, s string) []byte {
 			i += width
 			continue
 		}
+
 		if b >= 0x20 && b != '"' && b != '\\' {
 			i++
 			continue
@@ -51,6 +51,7 @@ func AppendString(dst []byte, s string) []byte {
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
 		}
+
 		i++
 		plain = i
 	}
@@ -87,6 +88,7 @@ func Plain(s string) int {
 			break
 		}
 	}
+
 	return i
 }
 
@@ -166,6 +168,7 @@ func AppendMillis(dst []byte, ms int64) []byte {
 			dst = dst[:len(dst)-1]
 		}
 	}
+
 	return append(dst, 'Z', '"')
 }
 
@@ -203,6 +206,7 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 	if !known || base == 0 {
 		return append(dst, "null"...)
 	}
+
 	return AppendPercent(dst, now-base, base)
 }
 
@@ -214,6 +218,7 @@ func AppendPercent(dst []byte, part, whole int64) []byte {
 	if negative && units+hundredths != 0 {
 		dst = append(dst, '-')
 	}
+
 	dst = strconv.AppendUint(dst, units, 10)
 	if hundredths != 0 {
 		dst = append(dst, '.', byte('0'+hundredths/10))
@@ -221,5 +226,6 @@ func AppendPercent(dst []byte, part, whole int64) []byte {
 			dst = append(dst, byte('0'+hundredths%10))
 		}
 	}
+
 	return dst
 }

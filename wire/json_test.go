@@ -54,6 +54,7 @@ func FuzzString(f *testing.F) {
 		if err := json.Unmarshal(b, &std); err != nil || std != want {
 			t.Fatalf("%q is spelt %s and read as %q, %v", s, b, std, err)
 		}
+
 		if v := jsontext.Value(b); !v.IsValid() {
 			t.Fatalf("%q is spelt %s, which strict JSON does not take", s, b)
 		} else if spelt := string(b); v.Canonicalize() != nil || string(v) != spelt { // in place
@@ -115,6 +116,7 @@ func TestPercent(t *testing.T) {
 	f(snapshot.MaxCents, snapshot.MaxCents, "100")
 	f(snapshot.MaxCents-1, snapshot.MaxCents, "100")
 	f(1, snapshot.MaxCents, "0")
+
 	amount := rapid.OneOf(rapid.Int64Range(0, 500), rapid.Int64Range(0, snapshot.MaxCents),
 		rapid.SampledFrom([]int64{0, 1, 2, snapshot.MaxCents - 1, snapshot.MaxCents}))
 
@@ -125,7 +127,8 @@ func TestPercent(t *testing.T) {
 			if rapid.Bool().Draw(t, "negative") {
 				part = -part
 			}
-			if got, want := string(wire.AppendPercent(nil, part, whole)), percentOracle(part, whole); got != want {
+
+			if got, want := string(wire.AppendPercent(nil, part, whole)), percentOracle(part, whole); got != want { // air: got and want
 				t.Fatalf("100·%d/%d is %s, want %s", part, whole, got, want)
 			}
 
@@ -219,6 +222,7 @@ func TestDays(t *testing.T) {
 			t.Fatalf("day %d is %s and %s, want %s", day, got, day, want)
 		}
 	}
+
 	const first, last = snapshot.Day(-719_528), snapshot.Day(2_932_896)
 	for day := first; day < first+150_000; day++ {
 		f(day)
@@ -227,6 +231,7 @@ func TestDays(t *testing.T) {
 	for day := first; day <= last; day += 29 {
 		f(day)
 	}
+
 	f(last)
 }
 
@@ -246,6 +251,7 @@ func TestPlain(t *testing.T) {
 				if b < ' ' || b == '"' || b == '\\' || b >= 0x80 {
 					want = i
 				}
+
 				if got := wire.Plain(string(text)); got != want {
 					t.Fatalf("%q has %d plain bytes, want %d", text, got, want)
 				}
@@ -263,6 +269,7 @@ func TestCents(t *testing.T) {
 			t.Fatalf("%d is %s", cents, got)
 		}
 	}
+
 	for cents := range int64(200_000) {
 		f(cents)
 	}

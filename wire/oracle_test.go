@@ -188,9 +188,11 @@ func decode[T any](t testing.TB, b []byte) T {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if string(again) != string(b) {
 		t.Fatalf("want the members and spelling of\n%s\ngot\n%s", again, b)
 	}
+
 	return v
 }
 
@@ -234,6 +236,7 @@ func failure(check func(testing.TB)) string {
 		}()
 		check(f)
 	}()
+
 	return f.what
 }
 

@@ -24,7 +24,6 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	dst = append(dst, site.ProductPrefix...)
 	dst = append(dst, '_')
 	dst = append(dst, tail...)
-
 	if item < cards {
 		dst = AppendText(dst, `","kind":"card","name":`, c.Cards.Name.At(item))
 		dst = appendProductCommon(dst, c, item, c.Cards.Game[item], c.Cards.UpdatedAt[item])
@@ -81,6 +80,7 @@ func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 		dst = append(dst, snapshot.Condition(c.Lanes.Condition[lane]).Code()...)
 		dst = append(dst, `"}`...)
 	}
+
 	return append(dst, ']')
 }
 
@@ -140,6 +140,7 @@ func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byt
 	} else {
 		dst = AppendMillis(dst, asOf)
 	}
+
 	dst = append(dst, `,"collected_at":`...)
 	dst = AppendMillis(dst, l.CollectedAt[lane])
 	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, c.Feeds.Attribution.At(int(l.Feed[lane])))

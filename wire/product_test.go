@@ -82,6 +82,7 @@ func (w truth) productHead(tail, kind, name string, game int, ids []fixture.Iden
 	for _, id := range ids {
 		head.Identifiers = append(head.Identifiers, identifier(id))
 	}
+
 	return head
 }
 
@@ -100,9 +101,11 @@ func TestProducts(t *testing.T) {
 				from.Number, from.Printing,
 				[]option{},
 			}
+
 			for _, l := range fixture.SortedLanes(from.Lanes) {
 				want.Options = append(want.Options, option{l.Variant, l.Condition.Code()})
 			}
+
 			got := decode[cardProduct](t, wire.AppendProduct(nil, c, i, tail, site))
 			equal(t, "card product", want, got)
 		}
@@ -132,11 +135,13 @@ func TestPriceResults(t *testing.T) {
 				Seen: snapshot.DayOf(at),
 			}}
 		})
+
 		want := priceResult{
 			selection{"card", "np_abc", "normal", "near_mint"},
 			status, &money{0, "USD"},
 			&observation{"licensed_reference", nil, millis(at - hour/1000), "market_reference", `The "Own" Feed`}, nil,
 		}
+
 		if asOf != snapshot.NoTime {
 			want.Observation.SourceAsOf = to(millis(asOf))
 		}

@@ -177,6 +177,7 @@ func TestHash(t *testing.T) {
 		{"\x02\x00\x00\x00ab"},
 	} {
 		h := cursor.Hash(parts...)
+
 		if other, ok := seen[h]; ok || h != cursor.Hash(parts...) {
 			t.Errorf("%q and %q have one hash", parts, other)
 		}
@@ -193,6 +194,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(token[:len(token)-1])
 	f.Add("")
 	f.Add(strings.Repeat("A", 512))
+
 	f.Fuzz(func(t *testing.T, token string) {
 		page, err := s.Open(token, cursor.Cards, 42, now)
 		if err == nil {

@@ -44,10 +44,12 @@ func damerau(typed, word string) int {
 }
 
 func TestDamerau(t *testing.T) {
-	for _, c := range []struct {
+	type words struct {
 		typed, word string
 		want        int
-	}{
+	}
+
+	for _, c := range []words{
 		{"charizard", "charizard", 0},
 		{"charizrd", "charizard", 1},
 		{"charzrd", "charizard", 2},
@@ -149,7 +151,7 @@ func misspell(rng *rand.Rand, w string) string {
 		case 2:
 			b[i] = 'a' + byte(rng.IntN(26))
 		case 3:
-			b[i], b[i+1] = b[i+1], b[i]
+			b[i], b[i+1] = b[i+1], b[i] // air: a swap
 		}
 
 		w = string(b)

@@ -428,6 +428,7 @@ func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
 		if baseOf[card] != numberOf[card] {
 			file(baseOf[card])
 		}
+
 		file(tailOf[card])
 	}
 

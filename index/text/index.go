@@ -115,6 +115,7 @@ func places(keys, n int, keyOf func(i int) uint32) (start, next []uint32) {
 			start[k+1]++
 		}
 	}
+
 	for k := range keys {
 		start[k+1] += start[k]
 	}

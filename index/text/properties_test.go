@@ -96,6 +96,7 @@ func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
 		"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star",
 		"001", "jungle",
 	}
+
 	var queries []string
 	for range n {
 		name := strings.Fields(c.cards[rng.IntN(len(c.cards))].name)

@@ -62,8 +62,8 @@ func (c costs) improve(set uint8, to class) costs {
 // best takes the better class of each word.
 func (c costs) best(other costs) costs {
 	for shift := 0; other>>shift != 0 && shift < 32; shift += 4 {
-		if a, b := c>>shift&15, other>>shift&15; b < a {
-			c = c&^(15<<shift) | b<<shift
+		if better := other >> shift & 15; better < c>>shift&15 {
+			c = c&^(15<<shift) | better<<shift
 		}
 	}
 	return c

@@ -115,6 +115,7 @@ func (t *tarFolder) open() (io.ReadCloser, error) {
 		_ = raw.Close() // only read
 		return nil, damaged(err)
 	}
+
 	return &unpackedFile{plain, raw}, nil
 }
 

@@ -244,6 +244,7 @@ func TestClip(t *testing.T) {
 // sevenZip packs the tree as a 7z archive with the method "copy", by name.
 func (f files) sevenZip(tb testing.TB) []byte {
 	tb.Helper()
+
 	var packed, names, sizes, sums, attributes []byte
 	streams := 0
 	list := slices.Sorted(maps.Keys(f))

@@ -166,7 +166,8 @@ func FuzzTCGCSVFiles(f *testing.F) {
 		f.Add(strings.TrimPrefix(name, "tcgplayer/"), []byte(text))
 	}
 
-	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
+	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},`+
+		`{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
 	f.Add("2026-04-20/3/1/prices", []byte(`{"results":[]}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		tree := tcgTreeFixture()

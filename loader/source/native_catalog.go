@@ -140,6 +140,7 @@ func readStrict(line []byte, v any) *fault {
 	if jsontext.Value(line).Kind() != '{' {
 		return &fault{reason: ReasonBadJSON, value: string(line)}
 	}
+
 	return nil
 }
 

@@ -45,6 +45,7 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 		if len(list) > 0 {
 			suspects[name] = list
 		}
+
 		if err != nil {
 			return fmt.Errorf("cannot read price file %q: %w", name, err)
 		}
@@ -313,6 +314,7 @@ func (p *priceReader) row(n int, cols *nativeColumns, fields [][]byte) (Price, *
 	if p.asOf <= price.CollectedAt {
 		price.SourceAsOf = p.asOf
 	}
+
 	if text := get(colAsOf); len(text) > 0 {
 		price.SourceAsOf, ok = p.time(1, text)
 		if !ok {

@@ -72,6 +72,7 @@ func TestNativeExample(t *testing.T) {
 			At: At{File: "cards.jsonl", Line: 8}, Ref: "loose-1", Game: "one-piece", Name: "Paper Crown",
 			UpdatedAt: snapshot.NoTime,
 		}})
+
 	equal(t, "sealed", want.sealed[:1], []Sealed{{
 		At: At{File: "sealed.jsonl", Line: 1}, Ref: "meadow-etb", Game: "pokemon",
 		Name: "Meadow Days Elite Trainer Box (Pokémon Center)", PackageType: "elite_trainer_box", Units: 11,
@@ -208,8 +209,11 @@ func TestNativeCatalogLines(t *testing.T) {
 		t.Helper()
 		good := map[string]string{
 			"sets.jsonl":  `{"ref":"ok","game":"pokemon","name":"Ok"}`,
-			"cards.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok"}`, "sealed.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok","package_type":"booster_box","units_per_package":36,"unit_kind":"booster_pack","edition":"standard"}`,
+			"cards.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok"}`,
+			"sealed.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok","package_type":"booster_box",` +
+				`"units_per_package":36,"unit_kind":"booster_pack","edition":"standard"}`,
 		}[file]
+
 		tree := files{"source.toml": `namespace = "x"`, file: good + "\n\n" + line + "\r\n" + good + "\n"}
 		rec, _, err := readAll(KindNative, tree.dir(t), Options{})
 		if err != nil {
@@ -289,7 +293,8 @@ func TestNativeCatalogLines(t *testing.T) {
 	card(`null`, ReasonBadJSON, "")
 	card(`{"ref":5,"game":"pokemon","name":"A"}`, ReasonBadJSON, "")
 	card(strings.Repeat("x", maxLine+1), ReasonTooLong, "")
-	with(`,"set":"s","number":"4/102","rarity":"Rare","printing":"P","image":"a.webp","identifiers":[{"namespace":"n","value":"v"}],"updated_at":"2026-08-01T09:30:00.25Z"`, "")
+	with(`,"set":"s","number":"4/102","rarity":"Rare","printing":"P","image":"a.webp",`+
+		`"identifiers":[{"namespace":"n","value":"v"}],"updated_at":"2026-08-01T09:30:00.25Z"`, "")
 	with(`,"set":null,"number":null,"identifiers":null,"updated_at":null`, "")
 	with(`,"set":" s"`, ReasonBadRef)
 	with(`,"number":"`+long(101)+`"`, ReasonTooLong)
@@ -332,7 +337,8 @@ func TestNativeCatalogLines(t *testing.T) {
 
 	sealed := func(replace, by, reason string) {
 		t.Helper()
-		line := `{"ref":"a","game":"one-piece","name":"A","package_type":"booster_case","units_per_package":6,"unit_kind":"booster_box","edition":"standard"}`
+		line := `{"ref":"a","game":"one-piece","name":"A","package_type":"booster_case","units_per_package":6,` +
+			`"unit_kind":"booster_box","edition":"standard"}`
 		if !strings.Contains(line, replace) {
 			t.Fatalf("no %s in the line", replace)
 		}
@@ -399,7 +405,8 @@ func TestNativePriceRows(t *testing.T) {
 	f("a,normal,near_mint,5,,2026-08-22T20:00:00Z,yes", ReasonBadLicence, "a")
 
 	// Columns come in any order, and text may be quoted.
-	rec := read("\xef\xbb\xbflicensed,cents,ref,condition,variant,collected_at,source_as_of\r\nfalse,9007199254740991,\"a,b\",damaged,foil,2026-08-22T20:00:00.5Z,2026-08-22T20:00:00Z", Options{})
+	rec := read("\xef\xbb\xbflicensed,cents,ref,condition,variant,collected_at,source_as_of\r\nfalse,"+
+		"9007199254740991,\"a,b\",damaged,foil,2026-08-22T20:00:00.5Z,2026-08-22T20:00:00Z", Options{})
 	rec.wantReasons(t, map[string]int{})
 	equal(t, "row", rec.prices, []Price{{
 		At: At{"prices/2026-08-22.csv", 2}, Ref: "a,b", Variant: "foil", Condition: "damaged",

@@ -75,6 +75,7 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 	} else if _, ok := snapshot.ParseCondition(o.DefaultCondition); !ok {
 		return nil, fmt.Errorf("default condition %q is not a condition's code", o.DefaultCondition)
 	}
+
 	o.limits = lim
 	o.limits.unpack = o.Unpack
 
@@ -83,6 +84,7 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 			return k.Open(path, o)
 		}
 	}
+
 	return nil, fmt.Errorf("unknown kind: use one of %s", strings.Join(KindNames(), ", "))
 }
 

@@ -11,12 +11,16 @@ import (
 func ptcgFixture() files {
 	return files{
 		"sets/en.json": `[
-			{"id": "gd1", "name": "Garden", "series": "Seasons", "printedTotal": 2, "total": 3, "legalities": {}, "ptcgoCode": "GD", "releaseDate": "1999/01/09", "updatedAt": "2022/10/10 15:12:00", "images": {}},
+			{"id": "gd1", "name": "Garden", "series": "Seasons", "printedTotal": 2, "total": 3,
+				"legalities": {}, "ptcgoCode": "GD", "releaseDate": "1999/01/09",
+				"updatedAt": "2022/10/10 15:12:00", "images": {}},
 			{"id": "gdp", "name": "Promos", "series": "Seasons", "printedTotal": 1, "releaseDate": "soon"}]`,
 		"cards/en/gd1.json": `[
-			{"id": "gd1-1", "name": "Fox δ", "number": "1", "rarity": "Rare Holo", "hp": "80", "attacks": [{"cost": ["Grass"]}], "images": {}},
+			{"id": "gd1-1", "name": "Fox δ", "number": "1", "rarity": "Rare Holo", "hp": "80",
+				"attacks": [{"cost": ["Grass"]}], "images": {}},
 			{"id": "gd1-SV2", "name": "Hare", "number": "SV2"}]`,
-		"cards/en/gdp.json": `[{"id": "gdp-1", "name": "Erika's Owl", "number": "1", "rarity": "DoubleRare", "hp": 60, "Craftable Date": null, "attacks": [{"cost": "G"}]}]`,
+		"cards/en/gdp.json": `[{"id": "gdp-1", "name": "Erika's Owl", "number": "1", "rarity": "DoubleRare",
+				"hp": 60, "Craftable Date": null, "attacks": [{"cost": "G"}]}]`,
 	}
 }
 
@@ -103,7 +107,8 @@ func TestPokemonTCGDamage(t *testing.T) {
 	f(gdp, "[] []", map[string]int{ReasonBrokenFile: 1}, 2, 2)
 	f(gdp, `[{"id": "a", "id": "b"}]`, map[string]int{ReasonBrokenFile: 1}, 2, 2)
 	f(gdp, "[]", map[string]int{ReasonEmptyFile: 1}, 2, 2)
-	f(gdp, `[{"id": "", "name": "x"}, {"id": "gdp-2", "name": " "}, {"id": 3, "name": "x"}, {"id": "gdp-4", "name": "Kept"}]`,
+	f(gdp, `[{"id": "", "name": "x"}, {"id": "gdp-2", "name": " "}, {"id": 3, "name": "x"}, {"id": "gdp-4", `+
+		`"name": "Kept"}]`,
 		map[string]int{ReasonBadRef: 1, ReasonMissingValue: 1, ReasonBadJSON: 1}, 2, 3)
 	f("cards/en/zz9.json", `[{"id": "zz9-1", "name": "Stray"}]`, map[string]int{ReasonUnlistedFile: 1}, 2, 3)
 	f("sets/en.json", `[{"id": "gd1", "name": "Garden"}, {"id": "a/b", "name": "Bad"}, {"id": "c", "name": ""}]`,

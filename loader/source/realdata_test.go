@@ -52,6 +52,7 @@ func TestRealTCGCSV(t *testing.T) {
 	prices := map[string]int{}
 	rarityOnly := map[string]int{}
 	priced := map[string]int64{}
+
 	released := 0
 	for _, s := range rec.sets {
 		sets[s.Game]++
@@ -212,8 +213,7 @@ func TestRealTCGCSVPricesToTheCent(t *testing.T) {
 
 func TestRealArchiveDayIsTheSameAs7z(t *testing.T) {
 	packed := data(t, "tcgcsv/archive/prices-2026-04-20.tar.zst")
-	seven := data(t,
-		"tcgcsv/archive/prices-2026-04-20.ppmd.7z")
+	seven := data(t, "tcgcsv/archive/prices-2026-04-20.ppmd.7z")
 	sorted := func(path string) *recorder {
 		rec := mustRead(t, KindTCGCSV, path, Options{})
 		slices.SortFunc(rec.prices, func(a, b Price) int {
@@ -389,9 +389,9 @@ func BenchmarkRealSources(b *testing.B) {
 		{KindPunkRecords, "punk-records/punk-records-english.tar.zst"},
 	} {
 		path := data(b, x.name)
+
 		b.Run(filepath.Base(x.name), func(b *testing.B) {
 			b.ReportAllocs()
-
 			for b.Loop() {
 				src, err := Open(x.kind, path, Options{})
 				if err != nil {

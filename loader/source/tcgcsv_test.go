@@ -25,11 +25,13 @@ func reply(results ...string) string {
 func pricesFile(rows ...string) string { return reply(rows...) }
 
 func tcgRow(id int, variant, market string) string {
-	return fmt.Sprintf(`{"productId": %d, "lowPrice": 0.01, "midPrice": 0.5, "highPrice": 9999.99, "marketPrice": %s, "directLowPrice": null, "subTypeName": %q}`, id, market, variant)
+	return fmt.Sprintf(`{"productId": %d, "lowPrice": 0.01, "midPrice": 0.5, "highPrice": 9999.99, `+
+		`"marketPrice": %s, "directLowPrice": null, "subTypeName": %q}`, id, market, variant)
 }
 
 func tcgGroupRow(id int, name, code, published string) string {
-	return fmt.Sprintf(`{"groupId": %d, "name": %q, "abbreviation": %q, "isSupplemental": false, "publishedOn": %q, "modifiedOn": "2026-08-22T00:00:00", "categoryId": 3}`, id, name, code, published)
+	return fmt.Sprintf(`{"groupId": %d, "name": %q, "abbreviation": %q, "isSupplemental": false, "publishedOn": `+
+		`%q, "modifiedOn": "2026-08-22T00:00:00", "categoryId": 3}`, id, name, code, published)
 }
 
 // tcgItem is a product with attributes given as name, value, name, value.
@@ -38,7 +40,9 @@ func tcgItem(id int, name string, attributes ...string) string {
 	for i := 0; i < len(attributes); i += 2 {
 		list = append(list, fmt.Sprintf(`{"name": %q, "displayName": "", "value": %q}`, attributes[i], attributes[i+1]))
 	}
-	return fmt.Sprintf(`{"productId": %d, "name": %q, "cleanName": "", "imageUrl": "", "categoryId": 3, "groupId": 1, "url": "", "modifiedOn": "2026-08-20T10:00:00.5", "imageCount": 1, "presaleInfo": {"isPresale": false, "note": null}, "extendedData": [%s]}`,
+	return fmt.Sprintf(`{"productId": %d, "name": %q, "cleanName": "", "imageUrl": "", "categoryId": 3, `+
+		`"groupId": 1, "url": "", "modifiedOn": "2026-08-20T10:00:00.5", "imageCount": 1, "presaleInfo": `+
+		`{"isPresale": false, "note": null}, "extendedData": [%s]}`,
 		id, name, strings.Join(list, ", "))
 }
 
@@ -48,6 +52,7 @@ func tcgTreeFixture() files {
 		"tcgplayer/3/groups": reply(
 			tcgGroupRow(1, "SV09: Garden", "GRD", "2025-03-28T00:00:00"),
 			tcgGroupRow(2, "Fresh", "", "2026-08-22T20:00:05.5426956Z")),
+
 		"tcgplayer/3/1/products": reply(
 			tcgItem(11, "Fox", "Number", "4/102", "Rarity", "Rare"),
 			tcgItem(12, "Hare - 014/172 (Prerelease) [Staff]", "Rarity", "Promo", "Number", "014/172"),
@@ -58,6 +63,7 @@ func tcgTreeFixture() files {
 		"tcgplayer/3/1/prices": pricesFile(
 			tcgRow(11, "Normal", "4.35"), tcgRow(11, "Reverse Holofoil", "null"), tcgRow(14, "Normal", "120.0"),
 			tcgRow(15, "Normal", "0.1")),
+
 		"tcgplayer/3/2/products": reply(tcgItem(21, "Owl", "Number", "7", "Rarity", "Common")),
 		"tcgplayer/3/2/prices":   pricesFile(tcgRow(21, "1st Edition Holofoil", "1234567.8951")),
 		"tcgplayer/68/groups":    reply(tcgGroupRow(9, "Tides", "OP01", "2022-12-02T00:00:00")),
@@ -100,8 +106,8 @@ func TestTCGCSVTree(t *testing.T) {
 			UpdatedAt: updated,
 		},
 		{
-			At: at("3/1/products",
-				3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy", Rarity: "None",
+			At: at("3/1/products", 3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy",
+			Rarity:      "None",
 			Identifiers: id("13"), UpdatedAt: updated,
 		},
 		{
@@ -283,7 +289,8 @@ func TestCentsOf(t *testing.T) {
 
 	for _, bad := range []string{
 		"", "-1", "-0.5", "+1", "1e2", "1E2", "1.5e0", "NaN", "Infinity", ".5", "1.",
-		"1.2.3", "1,000", " 1", "90071992547409.92", "90071992547409.915", "90071992547410", "9999999999999999", "10000000000000000000000", "0x10",
+		"1.2.3", "1,000", " 1", "90071992547409.92", "90071992547409.915", "90071992547410", "9999999999999999",
+		"10000000000000000000000", "0x10",
 	} {
 		f(bad, -1)
 	}
@@ -353,7 +360,6 @@ func TestTCGCSVDamage(t *testing.T) {
 	without := func(name string) func(files) { return func(f files) { delete(f, base+name) } }
 	f(without("products"), map[string]int{ReasonMissingFile: 1}, 3, 6)
 	f(without("prices"), map[string]int{ReasonMissingFile: 1}, 6, 2)
-
 	for _, text := range []string{
 		"", "{", `{"results": [`, `{"success": true}`, `[]`, `<html>busy</html>`,
 		`{"results": {}}`, reply() +
@@ -375,9 +381,9 @@ func TestTCGCSVDamage(t *testing.T) {
 	f(set("products", reply(tcgItem(5, "  ", "Number", "1"), `7`, `{"productId": 9, "name": 3}`,
 		tcgItem(6, "Kept", "Number", "1"))),
 		map[string]int{ReasonMissingValue: 1, ReasonBadJSON: 2}, 4, 6)
-
 	// New members are passed over: the feed adds some now and then.
-	f(set("products", `{"new": {"a": [1, {}]}, "results": [{"productId": 5, "name": "Kept", "extendedData": [{"name": "Number", "value": 25, "new": 1}], "new": null}]}`),
+	f(set("products", `{"new": {"a": [1, {}]}, "results": [{"productId": 5, "name": "Kept", "extendedData": `+
+		`[{"name": "Number", "value": 25, "new": 1}], "new": null}]}`),
 		map[string]int{}, 4, 6)
 	// Both of two products with one id are handed on; which is right is for identity to say.
 	f(func(f files) { f["tcgplayer/3/2/products"] = reply(tcgItem(11, "Fox again", "Number", "9")) },
@@ -560,7 +566,6 @@ func TestCutNumber(t *testing.T) {
 	f("Fox - 11/116 (Promo)", "11", "Fox - 11/116 (Promo)", "11")
 	f("Fox & Hare Legend - 99/102 & 100/102 (Oversized)", "099/102 & 100/102",
 		"Fox & Hare Legend - 99/102 & 100/102 (Oversized)", "099/102 & 100/102")
-
 	f("Fox -160/091", "160/091", "Fox", "160/091")
 	f("Fox - 11/116", "11", "Fox", "11/116")
 	f("Fox- 43/147", "043/147", "Fox", "043/147")
@@ -568,7 +573,6 @@ func TestCutNumber(t *testing.T) {
 	f("Fox V 100/159", "100/159", "Fox V 100/159", "100/159")
 	f("Fox 128/202 (Base Set)", "128/202", "Fox 128/202 (Base Set)", "128/202")
 	f("Fox - 049/68 (#26 Stamped)", "049/068", "Fox - 049/68 (#26 Stamped)", "049/068")
-
 	// What is no number of the card stays.
 	f("Fox - 2008 (Someone)", "72/100", "Fox - 2008 (Someone)", "72/100")
 	f("Fox - Dark Deck", "137/193", "Fox - Dark Deck", "137/193")

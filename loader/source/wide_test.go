@@ -72,13 +72,16 @@ func TestWideHistory(t *testing.T) {
 			At: At{Line: 3}, Ref: "129888",
 			Points: []snapshot.Point{{Day: d1, Cents: 39901}, {Day: d2, Cents: 40211}},
 		})
+
 	// Days in any order come out ascending; references may be quoted.
-	f(nativeForm(), "ref,variant,condition,2026-07-25,2026-04-19,2026-04-20\n\"a,\"\"b\"\"\",normal,near_mint,3,1,-\nbox,,,7,,\n",
+	f(nativeForm(), "ref,variant,condition,2026-07-25,2026-04-19,2026-04-20\n\"a,\"\"b\"\"\",normal,near_mint,3,"+
+		"1,-\nbox,,,7,,\n",
 		Series{
 			At: At{Line: 2}, Ref: `a,"b"`, Variant: "normal", Condition: "near_mint",
 			Points: []snapshot.Point{{Day: d1, Cents: 1}, {Day: d3, Cents: 3}}, Blank: []snapshot.Day{d2},
 		},
 		Series{At: At{Line: 3}, Ref: "box", Points: []snapshot.Point{{Day: d3, Cents: 7}}})
+
 	// Without a condition column everything with a variant is ungraded.
 	f(nativeForm(), "ref,variant,"+days+"a,foil,1,,\nbox,,2,,\n",
 		Series{

@@ -183,6 +183,7 @@ func (d *day) repeatedFeed() finding {
 		f.text = "the snapshot claims a later time and not one card or price has changed: this is the feed of " +
 			d.current.Manifest.SnapshotAt.Format(time.DateOnly) + " again"
 	}
+
 	return f
 }
 
@@ -232,6 +233,7 @@ func (d *day) setsEmptied() finding {
 	if n > 0 {
 		f.text = fmt.Sprintf("%d sets lost most of their cards or all of their prices: %s", n, join(d.moves.emptied))
 	}
+
 	return f
 }
 

@@ -111,8 +111,7 @@ func TestEdges(t *testing.T) {
 		for i := range k {
 			c := w.Cards[i]
 			c.ID = fmt.Sprintf("card_new%05d", i)
-			c.Slug = fmt.Sprintf("new-%d",
-				i)
+			c.Slug = fmt.Sprintf("new-%d", i)
 			c.Number = fmt.Sprintf("N%d", i)
 			c.Lanes = nil
 			w.Cards = append(w.Cards, c)
@@ -156,8 +155,9 @@ func TestEdges(t *testing.T) {
 
 	f("duplicate_keys", 0, func(w *fixture.World, k int) {
 		for i := range k {
+			// of one set
 			w.Cards[i].Name = w.Cards[i+10].Name
-			w.Cards[i].Number = w.Cards[i+10].Number // of one set
+			w.Cards[i].Number = w.Cards[i+10].Number
 		}
 	})
 
@@ -201,7 +201,6 @@ func TestRepeatedFeed(t *testing.T) {
 	f("one price changed", snapshot.Passed, 100, func(w *fixture.World) { claim(w); w.Cards[7].Lanes[0].Cents++ })
 	f("one price is gone", snapshot.Passed, 100,
 		func(w *fixture.World) { claim(w); w.Cards[7].Lanes[0].Cents = snapshot.NoCents })
-
 	f("a card renamed", snapshot.Passed, 100, func(w *fixture.World) { w.Cards[7].Name = "Another" })
 	f("a card added", snapshot.Passed, 100, func(w *fixture.World) {
 		w.Cards = append(w.Cards, fixture.Card{ID: "card_new", Slug: "new", Name: "New"})
@@ -246,7 +245,7 @@ func TestFirst(t *testing.T) {
 		t.Errorf("refused by %v", got)
 	}
 
-	if got, want := len(verdicts), len(guard.Names()); got != want {
+	if got, want := len(verdicts), len(guard.Names()); got != want { // air: got and want
 		t.Errorf("%d verdicts of %d guards", got, want)
 	}
 
@@ -323,7 +322,6 @@ func TestDaysBetween(t *testing.T) {
 			for i := range k {
 				day.Cards[i].Lanes[0].Cents *= 2
 			}
-
 			got := refusals(guard.Judge(stored(base), stored(day), guard.Options{Now: time.UnixMilli(day.At)}))
 			if (len(got) > 0) != (k > most) {
 				t.Errorf("%d prices moved in %d days: refused by %v", k, days, got)
