@@ -317,7 +317,8 @@ func (w *world) named(name string) string {
 
 // lent are the headers that the handler reads.
 var lent = []string{
-	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Host", "Idempotency-Key",
+	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type",
+	"Host", "Idempotency-Key",
 	"If-None-Match", "MCP-Protocol-Version", "Origin", "User-Agent", "X-API-Key", "X-Request-Id",
 }
 

@@ -77,7 +77,8 @@ func splitMessage(s string) (first string, headers []string, body string) {
 // bytes is the request as it goes over the wire.
 func (t *transcript) bytes(w *world, version string) []byte {
 	headers := []string{
-		"Host: cards.test", "X-API-Key: {bench}", "Content-Type: application/json", "Accept: application/json, text/event-stream",
+		"Host: cards.test", "X-API-Key: {bench}", "Content-Type: application/json",
+		"Accept: application/json, text/event-stream",
 		"MCP-Protocol-Version: {v}",
 	}
 	for _, h := range t.headers {

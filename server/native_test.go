@@ -32,7 +32,8 @@ var conditionOrder = []struct{ code, text string }{
 
 // variantOrder is the order of decision 19; others follow alphabetically.
 var variantOrder = []string{
-	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil",
+	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition",
+	"1st_edition_holofoil",
 }
 
 type trueSet struct {

@@ -478,8 +478,10 @@ func TestImages(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"x.svg", "x.html", "notes.txt", ".hidden.png", "plain", "folder.png", "out.png", "gone.png", "missing.png", "..", "%2e%2e%2fsecret.png",
-		"..%2f" + filepath.Base(outside) + "%2fsecret.png", "a%5Cb.png", "%00.png", "", ".png", strings.ReplaceAll(known, ".", "%00."),
+		"x.svg", "x.html", "notes.txt", ".hidden.png", "plain", "folder.png", "out.png", "gone.png", "missing.png",
+		"..", "%2e%2e%2fsecret.png",
+		"..%2f" + filepath.Base(outside) + "%2fsecret.png", "a%5Cb.png", "%00.png", "", ".png",
+		strings.ReplaceAll(known, ".", "%00."),
 	} {
 		if r := w.page(t, "/images/"+name); r.status != http.StatusNotFound {
 			t.Errorf("%q: status %d %q", name, r.status, r.body)

@@ -145,8 +145,10 @@ func TestHead(t *testing.T) {
 		"X-Request-Credits-Remaining": true,
 	}
 	for _, path := range []string{
-		"/v1/games", "/v1/cards?limit=50", "/v1/cards?limit=1&x=1", "/v1/cards/" + tr.cards[0].id, "/v1/cards/" + tr.cards[0].id + "/prices?days=365",
-		"/v1/cards/" + tr.cards[0].id + "/price-stats", "/v1/sets", "/v1/sets/" + tr.sets[0].id, "/v1/market/movers?direction=up", "/v1/usage", "/openapi.json", "/healthz",
+		"/v1/games", "/v1/cards?limit=50", "/v1/cards?limit=1&x=1", "/v1/cards/" + tr.cards[0].id,
+		"/v1/cards/" + tr.cards[0].id + "/prices?days=365",
+		"/v1/cards/" + tr.cards[0].id + "/price-stats", "/v1/sets", "/v1/sets/" + tr.sets[0].id,
+		"/v1/market/movers?direction=up", "/v1/usage", "/openapi.json", "/healthz",
 		"/v1/cards/none", "/v1/nothing", "/v1/cards?limit=0", "/v1/prices/batch",
 	} {
 		for _, encoding := range []string{"", "gzip", "zstd"} {

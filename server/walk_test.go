@@ -463,8 +463,10 @@ func TestCursors(t *testing.T) {
 	cards := next("/v1/cards?limit=2&game=pokemon&q=pikachu", "")
 	other := "other parameters"
 	for _, path := range []string{
-		"/v1/cards?limit=2", "/v1/cards?limit=2&game=pokemon", "/v1/cards?game=one-piece&q=pikachu", "/v1/cards?game=pokemon&q=Pikachu", "/v1/cards?game=pokemon&q=pikachu&sort=newest",
-		"/v1/cards?game=pokemon&q=pikachu&min_price_cents=0", "/v1/cards?game=pokemon&q=pikachu&rarity=x", "/v1/cards?game=pokemon&q=pikachu&number=1", "/v1/sets?game=pokemon",
+		"/v1/cards?limit=2", "/v1/cards?limit=2&game=pokemon", "/v1/cards?game=one-piece&q=pikachu",
+		"/v1/cards?game=pokemon&q=Pikachu", "/v1/cards?game=pokemon&q=pikachu&sort=newest",
+		"/v1/cards?game=pokemon&q=pikachu&min_price_cents=0", "/v1/cards?game=pokemon&q=pikachu&rarity=x",
+		"/v1/cards?game=pokemon&q=pikachu&number=1", "/v1/sets?game=pokemon",
 		"/v1/cards?set=pokemon&q=pikachu",
 	} {
 		refused(path, "", cards, other)
