@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ninepocket/engine/cursor"
 )
 
 // gets are targets of every live GET that has a validator.
@@ -22,18 +21,9 @@ func gets() []string {
 	}
 }
 
-// steady waits out the moment at which the validators of pages with a cursor turn.
-func steady() {
-	turn := cursor.Lifetime / 3
-	if left := turn - time.Duration(time.Now().UnixNano())%turn; left < 8*time.Second {
-		time.Sleep(left)
-	}
-}
-
 // TestIfNoneMatch holds the validators of decision 9 on every GET.
 func TestIfNoneMatch(t *testing.T) {
-	steady()
-	w := shared()
+	w := still()
 	tags := map[string]string{}
 	for _, path := range gets() {
 		first := w.get(t, path)
@@ -106,8 +96,7 @@ func checkNotModified(t *testing.T, ok, r reply) {
 
 // TestEncodings negotiates gzip and zstd (RFC 9110, 12.5.3): the same body, another strong validator.
 func TestEncodings(t *testing.T) {
-	steady()
-	w := shared()
+	w := still()
 	f := func(accept, want string) {
 		t.Helper()
 		for _, path := range []string{"/v1/sets?limit=50", "/v1/cards/" + todaysTruth().byRef["c0000003"].id, "/openapi.json"} {
@@ -158,8 +147,7 @@ func TestEncodings(t *testing.T) {
 
 // TestSnapshotTags wants another catalog to have other validators, and the same one the same again.
 func TestSnapshotTags(t *testing.T) {
-	steady()
-	w := newWorld(t, setup{})
+	w := newWorld(t, setup{still: true})
 	tags := func() (list []string) {
 		for _, path := range gets()[1:8] {
 			list = append(list, w.get(t, path).header.Get("ETag"))

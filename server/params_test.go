@@ -285,8 +285,7 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 		}
 	}
 	f(shared(), func(contracttest.Operation) bool { return true })
-	live := newWorld(t, setup{liveOnly: true})
-	f(live, func(op contracttest.Operation) bool { return op.Surface != contracttest.Preview })
+	f(liveWorld(), func(op contracttest.Operation) bool { return op.Surface != contracttest.Preview })
 	names := map[string]contracttest.Operation{}
 	for _, op := range contracttest.Operations() {
 		names[op.ID] = op

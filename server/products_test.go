@@ -209,7 +209,7 @@ func TestProductIDs(t *testing.T) {
 
 // TestProductCursors holds what binds a preview cursor: tenant, parameters, limit and catalog (decision 29).
 func TestProductCursors(t *testing.T) {
-	w := newWorld(t, setup{})
+	w := shared()
 	first := w.try(t, scenario{path: "/v1/products?limit=5", key: "preview"})
 	token, _ := dig(t, first.body, "pagination.next_cursor")
 	f := func(key, query string, status int, parts ...string) {
