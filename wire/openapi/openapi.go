@@ -143,10 +143,8 @@ func (r *rendering) object(v jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value
 	out = closed(out, '}')
 
 	// A choice that is left with one alternative is that alternative.
-	if choice := out.Member("oneOf"); choice != nil && members == 1 {
-		if all := slices.Collect(choice.Elements()); len(all) == 1 {
-			return all[0]
-		}
+	if all := slices.Collect(out.Member("oneOf").Elements()); members == 1 && len(all) == 1 {
+		return all[0]
 	}
 	return out
 }
