@@ -104,7 +104,8 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 		return nil, err
 	}
 	ring := &KeyRing{plans: plans}
-	return ring, ring.Replace(f)
+	err := ring.Replace(f)
+	return ring, err
 }
 
 // Replace makes the ring hold the keys of f, which the ring does not keep.

@@ -6,9 +6,11 @@ import "ninepocket/snapshot"
 type Site struct {
 	// URL is the prefix of card and set pages, without a slash at the end.
 	URL string
-	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no image folder.
+	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no
+	// image folder.
 	Images string
-	// HasImage says which image files there are; nil when all of them are. image_url is null for one that is not there.
+	// HasImage says which image files there are; nil when all of them are. image_url is null for
+	// one that is not there.
 	HasImage func(file string) bool
 	// ProductPrefix begins every public product id (decision 25).
 	ProductPrefix string
@@ -53,7 +55,8 @@ func (s *Site) AppendImage(dst []byte, file string) []byte {
 	return append(dst, '"')
 }
 
-// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game, set and url.
+// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game,
+// set and url.
 func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
@@ -109,8 +112,8 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []
 	return append(AppendSeconds(dst, `,"price_updated_at":`, at), "}}"...)
 }
 
-// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable current price, in
-// variant order and then condition order (decision 22).
+// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable
+// current price, in variant order and then condition order (decision 22).
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
 
@@ -121,6 +124,7 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 			dst = AppendLanePrice(Comma(dst), c, lane)
 		}
 	}
+
 	return append(dst, ']', '}')
 }
 
@@ -154,6 +158,7 @@ func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = AppendIdentity(dst, c, card, site)
 	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)
 
+	// A mover has a price of a week ago, or it would be none.
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = c.Lanes.Base7[lane]

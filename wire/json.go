@@ -19,7 +19,6 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	i := Plain(s)
 	plain := 0 // start of the run that needs no escape
-
 	for i < len(s) {
 		b := s[i]
 		if b >= utf8.RuneSelf {
@@ -32,6 +31,7 @@ func AppendString(dst []byte, s string) []byte {
 			i += width
 			continue
 		}
+
 		if b >= 0x20 && b != '"' && b != '\\' {
 			i++
 			continue
@@ -43,6 +43,7 @@ func AppendString(dst []byte, s string) []byte {
 		} else {
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
 		}
+
 		i++
 		plain = i
 	}
@@ -51,8 +52,8 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Plain counts the bytes at the beginning of s that stand in a JSON string as they are: ASCII but for quotes,
-// backslashes and control characters. It looks at eight bytes at a time.
+// Plain counts the bytes at the beginning of s that stand in a JSON string as they are: ASCII but
+// for quotes, backslashes and control characters. It looks at eight bytes at a time.
 func Plain(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 
@@ -61,8 +62,8 @@ func Plain(s string) int {
 		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 
-		// The high bit of a byte of each term says that the byte is below a space, a quote or a backslash. A borrow
-		// can set a higher byte's bit wrongly; only the lowest set bit is used.
+		// The high bit of a byte of each term says that it is below a space, a quote or a
+		// backslash. A borrow can set a higher byte's bit wrongly; only the lowest set bit is used.
 		quote := x ^ ('"' * ones)
 		backslash := x ^ ('\\' * ones)
 		special := (x - ' '*ones) &^ x
@@ -79,6 +80,7 @@ func Plain(s string) int {
 			break
 		}
 	}
+
 	return i
 }
 
@@ -125,8 +127,8 @@ var pairs = func() (all [100][2]byte) {
 	return all
 }()
 
-// appendAmount appends an amount of cents that is not negative: strconv.AppendInt for prices, most of which have few
-// digits, in a third of the time: a year of history spells hundreds.
+// appendAmount appends an amount of cents that is not negative: strconv.AppendInt for prices, most
+// of which have few digits, in a third of the time: a year of history spells hundreds.
 func appendAmount(dst []byte, cents int64) []byte {
 	switch v := uint64(cents); {
 	case v < 10:
@@ -165,6 +167,7 @@ func AppendMillis(dst []byte, name string, ms int64) []byte {
 			dst = dst[:len(dst)-1]
 		}
 	}
+
 	return append(dst, 'Z', '"')
 }
 
@@ -174,6 +177,7 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 	dst = AppendDay(dst, day)
 
 	rest := uint32(ms - day.Start())
+	// Numbers below 100 are spelt by a table: a page has hundreds of instants.
 	h := &pairs[rest/3_600_000]
 	m := &pairs[rest/60_000%60]
 	sec := &pairs[rest/1000%60]
@@ -181,9 +185,9 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 	return dst, int64(rest % 1000)
 }
 
-// AppendChange appends the two members of a price change from base to now: the difference in cents and the
-// percentage with at most two decimals, rounded half away from zero (decision 8). Both are null when either price is
-// unknown, the percentage also when base is 0.
+// AppendChange appends the two members of a price change from base to now: the difference in cents
+// and the percentage with at most two decimals, rounded half away from zero (decision 8). Both are
+// null when either price is unknown, the percentage also when base is 0.
 func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
 	dst = append(dst, centsName...)
 	if base >= 0 && now >= 0 {
@@ -196,16 +200,19 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 	if base <= 0 || now < 0 {
 		return append(dst, "null"...)
 	}
+
 	return AppendPercent(dst, now-base, base)
 }
 
-// AppendPercent appends 100·part/whole with at most two decimals, rounded half away from zero. whole is positive;
-// both are within ±MaxCents, where Percent is exact.
+// AppendPercent appends 100·part/whole with at most two decimals, rounded half away from zero.
+// whole is positive; both are within ±MaxCents, where Percent is exact.
 func AppendPercent(dst []byte, part, whole int64) []byte {
 	units, hundredths, negative := Percent(part, whole)
+	// What rounds to zero has no sign.
 	if negative && units+hundredths != 0 {
 		dst = append(dst, '-')
 	}
+
 	dst = strconv.AppendUint(dst, units, 10)
 	if hundredths != 0 {
 		dst = append(dst, '.', byte('0'+hundredths/10))
@@ -213,5 +220,6 @@ func AppendPercent(dst []byte, part, whole int64) []byte {
 			dst = append(dst, byte('0'+hundredths%10))
 		}
 	}
+
 	return dst
 }

@@ -6,8 +6,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that a newer program
-// built may be missing in the table; the contract makes all its codes from slugs in this way.
+// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that
+// a newer program built may be missing in the table; the contract makes all its codes from slugs in
+// this way.
 func previewGame(slug string) string {
 	if game, known := snapshot.GameBySlug(slug); known {
 		return game.Preview
@@ -22,7 +23,6 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	dst = append(dst, site.ProductPrefix...)
 	dst = append(dst, '_')
 	dst = append(dst, tail...)
-
 	if item < cards {
 		dst = AppendText(dst, `","kind":"card","name":`, c.Cards.Name.At(item))
 		dst = appendProductCommon(dst, c, item, c.Cards.Game[item], c.Cards.UpdatedAt[item])
@@ -33,6 +33,7 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	}
 
 	i := item - cards
+	// A sealed product is one selection: it has neither variants nor a condition to choose.
 	s := &c.Sealed
 	dst = AppendText(dst, `","kind":"sealed","name":`, s.Name.At(i))
 	dst = appendProductCommon(dst, c, item, s.Game[i], s.UpdatedAt[i])
@@ -58,8 +59,8 @@ func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, 
 	return AppendMillis(dst, `],"catalog_updated_at":`, updatedAt)
 }
 
-// appendOptions appends a card product's price options: every lane observed now or in retained history, licensed or
-// not (decision 27).
+// appendOptions appends a card product's price options: every lane observed now or in retained
+// history, licensed or not (decision 27).
 func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 	dst = append(dst, `,"price_options":[`...)
 	from, to := c.Lanes.Of.Range(item)
@@ -67,10 +68,12 @@ func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 		dst = AppendText(Comma(dst), `{"variant":`, c.Variants.At(int(c.Lanes.Variant[lane])))
 		dst = append(AppendText(dst, `,"condition":`, snapshot.Condition(c.Lanes.Condition[lane]).Code()), '}')
 	}
+
 	return append(dst, ']')
 }
 
-// Selection is a price selection of the preview contract; Variant and Condition are empty for sealed products.
+// Selection is a price selection of the preview contract; Variant and Condition are empty for
+// sealed products.
 type Selection struct{ Kind, ProductID, Variant, Condition string }
 
 // Missing reasons of a price result (decision 27).
@@ -98,8 +101,8 @@ func AppendMissing(dst []byte, s *Selection, reason string) []byte {
 	return append(AppendText(appendSelection(dst, s), missing, reason), '}')
 }
 
-// AppendPriced appends the result of a selection whose lane has a price. Its status is classified at the snapshot's
-// instant (decision 28).
+// AppendPriced appends the result of a selection whose lane has a price. Its status is classified
+// at the snapshot's instant (decision 28).
 func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]

@@ -10,6 +10,7 @@ func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 	for _, g := range c.Sets.Game {
 		sets[g]++
 	}
+
 	for _, g := range c.Cards.Game {
 		cards[g]++
 	}
@@ -21,6 +22,7 @@ func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 		dst = AppendInt(dst, `,"set_count":`, sets[g])
 		dst = append(AppendInt(dst, `,"card_count":`, cards[g]), '}')
 	}
+
 	return append(dst, ']', '}')
 }
 
@@ -59,5 +61,6 @@ func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, sit
 		dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, c.DisplayCents(int(card)))
 		dst = append(dst, '}')
 	}
+
 	return append(dst, ']', '}')
 }

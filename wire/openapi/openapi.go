@@ -1,9 +1,11 @@
-// Package openapi holds the hand-written OpenAPI document, the source of truth for what the service answers.
+// Package openapi holds the hand-written OpenAPI document, the source of truth for what the service
+// answers.
 //
-// The document describes both surfaces. What belongs to the preview contract only is marked with the extension
-// "x-surface": "preview", wherever it stands: operations, parameters, headers, media types, examples, components.
-// "x-live-description" is the description to show instead where preview is off, and "x-required-on" names the surface on
-// which an otherwise optional response header is always present.
+// The document describes both surfaces. What belongs to the preview contract only is marked with
+// the extension "x-surface": "preview", wherever it stands: operations, parameters, headers, media
+// types, examples, components. "x-live-description" is the description to show instead where
+// preview is off, and "x-required-on" names the surface on which an otherwise optional response
+// header is always present.
 package openapi
 
 import (
@@ -23,7 +25,8 @@ import (
 //go:embed openapi.json
 var document string
 
-// Document returns a copy of the document as it is written, with "{base_url}" for the server's address.
+// Document returns a copy of the document as it is written, with "{base_url}" for the server's
+// address.
 func Document() []byte { return []byte(document) }
 
 // Where the document lists what the table of games knows, and how its introduction names the games.
@@ -74,10 +77,12 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 	if err := out.Compact(); err != nil {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 	}
+
 	return out, nil
 }
 
-// WithProductPrefix returns a rendered document for a server whose product ids start with prefix instead of "prd".
+// WithProductPrefix returns a rendered document for a server whose product ids start with prefix
+// instead of "prd".
 func WithProductPrefix(rendered []byte, prefix string) []byte {
 	return bytes.ReplaceAll(rendered, []byte("prd_"), []byte(prefix+"_"))
 }
