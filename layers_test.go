@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 	"snapshot/diff":  {"snapshot"},
 	"snapshot/guard": {"snapshot", "snapshot/diff"},
 	"wire":           {"snapshot"},
-	"wire/openapi":   {"snapshot"},
+	"wire/openapi":   {"internal/jsonwalk", "snapshot"},
 	"server/strict":  {},
 	"site":           {"engine", "index", "snapshot", "wire"},
 }
