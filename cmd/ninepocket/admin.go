@@ -120,12 +120,12 @@ func listenHangup() chan os.Signal {
 	return hangups
 }
 
-func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) error {
+func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) {
 	defer signal.Stop(hangups)
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-hangups:
 			// The service manager wants to know when it begins and when it is over, good or bad.
 			s.tell(systemd.Reloading())

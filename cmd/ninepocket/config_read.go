@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/cobra"
 )
 
@@ -45,8 +45,8 @@ func (f *configFlags) read() (layered, error) {
 	})
 
 	// Flags win over all others, and only those that were given.
-	for i := range settings {
-		if s := &settings[i]; s.flag && f.cmd.Flags().Changed(s.flagName()) {
+	for _, s := range settings {
+		if s.flag && f.cmd.Flags().Changed(s.flagName()) {
 			s.copyValue(&c.config, &f.values)
 			c.from[s.key] = "flag --" + s.flagName()
 		}
@@ -112,18 +112,13 @@ func (c *layered) readTOML(path string, text []byte) error {
 	slices.SortStableFunc(entries, func(a, b tomlEntry) int { return cmp.Compare(a.line, b.line) })
 
 	lines := strings.Split(string(text), "\n")
-	var problems []error
+	var wrong problems
 	for _, e := range entries {
 		err := c.take(e, path)
-		if err != nil && e.line > 0 {
-			shown := redact(strings.TrimRight(lines[e.line-1], "\r"))
-			err = fmt.Errorf("line %d: %w\n%4d | %s", e.line, err, e.line, shown)
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("cannot read configuration %q: %w", path, err))
-		}
+		wrong.when(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, e.line, err, e.line,
+			redact(strings.TrimRight(lines[e.line-1], "\r")))
 	}
-	return errors.Join(problems...)
+	return wrong.err()
 }
 
 // take sets the setting that one entry of a file means.
@@ -145,10 +140,7 @@ func (c *layered) take(e tomlEntry, file string) error {
 		return fmt.Errorf("cannot use %s: %w", dotted(e.path), err)
 	}
 
-	c.from[key] = file
-	if e.line > 0 {
-		c.from[key] = fmt.Sprintf("%s:%d", file, e.line)
-	}
+	c.from[key] = fmt.Sprintf("%s:%d", file, e.line)
 	return nil
 }
 
@@ -161,7 +153,7 @@ type tomlEntry struct {
 
 // tomlEntries are the entries of a table: its keys, and those of the tables in it that settings
 // have, too.
-func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entries []tomlEntry) {
+func tomlEntries(table map[string]any, above []string, lines map[string]int) (entries []tomlEntry) {
 	for key, value := range table {
 		path := append(slices.Clone(above), key)
 		inner, isTable := value.(map[string]any)
@@ -171,67 +163,48 @@ func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entri
 			continue
 		}
 
-		entries = append(entries, tomlEntry{path, lineOf(path, lines), value})
+		entries = append(entries, tomlEntry{path, lines[dotted(path)], value})
 	}
 	return entries
 }
 
-// tomlLines are the keys of a document with their lines. A strict reader tells the place of every
-// key that it does not know, and this one knows the tables alone.
-func tomlLines(text []byte) (lines []tomlEntry) {
-	var tables struct {
-		MCP, Guards struct{}
-		Plans       map[string]struct{}
-	}
+// tomlLines are the lines on which the keys and tables of a good document are first named, by their
+// spelt paths.
+func tomlLines(text []byte) map[string]int {
+	lines := map[string]int{}
+	var p unstable.Parser
+	p.Reset(text)
 
-	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&tables)
-	add := func(e *toml.DecodeError) {
-		row, _ := e.Position()
-		lines = append(lines, tomlEntry{path: e.Key(), line: row})
-	}
-
-	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-		for i := range strict.Errors {
-			add(&strict.Errors[i])
+	// take takes down a key, the tables that it leads through, and the keys of an inline table.
+	var take func(above []string, e *unstable.Node) (path []string)
+	take = func(above []string, e *unstable.Node) (path []string) {
+		path = slices.Clone(above)
+		for levels := e.Key(); levels.Next(); {
+			level := levels.Node()
+			path = append(path, string(level.Data))
+			if _, known := lines[dotted(path)]; !known {
+				lines[dotted(path)] = p.Shape(level.Raw).Start.Line
+			}
 		}
-	} else if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
-		// A table's name with a value, behind which no line is known.
-		add(wrong)
+
+		if e.Kind == unstable.KeyValue && e.Value().Kind == unstable.InlineTable {
+			for keys := e.Value().Children(); keys.Next(); {
+				take(path, keys.Node())
+			}
+		}
+		return path
+	}
+
+	var table []string
+	for p.NextExpression() {
+		if e := p.Expression(); e.Kind == unstable.KeyValue {
+			take(table, e)
+		} else {
+			// A header stands for the keys below it.
+			table = take(nil, e)
+		}
 	}
 	return lines
-}
-
-// lineOf is the line of a key, 0 when it is not certain: the reader names a key of an inline table
-// without the table, and what is in an unknown table not at all.
-func lineOf(path []string, lines []tomlEntry) int {
-	found := 0
-	for _, l := range lines {
-		if slices.Equal(path, l.path) {
-			return l.line
-		}
-		if abridged(path, l.path) {
-			if found != 0 {
-				return 0
-			}
-			found = l.line
-		}
-	}
-	return found
-}
-
-// abridged reports whether the reader may mean a path by a name: the path without some levels in
-// the middle, or the path of a table by a key in it.
-func abridged(path, name []string) bool {
-	if len(name) > len(path) {
-		return slices.Equal(path, name[:len(path)])
-	}
-
-	for k := range len(name) {
-		if slices.Equal(path[:k], name[:k]) && slices.Equal(path[len(path)-len(name)+k:], name[k:]) {
-			return true
-		}
-	}
-	return false
 }
 
 // redactLines redacts each line of a text.

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
-	"ninepocket/engine"
 	"ninepocket/internal/synth"
 	"ninepocket/loader"
 	"ninepocket/snapshot"
@@ -31,13 +30,7 @@ func demoCommand() *cobra.Command {
 			if err := errors.Join(c.validate(), o.Validate()); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
 			}
-			if err := demo(cmd, c, o); err != nil {
-				if _, known := errors.AsType[*failure](err); known {
-					return err
-				}
-				return fail(exitFailure, "", err)
-			}
-			return nil
+			return asFailure(demo(cmd, c, o), nil, "")
 		},
 	}
 
@@ -68,12 +61,13 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 	}
 
 	now := time.Now()
-	log := newLog(cmd.ErrOrStderr(), c.LogFormat)
-	eng := engine.New(store, engine.Options{
-		Site: c.site(c.baseURL(api)), SearchCache: searchCache, Memory: memory, Log: log,
-	})
-	defer eng.Close()
-	if err := eng.Open(now); err != nil {
+	s := &service{
+		config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat),
+		store: access.NewMemory(access.MemoryOptions{}), reload: func() error { return nil },
+	}
+	s.engine = s.newEngine(store, api)
+	defer s.engine.Close()
+	if err := s.engine.Open(now); err != nil {
 		return err
 	}
 
@@ -87,20 +81,15 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 	if err != nil {
 		return err
 	}
-	ring, err := access.FixedKeyRing(file, plans)
+	s.ring, err = access.FixedKeyRing(file, plans)
 	if err != nil {
 		return err
 	}
-	cursors, err := newCursors()
+	s.cursors, err = newCursors()
 	if err != nil {
 		return err
 	}
-	s := &service{
-		config: c, engine: eng, ring: ring, store: access.NewMemory(access.MemoryOptions{}),
-		clock:   access.StartClock(now),
-		cursors: cursors, log: log,
-		reload: func() error { return nil },
-	}
+
 	s.ready = func(r readyFile) error {
 		// The ready file of a demo holds its keys: nothing of it is secret.
 		r.Keys = keys
@@ -161,8 +150,7 @@ func demoPlans(c *config) (access.Plans, error) {
 	return plans, plans.Validate()
 }
 
-// demoKeys makes the keys of the demo: one tenant each for the live
-// ones.
+// demoKeys makes the keys of the demo: one tenant each for the live ones.
 func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	file := access.NewKeyFile()
 	keys := map[string]string{}
@@ -180,12 +168,10 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 		{"revoked", access.NewKey{Tenant: "demo-revoked", Kind: access.Live, Plan: "free"}},
 		{"preview", access.NewKey{Tenant: "demo-preview", Kind: access.Preview, Plan: "preview"}},
 		{"preview_catalog", access.NewKey{
-			Tenant: "demo-preview", Kind: access.Preview, Plan: "preview",
-			Scopes: access.CatalogRead,
+			Tenant: "demo-preview", Kind: access.Preview, Plan: "preview", Scopes: access.CatalogRead,
 		}},
 		{"preview_small", access.NewKey{
-			Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview",
-			Credits: &few,
+			Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: &few,
 		}},
 		{"preview_bench", access.NewKey{Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"}},
 		{"preview_rival", access.NewKey{Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"}},

@@ -24,8 +24,8 @@ const (
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
-	quiet    bool
 	terminal bool
+	every    time.Duration
 	phase    string
 	began    time.Time // of the phase
 	shown    time.Time
@@ -33,27 +33,33 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
+	if quiet {
+		w = io.Discard
+	}
+	if isTerminal(w) {
+		return &progress{w: w, terminal: true, every: terminalEvery}
+	}
+	return &progress{w: w, every: logEvery, shown: time.Now()}
+}
+
+// isTerminal reports whether somebody looks at what is written.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return &progress{w: w, quiet: quiet, terminal: ok && term.IsTerminal(int(f.Fd())), shown: time.Now()}
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // update takes a report of the loader; it is cheap when nothing is to be shown.
 func (p *progress) update(now loader.Progress) {
-	if p.quiet {
-		return
-	}
-
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// A new phase is shown at once on a terminal, and what goes on only now and then.
 	at := time.Now()
-	if now.Phase != p.phase {
+	fresh := now.Phase != p.phase
+	if fresh {
 		p.phase = now.Phase
 		p.began = at
-	} else if every := p.every(); at.Sub(p.shown) < every {
-		return
 	}
-	if !p.terminal && at.Sub(p.shown) < logEvery {
+	// A new phase is shown at once on a terminal, and what goes on only now and then.
+	if at.Sub(p.shown) < p.every && !(fresh && p.terminal) {
 		return
 	}
 
@@ -65,13 +71,6 @@ func (p *progress) update(now loader.Progress) {
 		return
 	}
 	_, _ = fmt.Fprintln(p.w, line)
-}
-
-func (p *progress) every() time.Duration {
-	if p.terminal {
-		return terminalEvery
-	}
-	return logEvery
 }
 
 // describe spells a report: "reading prices: 12,000 of 39,577, 8,000/s, 3 s left".

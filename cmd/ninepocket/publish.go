@@ -1,14 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -46,33 +44,27 @@ func (p *publishFlags) add(cmd *cobra.Command) {
 
 // publishing reads the flags and the configuration, naming every problem.
 func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
-	var problems []error
+	var wrong problems
 	o := snapshot.Publishing{Now: now, Retention: snapshot.Retention{Keep: p.keep, Recent: cursor.Lifetime}}
+	reason := strings.TrimSpace(p.reason)
 	for _, given := range p.overrides {
 		name, err := guard.Name(given)
-		if err != nil {
-			problems = append(problems, err)
-		}
-		o.Overrides = append(o.Overrides, snapshot.Override{Guard: name, Reason: strings.TrimSpace(p.reason)})
+		wrong.add(err)
+		o.Overrides = append(o.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
-	if len(p.overrides) > 0 && strings.TrimSpace(p.reason) == "" {
-		problems = append(problems, errors.New("cannot use --override without --reason: say why, it is recorded"))
-	}
-	if len(p.overrides) == 0 && p.reason != "" {
-		problems = append(problems, errors.New("cannot use --reason without --override"))
-	}
-	if p.keep < 0 {
-		problems = append(problems, fmt.Errorf("cannot use --keep %d: want 0 or more", p.keep))
-	}
+	over := len(p.overrides) > 0
+	wrong.when(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
+	wrong.when(!over && p.reason != "", "cannot use --reason without --override")
+	wrong.when(p.keep < 0, "cannot use --keep %d: want 0 or more", p.keep)
 
 	// The environment counts as it does for serve; names that mean nothing are its business.
 	c, err := readConfig(p.config, os.Environ(), func(string) {})
 	if err == nil {
 		err = c.guards().Validate()
 	}
-	err = errors.Join(append(problems, err)...)
-	if err != nil {
+	wrong.add(err)
+	if err := wrong.err(); err != nil {
 		return o, fail(exitUsage, "", err)
 	}
 
@@ -139,7 +131,7 @@ func snapshotPublish() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.publish(cmd.OutOrStdout(), id, o)
+			return s.publish(cmd, id, o)
 		},
 	}
 
@@ -159,38 +151,41 @@ func guardHelp() string {
 }
 
 // publish publishes and says what became of it.
-func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) error {
+func (s *storeFlags) publish(cmd *cobra.Command, id string, o snapshot.Publishing) error {
 	// Only to say whether anything changed.
 	before, _ := s.dir().Current()
 	cur, err := s.dir().Publish(id, o)
-	refused, isRefusal := errors.AsType[*snapshot.RefusedError](err)
-	// A script gets the verdicts of a refusal as well, and the exit code.
-	if isRefusal && s.asJSON {
-		if err := printJSON(out, publishedRow{ID: id, Guards: refused.Verdicts}); err != nil {
-			return err
-		}
-	}
 	if err != nil {
-		return s.storeError(err)
+		// A script gets the verdicts of a refusal as well, and the exit code.
+		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && s.asJSON {
+			err = errors.Join(printJSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
+		}
+		return refusal(err)
 	}
 
 	// The verdicts are read back from the journal: they are what was recorded.
 	guards := s.recorded(cur)
-	if s.asJSON {
-		return printJSON(out, published(cur, guards))
-	}
-
-	for _, v := range guards {
-		if v.Status == snapshot.Overridden {
-			_, _ = fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
+	return show(cmd, s.asJSON, published(cur, guards), func(out *bufio.Writer) {
+		for _, v := range guards {
+			if v.Status == snapshot.Overridden {
+				fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
+			}
 		}
-	}
 
-	verb := "published"
-	if before == cur {
-		verb = "already current:"
+		verb := "published"
+		if before == cur {
+			verb = "already current:"
+		}
+		fmt.Fprintf(out, "%s %s (epoch %d)\n", verb, cur.ID, cur.Epoch)
+	})
+}
+
+// refusal gives an error of the guards its exit code.
+func refusal(err error) error {
+	if errors.As(err, new(*snapshot.RefusedError)) {
+		return fail(exitRefused, "mend the feed and build again; when the change is right, "+
+			"add: --override GUARD --reason TEXT", err)
 	}
-	_, err = fmt.Fprintf(out, "%s %s (epoch %d)\n", verb, cur.ID, cur.Epoch)
 	return err
 }
 
@@ -227,7 +222,7 @@ func snapshotRollback() *cobra.Command {
 				Now: time.Now(), Check: func(c *snapshot.Catalog) error { return servable(c, site) },
 			})
 			if err != nil {
-				return s.storeError(err)
+				return err
 			}
 			return say(cmd, s.asJSON, published(cur, nil), "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
@@ -257,28 +252,9 @@ func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past [
 		if other == next.Manifest.ID {
 			other = cur.Previous
 		}
-		if m, err := s.dir().Manifest(other); err == nil {
-			if c, err := s.dir().Load(ctx, other, nil); err == nil {
-				current = &snapshot.Stored{Manifest: m, Catalog: c}
-			}
+		if st, err := s.load(ctx, other); err == nil {
+			current = st
 		}
 	}
 	return judge(limits, time.Now())(current, next)
-}
-
-// printVerdicts prints the guards in a table.
-func printVerdicts(out io.Writer, verdicts []snapshot.Verdict) error {
-	var cells [][]any
-	for _, v := range verdicts {
-		cells = append(cells, []any{v.Name, v.Status, figure(v.Figure), figure(v.Limit), v.Text})
-	}
-	return table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", cells)
-}
-
-// figure spells a guard's number: counts as they are, shares with four decimals.
-func figure(v float64) string {
-	if v == math.Trunc(v) {
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 4, 64)
 }

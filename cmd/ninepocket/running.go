@@ -29,6 +29,16 @@ func (s *service) warnUnusable() {
 	}
 }
 
+// keysChanged logs what became of a changed keys file.
+func (s *service) keysChanged(err error) {
+	if err != nil {
+		s.log.Error("cannot re-read keys", slog.Any("cause", err))
+		return
+	}
+	s.log.Info("keys changed")
+	s.warnUnusable()
+}
+
 // renewed logs what became of changed certificate files.
 func (s *service) renewed(err error) {
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/systemd"
 	"ninepocket/server"
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -112,96 +114,60 @@ func (c *config) site(base string) wire.Site {
 	return site
 }
 
+// newEngine makes the engine, which loads nothing yet. The base URL of answers needs the port, so it
+// comes after the listeners.
+func (s *service) newEngine(store *snapshot.Dir, api net.Listener) *engine.Engine {
+	return engine.New(store, engine.Options{
+		Site: s.config.site(s.config.baseURL(api)), Images: imageLists(s.images), SearchCache: searchCache,
+		Memory: memory, Aside: aside, Log: s.log,
+	})
+}
+
 // run serves until ctx is done and drains.
 func (s *service) run(ctx context.Context, api, admin net.Listener) error {
-	base := s.config.baseURL(api)
-	// It was listened on.
-	listenHost, _, _ := net.SplitHostPort(s.config.Listen)
-	pages, err := s.config.pages(base)
+	var err error
+	s.server, err = s.newServer(api)
 	if err != nil {
 		return err
 	}
-
-	proxies, err := s.config.trustedProxies()
-	if err != nil {
-		return err
-	}
-
-	srv, err := server.New(server.Options{
-		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
-		PackCache: packCache, BaseURL: base,
-		ProductPrefix:  s.config.ProductPrefix,
-		Preview:        slices.Contains(s.config.Surfaces, "preview"),
-		DefaultPreview: s.config.DefaultSurface == "preview",
-		Origins:        s.config.CORSOrigins, AllowedHosts: s.config.MCP.AllowedHosts,
-		AllowedOrigins: s.config.MCP.AllowedOrigins,
-		Pages:          pages, Images: s.images, TrustedProxies: proxies,
-		ListenHost: listenHost, Version: version, Log: s.log,
-	})
-	if err != nil {
-		return err
-	}
-
-	s.server = srv
 	s.warnUnusable()
 
-	// Every task below ends when one of them fails or when ctx is done.
-	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
+	// Every task ends when one of them fails or when ctx is done.
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return srv.Serve(api) })
+	task := func(do func(context.Context)) {
+		group.Go(func() error { do(ctx); return nil })
+	}
+	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
+	group.Go(func() error { return s.server.Serve(api) })
 	group.Go(func() error {
 		if err := adminServer.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
 	})
-	group.Go(func() error { s.engine.Follow(ctx); return nil })
-	group.Go(func() error {
-		s.ring.Watch(ctx, access.RingPoll, func(err error) {
-			if err != nil {
-				s.log.Error("cannot re-read keys", slog.Any("cause", err))
-				return
-			}
-			s.log.Info("keys changed")
-			s.warnUnusable()
-		})
-		return nil
-	})
 	group.Go(func() error {
 		<-ctx.Done()
-		// The group is cancelled here already; draining has a time of its own.
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-		defer cancel()
-		s.log.Info("draining")
-		s.tell("STOPPING=1", "STATUS=draining")
-		srv.Drain()
-
-		// Answers close their connections for a moment, while the listener still stands.
-		select {
-		case <-time.After(drainGrace):
-		case <-drain.Done():
-		}
-		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
+		return s.drain(ctx, adminServer)
 	})
+	task(s.engine.Follow)
+	task(func(ctx context.Context) { s.ring.Watch(ctx, access.RingPoll, s.keysChanged) })
 
 	// SIGHUP is taken over before anyone learns that it may be sent.
 	hangups := listenHangup()
-	group.Go(func() error { return s.watchHangup(ctx, hangups) })
+	task(func(ctx context.Context) { s.watchHangup(ctx, hangups) })
 	if s.cert != nil {
-		group.Go(func() error { s.cert.Watch(ctx, certificate.Poll, s.renewed); return nil })
+		task(func(ctx context.Context) { s.cert.Watch(ctx, certificate.Poll, s.renewed) })
 	}
 
 	// Not the base URL: scripts that start a server reach it here.
 	bound := s.config.apiURL(api)
-	ready := readyFile{
-		API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp",
-		SnapshotID: s.engine.View().ID,
-	}
-	if err := s.ready(ready); err != nil {
+	err = s.ready(readyFile{
+		API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp", SnapshotID: s.engine.View().ID,
+	})
+	if err != nil {
 		return err
 	}
-
-	group.Go(func() error { s.keepNotified(ctx, api.Addr()); return nil })
+	task(func(ctx context.Context) { s.keepNotified(ctx, api.Addr()) })
 
 	// Being told to end is no failure. Closing the store writes what is still in memory.
 	err = group.Wait()
@@ -211,28 +177,62 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	return errors.Join(err, s.store.Close())
 }
 
-// writeReadyFile replaces path with what is ready, at once.
+// newServer makes the server of the API as configured.
+func (s *service) newServer(api net.Listener) (*server.Server, error) {
+	c := &s.config
+	base := c.baseURL(api)
+	pages, err := c.pages(base)
+	if err != nil {
+		return nil, err
+	}
+
+	proxies, err := c.trustedProxies()
+	if err != nil {
+		return nil, err
+	}
+
+	// It was listened on.
+	listenHost, _, _ := net.SplitHostPort(c.Listen)
+	return server.New(server.Options{
+		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
+		PackCache: packCache, BaseURL: base, ListenHost: listenHost, ProductPrefix: c.ProductPrefix,
+		Preview: slices.Contains(c.Surfaces, "preview"), DefaultPreview: c.DefaultSurface == "preview",
+		Origins: c.CORSOrigins, AllowedHosts: c.MCP.AllowedHosts, AllowedOrigins: c.MCP.AllowedOrigins,
+		Pages: pages, Images: s.images, TrustedProxies: proxies, Version: version, Log: s.log,
+	})
+}
+
+// drain ends both servers once ctx is done, after the requests in flight.
+func (s *service) drain(ctx context.Context, adminServer *http.Server) error {
+	// The group is cancelled here already; draining has a time of its own.
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	s.log.Info("draining")
+	s.tell("STOPPING=1", "STATUS=draining")
+	s.server.Drain()
+
+	// Answers close their connections for a moment, while the listener still stands.
+	select {
+	case <-time.After(drainGrace):
+	case <-drain.Done():
+	}
+	return errors.Join(s.server.Shutdown(drain), adminServer.Shutdown(drain))
+}
+
+// writeReadyFile replaces path with what is ready, at once: whoever waits for the file must never see
+// half of it.
 func writeReadyFile(path string, ready readyFile) error {
 	if path == "" {
 		return nil
 	}
 
-	// Whoever waits for the file must never see half of it.
-	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
-	if err != nil {
-		return fmt.Errorf("cannot write ready file %q: %w", path, err)
-	}
-
-	err = printJSON(f, ready)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
+	var text bytes.Buffer
+	err := printJSON(&text, ready)
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = access.ReplaceFile(path, text.Bytes())
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("cannot write ready file %q: %w", path, err)
+		return fmt.Errorf("cannot write ready file: %w", err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -43,7 +42,7 @@ var settings = slices.Concat(
 // fields are the tagged fields of a struct that in finds in a configuration. The tag toml is the
 // key; help says what it is, flag says so of one that is a flag, too. Both name a value between <
 // and >.
-func fields[T any](prefix string, in func(c *config, name string) *T) (all []setting) {
+func fields[T any](prefix string, in func(c *config, name string) *T) (all []*setting) {
 	for field := range reflect.TypeFor[T]().Fields() {
 		key := field.Tag.Get("toml")
 		if key == "" {
@@ -55,7 +54,7 @@ func fields[T any](prefix string, in func(c *config, name string) *T) (all []set
 			help = field.Tag.Get("help")
 		}
 
-		all = append(all, setting{
+		all = append(all, &setting{
 			key: prefix + key, help: strings.NewReplacer("<", "`", ">", "`").Replace(help), flag: isFlag,
 			at: func(c *config, name string) any {
 				return reflect.ValueOf(in(c, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
@@ -66,9 +65,9 @@ func fields[T any](prefix string, in func(c *config, name string) *T) (all []set
 }
 
 // guardSettings are the keys of the [guards] table, one a guard.
-func guardSettings() (all []setting) {
+func guardSettings() (all []*setting) {
 	for _, g := range guard.Describe() {
-		all = append(all, setting{
+		all = append(all, &setting{
 			key: "guards." + g.Name, help: g.Help,
 			at: func(c *config, _ string) any { return c.Guards[g.Name] },
 		})
@@ -122,8 +121,7 @@ func chosen(level string) bool { return level == strings.ToUpper(level) }
 // findSetting returns the setting that path means and the name chosen in it. Whole is false for the
 // beginning of one, such as a table's header.
 func findSetting(path []string) (found *setting, name string, whole bool) {
-	for i := range settings {
-		s := &settings[i]
+	for _, s := range settings {
 		levels := s.levels()
 		if len(path) > len(levels) {
 			continue
@@ -153,8 +151,7 @@ func findSetting(path []string) (found *setting, name string, whole bool) {
 // c.
 func addFlags(cmd *cobra.Command, c *config, keys ...string) {
 	f := cmd.Flags()
-	for i := range settings {
-		s := &settings[i]
+	for _, s := range settings {
 		if !s.flag || len(keys) > 0 && !slices.Contains(keys, s.key) {
 			continue
 		}
@@ -188,9 +185,7 @@ func (s *setting) value(c *config, name string) any {
 // fixedChanges are the keys that differ in another configuration and that a running server cannot
 // take over. It takes over plans, and it does not ask the guards.
 func (c *config) fixedChanges(other *config) (keys []string) {
-	for i := range settings {
-		s := &settings[i]
-		// Plans are taken over, and serve does not ask the guards.
+	for _, s := range settings {
 		if s.named() || s.table() == "guards" {
 			continue
 		}
@@ -281,6 +276,3 @@ func setText(at any, text string) error {
 	}
 	return setTOML(at, v)
 }
-
-// planNames are the names of the plans in c.
-func (c *config) planNames() []string { return slices.Sorted(maps.Keys(c.Plans)) }
