@@ -91,15 +91,13 @@ func (s *service) describe() served {
 	stats := s.engine.Stats()
 	d := served{
 		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
-		LiveSince: stats.Live.UTC(),
-		Previous:  stats.Previous, Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(),
-		Degraded: stats.Degraded, Behind: stats.Behind, Retired: stats.Retired,
+		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Cards: v.Catalog.Cards.ID.Len(),
+		Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(), Degraded: stats.Degraded, Behind: stats.Behind, Retired: stats.Retired,
 	}
 
 	if f := stats.LastFailure; f != nil {
 		d.LastFailure = &swapFailure{
-			At: f.At.UTC(), SnapshotID: f.ID, Epoch: f.Epoch, Reason: f.Reason.String(),
-			Error: f.Err.Error(),
+			At: f.At.UTC(), SnapshotID: f.ID, Epoch: f.Epoch, Reason: f.Reason.String(), Error: f.Err.Error(),
 		}
 	}
 	return d

@@ -75,21 +75,12 @@ func (b *buildFlags) options() (loader.Options, error) {
 	o.Prices = inputs(b.prices)
 	wrong.when(len(b.sources) == 0, "cannot build without a --source")
 
-	instant := func(flag, given string) (at time.Time) {
-		if given == "" {
-			return at
-		}
-
-		at, err := time.Parse(time.RFC3339, given)
-		wrong.when(err != nil, "cannot read --%s %q: want a time such as 2026-08-22T20:00:00Z", flag, given)
-		return at
-	}
-	o.SnapshotAt = instant("snapshot-at", b.snapshotAt)
-	o.CollectedAt = instant("collected-at", b.collectedAt)
+	o.SnapshotAt = wrong.time("snapshot-at", b.snapshotAt, "2026-08-22T20:00:00Z")
+	o.CollectedAt = wrong.time("collected-at", b.collectedAt, "2026-08-22T20:00:00Z")
 
 	// What cannot work is refused before hours of building.
 	wrong.when(!b.publish && len(b.publishing.overrides) > 0, "cannot use --override without --publish")
-	return o, wrong.err()
+	return o, fail(exitUsage, "", wrong.err())
 }
 
 // readBase loads the snapshot that --base means.
@@ -180,7 +171,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	start := time.Now()
 	o, err := b.options()
 	if err != nil {
-		return fail(exitUsage, "", err)
+		return err
 	}
 
 	publishing, err := b.publishing.publishing(start)
@@ -218,7 +209,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	return err
 }
 
-// build builds the snapshot and writes it, showing how far it is.
+// build builds the snapshot and writes it.
 func (b *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error) {
 	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
 	self, err := os.Executable()
@@ -229,27 +220,36 @@ func (b *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error)
 
 	progress := newProgress(cmd.ErrOrStderr(), b.asJSON)
 	defer progress.stop()
-	o.Progress = progress.update
-	result, err := loader.Build(cmd.Context(), o)
-	if err != nil {
-		return nil, fail(exitFailure, "", err)
-	}
-
-	progress.update(loader.Progress{Phase: "writing the snapshot"})
-	written := snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts}
-	if o.Base != nil {
-		written.Base = o.Base.ID
-	}
-	m, created, err := b.dir().Write(result.Catalog, written)
+	m, created, report, err := buildSnapshot(cmd.Context(), b.dir(), o, progress)
 	if err != nil {
 		return nil, err
 	}
 
 	return &built{
 		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base, SnapshotAt: m.SnapshotAt,
-		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: result.Report,
-		Notes: notes(o.Base, &result.Report),
+		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: *report,
+		Notes: notes(o.Base, report),
 	}, nil
+}
+
+// buildSnapshot builds a snapshot and writes it into a store, showing how far it is.
+func buildSnapshot(ctx context.Context, store *snapshot.Dir, o loader.Options, p *progress) (
+	m *snapshot.Manifest, created bool, report *loader.Report, err error,
+) {
+	o.Progress = p.update
+	result, err := loader.Build(ctx, o)
+	if err != nil {
+		// Its own failure: what helps a store does not help an input.
+		return nil, false, nil, fail(exitFailure, "", err)
+	}
+
+	p.update(loader.Progress{Phase: "writing the snapshot"})
+	written := snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts}
+	if o.Base != nil {
+		written.Base = o.Base.ID
+	}
+	m, created, err = store.Write(result.Catalog, written)
+	return m, created, &result.Report, err
 }
 
 func (o *built) print(w *bufio.Writer) {

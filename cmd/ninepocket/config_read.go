@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -102,7 +103,7 @@ func (c *layered) readTOML(path string, text []byte) error {
 	if err := toml.Unmarshal(text, &tree); err != nil {
 		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, column := bad.Position()
-			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redactLines(bad.String()))
+			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redact(bad.String()))
 		}
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
@@ -207,29 +208,9 @@ func tomlLines(text []byte) map[string]int {
 	return lines
 }
 
-// redactLines redacts each line of a text.
-func redactLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = redact(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
+// passwords finds what may be a password: it looks for the form only, because a URL that cannot be
+// parsed holds one too, and rather takes too much of a line.
+var passwords = regexp.MustCompile(`(://[^:\n]*:).*@`)
 
-// redact hides what may be a password in a line: redis://user:secret@host is redis://user:***@host.
-// It looks for the form only, because a URL that cannot be parsed holds a password too, and rather
-// hides too much.
-func redact(line string) string {
-	scheme := strings.Index(line, "://")
-	at := strings.LastIndexByte(line, '@')
-	if scheme < 0 || at < scheme+len("://") {
-		return line
-	}
-
-	user := scheme + len("://")
-	colon := strings.IndexByte(line[user:at], ':')
-	if colon < 0 {
-		return line
-	}
-	return line[:user+colon] + ":***" + line[at:]
-}
+// redact hides passwords: redis://user:secret@host is redis://user:***@host.
+func redact(text string) string { return passwords.ReplaceAllString(text, "${1}***@") }

@@ -84,7 +84,7 @@ func (c *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		c.Credits = &c.credits
 	}
 	if err := c.read(now); err != nil {
-		return fail(exitUsage, "", err)
+		return err
 	}
 
 	var made issuedKey
@@ -115,16 +115,15 @@ func (c *createFlags) read(now time.Time) error {
 	wrong.add(err)
 
 	if c.expires != "" {
-		at, err := time.Parse(time.RFC3339, c.expires)
-		wrong.when(err != nil, "cannot read --expires %q: want a time such as 2027-01-31T00:00:00Z", c.expires)
+		at := wrong.time("expires", c.expires, "2027-01-31T00:00:00Z")
 		c.Expires = &at
 	}
 
 	// A name that could not be read would only be complained of twice.
-	if err := wrong.err(); err != nil {
-		return err
+	if wrong.err() == nil {
+		wrong.add(c.Validate(now))
 	}
-	return c.Validate(now)
+	return fail(exitUsage, "", wrong.err())
 }
 
 // update changes keys that are there: nothing but create begins a state directory.

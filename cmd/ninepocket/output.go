@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -63,18 +64,17 @@ func table[T any](out *bufio.Writer, header string, rows []T, cells func(T) []an
 
 // sized spells a number of bytes for people.
 func sized(n int64) string {
-	const unit = 1000
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-
-	value := float64(n) / unit
+	value := float64(n)
 	exponent := 0
-	for value >= unit && exponent < 3 {
-		value /= unit
+	for value >= 1000 && exponent < 4 {
+		value /= 1000
 		exponent++
 	}
-	return fmt.Sprintf("%.1f %cB", value, "kMGT"[exponent])
+
+	if exponent == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %cB", value, " kMGT"[exponent])
 }
 
 // problems are what is wrong with flags or settings: all of it is told at once.
@@ -88,6 +88,17 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	if wrong {
 		p.add(fmt.Errorf(format, args...))
 	}
+}
+
+// time reads the value of a flag, none when it is not given.
+func (p *problems) time(flag, given, such string) time.Time {
+	if given == "" {
+		return time.Time{}
+	}
+
+	at, err := time.Parse(time.RFC3339, given)
+	p.when(err != nil, "cannot read --%s %q: want a time such as %s", flag, given, such)
+	return at
 }
 
 func (p *problems) err() error { return errors.Join(*p...) }

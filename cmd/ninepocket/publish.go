@@ -64,15 +64,11 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 		err = c.guards().Validate()
 	}
 	wrong.add(err)
-	if err := wrong.err(); err != nil {
-		return o, fail(exitUsage, "", err)
-	}
-
 	// Checked with the prefix of this server, because ids of products are part of a View.
 	site := wire.Site{ProductPrefix: c.ProductPrefix}
 	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
 	o.Judge = judge(c.guards(), now)
-	return o, nil
+	return o, fail(exitUsage, "", wrong.err())
 }
 
 // servable is the check before publishing: the engine itself makes its View of the snapshot as read
@@ -94,21 +90,10 @@ func judge(limits guard.Limits, now time.Time) func(current, next *snapshot.Stor
 
 // publishedRow is what publish and rollback print.
 type publishedRow struct {
-	ID string `json:"id"`
-	*pointed
-	Published bool               `json:"published"`
-	Guards    []snapshot.Verdict `json:"guards,omitempty"`
-}
-
-// pointed is what a publication that happened has; nil of one that was refused.
-type pointed struct {
-	Epoch       uint64    `json:"epoch"`
-	PublishedAt time.Time `json:"published_at"`
-	Previous    string    `json:"previous,omitempty"`
-}
-
-func published(cur snapshot.Current, guards []snapshot.Verdict) publishedRow {
-	return publishedRow{cur.ID, &pointed{cur.Epoch, cur.PublishedAt, cur.Previous}, true, guards}
+	ID                string             `json:"id"`
+	*snapshot.Current                    // nil of one that was refused
+	Published         bool               `json:"published"`
+	Guards            []snapshot.Verdict `json:"guards,omitempty"`
 }
 
 func snapshotPublish() *cobra.Command {
@@ -165,7 +150,7 @@ func (s *storeFlags) publish(cmd *cobra.Command, id string, o snapshot.Publishin
 
 	// The verdicts are read back from the journal: they are what was recorded.
 	guards := s.recorded(cur)
-	return show(cmd, s.asJSON, published(cur, guards), func(out *bufio.Writer) {
+	return show(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, guards}, func(out *bufio.Writer) {
 		for _, v := range guards {
 			if v.Status == snapshot.Overridden {
 				fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
@@ -224,7 +209,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return say(cmd, s.asJSON, published(cur, nil), "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			return say(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, nil}, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
 	}
 

@@ -24,6 +24,7 @@ import (
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/systemd"
 	"ninepocket/server"
+	"ninepocket/site"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -114,13 +115,32 @@ func (c *config) site(base string) wire.Site {
 	return site
 }
 
+// pages are the public pages, nil when they are switched off.
+func (c *config) pages(base string) (*site.Pages, error) {
+	if c.NoSite {
+		return nil, nil //nolint:nilnil // no pages are no error
+	}
+	return site.New(site.Options{BaseURL: base})
+}
+
+// openImages opens the folder of card images, nil when none is given.
+func (c *config) openImages() (*server.Images, error) {
+	if c.Images == "" {
+		return nil, nil //nolint:nilnil // no folder is no error
+	}
+	return server.OpenImages(c.Images)
+}
+
 // newEngine makes the engine, which loads nothing yet. The base URL of answers needs the port, so it
 // comes after the listeners.
 func (s *service) newEngine(store *snapshot.Dir, api net.Listener) *engine.Engine {
-	return engine.New(store, engine.Options{
-		Site: s.config.site(s.config.baseURL(api)), Images: imageLists(s.images), SearchCache: searchCache,
-		Memory: memory, Aside: aside, Log: s.log,
-	})
+	o := engine.Options{
+		Site: s.config.site(s.config.baseURL(api)), SearchCache: searchCache, Memory: memory, Aside: aside, Log: s.log,
+	}
+	if s.images != nil {
+		o.Images = s.images.List
+	}
+	return engine.New(store, o)
 }
 
 // run serves until ctx is done and drains.

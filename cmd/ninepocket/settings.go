@@ -89,12 +89,6 @@ func (c *config) plan(name string) *planConfig {
 // levels are the parts of the key.
 func (s *setting) levels() []string { return strings.Split(s.key, ".") }
 
-// table is the key without its last level.
-func (s *setting) table() string {
-	table, _ := splitKey(s.key)
-	return table
-}
-
 // named reports whether the operator chooses a name in the key, which is that of a plan.
 func (s *setting) named() bool { return slices.ContainsFunc(s.levels(), chosen) }
 
@@ -186,7 +180,7 @@ func (s *setting) value(c *config, name string) any {
 // take over. It takes over plans, and it does not ask the guards.
 func (c *config) fixedChanges(other *config) (keys []string) {
 	for _, s := range settings {
-		if s.named() || s.table() == "guards" {
+		if s.named() || strings.HasPrefix(s.key, "guards.") {
 			continue
 		}
 		if tomlValue(s.value(c, "")) != tomlValue(s.value(other, "")) {
