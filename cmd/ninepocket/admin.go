@@ -8,7 +8,6 @@ import (
 	"net/http/pprof"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -111,13 +110,7 @@ func (s *service) reloadAll() error {
 	return errors.Join(err, s.engine.Recheck(time.Now()))
 }
 
-// listenHangup takes SIGHUP over from now on, before anyone is told that it may be sent.
-func listenHangup() chan os.Signal {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	return hangups
-}
-
+// watchHangup reloads at each SIGHUP.
 func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) {
 	defer signal.Stop(hangups)
 	for {

@@ -140,7 +140,10 @@ type built struct {
 // has stays current then, and no guard sees a difference.
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
+	// The newest day that was read; dates compare as text.
+	newest := ""
 	for _, p := range r.Prices {
+		newest = max(newest, p.Last)
 		// One example is enough to find the file.
 		if old := p.TooOld; old != nil {
 			all = append(all,
@@ -150,12 +153,6 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	}
 	if base == nil {
 		return all
-	}
-
-	// The newest day that was read; dates compare as text.
-	newest := ""
-	for _, p := range r.Prices {
-		newest = max(newest, p.Last)
 	}
 
 	switch have := base.Date().String(); {

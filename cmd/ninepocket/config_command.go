@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -263,11 +262,10 @@ func redacted(v any) any {
 	case string:
 		return redact(v)
 	case []string:
-		hidden := []string{}
-		for _, s := range v {
-			hidden = append(hidden, redact(s))
+		// Of its own: value makes a new list.
+		for i := range v {
+			v[i] = redact(v[i])
 		}
-		return hidden
 	}
 	return v
 }
@@ -283,9 +281,7 @@ func tomlValue(v any) string {
 	}
 
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := printJSON(&b, v); err != nil {
 		// A value of a setting is text, a truth, a finite number or a list of texts.
 		panic(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -108,13 +107,9 @@ func (c *layered) readTOML(path string, text []byte) error {
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
 
-	// The tree has the values, without an order; problems are told in the order of the file.
-	entries := tomlEntries(tree, nil, tomlLines(text))
-	slices.SortStableFunc(entries, func(a, b tomlEntry) int { return cmp.Compare(a.line, b.line) })
-
 	lines := strings.Split(string(text), "\n")
 	var wrong problems
-	for _, e := range entries {
+	for _, e := range tomlEntries(text, tree) {
 		err := c.take(e, path)
 		wrong.when(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, e.line, err, e.line,
 			redact(strings.TrimRight(lines[e.line-1], "\r")))
@@ -152,60 +147,52 @@ type tomlEntry struct {
 	value any
 }
 
-// tomlEntries are the entries of a table: its keys, and those of the tables in it that settings
-// have, too.
-func tomlEntries(table map[string]any, above []string, lines map[string]int) (entries []tomlEntry) {
-	for key, value := range table {
-		path := append(slices.Clone(above), key)
-		inner, isTable := value.(map[string]any)
-		// A table that no setting has is one problem, whatever is in it.
-		if s, _, whole := findSetting(path); isTable && s != nil && !whole {
-			entries = append(entries, tomlEntries(inner, path, lines)...)
-			continue
-		}
-
-		entries = append(entries, tomlEntry{path, lines[dotted(path)], value})
-	}
-	return entries
-}
-
-// tomlLines are the lines on which the keys and tables of a good document are first named, by their
-// spelt paths.
-func tomlLines(text []byte) map[string]int {
-	lines := map[string]int{}
+// tomlEntries are the entries of a good document in its order: the keys that it gives, those in tables
+// of settings too, with their values from its tree.
+func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 	var p unstable.Parser
 	p.Reset(text)
+	seen := map[string]bool{}
 
-	// take takes down a key, the tables that it leads through, and the keys of an inline table.
-	var take func(above []string, e *unstable.Node) (path []string)
-	take = func(above []string, e *unstable.Node) (path []string) {
-		path = slices.Clone(above)
+	// take follows a key or a header from the table that it stands in to the one that it leads to.
+	var take func(path []string, in map[string]any, e *unstable.Node) ([]string, map[string]any)
+	take = func(path []string, in map[string]any, e *unstable.Node) ([]string, map[string]any) {
 		for levels := e.Key(); levels.Next(); {
 			level := levels.Node()
-			path = append(path, string(level.Data))
-			if _, known := lines[dotted(path)]; !known {
-				lines[dotted(path)] = p.Shape(level.Raw).Start.Line
+			path = append(slices.Clone(path), string(level.Data))
+			value := in[string(level.Data)]
+
+			// A table that no setting has is one problem, whatever is in it and wherever it goes on.
+			inner, isTable := value.(map[string]any)
+			if s, _, whole := findSetting(path); !isTable || s == nil || whole {
+				if !seen[dotted(path)] {
+					seen[dotted(path)] = true
+					entries = append(entries, tomlEntry{path, p.Shape(level.Raw).Start.Line, value})
+				}
+				return nil, nil
 			}
+			in = inner
 		}
 
-		if e.Kind == unstable.KeyValue && e.Value().Kind == unstable.InlineTable {
+		if e.Kind == unstable.KeyValue {
 			for keys := e.Value().Children(); keys.Next(); {
-				take(path, keys.Node())
+				take(path, in, keys.Node())
 			}
 		}
-		return path
+		return path, in
 	}
 
 	var table []string
+	in := tree
 	for p.NextExpression() {
-		if e := p.Expression(); e.Kind == unstable.KeyValue {
-			take(table, e)
-		} else {
-			// A header stands for the keys below it.
-			table = take(nil, e)
+		e := p.Expression()
+		if e.Kind != unstable.KeyValue {
+			table, in = take(nil, tree, e)
+		} else if in != nil {
+			take(table, in, e)
 		}
 	}
-	return lines
+	return entries
 }
 
 // passwords finds what may be a password: it looks for the form only, because a URL that cannot be

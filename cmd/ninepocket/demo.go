@@ -71,30 +71,28 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 		return err
 	}
 
-	// Keys, limits and cursors live in memory and end with the process.
+	// Keys and limits live in memory, cursors in the folder: all end with the process.
 	file, keys, err := demoKeys(now)
 	if err != nil {
 		return err
 	}
 
-	plans, err := demoPlans(&c)
-	if err != nil {
-		return err
-	}
+	plans := access.DefaultPlans()
+	// Without practical limits.
+	plans.Set("preview_bench", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
 	s.ring, err = access.FixedKeyRing(file, plans)
 	if err != nil {
 		return err
 	}
-	s.cursors, err = newCursors()
+
+	s.cursors, err = openCursors(folder)
 	if err != nil {
 		return err
 	}
-
-	s.ready = func(r readyFile) error {
+	s.ready = func(r *readyFile) {
 		// The ready file of a demo holds its keys: nothing of it is secret.
 		r.Keys = keys
 		printDemo(cmd, r)
-		return writeReadyFile(c.ReadyFile, r)
 	}
 	return s.run(cmd.Context(), api, admin)
 }
@@ -133,16 +131,6 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 	return err
 }
 
-// demoPlans adds what preview_bench needs: no practical limits.
-func demoPlans(c *config) (access.Plans, error) {
-	plans, err := c.plans()
-	if err != nil {
-		return nil, err
-	}
-	plans.Set("preview_bench", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
-	return plans, plans.Validate()
-}
-
 // demoKeys makes the keys of the demo: one tenant each for the live ones.
 func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	file := access.NewKeyFile()
@@ -177,7 +165,7 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	return file, keys, nil
 }
 
-func printDemo(cmd *cobra.Command, r readyFile) {
+func printDemo(cmd *cobra.Command, r *readyFile) {
 	_, _ = fmt.Fprintf(cmd.OutOrStdout(), `
 API      %[1]s
 Admin    %[2]s

@@ -12,18 +12,15 @@ import (
 
 func snapshotDiff() *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: "diff A B --store DIR", Short: "Show what changed from one snapshot to another", Args: cobra.ExactArgs(2),
 		Long: "Shows cards, sets and sealed products added, removed and renamed, prices changed with the largest moves, and how\n" +
 			"many cards have a price. A and B are ids, or current, previous or latest.",
 		Example: "  ninepocket snapshot diff current latest --store store",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var both [2]*snapshot.Catalog
-			for i, given := range args {
-				id, err := s.resolve(given)
-				if err != nil {
-					return err
-				}
+			for i, id := range args {
+				var err error
 				both[i], err = s.dir().Load(cmd.Context(), id, nil)
 				if err != nil {
 					return fmt.Errorf("cannot compare the snapshots: %w", err)
@@ -33,10 +30,7 @@ func snapshotDiff() *cobra.Command {
 			d := diff.Compare(both[0], both[1], diff.Options{})
 			return show(cmd, s.asJSON, d, func(out *bufio.Writer) { printDiff(out, d) })
 		},
-	}
-
-	s.addStored(cmd)
-	return cmd
+	})
 }
 
 // kind is a part of a Diff that holds changes, with its name for people.

@@ -27,12 +27,18 @@ type issuedKey struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// issued describes a key that was made in a keys file. The plan is the tenant's, which may have had
-// one before.
-func issued(f *access.KeyFile, k *access.Key, text string) issuedKey {
-	return issuedKey{
-		ID: k.ID, Key: text, Tenant: k.Tenant, Surface: k.Surface, Plan: f.Tenants[k.Tenant].Plan, Name: k.Name,
-		Scopes: k.Scopes, ExpiresAt: k.ExpiresAt,
+// issuing is a change of a keys file that makes a key, and describes it. The plan is the tenant's, which
+// may have had one before.
+func issuing(made *issuedKey, create func(*access.KeyFile) (*access.Key, string, error)) func(*access.KeyFile) error {
+	return func(f *access.KeyFile) error {
+		k, text, err := create(f)
+		if err == nil {
+			*made = issuedKey{
+				ID: k.ID, Key: text, Tenant: k.Tenant, Surface: k.Surface, Plan: f.Tenants[k.Tenant].Plan, Name: k.Name,
+				Scopes: k.Scopes, ExpiresAt: k.ExpiresAt,
+			}
+		}
+		return err
 	}
 }
 
@@ -88,13 +94,9 @@ func (c *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	}
 
 	var made issuedKey
-	err := access.UpdateKeys(c.folder, func(f *access.KeyFile) error {
-		k, text, err := f.Create(c.NewKey, now)
-		if err == nil {
-			made = issued(f, k, text)
-		}
-		return err
-	})
+	err := access.UpdateKeys(c.folder, issuing(&made, func(f *access.KeyFile) (*access.Key, string, error) {
+		return f.Create(c.NewKey, now)
+	}))
 	if err != nil {
 		return err
 	}
@@ -151,7 +153,7 @@ type listedKey struct {
 
 func keysList() *cobra.Command {
 	var s stateFlags
-	cmd := &cobra.Command{
+	return s.add(&cobra.Command{
 		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := access.ReadKeys(s.folder)
@@ -181,10 +183,7 @@ func keysList() *cobra.Command {
 
 			return list(cmd, s.asJSON, rows, "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", listedKey.cells)
 		},
-	}
-
-	s.add(cmd)
-	return cmd
+	})
 }
 
 func (r listedKey) cells() []any {
@@ -197,7 +196,7 @@ func (r listedKey) cells() []any {
 
 func keysRevoke() *cobra.Command {
 	var s stateFlags
-	cmd := &cobra.Command{
+	return s.add(&cobra.Command{
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *access.Key
@@ -210,10 +209,7 @@ func keysRevoke() *cobra.Command {
 			}
 			return say(cmd, s.asJSON, map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}, "revoked %s", key.ID)
 		},
-	}
-
-	s.add(cmd)
-	return cmd
+	})
 }
 
 func keysRotate() *cobra.Command {
@@ -228,13 +224,9 @@ func keysRotate() *cobra.Command {
 			}
 
 			var made issuedKey
-			err := s.update(func(f *access.KeyFile) error {
-				k, text, err := f.Rotate(args[0], overlap, time.Now())
-				if err == nil {
-					made = issued(f, k, text)
-				}
-				return err
-			})
+			err := s.update(issuing(&made, func(f *access.KeyFile) (*access.Key, string, error) {
+				return f.Rotate(args[0], overlap, time.Now())
+			}))
 			if err != nil {
 				return err
 			}

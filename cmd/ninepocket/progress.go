@@ -29,7 +29,6 @@ type progress struct {
 	phase    string
 	began    time.Time // of the phase
 	shown    time.Time
-	drawn    bool // an unfinished line is on the terminal
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -66,11 +65,11 @@ func (p *progress) update(now loader.Progress) {
 	p.shown = at
 	line := describe(now, at.Sub(p.began))
 	if p.terminal {
-		_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", line)
-		p.drawn = true
-		return
+		line = "\r\x1b[K" + line
+	} else {
+		line += "\n"
 	}
-	_, _ = fmt.Fprintln(p.w, line)
+	_, _ = io.WriteString(p.w, line)
 }
 
 // describe spells a report: "reading prices: 12,000 of 39,577, 8,000/s, 3 s left".
@@ -97,8 +96,7 @@ func describe(now loader.Progress, spent time.Duration) string {
 func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.drawn {
-		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
-		p.drawn = false
+	if p.terminal {
+		_, _ = io.WriteString(p.w, "\r\x1b[K")
 	}
 }

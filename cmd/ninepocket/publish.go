@@ -112,11 +112,7 @@ func snapshotPublish() *cobra.Command {
 				return err
 			}
 
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
-			return s.publish(cmd, id, o)
+			return s.publish(cmd, args[0], o)
 		},
 	}
 
@@ -188,18 +184,14 @@ func (s *storeFlags) recorded(cur snapshot.Current) []snapshot.Verdict {
 
 func snapshotRollback() *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
-			var err error
 			if len(args) > 0 {
-				id, err = s.resolve(args[0])
-				if err != nil {
-					return err
-				}
+				id = args[0]
 			}
 
 			site := wire.Site{ProductPrefix: defaultConfig().ProductPrefix}
@@ -211,10 +203,7 @@ func snapshotRollback() *cobra.Command {
 			}
 			return say(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, nil}, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
-	}
-
-	s.addStored(cmd)
-	return cmd
+	})
 }
 
 // verdicts are what the guards said when a snapshot was published last, else what they would say

@@ -80,7 +80,7 @@ type folderFlags struct {
 }
 
 // add adds the flags to a command, and the remedies to what it fails with.
-func (f *folderFlags) add(cmd *cobra.Command, name, help string, remedies []remedy) {
+func (f *folderFlags) add(cmd *cobra.Command, name, help string, remedies []remedy) *cobra.Command {
 	cmd.Flags().StringVar(&f.folder, name, "", help)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	require(cmd, name)
@@ -89,26 +89,36 @@ func (f *folderFlags) add(cmd *cobra.Command, name, help string, remedies []reme
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return asFailure(run(cmd, args), remedies, f.folder)
 	}
+	return cmd
 }
 
 // storeFlags are the flags of the snapshot commands.
 type storeFlags struct{ folderFlags }
 
-func (s *storeFlags) add(cmd *cobra.Command) {
-	s.folderFlags.add(cmd, "store", "snapshot store `DIR`", storeRemedies)
+func (s *storeFlags) add(cmd *cobra.Command) *cobra.Command {
+	return s.folderFlags.add(cmd, "store", "snapshot store `DIR`", storeRemedies)
 }
 
 // addStored adds the flags to a command that wants a store to be there: a misspelt folder is no
-// empty store.
-func (s *storeFlags) addStored(cmd *cobra.Command) {
+// empty store. The arguments of such commands are snapshots, whose ids they get.
+func (s *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := s.dir().Exists(); err != nil {
 			return err
 		}
-		return run(cmd, args)
+
+		ids := make([]string, len(args))
+		for i, given := range args {
+			var err error
+			ids[i], err = s.resolve(given)
+			if err != nil {
+				return err
+			}
+		}
+		return run(cmd, ids)
 	}
-	s.add(cmd)
+	return s.add(cmd)
 }
 
 func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.folder) }
@@ -116,8 +126,8 @@ func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.folder) }
 // stateFlags are the flags of the commands that read or change a state directory.
 type stateFlags struct{ folderFlags }
 
-func (s *stateFlags) add(cmd *cobra.Command) {
-	s.folderFlags.add(cmd, "state", "state `DIR` of the server", stateRemedies)
+func (s *stateFlags) add(cmd *cobra.Command) *cobra.Command {
+	return s.folderFlags.add(cmd, "state", "state `DIR` of the server", stateRemedies)
 }
 
 // require marks flags as required.

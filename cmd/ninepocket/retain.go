@@ -23,22 +23,16 @@ func snapshotUnhold() *cobra.Command {
 
 func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
+			id := args[0]
 			if err := do(s.dir(), id); err != nil {
 				return err
 			}
 			return say(cmd, s.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
 		},
-	}
-
-	s.addStored(cmd)
-	return cmd
+	})
 }
 
 func snapshotPrune() *cobra.Command {

@@ -50,10 +50,9 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	now := time.Now()
 	s := &service{config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat)}
 	s.reload = func() error { return s.takeOver(reread) }
-	s.ready = func(r readyFile) error {
+	s.ready = func(r *readyFile) {
 		s.log.Info("serving", slog.String("api", r.API), slog.String("admin", r.Admin),
 			slog.String("snapshot_id", r.SnapshotID))
-		return writeReadyFile(c.ReadyFile, r)
 	}
 	logMemory(s.log)
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,9 +12,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -58,7 +61,7 @@ type service struct {
 	log     *slog.Logger
 	cert    *certificate.Certificate // of the API; nil when it is plain HTTP
 	notify  *systemd.Notifier        // nil when no service manager listens
-	ready   func(readyFile) error    // called once requests are served
+	ready   func(*readyFile)         // called before the ready file is written, to which it may add
 	reload  func() error             // re-reads keys and plans
 }
 
@@ -89,10 +92,7 @@ func (c *config) listeners() (api, admin net.Listener, err error) {
 
 // baseURL is what clients reach the service by: as configured, else the listener's address.
 func (c *config) baseURL(api net.Listener) string {
-	if c.BaseURL != "" {
-		return strings.TrimSuffix(c.BaseURL, "/")
-	}
-	return c.apiURL(api)
+	return cmp.Or(strings.TrimSuffix(c.BaseURL, "/"), c.apiURL(api))
 }
 
 // apiURL is what this machine reaches the API by.
@@ -105,10 +105,7 @@ func (c *config) apiURL(api net.Listener) string {
 
 // site is where the URLs of answers lead.
 func (c *config) site(base string) wire.Site {
-	site := wire.Site{URL: base, ProductPrefix: c.ProductPrefix}
-	if c.SiteURL != "" {
-		site.URL = strings.TrimSuffix(c.SiteURL, "/")
-	}
+	site := wire.Site{URL: cmp.Or(strings.TrimSuffix(c.SiteURL, "/"), base), ProductPrefix: c.ProductPrefix}
 	if c.Images != "" {
 		site.Images = base + "/images/"
 	}
@@ -173,7 +170,8 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	task(func(ctx context.Context) { s.ring.Watch(ctx, access.RingPoll, s.keysChanged) })
 
 	// SIGHUP is taken over before anyone learns that it may be sent.
-	hangups := listenHangup()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
 	task(func(ctx context.Context) { s.watchHangup(ctx, hangups) })
 	if s.cert != nil {
 		task(func(ctx context.Context) { s.cert.Watch(ctx, certificate.Poll, s.renewed) })
@@ -181,10 +179,11 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 
 	// Not the base URL: scripts that start a server reach it here.
 	bound := s.config.apiURL(api)
-	err = s.ready(readyFile{
+	r := readyFile{
 		API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp", SnapshotID: s.engine.View().ID,
-	})
-	if err != nil {
+	}
+	s.ready(&r)
+	if err := writeReadyFile(s.config.ReadyFile, r); err != nil {
 		return err
 	}
 	task(func(ctx context.Context) { s.keepNotified(ctx, api.Addr()) })
@@ -281,12 +280,4 @@ func openCursors(state string) (*cursor.Signer, error) {
 		return nil, fail(exitFailure, "", fmt.Errorf("cannot use cursor key %q: %w", path, err))
 	}
 	return cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte(secret)})
-}
-
-// newCursors returns a signer whose cursors die with the process.
-func newCursors() (*cursor.Signer, error) {
-	var key cursor.Key
-	// Never fails.
-	_, _ = rand.Read(key.Secret[:])
-	return cursor.NewSigner(key)
 }

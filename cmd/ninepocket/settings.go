@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -50,10 +51,7 @@ func fields[T any](prefix string, in func(c *config, name string) *T) (all []*se
 		}
 
 		help, isFlag := field.Tag.Lookup("flag")
-		if !isFlag {
-			help = field.Tag.Get("help")
-		}
-
+		help = cmp.Or(help, field.Tag.Get("help"))
 		all = append(all, &setting{
 			key: prefix + key, help: strings.NewReplacer("<", "`", ">", "`").Replace(help), flag: isFlag,
 			at: func(c *config, name string) any {
@@ -190,14 +188,10 @@ func (c *config) fixedChanges(other *config) (keys []string) {
 	return keys
 }
 
-// wanted says what a file must give for a value: the kind as the TOML reader has it, and its name.
-var wanted = map[reflect.Kind]struct {
-	kind reflect.Kind
-	name string
-}{
-	reflect.String: {reflect.String, "text in quotes"}, reflect.Bool: {reflect.Bool, "true or false"},
-	reflect.Int: {reflect.Int64, "an integer"}, reflect.Int64: {reflect.Int64, "an integer"},
-	reflect.Float64: {reflect.Float64, "a number"},
+// wanted says what a file must give for a value of a kind.
+var wanted = map[reflect.Kind]string{
+	reflect.String: "text in quotes", reflect.Bool: "true or false", reflect.Int: "an integer",
+	reflect.Int64: "an integer", reflect.Float64: "a number",
 }
 
 // setTOML sets a value to what a TOML file says.
@@ -225,13 +219,11 @@ func setTOML(at, v any) error {
 		return errors.New("want a finite number")
 	}
 
+	// The reader has one kind of integer; otherwise the kinds must be equal.
 	to := reflect.ValueOf(at).Elem()
-
-	// The reader has one kind of integer and one of numbers, and here the kinds must be equal.
 	given := reflect.ValueOf(v)
-	want := wanted[to.Kind()]
-	if given.Kind() != want.kind {
-		return errors.New("want " + want.name)
+	if given.Kind() != to.Kind() && (given.Kind() != reflect.Int64 || to.Kind() != reflect.Int) {
+		return errors.New("want " + wanted[to.Kind()])
 	}
 	to.Set(given.Convert(to.Type()))
 	return nil

@@ -31,23 +31,23 @@ func (s *storeFlags) resolve(given string) (string, error) {
 	switch given {
 	case "current", "previous":
 		cur, err := s.dir().Current()
+		if err == nil && given == "previous" && cur.Previous == "" {
+			err = snapshot.ErrNoPrevious
+		}
 		if err != nil {
 			return "", fmt.Errorf("cannot find the %s snapshot: %w", given, err)
 		}
-		if given == "current" {
-			return cur.ID, nil
+		if given == "previous" {
+			return cur.Previous, nil
 		}
-		if cur.Previous == "" {
-			return "", fmt.Errorf("cannot find the previous snapshot: %w", snapshot.ErrNoPrevious)
-		}
-		return cur.Previous, nil
+		return cur.ID, nil
 	case "latest":
 		all, err := s.dir().List()
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("store %q is empty: %w", s.folder, snapshot.ErrNotFound)
+		}
 		if err != nil {
 			return "", err
-		}
-		if len(all) == 0 {
-			return "", fmt.Errorf("store %q is empty: %w", s.folder, snapshot.ErrNotFound)
 		}
 		return all[0].ID, nil
 	}
@@ -67,7 +67,7 @@ type listed struct {
 
 func snapshotList() *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: "list --store DIR", Short: "List the snapshots of a store, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.dir().List()
@@ -99,9 +99,7 @@ func snapshotList() *cobra.Command {
 			}
 			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
 		},
-	}
-	s.addStored(cmd)
-	return cmd
+	})
 }
 
 func (l listed) cells() []any {
@@ -165,12 +163,7 @@ func snapshotInspect() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
-
-			st, err := s.load(cmd.Context(), id)
+			st, err := s.load(cmd.Context(), args[0])
 			if err != nil {
 				return fmt.Errorf("cannot inspect the snapshot: %w", err)
 			}
@@ -187,10 +180,10 @@ func snapshotInspect() *cobra.Command {
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: s.dir().QuarantinePath(m.ID),
 				Guards: s.verdicts(cmd.Context(), st, past, config.guards()), Publications: []snapshot.Publication{},
-				Held: slices.Contains(held, id),
+				Held: slices.Contains(held, m.ID),
 			}
 			for _, p := range past {
-				if p.ID == id {
+				if p.ID == m.ID {
 					// The last ones are shown by themselves.
 					p.Guards = nil
 					i.Publications = append(i.Publications, p)
@@ -279,16 +272,12 @@ func figure(v float64) string {
 
 func snapshotVerify() *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: "verify ID --store DIR", Short: "Check every byte of a snapshot; exit 3 on any damage",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
-
-			err = s.dir().Verify(id)
+			id := args[0]
+			err := s.dir().Verify(id)
 			if err == nil {
 				return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 			}
@@ -298,8 +287,5 @@ func snapshotVerify() *cobra.Command {
 			}
 			return fmt.Errorf("cannot verify the snapshot: %w", err)
 		},
-	}
-
-	s.addStored(cmd)
-	return cmd
+	})
 }
