@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // A vocabulary is a set of distinct words in byte order: the word's place is its number, so that
@@ -66,23 +67,7 @@ func (v *vocabulary) slot(hash uint64) uint32 { return uint32(hash) & uint32(len
 
 // find returns the number of w, or none.
 func (v *vocabulary) find(w []byte) uint32 {
-	return v.probe(maphash.Bytes(v.seed, w), w)
-}
-
-func (v *vocabulary) findString(w string) uint32 {
-	at := v.slot(maphash.String(v.seed, w))
-	for v.slots[at] != 0 {
-		if id := v.slots[at] - 1; string(v.word(id)) == w {
-			return id
-		}
-		at = v.slot(uint64(at) + 1)
-	}
-
-	return none
-}
-
-func (v *vocabulary) probe(hash uint64, w []byte) uint32 {
-	at := v.slot(hash)
+	at := v.slot(maphash.Bytes(v.seed, w))
 	for v.slots[at] != 0 {
 		if id := v.slots[at] - 1; bytes.Equal(v.word(id), w) {
 			return id
@@ -91,6 +76,11 @@ func (v *vocabulary) probe(hash uint64, w []byte) uint32 {
 	}
 
 	return none
+}
+
+// findString is find of a string, whose bytes are only read.
+func (v *vocabulary) findString(w string) uint32 {
+	return v.find(unsafe.Slice(unsafe.StringData(w), len(w)))
 }
 
 // prefix returns the range of words that begin with p, p itself included.
