@@ -14,7 +14,7 @@ type account struct {
 	keys map[string]*keyState
 }
 
-// keyState is what is known of one key's calls.
+// keyState is the state of one key.
 type keyState struct {
 	id      string
 	lastUse int64  // Unix milliseconds of the latest finished call: the journal's

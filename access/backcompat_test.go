@@ -22,6 +22,7 @@ func oldState(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer packed.Close()
+
 	plain, err := gzip.NewReader(packed)
 	if err != nil {
 		t.Fatal(err)
@@ -37,14 +38,14 @@ func oldState(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		path := filepath.Join(dir, filepath.Clean(head.Name))
 		if head.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(path, 0o700)
 		} else {
 			var data []byte
-			if data, err = io.ReadAll(files); err == nil {
-				err = os.WriteFile(path, data, 0o600)
-			}
+			data, err = io.ReadAll(files)
+			err = errors.Join(err, os.WriteFile(path, data, 0o600))
 		}
 		if err != nil {
 			t.Fatal(err)

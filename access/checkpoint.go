@@ -83,6 +83,7 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 			ticker.Reset(look) // a tick that came meanwhile would leave readers of the file no gap
 		}
 
+		// Also a failure that a call met, and not a checkpoint.
 		if err := unavailable(log.Err()); err != nil && !reported {
 			reported = true
 			options.Report(err)
@@ -98,6 +99,8 @@ func (c *checkpointer) save(patience time.Duration) error {
 
 	m := c.journal.meter
 	began := time.Now()
+
+	// Readers hold the file for a moment. Until the next checkpoint the log has everything.
 	db, err := c.open(patience)
 	if errors.Is(err, errBusy) {
 		m.busy.Add(1)
@@ -117,6 +120,7 @@ func (c *checkpointer) save(patience time.Duration) error {
 }
 
 func (c *checkpointer) saveTo(db *bbolt.DB) error {
+	// The accounts hold every record of the old segments, which can go when the file is written.
 	log := c.journal.log
 	last, err := log.Rotate()
 	if err != nil {
@@ -213,7 +217,8 @@ func writeImages(tx *bbolt.Tx, state storedState, images []image) error {
 	accounts, ledger, replies := tx.Bucket(accountsBucket), tx.Bucket(ledgerBucket), tx.Bucket(repliesBucket)
 	for _, img := range images {
 		err := accounts.Put([]byte(img.tenant), img.account)
-		if err = cmp.Or(err, writeRows(ledger, &img), writeReplies(replies, &img)); err != nil {
+		err = cmp.Or(err, writeRows(ledger, &img), writeReplies(replies, &img))
+		if err != nil {
 			return err
 		}
 	}

@@ -130,6 +130,8 @@ func readBeside(stateDir string) (j *journal, rows []LedgerRow, err error) {
 		if err == nil {
 			return j, rows, nil
 		}
+
+		// A segment that is gone was covered by a checkpoint that is newer than the one read.
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrCorrupt) {
 			break
 		}
@@ -145,6 +147,8 @@ func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
 	if err != nil {
 		return LedgerReport{}, err
 	}
+
+	// The log goes on where the rows of the checkpoint end: they add up.
 	return newLedgerReport(sumRows(append(rows, j.rowsOf(tenant, since)...), tenant, since)), nil
 }
 

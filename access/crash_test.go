@@ -66,6 +66,7 @@ func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
 		create: waltest.Kinds(t)[kind],
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +86,7 @@ func TestCrashChild(t *testing.T) {
 	store := openCrash(t, dir, os.Getenv(crashKindEnv), clock)
 	say := func(format string, args ...any) { os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n") }
 	say("ready")
+
 	for worker := range crashWorkers {
 		for tenant, op := range map[string]Operation{"live": CardsGet, "pace": CardsGet, "get": ProductsList} {
 			go func() {
@@ -103,6 +105,7 @@ func TestCrashChild(t *testing.T) {
 				}
 			}()
 		}
+
 		go func() {
 			for n := 0; ; n++ {
 				key := crashKey(os.Getenv(crashRoundEnv), worker, n)
@@ -128,6 +131,7 @@ func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
 	if err != nil || claim.Outcome != Fresh {
 		return fmt.Errorf("begin %s: %v %w", key, claim.Outcome, err)
 	}
+
 	_, err = store.Commit(d.Ticket, claim, []byte("reply of "+key))
 	return err
 }
@@ -140,7 +144,8 @@ func TestCrash(t *testing.T) {
 	rounds := 15
 	if text := os.Getenv("NINEPOCKET_TORTURE"); text != "" {
 		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
+		rounds, err = strconv.Atoi(text)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,25 +157,32 @@ func TestCrash(t *testing.T) {
 
 func crashRounds(t *testing.T, kind string, rounds int) {
 	t.Helper()
-	dir, before := t.TempDir(), map[string]int64{}
+	dir := t.TempDir()
+	before := map[string]int64{}
 	var paced []int64
-	total, beyond := int64(0), int64(0)
+	total := int64(0)
+	beyond := int64(0)
 	for round := range rounds {
 		if round%50 == 49 {
-			dir, before, paced = t.TempDir(), map[string]int64{}, nil
+			dir = t.TempDir()
+			before = map[string]int64{}
+			paced = nil
 		}
+
 		acks := runCrash(t, dir, kind, round)
 		clock := StartClock(time.Now())
 		store := openCrash(t, dir, kind, clock)
 		after := crashCharged(t, store)
 		for _, tenant := range []string{"live", "pace", "get", "batch"} {
-			told, charged := int64(len(acks[tenant])), after[tenant]-before[tenant]
+			told := int64(len(acks[tenant]))
+			charged := after[tenant] - before[tenant]
 			if over := charged - told; over < 0 || over > crashWorkers {
 				t.Fatalf("round %d: %s charged %d, acknowledged %d", round, tenant, charged, told)
 			}
 			total += told
 			beyond += charged - told
 		}
+
 		batches := crashBatches{store: store, clock: clock, p: crashPrincipals(t, dir)["batch"], round: round}
 		batches.check(t, acks["batch"], after["batch"]-before["batch"])
 		for _, ack := range acks["pace"] {
@@ -209,6 +221,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
+
 	acks := map[string][]string{}
 	var once sync.Once
 	lines := bufio.NewReader(out)
@@ -217,6 +230,7 @@ func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 		if err != nil {
 			break // a line cut off was not received
 		}
+
 		line = strings.TrimSuffix(line, "\n")
 		kind, rest, _ := strings.Cut(line, " ")
 		switch kind {
@@ -248,7 +262,7 @@ func crashCharged(t *testing.T, store *Embedded) map[string]int64 {
 	return charged
 }
 
-// crashBatches is a store after a crash, and who asks it for the batches of which round.
+// crashBatches asks a store, after a crash, for the batches of a round.
 type crashBatches struct {
 	store *Embedded
 	clock Clock
@@ -256,8 +270,8 @@ type crashBatches struct {
 	round int
 }
 
-// check replays every acknowledged batch, and looks for the reply of the one each
-// worker may have had in flight.
+// check replays every acknowledged batch, and looks for the reply of the one each worker may have
+// had in flight.
 func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 	t.Helper()
 	next := map[int]int{}
@@ -289,6 +303,7 @@ func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 			stand++
 		}
 	}
+
 	if stand != charged {
 		t.Fatalf("round %d: %d batches charged, %d replies kept", b.round, charged, stand)
 	}

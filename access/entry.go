@@ -48,6 +48,7 @@ func (e *entry) append(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, e.wall)
 	dst = binary.AppendVarint(dst, int64(e.day))
 
+	// Only credits have a period: most entries are live calls, and stay short.
 	if e.allowance == PeriodCredits {
 		dst = binary.AppendVarint(dst, e.period.Start)
 		dst = binary.AppendVarint(dst, e.period.End)

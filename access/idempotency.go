@@ -42,7 +42,7 @@ func (r *reply) size() int { return replyOverhead + len(r.name.key) + len(r.data
 // replies are the idempotency records of a tenant, guarded by its account.
 type replies struct {
 	byName  map[replyName]*reply
-	order   []*reply           // answered ones, oldest first, as far as order of commit tells
+	order   []*reply           // answered ones, in order of their commit: nearly oldest first
 	bytes   int                // of all records
 	touched map[replyName]bool // embedded: changed since the last checkpoint
 }
@@ -129,7 +129,8 @@ func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim,
 	found := *r
 	a.mu.Unlock()
 
-	// What was found is a copy, and the reply itself never changes: it is expanded without the lock.
+	// What was found is a copy, and the reply itself never changes: it is expanded without the
+	// lock.
 	switch {
 	case found.body != body:
 		return Claim{Outcome: Conflict}, nil
@@ -154,6 +155,8 @@ func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Ins
 	// The key may alias the request's memory, which the record outlives.
 	name := replyName{op: t.Rule.Operation, key: strings.Clone(key)}
 	r := &reply{name: name, id: l.claims.Add(1), body: body, done: make(chan struct{}), period: s.period}
+
+	// No record is dropped early to make room: its caller may ask again.
 	if a.replies.bytes+r.size() > l.replyBytes {
 		return Claim{}, ErrIdempotencyFull
 	}
@@ -191,6 +194,7 @@ func (l *limits) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrTicket)
 	}
 
+	// A reply that does not fit ends the claim, so that no caller waits for it in vain.
 	if err := l.Err(); err != nil || a.replies.bytes+len(data) > l.replyBytes {
 		a.mu.Unlock()
 		if _, err := l.Abort(t, claim); err != nil {

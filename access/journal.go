@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"ninepocket/internal/wal"
 )
@@ -96,6 +95,8 @@ func unavailable(err error) error {
 // the number to await.
 func (j *journal) record(a *account, e *entry) uint64 {
 	a.apply(e)
+
+	// Records stand in the log in the order in which the account changed: its lock sees to that.
 	if j.log != nil {
 		a.seq = j.log.Append(e.append)
 	}
@@ -118,6 +119,7 @@ func (j *journal) Ledger(tenant string, since Day) ([]LedgerRow, error) {
 	if err := j.Err(); err != nil {
 		return nil, err
 	}
+
 	var stored []LedgerRow
 	if j.saver != nil {
 		// While no checkpoint is written, a row is either in memory or in the file, not on the way.
@@ -178,26 +180,4 @@ func (j *journal) Close() error {
 		err = errors.Join(err, j.lock.unlock())
 	})
 	return err
-}
-
-// figures enters what the journal counts of its log and checkpoints.
-func (j *journal) figures(s *StoreStats) {
-	s.Durable = j.log != nil
-	if !s.Durable {
-		return
-	}
-	m := j.meter
-
-	s.Sync = m.times.Row(timeSync)
-	s.SyncErrors = m.syncErrors.Load()
-	s.LogBytes = j.log.Size()
-	s.LogWritten = j.log.Bytes()
-	s.LogUnmapped = j.log.Unmapped()
-
-	s.Checkpoint = m.times.Row(timeCheckpoint)
-	s.CheckpointFails = m.failed.Load()
-	s.CheckpointBusy = m.busy.Load()
-	if at := m.savedAt.Load(); at != 0 {
-		s.CheckpointAt = time.Unix(0, at)
-	}
 }

@@ -19,7 +19,7 @@ const (
 	Live
 	// Sandbox keys open nothing; the live surface answers 403.
 	Sandbox
-	// Preview keys open the preview contract.
+	// Preview keys open the preview surface.
 	Preview
 )
 
@@ -94,6 +94,8 @@ func checkKey[T string | []byte](raw T) (Kind, error) {
 			return NoKind, ErrInvalid
 		}
 	}
+
+	// The checksum refuses typing errors before any key is looked up.
 	if checksum(body) != [checkLength]byte(check) {
 		return NoKind, ErrInvalid
 	}

@@ -16,6 +16,7 @@ func TestKeyFormat(t *testing.T) {
 				t.Fatalf("minted a %s key of %d bytes, seen before: %v", kind, len(text), seen[text])
 			}
 			seen[text] = true
+
 			if got, err := checkKey(text); err != nil || got != kind {
 				t.Fatalf("check: %v %v", got, err)
 			}
@@ -44,6 +45,7 @@ func TestKeyMutations(t *testing.T) {
 		for c := range 256 {
 			f(text[:i] + string([]byte{byte(c)}) + text[i+1:])
 		}
+
 		f(text[:i] + text[i+1:])
 		f(text[:i] + text[i:i+1] + text[i:])
 		if i+1 < len(text) && text[i] != text[i+1] {
@@ -81,6 +83,7 @@ func TestKindOf(t *testing.T) {
 			t.Fatalf("ParseKind(%q): %v %v", kind, got, err)
 		}
 	}
+
 	if _, err := ParseKind(""); err == nil {
 		t.Fatal("empty kind parsed")
 	}

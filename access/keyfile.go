@@ -76,6 +76,7 @@ type NewKey struct {
 // text. A plan other than the tenant's is ErrPlanDiffers. The caller checks that the plan is
 // configured.
 func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
+	// Nothing changes before everything was judged.
 	if err := n.Validate(at); err != nil {
 		return nil, "", err
 	}
@@ -228,6 +229,8 @@ func parseKeyFile(data []byte) (*KeyFile, error) {
 	f := &KeyFile{Tenants: map[string]*Tenant{}}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
+
+	// A second document behind the first would go unnoticed, too.
 	err := decoder.Decode(f)
 	if _, more := decoder.Token(); err == nil && more != io.EOF {
 		err = errors.New("text after the end")
@@ -319,6 +322,7 @@ func (k *Key) validate(f *KeyFile) error {
 	if sum, err := hex.DecodeString(k.Hash); err != nil || len(sum) != len(BodyHash{}) {
 		return fmt.Errorf("%q: hash is not a SHA-256", k.ID)
 	}
+
 	if _, err := ParseScopes(k.Scopes); err != nil {
 		return fmt.Errorf("%q: %w", k.ID, err)
 	}

@@ -57,6 +57,7 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	}
 	defer func() { _ = lock.unlock() }() // what was to be said, the change has said
 
+	// The first key makes the file.
 	f, err := ReadKeys(stateDir)
 	if errors.Is(err, ErrNoKeysFile) {
 		f = NewKeyFile()

@@ -83,6 +83,7 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 		d.Ticket = Ticket{Principal: p, Rule: rule, Now: now, Day: s.day, Period: s.period, At: at}
 	}
 
+	// The figures are those after this call, when it was admitted.
 	if w != nil {
 		if fits {
 			// Buckets free a unit up to 0.1 s after the minute; a caller that was admitted is told
@@ -127,7 +128,8 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
-	if t.Rule.Cost > 0 && !t.Rule.Deferred { // Begin reserves for deferred ones
+	// The unit of a deferred call was reserved by Begin: Commit and Abort release it.
+	if t.Rule.Cost > 0 && !t.Rule.Deferred {
 		a.release(&t.Rule, t.Day, t.Period)
 	}
 	e := ticketEntry(&t, charged)
@@ -189,6 +191,23 @@ func (l *limits) Stats() StoreStats {
 		a.mu.Unlock()
 	}
 
-	l.figures(&s)
+	if l.log == nil {
+		return s
+	}
+
+	m := l.meter
+	s.Durable = true
+	s.Sync = m.times.Row(timeSync)
+	s.SyncErrors = m.syncErrors.Load()
+	s.LogBytes = l.log.Size()
+	s.LogWritten = l.log.Bytes()
+	s.LogUnmapped = l.log.Unmapped()
+
+	s.Checkpoint = m.times.Row(timeCheckpoint)
+	s.CheckpointFails = m.failed.Load()
+	s.CheckpointBusy = m.busy.Load()
+	if at := m.savedAt.Load(); at != 0 {
+		s.CheckpointAt = time.Unix(0, at)
+	}
 	return s
 }

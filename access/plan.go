@@ -74,6 +74,7 @@ func (ps Plans) Set(name string, given Plan) {
 
 	plan := *base // a table that is in use holds the old one
 	plan.Name = name
+	// A field that is zero was not given.
 	plan.PerMinute = cmp.Or(given.PerMinute, plan.PerMinute)
 	plan.PerDay = cmp.Or(given.PerDay, plan.PerDay)
 	plan.Credits = cmp.Or(given.Credits, plan.Credits)

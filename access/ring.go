@@ -104,7 +104,8 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 		return nil, err
 	}
 	ring := &KeyRing{plans: plans}
-	return ring, ring.Replace(f)
+	err := ring.Replace(f)
+	return ring, err
 }
 
 // Replace makes the ring hold the keys of f, which the ring does not keep.
@@ -203,6 +204,8 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	if time.Since(info.ModTime()) > settled {
 		r.info = info
 	}
+
+	// What was read before is not parsed again, good or bad.
 	if bytes.Equal(data, r.seen) || r.bad != nil && bytes.Equal(data, r.bad) {
 		return false, nil
 	}
@@ -294,6 +297,7 @@ func (r *KeyRing) Watch(ctx context.Context, every time.Duration, report func(er
 		case <-ticker.C:
 		}
 
+		// The same failure is told once, until a change is taken.
 		changed, err := r.Reload()
 		switch {
 		case err != nil && err.Error() != last:

@@ -99,7 +99,7 @@ func previewRule(p *Principal, op Operation) Rule {
 	return rule
 }
 
-// Scope is a set of the preview contract's scopes.
+// Scope is a set of the preview surface's scopes.
 type Scope uint8
 
 const (

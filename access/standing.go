@@ -5,11 +5,27 @@ package access
 type held struct {
 	window      window // preview: shared by the tenant's keys
 	usageWindow window
+	units       reserved // of a day's quota
+	credits     reserved // of a period's credits
+}
 
-	dayUnits    int64 // reserved by calls in flight, of
-	unitsDay    Day   // this day; of another day there are none
-	credits     int64 // as dayUnits, of the period that starts at
-	creditsFrom int64
+// reserved is the units that calls in flight hold of one day or period.
+type reserved struct {
+	of    int64 // the day, or the start of the period
+	units int64
+}
+
+// held returns the units of a day or period. Of another one than the latest, none are left.
+func (r *reserved) held(of int64) int64 {
+	if r.of != of {
+		return 0
+	}
+	return r.units
+}
+
+// add changes the units of a day or period, which becomes the latest.
+func (r *reserved) add(of, units int64) {
+	*r = reserved{of: of, units: r.held(of) + units}
 }
 
 // reserve holds a rule's cost for a call of a day or period.
@@ -17,17 +33,9 @@ func (h *held) reserve(rule *Rule, day Day, period Period) {
 	switch rule.Allowance {
 	case NoAllowance:
 	case DayQuota:
-		if h.unitsDay != day {
-			h.unitsDay = day
-			h.dayUnits = 0
-		}
-		h.dayUnits += rule.Cost
+		h.units.add(int64(day), rule.Cost)
 	case PeriodCredits:
-		if h.creditsFrom != period.Start {
-			h.creditsFrom = period.Start
-			h.credits = 0
-		}
-		h.credits += rule.Cost
+		h.credits.add(period.Start, rule.Cost)
 	}
 }
 
@@ -35,10 +43,10 @@ func (h *held) reserve(rule *Rule, day Day, period Period) {
 // are gone already.
 func (h *held) release(rule *Rule, day Day, period Period) {
 	switch {
-	case rule.Allowance == DayQuota && day == h.unitsDay:
-		h.dayUnits -= rule.Cost
-	case rule.Allowance == PeriodCredits && period.Start == h.creditsFrom:
-		h.credits -= rule.Cost
+	case rule.Allowance == DayQuota && h.units.held(int64(day)) > 0:
+		h.units.add(int64(day), -rule.Cost)
+	case rule.Allowance == PeriodCredits && h.credits.held(period.Start) > 0:
+		h.credits.add(period.Start, -rule.Cost)
 	}
 }
 
@@ -72,6 +80,7 @@ func (a *account) stand(p *Principal, rule *Rule, wall int64) (s standing) {
 	s.limit = rule.Limit
 	s.day = max(a.day, DayOf(wall)) // a clock that was set back does not bring a day back
 
+	// Of a day or period that nobody was admitted in, nothing is used and nothing held.
 	switch rule.Allowance {
 	case NoAllowance:
 	case DayQuota:
@@ -79,18 +88,14 @@ func (a *account) stand(p *Principal, rule *Rule, wall int64) (s standing) {
 		if s.day == a.day {
 			s.used = a.dayUsed
 		}
-		if s.day == a.unitsDay {
-			s.held = a.dayUnits
-		}
+		s.held = a.units.held(int64(s.day))
 	case PeriodCredits:
 		s.period = a.periodAt(p, wall)
 		s.end = s.period.End
 		if s.period.Start == a.period.Start {
 			s.used = a.creditsUsed
 		}
-		if s.period.Start == a.creditsFrom {
-			s.held = a.credits
-		}
+		s.held = a.credits.held(s.period.Start)
 	}
 	return s
 }

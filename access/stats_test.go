@@ -52,11 +52,13 @@ func TestStoreStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer embedded.Close()
+
 	memory := access.NewMemory(access.MemoryOptions{})
 	for name, store := range map[string]access.Store{"memory": memory, "embedded": embedded} {
 		t.Run(name, func(t *testing.T) {
 			g, live, preview := statsWorld(t, store)
 			before := store.Stats()
+
 			const calls = 4000
 			for range calls {
 				d := g.Admit(live, access.CardsGet, now())
@@ -64,6 +66,7 @@ func TestStoreStats(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			for k := range 3 {
 				d := g.Admit(preview, access.PricesBatch, now())
 				key := "key" + string(rune('0'+k))
@@ -75,8 +78,9 @@ func TestStoreStats(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s := store.Stats()
+
 			// One call in sixteen is timed, by chance: 250 of 4,000, with a deviation of 15.
+			s := store.Stats()
 			if n := s.Finish.Count(); n < calls/access.FinishSample/2 || n > calls/access.FinishSample*2 {
 				t.Errorf("%d of %d calls of Finish are timed", n, calls)
 			}
@@ -92,12 +96,14 @@ func TestStoreStats(t *testing.T) {
 			if !s.Durable {
 				return
 			}
+
 			if s.Sync.Count() <= before.Sync.Count() || s.LogWritten < calls*20 || s.LogBytes < int64(s.LogWritten) {
 				t.Errorf("%d fsyncs, %d bytes written, %d in the segment", s.Sync.Count(), s.LogWritten, s.LogBytes)
 			}
 			if s.Checkpoint.Count() != 1 || time.Since(s.CheckpointAt) > time.Hour {
 				t.Errorf("%d checkpoints, the last at %v", s.Checkpoint.Count(), s.CheckpointAt)
 			}
+
 			if err := embedded.SaveCheckpoint(); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +165,6 @@ func TestRingStats(t *testing.T) {
 		_, _, err := f.Create(access.NewKey{Tenant: "t", Kind: access.Live, Plan: "free"}, time.Now())
 		return err
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

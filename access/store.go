@@ -63,8 +63,8 @@ type Store interface {
 	// nil. On ErrIdempotencyFull the claim is aborted and the ticket finished as a failure.
 	Commit(t Ticket, c Claim, reply []byte) (Receipt, error)
 
-	// Abort gives up a fresh claim, wakes those who wait for it, and finishes the ticket as a
-	// failure. After Commit it does nothing, so that it can be deferred.
+	// Abort gives up a fresh claim, wakes the callers that wait for it, and finishes the ticket as
+	// a failure. After Commit it does nothing, so that it can be deferred.
 	Abort(t Ticket, c Claim) (Receipt, error)
 
 	// Usage reads the allowance of a principal.

@@ -25,10 +25,12 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		dirs[s] = dir
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
+
 	return accesstest.Harness{
 		Open: func(t testing.TB, now access.Instant) access.Store { return open(t, t.TempDir(), now) },
 		Reopen: func(t testing.TB, s access.Store, kill bool, now access.Instant) access.Store {
@@ -49,6 +51,7 @@ func modelSteps(t *testing.T) int {
 	if text == "" {
 		return 500
 	}
+
 	steps, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +62,7 @@ func modelSteps(t *testing.T) int {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
+
 	for name, create := range waltest.Kinds(t) {
 		t.Run("embedded, "+name, func(t *testing.T) {
 			t.Parallel()

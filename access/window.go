@@ -51,6 +51,7 @@ func (w *window) fit(limit int, at int64) {
 		return
 	}
 
+	// What was admitted in the last minute moves over; what is older counts no more.
 	ticks := w.ticks(at)
 	*w = window{limit: limit}
 	var total int64
@@ -86,6 +87,7 @@ func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 		return w.peekBuckets(at)
 	}
 
+	// Admissions that came of age no longer count against what remains.
 	for w.live > 0 && at-w.ago(w.live) >= minuteMillis {
 		w.live--
 	}
@@ -238,6 +240,7 @@ func (w *window) ticks(at int64) []tick {
 		out = append(out, t)
 	}
 
+	// Those from before this process are the oldest.
 	for _, t := range w.restored {
 		add(t)
 	}

@@ -31,14 +31,18 @@ func TestWindowProperty(t *testing.T) {
 		var w window
 		w.fit(limit, windowEpoch)
 		var admitted []int64
-		at, newest := int64(0), int64(0)
+		at := int64(0)
+		newest := int64(0)
+
 		for range rapid.IntRange(1, 8*limit).Draw(rt, "calls") {
 			at += rapid.OneOf(rapid.Int64Range(0, 2*pace), rapid.Just(int64(0)), rapid.Just(pace)).Draw(rt, "step")
 			if rapid.IntRange(0, 200).Draw(rt, "idle") == 0 {
 				at += rapid.Int64Range(0, 3*minuteMillis).Draw(rt, "idle time")
 			}
+
 			now := max(0, at-rapid.Int64Range(0, latest).Draw(rt, "late"))
-			live, strictly := 0, 0
+			live := 0
+			strictly := 0
 			for _, a := range admitted {
 				if now-a < minuteMillis+bucketMillis+latest {
 					live++
@@ -47,11 +51,13 @@ func TestWindowProperty(t *testing.T) {
 					strictly++
 				}
 			}
+
 			// A late call is told what remains as the last one saw it, which may be a few more; it
 			// is admitted by the limit.
 			if _, remaining, _ := w.peek(windowEpoch + now); now >= newest && remaining > int64(limit-strictly) {
 				rt.Fatalf("%d remain at %d with %d of %d taken", remaining, now, strictly, limit)
 			}
+
 			newest = max(newest, now)
 			if w.call(now) {
 				admitted = append(admitted, now)
@@ -59,6 +65,7 @@ func TestWindowProperty(t *testing.T) {
 				rt.Fatalf("refused at %d with %d of %d taken", now, live, limit)
 			}
 		}
+
 		slices.Sort(admitted)
 		for i := limit; i < len(admitted); i++ {
 			if admitted[i]-admitted[i-limit] < minuteMillis {
@@ -82,6 +89,7 @@ func TestWindowAfterIdle(t *testing.T) {
 					t.Fatalf("limit %d: call %d refused", limit, i)
 				}
 			}
+
 			at := 59_000 + pause
 			admitted := 0
 			for w.call(at) {
@@ -91,6 +99,7 @@ func TestWindowAfterIdle(t *testing.T) {
 				}
 				at += 3
 			}
+
 			if admitted != limit {
 				t.Fatalf("limit %d: only %d admitted after a pause of %d ms", limit, admitted, pause)
 			}
@@ -123,10 +132,12 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 				t.Fatal("refused below the limit")
 			}
 		}
+
 		open := offset + minuteMillis - 5
 		for !w.call(open) {
 			open++
 		}
+
 		if late := open - offset - minuteMillis; late < 0 || late > bucketMillis {
 			t.Fatalf("offset %d: opened %d ms after the minute", offset, late)
 		}
@@ -148,6 +159,7 @@ func TestWindowWait(t *testing.T) {
 				break
 			}
 		}
+
 		_, remaining, wait := w.peek(windowEpoch + at)
 		if remaining != 0 || wait < 1 {
 			rt.Fatalf("full window: remaining %d, wait %d", remaining, wait)
@@ -170,7 +182,9 @@ func TestWindowFit(t *testing.T) {
 		limit := limits.Draw(rt, "limit")
 		var w window
 		w.fit(limit, windowEpoch)
-		at, admitted := int64(0), []int64{}
+
+		at := int64(0)
+		var admitted []int64
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			at += rapid.Int64Range(0, 9_000).Draw(rt, "step")
 			switch rapid.IntRange(0, 9).Draw(rt, "what") {
@@ -185,6 +199,7 @@ func TestWindowFit(t *testing.T) {
 				}
 				w.fit(limit, windowEpoch+at)
 			}
+
 			for range rapid.IntRange(0, 40).Draw(rt, "burst") {
 				live := 0
 				for _, a := range admitted {
@@ -192,6 +207,7 @@ func TestWindowFit(t *testing.T) {
 						live++
 					}
 				}
+
 				ok := w.call(at)
 				if ok && live >= limit {
 					rt.Fatalf("admitted at %d with %d of %d taken", at, live, limit)
@@ -214,6 +230,7 @@ func TestWindowLongIdle(t *testing.T) {
 				t.Fatalf("limit %d: refused at %d", limit, at)
 			}
 		}
+
 		if ok, remaining, _ := w.peek(windowEpoch + 500*dayMillis); !ok || remaining != int64(limit) {
 			t.Fatalf("limit %d: %d remain after a long time", limit, remaining)
 		}

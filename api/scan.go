@@ -8,10 +8,9 @@ import (
 	"ninepocket/wire"
 )
 
-// scanner reads JSON that is spelt as programs spell it: the members that are asked for and no
-// others, strings without escapes. It says no to everything else, right or wrong, and whoever asked
-// reads the body again with the decoder, which knows all of JSON and says what is wrong with it.
-// Strings alias the body.
+// scanner is a fast path: it takes the expected members, and strings without escapes. On anything
+// else, valid or not, it returns false, and the caller reads the body again by walking it, which
+// knows all of JSON and says what is wrong with it. Strings alias the body.
 type scanner struct {
 	text string
 	at   int

@@ -39,6 +39,8 @@ type BuildFigures struct {
 func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var out BuildFigures
 	store := snapshot.OpenDir(t.Store)
+
+	// Later days continue the first as daily builds do.
 	var base *snapshot.Catalog
 	for day := range max(t.Snapshots, 1) {
 		raw := filepath.Join(filepath.Dir(t.Store), fmt.Sprintf("raw-%d", day))
@@ -65,6 +67,7 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 			})
 			return err
 		})
+		// The raw catalog is larger than the snapshot, and a million cards fill a disk.
 		if err := errors.Join(err, os.RemoveAll(raw)); err != nil {
 			return out, err
 		}
@@ -100,9 +103,8 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	return out, publish(store, out.Snapshots[0])
 }
 
-// publish makes a snapshot the current one as snapshot publish does, with the engine's own View as
-// the check, but with no regard to what is published: measurements go back and forth between two
-// days.
+// publish makes a snapshot the current one. The engine's own View is the check, as in snapshot
+// publish. No guard is asked, because measurements go back and forth between two days.
 func publish(store *snapshot.Dir, id string) error {
 	_, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(c *snapshot.Catalog) error {
 		_, err := engine.NewView(c, wire.Site{})
@@ -163,7 +165,7 @@ type LoadFigures struct {
 }
 
 // load loads the current snapshot of a store as a server does, and asks it a few things in one
-// goroutine. Times are wall times of a loop, of which the least of several runs is taken: other
+// goroutine. Times are wall times of a loop. The least of several runs is taken, because other
 // processes only ever add.
 func (t *Task) load() (LoadFigures, error) {
 	var out LoadFigures
@@ -173,6 +175,7 @@ func (t *Task) load() (LoadFigures, error) {
 		return out, err
 	}
 
+	// What was alive before the View is not its cost.
 	before := liveHeap()
 	var view *engine.View
 	out.Load, err = timed(func() error {
@@ -248,6 +251,8 @@ func (f *LoadFigures) ask(v *engine.View) {
 	f.Filter = least(func() { cards = low.Cards(cards[:0], q, nil, 50).Cards })
 
 	n := v.Catalog.Cards.ID.Len()
+
+	// Cards that are spread over the catalog, so that no cache of the processor holds them all.
 	ids := make([]string, 200)
 	for i := range ids {
 		ids[i] = v.Catalog.Cards.ID.At(i * 7919 % n)
@@ -292,6 +297,7 @@ func least(f func()) time.Duration {
 	f()
 	best := time.Duration(1<<63 - 1)
 	for range 5 {
+		// A loop of a millisecond is longer than what the clock rounds.
 		times := 0
 		began := time.Now()
 		for took := time.Duration(0); took < time.Millisecond; {

@@ -47,6 +47,7 @@ type conn struct {
 const patience = 30 * time.Second
 
 func dial(address string) (*conn, error) {
+	// A server that does not answer must not hold up the whole measurement.
 	c, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the server at %s: %w", address, err)
@@ -86,6 +87,7 @@ func (c *conn) read() (answer, error) {
 		if i := bytes.Index(have[from:], headerEnd); i >= 0 {
 			return c.whole(from + i + len(headerEnd))
 		}
+
 		scanned = len(have)
 		if err := c.fill(len(have) + 1); err != nil {
 			return answer{}, err

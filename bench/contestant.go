@@ -54,12 +54,14 @@ func start(ctx context.Context, name string, command []string, ready string) (*c
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
 
+	// The process is waited for at once, so that a server that ends early is noticed.
 	go func() {
 		// A server that ends early is told by await, one that is stopped ends as asked.
 		_ = c.process.Wait()
 		close(c.ended)
 	}()
 
+	// An import into a database is part of coming up, so this may take minutes.
 	wait, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("cannot start %s within %v", name, startTime))
 	defer cancel()
 	r, err := await(wait, ready, c.ended)
@@ -94,6 +96,7 @@ func (c *contestant) stop() {
 	_ = c.process.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-c.ended:
+	// A server drains for a while; one that hangs is not waited for.
 	case <-time.After(20 * time.Second):
 		_ = c.process.Process.Kill()
 		<-c.ended
@@ -109,6 +112,7 @@ func (c *contestant) cpu() (time.Duration, error) {
 	}
 
 	var total time.Duration
+	// A database has processes of its own, which count.
 	for i, pid := range family(c.process.Process.Pid) {
 		used, err := cpuTime(pid)
 		if err != nil && i == 0 {
@@ -197,6 +201,7 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 		Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days,
 		Snapshots: snapshots,
 	})
+
 	if err != nil {
 		return err
 	}
@@ -205,7 +210,9 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 
 // do runs a task to its end and returns what it printed.
 func (h *household) do(ctx context.Context, t Task) ([]byte, error) {
-	command := exec.CommandContext(ctx, h.self[0], append(slices.Clip(h.self[1:]), t.Text())...) //nolint:gosec // ourselves
+	arguments := append(slices.Clip(h.self[1:]), t.Text())
+	command := exec.CommandContext(ctx, h.self[0], arguments...) //nolint:gosec // ourselves
+	// A measurement that is killed leaves no servers behind.
 	endWithParent(command)
 	var out, trouble bytes.Buffer
 	command.Stdout = &out

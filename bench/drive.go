@@ -67,6 +67,7 @@ type Rival struct {
 }
 
 func (o *Options) setDefaults() {
+	// Zero means the default, which Validate then checks like any other value.
 	set := func(field *int, value int) {
 		if *field == 0 {
 			*field = value
@@ -149,6 +150,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 
 	// A server that was measured before still knows the idempotency keys of that time.
 	fresh.CompareAndSwap(0, uint64(time.Now().UnixMicro()))
+	// Every server is stopped, whatever happens from here on.
 	r := &run{o: &o, household: household{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
 	defer r.stop()
 	if err := r.open(ctx); err != nil {
@@ -188,6 +190,7 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 
+	// Bare servers answer what ours answered, byte for byte.
 	recorded, err := r.record(measured)
 	if err != nil {
 		return err
@@ -286,6 +289,7 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 		}
 
 		samples := map[string][]Sample{}
+		// Every second round goes backwards, so that no server always follows the same one.
 		for round := range r.o.Rounds {
 			for k := range able {
 				c := able[k]
@@ -315,6 +319,7 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 	for _, c := range r.contestants {
 		report.Memory[c.name] = c.memory()
 	}
+
 	if r.o.Queries != "" {
 		return report, r.judge(report)
 	}
@@ -386,6 +391,7 @@ func (c *contestant) drive(ctx context.Context, op *Operation, connections int, 
 	return c.during(func() ([]Sample, error) {
 		parts := make([]Sample, connections)
 		group, ctx := errgroup.WithContext(ctx)
+		// All connections are open before the first request is sent.
 		until := time.Now().Add(span)
 		for i := range links {
 			group.Go(func() error { return parts[i].loop(ctx, links[i], newTurns(op, i), until) })
@@ -415,6 +421,7 @@ func (c *contestant) during(f func() ([]Sample, error)) (Sample, error) {
 	if err != nil && !errors.Is(err, errNoCPU) {
 		return total, err
 	}
+
 	ownAfter, _ := cpuTime(os.Getpid())
 	total.CPU = after - before
 	total.Client = ownAfter - own
@@ -452,6 +459,7 @@ func (t *turns) take() []byte {
 		if r.Digits > 0 {
 			r.number(fresh.Add(1))
 		}
+		// A burst of one is sent as it is, without a copy.
 		if t.depth == 1 {
 			return r.Bytes
 		}
@@ -463,6 +471,7 @@ func (t *turns) take() []byte {
 
 // loop drives one connection until a time.
 func (s *Sample) loop(ctx context.Context, link *conn, t *turns, until time.Time) error {
+	// A server that hangs ends the measurement as an error.
 	if err := link.SetDeadline(until.Add(patience)); err != nil {
 		return err
 	}

@@ -37,11 +37,13 @@ func (t *Task) export(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	p := &plain{view: view}
 	w := bufio.NewWriter(out)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for card := range c.Cards.ID.Len() {
+		// What another database needs to answer alike, and nothing that only we have.
 		line := exported{plainDetail: p.detail(card), Slug: c.Cards.Slug.At(card), Display: p.price(card)}
 		if set := c.Cards.Set[card]; set != snapshot.NoSet {
 			line.SetCode = c.Sets.Code.At(int(set))

@@ -37,6 +37,7 @@ func readWanted(text string) ([]wanted, error) {
 	var all []wanted
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		cells := strings.Split(line, "\t")
+		// The first line names the columns.
 		if i == 0 || strings.HasPrefix(line, "# ") {
 			continue
 		}
@@ -109,6 +110,7 @@ func (r *run) judge(report *Report) error {
 			continue
 		}
 
+		// Only servers that search by themselves are asked.
 		tiers := map[string]Quality{}
 		for i := range all {
 			hits, err := c.search(&all[i], r.keys.Live)
@@ -140,6 +142,7 @@ func (c *contestant) search(w *wanted, key string) ([]hit, error) {
 	if a.status != http.StatusOK {
 		return nil, fmt.Errorf("cannot search %s for %q: it answered %d: %s", c.name, w.query, a.status, a.body)
 	}
+
 	var page struct{ Data []hit }
 	if err := json.Unmarshal(a.body, &page); err != nil {
 		return nil, fmt.Errorf("cannot read what %s found for %q: %w", c.name, w.query, err)

@@ -36,11 +36,13 @@ func openService(store, state, base string) (*service, error) {
 	eng := engine.New(snapshot.OpenDir(store), engine.Options{
 		Site: wire.Site{URL: base, ProductPrefix: "prd"}, SearchCache: searchCache,
 	})
+
 	if err := eng.Open(now); err != nil {
 		eng.Close()
 		return nil, err
 	}
 
+	// Its limits stop no measurement.
 	ring, err := loadKeys(state)
 	if err != nil {
 		eng.Close()
@@ -95,6 +97,7 @@ func (t *Task) serveMemory(ctx context.Context) error {
 func writeKeys(state, config string) (Keys, error) {
 	var keys Keys
 	now := time.Now()
+	// More than any measurement takes.
 	credits := int64(1) << 50
 	err := access.UpdateKeys(state, func(f *access.KeyFile) error {
 		var err error

@@ -9,15 +9,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the letters and digits of s alone: HTML entities unescaped, marks dropped, Lower case. Two texts that
-// fold alike are the same to a caller of rarity, series and exact set names (decision 23): "Double Rare",
-// "double-rare" and "DoubleRare" all fold to "doublerare".
+// Fold returns the letters and digits of s alone: HTML entities unescaped, marks dropped, Lower
+// case. Two texts that fold alike are the same to a caller of rarity, series and exact set names
+// (decision 23): "Double Rare", "double-rare" and "DoubleRare" all fold to "doublerare".
 func Fold(s string) string {
 	if isFolded(s) {
 		return s
 	}
+
 	plain := appendPlainText(make([]byte, 0, len(s)), Unescape(s))
-	folded := plain[:0] // it never overtakes what is read
+	// It never overtakes what is read.
+	folded := plain[:0]
 	for i := 0; i < len(plain); {
 		r, size := DecodeRune(plain[i:])
 		if IsWordRune(r) {
@@ -25,6 +27,7 @@ func Fold(s string) string {
 		}
 		i += size
 	}
+
 	return string(folded)
 }
 
@@ -49,13 +52,15 @@ func Unescape(s string) string {
 // appendPlainText appends every character of s as AppendPlain does.
 func appendPlainText(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
-		r, size := rune(s[i]), 1
+		r := rune(s[i])
+		size := 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[i:])
 		}
 		dst = AppendPlain(dst, s[i:i+size], r)
 		i += size
 	}
+
 	return dst
 }
 
@@ -67,8 +72,9 @@ func DecodeRune(b []byte) (r rune, size int) {
 	return utf8.DecodeRune(b)
 }
 
-// AppendPlain appends the one character c (decoded: r) in Lower case, decomposed (NFKD) and without its marks. Signs
-// are kept as they are, or become spaces; what separates words is the business of the caller.
+// AppendPlain appends the one character c (decoded: r) in Lower case, decomposed (NFKD) and without
+// its marks. Signs are kept as they are, or become spaces; what separates words is the business of
+// the caller.
 func AppendPlain(dst []byte, c string, r rune) []byte {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -76,18 +82,23 @@ func AppendPlain(dst []byte, c string, r rune) []byte {
 		}
 		return append(dst, byte(r))
 	}
+
 	if s, ok := wholeLetters[r]; ok {
 		return append(dst, s...)
 	}
+
+	// Ligatures, fractions and letters with marks come apart here.
 	d := norm.NFKD.PropertiesString(c).Decomposition()
 	if d == nil {
 		return appendBase(dst, r)
 	}
+
 	for len(d) > 0 {
 		r, size := utf8.DecodeRune(d)
 		dst = appendBase(dst, r)
 		d = d[size:]
 	}
+
 	return dst
 }
 
@@ -95,22 +106,25 @@ func appendBase(dst []byte, r rune) []byte {
 	if unicode.Is(unicode.M, r) || r == utf8.RuneError {
 		return dst
 	}
+
 	r = unicode.ToLower(r)
 	if s, ok := wholeLetters[r]; ok {
 		return append(dst, s...)
 	}
+
 	return utf8.AppendRune(dst, r)
 }
 
-// wholeLetters are the letters that Unicode does not take apart but people type apart, and marks that are not
-// letters although they decompose into some.
+// wholeLetters are the letters that Unicode does not take apart but people type apart, and marks
+// that are not letters although they decompose into some.
 var wholeLetters = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe", 'ø': "o", 'Ø': "o", 'ł': "l", 'Ł': "l",
 	'đ': "d", 'Đ': "d", 'ð': "d", 'Ð': "d", 'þ': "th", 'Þ': "th", 'ı': "i",
 	'™': " ", '℠': " ", '´': "", '¨': " ", '¯': " ", '¸': " ",
 }
 
-// IsApostrophe reports whether a character is one of the many signs that are typed or printed for an apostrophe.
+// IsApostrophe reports whether a character is one of the many signs that are typed or printed for
+// an apostrophe.
 func IsApostrophe(r rune) bool {
 	switch r {
 	case '\'', '`', '’', '‘', '‛', 'ʼ', 'ʹ', '′', '´', '＇':

@@ -2,8 +2,8 @@ package collector
 
 import "cmp"
 
-// CompareNumbers orders collector numbers as people count, cards without one last (decision 22). The result is negative,
-// zero (for equal strings only) or positive.
+// CompareNumbers orders collector numbers as people count, cards without one last (decision 22).
+// The result is negative, zero (for equal strings only) or positive.
 func CompareNumbers(a, b string) int {
 	if a == "" || b == "" {
 		return cmp.Compare(len(b), len(a)) // one of them is 0
@@ -12,28 +12,37 @@ func CompareNumbers(a, b string) int {
 	return compareNatural(a, b)
 }
 
-// compareNatural orders texts in the natural way: 2 before 10, 4 before 4a, TG2 before TG10, ignoring case. Digits come
-// before letters, other signs count for nothing, and texts that are alike in all this are ordered byte by byte, so that
-// the order is total.
+// compareNatural orders texts in the natural way: 2 before 10, 4 before 4a, TG2 before TG10,
+// ignoring case. Digits come before letters, other signs count for nothing, and texts that are
+// alike in all this are ordered byte by byte, so that the order is total.
 func compareNatural(a, b string) int {
-	i, j := 0, 0
+	i := 0
+	j := 0
 	for {
-		i, j = skipSigns(a, i), skipSigns(b, j)
+		i = skipSigns(a, i)
+		j = skipSigns(b, j)
 		if i == len(a) || j == len(b) {
 			break
 		}
+
+		// Runs of digits are numbers, of any length.
 		if IsDigit(a[i]) && IsDigit(b[j]) {
 			var c int
-			if c, i, j = compareDigits(a, i, b, j); c != 0 {
+			c, i, j = compareDigits(a, i, b, j)
+			if c != 0 {
 				return c
 			}
 			continue
 		}
+
 		if c := int(Lower(a[i])) - int(Lower(b[j])); c != 0 {
 			return c
 		}
-		i, j = i+1, j+1
+
+		i++
+		j++
 	}
+
 	switch {
 	case i < len(a):
 		return 1
@@ -44,29 +53,37 @@ func compareNatural(a, b string) int {
 	case a > b:
 		return 1
 	}
+
 	return 0
 }
 
-// compareDigits compares the numbers that begin at a[i] and b[j], of any length, and returns where they end.
+// compareDigits compares the numbers that begin at a[i] and b[j], of any length, and returns where
+// they end.
 func compareDigits(a string, i int, b string, j int) (order, ai, bj int) {
+	// Padding zeros say nothing.
 	for i < len(a) && a[i] == '0' {
 		i++
 	}
+
 	for j < len(b) && b[j] == '0' {
 		j++
 	}
+
 	for i < len(a) && IsDigit(a[i]) && j < len(b) && IsDigit(b[j]) {
 		if order == 0 {
 			order = int(a[i]) - int(b[j])
 		}
-		i, j = i+1, j+1
+		i++
+		j++
 	}
+
 	switch {
 	case i < len(a) && IsDigit(a[i]):
 		return 1, i, j
 	case j < len(b) && IsDigit(b[j]):
 		return -1, i, j
 	}
+
 	return order, i, j
 }
 

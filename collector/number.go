@@ -5,22 +5,23 @@ import (
 	"strings"
 )
 
-// NumberKey returns the canonical form of a collector number, the form in which numbers are compared for the number
-// filter (decision 23): Lower case, without spaces, signs, padding zeros and the "/total". "004/102" and "#4" give
-// "4", "TG 07/TG30" gives "tg7", "OP01-016" and "op1-16" give "op1-16", "OP05-119_p1" gives "op5-119p1". A number
-// without a letter or digit (Unown's "!" and "?") is its own key; an empty number has an empty key.
+// NumberKey returns the canonical form of a collector number, the form in which numbers are
+// compared for the number filter (decision 23): Lower case, without spaces, signs, padding zeros
+// and the "/total". "004/102" and "#4" give "4", "TG 07/TG30" gives "tg7", "OP01-016" and "op1-16"
+// give "op1-16", "OP05-119_p1" gives "op5-119p1". A number without a letter or digit (Unown's "!"
+// and "?") is its own key; an empty number has an empty key.
 func NumberKey(number string) string {
 	var buf [48]byte
 	return string(appendNumberKey(buf[:0], number))
 }
 
-// NumberBase returns the key of the number that a parallel belongs to: "op5-119" for "OP05-119_p1" and for "OP05-119"
-// itself. Filing a card under both its NumberKey and its NumberBase makes a base number match its parallels
-// (decision 23).
+// NumberBase returns the key of the number that a parallel belongs to: "op5-119" for "OP05-119_p1"
+// and for "OP05-119" itself. Filing a card under both its NumberKey and its NumberBase makes a base
+// number match its parallels (decision 23).
 func NumberBase(number string) string { return NumberKey(TrimParallel(number)) }
 
-// NumberTotal returns the canonical form of what stands behind the slash of a number, "" when nothing does: "102" for
-// "4/102", "tg30" for "TG23/TG30".
+// NumberTotal returns the canonical form of what stands behind the slash of a number, "" when
+// nothing does: "102" for "4/102", "tg30" for "TG23/TG30".
 func NumberTotal(number string) string {
 	_, total, _ := strings.Cut(number, "/")
 	return NumberKey(total)
@@ -36,21 +37,27 @@ func TrimParallel(number string) string {
 	if kind := number[i+1] | 0x20; kind != 'p' && kind != 'r' {
 		return number
 	}
+
 	for _, c := range []byte(number[i+2:]) {
 		if !IsDigit(c) {
 			return number
 		}
 	}
+
 	return number[:i]
 }
 
-// appendNumberKey appends NumberKey(number). A "-" is kept between two runs of digits, and only there.
+// appendNumberKey appends NumberKey(number). A "-" is kept between two runs of digits, and only
+// there.
 func appendNumberKey(dst []byte, number string) []byte {
 	begin := len(dst)
+	// The total is compared by itself.
 	printed, _, _ := strings.Cut(number, "/")
 	var buf [48]byte
+
 	plain := appendPlainText(buf[:0], printed)
-	split := false // a sign since the last letter or digit
+	// A sign since the last letter or digit.
+	split := false
 	for i := 0; i < len(plain); {
 		r, size := DecodeRune(plain[i:])
 		if IsWordRune(r) {
@@ -60,14 +67,16 @@ func appendNumberKey(dst []byte, number string) []byte {
 		split = !IsWordRune(r)
 		i += size
 	}
+
 	if len(dst) == begin {
 		return append(dst, bytes.TrimSpace(plain)...)
 	}
+
 	return dst
 }
 
-// ExtendKey looks at the sign that was appended at mark: a digit that follows digits across a sign gets a "-"
-// before it, and a digit that follows a leading zero replaces it.
+// ExtendKey looks at the sign that was appended at mark: a digit that follows digits across a sign
+// gets a "-" before it, and a digit that follows a leading zero replaces it.
 func ExtendKey(dst []byte, begin, mark int, split bool) []byte {
 	c := dst[mark]
 	if !IsDigit(c) || mark == begin || len(dst) != mark+1 || !IsDigit(dst[mark-1]) {
@@ -76,14 +85,17 @@ func ExtendKey(dst []byte, begin, mark int, split bool) []byte {
 	if split {
 		return append(dst[:mark], '-', c)
 	}
+
 	if dst[mark-1] == '0' && (mark-1 == begin || !IsDigit(dst[mark-2])) {
 		dst[mark-1] = c
 		return dst[:mark]
 	}
+
 	return dst
 }
 
-// NumberTail returns the number within its set of a key like "op5-119" ("119"), or "" for a key of another form.
+// NumberTail returns the number within its set of a key like "op5-119" ("119"), or "" for a key of
+// another form.
 func NumberTail(key string) string {
 	head, tail, ok := strings.Cut(key, "-")
 	if !ok {
@@ -94,12 +106,15 @@ func NumberTail(key string) string {
 		}
 		return key[len(head):]
 	}
+
 	if head == "" || IsDigit(head[0]) {
 		return ""
 	}
+
 	end := 0
 	for end < len(tail) && IsDigit(tail[end]) {
 		end++
 	}
+
 	return tail[:end]
 }

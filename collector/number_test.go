@@ -8,9 +8,11 @@ import (
 func TestNumberKey(t *testing.T) {
 	for printed, want := range map[string]string{
 		"4": "4", "004": "4", "004/102": "4", "4/102": "4", "#4": "4", " 4 ": "4", "4a": "4a", "0": "0", "000": "0",
-		"TG23": "tg23", "tg 023": "tg23", "TG23/TG30": "tg23", "SWSH203": "swsh203", "XY67a": "xy67a", "SV 049/SV122": "sv49",
-		"OP01-016": "op1-16", "op1-16": "op1-16", "OP05-119_p1": "op5-119p1", "P-001": "p1", "p1": "p1", "H09/H32": "h9",
-		"ONE": "one", "!": "!", "?": "?", "": "", "001/XY-P": "1", "１２": "12",
+		"TG23": "tg23", "tg 023": "tg23", "TG23/TG30": "tg23", "SWSH203": "swsh203", "XY67a": "xy67a",
+		"SV 049/SV122": "sv49",
+		"OP01-016":     "op1-16", "op1-16": "op1-16", "OP05-119_p1": "op5-119p1", "P-001": "p1", "p1": "p1",
+		"H09/H32": "h9",
+		"ONE":     "one", "!": "!", "?": "?", "": "", "001/XY-P": "1", "１２": "12",
 	} {
 		if got := NumberKey(printed); got != want {
 			t.Errorf("NumberKey(%q) = %q, want %q", printed, got, want)
@@ -18,15 +20,17 @@ func TestNumberKey(t *testing.T) {
 	}
 }
 
-// matches says whether the number that a caller asks for is the number printed on a card (decision 23): the keys are
-// equal, or the wanted one is the base of the printed parallel; totals must agree only where both have one. index does
-// the same with lists of cards by their keys.
+// matches says whether the number that a caller asks for is the number printed on a card (decision
+// 23): the keys are equal, or the wanted one is the base of the printed parallel; totals must agree
+// only where both have one. index does the same with lists of cards by their keys.
 func matches(wanted, printed string) bool {
 	key := NumberKey(wanted)
 	if key == "" || key != NumberKey(printed) && key != NumberBase(printed) {
 		return false
 	}
-	a, b := NumberTotal(wanted), NumberTotal(printed)
+
+	a := NumberTotal(wanted)
+	b := NumberTotal(printed)
 
 	return a == "" || b == "" || a == b
 }
@@ -38,6 +42,7 @@ func TestNumberMatches(t *testing.T) {
 			t.Errorf("matches(%q, %q) = %v", wanted, printed, got)
 		}
 	}
+
 	f("4", "004/102", true)
 	f("004", "4", true)
 	f("4/102", "4", true)
@@ -60,10 +65,15 @@ func TestNumberParts(t *testing.T) {
 	if got := NumberBase("OP05-119_p12"); got != "op5-119" {
 		t.Errorf("base %q", got)
 	}
+
 	if got := NumberTotal("TG23/TG30"); got != "tg30" {
 		t.Errorf("total %q", got)
 	}
-	for key, want := range map[string]string{"op5-119": "119", "p1": "1", "tg23": "", "4": "", "4a": "", "3-4": "", "prb1-1": "1"} {
+
+	for key, want := range map[string]string{
+		"op5-119": "119", "p1": "1", "tg23": "", "4": "", "4a": "", "3-4": "",
+		"prb1-1": "1",
+	} {
 		if got := NumberTail(key); got != want {
 			t.Errorf("NumberTail(%q) = %q, want %q", key, got, want)
 		}
@@ -80,9 +90,11 @@ func TestCompareNumbers(t *testing.T) {
 	if slices.SortFunc(got, compareNatural); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+
 	if CompareNumbers("2", "10") >= 0 || CompareNumbers("4", "4a") >= 0 || CompareNumbers("4", "4") != 0 {
 		t.Error("2, 4, 4a, 10 is the order")
 	}
+
 	if CompareNumbers("", "!") <= 0 || CompareNumbers("ZZ", "") >= 0 || CompareNumbers("", "") != 0 {
 		t.Error("a card without a number does not come last")
 	}
@@ -91,7 +103,8 @@ func TestCompareNumbers(t *testing.T) {
 func TestFold(t *testing.T) {
 	for s, want := range map[string]string{
 		"Double Rare": "doublerare", "DoubleRare": "doublerare", "double-rare": "doublerare", "Pokémon GO": "pokemongo",
-		"Champion's Path": "championspath", "Sword &amp; Shield": "swordshield", "": "", "!!": "", "ß": "ss", "Ｆｕｌｌ": "full",
+		"Champion's Path": "championspath", "Sword &amp; Shield": "swordshield", "": "", "!!": "", "ß": "ss",
+		"Ｆｕｌｌ":         "full",
 		"HS—Unleashed": "hsunleashed", "ready": "ready",
 	} {
 		if got := Fold(s); got != want {

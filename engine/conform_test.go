@@ -23,7 +23,11 @@ func TestDirIsASource(t *testing.T) {
 				return m.ID
 			},
 			Publish: func(id string) {
-				if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
+				if _, err := d.Publish(id,
+					snapshot.Publishing{
+						Now:   time.Now(),
+						Check: func(*snapshot.Catalog) error { return nil },
+					}); err != nil {
 					t.Error(err)
 				}
 			},
@@ -32,10 +36,12 @@ func TestDirIsASource(t *testing.T) {
 				if section != "manifest" {
 					path += ".msgpack.zst"
 				}
+
 				b, err := os.ReadFile(path)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				b[len(b)/2] ^= 1
 				if err := os.WriteFile(path, b, 0o600); err != nil {
 					t.Fatal(err)

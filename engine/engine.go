@@ -16,10 +16,12 @@ import (
 type Source interface {
 	// Current says which snapshot is published; the epoch changes with every publication.
 	Current() (snapshot.Current, error)
-	// Manifest describes a stored snapshot without reading it: what loading it takes is known beforehand.
+	// Manifest describes a stored snapshot without reading it: what loading it takes is known
+	// beforehand.
 	Manifest(id string) (*snapshot.Manifest, error)
-	// Load reads a snapshot whole; damage is a *snapshot.DamageError. It calls step every ten microseconds or so, which
-	// may rest; nil is as fast as it can. When the context ends it returns soon, with the context's error.
+	// Load reads a snapshot whole; damage is a *snapshot.DamageError. It calls step every ten
+	// microseconds or so, which may rest; nil is as fast as it can. When the context ends it
+	// returns soon, with the context's error.
 	Load(ctx context.Context, id string, step func()) (*snapshot.Catalog, error)
 	// List returns the manifests of all stored snapshots, newest first.
 	List() ([]*snapshot.Manifest, error)
@@ -28,18 +30,21 @@ type Source interface {
 // Options of an Engine; zero values mean the defaults.
 type Options struct {
 	Site wire.Site
-	// Images lists the card images there are, once for each View; nil when the Site has none, or knows them.
+	// Images lists the card images there are, once for each View; nil when the Site has none, or
+	// knows them.
 	Images func() (has func(file string) bool, err error)
 	// Poll is how often the source is asked for its current snapshot; default 250 ms.
 	Poll time.Duration
-	// RetiredBudget bounds the memory of Views kept for cursors, in bytes; default 2 GiB. Negative keeps none.
+	// RetiredBudget bounds the memory of Views kept for cursors, in bytes; default 2 GiB. Negative
+	// keeps none.
 	RetiredBudget int64
 	// SearchCache bounds the memory of remembered searches, in bytes; 0 remembers none.
 	SearchCache int64
-	// Memory tells how many bytes the process uses and may use; nil, or a limit of 0, means that nobody knows. It is
-	// asked before a swap, while something is served already: see fits.
+	// Memory tells how many bytes the process uses and may use; nil, or a limit of 0, means that
+	// nobody knows. It is asked before a swap, while something is served already: see fits.
 	Memory func() (used, limit int64)
-	// Aside runs the paced work of loading a snapshot while another one is served; nil just runs it.
+	// Aside runs the paced work of loading a snapshot while another one is served; nil just runs
+	// it.
 	Aside func(work func())
 	Log   *slog.Logger
 }
@@ -48,12 +53,15 @@ func (o *Options) setDefaults() {
 	if o.Poll == 0 {
 		o.Poll = 250 * time.Millisecond
 	}
+
 	if o.RetiredBudget == 0 {
 		o.RetiredBudget = 2 << 30
 	}
+
 	if o.Aside == nil {
 		o.Aside = func(work func()) { work() }
 	}
+
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -84,8 +92,8 @@ type retiree struct {
 	at   time.Time
 }
 
-// New returns an engine without a View; Open or Swap gives it the first. An engine with a search cache is to be
-// closed.
+// New returns an engine without a View; Open or Swap gives it the first. An engine with a search
+// cache is to be closed.
 func New(source Source, o Options) *Engine {
 	o.setDefaults()
 	e := &Engine{source: source, o: o}
@@ -106,35 +114,42 @@ func (e *Engine) Close() {
 // View is the current View, nil before the first.
 func (e *Engine) View() *View { return e.current.Load() }
 
-// Retained is the View of the snapshot with a cursor.Hash, current or not long ago, nil when it is gone.
+// Retained is the View of the snapshot with a cursor.Hash, current or not long ago, nil when it is
+// gone.
 func (e *Engine) Retained(hash uint64) *View {
 	for {
 		retired := e.retired.Load()
 		if v := e.current.Load(); v != nil && v.Hash == hash {
 			return v
 		}
+
 		for _, r := range *retired {
 			if r.view.Hash == hash {
 				return r.view
 			}
 		}
+
 		if retired == e.retired.Load() {
-			return nil // no swap came between, in which a View may have moved from one to the other
+			// No swap came between, in which a View may have moved from one to the other.
+			return nil
 		}
 	}
 }
 
-// site is where the URLs of the next View lead. Images that cannot be listed are none: prices matter more.
+// site is where the URLs of the next View lead. Images that cannot be listed are none: prices
+// matter more.
 func (e *Engine) site() wire.Site {
 	site := e.o.Site
 	if e.o.Images == nil {
 		return site
 	}
+
 	has, err := e.o.Images()
 	if err != nil {
 		e.o.Log.Error("serving without images", slog.Any("cause", err))
 		site.Images = ""
 	}
+
 	site.HasImage = has
 	return site
 }
@@ -146,17 +161,21 @@ func (e *Engine) Swap(v *View, now time.Time) { e.swap(v, now, origin{}) }
 func (e *Engine) swap(v *View, now time.Time, from origin) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	old := e.current.Load()
 	live := e.live(now)
 	if old != nil {
 		live = append([]retiree{{old, now}}, live...)
 	}
+
 	kept := e.affordable(live, v)
-	if v.searches != e.searches { // a View that was served before may have readers
+	// A View that was served before may have readers.
+	if v.searches != e.searches {
 		v.searches = e.searches
 	}
-	// First retire, then swap, then let go: a cursor finds its View at every moment, also one of a snapshot that was
-	// retired and becomes current again.
+
+	// First retire, then swap, then let go: a cursor finds its View at every moment, also one of a
+	// snapshot that was retired and becomes current again.
 	e.retired.Store(&live)
 	e.current.Store(v)
 	e.retired.Store(&kept)
@@ -174,7 +193,8 @@ func (e *Engine) live(now time.Time) []retiree {
 	return kept
 }
 
-// affordable drops the oldest Views beyond the budget, and those of the snapshot that becomes current.
+// affordable drops the oldest Views beyond the budget, and those of the snapshot that becomes
+// current.
 func (e *Engine) affordable(all []retiree, current *View) []retiree {
 	var kept []retiree
 	var size int64
@@ -182,11 +202,13 @@ func (e *Engine) affordable(all []retiree, current *View) []retiree {
 		if r.view.Hash == current.Hash {
 			continue
 		}
-		if size += r.view.Size(); size > e.o.RetiredBudget {
+		size += r.view.Size()
+		if size > e.o.RetiredBudget {
 			break
 		}
 		kept = append(kept, r)
 	}
+
 	return kept
 }
 

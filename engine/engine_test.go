@@ -24,12 +24,14 @@ func TestOpen(t *testing.T) {
 	if e.View() != nil {
 		t.Error("a view of nothing")
 	}
+
 	id := s.add(1, small(1))
 	s.publish(id)
 	wantErr(t, "open", e.Open(start), nil)
 	if serving(e) != id || e.Degraded.Load() || e.View().Hash != cursor.Hash(id) {
 		t.Errorf("serving %q, degraded %t", serving(e), e.Degraded.Load())
 	}
+
 	wantErr(t, "check", e.Check(start), nil)
 	if n := s.loaded(id); n != 1 {
 		t.Errorf("loaded %d times", n)
@@ -40,7 +42,10 @@ func TestOpenFallsBack(t *testing.T) {
 	f := func(what string, err error, later bool) {
 		t.Helper()
 		s := newSource()
-		old, good, bad, published := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3)), s.add(4, small(4))
+		old := s.add(1, small(1))
+		good := s.add(2, small(2))
+		bad := s.add(3, small(3))
+		published := s.add(4, small(4))
 		s.publish(published)
 		s.fail(published, err)
 		s.fail(bad, errDamage)
@@ -49,12 +54,15 @@ func TestOpenFallsBack(t *testing.T) {
 		if serving(e) != good || !e.Degraded.Load() || s.loaded(old) != 0 {
 			t.Errorf("%s: serving %q, degraded %t", what, serving(e), e.Degraded.Load())
 		}
-		// Once it can be loaded again, what failed for the moment is served, and what is damaged is not tried.
+
+		// Once it can be loaded again, what failed for the moment is served, and what is damaged is
+		// not tried.
 		s.fail(published, nil)
 		wantErr(t, what, e.Check(start), nil)
 		if got := serving(e) == published && !e.Degraded.Load(); got != later {
 			t.Errorf("%s: afterwards serving %q, degraded %t", what, serving(e), e.Degraded.Load())
 		}
+
 		// Another publication is.
 		s.publish(old)
 		wantErr(t, what, e.Check(start), nil)
@@ -62,6 +70,7 @@ func TestOpenFallsBack(t *testing.T) {
 			t.Errorf("%s: after another publication serving %q, degraded %t", what, serving(e), e.Degraded.Load())
 		}
 	}
+
 	f("damaged", errDamage, false)
 	f("newer", snapshot.ErrNewerFormat, false)
 	f("too many open files", errors.New("too many open files"), true)
@@ -77,6 +86,7 @@ func TestOpenWithDamagedPointer(t *testing.T) {
 	if serving(e) != id || !e.Degraded.Load() {
 		t.Errorf("serving %q, degraded %t", serving(e), e.Degraded.Load())
 	}
+
 	wantErr(t, "check", e.Check(start), snapshot.ErrDamaged)
 	s.publish(id)
 	wantErr(t, "check", e.Check(start), nil)
@@ -87,7 +97,8 @@ func TestOpenWithDamagedPointer(t *testing.T) {
 
 func TestOpenWithNothingThatLoads(t *testing.T) {
 	s := newSource()
-	a, b := s.add(1, small(1)), s.add(2, small(2))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
 	s.publish(b)
 	s.fail(a, errors.New("another reason"))
 	s.fail(b, errDamage)
@@ -97,7 +108,9 @@ func TestOpenWithNothingThatLoads(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	s := newSource()
-	a, b, c := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
+	c := s.add(3, small(3))
 	e := engine.New(s, engine.Options{Site: site})
 	wantErr(t, "nothing published", e.Check(start), nil)
 	s.publish(a)
@@ -108,9 +121,11 @@ func TestCheck(t *testing.T) {
 			t.Errorf("serving %q, want %q", serving(e), id)
 		}
 	}
+
 	check(nil, a)
 	s.publish(b)
 	check(nil, b)
+
 	// Back to an earlier one.
 	s.publish(a)
 	check(nil, a)
@@ -122,6 +137,7 @@ func TestCheck(t *testing.T) {
 	if n := s.loaded(c); n != 1 {
 		t.Errorf("damaged snapshot loaded %d times", n)
 	}
+
 	// Unless the operator says that it was mended in place.
 	wantErr(t, "recheck", e.Recheck(start), snapshot.ErrDamaged)
 	s.fail(c, nil)
@@ -135,6 +151,7 @@ func TestCheck(t *testing.T) {
 	s.fail(c, nil)
 	s.publish(c)
 	check(nil, c)
+
 	// What may pass is tried until it does.
 	broken := errors.New("the network is away")
 	s.publish(a)
@@ -143,6 +160,7 @@ func TestCheck(t *testing.T) {
 	check(broken, c)
 	s.fail(a, nil)
 	check(nil, a)
+
 	// The same snapshot at a new epoch is not loaded again.
 	n := s.loaded(a)
 	s.publish(a)
@@ -155,7 +173,8 @@ func TestCheck(t *testing.T) {
 // TestUnfitIsTriedOnce publishes a catalog that decodes but cannot be indexed.
 func TestUnfitIsTriedOnce(t *testing.T) {
 	s := newSource()
-	a, b := s.add(1, small(1)), s.add(2, small(2))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
 	s.catalogs[b].Cards.Order[0] = s.catalogs[b].Cards.Order[1]
 	e := engine.New(s, engine.Options{Site: site})
 	s.publish(a)
@@ -164,9 +183,11 @@ func TestUnfitIsTriedOnce(t *testing.T) {
 	if err := e.Check(start); err == nil {
 		t.Error("an unfit snapshot is served")
 	}
+
 	for range 5 {
 		wantErr(t, "check", e.Check(start), nil)
 	}
+
 	if serving(e) != a || s.loaded(b) != 1 {
 		t.Errorf("serving %q, unfit snapshot loaded %d times", serving(e), s.loaded(b))
 	}
@@ -179,11 +200,13 @@ func TestRetained(t *testing.T) {
 	for n := range 4 {
 		ids = append(ids, s.add(n, small(uint64(n))))
 	}
+
 	swap := func(n int, at time.Duration) {
 		t.Helper()
 		s.publish(ids[n])
 		wantErr(t, "check", e.Check(start.Add(at)), nil)
 	}
+
 	retained := func(want ...int) {
 		t.Helper()
 		for n, id := range ids {
@@ -192,11 +215,13 @@ func TestRetained(t *testing.T) {
 			for _, w := range want {
 				expected = expected || w == n
 			}
+
 			if (v != nil) != expected || v != nil && v.ID != id {
 				t.Errorf("view %d is retained: %t, want %t", n, v != nil, expected)
 			}
 		}
 	}
+
 	swap(0, 0)
 	retained(0)
 	swap(1, time.Minute) // 0 is retired at 1 min
@@ -222,6 +247,7 @@ func TestRetiredBudget(t *testing.T) {
 		for n := range 5 {
 			s.add(n, small(1)) // all of one size
 		}
+
 		s.publish(idOf(0))
 		measure := engine.New(s, engine.Options{Site: site})
 		wantErr(t, "open", measure.Open(start), nil)
@@ -230,12 +256,14 @@ func TestRetiredBudget(t *testing.T) {
 			s.publish(idOf(n))
 			wantErr(t, "check", e.Check(start), nil)
 		}
+
 		for n := range 5 {
 			if kept := e.Retained(cursor.Hash(idOf(n))) != nil; kept != (n >= 4-want) {
 				t.Errorf("%s: view %d of 5 is retained: %t", what, n, kept)
 			}
 		}
 	}
+
 	f("nothing", func(int64) int64 { return -1 }, 0)
 	f("less than one", func(size int64) int64 { return size - 1 }, 0)
 	f("one", func(size int64) int64 { return size }, 1)
@@ -250,6 +278,7 @@ func TestFollow(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var following sync.WaitGroup
 	following.Go(func() { e.Follow(ctx) })
+
 	for n := range 3 {
 		id := s.add(n, small(uint64(n)))
 		s.publish(id)
@@ -260,20 +289,24 @@ func TestFollow(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
+
 	stop()
 	following.Wait()
 }
 
-// TestFollowInTrouble polls in virtual time: what may pass is tried ever more rarely, at least every two seconds, and
-// is logged once. No view is made in the bubble, because the word index has goroutines of its own.
+// TestFollowInTrouble polls in virtual time: what may pass is tried ever more rarely, at least
+// every two seconds, and is logged once. No view is made in the bubble, because the word index has
+// goroutines of its own.
 func TestFollowInTrouble(t *testing.T) {
 	var log bytes.Buffer
 	s := newSource()
-	a, b := s.add(1, small(1)), s.add(2, small(2))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
 	e := engine.New(s, engine.Options{Site: site, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	s.publish(a)
 	wantErr(t, "open", e.Open(start), nil)
-	away, unlucky := errors.New("the network is away"), errors.New("the disk is tired")
+	away := errors.New("the network is away")
+	unlucky := errors.New("the disk is tired")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var following sync.WaitGroup
@@ -285,12 +318,14 @@ func TestFollowInTrouble(t *testing.T) {
 				t.Errorf("tried %d times, want %d; serving %q", n, want, serving(e))
 			}
 		}
+
 		s.fail(b, away)
 		s.publish(b)
 		wait(249 * time.Millisecond)
 		tried(b, 0)
 		wait(time.Millisecond)
 		tried(b, 1)
+
 		const second = time.Second
 		for _, pause := range []time.Duration{second / 4, second / 2, second, 2 * second, 2 * second, 2 * second} {
 			n := s.loaded(b)
@@ -299,6 +334,7 @@ func TestFollowInTrouble(t *testing.T) {
 			wait(1)
 			tried(b, n+1)
 		}
+
 		s.fail(b, unlucky)
 		wait(2 * time.Second)
 		tried(b, 8)
@@ -314,6 +350,7 @@ func TestFollowInTrouble(t *testing.T) {
 		stop()
 		following.Wait()
 	})
+
 	asked := 0
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -332,25 +369,31 @@ func TestFollowInTrouble(t *testing.T) {
 		if s.loaded(b) == n {
 			t.Error("two seconds after the source came back nothing was tried")
 		}
+
 		stop()
 		following.Wait()
 	})
+
 	if asked != 13 { // after 250 ms, 500 ms, 1 s, 2 s and then every two seconds
 		t.Errorf("a source that cannot be asked was asked %d times in 20 s", asked)
 	}
+
 	if n := strings.Count(log.String(), away.Error()); n != 2 {
 		t.Errorf("the first trouble, of the snapshot and then of the source, is logged %d times", n)
 	}
+
 	if n := strings.Count(log.String(), unlucky.Error()); n != 3 {
 		t.Errorf("the second trouble, which came twice and once after, is logged %d times", n)
 	}
+
 	f := e.Stats().Failures
 	if f[engine.NoSource] == 0 || f[engine.Damaged]+f[engine.NewerFormat]+f[engine.Unfit]+f[engine.NoMemory] != 0 {
 		t.Errorf("failures are counted as %v", f)
 	}
 }
 
-// TestReadersDuringSwaps reads from many goroutines while views are swapped: every answer is of one snapshot.
+// TestReadersDuringSwaps reads from many goroutines while views are swapped: every answer is of one
+// snapshot.
 func TestReadersDuringSwaps(t *testing.T) {
 	const snapshots, swaps = 3, 60
 	s := newSource()
@@ -361,9 +404,11 @@ func TestReadersDuringSwaps(t *testing.T) {
 		}
 		s.add(n, w)
 	}
+
 	e := engine.New(s, engine.Options{Site: site})
 	s.publish(idOf(0))
 	wantErr(t, "open", e.Open(start), nil)
+
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 4 {
@@ -375,6 +420,7 @@ func TestReadersDuringSwaps(t *testing.T) {
 					return
 				default:
 				}
+
 				v := e.View()
 				body = v.AppendSummaries(body[:0], []uint32{0, 1, 2, 3, 4, 5})
 				body = v.AppendHistory(append(body, v.Detail(0)...), 0, 90, "")
@@ -383,6 +429,7 @@ func TestReadersDuringSwaps(t *testing.T) {
 					t.Errorf("%d of 8 names are of snapshot %q: %s", n, v.ID, body)
 					return
 				}
+
 				if e.Retained(v.Hash) == nil {
 					t.Errorf("the view of %q is gone while it is fresh", v.ID)
 					return
@@ -390,6 +437,7 @@ func TestReadersDuringSwaps(t *testing.T) {
 			}
 		})
 	}
+
 	var checks sync.WaitGroup
 	for range 2 { // a poll and an operator's reload at once
 		checks.Go(func() {
@@ -401,12 +449,14 @@ func TestReadersDuringSwaps(t *testing.T) {
 			}
 		})
 	}
+
 	checks.Wait()
 	close(done)
 	readers.Wait()
 }
 
-// TestStoreIsGone: a pointer that was there and is gone is a failure, told and tried again, while the View serves on.
+// TestStoreIsGone: a pointer that was there and is gone is a failure, told and tried again, while
+// the View serves on.
 func TestStoreIsGone(t *testing.T) {
 	s := newSource()
 	id := s.add(1, fixture.Random(1, fixture.Small))
@@ -415,6 +465,7 @@ func TestStoreIsGone(t *testing.T) {
 	if err := e.Open(start); err != nil {
 		t.Fatal(err)
 	}
+
 	s.mu.Lock()
 	s.err = snapshot.ErrNoCurrent
 	s.mu.Unlock()
@@ -422,9 +473,11 @@ func TestStoreIsGone(t *testing.T) {
 	if v := e.View(); v == nil || v.ID != id {
 		t.Error("the View is gone, too")
 	}
+
 	if stats := e.Stats(); stats.Failures[engine.ReasonOf(snapshot.ErrNoCurrent)] == 0 {
 		t.Errorf("nothing is counted: %+v", stats)
 	}
+
 	s.mu.Lock()
 	s.err = nil
 	s.mu.Unlock()
@@ -436,12 +489,14 @@ func TestStoreIsGone(t *testing.T) {
 // TestAnotherStoreOfEqualEpoch: a store that was exchanged for another counts its epochs anew.
 func TestAnotherStoreOfEqualEpoch(t *testing.T) {
 	s := newSource()
-	one, two := s.add(1, fixture.Random(1, fixture.Small)), s.add(2, fixture.Random(2, fixture.Small))
+	one := s.add(1, fixture.Random(1, fixture.Small))
+	two := s.add(2, fixture.Random(2, fixture.Small))
 	s.publish(one)
 	e := engine.New(s, engine.Options{Site: site})
 	if err := e.Open(start); err != nil {
 		t.Fatal(err)
 	}
+
 	s.mu.Lock()
 	s.current.ID = two
 	s.mu.Unlock()

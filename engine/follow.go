@@ -11,18 +11,19 @@ import (
 	"ninepocket/snapshot"
 )
 
-// longestWait is the longest time between two tries of what may pass. With the time that loading takes, a publication
-// is live within three seconds of the store being readable again.
+// longestWait is the longest time between two tries of what may pass. With the time that loading
+// takes, a publication is live within three seconds of the store being readable again.
 const longestWait = 2 * time.Second
 
-// publication is what tells one move of a store's pointer from another: another store may count its epochs alike.
+// publication is what tells one move of a store's pointer from another: another store may count its
+// epochs alike.
 type publication struct {
 	epoch uint64
 	id    string
 }
 
-// trouble is a failure that may pass: the source cannot be asked, or what it publishes cannot be read or does not fit
-// into memory. It is tried again for ever, ever more rarely.
+// trouble is a failure that may pass: the source cannot be asked, or what it publishes cannot be
+// read or does not fit into memory. It is tried again for ever, ever more rarely.
 type trouble struct {
 	err   error
 	epoch uint64 // of the publication that it is about; 0 when the source itself could not be asked
@@ -35,18 +36,19 @@ func (t *trouble) ongoing(epoch uint64, now time.Time) bool {
 	return t.err != nil && t.epoch == epoch && now.Before(t.until)
 }
 
-// note takes down a failure; the wait doubles while it is about the same publication.
+// note records a failure; the wait doubles while it is about the same publication.
 func (t *trouble) note(err error, epoch uint64, poll time.Duration, now time.Time) {
 	if t.err == nil || t.epoch != epoch {
 		t.wait = poll / 2
 	}
-	t.err, t.epoch = err, epoch
+	t.err = err
+	t.epoch = epoch
 	t.wait = max(poll, min(2*t.wait, longestWait))
 	t.until = now.Add(t.wait)
 }
 
-// Open loads the published snapshot, or, when it is damaged, the newest other one that loads, which is reported as
-// degraded. Without any it returns the first error.
+// Open loads the published snapshot, or, when it is damaged, the newest other one that loads, which
+// is reported as degraded. Without any it returns the first error.
 func (e *Engine) Open(now time.Time) error {
 	ctx := context.Background()
 	e.following.Lock()
@@ -55,7 +57,8 @@ func (e *Engine) Open(now time.Time) error {
 	cur, err := e.source.Current()
 	if err == nil {
 		e.book.asked(now)
-		if err = e.load(ctx, cur, now); err == nil {
+		err = e.load(ctx, cur, now)
+		if err == nil {
 			e.published = publication{cur.Epoch, cur.ID}
 			return nil
 		}
@@ -64,40 +67,48 @@ func (e *Engine) Open(now time.Time) error {
 	if errors.Is(err, snapshot.ErrNoCurrent) {
 		return err
 	}
+
+	// The published one cannot be served: an older catalog is better than none.
 	all, listErr := e.source.List()
 	if listErr != nil {
 		return errors.Join(err, listErr)
 	}
+
 	for _, m := range all {
 		if m.ID == cur.ID {
 			continue
 		}
+
 		other := snapshot.Current{ID: m.ID}
 		if err := e.load(ctx, other, now); err != nil {
 			e.book.failed(other, ReasonOf(err), err, now)
 			continue
 		}
+
 		e.Degraded.Store(true)
 		e.o.Log.Error("the published snapshot cannot be served, an earlier one is",
-			slog.String("snapshot_id", m.ID), slog.String("published_id", cur.ID), slog.String("reason", ReasonOf(err).String()),
-			slog.Any("cause", err))
+			slog.String("snapshot_id", m.ID), slog.String("published_id", cur.ID),
+			slog.String("reason", ReasonOf(err).String()), slog.Any("cause", err))
 		return nil
 	}
+
 	return err
 }
 
 // errUnfit says that a snapshot is whole but that no View can be made of it.
 var errUnfit = errors.New("cannot be served")
 
-// failed takes down why a publication is not served: for good when trying again would fail in the same way, else with
-// the time of the next try.
+// failed records why a publication is not served: for good when trying again would fail in the same
+// way, else until the next try.
 func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 	reason := ReasonOf(err)
 	e.book.failed(cur, reason, err, now)
 	if reason.permanent() && cur.Epoch != 0 {
-		e.refused, e.trouble = publication{cur.Epoch, cur.ID}, trouble{}
+		e.refused = publication{cur.Epoch, cur.ID}
+		e.trouble = trouble{}
 		return
 	}
+
 	e.trouble.note(err, cur.Epoch, e.o.Poll, now)
 }
 
@@ -111,23 +122,30 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	if err := e.fits(m); err != nil {
 		return err
 	}
+
 	var v *View
 	var took Phases
 	if e.View() == nil {
-		v, took, err = e.make(ctx, cur.ID, nil) // nobody is served yet
+		// Nobody is served yet.
+		v, took, err = e.make(ctx, cur.ID, nil)
 	} else {
 		e.o.Aside(func() { v, took, err = e.make(ctx, cur.ID, pace.New().Step) })
 	}
+
 	if err != nil {
 		return err
 	}
+
 	took.Total = time.Since(start)
 	e.swap(v, now, origin{cur: cur, manifest: m, took: took})
+	// What a swap costs in time and memory is the first question after one.
 	kept, bytes := e.kept()
 	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", cur.ID), slog.Uint64("epoch", cur.Epoch),
-		slog.Int("cards", v.Catalog.Cards.ID.Len()), slog.Duration("read", took.Read), slog.Duration("index", took.Index),
-		slog.Duration("fragments", took.Fragments), slog.Duration("total", took.Total),
+		slog.Int("cards", v.Catalog.Cards.ID.Len()), slog.Duration("read", took.Read),
+		slog.Duration("index", took.Index), slog.Duration("fragments", took.Fragments),
+		slog.Duration("total", took.Total),
 		slog.Int64("bytes", v.Size()), slog.Int("retired", kept), slog.Int64("retired_bytes", bytes))
+
 	return nil
 }
 
@@ -138,21 +156,26 @@ func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phase
 	if err != nil {
 		return nil, Phases{}, err
 	}
+
 	took := Phases{Read: time.Since(start)}
 	v, err := newView(ctx, c, e.site(), step, &took)
 	if err != nil {
 		return nil, took, fmt.Errorf("%w: %w", errUnfit, err)
 	}
+
 	return v, took, nil
 }
 
-// Follow polls the source until ctx is done and swaps to whatever becomes current. What cannot be served is
-// reported once and the current View stays; what may pass is tried again after a while that doubles up to two seconds.
-// A load that goes on when ctx is done is given up: nobody would see its View.
+// Follow polls the source until ctx is done and swaps to whatever becomes current. What cannot be
+// served is reported once and the current View stays; what may pass is tried again after a while
+// that doubles up to two seconds. A load that goes on when ctx is done is given up: nobody would
+// see its View.
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
-	reported := "" // the trouble that goes on, so that it is not reported at every poll
+
+	// The trouble that goes on, so that it is not reported at every poll.
+	reported := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -166,7 +189,8 @@ func (e *Engine) Follow(ctx context.Context) {
 				reported = ""
 			case err.Error() != reported:
 				reported = err.Error()
-				e.o.Log.Error("cannot follow the store, serving on", slog.String("reason", ReasonOf(err).String()), slog.Any("cause", err))
+				e.o.Log.Error("cannot follow the store, serving on", slog.String("reason", ReasonOf(err).String()),
+					slog.Any("cause", err))
 			}
 		}
 	}
@@ -182,7 +206,8 @@ func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	return e.check(ctx, now, true)
 }
 
-// Recheck is Check for an operator who says that something was mended: what was refused is tried again.
+// Recheck is Check for an operator who says that something was mended: what was refused is tried
+// again.
 func (e *Engine) Recheck(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
@@ -190,16 +215,16 @@ func (e *Engine) Recheck(now time.Time) error {
 	return e.check(context.Background(), now, false)
 }
 
-// Check asks the source once and swaps when something else is published. It returns what keeps it from serving
-// that; the same damaged snapshot is reported once.
+// Check asks the source once and swaps when something else is published. It returns what keeps it
+// from serving that; the same damaged snapshot is reported once.
 func (e *Engine) Check(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
 	return e.check(context.Background(), now, false)
 }
 
-// check asks the source what is published and serves that. With patience it does not load again what failed a moment
-// ago and may pass; the caller holds following.
+// check asks the source what is published and serves that. With patience it does not load again
+// what failed a moment ago and may pass; the caller holds following.
 func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 	e.expire(now)
 	cur, err := e.source.Current()
@@ -207,24 +232,31 @@ func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publication{}) {
 			e.book.asked(now)
 			e.trouble = trouble{}
-			return nil // nothing is published yet: nothing to follow
+			// Nothing is published yet: nothing to follow.
+			return nil
 		}
-		// A pointer that was there and is gone is a store that is gone: a mount, a folder that somebody moved.
+
+		// A pointer that was there and is gone is a store that is gone: a mount, a folder that
+		// somebody moved.
 		e.failed(snapshot.Current{}, err, now)
 		return err
 	}
+
 	e.book.asked(now)
 	if now := (publication{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
 		e.trouble = trouble{}
 		return nil
 	}
+
 	if patient && e.trouble.ongoing(cur.Epoch, now) {
 		return e.trouble.err
 	}
+
 	if v := e.View(); v == nil || v.ID != cur.ID {
 		if err := e.load(ctx, cur, now); err != nil {
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
-			if ctx.Err() == nil { // a load that was given up says nothing of the snapshot
+			// A load that was given up says nothing of the snapshot.
+			if ctx.Err() == nil {
 				e.failed(cur, err, now)
 			}
 			return err
@@ -232,7 +264,10 @@ func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 	} else {
 		e.book.republished(cur)
 	}
-	e.published, e.refused, e.trouble = publication{cur.Epoch, cur.ID}, publication{}, trouble{}
+
+	e.published = publication{cur.Epoch, cur.ID}
+	e.refused = publication{}
+	e.trouble = trouble{}
 	e.Degraded.Store(false)
 	return nil
 }

@@ -21,7 +21,8 @@ func TestMemory(t *testing.T) {
 	const mib = int64(1 << 20)
 	s := newSource()
 	var log bytes.Buffer
-	limit, each := int64(1<<40), 10*mib
+	limit := int64(1 << 40)
+	each := 10 * mib
 	used := int64(0)
 	var e *engine.Engine
 	e = engine.New(s, engine.Options{
@@ -32,6 +33,7 @@ func TestMemory(t *testing.T) {
 	for n := range 5 {
 		ids = append(ids, s.add(n, small(uint64(n))))
 	}
+
 	retained := func() (kept []int) {
 		for n, id := range ids {
 			if e.Retained(cursor.Hash(id)) != nil {
@@ -40,6 +42,7 @@ func TestMemory(t *testing.T) {
 		}
 		return kept
 	}
+
 	want := func(what string, current int, kept ...int) {
 		t.Helper()
 		all := slices.Sorted(slices.Values(append(kept, current)))
@@ -48,15 +51,19 @@ func TestMemory(t *testing.T) {
 			t.Fatalf("%s: serving %q, kept %v, want %v", what, serving(e), got, all)
 		}
 	}
+
 	for n := range 3 {
 		s.publish(ids[n])
 		wantErr(t, "check", e.Check(start), nil)
 	}
+
 	want("with room", 2, 0, 1)
 
-	// Loading takes 16 MiB and a half more than the decoded size; there is room for that with one retired View.
+	// Loading takes 16 MiB and a half more than the decoded size; there is room for that with one
+	// retired View.
 	s.raw = 20 * mib
-	used, limit = 100*mib, 100*mib+46*mib+each+mib
+	used = 100 * mib
+	limit = 100*mib + 46*mib + each + mib
 	s.publish(ids[3])
 	wantErr(t, "check", e.Check(start), nil)
 	want("with room for one", 3, 1, 2)
@@ -64,18 +71,22 @@ func TestMemory(t *testing.T) {
 		t.Errorf("dropping is logged %d times: %s", n, &log)
 	}
 
-	// And now there is none at all: what is served stays, and the operator is told how much it takes.
+	// And now there is none at all: what is served stays, and the operator is told how much it
+	// takes.
 	limit = 100*mib + 46*mib - 1
 	s.publish(ids[4])
 	err := e.Check(start)
 	if err == nil || engine.ReasonOf(err) != engine.NoMemory || !strings.Contains(err.Error(), "46 MiB") {
 		t.Errorf("without room: %v", err)
 	}
+
 	want("without room", 3)
 	st := e.Stats()
-	if s.loaded(ids[4]) != 0 || st.Failures[engine.NoMemory] != 1 || !st.Behind || st.LastFailure.ID != ids[4] || st.LastFailure.Reason.String() != "memory" {
+	if s.loaded(ids[4]) != 0 || st.Failures[engine.NoMemory] != 1 || !st.Behind || st.LastFailure.ID != ids[4] ||
+		st.LastFailure.Reason.String() != "memory" {
 		t.Errorf("loaded %d times, stats %+v", s.loaded(ids[4]), st)
 	}
+
 	// It is tried again until there is room; nobody has to say so.
 	limit++
 	wantErr(t, "check", e.Check(start), nil)
@@ -83,8 +94,10 @@ func TestMemory(t *testing.T) {
 	if e.Stats().Behind {
 		t.Error("behind although what is published is served")
 	}
+
 	// A limit that nobody knows stops nothing.
-	used, limit = 1<<50, 0
+	used = 1 << 50
+	limit = 0
 	s.publish(ids[0])
 	wantErr(t, "check", e.Check(start), nil)
 	want("without a limit", 0, 3, 4)
@@ -100,45 +113,59 @@ func TestFirstIsNotRefused(t *testing.T) {
 
 func TestEngineStats(t *testing.T) {
 	s := newSource()
-	a, b, c := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
+	c := s.add(3, small(3))
 	e := engine.New(s, engine.Options{Site: site, SearchCache: 1 << 20})
 	defer e.Close()
+
 	if st := e.Stats(); st.Swaps != 0 || st.Manifest != nil || st.LastFailure != nil || !st.Checked.IsZero() {
 		t.Errorf("a new engine's stats are %+v", st)
 	}
+
 	s.publish(a)
 	wantErr(t, "open", e.Open(start), nil)
 	s.publish(b)
 	at := start.Add(time.Minute)
 	wantErr(t, "check", e.Check(at), nil)
 	st := e.Stats()
-	if st.Epoch != 2 || st.Previous != a || !st.Live.Equal(at) || st.Manifest.ID != b || !st.Checked.Equal(at) || st.Swaps != 2 || st.Behind ||
+	if st.Epoch != 2 || st.Previous != a || !st.Live.Equal(at) || st.Manifest.ID != b || !st.Checked.Equal(at) ||
+		st.Swaps != 2 || st.Behind ||
 		st.Retired != 1 || st.RetiredBytes != e.Retained(cursor.Hash(a)).Size() {
 		t.Errorf("after a swap %+v", st)
 	}
+
 	if p := st.LastLoad; p.Index <= 0 || p.Fragments <= 0 || p.Total < p.Read+p.Index+p.Fragments {
 		t.Errorf("a load took %+v", p)
 	}
+
 	for _, f := range []struct {
 		err  error
 		want engine.Reason
-	}{{errDamage, engine.Damaged}, {snapshot.ErrNewerFormat, engine.NewerFormat}, {errors.New("away"), engine.NoSource}} {
+	}{{errDamage, engine.Damaged}, {snapshot.ErrNewerFormat, engine.NewerFormat}, {
+		errors.New("away"),
+		engine.NoSource,
+	}} {
 		s.publish(c)
 		s.fail(c, f.err)
 		n := e.Stats().Failures[f.want]
 		if e.Check(at) == nil {
 			t.Errorf("%v is served", f.err)
 		}
-		if st := e.Stats(); st.Failures[f.want] != n+1 || !st.Behind || st.LastFailure.Reason != f.want || st.LastFailure.Epoch == 0 || st.Epoch != 2 {
+
+		if st := e.Stats(); st.Failures[f.want] != n+1 || !st.Behind || st.LastFailure.Reason != f.want ||
+			st.LastFailure.Epoch == 0 || st.Epoch != 2 {
 			t.Errorf("%v: %+v", f.err, st)
 		}
 	}
+
 	s.fail(c, nil)
 	s.publish(b) // served already
 	wantErr(t, "check", e.Check(at), nil)
 	if st := e.Stats(); st.Behind || st.Epoch != 6 || st.Swaps != 2 {
 		t.Errorf("published again: %+v", st)
 	}
+
 	// The source cannot be asked: what it published last may still be what is served.
 	s.unreachable(errors.New("away"))
 	if e.Check(at.Add(time.Hour)) == nil || e.Stats().Behind || !e.Stats().Checked.Equal(at) {
@@ -149,14 +176,17 @@ func TestEngineStats(t *testing.T) {
 // TestDegradedIsBehind serves an older snapshot at start and says so.
 func TestDegradedIsBehind(t *testing.T) {
 	s := newSource()
-	old, broken, published := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
+	old := s.add(1, small(1))
+	broken := s.add(2, small(2))
+	published := s.add(3, small(3))
 	s.publish(published)
 	s.fail(published, errDamage)
 	s.fail(broken, snapshot.ErrNewerFormat)
 	e := engine.New(s, engine.Options{Site: site})
 	wantErr(t, "open", e.Open(start), nil)
 	st := e.Stats()
-	if serving(e) != old || !st.Degraded || !st.Behind || st.Epoch != 0 || st.Failures[engine.Damaged] != 1 || st.Failures[engine.NewerFormat] != 1 {
+	if serving(e) != old || !st.Degraded || !st.Behind || st.Epoch != 0 || st.Failures[engine.Damaged] != 1 ||
+		st.Failures[engine.NewerFormat] != 1 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -178,8 +208,8 @@ func (s slowSource) Load(ctx context.Context, id string, step func()) (*snapshot
 	return nil, fmt.Errorf("cannot load: %w", ctx.Err())
 }
 
-// TestFollowEndsWhileItLoads: a server that is told to end does not wait for a View that nobody will see, and does not
-// call the snapshot broken.
+// TestFollowEndsWhileItLoads: a server that is told to end does not wait for a View that nobody
+// will see, and does not call the snapshot broken.
 func TestFollowEndsWhileItLoads(t *testing.T) {
 	s := slowSource{source: newSource(), loading: make(chan struct{})}
 	first := s.add(0, small(1))

@@ -2,8 +2,8 @@ package engine
 
 // fragments are the JSON of n records, made when a View is made.
 //
-// They lie in chunks and not in one arena: clearing and filling tens of megabytes in one go is a stall that requests
-// notice, and an arena that grows leaves up to half of itself empty.
+// They lie in chunks and not in one arena: clearing and filling tens of megabytes in one go is a
+// stall that requests notice, and an arena that grows leaves up to half of itself empty.
 type fragments struct {
 	chunks [][]byte
 	places []place
@@ -20,18 +20,23 @@ func newFragments(step func(), n int, spell func(dst []byte, i int) []byte) frag
 	f := fragments{places: make([]place, n)}
 	var record, chunk []byte
 	for i := range n {
+		// Sixteen records take ten microseconds or so.
 		if i&15 == 0 {
 			step()
 		}
+
 		record = spell(record[:0], i)
 		if len(chunk)+len(record) > cap(chunk) {
 			f.keep(chunk)
 			chunk = make([]byte, 0, max(chunkSize, len(record)))
 		}
+
 		from := len(chunk)
 		chunk = append(chunk, record...)
 		f.places[i] = place{uint32(len(f.chunks)), uint32(from), uint32(len(chunk))}
 	}
+
+	// The last chunk is cut to what is in it.
 	f.keep(append(make([]byte, 0, len(chunk)), chunk...))
 	return f
 }

@@ -8,12 +8,15 @@ import (
 	"ninepocket/engine"
 )
 
-// TestImagesAreListedForEachView wants image_url of the files that are there when a snapshot goes live, and null for all
-// when they cannot be listed.
+// TestImagesAreListedForEachView wants image_url of the files that are there when a snapshot goes
+// live, and null for all when they cannot be listed.
 func TestImagesAreListedForEachView(t *testing.T) {
 	s := newSource()
-	first, second, third := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
-	there, fail := false, false
+	first := s.add(1, small(1))
+	second := s.add(2, small(2))
+	third := s.add(3, small(3))
+	there := false
+	fail := false
 	lists := 0
 	e := engine.New(s, engine.Options{Site: site, Images: func() (func(string) bool, error) {
 		lists++
@@ -23,6 +26,7 @@ func TestImagesAreListedForEachView(t *testing.T) {
 		now := there
 		return func(string) bool { return now }, nil
 	}})
+
 	shown := func() (n int) {
 		v := e.View()
 		for card := range v.Catalog.Cards.ID.Len() {
@@ -32,6 +36,7 @@ func TestImagesAreListedForEachView(t *testing.T) {
 		}
 		return n
 	}
+
 	serve := func(id string) {
 		t.Helper()
 		s.publish(id)
@@ -40,18 +45,22 @@ func TestImagesAreListedForEachView(t *testing.T) {
 			t.Fatalf("serving %q, want %q", serving(e), id)
 		}
 	}
+
 	serve(first)
 	if n := shown(); n != 0 || lists != 1 {
 		t.Errorf("%d cards have an image of an empty folder, listed %d times", n, lists)
 	}
+
 	there = true
 	if shown() != 0 {
 		t.Error("a View changed")
 	}
+
 	serve(second)
 	if shown() == 0 {
 		t.Error("no card has an image")
 	}
+
 	fail = true
 	serve(third)
 	if n := shown(); n != 0 || lists != 3 {

@@ -10,9 +10,10 @@ import (
 	"ninepocket/snapshot"
 )
 
-// What loading a snapshot takes at the peak. A View holds the decoded columns, and JSON and index entries that grow with
-// cards and lanes rather than with the length of history: the decoded size alone tells it wrongly by a factor of two.
-// Measured as the highest live heap while loading, beside what this says (docs/PERFORMANCE.md, TestSwapCost):
+// What loading a snapshot takes at the peak. A View holds the decoded columns, and JSON and index
+// entries that grow with cards and lanes rather than with the length of history: the decoded size
+// alone tells it wrongly by a factor of two. Measured as the highest live heap while loading,
+// beside what this says (docs/PERFORMANCE.md, TestSwapCost):
 //
 //	 35,026 real cards, 48,599 lanes, one day:             86 MiB, 115 MiB here
 //	 40,004 synthetic cards, 149,122 lanes, one year:     164 MiB (193 before fragments lay in chunks), 241 MiB here
@@ -32,43 +33,55 @@ var errNoRoom = errors.New("does not fit into memory")
 func need(m *snapshot.Manifest) int64 {
 	var raw int64
 	for _, s := range m.Sections {
-		if !s.Optional { // those are not decoded
+		// Those are not decoded.
+		if !s.Optional {
 			raw += s.Raw
 		}
 	}
-	return loadBase + raw/rawDenominator*rawNumerator + bytesPerCard*int64(m.Counts.Cards) + bytesPerLane*int64(m.Counts.Lanes)
+
+	return loadBase + raw/rawDenominator*rawNumerator + bytesPerCard*int64(m.Counts.Cards) +
+		bytesPerLane*int64(m.Counts.Lanes)
 }
 
-// fits makes sure that there is room to load a snapshot beside the one that is served. Retired Views go first, the
-// oldest before the others: a walk of pages that ends is less than a process that is killed. The first snapshot of a
-// process is always tried: there is nothing to keep serving instead.
+// fits makes sure that there is room to load a snapshot beside the one that is served. Retired
+// Views go first, the oldest before the others: a walk of pages that ends is less than a process
+// that is killed. The first snapshot of a process is always tried: there is nothing to keep serving
+// instead.
 func (e *Engine) fits(m *snapshot.Manifest) error {
 	if e.o.Memory == nil || e.View() == nil {
 		return nil
 	}
+
 	needed := need(m)
 	used, limit := e.o.Memory()
 	if limit <= 0 || used+needed <= limit {
 		return nil
 	}
+
 	// The reading may hold garbage; from here on it is taken after a collection.
 	dropped := 0
 	for {
 		runtime.GC()
-		if used, limit = e.o.Memory(); used+needed <= limit || !e.dropOldest() {
+		used, limit = e.o.Memory()
+		if used+needed <= limit || !e.dropOldest() {
 			break
 		}
 		dropped++
 	}
+
 	if dropped > 0 {
 		e.o.Log.Warn("dropped retired snapshots to make room: cursors of them go on in the current one",
 			slog.Int("dropped", dropped), slog.String("snapshot_id", m.ID))
 	}
+
 	if used+needed <= limit {
 		return nil
 	}
-	// What is used at the moment changes from try to try and is left out, so that the same trouble is reported once.
-	return fmt.Errorf("snapshot %q %w: loading it takes about %d MiB beside what is used, of %d MiB in all: raise the limit (GOMEMLIMIT) or give the machine more",
+
+	// What is used at the moment changes from try to try and is left out, so that the same trouble
+	// is reported once.
+	return fmt.Errorf("snapshot %q %w: loading it takes about %d MiB beside what is used, of %d MiB in all: "+
+		"raise the limit (GOMEMLIMIT) or give the machine more",
 		m.ID, errNoRoom, needed>>20, limit>>20)
 }
 
@@ -80,7 +93,9 @@ func (e *Engine) dropOldest() bool {
 	if len(all) == 0 {
 		return false
 	}
-	kept := slices.Clone(all[:len(all)-1]) // a part of the old list would still hold the View
+
+	// A part of the old list would still hold the View.
+	kept := slices.Clone(all[:len(all)-1])
 	e.retired.Store(&kept)
 	return true
 }

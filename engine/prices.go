@@ -8,8 +8,8 @@ import (
 	"ninepocket/wire"
 )
 
-// DisplayLanes calls each with the display lane of every variant of a card, in variant order (decision 19). variant
-// restricts it to one, "" does not.
+// DisplayLanes calls each with the display lane of every variant of a card, in variant order
+// (decision 19). variant restricts it to one, "" does not.
 func (v *View) DisplayLanes(card int, variant string, each func(lane int, code string)) {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(card)
@@ -26,14 +26,17 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 // SameVariant compares variants ignoring case, spaces, hyphens and underscores (decision 17).
 func SameVariant(a, b string) bool {
 	for {
-		a, b = skipJoiners(a), skipJoiners(b)
+		a = skipJoiners(a)
+		b = skipJoiners(b)
 		if a == "" || b == "" {
 			return a == b
 		}
 		if lower(a[0]) != lower(b[0]) {
 			return false
 		}
-		a, b = a[1:], b[1:]
+
+		a = a[1:]
+		b = b[1:]
 	}
 }
 
@@ -55,10 +58,12 @@ type series struct {
 
 var seriesPool = sync.Pool{New: func() any { return new([]series) }}
 
-// AppendHistory appends the body of price history: the points of the last days dates, ascending by date and then in
-// variant order (decision 20). variant restricts it to one variant, "" does not. No more days than a lane keeps have any.
+// AppendHistory appends the body of price history: the points of the last days dates, ascending by
+// date and then in variant order (decision 20). variant restricts it to one variant, "" does not.
+// No more days than a lane keeps have any.
 func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte {
 	dst = wire.AppendHistoryHead(dst, v.Catalog, card, days, &v.site)
+	// Points are decoded into memory that the next history uses again.
 	pooled, _ := seriesPool.Get().(*[]series)
 	all := (*pooled)[:0]
 	dates := v.dates.last(days)
@@ -70,18 +75,21 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 		} else {
 			all = append(all, series{})
 		}
+
 		s := &all[len(all)-1]
 		s.form.Reset(code)
 		s.next = 0
 		s.points = v.Catalog.History.AppendPoints(s.points[:0], lane, from, date)
 	})
+
 	dst = appendMerged(dst, all, dates, from)
 	*pooled = all
 	seriesPool.Put(pooled)
 	return append(dst, ']', '}')
 }
 
-// appendMerged writes the points of several series day by day. dates are the days, from the first on.
+// appendMerged writes the points of several series day by day. dates are the days, from the first
+// on.
 func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day) []byte {
 	first := true
 	for i := range dates {
@@ -95,9 +103,11 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 			s.next++
 		}
 	}
+
 	if first {
 		return dst
 	}
+
 	return wire.AppendPointEnd(dst)
 }
 
@@ -137,6 +147,7 @@ func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 			restricted = code
 		}
 	})
+
 	dst = wire.AppendStatsHead(dst, c, wire.Stats{
 		Card: q.Card, Variant: restricted, Window: q.Name, From: from.Start(), To: c.SnapshotAt,
 	})
@@ -145,20 +156,24 @@ func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 		sum, ok := c.Stats.Of(lane, q.Window)
 		if days < asked {
 			// The plan's range cuts the window short: the stored statistics are of other dates.
-			var points []snapshot.Point
-			if points = c.History.AppendPoints(nil, lane, from, c.Date()); len(points) > 0 {
+			points := c.History.AppendPoints(nil, lane, from, c.Date())
+			if len(points) > 0 {
 				sum = snapshot.Summarize(points)
 			}
 			ok = len(points) > 0
 		}
+
 		if !ok {
 			return
 		}
+
 		if !first {
 			dst = append(dst, ',')
 		}
+
 		first = false
 		dst = wire.AppendSummary(dst, code, sum)
 	})
+
 	return append(dst, ']', '}', '}')
 }

@@ -22,6 +22,7 @@ func TestSameVariant(t *testing.T) {
 			t.Errorf("%q and %q: want %t", a, b, want)
 		}
 	}
+
 	f("reverse_holofoil", "Reverse Holofoil", true)
 	f("reverse_holofoil", "reverse-holofoil", true)
 	f("reverse_holofoil", "REVERSEHOLOFOIL", true)
@@ -46,6 +47,7 @@ func view(t testing.TB, w *fixture.World) *engine.View {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return v
 }
 
@@ -64,7 +66,8 @@ type historyPoint struct {
 	Currency string `json:"currency"`
 }
 
-// drawVariant draws how a caller may spell a variant of a card, or one that it does not have, or none.
+// drawVariant draws how a caller may spell a variant of a card, or one that it does not have, or
+// none.
 func drawVariant(t *rapid.T, c *fixture.Card) (asked string) {
 	spellings := []string{"", "", "no such thing", "holofoil"}
 	for _, l := range c.Lanes {
@@ -87,9 +90,14 @@ func TestHistory(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			card := rapid.IntRange(0, len(w.Cards)-1).Draw(t, "card")
 			c := w.PriceDesc()[card]
+
 			days := rapid.OneOf(rapid.SampledFrom([]int{1, 2, 7, 90, 364, 365}), rapid.IntRange(1, 365)).Draw(t, "days")
 			asked := drawVariant(t, &c)
-			want := historyBody{ID: c.ID, Name: c.Name, URL: site.URL + "/cards/" + c.Slug, Days: days, Data: []historyPoint{}}
+			want := historyBody{
+				ID: c.ID, Name: c.Name, URL: site.URL + "/cards/" + c.Slug, Days: days,
+				Data: []historyPoint{},
+			}
+
 			lanes := fixture.DisplayLanes(c.Lanes)
 			for day := w.Date() - snapshot.Day(days) + 1; day <= w.Date(); day++ {
 				for _, l := range lanes {
@@ -100,11 +108,14 @@ func TestHistory(t *testing.T) {
 					}
 				}
 			}
+
 			b := v.AppendHistory([]byte("x"), card, days, asked)
 			var got historyBody
-			if err := json.Unmarshal(b[1:], &got, json.MatchCaseInsensitiveNames(true), json.RejectUnknownMembers(true)); err != nil {
+			if err := json.Unmarshal(b[1:], &got, json.MatchCaseInsensitiveNames(true),
+				json.RejectUnknownMembers(true)); err != nil {
 				t.Fatalf("%s: %v", b, err)
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, card %d, %d days, variant %q (-want +got):\n%s", seed, card, days, asked, diff)
 			}
@@ -112,7 +123,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestStats compares statistics with a sum over the points, also where the plan's range cuts the window short.
+// TestStats compares statistics with a sum over the points, also where the plan's range cuts the
+// window short.
 func TestStats(t *testing.T) {
 	for seed := range uint64(3) {
 		w := fixture.Random(seed, fixture.Size{Sets: 2, Cards: 30, Days: 120})
@@ -121,9 +133,11 @@ func TestStats(t *testing.T) {
 			card := rapid.IntRange(0, len(w.Cards)-1).Draw(t, "card")
 			c := w.PriceDesc()[card]
 			window := rapid.IntRange(0, 2).Draw(t, "window")
-			most := rapid.OneOf(rapid.Just(365), rapid.SampledFrom([]int{1, 7, 8, 30, 89, 90}), rapid.IntRange(1, 120)).Draw(t, "most days")
+			most := rapid.OneOf(rapid.Just(365), rapid.SampledFrom([]int{1, 7, 8, 30, 89, 90}),
+				rapid.IntRange(1, 120)).Draw(t, "most days")
 			asked := drawVariant(t, &c)
 			days := min(snapshot.StatWindows[window], most)
+
 			from := w.Date() - snapshot.Day(days) + 1
 			variant := "null"
 			var entries []string
@@ -132,34 +146,52 @@ func TestStats(t *testing.T) {
 				if !same(l.Variant, asked) {
 					continue
 				}
+
 				if asked != "" {
 					variant = fmt.Sprintf("%q", l.Variant)
 				}
+
 				if len(points) == 0 {
 					continue
 				}
-				lo, hi, sum := points[0].Cents, points[0].Cents, int64(0)
+
+				lo := points[0].Cents
+				hi := points[0].Cents
+				sum := int64(0)
 				for _, p := range points {
-					lo, hi, sum = min(lo, p.Cents), max(hi, p.Cents), sum+p.Cents
+					lo = min(lo, p.Cents)
+					hi = max(hi, p.Cents)
+					sum += p.Cents
 				}
-				first, last := points[0], points[len(points)-1]
+
+				first := points[0]
+				last := points[len(points)-1]
 				percent := "null"
 				if first.Cents > 0 {
 					percent = trimmed(float64(last.Cents-first.Cents) * 100 / float64(first.Cents))
 				}
+
 				n := int64(len(points))
-				entries = append(entries, fmt.Sprintf(`{"variant":%q,"min_price_cents":%d,"max_price_cents":%d,"average_price_cents":%d,`+
-					`"first":{"date":"%s","price_cents":%d},"last":{"date":"%s","price_cents":%d},"change_cents":%d,"change_percent":%s,"data_points":%d}`,
-					l.Variant, lo, hi, (2*sum+n)/(2*n), first.Day, first.Cents, last.Day, last.Cents, last.Cents-first.Cents, percent, n))
+				entries = append(entries,
+					fmt.Sprintf(`{"variant":%q,"min_price_cents":%d,"max_price_cents":%d,"average_price_cents":%d,`+
+						`"first":{"date":"%s","price_cents":%d},"last":{"date":"%s","price_cents":%d},`+
+						`"change_cents":%d,"change_percent":%s,"data_points":%d}`,
+						l.Variant, lo, hi, (2*sum+n)/(2*n),
+						first.Day, first.Cents, last.Day, last.Cents, last.Cents-first.Cents, percent, n))
 			}
+
 			if variant == "null" && asked != "" {
 				variant = fmt.Sprintf("%q", asked)
 			}
-			want := fmt.Sprintf(`{"currency":"USD","id":%q,"variant":%s,"window":"w","window_start":"%sT00:00:00Z","window_end":"2026-03-14T20:05:30Z","data":{"variants":[%s]}}`,
+
+			want := fmt.Sprintf(`{"currency":"USD","id":%q,"variant":%s,"window":"w",`+
+				`"window_start":"%sT00:00:00Z","window_end":"2026-03-14T20:05:30Z","data":{"variants":[%s]}}`,
 				c.ID, variant, from, strings.Join(entries, ","))
-			got := string(v.AppendStats(nil, engine.StatsQuery{Card: card, Variant: asked, Window: window, Name: "w", MaxDays: most}))
+			got := string(v.AppendStats(nil,
+				engine.StatsQuery{Card: card, Variant: asked, Window: window, Name: "w", MaxDays: most}))
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("seed %d, card %d, window %d of at most %d days, variant %q (-want +got):\n%s", seed, card, window, most, asked, diff)
+				t.Fatalf("seed %d, card %d, window %d of at most %d days, variant %q (-want +got):\n%s", seed, card,
+					window, most, asked, diff)
 			}
 		})
 	}
@@ -172,9 +204,11 @@ func trimmed(v float64) string {
 	} else {
 		v += 1e-9
 	}
+
 	s := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
 	if s == "-0" {
 		return "0"
 	}
+
 	return s
 }

@@ -8,19 +8,21 @@ import (
 	"ninepocket/wire"
 )
 
-// spellProducts spells every product and hashes all of them: a preview walk may go on in another catalog whose
-// products are the same to the byte (decision 29).
+// spellProducts spells every product and hashes all of them: a preview walk may go on in another
+// catalog whose products are the same to the byte (decision 29).
 func (v *View) spellProducts(step func()) {
 	items := v.Index.Products()
 	v.products = newFragments(step, len(items), func(dst []byte, i int) []byte {
 		item := int(items[i])
 		return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
 	})
+	// A walk of products may go on in a catalog with the same hash.
 	hash := xxhash.New()
 	for _, chunk := range v.products.chunks {
 		step()
 		_, _ = hash.Write(chunk) // it cannot fail
 	}
+
 	v.ProductsHash = hash.Sum64()
 }
 
@@ -39,33 +41,38 @@ func (v *View) Product(id string) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
+
 	row, ok := v.Index.ProductRow(tail)
 	if !ok {
 		return nil, false
 	}
+
 	return v.products.at(row), true
 }
 
 // AppendProducts appends products by their row in the order of public ids, joined by commas.
 func (v *View) AppendProducts(dst []byte, rows []uint32) []byte { return v.products.join(dst, rows) }
 
-// AppendPrice appends the price result of a selection, judged in the order of decision 27: the id, the kind and the
-// lane, the licence, the price. Variant and condition match exactly.
+// AppendPrice appends the price result of a selection, judged in the order of decision 27: the id,
+// the kind and the lane, the licence, the price. Variant and condition match exactly.
 func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
 	c := v.Catalog
 	tail, ok := v.productTail(s.ProductID)
 	if !ok {
 		return wire.AppendMissing(dst, s, wire.ReasonNotFound)
 	}
+
 	item, ok := v.Index.Product(tail)
 	if !ok {
 		return wire.AppendMissing(dst, s, wire.ReasonNotFound)
 	}
+
 	isCard := item < c.Cards.ID.Len()
 	lane := -1
 	if isCard == (s.Kind == "card") {
 		lane = v.lane(item, s)
 	}
+
 	switch {
 	case lane < 0:
 		// A sealed product is a supported selection even when nothing was observed of it.
@@ -73,11 +80,13 @@ func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
 			return wire.AppendMissing(dst, s, wire.ReasonNoObservation)
 		}
 		return wire.AppendMissing(dst, s, wire.ReasonUnsupported)
+
 	case c.Lanes.Flags[lane]&snapshot.LaneLicensed == 0:
 		return wire.AppendMissing(dst, s, wire.ReasonNotLicensed)
 	case c.Lanes.Cents[lane] < 0:
 		return wire.AppendMissing(dst, s, wire.ReasonNoObservation)
 	}
+
 	return wire.AppendPriced(dst, c, s, lane)
 }
 
@@ -91,14 +100,17 @@ func (v *View) lane(item int, s *wire.Selection) int {
 		}
 		return from
 	}
+
 	condition, ok := snapshot.ParseCondition(s.Condition)
 	if !ok {
 		return -1
 	}
+
 	for lane := from; lane < to; lane++ {
 		if c.Lanes.Condition[lane] == uint8(condition) && c.Variants.At(int(c.Lanes.Variant[lane])) == s.Variant {
 			return lane
 		}
 	}
+
 	return -1
 }

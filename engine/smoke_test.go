@@ -17,6 +17,7 @@ func smokeView(t *testing.T) *View {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return v
 }
 
@@ -36,14 +37,16 @@ func TestSmokePasses(t *testing.T) {
 	}
 }
 
-// TestSmokePassesNamesWithoutWords: nothing is left of some names when they are normalised, so that no search finds the
-// card by its name. That must not keep a catalog from being published; in a small one every card is asked for.
+// TestSmokePassesNamesWithoutWords: nothing is left of some names when they are normalised, so that
+// no search finds the card by its name. That must not keep a catalog from being published; in a
+// small one every card is asked for.
 func TestSmokePassesNamesWithoutWords(t *testing.T) {
 	w := fixture.Random(1, fixture.Small)
 	names := []string{"And", "And And", "ʼ", "&", "and & AND"}
 	for i, name := range names {
 		w.Cards[i].Name = name
 	}
+
 	v, err := NewView(w.Catalog(), wire.Site{ProductPrefix: "np"})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +79,10 @@ func TestSmokeFinds(t *testing.T) {
 		}},
 		{"a name that the search does not know", "is not found by its name", func(v *View) { rename(v, "Zyxwvutsrq") }},
 		{"ids of other cards", "is not found by", func(v *View) { v.Catalog.Cards.ID = reversed(&v.Catalog.Cards.ID) }},
-		{"slugs of other cards", "is not found by", func(v *View) { v.Catalog.Cards.Slug = reversed(&v.Catalog.Cards.Slug) }},
+		{
+			"slugs of other cards", "is not found by",
+			func(v *View) { v.Catalog.Cards.Slug = reversed(&v.Catalog.Cards.Slug) },
+		},
 		{"ids of other sets", "is not found by", func(v *View) { v.Catalog.Sets.ID = reversed(&v.Catalog.Sets.ID) }},
 		{"a day that is none", "statistics of card", func(v *View) { v.Catalog.SnapshotAt = snapshot.NoTime }},
 		{"history that is gone", "panics", func(v *View) { v.Catalog.History.Points = nil }},
@@ -87,6 +93,7 @@ func TestSmokeFinds(t *testing.T) {
 			if err := v.Smoke(); err != nil {
 				t.Fatalf("before the damage: %v", err)
 			}
+
 			tt.damage(v)
 			err := v.Smoke()
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -120,16 +127,20 @@ func TestSmokeMovers(t *testing.T) {
 	if len(v.Catalog.Movers.Up) == 0 {
 		t.Fatal("no movers")
 	}
+
 	if err := v.Smoke(); err != nil {
 		t.Fatal(err)
 	}
+
 	n := 0
 	for range spread(10, 3) {
 		n++
 	}
+
 	if n != 3 {
 		t.Errorf("a spread of 3 has %d", n)
 	}
+
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 40_000} {
 		var got []int
 		for k := range spread(n, 64) {

@@ -88,6 +88,7 @@ func (s *source) loaded(id string) (n int) {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -111,6 +112,7 @@ func (s *source) Load(_ context.Context, id string, _ func()) (*snapshot.Catalog
 	if c := s.catalogs[id]; c != nil {
 		return c, nil
 	}
+
 	return nil, snapshot.ErrNotFound
 }
 

@@ -11,7 +11,8 @@ import (
 // Reason is why a publication was not served.
 type Reason uint8
 
-// The reasons. Damaged, NewerFormat and Unfit are properties of the snapshot and stay; NoMemory and NoSource may pass.
+// The reasons. Damaged, NewerFormat and Unfit are properties of the snapshot and stay; NoMemory and
+// NoSource may pass.
 const (
 	Damaged     Reason = iota // its bytes are not what was written
 	NewerFormat               // a newer program wrote it
@@ -40,6 +41,7 @@ func ReasonOf(err error) Reason {
 	case errors.Is(err, errNoRoom):
 		return NoMemory
 	}
+
 	return NoSource
 }
 
@@ -108,7 +110,11 @@ func (b *book) swapped(old, v *View, now time.Time, from origin) {
 	if old != nil && old.ID != v.ID {
 		b.s.Previous = old.ID
 	}
-	b.s.Live, b.s.Epoch, b.s.Manifest, b.s.LastLoad = now, from.cur.Epoch, from.manifest, from.took
+
+	b.s.Live = now
+	b.s.Epoch = from.cur.Epoch
+	b.s.Manifest = from.manifest
+	b.s.LastLoad = from.took
 	b.s.Behind = from.manifest != nil && from.cur.Epoch == 0
 }
 
@@ -116,7 +122,8 @@ func (b *book) swapped(old, v *View, now time.Time, from origin) {
 func (b *book) republished(cur snapshot.Current) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.s.Epoch, b.s.Behind = cur.Epoch, false
+	b.s.Epoch = cur.Epoch
+	b.s.Behind = false
 }
 
 func (b *book) failed(cur snapshot.Current, reason Reason, err error, now time.Time) {
@@ -135,7 +142,9 @@ func (e *Engine) Stats() Stats {
 	s.Degraded = e.Degraded.Load()
 	s.Retired, s.RetiredBytes = e.kept()
 	if e.searches != nil {
-		s.SearchHits, s.SearchMisses = e.searches.hits.Load(), e.searches.misses.Load()
+		s.SearchHits = e.searches.hits.Load()
+		s.SearchMisses = e.searches.misses.Load()
 	}
+
 	return s
 }

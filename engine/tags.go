@@ -6,8 +6,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// tags are hashes of fragments, each made when it is first asked for: the bytes never change, and hashing them for every
-// answer would take as long as all that is looked up for it.
+// tags are hashes of fragments, each made when it is first asked for: the bytes never change, and
+// hashing them for every answer would take as long as all that is looked up for it.
 type tags []atomic.Uint64
 
 func (t tags) of(i int, fragment []byte) uint64 {

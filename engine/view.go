@@ -11,11 +11,11 @@ import (
 	"ninepocket/wire"
 )
 
-// topCards is how many cards a set's detail shows (specification, Set detail).
+// topCards is how many cards a set's detail shows (docs/API.md, Set detail).
 const topCards = 10
 
-// View is one catalog ready to be served. It is immutable and safe for concurrent use. Slices that it returns are
-// its own: callers copy them into a response and never change them.
+// View is one catalog ready to be served. It is immutable and safe for concurrent use. Slices that
+// it returns are its own: callers copy them into a response and never change them.
 type View struct {
 	// Catalog and Index are what the View was made of.
 	Catalog *snapshot.Catalog
@@ -45,7 +45,8 @@ func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
 	return newView(context.Background(), c, site, nil, &Phases{})
 }
 
-// newView is NewView beside requests, with its durations: it rests where step does, and ends with the context.
+// newView is NewView beside requests, with its durations: it rests where step does, and ends with
+// the context.
 func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func(), took *Phases) (*View, error) {
 	if step == nil {
 		step = func() {}
@@ -56,12 +57,18 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	if err != nil {
 		return nil, fmt.Errorf("cannot index snapshot %q: %w", c.ID, err)
 	}
+
 	took.Index = time.Since(start)
 	defer func() { took.Fragments = time.Since(start) - took.Index }()
 
 	v := &View{Catalog: c, Index: x, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
-	v.games, v.dates = wire.AppendGames(nil, c), newDates(c.Date())
-	for _, spell := range []func(step func()){v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets, v.spellProducts} {
+	v.games = wire.AppendGames(nil, c)
+	v.dates = newDates(c.Date())
+	// What every answer is made of is spelt now, so that an answer is a copy.
+	for _, spell := range []func(step func()){
+		v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets,
+		v.spellProducts,
+	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -93,7 +100,8 @@ func (v *View) spellEntries(step func()) {
 
 func (v *View) spellSets(step func()) {
 	sets := v.Catalog.Sets.ID.Len()
-	v.sets = newFragments(step, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, v.Catalog, i) })
+	v.sets = newFragments(step,
+		sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, v.Catalog, i) })
 
 	var top []uint32
 	v.setPages = newFragments(step, sets, func(dst []byte, i int) []byte {

@@ -14,7 +14,8 @@ import (
 	"ninepocket/wire"
 )
 
-// TestFragments compares what a View keeps ready with what wire spells, of more records than tell its size.
+// TestFragments compares what a View keeps ready with what wire spells, of more records than tell
+// its size.
 func TestFragments(t *testing.T) {
 	for _, size := range []fixture.Size{{}, fixture.Small, {Sets: 3, Cards: 1500, Sealed: 9, Days: 1}} {
 		v := view(t, fixture.Random(1, size))
@@ -30,6 +31,7 @@ func TestFragments(t *testing.T) {
 				t.Fatalf("%s can be grown over its neighbour", what)
 			}
 		}
+
 		for i := range c.Cards.ID.Len() {
 			f("detail", v.Detail(i), wire.AppendCardDetail(nil, c, i, &site))
 			f("entry", v.Entry(i), wire.AppendPriceEntry(nil, c, i))
@@ -39,15 +41,23 @@ func TestFragments(t *testing.T) {
 			joined = wire.AppendCardSummary(joined, c, i, &site)
 			cards = append(cards, uint32(i))
 		}
+
 		if got := v.AppendSummaries([]byte("x"), cards); string(got) != "x"+string(joined) {
 			t.Errorf("the summaries of %d cards differ", len(cards))
 		}
+
 		for i := range c.Sets.ID.Len() {
 			f("set", v.SetPage(i), wire.AppendSetDetail(nil, c, i, v.Index.Top(nil, i, 10), &site))
-			if got := v.AppendSets(nil, []uint32{uint32(i), uint32(i)}); string(got) != string(wire.AppendSetSummary(append(wire.AppendSetSummary(nil, c, i), ','), c, i)) {
+			if got := v.AppendSets(nil,
+				[]uint32{
+					uint32(i),
+					uint32(i),
+				}); string(got) != string(wire.AppendSetSummary(append(wire.AppendSetSummary(nil, c, i),
+				','), c, i)) {
 				t.Errorf("set %d twice is %s", i, got)
 			}
 		}
+
 		for row, item := range v.Index.Products() {
 			tail := index.ProductTail(c, int(item))
 			got, ok := v.Product("np_" + tail)
@@ -59,13 +69,17 @@ func TestFragments(t *testing.T) {
 				t.Errorf("product %q is not that of row %d", tail, row)
 			}
 		}
+
 		if string(v.Games()) != string(wire.AppendGames(nil, c)) {
 			t.Errorf("games are %s", v.Games())
 		}
+
 		moved := v.AppendMovers(nil, c.Movers.Up)
-		if !jsontext.Value(fmt.Sprintf("[%s]", moved)).IsValid() || strings.Count(string(moved), `"price_change_cents"`) != len(c.Movers.Up) {
+		if !jsontext.Value(fmt.Sprintf("[%s]", moved)).IsValid() ||
+			strings.Count(string(moved), `"price_change_cents"`) != len(c.Movers.Up) {
 			t.Errorf("movers are %s", moved)
 		}
+
 		if v.Size() < c.Size() {
 			t.Errorf("a view of a catalog of %d bytes says it holds %d", c.Size(), v.Size())
 		}
@@ -76,12 +90,16 @@ func TestProductRefs(t *testing.T) {
 	w := fixture.Random(1, fixture.Small)
 	v := view(t, w)
 	for _, s := range w.Sealed {
-		for _, bad := range []string{s.Tail, "np" + s.Tail, "np-" + s.Tail, "nq_" + s.Tail, "np_" + s.Tail + "x", "np_", "np", "", "NP_" + s.Tail} {
+		for _, bad := range []string{
+			s.Tail, "np" + s.Tail, "np-" + s.Tail, "nq_" + s.Tail, "np_" + s.Tail + "x",
+			"np_", "np", "", "NP_" + s.Tail,
+		} {
 			if got, ok := v.Product(bad); ok {
 				t.Errorf("product %q is %s", bad, got)
 			}
 		}
 	}
+
 	// Equal products have an equal hash whatever the prices are; other products another.
 	dearer := w.Clone()
 	for i := range dearer.Cards {
@@ -91,9 +109,11 @@ func TestProductRefs(t *testing.T) {
 			}
 		}
 	}
+
 	if view(t, dearer).ProductsHash != v.ProductsHash {
 		t.Error("a change of prices changes the products")
 	}
+
 	renamed := w.Clone()
 	renamed.Sealed[0].Name += "!"
 	if view(t, renamed).ProductsHash == v.ProductsHash {
@@ -105,21 +125,36 @@ func TestProductRefs(t *testing.T) {
 func TestPriceReasons(t *testing.T) {
 	w := fixture.Random(1, fixture.Size{Sets: 1})
 	lane := func(variant string, licensed bool, cents int64) fixture.Lane {
-		l := fixture.Lane{Variant: variant, Licensed: licensed, Cents: cents, SourceAsOf: snapshot.NoTime, CollectedAt: snapshot.NoTime, Seen: w.Date()}
+		l := fixture.Lane{
+			Variant: variant, Licensed: licensed, Cents: cents, SourceAsOf: snapshot.NoTime,
+			CollectedAt: snapshot.NoTime, Seen: w.Date(),
+		}
 		if cents >= 0 {
 			l.CollectedAt = w.At
 		}
+
 		return l
 	}
+
 	w.Cards = []fixture.Card{
-		{ID: "card_abc", Slug: "a", Name: "A", Number: "1", Printing: "standard", Set: w.Sets[0].ID, Game: w.Sets[0].Game, Product: true, Lanes: []fixture.Lane{
-			lane("normal", true, 0), lane("foil", true, snapshot.NoCents), lane("cosmos", false, snapshot.NoCents),
-		}},
+		{
+			ID: "card_abc", Slug: "a", Name: "A", Number: "1", Printing: "standard", Set: w.Sets[0].ID,
+			Game: w.Sets[0].Game, Product: true, Lanes: []fixture.Lane{
+				lane("normal", true, 0), lane("foil", true, snapshot.NoCents), lane("cosmos", false, snapshot.NoCents),
+			},
+		},
 		{ID: "card_def", Slug: "b", Name: "B", Lanes: []fixture.Lane{lane("normal", true, 5)}},
 	}
+
 	sealedLane := lane("", true, 7)
 	sealedLane.Condition = snapshot.FactorySealed
-	w.Sealed = []fixture.Sealed{{Tail: "box", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard", Units: 36, Lanes: []fixture.Lane{sealedLane}}, {Tail: "empty", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard", Units: 36}}
+	w.Sealed = []fixture.Sealed{{
+		Tail: "box", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
+		Edition: "standard", Units: 36, Lanes: []fixture.Lane{sealedLane},
+	}, {
+		Tail: "empty", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
+		Edition: "standard", Units: 36,
+	}}
 	v := view(t, w)
 	f := func(s wire.Selection, want string) {
 		t.Helper()
@@ -127,6 +162,7 @@ func TestPriceReasons(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", s, got, want)
 		}
 	}
+
 	card := func(id, variant, condition string) wire.Selection {
 		return wire.Selection{Kind: "card", ProductID: id, Variant: variant, Condition: condition}
 	}
@@ -150,6 +186,7 @@ func TestNewViewRefuses(t *testing.T) {
 	if _, err := engine.NewView(c, site); err == nil {
 		t.Error("a catalog without an order has a view")
 	}
+
 	w := fixture.Random(1, fixture.Small)
 	last := w.PriceDesc()[len(w.Cards)-1]
 	for i := range w.Cards {
@@ -158,6 +195,7 @@ func TestNewViewRefuses(t *testing.T) {
 		}
 		w.Cards[i].Slug = w.PriceDesc()[0].Slug
 	}
+
 	v, err := engine.NewView(w.Catalog(), site)
 	if err == nil {
 		err = v.Smoke()

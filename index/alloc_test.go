@@ -19,10 +19,12 @@ func TestCardsAlloc(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { o.x.Cards(dst, q, nil, 20) }); n > most {
 			t.Errorf("%s: %v allocations, at most %v", what, n, most)
 		}
+
 		if n := testing.AllocsPerRun(100, func() { o.x.Cards(dst, q, &first.Last, 20) }); n > most {
 			t.Errorf("%s, next page: %v allocations, at most %v", what, n, most)
 		}
 	}
+
 	all := index.Query{Filter: index.NoFilter}
 	f("no filter", all, 1)
 	for _, order := range []index.Sort{index.PriceDesc, index.PriceAsc, index.Newest} {
@@ -30,8 +32,10 @@ func TestCardsAlloc(t *testing.T) {
 		q.Sort = order
 		f("sorted", q, 1)
 	}
+
 	q := all
-	q.Game, q.Min = "pokemon", 100
+	q.Game = "pokemon"
+	q.Min = 100
 	f("game and price", q, 1)
 	q = all
 	q.Set = o.Sets[0].ID
@@ -48,6 +52,7 @@ func BenchmarkCards(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	all := index.Query{Filter: index.NoFilter}
 	run := func(name string, edit func(q *index.Query)) {
 		q := all
@@ -60,9 +65,11 @@ func BenchmarkCards(b *testing.B) {
 				x.Cards(dst, q, nil, 20)
 			}
 		})
+
 		if !first.More {
 			return
 		}
+
 		b.Run(name+"/next", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -70,21 +77,23 @@ func BenchmarkCards(b *testing.B) {
 			}
 		})
 	}
+
 	run("all", func(*index.Query) {})
 	run("price_asc", func(q *index.Query) { q.Sort = index.PriceAsc })
 	run("newest", func(q *index.Query) { q.Sort = index.Newest })
-	run("price_range", func(q *index.Query) { q.Min, q.Max, q.Sort = 1000, 1010, index.PriceAsc })
+	run("price_range", func(q *index.Query) { q.Min, q.Max, q.Sort = 1000, 1010, index.PriceAsc }) // air: a query a line
 	run("set", func(q *index.Query) { q.Set = w.Sets[0].ID })
-	run("set_and_rarity", func(q *index.Query) { q.Set, q.Rarity = w.Sets[0].ID, "Double Rare" })
-	run("rarity_newest", func(q *index.Query) { q.Rarity, q.Sort = "Common", index.Newest })
+	run("set_and_rarity", func(q *index.Query) { q.Set, q.Rarity = w.Sets[0].ID, "Double Rare" }) // air: a query a line
+	run("rarity_newest", func(q *index.Query) { q.Rarity, q.Sort = "Common", index.Newest })      // air: a query a line
 	run("number", func(q *index.Query) { q.Number = "4/102" })
-	run("words", func(q *index.Query) { q.Words, q.HasWords = "charizard", true })
+	run("words", func(q *index.Query) { q.Words, q.HasWords = "charizard", true }) // air: a query a line
 	b.Run("card", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			x.Card(c.Cards.Slug.At(i % 30_000))
 		}
 	})
+
 	b.Run("build", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -9,8 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Filter narrows cards down. Empty strings and NoCents bounds leave out nothing; a value that nothing has leaves
-// nothing (decision 6).
+// Filter narrows cards down. Empty strings and NoCents bounds leave out nothing; a value that
+// nothing has leaves nothing (decision 6).
 type Filter struct {
 	Game   string // slug
 	Set    string // id, slug, code, name or alias
@@ -28,6 +28,7 @@ func (x *Index) buildFilters(step func()) error {
 	c := x.c
 	n := c.Cards.ID.Len()
 	step()
+	// Lists by row need no table: games and sets are numbered already.
 	x.byGame = group(c.Games.Slug.Len(), n, func(card int) int { return int(c.Cards.Game[card]) })
 	x.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
 	x.rarities = newTerms(step, n, func(card int, add func(string)) { add(collector.Fold(c.Cards.Rarity.At(card))) })
@@ -44,6 +45,7 @@ func (x *Index) buildFilters(step func()) error {
 			add(collector.Fold(c.Sets.Alias.At(from)))
 		}
 	})
+
 	x.partners = newTerms(step, len(x.products), func(k int, add func(string)) {
 		ids := &c.Identifiers
 		for from, to := ids.Of.Range(int(x.products[k])); from < to; from++ {
@@ -52,12 +54,15 @@ func (x *Index) buildFilters(step func()) error {
 			}
 		}
 	})
-	x.buildPrintings(step)
+
+	x.names = newTerms(step, n, func(card int, add func(string)) {
+		add(collector.Fold(PlainName(c.Cards.Name.At(card))))
+	})
 
 	return nil
 }
 
-// isPartner reports whether a namespace's values answer partner_id (contract, source.toml).
+// isPartner reports whether a namespace's values answer partner_id (docs/NATIVE.md, source.toml).
 func (x *Index) isPartner(namespace string) bool {
 	for feed := range x.c.Feeds.Partner.Len() {
 		if x.c.Feeds.Partner.At(feed) == namespace {
@@ -77,9 +82,9 @@ func (x *Index) game(slug string) int {
 	return -1
 }
 
-// setsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all with the code,
-// name or alias (decision 23).
-func (x *Index) setsNamed(ref string) []uint32 {
+// SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all
+// with the code, name or alias (decision 23).
+func (x *Index) SetsNamed(ref string) []uint32 {
 	if set, ok := x.Set(ref); ok {
 		return []uint32{uint32(set)}
 	}
@@ -89,7 +94,8 @@ func (x *Index) setsNamed(ref string) []uint32 {
 	return nil
 }
 
-// selection is a filter resolved against the catalog: the cards that are in [from, to), in every list, and in the game.
+// selection is a filter resolved against the catalog: the cards that are in [from, to), in every
+// list, and in the game.
 type selection struct {
 	from, to uint32
 	game     int        // -1 for any
@@ -100,33 +106,43 @@ type selection struct {
 func (x *Index) resolve(f Filter) (s selection, ok bool) {
 	s = selection{to: uint32(x.c.Cards.ID.Len()), game: -1}
 	if f.Min != snapshot.NoCents || f.Max != snapshot.NoCents {
+		// Either bound leaves out cards without a price, so the other one is the widest there is.
 		hi := f.Max
 		if hi == snapshot.NoCents {
 			hi = snapshot.MaxCents
 		}
 		from, to := x.priceRange(max(f.Min, 0), hi)
-		s.from, s.to = uint32(from), uint32(to)
+		s.from = uint32(from)
+		s.to = uint32(to)
 	}
+
 	if f.Game != "" {
-		if s.game = x.game(f.Game); s.game < 0 {
+		s.game = x.game(f.Game)
+		if s.game < 0 {
 			return s, false
 		}
 	}
+
 	if f.Set != "" {
 		s.lists = append(s.lists, x.cardsIn(f.Set))
 	}
+
 	if f.Rarity != "" {
 		s.lists = append(s.lists, x.rarities.find(collector.Fold(f.Rarity)))
 	}
+
 	if f.Number != "" {
 		s.lists = append(s.lists, x.cardsNumbered(f.Number))
 	}
+
 	for i, list := range s.lists {
 		s.lists[i] = cut(list, s.from, s.to)
 		if len(s.lists[i]) == 0 {
 			return s, false
 		}
 	}
+
+	// The shortest list leads: a card must be in all of them.
 	slices.SortFunc(s.lists, func(a, b []uint32) int { return len(a) - len(b) })
 	return s, s.from < s.to
 }
@@ -136,7 +152,7 @@ func (x *Index) cardsIn(ref string) []uint32 {
 	if set, ok := x.Set(ref); ok {
 		return x.bySet.list(set)
 	}
-	return x.cardsOfSets(x.setsNamed(ref))
+	return x.cardsOfSets(x.SetsNamed(ref))
 }
 
 // cardsOfSets joins the cards of sets, ascending.
@@ -144,38 +160,43 @@ func (x *Index) cardsOfSets(sets []uint32) []uint32 {
 	if len(sets) == 1 {
 		return x.bySet.list(int(sets[0]))
 	}
+
 	var all []uint32
 	for _, set := range sets {
 		all = append(all, x.bySet.list(int(set))...)
 	}
+
 	slices.Sort(all)
 	return all
 }
 
-// cardsNumbered are the cards whose number is the one asked for, ascending (decision 23). The posting list has them by
-// what stands before the slash; totals must agree where both have one.
+// cardsNumbered are the cards whose number is the one asked for, ascending (decision 23). The
+// posting list has them by what stands before the slash; totals must agree where both have one.
 func (x *Index) cardsNumbered(number string) []uint32 {
 	all := x.numbers.find(collector.NumberKey(number))
 	_, total, _ := strings.Cut(number, "/")
 	if collector.NumberTotal(number) == "" {
 		return all
 	}
+
 	var matching []uint32
 	for _, card := range all {
 		if _, printed, _ := strings.Cut(x.c.Cards.Number.At(int(card)), "/"); sameTotal(total, printed) {
 			matching = append(matching, card)
 		}
 	}
+
 	return matching
 }
 
-// sameTotal compares what stands behind the slash of two numbers; a number without it agrees with any. Plain digits,
-// which nearly all totals are, are compared as they are.
+// sameTotal compares what stands behind the slash of two numbers; a number without it agrees with
+// any. Plain digits, which nearly all totals are, are compared as they are.
 func sameTotal(a, b string) bool {
 	if collector.IsInteger(a) && collector.IsInteger(b) {
 		return strings.TrimLeft(a, "0") == strings.TrimLeft(b, "0")
 	}
-	a, b = collector.NumberKey(a), collector.NumberKey(b)
+	a = collector.NumberKey(a)
+	b = collector.NumberKey(b)
 	return a == "" || b == "" || a == b
 }
 
@@ -191,10 +212,12 @@ func (x *Index) has(s *selection, card uint32, skip int) bool {
 	if card < s.from || card >= s.to || s.game >= 0 && int(x.c.Cards.Game[card]) != s.game {
 		return false
 	}
+
 	for _, list := range s.lists[skip:] {
 		if _, ok := slices.BinarySearch(list, card); !ok {
 			return false
 		}
 	}
+
 	return true
 }

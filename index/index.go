@@ -33,8 +33,9 @@ type Index struct {
 	words   *text.Index
 }
 
-// Build indexes a catalog, which the index keeps. It calls step every ten microseconds or so, where work beside requests
-// may rest; nil never rests. When the context ends, Build does so at the next stage.
+// Build indexes a catalog, which the index keeps. It calls step every ten microseconds or so, where
+// work beside requests may rest; nil never rests. When the context ends, Build does so at the next
+// stage.
 func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error) {
 	if step == nil {
 		step = func() {}
@@ -54,6 +55,7 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 	if err != nil {
 		return nil, fmt.Errorf("cannot index words: %w", err)
 	}
+
 	x.words = words
 
 	return x, nil
@@ -77,6 +79,7 @@ func (x *Index) corpus() text.Corpus {
 			return ""
 		}
 	}
+
 	return text.Corpus{
 		Len:      c.Cards.ID.Len(),
 		Name:     c.Cards.Name.At,
@@ -95,7 +98,8 @@ func (x *Index) corpus() text.Corpus {
 	}
 }
 
-// buildOrders makes the permutations of the sort orders and checks that the catalog is numbered as it says.
+// buildOrders makes the permutations of the sort orders and checks that the catalog is numbered as
+// it says.
 func (x *Index) buildOrders(step func()) error {
 	c := x.c
 	n := c.Cards.ID.Len()
@@ -103,11 +107,15 @@ func (x *Index) buildOrders(step func()) error {
 	for card, rank := range c.Cards.Order {
 		x.newest[rank] = uint32(card)
 	}
+
+	// A rank that two cards share leaves another one out.
 	for rank, card := range x.newest {
 		if c.Cards.Order[card] != uint32(rank) {
 			return fmt.Errorf("cards share rank %d of the catalog order", rank)
 		}
 	}
+
+	// Prices must fall with the numbers, and cards without one come last.
 	x.priced = n
 	for card := range n {
 		every(step, card)
@@ -117,6 +125,7 @@ func (x *Index) buildOrders(step func()) error {
 			return fmt.Errorf("card %d is not in price order", card)
 		}
 	}
+
 	// Prices ascend as the numbers descend, but equal prices stay in catalog order.
 	x.asc = make([]uint32, 0, n)
 	for end := x.priced; end > 0; {
@@ -129,13 +138,16 @@ func (x *Index) buildOrders(step func()) error {
 		}
 		end = start
 	}
+
 	for card := x.priced; card < n; card++ {
 		x.asc = append(x.asc, uint32(card))
 	}
+
 	x.ascRank = make([]uint32, n)
 	for rank, card := range x.asc {
 		x.ascRank[card] = uint32(rank)
 	}
+
 	return nil
 }
 

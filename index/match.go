@@ -18,26 +18,23 @@ func (x *Index) Matches(dst []Match, q Query, n int) []Match {
 	if !ok {
 		return dst
 	}
-	s, _ := scratches.Get().(*scratch)
-	defer func() {
-		if cap(s.hits) <= keepScratch {
-			scratches.Put(s)
-		}
-	}()
-	s.best = s.best[:0]
+
+	s := borrow()
+	defer s.giveBack()
+
 	q.Sort = Relevance
 	x.findWords(s, q, &sel, ranked{}, n)
+	// A name that is typed in full is meant, whatever else fits.
 	folded := collector.Fold(q.Words)
 	for _, r := range s.best {
 		m := Match{Card: r.card, Fit: text.FitOf(r.major)}
-		if m.Same = folded != "" && collector.Fold(x.c.Cards.Name.At(int(r.card))) == folded; m.Same {
-			m.Fit = text.Fit{Whole: true} // also of names with more words than a query is read for
+		m.Same = folded != "" && collector.Fold(x.c.Cards.Name.At(int(r.card))) == folded
+		if m.Same {
+			// Also of names with more words than a query is read for.
+			m.Fit = text.Fit{Whole: true}
 		}
 		dst = append(dst, m)
 	}
+
 	return dst
 }
-
-// SetsNamed are the sets that a set filter means: the one with the id or slug, else all with the code, name or alias
-// (decision 23).
-func (x *Index) SetsNamed(ref string) []uint32 { return x.setsNamed(ref) }

@@ -28,13 +28,17 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 	for i := range w.Cards {
 		o.rows[w.Cards[i].ID] = &w.Cards[i]
 	}
+
 	for i := range w.Sets {
 		o.sets[w.Sets[i].ID] = &w.Sets[i]
 	}
+
 	var err error
-	if o.x, err = index.Build(context.Background(), o.c, nil); err != nil {
+	o.x, err = index.Build(context.Background(), o.c, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
+
 	ofSet := func(of func(*fixture.Set) string) func(int) string {
 		return func(i int) string {
 			if s := o.sets[o.row(uint32(i)).Set]; s != nil {
@@ -43,6 +47,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 			return ""
 		}
 	}
+
 	o.words, err = text.Build(context.Background(), text.Corpus{
 		Len:      len(w.Cards),
 		Name:     func(i int) string { return o.row(uint32(i)).Name },
@@ -62,6 +67,7 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return o
 }
 
@@ -78,7 +84,8 @@ func (o *truth) setsNamed(ref string) []string {
 		func(s *fixture.Set) bool { return slices.Contains(o.Former, fixture.Former{Slug: ref, ID: s.ID}) },
 		func(s *fixture.Set) bool {
 			names := append([]string{s.Code, s.Name}, s.Aliases...)
-			return slices.ContainsFunc(names, func(n string) bool { return collector.Fold(n) != "" && collector.Fold(n) == collector.Fold(ref) })
+			return slices.ContainsFunc(names,
+				func(n string) bool { return collector.Fold(n) != "" && collector.Fold(n) == collector.Fold(ref) })
 		},
 	} {
 		var found []string
@@ -91,6 +98,7 @@ func (o *truth) setsNamed(ref string) []string {
 			return found
 		}
 	}
+
 	return nil
 }
 
@@ -108,6 +116,7 @@ func (o *truth) passes(c *fixture.Card, f index.Filter) bool {
 	default:
 		return true
 	}
+
 	return false
 }
 
@@ -134,6 +143,7 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 				return 1
 			}
 			return catalog
+
 		case a.price == b.price:
 			return catalog
 		case a.price == snapshot.NoCents:
@@ -143,6 +153,7 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 		case (a.price < b.price) == (order == index.PriceAsc):
 			return -1
 		}
+
 		return 1
 	}
 }
@@ -151,10 +162,12 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 func (o *truth) places(q index.Query) []place {
 	scores := map[uint32]uint64{}
 	if q.HasWords {
-		for _, hit := range o.words.Search(nil, q.Words, func(card uint32) bool { return o.passes(o.row(card), q.Filter) }) {
+		for _, hit := range o.words.Search(nil, q.Words,
+			func(card uint32) bool { return o.passes(o.row(card), q.Filter) }) {
 			scores[hit.Card] = hit.Score
 		}
 	}
+
 	var all []place
 	for card := range uint32(len(o.Cards)) {
 		c := o.row(card)
@@ -164,6 +177,7 @@ func (o *truth) places(q index.Query) []place {
 		}
 		all = append(all, place{score, c.Price(), c, o.sets[c.Set]})
 	}
+
 	slices.SortFunc(all, compare(q.Sort, q.HasWords))
 	return all
 }
@@ -176,8 +190,8 @@ func ids(places []place) []string {
 	return all
 }
 
-// walk collects the pages of a query from a position on, each position through its bytes. A page that promises more
-// must be full, and what follows it must not be empty.
+// walk collects the pages of a query from a position on, each position through its bytes. A page
+// that promises more must be full, and what follows it must not be empty.
 func (o *truth) walk(t fataler, q index.Query, after *index.Position, limits func() int) []string {
 	t.Helper()
 	var all []string
@@ -185,19 +199,24 @@ func (o *truth) walk(t fataler, q index.Query, after *index.Position, limits fun
 		limit := limits()
 		page := o.x.Cards([]uint32{1 << 31}, q, after, limit)
 		cards := page.Cards[1:]
-		if page.Cards[0] != 1<<31 || len(cards) > limit || page.More && len(cards) != limit || after != nil && len(all) > 0 && len(cards) == 0 {
+		if page.Cards[0] != 1<<31 || len(cards) > limit || page.More && len(cards) != limit || after != nil &&
+			len(all) > 0 && len(cards) == 0 {
 			t.Fatalf("a page of %d has %d cards, more %t", limit, len(cards), page.More)
 		}
+
 		for _, card := range cards {
 			all = append(all, o.idOf(card))
 		}
+
 		if !page.More {
 			return all
 		}
+
 		last, err := index.ParsePosition(page.Last.AppendBinary(nil))
 		if err != nil || last != page.Last {
 			t.Fatalf("position %+v is read as %+v, %v", page.Last, last, err)
 		}
+
 		after = &last
 	}
 }
@@ -207,14 +226,17 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// numberMatches says whether the number that a caller asks for is the number printed on a card (decision 23): the keys
-// are equal, or the wanted one is the base of the printed parallel; totals must agree only where both have one.
+// numberMatches says whether the number that a caller asks for is the number printed on a card
+// (decision 23): the keys are equal, or the wanted one is the base of the printed parallel; totals
+// must agree only where both have one.
 func numberMatches(wanted, printed string) bool {
 	key := collector.NumberKey(wanted)
 	if key == "" || key != collector.NumberKey(printed) && key != collector.NumberBase(printed) {
 		return false
 	}
-	a, b := collector.NumberTotal(wanted), collector.NumberTotal(printed)
+
+	a := collector.NumberTotal(wanted)
+	b := collector.NumberTotal(printed)
 
 	return a == "" || b == "" || a == b
 }

@@ -11,8 +11,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Position is where a walk of cards stands: the sort key of the last card shown. It means the same place in any
-// catalog, so that a walk can go on after the one it began in is gone (decision 29).
+// Position is where a walk of cards stands: the sort key of the last card shown. It means the same
+// place in any catalog, so that a walk can go on after the one it began in is gone (decision 29).
 type Position struct {
 	Score   uint64 // of the words, for relevance
 	Cents   int64  // display price, NoCents without one
@@ -36,10 +36,13 @@ func (x *Index) position(r ranked, q Query) Position {
 	if q.HasWords && q.Sort == Relevance {
 		p.Score = r.major
 	}
+
 	if set := c.Cards.Set[r.card]; set != snapshot.NoSet {
-		p.SetID, p.Release = c.Sets.ID.At(int(set)), c.Sets.Release[set]
+		p.SetID = c.Sets.ID.At(int(set))
+		p.Release = c.Sets.Release[set]
 		p.SetName = cutTo(c.Sets.Name.At(int(set)), maxName)
 	}
+
 	return p
 }
 
@@ -48,10 +51,12 @@ func cutTo(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n
 
 // bound is the place of the first card after a position: the smallest that a next page may show.
 func (x *Index) bound(q Query, p *Position) ranked {
+	// Whatever the order is, its ties are broken by the catalog order.
 	order := x.orderAfter(p)
 	if q.HasWords && q.Sort == Relevance {
 		return ranked{major: p.Score, minor: order}
 	}
+
 	n := x.c.Cards.ID.Len()
 	// Both price orders put equal prices in catalog order and cards without a price last.
 	after := func(card uint32, sign int) bool {
@@ -62,8 +67,10 @@ func (x *Index) bound(q Query, p *Position) ranked {
 		if price != p.Cents {
 			return cmp.Compare(price, p.Cents) == sign
 		}
+
 		return x.c.Cards.Order[card] >= order
 	}
+
 	switch q.Sort {
 	case Newest:
 		return ranked{major: uint64(order)}
@@ -71,15 +78,18 @@ func (x *Index) bound(q Query, p *Position) ranked {
 		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(x.asc[i], 1) }))}
 	case Relevance, PriceDesc:
 	}
+
 	return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(uint32(i), -1) }))}
 }
 
-// orderAfter is the rank in catalog order of the first card after a position. When its card is gone, the key tells
-// where it would stand.
+// orderAfter is the rank in catalog order of the first card after a position. When its card is
+// gone, the key tells where it would stand.
 func (x *Index) orderAfter(p *Position) uint32 {
 	if card, ok := x.Card(p.ID); ok {
 		return x.c.Cards.Order[card] + 1
 	}
+
+	// The card left the catalog, and perhaps its set with it.
 	set, known := x.Set(p.SetID)
 	return uint32(sort.Search(len(x.newest), func(i int) bool {
 		return x.compareToGone(x.newest[i], p, set, known) > 0
@@ -99,7 +109,9 @@ func (x *Index) compareToGone(card uint32, p *Position, set int, known bool) int
 	case have != snapshot.NoSet && !known:
 		return compareSet(&c.Sets, int(have), p.Release, p.SetName, p.SetID)
 	}
-	return cmp.Or(collector.CompareNumbers(c.Cards.Number.At(int(card)), p.Number), cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
+
+	return cmp.Or(collector.CompareNumbers(c.Cards.Number.At(int(card)), p.Number),
+		cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
 }
 
 // AppendBinary appends the position in a form that ParsePosition reads.
@@ -107,11 +119,7 @@ func (p *Position) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, p.Score)
 	dst = binary.AppendVarint(dst, p.Cents)
 	dst = binary.AppendVarint(dst, int64(p.Release))
-	for _, s := range []string{p.ID, p.SetID, p.SetName, p.Number} {
-		dst = append(dst, byte(len(s)))
-		dst = append(dst, s...)
-	}
-	return dst
+	return appendStrings(dst, p.ID, p.SetID, p.SetName, p.Number)
 }
 
 // ErrPosition says that bytes are not a position.
@@ -128,17 +136,23 @@ func ParsePosition(b []byte) (Position, error) {
 		b = b[width:]
 		return true
 	}
-	if p.Score, n = binary.Uvarint(b); !take(n) {
+
+	p.Score, n = binary.Uvarint(b)
+	if !take(n) {
 		return p, ErrPosition
 	}
-	if p.Cents, n = binary.Varint(b); !take(n) {
+
+	p.Cents, n = binary.Varint(b)
+	if !take(n) {
 		return p, ErrPosition
 	}
+
 	var err error
 	release, n := binary.Varint(b)
 	if !take(n) {
 		return p, ErrPosition
 	}
+
 	p.Release = snapshot.Day(release)
 	err = parseStrings(b, &p.ID, &p.SetID, &p.SetName, &p.Number)
 	return p, err

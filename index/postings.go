@@ -29,9 +29,11 @@ func group(n, rows int, of func(row int) int) postings {
 			total++
 		}
 	}
+
 	for k := range n {
 		p.ends[k+1] += p.ends[k]
 	}
+
 	p.rows = make([]uint32, total)
 	for row := range rows {
 		if k := of(row); k >= 0 {
@@ -39,6 +41,7 @@ func group(n, rows int, of func(row int) int) postings {
 			p.ends[k]++
 		}
 	}
+
 	p.ends = p.ends[:n]
 	return p
 }
@@ -56,8 +59,8 @@ type entry struct {
 	row  uint32
 }
 
-// newTerms makes terms of the strings that each of rows has; of calls add with each of a row's strings, and may
-// name one more than once.
+// newTerms makes terms of the strings that each of rows has; of calls add with each of a row's
+// strings, and may name one more than once.
 func newTerms(step func(), rows int, of func(row int, add func(string))) *terms {
 	t := &terms{keys: &snapshot.Strings{}}
 	t.table = newTable(0, func(k uint32) string { return t.keys.At(int(k)) })
@@ -68,24 +71,29 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 			if s == "" {
 				return
 			}
+
 			k, known := t.table.find(s)
 			if !known {
 				k = uint32(t.keys.Len())
 				t.keys.Append(s)
 				t.table.append(k)
 			}
+
 			for n := len(entries) - 1; n >= 0 && entries[n].row == uint32(row); n-- {
 				if entries[n].term == k {
 					return
 				}
 			}
+
 			entries = append(entries, entry{k, uint32(row)})
 		})
 	}
+
 	t.postings = group(t.keys.Len(), len(entries), func(i int) int { return int(entries[i].term) })
 	for i, at := range t.rows {
 		t.rows[i] = entries[at].row
 	}
+
 	return t
 }
 

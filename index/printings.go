@@ -6,17 +6,10 @@ import (
 	"ninepocket/collector"
 )
 
-// buildPrintings files cards by their name without its qualifiers.
-func (x *Index) buildPrintings(step func()) {
-	x.names = newTerms(step, x.c.Cards.ID.Len(), func(card int, add func(string)) {
-		add(collector.Fold(PlainName(x.c.Cards.Name.At(card))))
-	})
-}
-
-// Printings appends at most limit other printings of a card, dearest first, and says whether there are more. Where a
-// collector number names its set, as One Piece's OP05-119 does, they are the cards of the game with that number or a
-// parallel of it; where numbers are counted anew in each set, the cards of the game with the same name, leaving out
-// what stands in brackets behind it.
+// Printings appends at most limit other printings of a card, dearest first, and says whether there
+// are more. Where a collector number names its set, as One Piece's OP05-119 does, they are the
+// cards of the game with that number or a parallel of it; where numbers are counted anew in each
+// set, the cards of the game with the same name, leaving out what stands in brackets behind it.
 func (x *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more bool) {
 	cards = dst
 	for _, other := range x.printings(card) {
@@ -28,6 +21,7 @@ func (x *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more b
 		}
 		cards = append(cards, other)
 	}
+
 	return cards, false
 }
 
@@ -38,8 +32,8 @@ func (x *Index) printings(card int) []uint32 {
 	return x.names.find(collector.Fold(PlainName(x.c.Cards.Name.At(card))))
 }
 
-// namesItsSet reports whether a collector number stands for one card in the whole game: letters, perhaps digits, a
-// hyphen and a digit.
+// namesItsSet reports whether a collector number stands for one card in the whole game: letters,
+// perhaps digits, a hyphen and a digit.
 func namesItsSet(number string) bool {
 	prefix, rest, ok := strings.Cut(number, "-")
 	if !ok || prefix == "" || rest == "" || !collector.IsInteger(rest[:1]) || strings.Contains(number, "/") {

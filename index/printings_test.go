@@ -8,12 +8,14 @@ import (
 	"ninepocket/internal/fixture"
 )
 
-// TestPrintings finds the other printings of a card by number where that names its set, else by name, in its game alone.
+// TestPrintings finds the other printings of a card by number where that names its set, else by
+// name, in its game alone.
 func TestPrintings(t *testing.T) {
 	w := &fixture.World{
 		At:    1_787_428_800_000,
 		Games: []fixture.Game{{Slug: "pokemon", Name: "Pokémon"}, {Slug: "one-piece", Name: "One Piece"}},
 	}
+
 	for i, c := range []struct {
 		name, number string
 		game         int
@@ -29,13 +31,19 @@ func TestPrintings(t *testing.T) {
 		{"Luffy", "op5-119", 1},
 		{"Luffy", "OP05-119", 0},
 	} {
-		w.Cards = append(w.Cards, fixture.Card{ID: fixture.ID("card_", 1, i), Slug: string(rune('a' + i)), Name: c.name, Number: c.number, Game: c.game})
+		w.Cards = append(w.Cards,
+			fixture.Card{
+				ID: fixture.ID("card_", 1, i), Slug: string(rune('a' + i)), Name: c.name, Number: c.number,
+				Game: c.game,
+			})
 	}
+
 	c := w.Catalog()
 	x, err := Build(context.Background(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := func(slug string, want ...string) {
 		t.Helper()
 		card, _ := x.Card(slug)
@@ -44,11 +52,13 @@ func TestPrintings(t *testing.T) {
 		for _, other := range cards[1:] {
 			got = append(got, c.Cards.Slug.At(int(other)))
 		}
+
 		slices.Sort(got)
 		if more || !slices.Equal(got, want) {
 			t.Errorf("printings of %s: %v, want %v", slug, got, want)
 		}
 	}
+
 	f("a", "b", "c")
 	f("b", "a", "c")
 	f("c", "a", "b")
@@ -62,7 +72,11 @@ func TestPrintings(t *testing.T) {
 	if cards, more := x.Printings(nil, card, 1); len(cards) != 1 || !more {
 		t.Errorf("one of two: %v, more %t", cards, more)
 	}
-	for number, want := range map[string]bool{"OP05-119": true, "P-001": true, "4/102": false, "SWSH-12/20": false, "12-3": false, "A-B": false, "-1": false, "A-": false, "": false} {
+
+	for number, want := range map[string]bool{
+		"OP05-119": true, "P-001": true, "4/102": false, "SWSH-12/20": false,
+		"12-3": false, "A-B": false, "-1": false, "A-": false, "": false,
+	} {
 		if namesItsSet(number) != want {
 			t.Errorf("%q names its set: %t", number, !want)
 		}

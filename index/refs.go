@@ -9,8 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// refs finds rows of one kind by id, slug or former slug, in that order of precedence (decision 24). A row of the
-// table is an id (below n), a slug (below 2n) or a former slug of the registry.
+// refs finds rows of one kind by id, slug or former slug, in that order of precedence (decision
+// 24). A row of the table is an id (below n), a slug (below 2n) or a former slug of the registry.
 type refs struct {
 	table  *table
 	n      uint32
@@ -30,6 +30,7 @@ func (x *Index) buildRefs(step func()) error {
 func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, step func()) *refs {
 	n := uint32(ids.Len())
 	r := &refs{n: n, former: make([]uint32, registry.Slug.Len())}
+	// One table for all three: what is added first is found first.
 	r.table = newTable(2*int(n)+registry.Slug.Len(), func(row uint32) string {
 		switch {
 		case row < n:
@@ -40,17 +41,21 @@ func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.Registry, step fun
 			return registry.Slug.At(int(row - 2*n))
 		}
 	})
+
 	for row := range 2 * n {
 		every(step, int(row))
 		r.table.add(row)
 	}
+
 	for k := range registry.Slug.Len() {
 		every(step, k)
+		// A former slug leads to its card while that is in the catalog.
 		if row, ok := r.table.find(registry.SlugID.At(k)); ok && row < n {
 			r.former[k] = row
 			r.table.add(2*n + uint32(k))
 		}
 	}
+
 	return r
 }
 
@@ -80,10 +85,12 @@ func (x *Index) Card(ref string) (card int, ok bool) { return x.cards.find(ref) 
 // Set finds a set by id, slug or former slug.
 func (x *Index) Set(ref string) (set int, ok bool) { return x.sets.find(ref) }
 
-// Product finds a verified product by the tail of its public id: an item number. It is what a batch of prices asks for:
-// the table of card ids has cards, and the few sealed products have one of their own.
+// Product finds a verified product by the tail of its public id: an item number. It is what a batch
+// of prices asks for: the table of card ids has cards, and the few sealed products have one of
+// their own.
 func (x *Index) Product(tail string) (item int, ok bool) {
-	var buf [len(cardPrefix) + 64]byte // as long as ids are; a longer one is none, and may allocate
+	// As long as ids are; a longer one is none, and may allocate.
+	var buf [len(cardPrefix) + 64]byte
 	id := append(append(buf[:0], cardPrefix...), tail...)
 	if card, ok := x.cards.id(unsafe.String(unsafe.SliceData(id), len(id))); ok && x.c.Cards.Product[card] != 0 {
 		return card, true
@@ -97,13 +104,16 @@ func (x *Index) ProductRow(tail string) (row int, ok bool) {
 	return sort.Find(len(x.products), func(k int) int { return strings.Compare(tail, x.tail(x.products[k])) })
 }
 
-// Products are the items that are verified products, by public id ascending (specification, GET /v1/products).
+// Products are the items that are verified products, by public id ascending (docs/API.md, GET
+// /v1/products).
 func (x *Index) Products() []uint32 { return x.products }
 
-// tail is the public id of a product's item without its prefix; a card and its product share it (decision 25).
+// tail is the public id of a product's item without its prefix; a card and its product share it
+// (decision 25).
 func (x *Index) tail(item uint32) string { return ProductTail(x.c, int(item)) }
 
-// ProductTail is the public id of a product's item without its prefix; a card and its product share it (decision 25).
+// ProductTail is the public id of a product's item without its prefix; a card and its product share
+// it (decision 25).
 func ProductTail(c *snapshot.Catalog, item int) string {
 	if n := c.Cards.ID.Len(); item >= n {
 		return c.Sealed.Tail.At(item - n)
@@ -121,12 +131,14 @@ func (x *Index) buildProducts(step func()) {
 			x.products = append(x.products, uint32(item))
 		}
 	}
+
 	tails := &x.c.Sealed.Tail
 	x.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
 	for row := range tails.Len() {
 		every(step, row)
 		x.sealed.add(uint32(row))
 	}
+
 	compared := 0
 	slices.SortFunc(x.products, func(a, b uint32) int {
 		compared++
@@ -142,19 +154,22 @@ type ProductFilter struct {
 	Partner string // exact value of an identifier in a partner namespace, "" for any
 }
 
-// ProductPage appends the rows of at most limit products after the tail of a public id ("" for the first page) that
-// pass the filter, by public id ascending, and says whether more follow.
+// ProductPage appends the rows of at most limit products after the tail of a public id ("" for the
+// first page) that pass the filter, by public id ascending, and says whether more follow.
 func (x *Index) ProductPage(dst []uint32, f ProductFilter, after string, limit int) (rows []uint32, more bool) {
 	from := 0
 	if after != "" {
 		from = sort.Search(len(x.products), func(k int) bool { return x.tail(x.products[k]) > after })
 	}
+
 	game := -1
 	if f.Game != "" {
-		if game = x.game(f.Game); game < 0 {
+		game = x.game(f.Game)
+		if game < 0 {
 			return dst, false
 		}
 	}
+
 	passes := func(row uint32) bool {
 		item := int(x.products[row])
 		cards := x.c.Cards.ID.Len()
@@ -163,17 +178,21 @@ func (x *Index) ProductPage(dst []uint32, f ProductFilter, after string, limit i
 		}
 		return f.Kind != "card" && (game < 0 || game == int(x.c.Sealed.Game[item-cards]))
 	}
+
 	visit := func(row uint32) (stop bool) {
 		if !passes(row) {
 			return false
 		}
+
 		if len(rows)-len(dst) == limit {
 			more = true
 			return true
 		}
+
 		rows = append(rows, row)
 		return false
 	}
+
 	rows = dst
 	if f.Partner != "" {
 		for _, row := range x.partners.find(f.Partner) {
@@ -183,10 +202,12 @@ func (x *Index) ProductPage(dst []uint32, f ProductFilter, after string, limit i
 		}
 		return rows, more
 	}
+
 	for row := from; row < len(x.products); row++ {
 		if visit(uint32(row)) {
 			break
 		}
 	}
+
 	return rows, more
 }

@@ -16,34 +16,42 @@ type SetFilter struct {
 	Series string // compared on letters and digits, ignoring case
 }
 
-// Sets appends at most limit sets from number from on that pass the filter, in the order of decision 22, and says
-// where a next page begins, -1 when there is none.
+// Sets appends at most limit sets from number from on that pass the filter, in the order of
+// decision 22, and says where a next page begins, -1 when there is none.
 func (x *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32, next int) {
 	game := -1
 	if f.Game != "" {
-		if game = x.game(f.Game); game < 0 {
+		game = x.game(f.Game)
+		if game < 0 {
 			return dst, -1
 		}
 	}
+
 	var series []uint32
 	if f.Series != "" {
 		series = x.series.find(collector.Fold(f.Series))
 	}
+
 	for set := from; set < x.c.Sets.ID.Len(); set++ {
 		if game >= 0 && int(x.c.Sets.Game[set]) != game {
 			continue
 		}
+
 		if f.Series != "" {
 			if _, ok := slices.BinarySearch(series, uint32(set)); !ok {
 				continue
 			}
 		}
+
+		// There is room for no more, and this one would follow.
 		if limit == 0 {
 			return dst, set
 		}
+
 		dst = append(dst, uint32(set))
 		limit--
 	}
+
 	return dst, -1
 }
 
@@ -57,10 +65,11 @@ type SetPosition struct {
 // maxSetName keeps a position short enough for a cursor of 512 characters.
 const maxSetName = 100
 
-// compareSet compares a set's place in the order of decision 22 with a sort key: newest first, without a date last
-// (NoDay is the smallest), then name and id.
+// compareSet compares a set's place in the order of decision 22 with a sort key: newest first,
+// without a date last (NoDay is the smallest), then name and id.
 func compareSet(s *snapshot.Sets, set int, release snapshot.Day, name, id string) int {
-	return cmp.Or(cmp.Compare(release, s.Release[set]), cmp.Compare(s.Name.At(set), name), cmp.Compare(s.ID.At(set), id))
+	return cmp.Or(cmp.Compare(release, s.Release[set]), cmp.Compare(s.Name.At(set), name),
+		cmp.Compare(s.ID.At(set), id))
 }
 
 // SetPosition is the position of a set.
@@ -70,7 +79,8 @@ func (x *Index) SetPosition(set int) SetPosition {
 	}
 }
 
-// SetAfter is the number of the first set after a position, where its set would stand when it is gone.
+// SetAfter is the number of the first set after a position, where its set would stand when it is
+// gone.
 func (x *Index) SetAfter(p SetPosition) int {
 	if set, ok := x.Set(p.ID); ok {
 		return set + 1
@@ -83,11 +93,7 @@ func (x *Index) SetAfter(p SetPosition) int {
 // AppendBinary appends the position in a form that ParseSetPosition reads.
 func (p *SetPosition) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, int64(p.Release))
-	for _, s := range []string{p.ID, p.Name} {
-		dst = append(dst, byte(len(s)))
-		dst = append(dst, s...)
-	}
-	return dst
+	return appendStrings(dst, p.ID, p.Name)
 }
 
 // ParseSetPosition reads what AppendBinary appended.
@@ -101,6 +107,15 @@ func ParseSetPosition(b []byte) (SetPosition, error) {
 	return p, err
 }
 
+// appendStrings appends strings with a byte of length before each.
+func appendStrings(dst []byte, all ...string) []byte {
+	for _, s := range all {
+		dst = append(dst, byte(len(s)))
+		dst = append(dst, s...)
+	}
+	return dst
+}
+
 // parseStrings reads strings of a byte of length each, to the last byte.
 func parseStrings(b []byte, out ...*string) error {
 	for _, s := range out {
@@ -110,8 +125,10 @@ func parseStrings(b []byte, out ...*string) error {
 		*s = string(b[1 : 1+int(b[0])])
 		b = b[1+int(b[0]):]
 	}
+
 	if len(b) != 0 {
 		return ErrPosition
 	}
+
 	return nil
 }

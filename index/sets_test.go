@@ -22,10 +22,12 @@ func (o *truth) setIDs(f index.SetFilter) []string {
 	slices.SortFunc(sets, func(a, b fixture.Set) int { return fixture.CompareSets(&a, &b) })
 	var all []string
 	for _, s := range sets {
-		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) && (f.Series == "" || collector.Fold(f.Series) != "" && collector.Fold(s.Series) == collector.Fold(f.Series)) {
+		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) &&
+			(f.Series == "" || collector.Fold(f.Series) != "" && collector.Fold(s.Series) == collector.Fold(f.Series)) {
 			all = append(all, s.ID)
 		}
 	}
+
 	return all
 }
 
@@ -34,9 +36,13 @@ func TestSetsWalk(t *testing.T) {
 		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 40, Days: 1}))
 		rapid.Check(t, func(t *rapid.T) {
 			f := index.SetFilter{
-				Game:   rapid.SampledFrom([]string{"", "", "pokemon", "one-piece", "digimon"}).Draw(t, "game"),
-				Series: rapid.SampledFrom([]string{"", "", "XY", "x y", "scarlet and violet", "scarlet&violet", "-", "none"}).Draw(t, "series"),
+				Game: rapid.SampledFrom([]string{"", "", "pokemon", "one-piece", "digimon"}).Draw(t, "game"),
+				Series: rapid.SampledFrom([]string{
+					"", "", "XY", "x y", "scarlet and violet", "scarlet&violet", "-",
+					"none",
+				}).Draw(t, "series"),
 			}
+
 			limit := rapid.IntRange(1, 45).Draw(t, "limit")
 			var got []string
 			for from := 0; from >= 0; {
@@ -45,9 +51,11 @@ func TestSetsWalk(t *testing.T) {
 				if len(sets) > limit || from >= 0 && len(sets) != limit || len(got) > 0 && len(sets) == 0 {
 					t.Fatalf("a page of %d has %d sets, next %d", limit, len(sets), from)
 				}
+
 				for _, set := range sets {
 					got = append(got, o.c.Sets.ID.At(int(set)))
 				}
+
 				if from >= 0 {
 					p := o.x.SetPosition(int(sets[len(sets)-1]))
 					again, err := index.ParseSetPosition(p.AppendBinary(nil))
@@ -57,6 +65,7 @@ func TestSetsWalk(t *testing.T) {
 					from = o.x.SetAfter(again)
 				}
 			}
+
 			if diff := cmp.Diff(o.setIDs(f), got); diff != "" {
 				t.Fatalf("seed %d, %+v (-want +got):\n%s", seed, f, diff)
 			}
@@ -81,6 +90,7 @@ func TestSetsGoOnInAnotherCatalog(t *testing.T) {
 		if want < 0 {
 			want = len(sorted)
 		}
+
 		if got := after.x.SetAfter(before.x.SetPosition(set)); got != want {
 			rt.Fatalf("after %+v comes set %d, want %d", last, got, want)
 		}
@@ -89,11 +99,14 @@ func TestSetsGoOnInAnotherCatalog(t *testing.T) {
 
 func TestRefs(t *testing.T) {
 	w := fixture.Random(4, size)
-	// A former slug that is another card's slug now, one that led to two cards, and one of a set that looks like a card's.
+	// A former slug that is another card's slug now, one that led to two cards, and one of a set
+	// that looks like a card's.
 	w.Former = append(w.Former,
 		fixture.Former{Slug: w.Cards[1].Slug, ID: w.Cards[0].ID}, fixture.Former{Slug: "two", ID: w.Cards[2].ID},
-		fixture.Former{Slug: "two", ID: w.Cards[3].ID}, fixture.Former{Slug: "of-both", ID: w.Sets[0].ID}, fixture.Former{Slug: "of-both", ID: w.Cards[4].ID},
+		fixture.Former{Slug: "two", ID: w.Cards[3].ID}, fixture.Former{Slug: "of-both", ID: w.Sets[0].ID},
+		fixture.Former{Slug: "of-both", ID: w.Cards[4].ID},
 	)
+
 	// A slug of a card as a set's is no clash: they are found apart.
 	w.Sets[1].Slug = w.Cards[5].Slug
 	o := newTruth(t, w)
@@ -103,36 +116,46 @@ func TestRefs(t *testing.T) {
 		if n, ok := o.x.Card(ref); ok {
 			got = o.idOf(uint32(n))
 		}
+
 		if got != want {
 			t.Errorf("card %q is %q, want %q", ref, got, want)
 		}
 	}
+
 	set := func(ref, want string) {
 		t.Helper()
 		got := ""
 		if n, ok := o.x.Set(ref); ok {
 			got = o.c.Sets.ID.At(n)
 		}
+
 		if got != want {
 			t.Errorf("set %q is %q, want %q", ref, got, want)
 		}
 	}
+
 	for _, c := range w.Cards {
 		card(c.ID, c.ID)
 		card(c.Slug, c.ID)
 		card(strings.ToUpper(c.ID), "")
 	}
+
 	for _, s := range w.Sets {
 		set(s.ID, s.ID)
 		set(s.Slug, s.ID)
 		card(s.ID, "")
 	}
+
 	for i := range w.Cards {
-		if former := (fixture.Former{Slug: "old-card-" + string(rune('0'+i%10)), ID: w.Cards[i].ID}); slices.Contains(w.Former, former) {
+		if former := (fixture.Former{
+			Slug: "old-card-" + string(rune('0'+i%10)),
+			ID:   w.Cards[i].ID,
+		}); slices.Contains(w.Former, former) {
 			card(former.Slug, former.ID)
 			set(former.Slug, "")
 		}
 	}
+
 	card("two", min(w.Cards[2].ID, w.Cards[3].ID))
 	card("of-both", w.Cards[4].ID)
 	set("of-both", w.Sets[0].ID)
@@ -147,24 +170,29 @@ func TestMoversAndTop(t *testing.T) {
 		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 150, Days: 20}))
 		rapid.Check(t, func(t *rapid.T) {
 			q := drawQuery(t, o)
-			down, limit := rapid.Bool().Draw(t, "down"), rapid.IntRange(1, 50).Draw(t, "limit")
+			down := rapid.Bool().Draw(t, "down")
+			limit := rapid.IntRange(1, 50).Draw(t, "limit")
 			var want []string
 			for _, m := range o.Moves(down) {
 				if o.passes(o.rows[m.ID], q.Filter) && len(want) < limit {
 					want = append(want, m.ID)
 				}
 			}
+
 			var got []string
 			for _, card := range o.x.Movers(nil, down, q.Filter, limit) {
 				got = append(got, o.idOf(card))
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, movers down %t, %+v, %d (-want +got):\n%s", seed, down, q.Filter, limit, diff)
 			}
 		})
+
 		if len(o.Moves(false)) == 0 || len(o.Moves(true)) == 0 {
 			t.Fatalf("seed %d moves nothing", seed)
 		}
+
 		for set := range o.c.Sets.ID.Len() {
 			var want []string
 			for _, p := range o.places(index.Query{Filter: index.NoFilter, Sort: index.PriceDesc}) {
@@ -172,10 +200,12 @@ func TestMoversAndTop(t *testing.T) {
 					want = append(want, p.card.ID)
 				}
 			}
+
 			var got []string
 			for _, card := range o.x.Top(nil, set, 10) {
 				got = append(got, o.idOf(card))
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("seed %d, top cards of set %d (-want +got):\n%s", seed, set, diff)
 			}
@@ -200,6 +230,7 @@ func TestProducts(t *testing.T) {
 			}
 			all = append(all, p)
 		}
+
 		for _, c := range o.Cards {
 			if tail := strings.TrimPrefix(c.ID, "card_"); c.Product {
 				add(tail, "card", c.Game, c.Identifiers)
@@ -207,36 +238,46 @@ func TestProducts(t *testing.T) {
 				t.Errorf("card %s is not verified and is found as a product", c.ID)
 			}
 		}
+
 		for _, s := range o.Sealed {
 			add(s.Tail, "sealed", s.Game, s.Identifiers)
 		}
+
 		slices.SortFunc(all, func(a, b product) int { return strings.Compare(a.tail, b.tail) })
 		for row, p := range all {
 			item, ok := o.x.Product(p.tail)
-			if found, known := o.x.ProductRow(p.tail); !ok || !known || found != row || index.ProductTail(o.c, item) != p.tail {
+			if found, known := o.x.ProductRow(p.tail); !ok || !known || found != row ||
+				index.ProductTail(o.c, item) != p.tail {
 				t.Errorf("product %q is item %d (%t), row %d", p.tail, item, ok, found)
 			}
 		}
+
 		for _, nothing := range []string{"", "a", "zzzz", all[0].tail + "x"} {
 			if item, ok := o.x.Product(nothing); ok {
 				t.Errorf("product %q is item %d", nothing, item)
 			}
 		}
+
 		rapid.Check(t, func(t *rapid.T) {
 			f := index.ProductFilter{
 				Game: rapid.SampledFrom([]string{"", "", "pokemon", "one-piece", "digimon"}).Draw(t, "game"),
 				Kind: rapid.SampledFrom([]string{"", "", "card", "sealed"}).Draw(t, "kind"),
 			}
 			if rapid.Bool().Draw(t, "by partner") {
-				f.Partner = rapid.SampledFrom(append([]string{"nobody"}, all[rapid.IntRange(0, len(all)-1).Draw(t, "product")].partners...)).Draw(t, "partner")
+				f.Partner = rapid.SampledFrom(append([]string{"nobody"},
+					all[rapid.IntRange(0, len(all)-1).Draw(t, "product")].partners...)).Draw(t, "partner")
 			}
+
 			var want, got []string
 			for _, p := range all {
-				if (f.Game == "" || p.game == f.Game) && (f.Kind == "" || p.kind == f.Kind) && (f.Partner == "" || slices.Contains(p.partners, f.Partner)) {
+				if (f.Game == "" || p.game == f.Game) && (f.Kind == "" || p.kind == f.Kind) &&
+					(f.Partner == "" || slices.Contains(p.partners, f.Partner)) {
 					want = append(want, p.tail)
 				}
 			}
-			limit, after := rapid.IntRange(1, 50).Draw(t, "limit"), ""
+
+			limit := rapid.IntRange(1, 50).Draw(t, "limit")
+			after := ""
 			for more := true; more; {
 				var rows []uint32
 				rows, more = o.x.ProductPage(nil, f, after, limit)
@@ -248,6 +289,7 @@ func TestProducts(t *testing.T) {
 					got = append(got, after)
 				}
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, %+v (-want +got):\n%s", seed, f, diff)
 			}
@@ -258,10 +300,12 @@ func TestProducts(t *testing.T) {
 func TestEmptyCatalog(t *testing.T) {
 	o := newTruth(t, fixture.Random(1, fixture.Size{}))
 	for _, words := range []bool{false, true} {
-		if page := o.x.Cards(nil, index.Query{Filter: index.NoFilter, Words: "pikachu", HasWords: words}, nil, 5); len(page.Cards) != 0 || page.More {
+		if page := o.x.Cards(nil, index.Query{Filter: index.NoFilter, Words: "pikachu", HasWords: words}, nil,
+			5); len(page.Cards) != 0 || page.More {
 			t.Errorf("an empty catalog answers %+v", page)
 		}
 	}
+
 	if sets, next := o.x.Sets(nil, index.SetFilter{}, 0, 5); len(sets) != 0 || next != -1 {
 		t.Errorf("an empty catalog has sets %v, %d", sets, next)
 	}
@@ -276,10 +320,11 @@ func TestBuildRefusesWrongOrders(t *testing.T) {
 			t.Errorf("a catalog with %s is indexed", what)
 		}
 	}
+
 	f("two cards of one rank", func(c *snapshot.Catalog) { c.Cards.Order[0] = c.Cards.Order[1] })
 	f("the dearest card last", func(c *snapshot.Catalog) {
 		n := len(c.Cards.Display) - 1
-		c.Cards.Display[0], c.Cards.Display[n] = c.Cards.Display[n], c.Cards.Display[0]
+		c.Cards.Display[0], c.Cards.Display[n] = c.Cards.Display[n], c.Cards.Display[0] // air: a swap
 	})
 	f("a price below the next", func(c *snapshot.Catalog) { c.Lanes.Cents[c.Cards.Display[3]] = 0 })
 }
@@ -290,6 +335,7 @@ func TestParseSort(t *testing.T) {
 			t.Errorf("%q is sort %d (%t)", s, got, ok)
 		}
 	}
+
 	for _, s := range []string{"", "Newest", "price", "newest "} {
 		if _, ok := index.ParseSort(s); ok {
 			t.Errorf("%q is a sort", s)
@@ -308,10 +354,12 @@ func TestBuildEnds(t *testing.T) {
 	late, end := context.WithCancel(t.Context())
 	steps := 0
 	_, err := index.Build(late, fixture.Random(1, fixture.Small).Catalog(), func() {
-		if steps++; steps == 20 {
+		steps++
+		if steps == 20 {
 			end()
 		}
 	})
+
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("after %d steps: %v, want %v", steps, err, context.Canceled)
 	}

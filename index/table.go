@@ -4,8 +4,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// table is an open-addressing hash table from strings to row numbers, without pointers: a slot holds a row+1, and
-// the strings stay in the columns they came from. It is built once and then only read.
+// table is an open-addressing hash table from strings to row numbers, without pointers: a slot
+// holds a row+1, and the strings stay in the columns they came from. It is built once and then only
+// read.
 type table struct {
 	slots []uint32
 	mask  uint64
@@ -35,7 +36,8 @@ func (t *table) add(row uint32) {
 	}
 }
 
-// append adds row n to a table of n different strings, its own not among them, and makes room for it first.
+// append adds row n to a table of n different strings, its own not among them, and makes room for
+// it first.
 func (t *table) append(n uint32) {
 	if 2*uint64(n+1) > uint64(len(t.slots)) {
 		t.slots = make([]uint32, 2*len(t.slots))
@@ -44,6 +46,7 @@ func (t *table) append(n uint32) {
 			t.add(row)
 		}
 	}
+
 	t.add(n)
 }
 

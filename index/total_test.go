@@ -8,8 +8,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestPrintedTotals: 4/102 means the set that has 102 printed behind its numbers, although it has cards beyond them, and
-// not one whose highest number happens to be 102; where no set says it, the highest number stands in.
+// TestPrintedTotals: 4/102 means the set that has 102 printed behind its numbers, although it has
+// cards beyond them, and not one whose highest number happens to be 102; where no set says it, the
+// highest number stands in.
 func TestPrintedTotals(t *testing.T) {
 	f := func(total uint16, want string) {
 		t.Helper()
@@ -18,21 +19,29 @@ func TestPrintedTotals(t *testing.T) {
 			{ID: "set_base", Slug: "base", Name: "Base", Release: snapshot.NoDay, Total: total},
 			{ID: "set_jungle", Slug: "jungle", Name: "Jungle", Release: snapshot.NoDay},
 		}
+
 		for _, c := range []struct{ set, name, number string }{
 			{"base", "Alakazam", "4"}, {"base", "Mewtwo", "130"}, {"jungle", "Jynx", "4"}, {"jungle", "Gastly", "102"},
 		} {
 			id := c.set + c.number
-			w.Cards = append(w.Cards, fixture.Card{ID: "card_" + id, Slug: id, Name: c.name, Number: c.number, Printing: "standard", Set: "set_" + c.set})
+			w.Cards = append(w.Cards,
+				fixture.Card{
+					ID: "card_" + id, Slug: id, Name: c.name, Number: c.number, Printing: "standard",
+					Set: "set_" + c.set,
+				})
 		}
+
 		x, err := Build(context.Background(), w.Catalog(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		found := x.Cards(nil, Query{Filter: NoFilter, HasWords: true, Words: "4/102"}, nil, 1).Cards
 		if len(found) != 1 || x.c.Cards.Name.At(int(found[0])) != want {
 			t.Errorf("with the total %d, 4/102 means %v, want %s", total, found, want)
 		}
 	}
+
 	f(102, "Alakazam")
 	f(0, "Jynx")
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"sync"
@@ -8,7 +9,7 @@ import (
 	"ninepocket/index/text"
 )
 
-// Sort is an order of cards (specification, GET /v1/cards).
+// Sort is an order of cards (docs/API.md, GET /v1/cards).
 type Sort uint8
 
 // The orders. Relevance without words is PriceDesc (decision 22).
@@ -41,19 +42,10 @@ type ranked struct {
 }
 
 func (a ranked) compare(b ranked) int {
-	switch {
-	case a.major != b.major:
-		if a.major < b.major {
-			return -1
-		}
-		return 1
-	case a.minor != b.minor:
-		if a.minor < b.minor {
-			return -1
-		}
-		return 1
+	if major := cmp.Compare(a.major, b.major); major != 0 {
+		return major
 	}
-	return 0
+	return cmp.Compare(a.minor, b.minor)
 }
 
 // Asks reports whether words have anything to look for; a search without finds no card.
@@ -74,7 +66,19 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// keepScratch is the largest scratch that goes back to the pool, in hits; larger ones are left to the collector.
+func borrow() *scratch {
+	s, _ := scratches.Get().(*scratch)
+	s.best = s.best[:0]
+	return s
+}
+
+func (s *scratch) giveBack() {
+	if cap(s.hits) <= keepScratch {
+		scratches.Put(s)
+	}
+}
+
+// keepScratch is the largest scratch that goes back to the pool, in hits; larger ones are garbage.
 const keepScratch = 1 << 16
 
 // Cards appends the page of at most limit cards that follows after (nil for the first page) to dst.
@@ -84,17 +88,16 @@ func (x *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 	if !ok {
 		return page
 	}
-	s, _ := scratches.Get().(*scratch)
-	defer func() {
-		if cap(s.hits) <= keepScratch {
-			scratches.Put(s)
-		}
-	}()
+
+	s := borrow()
+	defer s.giveBack()
+
 	bound := ranked{}
 	if after != nil {
 		bound = x.bound(q, after)
 	}
-	s.best = s.best[:0]
+
+	// One card more than the page holds says whether another page follows.
 	switch {
 	case q.HasWords:
 		x.findWords(s, q, &sel, bound, limit+1)
@@ -103,13 +106,17 @@ func (x *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 	default:
 		x.scan(s, q, &sel, bound, limit+1)
 	}
-	if page.More = len(s.best) > limit; page.More {
+
+	page.More = len(s.best) > limit
+	if page.More {
 		s.best = s.best[:limit]
 		page.Last = x.position(s.best[limit-1], q)
 	}
+
 	for _, r := range s.best {
 		page.Cards = append(page.Cards, r.card)
 	}
+
 	return page
 }
 
@@ -119,6 +126,8 @@ func (x *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n i
 	if sel.game >= 0 || len(sel.lists) > 0 || sel.from > 0 || int(sel.to) < x.c.Cards.ID.Len() {
 		keep = func(card uint32) bool { return x.has(sel, card, 0) }
 	}
+
+	// Meaning does not depend on the filter: words look at the whole catalog, keep at the rest.
 	s.hits = x.words.Search(s.hits[:0], q.Words, keep)
 	for _, hit := range s.hits {
 		r := ranked{major: hit.Score, minor: x.c.Cards.Order[hit.Card], card: hit.Card}
@@ -127,11 +136,13 @@ func (x *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n i
 		}
 		s.offer(r, bound, n)
 	}
+
 	slices.SortFunc(s.best, ranked.compare)
 }
 
-// pick leaves the best n cards of the shortest list that are in the whole selection, from bound on. Lists ascend by
-// card number, which is the rank by price, so that both price orders stop at n cards.
+// pick leaves the best n cards of the shortest list that are in the whole selection, from bound on.
+// Lists ascend by card number, which is the rank by price, so that both price orders stop at n
+// cards.
 func (x *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
 	list := sel.lists[0]
 	switch q.Sort {
@@ -141,6 +152,7 @@ func (x *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
 				return
 			}
 		}
+
 	case PriceAsc:
 		x.pickCheapest(s, list, sel, bound.major, n)
 	case Newest:
@@ -153,27 +165,32 @@ func (x *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
 	}
 }
 
-// pickCheapest takes a list from its end: prices ascend that way, but cards of one price are in catalog order both ways,
-// and cards without a price come last.
+// pickCheapest takes a list from its end: prices ascend that way, but cards of one price are in
+// catalog order both ways, and cards without a price come last.
 func (x *Index) pickCheapest(s *scratch, list []uint32, sel *selection, from uint64, n int) {
 	priced := cut(list, 0, uint32(x.priced))
 	end := 0
-	if from < uint64(x.priced) { // else the page is among the unpriced
+	// Else the page is among the unpriced.
+	if from < uint64(x.priced) {
 		least := x.price(x.asc[from])
 		end = sort.Search(len(priced), func(i int) bool { return x.price(priced[i]) < least })
 	}
+
 	for end > 0 {
 		begin := end - 1
 		for begin > 0 && x.price(priced[begin-1]) == x.price(priced[end-1]) {
 			begin--
 		}
+
 		for _, card := range priced[begin:end] {
 			if rank := uint64(x.ascRank[card]); rank >= from && !s.take(x, sel, card, rank, n) {
 				return
 			}
 		}
+
 		end = begin
 	}
+
 	for _, card := range list[len(priced):] {
 		if rank := uint64(x.ascRank[card]); rank >= from && !s.take(x, sel, card, rank, n) {
 			return
@@ -189,19 +206,26 @@ func (s *scratch) take(x *Index, sel *selection, card uint32, rank uint64, n int
 	return len(s.best) < n
 }
 
-// scan walks the order itself from bound on and stops after n cards: without posting lists most cards pass.
+// scan walks the order itself from bound on and stops after n cards: without posting lists most
+// cards pass.
 func (x *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) {
-	from, to := uint64(0), uint64(x.c.Cards.ID.Len())
+	from := uint64(0)
+	to := uint64(x.c.Cards.ID.Len())
 	switch q.Sort {
 	case Relevance, PriceDesc:
-		from, to = uint64(sel.from), uint64(sel.to)
+		// A price range is a range of this order.
+		from = uint64(sel.from)
+		to = uint64(sel.to)
 	case PriceAsc:
-		// A price range is a range of this order too, but its ends are where the range of numbers begins.
+		// A price range is a range of this order too, but its ends are where the range of numbers
+		// begins.
 		if int(sel.to) <= x.priced && sel.from < sel.to {
 			from = uint64(x.firstAsc(sel.to - 1))
 		}
+
 	case Newest:
 	}
+
 	for rank := max(from, bound.major); rank < to && len(s.best) < n; rank++ {
 		card := x.at(q.Sort, uint32(rank))
 		if x.has(sel, card, 0) {
@@ -219,39 +243,49 @@ func (x *Index) firstAsc(card uint32) uint32 {
 	return rank
 }
 
-// offer keeps r among the n smallest that are not before bound. best is a heap with the largest on top once full.
+// offer keeps r among the n smallest that are not before bound. best is a heap with the largest on
+// top once full.
 func (s *scratch) offer(r, bound ranked, n int) {
 	if r.compare(bound) < 0 {
 		return
 	}
+
 	if len(s.best) < n {
 		s.best = append(s.best, r)
 		for i := len(s.best) - 1; i > 0; {
+			// The worst card rises to the top, where the next better one replaces it.
 			parent := (i - 1) / 2
 			if s.best[i].compare(s.best[parent]) <= 0 {
 				break
 			}
-			s.best[i], s.best[parent] = s.best[parent], s.best[i]
+			s.best[i], s.best[parent] = s.best[parent], s.best[i] // air: a swap
 			i = parent
 		}
+
 		return
 	}
+
 	if r.compare(s.best[0]) >= 0 {
 		return
 	}
+
 	s.best[0] = r
 	for i := 0; ; {
 		child := 2*i + 1
 		if child >= n {
 			return
 		}
+
+		// The worse of the two children goes up.
 		if child+1 < n && s.best[child+1].compare(s.best[child]) > 0 {
 			child++
 		}
+
 		if s.best[i].compare(s.best[child]) >= 0 {
 			return
 		}
-		s.best[i], s.best[child] = s.best[child], s.best[i]
+
+		s.best[i], s.best[child] = s.best[child], s.best[i] // air: a swap
 		i = child
 	}
 }
@@ -265,6 +299,7 @@ func (x *Index) rank(order Sort, card uint32) uint32 {
 		return x.c.Cards.Order[card]
 	case Relevance, PriceDesc:
 	}
+
 	return card
 }
 
@@ -277,6 +312,7 @@ func (x *Index) at(order Sort, rank uint32) uint32 {
 		return x.newest[rank]
 	case Relevance, PriceDesc:
 	}
+
 	return rank
 }
 
@@ -286,16 +322,19 @@ func (x *Index) Top(dst []uint32, set, n int) []uint32 {
 	return append(dst, list[:min(n, len(list))]...)
 }
 
-// Movers appends at most limit cards that moved most, up or down, and pass the filter (decision 21).
+// Movers appends at most limit cards that moved most, up or down, and pass the filter (decision
+// 21).
 func (x *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
 	sel, ok := x.resolve(f)
 	if !ok {
 		return dst
 	}
+
 	list := x.c.Movers.Up
 	if down {
 		list = x.c.Movers.Down
 	}
+
 	for _, card := range list {
 		if limit == 0 {
 			break
@@ -305,5 +344,6 @@ func (x *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
 			limit--
 		}
 	}
+
 	return dst
 }

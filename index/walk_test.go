@@ -20,34 +20,53 @@ var size = fixture.Size{Sets: 8, Cards: 90, Sealed: 5, Days: 40}
 // drawQuery draws a query whose filters mostly leave something.
 func drawQuery(t *rapid.T, o *truth) index.Query {
 	q := index.Query{Filter: index.NoFilter}
-	q.Sort = rapid.SampledFrom([]index.Sort{index.Relevance, index.PriceDesc, index.PriceAsc, index.Newest}).Draw(t, "sort")
+	q.Sort = rapid.SampledFrom([]index.Sort{index.Relevance, index.PriceDesc, index.PriceAsc, index.Newest}).Draw(t,
+		"sort")
 	some := func(name string) bool { return rapid.IntRange(0, 3).Draw(t, name) == 0 }
 	c := &o.Cards[rapid.IntRange(0, len(o.Cards)-1).Draw(t, "card")]
 	if some("by game") {
 		q.Game = rapid.SampledFrom([]string{"pokemon", "one-piece", "one_piece", "digimon"}).Draw(t, "game")
 	}
+
 	if some("by set") {
-		refs := []string{"nowhere", "-", "base", "OLD-SET-0", "old-set-0", "old-set-1", "op05", "paradox  rift", "Expansion Pack"}
+		refs := []string{
+			"nowhere", "-", "base", "OLD-SET-0", "old-set-0", "old-set-1", "op05", "paradox  rift",
+			"Expansion Pack",
+		}
 		if s := o.sets[c.Set]; s != nil {
 			refs = append(refs, s.ID, s.Slug, s.Code, s.Name, s.ID, s.Slug, s.Name)
 		}
 		q.Set = rapid.SampledFrom(refs).Draw(t, "set")
 	}
+
 	if some("by number") {
 		base, _, _ := strings.Cut(c.Number, "_") // of a parallel
-		q.Number = rapid.SampledFrom([]string{c.Number, c.Number, base, base, "4", "004", "4/102", "4/99", "OP05-004", "tg 7", "/102", "?"}).Draw(t, "number")
+		q.Number = rapid.SampledFrom([]string{
+			c.Number, c.Number, base, base, "4", "004", "4/102", "4/99", "OP05-004",
+			"tg 7", "/102", "?",
+		}).Draw(t, "number")
 	}
+
 	if some("by rarity") {
-		q.Rarity = rapid.SampledFrom([]string{c.Rarity, "double rare", "DOUBLE-RARE", "common", "-", "none"}).Draw(t, "rarity")
+		q.Rarity = rapid.SampledFrom([]string{c.Rarity, "double rare", "DOUBLE-RARE", "common", "-", "none"}).Draw(t,
+			"rarity")
 	}
-	bound := rapid.OneOf(rapid.Just(snapshot.NoCents), rapid.SampledFrom([]int64{0, 100, 200, 300, snapshot.MaxCents}), rapid.Int64Range(0, 5000))
+
+	bound := rapid.OneOf(rapid.Just(snapshot.NoCents),
+		rapid.SampledFrom([]int64{0, 100, 200, 300, snapshot.MaxCents}), rapid.Int64Range(0, 5000))
 	if some("by price") {
-		q.Min, q.Max = bound.Draw(t, "min"), bound.Draw(t, "max")
+		q.Min = bound.Draw(t, "min")
+		q.Max = bound.Draw(t, "max")
 	}
+
 	if some("with words") {
 		q.HasWords = true
-		q.Words = rapid.SampledFrom([]string{c.Name, "pikachu", "charizrd", "mew ex", "luffy base set", "nidoran female", "zzzz", "!!", c.Name + " " + c.Number}).Draw(t, "words")
+		q.Words = rapid.SampledFrom([]string{
+			c.Name, "pikachu", "charizrd", "mew ex", "luffy base set",
+			"nidoran female", "zzzz", "!!", c.Name + " " + c.Number,
+		}).Draw(t, "words")
 	}
+
 	return q
 }
 
@@ -65,7 +84,8 @@ func TestWalkIsFilteredAndSorted(t *testing.T) {
 	}
 }
 
-// changed is the world another day: cards gone, new, at other prices, in other sets, and a set gone.
+// changed is the world another day: cards gone, new, at other prices, in other sets, and a set
+// gone.
 func changed(t *rapid.T, w *fixture.World) *fixture.World {
 	later := w.Clone()
 	if rapid.Bool().Draw(t, "a set goes") {
@@ -74,31 +94,36 @@ func changed(t *rapid.T, w *fixture.World) *fixture.World {
 		later.Sets = slices.Delete(later.Sets, gone, gone+1)
 		later.Cards = slices.DeleteFunc(later.Cards, func(c fixture.Card) bool { return c.Set == id })
 	}
+
 	keep := rapid.IntRange(1, 10).Draw(t, "share of cards that stay")
 	n := 0
 	later.Cards = slices.DeleteFunc(later.Cards, func(fixture.Card) bool { n++; return n*7%10 >= keep })
 	news := fixture.Random(99, fixture.Size{Cards: 30, Days: 10})
 	later.Cards = append(later.Cards, news.Cards...)
+
 	step := rapid.IntRange(2, 9).Draw(t, "every so many cards change")
 	for i := range later.Cards {
 		c := &later.Cards[i]
 		if i%step != 0 {
 			continue
 		}
+
 		for k := range c.Lanes {
 			if l := &c.Lanes[k]; l.Cents != snapshot.NoCents {
 				l.Cents = (l.Cents*7 + int64(i)*100) % 4000
 			}
 		}
+
 		if i%(2*step) == 0 {
 			c.Set = ""
 		}
 	}
+
 	return later
 }
 
-// TestWalkGoesOnInAnotherCatalog begins a walk in one catalog and ends it in another: what comes after is everything
-// there whose sort key is behind that of the last card shown, once.
+// TestWalkGoesOnInAnotherCatalog begins a walk in one catalog and ends it in another: what comes
+// after is everything there whose sort key is behind that of the last card shown, once.
 func TestWalkGoesOnInAnotherCatalog(t *testing.T) {
 	before := newTruth(t, fixture.Random(3, size))
 	for range 4 {
@@ -109,13 +134,16 @@ func TestWalkGoesOnInAnotherCatalog(t *testing.T) {
 			if !first.More {
 				return
 			}
+
 			after := newTruth(t, changed(rt, before.World))
 			last := before.row(first.Cards[limit-1])
 			behind := place{score: first.Last.Score, price: last.Price(), card: last, set: before.sets[last.Set]}
 			if now := after.rows[last.ID]; now != nil {
 				// Where the card still is, ties go by where it stands now.
-				behind.card, behind.set = now, after.sets[now.Set]
+				behind.card = now
+				behind.set = after.sets[now.Set]
 			}
+
 			order := compare(q.Sort, q.HasWords)
 			want := slices.DeleteFunc(after.places(q), func(p place) bool { return order(p, behind) <= 0 })
 			got := after.walk(rt, q, &first.Last, func() int { return limit })
@@ -135,22 +163,30 @@ func TestPositionsRefused(t *testing.T) {
 			t.Errorf("%d of %d bytes are read as %+v", n, len(b), p)
 		}
 	}
+
 	if p, err := index.ParsePosition(append(b, 0)); err == nil {
 		t.Errorf("bytes after the end are read as %+v", p)
 	}
 }
 
-// TestPositionIsShort: a cursor of the largest position stays within the 512 characters of the specification.
+// TestPositionIsShort: a cursor of the largest position stays within the 512 characters of
+// docs/API.md.
 func TestPositionIsShort(t *testing.T) {
 	w := fixture.Random(1, fixture.Size{Sets: 1, Cards: 2, Days: 1})
 	long := fmt.Sprintf("%064d", 7)
-	w.Sets[0].ID, w.Sets[0].Name = "set_"+long, fmt.Sprintf("%0200d", 7)
+	w.Sets[0].ID = "set_" + long
+	w.Sets[0].Name = fmt.Sprintf("%0200d", 7)
 	for i := range w.Cards {
-		w.Cards[i].ID, w.Cards[i].Set, w.Cards[i].Number = "card_"+long[1:]+fmt.Sprint(i), w.Sets[0].ID, "é"+fmt.Sprintf("%098d", i)
+		w.Cards[i].ID = "card_" + long[1:] + fmt.Sprint(i)
+		w.Cards[i].Set = w.Sets[0].ID
+		w.Cards[i].Number = "é" + fmt.Sprintf("%098d", i)
 	}
+
 	o := newTruth(t, w)
 	p := o.x.Cards(nil, index.Query{Filter: index.NoFilter}, nil, 1).Last
-	p.Score, p.Cents, p.Release = 1<<64-1, snapshot.MaxCents, snapshot.NoDay
+	p.Score = 1<<64 - 1
+	p.Cents = snapshot.MaxCents
+	p.Release = snapshot.NoDay
 	const head, mac = 27, 16 // of engine/cursor
 	if n := (head + len(p.AppendBinary(nil)) + mac) * 4 / 3; n > 500 {
 		t.Errorf("a cursor has %d characters", n)
@@ -158,7 +194,10 @@ func TestPositionIsShort(t *testing.T) {
 }
 
 func FuzzPosition(f *testing.F) {
-	p := index.Position{Score: 1 << 40, Cents: -1, ID: "card_abc", SetID: "set_abc", SetName: "Base", Release: snapshot.NoDay, Number: "4/102"}
+	p := index.Position{
+		Score: 1 << 40, Cents: -1, ID: "card_abc", SetID: "set_abc", SetName: "Base",
+		Release: snapshot.NoDay, Number: "4/102",
+	}
 	f.Add(p.AppendBinary(nil))
 	s := index.SetPosition{ID: "set_abc", Release: 5, Name: "Base"}
 	f.Add(s.AppendBinary(nil))
@@ -167,6 +206,7 @@ func FuzzPosition(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if p, err := index.ParsePosition(b); err == nil {
 			for _, order := range []index.Sort{index.Relevance, index.PriceDesc, index.PriceAsc, index.Newest} {
@@ -176,6 +216,7 @@ func FuzzPosition(f *testing.F) {
 				t.Fatalf("%+v is read as %+v, %v", p, again, err)
 			}
 		}
+
 		if p, err := index.ParseSetPosition(b); err == nil {
 			if n := x.SetAfter(p); n < 0 || n > 3 {
 				t.Fatalf("after %+v stands set %d", p, n)

@@ -8,7 +8,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// assembly is the last step of a build: everything is known, and the columns are written in their final order.
+// assembly is the last step of a build: everything is known, and the columns are written in their
+// final order.
 type assembly struct {
 	b    *builder
 	c    *snapshot.Catalog
@@ -36,11 +37,14 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	if len(b.history.daily) > 1 {
 		b.history.compact(b.lanes.len())
 	}
+
+	// What is current is known only now: a feed may name a day again in a later input.
 	b.lanes.newest(b.newest, func(item int32) uint8 { return b.merged.item(int(item)).game })
 	a := &assembly{b: b, c: &snapshot.Catalog{SnapshotAt: at}, date: snapshot.DayOf(at)}
 	a.w.from = a.date - snapshot.HistoryDays + 1
 	a.r = newReader(&b.history, b.o.Base, b.lanes.len(), a.w.from, a.date)
 
+	// Every step needs those before it: sets have rows before cards do, and prices decide their order.
 	a.writeGames()
 	a.writeSets()
 	a.chooseLanes()
@@ -62,10 +66,12 @@ func (a *assembly) writeGames() {
 	for i := range m.sets {
 		has[m.sets[i].game] = true
 	}
+
 	for i := range m.numItems() {
 		has[m.item(i).game] = true
 	}
 
+	// A game without a card or product is not listed.
 	a.game = make([]uint8, len(has))
 	for g, game := range snapshot.Games {
 		if has[g] {
@@ -76,20 +82,25 @@ func (a *assembly) writeGames() {
 	}
 }
 
-// writeSets writes the sets in the order of decision 22: newest first, without a date last, then name and id.
+// writeSets writes the sets in the order of decision 22: newest first, without a date last, then
+// name and id.
 func (a *assembly) writeSets() {
 	sets := a.b.merged.sets
 	order := make([]int32, len(sets))
 	for i := range order {
 		order[i] = int32(i)
 	}
+
 	slices.SortFunc(order, func(x, y int32) int {
-		p, q := &sets[x], &sets[y]
+		p := &sets[x]
+		q := &sets[y]
 		return cmp.Or(cmp.Compare(q.release, p.release), cmp.Compare(p.name, q.name), cmp.Compare(p.tail, q.tail))
 	})
+
 	a.setAt = make([]int32, len(sets))
 	s := &a.c.Sets
 	s.Cards = make([]uint32, len(sets))
+
 	for row, i := range order {
 		from := &sets[i]
 		a.setAt[i] = int32(row)
@@ -104,8 +115,11 @@ func (a *assembly) writeSets() {
 		for _, alias := range from.otherNames() {
 			s.Alias.Append(alias)
 		}
+
 		s.Aliases.Append(s.Alias.Len())
 	}
+
+	// Cards are counted by where their sets went.
 	for i := range a.b.merged.cards {
 		if set := a.b.merged.cards[i].set; set >= 0 {
 			s.Cards[a.setAt[set]]++
@@ -121,12 +135,13 @@ func (s *set) otherNames() []string {
 			out = append(out, alias)
 		}
 	}
+
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// orderCards numbers the cards: by display price, dearest first and unpriced last, then in catalog order, which is
-// set, natural number and id (decision 22).
+// orderCards numbers the cards: by display price, dearest first and unpriced last, then in catalog
+// order, which is set, natural number and id (decision 22).
 func (a *assembly) orderCards() {
 	cards := a.b.merged.cards
 	last := int32(len(a.setAt))
@@ -136,35 +151,45 @@ func (a *assembly) orderCards() {
 		}
 		return a.setAt[c.set]
 	}
+
 	order := make([]int32, len(cards))
 	for i := range order {
 		order[i] = int32(i)
 	}
+
 	slices.SortFunc(order, func(x, y int32) int {
-		p, q := &cards[x], &cards[y]
+		p := &cards[x]
+		q := &cards[y]
 		if c := cmp.Compare(place(p), place(q)); c != 0 {
 			return c
 		}
 		return cmp.Or(collector.CompareNumbers(p.number, q.number), cmp.Compare(p.tail, q.tail))
 	})
+
+	// The rank in catalog order breaks the ties of prices below, and is a column of its own.
 	a.rank = make([]uint32, len(cards))
 	for rank, i := range order {
 		a.rank[i] = uint32(rank)
 	}
+
+	// A card's number is its rank by price, so that a price range is a range of numbers.
 	price := func(i int32) int64 {
 		if lane := a.displayLane[i]; lane >= 0 {
 			return a.b.lanes.cents[lane]
 		}
 		return snapshot.NoCents
 	}
+
 	slices.SortFunc(order, func(x, y int32) int {
 		return cmp.Or(cmp.Compare(price(y), price(x)), cmp.Compare(a.rank[x], a.rank[y]))
 	})
 	a.cards = order
+	// Sealed products are few and only looked up: their order is that of their ids.
 	a.sealed = make([]int32, len(a.b.merged.sealed))
 	for i := range a.sealed {
 		a.sealed[i] = int32(i)
 	}
+
 	slices.SortFunc(a.sealed, func(x, y int32) int {
 		return cmp.Compare(a.b.merged.sealed[x].tail, a.b.merged.sealed[y].tail)
 	})
@@ -182,24 +207,29 @@ func (a *assembly) writeCards() {
 		s.Printing.Append(from.printing)
 		s.Image.Append(from.image)
 		s.Game = append(s.Game, a.game[from.game])
-		set, release := snapshot.NoSet, snapshot.NoDay
+		set := snapshot.NoSet
+		release := snapshot.NoDay
 		if from.set >= 0 {
-			set, release = a.setAt[from.set], a.b.merged.sets[from.set].release
+			set = a.setAt[from.set]
+			release = a.b.merged.sets[from.set].release
 		}
+
 		s.Set = append(s.Set, set)
 		s.Order = append(s.Order, a.rank[i])
 		s.UpdatedAt = append(s.UpdatedAt, a.updatedAt(from.updatedAt, release))
+		// A flag, because the format has no booleans.
 		var product uint8
 		if from.product {
 			product = 1
 		}
+
 		s.Product = append(s.Product, product)
 		a.writeIdentifiers(&from.item)
 	}
 }
 
-// updatedAt is when an entry last changed. A source that does not say leaves the release of the card's set, and where
-// that is not known either the snapshot's own time.
+// updatedAt is when an entry last changed. A source that does not say leaves the release of the
+// card's set, and where that is not known either the snapshot's own time.
 func (a *assembly) updatedAt(told int64, release snapshot.Day) int64 {
 	switch {
 	case told != snapshot.NoTime:
@@ -226,7 +256,8 @@ func (a *assembly) writeSealed() {
 	}
 }
 
-// writeIdentifiers writes an item's aliases, sorted, so that their order in the sources does not matter.
+// writeIdentifiers writes an item's aliases, sorted, so that their order in the sources does not
+// matter.
 func (a *assembly) writeIdentifiers(it *item) {
 	ids := slices.Clone(it.identifiers)
 	slices.SortFunc(ids, func(x, y identifier) int {
@@ -237,5 +268,6 @@ func (a *assembly) writeIdentifiers(it *item) {
 		t.Namespace.Append(id.Namespace)
 		t.Value.Append(id.Value)
 	}
+
 	t.Of.Append(t.Value.Len())
 }

@@ -30,13 +30,16 @@ const anchor = "anchor" // observed whenever its feed is, so that every file has
 
 func newWorld(t *rapid.T) *world {
 	w := &world{
-		day: today, names: map[string]string{}, numbers: map[string]string{}, setName: "Base", sealed: map[string]bool{},
-		lanes: map[string][]string{}, dark: map[string]bool{},
+		day: today, names: map[string]string{}, numbers: map[string]string{}, setName: "Base",
+		sealed: map[string]bool{},
+		lanes:  map[string][]string{}, dark: map[string]bool{},
 	}
+
 	w.add(t, anchor)
 	for range rapid.IntRange(0, 3).Draw(t, "cards") {
 		w.add(t, "")
 	}
+
 	return w
 }
 
@@ -52,8 +55,11 @@ func (w *world) add(t *rapid.T, ref string) {
 			return
 		}
 	}
-	w.names[ref], w.numbers[ref] = "Card "+ref, rapid.SampledFrom([]string{"", "1", "2a", "10/102"}).Draw(t, "number")
+
+	w.names[ref] = "Card " + ref
+	w.numbers[ref] = rapid.SampledFrom([]string{"", "1", "2a", "10/102"}).Draw(t, "number")
 	w.lanes[ref] = []string{"normal near_mint"}
+
 	for _, lane := range []string{"normal ungraded", "holofoil near_mint", "zebra damaged"} {
 		if rapid.Bool().Draw(t, lane) {
 			w.lanes[ref] = append(w.lanes[ref], lane)
@@ -74,6 +80,7 @@ func (w *world) step(t *rapid.T) {
 			delete(w.names, ref)
 			w.left = true
 		}
+
 	case 2:
 		w.names[pick()] = fmt.Sprint("Renamed ", w.nextRef)
 		w.nextRef++
@@ -83,6 +90,7 @@ func (w *world) step(t *rapid.T) {
 		w.nextRef++
 		w.left = true
 	}
+
 	for _, ref := range refs {
 		for _, lane := range w.lanes[ref] {
 			if rapid.IntRange(0, 6).Draw(t, "flip") == 0 {
@@ -98,13 +106,15 @@ func (w *world) catalog() *fake {
 	for _, ref := range slices.Sorted(maps.Keys(w.names)) {
 		if w.sealed[ref] {
 			f.sealed = append(f.sealed, source.Sealed{
-				Ref: ref, Game: "pokemon", Name: w.names[ref], PackageType: boosterBox, Units: 36, UnitKind: boosterPack,
-				Edition: editionStandard, UpdatedAt: snapshot.NoTime,
+				Ref: ref, Game: "pokemon", Name: w.names[ref], PackageType: boosterBox, Units: 36,
+				UnitKind: boosterPack,
+				Edition:  editionStandard, UpdatedAt: snapshot.NoTime,
 			})
 			continue
 		}
 		f.card(ref, "s", w.names[ref], w.numbers[ref])
 	}
+
 	return f
 }
 
@@ -117,28 +127,33 @@ func (w *world) prices(t *rapid.T, feed string) *fake {
 			if ref != anchor && rapid.IntRange(0, 3).Draw(t, "gap") == 0 {
 				continue
 			}
+
 			var variant, condition string
 			_, _ = fmt.Sscanf(lane, "%s %s", &variant, &condition)
 			if feed != "shop" && ref != anchor {
 				variant = "foil" // see Options.Base: a lane must not lose its first feed and go on with another
 			}
+
 			p := priceRow(ref, variant, w.day, drawCents(t))
 			p.Condition = condition
 			p.Licensed = !w.dark[ref+lane]
 			if rapid.IntRange(0, 4).Draw(t, "blank") == 0 {
 				p.Cents = snapshot.NoCents
 			}
+
 			if rapid.Bool().Draw(t, "dated") {
 				p.SourceAsOf = p.CollectedAt - 1000
 			}
+
 			f.price(p)
 		}
 	}
+
 	return f
 }
 
-// TestIncrementsEqualFullBuild builds day by day, each on the base of the day before, and compares with one build over
-// all days so far.
+// TestIncrementsEqualFullBuild builds day by day, each on the base of the day before, and compares
+// with one build over all days so far.
 func TestIncrementsEqualFullBuild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -149,6 +164,7 @@ func TestIncrementsEqualFullBuild(t *testing.T) {
 			if i > 0 {
 				w.step(t)
 			}
+
 			inputs["catalog"] = w.catalog()
 			var daily []Input
 			for _, feed := range []string{"shop", "other"} {
@@ -159,16 +175,19 @@ func TestIncrementsEqualFullBuild(t *testing.T) {
 				inputs[path] = w.prices(t, feed)
 				daily = append(daily, Input{"native", path})
 			}
+
 			for k := range inputs["catalog"].cards {
 				c := &inputs["catalog"].cards[k]
 				c.Identifiers = []source.Identifier{{Namespace: "other", Value: c.Ref}}
 			}
+
 			full = append(full, daily...)
 			sources := []Input{{"native", "catalog"}}
 			want, err := buildPacked(Options{Sources: sources, Prices: full}, inputs, 5, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got, err := buildFrom(Options{Sources: sources, Prices: daily, Base: base}, inputs)
 			if err != nil {
 				t.Fatal(err)
@@ -176,14 +195,15 @@ func TestIncrementsEqualFullBuild(t *testing.T) {
 			if err := got.Catalog.Validate(); err != nil {
 				t.Fatal(err)
 			}
+
 			sameCatalog(t, got.Catalog, want.Catalog, !w.left)
 			base = got.Catalog
 		}
 	})
 }
 
-// TestIncrementOfHistory: the first build reads history files, the next ones a day each; section by section and byte
-// by byte they equal a build of everything.
+// TestIncrementOfHistory: the first build reads history files, the next ones a day each; section by
+// section and byte by byte they equal a build of everything.
 func TestIncrementOfHistory(t *testing.T) {
 	const days = 400
 	wide := newFake("shop")
@@ -200,12 +220,15 @@ func TestIncrementOfHistory(t *testing.T) {
 				s.Blank = append(s.Blank, d)
 			}
 		}
+
 		wide.series = append(wide.series, s)
 	}
+
 	inputs := map[string]*fake{"catalog": catalog, "wide": wide}
 	o := Options{Sources: []Input{{"native", "catalog"}}}
 	full := []Input{{"native", "wide"}}
 	o.Prices = full
+
 	base := mustBuild(t, o, inputs)
 	for k := range snapshot.Day(8) {
 		path := fmt.Sprint("day", k)
@@ -216,11 +239,15 @@ func TestIncrementOfHistory(t *testing.T) {
 				inputs[path].price(priceRow(fmt.Sprint("c", i), "normal", today+1+k, int64(90+i)))
 			}
 		}
+
 		full = append(full, Input{"native", path})
-		o.Base, o.Prices = base.Catalog, []Input{{"native", path}}
+		o.Base = base.Catalog
+		o.Prices = []Input{{"native", path}}
 		base = mustBuild(t, o, inputs)
 	}
-	o.Base, o.Prices = nil, full
+
+	o.Base = nil
+	o.Prices = full
 	want := sections(t, mustBuild(t, o, inputs))
 	for name, sum := range sections(t, base) {
 		if want[name] != sum {
@@ -235,43 +262,51 @@ func TestCarriedCatalog(t *testing.T) {
 	catalog.cards[0].Identifiers = []source.Identifier{{Namespace: "partner", Value: "9"}}
 	catalog.sets[0].Aliases = []string{"Original"}
 	catalog.sealed = []source.Sealed{{
-		Ref: "box", Game: "one-piece", Name: "Box", PackageType: boosterCase, Units: 6, UnitKind: boosterBox, Edition: editionStandard,
+		Ref: "box", Game: "one-piece", Name: "Box", PackageType: boosterCase, Units: 6, UnitKind: boosterBox,
+		Edition:   editionStandard,
 		UpdatedAt: 5,
 	}}
+
 	rows := func(d snapshot.Day) *fake {
 		f := newFake("shop").price(priceRow("1", "normal", d, 100), priceRow("box", "", d, 9000))
 		f.feed.HasCatalog = false
 		return f
 	}
+
 	inputs := map[string]*fake{"catalog": catalog, "one": rows(today), "two": rows(today + 1)}
 	first := mustBuild(t, Options{Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", "one"}}}, inputs)
 	got := mustBuild(t, Options{Prices: []Input{{"native", "two"}}, Base: first.Catalog}, inputs)
 	want := mustBuild(t, Options{
 		Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", "one"}, {"native", "two"}},
 	}, inputs)
-	// A card without a release date is as old as the snapshot that first had it, and the carried one stays so.
+	// A card without a release date is as old as the snapshot that first had it, and the carried
+	// one stays so.
 	for i := range want.Catalog.Cards.UpdatedAt {
 		want.Catalog.Cards.UpdatedAt[i] = got.Catalog.Cards.UpdatedAt[i]
 	}
+
 	sameCatalog(t, got.Catalog, want.Catalog, true)
 	again := mustBuild(t, Options{Sources: []Input{{"native", "two"}}, Base: got.Catalog}, inputs)
 	sameCatalog(t, again.Catalog, got.Catalog, true)
 	if _, err := buildFrom(Options{Prices: []Input{{"native", "two"}}}, inputs); err == nil {
 		t.Error("a build without any catalog succeeds")
 	}
-	if _, err := buildFrom(Options{Base: got.Catalog, SnapshotAt: atDay(today), Prices: []Input{{"native", "one"}}}, inputs); err == nil {
+
+	if _, err := buildFrom(Options{Base: got.Catalog, SnapshotAt: atDay(today), Prices: []Input{{"native", "one"}}},
+		inputs); err == nil {
 		t.Error("a build of an instant before its base succeeds")
 	}
 }
 
-// TestBaseAndInputsOfOneDay: a day's file stands over the base, the base over a history file, and the base's row
-// without a price too.
+// TestBaseAndInputsOfOneDay: a day's file stands over the base, the base over a history file, and
+// the base's row without a price too.
 func TestBaseAndInputsOfOneDay(t *testing.T) {
 	catalog := newFake("shop").set("s", "Base").card("1", "s", "Abra", "1").card("2", "s", "Mew", "2")
 	dark := priceRow("2", "normal", today, 70)
 	dark.Licensed = false
 	first := newFake("shop").price(priceRow("1", "normal", today, 100), priceRow("2", "normal", today-2, 60), dark)
 	again := newFake("shop").price(priceRow("1", "normal", today, 111))
+
 	wide := newFake("shop")
 	for _, ref := range []string{"1", "2"} {
 		wide.series = append(wide.series, source.Series{
@@ -279,19 +314,28 @@ func TestBaseAndInputsOfOneDay(t *testing.T) {
 			Points: []snapshot.Point{{Day: today - 1, Cents: 5}, {Day: today, Cents: 6}},
 		})
 	}
+
 	inputs := map[string]*fake{"catalog": catalog, "first": first, "again": again, "wide": wide}
 	build := func(base *snapshot.Catalog, path string) *snapshot.Catalog {
 		t.Helper()
-		return mustBuild(t, Options{Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", path}}, Base: base}, inputs).Catalog
+		return mustBuild(t, Options{
+			Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", path}},
+			Base: base,
+		}, inputs).Catalog
 	}
+
 	base := build(nil, "first")
 	c := build(base, "wide")
-	if v := lane(t, c, "shop", "1", "normal near_mint"); v.Cents != 100 || len(v.History) != 2 || v.History[0].Cents != 5 || v.History[1].Cents != 100 {
+	if v := lane(t, c, "shop", "1", "normal near_mint"); v.Cents != 100 || len(v.History) != 2 ||
+		v.History[0].Cents != 5 || v.History[1].Cents != 100 {
 		t.Errorf("a history file on a base makes %+v", v)
 	}
-	if v := lane(t, c, "shop", "2", "normal near_mint"); v.Licensed || v.Cents != snapshot.NoCents || len(v.History) != 2 || v.History[1].Cents != 5 {
+
+	if v := lane(t, c, "shop", "2", "normal near_mint"); v.Licensed || v.Cents != snapshot.NoCents ||
+		len(v.History) != 2 || v.History[1].Cents != 5 {
 		t.Errorf("a history file on an unlicensed row of the base makes %+v", v)
 	}
+
 	if v := lane(t, build(base, "again"), "shop", "1", "normal near_mint"); v.Cents != 111 || len(v.History) != 1 {
 		t.Errorf("a day's file on a base of that day makes %+v", v)
 	}

@@ -20,7 +20,8 @@ type Input struct{ Kind, Path string }
 func ParseInput(s string) (Input, error) {
 	kind, path, ok := strings.Cut(s, ":")
 	if !ok || path == "" || !slices.Contains(source.KindNames(), kind) {
-		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.KindNames(), ", "))
+		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s,
+			strings.Join(source.KindNames(), ", "))
 	}
 	return Input{Kind: kind, Path: path}, nil
 }
@@ -33,24 +34,28 @@ func (in Input) MarshalText() ([]byte, error) { return []byte(in.String()), nil 
 
 // Options say what to build from.
 type Options struct {
-	// Sources have a catalog and mostly prices too, in order of authority; Prices have prices alone.
+	// Sources have a catalog and mostly prices too, in order of authority; Prices have prices
+	// alone.
 	Sources, Prices []Input
 
 	// Base is an earlier catalog that the new one continues, nil for none. It hands down ids,
-	// slugs, history and the prices of its newest day, so that a daily build reads one day's files and equals a build
-	// over all days, byte for byte in every section, but for these: the quarantine report is of what was read; the
-	// registry also knows what the base knew; an item that left the catalog and came back, or whose prices began
-	// before the catalog had it, starts its history again; so does a lane whose first feed went silent for as long as
-	// history is kept while a later feed went on; an item keeps the slug it had although a newcomer now wants the
-	// same one. Without any catalog among the sources, the base's catalog is carried over whole. Of a row in the
-	// base and one in a history file of the same day, the base's stands.
+	// slugs, history and the prices of its newest day, so that a daily build reads one day's files
+	// and equals a build over all days, byte for byte in every section, but for these: the
+	// quarantine report is of what was read; the registry also knows what the base knew; an item
+	// that left the catalog and came back, or whose prices began before the catalog had it, starts
+	// its history again; so does a lane whose first feed went silent for as long as history is kept
+	// while a later feed went on; an item keeps the slug it had although a newcomer now wants the
+	// same one. Without any catalog among the sources, the base's catalog is carried over whole. Of
+	// a row in the base and one in a history file of the same day, the base's stands.
 	Base *snapshot.Catalog
 
-	// SnapshotAt is the instant to describe; zero for the newest collected_at of all rows (decision 18).
-	// CollectedAt is when a live tree was fetched that does not say so itself; zero for unknown.
+	// SnapshotAt is the instant to describe; zero for the newest collected_at of all rows (decision
+	// 18). CollectedAt is when a live tree was fetched that does not say so itself; zero for
+	// unknown.
 	SnapshotAt, CollectedAt time.Time
 
-	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml), "" for none.
+	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml), "" for
+	// none.
 	Mapping string
 	// KeepUnmatched makes cards of a later source that no earlier one has cards of their own.
 	KeepUnmatched bool
@@ -74,8 +79,9 @@ type Result struct {
 	Report           Report
 }
 
-// Build reads all inputs and builds the catalog. What is wrong with a record quarantines the record; what is wrong
-// with an input as a whole, with the mapping or with the identities is an error. The base is only read.
+// Build reads all inputs and builds the catalog. What is wrong with a record quarantines the
+// record; what is wrong with an input as a whole, with the mapping or with the identities is an
+// error. The base is only read.
 func Build(ctx context.Context, o Options) (*Result, error) {
 	b, err := newBuilder(o, source.Open)
 	if err != nil {
@@ -115,25 +121,33 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	if len(o.Sources)+len(o.Prices) == 0 && o.Base == nil {
 		return nil, errors.New("cannot build a catalog: there is no input")
 	}
+
 	m, err := loadMapping(o.Mapping)
 	if err != nil {
 		return nil, err
 	}
+
 	b := &builder{
-		o: o, open: open, mapping: m, leftOut: map[string]bool{}, until: snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
+		o: o, open: open, mapping: m, leftOut: map[string]bool{}, until: snapshot.NoTime, collected: snapshot.NoTime,
+		latest: snapshot.NoDay,
 		report: Report{SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}}, history: newHistory(),
 	}
+
 	if !o.SnapshotAt.IsZero() {
 		b.until = o.SnapshotAt.UnixMilli()
+		// Rows that are too old for this instant need not be kept at all.
 		b.history.see(snapshot.DayOf(b.until))
 		if o.Base != nil && o.Base.SnapshotAt > b.until {
 			return nil, fmt.Errorf("cannot build a catalog of %s: the base describes the later %s",
 				timeText(b.until), timeText(o.Base.SnapshotAt))
 		}
 	}
-	if b.baseGames, err = gamesOfBase(o.Base); err != nil {
+
+	b.baseGames, err = gamesOfBase(o.Base)
+	if err != nil {
 		return nil, err
 	}
+
 	b.registry = newRegistry(o.Base)
 
 	return b, nil
@@ -154,16 +168,20 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What exists comes first, then what it is called, then what it cost.
 	if err := b.readCatalogs(ctx, sources); err != nil {
 		return nil, err
 	}
 	if err := b.merged.identify(b.registry); err != nil {
 		return nil, err
 	}
+
 	b.merged.giveSlugs(b.registry)
 	if err := b.listFeeds(sources, prices); err != nil {
 		return nil, err
 	}
+
+	// The base's lanes are entered before any price is read, which may say something newer.
 	b.lanes = newLaneTable(b.merged.numItems())
 	b.carryLanes()
 	for i, in := range append(sources, prices...) {
@@ -171,48 +189,61 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
+
+	// Only after the last row is it known which instant the catalog describes.
 	at, err := b.snapshotAt()
 	if err != nil {
 		return nil, err
 	}
+
 	b.progress("assemble", 0, 0)
 	c := b.assemble(at)
 	b.report.QuarantineCut = b.quarantine.cut
 	for i := range b.dated {
 		b.report.Prices[i].TooOld = b.dated[i].before(c.Date() - snapshot.HistoryDays + 1)
 	}
+
 	return &Result{
 		Catalog: c, Quarantine: b.quarantine.lines.Bytes(), QuarantineCounts: b.quarantine.counts, Report: b.report,
 	}, nil
 }
 
-// openAll opens inputs with what the operator says of their feeds, by kind or, where it differs, by namespace.
+// openAll opens inputs with what the operator says of their feeds, by kind or, where it differs, by
+// namespace.
 func (b *builder) openAll(inputs []Input) ([]opened, error) {
 	var list []opened
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
 			o, ok := b.mapping.feeds[feed]
-			o.CollectedAt, o.Unpack = b.o.CollectedAt, b.o.Unpack
+			o.CollectedAt = b.o.CollectedAt
+			o.Unpack = b.o.Unpack
 			return o, ok
 		}
+
 		o, _ := options(in.Kind)
 		src, err := b.open(in.Kind, in.Path, o)
 		if err != nil {
 			return nil, err
 		}
+
+		// The namespace is known once the input is open, and may have options of its own.
 		if ns := src.Feed().Namespace; ns != in.Kind {
 			if o, ok := options(ns); ok {
-				if src, err = b.open(in.Kind, in.Path, o); err != nil {
+				src, err = b.open(in.Kind, in.Path, o)
+				if err != nil {
 					return nil, err
 				}
 			}
 		}
+
 		list = append(list, opened{Input: in, Source: src})
 	}
+
 	return list, nil
 }
 
-// readCatalogs reads and merges the catalogs of the sources, or carries the base's over when none has one.
+// readCatalogs reads and merges the catalogs of the sources, or carries the base's over when none
+// has one.
 func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 	if !slices.ContainsFunc(sources, func(s opened) bool { return s.Feed().HasCatalog }) {
 		if b.o.Base == nil {
@@ -221,12 +252,14 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		b.merged = b.carryOver()
 		return nil
 	}
+
 	merge := newMerger(b)
 	for _, s := range sources {
 		f := s.Feed()
 		if !f.HasCatalog {
 			continue
 		}
+
 		report := SourceReport{Input: s.Input, Namespace: f.Namespace}
 		g := b.gather(f, &report)
 		if err := s.Catalog(ctx, g); err != nil {
@@ -235,6 +268,8 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
+		// Prices of what was passed over on purpose are no mistakes.
 		if skipper, ok := s.Source.(source.Skipper); ok {
 			for _, skip := range skipper.Skipped() {
 				report.CodeCardsLeftOut += len(skip.Refs)
@@ -243,14 +278,18 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 				}
 			}
 		}
+
 		merge.add(g.finish(), &report)
 		b.report.Sources = append(b.report.Sources, report)
 	}
+
+	// The operator's mapping has the last word, so verification comes after all sources.
 	b.merged = merge.m
 	b.verify(b.merged)
 	if b.merged.numItems() == 0 {
 		return errors.New("cannot build a catalog: the sources have no card that could be used")
 	}
+
 	return nil
 }
 
@@ -260,22 +299,28 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	feed := b.feedOf(f.Namespace)
 	report := PriceReport{Input: in.Input, Feed: f.Namespace}
 	p := &pricer{
-		b: b, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report, strict: isSource && f.HasCatalog,
+		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report, strict: isSource &&
+			f.HasCatalog,
 		first: math.MaxInt32, last: snapshot.NoDay,
 	}
+
 	if err := in.Prices(ctx, p); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
+
 	if p.last != snapshot.NoDay {
-		report.First, report.Last = p.first.String(), p.last.String()
+		report.First = p.first.String()
+		report.Last = p.last.String()
 	}
+
 	b.report.Prices = append(b.report.Prices, report)
 	b.dated = append(b.dated, p.dated)
 	return ctx.Err()
 }
 
-// snapshotAt is the instant that the catalog describes: as told, else the newest collected_at of all rows and of the
-// base's (decision 18); a catalog without any price is of the time of its newest entry.
+// snapshotAt is the instant that the catalog describes: as told, else the newest collected_at of
+// all rows and of the base's (decision 18); a catalog without any price is of the time of its
+// newest entry.
 func (b *builder) snapshotAt() (int64, error) {
 	at := b.until
 	if at == snapshot.NoTime {
@@ -284,19 +329,27 @@ func (b *builder) snapshotAt() (int64, error) {
 			at = max(at, b.o.Base.SnapshotAt)
 		}
 	}
+
 	if at == snapshot.NoTime && !b.o.CollectedAt.IsZero() {
 		at = b.o.CollectedAt.UnixMilli()
 	}
+
 	if at == snapshot.NoTime {
+		// Nothing was collected, so the newest entry says how new the catalog is.
 		at = b.merged.newestEntry()
 	}
+
 	if at == snapshot.NoTime || at < 0 {
-		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; give it with --snapshot-at")
+		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; " +
+			"give it with --snapshot-at")
 	}
+
 	if b.latest > snapshot.DayOf(at) {
-		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s but nothing was collected after %s; give it with --snapshot-at",
+		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s "+
+			"but nothing was collected after %s; give it with --snapshot-at",
 			b.latest, timeText(at))
 	}
+
 	return at, nil
 }
 

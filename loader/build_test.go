@@ -17,6 +17,7 @@ func TestParseInput(t *testing.T) {
 	if err != nil || in != (Input{"tcgcsv", "/data/a:b.tar.zst"}) || in.String() != "tcgcsv:/data/a:b.tar.zst" {
 		t.Errorf("ParseInput gives %v, %v", in, err)
 	}
+
 	for _, s := range []string{"", "tcgcsv", "tcgcsv:", "csv:x", ":x"} {
 		if _, err := ParseInput(s); err == nil {
 			t.Errorf("ParseInput takes %q", s)
@@ -28,6 +29,7 @@ func TestBuildErrors(t *testing.T) {
 	good := func() *fake {
 		return newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5))
 	}
+
 	f := func(want string, o Options, a *fake) {
 		t.Helper()
 		o.Sources = append(o.Sources, Input{"native", "a"})
@@ -35,6 +37,7 @@ func TestBuildErrors(t *testing.T) {
 			t.Errorf("the error is %v, want %q", err, want)
 		}
 	}
+
 	broken := good()
 	broken.fail = errors.New("the archive is truncated")
 	f("the archive is truncated", Options{}, broken)
@@ -48,9 +51,11 @@ func TestBuildErrors(t *testing.T) {
 	if _, err := Build(context.Background(), Options{Sources: []Input{{"native", t.TempDir()}}}); err == nil {
 		t.Error("a build of an empty directory succeeds")
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	b, err := newBuilder(Options{Sources: []Input{{"native", "a"}}}, func(string, string, source.Options) (source.Source, error) { return good(), nil })
+	b, err := newBuilder(Options{Sources: []Input{{"native", "a"}}},
+		func(string, string, source.Options) (source.Source, error) { return good(), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,10 +64,12 @@ func TestBuildErrors(t *testing.T) {
 	}
 }
 
-// TestUnknownGameOfBase: a base of a newer program may have a game that this one does not know. Nothing of it may end up
-// under another game, whether the base's catalog is carried over or its lanes are.
+// TestUnknownGameOfBase: a base of a newer program may have a game that this one does not know.
+// Nothing of it may end up under another game, whether the base's catalog is carried over or its
+// lanes are.
 func TestUnknownGameOfBase(t *testing.T) {
-	base := one(t, Options{}, newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5))).Catalog
+	base := one(t, Options{}, newFake("shop").card("1", "", "Abra",
+		"1").price(priceRow("1", "normal", today, 5))).Catalog
 	base.Games = snapshot.GameNames{}
 	base.Games.Slug.Append("tide-pool")
 	base.Games.Name.Append("Tide Pool")
@@ -85,6 +92,7 @@ func TestSnapshotTime(t *testing.T) {
 			t.Errorf("the snapshot is of %s, want %s", timeText(got), timeText(want))
 		}
 	}
+
 	bare := func() *fake { return newFake("shop").set("s", "Base").card("1", "s", "Abra", "1") }
 	unknown := bare().price(priceRow("1", "normal", today-4, 5), priceRow("nobody", "normal", today-1, 5))
 	f((today-1).Start()+archiveHour, Options{}, unknown)
@@ -97,6 +105,7 @@ func TestSnapshotTime(t *testing.T) {
 	for i, release := range []snapshot.Day{10_000, 12_000, 11_000} {
 		newer.sets[i].Release = release
 	}
+
 	f(snapshot.Day(12_000).Start(), Options{}, newer)
 	dated.cards[0].UpdatedAt = 77
 	f(77, Options{}, dated)
@@ -110,16 +119,20 @@ func TestSameBytes(t *testing.T) {
 		inputs := joinWorld()
 		for _, ref := range []string{"a", "b", "c", "d", "e", "f"} {
 			for d := range snapshot.Day(40) {
-				inputs["shop"].price(priceRow(ref, "normal", today-d, int64(d)*7), priceRow(ref, "foil", today-d, int64(d)*9))
+				inputs["shop"].price(priceRow(ref, "normal", today-d, int64(d)*7),
+					priceRow(ref, "foil", today-d, int64(d)*9))
 			}
 		}
+
 		turn(inputs["shop"])
 		r, err := buildPacked(twoSources("", true), inputs, 17, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return sections(t, r)
 	}
+
 	want := built(func(*fake) {})
 	for _, turn := range []func(*fake){
 		func(*fake) {},
@@ -138,19 +151,25 @@ func TestProgress(t *testing.T) {
 	var phases []string
 	f := newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5))
 	one(t, Options{Progress: func(p Progress) { phases = append(phases, p.Phase) }}, f)
-	if phases = slices.Compact(phases); !slices.Equal(phases, []string{"prices", "assemble"}) {
+	phases = slices.Compact(phases)
+	if !slices.Equal(phases, []string{"prices", "assemble"}) {
 		t.Errorf("the phases are %q", phases)
 	}
 }
 
 func TestReportSpeaksJSON(t *testing.T) {
-	f := newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5), priceRow("1", "normal", today-3, 5))
+	f := newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5),
+		priceRow("1", "normal", today-3, 5))
 	r := one(t, Options{}, f)
 	b, err := json.Marshal(r.Report)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"input":"native:a"`, `"rows":2`, `"first":"2024-10-01"`, `"last":"2024-10-04"`, `"cards_unverified":{"set":1}`, `"added":1`} {
+
+	for _, want := range []string{
+		`"input":"native:a"`, `"rows":2`, `"first":"2024-10-01"`, `"last":"2024-10-04"`,
+		`"cards_unverified":{"set":1}`, `"added":1`,
+	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the report is %s, without %s", b, want)
 		}

@@ -13,7 +13,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Bounds of text that the snapshot does not bound itself, in code points (specification, Identifier and Limits).
+// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md, Identifier
+// and Limits).
 const (
 	maxRef             = 200
 	maxNamespace       = 100
@@ -22,8 +23,9 @@ const (
 	maxCode            = 64
 )
 
-// cleanText is text as the catalog shows it (decision 25): HTML entities unescaped, composed (NFC), without control
-// and formatting characters, trimmed, with single spaces. False means that it is not UTF-8.
+// cleanText is text as the catalog shows it (decision 25): HTML entities unescaped, composed (NFC),
+// without control and formatting characters, trimmed, with single spaces. False means that it is
+// not UTF-8.
 func cleanText(s string) (string, bool) {
 	if isPlain(s) {
 		return s, true
@@ -31,10 +33,13 @@ func cleanText(s string) (string, bool) {
 	if !utf8.ValidString(s) {
 		return "", false
 	}
+
 	// Only terminated entities count: "Tag&notit" holds none.
 	if amp := strings.IndexByte(s, '&'); amp >= 0 && strings.IndexByte(s[amp:], ';') > 0 {
 		s = html.UnescapeString(s)
 	}
+
+	// Composed, so that the same name is the same bytes whoever typed it.
 	s = norm.NFC.String(s)
 	var b strings.Builder
 	space := false
@@ -51,6 +56,7 @@ func cleanText(s string) (string, bool) {
 			b.WriteRune(r)
 		}
 	}
+
 	return b.String(), true
 }
 
@@ -65,6 +71,7 @@ func isPlain(s string) bool {
 			space = c == ' '
 		}
 	}
+
 	return len(s) == 0 || !space
 }
 
@@ -76,20 +83,24 @@ type cleaner struct {
 	pool *pool
 }
 
-// optional cleans text that a record can do without: what is not clean or too long is absent and quarantined.
+// optional cleans text that a record can do without: what is not clean or too long is absent and
+// quarantined.
 func (c *cleaner) optional(s string, bound int) string {
 	if s == "" {
 		return ""
 	}
+
 	out, ok := cleanText(s)
 	if !ok {
 		c.q.refuse(c.at, source.ReasonBadText, c.ref, strings.ToValidUTF8(s, "\uFFFD"))
 		return ""
 	}
+
 	if len(out) > bound && utf8.RuneCountInString(out) > bound {
 		c.q.refuse(c.at, source.ReasonTooLong, c.ref, out)
 		return ""
 	}
+
 	return c.pool.of(out)
 }
 
@@ -106,6 +117,7 @@ func (c *cleaner) name(s string) (string, bool) {
 	default:
 		return strings.Clone(out), true
 	}
+
 	return "", false
 }
 
@@ -122,6 +134,7 @@ func (c *cleaner) key(s string) bool {
 	default:
 		return true
 	}
+
 	return false
 }
 
@@ -139,15 +152,19 @@ func (c *cleaner) game(slug string) (uint8, bool) {
 func (c *cleaner) identifiers(in []source.Identifier) []source.Identifier {
 	var out []source.Identifier
 	for _, id := range in {
-		ns, value := c.optional(id.Namespace, maxNamespace), c.optional(id.Value, maxIdentifierValue)
+		ns := c.optional(id.Namespace, maxNamespace)
+		value := c.optional(id.Value, maxIdentifierValue)
 		if ns == "" || value == "" {
+			// What was too long or unclean is noted already.
 			if id.Namespace == "" || id.Value == "" {
 				c.q.refuse(c.at, source.ReasonBadIdentifier, c.ref, id.Namespace+":"+id.Value)
 			}
 			continue
 		}
+
 		out = addIdentifier(out, ns, value)
 	}
+
 	return out
 }
 
@@ -160,7 +177,8 @@ func addIdentifier(list []source.Identifier, namespace, value string) []source.I
 	return append(list, id)
 }
 
-// pool keeps one copy of texts that repeat, so that records do not keep the documents alive that they were cut from.
+// pool keeps one copy of texts that repeat, so that records do not keep the documents alive that
+// they were cut from.
 type pool struct{ known map[string]string }
 
 func (p *pool) of(s string) string {
@@ -170,13 +188,17 @@ func (p *pool) of(s string) string {
 	if have, ok := p.known[s]; ok {
 		return have
 	}
+
 	s = strings.Clone(s)
+	// Long texts hardly repeat: they are copied, and not remembered.
 	if len(s) > 64 {
 		return s
 	}
+
 	if p.known == nil {
 		p.known = map[string]string{}
 	}
+
 	p.known[s] = s
 	return s
 }

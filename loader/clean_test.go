@@ -15,10 +15,12 @@ func TestCleanText(t *testing.T) {
 		if !ok || got != want {
 			t.Errorf("cleanText(%q) = %q, %v, want %q", in, got, ok, want)
 		}
+
 		if again, _ := cleanText(got); again != got && !strings.Contains(got, "&") {
 			t.Errorf("cleanText is not stable: %q, then %q", got, again)
 		}
 	}
+
 	f("", "")
 	f("Pikachu", "Pikachu")
 	f("  Pikachu   V  ", "Pikachu V")
@@ -39,7 +41,10 @@ func TestCleanText(t *testing.T) {
 func TestRecordsThatAreRefused(t *testing.T) {
 	at := source.At{File: "cards.jsonl", Line: 7}
 	f := newFake("shop").set("s", "Base")
-	good := source.Card{At: at, Ref: "good", Game: "pokemon", SetRef: "s", Name: "Abra", Number: "1", UpdatedAt: snapshot.NoTime}
+	good := source.Card{
+		At: at, Ref: "good", Game: "pokemon", SetRef: "s", Name: "Abra", Number: "1",
+		UpdatedAt: snapshot.NoTime,
+	}
 	f.cards = append(f.cards, good)
 	refuse := func(reason string, change func(*source.Card)) {
 		c := good
@@ -47,6 +52,7 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		change(&c)
 		f.cards = append(f.cards, c)
 	}
+
 	refuse(source.ReasonMissingValue, func(c *source.Card) { c.Name = " \u200b " })
 	refuse(source.ReasonTooLong, func(c *source.Card) { c.Name = strings.Repeat("é", 201) })
 	refuse(source.ReasonBadText, func(c *source.Card) { c.Name = "\xff" })
@@ -54,7 +60,8 @@ func TestRecordsThatAreRefused(t *testing.T) {
 	refuse(source.ReasonDuplicateID, func(c *source.Card) { c.Ref = "good" })
 	refuse(source.ReasonBadRef, func(c *source.Card) { c.Ref = "a\x00b" })
 	f.cards = append(f.cards, source.Card{
-		At: at, Ref: "long", Game: "pokemon", SetRef: "s", Name: strings.Repeat("é", 200), Number: strings.Repeat("1", 101), Rarity: "None", UpdatedAt: snapshot.NoTime,
+		At: at, Ref: "long", Game: "pokemon", SetRef: "s", Name: strings.Repeat("é", 200),
+		Number: strings.Repeat("1", 101), Rarity: "None", UpdatedAt: snapshot.NoTime,
 	})
 	r := one(t, Options{SnapshotAt: atDay(today)}, f)
 	want := map[string]int{
@@ -66,15 +73,21 @@ func TestRecordsThatAreRefused(t *testing.T) {
 			t.Errorf("%d records are refused as %q, want %d", r.QuarantineCounts[reason], reason, n)
 		}
 	}
+
 	if n := r.Catalog.Cards.ID.Len(); n != 2 {
 		t.Fatalf("the catalog has %d cards, want 2", n)
 	}
+
 	row := cardRow(r.Catalog, "shop", "long")
-	if number, rarity := r.Catalog.Cards.Number.At(row), r.Catalog.Cards.Rarity.At(row); number != "" || rarity != "" {
+	number := r.Catalog.Cards.Number.At(row)
+	rarity := r.Catalog.Cards.Rarity.At(row)
+	if number != "" || rarity != "" {
 		t.Errorf("the card has number %q and rarity %q, want neither", number, rarity)
 	}
+
 	if lines := strings.Split(strings.TrimSpace(string(r.Quarantine)), "\n"); len(lines) != 7 ||
-		lines[0] != `{"reason":"missing_value","file":"cards.jsonl","line":7,"ref":"bad missing_value","value":"name"}` {
+		lines[0] != `{"reason":"missing_value","file":"cards.jsonl","line":7,"ref":"bad missing_value",`+
+			`"value":"name"}` {
 		t.Errorf("the quarantine report is %q", lines)
 	}
 }
@@ -84,10 +97,12 @@ func TestQuarantineIsBounded(t *testing.T) {
 	for range maxQuarantine + 5 {
 		q.add(source.Quarantine{Reason: source.ReasonBadRow})
 	}
+
 	q.refuse(source.At{}, source.ReasonBadText, "r", strings.Repeat("é", 400))
 	if q.counts[source.ReasonBadRow] != maxQuarantine+5 || q.cut != 6 || q.kept != maxQuarantine {
 		t.Errorf("the report counts %v, keeps %d and cuts %d", q.counts, q.kept, q.cut)
 	}
+
 	if got := cut(strings.Repeat("é", 101)); got != strings.Repeat("é", 100)+"…" {
 		t.Errorf("cut gives %q", got)
 	}

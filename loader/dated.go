@@ -9,8 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// dated counts the prices of one input by day. Which of them are older than the history kept is only known at the end,
-// when the snapshot's date is. An input has a day or a few hundred.
+// dated counts the prices of one input by day. Which of them are older than the history kept is
+// only known at the end, when the snapshot's date is. An input has a day or a few hundred.
 type dated struct {
 	byDay map[snapshot.Day]*datedDay
 	last  snapshot.Day // the day of the price before, which mostly is that of the next one
@@ -32,17 +32,22 @@ func (d *dated) see(day snapshot.Day, at source.At, ref string) {
 	if day < 0 || day >= maxDated {
 		return
 	}
+
 	if d.of == nil || d.last != day {
 		if d.byDay == nil {
 			d.byDay = map[snapshot.Day]*datedDay{}
 		}
+
 		of, ok := d.byDay[day]
 		if !ok {
 			of = &datedDay{at: at, ref: strings.Clone(ref)}
 			d.byDay[day] = of
 		}
-		d.last, d.of = day, of
+
+		d.last = day
+		d.of = of
 	}
+
 	d.of.n++
 }
 
@@ -59,5 +64,6 @@ func (d *dated) before(day snapshot.Day) *TooOld {
 		}
 		out.Prices += t.n
 	}
+
 	return out
 }

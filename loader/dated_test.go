@@ -9,8 +9,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestTooOldPricesAreCounted wants the prices of days that a snapshot does not keep to be told, of both kinds of input and
-// in whichever order the days come; the first day that is kept is not among them.
+// TestTooOldPricesAreCounted wants the prices of days that a snapshot does not keep to be told, of
+// both kinds of input and in whichever order the days come; the first day that is kept is not among
+// them.
 func TestTooOldPricesAreCounted(t *testing.T) {
 	const oldest = today - snapshot.HistoryDays + 1
 	at := func(p source.Price, file string, line int) source.Price {
@@ -26,33 +27,46 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 		if (got == nil) != (want == nil) || got != nil && *got != *want {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
+
 		return r
 	}
-	now, edge := priceRow("1", "normal", today, 100), at(priceRow("1", "normal", oldest, 90), "b.csv", 2)
+
+	now := priceRow("1", "normal", today, 100)
+	edge := at(priceRow("1", "normal", oldest, 90), "b.csv", 2)
 	last := at(priceRow("1", "normal", oldest-1, 80), "a.csv", 7)
 	f("all are kept", nil, []source.Price{edge, now})
 	blank := last
 	blank.Cents = snapshot.NoCents
 	f("a row without a price", nil, []source.Price{blank, now})
+
 	want := &TooOld{Prices: 1, Before: oldest.String(), Day: (oldest - 1).String(), Ref: "1", File: "a.csv", Line: 7}
-	for what, rows := range map[string][]source.Price{"the old one first": {last, edge, now}, "the old one last": {now, edge, last}} {
+	for what, rows := range map[string][]source.Price{
+		"the old one first": {last, edge, now},
+		"the old one last":  {now, edge, last},
+	} {
 		r := f(what, want, rows)
 		if v := lane(t, r.Catalog, "shop", "1", "normal near_mint"); len(v.History) != 2 || v.History[0].Day != oldest {
 			t.Errorf("%s: the history is %+v", what, v.History)
 		}
 	}
-	f("a history file", &TooOld{Prices: 3, Before: oldest.String(), Day: "1970-01-10", Ref: "2", File: "h.csv", Line: 3}, []source.Price{now}, source.Series{
+
+	f("a history file", &TooOld{
+		Prices: 3, Before: oldest.String(), Day: "1970-01-10", Ref: "2", File: "h.csv",
+		Line: 3,
+	}, []source.Price{now}, source.Series{
 		At: source.At{File: "h.csv", Line: 2}, Ref: "1", Variant: "normal", Condition: "near_mint", Last: today,
 		Points: []snapshot.Point{{Day: oldest - 300, Cents: 5}, {Day: oldest - 1, Cents: 5}, {Day: oldest, Cents: 6}},
 	}, source.Series{
 		At: source.At{File: "h.csv", Line: 3}, Ref: "2", Variant: "normal", Condition: "near_mint", Last: today,
 		Points: []snapshot.Point{{Day: 9, Cents: 5}, {Day: today, Cents: 6}},
 	})
-	f("prices of what no catalog has", nil, []source.Price{at(priceRow("nobody", "normal", oldest-1, 80), "a.csv", 7), now})
+
+	f("prices of what no catalog has",
+		nil, []source.Price{at(priceRow("nobody", "normal", oldest-1, 80), "a.csv", 7), now})
 }
 
-// TestSharedIdentifiers: two items of a source with one identifier are both kept, and said to have it; what is one
-// source's product id stands for one item alone.
+// TestSharedIdentifiers: two items of a source with one identifier are both kept, and said to have
+// it; what is one source's product id stands for one item alone.
 func TestSharedIdentifiers(t *testing.T) {
 	build := func(kind, namespace string, ids ...[]source.Identifier) *Result {
 		in := newFake("shop").set("s", "Base")
@@ -61,15 +75,19 @@ func TestSharedIdentifiers(t *testing.T) {
 		if kind == source.KindTCGCSV {
 			in.feed.Partner = "tcgplayer"
 		}
+
 		for i, of := range ids {
 			ref := string(rune('a' + i))
 			in.card(ref, "s", "Card "+ref, ref)
-			in.cards[i].Identifiers, in.cards[i].At = of, source.At{File: "cards.jsonl", Line: i + 1}
+			in.cards[i].Identifiers = of
+			in.cards[i].At = source.At{File: "cards.jsonl", Line: i + 1}
 		}
+
 		in.feed.Namespace = namespace
 		in.price(priceRow("a", "normal", today, 100))
 		return one(t, Options{}, in)
 	}
+
 	is := func(namespace, value string) source.Identifier {
 		return source.Identifier{Namespace: namespace, Value: value}
 	}
@@ -78,29 +96,39 @@ func TestSharedIdentifiers(t *testing.T) {
 		if n := r.Catalog.Cards.ID.Len(); n != cards {
 			t.Errorf("%s: %d cards, want %d", what, n, cards)
 		}
+
 		switch want := strings.Count(line, "\n"); {
-		case reason == "" && len(r.QuarantineCounts) != 0, reason != "" && (len(r.QuarantineCounts) != 1 || r.QuarantineCounts[reason] != want):
+		case reason == "" && len(r.QuarantineCounts) != 0, reason != "" &&
+			(len(r.QuarantineCounts) != 1 || r.QuarantineCounts[reason] != want):
 			t.Errorf("%s: quarantined %v, want %s", what, r.QuarantineCounts, reason)
 		case !bytes.Equal(r.Quarantine, []byte(line)):
 			t.Errorf("%s: quarantined\n%s, want\n%s", what, r.Quarantine, line)
 		}
 	}
+
 	one := []source.Identifier{is("tcgplayer", "42346")}
-	f("identifiers of their own", build(source.KindNative, "shop", one, []source.Identifier{is("tcgplayer", "42347"), is("other", "42346")}), 2, "", "")
-	f("one identifier twice on one card", build(source.KindNative, "shop", []source.Identifier{is("tcgplayer", "1"), is("tcgplayer", "1")}), 1, "", "")
+	f("identifiers of their own",
+		build(source.KindNative, "shop", one,
+			[]source.Identifier{is("tcgplayer", "42347"), is("other", "42346")}), 2, "", "")
+	f("one identifier twice on one card",
+		build(source.KindNative, "shop", []source.Identifier{is("tcgplayer", "1"), is("tcgplayer", "1")}), 1, "", "")
 	thrice := build(source.KindNative, "shop", one, one, one)
 	f("one on three cards", thrice, 3, "", "")
 	if s := thrice.Report.Sources[0]; s.IdentifiersShared != 2 || s.SharedExample != "tcgplayer 42346 of b" {
 		t.Errorf("%d identifiers are shared, such as %q, want 2", s.IdentifiersShared, s.SharedExample)
 	}
+
 	partner := []source.Identifier{is("partner", "8")}
 	shared := build(source.KindNative, "shop", partner, partner, partner)
 	f("a partner's", shared, 3, "", "")
 	if n := shared.Report.Sources[0].PartnersShared; n != 2 {
 		t.Errorf("%d items share a partner id, want 2", n)
 	}
-	f("the source's own product id", build(source.KindNative, "shop", []source.Identifier{is("shop", "7")}, []source.Identifier{is("shop", "7")}), 1,
-		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"7"}`+"\n")
+
+	f("the source's own product id",
+		build(source.KindNative, "shop", []source.Identifier{is("shop", "7")}, []source.Identifier{is("shop", "7")}), 1,
+		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,`+
+			`"ref":"b","value":"7"}`+"\n")
 	f("TCGCSV's", build(source.KindTCGCSV, "tcgcsv", one, one), 1, source.ReasonProductOnTwoCards,
 		`{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"42346"}`+"\n")
 }

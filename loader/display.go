@@ -7,12 +7,14 @@ import (
 	"ninepocket/snapshot"
 )
 
-// chooseLanes decides which lanes the catalog has: those seen within the dates that history keeps, and of several
-// feeds' lanes of one variant and condition the first feed's; prices are never blended. It orders every item's lanes
-// and finds the display price of every card.
+// chooseLanes decides which lanes the catalog has: those seen within the dates that history keeps,
+// and of several feeds' lanes of one variant and condition the first feed's; prices are never
+// blended. It orders every item's lanes and finds the display price of every card.
 func (a *assembly) chooseLanes() {
-	b, t := a.b, a.b.lanes
+	b := a.b
+	t := b.lanes
 	a.lanes = make([][]int32, b.merged.numItems())
+
 	kept := make([]int32, 0, t.len())
 	usedVariant := make([]bool, len(b.variants.names))
 	for item := range a.lanes {
@@ -25,13 +27,18 @@ func (a *assembly) chooseLanes() {
 			kept = append(kept, lane)
 			usedVariant[t.variant[lane]] = true
 		}
+
+		// The lanes of all items share one array; the third index keeps them apart.
 		a.lanes[item] = kept[from:len(kept):len(kept)]
 	}
+
 	var table []string
+	// Only variants that a lane has are part of the catalog.
 	table, a.variant = b.variants.ranks(usedVariant)
 	for _, name := range table {
 		a.c.Variants.Append(name)
 	}
+
 	a.displayLane = make([]int32, len(a.lanes))
 	for item := range a.lanes {
 		a.lanes[item] = a.firstFeeds(a.lanes[item])
@@ -39,7 +46,8 @@ func (a *assembly) chooseLanes() {
 	}
 }
 
-// firstFeeds sorts lanes by variant, condition and feed, and keeps the first of each variant and condition.
+// firstFeeds sorts lanes by variant, condition and feed, and keeps the first of each variant and
+// condition.
 func (a *assembly) firstFeeds(lanes []int32) []int32 {
 	t := a.b.lanes
 	slices.SortFunc(lanes, func(x, y int32) int {
@@ -49,6 +57,7 @@ func (a *assembly) firstFeeds(lanes []int32) []int32 {
 			cmp.Compare(t.feed[x], t.feed[y]),
 		)
 	})
+
 	return slices.CompactFunc(lanes, func(x, y int32) bool {
 		return t.variant[x] == t.variant[y] && t.condition[x] == t.condition[y]
 	})
@@ -59,8 +68,9 @@ func (a *assembly) cents(lane int32) int64 {
 	return a.b.lanes.current(lane, a.b.newest, a.b.merged.item(int(a.b.lanes.item[lane])).game)
 }
 
-// displayPrice is the lane whose price stands for the item: lanes are in the order of decision 19, so it is the first
-// with a current price. It is also its variant's display lane, for that is the variant's first with a current price.
+// displayPrice is the lane whose price stands for the item: lanes are in the order of decision 19,
+// so it is the first with a current price. It is also its variant's display lane, for that is the
+// variant's first with a current price.
 func (a *assembly) displayPrice(item int) int32 {
 	for _, lane := range a.lanes[item] {
 		if a.cents(lane) != snapshot.NoCents {
@@ -78,6 +88,7 @@ func (a *assembly) writeFeeds() {
 			used[a.b.lanes.feed[lane]] = true
 		}
 	}
+
 	a.feedAt = make([]uint8, len(a.b.feeds))
 	f := &a.c.Feeds
 	for i, from := range a.b.feeds {
@@ -100,37 +111,46 @@ func (a *assembly) writeLanes() {
 			a.b.progress("assemble", int64(row), int64(len(a.lanes)))
 		}
 	}
+
 	for _, i := range a.sealed {
 		a.writeItem(nCards+int(i), false)
 	}
+
 	a.b.progress("assemble", int64(len(a.lanes)), int64(len(a.lanes)))
 }
 
 // writeItem writes the lanes of one item and returns the row of its display price, -1 without one.
 func (a *assembly) writeItem(item int, isCard bool) int32 {
-	t, l := a.b.lanes, &a.c.Lanes
+	t := a.b.lanes
+	l := &a.c.Lanes
 	display := int32(-1)
-	shown := -1 // the variant's display lane
+	// The variant's display lane.
+	shown := -1
 	for k, lane := range a.lanes[item] {
 		row := len(l.Variant)
+		// A new variant begins: the one before has its display lane.
 		if k == 0 || t.variant[lane] != t.variant[a.lanes[item][k-1]] {
 			a.show(shown, isCard)
 			shown = -1
 		}
+
 		if lane == a.displayLane[item] {
 			display = int32(row)
 		}
+
 		cents := a.cents(lane)
 		if cents != snapshot.NoCents && (shown < 0 || l.Cents[shown] == snapshot.NoCents) {
 			shown = row
 		}
+
 		a.writeLane(lane, cents)
-		// Without a price the past stands for the variant, unless its licence has ended: rows that may not be distributed
-		// never appear on live (decision 19).
+		// Without a price the past stands for the variant, unless its licence has ended: rows that
+		// may not be distributed never appear on live (decision 19).
 		if shown < 0 && a.c.History.Has(row) && a.b.lanes.licensed[lane] {
 			shown = row
 		}
 	}
+
 	a.show(shown, isCard)
 	l.Of.Append(len(l.Variant))
 	return display
@@ -141,10 +161,13 @@ func (a *assembly) show(row int, isCard bool) {
 	if row < 0 {
 		return
 	}
+
 	a.c.Lanes.Flags[row] |= snapshot.LaneDisplay
 	if !isCard {
 		return
 	}
+
+	// The longest window holds the shorter ones.
 	longest := snapshot.StatWindows[len(snapshot.StatWindows)-1]
 	a.points = a.c.History.AppendPoints(a.points[:0], row, snapshot.WindowStart(a.date, longest), a.date)
 	if len(a.points) > 0 {
@@ -154,15 +177,23 @@ func (a *assembly) show(row int, isCard bool) {
 
 // writeLane writes one lane and its history.
 func (a *assembly) writeLane(lane int32, cents int64) {
-	t, l, h := a.b.lanes, &a.c.Lanes, &a.c.History
+	t := a.b.lanes
+	l := &a.c.Lanes
+	h := &a.c.History
 	var flags uint8
 	if t.licensed[lane] {
 		flags |= snapshot.LaneLicensed
 	}
-	asOf, collected := snapshot.NoTime, snapshot.NoTime
+
+	// A lane without a price says nothing of when it was seen last: Seen does.
+	asOf := snapshot.NoTime
+	collected := snapshot.NoTime
 	if cents != snapshot.NoCents {
-		asOf, collected = t.asOf[lane], t.collected[lane]
+		asOf = t.asOf[lane]
+		collected = t.collected[lane]
 	}
+
+	// Layers of history lie over each other, weakest first, and the result is encoded once.
 	a.r.overlay(&a.w, lane, t.base[lane])
 	a.points = a.w.appendPoints(a.points[:0], a.w.from)
 	h.Points = snapshot.AppendPoints(h.Points, a.points)
@@ -181,14 +212,17 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 
 // tell fills in what the report says of the whole catalog.
 func (a *assembly) tell() {
-	c, r := a.c, &a.b.report
+	c := a.c
+	r := &a.b.report
 	r.Games = make([]GameReport, c.Games.Slug.Len())
 	for i := range r.Games {
 		r.Games[i].Slug = c.Games.Slug.At(i)
 	}
+
 	for _, g := range c.Sets.Game {
 		r.Games[g].Sets++
 	}
+
 	count := func(item int, g uint8) {
 		from, to := c.Lanes.Of.Range(item)
 		r.Games[g].Lanes += to - from
@@ -198,6 +232,7 @@ func (a *assembly) tell() {
 			}
 		}
 	}
+
 	for i, g := range c.Cards.Game {
 		r.Games[g].Cards++
 		r.Games[g].CardProducts += int(c.Cards.Product[i])
@@ -206,10 +241,12 @@ func (a *assembly) tell() {
 		}
 		count(i, g)
 	}
+
 	for i, g := range c.Sealed.Game {
 		r.Games[g].Sealed++
 		count(c.Cards.ID.Len()+i, g)
 	}
+
 	a.compareWithBase()
 }
 
@@ -225,10 +262,12 @@ func (a *assembly) compareWithBase() {
 			r.Added++
 			continue
 		}
+
 		kept++
 		if slug != c.slug {
 			r.Renamed++
 		}
 	}
+
 	r.Removed = len(prior) - kept
 }

@@ -17,29 +17,37 @@ type feed struct {
 	catalog                         bool // it is a source of the catalog, and listed although it may have no lane
 }
 
-// listFeeds lists the feeds in order of authority: the sources as given, then the feeds of the base in its order, then
-// the others as given. Of a lane that several feeds price, the first stands and the others are not used.
+// listFeeds lists the feeds in order of authority: the sources as given, then the feeds of the base
+// in its order, then the others as given. Of a lane that several feeds price, the first stands and
+// the others are not used.
 func (b *builder) listFeeds(sources, prices []opened) error {
-	var whole bool // the base's feeds all stay
+	// The base's feeds all stay.
+	var whole bool
 	for _, s := range sources {
 		if s.Feed().HasCatalog {
 			b.addFeed(s.Feed(), true)
 		}
 	}
+
 	if base := b.o.Base; base != nil {
+		// Without a source, the base's catalog is carried over, and with it all its feeds.
 		whole = len(b.feeds) == 0
 		for i := range base.Feeds.Namespace.Len() {
 			b.addFeed(source.Feed{
-				Namespace: base.Feeds.Namespace.At(i), Attribution: base.Feeds.Attribution.At(i), Partner: base.Feeds.Partner.At(i),
+				Namespace: base.Feeds.Namespace.At(i), Attribution: base.Feeds.Attribution.At(i),
+				Partner: base.Feeds.Partner.At(i),
 			}, whole)
 		}
 	}
+
 	for _, in := range append(append([]opened{}, sources...), prices...) {
 		b.addFeed(in.Feed(), false)
 	}
+
 	if len(b.feeds) > maxFeeds {
 		return errors.New("cannot build a catalog: there are more than 255 feeds")
 	}
+
 	b.newest = make(days, len(b.feeds))
 	for i := range b.newest {
 		b.newest[i] = slices.Repeat([]snapshot.Day{snapshot.NoDay}, len(snapshot.Games))
@@ -56,16 +64,20 @@ func (b *builder) addFeed(f source.Feed, catalog bool) {
 			i = k
 		}
 	}
+
 	if i == len(b.feeds) {
 		b.feeds = append(b.feeds, feed{namespace: f.Namespace})
 	}
+
 	to := &b.feeds[i]
 	if to.attribution == "" {
 		to.attribution = f.Attribution
 	}
+
 	if to.partner == "" {
 		to.partner = f.Partner
 	}
+
 	to.catalog = to.catalog || catalog
 }
 
@@ -79,20 +91,25 @@ func (b *builder) feedOf(namespace string) uint8 {
 	return 0
 }
 
-// carryLanes enters the lanes of the base whose items are still in the catalog, each with its newest row.
+// carryLanes enters the lanes of the base whose items are still in the catalog, each with its
+// newest row.
 func (b *builder) carryLanes() {
 	base := b.o.Base
 	if base == nil {
 		return
 	}
+
 	feeds := make([]uint8, base.Feeds.Namespace.Len())
 	for i := range feeds {
 		feeds[i] = b.feedOf(base.Feeds.Namespace.At(i))
 	}
+
 	names := make([]uint16, base.Variants.Len())
 	for i := range names {
 		names[i], _ = b.variants.of(base.Variants.At(i))
 	}
+
+	// Variants and items have other numbers here than in the base.
 	itemOf := b.itemsOfBase()
 	nCards := base.Cards.ID.Len()
 	for i := range base.NumItems() {
@@ -102,9 +119,11 @@ func (b *builder) carryLanes() {
 		} else {
 			game = b.baseGames[base.Sealed.Game[i-nCards]]
 		}
+
 		from, to := base.Lanes.Of.Range(i)
 		for lane := from; lane < to; lane++ {
 			feed := feeds[base.Lanes.Feed[lane]]
+			// Also lanes of items that left say what the newest day of their feed was.
 			b.newest.see(feed, game, base.Lanes.Seen[lane])
 			if itemOf[i] >= 0 {
 				b.carryLane(lane, itemOf[i], names[base.Lanes.Variant[lane]], feed)
@@ -118,34 +137,42 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 	lane := b.lanes.of(item, variant, snapshot.Condition(l.Condition[baseLane]), feed)
 	b.lanes.base[lane] = int32(baseLane)
 	b.lanes.note(lane, row{
-		day: l.Seen[baseLane], cents: l.Cents[baseLane], asOf: l.SourceAsOf[baseLane], collected: l.CollectedAt[baseLane],
-		licensed: l.Flags[baseLane]&snapshot.LaneLicensed != 0, layer: layerBase,
+		day: l.Seen[baseLane], cents: l.Cents[baseLane], asOf: l.SourceAsOf[baseLane],
+		collected: l.CollectedAt[baseLane],
+		licensed:  l.Flags[baseLane]&snapshot.LaneLicensed != 0, layer: layerBase,
 	})
 }
 
-// itemsOfBase finds the base's items in the new catalog by their ids, -1 for those that left. An item that became
-// sealed, or a card, has other lanes and starts anew.
+// itemsOfBase finds the base's items in the new catalog by their ids, -1 for those that left. An
+// item that became sealed, or a card, has other lanes and starts anew.
 func (b *builder) itemsOfBase() []int32 {
-	base, m := b.o.Base, b.merged
-	cards, sealedOnes := map[string]int32{}, map[string]int32{}
+	base := b.o.Base
+	m := b.merged
+	cards := map[string]int32{}
+	sealedOnes := map[string]int32{}
 	for i := range m.cards {
 		cards[m.cards[i].tail] = int32(i)
 	}
+
 	for i := range m.sealed {
 		sealedOnes[m.sealed[i].tail] = int32(len(m.cards) + i)
 	}
+
 	find := func(in map[string]int32, tail string) int32 {
 		if i, ok := in[tail]; ok {
 			return i
 		}
 		return -1
 	}
+
 	out := make([]int32, 0, base.NumItems())
 	for i := range base.Cards.ID.Len() {
 		out = append(out, find(cards, base.Cards.ID.At(i)[len(cardPrefix):]))
 	}
+
 	for i := range base.Sealed.Tail.Len() {
 		out = append(out, find(sealedOnes, base.Sealed.Tail.At(i)))
 	}
+
 	return out
 }

@@ -10,11 +10,12 @@ import (
 	"ninepocket/snapshot"
 )
 
-// codeCard begins the name of TCGCSV products that are no cards although they have a rarity (decision 27).
+// codeCard begins the name of TCGCSV products that are no cards although they have a rarity
+// (decision 27).
 const codeCard = "Code Card - "
 
-// records is one source's catalog, clean and without duplicates, in the order of the input. The items' only reference
-// is the source's own; a card's set is an index into sets.
+// records is one source's catalog, clean and without duplicates, in the order of the input. The
+// items' only reference is the source's own; a card's set is an index into sets.
 type records struct {
 	sets   []set
 	cards  []card
@@ -23,7 +24,7 @@ type records struct {
 
 // gatherer is the sink of one source's catalog.
 type gatherer struct {
-	b        *builder
+	sink
 	feed     source.Feed
 	report   *SourceReport
 	out      records
@@ -36,7 +37,7 @@ type gatherer struct {
 
 func (b *builder) gather(feed source.Feed, report *SourceReport) *gatherer {
 	return &gatherer{
-		b: b, feed: feed, report: report,
+		sink: sink{b: b}, feed: feed, report: report,
 		setOf: map[string]int32{}, seen: map[string]bool{}, products: map[string]bool{}, others: map[uint64]bool{},
 	}
 }
@@ -51,18 +52,22 @@ func (g *gatherer) Set(s source.Set) {
 	if !c.key(s.Ref) {
 		return
 	}
+
 	if _, dup := g.setOf[s.Ref]; dup {
 		g.b.quarantine.refuse(s.At, source.ReasonDuplicateID, s.Ref, s.Name)
 		return
 	}
+
 	game, ok := c.game(s.Game)
 	if !ok {
 		return
 	}
+
 	name, ok := c.name(s.Name)
 	if !ok {
 		return
 	}
+
 	out := set{
 		refs: []string{fullRef(g.feed.Namespace, s.Ref)}, name: name, series: c.optional(s.Series, snapshot.MaxName),
 		code: c.optional(s.Code, maxCode), game: game, release: s.Release, total: s.Total,
@@ -70,6 +75,7 @@ func (g *gatherer) Set(s source.Set) {
 	for _, alias := range s.Aliases {
 		out.aliases = addAlias(out.aliases, c.optional(alias, snapshot.MaxName))
 	}
+
 	g.setOf[strings.Clone(s.Ref)] = int32(len(g.out.sets))
 	g.out.sets = append(g.out.sets, out)
 	g.report.Sets++
@@ -82,15 +88,19 @@ func (g *gatherer) Card(s source.Card) {
 	if !ok {
 		return
 	}
+
 	if strings.HasPrefix(it.name, codeCard) {
 		g.report.CodeCardsLeftOut++
 		g.b.leftOut[it.refs[0]] = true
 		return
 	}
+
 	g.out.cards = append(g.out.cards, card{
-		item: it, set: -1, number: c.optional(s.Number, snapshot.MaxNumber), rarity: rarity(c.optional(s.Rarity, maxRarity)),
+		item: it, set: -1, number: c.optional(s.Number, snapshot.MaxNumber),
+		rarity:   rarity(c.optional(s.Rarity, maxRarity)),
 		printing: c.optional(s.Printing, snapshot.MaxPrinting), image: c.optional(s.Image, snapshot.MaxName),
 	})
+
 	g.setRefs = append(g.setRefs, g.b.pool.of(s.SetRef))
 	g.report.Cards++
 }
@@ -110,35 +120,44 @@ func (g *gatherer) Sealed(s source.Sealed) {
 	if !ok {
 		return
 	}
+
 	out := sealed{item: it, packageType: s.PackageType, unitKind: s.UnitKind, edition: s.Edition, units: s.Units}
 	if reason, value := out.impossible(&snapshot.Games[it.game]); reason != "" {
 		g.b.quarantine.refuse(s.At, reason, s.Ref, value)
 		return
 	}
+
 	g.out.sealed = append(g.out.sealed, out)
 	g.report.Sealed++
 }
 
-// item cleans what cards and sealed products have in common. The first record of a reference stands, later ones are
-// quarantined; likewise a source product id stands for the first item that has it, and a later item with it is
-// quarantined (decision 26). A product id is an identifier in the source's own namespace, and TCGplayer's in TCGCSV.
-// Identifiers in other namespaces may repeat (decision 51); what repeats joins nothing, so it is counted.
+// item cleans what cards and sealed products have in common. The first record of a reference
+// stands, later ones are quarantined; likewise a source product id stands for the first item that
+// has it, and a later item with it is quarantined (decision 26). A product id is an identifier in
+// the source's own namespace, and TCGplayer's in TCGCSV. Identifiers in other namespaces may repeat
+// (decision 51); what repeats joins nothing, so it is counted.
 func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identifier, updatedAt int64) (item, bool) {
 	if !c.key(ref) {
 		return item{}, false
 	}
+
 	if g.seen[ref] {
 		g.b.quarantine.refuse(c.at, g.twice(), ref, name)
 		return item{}, false
 	}
+
 	var it item
 	var ok bool
-	if it.game, ok = c.game(game); !ok {
+	it.game, ok = c.game(game)
+	if !ok {
 		return item{}, false
 	}
-	if it.name, ok = c.name(name); !ok {
+
+	it.name, ok = c.name(name)
+	if !ok {
 		return item{}, false
 	}
+
 	it.refs = []string{fullRef(g.feed.Namespace, ref)}
 	it.identifiers = c.identifiers(ids)
 	it.updatedAt = updatedAt
@@ -152,21 +171,27 @@ func (g *gatherer) item(c *cleaner, ref, game, name string, ids []source.Identif
 		}
 		g.products[id.Value] = true
 	}
+
+	// Where the source is the partner, its own references answer partner_id.
 	if g.feed.Partner == g.feed.Namespace && g.feed.Partner != "" {
 		it.identifiers = addIdentifier(it.identifiers, g.feed.Namespace, it.refs[0][len(g.feed.Namespace)+1:])
 	}
+
+	// The clean reference is remembered, which does not keep the document alive.
 	g.seen[it.refs[0][len(g.feed.Namespace)+1:]] = true
 	for _, id := range it.identifiers {
 		if id.Namespace != g.feed.Namespace {
 			g.shared(ref, id)
 		}
 	}
+
 	return it, true
 }
 
-// shared counts an identifier that an earlier item of the source has. It is no mistake as such: lookups of a partner's id
-// return every candidate, and artists and barcodes are of many cards. Both items are kept, so nothing is quarantined.
-// Hashes are compared: a million items have several times as many identifiers, and one too many in 2⁶⁴ does no harm.
+// shared counts an identifier that an earlier item of the source has. It is no mistake as such:
+// lookups of a partner's id return every candidate, and artists and barcodes are of many cards.
+// Both items are kept, so nothing is quarantined. Hashes are compared: a million items have several
+// times as many identifiers, and one too many in 2⁶⁴ does no harm.
 func (g *gatherer) shared(ref string, id identifier) {
 	hash := xxhash.Sum64String(id.Namespace + "\x00" + id.Value)
 	switch {
@@ -175,13 +200,15 @@ func (g *gatherer) shared(ref string, id identifier) {
 	case id.Namespace == g.feed.Partner:
 		g.report.PartnersShared++
 	default:
-		if g.report.IdentifiersShared++; g.report.IdentifiersShared == 1 {
+		g.report.IdentifiersShared++
+		if g.report.IdentifiersShared == 1 {
 			g.report.SharedExample = id.Namespace + " " + id.Value + " of " + ref
 		}
 	}
 }
 
-// twice is why a second record of a reference is refused: where a reference is a product id, it stands for two cards.
+// twice is why a second record of a reference is refused: where a reference is a product id, it
+// stands for two cards.
 func (g *gatherer) twice() string {
 	if g.feed.ProductRefs {
 		return source.ReasonProductOnTwoCards
@@ -189,34 +216,39 @@ func (g *gatherer) twice() string {
 	return source.ReasonDuplicateID
 }
 
-// finish resolves the sets of cards. A card of another game's set, or of a set that the source does not have, stays
-// without one.
+// finish resolves the sets of cards. A card of another game's set, or of a set that the source does
+// not have, stays without one.
 func (g *gatherer) finish() records {
 	for i, ref := range g.setRefs {
 		if ref == "" {
 			continue
 		}
+
+		// A reference into another game is as wrong as one that leads nowhere.
 		s, ok := g.setOf[ref]
 		if !ok || g.out.sets[s].game != g.out.cards[i].game {
 			g.report.SetReferencesWrong++
 			continue
 		}
+
 		g.out.cards[i].set = s
 	}
+
 	return g.out
 }
 
-// Price is not part of a catalog.
-func (g *gatherer) Price(source.Price) {}
-
-// Series is not part of a catalog.
-func (g *gatherer) Series(source.Series) {}
+// sink is what both passes over an input share: they note what the source refused, tell how far it
+// is, and pass over what belongs to the other pass.
+type sink struct {
+	source.Discard
+	b *builder
+}
 
 // Quarantine notes what the source refused.
-func (g *gatherer) Quarantine(r source.Quarantine) { g.b.quarantine.add(r) }
+func (s sink) Quarantine(r source.Quarantine) { s.b.quarantine.add(r) }
 
 // Progress passes on how far the source is.
-func (g *gatherer) Progress(phase string, done, total int64) { g.b.progress(phase, done, total) }
+func (s sink) Progress(phase string, done, total int64) { s.b.progress(phase, done, total) }
 
 func addAlias(list []string, alias string) []string {
 	if alias == "" || slices.Contains(list, alias) {

@@ -13,8 +13,8 @@ const (
 	maxRuns = 24
 )
 
-// run is a batch of encoded points, list k of the history being lane[k]'s. Prices are stored one higher, so that 0
-// can stand for a day whose row has no price and hides what weaker layers have.
+// run is a batch of encoded points, list k of the history being lane[k]'s. Prices are stored one
+// higher, so that 0 can stand for a day whose row has no price and hides what weaker layers have.
 type run struct {
 	lane   []uint32
 	points snapshot.History
@@ -27,8 +27,8 @@ func (r *run) add(lane int32, points []snapshot.Point) {
 	r.points.Of.Append(len(r.points.Points))
 }
 
-// history gathers the points of all lanes in layers of runs. It holds no row twice: rows wait in a bounded buffer and
-// are packed from there.
+// history gathers the points of all lanes in layers of runs. It holds no row twice: rows wait in a
+// bounded buffer and are packed from there.
 type history struct {
 	wide    run // as the files told them
 	daily   []run
@@ -56,6 +56,7 @@ func (h *history) addDaily(lane int32, day snapshot.Day, cents int64, lanes int)
 	if day < h.keep {
 		return
 	}
+
 	h.pending = append(h.pending, dailyRow{lane, day, cents})
 	if len(h.pending) >= h.limit {
 		h.flush(lanes)
@@ -70,12 +71,16 @@ func (h *history) addWide(lane int32, points []snapshot.Point) {
 	if len(points) == 0 {
 		return
 	}
+
 	h.see(points[len(points)-1].Day)
-	k, _ := slices.BinarySearchFunc(points, h.keep, func(p snapshot.Point, d snapshot.Day) int { return int(p.Day - d) })
+	// Days that are too old already are not stored at all.
+	k, _ := slices.BinarySearchFunc(points, h.keep,
+		func(p snapshot.Point, d snapshot.Day) int { return int(p.Day - d) })
 	h.points = h.points[:0]
 	for _, p := range points[k:] {
 		h.points = append(h.points, snapshot.Point{Day: p.Day, Cents: p.Cents + 1})
 	}
+
 	if len(h.points) > 0 {
 		h.wide.add(lane, h.points)
 	}
@@ -86,19 +91,25 @@ func (h *history) flush(lanes int) {
 	if len(h.pending) == 0 {
 		return
 	}
-	start := make([]int32, lanes+1) // a counting sort by lane keeps the order of arrival within one
+
+	// A counting sort by lane keeps the order of arrival within one.
+	start := make([]int32, lanes+1)
 	for _, r := range h.pending {
 		start[r.lane+1]++
 	}
+
 	for i := range lanes {
 		start[i+1] += start[i]
 	}
+
 	sorted := make([]dailyRow, len(h.pending))
+	// Each row goes behind those of its lane that came before it.
 	at := slices.Clone(start[:lanes])
 	for _, r := range h.pending {
 		sorted[at[r.lane]] = r
 		at[r.lane]++
 	}
+
 	var out run
 	for lane := range lanes {
 		rows := sorted[start[lane]:start[lane+1]]
@@ -106,6 +117,7 @@ func (h *history) flush(lanes int) {
 			out.add(int32(lane), h.pack(rows))
 		}
 	}
+
 	h.pending = h.pending[:0]
 	h.daily = append(h.daily, out)
 	if len(h.daily) > h.runs {
@@ -113,22 +125,27 @@ func (h *history) flush(lanes int) {
 	}
 }
 
-// pack turns a lane's rows, in the order of arrival, into points: of two rows of a day the later stands.
+// pack turns a lane's rows, in the order of arrival, into points: of two rows of a day the later
+// stands.
 func (h *history) pack(rows []dailyRow) []snapshot.Point {
+	// Feeds tell days in order, as a rule.
 	if !slices.IsSortedFunc(rows, func(a, b dailyRow) int { return int(a.day - b.day) }) {
 		slices.SortStableFunc(rows, func(a, b dailyRow) int { return int(a.day - b.day) })
 	}
+
 	h.points = h.points[:0]
 	for i, r := range rows {
 		if i+1 == len(rows) || rows[i+1].day != r.day {
 			h.points = append(h.points, snapshot.Point{Day: r.day, Cents: r.cents + 1})
 		}
 	}
+
 	return h.points
 }
 
 // compact packs all daily runs into one and forgets what is too old.
 func (h *history) compact(lanes int) {
+	// Later runs lie over earlier ones, so that a lane's window holds what stands.
 	r := &reader{daily: h.daily, from: h.keep, to: h.keep + snapshot.HistoryDays - 1}
 	var out run
 	w := &window{from: h.keep}
@@ -141,14 +158,17 @@ func (h *history) compact(lanes int) {
 				h.points = append(h.points, snapshot.Point{Day: w.from + snapshot.Day(i), Cents: cents + 1})
 			}
 		}
+
 		if len(h.points) > 0 {
 			out.add(int32(lane), h.points)
 		}
 	}
+
 	h.daily = []run{out}
 }
 
-// untold marks a day of a window of which no layer has said anything; NoCents is a row without a price.
+// untold marks a day of a window of which no layer has said anything; NoCents is a row without a
+// price.
 const untold = snapshot.NoCents - 1
 
 // window is one lane's prices over HistoryDays dates.
@@ -180,8 +200,8 @@ func (w *window) appendPoints(dst []snapshot.Point, from snapshot.Day) []snapsho
 	return dst
 }
 
-// base is the price that a change over days compares with: the latest observation on or before that many days before
-// the window's last date, at most 7 days older (decision 20).
+// base is the price that a change over days compares with: the latest observation on or before that
+// many days before the window's last date, at most 7 days older (decision 20).
 func (w *window) base(days int) int64 {
 	for i := len(w.cents) - 1 - days; i >= len(w.cents)-1-days-7 && i >= 0; i-- {
 		if w.cents[i] >= 0 {
@@ -208,30 +228,37 @@ func newReader(h *history, base *snapshot.Catalog, lanes int, from, to snapshot.
 	for _, lane := range h.wide.lane {
 		r.start[lane+1]++
 	}
+
 	for i := range lanes {
 		r.start[i+1] += r.start[i]
 	}
+
+	// A counting sort again: the lists of a lane, in the order in which they came.
 	r.order = make([]uint32, len(h.wide.lane))
 	at := slices.Clone(r.start)
 	for k, lane := range h.wide.lane {
 		r.order[at[lane]] = uint32(k)
 		at[lane]++
 	}
+
 	return r
 }
 
-// overlay clears the window and lays a lane's layers over each other, weakest first. baseLane is the lane in the base,
-// -1 for none.
+// overlay clears the window and lays a lane's layers over each other, weakest first. baseLane is
+// the lane in the base, -1 for none.
 func (r *reader) overlay(w *window, lane, baseLane int32) {
 	w.clear()
 	for _, k := range r.order[r.start[lane]:r.start[lane+1]] {
 		r.lay(w, &r.wide.points, int(k), 1)
 	}
+
 	if baseLane >= 0 {
-		// The base's newest row may have had no price; then no history file has one for that day either.
+		// The base's newest row may have had no price; then no history file has one for that day
+		// either.
 		w.set(r.base.Lanes.Seen[baseLane], snapshot.NoCents)
 		r.lay(w, &r.base.History, int(baseLane), 0)
 	}
+
 	r.overlayDaily(w, lane)
 }
 

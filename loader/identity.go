@@ -11,8 +11,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Prefixes of ids (decision 25). A card and its product share the tail, so a sealed product is entered in the
-// registry as its public id with the default prefix; a deployment that configures another changes only the prefix.
+// Prefixes of ids (decision 25). A card and its product share the tail, so a sealed product is
+// entered in the registry as its public id with the default prefix; a deployment that configures
+// another changes only the prefix.
 const (
 	cardPrefix   = "card_"
 	setPrefix    = "set_"
@@ -31,9 +32,9 @@ func splitRef(full string) (namespace, ref string) {
 	return namespace, ref
 }
 
-// tailOf derives the tail of an id from a full reference: the first 10 bytes of the SHA-256 of namespace, zero byte
-// and ref, as 16 lower-case base32 characters (RFC 4648 alphabet, no padding). The derivation is frozen: ids are
-// public and immutable.
+// tailOf derives the tail of an id from a full reference: the first 10 bytes of the SHA-256 of
+// namespace, zero byte and ref, as 16 lower-case base32 characters (RFC 4648 alphabet, no padding).
+// The derivation is frozen: ids are public and immutable.
 func tailOf(full string) string {
 	sum := sha256.Sum256([]byte(full))
 	return tailEncoding.EncodeToString(sum[:10])
@@ -42,8 +43,8 @@ func tailOf(full string) string {
 // claim is one item or set that needs an id: all references that lead to it, the owner's first.
 type claim struct{ refs []string }
 
-// registry remembers what earlier builds issued. Items (cards and sealed products) and sets are told apart by the
-// prefix of the id.
+// registry remembers what earlier builds issued. Items (cards and sealed products) and sets are
+// told apart by the prefix of the id.
 type registry struct {
 	items, sets map[string]string // full reference → tail
 	former      map[string]string // former slug of a card → its id
@@ -55,33 +56,40 @@ type registry struct {
 // newRegistry reads the registry of a base, which may be nil.
 func newRegistry(base *snapshot.Catalog) *registry {
 	r := &registry{
-		items: map[string]string{}, sets: map[string]string{}, former: map[string]string{}, formerSets: map[string]string{},
-		base: base, derive: tailOf,
+		items: map[string]string{}, sets: map[string]string{}, former: map[string]string{},
+		formerSets: map[string]string{},
+		base:       base, derive: tailOf,
 	}
+
 	if base == nil {
 		return r
 	}
+
 	for i := range base.Registry.Ref.Len() {
-		ref, id := base.Registry.Ref.At(i), base.Registry.RefID.At(i)
+		ref := base.Registry.Ref.At(i)
+		id := base.Registry.RefID.At(i)
 		if tail, ok := strings.CutPrefix(id, setPrefix); ok {
 			r.sets[ref] = tail
 		} else if _, tail, ok := strings.Cut(id, "_"); ok {
 			r.items[ref] = tail
 		}
 	}
+
 	for i := range base.Registry.Slug.Len() {
-		slug, id := base.Registry.Slug.At(i), base.Registry.SlugID.At(i)
+		slug := base.Registry.Slug.At(i)
+		id := base.Registry.SlugID.At(i)
 		if strings.HasPrefix(id, setPrefix) {
 			r.formerSets[slug] = id
 		} else {
 			r.former[slug] = id
 		}
 	}
+
 	return r
 }
 
-// CollisionError says that two references derive one id. Either may be renamed by its operator; the build refuses to
-// choose.
+// CollisionError says that two references derive one id. Either may be renamed by its operator; the
+// build refuses to choose.
 type CollisionError struct{ ID, A, B string }
 
 func (e *CollisionError) Error() string {
@@ -90,31 +98,41 @@ func (e *CollisionError) Error() string {
 
 func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/") }
 
-// assign gives every claim its tail. known is what earlier builds gave (full reference → tail); it is not changed.
-// The owner's registered id comes first, then that of another reference, then a derived one, so that an id once
-// published stays while any reference to it does. When a joined pair comes apart, the id stays with the claim it
-// derives from; the other gets its own.
+// assign gives every claim its tail. known is what earlier builds gave (full reference → tail); it
+// is not changed. The owner's registered id comes first, then that of another reference, then a
+// derived one, so that an id once published stays while any reference to it does. When a joined
+// pair comes apart, the id stays with the claim it derives from; the other gets its own.
 func (r *registry) assign(claims []claim, known map[string]string) ([]string, error) {
 	if err := r.collisions(claims, known); err != nil {
 		return nil, err
 	}
+
 	tails := make([]string, len(claims))
 	holder := make(map[string]int, len(claims))
 	for i, c := range claims {
+		// What was published once stays; only what is new is derived.
 		tail := r.registered(c, known)
 		if tail == "" {
 			tail = r.derive(c.refs[0])
 		}
+
 		j, held := holder[tail]
 		if !held {
-			tails[i], holder[tail] = tail, i
+			tails[i] = tail
+			holder[tail] = i
 			continue
 		}
-		keep, give := j, i
+
+		keep := j
+		give := i
 		if r.derives(c, tail) && !r.derives(claims[j], tail) {
-			keep, give = i, j
+			keep = i
+			give = j
 		}
-		tails[keep], holder[tail] = tail, keep
+
+		tails[keep] = tail
+		holder[tail] = keep
+		// The other one was joined with it until now, and gets the id that it would have had.
 		own := r.derive(claims[give].refs[0])
 		if own == tail {
 			return nil, &CollisionError{ID: tail, A: claims[keep].refs[0], B: claims[give].refs[0]}
@@ -122,8 +140,11 @@ func (r *registry) assign(claims []claim, known map[string]string) ([]string, er
 		if _, held := holder[own]; held {
 			return nil, &CollisionError{ID: own, A: claims[holder[own]].refs[0], B: claims[give].refs[0]}
 		}
-		tails[give], holder[own] = own, give
+
+		tails[give] = own
+		holder[own] = give
 	}
+
 	return tails, nil
 }
 
@@ -143,6 +164,7 @@ func (r *registry) derives(c claim, tail string) bool {
 // collisions refuses two different references, present or past, that derive the same tail.
 func (r *registry) collisions(claims []claim, known map[string]string) error {
 	seen := make(map[string]string, len(known)+len(claims))
+	// Past references count, too: their ids lead to somebody.
 	check := func(ref string) error {
 		tail := r.derive(ref)
 		if other, ok := seen[tail]; ok && other != ref {
@@ -151,11 +173,13 @@ func (r *registry) collisions(claims []claim, known map[string]string) error {
 		seen[tail] = ref
 		return nil
 	}
+
 	for ref := range known {
 		if err := check(ref); err != nil {
 			return err
 		}
 	}
+
 	for _, c := range claims {
 		for _, ref := range c.refs {
 			if err := check(ref); err != nil {
@@ -163,6 +187,7 @@ func (r *registry) collisions(claims []claim, known map[string]string) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -179,11 +204,12 @@ func column(pairs []pair) (keys, ids snapshot.Strings) {
 	return keys, ids
 }
 
-// rows is the registry of the new catalog: everything the base had, and what the items of this build are called.
-// A reference of the base that now leads elsewhere (its item was joined with another) is entered anew, and the former
-// slugs of its old id lead where it leads.
+// rows is the registry of the new catalog: everything the base had, and what the items of this
+// build are called. A reference of the base that now leads elsewhere (its item was joined with
+// another) is entered anew, and the former slugs of its old id lead where it leads.
 func (r *registry) rows(m *merged) snapshot.Registry {
-	refs := map[pair]string{} // reference and prefix → id
+	// Reference and prefix → id.
+	refs := map[pair]string{}
 	moved := map[string]string{}
 	current := map[string]bool{}
 	m.eachID(func(_ []string, id, _ string) { current[id] = true })
@@ -193,19 +219,23 @@ func (r *registry) rows(m *merged) snapshot.Registry {
 			refs[pair{r.base.Registry.Ref.At(i), prefixOf(id)}] = id
 		}
 	}
+
 	m.eachID(func(all []string, id, _ string) {
 		for _, ref := range all {
 			key := pair{ref, prefixOf(id)}
+			// The old id is nobody's any more, so that its slugs follow the reference.
 			if old := refs[key]; old != "" && old != id && !current[old] {
 				moved[old] = id
 			}
 			refs[key] = id
 		}
 	})
+
 	var list []pair
 	for key, id := range refs {
 		list = append(list, pair{key.key, id})
 	}
+
 	var out snapshot.Registry
 	out.Ref, out.RefID = column(list)
 	out.Slug, out.SlugID = column(r.formerSlugs(m, moved))
@@ -217,6 +247,7 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 	if r.base == nil {
 		return nil
 	}
+
 	now := map[pair]bool{}
 	m.eachID(func(_ []string, id, slug string) { now[pair{slug, id}] = true })
 	var list []pair
@@ -228,15 +259,19 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 			list = append(list, p)
 		}
 	}
+
 	for i := range r.base.Registry.Slug.Len() {
 		add(r.base.Registry.Slug.At(i), r.base.Registry.SlugID.At(i))
 	}
+
 	for i := range r.base.Sets.ID.Len() {
 		add(r.base.Sets.Slug.At(i), r.base.Sets.ID.At(i))
 	}
+
 	for i := range r.base.Cards.ID.Len() {
 		add(r.base.Cards.Slug.At(i), r.base.Cards.ID.At(i))
 	}
+
 	return list
 }
 

@@ -27,10 +27,12 @@ func TestCollisionIsAnError(t *testing.T) {
 	if !errors.As(err, &collision) || collision.A != "a\x001" || collision.B != "a\x002" {
 		t.Errorf("the error is %v", err)
 	}
+
 	r = newRegistry(nil)
 	r.derive = func(string) string { return "aaaaaaaaaaaaaaaa" }
 	r.items["gone\x009"] = "aaaaaaaaaaaaaaaa"
-	if _, err = r.assign([]claim{{[]string{"a\x001"}}}, r.items); !errors.As(err, &collision) {
+	_, err = r.assign([]claim{{[]string{"a\x001"}}}, r.items)
+	if !errors.As(err, &collision) {
 		t.Errorf("a collision with an item that left gives %v", err)
 	}
 }
@@ -38,7 +40,8 @@ func TestCollisionIsAnError(t *testing.T) {
 // TestIdentityOfJoinedItems: an id once published stays while a reference to it does.
 func TestIdentityOfJoinedItems(t *testing.T) {
 	r := newRegistry(nil)
-	a, b := "first\x00a", "second\x00b"
+	a := "first\x00a"
+	b := "second\x00b"
 	get := func(known map[string]string, claims ...claim) []string {
 		t.Helper()
 		tails, err := r.assign(claims, known)
@@ -47,16 +50,20 @@ func TestIdentityOfJoinedItems(t *testing.T) {
 		}
 		return tails
 	}
+
 	if got := get(nil, claim{[]string{a, b}}); got[0] != tailOf(a) {
 		t.Errorf("the first source does not own the id")
 	}
+
 	joined := map[string]string{a: tailOf(a), b: tailOf(a)}
 	if got := get(joined, claim{[]string{b, a}}); got[0] != tailOf(a) {
 		t.Errorf("the order of sources changed an id")
 	}
+
 	if got := get(map[string]string{b: tailOf(b)}, claim{[]string{a, b}}); got[0] != tailOf(b) {
 		t.Errorf("a new source in front changed an id")
 	}
+
 	for _, claims := range [][]claim{{{[]string{a}}, {[]string{b}}}, {{[]string{b}}, {[]string{a}}}} {
 		got := get(joined, claims...)
 		for i, c := range claims {
@@ -67,24 +74,28 @@ func TestIdentityOfJoinedItems(t *testing.T) {
 	}
 }
 
-// TestJoinedLaterLeadsOn: two cards become one, and the slug of the one that is gone leads to the other.
+// TestJoinedLaterLeadsOn: two cards become one, and the slug of the one that is gone leads to the
+// other.
 func TestJoinedLaterLeadsOn(t *testing.T) {
 	inputs := func(name string) map[string]*fake {
 		a := newFake("first").set("s", "Base").card("a", "s", "Abra", "1")
 		b := newFake("second").set("s", "Base").card("b", "s", name, "1")
 		return map[string]*fake{"a": a, "b": b}
 	}
+
 	o := Options{Sources: []Input{{"native", "a"}, {"native", "b"}}, SnapshotAt: atDay(today), KeepUnmatched: true}
 	apart := mustBuild(t, o, inputs("Kadabra")).Catalog
 	if apart.Cards.ID.Len() != 2 {
 		t.Fatalf("there are %d cards, want 2", apart.Cards.ID.Len())
 	}
+
 	o.Base = apart
 	c := mustBuild(t, o, inputs("Abra")).Catalog
 	id := cardPrefix + tailOf(fullRef("first", "a"))
 	if c.Cards.ID.Len() != 1 || idOf(c, "second", "b", cardPrefix) != id {
 		t.Fatalf("the second source's card is %q, want %q", idOf(c, "second", "b", cardPrefix), id)
 	}
+
 	if c.Registry.Slug.Len() != 1 || c.Registry.Slug.At(0) != "base-kadabra-1" || c.Registry.SlugID.At(0) != id {
 		t.Errorf("the registry's slugs are %v of %v", stringsOf(&c.Registry.Slug), stringsOf(&c.Registry.SlugID))
 	}
@@ -99,6 +110,7 @@ func TestReturningCard(t *testing.T) {
 		}
 		return one(t, Options{Base: base, SnapshotAt: atDay(today)}, f).Catalog
 	}
+
 	first := with(nil, true)
 	back := with(with(first, false), true)
 	for i := range first.Cards.ID.Len() {
@@ -106,6 +118,7 @@ func TestReturningCard(t *testing.T) {
 			t.Errorf("card %q became %q with slug %q", first.Cards.ID.At(i), back.Cards.ID.At(i), back.Cards.Slug.At(i))
 		}
 	}
+
 	if back.Registry.Slug.Len() != 0 {
 		t.Errorf("there are former slugs %v", stringsOf(&back.Registry.Slug))
 	}
@@ -113,7 +126,9 @@ func TestReturningCard(t *testing.T) {
 
 func TestSetAndCardOfOneRef(t *testing.T) {
 	c := one(t, Options{SnapshotAt: atDay(today)}, newFake("shop").set("x", "Base").card("x", "x", "Abra", "1")).Catalog
-	if set, card := idOf(c, "shop", "x", setPrefix), idOf(c, "shop", "x", cardPrefix); set != setPrefix+tailOf("shop\x00x") || card != cardPrefix+tailOf("shop\x00x") {
+	set := idOf(c, "shop", "x", setPrefix)
+	card := idOf(c, "shop", "x", cardPrefix)
+	if set != setPrefix+tailOf("shop\x00x") || card != cardPrefix+tailOf("shop\x00x") {
 		t.Errorf("the set is %q and the card %q", set, card)
 	}
 }

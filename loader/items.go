@@ -15,8 +15,8 @@ func gameNumber(slug string) (uint8, bool) {
 	return uint8(max(row, 0)), row >= 0
 }
 
-// gamesOfBase gives each of a base's games its number. A game that this program does not know is an error: the base was
-// made by a newer one, and its cards belong to no game that could be written.
+// gamesOfBase gives each of a base's games its number. A game that this program does not know is an
+// error: the base was made by a newer one, and its cards belong to no game that could be written.
 func gamesOfBase(base *snapshot.Catalog) ([]uint8, error) {
 	if base == nil {
 		return nil, nil
@@ -24,9 +24,11 @@ func gamesOfBase(base *snapshot.Catalog) ([]uint8, error) {
 
 	numbers := make([]uint8, base.Games.Slug.Len())
 	for i := range numbers {
+		// Numbers follow the table of games, which may have grown since the base was built.
 		number, ok := gameNumber(base.Games.Slug.At(i))
 		if !ok {
-			return nil, fmt.Errorf("cannot build on the base: this program does not know its game %q", base.Games.Slug.At(i))
+			return nil, fmt.Errorf("cannot build on the base: this program does not know its game %q",
+				base.Games.Slug.At(i))
 		}
 		numbers[i] = number
 	}
@@ -74,8 +76,8 @@ type sealed struct {
 	units                          int
 }
 
-// merged is the catalog being built: items are numbered cards first, then sealed products, in the order in which the
-// inputs brought them.
+// merged is the catalog being built: items are numbered cards first, then sealed products, in the
+// order in which the inputs brought them.
 type merged struct {
 	sets   []set
 	cards  []card
@@ -93,13 +95,15 @@ func (m *merged) item(i int) *item {
 	return &m.sealed[i-len(m.cards)].item
 }
 
-// newestEntry is when the newest item changed or, where no source says that, the day of the newest set's release;
-// NoTime when neither is known.
+// newestEntry is when the newest item changed or, where no source says that, the day of the newest
+// set's release; NoTime when neither is known.
 func (m *merged) newestEntry() int64 {
-	at, release := snapshot.NoTime, snapshot.NoDay
+	at := snapshot.NoTime
+	release := snapshot.NoDay
 	for i := range m.numItems() {
 		at = max(at, m.item(i).updatedAt)
 	}
+
 	for i := range m.sets {
 		release = max(release, m.sets[i].release)
 	}
@@ -116,9 +120,11 @@ func (m *merged) eachID(f func(refs []string, id, slug string)) {
 	for i := range m.sets {
 		f(m.sets[i].refs, setPrefix+m.sets[i].tail, m.sets[i].slug)
 	}
+
 	for i := range m.cards {
 		f(m.cards[i].refs, cardPrefix+m.cards[i].tail, m.cards[i].slug)
 	}
+
 	for i := range m.sealed {
 		f(m.sealed[i].refs, sealedPrefix+m.sealed[i].tail, "")
 	}
@@ -130,49 +136,63 @@ func (m *merged) identify(r *registry) error {
 	for i := range m.sets {
 		claims[i] = claim{m.sets[i].refs}
 	}
+
 	tails, err := r.assign(claims, r.sets)
 	if err != nil {
 		return err
 	}
+
 	for i := range m.sets {
 		m.sets[i].tail = tails[i]
 	}
+
+	// Cards and sealed products share one space of ids: a product's public id has the same tail.
 	claims = make([]claim, m.numItems())
 	for i := range claims {
 		claims[i] = claim{m.item(i).refs}
 	}
-	if tails, err = r.assign(claims, r.items); err != nil {
+
+	tails, err = r.assign(claims, r.items)
+	if err != nil {
 		return err
 	}
+
 	for i := range claims {
 		m.item(i).tail = tails[i]
 	}
+
 	return nil
 }
 
 // carryOver takes the items of the base as they are, for a build whose inputs are prices alone.
 func (b *builder) carryOver() *merged {
 	base := b.o.Base
+	// The registry says by which references each item was known.
 	refs := map[string][]string{}
 	for i := range base.Registry.Ref.Len() {
 		id := base.Registry.RefID.At(i)
 		refs[id] = append(refs[id], base.Registry.Ref.At(i))
 	}
+
 	m := &merged{}
 	for i := range base.Sets.ID.Len() {
 		m.sets = append(m.sets, b.carrySet(i, refs))
 	}
+
 	for i := range base.Cards.ID.Len() {
 		id := base.Cards.ID.At(i)
 		m.cards = append(m.cards, card{
 			item: item{
 				refs: ownerFirst(refs[id], id), tail: id[len(cardPrefix):], name: base.Cards.Name.At(i),
-				game: b.baseGames[base.Cards.Game[i]], identifiers: identifiersOf(base, i), updatedAt: base.Cards.UpdatedAt[i],
+				game: b.baseGames[base.Cards.Game[i]], identifiers: identifiersOf(base, i),
+				updatedAt: base.Cards.UpdatedAt[i],
 			},
-			slug: base.Cards.Slug.At(i), set: base.Cards.Set[i], number: base.Cards.Number.At(i), rarity: base.Cards.Rarity.At(i),
+			slug: base.Cards.Slug.At(i), set: base.Cards.Set[i], number: base.Cards.Number.At(i),
+			rarity:   base.Cards.Rarity.At(i),
 			printing: base.Cards.Printing.At(i), image: base.Cards.Image.At(i), product: base.Cards.Product[i] != 0,
 		})
 	}
+
 	for i := range base.Sealed.Tail.Len() {
 		id := sealedPrefix + base.Sealed.Tail.At(i)
 		m.sealed = append(m.sealed, sealed{
@@ -185,6 +205,7 @@ func (b *builder) carryOver() *merged {
 			edition: base.Sealed.Edition.At(i), units: int(base.Sealed.Units[i]),
 		})
 	}
+
 	return m
 }
 
@@ -192,14 +213,18 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 	base := b.o.Base
 	id := base.Sets.ID.At(i)
 	s := set{
-		refs: ownerFirst(refs[id], id), tail: id[len(setPrefix):], slug: base.Sets.Slug.At(i), name: base.Sets.Name.At(i),
-		series: base.Sets.Series.At(i), code: base.Sets.Code.At(i), game: b.baseGames[base.Sets.Game[i]], release: base.Sets.Release[i],
-		total: int(base.Sets.Total[i]),
+		refs: ownerFirst(refs[id], id), tail: id[len(setPrefix):], slug: base.Sets.Slug.At(i),
+		name:   base.Sets.Name.At(i),
+		series: base.Sets.Series.At(i), code: base.Sets.Code.At(i), game: b.baseGames[base.Sets.Game[i]],
+		release: base.Sets.Release[i],
+		total:   int(base.Sets.Total[i]),
 	}
+
 	from, to := base.Sets.Aliases.Range(i)
 	for a := from; a < to; a++ {
 		s.aliases = append(s.aliases, base.Sets.Alias.At(a))
 	}
+
 	return s
 }
 
@@ -207,7 +232,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 func ownerFirst(refs []string, id string) []string {
 	for i, ref := range refs {
 		if i > 0 && id[len(id)-len(tailOf(ref)):] == tailOf(ref) {
-			refs[0], refs[i] = refs[i], refs[0]
+			refs[0], refs[i] = refs[i], refs[0] // air: a swap
 		}
 	}
 	return refs
@@ -217,7 +242,11 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	var out []source.Identifier
 	from, to := base.Identifiers.Of.Range(i)
 	for k := from; k < to; k++ {
-		out = append(out, source.Identifier{Namespace: base.Identifiers.Namespace.At(k), Value: base.Identifiers.Value.At(k)})
+		out = append(out, source.Identifier{
+			Namespace: base.Identifiers.Namespace.At(k),
+			Value:     base.Identifiers.Value.At(k),
+		})
 	}
+
 	return out
 }

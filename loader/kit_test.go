@@ -37,15 +37,19 @@ func (f *fake) Catalog(_ context.Context, to source.Sink) error {
 	for _, s := range f.sets {
 		to.Set(s)
 	}
+
 	for _, c := range f.cards {
 		to.Card(c)
 	}
+
 	for _, s := range f.sealed {
 		to.Sealed(s)
 	}
+
 	for _, q := range f.refused {
 		to.Quarantine(q)
 	}
+
 	return f.fail
 }
 
@@ -55,8 +59,10 @@ func (f *fake) Prices(_ context.Context, to source.Sink) error {
 	for _, p := range f.prices {
 		to.Price(p)
 	}
+
 	for _, s := range f.series {
-		s.Points, s.Blank = slices.Clone(s.Points), slices.Clone(s.Blank)
+		s.Points = slices.Clone(s.Points)
+		s.Blank = slices.Clone(s.Blank)
 		to.Series(s)
 		for i := range s.Points {
 			s.Points[i] = snapshot.Point{Day: 1, Cents: 1}
@@ -65,6 +71,7 @@ func (f *fake) Prices(_ context.Context, to source.Sink) error {
 			s.Blank[i] = 1
 		}
 	}
+
 	return nil
 }
 
@@ -86,7 +93,9 @@ func buildPacked(o Options, inputs map[string]*fake, limit, runs int) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	b.history.limit, b.history.runs = limit, runs
+
+	b.history.limit = limit
+	b.history.runs = runs
 	return b.build(context.Background())
 }
 
@@ -100,6 +109,7 @@ func mustBuild(t testing.TB, o Options, inputs map[string]*fake) *Result {
 	if err := r.Catalog.Validate(); err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -121,7 +131,10 @@ func (f *fake) set(ref, name string) *fake {
 }
 
 func (f *fake) card(ref, set, name, number string) *fake {
-	f.cards = append(f.cards, source.Card{Ref: ref, Game: "pokemon", SetRef: set, Name: name, Number: number, UpdatedAt: snapshot.NoTime})
+	f.cards = append(f.cards, source.Card{
+		Ref: ref, Game: "pokemon", SetRef: set, Name: name, Number: number,
+		UpdatedAt: snapshot.NoTime,
+	})
 	return f
 }
 
@@ -190,18 +203,22 @@ func lanesOf(c *snapshot.Catalog, item int) map[string]laneView {
 	for lane := from; lane < to; lane++ {
 		l := &c.Lanes
 		v := laneView{
-			Cents: l.Cents[lane], AsOf: l.SourceAsOf[lane], Collected: l.CollectedAt[lane], Base7: l.Base7[lane], Base30: l.Base30[lane],
+			Cents: l.Cents[lane], AsOf: l.SourceAsOf[lane], Collected: l.CollectedAt[lane], Base7: l.Base7[lane],
+			Base30:   l.Base30[lane],
 			Licensed: l.Flags[lane]&snapshot.LaneLicensed != 0, Display: l.Flags[lane]&snapshot.LaneDisplay != 0,
 			Seen: l.Seen[lane], Feed: c.Feeds.Namespace.At(int(l.Feed[lane])),
 			History: c.History.AppendPoints(nil, lane, 0, c.Date()),
 		}
+
 		for w := range snapshot.StatWindows {
 			if s, ok := c.Stats.Of(lane, w); ok {
 				v.Stats = append(v.Stats, s)
 			}
 		}
+
 		out[laneKey(c.Variants.At(int(l.Variant[lane])), snapshot.Condition(l.Condition[lane]))] = v
 	}
+
 	return out
 }
 
@@ -216,10 +233,12 @@ func lane(t testing.TB, c *snapshot.Catalog, namespace, ref, key string) laneVie
 	if row < 0 {
 		t.Fatalf("there is no card %q", ref)
 	}
+
 	v, ok := lanesOf(c, row)[key]
 	if !ok {
 		t.Fatalf("card %q has no lane %q: %v", ref, key, lanesOf(c, row))
 	}
+
 	return v
 }
 
@@ -233,10 +252,13 @@ func sameCatalog(t interface {
 }, got, want *snapshot.Catalog, registry bool,
 ) {
 	t.Helper()
-	a, b := *got, *want
+	a := *got
+	b := *want
 	if !registry {
-		a.Registry, b.Registry = snapshot.Registry{}, snapshot.Registry{}
+		a.Registry = snapshot.Registry{}
+		b.Registry = snapshot.Registry{}
 	}
+
 	if diff := cmp.Diff(&b, &a, everything); diff != "" {
 		t.Fatalf("catalogs differ (-want +got):\n%s", diff)
 	}
@@ -245,14 +267,17 @@ func sameCatalog(t interface {
 // sections stores a catalog and returns the checksums of its sections.
 func sections(t testing.TB, r *Result) map[string]string {
 	t.Helper()
-	m, _, err := snapshot.OpenDir(t.TempDir()).Write(r.Catalog, snapshot.WriteOptions{Quarantine: r.Quarantine, QuarantineCounts: r.QuarantineCounts})
+	m, _, err := snapshot.OpenDir(t.TempDir()).Write(r.Catalog,
+		snapshot.WriteOptions{Quarantine: r.Quarantine, QuarantineCounts: r.QuarantineCounts})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sums := map[string]string{}
 	for _, s := range m.Sections {
 		sums[s.Name] = s.SHA256
 	}
+
 	return sums
 }
 

@@ -4,16 +4,17 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Layers of rows, weakest first: of two rows of a lane on one day the one of the stronger layer stands, and within a
-// layer the later one. A base holds what daily files said, so that a history file fills its gaps and no more.
+// Layers of rows, weakest first: of two rows of a lane on one day the one of the stronger layer
+// stands, and within a layer the later one. A base holds what daily files said, so that a history
+// file fills its gaps and no more.
 const (
 	layerWide = iota
 	layerBase
 	layerDaily
 )
 
-// laneTable is what is known of every lane of every feed: where it belongs and its newest row. A lane is found by
-// walking its item's list, which is a handful of lanes long.
+// laneTable is what is known of every lane of every feed: where it belongs and its newest row. A
+// lane is found by walking its item's list, which is a handful of lanes long.
 type laneTable struct {
 	head []int32 // by item: its first lane, -1 for none
 	next []int32
@@ -53,12 +54,14 @@ func (t *laneTable) of(item int32, variant uint16, condition snapshot.Condition,
 		}
 		last = lane
 	}
+
 	lane := int32(len(t.item))
 	if last < 0 {
 		t.head[item] = lane
 	} else {
 		t.next[last] = lane
 	}
+
 	t.next = append(t.next, -1)
 	t.item = append(t.item, item)
 	t.variant = append(t.variant, variant)
@@ -83,22 +86,31 @@ type row struct {
 	layer           uint8
 }
 
-// note keeps a row if it is the lane's newest. An unlicensed row leaves nothing but the fact that the lane was seen.
+// note keeps a row if it is the lane's newest. An unlicensed row leaves nothing but the fact that
+// the lane was seen.
 func (t *laneTable) note(lane int32, r row) {
 	if r.day < t.seen[lane] || r.day == t.seen[lane] && r.layer < t.layer[lane] {
 		return
 	}
+
+	// Prices that may not be distributed are not stored, not even on the way.
 	if !r.licensed {
 		r.cents = snapshot.NoCents
 	}
-	t.seen[lane], t.layer[lane], t.licensed[lane] = r.day, r.layer, r.licensed
-	t.cents[lane], t.asOf[lane], t.collected[lane] = r.cents, r.asOf, r.collected
+
+	t.seen[lane] = r.day
+	t.layer[lane] = r.layer
+	t.licensed[lane] = r.licensed
+	t.cents[lane] = r.cents
+	t.asOf[lane] = r.asOf
+	t.collected[lane] = r.collected
 }
 
 // days are the newest days of every feed, by game.
 type days [][]snapshot.Day
 
-// newest finds the newest day of every feed and game: only what its lanes have on that day is a current price.
+// newest finds the newest day of every feed and game: only what its lanes have on that day is a
+// current price.
 func (t *laneTable) newest(d days, gameOf func(item int32) uint8) {
 	for lane := range t.item {
 		d.see(t.feed[lane], gameOf(t.item[lane]), t.seen[lane])
@@ -109,7 +121,8 @@ func (d days) see(feed, game uint8, day snapshot.Day) {
 	d[feed][game] = max(d[feed][game], day)
 }
 
-// current returns a lane's current price (decision 18 of a catalog's instant): the one of its feed's newest day.
+// current returns a lane's current price (decision 18 of a catalog's instant): the one of its
+// feed's newest day.
 func (t *laneTable) current(lane int32, d days, game uint8) int64 {
 	if t.seen[lane] != d[t.feed[lane]][game] {
 		return snapshot.NoCents

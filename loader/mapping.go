@@ -39,21 +39,26 @@ type mapping struct {
 	feeds   map[string]source.Options      // feed kind or namespace → how to read it
 }
 
-// loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build: a wrong alias
-// would join two cards for good.
+// loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
+// a wrong alias would join two cards for good.
 func loadMapping(dir string) (*mapping, error) {
-	m := &mapping{sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{}, feeds: map[string]source.Options{}}
+	m := &mapping{
+		sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
+		feeds: map[string]source.Options{},
+	}
 	if dir == "" {
 		return m, nil
 	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("cannot read mapping %q: %w", dir, err)
 	}
+
 	err := readTable(filepath.Join(dir, sealedFile),
 		[]string{"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition"}, m.sealedRow)
 	if err != nil {
 		return nil, err
 	}
+
 	err = readTable(filepath.Join(dir, aliasesFile),
 		[]string{"kind", "namespace", "ref", "target_namespace", "target_ref"}, m.aliasRow)
 	if err != nil {
@@ -62,6 +67,7 @@ func loadMapping(dir string) (*mapping, error) {
 	if err := m.readFeeds(filepath.Join(dir, feedsFile)); err != nil {
 		return nil, err
 	}
+
 	return m, nil
 }
 
@@ -75,17 +81,22 @@ func readTable(path string, header []string, row func([]string) error) error {
 		return fmt.Errorf("cannot read mapping %q: %w", path, err)
 	}
 	defer f.Close() //nolint:errcheck // read only
+
 	r := csv.NewReader(f)
 	first, err := r.Read()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("cannot read mapping %q: %w", path, err)
 	}
+
 	if len(first) > 0 {
+		// Spreadsheets begin a file with a byte order mark.
 		first[0] = strings.TrimPrefix(first[0], "\uFEFF")
 	}
+
 	if !slices.Equal(first, header) {
 		return fmt.Errorf("cannot read mapping %q: its first line must be %q", path, strings.Join(header, ","))
 	}
+
 	for {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -94,6 +105,7 @@ func readTable(path string, header []string, row func([]string) error) error {
 		if err != nil {
 			return fmt.Errorf("cannot read mapping %q: %w", path, err)
 		}
+
 		if err := row(record); err != nil {
 			line, _ := r.FieldPos(0)
 			return fmt.Errorf("cannot read mapping %q: line %d %w", path, line, err)
@@ -110,6 +122,8 @@ func (m *mapping) sealedRow(r []string) error {
 		}
 		facts.units = n
 	}
+
+	// The game is not known here, so that any game's edition may be right.
 	check := sealed{packageType: facts.packageType, unitKind: facts.unitKind, edition: facts.edition}
 	if _, value := check.impossible(nil); value != "" {
 		return fmt.Errorf("has %q, which is none of the specification's values", value)
@@ -117,10 +131,12 @@ func (m *mapping) sealedRow(r []string) error {
 	if r[0] == "" || r[1] == "" {
 		return errors.New("has no namespace or ref")
 	}
+
 	key := fullRef(r[0], r[1])
 	if _, dup := m.sealed[key]; dup {
 		return fmt.Errorf("tells of %q a second time", readable(key))
 	}
+
 	m.sealed[key] = facts
 	return nil
 }
@@ -138,21 +154,28 @@ func (m *mapping) sealedOf(refs []string) sealedFacts {
 func (m *mapping) aliasRow(r []string) error {
 	kind := r[0]
 	if kind == "sealed" || kind == "product" {
-		kind = aliasCard // a reference stands for one item of either kind
+		// A reference stands for one item of either kind.
+		kind = aliasCard
 	}
+
 	if kind != aliasSet && kind != aliasCard {
 		return fmt.Errorf("has kind %q: want set, card or sealed", r[0])
 	}
 	if slices.Contains(r, "") {
 		return errors.New("has an empty field")
 	}
-	from, to := fullRef(r[1], r[2]), fullRef(r[3], r[4])
+
+	from := fullRef(r[1], r[2])
+	to := fullRef(r[3], r[4])
 	if from == to {
 		return errors.New("is an alias of itself")
 	}
+
 	if m.aliases[kind] == nil {
 		m.aliases[kind] = map[string][]string{}
 	}
+
+	// An alias holds both ways: which source comes first is the operator's choice.
 	m.aliases[kind][from] = append(m.aliases[kind][from], to)
 	m.aliases[kind][to] = append(m.aliases[kind][to], from)
 	return nil
@@ -178,6 +201,7 @@ func (m *mapping) readFeeds(path string) error {
 		return fmt.Errorf("cannot read mapping %q: %w", path, err)
 	}
 	defer f.Close() //nolint:errcheck // read only
+
 	var tables map[string]feedTable
 	if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&tables); err != nil {
 		if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
@@ -185,25 +209,32 @@ func (m *mapping) readFeeds(path string) error {
 		}
 		return fmt.Errorf("cannot read mapping %q: %w", path, err)
 	}
+
 	for feed, t := range tables {
 		o := source.Options{DefaultCondition: t.DefaultCondition, Attribution: t.Attribution, Partner: t.Partner}
 		if t.DefaultCondition != "" {
 			if _, ok := snapshot.ParseCondition(t.DefaultCondition); !ok {
-				return fmt.Errorf("cannot read mapping %q: feed %q has default_condition %q, which is none", path, feed, t.DefaultCondition)
+				return fmt.Errorf("cannot read mapping %q: feed %q has default_condition %q, which is none", path,
+					feed, t.DefaultCondition)
 			}
 		}
+
 		switch at := t.AsOf.(type) {
 		case nil:
 		case time.Time:
 			o.AsOf = at.UTC()
 		case string:
-			if o.AsOf, err = time.Parse(time.RFC3339, at); err != nil {
+			o.AsOf, err = time.Parse(time.RFC3339, at)
+			if err != nil {
 				return fmt.Errorf("cannot read mapping %q: feed %q has as_of %q: %w", path, feed, at, err)
 			}
+
 		default:
 			return fmt.Errorf("cannot read mapping %q: feed %q has an as_of that is no time", path, feed)
 		}
+
 		m.feeds[feed] = o
 	}
+
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// merger joins the catalogs of several sources into one (contract, --mapping). The first source that has a game owns
-// its sets and cards; a later one joins what it describes too, enriches it, and adds what has no partner only when
-// the operator asks for it.
+// merger joins the catalogs of several sources into one. The first source that has a game owns its
+// sets and cards; a later one joins what it describes too, enriches it, and adds what has no
+// partner only when the operator asks for it.
 type merger struct {
 	b     *builder
 	m     *merged
@@ -33,15 +33,19 @@ func (g *merger) add(r records, report *SourceReport) {
 		owns[i] = !g.owned[i]
 	}
 
+	// Sets first: cards are matched within them.
 	sets := g.addSets(r, owns, report)
 	g.addCards(r.cards, sets, owns, report)
 	g.addSealed(r.sealed, owns, report)
+	// From here on these games have an owner, whatever later sources bring.
 	for _, s := range r.sets {
 		g.owned[s.game] = true
 	}
+
 	for i := range r.cards {
 		g.owned[r.cards[i].game] = true
 	}
+
 	for i := range r.sealed {
 		g.owned[r.sealed[i].game] = true
 	}
@@ -69,8 +73,8 @@ func (p *pairing) join(i int, to int32) {
 	}
 }
 
-// byKey pairs the rows without a partner whose key is the same and unique among them on either side; rows without a
-// key are passed over.
+// byKey pairs the rows without a partner whose key is the same and unique among them on either
+// side; rows without a key are passed over.
 func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
 	const several = -2
 	unique := func(n int, skip func(int) bool, key func(int) string) map[string]int32 {
@@ -79,6 +83,7 @@ func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
 			if skip(i) {
 				continue
 			}
+
 			if k := key(i); k != "" {
 				if _, dup := rows[k]; dup {
 					rows[k] = several
@@ -87,12 +92,16 @@ func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
 				}
 			}
 		}
+
 		return rows
 	}
+
+	// A key that two rows of a side have says nothing about either.
 	fresh := unique(len(p.to), func(i int) bool { return p.to[i] >= 0 }, keyOfNew)
 	if len(fresh) == 0 {
 		return
 	}
+
 	old := unique(have, func(i int) bool { return p.taken[int32(i)] }, func(i int) string {
 		k := keyOfHave(i)
 		if _, wanted := fresh[k]; !wanted {
@@ -100,6 +109,7 @@ func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
 		}
 		return k
 	})
+
 	for k, i := range fresh {
 		if j, ok := old[k]; ok && i >= 0 && j >= 0 {
 			p.join(int(i), j)
@@ -114,17 +124,22 @@ func (g *merger) addCards(cards []card, sets []int32, owns []bool, report *Sourc
 			cards[i].set = sets[cards[i].set]
 		}
 	}
+
 	have := g.m.cards
 	p := newPairing(len(cards))
 	for i := range cards {
 		g.joinByRef(p, i, &cards[i].item, func(to int32) bool { return to >= 0 && have[to].game == cards[i].game })
 	}
+
 	if len(have) > 0 {
-		joinByIdentifier(p, len(have), func(i int) *item { return &have[i].item }, func(i int) *item { return &cards[i].item })
+		joinByIdentifier(p, len(have), func(i int) *item { return &have[i].item },
+			func(i int) *item { return &cards[i].item })
 		for _, key := range []func(*card) string{wholeKey, baseKey} {
-			p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&cards[i]) })
+			p.byKey(len(have), func(i int) string { return key(&have[i]) },
+				func(i int) string { return key(&cards[i]) })
 		}
 	}
+
 	for i := range cards {
 		c := &cards[i]
 		switch to := p.to[i]; {
@@ -135,6 +150,7 @@ func (g *merger) addCards(cards []card, sets []int32, owns []bool, report *Sourc
 			}
 			g.itemByRef[c.refs[0]] = to
 			continue
+
 		case !owns[c.game]:
 			report.CardsApart++
 			if !g.b.o.KeepUnmatched {
@@ -142,13 +158,15 @@ func (g *merger) addCards(cards []card, sets []int32, owns []bool, report *Sourc
 				continue
 			}
 		}
+
 		report.CardsAdded++
 		g.itemByRef[c.refs[0]] = int32(len(g.m.cards))
 		g.m.cards = append(g.m.cards, *c)
 	}
 }
 
-// joinByRef pairs a record with the item that has its reference, or one that the operator declared to be the same.
+// joinByRef pairs a record with the item that has its reference, or one that the operator declared
+// to be the same.
 func (g *merger) joinByRef(p *pairing, i int, it *item, fits func(int32) bool) {
 	for _, ref := range append([]string{it.refs[0]}, g.b.mapping.same(aliasCard, it.refs[0])...) {
 		if to, ok := g.itemByRef[ref]; ok && fits(to) {
@@ -160,8 +178,8 @@ func (g *merger) joinByRef(p *pairing, i int, it *item, fits func(int32) bool) {
 	}
 }
 
-// joinByIdentifier pairs rows that share an identifier, or one of which names the other's reference, when the
-// identifier leads to one row on either side.
+// joinByIdentifier pairs rows that share an identifier, or one of which names the other's
+// reference, when the identifier leads to one row on either side.
 func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *item) {
 	const several = -2
 	index := func(n int, skip func(int) bool, it func(int) *item) map[string]int32 {
@@ -173,6 +191,7 @@ func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *ite
 				rows[key] = int32(i)
 			}
 		}
+
 		for i := range n {
 			if skip(i) {
 				continue
@@ -184,19 +203,23 @@ func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *ite
 				add(fullRef(id.Namespace, id.Value), i)
 			}
 		}
+
 		return rows
 	}
+
 	old := index(have, func(i int) bool { return p.taken[int32(i)] }, itemOfHave)
 	fresh := index(len(p.to), func(i int) bool { return p.to[i] >= 0 }, itemOfNew)
 	for i := range p.to {
 		if p.to[i] >= 0 {
 			continue
 		}
+
 		it := itemOfNew(i)
 		keys := append([]string{}, it.refs...)
 		for _, id := range it.identifiers {
 			keys = append(keys, fullRef(id.Namespace, id.Value))
 		}
+
 		for _, key := range keys {
 			if j, ok := old[key]; ok && j >= 0 && fresh[key] == int32(i) && itemOfHave(int(j)).game == it.game {
 				p.join(i, j)
@@ -208,7 +231,8 @@ func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *ite
 // wholeKey is a card by its set, its number as printed and its whole name.
 func wholeKey(c *card) string { return cardKey(c, collector.NumberKey(c.number), foldName(c.name)) }
 
-// baseKey is a card by its set, the number that a parallel belongs to, and its name without qualifiers.
+// baseKey is a card by its set, the number that a parallel belongs to, and its name without
+// qualifiers.
 func baseKey(c *card) string { return cardKey(c, collector.NumberBase(c.number), plainName(c.name)) }
 
 // plainName is a folded name without its qualifiers.
@@ -222,22 +246,27 @@ func cardKey(c *card, number, name string) string {
 	return strconv.Itoa(int(c.set)) + " " + number + " " + name
 }
 
-// enrich takes from another source's record of the same card what this one lacks, and reports whether it took any.
+// enrich takes from another source's record of the same card what this one lacks, and reports
+// whether it took any.
 func (c *card) enrich(from *card) bool {
 	c.refs = append(c.refs, from.refs[0])
 	took := false
 	fill := func(to *string, value string) {
 		if *to == "" && value != "" {
-			*to, took = value, true
+			*to = value
+			took = true
 		}
 	}
+
 	fill(&c.number, from.number)
 	fill(&c.rarity, from.rarity)
 	fill(&c.printing, from.printing)
 	fill(&c.image, from.image)
 	if c.set < 0 && from.set >= 0 {
-		c.set, took = from.set, true
+		c.set = from.set
+		took = true
 	}
+
 	return c.item.enrich(&from.item) || took
 }
 
@@ -246,23 +275,28 @@ func (it *item) enrich(from *item) bool {
 	for _, id := range from.identifiers {
 		it.identifiers = addIdentifier(it.identifiers, id.Namespace, id.Value)
 	}
+
 	if it.updatedAt == snapshot.NoTime {
 		it.updatedAt = from.updatedAt
 	}
+
 	return len(it.identifiers) > before
 }
 
-// addSealed joins or adds sealed products. They have no number, so that only references, aliases and identifiers
-// join them.
+// addSealed joins or adds sealed products. They have no number, so that only references, aliases
+// and identifiers join them.
 func (g *merger) addSealed(list []sealed, owns []bool, report *SourceReport) {
 	have := g.m.sealed
 	p := newPairing(len(list))
 	for i := range list {
 		g.joinByRef(p, i, &list[i].item, func(to int32) bool { return to < 0 && have[-1-to].game == list[i].game })
 	}
+
 	if len(have) > 0 {
-		joinByIdentifier(p, len(have), func(i int) *item { return &have[i].item }, func(i int) *item { return &list[i].item })
+		joinByIdentifier(p, len(have), func(i int) *item { return &have[i].item },
+			func(i int) *item { return &list[i].item })
 	}
+
 	for i := range list {
 		s := &list[i]
 		if to := p.to[i]; to >= 0 {
@@ -271,10 +305,12 @@ func (g *merger) addSealed(list []sealed, owns []bool, report *SourceReport) {
 			g.itemByRef[s.refs[0]] = -1 - to
 			continue
 		}
+
 		if !owns[s.game] && !g.b.o.KeepUnmatched {
 			g.b.leftOut[s.refs[0]] = true
 			continue
 		}
+
 		g.itemByRef[s.refs[0]] = -1 - int32(len(g.m.sealed))
 		g.m.sealed = append(g.m.sealed, *s)
 	}
@@ -291,8 +327,10 @@ func (s *sealed) enrich(from *sealed) {
 			*f.to = f.value
 		}
 	}
+
 	if s.units == 0 {
 		s.units = from.units
 	}
+
 	s.item.enrich(&from.item)
 }

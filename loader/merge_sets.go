@@ -23,10 +23,12 @@ func (g *merger) addSets(r records, owns []bool, report *SourceReport) []int32 {
 			}
 		}
 	}
+
 	have := g.m.sets
 	for _, key := range []func(*set) string{setName, setCode, setShortName, setCoreName} {
 		p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&sets[i]) })
 	}
+
 	g.joinByContent(p, r)
 	for i := range sets {
 		s := &sets[i]
@@ -43,6 +45,7 @@ func (g *merger) addSets(r records, owns []bool, report *SourceReport) []int32 {
 			report.SetsApart++
 		}
 	}
+
 	return p.to
 }
 
@@ -56,12 +59,14 @@ func setCode(s *set) string {
 	return snapshot.Games[s.game].Slug + " code " + collector.Fold(s.code)
 }
 
-// codeBefore is what a shop puts before a set's name, as in "SWSH04: Vivid Voltage" and "XY - Evolutions".
+// codeBefore is what a shop puts before a set's name, as in "SWSH04: Vivid Voltage" and "XY -
+// Evolutions".
 var codeBefore = regexp.MustCompile(`^[A-Z][A-Za-z0-9&.]{0,7}(: | - )`)
 
 func setShortName(s *set) string { return nameKey(s.game, codeBefore.ReplaceAllString(s.name, "")) }
 
-// setCoreName drops the words "Base Set" too: "Scarlet & Violet" is "SV01: Scarlet & Violet Base Set".
+// setCoreName drops the words "Base Set" too: "Scarlet & Violet" is "SV01: Scarlet & Violet Base
+// Set".
 func setCoreName(s *set) string {
 	name := setShortName(s)
 	for _, words := range []string{"baseset", "set"} {
@@ -72,20 +77,22 @@ func setCoreName(s *set) string {
 	return name
 }
 
-// joinByContent pairs the sets that are still without a partner by what is in them: two sets are the same when at
-// least three cards agree in number and name, these are most of either set, and no other set of either side agrees
-// with as many. It finds sets that shops and databases simply name differently ("EX Dragon" and "Dragon", "WoTC Promo"
-// and "Wizards Black Star Promos").
+// joinByContent pairs the sets that are still without a partner by what is in them: two sets are
+// the same when at least three cards agree in number and name, these are most of either set, and no
+// other set of either side agrees with as many. It finds sets that shops and databases simply name
+// differently ("EX Dragon" and "Dragon", "WoTC Promo" and "Wizards Black Star Promos").
 func (g *merger) joinByContent(p *pairing, r records) {
 	old := contents(g.m.cards, func(set int32) bool { return !p.taken[set] })
 	fresh := contents(r.cards, func(set int32) bool { return p.to[set] < 0 })
 	shared := map[[2]int32]int{}
+	// Only sets that share a card are compared, by way of the card.
 	where := map[string][]int32{}
 	for set, keys := range old {
 		for key := range keys {
 			where[key] = append(where[key], set)
 		}
 	}
+
 	for set, keys := range fresh {
 		for key := range keys {
 			for _, to := range where[key] {
@@ -93,12 +100,16 @@ func (g *merger) joinByContent(p *pairing, r records) {
 			}
 		}
 	}
-	bestOfNew, bestOfOld := map[int32]rival{}, map[int32]rival{}
+
+	bestOfNew := map[int32]rival{}
+	bestOfOld := map[int32]rival{}
 	for pair, n := range shared {
 		bestOfNew[pair[0]] = bestOfNew[pair[0]].against(pair[1], n)
 		bestOfOld[pair[1]] = bestOfOld[pair[1]].against(pair[0], n)
 	}
+
 	for set, best := range bestOfNew {
+		// The best match must be mutual, or a reprint set would take the original's place.
 		back := bestOfOld[best.set]
 		if best.tied || back.tied || back.set != set || best.n < 3 {
 			continue
@@ -131,15 +142,19 @@ func contents(cards []card, wanted func(int32) bool) map[int32]map[string]bool {
 	sets := map[int32]map[string]bool{}
 	for i := range cards {
 		c := &cards[i]
-		number, name := collector.NumberBase(c.number), plainName(c.name)
+		number := collector.NumberBase(c.number)
+		name := plainName(c.name)
 		if c.set < 0 || !wanted(c.set) || number == "" || name == "" {
 			continue
 		}
+
 		if sets[c.set] == nil {
 			sets[c.set] = map[string]bool{}
 		}
+
 		sets[c.set][snapshot.Games[c.game].Slug+" "+number+" "+name] = true
 	}
+
 	return sets
 }
 
@@ -151,7 +166,8 @@ func nameKey(game uint8, name string) string {
 	return snapshot.Games[game].Slug + " " + folded
 }
 
-// foldName is a name as two sources agree on it: letters and digits alone, signs as words, "&" as "and".
+// foldName is a name as two sources agree on it: letters and digits alone, signs as words, "&" as
+// "and".
 func foldName(name string) string { return strings.ReplaceAll(slugify(name), "-", "") }
 
 // enrich takes from another source's record of the same set what this one lacks.
@@ -160,15 +176,19 @@ func (s *set) enrich(from *set) {
 	if s.series == "" {
 		s.series = from.series
 	}
+
 	if s.release == snapshot.NoDay {
 		s.release = from.release
 	}
+
 	if s.code == "" {
 		s.code = from.code
 	}
+
 	if s.total == 0 {
 		s.total = from.total
 	}
+
 	for _, alias := range append([]string{from.name, from.code}, from.aliases...) {
 		s.aliases = addAlias(s.aliases, alias)
 	}

@@ -13,28 +13,36 @@ import (
 
 // joinWorld are two sources that describe some of the same cards in different words.
 func joinWorld() map[string]*fake {
-	shop := newFake("shop").set("s1", "SWSH04: Vivid Voltage").set("s2", "Base Set").set("s3", "Jungle").set("s4", "Only Here")
+	shop := newFake("shop").set("s1", "SWSH04: Vivid Voltage").set("s2", "Base Set").set("s3", "Jungle").set("s4",
+		"Only Here")
 	shop.sets[1].Code = "BS"
 	shop.card("a", "s1", "Pikachu", "043/185").card("b", "s1", "Pikachu (Cosmos Holo)", "043/185").
 		card("c", "s2", "Nidoran F", "4/102").card("d", "s2", "Abra", "7").card("e", "s3", "Eevee", "51").
 		card("f", "s3", "Twin", "1").card("g", "s3", "Twin (Gold)", "1").card("h", "s4", "Mew", "9")
-	data := newFake("data").set("swsh4", "Vivid Voltage").set("base1", "Base").set("base2", "Jungle").set("x", "Unknown Set")
+	data := newFake("data").set("swsh4", "Vivid Voltage").set("base1", "Base").set("base2", "Jungle").set("x",
+		"Unknown Set")
 	data.sets[1].Code = "bs"
-	data.sets[1].Series, data.sets[1].Release = "Original", 10_600
+	data.sets[1].Series = "Original"
+	data.sets[1].Release = 10_600
 	data.sets[1].Aliases = []string{"First Edition"}
-	data.card("swsh4-43", "swsh4", "Pikachu", "43").card("base1-4", "base1", "Nidoran ♀", "4").card("base1-7", "base1", "Kadabra", "7").
-		card("base2-51", "base2", "Eevee", "51").card("base2-1", "base2", "Twin", "1").card("base2-1b", "base2", "Twin", "1").
+	data.card("swsh4-43", "swsh4", "Pikachu", "43").card("base1-4", "base1", "Nidoran ♀", "4").card("base1-7",
+		"base1", "Kadabra", "7").
+		card("base2-51", "base2", "Eevee", "51").card("base2-1", "base2", "Twin", "1").card("base2-1b", "base2",
+		"Twin", "1").
 		card("x-1", "x", "Mew", "9")
+
 	for i := range data.cards {
 		data.cards[i].Rarity = "Rare"
 		data.cards[i].Image = data.cards[i].Ref + ".png"
 	}
+
 	return map[string]*fake{"shop": shop, "data": data}
 }
 
 func twoSources(mapping string, keep bool) Options {
 	return Options{
-		Sources: []Input{{"native", "shop"}, {"native", "data"}}, SnapshotAt: atDay(today), Mapping: mapping, KeepUnmatched: keep,
+		Sources: []Input{{"native", "shop"}, {"native", "data"}}, SnapshotAt: atDay(today), Mapping: mapping,
+		KeepUnmatched: keep,
 	}
 }
 
@@ -43,11 +51,13 @@ func TestSourcesJoin(t *testing.T) {
 	c := r.Catalog
 	f := func(dataRef, shopRef string) {
 		t.Helper()
-		got, want := idOf(c, "data", dataRef, cardPrefix), idOf(c, "shop", shopRef, cardPrefix)
+		got := idOf(c, "data", dataRef, cardPrefix)
+		want := idOf(c, "shop", shopRef, cardPrefix)
 		if got != want {
 			t.Errorf("card %q is joined with %q, want %q", dataRef, got, want)
 		}
 	}
+
 	f("swsh4-43", "a")
 	f("base2-51", "e")
 	f("base1-4", "") // the names do not agree
@@ -57,18 +67,26 @@ func TestSourcesJoin(t *testing.T) {
 	if n := c.Cards.ID.Len(); n != 8 {
 		t.Errorf("the catalog has %d cards, want the first source's 8", n)
 	}
+
 	s := r.Report.Sources[1]
-	if s.SetsJoined != 3 || s.SetsApart != 1 || s.CardsJoined != 2 || s.CardsEnriched != 2 || s.CardsApart != 5 || s.CardsAdded != 0 {
+	if s.SetsJoined != 3 || s.SetsApart != 1 || s.CardsJoined != 2 || s.CardsEnriched != 2 || s.CardsApart != 5 ||
+		s.CardsAdded != 0 {
 		t.Errorf("the report says %+v", s)
 	}
+
 	row := cardRow(c, "shop", "a")
-	if c.Cards.Rarity.At(row) != "Rare" || c.Cards.Image.At(row) != "swsh4-43.png" || c.Cards.Number.At(row) != "043/185" {
-		t.Errorf("the joined card has rarity %q, image %q, number %q", c.Cards.Rarity.At(row), c.Cards.Image.At(row), c.Cards.Number.At(row))
+	if c.Cards.Rarity.At(row) != "Rare" || c.Cards.Image.At(row) != "swsh4-43.png" ||
+		c.Cards.Number.At(row) != "043/185" {
+		t.Errorf("the joined card has rarity %q, image %q, number %q", c.Cards.Rarity.At(row), c.Cards.Image.At(row),
+			c.Cards.Number.At(row))
 	}
+
 	set := int(c.Cards.Set[cardRow(c, "shop", "c")])
-	if c.Sets.Name.At(set) != "Base Set" || c.Sets.Series.At(set) != "Original" || c.Sets.Release[set] != 10_600 || c.Sets.Code.At(set) != "BS" {
+	if c.Sets.Name.At(set) != "Base Set" || c.Sets.Series.At(set) != "Original" || c.Sets.Release[set] != 10_600 ||
+		c.Sets.Code.At(set) != "BS" {
 		t.Errorf("the joined set is %q of %q", c.Sets.Name.At(set), c.Sets.Series.At(set))
 	}
+
 	from, to := c.Sets.Aliases.Range(set)
 	if got := stringsOf(&c.Sets.Alias)[from:to]; !slices.Equal(got, []string{"Base", "First Edition", "bs"}) {
 		t.Errorf("the joined set has aliases %q", got)
@@ -90,18 +108,23 @@ func TestAliasesAndIdentifiersJoin(t *testing.T) {
 	writeFile(t, dir, aliasesFile, "kind,namespace,ref,target_namespace,target_ref\n"+
 		"card,data,base1-7,shop,d\ncard,shop,f,data,base2-1\nset,data,x,shop,s4\n")
 	inputs := joinWorld()
-	inputs["data"].cards[1].Identifiers = []source.Identifier{{Namespace: "shop", Value: "c"}, {Namespace: "grader", Value: "77"}}
+	inputs["data"].cards[1].Identifiers = []source.Identifier{
+		{Namespace: "shop", Value: "c"},
+		{Namespace: "grader", Value: "77"},
+	}
 	inputs["data"].price(priceRow("base1-7", "normal", today, 50))
 	r := mustBuild(t, twoSources(dir, false), inputs)
 	c := r.Catalog
 	for dataRef, shopRef := range map[string]string{"base1-7": "d", "base2-1": "f", "base1-4": "c", "x-1": "h"} {
-		if got, want := idOf(c, "data", dataRef, cardPrefix), idOf(c, "shop", shopRef, cardPrefix); got != want {
+		if got, want := idOf(c, "data", dataRef, cardPrefix), idOf(c, "shop", shopRef, cardPrefix); got != want { // air: got and want
 			t.Errorf("card %q is joined with %q, want %q", dataRef, got, want)
 		}
 	}
+
 	if v := lane(t, c, "shop", "d", "normal near_mint"); v.Cents != 50 || v.Feed != "data" {
 		t.Errorf("the joined card's price from the second source is %+v", v)
 	}
+
 	from, to := c.Identifiers.Of.Range(cardRow(c, "shop", "c"))
 	if got := stringsOf(&c.Identifiers.Value)[from:to]; !slices.Equal(got, []string{"77", "c"}) {
 		t.Errorf("the joined card's identifiers are %q", got)
@@ -116,6 +139,7 @@ func TestJoinDoesNotDependOnOrder(t *testing.T) {
 		slices.Reverse(f.cards)
 		slices.Reverse(f.sets)
 	}
+
 	for name, sum := range sections(t, mustBuild(t, twoSources("", true), inputs)) {
 		if want[name] != sum {
 			t.Errorf("section %q depends on the order of records", name)
@@ -129,13 +153,17 @@ func TestSecondGame(t *testing.T) {
 	for i := range inputs["data"].sets {
 		inputs["data"].sets[i].Game = "one-piece"
 	}
+
 	for i := range inputs["data"].cards {
 		inputs["data"].cards[i].Game = "one-piece"
 	}
+
 	r := mustBuild(t, twoSources("", false), inputs)
-	if s := r.Report.Sources[1]; s.CardsAdded != 7 || s.CardsApart != 0 || s.CardsJoined != 0 || r.Catalog.Cards.ID.Len() != 15 {
+	if s := r.Report.Sources[1]; s.CardsAdded != 7 || s.CardsApart != 0 || s.CardsJoined != 0 ||
+		r.Catalog.Cards.ID.Len() != 15 {
 		t.Errorf("the report says %+v", s)
 	}
+
 	if got := stringsOf(&r.Catalog.Games.Slug); !slices.Equal(got, []string{"pokemon", "one-piece"}) {
 		t.Errorf("the games are %q", got)
 	}
@@ -157,6 +185,7 @@ func TestMappingErrorsNameTheLine(t *testing.T) {
 			t.Errorf("mapping %q gives %v, want %q", text, err, want)
 		}
 	}
+
 	const sealedHead = "namespace,ref,package_type,units_per_package,unit_kind,edition\n"
 	const aliasHead = "kind,namespace,ref,target_namespace,target_ref\n"
 	f(sealedFile, "ref\n", "its first line must be")
@@ -180,21 +209,27 @@ func TestMappingErrorsNameTheLine(t *testing.T) {
 
 func TestFeedOptions(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, dir, feedsFile, "[shop]\ndefault_condition = \"near_mint\"\nas_of = 2026-08-22T19:00:00Z\nattribution = \"Us\"\npartner_namespace = \"p\"\n"+
-		"[tcgcsv]\nas_of = \"2026-08-22T19:00:00Z\"\n")
+	writeFile(t, dir, feedsFile,
+		"[shop]\ndefault_condition = \"near_mint\"\nas_of = 2026-08-22T19:00:00Z\nattribution = "+
+			"\"Us\"\npartner_namespace = \"p\"\n"+
+			"[tcgcsv]\nas_of = \"2026-08-22T19:00:00Z\"\n")
 	m, err := loadMapping(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := m.feeds["shop"]; o.DefaultCondition != "near_mint" || o.Attribution != "Us" || o.Partner != "p" || o.AsOf != m.feeds["tcgcsv"].AsOf || o.AsOf.IsZero() {
+
+	if o := m.feeds["shop"]; o.DefaultCondition != "near_mint" || o.Attribution != "Us" || o.Partner != "p" ||
+		o.AsOf != m.feeds["tcgcsv"].AsOf || o.AsOf.IsZero() {
 		t.Errorf("the feed's options are %+v", o)
 	}
+
 	// A native source is known by its namespace, which only opening it tells.
 	var opened []source.Options
-	b, err := newBuilder(Options{Sources: []Input{{"native", "a"}}, Mapping: dir}, func(_, _ string, o source.Options) (source.Source, error) {
-		opened = append(opened, o)
-		return newFake("shop"), nil
-	})
+	b, err := newBuilder(Options{Sources: []Input{{"native", "a"}}, Mapping: dir},
+		func(_, _ string, o source.Options) (source.Source, error) {
+			opened = append(opened, o)
+			return newFake("shop"), nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,9 +245,11 @@ func TestSealedMapping(t *testing.T) {
 	f := newFake("shop")
 	add := func(ref, game, kind, edition string, units int) {
 		f.sealed = append(f.sealed, source.Sealed{
-			Ref: ref, Game: game, Name: "Product " + ref, PackageType: kind, Units: units, Edition: edition, UpdatedAt: snapshot.NoTime,
+			Ref: ref, Game: game, Name: "Product " + ref, PackageType: kind, Units: units, Edition: edition,
+			UpdatedAt: snapshot.NoTime,
 		})
 	}
+
 	add("etb", "pokemon", eliteTrainerBox, editionStandard, 0)
 	add("case", "pokemon", "", "", 0)
 	add("pc", "one-piece", boosterBox, editionStandard, 24) // the mapping makes it impossible
@@ -227,33 +264,46 @@ func TestSealedMapping(t *testing.T) {
 	if c.Sealed.Tail.Len() != 2 {
 		t.Fatalf("there are %d products, want 2: %v", c.Sealed.Tail.Len(), r.Report.SealedLeftOut)
 	}
+
 	for i := range 2 {
-		want := map[string]string{"Product etb": "elite_trainer_box booster_pack", "Product case": "booster_case booster_box"}[c.Sealed.Name.At(i)]
-		if got := c.Sealed.PackageType.At(i) + " " + c.Sealed.UnitKind.At(i); got != want || c.Sealed.Edition.At(i) != editionStandard {
+		want := map[string]string{
+			"Product etb":  "elite_trainer_box booster_pack",
+			"Product case": "booster_case booster_box",
+		}[c.Sealed.Name.At(i)]
+		if got := c.Sealed.PackageType.At(i) + " " + c.Sealed.UnitKind.At(i); got != want ||
+			c.Sealed.Edition.At(i) != editionStandard {
 			t.Errorf("%q is %q", c.Sealed.Name.At(i), got)
 		}
 	}
+
 	left := r.Report.SealedLeftOut
-	if left["package_type"] != 1 || left["units_per_package"] != 1 || left["edition"] != 1 || left[source.ReasonEditionOfGame] != 1 {
+	if left["package_type"] != 1 || left["units_per_package"] != 1 || left["edition"] != 1 ||
+		left[source.ReasonEditionOfGame] != 1 {
 		t.Errorf("products were left out for %v", left)
 	}
-	if q := r.QuarantineCounts; q[source.ReasonEditionOfGame] != 2 || q[source.ReasonBadPackage] != 1 || q[source.ReasonUnknownItem] != 0 {
+
+	if q := r.QuarantineCounts; q[source.ReasonEditionOfGame] != 2 || q[source.ReasonBadPackage] != 1 ||
+		q[source.ReasonUnknownItem] != 0 {
 		t.Errorf("products were refused for %v", q)
 	}
+
 	if r.Report.Prices[0].LeftOut != 1 {
 		t.Errorf("the price of a product that was left out counts as %+v", r.Report.Prices[0])
 	}
 }
 
-// TestSetsJoinByContent: sets that are named differently are the same when their cards agree, and only then.
+// TestSetsJoinByContent: sets that are named differently are the same when their cards agree, and
+// only then.
 func TestSetsJoinByContent(t *testing.T) {
-	shop, data := newFake("shop"), newFake("data")
+	shop := newFake("shop")
+	data := newFake("data")
 	fill := func(f *fake, set, name string, numbers ...string) {
 		f.set(set, name)
 		for _, n := range numbers {
 			f.card(set+n, set, "Card "+strings.TrimLeft(n, "0"), n)
 		}
 	}
+
 	fill(shop, "a", "WoTC Promo", "1", "2", "3", "4", "5")
 	fill(data, "x", "Wizards Black Star Promos", "01", "02", "03", "99")
 	fill(shop, "b", "Kit: Plus and Minus", "11", "12", "13", "14", "15", "16") // two kits in one
@@ -267,10 +317,11 @@ func TestSetsJoinByContent(t *testing.T) {
 	fill(data, "v", "Expedition Base Set", "41")
 	c := mustBuild(t, twoSources("", false), map[string]*fake{"shop": shop, "data": data}).Catalog
 	for dataRef, shopRef := range map[string]string{"x": "a", "y": "", "z": "", "w": "", "v": "f"} {
-		if got, want := idOf(c, "data", dataRef, setPrefix), idOf(c, "shop", shopRef, setPrefix); got != want {
+		if got, want := idOf(c, "data", dataRef, setPrefix), idOf(c, "shop", shopRef, setPrefix); got != want { // air: got and want
 			t.Errorf("set %q is joined with %q, want %q", dataRef, got, want)
 		}
 	}
+
 	if idOf(c, "data", "x02", cardPrefix) != idOf(c, "shop", "a2", cardPrefix) {
 		t.Error("the cards of a set that was joined by content are not joined")
 	}

@@ -8,9 +8,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// moversOf finds the cards whose display price differs from that of 7 days before (decision 21): both ends exist, and
-// the earlier one is above zero, because a change from nothing has no percentage. Biggest first: by percent, compared
-// as exact fractions, then cents, then id.
+// moversOf finds the cards whose display price differs from that of 7 days before (decision 21):
+// both ends exist, and the earlier one is above zero, because a change from nothing has no
+// percentage. Biggest first: by percent, compared as exact fractions, then cents, then id.
 func moversOf(c *snapshot.Catalog) snapshot.Movers {
 	var m snapshot.Movers
 	for i, lane := range c.Cards.Display {
@@ -24,11 +24,13 @@ func moversOf(c *snapshot.Catalog) snapshot.Movers {
 			m.Down = append(m.Down, uint32(i))
 		}
 	}
+
 	size := func(i uint32) (change, from uint64) {
 		lane := c.Cards.Display[i]
 		d := c.Lanes.Cents[lane] - c.Lanes.Base7[lane]
 		return uint64(max(d, -d)), uint64(c.Lanes.Base7[lane])
 	}
+
 	order := func(a, b uint32) int {
 		changeA, fromA := size(a)
 		changeB, fromB := size(b)
@@ -38,6 +40,7 @@ func moversOf(c *snapshot.Catalog) snapshot.Movers {
 			cmp.Compare(c.Cards.ID.At(int(a)), c.Cards.ID.At(int(b))),
 		)
 	}
+
 	slices.SortFunc(m.Up, order)
 	slices.SortFunc(m.Down, order)
 	return m

@@ -19,12 +19,13 @@ const archiveHour = 20 * 3_600_000
 // refIndex finds the item that a feed's reference means.
 type refIndex map[string]int32
 
-// indexRefs finds items by the references of one namespace: their own, those that an operator declared to be the
-// same, and identifiers in that namespace. Of a TCGCSV reference "3/85" the product id alone is enough where it is
-// clear, because history files do not know the category.
+// indexRefs finds items by the references of one namespace: their own, those that an operator
+// declared to be the same, and identifiers in that namespace. Of a TCGCSV reference "3/85" the
+// product id alone is enough where it is clear, because history files do not know the category.
 func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 	index := refIndex{}
 	prefix := fullRef(namespace, "")
+	// An ambiguous key leads nowhere.
 	weak := func(key string, to int32) { // an ambiguous key leads nowhere
 		if old, ok := index[key]; !ok {
 			index[key] = to
@@ -32,6 +33,7 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 			index[key] = notKnown
 		}
 	}
+
 	for i := range m.numItems() {
 		for _, full := range m.item(i).refs {
 			for _, same := range b.mapping.same(aliasCard, full) {
@@ -39,18 +41,22 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 					weak(ref, int32(i))
 				}
 			}
+
 			if ref, ok := strings.CutPrefix(full, prefix); ok {
 				if cut := strings.LastIndexByte(ref, '/'); cut >= 0 {
 					weak(ref[cut+1:], int32(i))
 				}
 			}
 		}
+
 		for _, id := range m.item(i).identifiers {
 			if id.Namespace == namespace {
 				weak(id.Value, int32(i))
 			}
 		}
 	}
+
+	// Rows of what was left out are counted apart, and are no mistakes.
 	for full := range b.leftOut {
 		if ref, ok := strings.CutPrefix(full, prefix); ok {
 			index[ref] = notKept
@@ -61,6 +67,7 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 			}
 		}
 	}
+
 	for i := range m.numItems() {
 		for _, full := range m.item(i).refs {
 			if ref, ok := strings.CutPrefix(full, prefix); ok {
@@ -68,6 +75,7 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 			}
 		}
 	}
+
 	return index
 }
 
@@ -81,7 +89,7 @@ func (x refIndex) find(ref string) int32 {
 
 // pricer is the sink of one input's prices.
 type pricer struct {
-	b      *builder
+	sink
 	index  refIndex
 	feed   uint8
 	report *PriceReport
@@ -100,41 +108,51 @@ func (p *pricer) Price(r source.Price) {
 	if !p.timely(&r) {
 		return
 	}
+
+	// Also a row of no item says when its feed was collected.
 	b.collected = max(b.collected, r.CollectedAt)
 	item := p.find(r.Ref)
 	if item < 0 {
 		p.miss(item, r.At, r.Ref)
 		return
 	}
+
 	if r.Cents != snapshot.NoCents && (r.Cents < 0 || r.Cents > snapshot.MaxCents) {
 		b.quarantine.refuse(r.At, source.ReasonBadPrice, r.Ref, "")
 		r.Cents = snapshot.NoCents
 	}
+
 	if r.SourceAsOf != snapshot.NoTime && r.SourceAsOf > r.CollectedAt {
 		b.quarantine.refuse(r.At, source.ReasonAsOfAfterFetch, r.Ref, timeText(r.SourceAsOf))
-		r.Cents = snapshot.NoCents // the price is absent, the lane was seen (decision 26)
+		// The price is absent, the lane was seen (decision 26).
+		r.Cents = snapshot.NoCents
 	}
+
 	lane, ok := p.lane(item, r.At, r.Ref, r.Variant, r.Condition)
 	if !ok {
 		return
 	}
+
 	p.report.Rows++
 	p.span(r.Day)
 	if r.Cents != snapshot.NoCents {
 		p.dated.see(r.Day, r.At, r.Ref)
 	}
+
 	cents := r.Cents
 	if !r.Licensed {
 		cents = snapshot.NoCents
 	}
+
 	b.lanes.note(lane, row{
 		day: r.Day, cents: cents, asOf: r.SourceAsOf, collected: r.CollectedAt, licensed: r.Licensed, layer: layerDaily,
 	})
 	b.history.addDaily(lane, r.Day, cents, b.lanes.len())
 }
 
-// timely refuses rows that were collected after the snapshot's instant or are of a later day. A row may be of a later
-// day than the one on which it was collected: the file's name gives the day, and a feed may repeat an old observation.
+// timely refuses rows that were collected after the snapshot's instant or are of a later day. A row
+// may be of a later day than the one on which it was collected: the file's name gives the day, and
+// a feed may repeat an old observation.
 func (p *pricer) timely(r *source.Price) bool {
 	switch {
 	case r.CollectedAt == snapshot.NoTime:
@@ -147,38 +165,53 @@ func (p *pricer) timely(r *source.Price) bool {
 		p.b.latest = max(p.b.latest, r.Day)
 		return true
 	}
+
 	return false
 }
 
 // Series takes a row of a history file. Its days were collected at 20:00Z.
 func (p *pricer) Series(s source.Series) {
 	b := p.b
-	points, blank, last := s.Points, s.Blank, s.Last
+	points := s.Points
+	blank := s.Blank
+	last := s.Last
 	if b.until != snapshot.NoTime {
-		end := snapshot.DayOf(b.until - archiveHour) // the newest day that was collected in time
+		// The newest day that was collected in time.
+		end := snapshot.DayOf(b.until - archiveHour)
 		if n := len(points); n > 0 && points[n-1].Day > end {
 			b.quarantine.refuse(s.At, source.ReasonFetchAfterSnapshot, s.Ref, points[n-1].Day.String())
 		}
+
 		for len(points) > 0 && points[len(points)-1].Day > end {
 			points = points[:len(points)-1]
 		}
+
 		for len(blank) > 0 && blank[len(blank)-1] > end {
 			blank = blank[:len(blank)-1]
 		}
+
 		if last > end {
-			last = snapshot.NoDay // which days the file has before it is not known
+			// Which days the file has before it is not known.
+			last = snapshot.NoDay
 		}
 	}
+
+	// The newest row of the lane: a price, or a day that says there is none.
 	newest := row{day: snapshot.NoDay, cents: snapshot.NoCents, asOf: snapshot.NoTime, licensed: true, layer: layerWide}
 	if n := len(points); n > 0 {
-		newest.day, newest.cents = points[n-1].Day, points[n-1].Cents
+		newest.day = points[n-1].Day
+		newest.cents = points[n-1].Cents
 	}
+
 	if n := len(blank); n > 0 && blank[n-1] > newest.day {
-		newest.day, newest.cents = blank[n-1], snapshot.NoCents
+		newest.day = blank[n-1]
+		newest.cents = snapshot.NoCents
 	}
+
 	if newest.day == snapshot.NoDay {
 		return
 	}
+
 	newest.collected = newest.day.Start() + archiveHour
 	b.collected = max(b.collected, newest.collected)
 	item := p.find(s.Ref)
@@ -186,18 +219,23 @@ func (p *pricer) Series(s source.Series) {
 		p.miss(item, s.At, "")
 		return
 	}
+
 	lane, ok := p.lane(item, s.At, s.Ref, s.Variant, s.Condition)
 	if !ok {
 		return
 	}
+
 	p.report.Series++
 	p.span(newest.day)
 	for _, point := range points {
 		p.dated.see(point.Day, s.At, s.Ref)
 	}
+
 	if last != snapshot.NoDay {
 		b.newest.see(p.feed, b.merged.item(int(item)).game, last)
 	}
+
+	// A history file fills gaps and no more: daily files and the base stand over it.
 	p.noteSeries(lane, newest)
 	b.history.addWide(lane, points)
 }
@@ -215,35 +253,42 @@ func (p *pricer) noteSeries(lane int32, newest row) {
 func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) (int32, bool) {
 	c := snapshot.Ungraded
 	if int(item) >= len(p.b.merged.cards) {
-		if variant != "" && variant != "normal" { // a feed that does not know what is sealed calls it normal
+		// A feed that does not know what is sealed calls it normal.
+		if variant != "" && variant != "normal" {
 			p.report.Variants++
 			return 0, false
 		}
-		variant, c = "", snapshot.FactorySealed
+		variant = ""
+		c = snapshot.FactorySealed
 	} else {
-		if !isVariant(variant) {
+		if !source.IsCode(variant) {
 			p.b.quarantine.refuse(at, source.ReasonBadVariant, ref, variant)
 			return 0, false
 		}
+
 		if condition != "" {
 			var ok bool
-			if c, ok = snapshot.ParseCondition(condition); !ok {
+			c, ok = snapshot.ParseCondition(condition)
+			if !ok {
 				p.b.quarantine.refuse(at, source.ReasonBadCondition, ref, condition)
 				return 0, false
 			}
 		}
 	}
+
 	v, ok := p.b.variants.of(variant)
 	if !ok {
 		p.b.quarantine.refuse(at, source.ReasonBadVariant, ref, variant)
 		return 0, false
 	}
+
 	return p.b.lanes.of(item, v, c, p.feed), true
 }
 
 func (p *pricer) find(ref string) int32 {
 	if ref != p.lastRef || ref == "" {
-		p.lastRef, p.lastItem = ref, p.index.find(ref)
+		p.lastRef = ref
+		p.lastItem = p.index.find(ref)
 	}
 	return p.lastItem
 }
@@ -254,6 +299,7 @@ func (p *pricer) miss(item int32, at source.At, ref string) {
 		p.report.LeftOut++
 		return
 	}
+
 	p.report.Unknown++
 	if p.strict && ref != "" {
 		p.b.quarantine.refuse(at, source.ReasonUnknownItem, ref, "")
@@ -261,20 +307,6 @@ func (p *pricer) miss(item int32, at source.At, ref string) {
 }
 
 func (p *pricer) span(day snapshot.Day) {
-	p.first, p.last = min(p.first, day), max(p.last, day)
+	p.first = min(p.first, day)
+	p.last = max(p.last, day)
 }
-
-// Set, Card and Sealed are not part of prices.
-func (p *pricer) Set(source.Set) {}
-
-// Card is not part of prices.
-func (p *pricer) Card(source.Card) {}
-
-// Sealed is not part of prices.
-func (p *pricer) Sealed(source.Sealed) {}
-
-// Quarantine notes what the source refused.
-func (p *pricer) Quarantine(r source.Quarantine) { p.b.quarantine.add(r) }
-
-// Progress passes on how far the source is.
-func (p *pricer) Progress(phase string, done, total int64) { p.b.progress(phase, done, total) }

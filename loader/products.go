@@ -11,7 +11,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// The words of sealed products (specification, Product).
+// The words of sealed products (docs/API.md, Product).
 const (
 	boosterBundle, eliteTrainerBox = "booster_bundle", "elite_trainer_box"
 	boosterBox, boosterCase        = "booster_box", "booster_case"
@@ -29,8 +29,9 @@ var (
 	unitKinds    = []string{boosterPack, boosterBox}
 )
 
-// impossible says why a sealed product of a game cannot be what its record says, "" when it can. Absent values are
-// possible; a game is nil where it is not known, and then the edition may be any game's.
+// impossible says why a sealed product of a game cannot be what its record says, "" when it can.
+// Absent values are possible; a game is nil where it is not known, and then the edition may be any
+// game's.
 func (s *sealed) impossible(game *snapshot.Game) (reason, value string) {
 	switch {
 	case s.packageType != "" && !slices.Contains(packageTypes, s.packageType):
@@ -44,6 +45,7 @@ func (s *sealed) impossible(game *snapshot.Game) (reason, value string) {
 	case s.edition != "" && game != nil && !game.HasEdition(s.edition):
 		return source.ReasonEditionOfGame, s.edition
 	}
+
 	return "", ""
 }
 
@@ -56,9 +58,9 @@ type sealedFacts struct {
 	units                          int
 }
 
-// verifySealed completes a sealed product from the operator's mapping and says what it still lacks: "" for a verified
-// product (decision 27). The mapping stands over the source, whose rules for names are its own business. The unit
-// follows from the package type; nothing else is guessed.
+// verifySealed completes a sealed product from the operator's mapping and says what it still lacks:
+// "" for a verified product (decision 27). The mapping stands over the source, whose rules for
+// names are its own business. The unit follows from the package type; nothing else is guessed.
 func (s *sealed) verifySealed(facts sealedFacts) (lacks string) {
 	override(&s.packageType, facts.packageType)
 	override(&s.unitKind, facts.unitKind)
@@ -66,6 +68,7 @@ func (s *sealed) verifySealed(facts sealedFacts) (lacks string) {
 	if facts.units != 0 {
 		s.units = facts.units
 	}
+
 	switch {
 	case s.packageType == "":
 		return "package_type"
@@ -78,6 +81,7 @@ func (s *sealed) verifySealed(facts sealedFacts) (lacks string) {
 	case s.unitKind == "":
 		s.unitKind = boosterPack
 	}
+
 	return ""
 }
 
@@ -87,11 +91,13 @@ func override(to *string, value string) {
 	}
 }
 
-// verifyCard fills the printing of a card and says what it lacks for a verified identity: "" for nothing.
+// verifyCard fills the printing of a card and says what it lacks for a verified identity: "" for
+// nothing.
 func (c *card) verifyCard() (lacks string) {
 	if c.printing == "" {
 		c.printing = printingOf(c.name, c.number)
 	}
+
 	c.product = false
 	switch {
 	case c.set < 0:
@@ -99,53 +105,66 @@ func (c *card) verifyCard() (lacks string) {
 	case c.number == "":
 		return "collector_number"
 	}
+
 	c.product = true
 	return ""
 }
 
-// printingOf is the printing that a name tells: its bracketed qualifiers, without those that only repeat the number.
+// printingOf is the printing that a name tells: its bracketed qualifiers, without those that only
+// repeat the number.
 func printingOf(name, number string) string {
 	if !strings.ContainsAny(name, "([") {
 		return printingStandard
 	}
+
 	var parts []string
 	for _, at := range bracketed.FindAllStringSubmatchIndex(name, -1) {
 		q := strings.TrimSpace(name[at[2]:at[3]])
 		// A bracket without a space before it belongs to the name: "Mr.1(Daz.Bonez)".
-		if open := name[at[2]-1 : at[2]]; q == "" || isNumberOf(q, number) || at[0] > 0 && name[at[0]:at[2]] == open && name[at[0]-1] != ')' && name[at[0]-1] != ']' {
+		if open := name[at[2]-1 : at[2]]; q == "" || isNumberOf(q, number) || at[0] > 0 &&
+			name[at[0]:at[2]] == open && name[at[0]-1] != ')' && name[at[0]-1] != ']' {
 			continue
 		}
 		parts = append(parts, q)
 	}
+
+	// What is too long loses its last qualifiers.
 	out := strings.Join(parts, ", ")
 	for utf8.RuneCountInString(out) > snapshot.MaxPrinting {
 		parts = parts[:len(parts)-1]
 		out = strings.Join(parts, ", ")
 	}
+
 	if out == "" {
 		return printingStandard
 	}
+
 	return out
 }
 
-// isNumberOf reports whether a qualifier is the card's own number or its last digits, as in "Nami (016)" of OP01-016.
+// isNumberOf reports whether a qualifier is the card's own number or its last digits, as in "Nami
+// (016)" of OP01-016.
 func isNumberOf(q, number string) bool {
 	if strings.Trim(q, "0123456789") != "" {
 		return strings.EqualFold(q, number)
 	}
 	printed, _, _ := strings.Cut(number, "/")
-	return strings.TrimLeft(q, "0") == strings.TrimLeft(printed[strings.LastIndexAny(printed, "-ABCDEFGHIJKLMNOPQRSTUVWXYZ ")+1:], "0")
+	return strings.TrimLeft(q,
+		"0") == strings.TrimLeft(printed[strings.LastIndexAny(printed, "-ABCDEFGHIJKLMNOPQRSTUVWXYZ ")+1:], "0")
 }
 
-// verify decides which identities are products (decision 27). Sealed products that are not leave the catalog.
+// verify decides which identities are products (decision 27). Sealed products that are not leave
+// the catalog.
 func (b *builder) verify(m *merged) {
 	for i := range m.cards {
 		if lacks := m.cards[i].verifyCard(); lacks != "" {
 			b.report.CardsUnverified[lacks]++
 		}
 	}
+
 	kept := m.sealed[:0]
 	for _, s := range m.sealed {
+		// A product that lacks a fact leaves the catalog: nothing is guessed.
 		lacks := s.verifySealed(b.mapping.sealedOf(s.refs))
 		if lacks == "" {
 			if reason, value := s.impossible(&snapshot.Games[s.game]); reason != "" {
@@ -154,6 +173,7 @@ func (b *builder) verify(m *merged) {
 				lacks = reason
 			}
 		}
+
 		if lacks != "" {
 			b.report.SealedLeftOut[lacks]++
 			for _, ref := range s.refs {
@@ -161,7 +181,9 @@ func (b *builder) verify(m *merged) {
 			}
 			continue
 		}
+
 		kept = append(kept, s)
 	}
+
 	m.sealed = kept
 }

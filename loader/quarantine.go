@@ -14,7 +14,8 @@ const maxQuarantine = 200_000
 // maxQuarantineValue bounds the offending value in a line, in bytes.
 const maxQuarantineValue = 200
 
-// quarantine gathers what was refused (decision 26), a JSON object a line in the order of the input.
+// quarantine gathers what was refused (decision 26), a JSON object a line in the order of the
+// input.
 type quarantine struct {
 	lines  bytes.Buffer
 	kept   int
@@ -36,11 +37,13 @@ func (q *quarantine) add(r source.Quarantine) {
 	if q.counts == nil {
 		q.counts = map[string]int{}
 	}
+
 	q.counts[r.Reason]++
 	if q.kept == maxQuarantine {
 		q.cut++
 		return
 	}
+
 	q.kept++
 	enc := json.NewEncoder(&q.lines)
 	enc.SetEscapeHTML(false)
@@ -60,9 +63,11 @@ func cut(s string) string {
 	if len(s) <= maxQuarantineValue {
 		return s
 	}
+
 	end := maxQuarantineValue
 	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
+
 	return s[:end] + "…"
 }

@@ -86,10 +86,12 @@ func realTreeOf(dir string) string {
 	if !raceEnabled {
 		return filepath.Join(dir, realTree)
 	}
+
 	part, err := onlyOnePiece()
 	if err != nil {
 		panic(err)
 	}
+
 	return part
 }
 
@@ -103,6 +105,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
+
 	os.Exit(code)
 }
 
@@ -115,7 +118,11 @@ func realHistories() []string {
 }
 
 // realCatalog is built once for all tests that only read it.
-var realCatalog = sync.OnceValues(func() (*Result, error) { return Build(context.Background(), realOptions(realDir())) })
+var realCatalog = sync.OnceValues(func() (*Result,
+	error,
+) {
+	return Build(context.Background(), realOptions(realDir()))
+})
 
 func mustReal(t *testing.T) (dir string, r *Result) {
 	t.Helper()
@@ -134,10 +141,12 @@ func readTree(t *testing.T, dir string) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	files, err := untar(data)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if raceEnabled {
 		for name := range files {
 			if !strings.Contains(name, "/68/") {
@@ -145,6 +154,7 @@ func readTree(t *testing.T, dir string) map[string][]byte {
 			}
 		}
 	}
+
 	return files
 }
 
@@ -154,6 +164,7 @@ func untar(packed []byte) (map[string][]byte, error) {
 		return nil, err
 	}
 	defer d.Close()
+
 	files := map[string][]byte{}
 	for r := tar.NewReader(d); ; {
 		h, err := r.Next()
@@ -163,8 +174,10 @@ func untar(packed []byte) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if h.Typeflag == tar.TypeReg {
-			if files[strings.TrimPrefix(h.Name, "./")], err = io.ReadAll(r); err != nil {
+			files[strings.TrimPrefix(h.Name, "./")], err = io.ReadAll(r)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -176,6 +189,7 @@ func writeTree(dir string, files map[string][]byte, wanted func(string) bool) er
 		if !wanted(name) {
 			continue
 		}
+
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			return err
@@ -184,6 +198,7 @@ func writeTree(dir string, files map[string][]byte, wanted func(string) bool) er
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -193,10 +208,12 @@ func openZstd(t *testing.T, path string) io.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { d.Close(); f.Close() })
 	return d
 }
@@ -231,7 +248,11 @@ type realTables struct {
 
 func readReal(t *testing.T, dir string) *realTables {
 	t.Helper()
-	tables := &realTables{products: map[string][]realProduct{}, cents: map[string]map[string]int64{}, history: map[string]map[string][]snapshot.Point{}}
+	tables := &realTables{
+		products: map[string][]realProduct{}, cents: map[string]map[string]int64{},
+		history: map[string]map[string][]snapshot.Point{},
+	}
+
 	for name, data := range readTree(t, dir) {
 		parts := strings.Split(name, "/")
 		switch parts[len(parts)-1] {
@@ -245,9 +266,11 @@ func readReal(t *testing.T, dir string) *realTables {
 			tables.addPrices(t, data)
 		}
 	}
+
 	for _, list := range tables.products {
 		slices.SortFunc(list, func(a, b realProduct) int { return a.ID - b.ID })
 	}
+
 	return tables
 }
 
@@ -260,11 +283,13 @@ func (r *realTables) addPrices(t *testing.T, data []byte) {
 			Sub    string      `json:"subTypeName"`
 		}
 	}
+
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if err := d.Decode(&reply); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, p := range reply.Results {
 		id := strconv.Itoa(p.ID)
 		if r.cents[id] == nil {
@@ -288,11 +313,13 @@ func (r *realTables) addHistory(t *testing.T, in io.Reader, wanted map[string]bo
 	for _, d := range strings.Split(lines.Text(), ",")[2:] {
 		days = append(days, day(t, d))
 	}
+
 	for lines.Scan() {
 		id, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
 		if !wanted[string(id)] {
 			continue
 		}
+
 		row := strings.Split(lines.Text(), ",")
 		var points []snapshot.Point
 		for i, cell := range row[2:] {
@@ -300,11 +327,14 @@ func (r *realTables) addHistory(t *testing.T, in io.Reader, wanted map[string]bo
 				points = append(points, snapshot.Point{Day: days[i], Cents: cents})
 			}
 		}
+
 		if r.history[row[0]] == nil {
 			r.history[row[0]] = map[string][]snapshot.Point{}
 		}
+
 		r.history[row[0]][row[1]] = points
 	}
+
 	if lines.Err() != nil {
 		t.Fatal(lines.Err())
 	}

@@ -30,7 +30,8 @@ type rawRow struct {
 	licensed  bool
 }
 
-// reference works the catalog's prices out of raw rows in the most plain way: nothing is incremental or encoded.
+// reference works the catalog's prices out of raw rows in the most plain way: nothing is
+// incremental or encoded.
 type reference struct {
 	rows  []rawRow
 	at    int64
@@ -39,8 +40,8 @@ type reference struct {
 	last  map[string]snapshot.Day
 }
 
-// newestRow is the row that stands among those of a lane, by day, layer and arrival; blank cells of a history file
-// stand only where nothing else is.
+// newestRow is the row that stands among those of a lane, by day, layer and arrival; blank cells of
+// a history file stand only where nothing else is.
 func newestRow(rows []rawRow) rawRow {
 	best := rows[0]
 	for _, r := range rows[1:] {
@@ -49,6 +50,7 @@ func newestRow(rows []rawRow) rawRow {
 			best = r
 		}
 	}
+
 	return best
 }
 
@@ -67,6 +69,7 @@ func (f *reference) lanes(item string) map[string]laneView {
 		}
 		byLane[key][r.feed] = append(byLane[key][r.feed], r)
 	}
+
 	out := map[string]laneView{}
 	for key, feeds := range byLane {
 		for _, feed := range f.feeds {
@@ -78,6 +81,7 @@ func (f *reference) lanes(item string) map[string]laneView {
 			break
 		}
 	}
+
 	f.display(out)
 	for key, v := range out {
 		if !v.Display {
@@ -85,18 +89,24 @@ func (f *reference) lanes(item string) map[string]laneView {
 			out[key] = v
 		}
 	}
+
 	return out
 }
 
 func (f *reference) lane(item string, rows []rawRow, from, date snapshot.Day) laneView {
 	newest := newestRow(rows)
 	v := laneView{
-		Cents: snapshot.NoCents, AsOf: snapshot.NoTime, Collected: snapshot.NoTime, Base7: snapshot.NoCents, Base30: snapshot.NoCents,
+		Cents: snapshot.NoCents, AsOf: snapshot.NoTime, Collected: snapshot.NoTime, Base7: snapshot.NoCents,
+		Base30:   snapshot.NoCents,
 		Licensed: newest.licensed, Seen: newest.day, Feed: newest.feed,
 	}
+
 	if newest.day == f.newestDay(newest.feed, f.game[item]) && newest.licensed && newest.cents != snapshot.NoCents {
-		v.Cents, v.AsOf, v.Collected = newest.cents, newest.asOf, newest.collected
+		v.Cents = newest.cents
+		v.AsOf = newest.asOf
+		v.Collected = newest.collected
 	}
+
 	price := map[snapshot.Day]rawRow{}
 	for _, r := range rows {
 		if r.layer == layerWide && r.cents == snapshot.NoCents {
@@ -106,24 +116,29 @@ func (f *reference) lane(item string, rows []rawRow, from, date snapshot.Day) la
 			price[r.day] = r
 		}
 	}
+
 	for d := from; d <= date; d++ {
 		r, ok := price[d]
 		if !ok || r.cents == snapshot.NoCents || !r.licensed {
 			continue
 		}
+
 		v.History = append(v.History, snapshot.Point{Day: d, Cents: r.cents})
 		if d <= date-7 && d >= date-14 {
 			v.Base7 = r.cents
 		}
+
 		if d <= date-30 && d >= date-37 {
 			v.Base30 = r.cents
 		}
 	}
+
 	for _, days := range []snapshot.Day{7, 30, 90} {
 		if s, ok := summary(v.History, date-days+1); ok {
 			v.Stats = append(v.Stats, s)
 		}
 	}
+
 	return v
 }
 
@@ -134,9 +149,11 @@ func (f *reference) newestDay(feed, game string) snapshot.Day {
 			newest = max(newest, r.day)
 		}
 	}
+
 	if last, ok := f.last[feed+" "+game]; ok {
 		newest = max(newest, last)
 	}
+
 	return newest
 }
 
@@ -148,16 +165,26 @@ func summary(points []snapshot.Point, from snapshot.Day) (snapshot.Summary, bool
 		if p.Day < from {
 			continue
 		}
+
 		if s.Points == 0 {
-			s.Min, s.Max, s.First, s.FirstDay = p.Cents, p.Cents, p.Cents, p.Day
+			s.Min = p.Cents
+			s.Max = p.Cents
+			s.First = p.Cents
+			s.FirstDay = p.Day
 		}
-		s.Min, s.Max, s.Last, s.LastDay = min(s.Min, p.Cents), max(s.Max, p.Cents), p.Cents, p.Day
+
+		s.Min = min(s.Min, p.Cents)
+		s.Max = max(s.Max, p.Cents)
+		s.Last = p.Cents
+		s.LastDay = p.Day
 		sum.Add(sum, big.NewInt(p.Cents))
 		s.Points++
 	}
+
 	if s.Points == 0 {
 		return s, false
 	}
+
 	// Half away from zero: (2·sum + n) / 2n, rounded down.
 	n := big.NewInt(int64(s.Points))
 	sum.Add(sum.Mul(sum, big.NewInt(2)), n)
@@ -172,12 +199,14 @@ func (f *reference) display(lanes map[string]laneView) {
 		variant, _, _ := strings.Cut(key, " ")
 		byVariant[variant] = append(byVariant[variant], key)
 	}
+
 	for _, keys := range byVariant {
 		slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(conditionIn(a), conditionIn(b)) })
 		pick := slices.IndexFunc(keys, func(k string) bool { return lanes[k].Cents != snapshot.NoCents })
 		if pick < 0 {
 			pick = slices.IndexFunc(keys, func(k string) bool { return len(lanes[k].History) > 0 && lanes[k].Licensed })
 		}
+
 		if pick >= 0 {
 			v := lanes[keys[pick]]
 			v.Display = true
@@ -200,9 +229,11 @@ func displayKey(lanes map[string]laneView) string {
 			keys = append(keys, key)
 		}
 	}
+
 	if len(keys) == 0 {
 		return ""
 	}
+
 	order := func(key string) string {
 		variant, _, _ := strings.Cut(key, " ")
 		place := slices.Index(variantOrder, variant)
@@ -211,6 +242,7 @@ func displayKey(lanes map[string]laneView) string {
 		}
 		return fmt.Sprintf("%02d %s", place, variant)
 	}
+
 	return slices.MinFunc(keys, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
 }
 
@@ -221,35 +253,45 @@ func (f *reference) compare(t *rapid.T, c *snapshot.Catalog, namespace string) {
 		id              string
 		cents, from, up int64
 	}
+
 	var movers []priced
 	for item := range f.game {
 		row := cardRow(c, namespace, item)
 		if row < 0 {
 			t.Fatalf("card %q is not in the catalog", item)
 		}
-		want, got := f.lanes(item), lanesOf(c, row)
+
+		want := f.lanes(item)
+		got := lanesOf(c, row)
 		if diff := gocmp.Diff(want, got, everything); diff != "" {
 			t.Fatalf("card %q of %s has other lanes (-want +got):\n%s", item, c.Date(), diff)
 		}
+
 		key := displayKey(want)
 		if (key == "") != (c.Cards.Display[row] < 0) {
 			t.Fatalf("card %q has display lane %d, want %q", item, c.Cards.Display[row], key)
 		}
+
 		if key == "" {
 			continue
 		}
+
 		lane := want[key]
 		if got := c.Lanes.Cents[c.Cards.Display[row]]; got != lane.Cents {
 			t.Fatalf("card %q shows %d, want %d of %q", item, got, lane.Cents, key)
 		}
+
 		if d := lane.Cents - lane.Base7; lane.Base7 > 0 && d != 0 {
 			movers = append(movers, priced{c.Cards.ID.At(row), lane.Cents, lane.Base7, d})
 		}
 	}
+
 	slices.SortFunc(movers, func(a, b priced) int {
-		x, y := big.NewRat(a.up, a.from), big.NewRat(b.up, b.from)
+		x := big.NewRat(a.up, a.from)
+		y := big.NewRat(b.up, b.from)
 		return cmp.Or(y.Abs(y).Cmp(x.Abs(x)), cmp.Compare(max(b.up, -b.up), max(a.up, -a.up)), cmp.Compare(a.id, b.id))
 	})
+
 	var up, down []string
 	for _, m := range movers {
 		if m.up > 0 {
@@ -258,6 +300,7 @@ func (f *reference) compare(t *rapid.T, c *snapshot.Catalog, namespace string) {
 			down = append(down, m.id)
 		}
 	}
+
 	ids := func(rows []uint32) (out []string) {
 		for _, row := range rows {
 			out = append(out, c.Cards.ID.At(int(row)))
@@ -267,6 +310,7 @@ func (f *reference) compare(t *rapid.T, c *snapshot.Catalog, namespace string) {
 	if !slices.Equal(ids(c.Movers.Up), up) || !slices.Equal(ids(c.Movers.Down), down) {
 		t.Fatalf("movers are %v and %v, want %v and %v", ids(c.Movers.Up), ids(c.Movers.Down), up, down)
 	}
+
 	checkOrder(t, c)
 }
 
@@ -279,6 +323,7 @@ func checkOrder(t *rapid.T, c *snapshot.Catalog) {
 		}
 		return c.Lanes.Cents[c.Cards.Display[i]]
 	}
+
 	seen := map[uint32]bool{}
 	for i := range c.Cards.ID.Len() {
 		seen[c.Cards.Order[i]] = true
@@ -286,6 +331,7 @@ func checkOrder(t *rapid.T, c *snapshot.Catalog) {
 			t.Fatalf("card %d costs %d after one of %d", i, price(i), price(i-1))
 		}
 	}
+
 	if len(seen) != c.Cards.ID.Len() {
 		t.Fatalf("catalog order has %d ranks for %d cards", len(seen), c.Cards.ID.Len())
 	}
@@ -304,18 +350,20 @@ func TestPricesAgainstReference(t *testing.T) {
 		catalog := newFake("one").set("s", "Base").set("o", "Romance")
 		catalog.sets[1].Game = "one-piece"
 		ref := &reference{feeds: []string{"one", "two"}, game: map[string]string{}, last: map[string]snapshot.Day{}}
-		for i, n := 0, rapid.IntRange(1, 4).Draw(t, "cards"); i < n; i++ {
+		for i := range rapid.IntRange(1, 4).Draw(t, "cards") {
 			item := fmt.Sprint("c", i)
 			catalog.card(item, "s", "Card "+item, strconv.Itoa(i))
 			if c := &catalog.cards[i]; i%2 == 1 {
-				c.Game, c.SetRef = "one-piece", "o"
+				c.Game = "one-piece"
+				c.SetRef = "o"
 			}
 			catalog.cards[i].Identifiers = []source.Identifier{{Namespace: "two", Value: item}}
 			ref.game[item] = catalog.cards[i].Game
 		}
+
 		inputs := map[string]*fake{"catalog": catalog}
 		o := Options{Sources: []Input{{"native", "catalog"}}}
-		for i, n := 0, rapid.IntRange(1, 4).Draw(t, "inputs"); i < n; i++ {
+		for i := range rapid.IntRange(1, 4).Draw(t, "inputs") {
 			path := fmt.Sprint("p", i)
 			f := newFake(rapid.SampledFrom([]string{"one", "two"}).Draw(t, "feed"))
 			f.feed.HasCatalog = false
@@ -324,25 +372,33 @@ func TestPricesAgainstReference(t *testing.T) {
 			} else {
 				drawRows(t, f, ref)
 			}
+
 			inputs[path] = f
 			o.Prices = append(o.Prices, Input{"native", path})
 		}
+
 		if len(ref.rows) == 0 {
 			return
 		}
+
 		for _, r := range ref.rows {
 			ref.at = max(ref.at, r.collected)
 		}
-		r, err := buildPacked(o, inputs, rapid.SampledFrom([]int{1, 3, pendingRows}).Draw(t, "limit"), rapid.IntRange(1, 4).Draw(t, "runs"))
+
+		r, err := buildPacked(o, inputs, rapid.SampledFrom([]int{1, 3, pendingRows}).Draw(t, "limit"),
+			rapid.IntRange(1, 4).Draw(t, "runs"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if r.Catalog.SnapshotAt != ref.at {
 			t.Fatalf("the snapshot is of %d, want %d", r.Catalog.SnapshotAt, ref.at)
 		}
+
 		if err := r.Catalog.Validate(); err != nil {
 			t.Fatal(err)
 		}
+
 		ref.compare(t, r.Catalog, "one")
 	})
 }
@@ -365,16 +421,21 @@ func drawRows(t *rapid.T, f *fake, ref *reference) {
 		d := drawDay(t)
 		c := snapshot.Condition(rapid.IntRange(0, 2).Draw(t, "condition"))
 		p := source.Price{
-			Ref: drawItem(t, ref), Variant: rapid.SampledFrom(testVariants).Draw(t, "variant"), Condition: c.Code(), Day: d,
-			Cents: drawCents(t), SourceAsOf: snapshot.NoTime, CollectedAt: d.Start() + rapid.Int64Range(0, 86_399_999).Draw(t, "time"),
-			Licensed: rapid.IntRange(0, 3).Draw(t, "licence") > 0,
+			Ref: drawItem(t, ref), Variant: rapid.SampledFrom(testVariants).Draw(t, "variant"), Condition: c.Code(),
+			Day:   d,
+			Cents: drawCents(t), SourceAsOf: snapshot.NoTime,
+			CollectedAt: d.Start() + rapid.Int64Range(0, 86_399_999).Draw(t, "time"),
+			Licensed:    rapid.IntRange(0, 3).Draw(t, "licence") > 0,
 		}
+
 		if rapid.IntRange(0, 4).Draw(t, "blank") == 0 {
 			p.Cents = snapshot.NoCents
 		}
+
 		if rapid.Bool().Draw(t, "dated") {
 			p.SourceAsOf = p.CollectedAt - rapid.Int64Range(0, 1e9).Draw(t, "age of price")
 		}
+
 		f.prices = append(f.prices, p)
 		ref.rows = append(ref.rows, rawRow{
 			f.feed.Namespace, layerDaily, p.Ref, p.Variant, c, d, p.Cents, p.SourceAsOf, p.CollectedAt, p.Licensed,
@@ -386,10 +447,14 @@ func drawSeries(t *rapid.T, f *fake, ref *reference) {
 	last := drawDay(t)
 	seen := map[string]bool{}
 	for range rapid.IntRange(0, 6).Draw(t, "series") {
-		s := source.Series{Ref: drawItem(t, ref), Variant: rapid.SampledFrom(testVariants).Draw(t, "variant"), Last: last}
+		s := source.Series{
+			Ref: drawItem(t, ref), Variant: rapid.SampledFrom(testVariants).Draw(t, "variant"),
+			Last: last,
+		}
 		if seen[s.Ref+s.Variant] {
 			continue
 		}
+
 		seen[s.Ref+s.Variant] = true
 		told := map[snapshot.Day]bool{}
 		var rows []rawRow
@@ -398,19 +463,23 @@ func drawSeries(t *rapid.T, f *fake, ref *reference) {
 			if told[d] {
 				continue
 			}
+
 			told[d] = true
 			r := rawRow{
 				f.feed.Namespace, layerWide, s.Ref, s.Variant, snapshot.Ungraded, d, snapshot.NoCents, snapshot.NoTime,
 				d.Start() + archiveHour, true,
 			}
+
 			if rapid.IntRange(0, 3).Draw(t, "blank") == 0 {
 				s.Blank = append(s.Blank, d)
 			} else {
 				r.cents = drawCents(t)
 				s.Points = append(s.Points, snapshot.Point{Day: d, Cents: r.cents})
 			}
+
 			rows = append(rows, r)
 		}
+
 		slices.SortFunc(s.Points, func(a, b snapshot.Point) int { return int(a.Day - b.Day) })
 		slices.Sort(s.Blank)
 		slices.SortFunc(rows, func(a, b rawRow) int { return int(a.day - b.day) })

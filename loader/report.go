@@ -5,39 +5,52 @@ type Report struct {
 	Sources []SourceReport `json:"sources"`
 	Prices  []PriceReport  `json:"prices"`
 	Games   []GameReport   `json:"games"`
-	// SealedLeftOut counts sealed products that are not verified identities, by what they lack (decision 27).
+	// SealedLeftOut counts sealed products that are not verified identities, by what they lack
+	// (decision 27).
 	SealedLeftOut map[string]int `json:"sealed_left_out"`
-	// CardsUnverified counts cards that are served but are not products, by what they lack (decision 27).
+	// CardsUnverified counts cards that are served but are not products, by what they lack
+	// (decision 27).
 	CardsUnverified map[string]int `json:"cards_unverified"`
 	// Added, Removed and Renamed compare the cards with the base's; Renamed counts new slugs.
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 	Renamed int `json:"renamed"`
-	// LanesExpired counts lanes that were dropped because their last row is older than the history kept.
+	// LanesExpired counts lanes that were dropped because their last row is older than the history
+	// kept.
 	LanesExpired int `json:"lanes_expired"`
-	// QuarantineCut is how many quarantine lines were counted but not kept, because there were too many.
+	// QuarantineCut is how many quarantine lines were counted but not kept, because there were too
+	// many.
 	QuarantineCut int `json:"quarantine_cut"`
 }
 
 // SourceReport says what became of one source's catalog.
 type SourceReport struct {
-	Input              Input  `json:"input"`
-	Namespace          string `json:"namespace"`
-	Sets               int    `json:"sets"`
-	Cards              int    `json:"cards"` // records that were read and are clean
-	Sealed             int    `json:"sealed"`
-	SetsJoined         int    `json:"sets_joined"`         // sets that an earlier source has too
-	CardsJoined        int    `json:"cards_joined"`        // cards that an earlier source has too
-	CardsEnriched      int    `json:"cards_enriched"`      // joined cards that gave the earlier one something it lacked
-	CardsApart         int    `json:"cards_apart"`         // cards of a game that an earlier source has, without a partner there
-	CardsAdded         int    `json:"cards_added"`         // cards that became items of their own
-	CodeCardsLeftOut   int    `json:"code_cards_left_out"` // code cards, which are not cards (decision 27)
-	SetsApart          int    `json:"sets_apart"`
-	SealedJoined       int    `json:"sealed_joined"`
-	PartnersShared     int    `json:"partners_shared"`      // items whose partner id an earlier item has: a lookup finds all of them
-	IdentifiersShared  int    `json:"identifiers_shared"`   // identifiers in other namespaces that an earlier item has: they join nothing
-	SharedExample      string `json:"identifier_shared"`    // the first of them, with whose it is
-	SetReferencesWrong int    `json:"set_references_wrong"` // cards whose set the source does not have; they are kept without one
+	Input     Input  `json:"input"`
+	Namespace string `json:"namespace"`
+	Sets      int    `json:"sets"`
+	// Cards and Sealed are records that were read and are clean.
+	Cards  int `json:"cards"`
+	Sealed int `json:"sealed"`
+	// SetsJoined, CardsJoined and SealedJoined are those that an earlier source has too;
+	// CardsEnriched gave the earlier one something that it lacked.
+	SetsJoined    int `json:"sets_joined"`
+	CardsJoined   int `json:"cards_joined"`
+	CardsEnriched int `json:"cards_enriched"`
+	// CardsApart and SetsApart are of a game that an earlier source has, without a partner there.
+	CardsApart int `json:"cards_apart"`
+	CardsAdded int `json:"cards_added"` // became items of their own
+	// CodeCardsLeftOut are slips of paper with a code, which are no cards (decision 27).
+	CodeCardsLeftOut int `json:"code_cards_left_out"`
+	SetsApart        int `json:"sets_apart"`
+	SealedJoined     int `json:"sealed_joined"`
+	// PartnersShared are items whose partner id an earlier item has: a lookup finds all of them.
+	PartnersShared int `json:"partners_shared"`
+	// IdentifiersShared are identifiers in other namespaces that an earlier item has: they join
+	// nothing. SharedExample is the first of them, with whose it is.
+	IdentifiersShared int    `json:"identifiers_shared"`
+	SharedExample     string `json:"identifier_shared"`
+	// SetReferencesWrong are cards whose set the source does not have; they are kept without one.
+	SetReferencesWrong int `json:"set_references_wrong"`
 }
 
 // PriceReport says what became of one input's prices.
@@ -48,14 +61,15 @@ type PriceReport struct {
 	Series   int    `json:"series"`          // wide rows of items in the catalog
 	Unknown  int    `json:"unknown"`         // rows and series of items that no catalog has
 	LeftOut  int    `json:"left_out"`        // rows and series of items that are known and are not part of the catalog
-	Variants int    `json:"variants"`        // rows and series of sealed products in a variant that sealed products do not have
+	Variants int    `json:"variants"`        // rows and series of sealed products in a card's variant
 	First    string `json:"first,omitempty"` // the dates that the rows span, as YYYY-MM-DD
 	Last     string `json:"last,omitempty"`
 	// TooOld are the prices of days before those that a snapshot keeps, null when there are none.
 	TooOld *TooOld `json:"too_old"`
 }
 
-// TooOld says how many prices were left out because of their day, with the oldest one as an example.
+// TooOld says how many prices were left out because of their day, with the oldest one as an
+// example.
 type TooOld struct {
 	Prices int    `json:"prices"`
 	Before string `json:"before"` // the first day that is kept

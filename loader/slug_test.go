@@ -19,6 +19,7 @@ func TestSlugify(t *testing.T) {
 			t.Errorf("slugify(%q) = %q, want %q", in, got, want)
 		}
 	}
+
 	f("Pokémon 151 Charizard ex 4/102", "pokemon-151-charizard-ex-4-102")
 	f("Nidoran♀", "nidoran-female")
 	f("Team Rocket's  Meowth", "team-rockets-meowth")
@@ -47,13 +48,18 @@ func TestSlugsAreUniqueAndStable(t *testing.T) {
 		want("iiiiiiiiiiiiiiii", "", "base-left"),                // a slug of an item that left
 		want("jjjjjjjjjjjjjjjj", "base-abra-9", "base-returned"), // back to its own former slug
 	}
+
 	former := map[string]string{
-		"base-old-4": "card_ffffffffffffffff", "base-left": "card_zzzzzzzzzzzzzzzz", "base-returned": "card_jjjjjjjjjjjjjjjj",
+		"base-old-4": "card_ffffffffffffffff", "base-left": "card_zzzzzzzzzzzzzzzz",
+		"base-returned": "card_jjjjjjjjjjjjjjjj",
 	}
+
 	wantSlugs := []string{
-		"base-abra-1", "base-abra-2-bbbbbb", "base-abra-2-cccccc", "base-kadabra-3", "base-kadabra-3-eeeeee", "base-new-4",
+		"base-abra-1", "base-abra-2-bbbbbb", "base-abra-2-cccccc", "base-kadabra-3", "base-kadabra-3-eeeeee",
+		"base-new-4",
 		"base-old-4-gggggg", "base-x-hhhhhh", "base-left-iiiiii", "base-returned",
 	}
+
 	for i, slug := range assignSlugs(wants, former) {
 		if slug != wantSlugs[i] {
 			t.Errorf("item %d gets slug %q, want %q", i, slug, wantSlugs[i])
@@ -70,6 +76,7 @@ func TestSlugsOfHostileNames(t *testing.T) {
 	if got[0] != "x-aaaaaaaaaaaaaaaa-2" || got[1] != "x-aaaaaabbbbbbbbbb" || got[2] != "x-aaaaaaaaaaaaaaaa" {
 		t.Errorf("slugs are %q", got)
 	}
+
 	again := assignSlugs([]slugWant{want("aaaaaaaaaaaaaaaa", got[0], "x")}, nil)
 	if again[0] != got[0] {
 		t.Errorf("the slug with a counter became %q", again[0])
@@ -89,8 +96,10 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 				former[stem] = wants[i].id
 			}
 		}
+
 		first := assignSlugs(wants, former)
-		byID, seen := map[string]string{}, map[string]bool{}
+		byID := map[string]string{}
+		seen := map[string]bool{}
 		for i, w := range wants {
 			if seen[first[i]] || first[i] == "" {
 				t.Fatalf("slug %q is issued twice", first[i])
@@ -98,16 +107,19 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 			if owner, was := former[first[i]]; was && owner != w.id {
 				t.Fatalf("slug %q led to %q and is given to %q", first[i], owner, w.id)
 			}
-			seen[first[i]], byID[w.id] = true, first[i]
+			seen[first[i]] = true
+			byID[w.id] = first[i]
 		}
+
 		seed := rapid.Uint64().Draw(t, "seed")
-		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { wants[i], wants[j] = wants[j], wants[i] })
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { wants[i], wants[j] = wants[j], wants[i] }) // air: a swap
 		for i, slug := range assignSlugs(wants, former) {
 			if byID[wants[i].id] != slug {
 				t.Fatalf("item %q gets slug %q in one order and %q in another", wants[i].id, byID[wants[i].id], slug)
 			}
 			wants[i].prior = slug
 		}
+
 		for i, slug := range assignSlugs(wants[:n/2], former) {
 			if slug != wants[i].prior {
 				t.Fatalf("slug %q became %q although nothing changed", wants[i].prior, slug)
@@ -125,14 +137,19 @@ func TestSetSlugsNameTheGame(t *testing.T) {
 	for i := range c.Sets.ID.Len() {
 		got[c.Sets.Slug.At(i)] = c.Games.Slug.At(int(c.Sets.Game[i]))
 	}
-	for slug, game := range map[string]string{"promos-pokemon": "pokemon", "promos-one-piece": "one-piece", "base": "pokemon", "star": "pokemon"} {
+
+	for slug, game := range map[string]string{
+		"promos-pokemon": "pokemon", "promos-one-piece": "one-piece",
+		"base": "pokemon", "star": "pokemon",
+	} {
 		if got[slug] != game {
 			t.Errorf("sets have slugs %v, want %q", got, slug)
 		}
 	}
 }
 
-// TestRenames renames a card, its set and a number: ids stay, former slugs lead on, and nobody else gets them.
+// TestRenames renames a card, its set and a number: ids stay, former slugs lead on, and nobody else
+// gets them.
 func TestRenames(t *testing.T) {
 	build := func(base *snapshot.Catalog, set, name, number string, more ...string) *snapshot.Catalog {
 		f := newFake("shop").set("s", set).card("1", "s", name, number).card("2", "", "Mew", "151")
@@ -141,6 +158,7 @@ func TestRenames(t *testing.T) {
 		}
 		return one(t, Options{Base: base, SnapshotAt: atDay(today)}, f).Catalog
 	}
+
 	leads := func(c *snapshot.Catalog, slug string) string {
 		var to []string
 		for i := range c.Registry.Slug.Len() {
@@ -150,6 +168,7 @@ func TestRenames(t *testing.T) {
 		}
 		return strings.Join(to, " ")
 	}
+
 	slugOf := func(c *snapshot.Catalog, ref string) string { return c.Cards.Slug.At(cardRow(c, "shop", ref)) }
 	id := cardPrefix + tailOf("shop\x001")
 	first := build(nil, "Base", "Abra", "1")
@@ -157,6 +176,7 @@ func TestRenames(t *testing.T) {
 	if slugOf(same, "1") != "base-abra-1" || same.Registry.Slug.Len() != 0 {
 		t.Errorf("a change of spelling made slug %q", slugOf(same, "1"))
 	}
+
 	second := build(first, "Base", "Kadabra", "1", "Abra")
 	third := build(second, "Base Set", "Kadabra", "1")
 	fourth := build(third, "Base", "Abra", "1")
@@ -169,23 +189,29 @@ func TestRenames(t *testing.T) {
 			t.Errorf("build %d gives slug %q, want %q", i, slugOf(c, "1"), want)
 		}
 	}
+
 	if got := leads(second, "base-abra-1"); got != id {
 		t.Errorf("the former slug leads to %q", got)
 	}
+
 	if got := slugOf(second, "more0"); !strings.HasPrefix(got, "base-abra-1-") {
 		t.Errorf("another card got slug %q", got)
 	}
+
 	for _, slug := range []string{"base-kadabra-1", "base-set-kadabra-1"} {
 		if got := leads(fourth, slug); got != id {
 			t.Errorf("former slug %q leads to %q", slug, got)
 		}
 	}
+
 	if got := leads(fourth, "base-abra-1"); got != "" {
 		t.Errorf("the current slug is also a former one of %q", got)
 	}
+
 	if got := leads(fourth, "base-set"); got != setPrefix+tailOf("shop\x00s") {
 		t.Errorf("the former slug of the set leads to %q", got)
 	}
+
 	// The card that left keeps its reference and its slug.
 	if got := leads(fourth, slugOf(second, "more0")); got != idOf(fourth, "shop", "more0", cardPrefix) || got == "" {
 		t.Errorf("the slug of a card that left leads to %q", got)

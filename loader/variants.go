@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// variantOrder are the variants that come first, in the order in which a card's display price looks for one; all
-// others follow alphabetically (decision 19). The order is one for all games: a catalog has one table of variants.
+// variantOrder are the variants that come first, in the order in which a card's display price looks
+// for one; all others follow alphabetically (decision 19). The order is one for all games: a
+// catalog has one table of variants.
 var variantOrder = []string{
-	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil",
+	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition",
+	"1st_edition_holofoil",
 }
 
 // variants numbers the variants in the order in which the build meets them.
@@ -26,9 +28,12 @@ func (v *variants) of(name string) (uint16, bool) {
 	if len(v.names) == 1<<16-1 {
 		return 0, false
 	}
+
 	if v.known == nil {
 		v.known = map[string]uint16{}
 	}
+
+	// The name was cut out of a line that is not to be kept.
 	name = strings.Clone(name)
 	n := uint16(len(v.names))
 	v.names = append(v.names, name)
@@ -36,8 +41,8 @@ func (v *variants) of(name string) (uint16, bool) {
 	return n, true
 }
 
-// ranks returns the table of the variants in use, in display order after "", and each variant's row in it. The others'
-// rows mean nothing.
+// ranks returns the table of the variants in use, in display order after "", and each variant's row
+// in it. The others' rows mean nothing.
 func (v *variants) ranks(used []bool) (table []string, rank []uint16) {
 	table = []string{""}
 	for n, name := range v.names {
@@ -45,28 +50,22 @@ func (v *variants) ranks(used []bool) (table []string, rank []uint16) {
 			table = append(table, name)
 		}
 	}
+
 	place := func(name string) int {
 		if i := slices.Index(variantOrder, name); i >= 0 {
 			return i
 		}
 		return len(variantOrder)
 	}
-	slices.SortFunc(table[1:], func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b)) })
+
+	slices.SortFunc(table[1:],
+		func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b)) })
 	rank = make([]uint16, len(v.names))
 	for row, name := range table {
 		if n, ok := v.known[name]; ok {
 			rank[n] = uint16(row)
 		}
 	}
-	return table, rank
-}
 
-// isVariant reports whether a code is one: lower-case letters, digits and underscores.
-func isVariant(code string) bool {
-	for i := range len(code) {
-		if c := code[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
-			return false
-		}
-	}
-	return code != "" && len(code) <= 100
+	return table, rank
 }

@@ -11,8 +11,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestOldFormats loads one snapshot of each format there ever was and compares it with what it said when it was
-// written. The files of a format are written once, with -update, and never again.
+// TestOldFormats loads one snapshot of each format there ever was and compares it with what it said
+// when it was written. The files of a format are written once, with -update, and never again.
 func TestOldFormats(t *testing.T) {
 	for format := 1; format <= snapshot.Format; format++ {
 		name := fmt.Sprintf("format-%d", format)
@@ -28,12 +28,14 @@ func loadsOldFormat(t *testing.T, name string, format int) {
 		if _, err := d.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
 			t.Fatal(err)
 		}
+
 		for _, name := range []string{"LOCK", "tmp", "PUBLICATIONS"} {
 			if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+
 	d := snapshot.OpenDir(root)
 	cur, err := d.Current()
 	if err != nil {
@@ -45,9 +47,11 @@ func loadsOldFormat(t *testing.T, name string, format int) {
 	if err := d.Verify(cur.ID); err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := d.Load(context.Background(), cur.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	golden(t, filepath.Join("backcompat", name+".txt"), dump(c))
 }

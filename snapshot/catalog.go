@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Limits of a catalog: what the specification's fields and the format's 32-bit offsets can carry.
+// Limits of a catalog: what the fields of docs/API.md and the format's 32-bit offsets can carry.
 const (
-	// MaxCents is the largest amount of money (specification, Money).
+	// MaxCents is the largest amount of money (docs/API.md, Money).
 	MaxCents = 9007199254740991
-	// MaxName bounds names in code points (specification, Product).
+	// MaxName bounds names in code points (docs/API.md, Product).
 	MaxName = 200
-	// MaxNumber bounds collector numbers in code points (specification, Product).
+	// MaxNumber bounds collector numbers in code points (docs/API.md, Product).
 	MaxNumber = 100
-	// MaxPrinting bounds printings in code points (specification, Product).
+	// MaxPrinting bounds printings in code points (docs/API.md, Product).
 	MaxPrinting = 100
-	// MaxVariant bounds variants in code points (specification, PriceOption).
+	// MaxVariant bounds variants in code points (docs/API.md, PriceOption).
 	MaxVariant = 100
 	// HistoryDays is how many UTC dates of history a lane keeps, the snapshot's own date included.
 	HistoryDays = 365
@@ -64,8 +64,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// Condition is the state of a copy of a card. The order of the values is the order in which a variant's display
-// price looks for one (decision 19).
+// Condition is the state of a copy of a card. The order of the values is the order in which a
+// variant's display price looks for one (decision 19).
 type Condition uint8
 
 // The conditions; FactorySealed is the only one of sealed products and never one of cards.
@@ -104,9 +104,10 @@ func ParseCondition(code string) (Condition, bool) {
 	return 0, false
 }
 
-// Catalog is one catalog at one instant. Cards are numbered by display price, dearest first and unpriced last,
-// ties in catalog order (decision 22), so that a card's number is its rank in price_desc and a price range is a
-// range of numbers. Items number cards and then sealed products: item i is card i, or sealed i-len(cards).
+// Catalog is one catalog at one instant. Cards are numbered by display price, dearest first and
+// unpriced last, ties in catalog order (decision 22), so that a card's number is its rank in
+// price_desc and a price range is a range of numbers. Items number cards and then sealed products:
+// item i is card i, or sealed i-len(cards).
 type Catalog struct {
 	// ID is the snapshot's id; empty until the catalog was stored.
 	ID string
@@ -138,8 +139,8 @@ type Sets struct {
 	Cards                        []uint32
 	Aliases                      Lists   // rows of Alias, other names and codes the set filter takes
 	Alias                        Strings // without those equal to id, slug, code or name
-	// Total is the total printed behind the numbers of a set's cards (102 of "4/102") where a source says it; 0 when not
-	// known.
+	// Total is the total printed behind the numbers of a set's cards (102 of "4/102"); 0 when no
+	// source says it.
 	Total []uint16
 }
 
@@ -148,7 +149,7 @@ type Cards struct {
 	ID, Slug, Name, Number, Rarity, Printing, Image Strings // Image is a file name in the operator's image folder
 	Game                                            []uint8
 	Set                                             []int32  // NoSet when the card has none
-	Order                                           []uint32 // rank in catalog order: set, natural number, id (decision 22)
+	Order                                           []uint32 // rank in catalog order (decision 22)
 	UpdatedAt                                       []int64  // when the catalog entry last changed, ms
 	Product                                         []uint8  // 1 when the identity is verified (decision 27)
 	Display                                         []int32  // the lane of the display price, -1 when unpriced
@@ -175,13 +176,14 @@ type Identifiers struct {
 const (
 	// LaneLicensed: the lane's price may be distributed.
 	LaneLicensed = 1 << iota
-	// LaneDisplay: the lane stands for its variant in display prices, history, statistics and changes (decision 19).
+	// LaneDisplay: the lane stands for its variant in display prices, history, statistics and
+	// changes (decision 19).
 	LaneDisplay
 )
 
-// Lanes are what has a price of its own: an item in one variant and condition. List i of Of is item i's lanes,
-// in variant order and then condition order. A lane is kept while it was observed within HistoryDays, licensed or
-// not. Prices that may not be distributed are not stored.
+// Lanes are what has a price of its own: an item in one variant and condition. List i of Of is item
+// i's lanes, in variant order and then condition order. A lane is kept while it was observed within
+// HistoryDays, licensed or not. Prices that may not be distributed are not stored.
 type Lanes struct {
 	Of          Lists
 	Variant     []uint16
@@ -202,7 +204,8 @@ type History struct {
 	Points []byte
 }
 
-// Stats are the statistics of display lanes over the windows of StatWindows: row 3*k+w is lane Lane[k]'s window w.
+// Stats are the statistics of display lanes over the windows of StatWindows: row 3*k+w is lane
+// Lane[k]'s window w.
 type Stats struct {
 	Lane                        []uint32 // ascending
 	Min, Max, Mean, First, Last []int64
@@ -213,8 +216,8 @@ type Stats struct {
 // Movers are the cards whose display price changed over 7 days, biggest first (decision 21).
 type Movers struct{ Up, Down []uint32 }
 
-// Registry is what must outlive a card: every source reference ever seen with the id it got, and every slug that
-// was ever issued and is not current, with the id it leads to.
+// Registry is what must outlive a card: every source reference ever seen with the id it got, and
+// every slug that was ever issued and is not current, with the id it leads to.
 type Registry struct {
 	Ref, RefID   Strings // ascending by Ref; Ref is "namespace\x00ref"
 	Slug, SlugID Strings // ascending by Slug, then SlugID
@@ -228,9 +231,9 @@ func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }
 
 // Size is about how much memory the catalog holds, in bytes.
 func (c *Catalog) Size() int64 {
-	m := &sizer{}
+	m := &measure{format: Format}
 	for _, s := range sections {
 		s.walk(c, m)
 	}
-	return m.n
+	return m.memory
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// columns is one pass over the columns of a section, in the order of the format: encoding and decoding go through
-// the same table (see sections.go), so that the two cannot drift apart. A section is a msgpack map from column name
-// to bin; integers are little-endian and fixed-width. After the first failure every call is a no-op.
+// columns is one pass over the columns of a section, in the order of the format: encoding and
+// decoding go through the same table (see sections.go), so that the two cannot drift apart. A
+// section is a msgpack map from column name to bin; integers are little-endian and fixed-width.
+// After the first failure every call is a no-op.
 type columns interface {
 	strings(name string, s *Strings)
 	lists(name string, l *Lists)
@@ -36,11 +37,12 @@ type encoder struct {
 
 // encodeSection spells a table as the bytes of its section.
 func encodeSection(walk func(columns)) ([]byte, error) {
-	counter := &counter{format: Format}
-	walk(counter)
+	size := &measure{format: Format}
+	walk(size)
+
 	e := &encoder{}
 	e.enc = msgpack.NewEncoder(&e.buf)
-	e.err = e.enc.EncodeMapLen(counter.n)
+	e.err = e.enc.EncodeMapLen(size.entries)
 	walk(e)
 	return e.buf.Bytes(), e.err
 }
@@ -52,9 +54,12 @@ func (e *encoder) bin(name string, b []byte) {
 	if e.err != nil {
 		return
 	}
+
 	if b == nil {
-		b = []byte{} // a nil slice would be spelt nil, not an empty bin
+		// A nil slice would be spelt nil, not an empty bin.
+		b = []byte{}
 	}
+
 	e.err = e.enc.EncodeBytes(b)
 }
 
@@ -72,20 +77,6 @@ func (e *encoder) i64(name string, v *[]int64)  { e.bin(name, littleEndian(*v)) 
 func (e *encoder) days(name string, v *[]Day)   { e.bin(name, littleEndian(*v)) }
 func (e *encoder) since(int) bool               { return true }
 
-// counter counts the entries of a section's map in a format.
-type counter struct{ n, format int }
-
-func (c *counter) strings(string, *Strings) { c.n += 2 }
-func (c *counter) lists(string, *Lists)     { c.n++ }
-func (c *counter) bytes(string, *[]byte)    { c.n++ }
-func (c *counter) u8(string, *[]uint8)      { c.n++ }
-func (c *counter) u16(string, *[]uint16)    { c.n++ }
-func (c *counter) u32(string, *[]uint32)    { c.n++ }
-func (c *counter) i32(string, *[]int32)     { c.n++ }
-func (c *counter) i64(string, *[]int64)     { c.n++ }
-func (c *counter) days(string, *[]Day)      { c.n++ }
-func (c *counter) since(format int) bool    { return c.format >= format }
-
 // decoder reads columns out of a section's bytes.
 type decoder struct {
 	format int
@@ -96,39 +87,46 @@ type decoder struct {
 	err    error
 }
 
-// decodeSection reads a table from the bytes of its section in a format. Only what the bytes really hold is ever allocated: a
-// header's length is checked against what is left before anything is read (msgpack itself would allocate what five
-// bytes declare). Columns are copies, so that nothing holds the bytes of a section whose integers are decoded; only the
-// points of history, which are most of a snapshot, stay where they are.
+// decodeSection reads a table from the bytes of its section in a format. It allocates only what the
+// bytes really hold: the length in a header is compared with what is left before anything is read,
+// where msgpack itself would allocate what five bytes declare. Columns are copies, so that the
+// bytes of a section can go; only the points of history, which are most of a snapshot, stay where
+// they are.
 func decodeSection(data []byte, format int, step func(), walk func(columns)) error {
 	d := &decoder{format: format, data: data, r: bytes.NewReader(data), step: step}
 	d.dec = msgpack.NewDecoder(d.r)
-	counter := &counter{format: format}
-	walk(counter)
+	want := &measure{format: format}
+	walk(want)
+
 	n, err := d.dec.DecodeMapLen()
 	if err != nil {
 		return fmt.Errorf("is not a map: %w", err)
 	}
-	if n != counter.n {
-		return fmt.Errorf("has %d columns instead of %d", n, counter.n)
+	if n != want.entries {
+		return fmt.Errorf("has %d columns instead of %d", n, want.entries)
 	}
+
 	walk(d)
 	if d.err == nil && d.r.Len() != 0 {
 		d.err = errors.New("has bytes after its last column")
 	}
+
 	return d.err
 }
 
-// bin returns the next column's bytes, which must have the given name and a whole number of elements.
+// bin returns the next column's bytes, which must have the given name and a whole number of
+// elements.
 func (d *decoder) bin(name string, width int) []byte {
 	if d.err != nil {
 		return nil
 	}
+
 	fail := func(format string, args ...any) []byte {
 		d.err = fmt.Errorf("column %q %s", name, fmt.Sprintf(format, args...))
 		return nil
 	}
-	// The name is read like the value, as bytes of the section, because a string's length is just as forgeable.
+	// The name is read like the value, as bytes of the section, because a string's length is just
+	// as forgeable.
 	n, err := d.dec.DecodeBytesLen()
 	if err != nil || n != len(name) || n > d.r.Len() {
 		return fail("is not where it should be")
@@ -136,22 +134,27 @@ func (d *decoder) bin(name string, width int) []byte {
 	if string(d.next(n)) != name {
 		return fail("is not where it should be")
 	}
-	if n, err = d.dec.DecodeBytesLen(); err != nil {
+
+	n, err = d.dec.DecodeBytesLen()
+	if err != nil {
 		return fail("is not bytes: %v", err)
 	}
+	// A length is compared with what is left before anybody makes room for it.
 	if n < 0 || n > d.r.Len() {
 		return fail("declares %d bytes where %d are left", n, d.r.Len())
 	}
 	if n%width != 0 {
 		return fail("has %d bytes, not a multiple of %d", n, width)
 	}
+
 	return d.next(n)
 }
 
 // next steps over n bytes that are known to be there and returns them.
 func (d *decoder) next(n int) []byte {
 	at := len(d.data) - d.r.Len()
-	_, _ = d.r.Seek(int64(n), 1) // a bytes.Reader seeks forward without failing
+	// A bytes.Reader seeks forward without failing.
+	_, _ = d.r.Seek(int64(n), 1)
 	return d.data[at : at+n : at+n]
 }
 
@@ -174,13 +177,17 @@ func (d *decoder) u8(name string, v *[]uint8)   { *v = bytes.Clone(d.bin(name, 1
 func (d *decoder) u16(name string, v *[]uint16) {
 	*v = fromLittleEndian[uint16](d.bin(name, 2), d.step)
 }
+
 func (d *decoder) u32(name string, v *[]uint32) {
 	*v = fromLittleEndian[uint32](d.bin(name, 4), d.step)
 }
+
 func (d *decoder) i32(name string, v *[]int32) { *v = fromLittleEndian[int32](d.bin(name, 4), d.step) }
+
 func (d *decoder) i64(name string, v *[]int64) { *v = fromLittleEndian[int64](d.bin(name, 8), d.step) }
-func (d *decoder) days(name string, v *[]Day)  { *v = fromLittleEndian[Day](d.bin(name, 4), d.step) }
-func (d *decoder) since(format int) bool       { return d.format >= format }
+
+func (d *decoder) days(name string, v *[]Day) { *v = fromLittleEndian[Day](d.bin(name, 4), d.step) }
+func (d *decoder) since(format int) bool      { return d.format >= format }
 
 type integer interface {
 	~uint16 | ~uint32 | ~int32 | ~int64
@@ -200,6 +207,7 @@ func littleEndian[T integer](v []T) []byte {
 			b = binary.LittleEndian.AppendUint64(b, uint64(x))
 		}
 	}
+
 	return b
 }
 
@@ -208,8 +216,10 @@ func fromLittleEndian[T integer](b []byte, step func()) []T {
 	v := make([]T, len(b)/width)
 	for i := range v {
 		if i&(1<<14-1) == 0 {
+			// A step every 16,384 elements is one every ten microseconds or so.
 			step()
 		}
+
 		switch width {
 		case 2:
 			v[i] = T(binary.LittleEndian.Uint16(b[i*2:]))
@@ -219,19 +229,30 @@ func fromLittleEndian[T integer](b []byte, step func()) []T {
 			v[i] = T(binary.LittleEndian.Uint64(b[i*8:]))
 		}
 	}
+
 	return v
 }
 
-// sizer adds up the memory of columns.
-type sizer struct{ n int64 }
+// measure counts the entries of the maps of a format, and the bytes of memory that the columns
+// take.
+type measure struct {
+	format  int
+	entries int
+	memory  int64
+}
 
-func (m *sizer) strings(_ string, s *Strings) { m.n += int64(cap(s.arena) + 4*cap(s.ends)) }
-func (m *sizer) lists(_ string, l *Lists)     { m.n += int64(4 * cap(l.ends)) }
-func (m *sizer) bytes(_ string, b *[]byte)    { m.n += int64(cap(*b)) }
-func (m *sizer) u8(_ string, v *[]uint8)      { m.n += int64(cap(*v)) }
-func (m *sizer) u16(_ string, v *[]uint16)    { m.n += int64(2 * cap(*v)) }
-func (m *sizer) u32(_ string, v *[]uint32)    { m.n += int64(4 * cap(*v)) }
-func (m *sizer) i32(_ string, v *[]int32)     { m.n += int64(4 * cap(*v)) }
-func (m *sizer) i64(_ string, v *[]int64)     { m.n += int64(8 * cap(*v)) }
-func (m *sizer) days(_ string, v *[]Day)      { m.n += int64(4 * cap(*v)) }
-func (m *sizer) since(int) bool               { return true }
+func (m *measure) add(entries, memory int) {
+	m.entries += entries
+	m.memory += int64(memory)
+}
+
+func (m *measure) strings(_ string, s *Strings) { m.add(2, cap(s.arena)+4*cap(s.ends)) }
+func (m *measure) lists(_ string, l *Lists)     { m.add(1, 4*cap(l.ends)) }
+func (m *measure) bytes(_ string, b *[]byte)    { m.add(1, cap(*b)) }
+func (m *measure) u8(_ string, v *[]uint8)      { m.add(1, cap(*v)) }
+func (m *measure) u16(_ string, v *[]uint16)    { m.add(1, 2*cap(*v)) }
+func (m *measure) u32(_ string, v *[]uint32)    { m.add(1, 4*cap(*v)) }
+func (m *measure) i32(_ string, v *[]int32)     { m.add(1, 4*cap(*v)) }
+func (m *measure) i64(_ string, v *[]int64)     { m.add(1, 8*cap(*v)) }
+func (m *measure) days(_ string, v *[]Day)      { m.add(1, 4*cap(*v)) }
+func (m *measure) since(format int) bool        { return m.format >= format }

@@ -30,10 +30,12 @@ func golden(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
@@ -45,8 +47,8 @@ var (
 	published = fixture.Random(8, tiny).Catalog()
 )
 
-// record runs Write and Publish of a catalog on a store and returns what it did to the disk, with paths relative to
-// the store's parent, and how many of the operations belong to Write.
+// record runs Write and Publish of a catalog on a store and returns what it did to the disk, with
+// paths relative to the store's parent, and how many of the operations belong to Write.
 func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (ops []snapshot.DiskOp, writing int, id string) {
 	t.Helper()
 	parent := filepath.Dir(d.Root())
@@ -54,22 +56,28 @@ func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (ops []snapshot.
 		if path == "" {
 			return ""
 		}
+
 		rel, err := filepath.Rel(parent, path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return rel
 	}
+
 	seen := d.WithDisk(func(o snapshot.DiskOp) error {
-		o.Path, o.To = relative(o.Path), relative(o.To)
+		o.Path = relative(o.Path)
+		o.To = relative(o.To)
 		ops = append(ops, o)
 		return nil
 	})
+
 	id = write(t, seen, c).ID
 	writing = len(ops)
 	if _, err := seen.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
 		t.Fatal(err)
 	}
+
 	return ops, writing, id
 }
 
@@ -84,7 +92,8 @@ func publishedStore(t testing.TB) (d *snapshot.Dir, id string) {
 	return d, id
 }
 
-// TestOrderOfWrites shows every operation of the first Write and Publish of a store, and of the second.
+// TestOrderOfWrites shows every operation of the first Write and Publish of a store, and of the
+// second.
 func TestOrderOfWrites(t *testing.T) {
 	d := openDir(filepath.Join(t.TempDir(), "store"))
 	var b strings.Builder
@@ -100,11 +109,12 @@ func TestOrderOfWrites(t *testing.T) {
 			fmt.Fprintln(&b, strings.ReplaceAll(o.String(), id, "ID"))
 		}
 	}
+
 	golden(t, "order.txt", b.String())
 }
 
-// TestFailureAtEachStep fails each operation in turn: the published snapshot stays published and whole, and the next
-// attempt succeeds.
+// TestFailureAtEachStep fails each operation in turn: the published snapshot stays published and
+// whole, and the next attempt succeeds.
 func TestFailureAtEachStep(t *testing.T) {
 	whole, old := publishedStore(t)
 	fresh := func() *snapshot.Dir {
@@ -114,16 +124,19 @@ func TestFailureAtEachStep(t *testing.T) {
 		}
 		return openDir(root)
 	}
+
 	ops, _, _ := record(t, fresh(), crashed)
 	for k, failing := range ops {
 		d := fresh()
 		n := 0
 		broken := d.WithDisk(func(snapshot.DiskOp) error {
-			if n++; n == k+1 {
+			n++
+			if n == k+1 {
 				return errCut
 			}
 			return nil
 		})
+
 		m, _, err := broken.Write(crashed, quarantine)
 		if err == nil {
 			_, err = broken.Publish(m.ID, snapshot.Publishing{Now: noon, Check: anything})
@@ -131,16 +144,20 @@ func TestFailureAtEachStep(t *testing.T) {
 		if !errors.Is(err, errCut) {
 			t.Fatalf("step %d (%s) failed and nobody says so: %v", k, failing, err)
 		}
+
 		cur, err := d.Current()
 		if err != nil {
 			t.Fatalf("after step %d (%s) failed: %v", k, failing, err)
 		}
+
 		if lastSync := k == len(ops)-1; (cur.ID == old) == lastSync {
 			t.Errorf("after step %d (%s) failed %q is current", k, failing, cur.ID)
 		}
+
 		if err := d.Verify(cur.ID); err != nil {
 			t.Errorf("after step %d (%s) failed: %v", k, failing, err)
 		}
+
 		id := write(t, d, crashed).ID
 		if cur, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil || cur.Epoch != 2 {
 			t.Errorf("publishing after step %d (%s) had failed: %+v, %v", k, failing, cur, err)
@@ -165,10 +182,12 @@ func newPowerCuts(t testing.TB, second bool) *powerCuts {
 	if second {
 		d, p.old = publishedStore(t)
 	}
+
 	p.parent = t.TempDir()
 	if err := os.CopyFS(p.parent, os.DirFS(filepath.Dir(d.Root()))); err != nil {
 		t.Fatal(err)
 	}
+
 	p.ops, p.writing, p.id = record(t, d, crashed)
 	return p
 }
@@ -176,13 +195,15 @@ func newPowerCuts(t testing.TB, second bool) *powerCuts {
 // outcome is what a power cut did after k operations: "" when all is well.
 func (p *powerCuts) outcome(t testing.TB, key state, files map[string][]byte, k int) string {
 	t.Helper()
-	wrote, published := k >= p.writing, k == len(p.ops)
+	wrote := k >= p.writing
+	published := k == len(p.ops)
 	known := fmt.Sprintf("%x %t %t", key, wrote, published)
 	what, ok := p.known[known]
 	if !ok {
 		what = p.broken(t, files, wrote, published)
 		p.known[known] = what
 	}
+
 	return what
 }
 
@@ -190,9 +211,11 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 	t.Helper()
 	root := t.TempDir()
 	defer os.RemoveAll(root)
+
 	if err := lay(root, files); err != nil {
 		t.Fatal(err)
 	}
+
 	d := openDir(filepath.Join(root, "store"))
 	cur, err := d.Current()
 	switch {
@@ -211,16 +234,19 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 			return fmt.Sprintf("nobody knows why %s is current: %+v, %v", cur.ID, past, err)
 		}
 	}
+
 	if wrote {
 		if err := d.Verify(p.id); err != nil {
 			return "written, but " + err.Error()
 		}
 	}
+
 	return ""
 }
 
-// run cuts the power after each operation and returns what went wrong. The disk does not do the operation number lie,
-// -1 for none; then only what Publish does is looked at, up to the first thing that breaks.
+// run cuts the power after each operation and returns what went wrong. The disk does not do the
+// operation number lie, -1 for none; then only what Publish does is looked at, up to the first
+// thing that breaks.
 func (p *powerCuts) run(t testing.TB, lie int) (states int, broken []string) {
 	t.Helper()
 	dice := rand.New(rand.NewPCG(1, uint64(lie)))
@@ -229,19 +255,23 @@ func (p *powerCuts) run(t testing.TB, lie int) (states int, broken []string) {
 		if k != lie {
 			model.do(o)
 		}
+
 		if lie >= 0 && k < p.writing {
 			continue
 		}
+
 		for key, files := range model.cuts(dice) {
 			states++
 			if what := p.outcome(t, key, files, k+1); what != "" {
 				broken = append(broken, fmt.Sprintf("after step %d (%s): %s", k, o, what))
 			}
 		}
+
 		if lie >= 0 && len(broken) > 0 {
 			break
 		}
 	}
+
 	return states, broken
 }
 
@@ -252,15 +282,17 @@ func TestPowerCuts(t *testing.T) {
 		for _, b := range broken {
 			t.Error(b)
 		}
-		// Most operations are on files that nobody can see yet, and a file is synced before the next one is begun.
+
+		// Most operations are on files that nobody can see yet, and a file is synced before the
+		// next one is begun.
 		if states <= 40 {
 			t.Errorf("only %d states were seen", states)
 		}
 	}
 }
 
-// TestEverySyncIsNeeded takes the syncs of a publication away one at a time: each time some power cut breaks the store.
-// So the model would find a sync that is missing, and there is none too many.
+// TestEverySyncIsNeeded takes the syncs of a publication away one at a time: each time some power
+// cut breaks the store. So the model would find a sync that is missing, and there is none too many.
 func TestEverySyncIsNeeded(t *testing.T) {
 	t.Parallel()
 	p := newPowerCuts(t, true)

@@ -24,6 +24,7 @@ func damagedSection(t testing.TB, err error) string {
 	if !strings.Contains(err.Error(), `"`+damage.Section+`"`) {
 		t.Errorf("the message %q does not name section %q", err, damage.Section)
 	}
+
 	return damage.Section
 }
 
@@ -36,7 +37,8 @@ func fileSections(m *snapshot.Manifest) map[string]string {
 	return sections
 }
 
-// TestEveryFlippedByteIsFound flips each byte of each file of a snapshot and of CURRENT, one at a time.
+// TestEveryFlippedByteIsFound flips each byte of each file of a snapshot and of CURRENT, one at a
+// time.
 func TestEveryFlippedByteIsFound(t *testing.T) {
 	t.Parallel()
 	d := openDir(t.TempDir())
@@ -44,27 +46,32 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 	if _, err := d.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: anything}); err != nil {
 		t.Fatal(err)
 	}
+
 	flip := func(path string, check func(at int)) {
 		whole, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
+
 		put := func(at int, b byte) {
 			if _, err := f.WriteAt([]byte{b}, int64(at)); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		for at, b := range whole {
 			put(at, b^1<<(at%8))
 			check(at)
 			put(at, b)
 		}
 	}
+
 	for name, section := range fileSections(m) {
 		flip(filepath.Join(d.Path(m.ID), name), func(at int) {
 			if got := damagedSection(t, d.Verify(m.ID)); got != section {
@@ -72,12 +79,14 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 			}
 		})
 	}
+
 	flip(filepath.Join(d.Root(), "CURRENT"), func(int) {
 		_, err := d.Current()
 		if got := damagedSection(t, err); got != "CURRENT" {
 			t.Errorf("section %q is named", got)
 		}
 	})
+
 	if err := d.Verify(m.ID); err != nil {
 		t.Errorf("put back together: %v", err)
 	}
@@ -92,22 +101,28 @@ func TestCutAndGrownFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		n := len(whole)
 		for _, length := range []int{0, 1, 2, 7, n / 4, n / 2, n - 73, n - 72, n - 71, n - 2, n - 1, n + 1, 2 * n} {
 			if length < 0 || length == n {
 				continue
 			}
+
 			if err := os.WriteFile(path, append(append([]byte(nil), whole...), whole...)[:length], 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			err := d.Verify(m.ID)
 			if got := damagedSection(t, err); got != section {
 				t.Errorf("%s with %d of %d bytes: section %q is named", name, length, n, got)
 			}
-			if name != "manifest" && !strings.Contains(err.Error(), fmt.Sprintf("has %d bytes instead of %d", length, n)) {
+
+			if name != "manifest" &&
+				!strings.Contains(err.Error(), fmt.Sprintf("has %d bytes instead of %d", length, n)) {
 				t.Errorf("%s with %d of %d bytes: %v", name, length, n, err)
 			}
 		}
+
 		if err := os.WriteFile(path, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -122,14 +137,17 @@ func TestMissingFiles(t *testing.T) {
 		if err := os.Rename(path, path+".away"); err != nil {
 			t.Fatal(err)
 		}
+
 		err := d.Verify(m.ID)
 		if got := damagedSection(t, err); got != section || !strings.Contains(err.Error(), "is missing") {
 			t.Errorf("without %s: %v", name, err)
 		}
+
 		_, err = d.Load(context.Background(), m.ID, nil)
 		if serves := err == nil; serves != (section == "quarantine") {
 			t.Errorf("without %s: loading gives %v; only the quarantine report is not needed to serve", name, err)
 		}
+
 		if err := os.Rename(path+".away", path); err != nil {
 			t.Fatal(err)
 		}
@@ -144,6 +162,7 @@ func TestNotAJSONManifest(t *testing.T) {
 			t.Errorf("%s: want an error with %q, got %v", body, want, err)
 		}
 	}
+
 	f("{}\n", "has format 0")
 	f("[]\n", "is not what this program writes")
 	f("", "is not what this program writes")

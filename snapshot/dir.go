@@ -22,8 +22,8 @@ import (
 //	tmp/                     what is being written
 //	LOCK                     held by whoever writes
 //
-// Readers take no lock and never list: they load what CURRENT names. A Dir is safe for use by several goroutines
-// and processes.
+// Readers take no lock and never list: they load what CURRENT names. A Dir is safe for use by
+// several goroutines and processes.
 type Dir struct {
 	root string
 	disk disk
@@ -32,8 +32,9 @@ type Dir struct {
 // OpenDir returns the store at root, which need not exist yet: the first Write creates it.
 func OpenDir(root string) *Dir { return &Dir{root: root, disk: osDisk{}} }
 
-// Exists returns ErrNoStore when there is no store at the root, and says what is there instead. Nothing needs to ask that
-// reads or publishes a snapshot by its id; it is for those to whom an empty store looks like none.
+// Exists returns ErrNoStore when there is no store at the root, and says what is there instead.
+// Nothing needs to ask that reads or publishes a snapshot by its id; it is for those to whom an
+// empty store looks like none.
 func (d *Dir) Exists() error {
 	info, err := os.Stat(filepath.Join(d.root, "snapshots"))
 	switch _, rootErr := os.Stat(d.root); {
@@ -44,6 +45,7 @@ func (d *Dir) Exists() error {
 	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("cannot open store %q: %w, for it has no folder \"snapshots\"", d.root, ErrNoStore)
 	}
+
 	return fmt.Errorf("cannot open store %q: %w", d.root, err)
 }
 
@@ -66,8 +68,8 @@ type Current struct {
 	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before
 }
 
-// Current reads which snapshot is published. It returns ErrNoCurrent when none is, and a *DamageError when the
-// pointer was not written by this program.
+// Current reads which snapshot is published. It returns ErrNoCurrent when none is, and a
+// *DamageError when the pointer was not written by this program.
 func (d *Dir) Current() (Current, error) {
 	var cur Current
 	b, err := os.ReadFile(filepath.Join(d.root, "CURRENT"))
@@ -83,6 +85,7 @@ func (d *Dir) Current() (Current, error) {
 	if !ValidID(cur.ID) {
 		return Current{}, fmt.Errorf("store %q: %w", d.root, &DamageError{"CURRENT", "does not name a snapshot"})
 	}
+
 	return cur, nil
 }
 
@@ -91,9 +94,11 @@ func (d *Dir) Manifest(id string) (*Manifest, error) {
 	if !ValidID(id) {
 		return nil, fmt.Errorf("snapshot %q: %w", id, ErrNotFound)
 	}
+
 	path := filepath.Join(d.Path(id), "manifest")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		// A folder without a manifest is damage; without a folder there is no such snapshot.
 		if _, err := os.Stat(d.Path(id)); err == nil {
 			return nil, fmt.Errorf("snapshot %q: %w", id, &DamageError{"manifest", "is missing"})
 		}
@@ -102,13 +107,17 @@ func (d *Dir) Manifest(id string) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the manifest of snapshot %q: %w", id, err)
 	}
+
 	m, err := parseManifest(b, id)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %q: %w", id, err)
 	}
+
+	// The bytes do not tell when they were made, so that equal input has equal bytes.
 	if info, err := os.Stat(path); err == nil {
 		m.CreatedAt = info.ModTime().UTC()
 	}
+
 	return m, nil
 }
 
@@ -118,12 +127,15 @@ func (d *Dir) List() ([]*Manifest, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot list store %q: %w", d.root, err)
 	}
+
 	var all []*Manifest
 	for _, e := range entries {
+		// What is damaged or foreign is left out here; Unlisted names it.
 		if m, err := d.Manifest(e.Name()); err == nil {
 			all = append(all, m)
 		}
 	}
+
 	slices.SortFunc(all, func(a, b *Manifest) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
@@ -132,7 +144,8 @@ func (d *Dir) List() ([]*Manifest, error) {
 
 // Unlisted says of each folder that List leaves out what is wrong with it.
 func (d *Dir) Unlisted() (problems []error) {
-	entries, _ := os.ReadDir(filepath.Join(d.root, "snapshots")) // List says why it cannot be read
+	// List says why it cannot be read.
+	entries, _ := os.ReadDir(filepath.Join(d.root, "snapshots"))
 	for _, e := range entries {
 		if _, err := d.Manifest(e.Name()); err != nil && ValidID(e.Name()) {
 			problems = append(problems, err)
@@ -141,9 +154,10 @@ func (d *Dir) Unlisted() (problems []error) {
 	return problems
 }
 
-// Load reads a snapshot, comparing every section with its checksum before decoding it. Where other work must go on, step
-// is called every ten microseconds or so and may rest; then one section is read after the other, on the caller's
-// goroutine. The error is the context's when it ends before the catalog is whole.
+// Load reads a snapshot, comparing every section with its checksum before decoding it. Where other
+// work must go on, step is called every ten microseconds or so and may rest; then one section is
+// read after the other, on the caller's goroutine. The error is the context's when it ends before
+// the catalog is whole.
 func (d *Dir) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
 	m, err := d.Manifest(id)
 	if err != nil {
@@ -153,11 +167,10 @@ func (d *Dir) Load(ctx context.Context, id string, step func()) (*Catalog, error
 	return d.load(ctx, m, false, step)
 }
 
-// Verify reads a snapshot with everything that belongs to it and compares it with the strong checksums. Damage is
-// reported with the name of the section.
+// Verify reads a snapshot with everything that belongs to it and compares it with the strong
+// checksums. Damage is reported with the name of the section.
 func (d *Dir) Verify(id string) error {
 	_, err := d.LoadVerified(context.Background(), id)
-
 	return err
 }
 
@@ -180,27 +193,34 @@ func (d *Dir) load(ctx context.Context, m *Manifest, strong bool, step func()) (
 		}
 		return b, err
 	}
+
 	c, err := decode(ctx, m, reading{file, strong, step})
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %q: %w", m.ID, err)
 	}
+
 	return c, nil
 }
 
-// prepare creates the store's folders. A new store is made durable at once, its own entry included: what is
-// published in it must not go with it.
+// prepare creates the store's folders. A new store is made durable at once, its own entry included:
+// what is published in it must not go with it.
 func (d *Dir) prepare() error {
+	// The lock is the last thing that the first writer makes.
 	if _, err := os.Stat(filepath.Join(d.root, "LOCK")); err == nil {
 		return nil
 	}
+
 	for _, folder := range []string{"", "snapshots", "tmp"} {
 		if err := d.disk.mkdir(filepath.Join(d.root, folder)); err != nil {
 			return err
 		}
 	}
+
+	// First what is in the store, then the store itself.
 	if err := d.disk.syncDir(d.root); err != nil {
 		return err
 	}
+
 	return d.disk.syncDir(filepath.Dir(d.root))
 }
 
@@ -213,15 +233,19 @@ func (d *Dir) lock() (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
 	}
+
 	for {
+		// A signal may end the wait.
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, syscall.EINTR) { // a signal may end the wait
+		if !errors.Is(err, syscall.EINTR) {
 			_ = f.Close()
 			return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
 		}
 	}
-	return func() { _ = f.Close() }, nil // closing releases the lock
+
+	// Closing releases the lock.
+	return func() { _ = f.Close() }, nil
 }

@@ -5,8 +5,9 @@ import (
 	"os"
 )
 
-// disk is what writing a store needs of a file system. Reading goes to the operating system directly. A test gives a
-// Dir a disk that notes, fails or forgets, to show that no crash leaves a broken store.
+// disk is what writing a store needs of a file system. Reading goes to the operating system
+// directly. A test gives a Dir a disk that notes, fails or forgets, to show that no crash leaves a
+// broken store.
 type disk interface {
 	// mkdir creates a directory; that it exists already is no error.
 	mkdir(path string) error
@@ -50,6 +51,7 @@ func (osDisk) syncDir(path string) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
+
 	return err
 }
 
@@ -66,5 +68,6 @@ func writeSynced(d disk, path string, data []byte) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
+
 	return err
 }

@@ -13,8 +13,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// diskModel is a file system that forgets at a power cut what was not synced: of a file, the bytes written since its
-// last sync; of a directory, any of the entries made, replaced or removed since its last sync, each for itself.
+// diskModel is a file system that forgets at a power cut what was not synced: of a file, the bytes
+// written since its last sync; of a directory, any of the entries made, replaced or removed since
+// its last sync, each for itself.
 type diskModel struct {
 	root *node // the parent of the store
 }
@@ -44,6 +45,7 @@ func modelOf(path string) *diskModel {
 		if err != nil {
 			panic(err)
 		}
+
 		for _, e := range entries {
 			if e.IsDir() {
 				n.durable[e.Name()] = load(filepath.Join(path, e.Name()))
@@ -55,8 +57,10 @@ func modelOf(path string) *diskModel {
 			}
 			n.durable[e.Name()] = &node{data: b, synced: b}
 		}
+
 		return n
 	}
+
 	return &diskModel{load(path)}
 }
 
@@ -82,11 +86,14 @@ func (m *diskModel) find(path string) *node {
 	if path == "." {
 		return n
 	}
+
 	for part := range strings.SplitSeq(path, "/") {
-		if n = n.live()[part]; n == nil {
+		n = n.live()[part]
+		if n == nil {
 			return nil
 		}
 	}
+
 	return n
 }
 
@@ -111,20 +118,22 @@ func (m *diskModel) do(o snapshot.DiskOp) {
 		parent.pending = append(parent.pending, edit{name, nil})
 		to := m.find(filepath.Dir(o.To))
 		to.pending = append(to.pending, edit{filepath.Base(o.To), moved})
+
 	case "remove":
 		if parent != nil && m.find(o.Path) != nil {
 			parent.pending = append(parent.pending, edit{name, nil})
 		}
 	case "syncdir":
 		n := m.find(o.Path)
-		n.durable, n.pending = n.live(), nil
+		n.durable = n.live()
+		n.pending = nil
 	default:
 		panic("the model does not know " + o.Op)
 	}
 }
 
-// cut returns files by path as one power cut may leave them: lose says of each thing that was not synced whether it
-// is lost. Directories are entries that end in a slash.
+// cut returns files by path as one power cut may leave them: lose says of each thing that was not
+// synced whether it is lost. Directories are entries that end in a slash.
 func (m *diskModel) cut(lose func() bool) map[string][]byte {
 	files := map[string][]byte{}
 	var walk func(n *node, path string)
@@ -140,17 +149,20 @@ func (m *diskModel) cut(lose func() bool) map[string][]byte {
 			}
 			return
 		}
+
 		entries := maps.Clone(n.durable)
 		for _, e := range n.pending {
 			if !lose() {
 				apply(entries, e)
 			}
 		}
+
 		files[path+"/"] = nil
 		for name, below := range entries {
 			walk(below, path+"/"+name)
 		}
 	}
+
 	walk(m.root, "")
 	return files
 }
@@ -158,8 +170,8 @@ func (m *diskModel) cut(lose func() bool) map[string][]byte {
 // state is the checksum of what a power cut left.
 type state [32]byte
 
-// cuts returns what power cuts may leave now, each outcome once: all lost, all kept, and many in between. What is
-// below tmp does not count: nobody reads it.
+// cuts returns what power cuts may leave now, each outcome once: all lost, all kept, and many in
+// between. What is below tmp does not count: nobody reads it.
 func (m *diskModel) cuts(dice *rand.Rand) map[state]map[string][]byte {
 	all := map[state]map[string][]byte{}
 	try := func(lose func() bool) {
@@ -172,8 +184,10 @@ func (m *diskModel) cuts(dice *rand.Rand) map[state]map[string][]byte {
 			}
 			fmt.Fprintf(h, "%s %d %x\n", path, len(files[path]), files[path])
 		}
+
 		all[state(h.Sum(nil))] = files
 	}
+
 	try(func() bool { return true })
 	try(func() bool { return false })
 	for only := range 10 { // all but one kept, and all but one lost
@@ -182,10 +196,12 @@ func (m *diskModel) cuts(dice *rand.Rand) map[state]map[string][]byte {
 		at = 0
 		try(func() bool { at++; return at-1 != only })
 	}
+
 	for range 10 {
 		odds := dice.IntN(9) + 1
 		try(func() bool { return dice.IntN(10) < odds })
 	}
+
 	return all
 }
 
@@ -202,5 +218,6 @@ func lay(root string, files map[string][]byte) error {
 			return err
 		}
 	}
+
 	return nil
 }

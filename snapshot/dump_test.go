@@ -9,7 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// dump spells everything a catalog says through its accessors, a row a line: two catalogs are equal when it is.
+// dump spells everything a catalog says through its accessors, a row a line: two catalogs are equal
+// when it is.
 func dump(c *snapshot.Catalog) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -22,18 +23,22 @@ func dump(c *snapshot.Catalog) string {
 			return strings.Join(cells, " ")
 		}
 	}
+
 	line("at %d", c.SnapshotAt)
 	row := text(&c.Games.Slug, &c.Games.Name)
 	for i := range c.Games.Slug.Len() {
 		line("game %s", row(i))
 	}
+
 	row = text(&c.Feeds.Namespace, &c.Feeds.Attribution, &c.Feeds.Partner)
 	for i := range c.Feeds.Namespace.Len() {
 		line("feed %s", row(i))
 	}
+
 	for i := range c.Variants.Len() {
 		line("variant %q", c.Variants.At(i))
 	}
+
 	s := &c.Sets
 	row = text(&s.ID, &s.Slug, &s.Name, &s.Series, &s.Code)
 	for i := range s.ID.Len() {
@@ -45,6 +50,7 @@ func dump(c *snapshot.Catalog) string {
 			line("  alias %q", s.Alias.At(from))
 		}
 	}
+
 	k := &c.Cards
 	row = text(&k.ID, &k.Slug, &k.Name, &k.Number, &k.Rarity, &k.Printing, &k.Image)
 	for i := range k.ID.Len() {
@@ -52,20 +58,24 @@ func dump(c *snapshot.Catalog) string {
 			row(i), k.Game[i], k.Set[i], k.Order[i], k.UpdatedAt[i], k.Product[i], k.Display[i])
 		dumpItem(line, c, i)
 	}
+
 	z := &c.Sealed
 	row = text(&z.Tail, &z.Name, &z.PackageType, &z.UnitKind, &z.Edition)
 	for i := range z.Tail.Len() {
 		line("sealed %s game %d units %d updated %d", row(i), z.Game[i], z.Units[i], z.UpdatedAt[i])
 		dumpItem(line, c, k.ID.Len()+i)
 	}
+
 	line("up %v down %v", c.Movers.Up, c.Movers.Down)
 	r := &c.Registry
 	for i := range r.Ref.Len() {
 		line("ref %q %q", r.Ref.At(i), r.RefID.At(i))
 	}
+
 	for i := range r.Slug.Len() {
 		line("former %q %q", r.Slug.At(i), r.SlugID.At(i))
 	}
+
 	return b.String()
 }
 
@@ -73,10 +83,12 @@ func dumpItem(line func(string, ...any), c *snapshot.Catalog, item int) {
 	for from, to := c.Identifiers.Of.Range(item); from < to; from++ {
 		line("  identifier %q %q", c.Identifiers.Namespace.At(from), c.Identifiers.Value.At(from))
 	}
+
 	l := &c.Lanes
 	for lane, to := l.Of.Range(item); lane < to; lane++ {
 		line("  lane %d %s flags %d feed %d cents %d as of %d collected %d base %d %d seen %d", l.Variant[lane],
-			snapshot.Condition(l.Condition[lane]).Code(), l.Flags[lane], l.Feed[lane], l.Cents[lane], l.SourceAsOf[lane],
+			snapshot.Condition(l.Condition[lane]).Code(), l.Flags[lane], l.Feed[lane], l.Cents[lane],
+			l.SourceAsOf[lane],
 			l.CollectedAt[lane], l.Base7[lane], l.Base30[lane], l.Seen[lane])
 		line("    points %v", c.History.AppendPoints(nil, lane, 0, c.Date()))
 		for w := range snapshot.StatWindows {
@@ -91,7 +103,8 @@ func dumpItem(line func(string, ...any), c *snapshot.Catalog, item int) {
 var tiny = fixture.Size{Sets: 2, Cards: 3, Sealed: 1, Days: 8}
 
 var quarantine = snapshot.WriteOptions{
-	Quarantine:       []byte("{\"reason\":\"bad_cents\",\"file\":\"prices.csv\"}\n{\"reason\":\"bad_cents\",\"file\":\"more.csv\"}\n"),
+	Quarantine: []byte("{\"reason\":\"bad_cents\",\"file\":\"prices.csv\"}\n{\"reason\":\"bad_cents\"," +
+		"\"file\":\"more.csv\"}\n"),
 	QuarantineCounts: map[string]int{"bad_cents": 2},
 }
 

@@ -20,10 +20,11 @@ const (
 	quarantineName       = "quarantine"
 	quarantineFile       = "quarantine.jsonl"
 
-	// maxWindow is the window that sections are compressed with, and all the memory that a decoder of one needs.
+	// maxWindow is the window that sections are compressed with, and all the memory that a decoder
+	// of one needs.
 	maxWindow = 8 << 20
-	// usualRatio is how much smaller compression makes a section at most, as a rule: how much room unpacking makes
-	// before it has seen anything.
+	// usualRatio is how much smaller compression makes a section at most, as a rule: how much room
+	// unpacking makes before it has seen anything.
 	usualRatio = 16
 )
 
@@ -33,11 +34,14 @@ type file struct {
 	data []byte
 }
 
-// encode spells a catalog and its quarantine report as the files of a snapshot and the manifest that describes them.
+// encode spells a catalog and its quarantine report as the files of a snapshot and the manifest
+// that describes them.
 func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
 	}
+
+	// Sections are packed side by side: the largest takes as long as all others together.
 	files := make([]file, len(sections)+1)
 	var group errgroup.Group
 	for i, s := range sections {
@@ -46,33 +50,44 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 			if err != nil {
 				return fmt.Errorf("cannot encode section %q: %w", s.name, err)
 			}
+
 			if len(raw) > MaxSection {
-				return fmt.Errorf("cannot encode section %q: it has %d bytes, the format holds %d", s.name, len(raw), MaxSection)
+				const text = "cannot encode section %q: it has %d bytes, the format holds %d"
+				return fmt.Errorf(text, s.name, len(raw), MaxSection)
 			}
+
 			// One goroutine an encoder, so that equal input is always cut into equal blocks.
-			enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow), zstd.WithEncoderConcurrency(1))
+			enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow),
+				zstd.WithEncoderConcurrency(1))
 			if err != nil {
 				return err
 			}
+
 			packed := enc.EncodeAll(raw, nil)
 			files[i] = newFile(s.name, s.name+sectionSuffix, codecZstd, packed, len(raw))
 			return enc.Close()
 		})
 	}
+
 	if err := group.Wait(); err != nil {
 		return nil, nil, err
 	}
+
 	files[len(sections)] = newFile(quarantineName, quarantineFile, codecNone, o.Quarantine, len(o.Quarantine))
 	m := &Manifest{
-		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: o.Base, Counts: c.count(), Quarantine: map[string]int{},
+		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: o.Base, Counts: c.count(),
+		Quarantine: map[string]int{},
 	}
 	for reason, n := range o.QuarantineCounts {
 		m.Quarantine[reason] = n
 		m.Counts.Quarantined += n
 	}
+
 	for _, f := range files {
 		m.Sections = append(m.Sections, f.Section)
 	}
+
+	// The id follows from the checksums, so it comes last.
 	m.identify()
 	return m, files, nil
 }
@@ -94,10 +109,13 @@ func (c *Catalog) count() Counts {
 	for _, verified := range c.Cards.Product {
 		n.Products += int(verified)
 	}
+
 	for lane := range c.History.Of.Len() {
 		from, to := c.History.Of.Range(lane)
-		n.HistoryPoints += countPoints(c.History.Points[from:to])
+		points, _ := countPoints(c.History.Points[from:to], c.Date())
+		n.HistoryPoints += points
 	}
+
 	return n
 }
 
@@ -105,14 +123,15 @@ func (c *Catalog) count() Counts {
 type reading struct {
 	file   func(Section) ([]byte, error) // the bytes of a section's file
 	strong bool                          // also compare the SHA-256 of every file
-	// step is called every ten microseconds or so of work, which then is one section after the other on the caller's
-	// goroutine; nil reads all sections at once.
+	// step is called every ten microseconds or so of work, which then is one section after the
+	// other on the caller's goroutine; nil reads all sections at once.
 	step func()
 }
 
-// decode reads a catalog from the files of its manifest. Checksums come before decoding, and the tables are validated
-// at the end.
+// decode reads a catalog from the files of its manifest. Checksums come before decoding, and the
+// tables are validated at the end.
 func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
+	// Work that may rest stays on one goroutine, or its rests would not be felt.
 	together := r.step == nil
 	if together {
 		r.step = func() {}
@@ -122,7 +141,8 @@ func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
 	var group errgroup.Group
 	for i, s := range m.Sections {
 		if i == len(m.Sections)-1 && !r.strong {
-			continue // serving does not need the quarantine report
+			// Serving does not need the quarantine report.
+			continue
 		}
 		if together {
 			group.Go(func() error { return r.section(ctx, c, m.Format, i, &s) })
@@ -130,15 +150,21 @@ func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
 			return nil, err
 		}
 	}
+
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+
+	// Format 1 did not know the printed totals of sets.
 	if m.Format < 2 {
-		c.Sets.Total = make([]uint16, c.Sets.ID.Len()) // not known
+		c.Sets.Total = make([]uint16, c.Sets.ID.Len())
 	}
+
+	// From here on everything may be used as an index without looking.
 	if err := c.validate(r.step); err != nil {
 		return nil, err
 	}
+
 	return c, nil
 }
 
@@ -149,8 +175,11 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 		return err
 	}
 	if err := s.check(packed, r.strong); err != nil || i >= len(sections) {
-		return err // of a section that is no table of the catalog, only the file is looked at
+		// Of a section that is no table of the catalog, only the file is looked at.
+		return err
 	}
+
+	// Only bytes with the right checksum are handed to decoders.
 	raw, err := s.unpack(packed, stepper{ended: ctx.Err, step: r.step})
 	if err != nil {
 		return err
@@ -158,6 +187,7 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 	if err := decodeSection(raw, format, r.step, func(w columns) { sections[i].walk(c, w) }); err != nil {
 		return &DamageError{s.Name, err.Error()}
 	}
+
 	return nil
 }
 
@@ -166,14 +196,18 @@ func (s *Section) check(packed []byte, strong bool) error {
 	if int64(len(packed)) != s.Bytes {
 		return &DamageError{s.Name, fmt.Sprintf("has %d bytes instead of %d", len(packed), s.Bytes)}
 	}
+
+	// The quick sum finds accidents at every load; the strong one is for what is about to be published.
 	ok := fmt.Sprintf("%016x", xxhash.Sum64(packed)) == s.XXH64
 	if strong && ok {
 		sum := sha256.Sum256(packed)
 		ok = hex.EncodeToString(sum[:]) == s.SHA256
 	}
+
 	if !ok {
 		return &DamageError{s.Name, "does not have the checksum it was written with"}
 	}
+
 	return nil
 }
 
@@ -193,15 +227,19 @@ func (r stepper) Read(b []byte) (int, error) {
 	return r.Reader.Read(b[:min(len(b), 64<<10)])
 }
 
-// unpack decompresses a file. It reads a stream, so that memory grows with what is really there: neither the length
-// in the manifest nor the one in the frame is taken at its word.
+// unpack decompresses a file. It reads a stream, so that memory grows with what is really there:
+// neither the length in the manifest nor the one in the frame is taken at its word.
 func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
-	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
 	defer dec.Close()
+
+	// The manifest says how long it will be, and may be wrong: room is made for a usual section only.
 	raw := bytes.NewBuffer(make([]byte, 0, min(s.Raw, usualRatio*s.Bytes)+bytes.MinRead))
+	// One byte more than the manifest says is enough to see that there is too much.
 	from.Reader = io.LimitReader(dec, s.Raw+1)
 	n, err := raw.ReadFrom(from)
 	if stopped := from.ended(); stopped != nil {
@@ -213,5 +251,6 @@ func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
 	if n != s.Raw {
 		return nil, &DamageError{s.Name, fmt.Sprintf("does not unpack to %d bytes", s.Raw)}
 	}
+
 	return raw.Bytes(), nil
 }

@@ -7,15 +7,14 @@ import (
 )
 
 // What the tests in snapshot_test reach of the package's inside.
-var (
-	ParseManifest = parseManifest
-	CountPoints   = countPoints
-	PointsOK      = pointsOK
-)
+var ParseManifest = parseManifest
 
-// DecodeAround reads every section of a manifest but the i-th, and returns what reads a file as that one and the catalog
-// with it, as for serving: fuzzing one section need not read the others each time.
-func DecodeAround(m *Manifest, i int, file func(Section) ([]byte, error)) (func(s Section, packed []byte) (*Catalog, error), error) {
+// DecodeAround reads every section of a manifest but the i-th, and returns what reads a file as
+// that one and the catalog with it, as for serving: fuzzing one section need not read the others
+// each time.
+func DecodeAround(
+	m *Manifest, i int, file func(Section) ([]byte, error),
+) (func(s Section, packed []byte) (*Catalog, error), error) {
 	rest := Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
 	r := reading{file: file, step: func() {}}
 	for j := range sections {
@@ -26,6 +25,7 @@ func DecodeAround(m *Manifest, i int, file func(Section) ([]byte, error)) (func(
 			return nil, err
 		}
 	}
+
 	return func(s Section, packed []byte) (*Catalog, error) {
 		c := rest // the columns are shared, and only read
 		r := reading{file: func(Section) ([]byte, error) { return packed, nil }, step: func() {}}
@@ -34,6 +34,18 @@ func DecodeAround(m *Manifest, i int, file func(Section) ([]byte, error)) (func(
 		}
 		return &c, c.Validate()
 	}, nil
+}
+
+// CountPoints counts stored points.
+func CountPoints(b []byte) int {
+	n, _ := countPoints(b, lastDay)
+	return n
+}
+
+// PointsOK reports whether stored points decode and are in bounds.
+func PointsOK(b []byte, last Day) bool {
+	_, ok := countPoints(b, last)
+	return ok
 }
 
 // SectionNames are the sections of the format in order.
@@ -55,6 +67,7 @@ func EncodeSections(c *Catalog) ([][]byte, error) {
 		}
 		all = append(all, raw)
 	}
+
 	return all, nil
 }
 
@@ -78,8 +91,8 @@ func (o DiskOp) String() string {
 	return o.Op + " " + o.Path
 }
 
-// WithDisk returns the store on a disk that asks before everything it does; an error makes the operation fail. It
-// syncs nothing: tests have no power cuts that are real.
+// WithDisk returns the store on a disk that asks before everything it does; an error makes the
+// operation fail. It syncs nothing: tests have no power cuts that are real.
 func (d *Dir) WithDisk(ask func(DiskOp) error) *Dir { return &Dir{root: d.root, disk: askingDisk{ask}} }
 
 type askingDisk struct{ ask func(DiskOp) error }

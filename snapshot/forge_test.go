@@ -24,7 +24,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// forger makes snapshots that are wrong and yet have every checksum right. It follows docs/SNAPSHOT.md, not the code.
+// forger makes snapshots that are wrong and yet have every checksum right. It follows
+// docs/SNAPSHOT.md, not the code.
 type forger struct {
 	m     *snapshot.Manifest
 	files map[string][]byte
@@ -59,10 +60,12 @@ func (f *forger) raw(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	defer dec.Close()
+
 	raw, err := dec.DecodeAll(f.files[f.section(name).File], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return raw
 }
 
@@ -75,16 +78,20 @@ func (f *forger) put(name string, packed []byte, raw int) {
 
 // add inserts a section before the quarantine report.
 func (f *forger) add(s snapshot.Section, packed []byte, raw int) {
-	s.File, s.Codec = s.Name+".msgpack.zst", "zstd"
+	s.File = s.Name + ".msgpack.zst"
+	s.Codec = "zstd"
 	f.m.Sections = slices.Insert(f.m.Sections, len(f.m.Sections)-1, forged(s, packed, raw))
 	f.files[s.File] = packed
 }
 
-// forged is a section as the manifest has it, when its file is packed and said to unpack to raw bytes.
+// forged is a section as the manifest has it, when its file is packed and said to unpack to raw
+// bytes.
 func forged(s snapshot.Section, packed []byte, raw int) snapshot.Section {
 	sum := sha256.Sum256(packed)
-	s.Bytes, s.Raw = int64(len(packed)), int64(raw)
-	s.XXH64, s.SHA256 = fmt.Sprintf("%016x", xxhash.Sum64(packed)), hex.EncodeToString(sum[:])
+	s.Bytes = int64(len(packed))
+	s.Raw = int64(raw)
+	s.XXH64 = fmt.Sprintf("%016x", xxhash.Sum64(packed))
+	s.SHA256 = hex.EncodeToString(sum[:])
 	return s
 }
 
@@ -102,21 +109,25 @@ func (f *forger) store(t testing.TB) (*snapshot.Dir, string) {
 	for _, s := range f.m.Sections {
 		fmt.Fprintf(h, "%s %s\n", s.Name, s.SHA256)
 	}
+
 	f.m.ID = f.m.SnapshotAt.Format("20060102T150405Z") + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 	body, err := json.MarshalIndent(f.m, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f.files["manifest"] = sealed(append(body, '\n'))
 	d := openDir(f.root)
 	if err := os.MkdirAll(d.Path(f.m.ID), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, data := range f.files {
 		if err := os.WriteFile(filepath.Join(d.Path(f.m.ID), name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return d, f.m.ID
 }
 
@@ -139,13 +150,18 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// few is the memory that reading a tiny catalog may take: the windows of a dozen decoders that run side by side, and the
-// catalog.
+// few is the memory that reading a tiny catalog may take: the windows of a dozen decoders that run
+// side by side, and the catalog.
 const few = 24 << 20
 
-// TestForgedLengthsTakeNoMemory declares lengths of gigabytes in every place that declares one, with right checksums.
+// TestForgedLengthsTakeNoMemory declares lengths of gigabytes in every place that declares one,
+// with right checksums.
 func TestForgedLengthsTakeNoMemory(t *testing.T) {
-	big := func(code byte) []byte { return binary.BigEndian.AppendUint32([]byte{code}, 1<<32-4) } // whole rows of any width
+	big := func(code byte) []byte {
+		return binary.BigEndian.AppendUint32([]byte{code},
+			1<<32-4)
+	} // whole rows of any width
+
 	column := func(name string, header []byte) []byte {
 		return slices.Concat([]byte{0x82, 0xa0 | byte(len(name))}, []byte(name), header)
 	}
@@ -158,10 +174,12 @@ func TestForgedLengthsTakeNoMemory(t *testing.T) {
 		if n := allocated(func() { err = d.Verify(id) }); n > few {
 			t.Errorf("%s: %d MB were allocated", what, n>>20)
 		}
+
 		if got := damagedSection(t, err); got != section {
 			t.Errorf("%s: section %q is named: %v", what, got, err)
 		}
 	}
+
 	movers := func(raw []byte) func(f *forger) { return func(f *forger) { f.put("movers", pack(t, raw), len(raw)) } }
 	f("a column of 4 GB", "movers", movers(column("up", big(0xc6))))
 	f("a string of 4 GB", "movers", movers(column("up", big(0xdb))))
@@ -172,6 +190,7 @@ func TestForgedLengthsTakeNoMemory(t *testing.T) {
 	f("4 GB in the manifest", "movers", func(f *forger) { f.section("movers").Raw = 1 << 32 })
 	f("beyond 4 GB in the manifest", "manifest", func(f *forger) { f.section("movers").Raw = 1<<32 + 1 })
 	f("a length below zero", "manifest", func(f *forger) { f.section("movers").Raw = -1 })
+
 	// A frame of one segment that declares 4 GB, with a block of one byte.
 	frame := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xe0}, 0, 0, 0, 0, 1, 0, 0, 0)
 	frame = append(frame, 0x09, 0, 0, 'x')
@@ -191,6 +210,7 @@ func TestABombIsCutOff(t *testing.T) {
 	if n := allocated(func() { err = d.Verify(id) }); n > 24<<20 {
 		t.Errorf("%d MB were allocated", n>>20)
 	}
+
 	if got := damagedSection(t, err); got != "movers" {
 		t.Errorf("section %q is named: %v", got, err)
 	}
@@ -208,9 +228,11 @@ func TestForgedColumns(t *testing.T) {
 			t.Errorf("want damage of %q with %q, got %v", section, want, err)
 		}
 	}
+
 	bin := func(name string, b ...byte) []byte {
 		return slices.Concat([]byte{0xa0 | byte(len(name))}, []byte(name), []byte{0xc4, byte(len(b))}, b)
 	}
+
 	section := func(columns ...[]byte) []byte {
 		return append([]byte{0x80 | byte(len(columns))}, bytes.Join(columns, nil)...)
 	}
@@ -227,16 +249,18 @@ func TestForgedColumns(t *testing.T) {
 	f("movers", []byte{0x07}, "is not a map")
 	f("movers", nil, "is not a map")
 	games := func(slugEnds ...byte) []byte {
-		return section(bin("slug", 'a', 'b'), bin("slug.ends", slugEnds...), bin("name", 'A', 'B'), bin("name.ends", 1, 0, 0, 0, 2, 0, 0, 0))
+		return section(bin("slug", 'a', 'b'), bin("slug.ends", slugEnds...), bin("name", 'A', 'B'),
+			bin("name.ends", 1, 0, 0, 0, 2, 0, 0, 0))
 	}
+
 	f("games", games(2, 0, 0, 0, 1, 0, 0, 0), "ends that do not fit")
 	f("games", games(1, 0, 0, 0, 3, 0, 0, 0), "ends that do not fit")
 	f("games", games(1, 0, 0, 0, 1, 0, 0, 0), "ends that do not fit")
 	f("games", games(2, 0, 0, 0), "columns of unequal length")
 }
 
-// withOptional is a forger of a snapshot with two optional sections that this program does not know. What is in them is
-// nobody's business here, so that they need not even unpack.
+// withOptional is a forger of a snapshot with two optional sections that this program does not
+// know. What is in them is nobody's business here, so that they need not even unpack.
 func withOptional(t testing.TB) *forger {
 	t.Helper()
 	f := newForger(t)
@@ -246,35 +270,41 @@ func withOptional(t testing.TB) *forger {
 	return f
 }
 
-// TestUnknownOptionalSections: a reader serves, verifies and publishes a snapshot of a newer builder without the sections
-// that it does not know, and the catalog is the same as without them.
+// TestUnknownOptionalSections: a reader serves, verifies and publishes a snapshot of a newer
+// builder without the sections that it does not know, and the catalog is the same as without them.
 func TestUnknownOptionalSections(t *testing.T) {
 	f := withOptional(t)
 	d, id := f.store(t)
 	if err := d.Verify(id); err != nil {
 		t.Fatalf("verifying: %v", err)
 	}
+
 	got, err := d.Load(t.Context(), id, nil)
 	if err != nil {
 		t.Fatalf("loading: %v", err)
 	}
+
 	got.ID = ""
 	if want := fixture.Random(1, tiny).Catalog(); dump(got) != dump(want) {
 		t.Error("the catalog is another one than without optional sections")
 	}
+
 	if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); err != nil {
 		t.Errorf("publishing: %v", err)
 	}
+
 	m, err := d.Manifest(id)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var optional []string
 	for _, s := range m.Sections {
 		if s.Optional {
 			optional = append(optional, s.Name)
 		}
 	}
+
 	if !slices.Equal(optional, []string{"aliases", "future"}) {
 		t.Errorf("the manifest has the optional sections %q", optional)
 	}
@@ -289,26 +319,30 @@ func TestDamagedOptionalSection(t *testing.T) {
 		if err := os.WriteFile(path, bytes.Repeat([]byte{1}, int(f.section(section).Bytes)), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		_, err := d.Load(t.Context(), id, nil)
 		for _, err := range []error{err, d.Verify(id)} {
 			if got := damagedSection(t, err); got != section {
 				t.Errorf("damage of %q names section %q", section, got)
 			}
 		}
-		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrDamaged) {
+
+		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err,
+			snapshot.ErrDamaged) {
 			t.Errorf("with damage of %q, publishing gives %v", section, err)
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
+
 		if got := damagedSection(t, d.Verify(id)); got != section {
 			t.Errorf("without %q, section %q is named", section, got)
 		}
 	}
 }
 
-// TestMisplacedOptionalSections: a section that is not known is refused unless it is marked as optional, and optional
-// ones have a place of their own.
+// TestMisplacedOptionalSections: a section that is not known is refused unless it is marked as
+// optional, and optional ones have a place of their own.
 func TestMisplacedOptionalSections(t *testing.T) {
 	f := func(want string, forge func(f *forger)) {
 		t.Helper()
@@ -320,9 +354,11 @@ func TestMisplacedOptionalSections(t *testing.T) {
 			t.Errorf("want damage of the manifest with %q, got %v", want, err)
 		}
 	}
+
 	named := func(name string) func(f *forger) {
 		return func(f *forger) { f.add(snapshot.Section{Name: name, Optional: true}, nil, 0) }
 	}
+
 	f("this program does not know", func(f *forger) { f.section("future").Optional = false })
 	f("this program does not know", func(f *forger) { f.section("future").Name = "../future" })
 	f("this program does not know", named("aliases"))
@@ -337,7 +373,8 @@ func TestMisplacedOptionalSections(t *testing.T) {
 	f("13 sections", func(f *forger) { f.m.Format = 2; f.m.Sections = slices.Delete(f.m.Sections, 12, 13) })
 }
 
-// TestStrongChecksum has a file whose XXH64 is right and whose SHA-256 is not: nobody serving looks, verifying does.
+// TestStrongChecksum has a file whose XXH64 is right and whose SHA-256 is not: nobody serving
+// looks, verifying does.
 func TestStrongChecksum(t *testing.T) {
 	for _, section := range append(snapshot.SectionNames(), "quarantine") {
 		f := newForger(t)
@@ -346,10 +383,13 @@ func TestStrongChecksum(t *testing.T) {
 		if got := damagedSection(t, d.Verify(id)); got != section {
 			t.Errorf("section %q is named for %q", got, section)
 		}
+
 		if _, err := d.Load(context.Background(), id, nil); err != nil {
 			t.Error(err)
 		}
-		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrDamaged) {
+
+		if _, err := d.Publish(id, snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err,
+			snapshot.ErrDamaged) {
 			t.Errorf("published: %v", err)
 		}
 	}
@@ -365,7 +405,9 @@ func TestNewerFormat(t *testing.T) {
 			t.Errorf("a newer format: %v", err)
 		}
 	}
-	if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: anything}); !errors.Is(err, snapshot.ErrNewerFormat) {
+
+	if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: anything}); !errors.Is(err,
+		snapshot.ErrNewerFormat) {
 		t.Errorf("publishing a newer format: %v", err)
 	}
 }
@@ -381,7 +423,8 @@ func TestForgedManifest(t *testing.T) {
 			t.Errorf("want damage of the manifest with %q, got %v", want, err)
 		}
 	}
-	f("where", func(m *snapshot.Manifest) { m.Sections[0], m.Sections[1] = m.Sections[1], m.Sections[0] })
+
+	f("where", func(m *snapshot.Manifest) { m.Sections[0], m.Sections[1] = m.Sections[1], m.Sections[0] }) // air: a swap
 	f("instead of", func(m *snapshot.Manifest) { m.Sections = m.Sections[1:] })
 	f("instead of", func(m *snapshot.Manifest) { m.Sections = append(m.Sections, m.Sections[0]) })
 	f("where", func(m *snapshot.Manifest) { m.Sections[0].File = "../../../games" })

@@ -9,17 +9,19 @@ import (
 	"ninepocket/snapshot"
 )
 
-// FuzzSection decodes any bytes as any section: it must neither panic nor allocate beyond what the bytes hold, and what
-// it takes must be spelt again as it was.
+// FuzzSection decodes any bytes as any section: it must neither panic nor allocate beyond what the
+// bytes hold, and what it takes must be spelt again as it was.
 func FuzzSection(f *testing.F) {
 	sections, err := snapshot.EncodeSections(fixture.Random(1, tiny).Catalog())
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	for i, raw := range sections {
 		f.Add(uint8(i), raw)
 		f.Add(uint8(i), raw[:len(raw)/2])
 	}
+
 	f.Add(uint8(9), []byte("\x82\xa2up\xc6\xff\xff\xff\xff"))
 	f.Add(uint8(9), []byte("\xdf\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, i uint8, raw []byte) {
@@ -29,19 +31,23 @@ func FuzzSection(f *testing.F) {
 		if n := allocated(func() { err = snapshot.DecodeSection(c, at, raw) }); n > uint64(1<<20+16*len(raw)) {
 			t.Fatalf("%d bytes were allocated for a section of %d", n, len(raw))
 		}
+
 		if err != nil {
 			return
 		}
+
 		_ = c.Validate()
 		again, err := snapshot.EncodeSections(c)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		// A header may be longer than need be; the columns are the same.
 		second := &snapshot.Catalog{}
 		if err := snapshot.DecodeSection(second, at, again[at]); err != nil {
 			t.Fatalf("what was decoded is not when it is spelt again: %v", err)
 		}
+
 		third, err := snapshot.EncodeSections(second)
 		if err != nil || string(third[at]) != string(again[at]) {
 			t.Fatalf("spelling and reading does not end: %v", err)
@@ -56,16 +62,19 @@ func FuzzLoad(f *testing.F) {
 		f.Add(uint8(i), honest.files[honest.section(name).File], len(honest.raw(f, name)))
 		f.Add(uint8(i), pack(f, honest.raw(f, name)[:20]), 20)
 	}
+
 	f.Add(uint8(9), []byte{0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 'x'}, 1<<32)
 	names := snapshot.SectionNames()
 	var decode []func(snapshot.Section, []byte) (*snapshot.Catalog, error)
 	for i := range names {
-		read, err := snapshot.DecodeAround(honest.m, i, func(s snapshot.Section) ([]byte, error) { return honest.files[s.File], nil })
+		read, err := snapshot.DecodeAround(honest.m, i,
+			func(s snapshot.Section) ([]byte, error) { return honest.files[s.File], nil })
 		if err != nil {
 			f.Fatal(err)
 		}
 		decode = append(decode, read)
 	}
+
 	f.Fuzz(func(t *testing.T, i uint8, packed []byte, raw int) {
 		at := int(i) % len(names)
 		s := forged(*honest.section(names[at]), packed, raw)
@@ -74,6 +83,7 @@ func FuzzLoad(f *testing.F) {
 		if n := allocated(func() { c, err = decode[at](s, packed) }); n > uint64(few+64*len(packed)) {
 			t.Fatalf("%d MB were allocated for a file of %d bytes", n>>20, len(packed))
 		}
+
 		switch {
 		case err == nil:
 			dump(c) // every accessor stays in bounds
@@ -96,6 +106,7 @@ func FuzzManifest(f *testing.F) {
 		if _, err := snapshot.ParseManifest([]byte(body), id); err == nil && !strings.Contains(body, "sha256:") {
 			t.Fatal("a manifest without a checksum is taken")
 		}
+
 		m, err := snapshot.ParseManifest(sealed([]byte(body)), id)
 		switch {
 		case err == nil:

@@ -5,21 +5,24 @@ import (
 	"strings"
 )
 
-// Game is what the program knows of a game. Everything that differs from game to game is a member of it.
+// Game is what the program knows of a game. Everything that differs from game to game is a member
+// of it.
 type Game struct {
 	Slug string // as the live surface, MCP and the pages name it
 	Name string // as people read it
 	// Preview is the value of the preview contract's enum.
 	Preview string
-	// Category is the number of TCGplayer's category in the paths of TCGCSV, empty for a game that it does not have.
+	// Category is the number of TCGplayer's category in the paths of TCGCSV, empty for a game that
+	// it does not have.
 	Category string
 	// Editions are the editions of the game's sealed products besides the standard one.
 	Editions []string
 }
 
-// Games is the one table of the games, in the order in which they are listed (decision 22). What depends on it reads it
-// when a server, a builder or a page is made, never while packages are initialised: a test appends a game of its own.
-// A catalog that was stored has its own table, Catalog.Games, with the games that have cards or products in it.
+// Games is the one table of the games, in the order in which they are listed (decision 22). What
+// depends on it reads it when a server, a builder or a page is made, never while packages are
+// initialised: a test appends a game of its own. A catalog that was stored has its own table,
+// Catalog.Games, with the games that have cards or products in it.
 var Games = []Game{
 	{Slug: "pokemon", Name: "Pokémon", Preview: "pokemon", Category: "3", Editions: []string{"pokemon_center"}},
 	{Slug: "one-piece", Name: "One Piece", Preview: "one_piece", Category: "68"},

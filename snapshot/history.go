@@ -10,9 +10,10 @@ type Point struct {
 	Cents int64
 }
 
-// AppendPoints appends the stored form of points, which must ascend by day: the first day and price as varints,
-// then a varint a point of zigzag(price change)<<1, with the low bit set when the day is not the next one and a
-// varint of the days skipped follows. An unchanged next day is the single byte 0.
+// AppendPoints appends the stored form of points, which must ascend by day: the first day and price
+// as varints, then a varint a point of zigzag(price change)<<1, with the low bit set when the day
+// is not the next one and a varint of the days skipped follows. An unchanged next day is the single
+// byte 0.
 func AppendPoints(dst []byte, points []Point) []byte {
 	for i, p := range points {
 		if i == 0 {
@@ -20,6 +21,8 @@ func AppendPoints(dst []byte, points []Point) []byte {
 			dst = binary.AppendUvarint(dst, uint64(p.Cents))
 			continue
 		}
+
+		// The low bit says that a gap follows; most days follow the day before.
 		delta := p.Cents - points[i-1].Cents
 		gap := p.Day - points[i-1].Day - 1
 		u := zigzag(delta) << 1
@@ -28,8 +31,10 @@ func AppendPoints(dst []byte, points []Point) []byte {
 			dst = binary.AppendUvarint(dst, uint64(gap))
 			continue
 		}
+
 		dst = binary.AppendUvarint(dst, u)
 	}
+
 	return dst
 }
 
@@ -48,38 +53,51 @@ func (h *History) Has(lane int) bool {
 	return start != end
 }
 
-// appendDecoded decodes stored points; it stops at the first byte that does not decode, which validate has ruled out.
+// appendDecoded decodes stored points; it stops at the first byte that does not decode, which
+// validate has ruled out.
 func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	if len(b) == 0 {
 		return dst
 	}
+
 	u, n := binary.Uvarint(b)
 	if n <= 0 {
 		return dst
 	}
+
 	b = b[n:]
 	v, n := binary.Uvarint(b)
 	if n <= 0 {
 		return dst
 	}
+
 	b = b[n:]
+
 	p := Point{Day: Day(u), Cents: int64(v)}
 	for p.Day <= to {
 		if p.Day >= from {
 			dst = append(dst, p)
 		}
+
 		if len(b) == 0 {
 			return dst
 		}
-		switch u, n = uint64(b[0]), 1; { // most changes take a byte, nearly all others two
+
+		// Most changes take a byte, nearly all others two.
+		n = 1
+		u = uint64(b[0])
+		switch {
 		case u < 0x80:
 		case len(b) > 1 && b[1] < 0x80:
-			u, n = u&0x7f|uint64(b[1])<<7, 2
+			n = 2
+			u = u&0x7f | uint64(b[1])<<7
 		default:
-			if u, n = binary.Uvarint(b); n <= 0 {
+			u, n = binary.Uvarint(b)
+			if n <= 0 {
 				return dst
 			}
 		}
+
 		b = b[n:]
 		p.Day++
 		p.Cents += unzigzag(u >> 1)
@@ -92,27 +110,36 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 			p.Day += Day(gap)
 		}
 	}
+
 	return dst
 }
 
-// pointsOK reports whether stored points decode to the last byte, with prices and days in bounds. A load asks it of every
-// point there is, and nearly all of them are a byte: the next day, and no or a small change.
-func pointsOK(b []byte, last Day) bool {
+// countPoints counts stored points and reports whether they decode to the last byte, with prices
+// and days in bounds. A load asks it of every point there is, and nearly all of them are a byte:
+// the next day, and no or a small change.
+func countPoints(b []byte, last Day) (count int, ok bool) {
 	if len(b) == 0 {
-		return true
+		return 0, true
 	}
-	day, n := binary.Uvarint(b)
-	if n <= 0 || last < 0 || day > uint64(last) {
-		return false
+
+	first, n := binary.Uvarint(b)
+	if n <= 0 || last < 0 || first > uint64(last) {
+		return 0, false
 	}
+
 	b = b[n:]
-	cents, n := binary.Uvarint(b)
-	if n <= 0 || cents > MaxCents {
-		return false
+
+	price, n := binary.Uvarint(b)
+	if n <= 0 || price > MaxCents {
+		return 0, false
 	}
+
 	b = b[n:]
-	d, c := int64(day), int64(cents) // days only ascend, and are compared when all are added
-	for i := 0; i < len(b); {
+
+	day := int64(first)
+	cents := int64(price)
+	count = 1
+	for i := 0; i < len(b); count++ {
 		u := uint64(b[i])
 		i++
 		if u >= 0x80 {
@@ -122,47 +149,31 @@ func pointsOK(b []byte, last Day) bool {
 			} else {
 				long, n := binary.Uvarint(b[i-1:])
 				if n <= 0 {
-					return false
+					return count, false
 				}
 				u = long
 				i += n - 1
 			}
 		}
-		d++
+
+		day++
 		if u&1 != 0 {
 			gap, n := binary.Uvarint(b[i:])
 			if n <= 0 || gap > HistoryDays*2 {
-				return false
+				return count, false
 			}
 			i += n
-			d += int64(gap)
+			day += int64(gap)
 		}
-		// No sum of two such overflows: c is at most MaxCents, 2^53, and a change less than 2^62.
-		if c += unzigzag(u >> 1); uint64(c) > MaxCents {
-			return false
-		}
-	}
-	return d <= int64(last)
-}
 
-// countPoints counts stored points.
-func countPoints(b []byte) int {
-	n := 0
-	for len(b) > 0 {
-		width := 1
-		first := b[0]
-		for width <= len(b) && b[width-1] >= 0x80 {
-			width++
-		}
-		b = b[min(width, len(b)):]
-		n++
-		// The first point's price, and the gap after a flagged change, belong to the point before them.
-		if (n == 1 || first&1 != 0) && len(b) > 0 {
-			for len(b) > 1 && b[0] >= 0x80 {
-				b = b[1:]
-			}
-			b = b[1:]
+		// The sum does not overflow: a price is at most MaxCents, 2^53, and a change is less than
+		// 2^62.
+		cents += unzigzag(u >> 1)
+		if uint64(cents) > MaxCents {
+			return count, false
 		}
 	}
-	return n
+
+	// Days only ascend, so that the last one speaks for all.
+	return count, day <= int64(last)
 }

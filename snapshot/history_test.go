@@ -13,12 +13,14 @@ import (
 	"ninepocket/snapshot"
 )
 
-// drawPoints draws ascending points, most of them near each other, some at the edges of what prices and days can be.
+// drawPoints draws ascending points, most of them near each other, some at the edges of what prices
+// and days can be.
 func drawPoints(t *rapid.T, last snapshot.Day) []snapshot.Point {
 	cents := rapid.OneOf(
 		rapid.Int64Range(0, 10_000), rapid.SampledFrom([]int64{0, 1, snapshot.MaxCents, snapshot.MaxCents - 1}),
 		rapid.Int64Range(0, snapshot.MaxCents),
 	)
+
 	gap := rapid.OneOf(rapid.Just(1), rapid.Just(1), rapid.IntRange(1, 3), rapid.IntRange(1, 140))
 	n := rapid.IntRange(0, 40).Draw(t, "points")
 	var points []snapshot.Point
@@ -29,10 +31,12 @@ func drawPoints(t *rapid.T, last snapshot.Day) []snapshot.Point {
 			p.Cents = points[len(points)-1].Cents
 		}
 		points = append(points, p)
-		if day -= snapshot.Day(gap.Draw(t, "gap")); day < 0 {
+		day -= snapshot.Day(gap.Draw(t, "gap"))
+		if day < 0 {
 			break
 		}
 	}
+
 	slices.Reverse(points)
 	return points
 }
@@ -55,27 +59,32 @@ func naivePoints(points []snapshot.Point) []byte {
 		}
 		b = append(b, byte(v.Int64()))
 	}
+
 	for i, p := range points {
 		if i == 0 {
 			varint(big.NewInt(int64(p.Day)))
 			varint(big.NewInt(p.Cents))
 			continue
 		}
+
 		change := big.NewInt(p.Cents - points[i-1].Cents)
 		code := new(big.Int).Mul(change, big.NewInt(2))
 		if change.Sign() < 0 {
 			code.Neg(code).Sub(code, big.NewInt(1))
 		}
+
 		code.Mul(code, big.NewInt(2))
 		skipped := p.Day - points[i-1].Day - 1
 		if skipped > 0 {
 			code.Add(code, big.NewInt(1))
 		}
+
 		varint(code)
 		if skipped > 0 {
 			varint(big.NewInt(int64(skipped)))
 		}
 	}
+
 	return b
 }
 
@@ -87,12 +96,15 @@ func TestPoints(t *testing.T) {
 		if want := naivePoints(points); !slices.Equal(b, want) {
 			t.Fatalf("%v is spelt %x, want %x", points, b, want)
 		}
+
 		if !snapshot.PointsOK(b, date) {
 			t.Fatalf("%v: %x is refused", points, b)
 		}
+
 		if n := snapshot.CountPoints(b); n != len(points) {
 			t.Fatalf("%d points are counted as %d", len(points), n)
 		}
+
 		// The list stands between two others, of which nothing may leak in.
 		h := snapshot.History{Points: snapshot.AppendPoints(nil, []snapshot.Point{{Day: date, Cents: 7}})}
 		h.Of.Append(len(h.Points))
@@ -108,10 +120,12 @@ func TestPoints(t *testing.T) {
 				want = append(want, p)
 			}
 		}
+
 		got := h.AppendPoints([]snapshot.Point{{Day: 1, Cents: 1}}, 1, from, to)[1:]
 		if diff := cmp.Diff(want, append([]snapshot.Point(nil), got...)); diff != "" {
 			t.Fatalf("points of [%d, %d] (-want +got):\n%s", from, to, diff)
 		}
+
 		if h.Has(1) != (len(points) > 0) {
 			t.Fatalf("Has is %t of %d points", h.Has(1), len(points))
 		}
@@ -130,7 +144,8 @@ func TestUnchangedDayIsOneByte(t *testing.T) {
 
 // TestWorkedExample spells the example of docs/SNAPSHOT.md.
 func TestWorkedExample(t *testing.T) {
-	got := snapshot.AppendPoints(nil, []snapshot.Point{{Day: 20_523, Cents: 499}, {Day: 20_524, Cents: 499}, {Day: 20_526, Cents: 449}})
+	got := snapshot.AppendPoints(nil,
+		[]snapshot.Point{{Day: 20_523, Cents: 499}, {Day: 20_524, Cents: 499}, {Day: 20_526, Cents: 449}})
 	if want := "ab a0 01 f3 03 00 c7 01 01"; fmt.Sprintf("% x", got) != want {
 		t.Errorf("the example is spelt % x, want %s", got, want)
 	}
@@ -145,17 +160,20 @@ func TestPointsRefused(t *testing.T) {
 		}
 		return b
 	}
+
 	f := func(what string, b []byte) {
 		t.Helper()
 		if snapshot.PointsOK(b, last) {
 			t.Errorf("%s is taken", what)
 		}
+
 		// Decoding what is refused must end all the same.
 		h := snapshot.History{Points: b}
 		h.Of.Append(len(b))
 		h.AppendPoints(nil, 0, 0, last)
 		snapshot.CountPoints(b)
 	}
+
 	f("a day without a price", uvarints(5))
 	f("half a day", []byte{0x80})
 	f("half a price", append(uvarints(5), 0x80))
@@ -174,6 +192,7 @@ func TestPointsRefused(t *testing.T) {
 	if snapshot.PointsOK(uvarints(1<<40, 1), -5) {
 		t.Error("a date before 1970 takes any day")
 	}
+
 	if !snapshot.PointsOK(nil, last) || !snapshot.PointsOK(uvarints(20_000, snapshot.MaxCents), last) {
 		t.Error("no points, or the last day at the largest price, are refused")
 	}
@@ -182,7 +201,8 @@ func TestPointsRefused(t *testing.T) {
 // FuzzPoints decodes any bytes: what is taken must be spelt again in the same number of points.
 func FuzzPoints(f *testing.F) {
 	f.Add([]byte(nil))
-	f.Add(snapshot.AppendPoints(nil, []snapshot.Point{{Day: 19_990, Cents: 5}, {Day: 19_991, Cents: 5}, {Day: 19_999, Cents: 900}}))
+	f.Add(snapshot.AppendPoints(nil,
+		[]snapshot.Point{{Day: 19_990, Cents: 5}, {Day: 19_991, Cents: 5}, {Day: 19_999, Cents: 900}}))
 	f.Add([]byte{1, 1, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		const last = snapshot.Day(20_000)
@@ -193,14 +213,18 @@ func FuzzPoints(f *testing.F) {
 		if !snapshot.PointsOK(b, last) {
 			return
 		}
+
 		if n != len(points) {
 			t.Fatalf("%x holds %d points and counts %d", b, len(points), n)
 		}
+
 		for i, p := range points {
-			if p.Cents < 0 || p.Cents > snapshot.MaxCents || p.Day < 0 || p.Day > last || i > 0 && p.Day <= points[i-1].Day {
+			if p.Cents < 0 || p.Cents > snapshot.MaxCents || p.Day < 0 || p.Day > last || i > 0 &&
+				p.Day <= points[i-1].Day {
 				t.Fatalf("%x decodes to %v", b, points)
 			}
 		}
+
 		again := snapshot.History{Points: snapshot.AppendPoints(nil, points)}
 		again.Of.Append(len(again.Points))
 		if got := again.AppendPoints(nil, 0, 0, last); !slices.Equal(got, points) {
@@ -215,12 +239,17 @@ func TestSummarize(t *testing.T) {
 		if len(points) == 0 {
 			t.Skip("nothing to describe")
 		}
+
 		got := snapshot.Summarize(points)
-		sum, lo, hi := new(big.Int), points[0].Cents, points[0].Cents
+		sum := new(big.Int)
+		lo := points[0].Cents
+		hi := points[0].Cents
 		for _, p := range points {
 			sum.Add(sum, big.NewInt(p.Cents))
-			lo, hi = min(lo, p.Cents), max(hi, p.Cents)
+			lo = min(lo, p.Cents)
+			hi = max(hi, p.Cents)
 		}
+
 		// Half away from zero: floor((2·sum + n) / 2n).
 		n := big.NewInt(int64(len(points)))
 		mean := new(big.Int).Add(new(big.Int).Lsh(sum, 1), n)
@@ -251,6 +280,7 @@ func TestStatsWindows(t *testing.T) {
 				s.Append(lane, date, points)
 			}
 		}
+
 		for lane := range lane + 2 {
 			for w, days := range snapshot.StatWindows {
 				var in []snapshot.Point
@@ -259,10 +289,12 @@ func TestStatsWindows(t *testing.T) {
 						in = append(in, p)
 					}
 				}
+
 				got, ok := s.Of(lane, w)
 				if ok != (len(in) > 0) {
 					t.Fatalf("lane %d, %d days: %d points, found %t", lane, days, len(in), ok)
 				}
+
 				if ok && got != snapshot.Summarize(in) {
 					t.Fatalf("lane %d, %d days: %+v of %v", lane, days, got, in)
 				}

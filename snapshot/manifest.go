@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Format is the version of the stored form that this program writes and the newest it reads (docs/SNAPSHOT.md).
+// Format is the version of the stored form that this program writes and the newest it reads
+// (docs/SNAPSHOT.md).
 const Format = 3
 
 // MaxSection bounds the decoded size of one section: the reach of its 32-bit offsets.
@@ -55,18 +56,20 @@ type Counts struct {
 type Section struct {
 	Name string `json:"name"`
 	File string `json:"file"`
-	// Codec is "zstd" or "none"; Bytes and the checksums are of the file, Raw is the decoded length.
+	// Codec is "zstd" or "none"; Bytes and the checksums are of the file, Raw is the decoded
+	// length.
 	Codec  string `json:"codec"`
 	Bytes  int64  `json:"bytes"`
 	Raw    int64  `json:"raw_bytes"`
 	XXH64  string `json:"xxh64"`
 	SHA256 string `json:"sha256"`
-	// Optional marks a section that a reader may do without: one that does not know it passes over what is in it.
+	// Optional marks a section that a reader may do without: one that does not know it passes over
+	// what is in it.
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Manifest describes one stored snapshot. Its bytes depend on the input of the build alone, so equal input gives
-// an equal manifest; when it was built is the modification time of its file.
+// Manifest describes one stored snapshot. Its bytes depend on the input of the build alone, so
+// equal input gives an equal manifest; when it was built is the modification time of its file.
 type Manifest struct {
 	Format     int            `json:"format"`
 	ID         string         `json:"id"`
@@ -104,8 +107,8 @@ func (m *Manifest) identify() {
 	m.ID = m.SnapshotAt.Format("20060102T150405Z") + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// sealed spells v as JSON and a last line with the checksum of all lines before, so that a flip of any byte of the
-// file is found.
+// sealed spells v as JSON and a last line with the checksum of all lines before, so that a flip of
+// any byte of the file is found.
 func sealJSON(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -122,15 +125,18 @@ func openJSON(b []byte, section string, v any) error {
 	if len(b) < tail {
 		return &DamageError{section, "is cut off"}
 	}
-	body, seal := b[:len(b)-tail], b[len(b)-tail:]
+
+	body := b[:len(b)-tail]
 	sum := sha256.Sum256(body)
-	if want := "sha256:" + hex.EncodeToString(sum[:]) + "\n"; string(seal) != want {
+	if want := "sha256:" + hex.EncodeToString(sum[:]) + "\n"; string(b[len(body):]) != want {
 		return &DamageError{section, "does not have the checksum it was written with"}
 	}
+
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if err := dec.Decode(v); err != nil {
 		return &DamageError{section, "is not what this program writes: " + err.Error()}
 	}
+
 	return nil
 }
 
@@ -140,9 +146,12 @@ func parseManifest(b []byte, id string) (*Manifest, error) {
 	if err := openJSON(b, "manifest", m); err != nil {
 		return nil, err
 	}
+	// Nothing else is judged by this format's rules: a newer one may have others.
 	if m.Format > Format {
-		return nil, fmt.Errorf("snapshot %q has format %d, this program reads up to %d: %w", id, m.Format, Format, ErrNewerFormat)
+		return nil, fmt.Errorf("snapshot %q has format %d, this program reads up to %d: %w",
+			id, m.Format, Format, ErrNewerFormat)
 	}
+
 	fail := func(format string, args ...any) (*Manifest, error) {
 		return nil, &DamageError{"manifest", fmt.Sprintf(format, args...)}
 	}
@@ -152,6 +161,8 @@ func parseManifest(b []byte, id string) (*Manifest, error) {
 	if _, offset := m.SnapshotAt.Zone(); offset != 0 || !m.SnapshotAt.Equal(time.UnixMilli(m.SnapshotAt.UnixMilli())) {
 		return fail("has a time that is not in UTC and whole milliseconds")
 	}
+
+	// The id names the content, so content that was exchanged shows here.
 	want := *m
 	if want.identify(); m.ID != id || want.ID != id {
 		return fail("is not that of snapshot %q", id)
@@ -159,6 +170,7 @@ func parseManifest(b []byte, id string) (*Manifest, error) {
 	if fault := m.misplaced(); fault != "" {
 		return nil, &DamageError{"manifest", fault}
 	}
+
 	for _, s := range m.Sections {
 		if s.Bytes < 0 || s.Raw < 0 || s.Bytes > MaxSection || s.Raw > MaxSection {
 			return fail("gives section %q an impossible length", s.Name)
@@ -176,29 +188,36 @@ func isTable(name string) bool {
 	return name == quarantineName || slices.ContainsFunc(sections, func(s section) bool { return s.name == name })
 }
 
-// misplaced says which section is not where the format has one, "" when all are: first its tables in their order, then
-// optional sections by name, last the quarantine report. What this program does not know it may pass over only where
-// the manifest says so.
+// misplaced says which section is not where the format has one, "" when all are: first its tables
+// in their order, then optional sections by name, last the quarantine report. What this program
+// does not know it may pass over only where the manifest says so.
 func (m *Manifest) misplaced() string {
 	last := len(m.Sections) - 1
 	if last < len(sections) || m.Format < 3 && last > len(sections) {
 		return fmt.Sprintf("lists %d sections instead of %d", last+1, len(sections)+1)
 	}
 
+	// Files are opened by these names, so that nothing but the expected ones is taken.
 	for i, s := range m.Sections {
-		name, file, codec := s.Name, s.Name+sectionSuffix, codecZstd
-		optional := i >= len(sections) && i < last
+		want := Section{Name: s.Name, Codec: codecZstd, Optional: i >= len(sections) && i < last}
 		switch {
 		case i == last:
-			name, file, codec = quarantineName, quarantineFile, codecNone
-		case !optional:
-			name = sections[i].name
-			file = name + sectionSuffix
-		case !s.Optional || !optionalName.MatchString(name) || isTable(name) || i > len(sections) && name <= m.Sections[i-1].Name:
-			return fmt.Sprintf("lists section %q, which this program does not know, instead of an optional one", name)
+			want.Name = quarantineName
+			want.Codec = codecNone
+		case !want.Optional:
+			want.Name = sections[i].name
+		case !s.Optional || isTable(s.Name) || i > len(sections) && s.Name <= m.Sections[i-1].Name,
+			!optionalName.MatchString(s.Name): // it becomes the name of a file
+			return fmt.Sprintf("lists section %q, which this program does not know, instead of an optional one", s.Name)
 		}
-		if s.Name != name || s.File != file || s.Codec != codec || s.Optional != optional {
-			return fmt.Sprintf("lists section %q where %q belongs", s.Name, name)
+
+		want.File = want.Name + sectionSuffix
+		if i == last {
+			want.File = quarantineFile
+		}
+
+		if s.Name != want.Name || s.File != want.File || s.Codec != want.Codec || s.Optional != want.Optional {
+			return fmt.Sprintf("lists section %q where %q belongs", s.Name, want.Name)
 		}
 	}
 

@@ -1,9 +1,11 @@
 package snapshot
 
-// FreshFor is how old an observation may be to be fresh, in milliseconds; exactly as old is fresh (decision 28).
+// FreshFor is how old an observation may be to be fresh, in milliseconds; exactly as old is fresh
+// (decision 28).
 const FreshFor = 36 * 60 * 60 * 1000
 
-// Fresh reports whether an observation of one instant is fresh at another, both in milliseconds since 1970.
+// Fresh reports whether an observation of one instant is fresh at another, both in milliseconds
+// since 1970.
 func Fresh(at, now int64) bool { return now-at <= FreshFor }
 
 // DisplayCents is a card's display price in cents, NoCents without one (decision 19).
@@ -15,7 +17,8 @@ func (c *Catalog) DisplayCents(card int) int64 {
 	return NoCents
 }
 
-// DisplayPrice is DisplayCents with the time of the price; without a price that is the catalog's own.
+// DisplayPrice is DisplayCents with the time of the price; without a price that is the catalog's
+// own.
 func (c *Catalog) DisplayPrice(card int) (cents, updatedAt int64) {
 	lane := c.Cards.Display[card]
 	if lane < 0 {
@@ -25,7 +28,8 @@ func (c *Catalog) DisplayPrice(card int) (cents, updatedAt int64) {
 	return c.Lanes.Cents[lane], c.UpdatedAt(int(lane))
 }
 
-// UpdatedAt is price_updated_at of a lane with a price: source_as_of, else collected_at (decision 18).
+// UpdatedAt is price_updated_at of a lane with a price: source_as_of, else collected_at (decision
+// 18).
 func (c *Catalog) UpdatedAt(lane int) int64 {
 	if at := c.Lanes.SourceAsOf[lane]; at != NoTime {
 		return at

@@ -22,8 +22,8 @@ type Publishing struct {
 	Now time.Time
 	// Check refuses what the engine could not serve.
 	Check func(*Catalog) error
-	// Judge has the guards compare the snapshot with the current one, which is nil when nothing that loads is
-	// published. Nil means no guards.
+	// Judge has the guards compare the snapshot with the current one, which is nil when nothing
+	// that loads is published. Nil means no guards.
 	Judge func(current, next *Stored) []Verdict
 	// Overrides are the guards whose refusal does not count.
 	Overrides []Override
@@ -39,7 +39,7 @@ const (
 	Skipped    = "skipped"    // nothing to compare with, or too little to judge
 )
 
-// Verdict is what one guard says of a snapshot (contract, inspect).
+// Verdict is what one guard says of a snapshot, as `snapshot inspect` shows it.
 type Verdict struct {
 	Name   string  `json:"name"`
 	Status string  `json:"status"`
@@ -69,12 +69,14 @@ func (e *RefusedError) Error() string {
 			fmt.Fprintf(&b, "\n  guard %s: %s", v.Name, v.Text)
 		}
 	}
+
 	return b.String()
 }
 
-// Publish makes a snapshot the current one. It verifies the snapshot, reads it back, hands the result to the check
-// and the guards and records their verdicts; on any error the current snapshot stays. A refusal by guards is a
-// *RefusedError. Publishing the current snapshot again changes nothing.
+// Publish makes a snapshot the current one. It verifies the snapshot, reads it back, hands the
+// result to the check and the guards and records their verdicts; on any error the current snapshot
+// stays. A refusal by guards is a *RefusedError. Publishing the current snapshot again changes
+// nothing.
 func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	m, err := d.Manifest(id)
 	if err != nil {
@@ -85,10 +87,12 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 		return Current{}, err
 	}
 	defer unlock()
+
 	c, err := d.load(context.Background(), m, true, nil)
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
+	// What was read back is checked, and not what was meant to be written.
 	if err := o.Check(c); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
 	}
@@ -99,6 +103,7 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	if old.ID == id && !damaged {
 		return old, nil
 	}
+
 	made := Publication{Action: ActionPublish, Overrides: o.Overrides}
 	if o.Judge != nil {
 		made.Guards = override(o.Judge(d.comparable(old.ID), &Stored{m, c}), o.Overrides)
@@ -108,31 +113,37 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 			}
 		}
 	}
+
 	made.Current = successor(old, id, o.Now)
 	return d.commit(made, old, o.Retention)
 }
 
-// Rollback makes an earlier snapshot the current one again, as a new publication (architecture, local store
-// protocol). Without an id it is the one that the current snapshot replaced when it was published: two rollbacks in
-// a row go back two publications. It verifies and checks as Publish does, and asks no guards.
+// Rollback makes an earlier snapshot the current one again, as a new publication. Without an id it
+// is the one that the current snapshot replaced when it was published: two rollbacks in a row go
+// back two publications. It verifies and checks as Publish does, and asks no guards.
 func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 	unlock, err := d.lock()
 	if err != nil {
 		return Current{}, err
 	}
 	defer unlock()
+
 	old, damaged, err := d.pointer()
 	if err != nil {
 		return Current{}, err
 	}
+
 	if id == "" {
-		if id = d.replaced(old); id == "" {
+		id = d.replaced(old)
+		if id == "" {
 			return Current{}, fmt.Errorf("cannot roll back: %w", ErrNoPrevious)
 		}
 	}
+
 	if id == old.ID && !damaged {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: it is the current one", id)
 	}
+
 	c, err := d.LoadVerified(context.Background(), id)
 	if err == nil {
 		err = o.Check(c)
@@ -140,6 +151,7 @@ func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: %w", id, err)
 	}
+
 	return d.commit(Publication{Current: successor(old, id, o.Now), Action: ActionRollback}, old, Retention{})
 }
 
@@ -151,14 +163,17 @@ func (d *Dir) replaced(cur Current) string {
 			return p.Previous
 		}
 	}
-	if len(past) == 0 { // published before there was a journal
+
+	// Published before there was a journal.
+	if len(past) == 0 {
 		return cur.Previous
 	}
+
 	return ""
 }
 
-// pointer reads CURRENT as a writer needs it: that there is none, or that it is damaged, must not keep an operator
-// from publishing. Of a damaged one the journal knows what it said.
+// pointer reads CURRENT as a writer needs it: that there is none, or that it is damaged, must not
+// keep an operator from publishing. Of a damaged one the journal knows what it said.
 func (d *Dir) pointer() (cur Current, damaged bool, err error) {
 	cur, err = d.Current()
 	switch {
@@ -167,9 +182,12 @@ func (d *Dir) pointer() (cur Current, damaged bool, err error) {
 	case !errors.Is(err, ErrDamaged):
 		return cur, false, err
 	}
+
+	// The epoch must go on growing, or followers would take the next publication for an old one.
 	if past := d.publications(Current{Epoch: math.MaxUint64}); len(past) > 0 {
 		return past[len(past)-1].Current, true, nil
 	}
+
 	return Current{Epoch: lostEpoch}, true, nil
 }
 
@@ -180,18 +198,20 @@ const lostEpoch = math.MaxUint64
 func successor(old Current, id string, now time.Time) Current {
 	next := Current{Epoch: old.Epoch + 1, ID: id, PublishedAt: now.UTC(), Previous: old.ID}
 	if old.Epoch == lostEpoch {
-		// The lost epoch was some number of publications ago; seconds since 1970 are above any of them.
+		// The lost epoch was some number of publications ago; seconds since 1970 are above any of
+		// them.
 		next.Epoch = uint64(now.Unix())
 	}
 	return next
 }
 
-// comparable is the current snapshot as the guards compare with it, nil when it does not load: a damaged catalog
-// must not keep its own replacement out.
+// comparable is the current snapshot as the guards compare with it, nil when it does not load: a
+// damaged catalog must not keep its own replacement out.
 func (d *Dir) comparable(id string) *Stored {
 	if id == "" {
 		return nil
 	}
+
 	m, err := d.Manifest(id)
 	if err != nil {
 		return nil
@@ -213,6 +233,7 @@ func override(verdicts []Verdict, overrides []Override) []Verdict {
 			}
 		}
 	}
+
 	return verdicts
 }
 
@@ -224,11 +245,13 @@ func (d *Dir) commit(made Publication, old Current, r Retention) (Current, error
 	if err := d.replace("CURRENT", made.Current); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
 	}
+
 	if r.Keep > 0 {
 		if _, err := d.prune(r, made.PublishedAt); err != nil {
 			return made.Current, fmt.Errorf("snapshot %q is published, but %w", made.ID, err)
 		}
 	}
+
 	return made.Current, nil
 }
 
@@ -238,6 +261,8 @@ func (d *Dir) replace(name string, v any) error {
 	if err != nil {
 		return err
 	}
+
+	// Nobody sees the file before it is whole: the rename is the moment at which it counts.
 	staged := d.tmp(name)
 	if err := d.disk.remove(staged); err != nil {
 		return err
@@ -248,5 +273,6 @@ func (d *Dir) replace(name string, v any) error {
 	if err := d.disk.rename(staged, filepath.Join(d.root, name)); err != nil {
 		return err
 	}
+
 	return d.disk.syncDir(d.root)
 }

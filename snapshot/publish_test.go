@@ -30,6 +30,7 @@ func TestPublish(t *testing.T) {
 	if _, err := d.Current(); !errors.Is(err, snapshot.ErrNoCurrent) {
 		t.Fatalf("before the first publication: %v", err)
 	}
+
 	publish := func(id string, at time.Time, want snapshot.Current) {
 		t.Helper()
 		got, err := d.Publish(id, snapshot.Publishing{Now: at, Check: func(c *snapshot.Catalog) error {
@@ -45,10 +46,12 @@ func TestPublish(t *testing.T) {
 			t.Fatalf("current is %+v, %v; want %+v", cur, err, want)
 		}
 	}
+
 	publish(ids[0], noon, snapshot.Current{Epoch: 1, ID: ids[0], PublishedAt: noon})
 	publish(ids[1], noon.Add(1), snapshot.Current{Epoch: 2, ID: ids[1], PublishedAt: noon.Add(1), Previous: ids[0]})
 	// The same one again is the same publication.
 	publish(ids[1], noon.Add(9), snapshot.Current{Epoch: 2, ID: ids[1], PublishedAt: noon.Add(1), Previous: ids[0]})
+
 	// Back to the first is a new one.
 	zoned := noon.Add(2).In(time.FixedZone("", 7200))
 	publish(ids[0], zoned, snapshot.Current{Epoch: 3, ID: ids[0], PublishedAt: noon.Add(2), Previous: ids[1]})
@@ -60,6 +63,7 @@ func TestPublishRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := func(id string, check func(*snapshot.Catalog) error, want error) {
 		t.Helper()
 		if _, err := d.Publish(id, snapshot.Publishing{Now: noon.Add(1), Check: check}); !errors.Is(err, want) {
@@ -69,6 +73,7 @@ func TestPublishRefuses(t *testing.T) {
 			t.Errorf("current has become %+v, %v", cur, err)
 		}
 	}
+
 	refusal := errors.New("a third of the cards is gone")
 	f(ids[1], func(*snapshot.Catalog) error { return refusal }, refusal)
 	f("20260314T200530Z-0000000000000000", anything, snapshot.ErrNotFound)
@@ -76,12 +81,16 @@ func TestPublishRefuses(t *testing.T) {
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	never := func(*snapshot.Catalog) error { t.Error("a damaged snapshot is checked"); return nil }
 	f(ids[1], never, snapshot.ErrDamaged)
 }
 
 func TestPublishOverDamagedCurrent(t *testing.T) {
-	for _, content := range []string{"", "x", string(sealed([]byte("{}\n"))), string(sealed([]byte(`{"epoch":3,"id":"../../x"}` + "\n")))} {
+	for _, content := range []string{
+		"", "x", string(sealed([]byte("{}\n"))),
+		string(sealed([]byte(`{"epoch":3,"id":"../../x"}` + "\n"))),
+	} {
 		d, ids := storeOf(t, 1, 2)
 		first, err := d.Publish(ids[0], snapshot.Publishing{Now: noon, Check: anything})
 		if err != nil {
@@ -90,10 +99,12 @@ func TestPublishOverDamagedCurrent(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(d.Root(), "CURRENT"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		_, err = d.Current()
 		if got := damagedSection(t, err); got != "CURRENT" {
 			t.Errorf("section %q is named", got)
 		}
+
 		cur, err := d.Publish(ids[1], snapshot.Publishing{Now: noon, Check: anything})
 		if err != nil || cur.ID != ids[1] || cur.Epoch <= first.Epoch {
 			t.Errorf("published over %q: %+v, %v", content, cur, err)
@@ -101,8 +112,8 @@ func TestPublishOverDamagedCurrent(t *testing.T) {
 	}
 }
 
-// TestWritersAtOnce has writers of one store, each with a Dir of its own as a process would, publish at the same time
-// while readers load what is current.
+// TestWritersAtOnce has writers of one store, each with a Dir of its own as a process would,
+// publish at the same time while readers load what is current.
 func TestWritersAtOnce(t *testing.T) {
 	const writers, rounds = 4, 4
 	root := filepath.Join(t.TempDir(), "store")
@@ -118,14 +129,17 @@ func TestWritersAtOnce(t *testing.T) {
 					return
 				default:
 				}
+
 				cur, err := d.Current()
 				if errors.Is(err, snapshot.ErrNoCurrent) {
 					continue
 				}
+
 				if err != nil || cur.Epoch < last {
 					t.Errorf("current is %+v, %v after epoch %d", cur, err, last)
 					return
 				}
+
 				last = cur.Epoch
 				if _, err := d.Load(context.Background(), cur.ID, nil); err != nil {
 					t.Error(err)
@@ -134,6 +148,7 @@ func TestWritersAtOnce(t *testing.T) {
 			}
 		})
 	}
+
 	for writer := range writers {
 		writing.Go(func() {
 			d := openDir(root)
@@ -149,6 +164,7 @@ func TestWritersAtOnce(t *testing.T) {
 			}
 		})
 	}
+
 	writing.Wait()
 	close(done)
 	reading.Wait()
@@ -157,11 +173,13 @@ func TestWritersAtOnce(t *testing.T) {
 	if err != nil || len(all) != writers/2*rounds {
 		t.Errorf("the store holds %d snapshots, %v", len(all), err)
 	}
+
 	for _, m := range all {
 		if err := d.Verify(m.ID); err != nil {
 			t.Error(err)
 		}
 	}
+
 	cur, err := d.Current()
 	if err != nil || cur.Epoch < writers/2*rounds || cur.Epoch > writers*rounds {
 		t.Errorf("after %d publications current is %+v, %v", writers*rounds, cur, err)

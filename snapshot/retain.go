@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Retention says which snapshots a store keeps. The current one, the one it replaced and the held ones are kept
-// always.
+// Retention says which snapshots a store keeps. The current one, the one it replaced and the held
+// ones are kept always.
 type Retention struct {
 	// Keep is how many of the newest snapshots stay; 0 or less removes nothing.
 	Keep int
@@ -31,9 +31,11 @@ func (d *Dir) Hold(id string) error {
 		return err
 	}
 	defer unlock()
+
 	if d.held(id) {
 		return nil
 	}
+
 	folder := filepath.Join(d.root, holds)
 	if err := d.disk.mkdir(folder); err != nil {
 		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
@@ -44,6 +46,7 @@ func (d *Dir) Hold(id string) error {
 	if err := errors.Join(d.disk.syncDir(folder), d.disk.syncDir(d.root)); err != nil {
 		return fmt.Errorf("cannot hold snapshot %q: %w", id, err)
 	}
+
 	return nil
 }
 
@@ -52,11 +55,13 @@ func (d *Dir) Unhold(id string) error {
 	if !ValidID(id) || !d.held(id) {
 		return fmt.Errorf("cannot give up the hold of snapshot %q: %w", id, ErrNotHeld)
 	}
+
 	unlock, err := d.lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	folder := filepath.Join(d.root, holds)
 	err = d.disk.remove(filepath.Join(folder, id))
 	if err == nil {
@@ -65,6 +70,7 @@ func (d *Dir) Unhold(id string) error {
 	if err != nil {
 		return fmt.Errorf("cannot give up the hold of snapshot %q: %w", id, err)
 	}
+
 	return nil
 }
 
@@ -79,12 +85,14 @@ func (d *Dir) Held() ([]string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot list the holds of store %q: %w", d.root, err)
 	}
+
 	var ids []string
 	for _, e := range entries {
 		if ValidID(e.Name()) {
 			ids = append(ids, e.Name())
 		}
 	}
+
 	return ids, nil
 }
 
@@ -115,22 +123,29 @@ func (d *Dir) prune(r Retention, now time.Time) (Pruned, error) {
 	if err != nil {
 		return done, fmt.Errorf("cannot prune: %w", err)
 	}
+
 	for i, m := range all {
+		// All are newest first.
 		if r.Keep <= 0 || i < r.Keep {
 			continue
 		}
+
 		if why := needed[m.ID]; why != "" {
 			done.Kept[m.ID] = why
 			continue
 		}
+
 		if err := d.drop(m.ID); err != nil {
 			return done, fmt.Errorf("cannot remove snapshot %q: %w", m.ID, err)
 		}
+
 		done.Removed = append(done.Removed, m)
 	}
+
 	if err := d.sweep(); err != nil {
 		return done, fmt.Errorf("cannot clear %q: %w", d.tmp(""), err)
 	}
+
 	return done, nil
 }
 
@@ -141,25 +156,32 @@ func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
 	switch {
 	case errors.Is(err, ErrNoCurrent):
 	case err != nil:
-		return nil, err // which ones are needed is not known: remove nothing
+		// Which ones are needed is not known: remove nothing.
+		return nil, err
 	default:
+		// Stronger reasons overwrite the weaker ones below.
 		for id, until := range lastCurrent(d.publications(cur), now) {
 			if now.Sub(until) < r.Recent {
 				why[id] = "recent"
 			}
 		}
-		why[d.replaced(cur)], why[cur.Previous], why[cur.ID] = "previous", "previous", "current"
+		why[d.replaced(cur)] = "previous"
+		why[cur.Previous] = "previous"
+		why[cur.ID] = "current"
 	}
+
 	held, err := d.Held()
 	for _, id := range held {
 		if why[id] == "" || why[id] == "recent" {
 			why[id] = "held"
 		}
 	}
+
 	return why, err
 }
 
-// drop removes a snapshot. It is moved out of the way first, so that a crash leaves it whole or gone.
+// drop removes a snapshot. It is moved out of the way first, so that a crash leaves it whole or
+// gone.
 func (d *Dir) drop(id string) error {
 	gone := d.tmp(id + ".gone")
 	if err := d.disk.remove(gone); err != nil {
@@ -171,6 +193,7 @@ func (d *Dir) drop(id string) error {
 	if err := d.disk.syncDir(filepath.Dir(d.Path(id))); err != nil {
 		return err
 	}
+
 	return d.disk.remove(gone)
 }
 
@@ -180,10 +203,12 @@ func (d *Dir) sweep() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	for _, e := range entries {
 		if err := d.disk.remove(d.tmp(e.Name())); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -26,25 +26,32 @@ func publishes(t testing.TB, d *snapshot.Dir, id string, at time.Time) snapshot.
 
 func TestRollback(t *testing.T) {
 	d, ids := storeOf(t, 1, 2, 3, 4)
-	if _, err := d.Rollback("", snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrNoPrevious) {
+	if _, err := d.Rollback("", snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err,
+		snapshot.ErrNoPrevious) {
 		t.Errorf("rolling back an empty store: %v", err)
 	}
+
 	for i, id := range ids[:3] {
 		publishes(t, d, id, noon.Add(time.Duration(i)))
 	}
+
 	epoch := uint64(3)
 	f := func(given, want string) {
 		t.Helper()
 		cur, err := d.Rollback(given, snapshot.Publishing{Now: noon.Add(time.Hour), Check: anything})
-		if epoch++; err != nil || cur.ID != want || cur.Epoch != epoch {
+		epoch++
+		if err != nil || cur.ID != want || cur.Epoch != epoch {
 			t.Fatalf("rolling back to %q gave %+v, %v; want %s in epoch %d", given, cur, err, want, epoch)
 		}
 	}
+
 	f("", ids[1])
 	f("", ids[0]) // a second one goes one further back, not forth again
-	if _, err := d.Rollback("", snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err, snapshot.ErrNoPrevious) {
+	if _, err := d.Rollback("", snapshot.Publishing{Now: noon, Check: anything}); !errors.Is(err,
+		snapshot.ErrNoPrevious) {
 		t.Errorf("before the first publication: %v", err)
 	}
+
 	f(ids[2], ids[2])
 	f("", ids[1])
 	publishes(t, d, ids[3], noon.Add(2*time.Hour)) // a new day after the rollback
@@ -60,6 +67,7 @@ func TestRollback(t *testing.T) {
 			t.Errorf("rolling back to %q: want %v, got %v", given, want, err)
 		}
 	}
+
 	if _, err := d.Rollback(ids[1], snapshot.Publishing{Now: noon, Check: anything}); err == nil {
 		t.Error("rolled back to the current snapshot")
 	}
@@ -75,14 +83,20 @@ func TestGuardsAndOverrides(t *testing.T) {
 		if current.Manifest.ID != ids[0] || current.Catalog.ID != ids[0] || next.Manifest.ID != ids[1] {
 			t.Errorf("judged %s against %s", next.Manifest.ID, current.Manifest.ID)
 		}
+
 		return []snapshot.Verdict{
 			{Name: "a", Status: snapshot.Passed},
 			{Name: "b", Status: snapshot.Refused, Text: "b is broken"},
 			{Name: "c", Status: snapshot.Refused, Text: "c as well"},
 		}
 	}
+
 	o := snapshot.Publishing{Now: noon.Add(1), Check: anything, Judge: judge}
-	for _, overrides := range [][]snapshot.Override{nil, {{Guard: "b", Reason: "planned"}}, {{Guard: "a", Reason: "planned"}}} {
+	for _, overrides := range [][]snapshot.Override{
+		nil,
+		{{Guard: "b", Reason: "planned"}},
+		{{Guard: "a", Reason: "planned"}},
+	} {
 		o.Overrides = overrides
 		_, err := d.Publish(ids[1], o)
 		refused, ok := errors.AsType[*snapshot.RefusedError](err)
@@ -93,15 +107,18 @@ func TestGuardsAndOverrides(t *testing.T) {
 			t.Errorf("a refusal made %+v current, %v", cur, err)
 		}
 	}
+
 	o.Overrides = []snapshot.Override{{Guard: "b", Reason: "planned"}, {Guard: "c", Reason: "planned"}}
 	cur, err := d.Publish(ids[1], o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	past, err := d.Publications()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []snapshot.Publication{
 		{Current: snapshot.Current{Epoch: 1, ID: ids[0], PublishedAt: noon}, Action: snapshot.ActionPublish},
 		{Current: cur, Action: snapshot.ActionPublish, Overrides: o.Overrides, Guards: []snapshot.Verdict{
@@ -110,26 +127,31 @@ func TestGuardsAndOverrides(t *testing.T) {
 			{Name: "c", Status: snapshot.Overridden, Text: "c as well"},
 		}},
 	}
+
 	if diff := cmp.Diff(want, past); diff != "" {
 		t.Errorf("publications (-want +got):\n%s", diff)
 	}
 }
 
-// TestGuardsOverDamage publishes over a current snapshot that does not load: there is nothing to compare with.
+// TestGuardsOverDamage publishes over a current snapshot that does not load: there is nothing to
+// compare with.
 func TestGuardsOverDamage(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
 	publishes(t, d, ids[0], noon)
 	if err := os.WriteFile(filepath.Join(d.Path(ids[0]), "cards.msgpack.zst"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	judged := false
 	judge := func(current, _ *snapshot.Stored) []snapshot.Verdict { judged = current == nil; return nil }
-	if _, err := d.Publish(ids[1], snapshot.Publishing{Now: noon, Check: anything, Judge: judge}); err != nil || !judged {
+	if _, err := d.Publish(ids[1], snapshot.Publishing{Now: noon, Check: anything, Judge: judge}); err != nil ||
+		!judged {
 		t.Errorf("published: %v; judged against nothing: %t", err, judged)
 	}
 }
 
-// TestJournalIsNoMust damages and removes the journal: publishing and rolling back to a named snapshot go on.
+// TestJournalIsNoMust damages and removes the journal: publishing and rolling back to a named
+// snapshot go on.
 func TestJournalIsNoMust(t *testing.T) {
 	for _, content := range []string{"", "x", "-"} {
 		d, ids := storeOf(t, 1, 2, 3)
@@ -140,16 +162,20 @@ func TestJournalIsNoMust(t *testing.T) {
 		if content != "-" {
 			err = os.WriteFile(path, []byte(content), 0o600)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		cur, err := d.Rollback("", snapshot.Publishing{Now: noon, Check: anything})
 		if err != nil || cur.ID != ids[0] || cur.Epoch != 3 {
 			t.Errorf("rolled back to %+v, %v: the pointer alone knows the one before", cur, err)
 		}
+
 		if cur := publishes(t, d, ids[2], noon); cur.Epoch != 4 {
 			t.Errorf("published %+v", cur)
 		}
+
 		if past, err := d.Publications(); err != nil || len(past) != 2 {
 			t.Errorf("the new journal has %+v, %v", past, err)
 		}
@@ -164,6 +190,7 @@ func TestDamagedPointerIsKnown(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.Root(), "CURRENT"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	cur, err := d.Publish(ids[1], snapshot.Publishing{Now: noon, Check: anything})
 	if err != nil || cur.ID != ids[1] || cur.Epoch != was.Epoch+1 {
 		t.Errorf("publishing what was current gave %+v, %v", cur, err)
@@ -177,10 +204,12 @@ func idsOf(t testing.TB, d *snapshot.Dir) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ids := []string{}
 	for _, m := range all {
 		ids = append(ids, m.ID)
 	}
+
 	return ids
 }
 
@@ -191,6 +220,7 @@ func aged(t testing.TB, n int) (d *snapshot.Dir, ids []string) {
 	for i := range seeds {
 		seeds[i] = uint64(i + 1)
 	}
+
 	d, ids = storeOf(t, seeds...)
 	for i, id := range ids {
 		at := noon.Add(time.Duration(i) * time.Hour)
@@ -198,6 +228,7 @@ func aged(t testing.TB, n int) (d *snapshot.Dir, ids []string) {
 			t.Fatal(err)
 		}
 	}
+
 	return d, ids
 }
 
@@ -213,21 +244,28 @@ func TestPrune(t *testing.T) {
 	if err := d.Hold(ids[4]); err != nil {
 		t.Errorf("holding twice: %v", err)
 	}
+
 	left := filepath.Join(d.Root(), "tmp", "left")
 	if err := os.Mkdir(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	done, err := d.Prune(snapshot.Retention{Keep: 2, Recent: 90 * time.Minute}, noon.Add(2*time.Hour+time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{ids[3]: "current", ids[2]: "previous", ids[1]: "recent", ids[4]: "held"}
-	if diff := cmp.Diff(want, done.Kept); diff != "" {
+
+	kept := map[string]string{ids[3]: "current", ids[2]: "previous", ids[1]: "recent", ids[4]: "held"}
+	if diff := cmp.Diff(kept, done.Kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if got, want := idsOf(t, d), []string{ids[7], ids[6], ids[4], ids[3], ids[2], ids[1]}; !slices.Equal(got, want) {
+
+	got := idsOf(t, d)
+	want := []string{ids[7], ids[6], ids[4], ids[3], ids[2], ids[1]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
+
 	if _, err := os.Stat(left); err == nil {
 		t.Error("what a crash left is still there")
 	}
@@ -243,14 +281,25 @@ func TestPrune(t *testing.T) {
 	if _, err := d.Prune(snapshot.Retention{Keep: 1}, noon.Add(30*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := idsOf(t, d), []string{ids[7], ids[3], ids[2]}; !slices.Equal(got, want) {
+
+	got = idsOf(t, d)
+	want = []string{ids[7], ids[3], ids[2]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
+
 	// A publication cleans up by itself.
-	if _, err := d.Publish(ids[7], snapshot.Publishing{Now: noon.Add(31 * time.Hour), Check: anything, Retention: snapshot.Retention{Keep: 1}}); err != nil {
+	if _, err := d.Publish(ids[7],
+		snapshot.Publishing{
+			Now: noon.Add(31 * time.Hour), Check: anything,
+			Retention: snapshot.Retention{Keep: 1},
+		}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := idsOf(t, d), []string{ids[7], ids[3]}; !slices.Equal(got, want) {
+
+	got = idsOf(t, d)
+	want = []string{ids[7], ids[3]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 }
@@ -265,12 +314,14 @@ func TestPruneKnowsWhatIsNeeded(t *testing.T) {
 	if _, err := d.Prune(snapshot.Retention{Keep: 1}, noon); !errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("pruned: %v", err)
 	}
+
 	if got := idsOf(t, d); len(got) != 3 {
 		t.Errorf("left are %v", got)
 	}
 }
 
-// TestPowerCutsOfPrune cuts the power during retention: each snapshot is whole or gone, and what is needed stays.
+// TestPowerCutsOfPrune cuts the power during retention: each snapshot is whole or gone, and what is
+// needed stays.
 func TestPowerCutsOfPrune(t *testing.T) {
 	t.Parallel()
 	d, ids := aged(t, 4)
@@ -280,6 +331,7 @@ func TestPowerCutsOfPrune(t *testing.T) {
 	if err := os.CopyFS(parent, os.DirFS(filepath.Dir(d.Root()))); err != nil {
 		t.Fatal(err)
 	}
+
 	var ops []snapshot.DiskOp
 	seen := d.WithDisk(func(o snapshot.DiskOp) error {
 		for _, path := range []*string{&o.Path, &o.To} {
@@ -290,9 +342,11 @@ func TestPowerCutsOfPrune(t *testing.T) {
 		ops = append(ops, o)
 		return nil
 	})
+
 	if done, err := seen.Prune(snapshot.Retention{Keep: 1}, noon.Add(time.Hour)); err != nil || len(done.Removed) != 2 {
 		t.Fatalf("removed %+v, %v", done, err)
 	}
+
 	dice := rand.New(rand.NewPCG(1, 2))
 	model := modelOf(parent)
 	states := 0
@@ -304,6 +358,7 @@ func TestPowerCutsOfPrune(t *testing.T) {
 			if err := lay(root, files); err != nil {
 				t.Fatal(err)
 			}
+
 			d := openDir(filepath.Join(root, "store"))
 			left := idsOf(t, d)
 			for _, id := range left {
@@ -311,14 +366,17 @@ func TestPowerCutsOfPrune(t *testing.T) {
 					t.Errorf("after step %d (%s): %v", k, o, err)
 				}
 			}
+
 			if !slices.Contains(left, ids[1]) || !slices.Contains(left, ids[3]) {
 				t.Errorf("after step %d (%s) only %v are left", k, o, left)
 			}
+
 			if entries, _ := os.ReadDir(filepath.Join(d.Root(), "snapshots")); len(entries) != len(left) {
 				t.Errorf("after step %d (%s) %d folders hold %d snapshots", k, o, len(entries), len(left))
 			}
 		}
 	}
+
 	t.Logf("%d states after %d operations", states, len(ops))
 }
 
@@ -328,6 +386,7 @@ func TestJournalIsBounded(t *testing.T) {
 	for i := range 520 {
 		publishes(t, d, ids[i%2], noon.Add(time.Duration(i)))
 	}
+
 	past, err := d.Publications()
 	if err != nil || len(past) != 500 || past[499].Epoch != 520 {
 		t.Errorf("%d publications are remembered, %v", len(past), err)

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// section is one table of the format: its name and its columns in order. docs/SNAPSHOT.md is the same list in words.
+// section is one table of the format: its name and its columns in order. docs/SNAPSHOT.md is the
+// same list in words.
 type section struct {
 	name string
 	walk func(*Catalog, columns)
@@ -120,14 +121,15 @@ func walkStats(c *Catalog, w columns) {
 }
 
 const (
-	// minTail, maxTail and maxSlug bound ids and slugs in characters (specification, Product; decision 4).
+	// minTail, maxTail and maxSlug bound ids and slugs in characters (docs/API.md, Product;
+	// decision 4).
 	minTail, maxTail, maxSlug = 3, 64, 200
 	// firstDay and lastDay are 0000-01-01 and 9999-12-31.
 	firstDay, lastDay = Day(-719528), Day(2932896)
 )
 
-// checker gathers what is wrong with a catalog, section by section. Everything that an accessor indexes with is
-// checked here once, so that readers need no bounds checks of their own.
+// checker gathers what is wrong with a catalog, section by section. Everything that an accessor
+// indexes with is checked here once, so that readers need no bounds checks of their own.
 type checker struct {
 	errs []error
 	step func()
@@ -166,7 +168,8 @@ func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T,
 	}
 }
 
-// instants wants every element to be NoTime or a time of the years 0 to 9999, which is what RFC 3339 can spell.
+// instants wants every element to be NoTime or a time of the years 0 to 9999, which is what RFC
+// 3339 can spell.
 func (k *checker) instants(section, column string, v []int64) {
 	for i, at := range v {
 		k.every(i)
@@ -187,8 +190,8 @@ func (k *checker) dates(section, column string, v []Day) {
 	}
 }
 
-// names wants every string to be prefix and then from low to high characters a-z, 0-9 and joiner: such strings are
-// cut without looking and go into JSON and URLs without escapes.
+// names wants every string to be prefix and then from low to high characters a-z, 0-9 and joiner:
+// such strings are cut without looking and go into JSON and URLs without escapes.
 func (k *checker) names(section, column string, s *Strings, prefix string, joiner byte, low, high int) {
 	for i := range s.Len() {
 		k.every(i)
@@ -198,6 +201,7 @@ func (k *checker) names(section, column string, s *Strings, prefix string, joine
 			b := rest[j]
 			ok = ok && ('a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == joiner)
 		}
+
 		if !ok {
 			k.want(false, section, fmt.Sprintf("column %q has %q, which has not the form of one", column, s.At(i)))
 			return
@@ -205,41 +209,51 @@ func (k *checker) names(section, column string, s *Strings, prefix string, joine
 	}
 }
 
-// Validate checks that the tables of a catalog fit each other: equal column lengths, references in range, ids and
-// slugs of the right form, history that decodes, known conditions, prices that are whole and may be distributed,
-// times that can be spelt, valid UTF-8. It returns every problem found, each a *DamageError.
+// Validate checks that the tables of a catalog fit each other: equal column lengths, references in
+// range, ids and slugs of the right form, history that decodes, known conditions, prices that are
+// whole and may be distributed, times that can be spelt, valid UTF-8. It returns every problem
+// found, each a *DamageError.
 func (c *Catalog) Validate() error { return c.validate(func() {}) }
 
 func (c *Catalog) validate(step func()) error {
 	k := &checker{step: step}
 	k.instants("manifest", "snapshot_at", []int64{c.SnapshotAt})
 	k.want(c.SnapshotAt != NoTime, "manifest", "has no time")
-	nGames, nSets, nCards, nSealed := c.Games.Slug.Len(), c.Sets.ID.Len(), c.Cards.ID.Len(), c.Sealed.Tail.Len()
+
+	nGames := c.Games.Slug.Len()
+	nSets := c.Sets.ID.Len()
+	nCards := c.Cards.ID.Len()
+	nSealed := c.Sealed.Tail.Len()
 	k.want(nGames <= 255 && c.Games.Name.Len() == nGames, "games", "has columns of unequal length")
 	c.checkSets(k, nSets, nGames)
 	c.checkCards(k, nCards, nSets, nGames)
 	c.checkSealed(k, nSealed, nGames)
+
 	ids := &c.Identifiers
 	k.rows("identifiers", nCards+nSealed, ids.Of.Len())
 	k.rows("identifiers", ids.Value.Len(), ids.Namespace.Len())
 	k.want(ids.Of.ok(ids.Value.Len()), "identifiers", "has lists that do not fit its rows")
+
 	checkText(k, "games", &c.Games.Slug, &c.Games.Name)
 	checkText(k, "identifiers", &ids.Namespace, &ids.Value)
 	checkText(k, "feeds", &c.Feeds.Namespace, &c.Feeds.Attribution, &c.Feeds.Partner, &c.Variants)
 	k.rows("feeds", c.Feeds.Namespace.Len(), c.Feeds.Attribution.Len(), c.Feeds.Partner.Len())
+
 	c.checkLanes(k, nCards+nSealed)
 	c.checkStats(k)
 	below(k, "movers", "up", c.Movers.Up, nCards)
 	below(k, "movers", "down", c.Movers.Down, nCards)
-	r := &c.Registry
-	k.rows("registry", r.Ref.Len(), r.RefID.Len())
-	k.rows("registry", r.Slug.Len(), r.SlugID.Len())
+	k.rows("registry", c.Registry.Ref.Len(), c.Registry.RefID.Len())
+	k.rows("registry", c.Registry.Slug.Len(), c.Registry.SlugID.Len())
+
 	return errors.Join(k.errs...)
 }
 
 func (c *Catalog) checkSets(k *checker, n, games int) {
 	s := &c.Sets
-	k.rows("sets", n, s.Slug.Len(), s.Name.Len(), s.Series.Len(), s.Code.Len(), len(s.Game), len(s.Release), len(s.Cards), s.Aliases.Len(), len(s.Total))
+	k.rows("sets", n, s.Slug.Len(), s.Name.Len(), s.Series.Len(), s.Code.Len(), len(s.Game), len(s.Release),
+		len(s.Cards),
+		s.Aliases.Len(), len(s.Total))
 	k.want(s.Aliases.ok(s.Alias.Len()), "sets", "has alias lists that do not fit its aliases")
 	below(k, "sets", "game", s.Game, games)
 	k.dates("sets", "release", s.Release)
@@ -254,12 +268,14 @@ func (c *Catalog) checkCards(k *checker, n, sets, games int) {
 		len(s.Game), len(s.Set), len(s.Order), len(s.UpdatedAt), len(s.Product), len(s.Display))
 	below(k, "cards", "game", s.Game, games)
 	below(k, "cards", "order", s.Order, n)
+
 	for _, set := range s.Set {
 		if set != NoSet && (set < 0 || int(set) >= sets) {
 			k.want(false, "cards", fmt.Sprintf("column %q refers to row %d of %d", "set", set, sets))
 			break
 		}
 	}
+
 	k.instants("cards", "updated_at", s.UpdatedAt)
 	k.names("cards", "id", &s.ID, "card_", '_', minTail, maxTail)
 	k.names("cards", "slug", &s.Slug, "", '-', 1, maxSlug)
@@ -268,7 +284,8 @@ func (c *Catalog) checkCards(k *checker, n, sets, games int) {
 
 func (c *Catalog) checkSealed(k *checker, n, games int) {
 	s := &c.Sealed
-	k.rows("sealed", n, s.Name.Len(), s.PackageType.Len(), s.UnitKind.Len(), s.Edition.Len(), len(s.Game), len(s.Units), len(s.UpdatedAt))
+	k.rows("sealed", n, s.Name.Len(), s.PackageType.Len(), s.UnitKind.Len(), s.Edition.Len(), len(s.Game), len(s.Units),
+		len(s.UpdatedAt))
 	below(k, "sealed", "game", s.Game, games)
 	k.instants("sealed", "updated_at", s.UpdatedAt)
 	k.names("sealed", "tail", &s.Tail, "", '_', minTail, maxTail)
@@ -285,6 +302,7 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 	below(k, "lanes", "variant", l.Variant, c.Variants.Len())
 	below(k, "lanes", "condition", l.Condition, int(conditions))
 	below(k, "lanes", "feed", l.Feed, c.Feeds.Namespace.Len())
+
 	for _, column := range [][]int64{l.Cents, l.Base7, l.Base30} {
 		for _, cents := range column {
 			if cents != NoCents && (cents < 0 || cents > MaxCents) {
@@ -293,12 +311,14 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 			}
 		}
 	}
+
 	k.instants("lanes", "source_as_of", l.SourceAsOf)
 	k.instants("lanes", "collected_at", l.CollectedAt)
 	k.dates("lanes", "seen", l.Seen)
 	if k.errs == nil {
 		c.checkPrices(k)
 	}
+
 	c.checkHistory(k, n)
 }
 
@@ -307,20 +327,26 @@ func (c *Catalog) checkPrices(k *checker) {
 	l := &c.Lanes
 	for lane, cents := range l.Cents {
 		if cents != NoCents && (l.Flags[lane]&LaneLicensed == 0 || l.CollectedAt[lane] == NoTime) {
-			k.want(false, "lanes", fmt.Sprintf("has a price of lane %d that may not be distributed or has no time", lane))
+			k.want(false, "lanes",
+				fmt.Sprintf("has a price of lane %d that may not be distributed or has no time", lane))
 			break
 		}
 	}
+
 	for card, lane := range c.Cards.Display {
 		if lane == -1 {
 			continue
 		}
+
+		// A display lane of another card would show that card's price.
 		if from, to := l.Of.Range(card); int(lane) < from || int(lane) >= to {
 			k.want(false, "cards", fmt.Sprintf("column %q refers to lane %d, which is another card's", "display", lane))
 			break
 		}
+
 		if l.Cents[lane] == NoCents || l.Flags[lane]&LaneDisplay == 0 {
-			k.want(false, "cards", fmt.Sprintf("column %q refers to lane %d, which has no display price", "display", lane))
+			k.want(false, "cards",
+				fmt.Sprintf("column %q refers to lane %d, which has no display price", "display", lane))
 			break
 		}
 	}
@@ -333,12 +359,13 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 		k.want(false, "history", "has lists that do not fit its points")
 		return
 	}
+
 	for lane := range h.Of.Len() {
 		if lane&15 == 0 { // 16 years of points
 			k.step()
 		}
 		from, to := h.Of.Range(lane)
-		if !pointsOK(h.Points[from:to], c.Date()) {
+		if _, ok := countPoints(h.Points[from:to], c.Date()); !ok {
 			k.want(false, "history", fmt.Sprintf("has points of lane %d that do not decode", lane))
 			return
 		}
@@ -348,30 +375,37 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 func (c *Catalog) checkStats(k *checker) {
 	s := &c.Stats
 	n := len(s.Lane) * len(StatWindows)
-	k.rows("stats", n, len(s.Min), len(s.Max), len(s.Mean), len(s.First), len(s.Last), len(s.FirstDay), len(s.LastDay), len(s.Points))
+	k.rows("stats", n, len(s.Min), len(s.Max), len(s.Mean), len(s.First), len(s.Last), len(s.FirstDay),
+		len(s.LastDay), len(s.Points))
 	below(k, "stats", "lane", s.Lane, len(c.Lanes.Variant))
+
 	for i := 1; i < len(s.Lane); i++ {
 		if s.Lane[i] <= s.Lane[i-1] {
 			k.want(false, "stats", "has lanes that do not ascend")
 			break
 		}
 	}
+
 	k.dates("stats", "first_day", s.FirstDay)
 	k.dates("stats", "last_day", s.LastDay)
 }
 
-// checkText wants whole arenas to be valid UTF-8 without control characters. A string that begins inside a
-// character would make its own bytes invalid, so each boundary is checked as well.
+// checkText wants whole arenas to be valid UTF-8 without control characters. A string that begins
+// inside a character would make its own bytes invalid, so each boundary is checked as well.
 func checkText(k *checker, section string, columns ...*Strings) {
 	for _, s := range columns {
 		k.step()
+		// The arena as a whole is quicker to check than its strings.
 		ok := utf8.Valid(s.arena)
 		for _, b := range s.arena {
 			ok = ok && b >= 0x20 && b != 0x7f
 		}
+
+		// A string may not begin inside a character.
 		for _, end := range s.ends {
 			ok = ok && (int(end) == len(s.arena) || utf8.RuneStart(s.arena[end]))
 		}
+
 		k.want(ok, section, "has text that is not clean UTF-8")
 	}
 }

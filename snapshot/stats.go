@@ -2,10 +2,11 @@ package snapshot
 
 import "slices"
 
-// StatWindows are the windows of price statistics in days (specification, price-stats).
+// StatWindows are the windows of price statistics in days (docs/API.md, price-stats).
 var StatWindows = [...]int{7, 30, 90}
 
-// Summary describes the points of a window. Prices are cents; Mean rounds half away from zero (decision 20).
+// Summary describes the points of a window. Prices are cents; Mean rounds half away from zero
+// (decision 20).
 type Summary struct {
 	Min, Max, Mean, First, Last int64
 	FirstDay, LastDay           Day
@@ -14,23 +15,30 @@ type Summary struct {
 
 // Summarize describes points, which must ascend by day and not be empty.
 func Summarize(points []Point) Summary {
-	first, last := points[0], points[len(points)-1]
+	first := points[0]
+	last := points[len(points)-1]
 	s := Summary{
 		Min: first.Cents, Max: first.Cents, First: first.Cents, Last: last.Cents,
 		FirstDay: first.Day, LastDay: last.Day, Points: len(points),
 	}
-	// The mean is kept as whole cents and a remainder, because 365 prices near MaxCents do not fit 64 bits.
+
+	// The mean is kept as whole cents and a remainder, because 365 prices near MaxCents do not fit
+	// 64 bits.
 	n := int64(len(points))
 	var whole, rest int64
 	for _, p := range points {
-		s.Min, s.Max = min(s.Min, p.Cents), max(s.Max, p.Cents)
+		s.Min = min(s.Min, p.Cents)
+		s.Max = max(s.Max, p.Cents)
 		whole += p.Cents / n
 		rest += p.Cents % n
 	}
+
+	// The remainders are worth some whole cents, and the rest rounds half away from zero.
 	whole += rest / n
 	if rest%n*2 >= n {
 		whole++
 	}
+
 	s.Mean = whole
 	return s
 }
@@ -38,7 +46,8 @@ func Summarize(points []Point) Summary {
 // WindowStart is the first date of a window of days dates that ends at date.
 func WindowStart(date Day, days int) Day { return date - Day(days) + 1 }
 
-// Append adds the rows of one lane: its points within the longest window, ascending by day and not empty.
+// Append adds the rows of one lane: its points within the longest window, ascending by day and not
+// empty.
 func (s *Stats) Append(lane int, date Day, points []Point) {
 	s.Lane = append(s.Lane, uint32(lane))
 	for _, days := range StatWindows {
@@ -48,9 +57,14 @@ func (s *Stats) Append(lane int, date Day, points []Point) {
 		if k < len(points) {
 			sum = Summarize(points[k:])
 		}
-		s.Min, s.Max, s.Mean = append(s.Min, sum.Min), append(s.Max, sum.Max), append(s.Mean, sum.Mean)
-		s.First, s.Last = append(s.First, sum.First), append(s.Last, sum.Last)
-		s.FirstDay, s.LastDay = append(s.FirstDay, sum.FirstDay), append(s.LastDay, sum.LastDay)
+
+		money := []int64{sum.Min, sum.Max, sum.Mean, sum.First, sum.Last}
+		for i, column := range []*[]int64{&s.Min, &s.Max, &s.Mean, &s.First, &s.Last} {
+			*column = append(*column, money[i])
+		}
+
+		s.FirstDay = append(s.FirstDay, sum.FirstDay)
+		s.LastDay = append(s.LastDay, sum.LastDay)
 		s.Points = append(s.Points, uint16(sum.Points))
 	}
 }
@@ -61,10 +75,12 @@ func (s *Stats) Of(lane, w int) (Summary, bool) {
 	if !ok {
 		return Summary{}, false
 	}
+
 	r := k*len(StatWindows) + w
 	if s.Points[r] == 0 {
 		return Summary{}, false
 	}
+
 	return Summary{
 		Min: s.Min[r], Max: s.Max[r], Mean: s.Mean[r], First: s.First[r], Last: s.Last[r],
 		FirstDay: s.FirstDay[r], LastDay: s.LastDay[r], Points: int(s.Points[r]),

@@ -15,30 +15,42 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestLoadEnds: a load whose context ends stops at the next step, at a pace or not, and does not call the snapshot damaged.
+// TestLoadEnds: a load whose context ends stops at the next step, at a pace or not, and does not
+// call the snapshot damaged.
 func TestLoadEnds(t *testing.T) {
 	d := snapshot.OpenDir(t.TempDir())
 	m := write(t, d, fixture.Random(1, fixture.Small).Catalog())
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
 	_, err := d.Load(ctx, m.ID, func() {
-		if steps++; steps == 3 {
+		steps++
+		if steps == 3 {
 			cancel()
 		}
 	})
 	if !errors.Is(err, context.Canceled) || errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("at a pace: %v, want %v", err, context.Canceled)
 	}
+
 	if steps > 20 {
 		t.Errorf("%d steps were made, although it was to end at the third", steps)
 	}
+
 	if _, err := d.Load(ctx, m.ID, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("all sections at once: %v, want %v", err, context.Canceled)
 	}
 }
 
 func TestRoundTrip(t *testing.T) {
-	sizes := []fixture.Size{{}, {Cards: 1, Days: 1}, {Sets: 3}, {Sealed: 2, Days: 3}, tiny, fixture.Small, {Sets: 9, Cards: 120, Sealed: 20}}
+	sizes := []fixture.Size{
+		{},
+		{Cards: 1, Days: 1},
+		{Sets: 3},
+		{Sealed: 2, Days: 3},
+		tiny, fixture.Small,
+		{Sets: 9, Cards: 120, Sealed: 20},
+	}
+
 	for seed, size := range sizes {
 		c := fixture.Random(uint64(seed), size).Catalog()
 		d := snapshot.OpenDir(t.TempDir())
@@ -47,30 +59,38 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(dump(c), dump(got)); diff != "" {
 			t.Errorf("size %+v: loaded differs from written (-written +loaded):\n%s", size, diff)
 		}
+
 		paced, err := d.Load(context.Background(), m.ID, func() {})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(dump(got), dump(paced)); diff != "" {
 			t.Errorf("size %+v: loaded at a pace it differs (-fast +paced):\n%s", size, diff)
 		}
+
 		if got.ID != m.ID {
 			t.Errorf("loaded catalog has id %q, its manifest %q", got.ID, m.ID)
 		}
+
 		if err := d.Verify(m.ID); err != nil {
 			t.Error(err)
 		}
+
 		again, err := snapshot.EncodeSections(got)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		first, err := snapshot.EncodeSections(c)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if !cmp.Equal(first, again) {
 			t.Errorf("size %+v: the loaded catalog is spelt differently", size)
 		}
@@ -91,22 +111,27 @@ func TestManifestCounts(t *testing.T) {
 			want.HistoryPoints += len(l.Points)
 		}
 	}
+
 	for _, s := range w.Sealed {
 		want.Lanes += len(s.Lanes)
 		for _, l := range s.Lanes {
 			want.HistoryPoints += len(l.Points)
 		}
 	}
+
 	if diff := cmp.Diff(want, m.Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]int{"bad_cents": 2}, m.Quarantine); diff != "" {
 		t.Errorf("quarantine (-want +got):\n%s", diff)
 	}
+
 	report, err := os.ReadFile(d.QuarantinePath(m.ID))
 	if err != nil || !bytes.Equal(report, quarantine.Quarantine) {
 		t.Errorf("quarantine report is %q, %v", report, err)
 	}
+
 	var files int64
 	for _, s := range m.Sections {
 		info, err := os.Stat(filepath.Join(d.Path(m.ID), s.File))
@@ -115,6 +140,7 @@ func TestManifestCounts(t *testing.T) {
 		}
 		files += info.Size()
 	}
+
 	if m.Bytes() != files {
 		t.Errorf("the manifest says %d bytes, the files have %d", m.Bytes(), files)
 	}
@@ -127,12 +153,15 @@ func snapshotFiles(t testing.TB, d *snapshot.Dir, id string) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all := map[string][]byte{}
 	for _, e := range entries {
-		if all[e.Name()], err = os.ReadFile(filepath.Join(d.Path(id), e.Name())); err != nil {
+		all[e.Name()], err = os.ReadFile(filepath.Join(d.Path(id), e.Name()))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return all
 }
 
@@ -144,8 +173,10 @@ func TestEqualContentHasEqualBytesAndID(t *testing.T) {
 		m := write(t, d, fixture.Random(5, fixture.Small).Catalog())
 		files := snapshotFiles(t, d, m.ID)
 		if first == nil {
-			first, id = files, m.ID
+			first = files
+			id = m.ID
 		}
+
 		if m.ID != id || !cmp.Equal(first, files) {
 			t.Fatalf("equal content gave ids %q and %q, equal files: %t", id, m.ID, cmp.Equal(first, files))
 		}
@@ -162,11 +193,14 @@ func TestOtherContentHasAnotherID(t *testing.T) {
 		if err != nil || !created {
 			t.Fatalf("%s: created %t, %v", what, created, err)
 		}
+
 		if other, ok := seen[m.ID]; ok {
 			t.Errorf("%s has the id of %s", what, other)
 		}
+
 		seen[m.ID] = what
 	}
+
 	f("the world", w.Catalog(), snapshot.WriteOptions{})
 	f("with a quarantine report", w.Catalog(), quarantine)
 	later := w.Clone()
@@ -185,17 +219,21 @@ func TestWriteAgain(t *testing.T) {
 	if err != nil || created || again.ID != first.ID {
 		t.Fatalf("writing again gave id %q, created %t, %v", again.ID, created, err)
 	}
+
 	// A damaged snapshot is replaced by what is whole.
 	path := filepath.Join(d.Path(first.ID), "cards.msgpack.zst")
 	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, created, err = d.Write(c, quarantine); err != nil || !created {
+
+	_, created, err = d.Write(c, quarantine)
+	if err != nil || !created {
 		t.Fatalf("writing over a damaged snapshot: created %t, %v", created, err)
 	}
 	if err := d.Verify(first.ID); err != nil {
 		t.Error(err)
 	}
+
 	entries, err := os.ReadDir(filepath.Join(d.Root(), "tmp"))
 	if err != nil || len(entries) != 0 {
 		t.Errorf("tmp holds %v, %v after all writes", entries, err)
@@ -219,6 +257,7 @@ func TestListNewestFirst(t *testing.T) {
 	if all, err := d.List(); err != nil || len(all) != 0 {
 		t.Errorf("a store that does not exist lists %v, %v", all, err)
 	}
+
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var want []string
 	for i, hours := range []int{2, 0, 3, 1, 3} {
@@ -229,6 +268,7 @@ func TestListNewestFirst(t *testing.T) {
 		}
 		want = append(want, m.ID)
 	}
+
 	want = []string{max(want[2], want[4]), min(want[2], want[4]), want[0], want[3], want[1]}
 	damaged := write(t, d, fixture.Random(9, tiny).Catalog())
 	if err := os.WriteFile(filepath.Join(d.Path(damaged.ID), "manifest"), nil, 0o600); err != nil {
@@ -237,17 +277,21 @@ func TestListNewestFirst(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(d.Root(), "snapshots", "lost+found"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	all, err := d.List()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, m := range all {
 		got = append(got, m.ID)
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
+
 	if !all[0].CreatedAt.Equal(start.Add(3 * time.Hour)) {
 		t.Errorf("the newest was created at %v", all[0].CreatedAt)
 	}
@@ -257,12 +301,15 @@ func TestNoPathOutsideTheStore(t *testing.T) {
 	root := t.TempDir()
 	d := openDir(filepath.Join(root, "store"))
 	m := write(t, d, fixture.Random(1, tiny).Catalog())
-	// A whole snapshot outside of the snapshots folder must not be reachable by any spelling of its way.
+	// A whole snapshot outside of the snapshots folder must not be reachable by any spelling of its
+	// way.
 	if err := os.CopyFS(filepath.Join(root, m.ID), os.DirFS(d.Path(m.ID))); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, id := range []string{
-		"", ".", "..", "../..", "../../" + m.ID, "../snapshots/" + m.ID, m.ID + "/", "./" + m.ID, "/" + m.ID, m.ID + "/../" + m.ID,
+		"", ".", "..", "../..", "../../" + m.ID, "../snapshots/" + m.ID, m.ID + "/", "./" + m.ID, "/" + m.ID,
+		m.ID + "/../" + m.ID,
 		m.ID + "\x00", m.ID[:len(m.ID)-1], m.ID + "0", m.ID + "\n", "20260314T200530Z-0123456789ABCDEF", `..\` + m.ID,
 	} {
 		if _, err := d.Manifest(id); !errors.Is(err, snapshot.ErrNotFound) {
@@ -274,7 +321,9 @@ func TestNoPathOutsideTheStore(t *testing.T) {
 		if err := d.Verify(id); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("Verify(%q): %v", id, err)
 		}
-		if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: anything}); !errors.Is(err, snapshot.ErrNotFound) {
+
+		if _, err := d.Publish(id, snapshot.Publishing{Now: time.Now(), Check: anything}); !errors.Is(err,
+			snapshot.ErrNotFound) {
 			t.Errorf("Publish(%q): %v", id, err)
 		}
 	}

@@ -2,8 +2,9 @@ package snapshot
 
 import "unsafe"
 
-// Strings is a column of strings: one arena of bytes and the offset where each string ends. The empty string
-// stands for null in nullable columns; no column of the format holds empty strings that are not null.
+// Strings is a column of strings: one arena of bytes and the offset where each string ends. The
+// empty string stands for null in nullable columns; no column of the format holds empty strings
+// that are not null.
 type Strings struct {
 	arena []byte
 	ends  []uint32
@@ -15,8 +16,8 @@ func (s *Strings) Len() int { return len(s.ends) }
 // Size is the number of bytes in the arena.
 func (s *Strings) Size() int { return len(s.arena) }
 
-// At returns string i without copying; it stays valid for as long as anybody holds it, because an arena is never
-// written again once it is part of a catalog.
+// At returns string i without copying; it stays valid for as long as anybody holds it, because an
+// arena is never written again once it is part of a catalog.
 func (s *Strings) At(i int) string {
 	b := s.Bytes(i)
 	if len(b) == 0 {
@@ -49,6 +50,7 @@ func (s *Strings) ok() bool {
 		}
 		from = end
 	}
+
 	return int(from) == len(s.arena)
 }
 
@@ -78,5 +80,6 @@ func (l *Lists) ok(rows int) bool {
 		}
 		from = end
 	}
+
 	return int(from) == rows
 }

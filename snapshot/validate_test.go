@@ -28,6 +28,7 @@ func TestValidate(t *testing.T) {
 	if err := (&snapshot.Catalog{}).Validate(); err != nil {
 		t.Fatalf("an empty catalog: %v", err)
 	}
+
 	f := func(section, want string, damage func(c *snapshot.Catalog)) {
 		t.Helper()
 		c := build()
@@ -50,25 +51,33 @@ func TestValidate(t *testing.T) {
 	}
 	type c = snapshot.Catalog
 	type col = *snapshot.Strings
+
 	for _, column := range []func(c *c) col{
-		func(c *c) col { return &c.Sets.ID }, func(c *c) col { return &c.Sets.Slug }, func(c *c) col { return &c.Sets.Name },
-		func(c *c) col { return &c.Sets.Series }, func(c *c) col { return &c.Sets.Code }, func(c *c) col { return &c.Sets.Alias },
+		func(c *c) col { return &c.Sets.ID }, func(c *c) col { return &c.Sets.Slug },
+		func(c *c) col { return &c.Sets.Name },
+		func(c *c) col { return &c.Sets.Series }, func(c *c) col { return &c.Sets.Code },
+		func(c *c) col { return &c.Sets.Alias },
 	} {
 		grow("sets", column)
 	}
+
 	for _, column := range []func(c *c) col{
-		func(c *c) col { return &c.Cards.ID }, func(c *c) col { return &c.Cards.Slug }, func(c *c) col { return &c.Cards.Name },
+		func(c *c) col { return &c.Cards.ID }, func(c *c) col { return &c.Cards.Slug },
+		func(c *c) col { return &c.Cards.Name },
 		func(c *c) col { return &c.Cards.Number }, func(c *c) col { return &c.Cards.Rarity },
 		func(c *c) col { return &c.Cards.Printing }, func(c *c) col { return &c.Cards.Image },
 	} {
 		grow("cards", column)
 	}
+
 	for _, column := range []func(c *c) col{
-		func(c *c) col { return &c.Sealed.Tail }, func(c *c) col { return &c.Sealed.Name }, func(c *c) col { return &c.Sealed.PackageType },
+		func(c *c) col { return &c.Sealed.Tail }, func(c *c) col { return &c.Sealed.Name },
+		func(c *c) col { return &c.Sealed.PackageType },
 		func(c *c) col { return &c.Sealed.UnitKind }, func(c *c) col { return &c.Sealed.Edition },
 	} {
 		grow("sealed", column)
 	}
+
 	grow("games", func(c *c) col { return &c.Games.Name })
 	grow("identifiers", func(c *c) col { return &c.Identifiers.Namespace })
 	grow("identifiers", func(c *c) col { return &c.Identifiers.Value })
@@ -78,6 +87,7 @@ func TestValidate(t *testing.T) {
 	grow("registry", func(c *c) col { return &c.Registry.RefID })
 	grow("registry", func(c *c) col { return &c.Registry.Slug })
 	grow("registry", func(c *c) col { return &c.Registry.SlugID })
+
 	for section, damage := range map[string][]func(c *c){
 		"sets": {
 			func(c *c) { c.Sets.Game = append(c.Sets.Game, 0) }, func(c *c) { c.Sets.Release = c.Sets.Release[1:] },
@@ -85,27 +95,35 @@ func TestValidate(t *testing.T) {
 		},
 		"cards": {
 			func(c *c) { c.Cards.Game = c.Cards.Game[1:] }, func(c *c) { c.Cards.Set = append(c.Cards.Set, 0) },
-			func(c *c) { c.Cards.Order = append(c.Cards.Order, 0) }, func(c *c) { c.Cards.UpdatedAt = c.Cards.UpdatedAt[1:] },
-			func(c *c) { c.Cards.Product = append(c.Cards.Product, 0) }, func(c *c) { c.Cards.Display = c.Cards.Display[1:] },
+			func(c *c) { c.Cards.Order = append(c.Cards.Order, 0) },
+			func(c *c) { c.Cards.UpdatedAt = c.Cards.UpdatedAt[1:] },
+			func(c *c) { c.Cards.Product = append(c.Cards.Product, 0) },
+			func(c *c) { c.Cards.Display = c.Cards.Display[1:] },
 		},
 		"sealed": {
 			func(c *c) { c.Sealed.Game = c.Sealed.Game[1:] }, func(c *c) { c.Sealed.Units = append(c.Sealed.Units, 1) },
 			func(c *c) { c.Sealed.UpdatedAt = c.Sealed.UpdatedAt[1:] },
 		},
 		"lanes": {
-			func(c *c) { c.Lanes.Of.Append(len(c.Lanes.Variant)) }, func(c *c) { c.Lanes.Variant = c.Lanes.Variant[1:] },
+			func(c *c) { c.Lanes.Of.Append(len(c.Lanes.Variant)) },
+			func(c *c) { c.Lanes.Variant = c.Lanes.Variant[1:] },
 			func(c *c) { c.Lanes.Condition = c.Lanes.Condition[1:] }, func(c *c) { c.Lanes.Flags = c.Lanes.Flags[1:] },
 			func(c *c) { c.Lanes.Feed = c.Lanes.Feed[1:] }, func(c *c) { c.Lanes.Cents = c.Lanes.Cents[1:] },
-			func(c *c) { c.Lanes.SourceAsOf = c.Lanes.SourceAsOf[1:] }, func(c *c) { c.Lanes.CollectedAt = c.Lanes.CollectedAt[1:] },
+			func(c *c) { c.Lanes.SourceAsOf = c.Lanes.SourceAsOf[1:] },
+			func(c *c) { c.Lanes.CollectedAt = c.Lanes.CollectedAt[1:] },
 			func(c *c) { c.Lanes.Base7 = c.Lanes.Base7[1:] }, func(c *c) { c.Lanes.Base30 = c.Lanes.Base30[1:] },
 			func(c *c) { c.Lanes.Seen = c.Lanes.Seen[1:] },
 		},
-		"history": {func(c *c) { c.History.Of.Append(len(c.History.Points)) }, func(c *c) { c.History.Points = append(c.History.Points, 0) }},
+		"history": {
+			func(c *c) { c.History.Of.Append(len(c.History.Points)) },
+			func(c *c) { c.History.Points = append(c.History.Points, 0) },
+		},
 		"stats": {
 			func(c *c) { c.Stats.Lane = c.Stats.Lane[1:] }, func(c *c) { c.Stats.Min = c.Stats.Min[1:] },
 			func(c *c) { c.Stats.Max = c.Stats.Max[1:] }, func(c *c) { c.Stats.Mean = c.Stats.Mean[1:] },
 			func(c *c) { c.Stats.First = c.Stats.First[1:] }, func(c *c) { c.Stats.Last = c.Stats.Last[1:] },
-			func(c *c) { c.Stats.FirstDay = c.Stats.FirstDay[1:] }, func(c *c) { c.Stats.LastDay = c.Stats.LastDay[1:] },
+			func(c *c) { c.Stats.FirstDay = c.Stats.FirstDay[1:] },
+			func(c *c) { c.Stats.LastDay = c.Stats.LastDay[1:] },
 			func(c *c) { c.Stats.Points = c.Stats.Points[1:] },
 		},
 	} {
@@ -138,6 +156,7 @@ func TestValidate(t *testing.T) {
 		f("lanes", "cents", func(c *c) { c.Lanes.Base7[0] = cents })
 		f("lanes", "cents", func(c *c) { c.Lanes.Base30[0] = cents })
 	}
+
 	f("lanes", "may not be distributed", func(c *c) { c.Lanes.Flags[priced(t, c)] &^= snapshot.LaneLicensed })
 	f("lanes", "has no time", func(c *c) { c.Lanes.CollectedAt[priced(t, c)] = snapshot.NoTime })
 	f("cards", "no display price", func(c *c) { c.Lanes.Flags[priced(t, c)] &^= snapshot.LaneDisplay })
@@ -149,6 +168,7 @@ func TestValidate(t *testing.T) {
 		f("lanes", "outside of the years", func(c *c) { c.Lanes.CollectedAt[0] = at })
 		f("manifest", "outside of the years", func(c *c) { c.SnapshotAt = at })
 	}
+
 	f("manifest", "has no time", func(c *c) { c.SnapshotAt = snapshot.NoTime })
 	f("sets", "outside of the years", func(c *c) { c.Sets.Release[0] = 2_932_897 })
 	f("lanes", "outside of the years", func(c *c) { c.Lanes.Seen[0] = -719_529 })
@@ -171,6 +191,7 @@ func TestValidateText(t *testing.T) {
 			}
 		}
 	}
+
 	unclean := []string{"a\x00b", "a\nb", "a\x7f", "\xff", "a\xc3", "\xa9b"}
 	f("cards", func(w *fixture.World, s string) { w.Cards[0].Name = s }, unclean...)
 	f("cards", func(w *fixture.World, s string) { w.Cards[0].Number = s }, unclean...)
@@ -184,10 +205,17 @@ func TestValidateText(t *testing.T) {
 		w.Cards[0].Identifiers = []fixture.Identifier{{Namespace: "a", Value: s}}
 	}, unclean...)
 	// Half a character in each of two neighbours makes a whole one of the arena.
-	f("cards", func(w *fixture.World, s string) { w.Cards[0].Rarity, w.Cards[1].Rarity, w.Cards[2].Rarity = s, s, s }, "\xa9\xc3")
+	f("cards", func(w *fixture.World, s string) {
+		for i := range 3 {
+			w.Cards[i].Rarity = s
+		}
+	}, "\xa9\xc3")
 
 	long := strings.Repeat("a", 65)
-	ids := []string{"", "card_", "card_ab", "card_" + long, "card_ABC", "card_a-b", `card_a"b`, "set_abcd", "Card_abcd", "card_é23"}
+	ids := []string{
+		"", "card_", "card_ab", "card_" + long, "card_ABC", "card_a-b", `card_a"b`, "set_abcd",
+		"Card_abcd", "card_é23",
+	}
 	f("cards", func(w *fixture.World, s string) { w.Cards[0].ID = s }, ids...)
 	f("sets", func(w *fixture.World, s string) {
 		for i := range w.Cards {
@@ -195,6 +223,7 @@ func TestValidateText(t *testing.T) {
 		}
 		w.Sets[0].ID = s
 	}, "", "set_", "set_ab", "card_abcd", `set_a"b`, "set_"+long)
+
 	f("sealed", func(w *fixture.World, s string) { w.Sealed[0].Tail = s }, "", "ab", long, "a-b", `a"b`)
 	slugs := []string{"", "A", "a_b", "a/b", `a"b`, "é", strings.Repeat("a", 201)}
 	f("cards", func(w *fixture.World, s string) { w.Cards[0].Slug = s }, slugs...)
@@ -210,6 +239,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%q is read as %d (%t), spelt %q and %q", code, c, ok, c.Code(), c.Text())
 		}
 	}
+
 	for _, code := range []string{"", "factory_sealed", "Near Mint", "near_mint ", "NEAR_MINT"} {
 		if _, ok := snapshot.ParseCondition(code); ok {
 			t.Errorf("%q is read as a condition of cards", code)
@@ -223,10 +253,13 @@ func TestDays(t *testing.T) {
 		if got := snapshot.DayOf(ms); got != day || got.String() != spelt {
 			t.Errorf("%d ms is day %d, %s; want %d, %s", ms, got, got, day, spelt)
 		}
-		if back, err := snapshot.ParseDay(spelt); err != nil || back != day || back.Start() > ms || back.Start() <= ms-86_400_000 {
+
+		if back, err := snapshot.ParseDay(spelt); err != nil || back != day || back.Start() > ms ||
+			back.Start() <= ms-86_400_000 {
 			t.Errorf("%s is read as %d, %v", spelt, back, err)
 		}
 	}
+
 	f(0, 0, "1970-01-01")
 	f(86_399_999, 0, "1970-01-01")
 	f(86_400_000, 1, "1970-01-02")
@@ -247,10 +280,12 @@ func TestSizeCountsEveryColumn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var stored int64
 	for raw := range slices.Values(sections) {
 		stored += int64(len(raw))
 	}
+
 	// The stored form has the columns' names beside their bytes, and slices have room to grow.
 	if size := c.Size(); size < stored*8/10 || size > stored*5/2 {
 		t.Errorf("a catalog stored in %d bytes says it takes %d", stored, size)

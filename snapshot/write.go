@@ -12,8 +12,9 @@ type WriteOptions struct {
 	QuarantineCounts map[string]int // lines of the report by reason
 }
 
-// Write stores a catalog as a new snapshot, without publishing it. Equal content has an equal id: when the store
-// already has it whole, that one is returned and created is false. A crash leaves at worst an unused folder in tmp.
+// Write stores a catalog as a new snapshot, without publishing it. Equal content has an equal id:
+// when the store already has it whole, that one is returned and created is false. A crash leaves at
+// worst an unused folder in tmp.
 func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err error) {
 	m, files, err := encode(c, o)
 	if err != nil {
@@ -24,15 +25,19 @@ func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err 
 		return nil, false, err
 	}
 	defer unlock()
+
 	final := d.Path(m.ID)
+	// Equal content was stored before, and is still whole.
 	if old, err := d.Manifest(m.ID); err == nil && d.Verify(m.ID) == nil {
 		return old, false, nil
 	}
+
 	stage := d.tmp(m.ID)
 	if err := d.stage(stage, m, files); err != nil {
 		_ = d.disk.remove(stage)
 		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
 	}
+
 	// A damaged snapshot of the same id makes room: what is verified and staged replaces it.
 	if err := d.disk.remove(final); err != nil {
 		return nil, false, fmt.Errorf("cannot replace damaged snapshot %q: %w", m.ID, err)
@@ -43,6 +48,7 @@ func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err 
 	if err := d.disk.syncDir(filepath.Dir(final)); err != nil {
 		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
 	}
+
 	m, err = d.Manifest(m.ID)
 	return m, err == nil, err
 }
@@ -55,11 +61,14 @@ func (d *Dir) stage(folder string, m *Manifest, files []file) error {
 	if err := d.disk.mkdir(folder); err != nil {
 		return err
 	}
+
 	for _, f := range files {
 		if err := writeSynced(d.disk, filepath.Join(folder, f.File), f.data); err != nil {
 			return err
 		}
 	}
+
+	// The manifest comes last: a folder with one is complete.
 	b, err := sealJSON(m)
 	if err != nil {
 		return err
@@ -67,5 +76,6 @@ func (d *Dir) stage(folder string, m *Manifest, files []file) error {
 	if err := writeSynced(d.disk, filepath.Join(folder, "manifest"), b); err != nil {
 		return err
 	}
+
 	return d.disk.syncDir(folder)
 }

@@ -1,13 +1,14 @@
 package wire
 
-// Range bounds what a client may send: the characters of a text, the value of an integer, or the entries of a list.
+// Range bounds what a client may send: the characters of a text, the value of an integer, or the
+// entries of a list.
 type Range struct{ Min, Max int64 }
 
 // Has reports whether n is within the range.
 func (r Range) Has(n int64) bool { return r.Min <= n && n <= r.Max }
 
-// The bounds of all parameters, arguments and bodies. REST, the schemas of MCP and the OpenAPI document have the same
-// ones; a test holds the document against them.
+// The bounds of all parameters, arguments and bodies. REST, the schemas of MCP and the OpenAPI
+// document have the same ones; a test holds the document against them.
 var (
 	QueryText         = Range{1, 200} // free text
 	SetText           = Range{1, 200} // a set's id, slug, code or name

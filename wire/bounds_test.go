@@ -72,7 +72,8 @@ var (
 	other = []string{"default", "exclusiveMinimum", "exclusiveMaximum", "minProperties", "maxProperties", "multipleOf"}
 )
 
-// TestBoundsAreTheDocuments holds the table of bounds against the parameters and bodies of the document, both ways.
+// TestBoundsAreTheDocuments holds the table of bounds against the parameters and bodies of the
+// document, both ways.
 func TestBoundsAreTheDocuments(t *testing.T) {
 	var document object
 	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
@@ -141,7 +142,8 @@ func compare(t *testing.T, d documented, schema object) {
 	}
 }
 
-// sent gathers the schemas with bounds of everything that a client may send to a path: parameters and bodies.
+// sent gathers the schemas with bounds of everything that a client may send to a path: parameters
+// and bodies.
 func sent(document object, at string, item object, found map[string]object) {
 	for name, part := range item {
 		switch part := part.(type) {
@@ -158,6 +160,7 @@ func sent(document object, at string, item object, found map[string]object) {
 			if name != "parameters" {
 				continue
 			}
+
 			for i, parameter := range part {
 				bounded(document, fmt.Sprintf("%s/parameters/%d", at, i), parameter.(object), found)
 			}
@@ -203,7 +206,8 @@ func dig(o object, pointer string) object {
 	return o
 }
 
-// TestBoundsAreUsed fails for a bound of bounds.go that the table above does not hold against the document.
+// TestBoundsAreUsed fails for a bound of bounds.go that the table above does not hold against the
+// document.
 func TestBoundsAreUsed(t *testing.T) {
 	held := map[string]bool{
 		"ProductTail": true, // by its pattern
@@ -224,6 +228,7 @@ func TestBoundsAreUsed(t *testing.T) {
 		if !ok || decl.Tok != token.VAR {
 			continue
 		}
+
 		for _, spec := range decl.Specs {
 			for _, name := range spec.(*ast.ValueSpec).Names {
 				named++

@@ -11,5 +11,6 @@ func AppendEscaped(dst []byte, s string) []byte {
 			dst = append(dst, '%', "0123456789ABCDEF"[b>>4], "0123456789ABCDEF"[b&15])
 		}
 	}
+
 	return dst
 }

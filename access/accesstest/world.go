@@ -38,6 +38,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.plans.Set("small", access.Plan{PerMinute: 5, PerDay: 12})
 	w.plans.Set("wide", access.Plan{PerMinute: 3_000, PerDay: 1_000_000})
+
 	w.add("small", access.NewKey{Tenant: "small", Kind: access.Live, Plan: "small"})
 	w.add("small2", access.NewKey{Tenant: "small", Kind: access.Live})
 	w.add("wide", access.NewKey{Tenant: "wide", Kind: access.Live, Plan: "wide"})
@@ -45,10 +46,12 @@ func newWorld(t testing.TB) *world {
 	w.add("org", access.NewKey{Tenant: "org", Kind: access.Preview, Plan: "preview", Credits: new(int64(7))})
 	w.add("org2", access.NewKey{Tenant: "org", Kind: access.Preview})
 	w.add("rival", access.NewKey{Tenant: "rival", Kind: access.Preview, Plan: "preview"})
-	var err error
-	if w.ring, err = access.FixedKeyRing(w.file, w.plans); err != nil {
+
+	ring, err := access.FixedKeyRing(w.file, w.plans)
+	if err != nil {
 		t.Fatal(err)
 	}
+	w.ring = ring
 	return w
 }
 
@@ -59,7 +62,8 @@ func (w *world) add(name string, n access.NewKey) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.raw[name], w.ids[name] = raw, key.ID
+	w.raw[name] = raw
+	w.ids[name] = key.ID
 }
 
 // reload makes the ring see the file.

@@ -74,6 +74,8 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 	}
 	text := fmt.Sprintf("Requests, %d synthetic cards:\n\n%s", cards, requests.Markdown())
 
+	// Searches are asked of the real catalogs where those are, because their names decide what is
+	// found.
 	o.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
 	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
 	official, officialDump, err := r.real(ctx)
@@ -95,6 +97,7 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 	if err != nil {
 		return "", err
 	}
+
 	text += "\n" + title + ":\n\n" + searches.Markdown() + searches.QualityRow()
 	return strings.Join(r.versions, ", ") + ".\n\n" + text, nil
 }
@@ -236,6 +239,7 @@ func (r *rivals) real(ctx context.Context) (store, dump string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+
 	dump, err = r.dump(ctx, store, "real.jsonl")
 	return store, dump, err
 }

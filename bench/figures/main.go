@@ -81,6 +81,7 @@ func rootCommand() *cobra.Command {
 		Use: "figures", Short: "Measure what docs/PERFORMANCE.md shows", SilenceUsage: true,
 		SilenceErrors: true,
 	}
+
 	f := root.PersistentFlags()
 	f.StringVar(&s.binary, "binary", "bin/ninepocket", "the ninepocket to measure")
 	f.StringVar(&s.document, "document", "docs/PERFORMANCE.md", "the document to write into, \"\" to print only")
@@ -89,6 +90,7 @@ func rootCommand() *cobra.Command {
 	f.IntVar(&s.options.Rounds, "rounds", 5, "how often the servers take turns")
 	f.IntVar(&s.options.Connections, "connections", 16, "how many connections")
 	root.PersistentPreRun = func(*cobra.Command, []string) {
+		// Taken before anything runs, because a measurement is a load by itself.
 		s.load = load()
 		s.options.Self = []string{s.binary, "bench", "task"}
 		s.options.Serve = []string{s.binary, "serve"}
@@ -121,13 +123,15 @@ func (s *settings) publish(ctx context.Context, name, target, text string) error
 	if err != nil {
 		return fmt.Errorf("cannot write into %q: %w", s.document, err)
 	}
-	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // a document of the repository, as git has it
+	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // git has it so
 }
 
 // between replaces what is between the two markers of a section.
 func between(document, name, text string) (string, error) {
 	open := "<!-- " + name + " -->\n"
 	end := "<!-- end of " + name + " -->"
+
+	// What stands outside of the markers is prose and stays.
 	head, rest, ok := strings.Cut(document, open)
 	_, foot, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -144,6 +148,7 @@ func commit(ctx context.Context) string {
 		return "unknown"
 	}
 
+	// Changed documents do not change what is measured.
 	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs").Output()
 	if err != nil || len(changed) > 0 {
 		return strings.TrimSpace(string(id)) + "+"

@@ -19,6 +19,7 @@ func scaleCommand(s *settings) *cobra.Command {
 			all := make([]bench.Size, len(sizes))
 			for i, cards := range sizes {
 				all[i] = bench.Size{Cards: cards, Days: days}
+				// Writing and reading a year of history takes minutes from there on.
 				if cards > large {
 					all[i].Days = largeDays
 				}
@@ -29,7 +30,8 @@ func scaleCommand(s *settings) *cobra.Command {
 				return err
 			}
 			if picture != "" {
-				if err := os.WriteFile(picture, []byte(bench.ScalePlot(points)), 0o644); err != nil { //nolint:gosec // a picture of the document
+				drawing := []byte(bench.ScalePlot(points))
+				if err := os.WriteFile(picture, drawing, 0o644); err != nil { //nolint:gosec // a public picture
 					return fmt.Errorf("cannot write the picture: %w", err)
 				}
 			}

@@ -41,6 +41,7 @@ func (s *service) adminHandler() http.Handler {
 		_, _ = w.Write([]byte("reloaded\n"))
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics(), promhttp.HandlerOpts{}))
+	// Only an operator reaches this listener, so profiles need no key.
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -126,6 +127,7 @@ func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) error
 		case <-ctx.Done():
 			return nil
 		case <-hangups:
+			// The service manager wants to know when it begins and when it is over, good or bad.
 			s.tell(systemd.Reloading())
 			status := s.status()
 			if err := s.reloadAll(); err != nil {

@@ -33,10 +33,13 @@ func snapshotBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build --store DIR --source KIND:PATH…",
 		Short: "Build a snapshot from catalogs and price feeds",
-		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, punk-records\n" +
-			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a wide CSV\n" +
+		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, " +
+			"punk-records\n" +
+			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices " +
+			"also a wide CSV\n" +
 			"file of price history. What is refused goes to the snapshot's quarantine file, with the reason.",
-		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices tcgcsv:history.csv.zst --publish\n" +
+		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices " +
+			"tcgcsv:history.csv.zst --publish\n" +
 			"  ninepocket snapshot build --store store --source tcgcsv:today --base current --publish",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
@@ -155,9 +158,11 @@ type built struct {
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
 	for _, p := range r.Prices {
+		// One example is enough to find the file.
 		if old := p.TooOld; old != nil {
 			all = append(all,
-				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
+				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, "+
+					"line %d of %s",
 					old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
 		}
 	}
@@ -186,6 +191,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
+	// What cannot work is refused before hours of building.
 	if !b.publish && len(b.publishing.overrides) > 0 {
 		return fail(exitUsage, "", errors.New("cannot use --override without --publish"))
 	}
@@ -205,6 +211,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 		baseID = o.Base.ID
 	}
 
+	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
 	self, err := os.Executable()
 	if err != nil {
 		return fail(exitFailure, "", err)
@@ -232,22 +239,20 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: result.Report,
 		Notes: notes(o.Base, &result.Report),
 	}
+	// Notes go to the terminal even when the output is JSON for a script.
 	for _, note := range out.Notes {
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
 	}
 
 	var refused error
 	if b.publish {
+		// The guards compare with the time of publishing, not with that of the flags.
 		publishing.Now = time.Now()
 		_, refused = b.dir().Publish(m.ID, publishing)
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
-	if b.asJSON {
-		err = printJSON(cmd.OutOrStdout(), out)
-	} else {
-		err = out.print(cmd.OutOrStdout())
-	}
+	err = show(cmd, b.asJSON, out, out.print)
 	if refused != nil {
 		// What was built stays, and was said.
 		return b.storeError(refused)

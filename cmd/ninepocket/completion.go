@@ -41,6 +41,7 @@ func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 func addCompletions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		addCompletions(cmd)
+		// A flag means the same on every command, so it is completed alike.
 		for name, complete := range flagValues {
 			if cmd.Flags().Lookup(name) != nil {
 				if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -73,8 +74,8 @@ func takesIDs(cmd *cobra.Command) bool {
 	return false
 }
 
-// storedIDs are the snapshots of the store that --store names, newest first, as far as they can be
-// read.
+// storedIDs are the snapshots of the store that --store names, newest first. It leaves out what
+// cannot be read.
 func storedIDs(cmd *cobra.Command) (ids []string) {
 	store, err := cmd.Flags().GetString("store")
 	if err != nil || store == "" {
@@ -143,6 +144,7 @@ func completeInput(_ *cobra.Command, _ []string, typed string) (found []string, 
 		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
 
+	// The last folder that is typed is listed.
 	dir, _ := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {

@@ -20,7 +20,8 @@ const envPrefix = "NINEPOCKET_"
 // flags.
 type layered struct {
 	config
-	from map[string]string // by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
+	// by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
+	from map[string]string
 }
 
 // configFlags are the flags that configure a server: --config, and one for each setting that has
@@ -44,6 +45,7 @@ func (f *configFlags) read() (layered, error) {
 		_, _ = fmt.Fprintf(f.cmd.ErrOrStderr(), "note: environment variable %s is not a setting of ninepocket\n", name)
 	})
 
+	// Flags win over all other layers. Only flags that were given count.
 	for i := range settings {
 		if s := &settings[i]; s.flag && f.cmd.Flags().Changed(s.flagName()) {
 			s.copyValue(&c.config, &f.values)
@@ -106,6 +108,7 @@ func (c *layered) readTOML(path string, text []byte) error {
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
 
+	// The tree has the values, without an order; problems are told in the order of the file.
 	entries := tomlEntries(tree, nil, tomlLines(text))
 	slices.SortStableFunc(entries, func(a, b tomlEntry) int { return cmp.Compare(a.line, b.line) })
 
@@ -134,6 +137,7 @@ func (c *layered) take(e tomlEntry, file string) error {
 		return fmt.Errorf("%s is a value, not a table", dotted(e.path))
 	}
 
+	// A key may be spelt in two ways, which TOML takes for two keys.
 	key := dotted(s.path(name))
 	if before, twice := c.from[key]; twice {
 		return fmt.Errorf("%s is also given at %s", dotted(e.path), before)
@@ -156,12 +160,12 @@ type tomlEntry struct {
 	value any
 }
 
-// tomlEntries are the entries of a table: its keys, and those of the tables in it that settings
-// have, too.
+// tomlEntries lists the keys of a table and of the tables in it that settings know.
 func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entries []tomlEntry) {
 	for key, value := range table {
 		path := append(slices.Clone(above), key)
 		inner, isTable := value.(map[string]any)
+		// A table that no setting has is one problem, whatever is in it.
 		if s, _, whole := findSetting(path); isTable && s != nil && !whole {
 			entries = append(entries, tomlEntries(inner, path, lines)...)
 			continue
@@ -197,8 +201,8 @@ func tomlLines(text []byte) (lines []tomlEntry) {
 	return lines
 }
 
-// lineOf is the line of a key, 0 when it is not certain: the reader names a key of an inline table
-// without the table, and what is in an unknown table not at all.
+// lineOf is the line of a key, 0 when it is not certain. The reader names a key of an inline table
+// without the table. It does not name what is in an unknown table.
 func lineOf(path []string, lines []tomlEntry) int {
 	found := 0
 	for _, l := range lines {

@@ -23,7 +23,8 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a synthetic catalog of both games with ready keys",
-		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through the real\n" +
+		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through " +
+			"the real\n" +
 			"loader, and serves it. The same seed makes the same catalog. Nothing is kept.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,6 +56,8 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 	}
 	// What is left behind is in the temporary folder.
 	defer func() { _ = os.RemoveAll(folder) }()
+
+	// A port that is taken is found out before a catalog is built.
 	api, admin, err := c.listeners()
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
@@ -75,6 +78,7 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 		return err
 	}
 
+	// Keys, limits and cursors live in memory and end with the process.
 	file, keys, err := demoKeys(now)
 	if err != nil {
 		return err
@@ -99,6 +103,7 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 		reload: func() error { return nil },
 	}
 	s.ready = func(r readyFile) error {
+		// The ready file of a demo holds its keys: nothing of it is secret.
 		r.Keys = keys
 		printDemo(cmd, r)
 		return writeReadyFile(c.ReadyFile, r)
@@ -123,6 +128,7 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.O
 	if err != nil {
 		return err
 	}
+	// The raw catalog is several times larger than the snapshot.
 	if err := os.RemoveAll(raw); err != nil {
 		return err
 	}
@@ -133,6 +139,7 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.O
 	if err != nil {
 		return err
 	}
+	// The demo makes its own catalog, so nothing has to be found out about it.
 	unchecked := func(*snapshot.Catalog) error { return nil }
 	if _, err := store.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked}); err != nil {
 		return err

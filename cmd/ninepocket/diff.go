@@ -14,7 +14,8 @@ func snapshotDiff() *cobra.Command {
 	var s storeFlags
 	cmd := &cobra.Command{
 		Use: "diff A B --store DIR", Short: "Show what changed from one snapshot to another", Args: cobra.ExactArgs(2),
-		Long: "Shows cards, sets and sealed products added, removed and renamed, prices changed with the largest moves, and how\n" +
+		Long: "Shows cards, sets and sealed products added, removed and renamed, prices changed with the " +
+			"largest moves, and how\n" +
 			"many cards have a price. A and B are ids, or current, previous or latest.",
 		Example: "  ninepocket snapshot diff current latest --store store",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,10 +32,7 @@ func snapshotDiff() *cobra.Command {
 			}
 
 			d := diff.Compare(both[0], both[1], diff.Options{})
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), d)
-			}
-			return printDiff(cmd.OutOrStdout(), d)
+			return show(cmd, s.asJSON, d, func(out io.Writer) error { return printDiff(out, d) })
 		},
 	}
 
@@ -75,6 +73,7 @@ func printDiff(out io.Writer, d *diff.Diff) error {
 	if p.MedianPercent != nil {
 		_, _ = fmt.Fprintf(out, "median change: %+.2f %%\n", *p.MedianPercent)
 	}
+	// Two snapshots of the same prices have no moves.
 	if len(p.Largest) == 0 {
 		return nil
 	}

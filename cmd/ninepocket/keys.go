@@ -18,6 +18,21 @@ func keysCommand() *cobra.Command {
 	return cmd
 }
 
+// stateFlags are what every command takes that reads or changes a state directory.
+type stateFlags struct {
+	state  string
+	asJSON bool
+}
+
+func (s *stateFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.state, "state", "", "state `DIR` of the server")
+	cmd.Flags().BoolVar(&s.asJSON, "json", false, "print JSON")
+	require(cmd, "state")
+}
+
+// failed gives an error of the state directory its hint.
+func (s *stateFlags) failed(err error) error { return fail(exitFailure, keysHint(s.state, err), err) }
+
 // issuedKey is what create and rotate print, once.
 type issuedKey struct {
 	ID        string     `json:"id"`
@@ -46,9 +61,10 @@ func printIssued(cmd *cobra.Command, asJSON bool, k *access.Key, plan, text stri
 }
 
 func keysCreate() *cobra.Command {
-	var state, tenant, surface, plan, expires, name string
+	var s stateFlags
+	var tenant, surface, plan, expires, name string
 	var scopes []string
-	var asJSON, changePlan bool
+	var changePlan bool
 	var credits int64
 	cmd := &cobra.Command{
 		Use:     "create --state DIR --tenant T --surface live|preview|sandbox --plan P",
@@ -81,6 +97,7 @@ func keysCreate() *cobra.Command {
 			}
 
 			now := time.Now()
+			// A name that could not be read would only be complained of twice.
 			if len(problems) == 0 {
 				problems = append(problems, n.Validate(now))
 			}
@@ -90,17 +107,18 @@ func keysCreate() *cobra.Command {
 
 			var made *access.Key
 			var text string
-			err = access.UpdateKeys(state, func(f *access.KeyFile) error {
+			err = access.UpdateKeys(s.state, func(f *access.KeyFile) error {
 				made, text, err = f.Create(n, now)
 				if err != nil {
 					return err
 				}
 
+				// The tenant may have a plan already, which --plan alone does not change.
 				plan = f.Tenants[tenant].Plan
 				return nil
 			})
 			if err != nil {
-				hint := keysHint(state, err)
+				hint := keysHint(s.state, err)
 				if errors.Is(err, access.ErrPlanDiffers) {
 					hint = "the plan belongs to the tenant: add --change-plan to change it for all of its keys"
 				}
@@ -110,12 +128,11 @@ func keysCreate() *cobra.Command {
 				_, _ = fmt.Fprintf(cmd.ErrOrStderr(),
 					"note: plan %q is not built in: the key gets 503 until the server's configuration has it\n", plan)
 			}
-			return printIssued(cmd, asJSON, made, plan, text)
+			return printIssued(cmd, s.asJSON, made, plan, text)
 		},
 	}
 
 	f := cmd.Flags()
-	f.StringVar(&state, "state", "", "state `DIR` of the server")
 	f.StringVar(&tenant, "tenant", "", "`NAME` of the organization that the key belongs to")
 	f.StringVar(&surface, "surface", "live", "live, preview or sandbox")
 	f.StringVar(&plan, "plan", "",
@@ -125,23 +142,23 @@ func keysCreate() *cobra.Command {
 	f.StringVar(&name, "name", "", "a name for people")
 	f.Int64Var(&credits, "credits", 0, "credits a period of a preview tenant (default: the plan's)")
 	f.BoolVar(&changePlan, "change-plan", false, "let --plan replace the tenant's plan")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state", "tenant", "plan")
+	s.add(cmd)
+	require(cmd, "tenant", "plan")
 	return cmd
 }
 
-// updateExisting changes keys that are there: nothing but create begins a state directory.
-func updateExisting(state string, change func(*access.KeyFile) error) error {
-	_, err := access.ReadKeys(state)
+// update changes keys that are there: nothing but create begins a state directory.
+func (s *stateFlags) update(change func(*access.KeyFile) error) error {
+	_, err := access.ReadKeys(s.state)
 	if err == nil {
-		err = access.UpdateKeys(state, change)
+		err = access.UpdateKeys(s.state, change)
 	}
 
 	switch {
 	case errors.Is(err, access.ErrNoSuchKey):
-		return fail(exitFailure, "run: ninepocket keys list --state "+state, err)
+		return fail(exitFailure, "run: ninepocket keys list --state "+s.state, err)
 	case err != nil:
-		return fail(exitFailure, keysHint(state, err), err)
+		return s.failed(err)
 	}
 	return nil
 }
@@ -189,19 +206,19 @@ type listedKey struct {
 }
 
 func keysList() *cobra.Command {
-	var state string
-	var asJSON bool
+	var s stateFlags
 	cmd := &cobra.Command{
 		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			file, err := access.ReadKeys(state)
+			file, err := access.ReadKeys(s.state)
 			if err != nil {
-				return fail(exitFailure, keysHint(state, err), err)
+				return s.failed(err)
 			}
 
-			used, err := access.ReadLastUse(state)
+			// The last use is in the ledger, which the server writes while this reads.
+			used, err := access.ReadLastUse(s.state)
 			if err != nil {
-				return fail(exitFailure, keysHint(state, err), err)
+				return s.failed(err)
 			}
 
 			now := time.Now()
@@ -218,9 +235,6 @@ func keysList() *cobra.Command {
 				rows = append(rows, row)
 			}
 
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), rows)
-			}
 			var cells [][]any
 			for _, r := range rows {
 				last := "never"
@@ -229,49 +243,38 @@ func keysList() *cobra.Command {
 				}
 				cells = append(cells, []any{r.ID, r.Tenant, r.Surface, r.Plan, r.Status, last, r.Name})
 			}
-			return table(cmd.OutOrStdout(), "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", cells)
+			return list(cmd, s.asJSON, rows, "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", cells)
 		},
 	}
 
-	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state")
+	s.add(cmd)
 	return cmd
 }
 
 func keysRevoke() *cobra.Command {
-	var state string
-	var asJSON bool
+	var s stateFlags
 	cmd := &cobra.Command{
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *access.Key
-			err := updateExisting(state, func(f *access.KeyFile) (err error) {
+			err := s.update(func(f *access.KeyFile) (err error) {
 				key, err = f.Revoke(args[0], time.Now())
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": key.ID, "revoked_at": key.RevokedAt})
-			}
-
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s\n", key.ID)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}, "revoked %s", key.ID)
 		},
 	}
 
-	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state")
+	s.add(cmd)
 	return cmd
 }
 
 func keysRotate() *cobra.Command {
-	var state string
+	var s stateFlags
 	var overlap time.Duration
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap",
 		Args: cobra.ExactArgs(1),
@@ -282,7 +285,7 @@ func keysRotate() *cobra.Command {
 
 			var key *access.Key
 			var text, plan string
-			err := updateExisting(state, func(f *access.KeyFile) (err error) {
+			err := s.update(func(f *access.KeyFile) (err error) {
 				key, text, err = f.Rotate(args[0], overlap, time.Now())
 				if err == nil {
 					plan = f.Tenants[key.Tenant].Plan
@@ -292,13 +295,11 @@ func keysRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printIssued(cmd, asJSON, key, plan, text)
+			return printIssued(cmd, s.asJSON, key, plan, text)
 		},
 	}
 
-	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the server")
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state")
+	s.add(cmd)
 	return cmd
 }

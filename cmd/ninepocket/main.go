@@ -69,6 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		hint = known.hint
 	}
 
+	// Every message names the program once and says what it cannot do.
 	text := strings.TrimPrefix(err.Error(), "ninepocket: ")
 	if !strings.HasPrefix(text, "cannot ") {
 		text = "cannot run the command: " + text

@@ -32,6 +32,7 @@ func manCommand() *cobra.Command {
 				return nil
 			}
 
+			// Without arguments this finds the program itself.
 			of, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
 				return fail(exitUsage, "run: ninepocket --help",
@@ -60,6 +61,7 @@ func writePages(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	// Pages are named as man looks for them: ninepocket-keys-create.1.
 	path := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
 	if err := os.WriteFile(path, page, 0o644); err != nil { //nolint:gosec // manual pages are public
 		return err
@@ -124,15 +126,16 @@ func description(cmd *cobra.Command) string {
 			_, _ = fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)
 		}
 	case "serve":
-		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables that win over them:\n\n")
+		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
+			"that win over them:\n\n")
 		for i := range settings {
 			s := &settings[i]
 			help := strings.ReplaceAll(s.help, "`", "")
-			_, _ = fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n", markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))
+			_, _ = fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n", markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help)) // air: one text
 		}
 	}
 	return b.String()
 }
 
 // markdown escapes what Markdown would take for markup.
-var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`)
+var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`) // air: one text

@@ -13,9 +13,9 @@ import (
 	"ninepocket/server"
 )
 
-// metrics are what Prometheus reads: the process's own figures and those that server, access and
-// engine count by themselves, turned into metrics when they are asked for. Labels are operations,
-// codes and reasons that the program knows; nothing that a client sends becomes one.
+// metrics is what Prometheus reads: figures of the process, and counts of server, access and
+// engine. Counts become metrics when they are asked for. Labels are operations, codes and reasons
+// that the program knows; nothing that a client sends becomes one.
 func (s *service) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s)
@@ -103,7 +103,7 @@ func flag(v bool) int {
 	return 0
 }
 
-// code spells a status; 0 stands for those that the server does not expect of itself.
+// code spells a status; 0 stands for a status that the server does not expect of itself.
 func code(status int) string {
 	if status == 0 {
 		return "other"
@@ -113,6 +113,7 @@ func code(status int) string {
 
 func (out sink) requests(s server.Stats) {
 	for _, r := range s.Routes {
+		// A status that never came has no series.
 		for status, n := range r.Statuses {
 			counter(out, "http_requests_total", "Answered requests by surface, operation and status code.", n,
 				"surface", r.Surface, "operation", r.Operation, "code", code(status))
@@ -169,6 +170,7 @@ func (out sink) engine(s engine.Stats, now time.Time) {
 	}
 	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback that was not published.",
 		s.Epoch)
+	// A fallback that was not published has no manifest.
 	if s.Manifest != nil {
 		for reason, n := range s.Manifest.Quarantine {
 			gauge(out, "snapshot_quarantined_records",
@@ -212,6 +214,7 @@ func (out sink) metering(s access.StoreStats, now time.Time) {
 	out.histogram("metering_duration_seconds", calls, s.Commit, "call", "commit")
 	gauge(out, "idempotency_records", "Idempotency records kept, those in flight included.", s.Replies)
 	gauge(out, "idempotency_bytes", "What the idempotency records count against their tenants' bounds.", s.ReplyBytes)
+	// The demo meters in memory: there is no log and no checkpoint.
 	if !s.Durable {
 		return
 	}

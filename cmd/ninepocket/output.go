@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/spf13/cobra"
 )
 
 // printJSON prints v as indented JSON.
@@ -15,12 +17,34 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// show prints v as JSON, or what text prints for people.
+func show(cmd *cobra.Command, asJSON bool, v any, text func(out io.Writer) error) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), v)
+	}
+	return text(cmd.OutOrStdout())
+}
+
+// say prints v as JSON, or a line for people.
+func say(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
+	return show(cmd, asJSON, v, func(out io.Writer) error {
+		_, err := fmt.Fprintf(out, format+"\n", args...)
+		return err
+	})
+}
+
+// list prints v as JSON, or rows under a header.
+func list(cmd *cobra.Command, asJSON bool, v any, header string, rows [][]any) error {
+	return show(cmd, asJSON, v, func(out io.Writer) error { return table(out, header, rows) })
+}
+
 // table prints rows under a header in aligned columns.
 func table(w io.Writer, header string, rows [][]any) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, header)
 
 	for _, row := range rows {
+		// Cells are parted by tabs, which the writer turns into columns.
 		for i, cell := range row {
 			if i > 0 {
 				_, _ = fmt.Fprint(t, "\t")

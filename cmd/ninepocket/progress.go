@@ -19,8 +19,9 @@ const (
 	logEvery      = 5 * time.Second
 )
 
-// progress shows how far a build is: phase, counts, rate and time left in one line on a terminal, a
-// line every five seconds elsewhere, nothing when the output is JSON.
+// progress shows how far a build is: its phase, counts, rate and time left. On a terminal it
+// redraws one line. Elsewhere it writes a line every five seconds, and nothing when the output is
+// JSON.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -45,6 +46,7 @@ func (p *progress) update(now loader.Progress) {
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// A new phase is shown at once on a terminal, and what goes on only now and then.
 	at := time.Now()
 	if now.Phase != p.phase {
 		p.phase = now.Phase
@@ -84,6 +86,7 @@ func describe(now loader.Progress, spent time.Duration) string {
 		line += fmt.Sprintf(" of %d", now.Total)
 	}
 
+	// The time left is a guess that is worth showing after a second.
 	rate := float64(now.Done) / max(spent.Seconds(), 0.001)
 	line += fmt.Sprintf(", %.0f/s", rate)
 	if now.Total > now.Done && spent > time.Second {

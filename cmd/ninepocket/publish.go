@@ -66,6 +66,7 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 		problems = append(problems, fmt.Errorf("cannot use --keep %d: want 0 or more", p.keep))
 	}
 
+	// The environment counts as it does for serve; names that mean nothing are its business.
 	c, err := readConfig(p.config, os.Environ(), func(string) {})
 	if err == nil {
 		err = c.guards().Validate()
@@ -75,6 +76,7 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 		return o, fail(exitUsage, "", err)
 	}
 
+	// Checked with the prefix of this server, because ids of products are part of a View.
 	site := wire.Site{ProductPrefix: c.ProductPrefix}
 	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
 	o.Judge = judge(c.guards(), now)
@@ -122,11 +124,14 @@ func snapshotPublish() *cobra.Command {
 	var p publishFlags
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
-		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with the current\n" +
-			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and leaves the\n" +
+		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it " +
+			"with the current\n" +
+			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, " +
+			"and leaves the\n" +
 			"current snapshot alone. ID may be latest.\n\n" + guardHelp(),
 		Example: "  ninepocket snapshot publish latest --store store\n" +
-			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'",
+			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see " +
+			"ticket 812'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := p.publishing(time.Now())
 			if err != nil {
@@ -162,6 +167,7 @@ func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) er
 	before, _ := s.dir().Current()
 	cur, err := s.dir().Publish(id, o)
 	refused, isRefusal := errors.AsType[*snapshot.RefusedError](err)
+	// A script gets the verdicts of a refusal as well, and the exit code.
 	if isRefusal && s.asJSON {
 		if err := printJSON(out, publishedRow{ID: id, Guards: refused.Verdicts}); err != nil {
 			return err
@@ -170,6 +176,8 @@ func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) er
 	if err != nil {
 		return s.storeError(err)
 	}
+
+	// The verdicts are read back from the journal: they are what was recorded.
 	guards := s.recorded(cur)
 	if s.asJSON {
 		return printJSON(out, published(cur, guards))
@@ -205,7 +213,8 @@ func snapshotRollback() *cobra.Command {
 	var s storeFlags
 	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
-		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the current\n" +
+		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that " +
+			"the current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
@@ -224,12 +233,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return s.storeError(err)
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), published(cur, nil))
-			}
-
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "rolled back to %s (epoch %d)\n", cur.ID, cur.Epoch)
-			return err
+			return say(cmd, s.asJSON, published(cur, nil), "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
 	}
 
@@ -242,12 +246,15 @@ func snapshotRollback() *cobra.Command {
 func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past []snapshot.Publication,
 	limits guard.Limits,
 ) []snapshot.Verdict {
+	// A snapshot may have been published more than once: the last time counts.
 	for _, p := range slices.Backward(past) {
 		if p.ID == next.Manifest.ID && p.Action == snapshot.ActionPublish && p.Guards != nil {
 			return p.Guards
 		}
 	}
 
+	// Compared with what it replaced, or would replace. Without that, some guards have nothing to
+	// say.
 	var current *snapshot.Stored
 	if cur, err := s.dir().Current(); err == nil {
 		other := cur.ID

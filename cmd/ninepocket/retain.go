@@ -32,12 +32,7 @@ func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *co
 			if err := do(s.dir(), id); err != nil {
 				return s.storeError(err)
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "held": verb == "hold"})
-			}
-
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), done, id)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
 		},
 	}
 
@@ -50,7 +45,8 @@ func snapshotPrune() *cobra.Command {
 	var keep int
 	cmd := &cobra.Command{
 		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
-		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and what was current\n" +
+		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and " +
+			"what was current\n" +
 			"so lately that a client's cursor may lead to it, always stay.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if keep < 1 {
@@ -62,6 +58,7 @@ func snapshotPrune() *cobra.Command {
 				return s.storeError(err)
 			}
 
+			// An empty list is [] for scripts, and never null.
 			removed := []string{}
 			var bytes int64
 			for _, m := range done.Removed {

@@ -69,8 +69,9 @@ const (
 	selfCheckLimit = 5 * time.Second
 )
 
-// keepNotified tells the service manager that requests are served, which snapshot, and, as long as
-// the server answers itself, that it lives. Without a service manager it does nothing.
+// keepNotified tells the service manager that requests are served and which snapshot it is. As long
+// as the server answers itself, it also says that the server lives. Without a service manager it
+// does nothing.
 func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	if s.notify == nil {
 		return
@@ -78,6 +79,8 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 
 	told := s.status()
 	s.tell("READY=1", told)
+
+	// Twice in the time that the service manager waits, so that one late answer does no harm.
 	every := s.notify.Watchdog / 2
 	var alive <-chan time.Time
 	if every > 0 {
@@ -105,6 +108,7 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 		}
 
 		if due {
+			// Silence is the sign: the service manager restarts what does not answer.
 			if err := check(ctx); err != nil {
 				s.log.Error("the server does not answer itself", slog.Any("cause", err))
 				continue

@@ -24,13 +24,17 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve --store DIR --state DIR",
 		Short: "Serve the published snapshot and follow the store",
-		Long: "Serves the current snapshot of a store and follows it: what is published next is live within seconds,\n" +
-			"without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the certificate\n" +
+		Long: "Serves the current snapshot of a store and follows it: what is published next is live within " +
+			"seconds,\n" +
+			"without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the " +
+			"certificate\n" +
 			"and re-checks the store.\n\n" +
-			"Every flag is also a key of the TOML file (--config) and an environment variable: --base-url is base_url\n" +
+			"Every flag is also a key of the TOML file (--config) and an environment variable: --base-url is " +
+			"base_url\n" +
 			"and NINEPOCKET_BASE_URL. Flags win over the environment, the environment over the file.",
-		Example: "  ninepocket serve --store /var/lib/ninepocket/store --state /var/lib/ninepocket/state --listen :8080",
-		Args:    cobra.NoArgs,
+		Example: "  ninepocket serve --store /var/lib/ninepocket/store --state /var/lib/ninepocket/state " +
+			"--listen :8080",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.read()
 			if err != nil {
@@ -56,6 +60,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitUsage, "", err)
 	}
 
+	// The clock of all requests begins here, so that limits count in one time.
 	now := time.Now()
 	clock := access.StartClock(now)
 	ring, err := access.OpenKeyRing(c.State, plans)
@@ -68,6 +73,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitNotReady, keysHint(c.State, err), err)
 	}
 
+	// A certificate that cannot be used ends the start before a port is taken.
 	cert, err := c.certificate()
 	if err != nil {
 		return fail(exitFailure, "", err)
@@ -83,6 +89,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitFailure, "", err)
 	}
 
+	// The base URL of answers needs the port, so the engine comes after the listeners.
 	eng := engine.New(snapshot.OpenDir(c.Store), engine.Options{
 		Site: c.site(c.baseURL(api)), Images: imageLists(images), SearchCache: searchCache, Memory: memory,
 		Aside: aside, Log: log,
@@ -93,6 +100,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 			fmt.Errorf("cannot serve without a snapshot: %w", err))
 	}
 
+	// Keys and cursors are read; the metering log is the first thing to be written.
 	cursors, err := openCursors(c.State)
 	if err != nil {
 		return err
@@ -108,6 +116,8 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		log.Info("the metering log is written and not mapped: a request costs a system call more",
 			slog.Any("cause", cause))
 	}
+
+	// A server does not fail because nobody listens to it.
 	notify, err := systemd.Open()
 	if err != nil {
 		log.Error("notifications are off", slog.Any("cause", err))
@@ -129,6 +139,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 			if err == nil {
 				err = ring.SetPlans(changed)
 			}
+			// What a running server cannot take over is named, or an operator would wait for it.
 			if keys := c.fixedChanges(&fresh.config); len(keys) > 0 {
 				log.Warn("settings wait for a restart", slog.Any("keys", keys))
 			}
@@ -138,6 +149,8 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		_, badKeys := ring.Reload()
 		return errors.Join(err, badKeys, s.reloadCertificate())
 	}
+
+	// From here on the API speaks TLS; the admin listener never does.
 	if cert != nil {
 		api = tls.NewListener(api, cert.Config())
 	}

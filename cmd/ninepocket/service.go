@@ -32,9 +32,8 @@ const drainTime = 15 * time.Second
 // searchCache is the memory for remembered searches: some 100,000 pages.
 const searchCache = 64 << 20
 
-// packCache is the memory for bodies that are kept compressed, with what they were compressed from:
-// some 3,000 pages of 20 kB, or 1,500 years of history, which is what most clients ask for most of
-// the time.
+// packCache is the memory for compressed bodies and what they were compressed from. It holds some
+// 3,000 pages of 20 kB, or 1,500 years of history: most of what most clients ask for.
 const packCache = 64 << 20
 
 // drainGrace is how long requests still come in on open connections after SIGTERM, each answered
@@ -77,6 +76,7 @@ func (c *config) listeners() (api, admin net.Listener, err error) {
 
 	admin, err = net.Listen("tcp", c.Admin)
 	if err != nil {
+		// Nobody will serve what was opened first.
 		_ = api.Close()
 		return nil, nil, fmt.Errorf("cannot listen on %q for administration: %w", c.Admin, err)
 	}
@@ -143,6 +143,8 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 
 	s.server = srv
 	s.warnUnusable()
+
+	// Every task below ends when one of them fails or when ctx is done.
 	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Serve(api) })
@@ -166,6 +168,7 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	})
 	group.Go(func() error {
 		<-ctx.Done()
+		// The group is cancelled here already; draining has a time of its own.
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
 		s.log.Info("draining")
@@ -180,6 +183,7 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
 	})
 
+	// SIGHUP is taken over before anyone learns that it may be sent.
 	hangups := listenHangup()
 	group.Go(func() error { return s.watchHangup(ctx, hangups) })
 	if s.cert != nil {
@@ -197,6 +201,8 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	}
 
 	group.Go(func() error { s.keepNotified(ctx, api.Addr()); return nil })
+
+	// Being told to end is no failure. Closing the store writes what is still in memory.
 	err = group.Wait()
 	if errors.Is(err, context.Canceled) {
 		err = nil
@@ -210,6 +216,7 @@ func writeReadyFile(path string, ready readyFile) error {
 		return nil
 	}
 
+	// A script that waits for the file must never see half of it.
 	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
 	if err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)

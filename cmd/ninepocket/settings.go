@@ -15,9 +15,9 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// setting is one key of the configuration. The table of them is all that flags, the file, the
-// environment, `config print` and `config init` know of it, so that none of them can know another
-// key, help or default.
+// setting is one key of the configuration. Flags, the file, the environment, `config print` and
+// `config init` all read one table of settings, so none of them can have another key, help or
+// default.
 type setting struct {
 	// key is its name in the file, levels joined by dots. A level in capitals stands for a name
 	// that the operator chooses: plans.NAME.per_minute.
@@ -25,14 +25,13 @@ type setting struct {
 	// help says what it is; a flag calls its value what stands in backquotes.
 	help string
 	flag bool // also a flag of serve, spelt with dashes
-	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. name is
-	// the one chosen by the operator.
+	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
+	// operator chose name.
 	at func(c *config, name string) any
 }
 
-// settings are all keys, those of a table together, the ones outside any table first as TOML wants
-// it. They are the fields of config by their tags, the guards by their names, and the fields of a
-// plan.
+// settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
+// They are the fields of config by their tags, the guards by their names, and the fields of a plan.
 var settings = slices.Concat(
 	fields[config]("", func(c *config, _ string) *config { return c }),
 	fields[mcpConfig]("mcp.", func(c *config, _ string) *mcpConfig { return &c.MCP }),
@@ -190,6 +189,7 @@ func (s *setting) value(c *config, name string) any {
 func (c *config) fixedChanges(other *config) (keys []string) {
 	for i := range settings {
 		s := &settings[i]
+		// Plans are taken over, and serve does not ask the guards.
 		if s.named() || s.table() == "guards" {
 			continue
 		}
@@ -200,49 +200,50 @@ func (c *config) fixedChanges(other *config) (keys []string) {
 	return keys
 }
 
-// setTOML sets a value to what a TOML file says.
-func setTOML(at, v any) error {
-	switch at := at.(type) {
-	case *string:
-		return take(at, v, "text in quotes")
-	case *bool:
-		return take(at, v, "true or false")
-	case *int64:
-		return take(at, v, "an integer")
-	case *int:
-		n := int64(*at)
-		err := take(&n, v, "an integer")
-		*at = int(n)
-		return err
-	case *float64:
-		if n, ok := v.(int64); ok {
-			v = float64(n)
-		}
-		if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			return errors.New("want a finite number")
-		}
-		return take(at, v, "a number")
-	case *[]string:
-		items, ok := v.([]any)
-		list := make([]string, len(items))
-		for i := range items {
-			ok = ok && take(&list[i], items[i], "") == nil
-		}
-
-		if !ok {
-			return errors.New("want a list of texts in quotes")
-		}
-		*at = list
-	}
-	return nil
+// wanted says what a file must give for a value: the kind as the TOML reader has it, and its name.
+var wanted = map[reflect.Kind]struct {
+	kind reflect.Kind
+	name string
+}{
+	reflect.String: {reflect.String, "text in quotes"}, reflect.Bool: {reflect.Bool, "true or false"},
+	reflect.Int: {reflect.Int64, "an integer"}, reflect.Int64: {reflect.Int64, "an integer"},
+	reflect.Float64: {reflect.Float64, "a number"},
 }
 
-func take[T any](at *T, v any, want string) error {
-	given, ok := v.(T)
-	if !ok {
-		return errors.New("want " + want)
+// setTOML sets a value to what a TOML file says.
+func setTOML(at, v any) error {
+	if list, ok := at.(*[]string); ok {
+		items, isList := v.([]any)
+		texts := make([]string, len(items))
+		for i := range items {
+			if setTOML(&texts[i], items[i]) != nil {
+				isList = false
+			}
+		}
+		if !isList {
+			return errors.New("want a list of texts in quotes")
+		}
+		*list = texts
+		return nil
 	}
-	*at = given
+
+	// A number may be written without a fraction.
+	if n, ok := v.(int64); ok && reflect.TypeOf(at).Elem().Kind() == reflect.Float64 {
+		v = float64(n)
+	}
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return errors.New("want a finite number")
+	}
+
+	to := reflect.ValueOf(at).Elem()
+
+	// The reader has one kind of integer and one of numbers, and here the kinds must be equal.
+	given := reflect.ValueOf(v)
+	want := wanted[to.Kind()]
+	if given.Kind() != want.kind {
+		return errors.New("want " + want.name)
+	}
+	to.Set(given.Convert(to.Type()))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -54,7 +55,7 @@ func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.store) }
 
 // resolve takes, where a command wants the id of a snapshot, also the words current, previous and
 // latest.
-func (s *storeFlags) resolve(given string) (string, error) {
+func (s *storeFlags) resolve(given string) (string, error) { // air: one step
 	switch given {
 	case "current", "previous":
 		cur, err := s.dir().Current()
@@ -68,7 +69,6 @@ func (s *storeFlags) resolve(given string) (string, error) {
 			return "", s.storeError(fmt.Errorf("cannot find the previous snapshot: %w", snapshot.ErrNoPrevious))
 		}
 		return cur.Previous, nil
-
 	case "latest":
 		all, err := s.dir().List()
 		if err != nil {
@@ -83,12 +83,11 @@ func (s *storeFlags) resolve(given string) (string, error) {
 }
 
 // storeError gives an error of the store its exit code: damage is refused, the rest failed.
-func (s *storeFlags) storeError(err error) error {
+func (s *storeFlags) storeError(err error) error { // air: one step
 	switch {
 	case errors.Is(err, snapshot.ErrDamaged):
 		return fail(exitRefused,
 			"build the snapshot again, or publish a whole one: ninepocket snapshot list --store "+s.store, err)
-
 	case errors.Is(err, snapshot.ErrNewerFormat):
 		return fail(exitRefused, "use the version of ninepocket that built it, or a newer one", err)
 	case errors.As(err, new(*snapshot.RefusedError)):
@@ -96,7 +95,8 @@ func (s *storeFlags) storeError(err error) error {
 			"mend the feed and build again; when the change is right, add: --override GUARD --reason TEXT", err)
 	case errors.Is(err, snapshot.ErrNoStore):
 		return fail(exitFailure,
-			"look at --store, or build a first snapshot: ninepocket snapshot build --store "+s.store+" --source KIND:PATH", err)
+			"look at --store, or build a first snapshot: ninepocket snapshot build "+
+				"--store "+s.store+" --source KIND:PATH", err)
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitFailure, "run this as the user that the store belongs to", err)
 	case errors.Is(err, snapshot.ErrNoCurrent):
@@ -140,6 +140,7 @@ func snapshotList() *cobra.Command {
 				return s.storeError(err)
 			}
 
+			// A damaged manifest hides one snapshot, and must not hide the others.
 			for _, problem := range s.dir().Unlisted() {
 				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: left out: %v\n", problem)
 			}
@@ -151,9 +152,6 @@ func snapshotList() *cobra.Command {
 				})
 			}
 
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), rows)
-			}
 			var cells [][]any
 			for _, r := range rows {
 				var marks []string
@@ -170,7 +168,7 @@ func snapshotList() *cobra.Command {
 					r.Cards, sized(r.Bytes), mark,
 				})
 			}
-			return table(cmd.OutOrStdout(), "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
+			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
 		},
 	}
 	s.addStored(cmd)
@@ -217,6 +215,7 @@ func snapshotInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Only the limits of the guards are asked of it.
 			config, err := readConfig(path, os.Environ(), func(string) {})
 			if err != nil {
 				return fail(exitUsage, "", err)
@@ -242,7 +241,8 @@ func snapshotInspect() *cobra.Command {
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(c), QuarantineFile: s.dir().QuarantinePath(m.ID),
-				Guards:       s.verdicts(cmd.Context(), &snapshot.Stored{Manifest: m, Catalog: c}, past, config.guards()),
+				Guards: s.verdicts(cmd.Context(), &snapshot.Stored{Manifest: m, Catalog: c}, past,
+					config.guards()),
 				Publications: []snapshot.Publication{},
 			}
 			for _, p := range past {
@@ -261,10 +261,7 @@ func snapshotInspect() *cobra.Command {
 			for _, sec := range m.Sections {
 				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), i)
-			}
-			return i.print(cmd)
+			return show(cmd, s.asJSON, i, i.print)
 		},
 	}
 	s.addStored(cmd)
@@ -287,8 +284,7 @@ func gamesOf(c *snapshot.Catalog) []gameRow {
 	return rows
 }
 
-func (i *inspected) print(cmd *cobra.Command) error {
-	out := cmd.OutOrStdout()
+func (i *inspected) print(out io.Writer) error {
 	n := i.Counts
 	base := i.Base
 	if base == "" {
@@ -357,12 +353,7 @@ func snapshotVerify() *cobra.Command {
 				}
 				return s.storeError(fmt.Errorf("cannot verify the snapshot: %w", err))
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"id": id, "ok": true})
-			}
-
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole\n", id)
-			return err
+			return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 		},
 	}
 

@@ -10,8 +10,8 @@ import (
 )
 
 func usageCommand() *cobra.Command {
-	var state, tenant, since string
-	var asJSON bool
+	var s stateFlags
+	var tenant, since string
 	cmd := &cobra.Command{
 		Use: "usage --state DIR", Short: "Show the ledger: calls and charges by tenant, key, day and operation",
 		Args: cobra.NoArgs,
@@ -25,29 +25,23 @@ func usageCommand() *cobra.Command {
 				}
 			}
 
-			report, err := access.ReadUsage(state, tenant, from)
+			// Days before the date are left out, tenants without a call are not there.
+			report, err := access.ReadUsage(s.state, tenant, from)
 			if err == nil && len(report.Tenants) == 0 {
 				// No calls, or no state directory at all.
-				_, err = access.ReadKeys(state)
+				_, err = access.ReadKeys(s.state)
 			}
 			if err != nil {
-				return fail(exitFailure, keysHint(state, err), err)
+				return s.failed(err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), report)
-			}
-
-			rows := usageRows(report)
-			return table(cmd.OutOrStdout(), "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", rows)
+			return list(cmd, s.asJSON, report, "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", usageRows(report))
 		},
 	}
 
 	f := cmd.Flags()
-	f.StringVar(&state, "state", "", "state `DIR` of the server")
 	f.StringVar(&tenant, "tenant", "", "only this tenant")
 	f.StringVar(&since, "since", "", "only from this `DATE` on")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "state")
+	s.add(cmd)
 	return cmd
 }
 

@@ -1,8 +1,8 @@
 // Package cursor signs and opens the positions that clients carry from page to page (decision 29).
 //
-// A cursor is base64url over: version, key id, operation, expiry, hash of the snapshot, hash of what it is bound to,
-// the position, and an HMAC-SHA256 truncated to 128 bits over all of that. Nothing in it is secret; nothing in it
-// can be changed.
+// A cursor is base64url over: version, key id, operation, expiry, hash of the snapshot, hash of
+// what it is bound to, the position, and an HMAC-SHA256 truncated to 128 bits over all of that.
+// Nothing in it is secret; nothing in it can be changed.
 package cursor
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Lifetime is how long a cursor is good for after its issue, to the millisecond (specification, Limits).
+// Lifetime is how long a cursor is good for after its issue, to the millisecond (docs/API.md,
+// Limits).
 const Lifetime = 15 * time.Minute
 
 const (
@@ -45,7 +46,8 @@ const (
 	Cards Op = iota + 1
 	Sets
 	Products
-	// ToolCards and ToolSets are pages of MCP tools: their cursors do not open REST's pages, nor the other way round.
+	// ToolCards and ToolSets are pages of MCP tools: their cursors do not open REST's pages, nor
+	// the other way round.
 	ToolCards
 	ToolSets
 )
@@ -56,8 +58,8 @@ type Key struct {
 	Secret [KeyLen]byte
 }
 
-// Signer signs with its first key and accepts all of its keys, so that a key can be replaced while cursors signed
-// with the old one are about.
+// Signer signs with its first key and accepts all of its keys, so that a key can be replaced while
+// cursors signed with the old one are about.
 type Signer struct{ keys []Key }
 
 // NewSigner returns a signer. It needs at least one key, each with an id of its own.
@@ -65,6 +67,7 @@ func NewSigner(keys ...Key) (*Signer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("cannot sign cursors without a key")
 	}
+
 	seen := map[uint8]bool{}
 	for _, k := range keys {
 		if seen[k.ID] {
@@ -72,6 +75,7 @@ func NewSigner(keys ...Key) (*Signer, error) {
 		}
 		seen[k.ID] = true
 	}
+
 	return &Signer{keys: keys}, nil
 }
 
@@ -82,7 +86,8 @@ type Page struct {
 	Position []byte
 }
 
-// Hash shortens the parts that a cursor is bound to, or a snapshot's id. Parts cannot run into each other.
+// Hash shortens the parts that a cursor is bound to, or a snapshot's id. Parts cannot run into each
+// other.
 func Hash(parts ...string) uint64 {
 	var d xxhash.Digest
 	d.Reset()
@@ -92,12 +97,14 @@ func Hash(parts ...string) uint64 {
 		_, _ = d.Write(length[:])
 		_, _ = d.WriteString(p)
 	}
+
 	return d.Sum64()
 }
 
 // Append appends a cursor for page, issued at now and bound to what bound is the Hash of.
 func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []byte {
 	key := &s.keys[0]
+	// Everything that a cursor is bound to is signed with it.
 	raw := make([]byte, 0, minBytes+len(page.Position))
 	raw = append(raw, version, key.ID, byte(page.Op))
 	raw = binary.BigEndian.AppendUint64(raw, uint64(now.Add(Lifetime).UnixMilli()))
@@ -117,10 +124,13 @@ func (k *Key) mac(b []byte) []byte {
 // Open checks a cursor and returns what it carries.
 func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(raw) < minBytes || raw[0] != version || strings.ContainsAny(token, "\r\n") { // base64 passes over line ends
+	// Base64 passes over line ends.
+	if err != nil || len(raw) < minBytes || raw[0] != version || strings.ContainsAny(token, "\r\n") {
 		return Page{}, ErrMalformed
 	}
-	body, mac := raw[:len(raw)-macLen], raw[len(raw)-macLen:]
+
+	body := raw[:len(raw)-macLen]
+	mac := raw[len(raw)-macLen:]
 	if !s.signed(body, mac) {
 		return Page{}, ErrMalformed
 	}
@@ -130,6 +140,7 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 	if Op(body[2]) != op || binary.BigEndian.Uint64(body[19:]) != bound {
 		return Page{}, ErrOther
 	}
+
 	return Page{Op: op, Snapshot: binary.BigEndian.Uint64(body[11:]), Position: body[headLen:]}, nil
 }
 

@@ -37,6 +37,7 @@ func TestRoundTrip(t *testing.T) {
 			Snapshot: rapid.Uint64().Draw(t, "snapshot"),
 			Position: rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "position"),
 		}
+
 		bound := rapid.Uint64().Draw(t, "bound")
 		at := time.UnixMilli(rapid.Int64Range(0, 1<<43).Draw(t, "at"))
 		token := string(s.Append([]byte("x"), page, bound, at))[1:]
@@ -45,8 +46,10 @@ func TestRoundTrip(t *testing.T) {
 		}) {
 			t.Fatalf("%q does not go into a URL as it is", token)
 		}
+
 		got, err := s.Open(token, page.Op, bound, at)
-		if err != nil || got.Op != page.Op || got.Snapshot != page.Snapshot || !bytes.Equal(got.Position, page.Position) {
+		if err != nil || got.Op != page.Op || got.Snapshot != page.Snapshot ||
+			!bytes.Equal(got.Position, page.Position) {
 			t.Fatalf("%+v is read as %+v, %v", page, got, err)
 		}
 	})
@@ -54,16 +57,19 @@ func TestRoundTrip(t *testing.T) {
 
 var sample = cursor.Page{Op: cursor.Cards, Snapshot: 0x0123456789abcdef, Position: []byte("position of a card")}
 
-// TestEveryChangeIsRefused changes each character of a cursor to every other byte, cuts it at each place and adds to it.
+// TestEveryChangeIsRefused changes each character of a cursor to every other byte, cuts it at each
+// place and adds to it.
 func TestEveryChangeIsRefused(t *testing.T) {
 	s := signer(t, key(1), key(2))
 	token := s.Append(nil, sample, 42, now)
 	refuse := func(changed []byte) {
 		t.Helper()
-		if page, err := s.Open(string(changed), cursor.Cards, 42, now); !errors.Is(err, cursor.ErrMalformed) || page.Position != nil {
+		if page, err := s.Open(string(changed), cursor.Cards, 42, now); !errors.Is(err, cursor.ErrMalformed) ||
+			page.Position != nil {
 			t.Errorf("%q is read as %+v, %v", changed, page, err)
 		}
 	}
+
 	for i := range token {
 		for b := range 256 {
 			if byte(b) != token[i] {
@@ -72,11 +78,13 @@ func TestEveryChangeIsRefused(t *testing.T) {
 				refuse(changed)
 			}
 		}
+
 		refuse(token[:i])
 		for _, extra := range []string{"A", "\n", "\r", " ", "="} {
 			refuse([]byte(string(token[:i]) + extra + string(token[i:])))
 		}
 	}
+
 	for _, extra := range []string{"A", "AA", "AAAA", "=", "==", "\n", "\r\n", "\x00"} {
 		refuse(append(bytes.Clone(token), extra...))
 	}
@@ -91,6 +99,7 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("after %v: %v, want %v", after, err, want)
 		}
 	}
+
 	f(0, nil)
 	f(-time.Hour, nil) // the clock went back
 	f(15*time.Minute-time.Second, nil)
@@ -108,11 +117,13 @@ func TestBinding(t *testing.T) {
 			t.Errorf("for operation %d: %v", op, err)
 		}
 	}
+
 	for _, bound := range []uint64{0, 41, 43, 1 << 63} {
 		if _, err := s.Open(token, cursor.Cards, bound, now); !errors.Is(err, cursor.ErrOther) {
 			t.Errorf("for parameters %d: %v", bound, err)
 		}
 	}
+
 	// What is expired says so whatever it is asked for, and what is not signed never does.
 	if _, err := s.Open(token, cursor.Sets, 1, now.Add(time.Hour)); !errors.Is(err, cursor.ErrExpired) {
 		t.Errorf("expired and for another operation: %v", err)
@@ -120,7 +131,9 @@ func TestBinding(t *testing.T) {
 }
 
 func TestKeyRotation(t *testing.T) {
-	before, during, after := signer(t, key(1)), signer(t, key(2), key(1)), signer(t, key(2))
+	before := signer(t, key(1))
+	during := signer(t, key(2), key(1))
+	after := signer(t, key(2))
 	old := string(before.Append(nil, sample, 42, now))
 	young := string(during.Append(nil, sample, 42, now))
 	f := func(s *cursor.Signer, token string, want error) {
@@ -129,11 +142,13 @@ func TestKeyRotation(t *testing.T) {
 			t.Errorf("%q: %v, want %v", token, err, want)
 		}
 	}
+
 	f(during, old, nil)
 	f(during, young, nil)
 	f(after, young, nil)
 	f(after, old, cursor.ErrMalformed)
 	f(before, young, cursor.ErrMalformed)
+
 	// An id alone does not make a key.
 	other := key(1)
 	other.Secret[5] ^= 1
@@ -148,11 +163,25 @@ func TestKeyRotation(t *testing.T) {
 
 func TestHash(t *testing.T) {
 	seen := map[uint64][]string{}
-	for _, parts := range [][]string{{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"a", "", "b"}, {"b", "a"}, {"a\x00b"}, {"ab", ""}, {"", "ab"}, {"\x02\x00\x00\x00ab"}} {
+	for _, parts := range [][]string{
+		{},
+		{""},
+		{"", ""},
+		{"ab"},
+		{"a", "b"},
+		{"a", "", "b"},
+		{"b", "a"},
+		{"a\x00b"},
+		{"ab", ""},
+		{"", "ab"},
+		{"\x02\x00\x00\x00ab"},
+	} {
 		h := cursor.Hash(parts...)
+
 		if other, ok := seen[h]; ok || h != cursor.Hash(parts...) {
 			t.Errorf("%q and %q have one hash", parts, other)
 		}
+
 		seen[h] = parts
 	}
 }
@@ -161,9 +190,11 @@ func FuzzOpen(f *testing.F) {
 	s := signer(f, key(1), key(2))
 	token := string(s.Append(nil, sample, 42, now))
 	f.Add(token)
+
 	f.Add(token[:len(token)-1])
 	f.Add("")
 	f.Add(strings.Repeat("A", 512))
+
 	f.Fuzz(func(t *testing.T, token string) {
 		page, err := s.Open(token, cursor.Cards, 42, now)
 		if err == nil {
@@ -171,7 +202,8 @@ func FuzzOpen(f *testing.F) {
 			if again := string(s.Append(nil, page, 42, now)); again != token {
 				t.Fatalf("%q is taken, and spelt %q", token, again)
 			}
-		} else if !errors.Is(err, cursor.ErrMalformed) && !errors.Is(err, cursor.ErrExpired) && !errors.Is(err, cursor.ErrOther) {
+		} else if !errors.Is(err, cursor.ErrMalformed) && !errors.Is(err, cursor.ErrExpired) &&
+			!errors.Is(err, cursor.ErrOther) {
 			t.Fatalf("%q: %v", token, err)
 		}
 	})

@@ -20,7 +20,8 @@ type Store struct {
 	Add func(c *snapshot.Catalog) string
 	// Publish makes a stored snapshot the current one.
 	Publish func(id string)
-	// Damage changes a byte of a stored snapshot's section; nil when the store cannot be damaged so.
+	// Damage changes a byte of a stored snapshot's section; nil when the store cannot be damaged
+	// so.
 	Damage func(id, section string)
 }
 
@@ -28,7 +29,8 @@ type Store struct {
 func TestSource(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Store){
-		"current": testCurrent, "manifest": testManifest, "missing": testMissing, "list": testList, "damage": testDamage,
+		"current": testCurrent, "manifest": testManifest, "missing": testMissing, "list": testList,
+		"damage":     testDamage,
 		"concurrent": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -48,12 +50,16 @@ func testCurrent(t *testing.T, s Store) {
 	if _, err := s.Current(); !errors.Is(err, snapshot.ErrNoCurrent) {
 		t.Errorf("an empty store: %v, want ErrNoCurrent", err)
 	}
-	a, b := s.Add(day(0)), s.Add(day(1))
+
+	a := s.Add(day(0))
+	b := s.Add(day(1))
 	if _, err := s.Current(); !errors.Is(err, snapshot.ErrNoCurrent) {
 		t.Errorf("a store that published nothing: %v, want ErrNoCurrent", err)
 	}
+
 	last := snapshot.Current{}
-	for _, id := range []string{a, b, a} { // back to the first is a publication too
+	// Back to the first is a publication too.
+	for _, id := range []string{a, b, a} {
 		s.Publish(id)
 		cur, err := s.Current()
 		if err != nil || cur.ID != id || cur.Epoch <= last.Epoch || cur.Previous != last.ID {
@@ -71,24 +77,32 @@ func testManifest(t *testing.T, s Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	loaded, err := s.Load(t.Context(), id, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if m.ID != id || loaded.ID != id || m.SnapshotAt.UnixMilli() != loaded.SnapshotAt {
 		t.Errorf("the manifest of %q is of %q at %v, the catalog %q", id, m.ID, m.SnapshotAt, loaded.ID)
 	}
-	if m.Counts.Cards != loaded.Cards.ID.Len() || m.Counts.Lanes != len(loaded.Lanes.Variant) || m.Counts.Sets != loaded.Sets.ID.Len() {
+
+	if m.Counts.Cards != loaded.Cards.ID.Len() || m.Counts.Lanes != len(loaded.Lanes.Variant) ||
+		m.Counts.Sets != loaded.Sets.ID.Len() {
 		t.Errorf("the manifest counts %+v of a catalog with %d cards", m.Counts, loaded.Cards.ID.Len())
 	}
+
 	var raw int64
 	for _, section := range m.Sections {
 		raw += section.Raw
 	}
+
 	if raw < int64(8*len(loaded.Lanes.Cents)) {
 		t.Errorf("the manifest says that the sections decode to %d bytes", raw)
 	}
-	if !slices.Equal(loaded.Lanes.Cents, c.Lanes.Cents) || !slices.Equal(loaded.Movers.Up, c.Movers.Up) || !slices.Equal(loaded.History.Points, c.History.Points) {
+
+	if !slices.Equal(loaded.Lanes.Cents, c.Lanes.Cents) || !slices.Equal(loaded.Movers.Up, c.Movers.Up) ||
+		!slices.Equal(loaded.History.Points, c.History.Points) {
 		t.Error("what is loaded is not what was stored")
 	}
 }
@@ -96,6 +110,7 @@ func testManifest(t *testing.T, s Store) {
 func testMissing(t *testing.T, s Store) {
 	t.Helper()
 	s.Add(day(0))
+
 	for _, id := range []string{"", "x", "../x", "20260315T000000Z-0000000000000000"} {
 		if _, err := s.Manifest(id); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("manifest of %q: %v, want ErrNotFound", id, err)
@@ -111,11 +126,13 @@ func testList(t *testing.T, s Store) {
 	if all, err := s.List(); err != nil || len(all) != 0 {
 		t.Errorf("an empty store lists %v, %v", all, err)
 	}
+
 	want := map[string]bool{s.Add(day(0)): true, s.Add(day(1)): true, s.Add(day(2)): true}
 	all, err := s.List()
 	if err != nil || len(all) != len(want) {
 		t.Fatalf("%d snapshots are listed, %v", len(all), err)
 	}
+
 	for k, m := range all {
 		if !want[m.ID] || k > 0 && m.CreatedAt.After(all[k-1].CreatedAt) {
 			t.Errorf("snapshot %d is %q, built %v", k, m.ID, m.CreatedAt)
@@ -128,7 +145,9 @@ func testDamage(t *testing.T, s Store) {
 	if s.Damage == nil {
 		t.Skip("skipped: the store cannot be damaged")
 	}
-	a, b := s.Add(day(0)), s.Add(day(1))
+
+	a := s.Add(day(0))
+	b := s.Add(day(1))
 	s.Damage(a, "cards")
 	s.Damage(b, "manifest")
 	if _, err := s.Load(t.Context(), a, nil); !errors.Is(err, snapshot.ErrDamaged) {
@@ -165,8 +184,10 @@ func testConcurrent(t *testing.T, s Store) {
 			}
 		})
 	}
+
 	for k := range 10 {
 		s.Publish(ids[(k+1)%2])
 	}
+
 	readers.Wait()
 }

@@ -4,7 +4,8 @@ package text
 
 import "testing"
 
-// TestAlloc holds that a search allocates nothing, once its words were expanded and dst is large enough.
+// TestAlloc holds that a search allocates nothing, once its words were expanded and dst is large
+// enough.
 func TestAlloc(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)
 	keep := func(card uint32) bool { return card%2 == 0 }

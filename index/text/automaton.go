@@ -1,24 +1,27 @@
 package text
 
-// An automaton accepts the words near a pattern, one byte at a time, in the form in which bleve's dictionaries ask:
-// states are plain integers. It is the table of the Damerau distance (optimal string alignment) computed row by row,
-// of which only a band of five cells can stay within two errors; both rows that a step needs fit into the integer, so
-// that nothing is built before a search and nothing is remembered during one. bleve's own automaton takes 51 to 273 µs
-// to build for every word (search.md, "Fast").
+// An automaton accepts the words near a pattern, one byte at a time, in the form in which bleve's
+// dictionaries ask: states are plain integers. It is the table of the Damerau distance (optimal
+// string alignment) computed row by row, of which only a band of five cells can stay within two
+// errors; both rows that a step needs fit into the integer, so that nothing is built before a
+// search and nothing is remembered during one. bleve's own automaton takes 51 to 273 µs to build
+// for every word (docs/SEARCH.md, "Fast").
 //
-// Every error costs 1, but one that changes the first letter costs 2 unless it swaps the first two letters.
+// Every error costs 1, but one that changes the first letter costs 2 unless it swaps the first two
+// letters.
 type automaton struct {
 	pattern []byte
 	limit   int  // the greatest distance accepted: 1 or 2
 	prefix  bool // accept words of which a beginning is near
 }
 
-// A state holds, from the lowest bit on: the five cells around the diagonal of the last row and those of the row
-// before it (two bits each, 3 for "more than 2"), the last byte, and the number of bytes taken. Two states are
-// special.
+// A state holds, from the lowest bit on: the five cells around the diagonal of the last row and
+// those of the row before it (two bits each, 3 for "more than 2"), the last byte, and the number of
+// bytes taken. Two states are special.
 const (
 	dead = -1
-	// reached, with the distance added, is the state of a prefix automaton whose pattern is used up.
+	// reached, with the distance added, is the state of a prefix automaton whose pattern is used
+	// up.
 	reached = 1 << 40
 
 	cellBits = 2
@@ -44,19 +47,30 @@ func (a *automaton) Accept(state int, b byte) int {
 	if state < 0 || state >= reached {
 		return state
 	}
-	i := state>>countAt + 1 // the row to compute: the i-th byte of the word
+
+	// The row to compute: the i-th byte of the word.
+	i := state>>countAt + 1
 	if i > len(a.pattern)+2 && !a.prefix || i > maxWord+2 {
 		return dead
 	}
+
 	last := state & rowMask
 	before := state >> rowBits & rowMask
 	swapped := byte(state >> byteAt)
-	row, best, left := 0, far, far
-	begin, end := 0, 5
-	if a.limit == 1 { // the outer cells are two errors away
-		row, begin, end = far|far<<(4*cellBits), 1, 4
+	row := 0
+	best := far
+	left := far
+	begin := 0
+	end := 5
+	// The outer cells are two errors away.
+	if a.limit == 1 {
+		row = far | far<<(4*cellBits)
+		begin = 1
+		end = 4
 	}
-	for k := begin; k < end; k++ { // cell k of row i is column i-2+k
+
+	// Cell k of row i is column i-2+k.
+	for k := begin; k < end; k++ {
 		j := i - 2 + k
 		cost := far
 		switch {
@@ -69,27 +83,34 @@ func (a *automaton) Accept(state int, b byte) int {
 				cost = min(cost, cell(before, k)+1)
 			}
 		}
+
 		cost = min(cost, far)
 		if cost > a.limit {
 			cost = far
 		}
+
 		best = min(best, cost)
 		left = cost
 		row |= cost << (k * cellBits)
 	}
+
+	// No cell of this row can lead to a match any more.
 	if best > a.limit && !a.maySwap(i, b, last) {
 		return dead
 	}
+
 	if a.prefix {
+		// The pattern is used up within the limit: whatever follows, the beginning is near.
 		if at := len(a.pattern) - i + 2; at >= 0 && at < 5 && cell(row, at) <= a.limit {
 			return reached + cell(row, at)
 		}
 	}
+
 	return row | last<<rowBits | int(b)<<byteAt | i<<countAt
 }
 
-// maySwap says whether byte i and the next may be two letters of the pattern swapped, which begins two rows above the
-// next: the cells of row i do not show it.
+// maySwap says whether byte i and the next may be two letters of the pattern swapped, which begins
+// two rows above the next: the cells of row i do not show it.
 func (a *automaton) maySwap(i int, b byte, last int) bool {
 	for k := range 5 {
 		if j := i - 1 + k; j > 1 && j <= len(a.pattern) && a.pattern[j-1] == b && cell(last, k) < a.limit {
@@ -99,7 +120,8 @@ func (a *automaton) maySwap(i int, b byte, last int) bool {
 	return false
 }
 
-// cell computes column j of row i, swaps aside, from the cells diagonally before, above and to the left of it.
+// cell computes column j of row i, swaps aside, from the cells diagonally before, above and to the
+// left of it.
 func (a *automaton) cell(i, j int, b byte, diagonal, above, left int) int {
 	change := 1
 	if a.pattern[j-1] == b {
@@ -123,10 +145,12 @@ func (a *automaton) distance(state int) int {
 	if state >= reached {
 		return state - reached
 	}
+
 	at := len(a.pattern) - state>>countAt + 2
 	if state < 0 || at < 0 || at > 4 {
 		return far
 	}
+
 	return cell(state&rowMask, at)
 }
 

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// damerau is the distance of the search rules, computed the plain way: the optimal string alignment of what was typed
-// with a word, in which an error at the first letter costs 2 unless it swaps the first two.
+// damerau is the distance of the search rules, computed the plain way: the optimal string alignment
+// of what was typed with a word, in which an error at the first letter costs 2 unless it swaps the
+// first two.
 func damerau(typed, word string) int {
 	d := make([][]int, len(word)+1)
 	for i := range d {
@@ -23,6 +24,7 @@ func damerau(typed, word string) int {
 				d[i][j] = i + 1
 				continue
 			}
+
 			change := 1
 			switch {
 			case word[i-1] == typed[j-1]:
@@ -30,20 +32,24 @@ func damerau(typed, word string) int {
 			case i == 1 && j == 1:
 				change = 2
 			}
+
 			d[i][j] = min(d[i-1][j-1]+change, d[i-1][j]+1, d[i][j-1]+1)
 			if i > 1 && j > 1 && word[i-1] == typed[j-2] && word[i-2] == typed[j-1] {
 				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
 			}
 		}
 	}
+
 	return d[len(word)][len(typed)]
 }
 
 func TestDamerau(t *testing.T) {
-	for _, c := range []struct {
+	type words struct {
 		typed, word string
 		want        int
-	}{
+	}
+
+	for _, c := range []words{
 		{"charizard", "charizard", 0},
 		{"charizrd", "charizard", 1},
 		{"charzrd", "charizard", 2},
@@ -71,15 +77,19 @@ func TestAutomaton(t *testing.T) {
 		}
 		return string(w)
 	}
+
 	for range 60_000 {
-		typed, w := word(), word()
+		typed := word()
+		w := word()
 		for limit := 1; limit <= 2; limit++ {
 			a := automaton{pattern: []byte(typed), limit: limit}
 			near, distance := a.MatchAndDistance(w)
 			want := damerau(typed, w)
 			if near != (want <= limit) || near && int(distance) != want {
-				t.Fatalf("limit %d, typed %q, word %q: got %v %d, want distance %d", limit, typed, w, near, distance, want)
+				t.Fatalf("limit %d, typed %q, word %q: got %v %d, want distance %d", limit, typed, w, near, distance,
+					want)
 			}
+
 			a.prefix = true
 			near, distance = a.MatchAndDistance(w)
 			want = limit + 1
@@ -88,14 +98,17 @@ func TestAutomaton(t *testing.T) {
 					want = damerau(typed, w[:end+1])
 				}
 			}
+
 			if near != (want <= limit) || near && int(distance) != want {
-				t.Fatalf("limit %d, typed %q, beginning of %q: got %v %d, want %d", limit, typed, w, near, distance, want)
+				t.Fatalf("limit %d, typed %q, beginning of %q: got %v %d, want %d", limit, typed, w, near, distance,
+					want)
 			}
 		}
 	}
 }
 
-// TestExpand compares what bleve's dictionary and the automaton find with a plain look at every known word.
+// TestExpand compares what bleve's dictionary and the automaton find with a plain look at every
+// known word.
 func TestExpand(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -106,12 +119,14 @@ func TestExpand(t *testing.T) {
 		if limit == 0 {
 			continue
 		}
+
 		var want []nearWord
 		for id := range uint32(v.len()) {
 			if d := damerau(w, string(v.word(id))); d > 0 && d <= limit {
 				want = append(want, nearWord{id: id, distance: uint8(d)})
 			}
 		}
+
 		want = c.index.expander.best(want, maxNear)
 		if got := c.index.expander.expand([]byte(w), typos); !slices.Equal(got, want) {
 			t.Errorf("%q: got %v, want %v", w, got, want)
@@ -126,6 +141,7 @@ func misspell(rng *rand.Rand, w string) string {
 		if len(b) < 3 {
 			return w
 		}
+
 		i := 1 + rng.IntN(len(b)-2)
 		switch rng.IntN(4) {
 		case 0:
@@ -135,9 +151,11 @@ func misspell(rng *rand.Rand, w string) string {
 		case 2:
 			b[i] = 'a' + byte(rng.IntN(26))
 		case 3:
-			b[i], b[i+1] = b[i+1], b[i]
+			b[i], b[i+1] = b[i+1], b[i] // air: a swap
 		}
+
 		w = string(b)
 	}
+
 	return w
 }

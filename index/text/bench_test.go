@@ -13,11 +13,14 @@ import (
 	"testing"
 )
 
-// synthetic makes a corpus of n cards with names as in the real games: about 1,000 creatures in 30,000 cards, most
-// with a suffix or an owner now and then, 150 cards a set.
+// synthetic makes a corpus of n cards with names as in the real games: about 1,000 creatures in
+// 30,000 cards, most with a suffix or an owner now and then, 150 cards a set.
 func synthetic(n int) Corpus {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
-	onset := []string{"b", "br", "ch", "d", "dr", "f", "g", "gl", "gr", "k", "l", "m", "n", "p", "r", "s", "sh", "st", "t", "v", "z"}
+	onset := []string{
+		"b", "br", "ch", "d", "dr", "f", "g", "gl", "gr", "k", "l", "m", "n", "p", "r", "s", "sh", "st",
+		"t", "v", "z",
+	}
 	vowel := []string{"a", "e", "i", "o", "u", "ai", "ee", "ou"}
 	coda := []string{"", "l", "n", "r", "s", "x", "zard", "chu", "don", "tle", "gon"}
 	word := func(syllables int) string {
@@ -27,14 +30,17 @@ func synthetic(n int) Corpus {
 		}
 		return w + coda[rng.IntN(len(coda))]
 	}
+
 	creatures := make([]string, max(40, n/30))
 	for i := range creatures {
 		creatures[i] = word(2 + rng.IntN(2))
 	}
+
 	sets := make([]string, n/150+1)
 	for i := range sets {
 		sets[i] = word(2) + " " + word(2)
 	}
+
 	owners := []string{"Misty's", "Brock's", "Dark", "Galarian", "Team Rocket's", "Radiant", "Alolan"}
 	tails := []string{"", "", "", "", " V", " VMAX", " ex", "-GX", "-EX", " VSTAR", " LV.X"}
 	names := make([]string, n)
@@ -45,7 +51,9 @@ func synthetic(n int) Corpus {
 		}
 		names[i] += tails[rng.IntN(len(tails))]
 	}
-	names[0], names[1] = "Charizard", "Charizard ex"
+
+	names[0] = "Charizard"
+	names[1] = "Charizard ex"
 	return Corpus{
 		Len:     n,
 		Name:    func(i int) string { return names[i] },
@@ -64,15 +72,18 @@ func syntheticIndex(tb testing.TB, n int) *Index {
 	if ix, ok := synthetics.Load(n); ok {
 		return ix.(*Index)
 	}
+
 	ix, err := Build(context.Background(), synthetic(n), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	synthetics.Store(n, ix)
 	return ix
 }
 
-// longQuery is 200 characters that ask bleve for as much as it may be asked: eight long words with two errors each.
+// longQuery is 200 characters that ask bleve for as much as it may be asked: eight long words with
+// two errors each.
 const longQuery = "gradrasgrachadrasstardra vaigreedrachuvaigreedrachu shaidonmabraitashaidon brouzardstagrabrouzard " +
 	"chadrastalgonchadrastal mabraichuvaimabraichuvai stardraigonstardraigon drachumabraidrachumabra gradras"
 
@@ -84,6 +95,7 @@ func broadQuery(ix *Index) string {
 			size[string(word[:2])] += ix.names.size(w, w+1)
 		}
 	}
+
 	starts := slices.Collect(maps.Keys(size))
 	slices.SortFunc(starts, func(a, b string) int { return cmp.Or(size[b]-size[a], cmp.Compare(a, b)) })
 	return strings.Join(starts[:8], " ")
@@ -121,6 +133,7 @@ func BenchmarkSearch(b *testing.B) {
 						}
 						dst = ix.Search(dst[:0], q.text, nil)
 					}
+
 					b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
 					b.ReportMetric(float64(len(dst)), "hits")
 				})

@@ -13,8 +13,8 @@ import (
 // Longest run of words written together ("Monkey.D.Luffy") that is also known as one word.
 const maxJoined = 4
 
-// A builder gathers names, sets and numbers card by card, with words in the order of discovery, and turns them into
-// the columns of an Index.
+// A builder gathers names, sets and numbers card by card, with words in the order of discovery, and
+// turns them into the columns of an Index.
 type builder struct {
 	corpus Corpus
 	step   func()
@@ -40,8 +40,9 @@ type builder struct {
 	aliases map[string]uint32
 }
 
-// Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it in bleve. It calls
-// step every ten microseconds or so, where work beside requests may rest; nil never rests.
+// Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it
+// in bleve. It calls step every ten microseconds or so, where work beside requests may rest; nil
+// never rests.
 func Build(ctx context.Context, c Corpus, step func()) (*Index, error) {
 	if step == nil {
 		step = func() {}
@@ -57,6 +58,7 @@ func Build(ctx context.Context, c Corpus, step func()) (*Index, error) {
 		word: map[string]uint32{}, plain: map[string]uint32{}, title: map[string]uint32{}, family: map[string]uint32{},
 		number: map[string]uint32{}, aliases: map[string]uint32{},
 	}
+
 	for i := range c.Len {
 		if i&15 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -68,6 +70,7 @@ func Build(ctx context.Context, c Corpus, step func()) (*Index, error) {
 		b.index.titleOf[i] = b.addTitle(i)
 		b.addNumber(i)
 	}
+
 	b.addSets()
 	ix := b.finish()
 	if err := ctx.Err(); err != nil {
@@ -79,11 +82,13 @@ func Build(ctx context.Context, c Corpus, step func()) (*Index, error) {
 
 // addTitle returns the title of card i, adding it when it is new.
 func (b *builder) addTitle(i int) uint32 {
-	display, game := b.corpus.Name(i), b.corpus.Game(i)
+	display := b.corpus.Name(i)
+	game := b.corpus.Game(i)
 	printing := ""
 	if b.corpus.Printing != nil {
 		printing = b.corpus.Printing(i)
 	}
+
 	b.key = append(append(b.key[:0], game), display...)
 	isPlain := printing == "" || collector.Fold(printing) == "standard"
 	if isPlain {
@@ -92,16 +97,19 @@ func (b *builder) addTitle(i int) uint32 {
 			return t
 		}
 	}
+
 	plainKey := string(b.key)
 	n := b.reader.read(display, b.corpus.Number(i))
 	bare := isPlain && len(n.words) == n.core && !n.numbered
 	if !isPlain {
 		n.qualify(b.reader.words(printing))
 	}
+
 	t := b.intern(n, game)
 	if bare {
 		b.plain[plainKey] = t
 	}
+
 	b.familySize[b.familyOf[t]]++
 	return t
 }
@@ -113,20 +121,24 @@ func (b *builder) intern(n name, game uint8) uint32 {
 	for _, w := range n.words[:n.core] {
 		key = append(append(key, w.text...), ' ')
 	}
+
 	family, ok := b.family[string(key)]
 	if !ok {
 		family = uint32(len(b.familySize))
 		b.family[string(key)] = family
 		b.familySize = append(b.familySize, 0)
 	}
+
 	key = append(key, '|')
 	for _, w := range n.words[n.core:] {
 		key = append(append(key, w.text...), ' ')
 	}
+
 	b.key = key
 	if t, ok := b.title[string(key)]; ok {
 		return t
 	}
+
 	t := uint32(len(b.familyOf))
 	b.title[string(key)] = t
 	b.familyOf = append(b.familyOf, family)
@@ -139,19 +151,21 @@ func coverOf(words, core int) wordCover {
 	return wordCover{core: uint32(1<<core - 1), extra: uint8(words - core)}
 }
 
-// addWords files a holder under its words, the stems of its possessives and the joined forms of what is written
-// without spaces (search.md, "Normalise").
+// addWords files a holder under its words, the stems of its possessives and the joined forms of
+// what is written without spaces (docs/SEARCH.md, "Normalise").
 func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core int) []posting {
 	for i, w := range words {
 		mask := uint32(1) << i
 		if i >= core {
 			mask |= beside
 		}
+
 		b.single[b.wordOf(w.text)] = true
 		to = append(to, posting{b.wordOf(w.text), holder, mask})
 		if w.stem > 0 {
 			to = append(to, posting{b.wordOf(w.text[:w.stem]), holder, mask})
 		}
+
 		var joined strings.Builder
 		joined.WriteString(w.text)
 		for j := i + 1; j < len(words) && j < i+maxJoined && words[j].tied; j++ {
@@ -162,6 +176,7 @@ func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core i
 			}
 		}
 	}
+
 	return to
 }
 
@@ -173,12 +188,15 @@ func (b *builder) wordOf(w string) uint32 {
 		b.spelling = append(b.spelling, w)
 		b.single = append(b.single, false)
 	}
+
 	return id
 }
 
 // addSets files every set under the words of its name and under its codes.
 func (b *builder) addSets() {
-	first := []int{} // by set: a card of it, plus one
+	// By set: a card of it, plus one.
+	// A set is described by any of its cards.
+	first := []int{}
 	for i := range b.corpus.Len {
 		every(b.step, i)
 		set := b.corpus.Set(i)
@@ -190,15 +208,18 @@ func (b *builder) addSets() {
 			first[set] = i + 1
 		}
 	}
+
 	b.index.setWords = make([]wordCover, len(first))
 	for set, card := range first {
 		if card == 0 {
 			continue
 		}
+
 		code := ""
 		if b.corpus.SetCode != nil {
 			code = b.corpus.SetCode(card - 1)
 		}
+
 		s := b.reader.readSet(b.corpus.SetName(card-1), code)
 		b.index.setWords[set] = coverOf(len(s.words), len(s.words))
 		b.sets = b.addWords(b.sets, uint32(set), s.words, len(s.words))
@@ -208,14 +229,19 @@ func (b *builder) addSets() {
 	}
 }
 
-// addNumber files card i under its number, the number of which it is a parallel, and its number within the set.
+// addNumber files card i under its number, the number of which it is a parallel, and its number
+// within the set.
 func (b *builder) addNumber(i int) {
-	ix, printed := b.index, b.corpus.Number(i)
+	ix := b.index
+	printed := b.corpus.Number(i)
 	key := collector.NumberKey(printed)
 	if key == "" {
-		ix.numberOf[i], ix.baseOf[i], ix.tailOf[i] = none, none, none
+		ix.numberOf[i] = none
+		ix.baseOf[i] = none
+		ix.tailOf[i] = none
 		return
 	}
+
 	base := collector.NumberBase(printed)
 	ix.numberOf[i] = b.numberID(key)
 	ix.baseOf[i] = b.numberID(base)
@@ -223,9 +249,11 @@ func (b *builder) addNumber(i int) {
 	if tail := collector.NumberTail(base); tail != "" {
 		ix.tailOf[i] = b.numberID(tailMark + tail)
 	}
+
 	if joined := collector.NumberKey(string(appendNumberWord(nil, collector.TrimParallel(printed)))); joined != base {
 		b.aliases[joined] = ix.baseOf[i]
 	}
+
 	ix.totalOf[i] = trailingInt(collector.NumberTotal(printed))
 	if ix.totalOf[i] == 0 && b.corpus.Total != nil {
 		ix.totalOf[i] = uint16(min(max(0, b.corpus.Total(i)), 1<<16-1))
@@ -261,6 +289,7 @@ func (b *builder) finish() *Index {
 	for _, s := range suffixes {
 		b.wordOf(s)
 	}
+
 	b.wordOf("set")
 	ix.words = newVocabulary(append([]string(nil), b.spelling...), b.step)
 	rank := make([]uint32, len(b.spelling))
@@ -268,10 +297,13 @@ func (b *builder) finish() *Index {
 		every(b.step, i)
 		rank[i] = ix.words.findString(w)
 	}
+
+	// A word that only ever came of joining others can still be split.
 	ix.joined = make([]bool, len(rank))
 	for i, w := range rank {
 		ix.joined[w] = !b.single[i]
 	}
+
 	b.step()
 	ix.names = newPostings(ix.words.len(), b.names, rank)
 	b.step()
@@ -282,20 +314,25 @@ func (b *builder) finish() *Index {
 	for t := range ix.titles {
 		ix.titles[t].fame = fame(b.familySize[b.familyOf[t]])
 	}
+
 	b.step()
-	ix.titleCard = newColumn(len(ix.titles), ix.titleOf)
+	ix.titleCard = newColumn(len(ix.titles), ix.titleOf, itself)
 	sets := make([]uint32, len(ix.setOf))
 	for i, s := range ix.setOf {
 		sets[i] = uint32(s) // -1 is none
 	}
-	ix.setCard = newColumn(len(ix.setWords), sets)
+
+	ix.setCard = newColumn(len(ix.setWords), sets, itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
+		// Most cards say which total is printed behind their numbers; else the highest number stands in.
 		cards := ix.setCard.of(uint32(set))
-		if ix.setTotal[set] = majority(ix.totalOf, cards); ix.setTotal[set] == 0 {
+		ix.setTotal[set] = majority(ix.totalOf, cards)
+		if ix.setTotal[set] == 0 {
 			ix.setTotal[set] = b.highest(cards)
 		}
 	}
+
 	b.finishNumbers()
 
 	return ix
@@ -310,39 +347,49 @@ func (b *builder) highest(cards []uint32) (most uint16) {
 			}
 		}
 	}
+
 	return most
 }
 
-// majority returns the value that more than half the cards have, if any has (a vote in one pass, then a count).
+// majority returns the value that more than half the cards have, if any has (a vote in one pass,
+// then a count).
 func majority(of []uint16, cards []uint32) (most uint16) {
-	lead, votes := 0, 0
+	// First a vote for the only value that can have a majority, then a count.
+	lead := 0
+	votes := 0
 	for _, c := range cards {
 		switch {
 		case lead == 0:
-			most, lead = of[c], 1
+			most = of[c]
+			lead = 1
 		case of[c] == most:
 			lead++
 		default:
 			lead--
 		}
 	}
+
 	for _, c := range cards {
 		if of[c] == most {
 			votes++
 		}
 	}
+
 	if 2*votes <= len(cards) {
 		return 0
 	}
+
 	return most
 }
 
 func (b *builder) finishNumbers() {
 	ix := b.index
+	// Other spellings get numbers of their own behind those that cards have.
 	own := len(b.numbers)
 	for joined := range b.aliases {
 		b.numberID(joined)
 	}
+
 	ix.numbers = newVocabulary(append([]string(nil), b.numbers...), b.step)
 	rank := make([]uint32, len(b.numbers))
 	ix.aliasOf = make([]uint32, len(b.numbers))
@@ -351,9 +398,11 @@ func (b *builder) finishNumbers() {
 		rank[i] = ix.numbers.findString(key)
 		ix.aliasOf[rank[i]] = rank[i]
 	}
+
 	for i := own; i < len(b.numbers); i++ {
 		ix.aliasOf[rank[i]] = rank[b.aliases[b.numbers[i]]]
 	}
+
 	for _, of := range [][]uint32{ix.numberOf, ix.baseOf, ix.tailOf} {
 		for i, id := range of {
 			if id != none {
@@ -361,37 +410,29 @@ func (b *builder) finishNumbers() {
 			}
 		}
 	}
+
 	b.step()
 	ix.numberCard = newNumberColumn(ix.numbers.len(), ix.numberOf, ix.baseOf, ix.tailOf)
 }
 
 // newNumberColumn files every card under each of its numbers once.
 func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
-	c := column{start: make([]uint32, keys+1)}
-	each := func(file func(key, card uint32)) {
-		for card := range numberOf {
-			if k := numberOf[card]; k != none {
-				file(k, uint32(card))
-			}
-			if k := baseOf[card]; k != none && k != numberOf[card] {
-				file(k, uint32(card))
-			}
-			if k := tailOf[card]; k != none {
-				file(k, uint32(card))
-			}
+	var keyOf, cardOf []uint32
+	for card := range numberOf {
+		file := func(key uint32) {
+			keyOf = append(keyOf, key)
+			cardOf = append(cardOf, uint32(card))
 		}
+
+		file(numberOf[card])
+		if baseOf[card] != numberOf[card] {
+			file(baseOf[card])
+		}
+
+		file(tailOf[card])
 	}
-	each(func(key, _ uint32) { c.start[key+1]++ })
-	for k := range keys {
-		c.start[k+1] += c.start[k]
-	}
-	c.cards = make([]uint32, c.start[keys])
-	next := append([]uint32(nil), c.start[:keys]...)
-	each(func(key, card uint32) {
-		c.cards[next[key]] = card
-		next[key]++
-	})
-	return c
+
+	return newColumn(keys, keyOf, func(i int) uint32 { return cardOf[i] })
 }
 
 func (b *builder) finishExpander() error {
@@ -400,17 +441,22 @@ func (b *builder) finishExpander() error {
 	if err != nil {
 		return fmt.Errorf("cannot index the words of %d cards: %w", b.corpus.Len, err)
 	}
+
 	e := &ix.expander
-	e.words, e.near, e.seed = &ix.words, near, maphash.MakeSeed()
+	e.words = &ix.words
+	e.near = near
+	e.seed = maphash.MakeSeed()
 	e.common = make([]uint32, ix.words.len())
 	for w := range uint32(ix.words.len()) {
 		lo, hi := ix.names.of(w)
 		e.common[w] = hi - lo
 	}
+
 	for _, s := range suffixes {
 		if id := ix.words.findString(s); ix.names.start[id] < ix.names.start[id+1] {
 			e.suffixes = append(e.suffixes, id)
 		}
 	}
+
 	return nil
 }

@@ -16,12 +16,14 @@ func TestBuildLeavesNothing(t *testing.T) {
 	for range 5 {
 		smallIndex(t)
 	}
+
 	for range 1000 { // they end soon, but not at once
 		if runtime.NumGoroutine() <= before {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
+
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
 
@@ -43,6 +45,7 @@ func TestConcurrent(t *testing.T) {
 	for i, q := range queries {
 		want[i] = sorted(ix.Search(nil, q, nil))
 	}
+
 	fresh := smallIndex(t)
 	var wg sync.WaitGroup
 	for worker := range 4 {
@@ -55,5 +58,6 @@ func TestConcurrent(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 }

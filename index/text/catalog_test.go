@@ -22,7 +22,8 @@ import (
 	"ninepocket/collector"
 )
 
-// A testCard is a card of a real catalog, as far as the index and the order of decision 22 look at it.
+// A testCard is a card of a real catalog, as far as the index and the order of decision 22 look at
+// it.
 type testCard struct {
 	id, name, number, set, code, released string
 	total                                 int
@@ -52,8 +53,10 @@ func (c *testCatalog) add(t *testing.T, cards []testCard) {
 		}
 		cards[i].setNumber = sets[key]
 	}
+
 	var err error
-	if c.index, err = Build(context.Background(), c.corpus(), nil); err != nil {
+	c.index, err = Build(context.Background(), c.corpus(), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -71,7 +74,8 @@ func (c *testCatalog) corpus() Corpus {
 	}
 }
 
-// search returns the cards that q means in the order of relevance, no price being known (decision 22).
+// search returns the cards that q means in the order of relevance, no price being known (decision
+// 22).
 func (c *testCatalog) search(q, game string) []*testCard {
 	var keep func(uint32) bool
 	switch game {
@@ -80,9 +84,11 @@ func (c *testCatalog) search(q, game string) []*testCard {
 	case "one-piece":
 		keep = func(card uint32) bool { return c.cards[card].game == onePiece }
 	}
+
 	hits := c.index.Search(nil, q, keep)
 	slices.SortFunc(hits, func(a, b Hit) int {
-		x, y := &c.cards[a.Card], &c.cards[b.Card]
+		x := &c.cards[a.Card]
+		y := &c.cards[b.Card]
 		return cmp.Or(
 			cmp.Compare(a.Score, b.Score),
 			-cmp.Compare(x.released, y.released),
@@ -91,20 +97,24 @@ func (c *testCatalog) search(q, game string) []*testCard {
 			cmp.Compare(x.id, y.id),
 		)
 	})
+
 	found := make([]*testCard, len(hits))
 	for i, h := range hits {
 		found[i] = &c.cards[h.Card]
 	}
+
 	return found
 }
 
-// dataFolder returns the folder of the real catalogs, which lies beside the module, or skips the test.
+// dataFolder returns the folder of the real catalogs, which lies beside the module, or skips the
+// test.
 func dataFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			break
@@ -114,10 +124,12 @@ func dataFolder(t *testing.T) string {
 		}
 		dir = filepath.Dir(dir)
 	}
+
 	data := filepath.Join(dir, "..", "shared", "data")
 	if _, err := os.Stat(data); err != nil {
 		t.Skip("skipped: the real catalogs are not there (../shared/data)")
 	}
+
 	return data
 }
 
@@ -129,24 +141,29 @@ func readTar(t *testing.T, file string, visit func(name string, body []byte)) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer z.Close()
+
 	r := tar.NewReader(z)
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		body, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		visit(h.Name, body)
 	}
 }
@@ -170,11 +187,13 @@ func officialCatalog(t *testing.T) *testCatalog {
 	data := dataFolder(t)
 	catalogs.Lock()
 	defer catalogs.Unlock()
+
 	if catalogs.official == nil {
 		cards := append(readPokemon(t, data), readOnePiece(t, data)...)
 		catalogs.official = &testCatalog{}
 		catalogs.official.add(t, cards)
 	}
+
 	return catalogs.official
 }
 
@@ -184,11 +203,13 @@ func tcgcsvCatalog(t *testing.T) *testCatalog {
 	data := dataFolder(t)
 	catalogs.Lock()
 	defer catalogs.Unlock()
+
 	if catalogs.tcgcsv == nil {
 		cards := readTCGCSV(t, data)
 		catalogs.tcgcsv = &testCatalog{}
 		catalogs.tcgcsv.add(t, cards)
 	}
+
 	return catalogs.tcgcsv
 }
 
@@ -198,8 +219,10 @@ func readPokemon(t *testing.T, data string) (cards []testCard) {
 		ID, Name, PtcgoCode, ReleaseDate string
 		PrintedTotal                     int
 	}
+
 	type card struct{ ID, Name, Number string }
-	sets, files := map[string]set{}, map[string][]card{}
+	sets := map[string]set{}
+	files := map[string][]card{}
 	readTar(t, filepath.Join(data, "pokemon-tcg-data", "pokemon-tcg-data-en.tar.zst"), func(name string, body []byte) {
 		base := strings.TrimSuffix(filepath.Base(name), ".json")
 		switch {
@@ -211,6 +234,7 @@ func readPokemon(t *testing.T, data string) (cards []testCard) {
 			files[base] = decode[[]card](t, name, body)
 		}
 	})
+
 	for base, list := range files {
 		s := sets[base]
 		for _, c := range list {
@@ -220,6 +244,7 @@ func readPokemon(t *testing.T, data string) (cards []testCard) {
 			})
 		}
 	}
+
 	slices.SortFunc(cards, func(a, b testCard) int { return cmp.Compare(a.id, b.id) })
 	return cards
 }
@@ -230,6 +255,7 @@ func readOnePiece(t *testing.T, data string) (cards []testCard) {
 		ID    string
 		Parts struct{ Label, Title string } `json:"title_parts"`
 	}
+
 	type card struct {
 		ID, Name string
 		Pack     string `json:"pack_id"`
@@ -244,6 +270,7 @@ func readOnePiece(t *testing.T, data string) (cards []testCard) {
 			all = append(all, decode[[]card](t, name, body)...)
 		}
 	})
+
 	for _, c := range all {
 		p := packs[c.Pack]
 		cards = append(cards, testCard{
@@ -251,6 +278,7 @@ func readOnePiece(t *testing.T, data string) (cards []testCard) {
 			code: p.Parts.Label, game: onePiece,
 		})
 	}
+
 	return cards
 }
 
@@ -265,6 +293,7 @@ func readTCGCSV(t *testing.T, data string) (cards []testCard) {
 		Abbr string `json:"abbreviation"`
 		Date string `json:"publishedOn"`
 	}
+
 	type product struct {
 		ID       int `json:"productId"`
 		Name     string
@@ -272,6 +301,7 @@ func readTCGCSV(t *testing.T, data string) (cards []testCard) {
 		Category int `json:"categoryId"`
 		Data     []struct{ Name, Value string }
 	}
+
 	groups := map[int]group{}
 	var all []product
 	readTar(t, filepath.Join(data, "tcgcsv", "tcgplayer-current.tar.zst"), func(name string, body []byte) {
@@ -285,11 +315,13 @@ func readTCGCSV(t *testing.T, data string) (cards []testCard) {
 			all = append(all, decode[struct{ Results []product }](t, name, body).Results...)
 		}
 	})
+
 	for _, p := range all {
 		c := testCard{id: strconv.Itoa(p.ID), name: strings.TrimSpace(html.UnescapeString(p.Name)), game: pokemon}
 		if p.Category == 68 {
 			c.game = onePiece
 		}
+
 		hasRarity := false
 		for _, d := range p.Data {
 			switch d.Name {
@@ -299,16 +331,21 @@ func readTCGCSV(t *testing.T, data string) (cards []testCard) {
 				hasRarity = true
 			}
 		}
+
 		if c.number == "" && !hasRarity || strings.HasPrefix(c.name, "Code Card - ") {
 			continue
 		}
+
 		c.name = ownNumber.ReplaceAllString(c.name, "")
 		g := groups[p.Group]
-		c.set, c.code = g.Name, g.Abbr
+		c.set = g.Name
+		c.code = g.Abbr
 		if len(g.Date) >= 10 && !strings.HasPrefix(g.Date, "2026-08-22T20") {
 			c.released = g.Date[:10]
 		}
+
 		cards = append(cards, c)
 	}
+
 	return cards
 }

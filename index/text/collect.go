@@ -7,32 +7,37 @@ import (
 	"ninepocket/collector"
 )
 
-// collect finds out which words of the query each title and set has. Titles that lack more than limit words need not
-// be found.
+// collect finds out which words of the query each title and set has. Titles that lack more than
+// limit words need not be found.
 func (s *search) collect(e effort, limit int) {
 	s.stamp++
-	if s.stamp == 0 { // the counter went round: old stamps would look new
+	// The counter went round: old stamps would look new.
+	if s.stamp == 0 {
 		clear(s.titles)
 		clear(s.sets)
 		s.stamp = 1
 	}
-	s.touched, s.inSets = s.touched[:0], s.inSets[:0]
+
+	s.touched = s.touched[:0]
+	s.inSets = s.inSets[:0]
 	s.collectSets(e)
+	// Titles are found by their rarest words alone, and then looked at with all of them.
 	rare := s.rarest(limit)
 	for i := range s.readings {
 		if r := &s.readings[i]; r.bits&rare != 0 {
 			s.touch(r)
 		}
 	}
+
 	for i := range s.readings {
 		s.hitNames(&s.readings[i])
 	}
 }
 
-// rarest returns the words of the query that have the fewest postings, so many that a title which has none of them
-// lacks more than limit words. "charizard ex" need not visit the thousand names with "ex": with both words, a name is
-// among those with "charizard". Words that sets or numbers can supply do not count, and where they may be too many,
-// all words are returned.
+// rarest returns the words of the query that have the fewest postings, so many that a title which
+// has none of them lacks more than limit words. "charizard ex" need not visit the thousand names
+// with "ex": with both words, a name is among those with "charizard". Words that sets or numbers
+// can supply do not count, and where they may be too many, all words are returned.
 func (s *search) rarest(limit int) (rare uint8) {
 	var size [maxUnits]int
 	for i := range s.readings {
@@ -41,22 +46,29 @@ func (s *search) rarest(limit int) (rare uint8) {
 			size[bits.TrailingZeros8(set)] += s.ix.names.size(r.lo, r.hi)
 		}
 	}
+
 	all := uint8(1<<len(s.query.units) - 1)
 	if s.plain {
 		return all
 	}
+
+	// A title may lack limit words, so that one word more is enough to find it by.
 	for range limit + 1 {
 		pick := -1
 		for w := range s.query.units {
-			if bit := uint8(1) << w; (rare|s.aided)&bit == 0 && (pick < 0 || size[w] < size[pick]) { //nolint:gosec // units are at most maxUnits, as size is
+			if bit := uint8(1) << w; (rare|s.aided)&bit == 0 &&
+				(pick < 0 || size[w] < size[pick]) { //nolint:gosec // units are at most maxUnits, as size is
 				pick = w
 			}
 		}
+
 		if pick < 0 {
 			return all
 		}
+
 		rare |= 1 << pick
 	}
+
 	return rare
 }
 
@@ -68,14 +80,17 @@ func (s *search) touch(r *reading) {
 		names.adjacent(r.lo, r.second, func(t, _ uint32) { s.title(t) })
 		return
 	}
+
 	for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
 		s.title(names.holder[p])
 	}
 }
 
-// hitNames notes a reading in the titles found: by its postings, or by the words of the titles where that is less.
+// hitNames notes a reading in the titles found: by its postings, or by the words of the titles
+// where that is less.
 func (s *search) hitNames(r *reading) {
-	names, held := &s.ix.names, &s.ix.held
+	names := &s.ix.names
+	held := &s.ix.held
 	s.steps += min(names.size(r.lo, r.hi), 2*len(s.touched))
 	switch {
 	case r.second != none:
@@ -88,6 +103,7 @@ func (s *search) hitNames(r *reading) {
 				}
 			}
 		}
+
 	default:
 		for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
 			s.hitName(names.holder[p], r, names.mask[p])
@@ -108,12 +124,13 @@ func (s *search) title(t uint32) {
 	}
 }
 
-// collectSets finds out which words of the query each set has. Until words are respelled, sets count by their whole
-// names only.
+// collectSets finds out which words of the query each set has. Until words are respelled, sets
+// count by their whole names only.
 func (s *search) collectSets(e effort) {
 	for i := range s.readings {
 		r := &s.readings[i]
-		sets, codes := &s.ix.sets, &s.ix.codes
+		sets := &s.ix.sets
+		codes := &s.ix.codes
 		switch {
 		case r.second != none:
 			sets.adjacent(r.lo, r.second, func(set, mask uint32) { s.hitSet(set, r, mask) })
@@ -123,17 +140,22 @@ func (s *search) collectSets(e effort) {
 				s.hitSet(sets.holder[p], r, sets.mask[p])
 			}
 		}
+
 		if r.class != exactName {
 			continue
 		}
+
 		for p := codes.start[r.lo]; p < codes.start[r.hi]; p++ {
-			set, mask := codes.holder[p], uint32(0)
-			if e > asTyped { // a code alone names the set
+			set := codes.holder[p]
+			mask := uint32(0)
+			// A code alone names the set.
+			if e > asTyped {
 				mask = s.ix.setWords[set].core
 			}
 			s.hitSet(set, r, mask)
 		}
 	}
+
 	s.finishSets(e)
 }
 
@@ -146,8 +168,8 @@ func (s *search) hitSet(set uint32, r *reading, mask uint32) {
 	f.hit(r.bits, asideOf(r.class), mask, s.query.again)
 }
 
-// finishSets drops the sets that do not count yet, gives the word "set" to those that do, and notes which words can
-// come from sets and numbers.
+// finishSets drops the sets that do not count yet, gives the word "set" to those that do, and notes
+// which words can come from sets and numbers.
 func (s *search) finishSets(e effort) {
 	s.aided = 0
 	word := s.unitOf(s.ix.setWord)
@@ -155,20 +177,25 @@ func (s *search) finishSets(e effort) {
 	for _, set := range s.inSets {
 		f := &s.sets[set]
 		core := s.ix.setWords[set].core
+		// Part of a set's name is no set yet: "base" alone is a word like any other.
 		if e == asTyped && f.cover&core != core && !s.longNumber(f) {
 			f.stamp = s.stamp - 1
 			continue
 		}
+
 		if word != 0 {
 			f.costs = f.costs.improve(word, exactBeside)
 		}
+
 		for w := range s.query.units {
 			if f.costs.at(w) != missing {
 				s.aided |= 1 << w
 			}
 		}
+
 		kept = append(kept, set)
 	}
+
 	s.inSets = kept
 	for _, r := range s.query.numbers {
 		s.aided |= r.bits

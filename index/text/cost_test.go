@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWorstCost holds that the steps of a search, whatever is asked, stay within a few passes over the words of all
-// names, and that queries with one rare word do not pay for their common ones.
+// TestWorstCost holds that the steps of a search, whatever is asked, stay within a few passes over
+// the words of all names, and that queries with one rare word do not pay for their common ones.
 func TestWorstCost(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)
 	all := len(ix.names.holder) + len(ix.titleOf)
@@ -17,11 +17,16 @@ func TestWorstCost(t *testing.T) {
 		}
 		return s.steps
 	}
-	for _, q := range []string{longQuery, broadQuery(ix), commonQuery, "ex vmax", "ex v gx", "v", "1", "full art ex v"} {
+
+	for _, q := range []string{
+		longQuery, broadQuery(ix), commonQuery, "ex vmax", "ex v gx", "v", "1",
+		"full art ex v",
+	} {
 		if steps := cost(q); steps > 3*all {
 			t.Errorf("%.40q takes %d steps, over three times the %d words and cards", q, steps, all)
 		}
 	}
+
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 2000 {
 		q := make([]byte, 200)
@@ -32,6 +37,7 @@ func TestWorstCost(t *testing.T) {
 			t.Errorf("%q takes %d steps, over three times the %d words and cards", q, steps, all)
 		}
 	}
+
 	for _, q := range []string{"charizard ex", "charizrd ex", "ex charizard", "charizard 1/150"} {
 		if steps := cost(q); steps > 500 {
 			t.Errorf("%q takes %d steps", q, steps)
@@ -39,8 +45,8 @@ func TestWorstCost(t *testing.T) {
 	}
 }
 
-// TestBoundedExpansion holds that a query is read up to eight units of forty bytes, and a word expanded to no more
-// words than its bounds.
+// TestBoundedExpansion holds that a query is read up to eight units of forty bytes, and a word
+// expanded to no more words than its bounds.
 func TestBoundedExpansion(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)
 	var q query
@@ -48,19 +54,23 @@ func TestBoundedExpansion(t *testing.T) {
 	if len(q.units) > maxUnits {
 		t.Errorf("%d units", len(q.units))
 	}
+
 	for _, u := range q.units {
 		if len(u.text) > maxWord {
 			t.Errorf("a unit has %d bytes", len(u.text))
 		}
 	}
+
 	for w := range uint32(ix.words.len()) {
 		if w%50 != 0 {
 			continue
 		}
+
 		word := ix.words.word(w)
 		if n := len(ix.expander.expand(word, typos)); n > maxNear {
 			t.Fatalf("%q expands to %d words", word, n)
 		}
+
 		if n := len(ix.expander.expand(word, typoPrefix)); n > maxNearPrefix {
 			t.Fatalf("%q begins %d words", word, n)
 		}

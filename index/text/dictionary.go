@@ -11,12 +11,13 @@ import (
 	"github.com/blevesearch/bleve/v2/mapping"
 )
 
-// A dictionary is bleve's part: the known words as the term dictionary of a scorch segment in memory, walked with an
-// automaton of our own. Text of a user never reaches bleve's query parsers.
+// A dictionary is bleve's part: the known words as the term dictionary of a scorch segment in
+// memory, walked with an automaton of our own. Text of a user never reaches bleve's query parsers.
 //
-// The dictionary outlives the bleve index that made it: the index is closed (and with it its goroutine ended) before
-// newDictionary returns, the segment is plain memory, and walking it is safe for concurrent use. So there is nothing
-// to close, and an Index is given back by the garbage collector like any other value.
+// The dictionary outlives the bleve index that made it: the index is closed (and with it its
+// goroutine ended) before newDictionary returns, the segment is plain memory, and walking it is
+// safe for concurrent use. So there is nothing to close, and an Index is given back by the garbage
+// collector like any other value.
 type dictionary struct {
 	// walk calls found with every word that a accepts, and its distance.
 	walk func(a *automaton, found func(word string, distance uint8)) error
@@ -31,6 +32,7 @@ func newDictionary(v *vocabulary, step func()) (_ *dictionary, err error) {
 	if v.len() == 0 {
 		return &dictionary{walk: func(*automaton, func(string, uint8)) error { return nil }}, nil
 	}
+
 	index, err := bleve.NewUsing("", wordMapping(), scorch.Name, scorch.Name, nil)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open a bleve index in memory: %w", err)
@@ -40,6 +42,8 @@ func newDictionary(v *vocabulary, step func()) (_ *dictionary, err error) {
 			err = fmt.Errorf("cannot close the bleve index: %w", cerr)
 		}
 	}()
+
+	// One batch is one segment, which is all that is walked later.
 	batch := index.NewBatch()
 	for from := 0; from < v.len(); from += wordsPerDocument {
 		step()
@@ -51,14 +55,17 @@ func newDictionary(v *vocabulary, step func()) (_ *dictionary, err error) {
 			return nil, fmt.Errorf("cannot index %d words from %q on: %w", len(d.W), d.W[0], err)
 		}
 	}
+
 	if err := index.Batch(batch); err != nil {
 		return nil, fmt.Errorf("cannot index %d words: %w", v.len(), err)
 	}
+
 	return openDictionary(index)
 }
 
-// wordsPerDocument are how many words bleve is given as one document. What it does for a document costs as much as ten
-// words; how much memory it takes for a segment it guesses from the size of the documents before.
+// wordsPerDocument are how many words bleve is given as one document. What it does for a document
+// costs as much as ten words; how much memory it takes for a segment it guesses from the size of
+// the documents before.
 const wordsPerDocument = 64
 
 type wordDocument struct {
@@ -68,7 +75,10 @@ type wordDocument struct {
 func wordMapping() *mapping.IndexMappingImpl {
 	word := bleve.NewTextFieldMapping()
 	word.Analyzer = keyword.Name
-	word.Store, word.IncludeTermVectors, word.IncludeInAll, word.DocValues = false, false, false, false
+	word.Store = false
+	word.IncludeTermVectors = false
+	word.IncludeInAll = false
+	word.DocValues = false
 	word.SkipFreqNorm = true
 	m := bleve.NewIndexMapping()
 	m.DefaultMapping = bleve.NewDocumentStaticMapping()
@@ -87,16 +97,19 @@ func openDictionary(index bleve.Index) (*dictionary, error) {
 		return nil, fmt.Errorf("cannot read bleve's index: %w", err)
 	}
 	defer func() { _ = reader.Close() }() // it was only read
+
 	snapshot, ok := reader.(*scorch.IndexSnapshot)
 	if !ok || len(snapshot.Segments()) == 0 {
 		return nil, errNoSegment
 	}
+
 	var walks []func(a *automaton, found func(word string, distance uint8)) error
 	for _, s := range snapshot.Segments() {
 		terms, err := s.Segment().Dictionary(wordField)
 		if err != nil {
 			return nil, fmt.Errorf("cannot open bleve's term dictionary: %w", err)
 		}
+
 		walks = append(walks, func(a *automaton, found func(word string, distance uint8)) error {
 			it := terms.AutomatonIterator(a, nil, nil)
 			for {
@@ -108,6 +121,7 @@ func openDictionary(index bleve.Index) (*dictionary, error) {
 			}
 		})
 	}
+
 	return &dictionary{walk: func(a *automaton, found func(word string, distance uint8)) error {
 		for _, walk := range walks {
 			if err := walk(a, found); err != nil {

@@ -30,25 +30,31 @@ func smallIndex(tb testing.TB) *Index {
 		{name: "Mr.1(Daz.Bonez)", number: "P-001", game: onePiece},
 		{name: "Baby 5", number: "OP01-005", game: onePiece},
 	}
+
 	for i := range cards {
 		cards[i].setNumber = int32(i%4) - 1
 	}
+
 	c := testCatalog{cards: cards}
 	ix, err := Build(context.Background(), c.corpus(), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	return ix
 }
 
 func FuzzSearch(f *testing.F) {
 	for _, q := range []string{
-		"charizard", "4/102 charizard", "op05-119_p1", "pikachu&zekrom &amp; &#x110000;", "\xff\xfe é ß ½ ｆｕｌｌ", "a/b/c #4 #",
-		"nidoran ♀ f m", "muk alolan muk gx", strings.Repeat("ab-", 70), strings.Repeat("x ", 100), "'''s 's", "- ( [ ] ) - ",
+		"charizard", "4/102 charizard", "op05-119_p1", "pikachu&zekrom &amp; &#x110000;", "\xff\xfe é ß ½ ｆｕｌｌ",
+		"a/b/c #4 #",
+		"nidoran ♀ f m", "muk alolan muk gx", strings.Repeat("ab-", 70), strings.Repeat("x ", 100), "'''s 's",
+		"- ( [ ] ) - ",
 		"full art charizard 1st edition", "set base set set", longQuery, "\x00", "４／１０２", "ﬃ ﷺ",
 	} {
 		f.Add(q)
 	}
+
 	ix := smallIndex(f)
 	f.Fuzz(func(t *testing.T, q string) {
 		seen := map[uint32]bool{}
@@ -62,10 +68,12 @@ func FuzzSearch(f *testing.F) {
 				t.Fatalf("%q: %+v", q, fit)
 			}
 		}
+
 		s := newSearch(ix)
 		if s.query.parse(ix, q); len(s.query.units) > 0 {
 			s.answer(nil, func(card uint32) bool { return card%3 == 0 })
 		}
+
 		if s.steps > 20_000 {
 			t.Fatalf("%q takes %d steps", q, s.steps)
 		}
@@ -73,9 +81,13 @@ func FuzzSearch(f *testing.F) {
 }
 
 func FuzzNormalise(f *testing.F) {
-	for _, s := range []string{"Mr. Mime's & Rayquaza ★ δ", "HS—Unleashed", "Flabe\u0301be\u0301", "&eacute;", "ǅ İ ﬁ ½", "\xc3("} {
+	for _, s := range []string{
+		"Mr. Mime's & Rayquaza ★ δ", "HS—Unleashed", "Flabe\u0301be\u0301", "&eacute;",
+		"ǅ İ ﬁ ½", "\xc3(",
+	} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		var n, again normaliser
 		n.read(s, 0)
@@ -91,25 +103,31 @@ func FuzzNormalise(f *testing.F) {
 			}
 			words = append(words, string(w))
 		}
+
 		if len(words) > 0 && n.tokens[0].before != ' ' {
 			t.Fatalf("%q: the first word is tied to one before", s)
 		}
+
 		again.read(strings.Join(words, " "), 0)
 		if len(again.tokens) != len(words) {
 			t.Fatalf("%q: %d words, then %d", s, len(words), len(again.tokens))
 		}
+
 		for i, tok := range again.tokens {
 			if string(again.word(tok)) != words[i] {
 				t.Fatalf("%q: %q becomes %q", s, words[i], again.word(tok))
 			}
 		}
+
 		if once := collector.Fold(s); collector.Fold(once) != once {
 			t.Fatalf("%q folds to %q, that to %q", s, once, collector.Fold(once))
 		}
+
 		r := nameReader{}
 		if got := r.read(s, "4/102"); got.core > len(got.words) || len(got.words) > maxNameWords {
 			t.Fatalf("%q has %d words, %d in its name", s, len(got.words), got.core)
 		}
+
 		r.readSet(s, s)
 	})
 }

@@ -2,8 +2,9 @@
 
 package text
 
-// Forget drops what words were expanded to, so that a search costs what its words cost whoever asks for them first. It
-// is part of the program only where the hunt for dear requests is built (make hunt).
+// Forget drops what words were expanded to, so that a search costs what its words cost whoever asks
+// for them first. It is part of the program only where the hunt for dear requests is built (make
+// hunt).
 func (ix *Index) Forget() {
 	for i := range ix.expander.memory {
 		if slot := &ix.expander.memory[i]; slot.Load() != nil {

@@ -2,11 +2,13 @@ package text
 
 import (
 	"math"
+	"slices"
 	"sync"
 )
 
-// A Corpus is what the text index needs to know of the catalog. Cards are numbered densely from 0 to Len-1; names,
-// numbers and sets are asked for in their display form, "" or -1 where there is none.
+// A Corpus is what the text index needs to know of the catalog. Cards are numbered densely from 0
+// to Len-1; names, numbers and sets are asked for in their display form, "" or -1 where there is
+// none.
 type Corpus struct {
 	Len     int
 	Name    func(i int) string
@@ -15,15 +17,16 @@ type Corpus struct {
 	SetCode func(i int) string // the set's short code ("OBF", "OP05"); may be nil
 	// Printing is the art or edition where the name does not tell ("Alternate Art"); may be nil.
 	Printing func(i int) string
-	// Total is the total printed behind the card's number (102 of "58/102"), for catalogs whose numbers leave it out.
-	// Where it is unknown (0, or nil), the highest number of the set stands in for it.
+	// Total is the total printed behind the card's number (102 of "58/102"), for catalogs whose
+	// numbers leave it out. Where it is unknown (0, or nil), the highest number of the set stands
+	// in for it.
 	Total func(i int) int
 	Game  func(i int) uint8
 	Set   func(i int) int32 // dense set number, -1 none
 }
 
-// An Index answers which cards a free-text query means. It is immutable and safe for concurrent use, holds neither
-// goroutines nor files, and need not be closed.
+// An Index answers which cards a free-text query means. It is immutable and safe for concurrent
+// use, holds neither goroutines nor files, and need not be closed.
 //
 // Cards with the same words in their names share a title; words point to titles, titles to cards.
 type Index struct {
@@ -60,8 +63,8 @@ type Index struct {
 // A title is what the cards of one name share.
 type title struct {
 	wordCover
-	// fame is 0.6·log2(printings+1) of search.md's order, in fitUnits. Printings count all cards of the game with
-	// these name words, however qualified.
+	// fame is 0.6·log2(printings+1) of the order in docs/SEARCH.md, in fitUnits. Printings count
+	// all cards of the game with these name words, however qualified.
 	fame uint16
 }
 
@@ -86,33 +89,46 @@ type column struct {
 
 func (c *column) of(key uint32) []uint32 { return c.cards[c.start[key]:c.start[key+1]] }
 
-// newColumn groups the cards 0..len(keyOf)-1 by their key; cards of key none belong nowhere.
-func newColumn(keys int, keyOf []uint32) column {
-	c := column{start: make([]uint32, keys+1)}
-	for _, k := range keyOf {
+// newColumn groups cards by key: entry i files cardOf(i) under keyOf[i], none for nowhere.
+func newColumn(keys int, keyOf []uint32, cardOf func(i int) uint32) column {
+	start, next := places(keys, len(keyOf), func(i int) uint32 { return keyOf[i] })
+	c := column{start: start, cards: make([]uint32, start[keys])}
+	for i, k := range keyOf {
 		if k != none {
-			c.start[k+1]++
-		}
-	}
-	for k := range keys {
-		c.start[k+1] += c.start[k]
-	}
-	c.cards = make([]uint32, c.start[keys])
-	next := append([]uint32(nil), c.start[:keys]...)
-	for card, k := range keyOf {
-		if k != none {
-			c.cards[next[k]] = uint32(card)
+			c.cards[next[k]] = cardOf(i)
 			next[k]++
 		}
 	}
+
 	return c
 }
 
-// beside is the bit in a posting's mask that marks a word which does not belong to the name but only qualifies it.
+// itself is the card of an entry where entry i is card i's.
+func itself(i int) uint32 { return uint32(i) }
+
+// places lays out n rows by key: the rows of key k begin at start[k], and next[k] is where the next
+// one goes. Rows of key none have no place.
+func places(keys, n int, keyOf func(i int) uint32) (start, next []uint32) {
+	start = make([]uint32, keys+1)
+	for i := range n {
+		if k := keyOf(i); k != none {
+			start[k+1]++
+		}
+	}
+
+	for k := range keys {
+		start[k+1] += start[k]
+	}
+
+	return start, slices.Clone(start[:keys])
+}
+
+// beside is the bit in a posting's mask that marks a word which does not belong to the name but
+// only qualifies it.
 const beside = 1 << 31
 
-// postings are, for each word, the holders (titles or sets) that hold it, in ascending order, and which of their
-// words it stands for.
+// postings are, for each word, the holders (titles or sets) that hold it, in ascending order, and
+// which of their words it stands for.
 type postings struct {
 	start  []uint32
 	holder []uint32
@@ -121,13 +137,16 @@ type postings struct {
 
 func (p *postings) of(word uint32) (lo, hi uint32) { return p.start[word], p.start[word+1] }
 
-// size returns how many holders the words from lo up to hi have, those that hold several counted for each.
+// size returns how many holders the words from lo up to hi have, those that hold several counted
+// for each.
 func (p *postings) size(lo, hi uint32) int { return int(p.start[hi] - p.start[lo]) }
 
 // adjacent calls found with the holders that hold word b right behind word a, and the mask of both.
 func (p *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 	i, iEnd := p.of(a)
 	j, jEnd := p.of(b)
+
+	// Both lists ascend by holder, so that one walk over them meets all that they share.
 	for i < iEnd && j < jEnd {
 		switch {
 		case p.holder[i] < p.holder[j]:
@@ -135,6 +154,7 @@ func (p *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 		case p.holder[i] > p.holder[j]:
 			j++
 		default:
+			// Both hold it, perhaps several times: some pair of the bits must be neighbours.
 			h := p.holder[i]
 			for ; i < iEnd && p.holder[i] == h; i++ {
 				for k := j; k < jEnd && p.holder[k] == h; k++ {
@@ -156,44 +176,38 @@ type forward struct {
 
 // turn makes the forward list of postings.
 func (p *postings) turn(holders int) forward {
-	f := forward{start: make([]uint32, holders+1), word: make([]uint32, len(p.holder)), mask: make([]uint32, len(p.holder))}
-	for _, h := range p.holder {
-		f.start[h+1]++
-	}
-	for h := range holders {
-		f.start[h+1] += f.start[h]
-	}
-	next := append([]uint32(nil), f.start[:holders]...)
+	start, next := places(holders, len(p.holder), func(i int) uint32 { return p.holder[i] })
+	f := forward{start: start, word: make([]uint32, len(p.holder)), mask: make([]uint32, len(p.holder))}
+
+	// Words are visited in order, and so they lie in each holder's list.
 	for w := range uint32(len(p.start) - 1) {
 		for i := p.start[w]; i < p.start[w+1]; i++ {
 			at := &next[p.holder[i]]
-			f.word[*at], f.mask[*at] = w, p.mask[i]
+			f.word[*at] = w
+			f.mask[*at] = p.mask[i]
 			*at++
 		}
 	}
+
 	return f
 }
 
 // A posting is one entry while the postings are gathered, its word still in the order of discovery.
 type posting struct{ word, holder, mask uint32 }
 
-// newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word numbers. A holder
-// that has a word twice ("Muk & Alolan Muk") is listed twice.
+// newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word
+// numbers. A holder that has a word twice ("Muk & Alolan Muk") is listed twice.
 func newPostings(words int, entries []posting, rank []uint32) postings {
-	p := postings{
-		start: make([]uint32, words+1), holder: make([]uint32, len(entries)), mask: make([]uint32, len(entries)),
-	}
+	start, next := places(words, len(entries), func(i int) uint32 { return rank[entries[i].word] })
+	p := postings{start: start, holder: make([]uint32, len(entries)), mask: make([]uint32, len(entries))}
+
+	// Holders come in ascending order, and stay so.
 	for _, e := range entries {
-		p.start[rank[e.word]+1]++
-	}
-	for w := range words {
-		p.start[w+1] += p.start[w]
-	}
-	next := append([]uint32(nil), p.start[:words]...)
-	for _, e := range entries { // holders come in ascending order, and stay so
 		at := &next[rank[e.word]]
-		p.holder[*at], p.mask[*at] = e.holder, e.mask
+		p.holder[*at] = e.holder
+		p.mask[*at] = e.mask
 		*at++
 	}
+
 	return p
 }

@@ -10,13 +10,13 @@ import (
 // Words of a name beyond this one are not kept: they have no bit in a cover.
 const maxNameWords = 31
 
-// A name is a card's name taken apart: the words that are the name itself, then those that qualify it ("(Alternate
-// Art)", "- 2016 (Shintaro Ito)"), which a query may use but need not.
+// A name is a card's name taken apart: the words that are the name itself, then those that qualify
+// it ("(Alternate Art)", "- 2016 (Shintaro Ito)"), which a query may use but need not.
 type name struct {
 	words []nameWord
 	core  int // so many of the words are the name itself
-	// numbered says that the card's number stood in the name and was left out: the same text with another number
-	// may be another name.
+	// numbered says that the card's number stood in the name and was left out: the same text with
+	// another number may be another name.
 	numbered bool
 }
 
@@ -26,8 +26,8 @@ type nameWord struct {
 	tied bool // written without a space behind the word before it: "Ho-Oh"
 }
 
-// A nameReader takes names apart. TCGCSV writes into its names what other sources keep elsewhere; search.md, "both
-// spellings must meet":
+// A nameReader takes names apart. TCGCSV writes into its names what other sources keep elsewhere;
+// docs/SEARCH.md, "both spellings must meet":
 //   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is left out;
 //   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of the name;
 //   - the other words in brackets or behind a dash only qualify the name.
@@ -40,9 +40,11 @@ type nameReader struct {
 }
 
 func (r *nameReader) read(display, number string) name {
-	r.own, r.base = collector.NumberKey(number), collector.NumberBase(number)
+	r.own = collector.NumberKey(number)
+	r.base = collector.NumberBase(number)
 	r.tail = collector.NumberTail(r.base)
 	r.norm.read(display, 0)
+
 	var core, extra []nameWord
 	tokens := r.norm.tokens
 	numbered := false
@@ -52,12 +54,15 @@ func (r *nameReader) read(display, number string) name {
 			i++
 			continue
 		}
+
 		end := i + 1
 		for end < len(tokens) && tokens[end].bracket == tokens[i].bracket && tokens[end].dash == tokens[i].dash {
 			end++
 		}
+
 		rest, cut := r.cutNumber(tokens[i:end])
 		numbered = numbered || cut
+		// A symbol in brackets belongs to the name, the rest only qualifies it.
 		symbol := r.symbolWords(rest, core)
 		for k, t := range rest {
 			if k < symbol {
@@ -66,20 +71,28 @@ func (r *nameReader) read(display, number string) name {
 				extra = append(extra, r.word(extra, t))
 			}
 		}
+
 		i = end
 	}
+
 	if n := r.numberAtEnd(tokens, len(core)); n > 0 {
-		core, numbered = core[:len(core)-n], true
+		core = core[:len(core)-n]
+		numbered = true
 	}
+
 	if len(core) == 0 {
-		core, extra = extra, nil
+		core = extra
+		extra = nil
 	}
+
 	if len(core) > maxNameWords {
 		core = core[:maxNameWords]
 	}
+
 	if len(core)+len(extra) > maxNameWords {
 		extra = extra[:maxNameWords-len(core)]
 	}
+
 	return name{words: append(core, extra...), core: len(core), numbered: numbered}
 }
 
@@ -105,6 +118,7 @@ func (r *nameReader) words(s string) []nameWord {
 // qualify adds the words of a printing that the name does not have yet.
 func (n *name) qualify(printing []nameWord) {
 	for _, w := range printing {
+		// The name may say the printing already.
 		known := slices.ContainsFunc(n.words[n.core:], func(have nameWord) bool { return have.text == w.text })
 		if !known && len(n.words) < maxNameWords {
 			w.tied = w.tied && len(n.words) > n.core
@@ -113,16 +127,19 @@ func (n *name) qualify(printing []nameWord) {
 	}
 }
 
-// cutNumber cuts the card's number off the front of a bracket or of what follows a dash: "OP01-016", "001", "4/102",
-// "#12", "74 Delta".
+// cutNumber cuts the card's number off the front of a bracket or of what follows a dash:
+// "OP01-016", "001", "4/102", "#12", "74 Delta".
 func (r *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
 	if r.own == "" {
 		return tokens, false
 	}
+
+	// The number is tied together by dashes, slashes or low lines.
 	end := 1
 	for end < len(tokens) && (tokens[end].before == '-' || tokens[end].before == '/' || tokens[end].before == '_') {
 		end++
 	}
+
 	r.key = r.key[:0]
 	for i, t := range tokens[:end] {
 		if i > 0 {
@@ -130,25 +147,30 @@ func (r *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
 		}
 		r.key = append(r.key, r.norm.word(t)...)
 	}
+
 	if key := collector.NumberKey(string(r.key)); key != r.own && key != r.base && key != r.tail {
 		return tokens, false
 	}
+
 	return tokens[end:], true
 }
 
-// numberAtEnd says how many of the name's words, neither bracketed nor behind a dash, are the card's number at their
-// end: "Rayquaza V 100/159". A bare integer is none: "Baby 5".
+// numberAtEnd says how many of the name's words, neither bracketed nor behind a dash, are the
+// card's number at their end: "Rayquaza V 100/159". A bare integer is none: "Baby 5".
 func (r *nameReader) numberAtEnd(tokens []token, core int) int {
 	first := core - 1
-	for first > 0 && (tokens[first].before == '/' || tokens[first].before == '-' && isNumberWord(r.norm.word(tokens[first]))) {
+	for first > 0 && (tokens[first].before == '/' || tokens[first].before == '-' &&
+		isNumberWord(r.norm.word(tokens[first]))) {
 		first--
 	}
+
 	if first <= 0 || first == core-1 || core > len(tokens) || tokens[core-1].bracket != 0 || tokens[core-1].dash {
 		return 0
 	}
 	if rest, cut := r.cutNumber(tokens[first:core]); !cut || len(rest) > 0 {
 		return 0
 	}
+
 	return core - first
 }
 
@@ -157,10 +179,13 @@ func (r *nameReader) symbolWords(tokens []token, core []nameWord) int {
 	if len(tokens) == 0 || len(tokens) > 2 || tokens[0].bracket == 0 || len(core) == 0 {
 		return 0
 	}
-	first, second := string(r.norm.word(tokens[0])), ""
+
+	first := string(r.norm.word(tokens[0]))
+	second := ""
 	if len(tokens) == 2 {
 		second = string(r.norm.word(tokens[1]))
 	}
+
 	switch {
 	case first == "delta" && (second == "" || second == "species"):
 		return 1
@@ -169,6 +194,7 @@ func (r *nameReader) symbolWords(tokens []token, core []nameWord) int {
 	case (first == "f" || first == "m") && second == "" && core[len(core)-1].text == "nidoran":
 		return 1
 	}
+
 	return 0
 }
 
@@ -183,8 +209,8 @@ func genderOf(w []byte) []byte {
 	return w
 }
 
-// A set's name has words that are its name, and a code in front of it in some feeds: "SWSH07: Evolving Skies",
-// "SM - Cosmic Eclipse".
+// A set's name has words that are its name, and a code in front of it in some feeds: "SWSH07:
+// Evolving Skies", "SM - Cosmic Eclipse".
 type setName struct {
 	words []nameWord
 	codes []string
@@ -193,21 +219,25 @@ type setName struct {
 func (r *nameReader) readSet(display, code string) setName {
 	var s setName
 	r.norm.read(display, 0)
+	// The code in front names the set by itself, and is no word of its name.
 	skip := 0
 	if at := codeEnd(display); at > 0 {
 		var head normaliser
 		head.read(display[:at], 0)
 		skip = len(head.tokens)
 	}
+
 	for i, t := range r.norm.tokens {
 		if i < skip {
 			s.codes = append(s.codes, string(r.norm.word(t)))
 			continue
 		}
 		if len(s.words) < maxNameWords {
-			s.words = append(s.words, nameWord{text: string(r.norm.word(t)), stem: t.stem, tied: i > skip && t.before != ' '})
+			s.words = append(s.words,
+				nameWord{text: string(r.norm.word(t)), stem: t.stem, tied: i > skip && t.before != ' '})
 		}
 	}
+
 	if code != "" {
 		s.codes = append(s.codes, string(appendNumberWord(nil, code)))
 		r.norm.read(code, 0)
@@ -215,24 +245,28 @@ func (r *nameReader) readSet(display, code string) setName {
 			s.codes = append(s.codes, string(r.norm.word(r.norm.tokens[0])))
 		}
 	}
+
 	return s
 }
 
-// codeEnd returns where the code in front of a set's name ends, 0 when there is none: at most six letters and digits
-// before ": " or " - ".
+// codeEnd returns where the code in front of a set's name ends, 0 when there is none: at most six
+// letters and digits before ": " or " - ".
 func codeEnd(display string) int {
 	n := 0
 	for n < len(display) && collector.IsWordByte(collector.Lower(display[n])) {
 		n++
 	}
+
 	rest := []byte(display[n:])
 	if n == 0 || n > 6 || !bytes.HasPrefix(rest, []byte(": ")) && !bytes.HasPrefix(rest, []byte(" - ")) {
 		return 0
 	}
+
 	return n
 }
 
-// appendNumberWord appends the letters and digits of a code, as a word of a query would be written: "OP-01" is op01.
+// appendNumberWord appends the letters and digits of a code, as a word of a query would be written:
+// "OP-01" is op01.
 func appendNumberWord(dst []byte, code string) []byte {
 	for i := range len(code) {
 		if c := collector.Lower(code[i]); collector.IsWordByte(c) {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of what a word may be expanded to, so that the worst query stays cheap. The nearest and then the most common
-// words are kept.
+// Bounds of what a word may be expanded to, so that the worst query stays cheap. The nearest and
+// then the most common words are kept.
 const (
 	maxNear       = 48
 	maxNearPrefix = 24
@@ -22,9 +22,10 @@ type nearWord struct {
 
 // An expander answers which known words are near a word, and remembers it.
 //
-// The memory is a table of fixed size whose slots are overwritten: it needs no goroutine and no closing, drops nothing
-// that was just put in, and is freed with its index. ristretto, which the engine uses for whole answers, would cost
-// two goroutines per index to stop, and more time per lookup than the slot's load and compare.
+// The memory is a table of fixed size whose slots are overwritten: it needs no goroutine and no
+// closing, drops nothing that was just put in, and is freed with its index. ristretto, which the
+// engine uses for whole answers, would cost two goroutines per index to stop, and more time per
+// lookup than the slot's load and compare.
 type expander struct {
 	words    *vocabulary
 	common   []uint32 // by word: how many names hold it
@@ -50,26 +51,30 @@ const (
 	typoPrefix                      // words of which a beginning is one error away
 )
 
-// allowedTypos is the greatest distance at which a word may be misspelled (search.md, "Expand each word"): none under
-// four letters or with digits, one up to six, two from seven. Three letters have one within the closed list of
-// suffixes only, which the caller sees to.
+// allowedTypos is the greatest distance at which a word may be misspelled (docs/SEARCH.md, "Expand
+// each word"): none under four letters or with digits, one up to six, two from seven. Three letters
+// have one within the closed list of suffixes only, which the caller sees to.
 func allowedTypos(w []byte) int {
 	for _, b := range w {
 		if 'a' > b || b > 'z' {
 			return 0
 		}
 	}
+
 	switch {
 	case len(w) < 4 || len(w) > maxWord:
 		return 0
 	case len(w) < 7:
 		return 1
 	}
+
 	return 2
 }
 
-// expand returns the known words near w, nearest first, without w itself. The result is shared: do not change it.
+// expand returns the known words near w, nearest first, without w itself. The result is shared: do
+// not change it.
 func (e *expander) expand(w []byte, kind expansionKind) []nearWord {
+	// Two words may fight for a slot; then one of them is expanded again.
 	slot := &e.memory[(maphash.Bytes(e.seed, w)^uint64(kind))&(1<<memoryBits-1)]
 	if known := slot.Load(); known != nil && known.kind == kind && known.word == string(w) {
 		return known.near
@@ -84,10 +89,13 @@ func (e *expander) look(w []byte, kind expansionKind) []nearWord {
 	keep := maxNear
 	switch {
 	case kind == typoPrefix:
-		a.limit, a.prefix, keep = 1, true, maxNearPrefix
+		a.limit = 1
+		a.prefix = true
+		keep = maxNearPrefix
 	case a.limit == 0:
 		return e.lookSuffix(w)
 	}
+
 	var near []nearWord
 	// The dictionary is plain memory, so that walking it does not fail; what was found would stand.
 	_ = e.near.walk(&a, func(word string, distance uint8) {
@@ -95,6 +103,7 @@ func (e *expander) look(w []byte, kind expansionKind) []nearWord {
 			near = append(near, nearWord{id: id, distance: distance})
 		}
 	})
+
 	return e.best(near, keep)
 }
 
@@ -103,6 +112,7 @@ func (e *expander) lookSuffix(w []byte) []nearWord {
 	if len(w) != 3 {
 		return nil
 	}
+
 	var near []nearWord
 	a := automaton{pattern: w, limit: 1}
 	for _, id := range e.suffixes {
@@ -114,6 +124,7 @@ func (e *expander) lookSuffix(w []byte) []nearWord {
 			near = append(near, nearWord{id: id, distance: uint8(a.distance(state))})
 		}
 	}
+
 	return e.best(near, maxNear)
 }
 
@@ -125,11 +136,12 @@ func (e *expander) best(near []nearWord, keep int) []nearWord {
 			cmp.Compare(a.id, b.id),
 		)
 	})
+
 	return slices.Clip(near[:min(keep, len(near))])
 }
 
-// suffixes is the closed list of words that follow (or precede) a name, the only ones for which a word of three
-// letters may be a misspelling (search.md, "Expand each word").
+// suffixes is the closed list of words that follow (or precede) a name, the only ones for which a
+// word of three letters may be a misspelling (docs/SEARCH.md, "Expand each word").
 var suffixes = []string{
 	"v", "ex", "gx", "vmax", "vstar", "break", "lv", "x", "lvx", "legend", "radiant", "star", "prism",
 }

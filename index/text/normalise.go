@@ -6,24 +6,26 @@ import (
 	"ninepocket/collector"
 )
 
-// A token is one normalised word of a name or of a query: where it stands in the normaliser's text, and how it was
-// written. search.md, "Normalise, index and query alike".
+// A token is one normalised word of a name or of a query: where it stands in the normaliser's text,
+// and how it was written. docs/SEARCH.md, "Normalise, index and query alike".
 type token struct {
 	start, end int
 	// stem is the length of the word without its possessive ending ("mistys": 5), or 0.
 	stem int
-	// before is what stands between the word and the one before it: ' ' when there is a space (or no word before),
-	// else '-', '_', '/', '.' for that sign alone and 't' for any other.
+	// before is what stands between the word and the one before it: ' ' when there is a space (or
+	// no word before), else '-', '_', '/', '.' for that sign alone and 't' for any other.
 	before byte
 	// hash says that a number sign stands right before the word.
 	hash bool
-	// bracket is the number of the pair of brackets around the word, 0 when there is none; dash says that the word
-	// stands behind a dash with spaces around it: TCGCSV's places for what is not the name.
+	// bracket is the number of the pair of brackets around the word, 0 when there is none; dash
+	// says that the word stands behind a dash with spaces around it: TCGCSV's places for what is
+	// not the name.
 	bracket int
 	dash    bool
 }
 
-// A normaliser turns text into tokens. It keeps its buffers between calls; the tokens are valid until the next one.
+// A normaliser turns text into tokens. It keeps its buffers between calls; the tokens are valid
+// until the next one.
 type normaliser struct {
 	text   []byte
 	tokens []token
@@ -32,20 +34,24 @@ type normaliser struct {
 
 func (n *normaliser) word(t token) []byte { return n.text[t.start:t.end] }
 
-// read splits s into normalised words: HTML-unescaped, symbols spelled out, decomposed, without marks and apostrophes,
-// lower case, divided at every other sign, the word "and" left out. It stops after limit words; 0 means no limit.
+// read splits s into normalised words: HTML-unescaped, symbols spelled out, decomposed, without
+// marks and apostrophes, lower case, divided at every other sign, the word "and" left out. It stops
+// after limit words; 0 means no limit.
 func (n *normaliser) read(s string, limit int) {
-	n.text, n.tokens = n.text[:0], n.tokens[:0]
+	n.text = n.text[:0]
+	n.tokens = n.tokens[:0]
 	sc := scanner{n: n, limit: limit, before: ' ', start: -1}
 	s = collector.Unescape(s)
 	for i := 0; i < len(s) && !sc.full(); {
-		r, size := rune(s[i]), 1
+		r := rune(s[i])
+		size := 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[i:])
 		}
 		sc.rune(s[i:i+size], r)
 		i += size
 	}
+
 	sc.endWord()
 }
 
@@ -53,8 +59,8 @@ func (n *normaliser) read(s string, limit int) {
 type scanner struct {
 	n     *normaliser
 	limit int
-	// start of the open word in n.text, -1 when none is open; mark is the word's length at its last apostrophe, 0 when
-	// it has none.
+	// start of the open word in n.text, -1 when none is open; mark is the word's length at its last
+	// apostrophe, 0 when it has none.
 	start, mark     int
 	before          byte
 	hash            bool
@@ -71,14 +77,17 @@ func (sc *scanner) rune(c string, r rune) {
 		sc.apostrophe()
 		return
 	}
+
 	// Feed what comes of the character sign by sign: a ligature or a fraction is several.
 	sc.n.signs = collector.AppendPlain(sc.n.signs[:0], c, r)
 	for i := 0; i < len(sc.n.signs); {
 		q, size := collector.DecodeRune(sc.n.signs[i:])
-		words, isSymbol := "", false
+		words := ""
+		isSymbol := false
 		if q >= utf8.RuneSelf {
 			words, isSymbol = symbolWords[q]
 		}
+
 		switch {
 		case isSymbol:
 			sc.symbol(words)
@@ -87,6 +96,7 @@ func (sc *scanner) rune(c string, r rune) {
 		default:
 			sc.plain(sc.n.signs[i:i+size], q)
 		}
+
 		i += size
 	}
 }
@@ -111,12 +121,15 @@ func (sc *scanner) symbol(words string) {
 func (sc *scanner) plain(c []byte, r rune) {
 	if collector.IsWordRune(r) {
 		if sc.start < 0 {
-			sc.start, sc.mark = len(sc.n.text), 0
+			sc.start = len(sc.n.text)
+			sc.mark = 0
 		}
 		sc.n.text = append(sc.n.text, c...)
-		sc.spaced, sc.pending = false, false
+		sc.spaced = false
+		sc.pending = false
 		return
 	}
+
 	sc.endWord()
 	switch r {
 	case '(', '[', '{':
@@ -127,6 +140,7 @@ func (sc *scanner) plain(c []byte, r rune) {
 	case '#':
 		sc.hash = true
 	}
+
 	sc.separate(r)
 }
 
@@ -136,8 +150,11 @@ func (sc *scanner) separate(r rune) {
 		if sc.pending && sc.depth == 0 {
 			sc.dash = true
 		}
-		sc.before, sc.spaced, sc.pending = ' ', true, false
+		sc.before = ' '
+		sc.spaced = true
+		sc.pending = false
 		sc.hash = false
+
 	case '-', '–', '—':
 		sc.pending = sc.spaced && len(sc.n.tokens) > 0
 		sc.tie('-')
@@ -157,8 +174,10 @@ func (sc *scanner) tie(sign byte) {
 	default:
 		sc.before = 't'
 	}
+
 	if sign != '-' {
-		sc.spaced, sc.pending = false, false
+		sc.spaced = false
+		sc.pending = false
 	}
 }
 
@@ -166,26 +185,36 @@ func (sc *scanner) endWord() {
 	if sc.start < 0 {
 		return
 	}
+
 	t := token{start: sc.start, end: len(sc.n.text), before: sc.before, hash: sc.hash, dash: sc.dash}
 	if sc.depth > 0 {
 		t.bracket = sc.brackets
 	}
+
 	w := sc.n.text[t.start:]
+	// "misty's" is mistys and misty.
 	if a := sc.mark; a > 0 && a == len(w)-1 && w[a] == 's' {
 		t.stem = a
 	}
-	sc.start, sc.before, sc.hash = -1, 0, false
+
+	sc.start = -1
+	sc.before = 0
+	sc.hash = false
 	if string(w) == "and" {
+		// "&" and "and" come and go between catalogs.
 		sc.n.text = sc.n.text[:t.start]
-		sc.before, sc.spaced = ' ', true
+		sc.before = ' '
+		sc.spaced = true
 		return
 	}
+
 	if !sc.full() {
 		sc.n.tokens = append(sc.n.tokens, t)
 	}
 }
 
-// symbolWords are the signs printed in card names that have a spoken form (search.md, "Normalise").
+// symbolWords are the signs printed in card names that have a spoken form (docs/SEARCH.md,
+// "Normalise").
 var symbolWords = map[rune]string{
 	'♀': " female ", '♂': " male ",
 	'★': " star ", '☆': " star ", '⭐': " star ", '✩': " star ", '✪': " star ", '✭': " star ", '✰': " star ",

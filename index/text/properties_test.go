@@ -39,19 +39,22 @@ var typings = []struct {
 	{"without apostrophes", func(s string) string { return strings.NewReplacer("'", "", "’", "").Replace(s) }},
 }
 
-// TestOwnName asks for every card by its name: a card of that name must be in the first group of hits.
+// TestOwnName asks for every card by its name: a card of that name must be in the first group of
+// hits.
 func TestOwnName(t *testing.T) {
 	for spelling, c := range map[string]*testCatalog{"official": officialCatalog(t), "TCGCSV": tcgcsvCatalog(t)} {
 		floor := 0.999
 		if spelling == "TCGCSV" {
 			floor = 0.998 // "Pikachu (Surfing)" is also the name Surfing Pikachu
 		}
+
 		names := map[string]bool{}
 		for i := range c.cards {
 			if spelling != "TCGCSV" || i%3 == 0 {
 				names[c.cards[i].name] = true
 			}
 		}
+
 		c = spelledPlainly(c)
 		for _, typing := range typings {
 			missed := 0
@@ -59,10 +62,12 @@ func TestOwnName(t *testing.T) {
 				if !firstGroupHas(c, typing.how(name), name) {
 					missed++
 					if missed <= 8 {
-						t.Logf("%s, %s: %q is not among the first for %q", spelling, typing.name, name, typing.how(name))
+						t.Logf("%s, %s: %q is not among the first for %q", spelling, typing.name, name,
+							typing.how(name))
 					}
 				}
 			}
+
 			share := 1 - float64(missed)/float64(len(names))
 			t.Logf("%s, %s: %.3f %% of %d names", spelling, typing.name, 100*share, len(names))
 			if share < floor {
@@ -78,6 +83,7 @@ func firstGroupHas(c *testCatalog, q, name string) bool {
 	if len(hits) == 0 {
 		return false
 	}
+
 	best := slices.MinFunc(hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) }).Score
 	of := testCard{name: name}
 	of.respell()
@@ -86,7 +92,11 @@ func firstGroupHas(c *testCatalog, q, name string) bool {
 
 // someQueries are queries of all kinds for property tests.
 func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
-	words := []string{"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star", "001", "jungle"}
+	words := []string{
+		"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star",
+		"001", "jungle",
+	}
+
 	var queries []string
 	for range n {
 		name := strings.Fields(c.cards[rng.IntN(len(c.cards))].name)
@@ -96,35 +106,46 @@ func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
 			next := []string{name[rng.IntN(len(name))], other[rng.IntN(len(other))], words[rng.IntN(len(words))]}
 			q += " " + next[rng.IntN(len(next))]
 		}
+
 		if rng.IntN(2) == 0 {
 			q = misspell(rng, q)
 		}
+
 		if rng.IntN(4) == 0 {
 			q = q[:1+rng.IntN(len(q))]
 		}
+
 		queries = append(queries, q)
 	}
+
 	return queries
 }
 
 func sorted(hits []Hit) []Hit {
-	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Card, b.Card)) })
+	slices.SortFunc(hits, func(a,
+		b Hit,
+	) int {
+		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Card, b.Card))
+	})
 	return hits
 }
 
-// TestKeep holds that a filter narrows the answer: Search with keep is Search filtered afterwards, as long as that
-// leaves anything.
+// TestKeep holds that a filter narrows the answer: Search with keep is Search filtered afterwards,
+// as long as that leaves anything.
 func TestKeep(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(5, 5))
 	var all, kept []Hit
-	narrowed, widened := 0, 0
+	narrowed := 0
+	widened := 0
 	for _, q := range someQueries(rng, c, 3000) {
-		set, game := c.cards[rng.IntN(len(c.cards))].setNumber, uint8(rng.IntN(2))
+		set := c.cards[rng.IntN(len(c.cards))].setNumber
+		game := uint8(rng.IntN(2))
 		keep := func(card uint32) bool { return c.cards[card].game == game }
 		if rng.IntN(2) == 0 {
 			keep = func(card uint32) bool { return c.cards[card].setNumber%7 == set%7 }
 		}
+
 		all = sorted(c.index.Search(all[:0], q, nil))
 		kept = sorted(c.index.Search(kept[:0], q, keep))
 		seen := map[uint32]bool{}
@@ -134,6 +155,7 @@ func TestKeep(t *testing.T) {
 			}
 			seen[h.Card] = true
 		}
+
 		want := slices.DeleteFunc(all, func(h Hit) bool { return !keep(h.Card) })
 		switch {
 		case len(want) == 0:
@@ -144,10 +166,12 @@ func TestKeep(t *testing.T) {
 			narrowed++
 		}
 	}
+
 	t.Logf("%d narrowed, %d without any of the best", narrowed, widened)
 }
 
-// TestOrderOfCards holds that neither the order of the cards in the catalog nor earlier searches change an answer.
+// TestOrderOfCards holds that neither the order of the cards in the catalog nor earlier searches
+// change an answer.
 func TestOrderOfCards(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -156,10 +180,12 @@ func TestOrderOfCards(t *testing.T) {
 	for i, p := range place {
 		shuffled.cards[i] = c.cards[p]
 	}
+
 	index, err := Build(context.Background(), shuffled.corpus(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, q := range someQueries(rng, c, 1500) {
 		want := sorted(c.index.Search(nil, q, nil))
 		got := index.Search(nil, q, nil)
@@ -178,6 +204,7 @@ func TestNarrow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	wide := newSearch(c.index)
 	wide.plain = true
+
 	for _, q := range someQueries(rng, c, 3000) {
 		got := sorted(c.index.Search(nil, q, nil))
 		if wide.query.parse(c.index, q); len(wide.query.units) == 0 {

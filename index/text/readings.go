@@ -2,8 +2,8 @@ package text
 
 import "ninepocket/collector"
 
-// A reading takes some words of a query for known words: all those from lo up to hi, found as class. A split reading
-// takes one word for two that stand next to each other.
+// A reading takes some words of a query for known words: all those from lo up to hi, found as
+// class. A split reading takes one word for two that stand next to each other.
 type reading struct {
 	bits   uint8
 	class  class
@@ -15,10 +15,11 @@ type reading struct {
 type effort uint8
 
 const (
-	// asTyped takes words as they are: exact, the last one also as a beginning, neighbours joined, unknown words
-	// split; sets count by their whole names.
+	// asTyped takes words as they are: exact, the last one also as a beginning, neighbours joined,
+	// unknown words split; sets count by their whole names.
 	asTyped effort = iota
-	// respelled takes every word as a beginning or misspelled, and sets by any word of their names, and by codes.
+	// respelled takes every word as a beginning or misspelled, and sets by any word of their names,
+	// and by codes.
 	respelled
 	// guessed takes the last word as the misspelled beginning of a word.
 	guessed
@@ -27,37 +28,46 @@ const (
 // Longest list of splits tried for one word.
 const maxSplits = 4
 
-// expand lists the readings of every unit, unit by unit, the best first (search.md, "Expand each word"). It says
-// whether the effort can find more than the one before.
+// expand lists the readings of every unit, unit by unit, the best first (docs/SEARCH.md, "Expand
+// each word"). It says whether the effort can find more than the one before.
 func (s *search) expand(e effort) bool {
 	s.readings = s.readings[:0]
 	units := s.query.units
 	if e == guessed && !s.query.mayGuess() {
 		return false
 	}
+
 	for i := range units {
 		u := &units[i]
 		bit := uint8(1) << i
+		// Words that were typed apart may be one: "pika chu".
 		s.expandJoined(i)
 		id := s.ix.words.find(u.text)
 		if id != none {
 			s.add(bit, exactName, id)
 		}
+
+		// And what was typed as one may be two: "darkcharizard".
 		if id == none || s.ix.joined[id] {
 			s.expandSplit(bit, u.text)
 		}
-		if u.stem > 0 { // the name may have no possessive
+
+		// The name may have no possessive.
+		if u.stem > 0 {
 			if stem := s.ix.words.find(u.text[:u.stem]); stem != none {
 				s.add(bit, prefixBeside, stem)
 			}
 		}
+
 		if e >= respelled || i == len(units)-1 {
 			s.expandPrefix(bit, u.text, id)
 		}
+
 		if e >= respelled && !u.number {
 			s.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
 		}
 	}
+
 	return true
 }
 
@@ -76,10 +86,13 @@ func (s *search) expandJoined(i int) {
 	if i+1 >= len(s.query.units) {
 		return
 	}
-	u, next := &s.query.units[i], &s.query.units[i+1]
+
+	u := &s.query.units[i]
+	next := &s.query.units[i+1]
 	if u.end != next.start || next.end-u.start > maxWord {
 		return
 	}
+
 	if id := s.ix.words.find(s.query.norm.text[u.start:next.end]); id != none {
 		s.add(3<<i, exactName, id)
 	}
@@ -100,15 +113,19 @@ func (s *search) expandSplit(bit uint8, w []byte) {
 	}
 }
 
-// expandPrefix takes a word of two letters or more for the beginning of others. id is the word itself, or none.
+// expandPrefix takes a word of two letters or more for the beginning of others. id is the word
+// itself, or none.
 func (s *search) expandPrefix(bit uint8, w []byte, id uint32) {
 	if len(w) < 2 || collector.IsInteger(w) {
 		return
 	}
+
+	// The words with one beginning are neighbours; the word itself is the first of them.
 	lo, hi := s.ix.words.prefix(w)
 	if id != none {
 		lo = id + 1
 	}
+
 	if lo < hi {
 		s.readings = append(s.readings, reading{bits: bit, class: prefixName, lo: lo, hi: hi, second: none})
 	}
@@ -119,16 +136,20 @@ func (s *search) expandTypos(bit uint8, w []byte, starts bool) {
 	if allowedTypos(w) == 0 && len(w) != 3 {
 		return
 	}
+
+	// Words with one error come before guesses at a beginning, and those before two errors.
 	near := s.ix.expander.expand(w, typos)
 	i := 0
 	for ; i < len(near) && near[i].distance == 1; i++ {
 		s.add(bit, typoName, near[i].id)
 	}
+
 	if starts {
 		for _, n := range s.ix.expander.expand(w, typoPrefix) {
 			s.add(bit, startName, n.id)
 		}
 	}
+
 	for ; i < len(near); i++ {
 		s.add(bit, typosName, near[i].id)
 	}

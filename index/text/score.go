@@ -20,19 +20,22 @@ const (
 	missing      class = 15   // not at all
 )
 
-// asideOf is the class of a word that is found beside the name as the given class says of the name: it counts
-// slightly less.
+// asideOf is the class of a word that is found beside the name as the given class says of the name:
+// it counts slightly less.
 func asideOf(c class) class { return c + 1 }
 
 // What a class counts for in the levels of the score.
 var (
 	classTypos    = [16]uint64{typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2}
-	classBorrowed = [16]uint64{exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1, typosBeside: 1}
-	classInexact  = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
+	classBorrowed = [16]uint64{
+		exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
+		typosBeside: 1,
+	}
+	classInexact = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
 )
 
-// costs are the classes of all words of a query, four bits each, the first word lowest. Words beyond the query's last
-// count as found.
+// costs are the classes of all words of a query, four bits each, the first word lowest. Words
+// beyond the query's last count as found.
 type costs uint32
 
 // allMissing returns the costs of n words none of which was found.
@@ -59,8 +62,8 @@ func (c costs) improve(set uint8, to class) costs {
 // best takes the better class of each word.
 func (c costs) best(other costs) costs {
 	for shift := 0; other>>shift != 0 && shift < 32; shift += 4 {
-		if a, b := c>>shift&15, other>>shift&15; b < a {
-			c = c&^(15<<shift) | b<<shift
+		if better := other >> shift & 15; better < c>>shift&15 {
+			c = c&^(15<<shift) | better<<shift
 		}
 	}
 	return c
@@ -75,12 +78,14 @@ type finding struct {
 	swaps uint8  // how often the query's order left the name's
 }
 
-// hit notes that the words in set were found as class c in the words of the name in mask. One word of the query covers
-// one word of the name, unless it was typed repeatedly: then set is in again.
+// hit notes that the words in set were found as class c in the words of the name in mask. One word
+// of the query covers one word of the name, unless it was typed repeatedly: then set is in again.
 func (f *finding) hit(set uint8, c class, mask uint32, again uint8) {
 	if mask&beside != 0 {
 		c = asideOf(c)
 	}
+
+	// Only a better class counts; the same one again says nothing new, unless it was typed again.
 	better := f.costs.improve(set, c)
 	mask &^= beside
 	if better == f.costs {
@@ -89,16 +94,20 @@ func (f *finding) hit(set uint8, c class, mask uint32, again uint8) {
 		}
 		return
 	}
+
 	f.costs = better
 	f.cover |= mask
 	if mask == 0 {
 		return
 	}
+
+	// Words that are covered from left to right are in the order of the name.
 	ahead := mask &^ (1<<(f.last+1) - 1)
 	if ahead == 0 {
 		f.swaps++
 		ahead = mask
 	}
+
 	f.last = int8(bits.TrailingZeros32(ahead))
 }
 
@@ -110,7 +119,7 @@ const (
 	noNumber
 )
 
-// Places of the levels of search.md's order in a score, from the highest down.
+// Places of the levels of the order in docs/SEARCH.md in a score, from the highest down.
 const (
 	missingAt = 42 // how many words are missing
 	dropAt    = 34 // which: those on the right are dropped first
@@ -126,39 +135,50 @@ const (
 	fitZero = 1 << 11
 )
 
-// score packs the levels for a card of title t found as f, in a set found as s (nil: not found), with its number
-// found as number. all are the costs of the card: f's, improved by set and number.
+// score packs the levels for a card of title t found as f, in a set found as s (nil: not found),
+// with its number found as number. all are the costs of the card: f's, improved by set and number.
 func score(all costs, words int, t *title, f, s *finding, core *wordCover, number uint64) uint64 {
 	var lost, drop, typos, borrowed, inexact, worst uint64
 	for w := range words {
 		c := all.at(w)
 		if c == missing {
 			lost++
+			// A word further left is worth more.
 			drop |= 1 << (7 - w)
 			continue
 		}
+
 		typos += classTypos[c]
 		borrowed += classBorrowed[c]
 		inexact += classInexact[c]
 		worst = max(worst, uint64(c))
 	}
+
 	wholeSet := s != nil && s.cover&core.core == core.core && core.core != 0
 	sc := lost<<missingAt | drop<<dropAt | typos<<typosAt | borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
 	if full && hasClass(all, words, exactBeside) {
-		// Of what stands beside the name, all must be asked for: the set's whole name, or every qualifying word.
+		// Of what stands beside the name, all must be asked for: the set's whole name, or every
+		// qualifying word.
 		full = wholeSet || s == nil && bits.OnesCount32(f.cover&^t.core) == int(t.extra)
 	}
+
 	if !full {
 		sc |= 1 << partAt
 	}
+
 	if !wholeSet || !hasClass(all, words, exactBeside) {
 		sc |= 1 << setAt
 	}
-	cover, swaps := uint32(0), uint8(0)
+
+	cover := uint32(0)
+	swaps := uint8(0)
 	if f != nil {
-		cover, swaps = f.cover, f.swaps
+		cover = f.cover
+		swaps = f.swaps
 	}
+
+	// What the name has beyond the query counts against it; what only qualifies it, a quarter of that.
 	extra := fitUnits * bits.OnesCount32(t.core&^cover)
 	extra += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
 	return sc | uint64(fitZero-int(t.fame)+extra)<<fitAt | uint64(min(swaps, 15))<<swapsAt

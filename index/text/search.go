@@ -2,15 +2,16 @@ package text
 
 import "ninepocket/collector"
 
-// A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of search.md's order, each
-// of which only breaks the ties of those before. Hits with equal scores fit equally well; their order is the
-// catalog's (decision 22).
+// A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of the
+// order in docs/SEARCH.md, each of which only breaks the ties of those before. Hits with equal
+// scores fit equally well; their order is the catalog's (decision 22).
 type Hit struct {
 	Card  uint32
 	Score uint64
 }
 
-// Asks reports whether a query has anything to look for. "And", or an apostrophe alone, has not: nothing is left of it.
+// Asks reports whether a query has anything to look for. "And", or an apostrophe alone, has not:
+// nothing is left of it.
 func (ix *Index) Asks(query string) bool {
 	s := ix.take()
 	defer ix.scratch.Put(s)
@@ -19,20 +20,23 @@ func (ix *Index) Asks(query string) bool {
 	return len(s.query.units) > 0
 }
 
-// Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order. A query without a
-// letter or digit means no card.
+// Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order.
+// A query without a letter or digit means no card.
 //
-// What q means is decided by the whole catalog: words are taken for misspelled only where no card has them all as they
-// were typed. Of the cards kept, those with the fewest missing words are hits, and never one that lacks more than half.
-// So a filter narrows the answer, and where it leaves nothing of the best answer, the next best one counts; but only
-// in the games of the best: "roronoa zoro" means no Pokémon card.
+// What q means is decided by the whole catalog: words are taken for misspelled only where no card
+// has them all as they were typed. Of the cards kept, those with the fewest missing words are hits,
+// and never one that lacks more than half. So a filter narrows the answer, and where it leaves
+// nothing of the best answer, the next best one counts; but only in the games of the best: "roronoa
+// zoro" means no Pokémon card.
 func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit {
 	s := ix.take()
 	s.query.parse(ix, q)
 	if len(s.query.units) > 0 {
 		dst = s.answer(dst, keep)
 	}
-	s.keep, s.dst = nil, nil
+
+	s.keep = nil
+	s.dst = nil
 	ix.scratch.Put(s)
 	return dst
 }
@@ -46,8 +50,8 @@ func (ix *Index) take() *search {
 	return newSearch(ix)
 }
 
-// A search is the scratch memory of one Search, reused by later ones. It goes on in rounds: each makes one effort to
-// find cards that lack no more words than its limit.
+// A search is the scratch memory of one Search, reused by later ones. It goes on in rounds: each
+// makes one effort to find cards that lack no more words than its limit.
 type search struct {
 	ix       *Index
 	query    query
@@ -80,8 +84,9 @@ func newSearch(ix *Index) *search {
 	return &search{ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords))}
 }
 
-// answer runs the query. Where no card has all its words, the words that only describe a printing are dropped first:
-// "full art lillie" means Lillie in a catalog that does not tell its printings apart.
+// answer runs the query. Where no card has all its words, the words that only describe a printing
+// are dropped first: "full art lillie" means Lillie in a catalog that does not tell its printings
+// apart.
 func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
 	begin := len(dst)
 	s.keep = keep
@@ -90,19 +95,25 @@ func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
 	if s.best == 0 || !s.query.dropPrinting(s.ix) {
 		return s.dst
 	}
-	best, end := s.best, len(s.dst)
+
+	// Both ways are tried, and the one that lacks fewer words stands.
+	best := s.best
+	end := len(s.dst)
 	s.run()
 	if s.best >= best {
 		return s.dst[:end]
 	}
+
 	return append(s.dst[:begin], s.dst[end:]...)
 }
 
-// run makes efforts until cards with all words are found, then, when none has them, until no effort finds cards that
-// lack fewer.
+// run makes efforts until cards with all words are found, then, when none has them, until no effort
+// finds cards that lack fewer.
 func (s *search) run() {
-	n, begin := len(s.query.units), len(s.dst)
-	s.start, s.best = allMissing(n), n+1
+	n := len(s.query.units)
+	begin := len(s.dst)
+	s.start = allMissing(n)
+	s.best = n + 1
 	for e := asTyped; e <= guessed; e++ {
 		if !s.round(e, 0, begin) {
 			continue
@@ -113,15 +124,19 @@ func (s *search) run() {
 			return
 		}
 	}
+
 	for e := asTyped; e <= guessed && s.best > 1 && n > 1; e++ {
 		end := len(s.dst)
 		if !s.round(e, min(n/2, s.best-1), end) {
 			continue
 		}
+
+		// More effort found nothing that lacks fewer words.
 		if s.least >= s.best {
 			s.dst = s.dst[:end]
 			continue
 		}
+
 		s.best = s.least
 		s.dst = append(s.dst[:begin], s.dst[end:]...)
 		s.base = begin
@@ -129,26 +144,31 @@ func (s *search) run() {
 	}
 }
 
-// round makes one effort, its hits behind base. It says false, having done nothing, where the effort is the same as
-// the one before.
+// round makes one effort, its hits behind base. It says false, having done nothing, where the
+// effort is the same as the one before.
 func (s *search) round(e effort, limit, base int) bool {
 	if !s.expand(e) {
 		return false
 	}
-	s.dst, s.base, s.only = s.dst[:base], base, ^uint64(0)
+
+	s.dst = s.dst[:base]
+	s.base = base
+	s.only = ^uint64(0)
 	s.collect(e, limit)
 	s.gather(limit)
 	return true
 }
 
-// widen looks for other hits where keep left none of the best ones, which effort e found. A word that no card knows as
-// a word of its own may have been misspelled after all ("ninetails" is Nine-Tails in one game and Ninetales in the
-// other): then further efforts may find cards that have all words. Else the next best cards count, in the games of
-// the best.
+// widen looks for other hits where keep left none of the best ones, which effort e found. A word
+// that no card knows as a word of its own may have been misspelled after all ("ninetails" is
+// Nine-Tails in one game and Ninetales in the other): then further efforts may find cards that have
+// all words. Else the next best cards count, in the games of the best.
 func (s *search) widen(e effort, begin int) {
 	if len(s.dst) > begin && s.level == s.least {
 		return
 	}
+
+	// Whatever is looked for from here on, the games of the best stay what they were.
 	games := s.games
 	if !s.knowsAll() {
 		for further := e + 1; further <= guessed; further++ {
@@ -157,8 +177,11 @@ func (s *search) widen(e effort, begin int) {
 			}
 		}
 	}
+
 	limit := len(s.query.units) / 2
-	s.dst, s.base, s.only = s.dst[:begin], begin, games
+	s.dst = s.dst[:begin]
+	s.base = begin
+	s.only = games
 	s.expand(e)
 	s.collect(e, limit)
 	s.gather(limit)
@@ -173,5 +196,6 @@ func (s *search) knowsAll() bool {
 			return false
 		}
 	}
+
 	return true
 }

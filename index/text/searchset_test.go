@@ -21,14 +21,17 @@ func readRows(t *testing.T, file string) (rows []row) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, line := range strings.Split(strings.TrimRight(string(body), "\n"), "\n") {
 		cells := strings.Split(line, "\t")
 		if i == 0 || strings.HasPrefix(line, "# ") {
 			continue
 		}
+
 		if len(cells) != 4 {
 			t.Fatalf("%s:%d has %d cells", file, i+1, len(cells))
 		}
+
 		r := row{query: cells[0], game: cells[1], name: cells[2]}
 		for note := range strings.SplitSeq(cells[3], "; ") {
 			key, value, _ := strings.Cut(note, "=")
@@ -43,8 +46,10 @@ func readRows(t *testing.T, file string) (rows []row) {
 				r.set = strings.TrimPrefix(value, "~")
 			}
 		}
+
 		rows = append(rows, r)
 	}
+
 	return rows
 }
 
@@ -56,9 +61,11 @@ func (r row) misses(found []*testCard) string {
 		}
 		return "found " + found[0].name
 	}
+
 	if len(found) == 0 {
 		return "found nothing"
 	}
+
 	first := found[0]
 	ok := regexp.MustCompile(r.name).MatchString(first.name) &&
 		(r.number == "" || regexp.MustCompile(r.number).MatchString(first.number)) &&
@@ -66,28 +73,34 @@ func (r row) misses(found []*testCard) string {
 	if ok {
 		return ""
 	}
+
 	return "found " + first.name + " | " + first.number + " | " + first.set
 }
 
 // pass runs a search set, logs the rows that fail and returns the share that pass, by tier.
 func pass(t *testing.T, c *testCatalog, rows []row) map[string]float64 {
 	t.Helper()
-	good, all := map[string]int{}, map[string]int{}
+	good := map[string]int{}
+	all := map[string]int{}
 	for _, r := range rows {
 		all[r.tier]++
 		if why := r.misses(c.search(r.query, r.game)); why != "" {
-			t.Logf("tier %s %s: %q in %s: want %s %s %s, %s", r.tier, r.cat, r.query, r.game, r.name, r.number, r.set, why)
+			t.Logf("tier %s %s: %q in %s: want %s %s %s, %s", r.tier, r.cat, r.query, r.game, r.name, r.number, r.set,
+				why)
 		} else {
 			good[r.tier]++
 		}
 	}
+
 	share := map[string]float64{}
 	for tier, n := range all {
 		share[tier] = float64(good[tier]) / float64(n)
 	}
+
 	for _, tier := range slices.Sorted(mapKeys(all)) {
 		t.Logf("tier %s: %d of %d", tier, good[tier], all[tier])
 	}
+
 	return share
 }
 
@@ -108,20 +121,23 @@ func TestSearchSet(t *testing.T) {
 	if share["1"] < 1 || share["2"] < 0.9 {
 		t.Errorf("tier 1 passes %.3f, tier 2 %.3f", share["1"], share["2"])
 	}
+
 	corpus := c.corpus()
 	corpus.Total = nil
 	index, err := Build(context.Background(), corpus, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	share = pass(t, &testCatalog{cards: c.cards, index: index}, rows)
 	if share["1"] < 1 || share["2"] < 0.9 {
 		t.Errorf("without totals, tier 1 passes %.3f, tier 2 %.3f", share["1"], share["2"])
 	}
 }
 
-// TestSearchSetInTCGCSV runs the search sets over the same games in TCGCSV's spelling. A few rows ask for what TCGCSV
-// has twice or not at all (its Jumbo Cards repeat 58/102), so that the floors lie a little lower.
+// TestSearchSetInTCGCSV runs the search sets over the same games in TCGCSV's spelling. A few rows
+// ask for what TCGCSV has twice or not at all (its Jumbo Cards repeat 58/102), so that the floors
+// lie a little lower.
 func TestSearchSetInTCGCSV(t *testing.T) {
 	plain := spelledPlainly(tcgcsvCatalog(t))
 	for _, file := range []string{
@@ -142,7 +158,8 @@ var (
 	padding    = regexp.MustCompile(`^0+`)
 )
 
-// spelledPlainly is the catalog with its cards respelled; its index is the one of the cards as they were.
+// spelledPlainly is the catalog with its cards respelled; its index is the one of the cards as they
+// were.
 func spelledPlainly(c *testCatalog) *testCatalog {
 	plain := *c
 	plain.cards = slices.Clone(c.cards)
@@ -165,12 +182,15 @@ func (c *testCard) respell() {
 		}
 		return ""
 	})
+
 	c.name = lateNumber.ReplaceAllString(c.name, "")
-	c.name = strings.NewReplacer("Nidoran F", "Nidoran ♀", "Nidoran M", "Nidoran ♂", " Prism Star", " ◇").Replace(c.name)
+	c.name = strings.NewReplacer("Nidoran F", "Nidoran ♀", "Nidoran M", "Nidoran ♂", " Prism Star",
+		" ◇").Replace(c.name)
 	c.name = strings.TrimSuffix(c.name, " Star") + strings.Repeat(" ★", strings.Count(c.name+"|", " Star|"))
 	if delta {
 		c.name += " δ"
 	}
+
 	c.number, _, _ = strings.Cut(c.number, "/")
 	c.number = padding.ReplaceAllString(c.number, "")
 	c.set = gamePart.ReplaceAllString(setCodes.ReplaceAllString(c.set, ""), "$1")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A vocabulary is a set of distinct words in byte order: the word's place is its number, so that the words with a
-// common prefix are a range of numbers. It holds no pointers but its columns.
+// A vocabulary is a set of distinct words in byte order: the word's place is its number, so that
+// the words with a common prefix are a range of numbers. It holds no pointers but its columns.
 type vocabulary struct {
 	arena []byte
 	start []uint32 // len = words + 1
@@ -34,12 +34,15 @@ func newVocabulary(words []string, step func()) vocabulary {
 		every(step, compared)
 		return strings.Compare(a, b)
 	})
+
 	words = slices.Compact(words)
 	v := vocabulary{start: make([]uint32, 1, len(words)+1), seed: maphash.MakeSeed()}
+	// Half of the slots stay free, so that chains are short.
 	size := 8
 	for size < 2*len(words) {
 		size *= 2
 	}
+
 	v.slots = make([]uint32, size)
 	for i, w := range words {
 		every(step, i)
@@ -51,6 +54,7 @@ func newVocabulary(words []string, step func()) vocabulary {
 		}
 		v.slots[at] = uint32(i) + 1
 	}
+
 	return v
 }
 
@@ -61,29 +65,19 @@ func (v *vocabulary) word(id uint32) []byte { return v.arena[v.start[id]:v.start
 func (v *vocabulary) slot(hash uint64) uint32 { return uint32(hash) & uint32(len(v.slots)-1) }
 
 // find returns the number of w, or none.
-func (v *vocabulary) find(w []byte) uint32 {
-	return v.probe(maphash.Bytes(v.seed, w), w)
-}
+func (v *vocabulary) find(w []byte) uint32 { return probe(v, maphash.Bytes(v.seed, w), w) }
 
-func (v *vocabulary) findString(w string) uint32 {
-	at := v.slot(maphash.String(v.seed, w))
-	for v.slots[at] != 0 {
-		if id := v.slots[at] - 1; string(v.word(id)) == w {
-			return id
-		}
-		at = v.slot(uint64(at) + 1)
-	}
-	return none
-}
+func (v *vocabulary) findString(w string) uint32 { return probe(v, maphash.String(v.seed, w), w) }
 
-func (v *vocabulary) probe(hash uint64, w []byte) uint32 {
+func probe[T string | []byte](v *vocabulary, hash uint64, w T) uint32 {
 	at := v.slot(hash)
 	for v.slots[at] != 0 {
-		if id := v.slots[at] - 1; bytes.Equal(v.word(id), w) {
+		if id := v.slots[at] - 1; string(v.word(id)) == string(w) {
 			return id
 		}
 		at = v.slot(uint64(at) + 1)
 	}
+
 	return none
 }
 
@@ -105,5 +99,6 @@ func (v *vocabulary) search(lo uint32, reached func(w []byte) bool) uint32 {
 			lo = mid + 1
 		}
 	}
+
 	return lo
 }

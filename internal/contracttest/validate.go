@@ -102,6 +102,7 @@ func (d *document) declared(r Response) (node, error) {
 		return node{}, fmt.Errorf("- the document has no method %s at %s, so that 405 was due", r.Method, p.template)
 	}
 
+	// A declared status comes first, then what any path may answer at any time.
 	status := strconv.Itoa(r.Status)
 	responses := d.at("/paths/" + escape(p.template) + "/" + method + "/responses")
 	if _, has := responses.object[status]; has {
@@ -115,6 +116,7 @@ func (d *document) declared(r Response) (node, error) {
 		}
 		return d.at("/components/responses/Refusal"), nil
 	}
+
 	return node{}, fmt.Errorf("- %s %s declares no status %s (it has %s)", r.Method, p.template, status,
 		strings.Join(responses.names(), ", "))
 }
@@ -158,6 +160,8 @@ func (v *validation) checkBody() {
 		}
 		return
 	}
+
+	// The schema validator would take the last of two equal members.
 	if !jsontext.Value(v.Body).IsValid() {
 		v.fault("the body is not strict JSON (UTF-8, no member twice, nothing after it)")
 		return
@@ -189,6 +193,7 @@ func (v *validation) schemaPointer(media node) string {
 		return schema.pointer
 	}
 
+	// The document marks the schemas of preview; what is not marked is of live.
 	for i := range alternatives {
 		one := v.at(schema.pointer + "/oneOf/" + strconv.Itoa(i))
 		if (one.text("x-surface") == Preview) == (v.surface == Preview) {
@@ -208,12 +213,13 @@ func (v *validation) checkAgreement(body object) {
 		}
 	}
 
+	// A header that is missing agrees with null alone.
 	agree := func(header, member string) {
 		value, has := said.object[member]
 		if !has {
 			return
 		}
-		if got, want := v.Header.Get(header), spell(value); got != want && (got != "" || value != nil) {
+		if got, want := v.Header.Get(header), spell(value); got != want && (got != "" || value != nil) { // air: a pair
 			v.fault("header %s is %q, but %s in the body is %q", header, got, member, want)
 		}
 	}
@@ -226,7 +232,7 @@ func (v *validation) checkAgreement(body object) {
 	if status, has := body["status"].(json.Number); has && status.String() != strconv.Itoa(v.Status) {
 		v.fault("the body says status %s", status)
 	}
-	if kind, code := said.text("type"), said.text("code"); kind != "" && !strings.HasSuffix(kind, "/errors/"+code) {
+	if kind, code := said.text("type"), said.text("code"); kind != "" && !strings.HasSuffix(kind, "/errors/"+code) { // air: a pair
 		v.fault("the type %q does not end in the code %q", kind, code)
 	}
 }

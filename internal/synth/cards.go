@@ -41,6 +41,7 @@ type card struct {
 func (c *catalog) card(s *set, place int) *card {
 	k := &card{ordinal: s.first + place, set: s}
 	k.ref = fmt.Sprintf("c%07d", k.ordinal)
+	// Every part has a stream of its own, so that a change of one moves no other.
 	d := roll(c.Seed, forCard, uint64(s.index), uint64(place))
 	r := c.identity(k, place)
 	c.omit(k, d)
@@ -54,13 +55,17 @@ func (c *catalog) card(s *set, place int) *card {
 		k.updatedAt = c.zero.Add(-time.Duration(d.below(900*24*3600)) * time.Second)
 	}
 
+	// A card has no price before its set is out or before it is added.
 	born := max(c.bornOn(k.ordinal), s.released)
 	if !d.chance(12) {
 		k.lanes = c.cardLanes(s, place, r, born)
 	}
+	// A planted card keeps its case, whatever was rolled.
 	if p, ok := plantedAt(s, place); ok {
 		p.apply(k, c.Seed)
 	}
+
+	// A new name is an edit of that day, and the card says when it was touched.
 	if day, ok := c.edits.renamed[k.ordinal]; ok {
 		k.name = c.renamedName(s, place, r, k.name, day)
 		k.updatedAt = c.at.AddDate(0, 0, day-c.Day)
@@ -68,7 +73,7 @@ func (c *catalog) card(s *set, place int) *card {
 	return k
 }
 
-// identity sets name, number and rarity: a parallel has those of the card it repeats.
+// identity sets name, number and rarity. A parallel takes them from the card that it repeats.
 func (c *catalog) identity(k *card, place int) rarity {
 	s := k.set
 	of := place
@@ -82,6 +87,8 @@ func (c *catalog) identity(k *card, place int) rarity {
 	k.rarity = r.name
 	k.name = nameOf(s.game, r, d)
 	k.number = s.number(of)
+
+	// A parallel is the card that it is a copy of, planted ones as well.
 	if p, ok := plantedAt(s, of); ok && copyNo > 0 {
 		k.name = p.name
 		k.rarity = p.rarity
@@ -93,7 +100,7 @@ func (c *catalog) identity(k *card, place int) rarity {
 	return r
 }
 
-func (c *catalog) rarityAt(s *set, place int, d *dice) rarity {
+func (c *catalog) rarityAt(s *set, place int, d *dice) rarity { // air: one step
 	switch {
 	case s.style == blackStar:
 		return blackStarRarity
@@ -162,6 +169,7 @@ func cardIdentifiers(ordinal int, d *dice) []identifier {
 }
 
 func partnerValue(ordinal int) string {
+	// One card in a hundred has the partner id of the card before it.
 	if ordinal%97 == 5 {
 		ordinal--
 	}
@@ -171,6 +179,7 @@ func partnerValue(ordinal int) string {
 // renamedName draws another name than the old one for a card renamed on day.
 func (c *catalog) renamedName(s *set, place int, r rarity, old string, day int) string {
 	d := roll(c.Seed, forName, uint64(s.index), uint64(place), uint64(day))
+	// A roll may give the old name again.
 	for range 8 {
 		if name := nameOf(s.game, r, d); name != old {
 			return name
@@ -185,6 +194,7 @@ func (c *catalog) renamedName(s *set, place int, r rarity, old string, day int) 
 func (c *catalog) cardLanes(s *set, place int, r rarity, born int) []lane {
 	d := roll(c.Seed, forLanes, uint64(s.index), uint64(place))
 	level := d.logNormal(r.median, 1.1)
+	// Old sets cost more.
 	if s.style == firstPrint {
 		level *= 3
 	}

@@ -49,6 +49,7 @@ func (r *recorder) noteSet(s *set) {
 // noteCard notes the cases of a card while there is room for more of them, which spares large
 // catalogs the time.
 func (r *recorder) noteCard(k *card) {
+	// Cards that were added later are looked at again: they are few.
 	if k.ordinal >= seenCards && k.ordinal < r.w.cat.Cards {
 		return
 	}
@@ -103,7 +104,7 @@ func partnerOf(ids []identifier) string {
 	return ""
 }
 
-func (r *recorder) noteName(k *card, at Lane) {
+func (r *recorder) noteName(k *card, at Lane) { // air: one step
 	n := k.name
 	entity := strings.Contains(n, "&amp;") || strings.Contains(n, "&#") || strings.Contains(n, "&quot;")
 	r.sum.noteIf(at, []found{
@@ -152,6 +153,8 @@ func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
 		{caseHistoryOnly, now == centsNoRow && l.end < r.w.cat.Day && d.first >= 0},
 		{caseDayGap, d.gap},
 	})
+
+	// Changes are told of priced lanes, and of catalogs with a month behind them.
 	if now < 0 || len(prices) < 40 {
 		return
 	}

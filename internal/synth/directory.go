@@ -42,6 +42,8 @@ func newWriter(dir string, c *catalog) (*writer, error) {
 	if err := makeEmpty(dir); err != nil {
 		return nil, err
 	}
+
+	// Files that are open already are closed with the error.
 	if err := w.create(); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -79,8 +81,10 @@ func (w *writer) create() error {
 		return err
 	}
 
+	// A wide file begins with its days, so the headers come once all files are there.
 	w.headers()
-	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec // a catalog is no secret
+	// a catalog is no secret
+	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec
 }
 
 const sourceTOML = `# A synthetic catalog: sets, prices and dates are invented.
@@ -195,6 +199,7 @@ type cardLine struct {
 
 func (w *writer) writeCard(s *set, place int) error {
 	ordinal := s.first + place
+	// Its ordinal stays taken, so that no other card moves.
 	if day, gone := w.cat.edits.removed[ordinal]; gone {
 		if day == w.cat.Day && w.told != nil {
 			w.told.removed(fmt.Sprintf("c%07d", ordinal))
@@ -259,6 +264,7 @@ func (w *writer) writeSealed(k *sealed) error {
 // writeLane writes a lane's rows of all days: one of history in the file of that name, and one in
 // each price file.
 func (w *writer) writeLane(ref, history string, l *lane) {
+	// The conditions of a variant share a walk, which is filled in once.
 	if l.walk != w.walk {
 		w.walk = l.walk
 		w.walk.fill(w.path, w.from)
@@ -269,6 +275,8 @@ func (w *writer) writeLane(ref, history string, l *lane) {
 	if w.told != nil {
 		w.told.lane(ref, l)
 	}
+
+	// Ungraded prices have a file without a column for the condition.
 	if l.condition == "ungraded" {
 		history = ungradedHistory
 	}
@@ -348,6 +356,7 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	}
 
 	b = append(b, ',')
+	// A row without a price has no instant of observation either.
 	if asOf := l.asOf(at, day); !asOf.IsZero() && cents >= 0 {
 		b = asOf.AppendFormat(b, time.RFC3339)
 	}

@@ -29,6 +29,7 @@ func (c *catalog) bornOn(ordinal int) int {
 // zero.
 func (c *catalog) planEdits() edits {
 	e := edits{removed: map[int]int{}, renamed: map[int]int{}, renamedSets: map[int]int{}}
+	// Edits are planned from day zero on, so that every later day agrees with those before it.
 	sets := c.setCount()
 	for day := 1; day <= c.Day; day++ {
 		d := roll(c.Seed, forEdits, uint64(day))
@@ -53,8 +54,10 @@ func (c *catalog) planEdits() edits {
 
 // pickCard picks a card that is there and that the day has not renamed yet.
 func (c *catalog) pickCard(d *dice, e edits, day int) (ordinal int, ok bool) {
+	// Most ordinals are free, so that a few rolls find one.
 	for range 64 {
 		ordinal := plantedCards + d.below(c.Cards-plantedCards)
+		// One edit a card and day: what is gone cannot be renamed.
 		if _, gone := e.removed[ordinal]; !gone && e.renamed[ordinal] != day {
 			return ordinal, true
 		}

@@ -26,7 +26,8 @@ func create(dir, name string, compress bool) (*file, error) {
 		name += ".zst"
 	}
 
-	disk, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a catalog is no secret
+	// a catalog is no secret
+	disk, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +37,7 @@ func create(dir, name string, compress bool) (*file, error) {
 		f.buf = bufio.NewWriterSize(disk, 1<<16)
 		return f, nil
 	}
+	// Many encoders are open at once, so each is small.
 	f.zip, err = zstd.NewWriter(disk, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<19))
 	if err != nil {

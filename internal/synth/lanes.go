@@ -84,6 +84,7 @@ func lanesOf(lanes []lane, d *dice, variant string, w walk, born, most int) []la
 		members = members[:min(len(members), most)]
 	}
 
+	// All conditions of a variant begin on one day and share one walk.
 	start := laneStart(d, born)
 	for _, m := range members {
 		c := conditions[m]
@@ -91,6 +92,8 @@ func lanesOf(lanes []lane, d *dice, variant string, w walk, born, most int) []la
 			variant: variant, condition: c.code, walk: w, perMille: 1000, start: start, end: forever,
 			gapEnd: always,
 		}
+
+		// Alone or near mint, a lane is the walk itself; others keep their distance to it.
 		if len(members) > 1 && m > 0 {
 			l.perMille = int64(c.perMille + d.between(-30, 30))
 			l.below = c.below
@@ -131,6 +134,7 @@ func (l *lane) live(d *dice) {
 		l.gaps = 1200
 	}
 
+	// The shares of a real feed: seven of ten prices are fresh.
 	switch n := d.below(1000); {
 	case n < 700:
 		l.state = fresh
@@ -160,6 +164,7 @@ func (l *lane) on(day int) sight {
 		return noPrice
 	}
 
+	// Gaps are rolled a day, and mostly leave no row.
 	bits := dayBits(l.seed, day)
 	if bits&4095 >= l.gaps {
 		return priced
@@ -176,6 +181,7 @@ func (l *lane) cents(state uint64, day int) int64 {
 		return l.script.cents(l.walk.level, day)
 	}
 
+	// Rounded to cents first, so that conditions keep their order in cents.
 	whole := int64((state + 1<<(centBits-1)) >> centBits)
 	if l.perMille == 1000 {
 		return whole

@@ -18,7 +18,8 @@ const (
 
 // allReasons are all reasons.
 var allReasons = []Reason{
-	reasonAsOfAfterCollected, reasonCollectedAfterSnapshot, reasonDuplicateRef, reasonImpossibleValue, reasonNameOutOfBounds, reasonDuplicateLane, reasonCenterOnOnePiece,
+	reasonAsOfAfterCollected, reasonCollectedAfterSnapshot, reasonDuplicateRef, reasonImpossibleValue,
+	reasonNameOutOfBounds, reasonDuplicateLane, reasonCenterOnOnePiece,
 }
 
 // Rejection is one line or row to be quarantined.
@@ -48,6 +49,7 @@ func (r *recorder) writeRejected() error {
 		{Ref: "q4", Name: "Original Smeargle", Number: "904/102"},
 		{Ref: "q5", Name: strings.Repeat("Very ", 39) + "Long!", Number: "905/102"},
 	}
+	// These are good and stay in the catalog.
 	for _, k := range cards {
 		r.sum.Cards++
 		r.sum.CardsByGame[string(pokemon)]++
@@ -92,7 +94,7 @@ func (r *recorder) reject(why Reason, file, ref, value string) {
 }
 
 // rejectedSealed writes the sealed products that cannot be.
-func (r *recorder) rejectedSealed() error {
+func (r *recorder) rejectedSealed() error { // air: one step
 	for _, k := range []struct {
 		reason Reason
 		value  string
@@ -132,6 +134,8 @@ func (r *recorder) rejectedPrices() {
 	now := stamp(r.w.cat.at)
 	soon := stamp(r.w.cat.at.Add(1e9))
 	f := r.w.prices[len(r.w.prices)-1]
+
+	// The file is named as a quarantine report names it.
 	name := "prices/" + r.sum.Day + ".csv"
 	if !r.w.cat.Plain {
 		name += ".zst"

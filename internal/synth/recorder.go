@@ -75,6 +75,7 @@ func (r *recorder) sealed(k *sealed) {
 
 func (r *recorder) lane(ref string, l *lane) {
 	r.sum.Lanes++
+	// A sealed product has neither variant nor condition.
 	if l.variant == "" {
 		r.sum.SealedLanes++
 	} else {
@@ -89,7 +90,8 @@ func (r *recorder) lane(ref string, l *lane) {
 // countRows counts the rows and prices of the lane at hand.
 func (r *recorder) countRows() {
 	hasRow := func(cents int64) bool { return cents != centsNoRow }
-	past, newest := r.w.series[:r.w.past], r.w.series[r.w.past:]
+	// Days of history share one row of a wide file; each price file has a row of its own.
+	past, newest := r.w.series[:r.w.past], r.w.series[r.w.past:] // air: a pair
 	if slices.ContainsFunc(past, hasRow) {
 		r.sum.HistoryRows++
 	}

@@ -10,8 +10,8 @@ const (
 )
 
 // The walk is kept in 1/65536 cent and moved by factors of 18 fractional bits: integers only, so
-// that every machine writes the same bytes and two days are the same whichever window they are
-// written in.
+// that every machine writes the same bytes. A day has the same price in whatever window it is
+// written.
 const (
 	centBits   = 16
 	factorBits = 18
@@ -50,19 +50,22 @@ type walk struct {
 // fill sets path[i] to the state of day from+i.
 func (w walk) fill(path []uint64, from int) {
 	to := from + len(path) - 1
+	// Day zero is the anchor: both directions go on from it, so that any span of days agrees with
+	// any other.
 	at := uint64(w.level) << centBits
 	put := func(day int, at uint64) {
 		if day >= from && day <= to {
 			path[day-from] = at
 		}
 	}
+
 	put(0, at)
-	for day, at := -1, at; day >= from; day-- {
+	for day, at := -1, at; day >= from; day-- { // air: a pair
 		at = step(at, dayBits(w.seed, day))
 		put(day, at)
 	}
 
-	for day, at := 1, at; day <= to; day++ {
+	for day, at := 1, at; day <= to; day++ { // air: a pair
 		at = step(at, dayBits(w.seed, day))
 		put(day, at)
 	}
@@ -73,6 +76,7 @@ func step(at, bits uint64) uint64 {
 	if bits&1023 >= changeChance {
 		return at
 	}
+	// The price keeps fractions of a cent, or small prices would stand still.
 	at = at >> 8 * steps[bits>>10&1023] >> (factorBits - 8)
 	return min(max(at, floorCents<<centBits), ceilingCents<<centBits)
 }
@@ -94,7 +98,7 @@ const (
 )
 
 // cents is the scripted price of a day.
-func (s script) cents(level int64, day int) int64 {
+func (s script) cents(level int64, day int) int64 { // air: one step
 	run := int64(max(day+scriptRun, 0))
 	switch s {
 	case climbing:

@@ -2,9 +2,9 @@
 // to add to and dear to read.
 //
 // A table is kept several times over, once a shard, so that cores that count at the same time do
-// not pass one cache line around. Whoever counts takes a shard once, keeps it (in what he pools, so
-// that it stays with a core), and adds to it; whoever reads adds the shards up. Adding is one
-// atomic addition, without a lock and without an allocation.
+// not pass one cache line around. A writer takes a shard once and keeps it in its pooled object, so
+// it stays on one core. A reader adds the shards up. Adding is one atomic addition, without a lock
+// and without an allocation.
 //
 // Sums over several counters are not of one moment: a reader may see a call counted in one and not
 // yet in another.
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Shards is how often a table is kept; a power of two. More cores than that share.
+// Shards is how many copies of a table there are, a power of two. More cores than that share.
 const Shards = 16
 
 // Shard is one copy of each table.
@@ -61,7 +61,7 @@ func (c *Counters) Sum(row, column int) (n uint64) {
 // Durations is a histogram of durations for each of several rows. It is safe for concurrent use.
 type Durations struct {
 	bounds []time.Duration
-	counts *Counters // of each row: a counter a bucket, one for what is longer than the last bound, and the sum
+	counts *Counters // of each row: a counter a bucket, one for longer than all bounds, and the sum
 }
 
 // NewDurations returns empty histograms whose buckets end at bounds, which ascend.
@@ -71,11 +71,13 @@ func NewDurations(rows int, bounds ...time.Duration) *Durations {
 
 // Observe counts a duration.
 func (d *Durations) Observe(s Shard, row int, took time.Duration) {
-	took = max(took, 0)
+	took = max(took, 0) // a clock may step back
+
 	bucket := 0
 	for bucket < len(d.bounds) && took > d.bounds[bucket] { // most calls end in the first few
 		bucket++
 	}
+
 	d.counts.Add(s, row, bucket, 1)
 	d.counts.Add(s, row, len(d.bounds)+1, uint64(took))
 }

@@ -7,8 +7,8 @@
 // [Log.AwaitSynced] when it survives a power cut. What nobody waits for is on disk within 100 ms.
 //
 // A log is a directory of segments, files named after their first record. [Log.Rotate] starts a new
-// one and [Log.RemoveThrough] removes those that are no longer needed. [Read] reads them back. It
-// tells the torn end that a crash leaves from damage that a crash cannot explain.
+// one and [Log.RemoveThrough] removes old ones. [Read] reads them back. It tells the torn end that
+// a crash leaves from damage that a crash cannot explain.
 //
 // On Linux, on ext4, XFS and tmpfs, the open segment is mapped and a record is a copy into the page
 // cache; its blocks are allocated before they are mapped, so that a full disk is an error and no

@@ -239,6 +239,7 @@ func (l *Log) join(seq uint64) (<-chan struct{}, error) {
 		return nil, err
 	}
 
+	// A sync takes the batch before it takes the queue, in which the record stands already.
 	if l.waiting == nil {
 		l.waiting = make(chan struct{})
 	}
@@ -259,11 +260,11 @@ func (l *Log) syncLoop() {
 		case <-ticker.C:
 		}
 
-		_ = l.Sync() // told by Err; whoever waits is woken in any case
+		_ = l.Sync() // told by Err; callers that wait are woken in any case
 	}
 }
 
-// takeBatch takes the batch that waits. Closing it wakes whoever does, whatever came of it.
+// takeBatch takes the batch that waits. Closing it wakes its callers, whatever came of it.
 func (l *Log) takeBatch() chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -275,7 +276,7 @@ func (l *Log) takeBatch() chan struct{} {
 	return batch
 }
 
-// Sync puts everything queued so far on disk and wakes those who wait for it.
+// Sync puts everything queued so far on disk and wakes the callers that wait for it.
 func (l *Log) Sync() error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
@@ -348,6 +349,8 @@ func (l *Log) RemoveThrough(last uint64) error {
 	if err != nil {
 		return err
 	}
+
+	// A segment ends where the next one begins.
 	for i := 0; i+1 < len(firsts) && firsts[i+1] <= last+1; i++ {
 		if err := os.Remove(segmentPath(l.dir, firsts[i])); err != nil {
 			return fmt.Errorf("cannot remove old log: %w", err)

@@ -53,6 +53,7 @@ func Read(dir string, after uint64, visit Visitor) (End, error) {
 		return End{}, err
 	}
 
+	// Only the last segment can be torn: a new one is started when the old one is on disk.
 	end := End{Last: after}
 	for i, first := range firsts {
 		if i+1 < len(firsts) && firsts[i+1] <= after+1 {
@@ -88,6 +89,7 @@ func (end *End) records(path string, data []byte, first uint64, isLast bool, vis
 		return fmt.Errorf("%w: log segment %q: bad header", ErrCorrupt, path)
 	}
 
+	// Numbers follow each other without a gap: what stands where another is due is no record.
 	at := segmentHeader
 	for seq := first; at < len(data); seq++ {
 		r, ok := parseRecord(data[at:])

@@ -20,12 +20,13 @@ const (
 // copied is in the page cache, as after write(2): it outlives the process, and Sync puts it on
 // disk.
 //
-// The file is longer than what was written; the rest is zeros, which no record begins with, and
+// The file is longer than what was written. The rest is zeros, which no record begins with, and it
 // stays: cutting it off would take the disk longer than all else in the change to a new segment.
-// Its blocks are allocated before they are mapped, on file systems that write a block where it is:
-// so a full disk is an error of the allocation. What can still make a page fail (a damaged disk, a
-// file cut short or shared by someone else) arrives as a fault of the copying goroutine, and is
-// made an error of Write.
+//
+// Blocks are allocated before they are mapped, on file systems that write a block where it is. So a
+// full disk is an error of the allocation. What can still make a page fail (a damaged disk, a file
+// cut short or shared by someone else) arrives as a fault of the copying goroutine, and Write makes
+// an error of it.
 type mappedSegment struct {
 	file   *os.File
 	chunk  []byte // the mapped part of the file; nil once closed
@@ -34,9 +35,8 @@ type mappedSegment struct {
 	length int64  // of the file
 }
 
-// inPlace are the file systems that keep a file's blocks when they are written again: ext4, XFS,
-// tmpfs. Others may need a new block for a write into an allocated one, which a full disk then has
-// not.
+// inPlace is the file systems that keep a file's blocks when they are written again: ext4, XFS and
+// tmpfs. Others may need a new block for a write into an allocated one, and a full disk has none.
 var inPlace = []int64{0xef53, 0x58465342, 0x01021994}
 
 // MapSegment makes a mapped segment; where that is not possible the error is errors.ErrUnsupported.
@@ -45,9 +45,11 @@ func MapSegment(path string) (Segment, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s := &mappedSegment{file: file}
-	if err = s.checkSystem(); err == nil {
-		err = s.grow(segmentHeader)
+	err = s.checkSystem()
+	if err == nil {
+		err = s.grow(segmentHeader) // finds out early whether the file can be mapped
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -78,19 +80,23 @@ func (s *mappedSegment) Write(p []byte) (int, error) {
 		return 0, os.ErrClosed
 	case s.size == 0:
 		n, err := s.file.Write(p)
-		s.size, s.length = int64(n), int64(n)
+		s.size = int64(n)
+		s.length = s.size
 		return n, err
 	case s.size+int64(len(p)) > s.base+int64(len(s.chunk)):
 		if err := s.grow(len(p)); err != nil {
 			return 0, err
 		}
 	}
+
+	// Memory behind the end of a file cannot be written: the file gets its length first.
 	if end := s.base + int64(len(s.chunk)); s.length < end {
 		if err := s.file.Truncate(end); err != nil {
 			return 0, err
 		}
 		s.length = end
 	}
+
 	if err := store(s.chunk[s.size-s.base:], p); err != nil {
 		return 0, err
 	}
@@ -104,15 +110,19 @@ func (s *mappedSegment) grow(n int) error {
 	if err := s.unmap(); err != nil {
 		return err
 	}
+
 	page := int64(os.Getpagesize())
 	s.base = s.size / page * page
 	length := max(min(s.size, mostChunk), leastChunk, s.size-s.base+int64(n))
 	length = (length + page - 1) / page * page
+
+	// The blocks are there before the file is longer: a crash here leaves no zeros to read.
 	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
 	err := retryInterrupted(func() error { return syscall.Fallocate(s.fd(), keepSize, s.base, length) })
 	if err != nil {
 		return fmt.Errorf("allocate: %w", err)
 	}
+
 	chunk, err := syscall.Mmap(s.fd(), s.base, int(length), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if errors.Is(err, syscall.ENODEV) {
 		err = errors.ErrUnsupported
@@ -134,6 +144,7 @@ func store(dst, p []byte) (err error) {
 			err = fmt.Errorf("copy into the mapped log: %v", fault)
 		}
 	}()
+
 	begin := min(len(p), 8)
 	copy(dst[begin:], p[begin:])
 	copy(dst, p[:begin])
@@ -153,8 +164,9 @@ func (s *mappedSegment) unmap() error {
 	if s.chunk == nil {
 		return nil
 	}
+
 	chunk := s.chunk
-	s.chunk = nil
+	s.chunk = nil // also after a failure: what is left of it must not be written
 	if err := syscall.Munmap(chunk); err != nil {
 		return fmt.Errorf("unmap: %w", err)
 	}

@@ -11,17 +11,20 @@ import (
 	"strings"
 )
 
-// tarFolder is a tar archive, compressed or not, or a 7z archive as one. Each pass decompresses it once from front to back.
+// tarFolder is a tar archive, compressed or not, or a 7z archive as one. Each pass decompresses it
+// once from front to back.
 type tarFolder struct {
 	path string
 	lim  limits
 	list []file
 }
 
-// openTar reads an archive through once: names, limits and the end marker are checked before any record is used.
+// openTar reads an archive through once: names, limits and the end marker are checked before any
+// record is used.
 func openTar(path string, lim limits) (*tarFolder, error) {
 	t := &tarFolder{path: path, lim: lim}
 	seen := map[string]bool{}
+	// Everything that could stop a build is found before the first record is read.
 	err := t.scan(context.Background(), func(f file, _ io.Reader) error {
 		if seen[f.name] {
 			return fmt.Errorf("entry %q is there twice", clip(f.name))
@@ -33,6 +36,7 @@ func openTar(path string, lim limits) (*tarFolder, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return t, nil
 }
 
@@ -54,6 +58,8 @@ func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error)
 		return err
 	}
 	defer plain.Close() //nolint:errcheck // only read
+
+	// What is read last tells a whole archive from one that was cut between entries.
 	tail := &tailReader{r: &bounded{r: plain, n: t.lim.total}}
 	tr := tar.NewReader(tail)
 	for n := 0; ; n++ {
@@ -70,6 +76,7 @@ func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error)
 		if n >= t.lim.entries {
 			return fmt.Errorf("more than %d entries", t.lim.entries)
 		}
+
 		f, skip, err := tarEntry(header)
 		if err != nil {
 			return err
@@ -80,6 +87,7 @@ func (t *tarFolder) scan(ctx context.Context, visit func(file, io.Reader) error)
 		if f.size > t.lim.entry {
 			return fmt.Errorf("entry %q is larger than the %d bytes allowed", clip(f.name), t.lim.entry)
 		}
+
 		body := &faultReader{r: tr}
 		err = visit(f, body)
 		// What the visitor made of a broken stream is not its file's fault but the archive's.
@@ -107,6 +115,7 @@ func (t *tarFolder) open() (io.ReadCloser, error) {
 		_ = raw.Close() // only read
 		return nil, damaged(err)
 	}
+
 	return &unpackedFile{plain, raw}, nil
 }
 
@@ -124,6 +133,7 @@ func tarEntry(header *tar.Header) (f file, skip bool, err error) {
 	if err != nil {
 		return file{}, false, err
 	}
+
 	switch header.Typeflag {
 	case tar.TypeReg, tar.TypeGNUSparse:
 		return file{name: name, size: header.Size, mod: header.ModTime}, false, nil
@@ -139,8 +149,9 @@ func tarEntry(header *tar.Header) (f file, skip bool, err error) {
 // errCut is the cause where a tar ends without its end marker.
 var errCut = errors.New("ends without the end-of-archive marker")
 
-// finish reads what follows the last entry, so that checksums of the compression are checked, and looks for the
-// marker of two zero blocks (one is tolerated, as tar itself does), without which an archive was cut between entries.
+// finish reads what follows the last entry, so that checksums of the compression are checked, and
+// looks for the marker of two zero blocks (one is tolerated, as tar itself does), without which an
+// archive was cut between entries.
 func finish(tail *tailReader) error {
 	if tail.zeros < 512 {
 		return damaged(errCut)
@@ -173,15 +184,18 @@ type tailReader struct {
 
 func (t *tailReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
+	// Only the zeros at the very end count.
 	k := n
 	for k > 0 && p[k-1] == 0 {
 		k--
 	}
+
 	if k == 0 {
 		t.zeros += n
 	} else {
 		t.zeros = n - k
 	}
+
 	return n, err
 }
 

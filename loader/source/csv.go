@@ -11,20 +11,22 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxLine bounds a line of a text file: ten years of days in a wide history file are 40 KB, a JSON line a few hundred bytes.
+// maxLine bounds a line of a text file: ten years of days in a wide history file are 40 KB, a JSON
+// line a few hundred bytes.
 const maxLine = 1 << 20
 
 // errLongLine is the error of a line over maxLine; the reader goes on with the next one.
 var errLongLine = errors.New("line too long")
 
-// lines reads a text file line by line. LF and CRLF both end a line, the last one may lack either, and a byte order
-// mark before the first is dropped.
+// lines reads a text file line by line. LF and CRLF both end a line, the last one may lack either,
+// and a byte order mark before the first is dropped.
 type lines struct {
 	br *bufio.Reader
 	n  int // the number of the line that next returned last
 }
 
-// lineBuffers keeps the buffers of files that were read, because a year of daily files would make a gigabyte of them.
+// lineBuffers keeps the buffers of files that were read, because a year of daily files would make a
+// gigabyte of them.
 var lineBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxLine) }}
 
 // newLines reads r; done gives its buffer back.
@@ -44,6 +46,7 @@ func (l *lines) done() {
 func (l *lines) next() ([]byte, error) {
 	line, err := l.br.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
+		// The rest of the line is read to its end, so that the next one begins where it should.
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = l.br.ReadSlice('\n')
 		}
@@ -56,34 +59,41 @@ func (l *lines) next() ([]byte, error) {
 	if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
 		return nil, err
 	}
+
 	l.n++
 	if l.n == 1 {
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 	}
+
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	return bytes.TrimSuffix(line, []byte("\r")), nil
 }
 
 var comma = []byte{','}
 
-// splitRow appends the fields of a CSV line (RFC 4180) to dst. No value of ours has a line break, so a quoted field
-// ends on its line or the row is bad. Fields point into line, which is changed where a quoted field has quotes in it.
+// splitRow appends the fields of a CSV line (RFC 4180) to dst. No value of ours has a line break,
+// so a quoted field ends on its line or the row is bad. Fields point into line, which is changed
+// where a quoted field has quotes in it.
 func splitRow(dst [][]byte, line []byte) ([][]byte, bool) {
+	// Nearly no line has quotes.
 	if bytes.IndexByte(line, '"') < 0 {
 		for {
 			field, rest, more := bytes.Cut(line, comma)
-			if dst = append(dst, field); !more {
+			dst = append(dst, field)
+			if !more {
 				return dst, true
 			}
 			line = rest
 		}
 	}
+
 	for {
 		field, rest, more, ok := cutField(line)
 		if !ok {
 			return dst, false
 		}
-		if dst = append(dst, field); !more {
+		dst = append(dst, field)
+		if !more {
 			return dst, true
 		}
 		line = rest
@@ -96,30 +106,38 @@ func cutField(line []byte) (field, rest []byte, more, ok bool) {
 		field, rest, more = bytes.Cut(line, comma)
 		return field, rest, more, bytes.IndexByte(field, '"') < 0
 	}
+
 	out := line[1:1]
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {
 			out = append(out, line[i])
 			continue
 		}
+
+		// Two quotes within quotes are one.
 		if i+1 < len(line) && line[i+1] == '"' {
 			out = append(out, '"')
 			i++
 			continue
 		}
+
 		if i+1 == len(line) {
 			return out, nil, false, true
 		}
+
 		return out, line[i+2:], true, line[i+1] == ','
 	}
+
 	return nil, nil, false, false
 }
 
 // parseCents reads a whole number of cents: digits only, at most MaxCents.
 func parseCents(b []byte) (int64, bool) {
+	// Sixteen digits hold MaxCents and cannot overflow.
 	if len(b) == 0 || len(b) > 16 {
 		return 0, false
 	}
+
 	var v int64
 	for _, c := range b {
 		if c < '0' || c > '9' {
@@ -127,6 +145,7 @@ func parseCents(b []byte) (int64, bool) {
 		}
 		v = v*10 + int64(c-'0')
 	}
+
 	return v, v <= snapshot.MaxCents
 }
 
@@ -135,10 +154,12 @@ func parseDay(s string) (snapshot.Day, bool) {
 	if len(s) != len("2006-01-02") {
 		return snapshot.NoDay, false
 	}
+
 	d, err := snapshot.ParseDay(s)
 	if err != nil || d < 0 {
 		return snapshot.NoDay, false
 	}
+
 	return d, true
 }
 
@@ -153,39 +174,48 @@ func plainText(s string) bool {
 			i++
 			continue
 		}
+
 		r, size := utf8.DecodeRuneInString(s[i:])
+		// Control characters above ASCII are control characters, too.
 		if r == utf8.RuneError && size == 1 || r >= 0x80 && r < 0xA0 {
 			return false
 		}
+
 		i += size
 	}
+
 	return true
 }
 
 // maxRef bounds a reference in code points: what a path id may have (decision 4).
 const maxRef = 200
 
-// refOK reports whether text may be a reference: plain, not empty, not padded with spaces, within maxRef.
+// refOK reports whether text may be a reference: plain, not empty, not padded with spaces, within
+// maxRef.
 func refOK(s string) bool {
 	return s != "" && s[0] != ' ' && s[len(s)-1] != ' ' && plainText(s) && utf8.RuneCountInString(s) <= maxRef
 }
 
-// codeOK reports whether text is a code: lower-case letters, digits and underscores, at most MaxVariant.
-func codeOK(s string) bool {
+// IsCode reports whether text is a code: lower-case letters, digits and underscores, at most
+// MaxVariant.
+func IsCode(s string) bool {
 	if s == "" || len(s) > snapshot.MaxVariant {
 		return false
 	}
+
 	for i := range len(s) {
 		c := s[i]
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
 			return false
 		}
 	}
+
 	return true
 }
 
-// variantCode turns a printing as TCGplayer names it ("1st Edition Holofoil") into a code ("1st_edition_holofoil"):
-// letters and digits in lower case, everything between them one underscore. It is "" when nothing is left.
+// variantCode turns a printing as TCGplayer names it ("1st Edition Holofoil") into a code
+// ("1st_edition_holofoil"): letters and digits in lower case, everything between them one
+// underscore. It is "" when nothing is left.
 func variantCode(s string) string {
 	out := make([]byte, 0, len(s))
 	gap := false
@@ -199,10 +229,14 @@ func variantCode(s string) string {
 			gap = len(out) > 0
 			continue
 		}
+
 		if gap {
-			out, gap = append(out, '_'), false
+			out = append(out, '_')
+			gap = false
 		}
+
 		out = append(out, c)
 	}
+
 	return string(out)
 }

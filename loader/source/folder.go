@@ -17,7 +17,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// limits bound what an input may expand to, so that a hostile or broken archive is an error and not a full machine.
+// limits bound what an input may expand to, so that a hostile or broken archive is an error and not
+// a full machine.
 type limits struct {
 	entries int   // files and folders of one archive
 	entry   int64 // bytes of one file after decompression
@@ -26,8 +27,9 @@ type limits struct {
 	unpack []string // Options.Unpack
 }
 
-// defaultLimits leave room for a year of whole TCGCSV days in one archive (about 600 files and 10 MB a day for two
-// games, and ten times that for all of its games, which we pass over), and for the wide history of a million cards.
+// defaultLimits leave room for a year of whole TCGCSV days in one archive (about 600 files and 10
+// MB a day for two games, and ten times that for all of its games, which we pass over), and for the
+// wide history of a million cards.
 var defaultLimits = limits{entries: 4 << 20, entry: 4 << 30, total: 64 << 30}
 
 const (
@@ -46,7 +48,8 @@ type file struct {
 	mod  time.Time
 }
 
-// folder is a tree of files that was listed when it was opened: a directory or an archive. Nothing is ever written.
+// folder is a tree of files that was listed when it was opened: a directory or an archive. Nothing
+// is ever written.
 type folder interface {
 	// files lists the regular files in the order in which each visits them.
 	files() []file
@@ -72,11 +75,13 @@ func openFolder(name string, lim limits) (folder, error) {
 	case hasSuffix(name, archiveSuffixes):
 		return openTar(name, lim)
 	default:
-		return nil, fmt.Errorf("cannot tell what %q is: give a directory or a file ending in %s", name, strings.Join(archiveSuffixes, ", "))
+		return nil, fmt.Errorf("cannot tell what %q is: give a directory or a file ending in %s", name,
+			strings.Join(archiveSuffixes, ", "))
 	}
 }
 
-// dirFolder is a directory. Symbolic links below it are passed over, because "latest -> 2026-04-20" would be read twice.
+// dirFolder is a directory. Symbolic links below it are passed over, because "latest -> 2026-04-20"
+// would be read twice.
 type dirFolder struct {
 	root string
 	list []file
@@ -87,6 +92,7 @@ func openDir(name string) (*dirFolder, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	d := &dirFolder{root: root}
 	err = filepath.WalkDir(root, func(p string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -96,6 +102,8 @@ func openDir(name string) (*dirFolder, error) {
 		if err != nil {
 			return err
 		}
+
+		// Names are the same whatever system the build runs on.
 		rel = filepath.ToSlash(rel)
 		if entry.IsDir() {
 			if rel != "." && strings.HasPrefix(entry.Name(), ".") {
@@ -106,19 +114,24 @@ func openDir(name string) (*dirFolder, error) {
 			}
 			return nil
 		}
+
+		// Links, devices and hidden files are none of a catalog's.
 		if !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), ".") {
 			return nil
 		}
+
 		info, err := entry.Info()
 		if err != nil {
 			return err
 		}
+
 		d.list = append(d.list, file{name: rel, size: info.Size(), mod: info.ModTime()})
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	return d, nil
 }
 
@@ -136,6 +149,7 @@ func (d *dirFolder) each(ctx context.Context, want func(string) bool, visit func
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -148,8 +162,9 @@ func (d *dirFolder) visit(f file, visit func(file, io.Reader) error) error {
 	return visit(f, r)
 }
 
-// safeName checks the name of an archive's entry and returns it cleaned. Nothing is written to disk, so a name cannot
-// do harm here; an archive that holds such a name is refused because it was made to do harm or is broken.
+// safeName checks the name of an archive's entry and returns it cleaned. Nothing is written to
+// disk, so a name cannot do harm here; an archive that holds such a name is refused because it was
+// made to do harm or is broken.
 func safeName(name string) (string, error) {
 	switch {
 	case name == "":
@@ -161,13 +176,15 @@ func safeName(name string) (string, error) {
 	case slices.Contains(strings.Split(name, "/"), ".."):
 		return "", fmt.Errorf("entry %q leaves the archive's folder", clip(name))
 	}
+
 	return path.Clean(name), nil
 }
 
 // errTooBig is the error of a reader that gave as much as its limit allows.
 var errTooBig = errors.New("larger than allowed")
 
-// bounded reads at most n bytes and then fails with errTooBig, unlike io.LimitReader, which ends quietly.
+// bounded reads at most n bytes and then fails with errTooBig, unlike io.LimitReader, which ends
+// quietly.
 type bounded struct {
 	r io.Reader
 	n int64
@@ -183,15 +200,18 @@ func (b *bounded) Read(p []byte) (int, error) {
 		}
 		return 0, err
 	}
+
 	if int64(len(p)) > b.n {
 		p = p[:b.n]
 	}
+
 	n, err := b.r.Read(p)
 	b.n -= int64(n)
 	return n, err
 }
 
-// unreadable is the error of a file that cannot be read, unlike one that is read and makes no sense.
+// unreadable is the error of a file that cannot be read, unlike one that is read and makes no
+// sense.
 type unreadable struct{ error }
 
 func (u unreadable) Unwrap() error { return u.error }
@@ -205,17 +225,20 @@ func readWhole(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// unpacked returns a reader of what a file with this name holds after decompression by the end of the name.
+// unpacked returns a reader of what a file with this name holds after decompression by the end of
+// the name.
 func unpacked(name string, r io.Reader) (io.ReadCloser, error) {
 	lower := strings.ToLower(name)
 	switch {
 	case strings.HasSuffix(lower, ".zst"):
 		// One goroutine: the caller's. The parsers behind it take longer than the decompression.
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow),
+			zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, err
 		}
 		return d.IOReadCloser(), nil
+
 	case strings.HasSuffix(lower, ".gz"), strings.HasSuffix(lower, ".tgz"):
 		return gzip.NewReader(r)
 	default:
@@ -230,10 +253,12 @@ func clip(s string) string {
 	if len(s) <= most {
 		return s
 	}
+
 	cut := most
 	for cut > 0 && s[cut]&0xC0 == 0x80 {
 		cut--
 	}
+
 	return s[:cut] + "…"
 }
 
@@ -247,6 +272,7 @@ func readSmallFile(name string) (text string, ok bool, err error) {
 		return "", false, err
 	}
 	defer f.Close() //nolint:errcheck // only read
+
 	data, err := io.ReadAll(io.LimitReader(f, 1<<10))
 	return string(data), err == nil, err
 }

@@ -37,18 +37,21 @@ func TestEveryFolderReadsTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
+
 		for range 2 { // a folder is read once for each pass
 			got, err := readFolder(in)
 			if err != nil || !maps.Equal(got, want) {
 				t.Errorf("%s: %d files, %v", path, len(got), err)
 			}
 		}
+
 		for _, file := range in.files() {
 			if file.size != int64(len(want[file.name])) {
 				t.Errorf("%s: size of %q is %d", path, file.name, file.size)
 			}
 		}
 	}
+
 	packed := want.tar(t)
 	f(want.dir(t))
 	f(save(t, "x.tar", packed))
@@ -63,14 +66,17 @@ func TestDirectoriesPassOverLinksAndHiddenFiles(t *testing.T) {
 	if err := os.Symlink("2026-04-20", filepath.Join(root, "latest")); err != nil {
 		t.Skip("cannot make links here:", err)
 	}
+
 	link := filepath.Join(t.TempDir(), "data")
 	if err := os.Symlink(root, link); err != nil {
 		t.Fatal(err)
 	}
+
 	in, err := openFolder(link, defaultLimits) // the input itself may be one
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if list := in.files(); len(list) != 1 || list[0].name != "2026-04-20/3/1/prices" {
 		t.Errorf("files %v", list)
 	}
@@ -89,14 +95,17 @@ func TestArchivesCannotLeaveTheirFolder(t *testing.T) {
 			wantError(t, err, words...)
 		}
 	}
+
 	name := func(s string) tarHeader { return tarHeader{Header: tar.Header{Name: s}, text: "x"} }
 	f(name("../evil"), `"../evil"`, "leaves")
 	f(name("tcgplayer/../../evil"), "tcgplayer/../../evil", "leaves")
 	f(name("/etc/passwd"), `"/etc/passwd"`, "absolute")
 	f(name(`C:\evil`), "absolute")
 	f(name(`a\..\evil`), "backslash")
-	f(tarHeader{Header: tar.Header{Name: "3/1/prices", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}}, `"3/1/prices"`, "link", "/etc/passwd")
-	f(tarHeader{Header: tar.Header{Name: "3/1/prices", Linkname: "3/groups", Typeflag: tar.TypeLink}}, "3/1/prices", "link")
+	f(tarHeader{Header: tar.Header{Name: "3/1/prices", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}},
+		`"3/1/prices"`, "link", "/etc/passwd")
+	f(tarHeader{Header: tar.Header{Name: "3/1/prices", Linkname: "3/groups", Typeflag: tar.TypeLink}}, "3/1/prices",
+		"link")
 	f(tarHeader{Header: tar.Header{Name: "3/1/prices", Typeflag: tar.TypeFifo}}, "3/1/prices", "neither")
 	f(tarHeader{Header: tar.Header{Name: "3/groups"}, text: "[]"}, "3/groups", "twice")
 
@@ -105,6 +114,7 @@ func TestArchivesCannotLeaveTheirFolder(t *testing.T) {
 		_, err := Open(KindTCGCSV, save(t, "a.7z", files{"3/1/prices": "{}", text: "x"}.sevenZip(t)), Options{})
 		wantError(t, err, words...)
 	}
+
 	g("../evil", `"../evil"`, "leaves")
 	g("/etc/passwd", "absolute")
 }
@@ -116,6 +126,7 @@ func TestArchivesCannotExpandWithoutBound(t *testing.T) {
 		_, err := openFolder(path, small)
 		wantError(t, err, words...)
 	}
+
 	zeros := string(make([]byte, 1<<20+1))
 	f(save(t, "a.tar.zst", zstdOf(t, files{"bomb": zeros}.tar(t))), `"bomb"`, "1048576")
 	f(save(t, "a.tar.gz", gzipOf(t, files{"bomb": zeros}.tar(t))), `"bomb"`, "1048576")
@@ -127,13 +138,15 @@ func TestArchivesCannotExpandWithoutBound(t *testing.T) {
 	f(save(t, "c.tar", many.tar(t)), "more than 3 entries")
 	f(save(t, "c.7z", many.sevenZip(t)), "more than 3 entries")
 
-	// A price file that unpacks to more than an entry may have is stopped as well, wherever it lies.
+	// A price file that unpacks to more than an entry may have is stopped as well, wherever it
+	// lies.
 	wide := "ref,variant,2026-08-22\n" + strings.Repeat("a,normal,1\n", 200_000)
 	root := files{"source.toml": `namespace = "x"`, "history/a.csv.zst": string(zstdOf(t, []byte(wide)))}.dir(t)
 	src, err := open(KindNative, root, Options{}, small)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	wantError(t, src.Prices(t.Context(), &recorder{}), "history/a.csv.zst", "larger than allowed")
 
 	// Files that are read whole have a bound of their own.
@@ -157,14 +170,20 @@ func (z *zeroReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Every proper prefix of an archive is refused: at Open, or at the latest when its records are read.
+// Every proper prefix of an archive is refused: at Open, or at the latest when its records are
+// read.
 func TestTruncatedArchivesAreRefused(t *testing.T) {
-	plain := files{"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00"), tcgRow(2, "Normal", "2.00")), "2026-04-20/3/2/prices": pricesFile(tcgRow(3, "Foil", "3.00"))}
+	plain := files{
+		"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00"), tcgRow(2, "Normal", "2.00")),
+		"2026-04-20/3/2/prices": pricesFile(tcgRow(3, "Foil", "3.00")),
+	}
+
 	f := func(name string, data []byte, whole int) {
 		t.Helper()
 		if _, _, err := readAll(KindTCGCSV, save(t, name, data), Options{}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		dir := t.TempDir()
 		path := filepath.Join(dir, name)
 		step := max(1, whole/150)
@@ -177,6 +196,7 @@ func TestTruncatedArchivesAreRefused(t *testing.T) {
 			}
 		}
 	}
+
 	packed := plain.tar(t)
 	// A plain tar may lose all but the first 512 bytes of its end.
 	f("a.tar", packed, len(bytes.TrimRight(packed, "\x00"))+1)
@@ -202,6 +222,7 @@ func TestDamagedArchivesAreRefused(t *testing.T) {
 			}
 		}
 	}
+
 	f("a.7z", plain.sevenZip(t))
 	f("a.tar.zst", zstdOf(t, plain.tar(t)))
 }
@@ -213,6 +234,7 @@ func TestClip(t *testing.T) {
 			t.Errorf("clip(%q) = %q, want %q", in, got, want)
 		}
 	}
+
 	f("short", "short")
 	f("bad \xff utf-8", "bad \uFFFD utf-8")
 	f(strings.Repeat("x", 121), strings.Repeat("x", 120)+"…")
@@ -222,29 +244,35 @@ func TestClip(t *testing.T) {
 // sevenZip packs the tree as a 7z archive with the method "copy", by name.
 func (f files) sevenZip(tb testing.TB) []byte {
 	tb.Helper()
+
 	var packed, names, sizes, sums, attributes []byte
-	streams, list := 0, slices.Sorted(maps.Keys(f))
+	streams := 0
+	list := slices.Sorted(maps.Keys(f))
 	bits := make([]byte, (len(list)+7)/8)
 	for i, name := range list {
 		for _, u := range append(utf16.Encode([]rune(name)), 0) {
 			names = binary.LittleEndian.AppendUint16(names, u)
 		}
+
 		attributes = binary.LittleEndian.AppendUint32(attributes, 0x20)
 		if f[name] == "" {
 			bits[i/8] |= 0x80 >> (i % 8)
 			continue
 		}
+
 		streams++
 		packed = append(packed, f[name]...)
 		sizes = append(sizes, sevenNumber(uint64(len(f[name])))...)
 		sums = binary.LittleEndian.AppendUint32(sums, crc32.ChecksumIEEE([]byte(f[name])))
 	}
+
 	last := 0
 	for _, name := range list {
 		if f[name] != "" {
 			last = len(sevenNumber(uint64(len(f[name]))))
 		}
 	}
+
 	total := sevenNumber(uint64(len(packed)))
 	b := []byte{0x01}
 	if streams > 0 {
@@ -256,9 +284,11 @@ func (f files) sevenZip(tb testing.TB) []byte {
 			b = append(append(b, 0x0D), sevenNumber(uint64(streams))...)
 			b = append(append(b, 0x09), sizes[:len(sizes)-last]...)
 		}
+
 		b = append(append(b, 0x0A, 1), sums...)
 		b = append(b, 0x00, 0x00)
 	}
+
 	property := func(id byte, data []byte) {
 		b = append(append(append(b, id), sevenNumber(uint64(len(data)))...), data...)
 	}
@@ -271,6 +301,7 @@ func (f files) sevenZip(tb testing.TB) []byte {
 		}
 		property(0x0F, empty)
 	}
+
 	property(0x11, append([]byte{0}, names...))
 	property(0x15, append([]byte{1, 0}, attributes...))
 	b = append(b, 0x00, 0x00)

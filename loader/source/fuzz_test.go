@@ -28,11 +28,13 @@ func (c *checked) expect(ok bool, what string, v any) {
 }
 
 func (c *checked) Set(s Set) {
-	c.expect(refOK(s.Ref) && s.Name != "" && (s.Game == pokemon || s.Game == onePiece) && (s.Release == snapshot.NoDay || s.Release >= 0), "set", s)
+	c.expect(refOK(s.Ref) && s.Name != "" && (s.Game == pokemon || s.Game == onePiece) &&
+		(s.Release == snapshot.NoDay || s.Release >= 0), "set", s)
 }
 
 func (c *checked) Card(v Card) {
-	c.expect(refOK(v.Ref) && v.Name != "" && (v.UpdatedAt == snapshot.NoTime || v.UpdatedAt >= 0) && (v.Image == "" || imageOK(v.Image)), "card", v)
+	c.expect(refOK(v.Ref) && v.Name != "" && (v.UpdatedAt == snapshot.NoTime || v.UpdatedAt >= 0) &&
+		(v.Image == "" || imageOK(v.Image)), "card", v)
 }
 
 func (c *checked) Sealed(v Sealed) {
@@ -40,12 +42,15 @@ func (c *checked) Sealed(v Sealed) {
 }
 
 func (c *checked) Price(p Price) {
-	c.expect(refOK(p.Ref) && (p.Variant == "" || codeOK(p.Variant)) && (p.Cents == snapshot.NoCents || p.Cents >= 0 && p.Cents <= snapshot.MaxCents) && p.Day >= 0 && (p.Variant == "") == (p.Condition == ""), "price", p)
+	c.expect(refOK(p.Ref) && (p.Variant == "" || IsCode(p.Variant)) &&
+		(p.Cents == snapshot.NoCents || p.Cents >= 0 && p.Cents <= snapshot.MaxCents) && p.Day >= 0 &&
+		(p.Variant == "") == (p.Condition == ""), "price", p)
 }
 
 func (c *checked) Series(s Series) {
-	c.expect(refOK(s.Ref) && (s.Variant == "" || codeOK(s.Variant)), "series", s)
-	c.expect(slices.IsSortedFunc(s.Points, func(a, b snapshot.Point) int { return int(a.Day - b.Day) }) && slices.IsSorted(s.Blank), "days", s)
+	c.expect(refOK(s.Ref) && (s.Variant == "" || IsCode(s.Variant)), "series", s)
+	c.expect(slices.IsSortedFunc(s.Points, func(a, b snapshot.Point) int { return int(a.Day - b.Day) }) &&
+		slices.IsSorted(s.Blank), "days", s)
 	for _, p := range s.Points {
 		c.expect(p.Cents >= 0 && p.Cents <= snapshot.MaxCents && p.Day >= 0 && p.Day <= s.Last, "point", p)
 	}
@@ -53,7 +58,8 @@ func (c *checked) Series(s Series) {
 
 func (c *checked) Quarantine(q Quarantine) {
 	known := slices.ContainsFunc(Reasons, func(r struct{ Reason, Meaning string }) bool { return r.Reason == q.Reason })
-	c.expect(known && q.At.File != "" && utf8.ValidString(q.Value) && len(q.Value) < 200 && utf8.ValidString(q.Ref) && len(q.Ref) < 200, "quarantine", q)
+	c.expect(known && q.At.File != "" && utf8.ValidString(q.Value) && len(q.Value) < 200 && utf8.ValidString(q.Ref) &&
+		len(q.Ref) < 200, "quarantine", q)
 }
 
 func (c *checked) Progress(string, int64, int64) {}
@@ -67,15 +73,18 @@ func FuzzNativeLines(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		for line := range strings.Lines(string(text)) {
 			f.Add([]byte(line))
 		}
 		f.Add(text)
 	}
+
 	f.Add([]byte("{\"ref\":\"a\",\"ref\":\"a\"}\n{\"Ref\":\"a\"}\nnull\n[]\n\"\xff\"\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, line := range []func(Sink, At, []byte) *fault{readNativeSet, readNativeCard, readNativeSealed} {
-			if err := readJSONLines(context.Background(), strings.NewReader(string(text)), "f.jsonl", &checked{t: t}, line); err != nil {
+			if err := readJSONLines(context.Background(), strings.NewReader(string(text)), "f.jsonl", &checked{t: t},
+				line); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -87,13 +96,17 @@ func FuzzNativePrices(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(text)
 	head := "ref,variant,condition,cents,source_as_of,collected_at,licensed\n"
 	f.Add([]byte(head + "a,,,1,,2026-08-22T20:00:00Z,\na,,,1,,2026-08-22T20:00:00Z,\n"))
 	f.Add([]byte(head + "\"a\"\"b\",normal,damaged,,2026-08-22T20:00:00Z,2026-08-22T20:00:00Z,false\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		suspects, err := findSuspects(strings.NewReader(string(text)))
-		p := priceReader{file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t}, codes: map[string]string{}}
+		p := priceReader{
+			file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
+			codes: map[string]string{},
+		}
 		if again := p.read(context.Background(), strings.NewReader(string(text))); (err == nil) != (again == nil) {
 			t.Fatalf("%v, then %v", err, again)
 		}
@@ -105,13 +118,15 @@ func FuzzWide(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(text)
 	f.Add([]byte("productId,subTypeName,2026-04-19,2026-04-18\n1,1st Edition,-,\n1,1st Edition,5,x\n"))
 	f.Add([]byte("cardId,2026-04-19\n\"base1\"\"-1\",9007199254740991\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		ptcg := wideForm{key: "cardId", variant: "subTypeName", condition: "ungraded", refOK: refOK}
 		for _, form := range []wideForm{tcgForm(), nativeForm(), ptcg} {
-			_ = readWide(context.Background(), strings.NewReader(string(text)), "f.csv", form, &checked{t: t}, func() {})
+			_ = readWide(context.Background(), strings.NewReader(string(text)), "f.csv", form, &checked{t: t},
+				func() {})
 		}
 	})
 }
@@ -123,6 +138,7 @@ func fuzzTree(t *testing.T, kind string, tree files) {
 	for name, text := range tree {
 		in.list = append(in.list, file{name: name, size: int64(len(text)), mod: mtime})
 	}
+
 	slices.SortFunc(in.list, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	in.tree = tree
 	var src Source
@@ -135,9 +151,11 @@ func fuzzTree(t *testing.T, kind string, tree files) {
 	case KindPunkRecords:
 		src, err = newPunkRecords(in, Options{})
 	}
+
 	if err != nil {
 		return
 	}
+
 	sink := &checked{t: t}
 	_ = src.Catalog(context.Background(), sink)
 	_ = src.Prices(context.Background(), sink)
@@ -147,7 +165,9 @@ func FuzzTCGCSVFiles(f *testing.F) {
 	for name, text := range tcgTreeFixture() {
 		f.Add(strings.TrimPrefix(name, "tcgplayer/"), []byte(text))
 	}
-	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
+
+	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},`+
+		`{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
 	f.Add("2026-04-20/3/1/prices", []byte(`{"results":[]}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		tree := tcgTreeFixture()
@@ -160,6 +180,7 @@ func FuzzPokemonTCGFiles(f *testing.F) {
 	for name, text := range ptcgFixture() {
 		f.Add(name, []byte(text))
 	}
+
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		tree := ptcgFixture()
 		tree[name] = string(text)
@@ -171,6 +192,7 @@ func FuzzPunkRecordsFiles(f *testing.F) {
 	for name, text := range punkFixture() {
 		f.Add(name, []byte(text))
 	}
+
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		tree := punkFixture()
 		tree[name] = string(text)
@@ -182,6 +204,7 @@ func FuzzCents(f *testing.F) {
 	for _, text := range []string{"4.35", "0.005", "90071992547409.91", "1e5", "-1", "120"} {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		v, ok := centsOf(text)
 		if ok && (v < 0 || v > snapshot.MaxCents || strings.Trim(text, "0123456789.") != "") {
@@ -190,8 +213,8 @@ func FuzzCents(f *testing.F) {
 	})
 }
 
-// scratch is a file whose content changes with every execution. It stays open: making a file, or writing one anew, takes
-// longer than all that is done with it.
+// scratch is a file whose content changes with every execution. It stays open: making a file, or
+// writing one anew, takes longer than all that is done with it.
 type scratch struct{ *os.File }
 
 func newScratch(f *testing.F, name string) *scratch {
@@ -213,6 +236,7 @@ func (s *scratch) with(t *testing.T, data []byte) string {
 	if err := s.Truncate(int64(len(data))); err != nil {
 		t.Fatal(err)
 	}
+
 	return s.Name()
 }
 
@@ -225,19 +249,27 @@ func FuzzArchive(f *testing.F) {
 	f.Add(uint8(2), gzipOf(f, packed))
 	f.Add(uint8(3), tree.sevenZip(f))
 	link := tarHeader{}
-	link.Name, link.Linkname, link.Typeflag = "a", "/etc", '2'
+	link.Name = "a"
+	link.Linkname = "/etc"
+	link.Typeflag = '2'
 	f.Add(uint8(0), packTar(f, link))
-	archives := []*scratch{newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"), newScratch(f, "a.7z")}
+	archives := []*scratch{
+		newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
+		newScratch(f, "a.7z"),
+	}
+
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		in, err := openFolder(archives[kind%4].with(t, data), fuzzLimits)
 		if err != nil {
 			return
 		}
+
 		for _, file := range in.files() {
 			if name, err := safeName(file.name); err != nil || name != file.name {
 				t.Fatalf("%q: %v", file.name, err)
 			}
 		}
+
 		got, err := readFolder(in)
 		if err == nil && len(got) != len(in.files()) {
 			t.Fatalf("%d of %d files", len(got), len(in.files()))

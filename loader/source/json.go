@@ -27,6 +27,8 @@ type record[T any] struct {
 func faultOf(err error, raw []byte) *fault {
 	var f *fault
 	var semantic *json.SemanticError
+
+	// The library tells some faults by type, some by value and one by its words alone.
 	switch {
 	case errors.As(err, &f):
 		return f
@@ -43,8 +45,8 @@ func faultOf(err error, raw []byte) *fault {
 	}
 }
 
-// readElements reads the elements of the array that dec stands before. An element that is not a T, or that check
-// refuses, is a bad record; only broken JSON is an error.
+// readElements reads the elements of the array that dec stands before. An element that is not a T,
+// or that check refuses, is a bad record; only broken JSON is an error.
 func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record[T], error) {
 	if k := dec.PeekKind(); k != '[' {
 		return nil, wantKind(dec, "an array")
@@ -52,12 +54,15 @@ func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
 	}
+
 	var list []record[T]
 	for dec.PeekKind() != ']' {
 		raw, err := dec.ReadValue()
 		if err != nil {
 			return nil, err
 		}
+
+		// One bad element is refused by itself; its neighbours are none the worse.
 		e := record[T]{line: len(list) + 1}
 		if err := json.Unmarshal(raw, &e.rec); err != nil {
 			e.bad = faultOf(err, raw)
@@ -66,8 +71,10 @@ func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record
 		} else {
 			e.bad = check(&e.rec)
 		}
+
 		list = append(list, e)
 	}
+
 	_, err := dec.ReadToken()
 	return list, err
 }
@@ -88,6 +95,7 @@ func readObject(dec *jsontext.Decoder, each func(name string) error) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
+
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()
 		if err != nil {
@@ -97,6 +105,7 @@ func readObject(dec *jsontext.Decoder, each func(name string) error) error {
 			return err
 		}
 	}
+
 	_, err := dec.ReadToken()
 	return err
 }
@@ -128,6 +137,7 @@ func scalar(v jsontext.Value) string {
 			return ""
 		}
 		return string(text)
+
 	case '0':
 		return string(v)
 	default:
@@ -135,30 +145,37 @@ func scalar(v jsontext.Value) string {
 	}
 }
 
-// wholeNumber returns a JSON number's text when it is a plain positive integer of at most 18 digits.
+// wholeNumber returns a JSON number's text when it is a plain positive integer of at most 18
+// digits.
 func wholeNumber(v jsontext.Value) (string, bool) {
 	if len(v) == 0 || len(v) > 18 || v[0] == '0' {
 		return "", false
 	}
+
 	for _, c := range v {
 		if c < '0' || c > '9' {
 			return "", false
 		}
 	}
+
 	return string(v), true
 }
 
-// spaced parts the words of a label written without spaces: "SuperRare" is "Super Rare". Text with spaces is kept.
+// spaced parts the words of a label written without spaces: "SuperRare" is "Super Rare". Text with
+// spaces is kept.
 func spaced(s string) string {
 	if strings.Contains(s, " ") {
 		return s
 	}
+
 	out := make([]byte, 0, len(s)+4)
 	for i := range len(s) {
+		// A capital behind a small letter begins a word.
 		if i > 0 && s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z' {
 			out = append(out, ' ')
 		}
 		out = append(out, s[i])
 	}
+
 	return string(out)
 }

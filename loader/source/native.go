@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// native is the operator's own directory (contract, "Native source directory"; docs/NATIVE.md): source.toml, a catalog
-// in JSON lines, prices by day, wide history. Any of it but source.toml may be absent, as in a day's increment.
+// native is the operator's own directory (docs/NATIVE.md): source.toml, a catalog in JSON lines,
+// prices by day, wide history. Any of it but source.toml may be absent, as in a day's increment.
 type native struct {
 	opts    Options
 	lim     limits
@@ -49,17 +50,20 @@ const (
 	nativeSealed = "sealed.jsonl"
 )
 
-// maxNamespace and maxAlias bound an identifier (specification, Identifier).
+// maxNamespace and maxAlias bound an identifier (docs/API.md, Identifier).
 const maxNamespace, maxAlias = 100, 200
 
 func openNative(name string, o Options, lim limits) (Source, error) {
 	if isHistoryFile(name) {
-		return nil, errors.New("a history file by itself has no namespace: put it into history/ of a directory with a source.toml")
+		return nil, errors.New("a history file by itself has no namespace: " +
+			"put it into history/ of a directory with a source.toml")
 	}
+
 	in, err := openFolder(name, lim)
 	if err != nil {
 		return nil, err
 	}
+	// The directory may be wrapped in others, as an archive of it is.
 	prefix, found, err := onlyPlace(in, nativeToml)
 	if err != nil {
 		return nil, err
@@ -67,6 +71,7 @@ func openNative(name string, o Options, lim limits) (Source, error) {
 	if !found {
 		return nil, fmt.Errorf("there is no %s in it", nativeToml)
 	}
+
 	return newNative(in, prefix, o, lim)
 }
 
@@ -96,20 +101,26 @@ func (s *native) readAbout() error {
 				return fmt.Errorf("cannot read %s: %w", nativeToml, err)
 			}
 		}
+
 		if !namespaceOK(s.about.Namespace) {
-			return fmt.Errorf("namespace %q in %s is not 1 to %d lower-case letters, digits, dots, hyphens and underscores", clip(s.about.Namespace), nativeToml, maxNamespace)
+			return fmt.Errorf("namespace %q in %s is not 1 to %d lower-case letters, digits, dots, hyphens and "+
+				"underscores",
+				clip(s.about.Namespace), nativeToml, maxNamespace)
 		}
+
 		if p := s.about.PartnerNamespace; p != "" && !namespaceOK(p) {
 			return fmt.Errorf("partner_namespace %q in %s is not a namespace", clip(p), nativeToml)
 		}
 		if len(s.about.Attribution) > 1000 || !plainText(s.about.Attribution) {
 			return fmt.Errorf("attribution in %s has control characters or more than 1000 bytes", nativeToml)
 		}
+
 		return nil
 	})
 }
 
-// namespaceOK reports whether text may be a namespace: it is part of identities and of mapping files.
+// namespaceOK reports whether text may be a namespace: it is part of identities and of mapping
+// files.
 func namespaceOK(s string) bool {
 	if s == "" || len(s) > maxNamespace {
 		return false
@@ -130,6 +141,7 @@ func (s *native) sortFiles() {
 			}
 			name = rest
 		}
+
 		dir, base := path.Split(name)
 		switch {
 		case name == nativeSets, name == nativeCards, name == nativeSealed:
@@ -137,6 +149,7 @@ func (s *native) sortFiles() {
 		case dir == "history/" && hasSuffix(base, wideSuffixes):
 			s.history = append(s.history, f.name)
 		case dir == "prices/" && hasSuffix(base, wideSuffixes):
+			// The name says which day it is; the rows do not.
 			stem, _, _ := strings.Cut(base, ".")
 			day, ok := parseDay(stem)
 			if !ok {
@@ -146,8 +159,10 @@ func (s *native) sortFiles() {
 			s.prices = append(s.prices, nativeDay{name: f.name, day: day})
 		}
 	}
+
 	slices.Sort(s.history)
 	slices.SortStableFunc(s.prices, func(a, b nativeDay) int { return int(a.day) - int(b.day) })
+	// Of a day that is there twice, the first file by name counts.
 	kept := s.prices[:0]
 	for _, p := range s.prices {
 		if n := len(kept); n > 0 && kept[n-1].day == p.day {
@@ -156,6 +171,7 @@ func (s *native) sortFiles() {
 		}
 		kept = append(kept, p)
 	}
+
 	s.prices = kept
 }
 
@@ -163,17 +179,19 @@ func (s *native) sortFiles() {
 func (s *native) Feed() Feed {
 	return Feed{
 		Namespace: s.about.Namespace, HasCatalog: len(s.tables) > 0,
-		Attribution: orElse(s.opts.Attribution, orElse(s.about.Attribution, s.about.Namespace)),
-		Partner:     orElse(s.opts.Partner, s.about.PartnerNamespace),
+		Attribution: cmp.Or(s.opts.Attribution, s.about.Attribution, s.about.Namespace),
+		Partner:     cmp.Or(s.opts.Partner, s.about.PartnerNamespace),
 	}
 }
 
 // runsOf cuts names into runs that one pass over the folder visits in the order of names.
 func runsOf(names []string, in folder) [][]string {
+	// An archive is read from front to back: as long as names follow each other, one pass will do.
 	rank := make(map[string]int, len(names))
 	for i, f := range in.files() {
 		rank[f.name] = i
 	}
+
 	var runs [][]string
 	for i, name := range names {
 		if i > 0 && rank[names[i-1]] < rank[name] {
@@ -182,6 +200,7 @@ func runsOf(names []string, in folder) [][]string {
 		}
 		runs = append(runs, []string{name})
 	}
+
 	return runs
 }
 
@@ -196,10 +215,12 @@ func eachInOrder(ctx context.Context, in folder, names []string, visit func(f fi
 			return err
 		}
 	}
+
 	return nil
 }
 
-// eachUnpacked visits files in the order of names, decompressed by the ends of their names and bounded.
+// eachUnpacked visits files in the order of names, decompressed by the ends of their names and
+// bounded.
 func (s *native) eachUnpacked(ctx context.Context, names []string, visit func(name string, r io.Reader) error) error {
 	return eachInOrder(ctx, s.in, names, func(f file, r io.Reader) error {
 		plain, err := unpacked(f.name, r)
@@ -227,11 +248,14 @@ func (s *native) Prices(ctx context.Context, to Sink) error {
 	if err != nil {
 		return err
 	}
+
 	for _, name := range s.odd {
 		refuseFile(to, name, ReasonBadDate, nil)
 	}
+
 	for _, name := range s.twice {
 		refuseFile(to, name, ReasonDuplicateDay, nil)
 	}
+
 	return s.readDays(ctx, to)
 }

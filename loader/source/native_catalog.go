@@ -60,7 +60,7 @@ type nativeIdentifier struct {
 	Value     string `json:"value"`
 }
 
-// Bounds of the native form beyond those of the specification.
+// Bounds of the native form beyond those of docs/API.md.
 const (
 	maxRarity  = 64 // the rarity filter's
 	maxList    = 100
@@ -79,6 +79,7 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 		if !s.tables[table.name] {
 			continue
 		}
+
 		name := path.Join(s.prefix, table.name)
 		to.Progress("catalog", done, int64(len(s.tables)))
 		err := s.in.each(ctx, func(n string) bool { return n == name }, func(_ file, r io.Reader) error {
@@ -87,14 +88,19 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 		if err != nil {
 			return fmt.Errorf("cannot read the catalog: %w", err)
 		}
+
 		done++
 	}
+
 	to.Progress("catalog", done, done)
 	return nil
 }
 
-// readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; empty lines are passed over.
-func readJSONLines(ctx context.Context, r io.Reader, name string, to Sink, read func(to Sink, at At, line []byte) *fault) error {
+// readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; empty
+// lines are passed over.
+func readJSONLines(
+	ctx context.Context, r io.Reader, name string, to Sink, read func(to Sink, at At, line []byte) *fault,
+) error {
 	in := newLines(r)
 	defer in.done()
 	for {
@@ -110,9 +116,12 @@ func readJSONLines(ctx context.Context, r io.Reader, name string, to Sink, read 
 		case len(strings.TrimSpace(string(line))) > 0:
 			bad = read(to, At{File: name, Line: in.n}, line)
 		}
+
 		if bad != nil {
 			bad.refuse(to, name, in.n)
 		}
+
+		// A build may be given up in the middle of a large file.
 		if in.n%1024 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -121,14 +130,17 @@ func readJSONLines(ctx context.Context, r io.Reader, name string, to Sink, read 
 	}
 }
 
-// readStrict reads a line as the object v points to: members of other names, twice, or in other letters are refused.
+// readStrict reads a line as the object v points to: members of other names, twice, or in other
+// letters are refused.
 func readStrict(line []byte, v any) *fault {
 	if err := json.Unmarshal(line, v, json.RejectUnknownMembers(true)); err != nil {
 		return faultOf(err, line)
 	}
+	// null is no error to the decoder.
 	if jsontext.Value(line).Kind() != '{' {
 		return &fault{reason: ReasonBadJSON, value: string(line)}
 	}
+
 	return nil
 }
 
@@ -160,11 +172,13 @@ func (c *checks) item(ref, game, name string) {
 	} else if !refOK(ref) {
 		c.fail(ReasonBadRef, ref)
 	}
+
 	if game == "" {
 		c.fail(ReasonMissingValue, "game")
 	} else if _, known := snapshot.GameBySlug(game); !known {
 		c.fail(ReasonBadGame, game)
 	}
+
 	c.text("name", name, snapshot.MaxName, true)
 }
 
@@ -173,6 +187,7 @@ func (c *checks) identifiers(list []nativeIdentifier) []Identifier {
 		c.fail(ReasonTooLong, "identifiers")
 		return nil
 	}
+
 	var out []Identifier
 	for _, id := range list {
 		if !aliasOK(id.Namespace, maxNamespace) || !aliasOK(id.Value, maxAlias) {
@@ -180,6 +195,7 @@ func (c *checks) identifiers(list []nativeIdentifier) []Identifier {
 		}
 		out = append(out, Identifier(id))
 	}
+
 	return out
 }
 
@@ -192,10 +208,12 @@ func (c *checks) time(value *string) int64 {
 	if value == nil || *value == "" {
 		return snapshot.NoTime
 	}
+
 	at, ok := parseInstant(*value)
 	if !ok {
 		c.fail(ReasonBadTime, *value)
 	}
+
 	return at
 }
 
@@ -212,7 +230,12 @@ func parseInstant(text string) (int64, bool) {
 	if !strings.HasSuffix(text, "Z") {
 		return snapshot.NoTime, false
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	return instantOf(time.RFC3339, text)
+}
+
+// instantOf reads a time from 1970 on; the stored form has no earlier ones.
+func instantOf(layout, text string) (int64, bool) {
+	at, err := time.Parse(layout, text)
 	if err != nil || at.UnixMilli() < 0 {
 		return snapshot.NoTime, false
 	}
@@ -224,9 +247,11 @@ func readNativeSet(to Sink, at At, line []byte) *fault {
 	if bad := readStrict(line, &in); bad != nil {
 		return bad
 	}
+
 	var c checks
 	c.item(in.Ref, in.Game, in.Name)
 	c.text("series", in.Series, snapshot.MaxName, false)
+	// An absent date, a null and an empty text all say that it is not known.
 	release := snapshot.NoDay
 	if in.ReleaseDate != nil && *in.ReleaseDate != "" {
 		day, ok := parseDay(*in.ReleaseDate)
@@ -235,20 +260,28 @@ func readNativeSet(to Sink, at At, line []byte) *fault {
 		}
 		release = day
 	}
+
 	if len(in.Aliases) > maxList {
 		c.fail(ReasonTooLong, "aliases")
 	}
+
 	for _, alias := range in.Aliases {
 		c.text("aliases", alias, maxAlias, true)
 	}
+
 	total, ok := totalOf(in.PrintedTotal)
 	if !ok {
 		c.fail(ReasonBadTotal, "printed_total: "+string(in.PrintedTotal))
 	}
+
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
 	}
-	to.Set(Set{At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Total: total, Aliases: in.Aliases})
+
+	to.Set(Set{
+		At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Total: total,
+		Aliases: in.Aliases,
+	})
 	return nil
 }
 
@@ -260,10 +293,12 @@ func totalOf(v jsontext.Value) (int, bool) {
 	if len(v) == 0 || v.Kind() == 'n' {
 		return 0, true
 	}
+
 	text, ok := wholeNumber(v)
 	if !ok {
 		return 0, false
 	}
+
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n <= maxTotal
 }
@@ -273,11 +308,13 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 	if bad := readStrict(line, &in); bad != nil {
 		return bad
 	}
+
 	var c checks
 	c.item(in.Ref, in.Game, in.Name)
 	if in.Set != "" && !refOK(in.Set) {
 		c.fail(ReasonBadRef, "set: "+in.Set)
 	}
+
 	c.text("number", in.Number, snapshot.MaxNumber, false)
 	c.text("rarity", in.Rarity, maxRarity, false)
 	c.text("printing", in.Printing, snapshot.MaxPrinting, false)
@@ -286,10 +323,13 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
 	}
-	if in.Image != "" && !imageOK(in.Image) { // not worth the card and its prices
+
+	// Not worth the card and its prices.
+	if in.Image != "" && !imageOK(in.Image) {
 		(&fault{reason: ReasonBadImage, ref: in.Ref, value: in.Image}).refuse(to, at.File, at.Line)
 		in.Image = ""
 	}
+
 	to.Card(Card{
 		At: at, Ref: in.Ref, Game: in.Game, SetRef: in.Set, Name: in.Name, Number: in.Number, Rarity: in.Rarity,
 		Printing: in.Printing, Image: in.Image, Identifiers: ids, UpdatedAt: updated,
@@ -297,7 +337,8 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 	return nil
 }
 
-// imageOK reports whether text is a plain file name: one that cannot leave the folder it is looked up in.
+// imageOK reports whether text is a plain file name: one that cannot leave the folder it is looked
+// up in.
 func imageOK(s string) bool {
 	return len(s) <= maxImage && s[0] != '.' && plainText(s) && !strings.ContainsAny(s, `/\:`)
 }
@@ -307,28 +348,34 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 	if bad := readStrict(line, &in); bad != nil {
 		return bad
 	}
+
 	var c checks
 	c.item(in.Ref, in.Game, in.Name)
 	if !slices.Contains([]string{boosterBundle, eliteTrainerBox, boosterBox, boosterCase}, in.PackageType) {
 		c.fail(ReasonBadPackage, "package_type: "+in.PackageType)
 	}
+
 	if in.UnitKind != boosterPack && in.UnitKind != boosterBox {
 		c.fail(ReasonBadPackage, "unit_kind: "+in.UnitKind)
 	}
+
 	units, ok := unitsOf(in.Units)
 	if !ok {
 		c.fail(ReasonBadUnits, "units_per_package: "+string(in.Units))
 	}
+
 	if game, known := snapshot.GameBySlug(in.Game); !snapshot.IsEdition(in.Edition) {
 		c.fail(ReasonBadEdition, in.Edition)
 	} else if known && !game.HasEdition(in.Edition) {
 		c.fail(ReasonEditionOfGame, in.Game)
 	}
+
 	ids := c.identifiers(in.Identifiers)
 	updated := c.time(in.UpdatedAt)
 	if bad := c.done(in.Ref); bad != nil {
 		return bad
 	}
+
 	to.Sealed(Sealed{
 		At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, PackageType: in.PackageType, Units: units,
 		UnitKind: in.UnitKind, Edition: in.Edition, Identifiers: ids, UpdatedAt: updated,

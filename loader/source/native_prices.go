@@ -25,60 +25,77 @@ const (
 	colLicensed
 )
 
-// readDays reads the price files by day. Each file is read twice: a lane that it has twice is refused with all its
-// rows, and the first pass finds those lanes at the cost of 8 bytes a row instead of the rows themselves.
+// nativeColumns says where in a file's rows each of the columns is.
+type nativeColumns [len(nativePriceColumns)]int
+
+// readDays reads the price files by day. Each file is read twice: a lane that it has twice is
+// refused with all its rows, and the first pass finds those lanes at the cost of 8 bytes a row
+// instead of the rows themselves.
 func (s *native) readDays(ctx context.Context, to Sink) error {
 	names := make([]string, len(s.prices))
 	days := make(map[string]snapshot.Day, len(s.prices))
 	for i, p := range s.prices {
-		names[i], days[p.name] = p.name, p.day
+		names[i] = p.name
+		days[p.name] = p.day
 	}
+
 	suspects := map[string][]uint64{}
 	err := s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
 		list, err := findSuspects(r)
 		if len(list) > 0 {
 			suspects[name] = list
 		}
+
 		if err != nil {
 			return fmt.Errorf("cannot read price file %q: %w", name, err)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+
 	done := int64(0)
 	to.Progress("prices", 0, int64(len(names)))
 	return s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
-		p := priceReader{file: name, day: days[name], asOf: msOf(s.opts.AsOf), suspects: suspects[name], to: to, codes: map[string]string{}}
+		p := priceReader{
+			file: name, day: days[name], asOf: msOf(s.opts.AsOf), suspects: suspects[name], to: to,
+			codes: map[string]string{},
+		}
 		if err := p.read(ctx, r); err != nil {
 			return fmt.Errorf("cannot read price file %q: %w", name, err)
 		}
+
 		done++
 		to.Progress("prices", done, int64(len(names)))
 		return nil
 	})
 }
 
-// priceColumns maps a header to column positions. A header that is not understood is an error of the file.
-func priceColumns(line []byte) (cols [len(nativePriceColumns)]int, err error) {
+// priceColumns maps a header to column positions. A header that is not understood is an error of
+// the file.
+func priceColumns(line []byte) (cols nativeColumns, err error) {
 	fields, ok := splitRow(nil, line)
 	if !ok || len(fields) != len(nativePriceColumns) {
 		return cols, fmt.Errorf("header must have the columns %s", strings.Join(nativePriceColumns[:], ","))
 	}
+
 	for i, name := range nativePriceColumns {
+		// Columns may come in any order, but all must be there.
 		k := slices.IndexFunc(fields, func(f []byte) bool { return string(f) == name })
 		if k < 0 {
 			return cols, fmt.Errorf("header lacks the column %q", name)
 		}
 		cols[i] = k
 	}
+
 	return cols, nil
 }
 
-// eachRow calls row for every line after the header with its fields, or without them for a line that is no row, and
-// without the line too when that is longer than maxLine.
-func eachRow(r io.Reader, row func(n int, cols *[len(nativePriceColumns)]int, fields [][]byte, line []byte) error) error {
+// eachRow calls row for every line after the header with its fields, or without them for a line
+// that is no row, and without the line too when that is longer than maxLine.
+func eachRow(r io.Reader, row func(n int, cols *nativeColumns, fields [][]byte, line []byte) error) error {
 	in := newLines(r)
 	defer in.done()
 	header, err := in.next()
@@ -88,10 +105,12 @@ func eachRow(r io.Reader, row func(n int, cols *[len(nativePriceColumns)]int, fi
 	if err != nil {
 		return err
 	}
+
 	cols, err := priceColumns(header)
 	if err != nil {
 		return err
 	}
+
 	var fields [][]byte
 	for {
 		line, err := in.next()
@@ -106,12 +125,14 @@ func eachRow(r io.Reader, row func(n int, cols *[len(nativePriceColumns)]int, fi
 			continue
 		default:
 			var ok bool
-			if fields, ok = splitRow(fields[:0], line); !ok || len(fields) != len(cols) {
+			fields, ok = splitRow(fields[:0], line)
+			if !ok || len(fields) != len(cols) {
 				err = row(in.n, &cols, nil, line)
 			} else {
 				err = row(in.n, &cols, fields, line)
 			}
 		}
+
 		if err != nil {
 			return err
 		}
@@ -119,7 +140,7 @@ func eachRow(r io.Reader, row func(n int, cols *[len(nativePriceColumns)]int, fi
 }
 
 // laneHash is FNV-1a over a lane's key as the file spells it.
-func laneHash(cols *[len(nativePriceColumns)]int, fields [][]byte) uint64 {
+func laneHash(cols *nativeColumns, fields [][]byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, col := range []int{colRef, colVariant, colCondition} {
 		for _, b := range fields[cols[col]] {
@@ -127,18 +148,22 @@ func laneHash(cols *[len(nativePriceColumns)]int, fields [][]byte) uint64 {
 		}
 		h *= 1099511628211
 	}
+
 	return h
 }
 
-// findSuspects returns the hashes that more than one row has, ascending. Rows with such a hash are compared exactly.
+// findSuspects returns the hashes that more than one row has, ascending. Rows with such a hash are
+// compared exactly.
 func findSuspects(r io.Reader) ([]uint64, error) {
 	var all []uint64
-	err := eachRow(r, func(_ int, cols *[len(nativePriceColumns)]int, fields [][]byte, _ []byte) error {
+	err := eachRow(r, func(_ int, cols *nativeColumns, fields [][]byte, _ []byte) error {
 		if fields != nil {
 			all = append(all, laneHash(cols, fields))
 		}
 		return nil
 	})
+
+	// Equal hashes stand side by side now.
 	slices.Sort(all)
 	var twice []uint64
 	for i := 1; i < len(all); i++ {
@@ -146,6 +171,7 @@ func findSuspects(r io.Reader) ([]uint64, error) {
 			twice = append(twice, all[i])
 		}
 	}
+
 	return twice, err
 }
 
@@ -172,7 +198,7 @@ type heldRow struct {
 }
 
 func (p *priceReader) read(ctx context.Context, r io.Reader) error {
-	err := eachRow(r, func(n int, cols *[len(nativePriceColumns)]int, fields [][]byte, line []byte) error {
+	err := eachRow(r, func(n int, cols *nativeColumns, fields [][]byte, line []byte) error {
 		if fields == nil {
 			bad := &fault{reason: ReasonBadRow, value: string(line)}
 			if line == nil {
@@ -181,30 +207,42 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 			bad.refuse(p.to, p.file, n)
 			return nil
 		}
+
 		price, bad := p.row(n, cols, fields)
 		if len(p.suspects) > 0 {
 			if _, is := slices.BinarySearch(p.suspects, laneHash(cols, fields)); is {
-				key := string(fields[cols[colRef]]) + "\x00" + string(fields[cols[colVariant]]) + "\x00" + string(fields[cols[colCondition]])
+				// Its rows wait for the end of the file: only then is it known whether the lane is there twice.
+				key := string(fields[cols[colRef]]) + "\x00" + string(fields[cols[colVariant]]) + "\x00" +
+					string(fields[cols[colCondition]])
 				p.held = append(p.held, heldRow{key: key, price: price, bad: bad})
 				return nil
 			}
 		}
+
 		p.emit(price, bad)
 		if n%1024 == 0 {
 			return ctx.Err()
 		}
+
 		return nil
 	})
+
+	// Equal hashes need not be equal lanes, so the keys themselves are counted.
 	counts := map[string]int{}
 	for _, h := range p.held {
 		counts[h.key]++
 	}
+
 	for _, h := range p.held {
 		if h.bad == nil && counts[h.key] > 1 {
-			h.bad = &fault{reason: ReasonDuplicateLane, ref: h.price.Ref, value: strings.TrimSpace(h.price.Variant + " " + h.price.Condition)}
+			h.bad = &fault{
+				reason: ReasonDuplicateLane, ref: h.price.Ref,
+				value: strings.TrimSpace(h.price.Variant + " " + h.price.Condition),
+			}
 		}
 		p.emit(h.price, h.bad)
 	}
+
 	return err
 }
 
@@ -217,23 +255,30 @@ func (p *priceReader) emit(price Price, bad *fault) {
 }
 
 // row reads the values of a row.
-func (p *priceReader) row(n int, cols *[len(nativePriceColumns)]int, fields [][]byte) (Price, *fault) {
+func (p *priceReader) row(n int, cols *nativeColumns, fields [][]byte) (Price, *fault) {
 	get := func(col int) []byte { return fields[cols[col]] }
-	price := Price{At: At{File: p.file, Line: n}, Ref: string(get(colRef)), Day: p.day, Cents: snapshot.NoCents, Licensed: true}
+	price := Price{
+		At: At{File: p.file, Line: n}, Ref: string(get(colRef)), Day: p.day, Cents: snapshot.NoCents,
+		Licensed: true,
+	}
 	fail := func(reason string, value []byte) (Price, *fault) {
 		return price, &fault{reason: reason, ref: price.Ref, value: string(value)}
 	}
 	if !refOK(price.Ref) {
 		return price, &fault{reason: ReasonBadRef, value: price.Ref}
 	}
+
 	var ok bool
-	if price.Variant, ok = p.codes[string(get(colVariant))]; !ok {
+	// A file has a handful of variants, which are checked and copied once.
+	price.Variant, ok = p.codes[string(get(colVariant))]
+	if !ok {
 		price.Variant = string(get(colVariant))
-		if price.Variant != "" && !codeOK(price.Variant) {
+		if price.Variant != "" && !IsCode(price.Variant) {
 			return fail(ReasonBadVariant, get(colVariant))
 		}
 		p.codes[price.Variant] = price.Variant
 	}
+
 	if code := get(colCondition); len(code) > 0 {
 		c, ok := snapshot.ParseCondition(string(code))
 		if !ok {
@@ -241,30 +286,42 @@ func (p *priceReader) row(n int, cols *[len(nativePriceColumns)]int, fields [][]
 		}
 		price.Condition = c.Code()
 	}
+
 	// Sealed products have neither, cards have both.
 	if (price.Variant == "") != (price.Condition == "") {
 		return fail(ReasonBadCondition, get(colCondition))
 	}
+
 	if cents := get(colCents); len(cents) > 0 {
-		if price.Cents, ok = parseCents(cents); !ok {
+		price.Cents, ok = parseCents(cents)
+		if !ok {
 			return fail(ReasonBadPrice, cents)
 		}
 	}
+
 	if len(get(colCollected)) == 0 {
 		return fail(ReasonMissingValue, []byte("collected_at"))
 	}
-	if price.CollectedAt, ok = p.time(0, get(colCollected)); !ok {
+
+	price.CollectedAt, ok = p.time(0, get(colCollected))
+	if !ok {
 		return fail(ReasonBadTime, get(colCollected))
 	}
-	if text := get(colAsOf); len(text) == 0 {
-		// What the operator asserts for the feed fills in what a row leaves open, unless it is later than the row.
-		price.SourceAsOf = snapshot.NoTime
-		if p.asOf <= price.CollectedAt {
-			price.SourceAsOf = p.asOf
-		}
-	} else if price.SourceAsOf, ok = p.time(1, text); !ok {
-		return fail(ReasonBadTime, text)
+
+	// What the operator asserts for the feed fills in what a row leaves open, unless it is later
+	// than the row.
+	price.SourceAsOf = snapshot.NoTime
+	if p.asOf <= price.CollectedAt {
+		price.SourceAsOf = p.asOf
 	}
+
+	if text := get(colAsOf); len(text) > 0 {
+		price.SourceAsOf, ok = p.time(1, text)
+		if !ok {
+			return fail(ReasonBadTime, text)
+		}
+	}
+
 	switch licensed := get(colLicensed); string(licensed) {
 	case "", "true":
 	case "false":
@@ -272,17 +329,22 @@ func (p *priceReader) row(n int, cols *[len(nativePriceColumns)]int, fields [][]
 	default:
 		return fail(ReasonBadLicence, licensed)
 	}
+
 	return price, nil
 }
 
 func (p *priceReader) time(col int, text []byte) (int64, bool) {
+	// Rows of a file were mostly fetched at one moment, which is parsed once.
 	last := &p.times[col]
 	if last.text == string(text) {
 		return last.ms, true
 	}
+
 	ms, ok := parseInstant(string(text))
 	if ok {
-		last.text, last.ms = string(text), ms
+		last.text = string(text)
+		last.ms = ms
 	}
+
 	return ms, ok
 }

@@ -21,7 +21,8 @@ type Kind struct {
 	Open func(path string, o Options) (Source, error)
 }
 
-// Kinds is the one table of the kinds of sources. The command line, the loader and their messages read it.
+// Kinds is the one table of the kinds of sources. The command line, the loader and their messages
+// read it.
 var Kinds = []Kind{
 	{KindTCGCSV, bounding(openTCGCSV)},
 	{KindPokemonTCG, bounding(openPokemonTCG)},
@@ -57,8 +58,9 @@ const (
 	onePiece = "one-piece"
 )
 
-// Open opens an input: a directory, an archive (.tar, .tar.zst, .tar.gz, .7z) or, for tcgcsv and pokemon-tcg-data, a
-// wide history file (.csv, .csv.zst). It lists the input and reads what the Feed needs; records are read later.
+// Open opens an input: a directory, an archive (.tar, .tar.zst, .tar.gz, .7z) or, for tcgcsv and
+// pokemon-tcg-data, a wide history file (.csv, .csv.zst). It lists the input and reads what the
+// Feed needs; records are read later.
 func Open(kind, path string, o Options) (Source, error) {
 	src, err := open(kind, path, o, defaultLimits)
 	if err != nil {
@@ -73,6 +75,7 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 	} else if _, ok := snapshot.ParseCondition(o.DefaultCondition); !ok {
 		return nil, fmt.Errorf("default condition %q is not a condition's code", o.DefaultCondition)
 	}
+
 	o.limits = lim
 	o.limits.unpack = o.Unpack
 
@@ -81,6 +84,7 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 			return k.Open(path, o)
 		}
 	}
+
 	return nil, fmt.Errorf("unknown kind: use one of %s", strings.Join(KindNames(), ", "))
 }
 
@@ -90,14 +94,6 @@ func msOf(t time.Time) int64 {
 		return snapshot.NoTime
 	}
 	return t.UnixMilli()
-}
-
-// orElse returns text, or other when there is none.
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // historyFile is a wide history file that stands by itself, or lies in a directory of such files.
@@ -113,16 +109,20 @@ func readHistoryFile(ctx context.Context, f historyFile, form wideForm, lim limi
 		return err
 	}
 	defer raw.Close() //nolint:errcheck // only read
+
 	info, err := raw.Stat()
 	if err != nil {
 		return err
 	}
+
+	// Progress is told in bytes of the file on disk, whose size is known.
 	in := &counted{r: raw}
 	plain, err := unpacked(f.path, in)
 	if err != nil {
 		return fmt.Errorf("cannot read history file %q: %w", f.name, err)
 	}
 	defer plain.Close() //nolint:errcheck // only read
+
 	progress := func() { to.Progress("history "+f.name, in.n, info.Size()) }
 	progress()
 	if err := readWide(ctx, &bounded{r: plain, n: lim.total}, f.name, form, to, progress); err != nil {
@@ -131,6 +131,7 @@ func readHistoryFile(ctx context.Context, f historyFile, form wideForm, lim limi
 		}
 		return err
 	}
+
 	to.Progress("history "+f.name, info.Size(), info.Size())
 	return nil
 }
@@ -158,11 +159,13 @@ func historyFilesIn(root string, in folder) []historyFile {
 	if _, ok := in.(*dirFolder); !ok {
 		return nil
 	}
+
 	var list []historyFile
 	for _, f := range in.files() {
 		if !strings.Contains(f.name, "/") && hasSuffix(f.name, wideSuffixes) {
 			list = append(list, historyFile{path: filepath.Join(root, f.name), name: f.name})
 		}
 	}
+
 	return list
 }

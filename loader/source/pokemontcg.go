@@ -1,24 +1,24 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ninepocket/snapshot"
 )
 
-// pokemonTCG is the pokemon-tcg-data source: sets/en.json and cards/en/{set}.json, or weekly prices as wide history
-// keyed by its card ids. The catalog has no prices of its own.
+// pokemonTCG is the pokemon-tcg-data source: sets/en.json and cards/en/{set}.json, or weekly prices
+// as wide history keyed by its card ids. The catalog has no prices of its own.
 //
-// The file set is written in two dialects, which differ in members that are not read (numeric hp, attack costs as
-// text) and in rarities without spaces.
+// The file set is written in two dialects, which differ in members that are not read (numeric hp,
+// attack costs as text) and in rarities without spaces.
 type pokemonTCG struct {
 	opts    Options
 	lim     limits
@@ -55,10 +55,12 @@ func openPokemonTCG(name string, o Options, lim limits) (Source, error) {
 	if isHistoryFile(name) {
 		return &pokemonTCG{opts: o, lim: lim, history: []historyFile{{path: name, name: filepath.Base(name)}}}, nil
 	}
+
 	in, err := openFolder(name, lim)
 	if err != nil {
 		return nil, err
 	}
+
 	return newPokemonTCG(in, name, o, lim)
 }
 
@@ -69,13 +71,17 @@ func newPokemonTCG(in folder, name string, o Options, lim limits) (Source, error
 	if err != nil {
 		return nil, err
 	}
+
 	if !found {
+		// A folder of history files alone is fine.
 		if len(s.history) > 0 {
 			return s, nil
 		}
 		return nil, fmt.Errorf("there is no %s in it", ptcgSets)
 	}
-	s.in, s.prefix = in, prefix
+
+	s.in = in
+	s.prefix = prefix
 	s.cards = newSetFiles(in, path.Join(prefix, "cards/en"))
 	return s, nil
 }
@@ -89,8 +95,10 @@ func onlyPlace(in folder, name string) (prefix string, found bool, err error) {
 		if found {
 			return "", false, fmt.Errorf("there is more than one %s in it: give the folder of one of them", name)
 		}
-		prefix, found = strings.TrimSuffix(strings.TrimSuffix(f.name, name), "/"), true
+		prefix = strings.TrimSuffix(strings.TrimSuffix(f.name, name), "/")
+		found = true
 	}
+
 	return prefix, found, nil
 }
 
@@ -98,7 +106,7 @@ func onlyPlace(in folder, name string) (prefix string, found bool, err error) {
 func (s *pokemonTCG) Feed() Feed {
 	return Feed{
 		Namespace: KindPokemonTCG, HasCatalog: s.in != nil, Partner: s.opts.Partner,
-		Attribution: orElse(s.opts.Attribution, "Card data from pokemon-tcg-data"),
+		Attribution: cmp.Or(s.opts.Attribution, "Card data from pokemon-tcg-data"),
 	}
 }
 
@@ -107,6 +115,7 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 	if s.in == nil {
 		return nil
 	}
+
 	updated := map[string]int64{} // by set
 	var listed []string
 	setsFile := path.Join(s.prefix, ptcgSets)
@@ -115,33 +124,41 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 		if err != nil {
 			return fmt.Errorf("cannot read the sets in %q: %w", setsFile, err)
 		}
+
 		for i := range list {
 			e := &list[i]
 			if e.bad != nil {
 				e.bad.refuse(to, setsFile, e.line)
 				continue
 			}
+
 			listed = append(listed, e.rec.ID)
 			updated[e.rec.ID] = parsePTCGTime(e.rec.UpdatedAt)
-			total, _ := totalOf(e.rec.PrintedTotal) // one that cannot be is not known
+			// One that cannot be is not known.
+			total, _ := totalOf(e.rec.PrintedTotal)
 			to.Set(Set{
-				At: At{File: setsFile, Line: e.line}, Total: total, Ref: e.rec.ID, Game: pokemon, Name: e.rec.Name, Series: e.rec.Series,
-				Code: e.rec.Code, Release: parsePTCGDate(e.rec.ReleaseDate),
+				At: At{File: setsFile, Line: e.line}, Total: total, Ref: e.rec.ID, Game: pokemon, Name: e.rec.Name,
+				Series: e.rec.Series,
+				Code:   e.rec.Code, Release: parsePTCGDate(e.rec.ReleaseDate),
 			})
 		}
+
 		if len(listed) == 0 {
 			return fmt.Errorf("cannot read the sets in %q: no usable set in it", setsFile)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+
 	return readSetFiles(ctx, &s.cards, to, listed, checkPTCGCard, func(e *record[ptcgCard], file, set string) {
 		if e.bad != nil {
 			e.bad.refuse(to, file, e.line)
 			return
 		}
+
 		to.Card(Card{
 			At: At{File: file, Line: e.line}, Ref: e.rec.ID, Game: pokemon, SetRef: set, Name: e.rec.Name,
 			Number: e.rec.Number, Rarity: spaced(e.rec.Rarity), UpdatedAt: updated[set],
@@ -162,22 +179,23 @@ func readWholeFile(ctx context.Context, in folder, name string, use func(data []
 }
 
 func checkPTCGSet(s *ptcgSet) *fault {
-	if !refOK(s.ID) || strings.Contains(s.ID, "/") {
+	if strings.Contains(s.ID, "/") { // it names a file
 		return &fault{reason: ReasonBadRef, value: s.ID}
 	}
-	if strings.TrimSpace(s.Name) == "" {
-		return &fault{reason: ReasonMissingValue, ref: s.ID, value: "name"}
-	}
-	return nil
+	return checkNamed(s.ID, s.Name)
 }
 
-func checkPTCGCard(c *ptcgCard) *fault {
-	if !refOK(c.ID) {
-		return &fault{reason: ReasonBadRef, value: c.ID}
+func checkPTCGCard(c *ptcgCard) *fault { return checkNamed(c.ID, c.Name) }
+
+// checkNamed wants what every record of these catalogs must have: an id and a name.
+func checkNamed(id, name string) *fault {
+	switch {
+	case !refOK(id):
+		return &fault{reason: ReasonBadRef, value: id}
+	case strings.TrimSpace(name) == "":
+		return &fault{reason: ReasonMissingValue, ref: id, value: "name"}
 	}
-	if strings.TrimSpace(c.Name) == "" {
-		return &fault{reason: ReasonMissingValue, ref: c.ID, value: "name"}
-	}
+
 	return nil
 }
 
@@ -190,14 +208,11 @@ func parsePTCGDate(text string) snapshot.Day {
 	return day
 }
 
-// parsePTCGTime reads "2022/10/10 15:12:00", which is taken for UTC. It is the set's, and the nearest thing to an
-// answer for its cards, which have none.
+// parsePTCGTime reads "2022/10/10 15:12:00", which is taken for UTC. It is the set's, and the
+// nearest thing to an answer for its cards, which have none.
 func parsePTCGTime(text string) int64 {
-	at, err := time.Parse("2006/01/02 15:04:05", text)
-	if err != nil || at.UnixMilli() < 0 {
-		return snapshot.NoTime
-	}
-	return at.UnixMilli()
+	at, _ := instantOf("2006/01/02 15:04:05", text)
+	return at
 }
 
 // Prices implements Source: wide history files only.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +15,12 @@ import (
 	"ninepocket/snapshot"
 )
 
-// punkRecords is the punk-records source: english/packs.json and english/data/{pack}.json. It has no prices.
+// punkRecords is the punk-records source: english/packs.json and english/data/{pack}.json. It has
+// no prices.
 //
-// A print's id is the printed number, with "_p1" and on for parallels and "_r1" and on for reprints. The id is also
-// the Number: it is what people type, and it keeps the prints of one number apart.
+// A print's id is the printed number, with "_p1" and on for parallels and "_r1" and on for
+// reprints. The id is also the Number: it is what people type, and it keeps the prints of one
+// number apart.
 type punkRecords struct {
 	opts   Options
 	in     folder
@@ -48,10 +51,12 @@ func openPunkRecords(name string, o Options, lim limits) (Source, error) {
 	if isHistoryFile(name) {
 		return nil, errors.New("punk-records has no prices; its cards are priced by another source")
 	}
+
 	in, err := openFolder(name, lim)
 	if err != nil {
 		return nil, err
 	}
+
 	return newPunkRecords(in, o)
 }
 
@@ -63,6 +68,7 @@ func newPunkRecords(in folder, o Options) (Source, error) {
 	if !found {
 		return nil, fmt.Errorf("there is no english/%s in it", punkPacks)
 	}
+
 	return &punkRecords{opts: o, in: in, prefix: prefix, cards: newSetFiles(in, path.Join(prefix, "data"))}, nil
 }
 
@@ -70,7 +76,7 @@ func newPunkRecords(in folder, o Options) (Source, error) {
 func (s *punkRecords) Feed() Feed {
 	return Feed{
 		Namespace: KindPunkRecords, HasCatalog: true, Partner: s.opts.Partner,
-		Attribution: orElse(s.opts.Attribution, "Card data from punk-records"),
+		Attribution: cmp.Or(s.opts.Attribution, "Card data from punk-records"),
 	}
 }
 
@@ -87,6 +93,7 @@ func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
 		if err != nil {
 			return fmt.Errorf("cannot read the packs in %q: %w", packsFile, err)
 		}
+
 		for i := range list {
 			e := &list[i]
 			if e.bad != nil {
@@ -97,27 +104,33 @@ func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
 			listed = append(listed, e.rec.ID)
 			to.Set(e.rec.set(At{File: packsFile, Line: e.line}))
 		}
+
 		if len(packs) == 0 {
 			return fmt.Errorf("cannot read the packs in %q: no usable pack in it", packsFile)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+
 	return readSetFiles(ctx, &s.cards, to, listed, checkPunkCard, func(e *record[punkCard], file, _ string) {
 		s.card(to, packs, e, file)
 	})
 }
 
 func (s *punkRecords) card(to Sink, packs map[string]bool, e *record[punkCard], file string) {
+	// A card of a pack that is not listed would lose its set.
 	if e.bad == nil && !packs[e.rec.PackID] {
 		e.bad = &fault{reason: ReasonBadRef, ref: e.rec.ID, value: "pack_id " + e.rec.PackID}
 	}
+
 	if e.bad != nil {
 		e.bad.refuse(to, file, e.line)
 		return
 	}
+
 	to.Card(Card{
 		At: At{File: file, Line: e.line}, Ref: e.rec.ID, Game: onePiece, SetRef: e.rec.PackID, Name: e.rec.Name,
 		Number: e.rec.ID, Rarity: spaced(e.rec.Rarity), Printing: printingOf(e.rec.ID), UpdatedAt: snapshot.NoTime,
@@ -134,18 +147,21 @@ func readPacks(data []byte) ([]record[punkPack], error) {
 		if err != nil {
 			return err
 		}
+
 		e := record[punkPack]{line: len(list) + 1}
 		if err := json.Unmarshal(raw, &e.rec); err != nil {
 			e.bad = faultOf(err, raw)
 		} else {
 			e.bad = checkPack(id, &e.rec)
 		}
+
 		list = append(list, e)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	return list, readEnd(dec)
 }
 
@@ -159,18 +175,10 @@ func checkPack(id string, p *punkPack) *fault {
 	return nil
 }
 
-func checkPunkCard(c *punkCard) *fault {
-	if !refOK(c.ID) {
-		return &fault{reason: ReasonBadRef, value: c.ID}
-	}
-	if strings.TrimSpace(c.Name) == "" {
-		return &fault{reason: ReasonMissingValue, ref: c.ID, value: "name"}
-	}
-	return nil
-}
+func checkPunkCard(c *punkCard) *fault { return checkNamed(c.ID, c.Name) }
 
-// name is the title without prefix and label. A pack with a label and no prefix has a title that was not told apart
-// ("BOOSTER PACK" of "BOOSTER PACK [OP15-EB04]"); its whole title says more.
+// name is the title without prefix and label. A pack with a label and no prefix has a title that
+// was not told apart ("BOOSTER PACK" of "BOOSTER PACK [OP15-EB04]"); its whole title says more.
 func (p *punkPack) name() string {
 	title := strings.TrimSpace(deref(p.Parts.Title))
 	if raw := strings.TrimSpace(p.RawTitle); title == "" || p.Parts.Prefix == nil && p.Parts.Label != nil && raw != "" {
@@ -186,23 +194,26 @@ func deref(s *string) string {
 	return *s
 }
 
-// set turns a pack into a set. Its label is the code; other sources write "OP-01" as "OP01", and "OP14-EB04" as
-// "OP14", so these are aliases, and so is the whole title.
+// set turns a pack into a set. Its label is the code; other sources write "OP-01" as "OP01", and
+// "OP14-EB04" as "OP14", so these are aliases, and so is the whole title.
 func (p *punkPack) set(at At) Set {
 	s := Set{
 		At: at, Ref: p.ID, Game: onePiece, Name: p.name(), Series: deref(p.Parts.Prefix), Code: deref(p.Parts.Label),
 		Release: snapshot.NoDay,
 	}
 	if head, tail, ok := strings.Cut(s.Code, "-"); ok && head != "" && tail != "" {
+		// "OP-01" is spelt OP01 elsewhere; of "OP14-EB04", the first part is.
 		if !strings.ContainsFunc(tail, func(r rune) bool { return r < '0' || r > '9' }) {
 			s.Aliases = append(s.Aliases, head+tail)
 		} else {
 			s.Aliases = append(s.Aliases, head)
 		}
 	}
+
 	if raw := strings.TrimSpace(p.RawTitle); raw != "" && raw != s.Name {
 		s.Aliases = append(s.Aliases, raw)
 	}
+
 	return s
 }
 
@@ -212,11 +223,13 @@ func printingOf(id string) string {
 	if !ok || len(tail) < 2 {
 		return ""
 	}
+
 	for _, c := range []byte(tail[1:]) {
 		if !isDigit(c) {
 			return ""
 		}
 	}
+
 	switch tail[0] {
 	case 'p':
 		return "Parallel " + tail[1:]

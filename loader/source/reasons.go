@@ -1,8 +1,9 @@
 package source
 
-// Reasons of quarantine (decision 26). They are what the summary counts by and what the quarantine file carries, so
-// they never change once released; Reasons says each in a sentence. The loader adds records under the same names for
-// what only it can see: identities, times against the snapshot, and text after cleaning.
+// Reasons of quarantine (decision 26). They are what the summary counts by and what the quarantine
+// file carries, so they never change once released; Reasons says each in a sentence. The loader
+// adds records under the same names for what only it can see: identities, times against the
+// snapshot, and text after cleaning.
 const (
 	// ReasonMissingFile and those up to ReasonFailedReply are of the files of an input.
 	ReasonMissingFile  = "missing_file"
@@ -77,7 +78,8 @@ var Reasons = []struct{ Reason, Meaning string }{
 	{ReasonBadTotal, "printed_total is not a whole number from 1 to 9999."},
 	{ReasonBadEdition, "An edition is neither standard nor one that a game has."},
 	{ReasonEditionOfGame, "The edition is one of another game's products."},
-	{ReasonDuplicateLane, "One file prices the same lane twice. All its rows of a day's file are refused; of a history file, all but the first."},
+	{ReasonDuplicateLane, "One file prices the same lane twice. All its rows of a day's file are refused; " +
+		"of a history file, all but the first."},
 	{ReasonAsOfAfterFetch, "source_as_of is later than collected_at."},
 	{ReasonFetchAfterSnapshot, "collected_at is later than the snapshot's time."},
 	{ReasonDuplicateID, "Two records of a source have one reference."},
@@ -90,6 +92,7 @@ var Duplicates = []string{ReasonDuplicateID, ReasonProductOnTwoCards}
 
 // Reasons to pass over a record without quarantine.
 const (
-	// SkipCodeCard: a TCGCSV product named "Code Card - …" with a rarity only is a slip of paper with a code (decision 27).
+	// SkipCodeCard: a TCGCSV product named "Code Card - …" with a rarity only is a slip of paper
+	// with a code (decision 27).
 	SkipCodeCard = "code_card"
 )

@@ -9,9 +9,10 @@ import (
 
 // Source reads one input of a build. A Source is used once, by one goroutine: Catalog, then Prices.
 //
-// Both hand every record to the sink in the order of the input, which is the same each time. What is wrong with one
-// record goes to Sink.Quarantine and the reading goes on; what is wrong with the input as a whole (a truncated
-// archive, a file that is not JSON where the catalog should be) is the returned error.
+// Both hand every record to the sink in the order of the input, which is the same each time. What
+// is wrong with one record goes to Sink.Quarantine and the reading goes on; what is wrong with the
+// input as a whole (a truncated archive, a file that is not JSON where the catalog should be) is
+// the returned error.
 type Source interface {
 	// Feed describes whose records these are. It is known after Open.
 	Feed() Feed
@@ -21,8 +22,8 @@ type Source interface {
 	Prices(ctx context.Context, to Sink) error
 }
 
-// Skipper is a Source that passes over records on purpose, such as code cards (decision 27). They are counted in the
-// report and are no quarantine.
+// Skipper is a Source that passes over records on purpose, such as code cards (decision 27). They
+// are counted in the report and are no quarantine.
 type Skipper interface {
 	// Skipped says what was passed over so far, in the order of first sight.
 	Skipped() []Skip
@@ -40,8 +41,8 @@ type Feed struct {
 	Attribution string // shown with every observation
 	Partner     string // namespace of the identifiers that answer partner_id, "" for none
 	HasCatalog  bool   // whether the input holds a catalog at all
-	// ProductRefs says that references are a shop's product ids, which are also identifiers in the namespace Partner: one
-	// that comes twice stands for two items.
+	// ProductRefs says that references are a shop's product ids, which are also identifiers in the
+	// namespace Partner: one that comes twice stands for two items.
 	ProductRefs bool
 }
 
@@ -53,10 +54,34 @@ type Sink interface {
 	Price(Price)
 	Series(Series)
 	Quarantine(Quarantine)
-	// Progress says how much of the input was read: a phase for people, and how many of its total units are done
-	// (total 0 when not known).
+	// Progress says how much of the input was read: a phase for people, and how many of its total
+	// units are done (total 0 when not known).
 	Progress(phase string, done, total int64)
 }
+
+// Discard is a sink for what nobody asked for. A sink that wants some of it embeds one.
+type Discard struct{}
+
+// Set passes over sets.
+func (Discard) Set(Set) {}
+
+// Card passes over cards.
+func (Discard) Card(Card) {}
+
+// Sealed passes over sealed products.
+func (Discard) Sealed(Sealed) {}
+
+// Price passes over prices.
+func (Discard) Price(Price) {}
+
+// Series passes over series.
+func (Discard) Series(Series) {}
+
+// Quarantine passes over what was refused.
+func (Discard) Quarantine(Quarantine) {}
+
+// Progress passes over progress.
+func (Discard) Progress(string, int64, int64) {}
 
 // At is where in the input a record stands, for the quarantine report.
 type At struct {
@@ -67,7 +92,8 @@ type At struct {
 // Identifier is an alias of an item in another namespace.
 type Identifier struct{ Namespace, Value string }
 
-// Set is a set as its source tells it. Text is as in the source; the loader cleans it (decision 25).
+// Set is a set as its source tells it. Text is as in the source; the loader cleans it (decision
+// 25).
 type Set struct {
 	At      At
 	Ref     string // the source's own key, never a name
@@ -95,8 +121,8 @@ type Card struct {
 	UpdatedAt   int64 // ms since 1970, snapshot.NoTime when the source does not say
 }
 
-// Sealed is a sealed product. PackageType is "" when the source does not say that it is one of the verified types;
-// rules and the operator's mapping may supply it (decision 27).
+// Sealed is a sealed product. PackageType is "" when the source does not say that it is one of the
+// verified types; rules and the operator's mapping may supply it (decision 27).
 type Sealed struct {
 	At          At
 	Ref         string
@@ -112,8 +138,9 @@ type Sealed struct {
 
 // Price is one row of a day's price file.
 //
-// TCGCSV prices sealed products under a variant too, and its price files do not tell them from cards: there the
-// variant and condition of a sealed product's row are as a card's would be, and mean nothing. The same holds for Series.
+// TCGCSV prices sealed products under a variant too, and its price files do not tell them from
+// cards: there the variant and condition of a sealed product's row are as a card's would be, and
+// mean nothing. The same holds for Series.
 type Price struct {
 	At          At
 	Ref         string // an item's Ref; a TCGCSV row whose category is not known carries the product id alone
@@ -126,8 +153,8 @@ type Price struct {
 	Licensed    bool
 }
 
-// Series is one row of a wide history file: the points of one lane. Missing days have no point; a day whose cell is
-// "-" has a row without a price and is in Blank.
+// Series is one row of a wide history file: the points of one lane. Missing days have no point; a
+// day whose cell is "-" has a row without a price and is in Blank.
 type Series struct {
 	At        At
 	Ref       string
@@ -138,8 +165,8 @@ type Series struct {
 	Last      snapshot.Day     // the newest day of the file, whether this lane has it or not
 }
 
-// Quarantine is a record that was refused, or a part of one (an image) without which the record stays, with a reason
-// from the list in reasons.go.
+// Quarantine is a record that was refused, or a part of one (an image) without which the record
+// stays, with a reason from the list in reasons.go.
 type Quarantine struct {
 	At     At
 	Reason string
@@ -149,16 +176,18 @@ type Quarantine struct {
 
 // Options say how to read an input.
 type Options struct {
-	// CollectedAt is the time a live tree was fetched when the tree does not say (--collected-at); zero for unknown.
+	// CollectedAt is the time a live tree was fetched when the tree does not say (--collected-at);
+	// zero for unknown.
 	CollectedAt time.Time
-	// DefaultCondition, AsOf, Attribution and Partner are operator knowledge of the feed (feeds.toml), zero for none.
+	// DefaultCondition, AsOf, Attribution and Partner are operator knowledge of the feed
+	// (feeds.toml), zero for none.
 	DefaultCondition string
 	AsOf             time.Time
 	Attribution      string
 	Partner          string
 
-	// Unpack is the command line of a process that runs ServeUnpacking; none unpacks 7z archives in this process, which
-	// is for archives that can be trusted.
+	// Unpack is the command line of a process that runs ServeUnpacking; none unpacks 7z archives in
+	// this process, which is for archives that can be trusted.
 	Unpack []string
 
 	limits limits // of what an input may make us read

@@ -38,7 +38,8 @@ func (r *recorder) Card(c Card)     { r.cards = append(r.cards, c) }
 func (r *recorder) Sealed(s Sealed) { r.sealed = append(r.sealed, s) }
 func (r *recorder) Price(p Price)   { r.prices = append(r.prices, p) }
 func (r *recorder) Series(s Series) {
-	s.Points, s.Blank = slices.Clone(s.Points), slices.Clone(s.Blank)
+	s.Points = slices.Clone(s.Points)
+	s.Blank = slices.Clone(s.Blank)
 	r.series = append(r.series, s)
 }
 func (r *recorder) Quarantine(q Quarantine) { r.refused = append(r.refused, q) }
@@ -77,6 +78,7 @@ func readAll(kind, path string, o Options) (*recorder, Source, error) {
 	if err := src.Catalog(context.Background(), rec); err != nil {
 		return rec, src, err
 	}
+
 	return rec, src, src.Prices(context.Background(), rec)
 }
 
@@ -95,6 +97,7 @@ func wantError(t *testing.T, err error, words ...string) {
 	if err == nil {
 		t.Fatalf("no error, want one that mentions %q", words)
 	}
+
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("error %q does not mention %q", err, word)
@@ -132,6 +135,7 @@ func (f files) dir(tb testing.TB) string {
 			tb.Fatal(err)
 		}
 	}
+
 	return root
 }
 
@@ -155,10 +159,13 @@ func packTar(tb testing.TB, headers ...tarHeader) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, h := range headers {
-		h.Size, h.Mode, h.ModTime = int64(len(h.text)), 0o644, mtime
+		h.Size = int64(len(h.text))
+		h.Mode = 0o644
+		h.ModTime = mtime
 		if h.Typeflag == 0 {
 			h.Typeflag = tar.TypeReg
 		}
+
 		if err := w.WriteHeader(&h.Header); err != nil {
 			tb.Fatal(err)
 		}
@@ -166,9 +173,11 @@ func packTar(tb testing.TB, headers ...tarHeader) []byte {
 			tb.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
@@ -191,6 +200,7 @@ func gzipOf(tb testing.TB, data []byte) []byte {
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
@@ -204,6 +214,7 @@ func save(tb testing.TB, name string, data []byte) string {
 	if err := os.Chtimes(full, mtime, mtime); err != nil {
 		tb.Fatal(err)
 	}
+
 	return full
 }
 
@@ -231,6 +242,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 		_, err := Open(kind, path, o)
 		wantError(t, err, words...)
 	}
+
 	empty := t.TempDir()
 	f("pokeca", empty, Options{}, "pokeca", "tcgcsv, pokemon-tcg-data, punk-records, native")
 	f(KindTCGCSV, empty, Options{}, "no TCGCSV files")
@@ -248,15 +260,17 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 func TestReasonsAreListedOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Reasons {
-		if seen[r.Reason] || r.Meaning == "" || !codeOK(r.Reason) {
+		if seen[r.Reason] || r.Meaning == "" || !IsCode(r.Reason) {
 			t.Errorf("reason %q is listed twice, has no meaning or is no code", r.Reason)
 		}
 		seen[r.Reason] = true
 	}
+
 	text, err := os.ReadFile("reasons.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
 		if ok && strings.HasPrefix(name, "Reason") && !seen[strings.Trim(strings.TrimSpace(value), `"`)] {
@@ -268,6 +282,7 @@ func TestReasonsAreListedOnce(t *testing.T) {
 func TestCancelStopsReading(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	for _, path := range []string{tcgTreeFixture().dir(t), save(t, "t.tar", tcgTreeFixture().tar(t))} {
 		src, err := Open(KindTCGCSV, path, Options{})
 		if err != nil {
@@ -292,13 +307,16 @@ func (m *memFolder) each(ctx context.Context, want func(string) bool, visit func
 		if !want(f.name) {
 			continue
 		}
+
 		var r io.Reader = strings.NewReader(m.tree[f.name])
 		if f.name == m.broken {
 			r = io.MultiReader(r, iotest.ErrReader(syscall.EIO))
 		}
+
 		if err := visit(f, r); err != nil {
 			return err
 		}
 	}
+
 	return ctx.Err()
 }

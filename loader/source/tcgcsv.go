@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +15,11 @@ import (
 	"ninepocket/snapshot"
 )
 
-// tcgCSV is the TCGCSV source: a live tree, archive days, wide history files, or several of these together.
+// tcgCSV is the TCGCSV source: a live tree, archive days, wide history files, or several of these
+// together.
 //
-// The identity of a product is (category, productId) and of a set (category, groupId) (decision 25), written
-// "3/42346". Wide files know no category, their refs are the product id alone.
+// The identity of a product is (category, productId) and of a set (category, groupId) (decision
+// 25), written "3/42346". Wide files know no category, their refs are the product id alone.
 type tcgCSV struct {
 	opts    Options
 	lim     limits
@@ -62,10 +64,12 @@ func openTCGCSV(name string, o Options, lim limits) (Source, error) {
 	if isHistoryFile(name) {
 		return &tcgCSV{opts: o, lim: lim, history: []historyFile{{path: name, name: filepath.Base(name)}}}, nil
 	}
+
 	in, err := openFolder(name, lim)
 	if err != nil {
 		return nil, err
 	}
+
 	return newTCGCSV(in, name, o, lim)
 }
 
@@ -75,12 +79,15 @@ func newTCGCSV(in folder, name string, o Options, lim limits) (Source, error) {
 	if err := s.addTrees(in, "", name); err != nil {
 		return nil, err
 	}
+
 	s.history = historyFilesIn(name, in)
+	// A directory may hold archives, one for each day, as TCGCSV publishes them.
 	if _, dir := in.(*dirFolder); dir {
 		for _, f := range in.files() {
 			if !hasSuffix(f.name, archiveSuffixes) {
 				continue
 			}
+
 			inner := filepath.Join(name, filepath.FromSlash(f.name))
 			sub, err := openFolder(inner, lim)
 			if err == nil {
@@ -91,14 +98,18 @@ func newTCGCSV(in folder, name string, o Options, lim limits) (Source, error) {
 			}
 		}
 	}
+
 	if len(s.trees) == 0 && len(s.history) == 0 {
-		return nil, errors.New("no TCGCSV files in it: want tcgplayer/3/groups, 2026-04-20/3/1367/prices, archives of these, or wide history as .csv.zst")
+		return nil, errors.New("no TCGCSV files in it: want tcgplayer/3/groups, 2026-04-20/3/1367/prices, " +
+			"archives of these, or wide history as .csv.zst")
 	}
+
 	s.arrange()
 	return s, nil
 }
 
-// arrange puts the trees in order, keeps one of each day, and picks the one whose catalog counts: the newest.
+// arrange puts the trees in order, keeps one of each day, and picks the one whose catalog counts:
+// the newest.
 func (s *tcgCSV) arrange() {
 	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
 		if a.day != b.day {
@@ -106,7 +117,9 @@ func (s *tcgCSV) arrange() {
 		}
 		return boolRank(a.has("groups")) - boolRank(b.has("groups"))
 	})
-	// A day packed twice, as .tar.zst and as .7z, is one day; a live tree goes before an archive day.
+
+	// A day packed twice, as .tar.zst and as .7z, is one day; a live tree goes before an archive
+	// day.
 	kept := s.trees[:0]
 	for _, t := range s.trees {
 		if n := len(kept); n > 0 && kept[n-1].day == t.day {
@@ -118,6 +131,7 @@ func (s *tcgCSV) arrange() {
 			s.catalog = t
 		}
 	}
+
 	s.trees = kept
 }
 
@@ -128,24 +142,30 @@ func boolRank(first bool) int {
 	return 1
 }
 
-// placeTCG reads a path as one of TCGCSV's: [prefix/]{category}/groups or [prefix/]{category}/{groupId}/{products,prices}.
+// placeTCG reads a path as one of TCGCSV's: [prefix/]{category}/groups or
+// [prefix/]{category}/{groupId}/{products,prices}.
 func placeTCG(name string) (prefix string, leaf tcgLeaf, ok bool) {
 	parts := strings.Split(name, "/")
 	n := len(parts)
 	switch kind := parts[n-1]; {
 	case kind == "groups" && n >= 2:
-		leaf, parts = tcgLeaf{name: name, kind: kind, category: parts[n-2]}, parts[:n-2]
+		leaf = tcgLeaf{name: name, kind: kind, category: parts[n-2]}
+		parts = parts[:n-2]
 	case (kind == "products" || kind == "prices") && n >= 3:
-		leaf, parts = tcgLeaf{name: name, kind: kind, category: parts[n-3], group: parts[n-2]}, parts[:n-3]
+		leaf = tcgLeaf{name: name, kind: kind, category: parts[n-3], group: parts[n-2]}
+		parts = parts[:n-3]
 	default:
 		return "", leaf, false
 	}
-	if gameOfCategory(leaf.category) == "" { // TCGplayer has many more categories; they are passed over
+
+	// TCGplayer has many more categories; they are passed over.
+	if gameOfCategory(leaf.category) == "" {
 		return "", leaf, false
 	}
 	if _, number := wholeNumber([]byte(leaf.group)); leaf.group != "" && !number {
 		return "", leaf, false
 	}
+
 	return strings.Join(parts, "/"), leaf, true
 }
 
@@ -166,45 +186,56 @@ func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
 		if !ok {
 			continue
 		}
+
 		t := trees[prefix]
 		if t == nil {
 			t = &tcgTree{in: in, label: label, prefix: prefix, day: snapshot.NoDay}
-			trees[prefix], order = t, append(order, prefix)
+			trees[prefix] = t
+			order = append(order, prefix)
 		}
+
 		t.leaves = append(t.leaves, leaf)
 		if f.mod.After(newest[prefix]) {
 			newest[prefix] = f.mod
 		}
 	}
+
 	stamps, err := readStamps(in, trees)
 	if err != nil {
 		return err
 	}
+
 	for _, prefix := range order {
 		t := trees[prefix]
+		// An archive day is a folder with the day's name.
 		base := path.Base(prefix)
 		if prefix == "" {
 			base = filepath.Base(diskPath)
 		}
+
 		t.day, t.dated = parseDay(base)
 		if err := s.dateTree(t, stamps, newest[prefix]); err != nil {
 			return err
 		}
+
 		s.trees = append(s.trees, t)
 	}
+
 	return s.besideStamp(in, diskPath, trees, newest)
 }
 
 // lastUpdated is the file in which TCGCSV says when its tree was made.
 const lastUpdated = "last-updated.txt"
 
-// dateTree decides when a tree was collected (decision 18): its last-updated.txt, else the archive day at 20:00Z,
-// else --collected-at, else the newest file time.
+// dateTree decides when a tree was collected (decision 18): its last-updated.txt, else the archive
+// day at 20:00Z, else --collected-at, else the newest file time.
 func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string, newest time.Time) error {
+	// TCGCSV puts the file beside the folder tcgplayer; copies of the tree have it inside.
 	stamp, ok := stamps[path.Join(t.prefix, lastUpdated)]
 	if !ok && !t.dated && path.Base(t.prefix) == "tcgplayer" {
 		stamp, ok = stamps[path.Join(path.Dir(t.prefix), lastUpdated)]
 	}
+
 	switch {
 	case ok:
 		at, err := parseStamp(stamp)
@@ -212,6 +243,7 @@ func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string, newest time.Time
 			return err
 		}
 		t.collected = at.UnixMilli()
+
 	case t.dated:
 		t.collected = t.day.Start() + 20*time.Hour.Milliseconds()
 	case !s.opts.CollectedAt.IsZero():
@@ -219,27 +251,33 @@ func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string, newest time.Time
 	default:
 		t.collected = newest.UnixMilli()
 	}
+
 	if !t.dated {
 		t.day = snapshot.DayOf(t.collected)
 	}
+
 	return nil
 }
 
-// besideStamp reads the last-updated.txt that lies beside a directory named tcgplayer, where TCGCSV itself has it.
+// besideStamp reads the last-updated.txt that lies beside a directory named tcgplayer, where TCGCSV
+// itself has it.
 func (s *tcgCSV) besideStamp(in folder, diskPath string, trees map[string]*tcgTree, newest map[string]time.Time) error {
 	t := trees[""]
 	if _, dir := in.(*dirFolder); !dir || t == nil || filepath.Base(diskPath) != "tcgplayer" {
 		return nil
 	}
+
 	for _, f := range in.files() {
 		if f.name == lastUpdated {
 			return nil
 		}
 	}
+
 	stamp, ok, err := readSmallFile(filepath.Join(filepath.Dir(diskPath), lastUpdated))
 	if err != nil || !ok {
 		return err
 	}
+
 	return s.dateTree(t, map[string]string{lastUpdated: stamp}, newest[""])
 }
 
@@ -250,16 +288,21 @@ func readStamps(in folder, trees map[string]*tcgTree) (map[string]string, error)
 		wanted[path.Join(prefix, lastUpdated)] = true
 		wanted[path.Join(path.Dir(prefix), lastUpdated)] = true
 	}
+
+	// A pass over an archive that has none would be for nothing.
 	there := slices.ContainsFunc(in.files(), func(f file) bool { return wanted[f.name] })
 	stamps := map[string]string{}
 	if !there {
 		return stamps, nil
 	}
-	err := in.each(context.Background(), func(name string) bool { return wanted[name] }, func(f file, r io.Reader) error {
-		text, err := io.ReadAll(io.LimitReader(r, 1<<10))
-		stamps[f.name] = string(text)
-		return err
-	})
+
+	err := in.each(context.Background(), func(name string) bool { return wanted[name] },
+		func(f file, r io.Reader) error {
+			text, err := io.ReadAll(io.LimitReader(r, 1<<10))
+			stamps[f.name] = string(text)
+			return err
+		})
+
 	return stamps, err
 }
 
@@ -271,15 +314,17 @@ func parseStamp(text string) (time.Time, error) {
 			return at.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("cannot read %s %q: want a time such as 2026-08-22T20:05:43+0000; correct or remove the file", lastUpdated, clip(text))
+
+	return time.Time{}, fmt.Errorf("cannot read %s %q: want a time such as 2026-08-22T20:05:43+0000; "+
+		"correct or remove the file", lastUpdated, clip(text))
 }
 
 // Feed implements Source.
 func (s *tcgCSV) Feed() Feed {
 	return Feed{
 		Namespace: KindTCGCSV, HasCatalog: s.catalog != nil, ProductRefs: true,
-		Attribution: orElse(s.opts.Attribution, "Market prices from TCGplayer by way of TCGCSV"),
-		Partner:     orElse(s.opts.Partner, tcgPlayer),
+		Attribution: cmp.Or(s.opts.Attribution, "Market prices from TCGplayer by way of TCGCSV"),
+		Partner:     cmp.Or(s.opts.Partner, tcgPlayer),
 	}
 }
 
@@ -294,8 +339,8 @@ func (s *tcgCSV) Skipped() []Skip {
 	return []Skip{{Reason: SkipCodeCard, Refs: s.skipped}}
 }
 
-// asOf is the observation time of a tree's rows: the operator's assertion for the feed, else not known (decision 18).
-// An assertion later than an archive day cannot have been meant for it.
+// asOf is the observation time of a tree's rows: the operator's assertion for the feed, else not
+// known (decision 18). An assertion later than an archive day cannot have been meant for it.
 func (s *tcgCSV) asOf(t *tcgTree) int64 {
 	at := msOf(s.opts.AsOf)
 	if t.dated && at > t.collected {
@@ -306,8 +351,11 @@ func (s *tcgCSV) asOf(t *tcgTree) int64 {
 
 // form is TCGCSV's wide history.
 func (s *tcgCSV) form() wideForm {
-	return wideForm{key: "productId", variant: "subTypeName", condition: s.opts.DefaultCondition, refOK: func(ref string) bool {
-		_, ok := wholeNumber([]byte(ref))
-		return ok
-	}}
+	return wideForm{
+		key: "productId", variant: "subTypeName", condition: s.opts.DefaultCondition,
+		refOK: func(ref string) bool {
+			_, ok := wholeNumber([]byte(ref))
+			return ok
+		},
+	}
 }

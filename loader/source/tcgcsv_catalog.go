@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -53,12 +52,13 @@ func (p *tcgProduct) attribute(name string) string {
 // errFailedReply is the error of a file that holds a reply which says that it failed.
 var errFailedReply = errors.New("the reply says that it failed (success is not true)")
 
-// readReply reads a file of TCGCSV's: an object whose results are the records. Members it does not know are passed
-// over, because the feed adds some now and then.
+// readReply reads a file of TCGCSV's: an object whose results are the records. Members it does not
+// know are passed over, because the feed adds some now and then.
 func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	var list []record[T]
-	results, failed := false, false
+	results := false
+	failed := false
 	err := readObject(dec, func(name string) (err error) {
 		switch name {
 		case "results":
@@ -68,6 +68,7 @@ func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
 			results = true
 			list, err = readElements(dec, check)
 			return err
+
 		case "success":
 			tok, err := dec.ReadToken()
 			failed = err == nil && tok.Kind() != 't'
@@ -79,6 +80,7 @@ func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
 	if err == nil {
 		err = readEnd(dec)
 	}
+
 	switch {
 	case failed:
 		return nil, errFailedReply
@@ -87,6 +89,7 @@ func readReply[T any](data []byte, check func(*T) *fault) ([]record[T], error) {
 	case !results:
 		return nil, errors.New("no results in it")
 	}
+
 	return list, nil
 }
 
@@ -116,7 +119,8 @@ func (f *fault) refuse(to Sink, name string, line int) {
 	to.Quarantine(Quarantine{At: At{File: name, Line: line}, Reason: f.reason, Ref: clip(f.ref), Value: clip(f.value)})
 }
 
-// refuseOrFail sends a file that makes no sense to quarantine, and returns the error of one that cannot be read.
+// refuseOrFail sends a file that makes no sense to quarantine, and returns the error of one that
+// cannot be read.
 func refuseOrFail(to Sink, name string, err error) error {
 	if _, failed := errors.AsType[unreadable](err); failed {
 		return fmt.Errorf("cannot read %q: %w", name, err)
@@ -125,57 +129,61 @@ func refuseOrFail(to Sink, name string, err error) error {
 	return nil
 }
 
-func checkGroup(g *tcgGroup) *fault {
-	id, ok := wholeNumber(g.GroupID)
-	if !ok {
-		return &fault{reason: ReasonBadRef, value: string(g.GroupID)}
-	}
-	if strings.TrimSpace(g.Name) == "" {
-		return &fault{reason: ReasonMissingValue, ref: id, value: "name"}
-	}
-	g.id = id
-	return nil
+func checkGroup(g *tcgGroup) (bad *fault) {
+	g.id, bad = checkTCGID(g.GroupID, g.Name)
+	return bad
 }
 
-func checkProduct(p *tcgProduct) *fault {
-	id, ok := wholeNumber(p.ProductID)
-	if !ok {
-		return &fault{reason: ReasonBadRef, value: string(p.ProductID)}
-	}
-	if strings.TrimSpace(p.Name) == "" {
-		return &fault{reason: ReasonMissingValue, ref: id, value: "name"}
-	}
-	p.id = id
-	return nil
+func checkProduct(p *tcgProduct) (bad *fault) {
+	p.id, bad = checkTCGID(p.ProductID, p.Name)
+	return bad
 }
 
-// readGroups reads the groups files of a tree into s.groups, once. Without them there is no catalog, so whatever is
-// wrong with one of these files as a whole is an error. to takes the bad elements; it is nil when nobody asks.
+// checkTCGID wants what groups and products must have: an id and a name.
+func checkTCGID(v jsontext.Value, name string) (id string, bad *fault) {
+	id, ok := wholeNumber(v)
+	switch {
+	case !ok:
+		return "", &fault{reason: ReasonBadRef, value: string(v)}
+	case strings.TrimSpace(name) == "":
+		return "", &fault{reason: ReasonMissingValue, ref: id, value: "name"}
+	}
+
+	return id, nil
+}
+
+// readGroups reads the groups files of a tree into s.groups, once. Without them there is no
+// catalog, so whatever is wrong with one of these files as a whole is an error. to takes the bad
+// elements; it is nil when nobody asks.
 func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 	if s.groups != nil {
 		return nil
 	}
+
 	groups := map[string]*tcgGroup{}
 	var listed []*tcgGroup
 	wanted := map[string]tcgLeaf{}
-	categories := map[string]bool{}
+	complete := map[string]bool{} // by category: its groups file is there
 	for _, l := range t.leaves {
-		categories[l.category] = true
+		complete[l.category] = complete[l.category] || l.kind == "groups"
 		if l.kind == "groups" {
 			wanted[l.name] = l
 		}
 	}
-	for _, c := range slices.Sorted(maps.Keys(categories)) {
-		if !contains(wanted, func(l tcgLeaf) bool { return l.category == c }) {
-			return fmt.Errorf("cannot read the sets of category %s: there is no groups file beside its groups in %q", c, t.at(t.prefix))
+
+	for _, c := range slices.Sorted(maps.Keys(complete)) {
+		if !complete[c] {
+			return fmt.Errorf("cannot read the sets of category %s: there is no groups file beside its groups in %q",
+				c, t.at(t.prefix))
 		}
 	}
 
 	err := t.in.each(ctx, keyOf(wanted), func(f file, r io.Reader) error {
-		list, err := readGroupsFile(r)
+		list, err := readReplyFile(r, checkGroup)
 		if err != nil {
 			return fmt.Errorf("cannot read %q: %w", t.at(f.name), err)
 		}
+
 		usable := 0
 		for i := range list {
 			e := &list[i]
@@ -183,6 +191,7 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 				e.bad.refuse(to, t.at(f.name), e.line)
 				continue
 			}
+
 			usable++
 			g := &e.rec
 			g.category = wanted[f.name].category
@@ -190,33 +199,20 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 			to.Set(s.setOf(t, g, At{File: t.at(f.name), Line: e.line}))
 			groups[g.category+"/"+g.id] = g
 		}
+
 		if usable == 0 {
 			return fmt.Errorf("cannot read %q: no usable group in it", t.at(f.name))
 		}
+
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.groups, s.listed = groups, listed
+
+	s.groups = groups
+	s.listed = listed
 	return nil
-}
-
-func readGroupsFile(r io.Reader) ([]record[tcgGroup], error) {
-	data, err := readWhole(r)
-	if err != nil {
-		return nil, err
-	}
-	return readReply(data, checkGroup)
-}
-
-func contains[V any](m map[string]V, is func(V) bool) bool {
-	for _, v := range m {
-		if is(v) {
-			return true
-		}
-	}
-	return false
 }
 
 // keyOf accepts the names that are keys of m.
@@ -236,49 +232,61 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 	if err := s.readGroups(ctx, t, to); err != nil {
 		return err
 	}
+
 	wanted := map[string]tcgLeaf{}
 	for _, l := range t.leaves {
 		if l.kind == "products" {
 			wanted[l.name] = l
 		}
 	}
-	done, usable := int64(0), 0
+
+	done := int64(0)
+	usable := 0
 	to.Progress("catalog", 0, int64(len(wanted)))
 	err := t.in.each(ctx, keyOf(wanted), func(f file, r io.Reader) error {
 		l := wanted[f.name]
 		name := t.at(f.name)
 		done++
 		defer to.Progress("catalog", done, int64(len(wanted)))
+
+		// Products of a group that nobody lists would have no set.
 		g := s.groups[l.category+"/"+l.group]
 		if g == nil {
 			refuseFile(to, name, ReasonUnlistedFile, nil)
 			return nil
 		}
+
 		g.products = true
-		list, err := readProductsFile(r)
+		list, err := readReplyFile(r, checkProduct)
 		if err != nil {
 			return refuseOrFail(to, name, err)
 		}
+
 		usable++
 		if len(list) == 0 {
 			refuseFile(to, name, ReasonEmptyFile, nil)
 		}
+
 		for i := range list {
 			s.product(to, g, &list[i], name)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot read the catalog: %w", err)
 	}
+
 	for _, g := range s.listed {
 		if !g.products {
 			refuseFile(to, t.at(t.pathOf(g, "products")), ReasonMissingFile, errors.New(g.Name))
 		}
 	}
+
 	if usable == 0 {
 		return fmt.Errorf("cannot read the catalog: none of its %d groups has a usable products file", len(s.listed))
 	}
+
 	return nil
 }
 
@@ -287,12 +295,13 @@ func (t *tcgTree) pathOf(g *tcgGroup, kind string) string {
 	return strings.TrimPrefix(t.prefix+"/"+g.category+"/"+g.id+"/"+kind, "/")
 }
 
-func readProductsFile(r io.Reader) ([]record[tcgProduct], error) {
+// readReplyFile reads a file that holds one of TCGCSV's replies.
+func readReplyFile[T any](r io.Reader, check func(*T) *fault) ([]record[T], error) {
 	data, err := readWhole(r)
 	if err != nil {
 		return nil, err
 	}
-	return readReply(data, checkProduct)
+	return readReply(data, check)
 }
 
 // setOf turns a group into a set.
@@ -304,18 +313,22 @@ func (s *tcgCSV) setOf(t *tcgTree, g *tcgGroup, at At) Set {
 	if alias := setAlias(g.Name); alias != "" {
 		set.Aliases = []string{alias}
 	}
+
 	return set
 }
 
-// releaseOf reads publishedOn. Groups that TCGplayer has no date for carry the time of the fetch instead, with seven
-// fractional digits; a date within a day of the fetch is taken for one of those (decision 25).
+// releaseOf reads publishedOn. Groups that TCGplayer has no date for carry the time of the fetch
+// instead, with seven fractional digits; a date within a day of the fetch is taken for one of those
+// (decision 25).
 func releaseOf(text string, collected int64) snapshot.Day {
 	if len(text) < len("2006-01-02") {
 		return snapshot.NoDay
 	}
+	// Dates that people entered have no fractions of a second.
 	if _, fraction, ok := strings.Cut(strings.TrimRight(text, "Z"), "."); ok && len(fraction) == 7 {
 		return snapshot.NoDay
 	}
+
 	day, ok := parseDay(text[:len("2006-01-02")])
 	if !ok {
 		return snapshot.NoDay
@@ -323,6 +336,7 @@ func releaseOf(text string, collected int64) snapshot.Day {
 	if apart := day - snapshot.DayOf(collected); apart >= -1 && apart <= 1 {
 		return snapshot.NoDay
 	}
+
 	return day
 }
 
@@ -332,26 +346,32 @@ func (s *tcgCSV) product(to Sink, g *tcgGroup, e *record[tcgProduct], file strin
 		e.bad.refuse(to, file, e.line)
 		return
 	}
+
 	p := &e.rec
 	ref := g.category + "/" + p.id
-	number, rarity := p.attribute("Number"), p.attribute("Rarity")
+	number := p.attribute("Number")
+	rarity := p.attribute("Rarity")
 	ids := []Identifier{{Namespace: tcgPlayer, Value: p.id}}
 	updated := parseModified(scalar(p.ModifiedOn))
 	at := At{File: file, Line: e.line}
 	game := gameOfCategory(g.category)
 	switch {
 	case number == "" && rarity == "":
+		// Only cards have a number or a rarity.
 		kind, unit := packageOf(p.Name)
 		to.Sealed(Sealed{
 			At: at, Ref: ref, Game: game, Name: p.Name, PackageType: kind, UnitKind: unit,
 			Edition: editionOf(p.Name), Identifiers: ids, UpdatedAt: updated,
 		})
+
 	case number == "" && strings.HasPrefix(p.Name, "Code Card - "):
 		if !s.skip[ref] {
 			s.skip[ref] = true
 			s.skipped = append(s.skipped, ref)
 		}
+
 	default:
+		// The name is the card's, without the number that shops put behind it.
 		name, number := cutNumber(p.Name, number)
 		to.Card(Card{
 			At: at, Ref: ref, Game: game, SetRef: g.category + "/" + g.id, Name: name, Number: number, Rarity: rarity,
@@ -362,9 +382,6 @@ func (s *tcgCSV) product(to Sink, g *tcgGroup, e *record[tcgProduct], file strin
 
 // parseModified reads modifiedOn, which has no zone and is UTC.
 func parseModified(text string) int64 {
-	at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(text, "Z"))
-	if err != nil || at.UnixMilli() < 0 {
-		return snapshot.NoTime
-	}
-	return at.UnixMilli()
+	at, _ := instantOf("2006-01-02T15:04:05", strings.TrimSuffix(text, "Z"))
+	return at
 }

@@ -6,21 +6,26 @@ import (
 	"ninepocket/snapshot"
 )
 
-// cutNumber moves the number that TCGplayer puts at the end of many names to the number (decision 25): "Shaymin VSTAR -
-// 014/172" with Number "014/172" is "Shaymin VSTAR". Only what trails the whole name is cut, so that
-// "Machamp - 59/108 (Prerelease)" stays as the feed spells it. The text is only taken for a number when it is the card's
-// Number, its part before the slash, or completes it ("Leafeon - 11/116" with Number "11"): "Castaway - 2008" and
-// "Seviper - Darkrai Deck" are left alone.
+// cutNumber moves the number that TCGplayer puts at the end of many names to the number (decision
+// 25): "Shaymin VSTAR - 014/172" with Number "014/172" is "Shaymin VSTAR". Only what trails the
+// whole name is cut, so that "Machamp - 59/108 (Prerelease)" stays as the feed spells it. The text
+// is only taken for a number when it is the card's Number, its part before the slash, or completes
+// it ("Leafeon - 11/116" with Number "11"): "Castaway - 2008" and "Seviper - Darkrai Deck" are left
+// alone.
 func cutNumber(name, number string) (string, string) {
 	if number == "" {
 		return name, number
 	}
+
 	want := looseNumber(number)
 	for i := len(name) - 1; i > 0; i-- {
-		// A dash with a space on one side parts name and number; one without belongs to a word ("Ho-Oh", "OP01-001").
+		// A dash with a space on one side parts name and number; one without belongs to a word
+		// ("Ho-Oh", "OP01-001").
 		if name[i] != '-' || name[i-1] != ' ' && (i+1 == len(name) || name[i+1] != ' ') {
 			continue
 		}
+
+		// From the end of the name to its beginning: the last dash that parts a number wins.
 		text := strings.TrimSpace(name[i+1:])
 		head := strings.TrimRight(name[:i], " -")
 		got := looseNumber(text)
@@ -33,10 +38,12 @@ func cutNumber(name, number string) (string, string) {
 			return head, text
 		}
 	}
+
 	return name, number
 }
 
-// looseNumber is a number without case, spaces and padding zeros, for comparison: "SV 009/SV122" is "sv9/sv122".
+// looseNumber is a number without case, spaces and padding zeros, for comparison: "SV 009/SV122" is
+// "sv9/sv122".
 func looseNumber(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := range len(s) {
@@ -49,15 +56,18 @@ func looseNumber(s string) string {
 		case c == '0' && (len(out) == 0 || !isDigit(out[len(out)-1])) && i+1 < len(s) && isDigit(s[i+1]):
 			continue
 		}
+
 		out = append(out, c)
 	}
+
 	return string(out)
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// setAlias is a set's name without the series that TCGplayer puts before it: "SV09: Journey Together" is known as
-// "Journey Together", "XY - Evolutions" as "Evolutions". It is "" when there is none.
+// setAlias is a set's name without the series that TCGplayer puts before it: "SV09: Journey
+// Together" is known as "Journey Together", "XY - Evolutions" as "Evolutions". It is "" when there
+// is none.
 func setAlias(name string) string {
 	for _, sep := range []string{": ", " - "} {
 		prefix, rest, ok := strings.Cut(name, sep)
@@ -74,15 +84,17 @@ func isSeries(s string) bool {
 	if letters < 2 || letters > 4 || len(s)-letters > 2 {
 		return false
 	}
+
 	for i := range letters {
 		if s[i] < 'A' || s[i] > 'Z' {
 			return false
 		}
 	}
+
 	return true
 }
 
-// Package types and unit kinds (specification, sealed product).
+// Package types and unit kinds (docs/API.md, sealed product).
 const (
 	boosterBundle    = "booster_bundle"
 	eliteTrainerBox  = "elite_trainer_box"
@@ -92,9 +104,10 @@ const (
 	pokemonCenterBox = "pokemon_center"
 )
 
-// packageRules are the ends of names that are sure: whole words, with no more than qualifiers in brackets after them.
-// So "Code Card - … Elite Trainer Box" (no sealed product at all), "… Elite Trainer Box Case", "… Half Booster Box",
-// "… Sleeved Booster Case" and "… Booster Bundle Display" are none of them; an operator's mapping may say more.
+// packageRules are the ends of names that are sure: whole words, with no more than qualifiers in
+// brackets after them. So "Code Card - … Elite Trainer Box" (no sealed product at all), "… Elite
+// Trainer Box Case", "… Half Booster Box", "… Sleeved Booster Case" and "… Booster Bundle Display"
+// are none of them; an operator's mapping may say more.
 var packageRules = []struct{ end, kind, unit string }{
 	{"booster box case", boosterCase, boosterBox},
 	{"booster box", boosterBox, boosterPack},
@@ -103,14 +116,19 @@ var packageRules = []struct{ end, kind, unit string }{
 	{"elite trainer box plus", eliteTrainerBox, boosterPack},
 }
 
-// packageDoubts are words that make a name mean something else in spite of its end: several products in one, a part of
-// one, or a thing with the same name (the bundles of miniature Halloween packs).
-var packageDoubts = []string{"half", "enhanced", "sleeved", "display", "set of", "costco", "with", "bulk", "trick or trade", "code card", "deck"}
+// packageDoubts are words that make a name mean something else in spite of its end: several
+// products in one, a part of one, or a thing with the same name (the bundles of miniature Halloween
+// packs).
+var packageDoubts = []string{
+	"half", "enhanced", "sleeved", "display", "set of", "costco", "with", "bulk",
+	"trick or trade", "code card", "deck",
+}
 
-// packageOf tells a sealed product's package type and unit kind from its name, "" when the name does not make it sure
-// (decision 27). How many units are in it no feed says.
+// packageOf tells a sealed product's package type and unit kind from its name, "" when the name
+// does not make it sure (decision 27). How many units are in it no feed says.
 func packageOf(name string) (kind, unit string) {
-	words, all := plainWords(outsideBrackets(name)), plainWords(name)
+	words := plainWords(outsideBrackets(name))
+	all := plainWords(name)
 	for _, rule := range packageRules {
 		if !strings.HasSuffix(words, " "+rule.end+" ") {
 			continue
@@ -122,11 +140,12 @@ func packageOf(name string) (kind, unit string) {
 		}
 		return rule.kind, rule.unit
 	}
+
 	return "", ""
 }
 
-// editionOf tells Pokémon Center's own edition from the standard one. It is written "… Pokemon Center Elite Trainer
-// Box (Exclusive)", "(Pokemon Center)" or "[Pokemon Center]".
+// editionOf tells Pokémon Center's own edition from the standard one. It is written "… Pokemon
+// Center Elite Trainer Box (Exclusive)", "(Pokemon Center)" or "[Pokemon Center]".
 func editionOf(name string) string {
 	words := plainWords(strings.NewReplacer("é", "e", "É", "e").Replace(name))
 	if strings.Contains(words, " pokemon center ") {
@@ -152,10 +171,12 @@ func outsideBrackets(s string) string {
 			}
 		}
 	}
+
 	return string(out)
 }
 
-// plainWords is text in lower case with one space around every word, so that " word " finds whole words.
+// plainWords is text in lower case with one space around every word, so that " word " finds whole
+// words.
 func plainWords(s string) string {
 	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r < 0x80

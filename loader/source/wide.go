@@ -11,8 +11,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// wideForm is how one kind of source keys its wide history files: the contract's "productId,subTypeName",
-// "cardId,subTypeName" and "ref,variant[,condition]".
+// wideForm is how one kind of source keys its wide history files: the contract's
+// "productId,subTypeName", "cardId,subTypeName" and "ref,variant[,condition]".
 type wideForm struct {
 	key, variant string // headers of the key columns; the variant's column may be missing, for sealed products
 	condition    string // code of the lanes of a file without a condition column
@@ -35,18 +35,24 @@ type wideColumns struct {
 // maxDays bounds the days of one wide file: 20 years.
 const maxDays = 7320
 
-// columns reads a header row. A header that is not understood is an error of the file: every cell under it would be wrong.
+// columns reads a header row. A header that is not understood is an error of the file: every cell
+// under it would be wrong.
 func (form wideForm) columns(fields [][]byte) (wideColumns, error) {
 	c := wideColumns{variant: -1, condition: -1, first: 1}
 	if len(fields) == 0 || string(fields[0]) != form.key {
 		return c, fmt.Errorf("header must start with %q", form.key)
 	}
+
 	if c.first < len(fields) && string(fields[c.first]) == form.variant {
-		c.variant, c.first = c.first, c.first+1
+		c.variant = c.first
+		c.first++
 		if c.first < len(fields) && string(fields[c.first]) == "condition" {
-			c.condition, c.first = c.first, c.first+1
+			c.condition = c.first
+			c.first++
 		}
 	}
+
+	// Every other column is a day.
 	days := fields[c.first:]
 	if len(days) == 0 {
 		return c, errors.New("header has no days")
@@ -54,6 +60,7 @@ func (form wideForm) columns(fields [][]byte) (wideColumns, error) {
 	if len(days) > maxDays {
 		return c, fmt.Errorf("header has %d days, more than %d", len(days), maxDays)
 	}
+
 	seen := make(map[snapshot.Day]bool, len(days))
 	for i, field := range days {
 		day, ok := parseDay(string(field))
@@ -63,10 +70,13 @@ func (form wideForm) columns(fields [][]byte) (wideColumns, error) {
 		if seen[day] {
 			return c, fmt.Errorf("header has day %s twice", day)
 		}
+
 		seen[day] = true
 		c.days = append(c.days, day)
 		c.order = append(c.order, i)
 	}
+
+	// Days may come in any order; points must ascend.
 	slices.SortFunc(c.order, func(a, b int) int { return int(c.days[a]) - int(c.days[b]) })
 	c.last = c.days[c.order[len(c.order)-1]]
 	return c, nil
@@ -88,8 +98,8 @@ type wideReader struct {
 	blank      []snapshot.Day
 }
 
-// readWide reads a wide history file and emits a Series for every row. Only a header that is not understood and an
-// unreadable stream are errors.
+// readWide reads a wide history file and emits a Series for every row. Only a header that is not
+// understood and an unreadable stream are errors.
 func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to Sink, progress func()) error {
 	in := newLines(r)
 	defer in.done()
@@ -100,14 +110,21 @@ func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to S
 		}
 		return fmt.Errorf("cannot read history file %q: %w", name, err)
 	}
+
 	fields, ok := splitRow(nil, header)
 	if !ok {
 		return fmt.Errorf("cannot read history file %q: header's quotes do not close", name)
 	}
-	w := &wideReader{form: form, file: name, to: to, codes: map[string]string{}, conditions: map[string]string{}, lanes: map[string]struct{}{}}
-	if w.cols, err = form.columns(fields); err != nil {
+
+	w := &wideReader{
+		form: form, file: name, to: to, codes: map[string]string{}, conditions: map[string]string{},
+		lanes: map[string]struct{}{},
+	}
+	w.cols, err = form.columns(fields)
+	if err != nil {
 		return fmt.Errorf("cannot read history file %q: %w", name, err)
 	}
+
 	for {
 		line, err := in.next()
 		switch {
@@ -120,6 +137,7 @@ func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to S
 		case len(line) > 0:
 			w.row(in.n, line)
 		}
+
 		if in.n%1024 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -141,50 +159,63 @@ func (w *wideReader) row(n int, line []byte) {
 		w.refuse(n, ReasonBadRow, "", string(line))
 		return
 	}
+
 	ref := string(fields[0])
 	if !w.form.refOK(ref) {
 		w.refuse(n, ReasonBadRef, "", ref)
 		return
 	}
+
 	s := Series{At: At{File: w.file, Line: n}, Ref: ref, Last: w.cols.last}
-	if s.Variant, s.Condition, ok = w.lane(n, ref); !ok {
+	s.Variant, s.Condition, ok = w.lane(n, ref)
+	if !ok {
 		return
 	}
+
 	w.key = append(append(append(append(append(w.key[:0], ref...), 0), s.Variant...), 0), s.Condition...)
 	if _, twice := w.lanes[string(w.key)]; twice {
 		w.refuse(n, ReasonDuplicateLane, ref, strings.TrimSpace(s.Variant+" "+s.Condition))
 		return
 	}
+
+	// The first row of a lane stands.
 	w.lanes[string(w.key)] = struct{}{}
 	w.cells(n, ref, fields[w.cols.first:])
-	s.Points, s.Blank = w.points, w.blank
+	s.Points = w.points
+	s.Blank = w.blank
 	w.to.Series(s)
 }
 
 // lane reads the variant and condition of the row in fields.
 func (w *wideReader) lane(n int, ref string) (variant, condition string, ok bool) {
 	if w.cols.variant >= 0 {
+		// A file has a handful of variants, so that each is judged once.
 		raw := w.fields[w.cols.variant]
-		if variant, ok = w.codes[string(raw)]; !ok {
+		variant, ok = w.codes[string(raw)]
+		if !ok {
 			variant = string(raw)
 			if !w.form.codes {
 				variant = variantCode(variant)
 			}
-			if variant != "" && !codeOK(variant) || variant == "" && !w.form.codes {
+			if variant != "" && !IsCode(variant) || variant == "" && !w.form.codes {
 				w.refuse(n, ReasonBadVariant, ref, string(raw))
 				return "", "", false
 			}
 			w.codes[string(raw)] = variant
 		}
 	}
+
 	if w.cols.condition < 0 {
+		// A sealed product has no condition.
 		if variant != "" {
 			condition = w.form.condition
 		}
 		return variant, condition, true
 	}
+
 	raw := w.fields[w.cols.condition]
-	if condition, ok = w.conditions[string(raw)]; !ok {
+	condition, ok = w.conditions[string(raw)]
+	if !ok {
 		condition = string(raw)
 		if _, known := snapshot.ParseCondition(condition); !known && condition != "" {
 			w.refuse(n, ReasonBadCondition, ref, condition)
@@ -192,31 +223,38 @@ func (w *wideReader) lane(n int, ref string) (variant, condition string, ok bool
 		}
 		w.conditions[condition] = condition
 	}
+
 	// Sealed products have neither, cards have both.
 	if (variant == "") != (condition == "") {
 		w.refuse(n, ReasonBadCondition, ref, condition)
 		return "", "", false
 	}
+
 	return variant, condition, true
 }
 
 // cells reads the prices of a row into points and blank. A bad cell is refused by itself.
 func (w *wideReader) cells(n int, ref string, cells [][]byte) {
-	w.points, w.blank = w.points[:0], w.blank[:0]
+	w.points = w.points[:0]
+	w.blank = w.blank[:0]
 	for _, i := range w.cols.order {
 		cell := cells[i]
 		if len(cell) == 0 {
 			continue
 		}
+
 		if len(cell) == 1 && cell[0] == '-' {
+			// The lane was seen, and had no price.
 			w.blank = append(w.blank, w.cols.days[i])
 			continue
 		}
+
 		cents, ok := parseCents(cell)
 		if !ok {
 			w.refuse(n, ReasonBadPrice, ref, w.cols.days[i].String()+": "+string(cell))
 			continue
 		}
+
 		w.points = append(w.points, snapshot.Point{Day: w.cols.days[i], Cents: cents})
 	}
 }

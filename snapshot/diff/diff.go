@@ -1,8 +1,9 @@
-// Package diff says what changed from one catalog to another: what an operator looks at before publishing, and what
-// the guards judge by.
+// Package diff says what changed from one catalog to another: what an operator looks at before
+// publishing, and what the guards judge by.
 //
-// Cards, sets and sealed products are the same in both catalogs when their ids are equal; prices are compared lane by
-// lane, that is by item, variant and condition, whether they may be distributed or not.
+// Cards, sets and sealed products are the same in both catalogs when their ids are equal; prices
+// are compared lane by lane, that is by item, variant and condition, whether they may be
+// distributed or not.
 package diff
 
 import (
@@ -71,8 +72,8 @@ type Prices struct {
 	Changed     int `json:"changed"`     // of those, with another price
 	Appeared    int `json:"appeared"`    // lanes with a price in the later catalog alone
 	Disappeared int `json:"disappeared"` // lanes with a price in the earlier catalog alone
-	// MedianPercent is the median of the changes in percent, of changed prices whose earlier one is above zero; null
-	// without any.
+	// MedianPercent is the median of the changes in percent, of changed prices whose earlier one is
+	// above zero; null without any.
 	MedianPercent *float64 `json:"median_percent"`
 	// Moved are the prices that went up or down by more than MovedShare of the earlier one.
 	Moved int `json:"moved"`
@@ -80,7 +81,7 @@ type Prices struct {
 	Largest []Move `json:"largest"`
 }
 
-// MovedShare is how far a price must go to count as moved (architecture, guards).
+// MovedShare is how far a price must go to count as moved.
 const MovedShare = 0.60
 
 // Move is a lane whose price changed.
@@ -131,28 +132,38 @@ func changes(a, b named) Changes {
 		Before: a.id.Len(), After: b.id.Len(),
 		Examples: Examples{Added: []Thing{}, Removed: []Thing{}, Renamed: []Renamed{}},
 	}
-	before, after := rows(a.id), rows(b.id)
+	before := rows(a.id)
+	after := rows(b.id)
+
 	for i := range b.id.Len() {
+		// Ids never change, so that a thing of another id is another thing.
 		old, known := before[b.id.At(i)]
 		switch {
 		case !known:
-			if c.Added++; c.Added <= MaxExamples {
-				c.Examples.Added = append(c.Examples.Added, b.thing(i))
-			}
+			c.Added++
+			c.Examples.Added = keep(c.Examples.Added, b.thing(i))
 		case a.name.At(old) != b.name.At(i):
-			if c.Renamed++; c.Renamed <= MaxExamples {
-				c.Examples.Renamed = append(c.Examples.Renamed, Renamed{b.prefix + b.id.At(i), a.name.At(old), b.name.At(i)})
-			}
+			c.Renamed++
+			c.Examples.Renamed = keep(c.Examples.Renamed, Renamed{b.prefix + b.id.At(i), a.name.At(old), b.name.At(i)})
 		}
 	}
+
 	for i := range a.id.Len() {
 		if _, stays := after[a.id.At(i)]; !stays {
-			if c.Removed++; c.Removed <= MaxExamples {
-				c.Examples.Removed = append(c.Examples.Removed, a.thing(i))
-			}
+			c.Removed++
+			c.Examples.Removed = keep(c.Examples.Removed, a.thing(i))
 		}
 	}
+
 	return c
+}
+
+// keep appends an example while there is room for more.
+func keep[T any](list []T, one T) []T {
+	if len(list) < MaxExamples {
+		list = append(list, one)
+	}
+	return list
 }
 
 // rows maps ids to rows.
@@ -191,25 +202,32 @@ func comparePrices(pairs *Pairs, prefix string) Prices {
 			if pair.From == pair.To {
 				continue
 			}
+
 			p.Changed++
 			moves = append(moves, pair)
 			if pair.Moved() {
 				p.Moved++
 			}
+
 			if pair.From > 0 {
 				percents = append(percents, pair.percent())
 			}
 		}
 	}
+
 	if n := len(percents); n > 0 {
 		slices.Sort(percents)
+		// Of an even number, the middle lies between two.
 		median := round2((percents[(n-1)/2] + percents[n/2]) / 2)
 		p.MedianPercent = &median
 	}
+
+	// The largest in cents are what an operator wants to see first.
 	slices.SortStableFunc(moves, func(x, y Pair) int { return cmp.Compare(y.distance(), x.distance()) })
 	for _, pair := range moves[:min(len(moves), MaxLargest)] {
 		p.Largest = append(p.Largest, pairs.move(pair, prefix))
 	}
+
 	return p
 }
 

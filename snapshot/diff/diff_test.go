@@ -30,12 +30,15 @@ func next(w *fixture.World, dice *rand.Rand) *fixture.World {
 				}
 			case 3:
 				if l.Cents == snapshot.NoCents {
-					l.Cents, l.CollectedAt = int64(dice.IntN(300)), w.At
+					l.Cents = int64(dice.IntN(300))
+					l.CollectedAt = w.At
 				}
 			}
 		}
+
 		return lanes
 	}
+
 	n.Cards = slices.DeleteFunc(n.Cards, func(fixture.Card) bool { return dice.IntN(9) == 0 })
 	for i := range n.Cards {
 		if dice.IntN(8) == 0 {
@@ -43,17 +46,20 @@ func next(w *fixture.World, dice *rand.Rand) *fixture.World {
 		}
 		n.Cards[i].Lanes = lanes(n.Cards[i].Lanes)
 	}
+
 	more := fixture.Random(dice.Uint64(), fixture.Size{Sets: 2, Cards: dice.IntN(5), Sealed: 2, Days: 9})
 	for _, c := range more.Cards {
 		c.Set = ""
 		n.Cards = append(n.Cards, c)
 	}
+
 	n.Sets = append(n.Sets, more.Sets...)
 	n.Sets[0].Name += " Renewed"
 	n.Sealed = append(slices.Delete(n.Sealed, 0, 1), more.Sealed...)
 	for i := range n.Sealed {
 		n.Sealed[i].Lanes = lanes(n.Sealed[i].Lanes)
 	}
+
 	return n
 }
 
@@ -73,11 +79,13 @@ func named(a, b map[string]string) (p plain) {
 			p.Renamed++
 		}
 	}
+
 	for id := range a {
 		if _, ok := b[id]; !ok {
 			p.Removed++
 		}
 	}
+
 	return p
 }
 
@@ -113,11 +121,13 @@ func prices(w *fixture.World) map[string]int64 {
 			m[fmt.Sprint("card ", c.ID, l.Variant, l.Condition)] = l.Cents
 		}
 	}
+
 	for _, s := range w.Sealed {
 		for _, l := range s.Lanes {
 			m[fmt.Sprint("sealed ", s.Tail, l.Variant, l.Condition)] = l.Cents
 		}
 	}
+
 	return m
 }
 
@@ -129,6 +139,7 @@ func comparePrices(a, b map[string]int64) (p plain) {
 		if !ok {
 			from = snapshot.NoCents
 		}
+
 		switch {
 		case from < 0 && to >= 0:
 			p.Appeared++
@@ -139,30 +150,36 @@ func comparePrices(a, b map[string]int64) (p plain) {
 			if from == to {
 				continue
 			}
+
 			p.Changed++
 			distances = append(distances, int64(math.Abs(float64(to-from))))
 			if from == 0 || math.Abs(float64(to)/float64(from)-1) > 0.6+1e-12 {
 				p.Moved++
 			}
+
 			if from > 0 {
 				percents = append(percents, float64(to)/float64(from)*100-100)
 			}
 		}
 	}
+
 	for lane, from := range a {
 		if _, ok := b[lane]; !ok && from >= 0 {
 			p.Disappeared++
 		}
 	}
+
 	slices.Sort(percents)
 	p.Median = "none"
 	if n := len(percents); n > 0 {
 		p.Median = fmt.Sprintf("%.2f", (percents[(n-1)/2]+percents[n/2])/2)
 	}
+
 	slices.Sort(distances)
 	for _, d := range distances[max(0, len(distances)-diff.MaxLargest):] {
 		p.Largest += d
 	}
+
 	return p
 }
 
@@ -171,13 +188,18 @@ func counted(c diff.Changes) plain {
 }
 
 func pricesOf(p diff.Prices) plain {
-	out := plain{Compared: p.Compared, Changed: p.Changed, Appeared: p.Appeared, Disappeared: p.Disappeared, Moved: p.Moved, Median: "none"}
+	out := plain{
+		Compared: p.Compared, Changed: p.Changed, Appeared: p.Appeared, Disappeared: p.Disappeared,
+		Moved: p.Moved, Median: "none",
+	}
 	if p.MedianPercent != nil {
 		out.Median = fmt.Sprintf("%.2f", *p.MedianPercent)
 	}
+
 	for _, m := range p.Largest {
 		out.Largest += max(m.ToCents-m.FromCents, m.FromCents-m.ToCents)
 	}
+
 	return out
 }
 
@@ -194,12 +216,14 @@ func TestCompare(t *testing.T) {
 				t.Errorf("seed %d: %s (-want +got):\n%s", seed, what, diff)
 			}
 		}
+
 		check("cards", named(cardNames(a), cardNames(b)), counted(d.Cards))
 		check("sets", named(setNames(a), setNames(b)), counted(d.Sets))
 		check("sealed", named(sealedNames(a), sealedNames(b)), counted(d.Sealed))
 		check("prices", comparePrices(prices(a), prices(b)), pricesOf(d.Prices))
 		if !slices.IsSortedFunc(d.Prices.Largest, func(x, y diff.Move) int {
-			return int(max(y.ToCents-y.FromCents, y.FromCents-y.ToCents) - max(x.ToCents-x.FromCents, x.FromCents-x.ToCents))
+			return int(max(y.ToCents-y.FromCents, y.FromCents-y.ToCents) - max(x.ToCents-x.FromCents,
+				x.FromCents-x.ToCents))
 		}) {
 			t.Errorf("seed %d: the largest moves do not descend: %+v", seed, d.Prices.Largest)
 		}
@@ -209,9 +233,11 @@ func TestCompare(t *testing.T) {
 func TestCompareWithItself(t *testing.T) {
 	w := fixture.Random(1, fixture.Small)
 	d := diff.Compare(w.Catalog(), w.Catalog(), diff.Options{})
-	if d.Cards.Any() || d.Sets.Any() || d.Sealed.Any() || d.Prices.Changed+d.Prices.Appeared+d.Prices.Disappeared > 0 || d.Prices.MedianPercent != nil {
+	if d.Cards.Any() || d.Sets.Any() || d.Sealed.Any() ||
+		d.Prices.Changed+d.Prices.Appeared+d.Prices.Disappeared > 0 || d.Prices.MedianPercent != nil {
 		t.Errorf("a catalog differs from itself: %+v", d)
 	}
+
 	if d.Prices.Compared == 0 || d.Coverage.PricedAfter == 0 {
 		t.Errorf("nothing was compared: %+v", d)
 	}
@@ -222,28 +248,40 @@ func TestMoves(t *testing.T) {
 	a := fixture.Random(1, fixture.Size{})
 	lane := func(variant string, c snapshot.Condition, cents int64) fixture.Lane {
 		return fixture.Lane{
-			Variant: variant, Condition: c, Licensed: true, Cents: cents, CollectedAt: a.At, SourceAsOf: snapshot.NoTime, Seen: a.Date(),
+			Variant: variant, Condition: c, Licensed: true, Cents: cents, CollectedAt: a.At,
+			SourceAsOf: snapshot.NoTime, Seen: a.Date(),
 			Points: []snapshot.Point{{Day: a.Date(), Cents: cents}},
 		}
 	}
+
 	world := func(holo, normal, box int64) *snapshot.Catalog {
 		w := a.Clone()
 		w.Cards = []fixture.Card{{ID: "card_a", Slug: "a", Name: "Abra", Lanes: []fixture.Lane{
 			lane("normal", snapshot.NearMint, normal), lane("holofoil", snapshot.Ungraded, holo),
 		}}}
 		w.Sealed = []fixture.Sealed{{
-			Tail: "boxxx", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard", Units: 36,
+			Tail: "boxxx", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard",
+			Units: 36,
 			Lanes: []fixture.Lane{lane("", snapshot.FactorySealed, box)},
 		}}
+
 		return w.Catalog()
 	}
+
 	d := diff.Compare(world(100, 0, 9000), world(90, 55, 9001), diff.Options{ProductPrefix: "np"})
 	percent := func(v float64) *float64 { return &v }
 	want := []diff.Move{
 		{ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", ToCents: 55},
-		{ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: 100, ToCents: 90, Percent: percent(-10)},
-		{ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: 9000, ToCents: 9001, Percent: percent(0.01)},
+		{
+			ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: 100, ToCents: 90,
+			Percent: percent(-10),
+		},
+		{
+			ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: 9000, ToCents: 9001,
+			Percent: percent(0.01),
+		},
 	}
+
 	if diff := cmp.Diff(want, d.Prices.Largest); diff != "" {
 		t.Errorf("largest (-want +got):\n%s", diff)
 	}

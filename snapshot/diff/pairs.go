@@ -13,8 +13,8 @@ type Pairs struct {
 
 // Pair is a lane in one catalog or in both.
 type Pair struct {
-	// ItemA and ItemB are the items (cards, then sealed products), LaneA and LaneB the lanes; -1 where the catalog
-	// has none.
+	// ItemA and ItemB are the items (cards, then sealed products), LaneA and LaneB the lanes; -1
+	// where the catalog has none.
 	ItemA, ItemB, LaneA, LaneB int
 	// From and To are the current prices, NoCents where there is none.
 	From, To int64
@@ -39,21 +39,25 @@ func (p *Pairs) counterpart(item int) int {
 	} else if i, ok := p.tails[p.b.Sealed.Tail.At(item-n)]; ok {
 		return i
 	}
+
 	return -1
 }
 
-// All yields every lane of either catalog once: those of b's items in order, then those of items that a has alone.
+// All yields every lane of either catalog once: those of b's items in order, then those of items
+// that a has alone.
 func (p *Pairs) All(yield func(Pair) bool) {
 	seen := make([]bool, p.a.NumItems())
 	for item := range p.b.NumItems() {
 		other := p.counterpart(item)
 		if other >= 0 {
+			// The rest of this catalog's items follow at the end.
 			seen[other] = true
 		}
 		if !p.item(other, item, yield) {
 			return
 		}
 	}
+
 	for item, done := range seen {
 		if !done && !p.item(item, -1, yield) {
 			return
@@ -67,34 +71,42 @@ func (p *Pairs) item(itemA, itemB int, yield func(Pair) bool) bool {
 	if itemA >= 0 {
 		fromA, toA = p.a.Lanes.Of.Range(itemA)
 	}
+
 	if itemB >= 0 {
 		fromB, toB = p.b.Lanes.Of.Range(itemB)
 	}
-	var few [16]bool // an item has a handful of lanes
+
+	// An item has a handful of lanes.
+	var few [16]bool
 	matched := append(few[:0], make([]bool, toA-fromA)...)
 	for lane := fromB; lane < toB; lane++ {
 		pair := Pair{itemA, itemB, -1, lane, snapshot.NoCents, p.b.Lanes.Cents[lane]}
 		for other := fromA; other < toA; other++ {
 			if p.same(other, lane) {
-				pair.LaneA, pair.From = other, p.a.Lanes.Cents[other]
+				pair.LaneA = other
+				pair.From = p.a.Lanes.Cents[other]
 				matched[other-fromA] = true
 				break
 			}
 		}
+
 		if !yield(pair) {
 			return false
 		}
 	}
+
 	for lane := fromA; lane < toA; lane++ {
 		if !matched[lane-fromA] && !yield(Pair{itemA, itemB, lane, -1, p.a.Lanes.Cents[lane], snapshot.NoCents}) {
 			return false
 		}
 	}
+
 	return true
 }
 
 func (p *Pairs) same(laneA, laneB int) bool {
-	a, b := &p.a.Lanes, &p.b.Lanes
+	a := &p.a.Lanes
+	b := &p.b.Lanes
 	return a.Condition[laneA] == b.Condition[laneB] &&
 		p.a.Variants.At(int(a.Variant[laneA])) == p.b.Variants.At(int(b.Variant[laneB]))
 }
@@ -110,18 +122,25 @@ func (p *Pair) percent() float64 { return float64(p.To-p.From) / float64(p.From)
 
 // move describes a pair with both lanes.
 func (p *Pairs) move(pair Pair, prefix string) Move {
+	b := p.b
 	m := Move{
-		Variant: p.b.Variants.At(int(p.b.Lanes.Variant[pair.LaneB])), Condition: snapshot.Condition(p.b.Lanes.Condition[pair.LaneB]).Code(),
+		Variant:   b.Variants.At(int(b.Lanes.Variant[pair.LaneB])),
+		Condition: snapshot.Condition(b.Lanes.Condition[pair.LaneB]).Code(),
 		FromCents: pair.From, ToCents: pair.To,
 	}
-	if n := p.b.Cards.ID.Len(); pair.ItemB < n {
-		m.ID, m.Name = p.b.Cards.ID.At(pair.ItemB), p.b.Cards.Name.At(pair.ItemB)
+
+	if n := b.Cards.ID.Len(); pair.ItemB < n {
+		m.ID = b.Cards.ID.At(pair.ItemB)
+		m.Name = b.Cards.Name.At(pair.ItemB)
 	} else {
-		m.ID, m.Name = prefix+p.b.Sealed.Tail.At(pair.ItemB-n), p.b.Sealed.Name.At(pair.ItemB-n)
+		m.ID = prefix + b.Sealed.Tail.At(pair.ItemB-n)
+		m.Name = b.Sealed.Name.At(pair.ItemB - n)
 	}
+
 	if pair.From > 0 {
 		percent := round2(pair.percent())
 		m.Percent = &percent
 	}
+
 	return m
 }

@@ -15,17 +15,25 @@ import (
 func shelf(cards int) *fixture.World {
 	w := fixture.Random(1, fixture.Size{})
 	for s := range 10 {
-		w.Sets = append(w.Sets, fixture.Set{ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s), Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay})
+		w.Sets = append(w.Sets,
+			fixture.Set{
+				ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s), Name: fmt.Sprintf("Set %d", s),
+				Release: snapshot.NoDay,
+			})
 	}
+
 	for i := range cards {
 		w.Cards = append(w.Cards, fixture.Card{
-			ID: fmt.Sprintf("card_%05d", i), Slug: fmt.Sprintf("c-%d", i), Name: fmt.Sprintf("Card %d", i), Number: fmt.Sprint(i), Printing: "standard",
+			ID: fmt.Sprintf("card_%05d", i), Slug: fmt.Sprintf("c-%d", i), Name: fmt.Sprintf("Card %d", i),
+			Number: fmt.Sprint(i), Printing: "standard",
 			Set: fmt.Sprintf("set_%03d", i%10), Lanes: []fixture.Lane{{
-				Variant: "normal", Condition: snapshot.NearMint, Licensed: true, Cents: int64(1000 + i), SourceAsOf: snapshot.NoTime,
+				Variant: "normal", Condition: snapshot.NearMint, Licensed: true, Cents: int64(1000 + i),
+				SourceAsOf:  snapshot.NoTime,
 				CollectedAt: w.At, Seen: w.Date(), Points: []snapshot.Point{{Day: w.Date(), Cents: int64(1000 + i)}},
 			}},
 		})
 	}
+
 	return w
 }
 
@@ -36,15 +44,19 @@ func later(w *fixture.World, days int) *fixture.World {
 	for i := range n.Cards {
 		l := &n.Cards[i].Lanes[0]
 		l.Cents++
-		l.CollectedAt, l.Seen, l.Points = n.At, n.Date(), []snapshot.Point{{Day: n.Date(), Cents: l.Cents}}
+		l.CollectedAt = n.At
+		l.Seen = n.Date()
+		l.Points = []snapshot.Point{{Day: n.Date(), Cents: l.Cents}}
 	}
+
 	return n
 }
 
 func stored(w *fixture.World) *snapshot.Stored {
 	c := w.Catalog()
 	return &snapshot.Stored{Catalog: c, Manifest: &snapshot.Manifest{
-		ID: c.ID, SnapshotAt: time.UnixMilli(w.At).UTC(), Counts: snapshot.Counts{Cards: len(w.Cards), Lanes: len(w.Cards)},
+		ID: c.ID, SnapshotAt: time.UnixMilli(w.At).UTC(),
+		Counts: snapshot.Counts{Cards: len(w.Cards), Lanes: len(w.Cards)},
 	}}
 }
 
@@ -59,6 +71,7 @@ func verdict(t *testing.T, verdicts []snapshot.Verdict, name string) snapshot.Ve
 			return v
 		}
 	}
+
 	t.Fatalf("there is no guard %s", name)
 	return snapshot.Verdict{}
 }
@@ -86,19 +99,25 @@ func TestEdges(t *testing.T) {
 			if v := verdict(t, verdicts, name); v.Status != want {
 				t.Errorf("%s with %d: %+v, want %s", name, k, v, want)
 			}
+
 			if k == edge && len(refusals(verdicts)) > 0 {
 				t.Errorf("%s with %d: others refuse: %v", name, k, refusals(verdicts))
 			}
 		}
 	}
+
 	f("cards_removed", 50, func(w *fixture.World, k int) { w.Cards = w.Cards[k:] })
 	f("cards_added", 500, func(w *fixture.World, k int) {
 		for i := range k {
 			c := w.Cards[i]
-			c.ID, c.Slug, c.Number, c.Lanes = fmt.Sprintf("card_new%05d", i), fmt.Sprintf("new-%d", i), fmt.Sprintf("N%d", i), nil
+			c.ID = fmt.Sprintf("card_new%05d", i)
+			c.Slug = fmt.Sprintf("new-%d", i)
+			c.Number = fmt.Sprintf("N%d", i)
+			c.Lanes = nil
 			w.Cards = append(w.Cards, c)
 		}
 	})
+
 	f("cards_changed", 100, func(w *fixture.World, k int) {
 		for i := range k {
 			c := &w.Cards[i]
@@ -112,17 +131,20 @@ func TestEdges(t *testing.T) {
 			}
 		}
 	})
+
 	f("prices_lost", 100, func(w *fixture.World, k int) {
 		for i := range k {
 			w.Cards[i*9%n].Lanes[0].Cents = snapshot.NoCents // of all sets
 			w.Cards[i*9%n].Lanes[0].CollectedAt = snapshot.NoTime
 		}
 	})
+
 	f("prices_moved", 50, func(w *fixture.World, k int) {
 		for i := range k {
 			w.Cards[i].Lanes[0].Cents *= 2
 		}
 	})
+
 	f("sets_emptied", 0, func(w *fixture.World, k int) {
 		for i := range w.Cards {
 			if k == 1 && w.Cards[i].Set == "set_003" {
@@ -130,16 +152,21 @@ func TestEdges(t *testing.T) {
 			}
 		}
 	})
+
 	f("duplicate_keys", 0, func(w *fixture.World, k int) {
 		for i := range k {
-			w.Cards[i].Name, w.Cards[i].Number = w.Cards[i+10].Name, w.Cards[i+10].Number // of one set
+			// of one set
+			w.Cards[i].Name = w.Cards[i+10].Name
+			w.Cards[i].Number = w.Cards[i+10].Number
 		}
 	})
+
 	f("schema", 0, func(w *fixture.World, k int) {
 		for i := range k {
 			w.Cards[i].Slug = "Not A Slug"
 		}
 	})
+
 	f("older", 0, func(w *fixture.World, k int) {
 		for i := range w.Cards {
 			w.Cards[i].Lanes[0].CollectedAt = snapshot.NoTime // whatever the time, this is not what is judged
@@ -157,19 +184,23 @@ func TestRepeatedFeed(t *testing.T) {
 		same := base.Clone()
 		same.At += 86_400_000
 		change(same)
-		if v := verdict(t, guard.Judge(stored(base), stored(same), guard.Options{Now: clock}), "repeated_feed"); v.Status != want {
+		if v := verdict(t, guard.Judge(stored(base), stored(same), guard.Options{Now: clock}),
+			"repeated_feed"); v.Status != want {
 			t.Errorf("%s: %+v, want %s", what, v, want)
 		}
 	}
+
 	claim := func(w *fixture.World) {
 		for i := range w.Cards {
 			w.Cards[i].Lanes[0].CollectedAt = w.At
 		}
 	}
+
 	f("the same prices collected later", snapshot.Refused, 100, claim)
 	f("the same prices and times", snapshot.Refused, 100, func(*fixture.World) {})
 	f("one price changed", snapshot.Passed, 100, func(w *fixture.World) { claim(w); w.Cards[7].Lanes[0].Cents++ })
-	f("one price is gone", snapshot.Passed, 100, func(w *fixture.World) { claim(w); w.Cards[7].Lanes[0].Cents = snapshot.NoCents })
+	f("one price is gone", snapshot.Passed, 100,
+		func(w *fixture.World) { claim(w); w.Cards[7].Lanes[0].Cents = snapshot.NoCents })
 	f("a card renamed", snapshot.Passed, 100, func(w *fixture.World) { w.Cards[7].Name = "Another" })
 	f("a card added", snapshot.Passed, 100, func(w *fixture.World) {
 		w.Cards = append(w.Cards, fixture.Card{ID: "card_new", Slug: "new", Name: "New"})
@@ -183,7 +214,8 @@ func TestRepeatedFeed(t *testing.T) {
 	})
 }
 
-// TestFuture: a day ahead of the clock is a time zone, more is a mistake, unless the current snapshot is as far ahead.
+// TestFuture: a day ahead of the clock is a time zone, more is a mistake, unless the current
+// snapshot is as far ahead.
 func TestFuture(t *testing.T) {
 	f := func(ahead, current time.Duration, want string) {
 		t.Helper()
@@ -191,10 +223,12 @@ func TestFuture(t *testing.T) {
 		base.At = clock.Add(current).UnixMilli()
 		day := base.Clone()
 		day.At = clock.Add(ahead).UnixMilli()
-		if v := verdict(t, guard.Judge(stored(base), stored(day), guard.Options{Now: clock}), "future"); v.Status != want {
+		if v := verdict(t, guard.Judge(stored(base), stored(day), guard.Options{Now: clock}),
+			"future"); v.Status != want {
 			t.Errorf("%v ahead after %v: %+v, want %s", ahead, current, v, want)
 		}
 	}
+
 	const day = 24 * time.Hour
 	f(-day, -2*day, snapshot.Passed)
 	f(day, -day, snapshot.Passed)
@@ -210,10 +244,13 @@ func TestFirst(t *testing.T) {
 	if got := refusals(verdicts); len(got) > 0 {
 		t.Errorf("refused by %v", got)
 	}
-	if got, want := len(verdicts), len(guard.Names()); got != want {
+
+	if got, want := len(verdicts), len(guard.Names()); got != want { // air: got and want
 		t.Errorf("%d verdicts of %d guards", got, want)
 	}
-	if got := refusals(guard.Judge(nil, stored(fixture.Random(1, fixture.Size{})), guard.Options{Now: clock})); strings.Join(got, " ") != "minimum_cards" {
+
+	if got := refusals(guard.Judge(nil, stored(fixture.Random(1, fixture.Size{})),
+		guard.Options{Now: clock})); strings.Join(got, " ") != "minimum_cards" {
 		t.Errorf("an empty catalog is refused by %v", got)
 	}
 }
@@ -227,6 +264,7 @@ func TestFew(t *testing.T) {
 		day.Cards[i].Lanes[0].Cents *= 5
 		day.Cards[i+4].Name += "!"
 	}
+
 	if got := refusals(guard.Judge(stored(base), stored(day), guard.Options{Now: clock})); len(got) > 0 {
 		t.Errorf("refused by %v", got)
 	}
@@ -242,18 +280,26 @@ func TestLimits(t *testing.T) {
 	if got := judge(guard.Limits{"cards_removed": 0.3, "prices_lost": 0.3}); len(got) > 0 {
 		t.Errorf("with limits raised, refused by %v", got)
 	}
-	if got := judge(guard.Limits{"cards_removed": 0.3, "prices_lost": 0.3, "minimum_cards": 701, "minimum_prices": 701}); strings.Join(got, " ") != "minimum_cards minimum_prices" {
+
+	if got := judge(guard.Limits{
+		"cards_removed": 0.3, "prices_lost": 0.3, "minimum_cards": 701,
+		"minimum_prices": 701,
+	}); strings.Join(got, " ") != "minimum_cards minimum_prices" {
 		t.Errorf("with minimums, refused by %v", got)
 	}
+
 	if err := (guard.Limits{"cards_removed": 0.1}).Validate(); err != nil {
 		t.Error(err)
 	}
-	if err := (guard.Limits{"sets_repriced": 0.5}).Validate(); err == nil || !strings.Contains(err.Error(), "from 1 on") {
+
+	if err := (guard.Limits{"sets_repriced": 0.5}).Validate(); err == nil ||
+		!strings.Contains(err.Error(), "from 1 on") {
 		t.Errorf("a factor below 1: %v", err)
 	}
 	if err := (guard.Limits{"sets_repriced": 1}).Validate(); err != nil {
 		t.Error(err)
 	}
+
 	err := guard.Limits{"cards": 1, "prices_lost": -1}.Validate()
 	if err == nil || !strings.Contains(err.Error(), `"cards"`) || !strings.Contains(err.Error(), "prices_lost") {
 		t.Errorf("bad limits: %v", err)
@@ -266,7 +312,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDaysBetween: what may move grows with the days between two snapshots, up to half of all prices.
+// TestDaysBetween: what may move grows with the days between two snapshots, up to half of all
+// prices.
 func TestDaysBetween(t *testing.T) {
 	for days, most := range map[int]int{1: 50, 7: 50, 14: 100, 28: 200, 365: 500} {
 		for _, k := range []int{most, most + 1} {
@@ -300,8 +347,13 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 		t.Helper()
 		base := shelf(4000)
 		for s := 10; s < 40; s++ {
-			base.Sets = append(base.Sets, fixture.Set{ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s), Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay})
+			base.Sets = append(base.Sets,
+				fixture.Set{
+					ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s),
+					Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay,
+				})
 		}
+
 		for i := range base.Cards {
 			c := &base.Cards[i]
 			c.Set = fmt.Sprintf("set_%03d", i%40)
@@ -309,6 +361,7 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 				c.Lanes[0].Cents = int64(2 + i%9) // a cheap one
 			}
 		}
+
 		day := later(base, days)
 		change(day)
 		verdicts := guard.Judge(stored(base), stored(day), guard.Options{Now: time.UnixMilli(day.At)})
@@ -316,14 +369,19 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 		if v.Status != want || len(refusals(verdicts)) > 0 != (want == snapshot.Refused) {
 			t.Errorf("%s: %+v, want %s; refused by %v", what, v, want, refusals(verdicts))
 		}
+
 		return v
 	}
+
 	v := f("cents read as dollars", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 100) })
-	if !strings.Contains(v.Text, `"Set 7" (more than half of its 100 prices by 100.0 times or more)`) || v.Figure < 95 || v.Figure > 105 {
+	if !strings.Contains(v.Text, `"Set 7" (more than half of its 100 prices by 100.0 times or more)`) ||
+		v.Figure < 95 || v.Figure > 105 {
 		t.Errorf("the worst set is not named: %+v", v)
 	}
+
 	f("dollars read as cents", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 0.01) })
-	f("dollars read as cents, of a cheap set", 1, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_020", 0.01) })
+	f("dollars read as cents, of a cheap set", 1, snapshot.Refused,
+		func(w *fixture.World) { oneSet(w, "set_020", 0.01) })
 	f("half a year later", 180, snapshot.Refused, func(w *fixture.World) { oneSet(w, "set_007", 100) })
 	f("a set that is new on the market", 1, snapshot.Passed, func(w *fixture.World) { oneSet(w, "set_007", 9) })
 	f("the same within a week", 7, snapshot.Passed, func(w *fixture.World) { oneSet(w, "set_007", 26) })
@@ -335,6 +393,7 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 			}
 		}
 	})
+
 	f("one more than half", 1, snapshot.Refused, func(w *fixture.World) {
 		for i := range w.Cards {
 			if c := &w.Cards[i]; c.Set == "set_007" && i/40 < 51 {
@@ -342,17 +401,20 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 			}
 		}
 	})
+
 	f("nine prices of a set", 1, snapshot.Passed, func(w *fixture.World) {
 		n := 0
 		for i := range w.Cards {
 			if c := &w.Cards[i]; c.Set == "set_007" {
-				if n++; n <= 9 {
+				n++
+				if n <= 9 {
 					c.Lanes[0].Cents *= 100
 				} else {
 					c.Set = "set_008"
 				}
 			}
 		}
+
 		for i := range w.Cards { // so that the other guards have nothing to say of the cards that moved
 			if w.Cards[i].Set == "set_008" && i%40 == 7 {
 				w.Cards[i].Set = "set_007"
@@ -364,14 +426,17 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 }
 
 func TestQuarantine(t *testing.T) {
-	base, day := stored(shelf(1000)), stored(later(shelf(1000), 1))
+	base := stored(shelf(1000))
+	day := stored(later(shelf(1000), 1))
 	base.Manifest.Quarantine = map[string]int{"product_on_two_cards": 3, "bad_row": 5}
 	day.Manifest.Quarantine = map[string]int{"product_on_two_cards": 4, "bad_row": 90}
-	base.Manifest.Counts.Quarantined, day.Manifest.Counts.Quarantined = 8, 94
+	base.Manifest.Counts.Quarantined = 8
+	day.Manifest.Counts.Quarantined = 94
 	o := guard.Options{Now: clock, Duplicates: []string{"product_on_two_cards"}}
 	if got := refusals(guard.Judge(base, day, o)); strings.Join(got, " ") != "duplicate_keys" {
 		t.Errorf("refused by %v", got)
 	}
+
 	day.Manifest.Counts.Quarantined = 109 // 101 more of 2,000 cards and lanes
 	if got := refusals(guard.Judge(base, day, o)); strings.Join(got, " ") != "duplicate_keys quarantined" {
 		t.Errorf("refused by %v", got)

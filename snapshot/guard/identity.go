@@ -22,45 +22,53 @@ func join(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// duplicateKeys counts identities that two records claim: cards that nothing tells apart, and what the build
-// quarantined because another record has its key. What the current snapshot has of them is known and stays.
+// duplicateKeys counts identities that two records claim: cards that nothing tells apart, and what
+// the build quarantined because another record has its key. What the current snapshot has of them
+// is known and stays.
 func (d *day) duplicateKeys() finding {
-	if d.current == nil {
-		return finding{}
-	}
 	twins := d.newTwins()
 	n := len(twins)
 	var found []string
 	if n > 0 {
-		found = append(found, fmt.Sprintf("%d cards have the set, number, name and printing of another one: %s", n, join(twins)))
+		found = append(found, fmt.Sprintf("%d cards have the set, number, name and printing of another one: %s", n,
+			join(twins)))
 	}
+
 	for _, reason := range d.duplicates {
+		// Records that a build refused for the same reason claim an identity, too.
 		if more := d.next.Manifest.Quarantine[reason] - d.current.Manifest.Quarantine[reason]; more > 0 {
 			n += more
 			found = append(found, fmt.Sprintf("%d more records are quarantined as %s", more, reason))
 		}
 	}
+
 	if n == 0 {
 		found = []string{"no identity is claimed twice that was not before"}
 	}
+
 	return finding{
 		figure: float64(n), judged: true, text: strings.Join(found, "; "),
-		todo: "give the records identities of their own, or an alias, and build again; the quarantine report names the lines",
+		todo: "give the records identities of their own, or an alias, and build again; " +
+			"the quarantine report names the lines",
 	}
 }
 
 // identity is what tells a card from another one.
 type identity struct{ set, name, number, printing string }
 
-// newTwins names the cards that share their identity with another one, where the current snapshot has fewer of them.
+// newTwins names the cards that share their identity with another one, where the current snapshot
+// has fewer of them.
 func (d *day) newTwins() []string {
-	before, after := identities(d.current.Catalog), identities(d.next.Catalog)
+	before := identities(d.current.Catalog)
+	after := identities(d.next.Catalog)
 	var names []string
 	for k, ids := range after {
+		// One card may have an identity; twins that were there before are no news.
 		for range len(ids) - max(1, len(before[k])) {
 			names = append(names, fmt.Sprintf("%q %s (%s)", k.name, k.number, strings.Join(ids, " and ")))
 		}
 	}
+
 	slices.Sort(names)
 	return names
 }
@@ -70,15 +78,17 @@ func identities(c *snapshot.Catalog) map[identity][]string {
 	m := make(map[identity][]string, c.Cards.ID.Len())
 	for i := range c.Cards.ID.Len() {
 		k := identity{setOf(c, i), c.Cards.Name.At(i), c.Cards.Number.At(i), c.Cards.Printing.At(i)}
-		if k.set != "" && k.number != "" { // energies and promos without a number share names
+		// Energies and promos without a number share names.
+		if k.set != "" && k.number != "" {
 			m[k] = append(m[k], c.Cards.ID.At(i))
 		}
 	}
+
 	return m
 }
 
-// repeated reports whether a later snapshot shows nothing new at all: no card, set or product, and of the prices that
-// can be compared not one is another.
+// repeated reports whether a later snapshot shows nothing new at all: no card, set or product, and
+// of the prices that can be compared not one is another.
 func (d *day) repeated() bool {
 	p := d.diff.Prices
 	return d.next.Manifest.SnapshotAt.After(d.current.Manifest.SnapshotAt) && p.Compared >= fewSame &&
@@ -86,7 +96,7 @@ func (d *day) repeated() bool {
 		!d.diff.Cards.Any() && !d.diff.Sets.Any() && !d.diff.Sealed.Any()
 }
 
-// The forms of what is published (specification, Product; decision 25).
+// The forms of what is published (docs/API.md, Product; decision 25).
 var (
 	cardID = regexp.MustCompile(`^card_[a-z0-9_]{3,64}$`)
 	setID  = regexp.MustCompile(`^set_[a-z0-9_]{3,64}$`)
@@ -103,37 +113,48 @@ func (d *day) schema() finding {
 			broken = append(broken, what+" of "+id)
 		}
 	}
+
 	for i := range c.Sets.ID.Len() {
 		id := c.Sets.ID.At(i)
 		check(setID.MatchString(id), "id", id)
 		check(slug.MatchString(c.Sets.Slug.At(i)), "slug", id)
 		check(spelt(c.Sets.Name.At(i), snapshot.MaxName), "name", id)
 	}
+
 	for i := range c.Cards.ID.Len() {
 		id := c.Cards.ID.At(i)
 		check(cardID.MatchString(id), "id", id)
 		check(slug.MatchString(c.Cards.Slug.At(i)), "slug", id)
 		check(spelt(c.Cards.Name.At(i), snapshot.MaxName), "name", id)
 		check(c.Cards.Number.At(i) == "" || spelt(c.Cards.Number.At(i), snapshot.MaxNumber), "number", id)
-		check(c.Cards.Product[i] == 0 || c.Cards.Set[i] != snapshot.NoSet && c.Cards.Number.At(i) != "" && spelt(c.Cards.Printing.At(i), snapshot.MaxPrinting),
+		check(c.Cards.Product[i] == 0 || c.Cards.Set[i] != snapshot.NoSet && c.Cards.Number.At(i) != "" &&
+			spelt(c.Cards.Printing.At(i), snapshot.MaxPrinting),
 			"product identity", id)
 	}
+
 	for i := range c.Sealed.Tail.Len() {
 		id := c.Sealed.Tail.At(i)
 		check(tail.MatchString(id), "id", id)
 		check(spelt(c.Sealed.Name.At(i), snapshot.MaxName), "name", id)
 		check(c.Sealed.Units[i] >= 1, "units", id)
 	}
+
 	l := &c.Lanes
 	for i, cents := range l.Cents {
 		if cents != snapshot.NoCents {
-			check(l.CollectedAt[i] <= c.SnapshotAt && l.SourceAsOf[i] <= l.CollectedAt[i], "times", fmt.Sprintf("lane %d", i))
+			check(l.CollectedAt[i] <= c.SnapshotAt && l.SourceAsOf[i] <= l.CollectedAt[i], "times",
+				fmt.Sprintf("lane %d", i))
 		}
 	}
-	f := finding{figure: float64(len(broken)), judged: true, text: "every record keeps the bounds", todo: "this is a mistake of the program: report it"}
+
+	f := finding{
+		figure: float64(len(broken)), judged: true, text: "every record keeps the bounds",
+		todo: "this is a mistake of the program: report it",
+	}
 	if len(broken) > 0 {
 		f.text = fmt.Sprintf("%d records break a bound: %s", len(broken), join(broken))
 	}
+
 	return f
 }
 

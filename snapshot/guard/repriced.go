@@ -10,48 +10,55 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
-// setsRepricedName is the guard whose limit is a factor: one below 1 would refuse what did not move.
+// setsRepricedName is the guard whose limit is a factor: one below 1 would refuse what did not
+// move.
 const setsRepricedName = "sets_repriced"
 
-// fewInSet is how many prices a set must have in both snapshots before its middle one is judged: of fewer, a handful of
-// thin listings is the middle.
+// fewInSet is how many prices a set must have in both snapshots before its middle one is judged: of
+// fewer, a handful of thin listings is the middle.
 const fewInSet = 10
 
-// mostRepriced is how far the days between two snapshots can raise the limit of sets_repriced: no real set went as far in
-// half a year, and a wrong unit goes twice as far.
+// mostRepriced is how far the days between two snapshots can raise the limit of sets_repriced: no
+// real set went as far in half a year, and a wrong unit goes twice as far.
 const mostRepriced = 50
 
-// nothing stands for a price of zero, in cents, where a factor is wanted: cheap cards whose cents are read as a
-// hundredth of what they are come out as zero.
+// nothing stands for a price of zero, in cents, where a factor is wanted: cheap cards whose cents
+// are read as a hundredth of what they are come out as zero.
 const nothing = 0.1
 
-// setsRepriced finds sets more than half of whose prices went up or down by a large factor. A set that is read in a
-// wrong unit hides among many: it is far below the share of all prices that may move. Its own prices all go one way by
-// a hundred, and those of no real set do.
+// setsRepriced finds sets more than half of whose prices went up or down by a large factor. A set
+// that is read in a wrong unit hides among many: it is far below the share of all prices that may
+// move. Its own prices all go one way by a hundred, and those of no real set do.
 func (d *day) setsRepriced() finding {
-	if d.current == nil {
-		return finding{}
-	}
+	// Prices wander: over n days they go about √n times as far.
 	limit := d.limit * math.Sqrt(max(1, d.days()))
 	if d.limit < mostRepriced {
 		limit = min(limit, mostRepriced)
 	}
-	f := finding{limit: limit, todo: "were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: " + d.compareHint()}
+
+	f := finding{limit: limit, todo: "were cents read as dollars, or columns swapped? " +
+		"Pull the price files of these sets again, or look at: " + d.compareHint()}
 	sets := repricings(d.current.Catalog, d.next.Catalog)
 	if len(sets) == 0 {
 		return f
 	}
-	f.judged, f.figure = true, sets[0].factor
+
+	f.judged = true
+	f.figure = sets[0].factor
 	var far []string
 	for _, s := range sets {
 		if s.factor > limit {
-			far = append(far, fmt.Sprintf("%q (more than half of its %d prices by %.1f times or more)", s.name, s.prices, s.factor))
+			far = append(far, fmt.Sprintf("%q (more than half of its %d prices by %.1f times or more)", s.name,
+				s.prices, s.factor))
 		}
 	}
-	f.text = fmt.Sprintf("in no set did more than half of the prices move by more than %.1f times; in %q they did by %.1f times, at most", limit, sets[0].name, sets[0].factor)
+
+	f.text = fmt.Sprintf("in no set did more than half of the prices move by more than %.1f times; "+
+		"in %q they did by %.1f times, at most", limit, sets[0].name, sets[0].factor)
 	if len(far) > 0 {
 		f.text = fmt.Sprintf("the prices of %d sets moved by more than %.1f times: %s", len(far), limit, join(far))
 	}
+
 	return f
 }
 
@@ -70,17 +77,21 @@ func repricings(a, b *snapshot.Catalog) []repricing {
 			continue
 		}
 		if set := b.Cards.Set[pair.ItemB]; set != snapshot.NoSet {
-			from, to := max(float64(pair.From), nothing), max(float64(pair.To), nothing)
+			from := max(float64(pair.From), nothing)
+			to := max(float64(pair.To), nothing)
 			factors[set] = append(factors[set], max(from/to, to/from))
 		}
 	}
+
 	var all []repricing
 	for set, of := range factors {
 		if len(of) >= fewInSet {
+			// The middle factor is the one that more than half of the prices reach.
 			slices.Sort(of)
 			all = append(all, repricing{b.Sets.Name.At(set), len(of), of[(len(of)-1)/2]})
 		}
 	}
+
 	slices.SortStableFunc(all, func(x, y repricing) int { return cmp.Compare(y.factor, x.factor) })
 	return all
 }

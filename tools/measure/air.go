@@ -61,6 +61,7 @@ func measureAir(f *file) (counted air, functions []sized, methods map[string]int
 			continue
 		}
 
+		// A method counts for its type, wherever in the package it stands.
 		name := function.Name.Name
 		if function.Recv != nil {
 			receiver := receiverName(function.Recv.List[0].Type)
@@ -89,6 +90,7 @@ func (f *file) body(block *ast.BlockStmt) (counted air) {
 			counted.comment++
 		}
 	}
+	// A body of this length is more than one step.
 	if counted.lines > 15 && counted.blank == 0 {
 		counted.airless++
 	}
@@ -145,6 +147,7 @@ func printAir(files []*file, verbose bool, out *bufio.Writer) {
 	packages := map[string]*air{}
 	methods := map[string]int{}
 	var functions []sized
+	// Packages are folders: a test kit in a folder of its own is a package of its own.
 	for _, f := range files {
 		counted, in, of := measureAir(f)
 		total.add(counted)

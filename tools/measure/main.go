@@ -52,6 +52,8 @@ func runLines(root string, args []string, out io.Writer) error {
 		return err
 	}
 
+	// The figures are printed before the limit is looked at, so that a failure shows where they
+	// come from.
 	total := printLines(files, out)
 	if *limit > 0 && total > *limit {
 		return fmt.Errorf("cannot allow %d lines of code: the limit is %d", total, *limit)

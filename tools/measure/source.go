@@ -35,8 +35,8 @@ type line struct {
 
 func (l line) blank() bool { return !l.code && !l.comment }
 
-// readFiles parses the module's Go files: those of the product, or those in folders when there are
-// some. Generated files are left out. tests chooses test files instead of the others.
+// readFiles parses the module's Go files: the product, or what is in folders when there are some.
+// Generated files are left out. tests chooses test files instead of the others.
 func readFiles(root string, folders []string, tests bool) ([]*file, error) {
 	module := os.DirFS(root)
 	var files []*file
@@ -81,6 +81,7 @@ func skipped(module fs.FS, folder string, asked bool) bool {
 	if base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
 		return true
 	}
+	// What was asked for is measured, whatever it is.
 	if asked {
 		return false
 	}
@@ -130,6 +131,7 @@ func readLines(text []byte) []line {
 			continue
 		}
 
+		// A raw string and a comment may go over several lines.
 		first := source.Line(at)
 		last := first + strings.Count(literal, "\n")
 		for row := first; row <= last; row++ {

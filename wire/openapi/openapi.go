@@ -1,9 +1,11 @@
-// Package openapi holds the hand-written OpenAPI document, the source of truth for what the service answers.
+// Package openapi holds the hand-written OpenAPI document, the source of truth for what the service
+// answers.
 //
-// The document describes both surfaces. What belongs to the preview contract only is marked with the extension
-// "x-surface": "preview", wherever it stands: operations, parameters, headers, media types, examples, components.
-// "x-live-description" is the description to show instead where preview is off, and "x-required-on" names the surface on
-// which an otherwise optional response header is always present.
+// The document describes both surfaces. What belongs to the preview contract only is marked with
+// the extension "x-surface": "preview", wherever it stands: operations, parameters, headers, media
+// types, examples, components. "x-live-description" is the description to show instead where
+// preview is off, and "x-required-on" names the surface on which an otherwise optional response
+// header is always present.
 package openapi
 
 import (
@@ -21,11 +23,13 @@ import (
 //go:embed openapi.json
 var document string
 
-// Document returns a copy of the document as it is written, with "{base_url}" for the server's address.
+// Document returns a copy of the document as it is written, with "{base_url}" for the server's
+// address.
 func Document() []byte { return []byte(document) }
 
-// Render returns the document as a server at baseURL serves it: compact, members in the order they are written, with
-// that server in "servers". With preview off, everything that belongs to the preview contract only is left out.
+// Render returns the document as a server at baseURL serves it: compact, members in the order they
+// are written, with that server in "servers". With preview off, everything that belongs to the
+// preview contract only is left out.
 func Render(baseURL string, preview bool) ([]byte, error) {
 	r := rendering{preview: preview, dropped: map[string]bool{}, instead: map[jsontext.Pointer]jsontext.Value{}}
 	if !preview {
@@ -34,6 +38,7 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 		}
 	}
 
+	// The document that is written names a placeholder for the server's address.
 	servers := []map[string]string{{"url": baseURL, "description": "This server"}}
 	if err := r.replace("/servers", servers); err != nil {
 		return nil, fmt.Errorf("cannot write the base URL %q: %w", baseURL, err)
@@ -42,6 +47,7 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 		return nil, fmt.Errorf("cannot write the games into the OpenAPI document: %w", err)
 	}
 
+	// The introduction names the games in a sentence.
 	text := strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1)
 	out, err := r.value(jsontext.Value(text), "")
 	if err != nil {
@@ -50,10 +56,12 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 	if err := out.Compact(); err != nil {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 	}
+
 	return out, nil
 }
 
-// WithProductPrefix returns a rendered document for a server whose product ids start with prefix instead of "prd".
+// WithProductPrefix returns a rendered document for a server whose product ids start with prefix
+// instead of "prd".
 func WithProductPrefix(rendered []byte, prefix string) []byte {
 	return bytes.ReplaceAll(rendered, []byte("prd_"), []byte(prefix+"_"))
 }
@@ -74,7 +82,8 @@ const (
 
 // replaceGames puts the games of the table in place of those that are written in the document.
 func (r *rendering) replaceGames() error {
-	codes, editions := []string{}, []string{snapshot.StandardEdition}
+	codes := []string{}
+	editions := []string{snapshot.StandardEdition}
 	for _, game := range snapshot.Games {
 		codes = append(codes, game.Preview)
 		editions = append(editions, game.Editions...)
@@ -107,6 +116,7 @@ func (r *rendering) findDropped() error {
 	if err := json.Unmarshal([]byte(document), &parts); err != nil {
 		return err
 	}
+
 	for kind, components := range parts.Components {
 		for name, component := range components {
 			if component.Surface == "preview" {
@@ -114,6 +124,7 @@ func (r *rendering) findDropped() error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -122,10 +133,12 @@ func (r *rendering) drops(value jsontext.Value) (bool, error) {
 	if r.preview || value.Kind() != '{' {
 		return false, nil
 	}
+
 	var m marks
 	if err := json.Unmarshal(value, &m); err != nil {
 		return false, err
 	}
+
 	return m.Surface == "preview" || r.dropped[m.Ref], nil
 }
 
@@ -134,9 +147,11 @@ func (r *rendering) value(value jsontext.Value, at jsontext.Pointer) (jsontext.V
 	switch value.Kind() {
 	case '{':
 		if at.LastToken() == "example" || at.LastToken() == "value" {
-			return value, nil // what an example shows is not ours to change
+			// What an example shows is not ours to change.
+			return value, nil
 		}
 		return r.object(value, at)
+
 	case '[':
 		return r.array(value, at)
 	default:
@@ -149,22 +164,26 @@ func (r *rendering) object(value jsontext.Value, at jsontext.Pointer) (jsontext.
 	if err != nil {
 		return nil, err
 	}
+
 	var m marks
 	if !r.preview {
 		if err := json.Unmarshal(value, &m); err != nil {
 			return nil, err
 		}
 	}
+
 	out := jsontext.Value{'{'}
 	for _, member := range members {
 		switch {
 		case member.name == "x-live-description":
 			continue
 		case member.name == "description" && m.LiveDescription != "":
-			if member.value, err = jsontext.AppendQuote(nil, m.LiveDescription); err != nil {
+			member.value, err = jsontext.AppendQuote(nil, m.LiveDescription)
+			if err != nil {
 				return nil, err
 			}
 		}
+
 		if instead := r.instead[at.AppendToken(member.name)]; instead != nil {
 			member.value = instead
 		}
@@ -176,24 +195,31 @@ func (r *rendering) object(value jsontext.Value, at jsontext.Pointer) (jsontext.
 		if kept == nil {
 			continue
 		}
+
+		// A choice of one is no choice.
 		if member.name == "oneOf" && len(members) == 1 {
 			if only := onlyElement(kept); only != nil {
 				return only, nil
 			}
 		}
+
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		if out, err = jsontext.AppendQuote(out, member.name); err != nil {
+
+		out, err = jsontext.AppendQuote(out, member.name)
+		if err != nil {
 			return nil, err
 		}
+
 		out = append(append(out, ':'), kept...)
 	}
+
 	return append(out, '}'), nil
 }
 
-// member renders a member's value, or returns nothing when it is left out: because it is marked, or because it is a path
-// or a list of parameters of which nothing is left.
+// member renders a member's value, or returns nothing when it is left out: because it is marked, or
+// because it is a path or a list of parameters of which nothing is left.
 func (r *rendering) member(member member, at jsontext.Pointer) (jsontext.Value, error) {
 	if drop, err := r.drops(member.value); drop || err != nil {
 		return nil, err
@@ -202,12 +228,14 @@ func (r *rendering) member(member member, at jsontext.Pointer) (jsontext.Value, 
 	if err != nil {
 		return nil, err
 	}
+	// A path all of whose operations are left out is none.
 	if at == "/paths" && string(kept) == "{}" {
 		return nil, nil
 	}
 	if member.name == "parameters" && string(kept) == "[]" && string(member.value) != "[]" {
 		return nil, nil
 	}
+
 	return kept, nil
 }
 
@@ -216,6 +244,7 @@ func (r *rendering) array(value jsontext.Value, at jsontext.Pointer) (jsontext.V
 	if err != nil {
 		return nil, err
 	}
+
 	out := jsontext.Value{'['}
 	for _, element := range elements {
 		drop, err := r.drops(element)
@@ -225,14 +254,19 @@ func (r *rendering) array(value jsontext.Value, at jsontext.Pointer) (jsontext.V
 		if drop {
 			continue
 		}
-		if element, err = r.value(element, at.AppendToken("-")); err != nil {
+
+		element, err = r.value(element, at.AppendToken("-"))
+		if err != nil {
 			return nil, err
 		}
+
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
+
 		out = append(out, element...)
 	}
+
 	return append(out, ']'), nil
 }
 
@@ -247,19 +281,24 @@ func membersOf(object jsontext.Value) ([]member, error) {
 	if _, err := decoder.ReadToken(); err != nil {
 		return nil, err
 	}
+
 	var members []member
 	for decoder.PeekKind() != '}' {
+		// A token is valid until the next one, and a value until the next read.
 		name, err := decoder.ReadToken()
 		if err != nil {
 			return nil, err
 		}
+
 		text := name.String()
 		value, err := decoder.ReadValue()
 		if err != nil {
 			return nil, err
 		}
+
 		members = append(members, member{text, value.Clone()})
 	}
+
 	return members, nil
 }
 
@@ -269,6 +308,7 @@ func elementsOf(array jsontext.Value) ([]jsontext.Value, error) {
 	if _, err := decoder.ReadToken(); err != nil {
 		return nil, err
 	}
+
 	var elements []jsontext.Value
 	for decoder.PeekKind() != ']' {
 		value, err := decoder.ReadValue()
@@ -277,6 +317,7 @@ func elementsOf(array jsontext.Value) ([]jsontext.Value, error) {
 		}
 		elements = append(elements, value.Clone())
 	}
+
 	return elements, nil
 }
 

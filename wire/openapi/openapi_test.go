@@ -21,9 +21,11 @@ import (
 
 const baseURL = "https://cards.test"
 
-// operationIDs are the operations of the contract, which the usage ledger names the same way, and those outside it.
+// operationIDs are the operations of docs/API.md, which the usage ledger names the same way, and
+// those outside it.
 var operationIDs = []string{
-	"card_price_stats", "card_prices", "cards_batch", "cards_get", "cards_search", "games_list", "health_get", "market_movers", "openapi_get",
+	"card_price_stats", "card_prices", "cards_batch", "cards_get", "cards_search", "games_list", "health_get",
+	"market_movers", "openapi_get",
 	"prices_batch", "products_get", "products_list", "sets_get", "sets_list", "usage_get",
 }
 
@@ -40,6 +42,7 @@ func renderings(t *testing.T) map[string][]byte {
 		}
 		out[name] = text
 	}
+
 	return out
 }
 
@@ -48,10 +51,12 @@ func decode(t *testing.T, text []byte) object {
 	if !jsontext.Value(text).IsValid() { // stricter than encoding/json: no duplicate names, no bad UTF-8
 		t.Fatalf("not valid JSON")
 	}
+
 	var document object
 	if err := json.Unmarshal(text, &document); err != nil {
 		t.Fatal(err)
 	}
+
 	return document
 }
 
@@ -77,19 +82,23 @@ func lookup(document any, pointer string) (any, bool) {
 		switch inside := value.(type) {
 		case object:
 			var found bool
-			if value, found = inside[token]; !found {
+			value, found = inside[token]
+			if !found {
 				return nil, false
 			}
+
 		case []any:
 			var i int
 			if _, err := fmt.Sscanf(token, "%d", &i); err != nil || i >= len(inside) {
 				return nil, false
 			}
 			value = inside[i]
+
 		default:
 			return nil, false
 		}
 	}
+
 	return value, true
 }
 
@@ -99,17 +108,19 @@ func compiler(t *testing.T, text []byte) *jsonschema.Compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
 	if err := c.AddResource("openapi.json", document); err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
-// TestRenderings checks what must hold of the document however it is rendered. With OPENAPI_OUT it also writes the
-// renderings to that folder, for the linters of `make openapi-lint`.
+// TestRenderings checks what must hold of the document however it is rendered. With OPENAPI_OUT it
+// also writes the renderings to that folder, for the linters of `make openapi-lint`.
 func TestRenderings(t *testing.T) {
 	for name, text := range renderings(t) {
 		t.Run(name, func(t *testing.T) {
@@ -122,6 +133,7 @@ func TestRenderings(t *testing.T) {
 					t.Errorf("%s: cannot resolve %q", at, target)
 				}
 			}
+
 			walk("", document, func(at string, o object) {
 				if target, is := o["$ref"].(string); is {
 					use(at, target)
@@ -131,6 +143,7 @@ func TestRenderings(t *testing.T) {
 					use(at, target.(string))
 				}
 			})
+
 			for kind, components := range document["components"].(object) {
 				for component := range components.(object) {
 					if target := "#/components/" + kind + "/" + component; kind != "securitySchemes" && !used[target] {
@@ -138,6 +151,7 @@ func TestRenderings(t *testing.T) {
 					}
 				}
 			}
+
 			if out := os.Getenv("OPENAPI_OUT"); out != "" {
 				if err := os.WriteFile(filepath.Join(out, name+".json"), text, 0o600); err != nil {
 					t.Fatal(err)
@@ -170,18 +184,20 @@ func TestOperationIDs(t *testing.T) {
 			t.Errorf("%s: tag %v does not agree with x-surface %v", at, tags[0], operation["x-surface"])
 		}
 	}
+
 	slices.Sort(ids)
 	if !slices.Equal(ids, operationIDs) {
 		t.Errorf("operationIds\n%v, want\n%v", ids, operationIDs)
 	}
 }
 
-// TestExamples holds every example of a body, a header or a parameter against the schema beside it, and every operation,
-// response and error code to having one.
+// TestExamples holds every example of a body, a header or a parameter against the schema beside it,
+// and every operation, response and error code to having one.
 func TestExamples(t *testing.T) {
 	for name, text := range renderings(t) {
 		t.Run(name, func(t *testing.T) {
-			document, schemas := decode(t, text), compiler(t, text)
+			document := decode(t, text)
+			schemas := compiler(t, text)
 			checked := 0
 			check := func(at, example string) {
 				t.Helper()
@@ -189,6 +205,7 @@ func TestExamples(t *testing.T) {
 				if !found {
 					t.Fatalf("nothing at %s", example)
 				}
+
 				schema, err := schemas.Compile("openapi.json#" + at + "/schema")
 				if err != nil {
 					t.Fatalf("%s: %v", at, err)
@@ -196,24 +213,30 @@ func TestExamples(t *testing.T) {
 				if err := schema.Validate(value); err != nil {
 					t.Errorf("%s: %v", example, err)
 				}
+
 				checked++
 			}
+
 			walk("", document, func(at string, o object) {
 				if _, has := o["schema"]; !has {
 					return
 				}
+
 				examples, _ := o["examples"].(object)
 				for example := range examples {
 					check(at, at+"/examples/"+example+"/value")
 				}
+
 				_, one := o["example"]
 				if one {
 					check(at, at+"/example")
 				}
+
 				if !one && len(examples) == 0 {
 					t.Errorf("%s has no example", at)
 				}
 			})
+
 			if checked < 100 {
 				t.Errorf("only %d examples checked", checked)
 			}
@@ -221,19 +244,25 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestResponsesAreClosed keeps drift visible: a member that the document does not name must fail validation.
+// TestResponsesAreClosed keeps drift visible: a member that the document does not name must fail
+// validation.
 func TestResponsesAreClosed(t *testing.T) {
 	open := map[string]string{
-		"/components/schemas/CardBatchRequest":                                     "live requests ignore unknown members",
-		"/components/schemas/PriceBatchRequest":                                    "live requests ignore unknown members",
+		"/components/schemas/CardBatchRequest": "live requests ignore " +
+			"unknown members",
+		"/components/schemas/PriceBatchRequest": "live requests ignore " +
+			"unknown members",
 		"/paths/~1openapi.json/get/responses/200/content/application~1json/schema": "the document itself",
 	}
+
 	document := decode(t, openapi.Document())
 	walk("", document, func(at string, o object) {
 		_, properties := o["properties"]
-		if o["type"] != "object" || !properties || strings.Contains(at, "/allOf/") || strings.Contains(at, "/examples/") {
+		if o["type"] != "object" || !properties || strings.Contains(at, "/allOf/") ||
+			strings.Contains(at, "/examples/") {
 			return
 		}
+
 		if closed := o["additionalProperties"] == false; closed == (open[at] != "") {
 			t.Errorf("%s: closed is %t; %s", at, closed, open[at])
 		}
@@ -241,24 +270,32 @@ func TestResponsesAreClosed(t *testing.T) {
 }
 
 func TestRender(t *testing.T) {
-	full, live := renderings(t)["openapi-preview"], renderings(t)["openapi-live"]
+	full := renderings(t)["openapi-preview"]
+	live := renderings(t)["openapi-live"]
 	for name, text := range map[string][]byte{"preview": full, "live": live} {
 		document := decode(t, text)
 		servers := document["servers"].([]any)
 		if len(servers) != 1 || servers[0].(object)["url"] != baseURL {
 			t.Errorf("%s: servers %v", name, servers)
 		}
+
 		if bytes.Contains(text, []byte("{base_url}\"")) {
 			t.Errorf("%s: the placeholder of the address is left", name)
 		}
+
 		if bytes.Contains(text, []byte("x-live-description")) {
 			t.Errorf("%s: x-live-description is for the renderer only", name)
 		}
+
 		if !bytes.HasPrefix(text, []byte(`{"openapi":"3.1.0","info":`)) {
 			t.Errorf("%s: members have lost their order: %.60s", name, text)
 		}
 	}
-	for _, gone := range []string{"/v1/products", "insufficient_scope", "Idempotency", `"x-surface":"preview"`, `"name":"preview"`, "Proposed", "npk_prev_", "X-Request-Credits"} {
+
+	for _, gone := range []string{
+		"/v1/products", "insufficient_scope", "Idempotency", `"x-surface":"preview"`,
+		`"name":"preview"`, "Proposed", "npk_prev_", "X-Request-Credits",
+	} {
 		if !bytes.Contains(full, []byte(gone)) {
 			t.Errorf("with preview on, %q is missing", gone)
 		}
@@ -266,17 +303,25 @@ func TestRender(t *testing.T) {
 			t.Errorf("with preview off, %q is left", gone)
 		}
 	}
-	body, found := lookup(decode(t, live), "/paths/~1v1~1prices~1batch/post/requestBody/content/application~1json/schema/$ref")
+
+	body, found := lookup(decode(t, live),
+		"/paths/~1v1~1prices~1batch/post/requestBody/content/application~1json/schema/$ref")
 	if !found || body != "#/components/schemas/PriceBatchRequest" {
 		t.Errorf("with preview off, the body of prices_batch is %v", body)
 	}
 }
 
-// TestGamesOfDocument holds the document against the table of games: the lists that are written are what the table says,
-// so that rendering does not change them, and a third game appears wherever the two are named.
+// TestGamesOfDocument holds the document against the table of games: the lists that are written are
+// what the table says, so that rendering does not change them, and a third game appears wherever
+// the two are named.
 func TestGamesOfDocument(t *testing.T) {
-	const codes, editions = "/components/schemas/GameCode/enum", "/components/schemas/SealedProduct/properties/edition/enum"
-	written, rendered := decode(t, openapi.Document()), decode(t, renderings(t)["openapi-preview"])
+	const (
+		codes    = "/components/schemas/GameCode/enum"
+		editions = "/components/schemas/SealedProduct/properties/edition/enum"
+	)
+
+	written := decode(t, openapi.Document())
+	rendered := decode(t, renderings(t)["openapi-preview"])
 	for _, at := range []string{codes, editions, "/info/description"} {
 		want, found := lookup(written, at)
 		if got, _ := lookup(rendered, at); !found || !reflect.DeepEqual(got, want) {
@@ -294,16 +339,20 @@ func TestGamesOfDocument(t *testing.T) {
 	if got, _ := lookup(rendered, codes); !reflect.DeepEqual(got, []any{"pokemon", "one_piece", "tide_pool"}) {
 		t.Errorf("with a third game the codes are %v", got)
 	}
+
 	if got, _ := lookup(rendered, editions); !reflect.DeepEqual(got, []any{"standard", "pokemon_center", "aquarium"}) {
 		t.Errorf("with a third game the editions are %v", got)
 	}
-	if got, _ := lookup(rendered, "/info/description"); !strings.Contains(got.(string), "trading cards: Pokémon, One Piece and Tide Pool.") {
+
+	if got, _ := lookup(rendered, "/info/description"); !strings.Contains(got.(string),
+		"trading cards: Pokémon, One Piece and Tide Pool.") {
 		t.Errorf("with a third game the description begins %.120s", got)
 	}
 }
 
 func TestRenderIsRepeatable(t *testing.T) {
-	first, second := renderings(t), renderings(t)
+	first := renderings(t)
+	second := renderings(t)
 	for name := range first {
 		if !bytes.Equal(first[name], second[name]) {
 			t.Errorf("%s differs from one rendering to the next", name)
@@ -316,6 +365,7 @@ func TestWithProductPrefix(t *testing.T) {
 	if bytes.Contains(text, []byte("prd_")) {
 		t.Error("the default prefix is left")
 	}
+
 	pattern, _ := lookup(decode(t, text), "/components/schemas/ProductId/pattern")
 	if pattern != "^acme_[a-z0-9_]{3,64}$" {
 		t.Errorf("pattern %v", pattern)

@@ -1,0 +1,152 @@
+package ninepocket_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const (
+	widestLine  = 120 // columns; a tab is four
+	airlessBody = 15  // a body of more lines is more than one step
+)
+
+// explained marks a line on which a form that this test looks for is the better one, and says why.
+var explained = regexp.MustCompile(`// air: \S`)
+
+// foreign finds comments that cite what is not in the repository.
+var foreign = regexp.MustCompile(
+	`\((specification|contract|architecture)[,;)]|\b(search|reliability|performance|mcp|fleet|site)\.md\b`)
+
+// page is a Go file with what the test asks of its lines.
+type page struct {
+	name  string
+	lines []string
+	fset  *token.FileSet
+	*ast.File
+}
+
+// TestAir keeps bodies readable in paragraphs: one step, a blank line. What it cannot see, whether
+// a blank line stands where a step ends, is for reviewers. `make measure` prints the shares.
+func TestAir(t *testing.T) {
+	walkGo(t, func(p *page) {
+		for row, line := range p.lines {
+			p.checkLine(t, row+1, line)
+		}
+		ast.Inspect(p.File, func(n ast.Node) bool {
+			p.checkNode(t, n)
+			return true
+		})
+	})
+}
+
+// walkGo calls visit with every Go file of the repository that a person writes.
+func walkGo(t *testing.T, visit func(*page)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && passedOver(entry.Name()):
+			return filepath.SkipDir
+		case entry.IsDir() || filepath.Ext(name) != ".go":
+			return nil
+		}
+
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil || ast.IsGenerated(file) {
+			return err
+		}
+
+		visit(&page{name: filepath.ToSlash(name), lines: strings.Split(string(text), "\n"), fset: fset, File: file})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func passedOver(folder string) bool {
+	return folder == "testdata" || folder == "node_modules" || strings.HasPrefix(folder, ".")
+}
+
+func (p *page) checkLine(t *testing.T, row int, line string) {
+	t.Helper()
+	columns := len([]rune(line)) + 3*strings.Count(line, "\t")
+	if columns > widestLine && !explained.MatchString(line) {
+		t.Errorf("%s:%d: %d columns, more than %d", p.name, row, columns, widestLine)
+	}
+
+	// The test itself has to name them.
+	_, comment, found := strings.Cut(line, "// ")
+	if found && p.name != "air_test.go" && !strings.Contains(comment, "docs/") && foreign.MatchString(comment) {
+		t.Errorf("%s:%d: %q cites what is not in the repository: say docs/API.md or docs/SEARCH.md, or a decision",
+			p.name, row, strings.TrimSpace(comment))
+	}
+}
+
+func (p *page) checkNode(t *testing.T, n ast.Node) {
+	t.Helper()
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		if n.Body != nil {
+			p.checkBody(t, n)
+		}
+	case *ast.IfStmt:
+		if assignsOuter(n.Init) {
+			p.form(t, n.Pos(), "the init of an if changes a variable from outside: give it a line")
+		}
+	case *ast.AssignStmt:
+		if len(n.Lhs) > 1 && len(n.Lhs) == len(n.Rhs) {
+			p.form(t, n.Pos(), "two things are assigned at once: give each a line")
+		}
+	}
+}
+
+// checkBody wants a blank line in a body that is more than one step.
+func (p *page) checkBody(t *testing.T, f *ast.FuncDecl) {
+	t.Helper()
+	first := p.fset.Position(f.Body.Lbrace).Line
+	last := p.fset.Position(f.Body.Rbrace).Line
+	if last-first-1 <= airlessBody {
+		return
+	}
+
+	for _, line := range p.lines[first : last-1] {
+		if strings.TrimSpace(line) == "" {
+			return
+		}
+	}
+	p.form(t, f.Pos(), f.Name.Name+" has more than 15 lines and no paragraph")
+}
+
+// form refuses a form where the line does not say why it stands.
+func (p *page) form(t *testing.T, at token.Pos, why string) {
+	t.Helper()
+	row := p.fset.Position(at).Line
+	if !explained.MatchString(p.lines[row-1]) {
+		t.Errorf("%s:%d: %s, or explain it with // air: REASON", p.name, row, why)
+	}
+}
+
+// assignsOuter reports whether the init of an if changes a variable instead of declaring one.
+func assignsOuter(init ast.Stmt) bool {
+	switch init := init.(type) {
+	case *ast.AssignStmt:
+		return init.Tok != token.DEFINE
+	case *ast.IncDecStmt:
+		return true
+	}
+	return false
+}
