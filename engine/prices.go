@@ -35,6 +35,7 @@ func SameVariant(a, b string) bool {
 		if lower(a[0]) != lower(b[0]) {
 			return false
 		}
+
 		a = a[1:]
 		b = b[1:]
 	}

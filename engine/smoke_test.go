@@ -79,8 +79,10 @@ func TestSmokeFinds(t *testing.T) {
 		}},
 		{"a name that the search does not know", "is not found by its name", func(v *View) { rename(v, "Zyxwvutsrq") }},
 		{"ids of other cards", "is not found by", func(v *View) { v.Catalog.Cards.ID = reversed(&v.Catalog.Cards.ID) }},
-		{"slugs of other cards", "is not found by",
-			func(v *View) { v.Catalog.Cards.Slug = reversed(&v.Catalog.Cards.Slug) }},
+		{
+			"slugs of other cards", "is not found by",
+			func(v *View) { v.Catalog.Cards.Slug = reversed(&v.Catalog.Cards.Slug) },
+		},
 		{"ids of other sets", "is not found by", func(v *View) { v.Catalog.Sets.ID = reversed(&v.Catalog.Sets.ID) }},
 		{"a day that is none", "statistics of card", func(v *View) { v.Catalog.SnapshotAt = snapshot.NoTime }},
 		{"history that is gone", "panics", func(v *View) { v.Catalog.History.Points = nil }},

@@ -88,6 +88,7 @@ func (x *Index) orderAfter(p *Position) uint32 {
 	if card, ok := x.Card(p.ID); ok {
 		return x.c.Cards.Order[card] + 1
 	}
+
 	// The card left the catalog, and perhaps its set with it.
 	set, known := x.Set(p.SetID)
 	return uint32(sort.Search(len(x.newest), func(i int) bool {

@@ -169,13 +169,17 @@ func (d *decoder) u8(name string, v *[]uint8)   { *v = bytes.Clone(d.bin(name, 1
 func (d *decoder) u16(name string, v *[]uint16) {
 	*v = fromLittleEndian[uint16](d.bin(name, 2), d.step)
 }
+
 func (d *decoder) u32(name string, v *[]uint32) {
 	*v = fromLittleEndian[uint32](d.bin(name, 4), d.step)
 }
+
 func (d *decoder) i32(name string, v *[]int32) { *v = fromLittleEndian[int32](d.bin(name, 4), d.step) }
+
 func (d *decoder) i64(name string, v *[]int64) { *v = fromLittleEndian[int64](d.bin(name, 8), d.step) }
-func (d *decoder) days(name string, v *[]Day)  { *v = fromLittleEndian[Day](d.bin(name, 4), d.step) }
-func (d *decoder) since(format int) bool       { return d.format >= format }
+
+func (d *decoder) days(name string, v *[]Day) { *v = fromLittleEndian[Day](d.bin(name, 4), d.step) }
+func (d *decoder) since(format int) bool      { return d.format >= format }
 
 type integer interface {
 	~uint16 | ~uint32 | ~int32 | ~int64

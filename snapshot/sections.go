@@ -367,6 +367,7 @@ func (c *Catalog) checkStats(k *checker) {
 	k.rows("stats", n, len(s.Min), len(s.Max), len(s.Mean), len(s.First), len(s.Last), len(s.FirstDay),
 		len(s.LastDay), len(s.Points))
 	below(k, "stats", "lane", s.Lane, len(c.Lanes.Variant))
+
 	for i := 1; i < len(s.Lane); i++ {
 		if s.Lane[i] <= s.Lane[i-1] {
 			k.want(false, "stats", "has lanes that do not ascend")
@@ -388,10 +389,12 @@ func checkText(k *checker, section string, columns ...*Strings) {
 		for _, b := range s.arena {
 			ok = ok && b >= 0x20 && b != 0x7f
 		}
+
 		// A string may not begin inside a character.
 		for _, end := range s.ends {
 			ok = ok && (int(end) == len(s.arena) || utf8.RuneStart(s.arena[end]))
 		}
+
 		k.want(ok, section, "has text that is not clean UTF-8")
 	}
 }

@@ -8,9 +8,11 @@ import (
 type Site struct {
 	// URL is the prefix of card and set pages, without a slash at the end.
 	URL string
-	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no image folder.
+	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no
+	// image folder.
 	Images string
-	// HasImage says which image files there are; nil when all of them are. image_url is null for one that is not there.
+	// HasImage says which image files there are; nil when all of them are. image_url is null for
+	// one that is not there.
 	HasImage func(file string) bool
 	// ProductPrefix begins every public product id (decision 25).
 	ProductPrefix string
@@ -55,7 +57,8 @@ func (s *Site) AppendImage(dst []byte, file string) []byte {
 	return append(dst, '"')
 }
 
-// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game, set and url.
+// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game,
+// set and url.
 func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
@@ -118,8 +121,8 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []
 	return append(dst, '}', '}')
 }
 
-// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable current price, in
-// variant order and then condition order (decision 22).
+// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable
+// current price, in variant order and then condition order (decision 22).
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
 
@@ -136,6 +139,7 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 		first = false
 		dst = AppendLanePrice(dst, c, lane)
 	}
+
 	return append(dst, ']', '}')
 }
 
@@ -175,10 +179,12 @@ func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, cents)
 
+	// A mover has a price of a week ago, or it would be none.
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = c.Lanes.Base7[lane]
 	}
+
 	dst = AppendChange(dst, "price_change_cents", "price_change_percent", base, cents)
 
 	dst = append(dst, `,"price_updated_at":`...)

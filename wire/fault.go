@@ -73,23 +73,25 @@ var (
 type Fault struct {
 	Code   Code
 	Detail string // a sentence for the developer at the other end; no secrets, no internals
-	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no header.
+	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no
+	// header.
 	RetryAfter int
 }
 
 // AppendProblem appends the live surface's error body, application/problem+json.
 func AppendProblem(dst []byte, baseURL string, f Fault, requestID string) []byte {
 	m := Live[f.Code]
+
 	dst = AppendText(dst, `{"type":`, baseURL+"/errors/"+string(f.Code))
 	dst = AppendText(dst, `,"title":`, m.Title)
 	dst = AppendInt(dst, `,"status":`, int64(m.Status))
 	dst = AppendText(dst, `,"detail":`, f.Detail)
 	dst = AppendText(dst, `,"code":`, string(f.Code))
 	dst = AppendText(dst, `,"request_id":`, requestID)
-
 	if f.RetryAfter > 0 {
 		dst = AppendInt(dst, `,"retry_after_seconds":`, int64(f.RetryAfter))
 	}
+
 	return append(dst, '}')
 }
 
@@ -105,5 +107,6 @@ func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
 	} else {
 		dst = append(dst, "null"...)
 	}
+
 	return append(dst, '}', '}')
 }

@@ -20,8 +20,9 @@ const (
 	pointStart = `,{"date":"`
 )
 
-// PointForm is a Price history point of one variant up to the end of its price, as it stands after another one. The
-// next point is a copy of it with another date, and with another price where that has changed.
+// PointForm is a Price history point of one variant up to the end of its price, as it stands after
+// another one. The next point is a copy of it with another date, and with another price where that
+// has changed.
 type PointForm struct {
 	text  []byte
 	price int   // where the price begins
@@ -37,15 +38,16 @@ func (f *PointForm) Reset(variant string) {
 	f.cents = 0
 }
 
-// Append appends a point but for what follows its price, after another one or as the first. The date is YYYY-MM-DD.
-// After the last one comes AppendPointEnd.
+// Append appends a point but for what follows its price, after another one or as the first. The
+// date is YYYY-MM-DD. After the last one comes AppendPointEnd.
 func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) []byte {
 	skip := 0
 	if first {
 		skip = len(pointEnd) + 1
 	}
 
-	// Date and price are put into the copy: in the form they would be read before the processor has written them.
+	// Date and price are put into the copy: in the form they would be read before the processor has
+	// written them.
 	at := len(dst) - skip
 	dst = append(dst, f.text[skip:]...)
 	*(*[10]byte)(dst[at+len(pointEnd+pointStart):]) = *date
@@ -55,6 +57,7 @@ func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) 
 		f.text = append(f.text[:f.price], dst[at:]...)
 		f.cents = cents
 	}
+
 	return dst
 }
 

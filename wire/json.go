@@ -10,13 +10,12 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes, backslashes and
-// control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes,
+// backslashes and control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	i := Plain(s)
 	plain := 0 // start of the run that needs no escape
-
 	for i < len(s) {
 		b := s[i]
 		if b >= utf8.RuneSelf {
@@ -29,6 +28,7 @@ func AppendString(dst []byte, s string) []byte {
 			i += width
 			continue
 		}
+
 		if b >= 0x20 && b != '"' && b != '\\' {
 			i++
 			continue
@@ -51,6 +51,7 @@ func AppendString(dst []byte, s string) []byte {
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
 		}
+
 		i++
 		plain = i
 	}
@@ -59,8 +60,8 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Plain counts the bytes at the beginning of s that stand in a JSON string as they are: ASCII but for quotes,
-// backslashes and control characters. It looks at eight bytes at a time.
+// Plain counts the bytes at the beginning of s that stand in a JSON string as they are: ASCII but
+// for quotes, backslashes and control characters. It looks at eight bytes at a time.
 func Plain(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 
@@ -69,8 +70,8 @@ func Plain(s string) int {
 		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 
-		// The high bit of a byte of each term says that the byte is below a space, a quote or a backslash. A borrow
-		// can set a higher byte's bit wrongly; only the lowest set bit is used.
+		// The high bit of a byte of each term says that it is below a space, a quote or a
+		// backslash. A borrow can set a higher byte's bit wrongly; only the lowest set bit is used.
 		quote := x ^ ('"' * ones)
 		backslash := x ^ ('\\' * ones)
 		special := (x - ' '*ones) &^ x
@@ -87,10 +88,12 @@ func Plain(s string) int {
 			break
 		}
 	}
+
 	return i
 }
 
-// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a JSON string.
+// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a
+// JSON string.
 func AppendText(dst []byte, name, s string) []byte { return AppendString(append(dst, name...), s) }
 
 // AppendInt appends a member as AppendText does, with an integer.
@@ -98,7 +101,8 @@ func AppendInt(dst []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(dst, name...), n, 10)
 }
 
-// AppendNullable appends s as a JSON string, or null when it is empty: the columns' spelling of null.
+// AppendNullable appends s as a JSON string, or null when it is empty: the columns' spelling of
+// null.
 func AppendNullable(dst []byte, s string) []byte {
 	if s == "" {
 		return append(dst, "null"...)
@@ -106,7 +110,8 @@ func AppendNullable(dst []byte, s string) []byte {
 	return AppendString(dst, s)
 }
 
-// AppendCents appends an amount of cents, or null when it is negative: the columns' spelling of an unknown price.
+// AppendCents appends an amount of cents, or null when it is negative: the columns' spelling of an
+// unknown price.
 func AppendCents(dst []byte, cents int64) []byte {
 	if cents < 0 {
 		return append(dst, "null"...)
@@ -122,8 +127,8 @@ var pairs = func() (all [100][2]byte) {
 	return all
 }()
 
-// appendAmount appends an amount of cents that is not negative: strconv.AppendInt for prices, most of which have few
-// digits, in a third of the time: a year of history spells hundreds.
+// appendAmount appends an amount of cents that is not negative: strconv.AppendInt for prices, most
+// of which have few digits, in a third of the time: a year of history spells hundreds.
 func appendAmount(dst []byte, cents int64) []byte {
 	switch v := uint64(cents); {
 	case v < 10:
@@ -146,15 +151,15 @@ func appendAmount(dst []byte, cents int64) []byte {
 	return strconv.AppendInt(dst, cents, 10)
 }
 
-// AppendSeconds appends an instant of ms milliseconds as RFC 3339 UTC in whole seconds, the live surface's form
-// (decision 8), as a JSON string.
+// AppendSeconds appends an instant of ms milliseconds as RFC 3339 UTC in whole seconds, the live
+// surface's form (decision 8), as a JSON string.
 func AppendSeconds(dst []byte, ms int64) []byte {
 	dst, _ = appendClock(append(dst, '"'), ms)
 	return append(dst, 'Z', '"')
 }
 
-// AppendMillis appends an instant of ms milliseconds with at most three fractional digits, the preview contract's
-// form (decision 8), as a JSON string.
+// AppendMillis appends an instant of ms milliseconds with at most three fractional digits, the
+// preview contract's form (decision 8), as a JSON string.
 func AppendMillis(dst []byte, ms int64) []byte {
 	dst, fraction := appendClock(append(dst, '"'), ms)
 	if fraction != 0 {
@@ -163,6 +168,7 @@ func AppendMillis(dst []byte, ms int64) []byte {
 			dst = dst[:len(dst)-1]
 		}
 	}
+
 	return append(dst, 'Z', '"')
 }
 
@@ -172,6 +178,7 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 	dst = AppendDay(dst, day)
 
 	rest := uint32(ms - day.Start())
+	// Numbers below 100 are spelt by a table: a page has hundreds of instants.
 	h := &pairs[rest/3_600_000]
 	m := &pairs[rest/60_000%60]
 	sec := &pairs[rest/1000%60]
@@ -179,9 +186,9 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 	return dst, int64(rest % 1000)
 }
 
-// AppendChange appends the two members of a price change from base to now: the difference in cents and the
-// percentage with at most two decimals, rounded half away from zero (decision 8). Both are null when either price is
-// unknown, the percentage also when base is 0.
+// AppendChange appends the two members of a price change from base to now: the difference in cents
+// and the percentage with at most two decimals, rounded half away from zero (decision 8). Both are
+// null when either price is unknown, the percentage also when base is 0.
 func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
 	dst = append(dst, `,"`...)
 	dst = append(dst, centsName...)
@@ -199,16 +206,19 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 	if !known || base == 0 {
 		return append(dst, "null"...)
 	}
+
 	return AppendPercent(dst, now-base, base)
 }
 
-// AppendPercent appends 100·part/whole with at most two decimals, rounded half away from zero. whole is positive;
-// both are within ±MaxCents, where Percent is exact.
+// AppendPercent appends 100·part/whole with at most two decimals, rounded half away from zero.
+// whole is positive; both are within ±MaxCents, where Percent is exact.
 func AppendPercent(dst []byte, part, whole int64) []byte {
 	units, hundredths, negative := Percent(part, whole)
+	// What rounds to zero has no sign.
 	if negative && units+hundredths != 0 {
 		dst = append(dst, '-')
 	}
+
 	dst = strconv.AppendUint(dst, units, 10)
 	if hundredths != 0 {
 		dst = append(dst, '.', byte('0'+hundredths/10))
@@ -216,5 +226,6 @@ func AppendPercent(dst []byte, part, whole int64) []byte {
 			dst = append(dst, byte('0'+hundredths%10))
 		}
 	}
+
 	return dst
 }

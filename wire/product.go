@@ -7,8 +7,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that a newer program
-// built may be missing in the table; the contract makes all its codes from slugs in this way.
+// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that
+// a newer program built may be missing in the table; the contract makes all its codes from slugs in
+// this way.
 func previewGame(slug string) string {
 	if game, known := snapshot.GameBySlug(slug); known {
 		return game.Preview
@@ -23,7 +24,6 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	dst = append(dst, site.ProductPrefix...)
 	dst = append(dst, '_')
 	dst = append(dst, tail...)
-
 	if item < cards {
 		dst = AppendText(dst, `","kind":"card","name":`, c.Cards.Name.At(item))
 		dst = appendProductCommon(dst, c, item, c.Cards.Game[item], c.Cards.UpdatedAt[item])
@@ -34,6 +34,7 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	}
 
 	i := item - cards
+	// A sealed product is one selection: it has neither variants nor a condition to choose.
 	s := &c.Sealed
 	dst = AppendText(dst, `","kind":"sealed","name":`, s.Name.At(i))
 	dst = appendProductCommon(dst, c, item, s.Game[i], s.UpdatedAt[i])
@@ -65,8 +66,8 @@ func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, 
 	return AppendMillis(dst, updatedAt)
 }
 
-// appendOptions appends a card product's price options: every lane observed now or in retained history, licensed or
-// not (decision 27).
+// appendOptions appends a card product's price options: every lane observed now or in retained
+// history, licensed or not (decision 27).
 func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 	dst = append(dst, `,"price_options":[`...)
 	from, to := c.Lanes.Of.Range(item)
@@ -79,10 +80,12 @@ func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 		dst = append(dst, snapshot.Condition(c.Lanes.Condition[lane]).Code()...)
 		dst = append(dst, `"}`...)
 	}
+
 	return append(dst, ']')
 }
 
-// Selection is a price selection of the preview contract; Variant and Condition are empty for sealed products.
+// Selection is a price selection of the preview contract; Variant and Condition are empty for
+// sealed products.
 type Selection struct{ Kind, ProductID, Variant, Condition string }
 
 // Missing reasons of a price result (decision 27).
@@ -112,11 +115,13 @@ func AppendMissing(dst []byte, s *Selection, reason string) []byte {
 	return append(dst, `"}`...)
 }
 
-// AppendPriced appends the result of a selection whose lane has a price. Its status is classified at the snapshot's
-// instant (decision 28).
+// AppendPriced appends the result of a selection whose lane has a price. Its status is classified
+// at the snapshot's instant (decision 28).
 func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
+
+	// Fresh, stale or unknown is judged at the snapshot's instant, not at the request's.
 	status := `,"status":"fresh","price":{"amount_cents":`
 	switch {
 	case asOf == snapshot.NoTime:
@@ -135,6 +140,7 @@ func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byt
 	} else {
 		dst = AppendMillis(dst, asOf)
 	}
+
 	dst = append(dst, `,"collected_at":`...)
 	dst = AppendMillis(dst, l.CollectedAt[lane])
 	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, c.Feeds.Attribution.At(int(l.Feed[lane])))

@@ -41,7 +41,7 @@ func (s *service) adminHandler() http.Handler {
 		_, _ = w.Write([]byte("reloaded\n"))
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics(), promhttp.HandlerOpts{}))
-	// Profiles are for whoever may reach this listener, which is nobody from outside.
+	// Only an operator reaches this listener, so profiles need no key.
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

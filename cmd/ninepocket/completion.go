@@ -74,8 +74,8 @@ func takesIDs(cmd *cobra.Command) bool {
 	return false
 }
 
-// storedIDs are the snapshots of the store that --store names, newest first, as far as they can be
-// read.
+// storedIDs are the snapshots of the store that --store names, newest first. It leaves out what
+// cannot be read.
 func storedIDs(cmd *cobra.Command) (ids []string) {
 	store, err := cmd.Flags().GetString("store")
 	if err != nil || store == "" {
@@ -144,7 +144,7 @@ func completeInput(_ *cobra.Command, _ []string, typed string) (found []string, 
 		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
 
-	// The path is completed as far as it is typed, from its last folder on.
+	// The last folder that is typed is listed.
 	dir, _ := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {

@@ -20,7 +20,8 @@ const envPrefix = "NINEPOCKET_"
 // flags.
 type layered struct {
 	config
-	from map[string]string // by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
+	// by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
+	from map[string]string
 }
 
 // configFlags are the flags that configure a server: --config, and one for each setting that has
@@ -44,7 +45,7 @@ func (f *configFlags) read() (layered, error) {
 		_, _ = fmt.Fprintf(f.cmd.ErrOrStderr(), "note: environment variable %s is not a setting of ninepocket\n", name)
 	})
 
-	// Flags win over all others, and only those that were given.
+	// Flags win over all other layers. Only flags that were given count.
 	for i := range settings {
 		if s := &settings[i]; s.flag && f.cmd.Flags().Changed(s.flagName()) {
 			s.copyValue(&c.config, &f.values)
@@ -159,8 +160,7 @@ type tomlEntry struct {
 	value any
 }
 
-// tomlEntries are the entries of a table: its keys, and those of the tables in it that settings
-// have, too.
+// tomlEntries lists the keys of a table and of the tables in it that settings know.
 func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entries []tomlEntry) {
 	for key, value := range table {
 		path := append(slices.Clone(above), key)
@@ -201,8 +201,8 @@ func tomlLines(text []byte) (lines []tomlEntry) {
 	return lines
 }
 
-// lineOf is the line of a key, 0 when it is not certain: the reader names a key of an inline table
-// without the table, and what is in an unknown table not at all.
+// lineOf is the line of a key, 0 when it is not certain. The reader names a key of an inline table
+// without the table. It does not name what is in an unknown table.
 func lineOf(path []string, lines []tomlEntry) int {
 	found := 0
 	for _, l := range lines {

@@ -126,15 +126,16 @@ func description(cmd *cobra.Command) string {
 			_, _ = fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)
 		}
 	case "serve":
-		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables that win over them:\n\n")
+		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
+			"that win over them:\n\n")
 		for i := range settings {
 			s := &settings[i]
 			help := strings.ReplaceAll(s.help, "`", "")
-			_, _ = fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n", markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))
+			_, _ = fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n", markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help)) // air: one text
 		}
 	}
 	return b.String()
 }
 
 // markdown escapes what Markdown would take for markup.
-var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`)
+var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`) // air: one text

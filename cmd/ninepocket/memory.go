@@ -10,9 +10,9 @@ import (
 )
 
 // memory is engine.Options.Memory: what the process cannot do without, and what it may have. The
-// limit is GOMEMLIMIT; without one it is half of the memory that this process has or could get,
-// because the collector lets a heap grow to twice what is live before it runs. 0 is a limit that
-// nobody knows.
+// limit is GOMEMLIMIT; without one it is half of the memory that this process has or could get: the
+// collector lets a heap grow to twice what is live before it runs. 0 means that the limit is
+// unknown.
 func memory() (used, limit int64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
@@ -36,8 +36,8 @@ func memory() (used, limit int64) {
 	return used, (held + availableMemory()) / 2
 }
 
-// availableMemory is what the kernel says new work could get without swapping; 0 where nobody
-// knows.
+// availableMemory is the memory that new work could get without swapping, as the kernel says. Where
+// the kernel does not say, it is so low that no limit follows.
 func availableMemory() int64 {
 	info, _ := os.ReadFile("/proc/meminfo")
 	for line := range bytes.Lines(info) {

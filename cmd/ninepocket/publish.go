@@ -124,11 +124,14 @@ func snapshotPublish() *cobra.Command {
 	var p publishFlags
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
-		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with the current\n" +
-			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and leaves the\n" +
+		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it " +
+			"with the current\n" +
+			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, " +
+			"and leaves the\n" +
 			"current snapshot alone. ID may be latest.\n\n" + guardHelp(),
 		Example: "  ninepocket snapshot publish latest --store store\n" +
-			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'",
+			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see " +
+			"ticket 812'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := p.publishing(time.Now())
 			if err != nil {
@@ -210,7 +213,8 @@ func snapshotRollback() *cobra.Command {
 	var s storeFlags
 	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
-		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the current\n" +
+		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that " +
+			"the current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""

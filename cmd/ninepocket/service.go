@@ -32,9 +32,8 @@ const drainTime = 15 * time.Second
 // searchCache is the memory for remembered searches: some 100,000 pages.
 const searchCache = 64 << 20
 
-// packCache is the memory for bodies that are kept compressed, with what they were compressed from:
-// some 3,000 pages of 20 kB, or 1,500 years of history, which is what most clients ask for most of
-// the time.
+// packCache is the memory for compressed bodies and what they were compressed from. It holds some
+// 3,000 pages of 20 kB, or 1,500 years of history: most of what most clients ask for.
 const packCache = 64 << 20
 
 // drainGrace is how long requests still come in on open connections after SIGTERM, each answered
@@ -217,7 +216,7 @@ func writeReadyFile(path string, ready readyFile) error {
 		return nil
 	}
 
-	// Whoever waits for the file must never see half of it.
+	// A script that waits for the file must never see half of it.
 	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
 	if err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)

@@ -55,7 +55,7 @@ func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.store) }
 
 // resolve takes, where a command wants the id of a snapshot, also the words current, previous and
 // latest.
-func (s *storeFlags) resolve(given string) (string, error) {
+func (s *storeFlags) resolve(given string) (string, error) { // air: one step
 	switch given {
 	case "current", "previous":
 		cur, err := s.dir().Current()
@@ -83,7 +83,7 @@ func (s *storeFlags) resolve(given string) (string, error) {
 }
 
 // storeError gives an error of the store its exit code: damage is refused, the rest failed.
-func (s *storeFlags) storeError(err error) error {
+func (s *storeFlags) storeError(err error) error { // air: one step
 	switch {
 	case errors.Is(err, snapshot.ErrDamaged):
 		return fail(exitRefused,
@@ -95,7 +95,8 @@ func (s *storeFlags) storeError(err error) error {
 			"mend the feed and build again; when the change is right, add: --override GUARD --reason TEXT", err)
 	case errors.Is(err, snapshot.ErrNoStore):
 		return fail(exitFailure,
-			"look at --store, or build a first snapshot: ninepocket snapshot build --store "+s.store+" --source KIND:PATH", err)
+			"look at --store, or build a first snapshot: ninepocket snapshot build "+
+				"--store "+s.store+" --source KIND:PATH", err)
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitFailure, "run this as the user that the store belongs to", err)
 	case errors.Is(err, snapshot.ErrNoCurrent):
@@ -240,7 +241,8 @@ func snapshotInspect() *cobra.Command {
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(c), QuarantineFile: s.dir().QuarantinePath(m.ID),
-				Guards:       s.verdicts(cmd.Context(), &snapshot.Stored{Manifest: m, Catalog: c}, past, config.guards()),
+				Guards: s.verdicts(cmd.Context(), &snapshot.Stored{Manifest: m, Catalog: c}, past,
+					config.guards()),
 				Publications: []snapshot.Publication{},
 			}
 			for _, p := range past {

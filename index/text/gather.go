@@ -58,11 +58,13 @@ func (s *search) gatherTitle(t uint32) {
 		if lost > s.level {
 			return
 		}
+
 		// Nothing but the name speaks for these cards, so that all of them score alike.
 		sc := score(f.costs, len(s.query.units), &s.ix.titles[t], f, nil, nil, noNumber)
 		for _, card := range s.ix.titleCard.of(t) {
 			s.offer(card, lost, sc)
 		}
+
 		return
 	}
 

@@ -49,6 +49,7 @@ func (q *query) parse(ix *Index, text string) {
 	q.units = q.units[:0]
 	q.numbers = q.numbers[:0]
 	q.again = 0
+
 	tokens := q.norm.tokens
 	for i := 0; i < len(tokens) && len(q.units) < maxUnits; {
 		// A number that is written as one is one unit, its total included.

@@ -27,8 +27,10 @@ func asideOf(c class) class { return c + 1 }
 // What a class counts for in the levels of the score.
 var (
 	classTypos    = [16]uint64{typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2}
-	classBorrowed = [16]uint64{exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
-		typosBeside: 1}
+	classBorrowed = [16]uint64{
+		exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
+		typosBeside: 1,
+	}
 	classInexact = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
 )
 
@@ -60,8 +62,8 @@ func (c costs) improve(set uint8, to class) costs {
 // best takes the better class of each word.
 func (c costs) best(other costs) costs {
 	for shift := 0; other>>shift != 0 && shift < 32; shift += 4 {
-		if a, b := c>>shift&15, other>>shift&15; b < a {
-			c = c&^(15<<shift) | b<<shift
+		if better := other >> shift & 15; better < c>>shift&15 {
+			c = c&^(15<<shift) | better<<shift
 		}
 	}
 	return c

@@ -73,6 +73,7 @@ func FuzzNativeLines(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
+
 		for line := range strings.Lines(string(text)) {
 			f.Add([]byte(line))
 		}
@@ -102,8 +103,10 @@ func FuzzNativePrices(f *testing.F) {
 	f.Add([]byte(head + "\"a\"\"b\",normal,damaged,,2026-08-22T20:00:00Z,2026-08-22T20:00:00Z,false\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		suspects, err := findSuspects(strings.NewReader(string(text)))
-		p := priceReader{file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
-			codes: map[string]string{}}
+		p := priceReader{
+			file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
+			codes: map[string]string{},
+		}
 		if again := p.read(context.Background(), strings.NewReader(string(text))); (err == nil) != (again == nil) {
 			t.Fatalf("%v, then %v", err, again)
 		}
@@ -163,7 +166,8 @@ func FuzzTCGCSVFiles(f *testing.F) {
 		f.Add(strings.TrimPrefix(name, "tcgplayer/"), []byte(text))
 	}
 
-	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
+	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},`+
+		`{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
 	f.Add("2026-04-20/3/1/prices", []byte(`{"results":[]}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		tree := tcgTreeFixture()
@@ -245,10 +249,15 @@ func FuzzArchive(f *testing.F) {
 	f.Add(uint8(2), gzipOf(f, packed))
 	f.Add(uint8(3), tree.sevenZip(f))
 	link := tarHeader{}
-	link.Name, link.Linkname, link.Typeflag = "a", "/etc", '2'
+	link.Name = "a"
+	link.Linkname = "/etc"
+	link.Typeflag = '2'
 	f.Add(uint8(0), packTar(f, link))
-	archives := []*scratch{newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
-		newScratch(f, "a.7z")}
+	archives := []*scratch{
+		newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
+		newScratch(f, "a.7z"),
+	}
+
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		in, err := openFolder(archives[kind%4].with(t, data), fuzzLimits)
 		if err != nil {

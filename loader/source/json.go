@@ -27,6 +27,8 @@ type record[T any] struct {
 func faultOf(err error, raw []byte) *fault {
 	var f *fault
 	var semantic *json.SemanticError
+
+	// The library tells some faults by type, some by value and one by its words alone.
 	switch {
 	case errors.As(err, &f):
 		return f

@@ -103,9 +103,11 @@ func (s *native) readAbout() error {
 		}
 
 		if !namespaceOK(s.about.Namespace) {
-			return fmt.Errorf("namespace %q in %s is not 1 to %d lower-case letters, digits, dots, hyphens and underscores",
+			return fmt.Errorf("namespace %q in %s is not 1 to %d lower-case letters, digits, dots, hyphens and "+
+				"underscores",
 				clip(s.about.Namespace), nativeToml, maxNamespace)
 		}
+
 		if p := s.about.PartnerNamespace; p != "" && !namespaceOK(p) {
 			return fmt.Errorf("partner_namespace %q in %s is not a namespace", clip(p), nativeToml)
 		}

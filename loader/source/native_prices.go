@@ -45,6 +45,7 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 		if len(list) > 0 {
 			suspects[name] = list
 		}
+
 		if err != nil {
 			return fmt.Errorf("cannot read price file %q: %w", name, err)
 		}
@@ -58,8 +59,10 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 	done := int64(0)
 	to.Progress("prices", 0, int64(len(names)))
 	return s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
-		p := priceReader{file: name, day: days[name], asOf: msOf(s.opts.AsOf), suspects: suspects[name], to: to,
-			codes: map[string]string{}}
+		p := priceReader{
+			file: name, day: days[name], asOf: msOf(s.opts.AsOf), suspects: suspects[name], to: to,
+			codes: map[string]string{},
+		}
 		if err := p.read(ctx, r); err != nil {
 			return fmt.Errorf("cannot read price file %q: %w", name, err)
 		}
@@ -232,8 +235,10 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 
 	for _, h := range p.held {
 		if h.bad == nil && counts[h.key] > 1 {
-			h.bad = &fault{reason: ReasonDuplicateLane, ref: h.price.Ref,
-				value: strings.TrimSpace(h.price.Variant + " " + h.price.Condition)}
+			h.bad = &fault{
+				reason: ReasonDuplicateLane, ref: h.price.Ref,
+				value: strings.TrimSpace(h.price.Variant + " " + h.price.Condition),
+			}
 		}
 		p.emit(h.price, h.bad)
 	}
@@ -252,8 +257,10 @@ func (p *priceReader) emit(price Price, bad *fault) {
 // row reads the values of a row.
 func (p *priceReader) row(n int, cols *nativeColumns, fields [][]byte) (Price, *fault) {
 	get := func(col int) []byte { return fields[cols[col]] }
-	price := Price{At: At{File: p.file, Line: n}, Ref: string(get(colRef)), Day: p.day, Cents: snapshot.NoCents,
-		Licensed: true}
+	price := Price{
+		At: At{File: p.file, Line: n}, Ref: string(get(colRef)), Day: p.day, Cents: snapshot.NoCents,
+		Licensed: true,
+	}
 	fail := func(reason string, value []byte) (Price, *fault) {
 		return price, &fault{reason: reason, ref: price.Ref, value: string(value)}
 	}
@@ -307,6 +314,7 @@ func (p *priceReader) row(n int, cols *nativeColumns, fields [][]byte) (Price, *
 	if p.asOf <= price.CollectedAt {
 		price.SourceAsOf = p.asOf
 	}
+
 	if text := get(colAsOf); len(text) > 0 {
 		price.SourceAsOf, ok = p.time(1, text)
 		if !ok {

@@ -21,7 +21,8 @@ type Kind struct {
 	Open func(path string, o Options) (Source, error)
 }
 
-// Kinds is the one table of the kinds of sources. The command line, the loader and their messages read it.
+// Kinds is the one table of the kinds of sources. The command line, the loader and their messages
+// read it.
 var Kinds = []Kind{
 	{KindTCGCSV, bounding(openTCGCSV)},
 	{KindPokemonTCG, bounding(openPokemonTCG)},
@@ -74,6 +75,7 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 	} else if _, ok := snapshot.ParseCondition(o.DefaultCondition); !ok {
 		return nil, fmt.Errorf("default condition %q is not a condition's code", o.DefaultCondition)
 	}
+
 	o.limits = lim
 	o.limits.unpack = o.Unpack
 
@@ -82,6 +84,7 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 			return k.Open(path, o)
 		}
 	}
+
 	return nil, fmt.Errorf("unknown kind: use one of %s", strings.Join(KindNames(), ", "))
 }
 

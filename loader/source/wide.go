@@ -45,10 +45,10 @@ func (form wideForm) columns(fields [][]byte) (wideColumns, error) {
 
 	if c.first < len(fields) && string(fields[c.first]) == form.variant {
 		c.variant = c.first
-		c.first = c.first + 1
+		c.first++
 		if c.first < len(fields) && string(fields[c.first]) == "condition" {
 			c.condition = c.first
-			c.first = c.first + 1
+			c.first++
 		}
 	}
 
@@ -116,8 +116,10 @@ func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to S
 		return fmt.Errorf("cannot read history file %q: header's quotes do not close", name)
 	}
 
-	w := &wideReader{form: form, file: name, to: to, codes: map[string]string{}, conditions: map[string]string{},
-		lanes: map[string]struct{}{}}
+	w := &wideReader{
+		form: form, file: name, to: to, codes: map[string]string{}, conditions: map[string]string{},
+		lanes: map[string]struct{}{},
+	}
 	w.cols, err = form.columns(fields)
 	if err != nil {
 		return fmt.Errorf("cannot read history file %q: %w", name, err)

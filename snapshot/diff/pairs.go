@@ -105,7 +105,8 @@ func (p *Pairs) item(itemA, itemB int, yield func(Pair) bool) bool {
 }
 
 func (p *Pairs) same(laneA, laneB int) bool {
-	a, b := &p.a.Lanes, &p.b.Lanes
+	a := &p.a.Lanes
+	b := &p.b.Lanes
 	return a.Condition[laneA] == b.Condition[laneB] &&
 		p.a.Variants.At(int(a.Variant[laneA])) == p.b.Variants.At(int(b.Variant[laneB]))
 }
