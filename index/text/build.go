@@ -315,13 +315,13 @@ func (b *builder) finish() *Index {
 	}
 
 	b.step()
-	ix.titleCard = newColumn(len(ix.titles), ix.titleOf)
+	ix.titleCard = newColumn(len(ix.titles), ix.titleOf, itself)
 	sets := make([]uint32, len(ix.setOf))
 	for i, s := range ix.setOf {
 		sets[i] = uint32(s) // -1 is none
 	}
 
-	ix.setCard = newColumn(len(ix.setWords), sets)
+	ix.setCard = newColumn(len(ix.setWords), sets, itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards say which total is printed behind their numbers; else the highest number stands in.

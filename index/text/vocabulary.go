@@ -72,7 +72,7 @@ func (v *vocabulary) findString(w string) uint32 { return probe(v, maphash.Strin
 func probe[T string | []byte](v *vocabulary, hash uint64, w T) uint32 {
 	at := v.slot(hash)
 	for v.slots[at] != 0 {
-		if id := v.slots[at] - 1; bytes.Equal(v.word(id), w) {
+		if id := v.slots[at] - 1; string(v.word(id)) == string(w) {
 			return id
 		}
 		at = v.slot(uint64(at) + 1)

@@ -39,9 +39,9 @@ func row(name string, limit float64, k kind, judge func(*day) finding, help, tod
 type kind uint8
 
 const (
-	atMost   kind = 1 << iota // the limit is what the figure may be at most
-	atLeast                   // the limit is what the figure must reach
-	compares                  // there must be a current snapshot to compare with
+	atMost   kind = iota // the limit is what the figure may be at most
+	atLeast              // the limit is what the figure must reach
+	compared             // as atMost, where there is a current snapshot to compare with
 )
 
 // finding is what a guard found; the zero finding is that there is nothing to judge.
@@ -188,7 +188,7 @@ func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 		}
 
 		var f finding
-		if current != nil || g.kind&compares == 0 {
+		if current != nil || g.kind != compared {
 			f = g.judge(d)
 		}
 
