@@ -91,7 +91,8 @@ func (s *service) describe() served {
 	d := served{
 		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
 		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Cards: v.Catalog.Cards.ID.Len(),
-		Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(), Degraded: stats.Degraded, Behind: stats.Behind, Retired: stats.Retired,
+		Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(), Degraded: stats.Degraded, Behind: stats.Behind,
+		Retired: stats.Retired,
 	}
 
 	if f := stats.LastFailure; f != nil {

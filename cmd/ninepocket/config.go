@@ -87,7 +87,8 @@ func (c *config) validate() error {
 		wrong.when(err != nil, "cannot use %s %q: %w", a.key, a.value, err)
 	}
 
-	wrong.when(c.LogFormat != "text" && c.LogFormat != "json", "cannot use log_format %q: want text or json", c.LogFormat)
+	wrong.when(c.LogFormat != "text" && c.LogFormat != "json", "cannot use log_format %q: want text or json",
+		c.LogFormat)
 	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.trustedProxies()
 	_, plans := c.plans()

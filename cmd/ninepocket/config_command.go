@@ -43,7 +43,8 @@ func configCheck() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 			if c.hidesVisitors() {
-				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages " +
+				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: all who " +
+					"ask for pages " +
 					"through it share one allowance")
 			}
 

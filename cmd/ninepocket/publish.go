@@ -205,7 +205,8 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return say(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, nil}, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			return say(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, nil}, "rolled back to %s (epoch %d)", cur.ID,
+				cur.Epoch)
 		},
 	})
 }
