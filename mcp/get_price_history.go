@@ -107,7 +107,8 @@ type line struct {
 	spread    float64 // volatility in percent, NaN when it has none
 }
 
-// historyOf are the histories of a card's variants in the window; silent are the variants that have no point there.
+// historyOf are the histories of a card's variants in the window; silent are the variants that have
+// no point there.
 func historyOf(in *request, card, days int) (lines []line, silent []string) {
 	c := in.View.Catalog
 	from := snapshot.WindowStart(c.Date(), days)
@@ -135,8 +136,8 @@ func countPoints(lines []line) int {
 	return n
 }
 
-// fit thins lines to room points. Where a series would get fewer than four, its extremes are not forced in; where it
-// would get fewer than two, the cheapest series are dropped.
+// fit thins lines to room points. Where a series would get fewer than four, its extremes are not
+// forced in; where it would get fewer than two, the cheapest series are dropped.
 func fit(lines []line, room int) (shown []line, dropped []string) {
 	// A series of one point is no series.
 	shown = slices.Clone(lines)
@@ -161,7 +162,8 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 	return shown, dropped
 }
 
-// spread is the standard deviation of prices around their mean in percent of the mean: 0 for a price that never moved.
+// spread is the standard deviation of prices around their mean in percent of the mean: 0 for a
+// price that never moved.
 func spread(points []snapshot.Point) float64 {
 	n := float64(len(points))
 	mean := 0.0
@@ -303,8 +305,8 @@ func (l *line) say(text *prose) {
 	text.say("\n")
 }
 
-// sayTracked says which variants are tracked where none is that was asked for: a model that misspelt the variant is
-// told what to ask for.
+// sayTracked says which variants are tracked where none is that was asked for: a model that
+// misspelt the variant is told what to ask for.
 func sayTracked(in *request, out *reply, card int) {
 	if asked := in.text("variant"); asked != "" {
 		out.say(`The variant "`, readable(asked), `" is not tracked. `)

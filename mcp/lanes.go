@@ -7,8 +7,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// chooseLane picks the lane that a line is priced by: of the variant asked for or else of the display price, in the
-// condition asked for or else the variant's display condition (decision 19). -1 says that there is no price, and why.
+// chooseLane picks the lane that a line is priced by: of the variant asked for or else of the
+// display price, in the condition asked for or else the variant's display condition (decision 19).
+// -1 says that there is no price, and why.
 func chooseLane(c *snapshot.Catalog, card int, variant, condition string) (lane int, why string) {
 	want, known := parseCondition(condition)
 	if condition != "" && !known {
