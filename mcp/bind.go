@@ -92,6 +92,7 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 		fields[i].bind(&a.values[i], v, path+fields[i].name, p)
 	}
 
+	// One that was given and is wrong was told already.
 	for i := range fields {
 		if fields[i].required && !a.values[i].given {
 			p.add(path, fields[i].name, " is required.")
@@ -156,11 +157,14 @@ func (f *field) between() string {
 }
 
 func (f *field) bindChoice(b *bound, given, name string, p *problems) {
+	// The choices are named: an agent has no better way to learn them than its own mistake.
 	i := slices.Index(f.choices, given)
 	if i < 0 {
 		p.add(name, " must be one of ", strings.Join(f.choices, ", "), ` (got "`, readable(given), `").`)
 		return
 	}
+
+	// The schema's own text, which outlives the body.
 	b.text = f.choices[i]
 	b.n = int64(i)
 }

@@ -92,6 +92,7 @@ func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
 // the others divide the rest evenly, the first ones taking what does not divide.
 func share(lengths []int, room int) []int {
 	shares := make([]int, len(lengths))
+	// A point each in turn: at most 60 rounds, so that nothing cleverer is worth its lines.
 	for given := true; given; {
 		given = false
 		for i, n := range lengths {

@@ -117,6 +117,7 @@ func (e *Endpoint) find(m *Message) (int, *Fault) {
 		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
 	}
 
+	// There are six of them.
 	for i, t := range e.tools {
 		if name.Is(t.name) {
 			return i, nil
@@ -146,6 +147,7 @@ func instructions() string {
 }
 
 func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
+	// A client that cannot speak the newest version says so and goes away.
 	if !speaks(asked) {
 		asked = Versions[0]
 	}

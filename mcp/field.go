@@ -123,6 +123,7 @@ func (f *field) schema() string {
 		schema += `,"` + kind.most + `":` + wire.Decimal(f.bounds.Max)
 	}
 
+	// What is left differs by kind: a default, the choices, or what a list holds.
 	switch {
 	case f.kind == integerKind && f.preset != none:
 		schema += `,"default":` + wire.Decimal(f.preset)

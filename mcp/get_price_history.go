@@ -72,6 +72,7 @@ func getPriceHistory(in *request, out *reply) refusal {
 	shown, dropped := fit(lines, room)
 	left := countPoints(shown)
 
+	// Both forms name the card: some clients show a model only one of them.
 	out.sayCard(card)
 	out.sayPage("/cards/", out.c.Cards.Slug.At(card))
 	out.say(" | ", out.c.Cards.ID.At(card), "\n")
@@ -152,6 +153,7 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 		shown = slices.Delete(shown, cheapest, cheapest+1)
 	}
 
+	// What one series leaves of its share, the others take.
 	lengths := make([]int, len(shown))
 	for i := range shown {
 		lengths[i] = len(shown[i].points)

@@ -42,6 +42,8 @@ func among(cards []uint32) finding {
 	if len(cards) == 1 {
 		return finding{card: int(cards[0])}
 	}
+
+	// Three are enough to choose from; the caller is told how many there are.
 	found := finding{card: -1, fits: len(cards)}
 	found.add(cards)
 	return found
@@ -71,6 +73,8 @@ func (f finder) identify(w wanted) finding {
 	if w.id != "" {
 		return f.identifyByID(w)
 	}
+
+	// A set that is none would make every search find nothing.
 	w.name = strings.TrimSpace(w.name)
 	if w.set != "" && len(f.View.Index.SetsNamed(w.set)) == 0 {
 		return f.identifyWithoutSet(w)

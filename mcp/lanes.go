@@ -36,6 +36,7 @@ func chooseLane(c *snapshot.Catalog, card int, variant, condition string) (lane 
 
 // pricedInstead says what of a card does have a price.
 func pricedInstead(c *snapshot.Catalog, card int, variant, condition string) string {
+	// Eight are enough to choose from, and a text has to end.
 	var have []string
 	from, to := c.Lanes.Of.Range(card)
 	for lane := from; lane < to && len(have) < 8; lane++ {

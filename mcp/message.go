@@ -94,6 +94,7 @@ func (m *Message) read(v jsonwalk.Value) (wrong string) {
 		return `jsonrpc must be "2.0".`
 	}
 
+	// A response to a request that nobody sent is taken and ignored, as the protocol wants it.
 	method := v.Member("method")
 	if method == nil {
 		if v.Member("result") != nil || v.Member("error") != nil {

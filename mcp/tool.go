@@ -35,6 +35,7 @@ func (t *tool) definition() string {
 	if input == "" {
 		input = inputSchema(t.fields)
 	}
+	// Only fixtures have no output schema.
 	definition := `{"name":` + quoted(t.name) + `,"title":` + quoted(t.title) + `,"description":` + quoted(t.about) +
 		`,"inputSchema":` + input
 	if t.output != "" {

@@ -198,6 +198,7 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 		dst = append(dst, "null"...)
 	}
 
+	// From nothing there is no percentage.
 	dst = append(dst, percentName...)
 	if base <= 0 || now < 0 {
 		return append(dst, "null"...)

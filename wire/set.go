@@ -58,6 +58,7 @@ func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, sit
 
 	dst = append(dst, `,"top_cards":[`...)
 	for _, card := range top {
+		// The game and the set are the ones of the body.
 		dst = AppendName(Comma(dst), c, int(card))
 		dst = site.AppendCardURL(dst, c, int(card))
 		dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, c.DisplayCents(int(card)))

@@ -38,6 +38,7 @@ func Parse(body []byte) (Value, error) {
 func faultOf(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 
+	// A good value must be all there is.
 	_, err := d.ReadValue()
 	if err == nil {
 		_, err = d.ReadToken()
@@ -157,7 +158,7 @@ func first(b []byte) (v Value, rest []byte) {
 		case '"':
 			i = stringEnd(b, i)
 		case '{', '[':
-			depth++
+			depth++ // and the value ends no earlier than its bracket
 			continue
 		case '}', ']':
 			depth--
@@ -187,6 +188,7 @@ func stringEnd(b []byte, i int) int {
 
 // Deeper reports whether a value is nested more than limit levels deep.
 func (v Value) Deeper(limit int) bool {
+	// Brackets count, but for those in strings.
 	depth := 0
 	for i := 0; i < len(v); i++ {
 		switch v[i] {
@@ -215,6 +217,7 @@ func (v Value) Integer() (n int64, ok bool) {
 		return 0, false
 	}
 
+	// Exactly, and not as a float, which has 53 bits.
 	mantissa := unsafe.String(unsafe.SliceData(v), len(v))
 	power := 0
 	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
