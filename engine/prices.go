@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -70,12 +71,8 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 	date := v.Catalog.Date()
 	from := snapshot.WindowStart(date, len(dates))
 	v.DisplayLanes(card, variant, func(lane int, code string) {
-		if len(all) < cap(all) {
-			all = all[:len(all)+1]
-		} else {
-			all = append(all, series{})
-		}
-
+		// A series that was used before keeps its memory for points.
+		all = slices.Grow(all, 1)[:len(all)+1]
 		s := &all[len(all)-1]
 		s.form.Reset(code)
 		s.next = 0

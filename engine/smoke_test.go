@@ -133,9 +133,7 @@ func TestSmokeMovers(t *testing.T) {
 	}
 
 	n := 0
-	for range spread(10, 3) {
-		n++
-	}
+	spread(10, 3, func(int) { n++ })
 
 	if n != 3 {
 		t.Errorf("a spread of 3 has %d", n)
@@ -143,9 +141,7 @@ func TestSmokeMovers(t *testing.T) {
 
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 40_000} {
 		var got []int
-		for k := range spread(n, 64) {
-			got = append(got, k)
-		}
+		spread(n, 64, func(k int) { got = append(got, k) })
 		if len(got) != min(n, 64) || n > 0 && (got[0] != 0 || got[len(got)-1] != n-1) {
 			t.Errorf("a spread over %d is %v", n, got)
 		}

@@ -100,8 +100,9 @@ func (v *View) spellEntries(step func()) {
 
 func (v *View) spellSets(step func()) {
 	sets := v.Catalog.Sets.ID.Len()
-	v.sets = newFragments(step,
-		sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, v.Catalog, i) })
+	v.sets = newFragments(step, sets, func(dst []byte, i int) []byte {
+		return wire.AppendSetSummary(dst, v.Catalog, i)
+	})
 
 	var top []uint32
 	v.setPages = newFragments(step, sets, func(dst []byte, i int) []byte {

@@ -121,30 +121,23 @@ func (d *decoder) bin(name string, width int) []byte {
 		return nil
 	}
 
-	fail := func(format string, args ...any) []byte {
-		d.err = fmt.Errorf("column %q %s", name, fmt.Sprintf(format, args...))
-		return nil
-	}
 	// The name is read like the value, as bytes of the section, because a string's length is just
 	// as forgeable.
 	n, err := d.dec.DecodeBytesLen()
-	if err != nil || n != len(name) || n > d.r.Len() {
-		return fail("is not where it should be")
-	}
-	if string(d.next(n)) != name {
-		return fail("is not where it should be")
+	if err != nil || n != len(name) || n > d.r.Len() || string(d.next(n)) != name {
+		return d.fail(name, "is not where it should be")
 	}
 
 	n, err = d.dec.DecodeBytesLen()
 	if err != nil {
-		return fail("is not bytes: %v", err)
+		return d.fail(name, "is not bytes: %v", err)
 	}
 	// A length is compared with what is left before anybody makes room for it.
 	if n < 0 || n > d.r.Len() {
-		return fail("declares %d bytes where %d are left", n, d.r.Len())
+		return d.fail(name, "declares %d bytes where %d are left", n, d.r.Len())
 	}
 	if n%width != 0 {
-		return fail("has %d bytes, not a multiple of %d", n, width)
+		return d.fail(name, "has %d bytes, not a multiple of %d", n, width)
 	}
 
 	return d.next(n)
@@ -158,10 +151,9 @@ func (d *decoder) next(n int) []byte {
 	return d.data[at : at+n : at+n]
 }
 
-func (d *decoder) fail(name, what string) {
-	if d.err == nil {
-		d.err = fmt.Errorf("column %q %s", name, what)
-	}
+func (d *decoder) fail(name, format string, args ...any) []byte {
+	d.err = fmt.Errorf("column %q %s", name, fmt.Sprintf(format, args...))
+	return nil
 }
 
 func (d *decoder) strings(name string, s *Strings) {

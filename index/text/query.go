@@ -181,9 +181,7 @@ func (q *query) readNumber(ix *Index, i int) {
 	}
 
 	if collector.IsInteger(u.text) && u.total == 0 {
-		q.key = append(q.key, 0)
-		copy(q.key[1:], q.key)
-		q.key[0] = tailMark[0]
+		q.key = slices.Insert(q.key, 0, tailMark[0])
 		r.tail = ix.findNumber(q.key)
 	}
 
