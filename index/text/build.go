@@ -315,13 +315,13 @@ func (b *builder) finish() *Index {
 	}
 
 	b.step()
-	ix.titleCard = newColumn(len(ix.titles), ix.titleOf)
+	ix.titleCard = newColumn(len(ix.titles), ix.titleOf, itself)
 	sets := make([]uint32, len(ix.setOf))
 	for i, s := range ix.setOf {
 		sets[i] = uint32(s) // -1 is none
 	}
 
-	ix.setCard = newColumn(len(ix.setWords), sets)
+	ix.setCard = newColumn(len(ix.setWords), sets, itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards say which total is printed behind their numbers; else the highest number stands in.
@@ -397,21 +397,22 @@ func (b *builder) finishNumbers() {
 
 // newNumberColumn files every card under each of its numbers once.
 func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
-	// Three keys a card: where the number is its own base, that is none.
-	keyOf := make([]uint32, 0, 3*len(numberOf))
-	for card, number := range numberOf {
-		base := baseOf[card]
-		if base == number {
-			base = none
+	var keyOf, cardOf []uint32
+	for card := range numberOf {
+		file := func(key uint32) {
+			keyOf = append(keyOf, key)
+			cardOf = append(cardOf, uint32(card))
 		}
-		keyOf = append(keyOf, number, base, tailOf[card])
+
+		file(numberOf[card])
+		if baseOf[card] != numberOf[card] {
+			file(baseOf[card])
+		}
+
+		file(tailOf[card])
 	}
 
-	c := newColumn(keys, keyOf)
-	for i := range c.cards {
-		c.cards[i] /= 3
-	}
-	return c
+	return newColumn(keys, keyOf, func(i int) uint32 { return cardOf[i] })
 }
 
 func (b *builder) finishExpander() error {

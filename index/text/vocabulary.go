@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
-	"unsafe"
 )
 
 // A vocabulary is a set of distinct words in byte order: the word's place is its number, so that
@@ -66,21 +65,20 @@ func (v *vocabulary) word(id uint32) []byte { return v.arena[v.start[id]:v.start
 func (v *vocabulary) slot(hash uint64) uint32 { return uint32(hash) & uint32(len(v.slots)-1) }
 
 // find returns the number of w, or none.
-func (v *vocabulary) find(w []byte) uint32 {
-	at := v.slot(maphash.Bytes(v.seed, w))
+func (v *vocabulary) find(w []byte) uint32 { return probe(v, maphash.Bytes(v.seed, w), w) }
+
+func (v *vocabulary) findString(w string) uint32 { return probe(v, maphash.String(v.seed, w), w) }
+
+func probe[T string | []byte](v *vocabulary, hash uint64, w T) uint32 {
+	at := v.slot(hash)
 	for v.slots[at] != 0 {
-		if id := v.slots[at] - 1; bytes.Equal(v.word(id), w) {
+		if id := v.slots[at] - 1; string(v.word(id)) == string(w) {
 			return id
 		}
 		at = v.slot(uint64(at) + 1)
 	}
 
 	return none
-}
-
-// findString is find of a string, whose bytes are only read.
-func (v *vocabulary) findString(w string) uint32 {
-	return v.find(unsafe.Slice(unsafe.StringData(w), len(w)))
 }
 
 // prefix returns the range of words that begin with p, p itself included.
