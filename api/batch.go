@@ -26,6 +26,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 		return
 	}
 
+	// An empty list is told only where no unknown member was: its entries may be in that.
 	before := len(r.problems.named)
 	n := 0
 	var list jsonwalk.Value
@@ -108,8 +109,9 @@ func (r *Request) readIDs(bounds wire.Range) []string {
 // scanIDs is decodeIDs of a body that is spelt as usual; false for any other.
 func (r *Request) scanIDs(bounds wire.Range) bool {
 	r.ids = r.ids[:0]
-	usual := scan(r.Body)
 
+	// More than wire allows is not usual either: the decoder counts it.
+	usual := scan(r.Body)
 	return usual.list("ids", int(bounds.Max), func(s *scanner) bool {
 		id, ok := s.str()
 		r.ids = append(r.ids, id)
@@ -166,6 +168,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 		out.Body = append(wire.Comma(out.Body), entry(card)...)
 	}
 
+	// What is not there is named, so that a client need not compare the lists.
 	out.Body = append(out.Body, `],"not_found":[`...)
 	for _, i := range missing {
 		out.Body = wire.AppendString(wire.Comma(out.Body), ids[i])

@@ -27,6 +27,8 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 	if kept := r.Retained(page.Snapshot); kept != nil {
 		r.View = kept
 	}
+
+	// Signed by this service, so only a newer or an older program writes what cannot be read.
 	position, err := parse(page.Position)
 	if err != nil {
 		r.badCursor(cursor.ErrMalformed)

@@ -29,6 +29,7 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	out.Body = r.View.AppendSets(out.Body, sets)
 	out.Body = append(out.Body, ']')
 
+	// As in searchCards.
 	var position []byte
 	if next >= 0 {
 		last := r.View.Index.SetPosition(int(sets[len(sets)-1]))

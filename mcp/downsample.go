@@ -7,9 +7,10 @@ import (
 	"ninepocket/snapshot"
 )
 
-// thin keeps at most n of a series' points: the largest triangles of three buckets (Steinarsson 2013), with the lowest
-// and the highest point forced in, which that method alone loses in about one series of six. With room for fewer than
-// four, the extremes are left to chance. The points ascend by day; the result reuses their memory.
+// thin keeps at most n of a series' points: the largest triangles of three buckets (Steinarsson
+// 2013), with the lowest and the highest point forced in, which that method alone loses in about
+// one series of six. With room for fewer than four, the extremes are left to chance. The points
+// ascend by day; the result reuses their memory.
 func thin(points []snapshot.Point, n int) []snapshot.Point {
 	switch {
 	case len(points) <= n:
@@ -40,8 +41,9 @@ func extremes(points []snapshot.Point) (low, high int) {
 	return low, high
 }
 
-// largestTriangles picks n points by number, ascending: the first, the last, and from each of n-2 equal buckets between
-// them the one that spans the largest triangle with the point picked before and the mean of the next bucket.
+// largestTriangles picks n points by number, ascending: the first, the last, and from each of n-2
+// equal buckets between them the one that spans the largest triangle with the point picked before
+// and the mean of the next bucket.
 func largestTriangles(points []snapshot.Point, n int) []int {
 	last := len(points) - 1
 	buckets := n - 2
@@ -86,10 +88,11 @@ func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
 	return points[:len(chosen)]
 }
 
-// share divides room for points among series of the given lengths: short ones keep all they have, the others divide
-// the rest evenly, the first ones taking what does not divide.
+// share divides room for points among series of the given lengths: short ones keep all they have,
+// the others divide the rest evenly, the first ones taking what does not divide.
 func share(lengths []int, room int) []int {
 	shares := make([]int, len(lengths))
+	// A point each in turn: at most 60 rounds, so that nothing cleverer is worth its lines.
 	for given := true; given; {
 		given = false
 		for i, n := range lengths {

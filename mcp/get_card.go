@@ -84,7 +84,8 @@ func writePrices(out *reply, card int) {
 	}
 }
 
-// sayTrend appends a change in percent, and in money too in the detailed form; nothing when it is not known.
+// sayTrend appends a change in percent, and in money too in the detailed form; nothing when it is
+// not known.
 func sayTrend(out *reply, label string, base, now int64) {
 	switch {
 	case base < 0:

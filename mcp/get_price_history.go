@@ -72,6 +72,7 @@ func getPriceHistory(in *request, out *reply) refusal {
 	shown, dropped := fit(lines, room)
 	left := countPoints(shown)
 
+	// Both forms name the card: some clients show a model only one of them.
 	out.sayCard(card)
 	out.sayPage("/cards/", out.c.Cards.Slug.At(card))
 	out.say(" | ", out.c.Cards.ID.At(card), "\n")
@@ -107,7 +108,8 @@ type line struct {
 	spread    float64 // volatility in percent, NaN when it has none
 }
 
-// historyOf are the histories of a card's variants in the window; silent are the variants that have no point there.
+// historyOf are the histories of a card's variants in the window; silent are the variants that have
+// no point there.
 func historyOf(in *request, card, days int) (lines []line, silent []string) {
 	c := in.View.Catalog
 	from := snapshot.WindowStart(c.Date(), days)
@@ -135,8 +137,8 @@ func countPoints(lines []line) int {
 	return n
 }
 
-// fit thins lines to room points. Where a series would get fewer than four, its extremes are not forced in; where it
-// would get fewer than two, the cheapest series are dropped.
+// fit thins lines to room points. Where a series would get fewer than four, its extremes are not
+// forced in; where it would get fewer than two, the cheapest series are dropped.
 func fit(lines []line, room int) (shown []line, dropped []string) {
 	// A series of one point is no series.
 	shown = slices.Clone(lines)
@@ -151,6 +153,7 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 		shown = slices.Delete(shown, cheapest, cheapest+1)
 	}
 
+	// What one series leaves of its share, the others take.
 	lengths := make([]int, len(shown))
 	for i := range shown {
 		lengths[i] = len(shown[i].points)
@@ -161,7 +164,8 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 	return shown, dropped
 }
 
-// spread is the standard deviation of prices around their mean in percent of the mean: 0 for a price that never moved.
+// spread is the standard deviation of prices around their mean in percent of the mean: 0 for a
+// price that never moved.
 func spread(points []snapshot.Point) float64 {
 	n := float64(len(points))
 	mean := 0.0
@@ -303,8 +307,8 @@ func (l *line) say(text *prose) {
 	text.say("\n")
 }
 
-// sayTracked says which variants are tracked where none is that was asked for: a model that misspelt the variant is
-// told what to ask for.
+// sayTracked says which variants are tracked where none is that was asked for: a model that
+// misspelt the variant is told what to ask for.
 func sayTracked(in *request, out *reply, card int) {
 	if asked := in.text("variant"); asked != "" {
 		out.say(`The variant "`, readable(asked), `" is not tracked. `)

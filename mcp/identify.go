@@ -42,6 +42,8 @@ func among(cards []uint32) finding {
 	if len(cards) == 1 {
 		return finding{card: int(cards[0])}
 	}
+
+	// Three are enough to choose from; the caller is told how many there are.
 	found := finding{card: -1, fits: len(cards)}
 	found.add(cards)
 	return found
@@ -64,13 +66,15 @@ type finder struct{ *request }
 //   - the only card whose whole name is the line's, within the line's set, number and game,
 //   - the only card with the line's number in the line's set, when the name may be a misspelling of its name.
 //
-// Everything else is left to the caller: several cards are ambiguous, and none is unmatched with the nearest ones. A
-// name fits a card that only qualifies it, as "Pikachu" does "Pikachu (Cosmos Holo)": the name that is printed on both
-// does not tell which one a person holds.
+// Everything else is left to the caller: several cards are ambiguous, and none is unmatched with
+// the nearest ones. A name fits a card that only qualifies it, as "Pikachu" does "Pikachu (Cosmos
+// Holo)": the name that is printed on both does not tell which one a person holds.
 func (f finder) identify(w wanted) finding {
 	if w.id != "" {
 		return f.identifyByID(w)
 	}
+
+	// A set that is none would make every search find nothing.
 	w.name = strings.TrimSpace(w.name)
 	if w.set != "" && len(f.View.Index.SetsNamed(w.set)) == 0 {
 		return f.identifyWithoutSet(w)
@@ -86,8 +90,8 @@ func (f finder) identify(w wanted) finding {
 	return among(fitting)
 }
 
-// identifyByID takes a line with an id. The words of one that is a slug of nothing, and the rest of the line, may
-// still say which card is meant.
+// identifyByID takes a line with an id. The words of one that is a slug of nothing, and the rest of
+// the line, may still say which card is meant.
 func (f finder) identifyByID(w wanted) finding {
 	if card, ok := f.View.Index.Card(w.id); ok {
 		return finding{card: card}
@@ -108,12 +112,14 @@ func (f finder) identifyWithoutSet(w wanted) finding {
 	return found
 }
 
-// readWords is how many words of a query search reads; what else a longer name says, it does not see.
+// readWords is how many words of a query search reads; what else a longer name says, it does not
+// see.
 const readWords = 8
 
-// fitting are the cards whose whole name is the line's. Cards that have every word in their names go before those that
-// need a word of their set's name or a bare integer as their number. A name of more words than search reads must be
-// the card's to the last letter. nearest is all that search found, the best first.
+// fitting are the cards whose whole name is the line's. Cards that have every word in their names
+// go before those that need a word of their set's name or a bare integer as their number. A name of
+// more words than search reads must be the card's to the last letter. nearest is all that search
+// found, the best first.
 func (f finder) fitting(w wanted) (fitting []uint32, nearest []index.Match) {
 	f.matches = f.View.Index.Matches(f.matches[:0], w.query(), manyMatches)
 
@@ -159,14 +165,16 @@ func (f finder) numbered(w wanted, n int) []uint32 {
 	return f.cards
 }
 
-// identifyMisspelt takes a line whose name is no card's whole name within its filters; nearest are the best there.
+// identifyMisspelt takes a line whose name is no card's whole name within its filters; nearest are
+// the best there.
 func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 	found := finding{card: -1, why: "no card has this name"}
 	if w.set != "" || w.number != "" || w.game != "" {
 		found.why = "no card fits all that the line says"
 	}
 
-	// One card with this number in this set, found by a misspelt name, is certain: two facts and most of a third.
+	// One card with this number in this set, found by a misspelt name, is certain: two facts and
+	// most of a third.
 	found.add(cardsOf(nearest))
 	if w.set != "" && w.number != "" {
 		there := f.numbered(w, maxCandidates+1)
@@ -182,7 +190,8 @@ func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 		return found
 	}
 
-	// Then what one fact less would leave, and at last the name alone; where that is nobody's, nothing else helps.
+	// Then what one fact less would leave, and at last the name alone; where that is nobody's,
+	// nothing else helps.
 	w.name = firstWords(w.name)
 	anywhere := slices.Clone(f.search(wanted{name: w.name}))
 	if len(anywhere) == 0 {
@@ -236,7 +245,8 @@ func (f finder) search(w wanted) []index.Match {
 	return f.matches
 }
 
-// guessWords is how many words of a name are enough for candidates: each costs a search its misspellings.
+// guessWords is how many words of a name are enough for candidates: each costs a search its
+// misspellings.
 const guessWords = 4
 
 // firstWords are the first guessWords words of a text.

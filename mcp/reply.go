@@ -8,8 +8,8 @@ import (
 	"ninepocket/wire"
 )
 
-// reply is what a tool answers, written twice in one pass: as JSON, which is the structuredContent, and as prose.
-// Methods that begin with put write the one, those that begin with say the other.
+// reply is what a tool answers, written twice in one pass: as JSON, which is the structuredContent,
+// and as prose. Methods that begin with put write the one, those that begin with say the other.
 type reply struct {
 	prose
 	json     []byte
@@ -58,7 +58,8 @@ func (out *reply) each(all []uint32, write func(out *reply, one int)) {
 	}
 }
 
-// putCard appends a card's identity as the beginning of an object: everything but the closing brace.
+// putCard appends a card's identity as the beginning of an object: everything but the closing
+// brace.
 func (out *reply) putCard(card int) {
 	out.json = wire.AppendIdentity(out.json, out.c, card, out.site)
 }
@@ -175,7 +176,8 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 	return refusal(out.prose)
 }
 
-// sayNoSet says that nothing was found because no set has the name that was asked for; false where one has.
+// sayNoSet says that nothing was found because no set has the name that was asked for; false where
+// one has.
 func sayNoSet(in *request, out *reply, found string) bool {
 	set := in.text("set")
 	if set == "" || len(in.View.Index.SetsNamed(set)) > 0 {

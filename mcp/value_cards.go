@@ -102,6 +102,7 @@ func value(in *request, l args) valued {
 		id: l.text("id"), name: l.text("name"), set: l.text("set"), number: l.text("number"), game: l.text("game"),
 	})
 
+	// A line that is not certain has no price: a guess would make the total wrong unseen.
 	switch {
 	case v.card < 0 && v.fits > 1:
 		v.status = ambiguous
@@ -130,6 +131,7 @@ func tellApart(fits int, l args) string {
 	}
 	why += "; choose one's id, or give "
 
+	// What the line has already did not tell them apart.
 	switch {
 	case !l.has("set") && !l.has("number"):
 		return why + "set and number"
@@ -175,6 +177,7 @@ func writeValuation(out *reply, all []valued, candidates int) {
 		out.put(`,"`, statusNames[s], `":`, strconv.Itoa(n))
 	}
 
+	// The total comes first: it is what was asked for, and a long text may be cut by a client.
 	sayTotal(out, total, len(all), counts)
 	if candidates < maxCandidates {
 		out.say("; the answer was too long for all candidates, send the unresolved lines again in smaller calls")

@@ -120,6 +120,7 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 	dst = append(dst, `,"prices":[`...)
 	from, to := c.Lanes.Of.Range(card)
 	for lane := from; lane < to; lane++ {
+		// A lane without a current price has a history at most.
 		if c.Lanes.Cents[lane] >= 0 {
 			dst = AppendLanePrice(Comma(dst), c, lane)
 		}

@@ -99,6 +99,7 @@ func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
 	dst = AppendText(dst, `,"message":`, f.Detail)
 	dst = AppendText(dst, `,"request_id":`, requestID)
 
+	// The contract has the member always, unlike the live surface.
 	if f.RetryAfter <= 0 {
 		return append(dst, `,"retry_after_seconds":null}}`...)
 	}

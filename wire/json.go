@@ -13,8 +13,8 @@ const hexDigits = "0123456789abcdef"
 // shortEscapes are what follows the backslash for bytes that have an escape of two characters.
 var shortEscapes = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes, backslashes and
-// control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes,
+// backslashes and control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	i := Plain(s)
@@ -92,7 +92,8 @@ func Comma(dst []byte) []byte {
 	return append(dst, ',')
 }
 
-// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a JSON string.
+// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a
+// JSON string.
 func AppendText(dst []byte, name, s string) []byte { return AppendString(append(dst, name...), s) }
 
 // AppendInt appends a member as AppendText does, with an integer.
@@ -109,8 +110,8 @@ func AppendNullable(dst []byte, name, s string) []byte {
 	return AppendString(dst, s)
 }
 
-// AppendCents appends a member that is an amount of cents, or null when it is negative: the columns' spelling of an
-// unknown price.
+// AppendCents appends a member that is an amount of cents, or null when it is negative: the
+// columns' spelling of an unknown price.
 func AppendCents(dst []byte, name string, cents int64) []byte {
 	dst = append(dst, name...)
 	if cents < 0 {
@@ -151,14 +152,15 @@ func appendAmount(dst []byte, cents int64) []byte {
 	return strconv.AppendInt(dst, cents, 10)
 }
 
-// AppendSeconds appends a member that is an instant of ms milliseconds: RFC 3339 UTC in whole seconds, the live
-// surface's form (decision 8), as a JSON string.
+// AppendSeconds appends a member that is an instant of ms milliseconds: RFC 3339 UTC in whole
+// seconds, the live surface's form (decision 8), as a JSON string.
 func AppendSeconds(dst []byte, name string, ms int64) []byte {
 	dst, _ = appendClock(append(append(dst, name...), '"'), ms)
 	return append(dst, 'Z', '"')
 }
 
-// AppendMillis is AppendSeconds with at most three fractional digits, the preview contract's form (decision 8).
+// AppendMillis is AppendSeconds with at most three fractional digits, the preview contract's form
+// (decision 8).
 func AppendMillis(dst []byte, name string, ms int64) []byte {
 	dst, fraction := appendClock(append(append(dst, name...), '"'), ms)
 	if fraction != 0 {
@@ -196,6 +198,7 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 		dst = append(dst, "null"...)
 	}
 
+	// From nothing there is no percentage.
 	dst = append(dst, percentName...)
 	if base <= 0 || now < 0 {
 		return append(dst, "null"...)

@@ -106,6 +106,8 @@ func AppendMissing(dst []byte, s *Selection, reason string) []byte {
 func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
+
+	// Fresh, stale or unknown is judged at the snapshot's instant, not at the request's.
 	status := "fresh"
 	switch {
 	case asOf == snapshot.NoTime:

@@ -7,6 +7,8 @@ func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 	n := c.Games.Slug.Len()
 	sets := make([]int64, n)
 	cards := make([]int64, n)
+
+	// Games are few, so that counting once beats a column of counts.
 	for _, g := range c.Sets.Game {
 		sets[g]++
 	}
@@ -56,6 +58,7 @@ func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, sit
 
 	dst = append(dst, `,"top_cards":[`...)
 	for _, card := range top {
+		// The game and the set are the ones of the body.
 		dst = AppendName(Comma(dst), c, int(card))
 		dst = site.AppendCardURL(dst, c, int(card))
 		dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, c.DisplayCents(int(card)))

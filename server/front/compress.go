@@ -68,6 +68,7 @@ var zstdPackers = sync.Pool{New: func() any {
 
 // appendPacked appends the beginning of a body in an encoding; appendEnd has to follow.
 func appendPacked(dst, content []byte, encoding string) []byte {
+	// The head of a zstd frame is the encoder's own, where there is something to encode.
 	packers := &gzipPackers
 	switch {
 	case encoding != "zstd":

@@ -112,6 +112,7 @@ func (r *request) line(h []byte, start, end int) *Fault {
 		return nil
 	}
 
+	// The parts are separated by one space each, so that nobody splits the line elsewhere.
 	n := run(line, inMethod)
 	if n == 0 || n == len(line) || line[n] != ' ' {
 		return errBadMethod
@@ -151,6 +152,7 @@ func (r *request) target(line []byte, start, end, offset int) *Fault {
 		return nil
 	}
 
+	// The absolute form, which proxies send: its authority has to be the Host's (see check).
 	scheme := bytes.Index(target, []byte("://"))
 	if scheme < 0 || !isFold(target[:scheme], "http") && !isFold(target[:scheme], "https") {
 		return errBadTarget
@@ -178,6 +180,7 @@ func (r *request) field(h []byte, start, end int) *Fault {
 		return errBadValue
 	}
 
+	// Two of such a header are read as the first by some and as the last by others.
 	s := singleOf(line[:n])
 	if s == 0 {
 		return nil

@@ -36,8 +36,9 @@ const (
 	gameEditions = "/components/schemas/SealedProduct/properties/edition/enum"
 )
 
-// Render returns the document as a server at baseURL serves it: compact, members in the order they are written, with
-// that server in "servers". With preview off, everything that belongs to the preview contract only is left out.
+// Render returns the document as a server at baseURL serves it: compact, members in the order they
+// are written, with that server in "servers". With preview off, everything that belongs to the
+// preview contract only is left out.
 func Render(baseURL string, preview bool) ([]byte, error) {
 	text := strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1)
 	written, err := jsonwalk.Parse([]byte(text))
