@@ -223,9 +223,9 @@ func (b *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error)
 	}
 
 	return &built{
-		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base, SnapshotAt: m.SnapshotAt,
-		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: *report,
-		Notes: notes(o.Base, report),
+		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
+		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID),
+		Report: *report, Notes: notes(o.Base, report),
 	}, nil
 }
 
@@ -258,7 +258,8 @@ func (o *built) print(w *bufio.Writer) {
 	for _, s := range o.Report.Sources {
 		fmt.Fprintf(w, "%s:%s: %d sets, %d cards", s.Input.Kind, s.Input.Path, s.Sets, s.Cards)
 		if s.CardsJoined+s.CardsApart > 0 {
-			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched, s.CardsApart)
+			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched,
+				s.CardsApart)
 		}
 		if s.CodeCardsLeftOut > 0 {
 			fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)

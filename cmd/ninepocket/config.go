@@ -77,16 +77,17 @@ func (c *config) validate() error {
 	wrong.when(!validPrefix(c.ProductPrefix),
 		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
 
-	for _, u := range []struct{ key, value string }{{"base_url", c.BaseURL}, {"site_url", c.SiteURL}} {
-		err := checkURL(u.value)
-		wrong.when(err != nil, "cannot use %s %q: %w", u.key, redact(u.value), err)
+	reach := func(key, value string, check func(string) error) {
+		err := check(value)
+		wrong.when(err != nil, "cannot use %s %q: %w", key, redact(value), err)
 	}
-	for _, a := range []struct{ key, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
-		err := checkAddress(a.value)
-		wrong.when(err != nil, "cannot use %s %q: %w", a.key, a.value, err)
-	}
+	reach("base_url", c.BaseURL, checkURL)
+	reach("site_url", c.SiteURL, checkURL)
+	reach("listen", c.Listen, checkAddress)
+	reach("admin", c.Admin, checkAddress)
 
-	wrong.when(c.LogFormat != "text" && c.LogFormat != "json", "cannot use log_format %q: want text or json", c.LogFormat)
+	wrong.when(c.LogFormat != "text" && c.LogFormat != "json",
+		"cannot use log_format %q: want text or json", c.LogFormat)
 	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.trustedProxies()
 	_, plans := c.plans()

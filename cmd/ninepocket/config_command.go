@@ -42,12 +42,10 @@ func configCheck() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 			if c.hidesVisitors() {
-				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages " +
-					"through it share one allowance")
+				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
+					"all who ask for pages through it share one allowance")
 			}
-
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the configuration is good")
-			return err
+			return say(cmd, false, nil, "the configuration is good")
 		},
 	}
 
@@ -181,9 +179,7 @@ func configInit() *cobra.Command {
 				return fail(exitFailure, "name another file, or - for the terminal",
 					fmt.Errorf("cannot write configuration: %w", err))
 			}
-
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "wrote "+path)
-			return err
+			return say(cmd, false, nil, "wrote %s", path)
 		},
 	}
 }

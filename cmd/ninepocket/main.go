@@ -62,11 +62,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 
 	// What cobra itself refuses is a mistake in the command line.
-	code := exitUsage
-	hint := "run 'ninepocket --help' for the commands and their flags"
+	f := &failure{code: exitUsage, hint: "run 'ninepocket --help' for the commands and their flags"}
 	if known, ok := errors.AsType[*failure](err); ok {
-		code = known.code
-		hint = known.hint
+		f = known
 	}
 
 	// Every message names the program once and says what it cannot do.
@@ -75,10 +73,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		text = "cannot run the command: " + text
 	}
 	_, _ = fmt.Fprintln(stderr, "ninepocket: "+text)
-	if hint != "" {
-		_, _ = fmt.Fprintln(stderr, "hint: "+hint)
+	if f.hint != "" {
+		_, _ = fmt.Fprintln(stderr, "hint: "+f.hint)
 	}
-	return code
+	return f.code
 }
 
 func rootCommand() *cobra.Command {
@@ -111,8 +109,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "ninepocket "+version)
-			return err
+			return say(cmd, false, nil, "ninepocket %s", version)
 		},
 	}
 }

@@ -65,20 +65,21 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 	}
 	wrong.add(err)
 	// Checked with the prefix of this server, because ids of products are part of a View.
-	site := wire.Site{ProductPrefix: c.ProductPrefix}
-	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
+	o.Check = servable(c.ProductPrefix)
 	o.Judge = judge(c.guards(), now)
 	return o, fail(exitUsage, "", wrong.err())
 }
 
 // servable is the check before publishing: the engine itself makes its View of the snapshot as read
 // back from disk, and the View answers what clients will ask.
-func servable(c *snapshot.Catalog, site wire.Site) error {
-	v, err := engine.NewView(c, site)
-	if err != nil {
-		return err
+func servable(prefix string) func(*snapshot.Catalog) error {
+	return func(c *snapshot.Catalog) error {
+		v, err := engine.NewView(c, wire.Site{ProductPrefix: prefix})
+		if err != nil {
+			return err
+		}
+		return v.Smoke()
 	}
-	return v.Smoke()
 }
 
 // judge has the guards compare with the current snapshot.
@@ -144,8 +145,15 @@ func (s *storeFlags) publish(cmd *cobra.Command, id string, o snapshot.Publishin
 		return refusal(err)
 	}
 
-	// The verdicts are read back from the journal: they are what was recorded.
-	guards := s.recorded(cur)
+	// The verdicts are what was recorded. The journal explains, and nothing depends on it.
+	var guards []snapshot.Verdict
+	past, _ := s.dir().Publications()
+	for _, p := range past {
+		if p.Current == cur {
+			guards = p.Guards
+		}
+	}
+
 	return show(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, guards}, func(out *bufio.Writer) {
 		for _, v := range guards {
 			if v.Status == snapshot.Overridden {
@@ -170,18 +178,6 @@ func refusal(err error) error {
 	return err
 }
 
-// recorded are the verdicts that a publication was made with.
-func (s *storeFlags) recorded(cur snapshot.Current) []snapshot.Verdict {
-	// The journal explains, nothing depends on it.
-	past, _ := s.dir().Publications()
-	for _, p := range past {
-		if p.Current == cur {
-			return p.Guards
-		}
-	}
-	return nil
-}
-
 func snapshotRollback() *cobra.Command {
 	var s storeFlags
 	return s.addStored(&cobra.Command{
@@ -194,10 +190,8 @@ func snapshotRollback() *cobra.Command {
 				id = args[0]
 			}
 
-			site := wire.Site{ProductPrefix: defaultConfig().ProductPrefix}
-			cur, err := s.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: func(c *snapshot.Catalog) error { return servable(c, site) },
-			})
+			check := servable(defaultConfig().ProductPrefix)
+			cur, err := s.dir().Rollback(id, snapshot.Publishing{Now: time.Now(), Check: check})
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,9 @@ import (
 func snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "snapshot", Short: "Build, publish and look at snapshots", RunE: group}
 	cmd.AddCommand(snapshotBuild(), snapshotPublish(), snapshotRollback(), snapshotList(), snapshotInspect(),
-		snapshotVerify(), snapshotDiff(), snapshotHold(), snapshotUnhold(), snapshotPrune())
+		snapshotVerify(), snapshotDiff(), snapshotPrune(),
+		holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),
+		holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding", (*snapshot.Dir).Unhold))
 	return cmd
 }
 
@@ -94,7 +96,8 @@ func snapshotList() *cobra.Command {
 			rows := []listed{}
 			for _, m := range all {
 				rows = append(rows, listed{
-					m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(), slices.Contains(held, m.ID),
+					m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(),
+					slices.Contains(held, m.ID),
 				})
 			}
 			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
