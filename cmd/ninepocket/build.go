@@ -296,7 +296,7 @@ func unpackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "unpack", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return asFailure(source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()), nil, "")
+			return fail(exitFailure, "", source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()))
 		},
 	}
 }

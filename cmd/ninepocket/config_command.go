@@ -17,12 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Check, print and begin the configuration of serve", RunE: group}
-	cmd.AddCommand(configCheck(), configPrint(), configInit())
-	return cmd
-}
-
 func configCheck() *cobra.Command {
 	var flags *configFlags
 	cmd := &cobra.Command{

@@ -134,6 +134,7 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	file := access.NewKeyFile()
 	keys := map[string]string{}
+	few := new(int64(5))
 	for _, k := range []access.NewKey{
 		{Name: "free", Tenant: "demo-free", Kind: access.Live, Plan: "free"},
 		{Name: "starter", Tenant: "demo-starter", Kind: access.Live, Plan: "starter"},
@@ -147,7 +148,7 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 			Name: "preview_catalog", Tenant: "demo-preview", Kind: access.Preview, Plan: "preview",
 			Scopes: access.CatalogRead,
 		},
-		{Name: "preview_small", Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: new(int64(5))},
+		{Name: "preview_small", Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: few},
 		{Name: "preview_bench", Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"},
 		{Name: "preview_rival", Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"},
 	} {

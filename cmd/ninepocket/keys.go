@@ -9,12 +9,6 @@ import (
 	"ninepocket/access"
 )
 
-func keysCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate API keys", RunE: group}
-	cmd.AddCommand(keysCreate(), keysList(), keysRevoke(), keysRotate())
-	return cmd
-}
-
 // issuedKey is what create and rotate print, once.
 type issuedKey struct {
 	ID        string     `json:"id"`

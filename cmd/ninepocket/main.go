@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/bench"
+	"ninepocket/snapshot"
 )
 
 // version is set by the linker.
@@ -90,8 +91,17 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 
-	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(),
-		bench.Command(fail), configCommand(), healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
+	root.AddCommand(demoCommand(), serveCommand(),
+		group("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
+			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotPrune(),
+			holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),
+			holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding",
+				(*snapshot.Dir).Unhold)),
+		group("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(), keysRotate()),
+		usageCommand(), bench.Command(fail),
+		group("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
+			configInit()),
+		healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var wrong problems
@@ -114,13 +124,20 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// group is the RunE of a command that only has subcommands: cobra would show its help for an
-// unknown one and succeed.
-func group(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+// group is a command that only has subcommands. Without a RunE of its own cobra would show its help
+// for an unknown one and succeed.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+			}
+			return cmd.Help()
+		},
 	}
-	return cmd.Help()
+	cmd.AddCommand(subs...)
+	return cmd
 }
 
 // checkFolder refuses what looks like the address of a service: taken for a folder it would hide

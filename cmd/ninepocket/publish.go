@@ -100,6 +100,7 @@ type publishedRow struct {
 func snapshotPublish() *cobra.Command {
 	var s storeFlags
 	var p publishFlags
+	var o snapshot.Publishing
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
 		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with the current\n" +
@@ -107,14 +108,12 @@ func snapshotPublish() *cobra.Command {
 			"current snapshot alone. ID may be latest.\n\n" + guardHelp(),
 		Example: "  ninepocket snapshot publish latest --store store\n" +
 			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := p.publishing(time.Now())
-			if err != nil {
-				return err
-			}
-
-			return s.publish(cmd, args[0], o)
+		// Mistakes in the flags are told before the store is looked at.
+		PreRunE: func(*cobra.Command, []string) (err error) {
+			o, err = p.publishing(time.Now())
+			return err
 		},
+		RunE: func(cmd *cobra.Command, args []string) error { return s.publish(cmd, args[0], o) },
 	}
 
 	s.addStored(cmd)
@@ -195,16 +194,16 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return say(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, nil}, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			row := publishedRow{cur.ID, &cur, true, nil}
+			return say(cmd, s.asJSON, row, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
 	})
 }
 
 // verdicts are what the guards said when a snapshot was published last, else what they would say
 // now.
-func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past []snapshot.Publication,
-	limits guard.Limits,
-) []snapshot.Verdict {
+func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, limits guard.Limits) []snapshot.Verdict {
+	past, _ := s.dir().Publications()
 	// A snapshot may have been published more than once: the last time counts.
 	for _, p := range slices.Backward(past) {
 		if p.ID == next.Manifest.ID && p.Action == snapshot.ActionPublish && p.Guards != nil {

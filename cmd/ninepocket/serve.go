@@ -88,12 +88,8 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 			fmt.Errorf("cannot serve without a snapshot: %w", err))
 	}
 
-	// Keys and cursors are read; the metering log is the first thing to be written.
-	s.cursors, err = openCursors(c.State)
-	if err != nil {
-		return err
-	}
-	if err := s.openMetering(now); err != nil {
+	// All that can be read is read: the state is the first thing to be written.
+	if err := s.openState(now); err != nil {
 		return err
 	}
 
@@ -131,8 +127,15 @@ func (s *service) openKeys() error {
 	return fail(exitNotReady, hint, err)
 }
 
-// openMetering opens the log of calls and charges, which one process writes.
-func (s *service) openMetering(now time.Time) error {
+// openState reads the key of the cursors and opens the log of calls and charges, which one process
+// writes.
+func (s *service) openState(now time.Time) error {
+	var err error
+	s.cursors, err = openCursors(s.config.State)
+	if err != nil {
+		return err
+	}
+
 	store, err := access.OpenEmbedded(s.config.State, access.EmbeddedOptions{
 		Now: s.clock.At(now), Report: func(err error) { s.log.Error("metering is down", slog.Any("cause", err)) },
 	})
