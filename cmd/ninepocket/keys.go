@@ -9,12 +9,6 @@ import (
 	"ninepocket/access"
 )
 
-func keysCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate API keys", RunE: group}
-	cmd.AddCommand(keysCreate(), keysList(), keysRevoke(), keysRotate())
-	return cmd
-}
-
 // issuedKey is what create and rotate print, once.
 type issuedKey struct {
 	ID        string     `json:"id"`
@@ -118,8 +112,7 @@ func (c *createFlags) read(now time.Time) error {
 	wrong.add(err)
 
 	if c.expires != "" {
-		at := wrong.time("expires", c.expires, "2027-01-31T00:00:00Z")
-		c.Expires = &at
+		c.Expires = new(wrong.time("expires", c.expires, "2027-01-31T00:00:00Z"))
 	}
 
 	// A name that could not be read would only be complained of twice.
@@ -174,9 +167,8 @@ func keysList() *cobra.Command {
 			for _, k := range file.Keys {
 				row := listedKey{
 					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan,
-					Status: k.Status(now),
-					Name:   k.Name, Scopes: k.Scopes, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
-					RevokedAt: k.RevokedAt,
+					Status: k.Status(now), Name: k.Name, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
+					ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 				}
 				if at, ok := used[k.ID]; ok {
 					row.LastUsed = &at

@@ -27,7 +27,7 @@ func manCommand() *cobra.Command {
 				return fail(exitUsage, "", fmt.Errorf("cannot write the page of %q alone: --dir writes all", given))
 			}
 			if dir != "" {
-				return asFailure(writePages(root, dir), nil, "")
+				return fail(exitFailure, "", writePages(root, dir))
 			}
 
 			// Without arguments this finds the program itself.
