@@ -47,11 +47,7 @@ func newDay(current, next *snapshot.Stored, o Options) *day {
 func (d *day) compareCards() {
 	a := d.current.Catalog
 	b := d.next.Catalog
-	rows := make(map[string]int, a.Cards.ID.Len())
-	for i := range a.Cards.ID.Len() {
-		rows[a.Cards.ID.At(i)] = i
-	}
-
+	rows := diff.Rows(&a.Cards.ID)
 	for i := range b.Cards.ID.Len() {
 		k, known := rows[b.Cards.ID.At(i)]
 		if !known {
