@@ -137,6 +137,7 @@ func (p *Pairs) move(pair Pair, prefix string) Move {
 		m.Name = b.Sealed.Name.At(pair.ItemB - n)
 	}
 
+	// A rise from nothing has no percentage.
 	if pair.From > 0 {
 		percent := round2(pair.percent())
 		m.Percent = &percent

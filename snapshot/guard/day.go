@@ -53,6 +53,7 @@ func (d *day) compareCards() {
 		if !known {
 			continue
 		}
+		// An id that stays while its card becomes another one is a column that moved.
 		d.both++
 		if a.Cards.Name.At(k) != b.Cards.Name.At(i) || a.Cards.Number.At(k) != b.Cards.Number.At(i) ||
 			setOf(a, k) != setOf(b, i) {
@@ -163,6 +164,7 @@ func (d *day) cardsRemoved() finding {
 
 func (d *day) cardsAdded() finding {
 	c := d.diff.Cards
+	// Beside nothing, all are new.
 	if c.Before == 0 {
 		return finding{}
 	}

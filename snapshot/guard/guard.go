@@ -180,6 +180,7 @@ func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 
 	var verdicts []snapshot.Verdict
 	for _, g := range guards {
+		// A guard may raise it, so that it is set anew for each.
 		d.limit = g.limit
 		if limit, set := o.Limits[g.name]; set {
 			d.limit = limit
