@@ -16,7 +16,8 @@ import (
 // FuzzArgs holds Args.Parse against net/url's reading of the same query, where that has one.
 func FuzzArgs(f *testing.F) {
 	for _, seed := range []string{
-		"", "q=a", "q=a&q=b", "q=%zz", "q=%", "%71=a", "q=a+b%20c", "&&q=&", "=", "q", "q==", "x=1&y=2", "q=%00", "q=\xff", "limit=1&q=é&q", "Q=1", "q;limit=1", "q=%C3%A9&%ff=1",
+		"", "q=a", "q=a&q=b", "q=%zz", "q=%", "%71=a", "q=a+b%20c", "&&q=&", "=", "q", "q==", "x=1&y=2", "q=%00",
+		"q=\xff", "limit=1&q=é&q", "Q=1", "q;limit=1", "q=%C3%A9&%ff=1",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -66,10 +67,12 @@ func FuzzArgs(f *testing.F) {
 // a reason.
 func FuzzReadIDs(f *testing.F) {
 	for _, seed := range []string{
-		`{"ids":["a"]}`, `{"ids":["a","a"],"x":[{}]}`, `{"ids":[]}`, `{"ids":null}`, `{"ids":["a"]}x`, `{"ids":["a"],"ids":["b"]}`, `[`, ``, `null`, "\ufeff{}", `{"ids":["\ud800"]}`,
+		`{"ids":["a"]}`, `{"ids":["a","a"],"x":[{}]}`, `{"ids":[]}`, `{"ids":null}`, `{"ids":["a"]}x`,
+		`{"ids":["a"],"ids":["b"]}`, `[`, ``, `null`, "\ufeff{}", `{"ids":["\ud800"]}`,
 		`{"\u0069ds":["\u0000"]}`, `{"ids":[1]}`, `{"x":` + nested(20) +
 			`,"ids":["a"]}`, `{"ids":["a",`, "{\"ids\":[\"\xff\"]}",
-		" {\t\"ids\"\n:\r[ \"a quite long one\" , \"\" ,\"é ☆\"] } ", `{"ids":["a",]}`, `{"ids":["a"]]`, `{"ids":["a"` + "\x00" + `]}`, `{"ids":["a"}}`, `{"ids" ["a"]}`, `{"ids":["1","2","3","4","5"]}`,
+		" {\t\"ids\"\n:\r[ \"a quite long one\" , \"\" ,\"é ☆\"] } ", `{"ids":["a",]}`, `{"ids":["a"]]`,
+		`{"ids":["a"` + "\x00" + `]}`, `{"ids":["a"}}`, `{"ids" ["a"]}`, `{"ids":["1","2","3","4","5"]}`,
 		`{"ids":["1","2","3","4","5","6"]}`, `{"ids":["a" "b"]}`, "{\"ids\":[\"\x7f\\\"\"]}", `{"ids":["a"]},`,
 	} {
 		f.Add([]byte(seed))
@@ -114,8 +117,10 @@ func FuzzReadSelections(f *testing.F) {
 	for _, seed := range []string{
 		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`, `{"items":[1,{},[]]}`, `{"items":{}}`, `{"x":1}`, ``, `{"items":[{"kind":null}]}`,
 		`{"items":[{"kind":"card"},{"kind":"box","product_id":"x"},{"variant":"é","condition":"damaged","product_id":"prd_abc","kind":"sealed"}]}`,
-		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`, `{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,
-		`{"items":[{"kind":"card","product_id":"prd_abc","variant":"\u00e9","condition":"near_mint"}]}`, `{"items":[{"kind":"","product_id":"","variant":"","condition":""},{"kind":""}]}`,
+		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`,
+		`{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,
+		`{"items":[{"kind":"card","product_id":"prd_abc","variant":"\u00e9","condition":"near_mint"}]}`,
+		`{"items":[{"kind":"","product_id":"","variant":"","condition":""},{"kind":""}]}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -89,11 +89,9 @@ func (s *scanner) list(member string, most int, element func(*scanner) bool) boo
 			break
 		}
 	}
-	if !s.next(']') || !s.next('}') {
-		return false
-	}
+	closed := s.next(']') && s.next('}')
 	s.space()
-	return s.at == len(s.text)
+	return closed && s.at == len(s.text)
 }
 
 // doubles finds which elements of a list were there before. Its zero value is for a list of up to

@@ -16,12 +16,8 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("sets", string(r.text))
 	from := 0
-	if page, ok := r.openCursor(cursor.Sets, bound); ok {
-		position, err := index.ParseSetPosition(page.Position)
-		if err != nil {
-			r.badCursor(cursor.ErrMalformed)
-		}
-		from = r.View.Index.SetAfter(position)
+	if after := openCursor(r, cursor.Sets, bound, index.ParseSetPosition); after != nil {
+		from = r.View.Index.SetAfter(*after)
 	}
 	if f := r.invalid(); f != nil {
 		return f

@@ -80,15 +80,13 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 	}
 
 	// All problems are gathered, so that one more call can mend them all.
-	if object != nil {
-		for name, v := range object.Members() {
-			i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
-			if i < 0 {
-				p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
-				continue
-			}
-			fields[i].bind(&a.values[i], v, path+fields[i].name, p)
+	for name, v := range object.Members() {
+		i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
+		if i < 0 {
+			p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
+			continue
 		}
+		fields[i].bind(&a.values[i], v, path+fields[i].name, p)
 	}
 
 	for i := range fields {

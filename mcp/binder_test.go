@@ -129,7 +129,7 @@ func (g guesser) object(s *schema) string {
 	if g.IntN(12) == 0 {
 		members = append(members, quote(g.one("colour", "Limit", "id ", ""))+":1")
 	}
-	g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+	g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] }) // air: a swap
 	return "{" + strings.Join(members, ",") + "}"
 }
 

@@ -11,21 +11,20 @@ import (
 // and the highest point forced in, which that method alone loses in about one series of six. With room for fewer than
 // four, the extremes are left to chance. The points ascend by day; the result reuses their memory.
 func thin(points []snapshot.Point, n int) []snapshot.Point {
-	if len(points) <= n {
+	switch {
+	case len(points) <= n:
 		return points
-	}
-	if n < 2 {
+	case n < 2:
 		return points[len(points)-max(n, 0):]
-	}
-
-	if n < 4 {
+	case n < 4:
 		return keep(points, largestTriangles(points, n))
 	}
 
-	// The extremes take the room of two buckets.
+	// The extremes take the room of two buckets, unless they were chosen anyway.
 	low, high := extremes(points)
-	chosen := largestTriangles(points, n-2)
-	return keep(points, insert(insert(chosen, low), high))
+	chosen := append(largestTriangles(points, n-2), low, high)
+	slices.Sort(chosen)
+	return keep(points, slices.Compact(chosen))
 }
 
 // extremes finds the first lowest and the first highest point.
@@ -78,15 +77,6 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 		chosen = append(chosen, best)
 	}
 	return append(chosen, last)
-}
-
-// insert adds a number to an ascending list that may have it.
-func insert(list []int, v int) []int {
-	i, has := slices.BinarySearch(list, v)
-	if has {
-		return list
-	}
-	return slices.Insert(list, i, v)
 }
 
 func keep(points []snapshot.Point, chosen []int) []snapshot.Point {

@@ -37,10 +37,11 @@ type finding struct {
 	why        string // what the caller is to know
 }
 
-func certain(card uint32) finding { return finding{card: int(card)} }
-
-// oneOfMany is the finding of several cards that fit equally.
-func oneOfMany(cards []uint32) finding {
+// among is the finding of cards that fit equally: certain when there is one.
+func among(cards []uint32) finding {
+	if len(cards) == 1 {
+		return finding{card: int(cards[0])}
+	}
 	found := finding{card: -1, fits: len(cards)}
 	found.add(cards)
 	return found
@@ -79,13 +80,10 @@ func (f finder) identify(w wanted) finding {
 	}
 
 	fitting, nearest := f.fitting(w)
-	switch len(fitting) {
-	case 0:
+	if len(fitting) == 0 {
 		return f.identifyMisspelt(w, nearest)
-	case 1:
-		return certain(fitting[0])
 	}
-	return oneOfMany(fitting)
+	return among(fitting)
 }
 
 // identifyByID takes a line with an id. The words of one that is a slug of nothing, and the rest of the line, may
@@ -149,20 +147,16 @@ func (f finder) identifyByNumber(w wanted) finding {
 	}
 
 	cards := f.numbered(w, manyMatches)
-	switch len(cards) {
-	case 0:
+	if len(cards) == 0 {
 		return finding{card: -1, why: "the set has no card with this number"}
-	case 1:
-		return certain(cards[0])
 	}
-	return oneOfMany(cards)
+	return among(cards)
 }
 
 // numbered are at most n of the cards that pass a line's filters, whatever their names.
 func (f finder) numbered(w wanted, n int) []uint32 {
-	page := f.View.Index.Cards(f.cards[:0], index.Query{Filter: w.filter()}, nil, n)
-	f.cards = page.Cards
-	return page.Cards
+	f.cards = f.View.Index.Cards(f.cards[:0], index.Query{Filter: w.filter()}, nil, n).Cards
+	return f.cards
 }
 
 // identifyMisspelt takes a line whose name is no card's whole name within its filters; nearest are the best there.
@@ -178,7 +172,7 @@ func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 		there := f.numbered(w, maxCandidates+1)
 		if len(there) == 1 && countWords(w.name) <= readWords &&
 			len(nearest) > 0 && nearest[0].Missing == 0 && nearest[0].Card == there[0] {
-			return certain(there[0])
+			return among(there)
 		}
 		if len(there) <= maxCandidates {
 			found.add(there)
@@ -190,7 +184,7 @@ func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 
 	// Then what one fact less would leave, and at last the name alone; where that is nobody's, nothing else helps.
 	w.name = firstWords(w.name)
-	anywhere := slices.Clone(f.suggest(w.name))
+	anywhere := slices.Clone(f.search(wanted{name: w.name}))
 	if len(anywhere) == 0 {
 		return found
 	}
@@ -220,11 +214,9 @@ func (w *wanted) relaxed() []wanted {
 
 // addMatches adds the cards that search finds for w to the candidates, unless there are enough.
 func (f finder) addMatches(found *finding, w wanted) {
-	if strings.TrimSpace(w.name) == "" || len(found.candidates) >= maxCandidates {
-		return
+	if len(found.candidates) < maxCandidates {
+		found.add(cardsOf(f.search(w)))
 	}
-	f.matches = f.View.Index.Matches(f.matches[:0], w.query(), maxCandidates)
-	found.add(cardsOf(f.matches))
 }
 
 func cardsOf(matches []index.Match) []uint32 {
@@ -235,11 +227,10 @@ func cardsOf(matches []index.Match) []uint32 {
 	return cards
 }
 
-// suggest are the cards that search finds for words; the next search uses their memory again.
-func (f finder) suggest(words string) []index.Match {
+// search finds the nearest cards for a line with a name; the next search uses their memory again.
+func (f finder) search(w wanted) []index.Match {
 	f.matches = f.matches[:0]
-	if strings.TrimSpace(words) != "" {
-		w := wanted{name: words}
+	if strings.TrimSpace(w.name) != "" {
 		f.matches = f.View.Index.Matches(f.matches, w.query(), maxCandidates)
 	}
 	return f.matches

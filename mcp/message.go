@@ -57,14 +57,12 @@ func (m *Message) fault(code int, message string) *Fault {
 }
 
 // Read reads a body as one JSON-RPC message. A fault is the caller's: HTTP status 400.
-func Read(body []byte) (Message, *Fault) {
+func Read(body []byte) (m Message, _ *Fault) {
 	v, err := jsonwalk.Parse(body)
 	if err != nil {
-		const message = "Parse error: the body is not valid JSON with unique names."
-		return Message{}, &Fault{code: parseError, message: message}
+		return m, m.fault(parseError, "Parse error: the body is not valid JSON with unique names.")
 	}
 
-	var m Message
 	if what := m.read(v); what != "" {
 		return Message{}, m.fault(invalidRequest, "Invalid request: "+what)
 	}
@@ -122,10 +120,8 @@ func (m *Message) read(v jsonwalk.Value) (wrong string) {
 // initialize may name in both places one that is not: its answer says which one to use instead. A fault is the
 // caller's: HTTP status 400.
 func (m *Message) CheckVersion(header string) *Fault {
-	if header == "" || speaks(header) {
-		return nil
-	}
-	if m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
+	if header == "" || speaks(header) ||
+		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
 		return nil
 	}
 	return m.fault(badVersion, "Unsupported protocol version. Supported: "+Versions[0]+", "+Versions[1]+".")

@@ -35,10 +35,9 @@ func TestAuthenticationMatrix(t *testing.T) {
 	w := shared()
 	forged := func(key string) string { return key[:len(key)-1] + string('a'+(key[len(key)-1]-'a'+1)%26) }
 	live, prev := w.keys["bench"], w.keys["preview"]
-	expiresAt := time.Now().Add(time.Second)
-	expired := w.key(t, access.NewKey{Name: "expired", Tenant: "expired", Kind: access.Live, Plan: "free", Expires: &expiresAt})
-	expiredPreview := w.key(t, access.NewKey{Name: "expired", Tenant: "expired-preview", Kind: access.Preview, Plan: "wide", Expires: &expiresAt})
-	time.Sleep(time.Until(expiresAt) + 1100*time.Millisecond)
+	expiredAt := time.Now().Add(-time.Second)
+	expired := w.keyOf(t, access.NewKey{Name: "expired", Tenant: "expired", Kind: access.Live, Plan: "free", Expires: &expiredAt}, expiredAt.Add(-time.Minute))
+	expiredPreview := w.keyOf(t, access.NewKey{Name: "expired", Tenant: "expired-preview", Kind: access.Preview, Plan: "wide", Expires: &expiredAt}, expiredAt.Add(-time.Minute))
 	type want struct {
 		status int
 		code   string // "" for no 401 or 403
@@ -153,7 +152,7 @@ func TestScopes(t *testing.T) {
 
 // TestLiveOnly switches the preview contract off.
 func TestLiveOnly(t *testing.T) {
-	w := newWorld(t, setup{liveOnly: true})
+	w := liveWorld()
 	w.run(t, []scenario{
 		{path: "/v1/products", key: "preview", status: 404, code: "not_found"},
 		{path: "/v1/products/prd_abc", key: "preview", status: 404, code: "not_found"},
@@ -176,18 +175,9 @@ func TestDefaultPreview(t *testing.T) {
 
 // TestRevokedWhileServing revokes a key between two requests.
 func TestRevokedWhileServing(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.key(t, access.NewKey{Name: "soon", Tenant: "soon", Kind: access.Live, Plan: "free"})
+	w, name := shared(), only("soon")
+	key := w.tenant(t, name, "free")
 	w.try(t, scenario{path: "/v1/games", key: key})
-	for _, k := range w.file.Keys {
-		if k.Tenant == "soon" {
-			if _, err := w.file.Revoke(k.ID, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := w.ring.Replace(w.file); err != nil {
-		t.Fatal(err)
-	}
+	w.revoke(t, name, time.Now())
 	w.try(t, scenario{path: "/v1/games", key: key, status: 401, code: "unauthorized"})
 }

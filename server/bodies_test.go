@@ -154,14 +154,17 @@ func TestMediaTypes(t *testing.T) {
 		}
 	}
 	for _, good := range []string{
-		"application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8", `application/json; charset="utf-8"`,
+		"application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8",
+		`application/json; charset="utf-8"`,
 		"application/json ; charset=utf-8", "application/json;", "application/json; profile=x",
 	} {
 		f(200, "Content-Type: "+good)
 	}
 	for _, bad := range []string{
-		"", "text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json, text/plain", "application/problem+json",
-		"application/vnd.api+json", "application/jsonx", "application", "json", "*/*", "application/json; charset=latin1", "application/json; charset=utf-16", "application/*",
+		"", "text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+		"application/json, text/plain", "application/problem+json",
+		"application/vnd.api+json", "application/jsonx", "application", "json", "*/*",
+		"application/json; charset=latin1", "application/json; charset=utf-16", "application/*",
 	} {
 		f(415, "Content-Type: "+bad)
 	}

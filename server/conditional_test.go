@@ -9,30 +9,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ninepocket/engine/cursor"
 )
 
 // gets are targets of every live GET that has a validator.
 func gets() []string {
 	k, s := todaysTruth().cards[0].id, todaysTruth().sets[0].id
 	return []string{
-		"/v1/games", "/v1/cards?limit=3", "/v1/cards?q=luffy", "/v1/cards?q=nothinglikethis", "/v1/cards/" + k, "/v1/cards/" + k + "/prices", "/v1/cards/" + k + "/price-stats?window=7d",
+		"/v1/games", "/v1/cards?limit=3", "/v1/cards?q=luffy", "/v1/cards?q=nothinglikethis", "/v1/cards/" + k,
+		"/v1/cards/" + k + "/prices", "/v1/cards/" + k + "/price-stats?window=7d",
 		"/v1/sets", "/v1/sets?limit=1", "/v1/sets/" + s, "/v1/market/movers?direction=down", "/openapi.json",
-	}
-}
-
-// steady waits out the moment at which the validators of pages with a cursor turn.
-func steady() {
-	turn := cursor.Lifetime / 3
-	if left := turn - time.Duration(time.Now().UnixNano())%turn; left < 8*time.Second {
-		time.Sleep(left)
 	}
 }
 
 // TestIfNoneMatch holds the validators of decision 9 on every GET.
 func TestIfNoneMatch(t *testing.T) {
-	steady()
-	w := shared()
+	w := still()
 	tags := map[string]string{}
 	for _, path := range gets() {
 		first := w.get(t, path)
@@ -105,8 +96,7 @@ func checkNotModified(t *testing.T, ok, r reply) {
 
 // TestEncodings negotiates gzip and zstd (RFC 9110, 12.5.3): the same body, another strong validator.
 func TestEncodings(t *testing.T) {
-	steady()
-	w := shared()
+	w := still()
 	f := func(accept, want string) {
 		t.Helper()
 		for _, path := range []string{"/v1/sets?limit=50", "/v1/cards/" + todaysTruth().byRef["c0000003"].id, "/openapi.json"} {
@@ -157,8 +147,7 @@ func TestEncodings(t *testing.T) {
 
 // TestSnapshotTags wants another catalog to have other validators, and the same one the same again.
 func TestSnapshotTags(t *testing.T) {
-	steady()
-	w := newWorld(t, setup{})
+	w := newWorld(t, setup{still: true})
 	tags := func() (list []string) {
 		for _, path := range gets()[1:8] {
 			list = append(list, w.get(t, path).header.Get("ETag"))

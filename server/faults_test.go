@@ -56,10 +56,11 @@ func (s *everyKth) Commit(t access.Ticket, c access.Claim, reply []byte) (access
 // answered: every refusal is a 503, every key is charged once whatever it took, and its replay says what was first said.
 func TestEveryKthCallFails(t *testing.T) {
 	const batches = 12
+	store := &everyKth{Store: access.NewMemory(access.MemoryOptions{})}
+	w := newWorld(t, setup{store: store})
 	for k := int64(2); k <= 9; k++ {
-		store := &everyKth{Store: access.NewMemory(access.MemoryOptions{})}
-		w := newWorld(t, setup{store: store})
-		key := w.key(t, access.NewKey{Name: "kth", Tenant: "kth", Kind: access.Preview, Plan: "unlimited"})
+		store.calls.Store(0)
+		key := w.key(t, access.NewKey{Name: "kth", Tenant: fmt.Sprint("kth-", k), Kind: access.Preview, Plan: "unlimited"})
 		ask := func(n int) reply {
 			return w.ask(t, request{method: "POST", target: "/v1/prices/batch", body: oneItem, header: []string{
 				"X-API-Key: " + key, "Content-Type: application/json", fmt.Sprintf("Idempotency-Key: batch-%d", n),

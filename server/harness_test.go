@@ -104,9 +104,10 @@ type world struct {
 	signer   *cursor.Signer
 	store    access.Store
 	listener *fasthttputil.InmemoryListener
-	idle     sync.Pool // *client
+	clock    func() time.Time // that requests are judged by
 
 	mu   sync.Mutex
+	idle []*client
 	ring *access.KeyRing
 	file *access.KeyFile
 	keys map[string]string // by name
@@ -114,6 +115,7 @@ type world struct {
 
 // setup says how a world differs from the usual one.
 type setup struct {
+	still    bool           // its clock stands
 	views    []*engine.View // served one after the other; today's when nil, none when empty
 	noViews  bool
 	liveOnly bool
@@ -202,6 +204,10 @@ func newWorld(tb testing.TB, s setup) *world {
 		tb.Fatal(err)
 	}
 	w.http.Handler = scribbling(w.handle)
+	w.clock = time.Now
+	if s.still {
+		w.stop()
+	}
 	if s.patience != (front.Patience{}) {
 		w.open.Patience = s.patience
 	}
@@ -219,7 +225,7 @@ func newWorld(tb testing.TB, s setup) *world {
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		for c, ok := w.idle.Get().(*client); ok; c, ok = w.idle.Get().(*client) {
+		for c := w.kept(); c != nil; c = w.kept() {
 			_ = c.Close()
 		}
 		_ = s.listener.Close()
@@ -228,6 +234,15 @@ func newWorld(tb testing.TB, s setup) *world {
 		books.check(tb)
 	})
 	return w
+}
+
+// stop lets all requests come at one instant, in the middle of the time in which pages with a cursor keep their
+// validators (decision 9).
+func (w *world) stop() {
+	const turn = cursor.Lifetime / 3
+	at := time.Now().Truncate(turn).Add(turn + turn/2)
+	w.clock = func() time.Time { return at }
+	w.instant = func(time.Time) (time.Time, access.Instant) { return at, w.Clock.At(at) }
 }
 
 // balanced counts tickets: every admitted call is ended exactly once, whatever becomes of it.
@@ -276,9 +291,17 @@ func (b *balanced) check(tb testing.TB) {
 // forever keeps the shared world for the whole run: TestMain cleans up after it.
 type forever struct{ testing.TB }
 
-var atTheEnd []func()
+var (
+	atTheEnd   []func()
+	atTheEndMu sync.Mutex
+)
 
-func (forever) Cleanup(f func()) { atTheEnd = append(atTheEnd, f) }
+func (forever) Cleanup(f func()) {
+	atTheEndMu.Lock()
+	defer atTheEndMu.Unlock()
+	atTheEnd = append(atTheEnd, f)
+}
+
 func (forever) Helper()          {}
 
 func (forever) Errorf(format string, args ...any) {
@@ -288,15 +311,31 @@ func (forever) Errorf(format string, args ...any) {
 
 func (f forever) Fatal(args ...any) { f.Errorf("%s", fmt.Sprint(args...)) }
 
-// shared is the world of all tests that change nothing in it.
-var shared = sync.OnceValue(func() *world { return newWorld(forever{}, setup{}) })
+// Worlds of all tests that change nothing in them: still is one whose clock stands.
+var (
+	shared = sync.OnceValue(func() *world { return newWorld(forever{}, setup{}) })
+	still  = sync.OnceValue(func() *world { return newWorld(forever{}, setup{still: true}) })
+
+	liveWorld = sync.OnceValue(func() *world { return newWorld(forever{}, setup{liveOnly: true}) })
+)
+
+var unique atomic.Int64
+
+// only is a name that nothing else has, for what a test adds to a world that others use.
+func only(name string) string { return fmt.Sprint(name, "-", unique.Add(1)) }
 
 // key makes another key.
 func (w *world) key(tb testing.TB, k access.NewKey) string {
 	tb.Helper()
+	return w.keyOf(tb, k, time.Now())
+}
+
+// keyOf makes a key as of an instant.
+func (w *world) keyOf(tb testing.TB, k access.NewKey, now time.Time) string {
+	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, text, err := w.file.Create(k, time.Now())
+	_, text, err := w.file.Create(k, now)
 	if err == nil {
 		err = w.ring.Replace(w.file)
 	}
@@ -305,6 +344,24 @@ func (w *world) key(tb testing.TB, k access.NewKey) string {
 	}
 	noteKey(text)
 	return text
+}
+
+// revoke revokes the keys of a tenant.
+func (w *world) revoke(tb testing.TB, tenant string, now time.Time) {
+	tb.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range w.file.Keys {
+		if k.Tenant != tenant {
+			continue
+		}
+		if _, err := w.file.Revoke(k.ID, now); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.ring.Replace(w.file); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // named is the text of a standing key, or name itself when it is not one.
@@ -317,17 +374,23 @@ func (w *world) named(name string) string {
 
 // lent are the headers that the handler reads.
 var lent = []string{
-	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Host", "Idempotency-Key",
+	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type",
+	"Host", "Idempotency-Key",
 	"If-None-Match", "MCP-Protocol-Version", "Origin", "User-Agent", "X-API-Key", "X-Request-Id",
+}
+
+// scribbled is what lent memory is overwritten with.
+var scribbled = bytes.Repeat([]byte{'~'}, 64<<10)
+
+// scribble overwrites b, by copying: byte by byte, the race detector would look at each.
+func scribble(b []byte) {
+	for len(b) > 0 {
+		b = b[copy(b, scribbled):]
+	}
 }
 
 // scribbling overwrites what a request lent to the handler once it has returned, so that whatever was kept shows.
 func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
-	scribble := func(b []byte) {
-		for i := range b {
-			b[i] = '~'
-		}
-	}
 	return func(ctx *fasthttp.RequestCtx) {
 		handle(ctx)
 		r := &ctx.Request
@@ -397,8 +460,8 @@ func (q *request) bytes() []byte {
 
 // send sends a request and reads the reply, without any judgement.
 func (w *world) send(q request) (reply, error) {
-	c, ok := w.idle.Get().(*client)
-	if !ok {
+	c := w.kept()
+	if c == nil {
 		var err error
 		if c, err = w.dial(); err != nil {
 			return reply{}, err
@@ -409,9 +472,28 @@ func (w *world) send(q request) (reply, error) {
 	case closed:
 		_ = c.Close()
 	case err == nil:
-		w.idle.Put(c)
+		w.keep(c)
 	}
 	return r, err
+}
+
+// kept is a connection on which nothing is under way, nil without one.
+func (w *world) kept() *client {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := len(w.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	c := w.idle[last]
+	w.idle = w.idle[:last]
+	return c
+}
+
+func (w *world) keep(c *client) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = append(w.idle, c)
 }
 
 func (w *world) dial() (*client, error) {

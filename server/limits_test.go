@@ -23,8 +23,8 @@ func (w *world) tenant(tb testing.TB, name, plan string) string {
 
 // TestMinute wants exactly 30 requests of a free key to pass, whatever their answers, and figures that agree.
 func TestMinute(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.tenant(t, "minute", "free")
+	w, name := shared(), only("minute")
+	key := w.tenant(t, name, "free")
 	tag := w.get(t, "/v1/games").header.Get("ETag")
 	for i := range 30 {
 		s := scenario{path: "/v1/games", key: key}
@@ -60,13 +60,13 @@ func TestMinute(t *testing.T) {
 	}
 	usage := w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
 		at("data.request_credits_used", 6), at("data.request_credits_limit", 2000), at("data.request_credits_remaining", 1994), at("data.rate_limit_per_minute", 30),
-		at("data.tenant_id", "minute"), at("meta.billable_units", 0), at("meta.idempotent_replay", false),
+		at("data.tenant_id", name), at("meta.billable_units", 0), at("meta.idempotent_replay", false),
 	}})
 	if usage.header.Get("RateLimit") != "" || usage.header.Get("ETag") != "" || usage.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("usage has %v", usage.header)
 	}
 	// The minute is the key's own, the day the tenant's.
-	other := w.key(t, access.NewKey{Name: "second", Tenant: "minute", Kind: access.Live})
+	other := w.key(t, access.NewKey{Name: "second", Tenant: name, Kind: access.Live})
 	if minute, day := w.try(t, scenario{path: "/v1/games", key: other}).remaining(t); minute != 29 || day != 1993 {
 		t.Errorf("the tenant's other key has %d of its minute and %d of the day left", minute, day)
 	}
@@ -74,8 +74,8 @@ func TestMinute(t *testing.T) {
 
 // TestDay wants a quota of three to admit three successes.
 func TestDay(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.tenant(t, "day", "tiny")
+	w, name := shared(), only("day")
+	key := w.tenant(t, name, "tiny")
 	w.try(t, scenario{path: "/v1/cards/none", key: key, status: 404, code: "not_found"})
 	for i := range 3 {
 		if _, day := w.try(t, scenario{path: "/v1/games", key: key}).remaining(t); day != 2-i {
@@ -89,14 +89,14 @@ func TestDay(t *testing.T) {
 		}
 	}
 	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_remaining", 0), at("data.request_credits_used", 3)}})
-	other := w.key(t, access.NewKey{Name: "second", Tenant: "day", Kind: access.Live})
+	other := w.key(t, access.NewKey{Name: "second", Tenant: name, Kind: access.Live})
 	w.try(t, scenario{path: "/v1/games", key: other, status: 429, code: "quota_exceeded"})
 }
 
 // TestQuotaUnderConcurrency wants many callers at once to be charged exactly once for each success.
 func TestQuotaUnderConcurrency(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.tenant(t, "crowd", "tiny")
+	w := shared()
+	key := w.tenant(t, only("crowd"), "tiny")
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	statuses := map[int]int{}
@@ -119,8 +119,8 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 
 // TestUsageIsFree wants usage to pass no limit and to take nothing.
 func TestUsageIsFree(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.tenant(t, "reader", "free")
+	w := shared()
+	key := w.tenant(t, only("reader"), "free")
 	for range 50 {
 		w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 0), at("data.rate_limit_per_minute", 30)}})
 	}
@@ -137,7 +137,7 @@ func TestPlans(t *testing.T) {
 	w, tr := shared(), todaysTruth()
 	var k *trueCard
 	for _, one := range tr.cards {
-		if l := one.display(); l != nil && len(l.days) == 365 {
+		if l := one.display(); l != nil && l.days.known == 365 {
 			k = one
 			break
 		}
@@ -320,7 +320,7 @@ func TestPanic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if faults := append(r.envelopeFaults(fmt.Sprint("req_panic", i)), r.limitFaults()...); len(faults) > 0 {
+		if faults := append(r.envelopeFaults(fmt.Sprint("req_panic", i)), r.limitFaults(w.clock())...); len(faults) > 0 {
 			t.Error(faults)
 		}
 		if r.status != 500 || r.code() != "internal_error" || bytes.Contains(r.body, []byte("boom")) || r.header.Get("Link") != "" {

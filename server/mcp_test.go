@@ -77,7 +77,8 @@ func splitMessage(s string) (first string, headers []string, body string) {
 // bytes is the request as it goes over the wire.
 func (t *transcript) bytes(w *world, version string) []byte {
 	headers := []string{
-		"Host: cards.test", "X-API-Key: {bench}", "Content-Type: application/json", "Accept: application/json, text/event-stream",
+		"Host: cards.test", "X-API-Key: {bench}", "Content-Type: application/json",
+		"Accept: application/json, text/event-stream",
 		"MCP-Protocol-Version: {v}",
 	}
 	for _, h := range t.headers {
@@ -258,9 +259,8 @@ func said(tb testing.TB, body []byte) (text string, isError bool) {
 // TestMCPCharges holds the ledger against what was called: every well-formed call of a known tool counts, whatever its
 // result, and nothing else does.
 func TestMCPCharges(t *testing.T) {
-	store := access.NewMemory(access.MemoryOptions{})
-	w := newWorld(t, setup{store: store})
-	key := w.key(t, access.NewKey{Name: "k", Tenant: "counted", Kind: access.Live, Plan: "free"})
+	w := shared()
+	key := w.tenant(t, only("counted"), "free")
 	for _, free := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
@@ -299,9 +299,9 @@ func TestMCPCharges(t *testing.T) {
 
 // TestMCPLimits shows what an agent is told at a limit: a result, not an error of the protocol.
 func TestMCPLimits(t *testing.T) {
-	w := newWorld(t, setup{})
+	w := shared()
 	call := toolCall("catalog_get_card", `{"id":"nobody"}`)
-	free := w.key(t, access.NewKey{Name: "k", Tenant: "hasty", Kind: access.Live, Plan: "free"})
+	free := w.tenant(t, only("hasty"), "free")
 	for range 30 {
 		if text, _ := said(t, second(w.rpc(t, free, call))); !strings.HasPrefix(text, "No card") {
 			t.Fatal(text)
@@ -317,7 +317,7 @@ func TestMCPLimits(t *testing.T) {
 	if resp, _ := w.rpc(t, free, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); resp.StatusCode != http.StatusOK {
 		t.Error("ping is not free at the limit")
 	}
-	tiny := w.key(t, access.NewKey{Name: "k", Tenant: "thrifty", Kind: access.Live, Plan: "tiny"})
+	tiny := w.tenant(t, only("thrifty"), "tiny")
 	for range 3 {
 		w.rpc(t, tiny, call)
 	}

@@ -2,8 +2,8 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"html"
 	"os"
@@ -32,7 +32,8 @@ var conditionOrder = []struct{ code, text string }{
 
 // variantOrder is the order of decision 19; others follow alphabetically.
 var variantOrder = []string{
-	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil",
+	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition",
+	"1st_edition_holofoil",
 }
 
 type trueSet struct {
@@ -55,7 +56,30 @@ type trueLane struct {
 	licensed           bool
 	now                int64 // -1 for no current price
 	asOf, collected    string
-	days               map[string]int64
+	days               history
+}
+
+// history is what a lane has cost, by how many days before the snapshot's.
+type history struct {
+	known int
+	cents []int64 // -1 where it is not known
+}
+
+func (h *history) set(back int, cents int64) {
+	for len(h.cents) <= back {
+		h.cents = append(h.cents, -1)
+	}
+	if h.cents[back] < 0 {
+		h.known++
+	}
+	h.cents[back] = cents
+}
+
+func (h *history) at(back int) (cents int64, known bool) {
+	if back >= len(h.cents) || h.cents[back] < 0 {
+		return 0, false
+	}
+	return h.cents[back], true
 }
 
 type trueSealed struct {
@@ -176,19 +200,34 @@ func values(ids []identifierLine) (out []string) {
 
 func clean(s string) string { return strings.TrimSpace(html.UnescapeString(s)) }
 
-func eachRow(path string, each func(head, row []string)) {
-	f, err := os.Open(path)
+// eachRow reads a CSV file in which nothing is quoted.
+func eachRow(path string, head func([]string), each func(row []string)) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		panic(err)
 	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
+	if bytes.ContainsRune(text, '"') {
+		panic(path + " has quotes")
+	}
+	first := true
+	for line := range strings.Lines(string(text)) {
+		row := strings.Split(strings.TrimSuffix(line, "\n"), ",")
+		if first {
+			head(row)
+		} else {
+			each(row)
+		}
+		first = false
+	}
+}
+
+// back is how many days before the snapshot's a date is.
+func (tr *truth) back(date string) int {
+	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		panic(err)
 	}
-	for _, row := range all[1:] {
-		each(all[0], row)
-	}
+	return int(tr.date.Sub(day) / (24 * time.Hour))
 }
 
 // readPrices reads histories and price files: the newest file has the current prices and the licences.
@@ -196,7 +235,7 @@ func (tr *truth) readPrices(dir string) {
 	sealed := map[string]*trueSealed{}
 	for _, s := range tr.sealed {
 		sealed[s.ref] = s
-		s.lane = &trueLane{now: -1, licensed: true, days: map[string]int64{}}
+		s.lane = &trueLane{now: -1, licensed: true}
 	}
 	lane := func(ref, variant, condition string) *trueLane {
 		if s := sealed[ref]; s != nil {
@@ -208,7 +247,7 @@ func (tr *truth) readPrices(dir string) {
 				return l
 			}
 		}
-		l := &trueLane{variant: variant, condition: condition, now: -1, licensed: true, days: map[string]int64{}}
+		l := &trueLane{variant: variant, condition: condition, now: -1, licensed: true}
 		k.lanes = append(k.lanes, l)
 		return l
 	}
@@ -220,29 +259,40 @@ func (tr *truth) readPrices(dir string) {
 		return n
 	}
 	for _, path := range glob(dir, "history/*.csv") {
-		eachRow(path, func(head, row []string) {
-			first, condition := 2, "ungraded"
-			if head[2] == "condition" {
-				first, condition = 3, row[2]
+		conditioned := false
+		var backs []int // of the columns that are days
+		eachRow(path, func(head []string) {
+			conditioned = head[2] == "condition"
+			dates := head[2:]
+			if conditioned {
+				dates = head[3:]
+			}
+			for _, date := range dates {
+				backs = append(backs, tr.back(date))
+			}
+		}, func(row []string) {
+			condition := "ungraded"
+			if conditioned {
+				condition = row[2]
 			}
 			l := lane(row[0], row[1], condition)
-			for i, cell := range row[first:] {
+			for i, cell := range row[len(row)-len(backs):] {
 				if cell != "" && cell != "-" {
-					l.days[head[first+i]] = cents(cell)
+					l.days.set(backs[i], cents(cell))
 				}
 			}
 		})
 	}
 	files := glob(dir, "prices/*.csv")
 	for _, path := range files {
-		day := strings.TrimSuffix(filepath.Base(path), ".csv")
-		eachRow(path, func(_, row []string) {
+		back := tr.back(strings.TrimSuffix(filepath.Base(path), ".csv"))
+		eachRow(path, func([]string) {}, func(row []string) {
 			l := lane(row[0], row[1], row[2])
 			l.licensed = row[6] != "false"
 			if row[3] == "" || !l.licensed {
 				return
 			}
-			l.days[day] = cents(row[3])
+			l.days.set(back, cents(row[3]))
 			if path == files[len(files)-1] {
 				l.now, l.asOf, l.collected = cents(row[3]), row[4], row[5]
 			}
@@ -317,7 +367,7 @@ func (k *trueCard) shown() (lanes []*trueLane) {
 		var pick *trueLane
 		for ; j < len(k.lanes) && k.lanes[j].variant == k.lanes[i].variant; j++ {
 			l := k.lanes[j]
-			if l.now >= 0 && (pick == nil || pick.now < 0) || pick == nil && l.licensed && len(l.days) > 0 {
+			if l.now >= 0 && (pick == nil || pick.now < 0) || pick == nil && l.licensed && l.days.known > 0 {
 				pick = l
 			}
 		}
@@ -353,7 +403,7 @@ func (tr *truth) day(n int) string { return tr.date.AddDate(0, 0, -n).Format(tim
 // base is the price that a change over n days compares with, -1 without one (decision 20).
 func (tr *truth) base(l *trueLane, n int) int64 {
 	for back := n; back <= n+7; back++ {
-		if cents, ok := l.days[tr.day(back)]; ok {
+		if cents, ok := l.days.at(back); ok {
 			return cents
 		}
 	}

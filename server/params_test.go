@@ -199,7 +199,8 @@ func TestAllProblemsAreNamed(t *testing.T) {
 			path:   "/v1/cards?q=%20&set=&game=" + strings.Repeat("g", 65) + "&number=%zz&rarity=%00&min_price_cents=-1&max_price_cents=1.5&sort=up&limit=51&cursor=",
 			status: 400, code: "invalid_request",
 			want: []match{has("q must not be blank", "set must have 1 to 200", "game must have 1 to 64 characters, not 65", "number has an invalid percent escape",
-				"rarity has a control character", "min_price_cents must be an integer", "max_price_cents must be", "sort must be one of relevance, price_desc, price_asc, newest",
+				"rarity has a control character", "min_price_cents must be an integer", "max_price_cents must be",
+				"sort must be one of relevance, price_desc, price_asc, newest",
 				"limit must be an integer from 1 to 50", "cursor must have")},
 		},
 		{path: "/v1/cards?min_price_cents=2&max_price_cents=1", status: 400, code: "invalid_request", want: []match{has("min_price_cents", "max_price_cents")}},
@@ -284,8 +285,7 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 		}
 	}
 	f(shared(), func(contracttest.Operation) bool { return true })
-	live := newWorld(t, setup{liveOnly: true})
-	f(live, func(op contracttest.Operation) bool { return op.Surface != contracttest.Preview })
+	f(liveWorld(), func(op contracttest.Operation) bool { return op.Surface != contracttest.Preview })
 	names := map[string]contracttest.Operation{}
 	for _, op := range contracttest.Operations() {
 		names[op.ID] = op

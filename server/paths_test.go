@@ -125,12 +125,13 @@ func containsMethod(list, method string) bool {
 
 // TestRefusedBeforeTheKeyTakesNothing wants 404 and 405 to leave the minute alone.
 func TestRefusedBeforeTheKeyTakesNothing(t *testing.T) {
-	w := newWorld(t, setup{})
+	w := shared()
+	key := w.tenant(t, only("refused"), "free")
 	for range 40 {
-		w.try(t, scenario{path: "/v1/nothing", key: "free", status: 404, code: "not_found"})
-		w.try(t, scenario{method: "DELETE", path: "/v1/games", key: "free", status: 405, code: "method_not_allowed"})
+		w.try(t, scenario{path: "/v1/nothing", key: key, status: 404, code: "not_found"})
+		w.try(t, scenario{method: "DELETE", path: "/v1/games", key: key, status: 405, code: "method_not_allowed"})
 	}
-	r := w.try(t, scenario{path: "/v1/games", key: "free"})
+	r := w.try(t, scenario{path: "/v1/games", key: key})
 	if minute, _ := r.remaining(t); minute != 29 {
 		t.Errorf("%d of 30 remain after the first counted request", minute)
 	}
@@ -138,15 +139,16 @@ func TestRefusedBeforeTheKeyTakesNothing(t *testing.T) {
 
 // TestHead wants the headers of GET, all of them, and no body.
 func TestHead(t *testing.T) {
-	steady()
-	w, tr := shared(), todaysTruth()
+	w, tr := still(), todaysTruth()
 	moving := map[string]bool{
 		"Date": true, "X-Request-Id": true, "Ratelimit": true, "X-Ratelimit-Remaining": true, "X-Ratelimit-Reset": true, "Link": true,
 		"X-Request-Credits-Remaining": true,
 	}
 	for _, path := range []string{
-		"/v1/games", "/v1/cards?limit=50", "/v1/cards?limit=1&x=1", "/v1/cards/" + tr.cards[0].id, "/v1/cards/" + tr.cards[0].id + "/prices?days=365",
-		"/v1/cards/" + tr.cards[0].id + "/price-stats", "/v1/sets", "/v1/sets/" + tr.sets[0].id, "/v1/market/movers?direction=up", "/v1/usage", "/openapi.json", "/healthz",
+		"/v1/games", "/v1/cards?limit=50", "/v1/cards?limit=1&x=1", "/v1/cards/" + tr.cards[0].id,
+		"/v1/cards/" + tr.cards[0].id + "/prices?days=365",
+		"/v1/cards/" + tr.cards[0].id + "/price-stats", "/v1/sets", "/v1/sets/" + tr.sets[0].id,
+		"/v1/market/movers?direction=up", "/v1/usage", "/openapi.json", "/healthz",
 		"/v1/cards/none", "/v1/nothing", "/v1/cards?limit=0", "/v1/prices/batch",
 	} {
 		for _, encoding := range []string{"", "gzip", "zstd"} {

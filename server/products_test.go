@@ -199,7 +199,8 @@ func TestProductIDs(t *testing.T) {
 	f("prd_"+strings.Repeat("a", 64), 404, "not_found")
 	f("prd_"+strings.TrimPrefix(bare.id, "card_"), 404, "not_found") // a card that is no verified product
 	for _, bad := range []string{
-		"prd_ab", "prd_" + strings.Repeat("a", 65), "prd_", "prd", "x", "PRD_" + tail, "prd_" + strings.ToUpper(tail), "prd-" + tail, cards[slices.Sorted(maps.Keys(cards))[0]].id,
+		"prd_ab", "prd_" + strings.Repeat("a", 65), "prd_", "prd", "x", "PRD_" + tail, "prd_" + strings.ToUpper(tail),
+		"prd-" + tail, cards[slices.Sorted(maps.Keys(cards))[0]].id,
 		name[strings.LastIndexByte(name, '/')+1:], "prd_a-b", "prd_a.b", "prd_%C3%A9%C3%A9%C3%A9", "prd_abc%00", "prd_abc%20", "%20prd_abc", "prd_abc%2F", "prd_%zz", "prdx_abc", "abc_prd_abc",
 	} {
 		f(bad, 400, "invalid_request")
@@ -208,7 +209,7 @@ func TestProductIDs(t *testing.T) {
 
 // TestProductCursors holds what binds a preview cursor: tenant, parameters, limit and catalog (decision 29).
 func TestProductCursors(t *testing.T) {
-	w := newWorld(t, setup{})
+	w := shared()
 	first := w.try(t, scenario{path: "/v1/products?limit=5", key: "preview"})
 	token, _ := dig(t, first.body, "pagination.next_cursor")
 	f := func(key, query string, status int, parts ...string) {

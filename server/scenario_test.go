@@ -250,7 +250,7 @@ func (w *world) faults(q request, r reply) (faults []string) {
 	if r.status >= 400 && q.method != http.MethodHead && !strings.HasPrefix(q.target, "/healthz") {
 		faults = append(faults, r.envelopeFaults(id)...)
 	}
-	return append(faults, r.limitFaults()...)
+	return append(faults, r.limitFaults(w.clock())...)
 }
 
 // namesScribble reports whether a request may itself hold, spelt in some way, what handled requests are overwritten with.
@@ -299,8 +299,8 @@ func (r reply) envelopeFaults(id string) (faults []string) {
 	return faults
 }
 
-// limitFaults judges the rate headers against each other and against Retry-After.
-func (r reply) limitFaults() (faults []string) {
+// limitFaults judges the rate headers against each other, against Retry-After and against the clock.
+func (r reply) limitFaults(now time.Time) (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	policy := policyForm.FindStringSubmatch(r.header.Get("RateLimit-Policy"))
 	limit := limitForm.FindStringSubmatch(r.header.Get("RateLimit"))
@@ -318,7 +318,7 @@ func (r reply) limitFaults() (faults []string) {
 		fail("X-RateLimit-Remaining is %s, r is %s", got, limit[1])
 	}
 	reset := number(r.header.Get("X-RateLimit-Reset")) - number(limit[2])
-	if off := reset - time.Now().Unix(); off < -30 || off > 2 {
+	if off := reset - now.Unix(); off < -30 || off > 2 {
 		fail("X-RateLimit-Reset is %d s off the instant that t names", off)
 	}
 	if number(limit[1]) > number(policy[1]) || number(limit[3]) > number(policy[2]) || number(limit[2]) > 61 || number(limit[4]) > 86400 {

@@ -324,8 +324,8 @@ func TestIdempotency(t *testing.T) {
 // TestIdempotencyUnderConcurrency sends the same call many times at once: one is charged, all get the same data; with
 // different bodies one wins.
 func TestIdempotencyUnderConcurrency(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.partner(t, "crowded", 100, 0)
+	w := shared()
+	key := w.partner(t, only("crowded"), 100, 0)
 	for round := range 5 {
 		var group sync.WaitGroup
 		var mu sync.Mutex

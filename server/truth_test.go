@@ -220,7 +220,7 @@ func (tr *truth) historyJSON(lanes []*trueLane, n int) []any {
 	points := []any{}
 	for back := n - 1; back >= 0; back-- {
 		for _, l := range lanes {
-			if cents, ok := l.days[tr.day(back)]; ok {
+			if cents, ok := l.days.at(back); ok {
 				points = append(points, object{
 					"date": tr.day(back), "variant": l.variant, "market_price_cents": float64(cents), "currency": "USD",
 				})
@@ -234,22 +234,21 @@ func (tr *truth) historyJSON(lanes []*trueLane, n int) []any {
 func (tr *truth) statsJSON(lanes []*trueLane, n int) []any {
 	entries := []any{}
 	for _, l := range lanes {
-		sum, count, lo, hi, first, last := int64(0), int64(0), int64(-1), int64(-1), "", ""
+		sum, count, lo, hi, from, to, first, last := int64(0), int64(0), int64(-1), int64(-1), int64(0), int64(0), "", ""
 		for back := n - 1; back >= 0; back-- {
-			cents, ok := l.days[tr.day(back)]
+			cents, ok := l.days.at(back)
 			if !ok {
 				continue
 			}
 			if count == 0 {
-				first, lo, hi = tr.day(back), cents, cents
+				first, from, lo, hi = tr.day(back), cents, cents, cents
 			}
-			last, lo, hi = tr.day(back), min(lo, cents), max(hi, cents)
+			last, to, lo, hi = tr.day(back), cents, min(lo, cents), max(hi, cents)
 			sum, count = sum+cents, count+1
 		}
 		if count == 0 {
 			continue
 		}
-		from, to := l.days[first], l.days[last]
 		entries = append(entries, object{
 			"variant": l.variant, "min_price_cents": float64(lo), "max_price_cents": float64(hi),
 			"average_price_cents": float64((2*sum + count) / (2 * count)),

@@ -310,9 +310,10 @@ func TestWalksAcrossASwap(t *testing.T) {
 		if !retained {
 			budget = -1
 		}
+		w := newWorld(t, setup{retired: budget})
 		for i, sort := range []string{"price_desc", "price_asc", "newest", ""} {
 			for _, game := range []string{"", "one-piece"} {
-				w := newWorld(t, setup{retired: budget})
+				w.Engine.Swap(today().view, time.Now())
 				f := &filter{lo: -1, hi: -1, sort: sort, game: game}
 				var seen []string
 				swapAfter := 3 + i
@@ -337,7 +338,7 @@ func TestWalksAcrossASwap(t *testing.T) {
 				}
 			}
 		}
-		w := newWorld(t, setup{retired: budget})
+		w.Engine.Swap(today().view, time.Now())
 		got := w.walk(t, "/v1/sets", url.Values{}, always(4), func(n int) {
 			if n == 1 {
 				w.Engine.Swap(tomorrow().view, time.Now())
@@ -411,7 +412,7 @@ func placeBefore(k, gone *trueCard) bool {
 
 // TestCursors refuses every cursor that is not exactly one that was issued for the request.
 func TestCursors(t *testing.T) {
-	w := newWorld(t, setup{})
+	w := shared()
 	next := func(path, key string) string {
 		r := w.try(t, scenario{path: path, key: key})
 		for _, where := range []string{"next_cursor", "pagination.next_cursor"} {
@@ -463,8 +464,10 @@ func TestCursors(t *testing.T) {
 	cards := next("/v1/cards?limit=2&game=pokemon&q=pikachu", "")
 	other := "other parameters"
 	for _, path := range []string{
-		"/v1/cards?limit=2", "/v1/cards?limit=2&game=pokemon", "/v1/cards?game=one-piece&q=pikachu", "/v1/cards?game=pokemon&q=Pikachu", "/v1/cards?game=pokemon&q=pikachu&sort=newest",
-		"/v1/cards?game=pokemon&q=pikachu&min_price_cents=0", "/v1/cards?game=pokemon&q=pikachu&rarity=x", "/v1/cards?game=pokemon&q=pikachu&number=1", "/v1/sets?game=pokemon",
+		"/v1/cards?limit=2", "/v1/cards?limit=2&game=pokemon", "/v1/cards?game=one-piece&q=pikachu",
+		"/v1/cards?game=pokemon&q=Pikachu", "/v1/cards?game=pokemon&q=pikachu&sort=newest",
+		"/v1/cards?game=pokemon&q=pikachu&min_price_cents=0", "/v1/cards?game=pokemon&q=pikachu&rarity=x",
+		"/v1/cards?game=pokemon&q=pikachu&number=1", "/v1/sets?game=pokemon",
 		"/v1/cards?set=pokemon&q=pikachu",
 	} {
 		refused(path, "", cards, other)

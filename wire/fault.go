@@ -1,7 +1,5 @@
 package wire
 
-import "strconv"
-
 // Code names an error to a client. The two surfaces have a table each of what a code means there.
 type Code string
 
@@ -101,12 +99,8 @@ func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
 	dst = AppendText(dst, `,"message":`, f.Detail)
 	dst = AppendText(dst, `,"request_id":`, requestID)
 
-	dst = append(dst, `,"retry_after_seconds":`...)
-	if f.RetryAfter > 0 {
-		dst = strconv.AppendInt(dst, int64(f.RetryAfter), 10)
-	} else {
-		dst = append(dst, "null"...)
+	if f.RetryAfter <= 0 {
+		return append(dst, `,"retry_after_seconds":null}}`...)
 	}
-
-	return append(dst, '}', '}')
+	return append(AppendInt(dst, `,"retry_after_seconds":`, int64(f.RetryAfter)), "}}"...)
 }

@@ -10,8 +10,11 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes,
-// backslashes and control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
+// shortEscapes are what follows the backslash for bytes that have an escape of two characters.
+var shortEscapes = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+
+// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes, backslashes and
+// control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	i := Plain(s)
@@ -35,20 +38,9 @@ func AppendString(dst []byte, s string) []byte {
 		}
 
 		dst = append(dst, s[plain:i]...)
-		switch b {
-		case '"', '\\':
-			dst = append(dst, '\\', b)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		default:
+		if short := shortEscapes[b]; short != 0 {
+			dst = append(dst, '\\', short)
+		} else {
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
 		}
 
@@ -92,8 +84,15 @@ func Plain(s string) int {
 	return i
 }
 
-// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a
-// JSON string.
+// Comma separates the next element of a list from the one before, if there is one.
+func Comma(dst []byte) []byte {
+	if dst[len(dst)-1] == '[' {
+		return dst
+	}
+	return append(dst, ',')
+}
+
+// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a JSON string.
 func AppendText(dst []byte, name, s string) []byte { return AppendString(append(dst, name...), s) }
 
 // AppendInt appends a member as AppendText does, with an integer.
@@ -101,18 +100,19 @@ func AppendInt(dst []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(dst, name...), n, 10)
 }
 
-// AppendNullable appends s as a JSON string, or null when it is empty: the columns' spelling of
-// null.
-func AppendNullable(dst []byte, s string) []byte {
+// AppendNullable is AppendText with null for an empty s: the columns' spelling of null.
+func AppendNullable(dst []byte, name, s string) []byte {
+	dst = append(dst, name...)
 	if s == "" {
 		return append(dst, "null"...)
 	}
 	return AppendString(dst, s)
 }
 
-// AppendCents appends an amount of cents, or null when it is negative: the columns' spelling of an
+// AppendCents appends a member that is an amount of cents, or null when it is negative: the columns' spelling of an
 // unknown price.
-func AppendCents(dst []byte, cents int64) []byte {
+func AppendCents(dst []byte, name string, cents int64) []byte {
+	dst = append(dst, name...)
 	if cents < 0 {
 		return append(dst, "null"...)
 	}
@@ -151,17 +151,16 @@ func appendAmount(dst []byte, cents int64) []byte {
 	return strconv.AppendInt(dst, cents, 10)
 }
 
-// AppendSeconds appends an instant of ms milliseconds as RFC 3339 UTC in whole seconds, the live
+// AppendSeconds appends a member that is an instant of ms milliseconds: RFC 3339 UTC in whole seconds, the live
 // surface's form (decision 8), as a JSON string.
-func AppendSeconds(dst []byte, ms int64) []byte {
-	dst, _ = appendClock(append(dst, '"'), ms)
+func AppendSeconds(dst []byte, name string, ms int64) []byte {
+	dst, _ = appendClock(append(append(dst, name...), '"'), ms)
 	return append(dst, 'Z', '"')
 }
 
-// AppendMillis appends an instant of ms milliseconds with at most three fractional digits, the
-// preview contract's form (decision 8), as a JSON string.
-func AppendMillis(dst []byte, ms int64) []byte {
-	dst, fraction := appendClock(append(dst, '"'), ms)
+// AppendMillis is AppendSeconds with at most three fractional digits, the preview contract's form (decision 8).
+func AppendMillis(dst []byte, name string, ms int64) []byte {
+	dst, fraction := appendClock(append(append(dst, name...), '"'), ms)
 	if fraction != 0 {
 		dst = append(dst, '.', byte('0'+fraction/100), byte('0'+fraction/10%10), byte('0'+fraction%10))
 		for dst[len(dst)-1] == '0' {
@@ -190,20 +189,15 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 // and the percentage with at most two decimals, rounded half away from zero (decision 8). Both are
 // null when either price is unknown, the percentage also when base is 0.
 func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
-	dst = append(dst, `,"`...)
 	dst = append(dst, centsName...)
-	dst = append(dst, `":`...)
-	known := base >= 0 && now >= 0
-	if known {
+	if base >= 0 && now >= 0 {
 		dst = strconv.AppendInt(dst, now-base, 10)
 	} else {
 		dst = append(dst, "null"...)
 	}
 
-	dst = append(dst, `,"`...)
 	dst = append(dst, percentName...)
-	dst = append(dst, `":`...)
-	if !known || base == 0 {
+	if base <= 0 || now < 0 {
 		return append(dst, "null"...)
 	}
 

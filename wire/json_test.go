@@ -70,12 +70,11 @@ func TestNullAndCents(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-
-	f(wire.AppendNullable(nil, ""), "null")
-	f(wire.AppendNullable(nil, "4/102"), `"4/102"`)
-	f(wire.AppendCents(nil, snapshot.NoCents), "null")
-	f(wire.AppendCents(nil, 0), "0")
-	f(wire.AppendCents(nil, snapshot.MaxCents), "9007199254740991")
+	f(wire.AppendNullable(nil, "", ""), "null")
+	f(wire.AppendNullable(nil, "", "4/102"), `"4/102"`)
+	f(wire.AppendCents(nil, "", snapshot.NoCents), "null")
+	f(wire.AppendCents(nil, "", 0), "0")
+	f(wire.AppendCents(nil, "", snapshot.MaxCents), "9007199254740991")
 }
 
 // percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two
@@ -143,7 +142,7 @@ func TestPercent(t *testing.T) {
 func TestAppendChange(t *testing.T) {
 	f := func(base, now int64, want string) {
 		t.Helper()
-		if got := string(wire.AppendChange([]byte("{"), "c", "p", base, now)); got != "{"+want {
+		if got := string(wire.AppendChange([]byte("{"), `,"c":`, `,"p":`, base, now)); got != "{"+want {
 			t.Errorf("from %d to %d: %s, want %s", base, now, got[1:], want)
 		}
 	}
@@ -166,10 +165,10 @@ var previewTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\
 func TestTimes(t *testing.T) {
 	f := func(ms int64, seconds, millis string) {
 		t.Helper()
-		if got := string(wire.AppendSeconds(nil, ms)); got != `"`+seconds+`"` {
+		if got := string(wire.AppendSeconds(nil, "", ms)); got != `"`+seconds+`"` {
 			t.Errorf("%d ms in seconds is %s, want %s", ms, got, seconds)
 		}
-		if got := string(wire.AppendMillis(nil, ms)); got != `"`+millis+`"` {
+		if got := string(wire.AppendMillis(nil, "", ms)); got != `"`+millis+`"` {
 			t.Errorf("%d ms is %s, want %s", ms, got, millis)
 		}
 	}
@@ -184,13 +183,12 @@ func TestTimes(t *testing.T) {
 	f(253_402_300_799_999, "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999Z")
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(-62_167_219_200_000, 253_402_300_799_999).Draw(t, "ms")
-		millis := strings.Trim(string(wire.AppendMillis(nil, ms)), `"`)
+		millis := strings.Trim(string(wire.AppendMillis(nil, "", ms)), `"`)
 		if back, err := time.Parse(time.RFC3339Nano, millis); err != nil || back.UnixMilli() != ms ||
 			!previewTime.MatchString(millis) {
 			t.Fatalf("%d ms is %s, %v", ms, millis, err)
 		}
-
-		seconds := strings.Trim(string(wire.AppendSeconds(nil, ms)), `"`)
+		seconds := strings.Trim(string(wire.AppendSeconds(nil, "", ms)), `"`)
 		if back, err := time.Parse("2006-01-02T15:04:05Z", seconds); err != nil || ms-back.UnixMilli() < 0 ||
 			ms-back.UnixMilli() > 999 {
 			t.Fatalf("%d ms is %s, %v", ms, seconds, err)
@@ -205,8 +203,8 @@ func TestNoTimes(*testing.T) {
 		snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001,
 		253_402_300_800_000,
 	} {
-		wire.AppendMillis(nil, ms)
-		wire.AppendSeconds(nil, ms)
+		wire.AppendMillis(nil, "", ms)
+		wire.AppendSeconds(nil, "", ms)
 	}
 
 	for _, day := range []snapshot.Day{snapshot.NoDay, math.MinInt32, math.MaxInt32, -719_529, 2_932_897} {
@@ -265,7 +263,7 @@ func TestPlain(t *testing.T) {
 // TestCents compares amounts with strconv, all short ones and the edges of long ones.
 func TestCents(t *testing.T) {
 	f := func(cents int64) {
-		if got := string(wire.AppendCents([]byte("x"), cents)); got != "x"+strconv.FormatInt(cents, 10) {
+		if got := string(wire.AppendCents([]byte("x"), "", cents)); got != "x"+strconv.FormatInt(cents, 10) {
 			t.Fatalf("%d is %s", cents, got)
 		}
 	}

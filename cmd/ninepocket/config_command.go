@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -14,8 +15,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-
-	"ninepocket/access"
 )
 
 func configCommand() *cobra.Command {
@@ -44,9 +43,8 @@ func configCheck() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 			if c.hidesVisitors() {
-				_, _ = fmt.Fprintln(cmd.ErrOrStderr(),
-					"hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages "+
-						"through it share one allowance")
+				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages " +
+					"through it share one allowance")
 			}
 
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the configuration is good")
@@ -68,12 +66,11 @@ func (c *config) hidesVisitors() bool {
 
 	// TLS that ends elsewhere, or a public name before a private listener: something is in between.
 	host, _, err := net.SplitHostPort(c.Listen)
-	ip := net.ParseIP(host)
-	here := net.ParseIP(base.Hostname())
-	private := host == "localhost" || ip != nil && ip.IsLoopback()
-	local := base.Hostname() == "localhost" || here != nil && here.IsLoopback()
-	return base.Scheme == "https" && c.TLSCert == "" || err == nil && private && !local
+	return base.Scheme == "https" && c.TLSCert == "" || err == nil && local(host) && !local(base.Hostname())
 }
+
+// local reports whether a host is this machine for itself alone.
+func local(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // printed is a row of config print --json.
 type printed struct {
@@ -105,16 +102,10 @@ func configPrint() *cobra.Command {
 }
 
 // rows are all settings with their effective values.
-func (c *layered) rows() []printed {
-	rows := []printed{}
+func (c *layered) rows() (rows []printed) {
 	c.each(func(s *setting, name string, whole *config) {
 		key := dotted(s.path(name))
-		from := c.from[key]
-		if from == "" {
-			from = "default"
-		}
-
-		rows = append(rows, printed{key, redacted(s.value(whole, name)), from})
+		rows = append(rows, printed{key, redacted(s.value(whole, name)), cmp.Or(c.from[key], "default")})
 	})
 	return rows
 }
@@ -122,56 +113,52 @@ func (c *layered) rows() []printed {
 // each calls f with every setting of the effective configuration, table by table.
 func (c *config) each(f func(s *setting, name string, whole *config)) {
 	whole := c.effective()
-	plans := slices.IndexFunc(settings, func(s setting) bool { return s.named() })
-	for i := range settings[:plans] {
-		f(&settings[i], "", &whole)
+	plans := slices.IndexFunc(settings, (*setting).named)
+	for _, s := range settings[:plans] {
+		f(s, "", &whole)
 	}
 
-	for _, name := range whole.planNames() {
-		for i := range settings[plans:] {
-			f(&settings[plans+i], name, &whole)
+	for _, name := range slices.Sorted(maps.Keys(whole.Plans)) {
+		for _, s := range settings[plans:] {
+			f(s, name, &whole)
 		}
 	}
 }
 
-// effective is the configuration with all plans as they come out.
+// effective is the configuration with all plans as they come out, spelt as their tables do.
 func (c *config) effective() config {
 	whole := *c
 	whole.Plans = nil
 
 	// A bad one comes out as it was given.
 	plans, _ := c.plans()
-	for _, name := range plans.Names() {
-		*whole.plan(name) = planConfigOf(plans[name])
+	for name, p := range plans {
+		window := "none"
+		if p.Stats() {
+			window = fmt.Sprintf("%dd", p.StatsWindow)
+		}
+		*whole.plan(name) = planConfig{
+			PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
+			HistoryDays: p.HistoryDays, StatsWindow: window,
+		}
 	}
 	return whole
 }
 
-// planConfigOf spells a plan as its table does.
-func planConfigOf(p *access.Plan) planConfig {
-	window := "none"
-	if p.Stats() {
-		window = fmt.Sprintf("%dd", p.StatsWindow)
-	}
-	return planConfig{
-		PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
-		HistoryDays: p.HistoryDays,
-		StatsWindow: window,
-	}
-}
-
-func (c *layered) print(out io.Writer) error {
+func (c *layered) print(out *bufio.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	table := ""
 	for _, row := range c.rows() {
 		header, key := splitKey(row.Key)
 		if header != table {
 			table = header
-			_, _ = fmt.Fprintf(t, "\n[%s]\n", table)
+			fmt.Fprintf(t, "\n[%s]\n", table)
 		}
-		_, _ = fmt.Fprintf(t, "%s = %s\t# %s\n", key, tomlValue(row.Value), row.From)
+		fmt.Fprintf(t, "%s = %s\t# %s\n", key, tomlValue(row.Value), row.From)
 	}
-	return t.Flush()
+
+	// out keeps the error.
+	_ = t.Flush()
 }
 
 func configInit() *cobra.Command {
@@ -235,17 +222,17 @@ func exampleConfig() []byte {
 		header, key := splitKey(dotted(s.path(name)))
 		if header != table {
 			table = header
-			_, _ = fmt.Fprintf(&b, "\n[%s]\n", table)
+			fmt.Fprintf(&b, "\n[%s]\n", table)
 			if s.named() && !explained[s.key] {
 				b.WriteString("# A name of your choice makes another one.\n")
 			}
 		}
 		if !explained[s.key] {
 			explained[s.key] = true
-			_, _ = fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.help, "`", ""), s.envName())
+			fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.help, "`", ""), s.envName())
 		}
 
-		_, _ = fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
+		fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
 	})
 	return b.Bytes()
 }
@@ -279,11 +266,10 @@ func redacted(v any) any {
 	case string:
 		return redact(v)
 	case []string:
-		hidden := []string{}
-		for _, s := range v {
-			hidden = append(hidden, redact(s))
+		// Of its own: value makes a new list.
+		for i := range v {
+			v[i] = redact(v[i])
 		}
-		return hidden
 	}
 	return v
 }
@@ -300,9 +286,7 @@ func tomlValue(v any) string {
 	}
 
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := printJSON(&b, v); err != nil {
 		// A value of a setting is text, a truth, a finite number or a list of texts.
 		panic(err)
 	}

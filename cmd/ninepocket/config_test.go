@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -152,6 +153,17 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 	}
 }
 
+func printConfig(t *testing.T, c *layered) string {
+	t.Helper()
+	var text strings.Builder
+	out := bufio.NewWriter(&text)
+	c.print(out)
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
 // TestPrintedConfigRoundTrips reads what config print prints.
 func TestPrintedConfigRoundTrips(t *testing.T) {
 	path := writeConfig(t, "state = \"redis://u:hidden@h/0\"\nstore = \"a \\\"b\\\"\\t\\u007f\"\ncors_origins = "+
@@ -161,15 +173,12 @@ func TestPrintedConfigRoundTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var out strings.Builder
-	if err := c.print(&out); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(out.String(), "hidden") {
-		t.Errorf("a password was printed:\n%s", out.String())
+	out := printConfig(t, &c)
+	if strings.Contains(out, "hidden") {
+		t.Errorf("a password was printed:\n%s", out)
 	}
 
-	again, err := readConfig(writeConfig(t, out.String()), nil, noWarning(t))
+	again, err := readConfig(writeConfig(t, out), nil, noWarning(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,13 +244,10 @@ func FuzzConfigFile(f *testing.F) {
 			return
 		}
 
-		var out strings.Builder
-		if err := c.print(&out); err != nil {
-			t.Fatal(err)
-		}
+		out := printConfig(t, &c)
 		again := layered{config: defaultConfig(), from: map[string]string{}}
-		if err := again.readTOML("x.toml", []byte(out.String())); err != nil {
-			t.Errorf("%q prints as %s: %v", text, out.String(), err)
+		if err := again.readTOML("x.toml", []byte(out)); err != nil {
+			t.Errorf("%q prints as %s: %v", text, out, err)
 		}
 	})
 }

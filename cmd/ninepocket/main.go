@@ -93,21 +93,16 @@ func rootCommand() *cobra.Command {
 	}
 
 	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(),
-		bench.Command(fail),
-		configCommand(), healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
+		bench.Command(fail), configCommand(), healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		var problems []error
+		var wrong problems
 		for _, name := range []string{"store", "state"} {
 			if f := cmd.Flags().Lookup(name); f != nil {
-				problems = append(problems, checkFolder(name, f.Value.String()))
+				wrong.add(checkFolder(name, f.Value.String()))
 			}
 		}
-
-		if err := errors.Join(problems...); err != nil {
-			return fail(exitUsage, "", err)
-		}
-		return nil
+		return fail(exitUsage, "", wrong.err())
 	}
 	return root
 }
@@ -140,5 +135,10 @@ func checkFolder(name, value string) error {
 	return nil
 }
 
-// fail wraps an error that a command ends with.
-func fail(code int, hint string, err error) error { return &failure{err: err, code: code, hint: hint} }
+// fail wraps an error that a command ends with; no error stays none.
+func fail(code int, hint string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{err: err, code: code, hint: hint}
+}

@@ -120,8 +120,7 @@ func (out sink) requests(s server.Stats) {
 		}
 		out.histogram("http_request_duration_seconds",
 			"Time from a request being read to its answer being ready to be written, by surface and operation.",
-			r.Latency,
-			"surface", r.Surface, "operation", r.Operation)
+			r.Latency, "surface", r.Surface, "operation", r.Operation)
 	}
 	gauge(out, "http_requests_in_flight", "Requests that are being answered.", s.InFlight)
 	counter(out, "http_response_bytes_total", "Bytes of answer bodies, as sent.", s.Bytes)

@@ -1,14 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -46,41 +44,31 @@ func (p *publishFlags) add(cmd *cobra.Command) {
 
 // publishing reads the flags and the configuration, naming every problem.
 func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
-	var problems []error
+	var wrong problems
 	o := snapshot.Publishing{Now: now, Retention: snapshot.Retention{Keep: p.keep, Recent: cursor.Lifetime}}
+	reason := strings.TrimSpace(p.reason)
 	for _, given := range p.overrides {
 		name, err := guard.Name(given)
-		if err != nil {
-			problems = append(problems, err)
-		}
-		o.Overrides = append(o.Overrides, snapshot.Override{Guard: name, Reason: strings.TrimSpace(p.reason)})
+		wrong.add(err)
+		o.Overrides = append(o.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
-	if len(p.overrides) > 0 && strings.TrimSpace(p.reason) == "" {
-		problems = append(problems, errors.New("cannot use --override without --reason: say why, it is recorded"))
-	}
-	if len(p.overrides) == 0 && p.reason != "" {
-		problems = append(problems, errors.New("cannot use --reason without --override"))
-	}
-	if p.keep < 0 {
-		problems = append(problems, fmt.Errorf("cannot use --keep %d: want 0 or more", p.keep))
-	}
+	over := len(p.overrides) > 0
+	wrong.when(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
+	wrong.when(!over && p.reason != "", "cannot use --reason without --override")
+	wrong.when(p.keep < 0, "cannot use --keep %d: want 0 or more", p.keep)
 
 	// The environment counts as it does for serve; names that mean nothing are its business.
 	c, err := readConfig(p.config, os.Environ(), func(string) {})
 	if err == nil {
 		err = c.guards().Validate()
 	}
-	err = errors.Join(append(problems, err)...)
-	if err != nil {
-		return o, fail(exitUsage, "", err)
-	}
-
+	wrong.add(err)
 	// Checked with the prefix of this server, because ids of products are part of a View.
 	site := wire.Site{ProductPrefix: c.ProductPrefix}
 	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
 	o.Judge = judge(c.guards(), now)
-	return o, nil
+	return o, fail(exitUsage, "", wrong.err())
 }
 
 // servable is the check before publishing: the engine itself makes its View of the snapshot as read
@@ -102,21 +90,10 @@ func judge(limits guard.Limits, now time.Time) func(current, next *snapshot.Stor
 
 // publishedRow is what publish and rollback print.
 type publishedRow struct {
-	ID string `json:"id"`
-	*pointed
-	Published bool               `json:"published"`
-	Guards    []snapshot.Verdict `json:"guards,omitempty"`
-}
-
-// pointed is what a publication that happened has; nil of one that was refused.
-type pointed struct {
-	Epoch       uint64    `json:"epoch"`
-	PublishedAt time.Time `json:"published_at"`
-	Previous    string    `json:"previous,omitempty"`
-}
-
-func published(cur snapshot.Current, guards []snapshot.Verdict) publishedRow {
-	return publishedRow{cur.ID, &pointed{cur.Epoch, cur.PublishedAt, cur.Previous}, true, guards}
+	ID                string             `json:"id"`
+	*snapshot.Current                    // nil of one that was refused
+	Published         bool               `json:"published"`
+	Guards            []snapshot.Verdict `json:"guards,omitempty"`
 }
 
 func snapshotPublish() *cobra.Command {
@@ -138,11 +115,7 @@ func snapshotPublish() *cobra.Command {
 				return err
 			}
 
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
-			return s.publish(cmd.OutOrStdout(), id, o)
+			return s.publish(cmd, args[0], o)
 		},
 	}
 
@@ -162,38 +135,41 @@ func guardHelp() string {
 }
 
 // publish publishes and says what became of it.
-func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) error {
+func (s *storeFlags) publish(cmd *cobra.Command, id string, o snapshot.Publishing) error {
 	// Only to say whether anything changed.
 	before, _ := s.dir().Current()
 	cur, err := s.dir().Publish(id, o)
-	refused, isRefusal := errors.AsType[*snapshot.RefusedError](err)
-	// A script gets the verdicts of a refusal as well, and the exit code.
-	if isRefusal && s.asJSON {
-		if err := printJSON(out, publishedRow{ID: id, Guards: refused.Verdicts}); err != nil {
-			return err
-		}
-	}
 	if err != nil {
-		return s.storeError(err)
+		// A script gets the verdicts of a refusal as well, and the exit code.
+		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && s.asJSON {
+			err = errors.Join(printJSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
+		}
+		return refusal(err)
 	}
 
 	// The verdicts are read back from the journal: they are what was recorded.
 	guards := s.recorded(cur)
-	if s.asJSON {
-		return printJSON(out, published(cur, guards))
-	}
-
-	for _, v := range guards {
-		if v.Status == snapshot.Overridden {
-			_, _ = fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
+	return show(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, guards}, func(out *bufio.Writer) {
+		for _, v := range guards {
+			if v.Status == snapshot.Overridden {
+				fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
+			}
 		}
-	}
 
-	verb := "published"
-	if before == cur {
-		verb = "already current:"
+		verb := "published"
+		if before == cur {
+			verb = "already current:"
+		}
+		fmt.Fprintf(out, "%s %s (epoch %d)\n", verb, cur.ID, cur.Epoch)
+	})
+}
+
+// refusal gives an error of the guards its exit code.
+func refusal(err error) error {
+	if errors.As(err, new(*snapshot.RefusedError)) {
+		return fail(exitRefused, "mend the feed and build again; when the change is right, "+
+			"add: --override GUARD --reason TEXT", err)
 	}
-	_, err = fmt.Fprintf(out, "%s %s (epoch %d)\n", verb, cur.ID, cur.Epoch)
 	return err
 }
 
@@ -211,19 +187,15 @@ func (s *storeFlags) recorded(cur snapshot.Current) []snapshot.Verdict {
 
 func snapshotRollback() *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that " +
 			"the current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
-			var err error
 			if len(args) > 0 {
-				id, err = s.resolve(args[0])
-				if err != nil {
-					return err
-				}
+				id = args[0]
 			}
 
 			site := wire.Site{ProductPrefix: defaultConfig().ProductPrefix}
@@ -231,14 +203,11 @@ func snapshotRollback() *cobra.Command {
 				Now: time.Now(), Check: func(c *snapshot.Catalog) error { return servable(c, site) },
 			})
 			if err != nil {
-				return s.storeError(err)
+				return err
 			}
-			return say(cmd, s.asJSON, published(cur, nil), "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			return say(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, nil}, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
-	}
-
-	s.addStored(cmd)
-	return cmd
+	})
 }
 
 // verdicts are what the guards said when a snapshot was published last, else what they would say
@@ -261,28 +230,9 @@ func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past [
 		if other == next.Manifest.ID {
 			other = cur.Previous
 		}
-		if m, err := s.dir().Manifest(other); err == nil {
-			if c, err := s.dir().Load(ctx, other, nil); err == nil {
-				current = &snapshot.Stored{Manifest: m, Catalog: c}
-			}
+		if st, err := s.load(ctx, other); err == nil {
+			current = st
 		}
 	}
 	return judge(limits, time.Now())(current, next)
-}
-
-// printVerdicts prints the guards in a table.
-func printVerdicts(out io.Writer, verdicts []snapshot.Verdict) error {
-	var cells [][]any
-	for _, v := range verdicts {
-		cells = append(cells, []any{v.Name, v.Status, figure(v.Figure), figure(v.Limit), v.Text})
-	}
-	return table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", cells)
-}
-
-// figure spells a guard's number: counts as they are, shares with four decimals.
-func figure(v float64) string {
-	if v == math.Trunc(v) {
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 4, 64)
 }

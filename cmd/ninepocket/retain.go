@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,22 +23,16 @@ func snapshotUnhold() *cobra.Command {
 
 func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
+			id := args[0]
 			if err := do(s.dir(), id); err != nil {
-				return s.storeError(err)
+				return err
 			}
 			return say(cmd, s.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
 		},
-	}
-
-	s.addStored(cmd)
-	return cmd
+	})
 }
 
 func snapshotPrune() *cobra.Command {
@@ -55,7 +50,7 @@ func snapshotPrune() *cobra.Command {
 
 			done, err := s.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
 			if err != nil {
-				return s.storeError(err)
+				return err
 			}
 
 			// An empty list is [] for scripts, and never null.
@@ -65,22 +60,16 @@ func snapshotPrune() *cobra.Command {
 				removed = append(removed, m.ID)
 				bytes += m.Bytes()
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{
-					"removed": removed, "bytes": bytes,
-					"kept": done.Kept,
-				})
-			}
-			out := cmd.OutOrStdout()
-			for _, id := range removed {
-				_, _ = fmt.Fprintln(out, "removed", id)
-			}
-
-			for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
-				_, _ = fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
-			}
-			_, err = fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), sized(bytes))
-			return err
+			told := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept}
+			return show(cmd, s.asJSON, told, func(out *bufio.Writer) {
+				for _, id := range removed {
+					fmt.Fprintln(out, "removed", id)
+				}
+				for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
+					fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
+				}
+				fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), sized(bytes))
+			})
 		},
 	}
 	s.addStored(cmd)

@@ -29,6 +29,16 @@ func (s *service) warnUnusable() {
 	}
 }
 
+// keysChanged logs what became of a changed keys file.
+func (s *service) keysChanged(err error) {
+	if err != nil {
+		s.log.Error("cannot re-read keys", slog.Any("cause", err))
+		return
+	}
+	s.log.Info("keys changed")
+	s.warnUnusable()
+}
+
 // renewed logs what became of changed certificate files.
 func (s *service) renewed(err error) {
 	if err != nil {
@@ -80,17 +90,10 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	told := s.status()
 	s.tell("READY=1", told)
 
-	// Twice in the time that the service manager waits, so that one late answer does no harm.
-	every := s.notify.Watchdog / 2
-	var alive <-chan time.Time
-	if every > 0 {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		alive = tick.C
-	}
-
-	look := time.NewTicker(statusEvery)
-	defer look.Stop()
+	// Twice in the time that the service manager waits, so that one late answer does no harm;
+	// it never ticks for a manager that does not wait.
+	alive := time.Tick(s.notify.Watchdog / 2)
+	look := time.Tick(statusEvery)
 	check := selfCheck(s.config.TLSCert != "", api)
 	// A sign of life is; while the server does not answer, it is asked again at each look.
 	due := false
@@ -98,7 +101,7 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-look.C:
+		case <-look:
 			if now := s.status(); now != told {
 				told = now
 				s.tell(told)

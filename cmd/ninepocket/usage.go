@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"maps"
 	"slices"
 
@@ -26,15 +27,18 @@ func usageCommand() *cobra.Command {
 			}
 
 			// Days before the date are left out, tenants without a call are not there.
-			report, err := access.ReadUsage(s.state, tenant, from)
+			report, err := access.ReadUsage(s.folder, tenant, from)
 			if err == nil && len(report.Tenants) == 0 {
 				// No calls, or no state directory at all.
-				_, err = access.ReadKeys(s.state)
+				_, err = access.ReadKeys(s.folder)
 			}
 			if err != nil {
-				return s.failed(err)
+				return err
 			}
-			return list(cmd, s.asJSON, report, "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", usageRows(report))
+			return show(cmd, s.asJSON, report, func(out *bufio.Writer) {
+				table(out, "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", usageRows(report),
+					func(row []any) []any { return row })
+			})
 		},
 	}
 

@@ -83,9 +83,6 @@ func (v Value) Is(s string) bool { return v.Kind() == '"' && v.Text() == s }
 
 // Member is an object's member of a name, nil where there is none and for what is not an object.
 func (v Value) Member(name string) Value {
-	if v.Kind() != '{' {
-		return nil
-	}
 	for have, member := range v.Members() {
 		if have.Is(name) {
 			return member
@@ -94,9 +91,13 @@ func (v Value) Member(name string) Value {
 	return nil
 }
 
-// Members walks an object's names and values, in their order.
+// Members walks an object's names and values, in their order. What is not an object has none.
 func (v Value) Members() iter.Seq2[Value, Value] {
 	return func(yield func(Value, Value) bool) {
+		if v.Kind() != '{' {
+			return
+		}
+
 		rest := skipSpace(v[1:])
 		for rest[0] != '}' {
 			var name, member Value
@@ -112,9 +113,13 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 	}
 }
 
-// Elements walks an array's values.
+// Elements walks an array's values. What is not an array has none.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
+		if v.Kind() != '[' {
+			return
+		}
+
 		rest := skipSpace(v[1:])
 		for rest[0] != ']' {
 			var element Value

@@ -123,15 +123,19 @@ func TestCheckAllocs(t *testing.T) {
 // as on a connection of its own.
 func TestKnownLines(t *testing.T) {
 	lines := []string{
-		"\r\n", "Host: a\r\n\r\n", "Host: a\r\nX-API-Key: k\r\n\r\n", "Host: a\r\nX-API-Key: l\r\n\r\n", "Host: b\r\n\r\n", "X-API-Key: k\r\n\r\n",
-		"Host: a\r\nContent-Length: 0\r\n\r\n", "Host: a\r\nContent-Length: 2\r\n\r\n{}", "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-		"Host: a\r\nHost: a\r\n\r\n", "Host: a\r\nExpect: 200-ok\r\n\r\n", "Host: a\r\nExpect: 100-continue\r\n\r\n", "Host: a\n\r\n", "Host: a\r\n folded\r\n\r\n",
+		"\r\n", "Host: a\r\n\r\n", "Host: a\r\nX-API-Key: k\r\n\r\n", "Host: a\r\nX-API-Key: l\r\n\r\n",
+		"Host: b\r\n\r\n", "X-API-Key: k\r\n\r\n",
+		"Host: a\r\nContent-Length: 0\r\n\r\n", "Host: a\r\nContent-Length: 2\r\n\r\n{}",
+		"Host: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"Host: a\r\nHost: a\r\n\r\n", "Host: a\r\nExpect: 200-ok\r\n\r\n", "Host: a\r\nExpect: 100-continue\r\n\r\n",
+		"Host: a\n\r\n", "Host: a\r\n folded\r\n\r\n",
 		"Host: a\r\nA: " + strings.Repeat("a", testLimits.Head-40) + "\r\n\r\n", "Host: a\r\n" +
 			strings.Repeat("A: b\r\n", 19) + "\r\n",
 	}
 
 	begins := []string{
-		"GET /x HTTP/1.1\r\n", "\r\nGET /x HTTP/1.1\r\n", "GET /x HTTP/1.0\r\n", "POST /y HTTP/1.1\r\n", "GET http://a/x HTTP/1.1\r\n", "GET http://b/x HTTP/1.1\r\n",
+		"GET /x HTTP/1.1\r\n", "\r\nGET /x HTTP/1.1\r\n", "GET /x HTTP/1.0\r\n", "POST /y HTTP/1.1\r\n",
+		"GET http://a/x HTTP/1.1\r\n", "GET http://b/x HTTP/1.1\r\n",
 		"OPTIONS * HTTP/1.1\r\n", "get /x HTTP/1.1\r\n", "GET /x HTTP/2.0\r\n", "CONNECT a:1 HTTP/1.1\r\n", "GET /" +
 			strings.Repeat("x", 60) + " HTTP/1.1\r\n",
 	}
