@@ -161,8 +161,8 @@ func BenchmarkDurableCharge(b *testing.B) {
 
 // BenchmarkIdempotentBatch is begin and commit of a batch with a reply of 22 KB.
 func BenchmarkIdempotentBatch(b *testing.B) {
-	price := `{"selection":{"kind":"card","product_id":"prd_aaaaaaaaaaaaaaaa","variant":"holofoil","condition":"near_mint"},` +
-		`"status":"fresh","price":{"amount_cents":1234,"currency":"USD"}},`
+	price := `{"selection":{"kind":"card","product_id":"prd_aaaaaaaaaaaaaaaa","variant":"holofoil",` +
+		`"condition":"near_mint"},"status":"fresh","price":{"amount_cents":1234,"currency":"USD"}},`
 
 	reply := bytes.Repeat([]byte(price), 125)
 	run := func(b *testing.B, store Store, callers int) {

@@ -63,8 +63,8 @@ func FuzzArgs(f *testing.F) {
 	})
 }
 
-// FuzzReadIDs holds readIDs against encoding/json: what it takes is what that reads, and what it refuses is refused with
-// a reason.
+// FuzzReadIDs holds readIDs against encoding/json: what it takes is what that reads, and what it
+// refuses is refused with a reason.
 func FuzzReadIDs(f *testing.F) {
 	for _, seed := range []string{
 		`{"ids":["a"]}`, `{"ids":["a","a"],"x":[{}]}`, `{"ids":[]}`, `{"ids":null}`, `{"ids":["a"]}x`,
@@ -112,12 +112,14 @@ func FuzzReadIDs(f *testing.F) {
 	})
 }
 
-// FuzzReadSelections wants readSelections to take only what is well formed, and to refuse in few words.
+// FuzzReadSelections wants readSelections to take only what is well formed, and to refuse in few
+// words.
 func FuzzReadSelections(f *testing.F) {
 	for _, seed := range []string{
 		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`,
 		`{"items":[1,{},[]]}`, `{"items":{}}`, `{"x":1}`, ``, `{"items":[{"kind":null}]}`,
-		`{"items":[{"kind":"card"},{"kind":"box","product_id":"x"},{"variant":"é","condition":"damaged","product_id":"prd_abc","kind":"sealed"}]}`,
+		`{"items":[{"kind":"card"},{"kind":"box","product_id":"x"},` +
+			`{"variant":"é","condition":"damaged","product_id":"prd_abc","kind":"sealed"}]}`,
 		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`,
 		`{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,
 		`{"items":[{"kind":"card","product_id":"prd_abc","variant":"\u00e9","condition":"near_mint"}]}`,

@@ -61,7 +61,7 @@ func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wi
 		Service: service, Operation: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
 		Plan: &plan, ID: []byte("req_1"), Ref: a.ref, Key: a.key, Body: []byte(a.body),
 		Strict: op.Surface == access.Preview,
-		Usage: access.Usage{Tenant: "tenant", Limit: 10, Used: 3, Remaining: 7, PerMinute: 30},
+		Usage:  access.Usage{Tenant: "tenant", Limit: 10, Used: 3, Remaining: 7, PerMinute: 30},
 	}
 	r.ReadQuery([]byte(a.query))
 

@@ -124,7 +124,8 @@ func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
 		if bit == 0 || *given&bit != 0 {
 			return false
 		}
-		if *value, ok = in.str(); !ok {
+		*value, ok = in.str()
+		if !ok {
 			return false
 		}
 		*given |= bit

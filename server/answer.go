@@ -151,7 +151,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
-		if x.path = s.rowOf(string(front.Path(ctx))); x.path != nil {
+		x.path = s.rowOf(string(front.Path(ctx)))
+		if x.path != nil {
 			x.choose() // the headers tell the surface
 		}
 	}

@@ -161,7 +161,8 @@ func FuzzConnection(f *testing.F) {
 			if i >= len(theirs) {
 				t.Fatalf("%q: handled %q, where net/http reads no request", stream, q)
 			}
-			q.host, theirs[i].host = strings.ToLower(q.host), strings.ToLower(theirs[i].host)
+			q.host = strings.ToLower(q.host)
+			theirs[i].host = strings.ToLower(theirs[i].host)
 			if q != theirs[i] {
 				t.Fatalf("%q: handled %q, net/http reads %q", stream, q, theirs[i])
 			}

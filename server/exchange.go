@@ -230,7 +230,8 @@ func (x *exchange) run() *wire.Fault {
 	// Operations do not know the meter: what they show of it is handed to them.
 	if x.op.ShowsUsage {
 		var err error
-		if x.request.Usage, err = x.s.Gate.Usage(x.charge.principal, x.now); err != nil {
+		x.request.Usage, err = x.s.Gate.Usage(x.charge.principal, x.now)
+		if err != nil {
 			return x.unmetered(err)
 		}
 	}

@@ -331,8 +331,9 @@ func TestMCPLimits(t *testing.T) {
 	resp, body := w.rpc(t, free, call)
 	text, isError := said(t, body)
 	var wait int
-	if _, err := fmt.Sscanf(text,
-		"Rate limit reached (30 requests per minute). Wait %d seconds, then call again with the same arguments.", &wait); err != nil ||
+	const told = "Rate limit reached (30 requests per minute). Wait %d seconds, " +
+		"then call again with the same arguments."
+	if _, err := fmt.Sscanf(text, told, &wait); err != nil ||
 		!isError || resp.StatusCode != http.StatusOK || wait < 1 || wait > 60 {
 		t.Errorf("%d %t %q: %v", resp.StatusCode, isError, text, err)
 	}

@@ -180,7 +180,8 @@ func (tr *truth) readCards(dir string, ids map[string]string, sets map[string]*t
 		}
 
 		tr.cards = append(tr.cards, k)
-		tr.byID[k.id], tr.byRef[k.ref] = k, k
+		tr.byID[k.id] = k
+		tr.byRef[k.ref] = k
 	})
 }
 

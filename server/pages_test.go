@@ -250,7 +250,8 @@ func TestPagesListWhatTheAPILists(t *testing.T) {
 // view0 is the View that the world serves.
 func (w *world) view0() *engine.View { return w.Engine.View() }
 
-var sumsPattern = regexp.MustCompile(`<dt>Low</dt><dd>([^<]*).*<dt>High</dt><dd>([^<]*).*<dt>Average</dt><dd>([^<]*)</dd>`)
+var sumsPattern = regexp.MustCompile(
+	`<dt>Low</dt><dd>([^<]*).*<dt>High</dt><dd>([^<]*).*<dt>Average</dt><dd>([^<]*)</dd>`)
 
 // TestChartsAgreeWithTheAPI compares the display price, and the low, high and average of a chart,
 // with the answers of the API, to the cent.

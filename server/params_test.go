@@ -207,7 +207,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestAllProblemsAreNamed wants every problem of a request in one detail.
-func TestAllProblemsAreNamed(t *testing.T) {
+func TestAllProblemsAreNamed(t *testing.T) { // air: one table
 	shared().run(t, []scenario{
 		{
 			path: "/v1/cards?q=%20&set=&game=" + strings.Repeat("g", 65) +

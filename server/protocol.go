@@ -19,6 +19,8 @@ func protocolFault(err error) *wire.Fault {
 	var fault *strict.Fault
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
+
+	// In this order: what the guard refused first, whatever fasthttp made of it.
 	switch {
 	case errors.As(err, &fault) && fault.Kind == strict.Malformed:
 		return problem(wire.InvalidRequest, invalid+": "+fault.Reason+".")

@@ -82,7 +82,8 @@ func TestHostileRequests(t *testing.T) {
 	f(secret+"\r\n\r\n", http.StatusBadRequest)
 	f("GET\r\n\r\n", http.StatusBadRequest)
 	smuggled := "0\r\n\r\nGET /v1/games HTTP/1.1\r\nHost: x\r\n" + key + "\r\n"
-	f("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\n"+key+"Content-Length: 100\r\nTransfer-Encoding: chunked\r\n\r\n"+smuggled, http.StatusBadRequest)
+	f("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\n"+key+"Content-Length: 100\r\nTransfer-Encoding: chunked\r\n\r\n"+
+		smuggled, http.StatusBadRequest)
 	f("GET /v1/games HTTP/1.1\r\nHost: x\r\n"+key+"transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n"+smuggled,
 		http.StatusBadRequest)
 	f("\x16\x03\x01\x02\x00"+secret+"\r\n\r\n", http.StatusBadRequest)

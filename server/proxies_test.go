@@ -33,7 +33,8 @@ worker_processes 1;
 events { worker_connections 512; }
 http {
   access_log off;
-  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   client_max_body_size 1m;
   large_client_header_buffers 4 32k;
   upstream cards { server {backend}; keepalive 4; }

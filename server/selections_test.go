@@ -296,7 +296,8 @@ func TestIdempotency(t *testing.T) {
 	ids, _, _ := todaysTruth().trueProducts()
 	body := itemsOf(object{"kind": "card", "product_id": ids[0], "variant": "normal", "condition": "near_mint"},
 		object{"kind": "sealed", "product_id": ids[1]})
-	turned := fmt.Sprintf(` {"items" : [ {"condition":"near_mint","variant":"normal","product_id":%q,"kind":"card"}, {"product_id":%q,"kind":"sealed"} ] } `, ids[0], ids[1])
+	turned := fmt.Sprintf(` {"items" : [ {"condition":"near_mint","variant":"normal","product_id":%q,"kind":"card"}, `+
+		`{"product_id":%q,"kind":"sealed"} ] } `, ids[0], ids[1])
 	var original any
 	f := func(key, idempotency, body string, status int, code, charged, left string, replay bool) reply {
 		t.Helper()
@@ -328,7 +329,7 @@ func TestIdempotency(t *testing.T) {
 
 	first := f(key, "k1", body, 200, "", "1", "3", false)
 	again := f(key, "k1", turned, 200, "", "0", "3", true)
-	if a, b := first.header.Get("X-Request-Id"), again.header.Get("X-Request-Id"); a == b {
+	if a := first.header.Get("X-Request-Id"); a == again.header.Get("X-Request-Id") {
 		t.Error("a replay has the request id of the original")
 	}
 

@@ -351,7 +351,8 @@ func (s *simulation) request(c *simulated) (method, target, body string, mcp boo
 		return "GET", "/v1/cards/none", "", false
 	case 3:
 		return "POST", "/mcp",
-			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"catalog_browse_sets","arguments":{}}}`, true
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
+				`"params":{"name":"catalog_browse_sets","arguments":{}}}`, true
 	}
 	return "GET", "/v1/cards/" + card.id, "", false
 }

@@ -57,7 +57,8 @@ func slowClients(t *testing.T, l *loopback, n int) []*slowClient {
 				"%d\r\n\r\n%s", l.keys["bench"], 2*len(body), body)
 			c.rest = body[:len(body)-1]
 		case 2:
-			if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil { //nolint:forcetypeassert // it was dialled as TCP
+			dialled := conn.(*net.TCPConn) //nolint:forcetypeassert // it was dialled as TCP
+			if err := dialled.SetReadBuffer(4 << 10); err != nil {
 				t.Fatal(err)
 			}
 			now = strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 20)

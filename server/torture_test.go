@@ -117,7 +117,8 @@ func TestSwapTorture(t *testing.T) {
 	s := eng.Stats()
 	t.Logf("%d swaps, %d answers; %.1f MiB live with the budget full, at most %.1f MiB after; %d goroutines, at "+
 		"most %d after; last load %v",
-		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most, s.LastLoad.Total.Round(time.Millisecond))
+		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most,
+		s.LastLoad.Total.Round(time.Millisecond))
 	if !filled || !again {
 		t.Fatalf("the budget never filled: %d retired", s.Retired)
 	}

@@ -327,7 +327,8 @@ func TestSetWalks(t *testing.T) {
 	r := w.get(t, "/v1/sets?limit=50")
 	r.decode(t, &list)
 	for i, s := range tr.sets[:len(list.Data)] {
-		if a, b := fmt.Sprint(list.Data[i]), fmt.Sprint(s.summary()); a != b {
+		a := fmt.Sprint(list.Data[i])
+		if b := fmt.Sprint(s.summary()); a != b {
 			t.Errorf("set %d is %s, want %s", i, a, b)
 		}
 	}

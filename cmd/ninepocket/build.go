@@ -32,10 +32,13 @@ func snapshotBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build --store DIR --source KIND:PATH…",
 		Short: "Build a snapshot from catalogs and price feeds",
-		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, punk-records\n" +
-			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a wide CSV\n" +
+		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, " +
+			"punk-records\n" +
+			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a " +
+			"wide CSV\n" +
 			"file of price history. What is refused goes to the snapshot's quarantine file, with the reason.",
-		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices tcgcsv:history.csv.zst --publish\n" +
+		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices " +
+			"tcgcsv:history.csv.zst --publish\n" +
 			"  ninepocket snapshot build --store store --source tcgcsv:today --base current --publish",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
@@ -147,7 +150,8 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 		// One example is enough to find the file.
 		if old := p.TooOld; old != nil {
 			all = append(all,
-				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
+				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d "+
+					"of %s",
 					old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
 		}
 	}

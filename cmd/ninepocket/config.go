@@ -21,7 +21,7 @@ type config struct {
 
 	Listen    string `toml:"listen" flag:"<ADDRESS> of the API"`
 	Admin     string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
-	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"`
+	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API, read when it changes"`
 	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"` // both or neither
 	ReadyFile string `toml:"ready_file" flag:"write this <PATH> once requests are served"`
 	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
@@ -34,7 +34,7 @@ type config struct {
 	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
 	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
 	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
-	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"`
+	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
 	MCP    mcpConfig
 	Guards map[string]*float64 // the limits of the guards before publishing, by name
@@ -43,7 +43,7 @@ type config struct {
 
 // mcpConfig is the [mcp] table.
 type mcpConfig struct {
-	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"`
+	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"` // air: a tag is one text
 	AllowedOrigins []string `toml:"allowed_origins" help:"origins whose pages may call MCP"`
 }
 

@@ -22,7 +22,8 @@ func configCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check what serve would run with and name every problem; exit 2 when there is one",
 		Args: cobra.NoArgs,
-		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate where one is\n" +
+		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate " +
+			"where one is\n" +
 			"configured. It does not look at the store or the state directory.",
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,7 +76,8 @@ func configPrint() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "print", Short: "Print what serve would run with, and where each value came from", Args: cobra.NoArgs,
-		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its origin: the\n" +
+		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its origin: " +
+			"the\n" +
 			"default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.read()
@@ -156,7 +158,8 @@ func configInit() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE]", Short: "Write a commented configuration file with every key and its default",
 		Args: cobra.MaximumNArgs(1),
-		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, commented out,\n" +
+		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, " +
+			"commented out,\n" +
 			"with its default and its environment variable. A file that exists is left alone.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "ninepocket.toml"
@@ -198,8 +201,10 @@ func writeNew(path string, text []byte) error {
 // of settings.
 func exampleConfig() []byte {
 	var b bytes.Buffer
-	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before a key to change it.\n" +
-		"# Flags win over the environment, the environment over this file. Check it with: ninepocket config check --config FILE\n")
+	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before " +
+		"a key to change it.\n" +
+		"# Flags win over the environment, the environment over this file. Check it with: ninepocket config check " +
+		"--config FILE\n")
 
 	c := defaultConfig()
 	table := ""
@@ -260,7 +265,8 @@ func redacted(v any) any {
 	return v
 }
 
-// tomlValue spells a value. TOML's basic strings are JSON's, but that DEL must be escaped; so are its lists and numbers.
+// tomlValue spells a value. TOML's basic strings are JSON's, but that DEL must be escaped; so are
+// its lists and numbers.
 func tomlValue(v any) string {
 	if list, ok := v.([]string); ok {
 		items := make([]string, len(list))

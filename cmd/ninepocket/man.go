@@ -122,11 +122,13 @@ func description(cmd *cobra.Command) string {
 			"that win over them:\n\n")
 		for _, s := range settings {
 			help := strings.ReplaceAll(s.help, "`", "")
-			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n", markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))
+			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n",
+				markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))
 		}
 	}
 	return b.String()
 }
 
 // markdown escapes what Markdown would take for markup.
-var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`)
+var markdown = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`)

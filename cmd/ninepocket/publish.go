@@ -103,11 +103,14 @@ func snapshotPublish() *cobra.Command {
 	var o snapshot.Publishing
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
-		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with the current\n" +
-			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and leaves the\n" +
+		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with " +
+			"the current\n" +
+			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and " +
+			"leaves the\n" +
 			"current snapshot alone. ID may be latest.\n\n" + guardHelp(),
 		Example: "  ninepocket snapshot publish latest --store store\n" +
-			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'",
+			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket " +
+			"812'",
 		// Mistakes in the flags are told before the store is looked at.
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			o, err = p.publishing(time.Now())
@@ -181,7 +184,8 @@ func snapshotRollback() *cobra.Command {
 	var s storeFlags
 	return s.addStored(&cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
-		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the current\n" +
+		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
+			"current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""

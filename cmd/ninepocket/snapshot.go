@@ -30,6 +30,7 @@ func (s *storeFlags) resolve(given string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("cannot find the %s snapshot: %w", given, err)
 		}
+
 		if given == "previous" {
 			return cur.Previous, nil
 		}
@@ -273,6 +274,8 @@ func snapshotVerify() *cobra.Command {
 			if err == nil {
 				return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 			}
+
+			// Damage is a result too, for whoever reads JSON.
 			if s.asJSON {
 				told := map[string]any{"id": id, "ok": false, "error": err.Error()}
 				err = errors.Join(printJSON(cmd.OutOrStdout(), told), err)

@@ -188,8 +188,9 @@ func stringEnd(b []byte, i int) int {
 
 // Deeper reports whether a value is nested more than limit levels deep.
 func (v Value) Deeper(limit int) bool {
-	// Brackets count, but for those in strings.
 	depth := 0
+
+	// Brackets count, but for those in strings.
 	for i := 0; i < len(v); i++ {
 		switch v[i] {
 		case '"':

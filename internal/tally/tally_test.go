@@ -29,7 +29,8 @@ func TestCounters(t *testing.T) {
 	adders.Wait()
 	for row := range rows {
 		for column := range columns {
-			if got, want := c.Sum(row, column), uint64(40*each*(1+row*columns+column)); got != want {
+			want := uint64(40 * each * (1 + row*columns + column))
+			if got := c.Sum(row, column); got != want {
 				t.Errorf("counter %d, %d is %d, want %d", row, column, got, want)
 			}
 		}

@@ -172,7 +172,8 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 
 	for _, h := range p.held {
 		if h.bad == nil && counts[h.key] > 1 {
-			h.bad = &fault{ReasonDuplicateLane, h.price.Ref, strings.TrimSpace(h.price.Variant + " " + h.price.Condition)}
+			h.bad = &fault{ReasonDuplicateLane, h.price.Ref, strings.TrimSpace(h.price.Variant + " " +
+				h.price.Condition)}
 		}
 		if h.bad != nil {
 			h.bad.refuse(p.to, h.price.At)

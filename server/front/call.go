@@ -165,10 +165,10 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 	c.Encode(encoding)
 
 	// A tail beyond the length of a stored block is compressed like the rest.
-	begin, end := content, content[len(content):]
-	if tail > 0 && len(content)-tail <= maxEnd {
-		begin, end = content[:tail], content[tail:]
+	if tail == 0 || len(content)-tail > maxEnd {
+		tail = len(content)
 	}
+	begin := content[:tail]
 
 	var sum uint32
 	if keep {
@@ -177,7 +177,7 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 		c.packed = appendPacked(c.packed[:0], begin, encoding)
 		sum = checksum(begin, encoding)
 	}
-	c.packed = appendEnd(c.packed, end, encoding, sum, len(content))
+	c.packed = appendEnd(c.packed, content[tail:], encoding, sum, len(content))
 
 	c.packed = c.Ctx.Response.SwapBody(c.packed) // the buffers change owners instead of being copied
 }

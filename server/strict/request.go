@@ -219,6 +219,7 @@ func (r *request) meaning(s single, value []byte, start int) *Fault {
 		}
 	case contentType, authorization, apiKey, idempotencyKey, protocolVersion, origin: // whatever they say
 	}
+
 	return nil
 }
 
