@@ -92,9 +92,11 @@ func (a *assembly) writeSets() {
 	}
 
 	slices.SortFunc(order, func(x, y int32) int {
-		p, q := &sets[x], &sets[y]
+		p := &sets[x]
+		q := &sets[y]
 		return cmp.Or(cmp.Compare(q.release, p.release), cmp.Compare(p.name, q.name), cmp.Compare(p.tail, q.tail))
 	})
+
 	a.setAt = make([]int32, len(sets))
 	s := &a.c.Sets
 	s.Cards = make([]uint32, len(sets))
@@ -156,7 +158,8 @@ func (a *assembly) orderCards() {
 	}
 
 	slices.SortFunc(order, func(x, y int32) int {
-		p, q := &cards[x], &cards[y]
+		p := &cards[x]
+		q := &cards[y]
 		if c := cmp.Compare(place(p), place(q)); c != 0 {
 			return c
 		}
@@ -207,7 +210,8 @@ func (a *assembly) writeCards() {
 		set := snapshot.NoSet
 		release := snapshot.NoDay
 		if from.set >= 0 {
-			set, release = a.setAt[from.set], a.b.merged.sets[from.set].release
+			set = a.setAt[from.set]
+			release = a.b.merged.sets[from.set].release
 		}
 
 		s.Set = append(s.Set, set)

@@ -20,7 +20,8 @@ type Input struct{ Kind, Path string }
 func ParseInput(s string) (Input, error) {
 	kind, path, ok := strings.Cut(s, ":")
 	if !ok || path == "" || !slices.Contains(source.KindNames(), kind) {
-		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.KindNames(), ", "))
+		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s,
+			strings.Join(source.KindNames(), ", "))
 	}
 	return Input{Kind: kind, Path: path}, nil
 }
@@ -214,7 +215,8 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
 			o, ok := b.mapping.feeds[feed]
-			o.CollectedAt, o.Unpack = b.o.CollectedAt, b.o.Unpack
+			o.CollectedAt = b.o.CollectedAt
+			o.Unpack = b.o.Unpack
 			return o, ok
 		}
 
@@ -297,9 +299,11 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	feed := b.feedOf(f.Namespace)
 	report := PriceReport{Input: in.Input, Feed: f.Namespace}
 	p := &pricer{
-		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report, strict: isSource && f.HasCatalog,
+		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report, strict: isSource &&
+			f.HasCatalog,
 		first: math.MaxInt32, last: snapshot.NoDay,
 	}
+
 	if err := in.Prices(ctx, p); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
@@ -339,6 +343,7 @@ func (b *builder) snapshotAt() (int64, error) {
 		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; " +
 			"give it with --snapshot-at")
 	}
+
 	if b.latest > snapshot.DayOf(at) {
 		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s "+
 			"but nothing was collected after %s; give it with --snapshot-at",

@@ -232,7 +232,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 func ownerFirst(refs []string, id string) []string {
 	for i, ref := range refs {
 		if i > 0 && id[len(id)-len(tailOf(ref)):] == tailOf(ref) {
-			refs[0], refs[i] = refs[i], refs[0]
+			refs[0], refs[i] = refs[i], refs[0] // air: a swap
 		}
 	}
 	return refs
@@ -242,8 +242,11 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	var out []source.Identifier
 	from, to := base.Identifiers.Of.Range(i)
 	for k := from; k < to; k++ {
-		out = append(out, source.Identifier{Namespace: base.Identifiers.Namespace.At(k),
-			Value: base.Identifiers.Value.At(k)})
+		out = append(out, source.Identifier{
+			Namespace: base.Identifiers.Namespace.At(k),
+			Value:     base.Identifiers.Value.At(k),
+		})
 	}
+
 	return out
 }

@@ -42,14 +42,17 @@ type mapping struct {
 // loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
 // a wrong alias would join two cards for good.
 func loadMapping(dir string) (*mapping, error) {
-	m := &mapping{sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
-		feeds: map[string]source.Options{}}
+	m := &mapping{
+		sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
+		feeds: map[string]source.Options{},
+	}
 	if dir == "" {
 		return m, nil
 	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("cannot read mapping %q: %w", dir, err)
 	}
+
 	err := readTable(filepath.Join(dir, sealedFile),
 		[]string{"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition"}, m.sealedRow)
 	if err != nil {
@@ -162,7 +165,8 @@ func (m *mapping) aliasRow(r []string) error {
 		return errors.New("has an empty field")
 	}
 
-	from, to := fullRef(r[1], r[2]), fullRef(r[3], r[4])
+	from := fullRef(r[1], r[2])
+	to := fullRef(r[3], r[4])
 	if from == to {
 		return errors.New("is an alias of itself")
 	}

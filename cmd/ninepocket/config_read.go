@@ -20,7 +20,8 @@ const envPrefix = "NINEPOCKET_"
 // flags.
 type layered struct {
 	config
-	from map[string]string // by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
+	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default.
+	from map[string]string
 }
 
 // configFlags are the flags that configure a server: --config, and one for each setting that has

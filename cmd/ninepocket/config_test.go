@@ -28,7 +28,8 @@ func noWarning(t *testing.T) func(string) {
 
 func TestLayersOfConfiguration(t *testing.T) {
 	path := writeConfig(t, "listen = \":1\"\nadmin = \":2\"\nbase-url = \"https://a.example\"\n"+
-		"mcp = { allowed_hosts = [\"x\", \"y\"] }\n[plans.free]\nper_minute = 5\n[plans.\"a.b\"]\nper_day = 7\nstats_window = \"7d\"\n")
+		"mcp = { allowed_hosts = [\"x\", \"y\"] }\n[plans.free]\nper_minute = 5\n[plans.\"a.b\"]\nper_day = 7\n"+
+		"stats_window = \"7d\"\n")
 	c, err := readConfig(path, []string{
 		"NINEPOCKET_ADMIN=:3", "NINEPOCKET_PLANS__FREE__PER_DAY=9", "NINEPOCKET_SURFACES=live, preview,", "HOME=/",
 	}, noWarning(t))
@@ -165,7 +166,8 @@ func printConfig(t *testing.T, c *layered) string {
 
 // TestPrintedConfigRoundTrips reads what config print prints.
 func TestPrintedConfigRoundTrips(t *testing.T) {
-	path := writeConfig(t, "state = \"redis://u:hidden@h/0\"\nstore = \"a \\\"b\\\"\\t\\u007f\"\ncors_origins = [\"https://a\", \"https://b\"]\n[plans.x]\nper_day = 4\n")
+	path := writeConfig(t, "state = \"redis://u:hidden@h/0\"\nstore = \"a \\\"b\\\"\\t\\u007f\"\ncors_origins = "+
+		"[\"https://a\", \"https://b\"]\n[plans.x]\nper_day = 4\n")
 	c, err := readConfig(path, nil, noWarning(t))
 	if err != nil {
 		t.Fatal(err)

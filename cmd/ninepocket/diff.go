@@ -14,7 +14,8 @@ func snapshotDiff() *cobra.Command {
 	var s storeFlags
 	return s.addStored(&cobra.Command{
 		Use: "diff A B --store DIR", Short: "Show what changed from one snapshot to another", Args: cobra.ExactArgs(2),
-		Long: "Shows cards, sets and sealed products added, removed and renamed, prices changed with the largest moves, and how\n" +
+		Long: "Shows cards, sets and sealed products added, removed and renamed, prices changed with the " +
+			"largest moves, and how\n" +
 			"many cards have a price. A and B are ids, or current, previous or latest.",
 		Example: "  ninepocket snapshot diff current latest --store store",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -118,7 +118,8 @@ func description(cmd *cobra.Command) string {
 			fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)
 		}
 	case "serve":
-		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables that win over them:\n\n")
+		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
+			"that win over them:\n\n")
 		for _, s := range settings {
 			help := strings.ReplaceAll(s.help, "`", "")
 			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n", markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))

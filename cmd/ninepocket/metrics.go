@@ -13,9 +13,9 @@ import (
 	"ninepocket/server"
 )
 
-// metrics are what Prometheus reads: the process's own figures and those that server, access and
-// engine count by themselves, turned into metrics when they are asked for. Labels are operations,
-// codes and reasons that the program knows; nothing that a client sends becomes one.
+// metrics is what Prometheus reads: figures of the process, and counts of server, access and
+// engine. Counts become metrics when they are asked for. Labels are operations, codes and reasons
+// that the program knows; nothing that a client sends becomes one.
 func (s *service) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s)
@@ -110,7 +110,7 @@ func flag(v bool) int {
 	return 0
 }
 
-// code spells a status; 0 stands for those that the server does not expect of itself.
+// code spells a status; 0 stands for a status that the server does not expect of itself.
 func code(status int) string {
 	if status == 0 {
 		return "other"

@@ -19,8 +19,9 @@ const (
 	logEvery      = 5 * time.Second
 )
 
-// progress shows how far a build is: phase, counts, rate and time left in one line on a terminal, a
-// line every five seconds elsewhere, nothing when the output is JSON.
+// progress shows how far a build is: its phase, counts, rate and time left. On a terminal it
+// redraws one line. Elsewhere it writes a line every five seconds, and nothing when the output is
+// JSON.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer

@@ -33,7 +33,8 @@ func snapshotPrune() *cobra.Command {
 	var keep int
 	cmd := &cobra.Command{
 		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
-		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and what was current\n" +
+		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and " +
+			"what was current\n" +
 			"so lately that a client's cursor may lead to it, always stay.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if keep < 1 {

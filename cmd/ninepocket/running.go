@@ -73,8 +73,9 @@ func (s *service) status() string { return "STATUS=serving " + s.engine.View().I
 // statusEvery is how often the service manager hears of a new snapshot.
 const statusEvery = time.Second
 
-// keepNotified tells the service manager that requests are served, which snapshot, and, as long as
-// the server answers itself, that it lives. Without a service manager it does nothing.
+// keepNotified tells the service manager that requests are served and which snapshot it is. As long
+// as the server answers itself, it also says that the server lives. Without a service manager it
+// does nothing.
 func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	if s.notify == nil {
 		return

@@ -23,13 +23,17 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve --store DIR --state DIR",
 		Short: "Serve the published snapshot and follow the store",
-		Long: "Serves the current snapshot of a store and follows it: what is published next is live within seconds,\n" +
-			"without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the certificate\n" +
+		Long: "Serves the current snapshot of a store and follows it: what is published next is live within " +
+			"seconds,\n" +
+			"without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the " +
+			"certificate\n" +
 			"and re-checks the store.\n\n" +
-			"Every flag is also a key of the TOML file (--config) and an environment variable: --base-url is base_url\n" +
+			"Every flag is also a key of the TOML file (--config) and an environment variable: --base-url is " +
+			"base_url\n" +
 			"and NINEPOCKET_BASE_URL. Flags win over the environment, the environment over the file.",
-		Example: "  ninepocket serve --store /var/lib/ninepocket/store --state /var/lib/ninepocket/state --listen :8080",
-		Args:    cobra.NoArgs,
+		Example: "  ninepocket serve --store /var/lib/ninepocket/store --state /var/lib/ninepocket/state " +
+			"--listen :8080",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.read()
 			if err != nil {

@@ -15,9 +15,9 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// setting is one key of the configuration. The table of them is all that flags, the file, the
-// environment, `config print` and `config init` know of it, so that none of them can know another
-// key, help or default.
+// setting is one key of the configuration. Flags, the file, the environment, `config print` and
+// `config init` all read one table of settings, so none of them can have another key, help or
+// default.
 type setting struct {
 	// key is its name in the file, levels joined by dots. A level in capitals stands for a name
 	// that the operator chooses: plans.NAME.per_minute.
@@ -25,14 +25,13 @@ type setting struct {
 	// help says what it is; a flag calls its value what stands in backquotes.
 	help string
 	flag bool // also a flag of serve, spelt with dashes
-	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. name is
-	// the one chosen by the operator.
+	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
+	// operator chose name.
 	at func(c *config, name string) any
 }
 
-// settings are all keys, those of a table together, the ones outside any table first as TOML wants
-// it. They are the fields of config by their tags, the guards by their names, and the fields of a
-// plan.
+// settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
+// They are the fields of config by their tags, the guards by their names, and the fields of a plan.
 var settings = slices.Concat(
 	fields[config]("", func(c *config, _ string) *config { return c }),
 	fields[mcpConfig]("mcp.", func(c *config, _ string) *mcpConfig { return &c.MCP }),

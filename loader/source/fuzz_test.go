@@ -101,9 +101,9 @@ func FuzzNativePrices(f *testing.F) {
 	f.Add([]byte(head + "a,,,1,,2026-08-22T20:00:00Z,\na,,,1,,2026-08-22T20:00:00Z,\n"))
 	f.Add([]byte(head + "\"a\"\"b\",normal,damaged,,2026-08-22T20:00:00Z,2026-08-22T20:00:00Z,false\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		suspects, err := findSuspects(strings.NewReader(string(text)))
+		suspects, err := findSuspects(context.Background(), strings.NewReader(string(text)))
 		p := priceReader{file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
-			codes: map[string]string{}}
+			variants: newVariantReader(false)}
 		if again := p.read(context.Background(), strings.NewReader(string(text))); (err == nil) != (again == nil) {
 			t.Fatalf("%v, then %v", err, again)
 		}
@@ -122,8 +122,7 @@ func FuzzWide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		ptcg := wideForm{key: "cardId", variant: "subTypeName", condition: "ungraded", refOK: refOK}
 		for _, form := range []wideForm{tcgForm(), nativeForm(), ptcg} {
-			_ = readWide(context.Background(), strings.NewReader(string(text)), "f.csv", form, &checked{t: t},
-				func() {})
+			_ = readWide(context.Background(), strings.NewReader(string(text)), "f.csv", form, &checked{t: t})
 		}
 	})
 }
@@ -142,11 +141,11 @@ func fuzzTree(t *testing.T, kind string, tree files) {
 	var err error
 	switch kind {
 	case KindTCGCSV:
-		src, err = newTCGCSV(in, "mem", Options{DefaultCondition: "ungraded"}, fuzzLimits)
+		src, err = newTCGCSV(in, "mem", Options{DefaultCondition: "ungraded", limits: fuzzLimits})
 	case KindPokemonTCG:
-		src, err = newPokemonTCG(in, "mem", Options{DefaultCondition: "ungraded"}, fuzzLimits)
+		src, err = newPokemonTCG(in, "mem", Options{DefaultCondition: "ungraded", limits: fuzzLimits})
 	case KindPunkRecords:
-		src, err = newPunkRecords(in, Options{})
+		src, err = newPunkRecords(in, "mem", Options{})
 	}
 
 	if err != nil {
@@ -276,7 +275,7 @@ func FuzzSourceToml(f *testing.F) {
 	f.Add([]byte("colour = 1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		in := &memFolder{list: []file{{name: nativeToml}}, tree: files{nativeToml: string(text)}}
-		src, err := newNative(in, "", Options{}, fuzzLimits)
+		src, err := newNative(in, "mem", Options{limits: fuzzLimits})
 		if err == nil && !namespaceOK(src.Feed().Namespace) {
 			t.Fatalf("namespace %q", src.Feed().Namespace)
 		}

@@ -59,9 +59,6 @@ func Path(ctx *fasthttp.RequestCtx) []byte {
 	return raw
 }
 
-// IsRead reports whether the request reads: GET or HEAD.
-func (c *Call) IsRead() bool { return c.Ctx.IsGet() || c.Ctx.IsHead() }
-
 // Field is the value of a list header; several lines are one list.
 func (c *Call) Field(name string) []byte {
 	lines := c.Ctx.Request.Header.PeekAll(name)
@@ -109,11 +106,7 @@ func (c *Call) Matches(tag uint64, encoding string) bool {
 		return false
 	}
 	c.tag = AppendETag(c.tag[:0], tag, encoding)
-	return c.MatchesText(c.tag)
-}
 
-// MatchesText is Matches of a validator as it is spelt.
-func (c *Call) MatchesText(tag []byte) bool {
 	// Several lines are one list.
 	list := c.Fields.NoneMatch
 	if c.Fields.repeated&repeatedNoneMatch != 0 {
@@ -124,7 +117,7 @@ func (c *Call) MatchesText(tag []byte) bool {
 		var one []byte
 		one, list, _ = bytes.Cut(list, []byte{','})
 		one = bytes.TrimSpace(one)
-		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, []byte("W/")), tag) {
+		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, []byte("W/")), c.tag) {
 			return true
 		}
 	}
