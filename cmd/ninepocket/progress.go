@@ -59,7 +59,7 @@ func (p *progress) update(now loader.Progress) {
 		p.began = at
 	}
 	// A new phase is shown at once on a terminal, and what goes on only now and then.
-	if at.Sub(p.shown) < p.every && !(fresh && p.terminal) {
+	if at.Sub(p.shown) < p.every && (!fresh || !p.terminal) {
 		return
 	}
 

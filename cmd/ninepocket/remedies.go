@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -12,46 +13,42 @@ import (
 	"ninepocket/snapshot"
 )
 
-// remedy is the exit code of an error and what an operator does about it; FOLDER in it stands for
-// the directory that the command works on.
+// remedy is the exit code of errors and what an operator does about them; FOLDER in it stands for the
+// directory that the command works on.
 type remedy struct {
-	of   error
 	code int
 	hint string
+	of   []error
 }
+
+func on(code int, hint string, of ...error) remedy { return remedy{code, hint, of} }
 
 // storeRemedies are for errors of a snapshot store: damage is refused, the rest failed.
 var storeRemedies = []remedy{
-	{snapshot.ErrDamaged, exitRefused,
-		"build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER"},
-	{snapshot.ErrNewerFormat, exitRefused, "use the version of ninepocket that built it, or a newer one"},
-	{snapshot.ErrNoStore, exitFailure,
-		"look at --store, or build a first snapshot: ninepocket snapshot build --store FOLDER --source KIND:PATH"},
-	{fs.ErrPermission, exitFailure, "run this as the user that the store belongs to"},
-	{snapshot.ErrNoCurrent, exitFailure,
-		"build a first snapshot without --base, or run: ninepocket snapshot publish ID --store FOLDER"},
-	{snapshot.ErrNotFound, exitFailure, lookAtList},
-	{snapshot.ErrNoPrevious, exitFailure, lookAtList},
-	{snapshot.ErrNotHeld, exitFailure, lookAtList},
+	on(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
+		snapshot.ErrDamaged),
+	on(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
+	on(exitFailure, "look at --store, or build a first snapshot: "+
+		"ninepocket snapshot build --store FOLDER --source KIND:PATH", snapshot.ErrNoStore),
+	on(exitFailure, "run this as the user that the store belongs to", fs.ErrPermission),
+	on(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store FOLDER",
+		snapshot.ErrNoCurrent),
+	on(exitFailure, "run: ninepocket snapshot list --store FOLDER",
+		snapshot.ErrNotFound, snapshot.ErrNoPrevious, snapshot.ErrNotHeld),
 }
-
-const lookAtList = "run: ninepocket snapshot list --store FOLDER"
 
 // stateRemedies are for errors of a state directory.
 var stateRemedies = []remedy{
-	{access.ErrNoSuchKey, exitFailure, "run: ninepocket keys list --state FOLDER"},
-	{access.ErrPlanDiffers, exitFailure,
-		"the plan belongs to the tenant: add --change-plan to change it for all of its keys"},
-	{access.ErrNoKeysFile, exitFailure, "give the state directory that serve uses, or begin one: " +
-		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free"},
-	{fs.ErrPermission, exitFailure,
-		"run this as the user that the server runs as: only that one can read the state directory"},
-	{access.ErrCorrupt, exitFailure, "restore the file from a copy; a running server goes on with the last good one"},
-	{syscall.ENOTDIR, exitFailure, wantsState},
-	{syscall.EISDIR, exitFailure, wantsState},
+	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchKey),
+	on(exitFailure, "the plan belongs to the tenant: add --change-plan to change it for all of its keys",
+		access.ErrPlanDiffers),
+	on(exitFailure, "give the state directory that serve uses, or begin one: "+
+		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", access.ErrNoKeysFile),
+	on(exitFailure, "run this as the user that the server runs as: only that one can read the state directory",
+		fs.ErrPermission),
+	on(exitFailure, "restore the file from a copy; a running server goes on with the last good one", access.ErrCorrupt),
+	on(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }
-
-const wantsState = "--state wants the directory that serve uses"
 
 // asFailure gives an error the remedy that it has, if any; a failure has its own.
 func asFailure(err error, remedies []remedy, folder string) error {
@@ -66,7 +63,7 @@ func asFailure(err error, remedies []remedy, folder string) error {
 // remedyOf finds the remedy of an error; the hint is "" when nobody knows one.
 func remedyOf(err error, remedies []remedy, folder string) (code int, hint string) {
 	for _, r := range remedies {
-		if errors.Is(err, r.of) {
+		if slices.ContainsFunc(r.of, func(of error) bool { return errors.Is(err, of) }) {
 			return r.code, strings.ReplaceAll(r.hint, "FOLDER", folder)
 		}
 	}

@@ -87,8 +87,10 @@ func snapshotList() *cobra.Command {
 			// An empty list is [] for scripts, and never null.
 			rows := []listed{}
 			for _, m := range all {
-				rows = append(rows, listed{m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(),
-					slices.Contains(held, m.ID)})
+				rows = append(rows, listed{
+					m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(),
+					slices.Contains(held, m.ID),
+				})
 			}
 			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
 		},
