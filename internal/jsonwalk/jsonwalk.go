@@ -203,6 +203,7 @@ func (v Value) Deeper(limit int) bool {
 			depth--
 		}
 	}
+
 	return false
 }
 
