@@ -66,7 +66,6 @@ func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
 		create: waltest.Kinds(t)[kind],
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,8 +77,9 @@ func RuleFor(p *Principal, op Operation) Rule {
 		}
 	case p.Kind == Preview:
 		return Rule{
-			Operation: op, Window: TenantWindow, PerMinute: p.Plan.PerMinute, Allowance: PeriodCredits, Limit: p.Credits,
-			Cost: 1, Durable: true, Deferred: op == PricesBatch,
+			Operation: op, Window: TenantWindow, PerMinute: p.Plan.PerMinute, Allowance: PeriodCredits,
+			Limit: p.Credits,
+			Cost:  1, Durable: true, Deferred: op == PricesBatch,
 		}
 	case usage:
 		return Rule{Operation: op, Window: NoWindow, Allowance: DayQuota, Limit: p.Plan.PerDay}

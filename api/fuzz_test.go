@@ -115,7 +115,8 @@ func FuzzReadIDs(f *testing.F) {
 // FuzzReadSelections wants readSelections to take only what is well formed, and to refuse in few words.
 func FuzzReadSelections(f *testing.F) {
 	for _, seed := range []string{
-		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`, `{"items":[1,{},[]]}`, `{"items":{}}`, `{"x":1}`, ``, `{"items":[{"kind":null}]}`,
+		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`,
+		`{"items":[1,{},[]]}`, `{"items":{}}`, `{"x":1}`, ``, `{"items":[{"kind":null}]}`,
 		`{"items":[{"kind":"card"},{"kind":"box","product_id":"x"},{"variant":"é","condition":"damaged","product_id":"prd_abc","kind":"sealed"}]}`,
 		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`,
 		`{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,

@@ -29,6 +29,7 @@ const maxNumber, maxName = 40, 60
 // position is where r stands.
 func (x *Index) position(r ranked, q Query) Position {
 	c := x.c
+	// All that any order looks at, so that a walk may go on in another catalog.
 	p := Position{
 		Cents: x.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
 		Number: cutTo(c.Cards.Number.At(int(r.card)), maxNumber),

@@ -34,6 +34,7 @@ func (x *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32,
 			continue
 		}
 
+		// A series that nobody knows has no sets.
 		if f.Series != "" {
 			if _, ok := slices.BinarySearch(series, uint32(set)); !ok {
 				continue

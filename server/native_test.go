@@ -17,8 +17,9 @@ import (
 	"ninepocket/collector"
 )
 
-// The truth: the native files of an edition read again and judged by the decisions alone, with none of the code
-// between the files and the answers. Only the ids, which no file holds, come from the catalog's registry.
+// The truth: the native files of an edition read again and judged by the decisions alone, with none
+// of the code between the files and the answers. Only the ids, which no file holds, come from the
+// catalog's registry.
 
 // conditionOrder is the order of decision 19, with the live surface's text.
 var conditionOrder = []struct{ code, text string }{
@@ -107,15 +108,18 @@ var (
 func readTruth(e *edition) *truth {
 	tr := &truth{byID: map[string]*trueCard{}, byRef: map[string]*trueCard{}, at: e.summary.SnapshotAt}
 	var err error
-	if tr.date, err = time.Parse(time.DateOnly, e.summary.Day); err != nil {
+	tr.date, err = time.Parse(time.DateOnly, e.summary.Day)
+	if err != nil {
 		panic(err)
 	}
+
 	ids := map[string]string{}
 	registry := &e.view.Catalog.Registry
 	for i := range registry.Ref.Len() {
 		_, ref, _ := strings.Cut(registry.Ref.At(i), "\x00")
 		ids[ref] = registry.RefID.At(i)
 	}
+
 	sets := tr.readSets(e.dir, ids)
 	tr.readCards(e.dir, ids, sets)
 	tr.readSealed(e.dir, ids)
@@ -130,6 +134,7 @@ func eachLine[L any](path string, each func(L)) {
 		panic(err)
 	}
 	defer f.Close()
+
 	for scan := bufio.NewScanner(f); scan.Scan(); {
 		var l L
 		if err := json.Unmarshal(scan.Bytes(), &l); err != nil {
@@ -148,7 +153,8 @@ func (tr *truth) readSets(dir string, ids map[string]string) map[string]*trueSet
 	},
 	) {
 		s := &trueSet{
-			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), series: clean(l.Series), released: l.ReleaseDate, aliases: l.Aliases,
+			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), series: clean(l.Series),
+			released: l.ReleaseDate, aliases: l.Aliases,
 		}
 		sets[l.Ref] = s
 		tr.sets = append(tr.sets, s)
@@ -165,12 +171,14 @@ func (tr *truth) readCards(dir string, ids map[string]string, sets map[string]*t
 	},
 	) {
 		k := &trueCard{
-			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), number: clean(l.Number), rarity: clean(l.Rarity),
+			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), number: clean(l.Number),
+			rarity:   clean(l.Rarity),
 			printing: l.Printing, set: sets[l.Set], partner: values(l.Identifiers),
 		}
 		if k.set != nil {
 			k.set.cards = append(k.set.cards, k)
 		}
+
 		tr.cards = append(tr.cards, k)
 		tr.byID[k.id], tr.byRef[k.ref] = k, k
 	})
@@ -182,7 +190,8 @@ func (tr *truth) readSealed(dir string, ids map[string]string) {
 		Identifiers     []identifierLine
 	},
 	) {
-		tr.sealed = append(tr.sealed, &trueSealed{ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), partner: values(l.Identifiers)})
+		tr.sealed = append(tr.sealed, &trueSealed{ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name),
+			partner: values(l.Identifiers)})
 	})
 }
 
@@ -209,6 +218,7 @@ func eachRow(path string, head func([]string), each func(row []string)) {
 	if bytes.ContainsRune(text, '"') {
 		panic(path + " has quotes")
 	}
+
 	first := true
 	for line := range strings.Lines(string(text)) {
 		row := strings.Split(strings.TrimSuffix(line, "\n"), ",")
@@ -230,27 +240,32 @@ func (tr *truth) back(date string) int {
 	return int(tr.date.Sub(day) / (24 * time.Hour))
 }
 
-// readPrices reads histories and price files: the newest file has the current prices and the licences.
+// readPrices reads histories and price files: the newest file has the current prices and the
+// licences.
 func (tr *truth) readPrices(dir string) {
 	sealed := map[string]*trueSealed{}
 	for _, s := range tr.sealed {
 		sealed[s.ref] = s
 		s.lane = &trueLane{now: -1, licensed: true}
 	}
+
 	lane := func(ref, variant, condition string) *trueLane {
 		if s := sealed[ref]; s != nil {
 			return s.lane
 		}
+
 		k := tr.byRef[ref]
 		for _, l := range k.lanes {
 			if l.variant == variant && l.condition == condition {
 				return l
 			}
 		}
+
 		l := &trueLane{variant: variant, condition: condition, now: -1, licensed: true}
 		k.lanes = append(k.lanes, l)
 		return l
 	}
+
 	cents := func(s string) int64 {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
@@ -267,6 +282,7 @@ func (tr *truth) readPrices(dir string) {
 			if conditioned {
 				dates = head[3:]
 			}
+
 			for _, date := range dates {
 				backs = append(backs, tr.back(date))
 			}
@@ -283,6 +299,7 @@ func (tr *truth) readPrices(dir string) {
 			}
 		})
 	}
+
 	files := glob(dir, "prices/*.csv")
 	for _, path := range files {
 		back := tr.back(strings.TrimSuffix(filepath.Base(path), ".csv"))
@@ -294,7 +311,9 @@ func (tr *truth) readPrices(dir string) {
 			}
 			l.days.set(back, cents(row[3]))
 			if path == files[len(files)-1] {
-				l.now, l.asOf, l.collected = cents(row[3]), row[4], row[5]
+				l.now = cents(row[3])
+				l.asOf = row[4]
+				l.collected = row[5]
 			}
 		})
 	}
@@ -315,6 +334,7 @@ func (tr *truth) order() {
 	for i, s := range tr.sets {
 		place[s] = i
 	}
+
 	slices.SortFunc(tr.cards, func(a, b *trueCard) int {
 		c := cmp.Compare(place[a.set], place[b.set])
 		if c == 0 && (a.number == "") != (b.number == "") {
@@ -325,10 +345,12 @@ func (tr *truth) order() {
 		}
 		return cmp.Or(c, cmp.Compare(a.id, b.id))
 	})
+
 	for i, k := range tr.cards {
 		k.rank = i
 		slices.SortFunc(k.lanes, func(a, b *trueLane) int {
-			return cmp.Or(compareVariants(a.variant, b.variant), cmp.Compare(conditionRank(a.condition), conditionRank(b.condition)))
+			return cmp.Or(compareVariants(a.variant, b.variant), cmp.Compare(conditionRank(a.condition),
+				conditionRank(b.condition)))
 		})
 	}
 }
@@ -359,8 +381,9 @@ func conditionRank(code string) int {
 	return len(conditionOrder)
 }
 
-// shown are a card's variants with the lane that stands for each: the first with a current price, else the first with
-// any history whose newest row may be distributed (decision 19). Wide rows carry no licence and count as licensed.
+// shown are a card's variants with the lane that stands for each: the first with a current price,
+// else the first with any history whose newest row may be distributed (decision 19). Wide rows
+// carry no licence and count as licensed.
 func (k *trueCard) shown() (lanes []*trueLane) {
 	for i := 0; i < len(k.lanes); {
 		j := i
@@ -371,6 +394,7 @@ func (k *trueCard) shown() (lanes []*trueLane) {
 				pick = l
 			}
 		}
+
 		if pick != nil {
 			lanes = append(lanes, pick)
 		}
@@ -415,11 +439,13 @@ func percent(from, to int64) any {
 	if from <= 0 || to < 0 {
 		return nil
 	}
+
 	// Exact: hundredths of a percent, half away from zero.
 	part := (to - from) * 10_000
 	sign := int64(1)
 	if part < 0 {
-		part, sign = -part, -1
+		part = -part
+		sign = -1
 	}
 	return float64(sign*((2*part+from)/(2*from))) / 100
 }

@@ -72,7 +72,8 @@ type errorsPage struct {
 
 // Errors appends the list of all codes. v may be nil.
 func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
-	e := errorsPage{frame: p.frame(v, now, "Error codes", "Every error code of the API, with what it means and what to do.")}
+	about := "Every error code of the API, with what it means and what to do."
+	e := errorsPage{frame: p.frame(v, now, "Error codes", about)}
 	e.canonical = p.base + "/errors"
 
 	// By status, because that is what a developer sees first.

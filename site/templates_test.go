@@ -105,6 +105,7 @@ func TestPagesEscape(t *testing.T) {
 		"f.data": "frame.qtpl", // escaped by encoding/json
 		"p.base": "documents.qtpl", "p.root": "documents.qtpl", "snapshot.GamesInWords()": "documents.qtpl",
 	}
+
 	found := map[string]bool{}
 	for _, name := range templates {
 		text, err := os.ReadFile(name)
@@ -118,6 +119,7 @@ func TestPagesEscape(t *testing.T) {
 			found[m[1]] = true
 		}
 	}
+
 	if len(found) != len(allowed) {
 		t.Errorf("written as it is: %v, of %v: the pattern finds too little, or too much is allowed", found, allowed)
 	}
@@ -187,6 +189,7 @@ func TestPaths(t *testing.T) {
 		{Day: 40, Cents: 100},
 		{Day: 41, Cents: 200},
 	}
+
 	line, area, dots := paths(points, 10, 0, 200)
 	if want := "M0 200h2l1-100l7 50M18 0M30 100l1-100"; line != want {
 		t.Errorf("line %q, want %q", line, want)

@@ -40,7 +40,7 @@ func (s *service) adminHandler() http.Handler {
 		_, _ = w.Write([]byte("reloaded\n"))
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics(), promhttp.HandlerOpts{}))
-	// Only an operator reaches this listener, so profiles need no key.
+	// Profiles are for whoever may reach this listener, which is nobody from outside.
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -90,8 +90,8 @@ func (s *service) describe() served {
 	stats := s.engine.Stats()
 	d := served{
 		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
-		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Cards: v.Catalog.Cards.ID.Len(),
-		Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(), Degraded: stats.Degraded, Behind: stats.Behind, Retired: stats.Retired,
+		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Retired: stats.Retired, Bytes: v.Size(),
+		Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Degraded: stats.Degraded, Behind: stats.Behind,
 	}
 
 	if f := stats.LastFailure; f != nil {

@@ -32,13 +32,10 @@ func snapshotBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build --store DIR --source KIND:PATH…",
 		Short: "Build a snapshot from catalogs and price feeds",
-		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, " +
-			"punk-records\n" +
-			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices " +
-			"also a wide CSV\n" +
+		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, punk-records\n" +
+			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a wide CSV\n" +
 			"file of price history. What is refused goes to the snapshot's quarantine file, with the reason.",
-		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices " +
-			"tcgcsv:history.csv.zst --publish\n" +
+		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices tcgcsv:history.csv.zst --publish\n" +
 			"  ninepocket snapshot build --store store --source tcgcsv:today --base current --publish",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
@@ -150,8 +147,7 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 		// One example is enough to find the file.
 		if old := p.TooOld; old != nil {
 			all = append(all,
-				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, "+
-					"line %d of %s",
+				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
 					old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
 		}
 	}
@@ -227,9 +223,9 @@ func (b *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error)
 	}
 
 	return &built{
-		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base, SnapshotAt: m.SnapshotAt,
-		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: *report,
-		Notes: notes(o.Base, report),
+		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
+		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID),
+		Report: *report, Notes: notes(o.Base, report),
 	}, nil
 }
 
@@ -262,7 +258,8 @@ func (o *built) print(w *bufio.Writer) {
 	for _, s := range o.Report.Sources {
 		fmt.Fprintf(w, "%s:%s: %d sets, %d cards", s.Input.Kind, s.Input.Path, s.Sets, s.Cards)
 		if s.CardsJoined+s.CardsApart > 0 {
-			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched, s.CardsApart)
+			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched,
+				s.CardsApart)
 		}
 		if s.CodeCardsLeftOut > 0 {
 			fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)
@@ -299,7 +296,7 @@ func unpackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "unpack", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return asFailure(source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()), nil, "")
+			return fail(exitFailure, "", source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()))
 		},
 	}
 }

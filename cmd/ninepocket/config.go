@@ -19,11 +19,10 @@ type config struct {
 	Store string `toml:"store" flag:"snapshot store <DIR>"`
 	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
 
-	Listen  string `toml:"listen" flag:"<ADDRESS> of the API"`
-	Admin   string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
-	TLSCert string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"` // air: a tag is one text
-	// both or neither
-	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"`
+	Listen    string `toml:"listen" flag:"<ADDRESS> of the API"`
+	Admin     string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
+	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"`
+	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"` // both or neither
 	ReadyFile string `toml:"ready_file" flag:"write this <PATH> once requests are served"`
 	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
 	SiteURL   string `toml:"site_url" flag:"<URL> of the site that card and set pages are on (default: the base URL)"`
@@ -35,7 +34,7 @@ type config struct {
 	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
 	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
 	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
-	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
+	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"`
 
 	MCP    mcpConfig
 	Guards map[string]*float64 // the limits of the guards before publishing, by name
@@ -44,7 +43,7 @@ type config struct {
 
 // mcpConfig is the [mcp] table.
 type mcpConfig struct {
-	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"` // air: a tag is one text
+	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"`
 	AllowedOrigins []string `toml:"allowed_origins" help:"origins whose pages may call MCP"`
 }
 
@@ -78,16 +77,17 @@ func (c *config) validate() error {
 	wrong.when(!validPrefix(c.ProductPrefix),
 		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
 
-	for _, u := range []struct{ key, value string }{{"base_url", c.BaseURL}, {"site_url", c.SiteURL}} {
-		err := checkURL(u.value)
-		wrong.when(err != nil, "cannot use %s %q: %w", u.key, redact(u.value), err)
+	reach := func(key, value string, check func(string) error) {
+		err := check(value)
+		wrong.when(err != nil, "cannot use %s %q: %w", key, redact(value), err)
 	}
-	for _, a := range []struct{ key, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
-		err := checkAddress(a.value)
-		wrong.when(err != nil, "cannot use %s %q: %w", a.key, a.value, err)
-	}
+	reach("base_url", c.BaseURL, checkURL)
+	reach("site_url", c.SiteURL, checkURL)
+	reach("listen", c.Listen, checkAddress)
+	reach("admin", c.Admin, checkAddress)
 
-	wrong.when(c.LogFormat != "text" && c.LogFormat != "json", "cannot use log_format %q: want text or json", c.LogFormat)
+	wrong.when(c.LogFormat != "text" && c.LogFormat != "json",
+		"cannot use log_format %q: want text or json", c.LogFormat)
 	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.trustedProxies()
 	_, plans := c.plans()

@@ -17,19 +17,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Check, print and begin the configuration of serve", RunE: group}
-	cmd.AddCommand(configCheck(), configPrint(), configInit())
-	return cmd
-}
-
 func configCheck() *cobra.Command {
 	var flags *configFlags
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check what serve would run with and name every problem; exit 2 when there is one",
 		Args: cobra.NoArgs,
-		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate " +
-			"where one is\n" +
+		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate where one is\n" +
 			"configured. It does not look at the store or the state directory.",
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,12 +36,10 @@ func configCheck() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 			if c.hidesVisitors() {
-				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages " +
-					"through it share one allowance")
+				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
+					"all who ask for pages through it share one allowance")
 			}
-
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the configuration is good")
-			return err
+			return say(cmd, false, nil, "the configuration is good")
 		},
 	}
 
@@ -57,7 +48,7 @@ func configCheck() *cobra.Command {
 }
 
 // hidesVisitors reports whether clients must come through a proxy that is not trusted to say who
-// they are. That is so when pages are served and the listener itself cannot answer the base URL.
+// they are: pages are served, and the base URL is one that the listener itself cannot answer.
 func (c *config) hidesVisitors() bool {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {
@@ -84,8 +75,7 @@ func configPrint() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "print", Short: "Print what serve would run with, and where each value came from", Args: cobra.NoArgs,
-		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its " +
-			"origin: the\n" +
+		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its origin: the\n" +
 			"default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.read()
@@ -110,7 +100,8 @@ func (c *layered) rows() (rows []printed) {
 	return rows
 }
 
-// each calls f with every setting of the effective configuration, table by table.
+// each calls f with every setting of the effective configuration, those of a table one after the
+// other.
 func (c *config) each(f func(s *setting, name string, whole *config)) {
 	whole := c.effective()
 	plans := slices.IndexFunc(settings, (*setting).named)
@@ -165,8 +156,7 @@ func configInit() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE]", Short: "Write a commented configuration file with every key and its default",
 		Args: cobra.MaximumNArgs(1),
-		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, " +
-			"commented out,\n" +
+		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, commented out,\n" +
 			"with its default and its environment variable. A file that exists is left alone.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "ninepocket.toml"
@@ -183,9 +173,7 @@ func configInit() *cobra.Command {
 				return fail(exitFailure, "name another file, or - for the terminal",
 					fmt.Errorf("cannot write configuration: %w", err))
 			}
-
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "wrote "+path)
-			return err
+			return say(cmd, false, nil, "wrote %s", path)
 		},
 	}
 }
@@ -210,10 +198,8 @@ func writeNew(path string, text []byte) error {
 // of settings.
 func exampleConfig() []byte {
 	var b bytes.Buffer
-	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # " +
-		"before a key to change it.\n" +
-		"# Flags win over the environment, the environment over this file. Check it with: ninepocket config " +
-		"check --config FILE\n")
+	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before a key to change it.\n" +
+		"# Flags win over the environment, the environment over this file. Check it with: ninepocket config check --config FILE\n")
 
 	c := defaultConfig()
 	table := ""
@@ -274,8 +260,7 @@ func redacted(v any) any {
 	return v
 }
 
-// tomlValue spells a value. TOML's basic strings are JSON's, but that DEL must be escaped; so are
-// its lists and numbers.
+// tomlValue spells a value. TOML's basic strings are JSON's, but that DEL must be escaped; so are its lists and numbers.
 func tomlValue(v any) string {
 	if list, ok := v.([]string); ok {
 		items := make([]string, len(list))

@@ -20,7 +20,8 @@ const envPrefix = "NINEPOCKET_"
 // flags.
 type layered struct {
 	config
-	from map[string]string // by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
+	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default.
+	from map[string]string
 }
 
 // configFlags are the flags that configure a server: --config, and one for each setting that has
@@ -58,9 +59,9 @@ func (f *configFlags) read() (layered, error) {
 // that mean nothing. What could be read is returned with the error, which joins every problem.
 func readConfig(path string, environ []string, warn func(name string)) (layered, error) {
 	c := layered{config: defaultConfig(), from: map[string]string{}}
-	var problems []error
+	var wrong problems
 	if path != "" {
-		problems = append(problems, c.readFile(path))
+		wrong.add(c.readFile(path))
 	}
 
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
@@ -78,13 +79,11 @@ func readConfig(path string, environ []string, warn func(name string)) (layered,
 			warn(name)
 			continue
 		}
-		if err := setText(s.at(&c.config, chosen), value); err != nil {
-			problems = append(problems, fmt.Errorf("cannot use environment variable %s: %w", name, err))
-			continue
-		}
+		err := setText(s.at(&c.config, chosen), value)
+		wrong.when(err != nil, "cannot use environment variable %s: %w", name, err)
 		c.from[dotted(s.path(chosen))] = "environment " + name
 	}
-	return c, errors.Join(problems...)
+	return c, wrong.err()
 }
 
 // readFile takes over what a TOML file says.

@@ -22,8 +22,7 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a synthetic catalog of both games with ready keys",
-		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through " +
-			"the real\n" +
+		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through the real\n" +
 			"loader, and serves it. The same seed makes the same catalog. Nothing is kept.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -126,17 +125,16 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog s
 	}
 
 	progress.stop()
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(),
-		"built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
+	cmd.PrintErrf("built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
 		m.Counts.Sets, m.Counts.Cards, m.Counts.Products, m.Counts.Lanes, time.Since(start).Seconds())
-	return err
+	return nil
 }
 
 // demoKeys makes the keys of the demo: one tenant each for the live ones.
 func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	file := access.NewKeyFile()
 	keys := map[string]string{}
-	few := int64(5)
+	few := new(int64(5))
 	for _, k := range []access.NewKey{
 		{Name: "free", Tenant: "demo-free", Kind: access.Live, Plan: "free"},
 		{Name: "starter", Tenant: "demo-starter", Kind: access.Live, Plan: "starter"},
@@ -146,8 +144,11 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 		{Name: "sandbox", Tenant: "demo-sandbox", Kind: access.Sandbox, Plan: "free"},
 		{Name: "revoked", Tenant: "demo-revoked", Kind: access.Live, Plan: "free"},
 		{Name: "preview", Tenant: "demo-preview", Kind: access.Preview, Plan: "preview"},
-		{Name: "preview_catalog", Tenant: "demo-preview", Kind: access.Preview, Plan: "preview", Scopes: access.CatalogRead},
-		{Name: "preview_small", Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: &few},
+		{
+			Name: "preview_catalog", Tenant: "demo-preview", Kind: access.Preview, Plan: "preview",
+			Scopes: access.CatalogRead,
+		},
+		{Name: "preview_small", Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: few},
 		{Name: "preview_bench", Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"},
 		{Name: "preview_rival", Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"},
 	} {

@@ -9,12 +9,6 @@ import (
 	"ninepocket/access"
 )
 
-func keysCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate API keys", RunE: group}
-	cmd.AddCommand(keysCreate(), keysList(), keysRevoke(), keysRotate())
-	return cmd
-}
-
 // issuedKey is what create and rotate print, once.
 type issuedKey struct {
 	ID        string     `json:"id"`
@@ -102,7 +96,8 @@ func (c *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	}
 
 	if _, known := access.DefaultPlans()[made.Plan]; !known {
-		cmd.PrintErrf("note: plan %q is not built in: the key gets 503 until the server's configuration has it\n", made.Plan)
+		cmd.PrintErrf("note: plan %q is not built in: the key gets 503 until the server's configuration has it\n",
+			made.Plan)
 	}
 	return made.print(cmd, c.asJSON)
 }
@@ -117,8 +112,7 @@ func (c *createFlags) read(now time.Time) error {
 	wrong.add(err)
 
 	if c.expires != "" {
-		at := wrong.time("expires", c.expires, "2027-01-31T00:00:00Z")
-		c.Expires = &at
+		c.Expires = new(wrong.time("expires", c.expires, "2027-01-31T00:00:00Z"))
 	}
 
 	// A name that could not be read would only be complained of twice.
@@ -172,8 +166,9 @@ func keysList() *cobra.Command {
 			rows := []listedKey{}
 			for _, k := range file.Keys {
 				row := listedKey{
-					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan, Status: k.Status(now),
-					Name: k.Name, Scopes: k.Scopes, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan,
+					Status: k.Status(now), Name: k.Name, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
+					ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 				}
 				if at, ok := used[k.ID]; ok {
 					row.LastUsed = &at

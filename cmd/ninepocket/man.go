@@ -27,7 +27,7 @@ func manCommand() *cobra.Command {
 				return fail(exitUsage, "", fmt.Errorf("cannot write the page of %q alone: --dir writes all", given))
 			}
 			if dir != "" {
-				return asFailure(writePages(root, dir), nil, "")
+				return fail(exitFailure, "", writePages(root, dir))
 			}
 
 			// Without arguments this finds the program itself.
@@ -118,7 +118,8 @@ func description(cmd *cobra.Command) string {
 			fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)
 		}
 	case "serve":
-		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables that win over them:\n\n")
+		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
+			"that win over them:\n\n")
 		for _, s := range settings {
 			help := strings.ReplaceAll(s.help, "`", "")
 			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n", markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))

@@ -65,20 +65,21 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 	}
 	wrong.add(err)
 	// Checked with the prefix of this server, because ids of products are part of a View.
-	site := wire.Site{ProductPrefix: c.ProductPrefix}
-	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
+	o.Check = servable(c.ProductPrefix)
 	o.Judge = judge(c.guards(), now)
 	return o, fail(exitUsage, "", wrong.err())
 }
 
 // servable is the check before publishing: the engine itself makes its View of the snapshot as read
 // back from disk, and the View answers what clients will ask.
-func servable(c *snapshot.Catalog, site wire.Site) error {
-	v, err := engine.NewView(c, site)
-	if err != nil {
-		return err
+func servable(prefix string) func(*snapshot.Catalog) error {
+	return func(c *snapshot.Catalog) error {
+		v, err := engine.NewView(c, wire.Site{ProductPrefix: prefix})
+		if err != nil {
+			return err
+		}
+		return v.Smoke()
 	}
-	return v.Smoke()
 }
 
 // judge has the guards compare with the current snapshot.
@@ -99,24 +100,20 @@ type publishedRow struct {
 func snapshotPublish() *cobra.Command {
 	var s storeFlags
 	var p publishFlags
+	var o snapshot.Publishing
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
-		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it " +
-			"with the current\n" +
-			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, " +
-			"and leaves the\n" +
+		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with the current\n" +
+			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and leaves the\n" +
 			"current snapshot alone. ID may be latest.\n\n" + guardHelp(),
 		Example: "  ninepocket snapshot publish latest --store store\n" +
-			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see " +
-			"ticket 812'",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := p.publishing(time.Now())
-			if err != nil {
-				return err
-			}
-
-			return s.publish(cmd, args[0], o)
+			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'",
+		// Mistakes in the flags are told before the store is looked at.
+		PreRunE: func(*cobra.Command, []string) (err error) {
+			o, err = p.publishing(time.Now())
+			return err
 		},
+		RunE: func(cmd *cobra.Command, args []string) error { return s.publish(cmd, args[0], o) },
 	}
 
 	s.addStored(cmd)
@@ -147,8 +144,15 @@ func (s *storeFlags) publish(cmd *cobra.Command, id string, o snapshot.Publishin
 		return refusal(err)
 	}
 
-	// The verdicts are read back from the journal: they are what was recorded.
-	guards := s.recorded(cur)
+	// The verdicts are what was recorded. The journal explains, and nothing depends on it.
+	var guards []snapshot.Verdict
+	past, _ := s.dir().Publications()
+	for _, p := range past {
+		if p.Current == cur {
+			guards = p.Guards
+		}
+	}
+
 	return show(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, guards}, func(out *bufio.Writer) {
 		for _, v := range guards {
 			if v.Status == snapshot.Overridden {
@@ -173,24 +177,11 @@ func refusal(err error) error {
 	return err
 }
 
-// recorded are the verdicts that a publication was made with.
-func (s *storeFlags) recorded(cur snapshot.Current) []snapshot.Verdict {
-	// The journal explains, nothing depends on it.
-	past, _ := s.dir().Publications()
-	for _, p := range past {
-		if p.Current == cur {
-			return p.Guards
-		}
-	}
-	return nil
-}
-
 func snapshotRollback() *cobra.Command {
 	var s storeFlags
 	return s.addStored(&cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
-		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that " +
-			"the current\n" +
+		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
@@ -198,23 +189,21 @@ func snapshotRollback() *cobra.Command {
 				id = args[0]
 			}
 
-			site := wire.Site{ProductPrefix: defaultConfig().ProductPrefix}
-			cur, err := s.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: func(c *snapshot.Catalog) error { return servable(c, site) },
-			})
+			check := servable(defaultConfig().ProductPrefix)
+			cur, err := s.dir().Rollback(id, snapshot.Publishing{Now: time.Now(), Check: check})
 			if err != nil {
 				return err
 			}
-			return say(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, nil}, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			row := publishedRow{cur.ID, &cur, true, nil}
+			return say(cmd, s.asJSON, row, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
 	})
 }
 
 // verdicts are what the guards said when a snapshot was published last, else what they would say
 // now.
-func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past []snapshot.Publication,
-	limits guard.Limits,
-) []snapshot.Verdict {
+func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, limits guard.Limits) []snapshot.Verdict {
+	past, _ := s.dir().Publications()
 	// A snapshot may have been published more than once: the last time counts.
 	for _, p := range slices.Backward(past) {
 		if p.ID == next.Manifest.ID && p.Action == snapshot.ActionPublish && p.Guards != nil {

@@ -13,14 +13,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-func snapshotHold() *cobra.Command {
-	return holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold)
-}
-
-func snapshotUnhold() *cobra.Command {
-	return holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding", (*snapshot.Dir).Unhold)
-}
-
+// holding is the command hold or unhold.
 func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
 	var s storeFlags
 	return s.addStored(&cobra.Command{

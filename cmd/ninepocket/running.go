@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -72,12 +70,8 @@ func (s *service) tell(lines ...string) {
 // status is what the service manager shows of the server.
 func (s *service) status() string { return "STATUS=serving " + s.engine.View().ID }
 
-// How often the service manager hears of a new snapshot, and how long the server may take to answer
-// itself.
-const (
-	statusEvery    = time.Second
-	selfCheckLimit = 5 * time.Second
-)
+// statusEvery is how often the service manager hears of a new snapshot.
+const statusEvery = time.Second
 
 // keepNotified tells the service manager that requests are served and which snapshot it is. As long
 // as the server answers itself, it also says that the server lives. Without a service manager it
@@ -135,31 +129,7 @@ func selfCheck(encrypted bool, api net.Addr) func(context.Context) error {
 		}
 	}
 
-	client := &http.Client{Transport: transport, Timeout: selfCheckLimit}
-	return func(ctx context.Context) error { return checkHealth(ctx, client, url) }
-}
-
-// checkHealth wants 200 from a URL.
-func checkHealth(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-
-	// It was only read.
-	defer func() { _ = resp.Body.Close() }()
-	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)); err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %d", url, resp.StatusCode)
-	}
-	return nil
+	return func(ctx context.Context) error { return checkHealth(ctx, transport, url) }
 }
 
 // loopback is where this machine reaches a listener that may listen on every address.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/internal/systemd"
+	"ninepocket/server"
 	"ninepocket/snapshot"
 )
 
@@ -61,10 +63,11 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	logMemory(s.log)
 
 	// Keys and a certificate that cannot be used end the start before a port is taken.
-	if err := s.openKeys(); err != nil {
+	err := s.openKeys()
+	if err != nil {
 		return err
 	}
-	var err error
+
 	s.cert, err = c.certificate()
 	if err != nil {
 		return fail(exitFailure, "", err)
@@ -75,7 +78,9 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitFailure, "another program may hold the port; port 0 picks a free one", err)
 	}
 
-	s.images, err = c.openImages()
+	if c.Images != "" {
+		s.images, err = server.OpenImages(c.Images)
+	}
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
@@ -87,12 +92,8 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 			fmt.Errorf("cannot serve without a snapshot: %w", err))
 	}
 
-	// Keys and cursors are read; the metering log is the first thing to be written.
-	s.cursors, err = openCursors(c.State)
-	if err != nil {
-		return err
-	}
-	if err := s.openMetering(now); err != nil {
+	// All that can be read is read: the state is the first thing to be written.
+	if err := s.openState(now); err != nil {
 		return err
 	}
 
@@ -124,17 +125,21 @@ func (s *service) openKeys() error {
 	if errors.Is(err, access.ErrNoKeysFile) || err == nil && s.ring.Len() == 0 {
 		return fail(exitNotReady,
 			"run: ninepocket keys create --state "+state+" --tenant NAME --surface live --plan free",
-			fmt.Errorf("cannot serve without keys: %w", errors.Join(err)))
+			fmt.Errorf("cannot serve without keys: %w", cmp.Or(err, errors.New("the keys file has none"))))
 	}
-	if err != nil {
-		_, hint := remedyOf(err, stateRemedies, state)
-		return fail(exitNotReady, hint, err)
-	}
-	return nil
+	_, hint := remedyOf(err, stateRemedies, state)
+	return fail(exitNotReady, hint, err)
 }
 
-// openMetering opens the log of calls and charges, which one process writes.
-func (s *service) openMetering(now time.Time) error {
+// openState reads the key of the cursors and opens the log of calls and charges, which one process
+// writes.
+func (s *service) openState(now time.Time) error {
+	var err error
+	s.cursors, err = openCursors(s.config.State)
+	if err != nil {
+		return err
+	}
+
 	store, err := access.OpenEmbedded(s.config.State, access.EmbeddedOptions{
 		Now: s.clock.At(now), Report: func(err error) { s.log.Error("metering is down", slog.Any("cause", err)) },
 	})

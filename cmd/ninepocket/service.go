@@ -105,27 +105,11 @@ func (c *config) apiURL(api net.Listener) string {
 
 // site is where the URLs of answers lead.
 func (c *config) site(base string) wire.Site {
-	site := wire.Site{URL: cmp.Or(strings.TrimSuffix(c.SiteURL, "/"), base), ProductPrefix: c.ProductPrefix}
+	w := wire.Site{URL: cmp.Or(strings.TrimSuffix(c.SiteURL, "/"), base), ProductPrefix: c.ProductPrefix}
 	if c.Images != "" {
-		site.Images = base + "/images/"
+		w.Images = base + "/images/"
 	}
-	return site
-}
-
-// pages are the public pages, nil when they are switched off.
-func (c *config) pages(base string) (*site.Pages, error) {
-	if c.NoSite {
-		return nil, nil //nolint:nilnil // no pages are no error
-	}
-	return site.New(site.Options{BaseURL: base})
-}
-
-// openImages opens the folder of card images, nil when none is given.
-func (c *config) openImages() (*server.Images, error) {
-	if c.Images == "" {
-		return nil, nil //nolint:nilnil // no folder is no error
-	}
-	return server.OpenImages(c.Images)
+	return w
 }
 
 // newEngine makes the engine, which loads nothing yet. The base URL of answers needs the port, so it
@@ -200,12 +184,15 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 func (s *service) newServer(api net.Listener) (*server.Server, error) {
 	c := &s.config
 	base := c.baseURL(api)
-	pages, err := c.pages(base)
+	proxies, err := c.trustedProxies()
 	if err != nil {
 		return nil, err
 	}
 
-	proxies, err := c.trustedProxies()
+	var pages *site.Pages
+	if !c.NoSite {
+		pages, err = site.New(site.Options{BaseURL: base})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,6 @@ import (
 	"ninepocket/snapshot"
 )
 
-func snapshotCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "snapshot", Short: "Build, publish and look at snapshots", RunE: group}
-	cmd.AddCommand(snapshotBuild(), snapshotPublish(), snapshotRollback(), snapshotList(), snapshotInspect(),
-		snapshotVerify(), snapshotDiff(), snapshotHold(), snapshotUnhold(), snapshotPrune())
-	return cmd
-}
-
 // resolve takes, where a command wants the id of a snapshot, also the words current, previous and
 // latest.
 func (s *storeFlags) resolve(given string) (string, error) {
@@ -93,9 +86,8 @@ func snapshotList() *cobra.Command {
 			// An empty list is [] for scripts, and never null.
 			rows := []listed{}
 			for _, m := range all {
-				rows = append(rows, listed{
-					m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(), slices.Contains(held, m.ID),
-				})
+				rows = append(rows, listed{m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(),
+					slices.Contains(held, m.ID)})
 			}
 			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
 		},
@@ -154,15 +146,15 @@ type gameRow struct {
 func snapshotInspect() *cobra.Command {
 	var s storeFlags
 	var path string
+	var config layered
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) (err error) {
 			// Only the limits of the guards are asked of it.
-			config, err := readConfig(path, os.Environ(), func(string) {})
-			if err != nil {
-				return fail(exitUsage, "", err)
-			}
-
+			config, err = readConfig(path, os.Environ(), func(string) {})
+			return fail(exitUsage, "", err)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			st, err := s.load(cmd.Context(), args[0])
 			if err != nil {
 				return fmt.Errorf("cannot inspect the snapshot: %w", err)
@@ -179,7 +171,7 @@ func snapshotInspect() *cobra.Command {
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: s.dir().QuarantinePath(m.ID),
-				Guards: s.verdicts(cmd.Context(), st, past, config.guards()), Publications: []snapshot.Publication{},
+				Guards: s.verdicts(cmd.Context(), st, config.guards()), Publications: []snapshot.Publication{},
 				Held: slices.Contains(held, m.ID),
 			}
 			for _, p := range past {

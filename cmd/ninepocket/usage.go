@@ -17,13 +17,10 @@ func usageCommand() *cobra.Command {
 		Use: "usage --state DIR", Short: "Show the ledger: calls and charges by tenant, key, day and operation",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var from access.Day
-			if since != "" {
-				var err error
-				from, err = access.ParseDay(since)
-				if err != nil {
-					return fail(exitUsage, "dates look like 2026-08-22", err)
-				}
+			// No date is the day before all others.
+			from, err := access.ParseDay(since)
+			if since != "" && err != nil {
+				return fail(exitUsage, "dates look like 2026-08-22", err)
 			}
 
 			// Days before the date are left out, tenants without a call are not there.

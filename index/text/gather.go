@@ -14,15 +14,11 @@ func (s *search) gather(limit int) {
 		own = min(own, s.titles[t].costs.missing())
 	}
 
-	for _, t := range s.touched {
-		if s.titles[t].costs.missing() == own {
-			s.gatherTitle(t)
-		}
-	}
-
-	for _, t := range s.touched {
-		if s.titles[t].costs.missing() != own {
-			s.gatherTitle(t)
+	for _, first := range []bool{true, false} {
+		for _, t := range s.touched {
+			if first == (s.titles[t].costs.missing() == own) {
+				s.gatherTitle(t)
+			}
 		}
 	}
 

@@ -139,6 +139,7 @@ const (
 // with its number found as number. all are the costs of the card: f's, improved by set and number.
 func score(all costs, words int, t *title, f, s *finding, core *wordCover, number uint64) uint64 {
 	var lost, drop, typos, borrowed, inexact, worst uint64
+	aside := false // a word stands beside the name as it was typed
 	for w := range words {
 		c := all.at(w)
 		if c == missing {
@@ -151,13 +152,14 @@ func score(all costs, words int, t *title, f, s *finding, core *wordCover, numbe
 		typos += classTypos[c]
 		borrowed += classBorrowed[c]
 		inexact += classInexact[c]
+		aside = aside || c == exactBeside
 		worst = max(worst, uint64(c))
 	}
 
 	wholeSet := s != nil && s.cover&core.core == core.core && core.core != 0
 	sc := lost<<missingAt | drop<<dropAt | typos<<typosAt | borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
-	if full && hasClass(all, words, exactBeside) {
+	if full && aside {
 		// Of what stands beside the name, all must be asked for: the set's whole name, or every
 		// qualifying word.
 		full = wholeSet || s == nil && bits.OnesCount32(f.cover&^t.core) == int(t.extra)
@@ -167,7 +169,7 @@ func score(all costs, words int, t *title, f, s *finding, core *wordCover, numbe
 		sc |= 1 << partAt
 	}
 
-	if !wholeSet || !hasClass(all, words, exactBeside) {
+	if !wholeSet || !aside {
 		sc |= 1 << setAt
 	}
 
@@ -182,13 +184,4 @@ func score(all costs, words int, t *title, f, s *finding, core *wordCover, numbe
 	extra := fitUnits * bits.OnesCount32(t.core&^cover)
 	extra += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
 	return sc | uint64(fitZero-int(t.fame)+extra)<<fitAt | uint64(min(swaps, 15))<<swapsAt
-}
-
-func hasClass(c costs, words int, want class) bool {
-	for w := range words {
-		if c.at(w) == want {
-			return true
-		}
-	}
-	return false
 }

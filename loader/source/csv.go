@@ -3,6 +3,7 @@ package source
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -69,34 +70,96 @@ func (l *lines) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\r")), nil
 }
 
+// each calls use with every further line that is not empty, and refuses those that are too long or
+// in which use finds a fault.
+func (l *lines) each(ctx context.Context, file string, to Sink, use func(at At, line []byte) *fault) error {
+	for {
+		line, err := l.next()
+		at := At{File: file, Line: l.n}
+		var bad *fault
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, errLongLine):
+			bad = &fault{reason: ReasonTooLong, value: "line"}
+		case err != nil:
+			return err
+		case len(line) > 0:
+			bad = use(at, line)
+		}
+
+		if bad != nil {
+			bad.refuse(to, at)
+		}
+
+		// A build may be given up in the middle of a large file.
+		if l.n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// readTable reads a CSV file: header takes the fields of its first line, row those of every other
+// one, which must have as many. A header that is not understood is an error of the file: every value
+// under it would be wrong.
+func readTable(
+	ctx context.Context, r io.Reader, file string, to Sink,
+	header func(fields [][]byte) error, row func(at At, fields [][]byte) *fault,
+) error {
+	in := newLines(r)
+	defer in.done()
+	first, err := in.next()
+	if errors.Is(err, io.EOF) {
+		return errors.New("the file is empty")
+	}
+	if err != nil {
+		return err
+	}
+
+	fields, ok := splitRow(nil, first)
+	if !ok {
+		return errors.New("header's quotes do not close")
+	}
+	if err := header(fields); err != nil {
+		return err
+	}
+
+	width := len(fields)
+	return in.each(ctx, file, to, func(at At, line []byte) *fault {
+		// The fields of all rows share one slice.
+		fields, ok = splitRow(fields[:0], line)
+		if !ok || len(fields) != width {
+			return &fault{reason: ReasonBadRow, value: string(line)}
+		}
+		return row(at, fields)
+	})
+}
+
 var comma = []byte{','}
 
 // splitRow appends the fields of a CSV line (RFC 4180) to dst. No value of ours has a line break,
 // so a quoted field ends on its line or the row is bad. Fields point into line, which is changed
 // where a quoted field has quotes in it.
 func splitRow(dst [][]byte, line []byte) ([][]byte, bool) {
-	// Nearly no line has quotes.
-	if bytes.IndexByte(line, '"') < 0 {
-		for {
-			field, rest, more := bytes.Cut(line, comma)
-			dst = append(dst, field)
-			if !more {
-				return dst, true
-			}
-			line = rest
-		}
-	}
-
+	// Nearly no line has quotes, and of such a line a comma ends every field.
+	plain := bytes.IndexByte(line, '"') < 0
 	for {
-		field, rest, more, ok := cutField(line)
+		var field []byte
+		more := false
+		ok := true
+		if plain {
+			field, line, more = bytes.Cut(line, comma)
+		} else {
+			field, line, more, ok = cutField(line)
+		}
 		if !ok {
 			return dst, false
 		}
+
 		dst = append(dst, field)
 		if !more {
 			return dst, true
 		}
-		line = rest
 	}
 }
 

@@ -261,18 +261,3 @@ func clip(s string) string {
 
 	return s[:cut] + "…"
 }
-
-// readSmallFile reads a small file beside the input; ok is false when there is none.
-func readSmallFile(name string) (text string, ok bool, err error) {
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, nil
-	}
-	if err != nil {
-		return "", false, err
-	}
-	defer f.Close() //nolint:errcheck // only read
-
-	data, err := io.ReadAll(io.LimitReader(f, 1<<10))
-	return string(data), err == nil, err
-}

@@ -142,7 +142,7 @@ func TestArchivesCannotExpandWithoutBound(t *testing.T) {
 	// lies.
 	wide := "ref,variant,2026-08-22\n" + strings.Repeat("a,normal,1\n", 200_000)
 	root := files{"source.toml": `namespace = "x"`, "history/a.csv.zst": string(zstdOf(t, []byte(wide)))}.dir(t)
-	src, err := open(KindNative, root, Options{}, small)
+	src, err := open(KindNative, root, Options{limits: small})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,6 @@ func FuzzNativeLines(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-
 		for line := range strings.Lines(string(text)) {
 			f.Add([]byte(line))
 		}
@@ -102,11 +101,9 @@ func FuzzNativePrices(f *testing.F) {
 	f.Add([]byte(head + "a,,,1,,2026-08-22T20:00:00Z,\na,,,1,,2026-08-22T20:00:00Z,\n"))
 	f.Add([]byte(head + "\"a\"\"b\",normal,damaged,,2026-08-22T20:00:00Z,2026-08-22T20:00:00Z,false\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		suspects, err := findSuspects(strings.NewReader(string(text)))
-		p := priceReader{
-			file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
-			codes: map[string]string{},
-		}
+		suspects, err := findSuspects(context.Background(), strings.NewReader(string(text)))
+		p := priceReader{file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
+			variants: newVariantReader(false)}
 		if again := p.read(context.Background(), strings.NewReader(string(text))); (err == nil) != (again == nil) {
 			t.Fatalf("%v, then %v", err, again)
 		}
@@ -125,8 +122,7 @@ func FuzzWide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		ptcg := wideForm{key: "cardId", variant: "subTypeName", condition: "ungraded", refOK: refOK}
 		for _, form := range []wideForm{tcgForm(), nativeForm(), ptcg} {
-			_ = readWide(context.Background(), strings.NewReader(string(text)), "f.csv", form, &checked{t: t},
-				func() {})
+			_ = readWide(context.Background(), strings.NewReader(string(text)), "f.csv", form, &checked{t: t})
 		}
 	})
 }
@@ -145,11 +141,11 @@ func fuzzTree(t *testing.T, kind string, tree files) {
 	var err error
 	switch kind {
 	case KindTCGCSV:
-		src, err = newTCGCSV(in, "mem", Options{DefaultCondition: "ungraded"}, fuzzLimits)
+		src, err = newTCGCSV(in, "mem", Options{DefaultCondition: "ungraded", limits: fuzzLimits})
 	case KindPokemonTCG:
-		src, err = newPokemonTCG(in, "mem", Options{DefaultCondition: "ungraded"}, fuzzLimits)
+		src, err = newPokemonTCG(in, "mem", Options{DefaultCondition: "ungraded", limits: fuzzLimits})
 	case KindPunkRecords:
-		src, err = newPunkRecords(in, Options{})
+		src, err = newPunkRecords(in, "mem", Options{})
 	}
 
 	if err != nil {
@@ -166,8 +162,7 @@ func FuzzTCGCSVFiles(f *testing.F) {
 		f.Add(strings.TrimPrefix(name, "tcgplayer/"), []byte(text))
 	}
 
-	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},`+
-		`{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
+	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
 	f.Add("2026-04-20/3/1/prices", []byte(`{"results":[]}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		tree := tcgTreeFixture()
@@ -249,15 +244,10 @@ func FuzzArchive(f *testing.F) {
 	f.Add(uint8(2), gzipOf(f, packed))
 	f.Add(uint8(3), tree.sevenZip(f))
 	link := tarHeader{}
-	link.Name = "a"
-	link.Linkname = "/etc"
-	link.Typeflag = '2'
+	link.Name, link.Linkname, link.Typeflag = "a", "/etc", '2'
 	f.Add(uint8(0), packTar(f, link))
-	archives := []*scratch{
-		newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
-		newScratch(f, "a.7z"),
-	}
-
+	archives := []*scratch{newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
+		newScratch(f, "a.7z")}
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		in, err := openFolder(archives[kind%4].with(t, data), fuzzLimits)
 		if err != nil {
@@ -285,7 +275,7 @@ func FuzzSourceToml(f *testing.F) {
 	f.Add([]byte("colour = 1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		in := &memFolder{list: []file{{name: nativeToml}}, tree: files{nativeToml: string(text)}}
-		src, err := newNative(in, "", Options{}, fuzzLimits)
+		src, err := newNative(in, "mem", Options{limits: fuzzLimits})
 		if err == nil && !namespaceOK(src.Feed().Namespace) {
 			t.Fatalf("namespace %q", src.Feed().Namespace)
 		}

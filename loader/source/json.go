@@ -62,21 +62,25 @@ func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record
 			return nil, err
 		}
 
-		// One bad element is refused by itself; its neighbours are none the worse.
-		e := record[T]{line: len(list) + 1}
-		if err := json.Unmarshal(raw, &e.rec); err != nil {
-			e.bad = faultOf(err, raw)
-		} else if raw.Kind() != '{' {
-			e.bad = &fault{reason: ReasonBadJSON, value: string(raw)}
-		} else {
-			e.bad = check(&e.rec)
-		}
-
-		list = append(list, e)
+		list = append(list, readElement(raw, len(list)+1, check))
 	}
 
 	_, err := dec.ReadToken()
 	return list, err
+}
+
+// readElement reads one element. A bad one is refused by itself; its neighbours are none the worse.
+func readElement[T any](raw jsontext.Value, line int, check func(*T) *fault) record[T] {
+	e := record[T]{line: line}
+	if err := json.Unmarshal(raw, &e.rec); err != nil {
+		e.bad = faultOf(err, raw)
+	} else if raw.Kind() != '{' {
+		e.bad = &fault{reason: ReasonBadJSON, value: string(raw)}
+	} else {
+		e.bad = check(&e.rec)
+	}
+
+	return e
 }
 
 // wantKind is the error of a decoder that stands before something else.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -19,7 +20,6 @@ import (
 // prices by day, wide history. Any of it but source.toml may be absent, as in a day's increment.
 type native struct {
 	opts    Options
-	lim     limits
 	in      folder
 	prefix  string // the folder that holds source.toml
 	about   nativeAbout
@@ -53,16 +53,7 @@ const (
 // maxNamespace and maxAlias bound an identifier (docs/API.md, Identifier).
 const maxNamespace, maxAlias = 100, 200
 
-func openNative(name string, o Options, lim limits) (Source, error) {
-	if isHistoryFile(name) {
-		return nil, errors.New("a history file by itself has no namespace: " +
-			"put it into history/ of a directory with a source.toml")
-	}
-
-	in, err := openFolder(name, lim)
-	if err != nil {
-		return nil, err
-	}
+func newNative(in folder, _ string, o Options) (Source, error) {
 	// The directory may be wrapped in others, as an archive of it is.
 	prefix, found, err := onlyPlace(in, nativeToml)
 	if err != nil {
@@ -72,74 +63,66 @@ func openNative(name string, o Options, lim limits) (Source, error) {
 		return nil, fmt.Errorf("there is no %s in it", nativeToml)
 	}
 
-	return newNative(in, prefix, o, lim)
-}
-
-func newNative(in folder, prefix string, o Options, lim limits) (Source, error) {
-	s := &native{opts: o, lim: lim, in: in, prefix: prefix, tables: map[string]bool{}}
+	s := &native{opts: o, in: in, prefix: prefix, tables: map[string]bool{}}
 	if err := s.readAbout(); err != nil {
 		return nil, err
 	}
+
 	s.sortFiles()
 	return s, nil
 }
 
 // readAbout reads source.toml.
 func (s *native) readAbout() error {
-	name := path.Join(s.prefix, nativeToml)
-	return readWholeFile(context.Background(), s.in, name, func(data []byte) error {
-		dec := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields()
-		if err := dec.Decode(&s.about); err != nil {
-			var unknown *toml.StrictMissingError
-			var bad *toml.DecodeError
-			switch {
-			case errors.As(err, &unknown):
-				return fmt.Errorf("unknown key in %s:\n%s", nativeToml, unknown.String())
-			case errors.As(err, &bad):
-				return fmt.Errorf("cannot read %s:\n%s", nativeToml, bad.String())
-			default:
-				return fmt.Errorf("cannot read %s: %w", nativeToml, err)
-			}
-		}
+	data, err := readNamed(context.Background(), s.in, path.Join(s.prefix, nativeToml))
+	if err != nil {
+		return err
+	}
 
-		if !namespaceOK(s.about.Namespace) {
-			return fmt.Errorf("namespace %q in %s is not 1 to %d lower-case letters, digits, dots, hyphens and "+
-				"underscores",
-				clip(s.about.Namespace), nativeToml, maxNamespace)
+	if err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&s.about); err != nil {
+		var unknown *toml.StrictMissingError
+		var bad *toml.DecodeError
+		switch {
+		case errors.As(err, &unknown):
+			return fmt.Errorf("unknown key in %s:\n%s", nativeToml, unknown.String())
+		case errors.As(err, &bad):
+			return fmt.Errorf("cannot read %s:\n%s", nativeToml, bad.String())
+		default:
+			return fmt.Errorf("cannot read %s: %w", nativeToml, err)
 		}
+	}
 
-		if p := s.about.PartnerNamespace; p != "" && !namespaceOK(p) {
-			return fmt.Errorf("partner_namespace %q in %s is not a namespace", clip(p), nativeToml)
-		}
-		if len(s.about.Attribution) > 1000 || !plainText(s.about.Attribution) {
-			return fmt.Errorf("attribution in %s has control characters or more than 1000 bytes", nativeToml)
-		}
+	a := &s.about
+	switch {
+	case !namespaceOK(a.Namespace):
+		return fmt.Errorf("namespace %q in %s is not 1 to %d lower-case letters, digits, dots, hyphens and underscores",
+			clip(a.Namespace), nativeToml, maxNamespace)
+	case a.PartnerNamespace != "" && !namespaceOK(a.PartnerNamespace):
+		return fmt.Errorf("partner_namespace %q in %s is not a namespace", clip(a.PartnerNamespace), nativeToml)
+	case len(a.Attribution) > 1000 || !plainText(a.Attribution):
+		return fmt.Errorf("attribution in %s has control characters or more than 1000 bytes", nativeToml)
+	}
 
-		return nil
-	})
+	return nil
 }
 
 // namespaceOK reports whether text may be a namespace: it is part of identities and of mapping
 // files.
 func namespaceOK(s string) bool {
-	if s == "" || len(s) > maxNamespace {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != '_'
-	})
+	return s != "" && len(s) <= maxNamespace && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789.-_") == ""
 }
 
 // sortFiles finds the files of the directory. Others, such as a README, are left alone.
 func (s *native) sortFiles() {
+	within := s.prefix
+	if within != "" {
+		within += "/"
+	}
+
 	for _, f := range s.in.files() {
-		name := f.name
-		if s.prefix != "" {
-			rest, ok := strings.CutPrefix(name, s.prefix+"/")
-			if !ok {
-				continue
-			}
-			name = rest
+		name, ok := strings.CutPrefix(f.name, within)
+		if !ok {
+			continue
 		}
 
 		dir, base := path.Split(name)
@@ -228,7 +211,7 @@ func (s *native) eachUnpacked(ctx context.Context, names []string, visit func(na
 			return fmt.Errorf("cannot read %q: %w", f.name, err)
 		}
 		defer plain.Close() //nolint:errcheck // only read
-		return visit(f.name, &bounded{r: plain, n: s.lim.entry})
+		return visit(f.name, &bounded{r: plain, n: s.opts.limits.entry})
 	})
 }
 
@@ -238,7 +221,7 @@ func (s *native) Prices(ctx context.Context, to Sink) error {
 	done := int64(0)
 	to.Progress("history", 0, int64(len(s.history)))
 	err := s.eachUnpacked(ctx, s.history, func(name string, r io.Reader) error {
-		if err := readWide(ctx, r, name, form, to, func() {}); err != nil {
+		if err := readWide(ctx, r, name, form, to); err != nil {
 			return err
 		}
 		done++
@@ -250,11 +233,11 @@ func (s *native) Prices(ctx context.Context, to Sink) error {
 	}
 
 	for _, name := range s.odd {
-		refuseFile(to, name, ReasonBadDate, nil)
+		refuseFile(to, name, ReasonBadDate, "")
 	}
 
 	for _, name := range s.twice {
-		refuseFile(to, name, ReasonDuplicateDay, nil)
+		refuseFile(to, name, ReasonDuplicateDay, "")
 	}
 
 	return s.readDays(ctx, to)

@@ -1,8 +1,8 @@
 package source
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -83,7 +83,7 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 		name := path.Join(s.prefix, table.name)
 		to.Progress("catalog", done, int64(len(s.tables)))
 		err := s.in.each(ctx, func(n string) bool { return n == name }, func(_ file, r io.Reader) error {
-			return readJSONLines(ctx, &bounded{r: r, n: s.lim.entry}, name, to, table.line)
+			return readJSONLines(ctx, &bounded{r: r, n: s.opts.limits.entry}, name, to, table.line)
 		})
 		if err != nil {
 			return fmt.Errorf("cannot read the catalog: %w", err)
@@ -96,38 +96,24 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 	return nil
 }
 
-// readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; empty
-// lines are passed over.
+// readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; blank lines
+// are passed over.
 func readJSONLines(
 	ctx context.Context, r io.Reader, name string, to Sink, read func(to Sink, at At, line []byte) *fault,
 ) error {
 	in := newLines(r)
 	defer in.done()
-	for {
-		line, err := in.next()
-		var bad *fault
-		switch {
-		case errors.Is(err, io.EOF):
+	err := in.each(ctx, name, to, func(at At, line []byte) *fault {
+		if len(bytes.TrimSpace(line)) == 0 {
 			return nil
-		case errors.Is(err, errLongLine):
-			bad = &fault{reason: ReasonTooLong, value: "line"}
-		case err != nil:
-			return fmt.Errorf("%q: %w", name, err)
-		case len(strings.TrimSpace(string(line))) > 0:
-			bad = read(to, At{File: name, Line: in.n}, line)
 		}
-
-		if bad != nil {
-			bad.refuse(to, name, in.n)
-		}
-
-		// A build may be given up in the middle of a large file.
-		if in.n%1024 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
+		return read(to, at, line)
+	})
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
 	}
+
+	return nil
 }
 
 // readStrict reads a line as the object v points to: members of other names, twice, or in other
@@ -150,6 +136,13 @@ type checks struct{ bad *fault }
 func (c *checks) fail(reason, value string) {
 	if c.bad == nil {
 		c.bad = &fault{reason: reason, value: value}
+	}
+}
+
+// must notes that a cell is wrong unless it is ok.
+func (c *checks) must(ok bool, reason string, cell []byte) {
+	if !ok {
+		c.fail(reason, string(cell))
 	}
 }
 
@@ -326,7 +319,7 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 
 	// Not worth the card and its prices.
 	if in.Image != "" && !imageOK(in.Image) {
-		(&fault{reason: ReasonBadImage, ref: in.Ref, value: in.Image}).refuse(to, at.File, at.Line)
+		(&fault{reason: ReasonBadImage, ref: in.Ref, value: in.Image}).refuse(to, at)
 		in.Image = ""
 	}
 

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -41,11 +40,10 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 
 	suspects := map[string][]uint64{}
 	err := s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
-		list, err := findSuspects(r)
+		list, err := findSuspects(ctx, r)
 		if len(list) > 0 {
 			suspects[name] = list
 		}
-
 		if err != nil {
 			return fmt.Errorf("cannot read price file %q: %w", name, err)
 		}
@@ -59,10 +57,8 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 	done := int64(0)
 	to.Progress("prices", 0, int64(len(names)))
 	return s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
-		p := priceReader{
-			file: name, day: days[name], asOf: msOf(s.opts.AsOf), suspects: suspects[name], to: to,
-			codes: map[string]string{},
-		}
+		p := priceReader{file: name, day: days[name], asOf: msOf(s.opts.AsOf), suspects: suspects[name], to: to,
+			variants: newVariantReader(false)}
 		if err := p.read(ctx, r); err != nil {
 			return fmt.Errorf("cannot read price file %q: %w", name, err)
 		}
@@ -73,70 +69,21 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 	})
 }
 
-// priceColumns maps a header to column positions. A header that is not understood is an error of
-// the file.
-func priceColumns(line []byte) (cols nativeColumns, err error) {
-	fields, ok := splitRow(nil, line)
-	if !ok || len(fields) != len(nativePriceColumns) {
-		return cols, fmt.Errorf("header must have the columns %s", strings.Join(nativePriceColumns[:], ","))
+// read finds the columns in a header, which must have all of them and no others.
+func (cols *nativeColumns) read(fields [][]byte) error {
+	if len(fields) != len(cols) {
+		return fmt.Errorf("header must have the columns %s", strings.Join(nativePriceColumns[:], ","))
 	}
 
 	for i, name := range nativePriceColumns {
 		// Columns may come in any order, but all must be there.
-		k := slices.IndexFunc(fields, func(f []byte) bool { return string(f) == name })
-		if k < 0 {
-			return cols, fmt.Errorf("header lacks the column %q", name)
-		}
-		cols[i] = k
-	}
-
-	return cols, nil
-}
-
-// eachRow calls row for every line after the header with its fields, or without them for a line
-// that is no row, and without the line too when that is longer than maxLine.
-func eachRow(r io.Reader, row func(n int, cols *nativeColumns, fields [][]byte, line []byte) error) error {
-	in := newLines(r)
-	defer in.done()
-	header, err := in.next()
-	if errors.Is(err, io.EOF) {
-		return errors.New("the file is empty")
-	}
-	if err != nil {
-		return err
-	}
-
-	cols, err := priceColumns(header)
-	if err != nil {
-		return err
-	}
-
-	var fields [][]byte
-	for {
-		line, err := in.next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.Is(err, errLongLine):
-			err = row(in.n, &cols, nil, nil)
-		case err != nil:
-			return err
-		case len(line) == 0:
-			continue
-		default:
-			var ok bool
-			fields, ok = splitRow(fields[:0], line)
-			if !ok || len(fields) != len(cols) {
-				err = row(in.n, &cols, nil, line)
-			} else {
-				err = row(in.n, &cols, fields, line)
-			}
-		}
-
-		if err != nil {
-			return err
+		cols[i] = slices.IndexFunc(fields, func(f []byte) bool { return string(f) == name })
+		if cols[i] < 0 {
+			return fmt.Errorf("header lacks the column %q", name)
 		}
 	}
+
+	return nil
 }
 
 // laneHash is FNV-1a over a lane's key as the file spells it.
@@ -154,12 +101,11 @@ func laneHash(cols *nativeColumns, fields [][]byte) uint64 {
 
 // findSuspects returns the hashes that more than one row has, ascending. Rows with such a hash are
 // compared exactly.
-func findSuspects(r io.Reader) ([]uint64, error) {
+func findSuspects(ctx context.Context, r io.Reader) ([]uint64, error) {
+	var cols nativeColumns
 	var all []uint64
-	err := eachRow(r, func(_ int, cols *nativeColumns, fields [][]byte, _ []byte) error {
-		if fields != nil {
-			all = append(all, laneHash(cols, fields))
-		}
+	err := readTable(ctx, r, "", Discard{}, cols.read, func(_ At, fields [][]byte) *fault {
+		all = append(all, laneHash(&cols, fields))
 		return nil
 	})
 
@@ -182,7 +128,8 @@ type priceReader struct {
 	asOf     int64
 	suspects []uint64
 	to       Sink
-	codes    map[string]string // variants seen, so that a row does not copy its own
+	cols     nativeColumns
+	variants variantReader
 	held     []heldRow
 	times    [2]struct { // the last value of each time column: they hardly vary
 		text string
@@ -198,33 +145,23 @@ type heldRow struct {
 }
 
 func (p *priceReader) read(ctx context.Context, r io.Reader) error {
-	err := eachRow(r, func(n int, cols *nativeColumns, fields [][]byte, line []byte) error {
-		if fields == nil {
-			bad := &fault{reason: ReasonBadRow, value: string(line)}
-			if line == nil {
-				bad = &fault{reason: ReasonTooLong, value: "line"}
-			}
-			bad.refuse(p.to, p.file, n)
-			return nil
-		}
-
-		price, bad := p.row(n, cols, fields)
+	err := readTable(ctx, r, p.file, p.to, p.cols.read, func(at At, fields [][]byte) *fault {
+		price, bad := p.row(at, fields)
 		if len(p.suspects) > 0 {
-			if _, is := slices.BinarySearch(p.suspects, laneHash(cols, fields)); is {
+			if _, is := slices.BinarySearch(p.suspects, laneHash(&p.cols, fields)); is {
 				// Its rows wait for the end of the file: only then is it known whether the lane is there twice.
-				key := string(fields[cols[colRef]]) + "\x00" + string(fields[cols[colVariant]]) + "\x00" +
-					string(fields[cols[colCondition]])
+				key := string(p.get(fields, colRef)) + "\x00" + string(p.get(fields, colVariant)) + "\x00" +
+					string(p.get(fields, colCondition))
 				p.held = append(p.held, heldRow{key: key, price: price, bad: bad})
 				return nil
 			}
 		}
 
-		p.emit(price, bad)
-		if n%1024 == 0 {
-			return ctx.Err()
+		if bad == nil {
+			p.to.Price(price)
 		}
 
-		return nil
+		return bad
 	})
 
 	// Equal hashes need not be equal lanes, so the keys themselves are counted.
@@ -235,78 +172,49 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 
 	for _, h := range p.held {
 		if h.bad == nil && counts[h.key] > 1 {
-			h.bad = &fault{
-				reason: ReasonDuplicateLane, ref: h.price.Ref,
-				value: strings.TrimSpace(h.price.Variant + " " + h.price.Condition),
-			}
+			h.bad = &fault{ReasonDuplicateLane, h.price.Ref, strings.TrimSpace(h.price.Variant + " " + h.price.Condition)}
 		}
-		p.emit(h.price, h.bad)
+		if h.bad != nil {
+			h.bad.refuse(p.to, h.price.At)
+			continue
+		}
+		p.to.Price(h.price)
 	}
 
 	return err
 }
 
-func (p *priceReader) emit(price Price, bad *fault) {
-	if bad != nil {
-		bad.refuse(p.to, p.file, price.At.Line)
-		return
-	}
-	p.to.Price(price)
-}
+func (p *priceReader) get(fields [][]byte, col int) []byte { return fields[p.cols[col]] }
 
 // row reads the values of a row.
-func (p *priceReader) row(n int, cols *nativeColumns, fields [][]byte) (Price, *fault) {
-	get := func(col int) []byte { return fields[cols[col]] }
-	price := Price{
-		At: At{File: p.file, Line: n}, Ref: string(get(colRef)), Day: p.day, Cents: snapshot.NoCents,
-		Licensed: true,
-	}
-	fail := func(reason string, value []byte) (Price, *fault) {
-		return price, &fault{reason: reason, ref: price.Ref, value: string(value)}
-	}
+func (p *priceReader) row(at At, fields [][]byte) (Price, *fault) {
+	price := Price{At: at, Ref: string(p.get(fields, colRef)), Day: p.day, Cents: snapshot.NoCents}
 	if !refOK(price.Ref) {
 		return price, &fault{reason: ReasonBadRef, value: price.Ref}
 	}
 
-	var ok bool
-	// A file has a handful of variants, which are checked and copied once.
-	price.Variant, ok = p.codes[string(get(colVariant))]
-	if !ok {
-		price.Variant = string(get(colVariant))
-		if price.Variant != "" && !IsCode(price.Variant) {
-			return fail(ReasonBadVariant, get(colVariant))
-		}
-		p.codes[price.Variant] = price.Variant
-	}
-
-	if code := get(colCondition); len(code) > 0 {
-		c, ok := snapshot.ParseCondition(string(code))
-		if !ok {
-			return fail(ReasonBadCondition, code)
-		}
-		price.Condition = c.Code()
-	}
-
-	// Sealed products have neither, cards have both.
-	if (price.Variant == "") != (price.Condition == "") {
-		return fail(ReasonBadCondition, get(colCondition))
-	}
-
-	if cents := get(colCents); len(cents) > 0 {
+	var c checks
+	price.Variant = p.variants.read(&c, p.get(fields, colVariant))
+	price.Condition = readCondition(&c, price.Variant, p.get(fields, colCondition))
+	if cents := p.get(fields, colCents); len(cents) > 0 {
+		var ok bool
 		price.Cents, ok = parseCents(cents)
-		if !ok {
-			return fail(ReasonBadPrice, cents)
-		}
+		c.must(ok, ReasonBadPrice, cents)
 	}
 
-	if len(get(colCollected)) == 0 {
-		return fail(ReasonMissingValue, []byte("collected_at"))
-	}
+	p.readTimes(&c, &price, p.get(fields, colCollected), p.get(fields, colAsOf))
+	licensed := p.get(fields, colLicensed)
+	price.Licensed = string(licensed) != "false"
+	c.must(!price.Licensed || len(licensed) == 0 || string(licensed) == "true", ReasonBadLicence, licensed)
+	return price, c.done(price.Ref)
+}
 
-	price.CollectedAt, ok = p.time(0, get(colCollected))
-	if !ok {
-		return fail(ReasonBadTime, get(colCollected))
-	}
+// readTimes reads when a price was fetched and when it was observed.
+func (p *priceReader) readTimes(c *checks, price *Price, collected, asOf []byte) {
+	c.must(len(collected) > 0, ReasonMissingValue, []byte("collected_at"))
+	var ok bool
+	price.CollectedAt, ok = p.time(0, collected)
+	c.must(ok, ReasonBadTime, collected)
 
 	// What the operator asserts for the feed fills in what a row leaves open, unless it is later
 	// than the row.
@@ -314,23 +222,10 @@ func (p *priceReader) row(n int, cols *nativeColumns, fields [][]byte) (Price, *
 	if p.asOf <= price.CollectedAt {
 		price.SourceAsOf = p.asOf
 	}
-
-	if text := get(colAsOf); len(text) > 0 {
-		price.SourceAsOf, ok = p.time(1, text)
-		if !ok {
-			return fail(ReasonBadTime, text)
-		}
+	if len(asOf) > 0 {
+		price.SourceAsOf, ok = p.time(1, asOf)
+		c.must(ok, ReasonBadTime, asOf)
 	}
-
-	switch licensed := get(colLicensed); string(licensed) {
-	case "", "true":
-	case "false":
-		price.Licensed = false
-	default:
-		return fail(ReasonBadLicence, licensed)
-	}
-
-	return price, nil
 }
 
 func (p *priceReader) time(col int, text []byte) (int64, bool) {
@@ -347,4 +242,47 @@ func (p *priceReader) time(col int, text []byte) (int64, bool) {
 	}
 
 	return ms, ok
+}
+
+// variantReader reads a column of variants. A file has a handful of them, so that each is judged and
+// copied once.
+type variantReader struct {
+	names bool              // the column holds names to make codes of
+	codes map[string]string // by what the column says
+}
+
+func newVariantReader(names bool) variantReader { return variantReader{names, map[string]string{}} }
+
+// read returns a variant's code, which is "" for sealed products.
+func (v *variantReader) read(c *checks, raw []byte) string {
+	code, known := v.codes[string(raw)]
+	if known {
+		return code
+	}
+
+	code = string(raw)
+	if v.names {
+		code = variantCode(code)
+	}
+
+	ok := IsCode(code) || code == "" && !v.names
+	c.must(ok, ReasonBadVariant, raw)
+	if ok {
+		v.codes[string(raw)] = code
+	}
+
+	return code
+}
+
+// readCondition returns a condition's code. Sealed products have neither variant nor condition, cards
+// have both.
+func readCondition(c *checks, variant string, raw []byte) string {
+	condition, ok := snapshot.ParseCondition(string(raw))
+	if len(raw) == 0 {
+		c.must(variant == "", ReasonBadCondition, raw)
+		return ""
+	}
+
+	c.must(ok && variant != "", ReasonBadCondition, raw)
+	return condition.Code()
 }

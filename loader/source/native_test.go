@@ -442,7 +442,7 @@ func TestNativeLaneTwiceRefusesAllItsRows(t *testing.T) {
 	}
 
 	// Rows whose hashes are equal and whose lanes are not are both kept.
-	p := priceReader{file: "f", suspects: nil, to: &recorder{}, codes: map[string]string{}}
+	p := priceReader{file: "f", suspects: nil, to: &recorder{}, variants: newVariantReader(false)}
 	var cols nativeColumns
 	for i := range cols {
 		cols[i] = i

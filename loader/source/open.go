@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,13 +22,13 @@ type Kind struct {
 	Open func(path string, o Options) (Source, error)
 }
 
-// Kinds is the one table of the kinds of sources. The command line, the loader and their messages
-// read it.
+// Kinds is the one table of the kinds of sources. The command line, the loader and their messages read it.
 var Kinds = []Kind{
-	{KindTCGCSV, bounding(openTCGCSV)},
-	{KindPokemonTCG, bounding(openPokemonTCG)},
-	{KindPunkRecords, bounding(openPunkRecords)},
-	{KindNative, bounding(openNative)},
+	{KindTCGCSV, opening(newTCGCSV, "")},
+	{KindPokemonTCG, opening(newPokemonTCG, "")},
+	{KindPunkRecords, opening(newPunkRecords, "punk-records has no prices; its cards are priced by another source")},
+	{KindNative, opening(newNative, "a history file by itself has no namespace: "+
+		"put it into history/ of a directory with a source.toml")},
 }
 
 // KindNames are the names of the kinds, in the order of the table.
@@ -39,9 +40,28 @@ func KindNames() []string {
 	return names
 }
 
-// bounding is the row of a kind that reads within limits.
-func bounding(open func(path string, o Options, lim limits) (Source, error)) func(string, Options) (Source, error) {
-	return func(path string, o Options) (Source, error) { return open(path, o, o.limits) }
+// opening is how a kind is opened whose sources are made of folders. A wide history file that stands
+// by itself is a folder of one file, unless noHistory says why the kind has none.
+func opening(
+	inside func(in folder, name string, o Options) (Source, error), noHistory string,
+) func(string, Options) (Source, error) {
+	return func(name string, o Options) (Source, error) {
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().IsRegular() && hasSuffix(name, wideSuffixes) {
+			if noHistory != "" {
+				return nil, errors.New(noHistory)
+			}
+			alone := []file{{name: filepath.Base(name), size: info.Size(), mod: info.ModTime()}}
+			return inside(&dirFolder{root: filepath.Dir(name), list: alone}, name, o)
+		}
+
+		in, err := openFolder(name, o.limits)
+		if err != nil {
+			return nil, err
+		}
+
+		return inside(in, name, o)
+	}
 }
 
 // The kinds.
@@ -62,21 +82,20 @@ const (
 // pokemon-tcg-data, a wide history file (.csv, .csv.zst). It lists the input and reads what the
 // Feed needs; records are read later.
 func Open(kind, path string, o Options) (Source, error) {
-	src, err := open(kind, path, o, defaultLimits)
+	o.limits = defaultLimits
+	src, err := open(kind, path, o)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s source %q: %w", kind, path, err)
 	}
 	return src, nil
 }
 
-func open(kind, path string, o Options, lim limits) (Source, error) {
+func open(kind, path string, o Options) (Source, error) {
 	if o.DefaultCondition == "" {
 		o.DefaultCondition = snapshot.Ungraded.Code()
 	} else if _, ok := snapshot.ParseCondition(o.DefaultCondition); !ok {
 		return nil, fmt.Errorf("default condition %q is not a condition's code", o.DefaultCondition)
 	}
-
-	o.limits = lim
 	o.limits.unpack = o.Unpack
 
 	for _, k := range Kinds {
@@ -84,7 +103,6 @@ func open(kind, path string, o Options, lim limits) (Source, error) {
 			return k.Open(path, o)
 		}
 	}
-
 	return nil, fmt.Errorf("unknown kind: use one of %s", strings.Join(KindNames(), ", "))
 }
 
@@ -96,76 +114,62 @@ func msOf(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// historyFile is a wide history file that stands by itself, or lies in a directory of such files.
-type historyFile struct {
-	path string // on disk
-	name string // in the report
-}
-
-// readHistoryFile reads one, telling the sink how much of the file is done.
-func readHistoryFile(ctx context.Context, f historyFile, form wideForm, lim limits, to Sink) error {
-	raw, err := os.Open(f.path)
-	if err != nil {
-		return err
-	}
-	defer raw.Close() //nolint:errcheck // only read
-
-	info, err := raw.Stat()
-	if err != nil {
-		return err
-	}
-
-	// Progress is told in bytes of the file on disk, whose size is known.
-	in := &counted{r: raw}
-	plain, err := unpacked(f.path, in)
-	if err != nil {
-		return fmt.Errorf("cannot read history file %q: %w", f.name, err)
-	}
-	defer plain.Close() //nolint:errcheck // only read
-
-	progress := func() { to.Progress("history "+f.name, in.n, info.Size()) }
-	progress()
-	if err := readWide(ctx, &bounded{r: plain, n: lim.total}, f.name, form, to, progress); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("the file is truncated: %w", err)
-		}
-		return err
-	}
-
-	to.Progress("history "+f.name, info.Size(), info.Size())
-	return nil
-}
-
-// counted counts the bytes read.
-type counted struct {
-	r io.Reader
-	n int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// isHistoryFile reports whether a path is a regular file with the name of a wide history file.
-func isHistoryFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && hasSuffix(path, wideSuffixes)
-}
-
-// historyFilesIn are the wide history files right in a directory.
-func historyFilesIn(root string, in folder) []historyFile {
+// historyIn are the names of the wide history files right in a directory.
+func historyIn(in folder) (names []string) {
 	if _, ok := in.(*dirFolder); !ok {
 		return nil
 	}
 
-	var list []historyFile
 	for _, f := range in.files() {
 		if !strings.Contains(f.name, "/") && hasSuffix(f.name, wideSuffixes) {
-			list = append(list, historyFile{path: filepath.Join(root, f.name), name: f.name})
+			names = append(names, f.name)
 		}
 	}
 
-	return list
+	return names
+}
+
+// readHistory reads the wide history files right in a directory.
+func readHistory(ctx context.Context, in folder, form wideForm, o Options, to Sink) error {
+	names := historyIn(in)
+	// A pass over an archive would be for nothing.
+	if len(names) == 0 {
+		return nil
+	}
+
+	return in.each(ctx, func(name string) bool { return slices.Contains(names, name) }, func(f file, r io.Reader) error {
+		// Progress is told in bytes of the file on disk, whose size is known.
+		told := &telling{r: r, phase: "history " + f.name, size: f.size, to: to}
+		plain, err := unpacked(f.name, told)
+		if err != nil {
+			return fmt.Errorf("cannot read history file %q: %w", f.name, err)
+		}
+		defer plain.Close() //nolint:errcheck // only read
+
+		err = readWide(ctx, &bounded{r: plain, n: o.limits.total}, f.name, form, to)
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("the file is truncated: %w", err)
+		}
+		if err == nil {
+			to.Progress(told.phase, f.size, f.size)
+		}
+
+		return err
+	})
+}
+
+// telling tells how much was read.
+type telling struct {
+	r     io.Reader
+	phase string
+	done  int64
+	size  int64
+	to    Sink
+}
+
+func (t *telling) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	t.done += int64(n)
+	t.to.Progress(t.phase, t.done, t.size)
+	return n, err
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,11 +19,9 @@ import (
 // attack costs as text) and in rarities without spaces.
 type pokemonTCG struct {
 	opts    Options
-	lim     limits
-	in      folder // nil when there are only history files
+	in      folder
 	prefix  string // the folder that holds sets/ and cards/
-	cards   setFiles
-	history []historyFile
+	catalog bool   // whether it is there: else there are only history files
 }
 
 // pokemonTCGIDs is the namespace of its card ids as identifiers.
@@ -51,39 +47,18 @@ type ptcgCard struct {
 
 const ptcgSets = "sets/en.json"
 
-func openPokemonTCG(name string, o Options, lim limits) (Source, error) {
-	if isHistoryFile(name) {
-		return &pokemonTCG{opts: o, lim: lim, history: []historyFile{{path: name, name: filepath.Base(name)}}}, nil
-	}
-
-	in, err := openFolder(name, lim)
-	if err != nil {
-		return nil, err
-	}
-
-	return newPokemonTCG(in, name, o, lim)
-}
-
-// newPokemonTCG finds the catalog and history files of a folder, which lies at name on disk.
-func newPokemonTCG(in folder, name string, o Options, lim limits) (Source, error) {
-	s := &pokemonTCG{opts: o, lim: lim, history: historyFilesIn(name, in)}
+// newPokemonTCG finds the catalog of a folder.
+func newPokemonTCG(in folder, _ string, o Options) (Source, error) {
 	prefix, found, err := onlyPlace(in, ptcgSets)
 	if err != nil {
 		return nil, err
 	}
-
-	if !found {
-		// A folder of history files alone is fine.
-		if len(s.history) > 0 {
-			return s, nil
-		}
+	// A folder of history files alone is fine.
+	if !found && len(historyIn(in)) == 0 {
 		return nil, fmt.Errorf("there is no %s in it", ptcgSets)
 	}
 
-	s.in = in
-	s.prefix = prefix
-	s.cards = newSetFiles(in, path.Join(prefix, "cards/en"))
-	return s, nil
+	return &pokemonTCG{opts: o, in: in, prefix: prefix, catalog: found}, nil
 }
 
 // onlyPlace finds the one folder that holds a file, whatever folders the input is wrapped in.
@@ -105,77 +80,46 @@ func onlyPlace(in folder, name string) (prefix string, found bool, err error) {
 // Feed implements Source.
 func (s *pokemonTCG) Feed() Feed {
 	return Feed{
-		Namespace: KindPokemonTCG, HasCatalog: s.in != nil, Partner: s.opts.Partner,
+		Namespace: KindPokemonTCG, HasCatalog: s.catalog, Partner: s.opts.Partner,
 		Attribution: cmp.Or(s.opts.Attribution, "Card data from pokemon-tcg-data"),
 	}
 }
 
 // Catalog implements Source: the sets, then the cards of each set's file.
 func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
-	if s.in == nil {
+	if !s.catalog {
 		return nil
 	}
 
 	updated := map[string]int64{} // by set
-	var listed []string
-	setsFile := path.Join(s.prefix, ptcgSets)
-	err := readWholeFile(ctx, s.in, setsFile, func(data []byte) error {
-		list, err := readArrayFile(data, checkPTCGSet)
-		if err != nil {
-			return fmt.Errorf("cannot read the sets in %q: %w", setsFile, err)
-		}
-
-		for i := range list {
-			e := &list[i]
-			if e.bad != nil {
-				e.bad.refuse(to, setsFile, e.line)
-				continue
-			}
-
-			listed = append(listed, e.rec.ID)
-			updated[e.rec.ID] = parsePTCGTime(e.rec.UpdatedAt)
-			// One that cannot be is not known.
-			total, _ := totalOf(e.rec.PrintedTotal)
-			to.Set(Set{
-				At: At{File: setsFile, Line: e.line}, Total: total, Ref: e.rec.ID, Game: pokemon, Name: e.rec.Name,
-				Series: e.rec.Series,
-				Code:   e.rec.Code, Release: parsePTCGDate(e.rec.ReleaseDate),
-			})
-		}
-
-		if len(listed) == 0 {
-			return fmt.Errorf("cannot read the sets in %q: no usable set in it", setsFile)
-		}
-
+	var listed []setFile
+	dir := path.Join(s.prefix, "cards/en")
+	parse := func(data []byte) ([]record[ptcgSet], error) { return readArrayFile(data, checkPTCGSet) }
+	use := func(set *ptcgSet, at At) *fault {
+		listed = append(listed, setFile{name: dir + "/" + set.ID + ".json", set: set.ID})
+		updated[set.ID] = parsePTCGTime(set.UpdatedAt)
+		// A total that cannot be is not known.
+		total, _ := totalOf(set.PrintedTotal)
+		to.Set(Set{
+			At: at, Total: total, Ref: set.ID, Game: pokemon, Name: set.Name, Series: set.Series, Code: set.Code,
+			Release: parsePTCGDate(set.ReleaseDate),
+		})
 		return nil
-	})
-	if err != nil {
+	}
+
+	if err := readListing(ctx, s.in, path.Join(s.prefix, ptcgSets), "set", to, parse, use); err != nil {
 		return err
 	}
 
-	return readSetFiles(ctx, &s.cards, to, listed, checkPTCGCard, func(e *record[ptcgCard], file, set string) {
-		if e.bad != nil {
-			e.bad.refuse(to, file, e.line)
-			return
-		}
-
+	cards := jsonFiles(s.in, dir, checkPTCGCard)
+	cards.use = func(c *ptcgCard, at At, set string) *fault {
 		to.Card(Card{
-			At: At{File: file, Line: e.line}, Ref: e.rec.ID, Game: pokemon, SetRef: set, Name: e.rec.Name,
-			Number: e.rec.Number, Rarity: spaced(e.rec.Rarity), UpdatedAt: updated[set],
-			Identifiers: []Identifier{{Namespace: pokemonTCGIDs, Value: e.rec.ID}},
+			At: at, Ref: c.ID, Game: pokemon, SetRef: set, Name: c.Name, Number: c.Number, Rarity: spaced(c.Rarity),
+			UpdatedAt: updated[set], Identifiers: []Identifier{{Namespace: pokemonTCGIDs, Value: c.ID}},
 		})
-	})
-}
-
-// readWholeFile reads one file of a folder.
-func readWholeFile(ctx context.Context, in folder, name string, use func(data []byte) error) error {
-	return in.each(ctx, func(n string) bool { return n == name }, func(f file, r io.Reader) error {
-		data, err := readWhole(r)
-		if err != nil {
-			return fmt.Errorf("cannot read %q: %w", f.name, err)
-		}
-		return use(data)
-	})
+		return nil
+	}
+	return cards.records(ctx, to, listed)
 }
 
 func checkPTCGSet(s *ptcgSet) *fault {
@@ -218,10 +162,5 @@ func parsePTCGTime(text string) int64 {
 // Prices implements Source: wide history files only.
 func (s *pokemonTCG) Prices(ctx context.Context, to Sink) error {
 	form := wideForm{key: "cardId", variant: "subTypeName", condition: s.opts.DefaultCondition, refOK: refOK}
-	for _, f := range s.history {
-		if err := readHistoryFile(ctx, f, form, s.lim, to); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readHistory(ctx, s.in, form, s.opts, to)
 }

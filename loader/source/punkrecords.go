@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ninepocket/snapshot"
@@ -25,7 +23,6 @@ type punkRecords struct {
 	opts   Options
 	in     folder
 	prefix string // the folder that holds packs.json and data/
-	cards  setFiles
 }
 
 type punkPack struct {
@@ -47,20 +44,7 @@ type punkCard struct {
 
 const punkPacks = "packs.json"
 
-func openPunkRecords(name string, o Options, lim limits) (Source, error) {
-	if isHistoryFile(name) {
-		return nil, errors.New("punk-records has no prices; its cards are priced by another source")
-	}
-
-	in, err := openFolder(name, lim)
-	if err != nil {
-		return nil, err
-	}
-
-	return newPunkRecords(in, o)
-}
-
-func newPunkRecords(in folder, o Options) (Source, error) {
+func newPunkRecords(in folder, _ string, o Options) (Source, error) {
 	prefix, found, err := onlyPlace(in, punkPacks)
 	if err != nil {
 		return nil, err
@@ -69,7 +53,7 @@ func newPunkRecords(in folder, o Options) (Source, error) {
 		return nil, fmt.Errorf("there is no english/%s in it", punkPacks)
 	}
 
-	return &punkRecords{opts: o, in: in, prefix: prefix, cards: newSetFiles(in, path.Join(prefix, "data"))}, nil
+	return &punkRecords{opts: o, in: in, prefix: prefix}, nil
 }
 
 // Feed implements Source.
@@ -85,57 +69,35 @@ func (s *punkRecords) Prices(context.Context, Sink) error { return nil }
 
 // Catalog implements Source: the packs as sets, then the cards of each pack's file.
 func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
+	var listed []setFile
 	packs := map[string]bool{}
-	packsFile := path.Join(s.prefix, punkPacks)
-	var listed []string
-	err := readWholeFile(ctx, s.in, packsFile, func(data []byte) error {
-		list, err := readPacks(data)
-		if err != nil {
-			return fmt.Errorf("cannot read the packs in %q: %w", packsFile, err)
-		}
-
-		for i := range list {
-			e := &list[i]
-			if e.bad != nil {
-				e.bad.refuse(to, packsFile, e.line)
-				continue
-			}
-			packs[e.rec.ID] = true
-			listed = append(listed, e.rec.ID)
-			to.Set(e.rec.set(At{File: packsFile, Line: e.line}))
-		}
-
-		if len(packs) == 0 {
-			return fmt.Errorf("cannot read the packs in %q: no usable pack in it", packsFile)
-		}
-
+	dir := path.Join(s.prefix, "data")
+	use := func(pack *punkPack, at At) *fault {
+		listed = append(listed, setFile{name: dir + "/" + pack.ID + ".json", set: pack.ID})
+		packs[pack.ID] = true
+		to.Set(pack.set(at))
 		return nil
-	})
-	if err != nil {
+	}
+
+	if err := readListing(ctx, s.in, path.Join(s.prefix, punkPacks), "pack", to, readPacks, use); err != nil {
 		return err
 	}
 
-	return readSetFiles(ctx, &s.cards, to, listed, checkPunkCard, func(e *record[punkCard], file, _ string) {
-		s.card(to, packs, e, file)
-	})
-}
+	cards := jsonFiles(s.in, dir, checkPunkCard)
+	cards.use = func(c *punkCard, at At, _ string) *fault {
+		// A card of a pack that is not listed would lose its set.
+		if !packs[c.PackID] {
+			return &fault{reason: ReasonBadRef, ref: c.ID, value: "pack_id " + c.PackID}
+		}
 
-func (s *punkRecords) card(to Sink, packs map[string]bool, e *record[punkCard], file string) {
-	// A card of a pack that is not listed would lose its set.
-	if e.bad == nil && !packs[e.rec.PackID] {
-		e.bad = &fault{reason: ReasonBadRef, ref: e.rec.ID, value: "pack_id " + e.rec.PackID}
+		to.Card(Card{
+			At: at, Ref: c.ID, Game: onePiece, SetRef: c.PackID, Name: c.Name, Number: c.ID, Rarity: spaced(c.Rarity),
+			Printing: printingOf(c.ID), UpdatedAt: snapshot.NoTime,
+			Identifiers: []Identifier{{Namespace: KindPunkRecords, Value: c.ID}},
+		})
+		return nil
 	}
-
-	if e.bad != nil {
-		e.bad.refuse(to, file, e.line)
-		return
-	}
-
-	to.Card(Card{
-		At: At{File: file, Line: e.line}, Ref: e.rec.ID, Game: onePiece, SetRef: e.rec.PackID, Name: e.rec.Name,
-		Number: e.rec.ID, Rarity: spaced(e.rec.Rarity), Printing: printingOf(e.rec.ID), UpdatedAt: snapshot.NoTime,
-		Identifiers: []Identifier{{Namespace: KindPunkRecords, Value: e.rec.ID}},
-	})
+	return cards.records(ctx, to, listed)
 }
 
 // readPacks reads the object of packs by id, in the order of the file.
@@ -148,14 +110,7 @@ func readPacks(data []byte) ([]record[punkPack], error) {
 			return err
 		}
 
-		e := record[punkPack]{line: len(list) + 1}
-		if err := json.Unmarshal(raw, &e.rec); err != nil {
-			e.bad = faultOf(err, raw)
-		} else {
-			e.bad = checkPack(id, &e.rec)
-		}
-
-		list = append(list, e)
+		list = append(list, readElement(raw, len(list)+1, func(p *punkPack) *fault { return checkPack(id, p) }))
 		return nil
 	})
 	if err != nil {

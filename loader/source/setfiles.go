@@ -2,94 +2,152 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
 	"strings"
 )
 
-// setFiles are the card files of a catalog that has one JSON array of cards a set, named by the
-// set's id.
-type setFiles struct {
-	in     folder
-	dir    string            // where they lie in the folder
-	set    map[string]string // file name → set id
-	number int
+// setFiles are the files of a catalog that has one file of records for each set.
+type setFiles[T any] struct {
+	in    folder
+	label string          // what the report puts before names
+	there map[string]bool // the names of those that are in the folder
+	none  string          // what none of them being usable is called
+	read  func(io.Reader) ([]record[T], error)
+	use   func(rec *T, at At, set string) *fault
 }
 
-// newSetFiles finds the files DIR/SET.json of a folder.
-func newSetFiles(in folder, dir string) setFiles {
-	s := setFiles{in: in, dir: dir, set: map[string]string{}}
+// setFile is where the file of a listed set is, or should be.
+type setFile struct{ name, set, title string }
+
+// jsonFiles finds the files DIR/SET.json of a folder, each a JSON array.
+func jsonFiles[T any](in folder, dir string, check func(*T) *fault) setFiles[T] {
+	s := setFiles[T]{in: in, there: map[string]bool{}, none: "none of its card files is usable"}
 	for _, f := range in.files() {
 		rest, ok := strings.CutPrefix(f.name, dir+"/")
-		if set, json := strings.CutSuffix(rest, ".json"); ok && json && !strings.Contains(set, "/") {
-			s.set[f.name] = set
-			s.number++
+		if ok && strings.HasSuffix(rest, ".json") && !strings.Contains(rest, "/") {
+			s.there[f.name] = true
 		}
 	}
 
+	s.read = func(r io.Reader) ([]record[T], error) {
+		data, err := readWhole(r)
+		if err != nil {
+			return nil, err
+		}
+		return readArrayFile(data, check)
+	}
 	return s
 }
 
-// readSetFiles reads the cards of every file whose set is listed and hands each to card, which also
-// refuses what is wrong with it. Files of unlisted sets, broken and empty ones, and listed sets
-// without a file are quarantined; without any usable file the catalog is an error.
-func readSetFiles[T any](
-	ctx context.Context, s *setFiles, to Sink, listed []string, check func(*T) *fault,
-	card func(e *record[T], file, set string),
-) error {
-	known := map[string]bool{}
-	for _, set := range listed {
-		known[set] = true
+// records hands the records of every listed set's file to use. Files of unlisted sets, broken and
+// empty ones, and listed sets without a file are quarantined; without any usable file the catalog is
+// an error.
+func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) error {
+	sets := map[string]string{}
+	for _, f := range listed {
+		sets[f.name] = f.set
 	}
 
 	usable := 0
 	done := int64(0)
-	to.Progress("catalog", 0, int64(s.number))
-	err := s.in.each(ctx, keyOf(s.set), func(f file, r io.Reader) error {
+	total := int64(len(s.there))
+	to.Progress("catalog", 0, total)
+	err := s.in.each(ctx, keyOf(s.there), func(f file, r io.Reader) error {
 		done++
-		defer to.Progress("catalog", done, int64(s.number))
-		set := s.set[f.name]
-		if !known[set] {
-			refuseFile(to, f.name, ReasonUnlistedFile, nil)
+		defer to.Progress("catalog", done, total)
+		name := path.Join(s.label, f.name)
+		set, known := sets[f.name]
+		if !known {
+			refuseFile(to, name, ReasonUnlistedFile, "")
 			return nil
 		}
 
-		data, err := readWhole(r)
-		var list []record[T]
-		if err == nil {
-			list, err = readArrayFile(data, check)
-		}
+		list, err := s.read(r)
 		if err != nil {
-			return refuseOrFail(to, f.name, err)
+			return refuseOrFail(to, name, err)
 		}
 
 		usable++
 		if len(list) == 0 {
-			refuseFile(to, f.name, ReasonEmptyFile, nil)
+			refuseFile(to, name, ReasonEmptyFile, "")
 		}
 
-		for i := range list {
-			card(&list[i], f.name, set)
-		}
-
+		emit(to, name, list, func(rec *T, at At) *fault { return s.use(rec, at, set) })
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot read the catalog: %w", err)
 	}
 
-	for _, set := range listed {
+	for _, f := range listed {
 		// What is listed and not there is told: a catalog that shrinks must not do so unseen.
-		if name := path.Join(s.dir, set+".json"); s.set[name] == "" {
-			refuseFile(to, name, ReasonMissingFile, nil)
+		if !s.there[f.name] {
+			refuseFile(to, path.Join(s.label, f.name), ReasonMissingFile, f.title)
 		}
 	}
 
 	if usable == 0 {
-		return errors.New("cannot read the catalog: none of its card files is usable")
+		return fmt.Errorf("cannot read the catalog: %s", s.none)
 	}
 
 	return nil
+}
+
+// emit hands every record that is not refused to use, which may refuse it too, and counts those that
+// are left.
+func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at At) *fault) (usable int) {
+	for i := range list {
+		e := &list[i]
+		at := At{File: name, Line: e.line}
+		bad := e.bad
+		if bad == nil {
+			bad = use(&e.rec, at)
+		}
+
+		if bad != nil {
+			bad.refuse(to, at)
+			continue
+		}
+
+		usable++
+	}
+
+	return usable
+}
+
+// readListing reads the file of a folder that lists the sets of a catalog, and hands each one that is
+// usable to use. thing is what the source calls a set.
+func readListing[T any](
+	ctx context.Context, in folder, name, thing string, to Sink,
+	parse func(data []byte) ([]record[T], error), use func(rec *T, at At) *fault,
+) error {
+	data, err := readNamed(ctx, in, name)
+	if err != nil {
+		return err
+	}
+
+	list, err := parse(data)
+	if err != nil {
+		return fmt.Errorf("cannot read the %ss in %q: %w", thing, name, err)
+	}
+
+	if emit(to, name, list, use) == 0 {
+		return fmt.Errorf("cannot read the %ss in %q: no usable %s in it", thing, name, thing)
+	}
+
+	return nil
+}
+
+// readNamed reads one file of a folder.
+func readNamed(ctx context.Context, in folder, name string) (data []byte, err error) {
+	err = in.each(ctx, func(n string) bool { return n == name }, func(_ file, r io.Reader) error {
+		data, err = readWhole(r)
+		if err != nil {
+			return fmt.Errorf("cannot read %q: %w", name, err)
+		}
+		return nil
+	})
+	return data, err
 }

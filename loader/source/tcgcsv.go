@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,11 +23,10 @@ import (
 // 25), written "3/42346". Wide files know no category, their refs are the product id alone.
 type tcgCSV struct {
 	opts    Options
-	lim     limits
+	in      folder
 	trees   []*tcgTree // ascending by day
 	twice   []*tcgTree // trees of days that trees has already
-	history []historyFile
-	catalog *tcgTree // the newest tree with a catalog, nil for none
+	catalog *tcgTree   // the newest tree with a catalog, nil for none
 
 	groups  map[string]*tcgGroup // of the catalog tree by "category/groupId", nil before they were read
 	listed  []*tcgGroup          // the same in the order of the files
@@ -41,6 +41,7 @@ type tcgTree struct {
 	prefix    string // the folder within in that holds the categories, "" for the root
 	dated     bool   // prefix ends in a date, as an archive day's does
 	day       snapshot.Day
+	newest    time.Time // of the files' times
 	collected int64
 	leaves    []tcgLeaf
 }
@@ -59,28 +60,13 @@ func (t *tcgTree) has(kind string) bool {
 	return slices.ContainsFunc(t.leaves, func(l tcgLeaf) bool { return l.kind == kind })
 }
 
-// openTCGCSV opens an input.
-func openTCGCSV(name string, o Options, lim limits) (Source, error) {
-	if isHistoryFile(name) {
-		return &tcgCSV{opts: o, lim: lim, history: []historyFile{{path: name, name: filepath.Base(name)}}}, nil
-	}
-
-	in, err := openFolder(name, lim)
-	if err != nil {
-		return nil, err
-	}
-
-	return newTCGCSV(in, name, o, lim)
-}
-
-// newTCGCSV finds the trees and history files of a folder, which lies at name on disk.
-func newTCGCSV(in folder, name string, o Options, lim limits) (Source, error) {
-	s := &tcgCSV{opts: o, lim: lim, skip: map[string]bool{}}
+// newTCGCSV finds the trees of a folder, which lies at name on disk.
+func newTCGCSV(in folder, name string, o Options) (Source, error) {
+	s := &tcgCSV{opts: o, in: in, skip: map[string]bool{}}
 	if err := s.addTrees(in, "", name); err != nil {
 		return nil, err
 	}
 
-	s.history = historyFilesIn(name, in)
 	// A directory may hold archives, one for each day, as TCGCSV publishes them.
 	if _, dir := in.(*dirFolder); dir {
 		for _, f := range in.files() {
@@ -89,7 +75,7 @@ func newTCGCSV(in folder, name string, o Options, lim limits) (Source, error) {
 			}
 
 			inner := filepath.Join(name, filepath.FromSlash(f.name))
-			sub, err := openFolder(inner, lim)
+			sub, err := openFolder(inner, o.limits)
 			if err == nil {
 				err = s.addTrees(sub, f.name, inner)
 			}
@@ -99,7 +85,7 @@ func newTCGCSV(in folder, name string, o Options, lim limits) (Source, error) {
 		}
 	}
 
-	if len(s.trees) == 0 && len(s.history) == 0 {
+	if len(s.trees) == 0 && len(historyIn(in)) == 0 {
 		return nil, errors.New("no TCGCSV files in it: want tcgplayer/3/groups, 2026-04-20/3/1367/prices, " +
 			"archives of these, or wide history as .csv.zst")
 	}
@@ -111,11 +97,17 @@ func newTCGCSV(in folder, name string, o Options, lim limits) (Source, error) {
 // arrange puts the trees in order, keeps one of each day, and picks the one whose catalog counts:
 // the newest.
 func (s *tcgCSV) arrange() {
+	live := func(t *tcgTree) bool { return t.has("groups") }
 	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
-		if a.day != b.day {
-			return int(a.day) - int(b.day)
+		switch {
+		case a.day != b.day:
+			return int(a.day - b.day)
+		case live(a) == live(b):
+			return 0
+		case live(a):
+			return -1
 		}
-		return boolRank(a.has("groups")) - boolRank(b.has("groups"))
+		return 1
 	})
 
 	// A day packed twice, as .tar.zst and as .7z, is one day; a live tree goes before an archive
@@ -133,13 +125,6 @@ func (s *tcgCSV) arrange() {
 	}
 
 	s.trees = kept
-}
-
-func boolRank(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
 }
 
 // placeTCG reads a path as one of TCGCSV's: [prefix/]{category}/groups or
@@ -178,9 +163,13 @@ func gameOfCategory(id string) string {
 
 // addTrees sorts the files of a folder into trees and finds out when each was collected.
 func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
+	stamps, err := readStamps(in, diskPath)
+	if err != nil {
+		return err
+	}
+
 	trees := map[string]*tcgTree{}
-	newest := map[string]time.Time{}
-	var order []string
+	first := len(s.trees)
 	for _, f := range in.files() {
 		prefix, leaf, ok := placeTCG(f.name)
 		if !ok {
@@ -189,39 +178,31 @@ func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
 
 		t := trees[prefix]
 		if t == nil {
-			t = &tcgTree{in: in, label: label, prefix: prefix, day: snapshot.NoDay}
+			t = &tcgTree{in: in, label: label, prefix: prefix}
 			trees[prefix] = t
-			order = append(order, prefix)
+			s.trees = append(s.trees, t)
 		}
 
 		t.leaves = append(t.leaves, leaf)
-		if f.mod.After(newest[prefix]) {
-			newest[prefix] = f.mod
+		if f.mod.After(t.newest) {
+			t.newest = f.mod
 		}
 	}
 
-	stamps, err := readStamps(in, trees)
-	if err != nil {
-		return err
-	}
-
-	for _, prefix := range order {
-		t := trees[prefix]
+	for _, t := range s.trees[first:] {
 		// An archive day is a folder with the day's name.
-		base := path.Base(prefix)
-		if prefix == "" {
+		base := path.Base(t.prefix)
+		if t.prefix == "" {
 			base = filepath.Base(diskPath)
 		}
 
 		t.day, t.dated = parseDay(base)
-		if err := s.dateTree(t, stamps, newest[prefix]); err != nil {
+		if err := s.dateTree(t, stamps); err != nil {
 			return err
 		}
-
-		s.trees = append(s.trees, t)
 	}
 
-	return s.besideStamp(in, diskPath, trees, newest)
+	return nil
 }
 
 // lastUpdated is the file in which TCGCSV says when its tree was made.
@@ -229,7 +210,7 @@ const lastUpdated = "last-updated.txt"
 
 // dateTree decides when a tree was collected (decision 18): its last-updated.txt, else the archive
 // day at 20:00Z, else --collected-at, else the newest file time.
-func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string, newest time.Time) error {
+func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string) error {
 	// TCGCSV puts the file beside the folder tcgplayer; copies of the tree have it inside.
 	stamp, ok := stamps[path.Join(t.prefix, lastUpdated)]
 	if !ok && !t.dated && path.Base(t.prefix) == "tcgplayer" {
@@ -249,7 +230,7 @@ func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string, newest time.Time
 	case !s.opts.CollectedAt.IsZero():
 		t.collected = s.opts.CollectedAt.UnixMilli()
 	default:
-		t.collected = newest.UnixMilli()
+		t.collected = t.newest.UnixMilli()
 	}
 
 	if !t.dated {
@@ -259,49 +240,33 @@ func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string, newest time.Time
 	return nil
 }
 
-// besideStamp reads the last-updated.txt that lies beside a directory named tcgplayer, where TCGCSV
-// itself has it.
-func (s *tcgCSV) besideStamp(in folder, diskPath string, trees map[string]*tcgTree, newest map[string]time.Time) error {
-	t := trees[""]
-	if _, dir := in.(*dirFolder); !dir || t == nil || filepath.Base(diskPath) != "tcgplayer" {
-		return nil
-	}
-
-	for _, f := range in.files() {
-		if f.name == lastUpdated {
-			return nil
-		}
-	}
-
-	stamp, ok, err := readSmallFile(filepath.Join(filepath.Dir(diskPath), lastUpdated))
-	if err != nil || !ok {
+// readStamps reads the last-updated.txt files of a folder, by name.
+func readStamps(in folder, diskPath string) (map[string]string, error) {
+	stamps := map[string]string{}
+	read := func(f file, r io.Reader) error {
+		text, err := io.ReadAll(io.LimitReader(r, 1<<10))
+		stamps[f.name] = string(text)
 		return err
 	}
 
-	return s.dateTree(t, map[string]string{lastUpdated: stamp}, newest[""])
-}
-
-// readStamps reads the last-updated.txt files that may belong to one of the trees.
-func readStamps(in folder, trees map[string]*tcgTree) (map[string]string, error) {
-	wanted := map[string]bool{}
-	for prefix := range trees {
-		wanted[path.Join(prefix, lastUpdated)] = true
-		wanted[path.Join(path.Dir(prefix), lastUpdated)] = true
+	// A pass over an archive that has none would be for nothing.
+	is := func(name string) bool { return path.Base(name) == lastUpdated }
+	if slices.ContainsFunc(in.files(), func(f file) bool { return is(f.name) }) {
+		if err := in.each(context.Background(), is, read); err != nil {
+			return nil, err
+		}
 	}
 
-	// A pass over an archive that has none would be for nothing.
-	there := slices.ContainsFunc(in.files(), func(f file) bool { return wanted[f.name] })
-	stamps := map[string]string{}
-	if !there {
+	// TCGCSV itself has the file beside the directory tcgplayer, where it stands for one within.
+	_, within := stamps[lastUpdated]
+	if _, dir := in.(*dirFolder); !dir || within || filepath.Base(diskPath) != "tcgplayer" {
 		return stamps, nil
 	}
 
-	err := in.each(context.Background(), func(name string) bool { return wanted[name] },
-		func(f file, r io.Reader) error {
-			text, err := io.ReadAll(io.LimitReader(r, 1<<10))
-			stamps[f.name] = string(text)
-			return err
-		})
+	err := (&dirFolder{root: filepath.Dir(diskPath)}).visit(file{name: lastUpdated}, read)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 
 	return stamps, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,8 +24,10 @@ type tcgGroup struct {
 	PublishedOn  jsontext.Value `json:"publishedOn"`
 
 	category, id string
-	products     bool // a products file is there
 }
+
+// ref is the identity of a group.
+func (g *tcgGroup) ref() string { return g.category + "/" + g.id }
 
 // tcgProduct is an element of a products file: a card, a sealed product or an accessory.
 type tcgProduct struct {
@@ -106,17 +109,13 @@ func reasonOfFile(err error) string {
 }
 
 // refuseFile sends a whole file to quarantine.
-func refuseFile(to Sink, name, reason string, err error) {
-	q := Quarantine{At: At{File: name}, Reason: reason}
-	if err != nil {
-		q.Value = clip(err.Error())
-	}
-	to.Quarantine(q)
+func refuseFile(to Sink, name, reason, value string) {
+	(&fault{reason: reason, value: value}).refuse(to, At{File: name})
 }
 
 // refuse sends a record to quarantine.
-func (f *fault) refuse(to Sink, name string, line int) {
-	to.Quarantine(Quarantine{At: At{File: name, Line: line}, Reason: f.reason, Ref: clip(f.ref), Value: clip(f.value)})
+func (f *fault) refuse(to Sink, at At) {
+	to.Quarantine(Quarantine{At: at, Reason: f.reason, Ref: clip(f.ref), Value: clip(f.value)})
 }
 
 // refuseOrFail sends a file that makes no sense to quarantine, and returns the error of one that
@@ -125,7 +124,7 @@ func refuseOrFail(to Sink, name string, err error) error {
 	if _, failed := errors.AsType[unreadable](err); failed {
 		return fmt.Errorf("cannot read %q: %w", name, err)
 	}
-	refuseFile(to, name, reasonOfFile(err), err)
+	refuseFile(to, name, reasonOfFile(err), err.Error())
 	return nil
 }
 
@@ -184,22 +183,13 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 			return fmt.Errorf("cannot read %q: %w", t.at(f.name), err)
 		}
 
-		usable := 0
-		for i := range list {
-			e := &list[i]
-			if e.bad != nil {
-				e.bad.refuse(to, t.at(f.name), e.line)
-				continue
-			}
-
-			usable++
-			g := &e.rec
+		usable := emit(to, t.at(f.name), list, func(g *tcgGroup, at At) *fault {
 			g.category = wanted[f.name].category
 			listed = append(listed, g)
-			to.Set(s.setOf(t, g, At{File: t.at(f.name), Line: e.line}))
-			groups[g.category+"/"+g.id] = g
-		}
-
+			to.Set(s.setOf(t, g, at))
+			groups[g.ref()] = g
+			return nil
+		})
 		if usable == 0 {
 			return fmt.Errorf("cannot read %q: no usable group in it", t.at(f.name))
 		}
@@ -233,66 +223,32 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 		return err
 	}
 
-	wanted := map[string]tcgLeaf{}
+	files := setFiles[tcgProduct]{
+		in: t.in, label: t.label, there: map[string]bool{},
+		none: fmt.Sprintf("none of its %d groups has a usable products file", len(s.listed)),
+		read: func(r io.Reader) ([]record[tcgProduct], error) { return readReplyFile(r, checkProduct) },
+		use: func(p *tcgProduct, at At, set string) *fault {
+			s.product(to, s.groups[set], p, at)
+			return nil
+		},
+	}
 	for _, l := range t.leaves {
 		if l.kind == "products" {
-			wanted[l.name] = l
+			files.there[l.name] = true
 		}
 	}
 
-	done := int64(0)
-	usable := 0
-	to.Progress("catalog", 0, int64(len(wanted)))
-	err := t.in.each(ctx, keyOf(wanted), func(f file, r io.Reader) error {
-		l := wanted[f.name]
-		name := t.at(f.name)
-		done++
-		defer to.Progress("catalog", done, int64(len(wanted)))
-
-		// Products of a group that nobody lists would have no set.
-		g := s.groups[l.category+"/"+l.group]
-		if g == nil {
-			refuseFile(to, name, ReasonUnlistedFile, nil)
-			return nil
-		}
-
-		g.products = true
-		list, err := readReplyFile(r, checkProduct)
-		if err != nil {
-			return refuseOrFail(to, name, err)
-		}
-
-		usable++
-		if len(list) == 0 {
-			refuseFile(to, name, ReasonEmptyFile, nil)
-		}
-
-		for i := range list {
-			s.product(to, g, &list[i], name)
-		}
-
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("cannot read the catalog: %w", err)
-	}
-
+	var listed []setFile
 	for _, g := range s.listed {
-		if !g.products {
-			refuseFile(to, t.at(t.pathOf(g, "products")), ReasonMissingFile, errors.New(g.Name))
-		}
+		listed = append(listed, setFile{name: t.pathOf(g, "products"), set: g.ref(), title: g.Name})
 	}
 
-	if usable == 0 {
-		return fmt.Errorf("cannot read the catalog: none of its %d groups has a usable products file", len(s.listed))
-	}
-
-	return nil
+	return files.records(ctx, to, listed)
 }
 
 // pathOf is where a group's file is, or should be.
 func (t *tcgTree) pathOf(g *tcgGroup, kind string) string {
-	return strings.TrimPrefix(t.prefix+"/"+g.category+"/"+g.id+"/"+kind, "/")
+	return path.Join(t.prefix, g.ref(), kind)
 }
 
 // readReplyFile reads a file that holds one of TCGCSV's replies.
@@ -307,7 +263,7 @@ func readReplyFile[T any](r io.Reader, check func(*T) *fault) ([]record[T], erro
 // setOf turns a group into a set.
 func (s *tcgCSV) setOf(t *tcgTree, g *tcgGroup, at At) Set {
 	set := Set{
-		At: at, Ref: g.category + "/" + g.id, Game: gameOfCategory(g.category), Name: g.Name,
+		At: at, Ref: g.ref(), Game: gameOfCategory(g.category), Name: g.Name,
 		Code: strings.TrimSpace(scalar(g.Abbreviation)), Release: releaseOf(scalar(g.PublishedOn), t.collected),
 	}
 	if alias := setAlias(g.Name); alias != "" {
@@ -341,19 +297,12 @@ func releaseOf(text string, collected int64) snapshot.Day {
 }
 
 // product emits one product as what it is (decision 27).
-func (s *tcgCSV) product(to Sink, g *tcgGroup, e *record[tcgProduct], file string) {
-	if e.bad != nil {
-		e.bad.refuse(to, file, e.line)
-		return
-	}
-
-	p := &e.rec
+func (s *tcgCSV) product(to Sink, g *tcgGroup, p *tcgProduct, at At) {
 	ref := g.category + "/" + p.id
 	number := p.attribute("Number")
 	rarity := p.attribute("Rarity")
 	ids := []Identifier{{Namespace: tcgPlayer, Value: p.id}}
 	updated := parseModified(scalar(p.ModifiedOn))
-	at := At{File: file, Line: e.line}
 	game := gameOfCategory(g.category)
 	switch {
 	case number == "" && rarity == "":
@@ -374,7 +323,7 @@ func (s *tcgCSV) product(to Sink, g *tcgGroup, e *record[tcgProduct], file strin
 		// The name is the card's, without the number that shops put behind it.
 		name, number := cutNumber(p.Name, number)
 		to.Card(Card{
-			At: at, Ref: ref, Game: game, SetRef: g.category + "/" + g.id, Name: name, Number: number, Rarity: rarity,
+			At: at, Ref: ref, Game: game, SetRef: g.ref(), Name: name, Number: number, Rarity: rarity,
 			Identifiers: ids, UpdatedAt: updated,
 		})
 	}

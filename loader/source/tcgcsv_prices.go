@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,28 +31,23 @@ func checkPrice(p *tcgPrice) *fault {
 	}
 
 	p.id = id
-	if p.SubTypeName.Kind() != '"' {
-		return &fault{reason: ReasonBadVariant, ref: id, value: string(p.SubTypeName)}
-	}
-
 	p.variant = variantCode(scalar(p.SubTypeName))
-	if !IsCode(p.variant) {
-		return &fault{reason: ReasonBadVariant, ref: id, value: string(p.SubTypeName)}
+	if p.SubTypeName.Kind() != '"' || !IsCode(p.variant) {
+		return &fault{ReasonBadVariant, id, string(p.SubTypeName)}
 	}
 
 	switch p.MarketPrice.Kind() {
 	case 'n':
 		p.cents = snapshot.NoCents
-	case '0':
-		p.cents, ok = centsOf(string(p.MarketPrice))
-		if !ok {
-			return &fault{reason: ReasonBadPrice, ref: id, value: string(p.MarketPrice)}
-		}
-
+		return nil
 	case 0:
-		return &fault{reason: ReasonMissingValue, ref: id, value: "marketPrice"}
-	default:
-		return &fault{reason: ReasonBadPrice, ref: id, value: string(p.MarketPrice)}
+		return &fault{ReasonMissingValue, id, "marketPrice"}
+	}
+
+	// Text that is no number, such as a price in quotes, is no price either.
+	p.cents, ok = centsOf(string(p.MarketPrice))
+	if !ok {
+		return &fault{ReasonBadPrice, id, string(p.MarketPrice)}
 	}
 
 	return nil
@@ -92,122 +88,87 @@ func centsOf(text string) (int64, bool) {
 
 // Prices implements Source: wide history first, then the trees by day.
 func (s *tcgCSV) Prices(ctx context.Context, to Sink) error {
-	for _, f := range s.history {
-		if err := readHistoryFile(ctx, f, s.form(), s.lim, to); err != nil {
-			return err
-		}
+	if err := readHistory(ctx, s.in, s.form(), s.opts, to); err != nil {
+		return err
 	}
 
 	for _, t := range s.twice {
-		refuseFile(to, t.at(t.prefix), ReasonDuplicateDay, errors.New(t.day.String()))
+		refuseFile(to, t.at(t.prefix), ReasonDuplicateDay, t.day.String())
 	}
 
-	total := int64(0)
-	done := int64(0)
+	read := priceFiles{s: s, to: to}
 	for _, t := range s.trees {
 		for _, l := range t.leaves {
 			if l.kind == "prices" {
-				total++
+				read.total++
 			}
 		}
 	}
 
-	if total == 0 && len(s.history) == 0 {
+	if read.total == 0 && len(historyIn(s.in)) == 0 {
 		return errors.New("cannot read the prices: there is no prices file")
 	}
 
 	// Broken files are quarantined one by one, but not all of them.
-	usable := 0
-	to.Progress("prices", 0, total)
-	for _, run := range s.runs() {
-		n, err := s.priceRun(ctx, run, to, func() {
-			done++
-			to.Progress("prices", done, total)
-		})
-		if err != nil {
+	to.Progress("prices", 0, read.total)
+	for rest := s.trees; len(rest) > 0; {
+		// Trees of one folder are read together, so that an archive of many days is decompressed once.
+		n := slices.IndexFunc(rest, func(t *tcgTree) bool { return t.in != rest[0].in })
+		if n < 0 {
+			n = len(rest)
+		}
+		if err := read.trees(ctx, rest[:n]); err != nil {
 			return fmt.Errorf("cannot read the prices: %w", err)
 		}
-		usable += n
+		rest = rest[n:]
 	}
 
-	if usable == 0 && total > 0 {
-		return fmt.Errorf("cannot read the prices: none of %d prices files is usable", total)
+	if read.usable == 0 && read.total > 0 {
+		return fmt.Errorf("cannot read the prices: none of %d prices files is usable", read.total)
 	}
 
 	return s.missingPrices(ctx, to)
 }
 
-// runs groups the trees that one pass over one folder visits in order, so that an archive of many
-// days is decompressed once. Days that do not ascend in an archive take a pass each.
-func (s *tcgCSV) runs() [][]*tcgTree {
-	rank := map[string]int{}
-	var runs [][]*tcgTree
-	var in folder
-	for _, t := range s.trees {
-		// Another folder begins a run of its own.
-		if t.in != in {
-			in = t.in
-			clear(rank)
-			for i, f := range in.files() {
-				rank[f.name] = i
-			}
-		} else if last := runs[len(runs)-1]; follows(last[len(last)-1], t, rank) {
-			runs[len(runs)-1] = append(last, t)
-			continue
-		}
-
-		runs = append(runs, []*tcgTree{t})
-	}
-
-	return runs
+// priceFiles is the reading of all prices files.
+type priceFiles struct {
+	s                   *tcgCSV
+	to                  Sink
+	done, total, usable int64
 }
 
-// follows reports whether all files of b come after those of a.
-func follows(a, b *tcgTree, rank map[string]int) bool {
-	most := 0
-	for _, l := range a.leaves {
-		most = max(most, rank[l.name])
-	}
-
-	for _, l := range b.leaves {
-		if rank[l.name] < most {
-			return false
-		}
-	}
-
-	return true
-}
-
-// priceRun reads the prices files of some trees of one folder and counts the usable ones.
-func (s *tcgCSV) priceRun(ctx context.Context, run []*tcgTree, to Sink, step func()) (usable int, err error) {
+// trees reads the prices files of some trees of one folder.
+func (p *priceFiles) trees(ctx context.Context, list []*tcgTree) error {
 	type place struct {
 		tree *tcgTree
 		leaf tcgLeaf
 	}
 
-	wanted := map[string]place{}
-	for _, t := range run {
+	var names []string
+	places := map[string]place{}
+	for _, t := range list {
 		for _, l := range t.leaves {
 			if l.kind == "prices" {
-				wanted[l.name] = place{t, l}
+				names = append(names, l.name)
+				places[l.name] = place{t, l}
 			}
 		}
 	}
 
-	err = run[0].in.each(ctx, keyOf(wanted), func(f file, r io.Reader) error {
-		defer step()
-		p := wanted[f.name]
+	return eachInOrder(ctx, list[0].in, names, func(f file, r io.Reader) error {
+		at := places[f.name]
 		list, err := readReplyFile(r, checkPrice)
-		if err != nil {
-			return refuseOrFail(to, p.tree.at(f.name), err)
+		if err == nil {
+			p.usable++
+			p.s.prices(p.to, at.tree, at.leaf, list)
+		} else {
+			err = refuseOrFail(p.to, at.tree.at(f.name), err)
 		}
 
-		usable++
-		s.prices(to, p.tree, p.leaf, list)
-		return nil
+		p.done++
+		p.to.Progress("prices", p.done, p.total)
+		return err
 	})
-
-	return usable, err
 }
 
 // prices emits the rows of one file. A lane that the file has twice has no price that could be
@@ -215,39 +176,33 @@ func (s *tcgCSV) priceRun(ctx context.Context, run []*tcgTree, to Sink, step fun
 func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgLeaf, list []record[tcgPrice]) {
 	name := t.at(l.name)
 	if len(list) == 0 {
-		refuseFile(to, name, ReasonEmptyFile, nil)
+		refuseFile(to, name, ReasonEmptyFile, "")
 	}
 
 	// Rows are counted by lane before any is emitted.
 	type lane struct{ id, variant string }
 	lanes := make(map[lane]int, len(list))
 	for i := range list {
-		if list[i].bad == nil {
+		if bad := list[i].bad; bad == nil {
 			lanes[lane{list[i].rec.id, list[i].rec.variant}]++
+		} else if bad.ref != "" {
+			bad.ref = l.category + "/" + bad.ref
 		}
 	}
 
 	asOf := s.asOf(t)
-	for i := range list {
-		e := &list[i]
-		if e.bad == nil && lanes[lane{e.rec.id, e.rec.variant}] > 1 {
-			e.bad = &fault{reason: ReasonDuplicateLane, ref: e.rec.id, value: e.rec.variant}
+	emit(to, name, list, func(row *tcgPrice, at At) *fault {
+		ref := l.category + "/" + row.id
+		if lanes[lane{row.id, row.variant}] > 1 {
+			return &fault{ReasonDuplicateLane, ref, row.variant}
 		}
 
-		if e.bad != nil {
-			if e.bad.ref != "" {
-				e.bad.ref = l.category + "/" + e.bad.ref
-			}
-			e.bad.refuse(to, name, e.line)
-			continue
-		}
-
-		ref := l.category + "/" + e.rec.id
 		to.Price(Price{
-			At: At{File: name, Line: e.line}, Ref: ref, Variant: e.rec.variant, Condition: s.opts.DefaultCondition,
-			Day: t.day, Cents: e.rec.cents, SourceAsOf: asOf, CollectedAt: t.collected, Licensed: true,
+			At: at, Ref: ref, Variant: row.variant, Condition: s.opts.DefaultCondition, Day: t.day, Cents: row.cents,
+			SourceAsOf: asOf, CollectedAt: t.collected, Licensed: true,
 		})
-	}
+		return nil
+	})
 }
 
 // missingPrices reports the groups of a live tree that have no prices file.
@@ -267,14 +222,12 @@ func (s *tcgCSV) missingPrices(ctx context.Context, to Sink) error {
 	// Only groups that the catalog lists are missed.
 	there := map[string]bool{}
 	for _, l := range t.leaves {
-		if l.kind == "prices" {
-			there[l.category+"/"+l.group] = true
-		}
+		there[l.name] = true
 	}
 
 	for _, g := range s.listed {
-		if !there[g.category+"/"+g.id] {
-			refuseFile(to, t.at(t.pathOf(g, "prices")), ReasonMissingFile, errors.New(g.Name))
+		if name := t.pathOf(g, "prices"); !there[name] {
+			refuseFile(to, t.at(name), ReasonMissingFile, g.Name)
 		}
 	}
 

@@ -435,7 +435,7 @@ func TestUnreadableFilesAreErrors(t *testing.T) {
 		in.list = append(in.list, file{name: name, mod: mtime})
 	}
 
-	src, err := newTCGCSV(in, "mem", Options{DefaultCondition: "ungraded"}, defaultLimits)
+	src, err := newTCGCSV(in, "mem", Options{DefaultCondition: "ungraded", limits: defaultLimits})
 	if err != nil {
 		t.Fatal(err)
 	}

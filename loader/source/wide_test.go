@@ -15,7 +15,7 @@ import (
 func readWideText(t *testing.T, form wideForm, text string) (*recorder, error) {
 	t.Helper()
 	rec := &recorder{}
-	err := readWide(context.Background(), strings.NewReader(text), "h.csv", form, rec, func() {})
+	err := readWide(context.Background(), strings.NewReader(text), "h.csv", form, rec)
 	return rec, err
 }
 
@@ -245,8 +245,7 @@ func BenchmarkReadWide(b *testing.B) {
 	b.ReportAllocs()
 
 	for b.Loop() {
-		if err := readWide(context.Background(), bytes.NewReader(text), "h.csv", tcgForm(), Discard{},
-			func() {}); err != nil {
+		if err := readWide(context.Background(), bytes.NewReader(text), "h.csv", tcgForm(), Discard{}); err != nil {
 			b.Fatal(err)
 		}
 	}

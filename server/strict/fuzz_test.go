@@ -62,7 +62,8 @@ func judge(t *testing.T, stream []byte, size func() int) (v verdict) {
 }
 
 // stricter are the errors of net/http over what this package lets pass, and leaves to those who read targets and hosts.
-var stricter = regexp.MustCompile(`invalid URL escape|invalid port|in host name|missing ']' in host|bad trailer key|invalid host|` +
+var stricter = regexp.MustCompile(`invalid URL escape|invalid port|in host name|missing ']' in host|bad trailer key|` +
+	`invalid host|` +
 	`net/url: invalid|invalid userinfo|expected 1\*8\(`)
 
 // agree holds a verdict against net/http's reading of the same bytes.

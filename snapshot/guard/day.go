@@ -47,16 +47,13 @@ func newDay(current, next *snapshot.Stored, o Options) *day {
 func (d *day) compareCards() {
 	a := d.current.Catalog
 	b := d.next.Catalog
-	rows := make(map[string]int, a.Cards.ID.Len())
-	for i := range a.Cards.ID.Len() {
-		rows[a.Cards.ID.At(i)] = i
-	}
-
+	rows := diff.Rows(&a.Cards.ID)
 	for i := range b.Cards.ID.Len() {
 		k, known := rows[b.Cards.ID.At(i)]
 		if !known {
 			continue
 		}
+		// An id that stays while its card becomes another one is a column that moved.
 		d.both++
 		if a.Cards.Name.At(k) != b.Cards.Name.At(i) || a.Cards.Number.At(k) != b.Cards.Number.At(i) ||
 			setOf(a, k) != setOf(b, i) {
@@ -167,6 +164,7 @@ func (d *day) cardsRemoved() finding {
 
 func (d *day) cardsAdded() finding {
 	c := d.diff.Cards
+	// Beside nothing, all are new.
 	if c.Before == 0 {
 		return finding{}
 	}

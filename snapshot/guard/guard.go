@@ -135,10 +135,8 @@ func Describe() []Description {
 // Name finds a guard however its words are joined: prices-moved is prices_moved.
 func Name(given string) (string, error) {
 	name := strings.ReplaceAll(strings.ToLower(given), "-", "_")
-	for _, g := range guards {
-		if g.name == name {
-			return name, nil
-		}
+	if slices.Contains(Names(), name) {
+		return name, nil
 	}
 	return "", fmt.Errorf("cannot use guard %q: the guards are %s", given, strings.Join(Names(), ", "))
 }
@@ -182,6 +180,7 @@ func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 
 	var verdicts []snapshot.Verdict
 	for _, g := range guards {
+		// A guard may raise it, so that it is set anew for each.
 		d.limit = g.limit
 		if limit, set := o.Limits[g.name]; set {
 			d.limit = limit
