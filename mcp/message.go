@@ -58,10 +58,11 @@ func (m *Message) fault(code int, message string) *Fault {
 }
 
 // Read reads a body as one JSON-RPC message. A fault is the caller's: HTTP status 400.
-func Read(body []byte) (m Message, _ *Fault) {
+func Read(body []byte) (Message, *Fault) {
+	var m Message
 	v, err := jsonwalk.Parse(body)
 	if err != nil {
-		return m, m.fault(parseError, "Parse error: the body is not valid JSON with unique names.")
+		return Message{}, m.fault(parseError, "Parse error: the body is not valid JSON with unique names.")
 	}
 
 	if what := m.read(v); what != "" {

@@ -204,6 +204,7 @@ func (v Value) Deeper(limit int) bool {
 			depth--
 		}
 	}
+
 	return false
 }
 
