@@ -86,11 +86,7 @@ func (a *assembly) writeGames() {
 // name and id.
 func (a *assembly) writeSets() {
 	sets := a.b.merged.sets
-	order := make([]int32, len(sets))
-	for i := range order {
-		order[i] = int32(i)
-	}
-
+	order := numbers(len(sets))
 	slices.SortFunc(order, func(x, y int32) int {
 		p := &sets[x]
 		q := &sets[y]
@@ -127,6 +123,15 @@ func (a *assembly) writeSets() {
 	}
 }
 
+// numbers are 0 to n-1.
+func numbers(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
 // otherNames are a set's aliases without those that it is found by anyway, sorted.
 func (s *set) otherNames() []string {
 	var out []string
@@ -152,11 +157,7 @@ func (a *assembly) orderCards() {
 		return a.setAt[c.set]
 	}
 
-	order := make([]int32, len(cards))
-	for i := range order {
-		order[i] = int32(i)
-	}
-
+	order := numbers(len(cards))
 	slices.SortFunc(order, func(x, y int32) int {
 		p := &cards[x]
 		q := &cards[y]
@@ -175,7 +176,7 @@ func (a *assembly) orderCards() {
 	// A card's number is its rank by price, so that a price range is a range of numbers.
 	price := func(i int32) int64 {
 		if lane := a.displayLane[i]; lane >= 0 {
-			return a.b.lanes.cents[lane]
+			return a.b.lanes.all[lane].cents
 		}
 		return snapshot.NoCents
 	}
@@ -185,11 +186,7 @@ func (a *assembly) orderCards() {
 	})
 	a.cards = order
 	// Sealed products are few and only looked up: their order is that of their ids.
-	a.sealed = make([]int32, len(a.b.merged.sealed))
-	for i := range a.sealed {
-		a.sealed[i] = int32(i)
-	}
-
+	a.sealed = numbers(len(a.b.merged.sealed))
 	slices.SortFunc(a.sealed, func(x, y int32) int {
 		return cmp.Compare(a.b.merged.sealed[x].tail, a.b.merged.sealed[y].tail)
 	})

@@ -83,42 +83,34 @@ type cleaner struct {
 	pool *pool
 }
 
-// optional cleans text that a record can do without: what is not clean or too long is absent and
-// quarantined.
-func (c *cleaner) optional(s string, bound int) string {
-	if s == "" {
-		return ""
-	}
-
+// text cleans text of at most bound code points; what is not clean or too long is quarantined.
+func (c *cleaner) text(s string, bound int) (string, bool) {
 	out, ok := cleanText(s)
-	if !ok {
+	switch {
+	case !ok:
 		c.q.refuse(c.at, source.ReasonBadText, c.ref, strings.ToValidUTF8(s, "\uFFFD"))
-		return ""
-	}
-
-	if len(out) > bound && utf8.RuneCountInString(out) > bound {
+		return "", false
+	case len(out) > bound && utf8.RuneCountInString(out) > bound:
 		c.q.refuse(c.at, source.ReasonTooLong, c.ref, out)
-		return ""
+		return "", false
 	}
 
+	return out, true
+}
+
+// optional cleans text that a record can do without: what is refused is absent.
+func (c *cleaner) optional(s string, bound int) string {
+	out, _ := c.text(s, bound)
 	return c.pool.of(out)
 }
 
 // name cleans a name, which a record cannot do without.
 func (c *cleaner) name(s string) (string, bool) {
-	out, ok := cleanText(s)
-	switch n := utf8.RuneCountInString(out); {
-	case !ok:
-		c.q.refuse(c.at, source.ReasonBadText, c.ref, strings.ToValidUTF8(s, "\uFFFD"))
-	case n == 0:
+	out, ok := c.text(s, snapshot.MaxName)
+	if ok && out == "" {
 		c.q.refuse(c.at, source.ReasonMissingValue, c.ref, "name")
-	case n > snapshot.MaxName:
-		c.q.refuse(c.at, source.ReasonTooLong, c.ref, out)
-	default:
-		return strings.Clone(out), true
 	}
-
-	return "", false
+	return strings.Clone(out), out != ""
 }
 
 // key accepts a reference: it is an identity and therefore never changed, only refused.

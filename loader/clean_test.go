@@ -103,7 +103,7 @@ func TestQuarantineIsBounded(t *testing.T) {
 		t.Errorf("the report counts %v, keeps %d and cuts %d", q.counts, q.kept, q.cut)
 	}
 
-	if got := cut(strings.Repeat("é", 101)); got != strings.Repeat("é", 100)+"…" {
+	if got := source.Clip(strings.Repeat("é", 101), maxQuarantineValue); got != strings.Repeat("é", 100)+"…" {
 		t.Errorf("cut gives %q", got)
 	}
 }

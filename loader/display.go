@@ -19,13 +19,13 @@ func (a *assembly) chooseLanes() {
 	usedVariant := make([]bool, len(b.variants.names))
 	for item := range a.lanes {
 		from := len(kept)
-		for lane := t.head[item]; lane >= 0; lane = t.next[lane] {
-			if t.seen[lane] < a.w.from {
+		for lane := t.head[item]; lane >= 0; lane = t.all[lane].next {
+			if t.all[lane].day < a.w.from {
 				b.report.LanesExpired++
 				continue
 			}
 			kept = append(kept, lane)
-			usedVariant[t.variant[lane]] = true
+			usedVariant[t.all[lane].variant] = true
 		}
 
 		// The lanes of all items share one array; the third index keeps them apart.
@@ -49,23 +49,21 @@ func (a *assembly) chooseLanes() {
 // firstFeeds sorts lanes by variant, condition and feed, and keeps the first of each variant and
 // condition.
 func (a *assembly) firstFeeds(lanes []int32) []int32 {
-	t := a.b.lanes
+	all := a.b.lanes.all
 	slices.SortFunc(lanes, func(x, y int32) int {
-		return cmp.Or(
-			cmp.Compare(a.variant[t.variant[x]], a.variant[t.variant[y]]),
-			cmp.Compare(t.condition[x], t.condition[y]),
-			cmp.Compare(t.feed[x], t.feed[y]),
-		)
+		p, q := &all[x], &all[y]
+		return cmp.Or(cmp.Compare(a.variant[p.variant], a.variant[q.variant]), cmp.Compare(p.condition, q.condition),
+			cmp.Compare(p.feed, q.feed))
 	})
 
 	return slices.CompactFunc(lanes, func(x, y int32) bool {
-		return t.variant[x] == t.variant[y] && t.condition[x] == t.condition[y]
+		return all[x].variant == all[y].variant && all[x].condition == all[y].condition
 	})
 }
 
 // cents is a lane's current price: that of its feed's newest day.
 func (a *assembly) cents(lane int32) int64 {
-	return a.b.lanes.current(lane, a.b.newest, a.b.merged.item(int(a.b.lanes.item[lane])).game)
+	return a.b.lanes.current(lane, a.b.newest, a.b.merged.item(int(a.b.lanes.all[lane].item)).game)
 }
 
 // displayPrice is the lane whose price stands for the item: lanes are in the order of decision 19,
@@ -85,7 +83,7 @@ func (a *assembly) writeFeeds() {
 	used := make([]bool, len(a.b.feeds))
 	for _, lanes := range a.lanes {
 		for _, lane := range lanes {
-			used[a.b.lanes.feed[lane]] = true
+			used[a.b.lanes.all[lane].feed] = true
 		}
 	}
 
@@ -121,7 +119,7 @@ func (a *assembly) writeLanes() {
 
 // writeItem writes the lanes of one item and returns the row of its display price, -1 without one.
 func (a *assembly) writeItem(item int, isCard bool) int32 {
-	t := a.b.lanes
+	all := a.b.lanes.all
 	l := &a.c.Lanes
 	display := int32(-1)
 	// The variant's display lane.
@@ -129,7 +127,7 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 	for k, lane := range a.lanes[item] {
 		row := len(l.Variant)
 		// A new variant begins: the one before has its display lane.
-		if k == 0 || t.variant[lane] != t.variant[a.lanes[item][k-1]] {
+		if k == 0 || all[lane].variant != all[a.lanes[item][k-1]].variant {
 			a.show(shown, isCard)
 			shown = -1
 		}
@@ -146,7 +144,7 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 		a.writeLane(lane, cents)
 		// Without a price the past stands for the variant, unless its licence has ended: rows that
 		// may not be distributed never appear on live (decision 19).
-		if shown < 0 && a.c.History.Has(row) && a.b.lanes.licensed[lane] {
+		if shown < 0 && a.c.History.Has(row) && all[lane].licensed {
 			shown = row
 		}
 	}
@@ -177,11 +175,11 @@ func (a *assembly) show(row int, isCard bool) {
 
 // writeLane writes one lane and its history.
 func (a *assembly) writeLane(lane int32, cents int64) {
-	t := a.b.lanes
+	from := &a.b.lanes.all[lane]
 	l := &a.c.Lanes
 	h := &a.c.History
 	var flags uint8
-	if t.licensed[lane] {
+	if from.licensed {
 		flags |= snapshot.LaneLicensed
 	}
 
@@ -189,25 +187,25 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	asOf := snapshot.NoTime
 	collected := snapshot.NoTime
 	if cents != snapshot.NoCents {
-		asOf = t.asOf[lane]
-		collected = t.collected[lane]
+		asOf = from.asOf
+		collected = from.collected
 	}
 
 	// Layers of history lie over each other, weakest first, and the result is encoded once.
-	a.r.overlay(&a.w, lane, t.base[lane])
+	a.r.overlay(&a.w, lane, from.base)
 	a.points = a.w.appendPoints(a.points[:0], a.w.from)
 	h.Points = snapshot.AppendPoints(h.Points, a.points)
 	h.Of.Append(len(h.Points))
-	l.Variant = append(l.Variant, a.variant[t.variant[lane]])
-	l.Condition = append(l.Condition, t.condition[lane])
+	l.Variant = append(l.Variant, a.variant[from.variant])
+	l.Condition = append(l.Condition, from.condition)
 	l.Flags = append(l.Flags, flags)
-	l.Feed = append(l.Feed, a.feedAt[t.feed[lane]])
+	l.Feed = append(l.Feed, a.feedAt[from.feed])
 	l.Cents = append(l.Cents, cents)
 	l.SourceAsOf = append(l.SourceAsOf, asOf)
 	l.CollectedAt = append(l.CollectedAt, collected)
 	l.Base7 = append(l.Base7, a.w.base(7))
 	l.Base30 = append(l.Base30, a.w.base(30))
-	l.Seen = append(l.Seen, t.seen[lane])
+	l.Seen = append(l.Seen, from.day)
 }
 
 // tell fills in what the report says of the whole catalog.

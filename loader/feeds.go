@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -58,38 +59,25 @@ func (b *builder) listFeeds(sources, prices []opened) error {
 
 // addFeed lists a feed once. What inputs of one feed say of it is completed, never replaced.
 func (b *builder) addFeed(f source.Feed, catalog bool) {
-	i := len(b.feeds)
-	for k := range b.feeds {
-		if b.feeds[k].namespace == f.Namespace {
-			i = k
-		}
-	}
-
-	if i == len(b.feeds) {
+	i := b.feedAt(f.Namespace)
+	if i < 0 {
+		i = len(b.feeds)
 		b.feeds = append(b.feeds, feed{namespace: f.Namespace})
 	}
 
 	to := &b.feeds[i]
-	if to.attribution == "" {
-		to.attribution = f.Attribution
-	}
-
-	if to.partner == "" {
-		to.partner = f.Partner
-	}
-
+	to.attribution = cmp.Or(to.attribution, f.Attribution)
+	to.partner = cmp.Or(to.partner, f.Partner)
 	to.catalog = to.catalog || catalog
 }
 
-// feedOf is the number of a feed that is listed.
-func (b *builder) feedOf(namespace string) uint8 {
-	for i := range b.feeds {
-		if b.feeds[i].namespace == namespace {
-			return uint8(i)
-		}
-	}
-	return 0
+// feedAt is where a feed is listed, -1 for nowhere.
+func (b *builder) feedAt(namespace string) int {
+	return slices.IndexFunc(b.feeds, func(f feed) bool { return f.namespace == namespace })
 }
+
+// feedOf is the number of a feed that is listed.
+func (b *builder) feedOf(namespace string) uint8 { return uint8(max(0, b.feedAt(namespace))) }
 
 // carryLanes enters the lanes of the base whose items are still in the catalog, each with its
 // newest row.
@@ -134,12 +122,11 @@ func (b *builder) carryLanes() {
 
 func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8) {
 	l := &b.o.Base.Lanes
-	lane := b.lanes.of(item, variant, snapshot.Condition(l.Condition[baseLane]), feed)
-	b.lanes.base[lane] = int32(baseLane)
+	lane := b.lanes.of(lanePlace{item, variant, l.Condition[baseLane], feed})
+	b.lanes.all[lane].base = int32(baseLane)
 	b.lanes.note(lane, row{
 		day: l.Seen[baseLane], cents: l.Cents[baseLane], asOf: l.SourceAsOf[baseLane],
-		collected: l.CollectedAt[baseLane],
-		licensed:  l.Flags[baseLane]&snapshot.LaneLicensed != 0, layer: layerBase,
+		collected: l.CollectedAt[baseLane], licensed: l.Flags[baseLane]&snapshot.LaneLicensed != 0, layer: layerBase,
 	})
 }
 
@@ -148,30 +135,26 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 func (b *builder) itemsOfBase() []int32 {
 	base := b.o.Base
 	m := b.merged
-	cards := map[string]int32{}
-	sealedOnes := map[string]int32{}
-	for i := range m.cards {
-		cards[m.cards[i].tail] = int32(i)
-	}
-
-	for i := range m.sealed {
-		sealedOnes[m.sealed[i].tail] = int32(len(m.cards) + i)
-	}
-
-	find := func(in map[string]int32, tail string) int32 {
-		if i, ok := in[tail]; ok {
-			return i
-		}
-		return -1
+	now := make(map[string]int32, m.numItems())
+	for i := range m.numItems() {
+		now[m.idOf(i)] = int32(i)
 	}
 
 	out := make([]int32, 0, base.NumItems())
+	add := func(id string) {
+		i, ok := now[id]
+		if !ok {
+			i = -1
+		}
+		out = append(out, i)
+	}
+
 	for i := range base.Cards.ID.Len() {
-		out = append(out, find(cards, base.Cards.ID.At(i)[len(cardPrefix):]))
+		add(base.Cards.ID.At(i))
 	}
 
 	for i := range base.Sealed.Tail.Len() {
-		out = append(out, find(sealedOnes, base.Sealed.Tail.At(i)))
+		add(sealedPrefix + base.Sealed.Tail.At(i))
 	}
 
 	return out

@@ -121,7 +121,7 @@ func (g *gatherer) Sealed(s source.Sealed) {
 		return
 	}
 
-	out := sealed{item: it, packageType: s.PackageType, unitKind: s.UnitKind, edition: s.Edition, units: s.Units}
+	out := sealed{it, sealedFacts{s.PackageType, s.UnitKind, s.Edition, s.Units}}
 	if reason, value := out.impossible(&snapshot.Games[it.game]); reason != "" {
 		g.b.quarantine.refuse(s.At, reason, s.Ref, value)
 		return

@@ -92,24 +92,7 @@ func (h *history) flush(lanes int) {
 		return
 	}
 
-	// A counting sort by lane keeps the order of arrival within one.
-	start := make([]int32, lanes+1)
-	for _, r := range h.pending {
-		start[r.lane+1]++
-	}
-
-	for i := range lanes {
-		start[i+1] += start[i]
-	}
-
-	sorted := make([]dailyRow, len(h.pending))
-	// Each row goes behind those of its lane that came before it.
-	at := slices.Clone(start[:lanes])
-	for _, r := range h.pending {
-		sorted[at[r.lane]] = r
-		at[r.lane]++
-	}
-
+	start, sorted := byLane(lanes, h.pending, func(r dailyRow) int32 { return r.lane })
 	var out run
 	for lane := range lanes {
 		rows := sorted[start[lane]:start[lane+1]]
@@ -214,8 +197,8 @@ func (w *window) base(days int) int64 {
 // reader reads the layers of one lane after another, in any order.
 type reader struct {
 	wide     *run
-	order    []uint32 // of the wide run's lists: by lane, then arrival
-	start    []uint32 // lane's part of order begins here
+	order    []int32 // of the wide run's lists: by lane, then arrival
+	start    []int32 // lane's part of order begins here
 	daily    []run
 	base     *snapshot.Catalog
 	from, to snapshot.Day
@@ -224,24 +207,33 @@ type reader struct {
 
 // newReader reads the dates in [from, to].
 func newReader(h *history, base *snapshot.Catalog, lanes int, from, to snapshot.Day) *reader {
-	r := &reader{wide: &h.wide, daily: h.daily, base: base, from: from, to: to, start: make([]uint32, lanes+1)}
-	for _, lane := range h.wide.lane {
-		r.start[lane+1]++
+	r := &reader{wide: &h.wide, daily: h.daily, base: base, from: from, to: to}
+	r.start, r.order = byLane(lanes, numbers(len(h.wide.lane)), func(k int32) int32 { return int32(h.wide.lane[k]) })
+	return r
+}
+
+// byLane sorts a list by lane and says where each lane's part begins. It is a counting sort, which
+// keeps the order of arrival within a lane.
+func byLane[T any](lanes int, list []T, laneOf func(T) int32) (start []int32, sorted []T) {
+	start = make([]int32, lanes+1)
+	for _, e := range list {
+		start[laneOf(e)+1]++
 	}
 
 	for i := range lanes {
-		r.start[i+1] += r.start[i]
+		start[i+1] += start[i]
 	}
 
-	// A counting sort again: the lists of a lane, in the order in which they came.
-	r.order = make([]uint32, len(h.wide.lane))
-	at := slices.Clone(r.start)
-	for k, lane := range h.wide.lane {
-		r.order[at[lane]] = uint32(k)
+	// Each one goes behind those of its lane that came before it.
+	sorted = make([]T, len(list))
+	at := slices.Clone(start)
+	for _, e := range list {
+		lane := laneOf(e)
+		sorted[at[lane]] = e
 		at[lane]++
 	}
 
-	return r
+	return start, sorted
 }
 
 // overlay clears the window and lays a lane's layers over each other, weakest first. baseLane is

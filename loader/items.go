@@ -72,8 +72,7 @@ type card struct {
 // sealed is a sealed product of the catalog being built.
 type sealed struct {
 	item
-	packageType, unitKind, edition string
-	units                          int
+	sealedFacts
 }
 
 // merged is the catalog being built: items are numbered cards first, then sealed products, in the
@@ -93,6 +92,14 @@ func (m *merged) item(i int) *item {
 		return &m.cards[i].item
 	}
 	return &m.sealed[i-len(m.cards)].item
+}
+
+// idOf is the id of item i.
+func (m *merged) idOf(i int) string {
+	if i < len(m.cards) {
+		return cardPrefix + m.cards[i].tail
+	}
+	return sealedPrefix + m.item(i).tail
 }
 
 // newestEntry is when the newest item changed or, where no source says that, the day of the newest
@@ -121,47 +128,38 @@ func (m *merged) eachID(f func(refs []string, id, slug string)) {
 		f(m.sets[i].refs, setPrefix+m.sets[i].tail, m.sets[i].slug)
 	}
 
-	for i := range m.cards {
-		f(m.cards[i].refs, cardPrefix+m.cards[i].tail, m.cards[i].slug)
-	}
-
-	for i := range m.sealed {
-		f(m.sealed[i].refs, sealedPrefix+m.sealed[i].tail, "")
+	for i := range m.numItems() {
+		slug := ""
+		if i < len(m.cards) {
+			slug = m.cards[i].slug
+		}
+		f(m.item(i).refs, m.idOf(i), slug)
 	}
 }
 
 // identify gives every set, card and sealed product its id.
 func (m *merged) identify(r *registry) error {
-	claims := make([]claim, len(m.sets))
-	for i := range m.sets {
-		claims[i] = claim{m.sets[i].refs}
-	}
+	issue := func(n int, known map[string]string, of func(i int) (refs []string, tail *string)) error {
+		claims := make([]claim, n)
+		for i := range claims {
+			claims[i].refs, _ = of(i)
+		}
 
-	tails, err := r.assign(claims, r.sets)
-	if err != nil {
+		tails, err := r.assign(claims, known)
+		for i := range tails {
+			_, tail := of(i)
+			*tail = tails[i]
+		}
+
 		return err
-	}
-
-	for i := range m.sets {
-		m.sets[i].tail = tails[i]
 	}
 
 	// Cards and sealed products share one space of ids: a product's public id has the same tail.
-	claims = make([]claim, m.numItems())
-	for i := range claims {
-		claims[i] = claim{m.item(i).refs}
-	}
-
-	tails, err = r.assign(claims, r.items)
+	err := issue(len(m.sets), r.sets, func(i int) ([]string, *string) { return m.sets[i].refs, &m.sets[i].tail })
 	if err != nil {
 		return err
 	}
-
-	for i := range claims {
-		m.item(i).tail = tails[i]
-	}
-
-	return nil
+	return issue(m.numItems(), r.items, func(i int) ([]string, *string) { return m.item(i).refs, &m.item(i).tail })
 }
 
 // carryOver takes the items of the base as they are, for a build whose inputs are prices alone.
@@ -188,8 +186,8 @@ func (b *builder) carryOver() *merged {
 				updatedAt: base.Cards.UpdatedAt[i],
 			},
 			slug: base.Cards.Slug.At(i), set: base.Cards.Set[i], number: base.Cards.Number.At(i),
-			rarity:   base.Cards.Rarity.At(i),
-			printing: base.Cards.Printing.At(i), image: base.Cards.Image.At(i), product: base.Cards.Product[i] != 0,
+			rarity: base.Cards.Rarity.At(i), printing: base.Cards.Printing.At(i), image: base.Cards.Image.At(i),
+			product: base.Cards.Product[i] != 0,
 		})
 	}
 
@@ -201,8 +199,10 @@ func (b *builder) carryOver() *merged {
 				game: b.baseGames[base.Sealed.Game[i]], identifiers: identifiersOf(base, base.Cards.ID.Len()+i),
 				updatedAt: base.Sealed.UpdatedAt[i],
 			},
-			packageType: base.Sealed.PackageType.At(i), unitKind: base.Sealed.UnitKind.At(i),
-			edition: base.Sealed.Edition.At(i), units: int(base.Sealed.Units[i]),
+			sealedFacts: sealedFacts{
+				packageType: base.Sealed.PackageType.At(i), unitKind: base.Sealed.UnitKind.At(i),
+				edition: base.Sealed.Edition.At(i), units: int(base.Sealed.Units[i]),
+			},
 		})
 	}
 
@@ -214,10 +214,8 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 	id := base.Sets.ID.At(i)
 	s := set{
 		refs: ownerFirst(refs[id], id), tail: id[len(setPrefix):], slug: base.Sets.Slug.At(i),
-		name:   base.Sets.Name.At(i),
-		series: base.Sets.Series.At(i), code: base.Sets.Code.At(i), game: b.baseGames[base.Sets.Game[i]],
-		release: base.Sets.Release[i],
-		total:   int(base.Sets.Total[i]),
+		name: base.Sets.Name.At(i), series: base.Sets.Series.At(i), code: base.Sets.Code.At(i),
+		game: b.baseGames[base.Sets.Game[i]], release: base.Sets.Release[i], total: int(base.Sets.Total[i]),
 	}
 
 	from, to := base.Sets.Aliases.Range(i)
@@ -232,7 +230,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 func ownerFirst(refs []string, id string) []string {
 	for i, ref := range refs {
 		if i > 0 && id[len(id)-len(tailOf(ref)):] == tailOf(ref) {
-			refs[0], refs[i] = refs[i], refs[0] // air: a swap
+			refs[0], refs[i] = refs[i], refs[0]
 		}
 	}
 	return refs
@@ -242,11 +240,7 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	var out []source.Identifier
 	from, to := base.Identifiers.Of.Range(i)
 	for k := from; k < to; k++ {
-		out = append(out, source.Identifier{
-			Namespace: base.Identifiers.Namespace.At(k),
-			Value:     base.Identifiers.Value.At(k),
-		})
+		out = append(out, identifier{Namespace: base.Identifiers.Namespace.At(k), Value: base.Identifiers.Value.At(k)})
 	}
-
 	return out
 }

@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"slices"
+
 	"ninepocket/snapshot"
 )
 
@@ -13,83 +15,67 @@ const (
 	layerDaily
 )
 
-// laneTable is what is known of every lane of every feed: where it belongs and its newest row. A
-// lane is found by walking its item's list, which is a handful of lanes long.
-type laneTable struct {
-	head []int32 // by item: its first lane, -1 for none
-	next []int32
-
-	item      []int32
-	variant   []uint16
-	condition []uint8
-	feed      []uint8
-
-	// The newest row.
-	seen      []snapshot.Day
-	cents     []int64 // NoCents without a price that may be distributed
-	asOf      []int64
-	collected []int64
-	licensed  []bool
-	layer     []uint8
-
-	base []int32 // the lane in the base, -1 for none
-}
-
-func newLaneTable(items int) *laneTable {
-	t := &laneTable{head: make([]int32, items)}
-	for i := range t.head {
-		t.head[i] = -1
-	}
-	return t
-}
-
-func (t *laneTable) len() int { return len(t.item) }
-
-// of returns an item's lane, a new one when it has none such.
-func (t *laneTable) of(item int32, variant uint16, condition snapshot.Condition, feed uint8) int32 {
-	last := int32(-1)
-	for lane := t.head[item]; lane >= 0; lane = t.next[lane] {
-		if t.variant[lane] == variant && t.condition[lane] == uint8(condition) && t.feed[lane] == feed {
-			return lane
-		}
-		last = lane
-	}
-
-	lane := int32(len(t.item))
-	if last < 0 {
-		t.head[item] = lane
-	} else {
-		t.next[last] = lane
-	}
-
-	t.next = append(t.next, -1)
-	t.item = append(t.item, item)
-	t.variant = append(t.variant, variant)
-	t.condition = append(t.condition, uint8(condition))
-	t.feed = append(t.feed, feed)
-	t.seen = append(t.seen, snapshot.NoDay)
-	t.cents = append(t.cents, snapshot.NoCents)
-	t.asOf = append(t.asOf, snapshot.NoTime)
-	t.collected = append(t.collected, snapshot.NoTime)
-	t.licensed = append(t.licensed, false)
-	t.layer = append(t.layer, 0)
-	t.base = append(t.base, -1)
-	return lane
-}
-
 // row is what one row says of a lane on its day.
 type row struct {
-	day             snapshot.Day
-	cents           int64
+	cents           int64 // NoCents without a price that may be distributed
 	asOf, collected int64
+	day             snapshot.Day
 	licensed        bool
 	layer           uint8
 }
 
+// lanePlace is where a lane belongs, which tells lanes apart.
+type lanePlace struct {
+	item            int32
+	variant         uint16
+	condition, feed uint8
+}
+
+// laneState is what is known of a lane: its newest row, the same lane in the base, -1 for none, and the
+// next lane of its item, likewise.
+type laneState struct {
+	lanePlace
+	row
+	base, next int32
+}
+
+// laneTable holds every lane of every feed. A lane is found by walking its item's list, which is a
+// handful of lanes long.
+type laneTable struct {
+	head []int32 // by item: its first lane, -1 for none
+	all  []laneState
+}
+
+func newLaneTable(items int) *laneTable {
+	return &laneTable{head: slices.Repeat([]int32{-1}, items)}
+}
+
+func (t *laneTable) len() int { return len(t.all) }
+
+// of returns an item's lane, a new one when it has none such.
+func (t *laneTable) of(place lanePlace) int32 {
+	link := &t.head[place.item]
+	for *link >= 0 {
+		l := &t.all[*link]
+		if l.lanePlace == place {
+			return *link
+		}
+		link = &l.next
+	}
+
+	// The link is set first: the table may move when it grows.
+	n := int32(len(t.all))
+	*link = n
+	none := row{day: snapshot.NoDay, cents: snapshot.NoCents, asOf: snapshot.NoTime, collected: snapshot.NoTime}
+	t.all = append(t.all, laneState{lanePlace: place, row: none, base: -1, next: -1})
+	return n
+}
+
 // note keeps a row if it is the lane's newest. An unlicensed row leaves nothing but the fact that
 // the lane was seen.
-func (t *laneTable) note(lane int32, r row) {
-	if r.day < t.seen[lane] || r.day == t.seen[lane] && r.layer < t.layer[lane] {
+func (t *laneTable) note(n int32, r row) {
+	l := &t.all[n]
+	if r.day < l.day || r.day == l.day && r.layer < l.layer {
 		return
 	}
 
@@ -98,12 +84,7 @@ func (t *laneTable) note(lane int32, r row) {
 		r.cents = snapshot.NoCents
 	}
 
-	t.seen[lane] = r.day
-	t.layer[lane] = r.layer
-	t.licensed[lane] = r.licensed
-	t.cents[lane] = r.cents
-	t.asOf[lane] = r.asOf
-	t.collected[lane] = r.collected
+	l.row = r
 }
 
 // days are the newest days of every feed, by game.
@@ -112,8 +93,9 @@ type days [][]snapshot.Day
 // newest finds the newest day of every feed and game: only what its lanes have on that day is a
 // current price.
 func (t *laneTable) newest(d days, gameOf func(item int32) uint8) {
-	for lane := range t.item {
-		d.see(t.feed[lane], gameOf(t.item[lane]), t.seen[lane])
+	for i := range t.all {
+		l := &t.all[i]
+		d.see(l.feed, gameOf(l.item), l.day)
 	}
 }
 
@@ -123,9 +105,10 @@ func (d days) see(feed, game uint8, day snapshot.Day) {
 
 // current returns a lane's current price (decision 18 of a catalog's instant): the one of its
 // feed's newest day.
-func (t *laneTable) current(lane int32, d days, game uint8) int64 {
-	if t.seen[lane] != d[t.feed[lane]][game] {
+func (t *laneTable) current(n int32, d days, game uint8) int64 {
+	l := &t.all[n]
+	if l.day != d[l.feed][game] {
 		return snapshot.NoCents
 	}
-	return t.cents[lane]
+	return l.cents
 }

@@ -42,10 +42,8 @@ type mapping struct {
 // loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
 // a wrong alias would join two cards for good.
 func loadMapping(dir string) (*mapping, error) {
-	m := &mapping{
-		sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
-		feeds: map[string]source.Options{},
-	}
+	m := &mapping{sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
+		feeds: map[string]source.Options{}}
 	if dir == "" {
 		return m, nil
 	}
@@ -53,62 +51,71 @@ func loadMapping(dir string) (*mapping, error) {
 		return nil, fmt.Errorf("cannot read mapping %q: %w", dir, err)
 	}
 
-	err := readTable(filepath.Join(dir, sealedFile),
-		[]string{"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition"}, m.sealedRow)
-	if err != nil {
-		return nil, err
-	}
-
-	err = readTable(filepath.Join(dir, aliasesFile),
-		[]string{"kind", "namespace", "ref", "target_namespace", "target_ref"}, m.aliasRow)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.readFeeds(filepath.Join(dir, feedsFile)); err != nil {
-		return nil, err
+	for _, file := range []struct {
+		name string
+		read func(io.Reader) error
+	}{
+		{sealedFile, tableReader(m.sealedRow,
+			"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition")},
+		{aliasesFile, tableReader(m.aliasRow, "kind", "namespace", "ref", "target_namespace", "target_ref")},
+		{feedsFile, m.readFeeds},
+	} {
+		if err := readMapping(filepath.Join(dir, file.name), file.read); err != nil {
+			return nil, err
+		}
 	}
 
 	return m, nil
 }
 
-// readTable calls row with every record of a CSV file that has exactly the given header.
-func readTable(path string, header []string, row func([]string) error) error {
+// readMapping reads one file, which need not be there.
+func readMapping(path string, read func(io.Reader) error) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
+	if err == nil {
+		defer f.Close() //nolint:errcheck // read only
+		err = read(f)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot read mapping %q: %w", path, err)
 	}
-	defer f.Close() //nolint:errcheck // read only
 
-	r := csv.NewReader(f)
-	first, err := r.Read()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("cannot read mapping %q: %w", path, err)
-	}
+	return nil
+}
 
-	if len(first) > 0 {
-		// Spreadsheets begin a file with a byte order mark.
-		first[0] = strings.TrimPrefix(first[0], "\uFEFF")
-	}
-
-	if !slices.Equal(first, header) {
-		return fmt.Errorf("cannot read mapping %q: its first line must be %q", path, strings.Join(header, ","))
-	}
-
-	for {
-		record, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("cannot read mapping %q: %w", path, err)
+// tableReader reads a CSV file that has exactly the given header, and calls row with every record.
+func tableReader(row func([]string) error, header ...string) func(io.Reader) error {
+	return func(in io.Reader) error {
+		r := csv.NewReader(in)
+		first, err := r.Read()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
 		}
 
-		if err := row(record); err != nil {
-			line, _ := r.FieldPos(0)
-			return fmt.Errorf("cannot read mapping %q: line %d %w", path, line, err)
+		if len(first) > 0 {
+			// Spreadsheets begin a file with a byte order mark.
+			first[0] = strings.TrimPrefix(first[0], "\uFEFF")
+		}
+		if !slices.Equal(first, header) {
+			return fmt.Errorf("its first line must be %q", strings.Join(header, ","))
+		}
+
+		for {
+			record, err := r.Read()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+
+			if err := row(record); err != nil {
+				line, _ := r.FieldPos(0)
+				return fmt.Errorf("line %d %w", line, err)
+			}
 		}
 	}
 }
@@ -124,8 +131,7 @@ func (m *mapping) sealedRow(r []string) error {
 	}
 
 	// The game is not known here, so that any game's edition may be right.
-	check := sealed{packageType: facts.packageType, unitKind: facts.unitKind, edition: facts.edition}
-	if _, value := check.impossible(nil); value != "" {
+	if _, value := facts.impossible(nil); value != "" {
 		return fmt.Errorf("has %q, which is none of the specification's values", value)
 	}
 	if r[0] == "" || r[1] == "" {
@@ -165,8 +171,7 @@ func (m *mapping) aliasRow(r []string) error {
 		return errors.New("has an empty field")
 	}
 
-	from := fullRef(r[1], r[2])
-	to := fullRef(r[3], r[4])
+	from, to := fullRef(r[1], r[2]), fullRef(r[3], r[4])
 	if from == to {
 		return errors.New("is an alias of itself")
 	}
@@ -192,33 +197,22 @@ type feedTable struct {
 	Partner          string `toml:"partner_namespace"`
 }
 
-func (m *mapping) readFeeds(path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read mapping %q: %w", path, err)
-	}
-	defer f.Close() //nolint:errcheck // read only
-
+func (m *mapping) readFeeds(r io.Reader) error {
 	var tables map[string]feedTable
-	if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&tables); err != nil {
+	if err := toml.NewDecoder(r).DisallowUnknownFields().Decode(&tables); err != nil {
 		if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-			return fmt.Errorf("cannot read mapping %q:\n%s", path, strict.String())
+			return fmt.Errorf("it has keys that are not known:\n%s", strict.String())
 		}
-		return fmt.Errorf("cannot read mapping %q: %w", path, err)
+		return err
 	}
 
 	for feed, t := range tables {
 		o := source.Options{DefaultCondition: t.DefaultCondition, Attribution: t.Attribution, Partner: t.Partner}
-		if t.DefaultCondition != "" {
-			if _, ok := snapshot.ParseCondition(t.DefaultCondition); !ok {
-				return fmt.Errorf("cannot read mapping %q: feed %q has default_condition %q, which is none", path,
-					feed, t.DefaultCondition)
-			}
+		if _, ok := snapshot.ParseCondition(t.DefaultCondition); !ok && t.DefaultCondition != "" {
+			return fmt.Errorf("feed %q has default_condition %q, which is none", feed, t.DefaultCondition)
 		}
 
+		var err error
 		switch at := t.AsOf.(type) {
 		case nil:
 		case time.Time:
@@ -226,11 +220,11 @@ func (m *mapping) readFeeds(path string) error {
 		case string:
 			o.AsOf, err = time.Parse(time.RFC3339, at)
 			if err != nil {
-				return fmt.Errorf("cannot read mapping %q: feed %q has as_of %q: %w", path, feed, at, err)
+				return fmt.Errorf("feed %q has as_of %q: %w", feed, at, err)
 			}
 
 		default:
-			return fmt.Errorf("cannot read mapping %q: feed %q has an as_of that is no time", path, feed)
+			return fmt.Errorf("feed %q has an as_of that is no time", feed)
 		}
 
 		m.feeds[feed] = o

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"slices"
 	"strconv"
 
 	"ninepocket/collector"
@@ -28,15 +29,11 @@ func newMerger(b *builder) *merger {
 
 // add merges one source's records.
 func (g *merger) add(r records, report *SourceReport) {
-	owns := make([]bool, len(g.owned))
-	for i := range owns {
-		owns[i] = !g.owned[i]
-	}
-
+	owned := slices.Clone(g.owned)
 	// Sets first: cards are matched within them.
-	sets := g.addSets(r, owns, report)
-	g.addCards(r.cards, sets, owns, report)
-	g.addSealed(r.sealed, owns, report)
+	sets := g.addSets(r, owned, report)
+	g.addCards(r.cards, sets, owned, report)
+	g.addSealed(r.sealed, owned, report)
 	// From here on these games have an owner, whatever later sources bring.
 	for _, s := range r.sets {
 		g.owned[s.game] = true
@@ -58,11 +55,7 @@ type pairing struct {
 }
 
 func newPairing(n int) *pairing {
-	p := &pairing{to: make([]int32, n), taken: map[int32]bool{}}
-	for i := range p.to {
-		p.to[i] = -1
-	}
-	return p
+	return &pairing{to: slices.Repeat([]int32{-1}, n), taken: map[int32]bool{}}
 }
 
 // join pairs row i with a row of the catalog unless either has a partner.
@@ -73,52 +66,80 @@ func (p *pairing) join(i int, to int32) {
 	}
 }
 
-// byKey pairs the rows without a partner whose key is the same and unique among them on either
-// side; rows without a key are passed over.
-func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
+// byKeys pairs the rows without a partner that share a key, when the key leads to one such row on
+// either side and the rows fit. Rows without a key are passed over.
+func (p *pairing) byKeys(have int, keysOfHave, keysOfNew func(int) []string, fit func(old, fresh int) bool) {
 	const several = -2
-	unique := func(n int, skip func(int) bool, key func(int) string) map[string]int32 {
-		rows := map[string]int32{}
-		for i := range n {
-			if skip(i) {
-				continue
-			}
-
-			if k := key(i); k != "" {
-				if _, dup := rows[k]; dup {
-					rows[k] = several
-				} else {
-					rows[k] = int32(i)
-				}
-			}
+	note := func(rows map[string]int32, key string, i int) {
+		if other, dup := rows[key]; dup && other != int32(i) {
+			rows[key] = several
+		} else {
+			rows[key] = int32(i)
 		}
+	}
 
-		return rows
+	keys := make([][]string, len(p.to))
+	fresh := map[string]int32{}
+	for i := range p.to {
+		if p.to[i] < 0 {
+			keys[i] = keysOfNew(i)
+		}
+		for _, key := range keys[i] {
+			note(fresh, key, i)
+		}
 	}
 
 	// A key that two rows of a side have says nothing about either.
-	fresh := unique(len(p.to), func(i int) bool { return p.to[i] >= 0 }, keyOfNew)
-	if len(fresh) == 0 {
-		return
+	old := map[string]int32{}
+	for i := range have {
+		if len(fresh) == 0 || p.taken[int32(i)] {
+			continue
+		}
+		for _, key := range keysOfHave(i) {
+			if _, wanted := fresh[key]; wanted {
+				note(old, key, i)
+			}
+		}
 	}
 
-	old := unique(have, func(i int) bool { return p.taken[int32(i)] }, func(i int) string {
-		k := keyOfHave(i)
-		if _, wanted := fresh[k]; !wanted {
-			return ""
-		}
-		return k
-	})
-
-	for k, i := range fresh {
-		if j, ok := old[k]; ok && i >= 0 && j >= 0 {
-			p.join(int(i), j)
+	for i := range p.to {
+		for _, key := range keys[i] {
+			if j, ok := old[key]; ok && j >= 0 && fresh[key] == int32(i) && fit(int(j), i) {
+				p.join(i, j)
+			}
 		}
 	}
 }
 
+// byKey pairs rows by one key, "" for none, that tells the game too.
+func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
+	list := func(key func(int) string) func(int) []string {
+		return func(i int) []string {
+			if k := key(i); k != "" {
+				return []string{k}
+			}
+			return nil
+		}
+	}
+	p.byKeys(have, list(keyOfHave), list(keyOfNew), func(int, int) bool { return true })
+}
+
+// byIdentifier pairs items that share an identifier, or one of which names the other's reference.
+func (p *pairing) byIdentifier(have int, itemOfHave, itemOfNew func(int) *item) {
+	keys := func(it *item) []string {
+		list := slices.Clone(it.refs)
+		for _, id := range it.identifiers {
+			list = append(list, fullRef(id.Namespace, id.Value))
+		}
+		return list
+	}
+	sameGame := func(old, fresh int) bool { return itemOfHave(old).game == itemOfNew(fresh).game }
+	p.byKeys(have, func(i int) []string { return keys(itemOfHave(i)) },
+		func(i int) []string { return keys(itemOfNew(i)) }, sameGame)
+}
+
 // addCards joins or adds the cards of a source; sets says where the source's sets went.
-func (g *merger) addCards(cards []card, sets []int32, owns []bool, report *SourceReport) {
+func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *SourceReport) {
 	for i := range cards {
 		if cards[i].set >= 0 {
 			cards[i].set = sets[cards[i].set]
@@ -132,11 +153,9 @@ func (g *merger) addCards(cards []card, sets []int32, owns []bool, report *Sourc
 	}
 
 	if len(have) > 0 {
-		joinByIdentifier(p, len(have), func(i int) *item { return &have[i].item },
-			func(i int) *item { return &cards[i].item })
+		p.byIdentifier(len(have), func(i int) *item { return &have[i].item }, func(i int) *item { return &cards[i].item })
 		for _, key := range []func(*card) string{wholeKey, baseKey} {
-			p.byKey(len(have), func(i int) string { return key(&have[i]) },
-				func(i int) string { return key(&cards[i]) })
+			p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&cards[i]) })
 		}
 	}
 
@@ -151,7 +170,7 @@ func (g *merger) addCards(cards []card, sets []int32, owns []bool, report *Sourc
 			g.itemByRef[c.refs[0]] = to
 			continue
 
-		case !owns[c.game]:
+		case owned[c.game]:
 			report.CardsApart++
 			if !g.b.o.KeepUnmatched {
 				g.b.leftOut[c.refs[0]] = true
@@ -174,56 +193,6 @@ func (g *merger) joinByRef(p *pairing, i int, it *item, fits func(int32) bool) {
 				to = -1 - to
 			}
 			p.join(i, to)
-		}
-	}
-}
-
-// joinByIdentifier pairs rows that share an identifier, or one of which names the other's
-// reference, when the identifier leads to one row on either side.
-func joinByIdentifier(p *pairing, have int, itemOfHave, itemOfNew func(int) *item) {
-	const several = -2
-	index := func(n int, skip func(int) bool, it func(int) *item) map[string]int32 {
-		rows := map[string]int32{}
-		add := func(key string, i int) {
-			if old, dup := rows[key]; dup && old != int32(i) {
-				rows[key] = several
-			} else {
-				rows[key] = int32(i)
-			}
-		}
-
-		for i := range n {
-			if skip(i) {
-				continue
-			}
-			for _, ref := range it(i).refs {
-				add(ref, i)
-			}
-			for _, id := range it(i).identifiers {
-				add(fullRef(id.Namespace, id.Value), i)
-			}
-		}
-
-		return rows
-	}
-
-	old := index(have, func(i int) bool { return p.taken[int32(i)] }, itemOfHave)
-	fresh := index(len(p.to), func(i int) bool { return p.to[i] >= 0 }, itemOfNew)
-	for i := range p.to {
-		if p.to[i] >= 0 {
-			continue
-		}
-
-		it := itemOfNew(i)
-		keys := append([]string{}, it.refs...)
-		for _, id := range it.identifiers {
-			keys = append(keys, fullRef(id.Namespace, id.Value))
-		}
-
-		for _, key := range keys {
-			if j, ok := old[key]; ok && j >= 0 && fresh[key] == int32(i) && itemOfHave(int(j)).game == it.game {
-				p.join(i, j)
-			}
 		}
 	}
 }
@@ -285,7 +254,7 @@ func (it *item) enrich(from *item) bool {
 
 // addSealed joins or adds sealed products. They have no number, so that only references, aliases
 // and identifiers join them.
-func (g *merger) addSealed(list []sealed, owns []bool, report *SourceReport) {
+func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 	have := g.m.sealed
 	p := newPairing(len(list))
 	for i := range list {
@@ -293,8 +262,7 @@ func (g *merger) addSealed(list []sealed, owns []bool, report *SourceReport) {
 	}
 
 	if len(have) > 0 {
-		joinByIdentifier(p, len(have), func(i int) *item { return &have[i].item },
-			func(i int) *item { return &list[i].item })
+		p.byIdentifier(len(have), func(i int) *item { return &have[i].item }, func(i int) *item { return &list[i].item })
 	}
 
 	for i := range list {
@@ -306,7 +274,7 @@ func (g *merger) addSealed(list []sealed, owns []bool, report *SourceReport) {
 			continue
 		}
 
-		if !owns[s.game] && !g.b.o.KeepUnmatched {
+		if owned[s.game] && !g.b.o.KeepUnmatched {
 			g.b.leftOut[s.refs[0]] = true
 			continue
 		}
@@ -319,18 +287,6 @@ func (g *merger) addSealed(list []sealed, owns []bool, report *SourceReport) {
 // enrich takes from another source's record of the same product what this one lacks.
 func (s *sealed) enrich(from *sealed) {
 	s.refs = append(s.refs, from.refs[0])
-	for _, f := range []struct {
-		to    *string
-		value string
-	}{{&s.packageType, from.packageType}, {&s.unitKind, from.unitKind}, {&s.edition, from.edition}} {
-		if *f.to == "" {
-			*f.to = f.value
-		}
-	}
-
-	if s.units == 0 {
-		s.units = from.units
-	}
-
+	s.sealedFacts = s.sealedFacts.or(from.sealedFacts)
 	s.item.enrich(&from.item)
 }

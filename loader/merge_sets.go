@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
-func (g *merger) addSets(r records, owns []bool, report *SourceReport) []int32 {
+func (g *merger) addSets(r records, owned []bool, report *SourceReport) []int32 {
 	sets := r.sets
 	p := newPairing(len(sets))
 	for i := range sets {
@@ -37,7 +38,7 @@ func (g *merger) addSets(r records, owns []bool, report *SourceReport) []int32 {
 			report.SetsJoined++
 			g.m.sets[to].enrich(s)
 			g.setByRef[s.refs[0]] = to
-		case owns[s.game] || g.b.o.KeepUnmatched:
+		case !owned[s.game] || g.b.o.KeepUnmatched:
 			p.to[i] = int32(len(g.m.sets))
 			g.setByRef[s.refs[0]] = p.to[i]
 			g.m.sets = append(g.m.sets, *s)
@@ -173,20 +174,11 @@ func foldName(name string) string { return strings.ReplaceAll(slugify(name), "-"
 // enrich takes from another source's record of the same set what this one lacks.
 func (s *set) enrich(from *set) {
 	s.refs = append(s.refs, from.refs[0])
-	if s.series == "" {
-		s.series = from.series
-	}
-
+	s.series = cmp.Or(s.series, from.series)
+	s.code = cmp.Or(s.code, from.code)
+	s.total = cmp.Or(s.total, from.total)
 	if s.release == snapshot.NoDay {
 		s.release = from.release
-	}
-
-	if s.code == "" {
-		s.code = from.code
-	}
-
-	if s.total == 0 {
-		s.total = from.total
 	}
 
 	for _, alias := range append([]string{from.name, from.code}, from.aliases...) {

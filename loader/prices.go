@@ -26,7 +26,7 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 	index := refIndex{}
 	prefix := fullRef(namespace, "")
 	// An ambiguous key leads nowhere.
-	weak := func(key string, to int32) { // an ambiguous key leads nowhere
+	weak := func(key string, to int32) {
 		if old, ok := index[key]; !ok {
 			index[key] = to
 		} else if old != to {
@@ -172,47 +172,12 @@ func (p *pricer) timely(r *source.Price) bool {
 // Series takes a row of a history file. Its days were collected at 20:00Z.
 func (p *pricer) Series(s source.Series) {
 	b := p.b
-	points := s.Points
-	blank := s.Blank
-	last := s.Last
-	if b.until != snapshot.NoTime {
-		// The newest day that was collected in time.
-		end := snapshot.DayOf(b.until - archiveHour)
-		if n := len(points); n > 0 && points[n-1].Day > end {
-			b.quarantine.refuse(s.At, source.ReasonFetchAfterSnapshot, s.Ref, points[n-1].Day.String())
-		}
-
-		for len(points) > 0 && points[len(points)-1].Day > end {
-			points = points[:len(points)-1]
-		}
-
-		for len(blank) > 0 && blank[len(blank)-1] > end {
-			blank = blank[:len(blank)-1]
-		}
-
-		if last > end {
-			// Which days the file has before it is not known.
-			last = snapshot.NoDay
-		}
-	}
-
-	// The newest row of the lane: a price, or a day that says there is none.
-	newest := row{day: snapshot.NoDay, cents: snapshot.NoCents, asOf: snapshot.NoTime, licensed: true, layer: layerWide}
-	if n := len(points); n > 0 {
-		newest.day = points[n-1].Day
-		newest.cents = points[n-1].Cents
-	}
-
-	if n := len(blank); n > 0 && blank[n-1] > newest.day {
-		newest.day = blank[n-1]
-		newest.cents = snapshot.NoCents
-	}
-
+	p.cutLate(&s)
+	newest := newestOf(&s)
 	if newest.day == snapshot.NoDay {
 		return
 	}
 
-	newest.collected = newest.day.Start() + archiveHour
 	b.collected = max(b.collected, newest.collected)
 	item := p.find(s.Ref)
 	if item < 0 {
@@ -227,23 +192,66 @@ func (p *pricer) Series(s source.Series) {
 
 	p.report.Series++
 	p.span(newest.day)
-	for _, point := range points {
+	for _, point := range s.Points {
 		p.dated.see(point.Day, s.At, s.Ref)
 	}
 
-	if last != snapshot.NoDay {
-		b.newest.see(p.feed, b.merged.item(int(item)).game, last)
+	if s.Last != snapshot.NoDay {
+		b.newest.see(p.feed, b.merged.item(int(item)).game, s.Last)
 	}
 
 	// A history file fills gaps and no more: daily files and the base stand over it.
 	p.noteSeries(lane, newest)
-	b.history.addWide(lane, points)
+	b.history.addWide(lane, s.Points)
+}
+
+// cutLate leaves out the days of a series that were collected after the snapshot's instant.
+func (p *pricer) cutLate(s *source.Series) {
+	if p.b.until == snapshot.NoTime {
+		return
+	}
+
+	// The newest day that was collected in time.
+	end := snapshot.DayOf(p.b.until - archiveHour)
+	if n := len(s.Points); n > 0 && s.Points[n-1].Day > end {
+		p.b.quarantine.refuse(s.At, source.ReasonFetchAfterSnapshot, s.Ref, s.Points[n-1].Day.String())
+	}
+
+	for len(s.Points) > 0 && s.Points[len(s.Points)-1].Day > end {
+		s.Points = s.Points[:len(s.Points)-1]
+	}
+
+	for len(s.Blank) > 0 && s.Blank[len(s.Blank)-1] > end {
+		s.Blank = s.Blank[:len(s.Blank)-1]
+	}
+
+	if s.Last > end {
+		// Which days the file has before it is not known.
+		s.Last = snapshot.NoDay
+	}
+}
+
+// newestOf is the newest row of a series' lane: a price, or a day that says there is none.
+func newestOf(s *source.Series) row {
+	newest := row{day: snapshot.NoDay, cents: snapshot.NoCents, asOf: snapshot.NoTime, licensed: true, layer: layerWide}
+	if n := len(s.Points); n > 0 {
+		newest.day = s.Points[n-1].Day
+		newest.cents = s.Points[n-1].Cents
+	}
+
+	if n := len(s.Blank); n > 0 && s.Blank[n-1] > newest.day {
+		newest.day = s.Blank[n-1]
+		newest.cents = snapshot.NoCents
+	}
+
+	newest.collected = newest.day.Start() + archiveHour
+	return newest
 }
 
 // noteSeries notes a series' newest row; a day without a price only says that the lane was seen.
 func (p *pricer) noteSeries(lane int32, newest row) {
 	t := p.b.lanes
-	if newest.cents == snapshot.NoCents && newest.day == t.seen[lane] {
+	if newest.cents == snapshot.NoCents && newest.day == t.all[lane].day {
 		return
 	}
 	t.note(lane, newest)
@@ -282,7 +290,7 @@ func (p *pricer) lane(item int32, at source.At, ref, variant, condition string) 
 		return 0, false
 	}
 
-	return p.b.lanes.of(item, v, c, p.feed), true
+	return p.b.lanes.of(lanePlace{item, v, uint8(c), p.feed}), true
 }
 
 func (p *pricer) find(ref string) int32 {

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,10 +30,25 @@ var (
 	unitKinds    = []string{boosterPack, boosterBox}
 )
 
+// sealedFacts is what makes a sealed product what it is; an operator may know it too (--mapping,
+// sealed.csv).
+type sealedFacts struct {
+	packageType, unitKind, edition string
+	units                          int
+}
+
+// or completes facts by others.
+func (s sealedFacts) or(other sealedFacts) sealedFacts {
+	return sealedFacts{
+		packageType: cmp.Or(s.packageType, other.packageType), unitKind: cmp.Or(s.unitKind, other.unitKind),
+		edition: cmp.Or(s.edition, other.edition), units: cmp.Or(s.units, other.units),
+	}
+}
+
 // impossible says why a sealed product of a game cannot be what its record says, "" when it can.
 // Absent values are possible; a game is nil where it is not known, and then the edition may be any
 // game's.
-func (s *sealed) impossible(game *snapshot.Game) (reason, value string) {
+func (s sealedFacts) impossible(game *snapshot.Game) (reason, value string) {
 	switch {
 	case s.packageType != "" && !slices.Contains(packageTypes, s.packageType):
 		return source.ReasonBadPackage, s.packageType
@@ -52,23 +68,11 @@ func (s *sealed) impossible(game *snapshot.Game) (reason, value string) {
 // bracketed is a qualifier of a name.
 var bracketed = regexp.MustCompile(`\s*[(\[]([^()\[\]]*)[)\]]`)
 
-// sealedFacts is what an operator knows of a sealed product (--mapping, sealed.csv).
-type sealedFacts struct {
-	packageType, unitKind, edition string
-	units                          int
-}
-
 // verifySealed completes a sealed product from the operator's mapping and says what it still lacks:
 // "" for a verified product (decision 27). The mapping stands over the source, whose rules for
 // names are its own business. The unit follows from the package type; nothing else is guessed.
 func (s *sealed) verifySealed(facts sealedFacts) (lacks string) {
-	override(&s.packageType, facts.packageType)
-	override(&s.unitKind, facts.unitKind)
-	override(&s.edition, facts.edition)
-	if facts.units != 0 {
-		s.units = facts.units
-	}
-
+	s.sealedFacts = facts.or(s.sealedFacts)
 	switch {
 	case s.packageType == "":
 		return "package_type"
@@ -83,12 +87,6 @@ func (s *sealed) verifySealed(facts sealedFacts) (lacks string) {
 	}
 
 	return ""
-}
-
-func override(to *string, value string) {
-	if value != "" {
-		*to = value
-	}
 }
 
 // verifyCard fills the printing of a card and says what it lacks for a verified identity: "" for
@@ -149,8 +147,8 @@ func isNumberOf(q, number string) bool {
 		return strings.EqualFold(q, number)
 	}
 	printed, _, _ := strings.Cut(number, "/")
-	return strings.TrimLeft(q,
-		"0") == strings.TrimLeft(printed[strings.LastIndexAny(printed, "-ABCDEFGHIJKLMNOPQRSTUVWXYZ ")+1:], "0")
+	digits := printed[strings.LastIndexAny(printed, "-ABCDEFGHIJKLMNOPQRSTUVWXYZ ")+1:]
+	return strings.TrimLeft(q, "0") == strings.TrimLeft(digits, "0")
 }
 
 // verify decides which identities are products (decision 27). Sealed products that are not leave

@@ -3,7 +3,6 @@ package loader
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf8"
 
 	"ninepocket/loader/source"
 )
@@ -49,25 +48,12 @@ func (q *quarantine) add(r source.Quarantine) {
 	enc.SetEscapeHTML(false)
 	// A struct of strings and a number cannot fail to encode, nor a buffer to take it.
 	_ = enc.Encode(quarantineLine{
-		Reason: r.Reason, File: cut(r.At.File), Line: r.At.Line, Ref: cut(r.Ref), Value: cut(r.Value),
+		Reason: r.Reason, File: source.Clip(r.At.File, maxQuarantineValue), Line: r.At.Line,
+		Ref: source.Clip(r.Ref, maxQuarantineValue), Value: source.Clip(r.Value, maxQuarantineValue),
 	})
 }
 
 // refuse notes a record that the loader itself refuses.
 func (q *quarantine) refuse(at source.At, reason, ref, value string) {
 	q.add(source.Quarantine{At: at, Reason: reason, Ref: ref, Value: value})
-}
-
-// cut shortens a text to what a line carries, between characters.
-func cut(s string) string {
-	if len(s) <= maxQuarantineValue {
-		return s
-	}
-
-	end := maxQuarantineValue
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-
-	return s[:end] + "…"
 }

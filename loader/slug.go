@@ -127,18 +127,14 @@ func assignSlugs(wants []slugWant, former map[string]string) []string {
 		owner, was := former[slug]
 		return slug != "" && !taken[slug] && (!was || owner == id)
 	}
-	for level := 0; len(open) > 0; level++ {
-		// Of several who want one slug, nobody gets it: the order of items must not matter.
-		rivals := make(map[string]int, len(open))
-		last := 0
-		for _, i := range open {
-			if level < wants[i].levels() {
-				rivals[wants[i].candidate(level)]++
-			}
-			last = max(last, wants[i].levels())
-		}
+	give := func(i int, slug string) {
+		slugs[i] = slug
+		taken[slug] = true
+	}
 
-		if level >= last {
+	for level := 0; len(open) > 0; level++ {
+		rivals := rivalsAt(level, wants, open)
+		if len(rivals) == 0 {
 			break
 		}
 
@@ -147,31 +143,40 @@ func assignSlugs(wants []slugWant, former map[string]string) []string {
 				return false
 			}
 
+			// Of several who want one slug, nobody gets it: the order of items must not matter.
 			slug := wants[i].candidate(level)
-			if rivals[slug] != 1 || !free(slug, wants[i].id) {
-				return false
+			ours := rivals[slug] == 1 && free(slug, wants[i].id)
+			if ours {
+				give(i, slug)
 			}
 
-			slugs[i] = slug
-			taken[slug] = true
-			return true
+			return ours
 		})
 	}
 
 	// Only names made up to look like another item's slug get here.
 	slices.SortFunc(open, func(a, b int) int { return strings.Compare(wants[a].id, wants[b].id) })
 	for _, i := range open {
-		stem := wants[i].candidate(wants[i].levels() - 1)
-		for n := 2; ; n++ {
-			if slug := stem + "-" + strconv.Itoa(n); free(slug, wants[i].id) {
-				slugs[i] = slug
-				taken[slug] = true
-				break
-			}
+		stem := wants[i].candidate(wants[i].levels()-1) + "-"
+		n := 2
+		for !free(stem+strconv.Itoa(n), wants[i].id) {
+			n++
 		}
+		give(i, stem+strconv.Itoa(n))
 	}
 
 	return slugs
+}
+
+// rivalsAt counts who wants each slug at a level, nobody above the last one.
+func rivalsAt(level int, wants []slugWant, open []int) map[string]int {
+	rivals := make(map[string]int, len(open))
+	for _, i := range open {
+		if level < wants[i].levels() {
+			rivals[wants[i].candidate(level)]++
+		}
+	}
+	return rivals
 }
 
 // giveSlugs gives every set and card its slug. What an item of the base was called until now and is

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"unicode/utf8"
@@ -105,7 +106,13 @@ func (l *lines) each(ctx context.Context, file string, to Sink, use func(at At, 
 func readTable(
 	ctx context.Context, r io.Reader, file string, to Sink,
 	header func(fields [][]byte) error, row func(at At, fields [][]byte) *fault,
-) error {
+) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot read %q: %w", file, err)
+		}
+	}()
+
 	in := newLines(r)
 	defer in.done()
 	first, err := in.next()

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -246,18 +247,19 @@ func unpacked(name string, r io.Reader) (io.ReadCloser, error) {
 	}
 }
 
-// clip cuts text from an input to a length that is readable in a message or report, as valid UTF-8.
-func clip(s string) string {
-	const most = 120
+// clip cuts text from an input to a length that is readable in a message.
+func clip(s string) string { return Clip(s, 120) }
+
+// Clip cuts text from an input to a number of bytes, between characters and as valid UTF-8.
+func Clip(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {
 		return s
 	}
 
-	cut := most
-	for cut > 0 && s[cut]&0xC0 == 0x80 {
-		cut--
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
 	}
 
-	return s[:cut] + "…"
+	return s[:most] + "…"
 }

@@ -101,7 +101,7 @@ func FuzzNativePrices(f *testing.F) {
 	f.Add([]byte(head + "a,,,1,,2026-08-22T20:00:00Z,\na,,,1,,2026-08-22T20:00:00Z,\n"))
 	f.Add([]byte(head + "\"a\"\"b\",normal,damaged,,2026-08-22T20:00:00Z,2026-08-22T20:00:00Z,false\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		suspects, err := findSuspects(context.Background(), strings.NewReader(string(text)))
+		suspects, err := findSuspects(context.Background(), strings.NewReader(string(text)), "f.csv")
 		p := priceReader{file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
 			variants: newVariantReader(false)}
 		if again := p.read(context.Background(), strings.NewReader(string(text))); (err == nil) != (again == nil) {

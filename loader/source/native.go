@@ -32,8 +32,9 @@ type native struct {
 
 // nativeDay is one price file.
 type nativeDay struct {
-	name string
-	day  snapshot.Day
+	name     string
+	day      snapshot.Day
+	suspects []uint64 // hashes of lanes that it may have twice, once it was looked through
 }
 
 // nativeAbout is source.toml.

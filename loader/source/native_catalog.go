@@ -20,9 +20,8 @@ import (
 
 // Lines of the catalog's files. A member that may be absent may also be null.
 type nativeSet struct {
-	Ref         string   `json:"ref"`
-	Game        string   `json:"game"`
-	Name        string   `json:"name"`
+	nativeName
+
 	Series      string   `json:"series"`
 	ReleaseDate *string  `json:"release_date"`
 	Aliases     []string `json:"aliases"`
@@ -31,26 +30,35 @@ type nativeSet struct {
 }
 
 type nativeCard struct {
-	Ref         string             `json:"ref"`
-	Game        string             `json:"game"`
-	Set         string             `json:"set"`
-	Name        string             `json:"name"`
-	Number      string             `json:"number"`
-	Rarity      string             `json:"rarity"`
-	Printing    string             `json:"printing"`
-	Image       string             `json:"image"`
-	Identifiers []nativeIdentifier `json:"identifiers"`
-	UpdatedAt   *string            `json:"updated_at"`
+	nativeItem
+
+	Set      string `json:"set"`
+	Number   string `json:"number"`
+	Rarity   string `json:"rarity"`
+	Printing string `json:"printing"`
+	Image    string `json:"image"`
 }
 
 type nativeSealedLine struct {
-	Ref         string             `json:"ref"`
-	Game        string             `json:"game"`
-	Name        string             `json:"name"`
-	PackageType string             `json:"package_type"`
-	Units       jsontext.Value     `json:"units_per_package"`
-	UnitKind    string             `json:"unit_kind"`
-	Edition     string             `json:"edition"`
+	nativeItem
+
+	PackageType string         `json:"package_type"`
+	Units       jsontext.Value `json:"units_per_package"`
+	UnitKind    string         `json:"unit_kind"`
+	Edition     string         `json:"edition"`
+}
+
+// nativeName is what every line begins with.
+type nativeName struct {
+	Ref  string `json:"ref"`
+	Game string `json:"game"`
+	Name string `json:"name"`
+}
+
+// nativeItem is what cards and sealed products have in common.
+type nativeItem struct {
+	nativeName
+
 	Identifiers []nativeIdentifier `json:"identifiers"`
 	UpdatedAt   *string            `json:"updated_at"`
 }
@@ -158,21 +166,21 @@ func (c *checks) text(member, value string, most int, due bool) {
 	}
 }
 
-// item checks what every record begins with.
-func (c *checks) item(ref, game, name string) {
-	if ref == "" {
+// name checks what every record begins with.
+func (c *checks) name(n *nativeName) {
+	if n.Ref == "" {
 		c.fail(ReasonMissingValue, "ref")
-	} else if !refOK(ref) {
-		c.fail(ReasonBadRef, ref)
+	} else if !refOK(n.Ref) {
+		c.fail(ReasonBadRef, n.Ref)
 	}
 
-	if game == "" {
+	if n.Game == "" {
 		c.fail(ReasonMissingValue, "game")
-	} else if _, known := snapshot.GameBySlug(game); !known {
-		c.fail(ReasonBadGame, game)
+	} else if _, known := snapshot.GameBySlug(n.Game); !known {
+		c.fail(ReasonBadGame, n.Game)
 	}
 
-	c.text("name", name, snapshot.MaxName, true)
+	c.text("name", n.Name, snapshot.MaxName, true)
 }
 
 func (c *checks) identifiers(list []nativeIdentifier) []Identifier {
@@ -242,7 +250,7 @@ func readNativeSet(to Sink, at At, line []byte) *fault {
 	}
 
 	var c checks
-	c.item(in.Ref, in.Game, in.Name)
+	c.name(&in.nativeName)
 	c.text("series", in.Series, snapshot.MaxName, false)
 	// An absent date, a null and an empty text all say that it is not known.
 	release := snapshot.NoDay
@@ -303,7 +311,7 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 	}
 
 	var c checks
-	c.item(in.Ref, in.Game, in.Name)
+	c.name(&in.nativeName)
 	if in.Set != "" && !refOK(in.Set) {
 		c.fail(ReasonBadRef, "set: "+in.Set)
 	}
@@ -343,7 +351,7 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 	}
 
 	var c checks
-	c.item(in.Ref, in.Game, in.Name)
+	c.name(&in.nativeName)
 	if !slices.Contains([]string{boosterBundle, eliteTrainerBox, boosterBox, boosterCase}, in.PackageType) {
 		c.fail(ReasonBadPackage, "package_type: "+in.PackageType)
 	}

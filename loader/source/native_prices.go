@@ -32,23 +32,15 @@ type nativeColumns [len(nativePriceColumns)]int
 // instead of the rows themselves.
 func (s *native) readDays(ctx context.Context, to Sink) error {
 	names := make([]string, len(s.prices))
-	days := make(map[string]snapshot.Day, len(s.prices))
-	for i, p := range s.prices {
-		names[i] = p.name
-		days[p.name] = p.day
+	days := make(map[string]*nativeDay, len(s.prices))
+	for i := range s.prices {
+		names[i] = s.prices[i].name
+		days[names[i]] = &s.prices[i]
 	}
 
-	suspects := map[string][]uint64{}
-	err := s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
-		list, err := findSuspects(ctx, r)
-		if len(list) > 0 {
-			suspects[name] = list
-		}
-		if err != nil {
-			return fmt.Errorf("cannot read price file %q: %w", name, err)
-		}
-
-		return nil
+	err := s.eachUnpacked(ctx, names, func(name string, r io.Reader) (err error) {
+		days[name].suspects, err = findSuspects(ctx, r, name)
+		return err
 	})
 	if err != nil {
 		return err
@@ -57,10 +49,11 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 	done := int64(0)
 	to.Progress("prices", 0, int64(len(names)))
 	return s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
-		p := priceReader{file: name, day: days[name], asOf: msOf(s.opts.AsOf), suspects: suspects[name], to: to,
+		d := days[name]
+		p := priceReader{file: name, day: d.day, asOf: msOf(s.opts.AsOf), suspects: d.suspects, to: to,
 			variants: newVariantReader(false)}
 		if err := p.read(ctx, r); err != nil {
-			return fmt.Errorf("cannot read price file %q: %w", name, err)
+			return err
 		}
 
 		done++
@@ -101,10 +94,10 @@ func laneHash(cols *nativeColumns, fields [][]byte) uint64 {
 
 // findSuspects returns the hashes that more than one row has, ascending. Rows with such a hash are
 // compared exactly.
-func findSuspects(ctx context.Context, r io.Reader) ([]uint64, error) {
+func findSuspects(ctx context.Context, r io.Reader, name string) ([]uint64, error) {
 	var cols nativeColumns
 	var all []uint64
-	err := readTable(ctx, r, "", Discard{}, cols.read, func(_ At, fields [][]byte) *fault {
+	err := readTable(ctx, r, name, Discard{}, cols.read, func(_ At, fields [][]byte) *fault {
 		all = append(all, laneHash(&cols, fields))
 		return nil
 	})
@@ -172,8 +165,8 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 
 	for _, h := range p.held {
 		if h.bad == nil && counts[h.key] > 1 {
-			h.bad = &fault{ReasonDuplicateLane, h.price.Ref, strings.TrimSpace(h.price.Variant + " " +
-				h.price.Condition)}
+			lane := strings.TrimSpace(h.price.Variant + " " + h.price.Condition)
+			h.bad = &fault{ReasonDuplicateLane, h.price.Ref, lane}
 		}
 		if h.bad != nil {
 			h.bad.refuse(p.to, h.price.At)

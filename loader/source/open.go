@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -131,32 +130,25 @@ func historyIn(in folder) (names []string) {
 
 // readHistory reads the wide history files right in a directory.
 func readHistory(ctx context.Context, in folder, form wideForm, o Options, to Sink) error {
-	names := historyIn(in)
-	// A pass over an archive would be for nothing.
-	if len(names) == 0 {
-		return nil
-	}
+	return eachInOrder(ctx, in, historyIn(in), func(f file, r io.Reader) error {
+		// Progress is told in bytes of the file on disk, whose size is known.
+		told := &telling{r: r, phase: "history " + f.name, size: f.size, to: to}
+		plain, err := unpacked(f.name, told)
+		if err != nil {
+			return fmt.Errorf("cannot read %q: %w", f.name, err)
+		}
+		defer plain.Close() //nolint:errcheck // only read
 
-	return in.each(ctx, func(name string) bool { return slices.Contains(names, name) },
-		func(f file, r io.Reader) error {
-			// Progress is told in bytes of the file on disk, whose size is known.
-			told := &telling{r: r, phase: "history " + f.name, size: f.size, to: to}
-			plain, err := unpacked(f.name, told)
-			if err != nil {
-				return fmt.Errorf("cannot read history file %q: %w", f.name, err)
-			}
-			defer plain.Close() //nolint:errcheck // only read
+		err = readWide(ctx, &bounded{r: plain, n: o.limits.total}, f.name, form, to)
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return fmt.Errorf("the file is truncated: %w", err)
+		case err == nil:
+			to.Progress(told.phase, f.size, f.size)
+		}
 
-			err = readWide(ctx, &bounded{r: plain, n: o.limits.total}, f.name, form, to)
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				return fmt.Errorf("the file is truncated: %w", err)
-			}
-			if err == nil {
-				to.Progress(told.phase, f.size, f.size)
-			}
-
-			return err
-		})
+		return err
+	})
 }
 
 // telling tells how much was read.

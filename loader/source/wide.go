@@ -103,11 +103,7 @@ func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to S
 		return err
 	}
 
-	if err := readTable(ctx, r, name, to, header, w.row); err != nil {
-		return fmt.Errorf("cannot read history file %q: %w", name, err)
-	}
-
-	return nil
+	return readTable(ctx, r, name, to, header, w.row)
 }
 
 // row reads one lane.
