@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -57,8 +58,9 @@ type KeyRing struct {
 	mu    sync.Mutex // held while reloading
 	plans Plans
 	file  *KeyFile
-	seen  []byte // content that file was read from
-	bad   []byte // damaged content already reported
+	seen  []byte      // content that file was read from
+	bad   []byte      // damaged content already reported
+	info  os.FileInfo // of the file as last read, once its time was settled
 
 	reloads  atomic.Uint64
 	failures atomic.Uint64
@@ -181,9 +183,20 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
+	info, err := os.Stat(r.path)
+	if err == nil && r.unchanged(info) {
+		return false, nil
+	}
+	statErr := err
 	data, err := readKeysFile(r.path)
 	if err != nil {
 		return false, err
+	}
+
+	// A file that was just written may be written again within the same tick of its clock.
+	r.info = nil
+	if statErr == nil && time.Since(info.ModTime()) > settled {
+		r.info = info
 	}
 
 	// What was read before is not parsed again, good or bad.
@@ -196,6 +209,16 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
 	}
 	return true, nil
+}
+
+// settled is how old a file's time must be when the file is read, so that an equal time later
+// proves that it was not written again: coarser than any file system keeps times.
+const settled = 3 * time.Second
+
+// unchanged reports whether a file surely has the content last read.
+func (r *KeyRing) unchanged(info os.FileInfo) bool {
+	return r.info != nil && os.SameFile(r.info, info) && r.info.Size() == info.Size() &&
+		r.info.ModTime().Equal(info.ModTime())
 }
 
 // take parses data and swaps the table. The caller holds mu.

@@ -51,7 +51,8 @@ func (a *assembly) chooseLanes() {
 func (a *assembly) firstFeeds(lanes []int32) []int32 {
 	all := a.b.lanes.all
 	slices.SortFunc(lanes, func(x, y int32) int {
-		p, q := &all[x], &all[y]
+		p := &all[x]
+		q := &all[y]
 		return cmp.Or(cmp.Compare(a.variant[p.variant], a.variant[q.variant]), cmp.Compare(p.condition, q.condition),
 			cmp.Compare(p.feed, q.feed))
 	})

@@ -230,7 +230,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 func ownerFirst(refs []string, id string) []string {
 	for i, ref := range refs {
 		if i > 0 && id[len(id)-len(tailOf(ref)):] == tailOf(ref) {
-			refs[0], refs[i] = refs[i], refs[0]
+			refs[0], refs[i] = refs[i], refs[0] // air: a swap
 		}
 	}
 	return refs

@@ -171,7 +171,8 @@ func (m *mapping) aliasRow(r []string) error {
 		return errors.New("has an empty field")
 	}
 
-	from, to := fullRef(r[1], r[2]), fullRef(r[3], r[4])
+	from := fullRef(r[1], r[2])
+	to := fullRef(r[3], r[4])
 	if from == to {
 		return errors.New("is an alias of itself")
 	}

@@ -153,9 +153,11 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 	}
 
 	if len(have) > 0 {
-		p.byIdentifier(len(have), func(i int) *item { return &have[i].item }, func(i int) *item { return &cards[i].item })
+		p.byIdentifier(len(have), func(i int) *item { return &have[i].item },
+			func(i int) *item { return &cards[i].item })
 		for _, key := range []func(*card) string{wholeKey, baseKey} {
-			p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&cards[i]) })
+			p.byKey(len(have), func(i int) string { return key(&have[i]) },
+				func(i int) string { return key(&cards[i]) })
 		}
 	}
 
@@ -262,7 +264,8 @@ func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 	}
 
 	if len(have) > 0 {
-		p.byIdentifier(len(have), func(i int) *item { return &have[i].item }, func(i int) *item { return &list[i].item })
+		p.byIdentifier(len(have), func(i int) *item { return &have[i].item },
+			func(i int) *item { return &list[i].item })
 	}
 
 	for i := range list {
