@@ -51,11 +51,14 @@ var mayImport = map[string][]string{
 	"internal/wal/waltest":                 {"internal/wal"},
 	"loader":                               {"collector", "loader/source", "snapshot"},
 	"loader/source":                        {"snapshot"},
-	"bench":                                {anyOfOurs},
-	"bench/check":                          {"bench/gobench"},
-	"bench/figures":                        {"bench", "bench/gobench"},
-	"bench/gobench":                        {},
-	"bench/plot":                           {},
+	"bench": {
+		"access", "engine", "engine/cursor", "index", "internal/synth", "loader", "server", "snapshot", "wire",
+	},
+	"bench/check":   {"bench/gobench"},
+	"bench/figures": {"bench", "bench/gobench", "bench/plot", "bench/rivals"},
+	"bench/gobench": {},
+	"bench/plot":    {},
+	"bench/rivals":  {"access", "bench", "engine", "index", "snapshot", "wire"},
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "wire"},
@@ -87,6 +90,7 @@ var testKit = []string{
 // the real loader made, and held against oracles of their own.
 var testsMayImport = map[string][]string{
 	"access": {"internal/wal/waltest"},
+	"bench":  {"site"},
 	"mcp":    {"access", "loader"},
 	"server": {"collector", "index", "loader", "snapshot"},
 }
@@ -223,6 +227,49 @@ func TestLayers(t *testing.T) {
 			if fault := layerFault(file, imported); fault != "" {
 				t.Errorf("%s: %s", file.path, fault)
 			}
+		}
+	}
+}
+
+// notInProduct is what the product must not link: kits, and what measures others than our own server.
+var notInProduct = []string{
+	"access/accesstest", "bench/check", "bench/figures", "bench/gobench", "bench/plot", "bench/rivals", "deploy",
+	"deploy/bom", "engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
+	"internal/fixture", "internal/wal/waltest",
+}
+
+// TestProductLinksNoRivals follows the imports of the product's command, whatever mayImport allows it.
+func TestProductLinksNoRivals(t *testing.T) {
+	imports := map[string][]string{}
+	for _, file := range sources(t, ".") {
+		if !file.isTest() {
+			imports[file.folder] = append(imports[file.folder], file.ownImports(t)...)
+		}
+	}
+
+	linked := map[string]bool{}
+	var link func(name string)
+	link = func(name string) {
+		if linked[name] {
+			return
+		}
+		linked[name] = true
+		for _, imported := range imports[name] {
+			link(imported)
+		}
+	}
+	link("cmd/ninepocket")
+
+	// Without the packages that it must have, the imports were not followed.
+	if !linked["bench"] || !linked["snapshot"] {
+		t.Error("the product links neither bench nor snapshot")
+	}
+	for _, name := range notInProduct {
+		if imports[name] == nil && mayImport[name] == nil {
+			t.Errorf("%s is no package of the house", name)
+		}
+		if linked[name] {
+			t.Errorf("the product links %s", name)
 		}
 	}
 }

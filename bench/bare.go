@@ -80,7 +80,7 @@ func (t *Task) serveBare(ctx context.Context) error {
 		return fmt.Errorf("cannot read the script %q: %w", t.Script, err)
 	}
 
-	ready := readyFile{Addresses: map[string]string{}}
+	ready := Ready{Addresses: map[string]string{}}
 	var group errgroup.Group
 	for name, answers := range s {
 		if t.BodyOnly {
@@ -98,7 +98,7 @@ func (t *Task) serveBare(ctx context.Context) error {
 		group.Go(func() error { <-ctx.Done(); return l.Close() })
 	}
 
-	if err := announce(t.Ready, ready); err != nil {
+	if err := Announce(t.Ready, ready); err != nil {
 		return err
 	}
 	if err := group.Wait(); err != nil && !errors.Is(err, net.ErrClosed) {

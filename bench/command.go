@@ -2,13 +2,13 @@ package bench
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The exit codes of the command.
@@ -17,12 +17,11 @@ const (
 	exitUsage   = 2
 )
 
-// Command is the sub-command that measures, with the hidden one that does a Task. fail wraps an
-// error with an exit code and a hint.
+// Command is the sub-command that measures our own server, with the hidden one that does a Task.
+// fail wraps an error with an exit code and a hint.
 func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 	var o Options
 	var s SwapOptions
-	var rivals []string
 	var swap, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -31,7 +30,10 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 			"the server\n" +
 			"process's CPU time a request and the quantiles of latency, beside a bare fasthttp server that " +
 			"answers the same\n" +
-			"bytes and others. The servers are processes of their own and take turns in rounds.\n\n" +
+			"bytes. The servers are processes of their own and take turns in rounds.\n\n" +
+			"What others make of the same requests (net/http, databases, search libraries) is measured from the " +
+			"sources,\n" +
+			"by 'go run ./bench/figures loop' and 'compare'.\n\n" +
 			"Without --url it builds a synthetic catalog and serves it as 'ninepocket serve' does. With the URL " +
 			"of a running\n" +
 			"server, --key is a live key whose plan no measurement exhausts; CPU time is read from --admin.\n\n" +
@@ -47,14 +49,6 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 			o.Self = []string{self, "bench", "task"}
 			o.Serve = []string{self, "serve"}
 			o.Log = cmd.ErrOrStderr()
-			for _, text := range rivals {
-				name, command, ok := strings.Cut(text, "=")
-				if !ok || name == "" || command == "" {
-					return fail(exitUsage, "", fmt.Errorf("cannot use --rival %q: want NAME=COMMAND", text))
-				}
-				o.Rivals = append(o.Rivals, Rival{Name: name, Command: command})
-			}
-
 			// Swap has more options to check, and checks those of a run with them.
 			check := o.Validate
 			if swap {
@@ -71,6 +65,19 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 	}
 
 	f := cmd.Flags()
+	o.Flags(f)
+	f.StringSliceVar(&o.Beside, "beside", []string{bareSame, bareBody}, "servers to measure beside: bare, body, memory")
+	f.BoolVar(&swap, "swap", false, "measure publications under a fixed load instead")
+	f.IntVar(&s.Swaps, "swaps", 50, "with --swap: how many publications")
+	f.DurationVar(&s.Every, "every", 2*time.Second, "with --swap: time between two")
+	f.Float64Var(&s.Load, "load", 0.3, "with --swap: the load as a share of what client and server can do")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.AddCommand(TaskCommand(OwnTasks(), fail))
+	return cmd
+}
+
+// Flags adds the flags of a run, but for the servers beside the measured one.
+func (o *Options) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.URL, "url", "", "`URL` of a running server instead of one of its own")
 	f.StringVar(&o.Admin, "admin", "", "`URL` of that server's admin listener, for its CPU time")
 	f.StringVar(&o.Keys.Live, "key", "", "live `KEY` of that server")
@@ -81,29 +88,17 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of that catalog")
 	f.IntVar(&o.Days, "history-days", 365, "days of history of that catalog")
 	f.StringSliceVar(&o.Operations, "operation", nil, "`NAME`s of operations; all by default")
-	f.StringSliceVar(&o.Beside, "beside", []string{"bare", "body", "nethttp"},
-		"servers to measure beside: bare, body, nethttp, memory")
-	f.StringArrayVar(&rivals, "rival", nil,
-		"`NAME=COMMAND` of another server, which writes {\"api\": URL} to $READY_FILE")
 	f.StringVar(&o.Profiles, "profiles", "", "write a CPU profile of the server in each operation into this `DIR`")
-	f.StringVar(&o.Queries, "queries", "", "search set `FILE` to ask every server that searches")
 	f.IntVar(&o.Connections, "connections", 16, "how many connections")
 	f.DurationVar(&o.Duration, "duration", time.Second, "of a round of one operation on one server")
 	f.IntVar(&o.Rounds, "rounds", 5, "how often the servers take turns")
-	f.BoolVar(&swap, "swap", false, "measure publications under a fixed load instead")
-	f.IntVar(&s.Swaps, "swaps", 50, "with --swap: how many publications")
-	f.DurationVar(&s.Every, "every", 2*time.Second, "with --swap: time between two")
-	f.Float64Var(&s.Load, "load", 0.3, "with --swap: the load as a share of what client and server can do")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(taskCommand(fail))
-	return cmd
 }
 
-// printer is what a measurement ends with.
-type printer interface{ Print(io.Writer) error }
+// Printer is what a measurement ends with.
+type Printer interface{ Print(io.Writer) error }
 
 func runCommand(cmd *cobra.Command, o *Options, s *SwapOptions, swap, asJSON bool) error {
-	var report printer
+	var report Printer
 	var err error
 	if swap {
 		report, err = Swap(cmd.Context(), *o, *s)
@@ -114,26 +109,27 @@ func runCommand(cmd *cobra.Command, o *Options, s *SwapOptions, swap, asJSON boo
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		enc := json.NewEncoder(cmd.OutOrStdout())
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		return enc.Encode(report)
-	}
-	return report.Print(cmd.OutOrStdout())
+	return Write(cmd.OutOrStdout(), report, asJSON)
 }
 
-// taskCommand is how a measurement starts itself again for a server or a figure that needs a
+// Write writes a report for people, or as JSON.
+func Write(out io.Writer, report Printer, asJSON bool) error {
+	if !asJSON {
+		return report.Print(out)
+	}
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(report)
+}
+
+// TaskCommand is how a measurement starts itself again for a server or a figure that needs a
 // process of its own.
-func taskCommand(fail func(code int, hint string, err error) error) *cobra.Command {
+func TaskCommand(tasks Tasks, fail func(code int, hint string, err error) error) *cobra.Command {
 	return &cobra.Command{
 		Use: "task TASK", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := ParseTask(args[0])
-			if err == nil {
-				err = t.Run(cmd.Context(), cmd.OutOrStdout())
-			}
-			if err != nil {
+			if err := tasks.Do(cmd.Context(), args[0], cmd.OutOrStdout()); err != nil {
 				return fail(exitFailure, "", err)
 			}
 			return nil

@@ -45,7 +45,7 @@ const startTime = 10 * time.Minute
 // start runs a command that writes the ready file and waits for that.
 func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
 	c := &contestant{name: name, ended: make(chan struct{}), log: &bytes.Buffer{}}
-	c.process = exec.Command(command[0], command[1:]...) //nolint:gosec // ourselves, or what the user gave with --rival
+	c.process = exec.Command(command[0], command[1:]...) //nolint:gosec // ourselves, or what the caller measures
 	c.process.Stdout = c.log
 	c.process.Stderr = c.log
 	c.process.Env = append(os.Environ(), "READY_FILE="+ready)
@@ -201,7 +201,6 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 		Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days,
 		Snapshots: snapshots,
 	})
-
 	if err != nil {
 		return err
 	}

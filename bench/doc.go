@@ -3,12 +3,14 @@
 // # Basics
 //
 // [Run] drives servers over loopback with requests that a catalog's own API gave the subjects of:
-// ours as it is served, bare fasthttp servers that answer the same bytes, a net/http server over
-// the same engine, and whatever else is given as a command. Each is a process of its own, so that
-// its CPU time and memory are its alone; they take turns in rounds, and medians over the rounds
-// count. [Swap] publishes snapshots under a fixed load. [Scale] builds and loads catalogs of
-// several sizes. What needs a process of its own is a [Task], which the program does when it is
-// started again with it.
+// ours as it is served, bare fasthttp servers that answer the same bytes, and the rivals that the
+// caller has. Each is a process of its own, so that its CPU time and memory are its alone; they take
+// turns in rounds, and medians over the rounds count. [Swap] publishes snapshots under a fixed load.
+// [Scale] builds and loads catalogs of several sizes. What needs a process of its own is a [Task],
+// which the program does when it is started again with it; [Tasks] says how.
+//
+// The package is linked into the product and so measures ours alone. What others make of the same
+// requests is in bench/rivals, which only bench/figures imports.
 //
 // The package's own benchmarks take every operation through the pipeline without system calls.
 // Benchmarks of single packages are beside their code; bench/check holds all of them against

@@ -24,11 +24,10 @@ const (
 	inMemory = "memory"     // the same with metering in memory
 	bareSame = "bare"       // bare fasthttp with equal bodies and headers
 	bareBody = "body"       // bare fasthttp with equal bodies
-	plainGo  = "nethttp"    // net/http and encoding/json over the same engine
 )
 
 // besides are the servers that can be measured beside it.
-var besides = []string{inMemory, bareSame, bareBody, plainGo}
+var besides = []string{bareSame, bareBody, inMemory}
 
 // Options of a run; zero values mean the defaults.
 type Options struct {
@@ -43,27 +42,37 @@ type Options struct {
 	Days  int    // of history; default 365
 
 	Operations  []string // names; none means all
-	Beside      []string // names; nil means bare, body and nethttp
+	Beside      []string // names; nil means bare and body
 	Connections int      // default 16
 	Duration    time.Duration
 	Rounds      int
 
-	// Rivals are further servers, started by a shell command, that answer the same paths.
+	// Rivals are further servers that answer the same paths.
 	Rivals []Rival
 	// Profiles is a folder for a CPU profile of the measured server in each operation, "" for none.
 	Profiles string
-	// Queries is a search set to ask every server, "" for none.
-	Queries string
+	// Last gets the servers that answer whatever they are asked, once everything is measured and
+	// while they still run; nil for nothing.
+	Last func(servers []Endpoint) error
 
 	// Self is the command line that does a Task, Serve that of serve.
 	Self, Serve []string
 	Log         io.Writer
 }
 
-// Rival is a server of somebody else, or of our data in somebody else's database. Its command
-// writes {"api": URL} into the file that the environment variable READY_FILE names once it answers.
+// Rival is a server of the caller's. Once it answers it writes {"api": URL} into the ready file,
+// which the environment variable READY_FILE names, too.
 type Rival struct {
-	Name, Command string
+	Name string
+	// Command makes its command line from a task with the store to serve, the state directory with
+	// the keys, and the ready file. A running server's store is not known, and so "". Without a
+	// command the rival is left out.
+	Command func(t Task) []string
+}
+
+// Endpoint is where a server takes requests with a key.
+type Endpoint struct {
+	Name, Address, Key string
 }
 
 func (o *Options) setDefaults() {
@@ -85,7 +94,7 @@ func (o *Options) setDefaults() {
 		o.Duration = time.Second
 	}
 	if o.Beside == nil {
-		o.Beside = []string{bareSame, bareBody, plainGo}
+		o.Beside = []string{bareSame, bareBody}
 	}
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -196,15 +205,19 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 
-	store := r.store()
+	// A running server's catalog is its own.
+	store := ""
+	if r.o.URL == "" {
+		store = r.store()
+	}
+
 	for _, name := range r.o.Beside {
 		t := map[string]Task{
 			inMemory: {Kind: taskMemory, Store: store, State: r.path("state")},
 			bareSame: {Kind: taskBare, Script: recorded},
 			bareBody: {Kind: taskBare, Script: recorded, BodyOnly: true},
-			plainGo:  {Kind: taskPlain, Store: store, State: r.path("state")},
 		}[name]
-		if t.Store != "" && r.o.URL != "" {
+		if t.Kind == taskMemory && t.Store == "" {
 			// It needs the catalog itself.
 			continue
 		}
@@ -216,8 +229,13 @@ func (r *run) open(ctx context.Context) error {
 	}
 
 	for _, rival := range r.o.Rivals {
+		t := Task{Store: store, State: r.path("state"), Ready: r.path(rival.Name + ".ready")}
+		command := rival.Command(t)
+		if command == nil {
+			continue
+		}
 		r.note("starting %s", rival.Name)
-		c, err := start(ctx, rival.Name, []string{"sh", "-c", "exec " + rival.Command}, r.path(rival.Name+".ready"))
+		c, err := start(ctx, rival.Name, command, t.Ready)
 		if err != nil {
 			return err
 		}
@@ -320,10 +338,17 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 		report.Memory[c.name] = c.memory()
 	}
 
-	if r.o.Queries != "" {
-		return report, r.judge(report)
+	if r.o.Last == nil {
+		return report, nil
 	}
-	return report, nil
+	var servers []Endpoint
+	for _, c := range r.contestants {
+		// A bare server answers what it was given alone.
+		if c.addresses == nil {
+			servers = append(servers, Endpoint{c.name, c.api, r.keys.Live})
+		}
+	}
+	return report, r.o.Last(servers)
 }
 
 // answers reports whether a server takes an operation at all; it also wakes what is made at the

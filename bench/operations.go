@@ -179,7 +179,6 @@ func (s *sample) call(tool string, arguments map[string]any) []byte {
 			"arguments": arguments,
 		},
 	})
-
 	if err != nil {
 		// Strings and numbers can be spelt.
 		panic(err)

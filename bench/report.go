@@ -19,8 +19,7 @@ type Report struct {
 	Processors  int
 	Servers     []string
 	Operations  []Measured
-	Memory      map[string]int64              // bytes that each server's processes held at the end
-	Quality     map[string]map[string]Quality `json:",omitempty"` // by server and tier
+	Memory      map[string]int64 // bytes that each server's processes held at the end
 }
 
 // Measured is one operation on every server that takes it.
@@ -137,10 +136,7 @@ func (r *Report) Print(out io.Writer) error {
 			"burst where requests are pipelined,\n"+
 			"and not corrected for the requests that a slow answer held back.\n", r.Connections, r.Rounds, r.Duration,
 		r.Processors)
-	if err != nil {
-		return err
-	}
-	return r.printQuality(out)
+	return err
 }
 
 // Markdown writes the report as a table: for every operation CPU, rate and p99 of each server.

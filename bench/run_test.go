@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,10 +24,7 @@ func TestMain(m *testing.M) {
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	t, err := ParseTask(os.Args[2])
-	if err == nil {
-		err = t.Run(ctx, os.Stdout)
-	}
+	err := OwnTasks().Do(ctx, os.Args[2], os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -54,28 +51,54 @@ func TestRun(t *testing.T) {
 	defer l.Close()
 
 	go w.server.Serve(l)
+	// One rival needs the store, which is not known of a running server; the other is that server again.
+	absent := func(task Task) []string {
+		if task.Store != "" {
+			t.Errorf("the store of a running server is said to be %q", task.Store)
+		}
+		return nil
+	}
+	again := func(task Task) []string {
+		return []string{
+			"sh", "-c", `printf '{"api":"%s"}' "$0" >"$READY_FILE.draft"; mv "$READY_FILE.draft" "$1"; exec sleep 600`,
+			"http://" + l.Addr().String(), task.Ready,
+		}
+	}
+
+	var last []Endpoint
 	report, err := Run(t.Context(), Options{
 		URL: "http://" + l.Addr().String(), Keys: w.sample.keys, Operations: []string{
 			"get_card_pipelined",
 			"search_new",
 		},
-		Beside: []string{bareSame, bareBody, plainGo}, Connections: 2, Rounds: 2, Duration: 50 * time.Millisecond,
-		Self: self(t),
+		Beside: []string{bareSame, bareBody, inMemory}, Connections: 2, Rounds: 2, Duration: 50 * time.Millisecond,
+		Rivals: []Rival{{"absent", absent}, {"again", again}},
+		Last:   func(servers []Endpoint) error { last = servers; return nil },
+		Self:   self(t),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	// Nethttp would need the catalog.
-	if got := strings.Join(report.Servers, " "); got != "ninepocket bare body" {
+	// One with metering in memory would need the catalog.
+	if got := strings.Join(report.Servers, " "); got != "ninepocket bare body again" {
 		t.Errorf("servers are %q", got)
+	}
+
+	// A bare server answers no questions.
+	key := w.sample.keys.Live
+	want := []Endpoint{{full, l.Addr().String(), key}, {"again", l.Addr().String(), key}}
+	if !slices.Equal(last, want) {
+		t.Errorf("the servers that answer are %v, want %v", last, want)
 	}
 
 	for i := range report.Operations {
 		op := &report.Operations[i]
 		for _, server := range report.Servers {
 			r := op.Results[server]
-			if r.Rate == 0 || r.Failures != 0 || r.P50 == 0 || r.Bytes < 100 || (r.CPU == 0) != (server == full) {
+			// This process answers for two of them, and nobody tells its CPU time.
+			here := server == full || server == "again"
+			if r.Rate == 0 || r.Failures != 0 || r.P50 == 0 || r.Bytes < 100 || (r.CPU == 0) != here {
 				t.Errorf("%s on %s: %+v", op.Name, server, r)
 			}
 		}
@@ -102,20 +125,19 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestTasks builds a store of two days in one process and loads and exports it in others.
+// TestTasks builds a store of two days in one process and loads it in others.
 func TestTasks(t *testing.T) {
 	h := household{folder: t.TempDir(), self: self(t)}
-	do := func(task Task, into any) []byte {
+	do := func(task Task, into any) {
 		t.Helper()
 		task.Store = h.path("store")
 		text, err := h.do(t.Context(), task)
-		if err == nil && into != nil {
+		if err == nil {
 			err = json.Unmarshal(text, into)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return text
 	}
 
 	var built BuildFigures
@@ -132,12 +154,6 @@ func TestTasks(t *testing.T) {
 		t.Errorf("loaded %+v", loaded)
 	}
 
-	lines := bytes.Split(bytes.TrimSpace(do(Task{Kind: taskExport}, nil)), []byte("\n"))
-	var first exported
-	if err := json.Unmarshal(lines[0], &first); err != nil || len(lines) != 600 || first.Slug == "" ||
-		first.Display.Cents == nil {
-		t.Errorf("%d lines, the first %s, %v", len(lines), lines[0], err)
-	}
 	if _, err := h.do(t.Context(), Task{Kind: "nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("a task of no kind: %v", err)
 	}

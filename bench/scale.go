@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"ninepocket/bench/plot"
 )
 
 // Size is that of a catalog to measure.
@@ -114,42 +112,6 @@ var times = []struct {
 	{"200 card details by id", func(f *LoadFigures) time.Duration { return f.Cards200 }},
 	{"100 prices by id", func(f *LoadFigures) time.Duration { return f.Prices100 }},
 	{"a year of one card's history", func(f *LoadFigures) time.Duration { return f.HistoryYear }},
-}
-
-// ScalePlot draws the points.
-func ScalePlot(points []ScalePoint) string {
-	line := func(name string, value func(*ScalePoint) float64) plot.Line {
-		l := plot.Line{Name: name}
-		for i := range points {
-			l.Points = append(l.Points, plot.Point{X: float64(points[i].Load.Counts.Cards), Y: value(&points[i])})
-		}
-		return l
-	}
-
-	reading := func(name string, of func(*LoadFigures) time.Duration) plot.Line {
-		return line(name, func(p *ScalePoint) float64 { return micros(of(&p.Load)) })
-	}
-	return plot.Grid("How cost grows with the catalog", []plot.Panel{
-		{Title: "Build and load, seconds of CPU", Lines: []plot.Line{
-			line("build", func(p *ScalePoint) float64 { return p.Build.Build.CPU.Seconds() }),
-			line("load", func(p *ScalePoint) float64 { return p.Load.Load.CPU.Seconds() }),
-		}},
-		{Title: "Memory, MB", Lines: []plot.Line{
-			line("peak of the build", func(p *ScalePoint) float64 { return float64(p.Build.Peak) / 1e6 }),
-			line("live heap of one snapshot", func(p *ScalePoint) float64 { return float64(p.Load.Heap) / 1e6 }),
-			line("snapshot on disk", func(p *ScalePoint) float64 { return float64(p.Build.Stored) / 1e6 }),
-		}},
-		{Title: "A search, µs", Lines: []plot.Line{
-			reading("two letters missing, words not remembered", times[3].of),
-			reading("two letters missing", times[2].of),
-			reading("whole word", times[0].of),
-		}},
-		{Title: "Batches and reads, µs", Lines: []plot.Line{
-			reading("200 card details", times[6].of),
-			reading("100 prices", times[7].of),
-			reading("a year of one card's history", times[8].of),
-		}},
-	})
 }
 
 // grouped spells an integer with commas.

@@ -18,11 +18,11 @@ import (
 // benchPlan is the plan of the keys that measurements use.
 const benchPlan = "bench"
 
-// service is an engine over a store with a gate that meters in memory.
-type service struct {
-	engine *engine.Engine
-	gate   *access.Gate
-	clock  access.Clock
+// Service is an engine over a store with a gate that meters in memory.
+type Service struct {
+	Engine *engine.Engine
+	Gate   *access.Gate
+	Clock  access.Clock
 }
 
 // searchCache is the memory for remembered searches, as serve has it.
@@ -31,7 +31,8 @@ const searchCache = 64 << 20
 // packCache is the memory for compressed bodies, as serve has it.
 const packCache = 64 << 20
 
-func openService(store, state, base string) (*service, error) {
+// OpenService serves a store's current snapshot to the keys of a state directory.
+func OpenService(store, state, base string) (*Service, error) {
 	now := time.Now()
 	eng := engine.New(snapshot.OpenDir(store), engine.Options{
 		Site: wire.Site{URL: base, ProductPrefix: "prd"}, SearchCache: searchCache,
@@ -48,9 +49,9 @@ func openService(store, state, base string) (*service, error) {
 		eng.Close()
 		return nil, err
 	}
-	return &service{
-		engine: eng, gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{})),
-		clock: access.StartClock(now),
+	return &Service{
+		Engine: eng, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{})),
+		Clock: access.StartClock(now),
 	}, nil
 }
 
@@ -64,11 +65,11 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	}
 
 	base := "http://" + l.Addr().String()
-	s, err := openService(t.Store, t.State, base)
+	s, err := OpenService(t.Store, t.State, base)
 	if err != nil {
 		return err
 	}
-	defer s.engine.Close()
+	defer s.Engine.Close()
 
 	var key cursor.Key
 	// Never fails.
@@ -79,14 +80,14 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	}
 
 	srv, err := server.New(server.Options{
-		Engine: s.engine, Gate: s.gate, Clock: s.clock, Cursors: cursors, PackCache: packCache, BaseURL: base,
+		Engine: s.Engine, Gate: s.Gate, Clock: s.Clock, Cursors: cursors, PackCache: packCache, BaseURL: base,
 		Preview: true,
 	})
 	if err != nil {
 		return err
 	}
 	go func() { <-ctx.Done(); _ = srv.Shutdown(context.WithoutCancel(ctx)) }()
-	if err := announce(t.Ready, readyFile{API: base}); err != nil {
+	if err := Announce(t.Ready, Ready{API: base}); err != nil {
 		return err
 	}
 	return srv.Serve(l)
@@ -118,4 +119,14 @@ func writeKeys(state, config string) (Keys, error) {
 
 	const plan = "[plans." + benchPlan + "]\nper_minute = 10000000\nper_day = 1000000000000000\n"
 	return keys, os.WriteFile(config, []byte(plan), 0o600)
+}
+
+// loadKeys reads the keys of a state directory with plans that no measurement meets the limits of.
+func loadKeys(state string) (*access.KeyRing, error) {
+	plans := access.DefaultPlans()
+	plans.Set(benchPlan, access.Plan{PerMinute: 10_000_000, PerDay: 1 << 50, Credits: 1 << 50})
+	if _, err := os.Stat(state); err != nil {
+		return nil, err
+	}
+	return access.OpenKeyRing(state, plans)
 }

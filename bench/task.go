@@ -35,21 +35,15 @@ type Task struct {
 const (
 	taskBare    = "bare"    // answers scripted bytes
 	taskMemory  = "memory"  // the whole server with metering in memory
-	taskPlain   = "plain"   // net/http and encoding/json over the same engine
 	taskBuild   = "build"   // makes a store, prints BuildFigures
 	taskLoad    = "load"    // loads a store, prints LoadFigures
 	taskPublish = "publish" // publishes a snapshot
 	taskCompute = "compute" // uses a processor, for nothing
-	taskExport  = "export"  // prints the cards of a store, a JSON object a line
 )
 
-// ParseTask reads a task as Text spells it.
-func ParseTask(text string) (Task, error) {
-	var t Task
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return t, fmt.Errorf("cannot read the task %q: %w", text, err)
-	}
-	return t, nil
+// BuildTask is the task that makes a store of a synthetic catalog.
+func BuildTask(store string, cards, days int) Task {
+	return Task{Kind: taskBuild, Store: store, Cards: cards, Seed: 1, Days: days}
 }
 
 // Text spells the task as one argument of a command line.
@@ -62,30 +56,42 @@ func (t *Task) Text() string {
 	return string(text)
 }
 
-// Run does the task; servers end with ctx.
-func (t *Task) Run(ctx context.Context, out io.Writer) error { // air: one step
-	switch t.Kind {
-	case taskBare:
-		return t.serveBare(ctx)
+// Tasks says, by kind, how a program does the tasks that it is started again with. Servers end with
+// the context.
+type Tasks map[string]func(ctx context.Context, t *Task, out io.Writer) error
 
-	case taskMemory:
-		return t.serveMemory(ctx)
-	case taskPlain:
-		return t.servePlain(ctx)
-	case taskBuild:
-		return printFigures(out)(t.build(ctx))
-	case taskLoad:
-		return printFigures(out)(t.load())
-	case taskPublish:
-		return publish(snapshot.OpenDir(t.Store), t.Snapshot)
-	case taskCompute:
-		for end := time.Now().Add(t.For); time.Now().Before(end) && ctx.Err() == nil; {
-		}
-		return nil
-	case taskExport:
-		return t.export(out)
+// OwnTasks are the tasks of measuring our own server.
+func OwnTasks() Tasks { // air: one table
+	return Tasks{
+		taskBare:   func(ctx context.Context, t *Task, _ io.Writer) error { return t.serveBare(ctx) },
+		taskMemory: func(ctx context.Context, t *Task, _ io.Writer) error { return t.serveMemory(ctx) },
+		taskBuild: func(ctx context.Context, t *Task, out io.Writer) error {
+			return printFigures(out)(t.build(ctx))
+		},
+		taskLoad: func(_ context.Context, t *Task, out io.Writer) error { return printFigures(out)(t.load()) },
+		taskPublish: func(_ context.Context, t *Task, _ io.Writer) error {
+			return publish(snapshot.OpenDir(t.Store), t.Snapshot)
+		},
+		taskCompute: func(ctx context.Context, t *Task, _ io.Writer) error {
+			for end := time.Now().Add(t.For); time.Now().Before(end) && ctx.Err() == nil; {
+			}
+			return nil
+		},
 	}
-	return fmt.Errorf("cannot do a task of kind %q", t.Kind)
+}
+
+// Do does one task, as Text spells it.
+func (all Tasks) Do(ctx context.Context, text string, out io.Writer) error {
+	var t Task
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return fmt.Errorf("cannot read the task %q: %w", text, err)
+	}
+
+	do := all[t.Kind]
+	if do == nil {
+		return fmt.Errorf("cannot do a task of kind %q", t.Kind)
+	}
+	return do(ctx, &t, out)
 }
 
 func printFigures(out io.Writer) func(any, error) error {
@@ -97,15 +103,15 @@ func printFigures(out io.Writer) func(any, error) error {
 	}
 }
 
-// readyFile is what a server writes when it answers: one address, or one for each operation.
-type readyFile struct {
+// Ready is what a server writes when it answers: one address, or one for each operation.
+type Ready struct {
 	API       string            `json:"api,omitempty"`
 	Admin     string            `json:"admin,omitempty"`
 	Addresses map[string]string `json:"addresses,omitempty"`
 }
 
-// announce writes the ready file at once.
-func announce(path string, ready readyFile) error {
+// Announce writes a server's ready file at once.
+func Announce(path string, ready Ready) error {
 	text, err := json.Marshal(ready)
 	if err != nil {
 		return err
@@ -120,12 +126,12 @@ func announce(path string, ready readyFile) error {
 }
 
 // await reads a server's ready file once it is there.
-func await(ctx context.Context, path string, ended <-chan struct{}) (readyFile, error) {
+func await(ctx context.Context, path string, ended <-chan struct{}) (Ready, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 
 	for {
-		var ready readyFile
+		var ready Ready
 		// The file is renamed into its place, so it is whole once it is there.
 		if text, err := os.ReadFile(path); err == nil {
 			err = json.Unmarshal(text, &ready)

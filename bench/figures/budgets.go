@@ -17,6 +17,7 @@ import (
 
 	"ninepocket/bench"
 	"ninepocket/bench/gobench"
+	"ninepocket/bench/rivals"
 )
 
 // measured is everything that the rows of the budget table are taken from.
@@ -63,9 +64,9 @@ var rows = []row{
 		},
 	},
 	{"net/http doing the same work takes so much more CPU", "≥ 1.5×", func(m *measured) (string, bool) {
-		share := m.loop.Operation("get_card").Share("nethttp")
+		share := m.loop.Operation("get_card").Share(rivals.Plain)
 		return fmt.Sprintf("%.1f×; batch of 200 %.1f×", share,
-			m.loop.Operation("cards_batch_200").Share("nethttp")), share >= 1.5
+			m.loop.Operation("cards_batch_200").Share(rivals.Plain)), share >= 1.5
 	}},
 	operation("batch of 200 card details", "cards_batch_200", 60, 199),
 	operation("batch of 100 prices, live", "prices_batch_100", 30, 0),
@@ -226,14 +227,14 @@ func (s *settings) measureBudgets(ctx context.Context, benchtime string, count, 
 		m.bench.Read(text)
 	}
 
-	var err error
 	o := s.options
 	// The rows compare with every server that there is.
-	o.Beside = []string{"bare", "body", "nethttp", "memory"}
-	m.loop, err = bench.Run(ctx, o)
+	o.Beside = []string{"bare", "body", "memory", rivals.Plain}
+	loop, err := rivals.Run(ctx, o, rivals.Options{Self: s.self})
 	if err != nil {
 		return nil, err
 	}
+	m.loop = loop.Report
 
 	m.scale, err = bench.Scale(ctx, s.options, scaleSizes)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,15 +13,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/bench"
+	"ninepocket/bench/rivals"
 )
 
-// rivals are the stacks beside ours, each built from bench/compare by its own command. What cannot
-// be built or started here is left out with one line.
-type rivals struct {
+// comparison is of the stacks beside ours, each built from bench/compare by its own command. What
+// cannot be built or started here is left out with one line.
+type comparison struct {
 	*settings
 	folder   string // of this comparison: stores, dumps, programs
 	versions []string
 }
+
+// stack is a server that a shell command starts; the command has a place for the dump.
+type stack struct{ name, command string }
 
 func compareCommand(s *settings) *cobra.Command {
 	cards := 30_000
@@ -39,7 +42,7 @@ func compareCommand(s *settings) *cobra.Command {
 				return err
 			}
 
-			r := &rivals{settings: s, folder: folder}
+			r := &comparison{settings: s, folder: folder}
 			text, err := r.compare(cmd.Context(), cards, postgres)
 			if err != nil {
 				return err
@@ -55,7 +58,7 @@ func compareCommand(s *settings) *cobra.Command {
 }
 
 // compare measures requests on a synthetic catalog, then searches on the real one.
-func (r *rivals) compare(ctx context.Context, cards int, postgres string) (string, error) {
+func (r *comparison) compare(ctx context.Context, cards int, postgres string) (string, error) {
 	databases := r.databases(ctx, postgres)
 	engines := r.engines(ctx)
 	synthetic, dump, err := r.synthetic(ctx, cards)
@@ -65,10 +68,10 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 
 	o := r.options
 	o.Store = synthetic
-	o.Beside = []string{"nethttp"}
+	o.Beside = []string{rivals.Plain}
 	o.Operations = []string{"get_card", "cards_batch_200", "prices_batch_100", "filter_price"}
 	o.Rivals = with(databases, dump)
-	requests, err := bench.Run(ctx, o)
+	requests, err := rivals.Run(ctx, o, rivals.Options{Self: r.self})
 	if err != nil {
 		return "", err
 	}
@@ -78,6 +81,7 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 	// found.
 	o.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
 	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
+	queries := ""
 	official, officialDump, err := r.real(ctx)
 	switch {
 	case err != nil:
@@ -89,11 +93,11 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 	default:
 		title = "Searches of 20, the real catalogs (pokemon-tcg-data and punk-records)"
 		o.Store = official
-		o.Queries = filepath.Join(r.data, "search-queries.tsv")
+		queries = filepath.Join(r.data, "search-queries.tsv")
 		o.Rivals = append(with(databases, officialDump), with(engines, officialDump)...)
 	}
 
-	searches, err := bench.Run(ctx, o)
+	searches, err := rivals.Run(ctx, o, rivals.Options{Self: r.self, Queries: queries})
 	if err != nil {
 		return "", err
 	}
@@ -103,10 +107,10 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 }
 
 // with gives commands the dump that they serve.
-func with(commands []bench.Rival, dump string) []bench.Rival {
+func with(stacks []stack, dump string) []bench.Rival {
 	var out []bench.Rival
-	for _, c := range commands {
-		out = append(out, bench.Rival{Name: c.Name, Command: fmt.Sprintf(c.Command, quote(dump))})
+	for _, one := range stacks {
+		out = append(out, rivals.Shell(one.name, fmt.Sprintf(one.command, quote(dump))))
 	}
 	return out
 }
@@ -138,14 +142,14 @@ func output(ctx context.Context, folder string, environment []string, name strin
 const compareFolder = "bench/compare"
 
 // databases builds the servers over PostgreSQL and SQLite.
-func (r *rivals) databases(ctx context.Context, postgres string) []bench.Rival {
-	var all []bench.Rival
+func (r *comparison) databases(ctx context.Context, postgres string) []stack {
+	var all []stack
 	program, err := r.program(ctx, "postgres")
 	if err == nil {
 		var version string
 		version, err = output(ctx, ".", nil, program, "-version")
 		if err == nil {
-			all = append(all, bench.Rival{Name: "postgres", Command: program + " %s " + quote(postgres)})
+			all = append(all, stack{"postgres", program + " %s " + quote(postgres)})
 			r.versions = append(r.versions, version+" with pg_trgm")
 		}
 	}
@@ -158,7 +162,7 @@ func (r *rivals) databases(ctx context.Context, postgres string) []bench.Rival {
 		var version string
 		version, err = output(ctx, ".", nil, program, "-version")
 		if err == nil {
-			all = append(all, bench.Rival{Name: "sqlite", Command: program + " %s"})
+			all = append(all, stack{"sqlite", program + " %s"})
 			r.versions = append(r.versions, version+" with FTS5 trigram")
 		}
 	}
@@ -169,7 +173,7 @@ func (r *rivals) databases(ctx context.Context, postgres string) []bench.Rival {
 }
 
 // program builds one server of the separate module; SQLite needs a C compiler.
-func (r *rivals) program(ctx context.Context, name string, flags ...string) (string, error) {
+func (r *comparison) program(ctx context.Context, name string, flags ...string) (string, error) {
 	to := filepath.Join(r.folder, name)
 	_, err := output(ctx, compareFolder, []string{"CGO_ENABLED=1"}, "go", append(append([]string{"build"}, flags...),
 		"-o", to, "./"+name)...)
@@ -177,7 +181,7 @@ func (r *rivals) program(ctx context.Context, name string, flags ...string) (str
 }
 
 // engines installs the search libraries for Node from their lock file.
-func (r *rivals) engines(ctx context.Context) []bench.Rival {
+func (r *comparison) engines(ctx context.Context) []stack {
 	node := filepath.Join(compareFolder, "node")
 	version, err := output(ctx, node, nil, "node", "--version")
 	if err == nil {
@@ -188,7 +192,7 @@ func (r *rivals) engines(ctx context.Context) []bench.Rival {
 		return nil
 	}
 
-	var all []bench.Rival
+	var all []stack
 	r.versions = append(r.versions, "Node "+strings.TrimPrefix(version, "v"))
 	for _, library := range [][2]string{{"minisearch", "minisearch"}, {"orama", "@orama/orama"}} {
 		version, err = output(ctx, node, nil, "node", "-p",
@@ -198,22 +202,20 @@ func (r *rivals) engines(ctx context.Context) []bench.Rival {
 			continue
 		}
 
-		all = append(all, bench.Rival{Name: library[0], Command: "node " + filepath.Join(node, "server.mjs") + " " +
-			library[0] + " %s"})
+		all = append(all, stack{library[0], "node " + filepath.Join(node, "server.mjs") + " " + library[0] + " %s"})
 		r.versions = append(r.versions, library[0]+" "+version)
 	}
 	return all
 }
 
 // synthetic makes a store of a synthetic catalog and its dump.
-func (r *rivals) synthetic(ctx context.Context, cards int) (store, dump string, err error) {
+func (r *comparison) synthetic(ctx context.Context, cards int) (store, dump string, err error) {
 	store = filepath.Join(r.folder, "synthetic", "store")
 	if err := os.MkdirAll(filepath.Dir(store), 0o711); err != nil { //nolint:gosec // as above
 		return "", "", err
 	}
 
-	task := bench.BuildTask(store, cards, 30)
-	if _, err := r.task(ctx, task); err != nil {
+	if _, err := task(ctx, r.options.Self, bench.BuildTask(store, cards, 30)); err != nil {
 		return "", "", err
 	}
 	dump, err = r.dump(ctx, store, "synthetic.jsonl")
@@ -221,7 +223,7 @@ func (r *rivals) synthetic(ctx context.Context, cards int) (store, dump string, 
 }
 
 // real builds the official catalogs, nothing without them.
-func (r *rivals) real(ctx context.Context) (store, dump string, err error) {
+func (r *comparison) real(ctx context.Context) (store, dump string, err error) {
 	pokemon := filepath.Join(r.data, "pokemon-tcg-data", "pokemon-tcg-data-en.tar.zst")
 	punk := filepath.Join(r.data, "punk-records", "punk-records-english.tar.zst")
 	for _, file := range []string{pokemon, punk} {
@@ -244,8 +246,8 @@ func (r *rivals) real(ctx context.Context) (store, dump string, err error) {
 	return store, dump, err
 }
 
-func (r *rivals) dump(ctx context.Context, store, name string) (string, error) {
-	text, err := r.task(ctx, bench.ExportTask(store))
+func (r *comparison) dump(ctx context.Context, store, name string) (string, error) {
+	text, err := task(ctx, r.self, rivals.ExportTask(store))
 	if err != nil {
 		return "", err
 	}
@@ -253,9 +255,7 @@ func (r *rivals) dump(ctx context.Context, store, name string) (string, error) {
 	return file, os.WriteFile(file, []byte(text), 0o644) //nolint:gosec // the servers may run as another user
 }
 
-func (r *rivals) task(ctx context.Context, t bench.Task) (string, error) {
-	if len(r.options.Self) == 0 {
-		return "", errors.New("cannot start a task: no binary is given")
-	}
-	return output(ctx, ".", nil, r.options.Self[0], append(slices.Clip(r.options.Self[1:]), t.Text())...)
+// task does a task in a process of its own, by a command line that does tasks.
+func task(ctx context.Context, self []string, t bench.Task) (string, error) {
+	return output(ctx, ".", nil, self[0], append(slices.Clip(self[1:]), t.Text())...)
 }

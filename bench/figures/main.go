@@ -5,7 +5,10 @@
 //	figures scale     how cost grows with the catalog, and docs/scaling.svg
 //	figures compare   other stacks beside ours
 //
-// It is run from the module's root by make bench-table, bench-plot and bench-compare.
+// It is run from the module's root by make bench-table, bench-plot and bench-compare. What 'ninepocket
+// bench' shows, with net/http and servers of anybody's beside it, is printed by
+//
+//	figures loop
 package main
 
 import (
@@ -24,6 +27,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/bench"
+	"ninepocket/bench/rivals"
 )
 
 func main() {
@@ -42,7 +46,8 @@ type settings struct {
 	document string
 	data     string // folder with the real catalogs
 	options  bench.Options
-	load     string // of the machine when the measurement began
+	self     []string // the command line that does a task of package rivals
+	load     string   // of the machine when the measurement began
 }
 
 // ownFlags are the arguments but for the sub-command and what make gives by itself.
@@ -89,15 +94,23 @@ func rootCommand() *cobra.Command {
 	f.DurationVar(&s.options.Duration, "duration", time.Second, "of a round of one operation on one server")
 	f.IntVar(&s.options.Rounds, "rounds", 5, "how often the servers take turns")
 	f.IntVar(&s.options.Connections, "connections", 16, "how many connections")
-	root.PersistentPreRun = func(*cobra.Command, []string) {
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		s.self = []string{self, "task"}
+
 		// Taken before anything runs, because a measurement is a load by itself.
 		s.load = load()
 		s.options.Self = []string{s.binary, "bench", "task"}
 		s.options.Serve = []string{s.binary, "serve"}
 		s.options.Log = os.Stderr
+		return nil
 	}
 
-	root.AddCommand(budgetsCommand(s), scaleCommand(s), compareCommand(s))
+	root.AddCommand(budgetsCommand(s), scaleCommand(s), compareCommand(s), loopCommand(s))
+	root.AddCommand(bench.TaskCommand(rivals.Tasks(), func(_ int, _ string, err error) error { return err }))
 	return root
 }
 

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/bench"
+	"ninepocket/bench/plot"
 )
 
 func scaleCommand(s *settings) *cobra.Command {
@@ -30,7 +32,7 @@ func scaleCommand(s *settings) *cobra.Command {
 				return err
 			}
 			if picture != "" {
-				drawing := []byte(bench.ScalePlot(points))
+				drawing := []byte(scalePlot(points))
 				if err := os.WriteFile(picture, drawing, 0o644); err != nil { //nolint:gosec // a public picture
 					return fmt.Errorf("cannot write the picture: %w", err)
 				}
@@ -50,3 +52,40 @@ func scaleCommand(s *settings) *cobra.Command {
 // large is from where on a catalog may have less history: writing and reading a year of it takes
 // minutes.
 const large = 300_000
+
+// scalePlot draws the points.
+func scalePlot(points []bench.ScalePoint) string {
+	line := func(name string, value func(*bench.ScalePoint) float64) plot.Line {
+		l := plot.Line{Name: name}
+		for i := range points {
+			l.Points = append(l.Points, plot.Point{X: float64(points[i].Load.Counts.Cards), Y: value(&points[i])})
+		}
+		return l
+	}
+
+	reading := func(name string, of func(*bench.LoadFigures) time.Duration) plot.Line {
+		return line(name, func(p *bench.ScalePoint) float64 { return of(&p.Load).Seconds() * 1e6 })
+	}
+	return plot.Grid("How cost grows with the catalog", []plot.Panel{
+		{Title: "Build and load, seconds of CPU", Lines: []plot.Line{
+			line("build", func(p *bench.ScalePoint) float64 { return p.Build.Build.CPU.Seconds() }),
+			line("load", func(p *bench.ScalePoint) float64 { return p.Load.Load.CPU.Seconds() }),
+		}},
+		{Title: "Memory, MB", Lines: []plot.Line{
+			line("peak of the build", func(p *bench.ScalePoint) float64 { return float64(p.Build.Peak) / 1e6 }),
+			line("live heap of one snapshot", func(p *bench.ScalePoint) float64 { return float64(p.Load.Heap) / 1e6 }),
+			line("snapshot on disk", func(p *bench.ScalePoint) float64 { return float64(p.Build.Stored) / 1e6 }),
+		}},
+		{Title: "A search, µs", Lines: []plot.Line{
+			reading("two letters missing, words not remembered",
+				func(f *bench.LoadFigures) time.Duration { return f.Expand }),
+			reading("two letters missing", func(f *bench.LoadFigures) time.Duration { return f.Distance2 }),
+			reading("whole word", func(f *bench.LoadFigures) time.Duration { return f.Exact }),
+		}},
+		{Title: "Batches and reads, µs", Lines: []plot.Line{
+			reading("200 card details", func(f *bench.LoadFigures) time.Duration { return f.Cards200 }),
+			reading("100 prices", func(f *bench.LoadFigures) time.Duration { return f.Prices100 }),
+			reading("a year of one card's history", func(f *bench.LoadFigures) time.Duration { return f.HistoryYear }),
+		}},
+	})
+}

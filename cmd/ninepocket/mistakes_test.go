@@ -40,7 +40,6 @@ var badValues = map[string][]string{
 	"plan":         {"no plan"},
 	"prices":       {"nonsense", "excel:feed", "tcgcsv:"},
 	"reason":       {"without an override"},
-	"rival":        {"nonsense", "=", "name="},
 	"rounds":       {"-1"},
 	"scopes":       {"nonsense"},
 	"seed":         {"-1"},
@@ -61,7 +60,7 @@ var badValues = map[string][]string{
 // freeFlags take any text: what is wrong with it only shows when it is used, or it is compared with
 // what there is.
 var freeFlags = []string{
-	"dir", "images", "key", "mapping", "preview-key", "profiles", "queries", "ready-file", "ninepocket usage --tenant",
+	"dir", "images", "key", "mapping", "preview-key", "profiles", "ready-file", "ninepocket usage --tenant",
 }
 
 // goodArgs are what a command wants besides the flag that is tried.

@@ -1,4 +1,4 @@
-package bench
+package rivals
 
 import (
 	"bufio"
@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"ninepocket/bench"
 	"ninepocket/engine"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
@@ -21,14 +22,14 @@ type exported struct {
 }
 
 // export prints every card of the current snapshot, dearest first.
-func (t *Task) export(out io.Writer) error {
+func export(ctx context.Context, t *bench.Task, out io.Writer) error {
 	store := snapshot.OpenDir(t.Store)
 	current, err := store.Current()
 	if err != nil {
 		return err
 	}
 
-	c, err := store.Load(context.Background(), current.ID, nil)
+	c, err := store.Load(ctx, current.ID, nil)
 	if err != nil {
 		return err
 	}
@@ -53,12 +54,4 @@ func (t *Task) export(out io.Writer) error {
 		}
 	}
 	return w.Flush()
-}
-
-// ExportTask is the task that prints the cards of a store.
-func ExportTask(store string) Task { return Task{Kind: taskExport, Store: store} }
-
-// BuildTask is the task that makes a store of a synthetic catalog.
-func BuildTask(store string, cards, days int) Task {
-	return Task{Kind: taskBuild, Store: store, Cards: cards, Seed: 1, Days: days}
 }

@@ -1,4 +1,4 @@
-package bench
+package rivals
 
 import (
 	"bytes"
@@ -7,16 +7,17 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 
 	"ninepocket/access"
+	"ninepocket/bench"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -85,14 +86,14 @@ type (
 )
 
 // servePlain serves the store's current snapshot.
-func (t *Task) servePlain(ctx context.Context) error {
-	s, err := openService(t.Store, t.State, "http://localhost")
+func servePlain(ctx context.Context, t *bench.Task, _ io.Writer) error {
+	s, err := bench.OpenService(t.Store, t.State, "http://localhost")
 	if err != nil {
 		return err
 	}
-	defer s.engine.Close()
+	defer s.Engine.Close()
 
-	p := &plain{view: s.engine.View(), gate: s.gate, clock: s.clock}
+	p := &plain{view: s.Engine.View(), gate: s.Gate, clock: s.Clock}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (t *Task) servePlain(ctx context.Context) error {
 
 	srv := &http.Server{Handler: p.routes(), ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second}
 	go func() { <-ctx.Done(); _ = srv.Close() }()
-	if err := announce(t.Ready, readyFile{API: "http://" + l.Addr().String()}); err != nil {
+	if err := bench.Announce(t.Ready, bench.Ready{API: "http://" + l.Addr().String()}); err != nil {
 		return err
 	}
 	if err := srv.Serve(l); ctx.Err() == nil {
@@ -331,14 +332,4 @@ func optional(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// loadKeys reads the keys of a state directory with plans that no measurement meets the limits of.
-func loadKeys(state string) (*access.KeyRing, error) {
-	plans := access.DefaultPlans()
-	plans.Set(benchPlan, access.Plan{PerMinute: 10_000_000, PerDay: 1 << 50, Credits: 1 << 50})
-	if _, err := os.Stat(state); err != nil {
-		return nil, err
-	}
-	return access.OpenKeyRing(state, plans)
 }

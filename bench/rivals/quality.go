@@ -1,6 +1,7 @@
-package bench
+package rivals
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+
+	"ninepocket/bench"
 )
 
 // Quality is how many queries of a tier found what they mean.
@@ -91,31 +95,24 @@ func (w *wanted) kept(hits []hit) bool {
 	return true
 }
 
-// judge asks every server that searches the whole search set.
-func (r *run) judge(report *Report) error {
-	text, err := os.ReadFile(r.o.Queries)
+// readQueries reads the search set of a file.
+func readQueries(file string) ([]wanted, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("cannot read the search set: %w", err)
+		return nil, fmt.Errorf("cannot read the search set: %w", err)
 	}
+	return readWanted(string(text))
+}
 
-	all, err := readWanted(string(text))
-	if err != nil {
-		return err
-	}
-
-	report.Quality = map[string]map[string]Quality{}
-	for _, c := range r.contestants {
-		if c.addresses != nil {
-			// A bare server does not search.
-			continue
-		}
-
-		// Only servers that search by themselves are asked.
+// judge asks every server the whole search set and counts by server and tier.
+func judge(ctx context.Context, all []wanted, servers []bench.Endpoint) (map[string]map[string]Quality, error) {
+	judged := map[string]map[string]Quality{}
+	for _, server := range servers {
 		tiers := map[string]Quality{}
 		for i := range all {
-			hits, err := c.search(&all[i], r.keys.Live)
+			hits, err := search(ctx, server, &all[i])
 			if err != nil {
-				return err
+				return nil, err
 			}
 			q := tiers[all[i].tier]
 			q.Asked++
@@ -124,42 +121,47 @@ func (r *run) judge(report *Report) error {
 			}
 			tiers[all[i].tier] = q
 		}
-		report.Quality[c.name] = tiers
+
+		judged[server.Name] = tiers
 	}
-	return nil
+	return judged, nil
 }
 
-func (c *contestant) search(w *wanted, key string) ([]hit, error) {
+// client ends a measurement as an error when a server hangs.
+var client = http.Client{Timeout: 30 * time.Second}
+
+func search(ctx context.Context, server bench.Endpoint, w *wanted) ([]hit, error) {
 	values := url.Values{"q": {w.query}, "limit": {"1"}}
 	if w.game != "*" {
 		values.Set("game", w.game)
 	}
 
-	a, err := askOnce(c.api, spell(http.MethodGet, "/v1/cards?"+values.Encode(), key, ""))
+	target := "http://" + server.Address + "/v1/cards?" + values.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	if a.status != http.StatusOK {
-		return nil, fmt.Errorf("cannot search %s for %q: it answered %d: %s", c.name, w.query, a.status, a.body)
+	request.Header.Set("X-Api-Key", server.Key)
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("cannot search %s for %q: %w", server.Name, w.query, err)
+	}
+
+	// It was only read.
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it answered %d: %s", response.StatusCode, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot search %s for %q: %w", server.Name, w.query, err)
 	}
 
 	var page struct{ Data []hit }
-	if err := json.Unmarshal(a.body, &page); err != nil {
-		return nil, fmt.Errorf("cannot read what %s found for %q: %w", c.name, w.query, err)
+	if err := json.Unmarshal(text, &page); err != nil {
+		return nil, fmt.Errorf("cannot read what %s found for %q: %w", server.Name, w.query, err)
 	}
 	return page.Data, nil
-}
-
-// printQuality writes how the servers did on the search set.
-func (r *Report) printQuality(out io.Writer) error {
-	for _, server := range r.Servers {
-		if tiers := r.Quality[server]; tiers != nil {
-			if _, err := fmt.Fprintf(out, "search set, %s: %s\n", server, spellTiers(tiers)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // QualityRow is the line of the Markdown table that says how the servers did on the search set.

@@ -1,4 +1,4 @@
-package bench
+package rivals
 
 import (
 	"encoding/json"
