@@ -20,7 +20,8 @@ type Input struct{ Kind, Path string }
 func ParseInput(s string) (Input, error) {
 	kind, path, ok := strings.Cut(s, ":")
 	if !ok || path == "" || !slices.Contains(source.KindNames(), kind) {
-		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s, strings.Join(source.KindNames(), ", "))
+		return Input{}, fmt.Errorf("cannot read input %q: want KIND:PATH with KIND one of %s", s,
+			strings.Join(source.KindNames(), ", "))
 	}
 	return Input{Kind: kind, Path: path}, nil
 }
@@ -297,8 +298,8 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	feed := b.feedOf(f.Namespace)
 	report := PriceReport{Input: in.Input, Feed: f.Namespace}
 	p := &pricer{
-		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report, strict: isSource && f.HasCatalog,
-		first: math.MaxInt32, last: snapshot.NoDay,
+		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report,
+		strict: isSource && f.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
 	}
 	if err := in.Prices(ctx, p); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
