@@ -133,6 +133,7 @@ func (b *builder) itemsOfBase() []int32 {
 		now[m.idOf(i)] = int32(i)
 	}
 
+	// In the base's own numbering: its cards, then its sealed products.
 	out := make([]int32, 0, base.NumItems())
 	add := func(id string) {
 		i, ok := now[id]

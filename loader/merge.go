@@ -85,6 +85,7 @@ func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bo
 		}
 	}
 
+	// Keys of new rows are kept: they are looked up again below, and cost more than their room.
 	keys := make([][]string, len(p.to))
 	fresh := map[string]int32{}
 	for i := range p.to {
@@ -109,6 +110,7 @@ func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bo
 		}
 	}
 
+	// In the order of the rows, so that the same inputs always join the same way.
 	for i := range p.to {
 		for _, key := range keys[i] {
 			if j, ok := old[key]; ok && j >= 0 && fresh[key] == int32(i) && fit(&p.have[j], &p.rows[i]) {

@@ -27,6 +27,8 @@ type record[T any] struct {
 func faultOf(err error, raw []byte) *fault {
 	var f *fault
 	var semantic *json.SemanticError
+
+	// The decoder has no type for bad UTF-8, so that its message tells.
 	switch {
 	case errors.As(err, &f):
 		return f
@@ -55,6 +57,7 @@ func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record
 
 	var list []record[T]
 	for dec.PeekKind() != ']' {
+		// The whole element is taken before it is looked at, so that a bad one leaves the decoder in step.
 		raw, err := dec.ReadValue()
 		if err != nil {
 			return nil, err

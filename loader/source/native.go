@@ -92,6 +92,7 @@ func (s *native) readAbout() error {
 		}
 	}
 
+	// Both namespaces become parts of identities, which never change.
 	a := &s.about
 	switch {
 	case !namespaceOK(a.Namespace):

@@ -311,6 +311,7 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 		return bad
 	}
 
+	// A set that no catalog has is the loader's business.
 	var c checks
 	c.name(&in.nativeName)
 	if in.Set != "" && !refOK(in.Set) {
