@@ -131,6 +131,10 @@ measure: ## count the product's lines of code (LIMIT=30500) and the air in its f
 quick: ## lint and run the short tests of the packages that changed since MAIN=main, within a minute
 	@GO='$(GO)' TOOL='$(TOOL)' tools/quick.sh $(or $(MAIN),main)
 
+.PHONY: generate
+generate: ## compile the templates of the pages, site/*.qtpl, to Go
+	$(TOOL) qtc -dir=site -skipLineComments
+
 .PHONY: fmt
 fmt: ## format the Go code as the linter wants it
 	$(TOOL) golangci-lint fmt

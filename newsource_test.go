@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,7 @@ func (s *shelf) Prices(_ context.Context, to source.Sink) error {
 	if err != nil {
 		return err
 	}
+
 	at := day.Time().UnixMilli()
 	for i, name := range s.lines {
 		to.Price(source.Price{
@@ -53,7 +55,7 @@ func (s *shelf) Prices(_ context.Context, to source.Sink) error {
 func TestASourceIsOneRow(t *testing.T) {
 	kinds := source.Kinds
 	t.Cleanup(func() { source.Kinds = kinds })
-	source.Kinds = append(kinds[:len(kinds):len(kinds)], source.Kind{Name: "shelf", Open: openShelf})
+	source.Kinds = append(slices.Clip(kinds), source.Kind{Name: "shelf", Open: openShelf})
 
 	path := filepath.Join(t.TempDir(), "cards.txt")
 	if err := os.WriteFile(path, []byte("Pikachu Onix"), 0o600); err != nil {
@@ -77,7 +79,8 @@ func TestASourceIsOneRow(t *testing.T) {
 		cents int64
 	}{{"Onix", 200}, {"Pikachu", 100}} { // by price
 		if cents, _ := c.DisplayPrice(card); c.Cards.Name.At(card) != want.name || cents != want.cents {
-			t.Errorf("card %d is %q at %d cents, want %q at %d", card, c.Cards.Name.At(card), cents, want.name, want.cents)
+			t.Errorf("card %d is %q at %d cents, want %q at %d", card, c.Cards.Name.At(card), cents, want.name,
+				want.cents)
 		}
 	}
 

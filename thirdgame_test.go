@@ -30,8 +30,8 @@ import (
 // tidePool is a game that the program does not know: one more row of the table, and nothing else.
 var tidePool = snapshot.Game{Slug: "tide-pool", Name: "Tide Pool", Preview: "tide_pool", Editions: []string{"aquarium"}}
 
-// tideSource is a native source with a card and a sealed product of the third game, and a card of the first beside them.
-// The baron's price went up within a week.
+// tideSource is a native source with a card and a sealed product of the third game, and a card of
+// the first beside them. The baron's price went up within a week.
 var tideSource = map[string]string{
 	"source.toml": `namespace = "reef-shop"
 attribution = "Prices by Reef Shop"
@@ -39,11 +39,11 @@ attribution = "Prices by Reef Shop"
 	"sets.jsonl": `{"ref":"low","game":"tide-pool","name":"Low Tide","release_date":"2026-01-09"}
 {"ref":"base","game":"pokemon","name":"Base","release_date":"1999-01-09"}
 `,
-	"cards.jsonl": `{"ref":"low-1","game":"tide-pool","set":"low","name":"Barnacle Baron","number":"1/20","rarity":"Rare"}
+	"cards.jsonl": `{"ref":"low-1","game":"tide-pool","set":"low","name":"Barnacle Baron","number":"1/20"}
 {"ref":"base-4","game":"pokemon","set":"base","name":"Charizard","number":"4/102"}
 `,
-	"sealed.jsonl": `{"ref":"low-box","game":"tide-pool","name":"Low Tide Booster Box","package_type":"booster_box","units_per_package":24,"unit_kind":"booster_pack","edition":"aquarium"}
-`,
+	"sealed.jsonl": `{"ref":"low-box","game":"tide-pool","name":"Low Tide Booster Box",` +
+		`"package_type":"booster_box","units_per_package":24,"unit_kind":"booster_pack","edition":"aquarium"}` + "\n",
 	"prices/2026-03-03.csv": `ref,variant,condition,cents,source_as_of,collected_at,licensed
 low-1,foil,near_mint,1000,,2026-03-03T20:00:00Z,true
 base-4,normal,near_mint,30000,,2026-03-03T20:00:00Z,true
@@ -111,6 +111,7 @@ func buildTide(t *testing.T) *loader.Result {
 			t.Fatal(err)
 		}
 	}
+
 	sources := []loader.Input{{Kind: "native", Path: dir}}
 
 	return must[*loader.Result](t)(loader.Build(t.Context(), loader.Options{Sources: sources}))
@@ -131,6 +132,7 @@ func newReef(t *testing.T) *reef {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	answers := func(c *snapshot.Catalog) error {
 		v, err := engine.NewView(c, urls)
 		if err != nil {
@@ -139,6 +141,7 @@ func newReef(t *testing.T) *reef {
 
 		return v.Smoke()
 	}
+
 	must[snapshot.Current](t)(store.Publish(stored.ID, snapshot.Publishing{Now: now, Check: answers}))
 
 	follower := engine.New(store, engine.Options{Site: urls})
@@ -160,20 +163,30 @@ func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 	now := time.Now()
 	keys := access.NewKeyFile()
 	var err error
-	if _, r.live, err = keys.Create(access.NewKey{Name: "live", Tenant: "diver", Kind: access.Live, Plan: "unlimited"}, now); err != nil {
+	_, r.live, err = keys.Create(access.NewKey{Name: "live", Tenant: "diver", Kind: access.Live, Plan: "unlimited"},
+		now)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, r.preview, err = keys.Create(access.NewKey{Name: "preview", Tenant: "partner", Kind: access.Preview, Plan: "unlimited"}, now); err != nil {
+
+	_, r.preview, err = keys.Create(access.NewKey{
+		Name: "preview", Tenant: "partner", Kind: access.Preview,
+		Plan: "unlimited",
+	}, now)
+	if err != nil {
 		t.Fatal(err)
 	}
+
 	ring := must[*access.KeyRing](t)(access.FixedKeyRing(keys, access.DefaultPlans()))
 	signer := must[*cursor.Signer](t)(cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}}))
 
 	s := must[*server.Server](t)(server.New(server.Options{
-		Engine: follower, Gate: access.NewGate(ring, access.NewMemory(access.MemoryOptions{})), Clock: access.StartClock(now),
+		Engine: follower, Gate: access.NewGate(ring,
+			access.NewMemory(access.MemoryOptions{})), Clock: access.StartClock(now),
 		Cursors: signer, BaseURL: reefURL, Preview: true,
 		Pages: must[*site.Pages](t)(site.New(site.Options{BaseURL: reefURL})),
 	}))
+
 	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
@@ -184,6 +197,7 @@ func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 			return d.DialContext(ctx, network, listener.Addr().String())
 		},
 	}
+
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -201,20 +215,24 @@ func (r *reef) find(t *testing.T) {
 	c := r.view.Catalog
 	for card := range c.Cards.ID.Len() {
 		if c.Cards.Name.At(card) == "Barnacle Baron" {
-			r.card, r.slug = c.Cards.ID.At(card), c.Cards.Slug.At(card)
+			r.card = c.Cards.ID.At(card)
+			r.slug = c.Cards.Slug.At(card)
 			r.product = "prd_" + index.ProductTail(c, card)
 		}
 	}
+
 	if c.Sealed.Tail.Len() != 1 || r.card == "" {
 		t.Fatalf("the catalog has card %q and %d boxes", r.card, c.Sealed.Tail.Len())
 	}
+
 	r.box = "prd_" + c.Sealed.Tail.At(0)
 }
 
 // ask sends a request and returns what the body decodes to, if it is JSON, with its text.
 func (r *reef) ask(t *testing.T, key, method, target, body string, want int) (decoded any, text string) {
 	t.Helper()
-	q := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), method, reefURL+target, strings.NewReader(body)))
+	q := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), method, reefURL+target,
+		strings.NewReader(body)))
 	q.Header.Set("X-API-Key", key)
 	if body != "" {
 		q.Header.Set("Content-Type", "application/json")
@@ -222,6 +240,7 @@ func (r *reef) ask(t *testing.T, key, method, target, body string, want int) (de
 		q.Header.Set("Idempotency-Key", "low-tide-0000000001")
 		q.Header.Set("MCP-Protocol-Version", mcp.Versions[0])
 	}
+
 	if key == "" {
 		q.Header.Del("X-API-Key")
 	}
@@ -232,6 +251,7 @@ func (r *reef) ask(t *testing.T, key, method, target, body string, want int) (de
 	if a.StatusCode != want {
 		t.Fatalf("%s %s answers %d, want %d: %.500s", method, target, a.StatusCode, want, b)
 	}
+
 	if json.Valid(b) {
 		if err := json.Unmarshal(b, &decoded); err != nil {
 			t.Fatal(err)
@@ -268,6 +288,7 @@ func wantIDs(t *testing.T, what string, body any, member, name string, want ...s
 	for _, one := range list {
 		got = append(got, fmt.Sprint(at(one, name)))
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: %q, want %q", what, got, want)
 	}
@@ -282,10 +303,12 @@ func (r *reef) testEngine(t *testing.T) {
 		for _, card := range r.view.Index.Cards(nil, q, nil, 10).Cards {
 			got = append(got, r.view.Catalog.Cards.ID.At(int(card)))
 		}
+
 		if !slices.Equal(got, want) {
 			t.Errorf("%q in game %q finds %q, want %q", words, game, got, want)
 		}
 	}
+
 	f("barnacle baron", "", r.card)
 	f("barnakle baron", "tide-pool", r.card)
 	f("barnacle baron 1/20", "tide-pool", r.card)
@@ -314,13 +337,16 @@ func (r *reef) testREST(t *testing.T) {
 		list, _ := r.ask(t, r.live, "GET", target, "", 200)
 		wantIDs(t, target, list, "data", "id", want...)
 	}
+
 	sets, _ := r.ask(t, r.live, "GET", "/v1/sets?game=tide-pool", "", 200)
 	wantIDs(t, "sets", sets, "data", "name", "Low Tide")
 
 	card, _ := r.ask(t, r.live, "GET", "/v1/cards/"+r.slug, "", 200)
-	if cents := at(card, "prices", 0, "market_price_cents"); cents != 1234.0 || at(card, "game") != "tide-pool" || at(card, "game_name") != "Tide Pool" {
+	if cents := at(card, "prices", 0, "market_price_cents"); cents != 1234.0 || at(card, "game") != "tide-pool" ||
+		at(card, "game_name") != "Tide Pool" {
 		t.Errorf("the card is %v", card)
 	}
+
 	prices, _ := r.ask(t, r.live, "POST", "/v1/prices/batch", `{"ids":["`+r.card+`"]}`, 200)
 	if cents := at(prices, "data", 0, "market_price_cents"); cents != 1234.0 {
 		t.Errorf("the batch answers %v", prices)
@@ -340,7 +366,9 @@ func (r *reef) testPreview(t *testing.T) {
 	results, _ := r.ask(t, r.preview, "POST", "/v1/prices/batch", `{"items":[
 		{"kind":"card","product_id":"`+r.product+`","variant":"foil","condition":"near_mint"},
 		{"kind":"sealed","product_id":"`+r.box+`"}]}`, 200)
-	card, box := at(results, "data", 0, "price", "amount_cents"), at(results, "data", 1, "price", "amount_cents")
+
+	card := at(results, "data", 0, "price", "amount_cents")
+	box := at(results, "data", 1, "price", "amount_cents")
 	if card != 1234.0 || box != 9900.0 {
 		t.Errorf("the batch answers %v", results)
 	}
@@ -352,6 +380,7 @@ func (r *reef) testDocument(t *testing.T) {
 	if fmt.Sprint(codes) != "[pokemon one_piece tide_pool]" {
 		t.Errorf("the document's games are %v", codes)
 	}
+
 	editions := at(document, "components", "schemas", "SealedProduct", "properties", "edition", "enum")
 	if fmt.Sprint(editions) != "[standard pokemon_center aquarium]" {
 		t.Errorf("the document's editions are %v", editions)
@@ -361,11 +390,14 @@ func (r *reef) testDocument(t *testing.T) {
 func (r *reef) testMCP(t *testing.T) {
 	call := func(method, params string) string {
 		t.Helper()
-		_, text := r.ask(t, r.live, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, 200)
+		_, text := r.ask(t, r.live, "POST", "/mcp",
+			`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, 200)
 
 		return text
 	}
-	if text := call("tools/list", "{}"); !strings.Contains(text, `"tide-pool"`) || !strings.Contains(text, "Tide Pool") {
+
+	if text := call("tools/list", "{}"); !strings.Contains(text, `"tide-pool"`) ||
+		!strings.Contains(text, "Tide Pool") {
 		t.Errorf("no tool knows the game: %.300s", text)
 	}
 
@@ -374,16 +406,20 @@ func (r *reef) testMCP(t *testing.T) {
 
 		return call("tools/call", `{"name":"`+name+`","arguments":`+arguments+`}`)
 	}
+
 	for name, arguments := range map[string]string{
 		"catalog_search_cards":      `{"query":"barnakle baron","game":"tide-pool"}`,
 		"catalog_get_card":          `{"id":"` + r.card + `"}`,
 		"catalog_get_market_movers": `{"direction":"up","game":"tide-pool"}`,
 	} {
-		if text := tool(name, arguments); !strings.Contains(text, "Barnacle Baron") || !strings.Contains(text, "12.34") || strings.Contains(text, "Charizard") {
+		if text := tool(name, arguments); !strings.Contains(text, "Barnacle Baron") ||
+			!strings.Contains(text, "12.34") || strings.Contains(text, "Charizard") {
 			t.Errorf("%s of %s: %.500s", name, arguments, text)
 		}
 	}
-	if text := tool("catalog_browse_sets", `{"game":"tide-pool"}`); !strings.Contains(text, "Low Tide") || strings.Contains(text, `"Base"`) {
+
+	if text := tool("catalog_browse_sets", `{"game":"tide-pool"}`); !strings.Contains(text, "Low Tide") ||
+		strings.Contains(text, `"Base"`) {
 		t.Errorf("the sets are %.500s", text)
 	}
 }
@@ -395,6 +431,7 @@ func (r *reef) testPages(t *testing.T) {
 			t.Errorf("the card's page does not say %q", want)
 		}
 	}
+
 	_, guide := r.ask(t, "", "GET", "/llms.txt", "", 200)
 	if !strings.Contains(guide, "Pokémon, One Piece and Tide Pool") {
 		t.Errorf("the guide does not name the game: %.300s", guide)
@@ -405,9 +442,11 @@ func (r *reef) testPages(t *testing.T) {
 func TestUnknownGame(t *testing.T) {
 	built := buildTide(t)
 	c := built.Catalog
-	if c.Games.Slug.Len() != 1 || c.Cards.ID.Len() != 1 || c.Cards.Name.At(0) != "Charizard" || c.Sealed.Tail.Len() != 0 {
+	if c.Games.Slug.Len() != 1 || c.Cards.ID.Len() != 1 || c.Cards.Name.At(0) != "Charizard" ||
+		c.Sealed.Tail.Len() != 0 {
 		t.Errorf("the catalog has %d games and %d cards", c.Games.Slug.Len(), c.Cards.ID.Len())
 	}
+
 	if n := bytes.Count(built.Quarantine, []byte(`"tide-pool"`)); n < 3 {
 		t.Errorf("the quarantine names the game %d times:\n%s", n, built.Quarantine)
 	}

@@ -24,6 +24,7 @@ func TestAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer embedded.Close()
+
 	none := func(name string, run func()) {
 		t.Helper()
 		if n := testing.AllocsPerRun(2000, run); n != 0 {
@@ -49,6 +50,7 @@ func TestAllocations(t *testing.T) {
 			})
 			now = instant(testTime) // one ledger row
 		}
+
 		slow, _ := gate.Authenticate([]byte(slowRaw), now)
 		none(name+" refused", func() {
 			if d := gate.Admit(slow, CardsGet, now); d.Verdict == Admitted {

@@ -22,6 +22,7 @@ func oldState(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer packed.Close()
+
 	plain, err := gzip.NewReader(packed)
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +38,7 @@ func oldState(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		path := filepath.Join(dir, filepath.Clean(head.Name))
 		if head.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(path, 0o700)

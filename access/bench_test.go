@@ -52,6 +52,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	gate, raw, _ := benchGate(b, NewMemory(MemoryOptions{}))
 	now := instant(testTime)
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if _, err := gate.Authenticate(raw, now); err != nil {
 			b.Fatal(err)
@@ -106,6 +107,7 @@ func BenchmarkCall(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+
 			d := gate.Admit(p, CardsGet, now)
 			if d.Verdict != Admitted {
 				b.Fatal(d)
@@ -121,6 +123,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 			return
 		}
+
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				call()
@@ -158,8 +161,9 @@ func BenchmarkDurableCharge(b *testing.B) {
 
 // BenchmarkIdempotentBatch is begin and commit of a batch with a reply of 22 KB.
 func BenchmarkIdempotentBatch(b *testing.B) {
-	price := `{"selection":{"kind":"card","product_id":"prd_aaaaaaaaaaaaaaaa","variant":"holofoil","condition":"near_mint"},` +
-		`"status":"fresh","price":{"amount_cents":1234,"currency":"USD"}},`
+	price := `{"selection":{"kind":"card","product_id":"prd_aaaaaaaaaaaaaaaa","variant":"holofoil",` +
+		`"condition":"near_mint"},"status":"fresh","price":{"amount_cents":1234,"currency":"USD"}},`
+
 	reply := bytes.Repeat([]byte(price), 125)
 	run := func(b *testing.B, store Store, callers int) {
 		gate, _, raw := benchGate(b, store)
@@ -193,6 +197,7 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		if _, err := gate.Commit(d.Ticket, claim, reply); err != nil {
 			b.Fatal(err)
 		}
+
 		b.ReportAllocs()
 		b.SetBytes(int64(len(reply)))
 		for b.Loop() {

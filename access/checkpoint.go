@@ -214,7 +214,9 @@ func writeImages(tx *bbolt.Tx, state storedState, images []image) error {
 		return err
 	}
 
-	accounts, ledger, replies := tx.Bucket(accountsBucket), tx.Bucket(ledgerBucket), tx.Bucket(repliesBucket)
+	accounts := tx.Bucket(accountsBucket)
+	ledger := tx.Bucket(ledgerBucket)
+	replies := tx.Bucket(repliesBucket)
 	for _, img := range images {
 		err := accounts.Put([]byte(img.tenant), img.account)
 		err = cmp.Or(err, writeRows(ledger, &img), writeReplies(replies, &img))

@@ -17,23 +17,28 @@ import (
 )
 
 // load fills the journal from the checkpoint file, which it makes when it is not there.
-func (c *checkpointer) load() (state storedState, err error) {
+func (c *checkpointer) load() (storedState, error) {
 	db, err := c.open(bboltPatience)
 	if err != nil {
-		return state, err
+		return storedState{}, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	return c.journal.loadFrom(db, c.journal.loadReplies)
+}
 
+// loadFrom fills the journal's accounts from a checkpoint, which it closes. When the file holds
+// one, rest reads what else is wanted of it.
+func (j *journal) loadFrom(db *bbolt.DB, rest func(tx *bbolt.Tx) error) (state storedState, err error) {
+	defer func() { err = errors.Join(err, db.Close()) }()
 	err = db.View(func(tx *bbolt.Tx) error {
 		var err error
-		state, err = c.journal.loadAccounts(tx)
+		state, err = j.loadAccounts(tx)
 		if err != nil || !state.exists {
 			return err
 		}
-		return c.journal.loadReplies(tx.Bucket(repliesBucket))
+		return rest(tx)
 	})
 	if err != nil {
-		return state, fmt.Errorf("cannot read checkpoint %q: %w", c.path, err)
+		return state, fmt.Errorf("cannot read checkpoint %q: %w", db.Path(), err)
 	}
 	return state, nil
 }
@@ -53,8 +58,8 @@ func (j *journal) loadAccounts(tx *bbolt.Tx) (storedState, error) {
 	})
 }
 
-func (j *journal) loadReplies(bucket *bbolt.Bucket) error {
-	err := bucket.ForEach(func(key, value []byte) error {
+func (j *journal) loadReplies(tx *bbolt.Tx) error {
+	err := tx.Bucket(repliesBucket).ForEach(func(key, value []byte) error {
 		tenant, r, err := decodeReply(key, value)
 		if err != nil {
 			return err
@@ -88,14 +93,8 @@ func (j *journal) readCheckpoint(path string) (state storedState, rows []LedgerR
 	if err != nil {
 		return state, nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
 
-	err = db.View(func(tx *bbolt.Tx) error {
-		var err error
-		state, err = j.loadAccounts(tx)
-		if err != nil || !state.exists {
-			return err
-		}
+	state, err = j.loadFrom(db, func(tx *bbolt.Tx) error {
 		return tx.Bucket(ledgerBucket).ForEach(func(key, value []byte) error {
 			row, err := decodeRowKey(key)
 			if err == nil {
@@ -105,10 +104,7 @@ func (j *journal) readCheckpoint(path string) (state storedState, rows []LedgerR
 			return err
 		})
 	})
-	if err != nil {
-		return state, nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
-	}
-	return state, rows, nil
+	return state, rows, err
 }
 
 // readBeside reads a state directory from any process: a journal as it stands at the last written

@@ -85,6 +85,7 @@ func TestCrashChild(t *testing.T) {
 	store := openCrash(t, dir, os.Getenv(crashKindEnv), clock)
 	say := func(format string, args ...any) { os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n") }
 	say("ready")
+
 	for worker := range crashWorkers {
 		for tenant, op := range map[string]Operation{"live": CardsGet, "pace": CardsGet, "get": ProductsList} {
 			go func() {
@@ -103,6 +104,7 @@ func TestCrashChild(t *testing.T) {
 				}
 			}()
 		}
+
 		go func() {
 			for n := 0; ; n++ {
 				key := crashKey(os.Getenv(crashRoundEnv), worker, n)
@@ -128,6 +130,7 @@ func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
 	if err != nil || claim.Outcome != Fresh {
 		return fmt.Errorf("begin %s: %v %w", key, claim.Outcome, err)
 	}
+
 	_, err = store.Commit(d.Ticket, claim, []byte("reply of "+key))
 	return err
 }
@@ -153,25 +156,32 @@ func TestCrash(t *testing.T) {
 
 func crashRounds(t *testing.T, kind string, rounds int) {
 	t.Helper()
-	dir, before := t.TempDir(), map[string]int64{}
+	dir := t.TempDir()
+	before := map[string]int64{}
 	var paced []int64
-	total, beyond := int64(0), int64(0)
+	total := int64(0)
+	beyond := int64(0)
 	for round := range rounds {
 		if round%50 == 49 {
-			dir, before, paced = t.TempDir(), map[string]int64{}, nil
+			dir = t.TempDir()
+			before = map[string]int64{}
+			paced = nil
 		}
+
 		acks := runCrash(t, dir, kind, round)
 		clock := StartClock(time.Now())
 		store := openCrash(t, dir, kind, clock)
 		after := crashCharged(t, store)
 		for _, tenant := range []string{"live", "pace", "get", "batch"} {
-			told, charged := int64(len(acks[tenant])), after[tenant]-before[tenant]
+			told := int64(len(acks[tenant]))
+			charged := after[tenant] - before[tenant]
 			if over := charged - told; over < 0 || over > crashWorkers {
 				t.Fatalf("round %d: %s charged %d, acknowledged %d", round, tenant, charged, told)
 			}
 			total += told
 			beyond += charged - told
 		}
+
 		batches := crashBatches{store: store, clock: clock, p: crashPrincipals(t, dir)["batch"], round: round}
 		batches.check(t, acks["batch"], after["batch"]-before["batch"])
 		for _, ack := range acks["pace"] {
@@ -292,6 +302,7 @@ func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 			stand++
 		}
 	}
+
 	if stand != charged {
 		t.Fatalf("round %d: %d batches charged, %d replies kept", b.round, charged, stand)
 	}

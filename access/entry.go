@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -129,21 +130,13 @@ func (r *reader) bytes(n int) []byte {
 
 func (r *reader) uvarint() uint64 {
 	v, n := binary.Uvarint(r.data)
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.data = r.data[n:]
+	r.bytes(cmp.Or(n, -1)) // none at all is a number cut short
 	return v
 }
 
 func (r *reader) varint() int64 {
 	v, n := binary.Varint(r.data)
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.data = r.data[n:]
+	r.bytes(cmp.Or(n, -1))
 	return v
 }
 

@@ -15,6 +15,7 @@ func testEntry(n int) *entry {
 		op: CardsGet, window: KeyWindow, allowance: DayQuota,
 		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n), day: DayOf(windowEpoch),
 	}
+
 	if n%4 == 3 {
 		e.op = PricesBatch
 		e.window = TenantWindow
@@ -50,6 +51,7 @@ func FuzzEntry(f *testing.F) {
 			}
 			return
 		}
+
 		again, err := decodeEntry(e.append(nil))
 		same := (e.reply == nil) == (again.reply == nil) && e.tenant == again.tenant && e.at == again.at
 		if err != nil || !same {

@@ -102,6 +102,7 @@ func (s *faultScript) batch(key string) {
 		return
 	}
 	defer s.store.Abort(d.Ticket, claim)
+
 	s.tried["prev"]++
 	s.keys = append(s.keys, key)
 	receipt, err := s.store.Commit(d.Ticket, claim, []byte("reply of "+key))
@@ -240,6 +241,7 @@ func (s *faultScript) check(disk *waltest.FaultyDisk) {
 			s.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", disk.FailAt, key, claim)
 		}
 	}
+
 	if replays != batches {
 		s.t.Fatalf("fault %d: %d batches charged, %d replies kept", disk.FailAt, batches, replays)
 	}
@@ -255,6 +257,7 @@ func TestStateDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for range 3 {
 			d := store.Admit(live, RuleFor(live, CardsGet), instant(testTime))
 			if _, err := store.Finish(d.Ticket, true); err != nil {

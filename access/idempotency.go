@@ -248,14 +248,11 @@ type replyCodec struct {
 }
 
 func newReplyCodec() replyCodec {
-	encoder, err := zstd.NewWriter(nil,
+	encoder, encodeErr := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2))
-	if err != nil {
+	decoder, decodeErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(2*maxReply))
+	if err := cmp.Or(encodeErr, decodeErr); err != nil {
 		panic(err) // the options are constants
-	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(2*maxReply))
-	if err != nil {
-		panic(err)
 	}
 
 	encoder.EncodeAll(nil, nil) // makes its pool now, in the goroutine that owns the store

@@ -72,12 +72,7 @@ func (p Period) around(wall int64) Period {
 }
 
 // secondsUp returns the whole seconds that cover ms, never negative.
-func secondsUp(ms int64) int64 {
-	if ms <= 0 {
-		return 0
-	}
-	return (ms + 999) / 1000
-}
+func secondsUp(ms int64) int64 { return max(0, (ms+999)/1000) }
 
 func floorDiv(a, b int64) int64 {
 	q := a / b

@@ -87,7 +87,8 @@ func checkKey[T string | []byte](raw T) (Kind, error) {
 	if kind == NoKind || len(text) != keyLength {
 		return NoKind, ErrInvalid
 	}
-	body, check := text[:keyLength-checkLength], text[keyLength-checkLength:]
+	body := text[:keyLength-checkLength]
+	check := text[keyLength-checkLength:]
 
 	for _, c := range body[prefixLength:] {
 		if !isBase62[c] {

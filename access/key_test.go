@@ -45,6 +45,7 @@ func TestKeyMutations(t *testing.T) {
 		for c := range 256 {
 			f(text[:i] + string([]byte{byte(c)}) + text[i+1:])
 		}
+
 		f(text[:i] + text[i+1:])
 		f(text[:i] + text[i:i+1] + text[i:])
 		if i+1 < len(text) && text[i] != text[i+1] {
@@ -82,6 +83,7 @@ func TestKindOf(t *testing.T) {
 			t.Fatalf("ParseKind(%q): %v %v", kind, got, err)
 		}
 	}
+
 	if _, err := ParseKind(""); err == nil {
 		t.Fatal("empty kind parsed")
 	}

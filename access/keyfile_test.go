@@ -223,6 +223,7 @@ func TestUpdateKeysProcesses(t *testing.T) {
 		})
 		group.Go(func() { createKeys(t, dir, 10) })
 	}
+
 	group.Wait()
 	f, err := ReadKeys(dir)
 	if err != nil || len(f.Keys) != 60 {
@@ -322,6 +323,7 @@ func FuzzParseKeyFile(f *testing.F) {
 		Tenant: "org", Kind: Preview, Plan: "preview",
 		Credits: new(int64(5)), Period: &[2]time.Time{testTime, testTime.Add(time.Hour)},
 	})
+
 	good, err := file.encode()
 	if err != nil {
 		f.Fatal(err)
@@ -342,6 +344,7 @@ func FuzzParseKeyFile(f *testing.F) {
 		if err != nil || ring.Len() != len(file.Keys) {
 			t.Fatalf("a parsed file makes no ring: %v", err)
 		}
+
 		for _, p := range ring.current.Load().keys {
 			p.PeriodAt(testTime.UnixMilli())
 		}

@@ -27,18 +27,27 @@ const keysLockPatience = 10 * time.Second
 // ErrCorrupt.
 func ReadKeys(stateDir string) (*KeyFile, error) {
 	path := filepath.Join(stateDir, keysName)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read keys file %q: %w", path, ErrNoKeysFile)
-	}
+	data, err := readKeysFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
+		return nil, err
 	}
 	f, err := parseKeyFile(data)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
 	}
 	return f, nil
+}
+
+// readKeysFile returns the content of a keys file.
+func readKeysFile(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNoKeysFile
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
+	}
+	return data, nil
 }
 
 // UpdateKeys changes the keys file of a state directory: it reads the file (or starts an empty one,

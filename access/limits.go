@@ -60,7 +60,8 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 
 	// Both limits are looked at before anything is taken of either.
 	w := a.windowOf(slot.key, rule.Window)
-	fits, remaining, wait := true, int64(0), int64(0)
+	fits := true
+	var remaining, wait int64
 	if w != nil {
 		w.fit(rule.PerMinute, at)
 		fits, remaining, wait = w.peek(at)

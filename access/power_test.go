@@ -44,12 +44,14 @@ func powerCuts(t *testing.T, create waltest.Create) {
 		t: t, live: live, preview: preview, now: instant(testTime),
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
+
 	var err error
 	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.Create})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.store.Close()
+
 	lookOnce := func(p *Principal, replyKey string, lose float64) {
 		t.Helper()
 		after, err := OpenEmbedded(cutPower(t, disk, dir, lose), EmbeddedOptions{Now: s.now, create: create})

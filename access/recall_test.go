@@ -28,6 +28,7 @@ func TestRecognize(t *testing.T) {
 		firstRaw, secondRaw, sandboxRaw, endsRaw,
 		"", "npk_live_", firstRaw[:len(firstRaw)-1], firstRaw + "x", MintKey(Live),
 	}
+
 	ask := func() {
 		t.Helper()
 		for _, before := range raws {

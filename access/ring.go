@@ -6,10 +6,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -59,9 +57,8 @@ type KeyRing struct {
 	mu    sync.Mutex // held while reloading
 	plans Plans
 	file  *KeyFile
-	seen  []byte      // content that file was read from
-	bad   []byte      // damaged content already reported
-	info  os.FileInfo // of the file as last read, once its time was settled
+	seen  []byte // content that file was read from
+	bad   []byte // damaged content already reported
 
 	reloads  atomic.Uint64
 	failures atomic.Uint64
@@ -104,7 +101,8 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 		return nil, err
 	}
 	ring := &KeyRing{plans: plans}
-	return ring, ring.Replace(f)
+	err := ring.Replace(f)
+	return ring, err
 }
 
 // Replace makes the ring hold the keys of f, which the ring does not keep.
@@ -183,25 +181,9 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	info, err := os.Stat(r.path)
-	if err == nil && r.unchanged(info) {
-		return false, nil
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(r.path)
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		err = ErrNoKeysFile
-	}
+	data, err := readKeysFile(r.path)
 	if err != nil {
-		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
-	}
-
-	// A file that was just written may be written again within the same tick of its clock.
-	r.info = nil
-	if time.Since(info.ModTime()) > settled {
-		r.info = info
+		return false, err
 	}
 
 	// What was read before is not parsed again, good or bad.
@@ -214,16 +196,6 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
 	}
 	return true, nil
-}
-
-// settled is how old a file's time must be when the file is read, so that an equal time later
-// proves that it was not written again: coarser than any file system keeps times.
-const settled = 3 * time.Second
-
-// unchanged reports whether a file surely has the content last read.
-func (r *KeyRing) unchanged(info os.FileInfo) bool {
-	return r.info != nil && os.SameFile(r.info, info) && r.info.Size() == info.Size() &&
-		r.info.ModTime().Equal(info.ModTime())
 }
 
 // take parses data and swaps the table. The caller holds mu.

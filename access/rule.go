@@ -70,33 +70,25 @@ type Rule struct {
 
 // RuleFor returns the rule of an operation for a principal.
 func RuleFor(p *Principal, op Operation) Rule {
-	if p.Kind == Preview {
-		return previewRule(p, op)
+	switch usage := op == UsageGet; {
+	case usage && p.Kind == Preview:
+		return Rule{
+			Operation: op, Window: UsageWindow, PerMinute: usagePerMinute, Allowance: PeriodCredits, Limit: p.Credits,
+		}
+	case p.Kind == Preview:
+		return Rule{
+			Operation: op, Window: TenantWindow, PerMinute: p.Plan.PerMinute, Allowance: PeriodCredits,
+			Limit: p.Credits,
+			Cost:  1, Durable: true, Deferred: op == PricesBatch,
+		}
+	case usage:
+		return Rule{Operation: op, Window: NoWindow, Allowance: DayQuota, Limit: p.Plan.PerDay}
 	}
 
-	rule := Rule{Operation: op, Window: NoWindow, Allowance: DayQuota, Limit: p.Plan.PerDay}
-	if op != UsageGet {
-		rule.Window = KeyWindow
-		rule.PerMinute = p.Plan.PerMinute
-		rule.Cost = 1
+	return Rule{
+		Operation: op, Window: KeyWindow, PerMinute: p.Plan.PerMinute, Allowance: DayQuota, Limit: p.Plan.PerDay,
+		Cost: 1,
 	}
-	return rule
-}
-
-func previewRule(p *Principal, op Operation) Rule {
-	rule := Rule{Operation: op, Allowance: PeriodCredits, Limit: p.Credits}
-	if op == UsageGet {
-		rule.Window = UsageWindow
-		rule.PerMinute = usagePerMinute
-		return rule
-	}
-
-	rule.Window = TenantWindow
-	rule.PerMinute = p.Plan.PerMinute
-	rule.Cost = 1
-	rule.Durable = true
-	rule.Deferred = op == PricesBatch
-	return rule
 }
 
 // Scope is a set of the preview surface's scopes.

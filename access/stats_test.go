@@ -165,7 +165,6 @@ func TestRingStats(t *testing.T) {
 		_, _, err := f.Create(access.NewKey{Tenant: "t", Kind: access.Live, Plan: "free"}, time.Now())
 		return err
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		dirs[s] = dir
 		t.Cleanup(func() { s.Close() })
 		return s
@@ -50,6 +51,7 @@ func modelSteps(t *testing.T) int {
 	if text == "" {
 		return 500
 	}
+
 	steps, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +62,7 @@ func modelSteps(t *testing.T) int {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
+
 	for name, create := range waltest.Kinds(t) {
 		t.Run("embedded, "+name, func(t *testing.T) {
 			t.Parallel()

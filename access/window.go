@@ -1,6 +1,9 @@
 package access
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 const (
 	// ringLimit is the highest limit kept as single admission times; above it, admissions are
@@ -121,11 +124,16 @@ func (w *window) untilFree(at int64) int64 {
 
 // ago returns the n-th last admission time, 1 being the newest.
 func (w *window) ago(n int) int64 {
-	i := w.head + w.count - n
-	if i >= len(w.times) {
-		i -= len(w.times)
+	return w.times[w.place(w.count-n)]
+}
+
+// place is where the ring has admission n, 0 being the oldest.
+func (w *window) place(n int) int {
+	n += w.head
+	if n >= len(w.times) {
+		n -= len(w.times)
 	}
-	return w.times[i]
+	return n
 }
 
 // push adds an admission, overwriting the oldest when the ring is full. Times stay sorted: a late
@@ -135,21 +143,13 @@ func (w *window) push(at int64) {
 		at = max(at, w.ago(1))
 	}
 
+	// Of a full ring the oldest leaves.
 	if w.count == len(w.times) {
-		w.times[w.head] = at
-		w.head++
-		if w.head == len(w.times) {
-			w.head = 0
-		}
-	} else {
-		i := w.head + w.count
-		if i >= len(w.times) {
-			i -= len(w.times)
-		}
-		w.times[i] = at
-		w.count++
+		w.head = w.place(1)
+		w.count--
 	}
-
+	w.times[w.place(w.count)] = at
+	w.count++
 	w.live = min(w.live+1, len(w.times))
 }
 
@@ -248,10 +248,8 @@ func (w *window) ticks(at int64) []tick {
 		add(tick{at: w.ago(n), n: 1})
 	}
 	if w.buckets != nil {
-		for b := w.newest - bucketCount + 1; b <= w.newest; b++ {
-			if b >= 0 {
-				add(tick{at: b*bucketMillis + bucketMillis - 1, n: int64(w.buckets[b%bucketCount])})
-			}
+		for b := max(0, w.newest-bucketCount+1); b <= w.newest; b++ {
+			add(tick{at: b*bucketMillis + bucketMillis - 1, n: int64(w.buckets[b%bucketCount])})
 		}
 	}
 	return out
@@ -259,10 +257,10 @@ func (w *window) ticks(at int64) []tick {
 
 // restore adds an admission from before this process. It may only be called before the first fit.
 func (w *window) restore(t tick) {
-	i, _ := slices.BinarySearchFunc(w.restored, t.at+1, func(have tick, at int64) int {
-		return int(min(1, max(-1, have.at-at)))
+	i, _ := slices.BinarySearchFunc(w.restored, t.at+1, func(have tick,
+		at int64) int {
+		return cmp.Compare(have.at, at)
 	})
-
 	if i > 0 && w.restored[i-1].at == t.at {
 		w.restored[i-1].n += t.n
 		return

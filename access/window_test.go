@@ -31,7 +31,8 @@ func TestWindowProperty(t *testing.T) {
 		var w window
 		w.fit(limit, windowEpoch)
 		var admitted []int64
-		at, newest := int64(0), int64(0)
+		at := int64(0)
+		newest := int64(0)
 
 		for range rapid.IntRange(1, 8*limit).Draw(rt, "calls") {
 			at += rapid.OneOf(rapid.Int64Range(0, 2*pace), rapid.Just(int64(0)), rapid.Just(pace)).Draw(rt, "step")
@@ -40,7 +41,8 @@ func TestWindowProperty(t *testing.T) {
 			}
 
 			now := max(0, at-rapid.Int64Range(0, latest).Draw(rt, "late"))
-			live, strictly := 0, 0
+			live := 0
+			strictly := 0
 			for _, a := range admitted {
 				if now-a < minuteMillis+bucketMillis+latest {
 					live++
@@ -97,6 +99,7 @@ func TestWindowAfterIdle(t *testing.T) {
 				}
 				at += 3
 			}
+
 			if admitted != limit {
 				t.Fatalf("limit %d: only %d admitted after a pause of %d ms", limit, admitted, pause)
 			}
@@ -134,6 +137,7 @@ func TestWindowBucketsRoundAgainst(t *testing.T) {
 		for !w.call(open) {
 			open++
 		}
+
 		if late := open - offset - minuteMillis; late < 0 || late > bucketMillis {
 			t.Fatalf("offset %d: opened %d ms after the minute", offset, late)
 		}
@@ -203,6 +207,7 @@ func TestWindowFit(t *testing.T) {
 						live++
 					}
 				}
+
 				ok := w.call(at)
 				if ok && live >= limit {
 					rt.Fatalf("admitted at %d with %d of %d taken", at, live, limit)
@@ -225,6 +230,7 @@ func TestWindowLongIdle(t *testing.T) {
 				t.Fatalf("limit %d: refused at %d", limit, at)
 			}
 		}
+
 		if ok, remaining, _ := w.peek(windowEpoch + 500*dayMillis); !ok || remaining != int64(limit) {
 			t.Fatalf("limit %d: %d remain after a long time", limit, remaining)
 		}

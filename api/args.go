@@ -40,7 +40,6 @@ func (a *Args) Parse(raw []byte, known []string) {
 	}
 
 	// The string lives no longer than the request's memory.
-
 	query := unsafe.String(unsafe.SliceData(raw), len(raw))
 	for query != "" {
 		var pair string
@@ -70,6 +69,7 @@ func (a *Args) take(pair string) {
 		return
 	}
 
+	// Names are told in a header, so they are few, short, and each once.
 	a.strange++
 	a.bad = a.bad || err != nil || !utf8.ValidString(decoded)
 	if shown := encodeName(decoded); shown != "" && len(a.unknown) < maxUnknown && !slices.Contains(a.unknown, shown) {
@@ -132,6 +132,7 @@ func (r *Request) ReadQuery(raw []byte) {
 		}
 	}
 
+	// What is unknown is an error or ignored, but no surface takes bytes that mean nothing.
 	if r.Strict && a.strange > 0 {
 		r.problem("unknown query parameters: %s", strings.Join(a.unknown, ", "))
 	} else if a.bad {

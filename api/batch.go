@@ -26,39 +26,32 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 		return
 	}
 
+	// An empty list is told only where no unknown member was: its entries may be in that.
 	before := len(r.problems.named)
-	seen := false
 	n := 0
+	var list jsonwalk.Value
 	for name, value := range body.Members() {
 		switch {
-		case !name.Is(member):
-			if r.Strict {
-				r.problem("the body has the unknown member %s", quoteName(name.Text()))
-			}
-		case value.Kind() != '[':
-			seen = true
-			n = notArray
-		default:
-			seen = true
+		case name.Is(member):
+			list = value
 			for v := range value.Elements() {
 				element(v, n)
 				n++
 			}
+		case r.Strict:
+			r.problem("the body has the unknown member %s", quoteName(name.Text()))
 		}
 	}
 
 	switch {
-	case !seen:
+	case list == nil:
 		r.problem("%s is required", member)
-	case n == notArray:
+	case list.Kind() != '[':
 		r.problem("%s must be an array", member)
 	case int64(n) > bounds.Max || n == 0 && len(r.problems.named) == before:
 		r.problem("%s must have %d to %d entries, not %d", member, bounds.Min, bounds.Max, n)
 	}
 }
-
-// notArray is the number of elements of a member that is not an array.
-const notArray = -1
 
 var (
 	errTooDeep   = errors.New("it is nested more than 16 levels deep")
@@ -116,8 +109,9 @@ func (r *Request) readIDs(bounds wire.Range) []string {
 // scanIDs is decodeIDs of a body that is spelt as usual; false for any other.
 func (r *Request) scanIDs(bounds wire.Range) bool {
 	r.ids = r.ids[:0]
-	usual := scan(r.Body)
 
+	// More than wire allows is not usual either: the decoder counts it.
+	usual := scan(r.Body)
 	return usual.list("ids", int(bounds.Max), func(s *scanner) bool {
 		id, ok := s.str()
 		r.ids = append(r.ids, id)
@@ -160,7 +154,6 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 
 	// Twice the same string is one entry; an id and a slug of one card are two.
 	out.Body = append(out.Body, `{"data":[`...)
-	empty := len(out.Body)
 	for i, id := range ids {
 		same := func(k int) bool { return ids[k] == id }
 		if _, again := seen.enter(maphash.String(doublesSeed, id), i, same); again {
@@ -172,18 +165,13 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 			continue
 		}
 
-		if len(out.Body) > empty {
-			out.Body = append(out.Body, ',')
-		}
-		out.Body = append(out.Body, entry(card)...)
+		out.Body = append(wire.Comma(out.Body), entry(card)...)
 	}
 
+	// What is not there is named, so that a client need not compare the lists.
 	out.Body = append(out.Body, `],"not_found":[`...)
-	for k, i := range missing {
-		if k > 0 {
-			out.Body = append(out.Body, ',')
-		}
-		out.Body = wire.AppendString(out.Body, ids[i])
+	for _, i := range missing {
+		out.Body = wire.AppendString(wire.Comma(out.Body), ids[i])
 	}
 	r.cards = missing
 	out.Body = append(out.Body, ']', '}')

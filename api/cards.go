@@ -18,14 +18,7 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 	// size.
 	r.text = q.AppendKey(r.text[:0])
 	bound := cursor.Hash("cards", string(r.text))
-	var after *index.Position
-	if page, ok := r.openCursor(cursor.Cards, bound); ok {
-		position, err := index.ParsePosition(page.Position)
-		if err != nil {
-			r.badCursor(cursor.ErrMalformed)
-		}
-		after = &position
-	}
+	after := openCursor(r, cursor.Cards, bound, index.ParsePosition)
 	if f := r.invalid(); f != nil {
 		return f
 	}
@@ -36,6 +29,7 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
 	out.Body = append(out.Body, ']')
 
+	// The last card's sort key is where the next page begins, in this View or a later one.
 	var position []byte
 	if page.More {
 		r.text = page.Last.AppendBinary(r.text[:0])

@@ -16,10 +16,12 @@ import (
 // FuzzArgs holds Args.Parse against net/url's reading of the same query, where that has one.
 func FuzzArgs(f *testing.F) {
 	for _, seed := range []string{
-		"", "q=a", "q=a&q=b", "q=%zz", "q=%", "%71=a", "q=a+b%20c", "&&q=&", "=", "q", "q==", "x=1&y=2", "q=%00", "q=\xff", "limit=1&q=é&q", "Q=1", "q;limit=1", "q=%C3%A9&%ff=1",
+		"", "q=a", "q=a&q=b", "q=%zz", "q=%", "%71=a", "q=a+b%20c", "&&q=&", "=", "q", "q==", "x=1&y=2", "q=%00",
+		"q=\xff", "limit=1&q=é&q", "Q=1", "q;limit=1", "q=%C3%A9&%ff=1",
 	} {
 		f.Add([]byte(seed))
 	}
+
 	known := []string{"q", "limit"}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var a Args
@@ -31,11 +33,13 @@ func FuzzArgs(f *testing.F) {
 		if len(a.unknown) > maxUnknown || len(a.unknown) > a.strange || len(a.known) != len(known) {
 			t.Fatalf("%d named of %d unknown, %d known", len(a.unknown), a.strange, len(a.known))
 		}
+
 		for _, name := range a.unknown {
 			if name == "" || len(name) > 3*64 || strings.ContainsAny(name, " ,\r\n\"") || !utf8.ValidString(name) {
 				t.Fatalf("unknown name %q", name)
 			}
 		}
+
 		for i := range a.known {
 			if v := a.known[i]; v.given > 0 && v.bad == "" && textProblem(v.value) != "" {
 				t.Fatalf("%s=%q passed", v.name, v.value)
@@ -48,8 +52,10 @@ func FuzzArgs(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		for i := range a.known {
-			v, theirs := a.known[i], values[a.known[i].name]
+			v := a.known[i]
+			theirs := values[a.known[i].name]
 			if v.given != len(theirs) || v.given > 0 && v.value != theirs[len(theirs)-1] {
 				t.Fatalf("%s given %d times, last %q; net/url has %q", v.name, v.given, v.value, theirs)
 			}
@@ -57,17 +63,21 @@ func FuzzArgs(f *testing.F) {
 	})
 }
 
-// FuzzReadIDs holds readIDs against encoding/json: what it takes is what that reads, and what it refuses is refused with
-// a reason.
+// FuzzReadIDs holds readIDs against encoding/json: what it takes is what that reads, and what it
+// refuses is refused with a reason.
 func FuzzReadIDs(f *testing.F) {
 	for _, seed := range []string{
-		`{"ids":["a"]}`, `{"ids":["a","a"],"x":[{}]}`, `{"ids":[]}`, `{"ids":null}`, `{"ids":["a"]}x`, `{"ids":["a"],"ids":["b"]}`, `[`, ``, `null`, "\ufeff{}", `{"ids":["\ud800"]}`,
-		`{"\u0069ds":["\u0000"]}`, `{"ids":[1]}`, `{"x":` + nested(20) + `,"ids":["a"]}`, `{"ids":["a",`, "{\"ids\":[\"\xff\"]}",
-		" {\t\"ids\"\n:\r[ \"a quite long one\" , \"\" ,\"é ☆\"] } ", `{"ids":["a",]}`, `{"ids":["a"]]`, `{"ids":["a"` + "\x00" + `]}`, `{"ids":["a"}}`, `{"ids" ["a"]}`, `{"ids":["1","2","3","4","5"]}`,
+		`{"ids":["a"]}`, `{"ids":["a","a"],"x":[{}]}`, `{"ids":[]}`, `{"ids":null}`, `{"ids":["a"]}x`,
+		`{"ids":["a"],"ids":["b"]}`, `[`, ``, `null`, "\ufeff{}", `{"ids":["\ud800"]}`,
+		`{"\u0069ds":["\u0000"]}`, `{"ids":[1]}`, `{"x":` + nested(20) +
+			`,"ids":["a"]}`, `{"ids":["a",`, "{\"ids\":[\"\xff\"]}",
+		" {\t\"ids\"\n:\r[ \"a quite long one\" , \"\" ,\"é ☆\"] } ", `{"ids":["a",]}`, `{"ids":["a"]]`,
+		`{"ids":["a"` + "\x00" + `]}`, `{"ids":["a"}}`, `{"ids" ["a"]}`, `{"ids":["1","2","3","4","5"]}`,
 		`{"ids":["1","2","3","4","5","6"]}`, `{"ids":["a" "b"]}`, "{\"ids\":[\"\x7f\\\"\"]}", `{"ids":["a"]},`,
 	} {
 		f.Add([]byte(seed))
 	}
+
 	five := wire.Range{Min: 1, Max: 5}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := &Request{Body: body}
@@ -79,6 +89,7 @@ func FuzzReadIDs(f *testing.F) {
 				t.Fatalf("scanned %q, decoded %q (%q)", usual.ids, r.ids, r.problems.named)
 			}
 		}
+
 		ids := r.readIDs(five)
 		if fault := r.invalid(); fault != nil {
 			if len(fault.Detail) > 1000 || !utf8.ValidString(fault.Detail) {
@@ -86,6 +97,7 @@ func FuzzReadIDs(f *testing.F) {
 			}
 			return
 		}
+
 		var want struct {
 			IDs []string `json:"ids"`
 		}
@@ -93,33 +105,43 @@ func FuzzReadIDs(f *testing.F) {
 		if err := json.Unmarshal(body, &members); err != nil {
 			t.Fatalf("took %q: %v", body, err)
 		}
-		if err := json.Unmarshal(members["ids"], &want.IDs); err != nil || !slices.Equal(ids, want.IDs) || len(ids) == 0 || len(ids) > 5 {
+		if err := json.Unmarshal(members["ids"], &want.IDs); err != nil || !slices.Equal(ids, want.IDs) ||
+			len(ids) == 0 || len(ids) > 5 {
 			t.Fatalf("read %q, want %q (%v)", ids, want.IDs, err)
 		}
 	})
 }
 
-// FuzzReadSelections wants readSelections to take only what is well formed, and to refuse in few words.
+// FuzzReadSelections wants readSelections to take only what is well formed, and to refuse in few
+// words.
 func FuzzReadSelections(f *testing.F) {
 	for _, seed := range []string{
-		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`, `{"items":[1,{},[]]}`, `{"items":{}}`, `{"x":1}`, ``, `{"items":[{"kind":null}]}`,
-		`{"items":[{"kind":"card"},{"kind":"box","product_id":"x"},{"variant":"é","condition":"damaged","product_id":"prd_abc","kind":"sealed"}]}`,
-		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`, `{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,
-		`{"items":[{"kind":"card","product_id":"prd_abc","variant":"\u00e9","condition":"near_mint"}]}`, `{"items":[{"kind":"","product_id":"","variant":"","condition":""},{"kind":""}]}`,
+		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`,
+		`{"items":[1,{},[]]}`, `{"items":{}}`, `{"x":1}`, ``, `{"items":[{"kind":null}]}`,
+		`{"items":[{"kind":"card"},{"kind":"box","product_id":"x"},` +
+			`{"variant":"é","condition":"damaged","product_id":"prd_abc","kind":"sealed"}]}`,
+		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`,
+		`{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,
+		`{"items":[{"kind":"card","product_id":"prd_abc","variant":"\u00e9","condition":"near_mint"}]}`,
+		`{"items":[{"kind":"","product_id":"","variant":"","condition":""},{"kind":""}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
+
 	view := testView(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := &Request{Body: body, View: view, Strict: true}
 		usual := &Request{Body: body, View: view, Strict: true}
 		if usual.scanSelections() {
 			r.decodeSelections()
-			if !slices.Equal(usual.selections, r.selections) || !cmp.Equal(usual.problems, r.problems, cmp.AllowUnexported(problems{})) {
-				t.Fatalf("scanned %q with %v, decoded %q with %v", usual.selections, usual.problems, r.selections, r.problems)
+			if !slices.Equal(usual.selections, r.selections) || !cmp.Equal(usual.problems, r.problems,
+				cmp.AllowUnexported(problems{})) {
+				t.Fatalf("scanned %q with %v, decoded %q with %v", usual.selections, usual.problems, r.selections,
+					r.problems)
 			}
 			r.problems = problems{}
 		}
+
 		r.readSelections()
 		items := r.selections
 		if fault := r.invalid(); fault != nil {
@@ -131,8 +153,10 @@ func FuzzReadSelections(f *testing.F) {
 		if len(items) == 0 || len(items) > maxSelections {
 			t.Fatalf("%d items", len(items))
 		}
+
 		for i, s := range items {
-			if s.Kind != "card" && s.Kind != "sealed" || (s.Kind == "card") != (s.Condition != "") || !r.validProductID(s.ProductID) || slices.Contains(items[:i], s) {
+			if s.Kind != "card" && s.Kind != "sealed" || (s.Kind == "card") != (s.Condition != "") ||
+				!r.validProductID(s.ProductID) || slices.Contains(items[:i], s) {
 				t.Fatalf("item %d is %+v", i, s)
 			}
 		}
@@ -141,9 +165,13 @@ func FuzzReadSelections(f *testing.F) {
 
 // FuzzPathID holds PathID against net/url.
 func FuzzPathID(f *testing.F) {
-	for _, seed := range []string{"card_a", "%2F", "%2f", "%", "%zz", "%00", "a%20b", "é", "%ff", "%C3%A9", strings.Repeat("x", 201), "+", ".."} {
+	for _, seed := range []string{
+		"card_a", "%2F", "%2f", "%", "%zz", "%00", "a%20b", "é", "%ff", "%C3%A9",
+		strings.Repeat("x", 201), "+", "..",
+	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, raw string) {
 		r := &Request{Ref: raw}
 		id, ok := r.PathID()

@@ -27,7 +27,8 @@ type Operation struct {
 	Params []string
 	// Identity, where set, says that the operation is idempotent (decision 30): it reads the
 	// request and returns the hash of its normalised body. The pipeline claims the caller's key
-	// before Run and keeps the reply after it.
+	// before Run and keeps the reply after it. The answer of such an operation begins with
+	// {"data": and has a meta.
 	Identity func(*Request) (access.BodyHash, *wire.Fault)
 	// ShowsUsage asks for Request.Usage.
 	ShowsUsage bool

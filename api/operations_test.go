@@ -59,8 +59,9 @@ func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wi
 	plan := access.Plan{MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
 	r := &Request{
 		Service: service, Operation: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
-		Plan: &plan, ID: []byte("req_1"), Ref: a.ref, Key: a.key, Body: []byte(a.body), Strict: op.Surface == access.Preview,
-		Usage: access.Usage{Tenant: "tenant", Limit: 10, Used: 3, Remaining: 7, PerMinute: 30},
+		Plan: &plan, ID: []byte("req_1"), Ref: a.ref, Key: a.key, Body: []byte(a.body),
+		Strict: op.Surface == access.Preview,
+		Usage:  access.Usage{Tenant: "tenant", Limit: 10, Used: 3, Remaining: 7, PerMinute: 30},
 	}
 	r.ReadQuery([]byte(a.query))
 
@@ -139,6 +140,7 @@ func productView(tb testing.TB) *engine.View {
 			return view
 		}
 	}
+
 	tb.Fatal("no world's first card is a product")
 	return nil
 }
@@ -161,15 +163,20 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%s: %s", name, f.Detail)
 			continue
 		}
+
 		content := out.Content()
 		if !json.Valid(content) || !bytes.Contains(content, []byte(good.holds)) {
 			t.Errorf("%s: want %s in %.300s", name, good.holds, content)
+		}
+		if op.Identity != nil && !(op.Meta && bytes.HasPrefix(content, []byte(`{"data":`))) {
+			t.Errorf("%s is idempotent, and its answer has no data and meta: %.100s", name, content)
 		}
 		if out.Tail > len(content) {
 			t.Errorf("%s: the tail begins at %d of %d bytes", name, out.Tail, len(content))
 		}
 		delete(asks, name)
 	}
+
 	for name := range asks {
 		t.Errorf("%s is no operation", name)
 	}
@@ -188,10 +195,12 @@ func TestTools(t *testing.T) {
 		"mcp:catalog_browse_sets":       `{}`,
 		"mcp:catalog_get_market_movers": `{"direction":"up"}`,
 	}
+
 	for number, op := range Tools(service.Tools) {
 		tool := strings.TrimPrefix(string(op.Name), "mcp:")
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` +
 			arguments[op.Name] + `}}`
+
 		m, fault := mcp.Read([]byte(body))
 		if fault != nil {
 			t.Fatal(body)
@@ -202,7 +211,8 @@ func TestTools(t *testing.T) {
 
 		plan := access.Plan{MaxPrices: 100, HistoryDays: 365}
 		out := &Reply{}
-		f := op.Run(&Request{Service: service, Operation: op, View: view, Plan: &plan, Now: time.Now(), Message: &m}, out)
+		f := op.Run(&Request{Service: service, Operation: op, View: view, Plan: &plan, Now: time.Now(), Message: &m},
+			out)
 		if f != nil || !json.Valid(out.Body) || !bytes.Contains(out.Body, []byte(`"isError":false`)) {
 			t.Errorf("%s: %v %.300s", tool, f, out.Body)
 		}
@@ -220,6 +230,7 @@ func TestPagesAreWalked(t *testing.T) {
 		if f != nil {
 			t.Fatal(f.Detail)
 		}
+
 		var page struct {
 			Data []struct{ ID string } `json:"data"`
 			Next *string               `json:"next_cursor"`
@@ -227,6 +238,7 @@ func TestPagesAreWalked(t *testing.T) {
 		if err := json.Unmarshal(out.Body, &page); err != nil {
 			t.Fatal(err)
 		}
+
 		for _, card := range page.Data {
 			seen[card.ID]++
 		}
@@ -244,6 +256,7 @@ func TestPagesAreWalked(t *testing.T) {
 	if n := view.Catalog.Cards.ID.Len(); len(seen) != n {
 		t.Errorf("%d of %d cards were seen", len(seen), n)
 	}
+
 	for id, times := range seen {
 		if times != 1 {
 			t.Errorf("%s was seen %d times", id, times)
@@ -257,6 +270,7 @@ func TestParamsAreTheDocuments(t *testing.T) {
 	for _, op := range contracttest.Operations() {
 		documented[op.ID] = op
 	}
+
 	for _, op := range Operations() {
 		declared, ok := documented[string(op.Name)]
 		path := strings.ReplaceAll(declared.Path, "{product_id}", "{id}")
@@ -273,6 +287,7 @@ func TestFiltersReachTheQuery(t *testing.T) {
 		"q": "a", "set": "a", "game": "a", "number": "1", "rarity": "a", "min_price_cents": "1",
 		"max_price_cents": "9", "sort": "newest",
 	}
+
 	identity := func(query string) string {
 		r := &Request{Operation: searchOperation()}
 		r.ReadQuery([]byte(query))

@@ -8,25 +8,32 @@ import (
 )
 
 // openCursor reads the cursor parameter of a live list and turns the request to the View that the
-// walk began in, when it is still kept. Problems are noted.
-func (r *Request) openCursor(op cursor.Op, bound uint64) (cursor.Page, bool) {
+// walk began in, when it is still kept. It returns the position behind which the page begins, nil
+// without a cursor. Problems are noted.
+func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte) (P, error)) *P {
 	token, ok := r.textArg("cursor", wire.CursorText)
 	if !ok || r.problems.any() {
-		return cursor.Page{}, false
+		return nil
 	}
 
 	// A cursor of other parameters opens nothing: its position would mean another order.
 	page, err := r.Cursors.Open(token, op, bound, r.Now)
 	if err != nil {
 		r.badCursor(err)
-		return cursor.Page{}, false
+		return nil
 	}
 
 	// Else the walk goes on by sort key in the present snapshot (decision 29).
 	if kept := r.Retained(page.Snapshot); kept != nil {
 		r.View = kept
 	}
-	return page, true
+
+	// Signed by this service, so only a newer or an older program writes what cannot be read.
+	position, err := parse(page.Position)
+	if err != nil {
+		r.badCursor(cursor.ErrMalformed)
+	}
+	return &position
 }
 
 // badCursor says what is wrong with a cursor and what to do (decision 29).

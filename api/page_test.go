@@ -16,6 +16,7 @@ func TestTagsTurn(t *testing.T) {
 		r.tagPage(&out, more)
 		return out.Tag
 	}
+
 	at := time.UnixMilli(1_800_000_000_000)
 	if tag(at, true) != tag(at.Add(time.Minute), true) {
 		t.Error("the validator of a page changes within a minute")

@@ -38,6 +38,8 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 	if !r.Plan.Stats() {
 		return refuse(wire.PlanLimit, "Price statistics need a paid plan: starter, pro or business.")
 	}
+
+	// oneOf let nothing else pass, so that the name is found.
 	window := 0
 	for statWindows[window] != name {
 		window++

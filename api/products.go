@@ -18,12 +18,11 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 		filter.Game = game.Slug
 	}
 	filter.Kind = r.oneOf("kind", "", "card", "sealed")
-	if partner, ok := r.Args.Given("partner_id"); ok {
-		if !allDigits(partner) {
-			r.problem("partner_id must be digits")
-		}
-		filter.Partner = partner
+	partner, ok := r.Args.Given("partner_id")
+	if ok && !allDigits(partner) {
+		r.problem("partner_id must be digits")
 	}
+	filter.Partner = partner
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
 
 	// The preview contract binds the tenant and the limit too.
@@ -53,9 +52,9 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 
 // previewGames are the values that the preview contract's parameter game takes.
 func previewGames() []string {
-	names := make([]string, len(snapshot.Games))
-	for i := range snapshot.Games {
-		names[i] = snapshot.Games[i].Preview
+	var names []string
+	for _, game := range snapshot.Games {
+		names = append(names, game.Preview)
 	}
 	return names
 }

@@ -81,6 +81,8 @@ func (s *scanner) list(member string, most int, element func(*scanner) bool) boo
 	if name, ok := s.key(); !ok || name != member || !s.next('[') {
 		return false
 	}
+
+	// One element more than allowed is the decoder's to tell.
 	for n := 0; ; n++ {
 		if n == most || !element(s) {
 			return false
@@ -89,11 +91,11 @@ func (s *scanner) list(member string, most int, element func(*scanner) bool) boo
 			break
 		}
 	}
-	if !s.next(']') || !s.next('}') {
-		return false
-	}
+
+	// Nothing but space may follow.
+	closed := s.next(']') && s.next('}')
 	s.space()
-	return s.at == len(s.text)
+	return closed && s.at == len(s.text)
 }
 
 // doubles finds which elements of a list were there before. Its zero value is for a list of up to

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,10 +49,7 @@ func priceSelections(r *Request, out *Reply) *wire.Fault {
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	out.Body = append(out.Body, `{"data":[`...)
 	for i := range r.selections {
-		if i > 0 {
-			out.Body = append(out.Body, ',')
-		}
-		out.Body = r.View.AppendPrice(out.Body, &r.selections[i])
+		out.Body = r.View.AppendPrice(wire.Comma(out.Body), &r.selections[i])
 	}
 	out.Body = append(out.Body, ']')
 	return nil
@@ -72,17 +70,11 @@ var memberNames = [...]string{"kind", "product_id", "variant", "condition"}
 
 // selectionMember is a member by its name, where its value goes, and its bit; nil for what is none.
 func selectionMember(s *wire.Selection, name string) (*string, members) {
-	switch name {
-	case "kind":
-		return &s.Kind, hasKind
-	case "product_id":
-		return &s.ProductID, hasProductID
-	case "variant":
-		return &s.Variant, hasVariant
-	case "condition":
-		return &s.Condition, hasCondition
+	i := slices.Index(memberNames[:], name)
+	if i < 0 {
+		return nil, 0
 	}
-	return nil, 0
+	return [...]*string{&s.Kind, &s.ProductID, &s.Variant, &s.Condition}[i], 1 << i
 }
 
 // readSelections reads a body {"items": […]} of distinct selections into the request. Problems are
@@ -132,7 +124,8 @@ func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
 		if bit == 0 || *given&bit != 0 {
 			return false
 		}
-		if *value, ok = in.str(); !ok {
+		*value, ok = in.str()
+		if !ok {
 			return false
 		}
 		*given |= bit
@@ -194,39 +187,32 @@ func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 		needed |= hasVariant | hasCondition
 		r.checkLane(s, n, given)
 	case s.Kind == "sealed":
-		if given&hasVariant != 0 {
-			r.itemProblem(n, ".variant does not belong to a sealed selection")
-		}
-		if given&hasCondition != 0 {
-			r.itemProblem(n, ".condition does not belong to a sealed selection")
-		}
+		r.itemProblems(n, given&(hasVariant|hasCondition), "does not belong to a sealed selection")
 	default:
 		r.itemProblem(n, ".kind must be card or sealed")
 	}
+	r.itemProblems(n, needed&^given, "is required")
+}
 
-	if needed&^given == 0 {
-		return
-	}
+// itemProblems notes what is wrong with each of some members of a selection.
+func (r *Request) itemProblems(n int, of members, wrong string) {
 	for bit, name := range memberNames {
-		if (needed&^given)>>bit&1 != 0 {
-			r.itemProblem(n, ".%s is required", name)
+		if of>>bit&1 != 0 {
+			r.itemProblem(n, ".%s %s", name, wrong)
 		}
 	}
 }
 
 // checkLane notes what is wrong with the variant and condition of a card.
 func (r *Request) checkLane(s *wire.Selection, n int, given members) {
-	if given&hasVariant != 0 && !validVariant(s.Variant) {
+	length := int64(utf8.RuneCountInString(s.Variant))
+	if given&hasVariant != 0 && (!wire.PriceVariantText.Has(length) || textProblem(s.Variant) != "") {
 		r.itemProblem(n, ".variant must have 1 to 100 characters")
 	}
 	if _, ok := snapshot.ParseCondition(s.Condition); given&hasCondition != 0 && !ok {
 		r.itemProblem(n, ".condition must be one of near_mint, lightly_played, moderately_played, heavily_played, "+
 			"damaged, ungraded")
 	}
-}
-
-func validVariant(s string) bool {
-	return wire.PriceVariantText.Has(int64(utf8.RuneCountInString(s))) && textProblem(s) == ""
 }
 
 // checkRepeats notes exact duplicates, in whatever order their members were.

@@ -16,12 +16,8 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("sets", string(r.text))
 	from := 0
-	if page, ok := r.openCursor(cursor.Sets, bound); ok {
-		position, err := index.ParseSetPosition(page.Position)
-		if err != nil {
-			r.badCursor(cursor.ErrMalformed)
-		}
-		from = r.View.Index.SetAfter(position)
+	if after := openCursor(r, cursor.Sets, bound, index.ParseSetPosition); after != nil {
+		from = r.View.Index.SetAfter(*after)
 	}
 	if f := r.invalid(); f != nil {
 		return f
@@ -33,6 +29,7 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	out.Body = r.View.AppendSets(out.Body, sets)
 	out.Body = append(out.Body, ']')
 
+	// As in searchCards.
 	var position []byte
 	if next >= 0 {
 		last := r.View.Index.SetPosition(int(sets[len(sets)-1]))

@@ -39,6 +39,7 @@ type BuildFigures struct {
 func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var out BuildFigures
 	store := snapshot.OpenDir(t.Store)
+
 	// Later days continue the first as daily builds do.
 	var base *snapshot.Catalog
 	for day := range max(t.Snapshots, 1) {
@@ -102,9 +103,8 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	return out, publish(store, out.Snapshots[0])
 }
 
-// publish makes a snapshot the current one as snapshot publish does, with the engine's own View as
-// the check, but with no regard to what is published: measurements go back and forth between two
-// days.
+// publish makes a snapshot the current one. The engine's own View is the check, as in snapshot
+// publish. No guard is asked, because measurements go back and forth between two days.
 func publish(store *snapshot.Dir, id string) error {
 	_, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(c *snapshot.Catalog) error {
 		_, err := engine.NewView(c, wire.Site{})
@@ -165,7 +165,7 @@ type LoadFigures struct {
 }
 
 // load loads the current snapshot of a store as a server does, and asks it a few things in one
-// goroutine. Times are wall times of a loop, of which the least of several runs is taken: other
+// goroutine. Times are wall times of a loop. The least of several runs is taken, because other
 // processes only ever add.
 func (t *Task) load() (LoadFigures, error) {
 	var out LoadFigures

@@ -148,7 +148,8 @@ func getJSON(address, target, key string, into any) error {
 // spell writes an HTTP request. Headers are whole lines.
 func spell(method, target, key, body string, headers ...string) []byte {
 	var w strings.Builder
-	fmt.Fprintf(&w, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ninepocket-bench\r\nAccept: */*\r\nX-API-Key: %s\r\n", method, target, key)
+	fmt.Fprintf(&w, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ninepocket-bench\r\nAccept: */*\r\n"+
+		"X-API-Key: %s\r\n", method, target, key)
 	for _, h := range headers {
 		w.WriteString(h + "\r\n")
 	}

@@ -87,6 +87,7 @@ func (c *conn) read() (answer, error) {
 		if i := bytes.Index(have[from:], headerEnd); i >= 0 {
 			return c.whole(from + i + len(headerEnd))
 		}
+
 		scanned = len(have)
 		if err := c.fill(len(have) + 1); err != nil {
 			return answer{}, err

@@ -58,6 +58,7 @@ func TestRead(t *testing.T) {
 		Conn: &trickle{text: []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), step: 10},
 		buf:  make([]byte, 64),
 	}
+
 	if _, err := c.read(); !errors.Is(err, errNoLength) {
 		t.Errorf("an answer in chunks: %v, want %v", err, errNoLength)
 	}
@@ -78,6 +79,7 @@ func TestTurns(t *testing.T) {
 		Bytes: []byte("b=0000000000"), At: 2,
 		Digits: 10,
 	}}}
+
 	turns := newTurns(&op, 0)
 	first := string(turns.take())
 	second := string(turns.take())
@@ -138,6 +140,7 @@ func TestCPUTime(t *testing.T) {
 	}
 	defer child.Wait()
 	defer child.Process.Kill()
+
 	if all := family(os.Getpid()); len(all) < 2 || all[0] != os.Getpid() {
 		t.Errorf("the family of this process is %v, want the child %d among it", all, child.Process.Pid)
 	}

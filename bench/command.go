@@ -27,10 +27,13 @@ func Command(fail func(code int, hint string, err error) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure a server over loopback beside bare ones",
-		Long: "Drives a server with keep-alive connections and prints, for every operation, requests a second, the server\n" +
-			"process's CPU time a request and the quantiles of latency, beside a bare fasthttp server that answers the same\n" +
+		Long: "Drives a server with keep-alive connections and prints, for every operation, requests a second, " +
+			"the server\n" +
+			"process's CPU time a request and the quantiles of latency, beside a bare fasthttp server that " +
+			"answers the same\n" +
 			"bytes and others. The servers are processes of their own and take turns in rounds.\n\n" +
-			"Without --url it builds a synthetic catalog and serves it as 'ninepocket serve' does. With the URL of a running\n" +
+			"Without --url it builds a synthetic catalog and serves it as 'ninepocket serve' does. With the URL " +
+			"of a running\n" +
 			"server, --key is a live key whose plan no measurement exhausts; CPU time is read from --admin.\n\n" +
 			"Operations: " + strings.Join(OperationNames(), " "),
 		Example: "  ninepocket bench --operation get_card --operation search_exact\n  ninepocket bench --swap",

@@ -21,6 +21,7 @@ func BenchmarkCompressed(b *testing.B) {
 	card := Operation{Name: "card_page", Depth: 1, Requests: []Request{
 		{Bytes: []byte("GET /cards/" + w.view.Catalog.Cards.Slug.At(777) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")},
 	}}
+
 	for _, op := range []*Operation{
 		w.operation(b, "history_365"), w.operation(b, "search_exact"), w.operation(b, "filter_price"), w.operation(b,
 			"sets"),

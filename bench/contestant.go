@@ -201,6 +201,7 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 		Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days,
 		Snapshots: snapshots,
 	})
+
 	if err != nil {
 		return err
 	}
@@ -209,7 +210,8 @@ func (h *household) found(ctx context.Context, o *Options, snapshots int) error 
 
 // do runs a task to its end and returns what it printed.
 func (h *household) do(ctx context.Context, t Task) ([]byte, error) {
-	command := exec.CommandContext(ctx, h.self[0], append(slices.Clip(h.self[1:]), t.Text())...) //nolint:gosec // ourselves
+	arguments := append(slices.Clip(h.self[1:]), t.Text())
+	command := exec.CommandContext(ctx, h.self[0], arguments...) //nolint:gosec // ourselves
 	// A measurement that is killed leaves no servers behind.
 	endWithParent(command)
 	var out, trouble bytes.Buffer

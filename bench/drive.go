@@ -319,6 +319,7 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 	for _, c := range r.contestants {
 		report.Memory[c.name] = c.memory()
 	}
+
 	if r.o.Queries != "" {
 		return report, r.judge(report)
 	}
@@ -420,6 +421,7 @@ func (c *contestant) during(f func() ([]Sample, error)) (Sample, error) {
 	if err != nil && !errors.Is(err, errNoCPU) {
 		return total, err
 	}
+
 	ownAfter, _ := cpuTime(os.Getpid())
 	total.CPU = after - before
 	total.Client = ownAfter - own

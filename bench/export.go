@@ -37,6 +37,7 @@ func (t *Task) export(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	p := &plain{view: view}
 	w := bufio.NewWriter(out)
 	enc := json.NewEncoder(w)

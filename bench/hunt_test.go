@@ -103,8 +103,8 @@ func (h *hunter) ask(request []byte) ([]byte, error) {
 	return c.kept, nil
 }
 
-// cpu is the CPU time of a request: of the whole process, the collector's share included as far as
-// it ran. It is served until it has used span in all, since some kernels count CPU time in steps of
+// cpu is the CPU time of a request. It is the whole process's, with the garbage collector's share.
+// It is served until it has used span in all, since some kernels count CPU time in steps of
 // milliseconds. Each time is the first: nothing is remembered of the request's words (forgetting
 // takes 2 µs, which are included).
 func (h *hunter) cpu(request []byte, span time.Duration) (time.Duration, error) {
@@ -234,7 +234,8 @@ func TestHunt(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("NINEPOCKET_HUNT"))
 	if rounds > 0 {
 		if !forgets {
-			t.Fatal("cannot hunt without the build tag hunt, as make hunt gives it: repeated searches would cost what they remember")
+			t.Fatal("cannot hunt without the build tag hunt, as make hunt gives it: repeated searches would " +
+				"cost what they remember")
 		}
 		huntLong(t, rounds)
 		return

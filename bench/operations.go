@@ -11,8 +11,8 @@ import (
 )
 
 // Operation is one kind of request to measure. Its requests are equal in kind and differ in their
-// subject; every connection sends them in turn, so that one card or one query that the processor's
-// caches hold does not stand for all.
+// subject. Every connection sends them in turn, so that no single card stays in the processor's
+// caches and stands for all.
 type Operation struct {
 	Name     string
 	About    string
@@ -123,6 +123,7 @@ func (s *sample) searches() []Operation {
 		r.At = bytes.Index(r.Bytes, []byte("=90000000")) + 2
 		r.Digits = 7
 	}
+
 	return []Operation{
 		s.each("search_exact", "a search for one word", func(i int) []byte { return find(exact(i), "") }),
 		s.each("search_typo", "a search with one letter missing",
@@ -153,6 +154,7 @@ func (s *sample) previews() []Operation {
 			return spell(http.MethodPost, "/v1/prices/batch", s.keys.Preview, string(body), "Idempotency-Key: "+key)
 		})
 	}
+
 	const key = "bench-0000000000000000"
 	fresh := batch("preview_prices_50", "50 typed prices, a fresh idempotency key each time", key)
 	for i := range fresh.Requests {
@@ -177,6 +179,7 @@ func (s *sample) call(tool string, arguments map[string]any) []byte {
 			"arguments": arguments,
 		},
 	})
+
 	if err != nil {
 		// Strings and numbers can be spelt.
 		panic(err)

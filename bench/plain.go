@@ -24,14 +24,14 @@ import (
 
 // plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same
 // engine, keys and meter. It does what package server does for a live request (authenticate, admit,
-// find, spell, tag, charge, the same headers), so that what differs is how.
+// find, spell, tag, charge, the same headers), so that only the way differs.
 type plain struct {
 	view  *engine.View
 	gate  *access.Gate
 	clock access.Clock
 }
 
-// The live surface's shapes, as far as the plain server answers them.
+// The shapes of the live surface that the plain server answers.
 type (
 	plainSet struct {
 		ID   string `json:"id"`
@@ -123,6 +123,7 @@ func (p *plain) routes() http.Handler {
 	mux.HandleFunc("POST /v1/cards/batch", p.live(access.CardsBatch, func(r *http.Request) (any, int) {
 		return batch(p, r, p.detail)
 	}))
+
 	mux.HandleFunc("POST /v1/prices/batch", p.live(access.PricesBatch, func(r *http.Request) (any, int) {
 		return batch(p, r, func(card int) plainEntry {
 			return plainEntry{
@@ -158,6 +159,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 			http.Error(w, "refused", status)
 			return
 		}
+
 		body, err := spellPlain(value)
 		if err != nil {
 			http.Error(w, "internal error", http.StatusInternalServerError)

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the CPU time, user and system, that a process has used so far, to the nanosecond: the
-// clock of another process's id (clock_getcpuclockid). /proc/PID/stat counts in hundredths of a
-// second, which is too coarse for rounds of a second.
+// cpuTime is the CPU time, user and system, that a process has used so far, to the nanosecond. It
+// reads the clock of another process by its id (clock_getcpuclockid). /proc/PID/stat counts in
+// hundredths of a second, which is too coarse for rounds of a second.
 func cpuTime(pid int) (time.Duration, error) {
 	// CPUCLOCK_SCHED.
 	const schedClock = 2
@@ -79,8 +79,8 @@ func endWithParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 }
 
-// lowerPriority lets a process that has just begun run when nobody else wants to (SCHED_IDLE): of
-// all its threads, which those that it starts later inherit. A nice process is let run for
+// lowerPriority lets a process that has just begun run when nobody else wants to (SCHED_IDLE): It
+// sets all threads; a thread that starts later inherits it. A nice process is let run for
 // milliseconds once it runs.
 func lowerPriority(pid int) {
 	idle := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}

@@ -142,6 +142,7 @@ func (c *contestant) search(w *wanted, key string) ([]hit, error) {
 	if a.status != http.StatusOK {
 		return nil, fmt.Errorf("cannot search %s for %q: it answered %d: %s", c.name, w.query, a.status, a.body)
 	}
+
 	var page struct{ Data []hit }
 	if err := json.Unmarshal(a.body, &page); err != nil {
 		return nil, fmt.Errorf("cannot read what %s found for %q: %w", c.name, w.query, err)

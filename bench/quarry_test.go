@@ -53,8 +53,8 @@ func (q *quarry) mutate(r *rand.Rand, values, other []string) []string {
 	return values
 }
 
-// ground is what words, references and numbers are made of: those of the catalog and what nobody
-// has.
+// ground is what words, references and numbers are made of: values of the catalog, and values that
+// it lacks.
 type ground struct {
 	words, names, sets, series, numbers, rarities, variants, cards, cardSlugs, former, setRefs, setSlugs []string
 
@@ -131,7 +131,7 @@ func typo(r *rand.Rand, word string) string {
 		letters[i] = letter
 	default:
 		k := max(i, 1)
-		letters[k-1], letters[k] = letters[k], letters[k-1]
+		letters[k-1], letters[k] = letters[k], letters[k-1] // air: a pair
 	}
 	return string(letters)
 }
@@ -322,9 +322,15 @@ func (g *ground) reads() []quarry {
 			argument{"game", of("", "pokemon", "one-piece")}, argument{"limit", of("1", "50")}),
 		g.get("/v1/sets/{id}", live, of(g.setRefs...), false),
 		g.get("/v1/market/movers", live, nil, false, argument{"direction", of("up", "down")}, argument{"set", g.set()},
-			argument{"game", of("", "pokemon", "one-piece")}, argument{"min_price_cents", number(0, 3000)}, argument{"limit", of("50")}),
+			argument{"game", of("", "pokemon", "one-piece")}, argument{
+				"min_price_cents",
+				number(0, 3000),
+			}, argument{"limit", of("50")}),
 		g.get("/v1/products", preview, nil, true, argument{"game", of("", "pokemon", "one_piece")},
-			argument{"kind", of("", "card", "sealed")}, argument{"partner_id", mixed(of(""), number(0, 1_000_000))}, argument{"limit", of("1", "50")}),
+			argument{"kind", of("", "card", "sealed")}, argument{
+				"partner_id",
+				mixed(of(""), number(0, 1_000_000)),
+			}, argument{"limit", of("1", "50")}),
 		g.get("/v1/products/{id}", preview, of(product...), false),
 		g.get("/search", "", nil, false, search[:8]...),
 		g.get("/search/suggest", "", nil, false, search[0]),

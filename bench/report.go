@@ -95,9 +95,8 @@ func summarize(rounds []Sample) Result {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Share is what part of a request's CPU time on the full server another server takes for it, 0 when
-// either is not known: 0.9 beside bare means that nine tenths of the work are what any server must
-// do.
+// Share is another server's CPU time for a request as a share of the full server's, 0 when either
+// is unknown. 0.9 beside bare means that any server must do nine tenths of the work.
 func (m *Measured) Share(other string) float64 {
 	own := m.Results[full].CPU
 	beside := m.Results[other].CPU
@@ -110,7 +109,8 @@ func (m *Measured) Share(other string) float64 {
 // Print writes the report for people.
 func (r *Report) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 µs\tBYTES\tFAILED\t\n")
+	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 "+
+		"µs\tBYTES\tFAILED\t\n")
 
 	for i := range r.Operations {
 		m := &r.Operations[i]
@@ -131,8 +131,10 @@ func (r *Report) Print(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out,
-		"\n%d connections, %d rounds of %v a server and operation, interleaved; medians over the rounds; %d processors shared with the client.\n"+
-			"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole burst where requests are pipelined,\n"+
+		"\n%d connections, %d rounds of %v a server and operation, interleaved; medians over the rounds; %d "+
+			"processors shared with the client.\n"+
+			"CPU is the server process's, user and system, a request. Latency is of a closed loop, of a whole "+
+			"burst where requests are pipelined,\n"+
 			"and not corrected for the requests that a slow answer held back.\n", r.Connections, r.Rounds, r.Duration,
 		r.Processors)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestReport(t *testing.T) {
 func TestSpelling(t *testing.T) {
 	for got, want := range map[string]string{
 		figure(0.1234): "0.12", figure(12.34): "12.3", figure(1234.5): "1234", figure(0): "–", figure(9.996): "10.0",
-		thousands(999): "999", thousands(1234): "1.2k", thousands(123_456): "123k", latency(12.34): "p99 12.3 µs", latency(1234): "p99 1.23 ms",
+		thousands(999): "999", thousands(1234): "1.2k", thousands(123_456): "123k", latency(12.34): "p99 12.3 µs", latency(1234): "p99 1.23 ms", // air: one text
 		grouped(12): "12", grouped(1234): "1,234", grouped(1_000_000): "1,000,000", megabytes(3e6): "3.00 MB",
 	} {
 		if got != want {

@@ -52,6 +52,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+
 	go w.server.Serve(l)
 	report, err := Run(t.Context(), Options{
 		URL: "http://" + l.Addr().String(), Keys: w.sample.keys, Operations: []string{
@@ -164,6 +165,7 @@ func TestSwapCheck(t *testing.T) {
 			[]byte(body),
 		})
 	}
+
 	ask(0, "a", `{"x":1,"next_cursor":"p"}`)
 	ask(0, "a", `{"x":1,"next_cursor":"q"}`)
 	ask(1, "a", `{"x":2}`)

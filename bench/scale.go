@@ -55,6 +55,7 @@ func scalePoint(ctx context.Context, o *Options, size Size) (ScalePoint, error) 
 		Kind: taskBuild, Store: h.path("store"), Cards: size.Cards, Seed: o.Seed,
 		Days: size.Days, Conditions: size.Conditions,
 	})
+
 	if err == nil {
 		err = json.Unmarshal(text, &p.Build)
 	}

@@ -92,6 +92,7 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 		return nil, err
 	}
 	w.live = keys.Live
+
 	// The API's budgets hold beside the site.
 	pages, err := site.New(site.Options{BaseURL: "http://localhost"})
 	if err != nil {
@@ -390,6 +391,7 @@ func TestPlainAnswersAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+
 	go http.Serve(l, p.routes())
 	for _, name := range []string{
 		"get_card", "cards_batch_200", "prices_batch_100", "search_exact", "search_typo",

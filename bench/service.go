@@ -36,6 +36,7 @@ func openService(store, state, base string) (*service, error) {
 	eng := engine.New(snapshot.OpenDir(store), engine.Options{
 		Site: wire.Site{URL: base, ProductPrefix: "prd"}, SearchCache: searchCache,
 	})
+
 	if err := eng.Open(now); err != nil {
 		eng.Close()
 		return nil, err

@@ -232,15 +232,15 @@ func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *Swap
 }
 
 // publishOne publishes as an operator would beside a server: from a process of its own at the
-// lowest priority, since it verifies the snapshot and makes a View of it before it moves the
-// pointer.
+// lowest priority. It verifies the snapshot and makes a View of it before it moves the pointer.
 func (m *swapRun) publishOne(ctx context.Context, id string) error {
 	return m.beside(ctx, Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id})
 }
 
 // beside does a task in a process of its own at the lowest priority.
 func (m *swapRun) beside(ctx context.Context, t Task) error {
-	command := exec.CommandContext(ctx, m.self[0], append(slices.Clip(m.self[1:]), t.Text())...) //nolint:gosec // ourselves
+	arguments := append(slices.Clip(m.self[1:]), t.Text())
+	command := exec.CommandContext(ctx, m.self[0], arguments...) //nolint:gosec // ourselves
 	endWithParent(command)
 	var trouble bytes.Buffer
 	command.Stderr = &trouble
@@ -351,7 +351,8 @@ func (r *SwapReport) fill(loops []openLoop) {
 			h.Merge(&loops[i].latency[phase])
 		}
 		r.Phases = append(r.Phases, Phase{
-			name, h.Len(), micros(h.Quantile(0.5)), micros(h.Quantile(0.99)), micros(h.Quantile(0.999)), micros(h.Max()),
+			name, h.Len(), micros(h.Quantile(0.5)), micros(h.Quantile(0.99)), micros(h.Quantile(0.999)),
+			micros(h.Max()),
 		})
 	}
 
@@ -376,7 +377,8 @@ func (r *SwapReport) Print(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out,
-		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in the answers;\n"+
+		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in "+
+			"the answers;\n"+
 			"%d failed, %d mixed; live heap %d MB before, %d MB after two, %d MB at the end; %d MB resident\n", r.Cards,
 		r.Rate, r.Swaps, r.Seen,
 		r.Failures, r.Mixed, r.HeapBefore/1e6, r.HeapEarly/1e6, r.HeapAfter/1e6, r.MemoryAfter/1e6)

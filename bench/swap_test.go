@@ -93,7 +93,8 @@ func swapCost(t *testing.T, cards int) {
 		peak, total := stop()
 		after := live()
 		s := eng.Stats().LastLoad
-		t.Logf("%s: live heap %s, at most %s while loading, then %s; heap in use at most %s, RSS at most %s; read %v, index %v, fragments %v",
+		t.Logf("%s: live heap %s, at most %s while loading, then %s; heap in use at most %s, RSS at most %s; "+
+			"read %v, index %v, fragments %v",
 			what, mib(before), mib(peak), mib(after), mib(total), mib(peakRSS()),
 			s.Read.Round(time.Millisecond), s.Index.Round(time.Millisecond), s.Fragments.Round(time.Millisecond))
 	}
@@ -207,7 +208,7 @@ func watchHeap() (stop func() (live, used int64)) {
 // resetPeak lets the kernel forget the highest RSS, where it can (Linux).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// peakRSS is the highest RSS since resetPeak, 0 where nobody knows.
+// peakRSS is the highest RSS since resetPeak, 0 where the system does not tell.
 func peakRSS() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

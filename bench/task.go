@@ -63,10 +63,11 @@ func (t *Task) Text() string {
 }
 
 // Run does the task; servers end with ctx.
-func (t *Task) Run(ctx context.Context, out io.Writer) error {
+func (t *Task) Run(ctx context.Context, out io.Writer) error { // air: one step
 	switch t.Kind {
 	case taskBare:
 		return t.serveBare(ctx)
+
 	case taskMemory:
 		return t.serveMemory(ctx)
 	case taskPlain:
@@ -110,7 +111,7 @@ func announce(path string, ready readyFile) error {
 		return err
 	}
 
-	// Whoever waits for the file must never see half of it.
+	// A process that waits for the file must never see half of it.
 	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.WriteFile(draft, text, 0o600); err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)
@@ -130,6 +131,7 @@ func await(ctx context.Context, path string, ended <-chan struct{}) (readyFile, 
 			err = json.Unmarshal(text, &ready)
 			return ready, err
 		}
+
 		select {
 		case <-ctx.Done():
 			return ready, context.Cause(ctx)

@@ -3,8 +3,10 @@ package collector
 import "testing"
 
 func FuzzNumber(f *testing.F) {
-	for _, s := range []string{"004/102", "OP05-119_p1", "P-001", "TG23/TG30", "#4", "½", "!", "0", "00-00", "a0-0b",
-		"１２"} {
+	for _, s := range []string{
+		"004/102", "OP05-119_p1", "P-001", "TG23/TG30", "#4", "½", "!", "0", "00-00", "a0-0b",
+		"１２",
+	} {
 		f.Add(s, "4")
 	}
 

@@ -1,6 +1,9 @@
 package collector
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // CompareNumbers orders collector numbers as people count, cards without one last (decision 22).
 // The result is negative, zero (for equal strings only) or positive.
@@ -16,82 +19,45 @@ func CompareNumbers(a, b string) int {
 // ignoring case. Digits come before letters, other signs count for nothing, and texts that are
 // alike in all this are ordered byte by byte, so that the order is total.
 func compareNatural(a, b string) int {
-	i := 0
-	j := 0
-	for {
-		i = skipSigns(a, i)
-		j = skipSigns(b, j)
-		if i == len(a) || j == len(b) {
-			break
+	x := skipSigns(a)
+	y := skipSigns(b)
+	for x != "" && y != "" {
+		var order int
+		if IsDigit(x[0]) && IsDigit(y[0]) {
+			// Runs of digits are numbers, of any length: the longer one is the greater.
+			var n, m string
+			n, x = cutDigits(x)
+			m, y = cutDigits(y)
+			order = cmp.Or(cmp.Compare(len(n), len(m)), strings.Compare(n, m))
+		} else {
+			order = cmp.Compare(Lower(x[0]), Lower(y[0]))
+			x = x[1:]
+			y = y[1:]
+		}
+		if order != 0 {
+			return order
 		}
 
-		// Runs of digits are numbers, of any length.
-		if IsDigit(a[i]) && IsDigit(b[j]) {
-			var c int
-			c, i, j = compareDigits(a, i, b, j)
-			if c != 0 {
-				return c
-			}
-			continue
-		}
-
-		if c := int(Lower(a[i])) - int(Lower(b[j])); c != 0 {
-			return c
-		}
-
-		i = i + 1
-		j = j + 1
+		x = skipSigns(x)
+		y = skipSigns(y)
 	}
 
-	switch {
-	case i < len(a):
-		return 1
-	case j < len(b):
-		return -1
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-
-	return 0
+	// The text that ends first is the lesser.
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// compareDigits compares the numbers that begin at a[i] and b[j], of any length, and returns where
-// they end.
-func compareDigits(a string, i int, b string, j int) (order, ai, bj int) {
-	// Padding zeros say nothing.
-	for i < len(a) && a[i] == '0' {
-		i++
-	}
-
-	for j < len(b) && b[j] == '0' {
-		j++
-	}
-
-	for i < len(a) && IsDigit(a[i]) && j < len(b) && IsDigit(b[j]) {
-		if order == 0 {
-			order = int(a[i]) - int(b[j])
-		}
-		i = i + 1
-		j = j + 1
-	}
-
-	switch {
-	case i < len(a) && IsDigit(a[i]):
-		return 1, i, j
-	case j < len(b) && IsDigit(b[j]):
-		return -1, i, j
-	}
-
-	return order, i, j
+// cutDigits cuts the digits at the front of s off, without the padding zeros, which say nothing.
+func cutDigits(s string) (digits, rest string) {
+	s = strings.TrimLeft(s, "0")
+	rest = strings.TrimLeft(s, "0123456789")
+	return s[:len(s)-len(rest)], rest
 }
 
-func skipSigns(s string, i int) int {
-	for i < len(s) && !IsWordByte(Lower(s[i])) && s[i] < 0x80 {
-		i++
+func skipSigns(s string) string {
+	for s != "" && !IsWordByte(Lower(s[0])) && s[0] < 0x80 {
+		s = s[1:]
 	}
-	return i
+	return s
 }
 
 // Lower is an ASCII letter in lower case, and any other byte as it is.

@@ -34,16 +34,11 @@ func TrimParallel(number string) string {
 	if i < 0 || i+2 >= len(number) {
 		return number
 	}
-	if kind := number[i+1] | 0x20; kind != 'p' && kind != 'r' {
+
+	// The kind and a number of its own, to the end.
+	if kind := number[i+1] | 0x20; kind != 'p' && kind != 'r' || !IsInteger(number[i+2:]) {
 		return number
 	}
-
-	for _, c := range []byte(number[i+2:]) {
-		if !IsDigit(c) {
-			return number
-		}
-	}
-
 	return number[:i]
 }
 
@@ -111,10 +106,5 @@ func NumberTail(key string) string {
 		return ""
 	}
 
-	end := 0
-	for end < len(tail) && IsDigit(tail[end]) {
-		end++
-	}
-
-	return tail[:end]
+	return tail[:len(tail)-len(strings.TrimLeft(tail, "0123456789"))]
 }

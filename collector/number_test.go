@@ -28,7 +28,9 @@ func matches(wanted, printed string) bool {
 	if key == "" || key != NumberKey(printed) && key != NumberBase(printed) {
 		return false
 	}
-	a, b := NumberTotal(wanted), NumberTotal(printed)
+
+	a := NumberTotal(wanted)
+	b := NumberTotal(printed)
 
 	return a == "" || b == "" || a == b
 }
@@ -68,8 +70,10 @@ func TestNumberParts(t *testing.T) {
 		t.Errorf("total %q", got)
 	}
 
-	for key, want := range map[string]string{"op5-119": "119", "p1": "1", "tg23": "", "4": "", "4a": "", "3-4": "",
-		"prb1-1": "1"} {
+	for key, want := range map[string]string{
+		"op5-119": "119", "p1": "1", "tg23": "", "4": "", "4a": "", "3-4": "",
+		"prb1-1": "1",
+	} {
 		if got := NumberTail(key); got != want {
 			t.Errorf("NumberTail(%q) = %q, want %q", key, got, want)
 		}

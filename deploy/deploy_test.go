@@ -110,6 +110,7 @@ func TestDockerfile(t *testing.T) {
 			t.Errorf("%s %s needs a shell", name, last[name])
 		}
 	}
+
 	if !strings.Contains(last["HEALTHCHECK"], `CMD ["/ninepocket", "healthcheck"]`) {
 		t.Errorf("HEALTHCHECK %s", last["HEALTHCHECK"])
 	}
@@ -154,7 +155,8 @@ const ninepocketStub = `#!/bin/sh
 echo "$*" >>"$CALLS"
 case "$1 $2" in
 'snapshot build') [ "$BUILD" = 0 ] && printf '{\n  "id": "new",\n  "path": "x"\n}\n'; exit "$BUILD" ;;
-'snapshot list') echo 'ID  SNAPSHOT AT'; echo 'other  today'; [ -z "$CURRENT" ] || echo "$CURRENT  yesterday  current" ;;
+'snapshot list') echo 'ID  SNAPSHOT AT'; echo 'other  today'
+  [ -z "$CURRENT" ] || echo "$CURRENT  yesterday  current" ;;
 'snapshot diff') exit "$DIFF" ;;
 'snapshot publish') exit "$PUBLISH" ;;
 esac
@@ -225,6 +227,7 @@ func TestDailyScript(t *testing.T) {
 	if err := os.Remove(filepath.Join(store, "CURRENT")); err != nil {
 		t.Fatal(err)
 	}
+
 	f("the first day", 0, []string{strings.Replace(build, "--base current", "--base none", 1), list, publish},
 		"published new", "CURRENT=")
 }

@@ -24,8 +24,10 @@ func TestDirIsASource(t *testing.T) {
 			},
 			Publish: func(id string) {
 				if _, err := d.Publish(id,
-					snapshot.Publishing{Now: time.Now(),
-						Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
+					snapshot.Publishing{
+						Now:   time.Now(),
+						Check: func(*snapshot.Catalog) error { return nil },
+					}); err != nil {
 					t.Error(err)
 				}
 			},

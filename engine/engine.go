@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -50,20 +51,11 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.Poll == 0 {
-		o.Poll = 250 * time.Millisecond
-	}
-
-	if o.RetiredBudget == 0 {
-		o.RetiredBudget = 2 << 30
-	}
-
+	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
+	o.RetiredBudget = cmp.Or(o.RetiredBudget, 2<<30)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Aside == nil {
 		o.Aside = func(work func()) { work() }
-	}
-
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 }
 

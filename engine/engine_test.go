@@ -42,7 +42,10 @@ func TestOpenFallsBack(t *testing.T) {
 	f := func(what string, err error, later bool) {
 		t.Helper()
 		s := newSource()
-		old, good, bad, published := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3)), s.add(4, small(4))
+		old := s.add(1, small(1))
+		good := s.add(2, small(2))
+		bad := s.add(3, small(3))
+		published := s.add(4, small(4))
 		s.publish(published)
 		s.fail(published, err)
 		s.fail(bad, errDamage)
@@ -94,7 +97,8 @@ func TestOpenWithDamagedPointer(t *testing.T) {
 
 func TestOpenWithNothingThatLoads(t *testing.T) {
 	s := newSource()
-	a, b := s.add(1, small(1)), s.add(2, small(2))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
 	s.publish(b)
 	s.fail(a, errors.New("another reason"))
 	s.fail(b, errDamage)
@@ -104,7 +108,9 @@ func TestOpenWithNothingThatLoads(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	s := newSource()
-	a, b, c := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
+	c := s.add(3, small(3))
 	e := engine.New(s, engine.Options{Site: site})
 	wantErr(t, "nothing published", e.Check(start), nil)
 	s.publish(a)
@@ -119,6 +125,7 @@ func TestCheck(t *testing.T) {
 	check(nil, a)
 	s.publish(b)
 	check(nil, b)
+
 	// Back to an earlier one.
 	s.publish(a)
 	check(nil, a)
@@ -144,6 +151,7 @@ func TestCheck(t *testing.T) {
 	s.fail(c, nil)
 	s.publish(c)
 	check(nil, c)
+
 	// What may pass is tried until it does.
 	broken := errors.New("the network is away")
 	s.publish(a)
@@ -152,6 +160,7 @@ func TestCheck(t *testing.T) {
 	check(broken, c)
 	s.fail(a, nil)
 	check(nil, a)
+
 	// The same snapshot at a new epoch is not loaded again.
 	n := s.loaded(a)
 	s.publish(a)
@@ -164,7 +173,8 @@ func TestCheck(t *testing.T) {
 // TestUnfitIsTriedOnce publishes a catalog that decodes but cannot be indexed.
 func TestUnfitIsTriedOnce(t *testing.T) {
 	s := newSource()
-	a, b := s.add(1, small(1)), s.add(2, small(2))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
 	s.catalogs[b].Cards.Order[0] = s.catalogs[b].Cards.Order[1]
 	e := engine.New(s, engine.Options{Site: site})
 	s.publish(a)
@@ -205,6 +215,7 @@ func TestRetained(t *testing.T) {
 			for _, w := range want {
 				expected = expected || w == n
 			}
+
 			if (v != nil) != expected || v != nil && v.ID != id {
 				t.Errorf("view %d is retained: %t, want %t", n, v != nil, expected)
 			}
@@ -289,11 +300,13 @@ func TestFollow(t *testing.T) {
 func TestFollowInTrouble(t *testing.T) {
 	var log bytes.Buffer
 	s := newSource()
-	a, b := s.add(1, small(1)), s.add(2, small(2))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
 	e := engine.New(s, engine.Options{Site: site, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	s.publish(a)
 	wantErr(t, "open", e.Open(start), nil)
-	away, unlucky := errors.New("the network is away"), errors.New("the disk is tired")
+	away := errors.New("the network is away")
+	unlucky := errors.New("the disk is tired")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var following sync.WaitGroup
@@ -476,7 +489,8 @@ func TestStoreIsGone(t *testing.T) {
 // TestAnotherStoreOfEqualEpoch: a store that was exchanged for another counts its epochs anew.
 func TestAnotherStoreOfEqualEpoch(t *testing.T) {
 	s := newSource()
-	one, two := s.add(1, fixture.Random(1, fixture.Small)), s.add(2, fixture.Random(2, fixture.Small))
+	one := s.add(1, fixture.Random(1, fixture.Small))
+	two := s.add(2, fixture.Random(2, fixture.Small))
 	s.publish(one)
 	e := engine.New(s, engine.Options{Site: site})
 	if err := e.Open(start); err != nil {

@@ -108,6 +108,7 @@ func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 		e.trouble = trouble{}
 		return
 	}
+
 	e.trouble.note(err, cur.Epoch, e.o.Poll, now)
 }
 
@@ -130,6 +131,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	} else {
 		e.o.Aside(func() { v, took, err = e.make(ctx, cur.ID, pace.New().Step) })
 	}
+
 	if err != nil {
 		return err
 	}
@@ -171,6 +173,7 @@ func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phase
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
+
 	// The trouble that goes on, so that it is not reported at every poll.
 	reported := ""
 	for {

@@ -21,7 +21,8 @@ func TestMemory(t *testing.T) {
 	const mib = int64(1 << 20)
 	s := newSource()
 	var log bytes.Buffer
-	limit, each := int64(1<<40), 10*mib
+	limit := int64(1 << 40)
+	each := 10 * mib
 	used := int64(0)
 	var e *engine.Engine
 	e = engine.New(s, engine.Options{
@@ -61,7 +62,8 @@ func TestMemory(t *testing.T) {
 	// Loading takes 16 MiB and a half more than the decoded size; there is room for that with one
 	// retired View.
 	s.raw = 20 * mib
-	used, limit = 100*mib, 100*mib+46*mib+each+mib
+	used = 100 * mib
+	limit = 100*mib + 46*mib + each + mib
 	s.publish(ids[3])
 	wantErr(t, "check", e.Check(start), nil)
 	want("with room for one", 3, 1, 2)
@@ -94,7 +96,8 @@ func TestMemory(t *testing.T) {
 	}
 
 	// A limit that nobody knows stops nothing.
-	used, limit = 1<<50, 0
+	used = 1 << 50
+	limit = 0
 	s.publish(ids[0])
 	wantErr(t, "check", e.Check(start), nil)
 	want("without a limit", 0, 3, 4)
@@ -110,7 +113,9 @@ func TestFirstIsNotRefused(t *testing.T) {
 
 func TestEngineStats(t *testing.T) {
 	s := newSource()
-	a, b, c := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
+	a := s.add(1, small(1))
+	b := s.add(2, small(2))
+	c := s.add(3, small(3))
 	e := engine.New(s, engine.Options{Site: site, SearchCache: 1 << 20})
 	defer e.Close()
 
@@ -137,8 +142,10 @@ func TestEngineStats(t *testing.T) {
 	for _, f := range []struct {
 		err  error
 		want engine.Reason
-	}{{errDamage, engine.Damaged}, {snapshot.ErrNewerFormat, engine.NewerFormat}, {errors.New("away"),
-		engine.NoSource}} {
+	}{{errDamage, engine.Damaged}, {snapshot.ErrNewerFormat, engine.NewerFormat}, {
+		errors.New("away"),
+		engine.NoSource,
+	}} {
 		s.publish(c)
 		s.fail(c, f.err)
 		n := e.Stats().Failures[f.want]
@@ -169,7 +176,9 @@ func TestEngineStats(t *testing.T) {
 // TestDegradedIsBehind serves an older snapshot at start and says so.
 func TestDegradedIsBehind(t *testing.T) {
 	s := newSource()
-	old, broken, published := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
+	old := s.add(1, small(1))
+	broken := s.add(2, small(2))
+	published := s.add(3, small(3))
 	s.publish(published)
 	s.fail(published, errDamage)
 	s.fail(broken, snapshot.ErrNewerFormat)

@@ -12,8 +12,11 @@ import (
 // live, and null for all when they cannot be listed.
 func TestImagesAreListedForEachView(t *testing.T) {
 	s := newSource()
-	first, second, third := s.add(1, small(1)), s.add(2, small(2)), s.add(3, small(3))
-	there, fail := false, false
+	first := s.add(1, small(1))
+	second := s.add(2, small(2))
+	third := s.add(3, small(3))
+	there := false
+	fail := false
 	lists := 0
 	e := engine.New(s, engine.Options{Site: site, Images: func() (func(string) bool, error) {
 		lists++

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,6 +35,7 @@ func SameVariant(a, b string) bool {
 		if lower(a[0]) != lower(b[0]) {
 			return false
 		}
+
 		a = a[1:]
 		b = b[1:]
 	}
@@ -69,12 +71,8 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 	date := v.Catalog.Date()
 	from := snapshot.WindowStart(date, len(dates))
 	v.DisplayLanes(card, variant, func(lane int, code string) {
-		if len(all) < cap(all) {
-			all = all[:len(all)+1]
-		} else {
-			all = append(all, series{})
-		}
-
+		// A series that was used before keeps its memory for points.
+		all = slices.Grow(all, 1)[:len(all)+1]
 		s := &all[len(all)-1]
 		s.form.Reset(code)
 		s.next = 0
@@ -155,8 +153,7 @@ func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 		sum, ok := c.Stats.Of(lane, q.Window)
 		if days < asked {
 			// The plan's range cuts the window short: the stored statistics are of other dates.
-			var points []snapshot.Point
-			points = c.History.AppendPoints(nil, lane, from, c.Date())
+			points := c.History.AppendPoints(nil, lane, from, c.Date())
 			if len(points) > 0 {
 				sum = snapshot.Summarize(points)
 			}

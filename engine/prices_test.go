@@ -93,8 +93,11 @@ func TestHistory(t *testing.T) {
 
 			days := rapid.OneOf(rapid.SampledFrom([]int{1, 2, 7, 90, 364, 365}), rapid.IntRange(1, 365)).Draw(t, "days")
 			asked := drawVariant(t, &c)
-			want := historyBody{ID: c.ID, Name: c.Name, URL: site.URL + "/cards/" + c.Slug, Days: days,
-				Data: []historyPoint{}}
+			want := historyBody{
+				ID: c.ID, Name: c.Name, URL: site.URL + "/cards/" + c.Slug, Days: days,
+				Data: []historyPoint{},
+			}
+
 			lanes := fixture.DisplayLanes(c.Lanes)
 			for day := w.Date() - snapshot.Day(days) + 1; day <= w.Date(); day++ {
 				for _, l := range lanes {
@@ -152,12 +155,17 @@ func TestStats(t *testing.T) {
 					continue
 				}
 
-				lo, hi, sum := points[0].Cents, points[0].Cents, int64(0)
+				lo := points[0].Cents
+				hi := points[0].Cents
+				sum := int64(0)
 				for _, p := range points {
-					lo, hi, sum = min(lo, p.Cents), max(hi, p.Cents), sum+p.Cents
+					lo = min(lo, p.Cents)
+					hi = max(hi, p.Cents)
+					sum += p.Cents
 				}
 
-				first, last := points[0], points[len(points)-1]
+				first := points[0]
+				last := points[len(points)-1]
 				percent := "null"
 				if first.Cents > 0 {
 					percent = trimmed(float64(last.Cents-first.Cents) * 100 / float64(first.Cents))
@@ -166,16 +174,18 @@ func TestStats(t *testing.T) {
 				n := int64(len(points))
 				entries = append(entries,
 					fmt.Sprintf(`{"variant":%q,"min_price_cents":%d,"max_price_cents":%d,"average_price_cents":%d,`+
-						`"first":{"date":"%s","price_cents":%d},"last":{"date":"%s","price_cents":%d},"change_cents":%d,"change_percent":%s,"data_points":%d}`,
-						l.Variant, lo, hi, (2*sum+
-							n)/(2*n), first.Day, first.Cents, last.Day, last.Cents, last.Cents-first.Cents, percent, n))
+						`"first":{"date":"%s","price_cents":%d},"last":{"date":"%s","price_cents":%d},`+
+						`"change_cents":%d,"change_percent":%s,"data_points":%d}`,
+						l.Variant, lo, hi, (2*sum+n)/(2*n),
+						first.Day, first.Cents, last.Day, last.Cents, last.Cents-first.Cents, percent, n))
 			}
 
 			if variant == "null" && asked != "" {
 				variant = fmt.Sprintf("%q", asked)
 			}
 
-			want := fmt.Sprintf(`{"currency":"USD","id":%q,"variant":%s,"window":"w","window_start":"%sT00:00:00Z","window_end":"2026-03-14T20:05:30Z","data":{"variants":[%s]}}`,
+			want := fmt.Sprintf(`{"currency":"USD","id":%q,"variant":%s,"window":"w",`+
+				`"window_start":"%sT00:00:00Z","window_end":"2026-03-14T20:05:30Z","data":{"variants":[%s]}}`,
 				c.ID, variant, from, strings.Join(entries, ","))
 			got := string(v.AppendStats(nil,
 				engine.StatsQuery{Card: card, Variant: asked, Window: window, Name: "w", MaxDays: most}))

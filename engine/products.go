@@ -26,23 +26,19 @@ func (v *View) spellProducts(step func()) {
 	v.ProductsHash = hash.Sum64()
 }
 
-// productTail cuts the prefix off a public product id; false when it has another one.
-func (v *View) productTail(id string) (string, bool) {
+// productTail cuts the prefix off a public product id; "", which no product has, when it has
+// another one.
+func (v *View) productTail(id string) string {
 	n := len(v.site.ProductPrefix)
 	if len(id) <= n+1 || id[:n] != v.site.ProductPrefix || id[n] != '_' {
-		return "", false
+		return ""
 	}
-	return id[n+1:], true
+	return id[n+1:]
 }
 
 // Product is the JSON of a product by its public id.
 func (v *View) Product(id string) ([]byte, bool) {
-	tail, ok := v.productTail(id)
-	if !ok {
-		return nil, false
-	}
-
-	row, ok := v.Index.ProductRow(tail)
+	row, ok := v.Index.ProductRow(v.productTail(id))
 	if !ok {
 		return nil, false
 	}
@@ -57,12 +53,7 @@ func (v *View) AppendProducts(dst []byte, rows []uint32) []byte { return v.produ
 // the kind and the lane, the licence, the price. Variant and condition match exactly.
 func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
 	c := v.Catalog
-	tail, ok := v.productTail(s.ProductID)
-	if !ok {
-		return wire.AppendMissing(dst, s, wire.ReasonNotFound)
-	}
-
-	item, ok := v.Index.Product(tail)
+	item, ok := v.Index.Product(v.productTail(s.ProductID))
 	if !ok {
 		return wire.AppendMissing(dst, s, wire.ReasonNotFound)
 	}

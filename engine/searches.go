@@ -27,6 +27,7 @@ func newSearches(bytes int64) *searches {
 	if err != nil {
 		panic(err) // the settings above are positive, which is all that is asked of them
 	}
+
 	return &searches{pages: pages}
 }
 
@@ -36,12 +37,14 @@ func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit i
 	if v.searches == nil || !q.HasWords {
 		return v.Index.Cards(dst, q, after, limit)
 	}
+
 	key := string(v.appendSearchKey(make([]byte, 0, 128), &q, after, limit))
 	if page, ok := v.searches.pages.Get(key); ok {
 		v.searches.hits.Add(1)
 		page.Cards = append(dst, page.Cards...)
 		return page
 	}
+
 	v.searches.misses.Add(1)
 	page := v.Index.Cards(dst, q, after, limit)
 	kept := page

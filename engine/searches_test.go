@@ -17,6 +17,7 @@ func TestSearchesTellLimitsApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v.searches = newSearches(1 << 20)
 	defer v.searches.pages.Close()
 
@@ -28,6 +29,7 @@ func TestSearchesTellLimitsApart(t *testing.T) {
 		}
 		v.searches.pages.Wait()
 	}
+
 	if hits := v.searches.hits.Load(); hits != 2 {
 		t.Errorf("%d of the pages were remembered, want 2", hits)
 	}

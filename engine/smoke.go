@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -27,7 +28,7 @@ const (
 // prices, history, statistics, products and movers. It is for before a publication: what is wrong
 // here would be wrong for everybody.
 func (v *View) Smoke() (err error) {
-	s := smoke{v: v}
+	s := smoke{View: v}
 	defer func() {
 		// An answer that panics is the worst of them.
 		if p := recover(); p != nil {
@@ -36,19 +37,11 @@ func (v *View) Smoke() (err error) {
 	}()
 
 	s.json("list games", v.games, '{', "")
-	for card := range spread(v.Catalog.Cards.ID.Len(), smokeCards) {
-		s.card(card)
-	}
-
-	for set := range spread(v.Catalog.Sets.ID.Len(), smokeSets) {
-		s.set(set)
-	}
-
-	for row := range spread(len(v.Index.Products()), smokeProducts) {
-		s.product(row)
-	}
-
-	s.movers()
+	spread(v.Catalog.Cards.ID.Len(), smokeCards, s.card)
+	spread(v.Catalog.Sets.ID.Len(), smokeSets, s.set)
+	spread(len(v.Index.Products()), smokeProducts, s.product)
+	s.movers("up", false, v.Catalog.Movers.Up)
+	s.movers("down", true, v.Catalog.Movers.Down)
 	if len(s.problems) == 0 {
 		return nil
 	}
@@ -60,22 +53,17 @@ func (v *View) Smoke() (err error) {
 	return fmt.Errorf("snapshot %q does not answer as it must: %w", v.ID, errors.Join(s.problems...))
 }
 
-// spread yields at most most numbers below n, the first and the last among them.
-func spread(n, most int) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		most := min(n, most)
-		for k := range most {
-			if !yield(k * (n - 1) / max(most-1, 1)) {
-				return
-			}
-		}
+// spread calls each with at most most numbers below n, the first and the last among them.
+func spread(n, most int, each func(row int)) {
+	most = min(n, most)
+	for k := range most {
+		each(k * (n - 1) / max(most-1, 1))
 	}
 }
 
 // smoke collects what a View does not answer.
 type smoke struct {
-	v        *View
-	body     []byte
+	*View
 	problems []error
 }
 
@@ -94,39 +82,37 @@ func (s *smoke) json(what string, body []byte, kind jsontext.Kind, id string) {
 	}
 }
 
-func (s *smoke) card(card int) {
-	v := s.v
-	c := v.Catalog
-	id := c.Cards.ID.At(card)
-	for _, ref := range []string{id, c.Cards.Slug.At(card)} {
-		if found, ok := v.Index.Card(ref); !ok || found != card {
-			s.problem("card %q is not found by %q", id, ref)
+// found wants a row to be found by its id and its slug.
+func (s *smoke) found(kind string, row int, find func(ref string) (int, bool), id, slug string) {
+	for _, ref := range []string{id, slug} {
+		if found, ok := find(ref); !ok || found != row {
+			s.problem("%s %q is not found by %q", kind, id, ref)
 		}
 	}
+}
 
-	s.json("detail of card "+id, v.Detail(card), '{', id)
-	s.json("price entry of card "+id, v.Entry(card), '{', id)
-	s.body = v.AppendSummaries(s.body[:0], []uint32{uint32(card)})
-	s.json("summary of card "+id, s.body, '{', id)
+func (s *smoke) card(card int) {
+	id := s.Catalog.Cards.ID.At(card)
+	s.found("card", card, s.Index.Card, id, s.Catalog.Cards.Slug.At(card))
+	s.json("detail of card "+id, s.Detail(card), '{', id)
+	s.json("price entry of card "+id, s.Entry(card), '{', id)
+	s.json("summary of card "+id, s.AppendSummaries(nil, []uint32{uint32(card)}), '{', id)
 	s.search(card)
-	s.body = v.AppendHistory(s.body[:0], card, snapshot.HistoryDays, "")
-	s.json("price history of card "+id, s.body, '{', id)
+	s.json("price history of card "+id, s.AppendHistory(nil, card, snapshot.HistoryDays, ""), '{', id)
 
 	for window, days := range snapshot.StatWindows {
 		name := fmt.Sprintf("%dd", days)
-		s.body = v.AppendStats(s.body[:0],
-			StatsQuery{Card: card, Window: window, Name: name, MaxDays: snapshot.HistoryDays})
-		s.json(name+" statistics of card "+id, s.body, '{', id)
+		q := StatsQuery{Card: card, Window: window, Name: name, MaxDays: snapshot.HistoryDays}
+		s.json(name+" statistics of card "+id, s.AppendStats(nil, q), '{', id)
 	}
 }
 
 // search wants a card among the cards of its set that a search of its name finds, by the one
 // ranker.
 func (s *smoke) search(card int) {
-	v := s.v
-	c := v.Catalog
+	c := s.Catalog
 	q := index.Query{Filter: index.NoFilter, Words: c.Cards.Name.At(card), HasWords: true}
-	if !v.Index.Asks(q.Words) {
+	if !s.Index.Asks(q.Words) {
 		// A search of "And" looks for nothing, and no card is to blame for that.
 		return
 	}
@@ -138,17 +124,13 @@ func (s *smoke) search(card int) {
 	// A set may have many cards of a name, on several pages.
 	var after *index.Position
 	for range smokePages {
-		page := v.Index.Cards(nil, q, after, smokePage)
-		for _, found := range page.Cards {
-			if int(found) == card {
-				return
-			}
+		page := s.Index.Cards(nil, q, after, smokePage)
+		if slices.Contains(page.Cards, uint32(card)) {
+			return
 		}
-
 		if !page.More {
 			break
 		}
-
 		after = &page.Last
 	}
 
@@ -156,26 +138,17 @@ func (s *smoke) search(card int) {
 }
 
 func (s *smoke) set(set int) {
-	v := s.v
-	c := v.Catalog
-	id := c.Sets.ID.At(set)
-	for _, ref := range []string{id, c.Sets.Slug.At(set)} {
-		if found, ok := v.Index.Set(ref); !ok || found != set {
-			s.problem("set %q is not found by %q", id, ref)
-		}
-	}
-
-	s.json("page of set "+id, v.SetPage(set), '{', id)
-	s.body = v.AppendSets(s.body[:0], []uint32{uint32(set)})
-	s.json("summary of set "+id, s.body, '{', id)
+	id := s.Catalog.Sets.ID.At(set)
+	s.found("set", set, s.Index.Set, id, s.Catalog.Sets.Slug.At(set))
+	s.json("page of set "+id, s.SetPage(set), '{', id)
+	s.json("summary of set "+id, s.AppendSets(nil, []uint32{uint32(set)}), '{', id)
 }
 
 func (s *smoke) product(row int) {
-	v := s.v
-	c := v.Catalog
-	item := int(v.Index.Products()[row])
-	id := v.site.ProductPrefix + "_" + index.ProductTail(c, item)
-	body, ok := v.Product(id)
+	c := s.Catalog
+	item := int(s.Index.Products()[row])
+	id := s.site.ProductPrefix + "_" + index.ProductTail(c, item)
+	body, ok := s.Product(id)
 	if !ok {
 		s.problem("product %q is not found", id)
 		return
@@ -192,30 +165,22 @@ func (s *smoke) product(row int) {
 		}
 	}
 
-	s.body = v.AppendPrice(s.body[:0], &choice)
-	s.json("price of product "+id, s.body, '{', id)
+	s.json("price of product "+id, s.AppendPrice(nil, &choice), '{', id)
 }
 
-func (s *smoke) movers() {
-	v := s.v
-	c := v.Catalog
-	for _, m := range []struct {
-		name string
-		down bool
-		all  []uint32
-	}{{"up", false, c.Movers.Up}, {"down", true, c.Movers.Down}} {
-		moved := v.Index.Movers(nil, m.down, index.NoFilter, smokePage)
-		if len(moved) != min(len(m.all), smokePage) {
-			s.problem("movers %s do not lead to cards", m.name)
-			continue
-		}
+// movers wants the movers of one direction, of which the catalog has all.
+func (s *smoke) movers(name string, down bool, all []uint32) {
+	moved := s.Index.Movers(nil, down, index.NoFilter, smokePage)
+	if len(moved) != min(len(all), smokePage) {
+		s.problem("movers %s do not lead to cards", name)
+		return
+	}
 
-		body := append(v.AppendMovers([]byte{'['}, moved), ']')
-		s.json("movers "+m.name, body, '[', "")
-		for _, card := range moved {
-			if id := c.Cards.ID.At(int(card)); !bytes.Contains(body, wire.AppendString(nil, id)) {
-				s.problem("movers %s do not name %q", m.name, id)
-			}
+	body := append(s.AppendMovers([]byte{'['}, moved), ']')
+	s.json("movers "+name, body, '[', "")
+	for _, card := range moved {
+		if id := s.Catalog.Cards.ID.At(int(card)); !bytes.Contains(body, wire.AppendString(nil, id)) {
+			s.problem("movers %s do not name %q", name, id)
 		}
 	}
 }

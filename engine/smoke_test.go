@@ -79,8 +79,10 @@ func TestSmokeFinds(t *testing.T) {
 		}},
 		{"a name that the search does not know", "is not found by its name", func(v *View) { rename(v, "Zyxwvutsrq") }},
 		{"ids of other cards", "is not found by", func(v *View) { v.Catalog.Cards.ID = reversed(&v.Catalog.Cards.ID) }},
-		{"slugs of other cards", "is not found by",
-			func(v *View) { v.Catalog.Cards.Slug = reversed(&v.Catalog.Cards.Slug) }},
+		{
+			"slugs of other cards", "is not found by",
+			func(v *View) { v.Catalog.Cards.Slug = reversed(&v.Catalog.Cards.Slug) },
+		},
 		{"ids of other sets", "is not found by", func(v *View) { v.Catalog.Sets.ID = reversed(&v.Catalog.Sets.ID) }},
 		{"a day that is none", "statistics of card", func(v *View) { v.Catalog.SnapshotAt = snapshot.NoTime }},
 		{"history that is gone", "panics", func(v *View) { v.Catalog.History.Points = nil }},
@@ -131,9 +133,7 @@ func TestSmokeMovers(t *testing.T) {
 	}
 
 	n := 0
-	for range spread(10, 3) {
-		n++
-	}
+	spread(10, 3, func(int) { n++ })
 
 	if n != 3 {
 		t.Errorf("a spread of 3 has %d", n)
@@ -141,9 +141,7 @@ func TestSmokeMovers(t *testing.T) {
 
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 40_000} {
 		var got []int
-		for k := range spread(n, 64) {
-			got = append(got, k)
-		}
+		spread(n, 64, func(k int) { got = append(got, k) })
 		if len(got) != min(n, 64) || n > 0 && (got[0] != 0 || got[len(got)-1] != n-1) {
 			t.Errorf("a spread over %d is %v", n, got)
 		}

@@ -24,6 +24,9 @@ const (
 
 var reasonNames = [Reasons]string{"damaged", "newer_format", "unfit", "memory", "source"}
 
+// reasonErrors are the errors that have a reason of their own; all others are of the source.
+var reasonErrors = [...]error{snapshot.ErrDamaged, snapshot.ErrNewerFormat, errUnfit, errNoRoom}
+
 // String is the reason as metrics and logs name it.
 func (r Reason) String() string { return reasonNames[r] }
 
@@ -31,17 +34,11 @@ func (r Reason) permanent() bool { return r <= Unfit }
 
 // ReasonOf says which reason an error of Open or Check is.
 func ReasonOf(err error) Reason {
-	switch {
-	case errors.Is(err, snapshot.ErrDamaged):
-		return Damaged
-	case errors.Is(err, snapshot.ErrNewerFormat):
-		return NewerFormat
-	case errors.Is(err, errUnfit):
-		return Unfit
-	case errors.Is(err, errNoRoom):
-		return NoMemory
+	for r, of := range reasonErrors {
+		if errors.Is(err, of) {
+			return Reason(r)
+		}
 	}
-
 	return NoSource
 }
 

@@ -65,8 +65,10 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	v.games = wire.AppendGames(nil, c)
 	v.dates = newDates(c.Date())
 	// What every answer is made of is spelt now, so that an answer is a copy.
-	for _, spell := range []func(step func()){v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets,
-		v.spellProducts} {
+	for _, spell := range []func(step func()){
+		v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets,
+		v.spellProducts,
+	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -98,8 +100,9 @@ func (v *View) spellEntries(step func()) {
 
 func (v *View) spellSets(step func()) {
 	sets := v.Catalog.Sets.ID.Len()
-	v.sets = newFragments(step,
-		sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, v.Catalog, i) })
+	v.sets = newFragments(step, sets, func(dst []byte, i int) []byte {
+		return wire.AppendSetSummary(dst, v.Catalog, i)
+	})
 
 	var top []uint32
 	v.setPages = newFragments(step, sets, func(dst []byte, i int) []byte {

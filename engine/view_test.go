@@ -49,8 +49,10 @@ func TestFragments(t *testing.T) {
 		for i := range c.Sets.ID.Len() {
 			f("set", v.SetPage(i), wire.AppendSetDetail(nil, c, i, v.Index.Top(nil, i, 10), &site))
 			if got := v.AppendSets(nil,
-				[]uint32{uint32(i),
-					uint32(i)}); string(got) != string(wire.AppendSetSummary(append(wire.AppendSetSummary(nil, c, i),
+				[]uint32{
+					uint32(i),
+					uint32(i),
+				}); string(got) != string(wire.AppendSetSummary(append(wire.AppendSetSummary(nil, c, i),
 				','), c, i)) {
 				t.Errorf("set %d twice is %s", i, got)
 			}
@@ -88,8 +90,10 @@ func TestProductRefs(t *testing.T) {
 	w := fixture.Random(1, fixture.Small)
 	v := view(t, w)
 	for _, s := range w.Sealed {
-		for _, bad := range []string{s.Tail, "np" + s.Tail, "np-" + s.Tail, "nq_" + s.Tail, "np_" + s.Tail + "x",
-			"np_", "np", "", "NP_" + s.Tail} {
+		for _, bad := range []string{
+			s.Tail, "np" + s.Tail, "np-" + s.Tail, "nq_" + s.Tail, "np_" + s.Tail + "x",
+			"np_", "np", "", "NP_" + s.Tail,
+		} {
 			if got, ok := v.Product(bad); ok {
 				t.Errorf("product %q is %s", bad, got)
 			}
@@ -121,26 +125,36 @@ func TestProductRefs(t *testing.T) {
 func TestPriceReasons(t *testing.T) {
 	w := fixture.Random(1, fixture.Size{Sets: 1})
 	lane := func(variant string, licensed bool, cents int64) fixture.Lane {
-		l := fixture.Lane{Variant: variant, Licensed: licensed, Cents: cents, SourceAsOf: snapshot.NoTime,
-			CollectedAt: snapshot.NoTime, Seen: w.Date()}
+		l := fixture.Lane{
+			Variant: variant, Licensed: licensed, Cents: cents, SourceAsOf: snapshot.NoTime,
+			CollectedAt: snapshot.NoTime, Seen: w.Date(),
+		}
 		if cents >= 0 {
 			l.CollectedAt = w.At
 		}
+
 		return l
 	}
 
 	w.Cards = []fixture.Card{
-		{ID: "card_abc", Slug: "a", Name: "A", Number: "1", Printing: "standard", Set: w.Sets[0].ID,
+		{
+			ID: "card_abc", Slug: "a", Name: "A", Number: "1", Printing: "standard", Set: w.Sets[0].ID,
 			Game: w.Sets[0].Game, Product: true, Lanes: []fixture.Lane{
 				lane("normal", true, 0), lane("foil", true, snapshot.NoCents), lane("cosmos", false, snapshot.NoCents),
-			}},
+			},
+		},
 		{ID: "card_def", Slug: "b", Name: "B", Lanes: []fixture.Lane{lane("normal", true, 5)}},
 	}
 
 	sealedLane := lane("", true, 7)
 	sealedLane.Condition = snapshot.FactorySealed
-	w.Sealed = []fixture.Sealed{{Tail: "box", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
-		Edition: "standard", Units: 36, Lanes: []fixture.Lane{sealedLane}}, {Tail: "empty", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack", Edition: "standard", Units: 36}}
+	w.Sealed = []fixture.Sealed{{
+		Tail: "box", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
+		Edition: "standard", Units: 36, Lanes: []fixture.Lane{sealedLane},
+	}, {
+		Tail: "empty", Name: "Box", PackageType: "booster_box", UnitKind: "booster_pack",
+		Edition: "standard", Units: 36,
+	}}
 	v := view(t, w)
 	f := func(s wire.Selection, want string) {
 		t.Helper()

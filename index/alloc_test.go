@@ -34,7 +34,8 @@ func TestCardsAlloc(t *testing.T) {
 	}
 
 	q := all
-	q.Game, q.Min = "pokemon", 100
+	q.Game = "pokemon"
+	q.Min = 100
 	f("game and price", q, 1)
 	q = all
 	q.Set = o.Sets[0].ID
@@ -80,12 +81,12 @@ func BenchmarkCards(b *testing.B) {
 	run("all", func(*index.Query) {})
 	run("price_asc", func(q *index.Query) { q.Sort = index.PriceAsc })
 	run("newest", func(q *index.Query) { q.Sort = index.Newest })
-	run("price_range", func(q *index.Query) { q.Min, q.Max, q.Sort = 1000, 1010, index.PriceAsc })
+	run("price_range", func(q *index.Query) { q.Min, q.Max, q.Sort = 1000, 1010, index.PriceAsc }) // air: a query a line
 	run("set", func(q *index.Query) { q.Set = w.Sets[0].ID })
-	run("set_and_rarity", func(q *index.Query) { q.Set, q.Rarity = w.Sets[0].ID, "Double Rare" })
-	run("rarity_newest", func(q *index.Query) { q.Rarity, q.Sort = "Common", index.Newest })
+	run("set_and_rarity", func(q *index.Query) { q.Set, q.Rarity = w.Sets[0].ID, "Double Rare" }) // air: a query a line
+	run("rarity_newest", func(q *index.Query) { q.Rarity, q.Sort = "Common", index.Newest })      // air: a query a line
 	run("number", func(q *index.Query) { q.Number = "4/102" })
-	run("words", func(q *index.Query) { q.Words, q.HasWords = "charizard", true })
+	run("words", func(q *index.Query) { q.Words, q.HasWords = "charizard", true }) // air: a query a line
 	b.Run("card", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {

@@ -72,14 +72,14 @@ func (x *Index) isPartner(namespace string) bool {
 	return false
 }
 
-// game is the number of a game's slug, -1 when it is not one.
-func (x *Index) game(slug string) int {
+// game is the number of a game's slug, -1 for "", which is any game; false for an unknown one.
+func (x *Index) game(slug string) (game int, ok bool) {
 	for g := range x.c.Games.Slug.Len() {
 		if x.c.Games.Slug.At(g) == slug {
-			return g
+			return g, true
 		}
 	}
-	return -1
+	return -1, slug == ""
 }
 
 // SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all
@@ -104,7 +104,12 @@ type selection struct {
 
 // resolve turns a filter into a selection; false when nothing can pass it.
 func (x *Index) resolve(f Filter) (s selection, ok bool) {
-	s = selection{to: uint32(x.c.Cards.ID.Len()), game: -1}
+	s = selection{to: uint32(x.c.Cards.ID.Len())}
+	s.game, ok = x.game(f.Game)
+	if !ok {
+		return s, false
+	}
+
 	if f.Min != snapshot.NoCents || f.Max != snapshot.NoCents {
 		// Either bound leaves out cards without a price, so the other one is the widest there is.
 		hi := f.Max
@@ -114,13 +119,6 @@ func (x *Index) resolve(f Filter) (s selection, ok bool) {
 		from, to := x.priceRange(max(f.Min, 0), hi)
 		s.from = uint32(from)
 		s.to = uint32(to)
-	}
-
-	if f.Game != "" {
-		s.game = x.game(f.Game)
-		if s.game < 0 {
-			return s, false
-		}
 	}
 
 	if f.Set != "" {

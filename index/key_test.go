@@ -69,6 +69,7 @@ func valuesOf(t *testing.T, name string, of reflect.Type) []reflect.Value {
 	for i, v := range all {
 		values[i] = reflect.ValueOf(v).Convert(of)
 	}
+
 	return values
 }
 

@@ -34,7 +34,8 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 	}
 
 	var err error
-	if o.x, err = index.Build(context.Background(), o.c, nil); err != nil {
+	o.x, err = index.Build(context.Background(), o.c, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -233,7 +234,9 @@ func numberMatches(wanted, printed string) bool {
 	if key == "" || key != collector.NumberKey(printed) && key != collector.NumberBase(printed) {
 		return false
 	}
-	a, b := collector.NumberTotal(wanted), collector.NumberTotal(printed)
+
+	a := collector.NumberTotal(wanted)
+	b := collector.NumberTotal(printed)
 
 	return a == "" || b == "" || a == b
 }

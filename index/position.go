@@ -29,6 +29,7 @@ const maxNumber, maxName = 40, 60
 // position is where r stands.
 func (x *Index) position(r ranked, q Query) Position {
 	c := x.c
+	// All that any order looks at, so that a walk may go on in another catalog.
 	p := Position{
 		Cents: x.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
 		Number: cutTo(c.Cards.Number.At(int(r.card)), maxNumber),
@@ -88,6 +89,7 @@ func (x *Index) orderAfter(p *Position) uint32 {
 	if card, ok := x.Card(p.ID); ok {
 		return x.c.Cards.Order[card] + 1
 	}
+
 	// The card left the catalog, and perhaps its set with it.
 	set, known := x.Set(p.SetID)
 	return uint32(sort.Search(len(x.newest), func(i int) bool {
@@ -126,33 +128,17 @@ var ErrPosition = errors.New("not a position")
 
 // ParsePosition reads what AppendBinary appended.
 func ParsePosition(b []byte) (Position, error) {
-	var p Position
-	var n int
-	take := func(width int) bool {
-		if width <= 0 || width > len(b) {
-			return false
-		}
-		b = b[width:]
-		return true
+	// A number that is cut short takes no bytes, and is seen below.
+	score, n := binary.Uvarint(b)
+	b = b[max(n, 0):]
+	cents, m := binary.Varint(b)
+	b = b[max(m, 0):]
+	release, k := binary.Varint(b)
+	if min(n, m, k) <= 0 {
+		return Position{}, ErrPosition
 	}
 
-	p.Score, n = binary.Uvarint(b)
-	if !take(n) {
-		return p, ErrPosition
-	}
-
-	p.Cents, n = binary.Varint(b)
-	if !take(n) {
-		return p, ErrPosition
-	}
-
-	var err error
-	release, n := binary.Varint(b)
-	if !take(n) {
-		return p, ErrPosition
-	}
-
-	p.Release = snapshot.Day(release)
-	err = parseStrings(b, &p.ID, &p.SetID, &p.SetName, &p.Number)
+	p := Position{Score: score, Cents: cents, Release: snapshot.Day(release)}
+	err := parseStrings(b[k:], &p.ID, &p.SetID, &p.SetName, &p.Number)
 	return p, err
 }

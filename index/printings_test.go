@@ -15,6 +15,7 @@ func TestPrintings(t *testing.T) {
 		At:    1_787_428_800_000,
 		Games: []fixture.Game{{Slug: "pokemon", Name: "Pokémon"}, {Slug: "one-piece", Name: "One Piece"}},
 	}
+
 	for i, c := range []struct {
 		name, number string
 		game         int
@@ -31,8 +32,10 @@ func TestPrintings(t *testing.T) {
 		{"Luffy", "OP05-119", 0},
 	} {
 		w.Cards = append(w.Cards,
-			fixture.Card{ID: fixture.ID("card_", 1, i), Slug: string(rune('a' + i)), Name: c.name, Number: c.number,
-				Game: c.game})
+			fixture.Card{
+				ID: fixture.ID("card_", 1, i), Slug: string(rune('a' + i)), Name: c.name, Number: c.number,
+				Game: c.game,
+			})
 	}
 
 	c := w.Catalog()
@@ -70,8 +73,10 @@ func TestPrintings(t *testing.T) {
 		t.Errorf("one of two: %v, more %t", cards, more)
 	}
 
-	for number, want := range map[string]bool{"OP05-119": true, "P-001": true, "4/102": false, "SWSH-12/20": false,
-		"12-3": false, "A-B": false, "-1": false, "A-": false, "": false} {
+	for number, want := range map[string]bool{
+		"OP05-119": true, "P-001": true, "4/102": false, "SWSH-12/20": false,
+		"12-3": false, "A-B": false, "-1": false, "A-": false, "": false,
+	} {
 		if namesItsSet(number) != want {
 			t.Errorf("%q names its set: %t", number, !want)
 		}

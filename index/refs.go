@@ -161,53 +161,39 @@ func (x *Index) ProductPage(dst []uint32, f ProductFilter, after string, limit i
 	if after != "" {
 		from = sort.Search(len(x.products), func(k int) bool { return x.tail(x.products[k]) > after })
 	}
-
-	game := -1
-	if f.Game != "" {
-		game = x.game(f.Game)
-		if game < 0 {
-			return dst, false
-		}
+	game, ok := x.game(f.Game)
+	if !ok {
+		return dst, false
 	}
 
+	cards := x.c.Cards.ID.Len()
 	passes := func(row uint32) bool {
 		item := int(x.products[row])
-		cards := x.c.Cards.ID.Len()
 		if item < cards {
 			return f.Kind != "sealed" && (game < 0 || game == int(x.c.Cards.Game[item]))
 		}
 		return f.Kind != "card" && (game < 0 || game == int(x.c.Sealed.Game[item-cards]))
 	}
 
-	visit := func(row uint32) (stop bool) {
-		if !passes(row) {
-			return false
-		}
-
-		if len(rows)-len(dst) == limit {
-			more = true
-			return true
-		}
-
-		rows = append(rows, row)
-		return false
+	// A partner's id has a list of its rows; else every row is looked at.
+	n := len(x.products) - from
+	row := func(k int) uint32 { return uint32(from + k) }
+	if f.Partner != "" {
+		listed := cut(x.partners.find(f.Partner), uint32(from), uint32(len(x.products)))
+		n = len(listed)
+		row = func(k int) uint32 { return listed[k] }
 	}
 
 	rows = dst
-	if f.Partner != "" {
-		for _, row := range x.partners.find(f.Partner) {
-			if int(row) >= from && visit(row) {
-				break
-			}
+	for k := range n {
+		if !passes(row(k)) {
+			continue
 		}
-		return rows, more
+		if len(rows)-len(dst) == limit {
+			return rows, true
+		}
+		rows = append(rows, row(k))
 	}
 
-	for row := from; row < len(x.products); row++ {
-		if visit(uint32(row)) {
-			break
-		}
-	}
-
-	return rows, more
+	return rows, false
 }

@@ -19,12 +19,9 @@ type SetFilter struct {
 // Sets appends at most limit sets from number from on that pass the filter, in the order of
 // decision 22, and says where a next page begins, -1 when there is none.
 func (x *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32, next int) {
-	game := -1
-	if f.Game != "" {
-		game = x.game(f.Game)
-		if game < 0 {
-			return dst, -1
-		}
+	game, ok := x.game(f.Game)
+	if !ok {
+		return dst, -1
 	}
 
 	var series []uint32
@@ -37,6 +34,7 @@ func (x *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32,
 			continue
 		}
 
+		// A series that nobody knows has no sets.
 		if f.Series != "" {
 			if _, ok := slices.BinarySearch(series, uint32(set)); !ok {
 				continue

@@ -37,8 +37,10 @@ func TestSetsWalk(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			f := index.SetFilter{
 				Game: rapid.SampledFrom([]string{"", "", "pokemon", "one-piece", "digimon"}).Draw(t, "game"),
-				Series: rapid.SampledFrom([]string{"", "", "XY", "x y", "scarlet and violet", "scarlet&violet", "-",
-					"none"}).Draw(t, "series"),
+				Series: rapid.SampledFrom([]string{
+					"", "", "XY", "x y", "scarlet and violet", "scarlet&violet", "-",
+					"none",
+				}).Draw(t, "series"),
 			}
 
 			limit := rapid.IntRange(1, 45).Draw(t, "limit")
@@ -145,8 +147,10 @@ func TestRefs(t *testing.T) {
 	}
 
 	for i := range w.Cards {
-		if former := (fixture.Former{Slug: "old-card-" + string(rune('0'+i%10)),
-			ID: w.Cards[i].ID}); slices.Contains(w.Former, former) {
+		if former := (fixture.Former{
+			Slug: "old-card-" + string(rune('0'+i%10)),
+			ID:   w.Cards[i].ID,
+		}); slices.Contains(w.Former, former) {
 			card(former.Slug, former.ID)
 			set(former.Slug, "")
 		}
@@ -166,7 +170,8 @@ func TestMoversAndTop(t *testing.T) {
 		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 150, Days: 20}))
 		rapid.Check(t, func(t *rapid.T) {
 			q := drawQuery(t, o)
-			down, limit := rapid.Bool().Draw(t, "down"), rapid.IntRange(1, 50).Draw(t, "limit")
+			down := rapid.Bool().Draw(t, "down")
+			limit := rapid.IntRange(1, 50).Draw(t, "limit")
 			var want []string
 			for _, m := range o.Moves(down) {
 				if o.passes(o.rows[m.ID], q.Filter) && len(want) < limit {
@@ -271,7 +276,8 @@ func TestProducts(t *testing.T) {
 				}
 			}
 
-			limit, after := rapid.IntRange(1, 50).Draw(t, "limit"), ""
+			limit := rapid.IntRange(1, 50).Draw(t, "limit")
+			after := ""
 			for more := true; more; {
 				var rows []uint32
 				rows, more = o.x.ProductPage(nil, f, after, limit)
@@ -318,7 +324,7 @@ func TestBuildRefusesWrongOrders(t *testing.T) {
 	f("two cards of one rank", func(c *snapshot.Catalog) { c.Cards.Order[0] = c.Cards.Order[1] })
 	f("the dearest card last", func(c *snapshot.Catalog) {
 		n := len(c.Cards.Display) - 1
-		c.Cards.Display[0], c.Cards.Display[n] = c.Cards.Display[n], c.Cards.Display[0]
+		c.Cards.Display[0], c.Cards.Display[n] = c.Cards.Display[n], c.Cards.Display[0] // air: a swap
 	})
 	f("a price below the next", func(c *snapshot.Catalog) { c.Lanes.Cents[c.Cards.Display[3]] = 0 })
 }
@@ -348,10 +354,12 @@ func TestBuildEnds(t *testing.T) {
 	late, end := context.WithCancel(t.Context())
 	steps := 0
 	_, err := index.Build(late, fixture.Random(1, fixture.Small).Catalog(), func() {
-		if steps++; steps == 20 {
+		steps++
+		if steps == 20 {
 			end()
 		}
 	})
+
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("after %d steps: %v, want %v", steps, err, context.Canceled)
 	}

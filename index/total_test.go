@@ -25,8 +25,10 @@ func TestPrintedTotals(t *testing.T) {
 		} {
 			id := c.set + c.number
 			w.Cards = append(w.Cards,
-				fixture.Card{ID: "card_" + id, Slug: id, Name: c.name, Number: c.number, Printing: "standard",
-					Set: "set_" + c.set})
+				fixture.Card{
+					ID: "card_" + id, Slug: id, Name: c.name, Number: c.number, Printing: "standard",
+					Set: "set_" + c.set,
+				})
 		}
 
 		x, err := Build(context.Background(), w.Catalog(), nil)

@@ -209,7 +209,8 @@ func (s *scratch) take(x *Index, sel *selection, card uint32, rank uint64, n int
 // scan walks the order itself from bound on and stops after n cards: without posting lists most
 // cards pass.
 func (x *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) {
-	from, to := uint64(0), uint64(x.c.Cards.ID.Len())
+	from := uint64(0)
+	to := uint64(x.c.Cards.ID.Len())
 	switch q.Sort {
 	case Relevance, PriceDesc:
 		// A price range is a range of this order.
@@ -221,6 +222,7 @@ func (x *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) {
 		if int(sel.to) <= x.priced && sel.from < sel.to {
 			from = uint64(x.firstAsc(sel.to - 1))
 		}
+
 	case Newest:
 	}
 
@@ -256,7 +258,7 @@ func (s *scratch) offer(r, bound ranked, n int) {
 			if s.best[i].compare(s.best[parent]) <= 0 {
 				break
 			}
-			s.best[i], s.best[parent] = s.best[parent], s.best[i]
+			s.best[i], s.best[parent] = s.best[parent], s.best[i] // air: a swap
 			i = parent
 		}
 
@@ -283,7 +285,7 @@ func (s *scratch) offer(r, bound ranked, n int) {
 			return
 		}
 
-		s.best[i], s.best[child] = s.best[child], s.best[i]
+		s.best[i], s.best[child] = s.best[child], s.best[i] // air: a swap
 		i = child
 	}
 }

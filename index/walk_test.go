@@ -29,8 +29,10 @@ func drawQuery(t *rapid.T, o *truth) index.Query {
 	}
 
 	if some("by set") {
-		refs := []string{"nowhere", "-", "base", "OLD-SET-0", "old-set-0", "old-set-1", "op05", "paradox  rift",
-			"Expansion Pack"}
+		refs := []string{
+			"nowhere", "-", "base", "OLD-SET-0", "old-set-0", "old-set-1", "op05", "paradox  rift",
+			"Expansion Pack",
+		}
 		if s := o.sets[c.Set]; s != nil {
 			refs = append(refs, s.ID, s.Slug, s.Code, s.Name, s.ID, s.Slug, s.Name)
 		}
@@ -39,8 +41,10 @@ func drawQuery(t *rapid.T, o *truth) index.Query {
 
 	if some("by number") {
 		base, _, _ := strings.Cut(c.Number, "_") // of a parallel
-		q.Number = rapid.SampledFrom([]string{c.Number, c.Number, base, base, "4", "004", "4/102", "4/99", "OP05-004",
-			"tg 7", "/102", "?"}).Draw(t, "number")
+		q.Number = rapid.SampledFrom([]string{
+			c.Number, c.Number, base, base, "4", "004", "4/102", "4/99", "OP05-004",
+			"tg 7", "/102", "?",
+		}).Draw(t, "number")
 	}
 
 	if some("by rarity") {
@@ -51,13 +55,16 @@ func drawQuery(t *rapid.T, o *truth) index.Query {
 	bound := rapid.OneOf(rapid.Just(snapshot.NoCents),
 		rapid.SampledFrom([]int64{0, 100, 200, 300, snapshot.MaxCents}), rapid.Int64Range(0, 5000))
 	if some("by price") {
-		q.Min, q.Max = bound.Draw(t, "min"), bound.Draw(t, "max")
+		q.Min = bound.Draw(t, "min")
+		q.Max = bound.Draw(t, "max")
 	}
 
 	if some("with words") {
 		q.HasWords = true
-		q.Words = rapid.SampledFrom([]string{c.Name, "pikachu", "charizrd", "mew ex", "luffy base set",
-			"nidoran female", "zzzz", "!!", c.Name + " " + c.Number}).Draw(t, "words")
+		q.Words = rapid.SampledFrom([]string{
+			c.Name, "pikachu", "charizrd", "mew ex", "luffy base set",
+			"nidoran female", "zzzz", "!!", c.Name + " " + c.Number,
+		}).Draw(t, "words")
 	}
 
 	return q
@@ -133,7 +140,8 @@ func TestWalkGoesOnInAnotherCatalog(t *testing.T) {
 			behind := place{score: first.Last.Score, price: last.Price(), card: last, set: before.sets[last.Set]}
 			if now := after.rows[last.ID]; now != nil {
 				// Where the card still is, ties go by where it stands now.
-				behind.card, behind.set = now, after.sets[now.Set]
+				behind.card = now
+				behind.set = after.sets[now.Set]
 			}
 
 			order := compare(q.Sort, q.HasWords)
@@ -166,15 +174,19 @@ func TestPositionsRefused(t *testing.T) {
 func TestPositionIsShort(t *testing.T) {
 	w := fixture.Random(1, fixture.Size{Sets: 1, Cards: 2, Days: 1})
 	long := fmt.Sprintf("%064d", 7)
-	w.Sets[0].ID, w.Sets[0].Name = "set_"+long, fmt.Sprintf("%0200d", 7)
+	w.Sets[0].ID = "set_" + long
+	w.Sets[0].Name = fmt.Sprintf("%0200d", 7)
 	for i := range w.Cards {
-		w.Cards[i].ID, w.Cards[i].Set, w.Cards[i].Number = "card_"+long[1:]+fmt.Sprint(i), w.Sets[0].ID, "é"+
-			fmt.Sprintf("%098d", i)
+		w.Cards[i].ID = "card_" + long[1:] + fmt.Sprint(i)
+		w.Cards[i].Set = w.Sets[0].ID
+		w.Cards[i].Number = "é" + fmt.Sprintf("%098d", i)
 	}
 
 	o := newTruth(t, w)
 	p := o.x.Cards(nil, index.Query{Filter: index.NoFilter}, nil, 1).Last
-	p.Score, p.Cents, p.Release = 1<<64-1, snapshot.MaxCents, snapshot.NoDay
+	p.Score = 1<<64 - 1
+	p.Cents = snapshot.MaxCents
+	p.Release = snapshot.NoDay
 	const head, mac = 27, 16 // of engine/cursor
 	if n := (head + len(p.AppendBinary(nil)) + mac) * 4 / 3; n > 500 {
 		t.Errorf("a cursor has %d characters", n)
@@ -182,8 +194,10 @@ func TestPositionIsShort(t *testing.T) {
 }
 
 func FuzzPosition(f *testing.F) {
-	p := index.Position{Score: 1 << 40, Cents: -1, ID: "card_abc", SetID: "set_abc", SetName: "Base",
-		Release: snapshot.NoDay, Number: "4/102"}
+	p := index.Position{
+		Score: 1 << 40, Cents: -1, ID: "card_abc", SetID: "set_abc", SetName: "Base",
+		Release: snapshot.NoDay, Number: "4/102",
+	}
 	f.Add(p.AppendBinary(nil))
 	s := index.SetPosition{ID: "set_abc", Release: 5, Name: "Base"}
 	f.Add(s.AppendBinary(nil))

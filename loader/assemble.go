@@ -88,9 +88,11 @@ func (a *assembly) writeSets() {
 	sets := a.b.merged.sets
 	order := numbers(len(sets))
 	slices.SortFunc(order, func(x, y int32) int {
-		p, q := &sets[x], &sets[y]
+		p := &sets[x]
+		q := &sets[y]
 		return cmp.Or(cmp.Compare(q.release, p.release), cmp.Compare(p.name, q.name), cmp.Compare(p.tail, q.tail))
 	})
+
 	a.setAt = make([]int32, len(sets))
 	s := &a.c.Sets
 	s.Cards = make([]uint32, len(sets))
@@ -157,7 +159,8 @@ func (a *assembly) orderCards() {
 
 	order := numbers(len(cards))
 	slices.SortFunc(order, func(x, y int32) int {
-		p, q := &cards[x], &cards[y]
+		p := &cards[x]
+		q := &cards[y]
 		if c := cmp.Compare(place(p), place(q)); c != 0 {
 			return c
 		}
@@ -204,7 +207,8 @@ func (a *assembly) writeCards() {
 		set := snapshot.NoSet
 		release := snapshot.NoDay
 		if from.set >= 0 {
-			set, release = a.setAt[from.set], a.b.merged.sets[from.set].release
+			set = a.setAt[from.set]
+			release = a.b.merged.sets[from.set].release
 		}
 
 		s.Set = append(s.Set, set)

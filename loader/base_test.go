@@ -56,8 +56,10 @@ func (w *world) add(t *rapid.T, ref string) {
 		}
 	}
 
-	w.names[ref], w.numbers[ref] = "Card "+ref, rapid.SampledFrom([]string{"", "1", "2a", "10/102"}).Draw(t, "number")
+	w.names[ref] = "Card " + ref
+	w.numbers[ref] = rapid.SampledFrom([]string{"", "1", "2a", "10/102"}).Draw(t, "number")
 	w.lanes[ref] = []string{"normal near_mint"}
+
 	for _, lane := range []string{"normal ungraded", "holofoil near_mint", "zebra damaged"} {
 		if rapid.Bool().Draw(t, lane) {
 			w.lanes[ref] = append(w.lanes[ref], lane)
@@ -239,11 +241,13 @@ func TestIncrementOfHistory(t *testing.T) {
 		}
 
 		full = append(full, Input{"native", path})
-		o.Base, o.Prices = base.Catalog, []Input{{"native", path}}
+		o.Base = base.Catalog
+		o.Prices = []Input{{"native", path}}
 		base = mustBuild(t, o, inputs)
 	}
 
-	o.Base, o.Prices = nil, full
+	o.Base = nil
+	o.Prices = full
 	want := sections(t, mustBuild(t, o, inputs))
 	for name, sum := range sections(t, base) {
 		if want[name] != sum {
@@ -314,8 +318,10 @@ func TestBaseAndInputsOfOneDay(t *testing.T) {
 	inputs := map[string]*fake{"catalog": catalog, "first": first, "again": again, "wide": wide}
 	build := func(base *snapshot.Catalog, path string) *snapshot.Catalog {
 		t.Helper()
-		return mustBuild(t, Options{Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", path}},
-			Base: base}, inputs).Catalog
+		return mustBuild(t, Options{
+			Sources: []Input{{"native", "catalog"}}, Prices: []Input{{"native", path}},
+			Base: base,
+		}, inputs).Catalog
 	}
 
 	base := build(nil, "first")

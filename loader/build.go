@@ -215,7 +215,8 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
 			o, ok := b.mapping.feeds[feed]
-			o.CollectedAt, o.Unpack = b.o.CollectedAt, b.o.Unpack
+			o.CollectedAt = b.o.CollectedAt
+			o.Unpack = b.o.Unpack
 			return o, ok
 		}
 
@@ -301,6 +302,7 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report,
 		strict: isSource && f.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
 	}
+
 	if err := in.Prices(ctx, p); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
@@ -340,6 +342,7 @@ func (b *builder) snapshotAt() (int64, error) {
 		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; " +
 			"give it with --snapshot-at")
 	}
+
 	if b.latest > snapshot.DayOf(at) {
 		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s "+
 			"but nothing was collected after %s; give it with --snapshot-at",

@@ -29,6 +29,7 @@ func TestBuildErrors(t *testing.T) {
 	good := func() *fake {
 		return newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5))
 	}
+
 	f := func(want string, o Options, a *fake) {
 		t.Helper()
 		o.Sources = append(o.Sources, Input{"native", "a"})
@@ -150,7 +151,8 @@ func TestProgress(t *testing.T) {
 	var phases []string
 	f := newFake("shop").card("1", "", "Abra", "1").price(priceRow("1", "normal", today, 5))
 	one(t, Options{Progress: func(p Progress) { phases = append(phases, p.Phase) }}, f)
-	if phases = slices.Compact(phases); !slices.Equal(phases, []string{"prices", "assemble"}) {
+	phases = slices.Compact(phases)
+	if !slices.Equal(phases, []string{"prices", "assemble"}) {
 		t.Errorf("the phases are %q", phases)
 	}
 }
@@ -164,8 +166,10 @@ func TestReportSpeaksJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, want := range []string{`"input":"native:a"`, `"rows":2`, `"first":"2024-10-01"`, `"last":"2024-10-04"`,
-		`"cards_unverified":{"set":1}`, `"added":1`} {
+	for _, want := range []string{
+		`"input":"native:a"`, `"rows":2`, `"first":"2024-10-01"`, `"last":"2024-10-04"`,
+		`"cards_unverified":{"set":1}`, `"added":1`,
+	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the report is %s, without %s", b, want)
 		}

@@ -153,6 +153,7 @@ func (c *cleaner) identifiers(in []source.Identifier) []source.Identifier {
 			}
 			continue
 		}
+
 		out = addIdentifier(out, ns, value)
 	}
 

@@ -41,8 +41,10 @@ func TestCleanText(t *testing.T) {
 func TestRecordsThatAreRefused(t *testing.T) {
 	at := source.At{File: "cards.jsonl", Line: 7}
 	f := newFake("shop").set("s", "Base")
-	good := source.Card{At: at, Ref: "good", Game: "pokemon", SetRef: "s", Name: "Abra", Number: "1",
-		UpdatedAt: snapshot.NoTime}
+	good := source.Card{
+		At: at, Ref: "good", Game: "pokemon", SetRef: "s", Name: "Abra", Number: "1",
+		UpdatedAt: snapshot.NoTime,
+	}
 	f.cards = append(f.cards, good)
 	refuse := func(reason string, change func(*source.Card)) {
 		c := good
@@ -77,12 +79,15 @@ func TestRecordsThatAreRefused(t *testing.T) {
 	}
 
 	row := cardRow(r.Catalog, "shop", "long")
-	if number, rarity := r.Catalog.Cards.Number.At(row), r.Catalog.Cards.Rarity.At(row); number != "" || rarity != "" {
+	number := r.Catalog.Cards.Number.At(row)
+	rarity := r.Catalog.Cards.Rarity.At(row)
+	if number != "" || rarity != "" {
 		t.Errorf("the card has number %q and rarity %q, want neither", number, rarity)
 	}
 
 	if lines := strings.Split(strings.TrimSpace(string(r.Quarantine)), "\n"); len(lines) != 7 ||
-		lines[0] != `{"reason":"missing_value","file":"cards.jsonl","line":7,"ref":"bad missing_value","value":"name"}` {
+		lines[0] != `{"reason":"missing_value","file":"cards.jsonl","line":7,"ref":"bad missing_value",`+
+			`"value":"name"}` {
 		t.Errorf("the quarantine report is %q", lines)
 	}
 }

@@ -37,11 +37,13 @@ func (d *dated) see(day snapshot.Day, at source.At, ref string) {
 		if d.byDay == nil {
 			d.byDay = map[snapshot.Day]*datedDay{}
 		}
+
 		of, ok := d.byDay[day]
 		if !ok {
 			of = &datedDay{at: at, ref: strings.Clone(ref)}
 			d.byDay[day] = of
 		}
+
 		d.last = day
 		d.of = of
 	}

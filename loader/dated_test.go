@@ -31,7 +31,8 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 		return r
 	}
 
-	now, edge := priceRow("1", "normal", today, 100), at(priceRow("1", "normal", oldest, 90), "b.csv", 2)
+	now := priceRow("1", "normal", today, 100)
+	edge := at(priceRow("1", "normal", oldest, 90), "b.csv", 2)
 	last := at(priceRow("1", "normal", oldest-1, 80), "a.csv", 7)
 	f("all are kept", nil, []source.Price{edge, now})
 	blank := last
@@ -39,16 +40,20 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 	f("a row without a price", nil, []source.Price{blank, now})
 
 	want := &TooOld{Prices: 1, Before: oldest.String(), Day: (oldest - 1).String(), Ref: "1", File: "a.csv", Line: 7}
-	for what, rows := range map[string][]source.Price{"the old one first": {last, edge, now},
-		"the old one last": {now, edge, last}} {
+	for what, rows := range map[string][]source.Price{
+		"the old one first": {last, edge, now},
+		"the old one last":  {now, edge, last},
+	} {
 		r := f(what, want, rows)
 		if v := lane(t, r.Catalog, "shop", "1", "normal near_mint"); len(v.History) != 2 || v.History[0].Day != oldest {
 			t.Errorf("%s: the history is %+v", what, v.History)
 		}
 	}
 
-	f("a history file", &TooOld{Prices: 3, Before: oldest.String(), Day: "1970-01-10", Ref: "2", File: "h.csv",
-		Line: 3}, []source.Price{now}, source.Series{
+	f("a history file", &TooOld{
+		Prices: 3, Before: oldest.String(), Day: "1970-01-10", Ref: "2", File: "h.csv",
+		Line: 3,
+	}, []source.Price{now}, source.Series{
 		At: source.At{File: "h.csv", Line: 2}, Ref: "1", Variant: "normal", Condition: "near_mint", Last: today,
 		Points: []snapshot.Point{{Day: oldest - 300, Cents: 5}, {Day: oldest - 1, Cents: 5}, {Day: oldest, Cents: 6}},
 	}, source.Series{
@@ -74,7 +79,8 @@ func TestSharedIdentifiers(t *testing.T) {
 		for i, of := range ids {
 			ref := string(rune('a' + i))
 			in.card(ref, "s", "Card "+ref, ref)
-			in.cards[i].Identifiers, in.cards[i].At = of, source.At{File: "cards.jsonl", Line: i + 1}
+			in.cards[i].Identifiers = of
+			in.cards[i].At = source.At{File: "cards.jsonl", Line: i + 1}
 		}
 
 		in.feed.Namespace = namespace
@@ -121,7 +127,8 @@ func TestSharedIdentifiers(t *testing.T) {
 
 	f("the source's own product id",
 		build(source.KindNative, "shop", []source.Identifier{is("shop", "7")}, []source.Identifier{is("shop", "7")}), 1,
-		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"7"}`+"\n")
+		source.ReasonProductOnTwoCards, `{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,`+
+			`"ref":"b","value":"7"}`+"\n")
 	f("TCGCSV's", build(source.KindTCGCSV, "tcgcsv", one, one), 1, source.ReasonProductOnTwoCards,
 		`{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"42346"}`+"\n")
 }

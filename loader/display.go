@@ -14,6 +14,7 @@ func (a *assembly) chooseLanes() {
 	b := a.b
 	t := b.lanes
 	a.lanes = make([][]int32, b.merged.numItems())
+
 	kept := make([]int32, 0, t.len())
 	usedVariant := make([]bool, len(b.variants.names))
 	for item := range a.lanes {

@@ -223,12 +223,14 @@ func (g *gatherer) finish() records {
 		if ref == "" {
 			continue
 		}
+
 		// A reference into another game is as wrong as one that leads nowhere.
 		s, ok := g.setOf[ref]
 		if !ok || g.out.sets[s].game != g.out.cards[i].game {
 			g.report.SetReferencesWrong++
 			continue
 		}
+
 		g.out.cards[i].set = s
 	}
 

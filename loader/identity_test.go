@@ -31,7 +31,8 @@ func TestCollisionIsAnError(t *testing.T) {
 	r = newRegistry(nil)
 	r.derive = func(string) string { return "aaaaaaaaaaaaaaaa" }
 	r.items["gone\x009"] = "aaaaaaaaaaaaaaaa"
-	if _, err = r.assign([]claim{{[]string{"a\x001"}}}, r.items); !errors.As(err, &collision) {
+	_, err = r.assign([]claim{{[]string{"a\x001"}}}, r.items)
+	if !errors.As(err, &collision) {
 		t.Errorf("a collision with an item that left gives %v", err)
 	}
 }
@@ -39,7 +40,8 @@ func TestCollisionIsAnError(t *testing.T) {
 // TestIdentityOfJoinedItems: an id once published stays while a reference to it does.
 func TestIdentityOfJoinedItems(t *testing.T) {
 	r := newRegistry(nil)
-	a, b := "first\x00a", "second\x00b"
+	a := "first\x00a"
+	b := "second\x00b"
 	get := func(known map[string]string, claims ...claim) []string {
 		t.Helper()
 		tails, err := r.assign(claims, known)
@@ -124,8 +126,9 @@ func TestReturningCard(t *testing.T) {
 
 func TestSetAndCardOfOneRef(t *testing.T) {
 	c := one(t, Options{SnapshotAt: atDay(today)}, newFake("shop").set("x", "Base").card("x", "x", "Abra", "1")).Catalog
-	if set, card := idOf(c, "shop", "x", setPrefix), idOf(c, "shop", "x",
-		cardPrefix); set != setPrefix+tailOf("shop\x00x") || card != cardPrefix+tailOf("shop\x00x") {
+	set := idOf(c, "shop", "x", setPrefix)
+	card := idOf(c, "shop", "x", cardPrefix)
+	if set != setPrefix+tailOf("shop\x00x") || card != cardPrefix+tailOf("shop\x00x") {
 		t.Errorf("the set is %q and the card %q", set, card)
 	}
 }

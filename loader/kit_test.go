@@ -61,7 +61,8 @@ func (f *fake) Prices(_ context.Context, to source.Sink) error {
 	}
 
 	for _, s := range f.series {
-		s.Points, s.Blank = slices.Clone(s.Points), slices.Clone(s.Blank)
+		s.Points = slices.Clone(s.Points)
+		s.Blank = slices.Clone(s.Blank)
 		to.Series(s)
 		for i := range s.Points {
 			s.Points[i] = snapshot.Point{Day: 1, Cents: 1}
@@ -93,7 +94,8 @@ func buildPacked(o Options, inputs map[string]*fake, limit, runs int) (*Result, 
 		return nil, err
 	}
 
-	b.history.limit, b.history.runs = limit, runs
+	b.history.limit = limit
+	b.history.runs = runs
 	return b.build(context.Background())
 }
 
@@ -129,8 +131,10 @@ func (f *fake) set(ref, name string) *fake {
 }
 
 func (f *fake) card(ref, set, name, number string) *fake {
-	f.cards = append(f.cards, source.Card{Ref: ref, Game: "pokemon", SetRef: set, Name: name, Number: number,
-		UpdatedAt: snapshot.NoTime})
+	f.cards = append(f.cards, source.Card{
+		Ref: ref, Game: "pokemon", SetRef: set, Name: name, Number: number,
+		UpdatedAt: snapshot.NoTime,
+	})
 	return f
 }
 
@@ -248,9 +252,11 @@ func sameCatalog(t interface {
 }, got, want *snapshot.Catalog, registry bool,
 ) {
 	t.Helper()
-	a, b := *got, *want
+	a := *got
+	b := *want
 	if !registry {
-		a.Registry, b.Registry = snapshot.Registry{}, snapshot.Registry{}
+		a.Registry = snapshot.Registry{}
+		b.Registry = snapshot.Registry{}
 	}
 
 	if diff := cmp.Diff(&b, &a, everything); diff != "" {

@@ -147,9 +147,11 @@ func contents(cards []card, wanted func(int32) bool) map[int32]map[string]bool {
 		if c.set < 0 || !wanted(c.set) || number == "" || name == "" {
 			continue
 		}
+
 		if sets[c.set] == nil {
 			sets[c.set] = map[string]bool{}
 		}
+
 		sets[c.set][snapshot.Games[c.game].Slug+" "+number+" "+name] = true
 	}
 

@@ -22,7 +22,8 @@ func joinWorld() map[string]*fake {
 	data := newFake("data").set("swsh4", "Vivid Voltage").set("base1", "Base").set("base2", "Jungle").set("x",
 		"Unknown Set")
 	data.sets[1].Code = "bs"
-	data.sets[1].Series, data.sets[1].Release = "Original", 10_600
+	data.sets[1].Series = "Original"
+	data.sets[1].Release = 10_600
 	data.sets[1].Aliases = []string{"First Edition"}
 	data.card("swsh4-43", "swsh4", "Pikachu", "43").card("base1-4", "base1", "Nidoran ♀", "4").card("base1-7",
 		"base1", "Kadabra", "7").
@@ -50,7 +51,8 @@ func TestSourcesJoin(t *testing.T) {
 	c := r.Catalog
 	f := func(dataRef, shopRef string) {
 		t.Helper()
-		got, want := idOf(c, "data", dataRef, cardPrefix), idOf(c, "shop", shopRef, cardPrefix)
+		got := idOf(c, "data", dataRef, cardPrefix)
+		want := idOf(c, "shop", shopRef, cardPrefix)
 		if got != want {
 			t.Errorf("card %q is joined with %q, want %q", dataRef, got, want)
 		}
@@ -106,13 +108,15 @@ func TestAliasesAndIdentifiersJoin(t *testing.T) {
 	writeFile(t, dir, aliasesFile, "kind,namespace,ref,target_namespace,target_ref\n"+
 		"card,data,base1-7,shop,d\ncard,shop,f,data,base2-1\nset,data,x,shop,s4\n")
 	inputs := joinWorld()
-	inputs["data"].cards[1].Identifiers = []source.Identifier{{Namespace: "shop", Value: "c"},
-		{Namespace: "grader", Value: "77"}}
+	inputs["data"].cards[1].Identifiers = []source.Identifier{
+		{Namespace: "shop", Value: "c"},
+		{Namespace: "grader", Value: "77"},
+	}
 	inputs["data"].price(priceRow("base1-7", "normal", today, 50))
 	r := mustBuild(t, twoSources(dir, false), inputs)
 	c := r.Catalog
 	for dataRef, shopRef := range map[string]string{"base1-7": "d", "base2-1": "f", "base1-4": "c", "x-1": "h"} {
-		if got, want := idOf(c, "data", dataRef, cardPrefix), idOf(c, "shop", shopRef, cardPrefix); got != want {
+		if got, want := idOf(c, "data", dataRef, cardPrefix), idOf(c, "shop", shopRef, cardPrefix); got != want { // air: got and want
 			t.Errorf("card %q is joined with %q, want %q", dataRef, got, want)
 		}
 	}
@@ -206,7 +210,8 @@ func TestMappingErrorsNameTheLine(t *testing.T) {
 func TestFeedOptions(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, feedsFile,
-		"[shop]\ndefault_condition = \"near_mint\"\nas_of = 2026-08-22T19:00:00Z\nattribution = \"Us\"\npartner_namespace = \"p\"\n"+
+		"[shop]\ndefault_condition = \"near_mint\"\nas_of = 2026-08-22T19:00:00Z\nattribution = "+
+			"\"Us\"\npartner_namespace = \"p\"\n"+
 			"[tcgcsv]\nas_of = \"2026-08-22T19:00:00Z\"\n")
 	m, err := loadMapping(dir)
 	if err != nil {
@@ -261,8 +266,10 @@ func TestSealedMapping(t *testing.T) {
 	}
 
 	for i := range 2 {
-		want := map[string]string{"Product etb": "elite_trainer_box booster_pack",
-			"Product case": "booster_case booster_box"}[c.Sealed.Name.At(i)]
+		want := map[string]string{
+			"Product etb":  "elite_trainer_box booster_pack",
+			"Product case": "booster_case booster_box",
+		}[c.Sealed.Name.At(i)]
 		if got := c.Sealed.PackageType.At(i) + " " + c.Sealed.UnitKind.At(i); got != want ||
 			c.Sealed.Edition.At(i) != editionStandard {
 			t.Errorf("%q is %q", c.Sealed.Name.At(i), got)
@@ -288,7 +295,8 @@ func TestSealedMapping(t *testing.T) {
 // TestSetsJoinByContent: sets that are named differently are the same when their cards agree, and
 // only then.
 func TestSetsJoinByContent(t *testing.T) {
-	shop, data := newFake("shop"), newFake("data")
+	shop := newFake("shop")
+	data := newFake("data")
 	fill := func(f *fake, set, name string, numbers ...string) {
 		f.set(set, name)
 		for _, n := range numbers {
@@ -309,7 +317,7 @@ func TestSetsJoinByContent(t *testing.T) {
 	fill(data, "v", "Expedition Base Set", "41")
 	c := mustBuild(t, twoSources("", false), map[string]*fake{"shop": shop, "data": data}).Catalog
 	for dataRef, shopRef := range map[string]string{"x": "a", "y": "", "z": "", "w": "", "v": "f"} {
-		if got, want := idOf(c, "data", dataRef, setPrefix), idOf(c, "shop", shopRef, setPrefix); got != want {
+		if got, want := idOf(c, "data", dataRef, setPrefix), idOf(c, "shop", shopRef, setPrefix); got != want { // air: got and want
 			t.Errorf("set %q is joined with %q, want %q", dataRef, got, want)
 		}
 	}

@@ -45,8 +45,10 @@ func TestUnlicensedRows(t *testing.T) {
 	never := priceRow("2", "foil", today, 110)
 	never.Licensed = false
 	f.price(priceRow("1", "normal", today-1, 100), dark, never)
-	f.series = []source.Series{{Ref: "1", Variant: "normal", Condition: "near_mint",
-		Points: []snapshot.Point{{Day: today, Cents: 7}}, Last: today}}
+	f.series = []source.Series{{
+		Ref: "1", Variant: "normal", Condition: "near_mint",
+		Points: []snapshot.Point{{Day: today, Cents: 7}}, Last: today,
+	}}
 	c := one(t, Options{}, f).Catalog
 	v := lane(t, c, "shop", "1", "normal near_mint")
 	if v.Cents != snapshot.NoCents || v.Licensed || v.Seen != today || len(v.History) != 1 ||
@@ -68,9 +70,12 @@ func TestUnlicensedRows(t *testing.T) {
 // cells over nothing.
 func TestLayersOfOneDay(t *testing.T) {
 	series := func(points []snapshot.Point, blank ...snapshot.Day) source.Series {
-		return source.Series{Ref: "1", Variant: "normal", Condition: "near_mint", Points: points, Blank: blank,
-			Last: today}
+		return source.Series{
+			Ref: "1", Variant: "normal", Condition: "near_mint", Points: points, Blank: blank,
+			Last: today,
+		}
 	}
+
 	pt := func(d snapshot.Day, cents int64) snapshot.Point { return snapshot.Point{Day: d, Cents: cents} }
 	f := func(name string, wide []source.Series, daily []source.Price, current int64, history ...snapshot.Point) {
 		t.Helper()
@@ -95,8 +100,11 @@ func TestLayersOfOneDay(t *testing.T) {
 	f("blank daily over wide", []source.Series{series([]snapshot.Point{pt(today, 6)})}, []source.Price{blankRow},
 		snapshot.NoCents)
 	f("later wide over earlier",
-		[]source.Series{series([]snapshot.Point{pt(today, 6)}),
-			series([]snapshot.Point{pt(today, 7)})}, nil, 7, pt(today, 7))
+		[]source.Series{
+			series([]snapshot.Point{pt(today, 6)}),
+			series([]snapshot.Point{pt(today, 7)}),
+		}, nil, 7, pt(today, 7))
+
 	f("blank wide over nothing", []source.Series{series([]snapshot.Point{pt(today, 6)}), series(nil, today)}, nil, 6,
 		pt(today, 6))
 	f("blank wide is seen", []source.Series{series([]snapshot.Point{pt(today-1, 6)}, today)}, nil, snapshot.NoCents,
@@ -118,17 +126,19 @@ func TestQuarantinedPrices(t *testing.T) {
 	}
 
 	f.price(priceRow("2", "normal", today, 5))
-	change("1", 7, func(p *source.Price) { p.SourceAsOf = p.CollectedAt + 1 })
-	change("1", 7, func(p *source.Price) { p.Condition, p.CollectedAt = "damaged", atDay(today).UnixMilli()+1 })
-	change("1", 7, func(p *source.Price) { p.Condition, p.Day = "damaged", today+1 })
+	change("1", 7, func(p *source.Price) { p.SourceAsOf = p.CollectedAt + 1 })                                   // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Condition, p.CollectedAt = "damaged", atDay(today).UnixMilli()+1 }) // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Condition, p.Day = "damaged", today+1 })                            // air: a row a line
 	change("1", snapshot.MaxCents+1, func(p *source.Price) { p.Condition = "ungraded" })
-	change("1", 7, func(p *source.Price) { p.Condition = "mint" })
-	change("1", 7, func(p *source.Price) { p.Variant = "Foil!" })
-	change("1", 7, func(p *source.Price) { p.Variant = "" })
-	change("1", 7, func(p *source.Price) { p.CollectedAt = snapshot.NoTime })
+	change("1", 7, func(p *source.Price) { p.Condition = "mint" })            // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Variant = "Foil!" })             // air: a row a line
+	change("1", 7, func(p *source.Price) { p.Variant = "" })                  // air: a row a line
+	change("1", 7, func(p *source.Price) { p.CollectedAt = snapshot.NoTime }) // air: a row a line
 	change("9", 7, func(*source.Price) {})
-	f.series = []source.Series{{Ref: "2", Variant: "normal",
-		Points: []snapshot.Point{{Day: today - 1, Cents: 4}, {Day: today + 1, Cents: 6}}, Last: today + 1}}
+	f.series = []source.Series{{
+		Ref: "2", Variant: "normal",
+		Points: []snapshot.Point{{Day: today - 1, Cents: 4}, {Day: today + 1, Cents: 6}}, Last: today + 1,
+	}}
 	r := one(t, Options{SnapshotAt: atDay(today)}, f)
 	want := map[string]int{
 		source.ReasonAsOfAfterFetch: 1, source.ReasonFetchAfterSnapshot: 2, source.ReasonBadDate: 1,
@@ -176,7 +186,8 @@ func TestHistoryBeyondTheSnapshot(t *testing.T) {
 
 // TestNoBlending: of two feeds that price one lane the first source's is used, alone.
 func TestNoBlending(t *testing.T) {
-	first, second := newFake("first").set("s", "Base").card("1", "s", "Abra", "1"), newFake("second")
+	first := newFake("first").set("s", "Base").card("1", "s", "Abra", "1")
+	second := newFake("second")
 	second.feed.HasCatalog = false
 	first.cards[0].Identifiers = []source.Identifier{{Namespace: "second", Value: "x"}}
 	first.price(priceRow("1", "normal", today-3, 100))
@@ -202,8 +213,10 @@ func TestSealedLanes(t *testing.T) {
 
 	// A history file knows neither the category nor what is sealed.
 	f.series = []source.Series{
-		{Ref: "7", Variant: "normal", Condition: "ungraded", Points: []snapshot.Point{{Day: today, Cents: 4}},
-			Last: today},
+		{
+			Ref: "7", Variant: "normal", Condition: "ungraded", Points: []snapshot.Point{{Day: today, Cents: 4}},
+			Last: today,
+		},
 		{Ref: "7", Variant: "holofoil", Points: []snapshot.Point{{Day: today, Cents: 9}}, Last: today},
 	}
 
@@ -223,13 +236,18 @@ func TestRefIndex(t *testing.T) {
 	m := &merged{cards: []card{
 		{item: item{refs: []string{"tcgcsv\x003/7", "other\x00seven"}}},
 		{item: item{refs: []string{"tcgcsv\x0068/7"}}},
-		{item: item{refs: []string{"tcgcsv\x003/8"},
-			identifiers: []identifier{{Namespace: "other", Value: "eight"}, {Namespace: "other", Value: "seven"}}}},
+		{item: item{
+			refs:        []string{"tcgcsv\x003/8"},
+			identifiers: []identifier{{Namespace: "other", Value: "eight"}, {Namespace: "other", Value: "seven"}},
+		}},
 	}}
 
-	x, y := b.indexRefs("tcgcsv", m), b.indexRefs("other", m)
-	for ref, want := range map[string]int32{"3/7": 0, "68/7": 1, "7": notKnown, "8": 2, "9": notKept, "3/9": notKept,
-		"10": notKnown} {
+	x := b.indexRefs("tcgcsv", m)
+	y := b.indexRefs("other", m)
+	for ref, want := range map[string]int32{
+		"3/7": 0, "68/7": 1, "7": notKnown, "8": 2, "9": notKept, "3/9": notKept,
+		"10": notKnown,
+	} {
 		if got := x.find(ref); got != want {
 			t.Errorf("reference %q leads to %d, want %d", ref, got, want)
 		}

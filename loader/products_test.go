@@ -45,8 +45,10 @@ func TestVerifiedCards(t *testing.T) {
 	for ref, want := range map[string]struct {
 		product  uint8
 		printing string
-	}{"ok": {1, "Gold"}, "no set": {0, "standard"}, "no number": {0, "standard"}, "wrong set": {0,
-		"standard"}, "told": {1, "Galaxy Foil"}} {
+	}{"ok": {1, "Gold"}, "no set": {0, "standard"}, "no number": {0, "standard"}, "wrong set": {
+		0,
+		"standard",
+	}, "told": {1, "Galaxy Foil"}} {
 		row := cardRow(c, "shop", ref)
 		if c.Cards.Product[row] != want.product || c.Cards.Printing.At(row) != want.printing {
 			t.Errorf("card %q has product %d and printing %q", ref, c.Cards.Product[row], c.Cards.Printing.At(row))
@@ -66,9 +68,14 @@ func TestVerifiedCards(t *testing.T) {
 func TestProductOnTwoCards(t *testing.T) {
 	f := newFake("shop").card("1", "", "Abra", "1").card("2", "", "Mew", "2").card("3", "", "Ditto", "3")
 	same := []source.Identifier{{Namespace: "tcgplayer", Value: "85"}}
-	f.cards[0].Identifiers, f.cards[1].Identifiers = same, same
-	f.cards[2].Identifiers = []source.Identifier{{Namespace: "shop", Value: "x"}, {Namespace: "", Value: "y"},
-		{Namespace: "z", Value: strings.Repeat("1", 201)}}
+	f.cards[0].Identifiers = same
+	f.cards[1].Identifiers = same
+	f.cards[2].Identifiers = []source.Identifier{
+		{Namespace: "shop", Value: "x"},
+		{Namespace: "", Value: "y"},
+		{Namespace: "z", Value: strings.Repeat("1", 201)},
+	}
+
 	f.feed.Partner = "tcgplayer"
 	r := one(t, Options{SnapshotAt: atDay(today)}, f)
 	if r.Catalog.Cards.ID.Len() != 3 {
@@ -106,13 +113,20 @@ func TestOwnRefIsPartnerIdentifier(t *testing.T) {
 
 func TestCatalogOrder(t *testing.T) {
 	f := newFake("shop").set("old", "Old").set("new", "New").set("undated", "A").set("new2", "Also New")
-	f.sets[0].Release, f.sets[1].Release, f.sets[3].Release = 10_000, today+30, today+30 // two are announced
-	want := []string{"new2-1", "new-2", "new-4", "new-4a", "new-10", "new-tg2", "new-tg10", "new-none", "old-1",
-		"undated-1", "none-1"}
+	// two are announced
+	f.sets[0].Release = 10_000
+	f.sets[1].Release = today + 30
+	f.sets[3].Release = today + 30
+	want := []string{
+		"new2-1", "new-2", "new-4", "new-4a", "new-10", "new-tg2", "new-tg10", "new-none", "old-1",
+		"undated-1", "none-1",
+	}
 
 	numbers := map[string]string{"new-none": "", "new-tg2": "TG02/TG30", "new-tg10": "TG10/TG30"}
-	for _, ref := range []string{"none-1", "new-10", "new-none", "new-4a", "undated-1", "new-tg10", "new-2", "old-1",
-		"new-tg2", "new-4", "new2-1"} {
+	for _, ref := range []string{
+		"none-1", "new-10", "new-none", "new-4a", "undated-1", "new-tg10", "new-2", "old-1",
+		"new-tg2", "new-4", "new2-1",
+	} {
 		set, number, _ := strings.Cut(ref, "-")
 		if n, ok := numbers[ref]; ok {
 			number = n

@@ -119,7 +119,8 @@ func realHistories() []string {
 
 // realCatalog is built once for all tests that only read it.
 var realCatalog = sync.OnceValues(func() (*Result,
-	error) {
+	error,
+) {
 	return Build(context.Background(), realOptions(realDir()))
 })
 
@@ -175,7 +176,8 @@ func untar(packed []byte) (map[string][]byte, error) {
 		}
 
 		if h.Typeflag == tar.TypeReg {
-			if files[strings.TrimPrefix(h.Name, "./")], err = io.ReadAll(r); err != nil {
+			files[strings.TrimPrefix(h.Name, "./")], err = io.ReadAll(r)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -246,8 +248,11 @@ type realTables struct {
 
 func readReal(t *testing.T, dir string) *realTables {
 	t.Helper()
-	tables := &realTables{products: map[string][]realProduct{}, cents: map[string]map[string]int64{},
-		history: map[string]map[string][]snapshot.Point{}}
+	tables := &realTables{
+		products: map[string][]realProduct{}, cents: map[string]map[string]int64{},
+		history: map[string]map[string][]snapshot.Point{},
+	}
+
 	for name, data := range readTree(t, dir) {
 		parts := strings.Split(name, "/")
 		switch parts[len(parts)-1] {

@@ -82,7 +82,8 @@ func (r *realTables) compare(t *testing.T, c *snapshot.Catalog, category string,
 		return
 	}
 
-	number, rarity := p.attribute("Number"), p.attribute("Rarity")
+	number := p.attribute("Number")
+	rarity := p.attribute("Rarity")
 	if rarity == "None" {
 		rarity = ""
 	}
@@ -102,8 +103,9 @@ func (r *realTables) compare(t *testing.T, c *snapshot.Catalog, category string,
 			name, number, rarity)
 	}
 
-	if got, want := c.Sets.ID.At(int(c.Cards.Set[row])), idOf(c, "tcgcsv", fmt.Sprintf("%s/%d", category, p.Group),
-		setPrefix); got != want {
+	got := c.Sets.ID.At(int(c.Cards.Set[row]))
+	want := idOf(c, "tcgcsv", fmt.Sprintf("%s/%d", category, p.Group), setPrefix)
+	if got != want {
 		t.Errorf("product %s is in set %q, want %q", id, got, want)
 	}
 
@@ -175,7 +177,8 @@ func TestRealIncrement(t *testing.T) {
 	}
 
 	o = realOptions(dir)
-	o.Prices, o.Base = nil, base.Catalog
+	o.Prices = nil
+	o.Base = base.Catalog
 	runtime.GC()
 	start := time.Now()
 	next, err := Build(context.Background(), o)
@@ -198,7 +201,8 @@ func TestRealRenames(t *testing.T) {
 	dir, full := mustReal(t)
 	copied := t.TempDir()
 
-	groups, products := 18, 26
+	groups := 18
+	products := 26
 	files := readTree(t, dir)
 	perFile := 18 / len(full.Report.Games)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -222,14 +226,17 @@ func TestRealRenames(t *testing.T) {
 		t.Fatalf("%d groups and %d products were not renamed", groups, products)
 	}
 
-	o := Options{Sources: []Input{{source.KindTCGCSV, copied}}, Base: full.Catalog,
-		CollectedAt: realNow.Add(24 * time.Hour)}
+	o := Options{
+		Sources: []Input{{source.KindTCGCSV, copied}}, Base: full.Catalog,
+		CollectedAt: realNow.Add(24 * time.Hour),
+	}
 	r, err := Build(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	old, c := full.Catalog, r.Catalog
+	old := full.Catalog
+	c := r.Catalog
 	if r.Report.Added+r.Report.Removed != 0 || r.Report.Renamed < 26 {
 		t.Errorf("%d cards were added, %d removed, %d renamed", r.Report.Added, r.Report.Removed, r.Report.Renamed)
 	}
@@ -248,14 +255,14 @@ func TestRealRenames(t *testing.T) {
 	current("card", &c.Cards.Slug, &c.Cards.ID)
 	current("set_", &c.Sets.Slug, &c.Sets.ID)
 	for i := range old.Cards.ID.Len() {
-		if id, slug := old.Cards.ID.At(i), old.Cards.Slug.At(i); leads["card"+slug] != id {
+		if id, slug := old.Cards.ID.At(i), old.Cards.Slug.At(i); leads["card"+slug] != id { // air: a pair of columns
 			t.Fatalf("slug %q led to %q and leads to %q", slug, id, leads["card"+slug])
 		}
 	}
 
 	renamed := 0
 	for i := range old.Sets.ID.Len() {
-		if id, slug := old.Sets.ID.At(i), old.Sets.Slug.At(i); leads["set_"+slug] != id {
+		if id, slug := old.Sets.ID.At(i), old.Sets.Slug.At(i); leads["set_"+slug] != id { // air: a pair of columns
 			t.Fatalf("set slug %q led to %q and leads to %q", slug, id, leads["set_"+slug])
 		}
 		if !slices.Contains(stringsOf(&c.Sets.Slug), old.Sets.Slug.At(i)) {
@@ -279,20 +286,23 @@ func rename(data string, n int) (string, int) {
 		}
 
 		at += i
-		if i = strings.Index(data[at:], name); i < 0 {
+		i = strings.Index(data[at:], name)
+		if i < 0 {
 			return data, n
 		}
 
 		at += i + len(name)
 		data = data[:at] + "Renamed " + data[at:]
 		n--
-		if i = strings.Index(data[at:], `"categoryId": `); i < 0 {
+		i = strings.Index(data[at:], `"categoryId": `)
+		if i < 0 {
 			return data, n
 		}
 
 		at += i + len(`"categoryId": `)
 		// A product's category stands before its group and attributes: go on behind the record.
-		if i = strings.Index(data[at:], `}, {"`); i >= 0 {
+		i = strings.Index(data[at:], `}, {"`)
+		if i >= 0 {
 			if j := strings.Index(data[at:], `]}, {"`); j >= 0 {
 				i = j
 			}
@@ -354,6 +364,8 @@ func BenchmarkBuild(b *testing.B) {
 
 	run("full", realOptions(dir))
 	o := realOptions(dir)
-	o.Prices, o.Base, o.CollectedAt = nil, full.Catalog, realNow.Add(24*time.Hour)
+	o.Prices = nil
+	o.Base = full.Catalog
+	o.CollectedAt = realNow.Add(24 * time.Hour)
 	run("increment", o)
 }

@@ -102,7 +102,9 @@ func (f *reference) lane(item string, rows []rawRow, from, date snapshot.Day) la
 	}
 
 	if newest.day == f.newestDay(newest.feed, f.game[item]) && newest.licensed && newest.cents != snapshot.NoCents {
-		v.Cents, v.AsOf, v.Collected = newest.cents, newest.asOf, newest.collected
+		v.Cents = newest.cents
+		v.AsOf = newest.asOf
+		v.Collected = newest.collected
 	}
 
 	price := map[snapshot.Day]rawRow{}
@@ -163,10 +165,18 @@ func summary(points []snapshot.Point, from snapshot.Day) (snapshot.Summary, bool
 		if p.Day < from {
 			continue
 		}
+
 		if s.Points == 0 {
-			s.Min, s.Max, s.First, s.FirstDay = p.Cents, p.Cents, p.Cents, p.Day
+			s.Min = p.Cents
+			s.Max = p.Cents
+			s.First = p.Cents
+			s.FirstDay = p.Day
 		}
-		s.Min, s.Max, s.Last, s.LastDay = min(s.Min, p.Cents), max(s.Max, p.Cents), p.Cents, p.Day
+
+		s.Min = min(s.Min, p.Cents)
+		s.Max = max(s.Max, p.Cents)
+		s.Last = p.Cents
+		s.LastDay = p.Day
 		sum.Add(sum, big.NewInt(p.Cents))
 		s.Points++
 	}
@@ -251,7 +261,8 @@ func (f *reference) compare(t *rapid.T, c *snapshot.Catalog, namespace string) {
 			t.Fatalf("card %q is not in the catalog", item)
 		}
 
-		want, got := f.lanes(item), lanesOf(c, row)
+		want := f.lanes(item)
+		got := lanesOf(c, row)
 		if diff := gocmp.Diff(want, got, everything); diff != "" {
 			t.Fatalf("card %q of %s has other lanes (-want +got):\n%s", item, c.Date(), diff)
 		}
@@ -276,7 +287,8 @@ func (f *reference) compare(t *rapid.T, c *snapshot.Catalog, namespace string) {
 	}
 
 	slices.SortFunc(movers, func(a, b priced) int {
-		x, y := big.NewRat(a.up, a.from), big.NewRat(b.up, b.from)
+		x := big.NewRat(a.up, a.from)
+		y := big.NewRat(b.up, b.from)
 		return cmp.Or(y.Abs(y).Cmp(x.Abs(x)), cmp.Compare(max(b.up, -b.up), max(a.up, -a.up)), cmp.Compare(a.id, b.id))
 	})
 
@@ -338,11 +350,12 @@ func TestPricesAgainstReference(t *testing.T) {
 		catalog := newFake("one").set("s", "Base").set("o", "Romance")
 		catalog.sets[1].Game = "one-piece"
 		ref := &reference{feeds: []string{"one", "two"}, game: map[string]string{}, last: map[string]snapshot.Day{}}
-		for i, n := 0, rapid.IntRange(1, 4).Draw(t, "cards"); i < n; i++ {
+		for i := range rapid.IntRange(1, 4).Draw(t, "cards") {
 			item := fmt.Sprint("c", i)
 			catalog.card(item, "s", "Card "+item, strconv.Itoa(i))
 			if c := &catalog.cards[i]; i%2 == 1 {
-				c.Game, c.SetRef = "one-piece", "o"
+				c.Game = "one-piece"
+				c.SetRef = "o"
 			}
 			catalog.cards[i].Identifiers = []source.Identifier{{Namespace: "two", Value: item}}
 			ref.game[item] = catalog.cards[i].Game
@@ -350,7 +363,7 @@ func TestPricesAgainstReference(t *testing.T) {
 
 		inputs := map[string]*fake{"catalog": catalog}
 		o := Options{Sources: []Input{{"native", "catalog"}}}
-		for i, n := 0, rapid.IntRange(1, 4).Draw(t, "inputs"); i < n; i++ {
+		for i := range rapid.IntRange(1, 4).Draw(t, "inputs") {
 			path := fmt.Sprint("p", i)
 			f := newFake(rapid.SampledFrom([]string{"one", "two"}).Draw(t, "feed"))
 			f.feed.HasCatalog = false
@@ -434,8 +447,10 @@ func drawSeries(t *rapid.T, f *fake, ref *reference) {
 	last := drawDay(t)
 	seen := map[string]bool{}
 	for range rapid.IntRange(0, 6).Draw(t, "series") {
-		s := source.Series{Ref: drawItem(t, ref), Variant: rapid.SampledFrom(testVariants).Draw(t, "variant"),
-			Last: last}
+		s := source.Series{
+			Ref: drawItem(t, ref), Variant: rapid.SampledFrom(testVariants).Draw(t, "variant"),
+			Last: last,
+		}
 		if seen[s.Ref+s.Variant] {
 			continue
 		}

@@ -53,6 +53,7 @@ func TestSlugsAreUniqueAndStable(t *testing.T) {
 		"base-old-4": "card_ffffffffffffffff", "base-left": "card_zzzzzzzzzzzzzzzz",
 		"base-returned": "card_jjjjjjjjjjjjjjjj",
 	}
+
 	wantSlugs := []string{
 		"base-abra-1", "base-abra-2-bbbbbb", "base-abra-2-cccccc", "base-kadabra-3", "base-kadabra-3-eeeeee",
 		"base-new-4",
@@ -97,7 +98,8 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 		}
 
 		first := assignSlugs(wants, former)
-		byID, seen := map[string]string{}, map[string]bool{}
+		byID := map[string]string{}
+		seen := map[string]bool{}
 		for i, w := range wants {
 			if seen[first[i]] || first[i] == "" {
 				t.Fatalf("slug %q is issued twice", first[i])
@@ -105,11 +107,12 @@ func TestSlugsDoNotDependOnOrder(t *testing.T) {
 			if owner, was := former[first[i]]; was && owner != w.id {
 				t.Fatalf("slug %q led to %q and is given to %q", first[i], owner, w.id)
 			}
-			seen[first[i]], byID[w.id] = true, first[i]
+			seen[first[i]] = true
+			byID[w.id] = first[i]
 		}
 
 		seed := rapid.Uint64().Draw(t, "seed")
-		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { wants[i], wants[j] = wants[j], wants[i] })
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { wants[i], wants[j] = wants[j], wants[i] }) // air: a swap
 		for i, slug := range assignSlugs(wants, former) {
 			if byID[wants[i].id] != slug {
 				t.Fatalf("item %q gets slug %q in one order and %q in another", wants[i].id, byID[wants[i].id], slug)
@@ -135,8 +138,10 @@ func TestSetSlugsNameTheGame(t *testing.T) {
 		got[c.Sets.Slug.At(i)] = c.Games.Slug.At(int(c.Sets.Game[i]))
 	}
 
-	for slug, game := range map[string]string{"promos-pokemon": "pokemon", "promos-one-piece": "one-piece",
-		"base": "pokemon", "star": "pokemon"} {
+	for slug, game := range map[string]string{
+		"promos-pokemon": "pokemon", "promos-one-piece": "one-piece",
+		"base": "pokemon", "star": "pokemon",
+	} {
 		if got[slug] != game {
 			t.Errorf("sets have slugs %v, want %q", got, slug)
 		}

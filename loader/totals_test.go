@@ -7,6 +7,7 @@ import "testing"
 func TestPrintedTotal(t *testing.T) {
 	other := newFake("other").set("b", "Base").card("4", "b", "Alakazam", "4").card("5", "b", "Abra", "5").card("130",
 		"b", "Mewtwo", "130")
+
 	other.sets[0].Total = 102
 	f := newFake("shop").set("s", "Base").card("4", "s", "Alakazam", "4").card("5", "s", "Abra", "5").card("130", "s",
 		"Mewtwo", "130")

@@ -13,6 +13,7 @@ func TestSearchAllocations(t *testing.T) {
 	d, _ := randomDesk(t, 1, benchSize)
 	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
 		`"params":{"name":"catalog_search_cards","arguments":{"query":"charizard"}}}`)
+
 	by := mcp.Caller{View: d.view, Now: d.now, Limits: d.limits}
 	var out []byte
 	n := testing.AllocsPerRun(200, func() {

@@ -74,6 +74,7 @@ func BenchmarkTools(b *testing.B) {
 			"name": words[:min(len(words), 190)], "number": "4/102", "set": "Bsae Set",
 			"game": "pokemon",
 		})
+
 		known := c.Sets.Name.At(int(c.Cards.Set[card]))
 		noise = append(noise, args{
 			"name": words[90:min(len(words), 190)], "number": c.Cards.Number.At(card) + "x",

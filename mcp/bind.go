@@ -17,13 +17,15 @@ type bound struct {
 	lines []args
 }
 
-// args are the bound arguments of a call, or of one object of a list. Texts alias the body of the request.
+// args are the bound arguments of a call, or of one object of a list. Texts alias the body of the
+// request.
 type args struct {
 	fields []field
 	values []bound
 }
 
-// at is the value of an argument. A name that no field has is a mistake of the tool, which its first call shows.
+// at is the value of an argument. A name that no field has is a mistake of the tool, which its
+// first call shows.
 func (a args) at(name string) *bound {
 	for i := range a.fields {
 		if a.fields[i].name == name {
@@ -67,7 +69,8 @@ func (p *problems) refusal(tool string) refusal {
 	return refusal("Invalid arguments for " + tool + ":\n" + string(p.text) + "Correct them and call again.")
 }
 
-// bind reads an object's members into the fields that they belong to; path is what their names begin with in problems.
+// bind reads an object's members into the fields that they belong to; path is what their names
+// begin with in problems.
 func bind(fields []field, object jsonwalk.Value, path string, p *problems) args {
 	// What is left out is what the schema says it is.
 	a := args{fields: fields, values: make([]bound, len(fields))}
@@ -80,17 +83,16 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 	}
 
 	// All problems are gathered, so that one more call can mend them all.
-	if object != nil {
-		for name, v := range object.Members() {
-			i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
-			if i < 0 {
-				p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
-				continue
-			}
-			fields[i].bind(&a.values[i], v, path+fields[i].name, p)
+	for name, v := range object.Members() {
+		i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
+		if i < 0 {
+			p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
+			continue
 		}
+		fields[i].bind(&a.values[i], v, path+fields[i].name, p)
 	}
 
+	// One that was given and is wrong was told already.
 	for i := range fields {
 		if fields[i].required && !a.values[i].given {
 			p.add(path, fields[i].name, " is required.")
@@ -155,11 +157,14 @@ func (f *field) between() string {
 }
 
 func (f *field) bindChoice(b *bound, given, name string, p *problems) {
+	// The choices are named: an agent has no better way to learn them than its own mistake.
 	i := slices.Index(f.choices, given)
 	if i < 0 {
 		p.add(name, " must be one of ", strings.Join(f.choices, ", "), ` (got "`, readable(given), `").`)
 		return
 	}
+
+	// The schema's own text, which outlives the body.
 	b.text = f.choices[i]
 	b.n = int64(i)
 }

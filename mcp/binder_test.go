@@ -125,10 +125,11 @@ func (g guesser) object(s *schema) string {
 			members = append(members, quote(name)+":"+g.value(s.Properties[name]))
 		}
 	}
+
 	if g.IntN(12) == 0 {
 		members = append(members, quote(g.one("colour", "Limit", "id ", ""))+":1")
 	}
-	g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+	g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] }) // air: a swap
 	return "{" + strings.Join(members, ",") + "}"
 }
 
@@ -145,6 +146,7 @@ func rejected(r *result) []string {
 	if !r.IsError || !strings.HasPrefix(r.text(), "Invalid arguments for ") {
 		return nil
 	}
+
 	var problems []string
 	for line := range strings.Lines(r.text()) {
 		problem, ok := strings.CutPrefix(strings.TrimSpace(line), "- ")
@@ -260,6 +262,7 @@ func TestCrossFieldRules(t *testing.T) {
 			t.Errorf("%s: %s", arguments, r.text())
 		}
 	}
+
 	f(`{}`, crossField[0])
 	f(`{"game":"pokemon","min_price_cents":1}`, crossField[0])
 	f(`{"query":"  "}`, crossField[1])

@@ -163,7 +163,7 @@ func writeTopCard(out *reply, card int) {
 		out.say(" | #", number)
 	}
 	out.say(" | ")
-	out.sayPrice(card)
+	out.sayMoney(out.c.DisplayCents(card))
 	out.sayID(card)
 }
 

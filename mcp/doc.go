@@ -1,20 +1,23 @@
-// Package mcp answers the Model Context Protocol: JSON-RPC messages and six read-only tools over a View. It knows
-// neither HTTP nor money; package server is its gate.
+// Package mcp answers the Model Context Protocol: JSON-RPC messages and six read-only tools over a
+// View. It knows neither HTTP nor money; package server is its gate.
 //
 // # Basics
 //
 // [Read] takes a body apart into a [Message] or a [Fault]. [Endpoint.Answer] answers everything that is free. For a
-// well-formed call of a known tool it answers nothing and names the tool instead, so that the gate can admit the call
-// first; then [Endpoint.Call] runs it on a View, or [AppendRefusal] says in the result why it did not run.
+// well-formed call of a known tool it answers nothing and names the tool instead, so that the gate
+// can admit the call first; then [Endpoint.Call] runs it on a View, or [AppendRefusal] says in the
+// result why it did not run.
 //
-// A tool is one table (see the files named after the tools): its arguments with their bounds, from which both the
-// inputSchema is rendered and the arguments of a call are bound, its outputSchema, and the function that runs it.
+// A tool is one table (see the files named after the tools): its arguments with their bounds, from
+// which both the inputSchema is rendered and the arguments of a call are bound, its outputSchema,
+// and the function that runs it.
 //
-// A result is written twice in one pass, as structuredContent and as text, because some clients show a model only the
-// one and some only the other. Either suffices alone: every id, price and cursor is in both.
+// A result is written twice in one pass, as structuredContent and as text, because some clients
+// show a model only the one and some only the other. Either suffices alone: every id, price and
+// cursor is in both.
 //
 // # Caveats
 //
-// Messages alias the body they were read from. Both protocol versions get the same answers: they differ in nothing
-// that this server uses.
+// Messages alias the body they were read from. Both protocol versions get the same answers: they
+// differ in nothing that this server uses.
 package mcp

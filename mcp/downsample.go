@@ -7,25 +7,25 @@ import (
 	"ninepocket/snapshot"
 )
 
-// thin keeps at most n of a series' points: the largest triangles of three buckets (Steinarsson 2013), with the lowest
-// and the highest point forced in, which that method alone loses in about one series of six. With room for fewer than
-// four, the extremes are left to chance. The points ascend by day; the result reuses their memory.
+// thin keeps at most n of a series' points: the largest triangles of three buckets (Steinarsson
+// 2013), with the lowest and the highest point forced in, which that method alone loses in about
+// one series of six. With room for fewer than four, the extremes are left to chance. The points
+// ascend by day; the result reuses their memory.
 func thin(points []snapshot.Point, n int) []snapshot.Point {
-	if len(points) <= n {
+	switch {
+	case len(points) <= n:
 		return points
-	}
-	if n < 2 {
+	case n < 2:
 		return points[len(points)-max(n, 0):]
-	}
-
-	if n < 4 {
+	case n < 4:
 		return keep(points, largestTriangles(points, n))
 	}
 
-	// The extremes take the room of two buckets.
+	// The extremes take the room of two buckets, unless they were chosen anyway.
 	low, high := extremes(points)
-	chosen := largestTriangles(points, n-2)
-	return keep(points, insert(insert(chosen, low), high))
+	chosen := append(largestTriangles(points, n-2), low, high)
+	slices.Sort(chosen)
+	return keep(points, slices.Compact(chosen))
 }
 
 // extremes finds the first lowest and the first highest point.
@@ -41,8 +41,9 @@ func extremes(points []snapshot.Point) (low, high int) {
 	return low, high
 }
 
-// largestTriangles picks n points by number, ascending: the first, the last, and from each of n-2 equal buckets between
-// them the one that spans the largest triangle with the point picked before and the mean of the next bucket.
+// largestTriangles picks n points by number, ascending: the first, the last, and from each of n-2
+// equal buckets between them the one that spans the largest triangle with the point picked before
+// and the mean of the next bucket.
 func largestTriangles(points []snapshot.Point, n int) []int {
 	last := len(points) - 1
 	buckets := n - 2
@@ -80,15 +81,6 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 	return append(chosen, last)
 }
 
-// insert adds a number to an ascending list that may have it.
-func insert(list []int, v int) []int {
-	i, has := slices.BinarySearch(list, v)
-	if has {
-		return list
-	}
-	return slices.Insert(list, i, v)
-}
-
 func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
 	for k, i := range chosen {
 		points[k] = points[i]
@@ -96,10 +88,11 @@ func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
 	return points[:len(chosen)]
 }
 
-// share divides room for points among series of the given lengths: short ones keep all they have, the others divide
-// the rest evenly, the first ones taking what does not divide.
+// share divides room for points among series of the given lengths: short ones keep all they have,
+// the others divide the rest evenly, the first ones taking what does not divide.
 func share(lengths []int, room int) []int {
 	shares := make([]int, len(lengths))
+	// A point each in turn: at most 60 rounds, so that nothing cleverer is worth its lines.
 	for given := true; given; {
 		given = false
 		for i, n := range lengths {

@@ -79,6 +79,7 @@ func TestShare(t *testing.T) {
 				t.Fatalf("%v of room %d for %v", shares, room, lengths)
 			}
 		}
+
 		if total != min(room, sum) {
 			t.Fatalf("%v of room %d for %v: %d used", shares, room, lengths, total)
 		}
@@ -95,10 +96,12 @@ func TestFitDropsTheCheapest(t *testing.T) {
 		}
 		lines = append(lines, line{variant: string(rune('A' + i)), points: points, sum: snapshot.Summarize(points)})
 	}
+
 	shown, dropped := fit(lines, concisePoints)
 	if len(shown) != concisePoints/2 || len(dropped) != 40-len(shown) {
 		t.Fatalf("%d shown, %d dropped", len(shown), len(dropped))
 	}
+
 	for _, s := range shown {
 		if len(s.points) != 2 || s.sum.Last <= 100-15 {
 			t.Errorf("%s has %d points and ends at %d", s.variant, len(s.points), s.sum.Last)

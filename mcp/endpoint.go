@@ -13,7 +13,8 @@ import (
 // Options say what an Endpoint needs.
 type Options struct {
 	Cursors *cursor.Signer
-	// Retained finds the View that a cursor began in, nil when it is gone; see engine.Engine.Retained.
+	// Retained finds the View that a cursor began in, nil when it is gone; see
+	// engine.Engine.Retained.
 	Retained func(hash uint64) *engine.View
 	// Version is the server's own version, for initialize.
 	Version string
@@ -27,7 +28,8 @@ type Endpoint struct {
 	instructions string
 }
 
-// New returns an endpoint with all tools. Their schemas name the games of snapshot.Games as they are now.
+// New returns an endpoint with all tools. Their schemas name the games of snapshot.Games as they
+// are now.
 func New(o Options) *Endpoint { return newEndpoint(o, append(tools(), fixtures()...)) }
 
 func newEndpoint(o Options, tools []*tool) *Endpoint {
@@ -48,7 +50,8 @@ func newEndpoint(o Options, tools []*tool) *Endpoint {
 	}
 }
 
-// Tools are the names of the tools; the index of a name is the number that Answer returns for a call of it.
+// Tools are the names of the tools; the index of a name is the number that Answer returns for a
+// call of it.
 func (e *Endpoint) Tools() []string {
 	var all []string
 	for _, t := range e.tools {
@@ -60,8 +63,8 @@ func (e *Endpoint) Tools() []string {
 // NoTool is what Answer returns when it answered.
 const NoTool = -1
 
-// Answer appends the response to a request that needs no catalog, and returns NoTool. For a well-formed call of a
-// known tool it appends nothing and returns the tool's number.
+// Answer appends the response to a request that needs no catalog, and returns NoTool. For a
+// well-formed call of a known tool it appends nothing and returns the tool's number.
 func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	if m.method != "tools/call" {
 		return e.answerFree(dst, m), NoTool
@@ -100,7 +103,8 @@ func (e *Endpoint) answerFree(dst []byte, m *Message) []byte {
 	return fault.Append(dst)
 }
 
-// find checks the shape of a tools/call and finds the tool. Other members of the params are ignored.
+// find checks the shape of a tools/call and finds the tool. Other members of the params are
+// ignored.
 func (e *Endpoint) find(m *Message) (int, *Fault) {
 	if m.params.Kind() != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
@@ -113,6 +117,7 @@ func (e *Endpoint) find(m *Message) (int, *Fault) {
 		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
 	}
 
+	// There are six of them.
 	for i, t := range e.tools {
 		if name.Is(t.name) {
 			return i, nil
@@ -142,6 +147,7 @@ func instructions() string {
 }
 
 func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
+	// A client that cannot speak the newest version says so and goes away.
 	if !speaks(asked) {
 		asked = Versions[0]
 	}

@@ -28,15 +28,16 @@ var kinds = [...]struct {
 	listKind:    {'[', "an array", "array", "minItems", "maxItems"},
 }
 
-// field is an argument of a tool: the one row from which its JSON Schema is rendered and by which it is bound.
+// field is an argument of a tool: the one row from which its JSON Schema is rendered and by which
+// it is bound.
 type field struct {
 	kind        fieldKind
 	name, about string
 	bounds      wire.Range
 	choices     []string
 	required    bool
-	// preset is what an absent argument means: the default of the schema, unless it is none. Only integers and choices
-	// have one; of a choice it is the index.
+	// preset is what an absent argument means: the default of the schema, unless it is none. Only
+	// integers and choices have one; of a choice it is the index.
 	preset int64
 	of     []field // the members of a list's objects
 }
@@ -122,6 +123,7 @@ func (f *field) schema() string {
 		schema += `,"` + kind.most + `":` + wire.Decimal(f.bounds.Max)
 	}
 
+	// What is left differs by kind: a default, the choices, or what a list holds.
 	switch {
 	case f.kind == integerKind && f.preset != none:
 		schema += `,"default":` + wire.Decimal(f.preset)

@@ -61,6 +61,7 @@ func FuzzArguments(f *testing.F) {
 		if tool < 0 || tool >= len(definitions()) {
 			return
 		}
+
 		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + definitions()[tool].Name +
 			`","arguments":` + arguments + `}}`)
 		status, response := d.post(body, "")

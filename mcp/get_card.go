@@ -69,8 +69,8 @@ func writePrices(out *reply, card int) {
 	out.sayCount(len(current), "price")
 	out.sayAsOf()
 	out.say(":\n")
-	for k, lane := range current {
-		out.comma(k)
+	for _, lane := range current {
+		out.comma()
 		out.json = appendLane(out.json, out.c, lane, out.detailed)
 
 		out.say("- ", variantOf(out.c, lane), ", ", conditionOf(out.c, lane), " | ")
@@ -84,7 +84,8 @@ func writePrices(out *reply, card int) {
 	}
 }
 
-// sayTrend appends a change in percent, and in money too in the detailed form; nothing when it is not known.
+// sayTrend appends a change in percent, and in money too in the detailed form; nothing when it is
+// not known.
 func sayTrend(out *reply, label string, base, now int64) {
 	switch {
 	case base < 0:
@@ -105,8 +106,7 @@ func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte
 	l := &c.Lanes
 	dst = wire.AppendLane(dst, c, lane)
 	dst = appendPercent(append(dst, `,"change_7d_percent":`...), l.Base7[lane], l.Cents[lane])
-	dst = appendPercent(append(dst, `,"change_30d_percent":`...), l.Base30[lane], l.Cents[lane])
-	return append(dst, '}')
+	return append(appendPercent(append(dst, `,"change_30d_percent":`...), l.Base30[lane], l.Cents[lane]), '}')
 }
 
 // appendPercent appends the change from base to now in percent, null when it has none.

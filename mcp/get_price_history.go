@@ -63,7 +63,7 @@ func getPriceHistory(in *request, out *reply) refusal {
 	}
 
 	// Every series is summed up as a whole before it is thinned.
-	lines := historyOf(in, card, days)
+	lines, silent := historyOf(in, card, days)
 	room := concisePoints
 	if out.detailed {
 		room = maxPoints
@@ -72,6 +72,7 @@ func getPriceHistory(in *request, out *reply) refusal {
 	shown, dropped := fit(lines, room)
 	left := countPoints(shown)
 
+	// Both forms name the card: some clients show a model only one of them.
 	out.sayCard(card)
 	out.sayPage("/cards/", out.c.Cards.Slug.At(card))
 	out.say(" | ", out.c.Cards.ID.At(card), "\n")
@@ -79,7 +80,7 @@ func getPriceHistory(in *request, out *reply) refusal {
 
 	putHistoryHead(out, card, days, left < had)
 	for i := range shown {
-		out.comma(i)
+		out.comma()
 		out.json = shown[i].appendJSON(out.json)
 		shown[i].say(&out.prose)
 	}
@@ -89,7 +90,12 @@ func getPriceHistory(in *request, out *reply) refusal {
 		out.say("Left out to stay within the points, cheapest first: ", strings.Join(dropped, ", "),
 			". Ask for one with variant.\n")
 	}
-	saySilent(in, out, card, lines)
+	if len(silent) > 0 {
+		out.say("No prices in this window: ", strings.Join(silent, ", "), ".\n")
+	}
+	if len(lines)+len(silent) == 0 {
+		sayTracked(in, out, card)
+	}
 	return ""
 }
 
@@ -102,15 +108,16 @@ type line struct {
 	spread    float64 // volatility in percent, NaN when it has none
 }
 
-// historyOf are the histories of a card's variants that have any point in the window.
-func historyOf(in *request, card, days int) []line {
+// historyOf are the histories of a card's variants in the window; silent are the variants that have
+// no point there.
+func historyOf(in *request, card, days int) (lines []line, silent []string) {
 	c := in.View.Catalog
 	from := snapshot.WindowStart(c.Date(), days)
 
-	var lines []line
 	in.View.DisplayLanes(card, in.text("variant"), func(lane int, code string) {
 		points := c.History.AppendPoints(nil, lane, from, c.Date())
 		if len(points) == 0 {
+			silent = append(silent, code)
 			return
 		}
 		low, high := extremes(points)
@@ -119,7 +126,7 @@ func historyOf(in *request, card, days int) []line {
 			low: points[low], high: points[high], spread: spread(points),
 		})
 	})
-	return lines
+	return lines, silent
 }
 
 func countPoints(lines []line) int {
@@ -130,8 +137,8 @@ func countPoints(lines []line) int {
 	return n
 }
 
-// fit thins lines to room points. Where a series would get fewer than four, its extremes are not forced in; where it
-// would get fewer than two, the cheapest series are dropped.
+// fit thins lines to room points. Where a series would get fewer than four, its extremes are not
+// forced in; where it would get fewer than two, the cheapest series are dropped.
 func fit(lines []line, room int) (shown []line, dropped []string) {
 	// A series of one point is no series.
 	shown = slices.Clone(lines)
@@ -146,6 +153,7 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 		shown = slices.Delete(shown, cheapest, cheapest+1)
 	}
 
+	// What one series leaves of its share, the others take.
 	lengths := make([]int, len(shown))
 	for i := range shown {
 		lengths[i] = len(shown[i].points)
@@ -156,19 +164,17 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 	return shown, dropped
 }
 
-// spread is the standard deviation of prices around their mean in percent of the mean: 0 for a price that never moved.
+// spread is the standard deviation of prices around their mean in percent of the mean: 0 for a
+// price that never moved.
 func spread(points []snapshot.Point) float64 {
-	if len(points) < 2 {
-		return math.NaN()
-	}
-
-	// A price of nothing has no percent of itself.
 	n := float64(len(points))
 	mean := 0.0
 	for _, p := range points {
 		mean += float64(p.Cents) / n
 	}
-	if mean == 0 {
+
+	// One price does not spread, and a price of nothing has no percent of itself.
+	if n < 2 || mean == 0 {
 		return math.NaN()
 	}
 
@@ -206,22 +212,18 @@ func trend(s *snapshot.Summary) string {
 // putHistoryHead appends a history up to its list of series.
 func putHistoryHead(out *reply, card, days int, thinned bool) {
 	c := out.c
-	out.put(`{"id":"`, c.Cards.ID.At(card), `","name":`)
-	out.json = wire.AppendString(out.json, c.Cards.Name.At(card))
+	out.json = wire.AppendText(out.json, `{"id":`, c.Cards.ID.At(card))
+	out.json = wire.AppendText(out.json, `,"name":`, c.Cards.Name.At(card))
 	out.json = wire.AppendGame(out.json, c, c.Cards.Game[card])
 	out.json = out.site.AppendCardURL(out.json, c, card)
 
-	out.put(`,"currency":"USD","days":`, strconv.Itoa(days), `,"price_updated_at":`)
+	out.json = wire.AppendInt(out.json, `,"currency":"USD","days":`, int64(days))
 	if cents, at := c.DisplayPrice(card); cents >= 0 {
-		out.json = wire.AppendSeconds(out.json, at)
+		out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, at)
 	} else {
-		out.put("null")
+		out.put(`,"price_updated_at":null`)
 	}
-	if thinned {
-		out.put(`,"downsampled":true,"series":[`)
-	} else {
-		out.put(`,"downsampled":false,"series":[`)
-	}
+	out.put(`,"downsampled":`, strconv.FormatBool(thinned), `,"series":[`)
 }
 
 // sayWindow says which days the history is of and whether points are left out.
@@ -245,27 +247,21 @@ func sayWindow(out *reply, days, asked, left, had int) {
 func (l *line) appendJSON(dst []byte) []byte {
 	s := &l.sum
 	dst = wire.AppendText(dst, `{"variant":`, l.variant)
-	dst = append(dst, `,"summary":{"trend":"`...)
-	dst = append(dst, trend(s)...)
-	dst = wire.AppendDated(append(dst, `","first":`...), s.FirstDay, s.First)
-	dst = wire.AppendDated(append(dst, `,"last":`...), s.LastDay, s.Last)
-	dst = wire.AppendDated(append(dst, `,"min":`...), l.low.Day, l.low.Cents)
-	dst = wire.AppendDated(append(dst, `,"max":`...), l.high.Day, l.high.Cents)
-	dst = wire.AppendCents(append(dst, `,"average_price_cents":`...), s.Mean)
-	dst = wire.AppendChange(dst, "change_cents", "change_percent", s.First, s.Last)
+	dst = wire.AppendText(dst, `,"summary":{"trend":`, trend(s))
+	dst = wire.AppendDated(dst, `,"first":`, s.FirstDay, s.First)
+	dst = wire.AppendDated(dst, `,"last":`, s.LastDay, s.Last)
+	dst = wire.AppendDated(dst, `,"min":`, l.low.Day, l.low.Cents)
+	dst = wire.AppendDated(dst, `,"max":`, l.high.Day, l.high.Cents)
+	dst = wire.AppendCents(dst, `,"average_price_cents":`, s.Mean)
+	dst = wire.AppendChange(dst, `,"change_cents":`, `,"change_percent":`, s.First, s.Last)
 	dst = appendHundredths(append(dst, `,"volatility_percent":`...), l.spread)
-	dst = append(dst, `,"data_points":`...)
-	dst = append(dst, wire.Decimal(int64(s.Points))...)
+	dst = wire.AppendInt(dst, `,"data_points":`, int64(s.Points))
 
 	dst = append(dst, `},"points":[`...)
-	for k, p := range l.points {
-		if k > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, `{"date":"`...)
+	for _, p := range l.points {
+		dst = append(wire.Comma(dst), `{"date":"`...)
 		dst = wire.AppendDay(dst, p.Day)
-		dst = append(dst, `","market_price_cents":`...)
-		dst = wire.AppendCents(dst, p.Cents)
+		dst = wire.AppendCents(dst, `","market_price_cents":`, p.Cents)
 		dst = append(dst, '}')
 	}
 	return append(dst, "]}"...)
@@ -311,35 +307,17 @@ func (l *line) say(text *prose) {
 	text.say("\n")
 }
 
-// saySilent says which of the tracked variants have no prices in the window, and which are tracked where none is that
-// was asked for.
-func saySilent(in *request, out *reply, card int, lines []line) {
-	asked := in.text("variant")
-	tracked := trackedVariants(in, card, asked)
-	silent := slices.DeleteFunc(slices.Clone(tracked), func(code string) bool {
-		return slices.ContainsFunc(lines, func(l line) bool { return l.variant == code })
-	})
-	if len(silent) > 0 {
-		out.say("No prices in this window: ", strings.Join(silent, ", "), ".\n")
-	}
-	if len(tracked) > 0 {
-		return
-	}
-
-	// There is no series at all: a model that misspelt the variant is told what to ask for.
-	if asked != "" {
+// sayTracked says which variants are tracked where none is that was asked for: a model that
+// misspelt the variant is told what to ask for.
+func sayTracked(in *request, out *reply, card int) {
+	if asked := in.text("variant"); asked != "" {
 		out.say(`The variant "`, readable(asked), `" is not tracked. `)
 	}
-	all := trackedVariants(in, card, "")
+
+	var all []string
+	in.View.DisplayLanes(card, "", func(_ int, code string) { all = append(all, code) })
 	if all == nil {
 		all = []string{"none"}
 	}
 	out.say("Tracked variants: ", strings.Join(all, ", "), ".\n")
-}
-
-// trackedVariants are the variants of a card's history that a variant argument means, "" for all.
-func trackedVariants(in *request, card int, variant string) []string {
-	var all []string
-	in.View.DisplayLanes(card, variant, func(_ int, code string) { all = append(all, code) })
-	return all
 }

@@ -37,6 +37,7 @@ func newView(tb testing.TB, c *snapshot.Catalog) *engine.View {
 	if c.ID == "" {
 		c.ID = "20260314-fixture"
 	}
+
 	v, err := engine.NewView(c, wire.Site{URL: site, Images: site + "/images/", ProductPrefix: "prd"})
 	if err != nil {
 		tb.Fatal(err)
@@ -84,6 +85,7 @@ func (d *desk) post(body []byte, version string) (status int, response []byte) {
 	if !m.IsRequest() {
 		return 202, nil
 	}
+
 	response, tool := d.Answer(nil, &m)
 	if tool != mcp.NoTool {
 		response = d.Call(response, &m, tool, mcp.Caller{View: d.view, Now: d.now, Limits: d.limits})
@@ -200,6 +202,7 @@ func define(tb testing.TB, tool string) definition {
 			return d
 		}
 	}
+
 	tb.Fatalf("no tool %q", tool)
 	panic("unreachable")
 }

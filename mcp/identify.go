@@ -37,10 +37,13 @@ type finding struct {
 	why        string // what the caller is to know
 }
 
-func certain(card uint32) finding { return finding{card: int(card)} }
+// among is the finding of cards that fit equally: certain when there is one.
+func among(cards []uint32) finding {
+	if len(cards) == 1 {
+		return finding{card: int(cards[0])}
+	}
 
-// oneOfMany is the finding of several cards that fit equally.
-func oneOfMany(cards []uint32) finding {
+	// Three are enough to choose from; the caller is told how many there are.
 	found := finding{card: -1, fits: len(cards)}
 	found.add(cards)
 	return found
@@ -63,13 +66,15 @@ type finder struct{ *request }
 //   - the only card whose whole name is the line's, within the line's set, number and game,
 //   - the only card with the line's number in the line's set, when the name may be a misspelling of its name.
 //
-// Everything else is left to the caller: several cards are ambiguous, and none is unmatched with the nearest ones. A
-// name fits a card that only qualifies it, as "Pikachu" does "Pikachu (Cosmos Holo)": the name that is printed on both
-// does not tell which one a person holds.
+// Everything else is left to the caller: several cards are ambiguous, and none is unmatched with
+// the nearest ones. A name fits a card that only qualifies it, as "Pikachu" does "Pikachu (Cosmos
+// Holo)": the name that is printed on both does not tell which one a person holds.
 func (f finder) identify(w wanted) finding {
 	if w.id != "" {
 		return f.identifyByID(w)
 	}
+
+	// A set that is none would make every search find nothing.
 	w.name = strings.TrimSpace(w.name)
 	if w.set != "" && len(f.View.Index.SetsNamed(w.set)) == 0 {
 		return f.identifyWithoutSet(w)
@@ -79,17 +84,14 @@ func (f finder) identify(w wanted) finding {
 	}
 
 	fitting, nearest := f.fitting(w)
-	switch len(fitting) {
-	case 0:
+	if len(fitting) == 0 {
 		return f.identifyMisspelt(w, nearest)
-	case 1:
-		return certain(fitting[0])
 	}
-	return oneOfMany(fitting)
+	return among(fitting)
 }
 
-// identifyByID takes a line with an id. The words of one that is a slug of nothing, and the rest of the line, may
-// still say which card is meant.
+// identifyByID takes a line with an id. The words of one that is a slug of nothing, and the rest of
+// the line, may still say which card is meant.
 func (f finder) identifyByID(w wanted) finding {
 	if card, ok := f.View.Index.Card(w.id); ok {
 		return finding{card: card}
@@ -110,12 +112,14 @@ func (f finder) identifyWithoutSet(w wanted) finding {
 	return found
 }
 
-// readWords is how many words of a query search reads; what else a longer name says, it does not see.
+// readWords is how many words of a query search reads; what else a longer name says, it does not
+// see.
 const readWords = 8
 
-// fitting are the cards whose whole name is the line's. Cards that have every word in their names go before those that
-// need a word of their set's name or a bare integer as their number. A name of more words than search reads must be
-// the card's to the last letter. nearest is all that search found, the best first.
+// fitting are the cards whose whole name is the line's. Cards that have every word in their names
+// go before those that need a word of their set's name or a bare integer as their number. A name of
+// more words than search reads must be the card's to the last letter. nearest is all that search
+// found, the best first.
 func (f finder) fitting(w wanted) (fitting []uint32, nearest []index.Match) {
 	f.matches = f.View.Index.Matches(f.matches[:0], w.query(), manyMatches)
 
@@ -149,36 +153,34 @@ func (f finder) identifyByNumber(w wanted) finding {
 	}
 
 	cards := f.numbered(w, manyMatches)
-	switch len(cards) {
-	case 0:
+	if len(cards) == 0 {
 		return finding{card: -1, why: "the set has no card with this number"}
-	case 1:
-		return certain(cards[0])
 	}
-	return oneOfMany(cards)
+	return among(cards)
 }
 
 // numbered are at most n of the cards that pass a line's filters, whatever their names.
 func (f finder) numbered(w wanted, n int) []uint32 {
-	page := f.View.Index.Cards(f.cards[:0], index.Query{Filter: w.filter()}, nil, n)
-	f.cards = page.Cards
-	return page.Cards
+	f.cards = f.View.Index.Cards(f.cards[:0], index.Query{Filter: w.filter()}, nil, n).Cards
+	return f.cards
 }
 
-// identifyMisspelt takes a line whose name is no card's whole name within its filters; nearest are the best there.
+// identifyMisspelt takes a line whose name is no card's whole name within its filters; nearest are
+// the best there.
 func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 	found := finding{card: -1, why: "no card has this name"}
 	if w.set != "" || w.number != "" || w.game != "" {
 		found.why = "no card fits all that the line says"
 	}
 
-	// One card with this number in this set, found by a misspelt name, is certain: two facts and most of a third.
+	// One card with this number in this set, found by a misspelt name, is certain: two facts and
+	// most of a third.
 	found.add(cardsOf(nearest))
 	if w.set != "" && w.number != "" {
 		there := f.numbered(w, maxCandidates+1)
 		if len(there) == 1 && countWords(w.name) <= readWords &&
 			len(nearest) > 0 && nearest[0].Missing == 0 && nearest[0].Card == there[0] {
-			return certain(there[0])
+			return among(there)
 		}
 		if len(there) <= maxCandidates {
 			found.add(there)
@@ -188,9 +190,10 @@ func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 		return found
 	}
 
-	// Then what one fact less would leave, and at last the name alone; where that is nobody's, nothing else helps.
+	// Then what one fact less would leave, and at last the name alone; where that is nobody's,
+	// nothing else helps.
 	w.name = firstWords(w.name)
-	anywhere := slices.Clone(f.suggest(w.name))
+	anywhere := slices.Clone(f.search(wanted{name: w.name}))
 	if len(anywhere) == 0 {
 		return found
 	}
@@ -220,11 +223,9 @@ func (w *wanted) relaxed() []wanted {
 
 // addMatches adds the cards that search finds for w to the candidates, unless there are enough.
 func (f finder) addMatches(found *finding, w wanted) {
-	if strings.TrimSpace(w.name) == "" || len(found.candidates) >= maxCandidates {
-		return
+	if len(found.candidates) < maxCandidates {
+		found.add(cardsOf(f.search(w)))
 	}
-	f.matches = f.View.Index.Matches(f.matches[:0], w.query(), maxCandidates)
-	found.add(cardsOf(f.matches))
 }
 
 func cardsOf(matches []index.Match) []uint32 {
@@ -235,17 +236,17 @@ func cardsOf(matches []index.Match) []uint32 {
 	return cards
 }
 
-// suggest are the cards that search finds for words; the next search uses their memory again.
-func (f finder) suggest(words string) []index.Match {
+// search finds the nearest cards for a line with a name; the next search uses their memory again.
+func (f finder) search(w wanted) []index.Match {
 	f.matches = f.matches[:0]
-	if strings.TrimSpace(words) != "" {
-		w := wanted{name: words}
+	if strings.TrimSpace(w.name) != "" {
 		f.matches = f.View.Index.Matches(f.matches, w.query(), maxCandidates)
 	}
 	return f.matches
 }
 
-// guessWords is how many words of a name are enough for candidates: each costs a search its misspellings.
+// guessWords is how many words of a name are enough for candidates: each costs a search its
+// misspellings.
 const guessWords = 4
 
 // firstWords are the first guessWords words of a text.

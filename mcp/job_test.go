@@ -78,6 +78,7 @@ func (dataAgent) value(tb testing.TB, r *result) (total int64, known, chosen map
 	tb.Helper()
 	var v valuation
 	r.decode(tb, &v)
+
 	known = map[int]string{}
 	chosen = map[int]string{}
 	for i, l := range v.Lines {
@@ -98,6 +99,7 @@ func (dataAgent) rose(tb testing.TB, r *result) bool {
 	var h struct {
 		Series []struct{ Summary struct{ Trend string } }
 	}
+
 	r.decode(tb, &h)
 	return slices.ContainsFunc(h.Series, func(s struct{ Summary struct{ Trend string } }) bool {
 		return s.Summary.Trend == "rising"
@@ -183,6 +185,7 @@ func TestJobOnRealCards(t *testing.T) {
 			list = append(list, holding{c.Cards.Name.At(card), c.Cards.Number.At(card), 1})
 		}
 	}
+
 	want := fmt.Sprint(work(t, d, textAgent{}, "concise", list))
 	if got := fmt.Sprint(work(t, d, dataAgent{}, "detailed", list)); got != want {
 		t.Errorf("%s\n%s", want, got)

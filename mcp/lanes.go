@@ -7,8 +7,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// chooseLane picks the lane that a line is priced by: of the variant asked for or else of the display price, in the
-// condition asked for or else the variant's display condition (decision 19). -1 says that there is no price, and why.
+// chooseLane picks the lane that a line is priced by: of the variant asked for or else of the
+// display price, in the condition asked for or else the variant's display condition (decision 19).
+// -1 says that there is no price, and why.
 func chooseLane(c *snapshot.Catalog, card int, variant, condition string) (lane int, why string) {
 	want, known := parseCondition(condition)
 	if condition != "" && !known {
@@ -35,6 +36,7 @@ func chooseLane(c *snapshot.Catalog, card int, variant, condition string) (lane 
 
 // pricedInstead says what of a card does have a price.
 func pricedInstead(c *snapshot.Catalog, card int, variant, condition string) string {
+	// Eight are enough to choose from, and a text has to end.
 	var have []string
 	from, to := c.Lanes.Of.Range(card)
 	for lane := from; lane < to && len(have) < 8; lane++ {

@@ -10,8 +10,8 @@ import (
 // maxDepth bounds the nesting of a message (decision 7).
 const maxDepth = 16
 
-// The error codes of JSON-RPC. badVersion is of its implementation-defined range, but below those that mark a newer
-// kind of server (-32020 to -32022).
+// The error codes of JSON-RPC. badVersion is of its implementation-defined range, but below those
+// that mark a newer kind of server (-32020 to -32022).
 const (
 	parseError     = -32700
 	invalidRequest = -32600
@@ -32,7 +32,8 @@ type Message struct {
 	params jsonwalk.Value // nil without any
 }
 
-// IsRequest reports whether the message wants an answer: it is neither a notification nor a response.
+// IsRequest reports whether the message wants an answer: it is neither a notification nor a
+// response.
 func (m *Message) IsRequest() bool { return m.method != "" && m.id != nil }
 
 // Fault is a JSON-RPC error.
@@ -58,13 +59,12 @@ func (m *Message) fault(code int, message string) *Fault {
 
 // Read reads a body as one JSON-RPC message. A fault is the caller's: HTTP status 400.
 func Read(body []byte) (Message, *Fault) {
+	var m Message
 	v, err := jsonwalk.Parse(body)
 	if err != nil {
-		const message = "Parse error: the body is not valid JSON with unique names."
-		return Message{}, &Fault{code: parseError, message: message}
+		return Message{}, m.fault(parseError, "Parse error: the body is not valid JSON with unique names.")
 	}
 
-	var m Message
 	if what := m.read(v); what != "" {
 		return Message{}, m.fault(invalidRequest, "Invalid request: "+what)
 	}
@@ -95,6 +95,7 @@ func (m *Message) read(v jsonwalk.Value) (wrong string) {
 		return `jsonrpc must be "2.0".`
 	}
 
+	// A response to a request that nobody sent is taken and ignored, as the protocol wants it.
 	method := v.Member("method")
 	if method == nil {
 		if v.Member("result") != nil || v.Member("error") != nil {
@@ -118,14 +119,12 @@ func (m *Message) read(v jsonwalk.Value) (wrong string) {
 	return ""
 }
 
-// CheckVersion holds the MCP-Protocol-Version header, "" when absent, against the versions that are spoken. An
-// initialize may name in both places one that is not: its answer says which one to use instead. A fault is the
-// caller's: HTTP status 400.
+// CheckVersion holds the MCP-Protocol-Version header, "" when absent, against the versions that are
+// spoken. An initialize may name in both places one that is not: its answer says which one to use
+// instead. A fault is the caller's: HTTP status 400.
 func (m *Message) CheckVersion(header string) *Fault {
-	if header == "" || speaks(header) {
-		return nil
-	}
-	if m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
+	if header == "" || speaks(header) ||
+		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
 		return nil
 	}
 	return m.fault(badVersion, "Unsupported protocol version. Supported: "+Versions[0]+", "+Versions[1]+".")

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -75,10 +76,9 @@ func (p *prose) sayPercent(part, whole int64) {
 
 func (p *prose) sayTime(ms int64) {
 	from := len(*p)
-	*p = wire.AppendSeconds(*p, ms)
+	*p = wire.AppendSeconds(*p, "", ms)
 	// The text has the time without its quotes.
-	text := (*p)[from+1 : len(*p)-1]
-	*p = append((*p)[:from], text...)
+	*p = slices.Delete((*p)[:len(*p)-1], from, from+1)
 }
 
 func (p *prose) sayDay(day snapshot.Day) { *p = wire.AppendDay(*p, day) }

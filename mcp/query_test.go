@@ -44,6 +44,7 @@ func TestEveryFilterIsAnArgument(t *testing.T) {
 		if _, excepted := notOfQuery[f.name]; excepted == (len(changed) > 0) {
 			t.Errorf("%s changes %v", f.name, changed)
 		}
+
 		for _, name := range changed {
 			fed[name] = true
 		}
@@ -68,6 +69,7 @@ func another(t *testing.T, f *field) string {
 		return quoted(f.choices[len(f.choices)-1])
 	case listKind:
 	}
+
 	t.Fatalf("%s: say here what is another value of it", f.name)
 	return ""
 }
@@ -81,6 +83,7 @@ func differing(a, b reflect.Value) []string {
 		if b.IsValid() {
 			other = b.Field(i)
 		}
+
 		switch {
 		case f.Type.Kind() == reflect.Struct:
 			names = append(names, differing(a.Field(i), other)...)

@@ -8,8 +8,8 @@ import (
 	"ninepocket/wire"
 )
 
-// reply is what a tool answers, written twice in one pass: as JSON, which is the structuredContent, and as prose.
-// Methods that begin with put write the one, those that begin with say the other.
+// reply is what a tool answers, written twice in one pass: as JSON, which is the structuredContent,
+// and as prose. Methods that begin with put write the one, those that begin with say the other.
 type reply struct {
 	prose
 	json     []byte
@@ -46,23 +46,20 @@ func (out *reply) put(parts ...string) {
 	}
 }
 
-// comma separates the k-th element of a list from the one before.
-func (out *reply) comma(k int) {
-	if k > 0 {
-		out.put(",")
-	}
-}
+// comma separates the next element of a list from the one before, if there is one.
+func (out *reply) comma() { out.json = wire.Comma(out.json) }
 
 // each writes the elements of a numbered list.
 func (out *reply) each(all []uint32, write func(out *reply, one int)) {
 	for k, one := range all {
-		out.comma(k)
+		out.comma()
 		out.sayItem(k)
 		write(out, int(one))
 	}
 }
 
-// putCard appends a card's identity as the beginning of an object: everything but the closing brace.
+// putCard appends a card's identity as the beginning of an object: everything but the closing
+// brace.
 func (out *reply) putCard(card int) {
 	out.json = wire.AppendIdentity(out.json, out.c, card, out.site)
 }
@@ -76,8 +73,7 @@ func (out *reply) putExtras(card int) {
 }
 
 func (out *reply) putRarity(card int) {
-	out.put(`,"rarity":`)
-	out.json = wire.AppendNullable(out.json, out.c.Cards.Rarity.At(card))
+	out.json = wire.AppendNullable(out.json, `,"rarity":`, out.c.Cards.Rarity.At(card))
 }
 
 func (out *reply) putImage(card int) {
@@ -87,16 +83,13 @@ func (out *reply) putImage(card int) {
 // putPrice appends a card's display price.
 func (out *reply) putPrice(card int) {
 	cents, at := out.c.DisplayPrice(card)
-	out.put(`,"market_price_cents":`)
-	out.json = wire.AppendCents(out.json, cents)
-	out.put(`,"price_updated_at":`)
-	out.json = wire.AppendSeconds(out.json, at)
+	out.json = wire.AppendCents(out.json, `,"market_price_cents":`, cents)
+	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, at)
 }
 
 // putNext ends the object of a page with the cursor of the next one, "" for none.
 func (out *reply) putNext(next string) {
-	out.put(`,"next_cursor":`)
-	out.json = wire.AppendNullable(out.json, next)
+	out.json = wire.AppendNullable(out.json, `,"next_cursor":`, next)
 	out.put("}")
 }
 
@@ -139,12 +132,7 @@ func (out *reply) sayCard(card int) {
 func (out *reply) sayPriced(card int) {
 	out.sayCard(card)
 	out.say(" | ")
-	out.sayPrice(card)
-}
-
-func (out *reply) sayPrice(card int) {
-	cents := out.c.DisplayCents(card)
-	out.sayMoney(cents)
+	out.sayMoney(out.c.DisplayCents(card))
 }
 
 // sayID ends a card's line: when its price is of in the detailed form, its page and its id.
@@ -172,7 +160,7 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 	out.say(`No card has the id or slug "`, readable(ref), `". `)
 
 	// A slug that was made up or misspelt is made of words that search understands.
-	meant := finder{in}.suggest(wordsOf(ref))
+	meant := finder{in}.search(wanted{name: wordsOf(ref)})
 	if len(meant) == 0 {
 		out.say("Find ids with catalog_search_cards.")
 		return refusal(out.prose)
@@ -188,7 +176,8 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 	return refusal(out.prose)
 }
 
-// sayNoSet says that nothing was found because no set has the name that was asked for; false where one has.
+// sayNoSet says that nothing was found because no set has the name that was asked for; false where
+// one has.
 func sayNoSet(in *request, out *reply, found string) bool {
 	set := in.text("set")
 	if set == "" || len(in.View.Index.SetsNamed(set)) > 0 {

@@ -33,10 +33,12 @@ func (in *request) bind(arguments jsonwalk.Value) refusal {
 // refusal names every problem noted, "" without one.
 func (in *request) refusal() refusal { return in.problems.refusal(in.tool.name) }
 
-// openCursor opens the cursor argument and turns the call to the View that the walk began in, when it is still kept.
-// It returns the position behind which the page begins, nil without a cursor. What is wrong with one is noted.
+// openCursor opens the cursor argument and turns the call to the View that the walk began in, when
+// it is still kept. It returns the position behind which the page begins, nil without a cursor.
+// What is wrong with one is noted.
 func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, parse func([]byte) (P, error)) *P {
-	// A cursor is bound to the other arguments: where one of them is wrong, it would seem wrong as well.
+	// A cursor is bound to the other arguments: where one of them is wrong, it would seem wrong as
+	// well.
 	if !in.has("cursor") || in.problems.n > 0 {
 		return nil
 	}
@@ -46,7 +48,8 @@ func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, pars
 		return nil
 	}
 
-	// Where the View is gone, the walk goes on in the one of now: the position holds the sort key of the last entry.
+	// Where the View is gone, the walk goes on in the one of now: the position holds the sort key
+	// of the last entry.
 	if in.endpoint.Retained != nil {
 		if kept := in.endpoint.Retained(page.Snapshot); kept != nil {
 			in.View = kept

@@ -7,8 +7,8 @@ import (
 	"ninepocket/wire"
 )
 
-// The vocabulary of output schemas. Nullable members are a nested anyOf, which every client reads, and not a list of
-// types, which some do not.
+// The vocabulary of output schemas. Nullable members are a nested anyOf, which every client reads,
+// and not a list of types, which some do not.
 const (
 	schemaString  = `{"type":"string"}`
 	schemaInteger = `{"type":"integer"}`
@@ -26,7 +26,8 @@ var (
 	nullNumber  = nullable(`{"type":"number"}`)
 )
 
-// object is the schema of an object: pairs of a member's name and schema. A name that ends in "?" may be absent.
+// object is the schema of an object: pairs of a member's name and schema. A name that ends in "?"
+// may be absent.
 func object(pairs ...string) string {
 	var properties, required []string
 	for pair := range slices.Chunk(pairs, 2) {

@@ -9,7 +9,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Budgets of mcp.md in bytes of the whole response. call holds every result of every test against the second.
+// Budgets in bytes of the whole response (docs/MCP.md). call holds every result of every test against the second.
 const (
 	conciseBudget = 8_000
 	anyBudget     = 60_000

@@ -12,14 +12,16 @@ type tool struct {
 	fields             []field
 	output             string // JSON Schema of structuredContent
 	run                func(*request, *reply) refusal
-	// input and literal replace the schema of the fields and the whole result; only fixtures have them.
+	// input and literal replace the schema of the fields and the whole result; only fixtures have
+	// them.
 	input, literal string
 }
 
 // refusal is why a call has no result, in a text that an agent can act on; "" when it has one.
 type refusal string
 
-// tools makes the tools in the order of tools/list. They name the games that the program knows when they are made.
+// tools makes the tools in the order of tools/list. They name the games that the program knows when
+// they are made.
 func tools() []*tool {
 	return []*tool{
 		searchCardsTool(), getCardTool(), getPriceHistoryTool(),
@@ -33,6 +35,7 @@ func (t *tool) definition() string {
 	if input == "" {
 		input = inputSchema(t.fields)
 	}
+	// Only fixtures have no output schema.
 	definition := `{"name":` + quoted(t.name) + `,"title":` + quoted(t.title) + `,"description":` + quoted(t.about) +
 		`,"inputSchema":` + input
 	if t.output != "" {
@@ -50,7 +53,8 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// keepBuffer is the largest buffer that goes back to the pool; larger ones are left to the collector.
+// keepBuffer is the largest buffer that goes back to the pool; larger ones are left to the
+// collector.
 const keepBuffer = 64 << 10
 
 // Call runs tool number n on a View and appends the response.
@@ -64,7 +68,8 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	c.in.reset(e, t, by)
 	c.out.reset(by.View)
 
-	// Wrong arguments are a result that a model reads, and not an error of the protocol that only its client sees.
+	// Wrong arguments are a result that a model reads, and not an error of the protocol that only
+	// its client sees.
 	refused := c.in.bind(m.params.Member("arguments"))
 	if refused == "" {
 		c.out.detailed = c.in.text("response_format") == "detailed"
@@ -85,7 +90,8 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	return dst
 }
 
-// AppendRefusal appends the response to a call that did not run, saying why in a text that an agent can act on.
+// AppendRefusal appends the response to a call that did not run, saying why in a text that an agent
+// can act on.
 func AppendRefusal(dst []byte, m *Message, text string) []byte {
 	return append(appendText(dst, m, text), `,"isError":true}}`...)
 }

@@ -39,6 +39,7 @@ func shop() *fixture.World {
 			},
 		},
 	}
+
 	lane := func(variant string, condition snapshot.Condition, cents ...int64) fixture.Lane {
 		l := fixture.Lane{
 			Variant: variant, Condition: condition, Licensed: true, Cents: cents[len(cents)-1], CollectedAt: at - 1000,
@@ -61,10 +62,12 @@ func shop() *fixture.World {
 	card("charizard_base", "set_base", 0, "Charizard", "4/102", "Holo Rare",
 		lane("holofoil", snapshot.NearMint, 40000, 41000, 42500, 43000), lane("holofoil", snapshot.Damaged, 9000, 9000),
 		lane("1st_edition_holofoil", snapshot.NearMint, 900000, 850000))
+
 	card("pikachu_base", "set_base", 0, "Pikachu", "58/102", "Common", lane("normal", snapshot.NearMint, 500, 500, 450),
 		lane("normal", snapshot.LightlyPlayed, 300))
 	card("charizard_ex_6", "set_151", 0, "Charizard ex", "006/165", "Double Rare",
 		lane("holofoil", snapshot.Ungraded, 800, 760, 702))
+
 	card("charizard_ex_183", "set_151", 0, "Charizard ex", "183/165", "Ultra Rare",
 		lane("holofoil", snapshot.Ungraded, 4000, 4076))
 	card("charizard_ex_199", "set_151", 0, "Charizard ex", "199/165", "Special Illustration Rare",
@@ -105,6 +108,7 @@ func TestToolsAnswer(t *testing.T) {
 			for said := range strings.Lines(strings.TrimRight(r.text(), "\n") + "\n") {
 				out.WriteString("  " + said)
 			}
+
 			if r.IsError {
 				out.WriteString("! an error\n")
 			} else {
@@ -208,6 +212,7 @@ func TestRandomCatalogs(t *testing.T) {
 				{"catalog_get_market_movers", args{"direction": "up", "min_price_cents": 0, "limit": 50}},
 				{"catalog_get_market_movers", args{"direction": "down", "game": "one-piece"}},
 			}
+
 			lines := []args{}
 			for i := range w.Cards {
 				calls = append(calls, struct {

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"math/bits"
 	"slices"
 	"strconv"
 
@@ -103,6 +102,7 @@ func value(in *request, l args) valued {
 		id: l.text("id"), name: l.text("name"), set: l.text("set"), number: l.text("number"), game: l.text("game"),
 	})
 
+	// A line that is not certain has no price: a guess would make the total wrong unseen.
 	switch {
 	case v.card < 0 && v.fits > 1:
 		v.status = ambiguous
@@ -131,6 +131,7 @@ func tellApart(fits int, l args) string {
 	}
 	why += "; choose one's id, or give "
 
+	// What the line has already did not tell them apart.
 	switch {
 	case !l.has("set") && !l.has("number"):
 		return why + "set and number"
@@ -150,14 +151,15 @@ func (v *valued) multiply(c *snapshot.Catalog) {
 	}
 
 	// A price can be as large as money may be, and a quantity makes more of it.
-	high, low := bits.Mul64(uint64(c.Lanes.Cents[v.lane]), uint64(v.quantity))
-	if high != 0 || low > snapshot.MaxCents {
+	cents := c.Lanes.Cents[v.lane]
+	quantity := int64(v.quantity)
+	if cents > snapshot.MaxCents/quantity {
 		v.lane = -1
 		v.why = "the line's total is more than can be told exactly"
 		return
 	}
 	v.status = priced
-	v.total = int64(low)
+	v.total = cents * quantity
 }
 
 // writeValuation writes the whole result with at most so many candidates a line.
@@ -169,13 +171,13 @@ func writeValuation(out *reply, all []valued, candidates int) {
 		total += all[i].total
 	}
 
-	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(total), `,"total_is_partial":`)
-	out.json = strconv.AppendBool(out.json, counts[priced] < len(all))
-	out.put(`,"counts":{"lines":`, strconv.Itoa(len(all)))
+	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(total), `,"total_is_partial":`,
+		strconv.FormatBool(counts[priced] < len(all)), `,"counts":{"lines":`, strconv.Itoa(len(all)))
 	for s, n := range counts {
 		out.put(`,"`, statusNames[s], `":`, strconv.Itoa(n))
 	}
 
+	// The total comes first: it is what was asked for, and a long text may be cut by a client.
 	sayTotal(out, total, len(all), counts)
 	if candidates < maxCandidates {
 		out.say("; the answer was too long for all candidates, send the unresolved lines again in smaller calls")
@@ -184,7 +186,7 @@ func writeValuation(out *reply, all []valued, candidates int) {
 
 	out.put(`},"lines":[`)
 	for i := range all {
-		out.comma(i)
+		out.comma()
 		all[i].write(out, i, candidates)
 	}
 	out.put("]}")
@@ -194,12 +196,10 @@ func sayTotal(out *reply, total int64, lines int, counts [statuses]int) {
 	if counts[priced] > 0 {
 		out.say("Total ")
 		out.sayMoney(total)
-		out.say(": ")
 	} else {
-		out.say("No total: ")
+		out.say("No total")
 	}
-	out.sayInt(counts[priced])
-	out.say(" of ")
+	out.say(": ", strconv.Itoa(counts[priced]), " of ")
 	out.sayCount(lines, "line")
 	out.say(" priced")
 
@@ -261,8 +261,8 @@ func (v *valued) writePrice(out *reply) {
 	cents := out.c.Lanes.Cents[v.lane]
 	out.json = wire.AppendText(out.json, `,"variant":`, variantOf(out.c, v.lane))
 	out.put(`,"condition":"`, conditionOf(out.c, v.lane), `","unit_price_cents":`, wire.Decimal(cents))
-	out.put(`,"line_total_cents":`, wire.Decimal(v.total), `,"price_updated_at":`)
-	out.json = wire.AppendSeconds(out.json, out.c.UpdatedAt(v.lane))
+	out.put(`,"line_total_cents":`, wire.Decimal(v.total))
+	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, out.c.UpdatedAt(v.lane))
 
 	out.sayMoney(v.total)
 	if v.quantity > 1 {
@@ -275,8 +275,8 @@ func (v *valued) writePrice(out *reply) {
 // writeCandidates writes the cards that a line may mean.
 func writeCandidates(out *reply, cards []uint32) {
 	out.put(`,"candidates":[`)
-	for k, card := range cards {
-		out.comma(k)
+	for _, card := range cards {
+		out.comma()
 		out.putCard(int(card))
 		out.putPrice(int(card))
 		out.putExtras(int(card))

@@ -53,7 +53,7 @@ func misspell(r *rand.Rand, s string) string {
 	case 2:
 		runes[i] = rune('a' + r.IntN(26))
 	case 3:
-		runes[i], runes[i-1] = runes[i-1], runes[i]
+		runes[i], runes[i-1] = runes[i-1], runes[i] // air: a swap
 	}
 
 	return string(runes)
@@ -159,7 +159,8 @@ func TestValueRealCards(t *testing.T) {
 			}
 
 			t.Logf("%v; offering the card: %d of %d that at most three cards fit, "+
-				"%d of %d left open, %d of %d ambiguous", counts, offered, open, allOffered, allOpen, vagueOffered, vague)
+				"%d of %d left open, %d of %d ambiguous", counts, offered, open, allOffered, allOpen,
+				vagueOffered, vague)
 			if offered*100 < open*95 {
 				t.Errorf("only %d of %d lines left open offer the card", offered, open)
 			}

@@ -18,6 +18,7 @@ func TestValueNeverGuesses(t *testing.T) {
 			SourceAsOf: snapshot.NoTime, Seen: w.Date(),
 		}},
 	})
+
 	d := newDesk(t, newView(t, w.Catalog()))
 	f := func(line args, status, card string) {
 		t.Helper()
@@ -37,15 +38,18 @@ func TestValueNeverGuesses(t *testing.T) {
 	f(args{"name": "charizard-ex", "number": "#6"}, "priced", "card_charizard_ex_6")
 	f(args{"name": "charizard ex 183/165"}, "priced", "card_charizard_ex_183")
 	f(args{"name": "Pikachu", "game": "one-piece"}, "unmatched", "")
+
 	// A part of a name is not the name, a misspelling is not either, unless set and number say the same.
 	f(args{"name": "Charizard", "set": "151"}, "unmatched", "")
 	f(args{"name": "Charizard", "set": "151", "number": "199"}, "priced", "card_charizard_ex_199")
 	f(args{"name": "Charizrd", "set": "151", "number": "199/165"}, "priced", "card_charizard_ex_199")
 	f(args{"name": "Charizrd ex", "number": "199/165"}, "unmatched", "")
+
 	// What contradicts itself is nobody.
 	f(args{"name": "Pikachu", "set": "151", "number": "199/165"}, "unmatched", "")
 	f(args{"name": "Charizard", "number": "4/130"}, "unmatched", "")
 	f(args{"name": "Charizard", "set": "Base"}, "unmatched", "")
+
 	// The plain name is printed on the alternate art too.
 	f(args{"name": "Monkey.D.Luffy", "set": "OP05", "number": "OP05-119"}, "ambiguous", "")
 	f(args{"name": "Monkey D. Luffy Alternate Art"}, "priced", "card_luffy_p1")

@@ -11,7 +11,8 @@ import (
 	"ninepocket/access"
 )
 
-// allocsOf is how many allocations a request takes inside the handler, on a context that is used again and again.
+// allocsOf is how many allocations a request takes inside the handler, on a context that is used
+// again and again.
 func allocsOf(w *world, key string, build func(*fasthttp.Request)) float64 {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
@@ -22,10 +23,12 @@ func allocsOf(w *world, key string, build func(*fasthttp.Request)) float64 {
 		ctx.Request.Header.Set("X-API-Key", key)
 		w.handle(&ctx)
 	}
+
 	serve()
 	if code := ctx.Response.StatusCode(); code != fasthttp.StatusOK {
 		return float64(-code)
 	}
+
 	empty := testing.AllocsPerRun(200, func() {
 		ctx.Request.Reset()
 		ctx.Response.Reset()
@@ -48,7 +51,9 @@ func get(target string) func(*fasthttp.Request) {
 
 // TestGetAllocs bounds the allocations of hot requests; the figures are what they take now.
 func TestGetAllocs(t *testing.T) {
-	w, tr := newWorld(t, setup{}), todaysTruth()
+	w := newWorld(t, setup{})
+	tr := todaysTruth()
+
 	key := w.allocKey(t)
 	for target, most := range map[string]float64{
 		"/v1/cards/" + tr.cards[0].id:                  0,
@@ -69,13 +74,15 @@ func TestGetAllocs(t *testing.T) {
 
 // TestBatchAllocs wants a batch to take nothing for each card beyond the strings of its ids.
 func TestBatchAllocs(t *testing.T) {
-	w, tr := newWorld(t, setup{}), todaysTruth()
+	w := newWorld(t, setup{})
+	tr := todaysTruth()
 	key := w.allocKey(t)
 	of := func(path string, n int) float64 {
 		ids := []string{}
 		for _, k := range tr.cards[:n] {
 			ids = append(ids, k.id)
 		}
+
 		body, err := json.Marshal(object{"ids": ids})
 		if err != nil {
 			t.Fatal(err)
@@ -87,8 +94,10 @@ func TestBatchAllocs(t *testing.T) {
 			r.SetBody(body)
 		})
 	}
+
 	for path, n := range map[string]int{"/v1/cards/batch": 200, "/v1/prices/batch": 100} {
-		few, many := of(path, n/10), of(path, n)
+		few := of(path, n/10)
+		many := of(path, n)
 		each := (many - few) / float64(n-n/10)
 		t.Logf("%s: %.0f allocations for %d ids, %.0f for %d: %.2f each", path, few, n/10, many, n, each)
 		if few < 0 || many < 0 || each > 1.1 {

@@ -12,16 +12,21 @@ import (
 )
 
 // refuse answers with an error in the envelope of the surface, and counts who was denied what.
-func (x *exchange) refuse(f wire.Fault) {
+func (x *exchange) refuse(f *wire.Fault) {
 	x.s.counts.denied(x.shard, x.surface, f.Code)
 	x.surface.tell(x, f)
 }
 
+// problem is a fault that no retry mends.
+func problem(code wire.Code, detail string) *wire.Fault {
+	return &wire.Fault{Code: code, Detail: detail}
+}
+
 // tellProblem tells an error in the envelope of a REST surface.
-func tellProblem(x *exchange, f wire.Fault) { x.tell(f, "") }
+func tellProblem(x *exchange, f *wire.Fault) { x.tell(f, "") }
 
 // tell answers with an error; on is what the answer depends on besides the path.
-func (x *exchange) tell(f wire.Fault, on string) {
+func (x *exchange) tell(f *wire.Fault, on string) {
 	r := &x.Ctx.Response
 	meaning := x.surface.meanings[f.Code]
 	r.ResetBody()
@@ -39,7 +44,7 @@ func (x *exchange) tell(f wire.Fault, on string) {
 	x.vary(on)
 	x.Head.Send(&r.Header)
 
-	x.reply.Body = x.surface.spell(x.reply.Body[:0], x.s.BaseURL, f, string(x.id))
+	x.reply.Body = x.surface.spell(x.reply.Body[:0], x.s.BaseURL, *f, string(x.id))
 	x.SendCopy(x.reply.Body)
 }
 
@@ -146,7 +151,8 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
-		if x.path = s.rowOf(string(front.Path(ctx))); x.path != nil {
+		x.path = s.rowOf(string(front.Path(ctx)))
+		if x.path != nil {
 			x.choose() // the headers tell the surface
 		}
 	}

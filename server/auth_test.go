@@ -20,7 +20,8 @@ const (
 )
 
 var matrixPaths = map[pathKind][]string{
-	liveOnly:    {"/v1/games", "/v1/cards", "/v1/cards/x", "/v1/cards/x/prices", "/v1/cards/x/price-stats", "/v1/sets", "/v1/sets/x", "/v1/market/movers", "POST /v1/cards/batch"},
+	liveOnly: {"/v1/games", "/v1/cards", "/v1/cards/x", "/v1/cards/x/prices", "/v1/cards/x/price-stats",
+		"/v1/sets", "/v1/sets/x", "/v1/market/movers", "POST /v1/cards/batch"},
 	previewOnly: {"/v1/products", "/v1/products/prd_abc"},
 	sharedPath:  {"POST /v1/prices/batch", "/v1/usage"},
 }
@@ -34,19 +35,24 @@ const (
 func TestAuthenticationMatrix(t *testing.T) {
 	w := shared()
 	forged := func(key string) string { return key[:len(key)-1] + string('a'+(key[len(key)-1]-'a'+1)%26) }
-	live, prev := w.keys["bench"], w.keys["preview"]
-	expiresAt := time.Now().Add(time.Second)
-	expired := w.key(t, access.NewKey{Name: "expired", Tenant: "expired", Kind: access.Live, Plan: "free", Expires: &expiresAt})
-	expiredPreview := w.key(t, access.NewKey{Name: "expired", Tenant: "expired-preview", Kind: access.Preview, Plan: "wide", Expires: &expiresAt})
-	time.Sleep(time.Until(expiresAt) + 1100*time.Millisecond)
+	live := w.keys["bench"]
+	prev := w.keys["preview"]
+	expiredAt := time.Now().Add(-time.Second)
+	expired := w.keyOf(t, access.NewKey{Name: "expired", Tenant: "expired", Kind: access.Live, Plan: "free",
+		Expires: &expiredAt}, expiredAt.Add(-time.Minute))
+	expiredPreview := w.keyOf(t, access.NewKey{Name: "expired", Tenant: "expired-preview", Kind: access.Preview,
+		Plan: "wide", Expires: &expiredAt}, expiredAt.Add(-time.Minute))
 	type want struct {
 		status int
 		code   string // "" for no 401 or 403
 	}
+
 	ok := want{}
-	unauthorized, sandbox := want{401, "unauthorized"}, want{403, "sandbox_key"}
+	unauthorized := want{401, "unauthorized"}
+	sandbox := want{403, "sandbox_key"}
 	repeated := want{400, "invalid_request"} // the guard's
-	invalid, scope := want{401, "invalid_api_key"}, want{403, "insufficient_scope"}
+	invalid := want{401, "invalid_api_key"}
+	scope := want{403, "insufficient_scope"}
 	for _, c := range []struct {
 		name   string
 		header []string
@@ -61,12 +67,18 @@ func TestAuthenticationMatrix(t *testing.T) {
 		{"live bearer, lower case", []string{"authorization: bearer " + live}, ok, scope, ok},
 		{"live bearer, more spaces", []string{"Authorization: BEARER   " + live + "  "}, ok, scope, ok},
 		{"both equal", []string{"Authorization: Bearer " + live, "X-API-Key: " + live}, ok, scope, ok},
-		{"both, different", []string{"Authorization: Bearer " + live, "X-API-Key: " + w.keys["free"]}, unauthorized, invalid, unauthorized},
-		{"both, one preview", []string{"Authorization: Bearer " + prev, "X-API-Key: " + live}, unauthorized, invalid, unauthorized},
-		{"both, one live", []string{"Authorization: Bearer " + live, "X-API-Key: " + prev}, unauthorized, invalid, invalid},
-		{"header twice, different", []string{"X-API-Key: " + live, "X-API-Key: " + w.keys["free"]}, repeated, repeated, repeated},
-		{"header twice, second good", []string{"X-API-Key: npk_live_x", "X-API-Key: " + live}, repeated, repeated, repeated},
-		{"bearer twice, different", []string{"Authorization: Bearer " + live, "Authorization: Bearer " + w.keys["free"]}, repeated, repeated, repeated},
+		{"both, different", []string{"Authorization: Bearer " + live, "X-API-Key: " + w.keys["free"]}, unauthorized,
+			invalid, unauthorized},
+		{"both, one preview", []string{"Authorization: Bearer " + prev, "X-API-Key: " + live}, unauthorized, invalid,
+			unauthorized},
+		{"both, one live", []string{"Authorization: Bearer " + live, "X-API-Key: " + prev}, unauthorized, invalid,
+			invalid},
+		{"header twice, different", []string{"X-API-Key: " + live, "X-API-Key: " + w.keys["free"]}, repeated,
+			repeated, repeated},
+		{"header twice, second good", []string{"X-API-Key: npk_live_x", "X-API-Key: " + live}, repeated, repeated,
+			repeated},
+		{"bearer twice, different", []string{"Authorization: Bearer " + live,
+			"Authorization: Bearer " + w.keys["free"]}, repeated, repeated, repeated},
 		{"empty header beside bearer", []string{"X-API-Key:", "Authorization: Bearer " + live}, ok, scope, ok},
 		{"empty bearer beside header", []string{"Authorization:", "X-API-Key: " + live}, ok, scope, ok},
 		{"empty header", []string{"X-API-Key:"}, unauthorized, invalid, unauthorized},
@@ -75,16 +87,21 @@ func TestAuthenticationMatrix(t *testing.T) {
 		{"bearer with blanks", []string{"Authorization: Bearer   "}, unauthorized, invalid, unauthorized},
 		{"a key alone in Authorization", []string{"Authorization: " + live}, unauthorized, invalid, unauthorized},
 		{"basic", []string{"Authorization: Basic " + live}, unauthorized, invalid, unauthorized},
-		{"basic beside a good key", []string{"Authorization: Basic abc", "X-API-Key: " + live}, unauthorized, invalid, unauthorized},
+		{"basic beside a good key", []string{"Authorization: Basic abc", "X-API-Key: " + live}, unauthorized, invalid,
+			unauthorized},
 		{"nonsense", []string{"X-API-Key: nonsense"}, unauthorized, invalid, unauthorized},
 		{"two keys in one", []string{"X-API-Key: " + live + ", " + live}, unauthorized, invalid, unauthorized},
 		{"quoted", []string{`X-API-Key: "` + live + `"`}, unauthorized, invalid, unauthorized},
 		{"not UTF-8", []string{"X-API-Key: npk_live_\xff\xfe"}, unauthorized, invalid, unauthorized},
-		{"very long", []string{"X-API-Key: npk_live_" + strings.Repeat("a", 5000)}, unauthorized, invalid, unauthorized},
+		{"very long", []string{"X-API-Key: npk_live_" + strings.Repeat("a", 5000)}, unauthorized, invalid,
+			unauthorized},
 		{"forged live", []string{"X-API-Key: " + forged(live)}, unauthorized, invalid, unauthorized},
-		{"well-formed, unknown live", []string{"X-API-Key: " + access.MintKey(access.Live)}, unauthorized, invalid, unauthorized},
-		{"well-formed, unknown preview", []string{"X-API-Key: " + access.MintKey(access.Preview)}, unauthorized, invalid, invalid},
-		{"well-formed, unknown sandbox", []string{"X-API-Key: " + access.MintKey(access.Sandbox)}, unauthorized, invalid, unauthorized},
+		{"well-formed, unknown live", []string{"X-API-Key: " + access.MintKey(access.Live)}, unauthorized, invalid,
+			unauthorized},
+		{"well-formed, unknown preview", []string{"X-API-Key: " + access.MintKey(access.Preview)}, unauthorized,
+			invalid, invalid},
+		{"well-formed, unknown sandbox", []string{"X-API-Key: " + access.MintKey(access.Sandbox)}, unauthorized,
+			invalid, unauthorized},
 		{"revoked", []string{"X-API-Key: " + w.keys["revoked"]}, unauthorized, invalid, unauthorized},
 		{"revoked bearer", []string{"Authorization: Bearer " + w.keys["revoked"]}, unauthorized, invalid, unauthorized},
 		{"expired", []string{"X-API-Key: " + expired}, unauthorized, invalid, unauthorized},
@@ -102,16 +119,23 @@ func TestAuthenticationMatrix(t *testing.T) {
 				for _, target := range matrixPaths[kind] {
 					q := request{method: http.MethodGet, target: target, header: c.header}
 					if rest, post := strings.CutPrefix(target, "POST "); post {
-						q.method, q.target, q.body = http.MethodPost, rest, `{"ids":["x"]}`
+						q.method = http.MethodPost
+						q.target = rest
+						q.body = `{"ids":["x"]}`
 						q.header = append(append([]string{}, c.header...), "Content-Type: application/json")
 					}
+
 					r := w.ask(t, q)
 					refused := r.status == 401 || r.status == 403
-					if wanted == ok && refused || wanted != ok && (r.status != wanted.status || r.code() != wanted.code) {
+					if wanted == ok && refused || wanted != ok && (r.status != wanted.status ||
+						r.code() != wanted.code) {
 						t.Errorf("%s answered %d %s, want %v", target, r.status, r.code(), wanted)
 					}
-					challenge := map[string]string{"unauthorized": liveChallenge, "invalid_api_key": previewChallenge}[r.code()]
-					if got := r.header.Get("Www-Authenticate"); got != challenge && r.header.Get("WWW-Authenticate") != challenge {
+
+					challenge := map[string]string{"unauthorized": liveChallenge,
+						"invalid_api_key": previewChallenge}[r.code()]
+					if got := r.header.Get("Www-Authenticate"); got != challenge &&
+						r.header.Get("WWW-Authenticate") != challenge {
 						t.Errorf("%s: WWW-Authenticate %q, want %q", target, got, challenge)
 					}
 				}
@@ -124,7 +148,8 @@ func TestAuthenticationMatrix(t *testing.T) {
 func TestKeyInTheQueryIsNoKey(t *testing.T) {
 	w := shared()
 	for _, name := range []string{"api_key", "key", "X-API-Key", "access_token", "Authorization"} {
-		r := w.try(t, scenario{path: "/v1/games?" + name + "=" + w.keys["bench"], key: "-", status: 401, code: "unauthorized", want: []match{lacks(w.keys["bench"])}})
+		r := w.try(t, scenario{path: "/v1/games?" + name + "=" + w.keys["bench"], key: "-", status: 401,
+			code: "unauthorized", want: []match{lacks(w.keys["bench"])}})
 		if fmt.Sprint(r.header) != strings.ReplaceAll(fmt.Sprint(r.header), w.keys["bench"], "") {
 			t.Errorf("a header shows the key: %v", r.header)
 		}
@@ -134,14 +159,17 @@ func TestKeyInTheQueryIsNoKey(t *testing.T) {
 // TestScopes sends preview keys with one scope each everywhere.
 func TestScopes(t *testing.T) {
 	w := shared()
-	for key, opens := range map[string]string{"preview_catalog": "/v1/products", "preview_prices": "/v1/prices/batch", "preview_usage": "/v1/usage"} {
+	for key, opens := range map[string]string{"preview_catalog": "/v1/products", "preview_prices": "/v1/prices/batch",
+		"preview_usage": "/v1/usage"} {
 		for _, path := range []string{"/v1/products", "/v1/products/prd_abc", "/v1/prices/batch", "/v1/usage"} {
 			s := scenario{path: path, key: key}
 			if path == "/v1/prices/batch" {
 				s.body = `{"items":[]}`
 			}
+
 			r := w.ask(t, s.request(w))
-			if allowed := strings.HasPrefix(path, opens); allowed == (r.code() == "insufficient_scope") || !allowed && r.status != 403 {
+			if allowed := strings.HasPrefix(path, opens); allowed == (r.code() == "insufficient_scope") || !allowed &&
+				r.status != 403 {
 				t.Errorf("%s with %s: %d %s", path, key, r.status, r.code())
 			}
 			if r.header.Get("X-Request-Credits-Charged") == "" || r.header.Get("X-Request-Credits-Remaining") == "" {
@@ -153,7 +181,7 @@ func TestScopes(t *testing.T) {
 
 // TestLiveOnly switches the preview contract off.
 func TestLiveOnly(t *testing.T) {
-	w := newWorld(t, setup{liveOnly: true})
+	w := liveWorld()
 	w.run(t, []scenario{
 		{path: "/v1/products", key: "preview", status: 404, code: "not_found"},
 		{path: "/v1/products/prd_abc", key: "preview", status: 404, code: "not_found"},
@@ -176,18 +204,10 @@ func TestDefaultPreview(t *testing.T) {
 
 // TestRevokedWhileServing revokes a key between two requests.
 func TestRevokedWhileServing(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.key(t, access.NewKey{Name: "soon", Tenant: "soon", Kind: access.Live, Plan: "free"})
+	w := shared()
+	name := only("soon")
+	key := w.tenant(t, name, "free")
 	w.try(t, scenario{path: "/v1/games", key: key})
-	for _, k := range w.file.Keys {
-		if k.Tenant == "soon" {
-			if _, err := w.file.Revoke(k.ID, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := w.ring.Replace(w.file); err != nil {
-		t.Fatal(err)
-	}
+	w.revoke(t, name, time.Now())
 	w.try(t, scenario{path: "/v1/games", key: key, status: 401, code: "unauthorized"})
 }

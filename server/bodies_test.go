@@ -16,7 +16,8 @@ func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", 
 
 // TestBodies sends the bodies of decision 7 to both live batches.
 func TestBodies(t *testing.T) {
-	w, k := shared(), todaysTruth().cards[0]
+	w := shared()
+	k := todaysTruth().cards[0]
 	good := fmt.Sprintf(`{"ids":[%q]}`, k.id)
 	for path, most := range map[string]int{"/v1/cards/batch": 200, "/v1/prices/batch": 100} {
 		list := func(n int) string {
@@ -24,15 +25,19 @@ func TestBodies(t *testing.T) {
 			for i := range ids {
 				ids[i] = fmt.Sprint("none", i)
 			}
+
 			text, _ := json.Marshal(object{"ids": ids})
 			return string(text)
 		}
 		var all []scenario
 		found := func(body string) {
-			all = append(all, scenario{name: "good " + body[:min(60, len(body))], path: path, body: body, want: []match{at("data.0.id", k.id), at("data.#", 1), at("not_found.#", 0)}})
+			all = append(all, scenario{name: "good " + body[:min(60, len(body))], path: path, body: body,
+				want: []match{at("data.0.id", k.id), at("data.#", 1), at("not_found.#", 0)}})
 		}
+
 		bad := func(body string, parts ...string) {
-			all = append(all, scenario{name: "bad " + body[:min(60, len(body))], method: http.MethodPost, path: path, body: body, status: 400, code: "invalid_request", want: []match{has(parts...)}})
+			all = append(all, scenario{name: "bad " + body[:min(60, len(body))], method: http.MethodPost, path: path,
+				body: body, status: 400, code: "invalid_request", want: []match{has(parts...)}})
 		}
 		found(good)
 		found(" \t\r\n" + good + "\n\n ")
@@ -92,11 +97,15 @@ func TestBodies(t *testing.T) {
 		bad(list(most*20), fmt.Sprintf("not %d", most*20))
 		bad(strings.Replace(list(most+1), `"none0"`, `7`, 1), "strings", fmt.Sprint("not ", most+1))
 		all = append(all,
-			scenario{name: "most", path: path, body: list(most), want: []match{at("data.#", 0), at("not_found.#", most)}},
-			scenario{name: "one id many times", path: path, body: `{"ids":[` + strings.Repeat(`"`+k.id+`",`, most-1) + `"` + k.id + `"]}`, want: []match{at("data.#", 1)}},
+			scenario{name: "most", path: path, body: list(most), want: []match{at("data.#", 0),
+				at("not_found.#", most)}},
+			scenario{name: "one id many times", path: path, body: `{"ids":[` + strings.Repeat(`"`+k.id+`",`, most-1) +
+				`"` + k.id + `"]}`, want: []match{at("data.#", 1)}},
 			scenario{
-				name: "verbatim", path: path, body: `{"ids":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` + strings.Repeat("x", 300) + `"]}`,
-				want: []match{exact(`{"data":[],"not_found":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` + strings.Repeat("x", 300) + `"]}`)},
+				name: "verbatim", path: path, body: `{"ids":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` +
+					strings.Repeat("x", 300) + `"]}`,
+				want: []match{exact(`{"data":[],"not_found":["","a b","\u0000","é\u0301","\"\\","😀","\u2028","` +
+					strings.Repeat("x", 300) + `"]}`)},
 			},
 		)
 		if !testing.Short() {
@@ -105,16 +114,21 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestBatches holds the rules of decision 24: order, collapse, two references to one card, what is not found.
+// TestBatches holds the rules of decision 24: order, collapse, two references to one card, what is
+// not found.
 func TestBatches(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	slug := func(k *trueCard) string {
 		url, _ := dig(t, w.get(t, "/v1/cards/"+k.id).body, "url")
 		text, _ := url.(string)
 		return text[strings.LastIndexByte(text, '/')+1:]
 	}
-	a, b := tr.cards[3], tr.cards[700]
-	ids := []string{"zzz", b.id, a.id, "AAA", b.id, slug(a), "zzz", slug(a), " " + a.id, strings.ToUpper(a.id), "aaa", a.id}
+
+	a := tr.cards[3]
+	b := tr.cards[700]
+	ids := []string{"zzz", b.id, a.id, "AAA", b.id, slug(a), "zzz", slug(a), " " + a.id, strings.ToUpper(a.id), "aaa",
+		a.id}
 	body, _ := json.Marshal(object{"ids": ids})
 	for _, path := range []string{"/v1/cards/batch", "/v1/prices/batch"} {
 		r := w.try(t, scenario{path: path, body: string(body)})
@@ -127,10 +141,12 @@ func TestBatches(t *testing.T) {
 		for _, d := range got.Data {
 			order = append(order, d.ID)
 		}
+
 		if want := []string{b.id, a.id, a.id}; !reflect.DeepEqual(order, want) {
 			t.Errorf("%s: data %v, want %v", path, order, want)
 		}
-		if want := []string{"zzz", "AAA", " " + a.id, strings.ToUpper(a.id), "aaa"}; !reflect.DeepEqual(got.NotFound, want) {
+		if want := []string{"zzz", "AAA", " " + a.id, strings.ToUpper(a.id), "aaa"}; !reflect.DeepEqual(got.NotFound,
+			want) {
 			t.Errorf("%s: not_found %q, want %q", path, got.NotFound, want)
 		}
 		if r.header.Get("Cache-Control") != "no-store" || r.header.Get("ETag") != "" {
@@ -153,27 +169,35 @@ func TestMediaTypes(t *testing.T) {
 			}
 		}
 	}
+
 	for _, good := range []string{
-		"application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8", `application/json; charset="utf-8"`,
+		"application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8",
+		`application/json; charset="utf-8"`,
 		"application/json ; charset=utf-8", "application/json;", "application/json; profile=x",
 	} {
 		f(200, "Content-Type: "+good)
 	}
+
 	for _, bad := range []string{
-		"", "text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json, text/plain", "application/problem+json",
-		"application/vnd.api+json", "application/jsonx", "application", "json", "*/*", "application/json; charset=latin1", "application/json; charset=utf-16", "application/*",
+		"", "text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+		"application/json, text/plain", "application/problem+json",
+		"application/vnd.api+json", "application/jsonx", "application", "json", "*/*",
+		"application/json; charset=latin1", "application/json; charset=utf-16", "application/*",
 	} {
 		f(415, "Content-Type: "+bad)
 	}
+
 	f(415)
 	f(200, "Content-Type: application/json", "Content-Encoding: identity")
 	f(200, "Content-Type: application/json", "Content-Encoding: Identity")
 	for _, bad := range []string{"gzip", "zstd", "br", "deflate", "identity, gzip", "gzip, identity", "aes128gcm"} {
 		f(415, "Content-Type: application/json", "Content-Encoding: "+bad)
 	}
+
 	f(415, "Content-Type: application/json", "Content-Encoding: identity", "Content-Encoding: gzip")
 	// A GET's body and its type are nobody's business.
-	r := w.ask(t, request{method: http.MethodGet, target: "/v1/games", body: "hello", header: []string{"X-API-Key: " + w.keys["bench"], "Content-Type: text/plain"}})
+	r := w.ask(t, request{method: http.MethodGet, target: "/v1/games", body: "hello",
+		header: []string{"X-API-Key: " + w.keys["bench"], "Content-Type: text/plain"}})
 	if r.status != http.StatusOK {
 		t.Errorf("GET with a body: %d", r.status)
 	}
@@ -186,6 +210,7 @@ func TestBodySize(t *testing.T) {
 		text := `{"ids":["x"],"pad":"`
 		return text + strings.Repeat("p", n-len(text)-2) + `"}`
 	}
+
 	for _, chunked := range []bool{false, true} {
 		for _, key := range []string{"bench", "-", "preview"} {
 			for _, path := range []string{"/v1/cards/batch", "/v1/prices/batch", "/v1/nothing"} {
@@ -193,10 +218,12 @@ func TestBodySize(t *testing.T) {
 				q := s.request(w)
 				q.chunked = chunked
 				if r := w.ask(t, q); r.status != http.StatusRequestEntityTooLarge || r.code() != "payload_too_large" {
-					t.Errorf("%s, chunked %v, key %s: %d %s for a byte too much", path, chunked, key, r.status, r.code())
+					t.Errorf("%s, chunked %v, key %s: %d %s for a byte too much", path, chunked, key, r.status,
+						r.code())
 				}
 			}
 		}
+
 		s := scenario{path: "/v1/cards/batch", body: body(front.MaxBody)}
 		q := s.request(w)
 		q.chunked = chunked
@@ -214,14 +241,19 @@ func TestManyProblems(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&members, `"m%d":1,`, i)
 	}
+
 	w.run(t, []scenario{
-		{name: "items", path: "/v1/prices/batch", key: "preview", header: []string{idempotent}, body: `{"items":[` + strings.Repeat("1,", 100_000) + `1]}`, status: 400, code: "invalid_request"},
-		{name: "members", path: "/v1/prices/batch", key: "preview", header: []string{idempotent}, body: `{` + members.String() + `"items":[]}`, status: 400, code: "invalid_request"},
+		{name: "items", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
+			body: `{"items":[` + strings.Repeat("1,", 100_000) + `1]}`, status: 400, code: "invalid_request"},
+		{name: "members", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
+			body: `{` + members.String() + `"items":[]}`, status: 400, code: "invalid_request"},
 		{
 			name: "duplicates", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
-			body: `{"items":[` + strings.Repeat(`{"kind":"sealed","product_id":"prd_abc"},`, 49) + `{"kind":"sealed","product_id":"prd_abc"}]}`, status: 400, code: "invalid_request",
+			body: `{"items":[` + strings.Repeat(`{"kind":"sealed","product_id":"prd_abc"},`, 49) +
+				`{"kind":"sealed","product_id":"prd_abc"}]}`, status: 400, code: "invalid_request",
 		},
-		{name: "parameters", path: "/v1/products?" + strings.Repeat("abcdefghijklmnopqrstuvwxyz%20=1&", 300), key: "preview", status: 400, code: "invalid_request"},
+		{name: "parameters", path: "/v1/products?" + strings.Repeat("abcdefghijklmnopqrstuvwxyz%20=1&", 300),
+			key: "preview", status: 400, code: "invalid_request"},
 		{name: "repeated", path: "/v1/cards?" + strings.Repeat("q=&", 3000), status: 400, code: "invalid_request"},
 	})
 }

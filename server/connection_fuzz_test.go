@@ -33,7 +33,8 @@ var watchedWorld = sync.OnceValue(func() *watched {
 		handle := h.Handler
 		h.Handler = func(ctx *fasthttp.RequestCtx) {
 			w.requests = append(w.requests, handled{
-				string(ctx.Method()), string(ctx.RequestURI()), string(ctx.Request.Header.Host()), string(ctx.PostBody()),
+				string(ctx.Method()), string(ctx.RequestURI()), string(ctx.Request.Header.Host()),
+				string(ctx.PostBody()),
 			})
 			handle(ctx)
 		}
@@ -66,8 +67,8 @@ func (c *tape) SetDeadline(time.Time) error      { return nil }
 func (c *tape) SetReadDeadline(time.Time) error  { return nil }
 func (c *tape) SetWriteDeadline(time.Time) error { return nil }
 
-// play sends a stream over one connection and returns what was handled and the statuses that were answered, each error
-// in an envelope.
+// play sends a stream over one connection and returns what was handled and the statuses that were
+// answered, each error in an envelope.
 func (w *watched) play(t *testing.T, stream []byte, size func() int) (requests []handled, statuses []int) {
 	t.Helper()
 	w.requests = nil
@@ -79,12 +80,15 @@ func (w *watched) play(t *testing.T, stream []byte, size func() int) (requests [
 		if answered < len(w.requests) {
 			method = w.requests[answered].method
 		}
+
 		resp, err := http.ReadResponse(told, &http.Request{Method: method})
 		if err != nil {
 			break
 		}
+
 		r := reply{status: resp.StatusCode, header: resp.Header}
-		if r.body, err = io.ReadAll(resp.Body); err != nil {
+		r.body, err = io.ReadAll(resp.Body)
+		if err != nil {
 			t.Fatalf("%q: %v", stream, err)
 		}
 		if r.status >= 500 {
@@ -95,15 +99,19 @@ func (w *watched) play(t *testing.T, stream []byte, size func() int) (requests [
 				t.Fatalf("%q: %v", stream, faults)
 			}
 		}
-		if statuses = append(statuses, r.status); r.status != http.StatusContinue {
+
+		statuses = append(statuses, r.status)
+		if r.status != http.StatusContinue {
 			answered++
 		}
 	}
 	return w.requests, statuses
 }
 
-// leftToRouter are errors of net/http over targets that are requests here: whether they mean anything is the router's.
-var leftToRouter = regexp.MustCompile(`invalid URL escape|invalid port|in host name|missing ']' in host|invalid host|net/url: invalid|invalid userinfo|expected 1\*8\(`)
+// leftToRouter are errors of net/http over targets that are requests here: whether they mean
+// anything is the router's.
+var leftToRouter = regexp.MustCompile(`invalid URL escape|invalid port|in host name|missing ']' in host|` +
+	`invalid host|net/url: invalid|invalid userinfo|expected 1\*8\(`)
 
 // errBody is an error of net/http over a body, which the server has to share.
 var errBody = errors.New("the body cannot be read")
@@ -115,6 +123,7 @@ func plainly(stream []byte) (requests []handled, end error) {
 		if next, _ := r.Peek(2); string(next) == "\r\n" {
 			_, _ = r.Discard(2)
 		}
+
 		req, err := http.ReadRequest(r)
 		if err != nil {
 			return requests, err
@@ -127,19 +136,22 @@ func plainly(stream []byte) (requests []handled, end error) {
 	}
 }
 
-// FuzzConnection sends streams of bytes through the whole server: what is handled is what net/http reads, each request is
-// answered once and in its turn, and how the bytes are cut makes no difference.
+// FuzzConnection sends streams of bytes through the whole server: what is handled is what net/http
+// reads, each request is answered once and in its turn, and how the bytes are cut makes no
+// difference.
 func FuzzConnection(f *testing.F) {
 	for _, c := range hostileCases(f, shared()) {
 		if len(c.sent) < 20_000 {
 			f.Add(c.sent, uint64(1))
 		}
 	}
+
 	w := watchedWorld()
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
 		if len(stream) > 20_000 {
 			return
 		}
+
 		requests, statuses := w.play(t, stream, func() int { return len(stream) })
 		theirs, end := plainly(stream)
 		for i, q := range requests {
@@ -149,12 +161,15 @@ func FuzzConnection(f *testing.F) {
 			if i >= len(theirs) {
 				t.Fatalf("%q: handled %q, where net/http reads no request", stream, q)
 			}
-			q.host, theirs[i].host = strings.ToLower(q.host), strings.ToLower(theirs[i].host)
+			q.host = strings.ToLower(q.host)
+			theirs[i].host = strings.ToLower(theirs[i].host)
 			if q != theirs[i] {
 				t.Fatalf("%q: handled %q, net/http reads %q", stream, q, theirs[i])
 			}
 		}
-		if final := len(slices.DeleteFunc(slices.Clone(statuses), func(s int) bool { return s == 100 })); final < len(requests) || final > len(requests)+1 {
+
+		if final := len(slices.DeleteFunc(slices.Clone(statuses),
+			func(s int) bool { return s == 100 })); final < len(requests) || final > len(requests)+1 {
 			t.Fatalf("%q: %d requests were handled, %d answered", stream, len(requests), final)
 		}
 		random := rand.New(rand.NewPCG(seed, 0))

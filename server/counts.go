@@ -46,22 +46,12 @@ var statuses = []int{
 	200, 202, 204, 301, 304, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 429, 431, 500, 503,
 }
 
-// statusColumns is the column of each status.
-var statusColumns = func() (columns [600]uint8) {
-	for status := range columns {
-		columns[status] = uint8(len(statuses))
-		if k := slices.Index(statuses, status); k >= 0 {
-			columns[status] = uint8(k)
-		}
-	}
-	return columns
-}()
-
+// statusColumn looks through all of them: nearly every answer has the first status.
 func statusColumn(status int) int {
-	if status < 0 || status >= len(statusColumns) {
-		return len(statuses)
+	if column := slices.Index(statuses, status); column >= 0 {
+		return column
 	}
-	return int(statusColumns[status])
+	return len(statuses)
 }
 
 // denialReasons are the codes of refused calls that are worth watching: who may not, and who must

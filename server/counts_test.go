@@ -14,13 +14,16 @@ import (
 
 // TestCounts sends requests of every kind and wants each to be counted once, as what it was.
 func TestCounts(t *testing.T) {
-	w, tr := newWorld(t, setup{options: func(o *Options) { o.Origins = []string{"https://shop.test"} }}), todaysTruth()
-	card, set := tr.cards[0].id, tr.sets[0].id
+	w := newWorld(t, setup{options: func(o *Options) { o.Origins = []string{"https://shop.test"} }})
+	tr := todaysTruth()
+	card := tr.cards[0].id
+	set := tr.sets[0].id
 	product := "/v1/products"
 	w.panicking("/boom", access.GamesList, func(*api.Request, *api.Reply) *wire.Fault { panic("on purpose") })
 	keyed := func(key string, more ...string) []string {
 		return append([]string{"X-API-Key: " + w.named(key)}, more...)
 	}
+
 	const jsonBody = "Content-Type: application/json"
 	tiny := w.tenant(t, "counted", "tiny")
 	before := w.Stats()
@@ -38,29 +41,37 @@ func TestCounts(t *testing.T) {
 		want[route{surface, operation}][status]++
 		sent += uint64(len(r.wire))
 	}
+
 	get := func(target string, header ...string) request {
 		return request{method: "GET", target: target, header: header}
 	}
 	post := func(target, body string, header ...string) request {
 		return request{method: "POST", target: target, body: body, header: header}
 	}
+
 	for target, operation := range map[string]string{
-		"/v1/games": "games_list", "/v1/cards?q=pika": "cards_search", "/v1/cards/" + card: "cards_get", "/v1/sets": "sets_list",
-		"/v1/sets/" + set: "sets_get", "/v1/cards/" + card + "/prices": "card_prices", "/v1/cards/" + card + "/price-stats": "card_price_stats",
+		"/v1/games": "games_list", "/v1/cards?q=pika": "cards_search", "/v1/cards/" +
+			card: "cards_get", "/v1/sets": "sets_list",
+		"/v1/sets/" + set: "sets_get", "/v1/cards/" + card + "/prices": "card_prices", "/v1/cards/" + card +
+			"/price-stats": "card_price_stats",
 		"/v1/market/movers?direction=up": "market_movers", "/v1/usage": "usage_get",
 	} {
 		f("live", operation, 200, get(target, keyed("bench")...))
 		f("live", operation, 401, get(target))
 		f("live", operation, 405, request{method: "DELETE", target: target, header: keyed("bench")})
 	}
+
 	f("live", "cards_get", 404, get("/v1/cards/nothing", keyed("bench")...))
 	f("live", "cards_get", 200, request{method: "HEAD", target: "/v1/cards/" + card, header: keyed("bench")})
 	f("live", "cards_batch", 200, post("/v1/cards/batch", `{"ids":["`+card+`"]}`, keyed("bench", jsonBody)...))
 	f("live", "cards_batch", 415, post("/v1/cards/batch", `{}`, keyed("bench")...))
 	f("live", "prices_batch", 200, post("/v1/prices/batch", `{"ids":["`+card+`"]}`, keyed("bench", jsonBody)...))
 	f("live", "cards_batch", 403, post("/v1/cards/batch", `{"ids":["a","b","c","d"]}`, keyed("capped", jsonBody)...))
-	f("preview", "prices_batch", 200, post("/v1/prices/batch", oneItem, keyed("preview", jsonBody, "Idempotency-Key: k")...))
-	f("preview", "prices_batch", 409, post("/v1/prices/batch", `{"items":[{"kind":"sealed","product_id":"prd_other"}]}`, keyed("preview", jsonBody, "Idempotency-Key: k")...))
+	f("preview", "prices_batch", 200, post("/v1/prices/batch", oneItem,
+		keyed("preview", jsonBody, "Idempotency-Key: k")...))
+	f("preview", "prices_batch", 409,
+		post("/v1/prices/batch", `{"items":[{"kind":"sealed","product_id":"prd_other"}]}`,
+			keyed("preview", jsonBody, "Idempotency-Key: k")...))
 	f("preview", "products_list", 200, get(product, keyed("preview")...))
 	f("preview", "products_list", 403, get(product, keyed("bench")...))
 	f("preview", "products_get", 404, get(product+"/prd_nothing", keyed("preview")...))
@@ -68,6 +79,7 @@ func TestCounts(t *testing.T) {
 	for range 3 { // the quota of the plan
 		f("live", "games_list", 200, get("/v1/games", keyed(tiny)...))
 	}
+
 	f("live", "games_list", 429, get("/v1/games", keyed(tiny)...))
 	f("none", "unknown", 404, get("/nowhere", keyed("bench")...))
 	f("none", "unknown", 404, get("/v1/cards/"+card+"/x/y"))
@@ -94,6 +106,7 @@ func TestCounts(t *testing.T) {
 	for _, r := range before.Routes {
 		had[route{r.Surface, r.Operation}] = r
 	}
+
 	for _, r := range after.Routes {
 		name := route{r.Surface, r.Operation}
 		if !maps.Equal(r.Statuses, want[name]) && len(r.Statuses)+len(want[name]) > 0 {
@@ -111,16 +124,21 @@ func TestCounts(t *testing.T) {
 			t.Errorf("%v came up late", name)
 		}
 	}
+
 	if len(want) > 0 {
 		t.Errorf("no figures of %v", want)
 	}
-	if after.Bytes != sent || after.InFlight != 0 || after.Panics != 1 || after.Compressed["gzip"] != 1 || after.Compressed["zstd"] != 1 {
-		t.Errorf("%d bytes (sent %d), %d in flight, %d panics, compressed %v", after.Bytes, sent, after.InFlight, after.Panics, after.Compressed)
+	if after.Bytes != sent || after.InFlight != 0 || after.Panics != 1 || after.Compressed["gzip"] != 1 ||
+		after.Compressed["zstd"] != 1 {
+		t.Errorf("%d bytes (sent %d), %d in flight, %d panics, compressed %v", after.Bytes, sent, after.InFlight,
+			after.Panics, after.Compressed)
 	}
+
 	denied := map[string]uint64{}
 	for _, d := range after.Denials {
 		denied[d.Surface+" "+d.Reason] = d.Count
 	}
+
 	if want := map[string]uint64{
 		"live unauthorized": 9, "live plan_limit": 1, "live quota_exceeded": 1, "preview insufficient_scope": 1,
 		"mcp unauthorized": 1, "mcp quota_exceeded": 1,
@@ -139,6 +157,7 @@ func TestParseErrorsAreCounted(t *testing.T) {
 	if !maps.Equal(s.ParseErrors, map[int]uint64{http.StatusBadRequest: 1, http.StatusRequestHeaderFieldsTooLarge: 2}) {
 		t.Errorf("parse errors are %v", s.ParseErrors)
 	}
+
 	for _, r := range s.Routes {
 		if len(r.Statuses) > 0 {
 			t.Errorf("%s %s: %v", r.Surface, r.Operation, r.Statuses)
@@ -149,18 +168,21 @@ func TestParseErrorsAreCounted(t *testing.T) {
 // TestInFlight sees a request that is being answered.
 func TestInFlight(t *testing.T) {
 	w := newWorld(t, setup{})
-	entered, leave := make(chan bool), make(chan bool)
+	entered := make(chan bool)
+	leave := make(chan bool)
 	w.panicking("/slow", access.GamesList, func(*api.Request, *api.Reply) *wire.Fault {
 		entered <- true
 		<-leave
 		panic("on purpose")
 	})
+
 	var asking sync.WaitGroup
 	for range 3 {
 		asking.Go(func() {
 			_, _ = w.send(request{method: "GET", target: "/slow", header: []string{"X-API-Key: " + w.named("bench")}})
 		})
 	}
+
 	for range 3 {
 		<-entered
 	}
@@ -174,7 +196,8 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestPagesAreCounted wants each path of the site to count as what it is, and paths that are not there as unknown.
+// TestPagesAreCounted wants each path of the site to count as what it is, and paths that are not
+// there as unknown.
 func TestPagesAreCounted(t *testing.T) {
 	w := siteWorld(t, nil)
 	c := w.view0().Catalog
@@ -204,12 +227,14 @@ func TestPagesAreCounted(t *testing.T) {
 		if r := w.page(t, f.target); r.status != f.status {
 			t.Errorf("%s: status %d, want %d", f.target, r.status, f.status)
 		}
+
 		name := route{"site", f.operation}
 		if want[name] == nil {
 			want[name] = map[int]uint64{}
 		}
 		want[name][f.status]++
 	}
+
 	w.page(t, "/nope")
 	want[route{"none", "unknown"}] = map[int]uint64{404: 1}
 	for _, r := range w.Stats().Routes {
@@ -219,6 +244,7 @@ func TestPagesAreCounted(t *testing.T) {
 		}
 		delete(want, name)
 	}
+
 	if len(want) > 0 {
 		t.Errorf("no figures of %v", want)
 	}

@@ -29,22 +29,26 @@ type exchange struct {
 	id   []byte // request id
 	time time.Time
 	now  access.Instant
-	last *access.Recall // the key that the connection's last request came with; nil without a connection
-	keys credentials
+	current
 
-	path    *path
 	surface *surface
-	op      *operation // nil where the path does nothing on the surface
-
-	charge  charge
 	request api.Request
 	reply   api.Reply
+	policy  policy
+	text    []byte // scratch
+}
 
+// current is what an exchange has of one request alone.
+type current struct {
+	last *access.Recall // the key that the connection's last request came with; nil without a connection
+	keys credentials
+	path *path
+	op   *operation // nil where the path does nothing on the surface
+
+	charge      charge
 	notModified bool
 	named       bool // the head has the request id
 	varies      bool // and Vary
-	policy      policy
-	text        []byte // scratch
 }
 
 var exchanges = sync.Pool{New: func() any { return &exchange{shard: tally.NextShard()} }}
@@ -86,7 +90,10 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	// A test may hand in a request without a connection of ours.
 	if c, ok := ctx.Conn().(*front.Conn); ok {
 		c.Received(at)
-		x.last = recallOf(c)
+		if c.Note == nil {
+			c.Note = &access.Recall{}
+		}
+		x.last, _ = c.Note.(*access.Recall) // the only note there is
 	}
 
 	// Until the path is known, errors are told as the live surface does (decision 3).
@@ -98,30 +105,12 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	x.allowOrigin()
 }
 
-// recallOf is the key that a connection's last request came with, kept with the connection.
-func recallOf(c *front.Conn) *access.Recall {
-	last, ok := c.Note.(*access.Recall)
-	if !ok {
-		last = &access.Recall{}
-		c.Note = last
-	}
-	return last
-}
-
 // end lets go of everything that belongs to the request.
 func (x *exchange) end() {
 	x.End()
 	x.request.Reset()
 	x.reply.Reset()
-
-	x.last = nil
-	x.keys = credentials{}
-	x.path = nil
-	x.op = nil
-	x.charge = charge{}
-	x.notModified = false
-	x.named = false
-	x.varies = false
+	x.current = current{}
 	exchanges.Put(x)
 }
 
@@ -139,7 +128,7 @@ func (x *exchange) serve(p *path) {
 	x.choose()
 	x.row = x.op.row
 	if f := x.recognise(); f != nil {
-		x.refuse(*f)
+		x.refuse(f)
 		return
 	}
 	x.process()
@@ -149,7 +138,7 @@ func (x *exchange) serve(p *path) {
 // finish, answer.
 func (x *exchange) process() {
 	if f := x.admit(); f != nil {
-		x.refuse(*f)
+		x.refuse(f)
 		return
 	}
 
@@ -163,7 +152,7 @@ func (x *exchange) process() {
 		f = x.unmetered(err)
 	}
 	if f != nil {
-		x.refuse(*f)
+		x.refuse(f)
 		return
 	}
 
@@ -178,37 +167,31 @@ func (x *exchange) process() {
 func (x *exchange) recognise() *wire.Fault {
 	key, ok := x.keys.key()
 	if !ok {
-		return x.noKey(access.ErrNoKey)
+		return x.surface.noKey
 	}
 
 	// The prefix tells a preview key, good or not, before anything is looked up (decision 1).
 	kind := access.KindOf(key)
 	if kind == access.Preview && x.surface.kind == access.Live {
-		return &x.surface.wrongKind
+		return x.surface.wrongKind
 	}
 
 	principal, err := x.s.Gate.Recognize(key, x.now, x.last)
 	good := err == nil || errors.Is(err, access.ErrSandbox)
 	switch {
 	case kind != access.Preview && x.surface.kind == access.Preview && good:
-		return &x.surface.wrongKind // only a good key is told that it is of the wrong kind
+		return x.surface.wrongKind // only a good key is told that it is of the wrong kind
 	case err != nil:
-		return x.noKey(err)
+		return x.surface.keyFault(err)
 	case !x.surface.bearer && x.keys.header == nil:
-		return x.noKey(access.ErrInvalid)
+		return x.surface.badKey
 	}
 
 	x.charge.principal = principal
 	if x.op != nil && !principal.Has(x.op.Scope) {
-		lacks := "The key lacks the scope " + x.op.Scope.Names()[0] + "."
-		return &wire.Fault{Code: wire.InsufficientScope, Detail: lacks}
+		return problem(wire.InsufficientScope, "The key lacks the scope "+x.op.Scope.Names()[0]+".")
 	}
 	return nil
-}
-
-func (x *exchange) noKey(err error) *wire.Fault {
-	f := x.surface.noKey(err)
-	return &f
 }
 
 // admit takes the View and asks the meter.
@@ -218,12 +201,11 @@ func (x *exchange) admit() *wire.Fault {
 	// Taken once: whatever is published meanwhile, the request sees one catalog.
 	r.View = x.s.Engine.View()
 	if r.View == nil {
-		return &x.surface.noCatalog
+		return x.surface.noCatalog
 	}
 
 	if !x.charge.admit(x.op.Name, x.now) {
-		f := x.surface.denied(&x.charge.decision)
-		return &f
+		return x.surface.denied(&x.charge.decision)
 	}
 
 	r.Service = &x.s.service
@@ -238,14 +220,18 @@ func (x *exchange) admit() *wire.Fault {
 
 // run takes the request apart and runs the operation.
 func (x *exchange) run() *wire.Fault {
-	if f := x.surface.read(x); f != nil {
-		return f
+	// The gate of MCP has taken the message of a tool apart.
+	if x.request.Message == nil {
+		if f := x.read(); f != nil {
+			return f
+		}
 	}
 
 	// Operations do not know the meter: what they show of it is handed to them.
 	if x.op.ShowsUsage {
 		var err error
-		if x.request.Usage, err = x.s.Gate.Usage(x.charge.principal, x.now); err != nil {
+		x.request.Usage, err = x.s.Gate.Usage(x.charge.principal, x.now)
+		if err != nil {
 			return x.unmetered(err)
 		}
 	}
@@ -274,15 +260,12 @@ func (x *exchange) runOnce() *wire.Fault {
 	case access.Replay:
 		return x.replay(claim.Reply)
 	case access.Conflict:
-		return &wire.Fault{
-			Code:   wire.IdempotencyConflict,
-			Detail: "The idempotency key was used with a different body within the last 10 minutes.",
-		}
+		const conflict = "The idempotency key was used with a different body within the last 10 minutes."
+		return problem(wire.IdempotencyConflict, conflict)
 	case access.Exhausted:
-		return &wire.Fault{
-			Code: wire.QuotaExceeded, Detail: "The credits of the period are used up.",
-			RetryAfter: int(claim.RetryAfter),
-		}
+		f = problem(wire.QuotaExceeded, "The credits of the period are used up.")
+		f.RetryAfter = int(claim.RetryAfter)
+		return f
 	case access.Fresh, access.Wait:
 	}
 
@@ -306,7 +289,6 @@ func (x *exchange) keepReply() *wire.Fault {
 	binary.BigEndian.PutUint64(kept, uint64(x.reply.SnapshotAt))
 	err := x.charge.commit(kept)
 	copy(kept, dataStart)
-
 	if err != nil {
 		return x.unmetered(err)
 	}
@@ -348,7 +330,7 @@ func (x *exchange) validate() {
 // log.
 func (x *exchange) unmetered(err error) *wire.Fault {
 	x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err))
-	return &notMetered
+	return notMetered
 }
 
 // panicked turns a panic into a 500 of the surface; the process lives on.
@@ -371,5 +353,5 @@ func (x *exchange) panicked(p any) {
 	if x.surface.outside != nil {
 		x.surface = x.surface.outside
 	}
-	x.refuse(wire.Fault{Code: wire.InternalError, Detail: somethingWrong})
+	x.refuse(somethingWrong)
 }

@@ -52,19 +52,23 @@ func (s *everyKth) Commit(t access.Ticket, c access.Claim, reply []byte) (access
 	return s.Store.Commit(t, c, reply)
 }
 
-// TestEveryKthCallFails retries batches over a store that fails at every k-th call, as a partner would, until each was
-// answered: every refusal is a 503, every key is charged once whatever it took, and its replay says what was first said.
+// TestEveryKthCallFails retries batches over a store that fails at every k-th call, as a partner
+// would, until each was answered: every refusal is a 503, every key is charged once whatever it
+// took, and its replay says what was first said.
 func TestEveryKthCallFails(t *testing.T) {
 	const batches = 12
+	store := &everyKth{Store: access.NewMemory(access.MemoryOptions{})}
+	w := newWorld(t, setup{store: store})
 	for k := int64(2); k <= 9; k++ {
-		store := &everyKth{Store: access.NewMemory(access.MemoryOptions{})}
-		w := newWorld(t, setup{store: store})
-		key := w.key(t, access.NewKey{Name: "kth", Tenant: "kth", Kind: access.Preview, Plan: "unlimited"})
+		store.calls.Store(0)
+		key := w.key(t, access.NewKey{Name: "kth", Tenant: fmt.Sprint("kth-", k), Kind: access.Preview,
+			Plan: "unlimited"})
 		ask := func(n int) reply {
 			return w.ask(t, request{method: "POST", target: "/v1/prices/batch", body: oneItem, header: []string{
 				"X-API-Key: " + key, "Content-Type: application/json", fmt.Sprintf("Idempotency-Key: batch-%d", n),
 			}})
 		}
+
 		first := make([]string, batches)
 		for n := range batches {
 			store.k = k
@@ -81,6 +85,7 @@ func TestEveryKthCallFails(t *testing.T) {
 				}
 			}
 		}
+
 		store.k = 0
 		for n := range batches {
 			r := ask(n)
@@ -88,6 +93,7 @@ func TestEveryKthCallFails(t *testing.T) {
 				t.Errorf("k=%d, batch %d: the replay is %d %s, first was %s", k, n, r.status, r.body, first[n])
 			}
 		}
+
 		w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", batches)}})
 	}
 }

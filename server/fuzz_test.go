@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzRequest sends whole requests through the handler: never 5xx, never a hang, always an answer that the document
-// allows.
+// FuzzRequest sends whole requests through the handler: never 5xx, never a hang, always an answer
+// that the document allows.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"GET", "/v1/cards?q=pikachu&limit=2", ""},
@@ -28,11 +28,14 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
+
 	w := shared()
 	f.Fuzz(func(t *testing.T, method, target, body string) {
-		if method == "" || target == "" || !printable(method) || !printable(target) || target[0] != '/' || strings.HasPrefix(target, "/mcp") {
+		if method == "" || target == "" || !printable(method) || !printable(target) || target[0] != '/' ||
+			strings.HasPrefix(target, "/mcp") {
 			return // not a request line of HTTP
 		}
+
 		for _, key := range []string{"bench", "preview", "-"} {
 			q := (&scenario{method: method, path: target, key: key, body: body}).request(w)
 			q.header = append(q.header, "Idempotency-Key: fuzz", "Content-Type: application/json")
@@ -43,14 +46,17 @@ func FuzzRequest(f *testing.F) {
 			if r.status >= 500 {
 				t.Fatalf("%s %q: %d %s", method, target, r.status, r.body)
 			}
+
 			told := r
 			if method == http.MethodHead { // GET says why
 				q.method = http.MethodGet
-				if told, err = w.send(q); err != nil {
+				told, err = w.send(q)
+				if err != nil {
 					t.Fatalf("GET %q: %v", target, err)
 				}
 				q.method = method
 			}
+
 			switch {
 			case bytes.Contains(told.body, []byte("not valid HTTP")): // what the parser refuses has no path yet
 				faults := told.envelopeFaults(told.header.Get("X-Request-Id"))

@@ -42,10 +42,12 @@ var scratchDir string
 
 func TestMain(m *testing.M) {
 	var err error
-	if scratchDir, err = os.MkdirTemp("", "ninepocket-server-"); err != nil {
+	scratchDir, err = os.MkdirTemp("", "ninepocket-server-")
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+
 	code := m.Run()
 	for _, f := range atTheEnd {
 		f()
@@ -71,6 +73,7 @@ func makeEdition(cards, day int, base *edition) *edition {
 			panic(err)
 		}
 	}
+
 	e := &edition{dir: filepath.Join(scratchDir, fmt.Sprintf("%d-day%d", cards, day))}
 	var err error
 	e.summary, err = synth.Summarize(e.dir, synth.Options{Cards: cards, Day: day, Plain: true})
@@ -79,10 +82,12 @@ func makeEdition(cards, day int, base *edition) *edition {
 	if base != nil {
 		o.Base = base.view.Catalog
 	}
+
 	result, err := loader.Build(context.Background(), o)
 	must(err)
 	store := snapshot.OpenDir(filepath.Join(scratchDir, "store"))
-	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
+	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine,
+		QuarantineCounts: result.QuarantineCounts})
 	must(err)
 	catalog, err := store.Load(context.Background(), manifest.ID, nil)
 	must(err)
@@ -91,7 +96,8 @@ func makeEdition(cards, day int, base *edition) *edition {
 	return e
 }
 
-// today and tomorrow are the editions that tests serve; tomorrow adds, removes and renames, and moves prices.
+// today and tomorrow are the editions that tests serve; tomorrow adds, removes and renames, and
+// moves prices.
 var (
 	today    = sync.OnceValue(func() *edition { return makeEdition(demoCards, 0, nil) })
 	tomorrow = sync.OnceValue(func() *edition { return makeEdition(demoCards, 1, today()) })
@@ -104,9 +110,10 @@ type world struct {
 	signer   *cursor.Signer
 	store    access.Store
 	listener *fasthttputil.InmemoryListener
-	idle     sync.Pool // *client
+	clock    func() time.Time // that requests are judged by
 
 	mu   sync.Mutex
+	idle []*client
 	ring *access.KeyRing
 	file *access.KeyFile
 	keys map[string]string // by name
@@ -114,6 +121,7 @@ type world struct {
 
 // setup says how a world differs from the usual one.
 type setup struct {
+	still    bool           // its clock stands
 	views    []*engine.View // served one after the other; today's when nil, none when empty
 	noViews  bool
 	liveOnly bool
@@ -148,7 +156,8 @@ var standing = []access.NewKey{
 
 func testPlans() access.Plans {
 	plans := access.DefaultPlans()
-	plans.Set("capped", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, MaxCards: 3, MaxPrices: 2, HistoryDays: 20, StatsWindow: 30})
+	plans.Set("capped", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, MaxCards: 3, MaxPrices: 2, HistoryDays: 20,
+		StatsWindow: 30})
 	plans.Set("brief", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 5, StatsWindow: 90})
 	plans.Set("nostats", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: access.NoStats})
 	plans.Set("tiny", access.Plan{PerMinute: 1000, PerDay: 3})
@@ -159,7 +168,8 @@ func testPlans() access.Plans {
 func newWorld(tb testing.TB, s setup) *world {
 	tb.Helper()
 	now := time.Now()
-	w := &world{tb: tb, keys: map[string]string{}, file: access.NewKeyFile(), listener: fasthttputil.NewInmemoryListener(), store: s.store}
+	w := &world{tb: tb, keys: map[string]string{}, file: access.NewKeyFile(),
+		listener: fasthttputil.NewInmemoryListener(), store: s.store}
 	for _, k := range standing {
 		made, text, err := w.file.Create(k, now)
 		if err != nil {
@@ -173,35 +183,50 @@ func newWorld(tb testing.TB, s setup) *world {
 		w.keys[k.Name] = text
 		noteKey(text)
 	}
+
 	var err error
-	if w.ring, err = access.FixedKeyRing(w.file, testPlans()); err != nil {
+	w.ring, err = access.FixedKeyRing(w.file, testPlans())
+	if err != nil {
 		tb.Fatal(err)
 	}
 	if w.store == nil {
 		w.store = access.NewMemory(access.MemoryOptions{})
 	}
+
 	books := &balanced{Store: w.store}
-	if w.signer, err = cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}}); err != nil {
+	w.signer, err = cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}})
+	if err != nil {
 		tb.Fatal(err)
 	}
+
 	eng := engine.New(nil, engine.Options{RetiredBudget: s.retired})
 	if s.views == nil && !s.noViews {
 		s.views = []*engine.View{today().view}
 	}
+
 	for _, v := range s.views {
 		eng.Swap(v, now)
 	}
 	o := Options{
-		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer, BaseURL: baseURL + "/",
-		Preview: !s.liveOnly, PackCache: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Engine: eng, Gate: access.NewGate(w.ring,
+			books), Clock: access.StartClock(now), Cursors: w.signer, BaseURL: baseURL + "/",
+		Preview: !s.liveOnly, PackCache: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
+			&slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if s.options != nil {
 		s.options(&o)
 	}
-	if w.Server, err = New(o); err != nil {
+
+	w.Server, err = New(o)
+	if err != nil {
 		tb.Fatal(err)
 	}
+
 	w.http.Handler = scribbling(w.handle)
+	w.clock = time.Now
+	if s.still {
+		w.stop()
+	}
 	if s.patience != (front.Patience{}) {
 		w.open.Patience = s.patience
 	}
@@ -214,12 +239,13 @@ func newWorld(tb testing.TB, s setup) *world {
 	if s.wrap != nil {
 		s.listener = s.wrap(s.listener)
 	}
+
 	served := make(chan error, 1)
 	go func() { served <- w.Serve(s.listener) }()
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		for c, ok := w.idle.Get().(*client); ok; c, ok = w.idle.Get().(*client) {
+		for c := w.kept(); c != nil; c = w.kept() {
 			_ = c.Close()
 		}
 		_ = s.listener.Close()
@@ -228,6 +254,15 @@ func newWorld(tb testing.TB, s setup) *world {
 		books.check(tb)
 	})
 	return w
+}
+
+// stop lets all requests come at one instant, in the middle of the time in which pages with a
+// cursor keep their validators (decision 9).
+func (w *world) stop() {
+	const turn = cursor.Lifetime / 3
+	at := time.Now().Truncate(turn).Add(turn + turn/2)
+	w.clock = func() time.Time { return at }
+	w.instant = func(time.Time) (time.Time, access.Instant) { return at, w.Clock.At(at) }
 }
 
 // balanced counts tickets: every admitted call is ended exactly once, whatever becomes of it.
@@ -267,7 +302,8 @@ func (b *balanced) Abort(t access.Ticket, c access.Claim) (access.Receipt, error
 
 func (b *balanced) check(tb testing.TB) {
 	tb.Helper()
-	admitted, ended := b.admitted.Load(), b.ended.Load()
+	admitted := b.admitted.Load()
+	ended := b.ended.Load()
 	if ended > admitted || ended < admitted && b.failed.Load() == 0 {
 		tb.Errorf("%d calls were admitted, %d ended", admitted, ended)
 	}
@@ -276,10 +312,18 @@ func (b *balanced) check(tb testing.TB) {
 // forever keeps the shared world for the whole run: TestMain cleans up after it.
 type forever struct{ testing.TB }
 
-var atTheEnd []func()
+var (
+	atTheEnd   []func()
+	atTheEndMu sync.Mutex
+)
 
-func (forever) Cleanup(f func()) { atTheEnd = append(atTheEnd, f) }
-func (forever) Helper()          {}
+func (forever) Cleanup(f func()) {
+	atTheEndMu.Lock()
+	defer atTheEndMu.Unlock()
+	atTheEnd = append(atTheEnd, f)
+}
+
+func (forever) Helper() {}
 
 func (forever) Errorf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "FAIL: "+format+"\n", args...)
@@ -288,15 +332,32 @@ func (forever) Errorf(format string, args ...any) {
 
 func (f forever) Fatal(args ...any) { f.Errorf("%s", fmt.Sprint(args...)) }
 
-// shared is the world of all tests that change nothing in it.
-var shared = sync.OnceValue(func() *world { return newWorld(forever{}, setup{}) })
+// Worlds of all tests that change nothing in them: still is one whose clock stands.
+var (
+	shared = sync.OnceValue(func() *world { return newWorld(forever{}, setup{}) })
+	still  = sync.OnceValue(func() *world { return newWorld(forever{}, setup{still: true}) })
+
+	liveWorld = sync.OnceValue(func() *world { return newWorld(forever{}, setup{liveOnly: true}) })
+)
+
+var unique atomic.Int64
+
+// only is a name that nothing else has, for what a test adds to a world that others use.
+func only(name string) string { return fmt.Sprint(name, "-", unique.Add(1)) }
 
 // key makes another key.
 func (w *world) key(tb testing.TB, k access.NewKey) string {
 	tb.Helper()
+	return w.keyOf(tb, k, time.Now())
+}
+
+// keyOf makes a key as of an instant.
+func (w *world) keyOf(tb testing.TB, k access.NewKey, now time.Time) string {
+	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, text, err := w.file.Create(k, time.Now())
+
+	_, text, err := w.file.Create(k, now)
 	if err == nil {
 		err = w.ring.Replace(w.file)
 	}
@@ -305,6 +366,25 @@ func (w *world) key(tb testing.TB, k access.NewKey) string {
 	}
 	noteKey(text)
 	return text
+}
+
+// revoke revokes the keys of a tenant.
+func (w *world) revoke(tb testing.TB, tenant string, now time.Time) {
+	tb.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	for _, k := range w.file.Keys {
+		if k.Tenant != tenant {
+			continue
+		}
+		if _, err := w.file.Revoke(k.ID, now); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.ring.Replace(w.file); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // named is the text of a standing key, or name itself when it is not one.
@@ -317,17 +397,24 @@ func (w *world) named(name string) string {
 
 // lent are the headers that the handler reads.
 var lent = []string{
-	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Host", "Idempotency-Key",
+	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type",
+	"Host", "Idempotency-Key",
 	"If-None-Match", "MCP-Protocol-Version", "Origin", "User-Agent", "X-API-Key", "X-Request-Id",
 }
 
-// scribbling overwrites what a request lent to the handler once it has returned, so that whatever was kept shows.
-func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
-	scribble := func(b []byte) {
-		for i := range b {
-			b[i] = '~'
-		}
+// scribbled is what lent memory is overwritten with.
+var scribbled = bytes.Repeat([]byte{'~'}, 64<<10)
+
+// scribble overwrites b, by copying: byte by byte, the race detector would look at each.
+func scribble(b []byte) {
+	for len(b) > 0 {
+		b = b[copy(b, scribbled):]
 	}
+}
+
+// scribbling overwrites what a request lent to the handler once it has returned, so that whatever
+// was kept shows.
+func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		handle(ctx)
 		r := &ctx.Request
@@ -341,6 +428,7 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 				scribble(v)
 			}
 		}
+
 		if x, ok := exchanges.Get().(*exchange); ok {
 			scribble(x.reply.Body[:cap(x.reply.Body)])
 			scribble(x.text[:cap(x.text)])
@@ -378,6 +466,7 @@ func (q *request) bytes() []byte {
 	for _, h := range q.header {
 		b.WriteString(h + "\r\n")
 	}
+
 	switch {
 	case q.chunked:
 		b.WriteString("Transfer-Encoding: chunked\r\n\r\n")
@@ -386,6 +475,7 @@ func (q *request) bytes() []byte {
 			rest = rest[len(part):]
 			fmt.Fprintf(&b, "%x\r\n%s\r\n", len(part), part)
 		}
+
 		b.WriteString("0\r\n\r\n")
 	case q.body != "" || q.method == http.MethodPost:
 		fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(q.body), q.body)
@@ -397,21 +487,43 @@ func (q *request) bytes() []byte {
 
 // send sends a request and reads the reply, without any judgement.
 func (w *world) send(q request) (reply, error) {
-	c, ok := w.idle.Get().(*client)
-	if !ok {
+	c := w.kept()
+	if c == nil {
 		var err error
-		if c, err = w.dial(); err != nil {
+		c, err = w.dial()
+		if err != nil {
 			return reply{}, err
 		}
 	}
+
 	r, closed, err := c.send(q)
 	switch {
 	case closed:
 		_ = c.Close()
 	case err == nil:
-		w.idle.Put(c)
+		w.keep(c)
 	}
 	return r, err
+}
+
+// kept is a connection on which nothing is under way, nil without one.
+func (w *world) kept() *client {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := len(w.idle) - 1
+	if last < 0 {
+		return nil
+	}
+
+	c := w.idle[last]
+	w.idle = w.idle[:last]
+	return c
+}
+
+func (w *world) keep(c *client) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = append(w.idle, c)
 }
 
 func (w *world) dial() (*client, error) {
@@ -422,17 +534,21 @@ func (w *world) dial() (*client, error) {
 	return &client{conn, bufio.NewReader(conn)}, nil
 }
 
-// send sends a request over this connection and reads the reply; closed tells that it was the last one.
+// send sends a request over this connection and reads the reply; closed tells that it was the last
+// one.
 func (c *client) send(q request) (r reply, closed bool, err error) {
 	if _, err := c.Write(q.bytes()); err != nil {
 		return reply{}, false, err
 	}
+
 	resp, err := http.ReadResponse(c.r, &http.Request{Method: q.method})
 	if err != nil {
 		return reply{}, false, err
 	}
+
 	r = reply{status: resp.StatusCode, header: resp.Header}
-	if r.wire, err = io.ReadAll(resp.Body); err != nil {
+	r.wire, err = io.ReadAll(resp.Body)
+	if err != nil {
 		return reply{}, false, err
 	}
 	if resp.ContentLength >= 0 && q.method == http.MethodHead {
@@ -446,6 +562,7 @@ func decoded(b []byte, encoding string) ([]byte, error) {
 	if len(b) == 0 {
 		return b, nil
 	}
+
 	switch encoding {
 	case "":
 		return b, nil
@@ -497,6 +614,7 @@ func noteKey(text string) {
 func keysInLogs() string {
 	logs.mu.Lock()
 	defer logs.mu.Unlock()
+
 	for line := range strings.Lines(logs.b.String()) {
 		for _, key := range logs.keys {
 			if strings.Contains(line, key[len("npk_live_"):len("npk_live_")+12]) {

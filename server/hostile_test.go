@@ -44,6 +44,7 @@ func hostileCases(tb testing.TB, w *world) []*hostile {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	var all []*hostile
 	var c *hostile
 	for n, line := range strings.Split(string(text), "\n") {
@@ -66,7 +67,9 @@ func hostileCases(tb testing.TB, w *world) []*hostile {
 			if err != nil {
 				tb.Fatalf("line %d: %v", n+1, err)
 			}
-			if c.sent = append(c.sent, b...); mark == ">" {
+
+			c.sent = append(c.sent, b...)
+			if mark == ">" {
 				c.sent = append(c.sent, "\r\n"...)
 			}
 		default:
@@ -88,9 +91,11 @@ func number(tb testing.TB, text string) int {
 func (c *hostile) expect(text string) error {
 	words := strings.Fields(strings.ReplaceAll(text, ",", " , "))
 	last := len(words) - 1
-	if c.keeps = words[last] == "keep"; !c.keeps && words[last] != "close" {
+	c.keeps = words[last] == "keep"
+	if !c.keeps && words[last] != "close" {
 		return fmt.Errorf("%q says nothing of the connection", text)
 	}
+
 	one := wanted{}
 	for _, word := range append(words[:last:last], ",") {
 		switch status, err := strconv.Atoi(word); {
@@ -144,10 +149,12 @@ func newLoopback(tb testing.TB, s setup) *loopback {
 			tune(h)
 		}
 	}
+
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	s.listener = listener
 	l.world = newWorld(tb, s)
 	l.addr = listener.Addr().String()
@@ -183,6 +190,7 @@ func (c *client) next() (reply, error) {
 	if resp.Close {
 		resp.Header.Set("Connection", "close") // which ReadResponse takes out
 	}
+
 	body, err := io.ReadAll(resp.Body)
 	return reply{status: resp.StatusCode, header: resp.Header, wire: body, body: body}, err
 }
@@ -204,7 +212,8 @@ func TestHostileCorpus(t *testing.T) {
 	l.checkSmuggled(t)
 }
 
-// TestHostileCorpusInPieces sends every case byte by byte where it is short, else in pieces: the answers are the same.
+// TestHostileCorpusInPieces sends every case byte by byte where it is short, else in pieces: the
+// answers are the same.
 func TestHostileCorpusInPieces(t *testing.T) {
 	l := newLoopback(t, setup{})
 	for _, c := range hostileCases(t, l.world) {
@@ -216,8 +225,8 @@ func TestHostileCorpusInPieces(t *testing.T) {
 	l.checkSmuggled(t)
 }
 
-// TestLastAnswerIsNotReset sends on after the last answer of a connection: its end stays an end, for a reset would take
-// the answer from a client that had not read it yet.
+// TestLastAnswerIsNotReset sends on after the last answer of a connection: its end stays an end,
+// for a reset would take the answer from a client that had not read it yet.
 func TestLastAnswerIsNotReset(t *testing.T) {
 	l := newLoopback(t, setup{})
 	for name, last := range map[string]string{
@@ -233,12 +242,14 @@ func TestLastAnswerIsNotReset(t *testing.T) {
 			if _, err := c.next(); err != nil {
 				t.Fatal(err)
 			}
+
 			for range 3 { // the first of them would be answered by the reset
 				if _, err := io.WriteString(c, last); err != nil {
 					t.Fatalf("sending on: %v", err)
 				}
 				time.Sleep(10 * time.Millisecond)
 			}
+
 			if r, err := c.next(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("the connection does not end: %d %v", r.status, err)
 			}
@@ -261,6 +272,7 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 	sent := make(chan struct{})
 	go func() { // while answers are read: a refused body need not be taken whole
 		defer close(sent)
+
 		for _, p := range pieces {
 			if _, err := to.Write(p); err != nil {
 				return
@@ -270,6 +282,7 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 			_, _ = io.WriteString(to, honest)
 		}
 	}()
+
 	for i, want := range c.want {
 		r, err := to.next()
 		if err != nil {
@@ -285,6 +298,7 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 			t.Errorf("Connection: %q", r.header.Get("Connection"))
 		}
 	}
+
 	if c.keeps {
 		if r, err := to.next(); err != nil || r.header.Get("X-Request-Id") != id {
 			t.Errorf("the honest request after it: %v %v, want %s", err, r.header, id)
@@ -303,12 +317,14 @@ func (r reply) differs(want wanted) []string {
 	if want.status < 400 {
 		return nil
 	}
+
 	faults := r.envelopeFaults(r.header.Get("X-Request-Id"))
 	if r.code() != want.code {
 		faults = append(faults, fmt.Sprintf("code %q, want %q", r.code(), want.code))
 	}
 	if preview := r.header.Get("Content-Type") == "application/json"; preview != want.preview {
-		faults = append(faults, fmt.Sprintf("Content-Type %q, want the preview envelope: %v", r.header.Get("Content-Type"), want.preview))
+		faults = append(faults, fmt.Sprintf("Content-Type %q, want the preview envelope: %v",
+			r.header.Get("Content-Type"), want.preview))
 	}
 	return faults
 }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/valyala/fasthttp"
-
-	"ninepocket/wire"
 )
 
 const (
@@ -100,7 +98,7 @@ func (v *visit) image() {
 	name, _ := v.request.PathID() // without one there is no image either
 	f, info, err := v.s.Images.open(name)
 	if err != nil {
-		v.noImage()
+		v.missing(v.Ctx.URI().PathOriginal(), "There is no such image.")
 		return
 	}
 
@@ -120,14 +118,4 @@ func (v *visit) image() {
 	}
 	r.Header.SetContentType(imageTypes[extension(name)])
 	r.SetBodyStream(f, int(info.Size())) // closes it
-}
-
-// noImage answers 404: with a page where there is a site and the client reads pages, else in the
-// live envelope.
-func (v *visit) noImage() {
-	if v.wantsPage(v.Ctx.URI().PathOriginal()) {
-		v.lost()
-		return
-	}
-	v.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is no such image."})
 }

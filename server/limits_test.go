@@ -21,52 +21,71 @@ func (w *world) tenant(tb testing.TB, name, plan string) string {
 	return w.key(tb, access.NewKey{Name: name, Tenant: name, Kind: access.Live, Plan: plan})
 }
 
-// TestMinute wants exactly 30 requests of a free key to pass, whatever their answers, and figures that agree.
+// TestMinute wants exactly 30 requests of a free key to pass, whatever their answers, and figures
+// that agree.
 func TestMinute(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.tenant(t, "minute", "free")
+	w := shared()
+	name := only("minute")
+	key := w.tenant(t, name, "free")
 	tag := w.get(t, "/v1/games").header.Get("ETag")
 	for i := range 30 {
 		s := scenario{path: "/v1/games", key: key}
 		switch i % 5 {
 		case 1:
-			s.path, s.status, s.code = "/v1/cards/none", 404, "not_found"
+			s.path = "/v1/cards/none"
+			s.status = 404
+			s.code = "not_found"
 		case 2:
-			s.path, s.status, s.code = "/v1/cards?limit=0", 400, "invalid_request"
+			s.path = "/v1/cards?limit=0"
+			s.status = 400
+			s.code = "invalid_request"
 		case 3:
-			s.header, s.status = []string{"If-None-Match: " + tag}, 304
+			s.header = []string{"If-None-Match: " + tag}
+			s.status = 304
 		case 4:
-			s.path, s.status, s.code = "/v1/cards/"+todaysTruth().cards[0].id+"/price-stats", 403, "plan_limit"
+			s.path = "/v1/cards/" + todaysTruth().cards[0].id + "/price-stats"
+			s.status = 403
+			s.code = "plan_limit"
 		}
+
 		r := w.try(t, s)
 		minute, day := r.remaining(t)
 		// Only successes are charged to the day: errors and 304 take none (decision 13).
 		if want := 2000 - (i/5 + 1); minute != 29-i || day != want {
-			t.Errorf("after request %d: %d of the minute, %d of the day remain, want %d and %d", i+1, minute, day, 29-i, want)
+			t.Errorf("after request %d: %d of the minute, %d of the day remain, want %d and %d", i+1, minute, day,
+				29-i, want)
 		}
 	}
+
 	for range 3 {
-		r := w.try(t, scenario{path: "/v1/games", key: key, status: 429, code: "rate_limit_exceeded", want: []match{has("30 requests per minute")}})
+		r := w.try(t, scenario{path: "/v1/games", key: key, status: 429, code: "rate_limit_exceeded",
+			want: []match{has("30 requests per minute")}})
 		if minute, day := r.remaining(t); minute != 0 || day != 2000-6 {
 			t.Errorf("refused with %d of the minute and %d of the day left", minute, day)
 		}
+
 		var body struct {
 			RetryAfter int `json:"retry_after_seconds"`
 		}
 		r.decode(t, &body)
-		if got := r.header.Get("Retry-After"); got != fmt.Sprint(body.RetryAfter) || body.RetryAfter < 55 || body.RetryAfter > 60 {
+		if got := r.header.Get("Retry-After"); got != fmt.Sprint(body.RetryAfter) || body.RetryAfter < 55 ||
+			body.RetryAfter > 60 {
 			t.Errorf("Retry-After %s, body %d", got, body.RetryAfter)
 		}
 	}
+
 	usage := w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
-		at("data.request_credits_used", 6), at("data.request_credits_limit", 2000), at("data.request_credits_remaining", 1994), at("data.rate_limit_per_minute", 30),
-		at("data.tenant_id", "minute"), at("meta.billable_units", 0), at("meta.idempotent_replay", false),
+		at("data.request_credits_used", 6), at("data.request_credits_limit",
+			2000), at("data.request_credits_remaining", 1994), at("data.rate_limit_per_minute", 30),
+		at("data.tenant_id", name), at("meta.billable_units", 0), at("meta.idempotent_replay", false),
 	}})
-	if usage.header.Get("RateLimit") != "" || usage.header.Get("ETag") != "" || usage.header.Get("Cache-Control") != "no-store" {
+	if usage.header.Get("RateLimit") != "" || usage.header.Get("ETag") != "" ||
+		usage.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("usage has %v", usage.header)
 	}
+
 	// The minute is the key's own, the day the tenant's.
-	other := w.key(t, access.NewKey{Name: "second", Tenant: "minute", Kind: access.Live})
+	other := w.key(t, access.NewKey{Name: "second", Tenant: name, Kind: access.Live})
 	if minute, day := w.try(t, scenario{path: "/v1/games", key: other}).remaining(t); minute != 29 || day != 1993 {
 		t.Errorf("the tenant's other key has %d of its minute and %d of the day left", minute, day)
 	}
@@ -74,29 +93,33 @@ func TestMinute(t *testing.T) {
 
 // TestDay wants a quota of three to admit three successes.
 func TestDay(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.tenant(t, "day", "tiny")
+	w := shared()
+	name := only("day")
+	key := w.tenant(t, name, "tiny")
 	w.try(t, scenario{path: "/v1/cards/none", key: key, status: 404, code: "not_found"})
 	for i := range 3 {
 		if _, day := w.try(t, scenario{path: "/v1/games", key: key}).remaining(t); day != 2-i {
 			t.Errorf("%d of 3 remain after %d", day, i+1)
 		}
 	}
+
 	for _, path := range []string{"/v1/games", "/v1/cards/none"} {
 		r := w.try(t, scenario{path: path, key: key, status: 429, code: "quota_exceeded"})
 		if r.header.Get("X-RateLimit-Remaining") == "0" {
 			t.Error("the minute is not what tripped")
 		}
 	}
-	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_remaining", 0), at("data.request_credits_used", 3)}})
-	other := w.key(t, access.NewKey{Name: "second", Tenant: "day", Kind: access.Live})
+
+	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_remaining", 0),
+		at("data.request_credits_used", 3)}})
+	other := w.key(t, access.NewKey{Name: "second", Tenant: name, Kind: access.Live})
 	w.try(t, scenario{path: "/v1/games", key: other, status: 429, code: "quota_exceeded"})
 }
 
 // TestQuotaUnderConcurrency wants many callers at once to be charged exactly once for each success.
 func TestQuotaUnderConcurrency(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.tenant(t, "crowd", "tiny")
+	w := shared()
+	key := w.tenant(t, only("crowd"), "tiny")
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	statuses := map[int]int{}
@@ -106,11 +129,13 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
+
 			mu.Lock()
 			statuses[r.status]++
 			mu.Unlock()
 		})
 	}
+
 	group.Wait()
 	if statuses[200] != 3 || statuses[429] != 37 {
 		t.Errorf("statuses %v, want 3 successes", statuses)
@@ -119,64 +144,84 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 
 // TestUsageIsFree wants usage to pass no limit and to take nothing.
 func TestUsageIsFree(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.tenant(t, "reader", "free")
+	w := shared()
+	key := w.tenant(t, only("reader"), "free")
 	for range 50 {
-		w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 0), at("data.rate_limit_per_minute", 30)}})
+		w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 0),
+			at("data.rate_limit_per_minute", 30)}})
 	}
+
 	now := time.Now().UTC()
 	start := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
-		at("data.period_start", start.Format(time.RFC3339)), at("data.period_end", start.AddDate(0, 0, 1).Format(time.RFC3339)),
+		at("data.period_start", start.Format(time.RFC3339)), at("data.period_end",
+			start.AddDate(0, 0, 1).Format(time.RFC3339)),
 		at("meta.snapshot_at", today().summary.SnapshotAt.Format(time.RFC3339)),
 	}})
 }
 
 // TestPlans holds the gates of plans (decision 14).
 func TestPlans(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	var k *trueCard
 	for _, one := range tr.cards {
-		if l := one.display(); l != nil && len(l.days) == 365 {
+		if l := one.display(); l != nil && l.days.known == 365 {
 			k = one
 			break
 		}
 	}
+
 	ids := func(n int) string { return `{"ids":["a"` + strings.Repeat(`,"a"`, n-1) + `]}` }
-	stats, history := "/v1/cards/"+k.id+"/price-stats", "/v1/cards/"+k.id+"/prices"
+	stats := "/v1/cards/" + k.id + "/price-stats"
+	history := "/v1/cards/" + k.id + "/prices"
 	limit := func(name, path, key, body string, parts ...string) scenario {
-		return scenario{name: name, path: path, key: key, body: body, status: 403, code: "plan_limit", want: []match{has(parts...)}}
+		return scenario{name: name, path: path, key: key, body: body, status: 403, code: "plan_limit",
+			want: []match{has(parts...)}}
 	}
+
 	start := func(n int) string { return tr.day(n-1) + "T00:00:00Z" }
 	w.run(t, []scenario{
 		limit("statistics on free", stats, "free", "", "starter, pro or business"),
 		limit("statistics of no card on free", "/v1/cards/none/price-stats", "free", "", "paid plan"),
 		limit("statistics on a plan without", stats, "nostats", "", "paid plan"),
-		{name: "starter", path: stats + "?window=90d", key: "starter", want: []match{at("window", "90d"), at("window_start", start(90))}},
+		{name: "starter", path: stats + "?window=90d", key: "starter",
+			want: []match{at("window", "90d"), at("window_start", start(90))}},
 		{name: "pro", path: stats + "?window=7d", key: "pro", want: []match{at("window", "7d")}},
 		{name: "business", path: stats, key: "business", want: []match{at("window", "30d")}},
 		limit("window above the plan's", stats+"?window=90d", "capped", "", "30 days"),
-		{name: "a bad window on free is 400", path: stats + "?window=1y", key: "free", status: 400, code: "invalid_request"},
+		{name: "a bad window on free is 400", path: stats + "?window=1y", key: "free", status: 400,
+			code: "invalid_request"},
 		{
 			name: "window clamped to the plan's range", path: stats + "?window=30d", key: "capped",
-			want: []match{at("window", "30d"), at("window_start", start(20)), at("data.variants", tr.statsJSON(k.shown(), 20))},
+			want: []match{at("window", "30d"), at("window_start", start(20)),
+				at("data.variants", tr.statsJSON(k.shown(), 20))},
 		},
 		{
 			name: "window of 90 days clamped to 5", path: stats + "?window=90d", key: "brief",
-			want: []match{at("window", "90d"), at("window_start", start(5)), at("data.variants", tr.statsJSON(k.shown(), 5))},
+			want: []match{at("window", "90d"), at("window_start", start(5)),
+				at("data.variants", tr.statsJSON(k.shown(), 5))},
 		},
-		{name: "window of 7 days clamped to 5", path: stats + "?window=7d", key: "brief", want: []match{at("window_start", start(5)), at("data.variants", tr.statsJSON(k.shown(), 5))}},
-		{name: "history clamped", path: history + "?days=365", key: "capped", want: []match{at("days", 20), at("data", tr.historyJSON(k.shown(), 20))}},
-		{name: "history within", path: history + "?days=3", key: "brief", want: []match{at("days", 3), at("data", tr.historyJSON(k.shown(), 3))}},
+		{name: "window of 7 days clamped to 5", path: stats + "?window=7d", key: "brief",
+			want: []match{at("window_start", start(5)), at("data.variants", tr.statsJSON(k.shown(), 5))}},
+		{name: "history clamped", path: history + "?days=365", key: "capped",
+			want: []match{at("days", 20), at("data", tr.historyJSON(k.shown(), 20))}},
+		{name: "history within", path: history + "?days=3", key: "brief",
+			want: []match{at("days", 3), at("data", tr.historyJSON(k.shown(), 3))}},
 		{name: "default history clamped", path: history, key: "brief", want: []match{at("days", 5)}},
-		{name: "history beyond the bound", path: history + "?days=366", key: "brief", status: 400, code: "invalid_request"},
-		{name: "cards at the cap", path: "/v1/cards/batch", key: "capped", body: ids(3), want: []match{at("not_found.#", 1)}},
+		{name: "history beyond the bound", path: history + "?days=366", key: "brief", status: 400,
+			code: "invalid_request"},
+		{name: "cards at the cap", path: "/v1/cards/batch", key: "capped", body: ids(3),
+			want: []match{at("not_found.#", 1)}},
 		limit("cards above the cap", "/v1/cards/batch", "capped", ids(4), "3 ids"),
 		limit("cards at the specification's bound", "/v1/cards/batch", "capped", ids(200), "3 ids"),
-		{name: "cards above the bound", path: "/v1/cards/batch", key: "capped", body: ids(201), status: 400, code: "invalid_request"},
-		{name: "prices at the cap", path: "/v1/prices/batch", key: "capped", body: ids(2), want: []match{at("not_found.#", 1)}},
+		{name: "cards above the bound", path: "/v1/cards/batch", key: "capped", body: ids(201), status: 400,
+			code: "invalid_request"},
+		{name: "prices at the cap", path: "/v1/prices/batch", key: "capped", body: ids(2),
+			want: []match{at("not_found.#", 1)}},
 		limit("prices above the cap", "/v1/prices/batch", "capped", ids(3), "2 ids"),
-		{name: "prices above the bound", path: "/v1/prices/batch", key: "capped", body: ids(101), status: 400, code: "invalid_request"},
+		{name: "prices above the bound", path: "/v1/prices/batch", key: "capped", body: ids(101), status: 400,
+			code: "invalid_request"},
 	})
 }
 
@@ -185,17 +230,21 @@ func TestNoSnapshot(t *testing.T) {
 	w := newWorld(t, setup{noViews: true})
 	key := w.tenant(t, "early", "free")
 	for range 35 {
-		r := w.try(t, scenario{path: "/v1/games", key: key, status: 503, code: "temporarily_unavailable", want: []match{at("retry_after_seconds", retryUnavailable)}})
+		r := w.try(t, scenario{path: "/v1/games", key: key, status: 503, code: "temporarily_unavailable",
+			want: []match{at("retry_after_seconds", retryUnavailable)}})
 		if r.header.Get("Retry-After") != fmt.Sprint(retryUnavailable) {
 			t.Error("Retry-After differs from the body")
 		}
 	}
+
 	w.run(t, []scenario{
-		{path: "/v1/products", key: "preview", status: 503, code: "temporarily_unavailable", want: []match{at("error.retry_after_seconds", retryUnavailable)}},
+		{path: "/v1/products", key: "preview", status: 503, code: "temporarily_unavailable",
+			want: []match{at("error.retry_after_seconds", retryUnavailable)}},
 		{path: "/healthz", key: "-", status: 503, want: []match{exact(`{"status":"loading","snapshot_id":null}`)}},
 		{path: "/v1/games", key: "-", status: 401, code: "unauthorized"},
 		{path: "/openapi.json", key: "-", want: []match{at("openapi", "3.1.0")}},
 	})
+
 	w.Engine.Swap(today().view, time.Now())
 	if minute, _ := w.try(t, scenario{path: "/v1/games", key: key}).remaining(t); minute != 29 {
 		t.Errorf("%d of the minute left", minute)
@@ -248,16 +297,20 @@ func (b *brokenStore) Commit(t access.Ticket, c access.Claim, reply []byte) (acc
 	return b.Store.Commit(t, c, reply)
 }
 
-// TestMeteringDown wants 503 and no data when the store fails, at whichever call, and the inner error only in the log.
+// TestMeteringDown wants 503 and no data when the store fails, at whichever call, and the inner
+// error only in the log.
 func TestMeteringDown(t *testing.T) {
 	store := &brokenStore{Store: access.NewMemory(access.MemoryOptions{})}
 	w := newWorld(t, setup{store: store})
-	batch := scenario{path: "/v1/prices/batch", key: "preview", header: []string{"Idempotency-Key: k"}, body: `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`}
+	batch := scenario{path: "/v1/prices/batch", key: "preview", header: []string{"Idempotency-Key: k"},
+		body: `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`}
 	f := func(flag *bool, scenarios ...scenario) {
 		t.Helper()
 		*flag = true
 		for _, s := range scenarios {
-			s.status, s.code, s.want = 503, "temporarily_unavailable", []match{lacks("disk", "npk_", `"data"`)}
+			s.status = 503
+			s.code = "temporarily_unavailable"
+			s.want = []match{lacks("disk", "npk_", `"data"`)}
 			r := w.try(t, s)
 			if r.header.Get("Link") != "" || r.header.Get("ETag") != "" {
 				t.Errorf("a refusal has %v", r.header)
@@ -265,19 +318,25 @@ func TestMeteringDown(t *testing.T) {
 		}
 		*flag = false
 	}
+
 	page := scenario{path: "/v1/cards?limit=1"}
 	f(&store.failAdmit, page, scenario{path: "/v1/products", key: "preview"}, batch)
-	f(&store.failFinish, page, scenario{path: "/v1/games"}, scenario{path: "/v1/cards/none"}, scenario{path: "/v1/products", key: "preview"}, scenario{path: "/v1/usage"})
+	f(&store.failFinish, page, scenario{path: "/v1/games"}, scenario{path: "/v1/cards/none"},
+		scenario{path: "/v1/products", key: "preview"}, scenario{path: "/v1/usage"})
 	f(&store.failUsage, scenario{path: "/v1/usage"}, scenario{path: "/v1/usage", key: "preview"})
 	f(&store.failBegin, batch)
 	f(&store.failCommit, batch)
-	batch.status, batch.code = 503, "temporarily_unavailable"
+	batch.status = 503
+	batch.code = "temporarily_unavailable"
 	store.failCommit = true
 	if left := w.try(t, batch).header.Get("X-Request-Credits-Remaining"); left != "1000000000" {
 		t.Errorf("%s credits remain after a call that was not charged", left)
 	}
+
 	store.failCommit = false
-	batch.status, batch.code, batch.want = 200, "", []match{at("meta.idempotent_replay", false)}
+	batch.status = 200
+	batch.code = ""
+	batch.want = []match{at("meta.idempotent_replay", false)}
 	w.try(t, scenario{path: "/v1/cards?limit=1"})
 	r := w.try(t, batch)
 	if charged := r.header.Get("X-Request-Credits-Charged"); charged != "1" {
@@ -286,26 +345,33 @@ func TestMeteringDown(t *testing.T) {
 	w.try(t, scenario{path: "/v1/usage", key: "preview", want: []match{at("data.request_credits_used", 1)}})
 }
 
-// TestPanicInACommit wants the ticket of a batch that panics to be ended once, and its claim to be free again.
+// TestPanicInACommit wants the ticket of a batch that panics to be ended once, and its claim to be
+// free again.
 func TestPanicInACommit(t *testing.T) {
 	store := &brokenStore{Store: access.NewMemory(access.MemoryOptions{})}
 	w := newWorld(t, setup{store: store}) // whose end counts tickets
 	batch := batchOf("preview", "k", oneItem)
-	store.panicCommit, batch.status, batch.code = true, 500, "internal_error"
+	store.panicCommit = true
+	batch.status = 500
+	batch.code = "internal_error"
 	w.try(t, batch)
-	store.panicCommit, batch.status, batch.code = false, 200, ""
+	store.panicCommit = false
+	batch.status = 200
+	batch.code = ""
 	batch.want = []match{at("meta.idempotent_replay", false), at("meta.billable_units", 1)}
 	w.try(t, batch)
 }
 
 // panicking adds a path whose operation panics once its ticket is held.
 func (w *world) panicking(pattern string, name access.Operation, run func(*api.Request, *api.Reply) *wire.Fault) {
-	op := &api.Operation{Name: name, Method: http.MethodGet, Path: pattern, Surface: access.Live, Cacheable: true, Run: run}
+	op := &api.Operation{Name: name, Method: http.MethodGet, Path: pattern, Surface: access.Live, Cacheable: true,
+		Run: run}
 	p := &path{pattern: pattern, method: http.MethodGet, live: &operation{Operation: op}}
 	w.router.ANY(pattern, w.handlerOf(p))
 }
 
-// TestPanic wants a panic to be a 500 in the envelope, in the log with its request id, and its ticket given back.
+// TestPanic wants a panic to be a 500 in the envelope, in the log with its request id, and its
+// ticket given back.
 func TestPanic(t *testing.T) {
 	w := newWorld(t, setup{})
 	key := w.tenant(t, "panic", "tiny")
@@ -314,22 +380,27 @@ func TestPanic(t *testing.T) {
 		out.Link = append(out.Link, "<x>"...)
 		panic("boom")
 	})
+
 	for i := range 8 {
-		q := (&scenario{path: "/v1/boom", key: key, header: []string{fmt.Sprint("X-Request-Id: req_panic", i)}}).request(w)
+		q := (&scenario{path: "/v1/boom", key: key, header: []string{fmt.Sprint("X-Request-Id: req_panic",
+			i)}}).request(w)
 		r, err := w.send(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if faults := append(r.envelopeFaults(fmt.Sprint("req_panic", i)), r.limitFaults()...); len(faults) > 0 {
+		if faults := append(r.envelopeFaults(fmt.Sprint("req_panic", i)),
+			r.limitFaults(w.clock())...); len(faults) > 0 {
 			t.Error(faults)
 		}
-		if r.status != 500 || r.code() != "internal_error" || bytes.Contains(r.body, []byte("boom")) || r.header.Get("Link") != "" {
+		if r.status != 500 || r.code() != "internal_error" || bytes.Contains(r.body, []byte("boom")) ||
+			r.header.Get("Link") != "" {
 			t.Errorf("%d %s %v", r.status, r.body, r.header)
 		}
 		if !logs.contains(fmt.Sprint("req_panic", i)) {
 			t.Error("the log does not tell which request panicked")
 		}
 	}
+
 	// All three of the day's quota are still there.
 	for range 3 {
 		w.try(t, scenario{path: "/v1/games", key: key})
@@ -349,6 +420,7 @@ func TestRequestIDs(t *testing.T) {
 			}
 		}
 	}
+
 	f("req_1", true)
 	f("req_aZ09_-", true)
 	f("req_"+strings.Repeat("a", 64), true)

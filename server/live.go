@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"strconv"
 
 	"ninepocket/access"
@@ -19,61 +18,35 @@ var liveSurface = surface{
 	errorType: "application/problem+json",
 	meanings:  wire.Live,
 	spell:     wire.AppendProblem,
-	noKey:     noLiveKey,
-	wrongKind: wire.Fault{
-		Code: wire.Unauthorized, Detail: "A preview key does not open the live surface: use a live key.",
-	},
+	noKey: problem(wire.Unauthorized,
+		"Send an API key as Authorization: Bearer <key> or X-API-Key: <key>, and only one."),
+	badKey:    problem(wire.Unauthorized, "The API key is not valid."),
+	wrongKind: problem(wire.Unauthorized, "A preview key does not open the live surface: use a live key."),
 	noCatalog: noCatalog,
 	denied:    deniedCall,
-	read:      readCall,
 	limits:    addRateLimits,
 	tell:      tellProblem,
-}
-
-// noLiveKey is what a request without a good key is told.
-func noLiveKey(err error) wire.Fault {
-	f := wire.Fault{Code: wire.Unauthorized}
-	switch {
-	case errors.Is(err, access.ErrNoKey):
-		f.Detail = "Send an API key as Authorization: Bearer <key> or X-API-Key: <key>, and only one."
-	case errors.Is(err, access.ErrRevoked):
-		f.Detail = "The API key was revoked."
-	case errors.Is(err, access.ErrExpired):
-		f.Detail = "The API key has expired."
-	case errors.Is(err, access.ErrSandbox):
-		f = wire.Fault{Code: wire.SandboxKey, Detail: "This is a sandbox key; a live key is required."}
-	case errors.Is(err, access.ErrUnavailable):
-		f = keysUnavailable
-	default:
-		f.Detail = "The API key is not valid."
-	}
-	return f
 }
 
 // retryUnavailable is the Retry-After of a 503 in seconds.
 const retryUnavailable = 5
 
 // What pages and the surfaces are told alike.
-const somethingWrong = "Something went wrong on our side; quote the request id to support."
-
 var (
-	noCatalog = wire.Fault{
-		Code: wire.TemporarilyUnavailable, Detail: "No catalog is loaded yet.", RetryAfter: retryUnavailable,
-	}
-	keysUnavailable = wire.Fault{
-		Code: wire.TemporarilyUnavailable, Detail: "Keys cannot be checked at the moment.",
-		RetryAfter: retryUnavailable,
-	}
-	notMetered = wire.Fault{
-		Code: wire.TemporarilyUnavailable, Detail: "The request could not be metered and was not charged.",
-		RetryAfter: retryUnavailable,
-	}
+	somethingWrong  = problem(wire.InternalError, "Something went wrong on our side; quote the request id to support.")
+	noCatalog       = unavailable("No catalog is loaded yet.")
+	keysUnavailable = unavailable("Keys cannot be checked at the moment.")
+	notMetered      = unavailable("The request could not be metered and was not charged.")
 )
+
+func unavailable(detail string) *wire.Fault {
+	return &wire.Fault{Code: wire.TemporarilyUnavailable, Detail: detail, RetryAfter: retryUnavailable}
+}
 
 // deniedCall is what a refused admission is told; header, body and policy agree because all come
 // from the decision.
-func deniedCall(d *access.Decision) wire.Fault {
-	f := wire.Fault{Code: wire.Code(d.Verdict.String()), RetryAfter: int(d.RetryAfter)}
+func deniedCall(d *access.Decision) *wire.Fault {
+	f := &wire.Fault{Code: wire.Code(d.Verdict.String()), RetryAfter: int(d.RetryAfter)}
 	switch d.Verdict {
 	case access.RateLimited:
 		f.Detail = "The limit of " + wire.Decimal(d.Minute.Limit) + " requests per minute is reached."
@@ -85,8 +58,8 @@ func deniedCall(d *access.Decision) wire.Fault {
 	return f
 }
 
-// readCall takes a request of the API apart: the media type of a body, then the parameters.
-func readCall(x *exchange) *wire.Fault {
+// read takes a request of REST apart: the media type of a body, then the parameters.
+func (x *exchange) read() *wire.Fault {
 	if x.Ctx.IsPost() {
 		if f := x.checkMediaType(); f != nil {
 			return f

@@ -32,12 +32,9 @@ var toolSurface = surface{
 	denials:   mcpDenials,
 	validates: true,
 	private:   "no-store",
-	noCatalog: wire.Fault{
-		Code:   wire.TemporarilyUnavailable,
-		Detail: "No catalog is loaded yet. Nothing was charged. Call again in a few seconds.",
-	},
+	noCatalog: problem(wire.TemporarilyUnavailable,
+		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
 	denied:  deniedTool,
-	read:    func(*exchange) *wire.Fault { return nil }, // the gate took the message apart
 	limits:  addRateLimits,
 	tell:    tellAgent,
 	outside: &gateSurface,
@@ -133,7 +130,7 @@ func (m *mcpServer) allowsOrigin(origin string) bool {
 func (x *exchange) mcp() {
 	x.surface = &gateSurface
 	if f := x.refuseMCP(); f != nil {
-		x.refuse(*f)
+		x.refuse(f)
 		return
 	}
 
@@ -173,15 +170,11 @@ func (x *exchange) mcp() {
 func (x *exchange) refuseMCP() *wire.Fault {
 	h := &x.Ctx.Request.Header
 	if !x.s.tools.allowsHost(string(x.Ctx.Host()), x.Ctx.LocalIP()) {
-		return &wire.Fault{
-			Code:   wire.HostNotAllowed,
-			Detail: "The Host header names a host that this server does not serve; see allowed_hosts.",
-		}
+		return problem(wire.HostNotAllowed,
+			"The Host header names a host that this server does not serve; see allowed_hosts.")
 	}
 	if origin := h.Peek(fasthttp.HeaderOrigin); len(origin) > 0 && !x.s.tools.allowsOrigin(string(origin)) {
-		return &wire.Fault{
-			Code: wire.OriginNotAllowed, Detail: "Pages of this origin may not call; see allowed_origins.",
-		}
+		return problem(wire.OriginNotAllowed, "Pages of this origin may not call; see allowed_origins.")
 	}
 
 	if f := x.recognise(); f != nil {
@@ -191,14 +184,14 @@ func (x *exchange) refuseMCP() *wire.Fault {
 		return f
 	}
 	if accept := h.Peek(fasthttp.HeaderAccept); len(accept) > 0 && !front.Accepts(accept, "application/json") {
-		return &wire.Fault{Code: wire.NotAcceptable, Detail: "Answers are application/json: accept that, or */*."}
+		return problem(wire.NotAcceptable, "Answers are application/json: accept that, or */*.")
 	}
 	return nil
 }
 
 // deniedTool says to an agent why its call was not admitted, and when it is worth calling again.
-func deniedTool(d *access.Decision) wire.Fault {
-	f := wire.Fault{Code: wire.Code(d.Verdict.String())}
+func deniedTool(d *access.Decision) *wire.Fault {
+	f := problem(wire.Code(d.Verdict.String()), "")
 	switch d.Verdict {
 	case access.RateLimited:
 		f.Detail = "Rate limit reached (" + wire.Decimal(d.Minute.Limit) + " requests per minute). Wait " +
@@ -223,11 +216,12 @@ func seconds(n int64) string {
 
 // tellAgent tells why a tool did not run, or why its result cannot be given, as a result. A wait
 // that the sentence does not name follows it.
-func tellAgent(x *exchange, f wire.Fault) {
+func tellAgent(x *exchange, f *wire.Fault) {
+	detail := f.Detail
 	if f.RetryAfter > 0 {
-		f.Detail += " Call again in " + seconds(int64(f.RetryAfter)) + "."
+		detail += " Call again in " + seconds(int64(f.RetryAfter)) + "."
 	}
-	x.reply.Body = mcp.AppendRefusal(x.reply.Body[:0], x.request.Message, f.Detail)
+	x.reply.Body = mcp.AppendRefusal(x.reply.Body[:0], x.request.Message, detail)
 	x.answerMCP(fasthttp.StatusOK)
 }
 

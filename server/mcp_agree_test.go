@@ -18,6 +18,7 @@ func (w *world) tool(tb testing.TB, name string, arguments map[string]any) map[s
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	_, body := w.rpc(tb, "bench", toolCall(name, string(raw)))
 	var r struct {
 		Result struct {
@@ -26,6 +27,7 @@ func (w *world) tool(tb testing.TB, name string, arguments map[string]any) map[s
 			IsError           bool
 		}
 	}
+
 	if err := json.Unmarshal(body, &r); err != nil || r.Result.IsError || r.Result.StructuredContent == nil {
 		tb.Fatalf("%s(%s): %v %.400s", name, raw, err, body)
 	}
@@ -37,6 +39,7 @@ func (w *world) rest(tb testing.TB, path string, query url.Values) map[string]an
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
+
 	r := w.get(tb, path)
 	var body map[string]any
 	r.decode(tb, &body)
@@ -68,7 +71,8 @@ func pick(v any, names ...string) map[string]any {
 
 var identity = []string{"id", "name", "number", "game", "game_name", "set", "url"}
 
-// TestMCPAgreesWithREST asks both surfaces the same and wants the same order, prices and statistics.
+// TestMCPAgreesWithREST asks both surfaces the same and wants the same order, prices and
+// statistics.
 func TestMCPAgreesWithREST(t *testing.T) {
 	w := mcpWorld()
 	c := today().view.Catalog
@@ -76,16 +80,20 @@ func TestMCPAgreesWithREST(t *testing.T) {
 	for range 60 {
 		w.agreeOnSearch(t, r)
 	}
+
 	for range 40 {
 		w.agreeOnCard(t, c.Cards.ID.At(r.IntN(c.Cards.ID.Len())))
 	}
 	for range 20 {
 		w.agreeOnSet(t, c.Sets.ID.At(r.IntN(c.Sets.ID.Len())))
 	}
+
 	for _, direction := range []string{"up", "down"} {
 		for _, game := range []string{"pokemon", "one-piece"} {
-			want := w.rest(t, "/v1/market/movers", url.Values{"direction": {direction}, "game": {game}, "limit": {"30"}})
-			got := w.tool(t, "catalog_get_market_movers", map[string]any{"direction": direction, "game": game, "limit": 30})
+			want := w.rest(t, "/v1/market/movers", url.Values{"direction": {direction}, "game": {game},
+				"limit": {"30"}})
+			got := w.tool(t, "catalog_get_market_movers", map[string]any{"direction": direction, "game": game,
+				"limit": 30})
 			same(t, "movers "+direction, got["movers"], want["data"])
 		}
 	}
@@ -95,11 +103,13 @@ func (w *world) agreeOnSearch(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	c := today().view.Catalog
 	card := r.IntN(c.Cards.ID.Len())
-	query, arguments := url.Values{}, map[string]any{"response_format": "detailed"}
+	query := url.Values{}
+	arguments := map[string]any{"response_format": "detailed"}
 	put := func(rest, mcp string, value any) {
 		query.Set(rest, fmt.Sprint(value))
 		arguments[mcp] = value
 	}
+
 	words := strings.Fields(c.Cards.Name.At(card))
 	put("q", "query", words[r.IntN(len(words))])
 	if r.IntN(3) == 0 {
@@ -114,6 +124,7 @@ func (w *world) agreeOnSearch(t *testing.T, r *rand.Rand) {
 	if r.IntN(3) == 0 {
 		put("min_price_cents", "min_price_cents", r.IntN(1000))
 	}
+
 	put("sort", "sort", []string{"relevance", "price_desc", "price_asc", "newest"}[r.IntN(4)])
 	put("limit", "limit", 1+r.IntN(50))
 	for pages := 0; ; pages++ {
@@ -124,11 +135,14 @@ func (w *world) agreeOnSearch(t *testing.T, r *rand.Rand) {
 		if len(mine) != len(theirs) {
 			t.Fatalf("%v: MCP found %d, REST %d", arguments, len(mine), len(theirs))
 		}
+
 		for i := range mine {
-			same(t, "identity", pick(mine[i], append(identity, "rarity", "image_url")...), pick(theirs[i], append(identity, "rarity", "image_url")...))
+			same(t, "identity", pick(mine[i], append(identity, "rarity", "image_url")...),
+				pick(theirs[i], append(identity, "rarity", "image_url")...))
 			price := []string{"currency", "market_price_cents", "price_updated_at"}
 			same(t, "price", pick(mine[i], price...), pick(pick(theirs[i], "price")["price"], price...))
 		}
+
 		if (got["next_cursor"] == nil) != (want["next_cursor"] == nil) {
 			t.Fatalf("%v: only one of the two goes on", arguments)
 		}
@@ -138,6 +152,7 @@ func (w *world) agreeOnSearch(t *testing.T, r *rand.Rand) {
 		if r := w.get(t, "/v1/cards?"+query.Encode()+"&cursor="+fmt.Sprint(got["next_cursor"])); r.status != 400 {
 			t.Errorf("REST took a cursor of MCP: %d", r.status)
 		}
+
 		query.Set("cursor", fmt.Sprint(want["next_cursor"]))
 		arguments["cursor"] = got["next_cursor"]
 	}
@@ -157,19 +172,24 @@ func (w *world) agreeOnCard(t *testing.T, id string) {
 		if len(variants) != len(series) {
 			t.Fatalf("%s, %s: %d variants of statistics, %d series", id, window, len(variants), len(series))
 		}
+
 		for i := range series {
 			summary, _ := pick(series[i], "summary")["summary"].(map[string]any)
 			shared := []string{"average_price_cents", "first", "last", "change_cents", "change_percent", "data_points"}
 			same(t, id+" "+window, pick(summary, shared...), pick(variants[i], shared...))
-			same(t, id+" "+window+" min", pick(summary["min"], "price_cents")["price_cents"], pick(variants[i], "min_price_cents")["min_price_cents"])
-			same(t, id+" "+window+" max", pick(summary["max"], "price_cents")["price_cents"], pick(variants[i], "max_price_cents")["max_price_cents"])
+			same(t, id+" "+window+" min", pick(summary["min"], "price_cents")["price_cents"],
+				pick(variants[i], "min_price_cents")["min_price_cents"])
+			same(t, id+" "+window+" max", pick(summary["max"], "price_cents")["price_cents"],
+				pick(variants[i], "max_price_cents")["max_price_cents"])
 			same(t, id+" variant", pick(series[i], "variant"), pick(variants[i], "variant"))
 		}
 	}
+
 	batch := w.ask(t, request{
 		method: "POST", target: "/v1/prices/batch", body: `{"ids":["` + id + `"]}`,
 		header: []string{"X-API-Key: " + w.keys["bench"], "Content-Type: application/json"},
 	})
+
 	var prices struct{ Data []map[string]any }
 	batch.decode(t, &prices)
 	value := w.tool(t, "catalog_value_cards", map[string]any{"cards": []any{map[string]any{"id": id}}})
@@ -191,6 +211,7 @@ func (w *world) agreeOnSet(t *testing.T, id string) {
 	if len(mine) != len(theirs) {
 		t.Fatalf("set %s: %d top cards, REST has %d", id, len(mine), len(theirs))
 	}
+
 	for i := range mine {
 		top := []string{"id", "name", "number", "url", "currency", "market_price_cents"}
 		same(t, "top card", pick(mine[i], top...), pick(theirs[i], top...))
@@ -199,8 +220,10 @@ func (w *world) agreeOnSet(t *testing.T, id string) {
 
 // FuzzMCP posts any body with any headers that matter: never a 5xx, never invalid JSON.
 func FuzzMCP(f *testing.F) {
-	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "application/json", "*/*", "2025-11-25", "https://cards.test", "cards.test")
-	f.Add([]byte(toolCall("catalog_search_cards", `{"query":"charizard"}`)), "application/json; charset=utf-8", "application/json;q=0.1, text/*", "", "", "localhost")
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "application/json", "*/*", "2025-11-25",
+		"https://cards.test", "cards.test")
+	f.Add([]byte(toolCall("catalog_search_cards", `{"query":"charizard"}`)), "application/json; charset=utf-8",
+		"application/json;q=0.1, text/*", "", "", "localhost")
 	f.Add([]byte(`[`), "text/plain", "", "x", "null", "[::1]:80")
 	w := mcpWorld()
 	f.Fuzz(func(t *testing.T, body []byte, media, accept, version, origin, host string) {
@@ -209,11 +232,15 @@ func FuzzMCP(f *testing.F) {
 				return
 			}
 		}
-		raw := fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Type: %s\r\nAccept: %s\r\nMCP-Protocol-Version: %s\r\nContent-Length: %d\r\n",
+
+		raw := fmt.Appendf(nil,
+			"POST /mcp HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nContent-Type: %s\r\nAccept: "+
+				"%s\r\nMCP-Protocol-Version: %s\r\nContent-Length: %d\r\n",
 			host, w.keys["bench"], media, accept, version, len(body))
 		if origin != "" {
 			raw = fmt.Appendf(raw, "Origin: %s\r\n", origin)
 		}
+
 		resp, answer := w.exchangeRaw(t, append(append(raw, "\r\n"...), body...))
 		if resp.StatusCode >= 500 {
 			t.Fatalf("%d %s", resp.StatusCode, answer)

@@ -44,6 +44,7 @@ func readTranscripts(tb testing.TB, file string) (all []transcript) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	line := 1
 	for block := range strings.SplitSeq(string(text), "\n== ") {
 		t := transcript{line: line}
@@ -55,6 +56,7 @@ func readTranscripts(tb testing.TB, file string) (all []transcript) {
 		if at := strings.Index(block, "\n####"); at >= 0 {
 			block = block[:at]
 		}
+
 		var rest string
 		t.title, rest, _ = strings.Cut(block, "\n")
 		asked, answered, ok := strings.Cut(rest, "\n--\n")
@@ -77,7 +79,8 @@ func splitMessage(s string) (first string, headers []string, body string) {
 // bytes is the request as it goes over the wire.
 func (t *transcript) bytes(w *world, version string) []byte {
 	headers := []string{
-		"Host: cards.test", "X-API-Key: {bench}", "Content-Type: application/json", "Accept: application/json, text/event-stream",
+		"Host: cards.test", "X-API-Key: {bench}", "Content-Type: application/json",
+		"Accept: application/json, text/event-stream",
 		"MCP-Protocol-Version: {v}",
 	}
 	for _, h := range t.headers {
@@ -87,10 +90,12 @@ func (t *transcript) bytes(w *world, version string) []byte {
 			headers = append(headers, h)
 		}
 	}
+
 	method, path, _ := strings.Cut(t.request, " ")
 	if path == "" {
 		path = "/mcp"
 	}
+
 	body := strings.ReplaceAll(t.body, "{v}", version)
 	text := strings.ReplaceAll(strings.Join(headers, "\r\n"), "{v}", version)
 	for name, key := range w.keys {
@@ -111,10 +116,12 @@ func (w *world) exchangeRaw(tb testing.TB, raw []byte) (*http.Response, []byte) 
 	if _, err := conn.Write(raw); err != nil {
 		tb.Fatal(err)
 	}
+
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		tb.Fatal(err)
@@ -142,6 +149,7 @@ func (t *transcript) judge(tb testing.TB, resp *http.Response, body []byte, vers
 		tb.Errorf("testdata/mcp.txt:%d: status %s, want %s: %s", t.line, got, t.answer, body)
 		return
 	}
+
 	for _, h := range t.answers {
 		if name, absent := strings.CutPrefix(h, "-"); absent {
 			if _, ok := resp.Header[http.CanonicalHeaderKey(name)]; ok {
@@ -149,11 +157,13 @@ func (t *transcript) judge(tb testing.TB, resp *http.Response, body []byte, vers
 			}
 			continue
 		}
+
 		name, want, _ := strings.Cut(h, ": ")
 		if got := resp.Header.Get(name); got != want && (want != "…" || got == "") {
 			tb.Errorf("testdata/mcp.txt:%d: %s is %q, want %q", t.line, name, got, want)
 		}
 	}
+
 	if !requestIDForm.MatchString(resp.Header.Get("X-Request-Id")) {
 		tb.Errorf("testdata/mcp.txt:%d: X-Request-Id is %q", t.line, resp.Header.Get("X-Request-Id"))
 	}
@@ -163,7 +173,8 @@ func (t *transcript) judge(tb testing.TB, resp *http.Response, body []byte, vers
 		}
 		return
 	}
-	if fault := unlike(parseJSON(tb, []byte(strings.ReplaceAll(t.want, "{v}", version))), parseJSON(tb, body), "body"); fault != "" {
+	if fault := unlike(parseJSON(tb, []byte(strings.ReplaceAll(t.want, "{v}", version))), parseJSON(tb, body),
+		"body"); fault != "" {
 		tb.Errorf("testdata/mcp.txt:%d: %s\n%s", t.line, fault, body)
 	}
 }
@@ -185,6 +196,7 @@ func unlike(want, got any, at string) string {
 	if want == "…" {
 		return ""
 	}
+
 	switch want := want.(type) {
 	case map[string]any:
 		object, ok := got.(map[string]any)
@@ -204,6 +216,7 @@ func unlike(want, got any, at string) string {
 				return fault
 			}
 		}
+
 		for name := range object {
 			if _, told := want[name]; !told && !open {
 				return at + " has " + name
@@ -215,6 +228,7 @@ func unlike(want, got any, at string) string {
 		if !ok || len(list) != len(want) {
 			return fmt.Sprintf("%s is no list of %d", at, len(want))
 		}
+
 		for i := range want {
 			if fault := unlike(want[i], list[i], fmt.Sprintf("%s[%d]", at, i)); fault != "" {
 				return fault
@@ -222,6 +236,7 @@ func unlike(want, got any, at string) string {
 		}
 		return ""
 	}
+
 	if want != got {
 		return fmt.Sprintf("%s is %v, want %v", at, got, want)
 	}
@@ -237,7 +252,8 @@ func (w *world) rpc(tb testing.TB, key, body string) (*http.Response, []byte) {
 
 // toolCall is the body of a call.
 func toolCall(tool, arguments string) string {
-	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
+	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments +
+		`}}`
 }
 
 // said is the text of a tool's result, and whether it is an error.
@@ -249,18 +265,18 @@ func said(tb testing.TB, body []byte) (text string, isError bool) {
 			IsError bool
 		}
 	}
+
 	if err := json.Unmarshal(body, &r); err != nil || len(r.Result.Content) != 1 {
 		tb.Fatalf("%v: %.300s", err, body)
 	}
 	return r.Result.Content[0].Text, r.Result.IsError
 }
 
-// TestMCPCharges holds the ledger against what was called: every well-formed call of a known tool counts, whatever its
-// result, and nothing else does.
+// TestMCPCharges holds the ledger against what was called: every well-formed call of a known tool
+// counts, whatever its result, and nothing else does.
 func TestMCPCharges(t *testing.T) {
-	store := access.NewMemory(access.MemoryOptions{})
-	w := newWorld(t, setup{store: store})
-	key := w.key(t, access.NewKey{Name: "k", Tenant: "counted", Kind: access.Live, Plan: "free"})
+	w := shared()
+	key := w.tenant(t, only("counted"), "free")
 	for _, free := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
@@ -276,6 +292,7 @@ func TestMCPCharges(t *testing.T) {
 			t.Errorf("%s was counted", free)
 		}
 	}
+
 	calls := []string{
 		toolCall("catalog_browse_sets", "{}"),
 		toolCall("catalog_get_card", `{"id":"nobody"}`),
@@ -284,45 +301,53 @@ func TestMCPCharges(t *testing.T) {
 	for i, call := range calls {
 		resp, _ := w.rpc(t, key, call)
 		want := fmt.Sprintf(`"minute";r=%d;`, 30-1-i)
-		if got := resp.Header.Get("RateLimit"); !strings.HasPrefix(got, want) || !strings.Contains(got, fmt.Sprintf(`"day";r=%d;`, 2000-1-i)) {
+		if got := resp.Header.Get("RateLimit"); !strings.HasPrefix(got, want) ||
+			!strings.Contains(got, fmt.Sprintf(`"day";r=%d;`, 2000-1-i)) {
 			t.Errorf("after %d calls: RateLimit: %s", i+1, got)
 		}
 	}
+
 	for i, tool := range w.tools.Tools() {
 		if got := w.tools.operations[i].Name; got != access.Operation("mcp:"+tool) {
 			t.Errorf("%s stands in the ledger as %q", tool, got)
 		}
 	}
+
 	usage := w.ask(t, request{method: "GET", target: "/v1/usage", header: []string{"X-API-Key: " + key}})
 	at("data.request_credits_used", len(calls))(t, usage.body)
 }
 
 // TestMCPLimits shows what an agent is told at a limit: a result, not an error of the protocol.
 func TestMCPLimits(t *testing.T) {
-	w := newWorld(t, setup{})
+	w := shared()
 	call := toolCall("catalog_get_card", `{"id":"nobody"}`)
-	free := w.key(t, access.NewKey{Name: "k", Tenant: "hasty", Kind: access.Live, Plan: "free"})
+	free := w.tenant(t, only("hasty"), "free")
 	for range 30 {
 		if text, _ := said(t, second(w.rpc(t, free, call))); !strings.HasPrefix(text, "No card") {
 			t.Fatal(text)
 		}
 	}
+
 	resp, body := w.rpc(t, free, call)
 	text, isError := said(t, body)
 	var wait int
-	if _, err := fmt.Sscanf(text, "Rate limit reached (30 requests per minute). Wait %d seconds, then call again with the same arguments.", &wait); err != nil ||
+	const told = "Rate limit reached (30 requests per minute). Wait %d seconds, " +
+		"then call again with the same arguments."
+	if _, err := fmt.Sscanf(text, told, &wait); err != nil ||
 		!isError || resp.StatusCode != http.StatusOK || wait < 1 || wait > 60 {
 		t.Errorf("%d %t %q: %v", resp.StatusCode, isError, text, err)
 	}
 	if resp, _ := w.rpc(t, free, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); resp.StatusCode != http.StatusOK {
 		t.Error("ping is not free at the limit")
 	}
-	tiny := w.key(t, access.NewKey{Name: "k", Tenant: "thrifty", Kind: access.Live, Plan: "tiny"})
+
+	tiny := w.tenant(t, only("thrifty"), "tiny")
 	for range 3 {
 		w.rpc(t, tiny, call)
 	}
 	text, isError = said(t, second(w.rpc(t, tiny, call)))
-	if !isError || !strings.HasPrefix(text, "Daily quota used up (3 requests per day). It resets at ") || !strings.HasSuffix(text, "Do not call again before then.") {
+	if !isError || !strings.HasPrefix(text, "Daily quota used up (3 requests per day). It resets at ") ||
+		!strings.HasSuffix(text, "Do not call again before then.") {
 		t.Errorf("%t %q", isError, text)
 	}
 }
@@ -336,31 +361,39 @@ func TestMCPPlans(t *testing.T) {
 	var history struct {
 		Result struct{ StructuredContent struct{ Days int } }
 	}
-	if err := json.Unmarshal(second(w.rpc(t, "capped", toolCall("catalog_get_price_history", `{"id":"`+id+`"}`))), &history); err != nil {
+	if err := json.Unmarshal(second(w.rpc(t, "capped", toolCall("catalog_get_price_history", `{"id":"`+id+`"}`))),
+		&history); err != nil {
 		t.Fatal(err)
 	}
 	if history.Result.StructuredContent.Days != 20 {
 		t.Errorf("history of %d days", history.Result.StructuredContent.Days)
 	}
-	text, isError := said(t, second(w.rpc(t, "capped", toolCall("catalog_value_cards", `{"cards":[{"id":"a"},{"id":"b"},{"id":"c"}]}`))))
+
+	text, isError := said(t, second(w.rpc(t, "capped", toolCall("catalog_value_cards",
+		`{"cards":[{"id":"a"},{"id":"b"},{"id":"c"}]}`))))
 	if !isError || text != "Your plan allows 2 cards in one call (got 3). Split the list." {
 		t.Errorf("%t %q", isError, text)
 	}
 }
 
-// TestMCPWithoutCatalog shows that the protocol works before the first snapshot, and that tools say what is missing.
+// TestMCPWithoutCatalog shows that the protocol works before the first snapshot, and that tools say
+// what is missing.
 func TestMCPWithoutCatalog(t *testing.T) {
 	w := newWorld(t, setup{noViews: true})
-	if resp, _ := w.rpc(t, "bench", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); resp.StatusCode != http.StatusOK {
+	if resp, _ := w.rpc(t, "bench",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); resp.StatusCode != http.StatusOK {
 		t.Errorf("tools/list answered %d", resp.StatusCode)
 	}
+
 	resp, body := w.rpc(t, "bench", toolCall("catalog_browse_sets", "{}"))
-	if text, isError := said(t, body); !isError || resp.StatusCode != http.StatusOK || !strings.HasPrefix(text, "No catalog is loaded yet.") {
+	if text, isError := said(t, body); !isError || resp.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(text, "No catalog is loaded yet.") {
 		t.Errorf("%d %t %q", resp.StatusCode, isError, text)
 	}
 }
 
-// TestMCPBodySize shows that a body beyond the limit is refused in the envelope, and one at the limit is read.
+// TestMCPBodySize shows that a body beyond the limit is refused in the envelope, and one at the
+// limit is read.
 func TestMCPBodySize(t *testing.T) {
 	w := mcpWorld()
 	padded := func(n int) string {
@@ -370,6 +403,7 @@ func TestMCPBodySize(t *testing.T) {
 	if resp, body := w.rpc(t, "bench", padded(front.MaxBody)); resp.StatusCode != http.StatusOK {
 		t.Errorf("%d bytes: %d %s", front.MaxBody, resp.StatusCode, body)
 	}
+
 	resp, body := w.rpc(t, "bench", padded(front.MaxBody+1))
 	if resp.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(body, []byte(`"payload_too_large"`)) {
 		t.Errorf("%d bytes: %d %s", front.MaxBody+1, resp.StatusCode, body)
@@ -379,7 +413,8 @@ func TestMCPBodySize(t *testing.T) {
 // TestMCPCompresses shows that answers worth it are compressed when asked for.
 func TestMCPCompresses(t *testing.T) {
 	w := mcpWorld()
-	c := transcript{request: "POST", headers: []string{"Accept-Encoding: gzip"}, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}
+	c := transcript{request: "POST", headers: []string{"Accept-Encoding: gzip"},
+		body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}
 	resp, body := w.exchangeRaw(t, c.bytes(w, mcp.Versions[0]))
 	plain, err := decoded(body, resp.Header.Get("Content-Encoding"))
 	if err != nil || resp.Header.Get("Content-Encoding") != "gzip" || !json.Valid(plain) || len(body) > len(plain)/3 {
@@ -389,9 +424,11 @@ func TestMCPCompresses(t *testing.T) {
 
 // TestMCPOrigins shows that loopback pages may call a service on loopback only.
 func TestMCPOrigins(t *testing.T) {
-	for listen, status := range map[string]int{"127.0.0.1": 200, "::1": 200, "localhost": 200, "0.0.0.0": 403, "10.1.2.3": 403, "": 403} {
+	for listen, status := range map[string]int{"127.0.0.1": 200, "::1": 200, "localhost": 200, "0.0.0.0": 403,
+		"10.1.2.3": 403, "": 403} {
 		w := newWorld(t, setup{options: func(o *Options) { o.ListenHost = listen }})
-		c := transcript{request: "POST", headers: []string{"Origin: http://127.0.0.1:6274"}, body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}
+		c := transcript{request: "POST", headers: []string{"Origin: http://127.0.0.1:6274"},
+			body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}
 		if resp, body := w.exchangeRaw(t, c.bytes(w, mcp.Versions[0])); resp.StatusCode != status {
 			t.Errorf("listening on %q: %d %s", listen, resp.StatusCode, body)
 		}
@@ -405,14 +442,16 @@ func TestMCPMeteringFails(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	resp, body := w.rpc(t, "bench", toolCall("catalog_browse_sets", "{}"))
-	if text, isError := said(t, body); !isError || resp.StatusCode != http.StatusOK || !strings.Contains(text, "Call again in 5 seconds") {
+	if text, isError := said(t, body); !isError || resp.StatusCode != http.StatusOK ||
+		!strings.Contains(text, "Call again in 5 seconds") {
 		t.Errorf("%d %t %q", resp.StatusCode, isError, text)
 	}
 }
 
-// TestMCPSizesOfManyPrices holds the cards with the most variants and conditions of the demo catalog against the
-// budget of concise answers.
+// TestMCPSizesOfManyPrices holds the cards with the most variants and conditions of the demo
+// catalog against the budget of concise answers.
 func TestMCPSizesOfManyPrices(t *testing.T) {
 	w := mcpWorld()
 	c := today().view.Catalog
@@ -421,6 +460,7 @@ func TestMCPSizesOfManyPrices(t *testing.T) {
 	for i := range cards {
 		cards[i] = i
 	}
+
 	slices.SortFunc(cards, func(a, b int) int { return lanes(b) - lanes(a) })
 	for _, card := range cards[:20] {
 		for _, tool := range []string{"catalog_get_card", "catalog_get_price_history"} {

@@ -2,8 +2,8 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"html"
 	"os"
@@ -17,8 +17,9 @@ import (
 	"ninepocket/collector"
 )
 
-// The truth: the native files of an edition read again and judged by the decisions alone, with none of the code
-// between the files and the answers. Only the ids, which no file holds, come from the catalog's registry.
+// The truth: the native files of an edition read again and judged by the decisions alone, with none
+// of the code between the files and the answers. Only the ids, which no file holds, come from the
+// catalog's registry.
 
 // conditionOrder is the order of decision 19, with the live surface's text.
 var conditionOrder = []struct{ code, text string }{
@@ -32,7 +33,8 @@ var conditionOrder = []struct{ code, text string }{
 
 // variantOrder is the order of decision 19; others follow alphabetically.
 var variantOrder = []string{
-	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil",
+	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition",
+	"1st_edition_holofoil",
 }
 
 type trueSet struct {
@@ -55,7 +57,30 @@ type trueLane struct {
 	licensed           bool
 	now                int64 // -1 for no current price
 	asOf, collected    string
-	days               map[string]int64
+	days               history
+}
+
+// history is what a lane has cost, by how many days before the snapshot's.
+type history struct {
+	known int
+	cents []int64 // -1 where it is not known
+}
+
+func (h *history) set(back int, cents int64) {
+	for len(h.cents) <= back {
+		h.cents = append(h.cents, -1)
+	}
+	if h.cents[back] < 0 {
+		h.known++
+	}
+	h.cents[back] = cents
+}
+
+func (h *history) at(back int) (cents int64, known bool) {
+	if back >= len(h.cents) || h.cents[back] < 0 {
+		return 0, false
+	}
+	return h.cents[back], true
 }
 
 type trueSealed struct {
@@ -83,15 +108,18 @@ var (
 func readTruth(e *edition) *truth {
 	tr := &truth{byID: map[string]*trueCard{}, byRef: map[string]*trueCard{}, at: e.summary.SnapshotAt}
 	var err error
-	if tr.date, err = time.Parse(time.DateOnly, e.summary.Day); err != nil {
+	tr.date, err = time.Parse(time.DateOnly, e.summary.Day)
+	if err != nil {
 		panic(err)
 	}
+
 	ids := map[string]string{}
 	registry := &e.view.Catalog.Registry
 	for i := range registry.Ref.Len() {
 		_, ref, _ := strings.Cut(registry.Ref.At(i), "\x00")
 		ids[ref] = registry.RefID.At(i)
 	}
+
 	sets := tr.readSets(e.dir, ids)
 	tr.readCards(e.dir, ids, sets)
 	tr.readSealed(e.dir, ids)
@@ -106,6 +134,7 @@ func eachLine[L any](path string, each func(L)) {
 		panic(err)
 	}
 	defer f.Close()
+
 	for scan := bufio.NewScanner(f); scan.Scan(); {
 		var l L
 		if err := json.Unmarshal(scan.Bytes(), &l); err != nil {
@@ -124,7 +153,8 @@ func (tr *truth) readSets(dir string, ids map[string]string) map[string]*trueSet
 	},
 	) {
 		s := &trueSet{
-			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), series: clean(l.Series), released: l.ReleaseDate, aliases: l.Aliases,
+			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), series: clean(l.Series),
+			released: l.ReleaseDate, aliases: l.Aliases,
 		}
 		sets[l.Ref] = s
 		tr.sets = append(tr.sets, s)
@@ -141,14 +171,17 @@ func (tr *truth) readCards(dir string, ids map[string]string, sets map[string]*t
 	},
 	) {
 		k := &trueCard{
-			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), number: clean(l.Number), rarity: clean(l.Rarity),
+			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), number: clean(l.Number),
+			rarity:   clean(l.Rarity),
 			printing: l.Printing, set: sets[l.Set], partner: values(l.Identifiers),
 		}
 		if k.set != nil {
 			k.set.cards = append(k.set.cards, k)
 		}
+
 		tr.cards = append(tr.cards, k)
-		tr.byID[k.id], tr.byRef[k.ref] = k, k
+		tr.byID[k.id] = k
+		tr.byRef[k.ref] = k
 	})
 }
 
@@ -158,7 +191,8 @@ func (tr *truth) readSealed(dir string, ids map[string]string) {
 		Identifiers     []identifierLine
 	},
 	) {
-		tr.sealed = append(tr.sealed, &trueSealed{ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), partner: values(l.Identifiers)})
+		tr.sealed = append(tr.sealed, &trueSealed{ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name),
+			partner: values(l.Identifiers)})
 	})
 }
 
@@ -176,42 +210,63 @@ func values(ids []identifierLine) (out []string) {
 
 func clean(s string) string { return strings.TrimSpace(html.UnescapeString(s)) }
 
-func eachRow(path string, each func(head, row []string)) {
-	f, err := os.Open(path)
+// eachRow reads a CSV file in which nothing is quoted.
+func eachRow(path string, head func([]string), each func(row []string)) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		panic(err)
 	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		panic(err)
+	if bytes.ContainsRune(text, '"') {
+		panic(path + " has quotes")
 	}
-	for _, row := range all[1:] {
-		each(all[0], row)
+
+	first := true
+	for line := range strings.Lines(string(text)) {
+		row := strings.Split(strings.TrimSuffix(line, "\n"), ",")
+		if first {
+			head(row)
+		} else {
+			each(row)
+		}
+		first = false
 	}
 }
 
-// readPrices reads histories and price files: the newest file has the current prices and the licences.
+// back is how many days before the snapshot's a date is.
+func (tr *truth) back(date string) int {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		panic(err)
+	}
+	return int(tr.date.Sub(day) / (24 * time.Hour))
+}
+
+// readPrices reads histories and price files: the newest file has the current prices and the
+// licences.
 func (tr *truth) readPrices(dir string) {
 	sealed := map[string]*trueSealed{}
 	for _, s := range tr.sealed {
 		sealed[s.ref] = s
-		s.lane = &trueLane{now: -1, licensed: true, days: map[string]int64{}}
+		s.lane = &trueLane{now: -1, licensed: true}
 	}
+
 	lane := func(ref, variant, condition string) *trueLane {
 		if s := sealed[ref]; s != nil {
 			return s.lane
 		}
+
 		k := tr.byRef[ref]
 		for _, l := range k.lanes {
 			if l.variant == variant && l.condition == condition {
 				return l
 			}
 		}
-		l := &trueLane{variant: variant, condition: condition, now: -1, licensed: true, days: map[string]int64{}}
+
+		l := &trueLane{variant: variant, condition: condition, now: -1, licensed: true}
 		k.lanes = append(k.lanes, l)
 		return l
 	}
+
 	cents := func(s string) int64 {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
@@ -220,31 +275,46 @@ func (tr *truth) readPrices(dir string) {
 		return n
 	}
 	for _, path := range glob(dir, "history/*.csv") {
-		eachRow(path, func(head, row []string) {
-			first, condition := 2, "ungraded"
-			if head[2] == "condition" {
-				first, condition = 3, row[2]
+		conditioned := false
+		var backs []int // of the columns that are days
+		eachRow(path, func(head []string) {
+			conditioned = head[2] == "condition"
+			dates := head[2:]
+			if conditioned {
+				dates = head[3:]
+			}
+
+			for _, date := range dates {
+				backs = append(backs, tr.back(date))
+			}
+		}, func(row []string) {
+			condition := "ungraded"
+			if conditioned {
+				condition = row[2]
 			}
 			l := lane(row[0], row[1], condition)
-			for i, cell := range row[first:] {
+			for i, cell := range row[len(row)-len(backs):] {
 				if cell != "" && cell != "-" {
-					l.days[head[first+i]] = cents(cell)
+					l.days.set(backs[i], cents(cell))
 				}
 			}
 		})
 	}
+
 	files := glob(dir, "prices/*.csv")
 	for _, path := range files {
-		day := strings.TrimSuffix(filepath.Base(path), ".csv")
-		eachRow(path, func(_, row []string) {
+		back := tr.back(strings.TrimSuffix(filepath.Base(path), ".csv"))
+		eachRow(path, func([]string) {}, func(row []string) {
 			l := lane(row[0], row[1], row[2])
 			l.licensed = row[6] != "false"
 			if row[3] == "" || !l.licensed {
 				return
 			}
-			l.days[day] = cents(row[3])
+			l.days.set(back, cents(row[3]))
 			if path == files[len(files)-1] {
-				l.now, l.asOf, l.collected = cents(row[3]), row[4], row[5]
+				l.now = cents(row[3])
+				l.asOf = row[4]
+				l.collected = row[5]
 			}
 		})
 	}
@@ -265,6 +335,7 @@ func (tr *truth) order() {
 	for i, s := range tr.sets {
 		place[s] = i
 	}
+
 	slices.SortFunc(tr.cards, func(a, b *trueCard) int {
 		c := cmp.Compare(place[a.set], place[b.set])
 		if c == 0 && (a.number == "") != (b.number == "") {
@@ -275,10 +346,12 @@ func (tr *truth) order() {
 		}
 		return cmp.Or(c, cmp.Compare(a.id, b.id))
 	})
+
 	for i, k := range tr.cards {
 		k.rank = i
 		slices.SortFunc(k.lanes, func(a, b *trueLane) int {
-			return cmp.Or(compareVariants(a.variant, b.variant), cmp.Compare(conditionRank(a.condition), conditionRank(b.condition)))
+			return cmp.Or(compareVariants(a.variant, b.variant), cmp.Compare(conditionRank(a.condition),
+				conditionRank(b.condition)))
 		})
 	}
 }
@@ -309,18 +382,20 @@ func conditionRank(code string) int {
 	return len(conditionOrder)
 }
 
-// shown are a card's variants with the lane that stands for each: the first with a current price, else the first with
-// any history whose newest row may be distributed (decision 19). Wide rows carry no licence and count as licensed.
+// shown are a card's variants with the lane that stands for each: the first with a current price,
+// else the first with any history whose newest row may be distributed (decision 19). Wide rows
+// carry no licence and count as licensed.
 func (k *trueCard) shown() (lanes []*trueLane) {
 	for i := 0; i < len(k.lanes); {
 		j := i
 		var pick *trueLane
 		for ; j < len(k.lanes) && k.lanes[j].variant == k.lanes[i].variant; j++ {
 			l := k.lanes[j]
-			if l.now >= 0 && (pick == nil || pick.now < 0) || pick == nil && l.licensed && len(l.days) > 0 {
+			if l.now >= 0 && (pick == nil || pick.now < 0) || pick == nil && l.licensed && l.days.known > 0 {
 				pick = l
 			}
 		}
+
 		if pick != nil {
 			lanes = append(lanes, pick)
 		}
@@ -353,7 +428,7 @@ func (tr *truth) day(n int) string { return tr.date.AddDate(0, 0, -n).Format(tim
 // base is the price that a change over n days compares with, -1 without one (decision 20).
 func (tr *truth) base(l *trueLane, n int) int64 {
 	for back := n; back <= n+7; back++ {
-		if cents, ok := l.days[tr.day(back)]; ok {
+		if cents, ok := l.days.at(back); ok {
 			return cents
 		}
 	}
@@ -365,11 +440,13 @@ func percent(from, to int64) any {
 	if from <= 0 || to < 0 {
 		return nil
 	}
+
 	// Exact: hundredths of a percent, half away from zero.
 	part := (to - from) * 10_000
 	sign := int64(1)
 	if part < 0 {
-		part, sign = -part, -1
+		part = -part
+		sign = -1
 	}
 	return float64(sign*((2*part+from)/(2*from))) / 100
 }

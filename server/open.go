@@ -14,11 +14,9 @@ type document struct {
 }
 
 func newDocument(text []byte) document {
-	in := map[string][]byte{"": text}
-	for _, encoding := range []string{"gzip", "zstd"} {
-		in[encoding] = front.Compressed(text, encoding)
-	}
-	return document{in: in, etag: xxhash.Sum64(text)}
+	return document{etag: xxhash.Sum64(text), in: map[string][]byte{
+		"": text, "gzip": front.Compressed(text, "gzip"), "zstd": front.Compressed(text, "zstd"),
+	}}
 }
 
 // openapi answers GET /openapi.json, without a key and to any origin (decision 4).

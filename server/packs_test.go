@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestPacksServe asks for everything that is remembered, again and again and in another snapshot: bodies are what they
-// are without compression, and cursors and request ids are new.
+// TestPacksServe asks for everything that is remembered, again and again and in another snapshot:
+// bodies are what they are without compression, and cursors and request ids are new.
 func TestPacksServe(t *testing.T) {
 	w := newWorld(t, setup{})
 	tr := todaysTruth()
@@ -23,13 +23,15 @@ func TestPacksServe(t *testing.T) {
 		{path: "/v1/market/movers?direction=up&limit=50"},
 		{path: "/v1/products?limit=50", key: "preview"},
 	}
+
 	varies := map[string]bool{"next_cursor": true, "request_id": true}
 	var strip func(v any) any
 	strip = func(v any) any {
 		switch v := v.(type) {
 		case map[string]any:
 			for name := range v {
-				if v[name] = strip(v[name]); varies[name] && v[name] != nil {
+				v[name] = strip(v[name])
+				if varies[name] && v[name] != nil {
 					v[name] = "new"
 				}
 			}
@@ -40,20 +42,24 @@ func TestPacksServe(t *testing.T) {
 		}
 		return v
 	}
+
 	body := func(s scenario, encoding string) string {
 		t.Helper()
 		s.header = nil
 		if encoding != "" {
 			s.header = []string{"Accept-Encoding: " + encoding}
 		}
+
 		r := w.try(t, s)
 		if got := r.header.Get("Content-Encoding"); got != encoding {
 			t.Errorf("%s in %q is in %q", s.path, encoding, got)
 		}
+
 		var v any
 		r.decode(t, &v)
 		return fmt.Sprint(strip(v))
 	}
+
 	hits := uint64(0)
 	for _, e := range []*edition{today(), tomorrow(), today()} {
 		w.Engine.Swap(e.view, time.Now())
@@ -72,13 +78,16 @@ func TestPacksServe(t *testing.T) {
 				}
 			}
 		}
+
 		now := w.Stats()
 		if now.PackHits < hits+uint64(len(asks)) {
 			t.Errorf("%d hits of %d requests, %d misses", now.PackHits-hits, 8*len(asks), now.PackMisses)
 		}
 		hits = now.PackHits
 	}
-	one, two := w.get(t, asks[0].path, "Accept-Encoding: gzip"), w.get(t, asks[0].path, "Accept-Encoding: gzip")
+
+	one := w.get(t, asks[0].path, "Accept-Encoding: gzip")
+	two := w.get(t, asks[0].path, "Accept-Encoding: gzip")
 	a, _ := dig(t, one.body, "next_cursor")
 	b, _ := dig(t, two.body, "next_cursor")
 	if a == b || a == nil {
@@ -88,15 +97,18 @@ func TestPacksServe(t *testing.T) {
 
 // TestPacksPrivate sends what is somebody's own and wants nothing of it remembered.
 func TestPacksPrivate(t *testing.T) {
-	w, tr := newWorld(t, setup{}), todaysTruth()
+	w := newWorld(t, setup{})
+	tr := todaysTruth()
 	var ids, items []string
 	for _, card := range tr.cards[:20] {
 		ids = append(ids, card.id)
 	}
+
 	products, _, _ := tr.trueProducts()
 	for _, id := range products[:20] {
 		items = append(items, `{"kind":"sealed","product_id":"`+id+`"}`)
 	}
+
 	encoded := []string{"Accept-Encoding: gzip"}
 	for range 3 {
 		for _, path := range []string{"/v1/cards/batch", "/v1/prices/batch"} {
@@ -114,6 +126,7 @@ func TestPacksPrivate(t *testing.T) {
 			w.try(t, scenario{path: "/v1/usage", key: key, header: encoded})
 		}
 	}
+
 	if s := w.Stats(); s.PackHits+s.PackMisses != 0 {
 		t.Errorf("%d hits, %d misses", s.PackHits, s.PackMisses)
 	}

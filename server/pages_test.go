@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"maps"
@@ -11,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"ninepocket/engine"
@@ -26,6 +29,7 @@ func siteWorld(tb testing.TB, change func(*setup)) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	s := setup{options: func(o *Options) {
 		o.Pages = pages
 		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} // the in-memory connection
@@ -36,32 +40,84 @@ func siteWorld(tb testing.TB, change func(*setup)) *world {
 	return newWorld(tb, s)
 }
 
-// page asks for a page, from this machine, which has a large allowance.
+// sharedSite is the world with pages of all tests that change nothing in it.
+var sharedSite = sync.OnceValue(func() *world { return siteWorld(forever{}, nil) })
+
+var visits atomic.Uint32
+
+// anybody is the header line of a visitor whom nobody has seen, with an allowance of its own.
+func anybody() string {
+	n := visits.Add(1)
+	return fmt.Sprintf("X-Forwarded-For: 10.%d.%d.%d", byte(n>>16), byte(n>>8), byte(n))
+}
+
+// page asks for a page, each time from another address.
 func (w *world) page(tb testing.TB, target string, header ...string) reply {
 	tb.Helper()
-	r, err := w.send(request{method: http.MethodGet, target: target, header: append([]string{"X-Forwarded-For: 127.0.0.1"}, header...)})
+	r, err := w.send(request{method: http.MethodGet, target: target, header: append([]string{anybody()}, header...)})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return r
 }
 
-var (
-	linkPattern   = regexp.MustCompile(`(?:href|src|data-from)="([^"]*)"`)
-	inlinePattern = regexp.MustCompile(`(?i)\sstyle=|<style|\son[a-z]+=|javascript:|<script>|<script (?:[^s>]|type="text)[^>]*javascript`)
-)
+var inlinePattern = regexp.MustCompile(`(?i)\sstyle=|<style|\son[a-z]+=|javascript:|<script>|<script (?:[^s>]|` +
+	`type="text)[^>]*javascript`)
 
-// TestEveryLinkOfTheSiteLeadsSomewhere walks the site from its home page, and judges each page by what all have in common.
+// inlineSearch looks for inline code in pages. Most of a page stands in others as well: it is
+// looked at once, up to each ">", behind which no match of the pattern goes on.
+type inlineSearch map[string]bool
+
+// find returns a part of a page with inline code, nil when there is none.
+func (s inlineSearch) find(page []byte) []byte {
+	for part := range bytes.SplitAfterSeq(page, []byte{'>'}) {
+		if s[string(part)] {
+			continue
+		}
+		if inlinePattern.Match(part) {
+			return part
+		}
+		s[string(part)] = true
+	}
+	return nil
+}
+
+// links are the values of attributes that lead somewhere.
+func links(page []byte) (values []string) {
+	for {
+		name, rest, found := bytes.Cut(page, []byte(`="`))
+		if !found {
+			return values
+		}
+
+		page = rest
+		if bytes.HasSuffix(name, []byte("href")) || bytes.HasSuffix(name, []byte("src")) ||
+			bytes.HasSuffix(name, []byte("data-from")) {
+			var value []byte
+			value, page, found = bytes.Cut(rest, []byte{'"'})
+			if !found {
+				return values
+			}
+			values = append(values, string(value))
+		}
+	}
+}
+
+// TestEveryLinkOfTheSiteLeadsSomewhere walks the site from its home page, and judges each page by
+// what all have in common.
 func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
-	w := siteWorld(t, nil)
-	queue, seen := []string{"/", "/nothing-here", "/search", "/robots.txt", "/sitemap.xml", "/llms.txt"}, map[string]bool{}
+	w := sharedSite()
+	queue := []string{"/", "/nothing-here", "/search", "/robots.txt", "/sitemap.xml", "/llms.txt"}
+	seen := map[string]bool{}
 	kinds := map[string]int{}
+	clean := inlineSearch{}
 	for len(queue) > 0 && len(seen) < 700 {
 		target := queue[0]
 		queue = queue[1:]
 		if seen[target] {
 			continue
 		}
+
 		seen[target] = true
 		r := w.page(t, target, "Accept: text/html")
 		kinds[strings.SplitN(target, "/", 3)[1]]++
@@ -78,21 +134,26 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 		case r.status != http.StatusOK:
 			t.Errorf("%s: status %d", target, r.status)
 		}
+
 		if r.header.Get("X-Content-Type-Options") != "nosniff" && !strings.HasPrefix(target, "/openapi") {
 			t.Errorf("%s may be sniffed", target)
 		}
-		if !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") || target == suggestPath { // that is a fragment
+		// That is a fragment.
+		if !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") || target == suggestPath {
 			continue
 		}
-		judgePage(t, target, r)
-		for _, m := range linkPattern.FindAllStringSubmatch(string(r.body), -1) {
-			link, _, _ := strings.Cut(html.UnescapeString(m[1]), "#")
+
+		found := links(r.body)
+		judgePage(t, target, r, found, clean)
+		for _, link := range found {
+			link, _, _ = strings.Cut(html.UnescapeString(link), "#")
 			link = strings.TrimPrefix(link, baseURL)
 			if link != "" && !strings.HasPrefix(link, "https://schema.org") {
 				queue = append(queue, link)
 			}
 		}
 	}
+
 	for _, kind := range []string{"", "cards", "sets", "search", "movers", "errors", "docs", "assets", "v1"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no page below /%s was found; walked %v", kind, kinds)
@@ -100,19 +161,22 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// judgePage wants what every page has: a policy, no script or style of its own, a title, a language, links within the site.
-func judgePage(t *testing.T, target string, r reply) {
+// judgePage wants what every page has: a policy, no script or style of its own, a title, a
+// language, links within the site.
+func judgePage(t *testing.T, target string, r reply, found []string, clean inlineSearch) {
 	t.Helper()
 	policy := r.header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe-eval") {
+	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self';") ||
+		strings.Contains(policy, "unsafe-eval") {
 		t.Errorf("%s: policy %q", target, policy)
 	}
 	if strings.Contains(policy, "unsafe-inline") && target != "/docs" {
 		t.Errorf("%s: the policy lets inline code in: %q", target, policy)
 	}
-	if found := inlinePattern.Find(r.body); found != nil {
-		t.Errorf("%s has inline code: %s", target, found)
+	if inline := clean.find(r.body); inline != nil {
+		t.Errorf("%s has inline code: %s", target, inline)
 	}
+
 	for _, want := range []string{"<!doctype html>\n<html lang=\"en\">", "<title>", "</html>"} {
 		if strings.Count(string(r.body), want) != 1 {
 			t.Errorf("%s does not have %q once", target, want)
@@ -121,9 +185,10 @@ func judgePage(t *testing.T, target string, r reply) {
 	if strings.Contains(string(r.body), "ZgotmplZ") || strings.Contains(string(r.body), "[[") {
 		t.Errorf("%s shows a template's refusal or an unfilled constant", target)
 	}
-	for _, m := range linkPattern.FindAllStringSubmatch(string(r.body), -1) {
-		if !strings.HasPrefix(m[1], "/") && !strings.HasPrefix(m[1], "#") && !strings.HasPrefix(m[1], baseURL+"/") {
-			t.Errorf("%s leads off the site: %s", target, m[1])
+
+	for _, link := range found {
+		if !strings.HasPrefix(link, "/") && !strings.HasPrefix(link, "#") && !strings.HasPrefix(link, baseURL+"/") {
+			t.Errorf("%s leads off the site: %s", target, link)
 		}
 	}
 }
@@ -144,6 +209,7 @@ func (w *world) listed(tb testing.TB, target string) (slugs []string) {
 	var list struct{ Data []struct{ URL string } }
 	r := w.get(tb, target)
 	r.decode(tb, &list)
+
 	for _, item := range list.Data {
 		slugs = append(slugs, item.URL[strings.LastIndexByte(item.URL, '/')+1:])
 	}
@@ -152,20 +218,23 @@ func (w *world) listed(tb testing.TB, target string) (slugs []string) {
 
 // TestPagesListWhatTheAPILists holds searches, movers and sets of the two against each other.
 func TestPagesListWhatTheAPILists(t *testing.T) {
-	w := siteWorld(t, nil)
+	w := sharedSite()
 	f := func(page, api string) {
 		t.Helper()
-		shown, listed := hrefs(w.page(t, page).body, "cards"), w.listed(t, api)
+		shown := hrefs(w.page(t, page).body, "cards")
+		listed := w.listed(t, api)
 		if len(listed) == 0 || !slices.Equal(shown[:min(len(shown), len(listed))], listed) {
 			t.Errorf("%s shows %v, %s has %v", page, shown, api, listed)
 		}
 	}
+
 	for _, words := range []string{"charizrd", "pikachu", "luffy", "4%2F102", "dark%20", "base%20set"} {
 		f("/search?q="+words, "/v1/cards?limit=30&q="+words)
 		if words != "luffy" {
 			f("/search?sort=price_asc&game=pokemon&q="+words, "/v1/cards?limit=30&sort=price_asc&game=pokemon&q="+words)
 		}
 	}
+
 	f("/search", "/v1/cards?limit=30")
 	f("/search?sort=newest&game=one-piece", "/v1/cards?limit=30&sort=newest&game=one-piece")
 	f("/movers", "/v1/market/movers?direction=up&limit=50")
@@ -181,12 +250,13 @@ func TestPagesListWhatTheAPILists(t *testing.T) {
 // view0 is the View that the world serves.
 func (w *world) view0() *engine.View { return w.Engine.View() }
 
-var sumsPattern = regexp.MustCompile(`<dt>Low</dt><dd>([^<]*).*<dt>High</dt><dd>([^<]*).*<dt>Average</dt><dd>([^<]*)</dd>`)
+var sumsPattern = regexp.MustCompile(
+	`<dt>Low</dt><dd>([^<]*).*<dt>High</dt><dd>([^<]*).*<dt>Average</dt><dd>([^<]*)</dd>`)
 
-// TestChartsAgreeWithTheAPI compares the display price, and the low, high and average of a chart, with the answers of the
-// API, to the cent.
+// TestChartsAgreeWithTheAPI compares the display price, and the low, high and average of a chart,
+// with the answers of the API, to the cent.
 func TestChartsAgreeWithTheAPI(t *testing.T) {
-	w := siteWorld(t, nil)
+	w := sharedSite()
 	v := w.view0()
 	dollars := func(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }
 	compared := 0
@@ -197,7 +267,10 @@ func TestChartsAgreeWithTheAPI(t *testing.T) {
 				Cents *int64 `json:"market_price_cents"`
 			}
 		}
-		r := w.ask(t, request{method: "POST", target: "/v1/prices/batch", header: []string{"X-API-Key: " + w.named("bench"), "Content-Type: application/json"}, body: `{"ids":["` + slug + `"]}`})
+
+		r := w.ask(t, request{method: "POST", target: "/v1/prices/batch",
+			header: []string{"X-API-Key: " + w.named("bench"), "Content-Type: application/json"}, body: `{"ids":["` +
+				slug + `"]}`})
 		r.decode(t, &entry)
 		page := strings.ReplaceAll(string(w.page(t, "/cards/"+slug).body), ",", "")
 		switch cents := entry.Data[0].Cents; {
@@ -208,6 +281,7 @@ func TestChartsAgreeWithTheAPI(t *testing.T) {
 		case !strings.Contains(page, `<p class="amount">`+dollars(*cents)+`</p>`):
 			t.Errorf("%s: the page does not show %s", slug, dollars(*cents))
 		}
+
 		for _, days := range snapshot.StatWindows {
 			var stats struct {
 				Data struct {
@@ -219,18 +293,22 @@ func TestChartsAgreeWithTheAPI(t *testing.T) {
 					}
 				}
 			}
+
 			r := w.get(t, fmt.Sprintf("/v1/cards/%s/price-stats?window=%dd", slug, days))
 			r.decode(t, &stats)
 			for _, s := range stats.Data.Variants {
-				page := strings.ReplaceAll(string(w.page(t, fmt.Sprintf("/cards/%s?days=%d&variant=%s", slug, days, s.Variant)).body), ",", "")
+				page := strings.ReplaceAll(string(w.page(t, fmt.Sprintf("/cards/%s?days=%d&variant=%s", slug, days,
+					s.Variant)).body), ",", "")
 				m := sumsPattern.FindStringSubmatch(page)
 				if m == nil || m[1] != dollars(s.MinCents) || m[2] != dollars(s.MaxCents) || m[3] != dollars(s.Mean) {
-					t.Errorf("%s, %s over %d days: page %v, API %d %d %d", slug, s.Variant, days, m, s.MinCents, s.MaxCents, s.Mean)
+					t.Errorf("%s, %s over %d days: page %v, API %d %d %d", slug, s.Variant, days, m, s.MinCents,
+						s.MaxCents, s.Mean)
 				}
 				compared++
 			}
 		}
 	}
+
 	if compared < 100 {
 		t.Errorf("only %d charts were compared", compared)
 	}
@@ -250,12 +328,15 @@ func TestOldAddressesRedirect(t *testing.T) {
 			t.Errorf("%s leads to a %d", from, end.status)
 		}
 	}
+
 	for _, method := range []string{"GET", "HEAD"} {
 		old := method + " /cards/" + c.Cards.ID.At(0) + " HTTP/1.1\r\nHost: cards.test\r\nConnection: close\r\n\r\n"
-		if text := w.rawText(t, old); !strings.Contains(text, " 301 ") || !strings.Contains(text, "\r\nContent-Length: 0\r\n") {
+		if text := w.rawText(t, old); !strings.Contains(text, " 301 ") ||
+			!strings.Contains(text, "\r\nContent-Length: 0\r\n") {
 			t.Errorf("%s of an old address: %q", method, text)
 		}
 	}
+
 	f("/cards/"+c.Cards.ID.At(0), "/cards/"+c.Cards.Slug.At(0))
 	f("/cards/"+c.Cards.ID.At(0)+"/?days=7&variant=a%20b", "/cards/"+c.Cards.Slug.At(0)+"?days=7&variant=a%20b")
 	f("/cards/"+percentAll(c.Cards.ID.At(0)), "/cards/"+c.Cards.Slug.At(0))
@@ -267,6 +348,7 @@ func TestOldAddressesRedirect(t *testing.T) {
 			f("/cards/"+c.Registry.Slug.At(k), "/cards/"+c.Cards.Slug.At(card))
 		}
 	}
+
 	if former == 0 {
 		t.Error("no card of tomorrow's edition has a former slug")
 	}
@@ -275,13 +357,14 @@ func TestOldAddressesRedirect(t *testing.T) {
 	}
 }
 
-// TestWhoGetsAPageFor404 wants programs to keep the envelope, and browsers to get a page outside the API.
+// TestWhoGetsAPageFor404 wants programs to keep the envelope, and browsers to get a page outside
+// the API.
 func TestWhoGetsAPageFor404(t *testing.T) {
-	w := siteWorld(t, nil)
+	w := sharedSite()
 	const browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8"
 	f := func(method, target, accept, media string, status int) {
 		t.Helper()
-		r, err := w.send(request{method: method, target: target, header: []string{accept, "X-Forwarded-For: 127.0.0.1"}})
+		r, err := w.send(request{method: method, target: target, header: []string{accept, anybody()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,10 +381,13 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 	for _, target := range []string{"/v1", "/v1/", "/v1/nope", "/v1/cards/x/y/z"} {
 		f("GET", target, browser, problem, 404)
 	}
+
 	f("GET", "/v1beta", browser, page, 404)
-	for _, target := range []string{"/.well-known", "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server/mcp"} {
+	for _, target := range []string{"/.well-known", "/.well-known/oauth-protected-resource",
+		"/.well-known/oauth-authorization-server/mcp"} {
 		f("GET", target, browser, problem, 404)
 	}
+
 	f("GET", "/.well-knownish", browser, page, 404)
 	f("GET", "/nope", "Accept: text/html;q=0", problem, 404)
 	f("GET", "/nope", "Accept: application/json, TEXT/HTML ; q=0.0, */*", problem, 404)
@@ -309,14 +395,19 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 	f("GET", "/nope", "Accept: application/json, Text/HTML;level=1;q=0.1", page, 404)
 	f("GET", "/mcp", browser, problem, 405)
 	f("GET", "/v1/cards/nope", browser, problem, 401)
-	for _, target := range []string{"/cards/nope", "/sets/nope", "/errors/nope", "/assets/nope.css", "/sitemaps/0", "/sitemaps/01", "/sitemaps/99", "/cards/%00", "/cards/a%2Fb"} {
+	for _, target := range []string{"/cards/nope", "/sets/nope", "/errors/nope", "/assets/nope.css", "/sitemaps/0",
+		"/sitemaps/01", "/sitemaps/99", "/cards/%00", "/cards/a%2Fb"} {
 		f("GET", target, "Accept: */*", page, 404)
 	}
-	for _, accept := range []string{"application/json", "application/problem+json", "application/json;q=0.5, */*;q=0.1", "APPLICATION/JSON, text/html;q=0"} {
+
+	for _, accept := range []string{"application/json", "application/problem+json",
+		"application/json;q=0.5, */*;q=0.1", "APPLICATION/JSON, text/html;q=0"} {
 		f("GET", "/cards/nope", "Accept: "+accept, problem, 404)
 		f("HEAD", "/sets/nope", "Accept: "+accept, problem, 404)
 	}
-	for _, accept := range []string{"application/json, text/html;q=0.1", "application/json;q=0", "application/*", "text/plain", "application/ld+json"} {
+
+	for _, accept := range []string{"application/json, text/html;q=0.1", "application/json;q=0", "application/*",
+		"text/plain", "application/ld+json"} {
 		f("GET", "/cards/nope", "Accept: "+accept, page, 404)
 	}
 	f("POST", "/cards/nope", browser, problem, 405)
@@ -326,14 +417,15 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 
 // TestErrorPages wants a page for each code of both tables, at the address that problems name.
 func TestErrorPages(t *testing.T) {
-	w := siteWorld(t, nil)
+	w := sharedSite()
 	codes := map[wire.Code]wire.Meaning{}
 	maps.Copy(codes, wire.Live)
 	maps.Copy(codes, wire.Preview)
 	for code, m := range codes {
 		r := w.page(t, "/errors/"+string(code))
 		text := html.UnescapeString(string(r.body))
-		if r.status != http.StatusOK || !strings.Contains(text, "<h1>"+m.Title+"</h1>") || !strings.Contains(text, fmt.Sprint("status ", m.Status)) ||
+		if r.status != http.StatusOK || !strings.Contains(text, "<h1>"+m.Title+"</h1>") ||
+			!strings.Contains(text, fmt.Sprint("status ", m.Status)) ||
 			strings.Contains(text, "<p></p>") {
 			t.Errorf("%s: status %d\n%s", code, r.status, text)
 		}
@@ -341,11 +433,13 @@ func TestErrorPages(t *testing.T) {
 			t.Errorf("%s is not in the list", code)
 		}
 	}
+
 	var problem struct{ Type string }
 	r, err := w.send(request{method: "GET", target: "/v1/games"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.decode(t, &problem)
 	if page := w.page(t, strings.TrimPrefix(problem.Type, baseURL)); page.status != http.StatusOK {
 		t.Errorf("problem type %q leads to a %d", problem.Type, page.status)
@@ -354,10 +448,11 @@ func TestErrorPages(t *testing.T) {
 
 // TestPageHeaders wants validators, encodings and HEAD as the API has them, and public caching.
 func TestPageHeaders(t *testing.T) {
-	w := siteWorld(t, nil)
+	w := sharedSite()
 	slug := w.view0().Catalog.Cards.Slug.At(0)
 	style := regexp.MustCompile(`/assets/style-[0-9a-f]{12}\.css`).FindString(string(w.page(t, "/").body))
-	for target, cache := range map[string]string{"/": pageCache, "/cards/" + slug: pageCache, "/docs": plainCache, style: assetCache} {
+	for target, cache := range map[string]string{"/": pageCache, "/cards/" + slug: pageCache, "/docs": plainCache,
+		style: assetCache} {
 		plain := w.page(t, target)
 		if got := plain.header.Get("Cache-Control"); got != cache {
 			t.Errorf("%s: Cache-Control %q, want %q", target, got, cache)
@@ -365,9 +460,11 @@ func TestPageHeaders(t *testing.T) {
 		if got := plain.header.Get("Vary"); got != "Accept-Encoding" {
 			t.Errorf("%s: Vary %q", target, got)
 		}
+
 		for _, encoding := range []string{"gzip", "zstd"} {
 			r := w.page(t, target, "Accept-Encoding: "+encoding)
-			if len(plain.body) > 1<<10 && r.header.Get("Content-Encoding") != encoding || string(r.body) != string(plain.body) {
+			if len(plain.body) > 1<<10 && r.header.Get("Content-Encoding") != encoding ||
+				string(r.body) != string(plain.body) {
 				t.Errorf("%s: as %s it is another page", target, encoding)
 			}
 			if target == "/cards/"+slug && len(r.wire) > 10_000 {
@@ -377,20 +474,25 @@ func TestPageHeaders(t *testing.T) {
 				continue // immutable: nobody asks again
 			}
 			again := w.page(t, target, "Accept-Encoding: "+encoding, "If-None-Match: "+r.header.Get("ETag"))
-			if again.status != http.StatusNotModified || len(again.wire) != 0 || again.header.Get("ETag") != r.header.Get("ETag") {
+			if again.status != http.StatusNotModified || len(again.wire) != 0 ||
+				again.header.Get("ETag") != r.header.Get("ETag") {
 				t.Errorf("%s: a client that has it gets %d", target, again.status)
 			}
 		}
-		head, err := w.send(request{method: "HEAD", target: target, header: []string{"X-Forwarded-For: 127.0.0.1"}})
+
+		head, err := w.send(request{method: "HEAD", target: target, header: []string{anybody()}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"Content-Type", "Content-Length", "ETag", "Cache-Control", "Content-Security-Policy"} {
+
+		for _, name := range []string{"Content-Type", "Content-Length", "ETag", "Cache-Control",
+			"Content-Security-Policy"} {
 			if head.status != plain.status || head.header.Get(name) != plain.header.Get(name) || len(head.wire) != 0 {
 				t.Errorf("%s: HEAD has %s %q, GET %q", target, name, head.header.Get(name), plain.header.Get(name))
 			}
 		}
 	}
+
 	if w.page(t, "/cards/"+slug).header.Get("ETag") == w.page(t, "/cards/"+slug+"?days=7").header.Get("ETag") {
 		t.Error("two ranges have one validator")
 	}
@@ -399,13 +501,16 @@ func TestPageHeaders(t *testing.T) {
 // TestNoCatalogYet wants a page that says so, and explanations all the same.
 func TestNoCatalogYet(t *testing.T) {
 	w := siteWorld(t, func(s *setup) { s.noViews = true })
-	if r := w.page(t, "/"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(string(r.body), "One moment") {
+	if r := w.page(t, "/"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" ||
+		!strings.Contains(string(r.body), "One moment") {
 		t.Errorf("status %d", r.status)
 	}
-	if r := w.page(t, "/", "Accept: application/json"); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") != "5" ||
+	if r := w.page(t, "/", "Accept: application/json"); r.status != http.StatusServiceUnavailable ||
+		r.header.Get("Retry-After") != "5" ||
 		!strings.Contains(string(r.body), `"code":"temporarily_unavailable"`) || r.header.Get("Vary") != "Accept" {
 		t.Errorf("a program gets %d: %s", r.status, r.body)
 	}
+
 	for _, target := range []string{"/errors", "/errors/not_found", "/docs", "/llms.txt"} {
 		if r := w.page(t, target); r.status != http.StatusOK {
 			t.Errorf("%s: status %d", target, r.status)
@@ -415,7 +520,8 @@ func TestNoCatalogYet(t *testing.T) {
 
 // TestImages serves a folder and hides everything in it that is not an image.
 func TestImages(t *testing.T) {
-	dir, outside := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
+	outside := t.TempDir()
 	write := func(path, text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -431,45 +537,57 @@ func TestImages(t *testing.T) {
 			break
 		}
 	}
+
 	for _, name := range []string{known, "a b+c.PNG", "link-target.jpg"} {
 		write(filepath.Join(dir, name), picture)
 	}
 	for _, name := range []string{"x.svg", "x.html", "notes.txt", ".hidden.png", "plain"} {
 		write(filepath.Join(dir, name), "<script>")
 	}
+
 	write(filepath.Join(outside, "secret.png"), "secret")
 	if err := os.Mkdir(filepath.Join(dir, "folder.png"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{"out.png": filepath.Join(outside, "secret.png"), "in.png": "link-target.jpg", "gone.png": "nothing.png"} {
+
+	for name, to := range map[string]string{"out.png": filepath.Join(outside, "secret.png"),
+		"in.png": "link-target.jpg", "gone.png": "nothing.png"} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	images, err := OpenImages(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	has, err := images.List()
 	if err != nil {
 		t.Fatal(err)
 	}
-	view, err := engine.NewView(v.Catalog, wire.Site{URL: baseURL, Images: baseURL + "/images/", HasImage: has, ProductPrefix: "prd"})
+
+	view, err := engine.NewView(v.Catalog, wire.Site{URL: baseURL, Images: baseURL + "/images/", HasImage: has,
+		ProductPrefix: "prd"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := siteWorld(t, func(s *setup) {
 		s.views = []*engine.View{view}
 		pages := s.options
 		s.options = func(o *Options) { pages(o); o.Images = images }
 	})
-	for name, media := range map[string]string{known: "image/webp", "a%20b+c.PNG": "image/png", "link-target.jpg": "image/jpeg", "in.png": "image/png"} {
+	for name, media := range map[string]string{known: "image/webp", "a%20b+c.PNG": "image/png",
+		"link-target.jpg": "image/jpeg", "in.png": "image/png"} {
 		r := w.page(t, "/images/"+name)
-		if r.status != http.StatusOK || r.header.Get("Content-Type") != media || string(r.body) != picture || r.header.Get("X-Content-Type-Options") != "nosniff" ||
+		if r.status != http.StatusOK || r.header.Get("Content-Type") != media || string(r.body) != picture ||
+			r.header.Get("X-Content-Type-Options") != "nosniff" ||
 			r.header.Get("Cache-Control") != imageCache {
 			t.Errorf("%s: status %d, %v", name, r.status, r.header)
 		}
-		if again := w.page(t, "/images/"+name, "If-None-Match: "+r.header.Get("ETag")); again.status != http.StatusNotModified {
+		if again := w.page(t, "/images/"+name,
+			"If-None-Match: "+r.header.Get("ETag")); again.status != http.StatusNotModified {
 			t.Errorf("%s again: status %d", name, again.status)
 		}
 		head, err := w.send(request{method: "HEAD", target: "/images/" + name})
@@ -477,9 +595,12 @@ func TestImages(t *testing.T) {
 			t.Errorf("HEAD %s: %d %v %v", name, head.status, head.header, err)
 		}
 	}
+
 	for _, name := range []string{
-		"x.svg", "x.html", "notes.txt", ".hidden.png", "plain", "folder.png", "out.png", "gone.png", "missing.png", "..", "%2e%2e%2fsecret.png",
-		"..%2f" + filepath.Base(outside) + "%2fsecret.png", "a%5Cb.png", "%00.png", "", ".png", strings.ReplaceAll(known, ".", "%00."),
+		"x.svg", "x.html", "notes.txt", ".hidden.png", "plain", "folder.png", "out.png", "gone.png", "missing.png",
+		"..", "%2e%2e%2fsecret.png",
+		"..%2f" + filepath.Base(outside) + "%2fsecret.png", "a%5Cb.png", "%00.png", "", ".png",
+		strings.ReplaceAll(known, ".", "%00."),
 	} {
 		if r := w.page(t, "/images/"+name); r.status != http.StatusNotFound {
 			t.Errorf("%q: status %d %q", name, r.status, r.body)
@@ -488,7 +609,9 @@ func TestImages(t *testing.T) {
 			t.Errorf("%q is listed", name)
 		}
 	}
-	with, without := 0, 0
+
+	with := 0
+	without := 0
 	for card := range v.Catalog.Cards.ID.Len() {
 		var detail struct {
 			Image *string `json:"image_url"`
@@ -501,7 +624,8 @@ func TestImages(t *testing.T) {
 		case file == known:
 			with++
 			page := string(w.page(t, "/cards/"+v.Catalog.Cards.Slug.At(card)).body)
-			if !strings.Contains(page, `<img src="/images/`+file+`"`) || !strings.Contains(page, `property="og:image" content="`+baseURL+"/images/"+file+`"`) {
+			if !strings.Contains(page, `<img src="/images/`+file+`"`) ||
+				!strings.Contains(page, `property="og:image" content="`+baseURL+"/images/"+file+`"`) {
 				t.Errorf("the page does not show %s", file)
 			}
 		case detail.Image != nil:
@@ -513,6 +637,7 @@ func TestImages(t *testing.T) {
 			break
 		}
 	}
+
 	if with == 0 || without == 0 {
 		t.Errorf("%d cards with and %d without an image", with, without)
 	}

@@ -20,6 +20,7 @@ func target(op contracttest.Operation) (path string, query url.Values) {
 	if strings.HasPrefix(path, "/v1/sets/") {
 		path = strings.ReplaceAll(path, "{id}", tr.sets[0].id)
 	}
+
 	path = strings.ReplaceAll(path, "{id}", tr.cards[0].id)
 	path = strings.ReplaceAll(path, "{product_id}", "prd_"+tr.cards[0].id[len("card_"):])
 	for _, p := range op.Parameters {
@@ -50,6 +51,7 @@ func eachParameter(t *testing.T, each func(t *testing.T, op contracttest.Operati
 			}
 		}
 	}
+
 	if n < 25 {
 		t.Errorf("only %d parameters in the document", n)
 	}
@@ -62,8 +64,8 @@ func pattern(p contracttest.Parameter) string {
 	return "x"
 }
 
-// TestParameters probes every query parameter of the document: its bounds at min-1, min, max, max+1, its values, and
-// what decision 5 says of all of them.
+// TestParameters probes every query parameter of the document: its bounds at min-1, min, max,
+// max+1, its values, and what decision 5 says of all of them.
 func TestParameters(t *testing.T) {
 	w := shared()
 	eachParameter(t, func(t *testing.T, op contracttest.Operation, p contracttest.Parameter) {
@@ -76,10 +78,12 @@ func TestParameters(t *testing.T) {
 					query[name] = v
 				}
 			}
+
 			full := path + "?" + spelt
 			if rest := query.Encode(); rest != "" {
 				full += "&" + rest
 			}
+
 			s := scenario{path: full, key: surfaceKey(op), status: status}
 			if status == http.StatusBadRequest {
 				s.code = "invalid_request"
@@ -88,11 +92,13 @@ func TestParameters(t *testing.T) {
 			s.want = []match{has(parts...)}
 			w.try(t, s)
 		}
+
 		good := func(value string) { t.Helper(); ask(p.Name+"="+url.QueryEscape(value), http.StatusOK) }
 		bad := func(value string, parts ...string) {
 			t.Helper()
 			ask(p.Name+"="+url.QueryEscape(value), http.StatusBadRequest, parts...)
 		}
+
 		raw := func(value string) { t.Helper(); ask(p.Name+"="+value, http.StatusBadRequest) }
 		valid := pattern(p)
 		switch {
@@ -105,20 +111,24 @@ func TestParameters(t *testing.T) {
 				bad(v+" ", p.Enum...)
 				bad(" "+v, p.Enum...)
 			}
+
 			bad("nonsense", p.Enum...)
 			bad("")
 			valid = p.Enum[0]
 		case p.Type == "integer":
-			lo, hi := *p.Minimum, *p.Maximum
+			lo := *p.Minimum
+			hi := *p.Maximum
 			good(fmt.Sprint(lo))
 			good(fmt.Sprint(hi))
 			good("0" + fmt.Sprint(hi)) // still a plain decimal
 			for _, v := range []string{
-				fmt.Sprint(hi + 1), "-1", "+1", "1.0", "1e2", " 1", "1 ", "", "0x1", "1_0", "NaN", "٣", "１", "true", "null",
+				fmt.Sprint(hi + 1), "-1", "+1", "1.0", "1e2", " 1", "1 ", "", "0x1", "1_0", "NaN", "٣", "１", "true",
+				"null",
 				"9223372036854775808", "18446744073709551617", "99999999999999999999999999",
 			} {
 				bad(v, fmt.Sprint(lo), fmt.Sprint(hi))
 			}
+
 			if lo > 0 {
 				bad(fmt.Sprint(lo - 1))
 			}
@@ -149,7 +159,9 @@ func TestParameters(t *testing.T) {
 		default:
 			t.Fatalf("nothing bounds %s", p.Name)
 		}
-		for _, v := range []string{"%", "%4", "%zz", "%C3", "%ff", "%ED%A0%80", "%C0%AF", "%00", "a%00b", "%09", "%0a", "%1F", "a\xffb", "a\x80"} {
+
+		for _, v := range []string{"%", "%4", "%zz", "%C3", "%ff", "%ED%A0%80", "%C0%AF", "%00", "a%00b", "%09",
+			"%0a", "%1F", "a\xffb", "a\x80"} {
 			raw(v)
 		}
 		if valid != "" {
@@ -159,7 +171,8 @@ func TestParameters(t *testing.T) {
 			ask(percentAll(p.Name)+"="+percentAll(valid), http.StatusOK)
 		}
 		if p.Required {
-			w.try(t, scenario{path: path, key: surfaceKey(op), status: 400, code: "invalid_request", want: []match{has(p.Name, "required")}})
+			w.try(t, scenario{path: path, key: surfaceKey(op), status: 400, code: "invalid_request",
+				want: []match{has(p.Name, "required")}})
 			ask(strings.ToUpper(p.Name)+"="+valid, http.StatusBadRequest) // names have a case
 		}
 	})
@@ -180,6 +193,7 @@ func TestDefaults(t *testing.T) {
 		if p.Default == "" {
 			return
 		}
+
 		path, query := target(op)
 		without := w.try(t, scenario{path: path + "?" + query.Encode(), key: surfaceKey(op)})
 		query.Set(p.Name, p.Default)
@@ -193,42 +207,61 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestAllProblemsAreNamed wants every problem of a request in one detail.
-func TestAllProblemsAreNamed(t *testing.T) {
+func TestAllProblemsAreNamed(t *testing.T) { // air: one table
 	shared().run(t, []scenario{
 		{
-			path:   "/v1/cards?q=%20&set=&game=" + strings.Repeat("g", 65) + "&number=%zz&rarity=%00&min_price_cents=-1&max_price_cents=1.5&sort=up&limit=51&cursor=",
+			path: "/v1/cards?q=%20&set=&game=" + strings.Repeat("g", 65) +
+				"&number=%zz&rarity=%00&min_price_cents=-1&max_price_cents=1.5&sort=up&limit=51&cursor=",
 			status: 400, code: "invalid_request",
-			want: []match{has("q must not be blank", "set must have 1 to 200", "game must have 1 to 64 characters, not 65", "number has an invalid percent escape",
-				"rarity has a control character", "min_price_cents must be an integer", "max_price_cents must be", "sort must be one of relevance, price_desc, price_asc, newest",
+			want: []match{has("q must not be blank", "set must have 1 to 200",
+				"game must have 1 to 64 characters, not 65", "number has an invalid percent escape",
+				"rarity has a control character", "min_price_cents must be an integer", "max_price_cents must be",
+				"sort must be one of relevance, price_desc, price_asc, newest",
 				"limit must be an integer from 1 to 50", "cursor must have")},
 		},
-		{path: "/v1/cards?min_price_cents=2&max_price_cents=1", status: 400, code: "invalid_request", want: []match{has("min_price_cents", "max_price_cents")}},
+		{path: "/v1/cards?min_price_cents=2&max_price_cents=1", status: 400, code: "invalid_request",
+			want: []match{has("min_price_cents", "max_price_cents")}},
 		{path: "/v1/cards?min_price_cents=2&max_price_cents=2", want: []match{at("next_cursor", nil)}},
-		{path: "/v1/market/movers?limit=0&period=2&direction=left", status: 400, code: "invalid_request", want: []match{has("direction", "period", "limit")}},
-		{path: "/v1/sets?series=&game=&limit=a", status: 400, code: "invalid_request", want: []match{has("series", "game", "limit")}},
-		{path: "/v1/cards/card_none/prices?days=0&variant=", status: 400, code: "invalid_request", want: []match{has("days", "variant")}},
-		{path: "/v1/cards/card_none/price-stats?window=1d&variant=", status: 400, code: "invalid_request", want: []match{has("window", "variant")}},
+		{path: "/v1/market/movers?limit=0&period=2&direction=left", status: 400, code: "invalid_request",
+			want: []match{has("direction", "period", "limit")}},
+		{path: "/v1/sets?series=&game=&limit=a", status: 400, code: "invalid_request",
+			want: []match{has("series", "game", "limit")}},
+		{path: "/v1/cards/card_none/prices?days=0&variant=", status: 400, code: "invalid_request",
+			want: []match{has("days", "variant")}},
+		{path: "/v1/cards/card_none/price-stats?window=1d&variant=", status: 400, code: "invalid_request",
+			want: []match{has("window", "variant")}},
 		{
-			path: "/v1/products?limit=0&game=one-piece&kind=box&partner_id=x&page=1", key: "preview", status: 400, code: "invalid_request",
+			path: "/v1/products?limit=0&game=one-piece&kind=box&partner_id=x&page=1", key: "preview", status: 400,
+			code: "invalid_request",
 			want: []match{has("limit", "game", "kind", "partner_id", "page")},
 		},
-		{name: "blank q", path: "/v1/cards?q=%C2%A0%E2%80%83+", status: 400, code: "invalid_request", want: []match{has("blank")}},
-		{name: "q of punctuation", path: "/v1/cards?q=!%3F.,-%27", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
-		{name: "q of symbols", path: "/v1/cards?q=%F0%9F%98%80", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
+		{name: "blank q", path: "/v1/cards?q=%C2%A0%E2%80%83+", status: 400, code: "invalid_request",
+			want: []match{has("blank")}},
+		{name: "q of punctuation", path: "/v1/cards?q=!%3F.,-%27",
+			want: []match{exact(`{"data":[],"next_cursor":null}`)}},
+		{name: "q of symbols", path: "/v1/cards?q=%F0%9F%98%80",
+			want: []match{exact(`{"data":[],"next_cursor":null}`)}},
 		{name: "unknown set", path: "/v1/cards?set=nowhere", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
 		{name: "unknown game", path: "/v1/cards?game=magic", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
-		{name: "preview spelling of a game", path: "/v1/cards?game=one_piece", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
+		{name: "preview spelling of a game", path: "/v1/cards?game=one_piece",
+			want: []match{exact(`{"data":[],"next_cursor":null}`)}},
 		{name: "unknown rarity", path: "/v1/cards?rarity=!!", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
 		{name: "unknown number", path: "/v1/cards?number=-", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
-		{name: "unknown series", path: "/v1/sets?series=nowhere", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
-		{name: "movers of an unknown set", path: "/v1/market/movers?direction=up&set=nowhere", want: []match{at("data.#", 0), at("period_days", 7)}},
-		{name: "movers of 30 days", path: "/v1/market/movers?direction=up&period=30", want: []match{at("period_days", 7)}},
-		{name: "untracked variant", path: "/v1/cards/" + todaysTruth().cards[0].id + "/prices?variant=gold", want: []match{at("data.#", 0), at("days", 90)}},
-		{name: "statistics of an untracked variant", path: "/v1/cards/" + todaysTruth().cards[0].id + "/price-stats?variant=gold", want: []match{at("data.variants.#", 0), at("variant", "gold")}},
+		{name: "unknown series", path: "/v1/sets?series=nowhere",
+			want: []match{exact(`{"data":[],"next_cursor":null}`)}},
+		{name: "movers of an unknown set", path: "/v1/market/movers?direction=up&set=nowhere",
+			want: []match{at("data.#", 0), at("period_days", 7)}},
+		{name: "movers of 30 days", path: "/v1/market/movers?direction=up&period=30",
+			want: []match{at("period_days", 7)}},
+		{name: "untracked variant", path: "/v1/cards/" + todaysTruth().cards[0].id + "/prices?variant=gold",
+			want: []match{at("data.#", 0), at("days", 90)}},
+		{name: "statistics of an untracked variant", path: "/v1/cards/" + todaysTruth().cards[0].id +
+			"/price-stats?variant=gold", want: []match{at("data.variants.#", 0), at("variant", "gold")}},
 	})
 }
 
-// TestIgnoredParameters wants unknown parameters named, percent-encoded, ten at most, on live; on preview they are 400.
+// TestIgnoredParameters wants unknown parameters named, percent-encoded, ten at most, on live; on
+// preview they are 400.
 func TestIgnoredParameters(t *testing.T) {
 	w := shared()
 	f := func(query, want string) {
@@ -253,15 +286,19 @@ func TestIgnoredParameters(t *testing.T) {
 		many = append(many, "p"+strconv.Itoa(i)+"=1")
 		first = append(first, "p"+strconv.Itoa(i))
 	}
+
 	f(strings.Join(many, "&"), strings.Join(first[:10], ", "))
 	f("p=1&p=2&q=1", "p, q")
 	for _, query := range []string{"%ff=1", "%zz=1", "a%=1"} {
 		w.try(t, scenario{path: "/v1/games?" + query, status: 400, code: "invalid_request"})
 	}
+
 	for _, path := range []string{"/v1/products", "/v1/products/prd_abc", "/v1/usage"} {
-		w.try(t, scenario{path: path + "?page=1&colour=1", key: "preview", status: 400, code: "invalid_request", want: []match{has("page", "colour")}})
+		w.try(t, scenario{path: path + "?page=1&colour=1", key: "preview", status: 400, code: "invalid_request",
+			want: []match{has("page", "colour")}})
 		w.try(t, scenario{path: path + "?=", key: "preview", status: 400, code: "invalid_request"})
 	}
+
 	r := w.try(t, scenario{path: "/v1/cards/batch?x=1", body: `{"ids":["a"]}`})
 	if got := r.header.Get("X-Ignored-Params"); got != "x" {
 		t.Errorf("X-Ignored-Params of a batch is %q", got)
@@ -278,33 +315,37 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 				documented = append(documented, op.Method+" "+strings.ReplaceAll(op.Path, "{product_id}", "{id}"))
 			}
 		}
+
 		slices.Sort(documented)
 		if got := w.Operations(); !slices.Equal(got, documented) {
 			t.Errorf("routes %v\ndocument %v", got, documented)
 		}
 	}
 	f(shared(), func(contracttest.Operation) bool { return true })
-	live := newWorld(t, setup{liveOnly: true})
-	f(live, func(op contracttest.Operation) bool { return op.Surface != contracttest.Preview })
+	f(liveWorld(), func(op contracttest.Operation) bool { return op.Surface != contracttest.Preview })
 	names := map[string]contracttest.Operation{}
 	for _, op := range contracttest.Operations() {
 		names[op.ID] = op
 	}
+
 	for _, p := range shared().paths() {
 		for _, o := range []*operation{p.live, p.preview} {
 			if o == nil {
 				continue
 			}
+
 			op, ok := names[string(o.Name)]
 			if !ok || strings.ReplaceAll(op.Path, "{product_id}", "{id}") != p.pattern {
 				t.Errorf("operation %s is not the document's at %s", o.Name, p.pattern)
 			}
+
 			var params []string
 			for _, q := range op.Parameters {
 				if q.In == "query" && (q.Surface == contracttest.Preview) == (o == p.preview) {
 					params = append(params, q.Name)
 				}
 			}
+
 			if op.Surface == contracttest.Preview {
 				params = params[:0]
 				for _, q := range op.Parameters {

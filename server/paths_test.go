@@ -15,7 +15,8 @@ import (
 
 // TestPathIDs spells ids in every way (decision 4).
 func TestPathIDs(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	k := tr.cards[0]
 	var detail struct{ URL string }
 	r := w.get(t, "/v1/cards/"+k.id)
@@ -26,29 +27,49 @@ func TestPathIDs(t *testing.T) {
 	gone := func(path string) scenario {
 		return scenario{name: "gone " + path, path: path, status: http.StatusNotFound, code: "not_found"}
 	}
+
 	set := scenario{name: "set", path: "/v1/sets/" + tr.sets[0].id + "/", want: []match{at("id", tr.sets[0].id)}}
 	w.run(t, []scenario{
 		set,
-		ok("/v1/cards/" + k.id), ok("/v1/cards/" + k.id + "/"), ok("/v1/cards/" + slug), ok("/v1/cards/" + slug + "/?x=1"),
-		ok("/v1/cards/" + percentAll(slug)), ok("/v1/cards/" + percentAll(k.id)), ok("/v1/cards/" + k.id + "/prices"), ok("/v1/cards/" + k.id + "/prices/"),
+		ok("/v1/cards/" + k.id), ok("/v1/cards/" + k.id + "/"), ok("/v1/cards/" + slug), ok("/v1/cards/" + slug +
+			"/?x=1"),
+		ok("/v1/cards/" + percentAll(slug)), ok("/v1/cards/" + percentAll(k.id)), ok("/v1/cards/" + k.id +
+			"/prices"), ok("/v1/cards/" + k.id + "/prices/"),
 		ok("/v1/cards/" + percentAll(slug) + "/price-stats"), ok("/v1/cards/" + k.id + "?"),
-		gone("/v1/cards/" + k.id + "//"), gone("/v1/cards//" + k.id), gone("//v1/cards/" + k.id), gone("/v1//cards/" + k.id), gone("/v1/cards//prices"),
-		gone("/v1/cards//"), gone("/v1/games//"), gone("/v1/cards/" + k.id + "/prices//"), gone("/"), gone("//"), gone("/v1"), gone("/v1/"), gone("/V1/games"),
-		gone("/v1/Games"), gone("/v1/games.json"), gone("/v1/cards/" + strings.ToUpper(k.id)), gone("/v1/cards/" + strings.ToUpper(slug)),
-		gone("/v1/cards/a%2Fb"), gone("/v1/cards/a%2fb"), gone("/v1/cards/%2F"), gone("/v1/cards/" + k.id + "%2Fprices"), gone("/v1/cards%2F" + k.id), gone("/v1%2Fgames"),
-		gone("/v1/cards/%00"), gone("/v1/cards/" + k.id + "%00"), gone("/v1/cards/%0a"), gone("/v1/cards/%1f"), gone("/v1/cards/%7f"), gone("/v1/cards/%"), gone("/v1/cards/%4"),
-		gone("/v1/cards/%zz"), gone("/v1/cards/%ff"), gone("/v1/cards/%C3"), gone("/v1/cards/%20" + k.id), gone("/v1/cards/+" + k.id), gone("/v1/cards/" + k.id + "%20"),
-		gone("/v1/cards/" + strings.Repeat("x", 200)), gone("/v1/cards/" + strings.Repeat("x", 201)), gone("/v1/cards/" + strings.Repeat("%F0%9D%92%B3", 200)),
-		gone("/v1/cards/" + strings.Repeat("%F0%9D%92%B3", 201)), gone("/v1/cards/."), gone("/v1/cards/.."), gone("/v1/cards/../games"), gone("/v1/cards/%2e%2e/games"),
+		gone("/v1/cards/" + k.id + "//"), gone("/v1/cards//" + k.id), gone("//v1/cards/" + k.id), gone("/v1//cards/" +
+			k.id), gone("/v1/cards//prices"),
+		gone("/v1/cards//"), gone("/v1/games//"), gone("/v1/cards/" + k.id +
+			"/prices//"), gone("/"), gone("//"), gone("/v1"), gone("/v1/"), gone("/V1/games"),
+		gone("/v1/Games"), gone("/v1/games.json"), gone("/v1/cards/" + strings.ToUpper(k.id)), gone("/v1/cards/" +
+			strings.ToUpper(slug)),
+		gone("/v1/cards/a%2Fb"), gone("/v1/cards/a%2fb"), gone("/v1/cards/%2F"), gone("/v1/cards/" + k.id +
+			"%2Fprices"), gone("/v1/cards%2F" + k.id), gone("/v1%2Fgames"),
+		gone("/v1/cards/%00"), gone("/v1/cards/" + k.id +
+			"%00"), gone("/v1/cards/%0a"), gone("/v1/cards/%1f"), gone("/v1/cards/%7f"), gone("/v1/cards/%"),
+		gone("/v1/cards/%4"),
+		gone("/v1/cards/%zz"), gone("/v1/cards/%ff"), gone("/v1/cards/%C3"), gone("/v1/cards/%20" +
+			k.id), gone("/v1/cards/+" + k.id), gone("/v1/cards/" + k.id + "%20"),
+		gone("/v1/cards/" + strings.Repeat("x", 200)), gone("/v1/cards/" + strings.Repeat("x",
+			201)), gone("/v1/cards/" + strings.Repeat("%F0%9D%92%B3", 200)),
+		gone("/v1/cards/" + strings.Repeat("%F0%9D%92%B3",
+			201)), gone("/v1/cards/."), gone("/v1/cards/.."), gone("/v1/cards/../games"),
+		gone("/v1/cards/%2e%2e/games"),
 		gone("/v1/./games"), gone("/v1/cards/{id}"), gone("/v1/cards/*"), gone("/v1/cards/b%61tch"),
-		gone("/v1/cards/batch/prices"), gone("/v1/cards/" + k.id + "/prices/x"), gone("/v1/cards/" + k.id + "/stats"), gone("/v1/sets/" + k.id), gone("/v1/cards/" + tr.sets[0].id),
-		gone("/v1/market"), gone("/v1/prices"), gone("/openapi.yaml"), gone("/v1/openapi.json"), gone("/errors/not_found"), gone("/favicon.ico"), gone("/v1/cards;x=1/" + k.id),
-		gone("/v1/games%20"), gone("/v1/games%3Fx"), gone("/%76%31/games"), gone("/.well-known/oauth-protected-resource"),
+		gone("/v1/cards/batch/prices"), gone("/v1/cards/" + k.id + "/prices/x"), gone("/v1/cards/" + k.id +
+			"/stats"), gone("/v1/sets/" + k.id), gone("/v1/cards/" + tr.sets[0].id),
+		gone("/v1/market"), gone("/v1/prices"), gone("/openapi.yaml"), gone("/v1/openapi.json"),
+		gone("/errors/not_found"), gone("/favicon.ico"), gone("/v1/cards;x=1/" + k.id),
+		gone("/v1/games%20"), gone("/v1/games%3Fx"), gone("/%76%31/games"),
+		gone("/.well-known/oauth-protected-resource"),
 		{name: "healthz/", path: "/healthz/", key: "-", want: []match{at("status", "ok")}},
 		{name: "games/", path: "/v1/games/", want: []match{at("data.#", 2)}},
 		{name: "the list with a slash", path: "/v1/cards/?limit=1", want: []match{at("data.#", 1)}},
 	})
-	if a, b := w.get(t, "/v1/cards/"+k.id), w.get(t, "/v1/cards/"+slug); string(a.body) != string(b.body) || a.header.Get("ETag") != b.header.Get("ETag") {
+
+	a := w.get(t, "/v1/cards/"+k.id)
+	b := w.get(t, "/v1/cards/"+slug)
+	if string(a.body) != string(b.body) ||
+		a.header.Get("ETag") != b.header.Get("ETag") {
 		t.Error("id and slug answer differently")
 	}
 }
@@ -64,15 +85,19 @@ func TestCardNamedBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	result, err := loader.Build(t.Context(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: dir}}, SnapshotAt: time.Now()})
+
+	result, err := loader.Build(t.Context(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: dir}},
+		SnapshotAt: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	result.Catalog.ID = "batch"
 	v, err := engine.NewView(result.Catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := newWorld(t, setup{views: []*engine.View{v}})
 	w.run(t, []scenario{
 		{path: "/v1/cards/b%61tch", want: []match{at("name", "Batch")}},
@@ -85,28 +110,36 @@ func TestCardNamedBatch(t *testing.T) {
 	})
 }
 
-// TestMethods wants 405 with a sorted Allow before any key is looked at, and 404 for paths that do not exist.
+// TestMethods wants 405 with a sorted Allow before any key is looked at, and 404 for paths that do
+// not exist.
 func TestMethods(t *testing.T) {
 	w := shared()
 	allow := map[string]string{
 		"/v1/games": "GET, HEAD", "/v1/cards": "GET, HEAD", "/v1/cards/x": "GET, HEAD", "/v1/cards/batch": "POST",
-		"/v1/cards/x/prices": "GET, HEAD", "/v1/cards/x/price-stats": "GET, HEAD", "/v1/sets": "GET, HEAD", "/v1/sets/x": "GET, HEAD",
-		"/v1/market/movers": "GET, HEAD", "/v1/prices/batch": "POST", "/v1/usage": "GET, HEAD", "/openapi.json": "GET, HEAD", "/healthz": "GET, HEAD",
+		"/v1/cards/x/prices": "GET, HEAD", "/v1/cards/x/price-stats": "GET, HEAD", "/v1/sets": "GET, HEAD",
+		"/v1/sets/x":        "GET, HEAD",
+		"/v1/market/movers": "GET, HEAD", "/v1/prices/batch": "POST", "/v1/usage": "GET, HEAD",
+		"/openapi.json": "GET, HEAD", "/healthz": "GET, HEAD",
 		"/v1/products": "GET, HEAD", "/v1/products/prd_abc": "GET, HEAD",
 	}
 	for path, want := range allow {
-		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "BREW"} {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE",
+			"PROPFIND", "BREW"} {
 			if containsMethod(want, method) {
 				continue
 			}
+
 			for _, key := range []string{"-", "bench", "revoked", "preview"} {
 				r := w.ask(t, (&scenario{method: method, path: path, key: key}).request(w))
-				if r.status != http.StatusMethodNotAllowed || r.header.Get("Allow") != want || method != "HEAD" && r.code() != "method_not_allowed" {
-					t.Errorf("%s %s with key %s: %d, Allow %q, want %q", method, path, key, r.status, r.header.Get("Allow"), want)
+				if r.status != http.StatusMethodNotAllowed || r.header.Get("Allow") != want || method != "HEAD" &&
+					r.code() != "method_not_allowed" {
+					t.Errorf("%s %s with key %s: %d, Allow %q, want %q", method, path, key, r.status,
+						r.header.Get("Allow"), want)
 				}
 			}
 		}
 	}
+
 	for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS"} {
 		if r := w.ask(t, request{method: method, target: "/v1/nothing"}); r.status != http.StatusNotFound {
 			t.Errorf("%s of an unknown path: %d", method, r.status)
@@ -125,12 +158,14 @@ func containsMethod(list, method string) bool {
 
 // TestRefusedBeforeTheKeyTakesNothing wants 404 and 405 to leave the minute alone.
 func TestRefusedBeforeTheKeyTakesNothing(t *testing.T) {
-	w := newWorld(t, setup{})
+	w := shared()
+	key := w.tenant(t, only("refused"), "free")
 	for range 40 {
-		w.try(t, scenario{path: "/v1/nothing", key: "free", status: 404, code: "not_found"})
-		w.try(t, scenario{method: "DELETE", path: "/v1/games", key: "free", status: 405, code: "method_not_allowed"})
+		w.try(t, scenario{path: "/v1/nothing", key: key, status: 404, code: "not_found"})
+		w.try(t, scenario{method: "DELETE", path: "/v1/games", key: key, status: 405, code: "method_not_allowed"})
 	}
-	r := w.try(t, scenario{path: "/v1/games", key: "free"})
+
+	r := w.try(t, scenario{path: "/v1/games", key: key})
 	if minute, _ := r.remaining(t); minute != 29 {
 		t.Errorf("%d of 30 remain after the first counted request", minute)
 	}
@@ -138,15 +173,19 @@ func TestRefusedBeforeTheKeyTakesNothing(t *testing.T) {
 
 // TestHead wants the headers of GET, all of them, and no body.
 func TestHead(t *testing.T) {
-	steady()
-	w, tr := shared(), todaysTruth()
+	w := still()
+	tr := todaysTruth()
 	moving := map[string]bool{
-		"Date": true, "X-Request-Id": true, "Ratelimit": true, "X-Ratelimit-Remaining": true, "X-Ratelimit-Reset": true, "Link": true,
+		"Date": true, "X-Request-Id": true, "Ratelimit": true, "X-Ratelimit-Remaining": true,
+		"X-Ratelimit-Reset": true, "Link": true,
 		"X-Request-Credits-Remaining": true,
 	}
+
 	for _, path := range []string{
-		"/v1/games", "/v1/cards?limit=50", "/v1/cards?limit=1&x=1", "/v1/cards/" + tr.cards[0].id, "/v1/cards/" + tr.cards[0].id + "/prices?days=365",
-		"/v1/cards/" + tr.cards[0].id + "/price-stats", "/v1/sets", "/v1/sets/" + tr.sets[0].id, "/v1/market/movers?direction=up", "/v1/usage", "/openapi.json", "/healthz",
+		"/v1/games", "/v1/cards?limit=50", "/v1/cards?limit=1&x=1", "/v1/cards/" + tr.cards[0].id,
+		"/v1/cards/" + tr.cards[0].id + "/prices?days=365",
+		"/v1/cards/" + tr.cards[0].id + "/price-stats", "/v1/sets", "/v1/sets/" + tr.sets[0].id,
+		"/v1/market/movers?direction=up", "/v1/usage", "/openapi.json", "/healthz",
 		"/v1/cards/none", "/v1/nothing", "/v1/cards?limit=0", "/v1/prices/batch",
 	} {
 		for _, encoding := range []string{"", "gzip", "zstd"} {
@@ -157,14 +196,17 @@ func TestHead(t *testing.T) {
 			if len(head.wire) != 0 || head.status != get.status {
 				t.Errorf("HEAD %s: %d with %d bytes, GET %d", path, head.status, len(head.wire), get.status)
 			}
+
 			for name := range get.header {
 				if name == "Content-Length" && encoding != "" && get.header.Get("Link") != "" {
 					continue // a cursor is different each time, and so is its compressed length
 				}
 				if !moving[name] && head.header.Get(name) != get.header.Get(name) {
-					t.Errorf("HEAD %s (%s): %s is %q, GET's %q", path, encoding, name, head.header.Get(name), get.header.Get(name))
+					t.Errorf("HEAD %s (%s): %s is %q, GET's %q", path, encoding, name, head.header.Get(name),
+						get.header.Get(name))
 				}
 			}
+
 			for name := range head.header {
 				if get.header.Get(name) == "" {
 					t.Errorf("HEAD %s (%s) alone has %s: %q", path, encoding, name, head.header.Get(name))

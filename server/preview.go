@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"ninepocket/access"
 	"ninepocket/wire"
 )
@@ -20,31 +18,13 @@ var previewSurface = surface{
 	spell: func(dst []byte, _ string, f wire.Fault, requestID string) []byte {
 		return wire.AppendEnvelope(dst, f, requestID)
 	},
-	noKey: noPreviewKey,
-	wrongKind: wire.Fault{
-		Code: wire.InsufficientScope, Detail: "A live key does not open the preview contract: use a preview key.",
-	},
+	noKey:     problem(wire.InvalidAPIKey, "Send a preview key as X-API-Key."),
+	badKey:    problem(wire.InvalidAPIKey, "The API key is not valid: send a preview key as X-API-Key."),
+	wrongKind: problem(wire.InsufficientScope, "A live key does not open the preview contract: use a preview key."),
 	noCatalog: noCatalog,
 	denied:    deniedCall,
-	read:      readCall,
 	limits:    addCredits,
 	tell:      tellProblem,
-}
-
-// noPreviewKey is what a request without a good key is told.
-func noPreviewKey(err error) wire.Fault {
-	f := wire.Fault{Code: wire.InvalidAPIKey, Detail: "The API key is not valid: send a preview key as X-API-Key."}
-	switch {
-	case errors.Is(err, access.ErrUnavailable):
-		f = keysUnavailable
-	case errors.Is(err, access.ErrNoKey):
-		f.Detail = "Send a preview key as X-API-Key."
-	case errors.Is(err, access.ErrRevoked):
-		f.Detail = "The API key was revoked."
-	case errors.Is(err, access.ErrExpired):
-		f.Detail = "The API key has expired."
-	}
-	return f
 }
 
 // addCredits adds the credit headers of the preview contract, on success and error alike; what

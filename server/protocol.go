@@ -14,28 +14,28 @@ import (
 )
 
 // protocolFault says what an error of the guard or the HTTP parser is to the client (decision 3).
-func protocolFault(err error) wire.Fault {
+func protocolFault(err error) *wire.Fault {
 	const invalid = "The request is not valid HTTP"
 	var fault *strict.Fault
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
+
+	// In this order: what the guard refused first, whatever fasthttp made of it.
 	switch {
 	case errors.As(err, &fault) && fault.Kind == strict.Malformed:
-		return wire.Fault{Code: wire.InvalidRequest, Detail: invalid + ": " + fault.Reason + "."}
+		return problem(wire.InvalidRequest, invalid+": "+fault.Reason+".")
 	case errors.As(err, &fault) && fault.Kind == strict.BodyTooLarge, errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return tooLarge
 	case fault != nil, errors.As(err, &small):
-		return wire.Fault{
-			Code:   wire.HeadersTooLarge,
-			Detail: "The request line and headers are larger than 16 KiB, or more than 100 lines.",
-		}
+		return problem(wire.HeadersTooLarge,
+			"The request line and headers are larger than 16 KiB, or more than 100 lines.")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return wire.Fault{Code: wire.RequestTimeout, Detail: "The request did not arrive in time."}
+		return problem(wire.RequestTimeout, "The request did not arrive in time.")
 	}
-	return wire.Fault{Code: wire.InvalidRequest, Detail: invalid + "."}
+	return problem(wire.InvalidRequest, invalid+".")
 }
 
-var tooLarge = wire.Fault{Code: wire.PayloadTooLarge, Detail: "The body is larger than 256 KiB."}
+var tooLarge = problem(wire.PayloadTooLarge, "The body is larger than 256 KiB.")
 
 // checkMediaType wants a JSON body without content encoding (decision 3).
 func (x *exchange) checkMediaType() *wire.Fault {
@@ -43,14 +43,12 @@ func (x *exchange) checkMediaType() *wire.Fault {
 	media, params, err := mime.ParseMediaType(string(x.Ctx.Request.Header.ContentType()))
 	charset, named := params["charset"]
 	if err != nil || media != "application/json" || named && !strings.EqualFold(charset, "utf-8") {
-		return &wire.Fault{
-			Code: wire.UnsupportedMediaType, Detail: "The body must be sent as Content-Type: application/json.",
-		}
+		return problem(wire.UnsupportedMediaType, "The body must be sent as Content-Type: application/json.")
 	}
 
 	encoding := x.Field(fasthttp.HeaderContentEncoding)
 	if len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
-		return &wire.Fault{Code: wire.UnsupportedMediaType, Detail: "The body must not have a content encoding."}
+		return problem(wire.UnsupportedMediaType, "The body must not have a content encoding.")
 	}
 	return nil
 }

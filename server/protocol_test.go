@@ -27,11 +27,13 @@ func (w *world) raw(tb testing.TB, text string) (replies []reply, closed bool) {
 	if _, err := io.WriteString(conn, text); err != nil {
 		tb.Fatal(err)
 	}
+
 	r := bufio.NewReader(conn)
 	for {
 		if err := conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
 			tb.Fatal(err)
 		}
+
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil {
 			return replies, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -47,7 +49,8 @@ func (w *world) raw(tb testing.TB, text string) (replies []reply, closed bool) {
 	}
 }
 
-// TestHostileRequests wants what is not HTTP to be refused in the envelope, without an echo, and the connection closed.
+// TestHostileRequests wants what is not HTTP to be refused in the envelope, without an echo, and
+// the connection closed.
 func TestHostileRequests(t *testing.T) {
 	w := shared()
 	key := "X-API-Key: " + w.keys["bench"] + "\r\n"
@@ -63,6 +66,7 @@ func TestHostileRequests(t *testing.T) {
 			t.Errorf("%.80q: answers %v, closed %v, want one %d", text, got, closed, status)
 			return
 		}
+
 		r := replies[0]
 		if faults := r.envelopeFaults(r.header.Get("X-Request-Id")); len(faults) > 0 {
 			t.Errorf("%.80q: %v", text, faults)
@@ -71,18 +75,23 @@ func TestHostileRequests(t *testing.T) {
 			t.Errorf("%.80q is echoed: %s", text, r.body)
 		}
 	}
-	f("GET /v1/games HTTP/1.1\r\nHost: x\r\n"+key+"X-Pad: "+strings.Repeat(secret, 2000)+"\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge)
+
+	f("GET /v1/games HTTP/1.1\r\nHost: x\r\n"+key+"X-Pad: "+strings.Repeat(secret, 2000)+"\r\n\r\n",
+		http.StatusRequestHeaderFieldsTooLarge)
 	f("GET /"+strings.Repeat(secret, 2000)+" HTTP/1.1\r\nHost: x\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge)
 	f(secret+"\r\n\r\n", http.StatusBadRequest)
 	f("GET\r\n\r\n", http.StatusBadRequest)
 	smuggled := "0\r\n\r\nGET /v1/games HTTP/1.1\r\nHost: x\r\n" + key + "\r\n"
-	f("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\n"+key+"Content-Length: 100\r\nTransfer-Encoding: chunked\r\n\r\n"+smuggled, http.StatusBadRequest)
-	f("GET /v1/games HTTP/1.1\r\nHost: x\r\n"+key+"transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n"+smuggled, http.StatusBadRequest)
+	f("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\n"+key+"Content-Length: 100\r\nTransfer-Encoding: chunked\r\n\r\n"+
+		smuggled, http.StatusBadRequest)
+	f("GET /v1/games HTTP/1.1\r\nHost: x\r\n"+key+"transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n"+smuggled,
+		http.StatusBadRequest)
 	f("\x16\x03\x01\x02\x00"+secret+"\r\n\r\n", http.StatusBadRequest)
 	f("GET /v1/games HTTP/1.1\r\n"+secret+"\r\n\r\n", http.StatusBadRequest)
 	f("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\n"+key+"Content-Length: "+secret+"\r\n\r\n", http.StatusBadRequest)
 	f("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\n"+key+"Content-Length: -1\r\n\r\n", http.StatusBadRequest)
-	f("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\n"+key+"Transfer-Encoding: chunked\r\n\r\nzz\r\n", http.StatusBadRequest)
+	f("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\n"+key+"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+		http.StatusBadRequest)
 }
 
 // TestProtocolFaults says what errors of the parser are to a client.
@@ -93,26 +102,31 @@ func TestProtocolFaults(t *testing.T) {
 			t.Errorf("%v is %+v, want %s", err, got, want)
 		}
 	}
+
 	f(fasthttp.ErrBodyTooLarge, wire.PayloadTooLarge)
 	f(fmt.Errorf("reading: %w", fasthttp.ErrBodyTooLarge), wire.PayloadTooLarge)
 	f(os.ErrDeadlineExceeded, wire.RequestTimeout)
 	f(errors.New("nonsense"), wire.InvalidRequest)
 }
 
-// TestRefusedHeadHasNoBody wants a HEAD that is no good request to be answered with the headers of the refusal alone.
+// TestRefusedHeadHasNoBody wants a HEAD that is no good request to be answered with the headers of
+// the refusal alone.
 func TestRefusedHeadHasNoBody(t *testing.T) {
 	w := shared()
 	f := func(rest string, status int) {
 		t.Helper()
-		get, head := w.rawText(t, "GET"+rest), w.rawText(t, "HEAD"+rest)
+		get := w.rawText(t, "GET"+rest)
+		head := w.rawText(t, "HEAD"+rest)
 		lines, body, _ := strings.Cut(head, "\r\n\r\n")
 		of, text, _ := strings.Cut(get, "\r\n\r\n")
 		length := fmt.Sprintf("\r\nContent-Length: %d\r\n", len(text))
-		if !strings.HasPrefix(head, fmt.Sprintf("HTTP/1.1 %d ", status)) || body != "" || text == "" || !strings.Contains(lines+"\r\n", length) ||
+		if !strings.HasPrefix(head, fmt.Sprintf("HTTP/1.1 %d ", status)) || body != "" || text == "" ||
+			!strings.Contains(lines+"\r\n", length) ||
 			strings.Count(lines, "\r\n") != strings.Count(of, "\r\n") {
 			t.Errorf("%.60q: HEAD is answered with %q, GET with %q", rest, head, get)
 		}
 	}
+
 	const line = " /v1/games HTTP/1.1\r\n"
 	f(line+"Host: a\r\nHost: b\r\n\r\n", http.StatusBadRequest)
 	f(line+"Host: a\r\nX Y: b\r\n\r\n", http.StatusBadRequest)
@@ -133,12 +147,14 @@ func (w *world) rawText(tb testing.TB, text string) string {
 		tb.Fatal(err)
 	}
 	defer conn.Close()
+
 	if _, err := io.WriteString(conn, text); err != nil {
 		tb.Fatal(err)
 	}
 	if err := conn.SetReadDeadline(time.Now().Add(longest)); err != nil {
 		tb.Fatal(err)
 	}
+
 	b, err := io.ReadAll(conn)
 	if err != nil && len(b) == 0 {
 		tb.Fatal(err)

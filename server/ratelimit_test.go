@@ -17,7 +17,10 @@ func TestRateHeaders(t *testing.T) {
 	}
 
 	dst := make([]byte, 0, 256)
-	if n := testing.AllocsPerRun(100, func() { dst = appendRateLimit(appendRateLimitPolicy(dst[:0], minute, day), minute, day) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		dst = appendRateLimit(appendRateLimitPolicy(dst[:0], minute, day),
+			minute, day)
+	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -44,6 +44,7 @@ func realWorld(tb testing.TB, inputs ...loader.Input) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	built.Catalog.ID = "20260822T200000Z-00000000000000aa"
 	v, err := engine.NewView(built.Catalog, wire.Site{URL: baseURL, ProductPrefix: "prd"})
 	if err != nil {
@@ -52,17 +53,21 @@ func realWorld(tb testing.TB, inputs ...loader.Input) *world {
 	return newWorld(tb, setup{views: []*engine.View{v}})
 }
 
-// TestSearchSet asks the search set over HTTP: tier 1 must pass entirely, of tier 2 nine in ten, tier 3 is reported.
+// TestSearchSet asks the search set over HTTP: tier 1 must pass entirely, of tier 2 nine in ten,
+// tier 3 is reported.
 func TestSearchSet(t *testing.T) {
 	dir := realDir(t)
 	w := realWorld(t,
-		loader.Input{Kind: "pokemon-tcg-data", Path: filepath.Join(dir, "pokemon-tcg-data", "pokemon-tcg-data-en.tar.zst")},
+		loader.Input{Kind: "pokemon-tcg-data", Path: filepath.Join(dir, "pokemon-tcg-data",
+			"pokemon-tcg-data-en.tar.zst")},
 		loader.Input{Kind: "punk-records", Path: filepath.Join(dir, "punk-records", "punk-records-english.tar.zst")})
 	text, err := os.ReadFile(filepath.Join(dir, "search-queries.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	passed, asked := map[string]int{}, map[string]int{}
+
+	passed := map[string]int{}
+	asked := map[string]int{}
 	for _, line := range strings.Split(strings.TrimRight(string(text), "\n"), "\n")[1:] {
 		cells := strings.Split(line, "\t")
 		notes := map[string]string{}
@@ -70,6 +75,7 @@ func TestSearchSet(t *testing.T) {
 			key, value, _ := strings.Cut(note, "=")
 			notes[key] = strings.TrimPrefix(value, "~")
 		}
+
 		tier := notes["tier"]
 		asked[tier]++
 		if wrong := w.searchMiss(t, cells[0], cells[1], cells[2], notes["number"], notes["set"]); wrong != "" {
@@ -78,6 +84,7 @@ func TestSearchSet(t *testing.T) {
 		}
 		passed[tier]++
 	}
+
 	for _, tier := range []string{"1", "2", "3"} {
 		t.Logf("tier %s: %d of %d", tier, passed[tier], asked[tier])
 	}
@@ -93,6 +100,7 @@ func (w *world) searchMiss(tb testing.TB, query, game, name, number, set string)
 	if game != "*" {
 		values.Set("game", game)
 	}
+
 	var page struct {
 		Data []struct {
 			Name, Number string
@@ -106,6 +114,7 @@ func (w *world) searchMiss(tb testing.TB, query, game, name, number, set string)
 		}
 		return fmt.Sprintf("found %v, want %s", page.Data, name)
 	}
+
 	first := page.Data[0]
 	for _, want := range [][2]string{{name, first.Name}, {number, first.Number}, {set, first.Set.Name}} {
 		if want[0] != "" && !regexp.MustCompile(want[0]).MatchString(want[1]) {
@@ -115,8 +124,9 @@ func (w *world) searchMiss(tb testing.TB, query, game, name, number, set string)
 	return ""
 }
 
-// TestRealSelections prices every price option of every product of the real One Piece and Pokémon trees and compares
-// each with the decimal text of its file: the feed has no observation times, so a price is of unknown age.
+// TestRealSelections prices every price option of every product of the real One Piece and Pokémon
+// trees and compares each with the decimal text of its file: the feed has no observation times, so
+// a price is of unknown age.
 func TestRealSelections(t *testing.T) {
 	tree := filepath.Join(realDir(t), "tcgcsv", "tcgplayer-current.tar.zst")
 	w := realWorld(t, loader.Input{Kind: "tcgcsv", Path: tree})
@@ -124,19 +134,23 @@ func TestRealSelections(t *testing.T) {
 	key := w.key(t, access.NewKey{Tenant: "real", Kind: access.Preview, Plan: "unlimited"})
 	var items []string
 	var want []string
-	priced, batches := 0, 0
+	priced := 0
+	batches := 0
 	flush := func() {
 		if len(items) == 0 {
 			return
 		}
+
 		batches++
 		r, err := w.send(request{
 			method: http.MethodPost, target: "/v1/prices/batch", body: `{"items":[` + strings.Join(items, ",") + `]}`,
-			header: []string{"X-API-Key: " + key, "Content-Type: application/json", fmt.Sprintf("Idempotency-Key: real-%d", batches)},
+			header: []string{"X-API-Key: " + key, "Content-Type: application/json",
+				fmt.Sprintf("Idempotency-Key: real-%d", batches)},
 		})
 		if err != nil || r.status != http.StatusOK {
 			t.Fatalf("batch %d: %d %v %.200s", batches, r.status, err, r.body)
 		}
+
 		var got struct {
 			Data []struct {
 				Status string
@@ -153,18 +167,22 @@ func TestRealSelections(t *testing.T) {
 		for i, result := range got.Data {
 			have := result.Status
 			switch {
-			case result.Price != nil && result.Observation != nil && result.Observation.SourceAsOf == nil && result.MissingReason == nil:
+			case result.Price != nil && result.Observation != nil && result.Observation.SourceAsOf == nil &&
+				result.MissingReason == nil:
 				have += " " + result.Price.Cents.String()
 				priced++
 			case result.Price == nil && result.Observation == nil && result.MissingReason != nil:
 				have += " " + *result.MissingReason
 			}
+
 			if have != want[i] {
 				t.Errorf("%s: %s, want %s", items[i], have, want[i])
 			}
 		}
-		items, want = items[:0], want[:0]
+		items = items[:0]
+		want = want[:0]
 	}
+
 	options := 0
 	for _, product := range w.walkProducts(t, key, url.Values{"limit": {"50"}}, func(int) {}) {
 		id, _ := product["id"].(string)
@@ -172,17 +190,21 @@ func TestRealSelections(t *testing.T) {
 		for _, option := range listed {
 			o, _ := option.(map[string]any)
 			variant, _ := o["variant"].(string)
-			items = append(items, fmt.Sprintf(`{"kind":"card","product_id":%q,"variant":%q,"condition":%q}`, id, variant, o["condition"]))
+			items = append(items, fmt.Sprintf(`{"kind":"card","product_id":%q,"variant":%q,"condition":%q}`, id,
+				variant, o["condition"]))
 			answer := "missing no_observation"
 			if cents, ok := truth[tcgplayerID(product)+" "+variant]; ok {
 				answer = "unknown " + cents
 			}
+
 			want = append(want, answer)
-			if options++; len(items) == 50 {
+			options++
+			if len(items) == 50 {
 				flush()
 			}
 		}
 	}
+
 	flush()
 	if options < 40_000 || priced < 40_000 {
 		t.Errorf("%d options, %d priced: the tree has over 40,000", options, priced)
@@ -201,8 +223,8 @@ func tcgplayerID(product map[string]any) string {
 	return ""
 }
 
-// readMarketPrices reads the market prices of a tree as text of cents by "productId variant_code", rounding decimals
-// beyond two half up.
+// readMarketPrices reads the market prices of a tree as text of cents by "productId variant_code",
+// rounding decimals beyond two half up.
 func readMarketPrices(tb testing.TB, path string) map[string]string {
 	tb.Helper()
 	f, err := os.Open(path)
@@ -210,11 +232,13 @@ func readMarketPrices(tb testing.TB, path string) map[string]string {
 		tb.Fatal(err)
 	}
 	defer f.Close()
+
 	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer z.Close()
+
 	prices := map[string]string{}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
@@ -227,6 +251,7 @@ func readMarketPrices(tb testing.TB, path string) map[string]string {
 		if filepath.Base(h.Name) != "prices" {
 			continue
 		}
+
 		var file struct {
 			Results []struct {
 				ProductID   json.Number  `json:"productId"`
@@ -237,6 +262,7 @@ func readMarketPrices(tb testing.TB, path string) map[string]string {
 		if err := json.NewDecoder(r).Decode(&file); err != nil {
 			tb.Fatal(err)
 		}
+
 		for _, row := range file.Results {
 			if row.MarketPrice != nil {
 				variant := strings.ToLower(strings.ReplaceAll(row.SubTypeName, " ", "_"))
@@ -254,6 +280,7 @@ func centsText(decimal string) string {
 	for _, c := range whole + fraction[:2] {
 		n = n*10 + int64(c-'0')
 	}
+
 	if fraction[2] >= '5' {
 		n++
 	}

@@ -189,11 +189,7 @@ func (s *Server) route(x *exchange) {
 		return
 	}
 
-	if x.wantsPage(raw) {
-		visited((*visit).lost)(x)
-		return
-	}
-	x.refuse(wire.Fault{Code: wire.NotFound, Detail: "There is nothing at this path."})
+	x.missing(raw, "There is nothing at this path.")
 }
 
 // emptySegment reports whether a segment of a path after the first is empty, which no path of the
@@ -224,5 +220,5 @@ func (x *exchange) dispatch(all *methods) {
 		x.row = x.op.row
 	}
 	x.Ctx.Response.Header.Set(fasthttp.HeaderAllow, all.allow)
-	x.refuse(wire.Fault{Code: wire.MethodNotAllowed, Detail: "This path takes " + all.allow + "."})
+	x.refuse(problem(wire.MethodNotAllowed, "This path takes "+all.allow+"."))
 }

@@ -15,8 +15,8 @@ import (
 	"ninepocket/internal/contracttest"
 )
 
-// scenario is one request and what must come back. Every reply is held against the OpenAPI document and against the
-// invariants of check, whatever a scenario asks for.
+// scenario is one request and what must come back. Every reply is held against the OpenAPI document
+// and against the invariants of check, whatever a scenario asks for.
 type scenario struct {
 	name   string
 	method string // GET by default; POST with a body
@@ -87,21 +87,25 @@ func dig(tb testing.TB, body []byte, path string) (any, bool) {
 		tb.Errorf("cannot read body %.200q: %v", body, err)
 		return nil, false
 	}
+
 	for step := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
 		case map[string]any:
 			var ok bool
-			if value, ok = v[step]; !ok {
+			value, ok = v[step]
+			if !ok {
 				return nil, false
 			}
 		case []any:
 			if step == "#" {
 				return float64(len(v)), true
 			}
+
 			i, err := strconv.Atoi(step)
 			if err != nil || i >= len(v) {
 				return nil, false
 			}
+
 			value = v[i]
 		default:
 			return nil, false
@@ -157,6 +161,7 @@ func (w *world) try(tb testing.TB, s scenario) reply {
 			tb.Errorf("%s %s: code %q, want %q", q.method, q.target, got, s.code)
 		}
 	}
+
 	for _, m := range s.want {
 		m(tb, r.body)
 	}
@@ -171,6 +176,7 @@ func (s *scenario) request(w *world) request {
 			q.method = http.MethodPost
 		}
 	}
+
 	switch s.key {
 	case "-":
 	case "":
@@ -178,6 +184,7 @@ func (s *scenario) request(w *world) request {
 	default:
 		q.header = append([]string{"X-API-Key: " + w.named(s.key)}, q.header...)
 	}
+
 	if q.method == http.MethodPost && !strings.Contains(strings.Join(q.header, "\n"), "Content-Type:") {
 		q.header = append(q.header, "Content-Type: application/json")
 	}
@@ -198,7 +205,8 @@ func (w *world) ask(tb testing.TB, q request) reply {
 // get asks with the bench key.
 func (w *world) get(tb testing.TB, target string, header ...string) reply {
 	tb.Helper()
-	return w.ask(tb, request{method: http.MethodGet, target: target, header: append([]string{"X-API-Key: " + w.keys["bench"]}, header...)})
+	return w.ask(tb, request{method: http.MethodGet, target: target, header: append([]string{"X-API-Key: " +
+		w.keys["bench"]}, header...)})
 }
 
 var (
@@ -222,6 +230,7 @@ func (w *world) faults(q request, r reply) (faults []string) {
 	for _, name := range []string{"Date", "Connection", "Content-Encoding"} {
 		header.Del(name)
 	}
+
 	err := contracttest.Validate(contracttest.Response{
 		Method: q.method, Path: q.target, Status: r.status, Header: header, Body: r.body, LiveOnly: !w.Preview,
 	})
@@ -232,11 +241,13 @@ func (w *world) faults(q request, r reply) (faults []string) {
 	if !requestIDForm.MatchString(id) {
 		fail("X-Request-Id is %q", id)
 	}
+
 	for _, never := range []string{"Set-Cookie", "Last-Modified", "Location"} {
 		if got := r.header.Get(never); got != "" {
 			fail("%s is %q", never, got)
 		}
 	}
+
 	for name, values := range r.header {
 		for _, v := range values {
 			if strings.Contains(v, "~~~~") && !q.namesScribble() {
@@ -250,10 +261,11 @@ func (w *world) faults(q request, r reply) (faults []string) {
 	if r.status >= 400 && q.method != http.MethodHead && !strings.HasPrefix(q.target, "/healthz") {
 		faults = append(faults, r.envelopeFaults(id)...)
 	}
-	return append(faults, r.limitFaults()...)
+	return append(faults, r.limitFaults(w.clock())...)
 }
 
-// namesScribble reports whether a request may itself hold, spelt in some way, what handled requests are overwritten with.
+// namesScribble reports whether a request may itself hold, spelt in some way, what handled requests
+// are overwritten with.
 func (q *request) namesScribble() bool {
 	sent := strings.ToLower(q.target + q.body)
 	for _, spelling := range []string{"~~~~", "%7e", `\u007e`} {
@@ -278,9 +290,16 @@ func (r reply) envelopeFaults(id string) (faults []string) {
 	if err := json.Unmarshal(r.body, &body); err != nil {
 		return []string{"the error is not JSON: " + err.Error()}
 	}
-	code, detail, said, store := body.Code, body.Detail, body.RequestID, "no-store"
+
+	code := body.Code
+	detail := body.Detail
+	said := body.RequestID
+	store := "no-store"
 	if body.Error != nil {
-		code, detail, said, store = body.Error.Code, body.Error.Message, body.Error.RequestID, "private, no-store"
+		code = body.Error.Code
+		detail = body.Error.Message
+		said = body.Error.RequestID
+		store = "private, no-store"
 	} else if body.Type != baseURL+"/errors/"+code || body.Title == "" {
 		fail("type is %q, title %q", body.Type, body.Title)
 	}
@@ -299,8 +318,9 @@ func (r reply) envelopeFaults(id string) (faults []string) {
 	return faults
 }
 
-// limitFaults judges the rate headers against each other and against Retry-After.
-func (r reply) limitFaults() (faults []string) {
+// limitFaults judges the rate headers against each other, against Retry-After and against the
+// clock.
+func (r reply) limitFaults(now time.Time) (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	policy := policyForm.FindStringSubmatch(r.header.Get("RateLimit-Policy"))
 	limit := limitForm.FindStringSubmatch(r.header.Get("RateLimit"))
@@ -310,6 +330,7 @@ func (r reply) limitFaults() (faults []string) {
 	if policy == nil || limit == nil {
 		return faults
 	}
+
 	number := func(s string) int64 { n, _ := strconv.ParseInt(s, 10, 64); return n }
 	if got := r.header.Get("X-RateLimit-Limit"); got != policy[1] {
 		fail("X-RateLimit-Limit is %s, the policy's q %s", got, policy[1])
@@ -317,11 +338,13 @@ func (r reply) limitFaults() (faults []string) {
 	if got := r.header.Get("X-RateLimit-Remaining"); got != limit[1] {
 		fail("X-RateLimit-Remaining is %s, r is %s", got, limit[1])
 	}
+
 	reset := number(r.header.Get("X-RateLimit-Reset")) - number(limit[2])
-	if off := reset - time.Now().Unix(); off < -30 || off > 2 {
+	if off := reset - now.Unix(); off < -30 || off > 2 {
 		fail("X-RateLimit-Reset is %d s off the instant that t names", off)
 	}
-	if number(limit[1]) > number(policy[1]) || number(limit[3]) > number(policy[2]) || number(limit[2]) > 61 || number(limit[4]) > 86400 {
+	if number(limit[1]) > number(policy[1]) || number(limit[3]) > number(policy[2]) || number(limit[2]) > 61 ||
+		number(limit[4]) > 86400 {
 		fail("figures beyond their policy: %s, %s", limit[0], policy[0])
 	}
 	if r.status == http.StatusTooManyRequests {
@@ -353,6 +376,7 @@ func (r reply) remaining(tb testing.TB) (minute, day int) {
 	if limit == nil {
 		tb.Fatalf("no RateLimit header in %v", r.header)
 	}
+
 	minute, _ = strconv.Atoi(limit[1])
 	day, _ = strconv.Atoi(limit[3])
 	return minute, day

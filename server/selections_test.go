@@ -35,23 +35,31 @@ func (tr *truth) result(selection object, l *trueLane, reason string) object {
 		reason = "no_observation"
 	}
 	if reason != "" {
-		return object{"selection": selection, "status": "missing", "price": nil, "observation": nil, "missing_reason": reason}
+		return object{"selection": selection, "status": "missing", "price": nil, "observation": nil,
+			"missing_reason": reason}
 	}
-	status, asOf := "unknown", any(nil)
+
+	status := "unknown"
+	asOf := any(nil)
 	if l.asOf != "" {
 		at, err := time.Parse(time.RFC3339, l.asOf)
 		if err != nil {
 			panic(err)
 		}
-		status, asOf = "stale", l.asOf
+
+		status = "stale"
+		asOf = l.asOf
 		if tr.at.Sub(at) <= 36*time.Hour {
 			status = "fresh"
 		}
 	}
+
 	return object{
-		"selection": selection, "status": status, "price": object{"amount_cents": float64(l.now), "currency": "USD"}, "missing_reason": nil,
+		"selection": selection, "status": status, "price": object{"amount_cents": float64(l.now),
+			"currency": "USD"}, "missing_reason": nil,
 		"observation": object{
-			"source": "licensed_reference", "source_as_of": asOf, "collected_at": l.collected, "basis": "market_reference",
+			"source": "licensed_reference", "source_as_of": asOf, "collected_at": l.collected,
+			"basis":       "market_reference",
 			"attribution": "Synthetic market reference, not real prices",
 		},
 	}
@@ -59,13 +67,16 @@ func (tr *truth) result(selection object, l *trueLane, reason string) object {
 
 // TestSelectionsAreTrue prices every lane of every product, and what is none, against the files.
 func TestSelectionsAreTrue(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	ids, cards, sealed := tr.trueProducts()
 	var selections []any
 	var want []object
 	add := func(s object, l *trueLane, reason string) {
-		selections, want = append(selections, s), append(want, tr.result(s, l, reason))
+		selections = append(selections, s)
+		want = append(want, tr.result(s, l, reason))
 	}
+
 	card := func(id, variant, condition string) object {
 		return object{"kind": "card", "product_id": id, "variant": variant, "condition": condition}
 	}
@@ -75,6 +86,7 @@ func TestSelectionsAreTrue(t *testing.T) {
 			add(card(id, "normal", "near_mint"), nil, "unsupported_selection")
 			continue
 		}
+
 		k := cards[id]
 		for _, l := range k.lanes {
 			add(card(id, l.variant, l.condition), l, "")
@@ -87,6 +99,7 @@ func TestSelectionsAreTrue(t *testing.T) {
 			add(object{"kind": "sealed", "product_id": id[:len(id)-1] + "_"}, nil, "not_found")
 		}
 	}
+
 	seen := map[string]int{}
 	for from := 0; from < len(selections); from += 50 {
 		to := min(from+50, len(selections))
@@ -101,6 +114,7 @@ func TestSelectionsAreTrue(t *testing.T) {
 		if len(got.Data) != to-from || got.Meta.SnapshotAt != tr.at.Format(time.RFC3339) {
 			t.Fatalf("%d results of %d, snapshot_at %s", len(got.Data), to-from, got.Meta.SnapshotAt)
 		}
+
 		for i, g := range got.Data {
 			if !reflect.DeepEqual(g, want[from+i]) {
 				a, _ := json.Marshal(g)
@@ -110,7 +124,9 @@ func TestSelectionsAreTrue(t *testing.T) {
 			seen[fmt.Sprint(g["status"], g["missing_reason"])]++
 		}
 	}
-	for _, kind := range []string{"fresh<nil>", "stale<nil>", "unknown<nil>", "missingnot_found", "missingno_observation", "missingnot_licensed", "missingunsupported_selection"} {
+
+	for _, kind := range []string{"fresh<nil>", "stale<nil>", "unknown<nil>", "missingnot_found",
+		"missingno_observation", "missingnot_licensed", "missingunsupported_selection"} {
 		if seen[kind] == 0 {
 			t.Errorf("no result is %s: %v", kind, seen)
 		}
@@ -129,17 +145,22 @@ func TestSelectionBodies(t *testing.T) {
 		}
 		return items(s...)
 	}
+
 	n := 0
 	bad := func(body string, parts ...string) {
 		t.Helper()
 		n++
 		s := batchOf("preview", fmt.Sprint("bad", n), body)
-		s.method, s.status, s.code, s.want = "POST", 400, "invalid_request", []match{has(parts...)}
+		s.method = "POST"
+		s.status = 400
+		s.code = "invalid_request"
+		s.want = []match{has(parts...)}
 		r := w.try(t, s)
 		if r.header.Get("X-Request-Credits-Charged") != "0" {
 			t.Errorf("%.80s is charged", body)
 		}
 	}
+
 	fine := func(body string, parts ...string) {
 		t.Helper()
 		n++
@@ -147,6 +168,7 @@ func TestSelectionBodies(t *testing.T) {
 		s.want = []match{has(parts...)}
 		w.try(t, s)
 	}
+
 	fine(items(good), "not_found")
 	fine(many(50), "prd_abc49")
 	fine(items(good, strings.Replace(good, "near_mint", "ungraded", 1)), "ungraded") // one product, two selections
@@ -168,8 +190,10 @@ func TestSelectionBodies(t *testing.T) {
 	bad(items(good)+"x", "not")
 	bad("\ufeff"+items(good), "not JSON")
 	bad(items(good, good), "items[1] repeats items[0]")
-	bad(items(good, `{"condition":"near_mint","variant":"normal","product_id":"prd_abc","kind":"card"}`), "items[1] repeats items[0]")
-	bad(items(good, `{"condition":"near\u005fmint","variant":"normal","product_id":"prd_abc","kind":"card"}`), "repeats")
+	bad(items(good, `{"condition":"near_mint","variant":"normal","product_id":"prd_abc","kind":"card"}`),
+		"items[1] repeats items[0]")
+	bad(items(good, `{"condition":"near\u005fmint","variant":"normal","product_id":"prd_abc","kind":"card"}`),
+		"repeats")
 	bad(items(`{"kind":"sealed","product_id":"prd_abc"}`, `{"product_id":"prd_abc","kind":"sealed"}`), "repeats")
 	bad(items(`{"kind":"card","product_id":"prd_abc"}`), "variant is required", "condition is required")
 	bad(items(`{"kind":"card"}`), "product_id is required")
@@ -179,35 +203,47 @@ func TestSelectionBodies(t *testing.T) {
 	bad(items(`{"kind":"box","product_id":"prd_abc"}`), "kind must be")
 	bad(items(`{"kind":"Card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}`), "kind must be")
 	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"Near Mint"}`), "condition must be")
-	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"factory_sealed"}`), "condition must be")
+	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"factory_sealed"}`),
+		"condition must be")
 	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"","condition":"near_mint"}`), "variant must have")
 	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"a\u0000","condition":"near_mint"}`), "variant")
-	bad(items(`{"kind":"card","product_id":"prd_abc","variant":null,"condition":"near_mint"}`), "variant must be a string")
-	bad(items(`{"kind":1,"product_id":[],"variant":{},"condition":false}`), "kind must be a string", "product_id must be a string", "variant must be a string", "condition must be a string")
-	bad(items(`{"kind":"card","product_id":"card_abc","variant":"normal","condition":"near_mint"}`), "product_id must have the form")
+	bad(items(`{"kind":"card","product_id":"prd_abc","variant":null,"condition":"near_mint"}`),
+		"variant must be a string")
+	bad(items(`{"kind":1,"product_id":[],"variant":{},"condition":false}`), "kind must be a string",
+		"product_id must be a string", "variant must be a string", "condition must be a string")
+	bad(items(`{"kind":"card","product_id":"card_abc","variant":"normal","condition":"near_mint"}`),
+		"product_id must have the form")
 	bad(items(`{"kind":"sealed","product_id":"prd_ab"}`), "product_id must have the form")
 	bad(items(`{"kind":"sealed","product_id":"prd_abc","quantity":2}`), "quantity")
 	bad(items(`{"kind":"sealed","kind":"sealed","product_id":"prd_abc"}`), "twice")
 	bad(items(`{"kind":"sealed","product_id":"prd_abc","x":`+nested(14)+`}`), "16 levels")
+
 	for _, key := range []string{"", " ", "a b", "a.b", "é", strings.Repeat("k", 65), "a/b", `"k"`} {
 		s := batchOf("preview", "", items(good))
 		s.header = []string{"Idempotency-Key: " + key}
-		s.status, s.code, s.want = 400, "invalid_request", []match{has("Idempotency-Key")}
+		s.status = 400
+		s.code = "invalid_request"
+		s.want = []match{has("Idempotency-Key")}
 		w.try(t, s)
 	}
+
 	s := batchOf("preview", "", `{"items":7}`)
-	s.status, s.code, s.want = 400, "invalid_request", []match{has("Idempotency-Key", "items must be an array")}
+	s.status = 400
+	s.code = "invalid_request"
+	s.want = []match{has("Idempotency-Key", "items must be an array")}
 	w.try(t, s)
 	fine2 := batchOf("preview", strings.Repeat("k", 64), items(good))
 	fine2.want = []match{has("not_found")}
 	w.try(t, fine2)
 	twice := batchOf("preview", "one", items(good))
 	twice.header = append(twice.header, "Idempotency-Key: two")
-	twice.status, twice.code = 400, "invalid_request"
+	twice.status = 400
+	twice.code = "invalid_request"
 	w.try(t, twice)
 	media := batchOf("preview", "media", items(good))
 	media.header = append(media.header, "Content-Type: text/plain")
-	media.status, media.code = 415, "unsupported_media_type"
+	media.status = 415
+	media.code = "unsupported_media_type"
 	w.try(t, media)
 }
 
@@ -245,7 +281,8 @@ func (s *shifted) Usage(p *access.Principal, r access.Rule, now access.Instant) 
 // partner makes a preview key of a tenant of its own with some credits.
 func (w *world) partner(tb testing.TB, name string, credits int64, scopes access.Scope) string {
 	tb.Helper()
-	return w.key(tb, access.NewKey{Name: name, Tenant: name, Kind: access.Preview, Plan: "preview", Credits: &credits, Scopes: scopes})
+	return w.key(tb, access.NewKey{Name: name, Tenant: name, Kind: access.Preview, Plan: "preview", Credits: &credits,
+		Scopes: scopes})
 }
 
 const oneItem = `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`
@@ -254,23 +291,31 @@ const oneItem = `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`
 func TestIdempotency(t *testing.T) {
 	store := &shifted{Store: access.NewMemory(access.MemoryOptions{})}
 	w := newWorld(t, setup{store: store})
-	key, rival := w.partner(t, "idem", 4, 0), w.partner(t, "idem-rival", 4, 0)
+	key := w.partner(t, "idem", 4, 0)
+	rival := w.partner(t, "idem-rival", 4, 0)
 	ids, _, _ := todaysTruth().trueProducts()
-	body := itemsOf(object{"kind": "card", "product_id": ids[0], "variant": "normal", "condition": "near_mint"}, object{"kind": "sealed", "product_id": ids[1]})
-	turned := fmt.Sprintf(` {"items" : [ {"condition":"near_mint","variant":"normal","product_id":%q,"kind":"card"}, {"product_id":%q,"kind":"sealed"} ] } `, ids[0], ids[1])
+	body := itemsOf(object{"kind": "card", "product_id": ids[0], "variant": "normal", "condition": "near_mint"},
+		object{"kind": "sealed", "product_id": ids[1]})
+	turned := fmt.Sprintf(` {"items" : [ {"condition":"near_mint","variant":"normal","product_id":%q,"kind":"card"}, `+
+		`{"product_id":%q,"kind":"sealed"} ] } `, ids[0], ids[1])
 	var original any
 	f := func(key, idempotency, body string, status int, code, charged, left string, replay bool) reply {
 		t.Helper()
 		s := batchOf(key, idempotency, body)
-		s.status, s.code = status, code
+		s.status = status
+		s.code = code
 		r := w.try(t, s)
 		if r.header.Get("X-Request-Credits-Charged") != charged || r.header.Get("X-Request-Credits-Remaining") != left {
-			t.Errorf("charged %s, %s left; want %s and %s", r.header.Get("X-Request-Credits-Charged"), r.header.Get("X-Request-Credits-Remaining"), charged, left)
+			t.Errorf("charged %s, %s left; want %s and %s", r.header.Get("X-Request-Credits-Charged"),
+				r.header.Get("X-Request-Credits-Remaining"), charged, left)
 		}
 		if status != 200 {
 			return r
 		}
-		for _, m := range []match{at("meta.idempotent_replay", replay), at("meta.billable_units", map[string]int{"0": 0, "1": 1}[charged]), at("meta.snapshot_at", "2026-08-22T20:00:00Z")} {
+
+		for _, m := range []match{at("meta.idempotent_replay", replay),
+			at("meta.billable_units", map[string]int{"0": 0, "1": 1}[charged]), at("meta.snapshot_at",
+				"2026-08-22T20:00:00Z")} {
 			m(t, r.body)
 		}
 		data, _ := dig(t, r.body, "data")
@@ -281,15 +326,20 @@ func TestIdempotency(t *testing.T) {
 		}
 		return r
 	}
+
 	first := f(key, "k1", body, 200, "", "1", "3", false)
 	again := f(key, "k1", turned, 200, "", "0", "3", true)
-	if a, b := first.header.Get("X-Request-Id"), again.header.Get("X-Request-Id"); a == b {
+	if a := first.header.Get("X-Request-Id"); a == again.header.Get("X-Request-Id") {
 		t.Error("a replay has the request id of the original")
 	}
+
 	f(key, "k1", oneItem, 409, "idempotency_conflict", "0", "3", false)
-	f(key, "k1", itemsOf(object{"kind": "sealed", "product_id": ids[1]}, object{"kind": "card", "product_id": ids[0], "variant": "normal", "condition": "near_mint"}), 409, "idempotency_conflict", "0", "3", false)
+	f(key, "k1", itemsOf(object{"kind": "sealed", "product_id": ids[1]},
+		object{"kind": "card", "product_id": ids[0], "variant": "normal",
+			"condition": "near_mint"}), 409, "idempotency_conflict", "0", "3", false)
 	f(key, "K1", oneItem, 200, "", "1", "2", false) // keys have a case
 	f(rival, "k1", oneItem, 200, "", "1", "3", false)
+
 	// A failed request is not retained.
 	f(key, "k2", `{"items":[]}`, 400, "invalid_request", "0", "2", false)
 	f(key, "k2", oneItem, 200, "", "1", "1", false)
@@ -297,17 +347,21 @@ func TestIdempotency(t *testing.T) {
 	w.Engine.Swap(tomorrow().view, time.Now())
 	f(key, "k1", body, 200, "", "0", "1", true)
 	w.Engine.Swap(today().view, time.Now())
+
 	// At exhausted credits replays still come, new calls do not.
 	f(key, "k3", oneItem, 200, "", "1", "0", false)
 	r := f(key, "k4", oneItem, 429, "quota_exceeded", "0", "0", false)
 	if r.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
+
 	f(key, "k1", body, 200, "", "0", "0", true)
 	f(key, "k1", oneItem, 409, "idempotency_conflict", "0", "0", false)
 	w.try(t, scenario{path: "/v1/products", key: key, status: 429, code: "quota_exceeded"})
-	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 4), at("data.request_credits_remaining", 0), at("data.request_credits_limit", 4), at("data.tenant_id", "idem")}})
-	w.try(t, scenario{path: "/v1/usage", key: rival, want: []match{at("data.request_credits_used", 1), at("data.tenant_id", "idem-rival")}})
+	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 4),
+		at("data.request_credits_remaining", 0), at("data.request_credits_limit", 4), at("data.tenant_id", "idem")}})
+	w.try(t, scenario{path: "/v1/usage", key: rival, want: []match{at("data.request_credits_used", 1),
+		at("data.tenant_id", "idem-rival")}})
 	// Retained for ten minutes, then the key is a new request.
 	store.skip(9*time.Minute + 50*time.Second)
 	f(key, "k1", body, 200, "", "0", "0", true)
@@ -317,26 +371,29 @@ func TestIdempotency(t *testing.T) {
 	f(key, "k1", body, 429, "quota_exceeded", "0", "0", false)
 	// A replay is authorized again.
 	f(rival, "k1", body, 200, "", "0", "2", true)
-	blind := w.key(t, access.NewKey{Name: "blind", Tenant: "idem-rival", Kind: access.Preview, Scopes: access.CatalogRead})
+	blind := w.key(t, access.NewKey{Name: "blind", Tenant: "idem-rival", Kind: access.Preview,
+		Scopes: access.CatalogRead})
 	f(blind, "k1", body, 403, "insufficient_scope", "0", "2", false)
 }
 
-// TestIdempotencyUnderConcurrency sends the same call many times at once: one is charged, all get the same data; with
-// different bodies one wins.
+// TestIdempotencyUnderConcurrency sends the same call many times at once: one is charged, all get
+// the same data; with different bodies one wins.
 func TestIdempotencyUnderConcurrency(t *testing.T) {
-	w := newWorld(t, setup{})
-	key := w.partner(t, "crowded", 100, 0)
+	w := shared()
+	key := w.partner(t, only("crowded"), 100, 0)
 	for round := range 5 {
 		var group sync.WaitGroup
 		var mu sync.Mutex
 		var data []any
-		charged, conflicts := 0, 0
+		charged := 0
+		conflicts := 0
 		for i := range 10 {
 			group.Go(func() {
 				body := oneItem
 				if round == 4 {
 					body = fmt.Sprintf(`{"items":[{"kind":"sealed","product_id":"prd_abc%d"}]}`, i)
 				}
+
 				s := batchOf(key, fmt.Sprint("crowd", round), body)
 				q := s.request(w)
 				r, err := w.send(q)
@@ -346,6 +403,7 @@ func TestIdempotencyUnderConcurrency(t *testing.T) {
 					t.Error(err)
 					return
 				}
+
 				w.check(t, q, r)
 				switch r.status {
 				case 200:
@@ -361,10 +419,12 @@ func TestIdempotencyUnderConcurrency(t *testing.T) {
 				}
 			})
 		}
+
 		group.Wait()
 		if charged != 1 || round < 4 && len(data) != 10 || round == 4 && conflicts != 9 {
 			t.Errorf("round %d: %d charged, %d answers, %d conflicts", round, charged, len(data), conflicts)
 		}
+
 		for _, d := range data {
 			if !reflect.DeepEqual(d, data[0]) {
 				t.Error("answers differ")
@@ -374,7 +434,8 @@ func TestIdempotencyUnderConcurrency(t *testing.T) {
 	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 5)}})
 }
 
-// TestPreviewMinute holds the minute of an organization, shared by its keys, and the separate one of usage.
+// TestPreviewMinute holds the minute of an organization, shared by its keys, and the separate one
+// of usage.
 func TestPreviewMinute(t *testing.T) {
 	store := &shifted{Store: access.NewMemory(access.MemoryOptions{})}
 	w := newWorld(t, setup{store: store})
@@ -391,18 +452,24 @@ func TestPreviewMinute(t *testing.T) {
 			w.try(t, batchOf(one, "busy", oneItem)) // but for the first a replay
 		}
 	}
+
 	for _, one := range []string{key, second} {
 		w.try(t, scenario{path: "/v1/products", key: one, status: 429, code: "rate_limit_exceeded"})
 		s := batchOf(one, "busy", oneItem)
-		s.status, s.code = 429, "rate_limit_exceeded"
+		s.status = 429
+		s.code = "rate_limit_exceeded"
 		w.try(t, s)
 	}
+
 	for i := range 10 {
-		r := w.try(t, scenario{path: "/v1/usage", key: []string{key, second}[i%2], want: []match{at("data.request_credits_used", 21), at("data.rate_limit_per_minute", 60), at("meta.billable_units", 0)}})
+		r := w.try(t, scenario{path: "/v1/usage", key: []string{key, second}[i%2],
+			want: []match{at("data.request_credits_used", 21), at("data.rate_limit_per_minute", 60),
+				at("meta.billable_units", 0)}})
 		if r.header.Get("X-Request-Credits-Charged") != "0" || r.header.Get("X-Request-Credits-Remaining") != "979" {
 			t.Errorf("usage has %v", r.header)
 		}
 	}
+
 	r := w.try(t, scenario{path: "/v1/usage", key: second, status: 429, code: "rate_limit_exceeded"})
 	if after, _ := dig(t, r.body, "error.retry_after_seconds"); fmt.Sprint(after) != r.header.Get("Retry-After") {
 		t.Errorf("Retry-After %s, body %v", r.header.Get("Retry-After"), after)

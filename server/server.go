@@ -114,20 +114,19 @@ func New(o Options) (*Server, error) {
 	// The route table needs the tools, for they are counted beside its operations.
 	s.router = s.routes()
 	s.http = &fasthttp.Server{
-		Handler:                       s.handle,
-		ErrorHandler:                  s.protocolError,
-		HeaderReceived:                front.Expectations,
-		Name:                          "ninepocket",
-		ReadBufferSize:                front.MaxHeader,
-		WriteBufferSize:               writeBuffer,
-		MaxRequestBodySize:            front.MaxBody,
-		NoDefaultServerHeader:         true,
-		NoDefaultContentType:          true,
-		DisablePreParseMultipartForm:  true,
-		SecureErrorLogMessage:         true,
-		Logger:                        quiet{},
-		CloseOnShutdown:               true,
-		DisableHeaderNamesNormalizing: false,
+		Handler:                      s.handle,
+		ErrorHandler:                 s.protocolError,
+		HeaderReceived:               front.Expectations,
+		Name:                         "ninepocket",
+		ReadBufferSize:               front.MaxHeader,
+		WriteBufferSize:              writeBuffer,
+		MaxRequestBodySize:           front.MaxBody,
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		DisablePreParseMultipartForm: true,
+		SecureErrorLogMessage:        true,
+		Logger:                       quiet{},
+		CloseOnShutdown:              true,
 	}
 	return s, nil
 }

@@ -19,8 +19,9 @@ import (
 	"ninepocket/access"
 )
 
-// simulation is one run of random clients against a server whose clock, store, catalog and keys change under them, all
-// out of one seed. Requests are handled one after the other, so that a seed always gives the same trace.
+// simulation is one run of random clients against a server whose clock, store, catalog and keys
+// change under them, all out of one seed. Requests are handled one after the other, so that a seed
+// always gives the same trace.
 type simulation struct {
 	*world
 	t      *testing.T
@@ -44,7 +45,8 @@ type simulated struct {
 	told      int64 // units that answers said or implied were charged
 }
 
-// moody is a store that fails now and then without doing what it was asked, and notes when it admitted whom.
+// moody is a store that fails now and then without doing what it was asked, and notes when it
+// admitted whom.
 type moody struct {
 	access.Store
 	random   *rand.Rand
@@ -66,12 +68,14 @@ func (s *moody) Admit(p *access.Principal, r access.Rule, now access.Instant) ac
 	if s.fails() {
 		return access.Decision{Verdict: access.Unavailable, RetryAfter: 5}
 	}
+
 	d := s.Store.Admit(p, r, now)
 	if d.Verdict == access.Admitted && r.PerMinute > 0 {
 		window := p.KeyID
 		if p.Kind == access.Preview {
 			window = p.Tenant
 		}
+
 		window += fmt.Sprint(r.Window)
 		times := append(s.admitted[window], now.Mono)
 		s.admitted[window] = times
@@ -110,11 +114,12 @@ func (s *moody) Usage(p *access.Principal, r access.Rule, now access.Instant) (a
 	return s.Store.Usage(p, r, now)
 }
 
-// TestSimulation runs random worlds, each out of its seed: never a 5xx but 503 while the store fails, every answer of the
-// snapshot it names, no window overfull, revoked keys refused, and the ledger charging what clients were told.
-// NINEPOCKET_SEED runs one seed and prints its trace.
+// TestSimulation runs random worlds, each out of its seed: never a 5xx but 503 while the store
+// fails, every answer of the snapshot it names, no window overfull, revoked keys refused, and the
+// ledger charging what clients were told. NINEPOCKET_SEED runs one seed and prints its trace.
 func TestSimulation(t *testing.T) {
-	// The handler is called without a connection, so that nothing orders it after Serve, which notes where it listens.
+	// The handler is called without a connection, so that nothing orders it after Serve, which
+	// notes where it listens.
 	w := newWorld(t, setup{options: func(o *Options) { o.ListenHost = "127.0.0.1" }})
 	if text := os.Getenv("NINEPOCKET_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -124,6 +129,7 @@ func TestSimulation(t *testing.T) {
 		t.Log(strings.Join(simulate(t, w, seed), "\n"))
 		return
 	}
+
 	for seed := range uint64(500) {
 		trace := simulate(t, w, seed)
 		if t.Failed() {
@@ -131,7 +137,8 @@ func TestSimulation(t *testing.T) {
 		}
 		if seed%25 == 0 {
 			if again := simulate(t, w, seed); !slices.Equal(trace, again) {
-				t.Fatalf("seed %d gave another trace the second time:\n%s\n\n%s", seed, strings.Join(trace, "\n"), strings.Join(again, "\n"))
+				t.Fatalf("seed %d gave another trace the second time:\n%s\n\n%s", seed, strings.Join(trace, "\n"),
+					strings.Join(again, "\n"))
 			}
 		}
 	}
@@ -146,20 +153,25 @@ func simulate(t *testing.T, w *world, seed uint64) []string {
 		store: &moody{Store: access.NewMemory(access.MemoryOptions{}), random: random, admitted: map[string][]int64{}},
 		clock: access.Instant{Wall: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixMilli()},
 	}
+
 	var err error
 	w.file = access.NewKeyFile()
-	if w.ring, err = access.FixedKeyRing(w.file, testPlans()); err != nil {
+	w.ring, err = access.FixedKeyRing(w.file, testPlans())
+	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.Gate = access.NewGate(w.ring, s.store)
 	w.Engine.Swap(s.shown.view, s.clock.Time())
 	w.instant = func(time.Time) (time.Time, access.Instant) { return s.clock.Time(), s.clock }
 	for _, plan := range []struct {
 		name, plan string
 		kind       access.Kind
-	}{{"hurried", "free", access.Live}, {"poor", "tiny", access.Live}, {"rich", "business", access.Live}, {"partner", "wide", access.Preview}, {"thrifty", "free", access.Preview}} {
+	}{{"hurried", "free", access.Live}, {"poor", "tiny", access.Live}, {"rich", "business", access.Live}, {"partner",
+		"wide", access.Preview}, {"thrifty", "free", access.Preview}} {
 		s.join(plan.name, plan.plan, plan.kind)
 	}
+
 	for range 120 {
 		s.step()
 	}
@@ -191,16 +203,19 @@ func (s *simulation) step() {
 	switch n := s.random.IntN(100); {
 	case n < 8: // time passes, on both clocks
 		by := s.random.Int64N(40_000)
-		s.clock.Mono, s.clock.Wall = s.clock.Mono+by, s.clock.Wall+by
+		s.clock.Mono = s.clock.Mono + by
+		s.clock.Wall = s.clock.Wall + by
 		s.note("%d ms pass", by)
 	case n < 10: // the wall clock is set, either way
 		by := s.random.Int64N(26*3_600_000) - 2*3_600_000
 		s.clock.Wall += by
 		s.note("the clock is set by %d ms", by)
 	case n < 14:
-		if s.shown = today(); s.random.IntN(2) == 0 {
+		s.shown = today()
+		if s.random.IntN(2) == 0 {
 			s.shown = tomorrow()
 		}
+
 		s.Engine.Swap(s.shown.view, s.clock.Time())
 		s.note("swapped to %s", s.shown.view.ID)
 	case n < 18:
@@ -214,6 +229,7 @@ func (s *simulation) step() {
 	default:
 		s.call(s.clients[s.random.IntN(len(s.clients))])
 	}
+
 	s.clock.Mono++
 	s.clock.Wall++
 }
@@ -226,6 +242,7 @@ func (s *simulation) revoke(c *simulated) {
 			}
 		}
 	}
+
 	if err := s.ring.Replace(s.file); err != nil {
 		s.t.Fatal(err)
 	}
@@ -250,17 +267,20 @@ func (s *simulation) call(c *simulated) {
 		c.batches++
 		request.Header.Set("Idempotency-Key", fmt.Sprintf("%s-%d", c.name, s.random.IntN(c.batches)))
 	}
+
 	ctx.Init(&request, nil, nil)
 	failed := s.store.failed
 	s.http.Handler(&ctx)
 	r := &ctx.Response
-	status, answer := r.StatusCode(), string(r.Body())
+	status := r.StatusCode()
+	answer := string(r.Body())
 	headers := sent(s.t, &r.Header)
 	charged := headers.Get("X-Request-Credits-Charged")
 	trace := fnv.New32a()
 	if status == fasthttp.StatusOK && !strings.Contains(answer, "request_id") {
 		_, _ = trace.Write([]byte(answer))
 	}
+
 	s.note("%s: %s %s %s is %d, charged %q, body %x", c.name, method, target, body, status, charged, trace.Sum32())
 	faulty := s.store.failed > failed
 	switch {
@@ -271,6 +291,7 @@ func (s *simulation) call(c *simulated) {
 	case !c.revoked && (status == fasthttp.StatusUnauthorized || status == fasthttp.StatusForbidden):
 		s.failf("%s %s: %d %s", method, target, status, answer)
 	}
+
 	if status == fasthttp.StatusOK {
 		id := headers.Get("X-Snapshot-Id")
 		unnamed := id == "" && (mcp || c.kind == access.Preview)
@@ -279,12 +300,15 @@ func (s *simulation) call(c *simulated) {
 		}
 		s.checkPrice(target, answer)
 	}
+
 	switch {
 	case c.kind == access.Preview:
 		n, _ := strconv.ParseInt(charged, 10, 64)
 		c.told += n
-	case mcp && status == fasthttp.StatusOK && headers.Get("X-RateLimit-Remaining") != "" && !strings.Contains(answer, "Nothing was charged") &&
-		!strings.Contains(answer, "was not charged") && !strings.Contains(answer, "Rate limit reached") && !strings.Contains(answer, "quota used up"):
+	case mcp && status == fasthttp.StatusOK && headers.Get("X-RateLimit-Remaining") != "" &&
+		!strings.Contains(answer, "Nothing was charged") &&
+		!strings.Contains(answer, "was not charged") && !strings.Contains(answer, "Rate limit reached") &&
+		!strings.Contains(answer, "quota used up"):
 		c.told++
 	case !mcp && status == fasthttp.StatusOK && target != "/v1/usage":
 		c.told++
@@ -314,8 +338,10 @@ func (s *simulation) request(c *simulated) (method, target, body string, mcp boo
 		case 2:
 			return "GET", "/v1/products/prd_none", "", false
 		}
-		return "POST", "/v1/prices/batch", fmt.Sprintf(`{"items":[{"kind":"sealed","product_id":"prd_%03d"}]}`, s.random.IntN(2)), false
+		return "POST", "/v1/prices/batch", fmt.Sprintf(`{"items":[{"kind":"sealed","product_id":"prd_%03d"}]}`,
+			s.random.IntN(2)), false
 	}
+
 	switch pick {
 	case 0:
 		return "GET", "/v1/cards?q=" + []string{"pikachu", "luffi", "4%2F102"}[s.random.IntN(3)], "", false
@@ -324,7 +350,9 @@ func (s *simulation) request(c *simulated) (method, target, body string, mcp boo
 	case 2:
 		return "GET", "/v1/cards/none", "", false
 	case 3:
-		return "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"catalog_browse_sets","arguments":{}}}`, true
+		return "POST", "/mcp",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
+				`"params":{"name":"catalog_browse_sets","arguments":{}}}`, true
 	}
 	return "GET", "/v1/cards/" + card.id, "", false
 }
@@ -341,6 +369,7 @@ func (s *simulation) checkPrice(target, answer string) {
 	if !one {
 		return
 	}
+
 	tr := todaysTruth()
 	if s.shown == tomorrow() {
 		tr = tomorrowsTruth()
@@ -350,7 +379,8 @@ func (s *simulation) checkPrice(target, answer string) {
 		s.failf("%s is answered, but not in the catalog", target)
 		return
 	}
-	if want := fmt.Sprintf(`"market_price_cents":%d`, card.price()); card.price() >= 0 && !strings.Contains(answer, want) {
+	if want := fmt.Sprintf(`"market_price_cents":%d`, card.price()); card.price() >= 0 &&
+		!strings.Contains(answer, want) {
 		s.failf("%s lacks %s", target, want)
 	}
 }
@@ -362,6 +392,7 @@ func (s *simulation) balance() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
+
 		var charged int64
 		for _, row := range rows {
 			charged += row.Charged

@@ -10,12 +10,16 @@ import (
 	"ninepocket/server/front"
 )
 
-// TestSlowRequests wants a request that does not arrive to be told so by the surface that its head names, as far as that
-// has come, under the caller's request id; and a connection without a request to end in silence.
+// TestSlowRequests wants a request that does not arrive to be told so by the surface that its head
+// names, as far as that has come, under the caller's request id; and a connection without a request
+// to end in silence.
 func TestSlowRequests(t *testing.T) {
-	l := newLoopback(t, setup{patience: front.Patience{Read: 150 * time.Millisecond, Write: time.Minute, Idle: 150 * time.Millisecond}})
-	live, preview := "X-API-Key: "+l.keys["bench"]+"\r\n", "X-API-Key: "+l.keys["preview"]+"\r\n"
-	const post = "POST /v1/prices/batch HTTP/1.1\r\nHost: x\r\nX-Request-Id: req_slow\r\nContent-Type: application/json\r\n"
+	l := newLoopback(t, setup{patience: front.Patience{Read: 150 * time.Millisecond, Write: time.Minute,
+		Idle: 150 * time.Millisecond}})
+	live := "X-API-Key: " + l.keys["bench"] + "\r\n"
+	preview := "X-API-Key: " + l.keys["preview"] + "\r\n"
+	const post = "POST /v1/prices/batch HTTP/1.1\r\nHost: x\r\nX-Request-Id: req_slow\r\nContent-Type: " +
+		"application/json\r\n"
 	f := func(text string, previewEnvelope bool, id string) {
 		t.Helper()
 		t.Run("", func(t *testing.T) {
@@ -25,6 +29,7 @@ func TestSlowRequests(t *testing.T) {
 			if _, err := io.WriteString(c, text); err != nil {
 				t.Fatal(err)
 			}
+
 			r, err := c.next()
 			if err == nil && r.status == http.StatusContinue {
 				r, err = c.next()
@@ -43,6 +48,7 @@ func TestSlowRequests(t *testing.T) {
 			}
 		})
 	}
+
 	f(post+preview+"Content-Length: 10\r\n\r\n{}", true, "req_slow")
 	f(post+live+"Content-Length: 10\r\n\r\n{}", false, "req_slow")
 	f(post+preview+"Content-Length: 10\r\nExpect: 100-continue\r\n\r\n", true, "req_slow")
@@ -61,6 +67,7 @@ func TestSlowRequests(t *testing.T) {
 		t.Parallel()
 		c := l.dial(t)
 		defer c.Close()
+
 		honest, id := probe()
 		if _, err := io.WriteString(c, honest); err != nil {
 			t.Fatal(err)

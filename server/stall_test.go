@@ -17,7 +17,8 @@ import (
 	"ninepocket/server/front"
 )
 
-// tight accepts connections with a small buffer for what is sent, so that a client that does not read is noticed at once.
+// tight accepts connections with a small buffer for what is sent, so that a client that does not
+// read is noticed at once.
 type tight struct{ net.Listener }
 
 func (l tight) Accept() (net.Conn, error) {
@@ -34,8 +35,8 @@ type slowClient struct {
 	rest string
 }
 
-// slowClients opens n connections: heads that come byte by byte, bodies of which half has come, and readers that asked
-// for much and take nothing.
+// slowClients opens n connections: heads that come byte by byte, bodies of which half has come, and
+// readers that asked for much and take nothing.
 func slowClients(t *testing.T, l *loopback, n int) []*slowClient {
 	t.Helper()
 	all := make([]*slowClient, n)
@@ -44,6 +45,7 @@ func slowClients(t *testing.T, l *loopback, n int) []*slowClient {
 		if err != nil {
 			t.Fatalf("connection %d: %v", i, err)
 		}
+
 		c := &slowClient{Conn: conn}
 		now := "GET /healthz HTTP/1.1\r\nHost: x\r\n"
 		switch i % 3 {
@@ -51,14 +53,17 @@ func slowClients(t *testing.T, l *loopback, n int) []*slowClient {
 			c.rest = strings.Repeat("X-Slow: loris\r\n", 60)
 		case 1:
 			body := strings.Repeat("x", 2000)
-			now = fmt.Sprintf("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Length: %d\r\n\r\n%s", l.keys["bench"], 2*len(body), body)
+			now = fmt.Sprintf("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Length: "+
+				"%d\r\n\r\n%s", l.keys["bench"], 2*len(body), body)
 			c.rest = body[:len(body)-1]
 		case 2:
-			if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil { //nolint:forcetypeassert // it was dialled as TCP
+			dialled := conn.(*net.TCPConn) //nolint:forcetypeassert // it was dialled as TCP
+			if err := dialled.SetReadBuffer(4 << 10); err != nil {
 				t.Fatal(err)
 			}
 			now = strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 20)
 		}
+
 		if _, err := io.WriteString(c, now); err != nil {
 			t.Fatalf("connection %d: %v", i, err)
 		}
@@ -67,28 +72,33 @@ func slowClients(t *testing.T, l *loopback, n int) []*slowClient {
 	return all
 }
 
-// TestSlowClients wants honest clients to be answered while many others send and read as slowly as they can, memory to be
-// bounded by what a connection may hold, and Shutdown to end in time although they go on. NINEPOCKET_TORTURE makes it
-// 5,000 of them.
+// TestSlowClients wants honest clients to be answered while many others send and read as slowly as
+// they can, memory to be bounded by what a connection may hold, and Shutdown to end in time
+// although they go on. NINEPOCKET_TORTURE makes it 5,000 of them.
 func TestSlowClients(t *testing.T) {
 	n := 500
 	if os.Getenv("NINEPOCKET_TORTURE") != "" {
 		n = 5000
 	}
-	// What a connection may cost, the client's half in this process included: fasthttp's two buffers, the request and
-	// the stack take about 60 KiB.
+
+	// What a connection may cost, the client's half in this process included: fasthttp's two
+	// buffers, the request and the stack take about 60 KiB.
 	const mostBytes = 128 << 10
 	l := newLoopback(t, setup{
-		wrap:     func(l net.Listener) net.Listener { return tight{l} },
-		patience: front.Patience{Read: time.Hour, Write: time.Hour, Idle: time.Hour}, // nobody is freed while the test runs
+		wrap: func(l net.Listener) net.Listener { return tight{l} },
+		// Nobody is freed while the test runs.
+		patience: front.Patience{Read: time.Hour, Write: time.Hour, Idle: time.Hour},
 	})
-	before, routines := memory(), runtime.NumGoroutine()
+
+	before := memory()
+	routines := runtime.NumGoroutine()
 	slow := slowClients(t, l, n)
 	defer func() {
 		for _, c := range slow {
 			_ = c.Close()
 		}
 	}()
+
 	stop := make(chan struct{})
 	var dripping, honest sync.WaitGroup
 	var dripped atomic.Int64
@@ -108,6 +118,7 @@ func TestSlowClients(t *testing.T) {
 			}
 		}
 	})
+
 	for range 4 {
 		honest.Go(func() {
 			kept := l.dial(t)
@@ -132,6 +143,7 @@ func TestSlowClients(t *testing.T) {
 			}
 		})
 	}
+
 	honest.Wait()
 	each := (memory() - before) / int64(n)
 	more := runtime.NumGoroutine() - routines
@@ -145,11 +157,13 @@ func TestSlowClients(t *testing.T) {
 	if open := l.http.GetOpenConnectionsCount(); int(open) < n {
 		t.Errorf("only %d of %d slow connections are still there", open, n)
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
 	if err := l.Shutdown(ctx); err != nil {
 		t.Errorf("shutting down under slow clients: %v", err)
 	}
+
 	close(stop)
 	dripping.Wait()
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 
 	"ninepocket/access"
 	"ninepocket/wire"
@@ -22,16 +23,31 @@ type surface struct {
 	meanings  map[wire.Code]wire.Meaning
 	spell     func(dst []byte, baseURL string, f wire.Fault, requestID string) []byte // appends the body of an error
 
-	noKey     func(error) wire.Fault // what a failed authentication is
-	wrongKind wire.Fault             // what a key of the other surface gets
-	noCatalog wire.Fault             // what is told before the first catalog
-	denied    func(*access.Decision) wire.Fault
-	read      func(*exchange) *wire.Fault // takes the request apart, as far as all operations have it in common
-	limits    func(*exchange)             // adds the lines that show limits to the head of an answer
-	tell      func(x *exchange, f wire.Fault)
+	noKey     *wire.Fault // what a request without a key is told
+	badKey    *wire.Fault // and one whose key is none
+	wrongKind *wire.Fault // what a key of the other surface gets
+	noCatalog *wire.Fault // what is told before the first catalog
+	denied    func(*access.Decision) *wire.Fault
+	limits    func(*exchange) // adds the lines that show limits to the head of an answer
+	tell      func(x *exchange, f *wire.Fault)
 	// outside is the surface that tells what went wrong outside of an operation; nil for the
 	// surface itself.
 	outside *surface
+}
+
+// keyFault is what a request is told whose key was not recognised.
+func (s *surface) keyFault(err error) *wire.Fault {
+	switch {
+	case errors.Is(err, access.ErrUnavailable):
+		return keysUnavailable
+	case errors.Is(err, access.ErrSandbox): // on preview it is of the wrong kind before that
+		return problem(wire.SandboxKey, "This is a sandbox key; a live key is required.")
+	case errors.Is(err, access.ErrRevoked):
+		return problem(s.badKey.Code, "The API key was revoked.")
+	case errors.Is(err, access.ErrExpired):
+		return problem(s.badKey.Code, "The API key has expired.")
+	}
+	return s.badKey
 }
 
 // credentials are the keys that a request carries.

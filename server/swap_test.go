@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestSwapsUnderReaders swaps catalogs under readers: every answer is wholly of the snapshot that it names.
+// TestSwapsUnderReaders swaps catalogs under readers: every answer is wholly of the snapshot that
+// it names.
 func TestSwapsUnderReaders(t *testing.T) {
 	w := newWorld(t, setup{})
 	editions := map[string]*truth{today().view.ID: todaysTruth(), tomorrow().view.ID: tomorrowsTruth()}
@@ -25,6 +26,7 @@ func TestSwapsUnderReaders(t *testing.T) {
 			}
 		})
 	}
+
 	views := []*edition{tomorrow(), today()}
 	deadline := time.Now().Add(2 * time.Second)
 	swaps := 0
@@ -32,6 +34,7 @@ func TestSwapsUnderReaders(t *testing.T) {
 		w.Engine.Swap(views[swaps%2].view, time.Now())
 		time.Sleep(5 * time.Millisecond)
 	}
+
 	stop.Store(true)
 	readers.Wait()
 	t.Logf("%d answers over %d swaps", asked.Load(), swaps)
@@ -45,31 +48,37 @@ func movedCards(t *testing.T, a, b *truth) (moved []*trueCard) {
 			moved = append(moved, k)
 		}
 	}
+
 	if len(moved) < 50 {
 		t.Fatalf("only %d cards moved", len(moved))
 	}
 	return moved
 }
 
-// readOne asks for prices of moved cards in one of several ways and holds them against the edition that answered.
-func (w *world) readOne(t *testing.T, send func(request) (reply, error), editions map[string]*truth, moved []*trueCard, i int) {
+// readOne asks for prices of moved cards in one of several ways and holds them against the edition
+// that answered.
+func (w *world) readOne(t *testing.T, send func(request) (reply, error), editions map[string]*truth,
+	moved []*trueCard, i int) {
 	t.Helper()
 	k := moved[i%len(moved)]
 	fail := func(r reply, format string, args ...any) {
 		t.Errorf("snapshot %s: %s", r.header.Get("X-Snapshot-Id"), fmt.Sprintf(format, args...))
 	}
+
 	ask := func(s scenario) (reply, *truth) {
 		r, err := send(s.request(w))
 		if err != nil || r.status != http.StatusOK {
 			t.Errorf("%s: %d %v", s.path, r.status, err)
 			return r, nil
 		}
+
 		tr := editions[r.header.Get("X-Snapshot-Id")]
 		if tr == nil {
 			fail(r, "unknown")
 		}
 		return r, tr
 	}
+
 	type priced struct {
 		ID    string
 		Cents *int64 `json:"market_price_cents"`
@@ -77,6 +86,7 @@ func (w *world) readOne(t *testing.T, send func(request) (reply, error), edition
 			Cents *int64 `json:"market_price_cents"`
 		}
 	}
+
 	var list struct{ Data []priced }
 	var r reply
 	var tr *truth
@@ -92,6 +102,7 @@ func (w *world) readOne(t *testing.T, send func(request) (reply, error), edition
 	case 2:
 		r, tr = ask(scenario{path: "/v1/market/movers?direction=up&limit=50"})
 	}
+
 	if tr == nil {
 		return
 	}

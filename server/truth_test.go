@@ -27,18 +27,23 @@ func (k *trueCard) setJSON() any {
 // identity is what every shape of a card begins with.
 func (k *trueCard) identity() object {
 	return object{
-		"id": k.id, "name": k.name, "number": nullable(k.number), "game": k.game, "game_name": gameNames[k.game], "set": k.setJSON(),
+		"id": k.id, "name": k.name, "number": nullable(k.number), "game": k.game, "game_name": gameNames[k.game],
+		"set": k.setJSON(),
 	}
 }
 
 // summary is a card's Card summary without its url, which no file tells.
 func (tr *truth) summary(k *trueCard) object {
 	o := k.identity()
-	o["rarity"], o["image_url"] = nullable(k.rarity), nil
-	price := object{"currency": "USD", "market_price_cents": nil, "price_updated_at": tr.at.Format("2006-01-02T15:04:05Z")}
+	o["rarity"] = nullable(k.rarity)
+	o["image_url"] = nil
+	price := object{"currency": "USD", "market_price_cents": nil,
+		"price_updated_at": tr.at.Format("2006-01-02T15:04:05Z")}
 	if l := k.display(); l != nil {
-		price["market_price_cents"], price["price_updated_at"] = float64(l.now), l.updatedAt()
+		price["market_price_cents"] = float64(l.now)
+		price["price_updated_at"] = l.updatedAt()
 	}
+
 	o["price"] = price
 	return o
 }
@@ -52,7 +57,9 @@ func (tr *truth) detail(k *trueCard) object {
 		if !l.licensed || l.now < 0 {
 			continue
 		}
-		week, month := tr.base(l, 7), tr.base(l, 30)
+
+		week := tr.base(l, 7)
+		month := tr.base(l, 30)
 		prices = append(prices, object{
 			"variant": l.variant, "condition": conditionOrder[conditionRank(l.condition)].text, "currency": "USD",
 			"market_price_cents": float64(l.now), "price_updated_at": l.updatedAt(),
@@ -60,6 +67,7 @@ func (tr *truth) detail(k *trueCard) object {
 			"change_30d_cents": change(month, l.now), "change_30d_percent": percent(month, l.now),
 		})
 	}
+
 	o["prices"] = prices
 	return o
 }
@@ -75,6 +83,7 @@ func differs(got, want object, path string) string {
 	if reflect.DeepEqual(got, want) {
 		return ""
 	}
+
 	a, _ := json.Marshal(got)
 	b, _ := json.Marshal(want)
 	return fmt.Sprintf("%s\nwant %s", a, b)
@@ -86,9 +95,11 @@ func cloned(o object) object {
 	return c
 }
 
-// TestEveryCardIsTrue compares every card's summary, detail and price entry, by id and by slug, with the files.
+// TestEveryCardIsTrue compares every card's summary, detail and price entry, by id and by slug,
+// with the files.
 func TestEveryCardIsTrue(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	slugs := map[string]string{}
 	for from := 0; from < len(tr.cards); from += 100 {
 		part := tr.cards[from:min(from+100, len(tr.cards))]
@@ -96,6 +107,7 @@ func TestEveryCardIsTrue(t *testing.T) {
 		for _, k := range part {
 			ids = append(ids, k.id)
 		}
+
 		body, _ := json.Marshal(object{"ids": ids})
 		var cards struct {
 			Data     []object
@@ -106,6 +118,7 @@ func TestEveryCardIsTrue(t *testing.T) {
 		if len(cards.Data) != len(part) || len(cards.NotFound) != 0 {
 			t.Fatalf("%d cards, %d not found of %d", len(cards.Data), len(cards.NotFound), len(part))
 		}
+
 		for i, k := range part {
 			if diff := differs(cards.Data[i], tr.detail(k), "/cards/"); diff != "" {
 				t.Errorf("card %s: %s", k.ref, diff)
@@ -113,6 +126,7 @@ func TestEveryCardIsTrue(t *testing.T) {
 			url, _ := cards.Data[i]["url"].(string)
 			slugs[k.id] = url[strings.LastIndexByte(url, '/')+1:]
 		}
+
 		var prices struct{ Data []object }
 		r = w.try(t, scenario{path: "/v1/prices/batch", body: string(body)})
 		r.decode(t, &prices)
@@ -124,11 +138,14 @@ func TestEveryCardIsTrue(t *testing.T) {
 			}
 		}
 	}
+
 	for i, k := range tr.cards {
 		if i%7 != 0 { // the table of slugs is one; a part of it is enough through single requests
 			continue
 		}
-		byID, bySlug := w.get(t, "/v1/cards/"+k.id), w.get(t, "/v1/cards/"+slugs[k.id])
+
+		byID := w.get(t, "/v1/cards/"+k.id)
+		bySlug := w.get(t, "/v1/cards/"+slugs[k.id])
 		if byID.status != http.StatusOK || string(byID.body) != string(bySlug.body) {
 			t.Errorf("card %s by slug %q: %d %.200s", k.ref, slugs[k.id], bySlug.status, bySlug.body)
 		}
@@ -142,7 +159,8 @@ func TestEveryCardIsTrue(t *testing.T) {
 
 // TestEverySetIsTrue compares every set, its count and its dearest cards with the files.
 func TestEverySetIsTrue(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	for _, s := range tr.sets {
 		r := w.get(t, "/v1/sets/"+s.id)
 		var got object
@@ -153,13 +171,16 @@ func TestEverySetIsTrue(t *testing.T) {
 		slices.SortFunc(dear, func(a, b *trueCard) int {
 			return cmp.Or(cmp.Compare(b.price(), a.price()), cmp.Compare(a.rank, b.rank))
 		})
+
 		for _, k := range dear[:min(10, len(dear))] {
 			if k.price() >= 0 {
 				top = append(top, object{
-					"id": k.id, "name": k.name, "number": nullable(k.number), "currency": "USD", "market_price_cents": float64(k.price()),
+					"id": k.id, "name": k.name, "number": nullable(k.number), "currency": "USD",
+					"market_price_cents": float64(k.price()),
 				})
 			}
 		}
+
 		list, _ := got["top_cards"].([]any)
 		for i := range list {
 			entry, _ := list[i].(object)
@@ -169,6 +190,7 @@ func TestEverySetIsTrue(t *testing.T) {
 				}
 			}
 		}
+
 		if len(list) != len(top) {
 			t.Errorf("set %s has %d top cards, want %d", s.ref, len(list), len(top))
 		}
@@ -176,6 +198,7 @@ func TestEverySetIsTrue(t *testing.T) {
 		if diff := differs(got, want, "/sets/"); diff != "" {
 			t.Errorf("set %s: %s", s.ref, diff)
 		}
+
 		url, _ := got["url"].(string)
 		if bySlug := w.get(t, "/v1"+strings.TrimPrefix(url, baseURL)); string(bySlug.body) != string(r.body) {
 			t.Errorf("set %s by slug: %.200s", s.ref, bySlug.body)
@@ -194,12 +217,14 @@ func TestGamesAreTrue(t *testing.T) {
 	tr := todaysTruth()
 	want := []any{}
 	for _, game := range []string{"pokemon", "one-piece"} {
-		sets, cards := 0, 0
+		sets := 0
+		cards := 0
 		for _, s := range tr.sets {
 			if s.game == game {
 				sets++
 			}
 		}
+
 		for _, k := range tr.cards {
 			if k.game == game {
 				cards++
@@ -207,6 +232,7 @@ func TestGamesAreTrue(t *testing.T) {
 		}
 		want = append(want, object{"slug": game, "name": gameNames[game], "set_count": sets, "card_count": cards})
 	}
+
 	text, _ := json.Marshal(object{"data": want})
 	shared().run(t, []scenario{
 		{path: "/v1/games", want: []match{exact(string(text))}},
@@ -220,7 +246,7 @@ func (tr *truth) historyJSON(lanes []*trueLane, n int) []any {
 	points := []any{}
 	for back := n - 1; back >= 0; back-- {
 		for _, l := range lanes {
-			if cents, ok := l.days[tr.day(back)]; ok {
+			if cents, ok := l.days.at(back); ok {
 				points = append(points, object{
 					"date": tr.day(back), "variant": l.variant, "market_price_cents": float64(cents), "currency": "USD",
 				})
@@ -234,28 +260,44 @@ func (tr *truth) historyJSON(lanes []*trueLane, n int) []any {
 func (tr *truth) statsJSON(lanes []*trueLane, n int) []any {
 	entries := []any{}
 	for _, l := range lanes {
-		sum, count, lo, hi, first, last := int64(0), int64(0), int64(-1), int64(-1), "", ""
+		sum := int64(0)
+		count := int64(0)
+		lo := int64(-1)
+		hi := int64(-1)
+		from := int64(0)
+		to := int64(0)
+		first := ""
+		last := ""
 		for back := n - 1; back >= 0; back-- {
-			cents, ok := l.days[tr.day(back)]
+			cents, ok := l.days.at(back)
 			if !ok {
 				continue
 			}
 			if count == 0 {
-				first, lo, hi = tr.day(back), cents, cents
+				first = tr.day(back)
+				from = cents
+				lo = cents
+				hi = cents
 			}
-			last, lo, hi = tr.day(back), min(lo, cents), max(hi, cents)
-			sum, count = sum+cents, count+1
+
+			last = tr.day(back)
+			to = cents
+			lo = min(lo, cents)
+			hi = max(hi, cents)
+			sum = sum + cents
+			count = count + 1
 		}
+
 		if count == 0 {
 			continue
 		}
-		from, to := l.days[first], l.days[last]
 		entries = append(entries, object{
 			"variant": l.variant, "min_price_cents": float64(lo), "max_price_cents": float64(hi),
 			"average_price_cents": float64((2*sum + count) / (2 * count)),
 			"first":               object{"date": first, "price_cents": float64(from)},
 			"last":                object{"date": last, "price_cents": float64(to)},
-			"change_cents":        float64(to - from), "change_percent": percent(from, to), "data_points": float64(count),
+			"change_cents":        float64(to - from), "change_percent": percent(from,
+				to), "data_points": float64(count),
 		})
 	}
 	return entries
@@ -271,6 +313,7 @@ func (tr *truth) interesting() (cards []*trueCard) {
 			}
 		}
 	}
+
 	for i := 0; i < len(tr.cards); i += 61 {
 		cards = append(cards, tr.cards[i])
 	}
@@ -280,8 +323,10 @@ func (tr *truth) interesting() (cards []*trueCard) {
 
 // TestHistoriesAreTrue compares histories and statistics with the CSV files.
 func TestHistoriesAreTrue(t *testing.T) {
-	w, tr := shared(), todaysTruth()
-	points, entries := 0, 0
+	w := shared()
+	tr := todaysTruth()
+	points := 0
+	entries := 0
 	for i, k := range tr.interesting() {
 		days := []int{90, 1, 7, 30, 365}[i%5]
 		var history struct {
@@ -289,14 +334,18 @@ func TestHistoriesAreTrue(t *testing.T) {
 			Days     int
 			Data     []any
 		}
+
 		r := w.get(t, fmt.Sprintf("/v1/cards/%s/prices?days=%d", k.id, days))
 		r.decode(t, &history)
 		want := tr.historyJSON(k.shown(), days)
-		if history.ID != k.id || history.Name != k.name || history.Days != days || !reflect.DeepEqual(append([]any{}, history.Data...), want) {
+		if history.ID != k.id || history.Name != k.name || history.Days != days ||
+			!reflect.DeepEqual(append([]any{}, history.Data...), want) {
 			t.Errorf("%s over %d days: %d points, want %d: %.300s", k.ref, days, len(history.Data), len(want), r.body)
 		}
+
 		points += len(want)
-		window, n := []string{"7d", "30d", "90d"}[i%3], []int{7, 30, 90}[i%3]
+		window := []string{"7d", "30d", "90d"}[i%3]
+		n := []int{7, 30, 90}[i%3]
 		var stats struct {
 			ID, Window  string
 			Variant     *string
@@ -307,20 +356,25 @@ func TestHistoriesAreTrue(t *testing.T) {
 		r = w.get(t, fmt.Sprintf("/v1/cards/%s/price-stats?window=%s", k.id, window))
 		r.decode(t, &stats)
 		wantStats := tr.statsJSON(k.shown(), n)
-		if stats.ID != k.id || stats.Window != window || stats.Variant != nil || stats.WindowStart != tr.day(n-1)+"T00:00:00Z" ||
-			stats.WindowEnd != tr.at.Format("2006-01-02T15:04:05Z") || !reflect.DeepEqual(append([]any{}, stats.Data.Variants...), wantStats) {
+		if stats.ID != k.id || stats.Window != window || stats.Variant != nil ||
+			stats.WindowStart != tr.day(n-1)+"T00:00:00Z" ||
+			stats.WindowEnd != tr.at.Format("2006-01-02T15:04:05Z") ||
+			!reflect.DeepEqual(append([]any{}, stats.Data.Variants...), wantStats) {
 			text, _ := json.Marshal(wantStats)
 			t.Errorf("%s over %s: %.600s\nwant %s", k.ref, window, r.body, text)
 		}
+
 		entries += len(wantStats)
 		for _, l := range k.shown() {
 			spelt := strings.ToUpper(strings.ReplaceAll(l.variant, "_", "%20- "))
 			spelt = strings.ReplaceAll(spelt, " ", "+")
 			r = w.get(t, fmt.Sprintf("/v1/cards/%s/price-stats?window=%s&variant=%s", k.id, window, spelt))
 			r.decode(t, &stats)
-			if !reflect.DeepEqual(append([]any{}, stats.Data.Variants...), tr.statsJSON([]*trueLane{l}, n)) || stats.Variant == nil || *stats.Variant != l.variant {
+			if !reflect.DeepEqual(append([]any{}, stats.Data.Variants...), tr.statsJSON([]*trueLane{l}, n)) ||
+				stats.Variant == nil || *stats.Variant != l.variant {
 				t.Errorf("%s, variant %s: %.400s", k.ref, spelt, r.body)
 			}
+
 			r = w.get(t, fmt.Sprintf("/v1/cards/%s/prices?days=%d&variant=%s", k.id, days, spelt))
 			r.decode(t, &history)
 			if !reflect.DeepEqual(append([]any{}, history.Data...), tr.historyJSON([]*trueLane{l}, days)) {
@@ -328,6 +382,7 @@ func TestHistoriesAreTrue(t *testing.T) {
 			}
 		}
 	}
+
 	if points < 1000 || entries < 100 {
 		t.Errorf("only %d points and %d entries compared", points, entries)
 	}
@@ -335,24 +390,28 @@ func TestHistoriesAreTrue(t *testing.T) {
 
 // TestMoversAreTrue compares movers under every filter with the files.
 func TestMoversAreTrue(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	f := func(direction string, minimum int64, game string, set *trueSet, limit int) {
 		t.Helper()
 		type mover struct {
 			k        *trueCard
 			from, to int64
 		}
+
 		var all []mover
 		for _, k := range tr.cards {
 			l := k.display()
 			if l == nil || l.now < minimum || game != "" && k.game != game || set != nil && k.set != set {
 				continue
 			}
+
 			m := mover{k, tr.base(l, 7), l.now}
 			if m.from > 0 && (direction == "up" && m.to > m.from || direction == "down" && m.to < m.from) {
 				all = append(all, m)
 			}
 		}
+
 		slices.SortFunc(all, func(a, b mover) int {
 			size := func(m mover) (*big.Rat, int64) {
 				d := max(m.to-m.from, m.from-m.to)
@@ -362,6 +421,7 @@ func TestMoversAreTrue(t *testing.T) {
 			rb, db := size(b)
 			return cmp.Or(rb.Cmp(ra), cmp.Compare(db, da), cmp.Compare(a.k.id, b.k.id))
 		})
+
 		query := "/v1/market/movers?direction=" + direction
 		if minimum != 500 {
 			query += fmt.Sprint("&min_price_cents=", minimum)
@@ -375,6 +435,7 @@ func TestMoversAreTrue(t *testing.T) {
 		if set != nil {
 			query += "&set=" + set.id
 		}
+
 		r := w.try(t, scenario{path: query})
 		var got struct {
 			Data      []object
@@ -383,19 +444,24 @@ func TestMoversAreTrue(t *testing.T) {
 		}
 		r.decode(t, &got)
 		if got.Direction != direction || got.Period != 7 || len(got.Data) != min(limit, len(all)) {
-			t.Errorf("%s: %d movers of %d, direction %s, period %d", query, len(got.Data), len(all), got.Direction, got.Period)
+			t.Errorf("%s: %d movers of %d, direction %s, period %d", query, len(got.Data), len(all), got.Direction,
+				got.Period)
 			return
 		}
+
 		for i, m := range all[:len(got.Data)] {
 			want := m.k.identity()
-			want["currency"], want["market_price_cents"] = "USD", float64(m.to)
-			want["price_change_cents"], want["price_change_percent"] = float64(m.to-m.from), percent(m.from, m.to)
+			want["currency"] = "USD"
+			want["market_price_cents"] = float64(m.to)
+			want["price_change_cents"] = float64(m.to - m.from)
+			want["price_change_percent"] = percent(m.from, m.to)
 			want["price_updated_at"] = m.k.display().updatedAt()
 			if diff := differs(got.Data[i], want, "/cards/"); diff != "" {
 				t.Errorf("%s, mover %d: %s", query, i, diff)
 			}
 		}
 	}
+
 	for _, direction := range []string{"up", "down"} {
 		f(direction, 500, "", nil, 20)
 		f(direction, 0, "", nil, 50)

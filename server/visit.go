@@ -33,8 +33,8 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 			return
 		}
 		v.request.View = v.s.Engine.View()
-		if v.request.View == nil && !v.needsNoView() {
-			v.notYet()
+		if v.request.View == nil && !strings.HasPrefix(v.path.pattern, "/errors") { // which needs none
+			v.tellPage(noCatalog, func(dst []byte) ([]byte, error) { return v.s.Pages.Unavailable(dst, v.time) })
 			return
 		}
 
@@ -59,46 +59,32 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 func (v *visit) admitted() bool {
 	wait := v.s.visitors.admit(v.s.visitor(v.exchange), v.time)
 	if wait > 0 {
-		v.tooMany(wait)
+		f := problem(wire.RateLimitExceeded, "This address asks for too many pages.")
+		f.RetryAfter = wait
+		v.tellPage(f, func(dst []byte) ([]byte, error) { return v.s.Pages.TooMany(dst, nil, v.time, wait) })
 	}
 	return wait <= 0
 }
 
-// needsNoView reports whether the page is there without a catalog.
-func (v *visit) needsNoView() bool { return strings.HasPrefix(v.path.pattern, "/errors") }
-
-// notYet answers 503 while there is no catalog.
-func (v *visit) notYet() {
-	if v.toldAsProblem(noCatalog) {
-		return
-	}
-
-	body, err := v.s.Pages.Unavailable(v.reply.Body[:0], v.time)
-	v.sendError(body, err, fasthttp.StatusServiceUnavailable, retryUnavailable)
-}
-
-func (v *visit) tooMany(wait int) {
-	problem := wire.Fault{
-		Code: wire.RateLimitExceeded, Detail: "This address asks for too many pages.", RetryAfter: wait,
-	}
-	if v.toldAsProblem(problem) {
-		return
-	}
-
-	body, err := v.s.Pages.TooMany(v.reply.Body[:0], nil, v.time, wait)
-	v.sendError(body, err, fasthttp.StatusTooManyRequests, wait)
-}
-
 func (v *visit) failPage(err error) {
 	v.s.Log.Error("cannot make a page", slog.String("request_id", string(v.id)), slog.Any("cause", err))
-	if v.toldAsProblem(wire.Fault{Code: wire.InternalError, Detail: somethingWrong}) {
-		return
-	}
 
 	// The page that says so is simpler than the one that failed. Should it fail as well, an empty
 	// one is all there is.
-	body, _ := v.s.Pages.Failed(v.reply.Body[:0], v.time, string(v.id))
-	v.sendError(body, nil, fasthttp.StatusInternalServerError, 0)
+	v.tellPage(somethingWrong, func(dst []byte) ([]byte, error) {
+		body, _ := v.s.Pages.Failed(dst, v.time, string(v.id))
+		return body, nil
+	})
+}
+
+// missing answers 404: with a page where there is a site and the client reads pages, else in the
+// live envelope.
+func (x *exchange) missing(raw []byte, detail string) {
+	if !x.wantsPage(raw) {
+		x.refuse(problem(wire.NotFound, detail))
+		return
+	}
+	visited((*visit).lost)(x)
 }
 
 // lost answers 404 with a page, which counts as one.
@@ -110,16 +96,17 @@ func (v *visit) lost() {
 
 // noPage answers 404 with a page, or to a program with a problem.
 func (v *visit) noPage() {
-	if v.toldAsProblem(wire.Fault{Code: wire.NotFound, Detail: "There is no such page."}) {
-		return
-	}
-
-	body, err := v.s.Pages.NotFound(v.reply.Body[:0], v.s.Engine.View(), v.time)
-	v.sendError(body, err, fasthttp.StatusNotFound, 0)
+	f := problem(wire.NotFound, "There is no such page.")
+	v.tellPage(f, func(dst []byte) ([]byte, error) { return v.s.Pages.NotFound(dst, v.s.Engine.View(), v.time) })
 }
 
-// sendError sends the page of an error, or fails where it could not be made.
-func (v *visit) sendError(body []byte, err error, status, retryAfter int) {
+// tellPage answers an error: a program is told it as a problem, and everybody else with the page
+// that render appends. It fails where that cannot be made.
+func (v *visit) tellPage(f *wire.Fault, render func(dst []byte) ([]byte, error)) {
+	if v.toldAsProblem(f) {
+		return
+	}
+	body, err := render(v.reply.Body[:0])
 	if err != nil {
 		v.failPage(err)
 		return
@@ -127,10 +114,10 @@ func (v *visit) sendError(body []byte, err error, status, retryAfter int) {
 
 	v.reply.Body = body
 	v.mediaType = htmlType
-	if retryAfter > 0 {
-		v.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wire.Decimal(int64(retryAfter)))
+	if f.RetryAfter > 0 {
+		v.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wire.Decimal(int64(f.RetryAfter)))
 	}
-	v.send(status, "no-store")
+	v.send(wire.Live[f.Code].Status, "no-store")
 }
 
 // send sends the reply's body as a page. A success has a validator, of its content.
@@ -187,7 +174,7 @@ func (x *exchange) wantsPage(raw []byte) bool {
 
 // toldAsProblem answers an error of a page in the live envelope, to a program: a client that names
 // JSON and not HTML. All others, those that name neither included, are left to be told with a page.
-func (v *visit) toldAsProblem(f wire.Fault) bool {
+func (v *visit) toldAsProblem(f *wire.Fault) bool {
 	accept := v.Field(fasthttp.HeaderAccept)
 	program := front.Names(accept, "application/json") || front.Names(accept, liveSurface.errorType)
 	if !program || front.Names(accept, "text/html") {

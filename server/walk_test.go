@@ -24,11 +24,13 @@ type filter struct {
 
 func (f *filter) query() url.Values {
 	q := url.Values{}
-	for name, v := range map[string]string{"game": f.game, "set": f.set, "number": f.number, "rarity": f.rarity, "sort": f.sort, "q": f.words} {
+	for name, v := range map[string]string{"game": f.game, "set": f.set, "number": f.number, "rarity": f.rarity,
+		"sort": f.sort, "q": f.words} {
 		if v != "" {
 			q.Set(name, v)
 		}
 	}
+
 	if f.lo >= 0 {
 		q.Set("min_price_cents", fmt.Sprint(f.lo))
 	}
@@ -67,6 +69,7 @@ func (f *filter) passes(tr *truth, k *trueCard) bool {
 	case slices.ContainsFunc(tr.sets, func(s *trueSet) bool { return s.id == f.set }):
 		return k.set.id == f.set
 	}
+
 	names := append([]string{k.set.name}, k.set.aliases...)
 	return slices.ContainsFunc(names, func(n string) bool { return plain(n) == plain(f.set) })
 }
@@ -74,7 +77,8 @@ func (f *filter) passes(tr *truth, k *trueCard) bool {
 // order sorts cards as the filter asks (decision 22).
 func (f *filter) order(cards []*trueCard) {
 	slices.SortFunc(cards, func(a, b *trueCard) int {
-		pa, pb := a.price(), b.price()
+		pa := a.price()
+		pb := b.price()
 		c := 0
 		switch f.sort {
 		case "newest":
@@ -83,6 +87,7 @@ func (f *filter) order(cards []*trueCard) {
 		default:
 			c = cmp.Compare(pb, pa)
 		}
+
 		if (pa < 0) != (pb < 0) && f.sort != "newest" {
 			c = cmp.Compare(pb, pa) // no price last, both ways
 		}
@@ -98,6 +103,7 @@ func (f *filter) want(tr *truth) []string {
 			cards = append(cards, k)
 		}
 	}
+
 	f.order(cards)
 	return idsOf(cards)
 }
@@ -117,8 +123,10 @@ func draw(r *rand.Rand, tr *truth) *filter {
 	if r.IntN(3) == 0 {
 		f.game = k.game
 	}
+
 	if r.IntN(4) == 0 && k.set != nil {
-		f.set = []string{k.set.id, strings.ToUpper(k.set.name), strings.ReplaceAll(k.set.name, " ", " - "), "nowhere"}[r.IntN(4)]
+		f.set = []string{k.set.id, strings.ToUpper(k.set.name), strings.ReplaceAll(k.set.name, " ", " - "),
+			"nowhere"}[r.IntN(4)]
 		if len(k.set.aliases) > 0 && r.IntN(2) == 0 {
 			f.set = strings.ToLower(k.set.aliases[0])
 		}
@@ -145,7 +153,8 @@ type page struct {
 	Next *string `json:"next_cursor"`
 }
 
-// walk follows cursors from the first page to the last and returns the ids in order. between runs after each page.
+// walk follows cursors from the first page to the last and returns the ids in order. between runs
+// after each page.
 func (w *world) walk(tb testing.TB, path string, query url.Values, limit func() int, between func(page int)) []string {
 	tb.Helper()
 	ids := []string{}
@@ -158,6 +167,7 @@ func (w *world) walk(tb testing.TB, path string, query url.Values, limit func() 
 		for _, d := range p.Data {
 			ids = append(ids, d.ID)
 		}
+
 		if p.Next == nil {
 			if len(p.Data) == 0 && n > 0 {
 				tb.Errorf("%s?%s: an empty page follows the last", path, query.Encode())
@@ -170,6 +180,7 @@ func (w *world) walk(tb testing.TB, path string, query url.Values, limit func() 
 		if len(p.Data) != size {
 			tb.Fatalf("%s?%s: %d entries on a page of %d that is not the last", path, query.Encode(), len(p.Data), size)
 		}
+
 		query.Set("cursor", *p.Next)
 		w.checkLink(tb, r.header.Get("Link"), path, query)
 		if between != nil {
@@ -186,16 +197,19 @@ func (w *world) checkLink(tb testing.TB, link, path string, query url.Values) {
 	tb.Helper()
 	link, rel, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
 	u, err := url.Parse(link)
-	if err != nil || rel != `; rel="next"` || u.Scheme+"://"+u.Host != baseURL || u.Path != path || u.Query().Encode() != query.Encode() {
+	if err != nil || rel != `; rel="next"` || u.Scheme+"://"+u.Host != baseURL || u.Path != path ||
+		u.Query().Encode() != query.Encode() {
 		tb.Errorf("Link %q leads to %q %q, want %q", link, u.Path, u.RawQuery, query.Encode())
 	}
 }
 
 func always(n int) func() int { return func() int { return n } }
 
-// TestWalks compares full walks under random filters, sorts and page sizes with brute force over the files.
+// TestWalks compares full walks under random filters, sorts and page sizes with brute force over
+// the files.
 func TestWalks(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	r := rand.New(rand.NewPCG(1, 2))
 	matched := 0
 	for i := range 90 {
@@ -207,13 +221,15 @@ func TestWalks(t *testing.T) {
 		}
 		if i < 5 {
 			f = &filter{lo: -1, hi: -1, sort: []string{"", "relevance", "price_desc", "price_asc", "newest"}[i]}
-			want, limit = f.want(tr), always(49+i%2)
+			want = f.want(tr)
+			limit = always(49 + i%2)
 		}
 		if got := w.walk(t, "/v1/cards", f.query(), limit, nil); !slices.Equal(got, want) {
 			t.Errorf("%s: %s", f.query().Encode(), unequal(got, want))
 		}
 		matched += len(want)
 	}
+
 	if matched < 12_000 {
 		t.Errorf("only %d cards walked", matched)
 	}
@@ -229,11 +245,14 @@ func unequal(got, want []string) string {
 	return fmt.Sprintf("%d entries, want %d", len(got), len(want))
 }
 
-// TestWordWalks holds searches under filters and sorts against the unfiltered search, and pages against each other.
+// TestWordWalks holds searches under filters and sorts against the unfiltered search, and pages
+// against each other.
 func TestWordWalks(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, words := range []string{"pikachu", "charizard", "luffy", "n", "energy", "zoro 25", "umbreon vmax", "kanto classic", "ex", "pikchu", "the", "monkey d luffy"} {
+	for _, words := range []string{"pikachu", "charizard", "luffy", "n", "energy", "zoro 25", "umbreon vmax",
+		"kanto classic", "ex", "pikchu", "the", "monkey d luffy"} {
 		all := w.walk(t, "/v1/cards", url.Values{"q": {words}}, always(50), nil)
 		found := map[string]int{}
 		for i, id := range all {
@@ -242,9 +261,11 @@ func TestWordWalks(t *testing.T) {
 			}
 			found[id] = i
 		}
-		if paged := w.walk(t, "/v1/cards", url.Values{"q": {words}}, func() int { return 1 + r.IntN(9) }, nil); !slices.Equal(paged, all) {
+		if paged := w.walk(t, "/v1/cards", url.Values{"q": {words}}, func() int { return 1 + r.IntN(9) },
+			nil); !slices.Equal(paged, all) {
 			t.Errorf("%q in small pages: %s", words, unequal(paged, all))
 		}
+
 		for range 4 {
 			f := draw(r, tr)
 			f.words = words
@@ -254,12 +275,16 @@ func TestWordWalks(t *testing.T) {
 					cards = append(cards, k)
 				}
 			}
+
 			f.order(cards)
 			if f.sort == "" || f.sort == "relevance" {
 				slices.SortFunc(cards, func(a, b *trueCard) int { return cmp.Compare(found[a.id], found[b.id]) })
 			}
-			// Where a filter leaves none of them, the search may turn to cards that match less well.
-			if got := w.walk(t, "/v1/cards", f.query(), always(17), nil); len(cards) > 0 && !slices.Equal(got, idsOf(cards)) {
+
+			// Where a filter leaves none of them, the search may turn to cards that match less
+			// well.
+			if got := w.walk(t, "/v1/cards", f.query(), always(17), nil); len(cards) > 0 &&
+				!slices.Equal(got, idsOf(cards)) {
 				t.Errorf("%s: %s", f.query().Encode(), unequal(got, idsOf(cards)))
 			}
 		}
@@ -268,21 +293,27 @@ func TestWordWalks(t *testing.T) {
 
 // TestSetWalks compares walks of sets with the files.
 func TestSetWalks(t *testing.T) {
-	w, tr := shared(), todaysTruth()
+	w := shared()
+	tr := todaysTruth()
 	for _, game := range []string{"", "pokemon", "one-piece", "magic"} {
-		for _, series := range []string{"", tr.sets[0].series, strings.ToUpper(tr.sets[1].series), "classic-journey", "nowhere"} {
-			query, want := url.Values{}, []string{}
+		for _, series := range []string{"", tr.sets[0].series, strings.ToUpper(tr.sets[1].series), "classic-journey",
+			"nowhere"} {
+			query := url.Values{}
+			want := []string{}
 			if game != "" {
 				query.Set("game", game)
 			}
 			if series != "" {
 				query.Set("series", series)
 			}
+
 			for _, s := range tr.sets {
-				if (game == "" || s.game == game) && (series == "" || s.series != "" && plain(s.series) == plain(series)) {
+				if (game == "" || s.game == game) && (series == "" || s.series != "" &&
+					plain(s.series) == plain(series)) {
 					want = append(want, s.id)
 				}
 			}
+
 			for _, size := range []int{1, 7, 50} {
 				query.Del("cursor")
 				if got := w.walk(t, "/v1/sets", query, always(size), nil); !slices.Equal(got, want) {
@@ -291,28 +322,34 @@ func TestSetWalks(t *testing.T) {
 			}
 		}
 	}
+
 	var list struct{ Data []object }
 	r := w.get(t, "/v1/sets?limit=50")
 	r.decode(t, &list)
 	for i, s := range tr.sets[:len(list.Data)] {
-		if a, b := fmt.Sprint(list.Data[i]), fmt.Sprint(s.summary()); a != b {
+		a := fmt.Sprint(list.Data[i])
+		if b := fmt.Sprint(s.summary()); a != b {
 			t.Errorf("set %d is %s, want %s", i, a, b)
 		}
 	}
 }
 
-// TestWalksAcrossASwap publishes another catalog in the middle of walks. While the first is retained the walk shows it
-// to the end; when it is gone, the walk goes on by sort key: what comes after is true in the new catalog.
+// TestWalksAcrossASwap publishes another catalog in the middle of walks. While the first is
+// retained the walk shows it to the end; when it is gone, the walk goes on by sort key: what comes
+// after is true in the new catalog.
 func TestWalksAcrossASwap(t *testing.T) {
-	old, next := todaysTruth(), tomorrowsTruth()
+	old := todaysTruth()
+	next := tomorrowsTruth()
 	for _, retained := range []bool{true, false} {
 		budget := int64(0)
 		if !retained {
 			budget = -1
 		}
+
+		w := newWorld(t, setup{retired: budget})
 		for i, sort := range []string{"price_desc", "price_asc", "newest", ""} {
 			for _, game := range []string{"", "one-piece"} {
-				w := newWorld(t, setup{retired: budget})
+				w.Engine.Swap(today().view, time.Now())
 				f := &filter{lo: -1, hi: -1, sort: sort, game: game}
 				var seen []string
 				swapAfter := 3 + i
@@ -327,6 +364,7 @@ func TestWalksAcrossASwap(t *testing.T) {
 					}
 					continue
 				}
+
 				first := (swapAfter + 1) * 40
 				seen = got[:first]
 				if want := f.want(old)[:first]; !slices.Equal(seen, want) {
@@ -337,7 +375,8 @@ func TestWalksAcrossASwap(t *testing.T) {
 				}
 			}
 		}
-		w := newWorld(t, setup{retired: budget})
+
+		w.Engine.Swap(today().view, time.Now())
 		got := w.walk(t, "/v1/sets", url.Values{}, always(4), func(n int) {
 			if n == 1 {
 				w.Engine.Swap(tomorrow().view, time.Now())
@@ -347,14 +386,15 @@ func TestWalksAcrossASwap(t *testing.T) {
 		for _, s := range old.sets {
 			want = append(want, s.id)
 		}
+
 		if len(got) < len(want) || !slices.Equal(got[:8], want[:8]) || retained && !slices.Equal(got, want) {
 			t.Errorf("sets: %s", unequal(got, want))
 		}
 	}
 }
 
-// after are the cards of a catalog that come after the place of a card of an earlier one, by the sort key the card
-// then had.
+// after are the cards of a catalog that come after the place of a card of an earlier one, by the
+// sort key the card then had.
 func (f *filter) after(last *trueCard, tr *truth) []string {
 	var cards []*trueCard
 	for _, k := range tr.cards {
@@ -362,6 +402,7 @@ func (f *filter) after(last *trueCard, tr *truth) []string {
 			cards = append(cards, k)
 		}
 	}
+
 	f.order(cards)
 	now, ok := tr.byID[last.id]
 	var rank int
@@ -375,6 +416,7 @@ func (f *filter) after(last *trueCard, tr *truth) []string {
 			}
 		}
 	}
+
 	price := last.price()
 	ids := []string{}
 	for _, k := range cards {
@@ -411,7 +453,7 @@ func placeBefore(k, gone *trueCard) bool {
 
 // TestCursors refuses every cursor that is not exactly one that was issued for the request.
 func TestCursors(t *testing.T) {
-	w := newWorld(t, setup{})
+	w := shared()
 	next := func(path, key string) string {
 		r := w.try(t, scenario{path: path, key: key})
 		for _, where := range []string{"next_cursor", "pagination.next_cursor"} {
@@ -422,6 +464,7 @@ func TestCursors(t *testing.T) {
 		}
 		return ""
 	}
+
 	refused := func(path, key, token string, parts ...string) {
 		t.Helper()
 		join := "?"
@@ -433,9 +476,12 @@ func TestCursors(t *testing.T) {
 			want: []match{has(append(parts, "start again from the first page")...)},
 		})
 	}
+
 	for path, key := range map[string]string{
-		"/v1/cards?limit=2": "", "/v1/cards?limit=2&q=pikachu": "", "/v1/cards?limit=2&sort=price_asc&min_price_cents=5": "", "/v1/sets?limit=2": "",
-		"/v1/sets?limit=2&game=pokemon": "", "/v1/products?limit=2": "preview", "/v1/products?limit=2&kind=card&game=pokemon": "preview",
+		"/v1/cards?limit=2": "", "/v1/cards?limit=2&q=pikachu": "",
+		"/v1/cards?limit=2&sort=price_asc&min_price_cents=5": "", "/v1/sets?limit=2": "",
+		"/v1/sets?limit=2&game=pokemon": "", "/v1/products?limit=2": "preview",
+		"/v1/products?limit=2&kind=card&game=pokemon": "preview",
 	} {
 		token := next(path, key)
 		w.try(t, scenario{path: path + "&cursor=" + token, key: key, want: []match{at("data.#", 2)}})
@@ -443,6 +489,7 @@ func TestCursors(t *testing.T) {
 		if len(token) == 0 || len(token) > bound {
 			t.Fatalf("%s: a cursor of %d characters", path, len(token))
 		}
+
 		// Every character, changed in its lowest and in another bit of what it stands for.
 		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 		for i := range token {
@@ -456,48 +503,61 @@ func TestCursors(t *testing.T) {
 				refused(path, key, token[:i]+"\n"[:0]+"."+token[i:])
 			}
 		}
-		for _, bad := range []string{token + "A", token + "=", token + token, "A" + token, strings.ToLower(token), " " + token} {
+
+		for _, bad := range []string{token + "A", token + "=", token + token, "A" + token, strings.ToLower(token),
+			" " + token} {
 			refused(path, key, bad)
 		}
 	}
+
 	cards := next("/v1/cards?limit=2&game=pokemon&q=pikachu", "")
 	other := "other parameters"
 	for _, path := range []string{
-		"/v1/cards?limit=2", "/v1/cards?limit=2&game=pokemon", "/v1/cards?game=one-piece&q=pikachu", "/v1/cards?game=pokemon&q=Pikachu", "/v1/cards?game=pokemon&q=pikachu&sort=newest",
-		"/v1/cards?game=pokemon&q=pikachu&min_price_cents=0", "/v1/cards?game=pokemon&q=pikachu&rarity=x", "/v1/cards?game=pokemon&q=pikachu&number=1", "/v1/sets?game=pokemon",
+		"/v1/cards?limit=2", "/v1/cards?limit=2&game=pokemon", "/v1/cards?game=one-piece&q=pikachu",
+		"/v1/cards?game=pokemon&q=Pikachu", "/v1/cards?game=pokemon&q=pikachu&sort=newest",
+		"/v1/cards?game=pokemon&q=pikachu&min_price_cents=0", "/v1/cards?game=pokemon&q=pikachu&rarity=x",
+		"/v1/cards?game=pokemon&q=pikachu&number=1", "/v1/sets?game=pokemon",
 		"/v1/cards?set=pokemon&q=pikachu",
 	} {
 		refused(path, "", cards, other)
 	}
-	for _, path := range []string{"/v1/cards?q=pikachu&game=pokemon&limit=50", "/v1/cards?game=pokemon&q=pikachu", "/v1/cards?game=pokemon&q=pikachu&colour=1", "/v1/cards?game=pokemon&q=pikachu&sort=relevance"} {
+	for _, path := range []string{"/v1/cards?q=pikachu&game=pokemon&limit=50", "/v1/cards?game=pokemon&q=pikachu",
+		"/v1/cards?game=pokemon&q=pikachu&colour=1", "/v1/cards?game=pokemon&q=pikachu&sort=relevance"} {
 		w.try(t, scenario{path: path + "&cursor=" + cards, want: []match{has(`"data":[{`)}})
 	}
+
 	// Of another key, and expired: signed by the server's own signer.
 	stranger, err := cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{2}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	bound := cursor.Hash("sets", string((&index.SetFilter{}).AppendKey(nil)))
 	set := today().view.Index.SetPosition(3)
 	page := cursor.Page{Op: cursor.Sets, Snapshot: today().view.Hash, Position: set.AppendBinary(nil)}
 	now := time.Now()
 	refused("/v1/sets", "", string(stranger.Append(nil, page, bound, now)), "not one that this service issued")
-	refused("/v1/sets", "", string(w.signer.Append(nil, page, bound, now.Add(-cursor.Lifetime-time.Millisecond))), "expired")
-	w.try(t, scenario{path: "/v1/sets?cursor=" + string(w.signer.Append(nil, page, bound, now.Add(-cursor.Lifetime+20*time.Second))), want: []match{has(todaysTruth().sets[4].id)}})
+	refused("/v1/sets", "", string(w.signer.Append(nil, page, bound, now.Add(-cursor.Lifetime-time.Millisecond))),
+		"expired")
+	w.try(t, scenario{path: "/v1/sets?cursor=" + string(w.signer.Append(nil, page, bound,
+		now.Add(-cursor.Lifetime+20*time.Second))), want: []match{has(todaysTruth().sets[4].id)}})
 	page.Op = cursor.Cards
 	refused("/v1/sets", "", string(w.signer.Append(nil, page, bound, now)), other)
-	page.Op, page.Position = cursor.Sets, []byte("nonsense")
+	page.Op = cursor.Sets
+	page.Position = []byte("nonsense")
 	refused("/v1/sets", "", string(w.signer.Append(nil, page, bound, now)))
 }
 
-// numberMatches says whether the number that a caller asks for is the number printed on a card (decision 23): the keys
-// are equal, or the wanted one is the base of the printed parallel; totals must agree only where both have one.
+// numberMatches says whether the number that a caller asks for is the number printed on a card
+// (decision 23): the keys are equal, or the wanted one is the base of the printed parallel; totals
+// must agree only where both have one.
 func numberMatches(wanted, printed string) bool {
 	key := collector.NumberKey(wanted)
 	if key == "" || key != collector.NumberKey(printed) && key != collector.NumberBase(printed) {
 		return false
 	}
-	a, b := collector.NumberTotal(wanted), collector.NumberTotal(printed)
+	a := collector.NumberTotal(wanted)
+	b := collector.NumberTotal(printed)
 
 	return a == "" || b == "" || a == b
 }

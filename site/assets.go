@@ -21,12 +21,8 @@ type Asset struct {
 	Type    string // media type
 	Content []byte
 	Gzip    bool // Content is compressed with gzip and was never anything else
-}
 
-// assets are the assets by the names of their files.
-type assets struct {
-	root  string
-	files map[string]*Asset
+	path string // where it is served
 }
 
 // assetTypes are the files that are served, with their media types; scalar.js is stored compressed.
@@ -37,8 +33,9 @@ var assetTypes = map[string]string{
 	"scalar.js.gz": "text/javascript; charset=utf-8",
 }
 
-func readAssets(root string) (*assets, error) {
-	a := &assets{root: root, files: map[string]*Asset{}}
+// readAssets makes the assets of a site below root, by the names of their files.
+func readAssets(root string) (map[string]*Asset, error) {
+	all := map[string]*Asset{}
 	for file, media := range assetTypes {
 		content, err := assetFiles.ReadFile("assets/" + file)
 		if err != nil {
@@ -49,16 +46,19 @@ func readAssets(root string) (*assets, error) {
 			return nil, fmt.Errorf("cannot use asset %q: it is not gzip", file)
 		}
 
+		// A new content is a new name, which no browser has kept.
 		sum := sha256.Sum256(content)
 		extension := path.Ext(plain)
 		name := strings.TrimSuffix(plain, extension) + "-" + hex.EncodeToString(sum[:6]) + extension
-		a.files[plain] = &Asset{Name: name, Type: media, Content: content, Gzip: compressed}
+		all[plain] = &Asset{
+			Name: name, Type: media, Content: content, Gzip: compressed, path: root + "/assets/" + name,
+		}
 	}
-	return a, nil
+	return all, nil
 }
 
-// path is where a file is served.
-func (a *assets) path(file string) string { return a.root + "/assets/" + a.files[file].Name }
+// asset is where a file is served.
+func (p *Pages) asset(file string) string { return p.assets[file].path }
 
 // Assets are the files that pages refer to, at /assets/ below the root.
-func (p *Pages) Assets() []*Asset { return slices.Collect(maps.Values(p.assets.files)) }
+func (p *Pages) Assets() []*Asset { return slices.Collect(maps.Values(p.assets)) }

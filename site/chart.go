@@ -1,7 +1,7 @@
 package site
 
 import (
-	"html/template"
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -23,76 +23,8 @@ const chartHeight = 200
 // (decision 20); beyond it the price is not known and the line is broken.
 const longestGap = 7
 
-// chart is a price history over the days dates that end at last: low, high and average, a drawing, and a table.
-// The drawing is inline SVG without text: a viewBox that is stretched to the page, with the labels beside it in HTML,
-// so that they keep their size on a narrow screen. points are not empty.
-func chart(name string, points []snapshot.Point, last snapshot.Day, days int) template.HTML {
-	sum := snapshot.Summarize(points)
-	low, high := extremes(points)
-	m := make(markup, 0, 4096+16*len(points))
-	m.sums(sum, low, high)
-
-	// The labels of the axis, from the top down.
-	m.raw("\n<figure class=\"chart\">\n<div class=\"axis\" aria-hidden=\"true\">")
-	base, step, steps := axis(sum.Min, sum.Max)
-	for i := range steps + 1 {
-		m.raw("<span>", dollars(base+int64(steps-i)*step), "</span>")
-	}
-
-	// What the drawing is of, for who does not see it.
-	from := snapshot.WindowStart(last, days)
-	width := strconv.Itoa(days - 1)
-	m.raw("</div>\n<svg viewBox=\"0 0 ", width, " ", strconv.Itoa(chartHeight), `" preserveAspectRatio="none"`,
-		` role="img" aria-labelledby="chart-title chart-text"><title id="chart-title">Price history of `)
-	m.text(name)
-	m.raw(", ", date(from), " to ", date(last), `</title><desc id="chart-text">`)
-	m.describe(sum, low, high)
-
-	// The drawing itself: the grid, the area below the line, the line, and dots.
-	m.raw(`</desc><path class="grid" d="`)
-	for i := range steps + 1 {
-		m.raw("M0 ", strconv.Itoa(chartHeight*i/steps), "h", width)
-	}
-	line, area, dots := paths(points, from, base, base+int64(steps)*step)
-	m.raw(`"/><path class="area" d="`, area, `"/><path class="line" d="`, line, `"/><path class="dots" d="`, dots)
-
-	m.raw("\"/></svg>\n<figcaption aria-hidden=\"true\"><span>", date(from), "</span><span>", date(last),
-		"</span></figcaption>\n</figure>\n")
-	m.table(points, days)
-	return m.html()
-}
-
-// extremes are the first of the lowest points and the first of the highest.
-func extremes(points []snapshot.Point) (low, high snapshot.Point) {
-	low = points[0]
-	high = points[0]
-	for _, p := range points {
-		if p.Cents < low.Cents {
-			low = p
-		}
-		if p.Cents > high.Cents {
-			high = p
-		}
-	}
-	return low, high
-}
-
-// sums appends the figures above a chart.
-func (m *markup) sums(sum snapshot.Summary, low, high snapshot.Point) {
-	m.raw(`<dl class="sums"><div><dt>Low</dt><dd>`, dollars(low.Cents), "<small>", date(low.Day),
-		"</small></dd></div><div><dt>High</dt><dd>", dollars(high.Cents), "<small>", date(high.Day),
-		"</small></dd></div><div><dt>Average</dt><dd>", dollars(sum.Mean), "</dd></div><div><dt>Change</dt><dd>")
-	m.change(sum.First, sum.Last)
-	m.raw("</dd></div></dl>")
-}
-
-// describe appends a chart in words, for who does not see it.
-func (m *markup) describe(sum snapshot.Summary, low, high snapshot.Point) {
-	m.raw("From ", dollars(sum.First), " to ", dollars(sum.Last))
-	m.raw("; lowest ", dollars(low.Cents), " on ", date(low.Day))
-	m.raw(", highest ", dollars(high.Cents), " on ", date(high.Day))
-	m.raw(", average ", dollars(sum.Mean), " of ", counted(sum.Points, "observation", "observations"), ".")
-}
+// byCents orders observations by their prices.
+func byCents(a, b snapshot.Point) int { return cmp.Compare(a.Cents, b.Cents) }
 
 // axis divides the range of prices of a chart around low and high: from base, which is never below zero, in two to
 // five steps of 1, 2 or 5 times a power of ten.
@@ -196,28 +128,14 @@ func appendPair(dst []byte, x, y int) []byte {
 	return strconv.AppendInt(dst, int64(y), 10) // a minus sign separates by itself
 }
 
-// table appends the history as a table, newest first: every observation up to 30 days, else the last one of each week.
-func (m *markup) table(points []snapshot.Point, days int) {
-	weekly := days > 30
-	caption := "Every observation, newest first"
-	if weekly {
-		caption = "The last observation of each week, newest first"
-	}
-	m.raw("<details><summary>As a table</summary>\n<table class=\"narrow\"><caption>", caption,
-		`</caption><thead><tr><th scope="col">Day<th scope="col">Price</thead><tbody>`)
-
-	// A year of rows is more than anybody reads.
-	week := snapshot.Day(-1)
+// tabled are the observations that the table of a chart lists, newest first: each one up to 30 days, else the last one
+// of each week, because a year of rows is more than anybody reads.
+func tabled(points []snapshot.Point, days int) []snapshot.Point {
+	var rows []snapshot.Point
 	for _, p := range slices.Backward(points) {
-		if weekly && p.Day/7 == week {
-			continue
+		if n := len(rows); days <= 30 || n == 0 || p.Day/7 != rows[n-1].Day/7 {
+			rows = append(rows, p)
 		}
-		week = p.Day / 7
-
-		m.raw("<tr><td>")
-		*m = wire.AppendDay(*m, p.Day)
-		m.raw("<td>")
-		m.dollars(p.Cents)
 	}
-	m.raw("</tbody></table>\n</details>")
+	return rows
 }

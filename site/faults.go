@@ -3,6 +3,7 @@ package site
 import (
 	"cmp"
 	_ "embed" // the explanations
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,18 +43,11 @@ func meaningOf(code wire.Code) (m wire.Meaning, surfaces string, ok bool) {
 	return preview, "the preview contract", onPreview
 }
 
-// faultRow is a code in the list of all of them.
-type faultRow struct {
-	Href, Code, Title string
-	Status            int
-}
-
-// errorPage is what the error template shows.
 type errorPage struct {
 	frame
 	explanation
-	Code, Heading, Surfaces string
-	Status                  int
+	code, surfaces string
+	status         int
 }
 
 // Error appends the page that explains a code; false when there is no such code. v may be nil.
@@ -65,66 +59,61 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 
 	e := errorPage{
 		frame: p.frame(v, now, m.Title, "What the error code "+code+" means and what to do about it."),
-		Code:  code, Heading: m.Title, Status: m.Status, Surfaces: surfaces, explanation: explanations[wire.Code(code)],
+		code:  code, status: m.Status, surfaces: surfaces, explanation: explanations[wire.Code(code)],
 	}
-	e.Canonical = p.base + "/errors/" + code
-	page, err = p.render(dst, "error", &e)
-	return page, true, err
+	e.canonical = p.base + "/errors/" + code
+	return show(dst, &e), true, nil
+}
+
+type errorsPage struct {
+	frame
+	codes []wire.Code
 }
 
 // Errors appends the list of all codes. v may be nil.
 func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
-	e := struct {
-		frame
-		Codes []faultRow
-	}{frame: p.frame(v, now, "Error codes", "Every error code of the API, with what it means and what to do.")}
-	e.Canonical = p.base + "/errors"
+	about := "Every error code of the API, with what it means and what to do."
+	e := errorsPage{frame: p.frame(v, now, "Error codes", about)}
+	e.canonical = p.base + "/errors"
 
-	for code := range explanations {
-		m, _, _ := meaningOf(code)
-		e.Codes = append(e.Codes, faultRow{
-			Href: p.root + "/errors/" + string(code), Code: string(code), Title: m.Title, Status: m.Status,
-		})
-	}
 	// By status, because that is what a developer sees first.
-	slices.SortFunc(e.Codes, func(a, b faultRow) int {
-		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
+	e.codes = slices.SortedFunc(maps.Keys(explanations), func(a, b wire.Code) int {
+		first, _, _ := meaningOf(a)
+		second, _, _ := meaningOf(b)
+		return cmp.Or(cmp.Compare(first.Status, second.Status), cmp.Compare(a, b))
 	})
-	return p.render(dst, "errors", &e)
+	return show(dst, &e), nil
 }
 
-// messagePage is what the message template shows: a page that is not there, or not now.
-type messagePage struct {
-	frame
-	Heading, Text string
-}
+// messagePage is a page that is not there, or not now: its title is the heading, its description the text.
+type messagePage struct{ frame }
 
-func (p *Pages) message(dst []byte, v *engine.View, now time.Time, heading, text string) ([]byte, error) {
-	m := messagePage{frame: p.frame(v, now, heading, text), Heading: heading, Text: text}
-	m.Hidden = true
-	return p.render(dst, "message", &m)
+func (p *Pages) message(dst []byte, v *engine.View, now time.Time, heading, text string) []byte {
+	m := messagePage{p.frame(v, now, heading, text)}
+	m.hidden = true
+	return show(dst, &m)
 }
 
 // NotFound appends the page of a path that has none. v may be nil.
 func (p *Pages) NotFound(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
 	return p.message(dst, v, now, "Page not found",
-		"There is nothing at this address. A card may have left the catalog; the search finds what is there now.")
+		"There is nothing at this address. A card may have left the catalog; the search finds what is there now."), nil
 }
 
 // TooMany appends the page for an address that asks too often.
 func (p *Pages) TooMany(dst []byte, v *engine.View, now time.Time, seconds int) ([]byte, error) {
 	return p.message(dst, v, now, "Too many requests",
 		"This address asks for pages faster than they are given out. Try again in "+
-			counted(seconds, "second", "seconds")+". Programs are better served by the API.")
+			counted(seconds, "second", "seconds")+". Programs are better served by the API."), nil
 }
 
 // Unavailable appends the page that stands for all others while no catalog is loaded.
 func (p *Pages) Unavailable(dst []byte, now time.Time) ([]byte, error) {
-	return p.message(dst, nil, now, "One moment", "No catalog is loaded yet. Try again in a few seconds.")
+	return p.message(dst, nil, now, "One moment", "No catalog is loaded yet. Try again in a few seconds."), nil
 }
 
 // Failed appends the page of a fault of our own; id is the request's.
 func (p *Pages) Failed(dst []byte, now time.Time, id string) ([]byte, error) {
 	return p.message(dst, nil, now, "Something went wrong",
-		"The fault is on our side. Please quote "+strconv.Quote(id)+" if you report it.")
+		"The fault is on our side. Please quote "+strconv.Quote(id)+" if you report it."), nil
 }

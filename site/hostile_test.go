@@ -16,7 +16,7 @@ import (
 	"ninepocket/wire"
 )
 
-// basePages are the pages of every own world: parsing their templates takes longer than filling them.
+// basePages are the pages of every own world: their assets are hashed once.
 var basePages = sync.OnceValue(func() *site.Pages {
 	pages, err := site.New(site.Options{BaseURL: base})
 	if err != nil {
@@ -231,12 +231,9 @@ func checkPages(t *testing.T, pages, harmless map[string]string, s string) {
 		if want := harmless[name]; got != want {
 			t.Errorf("%s with %q has other tags:\n%s\nwant\n%s", name, s, got, want)
 		}
-		if strings.Contains(pages[name], "ZgotmplZ") {
-			t.Errorf("%s with %q: html/template refused something", name, s)
-		}
 	}
 	checkData(t, pages["card"], s)
-	heading := "<h1>" + strings.NewReplacer("\x00", "\uFFFD", "+", "&#43;").Replace(html.EscapeString(s)) + "</h1>"
+	heading := "<h1>" + strings.NewReplacer("\x00", "\uFFFD", "&#34;", "&quot;").Replace(html.EscapeString(s)) + "</h1>"
 	if !strings.Contains(pages["card"], heading) {
 		t.Errorf("the card page does not show %q", s)
 	}

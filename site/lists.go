@@ -1,12 +1,14 @@
 package site
 
 import (
-	"html/template"
 	"strings"
 	"time"
 
+	"github.com/valyala/quicktemplate"
+
 	"ninepocket/engine"
 	"ninepocket/index"
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -24,38 +26,61 @@ const (
 	MaxPage = 8
 )
 
+// What a row of a list of cards tells beside name and price.
+const (
+	withChange = 1 << iota // the 7-day change of the display price
+	withoutSet             // the list is of one set, and says which once, above it
+)
+
+// aboutCard is what stands below a card's name in a list.
+func aboutCard(c *snapshot.Catalog, card int, withSet bool) string {
+	set := ""
+	if n := c.Cards.Set[card]; withSet && n != snapshot.NoSet {
+		set = c.Sets.Name.At(int(n))
+	}
+	return joined(c.Cards.Number.At(card), set, c.Cards.Rarity.At(card))
+}
+
+// released is the day a set was released, with a word before it; "" for a set without one.
+func released(c *snapshot.Catalog, set int, before string) string {
+	if c.Sets.Release[set] == snapshot.NoDay {
+		return ""
+	}
+	return before + date(c.Sets.Release[set])
+}
+
+func countedCards(c *snapshot.Catalog, set int) string {
+	return counted(int(c.Sets.Cards[set]), "card", "cards")
+}
+
 // pageOf is what of a list from its beginning is on a page, counted from 1.
 func pageOf(all []uint32, page, size int) []uint32 { return all[min(len(all), (page-1)*size):] }
 
-// movers makes a list of the cards that moved most, by the API's rules and its smallest price.
-func (p *Pages) movers(v *engine.View, down bool, game string, most int) template.HTML {
+// movers are the cards that moved most, by the API's rules and its smallest price.
+func movers(v *engine.View, down bool, game string, most int) []uint32 {
 	f := index.NoFilter
 	f.Min = wire.MoversMinCents
 	f.Game = game
-	return p.cards(v, v.Index.Movers(nil, down, f, most), withChange)
+	return v.Index.Movers(nil, down, f, most)
 }
 
-// homePage is what the home template shows.
 type homePage struct {
 	frame
-	Counts   string
-	Up, Down template.HTML
-	Sets     template.HTML
+	up, down, sets []uint32
 }
 
 // Home appends the home page: search, movers, newest sets.
 func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) ([]byte, error) {
-	c := v.Catalog
-	newest, _ := v.Index.Sets(nil, index.SetFilter{}, 0, homeSets)
 	h := homePage{
-		frame:  p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
-		Counts: counted(c.Cards.ID.Len(), "card", "cards") + " in " + counted(c.Sets.ID.Len(), "set", "sets"),
-		Up:     p.movers(v, false, "", homeMovers), Down: p.movers(v, true, "", homeMovers),
-		Sets: p.sets(v, newest),
+		frame: p.frame(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
+		up:    movers(v, false, "", homeMovers),
+		down:  movers(v, true, "", homeMovers),
 	}
-	h.Canonical = canonical(v, "/")
-	h.Hero = true
-	return p.render(dst, "home", &h)
+
+	h.sets, _ = v.Index.Sets(nil, index.SetFilter{}, 0, homeSets)
+	h.canonical = canonical(v, "/")
+	h.hero = true
+	return show(dst, &h), nil
 }
 
 // SearchQuery says which search results are wanted.
@@ -67,98 +92,60 @@ type SearchQuery struct {
 }
 
 func (p *Pages) searchLink(q SearchQuery) string {
-	if q.Sort == "relevance" {
-		q.Sort = ""
-	}
-	return address(p.root+"/search",
-		param{"q", q.Words}, param{"game", q.Game}, param{"sort", q.Sort}, param{"page", pageParam(q.Page)})
+	return address(p.root+"/search", q.Page, param{"q", q.Words}, param{"game", q.Game}, param{"sort", q.Sort})
 }
 
-// orders are the orders of search results, and what they are called.
+// orders are the orders of search results, by the names in SearchQuery, and what they are called.
 var orders = [...]struct{ sort, name string }{
-	{"relevance", "Best match"},
+	{"", "Best match"},
 	{"price_desc", "Price, high to low"},
 	{"price_asc", "Price, low to high"},
 	{"newest", "Newest set"},
 }
 
-// searchPage is what the search template shows.
 type searchPage struct {
 	frame
-	Asked   bool
-	Heading string
-	Choices template.HTML
-	Cards   template.HTML // "" when there are none
-	Pager   pager
-	Last    bool // there is more than the pages show
+	asked SearchQuery
+	cards []uint32
+	more  bool // after this page
 }
 
 // Search appends a page of search results: the cards that the API's search has, in its order.
 func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, q SearchQuery) ([]byte, error) {
 	q.Page = min(max(q.Page, 1), MaxPage)
-	asked := q.Words != ""
+	if q.Sort == "relevance" {
+		q.Sort = ""
+	}
+
 	heading := "All cards"
-	if asked {
+	if q.Words != "" {
 		heading = "Results for “" + q.Words + "”"
 	}
 
 	// Pages are cut from the beginning of the results, so that they need no cursor.
-	query := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: asked}
+	query := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: q.Words != ""}
 	query.Game = q.Game
 	query.Sort, _ = index.ParseSort(q.Sort)
 	found := v.Cards(nil, query, nil, q.Page*perSearch)
 
-	// A link to another order or game begins at its first page.
-	var sorts []link
-	for _, order := range orders {
-		sorts = append(sorts, link{
-			Text: order.name, Href: p.searchLink(SearchQuery{q.Words, q.Game, order.sort, 1}),
-			Here: order.sort == q.Sort || q.Sort == "" && order.sort == "relevance",
-		})
-	}
-	games := gameTabs(v.Catalog, q.Game, func(game string) string {
-		return p.searchLink(SearchQuery{q.Words, game, q.Sort, 1})
-	})
-
 	s := searchPage{
-		frame: p.frame(v, now, heading, "Search results."), Asked: asked, Heading: heading,
-		Choices: games + tabs("Order", sorts),
-		Cards:   p.cards(v, pageOf(found.Cards, q.Page, perSearch), 0),
-		Pager: paged(q.Page, found.More && q.Page < MaxPage, func(page int) string {
-			return p.searchLink(SearchQuery{q.Words, q.Game, q.Sort, page})
-		}),
-		Last: found.More && q.Page == MaxPage,
+		frame: p.frame(v, now, heading, "Search results."), asked: q,
+		cards: pageOf(found.Cards, q.Page, perSearch), more: found.More,
 	}
-	s.Hidden = true
-	s.Query = q.Words
-	return p.render(dst, "search", &s)
+	s.hidden = true
+	s.query = q.Words
+	return show(dst, &s), nil
 }
 
 // Suggest appends the options of the search box for words: a fragment of HTML.
 func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
-	var cards []uint32
-	if strings.TrimSpace(words) != "" {
-		q := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
-		cards = v.Cards(nil, q, nil, suggestions).Cards
+	if strings.TrimSpace(words) == "" {
+		return dst
 	}
 
-	c := v.Catalog
-	m := markup(dst)
-	for i, n := range cards {
-		card := int(n)
-		m.raw(`<li id="o`, wire.Decimal(int64(i)), `" role="option" data-href="`)
-		m.text(p.cardLink(c.Cards.Slug.At(card)))
-		m.raw(`"><span>`)
-		m.text(c.Cards.Name.At(card))
-		m.raw("</span><small>")
-		m.text(joined(c.Cards.Number.At(card), setName(c, card), c.Cards.Rarity.At(card)))
-		m.raw("</small><b>")
-		if cents := c.DisplayCents(card); cents >= 0 {
-			m.dollars(cents)
-		}
-		m.raw("</b>")
-	}
-	return m
+	q := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
+	found := v.Cards(nil, q, nil, suggestions)
+	return render(dst, func(w *quicktemplate.Writer) { p.streamoptions(w, v.Catalog, found.Cards) })
 }
 
 // SetQuery says which page of a set is wanted.
@@ -168,50 +155,49 @@ type SetQuery struct {
 	Page    int  // from 1
 }
 
-// setPage is what the set template shows.
 type setPage struct {
 	frame
-	Name, About, Game, GameLink string
-	Orders                      template.HTML
-	Cards                       template.HTML // "" when there are none
-	Pager                       pager
-	JSON                        string
+	asked SetQuery
+	slug  string
+	about string
+	cards []uint32
+	more  bool // after this page
 }
 
 // Set appends the page of a set; a page beyond its last one is the last one.
 func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, q SetQuery) ([]byte, error) {
 	c := v.Catalog
-	slug := c.Sets.Slug.At(q.Set)
 	last := (int(c.Sets.Cards[q.Set]) + perSet - 1) / perSet
 	q.Page = min(max(q.Page, 1), max(last, 1))
 
 	query := index.Query{Filter: index.NoFilter, Sort: index.Newest} // within one set, the catalog's order is by number
 	query.Set = c.Sets.ID.At(q.Set)
-	sort := ""
 	if q.ByPrice {
 		query.Sort = index.PriceDesc
-		sort = "price"
-	}
-	found := v.Index.Cards(nil, query, nil, q.Page*perSet)
-	linked := func(sort string, page int) string {
-		return address(p.setLink(slug), param{"sort", sort}, param{"page", pageParam(page)})
 	}
 
-	game, gameLink := p.game(c, int(c.Sets.Game[q.Set]))
+	found := v.Index.Cards(nil, query, nil, q.Page*perSet)
+
 	s := setPage{
-		Name: c.Sets.Name.At(q.Set), Game: game, GameLink: gameLink,
-		About: joined(c.Sets.Series.At(q.Set), released(c, q.Set, "released "), countedCards(c, q.Set)),
-		Orders: tabs("Order", []link{
-			{Text: "By number", Href: linked("", 1), Here: !q.ByPrice},
-			{Text: "By price", Href: linked("price", 1), Here: q.ByPrice},
-		}),
-		Cards: p.cards(v, pageOf(found.Cards, q.Page, perSet), withChange|withoutSet),
-		Pager: paged(q.Page, found.More, func(page int) string { return linked(sort, page) }),
-		JSON:  p.root + "/v1/sets/" + slug,
+		asked: q, slug: c.Sets.Slug.At(q.Set),
+		about: joined(c.Sets.Series.At(q.Set), released(c, q.Set, "released "), countedCards(c, q.Set)),
+		cards: pageOf(found.Cards, q.Page, perSet), more: found.More,
 	}
-	s.frame = p.frame(v, now, s.Name, "Cards and market prices of "+s.Name+", "+s.Game+": "+s.About+".")
-	s.Canonical = canonical(v, "/sets/"+slug)
-	return p.render(dst, "set", &s)
+
+	name := c.Sets.Name.At(q.Set)
+	game := c.Games.Name.At(int(c.Sets.Game[q.Set]))
+	s.frame = p.frame(v, now, name, "Cards and market prices of "+name+", "+game+": "+s.about+".")
+	s.canonical = canonical(v, "/sets/"+s.slug)
+	return show(dst, &s), nil
+}
+
+// link is where the page of the set is in an order, byPrice or by number.
+func (s *setPage) link(byPrice bool, page int) string {
+	sort := ""
+	if byPrice {
+		sort = "price"
+	}
+	return address(s.setLink(s.slug), page, param{"sort", sort})
 }
 
 // SetsQuery says which list of sets is wanted.
@@ -220,18 +206,17 @@ type SetsQuery struct {
 	Page int    // from 1
 }
 
-// setsPage is what the sets template shows.
 type setsPage struct {
 	frame
-	Heading string
-	Games   template.HTML
-	Sets    template.HTML // "" when there are none
-	Pager   pager
+	asked SetsQuery
+	sets  []uint32
+	more  bool // after this page
 }
 
 // Sets appends a list of sets, newest first.
 func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, q SetsQuery) ([]byte, error) {
 	c := v.Catalog
+	// A game that the catalog does not have is not named.
 	heading := "Sets"
 	if q.Game != "" {
 		heading = "sets"
@@ -244,19 +229,13 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, q SetsQuery) ([]
 
 	q.Page = min(max(q.Page, 1), c.Sets.ID.Len()/perSets+1)
 	sets, next := v.Index.Sets(nil, index.SetFilter{Game: q.Game}, 0, q.Page*perSets)
-	linked := func(game string, page int) string {
-		return address(p.root+"/sets", param{"game", game}, param{"page", pageParam(page)})
-	}
+
 	s := setsPage{
-		frame: p.frame(v, now, heading, "Sets of trading cards, newest first."), Heading: heading,
-		Games: gameTabs(c, q.Game, func(game string) string { return linked(game, 1) }),
-		Pager: paged(q.Page, next >= 0, func(page int) string { return linked(q.Game, page) }),
+		frame: p.frame(v, now, heading, "Sets of trading cards, newest first."), asked: q,
+		sets: pageOf(sets, q.Page, perSets), more: next >= 0,
 	}
-	if shown := pageOf(sets, q.Page, perSets); len(shown) > 0 {
-		s.Sets = p.sets(v, shown)
-	}
-	s.Canonical = canonical(v, address("/sets", param{"game", q.Game}))
-	return p.render(dst, "sets", &s)
+	s.canonical = canonical(v, address("/sets", 1, param{"game", q.Game}))
+	return show(dst, &s), nil
 }
 
 // MoversQuery says which movers are wanted.
@@ -265,37 +244,35 @@ type MoversQuery struct {
 	Game string // slug, "" for any
 }
 
-// moversPage is what the movers template shows.
 type moversPage struct {
 	frame
-	Heading string
-	Choices template.HTML
-	Cards   template.HTML // "" when there are none
+	asked MoversQuery
+	cards []uint32
 }
 
 // Movers appends the cards that moved most within seven days.
 func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, q MoversQuery) ([]byte, error) {
-	heading := "Biggest gains"
-	way := ""
-	if q.Down {
-		heading = "Biggest losses"
-		way = "down"
-	}
-
-	linked := func(root, way, game string) string {
-		return address(root+"/movers", param{"direction", way}, param{"game", game})
-	}
-	ways := tabs("Direction", []link{
-		{Text: "Up", Href: linked(p.root, "", q.Game), Here: !q.Down},
-		{Text: "Down", Href: linked(p.root, "down", q.Game), Here: q.Down},
-	})
-	games := gameTabs(v.Catalog, q.Game, func(game string) string { return linked(p.root, way, game) })
-
 	about := "Trading cards from " + dollars(wire.MoversMinCents) + " whose market price moved most within seven days."
 	m := moversPage{
-		frame: p.frame(v, now, heading+" in 7 days", about), Heading: heading,
-		Choices: ways + games, Cards: p.movers(v, q.Down, q.Game, moversShown),
+		frame: p.frame(v, now, q.heading()+" in 7 days", about), asked: q,
+		cards: movers(v, q.Down, q.Game, moversShown),
 	}
-	m.Canonical = canonical(v, linked("", way, q.Game)) // without the root, which is part of the public address
-	return p.render(dst, "movers", &m)
+	m.canonical = canonical(v, q.path()) // without the root, which is part of the public address
+	return show(dst, &m), nil
+}
+
+func (q MoversQuery) heading() string {
+	if q.Down {
+		return "Biggest losses"
+	}
+	return "Biggest gains"
+}
+
+// path is where the movers are, below the root.
+func (q MoversQuery) path() string {
+	way := ""
+	if q.Down {
+		way = "down"
+	}
+	return address("/movers", 1, param{"direction", way}, param{"game", q.Game})
 }

@@ -1,20 +1,20 @@
 package site
 
 import (
-	"embed"
+	"bytes"
 	"fmt"
-	"html/template"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/valyala/bytebufferpool"
+	"github.com/valyala/quicktemplate"
 
 	"ninepocket/engine"
 	"ninepocket/snapshot"
 )
-
-//go:embed templates
-var templateFiles embed.FS
 
 // Options say where pages lead.
 type Options struct {
@@ -24,119 +24,86 @@ type Options struct {
 
 // Pages renders pages. It is immutable and safe for concurrent use.
 type Pages struct {
-	base      string                        // BaseURL
-	root      string                        // its path: what links within the site begin with
-	templates map[string]*template.Template // by the name of their file, without .html
-	assets    *assets
+	base   string            // BaseURL
+	root   string            // its path: what links within the site begin with
+	assets map[string]*Asset // by the names of their files
 }
 
-// New parses the templates and prepares the assets.
+// New prepares the assets.
 func New(o Options) (*Pages, error) {
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make pages for base URL %q: %w", o.BaseURL, err)
 	}
-	p := &Pages{
-		base: strings.TrimSuffix(o.BaseURL, "/"), root: strings.TrimSuffix(base.EscapedPath(), "/"),
-		templates: map[string]*template.Template{},
-	}
-	p.assets, err = readAssets(p.root)
+
+	// Links begin with the path alone, so that a page works by every name that leads to the server.
+	root := strings.TrimSuffix(base.EscapedPath(), "/")
+	assets, err := readAssets(root)
 	if err != nil {
 		return nil, err
 	}
-
-	// Every page is the frame with parts of its own.
-	frame := template.New("frame")
-	for _, name := range []string{"frame", "parts"} {
-		if err := p.parse(frame, name); err != nil {
-			return nil, err
-		}
-	}
-
-	for _, name := range []string{"home", "card", "set", "sets", "search", "movers", "error", "errors", "message"} {
-		page, err := frame.Clone()
-		if err == nil {
-			err = p.parse(page, name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		p.templates[name] = page
-	}
-
-	// The reference has nothing of the frame.
-	reference := template.New("frame")
-	p.templates["reference"] = reference
-	err = p.parse(reference, "reference")
-	return p, err
-}
-
-// parse adds a file of templates to t. What is the same for every page, as [[root]] and the paths of [[assets]], is put
-// in before parsing: it costs nothing afterwards.
-func (p *Pages) parse(t *template.Template, name string) error {
-	text, err := templateFiles.ReadFile("templates/" + name + ".html")
-	if err != nil {
-		return fmt.Errorf("cannot read template %q: %w", name, err)
-	}
-
-	constants := []string{"[[root]]", template.HTMLEscapeString(p.root)}
-	for file := range p.assets.files {
-		constants = append(constants, "[["+file+"]]", template.HTMLEscapeString(p.assets.path(file)))
-	}
-	if _, err := t.Parse(strings.NewReplacer(constants...).Replace(string(text))); err != nil {
-		return fmt.Errorf("cannot parse template %q: %w", name, err)
-	}
-	return nil
+	return &Pages{base: strings.TrimSuffix(o.BaseURL, "/"), root: root, assets: assets}, nil
 }
 
 // Root is the path of the base URL, "" for none: what every link within the site begins with.
 func (p *Pages) Root() string { return p.root }
 
-// sink lets a template append to a slice.
-type sink struct{ b []byte }
-
-func (s *sink) Write(b []byte) (int, error) {
-	s.b = append(s.b, b...)
-	return len(b), nil
-}
-
-// render appends a page.
-func (p *Pages) render(dst []byte, name string, data any) ([]byte, error) {
-	w := sink{dst}
-	if err := p.templates[name].ExecuteTemplate(&w, "frame", data); err != nil {
-		return dst, fmt.Errorf("cannot render page %q: %w", name, err)
-	}
-	return w.b, nil
-}
-
-// frame is what every page has.
+// frame is what every page has beside its content. The parts that several pages share are its templates.
 type frame struct {
-	Title       string // of the page alone
-	Description string
-	Canonical   string // absolute, "" for none
-	Image       string // absolute URL for link previews, "" for none
-	Kind        string // Open Graph's type
-	Hidden      bool   // search engines are asked not to list the page
-	Query       string // in the search box
-	Hero        bool   // the page has the search box in its middle
-	AsOf        moment // of the catalog; zero without one
-	Old         bool   // the catalog itself is old
-	Credits     []string
-	Data        any // structured data, nil for none
+	*Pages
+	view *engine.View // nil when no catalog is loaded
+
+	title       string // of the page alone
+	description string
+	canonical   string // absolute, "" for none
+	image       string // absolute URL for link previews, "" for none
+	kind        string // Open Graph's type
+	data        []byte // structured data, escaped for a script element; nil for none
+	hidden      bool   // search engines are asked not to list the page
+	hero        bool   // the page has the search box in its middle
+	query       string // in the search box
+	asOf        moment // of the catalog
+	old         bool   // the catalog itself is old
 }
 
 // frame makes the frame of a page; v may be nil.
 func (p *Pages) frame(v *engine.View, now time.Time, title, description string) frame {
-	f := frame{Title: title, Description: description, Kind: "website"}
-	if v == nil {
-		return f
-	}
+	f := frame{Pages: p, view: v, title: title, description: description, kind: "website"}
 
-	at := v.Catalog.SnapshotAt
-	f.AsOf = momentOf(at)
-	f.Old = !snapshot.Fresh(at, now.UnixMilli())
-	f.Credits = credits(v.Catalog)
+	// Pages about errors are there before any catalog is.
+	if v != nil {
+		at := v.Catalog.SnapshotAt
+		f.asOf = momentOf(at)
+		f.old = !snapshot.Fresh(at, now.UnixMilli())
+	}
 	return f
+}
+
+func (f *frame) head() *frame { return f }
+
+// page is a frame with a content, which is the template of that name.
+type page interface {
+	head() *frame
+	streamcontent(w *quicktemplate.Writer)
+}
+
+// show appends a page. Templates are compiled, so that nothing of a page can fail.
+func show(dst []byte, p page) []byte {
+	return render(dst, func(w *quicktemplate.Writer) { streamdocument(w, p) })
+}
+
+// render appends what a template writes.
+func render(dst []byte, write func(*quicktemplate.Writer)) []byte {
+	out := bytebufferpool.ByteBuffer{B: dst}
+	w := quicktemplate.AcquireWriter(&out)
+	write(w)
+	quicktemplate.ReleaseWriter(w)
+
+	// HTML has no spelling for NUL, and the escaping of templates leaves it as it is.
+	if written := out.B[len(dst):]; bytes.IndexByte(written, 0) >= 0 {
+		return append(dst, bytes.ReplaceAll(written, []byte{0}, []byte("\uFFFD"))...)
+	}
+	return out.B
 }
 
 // credits are the feeds' attributions, each once.
@@ -156,9 +123,9 @@ func canonical(v *engine.View, path string) string { return v.Site().URL + path 
 func (p *Pages) cardLink(slug string) string { return p.root + "/cards/" + slug }
 func (p *Pages) setLink(slug string) string  { return p.root + "/sets/" + slug }
 
-// game is the name of a game, and where its sets are.
-func (p *Pages) game(c *snapshot.Catalog, game int) (name, link string) {
-	return c.Games.Name.At(game), p.root + "/sets?game=" + c.Games.Slug.At(game)
+// setsLink is where a page of the list of sets is, of one game or of "" for all.
+func (p *Pages) setsLink(game string, page int) string {
+	return address(p.root+"/sets", page, param{"game", game})
 }
 
 // imagePath is where a card's image is on this site, "" without one.
@@ -168,4 +135,25 @@ func (p *Pages) imagePath(v *engine.View, card int) string {
 		return ""
 	}
 	return p.root + "/images/" + url.PathEscape(file)
+}
+
+// param is a query parameter; "" leaves it out.
+type param struct{ name, value string }
+
+// address is a path with query parameters; the first page of a list has no parameter of its own.
+func address(path string, page int, params ...param) string {
+	query := url.Values{}
+	for _, p := range params {
+		if p.value != "" {
+			query.Set(p.name, p.value)
+		}
+	}
+	if page > 1 {
+		query.Set("page", strconv.Itoa(page))
+	}
+
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
 }

@@ -1,12 +1,14 @@
 package site
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ninepocket/snapshot"
+	"ninepocket/wire"
 )
 
 // moment is an instant as a page shows it.
@@ -47,6 +49,28 @@ func appendDollars(dst []byte, cents int64) []byte {
 		dst[i] = ','
 	}
 	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10))
+}
+
+// gain spells the difference between two prices: +$1.00.
+func gain(cents int64) string { return plus(cents) + dollars(cents) }
+
+// share spells the same as a percentage, that of wire.AppendPercent, so that it agrees with the API's.
+func share(part, whole int64) string {
+	percent := string(wire.AppendPercent(nil, part, whole))
+	return plus(part) + strings.Replace(percent, "-", minus, 1) + "\u00a0%"
+}
+
+// plus is the sign of what is above zero; what is below brings its own.
+func plus(n int64) string {
+	if n > 0 {
+		return "+"
+	}
+	return ""
+}
+
+// direction is the class of a change.
+func direction(base, cents int64) string {
+	return [...]string{"down", "even", "up"}[cmp.Compare(cents, base)+1]
 }
 
 // decimal is a price as structured data has it: 1234.50.

@@ -121,30 +121,23 @@ func (d *decoder) bin(name string, width int) []byte {
 		return nil
 	}
 
-	fail := func(format string, args ...any) []byte {
-		d.err = fmt.Errorf("column %q %s", name, fmt.Sprintf(format, args...))
-		return nil
-	}
 	// The name is read like the value, as bytes of the section, because a string's length is just
 	// as forgeable.
 	n, err := d.dec.DecodeBytesLen()
-	if err != nil || n != len(name) || n > d.r.Len() {
-		return fail("is not where it should be")
-	}
-	if string(d.next(n)) != name {
-		return fail("is not where it should be")
+	if err != nil || n != len(name) || n > d.r.Len() || string(d.next(n)) != name {
+		return d.fail(name, "is not where it should be")
 	}
 
 	n, err = d.dec.DecodeBytesLen()
 	if err != nil {
-		return fail("is not bytes: %v", err)
+		return d.fail(name, "is not bytes: %v", err)
 	}
 	// A length is compared with what is left before anybody makes room for it.
 	if n < 0 || n > d.r.Len() {
-		return fail("declares %d bytes where %d are left", n, d.r.Len())
+		return d.fail(name, "declares %d bytes where %d are left", n, d.r.Len())
 	}
 	if n%width != 0 {
-		return fail("has %d bytes, not a multiple of %d", n, width)
+		return d.fail(name, "has %d bytes, not a multiple of %d", n, width)
 	}
 
 	return d.next(n)
@@ -158,10 +151,9 @@ func (d *decoder) next(n int) []byte {
 	return d.data[at : at+n : at+n]
 }
 
-func (d *decoder) fail(name, what string) {
-	if d.err == nil {
-		d.err = fmt.Errorf("column %q %s", name, what)
-	}
+func (d *decoder) fail(name, format string, args ...any) []byte {
+	d.err = fmt.Errorf("column %q %s", name, fmt.Sprintf(format, args...))
+	return nil
 }
 
 func (d *decoder) strings(name string, s *Strings) {
@@ -177,13 +169,17 @@ func (d *decoder) u8(name string, v *[]uint8)   { *v = bytes.Clone(d.bin(name, 1
 func (d *decoder) u16(name string, v *[]uint16) {
 	*v = fromLittleEndian[uint16](d.bin(name, 2), d.step)
 }
+
 func (d *decoder) u32(name string, v *[]uint32) {
 	*v = fromLittleEndian[uint32](d.bin(name, 4), d.step)
 }
+
 func (d *decoder) i32(name string, v *[]int32) { *v = fromLittleEndian[int32](d.bin(name, 4), d.step) }
+
 func (d *decoder) i64(name string, v *[]int64) { *v = fromLittleEndian[int64](d.bin(name, 8), d.step) }
-func (d *decoder) days(name string, v *[]Day)  { *v = fromLittleEndian[Day](d.bin(name, 4), d.step) }
-func (d *decoder) since(format int) bool       { return d.format >= format }
+
+func (d *decoder) days(name string, v *[]Day) { *v = fromLittleEndian[Day](d.bin(name, 4), d.step) }
+func (d *decoder) since(format int) bool      { return d.format >= format }
 
 type integer interface {
 	~uint16 | ~uint32 | ~int32 | ~int64

@@ -66,7 +66,8 @@ func record(t testing.TB, d *snapshot.Dir, c *snapshot.Catalog) (ops []snapshot.
 	}
 
 	seen := d.WithDisk(func(o snapshot.DiskOp) error {
-		o.Path, o.To = relative(o.Path), relative(o.To)
+		o.Path = relative(o.Path)
+		o.To = relative(o.To)
 		ops = append(ops, o)
 		return nil
 	})
@@ -129,7 +130,8 @@ func TestFailureAtEachStep(t *testing.T) {
 		d := fresh()
 		n := 0
 		broken := d.WithDisk(func(snapshot.DiskOp) error {
-			if n++; n == k+1 {
+			n++
+			if n == k+1 {
 				return errCut
 			}
 			return nil
@@ -193,7 +195,8 @@ func newPowerCuts(t testing.TB, second bool) *powerCuts {
 // outcome is what a power cut did after k operations: "" when all is well.
 func (p *powerCuts) outcome(t testing.TB, key state, files map[string][]byte, k int) string {
 	t.Helper()
-	wrote, published := k >= p.writing, k == len(p.ops)
+	wrote := k >= p.writing
+	published := k == len(p.ops)
 	known := fmt.Sprintf("%x %t %t", key, wrote, published)
 	what, ok := p.known[known]
 	if !ok {
@@ -279,6 +282,7 @@ func TestPowerCuts(t *testing.T) {
 		for _, b := range broken {
 			t.Error(b)
 		}
+
 		// Most operations are on files that nobody can see yet, and a file is synced before the
 		// next one is begun.
 		if states <= 40 {

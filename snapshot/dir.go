@@ -159,12 +159,8 @@ func (d *Dir) Unlisted() (problems []error) {
 // read after the other, on the caller's goroutine. The error is the context's when it ends before
 // the catalog is whole.
 func (d *Dir) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
-	m, err := d.Manifest(id)
-	if err != nil {
-		return nil, err
-	}
-
-	return d.load(ctx, m, false, step)
+	s, err := d.read(ctx, id, false, step)
+	return s.Catalog, err
 }
 
 // Verify reads a snapshot with everything that belongs to it and compares it with the strong
@@ -176,30 +172,30 @@ func (d *Dir) Verify(id string) error {
 
 // LoadVerified is Verify that returns the catalog which it read.
 func (d *Dir) LoadVerified(ctx context.Context, id string) (*Catalog, error) {
-	m, err := d.Manifest(id)
-	if err != nil {
-		return nil, err
-	}
-
-	return d.load(ctx, m, true, nil)
+	s, err := d.read(ctx, id, true, nil)
+	return s.Catalog, err
 }
 
-// load reads the snapshot that a manifest describes.
-func (d *Dir) load(ctx context.Context, m *Manifest, strong bool, step func()) (*Catalog, error) {
+// read reads a snapshot with its manifest. With an error it is without content.
+func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*Stored, error) {
+	m, err := d.Manifest(id)
+	if err != nil {
+		return &Stored{}, err
+	}
+
 	file := func(s Section) ([]byte, error) {
-		b, err := os.ReadFile(filepath.Join(d.Path(m.ID), s.File))
+		b, err := os.ReadFile(filepath.Join(d.Path(id), s.File))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &DamageError{s.Name, "is missing"}
 		}
 		return b, err
 	}
-
 	c, err := decode(ctx, m, reading{file, strong, step})
 	if err != nil {
-		return nil, fmt.Errorf("snapshot %q: %w", m.ID, err)
+		return &Stored{}, fmt.Errorf("snapshot %q: %w", id, err)
 	}
 
-	return c, nil
+	return &Stored{m, c}, nil
 }
 
 // prepare creates the store's folders. A new store is made durable at once, its own entry included:

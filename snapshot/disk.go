@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"io"
 	"os"
 )
@@ -47,12 +48,7 @@ func (osDisk) syncDir(path string) error {
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-
-	return err
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // writeSynced creates a file that must not exist and returns once its bytes are on disk.
@@ -65,9 +61,5 @@ func writeSynced(d disk, path string, data []byte) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-
-	return err
+	return errors.Join(err, f.Close())
 }

@@ -88,7 +88,8 @@ func (m *diskModel) find(path string) *node {
 	}
 
 	for part := range strings.SplitSeq(path, "/") {
-		if n = n.live()[part]; n == nil {
+		n = n.live()[part]
+		if n == nil {
 			return nil
 		}
 	}
@@ -124,7 +125,8 @@ func (m *diskModel) do(o snapshot.DiskOp) {
 		}
 	case "syncdir":
 		n := m.find(o.Path)
-		n.durable, n.pending = n.live(), nil
+		n.durable = n.live()
+		n.pending = nil
 	default:
 		panic("the model does not know " + o.Op)
 	}

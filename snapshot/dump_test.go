@@ -103,7 +103,8 @@ func dumpItem(line func(string, ...any), c *snapshot.Catalog, item int) {
 var tiny = fixture.Size{Sets: 2, Cards: 3, Sealed: 1, Days: 8}
 
 var quarantine = snapshot.WriteOptions{
-	Quarantine:       []byte("{\"reason\":\"bad_cents\",\"file\":\"prices.csv\"}\n{\"reason\":\"bad_cents\",\"file\":\"more.csv\"}\n"),
+	Quarantine: []byte("{\"reason\":\"bad_cents\",\"file\":\"prices.csv\"}\n{\"reason\":\"bad_cents\"," +
+		"\"file\":\"more.csv\"}\n"),
 	QuarantineCounts: map[string]int{"bad_cents": 2},
 }
 

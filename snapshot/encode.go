@@ -50,6 +50,7 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 			if err != nil {
 				return fmt.Errorf("cannot encode section %q: %w", s.name, err)
 			}
+
 			if len(raw) > MaxSection {
 				const text = "cannot encode section %q: it has %d bytes, the format holds %d"
 				return fmt.Errorf(text, s.name, len(raw), MaxSection)
@@ -67,6 +68,7 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 			return enc.Close()
 		})
 	}
+
 	if err := group.Wait(); err != nil {
 		return nil, nil, err
 	}
@@ -148,6 +150,7 @@ func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
 			return nil, err
 		}
 	}
+
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -156,6 +159,7 @@ func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
 	if m.Format < 2 {
 		c.Sets.Total = make([]uint16, c.Sets.ID.Len())
 	}
+
 	// From here on everything may be used as an index without looking.
 	if err := c.validate(r.step); err != nil {
 		return nil, err

@@ -12,7 +12,9 @@ var ParseManifest = parseManifest
 // DecodeAround reads every section of a manifest but the i-th, and returns what reads a file as
 // that one and the catalog with it, as for serving: fuzzing one section need not read the others
 // each time.
-func DecodeAround(m *Manifest, i int, file func(Section) ([]byte, error)) (func(s Section, packed []byte) (*Catalog, error), error) {
+func DecodeAround(
+	m *Manifest, i int, file func(Section) ([]byte, error),
+) (func(s Section, packed []byte) (*Catalog, error), error) {
 	rest := Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
 	r := reading{file: file, step: func() {}}
 	for j := range sections {

@@ -78,7 +78,8 @@ func (f *forger) put(name string, packed []byte, raw int) {
 
 // add inserts a section before the quarantine report.
 func (f *forger) add(s snapshot.Section, packed []byte, raw int) {
-	s.File, s.Codec = s.Name+".msgpack.zst", "zstd"
+	s.File = s.Name + ".msgpack.zst"
+	s.Codec = "zstd"
 	f.m.Sections = slices.Insert(f.m.Sections, len(f.m.Sections)-1, forged(s, packed, raw))
 	f.files[s.File] = packed
 }
@@ -87,8 +88,10 @@ func (f *forger) add(s snapshot.Section, packed []byte, raw int) {
 // bytes.
 func forged(s snapshot.Section, packed []byte, raw int) snapshot.Section {
 	sum := sha256.Sum256(packed)
-	s.Bytes, s.Raw = int64(len(packed)), int64(raw)
-	s.XXH64, s.SHA256 = fmt.Sprintf("%016x", xxhash.Sum64(packed)), hex.EncodeToString(sum[:])
+	s.Bytes = int64(len(packed))
+	s.Raw = int64(raw)
+	s.XXH64 = fmt.Sprintf("%016x", xxhash.Sum64(packed))
+	s.SHA256 = hex.EncodeToString(sum[:])
 	return s
 }
 
@@ -158,6 +161,7 @@ func TestForgedLengthsTakeNoMemory(t *testing.T) {
 		return binary.BigEndian.AppendUint32([]byte{code},
 			1<<32-4)
 	} // whole rows of any width
+
 	column := func(name string, header []byte) []byte {
 		return slices.Concat([]byte{0x82, 0xa0 | byte(len(name))}, []byte(name), header)
 	}
@@ -186,6 +190,7 @@ func TestForgedLengthsTakeNoMemory(t *testing.T) {
 	f("4 GB in the manifest", "movers", func(f *forger) { f.section("movers").Raw = 1 << 32 })
 	f("beyond 4 GB in the manifest", "manifest", func(f *forger) { f.section("movers").Raw = 1<<32 + 1 })
 	f("a length below zero", "manifest", func(f *forger) { f.section("movers").Raw = -1 })
+
 	// A frame of one segment that declares 4 GB, with a block of one byte.
 	frame := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xe0}, 0, 0, 0, 0, 1, 0, 0, 0)
 	frame = append(frame, 0x09, 0, 0, 'x')
@@ -227,6 +232,7 @@ func TestForgedColumns(t *testing.T) {
 	bin := func(name string, b ...byte) []byte {
 		return slices.Concat([]byte{0xa0 | byte(len(name))}, []byte(name), []byte{0xc4, byte(len(b))}, b)
 	}
+
 	section := func(columns ...[]byte) []byte {
 		return append([]byte{0x80 | byte(len(columns))}, bytes.Join(columns, nil)...)
 	}
@@ -246,6 +252,7 @@ func TestForgedColumns(t *testing.T) {
 		return section(bin("slug", 'a', 'b'), bin("slug.ends", slugEnds...), bin("name", 'A', 'B'),
 			bin("name.ends", 1, 0, 0, 0, 2, 0, 0, 0))
 	}
+
 	f("games", games(2, 0, 0, 0, 1, 0, 0, 0), "ends that do not fit")
 	f("games", games(1, 0, 0, 0, 3, 0, 0, 0), "ends that do not fit")
 	f("games", games(1, 0, 0, 0, 1, 0, 0, 0), "ends that do not fit")
@@ -351,6 +358,7 @@ func TestMisplacedOptionalSections(t *testing.T) {
 	named := func(name string) func(f *forger) {
 		return func(f *forger) { f.add(snapshot.Section{Name: name, Optional: true}, nil, 0) }
 	}
+
 	f("this program does not know", func(f *forger) { f.section("future").Optional = false })
 	f("this program does not know", func(f *forger) { f.section("future").Name = "../future" })
 	f("this program does not know", named("aliases"))
@@ -416,7 +424,7 @@ func TestForgedManifest(t *testing.T) {
 		}
 	}
 
-	f("where", func(m *snapshot.Manifest) { m.Sections[0], m.Sections[1] = m.Sections[1], m.Sections[0] })
+	f("where", func(m *snapshot.Manifest) { m.Sections[0], m.Sections[1] = m.Sections[1], m.Sections[0] }) // air: a swap
 	f("instead of", func(m *snapshot.Manifest) { m.Sections = m.Sections[1:] })
 	f("instead of", func(m *snapshot.Manifest) { m.Sections = append(m.Sections, m.Sections[0]) })
 	f("where", func(m *snapshot.Manifest) { m.Sections[0].File = "../../../games" })

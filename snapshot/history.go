@@ -70,6 +70,7 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	if n <= 0 {
 		return dst
 	}
+
 	b = b[n:]
 
 	p := Point{Day: Day(u), Cents: int64(v)}
@@ -125,12 +126,14 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 	if n <= 0 || last < 0 || first > uint64(last) {
 		return 0, false
 	}
+
 	b = b[n:]
 
 	price, n := binary.Uvarint(b)
 	if n <= 0 || price > MaxCents {
 		return 0, false
 	}
+
 	b = b[n:]
 
 	day := int64(first)

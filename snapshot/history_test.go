@@ -31,7 +31,8 @@ func drawPoints(t *rapid.T, last snapshot.Day) []snapshot.Point {
 			p.Cents = points[len(points)-1].Cents
 		}
 		points = append(points, p)
-		if day -= snapshot.Day(gap.Draw(t, "gap")); day < 0 {
+		day -= snapshot.Day(gap.Draw(t, "gap"))
+		if day < 0 {
 			break
 		}
 	}
@@ -240,10 +241,13 @@ func TestSummarize(t *testing.T) {
 		}
 
 		got := snapshot.Summarize(points)
-		sum, lo, hi := new(big.Int), points[0].Cents, points[0].Cents
+		sum := new(big.Int)
+		lo := points[0].Cents
+		hi := points[0].Cents
 		for _, p := range points {
 			sum.Add(sum, big.NewInt(p.Cents))
-			lo, hi = min(lo, p.Cents), max(hi, p.Cents)
+			lo = min(lo, p.Cents)
+			hi = max(hi, p.Cents)
 		}
 
 		// Half away from zero: floor((2·sum + n) / 2n).

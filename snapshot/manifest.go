@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -132,8 +131,7 @@ func openJSON(b []byte, section string, v any) error {
 		return &DamageError{section, "does not have the checksum it was written with"}
 	}
 
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if err := dec.Decode(v); err != nil {
+	if err := json.Unmarshal(body, v); err != nil {
 		return &DamageError{section, "is not what this program writes: " + err.Error()}
 	}
 
@@ -199,22 +197,18 @@ func (m *Manifest) misplaced() string {
 
 	// Files are opened by these names, so that nothing but the expected ones is taken.
 	for i, s := range m.Sections {
-		want := Section{Name: s.Name, Codec: codecZstd, Optional: i >= len(sections) && i < last}
+		want := Section{Name: s.Name, File: s.Name + sectionSuffix, Codec: codecZstd, Optional: true}
 		switch {
 		case i == last:
-			want.Name = quarantineName
-			want.Codec = codecNone
-		case !want.Optional:
-			want.Name = sections[i].name
+			want = Section{Name: quarantineName, File: quarantineFile, Codec: codecNone}
+		case i < len(sections):
+			name := sections[i].name
+			want = Section{Name: name, File: name + sectionSuffix, Codec: codecZstd}
 		case !s.Optional || isTable(s.Name) || i > len(sections) && s.Name <= m.Sections[i-1].Name,
 			!optionalName.MatchString(s.Name): // it becomes the name of a file
 			return fmt.Sprintf("lists section %q, which this program does not know, instead of an optional one", s.Name)
 		}
 
-		want.File = want.Name + sectionSuffix
-		if i == last {
-			want.File = quarantineFile
-		}
 		if s.Name != want.Name || s.File != want.File || s.Codec != want.Codec || s.Optional != want.Optional {
 			return fmt.Sprintf("lists section %q where %q belongs", s.Name, want.Name)
 		}

@@ -78,8 +78,8 @@ func (e *RefusedError) Error() string {
 // stays. A refusal by guards is a *RefusedError. Publishing the current snapshot again changes
 // nothing.
 func (d *Dir) Publish(id string, o Publishing) (Current, error) {
-	m, err := d.Manifest(id)
-	if err != nil {
+	// A store is not made for a snapshot that it cannot have.
+	if _, err := d.Manifest(id); err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
 	unlock, err := d.lock()
@@ -88,12 +88,12 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	}
 	defer unlock()
 
-	c, err := d.load(context.Background(), m, true, nil)
+	next, err := d.read(context.Background(), id, true, nil)
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
 	// What was read back is checked, and not what was meant to be written.
-	if err := o.Check(c); err != nil {
+	if err := o.Check(next.Catalog); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
 	}
 	old, damaged, err := d.pointer()
@@ -106,11 +106,9 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 
 	made := Publication{Action: ActionPublish, Overrides: o.Overrides}
 	if o.Judge != nil {
-		made.Guards = override(o.Judge(d.comparable(old.ID), &Stored{m, c}), o.Overrides)
-		for _, v := range made.Guards {
-			if v.Status == Refused {
-				return Current{}, fmt.Errorf("cannot publish a snapshot: %w", &RefusedError{id, made.Guards})
-			}
+		made.Guards = override(o.Judge(d.comparable(old.ID), next), o.Overrides)
+		if slices.ContainsFunc(made.Guards, func(v Verdict) bool { return v.Status == Refused }) {
+			return Current{}, fmt.Errorf("cannot publish a snapshot: %w", &RefusedError{id, made.Guards})
 		}
 	}
 
@@ -208,20 +206,11 @@ func successor(old Current, id string, now time.Time) Current {
 // comparable is the current snapshot as the guards compare with it, nil when it does not load: a
 // damaged catalog must not keep its own replacement out.
 func (d *Dir) comparable(id string) *Stored {
-	if id == "" {
-		return nil
-	}
-
-	m, err := d.Manifest(id)
+	current, err := d.read(context.Background(), id, false, nil)
 	if err != nil {
 		return nil
 	}
-	c, err := d.load(context.Background(), m, false, nil)
-	if err != nil {
-		return nil
-	}
-
-	return &Stored{m, c}
+	return current
 }
 
 // override marks the refusals that are overridden.

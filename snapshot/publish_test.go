@@ -51,6 +51,7 @@ func TestPublish(t *testing.T) {
 	publish(ids[1], noon.Add(1), snapshot.Current{Epoch: 2, ID: ids[1], PublishedAt: noon.Add(1), Previous: ids[0]})
 	// The same one again is the same publication.
 	publish(ids[1], noon.Add(9), snapshot.Current{Epoch: 2, ID: ids[1], PublishedAt: noon.Add(1), Previous: ids[0]})
+
 	// Back to the first is a new one.
 	zoned := noon.Add(2).In(time.FixedZone("", 7200))
 	publish(ids[0], zoned, snapshot.Current{Epoch: 3, ID: ids[0], PublishedAt: noon.Add(2), Previous: ids[1]})
@@ -86,8 +87,10 @@ func TestPublishRefuses(t *testing.T) {
 }
 
 func TestPublishOverDamagedCurrent(t *testing.T) {
-	for _, content := range []string{"", "x", string(sealed([]byte("{}\n"))),
-		string(sealed([]byte(`{"epoch":3,"id":"../../x"}` + "\n")))} {
+	for _, content := range []string{
+		"", "x", string(sealed([]byte("{}\n"))),
+		string(sealed([]byte(`{"epoch":3,"id":"../../x"}` + "\n"))),
+	} {
 		d, ids := storeOf(t, 1, 2)
 		first, err := d.Publish(ids[0], snapshot.Publishing{Now: noon, Check: anything})
 		if err != nil {

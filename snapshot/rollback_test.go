@@ -39,7 +39,8 @@ func TestRollback(t *testing.T) {
 	f := func(given, want string) {
 		t.Helper()
 		cur, err := d.Rollback(given, snapshot.Publishing{Now: noon.Add(time.Hour), Check: anything})
-		if epoch++; err != nil || cur.ID != want || cur.Epoch != epoch {
+		epoch++
+		if err != nil || cur.ID != want || cur.Epoch != epoch {
 			t.Fatalf("rolling back to %q gave %+v, %v; want %s in epoch %d", given, cur, err, want, epoch)
 		}
 	}
@@ -91,8 +92,11 @@ func TestGuardsAndOverrides(t *testing.T) {
 	}
 
 	o := snapshot.Publishing{Now: noon.Add(1), Check: anything, Judge: judge}
-	for _, overrides := range [][]snapshot.Override{nil, {{Guard: "b", Reason: "planned"}},
-		{{Guard: "a", Reason: "planned"}}} {
+	for _, overrides := range [][]snapshot.Override{
+		nil,
+		{{Guard: "b", Reason: "planned"}},
+		{{Guard: "a", Reason: "planned"}},
+	} {
 		o.Overrides = overrides
 		_, err := d.Publish(ids[1], o)
 		refused, ok := errors.AsType[*snapshot.RefusedError](err)
@@ -251,12 +255,14 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := map[string]string{ids[3]: "current", ids[2]: "previous", ids[1]: "recent", ids[4]: "held"}
-	if diff := cmp.Diff(want, done.Kept); diff != "" {
+	kept := map[string]string{ids[3]: "current", ids[2]: "previous", ids[1]: "recent", ids[4]: "held"}
+	if diff := cmp.Diff(kept, done.Kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 
-	if got, want := idsOf(t, d), []string{ids[7], ids[6], ids[4], ids[3], ids[2], ids[1]}; !slices.Equal(got, want) {
+	got := idsOf(t, d)
+	want := []string{ids[7], ids[6], ids[4], ids[3], ids[2], ids[1]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 
@@ -276,18 +282,24 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got, want := idsOf(t, d), []string{ids[7], ids[3], ids[2]}; !slices.Equal(got, want) {
+	got = idsOf(t, d)
+	want = []string{ids[7], ids[3], ids[2]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 
 	// A publication cleans up by itself.
 	if _, err := d.Publish(ids[7],
-		snapshot.Publishing{Now: noon.Add(31 * time.Hour), Check: anything,
-			Retention: snapshot.Retention{Keep: 1}}); err != nil {
+		snapshot.Publishing{
+			Now: noon.Add(31 * time.Hour), Check: anything,
+			Retention: snapshot.Retention{Keep: 1},
+		}); err != nil {
 		t.Fatal(err)
 	}
 
-	if got, want := idsOf(t, d), []string{ids[7], ids[3]}; !slices.Equal(got, want) {
+	got = idsOf(t, d)
+	want = []string{ids[7], ids[3]}
+	if !slices.Equal(got, want) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 }

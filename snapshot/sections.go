@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -160,11 +161,8 @@ func (k *checker) rows(section string, n int, lens ...int) {
 // below wants every element to be less than n.
 func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T, n int) {
 	k.step()
-	for _, x := range v {
-		if uint64(x) >= uint64(n) {
-			k.want(false, section, fmt.Sprintf("column %q refers to row %d of %d", column, x, n))
-			return
-		}
+	if i := slices.IndexFunc(v, func(row T) bool { return uint64(row) >= uint64(n) }); i >= 0 {
+		k.want(false, section, fmt.Sprintf("column %q refers to row %d of %d", column, v[i], n))
 	}
 }
 
@@ -182,12 +180,8 @@ func (k *checker) instants(section, column string, v []int64) {
 
 // dates wants every element to be NoDay or a date of the years 0 to 9999.
 func (k *checker) dates(section, column string, v []Day) {
-	for _, d := range v {
-		if d != NoDay && (d < firstDay || d > lastDay) {
-			k.want(false, section, fmt.Sprintf("column %q has a date outside of the years 0 to 9999", column))
-			return
-		}
-	}
+	ok := !slices.ContainsFunc(v, func(d Day) bool { return d != NoDay && (d < firstDay || d > lastDay) })
+	k.want(ok, section, fmt.Sprintf("column %q has a date outside of the years 0 to 9999", column))
 }
 
 // names wants every string to be prefix and then from low to high characters a-z, 0-9 and joiner:
@@ -252,8 +246,7 @@ func (c *Catalog) validate(step func()) error {
 func (c *Catalog) checkSets(k *checker, n, games int) {
 	s := &c.Sets
 	k.rows("sets", n, s.Slug.Len(), s.Name.Len(), s.Series.Len(), s.Code.Len(), len(s.Game), len(s.Release),
-		len(s.Cards),
-		s.Aliases.Len(), len(s.Total))
+		len(s.Cards), s.Aliases.Len(), len(s.Total))
 	k.want(s.Aliases.ok(s.Alias.Len()), "sets", "has alias lists that do not fit its aliases")
 	below(k, "sets", "game", s.Game, games)
 	k.dates("sets", "release", s.Release)
@@ -269,11 +262,9 @@ func (c *Catalog) checkCards(k *checker, n, sets, games int) {
 	below(k, "cards", "game", s.Game, games)
 	below(k, "cards", "order", s.Order, n)
 
-	for _, set := range s.Set {
-		if set != NoSet && (set < 0 || int(set) >= sets) {
-			k.want(false, "cards", fmt.Sprintf("column %q refers to row %d of %d", "set", set, sets))
-			break
-		}
+	bad := func(set int32) bool { return set != NoSet && (set < 0 || int(set) >= sets) }
+	if i := slices.IndexFunc(s.Set, bad); i >= 0 {
+		k.want(false, "cards", fmt.Sprintf("column %q refers to row %d of %d", "set", s.Set[i], sets))
 	}
 
 	k.instants("cards", "updated_at", s.UpdatedAt)
@@ -303,12 +294,10 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 	below(k, "lanes", "condition", l.Condition, int(conditions))
 	below(k, "lanes", "feed", l.Feed, c.Feeds.Namespace.Len())
 
+	bad := func(cents int64) bool { return cents != NoCents && (cents < 0 || cents > MaxCents) }
 	for _, column := range [][]int64{l.Cents, l.Base7, l.Base30} {
-		for _, cents := range column {
-			if cents != NoCents && (cents < 0 || cents > MaxCents) {
-				k.want(false, "lanes", fmt.Sprintf("has a price of %d cents", cents))
-				break
-			}
+		if i := slices.IndexFunc(column, bad); i >= 0 {
+			k.want(false, "lanes", fmt.Sprintf("has a price of %d cents", column[i]))
 		}
 	}
 
@@ -378,6 +367,7 @@ func (c *Catalog) checkStats(k *checker) {
 	k.rows("stats", n, len(s.Min), len(s.Max), len(s.Mean), len(s.First), len(s.Last), len(s.FirstDay),
 		len(s.LastDay), len(s.Points))
 	below(k, "stats", "lane", s.Lane, len(c.Lanes.Variant))
+
 	for i := 1; i < len(s.Lane); i++ {
 		if s.Lane[i] <= s.Lane[i-1] {
 			k.want(false, "stats", "has lanes that do not ascend")
@@ -399,10 +389,12 @@ func checkText(k *checker, section string, columns ...*Strings) {
 		for _, b := range s.arena {
 			ok = ok && b >= 0x20 && b != 0x7f
 		}
+
 		// A string may not begin inside a character.
 		for _, end := range s.ends {
 			ok = ok && (int(end) == len(s.arena) || utf8.RuneStart(s.arena[end]))
 		}
+
 		k.want(ok, section, "has text that is not clean UTF-8")
 	}
 }

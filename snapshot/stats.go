@@ -15,7 +15,8 @@ type Summary struct {
 
 // Summarize describes points, which must ascend by day and not be empty.
 func Summarize(points []Point) Summary {
-	first, last := points[0], points[len(points)-1]
+	first := points[0]
+	last := points[len(points)-1]
 	s := Summary{
 		Min: first.Cents, Max: first.Cents, First: first.Cents, Last: last.Cents,
 		FirstDay: first.Day, LastDay: last.Day, Points: len(points),
@@ -61,6 +62,7 @@ func (s *Stats) Append(lane int, date Day, points []Point) {
 		for i, column := range []*[]int64{&s.Min, &s.Max, &s.Mean, &s.First, &s.Last} {
 			*column = append(*column, money[i])
 		}
+
 		s.FirstDay = append(s.FirstDay, sum.FirstDay)
 		s.LastDay = append(s.LastDay, sum.LastDay)
 		s.Points = append(s.Points, uint16(sum.Points))

@@ -23,7 +23,8 @@ func TestLoadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
 	_, err := d.Load(ctx, m.ID, func() {
-		if steps++; steps == 3 {
+		steps++
+		if steps == 3 {
 			cancel()
 		}
 	})
@@ -41,8 +42,15 @@ func TestLoadEnds(t *testing.T) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	sizes := []fixture.Size{{}, {Cards: 1, Days: 1}, {Sets: 3}, {Sealed: 2, Days: 3}, tiny, fixture.Small,
-		{Sets: 9, Cards: 120, Sealed: 20}}
+	sizes := []fixture.Size{
+		{},
+		{Cards: 1, Days: 1},
+		{Sets: 3},
+		{Sealed: 2, Days: 3},
+		tiny, fixture.Small,
+		{Sets: 9, Cards: 120, Sealed: 20},
+	}
+
 	for seed, size := range sizes {
 		c := fixture.Random(uint64(seed), size).Catalog()
 		d := snapshot.OpenDir(t.TempDir())
@@ -148,7 +156,8 @@ func snapshotFiles(t testing.TB, d *snapshot.Dir, id string) map[string][]byte {
 
 	all := map[string][]byte{}
 	for _, e := range entries {
-		if all[e.Name()], err = os.ReadFile(filepath.Join(d.Path(id), e.Name())); err != nil {
+		all[e.Name()], err = os.ReadFile(filepath.Join(d.Path(id), e.Name()))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,8 +173,10 @@ func TestEqualContentHasEqualBytesAndID(t *testing.T) {
 		m := write(t, d, fixture.Random(5, fixture.Small).Catalog())
 		files := snapshotFiles(t, d, m.ID)
 		if first == nil {
-			first, id = files, m.ID
+			first = files
+			id = m.ID
 		}
+
 		if m.ID != id || !cmp.Equal(first, files) {
 			t.Fatalf("equal content gave ids %q and %q, equal files: %t", id, m.ID, cmp.Equal(first, files))
 		}
@@ -214,7 +225,9 @@ func TestWriteAgain(t *testing.T) {
 	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, created, err = d.Write(c, quarantine); err != nil || !created {
+
+	_, created, err = d.Write(c, quarantine)
+	if err != nil || !created {
 		t.Fatalf("writing over a damaged snapshot: created %t, %v", created, err)
 	}
 	if err := d.Verify(first.ID); err != nil {

@@ -114,8 +114,10 @@ func TestValidate(t *testing.T) {
 			func(c *c) { c.Lanes.Base7 = c.Lanes.Base7[1:] }, func(c *c) { c.Lanes.Base30 = c.Lanes.Base30[1:] },
 			func(c *c) { c.Lanes.Seen = c.Lanes.Seen[1:] },
 		},
-		"history": {func(c *c) { c.History.Of.Append(len(c.History.Points)) },
-			func(c *c) { c.History.Points = append(c.History.Points, 0) }},
+		"history": {
+			func(c *c) { c.History.Of.Append(len(c.History.Points)) },
+			func(c *c) { c.History.Points = append(c.History.Points, 0) },
+		},
 		"stats": {
 			func(c *c) { c.Stats.Lane = c.Stats.Lane[1:] }, func(c *c) { c.Stats.Min = c.Stats.Min[1:] },
 			func(c *c) { c.Stats.Max = c.Stats.Max[1:] }, func(c *c) { c.Stats.Mean = c.Stats.Mean[1:] },
@@ -203,12 +205,17 @@ func TestValidateText(t *testing.T) {
 		w.Cards[0].Identifiers = []fixture.Identifier{{Namespace: "a", Value: s}}
 	}, unclean...)
 	// Half a character in each of two neighbours makes a whole one of the arena.
-	f("cards", func(w *fixture.World, s string) { w.Cards[0].Rarity, w.Cards[1].Rarity, w.Cards[2].Rarity = s, s, s },
-		"\xa9\xc3")
+	f("cards", func(w *fixture.World, s string) {
+		for i := range 3 {
+			w.Cards[i].Rarity = s
+		}
+	}, "\xa9\xc3")
 
 	long := strings.Repeat("a", 65)
-	ids := []string{"", "card_", "card_ab", "card_" + long, "card_ABC", "card_a-b", `card_a"b`, "set_abcd",
-		"Card_abcd", "card_é23"}
+	ids := []string{
+		"", "card_", "card_ab", "card_" + long, "card_ABC", "card_a-b", `card_a"b`, "set_abcd",
+		"Card_abcd", "card_é23",
+	}
 	f("cards", func(w *fixture.World, s string) { w.Cards[0].ID = s }, ids...)
 	f("sets", func(w *fixture.World, s string) {
 		for i := range w.Cards {

@@ -160,6 +160,7 @@ func sent(document object, at string, item object, found map[string]object) {
 			if name != "parameters" {
 				continue
 			}
+
 			for i, parameter := range part {
 				bounded(document, fmt.Sprintf("%s/parameters/%d", at, i), parameter.(object), found)
 			}

@@ -1,16 +1,16 @@
 package wire
 
-import (
-	"ninepocket/snapshot"
-)
+import "ninepocket/snapshot"
 
 // Site says where things are for the URLs in answers.
 type Site struct {
 	// URL is the prefix of card and set pages, without a slash at the end.
 	URL string
-	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no image folder.
+	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no
+	// image folder.
 	Images string
-	// HasImage says which image files there are; nil when all of them are. image_url is null for one that is not there.
+	// HasImage says which image files there are; nil when all of them are. image_url is null for
+	// one that is not there.
 	HasImage func(file string) bool
 	// ProductPrefix begins every public product id (decision 25).
 	ProductPrefix string
@@ -55,7 +55,8 @@ func (s *Site) AppendImage(dst []byte, file string) []byte {
 	return append(dst, '"')
 }
 
-// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game, set and url.
+// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game,
+// set and url.
 func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
@@ -65,11 +66,9 @@ func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *Site) []byt
 
 // AppendName appends what every card begins with: id, name and number.
 func AppendName(dst []byte, c *snapshot.Catalog, card int) []byte {
-	dst = append(dst, `{"id":"`...)
-	dst = append(dst, c.Cards.ID.Bytes(card)...)
-	dst = AppendText(dst, `","name":`, c.Cards.Name.At(card))
-	dst = append(dst, `,"number":`...)
-	return AppendNullable(dst, c.Cards.Number.At(card))
+	dst = AppendText(dst, `{"id":`, c.Cards.ID.At(card))
+	dst = AppendText(dst, `,"name":`, c.Cards.Name.At(card))
+	return AppendNullable(dst, `,"number":`, c.Cards.Number.At(card))
 }
 
 // AppendGame appends the members that say which game something is of.
@@ -85,25 +84,21 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 		return append(dst, "null"...)
 	}
 
-	dst = append(dst, `{"id":"`...)
-	dst = append(dst, c.Sets.ID.Bytes(int(set))...)
-	dst = AppendText(dst, `","name":`, c.Sets.Name.At(int(set)))
-	return append(dst, '}')
+	dst = AppendText(dst, `{"id":`, c.Sets.ID.At(int(set)))
+	return append(AppendText(dst, `,"name":`, c.Sets.Name.At(int(set))), '}')
 }
 
+// appendPrice appends the members of a price behind others.
 func appendPrice(dst []byte, cents, updatedAt int64) []byte {
-	dst = append(dst, `"currency":"USD","market_price_cents":`...)
-	dst = AppendCents(dst, cents)
-	dst = append(dst, `,"price_updated_at":`...)
-	return AppendSeconds(dst, updatedAt)
+	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)
+	return AppendSeconds(dst, `,"price_updated_at":`, updatedAt)
 }
 
 // appendCard appends what card summary and card detail share, up to the url.
 func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
-	dst = append(dst, `,"rarity":`...)
-	dst = AppendNullable(dst, c.Cards.Rarity.At(card))
+	dst = AppendNullable(dst, `,"rarity":`, c.Cards.Rarity.At(card))
 	dst = appendSetOf(dst, c, card)
 	dst = site.AppendImage(dst, c.Cards.Image.At(card))
 	return site.AppendCardURL(dst, c, card)
@@ -113,29 +108,24 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
 	cents, at := c.DisplayPrice(card)
-	dst = append(dst, `,"price":{`...)
-	dst = appendPrice(dst, cents, at)
-	return append(dst, '}', '}')
+	dst = AppendCents(dst, `,"price":{"currency":"USD","market_price_cents":`, cents)
+	return append(AppendSeconds(dst, `,"price_updated_at":`, at), "}}"...)
 }
 
-// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable current price, in
-// variant order and then condition order (decision 22).
+// AppendCardDetail appends a Card detail: one entry of prices for each lane with a distributable
+// current price, in variant order and then condition order (decision 22).
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
 	dst = appendCard(dst, c, card, site)
 
 	dst = append(dst, `,"prices":[`...)
 	from, to := c.Lanes.Of.Range(card)
-	first := true
 	for lane := from; lane < to; lane++ {
-		if c.Lanes.Cents[lane] < 0 {
-			continue
+		// A lane without a current price has a history at most.
+		if c.Lanes.Cents[lane] >= 0 {
+			dst = AppendLanePrice(Comma(dst), c, lane)
 		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = AppendLanePrice(dst, c, lane)
 	}
+
 	return append(dst, ']', '}')
 }
 
@@ -143,8 +133,8 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
 	dst = AppendLane(dst, c, lane)
-	dst = AppendChange(dst, "change_7d_cents", "change_7d_percent", l.Base7[lane], l.Cents[lane])
-	dst = AppendChange(dst, "change_30d_cents", "change_30d_percent", l.Base30[lane], l.Cents[lane])
+	dst = AppendChange(dst, `,"change_7d_cents":`, `,"change_7d_percent":`, l.Base7[lane], l.Cents[lane])
+	dst = AppendChange(dst, `,"change_30d_cents":`, `,"change_30d_percent":`, l.Base30[lane], l.Cents[lane])
 	return append(dst, '}')
 }
 
@@ -152,36 +142,29 @@ func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
 	dst = AppendText(dst, `{"variant":`, c.Variants.At(int(l.Variant[lane])))
-	dst = append(dst, `,"condition":"`...)
-	dst = append(dst, snapshot.Condition(l.Condition[lane]).Text()...)
-	dst = append(dst, '"', ',')
+	dst = AppendText(dst, `,"condition":`, snapshot.Condition(l.Condition[lane]).Text())
 	return appendPrice(dst, l.Cents[lane], c.UpdatedAt(lane))
 }
 
 // AppendPriceEntry appends a Live batch price entry.
 func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
-	dst = append(dst, `{"id":"`...)
-	dst = append(dst, c.Cards.ID.Bytes(card)...)
-	dst = append(dst, '"', ',')
+	dst = AppendText(dst, `{"id":`, c.Cards.ID.At(card))
 	cents, at := c.DisplayPrice(card)
-	dst = appendPrice(dst, cents, at)
-	return append(dst, '}')
+	return append(appendPrice(dst, cents, at), '}')
 }
 
 // AppendMover appends a Market mover: a card whose display price has a 7-day change.
 func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
-	dst = AppendIdentity(dst, c, card, site)
-	dst = append(dst, `,"currency":"USD","market_price_cents":`...)
 	cents, at := c.DisplayPrice(card)
-	dst = AppendCents(dst, cents)
+	dst = AppendIdentity(dst, c, card, site)
+	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)
 
+	// A mover has a price of a week ago, or it would be none.
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = c.Lanes.Base7[lane]
 	}
-	dst = AppendChange(dst, "price_change_cents", "price_change_percent", base, cents)
+	dst = AppendChange(dst, `,"price_change_cents":`, `,"price_change_percent":`, base, cents)
 
-	dst = append(dst, `,"price_updated_at":`...)
-	dst = AppendSeconds(dst, at)
-	return append(dst, '}')
+	return append(AppendSeconds(dst, `,"price_updated_at":`, at), '}')
 }

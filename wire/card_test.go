@@ -57,6 +57,7 @@ func (w truth) head(c *card) cardHead {
 		Rarity: nullable(c.Rarity),
 		Set:    w.set(c), URL: to(site.URL + "/cards/" + c.Slug),
 	}
+
 	switch c.Image {
 	case "":
 	case "a b.png":
@@ -97,13 +98,16 @@ func (w truth) lanes(c *card) []lanePrice {
 		if l.Cents == snapshot.NoCents {
 			continue
 		}
-		base7, base30 := l.Base(w.Date(), 7), l.Base(w.Date(), 30)
+
+		base7 := l.Base(w.Date(), 7)
+		base30 := l.Base(w.Date(), 30)
 		all = append(all, lanePrice{
 			l.Variant, l.Condition.Text(),
 			price{"USD", &l.Cents, updated(&l)},
 			change(base7, l.Cents), percent(base7, l.Cents), change(base30, l.Cents), percent(base30, l.Cents),
 		})
 	}
+
 	return all
 }
 
@@ -121,7 +125,9 @@ func TestCards(t *testing.T) {
 			if l := from.Display(); l != nil {
 				base = l.Base(w.Date(), 7)
 			}
-			h, p := w.head(&from), w.price(&from)
+
+			h := w.head(&from)
+			p := w.price(&from)
 			equal(t, "mover", mover{
 				h.ID, h.Name, h.Number, h.Game, h.GameName, h.Set, h.URL, "USD", p.Cents,
 				change(base, from.Price()), percent(base, from.Price()), p.UpdatedAt,
@@ -134,7 +140,8 @@ func TestCardWithoutAnything(t *testing.T) {
 	c := oneCard(t, func(c *card) {
 		*c = card{ID: "card_abc", Slug: "a", Name: "A", UpdatedAt: 0}
 	})
-	const want = `{"id":"card_abc","name":"A","number":null,"game":"pokemon","game_name":"Pokémon","rarity":null,"set":null,` +
+	const want = `{"id":"card_abc","name":"A","number":null,"game":"pokemon","game_name":"Pokémon",` +
+		`"rarity":null,"set":null,` +
 		`"image_url":null,"url":"https://cards.example/cards/a",` +
 		`"price":{"currency":"USD","market_price_cents":null,"price_updated_at":"2026-03-14T20:05:30Z"}}`
 	if got := string(wire.AppendCardSummary(nil, c, 0, site)); got != want {
@@ -154,11 +161,13 @@ func TestGamesAndSets(t *testing.T) {
 					count.Sets++
 				}
 			}
+
 			for _, card := range w.Cards {
 				if card.Game == g {
 					count.Cards++
 				}
 			}
+
 			want.Data = append(want.Data, count)
 		}
 
@@ -200,7 +209,7 @@ func TestGamesAndSets(t *testing.T) {
 }
 
 func TestHistoryAndStats(t *testing.T) {
-	c := oneCard(t, func(c *card) { c.ID, c.Slug, c.Name = "card_abc", "a-1", `A "1"` })
+	c := oneCard(t, func(c *card) { c.ID, c.Slug, c.Name = "card_abc", "a-1", `A "1"` }) // air: one card
 	b := wire.AppendHistoryHead(nil, c, 0, 30, site)
 	var normal, holofoil wire.PointForm
 	normal.Reset("normal")
@@ -244,9 +253,15 @@ func TestUsage(t *testing.T) {
 	}
 	closing := wire.Meta{RequestID: "req_1", SnapshotAt: 1_773_518_730_250, Units: 1, Replay: true}
 	got := decode[usage](t, append(wire.AppendMeta(append(wire.AppendUsage(nil, u), `,"meta":`...), closing), '}'))
+
 	var want usage
-	want.Data.Tenant, want.Data.From, want.Data.To = `t"1`, "2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z"
-	want.Data.Limit, want.Data.Used, want.Data.Remaining, want.Data.PerMinute = 10_000, 9_999, 1, 60
+	want.Data.Tenant = `t"1`
+	want.Data.From = "2026-03-01T00:00:00Z"
+	want.Data.To = "2026-04-01T00:00:00Z"
+	want.Data.Limit = 10_000
+	want.Data.Used = 9_999
+	want.Data.Remaining = 1
+	want.Data.PerMinute = 60
 	want.Meta = meta{"req_1", "2026-03-14T20:05:30.25Z", 1, true}
 	equal(t, "usage", want, got)
 }
@@ -263,6 +278,7 @@ func TestFaults(t *testing.T) {
 			if retry > 0 {
 				want.Retry = &retry
 			}
+
 			equal(t, "problem", want, got)
 		}
 
@@ -270,10 +286,13 @@ func TestFaults(t *testing.T) {
 			got := decode[envelope](t, wire.AppendEnvelope(nil,
 				wire.Fault{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
 			var want envelope
-			want.Error.Code, want.Error.Message, want.Error.RequestID = string(code), "a\nb", "req_x"
+			want.Error.Code = string(code)
+			want.Error.Message = "a\nb"
+			want.Error.RequestID = "req_x"
 			if retry > 0 {
 				want.Error.Retry = &retry
 			}
+
 			equal(t, "envelope", want, got)
 		}
 	}
@@ -289,6 +308,7 @@ func TestCodes(t *testing.T) {
 			}
 			all[code] = m.Status
 		}
+
 		return all
 	}
 
@@ -298,13 +318,15 @@ func TestCodes(t *testing.T) {
 		"method_not_allowed": 405, "request_timeout": 408, "payload_too_large": 413,
 		"unsupported_media_type": 415, "request_header_fields_too_large": 431, "temporarily_unavailable": 503,
 	}
+
 	live := map[wire.Code]int{
 		"unauthorized": 401, "sandbox_key": 403, "plan_limit": 403,
 		"host_not_allowed": 403, "origin_not_allowed": 403, "not_acceptable": 406,
 	}
 	preview := map[wire.Code]int{"invalid_api_key": 401, "insufficient_scope": 403, "idempotency_conflict": 409}
 	for code, status := range both {
-		live[code], preview[code] = status, status
+		live[code] = status
+		preview[code] = status
 	}
 
 	equal(t, "live codes", live, statuses(wire.Live))

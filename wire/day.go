@@ -2,12 +2,14 @@ package wire
 
 import "ninepocket/snapshot"
 
-// AppendDay appends a date as YYYY-MM-DD, without quotes. Years run from 0 to 9999, as snapshot.Validate holds. It is
-// arithmetic on days rather than package time, because a load spells a date with every price.
+// AppendDay appends a date as YYYY-MM-DD, without quotes. Years run from 0 to 9999, as
+// snapshot.Validate holds. It is arithmetic on days rather than package time, because a load spells
+// a date with every price.
 func AppendDay(dst []byte, day snapshot.Day) []byte {
-	// Days are counted from -400-03-01, so that a leap day ends its year, a month is a linear function of the days, and
-	// nothing is negative (Neri and Schneider, Euclidean affine functions and applications to calendar algorithms). The
-	// divisors are constants, and a compiler multiplies instead.
+	// Days are counted from -400-03-01, so that a leap day ends its year, a month is a linear
+	// function of the days, and nothing is negative (Neri and Schneider, Euclidean affine functions
+	// and applications to calendar algorithms). The divisors are constants, and a compiler
+	// multiplies instead.
 	const (
 		epoch = 719_468 + 146_097
 		era   = 400
@@ -23,6 +25,7 @@ func AppendDay(dst []byte, day snapshot.Day) []byte {
 		month -= 12
 		year++
 	}
+
 	year -= era
 
 	low := &pairs[year%100]

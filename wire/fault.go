@@ -1,7 +1,5 @@
 package wire
 
-import "strconv"
-
 // Code names an error to a client. The two surfaces have a table each of what a code means there.
 type Code string
 
@@ -73,23 +71,25 @@ var (
 type Fault struct {
 	Code   Code
 	Detail string // a sentence for the developer at the other end; no secrets, no internals
-	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no header.
+	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no
+	// header.
 	RetryAfter int
 }
 
 // AppendProblem appends the live surface's error body, application/problem+json.
 func AppendProblem(dst []byte, baseURL string, f Fault, requestID string) []byte {
 	m := Live[f.Code]
+
 	dst = AppendText(dst, `{"type":`, baseURL+"/errors/"+string(f.Code))
 	dst = AppendText(dst, `,"title":`, m.Title)
 	dst = AppendInt(dst, `,"status":`, int64(m.Status))
 	dst = AppendText(dst, `,"detail":`, f.Detail)
 	dst = AppendText(dst, `,"code":`, string(f.Code))
 	dst = AppendText(dst, `,"request_id":`, requestID)
-
 	if f.RetryAfter > 0 {
 		dst = AppendInt(dst, `,"retry_after_seconds":`, int64(f.RetryAfter))
 	}
+
 	return append(dst, '}')
 }
 
@@ -99,11 +99,9 @@ func AppendEnvelope(dst []byte, f Fault, requestID string) []byte {
 	dst = AppendText(dst, `,"message":`, f.Detail)
 	dst = AppendText(dst, `,"request_id":`, requestID)
 
-	dst = append(dst, `,"retry_after_seconds":`...)
-	if f.RetryAfter > 0 {
-		dst = strconv.AppendInt(dst, int64(f.RetryAfter), 10)
-	} else {
-		dst = append(dst, "null"...)
+	// The contract has the member always, unlike the live surface.
+	if f.RetryAfter <= 0 {
+		return append(dst, `,"retry_after_seconds":null}}`...)
 	}
-	return append(dst, '}', '}')
+	return append(AppendInt(dst, `,"retry_after_seconds":`, int64(f.RetryAfter)), "}}"...)
 }

@@ -1,14 +1,11 @@
 package wire
 
-import (
-	"ninepocket/snapshot"
-)
+import "ninepocket/snapshot"
 
 // AppendHistoryHead appends the body of price history up to its data array's opening bracket.
 func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, site *Site) []byte {
-	dst = append(dst, `{"id":"`...)
-	dst = append(dst, c.Cards.ID.Bytes(card)...)
-	dst = AppendText(dst, `","name":`, c.Cards.Name.At(card))
+	dst = AppendText(dst, `{"id":`, c.Cards.ID.At(card))
+	dst = AppendText(dst, `,"name":`, c.Cards.Name.At(card))
 	dst = site.AppendCardURL(dst, c, card)
 	dst = AppendInt(dst, `,"days":`, int64(days))
 	return append(dst, `,"data":[`...)
@@ -20,8 +17,9 @@ const (
 	pointStart = `,{"date":"`
 )
 
-// PointForm is a Price history point of one variant up to the end of its price, as it stands after another one. The
-// next point is a copy of it with another date, and with another price where that has changed.
+// PointForm is a Price history point of one variant up to the end of its price, as it stands after
+// another one. The next point is a copy of it with another date, and with another price where that
+// has changed.
 type PointForm struct {
 	text  []byte
 	price int   // where the price begins
@@ -37,15 +35,16 @@ func (f *PointForm) Reset(variant string) {
 	f.cents = 0
 }
 
-// Append appends a point but for what follows its price, after another one or as the first. The date is YYYY-MM-DD.
-// After the last one comes AppendPointEnd.
+// Append appends a point but for what follows its price, after another one or as the first. The
+// date is YYYY-MM-DD. After the last one comes AppendPointEnd.
 func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) []byte {
 	skip := 0
 	if first {
 		skip = len(pointEnd) + 1
 	}
 
-	// Date and price are put into the copy: in the form they would be read before the processor has written them.
+	// Date and price are put into the copy: in the form they would be read before the processor has
+	// written them.
 	at := len(dst) - skip
 	dst = append(dst, f.text[skip:]...)
 	*(*[10]byte)(dst[at+len(pointEnd+pointStart):]) = *date
@@ -55,6 +54,7 @@ func (f *PointForm) Append(dst []byte, date *[10]byte, cents int64, first bool) 
 		f.text = append(f.text[:f.price], dst[at:]...)
 		f.cents = cents
 	}
+
 	return dst
 }
 
@@ -71,39 +71,29 @@ type Stats struct {
 
 // AppendStatsHead appends the body of price statistics up to its variants array's opening bracket.
 func AppendStatsHead(dst []byte, c *snapshot.Catalog, s Stats) []byte {
-	dst = append(dst, `{"currency":"USD","id":"`...)
-	dst = append(dst, c.Cards.ID.Bytes(s.Card)...)
-	dst = append(dst, `","variant":`...)
-	dst = AppendNullable(dst, s.Variant)
-	dst = append(dst, `,"window":"`...)
-	dst = append(dst, s.Window...)
-	dst = append(dst, `","window_start":`...)
-	dst = AppendSeconds(dst, s.From)
-	dst = append(dst, `,"window_end":`...)
-	dst = AppendSeconds(dst, s.To)
+	dst = AppendText(dst, `{"currency":"USD","id":`, c.Cards.ID.At(s.Card))
+	dst = AppendNullable(dst, `,"variant":`, s.Variant)
+	dst = AppendText(dst, `,"window":`, s.Window)
+	dst = AppendSeconds(dst, `,"window_start":`, s.From)
+	dst = AppendSeconds(dst, `,"window_end":`, s.To)
 	return append(dst, `,"data":{"variants":[`...)
 }
 
 // AppendSummary appends a Price statistics variant entry.
 func AppendSummary(dst []byte, variant string, s snapshot.Summary) []byte {
 	dst = AppendText(dst, `{"variant":`, variant)
-	dst = append(dst, `,"min_price_cents":`...)
-	dst = AppendCents(dst, s.Min)
-	dst = append(dst, `,"max_price_cents":`...)
-	dst = AppendCents(dst, s.Max)
-	dst = append(dst, `,"average_price_cents":`...)
-	dst = AppendCents(dst, s.Mean)
-	dst = AppendDated(append(dst, `,"first":`...), s.FirstDay, s.First)
-	dst = AppendDated(append(dst, `,"last":`...), s.LastDay, s.Last)
-	dst = AppendChange(dst, "change_cents", "change_percent", s.First, s.Last)
-	dst = AppendInt(dst, `,"data_points":`, int64(s.Points))
-	return append(dst, '}')
+	dst = AppendCents(dst, `,"min_price_cents":`, s.Min)
+	dst = AppendCents(dst, `,"max_price_cents":`, s.Max)
+	dst = AppendCents(dst, `,"average_price_cents":`, s.Mean)
+	dst = AppendDated(dst, `,"first":`, s.FirstDay, s.First)
+	dst = AppendDated(dst, `,"last":`, s.LastDay, s.Last)
+	dst = AppendChange(dst, `,"change_cents":`, `,"change_percent":`, s.First, s.Last)
+	return append(AppendInt(dst, `,"data_points":`, int64(s.Points)), '}')
 }
 
-// AppendDated appends the price of a day.
-func AppendDated(dst []byte, day snapshot.Day, cents int64) []byte {
-	dst = append(dst, `{"date":"`...)
+// AppendDated appends a member that is the price of a day.
+func AppendDated(dst []byte, name string, day snapshot.Day, cents int64) []byte {
+	dst = append(append(dst, name...), `{"date":"`...)
 	dst = AppendDay(dst, day)
-	dst = AppendInt(dst, `","price_cents":`, cents)
-	return append(dst, '}')
+	return append(AppendInt(dst, `","price_cents":`, cents), '}')
 }

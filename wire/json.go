@@ -10,13 +10,15 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes, backslashes and
-// control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
+// shortEscapes are what follows the backslash for bytes that have an escape of two characters.
+var shortEscapes = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+
+// AppendString appends s as a JSON string without needless escapes (decision 8): only quotes,
+// backslashes and control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	i := Plain(s)
 	plain := 0 // start of the run that needs no escape
-
 	for i < len(s) {
 		b := s[i]
 		if b >= utf8.RuneSelf {
@@ -29,28 +31,19 @@ func AppendString(dst []byte, s string) []byte {
 			i += width
 			continue
 		}
+
 		if b >= 0x20 && b != '"' && b != '\\' {
 			i++
 			continue
 		}
 
 		dst = append(dst, s[plain:i]...)
-		switch b {
-		case '"', '\\':
-			dst = append(dst, '\\', b)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		default:
+		if short := shortEscapes[b]; short != 0 {
+			dst = append(dst, '\\', short)
+		} else {
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
 		}
+
 		i++
 		plain = i
 	}
@@ -59,8 +52,8 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Plain counts the bytes at the beginning of s that stand in a JSON string as they are: ASCII but for quotes,
-// backslashes and control characters. It looks at eight bytes at a time.
+// Plain counts the bytes at the beginning of s that stand in a JSON string as they are: ASCII but
+// for quotes, backslashes and control characters. It looks at eight bytes at a time.
 func Plain(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 
@@ -69,8 +62,8 @@ func Plain(s string) int {
 		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 
-		// The high bit of a byte of each term says that the byte is below a space, a quote or a backslash. A borrow
-		// can set a higher byte's bit wrongly; only the lowest set bit is used.
+		// The high bit of a byte of each term says that it is below a space, a quote or a
+		// backslash. A borrow can set a higher byte's bit wrongly; only the lowest set bit is used.
 		quote := x ^ ('"' * ones)
 		backslash := x ^ ('\\' * ones)
 		special := (x - ' '*ones) &^ x
@@ -87,10 +80,20 @@ func Plain(s string) int {
 			break
 		}
 	}
+
 	return i
 }
 
-// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a JSON string.
+// Comma separates the next element of a list from the one before, if there is one.
+func Comma(dst []byte) []byte {
+	if dst[len(dst)-1] == '[' {
+		return dst
+	}
+	return append(dst, ',')
+}
+
+// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a
+// JSON string.
 func AppendText(dst []byte, name, s string) []byte { return AppendString(append(dst, name...), s) }
 
 // AppendInt appends a member as AppendText does, with an integer.
@@ -98,16 +101,19 @@ func AppendInt(dst []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(dst, name...), n, 10)
 }
 
-// AppendNullable appends s as a JSON string, or null when it is empty: the columns' spelling of null.
-func AppendNullable(dst []byte, s string) []byte {
+// AppendNullable is AppendText with null for an empty s: the columns' spelling of null.
+func AppendNullable(dst []byte, name, s string) []byte {
+	dst = append(dst, name...)
 	if s == "" {
 		return append(dst, "null"...)
 	}
 	return AppendString(dst, s)
 }
 
-// AppendCents appends an amount of cents, or null when it is negative: the columns' spelling of an unknown price.
-func AppendCents(dst []byte, cents int64) []byte {
+// AppendCents appends a member that is an amount of cents, or null when it is negative: the
+// columns' spelling of an unknown price.
+func AppendCents(dst []byte, name string, cents int64) []byte {
+	dst = append(dst, name...)
 	if cents < 0 {
 		return append(dst, "null"...)
 	}
@@ -122,8 +128,8 @@ var pairs = func() (all [100][2]byte) {
 	return all
 }()
 
-// appendAmount appends an amount of cents that is not negative: strconv.AppendInt for prices, most of which have few
-// digits, in a third of the time: a year of history spells hundreds.
+// appendAmount appends an amount of cents that is not negative: strconv.AppendInt for prices, most
+// of which have few digits, in a third of the time: a year of history spells hundreds.
 func appendAmount(dst []byte, cents int64) []byte {
 	switch v := uint64(cents); {
 	case v < 10:
@@ -146,23 +152,24 @@ func appendAmount(dst []byte, cents int64) []byte {
 	return strconv.AppendInt(dst, cents, 10)
 }
 
-// AppendSeconds appends an instant of ms milliseconds as RFC 3339 UTC in whole seconds, the live surface's form
-// (decision 8), as a JSON string.
-func AppendSeconds(dst []byte, ms int64) []byte {
-	dst, _ = appendClock(append(dst, '"'), ms)
+// AppendSeconds appends a member that is an instant of ms milliseconds: RFC 3339 UTC in whole
+// seconds, the live surface's form (decision 8), as a JSON string.
+func AppendSeconds(dst []byte, name string, ms int64) []byte {
+	dst, _ = appendClock(append(append(dst, name...), '"'), ms)
 	return append(dst, 'Z', '"')
 }
 
-// AppendMillis appends an instant of ms milliseconds with at most three fractional digits, the preview contract's
-// form (decision 8), as a JSON string.
-func AppendMillis(dst []byte, ms int64) []byte {
-	dst, fraction := appendClock(append(dst, '"'), ms)
+// AppendMillis is AppendSeconds with at most three fractional digits, the preview contract's form
+// (decision 8).
+func AppendMillis(dst []byte, name string, ms int64) []byte {
+	dst, fraction := appendClock(append(append(dst, name...), '"'), ms)
 	if fraction != 0 {
 		dst = append(dst, '.', byte('0'+fraction/100), byte('0'+fraction/10%10), byte('0'+fraction%10))
 		for dst[len(dst)-1] == '0' {
 			dst = dst[:len(dst)-1]
 		}
 	}
+
 	return append(dst, 'Z', '"')
 }
 
@@ -172,6 +179,7 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 	dst = AppendDay(dst, day)
 
 	rest := uint32(ms - day.Start())
+	// Numbers below 100 are spelt by a table: a page has hundreds of instants.
 	h := &pairs[rest/3_600_000]
 	m := &pairs[rest/60_000%60]
 	sec := &pairs[rest/1000%60]
@@ -179,36 +187,35 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 	return dst, int64(rest % 1000)
 }
 
-// AppendChange appends the two members of a price change from base to now: the difference in cents and the
-// percentage with at most two decimals, rounded half away from zero (decision 8). Both are null when either price is
-// unknown, the percentage also when base is 0.
+// AppendChange appends the two members of a price change from base to now: the difference in cents
+// and the percentage with at most two decimals, rounded half away from zero (decision 8). Both are
+// null when either price is unknown, the percentage also when base is 0.
 func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
-	dst = append(dst, `,"`...)
 	dst = append(dst, centsName...)
-	dst = append(dst, `":`...)
-	known := base >= 0 && now >= 0
-	if known {
+	if base >= 0 && now >= 0 {
 		dst = strconv.AppendInt(dst, now-base, 10)
 	} else {
 		dst = append(dst, "null"...)
 	}
 
-	dst = append(dst, `,"`...)
+	// From nothing there is no percentage.
 	dst = append(dst, percentName...)
-	dst = append(dst, `":`...)
-	if !known || base == 0 {
+	if base <= 0 || now < 0 {
 		return append(dst, "null"...)
 	}
+
 	return AppendPercent(dst, now-base, base)
 }
 
-// AppendPercent appends 100·part/whole with at most two decimals, rounded half away from zero. whole is positive;
-// both are within ±MaxCents, where Percent is exact.
+// AppendPercent appends 100·part/whole with at most two decimals, rounded half away from zero.
+// whole is positive; both are within ±MaxCents, where Percent is exact.
 func AppendPercent(dst []byte, part, whole int64) []byte {
 	units, hundredths, negative := Percent(part, whole)
+	// What rounds to zero has no sign.
 	if negative && units+hundredths != 0 {
 		dst = append(dst, '-')
 	}
+
 	dst = strconv.AppendUint(dst, units, 10)
 	if hundredths != 0 {
 		dst = append(dst, '.', byte('0'+hundredths/10))
@@ -216,5 +223,6 @@ func AppendPercent(dst []byte, part, whole int64) []byte {
 			dst = append(dst, byte('0'+hundredths%10))
 		}
 	}
+
 	return dst
 }

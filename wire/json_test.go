@@ -40,8 +40,8 @@ func TestAppendString(t *testing.T) {
 	f("é\xc3", "\"é\ufffd\"")
 }
 
-// FuzzString spells any string: it must read back as the same one, bytes that are not UTF-8 replaced, with as few
-// escapes as JSON needs.
+// FuzzString spells any string: it must read back as the same one, bytes that are not UTF-8
+// replaced, with as few escapes as JSON needs.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "Pikachu", `"\/`, "\b\f\n\r\t", "a\x00\xff\u2028é", "\xed\xa0\x80\xf0\x9f\x83\x8f"} {
 		f.Add(s)
@@ -54,6 +54,7 @@ func FuzzString(f *testing.F) {
 		if err := json.Unmarshal(b, &std); err != nil || std != want {
 			t.Fatalf("%q is spelt %s and read as %q, %v", s, b, std, err)
 		}
+
 		if v := jsontext.Value(b); !v.IsValid() {
 			t.Fatalf("%q is spelt %s, which strict JSON does not take", s, b)
 		} else if spelt := string(b); v.Canonicalize() != nil || string(v) != spelt { // in place
@@ -69,14 +70,15 @@ func TestNullAndCents(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	f(wire.AppendNullable(nil, ""), "null")
-	f(wire.AppendNullable(nil, "4/102"), `"4/102"`)
-	f(wire.AppendCents(nil, snapshot.NoCents), "null")
-	f(wire.AppendCents(nil, 0), "0")
-	f(wire.AppendCents(nil, snapshot.MaxCents), "9007199254740991")
+	f(wire.AppendNullable(nil, "", ""), "null")
+	f(wire.AppendNullable(nil, "", "4/102"), `"4/102"`)
+	f(wire.AppendCents(nil, "", snapshot.NoCents), "null")
+	f(wire.AppendCents(nil, "", 0), "0")
+	f(wire.AppendCents(nil, "", snapshot.MaxCents), "9007199254740991")
 }
 
-// percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two decimals.
+// percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two
+// decimals.
 func percentOracle(part, whole int64) string {
 	// FloatString rounds halves away from zero.
 	s := new(big.Rat).Mul(big.NewRat(part, whole), big.NewRat(100, 1)).FloatString(2)
@@ -113,17 +115,22 @@ func TestPercent(t *testing.T) {
 	f(snapshot.MaxCents, snapshot.MaxCents, "100")
 	f(snapshot.MaxCents-1, snapshot.MaxCents, "100")
 	f(1, snapshot.MaxCents, "0")
+
 	amount := rapid.OneOf(rapid.Int64Range(0, 500), rapid.Int64Range(0, snapshot.MaxCents),
 		rapid.SampledFrom([]int64{0, 1, 2, snapshot.MaxCents - 1, snapshot.MaxCents}))
+
 	for range 20 {
 		rapid.Check(t, func(t *rapid.T) {
-			part, whole := amount.Draw(t, "part"), max(amount.Draw(t, "whole"), 1)
+			part := amount.Draw(t, "part")
+			whole := max(amount.Draw(t, "whole"), 1)
 			if rapid.Bool().Draw(t, "negative") {
 				part = -part
 			}
-			if got, want := string(wire.AppendPercent(nil, part, whole)), percentOracle(part, whole); got != want {
+
+			if got, want := string(wire.AppendPercent(nil, part, whole)), percentOracle(part, whole); got != want { // air: got and want
 				t.Fatalf("100·%d/%d is %s, want %s", part, whole, got, want)
 			}
+
 			units, hundredths, negative := wire.Percent(part, whole)
 			if hundredths > 99 || negative != (part < 0) || units > 1<<62 {
 				t.Fatalf("100·%d/%d is %d.%d, negative %t", part, whole, units, hundredths, negative)
@@ -135,7 +142,7 @@ func TestPercent(t *testing.T) {
 func TestAppendChange(t *testing.T) {
 	f := func(base, now int64, want string) {
 		t.Helper()
-		if got := string(wire.AppendChange([]byte("{"), "c", "p", base, now)); got != "{"+want {
+		if got := string(wire.AppendChange([]byte("{"), `,"c":`, `,"p":`, base, now)); got != "{"+want {
 			t.Errorf("from %d to %d: %s, want %s", base, now, got[1:], want)
 		}
 	}
@@ -158,10 +165,10 @@ var previewTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\
 func TestTimes(t *testing.T) {
 	f := func(ms int64, seconds, millis string) {
 		t.Helper()
-		if got := string(wire.AppendSeconds(nil, ms)); got != `"`+seconds+`"` {
+		if got := string(wire.AppendSeconds(nil, "", ms)); got != `"`+seconds+`"` {
 			t.Errorf("%d ms in seconds is %s, want %s", ms, got, seconds)
 		}
-		if got := string(wire.AppendMillis(nil, ms)); got != `"`+millis+`"` {
+		if got := string(wire.AppendMillis(nil, "", ms)); got != `"`+millis+`"` {
 			t.Errorf("%d ms is %s, want %s", ms, got, millis)
 		}
 	}
@@ -176,12 +183,12 @@ func TestTimes(t *testing.T) {
 	f(253_402_300_799_999, "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999Z")
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(-62_167_219_200_000, 253_402_300_799_999).Draw(t, "ms")
-		millis := strings.Trim(string(wire.AppendMillis(nil, ms)), `"`)
+		millis := strings.Trim(string(wire.AppendMillis(nil, "", ms)), `"`)
 		if back, err := time.Parse(time.RFC3339Nano, millis); err != nil || back.UnixMilli() != ms ||
 			!previewTime.MatchString(millis) {
 			t.Fatalf("%d ms is %s, %v", ms, millis, err)
 		}
-		seconds := strings.Trim(string(wire.AppendSeconds(nil, ms)), `"`)
+		seconds := strings.Trim(string(wire.AppendSeconds(nil, "", ms)), `"`)
 		if back, err := time.Parse("2006-01-02T15:04:05Z", seconds); err != nil || ms-back.UnixMilli() < 0 ||
 			ms-back.UnixMilli() > 999 {
 			t.Fatalf("%d ms is %s, %v", ms, seconds, err)
@@ -189,16 +196,17 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of it before it is
-// judged.
+// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of
+// it before it is judged.
 func TestNoTimes(*testing.T) {
 	for _, ms := range []int64{
 		snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001,
 		253_402_300_800_000,
 	} {
-		wire.AppendMillis(nil, ms)
-		wire.AppendSeconds(nil, ms)
+		wire.AppendMillis(nil, "", ms)
+		wire.AppendSeconds(nil, "", ms)
 	}
+
 	for _, day := range []snapshot.Day{snapshot.NoDay, math.MinInt32, math.MaxInt32, -719_529, 2_932_897} {
 		wire.AppendDay(nil, day)
 	}
@@ -212,13 +220,16 @@ func TestDays(t *testing.T) {
 			t.Fatalf("day %d is %s and %s, want %s", day, got, day, want)
 		}
 	}
+
 	const first, last = snapshot.Day(-719_528), snapshot.Day(2_932_896)
 	for day := first; day < first+150_000; day++ {
 		f(day)
 	}
+
 	for day := first; day <= last; day += 29 {
 		f(day)
 	}
+
 	f(last)
 }
 
@@ -238,9 +249,11 @@ func TestPlain(t *testing.T) {
 				if b < ' ' || b == '"' || b == '\\' || b >= 0x80 {
 					want = i
 				}
+
 				if got := wire.Plain(string(text)); got != want {
 					t.Fatalf("%q has %d plain bytes, want %d", text, got, want)
 				}
+
 				text[i] = kept
 			}
 		}
@@ -250,13 +263,15 @@ func TestPlain(t *testing.T) {
 // TestCents compares amounts with strconv, all short ones and the edges of long ones.
 func TestCents(t *testing.T) {
 	f := func(cents int64) {
-		if got := string(wire.AppendCents([]byte("x"), cents)); got != "x"+strconv.FormatInt(cents, 10) {
+		if got := string(wire.AppendCents([]byte("x"), "", cents)); got != "x"+strconv.FormatInt(cents, 10) {
 			t.Fatalf("%d is %s", cents, got)
 		}
 	}
+
 	for cents := range int64(200_000) {
 		f(cents)
 	}
+
 	for power := int64(100_000); power < snapshot.MaxCents/10; power *= 10 {
 		f(power - 1)
 		f(power)

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The shapes of docs/API.md. Their members are in its order; decoding refuses any other member, and every
-// member must be there.
+// The shapes of docs/API.md. Their members are in its order; decoding refuses any other member, and
+// every member must be there.
 type (
 	setRef struct {
 		ID   string `json:"id"`
@@ -175,21 +175,24 @@ type (
 	}
 )
 
-// decode reads JSON strictly and wants it to be exactly what T is spelt as: the same members in the same order, without
-// spaces or needless escapes.
+// decode reads JSON strictly and wants it to be exactly what T is spelt as: the same members in the
+// same order, without spaces or needless escapes.
 func decode[T any](t testing.TB, b []byte) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal(b, &v, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatalf("%s\n%v", b, err)
 	}
+
 	again, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if string(again) != string(b) {
 		t.Fatalf("want the members and spelling of\n%s\ngot\n%s", again, b)
 	}
+
 	return v
 }
 
@@ -233,6 +236,7 @@ func failure(check func(testing.TB)) string {
 		}()
 		check(f)
 	}()
+
 	return f.what
 }
 

@@ -1,14 +1,14 @@
 package wire
 
 import (
-	"strconv"
 	"strings"
 
 	"ninepocket/snapshot"
 )
 
-// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that a newer program
-// built may be missing in the table; the contract makes all its codes from slugs in this way.
+// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that
+// a newer program built may be missing in the table; the contract makes all its codes from slugs in
+// this way.
 func previewGame(slug string) string {
 	if game, known := snapshot.GameBySlug(slug); known {
 		return game.Preview
@@ -23,7 +23,6 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	dst = append(dst, site.ProductPrefix...)
 	dst = append(dst, '_')
 	dst = append(dst, tail...)
-
 	if item < cards {
 		dst = AppendText(dst, `","kind":"card","name":`, c.Cards.Name.At(item))
 		dst = appendProductCommon(dst, c, item, c.Cards.Game[item], c.Cards.UpdatedAt[item])
@@ -34,12 +33,12 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	}
 
 	i := item - cards
+	// A sealed product is one selection: it has neither variants nor a condition to choose.
 	s := &c.Sealed
 	dst = AppendText(dst, `","kind":"sealed","name":`, s.Name.At(i))
 	dst = appendProductCommon(dst, c, item, s.Game[i], s.UpdatedAt[i])
 	dst = AppendText(dst, `,"package_type":`, s.PackageType.At(i))
-	dst = append(dst, `,"units_per_package":`...)
-	dst = strconv.AppendUint(dst, uint64(s.Units[i]), 10)
+	dst = AppendInt(dst, `,"units_per_package":`, int64(s.Units[i]))
 	dst = AppendText(dst, `,"unit_kind":`, s.UnitKind.At(i))
 	dst = AppendText(dst, `,"edition":`, s.Edition.At(i))
 	return append(dst, `,"condition":"factory_sealed"}`...)
@@ -53,36 +52,28 @@ func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, 
 	ids := &c.Identifiers
 	from, to := ids.Of.Range(item)
 	for k := from; k < to; k++ {
-		if k > from {
-			dst = append(dst, ',')
-		}
-		dst = AppendText(dst, `{"namespace":`, ids.Namespace.At(k))
-		dst = AppendText(dst, `,"value":`, ids.Value.At(k))
-		dst = append(dst, '}')
+		dst = AppendText(Comma(dst), `{"namespace":`, ids.Namespace.At(k))
+		dst = append(AppendText(dst, `,"value":`, ids.Value.At(k)), '}')
 	}
 
-	dst = append(dst, `],"catalog_updated_at":`...)
-	return AppendMillis(dst, updatedAt)
+	return AppendMillis(dst, `],"catalog_updated_at":`, updatedAt)
 }
 
-// appendOptions appends a card product's price options: every lane observed now or in retained history, licensed or
-// not (decision 27).
+// appendOptions appends a card product's price options: every lane observed now or in retained
+// history, licensed or not (decision 27).
 func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 	dst = append(dst, `,"price_options":[`...)
 	from, to := c.Lanes.Of.Range(item)
 	for lane := from; lane < to; lane++ {
-		if lane > from {
-			dst = append(dst, ',')
-		}
-		dst = AppendText(dst, `{"variant":`, c.Variants.At(int(c.Lanes.Variant[lane])))
-		dst = append(dst, `,"condition":"`...)
-		dst = append(dst, snapshot.Condition(c.Lanes.Condition[lane]).Code()...)
-		dst = append(dst, `"}`...)
+		dst = AppendText(Comma(dst), `{"variant":`, c.Variants.At(int(c.Lanes.Variant[lane])))
+		dst = append(AppendText(dst, `,"condition":`, snapshot.Condition(c.Lanes.Condition[lane]).Code()), '}')
 	}
+
 	return append(dst, ']')
 }
 
-// Selection is a price selection of the preview contract; Variant and Condition are empty for sealed products.
+// Selection is a price selection of the preview contract; Variant and Condition are empty for
+// sealed products.
 type Selection struct{ Kind, ProductID, Variant, Condition string }
 
 // Missing reasons of a price result (decision 27).
@@ -106,37 +97,35 @@ func appendSelection(dst []byte, s *Selection) []byte {
 
 // AppendMissing appends the result of a selection without a distributable price.
 func AppendMissing(dst []byte, s *Selection, reason string) []byte {
-	dst = appendSelection(dst, s)
-	dst = append(dst, `,"status":"missing","price":null,"observation":null,"missing_reason":"`...)
-	dst = append(dst, reason...)
-	return append(dst, `"}`...)
+	const missing = `,"status":"missing","price":null,"observation":null,"missing_reason":`
+	return append(AppendText(appendSelection(dst, s), missing, reason), '}')
 }
 
-// AppendPriced appends the result of a selection whose lane has a price. Its status is classified at the snapshot's
-// instant (decision 28).
+// AppendPriced appends the result of a selection whose lane has a price. Its status is classified
+// at the snapshot's instant (decision 28).
 func AppendPriced(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
-	status := `,"status":"fresh","price":{"amount_cents":`
+
+	// Fresh, stale or unknown is judged at the snapshot's instant, not at the request's.
+	status := "fresh"
 	switch {
 	case asOf == snapshot.NoTime:
-		status = `,"status":"unknown","price":{"amount_cents":`
+		status = "unknown"
 	case !snapshot.Fresh(asOf, c.SnapshotAt):
-		status = `,"status":"stale","price":{"amount_cents":`
+		status = "stale"
 	}
 
-	dst = appendSelection(dst, s)
-	dst = append(dst, status...)
-	dst = appendAmount(dst, l.Cents[lane])
+	dst = AppendText(appendSelection(dst, s), `,"status":`, status)
+	dst = AppendCents(dst, `,"price":{"amount_cents":`, l.Cents[lane])
 
-	dst = append(dst, `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`...)
+	const observed = `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`
 	if asOf == snapshot.NoTime {
-		dst = append(dst, "null"...)
+		dst = append(append(dst, observed...), "null"...)
 	} else {
-		dst = AppendMillis(dst, asOf)
+		dst = AppendMillis(dst, observed, asOf)
 	}
-	dst = append(dst, `,"collected_at":`...)
-	dst = AppendMillis(dst, l.CollectedAt[lane])
+	dst = AppendMillis(dst, `,"collected_at":`, l.CollectedAt[lane])
 	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, c.Feeds.Attribution.At(int(l.Feed[lane])))
 	return append(dst, `},"missing_reason":null}`...)
 }

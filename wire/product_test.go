@@ -78,9 +78,11 @@ func (w truth) productHead(tail, kind, name string, game int, ids []fixture.Iden
 		[]identifier{},
 		millis(updatedAt),
 	}
+
 	for _, id := range ids {
 		head.Identifiers = append(head.Identifiers, identifier(id))
 	}
+
 	return head
 }
 
@@ -92,15 +94,18 @@ func TestProducts(t *testing.T) {
 			if !from.Product {
 				continue
 			}
+
 			tail := strings.TrimPrefix(from.ID, "card_")
 			want := cardProduct{
 				w.productHead(tail, "card", from.Name, from.Game, from.Identifiers, from.UpdatedAt), w.set(&from),
 				from.Number, from.Printing,
 				[]option{},
 			}
+
 			for _, l := range fixture.SortedLanes(from.Lanes) {
 				want.Options = append(want.Options, option{l.Variant, l.Condition.Code()})
 			}
+
 			got := decode[cardProduct](t, wire.AppendProduct(nil, c, i, tail, site))
 			equal(t, "card product", want, got)
 		}
@@ -130,11 +135,13 @@ func TestPriceResults(t *testing.T) {
 				Seen: snapshot.DayOf(at),
 			}}
 		})
+
 		want := priceResult{
 			selection{"card", "np_abc", "normal", "near_mint"},
 			status, &money{0, "USD"},
 			&observation{"licensed_reference", nil, millis(at - hour/1000), "market_reference", `The "Own" Feed`}, nil,
 		}
+
 		if asOf != snapshot.NoTime {
 			want.Observation.SourceAsOf = to(millis(asOf))
 		}
@@ -147,6 +154,7 @@ func TestPriceResults(t *testing.T) {
 	f(at-36*hour-1, "stale")
 	f(at-hour, "fresh")
 	f(snapshot.NoTime, "unknown")
+
 	for _, reason := range []string{
 		wire.ReasonNotFound, wire.ReasonUnsupported, wire.ReasonNotLicensed,
 		wire.ReasonNoObservation,

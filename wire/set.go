@@ -5,45 +5,41 @@ import "ninepocket/snapshot"
 // AppendGames appends the whole body of list games.
 func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 	n := c.Games.Slug.Len()
-	sets := make([]int, n)
-	cards := make([]int, n)
+	sets := make([]int64, n)
+	cards := make([]int64, n)
+
+	// Games are few, so that counting once beats a column of counts.
 	for _, g := range c.Sets.Game {
 		sets[g]++
 	}
+
 	for _, g := range c.Cards.Game {
 		cards[g]++
 	}
 
 	dst = append(dst, `{"data":[`...)
 	for g := range n {
-		if g > 0 {
-			dst = append(dst, ',')
-		}
-		dst = AppendText(dst, `{"slug":`, c.Games.Slug.At(g))
+		dst = AppendText(Comma(dst), `{"slug":`, c.Games.Slug.At(g))
 		dst = AppendText(dst, `,"name":`, c.Games.Name.At(g))
-		dst = AppendInt(dst, `,"set_count":`, int64(sets[g]))
-		dst = AppendInt(dst, `,"card_count":`, int64(cards[g]))
-		dst = append(dst, '}')
+		dst = AppendInt(dst, `,"set_count":`, sets[g])
+		dst = append(AppendInt(dst, `,"card_count":`, cards[g]), '}')
 	}
+
 	return append(dst, ']', '}')
 }
 
 // appendSet appends a Set summary without the closing brace.
 func appendSet(dst []byte, c *snapshot.Catalog, set int) []byte {
 	s := &c.Sets
-	dst = append(dst, `{"id":"`...)
-	dst = append(dst, s.ID.Bytes(set)...)
-	dst = AppendText(dst, `","name":`, s.Name.At(set))
-	dst = append(dst, `,"series":`...)
-	dst = AppendNullable(dst, s.Series.At(set))
+	dst = AppendText(dst, `{"id":`, s.ID.At(set))
+	dst = AppendText(dst, `,"name":`, s.Name.At(set))
+	dst = AppendNullable(dst, `,"series":`, s.Series.At(set))
 
 	dst = append(dst, `,"release_date":`...)
-	if s.Release[set] == snapshot.NoDay {
+	if day := s.Release[set]; day == snapshot.NoDay {
 		dst = append(dst, "null"...)
 	} else {
-		dst = append(dst, '"')
-		dst = AppendDay(dst, s.Release[set])
-		dst = append(dst, '"')
+		dst = append(AppendDay(append(dst, '"'), day), '"')
 	}
 
 	dst = AppendInt(dst, `,"card_count":`, int64(s.Cards[set]))
@@ -61,16 +57,13 @@ func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, sit
 	dst = site.AppendSetURL(dst, c, set)
 
 	dst = append(dst, `,"top_cards":[`...)
-	for k, card := range top {
-		if k > 0 {
-			dst = append(dst, ',')
-		}
-		dst = AppendName(dst, c, int(card))
+	for _, card := range top {
+		// The game and the set are the ones of the body.
+		dst = AppendName(Comma(dst), c, int(card))
 		dst = site.AppendCardURL(dst, c, int(card))
-		dst = append(dst, `,"currency":"USD","market_price_cents":`...)
-		cents := c.DisplayCents(int(card))
-		dst = AppendCents(dst, cents)
+		dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, c.DisplayCents(int(card)))
 		dst = append(dst, '}')
 	}
+
 	return append(dst, ']', '}')
 }

@@ -13,8 +13,7 @@ type Meta struct {
 // AppendMeta appends a Meta object.
 func AppendMeta(dst []byte, m Meta) []byte {
 	dst = AppendText(dst, `{"request_id":`, m.RequestID)
-	dst = append(dst, `,"snapshot_at":`...)
-	dst = AppendMillis(dst, m.SnapshotAt)
+	dst = AppendMillis(dst, `,"snapshot_at":`, m.SnapshotAt)
 	dst = AppendInt(dst, `,"billable_units":`, int64(m.Units))
 	dst = append(dst, `,"idempotent_replay":`...)
 	dst = strconv.AppendBool(dst, m.Replay)
@@ -31,10 +30,8 @@ type Usage struct {
 // AppendUsage appends the data of get usage, as the beginning of a body that a meta member closes.
 func AppendUsage(dst []byte, u Usage) []byte {
 	dst = AppendText(dst, `{"data":{"tenant_id":`, u.Tenant)
-	dst = append(dst, `,"period_start":`...)
-	dst = AppendMillis(dst, u.From)
-	dst = append(dst, `,"period_end":`...)
-	dst = AppendMillis(dst, u.To)
+	dst = AppendMillis(dst, `,"period_start":`, u.From)
+	dst = AppendMillis(dst, `,"period_end":`, u.To)
 	dst = AppendInt(dst, `,"request_credits_limit":`, u.Limit)
 	dst = AppendInt(dst, `,"request_credits_used":`, u.Used)
 	dst = AppendInt(dst, `,"request_credits_remaining":`, u.Remaining)

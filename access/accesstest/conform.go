@@ -292,6 +292,7 @@ func sharedDay(b *bench) {
 	for range 5 {
 		b.do("small", access.CardsGet)
 	}
+
 	b.want("small", access.CardsGet, access.RateLimited)
 	for range 5 {
 		b.do("small2", access.CardsGet)
@@ -319,8 +320,10 @@ func sharedCredits(b *bench) {
 }
 
 func creditPeriod(b *bench) {
-	from, to := epoch.AddDate(0, 0, -3), epoch.Add(time.Hour)
-	b.file.Tenants["org"].PeriodStart, b.file.Tenants["org"].PeriodEnd = &from, &to
+	from := epoch.AddDate(0, 0, -3)
+	to := epoch.Add(time.Hour)
+	b.file.Tenants["org"].PeriodStart = &from
+	b.file.Tenants["org"].PeriodEnd = &to
 	b.reload()
 	for range 7 {
 		b.do("org", access.ProductsList)
@@ -401,6 +404,7 @@ func concurrentWindow(b *bench) {
 				b.t.Fatalf("%s: %d admissions within %d ms", c.key, c.limit+1, span)
 			}
 		}
+
 		if least := c.limit * 5; len(admitted) < least {
 			b.t.Fatalf("%s: only %d admitted, want at least %d", c.key, len(admitted), least)
 		}
@@ -429,6 +433,7 @@ func concurrentQuota(b *bench) {
 					if d.Verdict != access.Admitted {
 						continue
 					}
+
 					receipt, err := b.Finish(d.Ticket, (i+j)%2 == 0)
 					if err != nil {
 						b.t.Error(err)
@@ -462,6 +467,7 @@ func restart(b *bench) {
 		for range 30 {
 			b.finish(b.want("free", access.CardsGet, access.Admitted), false, 0)
 		}
+
 		before, err := b.Ledger("", 0)
 		if err != nil {
 			b.t.Fatal(err)
@@ -503,6 +509,7 @@ func closed(b *bench) {
 			b.t.Fatalf("after close: %v", err)
 		}
 	}
+
 	if err := b.Close(); err != nil {
 		b.t.Fatal("closing twice:", err)
 	}

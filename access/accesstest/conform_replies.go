@@ -38,6 +38,7 @@ func replayConflictWait(b *bench) {
 		sum.Calls += row.Calls
 		sum.Charged += row.Charged
 	}
+
 	if sum != (access.Counts{Calls: 5, Charged: 1}) {
 		b.t.Fatalf("ledger %+v", rows)
 	}
@@ -186,11 +187,13 @@ func oneClaim(b *bench) {
 				conflicts.Add(1)
 				_, err = gate.Finish(d.Ticket, false)
 			}
+
 			if err != nil {
 				b.t.Error(err)
 			}
 		})
 	}
+
 	group.Wait()
 	if fresh.Load() != 1 || fresh.Load()+replays.Load()+conflicts.Load() != 48 || conflicts.Load() == 0 {
 		b.t.Fatalf("%d fresh, %d replays, %d conflicts", fresh.Load(), replays.Load(), conflicts.Load())

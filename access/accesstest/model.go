@@ -29,6 +29,7 @@ func Model(t *testing.T, h Harness, steps int) {
 		for range steps {
 			m.step()
 		}
+
 		m.finishAll()
 		m.compareLedger()
 		if err := m.store.Close(); err != nil {
@@ -81,6 +82,7 @@ func newModel(tb testing.TB, rt *rapid.T, h Harness) *model {
 		used: map[string]int64{}, held: map[string]int64{}, replies: map[string]*modelReply{},
 		ledger: map[access.LedgerRow]access.Counts{}, perMinute: 5,
 	}
+
 	m.store = h.Open(tb, m.now)
 	return m
 }
@@ -222,6 +224,7 @@ func (m *model) judgeMinute(window string, limit int, live []int64, d access.Dec
 		case len(live) > 0:
 			wait = minute - (m.at() - live[0])
 		}
+
 		want = access.Policy{
 			Limit: int64(limit), Remaining: max(0, int64(limit-len(live))),
 			Wait: (wait + 999) / 1000, Reset: (m.now.Wall + wait + 999) / 1000,
@@ -262,7 +265,8 @@ func (m *model) enter(p *access.Principal, window string) {
 		m.monthFloor[p.Tenant] = m.monthOf(p)
 	}
 	if m.at() > m.lastAt || m.now.Wall > m.lastWall {
-		m.lastAt, m.lastWall = m.at(), m.now.Wall
+		m.lastAt = m.at()
+		m.lastWall = m.now.Wall
 	}
 }
 
@@ -345,7 +349,8 @@ func (m *model) finish(f flight, success bool) {
 	case success:
 		answer := fmt.Sprintf("answer %d", m.at())
 		receipt, err = m.store.Commit(t, *f.claim, []byte(answer))
-		m.replies[f.idem].answer, m.replies[f.idem].at = answer, t.Now.Mono+m.skew
+		m.replies[f.idem].answer = answer
+		m.replies[f.idem].at = t.Now.Mono + m.skew
 	default:
 		receipt, err = m.store.Abort(t, *f.claim)
 		delete(m.replies, f.idem)

@@ -62,7 +62,8 @@ func (w *world) add(name string, n access.NewKey) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.raw[name], w.ids[name] = raw, key.ID
+	w.raw[name] = raw
+	w.ids[name] = key.ID
 }
 
 // reload makes the ring see the file.

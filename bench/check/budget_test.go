@@ -48,6 +48,7 @@ func TestCheck(t *testing.T) {
 	f(one(`"benchmark": "engine.BenchmarkCard", "over": "server.BenchmarkBare/keep-alive", "at_most": 1.4`), "FAIL")
 	f(one(`"benchmark": "engine.BenchmarkGone", "unit": "allocs/op", "at_most": 1`),
 		"no result for engine.BenchmarkGone")
+
 	f(one(`"benchmark": "engine.BenchmarkCard", "over": "engine.BenchmarkGone", "at_most": 1`),
 		"no result for engine.BenchmarkGone")
 	f(one(`"benchmark": "engine.BenchmarkCard", "at_most": 100`), "by itself")

@@ -63,6 +63,7 @@ func check(budgets, input string, out io.Writer) error {
 	if err := printTable(out, verdicts); err != nil {
 		return err
 	}
+
 	failed := 0
 	for _, v := range verdicts {
 		if !v.kept {

@@ -45,19 +45,19 @@ var rows = []row{
 		func(m *measured) (string, bool) {
 			op := m.loop.Operation("get_card")
 			return fmt.Sprintf("%.0f %%; of equal bodies and headers %.0f %%; metering in memory %.0f %%",
-				100*op.Share("body"), 100*op.Share("bare"), 100*op.Share("body")/op.Share("memory")), op.Share("body") >= 0.8
+				100*op.Share("body"), 100*op.Share("bare"), 100*op.Share("body")/op.Share("memory")), op.Share("body") >= 0.8 // air: one text
 		},
 	},
 	{"the same, pipelined ×16", "≥ 60 %, aim 75 %", func(m *measured) (string, bool) {
 		op := m.loop.Operation("get_card_pipelined")
 		return fmt.Sprintf("%.0f %%; of equal bodies and headers %.0f %%; metering in memory %.0f %%",
-			100*op.Share("body"), 100*op.Share("bare"), 100*op.Share("body")/op.Share("memory")), op.Share("body") >= 0.6
+			100*op.Share("body"), 100*op.Share("bare"), 100*op.Share("body")/op.Share("memory")), op.Share("body") >= 0.6 // air: one text
 	}},
 	{
 		"our code in that request, without system calls: full less bare", "≤ 0.6 µs, 0 allocations",
 		func(m *measured) (string, bool) {
-			full, body := m.cpu("bench.BenchmarkGetCard/full/burst=1"), m.cpu("bench.BenchmarkGetCard/bare/burst=1")
-			same, allocs := m.cpu("bench.BenchmarkGetCard/same/burst=1"), m.allocs("bench.BenchmarkGetCard/full/burst=1")
+			full, body := m.cpu("bench.BenchmarkGetCard/full/burst=1"), m.cpu("bench.BenchmarkGetCard/bare/burst=1")      // air: a pair
+			same, allocs := m.cpu("bench.BenchmarkGetCard/same/burst=1"), m.allocs("bench.BenchmarkGetCard/full/burst=1") // air: a pair
 			return fmt.Sprintf("%.2f µs; less writing equal headers %.2f µs; %.0f allocations", full-body, full-same,
 				allocs), full-body <= 0.6 && allocs == 0
 		},
@@ -102,9 +102,11 @@ var rows = []row{
 	{"swap under load", "none failed or mixed; p99 ≤ 2× before; heap flat", func(m *measured) (string, bool) {
 		s := m.swap
 		quiet, swap, publish, calm, compute := s.Swapping()
-		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× that before (%.0f µs) while loading and swapping, %.2f× while another process verified, %.2f× after; "+
+		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× that before (%.0f µs) while loading and "+
+			"swapping, %.2f× while another process verified, %.2f× after; "+
 			"%.2f× beside one of lowest priority that only computes; live heap %d MB, after two %d, at the end %d MB",
-			s.Swaps, s.Failures, s.Mixed, swap, quiet, publish, calm, compute, s.HeapBefore/1e6, s.HeapEarly/1e6, s.HeapAfter/1e6)
+			s.Swaps, s.Failures, s.Mixed, swap, quiet, publish, calm, compute, s.HeapBefore/1e6, s.HeapEarly/1e6,
+			s.HeapAfter/1e6)
 		return text, s.Failures == 0 && s.Mixed == 0 && swap <= 2 && s.HeapAfter < s.HeapEarly*5/4
 	}},
 	{
@@ -335,6 +337,7 @@ func (s *settings) build(ctx context.Context, store, source string, more ...stri
 		"snapshot", "build", "--store", store, "--source", source, "--publish", "--override",
 		"repeated_feed", "--reason", "the same feed measured again",
 	}, more...)
+
 	command := exec.CommandContext(ctx, s.binary, arguments...) //nolint:gosec // the binary is the one to measure
 	var text bytes.Buffer
 	command.Stdout = &text

@@ -97,6 +97,7 @@ func (r *rivals) compare(ctx context.Context, cards int, postgres string) (strin
 	if err != nil {
 		return "", err
 	}
+
 	text += "\n" + title + ":\n\n" + searches.Markdown() + searches.QualityRow()
 	return strings.Join(r.versions, ", ") + ".\n\n" + text, nil
 }
@@ -238,6 +239,7 @@ func (r *rivals) real(ctx context.Context) (store, dump string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+
 	dump, err = r.dump(ctx, store, "real.jsonl")
 	return store, dump, err
 }

@@ -81,6 +81,7 @@ func rootCommand() *cobra.Command {
 		Use: "figures", Short: "Measure what docs/PERFORMANCE.md shows", SilenceUsage: true,
 		SilenceErrors: true,
 	}
+
 	f := root.PersistentFlags()
 	f.StringVar(&s.binary, "binary", "bin/ninepocket", "the ninepocket to measure")
 	f.StringVar(&s.document, "document", "docs/PERFORMANCE.md", "the document to write into, \"\" to print only")
@@ -122,13 +123,14 @@ func (s *settings) publish(ctx context.Context, name, target, text string) error
 	if err != nil {
 		return fmt.Errorf("cannot write into %q: %w", s.document, err)
 	}
-	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // a document of the repository, as git has it
+	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // git has it so
 }
 
 // between replaces what is between the two markers of a section.
 func between(document, name, text string) (string, error) {
 	open := "<!-- " + name + " -->\n"
 	end := "<!-- end of " + name + " -->"
+
 	// What stands outside of the markers is prose and stays.
 	head, rest, ok := strings.Cut(document, open)
 	_, foot, ended := strings.Cut(rest, end)

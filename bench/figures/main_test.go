@@ -46,6 +46,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("met without a figure: %s", line)
 		}
 	}
+
 	good := &measured{
 		bench: gobench.Figures{}, scale: make([]bench.ScalePoint, len(scaleSizes)), loop: &bench.Report{},
 		swap: &bench.SwapReport{
@@ -61,7 +62,7 @@ func TestRows(t *testing.T) {
 			}
 		}
 		for _, query := range []string{"exact", "typo1", "typo2"} {
-			good.bench["index/text.BenchmarkSearch/"+query+"/"+size+"/cached=false"] = map[string][]float64{"cpu-ns/op": {5000}}
+			good.bench["index/text.BenchmarkSearch/"+query+"/"+size+"/cached=false"] = map[string][]float64{"cpu-ns/op": {5000}} // air: one text
 		}
 	}
 

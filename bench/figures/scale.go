@@ -30,7 +30,8 @@ func scaleCommand(s *settings) *cobra.Command {
 				return err
 			}
 			if picture != "" {
-				if err := os.WriteFile(picture, []byte(bench.ScalePlot(points)), 0o644); err != nil { //nolint:gosec // a picture of the document
+				drawing := []byte(bench.ScalePlot(points))
+				if err := os.WriteFile(picture, drawing, 0o644); err != nil { //nolint:gosec // a public picture
 					return fmt.Errorf("cannot write the picture: %w", err)
 				}
 			}

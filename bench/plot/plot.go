@@ -60,7 +60,8 @@ func Grid(title string, panels []Panel) string {
 	w := columns * panelW
 	h := headH + rows*panelH
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n<style>%s</style>\n", w, h, escape(title), style)
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`+
+		"\n<style>%s</style>\n", w, h, escape(title), style)
 	fmt.Fprintf(&out, `<rect class="page" width="%d" height="%d"/>`+"\n", w, h)
 	fmt.Fprintf(&out, `<text class="head" x="%d" y="26">%s</text>`+"\n", padLeft, escape(title))
 	for i := range panels {
@@ -128,6 +129,7 @@ func (p *Panel) frame() (frame, bool) {
 	if len(xs) == 0 {
 		return frame{}, false
 	}
+
 	f := frame{
 		x0: math.Floor(slices.Min(xs)), x1: math.Ceil(slices.Max(xs)), y0: math.Floor(slices.Min(ys)),
 		y1: math.Ceil(slices.Max(ys)),

@@ -24,6 +24,7 @@ func TestGrid(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, svg)
 		}
 	}
+
 	if n := strings.Count(svg, "<circle"); n != 2 {
 		t.Errorf("%d marks, want 2: a value of zero has no logarithm", n)
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http/pprof"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -91,15 +90,13 @@ func (s *service) describe() served {
 	stats := s.engine.Stats()
 	d := served{
 		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
-		LiveSince: stats.Live.UTC(),
-		Previous:  stats.Previous, Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Bytes: v.Size(),
-		Degraded: stats.Degraded, Behind: stats.Behind, Retired: stats.Retired,
+		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Retired: stats.Retired, Bytes: v.Size(),
+		Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Degraded: stats.Degraded, Behind: stats.Behind,
 	}
 
 	if f := stats.LastFailure; f != nil {
 		d.LastFailure = &swapFailure{
-			At: f.At.UTC(), SnapshotID: f.ID, Epoch: f.Epoch, Reason: f.Reason.String(),
-			Error: f.Err.Error(),
+			At: f.At.UTC(), SnapshotID: f.ID, Epoch: f.Epoch, Reason: f.Reason.String(), Error: f.Err.Error(),
 		}
 	}
 	return d
@@ -113,19 +110,13 @@ func (s *service) reloadAll() error {
 	return errors.Join(err, s.engine.Recheck(time.Now()))
 }
 
-// listenHangup takes SIGHUP over from now on, before anyone is told that it may be sent.
-func listenHangup() chan os.Signal {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	return hangups
-}
-
-func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) error {
+// watchHangup reloads at each SIGHUP.
+func (s *service) watchHangup(ctx context.Context, hangups chan os.Signal) {
 	defer signal.Stop(hangups)
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-hangups:
 			// The service manager wants to know when it begins and when it is over, good or bad.
 			s.tell(systemd.Reloading())

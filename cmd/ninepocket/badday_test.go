@@ -409,7 +409,7 @@ func oneSetIn(t *testing.T, every int, name string, b []byte) []byte {
 	return b
 }
 
-// extract writes an archive's files, changed, below dir; those that become nil are left out.
+// extract writes an archive's files, changed, below dir. A file that becomes nil is left out.
 func extract(t *testing.T, path, dir string, change func(name string, b []byte) []byte) {
 	t.Helper()
 	f, err := os.Open(path)

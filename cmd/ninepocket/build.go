@@ -1,10 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -33,10 +32,13 @@ func snapshotBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build --store DIR --source KIND:PATH…",
 		Short: "Build a snapshot from catalogs and price feeds",
-		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, punk-records\n" +
-			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a wide CSV\n" +
+		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, " +
+			"punk-records\n" +
+			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a " +
+			"wide CSV\n" +
 			"file of price history. What is refused goes to the snapshot's quarantine file, with the reason.",
-		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices tcgcsv:history.csv.zst --publish\n" +
+		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices " +
+			"tcgcsv:history.csv.zst --publish\n" +
 			"  ninepocket snapshot build --store store --source tcgcsv:today --base current --publish",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
@@ -62,13 +64,11 @@ func snapshotBuild() *cobra.Command {
 // options reads the flags, naming every problem.
 func (b *buildFlags) options() (loader.Options, error) {
 	o := loader.Options{Mapping: b.mapping, KeepUnmatched: b.keepUnmatched}
-	var problems []error
+	var wrong problems
 	inputs := func(given []string) (all []loader.Input) {
 		for _, s := range given {
 			in, err := loader.ParseInput(s)
-			if err != nil {
-				problems = append(problems, err)
-			}
+			wrong.add(err)
 			all = append(all, in)
 		}
 		return all
@@ -76,25 +76,14 @@ func (b *buildFlags) options() (loader.Options, error) {
 
 	o.Sources = inputs(b.sources)
 	o.Prices = inputs(b.prices)
-	if len(b.sources) == 0 {
-		problems = append(problems, errors.New("cannot build without a --source"))
-	}
+	wrong.when(len(b.sources) == 0, "cannot build without a --source")
 
-	instant := func(flag, given string) (at time.Time) {
-		if given == "" {
-			return at
-		}
+	o.SnapshotAt = wrong.time("snapshot-at", b.snapshotAt, "2026-08-22T20:00:00Z")
+	o.CollectedAt = wrong.time("collected-at", b.collectedAt, "2026-08-22T20:00:00Z")
 
-		at, err := time.Parse(time.RFC3339, given)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("cannot read --%s %q: want a time such as 2026-08-22T20:00:00Z",
-				flag, given))
-		}
-		return at
-	}
-	o.SnapshotAt = instant("snapshot-at", b.snapshotAt)
-	o.CollectedAt = instant("collected-at", b.collectedAt)
-	return o, errors.Join(problems...)
+	// What cannot work is refused before hours of building.
+	wrong.when(!b.publish && len(b.publishing.overrides) > 0, "cannot use --override without --publish")
+	return o, fail(exitUsage, "", wrong.err())
 }
 
 // readBase loads the snapshot that --base means.
@@ -105,7 +94,7 @@ func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 	case "latest":
 		all, err := b.dir().List()
 		if err != nil {
-			return nil, b.storeError(err)
+			return nil, err
 		}
 
 		for _, m := range all {
@@ -114,12 +103,12 @@ func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 			}
 		}
 		return nil, fail(exitFailure, "build the first snapshot without --base",
-			fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.store))
+			fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.folder))
 	}
 
 	id, err := b.resolve(b.base)
 	if err == nil && !snapshot.ValidID(id) {
-		err = fail(exitUsage, "run: ninepocket snapshot list --store "+b.store,
+		err = fail(exitUsage, "run: ninepocket snapshot list --store "+b.folder,
 			fmt.Errorf("cannot use --base %q: want the id of a snapshot, current, previous, latest or none", b.base))
 	}
 	if err != nil {
@@ -128,7 +117,7 @@ func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 
 	c, err := b.dir().LoadVerified(ctx, id)
 	if err != nil {
-		return nil, b.storeError(fmt.Errorf("cannot use the base: %w", err))
+		return nil, fmt.Errorf("cannot use the base: %w", err)
 	}
 	return c, nil
 }
@@ -154,22 +143,20 @@ type built struct {
 // has stays current then, and no guard sees a difference.
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
+	// The newest day that was read; dates compare as text.
+	newest := ""
 	for _, p := range r.Prices {
+		newest = max(newest, p.Last)
 		// One example is enough to find the file.
 		if old := p.TooOld; old != nil {
 			all = append(all,
-				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d of %s",
+				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d "+
+					"of %s",
 					old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
 		}
 	}
 	if base == nil {
 		return all
-	}
-
-	// The newest day that was read; dates compare as text.
-	newest := ""
-	for _, p := range r.Prices {
-		newest = max(newest, p.Last)
 	}
 
 	switch have := base.Date().String(); {
@@ -185,11 +172,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	start := time.Now()
 	o, err := b.options()
 	if err != nil {
-		return fail(exitUsage, "", err)
-	}
-	// What cannot work is refused before hours of building.
-	if !b.publish && len(b.publishing.overrides) > 0 {
-		return fail(exitUsage, "", errors.New("cannot use --override without --publish"))
+		return err
 	}
 
 	publishing, err := b.publishing.publishing(start)
@@ -202,96 +185,105 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 
-	baseID := ""
-	if o.Base != nil {
-		baseID = o.Base.ID
-	}
-
-	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
-	self, err := os.Executable()
+	out, err := b.build(cmd, o)
 	if err != nil {
-		return fail(exitFailure, "", err)
-	}
-	o.Unpack = []string{self, "unpack"}
-	progress := newProgress(cmd.ErrOrStderr(), b.asJSON)
-	o.Progress = progress.update
-	result, err := loader.Build(cmd.Context(), o)
-	if err != nil {
-		progress.stop()
-		return fail(exitFailure, "", err)
-	}
-	progress.update(loader.Progress{Phase: "writing the snapshot"})
-	m, created, err := b.dir().Write(result.Catalog, snapshot.WriteOptions{
-		Base: baseID, Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts,
-	})
-	progress.stop()
-	if err != nil {
-		return b.storeError(err)
-	}
-
-	out := built{
-		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
-		SnapshotAt: m.SnapshotAt,
-		Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID), Report: result.Report,
-		Notes: notes(o.Base, &result.Report),
+		return err
 	}
 	// Notes go to the terminal even when the output is JSON for a script.
 	for _, note := range out.Notes {
-		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
+		cmd.PrintErrln("note: " + note)
 	}
 
 	var refused error
 	if b.publish {
 		// The guards compare with the time of publishing, not with that of the flags.
 		publishing.Now = time.Now()
-		_, refused = b.dir().Publish(m.ID, publishing)
+		_, refused = b.dir().Publish(out.ID, publishing)
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
 	err = show(cmd, b.asJSON, out, out.print)
 	if refused != nil {
 		// What was built stays, and was said.
-		return b.storeError(refused)
+		return refusal(refused)
 	}
 	return err
 }
 
-func (o *built) print(w io.Writer) error {
-	n := o.Counts
-	var cells [][]any
-	for _, g := range o.Report.Games {
-		cells = append(cells, []any{g.Slug, g.Sets, g.Cards, g.Priced, g.CardProducts, g.Sealed, g.Lanes})
+// build builds the snapshot and writes it.
+func (b *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error) {
+	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
 	}
-	if err := table(w, "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES", cells); err != nil {
-		return err
+	o.Unpack = []string{self, "unpack"}
+
+	progress := newProgress(cmd.ErrOrStderr(), b.asJSON)
+	defer progress.stop()
+	m, created, report, err := buildSnapshot(cmd.Context(), b.dir(), o, progress)
+	if err != nil {
+		return nil, err
 	}
 
+	return &built{
+		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
+		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID),
+		Report: *report, Notes: notes(o.Base, report),
+	}, nil
+}
+
+// buildSnapshot builds a snapshot and writes it into a store, showing how far it is.
+func buildSnapshot(ctx context.Context, store *snapshot.Dir, o loader.Options, p *progress) (
+	m *snapshot.Manifest, created bool, report *loader.Report, err error,
+) {
+	o.Progress = p.update
+	result, err := loader.Build(ctx, o)
+	if err != nil {
+		// Its own failure: what helps a store does not help an input.
+		return nil, false, nil, fail(exitFailure, "", err)
+	}
+
+	p.update(loader.Progress{Phase: "writing the snapshot"})
+	written := snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts}
+	if o.Base != nil {
+		written.Base = o.Base.ID
+	}
+	m, created, err = store.Write(result.Catalog, written)
+	return m, created, &result.Report, err
+}
+
+func (o *built) print(w *bufio.Writer) {
+	games := o.Report.Games
+	table(w, "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES", games, func(g loader.GameReport) []any {
+		return []any{g.Slug, g.Sets, g.Cards, g.Priced, g.CardProducts, g.Sealed, g.Lanes}
+	})
+
 	for _, s := range o.Report.Sources {
-		_, _ = fmt.Fprintf(w, "%s:%s: %d sets, %d cards", s.Input.Kind, s.Input.Path, s.Sets, s.Cards)
+		fmt.Fprintf(w, "%s:%s: %d sets, %d cards", s.Input.Kind, s.Input.Path, s.Sets, s.Cards)
 		if s.CardsJoined+s.CardsApart > 0 {
-			_, _ = fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched,
+			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched,
 				s.CardsApart)
 		}
 		if s.CodeCardsLeftOut > 0 {
-			_, _ = fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)
+			fmt.Fprintf(w, "; %d code cards left out", s.CodeCardsLeftOut)
 		}
 		if s.PartnersShared > 0 {
-			_, _ = fmt.Fprintf(w, "; partner ids that an earlier item has: %d", s.PartnersShared)
+			fmt.Fprintf(w, "; partner ids that an earlier item has: %d", s.PartnersShared)
 		}
 		if s.IdentifiersShared > 0 {
-			_, _ = fmt.Fprintf(w, "; identifiers that an earlier item has, which join nothing: %d, such as %s",
+			fmt.Fprintf(w, "; identifiers that an earlier item has, which join nothing: %d, such as %s",
 				s.IdentifiersShared, s.SharedExample)
 		}
-		_, _ = fmt.Fprintln(w)
+		fmt.Fprintln(w)
 	}
 
 	printCounts(w, "sealed products left out", o.Report.SealedLeftOut)
 	printCounts(w, "cards that are not products", o.Report.CardsUnverified)
-	if err := printQuarantine(w, o.Quarantine, o.QuarantineFile); err != nil {
-		return err
-	}
+	printQuarantine(w, o.Quarantine, o.QuarantineFile)
 
-	_, _ = fmt.Fprintf(w, "%d cards, %d products, %d lanes, %d history points in %.1f s\n", n.Cards, n.Products,
+	n := o.Counts
+	fmt.Fprintf(w, "%d cards, %d products, %d lanes, %d history points in %.1f s\n", n.Cards, n.Products,
 		n.Lanes, n.HistoryPoints, o.Seconds)
 	verb := "built"
 	if o.Existing {
@@ -300,9 +292,7 @@ func (o *built) print(w io.Writer) error {
 	if o.Published {
 		verb += " and published"
 	}
-
-	_, err := fmt.Fprintf(w, "%s %s\n", verb, o.ID)
-	return err
+	fmt.Fprintf(w, "%s %s\n", verb, o.ID)
 }
 
 // unpackCommand is how a build starts this program again to unpack a 7z archive.
@@ -310,27 +300,23 @@ func unpackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "unpack", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()); err != nil {
-				return fail(exitFailure, "", err)
-			}
-			return nil
+			return fail(exitFailure, "", source.ServeUnpacking(os.Stdin, cmd.OutOrStdout()))
 		},
 	}
 }
 
-func printCounts(w io.Writer, what string, counts map[string]int) {
+func printCounts(w *bufio.Writer, what string, counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		_, _ = fmt.Fprintf(w, "%s, %s: %d\n", what, reason, counts[reason])
+		fmt.Fprintf(w, "%s, %s: %d\n", what, reason, counts[reason])
 	}
 }
 
 // printQuarantine prints the counts by reason and where the lines are.
-func printQuarantine(w io.Writer, counts map[string]int, file string) error {
+func printQuarantine(w *bufio.Writer, counts map[string]int, file string) {
 	if len(counts) == 0 {
-		_, err := fmt.Fprintln(w, "nothing was quarantined")
-		return err
+		fmt.Fprintln(w, "nothing was quarantined")
+		return
 	}
 	printCounts(w, "quarantined", counts)
-	_, err := fmt.Fprintf(w, "quarantine file: %s\n", file)
-	return err
+	fmt.Fprintf(w, "quarantine file: %s\n", file)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,18 +20,23 @@ import (
 var flagValues = map[string]cobra.CompletionFunc{
 	"source":     completeInput,
 	"prices":     completeInput,
-	"base":       completeBase,
-	"plan":       cobra.FixedCompletions(access.DefaultPlans().Names(), cobra.ShellCompDirectiveNoFileComp),
-	"surface":    cobra.FixedCompletions([]string{"live", "preview", "sandbox"}, cobra.ShellCompDirectiveNoFileComp),
-	"scopes":     cobra.FixedCompletions(access.AllScopes.Names(), cobra.ShellCompDirectiveNoFileComp),
-	"log-format": cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
+	"base":       completeIDs("none", "current", "latest"),
+	"plan":       oneOf(access.DefaultPlans().Names()...),
+	"surface":    oneOf("live", "preview", "sandbox"),
+	"scopes":     oneOf(access.AllScopes.Names()...),
+	"log-format": oneOf("text", "json"),
 	"tenant":     completeTenants,
 	"config":     cobra.FixedCompletions([]string{"toml"}, cobra.ShellCompDirectiveFilterFileExt),
 	"store":      completeFolders,
 	"state":      completeFolders,
 	"mapping":    completeFolders,
 	"ready-file": cobra.NoFileCompletions,
-	"override":   cobra.FixedCompletions(guard.Names(), cobra.ShellCompDirectiveNoFileComp),
+	"override":   oneOf(guard.Names()...),
+}
+
+// oneOf completes the values that there are.
+func oneOf(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
 func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -54,7 +60,7 @@ func addCompletions(root *cobra.Command) {
 		switch {
 		case cmd.ValidArgsFunction != nil || cmd.HasSubCommands():
 		case cmd.Flags().Lookup("store") != nil && takesIDs(cmd):
-			cmd.ValidArgsFunction = completeIDs
+			cmd.ValidArgsFunction = completeIDs("current", "previous", "latest")
 		case cmd.Flags().Lookup("state") != nil && takesIDs(cmd):
 			cmd.ValidArgsFunction = completeKeys
 		case cmd.Name() != "init":
@@ -65,72 +71,46 @@ func addCompletions(root *cobra.Command) {
 
 // takesIDs reports whether the usage line names an id, or two of them, A and B.
 func takesIDs(cmd *cobra.Command) bool {
-	for word := range strings.FieldsSeq(cmd.Use) {
-		switch strings.Trim(word, "[]…") {
-		case "ID", "A", "B":
-			return true
+	return slices.ContainsFunc(strings.Fields(cmd.Use), func(word string) bool {
+		return slices.Contains([]string{"ID", "A", "B"}, strings.Trim(word, "[]…"))
+	})
+}
+
+// completeIDs completes the ids of the store that --store names, newest first, as far as they can be
+// read, after the words that mean one.
+func completeIDs(words ...string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		ids := slices.Clone(words)
+		if store, _ := cmd.Flags().GetString("store"); store != "" {
+			// What cannot be read has no ids.
+			all, _ := snapshot.OpenDir(store).List()
+			for _, m := range all {
+				ids = append(ids, cobra.CompletionWithDesc(m.ID, m.SnapshotAt.Format("2006-01-02")))
+			}
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// keysFile reads the keys that --state names; there are none when it cannot.
+func keysFile(cmd *cobra.Command) *access.KeyFile {
+	if state, _ := cmd.Flags().GetString("state"); state != "" {
+		if file, err := access.ReadKeys(state); err == nil {
+			return file
 		}
 	}
-	return false
-}
-
-// storedIDs are the snapshots of the store that --store names, newest first, as far as they can be
-// read.
-func storedIDs(cmd *cobra.Command) (ids []string) {
-	store, err := cmd.Flags().GetString("store")
-	if err != nil || store == "" {
-		return nil
-	}
-	all, err := snapshot.OpenDir(store).List()
-	if err != nil {
-		return nil
-	}
-
-	for _, m := range all {
-		ids = append(ids, cobra.CompletionWithDesc(m.ID, m.SnapshotAt.Format("2006-01-02")))
-	}
-	return ids
-}
-
-// keysFile reads the keys that --state names, nil when it cannot.
-func keysFile(cmd *cobra.Command) *access.KeyFile {
-	state, err := cmd.Flags().GetString("state")
-	if err != nil || state == "" {
-		return nil
-	}
-
-	file, err := access.ReadKeys(state)
-	if err != nil {
-		return nil
-	}
-	return file
-}
-
-func completeIDs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return append([]string{"current", "previous", "latest"}, storedIDs(cmd)...), cobra.ShellCompDirectiveNoFileComp
-}
-
-func completeBase(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return append([]string{"none", "current", "latest"}, storedIDs(cmd)...), cobra.ShellCompDirectiveNoFileComp
+	return &access.KeyFile{}
 }
 
 func completeKeys(cmd *cobra.Command, _ []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
-	if file := keysFile(cmd); file != nil {
-		for _, k := range file.Keys {
-			ids = append(ids, cobra.CompletionWithDesc(k.ID, strings.TrimSpace(k.Tenant+" "+k.Name)))
-		}
+	for _, k := range keysFile(cmd).Keys {
+		ids = append(ids, cobra.CompletionWithDesc(k.ID, strings.TrimSpace(k.Tenant+" "+k.Name)))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-func completeTenants(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	if file := keysFile(cmd); file != nil {
-		for name := range file.Tenants {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, cobra.ShellCompDirectiveNoFileComp
+func completeTenants(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return slices.Sorted(maps.Keys(keysFile(cmd).Tenants)), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeInput completes KIND:PATH: the kind first, then files and folders, which no shell would

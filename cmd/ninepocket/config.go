@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -21,7 +21,7 @@ type config struct {
 
 	Listen    string `toml:"listen" flag:"<ADDRESS> of the API"`
 	Admin     string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
-	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"`
+	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API, read when it changes"`
 	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"` // both or neither
 	ReadyFile string `toml:"ready_file" flag:"write this <PATH> once requests are served"`
 	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
@@ -34,7 +34,7 @@ type config struct {
 	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
 	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
 	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
-	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"`
+	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
 	MCP    mcpConfig
 	Guards map[string]*float64 // the limits of the guards before publishing, by name
@@ -43,7 +43,7 @@ type config struct {
 
 // mcpConfig is the [mcp] table.
 type mcpConfig struct {
-	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"`
+	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"` // air: a tag is one text
 	AllowedOrigins []string `toml:"allowed_origins" help:"origins whose pages may call MCP"`
 }
 
@@ -66,45 +66,32 @@ func defaultConfig() config {
 
 // validate returns every problem of a configuration.
 func (c *config) validate() error {
-	var problems []error
+	var wrong problems
 	for _, s := range c.Surfaces {
-		if s != "live" && s != "preview" {
-			problems = append(problems, fmt.Errorf("cannot use surfaces: %q is not live or preview", s))
-		}
+		wrong.when(s != "live" && s != "preview", "cannot use surfaces: %q is not live or preview", s)
 	}
 
-	if !slices.Contains(c.Surfaces, "live") {
-		problems = append(problems, errors.New("cannot use surfaces: live cannot be switched off"))
-	}
-	if !slices.Contains(c.Surfaces, c.DefaultSurface) {
-		problems = append(problems, fmt.Errorf("cannot use default_surface %q: it is not one of surfaces",
-			c.DefaultSurface))
-	}
-	if !validPrefix(c.ProductPrefix) {
-		problems = append(problems,
-			fmt.Errorf("cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix))
-	}
+	wrong.when(!slices.Contains(c.Surfaces, "live"), "cannot use surfaces: live cannot be switched off")
+	wrong.when(!slices.Contains(c.Surfaces, c.DefaultSurface),
+		"cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface)
+	wrong.when(!validPrefix(c.ProductPrefix),
+		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
 
-	for _, u := range []struct{ key, value string }{{"base_url", c.BaseURL}, {"site_url", c.SiteURL}} {
-		if err := checkURL(u.value); err != nil {
-			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", u.key, redact(u.value), err))
-		}
+	reach := func(key, value string, check func(string) error) {
+		err := check(value)
+		wrong.when(err != nil, "cannot use %s %q: %w", key, redact(value), err)
 	}
+	reach("base_url", c.BaseURL, checkURL)
+	reach("site_url", c.SiteURL, checkURL)
+	reach("listen", c.Listen, checkAddress)
+	reach("admin", c.Admin, checkAddress)
 
-	for _, a := range []struct{ key, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
-		if err := checkAddress(a.value); err != nil {
-			problems = append(problems, fmt.Errorf("cannot use %s %q: %w", a.key, a.value, err))
-		}
-	}
-	if c.LogFormat != "text" && c.LogFormat != "json" {
-		problems = append(problems, fmt.Errorf("cannot use log_format %q: want text or json", c.LogFormat))
-	}
-	if (c.TLSCert == "") != (c.TLSKey == "") {
-		problems = append(problems, errors.New("cannot use TLS: give tls_cert and tls_key, both or neither"))
-	}
+	wrong.when(c.LogFormat != "text" && c.LogFormat != "json",
+		"cannot use log_format %q: want text or json", c.LogFormat)
+	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.trustedProxies()
 	_, plans := c.plans()
-	return errors.Join(append(problems, proxies, plans, c.guards().Validate())...)
+	return errors.Join(wrong.err(), proxies, plans, c.guards().Validate())
 }
 
 // defaultGuards are the limits of all guards unless configured.
@@ -167,56 +154,36 @@ func checkURL(s string) error {
 
 // trustedProxies are the networks of proxies whose X-Forwarded-For is believed.
 func (c *config) trustedProxies() (all []netip.Prefix, err error) {
-	var problems []error
+	var wrong problems
 	for _, text := range c.TrustedProxies {
 		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			var addr netip.Addr
-			addr, err = netip.ParseAddr(text)
-			if err == nil {
-				prefix, err = addr.Prefix(addr.BitLen())
-			}
+		// An address alone is the network that has no other.
+		if addr, alone := netip.ParseAddr(text); alone == nil {
+			prefix, err = addr.Prefix(addr.BitLen())
 		}
-		if err != nil {
-			problems = append(problems,
-				fmt.Errorf("cannot use trusted_proxies: %q is neither an address nor a network", text))
-			continue
-		}
-
+		wrong.when(err != nil, "cannot use trusted_proxies: %q is neither an address nor a network", text)
 		all = append(all, prefix.Masked())
 	}
-	return all, errors.Join(problems...)
+	return all, wrong.err()
 }
 
 func validPrefix(s string) bool {
-	if s == "" || len(s) > 16 {
-		return false
-	}
-
-	for _, b := range []byte(s) {
-		if (b < 'a' || b > 'z') && (b < '0' || b > '9') {
-			return false
-		}
-	}
-	return true
+	return s != "" && len(s) <= 16 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
 // plans are the default plans with the configured changes.
 func (c *config) plans() (access.Plans, error) {
 	plans := access.DefaultPlans()
-	var problems []error
-	for _, name := range c.planNames() {
+	var wrong problems
+	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 		p := c.Plans[name]
 		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[p.StatsWindow]
-		if !ok {
-			problems = append(problems,
-				fmt.Errorf("cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow))
-		}
+		wrong.when(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow)
 
 		plans.Set(name, access.Plan{
 			PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
 			HistoryDays: p.HistoryDays, StatsWindow: window,
 		})
 	}
-	return plans, errors.Join(append(problems, plans.Validate())...)
+	return plans, errors.Join(wrong.err(), plans.Validate())
 }

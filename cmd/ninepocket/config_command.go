@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -14,22 +15,15 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-
-	"ninepocket/access"
 )
-
-func configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Check, print and begin the configuration of serve", RunE: group}
-	cmd.AddCommand(configCheck(), configPrint(), configInit())
-	return cmd
-}
 
 func configCheck() *cobra.Command {
 	var flags *configFlags
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check what serve would run with and name every problem; exit 2 when there is one",
 		Args: cobra.NoArgs,
-		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate where one is\n" +
+		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate " +
+			"where one is\n" +
 			"configured. It does not look at the store or the state directory.",
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,13 +37,10 @@ func configCheck() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 			if c.hidesVisitors() {
-				_, _ = fmt.Fprintln(cmd.ErrOrStderr(),
-					"hint: base_url tells of a proxy in front and trusted_proxies names none: all who ask for pages "+
-						"through it share one allowance")
+				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
+					"all who ask for pages through it share one allowance")
 			}
-
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the configuration is good")
-			return err
+			return say(cmd, false, nil, "the configuration is good")
 		},
 	}
 
@@ -67,12 +58,11 @@ func (c *config) hidesVisitors() bool {
 
 	// TLS that ends elsewhere, or a public name before a private listener: something is in between.
 	host, _, err := net.SplitHostPort(c.Listen)
-	ip := net.ParseIP(host)
-	here := net.ParseIP(base.Hostname())
-	private := host == "localhost" || ip != nil && ip.IsLoopback()
-	local := base.Hostname() == "localhost" || here != nil && here.IsLoopback()
-	return base.Scheme == "https" && c.TLSCert == "" || err == nil && private && !local
+	return base.Scheme == "https" && c.TLSCert == "" || err == nil && local(host) && !local(base.Hostname())
 }
+
+// local reports whether a host is this machine for itself alone.
+func local(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // printed is a row of config print --json.
 type printed struct {
@@ -86,7 +76,8 @@ func configPrint() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "print", Short: "Print what serve would run with, and where each value came from", Args: cobra.NoArgs,
-		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its origin: the\n" +
+		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its origin: " +
+			"the\n" +
 			"default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.read()
@@ -103,16 +94,10 @@ func configPrint() *cobra.Command {
 }
 
 // rows are all settings with their effective values.
-func (c *layered) rows() []printed {
-	rows := []printed{}
+func (c *layered) rows() (rows []printed) {
 	c.each(func(s *setting, name string, whole *config) {
 		key := dotted(s.path(name))
-		from := c.from[key]
-		if from == "" {
-			from = "default"
-		}
-
-		rows = append(rows, printed{key, redacted(s.value(whole, name)), from})
+		rows = append(rows, printed{key, redacted(s.value(whole, name)), cmp.Or(c.from[key], "default")})
 	})
 	return rows
 }
@@ -121,63 +106,60 @@ func (c *layered) rows() []printed {
 // other.
 func (c *config) each(f func(s *setting, name string, whole *config)) {
 	whole := c.effective()
-	plans := slices.IndexFunc(settings, func(s setting) bool { return s.named() })
-	for i := range settings[:plans] {
-		f(&settings[i], "", &whole)
+	plans := slices.IndexFunc(settings, (*setting).named)
+	for _, s := range settings[:plans] {
+		f(s, "", &whole)
 	}
 
-	for _, name := range whole.planNames() {
-		for i := range settings[plans:] {
-			f(&settings[plans+i], name, &whole)
+	for _, name := range slices.Sorted(maps.Keys(whole.Plans)) {
+		for _, s := range settings[plans:] {
+			f(s, name, &whole)
 		}
 	}
 }
 
-// effective is the configuration with all plans as they come out.
+// effective is the configuration with all plans as they come out, spelt as their tables do.
 func (c *config) effective() config {
 	whole := *c
 	whole.Plans = nil
 
 	// A bad one comes out as it was given.
 	plans, _ := c.plans()
-	for _, name := range plans.Names() {
-		*whole.plan(name) = planConfigOf(plans[name])
+	for name, p := range plans {
+		window := "none"
+		if p.Stats() {
+			window = fmt.Sprintf("%dd", p.StatsWindow)
+		}
+		*whole.plan(name) = planConfig{
+			PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
+			HistoryDays: p.HistoryDays, StatsWindow: window,
+		}
 	}
 	return whole
 }
 
-// planConfigOf spells a plan as its table does.
-func planConfigOf(p *access.Plan) planConfig {
-	window := "none"
-	if p.Stats() {
-		window = fmt.Sprintf("%dd", p.StatsWindow)
-	}
-	return planConfig{
-		PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
-		HistoryDays: p.HistoryDays,
-		StatsWindow: window,
-	}
-}
-
-func (c *layered) print(out io.Writer) error {
+func (c *layered) print(out *bufio.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	table := ""
 	for _, row := range c.rows() {
 		header, key := splitKey(row.Key)
 		if header != table {
 			table = header
-			_, _ = fmt.Fprintf(t, "\n[%s]\n", table)
+			fmt.Fprintf(t, "\n[%s]\n", table)
 		}
-		_, _ = fmt.Fprintf(t, "%s = %s\t# %s\n", key, tomlValue(row.Value), row.From)
+		fmt.Fprintf(t, "%s = %s\t# %s\n", key, tomlValue(row.Value), row.From)
 	}
-	return t.Flush()
+
+	// out keeps the error.
+	_ = t.Flush()
 }
 
 func configInit() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE]", Short: "Write a commented configuration file with every key and its default",
 		Args: cobra.MaximumNArgs(1),
-		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, commented out,\n" +
+		Long: "Writes FILE (default: ninepocket.toml), or to the terminal when FILE is -. Every key is there, " +
+			"commented out,\n" +
 			"with its default and its environment variable. A file that exists is left alone.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "ninepocket.toml"
@@ -194,9 +176,7 @@ func configInit() *cobra.Command {
 				return fail(exitFailure, "name another file, or - for the terminal",
 					fmt.Errorf("cannot write configuration: %w", err))
 			}
-
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "wrote "+path)
-			return err
+			return say(cmd, false, nil, "wrote %s", path)
 		},
 	}
 }
@@ -221,8 +201,10 @@ func writeNew(path string, text []byte) error {
 // of settings.
 func exampleConfig() []byte {
 	var b bytes.Buffer
-	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before a key to change it.\n" +
-		"# Flags win over the environment, the environment over this file. Check it with: ninepocket config check --config FILE\n")
+	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before " +
+		"a key to change it.\n" +
+		"# Flags win over the environment, the environment over this file. Check it with: ninepocket config check " +
+		"--config FILE\n")
 
 	c := defaultConfig()
 	table := ""
@@ -231,17 +213,17 @@ func exampleConfig() []byte {
 		header, key := splitKey(dotted(s.path(name)))
 		if header != table {
 			table = header
-			_, _ = fmt.Fprintf(&b, "\n[%s]\n", table)
+			fmt.Fprintf(&b, "\n[%s]\n", table)
 			if s.named() && !explained[s.key] {
 				b.WriteString("# A name of your choice makes another one.\n")
 			}
 		}
 		if !explained[s.key] {
 			explained[s.key] = true
-			_, _ = fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.help, "`", ""), s.envName())
+			fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(s.help, "`", ""), s.envName())
 		}
 
-		_, _ = fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
+		fmt.Fprintf(&b, "#%s = %s\n", key, tomlValue(s.value(whole, name)))
 	})
 	return b.Bytes()
 }
@@ -275,16 +257,16 @@ func redacted(v any) any {
 	case string:
 		return redact(v)
 	case []string:
-		hidden := []string{}
-		for _, s := range v {
-			hidden = append(hidden, redact(s))
+		// Of its own: value makes a new list.
+		for i := range v {
+			v[i] = redact(v[i])
 		}
-		return hidden
 	}
 	return v
 }
 
-// tomlValue spells a value. TOML's basic strings are JSON's, but that DEL must be escaped; so are its lists and numbers.
+// tomlValue spells a value. TOML's basic strings are JSON's, but that DEL must be escaped; so are
+// its lists and numbers.
 func tomlValue(v any) string {
 	if list, ok := v.([]string); ok {
 		items := make([]string, len(list))
@@ -295,9 +277,7 @@ func tomlValue(v any) string {
 	}
 
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := printJSON(&b, v); err != nil {
 		// A value of a setting is text, a truth, a finite number or a list of texts.
 		panic(err)
 	}

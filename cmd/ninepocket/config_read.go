@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/cobra"
 )
 
@@ -20,7 +20,8 @@ const envPrefix = "NINEPOCKET_"
 // flags.
 type layered struct {
 	config
-	from map[string]string // by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default
+	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default.
+	from map[string]string
 }
 
 // configFlags are the flags that configure a server: --config, and one for each setting that has
@@ -45,8 +46,8 @@ func (f *configFlags) read() (layered, error) {
 	})
 
 	// Flags win over all others, and only those that were given.
-	for i := range settings {
-		if s := &settings[i]; s.flag && f.cmd.Flags().Changed(s.flagName()) {
+	for _, s := range settings {
+		if s.flag && f.cmd.Flags().Changed(s.flagName()) {
 			s.copyValue(&c.config, &f.values)
 			c.from[s.key] = "flag --" + s.flagName()
 		}
@@ -58,9 +59,9 @@ func (f *configFlags) read() (layered, error) {
 // that mean nothing. What could be read is returned with the error, which joins every problem.
 func readConfig(path string, environ []string, warn func(name string)) (layered, error) {
 	c := layered{config: defaultConfig(), from: map[string]string{}}
-	var problems []error
+	var wrong problems
 	if path != "" {
-		problems = append(problems, c.readFile(path))
+		wrong.add(c.readFile(path))
 	}
 
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
@@ -78,13 +79,11 @@ func readConfig(path string, environ []string, warn func(name string)) (layered,
 			warn(name)
 			continue
 		}
-		if err := setText(s.at(&c.config, chosen), value); err != nil {
-			problems = append(problems, fmt.Errorf("cannot use environment variable %s: %w", name, err))
-			continue
-		}
+		err := setText(s.at(&c.config, chosen), value)
+		wrong.when(err != nil, "cannot use environment variable %s: %w", name, err)
 		c.from[dotted(s.path(chosen))] = "environment " + name
 	}
-	return c, errors.Join(problems...)
+	return c, wrong.err()
 }
 
 // readFile takes over what a TOML file says.
@@ -102,28 +101,19 @@ func (c *layered) readTOML(path string, text []byte) error {
 	if err := toml.Unmarshal(text, &tree); err != nil {
 		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, column := bad.Position()
-			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redactLines(bad.String()))
+			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redact(bad.String()))
 		}
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
 
-	// The tree has the values, without an order; problems are told in the order of the file.
-	entries := tomlEntries(tree, nil, tomlLines(text))
-	slices.SortStableFunc(entries, func(a, b tomlEntry) int { return cmp.Compare(a.line, b.line) })
-
 	lines := strings.Split(string(text), "\n")
-	var problems []error
-	for _, e := range entries {
+	var wrong problems
+	for _, e := range tomlEntries(text, tree) {
 		err := c.take(e, path)
-		if err != nil && e.line > 0 {
-			shown := redact(strings.TrimRight(lines[e.line-1], "\r"))
-			err = fmt.Errorf("line %d: %w\n%4d | %s", e.line, err, e.line, shown)
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("cannot read configuration %q: %w", path, err))
-		}
+		wrong.when(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, e.line, err, e.line,
+			redact(strings.TrimRight(lines[e.line-1], "\r")))
 	}
-	return errors.Join(problems...)
+	return wrong.err()
 }
 
 // take sets the setting that one entry of a file means.
@@ -145,10 +135,7 @@ func (c *layered) take(e tomlEntry, file string) error {
 		return fmt.Errorf("cannot use %s: %w", dotted(e.path), err)
 	}
 
-	c.from[key] = file
-	if e.line > 0 {
-		c.from[key] = fmt.Sprintf("%s:%d", file, e.line)
-	}
+	c.from[key] = fmt.Sprintf("%s:%d", file, e.line)
 	return nil
 }
 
@@ -159,104 +146,57 @@ type tomlEntry struct {
 	value any
 }
 
-// tomlEntries are the entries of a table: its keys, and those of the tables in it that settings
-// have, too.
-func tomlEntries(table map[string]any, above []string, lines []tomlEntry) (entries []tomlEntry) {
-	for key, value := range table {
-		path := append(slices.Clone(above), key)
-		inner, isTable := value.(map[string]any)
-		// A table that no setting has is one problem, whatever is in it.
-		if s, _, whole := findSetting(path); isTable && s != nil && !whole {
-			entries = append(entries, tomlEntries(inner, path, lines)...)
-			continue
+// tomlEntries are the entries of a good document in its order: the keys that it gives, those in tables
+// of settings too, with their values from its tree.
+func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
+	var p unstable.Parser
+	p.Reset(text)
+	seen := map[string]bool{}
+
+	// take follows a key or a header from the table that it stands in to the one that it leads to.
+	var take func(path []string, in map[string]any, e *unstable.Node) ([]string, map[string]any)
+	take = func(path []string, in map[string]any, e *unstable.Node) ([]string, map[string]any) {
+		for levels := e.Key(); levels.Next(); {
+			level := levels.Node()
+			path = append(slices.Clone(path), string(level.Data))
+			value := in[string(level.Data)]
+
+			// A table that no setting has is one problem, whatever is in it and wherever it goes on.
+			inner, isTable := value.(map[string]any)
+			if s, _, whole := findSetting(path); !isTable || s == nil || whole {
+				if !seen[dotted(path)] {
+					seen[dotted(path)] = true
+					entries = append(entries, tomlEntry{path, p.Shape(level.Raw).Start.Line, value})
+				}
+				return nil, nil
+			}
+			in = inner
 		}
 
-		entries = append(entries, tomlEntry{path, lineOf(path, lines), value})
+		if e.Kind == unstable.KeyValue {
+			for keys := e.Value().Children(); keys.Next(); {
+				take(path, in, keys.Node())
+			}
+		}
+		return path, in
+	}
+
+	var table []string
+	in := tree
+	for p.NextExpression() {
+		e := p.Expression()
+		if e.Kind != unstable.KeyValue {
+			table, in = take(nil, tree, e)
+		} else if in != nil {
+			take(table, in, e)
+		}
 	}
 	return entries
 }
 
-// tomlLines are the keys of a document with their lines. A strict reader tells the place of every
-// key that it does not know, and this one knows the tables alone.
-func tomlLines(text []byte) (lines []tomlEntry) {
-	var tables struct {
-		MCP, Guards struct{}
-		Plans       map[string]struct{}
-	}
+// passwords finds what may be a password: it looks for the form only, because a URL that cannot be
+// parsed holds one too, and rather takes too much of a line.
+var passwords = regexp.MustCompile(`(://[^:\n]*:).*@`)
 
-	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&tables)
-	add := func(e *toml.DecodeError) {
-		row, _ := e.Position()
-		lines = append(lines, tomlEntry{path: e.Key(), line: row})
-	}
-
-	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-		for i := range strict.Errors {
-			add(&strict.Errors[i])
-		}
-	} else if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
-		// A table's name with a value, behind which no line is known.
-		add(wrong)
-	}
-	return lines
-}
-
-// lineOf is the line of a key, 0 when it is not certain: the reader names a key of an inline table
-// without the table, and what is in an unknown table not at all.
-func lineOf(path []string, lines []tomlEntry) int {
-	found := 0
-	for _, l := range lines {
-		if slices.Equal(path, l.path) {
-			return l.line
-		}
-		if abridged(path, l.path) {
-			if found != 0 {
-				return 0
-			}
-			found = l.line
-		}
-	}
-	return found
-}
-
-// abridged reports whether the reader may mean a path by a name: the path without some levels in
-// the middle, or the path of a table by a key in it.
-func abridged(path, name []string) bool {
-	if len(name) > len(path) {
-		return slices.Equal(path, name[:len(path)])
-	}
-
-	for k := range len(name) {
-		if slices.Equal(path[:k], name[:k]) && slices.Equal(path[len(path)-len(name)+k:], name[k:]) {
-			return true
-		}
-	}
-	return false
-}
-
-// redactLines redacts each line of a text.
-func redactLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = redact(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
-// redact hides what may be a password in a line: redis://user:secret@host is redis://user:***@host.
-// It looks for the form only, because a URL that cannot be parsed holds a password too, and rather
-// hides too much.
-func redact(line string) string {
-	scheme := strings.Index(line, "://")
-	at := strings.LastIndexByte(line, '@')
-	if scheme < 0 || at < scheme+len("://") {
-		return line
-	}
-
-	user := scheme + len("://")
-	colon := strings.IndexByte(line[user:at], ':')
-	if colon < 0 {
-		return line
-	}
-	return line[:user+colon] + ":***" + line[at:]
-}
+// redact hides passwords: redis://user:secret@host is redis://user:***@host.
+func redact(text string) string { return passwords.ReplaceAllString(text, "${1}***@") }

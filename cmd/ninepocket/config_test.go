@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -27,7 +28,8 @@ func noWarning(t *testing.T) func(string) {
 
 func TestLayersOfConfiguration(t *testing.T) {
 	path := writeConfig(t, "listen = \":1\"\nadmin = \":2\"\nbase-url = \"https://a.example\"\n"+
-		"mcp = { allowed_hosts = [\"x\", \"y\"] }\n[plans.free]\nper_minute = 5\n[plans.\"a.b\"]\nper_day = 7\nstats_window = \"7d\"\n")
+		"mcp = { allowed_hosts = [\"x\", \"y\"] }\n[plans.free]\nper_minute = 5\n[plans.\"a.b\"]\nper_day = 7\n"+
+		"stats_window = \"7d\"\n")
 	c, err := readConfig(path, []string{
 		"NINEPOCKET_ADMIN=:3", "NINEPOCKET_PLANS__FREE__PER_DAY=9", "NINEPOCKET_SURFACES=live, preview,", "HOME=/",
 	}, noWarning(t))
@@ -151,23 +153,32 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 	}
 }
 
+func printConfig(t *testing.T, c *layered) string {
+	t.Helper()
+	var text strings.Builder
+	out := bufio.NewWriter(&text)
+	c.print(out)
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
 // TestPrintedConfigRoundTrips reads what config print prints.
 func TestPrintedConfigRoundTrips(t *testing.T) {
-	path := writeConfig(t, "state = \"redis://u:hidden@h/0\"\nstore = \"a \\\"b\\\"\\t\\u007f\"\ncors_origins = [\"https://a\", \"https://b\"]\n[plans.x]\nper_day = 4\n")
+	path := writeConfig(t, "state = \"redis://u:hidden@h/0\"\nstore = \"a \\\"b\\\"\\t\\u007f\"\ncors_origins = "+
+		"[\"https://a\", \"https://b\"]\n[plans.x]\nper_day = 4\n")
 	c, err := readConfig(path, nil, noWarning(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	var out strings.Builder
-	if err := c.print(&out); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(out.String(), "hidden") {
-		t.Errorf("a password was printed:\n%s", out.String())
+	out := printConfig(t, &c)
+	if strings.Contains(out, "hidden") {
+		t.Errorf("a password was printed:\n%s", out)
 	}
 
-	again, err := readConfig(writeConfig(t, out.String()), nil, noWarning(t))
+	again, err := readConfig(writeConfig(t, out), nil, noWarning(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,13 +244,10 @@ func FuzzConfigFile(f *testing.F) {
 			return
 		}
 
-		var out strings.Builder
-		if err := c.print(&out); err != nil {
-			t.Fatal(err)
-		}
+		out := printConfig(t, &c)
 		again := layered{config: defaultConfig(), from: map[string]string{}}
-		if err := again.readTOML("x.toml", []byte(out.String())); err != nil {
-			t.Errorf("%q prints as %s: %v", text, out.String(), err)
+		if err := again.readTOML("x.toml", []byte(out)); err != nil {
+			t.Errorf("%q prints as %s: %v", text, out, err)
 		}
 	})
 }

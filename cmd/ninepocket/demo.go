@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
-	"ninepocket/engine"
 	"ninepocket/internal/synth"
 	"ninepocket/loader"
 	"ninepocket/snapshot"
@@ -23,7 +22,8 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a synthetic catalog of both games with ready keys",
-		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through the real\n" +
+		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through the " +
+			"real\n" +
 			"loader, and serves it. The same seed makes the same catalog. Nothing is kept.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,13 +31,7 @@ func demoCommand() *cobra.Command {
 			if err := errors.Join(c.validate(), o.Validate()); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
 			}
-			if err := demo(cmd, c, o); err != nil {
-				if _, known := errors.AsType[*failure](err); known {
-					return err
-				}
-				return fail(exitFailure, "", err)
-			}
-			return nil
+			return asFailure(demo(cmd, c, o), nil, "")
 		},
 	}
 
@@ -68,62 +62,55 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 	}
 
 	now := time.Now()
-	log := newLog(cmd.ErrOrStderr(), c.LogFormat)
-	eng := engine.New(store, engine.Options{
-		Site: c.site(c.baseURL(api)), SearchCache: searchCache, Memory: memory, Log: log,
-	})
-	defer eng.Close()
-	if err := eng.Open(now); err != nil {
+	s := &service{
+		config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat),
+		store: access.NewMemory(access.MemoryOptions{}), reload: func() error { return nil },
+	}
+	s.engine = s.newEngine(store, api)
+	defer s.engine.Close()
+	if err := s.engine.Open(now); err != nil {
 		return err
 	}
 
-	// Keys, limits and cursors live in memory and end with the process.
+	// Keys and limits live in memory, cursors in the folder: all end with the process.
 	file, keys, err := demoKeys(now)
 	if err != nil {
 		return err
 	}
 
-	plans, err := demoPlans(&c)
+	plans := access.DefaultPlans()
+	// Without practical limits.
+	plans.Set("preview_bench", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
+	s.ring, err = access.FixedKeyRing(file, plans)
 	if err != nil {
 		return err
 	}
-	ring, err := access.FixedKeyRing(file, plans)
+
+	s.cursors, err = openCursors(folder)
 	if err != nil {
 		return err
 	}
-	cursors, err := newCursors()
-	if err != nil {
-		return err
-	}
-	s := &service{
-		config: c, engine: eng, ring: ring, store: access.NewMemory(access.MemoryOptions{}),
-		clock:   access.StartClock(now),
-		cursors: cursors, log: log,
-		reload: func() error { return nil },
-	}
-	s.ready = func(r readyFile) error {
+	s.ready = func(r *readyFile) {
 		// The ready file of a demo holds its keys: nothing of it is secret.
 		r.Keys = keys
 		printDemo(cmd, r)
-		return writeReadyFile(c.ReadyFile, r)
 	}
 	return s.run(cmd.Context(), api, admin)
 }
 
 // buildDemo generates the catalog and takes it through the real loader and store.
-func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.Options) error {
+func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, catalog synth.Options) error {
 	start := time.Now()
 	progress := newProgress(cmd.ErrOrStderr(), false)
 	defer progress.stop()
-	progress.update(loader.Progress{Phase: fmt.Sprintf("generating %d cards", o.Cards)})
+	progress.update(loader.Progress{Phase: fmt.Sprintf("generating %d cards", catalog.Cards)})
 	raw := filepath.Join(folder, "catalog")
-	if err := synth.Write(raw, o); err != nil {
+	if err := synth.Write(raw, catalog); err != nil {
 		return fmt.Errorf("cannot generate the demo: %w", err)
 	}
 
-	result, err := loader.Build(cmd.Context(), loader.Options{
-		Sources: []loader.Input{{Kind: "native", Path: raw}}, Progress: progress.update,
-	})
+	o := loader.Options{Sources: []loader.Input{{Kind: "native", Path: raw}}}
+	m, _, _, err := buildSnapshot(cmd.Context(), store, o, progress)
 	if err != nil {
 		return err
 	}
@@ -132,12 +119,6 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.O
 		return err
 	}
 
-	m, _, err := store.Write(result.Catalog, snapshot.WriteOptions{
-		Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts,
-	})
-	if err != nil {
-		return err
-	}
 	// The demo makes its own catalog, so nothing has to be found out about it.
 	unchecked := func(*snapshot.Catalog) error { return nil }
 	if _, err := store.Publish(m.ID, snapshot.Publishing{Now: time.Now(), Check: unchecked}); err != nil {
@@ -145,59 +126,40 @@ func buildDemo(cmd *cobra.Command, folder string, store *snapshot.Dir, o synth.O
 	}
 
 	progress.stop()
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(),
-		"built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
+	cmd.PrintErrf("built %d sets, %d cards, %d products, %d prices a day over 365 days in %.1f s\n",
 		m.Counts.Sets, m.Counts.Cards, m.Counts.Products, m.Counts.Lanes, time.Since(start).Seconds())
-	return err
+	return nil
 }
 
-// demoPlans adds what preview_bench needs: no practical limits.
-func demoPlans(c *config) (access.Plans, error) {
-	plans, err := c.plans()
-	if err != nil {
-		return nil, err
-	}
-	plans.Set("preview_bench", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
-	return plans, plans.Validate()
-}
-
-// demoKeys makes the keys of the demo: one tenant each for the live
-// ones.
+// demoKeys makes the keys of the demo: one tenant each for the live ones.
 func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	file := access.NewKeyFile()
 	keys := map[string]string{}
-	few := int64(5)
-	for _, k := range []struct {
-		name string
-		new  access.NewKey
-	}{
-		{"free", access.NewKey{Tenant: "demo-free", Kind: access.Live, Plan: "free"}},
-		{"starter", access.NewKey{Tenant: "demo-starter", Kind: access.Live, Plan: "starter"}},
-		{"pro", access.NewKey{Tenant: "demo-pro", Kind: access.Live, Plan: "pro"}},
-		{"business", access.NewKey{Tenant: "demo-business", Kind: access.Live, Plan: "business"}},
-		{"bench", access.NewKey{Tenant: "demo-bench", Kind: access.Live, Plan: "unlimited"}},
-		{"sandbox", access.NewKey{Tenant: "demo-sandbox", Kind: access.Sandbox, Plan: "free"}},
-		{"revoked", access.NewKey{Tenant: "demo-revoked", Kind: access.Live, Plan: "free"}},
-		{"preview", access.NewKey{Tenant: "demo-preview", Kind: access.Preview, Plan: "preview"}},
-		{"preview_catalog", access.NewKey{
-			Tenant: "demo-preview", Kind: access.Preview, Plan: "preview",
+	few := new(int64(5))
+	for _, k := range []access.NewKey{
+		{Name: "free", Tenant: "demo-free", Kind: access.Live, Plan: "free"},
+		{Name: "starter", Tenant: "demo-starter", Kind: access.Live, Plan: "starter"},
+		{Name: "pro", Tenant: "demo-pro", Kind: access.Live, Plan: "pro"},
+		{Name: "business", Tenant: "demo-business", Kind: access.Live, Plan: "business"},
+		{Name: "bench", Tenant: "demo-bench", Kind: access.Live, Plan: "unlimited"},
+		{Name: "sandbox", Tenant: "demo-sandbox", Kind: access.Sandbox, Plan: "free"},
+		{Name: "revoked", Tenant: "demo-revoked", Kind: access.Live, Plan: "free"},
+		{Name: "preview", Tenant: "demo-preview", Kind: access.Preview, Plan: "preview"},
+		{
+			Name: "preview_catalog", Tenant: "demo-preview", Kind: access.Preview, Plan: "preview",
 			Scopes: access.CatalogRead,
-		}},
-		{"preview_small", access.NewKey{
-			Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview",
-			Credits: &few,
-		}},
-		{"preview_bench", access.NewKey{Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"}},
-		{"preview_rival", access.NewKey{Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"}},
+		},
+		{Name: "preview_small", Tenant: "demo-preview-small", Kind: access.Preview, Plan: "preview", Credits: few},
+		{Name: "preview_bench", Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"},
+		{Name: "preview_rival", Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"},
 	} {
-		k.new.Name = k.name
-		made, text, err := file.Create(k.new, now)
+		made, text, err := file.Create(k, now)
 		if err != nil {
-			return nil, nil, fmt.Errorf("cannot make demo key %q: %w", k.name, err)
+			return nil, nil, fmt.Errorf("cannot make demo key %q: %w", k.Name, err)
 		}
 
-		keys[k.name] = text
-		if k.name == "revoked" {
+		keys[k.Name] = text
+		if k.Name == "revoked" {
 			if _, err := file.Revoke(made.ID, now); err != nil {
 				return nil, nil, err
 			}
@@ -206,7 +168,7 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	return file, keys, nil
 }
 
-func printDemo(cmd *cobra.Command, r readyFile) {
+func printDemo(cmd *cobra.Command, r *readyFile) {
 	_, _ = fmt.Fprintf(cmd.OutOrStdout(), `
 API      %[1]s
 Admin    %[2]s

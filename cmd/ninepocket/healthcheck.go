@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	neturl "net/url"
 	"os"
@@ -18,7 +20,8 @@ func healthcheckCommand() *cobra.Command {
 	var url, path string
 	cmd := &cobra.Command{
 		Use: "healthcheck", Short: "Ask a running server whether it is ready; exit 0 when it is", Args: cobra.NoArgs,
-		Long: "Asks the admin listener that file and environment configure for /readyz, or --url. It needs no shell and no\n" +
+		Long: "Asks the admin listener that file and environment configure for /readyz, or --url. It needs no " +
+			"shell and no\n" +
 			"curl, so that a container of the binary alone can check its own health.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
@@ -32,8 +35,8 @@ func healthcheckCommand() *cobra.Command {
 			}
 
 			// A connection of its own: a kept one would not notice that nobody accepts.
-			client := &http.Client{Timeout: healthLimit, Transport: &http.Transport{DisableKeepAlives: true}}
-			if err := checkHealth(cmd.Context(), client, url); err != nil {
+			transport := &http.Transport{DisableKeepAlives: true}
+			if err := checkHealth(cmd.Context(), transport, url); err != nil {
 				return fail(exitFailure, "", fmt.Errorf("cannot find the server healthy: %w", err))
 			}
 			return nil
@@ -50,6 +53,30 @@ func checkAsked(s string) error {
 	u, err := neturl.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("want http://HOST or https://HOST, with a path")
+	}
+	return nil
+}
+
+// checkHealth wants 200 from a URL.
+func checkHealth(ctx context.Context, transport *http.Transport, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+
+	client := &http.Client{Transport: transport, Timeout: healthLimit}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+
+	// It was only read.
+	defer func() { _ = resp.Body.Close() }()
+	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %d", url, resp.StatusCode)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ninepocket/bench"
+	"ninepocket/snapshot"
 )
 
 // version is set by the linker.
@@ -62,11 +63,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 
 	// What cobra itself refuses is a mistake in the command line.
-	code := exitUsage
-	hint := "run 'ninepocket --help' for the commands and their flags"
+	f := &failure{code: exitUsage, hint: "run 'ninepocket --help' for the commands and their flags"}
 	if known, ok := errors.AsType[*failure](err); ok {
-		code = known.code
-		hint = known.hint
+		f = known
 	}
 
 	// Every message names the program once and says what it cannot do.
@@ -75,10 +74,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		text = "cannot run the command: " + text
 	}
 	_, _ = fmt.Fprintln(stderr, "ninepocket: "+text)
-	if hint != "" {
-		_, _ = fmt.Fprintln(stderr, "hint: "+hint)
+	if f.hint != "" {
+		_, _ = fmt.Fprintln(stderr, "hint: "+f.hint)
 	}
-	return code
+	return f.code
 }
 
 func rootCommand() *cobra.Command {
@@ -92,22 +91,26 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 
-	root.AddCommand(demoCommand(), serveCommand(), snapshotCommand(), keysCommand(), usageCommand(),
-		bench.Command(fail),
-		configCommand(), healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
+	root.AddCommand(demoCommand(), serveCommand(),
+		group("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
+			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotPrune(),
+			holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),
+			holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding",
+				(*snapshot.Dir).Unhold)),
+		group("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(), keysRotate()),
+		usageCommand(), bench.Command(fail),
+		group("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
+			configInit()),
+		healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		var problems []error
+		var wrong problems
 		for _, name := range []string{"store", "state"} {
 			if f := cmd.Flags().Lookup(name); f != nil {
-				problems = append(problems, checkFolder(name, f.Value.String()))
+				wrong.add(checkFolder(name, f.Value.String()))
 			}
 		}
-
-		if err := errors.Join(problems...); err != nil {
-			return fail(exitUsage, "", err)
-		}
-		return nil
+		return fail(exitUsage, "", wrong.err())
 	}
 	return root
 }
@@ -116,19 +119,25 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "ninepocket "+version)
-			return err
+			return say(cmd, false, nil, "ninepocket %s", version)
 		},
 	}
 }
 
-// group is the RunE of a command that only has subcommands: cobra would show its help for an
-// unknown one and succeed.
-func group(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+// group is a command that only has subcommands. Without a RunE of its own cobra would show its help
+// for an unknown one and succeed.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+			}
+			return cmd.Help()
+		},
 	}
-	return cmd.Help()
+	cmd.AddCommand(subs...)
+	return cmd
 }
 
 // checkFolder refuses what looks like the address of a service: taken for a folder it would hide
@@ -140,5 +149,10 @@ func checkFolder(name, value string) error {
 	return nil
 }
 
-// fail wraps an error that a command ends with.
-func fail(code int, hint string, err error) error { return &failure{err: err, code: code, hint: hint} }
+// fail wraps an error that a command ends with; no error stays none.
+func fail(code int, hint string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{err: err, code: code, hint: hint}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,22 +22,18 @@ func manCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			root.InitDefaultCompletionCmd()
+			given := strings.Join(args, " ")
+			if dir != "" && given != "" {
+				return fail(exitUsage, "", fmt.Errorf("cannot write the page of %q alone: --dir writes all", given))
+			}
 			if dir != "" {
-				if len(args) > 0 {
-					given := strings.Join(args, " ")
-					return fail(exitUsage, "", fmt.Errorf("cannot write the page of %q alone: --dir writes all", given))
-				}
-				if err := writePages(root, dir); err != nil {
-					return fail(exitFailure, "", fmt.Errorf("cannot write manual pages: %w", err))
-				}
-				return nil
+				return fail(exitFailure, "", writePages(root, dir))
 			}
 
 			// Without arguments this finds the program itself.
 			of, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return fail(exitUsage, "run: ninepocket --help",
-					fmt.Errorf("cannot find the command %q", strings.Join(args, " ")))
+				return fail(exitUsage, "run: ninepocket --help", fmt.Errorf("cannot find the command %q", given))
 			}
 
 			page, err := manPage(of)
@@ -53,18 +50,17 @@ func manCommand() *cobra.Command {
 
 // writePages writes the page of a command and of those below it, each under its name.
 func writePages(cmd *cobra.Command, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // manual pages are public
-		return err
-	}
-
 	page, err := manPage(cmd)
-	if err != nil {
-		return err
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755) //nolint:gosec // manual pages are public
 	}
-	// Pages are named as man looks for them: ninepocket-keys-create.1.
-	path := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
-	if err := os.WriteFile(path, page, 0o644); err != nil { //nolint:gosec // manual pages are public
-		return err
+	if err == nil {
+		// Pages are named as man looks for them: ninepocket-keys-create.1.
+		path := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
+		err = os.WriteFile(path, page, 0o644) //nolint:gosec // manual pages are public
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write manual pages: %w", err)
 	}
 
 	for _, sub := range documented(cmd) {
@@ -109,11 +105,7 @@ func manPage(cmd *cobra.Command) ([]byte, error) {
 // description is what a command does, in Markdown, with the sections that only manual pages have.
 func description(cmd *cobra.Command) string {
 	var b strings.Builder
-	long := cmd.Long
-	if long == "" {
-		long = cmd.Short + "."
-	}
-	b.WriteString(markdown.Replace(long))
+	b.WriteString(markdown.Replace(cmp.Or(cmd.Long, cmd.Short+".")))
 
 	switch cmd.Name() {
 	case "ninepocket":
@@ -123,18 +115,20 @@ func description(cmd *cobra.Command) string {
 			"verification failed or a guard refused",
 			"serve lacks keys or a snapshot that loads",
 		} {
-			_, _ = fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)
+			fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)
 		}
 	case "serve":
-		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables that win over them:\n\n")
-		for i := range settings {
-			s := &settings[i]
+		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
+			"that win over them:\n\n")
+		for _, s := range settings {
 			help := strings.ReplaceAll(s.help, "`", "")
-			_, _ = fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n", markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))
+			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n",
+				markdown.Replace(s.key), markdown.Replace(s.envName()), markdown.Replace(help))
 		}
 	}
 	return b.String()
 }
 
 // markdown escapes what Markdown would take for markup.
-var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`)
+var markdown = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`)

@@ -13,9 +13,9 @@ import (
 	"ninepocket/server"
 )
 
-// metrics are what Prometheus reads: the process's own figures and those that server, access and
-// engine count by themselves, turned into metrics when they are asked for. Labels are operations,
-// codes and reasons that the program knows; nothing that a client sends becomes one.
+// metrics is what Prometheus reads: figures of the process, and counts of server, access and
+// engine. Counts become metrics when they are asked for. Labels are operations, codes and reasons
+// that the program knows; nothing that a client sends becomes one.
 func (s *service) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s)
@@ -74,6 +74,13 @@ func counter[N number](out sink, name, help string, v N, labels ...string) {
 	out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v), values...)
 }
 
+// since sends the time that has passed since something, unless that never was.
+func (out sink) since(name, help string, now, at time.Time) {
+	if !at.IsZero() {
+		gauge(out, name, help, now.Sub(at).Seconds())
+	}
+}
+
 // histogram sends a histogram in seconds, its buckets cumulative.
 func (out sink) histogram(name, help string, h tally.Histogram, labels ...string) {
 	buckets := make(map[float64]uint64, len(h.Bounds))
@@ -103,7 +110,7 @@ func flag(v bool) int {
 	return 0
 }
 
-// code spells a status; 0 stands for those that the server does not expect of itself.
+// code spells a status; 0 stands for a status that the server does not expect of itself.
 func code(status int) string {
 	if status == 0 {
 		return "other"
@@ -120,8 +127,7 @@ func (out sink) requests(s server.Stats) {
 		}
 		out.histogram("http_request_duration_seconds",
 			"Time from a request being read to its answer being ready to be written, by surface and operation.",
-			r.Latency,
-			"surface", r.Surface, "operation", r.Operation)
+			r.Latency, "surface", r.Surface, "operation", r.Operation)
 	}
 	gauge(out, "http_requests_in_flight", "Requests that are being answered.", s.InFlight)
 	counter(out, "http_response_bytes_total", "Bytes of answer bodies, as sent.", s.Bytes)
@@ -148,26 +154,23 @@ func (out sink) requests(s server.Stats) {
 }
 
 func (out sink) snapshot(v *engine.View, now time.Time) {
-	at := time.UnixMilli(v.Catalog.SnapshotAt)
+	c := v.Catalog
 	gauge(out, "snapshot_info", "Always 1; the labels name the served snapshot.", 1, "snapshot_id", v.ID)
 	gauge(out, "snapshot_timestamp_seconds", "The instant that the served snapshot describes.",
-		float64(v.Catalog.SnapshotAt)/1000)
-	gauge(out, "snapshot_age_seconds", "Time since the instant that the served snapshot describes.",
-		now.Sub(at).Seconds())
+		float64(c.SnapshotAt)/1000)
+	out.since("snapshot_age_seconds", "Time since the instant that the served snapshot describes.", now,
+		time.UnixMilli(c.SnapshotAt))
 
-	gauge(out, "snapshot_games", "Games in the served snapshot.", v.Catalog.Games.Slug.Len())
-	gauge(out, "snapshot_sets", "Sets in the served snapshot.", v.Catalog.Sets.ID.Len())
-	gauge(out, "snapshot_cards", "Cards in the served snapshot.", v.Catalog.Cards.ID.Len())
+	gauge(out, "snapshot_games", "Games in the served snapshot.", c.Games.Slug.Len())
+	gauge(out, "snapshot_sets", "Sets in the served snapshot.", c.Sets.ID.Len())
+	gauge(out, "snapshot_cards", "Cards in the served snapshot.", c.Cards.ID.Len())
 	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products()))
-	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.",
-		len(v.Catalog.Lanes.Variant))
+	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(c.Lanes.Variant))
 	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
 }
 
 func (out sink) engine(s engine.Stats, now time.Time) {
-	if s.Swaps > 0 {
-		gauge(out, "snapshot_live_seconds", "Time since the served snapshot went live here.", now.Sub(s.Live).Seconds())
-	}
+	out.since("snapshot_live_seconds", "Time since the served snapshot went live here.", now, s.Live)
 	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback that was not published.",
 		s.Epoch)
 	// A fallback that was not published has no manifest.
@@ -195,10 +198,7 @@ func (out sink) engine(s engine.Stats, now time.Time) {
 	gauge(out, "snapshot_behind", "1 when another snapshot is published than is served.", flag(s.Behind))
 	gauge(out, "degraded", "1 when an earlier snapshot is served because the published one is damaged.",
 		flag(s.Degraded))
-	if !s.Checked.IsZero() {
-		gauge(out, "store_check_age_seconds", "Time since the snapshot store last said what is published.",
-			now.Sub(s.Checked).Seconds())
-	}
+	out.since("store_check_age_seconds", "Time since the snapshot store last said what is published.", now, s.Checked)
 	gauge(out, "retired_snapshots", "Earlier snapshots kept in memory for cursors.", s.Retired)
 	gauge(out, "retired_snapshot_bytes", "Memory that earlier snapshots take, without their word indexes.",
 		s.RetiredBytes)
@@ -228,13 +228,9 @@ func (out sink) metering(s access.StoreStats, now time.Time) {
 	counter(out, "wal_written_bytes_total", "Bytes written to the metering log.", s.LogWritten)
 
 	out.histogram("checkpoint_duration_seconds", "Time of the metering checkpoints.", s.Checkpoint)
-	if !s.CheckpointAt.IsZero() {
-		gauge(out, "checkpoint_age_seconds", "Time since the last metering checkpoint.",
-			now.Sub(s.CheckpointAt).Seconds())
-	}
+	out.since("checkpoint_age_seconds", "Time since the last metering checkpoint.", now, s.CheckpointAt)
 	counter(out, "checkpoint_failures_total", "Metering checkpoints that failed; the first one takes metering down.",
 		s.CheckpointFails)
 	counter(out, "checkpoint_postponements_total",
-		"Metering checkpoints put off because another process was reading the file.",
-		s.CheckpointBusy)
+		"Metering checkpoints put off because another process was reading the file.", s.CheckpointBusy)
 }

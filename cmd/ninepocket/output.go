@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -18,56 +21,84 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // show prints v as JSON, or what text prints for people.
-func show(cmd *cobra.Command, asJSON bool, v any, text func(out io.Writer) error) error {
+func show(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), v)
 	}
-	return text(cmd.OutOrStdout())
+
+	// The writer keeps its first error, so that text need not look at any.
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	text(out)
+	return out.Flush()
 }
 
 // say prints v as JSON, or a line for people.
 func say(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
-	return show(cmd, asJSON, v, func(out io.Writer) error {
-		_, err := fmt.Fprintf(out, format+"\n", args...)
-		return err
-	})
+	return show(cmd, asJSON, v, func(out *bufio.Writer) { fmt.Fprintf(out, format+"\n", args...) })
 }
 
-// list prints v as JSON, or rows under a header.
-func list(cmd *cobra.Command, asJSON bool, v any, header string, rows [][]any) error {
-	return show(cmd, asJSON, v, func(out io.Writer) error { return table(out, header, rows) })
+// list prints rows as JSON, or the cells of each under a header.
+func list[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
+	return show(cmd, asJSON, rows, func(out *bufio.Writer) { table(out, header, rows, cells) })
 }
 
-// table prints rows under a header in aligned columns.
-func table(w io.Writer, header string, rows [][]any) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, header)
+// table prints the cells of rows under a header, in aligned columns.
+func table[T any](out *bufio.Writer, header string, rows []T, cells func(T) []any) {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, header)
 
 	for _, row := range rows {
 		// Cells are parted by tabs, which the writer turns into columns.
-		for i, cell := range row {
+		for i, cell := range cells(row) {
 			if i > 0 {
-				_, _ = fmt.Fprint(t, "\t")
+				fmt.Fprint(t, "\t")
 			}
-			_, _ = fmt.Fprint(t, cell)
+			fmt.Fprint(t, cell)
 		}
-		_, _ = fmt.Fprintln(t)
+		fmt.Fprintln(t)
 	}
-	return t.Flush()
+
+	// out keeps the error.
+	_ = t.Flush()
 }
 
 // sized spells a number of bytes for people.
 func sized(n int64) string {
-	const unit = 1000
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-
-	value := float64(n) / unit
+	value := float64(n)
 	exponent := 0
-	for value >= unit && exponent < 3 {
-		value /= unit
+	for value >= 1000 && exponent < 4 {
+		value /= 1000
 		exponent++
 	}
-	return fmt.Sprintf("%.1f %cB", value, "kMGT"[exponent])
+
+	if exponent == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %cB", value, " kMGT"[exponent])
 }
+
+// problems are what is wrong with flags or settings: all of it is told at once.
+type problems []error
+
+// add takes down an error, if it is one.
+func (p *problems) add(err error) { *p = append(*p, err) }
+
+// when takes down a problem where there is one.
+func (p *problems) when(wrong bool, format string, args ...any) {
+	if wrong {
+		p.add(fmt.Errorf(format, args...))
+	}
+}
+
+// time reads the value of a flag, none when it is not given.
+func (p *problems) time(flag, given, such string) time.Time {
+	if given == "" {
+		return time.Time{}
+	}
+
+	at, err := time.Parse(time.RFC3339, given)
+	p.when(err != nil, "cannot read --%s %q: want a time such as %s", flag, given, such)
+	return at
+}
+
+func (p *problems) err() error { return errors.Join(*p...) }

@@ -19,59 +19,58 @@ const (
 	logEvery      = 5 * time.Second
 )
 
-// progress shows how far a build is: phase, counts, rate and time left in one line on a terminal, a
-// line every five seconds elsewhere, nothing when the output is JSON.
+// progress shows how far a build is: its phase, counts, rate and time left. On a terminal it
+// redraws one line. Elsewhere it writes a line every five seconds, and nothing when the output is
+// JSON.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
-	quiet    bool
 	terminal bool
+	every    time.Duration
 	phase    string
 	began    time.Time // of the phase
 	shown    time.Time
-	drawn    bool // an unfinished line is on the terminal
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
+	if quiet {
+		w = io.Discard
+	}
+	if isTerminal(w) {
+		return &progress{w: w, terminal: true, every: terminalEvery}
+	}
+	return &progress{w: w, every: logEvery, shown: time.Now()}
+}
+
+// isTerminal reports whether somebody looks at what is written.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return &progress{w: w, quiet: quiet, terminal: ok && term.IsTerminal(int(f.Fd())), shown: time.Now()}
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // update takes a report of the loader; it is cheap when nothing is to be shown.
 func (p *progress) update(now loader.Progress) {
-	if p.quiet {
-		return
-	}
-
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// A new phase is shown at once on a terminal, and what goes on only now and then.
 	at := time.Now()
-	if now.Phase != p.phase {
+	fresh := now.Phase != p.phase
+	if fresh {
 		p.phase = now.Phase
 		p.began = at
-	} else if every := p.every(); at.Sub(p.shown) < every {
-		return
 	}
-	if !p.terminal && at.Sub(p.shown) < logEvery {
+	// A new phase is shown at once on a terminal, and what goes on only now and then.
+	if at.Sub(p.shown) < p.every && (!fresh || !p.terminal) {
 		return
 	}
 
 	p.shown = at
 	line := describe(now, at.Sub(p.began))
 	if p.terminal {
-		_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", line)
-		p.drawn = true
-		return
+		line = "\r\x1b[K" + line
+	} else {
+		line += "\n"
 	}
-	_, _ = fmt.Fprintln(p.w, line)
-}
-
-func (p *progress) every() time.Duration {
-	if p.terminal {
-		return terminalEvery
-	}
-	return logEvery
+	_, _ = io.WriteString(p.w, line)
 }
 
 // describe spells a report: "reading prices: 12,000 of 39,577, 8,000/s, 3 s left".
@@ -98,8 +97,7 @@ func describe(now loader.Progress, spent time.Duration) string {
 func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.drawn {
-		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
-		p.drawn = false
+	if p.terminal {
+		_, _ = io.WriteString(p.w, "\r\x1b[K")
 	}
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -46,51 +44,42 @@ func (p *publishFlags) add(cmd *cobra.Command) {
 
 // publishing reads the flags and the configuration, naming every problem.
 func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
-	var problems []error
+	var wrong problems
 	o := snapshot.Publishing{Now: now, Retention: snapshot.Retention{Keep: p.keep, Recent: cursor.Lifetime}}
+	reason := strings.TrimSpace(p.reason)
 	for _, given := range p.overrides {
 		name, err := guard.Name(given)
-		if err != nil {
-			problems = append(problems, err)
-		}
-		o.Overrides = append(o.Overrides, snapshot.Override{Guard: name, Reason: strings.TrimSpace(p.reason)})
+		wrong.add(err)
+		o.Overrides = append(o.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
-	if len(p.overrides) > 0 && strings.TrimSpace(p.reason) == "" {
-		problems = append(problems, errors.New("cannot use --override without --reason: say why, it is recorded"))
-	}
-	if len(p.overrides) == 0 && p.reason != "" {
-		problems = append(problems, errors.New("cannot use --reason without --override"))
-	}
-	if p.keep < 0 {
-		problems = append(problems, fmt.Errorf("cannot use --keep %d: want 0 or more", p.keep))
-	}
+	over := len(p.overrides) > 0
+	wrong.when(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
+	wrong.when(!over && p.reason != "", "cannot use --reason without --override")
+	wrong.when(p.keep < 0, "cannot use --keep %d: want 0 or more", p.keep)
 
 	// The environment counts as it does for serve; names that mean nothing are its business.
 	c, err := readConfig(p.config, os.Environ(), func(string) {})
 	if err == nil {
 		err = c.guards().Validate()
 	}
-	err = errors.Join(append(problems, err)...)
-	if err != nil {
-		return o, fail(exitUsage, "", err)
-	}
-
+	wrong.add(err)
 	// Checked with the prefix of this server, because ids of products are part of a View.
-	site := wire.Site{ProductPrefix: c.ProductPrefix}
-	o.Check = func(catalog *snapshot.Catalog) error { return servable(catalog, site) }
+	o.Check = servable(c.ProductPrefix)
 	o.Judge = judge(c.guards(), now)
-	return o, nil
+	return o, fail(exitUsage, "", wrong.err())
 }
 
 // servable is the check before publishing: the engine itself makes its View of the snapshot as read
 // back from disk, and the View answers what clients will ask.
-func servable(c *snapshot.Catalog, site wire.Site) error {
-	v, err := engine.NewView(c, site)
-	if err != nil {
-		return err
+func servable(prefix string) func(*snapshot.Catalog) error {
+	return func(c *snapshot.Catalog) error {
+		v, err := engine.NewView(c, wire.Site{ProductPrefix: prefix})
+		if err != nil {
+			return err
+		}
+		return v.Smoke()
 	}
-	return v.Smoke()
 }
 
 // judge has the guards compare with the current snapshot.
@@ -102,45 +91,32 @@ func judge(limits guard.Limits, now time.Time) func(current, next *snapshot.Stor
 
 // publishedRow is what publish and rollback print.
 type publishedRow struct {
-	ID string `json:"id"`
-	*pointed
-	Published bool               `json:"published"`
-	Guards    []snapshot.Verdict `json:"guards,omitempty"`
-}
-
-// pointed is what a publication that happened has; nil of one that was refused.
-type pointed struct {
-	Epoch       uint64    `json:"epoch"`
-	PublishedAt time.Time `json:"published_at"`
-	Previous    string    `json:"previous,omitempty"`
-}
-
-func published(cur snapshot.Current, guards []snapshot.Verdict) publishedRow {
-	return publishedRow{cur.ID, &pointed{cur.Epoch, cur.PublishedAt, cur.Previous}, true, guards}
+	ID                string             `json:"id"`
+	*snapshot.Current                    // nil of one that was refused
+	Published         bool               `json:"published"`
+	Guards            []snapshot.Verdict `json:"guards,omitempty"`
 }
 
 func snapshotPublish() *cobra.Command {
 	var s storeFlags
 	var p publishFlags
+	var o snapshot.Publishing
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
-		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with the current\n" +
-			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and leaves the\n" +
+		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with " +
+			"the current\n" +
+			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and " +
+			"leaves the\n" +
 			"current snapshot alone. ID may be latest.\n\n" + guardHelp(),
 		Example: "  ninepocket snapshot publish latest --store store\n" +
-			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := p.publishing(time.Now())
-			if err != nil {
-				return err
-			}
-
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
-			return s.publish(cmd.OutOrStdout(), id, o)
+			"  ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket " +
+			"812'",
+		// Mistakes in the flags are told before the store is looked at.
+		PreRunE: func(*cobra.Command, []string) (err error) {
+			o, err = p.publishing(time.Now())
+			return err
 		},
+		RunE: func(cmd *cobra.Command, args []string) error { return s.publish(cmd, args[0], o) },
 	}
 
 	s.addStored(cmd)
@@ -159,89 +135,79 @@ func guardHelp() string {
 }
 
 // publish publishes and says what became of it.
-func (s *storeFlags) publish(out io.Writer, id string, o snapshot.Publishing) error {
+func (s *storeFlags) publish(cmd *cobra.Command, id string, o snapshot.Publishing) error {
 	// Only to say whether anything changed.
 	before, _ := s.dir().Current()
 	cur, err := s.dir().Publish(id, o)
-	refused, isRefusal := errors.AsType[*snapshot.RefusedError](err)
-	// A script gets the verdicts of a refusal as well, and the exit code.
-	if isRefusal && s.asJSON {
-		if err := printJSON(out, publishedRow{ID: id, Guards: refused.Verdicts}); err != nil {
-			return err
-		}
-	}
 	if err != nil {
-		return s.storeError(err)
-	}
-
-	// The verdicts are read back from the journal: they are what was recorded.
-	guards := s.recorded(cur)
-	if s.asJSON {
-		return printJSON(out, published(cur, guards))
-	}
-
-	for _, v := range guards {
-		if v.Status == snapshot.Overridden {
-			_, _ = fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
+		// A script gets the verdicts of a refusal as well, and the exit code.
+		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && s.asJSON {
+			err = errors.Join(printJSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
+		return refusal(err)
 	}
 
-	verb := "published"
-	if before == cur {
-		verb = "already current:"
-	}
-	_, err = fmt.Fprintf(out, "%s %s (epoch %d)\n", verb, cur.ID, cur.Epoch)
-	return err
-}
-
-// recorded are the verdicts that a publication was made with.
-func (s *storeFlags) recorded(cur snapshot.Current) []snapshot.Verdict {
-	// The journal explains, nothing depends on it.
+	// The verdicts are what was recorded. The journal explains, and nothing depends on it.
+	var guards []snapshot.Verdict
 	past, _ := s.dir().Publications()
 	for _, p := range past {
 		if p.Current == cur {
-			return p.Guards
+			guards = p.Guards
 		}
 	}
-	return nil
+
+	return show(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, guards}, func(out *bufio.Writer) {
+		for _, v := range guards {
+			if v.Status == snapshot.Overridden {
+				fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
+			}
+		}
+
+		verb := "published"
+		if before == cur {
+			verb = "already current:"
+		}
+		fmt.Fprintf(out, "%s %s (epoch %d)\n", verb, cur.ID, cur.Epoch)
+	})
+}
+
+// refusal gives an error of the guards its exit code.
+func refusal(err error) error {
+	if errors.As(err, new(*snapshot.RefusedError)) {
+		return fail(exitRefused, "mend the feed and build again; when the change is right, "+
+			"add: --override GUARD --reason TEXT", err)
+	}
+	return err
 }
 
 func snapshotRollback() *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
-		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the current\n" +
+		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
+			"current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not asked.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
-			var err error
 			if len(args) > 0 {
-				id, err = s.resolve(args[0])
-				if err != nil {
-					return err
-				}
+				id = args[0]
 			}
 
-			site := wire.Site{ProductPrefix: defaultConfig().ProductPrefix}
-			cur, err := s.dir().Rollback(id, snapshot.Publishing{
-				Now: time.Now(), Check: func(c *snapshot.Catalog) error { return servable(c, site) },
-			})
+			check := servable(defaultConfig().ProductPrefix)
+			cur, err := s.dir().Rollback(id, snapshot.Publishing{Now: time.Now(), Check: check})
 			if err != nil {
-				return s.storeError(err)
+				return err
 			}
-			return say(cmd, s.asJSON, published(cur, nil), "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			row := publishedRow{cur.ID, &cur, true, nil}
+			return say(cmd, s.asJSON, row, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
-	}
-
-	s.addStored(cmd)
-	return cmd
+	})
 }
 
 // verdicts are what the guards said when a snapshot was published last, else what they would say
 // now.
-func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past []snapshot.Publication,
-	limits guard.Limits,
-) []snapshot.Verdict {
+func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, limits guard.Limits) []snapshot.Verdict {
+	past, _ := s.dir().Publications()
 	// A snapshot may have been published more than once: the last time counts.
 	for _, p := range slices.Backward(past) {
 		if p.ID == next.Manifest.ID && p.Action == snapshot.ActionPublish && p.Guards != nil {
@@ -257,28 +223,9 @@ func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, past [
 		if other == next.Manifest.ID {
 			other = cur.Previous
 		}
-		if m, err := s.dir().Manifest(other); err == nil {
-			if c, err := s.dir().Load(ctx, other, nil); err == nil {
-				current = &snapshot.Stored{Manifest: m, Catalog: c}
-			}
+		if st, err := s.load(ctx, other); err == nil {
+			current = st
 		}
 	}
 	return judge(limits, time.Now())(current, next)
-}
-
-// printVerdicts prints the guards in a table.
-func printVerdicts(out io.Writer, verdicts []snapshot.Verdict) error {
-	var cells [][]any
-	for _, v := range verdicts {
-		cells = append(cells, []any{v.Name, v.Status, figure(v.Figure), figure(v.Limit), v.Text})
-	}
-	return table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", cells)
-}
-
-// figure spells a guard's number: counts as they are, shares with four decimals.
-func figure(v float64) string {
-	if v == math.Trunc(v) {
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 4, 64)
 }

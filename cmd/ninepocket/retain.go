@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,32 +13,19 @@ import (
 	"ninepocket/snapshot"
 )
 
-func snapshotHold() *cobra.Command {
-	return holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold)
-}
-
-func snapshotUnhold() *cobra.Command {
-	return holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding", (*snapshot.Dir).Unhold)
-}
-
+// holding is the command hold or unhold.
 func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
-			}
+			id := args[0]
 			if err := do(s.dir(), id); err != nil {
-				return s.storeError(err)
+				return err
 			}
 			return say(cmd, s.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
 		},
-	}
-
-	s.addStored(cmd)
-	return cmd
+	})
 }
 
 func snapshotPrune() *cobra.Command {
@@ -45,7 +33,8 @@ func snapshotPrune() *cobra.Command {
 	var keep int
 	cmd := &cobra.Command{
 		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
-		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and what was current\n" +
+		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, held ones, and " +
+			"what was current\n" +
 			"so lately that a client's cursor may lead to it, always stay.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if keep < 1 {
@@ -54,7 +43,7 @@ func snapshotPrune() *cobra.Command {
 
 			done, err := s.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
 			if err != nil {
-				return s.storeError(err)
+				return err
 			}
 
 			// An empty list is [] for scripts, and never null.
@@ -64,22 +53,16 @@ func snapshotPrune() *cobra.Command {
 				removed = append(removed, m.ID)
 				bytes += m.Bytes()
 			}
-			if s.asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{
-					"removed": removed, "bytes": bytes,
-					"kept": done.Kept,
-				})
-			}
-			out := cmd.OutOrStdout()
-			for _, id := range removed {
-				_, _ = fmt.Fprintln(out, "removed", id)
-			}
-
-			for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
-				_, _ = fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
-			}
-			_, err = fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), sized(bytes))
-			return err
+			told := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept}
+			return show(cmd, s.asJSON, told, func(out *bufio.Writer) {
+				for _, id := range removed {
+					fmt.Fprintln(out, "removed", id)
+				}
+				for _, id := range slices.Sorted(maps.Keys(done.Kept)) {
+					fmt.Fprintf(out, "kept %s: %s\n", id, done.Kept[id])
+				}
+				fmt.Fprintf(out, "%d snapshots removed, %s freed\n", len(removed), sized(bytes))
+			})
 		},
 	}
 	s.addStored(cmd)

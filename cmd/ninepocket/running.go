@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,6 +25,16 @@ func (s *service) warnUnusable() {
 		s.log.Warn("keys are answered 503: the plan of their tenant is not configured",
 			slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", u.Keys))
 	}
+}
+
+// keysChanged logs what became of a changed keys file.
+func (s *service) keysChanged(err error) {
+	if err != nil {
+		s.log.Error("cannot re-read keys", slog.Any("cause", err))
+		return
+	}
+	s.log.Info("keys changed")
+	s.warnUnusable()
 }
 
 // renewed logs what became of changed certificate files.
@@ -62,15 +70,12 @@ func (s *service) tell(lines ...string) {
 // status is what the service manager shows of the server.
 func (s *service) status() string { return "STATUS=serving " + s.engine.View().ID }
 
-// How often the service manager hears of a new snapshot, and how long the server may take to answer
-// itself.
-const (
-	statusEvery    = time.Second
-	selfCheckLimit = 5 * time.Second
-)
+// statusEvery is how often the service manager hears of a new snapshot.
+const statusEvery = time.Second
 
-// keepNotified tells the service manager that requests are served, which snapshot, and, as long as
-// the server answers itself, that it lives. Without a service manager it does nothing.
+// keepNotified tells the service manager that requests are served and which snapshot it is. As long
+// as the server answers itself, it also says that the server lives. Without a service manager it
+// does nothing.
 func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	if s.notify == nil {
 		return
@@ -79,17 +84,10 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	told := s.status()
 	s.tell("READY=1", told)
 
-	// Twice in the time that the service manager waits, so that one late answer does no harm.
-	every := s.notify.Watchdog / 2
-	var alive <-chan time.Time
-	if every > 0 {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		alive = tick.C
-	}
-
-	look := time.NewTicker(statusEvery)
-	defer look.Stop()
+	// Twice in the time that the service manager waits, so that one late answer does no harm;
+	// it never ticks for a manager that does not wait.
+	alive := time.Tick(s.notify.Watchdog / 2)
+	look := time.Tick(statusEvery)
 	check := selfCheck(s.config.TLSCert != "", api)
 	// A sign of life is; while the server does not answer, it is asked again at each look.
 	due := false
@@ -97,7 +95,7 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-look.C:
+		case <-look:
 			if now := s.status(); now != told {
 				told = now
 				s.tell(told)
@@ -131,31 +129,7 @@ func selfCheck(encrypted bool, api net.Addr) func(context.Context) error {
 		}
 	}
 
-	client := &http.Client{Transport: transport, Timeout: selfCheckLimit}
-	return func(ctx context.Context) error { return checkHealth(ctx, client, url) }
-}
-
-// checkHealth wants 200 from a URL.
-func checkHealth(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-
-	// It was only read.
-	defer func() { _ = resp.Body.Close() }()
-	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)); err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %d", url, resp.StatusCode)
-	}
-	return nil
+	return func(ctx context.Context) error { return checkHealth(ctx, transport, url) }
 }
 
 // loopback is where this machine reaches a listener that may listen on every address.

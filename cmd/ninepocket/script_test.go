@@ -27,12 +27,16 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command line as an operator does: a script a sub-command, in
 // testdata/script.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { // air: one step
+	path := scriptPath(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			example, err := filepath.Abs("../../docs/examples/native")
 			env.Setenv("EXAMPLE", example)
+			if path != "" {
+				env.Setenv("PATH", path+string(os.PathListSeparator)+env.Getenv("PATH"))
+			}
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -40,6 +44,23 @@ func TestScripts(t *testing.T) {
 			"drain": stopScript,
 		},
 	})
+}
+
+// scriptPath is a folder with a ninepocket for the scripts, "" for the test binary itself. With the
+// race detector a process takes half a second to start, and scripts start hundreds, so they get the
+// program as make build builds it.
+func scriptPath(t *testing.T) string {
+	t.Helper()
+	if !raceEnabled {
+		return ""
+	}
+	folder := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", folder, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("cannot build ninepocket: %v\n%s", err, out)
+	}
+	return folder
 }
 
 // exits runs ninepocket and wants an exit code: exits 3 snapshot verify …

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,9 +12,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,6 +27,8 @@ import (
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/systemd"
 	"ninepocket/server"
+	"ninepocket/site"
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -55,7 +61,7 @@ type service struct {
 	log     *slog.Logger
 	cert    *certificate.Certificate // of the API; nil when it is plain HTTP
 	notify  *systemd.Notifier        // nil when no service manager listens
-	ready   func(readyFile) error    // called once requests are served
+	ready   func(*readyFile)         // called before the ready file is written, to which it may add
 	reload  func() error             // re-reads keys and plans
 }
 
@@ -86,10 +92,7 @@ func (c *config) listeners() (api, admin net.Listener, err error) {
 
 // baseURL is what clients reach the service by: as configured, else the listener's address.
 func (c *config) baseURL(api net.Listener) string {
-	if c.BaseURL != "" {
-		return strings.TrimSuffix(c.BaseURL, "/")
-	}
-	return c.apiURL(api)
+	return cmp.Or(strings.TrimSuffix(c.BaseURL, "/"), c.apiURL(api))
 }
 
 // apiURL is what this machine reaches the API by.
@@ -102,106 +105,72 @@ func (c *config) apiURL(api net.Listener) string {
 
 // site is where the URLs of answers lead.
 func (c *config) site(base string) wire.Site {
-	site := wire.Site{URL: base, ProductPrefix: c.ProductPrefix}
-	if c.SiteURL != "" {
-		site.URL = strings.TrimSuffix(c.SiteURL, "/")
-	}
+	w := wire.Site{URL: cmp.Or(strings.TrimSuffix(c.SiteURL, "/"), base), ProductPrefix: c.ProductPrefix}
 	if c.Images != "" {
-		site.Images = base + "/images/"
+		w.Images = base + "/images/"
 	}
-	return site
+	return w
+}
+
+// newEngine makes the engine, which loads nothing yet. The base URL of answers needs the port, so it
+// comes after the listeners.
+func (s *service) newEngine(store *snapshot.Dir, api net.Listener) *engine.Engine {
+	o := engine.Options{
+		Site: s.config.site(s.config.baseURL(api)), SearchCache: searchCache, Memory: memory, Aside: aside, Log: s.log,
+	}
+	if s.images != nil {
+		o.Images = s.images.List
+	}
+	return engine.New(store, o)
 }
 
 // run serves until ctx is done and drains.
 func (s *service) run(ctx context.Context, api, admin net.Listener) error {
-	base := s.config.baseURL(api)
-	// It was listened on.
-	listenHost, _, _ := net.SplitHostPort(s.config.Listen)
-	pages, err := s.config.pages(base)
+	var err error
+	s.server, err = s.newServer(api)
 	if err != nil {
 		return err
 	}
-
-	proxies, err := s.config.trustedProxies()
-	if err != nil {
-		return err
-	}
-
-	srv, err := server.New(server.Options{
-		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
-		PackCache: packCache, BaseURL: base,
-		ProductPrefix:  s.config.ProductPrefix,
-		Preview:        slices.Contains(s.config.Surfaces, "preview"),
-		DefaultPreview: s.config.DefaultSurface == "preview",
-		Origins:        s.config.CORSOrigins, AllowedHosts: s.config.MCP.AllowedHosts,
-		AllowedOrigins: s.config.MCP.AllowedOrigins,
-		Pages:          pages, Images: s.images, TrustedProxies: proxies,
-		ListenHost: listenHost, Version: version, Log: s.log,
-	})
-	if err != nil {
-		return err
-	}
-
-	s.server = srv
 	s.warnUnusable()
 
-	// Every task below ends when one of them fails or when ctx is done.
-	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
+	// Every task ends when one of them fails or when ctx is done.
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return srv.Serve(api) })
+	task := func(do func(context.Context)) {
+		group.Go(func() error { do(ctx); return nil })
+	}
+	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
+	group.Go(func() error { return s.server.Serve(api) })
 	group.Go(func() error {
 		if err := adminServer.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
 	})
-	group.Go(func() error { s.engine.Follow(ctx); return nil })
-	group.Go(func() error {
-		s.ring.Watch(ctx, access.RingPoll, func(err error) {
-			if err != nil {
-				s.log.Error("cannot re-read keys", slog.Any("cause", err))
-				return
-			}
-			s.log.Info("keys changed")
-			s.warnUnusable()
-		})
-		return nil
-	})
 	group.Go(func() error {
 		<-ctx.Done()
-		// The group is cancelled here already; draining has a time of its own.
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-		defer cancel()
-		s.log.Info("draining")
-		s.tell("STOPPING=1", "STATUS=draining")
-		srv.Drain()
-
-		// Answers close their connections for a moment, while the listener still stands.
-		select {
-		case <-time.After(drainGrace):
-		case <-drain.Done():
-		}
-		return errors.Join(srv.Shutdown(drain), adminServer.Shutdown(drain))
+		return s.drain(ctx, adminServer)
 	})
+	task(s.engine.Follow)
+	task(func(ctx context.Context) { s.ring.Watch(ctx, access.RingPoll, s.keysChanged) })
 
 	// SIGHUP is taken over before anyone learns that it may be sent.
-	hangups := listenHangup()
-	group.Go(func() error { return s.watchHangup(ctx, hangups) })
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	task(func(ctx context.Context) { s.watchHangup(ctx, hangups) })
 	if s.cert != nil {
-		group.Go(func() error { s.cert.Watch(ctx, certificate.Poll, s.renewed); return nil })
+		task(func(ctx context.Context) { s.cert.Watch(ctx, certificate.Poll, s.renewed) })
 	}
 
 	// Not the base URL: scripts that start a server reach it here.
 	bound := s.config.apiURL(api)
-	ready := readyFile{
-		API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp",
-		SnapshotID: s.engine.View().ID,
+	r := readyFile{
+		API: bound, Admin: "http://" + admin.Addr().String(), MCP: bound + "/mcp", SnapshotID: s.engine.View().ID,
 	}
-	if err := s.ready(ready); err != nil {
+	s.ready(&r)
+	if err := writeReadyFile(s.config.ReadyFile, r); err != nil {
 		return err
 	}
-
-	group.Go(func() error { s.keepNotified(ctx, api.Addr()); return nil })
+	task(func(ctx context.Context) { s.keepNotified(ctx, api.Addr()) })
 
 	// Being told to end is no failure. Closing the store writes what is still in memory.
 	err = group.Wait()
@@ -211,28 +180,65 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	return errors.Join(err, s.store.Close())
 }
 
-// writeReadyFile replaces path with what is ready, at once.
+// newServer makes the server of the API as configured.
+func (s *service) newServer(api net.Listener) (*server.Server, error) {
+	c := &s.config
+	base := c.baseURL(api)
+	proxies, err := c.trustedProxies()
+	if err != nil {
+		return nil, err
+	}
+
+	var pages *site.Pages
+	if !c.NoSite {
+		pages, err = site.New(site.Options{BaseURL: base})
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	// It was listened on.
+	listenHost, _, _ := net.SplitHostPort(c.Listen)
+	return server.New(server.Options{
+		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
+		PackCache: packCache, BaseURL: base, ListenHost: listenHost, ProductPrefix: c.ProductPrefix,
+		Preview: slices.Contains(c.Surfaces, "preview"), DefaultPreview: c.DefaultSurface == "preview",
+		Origins: c.CORSOrigins, AllowedHosts: c.MCP.AllowedHosts, AllowedOrigins: c.MCP.AllowedOrigins,
+		Pages: pages, Images: s.images, TrustedProxies: proxies, Version: version, Log: s.log,
+	})
+}
+
+// drain ends both servers once ctx is done, after the requests in flight.
+func (s *service) drain(ctx context.Context, adminServer *http.Server) error {
+	// The group is cancelled here already; draining has a time of its own.
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	s.log.Info("draining")
+	s.tell("STOPPING=1", "STATUS=draining")
+	s.server.Drain()
+
+	// Answers close their connections for a moment, while the listener still stands.
+	select {
+	case <-time.After(drainGrace):
+	case <-drain.Done():
+	}
+	return errors.Join(s.server.Shutdown(drain), adminServer.Shutdown(drain))
+}
+
+// writeReadyFile replaces path with what is ready, at once: whoever waits for the file must never see
+// half of it.
 func writeReadyFile(path string, ready readyFile) error {
 	if path == "" {
 		return nil
 	}
 
-	// Whoever waits for the file must never see half of it.
-	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
-	if err != nil {
-		return fmt.Errorf("cannot write ready file %q: %w", path, err)
-	}
-
-	err = printJSON(f, ready)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
+	var text bytes.Buffer
+	err := printJSON(&text, ready)
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = access.ReplaceFile(path, text.Bytes())
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("cannot write ready file %q: %w", path, err)
+		return fmt.Errorf("cannot write ready file: %w", err)
 	}
 	return nil
 }
@@ -261,12 +267,4 @@ func openCursors(state string) (*cursor.Signer, error) {
 		return nil, fail(exitFailure, "", fmt.Errorf("cannot use cursor key %q: %w", path, err))
 	}
 	return cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte(secret)})
-}
-
-// newCursors returns a signer whose cursors die with the process.
-func newCursors() (*cursor.Signer, error) {
-	var key cursor.Key
-	// Never fails.
-	_, _ = rand.Read(key.Secret[:])
-	return cursor.NewSigner(key)
 }

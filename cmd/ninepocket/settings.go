@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -15,9 +15,9 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// setting is one key of the configuration. The table of them is all that flags, the file, the
-// environment, `config print` and `config init` know of it, so that none of them can know another
-// key, help or default.
+// setting is one key of the configuration. Flags, the file, the environment, `config print` and
+// `config init` all read one table of settings, so none of them can have another key, help or
+// default.
 type setting struct {
 	// key is its name in the file, levels joined by dots. A level in capitals stands for a name
 	// that the operator chooses: plans.NAME.per_minute.
@@ -25,14 +25,13 @@ type setting struct {
 	// help says what it is; a flag calls its value what stands in backquotes.
 	help string
 	flag bool // also a flag of serve, spelt with dashes
-	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. name is
-	// the one chosen by the operator.
+	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
+	// operator chose name.
 	at func(c *config, name string) any
 }
 
-// settings are all keys, those of a table together, the ones outside any table first as TOML wants
-// it. They are the fields of config by their tags, the guards by their names, and the fields of a
-// plan.
+// settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
+// They are the fields of config by their tags, the guards by their names, and the fields of a plan.
 var settings = slices.Concat(
 	fields[config]("", func(c *config, _ string) *config { return c }),
 	fields[mcpConfig]("mcp.", func(c *config, _ string) *mcpConfig { return &c.MCP }),
@@ -43,7 +42,7 @@ var settings = slices.Concat(
 // fields are the tagged fields of a struct that in finds in a configuration. The tag toml is the
 // key; help says what it is, flag says so of one that is a flag, too. Both name a value between <
 // and >.
-func fields[T any](prefix string, in func(c *config, name string) *T) (all []setting) {
+func fields[T any](prefix string, in func(c *config, name string) *T) (all []*setting) {
 	for field := range reflect.TypeFor[T]().Fields() {
 		key := field.Tag.Get("toml")
 		if key == "" {
@@ -51,11 +50,8 @@ func fields[T any](prefix string, in func(c *config, name string) *T) (all []set
 		}
 
 		help, isFlag := field.Tag.Lookup("flag")
-		if !isFlag {
-			help = field.Tag.Get("help")
-		}
-
-		all = append(all, setting{
+		help = cmp.Or(help, field.Tag.Get("help"))
+		all = append(all, &setting{
 			key: prefix + key, help: strings.NewReplacer("<", "`", ">", "`").Replace(help), flag: isFlag,
 			at: func(c *config, name string) any {
 				return reflect.ValueOf(in(c, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
@@ -66,9 +62,9 @@ func fields[T any](prefix string, in func(c *config, name string) *T) (all []set
 }
 
 // guardSettings are the keys of the [guards] table, one a guard.
-func guardSettings() (all []setting) {
+func guardSettings() (all []*setting) {
 	for _, g := range guard.Describe() {
-		all = append(all, setting{
+		all = append(all, &setting{
 			key: "guards." + g.Name, help: g.Help,
 			at: func(c *config, _ string) any { return c.Guards[g.Name] },
 		})
@@ -89,12 +85,6 @@ func (c *config) plan(name string) *planConfig {
 
 // levels are the parts of the key.
 func (s *setting) levels() []string { return strings.Split(s.key, ".") }
-
-// table is the key without its last level.
-func (s *setting) table() string {
-	table, _ := splitKey(s.key)
-	return table
-}
 
 // named reports whether the operator chooses a name in the key, which is that of a plan.
 func (s *setting) named() bool { return slices.ContainsFunc(s.levels(), chosen) }
@@ -122,8 +112,7 @@ func chosen(level string) bool { return level == strings.ToUpper(level) }
 // findSetting returns the setting that path means and the name chosen in it. Whole is false for the
 // beginning of one, such as a table's header.
 func findSetting(path []string) (found *setting, name string, whole bool) {
-	for i := range settings {
-		s := &settings[i]
+	for _, s := range settings {
 		levels := s.levels()
 		if len(path) > len(levels) {
 			continue
@@ -153,8 +142,7 @@ func findSetting(path []string) (found *setting, name string, whole bool) {
 // c.
 func addFlags(cmd *cobra.Command, c *config, keys ...string) {
 	f := cmd.Flags()
-	for i := range settings {
-		s := &settings[i]
+	for _, s := range settings {
 		if !s.flag || len(keys) > 0 && !slices.Contains(keys, s.key) {
 			continue
 		}
@@ -188,10 +176,8 @@ func (s *setting) value(c *config, name string) any {
 // fixedChanges are the keys that differ in another configuration and that a running server cannot
 // take over. It takes over plans, and it does not ask the guards.
 func (c *config) fixedChanges(other *config) (keys []string) {
-	for i := range settings {
-		s := &settings[i]
-		// Plans are taken over, and serve does not ask the guards.
-		if s.named() || s.table() == "guards" {
+	for _, s := range settings {
+		if s.named() || strings.HasPrefix(s.key, "guards.") {
 			continue
 		}
 		if tomlValue(s.value(c, "")) != tomlValue(s.value(other, "")) {
@@ -201,14 +187,10 @@ func (c *config) fixedChanges(other *config) (keys []string) {
 	return keys
 }
 
-// wanted says what a file must give for a value: the kind as the TOML reader has it, and its name.
-var wanted = map[reflect.Kind]struct {
-	kind reflect.Kind
-	name string
-}{
-	reflect.String: {reflect.String, "text in quotes"}, reflect.Bool: {reflect.Bool, "true or false"},
-	reflect.Int: {reflect.Int64, "an integer"}, reflect.Int64: {reflect.Int64, "an integer"},
-	reflect.Float64: {reflect.Float64, "a number"},
+// wanted says what a file must give for a value of a kind.
+var wanted = map[reflect.Kind]string{
+	reflect.String: "text in quotes", reflect.Bool: "true or false", reflect.Int: "an integer",
+	reflect.Int64: "an integer", reflect.Float64: "a number",
 }
 
 // setTOML sets a value to what a TOML file says.
@@ -236,13 +218,11 @@ func setTOML(at, v any) error {
 		return errors.New("want a finite number")
 	}
 
+	// The reader has one kind of integer; otherwise the kinds must be equal.
 	to := reflect.ValueOf(at).Elem()
-
-	// The reader has one kind of integer and one of numbers, and here the kinds must be equal.
 	given := reflect.ValueOf(v)
-	want := wanted[to.Kind()]
-	if given.Kind() != want.kind {
-		return errors.New("want " + want.name)
+	if given.Kind() != to.Kind() && (given.Kind() != reflect.Int64 || to.Kind() != reflect.Int) {
+		return errors.New("want " + wanted[to.Kind()])
 	}
 	to.Set(given.Convert(to.Type()))
 	return nil
@@ -281,6 +261,3 @@ func setText(at any, text string) error {
 	}
 	return setTOML(at, v)
 }
-
-// planNames are the names of the plans in c.
-func (c *config) planNames() []string { return slices.Sorted(maps.Keys(c.Plans)) }

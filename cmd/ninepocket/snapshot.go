@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,97 +18,34 @@ import (
 	"ninepocket/snapshot"
 )
 
-func snapshotCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "snapshot", Short: "Build, publish and look at snapshots", RunE: group}
-	cmd.AddCommand(snapshotBuild(), snapshotPublish(), snapshotRollback(), snapshotList(), snapshotInspect(),
-		snapshotVerify(),
-		snapshotDiff(), snapshotHold(), snapshotUnhold(), snapshotPrune())
-	return cmd
-}
-
-// storeFlags are what every snapshot command takes.
-type storeFlags struct {
-	store  string
-	asJSON bool
-}
-
-func (s *storeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.store, "store", "", "snapshot store `DIR`")
-	cmd.Flags().BoolVar(&s.asJSON, "json", false, "print JSON")
-	require(cmd, "store")
-}
-
-// addStored adds the flags to a command that wants a store to be there: a misspelt folder is no
-// empty store.
-func (s *storeFlags) addStored(cmd *cobra.Command) {
-	s.add(cmd)
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if !cmd.Flags().Changed("store") {
-			// Cobra says next that it is required.
-			return nil
-		}
-		if err := s.dir().Exists(); err != nil {
-			return s.storeError(err)
-		}
-		return nil
-	}
-}
-
-func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.store) }
-
 // resolve takes, where a command wants the id of a snapshot, also the words current, previous and
 // latest.
 func (s *storeFlags) resolve(given string) (string, error) {
 	switch given {
 	case "current", "previous":
 		cur, err := s.dir().Current()
+		if err == nil && given == "previous" && cur.Previous == "" {
+			err = snapshot.ErrNoPrevious
+		}
 		if err != nil {
-			return "", s.storeError(fmt.Errorf("cannot find the %s snapshot: %w", given, err))
+			return "", fmt.Errorf("cannot find the %s snapshot: %w", given, err)
 		}
-		if given == "current" {
-			return cur.ID, nil
+
+		if given == "previous" {
+			return cur.Previous, nil
 		}
-		if cur.Previous == "" {
-			return "", s.storeError(fmt.Errorf("cannot find the previous snapshot: %w", snapshot.ErrNoPrevious))
-		}
-		return cur.Previous, nil
+		return cur.ID, nil
 	case "latest":
 		all, err := s.dir().List()
-		if err != nil {
-			return "", s.storeError(err)
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("store %q is empty: %w", s.folder, snapshot.ErrNotFound)
 		}
-		if len(all) == 0 {
-			return "", s.storeError(fmt.Errorf("store %q is empty: %w", s.store, snapshot.ErrNotFound))
+		if err != nil {
+			return "", err
 		}
 		return all[0].ID, nil
 	}
 	return given, nil
-}
-
-// storeError gives an error of the store its exit code: damage is refused, the rest failed.
-func (s *storeFlags) storeError(err error) error {
-	switch {
-	case errors.Is(err, snapshot.ErrDamaged):
-		return fail(exitRefused,
-			"build the snapshot again, or publish a whole one: ninepocket snapshot list --store "+s.store, err)
-	case errors.Is(err, snapshot.ErrNewerFormat):
-		return fail(exitRefused, "use the version of ninepocket that built it, or a newer one", err)
-	case errors.As(err, new(*snapshot.RefusedError)):
-		return fail(exitRefused,
-			"mend the feed and build again; when the change is right, add: --override GUARD --reason TEXT", err)
-	case errors.Is(err, snapshot.ErrNoStore):
-		return fail(exitFailure,
-			"look at --store, or build a first snapshot: ninepocket snapshot build --store "+s.store+" --source KIND:PATH", err)
-	case errors.Is(err, fs.ErrPermission):
-		return fail(exitFailure, "run this as the user that the store belongs to", err)
-	case errors.Is(err, snapshot.ErrNoCurrent):
-		return fail(exitFailure,
-			"build a first snapshot without --base, or run: ninepocket snapshot publish ID --store "+s.store, err)
-	case errors.Is(err, snapshot.ErrNotFound), errors.Is(err, snapshot.ErrNoPrevious),
-		errors.Is(err, snapshot.ErrNotHeld):
-		return fail(exitFailure, "run: ninepocket snapshot list --store "+s.store, err)
-	}
-	return fail(exitFailure, "", err)
 }
 
 // listed is a row of snapshot list.
@@ -121,28 +61,30 @@ type listed struct {
 
 func snapshotList() *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: "list --store DIR", Short: "List the snapshots of a store, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.dir().List()
 			if err != nil {
-				return s.storeError(err)
+				return err
 			}
 
 			cur, err := s.dir().Current()
 			if err != nil && !errors.Is(err, snapshot.ErrNoCurrent) && !errors.Is(err, snapshot.ErrDamaged) {
-				return s.storeError(err)
+				return err
 			}
 
 			held, err := s.dir().Held()
 			if err != nil {
-				return s.storeError(err)
+				return err
 			}
 
 			// A damaged manifest hides one snapshot, and must not hide the others.
 			for _, problem := range s.dir().Unlisted() {
-				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "note: left out: %v\n", problem)
+				cmd.PrintErrf("note: left out: %v\n", problem)
 			}
+
+			// An empty list is [] for scripts, and never null.
 			rows := []listed{}
 			for _, m := range all {
 				rows = append(rows, listed{
@@ -150,28 +92,24 @@ func snapshotList() *cobra.Command {
 					slices.Contains(held, m.ID),
 				})
 			}
-
-			var cells [][]any
-			for _, r := range rows {
-				var marks []string
-				if r.Held {
-					marks = append(marks, "held")
-				}
-				if r.Current {
-					// The last word: scripts look for it.
-					marks = append(marks, "current")
-				}
-				mark := strings.Join(marks, " ")
-				cells = append(cells, []any{
-					r.ID, r.SnapshotAt.Format(time.RFC3339), r.CreatedAt.Format(time.RFC3339),
-					r.Cards, sized(r.Bytes), mark,
-				})
-			}
-			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", cells)
+			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
 		},
+	})
+}
+
+func (l listed) cells() []any {
+	var marks []string
+	if l.Held {
+		marks = append(marks, "held")
 	}
-	s.addStored(cmd)
-	return cmd
+	if l.Current {
+		// The last word: scripts look for it.
+		marks = append(marks, "current")
+	}
+	return []any{
+		l.ID, l.SnapshotAt.Format(time.RFC3339), l.CreatedAt.Format(time.RFC3339), l.Cards, sized(l.Bytes),
+		strings.Join(marks, " "),
+	}
 }
 
 // inspected is what snapshot inspect shows.
@@ -211,51 +149,42 @@ type gameRow struct {
 func snapshotInspect() *cobra.Command {
 	var s storeFlags
 	var path string
+	var config layered
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) (err error) {
 			// Only the limits of the guards are asked of it.
-			config, err := readConfig(path, os.Environ(), func(string) {})
+			config, err = readConfig(path, os.Environ(), func(string) {})
+			return fail(exitUsage, "", err)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			st, err := s.load(cmd.Context(), args[0])
 			if err != nil {
-				return fail(exitUsage, "", err)
+				return fmt.Errorf("cannot inspect the snapshot: %w", err)
 			}
 
-			id, err := s.resolve(args[0])
+			held, err := s.dir().Held()
 			if err != nil {
 				return err
 			}
 
-			m, err := s.dir().Manifest(id)
-			if err != nil {
-				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
-			}
-
-			c, err := s.dir().Load(cmd.Context(), id, nil)
-			if err != nil {
-				return s.storeError(fmt.Errorf("cannot inspect the snapshot: %w", err))
-			}
-
 			// None are fine.
 			past, _ := s.dir().Publications()
+			m := st.Manifest
 			i := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
-				Quarantine: m.Quarantine, Games: gamesOf(c), QuarantineFile: s.dir().QuarantinePath(m.ID),
-				Guards:       s.verdicts(cmd.Context(), &snapshot.Stored{Manifest: m, Catalog: c}, past, config.guards()),
-				Publications: []snapshot.Publication{},
+				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: s.dir().QuarantinePath(m.ID),
+				Guards: s.verdicts(cmd.Context(), st, config.guards()), Publications: []snapshot.Publication{},
+				Held: slices.Contains(held, m.ID),
 			}
 			for _, p := range past {
-				if p.ID == id {
+				if p.ID == m.ID {
 					// The last ones are shown by themselves.
 					p.Guards = nil
 					i.Publications = append(i.Publications, p)
 				}
 			}
 
-			held, err := s.dir().Held()
-			if err != nil {
-				return s.storeError(err)
-			}
-			i.Held = slices.Contains(held, id)
 			for _, sec := range m.Sections {
 				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
 			}
@@ -265,6 +194,17 @@ func snapshotInspect() *cobra.Command {
 	s.addStored(cmd)
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE` with the limits of the guards")
 	return cmd
+}
+
+// load reads a snapshot with its manifest.
+func (s *storeFlags) load(ctx context.Context, id string) (*snapshot.Stored, error) {
+	m, err := s.dir().Manifest(id)
+	if err != nil {
+		return nil, err
+	}
+
+	c, err := s.dir().Load(ctx, id, nil)
+	return &snapshot.Stored{Manifest: m, Catalog: c}, err
 }
 
 func gamesOf(c *snapshot.Catalog) []gameRow {
@@ -282,79 +222,67 @@ func gamesOf(c *snapshot.Catalog) []gameRow {
 	return rows
 }
 
-func (i *inspected) print(out io.Writer) error {
+func (i *inspected) print(out *bufio.Writer) {
+	fmt.Fprintf(out, "snapshot     %s\nsnapshot at  %s\ncreated at   %s\nbase         %s\n\n", i.ID,
+		i.SnapshotAt.Format(time.RFC3339Nano), i.CreatedAt.Format(time.RFC3339), cmp.Or(i.Base, "none"))
 	n := i.Counts
-	base := i.Base
-	if base == "" {
-		base = "none"
-	}
-
-	_, _ = fmt.Fprintf(out, "snapshot     %s\nsnapshot at  %s\ncreated at   %s\nbase         %s\n\n", i.ID,
-		i.SnapshotAt.Format(time.RFC3339Nano), i.CreatedAt.Format(time.RFC3339), base)
-	_, _ = fmt.Fprintf(out, "%d games, %d sets, %d cards, %d products, %d lanes, %d history points\n\n",
+	fmt.Fprintf(out, "%d games, %d sets, %d cards, %d products, %d lanes, %d history points\n\n",
 		n.Games, n.Sets, n.Cards, n.Products, n.Lanes, n.HistoryPoints)
-	var cells [][]any
-	for _, g := range i.Games {
-		cells = append(cells, []any{g.Slug, g.Sets, g.Cards})
-	}
 
-	if err := table(out, "GAME\tSETS\tCARDS", cells); err != nil {
-		return err
-	}
-	cells = nil
-	for _, sec := range i.Sections {
+	table(out, "GAME\tSETS\tCARDS", i.Games, func(g gameRow) []any { return []any{g.Slug, g.Sets, g.Cards} })
+	fmt.Fprintln(out)
+	table(out, "SECTION\tSTORED\tDECODED\tSHA-256", i.Sections, func(sec sectionRow) []any {
 		name := sec.Name
 		if sec.Optional {
 			name += " (optional)"
 		}
-		cells = append(cells, []any{name, sized(sec.Bytes), sized(sec.Raw), sec.SHA256})
-	}
+		return []any{name, sized(sec.Bytes), sized(sec.Raw), sec.SHA256}
+	})
 
-	_, _ = fmt.Fprintln(out)
-	if err := table(out, "SECTION\tSTORED\tDECODED\tSHA-256", cells); err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintln(out)
-	if err := printVerdicts(out, i.Guards); err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintln(out)
+	fmt.Fprintln(out)
+	table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", i.Guards, func(v snapshot.Verdict) []any {
+		return []any{v.Name, v.Status, figure(v.Figure), figure(v.Limit), v.Text}
+	})
+	fmt.Fprintln(out)
 	for _, p := range i.Publications {
-		_, _ = fmt.Fprintf(out, "%s %s (epoch %d)\n", p.PublishedAt.Format(time.RFC3339), p.Action, p.Epoch)
+		fmt.Fprintf(out, "%s %s (epoch %d)\n", p.PublishedAt.Format(time.RFC3339), p.Action, p.Epoch)
 		for _, o := range p.Overrides {
-			_, _ = fmt.Fprintf(out, "  guard %s overridden: %s\n", o.Guard, o.Reason)
+			fmt.Fprintf(out, "  guard %s overridden: %s\n", o.Guard, o.Reason)
 		}
 	}
 
 	if i.Held {
-		_, _ = fmt.Fprintln(out, "held: no clean-up removes it")
+		fmt.Fprintln(out, "held: no clean-up removes it")
 	}
-	return printQuarantine(out, i.Quarantine, i.QuarantineFile)
+	printQuarantine(out, i.Quarantine, i.QuarantineFile)
+}
+
+// figure spells a guard's number: counts as they are, shares with four decimals.
+func figure(v float64) string {
+	if v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 4, 64)
 }
 
 func snapshotVerify() *cobra.Command {
 	var s storeFlags
-	cmd := &cobra.Command{
+	return s.addStored(&cobra.Command{
 		Use: "verify ID --store DIR", Short: "Check every byte of a snapshot; exit 3 on any damage",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := s.resolve(args[0])
-			if err != nil {
-				return err
+			id := args[0]
+			err := s.dir().Verify(id)
+			if err == nil {
+				return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 			}
-			if err := s.dir().Verify(id); err != nil {
-				if s.asJSON {
-					told := map[string]any{"id": id, "ok": false, "error": err.Error()}
-					if err := printJSON(cmd.OutOrStdout(), told); err != nil {
-						return err
-					}
-				}
-				return s.storeError(fmt.Errorf("cannot verify the snapshot: %w", err))
-			}
-			return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
-		},
-	}
 
-	s.addStored(cmd)
-	return cmd
+			// Damage is a result too, for whoever reads JSON.
+			if s.asJSON {
+				told := map[string]any{"id": id, "ok": false, "error": err.Error()}
+				err = errors.Join(printJSON(cmd.OutOrStdout(), told), err)
+			}
+			return fmt.Errorf("cannot verify the snapshot: %w", err)
+		},
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"maps"
 	"slices"
 
@@ -16,25 +17,25 @@ func usageCommand() *cobra.Command {
 		Use: "usage --state DIR", Short: "Show the ledger: calls and charges by tenant, key, day and operation",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var from access.Day
-			if since != "" {
-				var err error
-				from, err = access.ParseDay(since)
-				if err != nil {
-					return fail(exitUsage, "dates look like 2026-08-22", err)
-				}
+			// No date is the day before all others.
+			from, err := access.ParseDay(since)
+			if since != "" && err != nil {
+				return fail(exitUsage, "dates look like 2026-08-22", err)
 			}
 
 			// Days before the date are left out, tenants without a call are not there.
-			report, err := access.ReadUsage(s.state, tenant, from)
+			report, err := access.ReadUsage(s.folder, tenant, from)
 			if err == nil && len(report.Tenants) == 0 {
 				// No calls, or no state directory at all.
-				_, err = access.ReadKeys(s.state)
+				_, err = access.ReadKeys(s.folder)
 			}
 			if err != nil {
-				return s.failed(err)
+				return err
 			}
-			return list(cmd, s.asJSON, report, "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", usageRows(report))
+			return show(cmd, s.asJSON, report, func(out *bufio.Writer) {
+				table(out, "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", usageRows(report),
+					func(row []any) []any { return row })
+			})
 		},
 	}
 

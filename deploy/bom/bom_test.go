@@ -10,9 +10,11 @@ import (
 )
 
 const (
-	mit = "Copyright (c) 2020 Someone\n\nPermission is hereby granted, free of charge, to any person obtaining\na copy of this software … " +
+	mit = "Copyright (c) 2020 Someone\n\nPermission is hereby granted, free of charge, to any person obtaining\n" +
+		"a copy of this software … " +
 		"The above copyright notice and this permission notice shall be included in all copies."
-	bsd2 = "Redistribution and use in source and binary forms, with or\nwithout modification … in binary form must reproduce the above"
+	bsd2 = "Redistribution and use in source and binary forms, with or\nwithout modification … in binary form " +
+		"must reproduce the above"
 	bsd3 = bsd2 + " … Neither the name of Google Inc. nor …"
 )
 

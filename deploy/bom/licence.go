@@ -42,7 +42,8 @@ var phrases = []struct {
 		"permission is hereby granted, free of charge, to any person obtaining a copy",
 		"shall be included in",
 	}},
-	{id: "ISC", all: []string{"permission to use, copy, modify, and/or distribute this software for any purpose with or without fee"}},
+	{id: "ISC", all: []string{"permission to use, copy, modify, and/or distribute this software for any purpose " +
+		"with or without fee"}},
 	{
 		id:  "BSD-2-Clause",
 		all: []string{"redistribution and use in source and binary forms", "binary form must reproduce"},

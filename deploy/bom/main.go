@@ -130,7 +130,7 @@ func modulesOf(info *buildinfo.BuildInfo) ([]module, error) {
 			continue
 		}
 		if files[p.Module.Path] == nil {
-			files[p.Module.Path], roots[p.Module.Path] = map[string]bool{}, p.Module.Dir
+			files[p.Module.Path], roots[p.Module.Path] = map[string]bool{}, p.Module.Dir // air: a pair
 		}
 		if err := licencesAbove(p.Dir, p.Module.Dir, files[p.Module.Path]); err != nil {
 			return nil, err
@@ -169,7 +169,8 @@ func modulesOf(info *buildinfo.BuildInfo) ([]module, error) {
 }
 
 func packagesOf(info *buildinfo.BuildInfo) ([]listed, error) {
-	cmd := exec.Command("go", "list", "-deps", "-json=Dir,Standard,Module", info.Path) //nolint:gosec // the path in a binary of ours
+	// the path in a binary of ours
+	cmd := exec.Command("go", "list", "-deps", "-json=Dir,Standard,Module", info.Path) //nolint:gosec
 	cmd.Env = os.Environ()
 	cmd.Stderr = os.Stderr
 	for _, s := range info.Settings {

@@ -13,7 +13,8 @@ import (
 // text once.
 func thirdParty(modules []module) []byte {
 	var b bytes.Buffer
-	b.WriteString("ninepocket is built from its own sources (see LICENSE) and from the modules below. Their licences and notices follow.\n" +
+	b.WriteString("ninepocket is built from its own sources (see LICENSE) and from the modules below. Their " +
+		"licences and notices follow.\n" +
 		"Written by `make licenses` from the Linux build; do not edit.\n\n")
 
 	names := make([]string, len(modules))
@@ -35,6 +36,7 @@ func thirdParty(modules []module) []byte {
 		body   string
 		owners []string
 	}
+
 	var texts []owned
 	for i := range modules {
 		for _, t := range modules[i].Texts {
@@ -56,7 +58,7 @@ func thirdParty(modules []module) []byte {
 	return b.Bytes()
 }
 
-// Members of a CycloneDX 1.6 document, as far as it is used here.
+// The members of a CycloneDX 1.6 document that are used here.
 type (
 	bill struct {
 		Schema    string      `json:"$schema"`

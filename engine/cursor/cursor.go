@@ -128,6 +128,7 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 	if err != nil || len(raw) < minBytes || raw[0] != version || strings.ContainsAny(token, "\r\n") {
 		return Page{}, ErrMalformed
 	}
+
 	body := raw[:len(raw)-macLen]
 	mac := raw[len(raw)-macLen:]
 	if !s.signed(body, mac) {

@@ -131,7 +131,9 @@ func TestBinding(t *testing.T) {
 }
 
 func TestKeyRotation(t *testing.T) {
-	before, during, after := signer(t, key(1)), signer(t, key(2), key(1)), signer(t, key(2))
+	before := signer(t, key(1))
+	during := signer(t, key(2), key(1))
+	after := signer(t, key(2))
 	old := string(before.Append(nil, sample, 42, now))
 	young := string(during.Append(nil, sample, 42, now))
 	f := func(s *cursor.Signer, token string, want error) {
@@ -146,6 +148,7 @@ func TestKeyRotation(t *testing.T) {
 	f(after, young, nil)
 	f(after, old, cursor.ErrMalformed)
 	f(before, young, cursor.ErrMalformed)
+
 	// An id alone does not make a key.
 	other := key(1)
 	other.Secret[5] ^= 1
@@ -160,12 +163,25 @@ func TestKeyRotation(t *testing.T) {
 
 func TestHash(t *testing.T) {
 	seen := map[uint64][]string{}
-	for _, parts := range [][]string{{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"a", "", "b"}, {"b", "a"}, {"a\x00b"},
-		{"ab", ""}, {"", "ab"}, {"\x02\x00\x00\x00ab"}} {
+	for _, parts := range [][]string{
+		{},
+		{""},
+		{"", ""},
+		{"ab"},
+		{"a", "b"},
+		{"a", "", "b"},
+		{"b", "a"},
+		{"a\x00b"},
+		{"ab", ""},
+		{"", "ab"},
+		{"\x02\x00\x00\x00ab"},
+	} {
 		h := cursor.Hash(parts...)
+
 		if other, ok := seen[h]; ok || h != cursor.Hash(parts...) {
 			t.Errorf("%q and %q have one hash", parts, other)
 		}
+
 		seen[h] = parts
 	}
 }
@@ -174,9 +190,11 @@ func FuzzOpen(f *testing.F) {
 	s := signer(f, key(1), key(2))
 	token := string(s.Append(nil, sample, 42, now))
 	f.Add(token)
+
 	f.Add(token[:len(token)-1])
 	f.Add("")
 	f.Add(strings.Repeat("A", 512))
+
 	f.Fuzz(func(t *testing.T, token string) {
 		page, err := s.Open(token, cursor.Cards, 42, now)
 		if err == nil {

@@ -110,6 +110,7 @@ func testManifest(t *testing.T, s Store) {
 func testMissing(t *testing.T, s Store) {
 	t.Helper()
 	s.Add(day(0))
+
 	for _, id := range []string{"", "x", "../x", "20260315T000000Z-0000000000000000"} {
 		if _, err := s.Manifest(id); !errors.Is(err, snapshot.ErrNotFound) {
 			t.Errorf("manifest of %q: %v, want ErrNotFound", id, err)

@@ -44,10 +44,12 @@ func damerau(typed, word string) int {
 }
 
 func TestDamerau(t *testing.T) {
-	for _, c := range []struct {
+	type words struct {
 		typed, word string
 		want        int
-	}{
+	}
+
+	for _, c := range []words{
 		{"charizard", "charizard", 0},
 		{"charizrd", "charizard", 1},
 		{"charzrd", "charizard", 2},
@@ -77,7 +79,8 @@ func TestAutomaton(t *testing.T) {
 	}
 
 	for range 60_000 {
-		typed, w := word(), word()
+		typed := word()
+		w := word()
 		for limit := 1; limit <= 2; limit++ {
 			a := automaton{pattern: []byte(typed), limit: limit}
 			near, distance := a.MatchAndDistance(w)
@@ -148,7 +151,7 @@ func misspell(rng *rand.Rand, w string) string {
 		case 2:
 			b[i] = 'a' + byte(rng.IntN(26))
 		case 3:
-			b[i], b[i+1] = b[i+1], b[i]
+			b[i], b[i+1] = b[i+1], b[i] // air: a swap
 		}
 
 		w = string(b)

@@ -17,8 +17,10 @@ import (
 // 30,000 cards, most with a suffix or an owner now and then, 150 cards a set.
 func synthetic(n int) Corpus {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
-	onset := []string{"b", "br", "ch", "d", "dr", "f", "g", "gl", "gr", "k", "l", "m", "n", "p", "r", "s", "sh", "st",
-		"t", "v", "z"}
+	onset := []string{
+		"b", "br", "ch", "d", "dr", "f", "g", "gl", "gr", "k", "l", "m", "n", "p", "r", "s", "sh", "st",
+		"t", "v", "z",
+	}
 	vowel := []string{"a", "e", "i", "o", "u", "ai", "ee", "ou"}
 	coda := []string{"", "l", "n", "r", "s", "x", "zard", "chu", "don", "tle", "gon"}
 	word := func(syllables int) string {
@@ -50,7 +52,8 @@ func synthetic(n int) Corpus {
 		names[i] += tails[rng.IntN(len(tails))]
 	}
 
-	names[0], names[1] = "Charizard", "Charizard ex"
+	names[0] = "Charizard"
+	names[1] = "Charizard ex"
 	return Corpus{
 		Len:     n,
 		Name:    func(i int) string { return names[i] },

@@ -194,8 +194,7 @@ func (b *builder) wordOf(w string) uint32 {
 
 // addSets files every set under the words of its name and under its codes.
 func (b *builder) addSets() {
-	// By set: a card of it, plus one.
-	// A set is described by any of its cards.
+	// By set: a card of it, plus one. Any card describes its set.
 	first := []int{}
 	for i := range b.corpus.Len {
 		every(b.step, i)
@@ -316,13 +315,13 @@ func (b *builder) finish() *Index {
 	}
 
 	b.step()
-	ix.titleCard = newColumn(len(ix.titles), ix.titleOf)
+	ix.titleCard = newColumn(len(ix.titles), ix.titleOf, itself)
 	sets := make([]uint32, len(ix.setOf))
 	for i, s := range ix.setOf {
 		sets[i] = uint32(s) // -1 is none
 	}
 
-	ix.setCard = newColumn(len(ix.setWords), sets)
+	ix.setCard = newColumn(len(ix.setWords), sets, itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards say which total is printed behind their numbers; else the highest number stands in.
@@ -351,35 +350,16 @@ func (b *builder) highest(cards []uint32) (most uint16) {
 	return most
 }
 
-// majority returns the value that more than half the cards have, if any has (a vote in one pass,
-// then a count).
-func majority(of []uint16, cards []uint32) (most uint16) {
-	// First a vote for the only value that can have a majority, then a count.
-	lead := 0
-	votes := 0
+// majority returns the value that more than half the cards have, 0 if none has.
+func majority(of []uint16, cards []uint32) uint16 {
+	votes := map[uint16]int{}
 	for _, c := range cards {
-		switch {
-		case lead == 0:
-			most = of[c]
-			lead = 1
-		case of[c] == most:
-			lead++
-		default:
-			lead--
+		votes[of[c]]++
+		if 2*votes[of[c]] > len(cards) {
+			return of[c]
 		}
 	}
-
-	for _, c := range cards {
-		if of[c] == most {
-			votes++
-		}
-	}
-
-	if 2*votes <= len(cards) {
-		return 0
-	}
-
-	return most
+	return 0
 }
 
 func (b *builder) finishNumbers() {
@@ -417,33 +397,22 @@ func (b *builder) finishNumbers() {
 
 // newNumberColumn files every card under each of its numbers once.
 func newNumberColumn(keys int, numberOf, baseOf, tailOf []uint32) column {
-	c := column{start: make([]uint32, keys+1)}
-	each := func(file func(key, card uint32)) {
-		for card := range numberOf {
-			if k := numberOf[card]; k != none {
-				file(k, uint32(card))
-			}
-			if k := baseOf[card]; k != none && k != numberOf[card] {
-				file(k, uint32(card))
-			}
-			if k := tailOf[card]; k != none {
-				file(k, uint32(card))
-			}
+	var keyOf, cardOf []uint32
+	for card := range numberOf {
+		file := func(key uint32) {
+			keyOf = append(keyOf, key)
+			cardOf = append(cardOf, uint32(card))
 		}
+
+		file(numberOf[card])
+		if baseOf[card] != numberOf[card] {
+			file(baseOf[card])
+		}
+
+		file(tailOf[card])
 	}
 
-	each(func(key, _ uint32) { c.start[key+1]++ })
-	for k := range keys {
-		c.start[k+1] += c.start[k]
-	}
-
-	c.cards = make([]uint32, c.start[keys])
-	next := append([]uint32(nil), c.start[:keys]...)
-	each(func(key, card uint32) {
-		c.cards[next[key]] = card
-		next[key]++
-	})
-	return c
+	return newColumn(keys, keyOf, func(i int) uint32 { return cardOf[i] })
 }
 
 func (b *builder) finishExpander() error {

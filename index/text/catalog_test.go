@@ -55,7 +55,8 @@ func (c *testCatalog) add(t *testing.T, cards []testCard) {
 	}
 
 	var err error
-	if c.index, err = Build(context.Background(), c.corpus(), nil); err != nil {
+	c.index, err = Build(context.Background(), c.corpus(), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -86,7 +87,8 @@ func (c *testCatalog) search(q, game string) []*testCard {
 
 	hits := c.index.Search(nil, q, keep)
 	slices.SortFunc(hits, func(a, b Hit) int {
-		x, y := &c.cards[a.Card], &c.cards[b.Card]
+		x := &c.cards[a.Card]
+		y := &c.cards[b.Card]
 		return cmp.Or(
 			cmp.Compare(a.Score, b.Score),
 			-cmp.Compare(x.released, y.released),
@@ -217,8 +219,10 @@ func readPokemon(t *testing.T, data string) (cards []testCard) {
 		ID, Name, PtcgoCode, ReleaseDate string
 		PrintedTotal                     int
 	}
+
 	type card struct{ ID, Name, Number string }
-	sets, files := map[string]set{}, map[string][]card{}
+	sets := map[string]set{}
+	files := map[string][]card{}
 	readTar(t, filepath.Join(data, "pokemon-tcg-data", "pokemon-tcg-data-en.tar.zst"), func(name string, body []byte) {
 		base := strings.TrimSuffix(filepath.Base(name), ".json")
 		switch {
@@ -251,6 +255,7 @@ func readOnePiece(t *testing.T, data string) (cards []testCard) {
 		ID    string
 		Parts struct{ Label, Title string } `json:"title_parts"`
 	}
+
 	type card struct {
 		ID, Name string
 		Pack     string `json:"pack_id"`
@@ -333,7 +338,8 @@ func readTCGCSV(t *testing.T, data string) (cards []testCard) {
 
 		c.name = ownNumber.ReplaceAllString(c.name, "")
 		g := groups[p.Group]
-		c.set, c.code = g.Name, g.Abbr
+		c.set = g.Name
+		c.code = g.Abbr
 		if len(g.Date) >= 10 && !strings.HasPrefix(g.Date, "2026-08-22T20") {
 			c.released = g.Date[:10]
 		}

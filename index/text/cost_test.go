@@ -18,8 +18,10 @@ func TestWorstCost(t *testing.T) {
 		return s.steps
 	}
 
-	for _, q := range []string{longQuery, broadQuery(ix), commonQuery, "ex vmax", "ex v gx", "v", "1",
-		"full art ex v"} {
+	for _, q := range []string{
+		longQuery, broadQuery(ix), commonQuery, "ex vmax", "ex v gx", "v", "1",
+		"full art ex v",
+	} {
 		if steps := cost(q); steps > 3*all {
 			t.Errorf("%.40q takes %d steps, over three times the %d words and cards", q, steps, all)
 		}

@@ -18,19 +18,18 @@ import (
 // goroutine ended) before newDictionary returns, the segment is plain memory, and walking it is
 // safe for concurrent use. So there is nothing to close, and an Index is given back by the garbage
 // collector like any other value.
-type dictionary struct {
-	// walk calls found with every word that a accepts, and its distance.
-	walk func(a *automaton, found func(word string, distance uint8)) error
-}
+//
+// It calls found with every word that a accepts, and its distance.
+type dictionary func(a *automaton, found func(word string, distance uint8)) error
 
 const wordField = "w"
 
-var errNoSegment = errors.New("bleve made no segment")
+var errSegments = errors.New("bleve made more or less than one segment")
 
 // newDictionary indexes every word of v in one batch, so that there is one segment to walk.
-func newDictionary(v *vocabulary, step func()) (_ *dictionary, err error) {
+func newDictionary(v *vocabulary, step func()) (_ dictionary, err error) {
 	if v.len() == 0 {
-		return &dictionary{walk: func(*automaton, func(string, uint8)) error { return nil }}, nil
+		return func(*automaton, func(string, uint8)) error { return nil }, nil
 	}
 
 	index, err := bleve.NewUsing("", wordMapping(), scorch.Name, scorch.Name, nil)
@@ -86,8 +85,8 @@ func wordMapping() *mapping.IndexMappingImpl {
 	return m
 }
 
-// openDictionary takes the term dictionaries out of the index's current snapshot.
-func openDictionary(index bleve.Index) (*dictionary, error) {
+// openDictionary takes the term dictionary out of the index's current snapshot.
+func openDictionary(index bleve.Index) (dictionary, error) {
 	advanced, err := index.Advanced()
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach bleve's index: %w", err)
@@ -99,35 +98,22 @@ func openDictionary(index bleve.Index) (*dictionary, error) {
 	defer func() { _ = reader.Close() }() // it was only read
 
 	snapshot, ok := reader.(*scorch.IndexSnapshot)
-	if !ok || len(snapshot.Segments()) == 0 {
-		return nil, errNoSegment
+	if !ok || len(snapshot.Segments()) != 1 {
+		return nil, errSegments
+	}
+	terms, err := snapshot.Segments()[0].Segment().Dictionary(wordField)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open bleve's term dictionary: %w", err)
 	}
 
-	var walks []func(a *automaton, found func(word string, distance uint8)) error
-	for _, s := range snapshot.Segments() {
-		terms, err := s.Segment().Dictionary(wordField)
-		if err != nil {
-			return nil, fmt.Errorf("cannot open bleve's term dictionary: %w", err)
-		}
-
-		walks = append(walks, func(a *automaton, found func(word string, distance uint8)) error {
-			it := terms.AutomatonIterator(a, nil, nil)
-			for {
-				entry, err := it.Next()
-				if err != nil || entry == nil {
-					return err
-				}
-				found(entry.Term, entry.EditDistance)
-			}
-		})
-	}
-
-	return &dictionary{walk: func(a *automaton, found func(word string, distance uint8)) error {
-		for _, walk := range walks {
-			if err := walk(a, found); err != nil {
+	return func(a *automaton, found func(word string, distance uint8)) error {
+		it := terms.AutomatonIterator(a, nil, nil)
+		for {
+			entry, err := it.Next()
+			if err != nil || entry == nil {
 				return err
 			}
+			found(entry.Term, entry.EditDistance)
 		}
-		return nil
-	}}, nil
+	}, nil
 }

@@ -14,15 +14,11 @@ func (s *search) gather(limit int) {
 		own = min(own, s.titles[t].costs.missing())
 	}
 
-	for _, t := range s.touched {
-		if s.titles[t].costs.missing() == own {
-			s.gatherTitle(t)
-		}
-	}
-
-	for _, t := range s.touched {
-		if s.titles[t].costs.missing() != own {
-			s.gatherTitle(t)
+	for _, first := range []bool{true, false} {
+		for _, t := range s.touched {
+			if first == (s.titles[t].costs.missing() == own) {
+				s.gatherTitle(t)
+			}
 		}
 	}
 
@@ -58,11 +54,13 @@ func (s *search) gatherTitle(t uint32) {
 		if lost > s.level {
 			return
 		}
+
 		// Nothing but the name speaks for these cards, so that all of them score alike.
 		sc := score(f.costs, len(s.query.units), &s.ix.titles[t], f, nil, nil, noNumber)
 		for _, card := range s.ix.titleCard.of(t) {
 			s.offer(card, lost, sc)
 		}
+
 		return
 	}
 

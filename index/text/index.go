@@ -89,19 +89,22 @@ type column struct {
 
 func (c *column) of(key uint32) []uint32 { return c.cards[c.start[key]:c.start[key+1]] }
 
-// newColumn groups the cards 0..len(keyOf)-1 by their key; cards of key none belong nowhere.
-func newColumn(keys int, keyOf []uint32) column {
+// newColumn groups cards by key: entry i files cardOf(i) under keyOf[i], none for nowhere.
+func newColumn(keys int, keyOf []uint32, cardOf func(i int) uint32) column {
 	start, next := places(keys, len(keyOf), func(i int) uint32 { return keyOf[i] })
 	c := column{start: start, cards: make([]uint32, start[keys])}
-	for card, k := range keyOf {
+	for i, k := range keyOf {
 		if k != none {
-			c.cards[next[k]] = uint32(card)
+			c.cards[next[k]] = cardOf(i)
 			next[k]++
 		}
 	}
 
 	return c
 }
+
+// itself is the card of an entry where entry i is card i's.
+func itself(i int) uint32 { return uint32(i) }
 
 // places lays out n rows by key: the rows of key k begin at start[k], and next[k] is where the next
 // one goes. Rows of key none have no place.
@@ -112,6 +115,7 @@ func places(keys, n int, keyOf func(i int) uint32) (start, next []uint32) {
 			start[k+1]++
 		}
 	}
+
 	for k := range keys {
 		start[k+1] += start[k]
 	}
@@ -141,6 +145,8 @@ func (p *postings) size(lo, hi uint32) int { return int(p.start[hi] - p.start[lo
 func (p *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
 	i, iEnd := p.of(a)
 	j, jEnd := p.of(b)
+
+	// Both lists ascend by holder, so that one walk over them meets all that they share.
 	for i < iEnd && j < jEnd {
 		switch {
 		case p.holder[i] < p.holder[j]:

@@ -85,14 +85,8 @@ func (r *nameReader) read(display, number string) name {
 		extra = nil
 	}
 
-	if len(core) > maxNameWords {
-		core = core[:maxNameWords]
-	}
-
-	if len(core)+len(extra) > maxNameWords {
-		extra = extra[:maxNameWords-len(core)]
-	}
-
+	core = core[:min(len(core), maxNameWords)]
+	extra = extra[:min(len(extra), maxNameWords-len(core))]
 	return name{words: append(core, extra...), core: len(core), numbered: numbered}
 }
 

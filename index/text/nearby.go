@@ -29,7 +29,7 @@ type nearWord struct {
 type expander struct {
 	words    *vocabulary
 	common   []uint32 // by word: how many names hold it
-	near     *dictionary
+	near     dictionary
 	suffixes []uint32
 	seed     maphash.Seed
 	memory   [1 << memoryBits]atomic.Pointer[expansion]
@@ -98,7 +98,7 @@ func (e *expander) look(w []byte, kind expansionKind) []nearWord {
 
 	var near []nearWord
 	// The dictionary is plain memory, so that walking it does not fail; what was found would stand.
-	_ = e.near.walk(&a, func(word string, distance uint8) {
+	_ = e.near(&a, func(word string, distance uint8) {
 		if id := e.words.findString(word); id != none && distance > 0 {
 			near = append(near, nearWord{id: id, distance: distance})
 		}
@@ -116,12 +116,8 @@ func (e *expander) lookSuffix(w []byte) []nearWord {
 	var near []nearWord
 	a := automaton{pattern: w, limit: 1}
 	for _, id := range e.suffixes {
-		state := a.Start()
-		for _, b := range e.words.word(id) {
-			state = a.Accept(state, b)
-		}
-		if a.IsMatch(state) && a.distance(state) > 0 {
-			near = append(near, nearWord{id: id, distance: uint8(a.distance(state))})
+		if ok, distance := a.MatchAndDistance(string(e.words.word(id))); ok && distance > 0 {
+			near = append(near, nearWord{id: id, distance: distance})
 		}
 	}
 

@@ -92,8 +92,11 @@ func firstGroupHas(c *testCatalog, q, name string) bool {
 
 // someQueries are queries of all kinds for property tests.
 func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
-	words := []string{"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star",
-		"001", "jungle"}
+	words := []string{
+		"4/102", "op01-001", "ex", "vmax", "151", "base", "set", "luffy", "d", "#25", "xyzzy", "star",
+		"001", "jungle",
+	}
+
 	var queries []string
 	for range n {
 		name := strings.Fields(c.cards[rng.IntN(len(c.cards))].name)
@@ -120,7 +123,8 @@ func someQueries(rng *rand.Rand, c *testCatalog, n int) []string {
 
 func sorted(hits []Hit) []Hit {
 	slices.SortFunc(hits, func(a,
-		b Hit) int {
+		b Hit,
+	) int {
 		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Card, b.Card))
 	})
 	return hits
@@ -132,9 +136,11 @@ func TestKeep(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(5, 5))
 	var all, kept []Hit
-	narrowed, widened := 0, 0
+	narrowed := 0
+	widened := 0
 	for _, q := range someQueries(rng, c, 3000) {
-		set, game := c.cards[rng.IntN(len(c.cards))].setNumber, uint8(rng.IntN(2))
+		set := c.cards[rng.IntN(len(c.cards))].setNumber
+		game := uint8(rng.IntN(2))
 		keep := func(card uint32) bool { return c.cards[card].game == game }
 		if rng.IntN(2) == 0 {
 			keep = func(card uint32) bool { return c.cards[card].setNumber%7 == set%7 }
@@ -198,6 +204,7 @@ func TestNarrow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	wide := newSearch(c.index)
 	wide.plain = true
+
 	for _, q := range someQueries(rng, c, 3000) {
 		got := sorted(c.index.Search(nil, q, nil))
 		if wide.query.parse(c.index, q); len(wide.query.units) == 0 {

@@ -49,6 +49,7 @@ func (q *query) parse(ix *Index, text string) {
 	q.units = q.units[:0]
 	q.numbers = q.numbers[:0]
 	q.again = 0
+
 	tokens := q.norm.tokens
 	for i := 0; i < len(tokens) && len(q.units) < maxUnits; {
 		// A number that is written as one is one unit, its total included.
@@ -180,9 +181,7 @@ func (q *query) readNumber(ix *Index, i int) {
 	}
 
 	if collector.IsInteger(u.text) && u.total == 0 {
-		q.key = append(q.key, 0)
-		copy(q.key[1:], q.key)
-		q.key[0] = tailMark[0]
+		q.key = slices.Insert(q.key, 0, tailMark[0])
 		r.tail = ix.findNumber(q.key)
 	}
 

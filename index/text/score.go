@@ -27,8 +27,10 @@ func asideOf(c class) class { return c + 1 }
 // What a class counts for in the levels of the score.
 var (
 	classTypos    = [16]uint64{typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2}
-	classBorrowed = [16]uint64{exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
-		typosBeside: 1}
+	classBorrowed = [16]uint64{
+		exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
+		typosBeside: 1,
+	}
 	classInexact = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
 )
 
@@ -60,8 +62,8 @@ func (c costs) improve(set uint8, to class) costs {
 // best takes the better class of each word.
 func (c costs) best(other costs) costs {
 	for shift := 0; other>>shift != 0 && shift < 32; shift += 4 {
-		if a, b := c>>shift&15, other>>shift&15; b < a {
-			c = c&^(15<<shift) | b<<shift
+		if better := other >> shift & 15; better < c>>shift&15 {
+			c = c&^(15<<shift) | better<<shift
 		}
 	}
 	return c
@@ -137,6 +139,7 @@ const (
 // with its number found as number. all are the costs of the card: f's, improved by set and number.
 func score(all costs, words int, t *title, f, s *finding, core *wordCover, number uint64) uint64 {
 	var lost, drop, typos, borrowed, inexact, worst uint64
+	aside := false // a word stands beside the name as it was typed
 	for w := range words {
 		c := all.at(w)
 		if c == missing {
@@ -149,13 +152,14 @@ func score(all costs, words int, t *title, f, s *finding, core *wordCover, numbe
 		typos += classTypos[c]
 		borrowed += classBorrowed[c]
 		inexact += classInexact[c]
+		aside = aside || c == exactBeside
 		worst = max(worst, uint64(c))
 	}
 
 	wholeSet := s != nil && s.cover&core.core == core.core && core.core != 0
 	sc := lost<<missingAt | drop<<dropAt | typos<<typosAt | borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
-	if full && hasClass(all, words, exactBeside) {
+	if full && aside {
 		// Of what stands beside the name, all must be asked for: the set's whole name, or every
 		// qualifying word.
 		full = wholeSet || s == nil && bits.OnesCount32(f.cover&^t.core) == int(t.extra)
@@ -165,7 +169,7 @@ func score(all costs, words int, t *title, f, s *finding, core *wordCover, numbe
 		sc |= 1 << partAt
 	}
 
-	if !wholeSet || !hasClass(all, words, exactBeside) {
+	if !wholeSet || !aside {
 		sc |= 1 << setAt
 	}
 
@@ -180,13 +184,4 @@ func score(all costs, words int, t *title, f, s *finding, core *wordCover, numbe
 	extra := fitUnits * bits.OnesCount32(t.core&^cover)
 	extra += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
 	return sc | uint64(fitZero-int(t.fame)+extra)<<fitAt | uint64(min(swaps, 15))<<swapsAt
-}
-
-func hasClass(c costs, words int, want class) bool {
-	for w := range words {
-		if c.at(w) == want {
-			return true
-		}
-	}
-	return false
 }

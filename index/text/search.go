@@ -150,6 +150,7 @@ func (s *search) round(e effort, limit, base int) bool {
 	if !s.expand(e) {
 		return false
 	}
+
 	s.dst = s.dst[:base]
 	s.base = base
 	s.only = ^uint64(0)

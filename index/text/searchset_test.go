@@ -80,7 +80,8 @@ func (r row) misses(found []*testCard) string {
 // pass runs a search set, logs the rows that fail and returns the share that pass, by tier.
 func pass(t *testing.T, c *testCatalog, rows []row) map[string]float64 {
 	t.Helper()
-	good, all := map[string]int{}, map[string]int{}
+	good := map[string]int{}
+	all := map[string]int{}
 	for _, r := range rows {
 		all[r.tier]++
 		if why := r.misses(c.search(r.query, r.game)); why != "" {

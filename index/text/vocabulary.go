@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -65,26 +66,14 @@ func (v *vocabulary) word(id uint32) []byte { return v.arena[v.start[id]:v.start
 func (v *vocabulary) slot(hash uint64) uint32 { return uint32(hash) & uint32(len(v.slots)-1) }
 
 // find returns the number of w, or none.
-func (v *vocabulary) find(w []byte) uint32 {
-	return v.probe(maphash.Bytes(v.seed, w), w)
-}
+func (v *vocabulary) find(w []byte) uint32 { return probe(v, maphash.Bytes(v.seed, w), w) }
 
-func (v *vocabulary) findString(w string) uint32 {
-	at := v.slot(maphash.String(v.seed, w))
-	for v.slots[at] != 0 {
-		if id := v.slots[at] - 1; string(v.word(id)) == w {
-			return id
-		}
-		at = v.slot(uint64(at) + 1)
-	}
+func (v *vocabulary) findString(w string) uint32 { return probe(v, maphash.String(v.seed, w), w) }
 
-	return none
-}
-
-func (v *vocabulary) probe(hash uint64, w []byte) uint32 {
+func probe[T string | []byte](v *vocabulary, hash uint64, w T) uint32 {
 	at := v.slot(hash)
 	for v.slots[at] != 0 {
-		if id := v.slots[at] - 1; bytes.Equal(v.word(id), w) {
+		if id := v.slots[at] - 1; string(v.word(id)) == string(w) {
 			return id
 		}
 		at = v.slot(uint64(at) + 1)
@@ -95,22 +84,8 @@ func (v *vocabulary) probe(hash uint64, w []byte) uint32 {
 
 // prefix returns the range of words that begin with p, p itself included.
 func (v *vocabulary) prefix(p []byte) (lo, hi uint32) {
-	lo = v.search(0, func(w []byte) bool { return bytes.Compare(w, p) >= 0 })
-	hi = v.search(lo, func(w []byte) bool { return !bytes.HasPrefix(w, p) })
-	return lo, hi
-}
-
-// search returns the first word from lo on for which reached is true, and true for all that follow.
-func (v *vocabulary) search(lo uint32, reached func(w []byte) bool) uint32 {
-	hi := uint32(v.len())
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		if reached(v.word(mid)) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-
-	return lo
+	n := v.len()
+	begin := sort.Search(n, func(i int) bool { return bytes.Compare(v.word(uint32(i)), p) >= 0 })
+	count := sort.Search(n-begin, func(i int) bool { return !bytes.HasPrefix(v.word(uint32(begin+i)), p) })
+	return uint32(begin), uint32(begin + count)
 }

@@ -80,6 +80,7 @@ func TestHandshake(t *testing.T) {
 	if err != nil || state.Version != tls.VersionTLS12 {
 		t.Errorf("TLS 1.2: version %x, %v", state.Version, err)
 	}
+
 	_, err = shake(t, c, &tls.Config{
 		RootCAs: p.pool, ServerName: "localhost", MinVersion: tls.VersionTLS10,
 		MaxVersion: tls.VersionTLS11,

@@ -27,8 +27,8 @@ const (
 
 type object = map[string]any
 
-// document is the OpenAPI document, read and compiled as far as it was needed so far. It is safe
-// for concurrent use.
+// document is the OpenAPI document, read once; schemas are compiled when they are first needed. It
+// is safe for concurrent use.
 type document struct {
 	root     object
 	paths    []path

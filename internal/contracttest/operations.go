@@ -54,6 +54,7 @@ func (d *document) operation(template, method string) Operation {
 		op.Scope = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(d.at(n.pointer +
 			"/security/0").object["apiKey"]), "[]")), " ")
 	}
+
 	parameters, _ := n.object["parameters"].([]any)
 	for i := range parameters {
 		op.Parameters = append(op.Parameters, d.parameter(d.at(n.pointer+"/parameters/"+strconv.Itoa(i))))
@@ -67,7 +68,7 @@ func (d *document) operation(template, method string) Operation {
 	return op
 }
 
-// surface tells the surface of an operation: shared are those of which a part is marked as preview.
+// surface tells the surface of an operation. It is shared when a part of it is marked as preview.
 func (d *document) surface(operation node) string {
 	if operation.text("x-surface") == Preview {
 		return Preview

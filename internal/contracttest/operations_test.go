@@ -40,6 +40,7 @@ func TestParameters(t *testing.T) {
 		t.Fatalf("%s has no parameter %s", id, name)
 		return Parameter{}
 	}
+
 	if p := find("cards_search", "limit"); *p.Minimum != 1 || *p.Maximum != 50 || p.Default != "20" ||
 		p.Type != "integer" || p.In != "query" {
 		t.Errorf("limit: %+v", p)

@@ -116,6 +116,7 @@ func (d *document) declared(r Response) (node, error) {
 		}
 		return d.at("/components/responses/Refusal"), nil
 	}
+
 	return node{}, fmt.Errorf("- %s %s declares no status %s (it has %s)", r.Method, p.template, status,
 		strings.Join(responses.names(), ", "))
 }
@@ -159,6 +160,7 @@ func (v *validation) checkBody() {
 		}
 		return
 	}
+
 	// The schema validator would take the last of two equal members.
 	if !jsontext.Value(v.Body).IsValid() {
 		v.fault("the body is not strict JSON (UTF-8, no member twice, nothing after it)")
@@ -217,7 +219,7 @@ func (v *validation) checkAgreement(body object) {
 		if !has {
 			return
 		}
-		if got, want := v.Header.Get(header), spell(value); got != want && (got != "" || value != nil) {
+		if got, want := v.Header.Get(header), spell(value); got != want && (got != "" || value != nil) { // air: a pair
 			v.fault("header %s is %q, but %s in the body is %q", header, got, member, want)
 		}
 	}
@@ -230,7 +232,7 @@ func (v *validation) checkAgreement(body object) {
 	if status, has := body["status"].(json.Number); has && status.String() != strconv.Itoa(v.Status) {
 		v.fault("the body says status %s", status)
 	}
-	if kind, code := said.text("type"), said.text("code"); kind != "" && !strings.HasSuffix(kind, "/errors/"+code) {
+	if kind, code := said.text("type"), said.text("code"); kind != "" && !strings.HasSuffix(kind, "/errors/"+code) { // air: a pair
 		v.fault("the type %q does not end in the code %q", kind, code)
 	}
 }

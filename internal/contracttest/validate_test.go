@@ -56,6 +56,7 @@ func samples(t *testing.T) []sample {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				r := Response{
 					Method: op.Method, Path: examplePath(op), Status: code,
 					Header: exampleHeaders(d, declared, Live),

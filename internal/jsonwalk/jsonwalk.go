@@ -23,10 +23,10 @@ type Value []byte
 // ErrTrailing says that a body goes on after its JSON value.
 var ErrTrailing = errors.New("there is data after the JSON value")
 
-// Parse checks that a body is one JSON value of RFC 8259 in UTF-8, with unique names in every object, and returns it.
-// The error of another body tells what is wrong: it is [ErrTrailing], or jsontext's, which wraps a
-// *jsontext.SyntacticError with the place, jsontext.ErrDuplicateName, or io.EOF and io.ErrUnexpectedEOF where the body
-// ends too early.
+// Parse checks that a body is one JSON value of RFC 8259 in UTF-8, with unique names in every
+// object, and returns it. The error of another body tells what is wrong: it is [ErrTrailing], or
+// jsontext's, which wraps a *jsontext.SyntacticError with the place, jsontext.ErrDuplicateName, or
+// io.EOF and io.ErrUnexpectedEOF where the body ends too early.
 func Parse(body []byte) (Value, error) {
 	if !jsontext.Value(body).IsValid() {
 		return nil, faultOf(body)
@@ -38,6 +38,7 @@ func Parse(body []byte) (Value, error) {
 func faultOf(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 
+	// A good value must be all there is.
 	_, err := d.ReadValue()
 	if err == nil {
 		_, err = d.ReadToken()
@@ -66,8 +67,8 @@ var kindNames = map[byte]string{
 	'{': "an object", '[': "an array", '"': "a string", 't': "true", 'f': "false", 'n': "null", '0': "a number",
 }
 
-// Text is the text of a string. It aliases the body where the string has no escapes, as most have none: who keeps it
-// longer than the body clones it.
+// Text is the text of a string. It aliases the body where the string has no escapes, as most have
+// none: who keeps it longer than the body clones it.
 func (v Value) Text() string {
 	inner := v[1 : len(v)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
@@ -83,9 +84,6 @@ func (v Value) Is(s string) bool { return v.Kind() == '"' && v.Text() == s }
 
 // Member is an object's member of a name, nil where there is none and for what is not an object.
 func (v Value) Member(name string) Value {
-	if v.Kind() != '{' {
-		return nil
-	}
 	for have, member := range v.Members() {
 		if have.Is(name) {
 			return member
@@ -94,9 +92,13 @@ func (v Value) Member(name string) Value {
 	return nil
 }
 
-// Members walks an object's names and values, in their order.
+// Members walks an object's names and values, in their order. What is not an object has none.
 func (v Value) Members() iter.Seq2[Value, Value] {
 	return func(yield func(Value, Value) bool) {
+		if v.Kind() != '{' {
+			return
+		}
+
 		rest := skipSpace(v[1:])
 		for rest[0] != '}' {
 			var name, member Value
@@ -112,9 +114,13 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 	}
 }
 
-// Elements walks an array's values.
+// Elements walks an array's values. What is not an array has none.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
+		if v.Kind() != '[' {
+			return
+		}
+
 		rest := skipSpace(v[1:])
 		for rest[0] != ']' {
 			var element Value
@@ -152,7 +158,7 @@ func first(b []byte) (v Value, rest []byte) {
 		case '"':
 			i = stringEnd(b, i)
 		case '{', '[':
-			depth++
+			depth++ // and the value ends no earlier than its bracket
 			continue
 		case '}', ']':
 			depth--
@@ -183,6 +189,8 @@ func stringEnd(b []byte, i int) int {
 // Deeper reports whether a value is nested more than limit levels deep.
 func (v Value) Deeper(limit int) bool {
 	depth := 0
+
+	// Brackets count, but for those in strings.
 	for i := 0; i < len(v); i++ {
 		switch v[i] {
 		case '"':
@@ -196,19 +204,22 @@ func (v Value) Deeper(limit int) bool {
 			depth--
 		}
 	}
+
 	return false
 }
 
-// Beyond is the largest integer that Integer tells from a larger one: far beyond every bound of a parameter.
+// Beyond is the largest integer that Integer tells from a larger one: far beyond every bound of a
+// parameter.
 const Beyond = 1_000_000_000_000_000_000
 
-// Integer reads a number that is mathematically an integer: 10, 10.0 and 1e1 are all ten. It is exact up to ±Beyond,
-// and a larger one is ±Beyond.
+// Integer reads a number that is mathematically an integer: 10, 10.0 and 1e1 are all ten. It is
+// exact up to ±Beyond, and a larger one is ±Beyond.
 func (v Value) Integer() (n int64, ok bool) {
 	if v.Kind() != '0' {
 		return 0, false
 	}
 
+	// Exactly, and not as a float, which has 53 bits.
 	mantissa := unsafe.String(unsafe.SliceData(v), len(v))
 	power := 0
 	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {

@@ -195,6 +195,7 @@ func sameWalk(tb testing.TB, text []byte) {
 	if err != nil {
 		tb.Fatalf("%s: %v", text, err)
 	}
+
 	var want any
 	if err := json.Unmarshal(text, &want); err != nil {
 		tb.Skip() // beyond what encoding/json reads, such as 1e999

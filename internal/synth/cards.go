@@ -73,7 +73,7 @@ func (c *catalog) card(s *set, place int) *card {
 	return k
 }
 
-// identity sets name, number and rarity: a parallel has those of the card it repeats.
+// identity sets name, number and rarity. A parallel takes them from the card that it repeats.
 func (c *catalog) identity(k *card, place int) rarity {
 	s := k.set
 	of := place
@@ -87,6 +87,7 @@ func (c *catalog) identity(k *card, place int) rarity {
 	k.rarity = r.name
 	k.name = nameOf(s.game, r, d)
 	k.number = s.number(of)
+
 	// A parallel is the card that it is a copy of, planted ones as well.
 	if p, ok := plantedAt(s, of); ok && copyNo > 0 {
 		k.name = p.name
@@ -99,10 +100,11 @@ func (c *catalog) identity(k *card, place int) rarity {
 	return r
 }
 
-func (c *catalog) rarityAt(s *set, place int, d *dice) rarity {
+func (c *catalog) rarityAt(s *set, place int, d *dice) rarity { // air: one step
 	switch {
 	case s.style == blackStar:
 		return blackStarRarity
+
 	case s.style == promotion:
 		return promotionRarity
 	case s.game == onePiece && place == s.base-1 && s.style != starter:

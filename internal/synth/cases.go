@@ -104,7 +104,7 @@ func partnerOf(ids []identifier) string {
 	return ""
 }
 
-func (r *recorder) noteName(k *card, at Lane) {
+func (r *recorder) noteName(k *card, at Lane) { // air: one step
 	n := k.name
 	entity := strings.Contains(n, "&amp;") || strings.Contains(n, "&#") || strings.Contains(n, "&quot;")
 	r.sum.noteIf(at, []found{
@@ -153,6 +153,7 @@ func (r *recorder) noteDays(l *lane, prices []int64, at Lane) {
 		{caseHistoryOnly, now == centsNoRow && l.end < r.w.cat.Day && d.first >= 0},
 		{caseDayGap, d.gap},
 	})
+
 	// Changes are told of priced lanes, and of catalogs with a month behind them.
 	if now < 0 || len(prices) < 40 {
 		return

@@ -182,7 +182,7 @@ func TestEditsKeepTheirPlace(t *testing.T) {
 	first, _ := writeDay(t, o, 0)
 	planted := read(t, first)
 	for _, ref := range planted.order[:plantedCards] {
-		if was, is := planted.cards[ref], s.cards[ref]; was.Name != is.Name || is.Ref == "" {
+		if was, is := planted.cards[ref], s.cards[ref]; was.Name != is.Name || is.Ref == "" { // air: a pair
 			t.Errorf("planted card %v became %v", was, is)
 		}
 	}

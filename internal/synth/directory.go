@@ -42,6 +42,7 @@ func newWriter(dir string, c *catalog) (*writer, error) {
 	if err := makeEmpty(dir); err != nil {
 		return nil, err
 	}
+
 	// Files that are open already are closed with the error.
 	if err := w.create(); err != nil {
 		return nil, errors.Join(err, w.close())
@@ -82,7 +83,8 @@ func (w *writer) create() error {
 
 	// A wide file begins with its days, so the headers come once all files are there.
 	w.headers()
-	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec // a catalog is no secret
+	// a catalog is no secret
+	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec
 }
 
 const sourceTOML = `# A synthetic catalog: sets, prices and dates are invented.
@@ -273,6 +275,7 @@ func (w *writer) writeLane(ref, history string, l *lane) {
 	if w.told != nil {
 		w.told.lane(ref, l)
 	}
+
 	// Ungraded prices have a file without a column for the condition.
 	if l.condition == "ungraded" {
 		history = ungradedHistory

@@ -103,7 +103,7 @@ func TestSetsAndSealedAreWithinBounds(t *testing.T) {
 func TestPricesAreWellFormed(t *testing.T) {
 	dir, sum := write(t, Options{Cards: 1200, HistoryDays: 50, PriceDays: 4})
 	s := read(t, dir)
-	code := regexp.MustCompile(`^(normal|holofoil|reverse_holofoil|unlimited|unlimited_holofoil|1st_edition|1st_edition_holofoil|foil)` +
+	code := regexp.MustCompile(`^(normal|holofoil|reverse_holofoil|unlimited|unlimited_holofoil|1st_edition|1st_edition_holofoil|foil)` + // air: one text
 		` (near_mint|lightly_played|moderately_played|heavily_played|damaged|ungraded)$`)
 	if len(s.prices) != 4 || s.rows != sum.HistoryRows {
 		t.Errorf("%d price files and %d rows of history, want 4 and %d", len(s.prices), s.rows, sum.HistoryRows)
@@ -132,6 +132,7 @@ func TestPricesAreWellFormed(t *testing.T) {
 	if rows != sum.PriceRows || !newest.Equal(sum.SnapshotAt) || len(s.prices[sum.Day]) != sum.NewestRows {
 		t.Errorf("%d rows, newest %v, %d of that day; summary %+v", rows, newest, len(s.prices[sum.Day]), sum)
 	}
+
 	checkFreshness(t, s, sum)
 	checkLanes(t, s, sum)
 }

@@ -26,7 +26,8 @@ func create(dir, name string, compress bool) (*file, error) {
 		name += ".zst"
 	}
 
-	disk, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a catalog is no secret
+	// a catalog is no secret
+	disk, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec
 	if err != nil {
 		return nil, err
 	}

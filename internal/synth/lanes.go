@@ -92,6 +92,7 @@ func lanesOf(lanes []lane, d *dice, variant string, w walk, born, most int) []la
 			variant: variant, condition: c.code, walk: w, perMille: 1000, start: start, end: forever,
 			gapEnd: always,
 		}
+
 		// Alone or near mint, a lane is the walk itself; others keep their distance to it.
 		if len(members) > 1 && m > 0 {
 			l.perMille = int64(c.perMille + d.between(-30, 30))

@@ -17,7 +17,7 @@ const (
 )
 
 // plantSet overwrites what the early sets draw where a special case is due.
-func plantSet(s *set) {
+func plantSet(s *set) { // air: one step
 	switch {
 	case s.index == 0:
 		s.style = firstPrint
@@ -27,6 +27,7 @@ func plantSet(s *set) {
 		s.series = "Classic Journey"
 		s.released = -26 * 365
 		s.aliases = []string{"KC", "Base"}
+
 	case s.index == 1:
 		s.style = booster
 		s.size = plantedOnePieceSize
@@ -137,6 +138,7 @@ func tracked(variant, condition string, cents int64, special ...func(*lane)) lan
 		variant: variant, condition: condition, walk: walk{level: cents}, perMille: 1000, start: always,
 		end: forever, gapEnd: always,
 	}
+
 	for _, s := range special {
 		s(&l)
 	}

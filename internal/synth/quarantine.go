@@ -18,7 +18,8 @@ const (
 
 // allReasons are all reasons.
 var allReasons = []Reason{
-	reasonAsOfAfterCollected, reasonCollectedAfterSnapshot, reasonDuplicateRef, reasonImpossibleValue, reasonNameOutOfBounds, reasonDuplicateLane, reasonCenterOnOnePiece,
+	reasonAsOfAfterCollected, reasonCollectedAfterSnapshot, reasonDuplicateRef, reasonImpossibleValue,
+	reasonNameOutOfBounds, reasonDuplicateLane, reasonCenterOnOnePiece,
 }
 
 // Rejection is one line or row to be quarantined.
@@ -93,7 +94,7 @@ func (r *recorder) reject(why Reason, file, ref, value string) {
 }
 
 // rejectedSealed writes the sealed products that cannot be.
-func (r *recorder) rejectedSealed() error {
+func (r *recorder) rejectedSealed() error { // air: one step
 	for _, k := range []struct {
 		reason Reason
 		value  string

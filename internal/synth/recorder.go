@@ -91,7 +91,7 @@ func (r *recorder) lane(ref string, l *lane) {
 func (r *recorder) countRows() {
 	hasRow := func(cents int64) bool { return cents != centsNoRow }
 	// Days of history share one row of a wide file; each price file has a row of its own.
-	past, newest := r.w.series[:r.w.past], r.w.series[r.w.past:]
+	past, newest := r.w.series[:r.w.past], r.w.series[r.w.past:] // air: a pair
 	if slices.ContainsFunc(past, hasRow) {
 		r.sum.HistoryRows++
 	}

@@ -100,6 +100,7 @@ func (c *catalog) newSet(index, nth int, g game) *set {
 	if unknown := d.chance(300); !unknown && s.aliases == nil {
 		s.aliases = s.codes()
 	}
+
 	// The name keeps its beginning, as renamed sets of real feeds do.
 	if day, ok := c.edits.renamedSets[index]; ok {
 		s.name += ": " + setRevisions[day%len(setRevisions)]
@@ -112,6 +113,7 @@ func (c *catalog) pokemonSet(s *set, d *dice) {
 		trainerPart, plainTotal, blackStar, paddedTotal, galarPart, firstPrint, paddedTotal,
 		firstPrint,
 	}[s.nth%8]
+
 	switch s.style {
 	case trainerPart:
 		s.size = d.between(90, 140)
@@ -164,6 +166,7 @@ func (c *catalog) onePieceSet(s *set, d *dice) {
 	s.base = s.size * 4 / 5
 	s.name = pairName(s.nth, 607, int(seedOf(c.Seed, forSetNames)%499), onePieceSetFirst, onePieceSetLast,
 		"%s of the %s")
+
 	s.released = -d.between(1, 4*365)
 	if !d.chance(250) {
 		s.series = onePieceSeries[s.style-booster]

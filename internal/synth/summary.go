@@ -6,8 +6,8 @@ import "time"
 type Case string
 
 // The special cases. Every catalog of day zero with 2,000 cards and 40 days or more holds all of
-// them, a smaller one those that are not of sets. What Summary.Cases tells about each was found in
-// the rows written, not planned.
+// them. A smaller one holds all but the cases of sets. What Summary.Cases tells about each was
+// found in the rows written, not planned.
 const (
 	// Names of cards.
 
@@ -96,13 +96,17 @@ const (
 
 // allCases are all special cases, in the order above.
 var allCases = []Case{
-	caseNameAccent, caseNameFemale, caseNameMale, caseNameDelta, caseNameStar, caseNameApostrophe, caseNameHyphen, caseNameDot, caseNameOneLetter, caseNameFifty, caseNameEntity, caseNameShared,
-	caseNumberPlain, caseNumberPadded, caseNumberSecret, caseNumberTrainer, caseNumberGalarian, caseNumberBlackStar, caseNumberBooster, caseNumberParallel, caseNumberPromotion,
+	caseNameAccent, caseNameFemale, caseNameMale, caseNameDelta, caseNameStar, caseNameApostrophe, caseNameHyphen,
+	caseNameDot, caseNameOneLetter, caseNameFifty, caseNameEntity, caseNameShared,
+	caseNumberPlain, caseNumberPadded, caseNumberSecret, caseNumberTrainer, caseNumberGalarian, caseNumberBlackStar,
+	caseNumberBooster, caseNumberParallel, caseNumberPromotion,
 	caseNumberStarter, caseNumberExtra,
-	caseWithoutSet, caseWithoutNumber, caseWithoutRarity, caseWithoutImage, caseWithoutLanes, caseWithImage, caseWithPrinting, caseWithUpdatedAt, caseWithPartner, caseSharedPartner,
+	caseWithoutSet, caseWithoutNumber, caseWithoutRarity, caseWithoutImage, caseWithoutLanes, caseWithImage,
+	caseWithPrinting, caseWithUpdatedAt, caseWithPartner, caseSharedPartner,
 	caseTwinPrinting, caseOnlyUnlicensed, caseDisplayForbidden,
 	caseFresh, caseEdge, casePastEdge, caseStale, caseUnknown, caseNoCents, caseUnlicensed, caseZero,
-	caseHistoryOnly, caseDayGap, caseUp, caseDown, caseUnchanged, caseZeroBase, caseTenfold, caseOlderBase, caseNoWeek, caseNoMonth, caseLostBase, caseNewCondition,
+	caseHistoryOnly, caseDayGap, caseUp, caseDown, caseUnchanged, caseZeroBase, caseTenfold, caseOlderBase,
+	caseNoWeek, caseNoMonth, caseLostBase, caseNewCondition,
 	caseSetPlain, caseSetUndated, caseSetUnnamed, caseSetAliased, caseSetRecent, caseSetTwinName,
 	caseSealedSharedPartner,
 }
@@ -128,7 +132,8 @@ type Summary struct {
 	Sets, Cards, Sealed int
 	// CardsByGame and SetsByGame count by the live slug.
 	CardsByGame, SetsByGame map[string]int
-	// Lanes are the lanes with a row anywhere, SealedLanes those of them of sealed products.
+	// Lanes counts the lanes with a row anywhere. SealedLanes counts the ones of sealed products
+	// among them.
 	Lanes, SealedLanes int
 	// HistoryRows are the rows of the wide files; PriceRows those of all price files, NewestRows
 	// those of the newest.
@@ -161,7 +166,8 @@ type Summary struct {
 func newSummary() Summary {
 	s := Summary{Cases: map[Case][]Lane{}}
 	for _, m := range []*map[string]int{
-		&s.CardsByGame, &s.SetsByGame, &s.Variants, &s.Conditions, &s.Rarities, &s.PackageTypes, &s.UnitKinds, &s.Editions,
+		&s.CardsByGame, &s.SetsByGame, &s.Variants, &s.Conditions, &s.Rarities,
+		&s.PackageTypes, &s.UnitKinds, &s.Editions,
 	} {
 		*m = map[string]int{}
 	}
@@ -190,7 +196,7 @@ type found struct {
 	holds bool
 }
 
-// noteIf notes those of the cases that hold.
+// noteIf notes the cases that hold.
 func (s *Summary) noteIf(at Lane, cases []found) {
 	for _, f := range cases {
 		if f.holds {

@@ -102,8 +102,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Validate says which of the options are out of bounds; those that are zero stand for their
-// defaults.
+// Validate says which of the options are out of bounds. A zero stands for its default.
 func (o *Options) Validate() error {
 	// The defaults are set in a copy: a caller may print what it gave.
 	whole := *o
@@ -164,8 +163,8 @@ type observer interface {
 }
 
 // WriteDay writes the catalog as Write does with Options.Day = day, but only the price file of that
-// day and no history: together with a snapshot of the day before it amounts to Write's directory of
-// that day.
+// day and no history. With a snapshot of the day before it amounts to Write's directory of that
+// day.
 func WriteDay(dir string, o Options, day int) error { return Write(dir, onlyDay(o, day)) }
 
 // onlyDay are the options of WriteDay.

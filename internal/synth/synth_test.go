@@ -75,7 +75,7 @@ func TestConditions(t *testing.T) {
 	const cards = 3000
 	_, all := write(t, Options{Cards: cards, HistoryDays: 2})
 	_, two := write(t, Options{Cards: cards, HistoryDays: 2, Conditions: 2})
-	if a, b := float64(all.Lanes)/cards, float64(two.Lanes)/cards; a < 3.5 || a > 4 || b < 2 || b > 2.3 {
+	if a, b := float64(all.Lanes)/cards, float64(two.Lanes)/cards; a < 3.5 || a > 4 || b < 2 || b > 2.3 { // air: a pair
 		t.Errorf("%.2f lanes a card, %.2f with two conditions", a, b)
 	}
 }
@@ -98,6 +98,7 @@ func TestEveryCaseIsThere(t *testing.T) {
 		if o.Cards == minCards {
 			continue
 		}
+
 		has := func(counts map[string]int, keys string) {
 			t.Helper()
 			for key := range strings.FieldsSeq(keys) {
@@ -106,7 +107,8 @@ func TestEveryCaseIsThere(t *testing.T) {
 				}
 			}
 		}
-		has(sum.Variants, "normal holofoil reverse_holofoil unlimited unlimited_holofoil 1st_edition 1st_edition_holofoil foil")
+		has(sum.Variants, "normal holofoil reverse_holofoil unlimited unlimited_holofoil 1st_edition "+
+			"1st_edition_holofoil foil")
 		has(sum.Conditions, "near_mint lightly_played moderately_played heavily_played damaged ungraded")
 		has(sum.PackageTypes, "booster_bundle elite_trainer_box booster_box booster_case")
 		has(sum.UnitKinds, "booster_pack booster_box")
@@ -171,6 +173,7 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 	for _, p := range s.prices[sum.Day] {
 		newest = append(newest, p.cents)
 	}
+
 	slices.Sort(changes)
 	slices.Sort(newest)
 	rate := float64(len(changes)) / float64(pairs)
@@ -183,7 +186,7 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 	if median < 0.027 || median > 0.033 {
 		t.Errorf("the median change is %.2f %%, want about 3 %%", median*100)
 	}
-	if low, high := newest[len(newest)/10], newest[len(newest)-1]; low > 50 || high < 200_000 {
+	if low, high := newest[len(newest)/10], newest[len(newest)-1]; low > 50 || high < 200_000 { // air: a pair
 		t.Errorf("prices from %d (a tenth) to %d cents are not log-normal from cents to thousands of dollars", low,
 			high)
 	}

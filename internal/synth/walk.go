@@ -10,8 +10,8 @@ const (
 )
 
 // The walk is kept in 1/65536 cent and moved by factors of 18 fractional bits: integers only, so
-// that every machine writes the same bytes and two days are the same whichever window they are
-// written in.
+// that every machine writes the same bytes. A day has the same price in whatever window it is
+// written.
 const (
 	centBits   = 16
 	factorBits = 18
@@ -58,13 +58,14 @@ func (w walk) fill(path []uint64, from int) {
 			path[day-from] = at
 		}
 	}
+
 	put(0, at)
-	for day, at := -1, at; day >= from; day-- {
+	for day, at := -1, at; day >= from; day-- { // air: a pair
 		at = step(at, dayBits(w.seed, day))
 		put(day, at)
 	}
 
-	for day, at := 1, at; day <= to; day++ {
+	for day, at := 1, at; day <= to; day++ { // air: a pair
 		at = step(at, dayBits(w.seed, day))
 		put(day, at)
 	}
@@ -97,11 +98,12 @@ const (
 )
 
 // cents is the scripted price of a day.
-func (s script) cents(level int64, day int) int64 {
+func (s script) cents(level int64, day int) int64 { // air: one step
 	run := int64(max(day+scriptRun, 0))
 	switch s {
 	case climbing:
 		return level * (100 + 4*run) / 100
+
 	case falling:
 		return level * 100 / (100 + 4*run)
 	case freeNow:

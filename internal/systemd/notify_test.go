@@ -59,7 +59,7 @@ func TestSend(t *testing.T) {
 			if err := n.Send(lines...); err != nil {
 				t.Fatal(err)
 			}
-			if got, want := receive(t, conn), strings.Join(lines, "\n"); got != want {
+			if got, want := receive(t, conn), strings.Join(lines, "\n"); got != want { // air: a pair
 				t.Errorf("%s: got %q, want %q in one datagram", name, got, want)
 			}
 		}

@@ -29,7 +29,8 @@ func TestCounters(t *testing.T) {
 	adders.Wait()
 	for row := range rows {
 		for column := range columns {
-			if got, want := c.Sum(row, column), uint64(40*each*(1+row*columns+column)); got != want {
+			want := uint64(40 * each * (1 + row*columns + column))
+			if got := c.Sum(row, column); got != want {
 				t.Errorf("counter %d, %d is %d, want %d", row, column, got, want)
 			}
 		}
@@ -68,6 +69,7 @@ func TestDurations(t *testing.T) {
 	if !slices.Equal(h.Counts, []uint64{4, 2, 1, 2}) || h.Count() != 9 {
 		t.Errorf("counts are %v", h.Counts)
 	}
+
 	want := 1 + 2*time.Microsecond + 1 + time.Millisecond + time.Second + time.Second + 1 + time.Hour
 	if h.Sum != want {
 		t.Errorf("the sum is %v, want %v", h.Sum, want)
@@ -86,14 +88,16 @@ func TestDecades(t *testing.T) {
 }
 
 func TestAllocs(t *testing.T) {
-	c, d := tally.NewCounters(4, 4), tally.NewDurations(4, tally.Decades(5*time.Microsecond, time.Second)...)
+	c := tally.NewCounters(4, 4)
+	d := tally.NewDurations(4, tally.Decades(5*time.Microsecond, time.Second)...)
 	if n := testing.AllocsPerRun(100, func() { c.Add(3, 1, 1, 1); d.Observe(3, 1, time.Millisecond) }); n != 0 {
 		t.Errorf("counting takes %v allocations", n)
 	}
 }
 
 func BenchmarkAdd(b *testing.B) {
-	c, d := tally.NewCounters(24, 20), tally.NewDurations(24, tally.Decades(5*time.Microsecond, time.Second)...)
+	c := tally.NewCounters(24, 20)
+	d := tally.NewDurations(24, tally.Decades(5*time.Microsecond, time.Second)...)
 	b.Run("counter", func(b *testing.B) {
 		b.RunParallel(func(p *testing.PB) {
 			for s := tally.NextShard(); p.Next(); {

@@ -66,7 +66,8 @@ func runFaulty(t *testing.T, disk *waltest.FaultyDisk) {
 		return
 	}
 
-	acknowledged, tried := uint64(0), uint64(0)
+	acknowledged := uint64(0)
+	tried := uint64(0)
 	for n := 1; n <= 12; n++ {
 		tried = l.Append(payload(n))
 		var err error
@@ -127,12 +128,14 @@ func TestPowerCut(t *testing.T) {
 				if err := l.AwaitSynced(seq); err != nil {
 					t.Fatal(err)
 				}
+
 				for range 10 { // written, and perhaps lost
 					n++
 					if err := l.AwaitWritten(l.Append(payload(n))); err != nil {
 						t.Fatal(err)
 					}
 				}
+
 				for _, lose := range []float64{1, 0.5, 0.5, 0.1, 0} {
 					left := t.TempDir()
 					disk.Cut(t, dir, left, lose)

@@ -76,6 +76,7 @@ func TestBytes(t *testing.T) {
 	data = appendRecord(data, 7, 6, func(dst []byte) []byte { return append(dst, "charged"...) })
 	const want = "6e706b77616c3031" + "0700000000000000" + "30a001d0" +
 		"5f81a262" + "07000000" + "0700000000000000" + "0600000000000000" + "63686172676564"
+
 	if got := hex.EncodeToString(data); got != want {
 		t.Fatalf("a segment is\n%s, want\n%s", got, want)
 	}
@@ -119,6 +120,7 @@ func TestRemoveThrough(t *testing.T) {
 		if err := l.RemoveThrough(step.last); err != nil {
 			t.Fatal(err)
 		}
+
 		firsts, err := Segments(dir)
 		if err != nil || len(firsts) != step.left || firsts[len(firsts)-1] != 21 {
 			t.Fatalf("through %d: %v, want %d segments (%v)", step.last, firsts, step.left, err)
@@ -145,6 +147,7 @@ func TestTornEnd(t *testing.T) {
 			if err := os.WriteFile(path, append(whole[:size:size], tail...), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			count, end, err := readLog(t, dir, 0)
 			if err != nil || count < last || count < 8 || count > 10 {
 				t.Fatalf("cut at %d: %d records after %d, %+v, %v", size, count, last, end, err)
@@ -180,6 +183,7 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i := range whole {
 			bad := bytes.Clone(whole)
 			bad[i] ^= 1 << (i % 8)
@@ -198,6 +202,7 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if count, _, err := readLog(t, dir, 0); err != nil || count != 10 {
 		t.Fatal(count, err)
 	}
@@ -306,6 +311,7 @@ func TestGroups(t *testing.T) {
 			}
 		})
 	}
+
 	group.Wait()
 	if err := l.Sync(); err != nil {
 		t.Fatal(err)

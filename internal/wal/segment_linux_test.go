@@ -58,6 +58,7 @@ func TestMappedSegment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +160,7 @@ func TestUnmapped(t *testing.T) {
 			}
 		}
 	}
+
 	if count, end, err := readLog(t, dir, 0); count != 9 || err != nil || end.TornPath != "" {
 		t.Fatal(count, end, err)
 	}

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// tarFolder is a tar archive, compressed or not, or a 7z archive as one. Each pass decompresses it once from front to back.
+// tarFolder is a tar archive, compressed or not, or a 7z archive as one. Each pass decompresses it
+// once from front to back.
 type tarFolder struct {
 	path string
 	lim  limits
@@ -114,6 +115,7 @@ func (t *tarFolder) open() (io.ReadCloser, error) {
 		_ = raw.Close() // only read
 		return nil, damaged(err)
 	}
+
 	return &unpackedFile{plain, raw}, nil
 }
 

@@ -173,8 +173,11 @@ func (z *zeroReader) Read(p []byte) (int, error) {
 // Every proper prefix of an archive is refused: at Open, or at the latest when its records are
 // read.
 func TestTruncatedArchivesAreRefused(t *testing.T) {
-	plain := files{"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00"), tcgRow(2, "Normal", "2.00")),
-		"2026-04-20/3/2/prices": pricesFile(tcgRow(3, "Foil", "3.00"))}
+	plain := files{
+		"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00"), tcgRow(2, "Normal", "2.00")),
+		"2026-04-20/3/2/prices": pricesFile(tcgRow(3, "Foil", "3.00")),
+	}
+
 	f := func(name string, data []byte, whole int) {
 		t.Helper()
 		if _, _, err := readAll(KindTCGCSV, save(t, name, data), Options{}); err != nil {
@@ -241,8 +244,10 @@ func TestClip(t *testing.T) {
 // sevenZip packs the tree as a 7z archive with the method "copy", by name.
 func (f files) sevenZip(tb testing.TB) []byte {
 	tb.Helper()
+
 	var packed, names, sizes, sums, attributes []byte
-	streams, list := 0, slices.Sorted(maps.Keys(f))
+	streams := 0
+	list := slices.Sorted(maps.Keys(f))
 	bits := make([]byte, (len(list)+7)/8)
 	for i, name := range list {
 		for _, u := range append(utf16.Encode([]rune(name)), 0) {

@@ -162,7 +162,8 @@ func FuzzTCGCSVFiles(f *testing.F) {
 		f.Add(strings.TrimPrefix(name, "tcgplayer/"), []byte(text))
 	}
 
-	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
+	f.Add("3/1/prices", []byte(`{"results":[{"productId":1,"subTypeName":"A","marketPrice":0.005},`+
+		`{"productId":1,"subTypeName":"a","marketPrice":null}],"success":true}`))
 	f.Add("2026-04-20/3/1/prices", []byte(`{"results":[]}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		tree := tcgTreeFixture()
@@ -244,7 +245,9 @@ func FuzzArchive(f *testing.F) {
 	f.Add(uint8(2), gzipOf(f, packed))
 	f.Add(uint8(3), tree.sevenZip(f))
 	link := tarHeader{}
-	link.Name, link.Linkname, link.Typeflag = "a", "/etc", '2'
+	link.Name = "a"
+	link.Linkname = "/etc"
+	link.Typeflag = '2'
 	f.Add(uint8(0), packTar(f, link))
 	archives := []*scratch{newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
 		newScratch(f, "a.7z")}

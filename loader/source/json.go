@@ -28,7 +28,7 @@ func faultOf(err error, raw []byte) *fault {
 	var f *fault
 	var semantic *json.SemanticError
 
-	// The decoder has no type for bad UTF-8, so that its message tells.
+	// The library tells some faults by type, some by value and one by its words alone.
 	switch {
 	case errors.As(err, &f):
 		return f

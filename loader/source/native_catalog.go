@@ -134,6 +134,7 @@ func readStrict(line []byte, v any) *fault {
 	if jsontext.Value(line).Kind() != '{' {
 		return &fault{reason: ReasonBadJSON, value: string(line)}
 	}
+
 	return nil
 }
 
@@ -278,8 +279,10 @@ func readNativeSet(to Sink, at At, line []byte) *fault {
 		return bad
 	}
 
-	to.Set(Set{At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Total: total,
-		Aliases: in.Aliases})
+	to.Set(Set{
+		At: at, Ref: in.Ref, Game: in.Game, Name: in.Name, Series: in.Series, Release: release, Total: total,
+		Aliases: in.Aliases,
+	})
 	return nil
 }
 

@@ -43,8 +43,10 @@ func TestNativeExample(t *testing.T) {
 	}
 
 	want.wantReasons(t, map[string]int{})
-	if f := src.Feed(); f != (Feed{Namespace: "example-shop", Attribution: "Prices by Example Shop",
-		Partner: "example-partner", HasCatalog: true}) {
+	if f := src.Feed(); f != (Feed{
+		Namespace: "example-shop", Attribution: "Prices by Example Shop",
+		Partner: "example-partner", HasCatalog: true,
+	}) {
 		t.Errorf("feed %+v", f)
 	}
 
@@ -66,8 +68,11 @@ func TestNativeExample(t *testing.T) {
 	}})
 
 	equal(t, "bare card", want.cards[7:],
-		[]Card{{At: At{File: "cards.jsonl", Line: 8}, Ref: "loose-1", Game: "one-piece", Name: "Paper Crown",
-			UpdatedAt: snapshot.NoTime}})
+		[]Card{{
+			At: At{File: "cards.jsonl", Line: 8}, Ref: "loose-1", Game: "one-piece", Name: "Paper Crown",
+			UpdatedAt: snapshot.NoTime,
+		}})
+
 	equal(t, "sealed", want.sealed[:1], []Sealed{{
 		At: At{File: "sealed.jsonl", Line: 1}, Ref: "meadow-etb", Game: "pokemon",
 		Name: "Meadow Days Elite Trainer Box (Pokémon Center)", PackageType: "elite_trainer_box", Units: 11,
@@ -76,16 +81,25 @@ func TestNativeExample(t *testing.T) {
 	}})
 
 	file := "prices/2026-08-20.csv"
-	d, collected := day(t, "2026-08-20"), ms(t, "2026-08-20T20:00:00Z")
+	d := day(t, "2026-08-20")
+	collected := ms(t, "2026-08-20T20:00:00Z")
 	equal(t, "prices", []Price{want.prices[0], want.prices[5], want.prices[7], want.prices[8]}, []Price{
-		{At: At{file, 2}, Ref: "meadow-1", Variant: "normal", Condition: "near_mint", Day: d, Cents: 25,
-			SourceAsOf: ms(t, "2026-08-20T14:00:00Z"), CollectedAt: collected, Licensed: true},
-		{At: At{file, 7}, Ref: "promo-7", Variant: "normal", Condition: "ungraded", Day: d, Cents: 310,
-			SourceAsOf: snapshot.NoTime, CollectedAt: collected, Licensed: true},
-		{At: At{file, 9}, Ref: "tides-001-p1", Variant: "foil", Condition: "near_mint", Day: d, Cents: 9100,
-			SourceAsOf: ms(t, "2026-08-20T14:00:00Z"), CollectedAt: collected, Licensed: false},
-		{At: At{file, 10}, Ref: "meadow-etb", Day: d, Cents: 7999, SourceAsOf: ms(t, "2026-08-20T14:00:00Z"),
-			CollectedAt: collected, Licensed: true},
+		{
+			At: At{file, 2}, Ref: "meadow-1", Variant: "normal", Condition: "near_mint", Day: d, Cents: 25,
+			SourceAsOf: ms(t, "2026-08-20T14:00:00Z"), CollectedAt: collected, Licensed: true,
+		},
+		{
+			At: At{file, 7}, Ref: "promo-7", Variant: "normal", Condition: "ungraded", Day: d, Cents: 310,
+			SourceAsOf: snapshot.NoTime, CollectedAt: collected, Licensed: true,
+		},
+		{
+			At: At{file, 9}, Ref: "tides-001-p1", Variant: "foil", Condition: "near_mint", Day: d, Cents: 9100,
+			SourceAsOf: ms(t, "2026-08-20T14:00:00Z"), CollectedAt: collected, Licensed: false,
+		},
+		{
+			At: At{file, 10}, Ref: "meadow-etb", Day: d, Cents: 7999, SourceAsOf: ms(t, "2026-08-20T14:00:00Z"),
+			CollectedAt: collected, Licensed: true,
+		},
 	})
 
 	if p := want.prices[13]; p.Cents != snapshot.NoCents || p.Ref != "meadow-25-alt" {
@@ -193,8 +207,13 @@ func TestNativeSourceToml(t *testing.T) {
 func TestNativeCatalogLines(t *testing.T) {
 	f := func(file, line, reason, ref string) {
 		t.Helper()
-		good := map[string]string{"sets.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok"}`,
-			"cards.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok"}`, "sealed.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok","package_type":"booster_box","units_per_package":36,"unit_kind":"booster_pack","edition":"standard"}`}[file]
+		good := map[string]string{
+			"sets.jsonl":  `{"ref":"ok","game":"pokemon","name":"Ok"}`,
+			"cards.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok"}`,
+			"sealed.jsonl": `{"ref":"ok","game":"pokemon","name":"Ok","package_type":"booster_box",` +
+				`"units_per_package":36,"unit_kind":"booster_pack","edition":"standard"}`,
+		}[file]
+
 		tree := files{"source.toml": `namespace = "x"`, file: good + "\n\n" + line + "\r\n" + good + "\n"}
 		rec, _, err := readAll(KindNative, tree.dir(t), Options{})
 		if err != nil {
@@ -274,15 +293,18 @@ func TestNativeCatalogLines(t *testing.T) {
 	card(`null`, ReasonBadJSON, "")
 	card(`{"ref":5,"game":"pokemon","name":"A"}`, ReasonBadJSON, "")
 	card(strings.Repeat("x", maxLine+1), ReasonTooLong, "")
-	with(`,"set":"s","number":"4/102","rarity":"Rare","printing":"P","image":"a.webp","identifiers":[{"namespace":"n","value":"v"}],"updated_at":"2026-08-01T09:30:00.25Z"`, "")
+	with(`,"set":"s","number":"4/102","rarity":"Rare","printing":"P","image":"a.webp",`+
+		`"identifiers":[{"namespace":"n","value":"v"}],"updated_at":"2026-08-01T09:30:00.25Z"`, "")
 	with(`,"set":null,"number":null,"identifiers":null,"updated_at":null`, "")
 	with(`,"set":" s"`, ReasonBadRef)
 	with(`,"number":"`+long(101)+`"`, ReasonTooLong)
 	with(`,"rarity":"`+long(65)+`"`, ReasonTooLong)
 	with(`,"printing":"`+long(101)+`"`, ReasonTooLong)
 
-	for _, image := range []string{"a/b.webp", "../a.webp", `a\\b`, ".", "..", ".hidden", "C:a", "a\\u0000b",
-		strings.Repeat("a", 256)} {
+	for _, image := range []string{
+		"a/b.webp", "../a.webp", `a\\b`, ".", "..", ".hidden", "C:a", "a\\u0000b",
+		strings.Repeat("a", 256),
+	} {
 		rec := mustRead(t, KindNative, files{
 			"source.toml": `namespace = "x"`,
 			"cards.jsonl": `{"ref":"a","game":"one-piece","name":"A","image":"` + image + `"}`,
@@ -305,14 +327,18 @@ func TestNativeCatalogLines(t *testing.T) {
 		ReasonTooLong)
 	f("cards.jsonl", `{"ref":"a","game":"pokemon","name":"A","identifiers":[{"namespace":"n","value":"v","x":1}]}`,
 		ReasonUnknownMember, "")
-	for _, at := range []string{"2026-08-01", "2026-08-01T09:30:00+00:00", "2026-08-01T09:30:00",
-		"2026-08-32T09:30:00Z", "1969-12-31T23:59:59Z", "now"} {
+
+	for _, at := range []string{
+		"2026-08-01", "2026-08-01T09:30:00+00:00", "2026-08-01T09:30:00",
+		"2026-08-32T09:30:00Z", "1969-12-31T23:59:59Z", "now",
+	} {
 		with(`,"updated_at":"`+at+`"`, ReasonBadTime)
 	}
 
 	sealed := func(replace, by, reason string) {
 		t.Helper()
-		line := `{"ref":"a","game":"one-piece","name":"A","package_type":"booster_case","units_per_package":6,"unit_kind":"booster_box","edition":"standard"}`
+		line := `{"ref":"a","game":"one-piece","name":"A","package_type":"booster_case","units_per_package":6,` +
+			`"unit_kind":"booster_box","edition":"standard"}`
 		if !strings.Contains(line, replace) {
 			t.Fatalf("no %s in the line", replace)
 		}
@@ -368,8 +394,10 @@ func TestNativePriceRows(t *testing.T) {
 	}
 
 	f("a,normal,near_mint,5,,,", ReasonMissingValue, "a")
-	for _, at := range []string{"2026-08-22", "2026-08-22T20:00:00", "2026-08-22T20:00:00+00:00",
-		"1969-01-01T00:00:00Z"} {
+	for _, at := range []string{
+		"2026-08-22", "2026-08-22T20:00:00", "2026-08-22T20:00:00+00:00",
+		"1969-01-01T00:00:00Z",
+	} {
 		f("a,normal,near_mint,5,,"+at+",", ReasonBadTime, "a")
 		f("a,normal,near_mint,5,"+at+",2026-08-22T20:00:00Z,", ReasonBadTime, "a")
 	}
@@ -377,7 +405,8 @@ func TestNativePriceRows(t *testing.T) {
 	f("a,normal,near_mint,5,,2026-08-22T20:00:00Z,yes", ReasonBadLicence, "a")
 
 	// Columns come in any order, and text may be quoted.
-	rec := read("\xef\xbb\xbflicensed,cents,ref,condition,variant,collected_at,source_as_of\r\nfalse,9007199254740991,\"a,b\",damaged,foil,2026-08-22T20:00:00.5Z,2026-08-22T20:00:00Z", Options{})
+	rec := read("\xef\xbb\xbflicensed,cents,ref,condition,variant,collected_at,source_as_of\r\nfalse,"+
+		"9007199254740991,\"a,b\",damaged,foil,2026-08-22T20:00:00.5Z,2026-08-22T20:00:00Z", Options{})
 	rec.wantReasons(t, map[string]int{})
 	equal(t, "row", rec.prices, []Price{{
 		At: At{"prices/2026-08-22.csv", 2}, Ref: "a,b", Variant: "foil", Condition: "damaged",
@@ -455,8 +484,10 @@ func TestNativeFilesThatAreErrors(t *testing.T) {
 	f("history/a.csv", "ref,variant,2026-08-22,2026-08-22\n", "twice")
 
 	rec := mustRead(t, KindNative,
-		files{"source.toml": `namespace = "x"`, name: example(t)[name], name + ".zst": string(whole),
-			"prices/today.csv": "", "notes.txt": "", "prices/old/2026-08-01.csv": "junk"}.dir(t), Options{})
+		files{
+			"source.toml": `namespace = "x"`, name: example(t)[name], name + ".zst": string(whole),
+			"prices/today.csv": "", "notes.txt": "", "prices/old/2026-08-01.csv": "junk",
+		}.dir(t), Options{})
 	if rec.wantReasons(t, map[string]int{ReasonDuplicateDay: 1, ReasonBadDate: 1}); len(rec.prices) != 13 {
 		t.Errorf("%d prices", len(rec.prices))
 	}

@@ -11,12 +11,16 @@ import (
 func ptcgFixture() files {
 	return files{
 		"sets/en.json": `[
-			{"id": "gd1", "name": "Garden", "series": "Seasons", "printedTotal": 2, "total": 3, "legalities": {}, "ptcgoCode": "GD", "releaseDate": "1999/01/09", "updatedAt": "2022/10/10 15:12:00", "images": {}},
+			{"id": "gd1", "name": "Garden", "series": "Seasons", "printedTotal": 2, "total": 3,
+				"legalities": {}, "ptcgoCode": "GD", "releaseDate": "1999/01/09",
+				"updatedAt": "2022/10/10 15:12:00", "images": {}},
 			{"id": "gdp", "name": "Promos", "series": "Seasons", "printedTotal": 1, "releaseDate": "soon"}]`,
 		"cards/en/gd1.json": `[
-			{"id": "gd1-1", "name": "Fox δ", "number": "1", "rarity": "Rare Holo", "hp": "80", "attacks": [{"cost": ["Grass"]}], "images": {}},
+			{"id": "gd1-1", "name": "Fox δ", "number": "1", "rarity": "Rare Holo", "hp": "80",
+				"attacks": [{"cost": ["Grass"]}], "images": {}},
 			{"id": "gd1-SV2", "name": "Hare", "number": "SV2"}]`,
-		"cards/en/gdp.json": `[{"id": "gdp-1", "name": "Erika's Owl", "number": "1", "rarity": "DoubleRare", "hp": 60, "Craftable Date": null, "attacks": [{"cost": "G"}]}]`,
+		"cards/en/gdp.json": `[{"id": "gdp-1", "name": "Erika's Owl", "number": "1", "rarity": "DoubleRare",
+				"hp": 60, "Craftable Date": null, "attacks": [{"cost": "G"}]}]`,
 	}
 }
 
@@ -33,20 +37,30 @@ func TestPokemonTCG(t *testing.T) {
 
 		rec.wantReasons(t, map[string]int{})
 		equal(t, "sets", rec.sets, []Set{
-			{At: At{File: prefix + sets, Line: 1}, Ref: "gd1", Game: "pokemon", Name: "Garden", Series: "Seasons",
-				Code: "GD", Total: 2, Release: day(t, "1999-01-09")},
-			{At: At{File: prefix + sets, Line: 2}, Ref: "gdp", Game: "pokemon", Name: "Promos", Series: "Seasons",
-				Total: 1, Release: snapshot.NoDay},
+			{
+				At: At{File: prefix + sets, Line: 1}, Ref: "gd1", Game: "pokemon", Name: "Garden", Series: "Seasons",
+				Code: "GD", Total: 2, Release: day(t, "1999-01-09"),
+			},
+			{
+				At: At{File: prefix + sets, Line: 2}, Ref: "gdp", Game: "pokemon", Name: "Promos", Series: "Seasons",
+				Total: 1, Release: snapshot.NoDay,
+			},
 		})
 
 		equal(t, "cards", rec.cards, []Card{
-			{At: At{File: prefix + "cards/en/gd1.json", Line: 1}, Ref: "gd1-1", Game: "pokemon", SetRef: "gd1",
-				Name: "Fox δ", Number: "1", Rarity: "Rare Holo", Identifiers: id("gd1-1"), UpdatedAt: updated},
-			{At: At{File: prefix + "cards/en/gd1.json", Line: 2}, Ref: "gd1-SV2", Game: "pokemon", SetRef: "gd1",
-				Name: "Hare", Number: "SV2", Identifiers: id("gd1-SV2"), UpdatedAt: updated},
-			{At: At{File: prefix + "cards/en/gdp.json", Line: 1}, Ref: "gdp-1", Game: "pokemon", SetRef: "gdp",
+			{
+				At: At{File: prefix + "cards/en/gd1.json", Line: 1}, Ref: "gd1-1", Game: "pokemon", SetRef: "gd1",
+				Name: "Fox δ", Number: "1", Rarity: "Rare Holo", Identifiers: id("gd1-1"), UpdatedAt: updated,
+			},
+			{
+				At: At{File: prefix + "cards/en/gd1.json", Line: 2}, Ref: "gd1-SV2", Game: "pokemon", SetRef: "gd1",
+				Name: "Hare", Number: "SV2", Identifiers: id("gd1-SV2"), UpdatedAt: updated,
+			},
+			{
+				At: At{File: prefix + "cards/en/gdp.json", Line: 1}, Ref: "gdp-1", Game: "pokemon", SetRef: "gdp",
 				Name: "Erika's Owl", Number: "1", Rarity: "Double Rare", Identifiers: id("gdp-1"),
-				UpdatedAt: snapshot.NoTime},
+				UpdatedAt: snapshot.NoTime,
+			},
 		})
 
 		if feed := src.Feed(); !feed.HasCatalog || feed.Namespace != "pokemon-tcg-data" || feed.Partner != "" {
@@ -73,7 +87,8 @@ func TestPokemonTCGDamage(t *testing.T) {
 	f := func(name, text string, reasons map[string]int, sets, cards int) {
 		t.Helper()
 		tree := ptcgFixture()
-		if tree[name] = text; text == "" {
+		tree[name] = text
+		if text == "" {
 			delete(tree, name)
 		}
 
@@ -92,7 +107,8 @@ func TestPokemonTCGDamage(t *testing.T) {
 	f(gdp, "[] []", map[string]int{ReasonBrokenFile: 1}, 2, 2)
 	f(gdp, `[{"id": "a", "id": "b"}]`, map[string]int{ReasonBrokenFile: 1}, 2, 2)
 	f(gdp, "[]", map[string]int{ReasonEmptyFile: 1}, 2, 2)
-	f(gdp, `[{"id": "", "name": "x"}, {"id": "gdp-2", "name": " "}, {"id": 3, "name": "x"}, {"id": "gdp-4", "name": "Kept"}]`,
+	f(gdp, `[{"id": "", "name": "x"}, {"id": "gdp-2", "name": " "}, {"id": 3, "name": "x"}, {"id": "gdp-4", `+
+		`"name": "Kept"}]`,
 		map[string]int{ReasonBadRef: 1, ReasonMissingValue: 1, ReasonBadJSON: 1}, 2, 3)
 	f("cards/en/zz9.json", `[{"id": "zz9-1", "name": "Stray"}]`, map[string]int{ReasonUnlistedFile: 1}, 2, 3)
 	f("sets/en.json", `[{"id": "gd1", "name": "Garden"}, {"id": "a/b", "name": "Bad"}, {"id": "c", "name": ""}]`,

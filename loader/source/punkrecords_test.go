@@ -11,11 +11,16 @@ import (
 func punkFixture() files {
 	return files{
 		"english/manifest.json": `{}`,
-		"english/packs.json": `{"12": {"id": "12", "raw_title": "BOOSTER PACK -TIDES &amp; WAVES- [TT-01]", "title_parts": {"label": "TT-01", "prefix": "BOOSTER PACK", "title": "TIDES &amp; WAVES"}},
-			"15": {"id": "15", "raw_title": "BOOSTER PACK [TT15-EB04]", "title_parts": {"label": "TT15-EB04", "prefix": null, "title": "BOOSTER PACK"}},
-			"90": {"id": "90", "raw_title": "Promotion card", "title_parts": {"label": null, "prefix": null, "title": "Promotion card"}}}`,
-		"english/data/12.json": `[{"id": "TT01-001", "pack_id": "12", "name": "Marrow", "rarity": "Leader", "cost": null, "colors": ["Red"]},
-			{"id": "TT01-001_p1", "pack_id": "12", "name": "Marrow", "rarity": "Leader"}, {"id": "TT01-002_r2", "pack_id": "12", "name": "Brine &quot;Salt&quot;", "rarity": "SuperRare"}]`,
+		"english/packs.json": `{"12": {"id": "12", "raw_title": "BOOSTER PACK -TIDES &amp; WAVES- [TT-01]",
+				"title_parts": {"label": "TT-01", "prefix": "BOOSTER PACK", "title": "TIDES &amp; WAVES"}},
+			"15": {"id": "15", "raw_title": "BOOSTER PACK [TT15-EB04]", "title_parts": {"label": "TT15-EB04",
+				"prefix": null, "title": "BOOSTER PACK"}},
+			"90": {"id": "90", "raw_title": "Promotion card", "title_parts": {"label": null, "prefix": null,
+				"title": "Promotion card"}}}`,
+		"english/data/12.json": `[{"id": "TT01-001", "pack_id": "12", "name": "Marrow", "rarity": "Leader",
+				"cost": null, "colors": ["Red"]},
+			{"id": "TT01-001_p1", "pack_id": "12", "name": "Marrow", "rarity": "Leader"}, {"id": "TT01-002_r2",
+				"pack_id": "12", "name": "Brine &quot;Salt&quot;", "rarity": "SuperRare"}]`,
 		"english/data/15.json": `[{"id": "TT15-001", "pack_id": "15", "name": "Coral", "rarity": "TreasureRare"}]`,
 		"english/data/90.json": `[{"id": "TT01-001_p1", "pack_id": "90", "name": "Marrow", "rarity": "Promo"}]`,
 	}
@@ -36,12 +41,17 @@ func TestPunkRecords(t *testing.T) {
 
 		rec.wantReasons(t, map[string]int{})
 		set := func(line int, s Set) Set {
-			s.At, s.Game, s.Release = At{File: prefix + "packs.json", Line: line}, "one-piece", snapshot.NoDay
+			s.At = At{File: prefix + "packs.json", Line: line}
+			s.Game = "one-piece"
+			s.Release = snapshot.NoDay
 			return s
 		}
+
 		equal(t, "sets", rec.sets, []Set{
-			set(1, Set{Ref: "12", Name: "TIDES &amp; WAVES", Series: "BOOSTER PACK", Code: "TT-01",
-				Aliases: []string{"TT01", "BOOSTER PACK -TIDES &amp; WAVES- [TT-01]"}}),
+			set(1, Set{
+				Ref: "12", Name: "TIDES &amp; WAVES", Series: "BOOSTER PACK", Code: "TT-01",
+				Aliases: []string{"TT01", "BOOSTER PACK -TIDES &amp; WAVES- [TT-01]"},
+			}),
 			set(2, Set{Ref: "15", Name: "BOOSTER PACK [TT15-EB04]", Code: "TT15-EB04", Aliases: []string{"TT15"}}),
 			set(3, Set{Ref: "90", Name: "Promotion card"}),
 		})
@@ -79,7 +89,8 @@ func TestPunkRecordsDamage(t *testing.T) {
 	f := func(name, text string, reasons map[string]int, sets, cards int) {
 		t.Helper()
 		tree := punkFixture()
-		if tree[name] = text; text == "" {
+		tree[name] = text
+		if text == "" {
 			delete(tree, name)
 		}
 
@@ -93,10 +104,12 @@ func TestPunkRecordsDamage(t *testing.T) {
 	f(d90, "", map[string]int{ReasonMissingFile: 1}, 3, 4)
 	f(d90, "{", map[string]int{ReasonBrokenFile: 1}, 3, 4)
 	f(d90, "[]", map[string]int{ReasonEmptyFile: 1}, 3, 4)
-	f(d90, `[{"id": "P-1", "pack_id": "77", "name": "Stray"}, {"id": "", "pack_id": "90", "name": "x"}, {"id": "P-2", "pack_id": "90"}, 1, {"id": "P-3", "pack_id": "90", "name": "Kept"}]`,
+	f(d90, `[{"id": "P-1", "pack_id": "77", "name": "Stray"}, {"id": "", "pack_id": "90", "name": "x"}, {"id": `+
+		`"P-2", "pack_id": "90"}, 1, {"id": "P-3", "pack_id": "90", "name": "Kept"}]`,
 		map[string]int{ReasonBadRef: 2, ReasonMissingValue: 1, ReasonBadJSON: 1}, 3, 5)
 	f("english/data/91.json", "[]", map[string]int{ReasonUnlistedFile: 1}, 3, 5)
-	f("english/packs.json", `{"12": {"id": "12", "raw_title": "T"}, "15": {"id": "16", "raw_title": "T"}, "90": {"id": "90", "raw_title": ""}, "91": []}`,
+	f("english/packs.json", `{"12": {"id": "12", "raw_title": "T"}, "15": {"id": "16", "raw_title": "T"}, "90": `+
+		`{"id": "90", "raw_title": ""}, "91": []}`,
 		map[string]int{ReasonBadRef: 1, ReasonMissingValue: 1, ReasonBadJSON: 1, ReasonUnlistedFile: 2}, 1, 3)
 	g := func(change func(files), words ...string) {
 		t.Helper()

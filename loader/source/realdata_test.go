@@ -46,8 +46,13 @@ func TestRealTCGCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	sets, cards, sealed, prices := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
-	rarityOnly, priced := map[string]int{}, map[string]int64{}
+	sets := map[string]int{}
+	cards := map[string]int{}
+	sealed := map[string]int{}
+	prices := map[string]int{}
+	rarityOnly := map[string]int{}
+	priced := map[string]int64{}
+
 	released := 0
 	for _, s := range rec.sets {
 		sets[s.Game]++
@@ -207,8 +212,8 @@ func TestRealTCGCSVPricesToTheCent(t *testing.T) {
 }
 
 func TestRealArchiveDayIsTheSameAs7z(t *testing.T) {
-	packed, seven := data(t, "tcgcsv/archive/prices-2026-04-20.tar.zst"), data(t,
-		"tcgcsv/archive/prices-2026-04-20.ppmd.7z")
+	packed := data(t, "tcgcsv/archive/prices-2026-04-20.tar.zst")
+	seven := data(t, "tcgcsv/archive/prices-2026-04-20.ppmd.7z")
 	sorted := func(path string) *recorder {
 		rec := mustRead(t, KindTCGCSV, path, Options{})
 		slices.SortFunc(rec.prices, func(a, b Price) int {
@@ -217,7 +222,8 @@ func TestRealArchiveDayIsTheSameAs7z(t *testing.T) {
 		return rec
 	}
 
-	a, b := sorted(packed), sorted(seven)
+	a := sorted(packed)
+	b := sorted(seven)
 	if len(a.prices) != 50689 || !slices.Equal(a.prices, b.prices) || !maps.Equal(a.reasons(), b.reasons()) {
 		t.Errorf("%d and %d prices, refused %v and %v", len(a.prices), len(b.prices), a.reasons(), b.reasons())
 	}
@@ -257,7 +263,8 @@ func TestRealWideHistory(t *testing.T) {
 	f := func(kind, name string, series, points, blanks int, last string) *recorder {
 		t.Helper()
 		rec := mustRead(t, kind, data(t, "price-history/"+name), Options{})
-		gotPoints, gotBlanks := 0, 0
+		gotPoints := 0
+		gotBlanks := 0
 		for _, s := range rec.series {
 			gotPoints += len(s.Points)
 			gotBlanks += len(s.Blank)
@@ -339,7 +346,9 @@ func TestRealPunkRecords(t *testing.T) {
 		t.Fatalf("%d sets, %d cards", len(rec.sets), len(rec.cards))
 	}
 
-	refs, numbers, entities := map[string]int{}, map[string]bool{}, 0
+	refs := map[string]int{}
+	numbers := map[string]bool{}
+	entities := 0
 	for _, c := range rec.cards {
 		refs[c.Ref]++
 		number, _, _ := strings.Cut(c.Number, "_")
@@ -380,6 +389,7 @@ func BenchmarkRealSources(b *testing.B) {
 		{KindPunkRecords, "punk-records/punk-records-english.tar.zst"},
 	} {
 		path := data(b, x.name)
+
 		b.Run(filepath.Base(x.name), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -65,6 +65,7 @@ func unpackSevenZip(in *os.File, out io.Writer) (err error) {
 			return fmt.Errorf("entry %q: %w", clip(entry.Name), err)
 		}
 	}
+
 	return packed.Close()
 }
 
@@ -81,6 +82,7 @@ func repack(to *tar.Writer, entry *sevenzip.File) error {
 	case mode&fs.ModeSymlink != 0:
 		header.Typeflag = tar.TypeSymlink
 	}
+
 	if err := to.WriteHeader(header); err != nil || header.Typeflag != tar.TypeReg {
 		return err
 	}
@@ -99,6 +101,7 @@ func repack(to *tar.Writer, entry *sevenzip.File) error {
 	if entry.CRC32 != 0 && sum.Sum32() != entry.CRC32 {
 		return damaged(errors.New("checksum mismatch"))
 	}
+
 	return to.Flush()
 }
 
@@ -122,6 +125,7 @@ func openSevenZip(path string, command []string) (io.ReadCloser, error) {
 			_ = archive.Close()
 			_ = in.CloseWithError(err)
 		}()
+
 		return out, nil
 	}
 
@@ -140,6 +144,7 @@ func openSevenZip(path string, command []string) (io.ReadCloser, error) {
 		_ = out.Close()
 		return nil, fmt.Errorf("cannot start a process that unpacks: %w", err)
 	}
+
 	return u, nil
 }
 
@@ -170,6 +175,7 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	if late {
 		_ = u.process.Process.Kill()
 	}
+
 	u.err = u.outcome(u.process.Wait(), late)
 	return n, u.err
 }
@@ -189,6 +195,7 @@ func (u *unpacking) outcome(err error, late bool) error {
 	if _, why, ours := strings.Cut(said, cannotUnpack); ours {
 		said = why
 	}
+
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	return &unpackError{clip(first)}
 }

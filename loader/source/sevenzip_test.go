@@ -34,6 +34,7 @@ func inAProcess(t *testing.T) limits {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lim := defaultLimits
 	lim.unpack = []string{self, "unpack"}
 	return lim
@@ -115,6 +116,7 @@ func TestAProcessThatCannotUnpack(t *testing.T) {
 		_, err := openFolder(save(t, "a.7z", files{"a": "x"}.sevenZip(t)), lim)
 		wantError(t, err, want)
 	}
+
 	f("/nowhere/at/all", "cannot start")
 	f("cat /nowhere/at/all", "/nowhere/at/all")
 

@@ -62,12 +62,25 @@ type Sink interface {
 // Discard is a sink for what nobody asked for. A sink that wants some of it embeds one.
 type Discard struct{}
 
-func (Discard) Set(Set)                       {}
-func (Discard) Card(Card)                     {}
-func (Discard) Sealed(Sealed)                 {}
-func (Discard) Price(Price)                   {}
-func (Discard) Series(Series)                 {}
-func (Discard) Quarantine(Quarantine)         {}
+// Set passes over sets.
+func (Discard) Set(Set) {}
+
+// Card passes over cards.
+func (Discard) Card(Card) {}
+
+// Sealed passes over sealed products.
+func (Discard) Sealed(Sealed) {}
+
+// Price passes over prices.
+func (Discard) Price(Price) {}
+
+// Series passes over series.
+func (Discard) Series(Series) {}
+
+// Quarantine passes over what was refused.
+func (Discard) Quarantine(Quarantine) {}
+
+// Progress passes over progress.
 func (Discard) Progress(string, int64, int64) {}
 
 // At is where in the input a record stands, for the quarantine report.
@@ -173,8 +186,8 @@ type Options struct {
 	Attribution      string
 	Partner          string
 
-	// Unpack is the command line of a process that runs ServeUnpacking; none unpacks 7z archives in this process, which
-	// is for archives that can be trusted.
+	// Unpack is the command line of a process that runs ServeUnpacking; none unpacks 7z archives in
+	// this process, which is for archives that can be trusted.
 	Unpack []string
 
 	limits limits // of what an input may make us read

@@ -38,7 +38,8 @@ func (r *recorder) Card(c Card)     { r.cards = append(r.cards, c) }
 func (r *recorder) Sealed(s Sealed) { r.sealed = append(r.sealed, s) }
 func (r *recorder) Price(p Price)   { r.prices = append(r.prices, p) }
 func (r *recorder) Series(s Series) {
-	s.Points, s.Blank = slices.Clone(s.Points), slices.Clone(s.Blank)
+	s.Points = slices.Clone(s.Points)
+	s.Blank = slices.Clone(s.Blank)
 	r.series = append(r.series, s)
 }
 func (r *recorder) Quarantine(q Quarantine) { r.refused = append(r.refused, q) }
@@ -158,7 +159,9 @@ func packTar(tb testing.TB, headers ...tarHeader) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, h := range headers {
-		h.Size, h.Mode, h.ModTime = int64(len(h.text)), 0o644, mtime
+		h.Size = int64(len(h.text))
+		h.Mode = 0o644
+		h.ModTime = mtime
 		if h.Typeflag == 0 {
 			h.Typeflag = tar.TypeReg
 		}
@@ -279,6 +282,7 @@ func TestReasonsAreListedOnce(t *testing.T) {
 func TestCancelStopsReading(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	for _, path := range []string{tcgTreeFixture().dir(t), save(t, "t.tar", tcgTreeFixture().tar(t))} {
 		src, err := Open(KindTCGCSV, path, Options{})
 		if err != nil {

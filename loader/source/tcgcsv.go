@@ -318,9 +318,11 @@ func (s *tcgCSV) asOf(t *tcgTree) int64 {
 
 // form is TCGCSV's wide history.
 func (s *tcgCSV) form() wideForm {
-	return wideForm{key: "productId", variant: "subTypeName", condition: s.opts.DefaultCondition,
+	return wideForm{
+		key: "productId", variant: "subTypeName", condition: s.opts.DefaultCondition,
 		refOK: func(ref string) bool {
 			_, ok := wholeNumber([]byte(ref))
 			return ok
-		}}
+		},
+	}
 }

@@ -119,8 +119,10 @@ var packageRules = []struct{ end, kind, unit string }{
 // packageDoubts are words that make a name mean something else in spite of its end: several
 // products in one, a part of one, or a thing with the same name (the bundles of miniature Halloween
 // packs).
-var packageDoubts = []string{"half", "enhanced", "sleeved", "display", "set of", "costco", "with", "bulk",
-	"trick or trade", "code card", "deck"}
+var packageDoubts = []string{
+	"half", "enhanced", "sleeved", "display", "set of", "costco", "with", "bulk",
+	"trick or trade", "code card", "deck",
+}
 
 // packageOf tells a sealed product's package type and unit kind from its name, "" when the name
 // does not make it sure (decision 27). How many units are in it no feed says.

@@ -25,11 +25,13 @@ func reply(results ...string) string {
 func pricesFile(rows ...string) string { return reply(rows...) }
 
 func tcgRow(id int, variant, market string) string {
-	return fmt.Sprintf(`{"productId": %d, "lowPrice": 0.01, "midPrice": 0.5, "highPrice": 9999.99, "marketPrice": %s, "directLowPrice": null, "subTypeName": %q}`, id, market, variant)
+	return fmt.Sprintf(`{"productId": %d, "lowPrice": 0.01, "midPrice": 0.5, "highPrice": 9999.99, `+
+		`"marketPrice": %s, "directLowPrice": null, "subTypeName": %q}`, id, market, variant)
 }
 
 func tcgGroupRow(id int, name, code, published string) string {
-	return fmt.Sprintf(`{"groupId": %d, "name": %q, "abbreviation": %q, "isSupplemental": false, "publishedOn": %q, "modifiedOn": "2026-08-22T00:00:00", "categoryId": 3}`, id, name, code, published)
+	return fmt.Sprintf(`{"groupId": %d, "name": %q, "abbreviation": %q, "isSupplemental": false, "publishedOn": `+
+		`%q, "modifiedOn": "2026-08-22T00:00:00", "categoryId": 3}`, id, name, code, published)
 }
 
 // tcgItem is a product with attributes given as name, value, name, value.
@@ -38,7 +40,9 @@ func tcgItem(id int, name string, attributes ...string) string {
 	for i := 0; i < len(attributes); i += 2 {
 		list = append(list, fmt.Sprintf(`{"name": %q, "displayName": "", "value": %q}`, attributes[i], attributes[i+1]))
 	}
-	return fmt.Sprintf(`{"productId": %d, "name": %q, "cleanName": "", "imageUrl": "", "categoryId": 3, "groupId": 1, "url": "", "modifiedOn": "2026-08-20T10:00:00.5", "imageCount": 1, "presaleInfo": {"isPresale": false, "note": null}, "extendedData": [%s]}`,
+	return fmt.Sprintf(`{"productId": %d, "name": %q, "cleanName": "", "imageUrl": "", "categoryId": 3, `+
+		`"groupId": 1, "url": "", "modifiedOn": "2026-08-20T10:00:00.5", "imageCount": 1, "presaleInfo": `+
+		`{"isPresale": false, "note": null}, "extendedData": [%s]}`,
 		id, name, strings.Join(list, ", "))
 }
 
@@ -48,6 +52,7 @@ func tcgTreeFixture() files {
 		"tcgplayer/3/groups": reply(
 			tcgGroupRow(1, "SV09: Garden", "GRD", "2025-03-28T00:00:00"),
 			tcgGroupRow(2, "Fresh", "", "2026-08-22T20:00:05.5426956Z")),
+
 		"tcgplayer/3/1/products": reply(
 			tcgItem(11, "Fox", "Number", "4/102", "Rarity", "Rare"),
 			tcgItem(12, "Hare - 014/172 (Prerelease) [Staff]", "Rarity", "Promo", "Number", "014/172"),
@@ -58,6 +63,7 @@ func tcgTreeFixture() files {
 		"tcgplayer/3/1/prices": pricesFile(
 			tcgRow(11, "Normal", "4.35"), tcgRow(11, "Reverse Holofoil", "null"), tcgRow(14, "Normal", "120.0"),
 			tcgRow(15, "Normal", "0.1")),
+
 		"tcgplayer/3/2/products": reply(tcgItem(21, "Owl", "Number", "7", "Rarity", "Common")),
 		"tcgplayer/3/2/prices":   pricesFile(tcgRow(21, "1st Edition Holofoil", "1234567.8951")),
 		"tcgplayer/68/groups":    reply(tcgGroupRow(9, "Tides", "OP01", "2022-12-02T00:00:00")),
@@ -78,35 +84,56 @@ func TestTCGCSVTree(t *testing.T) {
 	id := func(v string) []Identifier { return []Identifier{{Namespace: "tcgplayer", Value: v}} }
 	updated := ms(t, "2026-08-20T10:00:00Z") + 500
 	equal(t, "sets", want.sets, []Set{
-		{At: at("3/groups", 1), Ref: "3/1", Game: "pokemon", Name: "SV09: Garden", Code: "GRD",
-			Release: day(t, "2025-03-28"), Aliases: []string{"Garden"}},
+		{
+			At: at("3/groups", 1), Ref: "3/1", Game: "pokemon", Name: "SV09: Garden", Code: "GRD",
+			Release: day(t, "2025-03-28"), Aliases: []string{"Garden"},
+		},
 		{At: at("3/groups", 2), Ref: "3/2", Game: "pokemon", Name: "Fresh", Release: snapshot.NoDay},
-		{At: at("68/groups", 1), Ref: "68/9", Game: "one-piece", Name: "Tides", Code: "OP01",
-			Release: day(t, "2022-12-02")},
+		{
+			At: at("68/groups", 1), Ref: "68/9", Game: "one-piece", Name: "Tides", Code: "OP01",
+			Release: day(t, "2022-12-02"),
+		},
 	})
 
 	equal(t, "cards", want.cards, []Card{
-		{At: at("3/1/products", 1), Ref: "3/11", Game: "pokemon", SetRef: "3/1", Name: "Fox", Number: "4/102",
-			Rarity: "Rare", Identifiers: id("11"), UpdatedAt: updated},
-		{At: at("3/1/products", 2), Ref: "3/12", Game: "pokemon", SetRef: "3/1",
+		{
+			At: at("3/1/products", 1), Ref: "3/11", Game: "pokemon", SetRef: "3/1", Name: "Fox", Number: "4/102",
+			Rarity: "Rare", Identifiers: id("11"), UpdatedAt: updated,
+		},
+		{
+			At: at("3/1/products", 2), Ref: "3/12", Game: "pokemon", SetRef: "3/1",
 			Name: "Hare - 014/172 (Prerelease) [Staff]", Number: "014/172", Rarity: "Promo", Identifiers: id("12"),
-			UpdatedAt: updated},
-		{At: at("3/1/products", 3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy", Rarity: "None",
-			Identifiers: id("13"), UpdatedAt: updated},
-		{At: at("3/2/products", 1), Ref: "3/21", Game: "pokemon", SetRef: "3/2", Name: "Owl", Number: "7",
-			Rarity: "Common", Identifiers: id("21"), UpdatedAt: updated},
-		{At: at("68/9/products", 1), Ref: "68/91", Game: "one-piece", SetRef: "68/9", Name: "Marrow (Parallel)",
-			Number: "OP01-001", Rarity: "L", Identifiers: id("91"), UpdatedAt: updated},
-		{At: at("68/9/products", 2), Ref: "68/92", Game: "one-piece", SetRef: "68/9", Name: "DON!! Card (Red)",
-			Rarity: "DON!!", Identifiers: id("92"), UpdatedAt: updated},
+			UpdatedAt: updated,
+		},
+		{
+			At: at("3/1/products", 3), Ref: "3/13", Game: "pokemon", SetRef: "3/1", Name: "Grass Energy",
+			Rarity:      "None",
+			Identifiers: id("13"), UpdatedAt: updated,
+		},
+		{
+			At: at("3/2/products", 1), Ref: "3/21", Game: "pokemon", SetRef: "3/2", Name: "Owl", Number: "7",
+			Rarity: "Common", Identifiers: id("21"), UpdatedAt: updated,
+		},
+		{
+			At: at("68/9/products", 1), Ref: "68/91", Game: "one-piece", SetRef: "68/9", Name: "Marrow (Parallel)",
+			Number: "OP01-001", Rarity: "L", Identifiers: id("91"), UpdatedAt: updated,
+		},
+		{
+			At: at("68/9/products", 2), Ref: "68/92", Game: "one-piece", SetRef: "68/9", Name: "DON!! Card (Red)",
+			Rarity: "DON!!", Identifiers: id("92"), UpdatedAt: updated,
+		},
 	})
 
 	equal(t, "sealed", want.sealed, []Sealed{
-		{At: at("3/1/products", 4), Ref: "3/14", Game: "pokemon",
+		{
+			At: at("3/1/products", 4), Ref: "3/14", Game: "pokemon",
 			Name: "Garden Pokemon Center Elite Trainer Box (Exclusive)", PackageType: "elite_trainer_box",
-			UnitKind: "booster_pack", Edition: "pokemon_center", Identifiers: id("14"), UpdatedAt: updated},
-		{At: at("3/1/products", 6), Ref: "3/16", Game: "pokemon", Name: "Garden Sleeves", Edition: "standard",
-			Identifiers: id("16"), UpdatedAt: updated},
+			UnitKind: "booster_pack", Edition: "pokemon_center", Identifiers: id("14"), UpdatedAt: updated,
+		},
+		{
+			At: at("3/1/products", 6), Ref: "3/16", Game: "pokemon", Name: "Garden Sleeves", Edition: "standard",
+			Identifiers: id("16"), UpdatedAt: updated,
+		},
 	})
 
 	price := func(file string, line int, ref, variant string, cents int64) Price {
@@ -132,8 +159,10 @@ func TestTCGCSVTree(t *testing.T) {
 	// The same from an archive, and with the path one folder further in, where last-updated.txt may
 	// lie beside.
 	packed := tcgTreeFixture().tar(t)
-	for name, data := range map[string][]byte{"t.tar": packed, "t.tar.zst": zstdOf(t, packed),
-		"t.tar.gz": gzipOf(t, packed), "t.7z": tcgTreeFixture().sevenZip(t)} {
+	for name, data := range map[string][]byte{
+		"t.tar": packed, "t.tar.zst": zstdOf(t, packed),
+		"t.tar.gz": gzipOf(t, packed), "t.7z": tcgTreeFixture().sevenZip(t),
+	} {
 		got := mustRead(t, KindTCGCSV, save(t, name, data), Options{})
 		equal(t, name, got.cards, want.cards)
 		equal(t, name, got.prices, want.prices)
@@ -257,8 +286,12 @@ func TestCentsOf(t *testing.T) {
 	f("10.0149", 1001) //
 	f("9.995", 1000)   // carries
 	f("90071992547409.91", snapshot.MaxCents)
-	for _, bad := range []string{"", "-1", "-0.5", "+1", "1e2", "1E2", "1.5e0", "NaN", "Infinity", ".5", "1.",
-		"1.2.3", "1,000", " 1", "90071992547409.92", "90071992547409.915", "90071992547410", "9999999999999999", "10000000000000000000000", "0x10"} {
+
+	for _, bad := range []string{
+		"", "-1", "-0.5", "+1", "1e2", "1E2", "1.5e0", "NaN", "Infinity", ".5", "1.",
+		"1.2.3", "1,000", " 1", "90071992547409.92", "90071992547409.915", "90071992547410", "9999999999999999",
+		"10000000000000000000000", "0x10",
+	} {
 		f(bad, -1)
 	}
 }
@@ -327,9 +360,11 @@ func TestTCGCSVDamage(t *testing.T) {
 	without := func(name string) func(files) { return func(f files) { delete(f, base+name) } }
 	f(without("products"), map[string]int{ReasonMissingFile: 1}, 3, 6)
 	f(without("prices"), map[string]int{ReasonMissingFile: 1}, 6, 2)
-	for _, text := range []string{"", "{", `{"results": [`, `{"success": true}`, `[]`, `<html>busy</html>`,
+	for _, text := range []string{
+		"", "{", `{"results": [`, `{"success": true}`, `[]`, `<html>busy</html>`,
 		`{"results": {}}`, reply() +
-			"x", `{"results": [], "results": []}`, "{\"results\": [\"\xff\"]}", strings.Repeat("[", 20_000)} {
+			"x", `{"results": [], "results": []}`, "{\"results\": [\"\xff\"]}", strings.Repeat("[", 20_000),
+	} {
 		f(set("products", text), map[string]int{ReasonBrokenFile: 1}, 3, 6)
 		f(set("prices", text), map[string]int{ReasonBrokenFile: 1}, 6, 2)
 	}
@@ -347,7 +382,8 @@ func TestTCGCSVDamage(t *testing.T) {
 		tcgItem(6, "Kept", "Number", "1"))),
 		map[string]int{ReasonMissingValue: 1, ReasonBadJSON: 2}, 4, 6)
 	// New members are passed over: the feed adds some now and then.
-	f(set("products", `{"new": {"a": [1, {}]}, "results": [{"productId": 5, "name": "Kept", "extendedData": [{"name": "Number", "value": 25, "new": 1}], "new": null}]}`),
+	f(set("products", `{"new": {"a": [1, {}]}, "results": [{"productId": 5, "name": "Kept", "extendedData": `+
+		`[{"name": "Number", "value": 25, "new": 1}], "new": null}]}`),
 		map[string]int{}, 4, 6)
 	// Both of two products with one id are handed on; which is right is for identity to say.
 	f(func(f files) { f["tcgplayer/3/2/products"] = reply(tcgItem(11, "Fox again", "Number", "9")) },
@@ -428,8 +464,10 @@ func TestTCGCSVPricesDoNotNeedTheCatalog(t *testing.T) {
 
 func TestTCGCSVDays(t *testing.T) {
 	row := func(cents string) string { return pricesFile(tcgRow(1, "Normal", cents)) }
-	days := files{"x/2026-04-19/3/1/prices": row("19"), "x/2026-04-20/3/1/prices": row("20"),
-		"x/2026-04-20/68/2/prices": row("21"), "x/2026-04-18/3/1/prices": row("18")}
+	days := files{
+		"x/2026-04-19/3/1/prices": row("19"), "x/2026-04-20/3/1/prices": row("20"),
+		"x/2026-04-20/68/2/prices": row("21"), "x/2026-04-18/3/1/prices": row("18"),
+	}
 	got := func(rec *recorder) (out []string) {
 		for _, p := range rec.prices {
 			out = append(out, fmt.Sprintf("%s %s %d", p.Day, p.Ref, p.Cents/100))
@@ -444,8 +482,10 @@ func TestTCGCSVDays(t *testing.T) {
 
 	// An archive packed in another order is read in the order of the days all the same.
 	var headers []tarHeader
-	for _, name := range []string{"x/2026-04-20/3/1/prices", "x/2026-04-18/3/1/prices", "x/2026-04-19/3/1/prices",
-		"x/2026-04-20/68/2/prices"} {
+	for _, name := range []string{
+		"x/2026-04-20/3/1/prices", "x/2026-04-18/3/1/prices", "x/2026-04-19/3/1/prices",
+		"x/2026-04-20/68/2/prices",
+	} {
 		h := tarHeader{text: days[name]}
 		h.Name = name
 		headers = append(headers, h)

@@ -26,7 +26,9 @@ func nativeForm() wideForm {
 }
 
 func TestWideHistory(t *testing.T) {
-	d1, d2, d3 := day(t, "2026-04-19"), day(t, "2026-04-20"), day(t, "2026-07-25")
+	d1 := day(t, "2026-04-19")
+	d2 := day(t, "2026-04-20")
+	d3 := day(t, "2026-07-25")
 	f := func(form wideForm, text string, want ...Series) {
 		t.Helper()
 		rec, err := readWideText(t, form, text)
@@ -41,7 +43,8 @@ func TestWideHistory(t *testing.T) {
 
 		if diff := cmp.Diff(want, rec.series,
 			cmp.Comparer(func(a,
-				b []snapshot.Day) bool {
+				b []snapshot.Day,
+			) bool {
 				return fmt.Sprint(a) == fmt.Sprint(b)
 			}), cmp.Comparer(func(a, b []snapshot.Point) bool { return fmt.Sprint(a) == fmt.Sprint(b) })); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
@@ -53,25 +56,38 @@ func TestWideHistory(t *testing.T) {
 	days := "2026-04-19,2026-04-20,2026-07-25\n"
 	f(tcgForm(), "productId,subTypeName,"+days+
 		"42346,1st Edition Holofoil,-,,5338\n42346,Holofoil,1,0,9007199254740991",
-		Series{At: At{Line: 2}, Ref: "42346", Variant: "1st_edition_holofoil", Condition: "ungraded",
-			Points: []snapshot.Point{{Day: d3, Cents: 5338}}, Blank: []snapshot.Day{d1}},
-		Series{At: At{Line: 3}, Ref: "42346", Variant: "holofoil", Condition: "ungraded",
-			Points: []snapshot.Point{{Day: d1, Cents: 1}, {Day: d2, Cents: 0}, {Day: d3, Cents: snapshot.MaxCents}}})
+		Series{
+			At: At{Line: 2}, Ref: "42346", Variant: "1st_edition_holofoil", Condition: "ungraded",
+			Points: []snapshot.Point{{Day: d3, Cents: 5338}}, Blank: []snapshot.Day{d1},
+		},
+		Series{
+			At: At{Line: 3}, Ref: "42346", Variant: "holofoil", Condition: "ungraded",
+			Points: []snapshot.Point{{Day: d1, Cents: 1}, {Day: d2, Cents: 0}, {Day: d3, Cents: snapshot.MaxCents}},
+		})
 
 	// Sealed products have no subTypeName column; CRLF, a byte order mark and empty lines are
 	// taken.
 	f(tcgForm(), "\xef\xbb\xbfproductId,"+strings.TrimSpace(days)+"\r\n\r\n129888,39901,40211,\r\n",
-		Series{At: At{Line: 3}, Ref: "129888",
-			Points: []snapshot.Point{{Day: d1, Cents: 39901}, {Day: d2, Cents: 40211}}})
+		Series{
+			At: At{Line: 3}, Ref: "129888",
+			Points: []snapshot.Point{{Day: d1, Cents: 39901}, {Day: d2, Cents: 40211}},
+		})
+
 	// Days in any order come out ascending; references may be quoted.
-	f(nativeForm(), "ref,variant,condition,2026-07-25,2026-04-19,2026-04-20\n\"a,\"\"b\"\"\",normal,near_mint,3,1,-\nbox,,,7,,\n",
-		Series{At: At{Line: 2}, Ref: `a,"b"`, Variant: "normal", Condition: "near_mint",
-			Points: []snapshot.Point{{Day: d1, Cents: 1}, {Day: d3, Cents: 3}}, Blank: []snapshot.Day{d2}},
+	f(nativeForm(), "ref,variant,condition,2026-07-25,2026-04-19,2026-04-20\n\"a,\"\"b\"\"\",normal,near_mint,3,"+
+		"1,-\nbox,,,7,,\n",
+		Series{
+			At: At{Line: 2}, Ref: `a,"b"`, Variant: "normal", Condition: "near_mint",
+			Points: []snapshot.Point{{Day: d1, Cents: 1}, {Day: d3, Cents: 3}}, Blank: []snapshot.Day{d2},
+		},
 		Series{At: At{Line: 3}, Ref: "box", Points: []snapshot.Point{{Day: d3, Cents: 7}}})
+
 	// Without a condition column everything with a variant is ungraded.
 	f(nativeForm(), "ref,variant,"+days+"a,foil,1,,\nbox,,2,,\n",
-		Series{At: At{Line: 2}, Ref: "a", Variant: "foil", Condition: "ungraded",
-			Points: []snapshot.Point{{Day: d1, Cents: 1}}},
+		Series{
+			At: At{Line: 2}, Ref: "a", Variant: "foil", Condition: "ungraded",
+			Points: []snapshot.Point{{Day: d1, Cents: 1}},
+		},
 		Series{At: At{Line: 3}, Ref: "box", Points: []snapshot.Point{{Day: d1, Cents: 2}}})
 }
 
@@ -118,8 +134,10 @@ func TestWideRefusesCellsAndRowsOneByOne(t *testing.T) {
 		}
 	}
 
-	for _, cell := range []string{"1.5", "-1", "+1", " 1", "1e3", "NaN", "--", "9007199254740992",
-		"99999999999999999999", "0x1", "１"} {
+	for _, cell := range []string{
+		"1.5", "-1", "+1", " 1", "1e3", "NaN", "--", "9007199254740992",
+		"99999999999999999999", "0x1", "１",
+	} {
 		f(tcgForm(), head+"1,Normal,"+cell+",7\n2,Normal,8,9\n", ReasonBadPrice, 2, 2, 3)
 	}
 
@@ -150,8 +168,10 @@ func TestWideRefusesCellsAndRowsOneByOne(t *testing.T) {
 
 func TestWideFilesOfBothKinds(t *testing.T) {
 	text := "productId,subTypeName,2026-04-19\n1,Reverse Holofoil,25\n"
-	for name, data := range map[string][]byte{"h.csv": []byte(text), "h.csv.zst": zstdOf(t, []byte(text)),
-		"h.csv.gz": gzipOf(t, []byte(text))} {
+	for name, data := range map[string][]byte{
+		"h.csv": []byte(text), "h.csv.zst": zstdOf(t, []byte(text)),
+		"h.csv.gz": gzipOf(t, []byte(text)),
+	} {
 		rec, src, err := readAll(KindTCGCSV, save(t, name, data), Options{DefaultCondition: "near_mint"})
 		if err != nil {
 			t.Fatal(err)
@@ -223,6 +243,7 @@ func BenchmarkReadWide(b *testing.B) {
 	text := wideText(2000, 250)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if err := readWide(context.Background(), bytes.NewReader(text), "h.csv", tcgForm(), Discard{}); err != nil {
 			b.Fatal(err)

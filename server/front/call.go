@@ -59,9 +59,6 @@ func Path(ctx *fasthttp.RequestCtx) []byte {
 	return raw
 }
 
-// IsRead reports whether the request reads: GET or HEAD.
-func (c *Call) IsRead() bool { return c.Ctx.IsGet() || c.Ctx.IsHead() }
-
 // Field is the value of a list header; several lines are one list.
 func (c *Call) Field(name string) []byte {
 	lines := c.Ctx.Request.Header.PeekAll(name)
@@ -109,11 +106,7 @@ func (c *Call) Matches(tag uint64, encoding string) bool {
 		return false
 	}
 	c.tag = AppendETag(c.tag[:0], tag, encoding)
-	return c.MatchesText(c.tag)
-}
 
-// MatchesText is Matches of a validator as it is spelt.
-func (c *Call) MatchesText(tag []byte) bool {
 	// Several lines are one list.
 	list := c.Fields.NoneMatch
 	if c.Fields.repeated&repeatedNoneMatch != 0 {
@@ -124,7 +117,7 @@ func (c *Call) MatchesText(tag []byte) bool {
 		var one []byte
 		one, list, _ = bytes.Cut(list, []byte{','})
 		one = bytes.TrimSpace(one)
-		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, []byte("W/")), tag) {
+		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, []byte("W/")), c.tag) {
 			return true
 		}
 	}
@@ -172,10 +165,10 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 	c.Encode(encoding)
 
 	// A tail beyond the length of a stored block is compressed like the rest.
-	begin, end := content, content[len(content):]
-	if tail > 0 && len(content)-tail <= maxEnd {
-		begin, end = content[:tail], content[tail:]
+	if tail == 0 || len(content)-tail > maxEnd {
+		tail = len(content)
 	}
+	begin := content[:tail]
 
 	var sum uint32
 	if keep {
@@ -184,7 +177,7 @@ func (c *Call) SendPacked(content []byte, tail int, encoding string, keep bool) 
 		c.packed = appendPacked(c.packed[:0], begin, encoding)
 		sum = checksum(begin, encoding)
 	}
-	c.packed = appendEnd(c.packed, end, encoding, sum, len(content))
+	c.packed = appendEnd(c.packed, content[tail:], encoding, sum, len(content))
 
 	c.packed = c.Ctx.Response.SwapBody(c.packed) // the buffers change owners instead of being copied
 }

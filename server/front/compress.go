@@ -3,6 +3,7 @@ package front
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"io"
 	"sync"
 
 	"github.com/klauspost/compress/flate"
@@ -43,51 +44,47 @@ func (a *appender) take() []byte {
 	return text
 }
 
-type gzipPacker struct {
+// packer compresses into memory. Both formats' writers are used in the same way.
+type packer struct {
 	appender
-	deflate *flate.Writer
+	to interface {
+		io.Writer
+		Reset(to io.Writer)
+		Flush() error // to a whole byte
+	}
 }
 
 var gzipPackers = sync.Pool{New: func() any {
 	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is a valid constant
-	return &gzipPacker{deflate: w}
+	return &packer{to: w}
 }}
-
-type zstdPacker struct {
-	appender
-	frame *zstd.Encoder
-}
 
 var zstdPackers = sync.Pool{New: func() any {
 	// The options are valid constants.
 	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<17),
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
-	return &zstdPacker{frame: w}
+	return &packer{to: w}
 }}
 
 // appendPacked appends the beginning of a body in an encoding; appendEnd has to follow.
 func appendPacked(dst, content []byte, encoding string) []byte {
-	if encoding == "zstd" {
-		if len(content) == 0 {
-			return append(dst, zstdHead...) // the encoder would wait for something to write
-		}
-
-		p, _ := zstdPackers.Get().(*zstdPacker)
-		defer zstdPackers.Put(p)
-		p.text = dst
-		p.frame.Reset(p)
-		_, _ = p.frame.Write(content) // an appender does not fail
-		_ = p.frame.Flush()
-		return p.take()
+	// The head of a zstd frame is the encoder's own, where there is something to encode.
+	packers := &gzipPackers
+	switch {
+	case encoding != "zstd":
+		dst = append(dst, gzipHead...)
+	case len(content) == 0:
+		return append(dst, zstdHead...) // the encoder would wait for something to write
+	default:
+		packers = &zstdPackers
 	}
 
-	p, _ := gzipPackers.Get().(*gzipPacker)
-	defer gzipPackers.Put(p)
-	dst = append(dst, gzipHead...)
+	p, _ := packers.Get().(*packer)
+	defer packers.Put(p)
 	p.text = dst
-	p.deflate.Reset(p)
-	_, _ = p.deflate.Write(content)
-	_ = p.deflate.Flush() // to a whole byte
+	p.to.Reset(p)
+	_, _ = p.to.Write(content) // an appender does not fail
+	_ = p.to.Flush()
 	return p.take()
 }
 

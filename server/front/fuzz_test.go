@@ -14,6 +14,7 @@ func FuzzIfNoneMatch(f *testing.F) {
 	for _, seed := range []string{tag, `*`, `W/` + tag + `, "b"`, tag[:4], `,`, `""`} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, list string) {
 		ctx := &fasthttp.RequestCtx{}
 		ctx.Request.Header.Set("If-None-Match", list)
@@ -25,6 +26,7 @@ func FuzzIfNoneMatch(f *testing.F) {
 			one = strings.TrimSpace(one)
 			want = want || one == "*" || strings.TrimPrefix(one, "W/") == tag
 		}
+
 		if got != want {
 			t.Fatalf("%q matches: %v, want %v", list, got, want)
 		}
@@ -33,15 +35,20 @@ func FuzzIfNoneMatch(f *testing.F) {
 
 // FuzzAcceptEncoding wants the negotiation to end in an encoding that there is.
 func FuzzAcceptEncoding(f *testing.F) {
-	for _, seed := range []string{"gzip", "gzip;q=0", "*;q=0.5, zstd;q=0", "identity;q=0", ";;;,,,", "gzip;q=NaN", "gzip;q=1e9"} {
+	for _, seed := range []string{
+		"gzip", "gzip;q=0", "*;q=0.5, zstd;q=0", "identity;q=0", ";;;,,,", "gzip;q=NaN",
+		"gzip;q=1e9",
+	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, accept string) {
 		got := pickEncoding([]byte(accept))
 		if !slices.Contains([]string{"", "gzip", "zstd"}, got) {
 			t.Fatalf("encoding %q", got)
 		}
-		if lower := strings.ToLower(accept); got != "" && !strings.Contains(lower, got) && !strings.Contains(lower, "*") {
+		if lower := strings.ToLower(accept); got != "" && !strings.Contains(lower, got) &&
+			!strings.Contains(lower, "*") {
 			t.Fatalf("%q is not asked for in %q", got, accept)
 		}
 	})

@@ -71,6 +71,7 @@ func pickEncoding(accept []byte) string {
 	const unnamed = -1
 	names := [...]string{"zstd", "gzip", "identity", "*"}
 	weights := [len(names)]float64{unnamed, unnamed, unnamed, unnamed}
+	// Other encodings mean nothing here, and of one that comes twice the last counts.
 	for name, weight := range weighted(accept) {
 		for k := range names {
 			if bytes.EqualFold(name, []byte(names[k])) {

@@ -30,11 +30,13 @@ func unpack(t *testing.T, body []byte, encoding string) []byte {
 		}
 		return plain
 	}
+
 	in := bytes.NewReader(body)
 	z, err := gzip.NewReader(in)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	z.Multistream(false)
 	plain, err := io.ReadAll(z) // compares length and checksum
 	if err != nil || in.Len() != 0 {
@@ -50,6 +52,7 @@ func TestPacked(t *testing.T) {
 	for i := range noise {
 		noise[i] = "abcdefgh\x00\xff"[r.IntN(10)]
 	}
+
 	text := []byte(strings.Repeat(`{"id":"card_abc","name":"Pikachu","price":123},`, 10_000))
 	for _, source := range [][]byte{noise, text} {
 		for _, begin := range []int{0, 1, 100, 1024, 20_000, 65_535, 65_536, 131_072, 290_000} {
@@ -75,7 +78,8 @@ func TestPacked(t *testing.T) {
 func TestPacksCollide(t *testing.T) {
 	p := NewPacks(1 << 20)
 	defer p.Close()
-	ours, theirs := []byte(strings.Repeat("ours ", 300)), []byte(strings.Repeat("them ", 300))
+	ours := []byte(strings.Repeat("ours ", 300))
+	theirs := []byte(strings.Repeat("them ", 300))
 	through := func(plain []byte) []byte {
 		packed, sum := p.append(nil, plain, "gzip")
 		return unpack(t, appendEnd(packed, nil, "gzip", sum, len(plain)), "gzip")
@@ -86,12 +90,14 @@ func TestPacksCollide(t *testing.T) {
 	if got := through(ours); !bytes.Equal(got, ours) || p.hits.Load() != 0 {
 		t.Errorf("got %.20q, %d hits", got, p.hits.Load())
 	}
+
 	for range 3 {
 		if got := through(ours); !bytes.Equal(got, ours) {
 			t.Errorf("got %.20q", got)
 		}
 		p.kept.Wait()
 	}
+
 	if p.hits.Load() != 2 || p.misses.Load() != 2 { // seen, kept, and found twice
 		t.Errorf("%d hits, %d misses", p.hits.Load(), p.misses.Load())
 	}

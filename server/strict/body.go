@@ -48,6 +48,7 @@ func (b *body) read(s state, p []byte, most int) (n int, _ state, _ *Fault) {
 			continue
 		}
 
+		// The body is over: what follows is the next request's.
 		if s == inEndCR && p[n] == '\n' {
 			return n + 1, inHead, nil
 		}
@@ -81,6 +82,7 @@ func (b *body) frame(s state, c byte, most int) (state, *Fault) {
 
 // begin takes the LF of a size's line: the chunk's data comes next, or the end after an empty one.
 func (b *body) begin(c byte, most int) (state, *Fault) {
+	// Counted before it is read: a body that is too large is refused at the chunk's size.
 	b.left = b.size
 	b.total += b.size
 	b.size = 0

@@ -35,21 +35,26 @@ func judge(t *testing.T, stream []byte, size func() int) (v verdict) {
 		for same < n && piece[same] == stream[at+same] {
 			same++
 		}
+
 		switch {
-		case n > len(piece), fault == nil && n != len(piece), same < n-1, same < n && (fault == nil || piece[same] != placeholder):
+		case n > len(piece), fault == nil && n != len(piece), same < n-1, same < n &&
+			(fault == nil || piece[same] != placeholder):
 			t.Fatalf("of %q passed %d bytes as %q with fault %v", stream[at:at+len(piece)], n, piece, fault)
 		case fault != nil && g.state == inHead && n > 0:
 			same = n - 1 // a placeholder, even where it is the byte that was there
 		}
+
 		v.passed = append(v.passed, piece[:same]...)
 		at += len(piece)
-		if v.fault = fault; fault == nil && g.state == inHead && g.request == (request{}) && len(g.kept) == 0 {
+		v.fault = fault
+		if fault == nil && g.state == inHead && g.request == (request{}) && len(g.kept) == 0 {
 			v.ends = append(v.ends, at)
 		}
 		if head := g.Head(); len(head) > 0 && !bytes.HasSuffix(head, []byte("\r\n")) {
 			t.Fatalf("head %q", head)
 		}
 	}
+
 	if n, again := g.Check([]byte("GET / HTTP/1.1\r\n")); v.fault != nil && (n != 0 || again != v.fault) {
 		t.Fatalf("after the fault %v, %d bytes pass", v.fault, n)
 	}
@@ -57,7 +62,8 @@ func judge(t *testing.T, stream []byte, size func() int) (v verdict) {
 }
 
 // stricter are the errors of net/http over what this package lets pass, and leaves to those who read targets and hosts.
-var stricter = regexp.MustCompile(`invalid URL escape|invalid port|in host name|missing ']' in host|bad trailer key|invalid host|` +
+var stricter = regexp.MustCompile(`invalid URL escape|invalid port|in host name|missing ']' in host|bad trailer key|` +
+	`invalid host|` +
 	`net/url: invalid|invalid userinfo|expected 1\*8\(`)
 
 // agree holds a verdict against net/http's reading of the same bytes.
@@ -75,6 +81,7 @@ func (v *verdict) agree(t *testing.T, stream []byte) {
 			}
 			t.Fatalf("%q is a request, but for net/http: %v", one, err)
 		}
+
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
 			t.Fatalf("%q has a whole body, but for net/http: %v", one, err)
@@ -82,12 +89,14 @@ func (v *verdict) agree(t *testing.T, stream []byte) {
 		if next := len(stream) - source.Len() - r.Buffered(); next != end {
 			t.Fatalf("%q ends at %d, for net/http at %d", one, end, next)
 		}
+
 		sameHead(t, one, req)
 		if len(body) > testLimits.Body {
 			t.Fatalf("%d bytes of body", len(body))
 		}
 		at = end
 	}
+
 	// What is left is no whole request to anyone.
 	rest := bytes.TrimPrefix(v.passed[at:], []byte("\r\n"))
 	if req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(rest))); err == nil {
@@ -106,6 +115,7 @@ func sameHead(t *testing.T, one []byte, req *http.Request) {
 	if len(first) != 3 || req.Method != first[0] || req.RequestURI != first[1] || req.Proto != first[2] {
 		t.Fatalf("%q is %s %s %s for net/http", lines[0], req.Method, req.RequestURI, req.Proto)
 	}
+
 	for _, line := range lines[1:] {
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.Trim(value, " \t")
@@ -129,16 +139,19 @@ func FuzzGuard(f *testing.F) {
 	for _, seed := range seeds(f) {
 		f.Add(seed, uint64(1))
 	}
+
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
 		if len(stream) > 16<<10 {
 			return
 		}
+
 		bytewise := judge(t, stream, func() int { return 1 })
 		bytewise.agree(t, stream)
 		last := 0
 		if n := len(bytewise.ends); n > 0 {
 			last = bytewise.ends[n-1]
 		}
+
 		random := rand.New(rand.NewPCG(seed, 0))
 		for _, size := range []func() int{
 			func() int { return len(stream) },
@@ -149,7 +162,8 @@ func FuzzGuard(f *testing.F) {
 			if kindOf(v.fault) != kindOf(bytewise.fault) { // the reason may be another of the same line's
 				t.Fatalf("%q: fault %v in pieces, %v in bytes", stream, v.fault, bytewise.fault)
 			}
-			if len(v.passed) < last || !bytes.Equal(v.passed[:last], stream[:last]) || v.fault == nil && len(v.passed) != len(stream) {
+			if len(v.passed) < last || !bytes.Equal(v.passed[:last], stream[:last]) || v.fault == nil &&
+				len(v.passed) != len(stream) {
 				t.Fatalf("%q: passed %q in pieces", stream, v.passed)
 			}
 			v.ends = bytewise.ends
@@ -172,7 +186,9 @@ func seeds(tb testing.TB) (all [][]byte) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	escapes := strings.NewReplacer(`\r`, "\r", `\n`, "\n", `\t`, "\t", `\x00`, "\x00", `\x01`, "\x01", `\x0b`, "\x0b", `\x7f`, "\x7f")
+
+	escapes := strings.NewReplacer(`\r`, "\r", `\n`, "\n", `\t`, "\t", `\x00`, "\x00", `\x01`, "\x01", `\x0b`, "\x0b",
+		`\x7f`, "\x7f")
 	var one []byte
 	for line := range strings.Lines(string(text) + "== \n") {
 		line = strings.TrimSuffix(line, "\n")
@@ -182,7 +198,8 @@ func seeds(tb testing.TB) (all [][]byte) {
 		case sent:
 			one = append(one, escapes.Replace(strings.TrimPrefix(rest, " "))+"\r\n"...)
 		case strings.HasPrefix(line, "== ") && len(one) > 0:
-			all, one = append(all, one), nil
+			all = append(all, one)
+			one = nil
 		}
 	}
 	return all

@@ -165,11 +165,14 @@ func (g *Guard) head(p []byte) int {
 		} else {
 			g.learn(h)
 		}
+
+		// afterHead may begin another request, which forgets how far this one was checked.
 		n := g.checked - before
 		g.afterHead(h)
 		return n
 	}
 
+	// Not whole: what was seen is kept until the rest comes, unless it has grown too large.
 	switch {
 	case g.fault == nil && len(h) == g.Limits.Head:
 		g.fault = errHeadTooLarge
@@ -196,6 +199,7 @@ func (g *Guard) lines(h []byte, before int) bool {
 			return false
 		}
 
+		// A line is judged by where it stands: the first is the request line, an empty one the end.
 		start := g.checked
 		end := from + n - 1
 		switch {
@@ -243,6 +247,7 @@ func (g *Guard) learn(h []byte) {
 		return
 	}
 
+	// A copy, for p belongs to the parser.
 	g.known = append(g.known[:0], lines...)
 	g.knownVersion = r.version
 }

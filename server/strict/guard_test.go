@@ -19,11 +19,14 @@ func TestHead(t *testing.T) {
 				_, fault = g.Check([]byte(rest[:n]))
 				rest = rest[n:]
 			}
+
 			if got := string(g.Head()); got != want || kindOf(fault) != kind || fault != g.Fault() {
-				t.Errorf("%q, %d bytes at a time: head %q with fault %v, want %q with %d", sent, size, got, fault, want, kind)
+				t.Errorf("%q, %d bytes at a time: head %q with fault %v, want %q with %d", sent, size, got, fault,
+					want, kind)
 			}
 		}
 	}
+
 	f("", "", 0)
 	f("GET /x HT", "", 0)
 	f(line, line, 0)
@@ -59,11 +62,13 @@ func TestIsHead(t *testing.T) {
 				_, fault = g.Check([]byte(rest[:n]))
 				rest = rest[n:]
 			}
+
 			if got := g.IsHead(); got != want {
 				t.Errorf("%q, %d bytes at a time (fault %v): %t, want %t", sent, size, fault, got, want)
 			}
 		}
 	}
+
 	f("HEAD", false)
 	f("HEAD ", true)
 	f("HEAD /x", true)
@@ -118,21 +123,30 @@ func TestCheckAllocs(t *testing.T) {
 // as on a connection of its own.
 func TestKnownLines(t *testing.T) {
 	lines := []string{
-		"\r\n", "Host: a\r\n\r\n", "Host: a\r\nX-API-Key: k\r\n\r\n", "Host: a\r\nX-API-Key: l\r\n\r\n", "Host: b\r\n\r\n", "X-API-Key: k\r\n\r\n",
-		"Host: a\r\nContent-Length: 0\r\n\r\n", "Host: a\r\nContent-Length: 2\r\n\r\n{}", "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-		"Host: a\r\nHost: a\r\n\r\n", "Host: a\r\nExpect: 200-ok\r\n\r\n", "Host: a\r\nExpect: 100-continue\r\n\r\n", "Host: a\n\r\n", "Host: a\r\n folded\r\n\r\n",
-		"Host: a\r\nA: " + strings.Repeat("a", testLimits.Head-40) + "\r\n\r\n", "Host: a\r\n" + strings.Repeat("A: b\r\n", 19) + "\r\n",
+		"\r\n", "Host: a\r\n\r\n", "Host: a\r\nX-API-Key: k\r\n\r\n", "Host: a\r\nX-API-Key: l\r\n\r\n",
+		"Host: b\r\n\r\n", "X-API-Key: k\r\n\r\n",
+		"Host: a\r\nContent-Length: 0\r\n\r\n", "Host: a\r\nContent-Length: 2\r\n\r\n{}",
+		"Host: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"Host: a\r\nHost: a\r\n\r\n", "Host: a\r\nExpect: 200-ok\r\n\r\n", "Host: a\r\nExpect: 100-continue\r\n\r\n",
+		"Host: a\n\r\n", "Host: a\r\n folded\r\n\r\n",
+		"Host: a\r\nA: " + strings.Repeat("a", testLimits.Head-40) + "\r\n\r\n", "Host: a\r\n" +
+			strings.Repeat("A: b\r\n", 19) + "\r\n",
 	}
+
 	begins := []string{
-		"GET /x HTTP/1.1\r\n", "\r\nGET /x HTTP/1.1\r\n", "GET /x HTTP/1.0\r\n", "POST /y HTTP/1.1\r\n", "GET http://a/x HTTP/1.1\r\n", "GET http://b/x HTTP/1.1\r\n",
-		"OPTIONS * HTTP/1.1\r\n", "get /x HTTP/1.1\r\n", "GET /x HTTP/2.0\r\n", "CONNECT a:1 HTTP/1.1\r\n", "GET /" + strings.Repeat("x", 60) + " HTTP/1.1\r\n",
+		"GET /x HTTP/1.1\r\n", "\r\nGET /x HTTP/1.1\r\n", "GET /x HTTP/1.0\r\n", "POST /y HTTP/1.1\r\n",
+		"GET http://a/x HTTP/1.1\r\n", "GET http://b/x HTTP/1.1\r\n",
+		"OPTIONS * HTTP/1.1\r\n", "get /x HTTP/1.1\r\n", "GET /x HTTP/2.0\r\n", "CONNECT a:1 HTTP/1.1\r\n", "GET /" +
+			strings.Repeat("x", 60) + " HTTP/1.1\r\n",
 	}
+
 	var heads []string
 	for _, b := range begins {
 		for _, l := range lines {
 			heads = append(heads, b+l)
 		}
 	}
+
 	check := func(g *Guard, head string) (string, *Fault) {
 		p := []byte(head)
 		n, fault := g.Check(p)
@@ -148,7 +162,8 @@ func TestKnownLines(t *testing.T) {
 			got, fault := check(&g, second)
 			alone := Guard{Limits: &testLimits}
 			want, wanted := check(&alone, second)
-			if got != want || kindOf(fault) != kindOf(wanted) || g.Idle() != alone.Idle() || string(g.Head()) != string(alone.Head()) {
+			if got != want || kindOf(fault) != kindOf(wanted) || g.Idle() != alone.Idle() ||
+				string(g.Head()) != string(alone.Head()) {
 				t.Fatalf("%q after %q: %q with %v, alone %q with %v", second, first, got, fault, want, wanted)
 			}
 			if n, fault := g.Check([]byte("GET / HTTP/1.1\r\nHo")); fault == nil && wanted == nil && g.Idle() {
@@ -159,6 +174,7 @@ func TestKnownLines(t *testing.T) {
 			}
 		}
 	}
+
 	if known < len(heads) {
 		t.Errorf("only %d of the second heads were known", known)
 	}

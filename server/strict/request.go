@@ -1,6 +1,9 @@
 package strict
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 // request is what is known of a request's head.
 type request struct {
@@ -73,7 +76,7 @@ func singleOf(name []byte) single {
 }
 
 // isFold reports whether b, whatever its case, is want, which has lower-case letters, digits and
-// hyphens.
+// hyphens. Every header line of a POST asks it, so it is not left to strings.EqualFold.
 func isFold(b []byte, want string) bool {
 	if len(b) != len(want) {
 		return false
@@ -109,6 +112,7 @@ func (r *request) line(h []byte, start, end int) *Fault {
 		return nil
 	}
 
+	// The parts are separated by one space each, so that nobody splits the line elsewhere.
 	n := run(line, inMethod)
 	if n == 0 || n == len(line) || line[n] != ' ' {
 		return errBadMethod
@@ -148,6 +152,7 @@ func (r *request) target(line []byte, start, end, offset int) *Fault {
 		return nil
 	}
 
+	// The absolute form, which proxies send: its authority has to be the Host's (see check).
 	scheme := bytes.Index(target, []byte("://"))
 	if scheme < 0 || !isFold(target[:scheme], "http") && !isFold(target[:scheme], "https") {
 		return errBadTarget
@@ -175,6 +180,7 @@ func (r *request) field(h []byte, start, end int) *Fault {
 		return errBadValue
 	}
 
+	// Two of such a header are read as the first by some and as the last by others.
 	s := singleOf(line[:n])
 	if s == 0 {
 		return nil
@@ -184,14 +190,9 @@ func (r *request) field(h []byte, start, end int) *Fault {
 	}
 	r.seen |= s
 
-	from, to := n+1, len(line)
-	for from < to && (line[from] == ' ' || line[from] == '\t') {
-		from++
-	}
-	for from < to && (line[to-1] == ' ' || line[to-1] == '\t') {
-		to--
-	}
-	return r.meaning(s, line[from:to], start+from)
+	// The value's end is the line's, so that its length says where it begins.
+	value := bytes.TrimLeft(line[n+1:], " \t")
+	return r.meaning(s, bytes.TrimRight(value, " \t"), end-len(value))
 }
 
 // meaning checks the value of a header that decides where a request ends or whom it is for.
@@ -203,11 +204,11 @@ func (r *request) meaning(s single, value []byte, start int) *Fault {
 		}
 		r.host = span{start, start + len(value)}
 	case contentLength:
-		n, ok := decimal(value)
-		if !ok {
+		n, err := strconv.ParseUint(string(value), 10, strconv.IntSize-1) // digits and nothing else
+		if err != nil {
 			return errBadLength
 		}
-		r.length = n
+		r.length = int(n)
 	case transferEncoding:
 		if r.version != http11 || !isFold(value, "chunked") {
 			return errBadCoding
@@ -218,6 +219,7 @@ func (r *request) meaning(s single, value []byte, start int) *Fault {
 		}
 	case contentType, authorization, apiKey, idempotencyKey, protocolVersion, origin: // whatever they say
 	}
+
 	return nil
 }
 
@@ -232,17 +234,4 @@ func (r *request) check(h []byte) *Fault {
 		return errOtherAuthority
 	}
 	return nil
-}
-
-// decimal reads digits; false for anything else, and for more than an int holds.
-func decimal(b []byte) (n int, ok bool) {
-	const most = int(^uint(0) >> 1)
-	for _, c := range b {
-		d := int(c - '0')
-		if c < '0' || c > '9' || n > (most-d)/10 {
-			return 0, false
-		}
-		n = n*10 + d
-	}
-	return n, len(b) > 0
 }

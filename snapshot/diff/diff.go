@@ -132,8 +132,8 @@ func changes(a, b named) Changes {
 		Before: a.id.Len(), After: b.id.Len(),
 		Examples: Examples{Added: []Thing{}, Removed: []Thing{}, Renamed: []Renamed{}},
 	}
-	before := rows(a.id)
-	after := rows(b.id)
+	before := Rows(a.id)
+	after := Rows(b.id)
 
 	for i := range b.id.Len() {
 		// Ids never change, so that a thing of another id is another thing.
@@ -166,8 +166,8 @@ func keep[T any](list []T, one T) []T {
 	return list
 }
 
-// rows maps ids to rows.
-func rows(ids *snapshot.Strings) map[string]int {
+// Rows maps ids to rows.
+func Rows(ids *snapshot.Strings) map[string]int {
 	m := make(map[string]int, ids.Len())
 	for i := range ids.Len() {
 		m[ids.At(i)] = i

@@ -30,7 +30,8 @@ func next(w *fixture.World, dice *rand.Rand) *fixture.World {
 				}
 			case 3:
 				if l.Cents == snapshot.NoCents {
-					l.Cents, l.CollectedAt = int64(dice.IntN(300)), w.At
+					l.Cents = int64(dice.IntN(300))
+					l.CollectedAt = w.At
 				}
 			}
 		}
@@ -187,8 +188,10 @@ func counted(c diff.Changes) plain {
 }
 
 func pricesOf(p diff.Prices) plain {
-	out := plain{Compared: p.Compared, Changed: p.Changed, Appeared: p.Appeared, Disappeared: p.Disappeared,
-		Moved: p.Moved, Median: "none"}
+	out := plain{
+		Compared: p.Compared, Changed: p.Changed, Appeared: p.Appeared, Disappeared: p.Disappeared,
+		Moved: p.Moved, Median: "none",
+	}
 	if p.MedianPercent != nil {
 		out.Median = fmt.Sprintf("%.2f", *p.MedianPercent)
 	}
@@ -269,10 +272,14 @@ func TestMoves(t *testing.T) {
 	percent := func(v float64) *float64 { return &v }
 	want := []diff.Move{
 		{ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", ToCents: 55},
-		{ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: 100, ToCents: 90,
-			Percent: percent(-10)},
-		{ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: 9000, ToCents: 9001,
-			Percent: percent(0.01)},
+		{
+			ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: 100, ToCents: 90,
+			Percent: percent(-10),
+		},
+		{
+			ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: 9000, ToCents: 9001,
+			Percent: percent(0.01),
+		},
 	}
 
 	if diff := cmp.Diff(want, d.Prices.Largest); diff != "" {

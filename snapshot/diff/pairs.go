@@ -22,7 +22,7 @@ type Pair struct {
 
 // NewPairs matches the items of two catalogs.
 func NewPairs(a, b *snapshot.Catalog) *Pairs {
-	p := &Pairs{a: a, b: b, cards: rows(&a.Cards.ID), tails: rows(&a.Sealed.Tail)}
+	p := &Pairs{a: a, b: b, cards: Rows(&a.Cards.ID), tails: Rows(&a.Sealed.Tail)}
 	for tail := range p.tails {
 		p.tails[tail] += a.Cards.ID.Len()
 	}
@@ -105,7 +105,8 @@ func (p *Pairs) item(itemA, itemB int, yield func(Pair) bool) bool {
 }
 
 func (p *Pairs) same(laneA, laneB int) bool {
-	a, b := &p.a.Lanes, &p.b.Lanes
+	a := &p.a.Lanes
+	b := &p.b.Lanes
 	return a.Condition[laneA] == b.Condition[laneB] &&
 		p.a.Variants.At(int(a.Variant[laneA])) == p.b.Variants.At(int(b.Variant[laneB]))
 }
@@ -136,6 +137,7 @@ func (p *Pairs) move(pair Pair, prefix string) Move {
 		m.Name = b.Sealed.Name.At(pair.ItemB - n)
 	}
 
+	// A rise from nothing has no percentage.
 	if pair.From > 0 {
 		percent := round2(pair.percent())
 		m.Percent = &percent

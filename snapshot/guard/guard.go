@@ -26,60 +26,85 @@ type guard struct {
 	name  string
 	limit float64
 	kind  kind
-	help  string
 	judge func(*day) finding
+	help  string
+	todo  string // what to do when it refuses; CURRENT and NEXT stand for the snapshots' ids
+}
+
+func row(name string, limit float64, k kind, judge func(*day) finding, help, todo string) guard {
+	return guard{name, limit, k, judge, help, todo}
 }
 
 // kind is how a guard judges.
 type kind uint8
 
 const (
-	atMost   kind = 1 << iota // the limit is what the figure may be at most
-	atLeast                   // the limit is what the figure must reach
-	compares                  // there must be a current snapshot to compare with
+	atMost   kind = iota // the limit is what the figure may be at most
+	atLeast              // the limit is what the figure must reach
+	compared             // as atMost, where there is a current snapshot to compare with
 )
 
-// finding is what a guard found.
+// finding is what a guard found; the zero finding is that there is nothing to judge.
 type finding struct {
 	figure float64
-	limit  float64 // the limit after what the guard allows for, such as the days between the snapshots
-	judged bool    // false when there is nothing or too little to judge
-	text   string  // what was found
-	todo   string  // what to do when it is refused
+	judged bool // false when there is nothing or too little to judge
+	text   string
 }
+
+// judged is the finding of a guard that always judges.
+func judged(figure float64, format string, args ...any) finding {
+	return finding{figure, true, fmt.Sprintf(format, args...)}
+}
+
+// compareHint shows an operator what changed.
+const compareHint = "ninepocket snapshot diff CURRENT NEXT"
 
 // guards are judged and shown in this order.
 var guards = []guard{
-	{"schema", 0, atMost, "Records that break a bound of the published formats.", (*day).schema},
-	{"minimum_cards", 1, atLeast, "Cards in the snapshot.", (*day).minimumCards},
-	{"minimum_prices", 0, atLeast, "Current prices in the snapshot.", (*day).minimumPrices},
-	{"older", 0, atMost | compares,
-		"Seconds by which the snapshot describes an earlier time than the current one.", (*day).older},
-	{"future", 86_400, atMost | compares,
-		"Seconds by which the snapshot is ahead of the clock, and further so than the current one.", (*day).future},
-	{"repeated_feed", 0, atMost | compares,
+	row("schema", 0, atMost, (*day).schema,
+		"Records that break a bound of the published formats.", "this is a mistake of the program: report it"),
+	row("minimum_cards", 1, atLeast, (*day).minimumCards,
+		"Cards in the snapshot.", "look at the sources and the quarantine report of the build"),
+	row("minimum_prices", 0, atLeast, (*day).minimumPrices,
+		"Current prices in the snapshot.", "look at the price feeds and the quarantine report of the build"),
+	row("older", 0, compared, (*day).older,
+		"Seconds by which the snapshot describes an earlier time than the current one.",
+		"pull today's feed and build again; to go back on purpose run: ninepocket snapshot rollback NEXT"),
+	row("future", 86_400, compared, (*day).future,
+		"Seconds by which the snapshot is ahead of the clock, and further so than the current one.",
+		"look at the dates of the feed's files, or set the clock"),
+	row("repeated_feed", 0, compared, (*day).repeatedFeed,
 		"1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.",
-		(*day).repeatedFeed},
-	{"duplicate_keys", 0, atMost | compares,
-		"Identities that two records claim, beyond those of the current snapshot.", (*day).duplicateKeys},
-	{"cards_removed", 0.05, atMost | compares,
-		"Share of the current snapshot's cards that are gone.", (*day).cardsRemoved},
-	{"cards_added", 0.5, atMost | compares,
-		"Cards that are new, as a share of the current snapshot's.", (*day).cardsAdded},
-	{"cards_changed", 0.1, atMost | compares,
-		"Share of the cards in both snapshots whose name, number or set is another.", (*day).cardsChanged},
-	{"sets_emptied", 0, atMost | compares,
-		"Sets that lost most of their cards or all of their prices.", (*day).setsEmptied},
-	{"prices_lost", 0.1, atMost | compares, "Share of the current snapshot's prices that are gone.", (*day).pricesLost},
-	{"prices_moved", 0.05, atMost | compares,
+		"pull today's feed and build again"),
+	row("duplicate_keys", 0, compared, (*day).duplicateKeys,
+		"Identities that two records claim, beyond those of the current snapshot.",
+		"give the records identities of their own, or an alias, and build again; "+
+			"the quarantine report names the lines"),
+	row("cards_removed", 0.05, compared, (*day).cardsRemoved,
+		"Share of the current snapshot's cards that are gone.",
+		"look for missing files in the catalog feed: "+compareHint),
+	row("cards_added", 0.5, compared, (*day).cardsAdded,
+		"Cards that are new, as a share of the current snapshot's.",
+		"were identities lost, or a game added on purpose? Look at: "+compareHint),
+	row("cards_changed", 0.1, compared, (*day).cardsChanged,
+		"Share of the cards in both snapshots whose name, number or set is another.",
+		"look whether columns of the feed were swapped: "+compareHint),
+	row("sets_emptied", 0, compared, (*day).setsEmptied,
+		"Sets that lost most of their cards or all of their prices.",
+		"pull the files of these sets again and build again"),
+	row("prices_lost", 0.1, compared, (*day).pricesLost,
+		"Share of the current snapshot's prices that are gone.",
+		"look for missing or empty price files and at the quarantine report of the build"),
+	row("prices_moved", 0.05, compared, (*day).pricesMoved,
 		"Share of the prices in both snapshots that moved by more than 60 %; more for each day beyond seven.",
-		(*day).pricesMoved},
-	{setsRepricedName, 10, atMost | compares,
+		"were cents read as dollars, or columns swapped? Look at: "+compareHint),
+	row(setsRepricedName, 10, compared, (*day).setsRepriced,
 		"Factor by which more than half of a set's prices went up or down; more for each day beyond one.",
-		(*day).setsRepriced},
-	{"quarantined", 0.05, atMost | compares,
+		"were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: "+
+			compareHint),
+	row("quarantined", 0.05, compared, (*day).quarantined,
 		"Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.",
-		(*day).quarantined},
+		"look at the reasons: ninepocket snapshot inspect NEXT"),
 }
 
 // Names are the guards' names in order.
@@ -110,10 +135,8 @@ func Describe() []Description {
 // Name finds a guard however its words are joined: prices-moved is prices_moved.
 func Name(given string) (string, error) {
 	name := strings.ReplaceAll(strings.ToLower(given), "-", "_")
-	for _, g := range guards {
-		if g.name == name {
-			return name, nil
-		}
+	if slices.Contains(Names(), name) {
+		return name, nil
 	}
 	return "", fmt.Errorf("cannot use guard %q: the guards are %s", given, strings.Join(Names(), ", "))
 }
@@ -150,32 +173,31 @@ type Options struct {
 // Judge has every guard judge the next snapshot against the current one, which may be nil.
 func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 	d := newDay(current, next, o)
+	ids := []string{"NEXT", next.Manifest.ID}
+	if current != nil {
+		ids = append(ids, "CURRENT", current.Manifest.ID)
+	}
+
 	var verdicts []snapshot.Verdict
 	for _, g := range guards {
-		limit, set := o.Limits[g.name]
-		if !set {
-			limit = g.limit
+		// A guard may raise it, so that it is set anew for each.
+		d.limit = g.limit
+		if limit, set := o.Limits[g.name]; set {
+			d.limit = limit
 		}
 
-		d.limit = limit
-
 		var f finding
-		if current != nil || g.kind&compares == 0 {
+		if current != nil || g.kind != compared {
 			f = g.judge(d)
 		}
 
-		// A guard may raise its limit, for the time between the snapshots for one.
-		if f.limit == 0 {
-			f.limit = limit
-		}
-
-		v := snapshot.Verdict{Name: g.name, Status: snapshot.Passed, Figure: f.figure, Limit: f.limit, Text: f.text}
+		v := snapshot.Verdict{Name: g.name, Status: snapshot.Passed, Figure: f.figure, Limit: d.limit, Text: f.text}
 		switch {
 		case !f.judged:
 			v.Status = snapshot.Skipped
-		case g.kind&atLeast != 0 && f.figure < f.limit, g.kind&atMost != 0 && f.figure > f.limit:
+		case g.kind == atLeast && f.figure < d.limit, g.kind != atLeast && f.figure > d.limit:
 			v.Status = snapshot.Refused
-			v.Text = f.text + "; " + f.todo
+			v.Text = f.text + "; " + strings.NewReplacer(ids...).Replace(g.todo)
 		}
 
 		verdicts = append(verdicts, v)

@@ -16,8 +16,10 @@ func shelf(cards int) *fixture.World {
 	w := fixture.Random(1, fixture.Size{})
 	for s := range 10 {
 		w.Sets = append(w.Sets,
-			fixture.Set{ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s), Name: fmt.Sprintf("Set %d", s),
-				Release: snapshot.NoDay})
+			fixture.Set{
+				ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s), Name: fmt.Sprintf("Set %d", s),
+				Release: snapshot.NoDay,
+			})
 	}
 
 	for i := range cards {
@@ -42,7 +44,9 @@ func later(w *fixture.World, days int) *fixture.World {
 	for i := range n.Cards {
 		l := &n.Cards[i].Lanes[0]
 		l.Cents++
-		l.CollectedAt, l.Seen, l.Points = n.At, n.Date(), []snapshot.Point{{Day: n.Date(), Cents: l.Cents}}
+		l.CollectedAt = n.At
+		l.Seen = n.Date()
+		l.Points = []snapshot.Point{{Day: n.Date(), Cents: l.Cents}}
 	}
 
 	return n
@@ -106,8 +110,10 @@ func TestEdges(t *testing.T) {
 	f("cards_added", 500, func(w *fixture.World, k int) {
 		for i := range k {
 			c := w.Cards[i]
-			c.ID, c.Slug, c.Number, c.Lanes = fmt.Sprintf("card_new%05d", i), fmt.Sprintf("new-%d",
-				i), fmt.Sprintf("N%d", i), nil
+			c.ID = fmt.Sprintf("card_new%05d", i)
+			c.Slug = fmt.Sprintf("new-%d", i)
+			c.Number = fmt.Sprintf("N%d", i)
+			c.Lanes = nil
 			w.Cards = append(w.Cards, c)
 		}
 	})
@@ -149,7 +155,9 @@ func TestEdges(t *testing.T) {
 
 	f("duplicate_keys", 0, func(w *fixture.World, k int) {
 		for i := range k {
-			w.Cards[i].Name, w.Cards[i].Number = w.Cards[i+10].Name, w.Cards[i+10].Number // of one set
+			// of one set
+			w.Cards[i].Name = w.Cards[i+10].Name
+			w.Cards[i].Number = w.Cards[i+10].Number
 		}
 	})
 
@@ -237,7 +245,7 @@ func TestFirst(t *testing.T) {
 		t.Errorf("refused by %v", got)
 	}
 
-	if got, want := len(verdicts), len(guard.Names()); got != want {
+	if got, want := len(verdicts), len(guard.Names()); got != want { // air: got and want
 		t.Errorf("%d verdicts of %d guards", got, want)
 	}
 
@@ -273,8 +281,10 @@ func TestLimits(t *testing.T) {
 		t.Errorf("with limits raised, refused by %v", got)
 	}
 
-	if got := judge(guard.Limits{"cards_removed": 0.3, "prices_lost": 0.3, "minimum_cards": 701,
-		"minimum_prices": 701}); strings.Join(got, " ") != "minimum_cards minimum_prices" {
+	if got := judge(guard.Limits{
+		"cards_removed": 0.3, "prices_lost": 0.3, "minimum_cards": 701,
+		"minimum_prices": 701,
+	}); strings.Join(got, " ") != "minimum_cards minimum_prices" {
 		t.Errorf("with minimums, refused by %v", got)
 	}
 
@@ -338,8 +348,10 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 		base := shelf(4000)
 		for s := 10; s < 40; s++ {
 			base.Sets = append(base.Sets,
-				fixture.Set{ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s),
-					Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay})
+				fixture.Set{
+					ID: fmt.Sprintf("set_%03d", s), Slug: fmt.Sprintf("s-%d", s),
+					Name: fmt.Sprintf("Set %d", s), Release: snapshot.NoDay,
+				})
 		}
 
 		for i := range base.Cards {
@@ -394,7 +406,8 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 		n := 0
 		for i := range w.Cards {
 			if c := &w.Cards[i]; c.Set == "set_007" {
-				if n++; n <= 9 {
+				n++
+				if n <= 9 {
 					c.Lanes[0].Cents *= 100
 				} else {
 					c.Set = "set_008"
@@ -413,10 +426,12 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 }
 
 func TestQuarantine(t *testing.T) {
-	base, day := stored(shelf(1000)), stored(later(shelf(1000), 1))
+	base := stored(shelf(1000))
+	day := stored(later(shelf(1000), 1))
 	base.Manifest.Quarantine = map[string]int{"product_on_two_cards": 3, "bad_row": 5}
 	day.Manifest.Quarantine = map[string]int{"product_on_two_cards": 4, "bad_row": 90}
-	base.Manifest.Counts.Quarantined, day.Manifest.Counts.Quarantined = 8, 94
+	base.Manifest.Counts.Quarantined = 8
+	day.Manifest.Counts.Quarantined = 94
 	o := guard.Options{Now: clock, Duplicates: []string{"product_on_two_cards"}}
 	if got := refusals(guard.Judge(base, day, o)); strings.Join(got, " ") != "duplicate_keys" {
 		t.Errorf("refused by %v", got)

@@ -46,11 +46,7 @@ func (d *day) duplicateKeys() finding {
 		found = []string{"no identity is claimed twice that was not before"}
 	}
 
-	return finding{
-		figure: float64(n), judged: true, text: strings.Join(found, "; "),
-		todo: "give the records identities of their own, or an alias, and build again; " +
-			"the quarantine report names the lines",
-	}
+	return judged(float64(n), "%s", strings.Join(found, "; "))
 }
 
 // identity is what tells a card from another one.
@@ -92,7 +88,7 @@ func identities(c *snapshot.Catalog) map[identity][]string {
 func (d *day) repeated() bool {
 	p := d.diff.Prices
 	return d.next.Manifest.SnapshotAt.After(d.current.Manifest.SnapshotAt) && p.Compared >= fewSame &&
-		p.Changed+p.Appeared+p.Disappeared == 0 && d.moves.changed == 0 &&
+		p.Changed+p.Appeared+p.Disappeared == 0 && d.changed == 0 &&
 		!d.diff.Cards.Any() && !d.diff.Sets.Any() && !d.diff.Sealed.Any()
 }
 
@@ -147,13 +143,10 @@ func (d *day) schema() finding {
 		}
 	}
 
-	f := finding{figure: float64(len(broken)), judged: true, text: "every record keeps the bounds",
-		todo: "this is a mistake of the program: report it"}
-	if len(broken) > 0 {
-		f.text = fmt.Sprintf("%d records break a bound: %s", len(broken), join(broken))
+	if n := len(broken); n > 0 {
+		return judged(float64(n), "%d records break a bound: %s", n, join(broken))
 	}
-
-	return f
+	return judged(0, "every record keeps the bounds")
 }
 
 // spelt reports whether text is 1 to most code points without control characters.

@@ -31,35 +31,27 @@ const nothing = 0.1
 // move. Its own prices all go one way by a hundred, and those of no real set do.
 func (d *day) setsRepriced() finding {
 	// Prices wander: over n days they go about √n times as far.
-	limit := d.limit * math.Sqrt(max(1, d.days()))
-	if d.limit < mostRepriced {
-		limit = min(limit, mostRepriced)
-	}
-
-	f := finding{limit: limit, todo: "were cents read as dollars, or columns swapped? " +
-		"Pull the price files of these sets again, or look at: " + d.compareHint()}
+	d.raise(math.Sqrt(max(1, d.days())), mostRepriced)
 	sets := repricings(d.current.Catalog, d.next.Catalog)
 	if len(sets) == 0 {
-		return f
+		return finding{}
 	}
 
-	f.judged = true
-	f.figure = sets[0].factor
+	// Sets are the farthest first.
 	var far []string
 	for _, s := range sets {
-		if s.factor > limit {
+		if s.factor > d.limit {
 			far = append(far, fmt.Sprintf("%q (more than half of its %d prices by %.1f times or more)", s.name,
 				s.prices, s.factor))
 		}
 	}
 
-	f.text = fmt.Sprintf("in no set did more than half of the prices move by more than %.1f times; "+
-		"in %q they did by %.1f times, at most", limit, sets[0].name, sets[0].factor)
-	if len(far) > 0 {
-		f.text = fmt.Sprintf("the prices of %d sets moved by more than %.1f times: %s", len(far), limit, join(far))
+	most := sets[0]
+	if n := len(far); n > 0 {
+		return judged(most.factor, "the prices of %d sets moved by more than %.1f times: %s", n, d.limit, join(far))
 	}
-
-	return f
+	return judged(most.factor, "in no set did more than half of the prices move by more than %.1f times; "+
+		"in %q they did by %.1f times, at most", d.limit, most.name, most.factor)
 }
 
 // repricing is how far the prices of a set moved.

@@ -88,8 +88,14 @@ func TestOnlyTheProductIsCounted(t *testing.T) {
 		t.Error("three lines pass a limit of two")
 	}
 
-	for _, wrong := range [][]string{{}, {"words"}, {"lines", "-x"}, {"air", "-x"}, {"-x"},
-		{"-root", root + "/none", "air"}} {
+	for _, wrong := range [][]string{
+		{},
+		{"words"},
+		{"lines", "-x"},
+		{"air", "-x"},
+		{"-x"},
+		{"-root", root + "/none", "air"},
+	} {
 		if err := run(wrong, &strings.Builder{}); err == nil {
 			t.Errorf("%v passes", wrong)
 		}

@@ -35,8 +35,8 @@ type line struct {
 
 func (l line) blank() bool { return !l.code && !l.comment }
 
-// readFiles parses the module's Go files: those of the product, or those in folders when there are
-// some. Generated files are left out. tests chooses test files instead of the others.
+// readFiles parses the module's Go files: the product, or what is in folders when there are some.
+// Generated files are left out. tests chooses test files instead of the others.
 func readFiles(root string, folders []string, tests bool) ([]*file, error) {
 	module := os.DirFS(root)
 	var files []*file

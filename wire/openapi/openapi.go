@@ -12,11 +12,13 @@ import (
 	"bytes"
 	_ "embed" // the document
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"ninepocket/internal/jsonwalk"
 	"ninepocket/snapshot"
 )
 
@@ -27,32 +29,52 @@ var document string
 // address.
 func Document() []byte { return []byte(document) }
 
+// Where the document lists what the table of games knows, and how its introduction names the games.
+const (
+	writtenGames = "Pokémon and One Piece"
+	gameCodes    = "/components/schemas/GameCode/enum"
+	gameEditions = "/components/schemas/SealedProduct/properties/edition/enum"
+)
+
 // Render returns the document as a server at baseURL serves it: compact, members in the order they
 // are written, with that server in "servers". With preview off, everything that belongs to the
 // preview contract only is left out.
 func Render(baseURL string, preview bool) ([]byte, error) {
-	r := rendering{preview: preview, dropped: map[string]bool{}, instead: map[jsontext.Pointer]jsontext.Value{}}
-	if !preview {
-		if err := r.findDropped(); err != nil {
-			return nil, fmt.Errorf("cannot read the components of the OpenAPI document: %w", err)
+	text := strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1)
+	written, err := jsonwalk.Parse([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the OpenAPI document: %w", err)
+	}
+
+	// The games of the table take the places of those that are written in the document.
+	codes := []string{}
+	editions := []string{snapshot.StandardEdition}
+	for _, game := range snapshot.Games {
+		codes = append(codes, game.Preview)
+		editions = append(editions, game.Editions...)
+	}
+
+	r := rendering{preview: preview, dropped: map[string]bool{}, instead: map[jsontext.Pointer]jsonwalk.Value{}}
+	servers := []map[string]string{{"url": baseURL, "description": "This server"}}
+	for at, with := range map[jsontext.Pointer]any{"/servers": servers, gameCodes: codes, gameEditions: editions} {
+		r.instead[at], err = json.Marshal(with, json.Deterministic(true))
+		if err != nil {
+			return nil, fmt.Errorf("cannot write %q at %s of the OpenAPI document: %w", with, at, err)
 		}
 	}
 
-	// The document that is written names a placeholder for the server's address.
-	servers := []map[string]string{{"url": baseURL, "description": "This server"}}
-	if err := r.replace("/servers", servers); err != nil {
-		return nil, fmt.Errorf("cannot write the base URL %q: %w", baseURL, err)
-	}
-	if err := r.replaceGames(); err != nil {
-		return nil, fmt.Errorf("cannot write the games into the OpenAPI document: %w", err)
+	// A reference to a component of the preview contract goes with the component.
+	if !preview {
+		for kind, components := range written.Member("components").Members() {
+			for name, component := range components.Members() {
+				if component.Member("x-surface").Is("preview") {
+					r.dropped["#/components/"+kind.Text()+"/"+name.Text()] = true
+				}
+			}
+		}
 	}
 
-	// The introduction names the games in a sentence.
-	text := strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1)
-	out, err := r.value(jsontext.Value(text), "")
-	if err != nil {
-		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
-	}
+	out := jsontext.Value(r.value(written, ""))
 	if err := out.Compact(); err != nil {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 	}
@@ -70,262 +92,80 @@ func WithProductPrefix(rendered []byte, prefix string) []byte {
 type rendering struct {
 	preview bool
 	dropped map[string]bool                     // references to components of the preview contract
-	instead map[jsontext.Pointer]jsontext.Value // values to render in place of those that are written
-}
-
-// Where the document lists what the table of games knows, and how its introduction names the games.
-const (
-	writtenGames = "Pokémon and One Piece"
-	gameCodes    = "/components/schemas/GameCode/enum"
-	gameEditions = "/components/schemas/SealedProduct/properties/edition/enum"
-)
-
-// replaceGames puts the games of the table in place of those that are written in the document.
-func (r *rendering) replaceGames() error {
-	codes := []string{}
-	editions := []string{snapshot.StandardEdition}
-	for _, game := range snapshot.Games {
-		codes = append(codes, game.Preview)
-		editions = append(editions, game.Editions...)
-	}
-
-	if err := r.replace(gameCodes, codes); err != nil {
-		return err
-	}
-
-	return r.replace(gameEditions, editions)
-}
-
-func (r *rendering) replace(at jsontext.Pointer, with any) (err error) {
-	r.instead[at], err = json.Marshal(with, json.Deterministic(true))
-
-	return err
-}
-
-// marks are the members of an object that decide what becomes of it.
-type marks struct {
-	Ref             string `json:"$ref"`
-	Surface         string `json:"x-surface"`
-	LiveDescription string `json:"x-live-description"`
-}
-
-func (r *rendering) findDropped() error {
-	var parts struct {
-		Components map[string]map[string]marks `json:"components"`
-	}
-	if err := json.Unmarshal([]byte(document), &parts); err != nil {
-		return err
-	}
-
-	for kind, components := range parts.Components {
-		for name, component := range components {
-			if component.Surface == "preview" {
-				r.dropped["#/components/"+kind+"/"+name] = true
-			}
-		}
-	}
-
-	return nil
+	instead map[jsontext.Pointer]jsonwalk.Value // values to render in place of those that are written
 }
 
 // drops reports whether an object is left out, and a reference to one that is.
-func (r *rendering) drops(value jsontext.Value) (bool, error) {
-	if r.preview || value.Kind() != '{' {
-		return false, nil
+func (r *rendering) drops(v jsonwalk.Value) bool {
+	if r.preview {
+		return false
 	}
-
-	var m marks
-	if err := json.Unmarshal(value, &m); err != nil {
-		return false, err
-	}
-
-	return m.Surface == "preview" || r.dropped[m.Ref], nil
+	ref := v.Member("$ref")
+	return v.Member("x-surface").Is("preview") || ref.Kind() == '"' && r.dropped[ref.Text()]
 }
 
-// value renders one value; at is its JSON pointer.
-func (r *rendering) value(value jsontext.Value, at jsontext.Pointer) (jsontext.Value, error) {
-	switch value.Kind() {
-	case '{':
-		if at.LastToken() == "example" || at.LastToken() == "value" {
-			// What an example shows is not ours to change.
-			return value, nil
-		}
-		return r.object(value, at)
-
-	case '[':
-		return r.array(value, at)
-	default:
-		return value, nil
-	}
-}
-
-func (r *rendering) object(value jsontext.Value, at jsontext.Pointer) (jsontext.Value, error) {
-	members, err := membersOf(value)
-	if err != nil {
-		return nil, err
+// value renders the value at a JSON pointer; nil when it is left out.
+func (r *rendering) value(v jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
+	if instead := r.instead[at]; instead != nil {
+		v = instead
 	}
 
-	var m marks
-	if !r.preview {
-		if err := json.Unmarshal(value, &m); err != nil {
-			return nil, err
-		}
-	}
-
-	out := jsontext.Value{'{'}
-	for _, member := range members {
-		switch {
-		case member.name == "x-live-description":
-			continue
-		case member.name == "description" && m.LiveDescription != "":
-			member.value, err = jsontext.AppendQuote(nil, m.LiveDescription)
-			if err != nil {
-				return nil, err
-			}
-		}
-
-		if instead := r.instead[at.AppendToken(member.name)]; instead != nil {
-			member.value = instead
-		}
-
-		kept, err := r.member(member, at)
-		if err != nil {
-			return nil, err
-		}
-		if kept == nil {
-			continue
-		}
-
-		// A choice of one is no choice.
-		if member.name == "oneOf" && len(members) == 1 {
-			if only := onlyElement(kept); only != nil {
-				return only, nil
-			}
-		}
-
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-
-		out, err = jsontext.AppendQuote(out, member.name)
-		if err != nil {
-			return nil, err
-		}
-
-		out = append(append(out, ':'), kept...)
-	}
-
-	return append(out, '}'), nil
-}
-
-// member renders a member's value, or returns nothing when it is left out: because it is marked, or
-// because it is a path or a list of parameters of which nothing is left.
-func (r *rendering) member(member member, at jsontext.Pointer) (jsontext.Value, error) {
-	if drop, err := r.drops(member.value); drop || err != nil {
-		return nil, err
-	}
-	kept, err := r.value(member.value, at.AppendToken(member.name))
-	if err != nil {
-		return nil, err
-	}
-	// A path all of whose operations are left out is none.
-	if at == "/paths" && string(kept) == "{}" {
-		return nil, nil
-	}
-	if member.name == "parameters" && string(kept) == "[]" && string(member.value) != "[]" {
-		return nil, nil
-	}
-
-	return kept, nil
-}
-
-func (r *rendering) array(value jsontext.Value, at jsontext.Pointer) (jsontext.Value, error) {
-	elements, err := elementsOf(value)
-	if err != nil {
-		return nil, err
-	}
-
-	out := jsontext.Value{'['}
-	for _, element := range elements {
-		drop, err := r.drops(element)
-		if err != nil {
-			return nil, err
-		}
-		if drop {
-			continue
-		}
-
-		element, err = r.value(element, at.AppendToken("-"))
-		if err != nil {
-			return nil, err
-		}
-
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-
-		out = append(out, element...)
-	}
-
-	return append(out, ']'), nil
-}
-
-type member struct {
-	name  string
-	value jsontext.Value
-}
-
-// membersOf splits an object into its members, in order.
-func membersOf(object jsontext.Value) ([]member, error) {
-	decoder := jsontext.NewDecoder(bytes.NewReader(object))
-	if _, err := decoder.ReadToken(); err != nil {
-		return nil, err
-	}
-
-	var members []member
-	for decoder.PeekKind() != '}' {
-		// A token is valid until the next one, and a value until the next read.
-		name, err := decoder.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-
-		text := name.String()
-		value, err := decoder.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-
-		members = append(members, member{text, value.Clone()})
-	}
-
-	return members, nil
-}
-
-// elementsOf splits an array into its elements.
-func elementsOf(array jsontext.Value) ([]jsontext.Value, error) {
-	decoder := jsontext.NewDecoder(bytes.NewReader(array))
-	if _, err := decoder.ReadToken(); err != nil {
-		return nil, err
-	}
-
-	var elements []jsontext.Value
-	for decoder.PeekKind() != ']' {
-		value, err := decoder.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		elements = append(elements, value.Clone())
-	}
-
-	return elements, nil
-}
-
-// onlyElement returns the element of an array that has exactly one.
-func onlyElement(array jsontext.Value) jsontext.Value {
-	elements, err := elementsOf(array)
-	if err != nil || len(elements) != 1 {
+	name := at.LastToken()
+	switch {
+	case r.drops(v):
 		return nil
+	case v.Kind() == '[':
+		return r.array(v, at)
+	case v.Kind() == '{' && name != "example" && name != "value": // what an example shows is not ours to change
+		return r.object(v, at)
 	}
-	return elements[0]
+	return v
+}
+
+func (r *rendering) object(v jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
+	const liveDescription = "x-live-description"
+	live := v.Member(liveDescription)
+	out := jsonwalk.Value{'{'}
+	members := 0
+
+	for name, member := range v.Members() {
+		members++
+		switch {
+		case name.Is(liveDescription):
+			continue
+		case name.Is("description") && live != nil && !r.preview:
+			member = live
+		}
+
+		// A path or a list of parameters of which nothing is left goes as well.
+		kept := r.value(member, at.AppendToken(name.Text()))
+		switch {
+		case kept == nil, at == "/paths" && string(kept) == "{}",
+			name.Is("parameters") && string(kept) == "[]" && string(member) != "[]":
+			continue
+		}
+		out = append(append(append(append(out, name...), ':'), kept...), ',')
+	}
+	out = closed(out, '}')
+
+	// A choice that is left with one alternative is that alternative.
+	if all := slices.Collect(out.Member("oneOf").Elements()); members == 1 && len(all) == 1 {
+		return all[0]
+	}
+	return out
+}
+
+func (r *rendering) array(v jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
+	out := jsonwalk.Value{'['}
+	for element := range v.Elements() {
+		if kept := r.value(element, at.AppendToken("-")); kept != nil {
+			out = append(append(out, kept...), ',')
+		}
+	}
+	return closed(out, ']')
+}
+
+// closed ends a list each element of which has a comma behind it.
+func closed(list jsonwalk.Value, bracket byte) jsonwalk.Value {
+	return append(bytes.TrimSuffix(list, []byte{','}), bracket)
 }

@@ -82,7 +82,8 @@ func lookup(document any, pointer string) (any, bool) {
 		switch inside := value.(type) {
 		case object:
 			var found bool
-			if value, found = inside[token]; !found {
+			value, found = inside[token]
+			if !found {
 				return nil, false
 			}
 
@@ -195,7 +196,8 @@ func TestOperationIDs(t *testing.T) {
 func TestExamples(t *testing.T) {
 	for name, text := range renderings(t) {
 		t.Run(name, func(t *testing.T) {
-			document, schemas := decode(t, text), compiler(t, text)
+			document := decode(t, text)
+			schemas := compiler(t, text)
 			checked := 0
 			check := func(at, example string) {
 				t.Helper()
@@ -246,8 +248,10 @@ func TestExamples(t *testing.T) {
 // validation.
 func TestResponsesAreClosed(t *testing.T) {
 	open := map[string]string{
-		"/components/schemas/CardBatchRequest":                                     "live requests ignore unknown members",
-		"/components/schemas/PriceBatchRequest":                                    "live requests ignore unknown members",
+		"/components/schemas/CardBatchRequest": "live requests ignore " +
+			"unknown members",
+		"/components/schemas/PriceBatchRequest": "live requests ignore " +
+			"unknown members",
 		"/paths/~1openapi.json/get/responses/200/content/application~1json/schema": "the document itself",
 	}
 
@@ -266,7 +270,8 @@ func TestResponsesAreClosed(t *testing.T) {
 }
 
 func TestRender(t *testing.T) {
-	full, live := renderings(t)["openapi-preview"], renderings(t)["openapi-live"]
+	full := renderings(t)["openapi-preview"]
+	live := renderings(t)["openapi-live"]
 	for name, text := range map[string][]byte{"preview": full, "live": live} {
 		document := decode(t, text)
 		servers := document["servers"].([]any)
@@ -287,8 +292,10 @@ func TestRender(t *testing.T) {
 		}
 	}
 
-	for _, gone := range []string{"/v1/products", "insufficient_scope", "Idempotency", `"x-surface":"preview"`,
-		`"name":"preview"`, "Proposed", "npk_prev_", "X-Request-Credits"} {
+	for _, gone := range []string{
+		"/v1/products", "insufficient_scope", "Idempotency", `"x-surface":"preview"`,
+		`"name":"preview"`, "Proposed", "npk_prev_", "X-Request-Credits",
+	} {
 		if !bytes.Contains(full, []byte(gone)) {
 			t.Errorf("with preview on, %q is missing", gone)
 		}
@@ -308,8 +315,13 @@ func TestRender(t *testing.T) {
 // what the table says, so that rendering does not change them, and a third game appears wherever
 // the two are named.
 func TestGamesOfDocument(t *testing.T) {
-	const codes, editions = "/components/schemas/GameCode/enum", "/components/schemas/SealedProduct/properties/edition/enum"
-	written, rendered := decode(t, openapi.Document()), decode(t, renderings(t)["openapi-preview"])
+	const (
+		codes    = "/components/schemas/GameCode/enum"
+		editions = "/components/schemas/SealedProduct/properties/edition/enum"
+	)
+
+	written := decode(t, openapi.Document())
+	rendered := decode(t, renderings(t)["openapi-preview"])
 	for _, at := range []string{codes, editions, "/info/description"} {
 		want, found := lookup(written, at)
 		if got, _ := lookup(rendered, at); !found || !reflect.DeepEqual(got, want) {
@@ -339,7 +351,8 @@ func TestGamesOfDocument(t *testing.T) {
 }
 
 func TestRenderIsRepeatable(t *testing.T) {
-	first, second := renderings(t), renderings(t)
+	first := renderings(t)
+	second := renderings(t)
 	for name := range first {
 		if !bytes.Equal(first[name], second[name]) {
 			t.Errorf("%s differs from one rendering to the next", name)

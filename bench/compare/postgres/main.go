@@ -96,6 +96,7 @@ func startPostgres(programs, folder string) (stop func(), err error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot run PostgreSQL as root, and: %w", err)
 		}
+
 		uid, _ := strconv.Atoi(who.Uid)
 		gid, _ := strconv.Atoi(who.Gid)
 		attributes.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
@@ -190,6 +191,7 @@ func importCards(ctx context.Context, pool *pgxpool.Pool, dump string) error {
 			setID = &c.Set.ID
 			setName = &c.Set.Name
 		}
+
 		name, number, set := c.Text()
 		heads = append(heads, []any{
 			c.ID, c.Slug, c.Name, c.Number, c.Game, c.GameName, c.Rarity, setID, setName, c.URL,

@@ -66,10 +66,10 @@ func (s *store) details(ctx context.Context, sql string, argument any) ([]cards.
 
 func (s *store) Card(ctx context.Context, ref string) (*cards.Detail, error) {
 	found, err := s.details(ctx,
-		`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = $1 ORDER BY p.position`, ref)
+		`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = $1 ORDER BY p.position`, ref) // air: one text
 	if err == nil && len(found) == 0 {
 		found, err = s.details(ctx,
-			`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.slug = $1 ORDER BY p.position`, ref)
+			`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.slug = $1 ORDER BY p.position`, ref) // air: one text
 	}
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *store) Card(ctx context.Context, ref string) (*cards.Detail, error) {
 
 func (s *store) Details(ctx context.Context, ids []string) ([]cards.Detail, error) {
 	found, err := s.details(ctx,
-		`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = ANY($1) ORDER BY c.id, p.position`, ids)
+		`SELECT `+head+laneColumns+` FROM cards c LEFT JOIN prices p ON p.card_id = c.id WHERE c.id = ANY($1) ORDER BY c.id, p.position`, ids) // air: one text
 	return cards.InOrder(ids, found, func(d *cards.Detail) string { return d.ID }), err
 }
 

@@ -62,7 +62,8 @@ func run() error {
 const schema = `
 PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
 CREATE TABLE cards (
-  rank INTEGER PRIMARY KEY, id TEXT UNIQUE, slug TEXT UNIQUE, name TEXT, number TEXT, game TEXT, game_name TEXT, rarity TEXT,
+  rank INTEGER PRIMARY KEY, id TEXT UNIQUE, slug TEXT UNIQUE, name TEXT, number TEXT, game TEXT,
+  game_name TEXT, rarity TEXT,
   set_id TEXT, set_name TEXT, url TEXT, cents INTEGER, price_at TEXT, folded TEXT
 );
 CREATE TABLE prices (

@@ -21,7 +21,7 @@ const (
 	summary     = `SELECT ` + head + `, c.cents, c.price_at, c.folded FROM `
 )
 
-func newStore(db *sql.DB) (*store, error) {
+func newStore(db *sql.DB) (*store, error) { // air: one step
 	s := &store{}
 	for _, one := range []struct {
 		to   **sql.Stmt
@@ -210,6 +210,7 @@ func (s *store) read(ctx context.Context, statement *sql.Stmt, arguments ...any)
 		if err := rows.Scan(append(into, &h.Price.Cents, &h.Price.UpdatedAt, &h.folded)...); err != nil {
 			return nil, err
 		}
+
 		finish()
 		out = append(out, h)
 	}

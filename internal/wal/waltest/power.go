@@ -65,6 +65,7 @@ func (d *PowerDisk) Cut(t testing.TB, from, to string, lose float64) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a segment that was removed
 		}
+
 		name, outside := filepath.Rel(from, path)
 		if err := errors.Join(err, outside); err != nil {
 			t.Fatal(err)

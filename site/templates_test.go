@@ -2,16 +2,27 @@ package site
 
 import (
 	"bytes"
+	"go/format"
 	"html/template"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/valyala/quicktemplate"
+	"github.com/valyala/quicktemplate/parser"
 
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
-// oracle is what markup is held against: html/template in the places that markup writes to.
-var oracle = template.Must(template.New("").Parse(`<p>{{.}}</p><p title="{{.}}">`))
+// oracle is what the templates' escaping is held against: html/template in text and in attributes.
+var oracle = template.Must(template.New("").Parse(`<li><a href="/x" aria-current="true">{{.}}</a>` +
+	`<input value="{{.}}"><time datetime="{{.}}">{{.}}</time>`))
+
+// inputPattern finds the search box in its form.
+var inputPattern = regexp.MustCompile(`(?s)<input id="q" .*( value=".*") maxlength="200" .*spellcheck="false">`)
 
 // hostile are seeds of what a name might hold.
 var hostile = []string{
@@ -21,28 +32,97 @@ var hostile = []string{
 	"Pokémon ☆ δ", "=+-@cmd|' /C calc'!A0", "\n\r\t ",
 }
 
-// FuzzMarkup holds the hand-written escaping against html/template. The one difference is the plus sign, which
-// html/template spells as a reference for browsers that guess at UTF-7; every page names its charset.
+// FuzzMarkup holds parts of pages with a text of anybody against html/template. Two spellings differ: html/template
+// has a number for the double quote, and another for the plus sign, because of browsers that guess at UTF-7; every
+// page names its charset.
 func FuzzMarkup(f *testing.F) {
 	for _, s := range hostile {
 		f.Add(s)
 	}
 
+	spelling := strings.NewReplacer("&#43;", "+", "&#34;", "&quot;")
 	f.Fuzz(func(t *testing.T, s string) {
 		var want bytes.Buffer
 		if err := oracle.Execute(&want, s); err != nil {
 			t.Fatal(err)
 		}
-		var m markup
-		m.raw("<p>")
-		m.text(s)
-		m.raw(`</p><p title="`)
-		m.text(s)
-		m.raw(`">`)
-		if want := strings.ReplaceAll(want.String(), "&#43;", "+"); string(m) != want {
-			t.Errorf("%q is written %q, html/template has %q", s, m, want)
+
+		box := frame{Pages: &Pages{}, query: s}
+		got := render(nil, func(w *quicktemplate.Writer) {
+			streamtab(w, s, "/x", true)
+			box.streamsearchBox(w)
+			streaminstant(w, moment{ISO: s, Text: s})
+		})
+		tab, rest, _ := strings.Cut(string(got), " <form ")
+		form, instant, _ := strings.Cut(rest, "</form> ")
+		input := inputPattern.FindStringSubmatch(form)
+		if input == nil {
+			t.Fatalf("%q: the search box is %s", s, form)
+		}
+		if got := tab + "<input" + input[1] + ">" + instant; got != spelling.Replace(want.String()) {
+			t.Errorf("%q is written %q, html/template has %q", s, got, want.String())
 		}
 	})
+}
+
+// TestTemplatesAreCompiled wants every template's Go file to be what the compiler makes of it (make generate).
+func TestTemplatesAreCompiled(t *testing.T) {
+	templates, err := filepath.Glob("*.qtpl")
+	if err != nil || len(templates) == 0 {
+		t.Fatalf("no templates: %v", err)
+	}
+	for _, name := range templates {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var made bytes.Buffer
+		if err := parser.ParseNoLineComments(&made, bytes.NewReader(text), name, "site"); err != nil {
+			t.Fatal(err)
+		}
+		want, err := format.Source(made.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name + ".go"); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s.go is not of %s: run make generate (%v)", name, name, err)
+		}
+	}
+
+	if compiled, _ := filepath.Glob("*.qtpl.go"); len(compiled) != len(templates) {
+		t.Errorf("%d templates have %d Go files: %v", len(templates), len(compiled), compiled)
+	}
+}
+
+// rawPattern finds what a template writes as it is.
+var rawPattern = regexp.MustCompile(`\{%-?\s*(?:(?:s|v|d|dl|dul|f[.0-9]*|q|z|j|u|sz|qz|jz|uz)=)\s+(.*?)\s*-?%\}`)
+
+// TestPagesEscape wants templates to escape everything but structured data, and the documents that are no HTML.
+func TestPagesEscape(t *testing.T) {
+	templates, _ := filepath.Glob("*.qtpl")
+	allowed := map[string]string{
+		"f.data": "frame.qtpl", // escaped by encoding/json
+		"p.base": "documents.qtpl", "p.root": "documents.qtpl", "snapshot.GamesInWords()": "documents.qtpl",
+	}
+
+	found := map[string]bool{}
+	for _, name := range templates {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range rawPattern.FindAllStringSubmatch(string(text), -1) {
+			if allowed[m[1]] != name {
+				t.Errorf("%s writes %s as it is", name, m[0])
+			}
+			found[m[1]] = true
+		}
+	}
+
+	if len(found) != len(allowed) {
+		t.Errorf("written as it is: %v, of %v: the pattern finds too little, or too much is allowed", found, allowed)
+	}
 }
 
 func TestDollars(t *testing.T) {
@@ -66,9 +146,7 @@ func TestDollars(t *testing.T) {
 func TestChange(t *testing.T) {
 	f := func(base, cents int64, want string) {
 		t.Helper()
-		var m markup
-		m.change(base, cents)
-		if got := string(m); got != want {
+		if got := change(base, cents); got != want {
 			t.Errorf("from %d to %d: %q, want %q", base, cents, got, want)
 		}
 	}
@@ -111,6 +189,7 @@ func TestPaths(t *testing.T) {
 		{Day: 40, Cents: 100},
 		{Day: 41, Cents: 200},
 	}
+
 	line, area, dots := paths(points, 10, 0, 200)
 	if want := "M0 200h2l1-100l7 50M18 0M30 100l1-100"; line != want {
 		t.Errorf("line %q, want %q", line, want)

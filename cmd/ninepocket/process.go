@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
+
+// memory is engine.Options.Memory: what the process cannot do without, and what it may have. The
+// limit is GOMEMLIMIT; without one it is half of the memory that this process has or could get,
+// because the collector lets a heap grow to twice what is live before it runs. 0 is a limit that
+// nobody knows.
+func memory() (used, limit int64) {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+	}
+
+	metrics.Read(samples)
+	at := func(k int) int64 { return int64(samples[k].Value.Uint64()) }
+	// What was given back to the system does not count.
+	held := at(1) - at(2)
+	// What is live, and what the runtime takes beside the heap.
+	used = at(0) + held - at(3) - at(4) - at(5)
+	limit = memoryLimit()
+	if limit != 0 {
+		return used, limit
+	}
+	return used, (held + availableMemory()) / 2
+}
+
+// availableMemory is what the kernel says new work could get without swapping; 0 where nobody
+// knows.
+func availableMemory() int64 {
+	info, _ := os.ReadFile("/proc/meminfo")
+	for line := range bytes.Lines(info) {
+		if rest, ok := bytes.CutPrefix(line, []byte("MemAvailable:")); ok {
+			kib, _ := strconv.ParseInt(string(bytes.TrimSuffix(bytes.TrimSpace(rest), []byte(" kB"))), 10, 64)
+			return kib << 10
+		}
+	}
+
+	// So that the sum is no limit.
+	return math.MinInt64 / 2
+}
+
+// heapShare is how much of the control group's memory the Go runtime may plan with, in per cent;
+// stacks of C, page tables and file pages that cannot be dropped need the rest.
+const heapShare = 90
+
+// limitMemory makes the garbage collector work harder before the kernel kills the process: unless
+// GOMEMLIMIT says otherwise, its soft limit becomes a share of what the control group allows.
+func limitMemory(group memlimit.Provider) {
+	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
+		// The runtime has read it.
+		return
+	}
+
+	// A group without a limit is an error of the provider, as is a system without groups.
+	limit, err := group()
+	if err != nil || limit == 0 || limit > math.MaxInt64 {
+		return
+	}
+	debug.SetMemoryLimit(int64(limit) / 100 * heapShare)
+}
+
+// memoryLimit is the memory in bytes that the process is to stay below, 0 when nobody said: 90 % of
+// the control group's limit, or GOMEMLIMIT.
+func memoryLimit() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit
+	}
+	return 0
+}
+
+// logMemory says what the process plans with; 0 is no limit.
+func logMemory(log *slog.Logger) {
+	_, chosen := os.LookupEnv("GOMEMLIMIT")
+	log.Info("memory", slog.Int64("limit_bytes", memoryLimit()), slog.Bool("from_gomemlimit", chosen))
+}
+
+// aside is engine.Options.Aside: it gives the scheduler one more processor for the work. A
+// goroutine that rests in the kernel, as paced work does, keeps a processor from the others for a
+// while.
+func aside(work func()) {
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(before + 1)
+	defer func() {
+		if os.Getenv("GOMAXPROCS") != "" {
+			runtime.GOMAXPROCS(before)
+			return
+		}
+
+		// Which follows the limits of the control group, and knows nothing of the variable.
+		runtime.SetDefaultGOMAXPROCS()
+	}()
+	work()
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+	"ninepocket/snapshot"
+)
+
+// remedy is the exit code of errors and what an operator does about them; FOLDER in it stands for the
+// directory that the command works on.
+type remedy struct {
+	code int
+	hint string
+	of   []error
+}
+
+func on(code int, hint string, of ...error) remedy { return remedy{code, hint, of} }
+
+// storeRemedies are for errors of a snapshot store: damage is refused, the rest failed.
+var storeRemedies = []remedy{
+	on(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
+		snapshot.ErrDamaged),
+	on(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
+	on(exitFailure, "look at --store, or build a first snapshot: "+
+		"ninepocket snapshot build --store FOLDER --source KIND:PATH", snapshot.ErrNoStore),
+	on(exitFailure, "run this as the user that the store belongs to", fs.ErrPermission),
+	on(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store FOLDER",
+		snapshot.ErrNoCurrent),
+	on(exitFailure, "run: ninepocket snapshot list --store FOLDER",
+		snapshot.ErrNotFound, snapshot.ErrNoPrevious, snapshot.ErrNotHeld),
+}
+
+// stateRemedies are for errors of a state directory.
+var stateRemedies = []remedy{
+	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchKey),
+	on(exitFailure, "the plan belongs to the tenant: add --change-plan to change it for all of its keys",
+		access.ErrPlanDiffers),
+	on(exitFailure, "give the state directory that serve uses, or begin one: "+
+		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", access.ErrNoKeysFile),
+	on(exitFailure, "run this as the user that the server runs as: only that one can read the state directory",
+		fs.ErrPermission),
+	on(exitFailure, "restore the file from a copy; a running server goes on with the last good one", access.ErrCorrupt),
+	on(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
+}
+
+// asFailure gives an error the remedy that it has, if any; a failure has its own.
+func asFailure(err error, remedies []remedy, folder string) error {
+	if _, known := errors.AsType[*failure](err); known || err == nil {
+		return err
+	}
+
+	code, hint := remedyOf(err, remedies, folder)
+	return fail(code, hint, err)
+}
+
+// remedyOf finds the remedy of an error; the hint is "" when nobody knows one.
+func remedyOf(err error, remedies []remedy, folder string) (code int, hint string) {
+	for _, r := range remedies {
+		if slices.ContainsFunc(r.of, func(of error) bool { return errors.Is(err, of) }) {
+			return r.code, strings.ReplaceAll(r.hint, "FOLDER", folder)
+		}
+	}
+	return exitFailure, ""
+}
+
+// folderFlags are what every command takes that works on a store or on a state directory.
+type folderFlags struct {
+	folder string
+	asJSON bool
+}
+
+// add adds the flags to a command, and the remedies to what it fails with.
+func (f *folderFlags) add(cmd *cobra.Command, name, help string, remedies []remedy) *cobra.Command {
+	cmd.Flags().StringVar(&f.folder, name, "", help)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	require(cmd, name)
+
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return asFailure(run(cmd, args), remedies, f.folder)
+	}
+	return cmd
+}
+
+// storeFlags are the flags of the snapshot commands.
+type storeFlags struct{ folderFlags }
+
+func (s *storeFlags) add(cmd *cobra.Command) *cobra.Command {
+	return s.folderFlags.add(cmd, "store", "snapshot store `DIR`", storeRemedies)
+}
+
+// addStored adds the flags to a command that wants a store to be there: a misspelt folder is no
+// empty store. The arguments of such commands are snapshots, whose ids they get.
+func (s *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := s.dir().Exists(); err != nil {
+			return err
+		}
+
+		ids := make([]string, len(args))
+		for i, given := range args {
+			var err error
+			ids[i], err = s.resolve(given)
+			if err != nil {
+				return err
+			}
+		}
+		return run(cmd, ids)
+	}
+	return s.add(cmd)
+}
+
+func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.folder) }
+
+// stateFlags are the flags of the commands that read or change a state directory.
+type stateFlags struct{ folderFlags }
+
+func (s *stateFlags) add(cmd *cobra.Command) *cobra.Command {
+	return s.folderFlags.add(cmd, "state", "state `DIR` of the server", stateRemedies)
+}
+
+// require marks flags as required.
+func require(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			// The flag was not defined: a mistake in the command.
+			panic(err)
+		}
+	}
+}
