@@ -299,9 +299,8 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	feed := b.feedOf(f.Namespace)
 	report := PriceReport{Input: in.Input, Feed: f.Namespace}
 	p := &pricer{
-		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report, strict: isSource &&
-			f.HasCatalog,
-		first: math.MaxInt32, last: snapshot.NoDay,
+		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report,
+		strict: isSource && f.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
 	}
 
 	if err := in.Prices(ctx, p); err != nil {

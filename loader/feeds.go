@@ -99,15 +99,8 @@ func (b *builder) carryLanes() {
 
 	// Variants and items have other numbers here than in the base.
 	itemOf := b.itemsOfBase()
-	nCards := base.Cards.ID.Len()
-	for i := range base.NumItems() {
-		var game uint8
-		if i < nCards {
-			game = b.baseGames[base.Cards.Game[i]]
-		} else {
-			game = b.baseGames[base.Sealed.Game[i-nCards]]
-		}
-
+	for i, row := range slices.Concat(base.Cards.Game, base.Sealed.Game) {
+		game := b.baseGames[row]
 		from, to := base.Lanes.Of.Range(i)
 		for lane := from; lane < to; lane++ {
 			feed := feeds[base.Lanes.Feed[lane]]
@@ -140,6 +133,7 @@ func (b *builder) itemsOfBase() []int32 {
 		now[m.idOf(i)] = int32(i)
 	}
 
+	// In the base's own numbering: its cards, then its sealed products.
 	out := make([]int32, 0, base.NumItems())
 	add := func(id string) {
 		i, ok := now[id]

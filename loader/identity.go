@@ -248,6 +248,7 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 		return nil
 	}
 
+	// A slug may lead to one item now and have led to another before.
 	now := map[pair]bool{}
 	m.eachID(func(_ []string, id, slug string) { now[pair{slug, id}] = true })
 	var list []pair

@@ -139,6 +139,7 @@ func (m *merged) eachID(f func(refs []string, id, slug string)) {
 
 // identify gives every set, card and sealed product its id.
 func (m *merged) identify(r *registry) error {
+	// Sets are told apart from items by a registry of their own.
 	issue := func(n int, known map[string]string, of func(i int) (refs []string, tail *string)) error {
 		claims := make([]claim, n)
 		for i := range claims {

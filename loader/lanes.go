@@ -106,6 +106,7 @@ func (d days) see(feed, game uint8, day snapshot.Day) {
 // current returns a lane's current price (decision 18 of a catalog's instant): the one of its
 // feed's newest day.
 func (t *laneTable) current(n int32, d days, game uint8) int64 {
+	// A lane that its feed no longer names has no price today.
 	l := &t.all[n]
 	if l.day != d[l.feed][game] {
 		return snapshot.NoCents

@@ -75,6 +75,7 @@ func readMapping(path string, read func(io.Reader) error) error {
 		return nil
 	}
 
+	// A file that is there and cannot be read stops the build, like one that is wrong.
 	if err == nil {
 		defer f.Close() //nolint:errcheck // read only
 		err = read(f)
@@ -99,6 +100,7 @@ func tableReader(row func([]string) error, header ...string) func(io.Reader) err
 			// Spreadsheets begin a file with a byte order mark.
 			first[0] = strings.TrimPrefix(first[0], "\uFEFF")
 		}
+		// Rows are read by position, so that the header must be the one that is meant.
 		if !slices.Equal(first, header) {
 			return fmt.Errorf("its first line must be %q", strings.Join(header, ","))
 		}

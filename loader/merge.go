@@ -49,17 +49,18 @@ func (g *merger) add(r records, report *SourceReport) {
 }
 
 // pairing is a one-to-one match between the rows of a later source and those of the catalog.
-type pairing struct {
-	to    []int32        // row of the later source → row of the catalog, -1 for none yet
-	taken map[int32]bool // rows of the catalog that have a partner
+type pairing[T any] struct {
+	have, rows []T            // of the catalog and of the later source
+	to         []int32        // row of the later source → row of the catalog, -1 for none yet
+	taken      map[int32]bool // rows of the catalog that have a partner
 }
 
-func newPairing(n int) *pairing {
-	return &pairing{to: slices.Repeat([]int32{-1}, n), taken: map[int32]bool{}}
+func newPairing[T any](have, rows []T) *pairing[T] {
+	return &pairing[T]{have: have, rows: rows, to: slices.Repeat([]int32{-1}, len(rows)), taken: map[int32]bool{}}
 }
 
 // join pairs row i with a row of the catalog unless either has a partner.
-func (p *pairing) join(i int, to int32) {
+func (p *pairing[T]) join(i int, to int32) {
 	if to >= 0 && p.to[i] < 0 && !p.taken[to] {
 		p.to[i] = to
 		p.taken[to] = true
@@ -67,22 +68,29 @@ func (p *pairing) join(i int, to int32) {
 }
 
 // byKeys pairs the rows without a partner that share a key, when the key leads to one such row on
-// either side and the rows fit. Rows without a key are passed over.
-func (p *pairing) byKeys(have int, keysOfHave, keysOfNew func(int) []string, fit func(old, fresh int) bool) {
+// either side and the rows fit. An empty key is none.
+func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bool) {
+	if len(p.have) == 0 {
+		return
+	}
+
 	const several = -2
 	note := func(rows map[string]int32, key string, i int) {
-		if other, dup := rows[key]; dup && other != int32(i) {
+		other, dup := rows[key]
+		switch {
+		case dup && other != int32(i):
 			rows[key] = several
-		} else {
+		case key != "":
 			rows[key] = int32(i)
 		}
 	}
 
+	// Keys of new rows are kept: they are looked up again below, and cost more than their room.
 	keys := make([][]string, len(p.to))
 	fresh := map[string]int32{}
 	for i := range p.to {
 		if p.to[i] < 0 {
-			keys[i] = keysOfNew(i)
+			keys[i] = keysOf(&p.rows[i])
 		}
 		for _, key := range keys[i] {
 			note(fresh, key, i)
@@ -91,20 +99,21 @@ func (p *pairing) byKeys(have int, keysOfHave, keysOfNew func(int) []string, fit
 
 	// A key that two rows of a side have says nothing about either.
 	old := map[string]int32{}
-	for i := range have {
+	for i := range p.have {
 		if len(fresh) == 0 || p.taken[int32(i)] {
 			continue
 		}
-		for _, key := range keysOfHave(i) {
+		for _, key := range keysOf(&p.have[i]) {
 			if _, wanted := fresh[key]; wanted {
 				note(old, key, i)
 			}
 		}
 	}
 
+	// In the order of the rows, so that the same inputs always join the same way.
 	for i := range p.to {
 		for _, key := range keys[i] {
-			if j, ok := old[key]; ok && j >= 0 && fresh[key] == int32(i) && fit(int(j), i) {
+			if j, ok := old[key]; ok && j >= 0 && fresh[key] == int32(i) && fit(&p.have[j], &p.rows[i]) {
 				p.join(i, j)
 			}
 		}
@@ -112,30 +121,21 @@ func (p *pairing) byKeys(have int, keysOfHave, keysOfNew func(int) []string, fit
 }
 
 // byKey pairs rows by one key, "" for none, that tells the game too.
-func (p *pairing) byKey(have int, keyOfHave, keyOfNew func(int) string) {
-	list := func(key func(int) string) func(int) []string {
-		return func(i int) []string {
-			if k := key(i); k != "" {
-				return []string{k}
-			}
-			return nil
-		}
-	}
-	p.byKeys(have, list(keyOfHave), list(keyOfNew), func(int, int) bool { return true })
+func (p *pairing[T]) byKey(keyOf func(*T) string) {
+	p.byKeys(func(row *T) []string { return []string{keyOf(row)} }, func(_, _ *T) bool { return true })
 }
 
 // byIdentifier pairs items that share an identifier, or one of which names the other's reference.
-func (p *pairing) byIdentifier(have int, itemOfHave, itemOfNew func(int) *item) {
-	keys := func(it *item) []string {
+func (p *pairing[T]) byIdentifier(itemOf func(*T) *item) {
+	keys := func(row *T) []string {
+		it := itemOf(row)
 		list := slices.Clone(it.refs)
 		for _, id := range it.identifiers {
 			list = append(list, fullRef(id.Namespace, id.Value))
 		}
 		return list
 	}
-	sameGame := func(old, fresh int) bool { return itemOfHave(old).game == itemOfNew(fresh).game }
-	p.byKeys(have, func(i int) []string { return keys(itemOfHave(i)) },
-		func(i int) []string { return keys(itemOfNew(i)) }, sameGame)
+	p.byKeys(keys, func(old, fresh *T) bool { return itemOf(old).game == itemOf(fresh).game })
 }
 
 // addCards joins or adds the cards of a source; sets says where the source's sets went.
@@ -147,19 +147,14 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 	}
 
 	have := g.m.cards
-	p := newPairing(len(cards))
+	p := newPairing(have, cards)
 	for i := range cards {
-		g.joinByRef(p, i, &cards[i].item, func(to int32) bool { return to >= 0 && have[to].game == cards[i].game })
+		joinByRef(g, p, i, &cards[i].item, func(to int32) bool { return to >= 0 && have[to].game == cards[i].game })
 	}
 
-	if len(have) > 0 {
-		p.byIdentifier(len(have), func(i int) *item { return &have[i].item },
-			func(i int) *item { return &cards[i].item })
-		for _, key := range []func(*card) string{wholeKey, baseKey} {
-			p.byKey(len(have), func(i int) string { return key(&have[i]) },
-				func(i int) string { return key(&cards[i]) })
-		}
-	}
+	p.byIdentifier(func(c *card) *item { return &c.item })
+	p.byKey(wholeKey)
+	p.byKey(baseKey)
 
 	for i := range cards {
 		c := &cards[i]
@@ -188,7 +183,7 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 
 // joinByRef pairs a record with the item that has its reference, or one that the operator declared
 // to be the same.
-func (g *merger) joinByRef(p *pairing, i int, it *item, fits func(int32) bool) {
+func joinByRef[T any](g *merger, p *pairing[T], i int, it *item, fits func(int32) bool) {
 	for _, ref := range append([]string{it.refs[0]}, g.b.mapping.same(aliasCard, it.refs[0])...) {
 		if to, ok := g.itemByRef[ref]; ok && fits(to) {
 			if to < 0 {
@@ -258,16 +253,12 @@ func (it *item) enrich(from *item) bool {
 // and identifiers join them.
 func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 	have := g.m.sealed
-	p := newPairing(len(list))
+	p := newPairing(have, list)
 	for i := range list {
-		g.joinByRef(p, i, &list[i].item, func(to int32) bool { return to < 0 && have[-1-to].game == list[i].game })
+		joinByRef(g, p, i, &list[i].item, func(to int32) bool { return to < 0 && have[-1-to].game == list[i].game })
 	}
 
-	if len(have) > 0 {
-		p.byIdentifier(len(have), func(i int) *item { return &have[i].item },
-			func(i int) *item { return &list[i].item })
-	}
-
+	p.byIdentifier(func(s *sealed) *item { return &s.item })
 	for i := range list {
 		s := &list[i]
 		if to := p.to[i]; to >= 0 {

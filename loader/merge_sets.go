@@ -12,7 +12,7 @@ import (
 // addSets joins or adds the sets of a source and returns where each went, -1 for nowhere.
 func (g *merger) addSets(r records, owned []bool, report *SourceReport) []int32 {
 	sets := r.sets
-	p := newPairing(len(sets))
+	p := newPairing(g.m.sets, sets)
 	for i := range sets {
 		ref := sets[i].refs[0]
 		if to, ok := g.setByRef[ref]; ok {
@@ -25,9 +25,8 @@ func (g *merger) addSets(r records, owned []bool, report *SourceReport) []int32 
 		}
 	}
 
-	have := g.m.sets
 	for _, key := range []func(*set) string{setName, setCode, setShortName, setCoreName} {
-		p.byKey(len(have), func(i int) string { return key(&have[i]) }, func(i int) string { return key(&sets[i]) })
+		p.byKey(key)
 	}
 
 	g.joinByContent(p, r)
@@ -82,7 +81,7 @@ func setCoreName(s *set) string {
 // the same when at least three cards agree in number and name, these are most of either set, and no
 // other set of either side agrees with as many. It finds sets that shops and databases simply name
 // differently ("EX Dragon" and "Dragon", "WoTC Promo" and "Wizards Black Star Promos").
-func (g *merger) joinByContent(p *pairing, r records) {
+func (g *merger) joinByContent(p *pairing[set], r records) {
 	old := contents(g.m.cards, func(set int32) bool { return !p.taken[set] })
 	fresh := contents(r.cards, func(set int32) bool { return p.to[set] < 0 })
 	shared := map[[2]int32]int{}

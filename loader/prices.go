@@ -133,6 +133,7 @@ func (p *pricer) Price(r source.Price) {
 		return
 	}
 
+	// From here on the row counts, although it may have no price.
 	p.report.Rows++
 	p.span(r.Day)
 	if r.Cents != snapshot.NoCents {
@@ -244,6 +245,7 @@ func newestOf(s *source.Series) row {
 		newest.cents = snapshot.NoCents
 	}
 
+	// As archives are (decision 18).
 	newest.collected = newest.day.Start() + archiveHour
 	return newest
 }

@@ -132,6 +132,7 @@ func assignSlugs(wants []slugWant, former map[string]string) []string {
 		taken[slug] = true
 	}
 
+	// Level by level, so that a better slug of one item never depends on a worse one of another.
 	for level := 0; len(open) > 0; level++ {
 		rivals := rivalsAt(level, wants, open)
 		if len(rivals) == 0 {

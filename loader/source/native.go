@@ -25,9 +25,8 @@ type native struct {
 	about   nativeAbout
 	tables  map[string]bool // which of the catalog's files are there
 	history []string
-	prices  []nativeDay // ascending
-	odd     []string    // files in prices/ whose names are no days
-	twice   []string    // files of days that prices has already
+	prices  []nativeDay  // ascending
+	refused []Quarantine // files in prices/ whose names are no days, or days that prices has already
 }
 
 // nativeDay is one price file.
@@ -93,6 +92,7 @@ func (s *native) readAbout() error {
 		}
 	}
 
+	// Both namespaces become parts of identities, which never change.
 	a := &s.about
 	switch {
 	case !namespaceOK(a.Namespace):
@@ -137,7 +137,7 @@ func (s *native) sortFiles() {
 			stem, _, _ := strings.Cut(base, ".")
 			day, ok := parseDay(stem)
 			if !ok {
-				s.odd = append(s.odd, f.name)
+				s.refused = append(s.refused, Quarantine{At: At{File: f.name}, Reason: ReasonBadDate})
 				continue
 			}
 			s.prices = append(s.prices, nativeDay{name: f.name, day: day})
@@ -150,7 +150,7 @@ func (s *native) sortFiles() {
 	kept := s.prices[:0]
 	for _, p := range s.prices {
 		if n := len(kept); n > 0 && kept[n-1].day == p.day {
-			s.twice = append(s.twice, p.name)
+			s.refused = append(s.refused, Quarantine{At: At{File: p.name}, Reason: ReasonDuplicateDay})
 			continue
 		}
 		kept = append(kept, p)
@@ -233,12 +233,8 @@ func (s *native) Prices(ctx context.Context, to Sink) error {
 		return err
 	}
 
-	for _, name := range s.odd {
-		refuseFile(to, name, ReasonBadDate, "")
-	}
-
-	for _, name := range s.twice {
-		refuseFile(to, name, ReasonDuplicateDay, "")
+	for _, q := range s.refused {
+		to.Quarantine(q)
 	}
 
 	return s.readDays(ctx, to)

@@ -295,13 +295,17 @@ func totalOf(v jsontext.Value) (int, bool) {
 		return 0, true
 	}
 
+	return numberOf(v, maxTotal)
+}
+
+// numberOf reads a whole number from 1 to most, 0 and false for anything else.
+func numberOf(v jsontext.Value, most int) (int, bool) {
 	text, ok := wholeNumber(v)
-	if !ok {
+	n, err := strconv.Atoi(text)
+	if !ok || err != nil || n > most {
 		return 0, false
 	}
-
-	n, err := strconv.Atoi(text)
-	return n, err == nil && n <= maxTotal
+	return n, true
 }
 
 func readNativeCard(to Sink, at At, line []byte) *fault {
@@ -310,6 +314,7 @@ func readNativeCard(to Sink, at At, line []byte) *fault {
 		return bad
 	}
 
+	// A set that no catalog has is the loader's business.
 	var c checks
 	c.name(&in.nativeName)
 	if in.Set != "" && !refOK(in.Set) {
@@ -360,7 +365,7 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 		c.fail(ReasonBadPackage, "unit_kind: "+in.UnitKind)
 	}
 
-	units, ok := unitsOf(in.Units)
+	units, ok := numberOf(in.Units, maxUnits)
 	if !ok {
 		c.fail(ReasonBadUnits, "units_per_package: "+string(in.Units))
 	}
@@ -382,13 +387,4 @@ func readNativeSealed(to Sink, at At, line []byte) *fault {
 		UnitKind: in.UnitKind, Edition: in.Edition, Identifiers: ids, UpdatedAt: updated,
 	})
 	return nil
-}
-
-func unitsOf(v jsontext.Value) (int, bool) {
-	text, ok := wholeNumber(v)
-	if !ok {
-		return 0, false
-	}
-	n, ok := parseCents([]byte(text))
-	return int(n), ok && n <= maxUnits
 }

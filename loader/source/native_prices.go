@@ -31,6 +31,7 @@ type nativeColumns [len(nativePriceColumns)]int
 // refused with all its rows, and the first pass finds those lanes at the cost of 8 bytes a row
 // instead of the rows themselves.
 func (s *native) readDays(ctx context.Context, to Sink) error {
+	// Days ascend, and history is built in that order.
 	names := make([]string, len(s.prices))
 	days := make(map[string]*nativeDay, len(s.prices))
 	for i := range s.prices {
@@ -187,6 +188,7 @@ func (p *priceReader) row(at At, fields [][]byte) (Price, *fault) {
 		return price, &fault{reason: ReasonBadRef, value: price.Ref}
 	}
 
+	// The first thing that is wrong is the one that is told.
 	var c checks
 	price.Variant = p.variants.read(&c, p.get(fields, colVariant))
 	price.Condition = readCondition(&c, price.Variant, p.get(fields, colCondition))
@@ -197,6 +199,7 @@ func (p *priceReader) row(at At, fields [][]byte) (Price, *fault) {
 	}
 
 	p.readTimes(&c, &price, p.get(fields, colCollected), p.get(fields, colAsOf))
+	// A row that does not say so may be distributed.
 	licensed := p.get(fields, colLicensed)
 	price.Licensed = string(licensed) != "false"
 	c.must(!price.Licensed || len(licensed) == 0 || string(licensed) == "true", ReasonBadLicence, licensed)
@@ -261,6 +264,7 @@ func (v *variantReader) read(c *checks, raw []byte) string {
 
 	ok := IsCode(code) || code == "" && !v.names
 	c.must(ok, ReasonBadVariant, raw)
+	// Bad ones are not remembered: there is no end to them.
 	if ok {
 		v.codes[string(raw)] = code
 	}
@@ -271,6 +275,7 @@ func (v *variantReader) read(c *checks, raw []byte) string {
 // readCondition returns a condition's code. Sealed products have neither variant nor condition, cards
 // have both.
 func readCondition(c *checks, variant string, raw []byte) string {
+	// The code is the table's own text, so that no row copies it.
 	condition, ok := snapshot.ParseCondition(string(raw))
 	if len(raw) == 0 {
 		c.must(variant == "", ReasonBadCondition, raw)

@@ -54,6 +54,7 @@ func opening(
 			return inside(&dirFolder{root: filepath.Dir(name), list: alone}, name, o)
 		}
 
+		// An archive is read through here, so that a broken one is told before any record.
 		in, err := openFolder(name, o.limits)
 		if err != nil {
 			return nil, err

@@ -111,6 +111,7 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 		return err
 	}
 
+	// Cards say nothing of their set: their file does.
 	cards := jsonFiles(s.in, dir, checkPTCGCard)
 	cards.use = func(c *ptcgCard, at At, set string) *fault {
 		to.Card(Card{

@@ -83,6 +83,7 @@ func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
 		return err
 	}
 
+	// Cards name their pack themselves, and may name another than their file does.
 	cards := jsonFiles(s.in, dir, checkPunkCard)
 	cards.use = func(c *punkCard, at At, _ string) *fault {
 		// A card of a pack that is not listed would lose its set.

@@ -31,6 +31,7 @@ func jsonFiles[T any](in folder, dir string, check func(*T) *fault) setFiles[T] 
 		}
 	}
 
+	// These files are small enough to be read at once, which tells a cut one from a bad record.
 	s.read = func(r io.Reader) ([]record[T], error) {
 		data, err := readWhole(r)
 		if err != nil {
@@ -55,6 +56,7 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 	total := int64(len(s.there))
 	to.Progress("catalog", 0, total)
 	err := s.in.each(ctx, keyOf(s.there), func(f file, r io.Reader) error {
+		// A refused file is done, too.
 		done++
 		defer to.Progress("catalog", done, total)
 		name := path.Join(s.label, f.name)
@@ -133,6 +135,7 @@ func readListing[T any](
 		return fmt.Errorf("cannot read the %ss in %q: %w", thing, name, err)
 	}
 
+	// Without a set every card would be refused one by one.
 	if emit(to, name, list, use) == 0 {
 		return fmt.Errorf("cannot read the %ss in %q: no usable %s in it", thing, name, thing)
 	}

@@ -97,6 +97,7 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 // arrange puts the trees in order, keeps one of each day, and picks the one whose catalog counts:
 // the newest.
 func (s *tcgCSV) arrange() {
+	// Of one day the live tree comes first, because it is the one that is kept.
 	live := func(t *tcgTree) bool { return t.has("groups") }
 	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
 		switch {
@@ -168,6 +169,7 @@ func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
 		return err
 	}
 
+	// One archive may hold many days, each below a prefix of its own.
 	trees := map[string]*tcgTree{}
 	first := len(s.trees)
 	for _, f := range in.files() {

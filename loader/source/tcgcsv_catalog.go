@@ -170,6 +170,7 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 		}
 	}
 
+	// Groups of a category without a listing would be lost without a word.
 	for _, c := range slices.Sorted(maps.Keys(complete)) {
 		if !complete[c] {
 			return fmt.Errorf("cannot read the sets of category %s: there is no groups file beside its groups in %q",
@@ -238,6 +239,7 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 		}
 	}
 
+	// The listing says what should be there, the tree what is.
 	var listed []setFile
 	for _, g := range s.listed {
 		listed = append(listed, setFile{name: t.pathOf(g, "products"), set: g.ref(), title: g.Name})

@@ -190,6 +190,7 @@ func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgLeaf, list []record[tcgPrice])
 		}
 	}
 
+	// All rows of a file were observed and collected at once.
 	asOf := s.asOf(t)
 	emit(to, name, list, func(row *tcgPrice, at At) *fault {
 		ref := l.category + "/" + row.id

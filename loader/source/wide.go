@@ -108,6 +108,7 @@ func readWide(ctx context.Context, r io.Reader, name string, form wideForm, to S
 
 // row reads one lane.
 func (w *wideReader) row(at At, fields [][]byte) *fault {
+	// The key is copied once: series and messages share the copy.
 	ref := string(fields[0])
 	if !w.form.refOK(ref) {
 		return &fault{reason: ReasonBadRef, value: ref}
