@@ -228,8 +228,9 @@ func newWorld(tb testing.TB, s setup) *world {
 		for c := w.kept(); c != nil; c = w.kept() {
 			_ = c.Close()
 		}
-		_ = s.listener.Close()
+		// The second closing is for a server that was not yet listening when it was shut down.
 		_ = w.Shutdown(ctx)
+		_ = s.listener.Close()
 		<-served
 		books.check(tb)
 	})
@@ -578,12 +579,14 @@ func noteKey(text string) {
 func keysInLogs() string {
 	logs.mu.Lock()
 	defer logs.mu.Unlock()
-	for line := range strings.Lines(logs.b.String()) {
-		for _, key := range logs.keys {
-			if strings.Contains(line, key[len("npk_live_"):len("npk_live_")+12]) {
-				return line
-			}
+	text := logs.b.String()
+	for _, key := range logs.keys {
+		at := strings.Index(text, key[len("npk_live_"):len("npk_live_")+12])
+		if at < 0 {
+			continue
 		}
+		line, _, _ := strings.Cut(text[strings.LastIndexByte(text[:at], '\n')+1:], "\n")
+		return line
 	}
 	return ""
 }

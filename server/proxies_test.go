@@ -85,7 +85,7 @@ func TestHostileCorpusBehindFronts(t *testing.T) {
 					t.Skipf("skipped: hostile requests behind %s, because it is not installed", f.program)
 				}
 			}
-			l := newLoopback(t, setup{})
+			l := sharedLoopback()
 			addr := f.start(t, program, l.addr)
 			f.probe(t, addr)
 			cases := make(chan *hostile)

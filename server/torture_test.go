@@ -18,17 +18,18 @@ import (
 )
 
 // TestSwapTorture publishes into a real store directory again and again while an engine follows it and readers ask
-// without a pause: no request fails, every answer is wholly of the snapshot that it names, and once the budget for
+// all the while: no request fails, every answer is wholly of the snapshot that it names, and once the budget for
 // retired Views is full, neither the heap nor the number of goroutines grows. NINEPOCKET_TORTURE=1000 sets how many
-// swaps; without it there are few.
+// swaps, of a larger catalog and with readers that never rest.
 func TestSwapTorture(t *testing.T) {
-	swaps := 16
+	swaps, rest := 16, 4*time.Millisecond
 	var days []*edition
 	if s := os.Getenv("NINEPOCKET_TORTURE"); s != "" {
 		var err error
 		if swaps, err = strconv.Atoi(s); err != nil {
 			t.Fatal(err)
 		}
+		rest = 0
 		days = []*edition{today(), tomorrow()}
 	} else {
 		first := makeEdition(300, 0, nil) // the race detector makes loading slow
@@ -69,6 +70,7 @@ func TestSwapTorture(t *testing.T) {
 				w.readOne(t, send, editions, moved, i)
 				asking.RUnlock()
 				asked.Add(1)
+				time.Sleep(rest)
 			}
 		})
 	}

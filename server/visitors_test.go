@@ -99,12 +99,15 @@ func TestUnnamedProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var lines bytes.Buffer
+	l := newLoopback(t, setup{options: func(o *Options) {
+		o.Pages, o.Log = pages, slog.New(slog.NewTextHandler(&lines, nil))
+	}})
 	f := func(header string, trusted []netip.Prefix, want int) {
 		t.Helper()
-		var lines bytes.Buffer
-		l := newLoopback(t, setup{options: func(o *Options) {
-			o.Pages, o.TrustedProxies, o.Log = pages, trusted, slog.New(slog.NewTextHandler(&lines, nil))
-		}})
+		lines.Reset()
+		l.TrustedProxies = trusted
+		l.unnamedProxy.Store(false)
 		c := l.dial(t)
 		defer c.Close()
 		for range 3 {
