@@ -42,12 +42,10 @@ var scratchDir string
 
 func TestMain(m *testing.M) {
 	var err error
-	scratchDir, err = os.MkdirTemp("", "ninepocket-server-")
-	if err != nil {
+	if scratchDir, err = os.MkdirTemp("", "ninepocket-server-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-
 	code := m.Run()
 	for _, f := range atTheEnd {
 		f()
@@ -73,7 +71,6 @@ func makeEdition(cards, day int, base *edition) *edition {
 			panic(err)
 		}
 	}
-
 	e := &edition{dir: filepath.Join(scratchDir, fmt.Sprintf("%d-day%d", cards, day))}
 	var err error
 	e.summary, err = synth.Summarize(e.dir, synth.Options{Cards: cards, Day: day, Plain: true})
@@ -82,12 +79,10 @@ func makeEdition(cards, day int, base *edition) *edition {
 	if base != nil {
 		o.Base = base.view.Catalog
 	}
-
 	result, err := loader.Build(context.Background(), o)
 	must(err)
 	store := snapshot.OpenDir(filepath.Join(scratchDir, "store"))
-	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine,
-		QuarantineCounts: result.QuarantineCounts})
+	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
 	must(err)
 	catalog, err := store.Load(context.Background(), manifest.ID, nil)
 	must(err)
@@ -96,8 +91,7 @@ func makeEdition(cards, day int, base *edition) *edition {
 	return e
 }
 
-// today and tomorrow are the editions that tests serve; tomorrow adds, removes and renames, and
-// moves prices.
+// today and tomorrow are the editions that tests serve; tomorrow adds, removes and renames, and moves prices.
 var (
 	today    = sync.OnceValue(func() *edition { return makeEdition(demoCards, 0, nil) })
 	tomorrow = sync.OnceValue(func() *edition { return makeEdition(demoCards, 1, today()) })
@@ -156,8 +150,7 @@ var standing = []access.NewKey{
 
 func testPlans() access.Plans {
 	plans := access.DefaultPlans()
-	plans.Set("capped", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, MaxCards: 3, MaxPrices: 2, HistoryDays: 20,
-		StatsWindow: 30})
+	plans.Set("capped", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, MaxCards: 3, MaxPrices: 2, HistoryDays: 20, StatsWindow: 30})
 	plans.Set("brief", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 5, StatsWindow: 90})
 	plans.Set("nostats", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: access.NoStats})
 	plans.Set("tiny", access.Plan{PerMinute: 1000, PerDay: 3})
@@ -168,8 +161,7 @@ func testPlans() access.Plans {
 func newWorld(tb testing.TB, s setup) *world {
 	tb.Helper()
 	now := time.Now()
-	w := &world{tb: tb, keys: map[string]string{}, file: access.NewKeyFile(),
-		listener: fasthttputil.NewInmemoryListener(), store: s.store}
+	w := &world{tb: tb, keys: map[string]string{}, file: access.NewKeyFile(), listener: fasthttputil.NewInmemoryListener(), store: s.store}
 	for _, k := range standing {
 		made, text, err := w.file.Create(k, now)
 		if err != nil {
@@ -183,45 +175,34 @@ func newWorld(tb testing.TB, s setup) *world {
 		w.keys[k.Name] = text
 		noteKey(text)
 	}
-
 	var err error
-	w.ring, err = access.FixedKeyRing(w.file, testPlans())
-	if err != nil {
+	if w.ring, err = access.FixedKeyRing(w.file, testPlans()); err != nil {
 		tb.Fatal(err)
 	}
 	if w.store == nil {
 		w.store = access.NewMemory(access.MemoryOptions{})
 	}
-
 	books := &balanced{Store: w.store}
-	w.signer, err = cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}})
-	if err != nil {
+	if w.signer, err = cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}}); err != nil {
 		tb.Fatal(err)
 	}
-
 	eng := engine.New(nil, engine.Options{RetiredBudget: s.retired})
 	if s.views == nil && !s.noViews {
 		s.views = []*engine.View{today().view}
 	}
-
 	for _, v := range s.views {
 		eng.Swap(v, now)
 	}
 	o := Options{
-		Engine: eng, Gate: access.NewGate(w.ring,
-			books), Clock: access.StartClock(now), Cursors: w.signer, BaseURL: baseURL + "/",
-		Preview: !s.liveOnly, PackCache: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
-			&slog.HandlerOptions{Level: slog.LevelDebug})),
+		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer, BaseURL: baseURL + "/",
+		Preview: !s.liveOnly, PackCache: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if s.options != nil {
 		s.options(&o)
 	}
-
-	w.Server, err = New(o)
-	if err != nil {
+	if w.Server, err = New(o); err != nil {
 		tb.Fatal(err)
 	}
-
 	w.http.Handler = scribbling(w.handle)
 	w.clock = time.Now
 	if s.still {
@@ -239,7 +220,6 @@ func newWorld(tb testing.TB, s setup) *world {
 	if s.wrap != nil {
 		s.listener = s.wrap(s.listener)
 	}
-
 	served := make(chan error, 1)
 	go func() { served <- w.Serve(s.listener) }()
 	tb.Cleanup(func() {
@@ -248,16 +228,17 @@ func newWorld(tb testing.TB, s setup) *world {
 		for c := w.kept(); c != nil; c = w.kept() {
 			_ = c.Close()
 		}
-		_ = s.listener.Close()
+		// The second closing is for a server that was not yet listening when it was shut down.
 		_ = w.Shutdown(ctx)
+		_ = s.listener.Close()
 		<-served
 		books.check(tb)
 	})
 	return w
 }
 
-// stop lets all requests come at one instant, in the middle of the time in which pages with a
-// cursor keep their validators (decision 9).
+// stop lets all requests come at one instant, in the middle of the time in which pages with a cursor keep their
+// validators (decision 9).
 func (w *world) stop() {
 	const turn = cursor.Lifetime / 3
 	at := time.Now().Truncate(turn).Add(turn + turn/2)
@@ -302,8 +283,7 @@ func (b *balanced) Abort(t access.Ticket, c access.Claim) (access.Receipt, error
 
 func (b *balanced) check(tb testing.TB) {
 	tb.Helper()
-	admitted := b.admitted.Load()
-	ended := b.ended.Load()
+	admitted, ended := b.admitted.Load(), b.ended.Load()
 	if ended > admitted || ended < admitted && b.failed.Load() == 0 {
 		tb.Errorf("%d calls were admitted, %d ended", admitted, ended)
 	}
@@ -323,7 +303,7 @@ func (forever) Cleanup(f func()) {
 	atTheEnd = append(atTheEnd, f)
 }
 
-func (forever) Helper() {}
+func (forever) Helper()          {}
 
 func (forever) Errorf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "FAIL: "+format+"\n", args...)
@@ -356,7 +336,6 @@ func (w *world) keyOf(tb testing.TB, k access.NewKey, now time.Time) string {
 	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-
 	_, text, err := w.file.Create(k, now)
 	if err == nil {
 		err = w.ring.Replace(w.file)
@@ -373,7 +352,6 @@ func (w *world) revoke(tb testing.TB, tenant string, now time.Time) {
 	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-
 	for _, k := range w.file.Keys {
 		if k.Tenant != tenant {
 			continue
@@ -397,8 +375,7 @@ func (w *world) named(name string) string {
 
 // lent are the headers that the handler reads.
 var lent = []string{
-	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type",
-	"Host", "Idempotency-Key",
+	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Host", "Idempotency-Key",
 	"If-None-Match", "MCP-Protocol-Version", "Origin", "User-Agent", "X-API-Key", "X-Request-Id",
 }
 
@@ -412,8 +389,7 @@ func scribble(b []byte) {
 	}
 }
 
-// scribbling overwrites what a request lent to the handler once it has returned, so that whatever
-// was kept shows.
+// scribbling overwrites what a request lent to the handler once it has returned, so that whatever was kept shows.
 func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		handle(ctx)
@@ -428,7 +404,6 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 				scribble(v)
 			}
 		}
-
 		if x, ok := exchanges.Get().(*exchange); ok {
 			scribble(x.reply.Body[:cap(x.reply.Body)])
 			scribble(x.text[:cap(x.text)])
@@ -466,7 +441,6 @@ func (q *request) bytes() []byte {
 	for _, h := range q.header {
 		b.WriteString(h + "\r\n")
 	}
-
 	switch {
 	case q.chunked:
 		b.WriteString("Transfer-Encoding: chunked\r\n\r\n")
@@ -475,7 +449,6 @@ func (q *request) bytes() []byte {
 			rest = rest[len(part):]
 			fmt.Fprintf(&b, "%x\r\n%s\r\n", len(part), part)
 		}
-
 		b.WriteString("0\r\n\r\n")
 	case q.body != "" || q.method == http.MethodPost:
 		fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(q.body), q.body)
@@ -490,12 +463,10 @@ func (w *world) send(q request) (reply, error) {
 	c := w.kept()
 	if c == nil {
 		var err error
-		c, err = w.dial()
-		if err != nil {
+		if c, err = w.dial(); err != nil {
 			return reply{}, err
 		}
 	}
-
 	r, closed, err := c.send(q)
 	switch {
 	case closed:
@@ -514,7 +485,6 @@ func (w *world) kept() *client {
 	if last < 0 {
 		return nil
 	}
-
 	c := w.idle[last]
 	w.idle = w.idle[:last]
 	return c
@@ -534,21 +504,17 @@ func (w *world) dial() (*client, error) {
 	return &client{conn, bufio.NewReader(conn)}, nil
 }
 
-// send sends a request over this connection and reads the reply; closed tells that it was the last
-// one.
+// send sends a request over this connection and reads the reply; closed tells that it was the last one.
 func (c *client) send(q request) (r reply, closed bool, err error) {
 	if _, err := c.Write(q.bytes()); err != nil {
 		return reply{}, false, err
 	}
-
 	resp, err := http.ReadResponse(c.r, &http.Request{Method: q.method})
 	if err != nil {
 		return reply{}, false, err
 	}
-
 	r = reply{status: resp.StatusCode, header: resp.Header}
-	r.wire, err = io.ReadAll(resp.Body)
-	if err != nil {
+	if r.wire, err = io.ReadAll(resp.Body); err != nil {
 		return reply{}, false, err
 	}
 	if resp.ContentLength >= 0 && q.method == http.MethodHead {
@@ -562,7 +528,6 @@ func decoded(b []byte, encoding string) ([]byte, error) {
 	if len(b) == 0 {
 		return b, nil
 	}
-
 	switch encoding {
 	case "":
 		return b, nil
@@ -614,13 +579,14 @@ func noteKey(text string) {
 func keysInLogs() string {
 	logs.mu.Lock()
 	defer logs.mu.Unlock()
-
-	for line := range strings.Lines(logs.b.String()) {
-		for _, key := range logs.keys {
-			if strings.Contains(line, key[len("npk_live_"):len("npk_live_")+12]) {
-				return line
-			}
+	text := logs.b.String()
+	for _, key := range logs.keys {
+		at := strings.Index(text, key[len("npk_live_"):len("npk_live_")+12])
+		if at < 0 {
+			continue
 		}
+		line, _, _ := strings.Cut(text[strings.LastIndexByte(text[:at], '\n')+1:], "\n")
+		return line
 	}
 	return ""
 }

@@ -161,6 +161,9 @@ func newLoopback(tb testing.TB, s setup) *loopback {
 	return l
 }
 
+// sharedLoopback is the world of all tests that send bytes over TCP and change nothing in it.
+var sharedLoopback = sync.OnceValue(func() *loopback { return newLoopback(forever{}, setup{}) })
+
 func (l *loopback) dial(tb testing.TB) *client {
 	tb.Helper()
 	return dial(tb, l.addr)
@@ -205,7 +208,7 @@ func probe() (request, id string) {
 
 // TestHostileCorpus sends every case of the corpus to the server itself.
 func TestHostileCorpus(t *testing.T) {
-	l := newLoopback(t, setup{})
+	l := sharedLoopback()
 	for _, c := range hostileCases(t, l.world) {
 		t.Run(c.name, func(t *testing.T) { c.run(t, l.dial(t), [][]byte{c.sent}) })
 	}
@@ -215,7 +218,7 @@ func TestHostileCorpus(t *testing.T) {
 // TestHostileCorpusInPieces sends every case byte by byte where it is short, else in pieces: the
 // answers are the same.
 func TestHostileCorpusInPieces(t *testing.T) {
-	l := newLoopback(t, setup{})
+	l := sharedLoopback()
 	for _, c := range hostileCases(t, l.world) {
 		t.Run(c.name, func(t *testing.T) {
 			size := max(1, len(c.sent)/200)
@@ -228,7 +231,7 @@ func TestHostileCorpusInPieces(t *testing.T) {
 // TestLastAnswerIsNotReset sends on after the last answer of a connection: its end stays an end,
 // for a reset would take the answer from a client that had not read it yet.
 func TestLastAnswerIsNotReset(t *testing.T) {
-	l := newLoopback(t, setup{})
+	l := sharedLoopback()
 	for name, last := range map[string]string{
 		"close":    "GET /v1/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
 		"HTTP/1.0": "GET /v1/games HTTP/1.0\r\n\r\n",

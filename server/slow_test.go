@@ -1,71 +1,144 @@
 package server
 
 import (
+	"bufio"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"ninepocket/server/front"
 )
 
-// TestSlowRequests wants a request that does not arrive to be told so by the surface that its head
-// names, as far as that has come, under the caller's request id; and a connection without a request
-// to end in silence.
-func TestSlowRequests(t *testing.T) {
-	l := newLoopback(t, setup{patience: front.Patience{Read: 150 * time.Millisecond, Write: time.Minute,
-		Idle: 150 * time.Millisecond}})
-	live := "X-API-Key: " + l.keys["bench"] + "\r\n"
-	preview := "X-API-Key: " + l.keys["preview"] + "\r\n"
-	const post = "POST /v1/prices/batch HTTP/1.1\r\nHost: x\r\nX-Request-Id: req_slow\r\nContent-Type: " +
-		"application/json\r\n"
-	f := func(text string, previewEnvelope bool, id string) {
-		t.Helper()
-		t.Run("", func(t *testing.T) {
-			t.Parallel()
-			c := l.dial(t)
-			defer c.Close()
-			if _, err := io.WriteString(c, text); err != nil {
-				t.Fatal(err)
-			}
+// pipes is a listener in memory whose connections know deadlines as TCP's do, on virtual time too.
+type pipes struct {
+	dialled chan net.Conn
+	done    chan struct{}
+	close   func()
+}
 
-			r, err := c.next()
-			if err == nil && r.status == http.StatusContinue {
-				r, err = c.next()
-			}
-			if err != nil {
-				t.Fatalf("%q: %v", text, err)
-			}
-			if faults := r.differs(wanted{408, "request_timeout", previewEnvelope}); len(faults) > 0 {
-				t.Errorf("%q: %v\n%s", text, faults, r.body)
-			}
-			if got := r.header.Get("X-Request-Id"); id != "" && got != id || r.header.Get("Connection") != "close" {
-				t.Errorf("%q: X-Request-Id %q, want %q, Connection %q", text, got, id, r.header.Get("Connection"))
-			}
-			if r, err := c.next(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("%q: the connection does not end: %d %v", text, r.status, err)
-			}
-		})
+func listenOnPipes() *pipes {
+	l := &pipes{dialled: make(chan net.Conn), done: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.done) })
+	return l
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.dialled:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	l.close()
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (l *pipes) dial() *client {
+	ours, theirs := net.Pipe()
+	l.dialled <- theirs
+	return &client{ours, bufio.NewReader(ours)}
+}
+
+// inBubble runs a test on virtual time, over a world that listens on pipes.
+func inBubble(t *testing.T, f func(t *testing.T, w *world, l *pipes)) {
+	t.Helper()
+	// What a process starts once belongs outside: the catalog, and the goroutine behind the header Date.
+	today()
+	_ = new(fasthttp.ResponseHeader).AppendBytes(nil)
+
+	synctest.Test(t, func(t *testing.T) {
+		// After a shutdown, fasthttp's pool looks every ten seconds whether it is to end.
+		t.Cleanup(func() { time.Sleep(11 * time.Second) })
+
+		l := listenOnPipes()
+		f(t, newWorld(t, setup{listener: l}), l)
+	})
+}
+
+// TestSlowRequests wants a request that does not arrive to be told so by the surface that its head
+// names, as far as that has come, under the caller's request id.
+func TestSlowRequests(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, w *world, l *pipes) {
+		const post = "POST /v1/prices/batch HTTP/1.1\r\nHost: x\r\nX-Request-Id: req_slow\r\n" +
+			"Content-Type: application/json\r\n"
+		live := "X-API-Key: " + w.keys["bench"] + "\r\n"
+		preview := "X-API-Key: " + w.keys["preview"] + "\r\n"
+
+		f := func(sent string, previewEnvelope bool, id string) {
+			t.Helper()
+			l.sendSlowly(t, sent, wanted{408, "request_timeout", previewEnvelope}, id)
+		}
+		f(post+preview+"Content-Length: 10\r\n\r\n{}", true, "req_slow")
+		f(post+live+"Content-Length: 10\r\n\r\n{}", false, "req_slow")
+		f(post+preview+"Content-Length: 10\r\nExpect: 100-continue\r\n\r\n", true, "req_slow")
+		f(post+preview+"Transfer-Encoding: chunked\r\n\r\n5\r\n{}", true, "req_slow")
+		f(post+preview+"Transfer-Encoding: chunked\r\n\r\n", true, "req_slow")
+		f(post+live+"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", false, "req_slow")
+		f(post+preview, true, "req_slow")
+		f(post, false, "req_slow") // no key: the default surface
+		f(post+"X-API-Key: npk_prev_half", false, "req_slow")
+		f("GET /v1/products/prd_x HTTP/1.1\r\nHost: x\r\n", true, "")
+		f("GET /v1/products HTTP/1.1\r\n", true, "")
+		f("GET /v1/products HTTP/1.1\r", false, "")
+		f("GET /v1/nothing HTTP/1.1\r\n", false, "")
+		f("GET", false, "")
+	})
+}
+
+// sendSlowly sends a part of a request and nothing more, and wants to be told so in time.
+func (l *pipes) sendSlowly(t *testing.T, sent string, want wanted, id string) {
+	t.Helper()
+	c := l.dial()
+	defer c.Close()
+	begun := time.Now()
+	if _, err := io.WriteString(c, sent); err != nil {
+		t.Fatal(err)
 	}
 
-	f(post+preview+"Content-Length: 10\r\n\r\n{}", true, "req_slow")
-	f(post+live+"Content-Length: 10\r\n\r\n{}", false, "req_slow")
-	f(post+preview+"Content-Length: 10\r\nExpect: 100-continue\r\n\r\n", true, "req_slow")
-	f(post+preview+"Transfer-Encoding: chunked\r\n\r\n5\r\n{}", true, "req_slow")
-	f(post+preview+"Transfer-Encoding: chunked\r\n\r\n", true, "req_slow")
-	f(post+live+"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", false, "req_slow")
-	f(post+preview, true, "req_slow")
-	f(post, false, "req_slow") // no key: the default surface
-	f(post+"X-API-Key: npk_prev_half", false, "req_slow")
-	f("GET /v1/products/prd_x HTTP/1.1\r\nHost: x\r\n", true, "")
-	f("GET /v1/products HTTP/1.1\r\n", true, "")
-	f("GET /v1/products HTTP/1.1\r", false, "")
-	f("GET /v1/nothing HTTP/1.1\r\n", false, "")
-	f("GET", false, "")
-	t.Run("idle", func(t *testing.T) {
-		t.Parallel()
-		c := l.dial(t)
+	r, err := c.next()
+	if err == nil && r.status == http.StatusContinue {
+		r, err = c.next()
+	}
+	if err != nil {
+		t.Fatalf("%q: %v", sent, err)
+	}
+	if waited := time.Since(begun); waited != front.UsualPatience.Read {
+		t.Errorf("%q: told after %v, want %v", sent, waited, front.UsualPatience.Read)
+	}
+
+	if faults := r.differs(want); len(faults) > 0 {
+		t.Errorf("%q: %v\n%s", sent, faults, r.body)
+	}
+	got := r.header.Get("X-Request-Id")
+	if id != "" && got != id || r.header.Get("Connection") != "close" {
+		t.Errorf("%q: X-Request-Id %q, want %q, Connection %q", sent, got, id, r.header.Get("Connection"))
+	}
+	if r, err := c.next(); !ended(err) {
+		t.Errorf("%q: the connection does not end: %d %v", sent, r.status, err)
+	}
+}
+
+// ended reports whether an error of reading says that the server closed the connection.
+func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+// TestIdleConnection wants a connection without a request to end in silence.
+func TestIdleConnection(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, _ *world, l *pipes) {
+		c := l.dial()
 		defer c.Close()
 
 		honest, id := probe()
@@ -75,8 +148,13 @@ func TestSlowRequests(t *testing.T) {
 		if r, err := c.next(); err != nil || r.header.Get("X-Request-Id") != id {
 			t.Fatalf("%v %v", err, r.header)
 		}
-		if r, err := c.next(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+
+		begun := time.Now()
+		if r, err := c.next(); !ended(err) {
 			t.Errorf("an idle connection was told %d %s (%v)", r.status, r.body, err)
+		}
+		if waited := time.Since(begun); waited != front.UsualPatience.Idle {
+			t.Errorf("it ended after %v, want %v", waited, front.UsualPatience.Idle)
 		}
 	})
 }

@@ -17,44 +17,39 @@ import (
 	"ninepocket/wire"
 )
 
-// TestSwapTorture publishes into a real store directory again and again while an engine follows it
-// and readers ask without a pause: no request fails, every answer is wholly of the snapshot that it
-// names, and once the budget for retired Views is full, neither the heap nor the number of
-// goroutines grows. NINEPOCKET_TORTURE=1000 sets how many swaps; without it there are few.
+// TestSwapTorture publishes into a real store directory again and again while an engine follows it and readers ask
+// all the while: no request fails, every answer is wholly of the snapshot that it names, and once the budget for
+// retired Views is full, neither the heap nor the number of goroutines grows. NINEPOCKET_TORTURE=1000 sets how many
+// swaps, of a larger catalog and with readers that never rest.
 func TestSwapTorture(t *testing.T) {
-	swaps := 16
+	swaps, rest := 16, 4*time.Millisecond
 	var days []*edition
 	if s := os.Getenv("NINEPOCKET_TORTURE"); s != "" {
 		var err error
-		swaps, err = strconv.Atoi(s)
-		if err != nil {
+		if swaps, err = strconv.Atoi(s); err != nil {
 			t.Fatal(err)
 		}
+		rest = 0
 		days = []*edition{today(), tomorrow()}
 	} else {
 		first := makeEdition(300, 0, nil) // the race detector makes loading slow
 		days = []*edition{first, makeEdition(300, 1, first)}
 	}
-
 	truths := []*truth{readTruth(days[0]), readTruth(days[1])}
 	const copies, retired, readers = 3, 2, 4
 	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
 	ids, editions := storeCopies(t, store, days, truths, copies)
 	budget := days[0].view.Size()*retired + days[0].view.Size()/2
-	eng := engine.New(store, engine.Options{Site: wire.Site{URL: baseURL, ProductPrefix: "prd"},
-		Poll: 2 * time.Millisecond, RetiredBudget: budget})
+	eng := engine.New(store, engine.Options{Site: wire.Site{URL: baseURL, ProductPrefix: "prd"}, Poll: 2 * time.Millisecond, RetiredBudget: budget})
 	publish := func(id string) {
-		if _, err := store.Publish(id, snapshot.Publishing{Now: time.Now(),
-			Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
+		if _, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
 			t.Fatal(err)
 		}
 	}
-
 	publish(ids[0])
 	if err := eng.Open(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-
 	w := newWorld(t, setup{noViews: true, options: func(o *Options) { o.Engine = eng }})
 	moved := movedCards(t, truths[0], truths[1])
 	ctx, stop := context.WithCancel(t.Context())
@@ -67,7 +62,6 @@ func TestSwapTorture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-
 		send := func(q request) (reply, error) { r, _, err := c.send(q); return r, err }
 		running.Go(func() {
 			defer c.Close()
@@ -76,14 +70,14 @@ func TestSwapTorture(t *testing.T) {
 				w.readOne(t, send, editions, moved, i)
 				asking.RUnlock()
 				asked.Add(1)
+				time.Sleep(rest)
 			}
 		})
 	}
 	defer running.Wait()
 	defer stop()
 
-	// What other tests of the process leave to the collector may go meanwhile, so that only growth
-	// tells.
+	// What other tests of the process leave to the collector may go meanwhile, so that only growth tells.
 	var level, highest int64
 	var goroutines, most int
 	var filled, again bool
@@ -92,7 +86,6 @@ func TestSwapTorture(t *testing.T) {
 		defer asking.Unlock()
 		return liveHeap(), runtime.NumGoroutine()
 	}
-
 	for k := 1; k <= swaps && !t.Failed(); k++ {
 		id := ids[k%len(ids)]
 		publish(id)
@@ -101,30 +94,23 @@ func TestSwapTorture(t *testing.T) {
 				t.Fatalf("publication %d is not live: %+v", k, eng.Stats())
 			}
 		}
-
 		switch full := eng.Stats().Retired == retired; {
 		case !filled && full && k >= len(ids):
 			level, goroutines = measure()
 			filled = true
 		case filled && (k%25 == 0 || k == swaps):
 			heap, n := measure()
-			highest = max(highest, heap)
-			most = max(most, n)
+			highest, most = max(highest, heap), max(most, n)
 			again = true
 		}
 	}
-
 	s := eng.Stats()
-	t.Logf("%d swaps, %d answers; %.1f MiB live with the budget full, at most %.1f MiB after; %d goroutines, at "+
-		"most %d after; last load %v",
-		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most,
-		s.LastLoad.Total.Round(time.Millisecond))
+	t.Logf("%d swaps, %d answers; %.1f MiB live with the budget full, at most %.1f MiB after; %d goroutines, at most %d after; last load %v",
+		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most, s.LastLoad.Total.Round(time.Millisecond))
 	if !filled || !again {
 		t.Fatalf("the budget never filled: %d retired", s.Retired)
 	}
-
-	// The current View and the retired ones, and a tenth of them (reliability, 1,000 swaps under
-	// load).
+	// The current View and the retired ones, and a tenth of them (reliability, 1,000 swaps under load).
 	if held := eng.View().Size() + s.RetiredBytes; highest-level > held/10 {
 		t.Errorf("the live heap grew from %d to %d bytes, of which the engine holds %d", level, highest, held)
 	}
@@ -136,10 +122,9 @@ func TestSwapTorture(t *testing.T) {
 	}
 }
 
-// storeCopies stores two editions several times, a millisecond apart: snapshots of their own with
-// contents that are known. The editions take turns, so that every swap changes prices.
-func storeCopies(t *testing.T, store *snapshot.Dir, days []*edition, truths []*truth, copies int) (ids []string,
-	editions map[string]*truth) {
+// storeCopies stores two editions several times, a millisecond apart: snapshots of their own with contents that are
+// known. The editions take turns, so that every swap changes prices.
+func storeCopies(t *testing.T, store *snapshot.Dir, days []*edition, truths []*truth, copies int) (ids []string, editions map[string]*truth) {
 	t.Helper()
 	editions = map[string]*truth{}
 	for k := range copies {
@@ -150,7 +135,6 @@ func storeCopies(t *testing.T, store *snapshot.Dir, days []*edition, truths []*t
 			if err != nil {
 				t.Fatal(err)
 			}
-
 			ids = append(ids, m.ID)
 			editions[m.ID] = truths[n]
 		}
