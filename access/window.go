@@ -258,7 +258,8 @@ func (w *window) ticks(at int64) []tick {
 // restore adds an admission from before this process. It may only be called before the first fit.
 func (w *window) restore(t tick) {
 	i, _ := slices.BinarySearchFunc(w.restored, t.at+1, func(have tick,
-		at int64) int {
+		at int64,
+	) int {
 		return cmp.Compare(have.at, at)
 	})
 	if i > 0 && w.restored[i-1].at == t.at {

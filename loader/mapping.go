@@ -42,8 +42,10 @@ type mapping struct {
 // loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
 // a wrong alias would join two cards for good.
 func loadMapping(dir string) (*mapping, error) {
-	m := &mapping{sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
-		feeds: map[string]source.Options{}}
+	m := &mapping{
+		sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
+		feeds: map[string]source.Options{},
+	}
 	if dir == "" {
 		return m, nil
 	}

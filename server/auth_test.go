@@ -20,8 +20,10 @@ const (
 )
 
 var matrixPaths = map[pathKind][]string{
-	liveOnly: {"/v1/games", "/v1/cards", "/v1/cards/x", "/v1/cards/x/prices", "/v1/cards/x/price-stats",
-		"/v1/sets", "/v1/sets/x", "/v1/market/movers", "POST /v1/cards/batch"},
+	liveOnly: {
+		"/v1/games", "/v1/cards", "/v1/cards/x", "/v1/cards/x/prices", "/v1/cards/x/price-stats",
+		"/v1/sets", "/v1/sets/x", "/v1/market/movers", "POST /v1/cards/batch",
+	},
 	previewOnly: {"/v1/products", "/v1/products/prd_abc"},
 	sharedPath:  {"POST /v1/prices/batch", "/v1/usage"},
 }
@@ -38,10 +40,14 @@ func TestAuthenticationMatrix(t *testing.T) {
 	live := w.keys["bench"]
 	prev := w.keys["preview"]
 	expiredAt := time.Now().Add(-time.Second)
-	expired := w.keyOf(t, access.NewKey{Name: "expired", Tenant: "expired", Kind: access.Live, Plan: "free",
-		Expires: &expiredAt}, expiredAt.Add(-time.Minute))
-	expiredPreview := w.keyOf(t, access.NewKey{Name: "expired", Tenant: "expired-preview", Kind: access.Preview,
-		Plan: "wide", Expires: &expiredAt}, expiredAt.Add(-time.Minute))
+	expired := w.keyOf(t, access.NewKey{
+		Name: "expired", Tenant: "expired", Kind: access.Live, Plan: "free",
+		Expires: &expiredAt,
+	}, expiredAt.Add(-time.Minute))
+	expiredPreview := w.keyOf(t, access.NewKey{
+		Name: "expired", Tenant: "expired-preview", Kind: access.Preview,
+		Plan: "wide", Expires: &expiredAt,
+	}, expiredAt.Add(-time.Minute))
 	type want struct {
 		status int
 		code   string // "" for no 401 or 403
@@ -67,18 +73,40 @@ func TestAuthenticationMatrix(t *testing.T) {
 		{"live bearer, lower case", []string{"authorization: bearer " + live}, ok, scope, ok},
 		{"live bearer, more spaces", []string{"Authorization: BEARER   " + live + "  "}, ok, scope, ok},
 		{"both equal", []string{"Authorization: Bearer " + live, "X-API-Key: " + live}, ok, scope, ok},
-		{"both, different", []string{"Authorization: Bearer " + live, "X-API-Key: " + w.keys["free"]}, unauthorized,
-			invalid, unauthorized},
-		{"both, one preview", []string{"Authorization: Bearer " + prev, "X-API-Key: " + live}, unauthorized, invalid,
-			unauthorized},
-		{"both, one live", []string{"Authorization: Bearer " + live, "X-API-Key: " + prev}, unauthorized, invalid,
-			invalid},
-		{"header twice, different", []string{"X-API-Key: " + live, "X-API-Key: " + w.keys["free"]}, repeated,
-			repeated, repeated},
-		{"header twice, second good", []string{"X-API-Key: npk_live_x", "X-API-Key: " + live}, repeated, repeated,
-			repeated},
-		{"bearer twice, different", []string{"Authorization: Bearer " + live,
-			"Authorization: Bearer " + w.keys["free"]}, repeated, repeated, repeated},
+		{
+			"both, different",
+			[]string{"Authorization: Bearer " + live, "X-API-Key: " + w.keys["free"]},
+			unauthorized,
+			invalid, unauthorized,
+		},
+		{
+			"both, one preview",
+			[]string{"Authorization: Bearer " + prev, "X-API-Key: " + live},
+			unauthorized, invalid,
+			unauthorized,
+		},
+		{
+			"both, one live",
+			[]string{"Authorization: Bearer " + live, "X-API-Key: " + prev},
+			unauthorized, invalid,
+			invalid,
+		},
+		{
+			"header twice, different",
+			[]string{"X-API-Key: " + live, "X-API-Key: " + w.keys["free"]},
+			repeated,
+			repeated, repeated,
+		},
+		{
+			"header twice, second good",
+			[]string{"X-API-Key: npk_live_x", "X-API-Key: " + live},
+			repeated, repeated,
+			repeated,
+		},
+		{"bearer twice, different", []string{
+			"Authorization: Bearer " + live,
+			"Authorization: Bearer " + w.keys["free"],
+		}, repeated, repeated, repeated},
 		{"empty header beside bearer", []string{"X-API-Key:", "Authorization: Bearer " + live}, ok, scope, ok},
 		{"empty bearer beside header", []string{"Authorization:", "X-API-Key: " + live}, ok, scope, ok},
 		{"empty header", []string{"X-API-Key:"}, unauthorized, invalid, unauthorized},
@@ -87,21 +115,41 @@ func TestAuthenticationMatrix(t *testing.T) {
 		{"bearer with blanks", []string{"Authorization: Bearer   "}, unauthorized, invalid, unauthorized},
 		{"a key alone in Authorization", []string{"Authorization: " + live}, unauthorized, invalid, unauthorized},
 		{"basic", []string{"Authorization: Basic " + live}, unauthorized, invalid, unauthorized},
-		{"basic beside a good key", []string{"Authorization: Basic abc", "X-API-Key: " + live}, unauthorized, invalid,
-			unauthorized},
+		{
+			"basic beside a good key",
+			[]string{"Authorization: Basic abc", "X-API-Key: " + live},
+			unauthorized, invalid,
+			unauthorized,
+		},
 		{"nonsense", []string{"X-API-Key: nonsense"}, unauthorized, invalid, unauthorized},
 		{"two keys in one", []string{"X-API-Key: " + live + ", " + live}, unauthorized, invalid, unauthorized},
 		{"quoted", []string{`X-API-Key: "` + live + `"`}, unauthorized, invalid, unauthorized},
 		{"not UTF-8", []string{"X-API-Key: npk_live_\xff\xfe"}, unauthorized, invalid, unauthorized},
-		{"very long", []string{"X-API-Key: npk_live_" + strings.Repeat("a", 5000)}, unauthorized, invalid,
-			unauthorized},
+		{
+			"very long",
+			[]string{"X-API-Key: npk_live_" + strings.Repeat("a", 5000)},
+			unauthorized, invalid,
+			unauthorized,
+		},
 		{"forged live", []string{"X-API-Key: " + forged(live)}, unauthorized, invalid, unauthorized},
-		{"well-formed, unknown live", []string{"X-API-Key: " + access.MintKey(access.Live)}, unauthorized, invalid,
-			unauthorized},
-		{"well-formed, unknown preview", []string{"X-API-Key: " + access.MintKey(access.Preview)}, unauthorized,
-			invalid, invalid},
-		{"well-formed, unknown sandbox", []string{"X-API-Key: " + access.MintKey(access.Sandbox)}, unauthorized,
-			invalid, unauthorized},
+		{
+			"well-formed, unknown live",
+			[]string{"X-API-Key: " + access.MintKey(access.Live)},
+			unauthorized, invalid,
+			unauthorized,
+		},
+		{
+			"well-formed, unknown preview",
+			[]string{"X-API-Key: " + access.MintKey(access.Preview)},
+			unauthorized,
+			invalid, invalid,
+		},
+		{
+			"well-formed, unknown sandbox",
+			[]string{"X-API-Key: " + access.MintKey(access.Sandbox)},
+			unauthorized,
+			invalid, unauthorized,
+		},
 		{"revoked", []string{"X-API-Key: " + w.keys["revoked"]}, unauthorized, invalid, unauthorized},
 		{"revoked bearer", []string{"Authorization: Bearer " + w.keys["revoked"]}, unauthorized, invalid, unauthorized},
 		{"expired", []string{"X-API-Key: " + expired}, unauthorized, invalid, unauthorized},
@@ -132,8 +180,10 @@ func TestAuthenticationMatrix(t *testing.T) {
 						t.Errorf("%s answered %d %s, want %v", target, r.status, r.code(), wanted)
 					}
 
-					challenge := map[string]string{"unauthorized": liveChallenge,
-						"invalid_api_key": previewChallenge}[r.code()]
+					challenge := map[string]string{
+						"unauthorized":    liveChallenge,
+						"invalid_api_key": previewChallenge,
+					}[r.code()]
 					if got := r.header.Get("Www-Authenticate"); got != challenge &&
 						r.header.Get("WWW-Authenticate") != challenge {
 						t.Errorf("%s: WWW-Authenticate %q, want %q", target, got, challenge)
@@ -148,8 +198,10 @@ func TestAuthenticationMatrix(t *testing.T) {
 func TestKeyInTheQueryIsNoKey(t *testing.T) {
 	w := shared()
 	for _, name := range []string{"api_key", "key", "X-API-Key", "access_token", "Authorization"} {
-		r := w.try(t, scenario{path: "/v1/games?" + name + "=" + w.keys["bench"], key: "-", status: 401,
-			code: "unauthorized", want: []match{lacks(w.keys["bench"])}})
+		r := w.try(t, scenario{
+			path: "/v1/games?" + name + "=" + w.keys["bench"], key: "-", status: 401,
+			code: "unauthorized", want: []match{lacks(w.keys["bench"])},
+		})
 		if fmt.Sprint(r.header) != strings.ReplaceAll(fmt.Sprint(r.header), w.keys["bench"], "") {
 			t.Errorf("a header shows the key: %v", r.header)
 		}
@@ -159,8 +211,10 @@ func TestKeyInTheQueryIsNoKey(t *testing.T) {
 // TestScopes sends preview keys with one scope each everywhere.
 func TestScopes(t *testing.T) {
 	w := shared()
-	for key, opens := range map[string]string{"preview_catalog": "/v1/products", "preview_prices": "/v1/prices/batch",
-		"preview_usage": "/v1/usage"} {
+	for key, opens := range map[string]string{
+		"preview_catalog": "/v1/products", "preview_prices": "/v1/prices/batch",
+		"preview_usage": "/v1/usage",
+	} {
 		for _, path := range []string{"/v1/products", "/v1/products/prd_abc", "/v1/prices/batch", "/v1/usage"} {
 			s := scenario{path: path, key: key}
 			if path == "/v1/prices/batch" {

@@ -31,13 +31,17 @@ func TestBodies(t *testing.T) {
 		}
 		var all []scenario
 		found := func(body string) {
-			all = append(all, scenario{name: "good " + body[:min(60, len(body))], path: path, body: body,
-				want: []match{at("data.0.id", k.id), at("data.#", 1), at("not_found.#", 0)}})
+			all = append(all, scenario{
+				name: "good " + body[:min(60, len(body))], path: path, body: body,
+				want: []match{at("data.0.id", k.id), at("data.#", 1), at("not_found.#", 0)},
+			})
 		}
 
 		bad := func(body string, parts ...string) {
-			all = append(all, scenario{name: "bad " + body[:min(60, len(body))], method: http.MethodPost, path: path,
-				body: body, status: 400, code: "invalid_request", want: []match{has(parts...)}})
+			all = append(all, scenario{
+				name: "bad " + body[:min(60, len(body))], method: http.MethodPost, path: path,
+				body: body, status: 400, code: "invalid_request", want: []match{has(parts...)},
+			})
 		}
 		found(good)
 		found(" \t\r\n" + good + "\n\n ")
@@ -97,8 +101,10 @@ func TestBodies(t *testing.T) {
 		bad(list(most*20), fmt.Sprintf("not %d", most*20))
 		bad(strings.Replace(list(most+1), `"none0"`, `7`, 1), "strings", fmt.Sprint("not ", most+1))
 		all = append(all,
-			scenario{name: "most", path: path, body: list(most), want: []match{at("data.#", 0),
-				at("not_found.#", most)}},
+			scenario{name: "most", path: path, body: list(most), want: []match{
+				at("data.#", 0),
+				at("not_found.#", most),
+			}},
 			scenario{name: "one id many times", path: path, body: `{"ids":[` + strings.Repeat(`"`+k.id+`",`, most-1) +
 				`"` + k.id + `"]}`, want: []match{at("data.#", 1)}},
 			scenario{
@@ -127,8 +133,10 @@ func TestBatches(t *testing.T) {
 
 	a := tr.cards[3]
 	b := tr.cards[700]
-	ids := []string{"zzz", b.id, a.id, "AAA", b.id, slug(a), "zzz", slug(a), " " + a.id, strings.ToUpper(a.id), "aaa",
-		a.id}
+	ids := []string{
+		"zzz", b.id, a.id, "AAA", b.id, slug(a), "zzz", slug(a), " " + a.id, strings.ToUpper(a.id), "aaa",
+		a.id,
+	}
 	body, _ := json.Marshal(object{"ids": ids})
 	for _, path := range []string{"/v1/cards/batch", "/v1/prices/batch"} {
 		r := w.try(t, scenario{path: path, body: string(body)})
@@ -196,8 +204,10 @@ func TestMediaTypes(t *testing.T) {
 
 	f(415, "Content-Type: application/json", "Content-Encoding: identity", "Content-Encoding: gzip")
 	// A GET's body and its type are nobody's business.
-	r := w.ask(t, request{method: http.MethodGet, target: "/v1/games", body: "hello",
-		header: []string{"X-API-Key: " + w.keys["bench"], "Content-Type: text/plain"}})
+	r := w.ask(t, request{
+		method: http.MethodGet, target: "/v1/games", body: "hello",
+		header: []string{"X-API-Key: " + w.keys["bench"], "Content-Type: text/plain"},
+	})
 	if r.status != http.StatusOK {
 		t.Errorf("GET with a body: %d", r.status)
 	}
@@ -243,17 +253,23 @@ func TestManyProblems(t *testing.T) {
 	}
 
 	w.run(t, []scenario{
-		{name: "items", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
-			body: `{"items":[` + strings.Repeat("1,", 100_000) + `1]}`, status: 400, code: "invalid_request"},
-		{name: "members", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
-			body: `{` + members.String() + `"items":[]}`, status: 400, code: "invalid_request"},
+		{
+			name: "items", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
+			body: `{"items":[` + strings.Repeat("1,", 100_000) + `1]}`, status: 400, code: "invalid_request",
+		},
+		{
+			name: "members", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
+			body: `{` + members.String() + `"items":[]}`, status: 400, code: "invalid_request",
+		},
 		{
 			name: "duplicates", path: "/v1/prices/batch", key: "preview", header: []string{idempotent},
 			body: `{"items":[` + strings.Repeat(`{"kind":"sealed","product_id":"prd_abc"},`, 49) +
 				`{"kind":"sealed","product_id":"prd_abc"}]}`, status: 400, code: "invalid_request",
 		},
-		{name: "parameters", path: "/v1/products?" + strings.Repeat("abcdefghijklmnopqrstuvwxyz%20=1&", 300),
-			key: "preview", status: 400, code: "invalid_request"},
+		{
+			name: "parameters", path: "/v1/products?" + strings.Repeat("abcdefghijklmnopqrstuvwxyz%20=1&", 300),
+			key: "preview", status: 400, code: "invalid_request",
+		},
 		{name: "repeated", path: "/v1/cards?" + strings.Repeat("q=&", 3000), status: 400, code: "invalid_request"},
 	})
 }

@@ -49,14 +49,18 @@ func TestIfNoneMatch(t *testing.T) {
 				checkNotModified(t, first, r)
 			}
 		}
-		for _, same := range []string{tag, "W/" + tag, "*", `"x", ` + tag, tag + `,"x"`, `"x" , W/` + tag + ` , "y"`,
-			" " + tag + " ", `"a","b",*`, `,,` + tag} {
+		for _, same := range []string{
+			tag, "W/" + tag, "*", `"x", ` + tag, tag + `,"x"`, `"x" , W/` + tag + ` , "y"`,
+			" " + tag + " ", `"a","b",*`, `,,` + tag,
+		} {
 			f(http.StatusNotModified, same)
 		}
 
 		f(http.StatusNotModified, `"x"`, tag)
-		for _, other := range []string{`"x"`, strings.Trim(tag, `"`), "", `""`, `"` + tag, tag[:len(tag)-1],
-			`w/` + tag, `"x" ` + tag, strings.ToUpper(tag) + "x", `"**"`, "W/", "W/*x"} {
+		for _, other := range []string{
+			`"x"`, strings.Trim(tag, `"`), "", `""`, `"` + tag, tag[:len(tag)-1],
+			`w/` + tag, `"x" ` + tag, strings.ToUpper(tag) + "x", `"**"`, "W/", "W/*x",
+		} {
 			f(http.StatusOK, other)
 		}
 
@@ -79,8 +83,10 @@ func TestIfNoneMatch(t *testing.T) {
 	if r := w.get(t, "/v1/games", "If-Modified-Since: Fri, 20 Nov 2099 00:00:00 GMT"); r.status != http.StatusOK {
 		t.Errorf("If-Modified-Since is not ignored: %d", r.status)
 	}
-	if r := w.try(t, scenario{path: "/v1/cards/batch", body: `{"ids":["x"]}`,
-		header: []string{"If-None-Match: *"}}); r.header.Get("ETag") != "" {
+	if r := w.try(t, scenario{
+		path: "/v1/cards/batch", body: `{"ids":["x"]}`,
+		header: []string{"If-None-Match: *"},
+	}); r.header.Get("ETag") != "" {
 		t.Error("a batch has an ETag")
 	}
 }
@@ -110,8 +116,10 @@ func TestEncodings(t *testing.T) {
 	w := still()
 	f := func(accept, want string) {
 		t.Helper()
-		for _, path := range []string{"/v1/sets?limit=50", "/v1/cards/" + todaysTruth().byRef["c0000003"].id,
-			"/openapi.json"} {
+		for _, path := range []string{
+			"/v1/sets?limit=50", "/v1/cards/" + todaysTruth().byRef["c0000003"].id,
+			"/openapi.json",
+		} {
 			r := w.get(t, path, accept)
 			plain := w.get(t, path)
 			if got := r.header.Get("Content-Encoding"); got != want {
@@ -219,9 +227,13 @@ func TestOrigins(t *testing.T) {
 	}
 
 	for _, path := range []string{"/v1/cards", "/v1/cards/batch", "/v1/usage", "/v1/nothing"} {
-		preflight := request{method: http.MethodOptions, target: path,
-			header: []string{"Origin: " + origin, "Access-Control-Request-Method: GET",
-				"Access-Control-Request-Headers: x-api-key"}}
+		preflight := request{
+			method: http.MethodOptions, target: path,
+			header: []string{
+				"Origin: " + origin, "Access-Control-Request-Method: GET",
+				"Access-Control-Request-Headers: x-api-key",
+			},
+		}
 		r := w.ask(t, preflight)
 		if path == "/v1/nothing" {
 			if r.status != http.StatusNotFound {
@@ -249,8 +261,10 @@ func TestOrigins(t *testing.T) {
 				o.AllowedOrigins = o.Origins
 			}
 		}})
-		r, err := w.send(request{method: http.MethodOptions, target: "/mcp",
-			header: []string{"Origin: " + origin, "Access-Control-Request-Method: POST"}})
+		r, err := w.send(request{
+			method: http.MethodOptions, target: "/mcp",
+			header: []string{"Origin: " + origin, "Access-Control-Request-Method: POST"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

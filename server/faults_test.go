@@ -61,8 +61,10 @@ func TestEveryKthCallFails(t *testing.T) {
 	w := newWorld(t, setup{store: store})
 	for k := int64(2); k <= 9; k++ {
 		store.calls.Store(0)
-		key := w.key(t, access.NewKey{Name: "kth", Tenant: fmt.Sprint("kth-", k), Kind: access.Preview,
-			Plan: "unlimited"})
+		key := w.key(t, access.NewKey{
+			Name: "kth", Tenant: fmt.Sprint("kth-", k), Kind: access.Preview,
+			Plan: "unlimited",
+		})
 		ask := func(n int) reply {
 			return w.ask(t, request{method: "POST", target: "/v1/prices/batch", body: oneItem, header: []string{
 				"X-API-Key: " + key, "Content-Type: application/json", fmt.Sprintf("Idempotency-Key: batch-%d", n),

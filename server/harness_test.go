@@ -42,10 +42,12 @@ var scratchDir string
 
 func TestMain(m *testing.M) {
 	var err error
-	if scratchDir, err = os.MkdirTemp("", "ninepocket-server-"); err != nil {
+	scratchDir, err = os.MkdirTemp("", "ninepocket-server-")
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+
 	code := m.Run()
 	for _, f := range atTheEnd {
 		f()
@@ -71,6 +73,7 @@ func makeEdition(cards, day int, base *edition) *edition {
 			panic(err)
 		}
 	}
+
 	e := &edition{dir: filepath.Join(scratchDir, fmt.Sprintf("%d-day%d", cards, day))}
 	var err error
 	e.summary, err = synth.Summarize(e.dir, synth.Options{Cards: cards, Day: day, Plain: true})
@@ -79,10 +82,14 @@ func makeEdition(cards, day int, base *edition) *edition {
 	if base != nil {
 		o.Base = base.view.Catalog
 	}
+
 	result, err := loader.Build(context.Background(), o)
 	must(err)
 	store := snapshot.OpenDir(filepath.Join(scratchDir, "store"))
-	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{Quarantine: result.Quarantine, QuarantineCounts: result.QuarantineCounts})
+	manifest, _, err := store.Write(result.Catalog, snapshot.WriteOptions{
+		Quarantine:       result.Quarantine,
+		QuarantineCounts: result.QuarantineCounts,
+	})
 	must(err)
 	catalog, err := store.Load(context.Background(), manifest.ID, nil)
 	must(err)
@@ -150,7 +157,10 @@ var standing = []access.NewKey{
 
 func testPlans() access.Plans {
 	plans := access.DefaultPlans()
-	plans.Set("capped", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, MaxCards: 3, MaxPrices: 2, HistoryDays: 20, StatsWindow: 30})
+	plans.Set("capped", access.Plan{
+		PerMinute: 100_000, PerDay: 1_000_000, MaxCards: 3, MaxPrices: 2, HistoryDays: 20,
+		StatsWindow: 30,
+	})
 	plans.Set("brief", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 5, StatsWindow: 90})
 	plans.Set("nostats", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: access.NoStats})
 	plans.Set("tiny", access.Plan{PerMinute: 1000, PerDay: 3})
@@ -161,7 +171,10 @@ func testPlans() access.Plans {
 func newWorld(tb testing.TB, s setup) *world {
 	tb.Helper()
 	now := time.Now()
-	w := &world{tb: tb, keys: map[string]string{}, file: access.NewKeyFile(), listener: fasthttputil.NewInmemoryListener(), store: s.store}
+	w := &world{
+		tb: tb, keys: map[string]string{}, file: access.NewKeyFile(),
+		listener: fasthttputil.NewInmemoryListener(), store: s.store,
+	}
 	for _, k := range standing {
 		made, text, err := w.file.Create(k, now)
 		if err != nil {
@@ -175,32 +188,42 @@ func newWorld(tb testing.TB, s setup) *world {
 		w.keys[k.Name] = text
 		noteKey(text)
 	}
+
 	var err error
-	if w.ring, err = access.FixedKeyRing(w.file, testPlans()); err != nil {
+	w.ring, err = access.FixedKeyRing(w.file, testPlans())
+	if err != nil {
 		tb.Fatal(err)
 	}
 	if w.store == nil {
 		w.store = access.NewMemory(access.MemoryOptions{})
 	}
+
 	books := &balanced{Store: w.store}
-	if w.signer, err = cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}}); err != nil {
+	w.signer, err = cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte{1}})
+	if err != nil {
 		tb.Fatal(err)
 	}
+
 	eng := engine.New(nil, engine.Options{RetiredBudget: s.retired})
 	if s.views == nil && !s.noViews {
 		s.views = []*engine.View{today().view}
 	}
+
 	for _, v := range s.views {
 		eng.Swap(v, now)
 	}
 	o := Options{
-		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer, BaseURL: baseURL + "/",
-		Preview: !s.liveOnly, PackCache: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer,
+		BaseURL: baseURL + "/",
+		Preview: !s.liveOnly, PackCache: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
+			&slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if s.options != nil {
 		s.options(&o)
 	}
-	if w.Server, err = New(o); err != nil {
+
+	w.Server, err = New(o)
+	if err != nil {
 		tb.Fatal(err)
 	}
 	w.http.Handler = scribbling(w.handle)
@@ -220,6 +243,7 @@ func newWorld(tb testing.TB, s setup) *world {
 	if s.wrap != nil {
 		s.listener = s.wrap(s.listener)
 	}
+
 	served := make(chan error, 1)
 	go func() { served <- w.Serve(s.listener) }()
 	tb.Cleanup(func() {
@@ -228,6 +252,7 @@ func newWorld(tb testing.TB, s setup) *world {
 		for c := w.kept(); c != nil; c = w.kept() {
 			_ = c.Close()
 		}
+
 		// The second closing is for a server that was not yet listening when it was shut down.
 		_ = w.Shutdown(ctx)
 		_ = s.listener.Close()
@@ -283,7 +308,8 @@ func (b *balanced) Abort(t access.Ticket, c access.Claim) (access.Receipt, error
 
 func (b *balanced) check(tb testing.TB) {
 	tb.Helper()
-	admitted, ended := b.admitted.Load(), b.ended.Load()
+	admitted := b.admitted.Load()
+	ended := b.ended.Load()
 	if ended > admitted || ended < admitted && b.failed.Load() == 0 {
 		tb.Errorf("%d calls were admitted, %d ended", admitted, ended)
 	}
@@ -303,7 +329,7 @@ func (forever) Cleanup(f func()) {
 	atTheEnd = append(atTheEnd, f)
 }
 
-func (forever) Helper()          {}
+func (forever) Helper() {}
 
 func (forever) Errorf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "FAIL: "+format+"\n", args...)
@@ -336,6 +362,7 @@ func (w *world) keyOf(tb testing.TB, k access.NewKey, now time.Time) string {
 	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	_, text, err := w.file.Create(k, now)
 	if err == nil {
 		err = w.ring.Replace(w.file)
@@ -352,6 +379,7 @@ func (w *world) revoke(tb testing.TB, tenant string, now time.Time) {
 	tb.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	for _, k := range w.file.Keys {
 		if k.Tenant != tenant {
 			continue
@@ -375,7 +403,8 @@ func (w *world) named(name string) string {
 
 // lent are the headers that the handler reads.
 var lent = []string{
-	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Host", "Idempotency-Key",
+	"Accept", "Accept-Encoding", "Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type",
+	"Host", "Idempotency-Key",
 	"If-None-Match", "MCP-Protocol-Version", "Origin", "User-Agent", "X-API-Key", "X-Request-Id",
 }
 
@@ -404,6 +433,7 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 				scribble(v)
 			}
 		}
+
 		if x, ok := exchanges.Get().(*exchange); ok {
 			scribble(x.reply.Body[:cap(x.reply.Body)])
 			scribble(x.text[:cap(x.text)])
@@ -441,6 +471,7 @@ func (q *request) bytes() []byte {
 	for _, h := range q.header {
 		b.WriteString(h + "\r\n")
 	}
+
 	switch {
 	case q.chunked:
 		b.WriteString("Transfer-Encoding: chunked\r\n\r\n")
@@ -449,6 +480,7 @@ func (q *request) bytes() []byte {
 			rest = rest[len(part):]
 			fmt.Fprintf(&b, "%x\r\n%s\r\n", len(part), part)
 		}
+
 		b.WriteString("0\r\n\r\n")
 	case q.body != "" || q.method == http.MethodPost:
 		fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(q.body), q.body)
@@ -463,10 +495,12 @@ func (w *world) send(q request) (reply, error) {
 	c := w.kept()
 	if c == nil {
 		var err error
-		if c, err = w.dial(); err != nil {
+		c, err = w.dial()
+		if err != nil {
 			return reply{}, err
 		}
 	}
+
 	r, closed, err := c.send(q)
 	switch {
 	case closed:
@@ -485,6 +519,7 @@ func (w *world) kept() *client {
 	if last < 0 {
 		return nil
 	}
+
 	c := w.idle[last]
 	w.idle = w.idle[:last]
 	return c
@@ -509,12 +544,15 @@ func (c *client) send(q request) (r reply, closed bool, err error) {
 	if _, err := c.Write(q.bytes()); err != nil {
 		return reply{}, false, err
 	}
+
 	resp, err := http.ReadResponse(c.r, &http.Request{Method: q.method})
 	if err != nil {
 		return reply{}, false, err
 	}
+
 	r = reply{status: resp.StatusCode, header: resp.Header}
-	if r.wire, err = io.ReadAll(resp.Body); err != nil {
+	r.wire, err = io.ReadAll(resp.Body)
+	if err != nil {
 		return reply{}, false, err
 	}
 	if resp.ContentLength >= 0 && q.method == http.MethodHead {
@@ -528,6 +566,7 @@ func decoded(b []byte, encoding string) ([]byte, error) {
 	if len(b) == 0 {
 		return b, nil
 	}
+
 	switch encoding {
 	case "":
 		return b, nil
@@ -579,6 +618,7 @@ func noteKey(text string) {
 func keysInLogs() string {
 	logs.mu.Lock()
 	defer logs.mu.Unlock()
+
 	text := logs.b.String()
 	for _, key := range logs.keys {
 		at := strings.Index(text, key[len("npk_live_"):len("npk_live_")+12])

@@ -58,8 +58,10 @@ func TestMinute(t *testing.T) {
 	}
 
 	for range 3 {
-		r := w.try(t, scenario{path: "/v1/games", key: key, status: 429, code: "rate_limit_exceeded",
-			want: []match{has("30 requests per minute")}})
+		r := w.try(t, scenario{
+			path: "/v1/games", key: key, status: 429, code: "rate_limit_exceeded",
+			want: []match{has("30 requests per minute")},
+		})
 		if minute, day := r.remaining(t); minute != 0 || day != 2000-6 {
 			t.Errorf("refused with %d of the minute and %d of the day left", minute, day)
 		}
@@ -110,8 +112,10 @@ func TestDay(t *testing.T) {
 		}
 	}
 
-	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_remaining", 0),
-		at("data.request_credits_used", 3)}})
+	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
+		at("data.request_credits_remaining", 0),
+		at("data.request_credits_used", 3),
+	}})
 	other := w.key(t, access.NewKey{Name: "second", Tenant: name, Kind: access.Live})
 	w.try(t, scenario{path: "/v1/games", key: other, status: 429, code: "quota_exceeded"})
 }
@@ -147,8 +151,10 @@ func TestUsageIsFree(t *testing.T) {
 	w := shared()
 	key := w.tenant(t, only("reader"), "free")
 	for range 50 {
-		w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 0),
-			at("data.rate_limit_per_minute", 30)}})
+		w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
+			at("data.request_credits_used", 0),
+			at("data.rate_limit_per_minute", 30),
+		}})
 	}
 
 	now := time.Now().UTC()
@@ -176,8 +182,10 @@ func TestPlans(t *testing.T) {
 	stats := "/v1/cards/" + k.id + "/price-stats"
 	history := "/v1/cards/" + k.id + "/prices"
 	limit := func(name, path, key, body string, parts ...string) scenario {
-		return scenario{name: name, path: path, key: key, body: body, status: 403, code: "plan_limit",
-			want: []match{has(parts...)}}
+		return scenario{
+			name: name, path: path, key: key, body: body, status: 403, code: "plan_limit",
+			want: []match{has(parts...)},
+		}
 	}
 
 	start := func(n int) string { return tr.day(n-1) + "T00:00:00Z" }
@@ -185,43 +193,67 @@ func TestPlans(t *testing.T) {
 		limit("statistics on free", stats, "free", "", "starter, pro or business"),
 		limit("statistics of no card on free", "/v1/cards/none/price-stats", "free", "", "paid plan"),
 		limit("statistics on a plan without", stats, "nostats", "", "paid plan"),
-		{name: "starter", path: stats + "?window=90d", key: "starter",
-			want: []match{at("window", "90d"), at("window_start", start(90))}},
+		{
+			name: "starter", path: stats + "?window=90d", key: "starter",
+			want: []match{at("window", "90d"), at("window_start", start(90))},
+		},
 		{name: "pro", path: stats + "?window=7d", key: "pro", want: []match{at("window", "7d")}},
 		{name: "business", path: stats, key: "business", want: []match{at("window", "30d")}},
 		limit("window above the plan's", stats+"?window=90d", "capped", "", "30 days"),
-		{name: "a bad window on free is 400", path: stats + "?window=1y", key: "free", status: 400,
-			code: "invalid_request"},
+		{
+			name: "a bad window on free is 400", path: stats + "?window=1y", key: "free", status: 400,
+			code: "invalid_request",
+		},
 		{
 			name: "window clamped to the plan's range", path: stats + "?window=30d", key: "capped",
-			want: []match{at("window", "30d"), at("window_start", start(20)),
-				at("data.variants", tr.statsJSON(k.shown(), 20))},
+			want: []match{
+				at("window", "30d"), at("window_start", start(20)),
+				at("data.variants", tr.statsJSON(k.shown(), 20)),
+			},
 		},
 		{
 			name: "window of 90 days clamped to 5", path: stats + "?window=90d", key: "brief",
-			want: []match{at("window", "90d"), at("window_start", start(5)),
-				at("data.variants", tr.statsJSON(k.shown(), 5))},
+			want: []match{
+				at("window", "90d"), at("window_start", start(5)),
+				at("data.variants", tr.statsJSON(k.shown(), 5)),
+			},
 		},
-		{name: "window of 7 days clamped to 5", path: stats + "?window=7d", key: "brief",
-			want: []match{at("window_start", start(5)), at("data.variants", tr.statsJSON(k.shown(), 5))}},
-		{name: "history clamped", path: history + "?days=365", key: "capped",
-			want: []match{at("days", 20), at("data", tr.historyJSON(k.shown(), 20))}},
-		{name: "history within", path: history + "?days=3", key: "brief",
-			want: []match{at("days", 3), at("data", tr.historyJSON(k.shown(), 3))}},
+		{
+			name: "window of 7 days clamped to 5", path: stats + "?window=7d", key: "brief",
+			want: []match{at("window_start", start(5)), at("data.variants", tr.statsJSON(k.shown(), 5))},
+		},
+		{
+			name: "history clamped", path: history + "?days=365", key: "capped",
+			want: []match{at("days", 20), at("data", tr.historyJSON(k.shown(), 20))},
+		},
+		{
+			name: "history within", path: history + "?days=3", key: "brief",
+			want: []match{at("days", 3), at("data", tr.historyJSON(k.shown(), 3))},
+		},
 		{name: "default history clamped", path: history, key: "brief", want: []match{at("days", 5)}},
-		{name: "history beyond the bound", path: history + "?days=366", key: "brief", status: 400,
-			code: "invalid_request"},
-		{name: "cards at the cap", path: "/v1/cards/batch", key: "capped", body: ids(3),
-			want: []match{at("not_found.#", 1)}},
+		{
+			name: "history beyond the bound", path: history + "?days=366", key: "brief", status: 400,
+			code: "invalid_request",
+		},
+		{
+			name: "cards at the cap", path: "/v1/cards/batch", key: "capped", body: ids(3),
+			want: []match{at("not_found.#", 1)},
+		},
 		limit("cards above the cap", "/v1/cards/batch", "capped", ids(4), "3 ids"),
 		limit("cards at the specification's bound", "/v1/cards/batch", "capped", ids(200), "3 ids"),
-		{name: "cards above the bound", path: "/v1/cards/batch", key: "capped", body: ids(201), status: 400,
-			code: "invalid_request"},
-		{name: "prices at the cap", path: "/v1/prices/batch", key: "capped", body: ids(2),
-			want: []match{at("not_found.#", 1)}},
+		{
+			name: "cards above the bound", path: "/v1/cards/batch", key: "capped", body: ids(201), status: 400,
+			code: "invalid_request",
+		},
+		{
+			name: "prices at the cap", path: "/v1/prices/batch", key: "capped", body: ids(2),
+			want: []match{at("not_found.#", 1)},
+		},
 		limit("prices above the cap", "/v1/prices/batch", "capped", ids(3), "2 ids"),
-		{name: "prices above the bound", path: "/v1/prices/batch", key: "capped", body: ids(101), status: 400,
-			code: "invalid_request"},
+		{
+			name: "prices above the bound", path: "/v1/prices/batch", key: "capped", body: ids(101), status: 400,
+			code: "invalid_request",
+		},
 	})
 }
 
@@ -230,16 +262,20 @@ func TestNoSnapshot(t *testing.T) {
 	w := newWorld(t, setup{noViews: true})
 	key := w.tenant(t, "early", "free")
 	for range 35 {
-		r := w.try(t, scenario{path: "/v1/games", key: key, status: 503, code: "temporarily_unavailable",
-			want: []match{at("retry_after_seconds", retryUnavailable)}})
+		r := w.try(t, scenario{
+			path: "/v1/games", key: key, status: 503, code: "temporarily_unavailable",
+			want: []match{at("retry_after_seconds", retryUnavailable)},
+		})
 		if r.header.Get("Retry-After") != fmt.Sprint(retryUnavailable) {
 			t.Error("Retry-After differs from the body")
 		}
 	}
 
 	w.run(t, []scenario{
-		{path: "/v1/products", key: "preview", status: 503, code: "temporarily_unavailable",
-			want: []match{at("error.retry_after_seconds", retryUnavailable)}},
+		{
+			path: "/v1/products", key: "preview", status: 503, code: "temporarily_unavailable",
+			want: []match{at("error.retry_after_seconds", retryUnavailable)},
+		},
 		{path: "/healthz", key: "-", status: 503, want: []match{exact(`{"status":"loading","snapshot_id":null}`)}},
 		{path: "/v1/games", key: "-", status: 401, code: "unauthorized"},
 		{path: "/openapi.json", key: "-", want: []match{at("openapi", "3.1.0")}},
@@ -302,8 +338,10 @@ func (b *brokenStore) Commit(t access.Ticket, c access.Claim, reply []byte) (acc
 func TestMeteringDown(t *testing.T) {
 	store := &brokenStore{Store: access.NewMemory(access.MemoryOptions{})}
 	w := newWorld(t, setup{store: store})
-	batch := scenario{path: "/v1/prices/batch", key: "preview", header: []string{"Idempotency-Key: k"},
-		body: `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`}
+	batch := scenario{
+		path: "/v1/prices/batch", key: "preview", header: []string{"Idempotency-Key: k"},
+		body: `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`,
+	}
 	f := func(flag *bool, scenarios ...scenario) {
 		t.Helper()
 		*flag = true
@@ -364,8 +402,10 @@ func TestPanicInACommit(t *testing.T) {
 
 // panicking adds a path whose operation panics once its ticket is held.
 func (w *world) panicking(pattern string, name access.Operation, run func(*api.Request, *api.Reply) *wire.Fault) {
-	op := &api.Operation{Name: name, Method: http.MethodGet, Path: pattern, Surface: access.Live, Cacheable: true,
-		Run: run}
+	op := &api.Operation{
+		Name: name, Method: http.MethodGet, Path: pattern, Surface: access.Live, Cacheable: true,
+		Run: run,
+	}
 	p := &path{pattern: pattern, method: http.MethodGet, live: &operation{Operation: op}}
 	w.router.ANY(pattern, w.handlerOf(p))
 }

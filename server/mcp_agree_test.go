@@ -90,10 +90,14 @@ func TestMCPAgreesWithREST(t *testing.T) {
 
 	for _, direction := range []string{"up", "down"} {
 		for _, game := range []string{"pokemon", "one-piece"} {
-			want := w.rest(t, "/v1/market/movers", url.Values{"direction": {direction}, "game": {game},
-				"limit": {"30"}})
-			got := w.tool(t, "catalog_get_market_movers", map[string]any{"direction": direction, "game": game,
-				"limit": 30})
+			want := w.rest(t, "/v1/market/movers", url.Values{
+				"direction": {direction}, "game": {game},
+				"limit": {"30"},
+			})
+			got := w.tool(t, "catalog_get_market_movers", map[string]any{
+				"direction": direction, "game": game,
+				"limit": 30,
+			})
 			same(t, "movers "+direction, got["movers"], want["data"])
 		}
 	}

@@ -413,8 +413,10 @@ func TestMCPBodySize(t *testing.T) {
 // TestMCPCompresses shows that answers worth it are compressed when asked for.
 func TestMCPCompresses(t *testing.T) {
 	w := mcpWorld()
-	c := transcript{request: "POST", headers: []string{"Accept-Encoding: gzip"},
-		body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}
+	c := transcript{
+		request: "POST", headers: []string{"Accept-Encoding: gzip"},
+		body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+	}
 	resp, body := w.exchangeRaw(t, c.bytes(w, mcp.Versions[0]))
 	plain, err := decoded(body, resp.Header.Get("Content-Encoding"))
 	if err != nil || resp.Header.Get("Content-Encoding") != "gzip" || !json.Valid(plain) || len(body) > len(plain)/3 {
@@ -424,11 +426,15 @@ func TestMCPCompresses(t *testing.T) {
 
 // TestMCPOrigins shows that loopback pages may call a service on loopback only.
 func TestMCPOrigins(t *testing.T) {
-	for listen, status := range map[string]int{"127.0.0.1": 200, "::1": 200, "localhost": 200, "0.0.0.0": 403,
-		"10.1.2.3": 403, "": 403} {
+	for listen, status := range map[string]int{
+		"127.0.0.1": 200, "::1": 200, "localhost": 200, "0.0.0.0": 403,
+		"10.1.2.3": 403, "": 403,
+	} {
 		w := newWorld(t, setup{options: func(o *Options) { o.ListenHost = listen }})
-		c := transcript{request: "POST", headers: []string{"Origin: http://127.0.0.1:6274"},
-			body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}
+		c := transcript{
+			request: "POST", headers: []string{"Origin: http://127.0.0.1:6274"},
+			body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		}
 		if resp, body := w.exchangeRaw(t, c.bytes(w, mcp.Versions[0])); resp.StatusCode != status {
 			t.Errorf("listening on %q: %d %s", listen, resp.StatusCode, body)
 		}

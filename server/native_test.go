@@ -191,8 +191,10 @@ func (tr *truth) readSealed(dir string, ids map[string]string) {
 		Identifiers     []identifierLine
 	},
 	) {
-		tr.sealed = append(tr.sealed, &trueSealed{ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name),
-			partner: values(l.Identifiers)})
+		tr.sealed = append(tr.sealed, &trueSealed{
+			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name),
+			partner: values(l.Identifiers),
+		})
 	})
 }
 

@@ -268,9 +268,11 @@ func TestChartsAgreeWithTheAPI(t *testing.T) {
 			}
 		}
 
-		r := w.ask(t, request{method: "POST", target: "/v1/prices/batch",
+		r := w.ask(t, request{
+			method: "POST", target: "/v1/prices/batch",
 			header: []string{"X-API-Key: " + w.named("bench"), "Content-Type: application/json"}, body: `{"ids":["` +
-				slug + `"]}`})
+				slug + `"]}`,
+		})
 		r.decode(t, &entry)
 		page := strings.ReplaceAll(string(w.page(t, "/cards/"+slug).body), ",", "")
 		switch cents := entry.Data[0].Cents; {
@@ -383,8 +385,10 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 	}
 
 	f("GET", "/v1beta", browser, page, 404)
-	for _, target := range []string{"/.well-known", "/.well-known/oauth-protected-resource",
-		"/.well-known/oauth-authorization-server/mcp"} {
+	for _, target := range []string{
+		"/.well-known", "/.well-known/oauth-protected-resource",
+		"/.well-known/oauth-authorization-server/mcp",
+	} {
 		f("GET", target, browser, problem, 404)
 	}
 
@@ -395,19 +399,25 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 	f("GET", "/nope", "Accept: application/json, Text/HTML;level=1;q=0.1", page, 404)
 	f("GET", "/mcp", browser, problem, 405)
 	f("GET", "/v1/cards/nope", browser, problem, 401)
-	for _, target := range []string{"/cards/nope", "/sets/nope", "/errors/nope", "/assets/nope.css", "/sitemaps/0",
-		"/sitemaps/01", "/sitemaps/99", "/cards/%00", "/cards/a%2Fb"} {
+	for _, target := range []string{
+		"/cards/nope", "/sets/nope", "/errors/nope", "/assets/nope.css", "/sitemaps/0",
+		"/sitemaps/01", "/sitemaps/99", "/cards/%00", "/cards/a%2Fb",
+	} {
 		f("GET", target, "Accept: */*", page, 404)
 	}
 
-	for _, accept := range []string{"application/json", "application/problem+json",
-		"application/json;q=0.5, */*;q=0.1", "APPLICATION/JSON, text/html;q=0"} {
+	for _, accept := range []string{
+		"application/json", "application/problem+json",
+		"application/json;q=0.5, */*;q=0.1", "APPLICATION/JSON, text/html;q=0",
+	} {
 		f("GET", "/cards/nope", "Accept: "+accept, problem, 404)
 		f("HEAD", "/sets/nope", "Accept: "+accept, problem, 404)
 	}
 
-	for _, accept := range []string{"application/json, text/html;q=0.1", "application/json;q=0", "application/*",
-		"text/plain", "application/ld+json"} {
+	for _, accept := range []string{
+		"application/json, text/html;q=0.1", "application/json;q=0", "application/*",
+		"text/plain", "application/ld+json",
+	} {
 		f("GET", "/cards/nope", "Accept: "+accept, page, 404)
 	}
 	f("POST", "/cards/nope", browser, problem, 405)
@@ -451,8 +461,10 @@ func TestPageHeaders(t *testing.T) {
 	w := sharedSite()
 	slug := w.view0().Catalog.Cards.Slug.At(0)
 	style := regexp.MustCompile(`/assets/style-[0-9a-f]{12}\.css`).FindString(string(w.page(t, "/").body))
-	for target, cache := range map[string]string{"/": pageCache, "/cards/" + slug: pageCache, "/docs": plainCache,
-		style: assetCache} {
+	for target, cache := range map[string]string{
+		"/": pageCache, "/cards/" + slug: pageCache, "/docs": plainCache,
+		style: assetCache,
+	} {
 		plain := w.page(t, target)
 		if got := plain.header.Get("Cache-Control"); got != cache {
 			t.Errorf("%s: Cache-Control %q, want %q", target, got, cache)
@@ -485,8 +497,10 @@ func TestPageHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		for _, name := range []string{"Content-Type", "Content-Length", "ETag", "Cache-Control",
-			"Content-Security-Policy"} {
+		for _, name := range []string{
+			"Content-Type", "Content-Length", "ETag", "Cache-Control",
+			"Content-Security-Policy",
+		} {
 			if head.status != plain.status || head.header.Get(name) != plain.header.Get(name) || len(head.wire) != 0 {
 				t.Errorf("%s: HEAD has %s %q, GET %q", target, name, head.header.Get(name), plain.header.Get(name))
 			}
@@ -550,8 +564,10 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for name, to := range map[string]string{"out.png": filepath.Join(outside, "secret.png"),
-		"in.png": "link-target.jpg", "gone.png": "nothing.png"} {
+	for name, to := range map[string]string{
+		"out.png": filepath.Join(outside, "secret.png"),
+		"in.png":  "link-target.jpg", "gone.png": "nothing.png",
+	} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -567,8 +583,10 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	view, err := engine.NewView(v.Catalog, wire.Site{URL: baseURL, Images: baseURL + "/images/", HasImage: has,
-		ProductPrefix: "prd"})
+	view, err := engine.NewView(v.Catalog, wire.Site{
+		URL: baseURL, Images: baseURL + "/images/", HasImage: has,
+		ProductPrefix: "prd",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -578,8 +596,10 @@ func TestImages(t *testing.T) {
 		pages := s.options
 		s.options = func(o *Options) { pages(o); o.Images = images }
 	})
-	for name, media := range map[string]string{known: "image/webp", "a%20b+c.PNG": "image/png",
-		"link-target.jpg": "image/jpeg", "in.png": "image/png"} {
+	for name, media := range map[string]string{
+		known: "image/webp", "a%20b+c.PNG": "image/png",
+		"link-target.jpg": "image/jpeg", "in.png": "image/png",
+	} {
 		r := w.page(t, "/images/"+name)
 		if r.status != http.StatusOK || r.header.Get("Content-Type") != media || string(r.body) != picture ||
 			r.header.Get("X-Content-Type-Options") != "nosniff" ||

@@ -160,8 +160,10 @@ func TestParameters(t *testing.T) {
 			t.Fatalf("nothing bounds %s", p.Name)
 		}
 
-		for _, v := range []string{"%", "%4", "%zz", "%C3", "%ff", "%ED%A0%80", "%C0%AF", "%00", "a%00b", "%09",
-			"%0a", "%1F", "a\xffb", "a\x80"} {
+		for _, v := range []string{
+			"%", "%4", "%zz", "%C3", "%ff", "%ED%A0%80", "%C0%AF", "%00", "a%00b", "%09",
+			"%0a", "%1F", "a\xffb", "a\x80",
+		} {
 			raw(v)
 		}
 		if valid != "" {
@@ -171,8 +173,10 @@ func TestParameters(t *testing.T) {
 			ask(percentAll(p.Name)+"="+percentAll(valid), http.StatusOK)
 		}
 		if p.Required {
-			w.try(t, scenario{path: path, key: surfaceKey(op), status: 400, code: "invalid_request",
-				want: []match{has(p.Name, "required")}})
+			w.try(t, scenario{
+				path: path, key: surfaceKey(op), status: 400, code: "invalid_request",
+				want: []match{has(p.Name, "required")},
+			})
 			ask(strings.ToUpper(p.Name)+"="+valid, http.StatusBadRequest) // names have a case
 		}
 	})
@@ -219,42 +223,68 @@ func TestAllProblemsAreNamed(t *testing.T) { // air: one table
 				"sort must be one of relevance, price_desc, price_asc, newest",
 				"limit must be an integer from 1 to 50", "cursor must have")},
 		},
-		{path: "/v1/cards?min_price_cents=2&max_price_cents=1", status: 400, code: "invalid_request",
-			want: []match{has("min_price_cents", "max_price_cents")}},
+		{
+			path: "/v1/cards?min_price_cents=2&max_price_cents=1", status: 400, code: "invalid_request",
+			want: []match{has("min_price_cents", "max_price_cents")},
+		},
 		{path: "/v1/cards?min_price_cents=2&max_price_cents=2", want: []match{at("next_cursor", nil)}},
-		{path: "/v1/market/movers?limit=0&period=2&direction=left", status: 400, code: "invalid_request",
-			want: []match{has("direction", "period", "limit")}},
-		{path: "/v1/sets?series=&game=&limit=a", status: 400, code: "invalid_request",
-			want: []match{has("series", "game", "limit")}},
-		{path: "/v1/cards/card_none/prices?days=0&variant=", status: 400, code: "invalid_request",
-			want: []match{has("days", "variant")}},
-		{path: "/v1/cards/card_none/price-stats?window=1d&variant=", status: 400, code: "invalid_request",
-			want: []match{has("window", "variant")}},
+		{
+			path: "/v1/market/movers?limit=0&period=2&direction=left", status: 400, code: "invalid_request",
+			want: []match{has("direction", "period", "limit")},
+		},
+		{
+			path: "/v1/sets?series=&game=&limit=a", status: 400, code: "invalid_request",
+			want: []match{has("series", "game", "limit")},
+		},
+		{
+			path: "/v1/cards/card_none/prices?days=0&variant=", status: 400, code: "invalid_request",
+			want: []match{has("days", "variant")},
+		},
+		{
+			path: "/v1/cards/card_none/price-stats?window=1d&variant=", status: 400, code: "invalid_request",
+			want: []match{has("window", "variant")},
+		},
 		{
 			path: "/v1/products?limit=0&game=one-piece&kind=box&partner_id=x&page=1", key: "preview", status: 400,
 			code: "invalid_request",
 			want: []match{has("limit", "game", "kind", "partner_id", "page")},
 		},
-		{name: "blank q", path: "/v1/cards?q=%C2%A0%E2%80%83+", status: 400, code: "invalid_request",
-			want: []match{has("blank")}},
-		{name: "q of punctuation", path: "/v1/cards?q=!%3F.,-%27",
-			want: []match{exact(`{"data":[],"next_cursor":null}`)}},
-		{name: "q of symbols", path: "/v1/cards?q=%F0%9F%98%80",
-			want: []match{exact(`{"data":[],"next_cursor":null}`)}},
+		{
+			name: "blank q", path: "/v1/cards?q=%C2%A0%E2%80%83+", status: 400, code: "invalid_request",
+			want: []match{has("blank")},
+		},
+		{
+			name: "q of punctuation", path: "/v1/cards?q=!%3F.,-%27",
+			want: []match{exact(`{"data":[],"next_cursor":null}`)},
+		},
+		{
+			name: "q of symbols", path: "/v1/cards?q=%F0%9F%98%80",
+			want: []match{exact(`{"data":[],"next_cursor":null}`)},
+		},
 		{name: "unknown set", path: "/v1/cards?set=nowhere", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
 		{name: "unknown game", path: "/v1/cards?game=magic", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
-		{name: "preview spelling of a game", path: "/v1/cards?game=one_piece",
-			want: []match{exact(`{"data":[],"next_cursor":null}`)}},
+		{
+			name: "preview spelling of a game", path: "/v1/cards?game=one_piece",
+			want: []match{exact(`{"data":[],"next_cursor":null}`)},
+		},
 		{name: "unknown rarity", path: "/v1/cards?rarity=!!", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
 		{name: "unknown number", path: "/v1/cards?number=-", want: []match{exact(`{"data":[],"next_cursor":null}`)}},
-		{name: "unknown series", path: "/v1/sets?series=nowhere",
-			want: []match{exact(`{"data":[],"next_cursor":null}`)}},
-		{name: "movers of an unknown set", path: "/v1/market/movers?direction=up&set=nowhere",
-			want: []match{at("data.#", 0), at("period_days", 7)}},
-		{name: "movers of 30 days", path: "/v1/market/movers?direction=up&period=30",
-			want: []match{at("period_days", 7)}},
-		{name: "untracked variant", path: "/v1/cards/" + todaysTruth().cards[0].id + "/prices?variant=gold",
-			want: []match{at("data.#", 0), at("days", 90)}},
+		{
+			name: "unknown series", path: "/v1/sets?series=nowhere",
+			want: []match{exact(`{"data":[],"next_cursor":null}`)},
+		},
+		{
+			name: "movers of an unknown set", path: "/v1/market/movers?direction=up&set=nowhere",
+			want: []match{at("data.#", 0), at("period_days", 7)},
+		},
+		{
+			name: "movers of 30 days", path: "/v1/market/movers?direction=up&period=30",
+			want: []match{at("period_days", 7)},
+		},
+		{
+			name: "untracked variant", path: "/v1/cards/" + todaysTruth().cards[0].id + "/prices?variant=gold",
+			want: []match{at("data.#", 0), at("days", 90)},
+		},
 		{name: "statistics of an untracked variant", path: "/v1/cards/" + todaysTruth().cards[0].id +
 			"/price-stats?variant=gold", want: []match{at("data.variants.#", 0), at("variant", "gold")}},
 	})
@@ -294,8 +324,10 @@ func TestIgnoredParameters(t *testing.T) {
 	}
 
 	for _, path := range []string{"/v1/products", "/v1/products/prd_abc", "/v1/usage"} {
-		w.try(t, scenario{path: path + "?page=1&colour=1", key: "preview", status: 400, code: "invalid_request",
-			want: []match{has("page", "colour")}})
+		w.try(t, scenario{
+			path: path + "?page=1&colour=1", key: "preview", status: 400, code: "invalid_request",
+			want: []match{has("page", "colour")},
+		})
 		w.try(t, scenario{path: path + "?=", key: "preview", status: 400, code: "invalid_request"})
 	}
 

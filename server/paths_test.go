@@ -86,8 +86,10 @@ func TestCardNamedBatch(t *testing.T) {
 		}
 	}
 
-	result, err := loader.Build(t.Context(), loader.Options{Sources: []loader.Input{{Kind: "native", Path: dir}},
-		SnapshotAt: time.Now()})
+	result, err := loader.Build(t.Context(), loader.Options{
+		Sources:    []loader.Input{{Kind: "native", Path: dir}},
+		SnapshotAt: time.Now(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +125,10 @@ func TestMethods(t *testing.T) {
 		"/v1/products": "GET, HEAD", "/v1/products/prd_abc": "GET, HEAD",
 	}
 	for path, want := range allow {
-		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE",
-			"PROPFIND", "BREW"} {
+		for _, method := range []string{
+			"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE",
+			"PROPFIND", "BREW",
+		} {
 			if containsMethod(want, method) {
 				continue
 			}

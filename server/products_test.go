@@ -105,8 +105,10 @@ func TestProductsAreTrue(t *testing.T) {
 	}
 
 	for i := 0; i < len(ids); i += 97 {
-		r := w.try(t, scenario{path: "/v1/products/" + ids[i], key: "preview",
-			want: []match{at("data.id", ids[i]), at("meta.billable_units", 1), at("meta.idempotent_replay", false)}})
+		r := w.try(t, scenario{
+			path: "/v1/products/" + ids[i], key: "preview",
+			want: []match{at("data.id", ids[i]), at("meta.billable_units", 1), at("meta.idempotent_replay", false)},
+		})
 		if r.header.Get("X-Request-Credits-Charged") != "1" || r.header.Get("Cache-Control") != "private, no-store" {
 			t.Errorf("headers %v", r.header)
 		}
@@ -184,8 +186,10 @@ func TestPartnerIDs(t *testing.T) {
 	}
 
 	for _, v := range []string{"0", "00000000000000000000000000000000000001", strings.Repeat("9", 300)} {
-		w.try(t, scenario{path: "/v1/products?partner_id=" + v, key: "preview",
-			want: []match{at("data.#", 0), at("pagination.next_cursor", nil)}})
+		w.try(t, scenario{
+			path: "/v1/products?partner_id=" + v, key: "preview",
+			want: []match{at("data.#", 0), at("pagination.next_cursor", nil)},
+		})
 	}
 }
 
@@ -256,8 +260,10 @@ func TestProductCursors(t *testing.T) {
 	f("preview", "limit=5", 200)
 	f("preview_catalog", "limit=5", 200) // another key of the tenant
 	f("preview_rival", "limit=5", 400, "start again from the first page")
-	for _, query := range []string{"limit=6", "", "limit=20", "limit=5&game=pokemon", "limit=5&kind=card",
-		"limit=5&partner_id=1"} {
+	for _, query := range []string{
+		"limit=6", "", "limit=20", "limit=5&game=pokemon", "limit=5&kind=card",
+		"limit=5&partner_id=1",
+	} {
 		f("preview", query, 400, "other parameters")
 	}
 	w.try(t, scenario{path: fmt.Sprintf("/v1/cards?cursor=%s", token), status: 400, code: "invalid_request"})
@@ -284,6 +290,8 @@ func TestProductWalksAcrossASwap(t *testing.T) {
 	gone := newWorld(t, setup{retired: -1})
 	token, _ := dig(t, gone.try(t, scenario{path: "/v1/products", key: "preview"}).body, "pagination.next_cursor")
 	gone.Engine.Swap(tomorrow().view, time.Now())
-	gone.try(t, scenario{path: fmt.Sprint("/v1/products?cursor=", token), key: "preview", status: 400,
-		code: "invalid_request", want: []match{has("start again")}})
+	gone.try(t, scenario{
+		path: fmt.Sprint("/v1/products?cursor=", token), key: "preview", status: 400,
+		code: "invalid_request", want: []match{has("start again")},
+	})
 }

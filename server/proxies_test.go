@@ -33,7 +33,8 @@ worker_processes 1;
 events { worker_connections 512; }
 http {
   access_log off;
-  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   client_max_body_size 1m;
   large_client_header_buffers 4 32k;
   upstream cards { server {backend}; keepalive 4; }
@@ -81,10 +82,12 @@ func TestHostileCorpusBehindFronts(t *testing.T) {
 		t.Run(f.program, func(t *testing.T) {
 			program, err := exec.LookPath(f.program)
 			if err != nil {
-				if program, err = exec.LookPath("/usr/sbin/" + f.program); err != nil {
+				program, err = exec.LookPath("/usr/sbin/" + f.program)
+				if err != nil {
 					t.Skipf("skipped: hostile requests behind %s, because it is not installed", f.program)
 				}
 			}
+
 			l := sharedLoopback()
 			addr := f.start(t, program, l.addr)
 			f.probe(t, addr)
@@ -98,6 +101,7 @@ func TestHostileCorpusBehindFronts(t *testing.T) {
 					}
 				})
 			}
+
 			for _, c := range hostileCases(t, l.world) {
 				cases <- c
 			}
@@ -106,6 +110,7 @@ func TestHostileCorpusBehindFronts(t *testing.T) {
 			for range 16 { // over whatever connections the proxy has kept
 				f.probe(t, addr)
 			}
+
 			l.checkSmuggled(t)
 		})
 	}
@@ -125,18 +130,23 @@ func (f *reverseProxy) start(t *testing.T, program, backend string) (addr string
 	if err := os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	var said strings.Builder
 	cmd := exec.Command(program, f.args(dir)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+	cmd.Dir = dir
+	cmd.Stdout = &said
+	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
+
 	for deadline := time.Now().Add(longest); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			_ = c.Close()
@@ -149,6 +159,7 @@ func (f *reverseProxy) start(t *testing.T, program, backend string) (addr string
 		default:
 		}
 	}
+
 	t.Fatalf("%s does not listen", f.program)
 	return ""
 }
@@ -158,6 +169,7 @@ func (f *reverseProxy) probe(t *testing.T, addr string) {
 	t.Helper()
 	c := dial(t, addr)
 	defer c.Close()
+
 	request, id := probe()
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Error(err)
@@ -180,12 +192,14 @@ func (f *reverseProxy) send(t *testing.T, addr string, h *hostile) {
 	for _, w := range h.want {
 		allowed = append(allowed, w.status)
 	}
+
 	most := max(len(h.want), len(h.front))
 	for n := 0; ; n++ {
 		if err := c.SetReadDeadline(time.Now().Add(silence)); err != nil {
 			t.Error(err)
 			return
 		}
+
 		r, err := c.next()
 		if err != nil {
 			return
@@ -195,7 +209,8 @@ func (f *reverseProxy) send(t *testing.T, addr string, h *hostile) {
 			continue
 		}
 		if !slices.Contains(allowed, r.status) || n >= most {
-			t.Errorf("%s: answer %d is %d, allowed are %v and %d answers: %.200s", h.name, n+1, r.status, allowed, most, r.body)
+			t.Errorf("%s: answer %d is %d, allowed are %v and %d answers: %.200s", h.name, n+1, r.status, allowed,
+				most, r.body)
 		}
 	}
 }

@@ -144,8 +144,10 @@ func TestRealSelections(t *testing.T) {
 		batches++
 		r, err := w.send(request{
 			method: http.MethodPost, target: "/v1/prices/batch", body: `{"items":[` + strings.Join(items, ",") + `]}`,
-			header: []string{"X-API-Key: " + key, "Content-Type: application/json",
-				fmt.Sprintf("Idempotency-Key: real-%d", batches)},
+			header: []string{
+				"X-API-Key: " + key, "Content-Type: application/json",
+				fmt.Sprintf("Idempotency-Key: real-%d", batches),
+			},
 		})
 		if err != nil || r.status != http.StatusOK {
 			t.Fatalf("batch %d: %d %v %.200s", batches, r.status, err, r.body)

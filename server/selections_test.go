@@ -35,8 +35,10 @@ func (tr *truth) result(selection object, l *trueLane, reason string) object {
 		reason = "no_observation"
 	}
 	if reason != "" {
-		return object{"selection": selection, "status": "missing", "price": nil, "observation": nil,
-			"missing_reason": reason}
+		return object{
+			"selection": selection, "status": "missing", "price": nil, "observation": nil,
+			"missing_reason": reason,
+		}
 	}
 
 	status := "unknown"
@@ -55,8 +57,10 @@ func (tr *truth) result(selection object, l *trueLane, reason string) object {
 	}
 
 	return object{
-		"selection": selection, "status": status, "price": object{"amount_cents": float64(l.now),
-			"currency": "USD"}, "missing_reason": nil,
+		"selection": selection, "status": status, "price": object{
+			"amount_cents": float64(l.now),
+			"currency":     "USD",
+		}, "missing_reason": nil,
 		"observation": object{
 			"source": "licensed_reference", "source_as_of": asOf, "collected_at": l.collected,
 			"basis":       "market_reference",
@@ -125,8 +129,10 @@ func TestSelectionsAreTrue(t *testing.T) {
 		}
 	}
 
-	for _, kind := range []string{"fresh<nil>", "stale<nil>", "unknown<nil>", "missingnot_found",
-		"missingno_observation", "missingnot_licensed", "missingunsupported_selection"} {
+	for _, kind := range []string{
+		"fresh<nil>", "stale<nil>", "unknown<nil>", "missingnot_found",
+		"missingno_observation", "missingnot_licensed", "missingunsupported_selection",
+	} {
 		if seen[kind] == 0 {
 			t.Errorf("no result is %s: %v", kind, seen)
 		}
@@ -281,8 +287,10 @@ func (s *shifted) Usage(p *access.Principal, r access.Rule, now access.Instant) 
 // partner makes a preview key of a tenant of its own with some credits.
 func (w *world) partner(tb testing.TB, name string, credits int64, scopes access.Scope) string {
 	tb.Helper()
-	return w.key(tb, access.NewKey{Name: name, Tenant: name, Kind: access.Preview, Plan: "preview", Credits: &credits,
-		Scopes: scopes})
+	return w.key(tb, access.NewKey{
+		Name: name, Tenant: name, Kind: access.Preview, Plan: "preview", Credits: &credits,
+		Scopes: scopes,
+	})
 }
 
 const oneItem = `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`
@@ -313,9 +321,11 @@ func TestIdempotency(t *testing.T) {
 			return r
 		}
 
-		for _, m := range []match{at("meta.idempotent_replay", replay),
+		for _, m := range []match{
+			at("meta.idempotent_replay", replay),
 			at("meta.billable_units", map[string]int{"0": 0, "1": 1}[charged]), at("meta.snapshot_at",
-				"2026-08-22T20:00:00Z")} {
+				"2026-08-22T20:00:00Z"),
+		} {
 			m(t, r.body)
 		}
 		data, _ := dig(t, r.body, "data")
@@ -335,8 +345,10 @@ func TestIdempotency(t *testing.T) {
 
 	f(key, "k1", oneItem, 409, "idempotency_conflict", "0", "3", false)
 	f(key, "k1", itemsOf(object{"kind": "sealed", "product_id": ids[1]},
-		object{"kind": "card", "product_id": ids[0], "variant": "normal",
-			"condition": "near_mint"}), 409, "idempotency_conflict", "0", "3", false)
+		object{
+			"kind": "card", "product_id": ids[0], "variant": "normal",
+			"condition": "near_mint",
+		}), 409, "idempotency_conflict", "0", "3", false)
 	f(key, "K1", oneItem, 200, "", "1", "2", false) // keys have a case
 	f(rival, "k1", oneItem, 200, "", "1", "3", false)
 
@@ -358,10 +370,14 @@ func TestIdempotency(t *testing.T) {
 	f(key, "k1", body, 200, "", "0", "0", true)
 	f(key, "k1", oneItem, 409, "idempotency_conflict", "0", "0", false)
 	w.try(t, scenario{path: "/v1/products", key: key, status: 429, code: "quota_exceeded"})
-	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 4),
-		at("data.request_credits_remaining", 0), at("data.request_credits_limit", 4), at("data.tenant_id", "idem")}})
-	w.try(t, scenario{path: "/v1/usage", key: rival, want: []match{at("data.request_credits_used", 1),
-		at("data.tenant_id", "idem-rival")}})
+	w.try(t, scenario{path: "/v1/usage", key: key, want: []match{
+		at("data.request_credits_used", 4),
+		at("data.request_credits_remaining", 0), at("data.request_credits_limit", 4), at("data.tenant_id", "idem"),
+	}})
+	w.try(t, scenario{path: "/v1/usage", key: rival, want: []match{
+		at("data.request_credits_used", 1),
+		at("data.tenant_id", "idem-rival"),
+	}})
 	// Retained for ten minutes, then the key is a new request.
 	store.skip(9*time.Minute + 50*time.Second)
 	f(key, "k1", body, 200, "", "0", "0", true)
@@ -371,8 +387,10 @@ func TestIdempotency(t *testing.T) {
 	f(key, "k1", body, 429, "quota_exceeded", "0", "0", false)
 	// A replay is authorized again.
 	f(rival, "k1", body, 200, "", "0", "2", true)
-	blind := w.key(t, access.NewKey{Name: "blind", Tenant: "idem-rival", Kind: access.Preview,
-		Scopes: access.CatalogRead})
+	blind := w.key(t, access.NewKey{
+		Name: "blind", Tenant: "idem-rival", Kind: access.Preview,
+		Scopes: access.CatalogRead,
+	})
 	f(blind, "k1", body, 403, "insufficient_scope", "0", "2", false)
 }
 
@@ -462,9 +480,13 @@ func TestPreviewMinute(t *testing.T) {
 	}
 
 	for i := range 10 {
-		r := w.try(t, scenario{path: "/v1/usage", key: []string{key, second}[i%2],
-			want: []match{at("data.request_credits_used", 21), at("data.rate_limit_per_minute", 60),
-				at("meta.billable_units", 0)}})
+		r := w.try(t, scenario{
+			path: "/v1/usage", key: []string{key, second}[i%2],
+			want: []match{
+				at("data.request_credits_used", 21), at("data.rate_limit_per_minute", 60),
+				at("meta.billable_units", 0),
+			},
+		})
 		if r.header.Get("X-Request-Credits-Charged") != "0" || r.header.Get("X-Request-Credits-Remaining") != "979" {
 			t.Errorf("usage has %v", r.header)
 		}

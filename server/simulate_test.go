@@ -165,8 +165,10 @@ func simulate(t *testing.T, w *world, seed uint64) []string {
 	for _, plan := range []struct {
 		name, plan string
 		kind       access.Kind
-	}{{"hurried", "free", access.Live}, {"poor", "tiny", access.Live}, {"rich", "business", access.Live}, {"partner",
-		"wide", access.Preview}, {"thrifty", "free", access.Preview}} {
+	}{{"hurried", "free", access.Live}, {"poor", "tiny", access.Live}, {"rich", "business", access.Live}, {
+		"partner",
+		"wide", access.Preview,
+	}, {"thrifty", "free", access.Preview}} {
 		s.join(plan.name, plan.plan, plan.kind)
 	}
 

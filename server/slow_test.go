@@ -122,6 +122,7 @@ func (l *pipes) sendSlowly(t *testing.T, sent string, want wanted, id string) {
 	if faults := r.differs(want); len(faults) > 0 {
 		t.Errorf("%q: %v\n%s", sent, faults, r.body)
 	}
+
 	got := r.header.Get("X-Request-Id")
 	if id != "" && got != id || r.header.Get("Connection") != "close" {
 		t.Errorf("%q: X-Request-Id %q, want %q, Connection %q", sent, got, id, r.header.Get("Connection"))

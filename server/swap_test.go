@@ -14,7 +14,8 @@ func TestSwapsUnderReaders(t *testing.T) {
 	w := newWorld(t, setup{})
 	editions := map[string]*truth{today().view.ID: todaysTruth(), tomorrow().view.ID: tomorrowsTruth()}
 	moved := movedCards(t, todaysTruth(), tomorrowsTruth())
-	stop, answered := make(chan struct{}), make(chan struct{})
+	stop := make(chan struct{})
+	answered := make(chan struct{})
 	var readers sync.WaitGroup
 	for n := range 4 {
 		readers.Go(func() {
@@ -28,6 +29,7 @@ func TestSwapsUnderReaders(t *testing.T) {
 			}
 		})
 	}
+
 	views := []*edition{tomorrow(), today()}
 	for swap := range 400 {
 		w.Engine.Swap(views[swap%2].view, time.Now())
@@ -35,6 +37,7 @@ func TestSwapsUnderReaders(t *testing.T) {
 			<-answered
 		}
 	}
+
 	close(stop)
 	readers.Wait()
 }
@@ -47,6 +50,7 @@ func movedCards(t *testing.T, a, b *truth) (moved []*trueCard) {
 			moved = append(moved, k)
 		}
 	}
+
 	if len(moved) < 50 {
 		t.Fatalf("only %d cards moved", len(moved))
 	}
@@ -54,24 +58,29 @@ func movedCards(t *testing.T, a, b *truth) (moved []*trueCard) {
 }
 
 // readOne asks for prices of moved cards in one of several ways and holds them against the edition that answered.
-func (w *world) readOne(t *testing.T, send func(request) (reply, error), editions map[string]*truth, moved []*trueCard, i int) {
+func (w *world) readOne(t *testing.T, send func(request) (reply, error), editions map[string]*truth,
+	moved []*trueCard, i int,
+) {
 	t.Helper()
 	k := moved[i%len(moved)]
 	fail := func(r reply, format string, args ...any) {
 		t.Errorf("snapshot %s: %s", r.header.Get("X-Snapshot-Id"), fmt.Sprintf(format, args...))
 	}
+
 	ask := func(s scenario) (reply, *truth) {
 		r, err := send(s.request(w))
 		if err != nil || r.status != http.StatusOK {
 			t.Errorf("%s: %d %v", s.path, r.status, err)
 			return r, nil
 		}
+
 		tr := editions[r.header.Get("X-Snapshot-Id")]
 		if tr == nil {
 			fail(r, "unknown")
 		}
 		return r, tr
 	}
+
 	var r reply
 	var tr *truth
 	switch i % 3 {
@@ -86,6 +95,7 @@ func (w *world) readOne(t *testing.T, send func(request) (reply, error), edition
 	case 2:
 		r, tr = ask(scenario{path: "/v1/market/movers?direction=up&limit=50"})
 	}
+
 	if tr == nil {
 		return
 	}
@@ -104,6 +114,7 @@ func (w *world) readOne(t *testing.T, send func(request) (reply, error), edition
 		}
 		rest = after
 	}
+
 	if n == 0 {
 		fail(r, "no price: %.300s", r.body)
 	}

@@ -22,11 +22,13 @@ import (
 // retired Views is full, neither the heap nor the number of goroutines grows. NINEPOCKET_TORTURE=1000 sets how many
 // swaps, of a larger catalog and with readers that never rest.
 func TestSwapTorture(t *testing.T) {
-	swaps, rest := 16, 4*time.Millisecond
+	swaps := 16
+	rest := 4 * time.Millisecond
 	var days []*edition
 	if s := os.Getenv("NINEPOCKET_TORTURE"); s != "" {
 		var err error
-		if swaps, err = strconv.Atoi(s); err != nil {
+		swaps, err = strconv.Atoi(s)
+		if err != nil {
 			t.Fatal(err)
 		}
 		rest = 0
@@ -35,21 +37,30 @@ func TestSwapTorture(t *testing.T) {
 		first := makeEdition(300, 0, nil) // the race detector makes loading slow
 		days = []*edition{first, makeEdition(300, 1, first)}
 	}
+
 	truths := []*truth{readTruth(days[0]), readTruth(days[1])}
 	const copies, retired, readers = 3, 2, 4
 	store := snapshot.OpenDir(filepath.Join(t.TempDir(), "store"))
 	ids, editions := storeCopies(t, store, days, truths, copies)
 	budget := days[0].view.Size()*retired + days[0].view.Size()/2
-	eng := engine.New(store, engine.Options{Site: wire.Site{URL: baseURL, ProductPrefix: "prd"}, Poll: 2 * time.Millisecond, RetiredBudget: budget})
+	eng := engine.New(store, engine.Options{
+		Site: wire.Site{URL: baseURL, ProductPrefix: "prd"},
+		Poll: 2 * time.Millisecond, RetiredBudget: budget,
+	})
 	publish := func(id string) {
-		if _, err := store.Publish(id, snapshot.Publishing{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}); err != nil {
+		if _, err := store.Publish(id, snapshot.Publishing{
+			Now:   time.Now(),
+			Check: func(*snapshot.Catalog) error { return nil },
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	publish(ids[0])
 	if err := eng.Open(time.Now()); err != nil {
 		t.Fatal(err)
 	}
+
 	w := newWorld(t, setup{noViews: true, options: func(o *Options) { o.Engine = eng }})
 	moved := movedCards(t, truths[0], truths[1])
 	ctx, stop := context.WithCancel(t.Context())
@@ -62,6 +73,7 @@ func TestSwapTorture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		send := func(q request) (reply, error) { r, _, err := c.send(q); return r, err }
 		running.Go(func() {
 			defer c.Close()
@@ -86,6 +98,7 @@ func TestSwapTorture(t *testing.T) {
 		defer asking.Unlock()
 		return liveHeap(), runtime.NumGoroutine()
 	}
+
 	for k := 1; k <= swaps && !t.Failed(); k++ {
 		id := ids[k%len(ids)]
 		publish(id)
@@ -94,22 +107,28 @@ func TestSwapTorture(t *testing.T) {
 				t.Fatalf("publication %d is not live: %+v", k, eng.Stats())
 			}
 		}
+
 		switch full := eng.Stats().Retired == retired; {
 		case !filled && full && k >= len(ids):
 			level, goroutines = measure()
 			filled = true
 		case filled && (k%25 == 0 || k == swaps):
 			heap, n := measure()
-			highest, most = max(highest, heap), max(most, n)
+			highest = max(highest, heap)
+			most = max(most, n)
 			again = true
 		}
 	}
+
 	s := eng.Stats()
-	t.Logf("%d swaps, %d answers; %.1f MiB live with the budget full, at most %.1f MiB after; %d goroutines, at most %d after; last load %v",
-		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most, s.LastLoad.Total.Round(time.Millisecond))
+	t.Logf("%d swaps, %d answers; %.1f MiB live with the budget full, at most %.1f MiB after; %d goroutines, at "+
+		"most %d after; last load %v",
+		swaps, asked.Load(), float64(level)/(1<<20), float64(highest)/(1<<20), goroutines, most,
+		s.LastLoad.Total.Round(time.Millisecond))
 	if !filled || !again {
 		t.Fatalf("the budget never filled: %d retired", s.Retired)
 	}
+
 	// The current View and the retired ones, and a tenth of them (reliability, 1,000 swaps under load).
 	if held := eng.View().Size() + s.RetiredBytes; highest-level > held/10 {
 		t.Errorf("the live heap grew from %d to %d bytes, of which the engine holds %d", level, highest, held)
@@ -124,7 +143,9 @@ func TestSwapTorture(t *testing.T) {
 
 // storeCopies stores two editions several times, a millisecond apart: snapshots of their own with contents that are
 // known. The editions take turns, so that every swap changes prices.
-func storeCopies(t *testing.T, store *snapshot.Dir, days []*edition, truths []*truth, copies int) (ids []string, editions map[string]*truth) {
+func storeCopies(t *testing.T, store *snapshot.Dir, days []*edition, truths []*truth, copies int) (ids []string,
+	editions map[string]*truth,
+) {
 	t.Helper()
 	editions = map[string]*truth{}
 	for k := range copies {
@@ -135,6 +156,7 @@ func storeCopies(t *testing.T, store *snapshot.Dir, days []*edition, truths []*t
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			ids = append(ids, m.ID)
 			editions[m.ID] = truths[n]
 		}

@@ -37,8 +37,10 @@ func (tr *truth) summary(k *trueCard) object {
 	o := k.identity()
 	o["rarity"] = nullable(k.rarity)
 	o["image_url"] = nil
-	price := object{"currency": "USD", "market_price_cents": nil,
-		"price_updated_at": tr.at.Format("2006-01-02T15:04:05Z")}
+	price := object{
+		"currency": "USD", "market_price_cents": nil,
+		"price_updated_at": tr.at.Format("2006-01-02T15:04:05Z"),
+	}
 	if l := k.display(); l != nil {
 		price["market_price_cents"] = float64(l.now)
 		price["price_updated_at"] = l.updatedAt()

@@ -18,25 +18,33 @@ import (
 func TestPageLimit(t *testing.T) {
 	w := siteWorld(t, nil)
 	from := func(addr, target string, header ...string) reply {
-		r, err := w.send(request{method: "GET", target: target, header: append([]string{"X-Forwarded-For: 6.6.6.6, " + addr}, header...)})
+		r, err := w.send(request{method: "GET", target: target, header: append([]string{"X-Forwarded-For: 6.6.6.6, " +
+			addr}, header...)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
+
 	refused := reply{}
 	for range visitorBurst + 200 { // the clock runs on while asking
-		if refused = from("203.0.113.7", "/errors"); refused.status != http.StatusOK {
+		refused = from("203.0.113.7", "/errors")
+		if refused.status != http.StatusOK {
 			break
 		}
 	}
-	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") != "1" || refused.header.Get("Cache-Control") != "no-store" ||
+
+	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") != "1" ||
+		refused.header.Get("Cache-Control") != "no-store" ||
 		!strings.Contains(string(refused.body), "Try again in 1 second.") {
 		t.Errorf("status %d, Retry-After %q", refused.status, refused.header.Get("Retry-After"))
 	}
+
 	// A program is told so, and it is no key that is refused.
-	if r := from("203.0.113.7", "/errors", "Accept: application/json"); r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" ||
-		!strings.Contains(string(r.body), `"code":"rate_limit_exceeded"`) || !strings.Contains(string(r.body), `"retry_after_seconds":1`) {
+	if r := from("203.0.113.7", "/errors", "Accept: application/json"); r.status != http.StatusTooManyRequests ||
+		r.header.Get("Retry-After") != "1" ||
+		!strings.Contains(string(r.body), `"code":"rate_limit_exceeded"`) ||
+		!strings.Contains(string(r.body), `"retry_after_seconds":1`) {
 		t.Errorf("a program gets %d: %s", r.status, r.body)
 	}
 	if n := w.Stats().Denials; len(n) != 0 {
@@ -45,7 +53,8 @@ func TestPageLimit(t *testing.T) {
 	if r := from("203.0.113.8", "/errors"); r.status != http.StatusOK {
 		t.Errorf("another address gets %d", r.status)
 	}
-	if style := regexp.MustCompile(`/assets/style-[^"]*`).FindString(string(refused.body)); from("203.0.113.7", style).status != http.StatusOK {
+	if style := regexp.MustCompile(`/assets/style-[^"]*`).FindString(string(refused.body)); from("203.0.113.7",
+		style).status != http.StatusOK {
 		t.Error("the page that says wait has no style")
 	}
 	w.get(t, "/v1/games", "X-Forwarded-For: 203.0.113.7")
@@ -53,13 +62,15 @@ func TestPageLimit(t *testing.T) {
 
 // TestVisitors checks the arithmetic of the limit.
 func TestVisitors(t *testing.T) {
-	v, at := newVisitors(), time.Unix(1_800_000_000, 0)
+	v := newVisitors()
+	at := time.Unix(1_800_000_000, 0)
 	a := netip.MustParseAddr("2001:db8:1:2::1")
 	for i := range visitorBurst {
 		if wait := v.admit(a, at); wait != 0 {
 			t.Fatalf("request %d waits %d s", i+1, wait)
 		}
 	}
+
 	if wait := v.admit(netip.MustParseAddr("2001:db8:1:2:ffff::9"), at); wait != 1 {
 		t.Errorf("the network's next request waits %d s, want 1", wait)
 	}
@@ -75,17 +86,23 @@ func TestVisitors(t *testing.T) {
 	if wait := v.admit(a, at.Add(-time.Hour)); wait < 3600 {
 		t.Errorf("a clock that steps back grants again: %d s", wait)
 	}
+
 	for range 2 * machineShare * visitorBurst {
 		if v.admit(netip.Addr{}, at) != 0 {
 			t.Fatal("an unknown address is limited")
 		}
 	}
-	machine := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.8.8.8"), netip.MustParseAddr("::1"), netip.MustParseAddr("::ffff:127.0.0.1")}
+
+	machine := []netip.Addr{
+		netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.8.8.8"),
+		netip.MustParseAddr("::1"), netip.MustParseAddr("::ffff:127.0.0.1"),
+	}
 	for i := range machineShare * visitorBurst {
 		if wait := v.admit(machine[i%len(machine)], at); wait != 0 {
 			t.Fatalf("request %d of this machine waits %d s", i+1, wait)
 		}
 	}
+
 	for _, a := range machine {
 		if wait := v.admit(a, at); wait != 1 {
 			t.Errorf("the next request of this machine, from %s, waits %d s", a, wait)
@@ -99,10 +116,13 @@ func TestUnnamedProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var lines bytes.Buffer
 	l := newLoopback(t, setup{options: func(o *Options) {
-		o.Pages, o.Log = pages, slog.New(slog.NewTextHandler(&lines, nil))
+		o.Pages = pages
+		o.Log = slog.New(slog.NewTextHandler(&lines, nil))
 	}})
+
 	f := func(header string, trusted []netip.Prefix, want int) {
 		t.Helper()
 		lines.Reset()
@@ -122,9 +142,13 @@ func TestUnnamedProxy(t *testing.T) {
 			t.Errorf("%q with %v trusted: %d warnings, want %d\n%s", header, trusted, got, want, &lines)
 		}
 	}
+
 	here := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	f("", nil, 0)
-	for _, header := range []string{"X-Forwarded-For: 203.0.113.7\r\n", "Forwarded: for=203.0.113.7\r\n", "X-Real-IP: 203.0.113.7\r\n", "Via: 1.1 proxy\r\n"} {
+	for _, header := range []string{
+		"X-Forwarded-For: 203.0.113.7\r\n", "Forwarded: for=203.0.113.7\r\n",
+		"X-Real-IP: 203.0.113.7\r\n", "Via: 1.1 proxy\r\n",
+	} {
 		f(header, nil, 1)
 		f(header, here, 0)
 	}

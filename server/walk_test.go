@@ -24,8 +24,10 @@ type filter struct {
 
 func (f *filter) query() url.Values {
 	q := url.Values{}
-	for name, v := range map[string]string{"game": f.game, "set": f.set, "number": f.number, "rarity": f.rarity,
-		"sort": f.sort, "q": f.words} {
+	for name, v := range map[string]string{
+		"game": f.game, "set": f.set, "number": f.number, "rarity": f.rarity,
+		"sort": f.sort, "q": f.words,
+	} {
 		if v != "" {
 			q.Set(name, v)
 		}
@@ -125,8 +127,10 @@ func draw(r *rand.Rand, tr *truth) *filter {
 	}
 
 	if r.IntN(4) == 0 && k.set != nil {
-		f.set = []string{k.set.id, strings.ToUpper(k.set.name), strings.ReplaceAll(k.set.name, " ", " - "),
-			"nowhere"}[r.IntN(4)]
+		f.set = []string{
+			k.set.id, strings.ToUpper(k.set.name), strings.ReplaceAll(k.set.name, " ", " - "),
+			"nowhere",
+		}[r.IntN(4)]
 		if len(k.set.aliases) > 0 && r.IntN(2) == 0 {
 			f.set = strings.ToLower(k.set.aliases[0])
 		}
@@ -251,8 +255,10 @@ func TestWordWalks(t *testing.T) {
 	w := shared()
 	tr := todaysTruth()
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, words := range []string{"pikachu", "charizard", "luffy", "n", "energy", "zoro 25", "umbreon vmax",
-		"kanto classic", "ex", "pikchu", "the", "monkey d luffy"} {
+	for _, words := range []string{
+		"pikachu", "charizard", "luffy", "n", "energy", "zoro 25", "umbreon vmax",
+		"kanto classic", "ex", "pikchu", "the", "monkey d luffy",
+	} {
 		all := w.walk(t, "/v1/cards", url.Values{"q": {words}}, always(50), nil)
 		found := map[string]int{}
 		for i, id := range all {
@@ -296,8 +302,10 @@ func TestSetWalks(t *testing.T) {
 	w := shared()
 	tr := todaysTruth()
 	for _, game := range []string{"", "pokemon", "one-piece", "magic"} {
-		for _, series := range []string{"", tr.sets[0].series, strings.ToUpper(tr.sets[1].series), "classic-journey",
-			"nowhere"} {
+		for _, series := range []string{
+			"", tr.sets[0].series, strings.ToUpper(tr.sets[1].series), "classic-journey",
+			"nowhere",
+		} {
 			query := url.Values{}
 			want := []string{}
 			if game != "" {
@@ -504,8 +512,10 @@ func TestCursors(t *testing.T) {
 			}
 		}
 
-		for _, bad := range []string{token + "A", token + "=", token + token, "A" + token, strings.ToLower(token),
-			" " + token} {
+		for _, bad := range []string{
+			token + "A", token + "=", token + token, "A" + token, strings.ToLower(token),
+			" " + token,
+		} {
 			refused(path, key, bad)
 		}
 	}
@@ -521,8 +531,10 @@ func TestCursors(t *testing.T) {
 	} {
 		refused(path, "", cards, other)
 	}
-	for _, path := range []string{"/v1/cards?q=pikachu&game=pokemon&limit=50", "/v1/cards?game=pokemon&q=pikachu",
-		"/v1/cards?game=pokemon&q=pikachu&colour=1", "/v1/cards?game=pokemon&q=pikachu&sort=relevance"} {
+	for _, path := range []string{
+		"/v1/cards?q=pikachu&game=pokemon&limit=50", "/v1/cards?game=pokemon&q=pikachu",
+		"/v1/cards?game=pokemon&q=pikachu&colour=1", "/v1/cards?game=pokemon&q=pikachu&sort=relevance",
+	} {
 		w.try(t, scenario{path: path + "&cursor=" + cards, want: []match{has(`"data":[{`)}})
 	}
 

@@ -22,7 +22,6 @@ func readAll(t *testing.T, dir string) uint64 {
 		}
 		return nil
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,8 +102,10 @@ func FuzzNativePrices(f *testing.F) {
 	f.Add([]byte(head + "\"a\"\"b\",normal,damaged,,2026-08-22T20:00:00Z,2026-08-22T20:00:00Z,false\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		suspects, err := findSuspects(context.Background(), strings.NewReader(string(text)), "f.csv")
-		p := priceReader{file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
-			variants: newVariantReader(false)}
+		p := priceReader{
+			file: "f.csv", day: 20_000, asOf: snapshot.NoTime, suspects: suspects, to: &checked{t: t},
+			variants: newVariantReader(false),
+		}
 		if again := p.read(context.Background(), strings.NewReader(string(text))); (err == nil) != (again == nil) {
 			t.Fatalf("%v, then %v", err, again)
 		}
@@ -249,8 +251,10 @@ func FuzzArchive(f *testing.F) {
 	link.Linkname = "/etc"
 	link.Typeflag = '2'
 	f.Add(uint8(0), packTar(f, link))
-	archives := []*scratch{newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
-		newScratch(f, "a.7z")}
+	archives := []*scratch{
+		newScratch(f, "a.tar"), newScratch(f, "a.tar.zst"), newScratch(f, "a.tar.gz"),
+		newScratch(f, "a.7z"),
+	}
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		in, err := openFolder(archives[kind%4].with(t, data), fuzzLimits)
 		if err != nil {

@@ -51,8 +51,10 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 	to.Progress("prices", 0, int64(len(names)))
 	return s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
 		d := days[name]
-		p := priceReader{file: name, day: d.day, asOf: msOf(s.opts.AsOf), suspects: d.suspects, to: to,
-			variants: newVariantReader(false)}
+		p := priceReader{
+			file: name, day: d.day, asOf: msOf(s.opts.AsOf), suspects: d.suspects, to: to,
+			variants: newVariantReader(false),
+		}
 		if err := p.read(ctx, r); err != nil {
 			return err
 		}
