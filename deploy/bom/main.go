@@ -169,8 +169,8 @@ func modulesOf(info *buildinfo.BuildInfo) ([]module, error) {
 }
 
 func packagesOf(info *buildinfo.BuildInfo) ([]listed, error) {
-	// the path in a binary of ours
-	cmd := exec.Command("go", "list", "-deps", "-json=Dir,Standard,Module", info.Path) //nolint:gosec
+	args := []string{"list", "-deps", "-json=Dir,Standard,Module", info.Path}
+	cmd := exec.Command("go", args...) //nolint:gosec // the path in a binary of ours
 	cmd.Env = os.Environ()
 	cmd.Stderr = os.Stderr
 	for _, s := range info.Settings {

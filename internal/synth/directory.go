@@ -83,8 +83,8 @@ func (w *writer) create() error {
 
 	// A wide file begins with its days, so the headers come once all files are there.
 	w.headers()
-	// a catalog is no secret
-	return os.WriteFile(filepath.Join(w.dir, "source.toml"), []byte(sourceTOML), 0o644) //nolint:gosec
+	name := filepath.Join(w.dir, "source.toml")
+	return os.WriteFile(name, []byte(sourceTOML), 0o644) //nolint:gosec // a catalog is no secret
 }
 
 const sourceTOML = `# A synthetic catalog: sets, prices and dates are invented.

@@ -26,8 +26,8 @@ func create(dir, name string, compress bool) (*file, error) {
 		name += ".zst"
 	}
 
-	// a catalog is no secret
-	disk, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec
+	const once = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	disk, err := os.OpenFile(filepath.Join(dir, name), once, 0o644) //nolint:gosec // a catalog is no secret
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func splitRow(dst [][]byte, line []byte) ([][]byte, bool) {
 	plain := bytes.IndexByte(line, '"') < 0
 	for {
 		var field []byte
-		more := false
+		var more bool
 		ok := true
 		if plain {
 			field, line, more = bytes.Cut(line, comma)

@@ -42,6 +42,7 @@ func checkPrice(p *tcgPrice) *fault {
 		return nil
 	case 0:
 		return &fault{ReasonMissingValue, id, "marketPrice"}
+	default:
 	}
 
 	// Text that is no number, such as a price in quotes, is no price either.

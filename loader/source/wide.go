@@ -44,10 +44,10 @@ func (form wideForm) columns(fields [][]byte) (wideColumns, error) {
 
 	if c.first < len(fields) && string(fields[c.first]) == form.variant {
 		c.variant = c.first
-		c.first = c.first + 1
+		c.first++
 		if c.first < len(fields) && string(fields[c.first]) == "condition" {
 			c.condition = c.first
-			c.first = c.first + 1
+			c.first++
 		}
 	}
 
