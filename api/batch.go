@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -82,6 +83,8 @@ func jsonProblem(err error) string {
 		return "a member occurs twice"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "it ends too early"
+	case strings.Contains(err.Error(), "exceeded max depth"): // jsontext's own bound, which has no value
+		return errTooDeep.Error()
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("it is not JSON at byte %d", syntax.ByteOffset)
 	}

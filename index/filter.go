@@ -29,7 +29,6 @@ func (x *Index) buildFilters(step func()) error {
 	n := c.Cards.ID.Len()
 	step()
 	// Lists by row need no table: games and sets are numbered already.
-	x.byGame = group(c.Games.Slug.Len(), n, func(card int) int { return int(c.Cards.Game[card]) })
 	x.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
 	x.rarities = newTerms(step, n, func(card int, add func(string)) { add(collector.Fold(c.Cards.Rarity.At(card))) })
 	x.numbers = newTerms(step, n, func(card int, add func(string)) {

@@ -17,7 +17,6 @@ type Index struct {
 	products []uint32 // items by public id
 	sealed   *table   // sealed products by public id
 
-	byGame   postings // cards of a game
 	bySet    postings // cards of a set
 	rarities *terms   // cards by folded rarity
 	numbers  *terms   // cards by collector number and by its base, see cardsNumbered

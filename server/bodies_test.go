@@ -52,7 +52,7 @@ func TestBodies(t *testing.T) {
 		found(`{"deep":` + nested(15) + `,"ids":["` + k.id + `"]}`)
 		bad(`{"deep":`+nested(16)+`,"ids":["`+k.id+`"]}`, "16 levels")
 		bad(`{"ids":`+nested(16)+`}`, "16 levels")
-		bad(nested(100_000), "JSON")
+		bad(nested(100_000), "16 levels")
 		bad(`{"a":`+strings.Repeat(`{"a":`, 50_000), "")
 		bad(`{"ids":["`+k.id+`"],"ids":["`+k.id+`"]}`, "twice")
 		bad(`{"ids":["`+k.id+`"],"\u0069ds":[]}`, "twice")

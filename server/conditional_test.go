@@ -226,6 +226,12 @@ func TestOrigins(t *testing.T) {
 		}
 	}
 
+	// The document is for everybody, and says so once.
+	r := w.get(t, "/openapi.json", "Origin: "+origin)
+	if got := r.header.Values("Access-Control-Allow-Origin"); len(got) != 1 || got[0] != "*" {
+		t.Errorf("/openapi.json: Access-Control-Allow-Origin %q", got)
+	}
+
 	for _, path := range []string{"/v1/cards", "/v1/cards/batch", "/v1/usage", "/v1/nothing"} {
 		preflight := request{
 			method: http.MethodOptions, target: path,

@@ -117,8 +117,13 @@ func (c *counts) answered(x *exchange) {
 	c.requests.Add(x.shard, x.row, statusColumn(r.StatusCode()), 1)
 	c.latency.Observe(x.shard, x.row, time.Since(x.time))
 
+	// A stream is read by whoever sends it: asking for its bytes here would read all of it.
 	if !x.Ctx.IsHead() {
-		c.totals.Add(x.shard, 0, totalBytes, uint64(len(r.Body())))
+		n := max(r.Header.ContentLength(), 0)
+		if !r.IsBodyStream() {
+			n = len(r.Body())
+		}
+		c.totals.Add(x.shard, 0, totalBytes, uint64(n))
 	}
 	switch x.Encoded {
 	case "":

@@ -24,8 +24,9 @@ func (x *exchange) openapi() {
 	d := &x.s.document
 	encoding := x.Encoding(len(d.in[""]))
 
+	// Any origin may read it: that takes the place of a configured one (see allowOrigin).
+	x.Ctx.Response.Header.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	x.nameHead()
-	x.Head.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	x.Head.Set(fasthttp.HeaderCacheControl, "public, max-age=300")
 	x.Head.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
 	x.sendDocument("application/json", d.etag, encoding, d.in[encoding])

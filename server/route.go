@@ -161,9 +161,10 @@ func (s *Server) rowOf(spelt string) *path {
 
 	// There are some twenty patterns, and few requests are so broken.
 	for pattern, p := range s.literal {
-		before, after, _ := strings.Cut(pattern, "{id}")
-		id, found := strings.CutPrefix(spelt, before)
-		if id, ends := strings.CutSuffix(id, after); found && ends && id != "" && strings.IndexByte(id, '/') < 0 {
+		before, after, takesID := strings.Cut(pattern, "{id}")
+		id, begins := strings.CutPrefix(spelt, before)
+		id, ends := strings.CutSuffix(id, after)
+		if takesID && begins && ends && id != "" && strings.IndexByte(id, '/') < 0 {
 			return p
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,10 +33,9 @@ func snapshotBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build --store DIR --source KIND:PATH…",
 		Short: "Build a snapshot from catalogs and price feeds",
-		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is tcgcsv, pokemon-tcg-data, " +
-			"punk-records\n" +
-			"or native; PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a " +
-			"wide CSV\n" +
+		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is one of\n" +
+			strings.Join(source.KindNames(), ", ") + ".\n" +
+			"PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a wide CSV\n" +
 			"file of price history. What is refused goes to the snapshot's quarantine file, with the reason.",
 		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices " +
 			"tcgcsv:history.csv.zst --publish\n" +

@@ -5,7 +5,7 @@ package text
 // string alignment) computed row by row, of which only a band of five cells can stay within two
 // errors; both rows that a step needs fit into the integer, so that nothing is built before a
 // search and nothing is remembered during one. bleve's own automaton takes 51 to 273 µs to build
-// for every word (docs/SEARCH.md, "Fast").
+// for every word (docs/SEARCH.md, Cost).
 //
 // Every error costs 1, but one that changes the first letter costs 2 unless it swaps the first two
 // letters.

@@ -152,7 +152,7 @@ func coverOf(words, core int) wordCover {
 }
 
 // addWords files a holder under its words, the stems of its possessives and the joined forms of
-// what is written without spaces (docs/SEARCH.md, "Normalise").
+// what is written without spaces (docs/SEARCH.md, Normalise).
 func (b *builder) addWords(to []posting, holder uint32, words []nameWord, core int) []posting {
 	for i, w := range words {
 		mask := uint32(1) << i
@@ -324,7 +324,8 @@ func (b *builder) finish() *Index {
 	ix.setCard = newColumn(len(ix.setWords), sets, itself)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
-		// Most cards say which total is printed behind their numbers; else the highest number stands in.
+		// Most cards say which total is printed behind their numbers; else the highest number
+		// stands in.
 		cards := ix.setCard.of(uint32(set))
 		ix.setTotal[set] = majority(ix.totalOf, cards)
 		if ix.setTotal[set] == 0 {

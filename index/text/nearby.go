@@ -51,9 +51,9 @@ const (
 	typoPrefix                      // words of which a beginning is one error away
 )
 
-// allowedTypos is the greatest distance at which a word may be misspelled (docs/SEARCH.md, "Expand
-// each word"): none under four letters or with digits, one up to six, two from seven. Three letters
-// have one within the closed list of suffixes only, which the caller sees to.
+// allowedTypos is the greatest distance at which a word may be misspelled (docs/SEARCH.md, Expand):
+// none under four letters or with digits, one up to six, two from seven. Three letters have one
+// within the closed list of suffixes only, which the caller sees to.
 func allowedTypos(w []byte) int {
 	for _, b := range w {
 		if 'a' > b || b > 'z' {
@@ -137,7 +137,7 @@ func (e *expander) best(near []nearWord, keep int) []nearWord {
 }
 
 // suffixes is the closed list of words that follow (or precede) a name, the only ones for which a
-// word of three letters may be a misspelling (docs/SEARCH.md, "Expand each word").
+// word of three letters may be a misspelling (docs/SEARCH.md, Expand).
 var suffixes = []string{
 	"v", "ex", "gx", "vmax", "vstar", "break", "lv", "x", "lvx", "legend", "radiant", "star", "prism",
 }

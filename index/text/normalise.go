@@ -7,7 +7,7 @@ import (
 )
 
 // A token is one normalised word of a name or of a query: where it stands in the normaliser's text,
-// and how it was written. docs/SEARCH.md, "Normalise, index and query alike".
+// and how it was written. docs/SEARCH.md, Normalise.
 type token struct {
 	start, end int
 	// stem is the length of the word without its possessive ending ("mistys": 5), or 0.
@@ -214,7 +214,7 @@ func (sc *scanner) endWord() {
 }
 
 // symbolWords are the signs printed in card names that have a spoken form (docs/SEARCH.md,
-// "Normalise").
+// Normalise).
 var symbolWords = map[rune]string{
 	'♀': " female ", '♂': " male ",
 	'★': " star ", '☆': " star ", '⭐': " star ", '✩': " star ", '✪': " star ", '✭': " star ", '✰': " star ",

@@ -7,7 +7,7 @@ import (
 	"ninepocket/collector"
 )
 
-// Bounds of a query (docs/SEARCH.md, "The worst legal request"): what comes behind them is not
+// Bounds of a query (docs/SEARCH.md, Cost): what comes behind them is not
 // read.
 const (
 	maxUnits  = 8
@@ -34,8 +34,7 @@ type numberReading struct {
 	total uint16
 }
 
-// A query is a text taken apart: its units, and the numbers among them (docs/SEARCH.md, "Parse
-// numbers first").
+// A query is a text taken apart: its units, and the numbers among them (docs/SEARCH.md, Numbers).
 type query struct {
 	norm    normaliser
 	units   []unit

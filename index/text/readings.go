@@ -28,8 +28,8 @@ const (
 // Longest list of splits tried for one word.
 const maxSplits = 4
 
-// expand lists the readings of every unit, unit by unit, the best first (docs/SEARCH.md, "Expand
-// each word"). It says whether the effort can find more than the one before.
+// expand lists the readings of every unit, unit by unit, the best first (docs/SEARCH.md, Expand).
+// It says whether the effort can find more than the one before.
 func (s *search) expand(e effort) bool {
 	s.readings = s.readings[:0]
 	units := s.query.units

@@ -180,7 +180,8 @@ func score(all costs, words int, t *title, f, s *finding, core *wordCover, numbe
 		swaps = f.swaps
 	}
 
-	// What the name has beyond the query counts against it; what only qualifies it, a quarter of that.
+	// What the name has beyond the query counts against it; what only qualifies it, a quarter of
+	// that.
 	extra := fitUnits * bits.OnesCount32(t.core&^cover)
 	extra += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
 	return sc | uint64(fitZero-int(t.fame)+extra)<<fitAt | uint64(min(swaps, 15))<<swapsAt

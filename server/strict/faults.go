@@ -2,8 +2,9 @@ package strict
 
 // What is refused, in the words that the client is told.
 var (
-	errBadMethod      = malformed("the method must be upper-case letters")
-	errBadLine        = malformed("the request line must be a method, a target and a version, with one space between")
+	errBadMethod = malformed("the method must be upper-case letters")
+	errBadLine   = malformed("the request line must be a method, a target and a version " +
+		"with one space between them")
 	errBadVersion     = malformed("the version must be HTTP/1.1 or HTTP/1.0")
 	errBadTarget      = malformed("the request target must be a path without spaces, control characters or a fragment")
 	errOtherAuthority = malformed("the request target names another host than the Host header")
