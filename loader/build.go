@@ -57,7 +57,7 @@ type Options struct {
 	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml), "" for
 	// none.
 	Mapping string
-	// KeepUnmatched makes cards of a later source that no earlier one has cards of their own.
+	// KeepUnmatched adds the cards of a later source that no earlier source has.
 	KeepUnmatched bool
 	// Unpack is source.Options.Unpack.
 	Unpack []string
@@ -99,7 +99,7 @@ type builder struct {
 	quarantine quarantine
 	report     Report
 	pool       pool
-	leftOut    map[string]bool // full references that a catalog has and this one does not
+	leftOut    map[string]bool // full references that a source has and this catalog leaves out
 
 	feeds    []feed
 	registry *registry

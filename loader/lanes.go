@@ -103,8 +103,7 @@ func (d days) see(feed, game uint8, day snapshot.Day) {
 	d[feed][game] = max(d[feed][game], day)
 }
 
-// current returns a lane's current price (decision 18 of a catalog's instant): the one of its
-// feed's newest day.
+// current is the lane's price on its feed's newest day, NoCents when it has none (decision 18).
 func (t *laneTable) current(n int32, d days, game uint8) int64 {
 	// A lane that its feed no longer names has no price today.
 	l := &t.all[n]

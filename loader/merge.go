@@ -120,7 +120,7 @@ func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bo
 	}
 }
 
-// byKey pairs rows by one key, "" for none, that tells the game too.
+// byKey pairs rows by one key. The key includes the game; an empty one pairs nothing.
 func (p *pairing[T]) byKey(keyOf func(*T) string) {
 	p.byKeys(func(row *T) []string { return []string{keyOf(row)} }, func(_, _ *T) bool { return true })
 }

@@ -25,7 +25,7 @@ func problem(code wire.Code, detail string) *wire.Fault {
 // tellProblem tells an error in the envelope of a REST surface.
 func tellProblem(x *exchange, f *wire.Fault) { x.tell(f, "") }
 
-// tell answers with an error; on is what the answer depends on besides the path.
+// tell answers with an error; on lists more headers for Vary.
 func (x *exchange) tell(f *wire.Fault, on string) {
 	r := &x.Ctx.Response
 	meaning := x.surface.meanings[f.Code]
@@ -61,8 +61,7 @@ func (x *exchange) nameHead() {
 	x.named = true
 }
 
-// nameAnswer sends what is left of the head and the request id, unless the other headers brought it
-// along.
+// nameAnswer sends the request id and the rest of the head, unless they were sent.
 func (x *exchange) nameAnswer() {
 	if x.named {
 		return

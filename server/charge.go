@@ -76,8 +76,8 @@ func (c *charge) commit(reply []byte) error {
 	return nil
 }
 
-// abort gives up a claim, so that nobody waits for it in vain, and ends the ticket. After a failed
-// commit, which may have given it up already, it does nothing.
+// abort gives up a claim, so that nobody waits for it in vain, and ends the ticket. If a failed
+// commit gave the claim up already, the store ignores this call.
 func (c *charge) abort() {
 	receipt, err := c.gate.Abort(c.decision.Ticket, c.claim)
 	// The meter failed, and that was told already: what remains is shown as it was at admission.

@@ -19,7 +19,7 @@ type counts struct {
 	broken   *tally.Counters  // one row: what was no HTTP request, by column of the status
 }
 
-// route is what requests are told apart by: nothing that a client makes up.
+// route names a row of the counts. Clients cannot add one.
 type route struct{ surface, operation string }
 
 // The rows of requests that no path of the table stands for.

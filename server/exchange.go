@@ -76,8 +76,8 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.route(x)
 }
 
-// start takes up a request that was whole at an instant, the one reading of the clock of the
-// request; zero is now, for a request that did not come through a connection.
+// start begins a request. at is when it had arrived. Zero means now, for requests without a
+// connection.
 func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	if at.IsZero() {
 		at = time.Now()
@@ -276,16 +276,15 @@ func (x *exchange) runOnce() *wire.Fault {
 	return x.keepReply()
 }
 
-// dataStart begins the answer of an idempotent operation. It is as long as an instant: what is kept
-// of an answer is its snapshot_at in that place, in ms, and the data.
+// dataStart begins the answer of an idempotent operation. A kept answer has snapshot_at (ms) in these
+// eight bytes, then the data.
 const dataStart = `{"data":`
 
 // keepReply keeps what a replay repeats and charges one unit, both or neither.
 func (x *exchange) keepReply() *wire.Fault {
 	kept := x.reply.Body
 
-	// The store compresses a copy, so that the instant can stand in the body for as long as that
-	// takes.
+	// commit keeps no part of the body, so the instant may overwrite its start until commit returns.
 	binary.BigEndian.PutUint64(kept, uint64(x.reply.SnapshotAt))
 	err := x.charge.commit(kept)
 	copy(kept, dataStart)
@@ -317,8 +316,7 @@ func (x *exchange) validate() {
 	out := &x.reply
 	content := out.Content()
 
-	// A page with a cursor brings its own validator, and so does a card, whose one is known since
-	// its View was made.
+	// A page with a cursor brings its own validator, and so does a card.
 	if !out.Tagged {
 		out.Tag = xxhash.Sum64(content)
 		out.Tagged = true
@@ -326,8 +324,7 @@ func (x *exchange) validate() {
 	x.notModified = x.Conditional() && x.Matches(out.Tag, x.Encoding(len(content)))
 }
 
-// unmetered is what a request is told whose call the meter could not take. The cause goes to the
-// log.
+// unmetered logs why the meter failed and returns the caller's fault.
 func (x *exchange) unmetered(err error) *wire.Fault {
 	x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err))
 	return notMetered

@@ -90,7 +90,8 @@ func (p *policy) of(minute, day access.Policy) []byte {
 	return p.lines
 }
 
-// addRateLimits adds the rate headers of decision 10; /v1/usage passes no limit and has none.
+// addRateLimits adds the rate headers of decision 10. /v1/usage passes no minute window and so has
+// no rate headers.
 func addRateLimits(x *exchange) {
 	minute := x.charge.decision.Minute
 	if minute.Limit == 0 {

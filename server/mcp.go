@@ -17,8 +17,8 @@ import (
 	"ninepocket/wire"
 )
 
-// gateSurface is the gate of MCP: it tells what is wrong with a request up to the size of its body
-// as the live surface does.
+// gateSurface is the gate of MCP: it answers faults found before the message is read, as the live
+// surface does.
 var gateSurface = func() surface {
 	gate := liveSurface
 	gate.denials = mcpDenials
@@ -134,8 +134,7 @@ func (x *exchange) mcp() {
 		return
 	}
 
-	// What is no message is answered 400 with a JSON-RPC error, what wants no answer 202 without a
-	// body.
+	// A body that is no message gets 400 with a JSON-RPC error. A notification gets 202.
 	m, fault := mcp.Read(x.Ctx.PostBody())
 	if fault == nil {
 		fault = m.CheckVersion(string(x.Ctx.Request.Header.Peek("MCP-Protocol-Version")))
@@ -214,8 +213,8 @@ func seconds(n int64) string {
 	return wire.Decimal(n) + " seconds"
 }
 
-// tellAgent tells why a tool did not run, or why its result cannot be given, as a result. A wait
-// that the sentence does not name follows it.
+// tellAgent answers with a tool result that says why the tool did not run, or why its result cannot
+// be given. RetryAfter adds a sentence with the wait.
 func tellAgent(x *exchange, f *wire.Fault) {
 	detail := f.Detail
 	if f.RetryAfter > 0 {

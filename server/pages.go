@@ -72,8 +72,8 @@ func (s *Server) withPages(table []*path) []*path {
 	return table
 }
 
-// pageArgs reads the query parameters that a page knows; others are ignored, and what is wrong with
-// one makes it absent: a page shows what it can.
+// pageArgs reads the query parameters that a page knows and ignores others. A parameter with a bad
+// value counts as absent: a page shows what it can.
 func (v *visit) pageArgs(known ...string) {
 	v.request.Args.Parse(v.Ctx.URI().QueryString(), known)
 }

@@ -15,7 +15,7 @@ import (
 	"ninepocket/wire"
 )
 
-// operation is an operation of the API and the row that its requests count as.
+// operation adds to an api.Operation the row that counts it.
 type operation struct {
 	*api.Operation
 	row int
@@ -44,7 +44,7 @@ func (s *Server) paths() []*path {
 		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: route{"mcp", "mcp"}},
 	}
 
-	// Two operations of one method and path, of the two surfaces, are one row.
+	// The live and the preview operation of one method and path share a row.
 	rows := map[string]*path{}
 	for _, op := range api.Operations() {
 		if op.Surface == access.Preview && !s.Preview {
@@ -80,8 +80,7 @@ func (s *Server) Operations() []string {
 	return all
 }
 
-// methods are the rows of one pattern, of which each has a method, and the Allow header that they
-// make.
+// methods holds the rows of one pattern, one for each method, and their Allow header.
 type methods struct {
 	siblings []*path
 	allow    string
@@ -153,7 +152,7 @@ const cardPattern = "/v1/cards/{id}"
 
 const cardPrefix = "/v1/cards/"
 
-// rowOf is a row of a path whose request no handler will see; nil when there is none.
+// rowOf finds the row of a path when the request is too broken for a handler; nil when there is none.
 func (s *Server) rowOf(spelt string) *path {
 	if p := s.literal[spelt]; p != nil {
 		return p

@@ -69,7 +69,7 @@ type Server struct {
 	literal  map[string]*path // a row of each pattern
 	draining atomic.Bool
 	open     front.Connections
-	// instant is of a request that was whole then; simulations have a time of their own.
+	// instant makes a request's two clocks from the time when it had arrived. Simulations replace it.
 	instant  func(time.Time) (time.Time, access.Instant)
 	document document
 	tools    *mcpServer
@@ -78,7 +78,7 @@ type Server struct {
 	visitors *visitors
 	packs    *front.Packs
 	service  api.Service
-	// unnamedProxy: it was said that a proxy on this machine is not among the trusted ones.
+	// unnamedProxy is set once the log has warned of an untrusted proxy on this machine.
 	unnamedProxy atomic.Bool
 }
 

@@ -18,7 +18,7 @@ type visit struct {
 	mediaType string
 }
 
-// visited makes what answers a path of a function over a visit.
+// visited turns a function of a visit into one that answers a path.
 func visited(answer func(*visit)) func(*exchange) {
 	return func(x *exchange) { answer(&visit{exchange: x}) }
 }

@@ -70,9 +70,9 @@ func (v *visitors) admit(a netip.Addr, now time.Time) (wait int) {
 	}
 }
 
-// visitor is the address that asks: the connection's, or, where that is a proxy that the operator
-// trusts, the last one in X-Forwarded-For that is not. What clients write into the header stands
-// before what proxies append, and is not believed.
+// visitor is the address that asks: the connection's. If that is a trusted proxy, it is the last
+// untrusted address in X-Forwarded-For. What clients write into the header stands before what
+// proxies append, and is not believed.
 func (s *Server) visitor(x *exchange) netip.Addr {
 	addr, ok := netip.AddrFromSlice(x.Ctx.RemoteIP())
 	if !ok {

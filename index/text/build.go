@@ -23,7 +23,7 @@ type builder struct {
 
 	word     map[string]uint32 // word → order of discovery
 	spelling []string
-	single   []bool // by order of discovery: the word stands alone somewhere, it is more than a joined form
+	single   []bool // by order of discovery: the word also stands alone, not only joined
 	names    []posting
 	sets     []posting
 	codes    []posting

@@ -34,8 +34,8 @@ func (s *search) collect(e effort, limit int) {
 	}
 }
 
-// rarest returns the words of the query that have the fewest postings, so many that a title which
-// has none of them lacks more than limit words. "charizard ex" need not visit the thousand names
+// rarest picks the limit+1 words with the fewest postings. A title without any of them lacks too
+// many. "charizard ex" need not visit the thousand names
 // with "ex": with both words, a name is among those with "charizard". Words that sets or numbers
 // can supply do not count, and where they may be too many, all words are returned.
 func (s *search) rarest(limit int) (rare uint8) {

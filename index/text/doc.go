@@ -2,13 +2,13 @@
 //
 // A query goes through five steps; docs/SEARCH.md has the rules.
 //
-// 	"Pikchu & Zekrom-GX 33/181"
-// 	  normalise   pikchu  zekrom  gx  33 / 181      normalise.go
-// 	  parse       pikchu  zekrom  gx  number 33     query.go
-// 	              of 181
-// 	  expand      pikchu: pikachu, one typo         readings.go, nearby.go, automaton.go, dictionary.go
-// 	  intersect   Pikachu & Zekrom-GX has all       collect.go, gather.go
-// 	  score       0 missing, 1 typo, number hit     score.go
+//	"Pikchu & Zekrom-GX 33/181"
+//	  normalise   pikchu  zekrom  gx  33 / 181      normalise.go
+//	  parse       pikchu  zekrom  gx  number 33     query.go
+//	              of 181
+//	  expand      pikchu: pikachu, one typo         readings.go, nearby.go, automaton.go, dictionary.go
+//	  intersect   Pikachu & Zekrom-GX has all       collect.go, gather.go
+//	  score       0 missing, 1 typo, number hit     score.go
 //
 // Normalise: names, sets and queries are reduced to the same words. Symbols become the words people
 // say (♀ is female, ★ is star), marks and apostrophes vanish, every other sign divides, "and" is

@@ -20,8 +20,8 @@ const (
 	missing      class = 15   // not at all
 )
 
-// asideOf is the class of a word that is found beside the name as the given class says of the name:
-// it counts slightly less.
+// asideOf turns a class of a name word into that of a word beside the name, which counts slightly
+// less.
 func asideOf(c class) class { return c + 1 }
 
 // What a class counts for in the levels of the score.
