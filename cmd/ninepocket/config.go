@@ -19,10 +19,11 @@ type config struct {
 	Store string `toml:"store" flag:"snapshot store <DIR>"`
 	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
 
-	Listen    string `toml:"listen" flag:"<ADDRESS> of the API"`
-	Admin     string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
+	Listen string `toml:"listen" flag:"<ADDRESS> of the API"`
+	Admin  string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
+	// The certificate and its key are given both, or neither.
 	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"` // air: a tag is one text
-	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"`                            // both or neither
+	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"`
 	ReadyFile string `toml:"ready_file" flag:"write this <PATH> once requests are served"`
 	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
 	SiteURL   string `toml:"site_url" flag:"<URL> of the site that card and set pages are on (default: the base URL)"`
