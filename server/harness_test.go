@@ -446,7 +446,8 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 // client is one connection to a world.
 type client struct {
 	net.Conn
-	r *bufio.Reader
+	r    *bufio.Reader
+	kept time.Time // when it was last laid aside
 }
 
 // request is what a test sends, byte by byte as it says.
@@ -511,6 +512,10 @@ func (w *world) send(q request) (reply, error) {
 	return r, err
 }
 
+// idleLimit is how long a kept connection is used again: well under the server's idle timeout,
+// which would close it under a request.
+const idleLimit = 5 * time.Second
+
 // kept is a connection on which nothing is under way, nil without one.
 func (w *world) kept() *client {
 	w.mu.Lock()
@@ -522,12 +527,17 @@ func (w *world) kept() *client {
 
 	c := w.idle[last]
 	w.idle = w.idle[:last]
+	if time.Since(c.kept) > idleLimit {
+		_ = c.Close()
+		return nil
+	}
 	return c
 }
 
 func (w *world) keep(c *client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	c.kept = time.Now()
 	w.idle = append(w.idle, c)
 }
 
@@ -536,7 +546,7 @@ func (w *world) dial() (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{conn, bufio.NewReader(conn)}, nil
+	return &client{Conn: conn, r: bufio.NewReader(conn)}, nil
 }
 
 // send sends a request over this connection and reads the reply; closed tells that it was the last one.

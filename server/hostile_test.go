@@ -181,7 +181,7 @@ func dial(tb testing.TB, addr string) *client {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &client{c, bufio.NewReader(c)}
+	return &client{Conn: c, r: bufio.NewReader(c)}
 }
 
 // next reads one answer.

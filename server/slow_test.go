@@ -48,7 +48,7 @@ func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 func (l *pipes) dial() *client {
 	ours, theirs := net.Pipe()
 	l.dialled <- theirs
-	return &client{ours, bufio.NewReader(ours)}
+	return &client{Conn: ours, r: bufio.NewReader(ours)}
 }
 
 // inBubble runs a test on virtual time, over a world that listens on pipes.
