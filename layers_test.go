@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
+	"internal/depth":                       {},
 	"internal/fixture":                     {"snapshot"},
 	"internal/jsonwalk":                    {},
 	"internal/synth":                       {},
@@ -82,7 +83,7 @@ const anyOfOurs = "*"
 
 // testKit is what tests inside any package may import besides.
 var testKit = []string{
-	"internal/certificate/certificatetest", "internal/contracttest", "internal/fixture",
+	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/fixture",
 	"internal/synth",
 }
 
@@ -235,7 +236,7 @@ func TestLayers(t *testing.T) {
 var notInProduct = []string{
 	"access/accesstest", "bench/check", "bench/figures", "bench/gobench", "bench/plot", "bench/rivals", "deploy",
 	"deploy/bom", "engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
-	"internal/fixture", "internal/wal/waltest",
+	"internal/depth", "internal/fixture", "internal/wal/waltest",
 }
 
 // TestProductLinksNoRivals follows the imports of the product's command, whatever mayImport allows it.

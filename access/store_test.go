@@ -7,6 +7,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/accesstest"
+	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -49,7 +50,7 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 func modelSteps(t *testing.T) int {
 	text := os.Getenv("NINEPOCKET_MODEL_STEPS")
 	if text == "" {
-		return 500
+		return 500 / depth.Every(4)
 	}
 
 	steps, err := strconv.Atoi(text)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
 )
 
@@ -177,6 +178,7 @@ func TestJob(t *testing.T) {
 
 // TestJobOnRealCards does the same over the real catalogs, and holds every answer against its budget.
 func TestJobOnRealCards(t *testing.T) {
+	depth.OnlyWhole(t)
 	d := realDesk(t)
 	c := d.view.Catalog
 	var list []holding

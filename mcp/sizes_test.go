@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
@@ -17,6 +18,7 @@ const (
 
 // TestSizes holds the default answers of every tool over the real catalogs, and the largest, against the budgets.
 func TestSizes(t *testing.T) {
+	depth.OnlyWhole(t)
 	d := realDesk(t)
 	c := d.view.Catalog
 	small := func(tool string, arguments args) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
@@ -194,7 +195,7 @@ func TestDefinitions(t *testing.T) {
 // TestRandomCatalogs calls every tool over random catalogs, in both formats: call checks each result's schema, size
 // and text. What is in the one form must be in the other.
 func TestRandomCatalogs(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(40 / depth.Every(8)) {
 		d, w := randomDesk(t, seed, fixture.Small)
 		for _, format := range []string{"concise", "detailed"} {
 			refs := func(i int) string { return w.Cards[i%len(w.Cards)].ID }

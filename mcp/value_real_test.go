@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"ninepocket/internal/depth"
 )
 
 // mistakes are what people do to a card's line; each turns a true line into one that is worse.
@@ -106,6 +108,7 @@ func (d *desk) value(tb testing.TB, lines ...args) valuation {
 // that more cards fit than there are candidates are held to nothing, since no order of equals can be right; the log
 // counts them all the same: every line left open, and every ambiguous one.
 func TestValueRealCards(t *testing.T) {
+	depth.OnlyWhole(t)
 	d := realDesk(t)
 	c := d.view.Catalog
 	const each = 200

@@ -19,6 +19,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/engine"
+	"ninepocket/internal/depth"
 	"ninepocket/loader"
 	"ninepocket/wire"
 )
@@ -128,6 +129,7 @@ func (w *world) searchMiss(tb testing.TB, query, game, name, number, set string)
 // trees and compares each with the decimal text of its file: the feed has no observation times, so
 // a price is of unknown age.
 func TestRealSelections(t *testing.T) {
+	depth.OnlyWhole(t)
 	tree := filepath.Join(realDir(t), "tcgcsv", "tcgplayer-current.tar.zst")
 	w := realWorld(t, loader.Input{Kind: "tcgcsv", Path: tree})
 	truth := readMarketPrices(t, tree)

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access"
+	"ninepocket/internal/depth"
 )
 
 // simulation is one run of random clients against a server whose clock, store, catalog and keys
@@ -128,7 +129,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 
-	for seed := range uint64(500) {
+	for seed := range uint64(500 / depth.Every(4)) {
 		trace := simulate(t, w, seed)
 		if t.Failed() {
 			t.Fatalf("NINEPOCKET_SEED=%d shows it again", seed)

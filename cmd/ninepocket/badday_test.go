@@ -16,6 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/synth"
 	"ninepocket/snapshot"
 )
@@ -286,10 +287,7 @@ func TestRealBadDays(t *testing.T) {
 		t.Skip("skipped: real bad days, because the real data is not there")
 	}
 
-	every := 1
-	if testing.Short() || raceEnabled {
-		every = 8
-	}
+	every := depth.Every(16)
 
 	few := func(name string, b []byte) []byte { return oneSetIn(t, every, name, b) }
 	days := map[string]string{}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/depth"
 	"ninepocket/snapshot"
 )
 
@@ -140,6 +141,7 @@ func TestRealTCGCSV(t *testing.T) {
 
 // Every price is compared with the decimal text of the files themselves.
 func TestRealTCGCSVPricesToTheCent(t *testing.T) {
+	depth.OnlyWhole(t)
 	path := data(t, "tcgcsv/tcgplayer-current.tar.zst")
 	in, err := openFolder(path, defaultLimits)
 	if err != nil {
@@ -212,6 +214,7 @@ func TestRealTCGCSVPricesToTheCent(t *testing.T) {
 }
 
 func TestRealArchiveDayIsTheSameAs7z(t *testing.T) {
+	depth.OnlyWhole(t)
 	packed := data(t, "tcgcsv/archive/prices-2026-04-20.tar.zst")
 	seven := data(t, "tcgcsv/archive/prices-2026-04-20.ppmd.7z")
 	sorted := func(path string) *recorder {
@@ -260,6 +263,7 @@ func TestRealArchiveDayIsTheSameAs7z(t *testing.T) {
 }
 
 func TestRealWideHistory(t *testing.T) {
+	depth.OnlyWhole(t)
 	f := func(kind, name string, series, points, blanks int, last string) *recorder {
 		t.Helper()
 		rec := mustRead(t, kind, data(t, "price-history/"+name), Options{})

@@ -1,0 +1,33 @@
+// Package depth tells tests how much of a long sweep to do.
+//
+// A sweep over a whole real catalog takes a minute or more under the race detector, and nothing in
+// it runs side by side. So make test does a sample of it, and make whole does all of it without the
+// race detector.
+package depth
+
+import (
+	"os"
+	"testing"
+)
+
+// variable is set to do each sweep in full.
+const variable = "NINEPOCKET_WHOLE"
+
+// Whole says whether sweeps are done in full.
+func Whole() bool { return os.Getenv(variable) != "" }
+
+// Every is the stride of a sweep: 1 when sweeps are done in full, else n.
+func Every(n int) int {
+	if Whole() {
+		return 1
+	}
+	return n
+}
+
+// OnlyWhole skips a test that cannot be sampled, because most of its time goes into what it reads.
+func OnlyWhole(tb testing.TB) {
+	tb.Helper()
+	if !Whole() {
+		tb.Skip("skipped: a sweep that make whole does")
+	}
+}
