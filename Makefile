@@ -67,6 +67,10 @@ alloc: ## run the allocation tests (named …Alloc…), which the race detector 
 mcp-conformance: ## run the official MCP conformance suite, the Inspector's lint and the TypeScript client (needs Node)
 	@GO='$(GO)' mcp/conformance/run.sh
 
+.PHONY: whole
+whole: ## do in full the sweeps that make test does a sample of, without the race detector (3 min)
+	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'depth\.' . | xargs dirname | sort -u)
+
 .PHONY: torture
 torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients
 	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket ./server

@@ -13,11 +13,13 @@ import (
 // listProducts answers GET /v1/products.
 func listProducts(r *Request, out *Reply) *wire.Fault {
 	var filter index.ProductFilter
-	preview := r.oneOf("game", "", previewGames()...)
-	if game, ok := snapshot.GameByPreview(preview); ok {
+	if _, given := r.Args.Given("game"); given {
+		game, _ := snapshot.GameByPreview(r.oneOf("game", "", previewGames()...))
 		filter.Game = game.Slug
 	}
+
 	filter.Kind = r.oneOf("kind", "", "card", "sealed")
+
 	partner, ok := r.Args.Given("partner_id")
 	if ok && !allDigits(partner) {
 		r.problem("partner_id must be digits")

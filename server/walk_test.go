@@ -14,6 +14,7 @@ import (
 	"ninepocket/collector"
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
+	"ninepocket/internal/depth"
 )
 
 // filter is a random query of cards and what it means.
@@ -216,7 +217,7 @@ func TestWalks(t *testing.T) {
 	tr := todaysTruth()
 	r := rand.New(rand.NewPCG(1, 2))
 	matched := 0
-	for i := range 90 {
+	for i := range 90 / depth.Every(3) {
 		f := draw(r, tr)
 		want := f.want(tr)
 		limit := always(50)
@@ -234,7 +235,7 @@ func TestWalks(t *testing.T) {
 		matched += len(want)
 	}
 
-	if matched < 12_000 {
+	if matched < 12_000/depth.Every(3) {
 		t.Errorf("only %d cards walked", matched)
 	}
 }

@@ -76,6 +76,9 @@ func DecodeSection(c *Catalog, i int, raw []byte) error {
 	return decodeSection(raw, Format, func() {}, func(w columns) { sections[i].walk(c, w) })
 }
 
+// Remember replaces the store's journal.
+func (d *Dir) Remember(past []Publication) error { return d.replace(journalName, journal{past}) }
+
 // DiskOp is one operation on a disk.
 type DiskOp struct {
 	Op   string // mkdir, create, write, sync, rename, remove or syncdir

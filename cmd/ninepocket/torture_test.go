@@ -21,7 +21,7 @@ func publisherRounds(t *testing.T) int {
 	t.Helper()
 	given := os.Getenv("NINEPOCKET_TORTURE")
 	if given == "" {
-		return 15
+		return 6
 	}
 
 	n, err := strconv.Atoi(given)

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// variable is set to do each sweep in full.
-const variable = "NINEPOCKET_WHOLE"
+// variable is set to whole to do each sweep in full.
+const variable = "TEST_DEPTH"
 
 // Whole says whether sweeps are done in full.
-func Whole() bool { return os.Getenv(variable) != "" }
+func Whole() bool { return os.Getenv(variable) == "whole" }
 
 // Every is the stride of a sweep: 1 when sweeps are done in full, else n.
 func Every(n int) int {

@@ -33,7 +33,7 @@ func within(t *testing.T, what, s string, lo, hi int) {
 }
 
 func TestCardsAreWithinBounds(t *testing.T) {
-	dir, sum := write(t, Options{Cards: 5000, HistoryDays: 1})
+	dir, sum := write(t, Options{Cards: 2500, HistoryDays: 1})
 	s := read(t, dir)
 	if len(s.sets) != sum.Sets || len(s.cards) != sum.Cards || len(s.sealed) != sum.Sealed {
 		t.Errorf("%d sets, %d cards, %d sealed, summary says %d, %d, %d", len(s.sets), len(s.cards), len(s.sealed),
@@ -70,7 +70,7 @@ func TestCardsAreWithinBounds(t *testing.T) {
 }
 
 func TestSetsAndSealedAreWithinBounds(t *testing.T) {
-	dir, _ := write(t, Options{Cards: 5000, HistoryDays: 1})
+	dir, _ := write(t, Options{Cards: 2500, HistoryDays: 1})
 	s := read(t, dir)
 	names := map[string]int{}
 	for _, set := range s.sets {

@@ -82,7 +82,7 @@ func TestConditions(t *testing.T) {
 
 func TestEveryCaseIsThere(t *testing.T) {
 	for _, o := range []Options{
-		{HistoryDays: 45},
+		{Cards: 4000, HistoryDays: 45},
 		{Cards: 2000},
 		{Cards: 2000, Seed: 99, HistoryDays: 40},
 		{Cards: minCards, HistoryDays: 40},
