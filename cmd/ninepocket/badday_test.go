@@ -116,7 +116,7 @@ func edit(t *testing.T, path string, change func(i int, line string) []string) {
 func TestBadDays(t *testing.T) {
 	t.Parallel()
 	o := &operator{t, filepath.Join(t.TempDir(), "store")}
-	options := synth.Options{Cards: 1500, HistoryDays: 20, Plain: true}
+	options := synth.Options{Cards: 1500, HistoryDays: 3, Plain: true}
 	first := t.TempDir()
 	if err := synth.Write(first, options); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,18 @@ import (
 
 // TestMain lets the test binary stand in for ninepocket in scripts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ninepocket": main})
+	testscript.Main(cleaning{m}, map[string]func(){"ninepocket": main})
+}
+
+// cleaning removes what all tests of the binary shared.
+type cleaning struct{ m *testing.M }
+
+func (c cleaning) Run() int {
+	code := c.m.Run()
+	if builtFolder != "" {
+		_ = os.RemoveAll(builtFolder)
+	}
+	return code
 }
 
 // TestScripts runs the command line as an operator does: a script a sub-command, in
@@ -46,21 +57,50 @@ func TestScripts(t *testing.T) { // air: one step
 	})
 }
 
-// scriptPath is a folder with a ninepocket for the scripts, "" for the test binary itself. With the
-// race detector a process takes half a second to start, and scripts start hundreds, so they get the
-// program as make build builds it.
+// builtFolder is what plainFolder made, "" before it made anything.
+var builtFolder string
+
+// plainFolder is a folder with a ninepocket as make build builds it. With the race detector a process
+// takes half a second to start, and scripts start hundreds.
+var plainFolder = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "ninepocket-plain-")
+	if err != nil {
+		return "", err
+	}
+	builtFolder = folder
+
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", folder, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	if err != nil {
+		return folder, fmt.Errorf("cannot build ninepocket: %w\n%s", err, out)
+	}
+	return folder, nil
+})
+
+// scriptPath is a folder with a ninepocket for the scripts, "" for the test binary itself.
 func scriptPath(t *testing.T) string {
 	t.Helper()
 	if !raceEnabled {
 		return ""
 	}
-	folder := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", folder, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build ninepocket: %v\n%s", err, out)
+
+	folder, err := plainFolder()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return folder
+}
+
+// plainProcess is the program as a process of its own, without the race detector: for publishers,
+// which work alone.
+func plainProcess(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	folder := scriptPath(t)
+	if folder == "" {
+		return ninepocketProcess(t, args...)
+	}
+	return exec.CommandContext(t.Context(), filepath.Join(folder, "ninepocket"), args...)
 }
 
 // exits runs ninepocket and wants an exit code: exits 3 snapshot verify …

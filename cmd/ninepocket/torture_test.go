@@ -61,7 +61,7 @@ func TestKilledPublisher(t *testing.T) {
 
 	publish := func(day int) *exec.Cmd {
 		// Days come in any order here, which the guards rightly refuse.
-		return ninepocketProcess(t, "snapshot", "build", "--source", "native:"+source(day), "--store", store,
+		return plainProcess(t, "snapshot", "build", "--source", "native:"+source(day), "--store", store,
 			"--publish", "--keep", "2",
 			"--override", strings.Join(guard.Names(), ","), "--reason", "torture")
 	}

@@ -121,7 +121,7 @@ func TestPriceFilesAndHistoryAgree(t *testing.T) {
 
 // The summary of a day tells exactly what differs from the day before.
 func TestEditsAreWhatTheSummarySays(t *testing.T) {
-	o := Options{Cards: 1500}
+	o := Options{Cards: 1500, HistoryDays: 30}
 	dir, _ := writeDay(t, o, 0)
 	old := read(t, dir)
 	for day := 1; day <= 5; day++ {

@@ -59,8 +59,8 @@ func TestSameOptionsSameBytes(t *testing.T) {
 		}
 	}
 
-	a, _ := write(t, Options{Cards: 600, Seed: 3})
-	b, _ := write(t, Options{Cards: 600, Seed: 3})
+	a, _ := write(t, Options{Cards: 600, Seed: 3, HistoryDays: 60})
+	b, _ := write(t, Options{Cards: 600, Seed: 3, HistoryDays: 60})
 	other, _ := write(t, Options{Cards: 600, Seed: 4})
 	if hashOf(t, a) != hashOf(t, b) {
 		t.Error("equal options wrote different bytes")
@@ -83,7 +83,7 @@ func TestConditions(t *testing.T) {
 func TestEveryCaseIsThere(t *testing.T) {
 	for _, o := range []Options{
 		{Cards: 4000, HistoryDays: 45},
-		{Cards: 2000},
+		{Cards: 2000, HistoryDays: 45},
 		{Cards: 2000, Seed: 99, HistoryDays: 40},
 		{Cards: minCards, HistoryDays: 40},
 	} {
@@ -119,7 +119,7 @@ func TestEveryCaseIsThere(t *testing.T) {
 }
 
 func TestCasesAreAllListed(t *testing.T) {
-	_, sum := write(t, Options{Cards: 2000})
+	_, sum := write(t, Options{Cards: 2000, HistoryDays: 30})
 	for c := range sum.Cases {
 		if !slices.Contains(allCases, c) {
 			t.Errorf("%s is not in allCases", c)
