@@ -24,8 +24,10 @@ type Source interface {
 	// microseconds or so, which may rest; nil is as fast as it can. When the context ends it
 	// returns soon, with the context's error.
 	Load(ctx context.Context, id string, step func()) (*snapshot.Catalog, error)
-	// List returns the manifests of all stored snapshots, newest first.
-	List() ([]*snapshot.Manifest, error)
+	// Published returns the ids of the snapshots that were published, each once, the latest
+	// publication first. It answers also while Current cannot. A snapshot that was only built, or
+	// that was refused, is not among them; one that was removed since may be.
+	Published() ([]string, error)
 }
 
 // Options of an Engine; zero values mean the defaults.
@@ -75,7 +77,7 @@ type Engine struct {
 	trouble   trouble     // what may pass and is tried again
 	book      book
 
-	Degraded atomic.Bool // set while a snapshot older than the published one is served, because that cannot be
+	Degraded atomic.Bool // set by a fallback of Open, until what is published is served
 }
 
 // retiree is a View that was swapped out at a time.

@@ -46,13 +46,21 @@ func TestOpenFallsBack(t *testing.T) {
 		good := s.add(2, small(2))
 		bad := s.add(3, small(3))
 		published := s.add(4, small(4))
-		s.publish(published)
+		built := s.add(5, small(5))
+		for _, id := range []string{old, good, bad, idOf(6), published} {
+			s.publish(id)
+		}
 		s.fail(published, err)
 		s.fail(bad, errDamage)
 		e := engine.New(s, engine.Options{Site: site})
 		wantErr(t, what, e.Open(start), nil)
-		if serving(e) != good || !e.Degraded.Load() || s.loaded(old) != 0 {
+		if serving(e) != good || !e.Degraded.Load() || s.loaded(old) != 0 || s.loaded(built) != 0 {
 			t.Errorf("%s: serving %q, degraded %t", what, serving(e), e.Degraded.Load())
+		}
+
+		// One was removed since it was published, which is no failure; bad is one.
+		if st := e.Stats(); st.LastFailure.ID != bad {
+			t.Errorf("%s: the last failure is %+v", what, st.LastFailure)
 		}
 
 		// Once it can be loaded again, what failed for the moment is served, and what is damaged is
@@ -80,6 +88,8 @@ func TestOpenFallsBack(t *testing.T) {
 func TestOpenWithDamagedPointer(t *testing.T) {
 	s := newSource()
 	id := s.add(1, small(1))
+	s.add(2, small(2)) // never published
+	s.publish(id)
 	s.err = errDamage
 	e := engine.New(s, engine.Options{Site: site})
 	wantErr(t, "open", e.Open(start), nil)
@@ -99,11 +109,17 @@ func TestOpenWithNothingThatLoads(t *testing.T) {
 	s := newSource()
 	a := s.add(1, small(1))
 	b := s.add(2, small(2))
+	built := s.add(3, small(3))
+	s.publish(a)
 	s.publish(b)
 	s.fail(a, errors.New("another reason"))
 	s.fail(b, errDamage)
 	e := engine.New(s, engine.Options{Site: site})
 	wantErr(t, "open", e.Open(start), errDamage)
+	// A snapshot that nobody published is not better than none.
+	if e.View() != nil || e.Degraded.Load() || s.loaded(built) != 0 {
+		t.Errorf("serving %q, degraded %t", serving(e), e.Degraded.Load())
+	}
 }
 
 func TestCheck(t *testing.T) {

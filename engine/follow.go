@@ -47,8 +47,9 @@ func (t *trouble) note(err error, epoch uint64, poll time.Duration, now time.Tim
 	t.until = now.Add(t.wait)
 }
 
-// Open loads the published snapshot, or, when it is damaged, the newest other one that loads, which
-// is reported as degraded. Without any it returns the first error.
+// Open loads the published snapshot. When that one cannot be served, whatever the reason, it loads
+// the one that was published last of those that can be served, and sets Degraded. It serves nothing
+// that was never published. When none can be served, it returns the first error.
 func (e *Engine) Open(now time.Time) error {
 	ctx := context.Background()
 	e.following.Lock()
@@ -68,31 +69,41 @@ func (e *Engine) Open(now time.Time) error {
 		return err
 	}
 
-	// The published one cannot be served: an older catalog is better than none.
-	all, listErr := e.source.List()
-	if listErr != nil {
-		return errors.Join(err, listErr)
+	return e.fallBack(ctx, cur, err, now)
+}
+
+// fallBack serves the latest publication that can be served in place of cur, which cause keeps from
+// being served: an older catalog is better than none. Without any it returns cause.
+func (e *Engine) fallBack(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
+	published, err := e.source.Published()
+	if err != nil {
+		return errors.Join(cause, err)
 	}
 
-	for _, m := range all {
-		if m.ID == cur.ID {
+	for _, id := range published {
+		if id == cur.ID {
 			continue
 		}
 
-		other := snapshot.Current{ID: m.ID}
-		if err := e.load(ctx, other, now); err != nil {
+		other := snapshot.Current{ID: id}
+		err := e.load(ctx, other, now)
+		if errors.Is(err, snapshot.ErrNotFound) {
+			// It was removed since.
+			continue
+		}
+		if err != nil {
 			e.book.failed(other, ReasonOf(err), err, now)
 			continue
 		}
 
 		e.Degraded.Store(true)
-		e.o.Log.Error("the published snapshot cannot be served, an earlier one is",
-			slog.String("snapshot_id", m.ID), slog.String("published_id", cur.ID),
-			slog.String("reason", ReasonOf(err).String()), slog.Any("cause", err))
+		e.o.Log.Error("cannot serve what the store publishes, serving an earlier publication",
+			slog.String("snapshot_id", id), slog.String("published_id", cur.ID),
+			slog.String("reason", ReasonOf(cause).String()), slog.Any("cause", cause))
 		return nil
 	}
 
-	return err
+	return cause
 }
 
 // errUnfit says that a snapshot is whole but that no View can be made of it.

@@ -173,12 +173,14 @@ func TestEngineStats(t *testing.T) {
 	}
 }
 
-// TestDegradedIsBehind serves an older snapshot at start and says so.
+// TestDegradedIsBehind serves an earlier publication at start and says so.
 func TestDegradedIsBehind(t *testing.T) {
 	s := newSource()
 	old := s.add(1, small(1))
 	broken := s.add(2, small(2))
 	published := s.add(3, small(3))
+	s.publish(old)
+	s.publish(broken)
 	s.publish(published)
 	s.fail(published, errDamage)
 	s.fail(broken, snapshot.ErrNewerFormat)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ type source struct {
 	mu       sync.Mutex
 	catalogs map[string]*snapshot.Catalog
 	broken   map[string]error // what loading a snapshot fails with
-	list     []string         // newest first
+	past     []string         // ids that were published, the latest last
 	current  snapshot.Current
 	err      error // what asking for the current one fails with
 	loads    []string
@@ -46,7 +47,6 @@ func (s *source) add(n int, w *fixture.World) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.catalogs[c.ID] = c
-	s.list = append([]string{c.ID}, s.list...)
 	return c.ID
 }
 
@@ -56,6 +56,7 @@ func (s *source) publish(id string) {
 	defer s.mu.Unlock()
 	s.err = nil
 	s.current = snapshot.Current{Epoch: s.current.Epoch + 1, ID: id, Previous: s.current.ID}
+	s.past = append(s.past, id)
 }
 
 // fail sets what loading a snapshot fails with, nil for nothing.
@@ -125,14 +126,16 @@ func (s *source) Manifest(id string) (*snapshot.Manifest, error) {
 	return &snapshot.Manifest{ID: id, Sections: []snapshot.Section{{Name: "cards", Raw: s.raw}}}, nil
 }
 
-func (s *source) List() ([]*snapshot.Manifest, error) {
+func (s *source) Published() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*snapshot.Manifest
-	for _, id := range s.list {
-		all = append(all, &snapshot.Manifest{ID: id})
+	var ids []string
+	for _, id := range slices.Backward(s.past) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
 	}
-	return all, nil
+	return ids, nil
 }
 
 var errDamage = &snapshot.DamageError{Section: "cards", Reason: "was eaten"}

@@ -61,7 +61,7 @@ type Failure struct {
 
 // Stats are an engine's figures at a moment.
 type Stats struct {
-	Epoch    uint64             // of the publication that is served; 0 for one that was not published, as at a fallback
+	Epoch    uint64             // of the publication that is served; 0 at a fallback
 	Previous string             // id of the snapshot that was served before, "" for none
 	Live     time.Time          // since when the current View is served
 	Manifest *snapshot.Manifest // of the current View, nil when that did not come from the source

@@ -1,6 +1,9 @@
 package snapshot
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,8 +37,7 @@ type journal struct {
 	Publications []Publication `json:"publications"`
 }
 
-// Publications are the recorded publications, oldest first. A damaged or missing journal has none:
-// it explains the store, nothing is served by it.
+// Publications are the recorded publications, oldest first. A damaged or missing journal has none.
 func (d *Dir) Publications() ([]Publication, error) {
 	cur, err := d.Current()
 	if err != nil {
@@ -46,20 +48,78 @@ func (d *Dir) Publications() ([]Publication, error) {
 
 // publications are the recorded publications up to the current one.
 func (d *Dir) publications(cur Current) []Publication {
-	b, err := os.ReadFile(filepath.Join(d.root, journalName))
+	past, err := d.readJournal()
 	if err != nil {
 		return nil
 	}
 
-	var j journal
-	if openJSON(b, journalName, &j) != nil {
-		return nil
-	}
-
 	// An entry above the pointer is of a publication that never happened.
-	return slices.DeleteFunc(j.Publications, func(p Publication) bool {
+	return slices.DeleteFunc(past, func(p Publication) bool {
 		return p.Epoch > cur.Epoch || p.Epoch == cur.Epoch && p.Current != cur
 	})
+}
+
+// readJournal returns what the journal records. A missing journal records nothing.
+func (d *Dir) readJournal() ([]Publication, error) {
+	b, err := os.ReadFile(filepath.Join(d.root, journalName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the publications of store %q: %w", d.root, err)
+	}
+
+	var j journal
+	if err := openJSON(b, journalName, &j); err != nil {
+		return nil, fmt.Errorf("store %q: %w", d.root, err)
+	}
+
+	return j.Publications, nil
+}
+
+// Published returns the ids of the snapshots that were published, as far as they are recorded, each
+// once. The latest publication comes first; what a rollback withdrew comes last. Retention may have
+// removed some of them.
+//
+// Without a pointer that can be read, all that the journal records counts. The newest entry may then
+// be of a publication that a crash kept from happening; its checks and guards had passed.
+func (d *Dir) Published() ([]string, error) {
+	cur, err := d.Current()
+	if errors.Is(err, ErrNoCurrent) {
+		return nil, nil
+	}
+
+	var past []Publication
+	if err == nil {
+		past = d.publications(cur)
+	} else if past, err = d.readJournal(); err != nil {
+		return nil, err
+	}
+
+	if len(past) == 0 {
+		// The pointer alone knows two of them.
+		past = []Publication{{Current: Current{ID: cur.Previous}}, {Current: cur}}
+	}
+
+	return latestFirst(past), nil
+}
+
+// latestFirst returns the ids that Published describes.
+func latestFirst(past []Publication) []string {
+	var ids, withdrawn []string
+	seen := map[string]bool{"": true}
+	for _, p := range slices.Backward(past) {
+		if !seen[p.ID] {
+			seen[p.ID] = true
+			ids = append(ids, p.ID)
+		}
+		if p.Action == ActionRollback && !seen[p.Previous] {
+			seen[p.Previous] = true
+			withdrawn = append(withdrawn, p.Previous)
+		}
+	}
+
+	return append(ids, withdrawn...)
 }
 
 // record writes the journal with one more publication, before it happens: a crash in between leaves

@@ -197,6 +197,70 @@ func TestDamagedPointerIsKnown(t *testing.T) {
 	}
 }
 
+// TestPublished wants each snapshot that was published, the latest first and what was rolled back
+// last, and never one that was only built, that guards refused, or whose publication a crash kept
+// from happening.
+func TestPublished(t *testing.T) {
+	d, ids := storeOf(t, 1, 2, 3, 4, 5, 6)
+	want := func(what string, want ...string) {
+		t.Helper()
+		if got, err := d.Published(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v; want %v", what, got, err, want)
+		}
+	}
+
+	want("nothing published")
+	for i, id := range []string{ids[0], ids[1], ids[2], ids[1]} {
+		publishes(t, d, id, noon.Add(time.Duration(i)))
+	}
+
+	refuse := func(_, _ *snapshot.Stored) []snapshot.Verdict {
+		return []snapshot.Verdict{{Name: "a", Status: snapshot.Refused}}
+	}
+	if _, err := d.Publish(ids[4], snapshot.Publishing{Now: noon, Check: anything, Judge: refuse}); err == nil {
+		t.Error("a refused snapshot is published")
+	}
+
+	want("again, and one refused", ids[1], ids[2], ids[0])
+	if _, err := d.Rollback(ids[0], snapshot.Publishing{Now: noon, Check: anything}); err != nil {
+		t.Fatal(err)
+	}
+
+	want("rolled back", ids[0], ids[2], ids[1])
+
+	// What a crash leaves that comes between the journal and the pointer.
+	pointer := filepath.Join(d.Root(), "CURRENT")
+	before, err := os.ReadFile(pointer)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	publishes(t, d, ids[3], noon)
+	write := func(name string, content []byte) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(d.Root(), name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	write("CURRENT", before)
+	want("crashed", ids[0], ids[2], ids[1])
+
+	// The same snapshot, published again, is withdrawn no more.
+	publishes(t, d, ids[1], noon)
+	want("published after its rollback", ids[1], ids[0], ids[2])
+	write("CURRENT", []byte("x"))
+	want("a damaged pointer", ids[1], ids[0], ids[2])
+	write("PUBLICATIONS", []byte("x"))
+	if got, err := d.Published(); !errors.Is(err, snapshot.ErrDamaged) {
+		t.Errorf("with pointer and journal damaged: %v, %v", got, err)
+	}
+
+	// The pointer alone knows two, a damaged journal or none beside it.
+	write("CURRENT", before)
+	want("a damaged journal", ids[0], ids[1])
+}
+
 // idsOf lists a store, newest first.
 func idsOf(t testing.TB, d *snapshot.Dir) []string {
 	t.Helper()

@@ -64,7 +64,7 @@ func (s *service) notReady() string {
 type served struct {
 	SnapshotID  string       `json:"snapshot_id"`
 	SnapshotAt  time.Time    `json:"snapshot_at"`
-	Epoch       uint64       `json:"epoch"` // 0: not published, see degraded
+	Epoch       uint64       `json:"epoch"` // 0 at a fallback, see degraded
 	LiveSince   time.Time    `json:"live_since"`
 	Previous    string       `json:"previous,omitempty"` // what was served before
 	Cards       int          `json:"cards"`

@@ -171,9 +171,10 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 
 func (out sink) engine(s engine.Stats, now time.Time) {
 	out.since("snapshot_live_seconds", "Time since the served snapshot went live here.", now, s.Live)
-	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback that was not published.",
+	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback at the start.",
 		s.Epoch)
-	// A fallback that was not published has no manifest.
+	// There is no manifest before the first snapshot, nor for a View that did not come from the
+	// source.
 	if s.Manifest != nil {
 		for reason, n := range s.Manifest.Quarantine {
 			gauge(out, "snapshot_quarantined_records",
@@ -196,7 +197,8 @@ func (out sink) engine(s engine.Stats, now time.Time) {
 	}
 
 	gauge(out, "snapshot_behind", "1 when another snapshot is published than is served.", flag(s.Behind))
-	gauge(out, "degraded", "1 when an earlier snapshot is served because the published one is damaged.",
+	gauge(out, "degraded",
+		"1 while an earlier publication is served because the published snapshot could not be loaded at the start.",
 		flag(s.Degraded))
 	out.since("store_check_age_seconds", "Time since the snapshot store last said what is published.", now, s.Checked)
 	gauge(out, "retired_snapshots", "Earlier snapshots kept in memory for cursors.", s.Retired)
