@@ -17,12 +17,12 @@ import (
 type Source interface {
 	// Current says which snapshot is published; the epoch changes with every publication.
 	Current() (snapshot.Current, error)
-	// Manifest describes a stored snapshot without reading it: what loading it takes is known
-	// beforehand.
+	// Manifest describes a stored snapshot without reading its sections. From it the engine knows
+	// how much memory a load needs.
 	Manifest(id string) (*snapshot.Manifest, error)
 	// Load reads a snapshot whole; damage is a *snapshot.DamageError. It calls step every ten
-	// microseconds or so, which may rest; nil is as fast as it can. When the context ends it
-	// returns soon, with the context's error.
+	// microseconds or so, and step may rest; with a nil step it loads as fast as it can. When the
+	// context ends, Load returns soon, with the context's error.
 	Load(ctx context.Context, id string, step func()) (*snapshot.Catalog, error)
 	// Published returns the ids of the snapshots that were published, each once, the latest
 	// publication first. It answers also while Current cannot. A snapshot that was only built, or
@@ -33,8 +33,8 @@ type Source interface {
 // Options of an Engine; zero values mean the defaults.
 type Options struct {
 	Site wire.Site
-	// Images lists the card images there are, once for each View; nil when the Site has none, or
-	// knows them.
+	// Images lists the card images that there are, once for each View. It is nil when the Site has
+	// no images, or needs no list (see wire.Site.HasImage).
 	Images func() (has func(file string) bool, err error)
 	// Poll is how often the source is asked for its current snapshot; default 250 ms.
 	Poll time.Duration
@@ -43,8 +43,8 @@ type Options struct {
 	RetiredBudget int64
 	// SearchCache bounds the memory of remembered searches, in bytes; 0 remembers none.
 	SearchCache int64
-	// Memory tells how many bytes the process uses and may use; nil, or a limit of 0, means that
-	// nobody knows. It is asked before a swap, while something is served already: see fits.
+	// Memory tells how many bytes the process uses and may use; nil, or a limit of 0 or less, means
+	// that nobody knows. It is asked before a swap, while something is served already: see fits.
 	Memory func() (used, limit int64)
 	// Aside runs the paced work of loading a snapshot while another one is served; nil just runs
 	// it.
@@ -108,8 +108,8 @@ func (e *Engine) Close() {
 // View is the current View, nil before the first.
 func (e *Engine) View() *View { return e.current.Load() }
 
-// Retained is the View of the snapshot with a cursor.Hash, current or not long ago, nil when it is
-// gone.
+// Retained returns the View whose snapshot has this cursor.Hash: the current one, or one that was
+// retired not long ago. It is nil when that View is gone.
 func (e *Engine) Retained(hash uint64) *View {
 	for {
 		retired := e.retired.Load()
@@ -124,7 +124,8 @@ func (e *Engine) Retained(hash uint64) *View {
 		}
 
 		if retired == e.retired.Load() {
-			// No swap came between, in which a View may have moved from one to the other.
+			// No swap happened meanwhile that could have moved the snapshot between current and
+			// retired.
 			return nil
 		}
 	}

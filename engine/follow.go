@@ -23,7 +23,7 @@ type publication struct {
 }
 
 // trouble is a failure that may pass: the source cannot be asked, or what it publishes cannot be
-// read or does not fit into memory. It is tried again for ever, ever more rarely.
+// read or does not fit into memory. It is tried again for ever; the wait doubles up to longestWait.
 type trouble struct {
 	err   error
 	epoch uint64 // of the publication that it is about; 0 when the source itself could not be asked
@@ -160,7 +160,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	return nil
 }
 
-// make reads a snapshot and makes its View, resting where step does.
+// make reads a snapshot and makes its View. It calls step often, and step may rest.
 func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phases, error) {
 	start := time.Now()
 	c, err := e.source.Load(ctx, id, step)
@@ -226,8 +226,8 @@ func (e *Engine) Recheck(now time.Time) error {
 	return e.check(context.Background(), now, false)
 }
 
-// Check asks the source once and swaps when something else is published. It returns what keeps it
-// from serving that; the same damaged snapshot is reported once.
+// Check asks the source once and swaps when something else is published. When it cannot serve what
+// is published, it returns why; a publication that was refused for good is reported only once.
 func (e *Engine) Check(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()

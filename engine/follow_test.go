@@ -186,6 +186,7 @@ func TestDegradedIsBehind(t *testing.T) {
 	s.fail(broken, snapshot.ErrNewerFormat)
 	e := engine.New(s, engine.Options{Site: site})
 	wantErr(t, "open", e.Open(start), nil)
+
 	st := e.Stats()
 	if serving(e) != old || !st.Degraded || !st.Behind || st.Epoch != 0 || st.Failures[engine.Damaged] != 1 ||
 		st.Failures[engine.NewerFormat] != 1 {

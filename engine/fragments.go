@@ -9,7 +9,7 @@ type fragments struct {
 	places []place
 }
 
-// place is where a record lies: bytes from to to of a chunk.
+// place says where a record lies: in bytes [from, to) of a chunk.
 type place struct{ chunk, from, to uint32 }
 
 // chunkSize is the size of a chunk, unless a single record is longer.

@@ -10,14 +10,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// What loading a snapshot takes at the peak. A View holds the decoded columns, and JSON and index
-// entries that grow with cards and lanes rather than with the length of history: the decoded size
-// alone tells it wrongly by a factor of two. Measured as the highest live heap while loading,
-// beside what this says (docs/PERFORMANCE.md, TestSwapCost):
+// The memory that loading a snapshot takes at its peak. A View holds the decoded columns, and JSON
+// and index entries. Those grow with cards and lanes rather than with the length of history, so the
+// decoded size alone would be wrong by a factor of two. Below: the highest live heap that was
+// measured while loading, now and before fragments lay in chunks, then what need says
+// (docs/PERFORMANCE.md, TestSwapCost):
 //
-//	 35,026 real cards, 48,599 lanes, one day:             86 MiB, 115 MiB here
-//	 40,004 synthetic cards, 149,122 lanes, one year:     164 MiB (193 before fragments lay in chunks), 241 MiB here
-//	300,030 synthetic cards, 1,116,572 lanes, one year: 1,229 MiB (1,485 before), 1,715 MiB here
+//	 35,026 real cards, 48,599 lanes, one day:             86 MiB          need   115 MiB
+//	 40,004 synthetic cards, 149,122 lanes, one year:     164 MiB (193)    need   241 MiB
+//	300,030 synthetic cards, 1,116,572 lanes, one year: 1,229 MiB (1,485)  need 1,715 MiB
 const (
 	rawNumerator, rawDenominator = 3, 2 // of the decoded sections: the columns, and half of them again while decoding
 	bytesPerCard                 = 1700
@@ -44,9 +45,9 @@ func need(m *snapshot.Manifest) int64 {
 }
 
 // fits makes sure that there is room to load a snapshot beside the one that is served. Retired
-// Views go first, the oldest before the others: a walk of pages that ends is less than a process
-// that is killed. The first snapshot of a process is always tried: there is nothing to keep serving
-// instead.
+// Views go first, the oldest before the others: a page walk that goes on in another snapshot, or
+// has to begin again, does less harm than a killed process. The first snapshot of a process is
+// always tried, because there is none to keep serving instead.
 func (e *Engine) fits(m *snapshot.Manifest) error {
 	if e.o.Memory == nil || e.View() == nil {
 		return nil
@@ -70,7 +71,7 @@ func (e *Engine) fits(m *snapshot.Manifest) error {
 	}
 
 	if dropped > 0 {
-		e.o.Log.Warn("dropped retired snapshots to make room: cursors of them go on in the current one",
+		e.o.Log.Warn("dropped retired snapshots to make room: their cursors go on in another one or must start again",
 			slog.Int("dropped", dropped), slog.String("snapshot_id", m.ID))
 	}
 
@@ -80,8 +81,8 @@ func (e *Engine) fits(m *snapshot.Manifest) error {
 
 	// What is used at the moment changes from try to try and is left out, so that the same trouble
 	// is reported once.
-	return fmt.Errorf("snapshot %q %w: loading it takes about %d MiB beside what is used, of %d MiB in all: "+
-		"raise the limit (GOMEMLIMIT) or give the machine more",
+	return fmt.Errorf("snapshot %q %w: loading it takes about %d MiB more than is in use, and the limit is "+
+		"%d MiB: raise it (GOMEMLIMIT) or give the machine more memory",
 		m.ID, errNoRoom, needed>>20, limit>>20)
 }
 

@@ -61,7 +61,7 @@ var seriesPool = sync.Pool{New: func() any { return new([]series) }}
 
 // AppendHistory appends the body of price history: the points of the last days dates, ascending by
 // date and then in variant order (decision 20). variant restricts it to one variant, "" does not.
-// No more days than a lane keeps have any.
+// Days before those that a lane keeps have no points.
 func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte {
 	dst = wire.AppendHistoryHead(dst, v.Catalog, card, days, &v.site)
 	// Points are decoded into memory that the next history uses again.
@@ -132,7 +132,8 @@ type StatsQuery struct {
 	MaxDays int
 }
 
-// AppendStats appends the body of price statistics. Windows are the last N dates (decision 20).
+// AppendStats appends the body of price statistics, which are a snapshot.Summary for each variant.
+// Windows are the last N dates (decision 20).
 func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 	c := v.Catalog
 	asked := snapshot.StatWindows[q.Window]

@@ -8,15 +8,15 @@ import (
 	"ninepocket/wire"
 )
 
-// spellProducts spells every product and hashes all of them: a preview walk may go on in another
-// catalog whose products are the same to the byte (decision 29).
+// spellProducts spells every product and hashes all of them.
 func (v *View) spellProducts(step func()) {
 	items := v.Index.Products()
 	v.products = newFragments(step, len(items), func(dst []byte, i int) []byte {
 		item := int(items[i])
 		return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
 	})
-	// A walk of products may go on in a catalog with the same hash.
+	// A preview walk may go on in another catalog whose products are the same to the byte (decision
+	// 29).
 	hash := xxhash.New()
 	for _, chunk := range v.products.chunks {
 		step()
@@ -26,8 +26,8 @@ func (v *View) spellProducts(step func()) {
 	v.ProductsHash = hash.Sum64()
 }
 
-// productTail cuts the prefix off a public product id; "", which no product has, when it has
-// another one.
+// productTail cuts the prefix off a public product id. For an id with another prefix it returns "",
+// which is the tail of no product.
 func (v *View) productTail(id string) string {
 	n := len(v.site.ProductPrefix)
 	if len(id) <= n+1 || id[:n] != v.site.ProductPrefix || id[n] != '_' {

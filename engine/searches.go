@@ -10,11 +10,13 @@ import (
 	"ninepocket/index"
 )
 
-// searches remembers pages of word searches. Keys hold the snapshot's hash, so that a swap needs no clearing, and
-// entries hold card numbers alone, never anything of a View. An entry that was lost is found again.
+// searches remembers pages of word searches. Keys hold the snapshot's hash, so that a swap needs no
+// clearing, and entries hold card numbers alone, never anything of a View. An entry that was lost
+// is found again.
 type searches struct {
 	pages *ristretto.Cache[string, index.Page]
-	// The cache's own metrics cost a hash and a sharded counter for each call, kept or not; these two are enough.
+	// The cache's own metrics cost a hash and a sharded counter for each call, kept or not; these
+	// two are enough.
 	hits, misses atomic.Uint64
 }
 
@@ -31,8 +33,9 @@ func newSearches(bytes int64) *searches {
 	return &searches{pages: pages}
 }
 
-// Cards appends the page of at most limit cards that follows after (nil for the first page) to dst. Searches by words
-// are remembered where the engine has a cache; filters and orders alone are cheaper than remembering.
+// Cards appends the page of at most limit cards that follows after (nil for the first page) to dst.
+// Searches by words are remembered where the engine has a cache; filters and orders alone are
+// cheaper than remembering.
 func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit int) index.Page {
 	if v.searches == nil || !q.HasWords {
 		return v.Index.Cards(dst, q, after, limit)

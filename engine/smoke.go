@@ -23,10 +23,10 @@ const (
 	maxProblems = 10
 )
 
-// Smoke asks the View what clients ask most, of records spread over the catalog, and returns what
-// it does not answer as it must: cards and sets by id, slug and a search of the name, their JSON,
-// prices, history, statistics, products and movers. It is for before a publication: what is wrong
-// here would be wrong for everybody.
+// Smoke asks the View what clients ask most, for records spread over the catalog: cards and sets by
+// id and slug, cards by a search for their name, their JSON, prices, history, statistics, products
+// and movers. Its error names the answers that are wrong. It runs before a publication, because
+// what is wrong here would be wrong for everybody.
 func (v *View) Smoke() (err error) {
 	s := smoke{View: v}
 	defer func() {
@@ -71,7 +71,7 @@ func (s *smoke) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(format, args...))
 }
 
-// json wants a whole JSON value of a kind that names an id.
+// json wants body to be one whole JSON value of a kind, and to contain id unless that is "".
 func (s *smoke) json(what string, body []byte, kind jsontext.Kind, id string) {
 	value := jsontext.Value(body)
 	switch {
@@ -107,8 +107,8 @@ func (s *smoke) card(card int) {
 	}
 }
 
-// search wants a card among the cards of its set that a search of its name finds, by the one
-// ranker.
+// search wants a card to be found by a search for its name within its set. The ranker is the one
+// that clients get.
 func (s *smoke) search(card int) {
 	c := s.Catalog
 	q := index.Query{Filter: index.NoFilter, Words: c.Cards.Name.At(card), HasWords: true}

@@ -24,12 +24,14 @@ const (
 
 var reasonNames = [Reasons]string{"damaged", "newer_format", "unfit", "memory", "source"}
 
-// reasonErrors are the errors that have a reason of their own; all others are of the source.
+// reasonErrors are the errors that have a reason of their own, in the order of the reasons; all others
+// are of the source.
 var reasonErrors = [...]error{snapshot.ErrDamaged, snapshot.ErrNewerFormat, errUnfit, errNoRoom}
 
 // String is the reason as metrics and logs name it.
 func (r Reason) String() string { return reasonNames[r] }
 
+// permanent holds for the reasons up to Unfit, which is the last of them.
 func (r Reason) permanent() bool { return r <= Unfit }
 
 // ReasonOf says which reason an error of Open or Check is.
@@ -115,7 +117,7 @@ func (b *book) swapped(old, v *View, now time.Time, from origin) {
 	b.s.Behind = from.manifest != nil && from.cur.Epoch == 0
 }
 
-// republished notes that what is served already was published again.
+// republished notes a new publication of the snapshot that is being served.
 func (b *book) republished(cur snapshot.Current) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

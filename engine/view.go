@@ -45,8 +45,8 @@ func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
 	return newView(context.Background(), c, site, nil, &Phases{})
 }
 
-// newView is NewView beside requests, with its durations: it rests where step does, and ends with
-// the context.
+// newView is NewView for a server that answers requests meanwhile: it calls step, which may rest,
+// ends with the context, and notes in took how long its parts took.
 func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func(), took *Phases) (*View, error) {
 	if step == nil {
 		step = func() {}
@@ -64,7 +64,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	v := &View{Catalog: c, Index: x, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
 	v.games = wire.AppendGames(nil, c)
 	v.dates = newDates(c.Date())
-	// What every answer is made of is spelt now, so that an answer is a copy.
+	// The JSON of the records is spelt now, so that most answers only copy it.
 	for _, spell := range []func(step func()){
 		v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets,
 		v.spellProducts,

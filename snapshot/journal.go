@@ -92,7 +92,10 @@ func (d *Dir) Published() ([]string, error) {
 	var past []Publication
 	if err == nil {
 		past = d.publications(cur)
-	} else if past, err = d.readJournal(); err != nil {
+	} else {
+		past, err = d.readJournal()
+	}
+	if err != nil {
 		return nil, err
 	}
 

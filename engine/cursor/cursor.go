@@ -101,7 +101,7 @@ func Hash(parts ...string) uint64 {
 	return d.Sum64()
 }
 
-// Append appends a cursor for page, issued at now and bound to what bound is the Hash of.
+// Append appends a cursor for page, issued at now. bound is the Hash of what it is bound to.
 func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []byte {
 	key := &s.keys[0]
 	// Everything that a cursor is bound to is signed with it.
