@@ -17,7 +17,7 @@ type account struct {
 // keyState is the state of one key.
 type keyState struct {
 	id      string
-	lastUse int64  // Unix milliseconds of the latest finished call: the journal's
+	lastUse int64  // wall time of the latest admission of a finished call, Unix milliseconds: the journal's
 	window  window // the limits'
 }
 

@@ -11,8 +11,8 @@ type book struct {
 
 	replies replies
 	rows    map[rowName]*Counts // memory: all; embedded: since the last checkpoint
-	name    rowName             // of the row that was last counted in, and
-	row     *Counts             // that row; nil after a checkpoint took the rows
+	name    rowName             // of the ledger row that was last counted in
+	row     *Counts             // the same row; nil after a checkpoint took the rows
 
 	last  moment // of the latest admission
 	seq   uint64 // last log record applied
@@ -22,8 +22,9 @@ type book struct {
 // moment is a store time, and the wall time that went with it, in milliseconds.
 type moment struct{ store, wall int64 }
 
-// later returns the later of two moments. When the wall clock was set within a millisecond the
-// higher one counts: it makes the time to the next start look shorter, never longer.
+// later returns the later of two moments. Of two with the same store time, between which the wall
+// clock was set, the one with the higher wall time counts: then less time seems to pass until the
+// next start, never more.
 func (m moment) later(other moment) moment {
 	if other.store > m.store || other.store == m.store && other.wall > m.wall {
 		return other

@@ -57,7 +57,7 @@ type storedState struct {
 	at     moment // of the latest admission
 }
 
-// run checkpoints until stop closes. A failure ends metering.
+// run writes checkpoints until stop closes. A failure ends metering, unless it is errBusy.
 func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 	look := min(250*time.Millisecond, options.CheckpointEvery)
 	log := c.journal.log
@@ -80,7 +80,8 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 			if err := c.save(time.Second); err != nil && !errors.Is(err, errBusy) {
 				_ = log.Fail(fmt.Errorf("cannot checkpoint log: %w", err)) // told below
 			}
-			ticker.Reset(look) // a tick that came meanwhile would leave readers of the file no gap
+			// A tick that came meanwhile is dropped, so that readers of the file find a gap.
+			ticker.Reset(look)
 		}
 
 		// Also a failure that a call met, and not a checkpoint.
@@ -91,8 +92,8 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 	}
 }
 
-// save writes a checkpoint and drops the log it covers. The file is opened first: after that,
-// taking the changes out of the accounts cannot be undone, and a failure means the store is done.
+// save writes a checkpoint and drops the log that it covers. The file is opened first, because
+// taking the changes out of the accounts cannot be undone: a failure after that ends the store.
 func (c *checkpointer) save(patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +187,8 @@ func (c *checkpointer) takeImages(state *storedState) (images []image) {
 	return images
 }
 
-// image takes what changed since the last checkpoint out of the account, which the caller holds.
+// image moves what changed since the last checkpoint from the account into an image. The caller
+// holds the account's lock.
 func (a *account) image() image {
 	img := image{tenant: a.tenant, account: a.append(nil), rows: a.rows, replies: map[replyName][]byte{}}
 	a.rows = map[rowName]*Counts{}

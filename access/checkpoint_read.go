@@ -110,9 +110,9 @@ func (j *journal) readCheckpoint(path string) (state storedState, rows []LedgerR
 // readBeside reads a state directory from any process: a journal as it stands at the last written
 // call, with the rows of its checkpoint apart.
 //
-// When the server moves on to a new checkpoint in between, it starts over; also when the log seems
-// damaged, because a record may be written and called synced by another while the bytes of both are
-// read.
+// It starts over when the server has moved on to a newer checkpoint, and when the log seems
+// damaged. Such a log may be whole: the bytes of a record were read before it was written, and
+// after that those of a later record, which says that the first one is on disk.
 func readBeside(stateDir string) (j *journal, rows []LedgerRow, err error) {
 	for range 20 {
 		var state storedState

@@ -15,11 +15,11 @@
 // nothing else decides what a call costs.
 //
 // A [Store] holds the counters. [NewMemory] forgets them when the process ends; [OpenEmbedded]
-// keeps them in a state directory. Both are limits, which decide, on a journal, which records: they
-// answer from the same truth in memory. The journal of an embedded store writes each finished call
-// into a write-ahead log ([ninepocket/internal/wal]) and now and then a checkpoint into a bbolt
-// file. Every store passes the conformance suite of package accesstest; a store on another
-// technology implements the same interface.
+// keeps them in a state directory. Both are made of limits, which decide, and of a journal, which
+// records. They answer from counters in memory. The journal of an embedded store writes each
+// finished call into a write-ahead log ([ninepocket/internal/wal]) and now and then a checkpoint
+// into a bbolt file. Every store passes the conformance suite of package accesstest; a store on
+// another technology implements the same interface.
 //
 // A [Gate] joins a ring and a store. One request is
 //

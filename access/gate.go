@@ -21,9 +21,9 @@ func (g *Gate) Authenticate(raw []byte, now Instant) (*Principal, error) {
 	return g.ring.Authenticate(raw, now)
 }
 
-// Recognize is Authenticate for a caller that sends the same key again and again: what it last
-// found is kept in last, raw included; nil remembers nothing. A key that is revoked, expires or
-// changes does so for it at the same instant.
+// Recognize is Authenticate for a caller that sends the same key again and again. It keeps in last
+// what it last found, raw included; nil remembers nothing. A revocation, an expiry or a change
+// takes effect for a remembered key at the same instant as for any other.
 func (g *Gate) Recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
 	return g.ring.recognize(raw, now, last)
 }

@@ -90,9 +90,9 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// record enters a finished call in its account, which the caller holds, and hands it to the log in
-// the same order, so that a checkpoint of the account knows which log records it holds. It returns
-// the number to await.
+// record enters a finished call in its account, whose lock the caller holds, and hands it to the
+// log under the same lock. So a checkpoint of the account knows which log records the account
+// holds. It returns the number of the record, to await.
 func (j *journal) record(a *account, e *entry) uint64 {
 	a.apply(e)
 

@@ -64,7 +64,7 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 	if err != nil {
 		return fmt.Errorf("cannot lock keys file in %q: %w", stateDir, err)
 	}
-	defer func() { _ = lock.unlock() }() // what was to be said, the change has said
+	defer func() { _ = lock.unlock() }() // whether the change was made is known by then
 
 	// The first key makes the file.
 	f, err := ReadKeys(stateDir)

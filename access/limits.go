@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// limits decides which calls go on: minute windows, and units of allowance that calls in flight
-// reserve. What calls have cost it reads from the journal, which records each finished call before
-// the call returns.
+// limits decides which calls go on, by minute windows and by units of allowance that calls in
+// flight reserve. It reads from the journal what calls have cost. The journal records each finished
+// call before that call returns.
 type limits struct {
 	*journal
 	replyBytes int // bound of a tenant's idempotency records

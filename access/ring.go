@@ -107,7 +107,7 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 	return ring, err
 }
 
-// Replace makes the ring hold the keys of f, which the ring does not keep.
+// Replace makes the ring hold the keys that f has now. The ring does not keep f itself.
 func (r *KeyRing) Replace(f *KeyFile) error {
 	data, err := f.encode()
 	if err != nil {
@@ -211,8 +211,8 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// settled is how old a file's time must be when the file is read, so that an equal time later
-// proves that it was not written again: coarser than any file system keeps times.
+// settled is how old a file's time must be when the file is read. Then an equal time later proves
+// that the file was not written again, because every file system keeps finer times than this.
 const settled = 3 * time.Second
 
 // unchanged reports whether a file surely has the content last read.

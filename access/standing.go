@@ -64,8 +64,8 @@ func (h *held) windowOf(key *keyState, which Window) *window {
 	}
 }
 
-// standing is an allowance at one moment: what a roll to a new day or period would leave is already
-// left out.
+// standing is an allowance at one moment. When that moment is in a new day or period, what was used
+// and held in the one before is not counted any more.
 type standing struct {
 	day    Day
 	period Period

@@ -203,8 +203,9 @@ func (w *window) seek(first int64) bool {
 func (w *window) put(bucket, n int64) {
 	if bucket > w.newest {
 		for b := max(w.newest+1, bucket-bucketCount+1); b <= bucket; b++ {
-			// What comes into use was another bucket before. Beyond the reach of the buckets there
-			// was none, and the slot holds what a much older one left, which sum does not count.
+			// The slot held the bucket before, or an even older one. If before is between tail and
+			// newest, sum counts it, and it is taken out. What an even older bucket left there is
+			// not in sum.
 			if before := b - bucketCount; before >= w.tail && before <= w.newest {
 				w.sum -= int64(w.buckets[b%bucketCount])
 			}
