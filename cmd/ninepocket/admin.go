@@ -102,8 +102,7 @@ func (s *service) describe() served {
 	return d
 }
 
-// reloadAll re-reads keys, plans and the certificate and re-checks the store, as SIGHUP does. What
-// is wrong with one of them keeps none of the others from being taken over.
+// reloadAll takes over keys, plans and the certificate, and re-checks the store, as SIGHUP does.
 func (s *service) reloadAll() error {
 	err := s.reload()
 	s.warnUnusable()

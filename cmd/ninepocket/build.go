@@ -35,7 +35,7 @@ func snapshotBuild() *cobra.Command {
 		Short: "Build a snapshot from catalogs and price feeds",
 		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is one of\n" +
 			strings.Join(source.KindNames(), ", ") + ".\n" +
-			"PATH is a directory, a .tar.zst or .tar.gz, for TCGCSV archives a .7z, for --prices also a wide CSV\n" +
+			"PATH is a directory or an archive (.tar, .tar.zst, .tar.gz, .tgz, .7z), for --prices also a wide CSV\n" +
 			"file of price history. What is refused goes to the snapshot's quarantine file, with the reason.",
 		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices " +
 			"tcgcsv:history.csv.zst --publish\n" +
@@ -49,10 +49,11 @@ func snapshotBuild() *cobra.Command {
 		"catalog with or without prices, `KIND:PATH`; the first one owns the ids")
 	f.StringArrayVar(&b.prices, "prices", nil, "prices alone, `KIND:PATH`")
 	f.StringVar(&b.base, "base", "none",
-		"earlier snapshot whose history and ids go on: an `ID`, latest (built), current (published) or none")
+		"snapshot whose history and ids go on: an `ID`, latest (built), current or previous (published), or none")
 	f.StringVar(&b.snapshotAt, "snapshot-at", "",
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
-	f.StringVar(&b.collectedAt, "collected-at", "", "`TIME` when a live tree was fetched that does not say so")
+	f.StringVar(&b.collectedAt, "collected-at", "",
+		"`TIME` when a live tree was fetched, for a tree that does not say it itself")
 	f.StringVar(&b.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv and feeds.toml")
 	f.BoolVar(&b.keepUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&b.publish, "publish", false, "publish the snapshot once it is built")
@@ -139,8 +140,8 @@ type built struct {
 	Notes []string `json:"notes"`
 }
 
-// notes say which prices were too old to be kept, and that a feed told nothing new: what the base
-// has stays current then, and no guard sees a difference.
+// notes say which prices were too old to be kept, and whether the feeds told nothing new. In that
+// case the prices of the base stay current, and no guard sees a difference.
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
 	// The newest day that was read; dates compare as text.
@@ -150,8 +151,8 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 		// One example is enough to find the file.
 		if old := p.TooOld; old != nil {
 			all = append(all,
-				fmt.Sprintf("%d prices of %s are of days before %s and were left out; the oldest: %s of %s, line %d "+
-					"of %s",
+				fmt.Sprintf("%d prices of %s are older than %s and were left out; the oldest is that of %s on %s, "+
+					"in line %d of %s",
 					old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
 		}
 	}
@@ -240,7 +241,7 @@ func buildSnapshot(ctx context.Context, store *snapshot.Dir, o loader.Options, p
 	o.Progress = p.update
 	result, err := loader.Build(ctx, o)
 	if err != nil {
-		// Its own failure: what helps a store does not help an input.
+		// Without a hint: this error is about an input, and the hints are about stores.
 		return nil, false, nil, fail(exitFailure, "", err)
 	}
 

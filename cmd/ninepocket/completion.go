@@ -20,7 +20,7 @@ import (
 var flagValues = map[string]cobra.CompletionFunc{
 	"source":     completeInput,
 	"prices":     completeInput,
-	"base":       completeIDs("none", "current", "latest"),
+	"base":       completeIDs("none", "current", "previous", "latest"),
 	"plan":       oneOf(access.DefaultPlans().Names()...),
 	"surface":    oneOf("live", "preview", "sandbox"),
 	"scopes":     oneOf(access.AllScopes.Names()...),
@@ -76,8 +76,8 @@ func takesIDs(cmd *cobra.Command) bool {
 	})
 }
 
-// completeIDs completes the ids of the store that --store names, newest first, as far as they can be
-// read, after the words that mean one.
+// completeIDs completes words, each of which means a snapshot, and after them the ids of the store
+// that --store names, newest first. Snapshots that cannot be read are left out.
 func completeIDs(words ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ids := slices.Clone(words)

@@ -104,7 +104,7 @@ func defaultGuards() map[string]*float64 {
 	return limits
 }
 
-// guards are the limits of the guards.
+// guards returns the limit of every guard as configured, by the guard's name.
 func (c *config) guards() guard.Limits {
 	limits := guard.Limits{}
 	for name, at := range c.Guards {
@@ -121,7 +121,7 @@ func (c *config) missing() error {
 	return errors.Join(checkFolder("store", c.Store), checkFolder("state", c.State))
 }
 
-// checkAddress wants HOST:PORT, each of which may be left out: every address of the machine, and a
+// checkAddress wants HOST:PORT. Without HOST it is every address of the machine, without PORT a
 // free port. Whether it can be listened on is found out by listening.
 func checkAddress(s string) error {
 	_, port, err := net.SplitHostPort(s)
@@ -158,7 +158,7 @@ func (c *config) trustedProxies() (all []netip.Prefix, err error) {
 	var wrong problems
 	for _, text := range c.TrustedProxies {
 		prefix, err := netip.ParsePrefix(text)
-		// An address alone is the network that has no other.
+		// An address alone stands for the network that holds only this address.
 		if addr, alone := netip.ParseAddr(text); alone == nil {
 			prefix, err = addr.Prefix(addr.BitLen())
 		}

@@ -61,7 +61,8 @@ func (c *config) hidesVisitors() bool {
 	return base.Scheme == "https" && c.TLSCert == "" || err == nil && local(host) && !local(base.Hostname())
 }
 
-// local reports whether a host is this machine for itself alone.
+// local reports whether a host is a loopback address or "localhost", which only this machine itself
+// can reach.
 func local(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // printed is a row of config print --json.
@@ -257,7 +258,7 @@ func redacted(v any) any {
 	case string:
 		return redact(v)
 	case []string:
-		// Of its own: value makes a new list.
+		// The list may be changed: setting.value returns a copy.
 		for i := range v {
 			v[i] = redact(v[i])
 		}
@@ -265,8 +266,8 @@ func redacted(v any) any {
 	return v
 }
 
-// tomlValue spells a value. TOML's basic strings are JSON's, but that DEL must be escaped; so are
-// its lists and numbers.
+// tomlValue spells a value. TOML writes basic strings, lists and numbers as JSON does, except that
+// DEL must be escaped.
 func tomlValue(v any) string {
 	if list, ok := v.([]string); ok {
 		items := make([]string, len(list))

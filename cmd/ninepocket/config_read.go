@@ -20,7 +20,7 @@ const envPrefix = "NINEPOCKET_"
 // flags.
 type layered struct {
 	config
-	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: the default.
+	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: default.
 	from map[string]string
 }
 
@@ -123,7 +123,7 @@ func (c *layered) take(e tomlEntry, file string) error {
 		return fmt.Errorf("unknown key %s", dotted(e.path))
 	}
 	if _, table := e.value.(map[string]any); table {
-		return fmt.Errorf("%s is a value, not a table", dotted(e.path))
+		return fmt.Errorf("%s must be a value, not a table", dotted(e.path))
 	}
 
 	// A key may be spelt in two ways, which TOML takes for two keys.
@@ -146,8 +146,8 @@ type tomlEntry struct {
 	value any
 }
 
-// tomlEntries are the entries of a good document in its order: the keys that it gives, those in tables
-// of settings too, with their values from its tree.
+// tomlEntries are the entries of a good document in its order: the keys that it gives, those in
+// tables of settings too, with their values from its tree.
 func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 	var p unstable.Parser
 	p.Reset(text)
@@ -161,7 +161,7 @@ func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 			path = append(slices.Clone(path), string(level.Data))
 			value := in[string(level.Data)]
 
-			// A table that no setting has is one problem, whatever is in it and wherever it goes on.
+			// A table of no setting is one problem, whatever is in it and wherever it goes on.
 			inner, isTable := value.(map[string]any)
 			if s, _, whole := findSetting(path); !isTable || s == nil || whole {
 				if !seen[dotted(path)] {

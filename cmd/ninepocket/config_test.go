@@ -85,7 +85,7 @@ func TestEveryConfigurationProblemIsNamed(t *testing.T) {
 	f("[plans]\nfree = {per_day = 1}\npro = {per_hour = 1}", "line 3: unknown key plans.pro.per_hour")
 	f("[plans]\nfree = {per_day = 1}\npro = {per_day = '1'}", "cannot use plans.pro.per_day: want an integer")
 	f("[nonsense]", "line 1: unknown key nonsense")
-	f("[listen]", "listen is a value, not a table")
+	f("[listen]", "listen must be a value, not a table")
 	f("mcp = 3", "unknown key mcp")
 	f("mcp = { hosts = [] }", "line 1: unknown key mcp.hosts")
 	f("base_url = \"https://a\"\nbase-url = \"https://b\"", "line 2: base-url is also given at", ":1")

@@ -20,9 +20,8 @@ func healthcheckCommand() *cobra.Command {
 	var url, path string
 	cmd := &cobra.Command{
 		Use: "healthcheck", Short: "Ask a running server whether it is ready; exit 0 when it is", Args: cobra.NoArgs,
-		Long: "Asks the admin listener that file and environment configure for /readyz, or --url. It needs no " +
-			"shell and no\n" +
-			"curl, so that a container of the binary alone can check its own health.",
+		Long: "Asks /readyz of the admin listener that file and environment configure, or the URL of --url.\n" +
+			"It needs no shell and no curl, so that a container of the binary alone can check its own health.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
 				c, err := readConfig(path, os.Environ(), func(string) {})

@@ -21,8 +21,8 @@ type issuedKey struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// issuing is a change of a keys file that makes a key, and describes it. The plan is the tenant's, which
-// may have had one before.
+// issuing is a change of a keys file that makes a key, and describes it. The plan is the tenant's,
+// which may have had one before.
 func issuing(made *issuedKey, create func(*access.KeyFile) (*access.Key, string, error)) func(*access.KeyFile) error {
 	return func(f *access.KeyFile) error {
 		k, text, err := create(f)
@@ -115,7 +115,7 @@ func (c *createFlags) read(now time.Time) error {
 		c.Expires = new(wrong.time("expires", c.expires, "2027-01-31T00:00:00Z"))
 	}
 
-	// A name that could not be read would only be complained of twice.
+	// A surface or a scope that could not be read would only be complained of twice.
 	if wrong.err() == nil {
 		wrong.add(c.Validate(now))
 	}

@@ -140,8 +140,8 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// checkFolder refuses what looks like the address of a service: taken for a folder it would hide
-// that nobody is asked.
+// checkFolder refuses what looks like the address of a service. Taken for a folder, it would hide
+// from the operator that the service is not used at all.
 func checkFolder(name, value string) error {
 	if scheme, _, is := strings.Cut(value, "://"); is {
 		return fmt.Errorf("cannot use %s %s://…: this version keeps it in a directory alone", name, scheme)

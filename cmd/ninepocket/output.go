@@ -80,10 +80,10 @@ func sized(n int64) string {
 // problems are what is wrong with flags or settings: all of it is told at once.
 type problems []error
 
-// add takes down an error, if it is one.
+// add notes an error. A nil error is no problem.
 func (p *problems) add(err error) { *p = append(*p, err) }
 
-// when takes down a problem where there is one.
+// when notes a problem where wrong is true.
 func (p *problems) when(wrong bool, format string, args ...any) {
 	if wrong {
 		p.add(fmt.Errorf(format, args...))

@@ -13,10 +13,10 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// memory is engine.Options.Memory: what the process cannot do without, and what it may have. The
-// limit is GOMEMLIMIT; without one it is half of the memory that this process has or could get,
-// because the collector lets a heap grow to twice what is live before it runs. 0 is a limit that
-// nobody knows.
+// memory is engine.Options.Memory: how many bytes the process needs, and how many it may have. The
+// limit is GOMEMLIMIT, or 90 % of the limit of the control group. Without either it is half of the
+// memory that this process has or could get, because the collector lets a heap grow to twice what
+// is live before it runs. A negative limit means that nobody knows.
 func memory() (used, limit int64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
@@ -40,8 +40,8 @@ func memory() (used, limit int64) {
 	return used, (held + availableMemory()) / 2
 }
 
-// availableMemory is what the kernel says new work could get without swapping; 0 where nobody
-// knows.
+// availableMemory is what the kernel says new work could get without swapping. Where nobody knows,
+// it is so far below zero that the limit in memory becomes negative, which means none.
 func availableMemory() int64 {
 	info, _ := os.ReadFile("/proc/meminfo")
 	for line := range bytes.Lines(info) {
@@ -59,8 +59,9 @@ func availableMemory() int64 {
 // stacks of C, page tables and file pages that cannot be dropped need the rest.
 const heapShare = 90
 
-// limitMemory makes the garbage collector work harder before the kernel kills the process: unless
-// GOMEMLIMIT says otherwise, its soft limit becomes a share of what the control group allows.
+// limitMemory lets the garbage collector work harder near the limit, so that the kernel does not
+// kill the process. Unless GOMEMLIMIT is set, the runtime's soft limit becomes a share of what the
+// control group allows.
 func limitMemory(group memlimit.Provider) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
 		// The runtime has read it.
@@ -102,7 +103,7 @@ func aside(work func()) {
 			return
 		}
 
-		// Which follows the limits of the control group, and knows nothing of the variable.
+		// This follows the limits of the control group, but ignores GOMAXPROCS.
 		runtime.SetDefaultGOMAXPROCS()
 	}()
 	work()

@@ -58,7 +58,8 @@ func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 	wrong.when(!over && p.reason != "", "cannot use --reason without --override")
 	wrong.when(p.keep < 0, "cannot use --keep %d: want 0 or more", p.keep)
 
-	// The environment counts as it does for serve; names that mean nothing are its business.
+	// The environment counts as it does for serve. Variables that are no settings are left for
+	// serve to report.
 	c, err := readConfig(p.config, os.Environ(), func(string) {})
 	if err == nil {
 		err = c.guards().Validate()

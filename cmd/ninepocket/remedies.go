@@ -13,8 +13,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// remedy is the exit code of errors and what an operator does about them; FOLDER in it stands for the
-// directory that the command works on.
+// remedy is the exit code of errors and what an operator does about them; FOLDER in it stands for
+// the directory that the command works on.
 type remedy struct {
 	code int
 	hint string

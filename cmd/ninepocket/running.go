@@ -89,7 +89,8 @@ func (s *service) keepNotified(ctx context.Context, api net.Addr) {
 	alive := time.Tick(s.notify.Watchdog / 2)
 	look := time.Tick(statusEvery)
 	check := selfCheck(s.config.TLSCert != "", api)
-	// A sign of life is; while the server does not answer, it is asked again at each look.
+	// due says that it is time for a sign of life. While the server does not answer, it is asked
+	// again at each look.
 	due := false
 	for {
 		select {

@@ -97,7 +97,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return err
 	}
 
-	// A server does not fail because nobody listens to it.
+	// Without a service manager it serves all the same.
 	s.notify, err = systemd.Open()
 	if err != nil {
 		s.log.Error("notifications are off", slog.Any("cause", err))
@@ -155,8 +155,8 @@ func (s *service) openState(now time.Time) error {
 	return nil
 }
 
-// takeOver takes over what a running server can: plans, keys and the certificate. What is wrong with
-// one of them keeps none of the others back.
+// takeOver takes over what a running server can: plans, keys and the certificate. What is wrong
+// with one of them keeps none of the others back.
 func (s *service) takeOver(reread func() (layered, error)) error {
 	fresh, err := reread()
 	if err == nil {

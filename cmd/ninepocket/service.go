@@ -38,9 +38,9 @@ const drainTime = 15 * time.Second
 // searchCache is the memory for remembered searches: some 100,000 pages.
 const searchCache = 64 << 20
 
-// packCache is the memory for bodies that are kept compressed, with what they were compressed from:
-// some 3,000 pages of 20 kB, or 1,500 years of history, which is what most clients ask for most of
-// the time.
+// packCache is the memory for bodies that are kept compressed, each with the plain body: some 3,000
+// pages of 20 kB, or 1,500 price histories of a year. That is what most clients ask for most of the
+// time.
 const packCache = 64 << 20
 
 // drainGrace is how long requests still come in on open connections after SIGTERM, each answered
@@ -112,8 +112,8 @@ func (c *config) site(base string) wire.Site {
 	return w
 }
 
-// newEngine makes the engine, which loads nothing yet. The base URL of answers needs the port, so it
-// comes after the listeners.
+// newEngine makes the engine, which loads nothing yet. The base URL of answers needs the port, so
+// it comes after the listeners.
 func (s *service) newEngine(store *snapshot.Dir, api net.Listener) *engine.Engine {
 	o := engine.Options{
 		Site: s.config.site(s.config.baseURL(api)), SearchCache: searchCache, Memory: memory, Aside: aside, Log: s.log,
@@ -225,8 +225,8 @@ func (s *service) drain(ctx context.Context, adminServer *http.Server) error {
 	return errors.Join(s.server.Shutdown(drain), adminServer.Shutdown(drain))
 }
 
-// writeReadyFile replaces path with what is ready, at once: whoever waits for the file must never see
-// half of it.
+// writeReadyFile replaces path with what is ready, at once: whoever waits for the file must never
+// see half of it.
 func writeReadyFile(path string, ready readyFile) error {
 	if path == "" {
 		return nil

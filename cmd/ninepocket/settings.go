@@ -39,9 +39,9 @@ var settings = slices.Concat(
 	fields[planConfig]("plans.NAME.", (*config).plan),
 )
 
-// fields are the tagged fields of a struct that in finds in a configuration. The tag toml is the
-// key; help says what it is, flag says so of one that is a flag, too. Both name a value between <
-// and >.
+// fields are the tagged fields of a struct, which the function in finds in a configuration. The tag
+// toml is the key. The tag help says what the setting is; a setting that is also a flag has the tag
+// flag instead. In either one, < and > stand around the name of the value.
 func fields[T any](prefix string, in func(c *config, name string) *T) (all []*setting) {
 	for field := range reflect.TypeFor[T]().Fields() {
 		key := field.Tag.Get("toml")

@@ -18,8 +18,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// resolve takes, where a command wants the id of a snapshot, also the words current, previous and
-// latest.
+// resolve returns the id of the snapshot that given means: an id, or one of the words current,
+// previous and latest.
 func (s *storeFlags) resolve(given string) (string, error) {
 	switch given {
 	case "current", "previous":
