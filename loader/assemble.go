@@ -44,7 +44,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.w.from = a.date - snapshot.HistoryDays + 1
 	a.r = newReader(&b.history, b.o.Base, b.lanes.len(), a.w.from, a.date)
 
-	// Every step needs those before it: sets have rows before cards do, and prices decide their order.
+	// Every step needs those before it: sets get rows before cards, and prices decide their order.
 	a.writeGames()
 	a.writeSets()
 	a.chooseLanes()

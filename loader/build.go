@@ -40,13 +40,17 @@ type Options struct {
 
 	// Base is an earlier catalog that the new one continues, nil for none. It hands down ids,
 	// slugs, history and the prices of its newest day, so that a daily build reads one day's files
-	// and equals a build over all days, byte for byte in every section, but for these: the
-	// quarantine report is of what was read; the registry also knows what the base knew; an item
-	// that left the catalog and came back, or whose prices began before the catalog had it, starts
-	// its history again; so does a lane whose first feed went silent for as long as history is kept
-	// while a later feed went on; an item keeps the slug it had although a newcomer now wants the
-	// same one. Without any catalog among the sources, the base's catalog is carried over whole. Of
-	// a row in the base and one in a history file of the same day, the base's stands.
+	// and equals a build over all days, byte for byte in every section, but for these:
+	//   - The quarantine report is of what was read.
+	//   - The registry also knows what the base knew.
+	//   - An item that left the catalog and came back, or whose prices began before the catalog had
+	//     it, starts its history again.
+	//   - So does a lane whose first feed went silent for as long as history is kept while a later
+	//     feed went on.
+	//   - An item keeps the slug it had although a newcomer now wants the same one.
+	//
+	// Without any catalog among the sources, the base's catalog is carried over whole. When the
+	// base and a history file both have a row of a day, the base's stands.
 	Base *snapshot.Catalog
 
 	// SnapshotAt is the instant to describe; zero for the newest collected_at of all rows (decision

@@ -31,8 +31,8 @@ type lanePlace struct {
 	condition, feed uint8
 }
 
-// laneState is what is known of a lane: its newest row, the same lane in the base, -1 for none, and the
-// next lane of its item, likewise.
+// laneState is what is known of a lane: its newest row, the same lane in the base, -1 for none, and
+// the next lane of its item, likewise.
 type laneState struct {
 	lanePlace
 	row

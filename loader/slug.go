@@ -213,8 +213,8 @@ func (m *merged) giveSlugs(r *registry) {
 	}
 }
 
-// nonEmpty returns the stems, or the kind of thing it is when its name has no letter that a slug
-// can hold.
+// nonEmpty returns the stems. When the name has no letter that a slug can hold, so that the first
+// stem is empty, it returns kind instead.
 func nonEmpty(kind string, stems ...string) []string {
 	if stems[0] == "" {
 		return []string{kind}

@@ -101,8 +101,8 @@ func (l *lines) each(ctx context.Context, file string, to Sink, use func(at At, 
 }
 
 // readTable reads a CSV file: header takes the fields of its first line, row those of every other
-// one, which must have as many. A header that is not understood is an error of the file: every value
-// under it would be wrong.
+// one, which must have as many. A header that is not understood is an error of the file: every
+// value under it would be wrong.
 func readTable(
 	ctx context.Context, r io.Reader, file string, to Sink,
 	header func(fields [][]byte) error, row func(at At, fields [][]byte) *fault,

@@ -57,7 +57,8 @@ func readElements[T any](dec *jsontext.Decoder, check func(*T) *fault) ([]record
 
 	var list []record[T]
 	for dec.PeekKind() != ']' {
-		// The whole element is taken before it is looked at, so that a bad one leaves the decoder in step.
+		// The whole element is taken before it is looked at, so that a bad one leaves the decoder
+		// in step.
 		raw, err := dec.ReadValue()
 		if err != nil {
 			return nil, err

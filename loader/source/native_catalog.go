@@ -104,8 +104,8 @@ func (s *native) Catalog(ctx context.Context, to Sink) error {
 	return nil
 }
 
-// readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; blank lines
-// are passed over.
+// readJSONLines reads a file of one JSON object a line. A bad line is refused by itself; blank
+// lines are passed over.
 func readJSONLines(
 	ctx context.Context, r io.Reader, name string, to Sink, read func(to Sink, at At, line []byte) *fault,
 ) error {

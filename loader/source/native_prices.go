@@ -145,7 +145,8 @@ func (p *priceReader) read(ctx context.Context, r io.Reader) error {
 		price, bad := p.row(at, fields)
 		if len(p.suspects) > 0 {
 			if _, is := slices.BinarySearch(p.suspects, laneHash(&p.cols, fields)); is {
-				// Its rows wait for the end of the file: only then is it known whether the lane is there twice.
+				// Its rows wait for the end of the file: only then is it known whether the lane is
+				// there twice.
 				key := string(p.get(fields, colRef)) + "\x00" + string(p.get(fields, colVariant)) + "\x00" +
 					string(p.get(fields, colCondition))
 				p.held = append(p.held, heldRow{key: key, price: price, bad: bad})
@@ -243,8 +244,8 @@ func (p *priceReader) time(col int, text []byte) (int64, bool) {
 	return ms, ok
 }
 
-// variantReader reads a column of variants. A file has a handful of them, so that each is judged and
-// copied once.
+// variantReader reads a column of variants. A file has a handful of them, so that each is judged
+// and copied once.
 type variantReader struct {
 	names bool              // the column holds names to make codes of
 	codes map[string]string // by what the column says
@@ -274,8 +275,8 @@ func (v *variantReader) read(c *checks, raw []byte) string {
 	return code
 }
 
-// readCondition returns a condition's code. Sealed products have neither variant nor condition, cards
-// have both.
+// readCondition returns a condition's code. Sealed products have neither variant nor condition,
+// cards have both.
 func readCondition(c *checks, variant string, raw []byte) string {
 	// The code is the table's own text, so that no row copies it.
 	condition, ok := snapshot.ParseCondition(string(raw))

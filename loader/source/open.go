@@ -21,7 +21,8 @@ type Kind struct {
 	Open func(path string, o Options) (Source, error)
 }
 
-// Kinds is the one table of the kinds of sources. The command line, the loader and their messages read it.
+// Kinds is the one table of the kinds of sources. The command line, the loader and their messages
+// read it.
 var Kinds = []Kind{
 	{KindTCGCSV, opening(newTCGCSV, "")},
 	{KindPokemonTCG, opening(newPokemonTCG, "")},
@@ -39,8 +40,8 @@ func KindNames() []string {
 	return names
 }
 
-// opening is how a kind is opened whose sources are made of folders. A wide history file that stands
-// by itself is a folder of one file, unless noHistory says why the kind has none.
+// opening is how a kind is opened whose sources are made of folders. A wide history file that
+// stands by itself is a folder of one file, unless noHistory says why the kind has none.
 func opening(
 	inside func(in folder, name string, o Options) (Source, error), noHistory string,
 ) func(string, Options) (Source, error) {

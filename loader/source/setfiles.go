@@ -43,8 +43,8 @@ func jsonFiles[T any](in folder, dir string, check func(*T) *fault) setFiles[T] 
 }
 
 // records hands the records of every listed set's file to use. Files of unlisted sets, broken and
-// empty ones, and listed sets without a file are quarantined; without any usable file the catalog is
-// an error.
+// empty ones, and listed sets without a file are quarantined; without any usable file the catalog
+// is an error.
 func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) error {
 	sets := map[string]string{}
 	for _, f := range listed {
@@ -97,8 +97,8 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 	return nil
 }
 
-// emit hands every record that is not refused to use, which may refuse it too, and counts those that
-// are left.
+// emit hands every record that is not refused to use, which may refuse it too, and counts those
+// that are left.
 func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at At) *fault) (usable int) {
 	for i := range list {
 		e := &list[i]
@@ -119,8 +119,8 @@ func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at At)
 	return usable
 }
 
-// readListing reads the file of a folder that lists the sets of a catalog, and hands each one that is
-// usable to use. thing is what the source calls a set.
+// readListing reads the file of a folder that lists the sets of a catalog, and hands each one that
+// is usable to use. thing is what the source calls a set.
 func readListing[T any](
 	ctx context.Context, in folder, name, thing string, to Sink,
 	parse func(data []byte) ([]record[T], error), use func(rec *T, at At) *fault,

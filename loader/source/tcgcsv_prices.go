@@ -113,7 +113,7 @@ func (s *tcgCSV) Prices(ctx context.Context, to Sink) error {
 	// Broken files are quarantined one by one, but not all of them.
 	to.Progress("prices", 0, read.total)
 	for rest := s.trees; len(rest) > 0; {
-		// Trees of one folder are read together, so that an archive of many days is decompressed once.
+		// Trees of one folder are read together: an archive of many days is decompressed once.
 		n := slices.IndexFunc(rest, func(t *tcgTree) bool { return t.in != rest[0].in })
 		if n < 0 {
 			n = len(rest)
