@@ -2,8 +2,9 @@ package index
 
 import "encoding/binary"
 
-// AppendKey appends the identity of a query: every field that decides which cards it finds, or their order. Two queries
-// have the same key only when all their fields are the same. Cursors and caches know a query by it.
+// AppendKey appends the identity of a query: every field that decides which cards it finds, or
+// their order. Two queries have the same key only when all their fields are the same. Cursors and
+// caches know a query by it.
 func (q *Query) AppendKey(dst []byte) []byte {
 	dst = append(dst, byte(q.Sort), 0)
 	if q.HasWords {

@@ -276,8 +276,8 @@ func (x *exchange) runOnce() *wire.Fault {
 	return x.keepReply()
 }
 
-// dataStart begins the answer of an idempotent operation. A kept answer has snapshot_at (ms) in these
-// eight bytes, then the data.
+// dataStart begins the answer of an idempotent operation. A kept answer has snapshot_at (ms) in
+// these eight bytes, then the data.
 const dataStart = `{"data":`
 
 // keepReply keeps what a replay repeats and charges one unit, both or neither.

@@ -104,7 +104,7 @@ func (m *mcpServer) allowsHost(hostport string, local net.IP) bool {
 		return true
 	}
 
-	// Listening on every address is listening on the one that was reached.
+	// The address that the client reached is allowed too: the server may listen on every address.
 	if addr, err := netip.ParseAddr(host); err == nil && local.Equal(net.IP(addr.AsSlice())) {
 		return true
 	}

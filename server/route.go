@@ -152,7 +152,7 @@ const cardPattern = "/v1/cards/{id}"
 
 const cardPrefix = "/v1/cards/"
 
-// rowOf finds the row of a path when the request is too broken for a handler; nil when there is none.
+// rowOf finds the row of a path when the request is too broken for a handler; nil for none.
 func (s *Server) rowOf(spelt string) *path {
 	if p := s.literal[spelt]; p != nil {
 		return p

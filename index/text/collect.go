@@ -35,9 +35,9 @@ func (s *search) collect(e effort, limit int) {
 }
 
 // rarest picks the limit+1 words with the fewest postings. A title without any of them lacks too
-// many. "charizard ex" need not visit the thousand names
-// with "ex": with both words, a name is among those with "charizard". Words that sets or numbers
-// can supply do not count, and where they may be too many, all words are returned.
+// many. "charizard ex" need not visit the thousand names with "ex": with both words, a name is
+// among those with "charizard". Words that sets or numbers can supply do not count, and where they
+// may be too many, all words are returned.
 func (s *search) rarest(limit int) (rare uint8) {
 	var size [maxUnits]int
 	for i := range s.readings {

@@ -62,9 +62,9 @@ func newDictionary(v *vocabulary, step func()) (_ dictionary, err error) {
 	return openDictionary(index)
 }
 
-// wordsPerDocument are how many words bleve is given as one document. What it does for a document
-// costs as much as ten words; how much memory it takes for a segment it guesses from the size of
-// the documents before.
+// wordsPerDocument is how many words bleve is given as one document. Its work for a document costs
+// as much as ten words. How much memory a segment takes, it guesses from the size of the documents
+// before.
 const wordsPerDocument = 64
 
 type wordDocument struct {

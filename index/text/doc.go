@@ -6,7 +6,8 @@
 //	  normalise   pikchu  zekrom  gx  33 / 181      normalise.go
 //	  parse       pikchu  zekrom  gx  number 33     query.go
 //	              of 181
-//	  expand      pikchu: pikachu, one typo         readings.go, nearby.go, automaton.go, dictionary.go
+//	  expand      pikchu: pikachu, one typo         readings.go, nearby.go,
+//	                                                automaton.go, dictionary.go
 //	  intersect   Pikachu & Zekrom-GX has all       collect.go, gather.go
 //	  score       0 missing, 1 typo, number hit     score.go
 //

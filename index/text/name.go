@@ -28,8 +28,10 @@ type nameWord struct {
 
 // A nameReader takes names apart. TCGCSV writes into its names what other sources keep elsewhere;
 // docs/SEARCH.md, Normalise:
-//   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is left out;
-//   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of the name;
+//   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is
+//     left out;
+//   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of
+//     the name;
 //   - the other words in brackets or behind a dash only qualify the name.
 type nameReader struct {
 	norm normaliser

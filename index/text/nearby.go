@@ -52,8 +52,8 @@ const (
 )
 
 // allowedTypos is the greatest distance at which a word may be misspelled (docs/SEARCH.md, Expand):
-// none under four letters or with digits, one up to six, two from seven. Words of
-// three letters are compared with the suffixes only (see look).
+// none under four letters or with digits, one up to six, two from seven. Words of three letters are
+// compared with the suffixes only (see look).
 func allowedTypos(w []byte) int {
 	for _, b := range w {
 		if 'a' > b || b > 'z' {

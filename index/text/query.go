@@ -7,8 +7,7 @@ import (
 	"ninepocket/collector"
 )
 
-// Bounds of a query (docs/SEARCH.md, Cost): what comes behind them is not
-// read.
+// Bounds of a query (docs/SEARCH.md, Cost): what comes behind them is not read.
 const (
 	maxUnits  = 8
 	maxTokens = 24

@@ -213,8 +213,9 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection: one that still stands after the client has read its answer and
-// closed, or a short while.
+// Close closes the connection. One whose other end still stands is closed for writing first, and
+// wholly once the client has closed it, or after a short while, unless too many connections wait in
+// this way.
 func (c *Conn) Close() error {
 	c.open.Forget(c)
 
