@@ -88,18 +88,19 @@ type swapFailure struct {
 func (s *service) describe() served {
 	v := s.engine.View()
 	stats := s.engine.Stats()
-	d := served{
+	out := served{
 		SnapshotID: v.ID, SnapshotAt: time.UnixMilli(v.Catalog.SnapshotAt).UTC(), Epoch: stats.Epoch,
 		LiveSince: stats.Live.UTC(), Previous: stats.Previous, Retired: stats.Retired, Bytes: v.Size(),
 		Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Degraded: stats.Degraded, Behind: stats.Behind,
 	}
 
-	if f := stats.LastFailure; f != nil {
-		d.LastFailure = &swapFailure{
-			At: f.At.UTC(), SnapshotID: f.ID, Epoch: f.Epoch, Reason: f.Reason.String(), Error: f.Err.Error(),
+	if failed := stats.LastFailure; failed != nil {
+		out.LastFailure = &swapFailure{
+			At: failed.At.UTC(), SnapshotID: failed.ID, Epoch: failed.Epoch, Reason: failed.Reason.String(),
+			Error: failed.Err.Error(),
 		}
 	}
-	return d
+	return out
 }
 
 // reloadAll takes over keys, plans and the certificate, and re-checks the store, as SIGHUP does.

@@ -410,13 +410,13 @@ func oneSetIn(t *testing.T, every int, name string, b []byte) []byte {
 // extract writes an archive's files, changed, below dir. A file that becomes nil is left out.
 func extract(t *testing.T, path, dir string, change func(name string, b []byte) []byte) {
 	t.Helper()
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = file.Close() }()
 
-	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
+	z, err := zstd.NewReader(file, zstd.WithDecoderMaxWindow(1<<27))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type buildFlags struct {
 }
 
 func snapshotBuild() *cobra.Command {
-	var b buildFlags
+	var flags buildFlags
 	cmd := &cobra.Command{
 		Use:   "build --store DIR --source KIND:PATH…",
 		Short: "Build a snapshot from catalogs and price feeds",
@@ -41,86 +41,87 @@ func snapshotBuild() *cobra.Command {
 			"tcgcsv:history.csv.zst --publish\n" +
 			"  ninepocket snapshot build --store store --source tcgcsv:today --base current --publish",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 
 	f := cmd.Flags()
-	f.StringArrayVar(&b.sources, "source", nil,
+	f.StringArrayVar(&flags.sources, "source", nil,
 		"catalog with or without prices, `KIND:PATH`; the first one owns the ids")
-	f.StringArrayVar(&b.prices, "prices", nil, "prices alone, `KIND:PATH`")
-	f.StringVar(&b.base, "base", "none",
+	f.StringArrayVar(&flags.prices, "prices", nil, "prices alone, `KIND:PATH`")
+	f.StringVar(&flags.base, "base", "none",
 		"snapshot whose history and ids go on: an `ID`, latest (built), current or previous (published), or none")
-	f.StringVar(&b.snapshotAt, "snapshot-at", "",
+	f.StringVar(&flags.snapshotAt, "snapshot-at", "",
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
-	f.StringVar(&b.collectedAt, "collected-at", "",
+	f.StringVar(&flags.collectedAt, "collected-at", "",
 		"`TIME` when a live tree was fetched, for a tree that does not say it itself")
-	f.StringVar(&b.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv and feeds.toml")
-	f.BoolVar(&b.keepUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
-	f.BoolVar(&b.publish, "publish", false, "publish the snapshot once it is built")
-	b.add(cmd)
-	b.publishing.add(cmd)
+	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv and feeds.toml")
+	f.BoolVar(&flags.keepUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
+	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
+	flags.add(cmd)
+	flags.publishing.add(cmd)
 	return cmd
 }
 
 // options reads the flags, naming every problem.
-func (b *buildFlags) options() (loader.Options, error) {
-	o := loader.Options{Mapping: b.mapping, KeepUnmatched: b.keepUnmatched}
+func (flags *buildFlags) options() (loader.Options, error) {
+	o := loader.Options{Mapping: flags.mapping, KeepUnmatched: flags.keepUnmatched}
 	var wrong problems
 	inputs := func(given []string) (all []loader.Input) {
 		for _, s := range given {
-			in, err := loader.ParseInput(s)
+			input, err := loader.ParseInput(s)
 			wrong.add(err)
-			all = append(all, in)
+			all = append(all, input)
 		}
 		return all
 	}
 
-	o.Sources = inputs(b.sources)
-	o.Prices = inputs(b.prices)
-	wrong.when(len(b.sources) == 0, "cannot build without a --source")
+	o.Sources = inputs(flags.sources)
+	o.Prices = inputs(flags.prices)
+	wrong.when(len(flags.sources) == 0, "cannot build without a --source")
 
-	o.SnapshotAt = wrong.time("snapshot-at", b.snapshotAt, "2026-08-22T20:00:00Z")
-	o.CollectedAt = wrong.time("collected-at", b.collectedAt, "2026-08-22T20:00:00Z")
+	o.SnapshotAt = wrong.time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
+	o.CollectedAt = wrong.time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
 
 	// What cannot work is refused before hours of building.
-	wrong.when(!b.publish && len(b.publishing.overrides) > 0, "cannot use --override without --publish")
+	wrong.when(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
 	return o, fail(exitUsage, "", wrong.err())
 }
 
 // readBase loads the snapshot that --base means.
-func (b *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
-	switch b.base {
+func (flags *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error) {
+	switch flags.base {
 	case "none", "":
 		return nil, nil
 	case "latest":
-		all, err := b.dir().List()
+		all, err := flags.dir().List()
 		if err != nil {
 			return nil, err
 		}
 
 		for _, m := range all {
-			if c, err := b.dir().LoadVerified(ctx, m.ID); err == nil {
-				return c, nil
+			if catalog, err := flags.dir().LoadVerified(ctx, m.ID); err == nil {
+				return catalog, nil
 			}
 		}
 		return nil, fail(exitFailure, "build the first snapshot without --base",
-			fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", b.folder))
+			fmt.Errorf("cannot find a base: store %q has no snapshot that verifies", flags.folder))
 	}
 
-	id, err := b.resolve(b.base)
+	id, err := flags.resolve(flags.base)
 	if err == nil && !snapshot.ValidID(id) {
-		err = fail(exitUsage, "run: ninepocket snapshot list --store "+b.folder,
-			fmt.Errorf("cannot use --base %q: want the id of a snapshot, current, previous, latest or none", b.base))
+		err = fail(exitUsage, "run: ninepocket snapshot list --store "+flags.folder,
+			fmt.Errorf("cannot use --base %q: want the id of a snapshot, current, previous, latest or none",
+				flags.base))
 	}
 	if err != nil {
 		return nil, err
 	}
 
-	c, err := b.dir().LoadVerified(ctx, id)
+	catalog, err := flags.dir().LoadVerified(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the base: %w", err)
 	}
-	return c, nil
+	return catalog, nil
 }
 
 // built is what snapshot build prints.
@@ -146,14 +147,14 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
 	// The newest day that was read; dates compare as text.
 	newest := ""
-	for _, p := range r.Prices {
-		newest = max(newest, p.Last)
+	for _, prices := range r.Prices {
+		newest = max(newest, prices.Last)
 		// One example is enough to find the file.
-		if old := p.TooOld; old != nil {
+		if old := prices.TooOld; old != nil {
 			all = append(all,
 				fmt.Sprintf("%d prices of %s are older than %s and were left out; the oldest is that of %s on %s, "+
 					"in line %d of %s",
-					old.Prices, p.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
+					old.Prices, prices.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
 		}
 	}
 	if base == nil {
@@ -169,24 +170,24 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	return all
 }
 
-func (b *buildFlags) run(cmd *cobra.Command) error {
+func (flags *buildFlags) run(cmd *cobra.Command) error {
 	start := time.Now()
-	o, err := b.options()
+	o, err := flags.options()
 	if err != nil {
 		return err
 	}
 
-	publishing, err := b.publishing.publishing(start)
+	publishing, err := flags.publishing.publishing(start)
 	if err != nil {
 		return err
 	}
 
-	o.Base, err = b.readBase(cmd.Context())
+	o.Base, err = flags.readBase(cmd.Context())
 	if err != nil {
 		return err
 	}
 
-	out, err := b.build(cmd, o)
+	out, err := flags.build(cmd, o)
 	if err != nil {
 		return err
 	}
@@ -196,14 +197,14 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 	}
 
 	var refused error
-	if b.publish {
+	if flags.publish {
 		// The guards compare with the time of publishing, not with that of the flags.
 		publishing.Now = time.Now()
-		_, refused = b.dir().Publish(out.ID, publishing)
+		_, refused = flags.dir().Publish(out.ID, publishing)
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
-	err = show(cmd, b.asJSON, out, out.print)
+	err = show(cmd, flags.asJSON, out, out.print)
 	if refused != nil {
 		// What was built stays, and was said.
 		return refusal(refused)
@@ -212,7 +213,7 @@ func (b *buildFlags) run(cmd *cobra.Command) error {
 }
 
 // build builds the snapshot and writes it.
-func (b *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error) {
+func (flags *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error) {
 	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
 	self, err := os.Executable()
 	if err != nil {
@@ -220,16 +221,16 @@ func (b *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, error)
 	}
 	o.Unpack = []string{self, "unpack"}
 
-	progress := newProgress(cmd.ErrOrStderr(), b.asJSON)
+	progress := newProgress(cmd.ErrOrStderr(), flags.asJSON)
 	defer progress.stop()
-	m, created, report, err := buildSnapshot(cmd.Context(), b.dir(), o, progress)
+	m, created, report, err := buildSnapshot(cmd.Context(), flags.dir(), o, progress)
 	if err != nil {
 		return nil, err
 	}
 
 	return &built{
-		ID: m.ID, Path: b.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
-		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: b.dir().QuarantinePath(m.ID),
+		ID: m.ID, Path: flags.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
+		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: flags.dir().QuarantinePath(m.ID),
 		Report: *report, Notes: notes(o.Base, report),
 	}, nil
 }
@@ -254,13 +255,13 @@ func buildSnapshot(ctx context.Context, store *snapshot.Dir, o loader.Options, p
 	return m, created, &result.Report, err
 }
 
-func (o *built) print(w *bufio.Writer) {
-	games := o.Report.Games
+func (out *built) print(w *bufio.Writer) {
+	games := out.Report.Games
 	table(w, "GAME\tSETS\tCARDS\tPRICED\tCARD PRODUCTS\tSEALED\tLANES", games, func(g loader.GameReport) []any {
 		return []any{g.Slug, g.Sets, g.Cards, g.Priced, g.CardProducts, g.Sealed, g.Lanes}
 	})
 
-	for _, s := range o.Report.Sources {
+	for _, s := range out.Report.Sources {
 		fmt.Fprintf(w, "%s:%s: %d sets, %d cards", s.Input.Kind, s.Input.Path, s.Sets, s.Cards)
 		if s.CardsJoined+s.CardsApart > 0 {
 			fmt.Fprintf(w, "; %d joined, %d of them enriched, %d stayed apart", s.CardsJoined, s.CardsEnriched,
@@ -279,21 +280,21 @@ func (o *built) print(w *bufio.Writer) {
 		fmt.Fprintln(w)
 	}
 
-	printCounts(w, "sealed products left out", o.Report.SealedLeftOut)
-	printCounts(w, "cards that are not products", o.Report.CardsUnverified)
-	printQuarantine(w, o.Quarantine, o.QuarantineFile)
+	printCounts(w, "sealed products left out", out.Report.SealedLeftOut)
+	printCounts(w, "cards that are not products", out.Report.CardsUnverified)
+	printQuarantine(w, out.Quarantine, out.QuarantineFile)
 
-	n := o.Counts
+	n := out.Counts
 	fmt.Fprintf(w, "%d cards, %d products, %d lanes, %d history points in %.1f s\n", n.Cards, n.Products,
-		n.Lanes, n.HistoryPoints, o.Seconds)
+		n.Lanes, n.HistoryPoints, out.Seconds)
 	verb := "built"
-	if o.Existing {
+	if out.Existing {
 		verb = "already there:"
 	}
-	if o.Published {
+	if out.Published {
 		verb += " and published"
 	}
-	fmt.Fprintf(w, "%s %s\n", verb, o.ID)
+	fmt.Fprintf(w, "%s %s\n", verb, out.ID)
 }
 
 // unpackCommand is how a build starts this program again to unpack a 7z archive.

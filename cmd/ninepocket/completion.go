@@ -103,8 +103,8 @@ func keysFile(cmd *cobra.Command) *access.KeyFile {
 }
 
 func completeKeys(cmd *cobra.Command, _ []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
-	for _, k := range keysFile(cmd).Keys {
-		ids = append(ids, cobra.CompletionWithDesc(k.ID, strings.TrimSpace(k.Tenant+" "+k.Name)))
+	for _, key := range keysFile(cmd).Keys {
+		ids = append(ids, cobra.CompletionWithDesc(key.ID, strings.TrimSpace(key.Tenant+" "+key.Name)))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
@@ -131,9 +131,9 @@ func completeInput(_ *cobra.Command, _ []string, typed string) (found []string, 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 
-	for _, e := range entries {
-		name := kind + ":" + dir + e.Name()
-		if e.IsDir() {
+	for _, entry := range entries {
+		name := kind + ":" + dir + entry.Name()
+		if entry.IsDir() {
 			name += "/"
 		}
 		if strings.HasPrefix(name, typed) {

@@ -107,8 +107,8 @@ func defaultGuards() map[string]*float64 {
 // guards returns the limit of every guard as configured, by the guard's name.
 func (c *config) guards() guard.Limits {
 	limits := guard.Limits{}
-	for name, at := range c.Guards {
-		limits[name] = *at
+	for name, limit := range c.Guards {
+		limits[name] = *limit
 	}
 	return limits
 }
@@ -177,13 +177,13 @@ func (c *config) plans() (access.Plans, error) {
 	plans := access.DefaultPlans()
 	var wrong problems
 	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
-		p := c.Plans[name]
-		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[p.StatsWindow]
-		wrong.when(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, p.StatsWindow)
+		plan := c.Plans[name]
+		window, ok := map[string]int{"": 0, "none": access.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
+		wrong.when(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
 
 		plans.Set(name, access.Plan{
-			PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
-			HistoryDays: p.HistoryDays, StatsWindow: window,
+			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
+			HistoryDays: plan.HistoryDays, StatsWindow: window,
 		})
 	}
 	return plans, errors.Join(wrong.err(), plans.Validate())

@@ -105,16 +105,16 @@ func (c *layered) rows() (rows []printed) {
 
 // each calls f with every setting of the effective configuration, those of a table one after the
 // other.
-func (c *config) each(f func(s *setting, name string, whole *config)) {
+func (c *config) each(visit func(s *setting, name string, whole *config)) {
 	whole := c.effective()
 	plans := slices.IndexFunc(settings, (*setting).named)
 	for _, s := range settings[:plans] {
-		f(s, "", &whole)
+		visit(s, "", &whole)
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(whole.Plans)) {
 		for _, s := range settings[plans:] {
-			f(s, name, &whole)
+			visit(s, name, &whole)
 		}
 	}
 }
@@ -126,14 +126,14 @@ func (c *config) effective() config {
 
 	// A bad one comes out as it was given.
 	plans, _ := c.plans()
-	for name, p := range plans {
+	for name, plan := range plans {
 		window := "none"
-		if p.Stats() {
-			window = fmt.Sprintf("%dd", p.StatsWindow)
+		if plan.Stats() {
+			window = fmt.Sprintf("%dd", plan.StatsWindow)
 		}
 		*whole.plan(name) = planConfig{
-			PerMinute: p.PerMinute, PerDay: p.PerDay, MaxCards: p.MaxCards, MaxPrices: p.MaxPrices,
-			HistoryDays: p.HistoryDays, StatsWindow: window,
+			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
+			HistoryDays: plan.HistoryDays, StatsWindow: window,
 		}
 	}
 	return whole
@@ -184,13 +184,13 @@ func configInit() *cobra.Command {
 
 // writeNew writes a file that is not there yet, and leaves none when it fails.
 func writeNew(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Close())
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Close())
 	if err != nil {
 		// As far as that is possible.
 		_ = os.Remove(path)
@@ -231,8 +231,8 @@ func exampleConfig() []byte {
 
 // splitKey parts a spelt key into its table and its last level, which is never quoted.
 func splitKey(key string) (table, last string) {
-	if at := strings.LastIndexByte(key, '.'); at >= 0 {
-		return key[:at], key[at+1:]
+	if dot := strings.LastIndexByte(key, '.'); dot >= 0 {
+		return key[:dot], key[dot+1:]
 	}
 	return "", key
 }

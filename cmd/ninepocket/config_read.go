@@ -33,22 +33,23 @@ type configFlags struct {
 }
 
 func addConfigFlags(cmd *cobra.Command) *configFlags {
-	f := &configFlags{cmd: cmd, values: defaultConfig()}
-	cmd.Flags().StringVar(&f.path, "config", "", "TOML configuration `FILE`")
-	addFlags(cmd, &f.values)
-	return f
+	flags := &configFlags{cmd: cmd, values: defaultConfig()}
+	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
+	addFlags(cmd, &flags.values)
+	return flags
 }
 
 // read merges all layers as they are now and validates the outcome; the error joins every problem.
-func (f *configFlags) read() (layered, error) {
-	c, err := readConfig(f.path, os.Environ(), func(name string) {
-		_, _ = fmt.Fprintf(f.cmd.ErrOrStderr(), "note: environment variable %s is not a setting of ninepocket\n", name)
+func (flags *configFlags) read() (layered, error) {
+	c, err := readConfig(flags.path, os.Environ(), func(name string) {
+		_, _ = fmt.Fprintf(flags.cmd.ErrOrStderr(),
+			"note: environment variable %s is not a setting of ninepocket\n", name)
 	})
 
 	// Flags win over all others, and only those that were given.
 	for _, s := range settings {
-		if s.flag && f.cmd.Flags().Changed(s.flagName()) {
-			s.copyValue(&c.config, &f.values)
+		if s.flag && flags.cmd.Flags().Changed(s.flagName()) {
+			s.copyValue(&c.config, &flags.values)
 			c.from[s.key] = "flag --" + s.flagName()
 		}
 	}
@@ -79,7 +80,7 @@ func readConfig(path string, environ []string, warn func(name string)) (layered,
 			warn(name)
 			continue
 		}
-		err := setText(s.at(&c.config, chosen), value)
+		err := setText(s.ptr(&c.config, chosen), value)
 		wrong.when(err != nil, "cannot use environment variable %s: %w", name, err)
 		c.from[dotted(s.path(chosen))] = "environment " + name
 	}
@@ -108,34 +109,34 @@ func (c *layered) readTOML(path string, text []byte) error {
 
 	lines := strings.Split(string(text), "\n")
 	var wrong problems
-	for _, e := range tomlEntries(text, tree) {
-		err := c.take(e, path)
-		wrong.when(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, e.line, err, e.line,
-			redact(strings.TrimRight(lines[e.line-1], "\r")))
+	for _, entry := range tomlEntries(text, tree) {
+		err := c.take(entry, path)
+		wrong.when(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, entry.line, err, entry.line,
+			redact(strings.TrimRight(lines[entry.line-1], "\r")))
 	}
 	return wrong.err()
 }
 
 // take sets the setting that one entry of a file means.
-func (c *layered) take(e tomlEntry, file string) error {
-	s, name, whole := findSetting(e.path)
+func (c *layered) take(entry tomlEntry, file string) error {
+	s, name, whole := findSetting(entry.path)
 	if !whole {
-		return fmt.Errorf("unknown key %s", dotted(e.path))
+		return fmt.Errorf("unknown key %s", dotted(entry.path))
 	}
-	if _, table := e.value.(map[string]any); table {
-		return fmt.Errorf("%s must be a value, not a table", dotted(e.path))
+	if _, table := entry.value.(map[string]any); table {
+		return fmt.Errorf("%s must be a value, not a table", dotted(entry.path))
 	}
 
 	// A key may be spelt in two ways, which TOML takes for two keys.
 	key := dotted(s.path(name))
 	if before, twice := c.from[key]; twice {
-		return fmt.Errorf("%s is also given at %s", dotted(e.path), before)
+		return fmt.Errorf("%s is also given at %s", dotted(entry.path), before)
 	}
-	if err := setTOML(s.at(&c.config, name), e.value); err != nil {
-		return fmt.Errorf("cannot use %s: %w", dotted(e.path), err)
+	if err := setTOML(s.ptr(&c.config, name), entry.value); err != nil {
+		return fmt.Errorf("cannot use %s: %w", dotted(entry.path), err)
 	}
 
-	c.from[key] = fmt.Sprintf("%s:%d", file, e.line)
+	c.from[key] = fmt.Sprintf("%s:%d", file, entry.line)
 	return nil
 }
 
@@ -149,46 +150,46 @@ type tomlEntry struct {
 // tomlEntries are the entries of a good document in its order: the keys that it gives, those in
 // tables of settings too, with their values from its tree.
 func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
-	var p unstable.Parser
-	p.Reset(text)
+	var parser unstable.Parser
+	parser.Reset(text)
 	seen := map[string]bool{}
 
 	// take follows a key or a header from the table that it stands in to the one that it leads to.
-	var take func(path []string, in map[string]any, e *unstable.Node) ([]string, map[string]any)
-	take = func(path []string, in map[string]any, e *unstable.Node) ([]string, map[string]any) {
-		for levels := e.Key(); levels.Next(); {
+	var take func(path []string, values map[string]any, node *unstable.Node) ([]string, map[string]any)
+	take = func(path []string, values map[string]any, node *unstable.Node) ([]string, map[string]any) {
+		for levels := node.Key(); levels.Next(); {
 			level := levels.Node()
 			path = append(slices.Clone(path), string(level.Data))
-			value := in[string(level.Data)]
+			value := values[string(level.Data)]
 
 			// A table of no setting is one problem, whatever is in it and wherever it goes on.
 			inner, isTable := value.(map[string]any)
 			if s, _, whole := findSetting(path); !isTable || s == nil || whole {
 				if !seen[dotted(path)] {
 					seen[dotted(path)] = true
-					entries = append(entries, tomlEntry{path, p.Shape(level.Raw).Start.Line, value})
+					entries = append(entries, tomlEntry{path, parser.Shape(level.Raw).Start.Line, value})
 				}
 				return nil, nil
 			}
-			in = inner
+			values = inner
 		}
 
-		if e.Kind == unstable.KeyValue {
-			for keys := e.Value().Children(); keys.Next(); {
-				take(path, in, keys.Node())
+		if node.Kind == unstable.KeyValue {
+			for keys := node.Value().Children(); keys.Next(); {
+				take(path, values, keys.Node())
 			}
 		}
-		return path, in
+		return path, values
 	}
 
 	var table []string
-	in := tree
-	for p.NextExpression() {
-		e := p.Expression()
-		if e.Kind != unstable.KeyValue {
-			table, in = take(nil, tree, e)
-		} else if in != nil {
-			take(table, in, e)
+	values := tree
+	for parser.NextExpression() {
+		node := parser.Expression()
+		if node.Kind != unstable.KeyValue {
+			table, values = take(nil, tree, node)
+		} else if values != nil {
+			take(table, values, node)
 		}
 	}
 	return entries

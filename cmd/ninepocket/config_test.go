@@ -196,7 +196,7 @@ func TestEveryFieldIsASetting(t *testing.T) {
 	c := config{Guards: defaultGuards()}
 	reached := map[uintptr]bool{}
 	for i := range settings {
-		reached[reflect.ValueOf(settings[i].at(&c, "x")).Pointer()] = true
+		reached[reflect.ValueOf(settings[i].ptr(&c, "x")).Pointer()] = true
 	}
 
 	if len(reached) != len(settings) {
@@ -259,12 +259,12 @@ func TestValuesOfEveryKind(t *testing.T) {
 	var long int64
 	var share float64
 	var list []string
-	good := func(at, v any, spelt string) {
+	good := func(ptr, v any, spelt string) {
 		t.Helper()
-		if err := setTOML(at, v); err != nil {
+		if err := setTOML(ptr, v); err != nil {
 			t.Errorf("TOML %v: %v", v, err)
 		}
-		if err := setText(at, spelt); err != nil {
+		if err := setText(ptr, spelt); err != nil {
 			t.Errorf("text %q: %v", spelt, err)
 		}
 	}

@@ -27,11 +27,11 @@ func demoCommand() *cobra.Command {
 			"loader, and serves it. The same seed makes the same catalog. Nothing is kept.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o := synth.Options{Cards: cards, Seed: seed}
-			if err := errors.Join(c.validate(), o.Validate()); err != nil {
+			catalog := synth.Options{Cards: cards, Seed: seed}
+			if err := errors.Join(c.validate(), catalog.Validate()); err != nil {
 				return fail(exitUsage, "", fmt.Errorf("cannot make the demo: %w", err))
 			}
-			return asFailure(demo(cmd, c, o), nil, "")
+			return asFailure(demo(cmd, c, catalog), nil, "")
 		},
 	}
 
@@ -42,7 +42,7 @@ func demoCommand() *cobra.Command {
 	return cmd
 }
 
-func demo(cmd *cobra.Command, c config, o synth.Options) error {
+func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 	folder, err := os.MkdirTemp("", "ninepocket-demo-")
 	if err != nil {
 		return fmt.Errorf("cannot make a folder for the demo: %w", err)
@@ -57,7 +57,7 @@ func demo(cmd *cobra.Command, c config, o synth.Options) error {
 	}
 
 	store := snapshot.OpenDir(filepath.Join(folder, "store"))
-	if err := buildDemo(cmd, folder, store, o); err != nil {
+	if err := buildDemo(cmd, folder, store, catalog); err != nil {
 		return err
 	}
 
@@ -136,7 +136,7 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 	file := access.NewKeyFile()
 	keys := map[string]string{}
 	few := new(int64(5))
-	for _, k := range []access.NewKey{
+	for _, want := range []access.NewKey{
 		{Name: "free", Tenant: "demo-free", Kind: access.Live, Plan: "free"},
 		{Name: "starter", Tenant: "demo-starter", Kind: access.Live, Plan: "starter"},
 		{Name: "pro", Tenant: "demo-pro", Kind: access.Live, Plan: "pro"},
@@ -153,13 +153,13 @@ func demoKeys(now time.Time) (*access.KeyFile, map[string]string, error) {
 		{Name: "preview_bench", Tenant: "demo-preview-bench", Kind: access.Preview, Plan: "preview_bench"},
 		{Name: "preview_rival", Tenant: "demo-preview-rival", Kind: access.Preview, Plan: "preview"},
 	} {
-		made, text, err := file.Create(k, now)
+		made, text, err := file.Create(want, now)
 		if err != nil {
-			return nil, nil, fmt.Errorf("cannot make demo key %q: %w", k.Name, err)
+			return nil, nil, fmt.Errorf("cannot make demo key %q: %w", want.Name, err)
 		}
 
-		keys[k.Name] = text
-		if k.Name == "revoked" {
+		keys[want.Name] = text
+		if want.Name == "revoked" {
 			if _, err := file.Revoke(made.ID, now); err != nil {
 				return nil, nil, err
 			}

@@ -11,8 +11,8 @@ import (
 )
 
 func snapshotDiff() *cobra.Command {
-	var s storeFlags
-	return s.addStored(&cobra.Command{
+	var flags storeFlags
+	return flags.addStored(&cobra.Command{
 		Use: "diff A B --store DIR", Short: "Show what changed from one snapshot to another", Args: cobra.ExactArgs(2),
 		Long: "Shows cards, sets and sealed products added, removed and renamed, prices changed with the " +
 			"largest moves, and how\n" +
@@ -22,14 +22,14 @@ func snapshotDiff() *cobra.Command {
 			var both [2]*snapshot.Catalog
 			for i, id := range args {
 				var err error
-				both[i], err = s.dir().Load(cmd.Context(), id, nil)
+				both[i], err = flags.dir().Load(cmd.Context(), id, nil)
 				if err != nil {
 					return fmt.Errorf("cannot compare the snapshots: %w", err)
 				}
 			}
 
 			d := diff.Compare(both[0], both[1], diff.Options{})
-			return show(cmd, s.asJSON, d, func(out *bufio.Writer) { printDiff(out, d) })
+			return show(cmd, flags.asJSON, d, func(out *bufio.Writer) { printDiff(out, d) })
 		},
 	})
 }
@@ -43,39 +43,42 @@ type kind struct {
 func printDiff(out *bufio.Writer, d *diff.Diff) {
 	fmt.Fprintf(out, "from  %s\nto    %s\n\n", d.From, d.To)
 	kinds := []kind{{"cards", &d.Cards}, {"sets", &d.Sets}, {"sealed", &d.Sealed}}
-	table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(k kind) []any {
-		return []any{k.name, k.Before, k.After, k.Added, k.Removed, k.Renamed}
+	table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(changes kind) []any {
+		return []any{changes.name, changes.Before, changes.After, changes.Added, changes.Removed, changes.Renamed}
 	})
-	for _, k := range kinds {
-		k.printExamples(out)
+	for _, changes := range kinds {
+		changes.printExamples(out)
 	}
 
-	p := d.Prices
-	c := d.Coverage
-	fmt.Fprintf(out, "\ncards with a price: %d of %d before, %d of %d after\n", c.PricedBefore, d.Cards.Before,
-		c.PricedAfter, d.Cards.After)
+	prices := d.Prices
+	coverage := d.Coverage
+	fmt.Fprintf(out, "\ncards with a price: %d of %d before, %d of %d after\n", coverage.PricedBefore, d.Cards.Before,
+		coverage.PricedAfter, d.Cards.After)
 	fmt.Fprintf(out, "prices: %d in both, %d of them changed, %d by more than 60 %%; %d new, %d gone\n",
-		p.Compared, p.Changed, p.Moved, p.Appeared, p.Disappeared)
-	if p.MedianPercent != nil {
-		fmt.Fprintf(out, "median change: %+.2f %%\n", *p.MedianPercent)
+		prices.Compared, prices.Changed, prices.Moved, prices.Appeared, prices.Disappeared)
+	if prices.MedianPercent != nil {
+		fmt.Fprintf(out, "median change: %+.2f %%\n", *prices.MedianPercent)
 	}
 	// Two snapshots of the same prices have no moves.
-	if len(p.Largest) == 0 {
+	if len(prices.Largest) == 0 {
 		return
 	}
 
 	fmt.Fprintln(out)
-	table(out, "LARGEST MOVES\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID", p.Largest, func(m diff.Move) []any {
-		return []any{m.Name, m.Variant, m.Condition, dollars(m.FromCents), dollars(m.ToCents), signed(m.Percent), m.ID}
+	table(out, "LARGEST MOVES\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID", prices.Largest, func(move diff.Move) []any {
+		return []any{
+			move.Name, move.Variant, move.Condition, dollars(move.FromCents), dollars(move.ToCents),
+			signed(move.Percent), move.ID,
+		}
 	})
 }
 
-func (k *kind) printExamples(out *bufio.Writer) {
+func (changes *kind) printExamples(out *bufio.Writer) {
 	part := func(verb string, n int, lines []string) {
 		if n == 0 {
 			return
 		}
-		fmt.Fprintf(out, "\n%s %s:\n", k.name, verb)
+		fmt.Fprintf(out, "\n%s %s:\n", changes.name, verb)
 		for _, line := range lines {
 			fmt.Fprintln(out, "  "+line)
 		}
@@ -91,14 +94,14 @@ func (k *kind) printExamples(out *bufio.Writer) {
 		}
 		return lines
 	}
-	part("added", k.Added, things(k.Examples.Added))
-	part("removed", k.Removed, things(k.Examples.Removed))
+	part("added", changes.Added, things(changes.Examples.Added))
+	part("removed", changes.Removed, things(changes.Examples.Removed))
 
 	var renamed []string
-	for _, r := range k.Examples.Renamed {
+	for _, r := range changes.Examples.Renamed {
 		renamed = append(renamed, fmt.Sprintf("%s -> %s  %s", r.From, r.To, r.ID))
 	}
-	part("renamed", k.Renamed, renamed)
+	part("renamed", changes.Renamed, renamed)
 }
 
 // dollars spells cents for people.

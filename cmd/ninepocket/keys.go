@@ -24,12 +24,12 @@ type issuedKey struct {
 // issuing is a change of a keys file that makes a key, and describes it. The plan is the tenant's,
 // which may have had one before.
 func issuing(made *issuedKey, create func(*access.KeyFile) (*access.Key, string, error)) func(*access.KeyFile) error {
-	return func(f *access.KeyFile) error {
-		k, text, err := create(f)
+	return func(file *access.KeyFile) error {
+		key, text, err := create(file)
 		if err == nil {
 			*made = issuedKey{
-				ID: k.ID, Key: text, Tenant: k.Tenant, Surface: k.Surface, Plan: f.Tenants[k.Tenant].Plan, Name: k.Name,
-				Scopes: k.Scopes, ExpiresAt: k.ExpiresAt,
+				ID: key.ID, Key: text, Tenant: key.Tenant, Surface: key.Surface,
+				Plan: file.Tenants[key.Tenant].Plan, Name: key.Name, Scopes: key.Scopes, ExpiresAt: key.ExpiresAt,
 			}
 		}
 		return err
@@ -37,12 +37,12 @@ func issuing(made *issuedKey, create func(*access.KeyFile) (*access.Key, string,
 }
 
 // print prints the text of the key alone for a script that wants no JSON.
-func (k *issuedKey) print(cmd *cobra.Command, asJSON bool) error {
+func (issued *issuedKey) print(cmd *cobra.Command, asJSON bool) error {
 	if !asJSON {
 		defer cmd.PrintErrf("key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n",
-			k.ID, k.Tenant, k.Plan)
+			issued.ID, issued.Tenant, issued.Plan)
 	}
-	return say(cmd, asJSON, k, "%s", k.Key)
+	return say(cmd, asJSON, issued, "%s", issued.Key)
 }
 
 // createFlags are the flags of keys create.
@@ -55,41 +55,41 @@ type createFlags struct {
 }
 
 func keysCreate() *cobra.Command {
-	var c createFlags
+	var flags createFlags
 	cmd := &cobra.Command{
 		Use:     "create --state DIR --tenant T --surface live|preview|sandbox --plan P",
 		Short:   "Create a key and print it once",
 		Example: "  ninepocket keys create --state state --tenant acme --surface live --plan starter",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd, time.Now()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd, time.Now()) },
 	}
 
 	f := cmd.Flags()
-	f.StringVar(&c.Tenant, "tenant", "", "`NAME` of the organization that the key belongs to")
-	f.StringVar(&c.surface, "surface", "live", "live, preview or sandbox")
-	f.StringVar(&c.Plan, "plan", "",
+	f.StringVar(&flags.Tenant, "tenant", "", "`NAME` of the organization that the key belongs to")
+	f.StringVar(&flags.surface, "surface", "live", "live, preview or sandbox")
+	f.StringVar(&flags.Plan, "plan", "",
 		"plan of the tenant: free, starter, pro, business, unlimited, preview, or a configured one")
-	f.StringSliceVar(&c.scopes, "scopes", nil, "scopes of a preview key (default: all)")
-	f.StringVar(&c.expires, "expires", "", "`TIME` when the key stops working, RFC 3339")
-	f.StringVar(&c.Name, "name", "", "a name for people")
-	f.Int64Var(&c.credits, "credits", 0, "credits a period of a preview tenant (default: the plan's)")
-	f.BoolVar(&c.ChangePlan, "change-plan", false, "let --plan replace the tenant's plan")
-	c.add(cmd)
+	f.StringSliceVar(&flags.scopes, "scopes", nil, "scopes of a preview key (default: all)")
+	f.StringVar(&flags.expires, "expires", "", "`TIME` when the key stops working, RFC 3339")
+	f.StringVar(&flags.Name, "name", "", "a name for people")
+	f.Int64Var(&flags.credits, "credits", 0, "credits a period of a preview tenant (default: the plan's)")
+	f.BoolVar(&flags.ChangePlan, "change-plan", false, "let --plan replace the tenant's plan")
+	flags.add(cmd)
 	require(cmd, "tenant", "plan")
 	return cmd
 }
 
-func (c *createFlags) run(cmd *cobra.Command, now time.Time) error {
+func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	if cmd.Flags().Changed("credits") {
-		c.Credits = &c.credits
+		flags.Credits = &flags.credits
 	}
-	if err := c.read(now); err != nil {
+	if err := flags.read(now); err != nil {
 		return err
 	}
 
 	var made issuedKey
-	err := access.UpdateKeys(c.folder, issuing(&made, func(f *access.KeyFile) (*access.Key, string, error) {
-		return f.Create(c.NewKey, now)
+	err := access.UpdateKeys(flags.folder, issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
+		return file.Create(flags.NewKey, now)
 	}))
 	if err != nil {
 		return err
@@ -99,35 +99,35 @@ func (c *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		cmd.PrintErrf("note: plan %q is not built in: the key gets 503 until the server's configuration has it\n",
 			made.Plan)
 	}
-	return made.print(cmd, c.asJSON)
+	return made.print(cmd, flags.asJSON)
 }
 
 // read takes over the flags that are more than text, naming every problem.
-func (c *createFlags) read(now time.Time) error {
+func (flags *createFlags) read(now time.Time) error {
 	var wrong problems
 	var err error
-	c.Kind, err = access.ParseKind(c.surface)
+	flags.Kind, err = access.ParseKind(flags.surface)
 	wrong.add(err)
-	c.Scopes, err = access.ParseScopes(c.scopes)
+	flags.Scopes, err = access.ParseScopes(flags.scopes)
 	wrong.add(err)
 
-	if c.expires != "" {
-		c.Expires = new(wrong.time("expires", c.expires, "2027-01-31T00:00:00Z"))
+	if flags.expires != "" {
+		flags.Expires = new(wrong.time("expires", flags.expires, "2027-01-31T00:00:00Z"))
 	}
 
 	// A surface or a scope that could not be read would only be complained of twice.
 	if wrong.err() == nil {
-		wrong.add(c.Validate(now))
+		wrong.add(flags.Validate(now))
 	}
 	return fail(exitUsage, "", wrong.err())
 }
 
 // update changes keys that are there: nothing but create begins a state directory.
-func (s *stateFlags) update(change func(*access.KeyFile) error) error {
-	if _, err := access.ReadKeys(s.folder); err != nil {
+func (flags *stateFlags) update(change func(*access.KeyFile) error) error {
+	if _, err := access.ReadKeys(flags.folder); err != nil {
 		return err
 	}
-	return access.UpdateKeys(s.folder, change)
+	return access.UpdateKeys(flags.folder, change)
 }
 
 // listedKey is a row of keys list; it never holds the key or its hash.
@@ -146,17 +146,17 @@ type listedKey struct {
 }
 
 func keysList() *cobra.Command {
-	var s stateFlags
-	return s.add(&cobra.Command{
+	var flags stateFlags
+	return flags.add(&cobra.Command{
 		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			file, err := access.ReadKeys(s.folder)
+			file, err := access.ReadKeys(flags.folder)
 			if err != nil {
 				return err
 			}
 
 			// The last use is in the ledger, which the server writes while this reads.
-			used, err := access.ReadLastUse(s.folder)
+			used, err := access.ReadLastUse(flags.folder)
 			if err != nil {
 				return err
 			}
@@ -164,19 +164,19 @@ func keysList() *cobra.Command {
 			now := time.Now()
 			// An empty list is [] for scripts, and never null.
 			rows := []listedKey{}
-			for _, k := range file.Keys {
+			for _, key := range file.Keys {
 				row := listedKey{
-					ID: k.ID, Tenant: k.Tenant, Surface: k.Surface, Plan: file.Tenants[k.Tenant].Plan,
-					Status: k.Status(now), Name: k.Name, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
-					ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+					ID: key.ID, Tenant: key.Tenant, Surface: key.Surface, Plan: file.Tenants[key.Tenant].Plan,
+					Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
+					ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt,
 				}
-				if at, ok := used[k.ID]; ok {
+				if at, ok := used[key.ID]; ok {
 					row.LastUsed = &at
 				}
 				rows = append(rows, row)
 			}
 
-			return list(cmd, s.asJSON, rows, "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", listedKey.cells)
+			return list(cmd, flags.asJSON, rows, "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", listedKey.cells)
 		},
 	})
 }
@@ -190,25 +190,27 @@ func (r listedKey) cells() []any {
 }
 
 func keysRevoke() *cobra.Command {
-	var s stateFlags
-	return s.add(&cobra.Command{
+	var flags stateFlags
+	return flags.add(&cobra.Command{
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *access.Key
-			err := s.update(func(f *access.KeyFile) (err error) {
-				key, err = f.Revoke(args[0], time.Now())
+			err := flags.update(func(file *access.KeyFile) (err error) {
+				key, err = file.Revoke(args[0], time.Now())
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			return say(cmd, s.asJSON, map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}, "revoked %s", key.ID)
+
+			row := map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}
+			return say(cmd, flags.asJSON, row, "revoked %s", key.ID)
 		},
 	})
 }
 
 func keysRotate() *cobra.Command {
-	var s stateFlags
+	var flags stateFlags
 	var overlap time.Duration
 	cmd := &cobra.Command{
 		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap",
@@ -219,17 +221,17 @@ func keysRotate() *cobra.Command {
 			}
 
 			var made issuedKey
-			err := s.update(issuing(&made, func(f *access.KeyFile) (*access.Key, string, error) {
-				return f.Rotate(args[0], overlap, time.Now())
+			err := flags.update(issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
+				return file.Rotate(args[0], overlap, time.Now())
 			}))
 			if err != nil {
 				return err
 			}
-			return made.print(cmd, s.asJSON)
+			return made.print(cmd, flags.asJSON)
 		},
 	}
 
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
-	s.add(cmd)
+	flags.add(cmd)
 	return cmd
 }

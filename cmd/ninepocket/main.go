@@ -38,8 +38,8 @@ type failure struct {
 	hint string // what to do about it, "" when nobody can say
 }
 
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
+func (failed *failure) Error() string { return failed.err.Error() }
+func (failed *failure) Unwrap() error { return failed.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -63,9 +63,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 
 	// What cobra itself refuses is a mistake in the command line.
-	f := &failure{code: exitUsage, hint: "run 'ninepocket --help' for the commands and their flags"}
+	failed := &failure{code: exitUsage, hint: "run 'ninepocket --help' for the commands and their flags"}
 	if known, ok := errors.AsType[*failure](err); ok {
-		f = known
+		failed = known
 	}
 
 	// Every message names the program once and says what it cannot do.
@@ -74,10 +74,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		text = "cannot run the command: " + text
 	}
 	_, _ = fmt.Fprintln(stderr, "ninepocket: "+text)
-	if f.hint != "" {
-		_, _ = fmt.Fprintln(stderr, "hint: "+f.hint)
+	if failed.hint != "" {
+		_, _ = fmt.Fprintln(stderr, "hint: "+failed.hint)
 	}
-	return f.code
+	return failed.code
 }
 
 func rootCommand() *cobra.Command {
@@ -106,8 +106,8 @@ func rootCommand() *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var wrong problems
 		for _, name := range []string{"store", "state"} {
-			if f := cmd.Flags().Lookup(name); f != nil {
-				wrong.add(checkFolder(name, f.Value.String()))
+			if flag := cmd.Flags().Lookup(name); flag != nil {
+				wrong.add(checkFolder(name, flag.Value.String()))
 			}
 		}
 		return fail(exitUsage, "", wrong.err())

@@ -31,12 +31,12 @@ func manCommand() *cobra.Command {
 			}
 
 			// Without arguments this finds the program itself.
-			of, rest, err := root.Find(args)
+			target, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
 				return fail(exitUsage, "run: ninepocket --help", fmt.Errorf("cannot find the command %q", given))
 			}
 
-			page, err := manPage(of)
+			page, err := manPage(target)
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(page)
 			}

@@ -85,8 +85,8 @@ func (out sink) since(name, help string, now, at time.Time) {
 func (out sink) histogram(name, help string, h tally.Histogram, labels ...string) {
 	buckets := make(map[float64]uint64, len(h.Bounds))
 	n := uint64(0)
-	for k, bound := range h.Bounds {
-		n += h.Counts[k]
+	for i, bound := range h.Bounds {
+		n += h.Counts[i]
 		buckets[bound.Seconds()] = n
 	}
 
@@ -118,8 +118,8 @@ func code(status int) string {
 	return strconv.Itoa(status)
 }
 
-func (out sink) requests(s server.Stats) {
-	for _, r := range s.Routes {
+func (out sink) requests(stats server.Stats) {
+	for _, r := range stats.Routes {
 		// A status that never came has no series.
 		for status, n := range r.Statuses {
 			counter(out, "http_requests_total", "Answered requests by surface, operation and status code.", n,
@@ -129,110 +129,112 @@ func (out sink) requests(s server.Stats) {
 			"Time from a request being read to its answer being ready to be written, by surface and operation.",
 			r.Latency, "surface", r.Surface, "operation", r.Operation)
 	}
-	gauge(out, "http_requests_in_flight", "Requests that are being answered.", s.InFlight)
-	counter(out, "http_response_bytes_total", "Bytes of answer bodies, as sent.", s.Bytes)
+	gauge(out, "http_requests_in_flight", "Requests that are being answered.", stats.InFlight)
+	counter(out, "http_response_bytes_total", "Bytes of answer bodies, as sent.", stats.Bytes)
 
-	for encoding, n := range s.Compressed {
+	for encoding, n := range stats.Compressed {
 		counter(out, "http_compressed_responses_total", "Answers sent compressed, by encoding.", n, "encoding",
 			encoding)
 	}
 	const packs = "Compressed bodies by whether they were remembered; those of batches, usage and MCP never are."
-	counter(out, "compressed_body_cache_requests_total", packs, s.PackHits, "result", "hit")
-	counter(out, "compressed_body_cache_requests_total", packs, s.PackMisses, "result", "miss")
+	counter(out, "compressed_body_cache_requests_total", packs, stats.PackHits, "result", "hit")
+	counter(out, "compressed_body_cache_requests_total", packs, stats.PackMisses, "result", "miss")
 
-	counter(out, "http_panics_total", "Requests whose handler panicked; each was answered 500.", s.Panics)
-	for status, n := range s.ParseErrors {
+	counter(out, "http_panics_total", "Requests whose handler panicked; each was answered 500.", stats.Panics)
+	for status, n := range stats.ParseErrors {
 		counter(out, "http_parse_errors_total",
 			"Requests that were not valid HTTP, too large or too slow, by status code.", n, "code", code(status))
 	}
 
-	for _, d := range s.Denials {
+	for _, denied := range stats.Denials {
 		counter(out, "denied_requests_total",
-			"Requests refused by key, scope, plan or limit, by surface and error code.", d.Count,
-			"surface", d.Surface, "reason", d.Reason)
+			"Requests refused by key, scope, plan or limit, by surface and error code.", denied.Count,
+			"surface", denied.Surface, "reason", denied.Reason)
 	}
 }
 
 func (out sink) snapshot(v *engine.View, now time.Time) {
-	c := v.Catalog
+	catalog := v.Catalog
 	gauge(out, "snapshot_info", "Always 1; the labels name the served snapshot.", 1, "snapshot_id", v.ID)
 	gauge(out, "snapshot_timestamp_seconds", "The instant that the served snapshot describes.",
-		float64(c.SnapshotAt)/1000)
+		float64(catalog.SnapshotAt)/1000)
 	out.since("snapshot_age_seconds", "Time since the instant that the served snapshot describes.", now,
-		time.UnixMilli(c.SnapshotAt))
+		time.UnixMilli(catalog.SnapshotAt))
 
-	gauge(out, "snapshot_games", "Games in the served snapshot.", c.Games.Slug.Len())
-	gauge(out, "snapshot_sets", "Sets in the served snapshot.", c.Sets.ID.Len())
-	gauge(out, "snapshot_cards", "Cards in the served snapshot.", c.Cards.ID.Len())
+	gauge(out, "snapshot_games", "Games in the served snapshot.", catalog.Games.Slug.Len())
+	gauge(out, "snapshot_sets", "Sets in the served snapshot.", catalog.Sets.ID.Len())
+	gauge(out, "snapshot_cards", "Cards in the served snapshot.", catalog.Cards.ID.Len())
 	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products()))
-	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(c.Lanes.Variant))
+	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(catalog.Lanes.Variant))
 	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
 }
 
-func (out sink) engine(s engine.Stats, now time.Time) {
-	out.since("snapshot_live_seconds", "Time since the served snapshot went live here.", now, s.Live)
+func (out sink) engine(stats engine.Stats, now time.Time) {
+	out.since("snapshot_live_seconds", "Time since the served snapshot went live here.", now, stats.Live)
 	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback at the start.",
-		s.Epoch)
+		stats.Epoch)
 	// There is no manifest before the first snapshot, nor for a View that did not come from the
 	// source.
-	if s.Manifest != nil {
-		for reason, n := range s.Manifest.Quarantine {
+	if stats.Manifest != nil {
+		for reason, n := range stats.Manifest.Quarantine {
 			gauge(out, "snapshot_quarantined_records",
 				"Records that the build of the served snapshot refused, by reason.", n, "reason", reason)
 		}
 	}
 
 	for phase, took := range map[string]time.Duration{
-		"read": s.LastLoad.Read, "index": s.LastLoad.Index, "fragments": s.LastLoad.Fragments,
-		"total": s.LastLoad.Total,
+		"read": stats.LastLoad.Read, "index": stats.LastLoad.Index, "fragments": stats.LastLoad.Fragments,
+		"total": stats.LastLoad.Total,
 	} {
 		gauge(out, "snapshot_load_duration_seconds", "How long the last load of a snapshot took, by phase.",
 			took.Seconds(), "phase", phase)
 	}
 
-	counter(out, "snapshot_swaps_total", "Snapshots that went live here, the first included.", s.Swaps)
-	for reason, n := range s.Failures {
+	counter(out, "snapshot_swaps_total", "Snapshots that went live here, the first included.", stats.Swaps)
+	for reason, n := range stats.Failures {
 		counter(out, "snapshot_swap_failures_total", "Tries to serve a published snapshot that failed, by reason.", n,
 			"reason", engine.Reason(reason).String())
 	}
 
-	gauge(out, "snapshot_behind", "1 when another snapshot is published than is served.", flag(s.Behind))
+	gauge(out, "snapshot_behind", "1 when another snapshot is published than is served.", flag(stats.Behind))
 	gauge(out, "degraded",
 		"1 while an earlier publication is served because the published snapshot could not be loaded at the start.",
-		flag(s.Degraded))
-	out.since("store_check_age_seconds", "Time since the snapshot store last said what is published.", now, s.Checked)
-	gauge(out, "retired_snapshots", "Earlier snapshots kept in memory for cursors.", s.Retired)
+		flag(stats.Degraded))
+	out.since("store_check_age_seconds", "Time since the snapshot store last said what is published.", now,
+		stats.Checked)
+	gauge(out, "retired_snapshots", "Earlier snapshots kept in memory for cursors.", stats.Retired)
 	gauge(out, "retired_snapshot_bytes", "Memory that earlier snapshots take, without their word indexes.",
-		s.RetiredBytes)
+		stats.RetiredBytes)
 	const searches = "Word searches by whether the page was remembered."
-	counter(out, "search_cache_requests_total", searches, s.SearchHits, "result", "hit")
-	counter(out, "search_cache_requests_total", searches, s.SearchMisses, "result", "miss")
+	counter(out, "search_cache_requests_total", searches, stats.SearchHits, "result", "hit")
+	counter(out, "search_cache_requests_total", searches, stats.SearchMisses, "result", "miss")
 }
 
-func (out sink) metering(s access.StoreStats, now time.Time) {
+func (out sink) metering(stats access.StoreStats, now time.Time) {
 	calls := "Time of the metering store's calls; of finish, one in " + strconv.Itoa(access.FinishSample) + " is timed."
-	out.histogram("metering_duration_seconds", calls, s.Begin, "call", "begin")
-	out.histogram("metering_duration_seconds", calls, s.Finish, "call", "finish")
-	out.histogram("metering_duration_seconds", calls, s.Commit, "call", "commit")
-	gauge(out, "idempotency_records", "Idempotency records kept, those in flight included.", s.Replies)
-	gauge(out, "idempotency_bytes", "What the idempotency records count against their tenants' bounds.", s.ReplyBytes)
+	out.histogram("metering_duration_seconds", calls, stats.Begin, "call", "begin")
+	out.histogram("metering_duration_seconds", calls, stats.Finish, "call", "finish")
+	out.histogram("metering_duration_seconds", calls, stats.Commit, "call", "commit")
+	gauge(out, "idempotency_records", "Idempotency records kept, those in flight included.", stats.Replies)
+	gauge(out, "idempotency_bytes", "What the idempotency records count against their tenants' bounds.",
+		stats.ReplyBytes)
 	// The demo meters in memory: there is no log and no checkpoint.
-	if !s.Durable {
+	if !stats.Durable {
 		return
 	}
 
-	out.histogram("wal_fsync_duration_seconds", "Time of the metering log's fsyncs.", s.Sync)
+	out.histogram("wal_fsync_duration_seconds", "Time of the metering log's fsyncs.", stats.Sync)
 	counter(out, "wal_fsync_errors_total",
-		"Fsyncs of the metering log that failed; the first one takes metering down.", s.SyncErrors)
+		"Fsyncs of the metering log that failed; the first one takes metering down.", stats.SyncErrors)
 	gauge(out, "wal_mapped", "1 while the metering log is written through memory, 0 with a system call a record.",
-		flag(s.LogUnmapped == nil))
-	gauge(out, "wal_segment_bytes", "Length of the metering log's open segment.", s.LogBytes)
-	counter(out, "wal_written_bytes_total", "Bytes written to the metering log.", s.LogWritten)
+		flag(stats.LogUnmapped == nil))
+	gauge(out, "wal_segment_bytes", "Length of the metering log's open segment.", stats.LogBytes)
+	counter(out, "wal_written_bytes_total", "Bytes written to the metering log.", stats.LogWritten)
 
-	out.histogram("checkpoint_duration_seconds", "Time of the metering checkpoints.", s.Checkpoint)
-	out.since("checkpoint_age_seconds", "Time since the last metering checkpoint.", now, s.CheckpointAt)
+	out.histogram("checkpoint_duration_seconds", "Time of the metering checkpoints.", stats.Checkpoint)
+	out.since("checkpoint_age_seconds", "Time since the last metering checkpoint.", now, stats.CheckpointAt)
 	counter(out, "checkpoint_failures_total", "Metering checkpoints that failed; the first one takes metering down.",
-		s.CheckpointFails)
+		stats.CheckpointFails)
 	counter(out, "checkpoint_postponements_total",
-		"Metering checkpoints put off because another process was reading the file.", s.CheckpointBusy)
+		"Metering checkpoints put off because another process was reading the file.", stats.CheckpointBusy)
 }

@@ -81,24 +81,24 @@ func sized(n int64) string {
 type problems []error
 
 // add notes an error. A nil error is no problem.
-func (p *problems) add(err error) { *p = append(*p, err) }
+func (wrong *problems) add(err error) { *wrong = append(*wrong, err) }
 
-// when notes a problem where wrong is true.
-func (p *problems) when(wrong bool, format string, args ...any) {
-	if wrong {
-		p.add(fmt.Errorf(format, args...))
+// when notes a problem where bad is true.
+func (wrong *problems) when(bad bool, format string, args ...any) {
+	if bad {
+		wrong.add(fmt.Errorf(format, args...))
 	}
 }
 
 // time reads the value of a flag, none when it is not given.
-func (p *problems) time(flag, given, such string) time.Time {
+func (wrong *problems) time(flag, given, such string) time.Time {
 	if given == "" {
 		return time.Time{}
 	}
 
 	at, err := time.Parse(time.RFC3339, given)
-	p.when(err != nil, "cannot read --%s %q: want a time such as %s", flag, given, such)
+	wrong.when(err != nil, "cannot read --%s %q: want a time such as %s", flag, given, such)
 	return at
 }
 
-func (p *problems) err() error { return errors.Join(*p...) }
+func (wrong *problems) err() error { return errors.Join(*wrong...) }

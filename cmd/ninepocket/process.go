@@ -28,11 +28,11 @@ func memory() (used, limit int64) {
 	}
 
 	metrics.Read(samples)
-	at := func(k int) int64 { return int64(samples[k].Value.Uint64()) }
+	sample := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
 	// What was given back to the system does not count.
-	held := at(1) - at(2)
+	held := sample(1) - sample(2)
 	// What is live, and what the runtime takes beside the heap.
-	used = at(0) + held - at(3) - at(4) - at(5)
+	used = sample(0) + held - sample(3) - sample(4) - sample(5)
 	limit = memoryLimit()
 	if limit != 0 {
 		return used, limit

@@ -44,8 +44,8 @@ func newProgress(w io.Writer, quiet bool) *progress {
 
 // isTerminal reports whether somebody looks at what is written.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // update takes a report of the loader; it is cheap when nothing is to be shown.

@@ -32,50 +32,51 @@ type publishFlags struct {
 	keep      int
 }
 
-func (p *publishFlags) add(cmd *cobra.Command) {
+func (flags *publishFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.config, "config", "", "TOML configuration `FILE` with the limits of the guards")
-	f.StringSliceVar(&p.overrides, "override", nil,
+	f.StringVar(&flags.config, "config", "", "TOML configuration `FILE` with the limits of the guards")
+	f.StringSliceVar(&flags.overrides, "override", nil,
 		"publish although this `GUARD` refuses (can be repeated); needs --reason")
-	f.StringVar(&p.reason, "reason", "", "`TEXT` that is recorded with --override")
-	f.IntVar(&p.keep, "keep", keepSnapshots,
+	f.StringVar(&flags.reason, "reason", "", "`TEXT` that is recorded with --override")
+	f.IntVar(&flags.keep, "keep", keepSnapshots,
 		"then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 keeps all")
 }
 
 // publishing reads the flags and the configuration, naming every problem.
-func (p *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
+func (flags *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
 	var wrong problems
-	o := snapshot.Publishing{Now: now, Retention: snapshot.Retention{Keep: p.keep, Recent: cursor.Lifetime}}
-	reason := strings.TrimSpace(p.reason)
-	for _, given := range p.overrides {
+	retention := snapshot.Retention{Keep: flags.keep, Recent: cursor.Lifetime}
+	publishing := snapshot.Publishing{Now: now, Retention: retention}
+	reason := strings.TrimSpace(flags.reason)
+	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
 		wrong.add(err)
-		o.Overrides = append(o.Overrides, snapshot.Override{Guard: name, Reason: reason})
+		publishing.Overrides = append(publishing.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
-	over := len(p.overrides) > 0
+	over := len(flags.overrides) > 0
 	wrong.when(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
-	wrong.when(!over && p.reason != "", "cannot use --reason without --override")
-	wrong.when(p.keep < 0, "cannot use --keep %d: want 0 or more", p.keep)
+	wrong.when(!over && flags.reason != "", "cannot use --reason without --override")
+	wrong.when(flags.keep < 0, "cannot use --keep %d: want 0 or more", flags.keep)
 
 	// The environment counts as it does for serve. Variables that are no settings are left for
 	// serve to report.
-	c, err := readConfig(p.config, os.Environ(), func(string) {})
+	c, err := readConfig(flags.config, os.Environ(), func(string) {})
 	if err == nil {
 		err = c.guards().Validate()
 	}
 	wrong.add(err)
 	// Checked with the prefix of this server, because ids of products are part of a View.
-	o.Check = servable(c.ProductPrefix)
-	o.Judge = judge(c.guards(), now)
-	return o, fail(exitUsage, "", wrong.err())
+	publishing.Check = servable(c.ProductPrefix)
+	publishing.Judge = judge(c.guards(), now)
+	return publishing, fail(exitUsage, "", wrong.err())
 }
 
 // servable is the check before publishing: the engine itself makes its View of the snapshot as read
 // back from disk, and the View answers what clients will ask.
 func servable(prefix string) func(*snapshot.Catalog) error {
-	return func(c *snapshot.Catalog) error {
-		v, err := engine.NewView(c, wire.Site{ProductPrefix: prefix})
+	return func(catalog *snapshot.Catalog) error {
+		v, err := engine.NewView(catalog, wire.Site{ProductPrefix: prefix})
 		if err != nil {
 			return err
 		}
@@ -99,9 +100,9 @@ type publishedRow struct {
 }
 
 func snapshotPublish() *cobra.Command {
-	var s storeFlags
-	var p publishFlags
-	var o snapshot.Publishing
+	var flags storeFlags
+	var conditions publishFlags
+	var publishing snapshot.Publishing
 	cmd := &cobra.Command{
 		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
 		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with " +
@@ -114,14 +115,14 @@ func snapshotPublish() *cobra.Command {
 			"812'",
 		// Mistakes in the flags are told before the store is looked at.
 		PreRunE: func(*cobra.Command, []string) (err error) {
-			o, err = p.publishing(time.Now())
+			publishing, err = conditions.publishing(time.Now())
 			return err
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return s.publish(cmd, args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return flags.publish(cmd, args[0], publishing) },
 	}
 
-	s.addStored(cmd)
-	p.add(cmd)
+	flags.addStored(cmd)
+	conditions.add(cmd)
 	return cmd
 }
 
@@ -136,13 +137,13 @@ func guardHelp() string {
 }
 
 // publish publishes and says what became of it.
-func (s *storeFlags) publish(cmd *cobra.Command, id string, o snapshot.Publishing) error {
+func (flags *storeFlags) publish(cmd *cobra.Command, id string, publishing snapshot.Publishing) error {
 	// Only to say whether anything changed.
-	before, _ := s.dir().Current()
-	cur, err := s.dir().Publish(id, o)
+	before, _ := flags.dir().Current()
+	cur, err := flags.dir().Publish(id, publishing)
 	if err != nil {
 		// A script gets the verdicts of a refusal as well, and the exit code.
-		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && s.asJSON {
+		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && flags.asJSON {
 			err = errors.Join(printJSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
 		return refusal(err)
@@ -150,17 +151,17 @@ func (s *storeFlags) publish(cmd *cobra.Command, id string, o snapshot.Publishin
 
 	// The verdicts are what was recorded. The journal explains, and nothing depends on it.
 	var guards []snapshot.Verdict
-	past, _ := s.dir().Publications()
-	for _, p := range past {
-		if p.Current == cur {
-			guards = p.Guards
+	past, _ := flags.dir().Publications()
+	for _, pub := range past {
+		if pub.Current == cur {
+			guards = pub.Guards
 		}
 	}
 
-	return show(cmd, s.asJSON, publishedRow{cur.ID, &cur, true, guards}, func(out *bufio.Writer) {
-		for _, v := range guards {
-			if v.Status == snapshot.Overridden {
-				fmt.Fprintf(out, "guard %s is overridden: %s\n", v.Name, v.Text)
+	return show(cmd, flags.asJSON, publishedRow{cur.ID, &cur, true, guards}, func(out *bufio.Writer) {
+		for _, verdict := range guards {
+			if verdict.Status == snapshot.Overridden {
+				fmt.Fprintf(out, "guard %s is overridden: %s\n", verdict.Name, verdict.Text)
 			}
 		}
 
@@ -182,8 +183,8 @@ func refusal(err error) error {
 }
 
 func snapshotRollback() *cobra.Command {
-	var s storeFlags
-	return s.addStored(&cobra.Command{
+	var flags storeFlags
+	return flags.addStored(&cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
 			"current\n" +
@@ -195,36 +196,36 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			check := servable(defaultConfig().ProductPrefix)
-			cur, err := s.dir().Rollback(id, snapshot.Publishing{Now: time.Now(), Check: check})
+			cur, err := flags.dir().Rollback(id, snapshot.Publishing{Now: time.Now(), Check: check})
 			if err != nil {
 				return err
 			}
 			row := publishedRow{cur.ID, &cur, true, nil}
-			return say(cmd, s.asJSON, row, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			return say(cmd, flags.asJSON, row, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
 	})
 }
 
 // verdicts are what the guards said when a snapshot was published last, else what they would say
 // now.
-func (s *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, limits guard.Limits) []snapshot.Verdict {
-	past, _ := s.dir().Publications()
+func (flags *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, limits guard.Limits) []snapshot.Verdict {
+	past, _ := flags.dir().Publications()
 	// A snapshot may have been published more than once: the last time counts.
-	for _, p := range slices.Backward(past) {
-		if p.ID == next.Manifest.ID && p.Action == snapshot.ActionPublish && p.Guards != nil {
-			return p.Guards
+	for _, pub := range slices.Backward(past) {
+		if pub.ID == next.Manifest.ID && pub.Action == snapshot.ActionPublish && pub.Guards != nil {
+			return pub.Guards
 		}
 	}
 
 	// Compared with what it replaced, or would replace. Without that, some guards have nothing to
 	// say.
 	var current *snapshot.Stored
-	if cur, err := s.dir().Current(); err == nil {
+	if cur, err := flags.dir().Current(); err == nil {
 		other := cur.ID
 		if other == next.Manifest.ID {
 			other = cur.Previous
 		}
-		if st, err := s.load(ctx, other); err == nil {
+		if st, err := flags.load(ctx, other); err == nil {
 			current = st
 		}
 	}

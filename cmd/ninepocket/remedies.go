@@ -18,10 +18,10 @@ import (
 type remedy struct {
 	code int
 	hint string
-	of   []error
+	errs []error
 }
 
-func on(code int, hint string, of ...error) remedy { return remedy{code, hint, of} }
+func on(code int, hint string, errs ...error) remedy { return remedy{code, hint, errs} }
 
 // storeRemedies are for errors of a snapshot store: damage is refused, the rest failed.
 var storeRemedies = []remedy{
@@ -63,7 +63,7 @@ func asFailure(err error, remedies []remedy, folder string) error {
 // remedyOf finds the remedy of an error; the hint is "" when nobody knows one.
 func remedyOf(err error, remedies []remedy, folder string) (code int, hint string) {
 	for _, r := range remedies {
-		if slices.ContainsFunc(r.of, func(of error) bool { return errors.Is(err, of) }) {
+		if slices.ContainsFunc(r.errs, func(known error) bool { return errors.Is(err, known) }) {
 			return r.code, strings.ReplaceAll(r.hint, "FOLDER", folder)
 		}
 	}
@@ -77,14 +77,14 @@ type folderFlags struct {
 }
 
 // add adds the flags to a command, and the remedies to what it fails with.
-func (f *folderFlags) add(cmd *cobra.Command, name, help string, remedies []remedy) *cobra.Command {
-	cmd.Flags().StringVar(&f.folder, name, "", help)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+func (flags *folderFlags) add(cmd *cobra.Command, name, help string, remedies []remedy) *cobra.Command {
+	cmd.Flags().StringVar(&flags.folder, name, "", help)
+	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
 	require(cmd, name)
 
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return asFailure(run(cmd, args), remedies, f.folder)
+		return asFailure(run(cmd, args), remedies, flags.folder)
 	}
 	return cmd
 }
@@ -92,39 +92,39 @@ func (f *folderFlags) add(cmd *cobra.Command, name, help string, remedies []reme
 // storeFlags are the flags of the snapshot commands.
 type storeFlags struct{ folderFlags }
 
-func (s *storeFlags) add(cmd *cobra.Command) *cobra.Command {
-	return s.folderFlags.add(cmd, "store", "snapshot store `DIR`", storeRemedies)
+func (flags *storeFlags) add(cmd *cobra.Command) *cobra.Command {
+	return flags.folderFlags.add(cmd, "store", "snapshot store `DIR`", storeRemedies)
 }
 
 // addStored adds the flags to a command that wants a store to be there: a misspelt folder is no
 // empty store. The arguments of such commands are snapshots, whose ids they get.
-func (s *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
+func (flags *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := s.dir().Exists(); err != nil {
+		if err := flags.dir().Exists(); err != nil {
 			return err
 		}
 
 		ids := make([]string, len(args))
 		for i, given := range args {
 			var err error
-			ids[i], err = s.resolve(given)
+			ids[i], err = flags.resolve(given)
 			if err != nil {
 				return err
 			}
 		}
 		return run(cmd, ids)
 	}
-	return s.add(cmd)
+	return flags.add(cmd)
 }
 
-func (s *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(s.folder) }
+func (flags *storeFlags) dir() *snapshot.Dir { return snapshot.OpenDir(flags.folder) }
 
 // stateFlags are the flags of the commands that read or change a state directory.
 type stateFlags struct{ folderFlags }
 
-func (s *stateFlags) add(cmd *cobra.Command) *cobra.Command {
-	return s.folderFlags.add(cmd, "state", "state `DIR` of the server", stateRemedies)
+func (flags *stateFlags) add(cmd *cobra.Command) *cobra.Command {
+	return flags.folderFlags.add(cmd, "state", "state `DIR` of the server", stateRemedies)
 }
 
 // require marks flags as required.

@@ -15,21 +15,21 @@ import (
 
 // holding is the command hold or unhold.
 func holding(verb, short, done string, do func(*snapshot.Dir, string) error) *cobra.Command {
-	var s storeFlags
-	return s.addStored(&cobra.Command{
+	var flags storeFlags
+	return flags.addStored(&cobra.Command{
 		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
-			if err := do(s.dir(), id); err != nil {
+			if err := do(flags.dir(), id); err != nil {
 				return err
 			}
-			return say(cmd, s.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
+			return say(cmd, flags.asJSON, map[string]any{"id": id, "held": verb == "hold"}, "%s %s", done, id)
 		},
 	})
 }
 
 func snapshotPrune() *cobra.Command {
-	var s storeFlags
+	var flags storeFlags
 	var keep int
 	cmd := &cobra.Command{
 		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
@@ -41,7 +41,7 @@ func snapshotPrune() *cobra.Command {
 				return fail(exitUsage, "", fmt.Errorf("cannot use --keep %d: want 1 or more", keep))
 			}
 
-			done, err := s.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
+			done, err := flags.dir().Prune(snapshot.Retention{Keep: keep, Recent: cursor.Lifetime}, time.Now())
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func snapshotPrune() *cobra.Command {
 				bytes += m.Bytes()
 			}
 			told := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Kept}
-			return show(cmd, s.asJSON, told, func(out *bufio.Writer) {
+			return show(cmd, flags.asJSON, told, func(out *bufio.Writer) {
 				for _, id := range removed {
 					fmt.Fprintln(out, "removed", id)
 				}
@@ -65,7 +65,7 @@ func snapshotPrune() *cobra.Command {
 			})
 		},
 	}
-	s.addStored(cmd)
+	flags.addStored(cmd)
 	cmd.Flags().IntVar(&keep, "keep", keepSnapshots, "keep the newest `N`")
 	return cmd
 }

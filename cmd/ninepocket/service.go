@@ -105,23 +105,23 @@ func (c *config) apiURL(api net.Listener) string {
 
 // site is where the URLs of answers lead.
 func (c *config) site(base string) wire.Site {
-	w := wire.Site{URL: cmp.Or(strings.TrimSuffix(c.SiteURL, "/"), base), ProductPrefix: c.ProductPrefix}
+	site := wire.Site{URL: cmp.Or(strings.TrimSuffix(c.SiteURL, "/"), base), ProductPrefix: c.ProductPrefix}
 	if c.Images != "" {
-		w.Images = base + "/images/"
+		site.Images = base + "/images/"
 	}
-	return w
+	return site
 }
 
 // newEngine makes the engine, which loads nothing yet. The base URL of answers needs the port, so
 // it comes after the listeners.
 func (s *service) newEngine(store *snapshot.Dir, api net.Listener) *engine.Engine {
-	o := engine.Options{
+	options := engine.Options{
 		Site: s.config.site(s.config.baseURL(api)), SearchCache: searchCache, Memory: memory, Aside: aside, Log: s.log,
 	}
 	if s.images != nil {
-		o.Images = s.images.List
+		options.Images = s.images.List
 	}
-	return engine.New(store, o)
+	return engine.New(store, options)
 }
 
 // run serves until ctx is done and drains.

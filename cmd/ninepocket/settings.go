@@ -25,9 +25,9 @@ type setting struct {
 	// help says what it is; a flag calls its value what stands in backquotes.
 	help string
 	flag bool // also a flag of serve, spelt with dashes
-	// at returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
+	// ptr returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
 	// operator chose name.
-	at func(c *config, name string) any
+	ptr func(c *config, name string) any
 }
 
 // settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
@@ -39,10 +39,10 @@ var settings = slices.Concat(
 	fields[planConfig]("plans.NAME.", (*config).plan),
 )
 
-// fields are the tagged fields of a struct, which the function in finds in a configuration. The tag
-// toml is the key. The tag help says what the setting is; a setting that is also a flag has the tag
-// flag instead. In either one, < and > stand around the name of the value.
-func fields[T any](prefix string, in func(c *config, name string) *T) (all []*setting) {
+// fields are the tagged fields of a struct, which find finds in a configuration. The tag toml is
+// the key. The tag help says what the setting is; a setting that is also a flag has the tag flag
+// instead. In either one, < and > stand around the name of the value.
+func fields[T any](prefix string, find func(c *config, name string) *T) (all []*setting) {
 	for field := range reflect.TypeFor[T]().Fields() {
 		key := field.Tag.Get("toml")
 		if key == "" {
@@ -53,8 +53,8 @@ func fields[T any](prefix string, in func(c *config, name string) *T) (all []*se
 		help = cmp.Or(help, field.Tag.Get("help"))
 		all = append(all, &setting{
 			key: prefix + key, help: strings.NewReplacer("<", "`", ">", "`").Replace(help), flag: isFlag,
-			at: func(c *config, name string) any {
-				return reflect.ValueOf(in(c, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
+			ptr: func(c *config, name string) any {
+				return reflect.ValueOf(find(c, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
 			},
 		})
 	}
@@ -66,7 +66,7 @@ func guardSettings() (all []*setting) {
 	for _, g := range guard.Describe() {
 		all = append(all, &setting{
 			key: "guards." + g.Name, help: g.Help,
-			at: func(c *config, _ string) any { return c.Guards[g.Name] },
+			ptr: func(c *config, _ string) any { return c.Guards[g.Name] },
 		})
 	}
 	return all
@@ -100,8 +100,8 @@ func (s *setting) envName() string {
 // path is the key with the chosen name in its place.
 func (s *setting) path(name string) []string {
 	path := s.levels()
-	if at := slices.IndexFunc(path, chosen); at >= 0 {
-		path[at] = name
+	if level := slices.IndexFunc(path, chosen); level >= 0 {
+		path[level] = name
 	}
 	return path
 }
@@ -147,11 +147,11 @@ func addFlags(cmd *cobra.Command, c *config, keys ...string) {
 			continue
 		}
 
-		switch at := s.at(c, "").(type) {
+		switch ptr := s.ptr(c, "").(type) {
 		case *string:
-			f.StringVar(at, s.flagName(), *at, s.help)
+			f.StringVar(ptr, s.flagName(), *ptr, s.help)
 		case *bool:
-			f.BoolVar(at, s.flagName(), *at, s.help)
+			f.BoolVar(ptr, s.flagName(), *ptr, s.help)
 		default:
 			// A mistake in the tags.
 			panic("flag of a kind that no flag has: " + s.key)
@@ -161,12 +161,12 @@ func addFlags(cmd *cobra.Command, c *config, keys ...string) {
 
 // copyValue takes over the value of one setting from another configuration.
 func (s *setting) copyValue(to, from *config) {
-	reflect.ValueOf(s.at(to, "")).Elem().Set(reflect.ValueOf(s.at(from, "")).Elem())
+	reflect.ValueOf(s.ptr(to, "")).Elem().Set(reflect.ValueOf(s.ptr(from, "")).Elem())
 }
 
 // value is the setting's value, as TOML and JSON have it.
 func (s *setting) value(c *config, name string) any {
-	v := reflect.ValueOf(s.at(c, name)).Elem().Interface()
+	v := reflect.ValueOf(s.ptr(c, name)).Elem().Interface()
 	if list, ok := v.([]string); ok {
 		return append([]string{}, list...)
 	}
@@ -194,8 +194,8 @@ var wanted = map[reflect.Kind]string{
 }
 
 // setTOML sets a value to what a TOML file says.
-func setTOML(at, v any) error {
-	if list, ok := at.(*[]string); ok {
+func setTOML(ptr, v any) error {
+	if list, ok := ptr.(*[]string); ok {
 		items, isList := v.([]any)
 		texts := make([]string, len(items))
 		for i := range items {
@@ -211,15 +211,15 @@ func setTOML(at, v any) error {
 	}
 
 	// A number may be written without a fraction.
-	if n, ok := v.(int64); ok && reflect.TypeOf(at).Elem().Kind() == reflect.Float64 {
+	if n, ok := v.(int64); ok && reflect.TypeOf(ptr).Elem().Kind() == reflect.Float64 {
 		v = float64(n)
 	}
-	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+	if number, ok := v.(float64); ok && (math.IsNaN(number) || math.IsInf(number, 0)) {
 		return errors.New("want a finite number")
 	}
 
 	// The reader has one kind of integer; otherwise the kinds must be equal.
-	to := reflect.ValueOf(at).Elem()
+	to := reflect.ValueOf(ptr).Elem()
 	given := reflect.ValueOf(v)
 	if given.Kind() != to.Kind() && (given.Kind() != reflect.Int64 || to.Kind() != reflect.Int) {
 		return errors.New("want " + wanted[to.Kind()])
@@ -229,11 +229,11 @@ func setTOML(at, v any) error {
 }
 
 // setText sets a value to what an environment variable says; lists are separated by commas.
-func setText(at any, text string) error {
+func setText(ptr any, text string) error {
 	var v any
 	var err error
 	want := ""
-	switch at.(type) {
+	switch ptr.(type) {
 	case *string:
 		v = text
 	case *bool:
@@ -259,5 +259,5 @@ func setText(at any, text string) error {
 	if err != nil {
 		return fmt.Errorf("%q is %s", text, want)
 	}
-	return setTOML(at, v)
+	return setTOML(ptr, v)
 }

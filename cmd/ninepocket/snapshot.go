@@ -20,10 +20,10 @@ import (
 
 // resolve returns the id of the snapshot that given means: an id, or one of the words current,
 // previous and latest.
-func (s *storeFlags) resolve(given string) (string, error) {
+func (flags *storeFlags) resolve(given string) (string, error) {
 	switch given {
 	case "current", "previous":
-		cur, err := s.dir().Current()
+		cur, err := flags.dir().Current()
 		if err == nil && given == "previous" && cur.Previous == "" {
 			err = snapshot.ErrNoPrevious
 		}
@@ -36,9 +36,9 @@ func (s *storeFlags) resolve(given string) (string, error) {
 		}
 		return cur.ID, nil
 	case "latest":
-		all, err := s.dir().List()
+		all, err := flags.dir().List()
 		if err == nil && len(all) == 0 {
-			err = fmt.Errorf("store %q is empty: %w", s.folder, snapshot.ErrNotFound)
+			err = fmt.Errorf("store %q is empty: %w", flags.folder, snapshot.ErrNotFound)
 		}
 		if err != nil {
 			return "", err
@@ -60,27 +60,27 @@ type listed struct {
 }
 
 func snapshotList() *cobra.Command {
-	var s storeFlags
-	return s.addStored(&cobra.Command{
+	var flags storeFlags
+	return flags.addStored(&cobra.Command{
 		Use: "list --store DIR", Short: "List the snapshots of a store, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := s.dir().List()
+			all, err := flags.dir().List()
 			if err != nil {
 				return err
 			}
 
-			cur, err := s.dir().Current()
+			cur, err := flags.dir().Current()
 			if err != nil && !errors.Is(err, snapshot.ErrNoCurrent) && !errors.Is(err, snapshot.ErrDamaged) {
 				return err
 			}
 
-			held, err := s.dir().Held()
+			held, err := flags.dir().Held()
 			if err != nil {
 				return err
 			}
 
 			// A damaged manifest hides one snapshot, and must not hide the others.
-			for _, problem := range s.dir().Unlisted() {
+			for _, problem := range flags.dir().Unlisted() {
 				cmd.PrintErrf("note: left out: %v\n", problem)
 			}
 
@@ -92,7 +92,7 @@ func snapshotList() *cobra.Command {
 					slices.Contains(held, m.ID),
 				})
 			}
-			return list(cmd, s.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
+			return list(cmd, flags.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
 		},
 	})
 }
@@ -147,7 +147,7 @@ type gameRow struct {
 }
 
 func snapshotInspect() *cobra.Command {
-	var s storeFlags
+	var flags storeFlags
 	var path string
 	var config layered
 	cmd := &cobra.Command{
@@ -158,80 +158,81 @@ func snapshotInspect() *cobra.Command {
 			return fail(exitUsage, "", err)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			st, err := s.load(cmd.Context(), args[0])
+			st, err := flags.load(cmd.Context(), args[0])
 			if err != nil {
 				return fmt.Errorf("cannot inspect the snapshot: %w", err)
 			}
 
-			held, err := s.dir().Held()
+			held, err := flags.dir().Held()
 			if err != nil {
 				return err
 			}
 
 			// None are fine.
-			past, _ := s.dir().Publications()
+			past, _ := flags.dir().Publications()
 			m := st.Manifest
-			i := inspected{
+			shown := inspected{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
-				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: s.dir().QuarantinePath(m.ID),
-				Guards: s.verdicts(cmd.Context(), st, config.guards()), Publications: []snapshot.Publication{},
+				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: flags.dir().QuarantinePath(m.ID),
+				Guards: flags.verdicts(cmd.Context(), st, config.guards()), Publications: []snapshot.Publication{},
 				Held: slices.Contains(held, m.ID),
 			}
-			for _, p := range past {
-				if p.ID == m.ID {
+			for _, pub := range past {
+				if pub.ID == m.ID {
 					// The last ones are shown by themselves.
-					p.Guards = nil
-					i.Publications = append(i.Publications, p)
+					pub.Guards = nil
+					shown.Publications = append(shown.Publications, pub)
 				}
 			}
 
 			for _, sec := range m.Sections {
-				i.Sections = append(i.Sections, sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional})
+				row := sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional}
+				shown.Sections = append(shown.Sections, row)
 			}
-			return show(cmd, s.asJSON, i, i.print)
+			return show(cmd, flags.asJSON, shown, shown.print)
 		},
 	}
-	s.addStored(cmd)
+	flags.addStored(cmd)
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE` with the limits of the guards")
 	return cmd
 }
 
 // load reads a snapshot with its manifest.
-func (s *storeFlags) load(ctx context.Context, id string) (*snapshot.Stored, error) {
-	m, err := s.dir().Manifest(id)
+func (flags *storeFlags) load(ctx context.Context, id string) (*snapshot.Stored, error) {
+	m, err := flags.dir().Manifest(id)
 	if err != nil {
 		return nil, err
 	}
 
-	c, err := s.dir().Load(ctx, id, nil)
-	return &snapshot.Stored{Manifest: m, Catalog: c}, err
+	catalog, err := flags.dir().Load(ctx, id, nil)
+	return &snapshot.Stored{Manifest: m, Catalog: catalog}, err
 }
 
-func gamesOf(c *snapshot.Catalog) []gameRow {
-	rows := make([]gameRow, c.Games.Slug.Len())
+func gamesOf(catalog *snapshot.Catalog) []gameRow {
+	rows := make([]gameRow, catalog.Games.Slug.Len())
 	for g := range rows {
-		rows[g].Slug = c.Games.Slug.At(g)
+		rows[g].Slug = catalog.Games.Slug.At(g)
 	}
 
-	for _, g := range c.Sets.Game {
+	for _, g := range catalog.Sets.Game {
 		rows[g].Sets++
 	}
-	for _, g := range c.Cards.Game {
+	for _, g := range catalog.Cards.Game {
 		rows[g].Cards++
 	}
 	return rows
 }
 
-func (i *inspected) print(out *bufio.Writer) {
-	fmt.Fprintf(out, "snapshot     %s\nsnapshot at  %s\ncreated at   %s\nbase         %s\n\n", i.ID,
-		i.SnapshotAt.Format(time.RFC3339Nano), i.CreatedAt.Format(time.RFC3339), cmp.Or(i.Base, "none"))
-	n := i.Counts
+func (shown *inspected) print(out *bufio.Writer) {
+	fmt.Fprintf(out, "snapshot     %s\nsnapshot at  %s\ncreated at   %s\nbase         %s\n\n", shown.ID,
+		shown.SnapshotAt.Format(time.RFC3339Nano), shown.CreatedAt.Format(time.RFC3339), cmp.Or(shown.Base, "none"))
+	n := shown.Counts
 	fmt.Fprintf(out, "%d games, %d sets, %d cards, %d products, %d lanes, %d history points\n\n",
 		n.Games, n.Sets, n.Cards, n.Products, n.Lanes, n.HistoryPoints)
 
-	table(out, "GAME\tSETS\tCARDS", i.Games, func(g gameRow) []any { return []any{g.Slug, g.Sets, g.Cards} })
+	table(out, "GAME\tSETS\tCARDS", shown.Games, func(g gameRow) []any { return []any{g.Slug, g.Sets, g.Cards} })
 	fmt.Fprintln(out)
-	table(out, "SECTION\tSTORED\tDECODED\tSHA-256", i.Sections, func(sec sectionRow) []any {
+	table(out, "SECTION\tSTORED\tDECODED\tSHA-256", shown.Sections, func(sec sectionRow) []any {
 		name := sec.Name
 		if sec.Optional {
 			name += " (optional)"
@@ -240,21 +241,21 @@ func (i *inspected) print(out *bufio.Writer) {
 	})
 
 	fmt.Fprintln(out)
-	table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", i.Guards, func(v snapshot.Verdict) []any {
-		return []any{v.Name, v.Status, figure(v.Figure), figure(v.Limit), v.Text}
+	table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", shown.Guards, func(verdict snapshot.Verdict) []any {
+		return []any{verdict.Name, verdict.Status, figure(verdict.Figure), figure(verdict.Limit), verdict.Text}
 	})
 	fmt.Fprintln(out)
-	for _, p := range i.Publications {
-		fmt.Fprintf(out, "%s %s (epoch %d)\n", p.PublishedAt.Format(time.RFC3339), p.Action, p.Epoch)
-		for _, o := range p.Overrides {
-			fmt.Fprintf(out, "  guard %s overridden: %s\n", o.Guard, o.Reason)
+	for _, pub := range shown.Publications {
+		fmt.Fprintf(out, "%s %s (epoch %d)\n", pub.PublishedAt.Format(time.RFC3339), pub.Action, pub.Epoch)
+		for _, override := range pub.Overrides {
+			fmt.Fprintf(out, "  guard %s overridden: %s\n", override.Guard, override.Reason)
 		}
 	}
 
-	if i.Held {
+	if shown.Held {
 		fmt.Fprintln(out, "held: no clean-up removes it")
 	}
-	printQuarantine(out, i.Quarantine, i.QuarantineFile)
+	printQuarantine(out, shown.Quarantine, shown.QuarantineFile)
 }
 
 // figure spells a guard's number: counts as they are, shares with four decimals.
@@ -266,19 +267,19 @@ func figure(v float64) string {
 }
 
 func snapshotVerify() *cobra.Command {
-	var s storeFlags
-	return s.addStored(&cobra.Command{
+	var flags storeFlags
+	return flags.addStored(&cobra.Command{
 		Use: "verify ID --store DIR", Short: "Check every byte of a snapshot; exit 3 on any damage",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
-			err := s.dir().Verify(id)
+			err := flags.dir().Verify(id)
 			if err == nil {
-				return say(cmd, s.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
+				return say(cmd, flags.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 			}
 
 			// Damage is a result too, for whoever reads JSON.
-			if s.asJSON {
+			if flags.asJSON {
 				told := map[string]any{"id": id, "ok": false, "error": err.Error()}
 				err = errors.Join(printJSON(cmd.OutOrStdout(), told), err)
 			}

@@ -23,9 +23,9 @@ func TestUnusableKeys(t *testing.T) {
 	}
 
 	var key *access.Key
-	err := access.UpdateKeys(w.state, func(f *access.KeyFile) (err error) {
+	err := access.UpdateKeys(w.state, func(file *access.KeyFile) (err error) {
 		var text string
-		key, text, err = f.Create(access.NewKey{Tenant: "acme", Kind: access.Live, Plan: "gold"}, time.Now())
+		key, text, err = file.Create(access.NewKey{Tenant: "acme", Kind: access.Live, Plan: "gold"}, time.Now())
 		w.all = append(w.all, text)
 		return err
 	})

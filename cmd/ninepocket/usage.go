@@ -11,7 +11,7 @@ import (
 )
 
 func usageCommand() *cobra.Command {
-	var s stateFlags
+	var flags stateFlags
 	var tenant, since string
 	cmd := &cobra.Command{
 		Use: "usage --state DIR", Short: "Show the ledger: calls and charges by tenant, key, day and operation",
@@ -24,15 +24,15 @@ func usageCommand() *cobra.Command {
 			}
 
 			// Days before the date are left out, tenants without a call are not there.
-			report, err := access.ReadUsage(s.folder, tenant, from)
+			report, err := access.ReadUsage(flags.folder, tenant, from)
 			if err == nil && len(report.Tenants) == 0 {
 				// No calls, or no state directory at all.
-				_, err = access.ReadKeys(s.folder)
+				_, err = access.ReadKeys(flags.folder)
 			}
 			if err != nil {
 				return err
 			}
-			return show(cmd, s.asJSON, report, func(out *bufio.Writer) {
+			return show(cmd, flags.asJSON, report, func(out *bufio.Writer) {
 				table(out, "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", usageRows(report),
 					func(row []any) []any { return row })
 			})
@@ -42,18 +42,18 @@ func usageCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&tenant, "tenant", "", "only this tenant")
 	f.StringVar(&since, "since", "", "only from this `DATE` on")
-	s.add(cmd)
+	flags.add(cmd)
 	return cmd
 }
 
 // usageRows are the lines of a report as people read them: a row an operation of a key on a day.
 func usageRows(report access.LedgerReport) (rows [][]any) {
-	for _, t := range report.Tenants {
-		for _, k := range t.Keys {
-			for _, d := range k.Days {
-				for _, op := range slices.Sorted(maps.Keys(d.Operations)) {
-					n := d.Operations[op]
-					rows = append(rows, []any{t.Tenant, k.ID, d.Date, op, n.Calls, n.Charged})
+	for _, tenant := range report.Tenants {
+		for _, key := range tenant.Keys {
+			for _, day := range key.Days {
+				for _, op := range slices.Sorted(maps.Keys(day.Operations)) {
+					counts := day.Operations[op]
+					rows = append(rows, []any{tenant.Tenant, key.ID, day.Date, op, counts.Calls, counts.Charged})
 				}
 			}
 		}

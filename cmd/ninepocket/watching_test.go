@@ -460,8 +460,8 @@ func TestNotReady(t *testing.T) {
 		t.Errorf("without a snapshot: %q", why)
 	}
 
-	c := fixture.Random(1, fixture.Small).Catalog()
-	v, err := engine.NewView(c, wire.Site{})
+	catalog := fixture.Random(1, fixture.Small).Catalog()
+	v, err := engine.NewView(catalog, wire.Site{})
 	if err != nil {
 		t.Fatal(err)
 	}
