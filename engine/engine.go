@@ -112,18 +112,18 @@ func (e *Engine) View() *View { return e.current.Load() }
 // retired not long ago. It is nil when that View is gone.
 func (e *Engine) Retained(hash uint64) *View {
 	for {
-		retired := e.retired.Load()
+		all := e.retired.Load()
 		if v := e.current.Load(); v != nil && v.Hash == hash {
 			return v
 		}
 
-		for _, r := range *retired {
-			if r.view.Hash == hash {
-				return r.view
+		for _, retired := range *all {
+			if retired.view.Hash == hash {
+				return retired.view
 			}
 		}
 
-		if retired == e.retired.Load() {
+		if all == e.retired.Load() {
 			// No swap happened meanwhile that could have moved the snapshot between current and
 			// retired.
 			return nil
@@ -180,9 +180,9 @@ func (e *Engine) swap(v *View, now time.Time, from origin) {
 // live are the retired Views that a cursor may still lead to.
 func (e *Engine) live(now time.Time) []retiree {
 	var kept []retiree
-	for _, r := range *e.retired.Load() {
-		if now.Sub(r.at) < cursor.Lifetime {
-			kept = append(kept, r)
+	for _, retired := range *e.retired.Load() {
+		if now.Sub(retired.at) < cursor.Lifetime {
+			kept = append(kept, retired)
 		}
 	}
 	return kept
@@ -193,15 +193,15 @@ func (e *Engine) live(now time.Time) []retiree {
 func (e *Engine) affordable(all []retiree, current *View) []retiree {
 	var kept []retiree
 	var size int64
-	for _, r := range all {
-		if r.view.Hash == current.Hash {
+	for _, retired := range all {
+		if retired.view.Hash == current.Hash {
 			continue
 		}
-		size += r.view.Size()
+		size += retired.view.Size()
 		if size > e.o.RetiredBudget {
 			break
 		}
-		kept = append(kept, r)
+		kept = append(kept, retired)
 	}
 
 	return kept
@@ -219,8 +219,8 @@ func (e *Engine) expire(now time.Time) {
 // kept counts the retired Views and their bytes.
 func (e *Engine) kept() (n int, bytes int64) {
 	all := *e.retired.Load()
-	for _, r := range all {
-		bytes += r.view.Size()
+	for _, retired := range all {
+		bytes += retired.view.Size()
 	}
 	return len(all), bytes
 }

@@ -50,8 +50,8 @@ func (f *fragments) keep(chunk []byte) {
 
 // at returns the JSON of record i, which the caller must not change.
 func (f *fragments) at(i int) []byte {
-	at := f.places[i]
-	return f.chunks[at.chunk][at.from:at.to:at.to]
+	where := f.places[i]
+	return f.chunks[where.chunk][where.from:where.to:where.to]
 }
 
 // size is how much memory the fragments take.

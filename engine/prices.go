@@ -89,13 +89,13 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 // on.
 func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day) []byte {
 	first := true
-	for i := range dates {
-		for k := range all {
-			s := &all[k]
-			if s.next == len(s.points) || s.points[s.next].Day != from+snapshot.Day(i) {
+	for day := range dates {
+		for i := range all {
+			s := &all[i]
+			if s.next == len(s.points) || s.points[s.next].Day != from+snapshot.Day(day) {
 				continue
 			}
-			dst = s.form.Append(dst, &dates[i], s.points[s.next].Cents, first)
+			dst = s.form.Append(dst, &dates[day], s.points[s.next].Cents, first)
 			first = false
 			s.next++
 		}

@@ -56,8 +56,8 @@ func (v *View) Smoke() (err error) {
 // spread calls each with at most most numbers below n, the first and the last among them.
 func spread(n, most int, each func(row int)) {
 	most = min(n, most)
-	for k := range most {
-		each(k * (n - 1) / max(most-1, 1))
+	for i := range most {
+		each(i * (n - 1) / max(most-1, 1))
 	}
 }
 

@@ -29,16 +29,16 @@ var reasonNames = [Reasons]string{"damaged", "newer_format", "unfit", "memory", 
 var reasonErrors = [...]error{snapshot.ErrDamaged, snapshot.ErrNewerFormat, errUnfit, errNoRoom}
 
 // String is the reason as metrics and logs name it.
-func (r Reason) String() string { return reasonNames[r] }
+func (reason Reason) String() string { return reasonNames[reason] }
 
 // permanent holds for the reasons up to Unfit, which is the last of them.
-func (r Reason) permanent() bool { return r <= Unfit }
+func (reason Reason) permanent() bool { return reason <= Unfit }
 
 // ReasonOf says which reason an error of Open or Check is.
 func ReasonOf(err error) Reason {
-	for r, of := range reasonErrors {
-		if errors.Is(err, of) {
-			return Reason(r)
+	for reason, known := range reasonErrors {
+		if errors.Is(err, known) {
+			return Reason(reason)
 		}
 	}
 	return NoSource

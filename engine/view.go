@@ -53,7 +53,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	}
 
 	start := time.Now()
-	x, err := index.Build(ctx, c, step)
+	ix, err := index.Build(ctx, c, step)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index snapshot %q: %w", c.ID, err)
 	}
@@ -61,7 +61,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	took.Index = time.Since(start)
 	defer func() { took.Fragments = time.Since(start) - took.Index }()
 
-	v := &View{Catalog: c, Index: x, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
+	v := &View{Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
 	v.games = wire.AppendGames(nil, c)
 	v.dates = newDates(c.Date())
 	// The JSON of the records is spelt now, so that most answers only copy it.
@@ -145,8 +145,8 @@ func (v *View) AppendSets(dst []byte, sets []uint32) []byte { return v.sets.join
 
 // AppendMovers appends the Market movers of cards, joined by commas.
 func (v *View) AppendMovers(dst []byte, cards []uint32) []byte {
-	for k, card := range cards {
-		if k > 0 {
+	for i, card := range cards {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = wire.AppendMover(dst, v.Catalog, int(card), &v.site)
@@ -155,11 +155,11 @@ func (v *View) AppendMovers(dst []byte, cards []uint32) []byte {
 }
 
 func (f *fragments) join(dst []byte, records []uint32) []byte {
-	for k, i := range records {
-		if k > 0 {
+	for i, row := range records {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, f.at(int(i))...)
+		dst = append(dst, f.at(int(row))...)
 	}
 	return dst
 }
