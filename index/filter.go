@@ -24,20 +24,20 @@ type Filter struct {
 var NoFilter = Filter{Min: snapshot.NoCents, Max: snapshot.NoCents}
 
 // buildFilters makes the posting lists of every filter.
-func (x *Index) buildFilters(step func()) error {
-	c := x.c
+func (ix *Index) buildFilters(step func()) error {
+	c := ix.c
 	n := c.Cards.ID.Len()
 	step()
 	// Lists by row need no table: games and sets are numbered already.
-	x.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
-	x.rarities = newTerms(step, n, func(card int, add func(string)) { add(collector.Fold(c.Cards.Rarity.At(card))) })
-	x.numbers = newTerms(step, n, func(card int, add func(string)) {
+	ix.bySet = group(c.Sets.ID.Len(), n, func(card int) int { return int(c.Cards.Set[card]) })
+	ix.rarities = newTerms(step, n, func(card int, add func(string)) { add(collector.Fold(c.Cards.Rarity.At(card))) })
+	ix.numbers = newTerms(step, n, func(card int, add func(string)) {
 		add(collector.NumberKey(c.Cards.Number.At(card)))
 		add(collector.NumberBase(c.Cards.Number.At(card)))
 	})
 	sets := c.Sets.ID.Len()
-	x.series = newTerms(step, sets, func(set int, add func(string)) { add(collector.Fold(c.Sets.Series.At(set))) })
-	x.setNames = newTerms(step, sets, func(set int, add func(string)) {
+	ix.series = newTerms(step, sets, func(set int, add func(string)) { add(collector.Fold(c.Sets.Series.At(set))) })
+	ix.setNames = newTerms(step, sets, func(set int, add func(string)) {
 		add(collector.Fold(c.Sets.Name.At(set)))
 		add(collector.Fold(c.Sets.Code.At(set)))
 		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
@@ -45,16 +45,16 @@ func (x *Index) buildFilters(step func()) error {
 		}
 	})
 
-	x.partners = newTerms(step, len(x.products), func(k int, add func(string)) {
+	ix.partners = newTerms(step, len(ix.products), func(k int, add func(string)) {
 		ids := &c.Identifiers
-		for from, to := ids.Of.Range(int(x.products[k])); from < to; from++ {
-			if x.isPartner(ids.Namespace.At(from)) {
+		for from, to := ids.Of.Range(int(ix.products[k])); from < to; from++ {
+			if ix.isPartner(ids.Namespace.At(from)) {
 				add(ids.Value.At(from))
 			}
 		}
 	})
 
-	x.names = newTerms(step, n, func(card int, add func(string)) {
+	ix.names = newTerms(step, n, func(card int, add func(string)) {
 		add(collector.Fold(PlainName(c.Cards.Name.At(card))))
 	})
 
@@ -62,9 +62,9 @@ func (x *Index) buildFilters(step func()) error {
 }
 
 // isPartner reports whether a namespace's values answer partner_id (docs/NATIVE.md, source.toml).
-func (x *Index) isPartner(namespace string) bool {
-	for feed := range x.c.Feeds.Partner.Len() {
-		if x.c.Feeds.Partner.At(feed) == namespace {
+func (ix *Index) isPartner(namespace string) bool {
+	for feed := range ix.c.Feeds.Partner.Len() {
+		if ix.c.Feeds.Partner.At(feed) == namespace {
 			return true
 		}
 	}
@@ -72,9 +72,9 @@ func (x *Index) isPartner(namespace string) bool {
 }
 
 // game is the number of a game's slug, -1 for "", which is any game; false for an unknown one.
-func (x *Index) game(slug string) (game int, ok bool) {
-	for g := range x.c.Games.Slug.Len() {
-		if x.c.Games.Slug.At(g) == slug {
+func (ix *Index) game(slug string) (game int, ok bool) {
+	for g := range ix.c.Games.Slug.Len() {
+		if ix.c.Games.Slug.At(g) == slug {
 			return g, true
 		}
 	}
@@ -83,12 +83,12 @@ func (x *Index) game(slug string) (game int, ok bool) {
 
 // SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all
 // with the code, name or alias (decision 23).
-func (x *Index) SetsNamed(ref string) []uint32 {
-	if set, ok := x.Set(ref); ok {
+func (ix *Index) SetsNamed(ref string) []uint32 {
+	if set, ok := ix.Set(ref); ok {
 		return []uint32{uint32(set)}
 	}
 	if folded := collector.Fold(ref); folded != "" {
-		return x.setNames.find(folded)
+		return ix.setNames.find(folded)
 	}
 	return nil
 }
@@ -102,9 +102,9 @@ type selection struct {
 }
 
 // resolve turns a filter into a selection; false when nothing can pass it.
-func (x *Index) resolve(f Filter) (s selection, ok bool) {
-	s = selection{to: uint32(x.c.Cards.ID.Len())}
-	s.game, ok = x.game(f.Game)
+func (ix *Index) resolve(f Filter) (s selection, ok bool) {
+	s = selection{to: uint32(ix.c.Cards.ID.Len())}
+	s.game, ok = ix.game(f.Game)
 	if !ok {
 		return s, false
 	}
@@ -115,21 +115,21 @@ func (x *Index) resolve(f Filter) (s selection, ok bool) {
 		if hi == snapshot.NoCents {
 			hi = snapshot.MaxCents
 		}
-		from, to := x.priceRange(max(f.Min, 0), hi)
+		from, to := ix.priceRange(max(f.Min, 0), hi)
 		s.from = uint32(from)
 		s.to = uint32(to)
 	}
 
 	if f.Set != "" {
-		s.lists = append(s.lists, x.cardsIn(f.Set))
+		s.lists = append(s.lists, ix.cardsIn(f.Set))
 	}
 
 	if f.Rarity != "" {
-		s.lists = append(s.lists, x.rarities.find(collector.Fold(f.Rarity)))
+		s.lists = append(s.lists, ix.rarities.find(collector.Fold(f.Rarity)))
 	}
 
 	if f.Number != "" {
-		s.lists = append(s.lists, x.cardsNumbered(f.Number))
+		s.lists = append(s.lists, ix.cardsNumbered(f.Number))
 	}
 
 	for i, list := range s.lists {
@@ -145,22 +145,22 @@ func (x *Index) resolve(f Filter) (s selection, ok bool) {
 }
 
 // cardsIn are the cards that a set filter means, ascending.
-func (x *Index) cardsIn(ref string) []uint32 {
-	if set, ok := x.Set(ref); ok {
-		return x.bySet.list(set)
+func (ix *Index) cardsIn(ref string) []uint32 {
+	if set, ok := ix.Set(ref); ok {
+		return ix.bySet.list(set)
 	}
-	return x.cardsOfSets(x.SetsNamed(ref))
+	return ix.cardsOfSets(ix.SetsNamed(ref))
 }
 
 // cardsOfSets joins the cards of sets, ascending.
-func (x *Index) cardsOfSets(sets []uint32) []uint32 {
+func (ix *Index) cardsOfSets(sets []uint32) []uint32 {
 	if len(sets) == 1 {
-		return x.bySet.list(int(sets[0]))
+		return ix.bySet.list(int(sets[0]))
 	}
 
 	var all []uint32
 	for _, set := range sets {
-		all = append(all, x.bySet.list(int(set))...)
+		all = append(all, ix.bySet.list(int(set))...)
 	}
 
 	slices.Sort(all)
@@ -169,8 +169,8 @@ func (x *Index) cardsOfSets(sets []uint32) []uint32 {
 
 // cardsNumbered are the cards whose number is the one asked for, ascending (decision 23). The
 // posting list has them by what stands before the slash; totals must agree where both have one.
-func (x *Index) cardsNumbered(number string) []uint32 {
-	all := x.numbers.find(collector.NumberKey(number))
+func (ix *Index) cardsNumbered(number string) []uint32 {
+	all := ix.numbers.find(collector.NumberKey(number))
 	_, total, _ := strings.Cut(number, "/")
 	if collector.NumberTotal(number) == "" {
 		return all
@@ -178,7 +178,7 @@ func (x *Index) cardsNumbered(number string) []uint32 {
 
 	var matching []uint32
 	for _, card := range all {
-		if _, printed, _ := strings.Cut(x.c.Cards.Number.At(int(card)), "/"); sameTotal(total, printed) {
+		if _, printed, _ := strings.Cut(ix.c.Cards.Number.At(int(card)), "/"); sameTotal(total, printed) {
 			matching = append(matching, card)
 		}
 	}
@@ -205,8 +205,8 @@ func cut(list []uint32, from, to uint32) []uint32 {
 }
 
 // has reports whether a card passes, not looking at the first skip lists.
-func (x *Index) has(s *selection, card uint32, skip int) bool {
-	if card < s.from || card >= s.to || s.game >= 0 && int(x.c.Cards.Game[card]) != s.game {
+func (ix *Index) has(s *selection, card uint32, skip int) bool {
+	if card < s.from || card >= s.to || s.game >= 0 && int(ix.c.Cards.Game[card]) != s.game {
 		return false
 	}
 

@@ -3,4 +3,4 @@
 package index
 
 // Forget drops what searches have remembered of words: see text.Index.
-func (x *Index) Forget() { x.words.Forget() }
+func (ix *Index) Forget() { ix.words.Forget() }

@@ -40,8 +40,8 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 		step = func() {}
 	}
 
-	x := &Index{c: c}
-	for _, build := range []func(step func()) error{x.buildRefs, x.buildFilters, x.buildOrders} {
+	ix := &Index{c: c}
+	for _, build := range []func(step func()) error{ix.buildRefs, ix.buildFilters, ix.buildOrders} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -50,14 +50,14 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 		}
 	}
 
-	words, err := text.Build(ctx, x.corpus(), step)
+	words, err := text.Build(ctx, ix.corpus(), step)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index words: %w", err)
 	}
 
-	x.words = words
+	ix.words = words
 
-	return x, nil
+	return ix, nil
 }
 
 // every calls step at element i of a loop over small ones, once in 256.
@@ -68,8 +68,8 @@ func every(step func(), i int) {
 }
 
 // corpus shows the catalog to the word index.
-func (x *Index) corpus() text.Corpus {
-	c := x.c
+func (ix *Index) corpus() text.Corpus {
+	c := ix.c
 	ofSet := func(column *snapshot.Strings) func(int) string {
 		return func(card int) string {
 			if set := c.Cards.Set[card]; set != snapshot.NoSet {
@@ -99,63 +99,63 @@ func (x *Index) corpus() text.Corpus {
 
 // buildOrders makes the permutations of the sort orders and checks that the catalog is numbered as
 // it says.
-func (x *Index) buildOrders(step func()) error {
-	c := x.c
+func (ix *Index) buildOrders(step func()) error {
+	c := ix.c
 	n := c.Cards.ID.Len()
-	x.newest = make([]uint32, n)
+	ix.newest = make([]uint32, n)
 	for card, rank := range c.Cards.Order {
-		x.newest[rank] = uint32(card)
+		ix.newest[rank] = uint32(card)
 	}
 
 	// A rank that two cards share leaves another one out.
-	for rank, card := range x.newest {
+	for rank, card := range ix.newest {
 		if c.Cards.Order[card] != uint32(rank) {
 			return fmt.Errorf("cards share rank %d of the catalog order", rank)
 		}
 	}
 
 	// Prices must fall with the numbers, and cards without one come last.
-	x.priced = n
+	ix.priced = n
 	for card := range n {
 		every(step, card)
 		if c.Cards.Display[card] < 0 {
-			x.priced = min(x.priced, card)
-		} else if card > x.priced || card > 0 && x.price(uint32(card-1)) < x.price(uint32(card)) {
+			ix.priced = min(ix.priced, card)
+		} else if card > ix.priced || card > 0 && ix.price(uint32(card-1)) < ix.price(uint32(card)) {
 			return fmt.Errorf("card %d is not in price order", card)
 		}
 	}
 
 	// Prices ascend as the numbers descend, but equal prices stay in catalog order.
-	x.asc = make([]uint32, 0, n)
-	for end := x.priced; end > 0; {
+	ix.asc = make([]uint32, 0, n)
+	for end := ix.priced; end > 0; {
 		start := end - 1
-		for start > 0 && x.price(uint32(start-1)) == x.price(uint32(start)) {
+		for start > 0 && ix.price(uint32(start-1)) == ix.price(uint32(start)) {
 			start--
 		}
 		for card := start; card < end; card++ {
-			x.asc = append(x.asc, uint32(card))
+			ix.asc = append(ix.asc, uint32(card))
 		}
 		end = start
 	}
 
-	for card := x.priced; card < n; card++ {
-		x.asc = append(x.asc, uint32(card))
+	for card := ix.priced; card < n; card++ {
+		ix.asc = append(ix.asc, uint32(card))
 	}
 
-	x.ascRank = make([]uint32, n)
-	for rank, card := range x.asc {
-		x.ascRank[card] = uint32(rank)
+	ix.ascRank = make([]uint32, n)
+	for rank, card := range ix.asc {
+		ix.ascRank[card] = uint32(rank)
 	}
 
 	return nil
 }
 
 // price is a card's display price, NoCents without one.
-func (x *Index) price(card uint32) int64 { return x.c.DisplayCents(int(card)) }
+func (ix *Index) price(card uint32) int64 { return ix.c.DisplayCents(int(card)) }
 
 // priceRange is the range of numbers of cards with lo <= price <= hi.
-func (x *Index) priceRange(lo, hi int64) (from, to int) {
-	from = sort.Search(x.priced, func(card int) bool { return x.price(uint32(card)) <= hi })
-	to = sort.Search(x.priced, func(card int) bool { return x.price(uint32(card)) < lo })
+func (ix *Index) priceRange(lo, hi int64) (from, to int) {
+	from = sort.Search(ix.priced, func(card int) bool { return ix.price(uint32(card)) <= hi })
+	to = sort.Search(ix.priced, func(card int) bool { return ix.price(uint32(card)) < lo })
 	return from, max(from, to)
 }

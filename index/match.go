@@ -13,8 +13,8 @@ type Match struct {
 }
 
 // Matches appends the best n cards that match the words of q and its filter, in order of relevance.
-func (x *Index) Matches(dst []Match, q Query, n int) []Match {
-	sel, ok := x.resolve(q.Filter)
+func (ix *Index) Matches(dst []Match, q Query, n int) []Match {
+	sel, ok := ix.resolve(q.Filter)
 	if !ok {
 		return dst
 	}
@@ -23,12 +23,12 @@ func (x *Index) Matches(dst []Match, q Query, n int) []Match {
 	defer s.giveBack()
 
 	q.Sort = Relevance
-	x.findWords(s, q, &sel, ranked{}, n)
+	ix.findWords(s, q, &sel, ranked{}, n)
 	// A name that is typed in full is meant, whatever else fits.
 	folded := collector.Fold(q.Words)
 	for _, r := range s.best {
 		m := Match{Card: r.card, Fit: text.FitOf(r.major)}
-		m.Same = folded != "" && collector.Fold(x.c.Cards.Name.At(int(r.card))) == folded
+		m.Same = folded != "" && collector.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
 		if m.Same {
 			// Also of names with more words than a query is read for.
 			m.Fit = text.Fit{Whole: true}

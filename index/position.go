@@ -27,11 +27,11 @@ type Position struct {
 const maxNumber, maxName = 40, 60
 
 // position is where r stands.
-func (x *Index) position(r ranked, q Query) Position {
-	c := x.c
+func (ix *Index) position(r ranked, q Query) Position {
+	c := ix.c
 	// All that any order looks at, so that a walk may go on in another catalog.
 	p := Position{
-		Cents: x.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
+		Cents: ix.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
 		Number: cutTo(c.Cards.Number.At(int(r.card)), maxNumber),
 	}
 	if q.HasWords && q.Sort == Relevance {
@@ -51,17 +51,17 @@ func (x *Index) position(r ranked, q Query) Position {
 func cutTo(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
 // bound is the place of the first card after a position: the smallest that a next page may show.
-func (x *Index) bound(q Query, p *Position) ranked {
+func (ix *Index) bound(q Query, p *Position) ranked {
 	// Whatever the order is, its ties are broken by the catalog order.
-	order := x.orderAfter(p)
+	order := ix.orderAfter(p)
 	if q.HasWords && q.Sort == Relevance {
 		return ranked{major: p.Score, minor: order}
 	}
 
-	n := x.c.Cards.ID.Len()
+	n := ix.c.Cards.ID.Len()
 	// Both price orders put equal prices in catalog order and cards without a price last.
 	after := func(card uint32, sign int) bool {
-		price := x.price(card)
+		price := ix.price(card)
 		if (price < 0) != (p.Cents < 0) {
 			return price < 0
 		}
@@ -69,14 +69,14 @@ func (x *Index) bound(q Query, p *Position) ranked {
 			return cmp.Compare(price, p.Cents) == sign
 		}
 
-		return x.c.Cards.Order[card] >= order
+		return ix.c.Cards.Order[card] >= order
 	}
 
 	switch q.Sort {
 	case Newest:
 		return ranked{major: uint64(order)}
 	case PriceAsc:
-		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(x.asc[i], 1) }))}
+		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(ix.asc[i], 1) }))}
 	case Relevance, PriceDesc:
 	}
 
@@ -85,20 +85,20 @@ func (x *Index) bound(q Query, p *Position) ranked {
 
 // orderAfter is the rank in catalog order of the first card after a position. When its card is
 // gone, the key tells where it would stand.
-func (x *Index) orderAfter(p *Position) uint32 {
-	if card, ok := x.Card(p.ID); ok {
-		return x.c.Cards.Order[card] + 1
+func (ix *Index) orderAfter(p *Position) uint32 {
+	if card, ok := ix.Card(p.ID); ok {
+		return ix.c.Cards.Order[card] + 1
 	}
 
 	// The card left the catalog, and perhaps its set with it.
-	set, known := x.Set(p.SetID)
-	return uint32(sort.Search(len(x.newest), func(i int) bool {
-		return x.compareToGone(x.newest[i], p, set, known) > 0
+	set, known := ix.Set(p.SetID)
+	return uint32(sort.Search(len(ix.newest), func(i int) bool {
+		return ix.compareToGone(ix.newest[i], p, set, known) > 0
 	}))
 }
 
-func (x *Index) compareToGone(card uint32, p *Position, set int, known bool) int {
-	c := x.c
+func (ix *Index) compareToGone(card uint32, p *Position, set int, known bool) int {
+	c := ix.c
 	have := c.Cards.Set[card]
 	switch {
 	case have == snapshot.NoSet && p.SetID != "":

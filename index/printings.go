@@ -10,10 +10,10 @@ import (
 // are more. Where a collector number names its set, as One Piece's OP05-119 does, they are the
 // cards of the game with that number or a parallel of it; where numbers are counted anew in each
 // set, the cards of the game with the same name, leaving out what stands in brackets behind it.
-func (x *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more bool) {
+func (ix *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more bool) {
 	cards = dst
-	for _, other := range x.printings(card) {
-		if int(other) == card || x.c.Cards.Game[other] != x.c.Cards.Game[card] {
+	for _, other := range ix.printings(card) {
+		if int(other) == card || ix.c.Cards.Game[other] != ix.c.Cards.Game[card] {
 			continue
 		}
 		if len(cards)-len(dst) == limit {
@@ -25,11 +25,11 @@ func (x *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more b
 	return cards, false
 }
 
-func (x *Index) printings(card int) []uint32 {
-	if number := x.c.Cards.Number.At(card); namesItsSet(number) {
-		return x.numbers.find(collector.NumberBase(number))
+func (ix *Index) printings(card int) []uint32 {
+	if number := ix.c.Cards.Number.At(card); namesItsSet(number) {
+		return ix.numbers.find(collector.NumberBase(number))
 	}
-	return x.names.find(collector.Fold(PlainName(x.c.Cards.Name.At(card))))
+	return ix.names.find(collector.Fold(PlainName(ix.c.Cards.Name.At(card))))
 }
 
 // namesItsSet reports whether a collector number stands for one card in the whole game: letters,

@@ -39,15 +39,15 @@ func TestPrintings(t *testing.T) {
 	}
 
 	c := w.Catalog()
-	x, err := Build(context.Background(), c, nil)
+	ix, err := Build(context.Background(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	f := func(slug string, want ...string) {
 		t.Helper()
-		card, _ := x.Card(slug)
-		cards, more := x.Printings([]uint32{77}, card, 5)
+		card, _ := ix.Card(slug)
+		cards, more := ix.Printings([]uint32{77}, card, 5)
 		var got []string
 		for _, other := range cards[1:] {
 			got = append(got, c.Cards.Slug.At(int(other)))
@@ -68,8 +68,8 @@ func TestPrintings(t *testing.T) {
 	f("g", "f", "i")
 	f("h")
 	f("j")
-	card, _ := x.Card("a")
-	if cards, more := x.Printings(nil, card, 1); len(cards) != 1 || !more {
+	card, _ := ix.Card("a")
+	if cards, more := ix.Printings(nil, card, 1); len(cards) != 1 || !more {
 		t.Errorf("one of two: %v, more %t", cards, more)
 	}
 

@@ -18,11 +18,11 @@ type refs struct {
 }
 
 // buildRefs makes what finds cards, sets and products by their ids.
-func (x *Index) buildRefs(step func()) error {
-	c := x.c
-	x.cards = newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry, step)
-	x.sets = newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry, step)
-	x.buildProducts(step)
+func (ix *Index) buildRefs(step func()) error {
+	c := ix.c
+	ix.cards = newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry, step)
+	ix.sets = newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry, step)
+	ix.buildProducts(step)
 
 	return nil
 }
@@ -80,37 +80,37 @@ func (r *refs) id(id string) (row int, ok bool) {
 }
 
 // Card finds a card by id, slug or former slug.
-func (x *Index) Card(ref string) (card int, ok bool) { return x.cards.find(ref) }
+func (ix *Index) Card(ref string) (card int, ok bool) { return ix.cards.find(ref) }
 
 // Set finds a set by id, slug or former slug.
-func (x *Index) Set(ref string) (set int, ok bool) { return x.sets.find(ref) }
+func (ix *Index) Set(ref string) (set int, ok bool) { return ix.sets.find(ref) }
 
 // Product finds a verified product by the tail of its public id: an item number. It is what a batch
 // of prices asks for: the table of card ids has cards, and the few sealed products have one of
 // their own.
-func (x *Index) Product(tail string) (item int, ok bool) {
+func (ix *Index) Product(tail string) (item int, ok bool) {
 	// As long as ids are; a longer one is none, and may allocate.
 	var buf [len(cardPrefix) + 64]byte
 	id := append(append(buf[:0], cardPrefix...), tail...)
-	if card, ok := x.cards.id(unsafe.String(unsafe.SliceData(id), len(id))); ok && x.c.Cards.Product[card] != 0 {
+	if card, ok := ix.cards.id(unsafe.String(unsafe.SliceData(id), len(id))); ok && ix.c.Cards.Product[card] != 0 {
 		return card, true
 	}
-	row, ok := x.sealed.find(tail)
-	return x.c.Cards.ID.Len() + int(row), ok
+	row, ok := ix.sealed.find(tail)
+	return ix.c.Cards.ID.Len() + int(row), ok
 }
 
 // ProductRow finds a verified product by the tail of its public id: its row in Products.
-func (x *Index) ProductRow(tail string) (row int, ok bool) {
-	return sort.Find(len(x.products), func(k int) int { return strings.Compare(tail, x.tail(x.products[k])) })
+func (ix *Index) ProductRow(tail string) (row int, ok bool) {
+	return sort.Find(len(ix.products), func(k int) int { return strings.Compare(tail, ix.tail(ix.products[k])) })
 }
 
 // Products are the items that are verified products, by public id ascending (docs/API.md, GET
 // /v1/products).
-func (x *Index) Products() []uint32 { return x.products }
+func (ix *Index) Products() []uint32 { return ix.products }
 
 // tail is the public id of a product's item without its prefix; a card and its product share it
 // (decision 25).
-func (x *Index) tail(item uint32) string { return ProductTail(x.c, int(item)) }
+func (ix *Index) tail(item uint32) string { return ProductTail(ix.c, int(item)) }
 
 // ProductTail is the public id of a product's item without its prefix; a card and its product share
 // it (decision 25).
@@ -124,26 +124,26 @@ func ProductTail(c *snapshot.Catalog, item int) string {
 // cardPrefix begins the id of every card.
 const cardPrefix = "card_"
 
-func (x *Index) buildProducts(step func()) {
-	n := x.c.Cards.ID.Len()
-	for item := range x.c.NumItems() {
-		if item >= n || x.c.Cards.Product[item] != 0 {
-			x.products = append(x.products, uint32(item))
+func (ix *Index) buildProducts(step func()) {
+	n := ix.c.Cards.ID.Len()
+	for item := range ix.c.NumItems() {
+		if item >= n || ix.c.Cards.Product[item] != 0 {
+			ix.products = append(ix.products, uint32(item))
 		}
 	}
 
-	tails := &x.c.Sealed.Tail
-	x.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
+	tails := &ix.c.Sealed.Tail
+	ix.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
 	for row := range tails.Len() {
 		every(step, row)
-		x.sealed.add(uint32(row))
+		ix.sealed.add(uint32(row))
 	}
 
 	compared := 0
-	slices.SortFunc(x.products, func(a, b uint32) int {
+	slices.SortFunc(ix.products, func(a, b uint32) int {
 		compared++
 		every(step, compared)
-		return strings.Compare(x.tail(a), x.tail(b))
+		return strings.Compare(ix.tail(a), ix.tail(b))
 	})
 }
 
@@ -156,30 +156,30 @@ type ProductFilter struct {
 
 // ProductPage appends the rows of at most limit products after the tail of a public id ("" for the
 // first page) that pass the filter, by public id ascending, and says whether more follow.
-func (x *Index) ProductPage(dst []uint32, f ProductFilter, after string, limit int) (rows []uint32, more bool) {
+func (ix *Index) ProductPage(dst []uint32, f ProductFilter, after string, limit int) (rows []uint32, more bool) {
 	from := 0
 	if after != "" {
-		from = sort.Search(len(x.products), func(k int) bool { return x.tail(x.products[k]) > after })
+		from = sort.Search(len(ix.products), func(k int) bool { return ix.tail(ix.products[k]) > after })
 	}
-	game, ok := x.game(f.Game)
+	game, ok := ix.game(f.Game)
 	if !ok {
 		return dst, false
 	}
 
-	cards := x.c.Cards.ID.Len()
+	cards := ix.c.Cards.ID.Len()
 	passes := func(row uint32) bool {
-		item := int(x.products[row])
+		item := int(ix.products[row])
 		if item < cards {
-			return f.Kind != "sealed" && (game < 0 || game == int(x.c.Cards.Game[item]))
+			return f.Kind != "sealed" && (game < 0 || game == int(ix.c.Cards.Game[item]))
 		}
-		return f.Kind != "card" && (game < 0 || game == int(x.c.Sealed.Game[item-cards]))
+		return f.Kind != "card" && (game < 0 || game == int(ix.c.Sealed.Game[item-cards]))
 	}
 
 	// A partner's id has a list of its rows; else every row is looked at.
-	n := len(x.products) - from
+	n := len(ix.products) - from
 	row := func(k int) uint32 { return uint32(from + k) }
 	if f.Partner != "" {
-		listed := cut(x.partners.find(f.Partner), uint32(from), uint32(len(x.products)))
+		listed := cut(ix.partners.find(f.Partner), uint32(from), uint32(len(ix.products)))
 		n = len(listed)
 		row = func(k int) uint32 { return listed[k] }
 	}

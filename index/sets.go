@@ -18,19 +18,19 @@ type SetFilter struct {
 
 // Sets appends at most limit sets from number from on that pass the filter, in the order of
 // decision 22, and says where a next page begins, -1 when there is none.
-func (x *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32, next int) {
-	game, ok := x.game(f.Game)
+func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32, next int) {
+	game, ok := ix.game(f.Game)
 	if !ok {
 		return dst, -1
 	}
 
 	var series []uint32
 	if f.Series != "" {
-		series = x.series.find(collector.Fold(f.Series))
+		series = ix.series.find(collector.Fold(f.Series))
 	}
 
-	for set := from; set < x.c.Sets.ID.Len(); set++ {
-		if game >= 0 && int(x.c.Sets.Game[set]) != game {
+	for set := from; set < ix.c.Sets.ID.Len(); set++ {
+		if game >= 0 && int(ix.c.Sets.Game[set]) != game {
 			continue
 		}
 
@@ -71,20 +71,20 @@ func compareSet(s *snapshot.Sets, set int, release snapshot.Day, name, id string
 }
 
 // SetPosition is the position of a set.
-func (x *Index) SetPosition(set int) SetPosition {
+func (ix *Index) SetPosition(set int) SetPosition {
 	return SetPosition{
-		ID: x.c.Sets.ID.At(set), Release: x.c.Sets.Release[set], Name: cutTo(x.c.Sets.Name.At(set), maxSetName),
+		ID: ix.c.Sets.ID.At(set), Release: ix.c.Sets.Release[set], Name: cutTo(ix.c.Sets.Name.At(set), maxSetName),
 	}
 }
 
 // SetAfter is the number of the first set after a position, where its set would stand when it is
 // gone.
-func (x *Index) SetAfter(p SetPosition) int {
-	if set, ok := x.Set(p.ID); ok {
+func (ix *Index) SetAfter(p SetPosition) int {
+	if set, ok := ix.Set(p.ID); ok {
 		return set + 1
 	}
-	return sort.Search(x.c.Sets.ID.Len(), func(i int) bool {
-		return compareSet(&x.c.Sets, i, p.Release, p.Name, p.ID) > 0
+	return sort.Search(ix.c.Sets.ID.Len(), func(i int) bool {
+		return compareSet(&ix.c.Sets, i, p.Release, p.Name, p.ID) > 0
 	})
 }
 

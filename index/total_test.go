@@ -31,13 +31,13 @@ func TestPrintedTotals(t *testing.T) {
 				})
 		}
 
-		x, err := Build(context.Background(), w.Catalog(), nil)
+		ix, err := Build(context.Background(), w.Catalog(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		found := x.Cards(nil, Query{Filter: NoFilter, HasWords: true, Words: "4/102"}, nil, 1).Cards
-		if len(found) != 1 || x.c.Cards.Name.At(int(found[0])) != want {
+		found := ix.Cards(nil, Query{Filter: NoFilter, HasWords: true, Words: "4/102"}, nil, 1).Cards
+		if len(found) != 1 || ix.c.Cards.Name.At(int(found[0])) != want {
 			t.Errorf("with the total %d, 4/102 means %v, want %s", total, found, want)
 		}
 	}

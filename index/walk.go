@@ -49,7 +49,7 @@ func (a ranked) compare(b ranked) int {
 }
 
 // Asks reports whether words have anything to look for; a search without finds no card.
-func (x *Index) Asks(words string) bool { return x.words.Asks(words) }
+func (ix *Index) Asks(words string) bool { return ix.words.Asks(words) }
 
 // Page is one page of cards in order.
 type Page struct {
@@ -82,9 +82,9 @@ func (s *scratch) giveBack() {
 const keepScratch = 1 << 16
 
 // Cards appends the page of at most limit cards that follows after (nil for the first page) to dst.
-func (x *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
+func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 	page := Page{Cards: dst}
-	sel, ok := x.resolve(q.Filter)
+	sel, ok := ix.resolve(q.Filter)
 	if !ok {
 		return page
 	}
@@ -94,23 +94,23 @@ func (x *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 
 	bound := ranked{}
 	if after != nil {
-		bound = x.bound(q, after)
+		bound = ix.bound(q, after)
 	}
 
 	// One card more than the page holds says whether another page follows.
 	switch {
 	case q.HasWords:
-		x.findWords(s, q, &sel, bound, limit+1)
+		ix.findWords(s, q, &sel, bound, limit+1)
 	case len(sel.lists) > 0:
-		x.pick(s, q, &sel, bound, limit+1)
+		ix.pick(s, q, &sel, bound, limit+1)
 	default:
-		x.scan(s, q, &sel, bound, limit+1)
+		ix.scan(s, q, &sel, bound, limit+1)
 	}
 
 	page.More = len(s.best) > limit
 	if page.More {
 		s.best = s.best[:limit]
-		page.Last = x.position(s.best[limit-1], q)
+		page.Last = ix.position(s.best[limit-1], q)
 	}
 
 	for _, r := range s.best {
@@ -121,18 +121,18 @@ func (x *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 }
 
 // findWords leaves the best n cards that match the words and the selection, from bound on.
-func (x *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n int) {
+func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n int) {
 	var keep func(uint32) bool
-	if sel.game >= 0 || len(sel.lists) > 0 || sel.from > 0 || int(sel.to) < x.c.Cards.ID.Len() {
-		keep = func(card uint32) bool { return x.has(sel, card, 0) }
+	if sel.game >= 0 || len(sel.lists) > 0 || sel.from > 0 || int(sel.to) < ix.c.Cards.ID.Len() {
+		keep = func(card uint32) bool { return ix.has(sel, card, 0) }
 	}
 
 	// Meaning does not depend on the filter: words look at the whole catalog, keep at the rest.
-	s.hits = x.words.Search(s.hits[:0], q.Words, keep)
+	s.hits = ix.words.Search(s.hits[:0], q.Words, keep)
 	for _, hit := range s.hits {
-		r := ranked{major: hit.Score, minor: x.c.Cards.Order[hit.Card], card: hit.Card}
+		r := ranked{major: hit.Score, minor: ix.c.Cards.Order[hit.Card], card: hit.Card}
 		if q.Sort != Relevance {
-			r = ranked{major: uint64(x.rank(q.Sort, hit.Card)), card: hit.Card}
+			r = ranked{major: uint64(ix.rank(q.Sort, hit.Card)), card: hit.Card}
 		}
 		s.offer(r, bound, n)
 	}
@@ -143,22 +143,22 @@ func (x *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n i
 // pick leaves the best n cards of the shortest list that are in the whole selection, from bound on.
 // Lists ascend by card number, which is the rank by price, so that both price orders stop at n
 // cards.
-func (x *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
+func (ix *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
 	list := sel.lists[0]
 	switch q.Sort {
 	case Relevance, PriceDesc:
 		for _, card := range cut(list, uint32(bound.major), sel.to) {
-			if !s.take(x, sel, card, uint64(card), n) {
+			if !s.take(ix, sel, card, uint64(card), n) {
 				return
 			}
 		}
 
 	case PriceAsc:
-		x.pickCheapest(s, list, sel, bound.major, n)
+		ix.pickCheapest(s, list, sel, bound.major, n)
 	case Newest:
 		for _, card := range list {
-			if x.has(sel, card, 1) {
-				s.offer(ranked{major: uint64(x.rank(q.Sort, card)), card: card}, bound, n)
+			if ix.has(sel, card, 1) {
+				s.offer(ranked{major: uint64(ix.rank(q.Sort, card)), card: card}, bound, n)
 			}
 		}
 		slices.SortFunc(s.best, ranked.compare)
@@ -167,23 +167,23 @@ func (x *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) {
 
 // pickCheapest takes a list from its end: prices ascend that way, but cards of one price are in
 // catalog order both ways, and cards without a price come last.
-func (x *Index) pickCheapest(s *scratch, list []uint32, sel *selection, from uint64, n int) {
-	priced := cut(list, 0, uint32(x.priced))
+func (ix *Index) pickCheapest(s *scratch, list []uint32, sel *selection, from uint64, n int) {
+	priced := cut(list, 0, uint32(ix.priced))
 	end := 0
 	// Else the page is among the unpriced.
-	if from < uint64(x.priced) {
-		least := x.price(x.asc[from])
-		end = sort.Search(len(priced), func(i int) bool { return x.price(priced[i]) < least })
+	if from < uint64(ix.priced) {
+		least := ix.price(ix.asc[from])
+		end = sort.Search(len(priced), func(i int) bool { return ix.price(priced[i]) < least })
 	}
 
 	for end > 0 {
 		begin := end - 1
-		for begin > 0 && x.price(priced[begin-1]) == x.price(priced[end-1]) {
+		for begin > 0 && ix.price(priced[begin-1]) == ix.price(priced[end-1]) {
 			begin--
 		}
 
 		for _, card := range priced[begin:end] {
-			if rank := uint64(x.ascRank[card]); rank >= from && !s.take(x, sel, card, rank, n) {
+			if rank := uint64(ix.ascRank[card]); rank >= from && !s.take(ix, sel, card, rank, n) {
 				return
 			}
 		}
@@ -192,15 +192,15 @@ func (x *Index) pickCheapest(s *scratch, list []uint32, sel *selection, from uin
 	}
 
 	for _, card := range list[len(priced):] {
-		if rank := uint64(x.ascRank[card]); rank >= from && !s.take(x, sel, card, rank, n) {
+		if rank := uint64(ix.ascRank[card]); rank >= from && !s.take(ix, sel, card, rank, n) {
 			return
 		}
 	}
 }
 
 // take adds a card of the first list if it is in the whole selection; false when that makes n.
-func (s *scratch) take(x *Index, sel *selection, card uint32, rank uint64, n int) bool {
-	if x.has(sel, card, 1) {
+func (s *scratch) take(ix *Index, sel *selection, card uint32, rank uint64, n int) bool {
+	if ix.has(sel, card, 1) {
 		s.best = append(s.best, ranked{major: rank, card: card})
 	}
 	return len(s.best) < n
@@ -208,9 +208,9 @@ func (s *scratch) take(x *Index, sel *selection, card uint32, rank uint64, n int
 
 // scan walks the order itself from bound on and stops after n cards: without posting lists most
 // cards pass.
-func (x *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) {
+func (ix *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) {
 	from := uint64(0)
-	to := uint64(x.c.Cards.ID.Len())
+	to := uint64(ix.c.Cards.ID.Len())
 	switch q.Sort {
 	case Relevance, PriceDesc:
 		// A price range is a range of this order.
@@ -219,25 +219,25 @@ func (x *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) {
 	case PriceAsc:
 		// A price range is a range of this order too, but its ends are where the range of numbers
 		// begins.
-		if int(sel.to) <= x.priced && sel.from < sel.to {
-			from = uint64(x.firstAsc(sel.to - 1))
+		if int(sel.to) <= ix.priced && sel.from < sel.to {
+			from = uint64(ix.firstAsc(sel.to - 1))
 		}
 
 	case Newest:
 	}
 
 	for rank := max(from, bound.major); rank < to && len(s.best) < n; rank++ {
-		card := x.at(q.Sort, uint32(rank))
-		if x.has(sel, card, 0) {
+		card := ix.at(q.Sort, uint32(rank))
+		if ix.has(sel, card, 0) {
 			s.best = append(s.best, ranked{major: rank, card: card})
 		}
 	}
 }
 
 // firstAsc is the rank in price_asc of the first card with the same price as card.
-func (x *Index) firstAsc(card uint32) uint32 {
-	rank := x.ascRank[card]
-	for rank > 0 && x.price(x.asc[rank-1]) == x.price(card) {
+func (ix *Index) firstAsc(card uint32) uint32 {
+	rank := ix.ascRank[card]
+	for rank > 0 && ix.price(ix.asc[rank-1]) == ix.price(card) {
 		rank--
 	}
 	return rank
@@ -291,12 +291,12 @@ func (s *scratch) offer(r, bound ranked, n int) {
 }
 
 // rank is a card's place in an order.
-func (x *Index) rank(order Sort, card uint32) uint32 {
+func (ix *Index) rank(order Sort, card uint32) uint32 {
 	switch order {
 	case PriceAsc:
-		return x.ascRank[card]
+		return ix.ascRank[card]
 	case Newest:
-		return x.c.Cards.Order[card]
+		return ix.c.Cards.Order[card]
 	case Relevance, PriceDesc:
 	}
 
@@ -304,12 +304,12 @@ func (x *Index) rank(order Sort, card uint32) uint32 {
 }
 
 // at is the card at a place in an order.
-func (x *Index) at(order Sort, rank uint32) uint32 {
+func (ix *Index) at(order Sort, rank uint32) uint32 {
 	switch order {
 	case PriceAsc:
-		return x.asc[rank]
+		return ix.asc[rank]
 	case Newest:
-		return x.newest[rank]
+		return ix.newest[rank]
 	case Relevance, PriceDesc:
 	}
 
@@ -317,29 +317,29 @@ func (x *Index) at(order Sort, rank uint32) uint32 {
 }
 
 // Top appends the n dearest cards of a set, priced ones only (decision 22).
-func (x *Index) Top(dst []uint32, set, n int) []uint32 {
-	list := cut(x.bySet.list(set), 0, uint32(x.priced))
+func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
+	list := cut(ix.bySet.list(set), 0, uint32(ix.priced))
 	return append(dst, list[:min(n, len(list))]...)
 }
 
 // Movers appends at most limit cards that moved most, up or down, and pass the filter (decision
 // 21).
-func (x *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
-	sel, ok := x.resolve(f)
+func (ix *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
+	sel, ok := ix.resolve(f)
 	if !ok {
 		return dst
 	}
 
-	list := x.c.Movers.Up
+	list := ix.c.Movers.Up
 	if down {
-		list = x.c.Movers.Down
+		list = ix.c.Movers.Down
 	}
 
 	for _, card := range list {
 		if limit == 0 {
 			break
 		}
-		if x.has(&sel, card, 0) {
+		if ix.has(&sel, card, 0) {
 			dst = append(dst, card)
 			limit--
 		}

@@ -80,8 +80,8 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 }
 
 // find returns the item of a reference, notKnown or notKept.
-func (x refIndex) find(ref string) int32 {
-	if i, ok := x[ref]; ok {
+func (ix refIndex) find(ref string) int32 {
+	if i, ok := ix[ref]; ok {
 		return i
 	}
 	return notKnown

@@ -242,13 +242,13 @@ func TestRefIndex(t *testing.T) {
 		}},
 	}}
 
-	x := b.indexRefs("tcgcsv", m)
+	ix := b.indexRefs("tcgcsv", m)
 	y := b.indexRefs("other", m)
 	for ref, want := range map[string]int32{
 		"3/7": 0, "68/7": 1, "7": notKnown, "8": 2, "9": notKept, "3/9": notKept,
 		"10": notKnown,
 	} {
-		if got := x.find(ref); got != want {
+		if got := ix.find(ref); got != want {
 			t.Errorf("reference %q leads to %d, want %d", ref, got, want)
 		}
 	}
