@@ -47,7 +47,7 @@ func TestOpenFallsBack(t *testing.T) {
 		bad := s.add(3, small(3))
 		published := s.add(4, small(4))
 		built := s.add(5, small(5))
-		for _, id := range []string{old, good, bad, idOf(6), published} {
+		for _, id := range []string{old, good, idOf(6), bad, published} {
 			s.publish(id)
 		}
 		s.fail(published, err)
