@@ -411,7 +411,7 @@ func TestFollowInTrouble(t *testing.T) {
 // TestReadersDuringSwaps reads from many goroutines while views are swapped: every answer is of one
 // snapshot.
 func TestReadersDuringSwaps(t *testing.T) {
-	const snapshots, swaps = 3, 60
+	const snapshots, swaps = 3, 20
 	s := newSource()
 	for n := range snapshots {
 		w := small(1)

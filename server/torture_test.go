@@ -22,7 +22,7 @@ import (
 // retired Views is full, neither the heap nor the number of goroutines grows. NINEPOCKET_TORTURE=1000 sets how many
 // swaps, of a larger catalog and with readers that never rest.
 func TestSwapTorture(t *testing.T) {
-	swaps := 16
+	swaps := 10
 	rest := 4 * time.Millisecond
 	var days []*edition
 	if s := os.Getenv("NINEPOCKET_TORTURE"); s != "" {

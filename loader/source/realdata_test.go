@@ -40,6 +40,7 @@ func data(tb testing.TB, name string) string {
 }
 
 func TestRealTCGCSV(t *testing.T) {
+	depth.OnlyWhole(t)
 	path := data(t, "tcgcsv/tcgplayer-current.tar.zst")
 	fetched := time.Date(2026, 8, 22, 20, 5, 43, 0, time.UTC)
 	rec, src, err := readAll(KindTCGCSV, path, Options{CollectedAt: fetched})
@@ -308,6 +309,7 @@ func TestRealWideHistory(t *testing.T) {
 }
 
 func TestRealPokemonTCG(t *testing.T) {
+	depth.OnlyWhole(t)
 	rec := mustRead(t, KindPokemonTCG, data(t, "pokemon-tcg-data/pokemon-tcg-data-en.tar.zst"), Options{})
 	rec.wantReasons(t, map[string]int{})
 	if len(rec.sets) != 172 || len(rec.cards) != 20106 {
