@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/depth":                       {},
+	"internal/door":                        {},
 	"internal/fixture":                     {"snapshot"},
 	"internal/jsonwalk":                    {},
 	"internal/synth":                       {},
