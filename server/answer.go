@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/server/front"
+	"ninepocket/server/strict"
 	"ninepocket/wire"
 )
 
@@ -137,8 +139,6 @@ const varyByKey = "Authorization, X-API-Key, Accept-Encoding"
 // protocolError answers what could not be read as a request, without echoing it: in the envelope of
 // the path's surface where the head was good, else in the live one (decision 3).
 func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
-	x, _ := exchanges.Get().(*exchange)
-
 	// Half-read headers are not to be believed. The guard knows what was good of them.
 	ctx.Request.Reset()
 	c, guarded := ctx.Conn().(*front.Conn)
@@ -147,6 +147,13 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 		err = c.Err() // whatever fasthttp made of it
 	}
 
+	var fault *strict.Fault
+	if known && errors.As(err, &fault) && fault.Kind == strict.Unwelcome {
+		s.turnAway(ctx, c)
+		return
+	}
+
+	x, _ := exchanges.Get().(*exchange)
 	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
@@ -160,6 +167,14 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	// fasthttp sees to it only for what a handler answers.
 	ctx.Response.SkipBody = guarded && c.IsHead()
 	s.counts.unread(x.shard, ctx.Response.StatusCode())
+	ctx.SetConnectionClose()
+}
+
+// turnAway answers a request whose body is not read, because no key of it authenticates: as if it
+// had none, which is 401 wherever a key is needed. The connection ends, for the body is on it.
+func (s *Server) turnAway(ctx *fasthttp.RequestCtx, c *front.Conn) {
+	s.handleAt(ctx, time.Now())
+	ctx.Response.SkipBody = c.IsHead()
 	ctx.SetConnectionClose()
 }
 

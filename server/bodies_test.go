@@ -213,7 +213,8 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// TestBodySize holds the limit of 256 KiB, with a length and chunked.
+// TestBodySize holds the limit of 256 KiB, with a length and chunked. Of a client without a key,
+// chunks are not read so far (TestBodiesOfStrangers).
 func TestBodySize(t *testing.T) {
 	w := shared()
 	body := func(n int) string {
@@ -224,6 +225,9 @@ func TestBodySize(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		for _, key := range []string{"bench", "-", "preview"} {
 			for _, path := range []string{"/v1/cards/batch", "/v1/prices/batch", "/v1/nothing"} {
+				if chunked && key == "-" {
+					continue
+				}
 				s := scenario{path: path, body: body(front.MaxBody + 1), key: key}
 				q := s.request(w)
 				q.chunked = chunked

@@ -53,10 +53,13 @@ type current struct {
 
 var exchanges = sync.Pool{New: func() any { return &exchange{shard: tally.NextShard()} }}
 
-// handle is the fasthttp handler: it recovers, routes and answers.
-func (s *Server) handle(ctx *fasthttp.RequestCtx) {
+// handle is the fasthttp handler.
+func (s *Server) handle(ctx *fasthttp.RequestCtx) { s.handleAt(ctx, ctx.Time()) }
+
+// handleAt recovers, routes and answers a request that had arrived at an instant.
+func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 	x, _ := exchanges.Get().(*exchange)
-	x.start(s, ctx, ctx.Time())
+	x.start(s, ctx, at)
 	s.counts.begun(x.shard)
 
 	defer func() {
@@ -324,10 +327,42 @@ func (x *exchange) validate() {
 	x.notModified = x.Conditional() && x.Matches(out.Tag, x.Encoding(len(content)))
 }
 
-// unmetered logs why the meter failed and returns the caller's fault.
+// unmetered logs why the meter failed and returns the caller's fault. While it is down, every call
+// comes here: the log has a line a minute, or a full disk would be kept full.
 func (x *exchange) unmetered(err error) *wire.Fault {
-	x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err))
+	if before, due := x.s.meterLog.due(x.time); due {
+		x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err),
+			slog.Uint64("others_since_last_line", before))
+	}
 	return notMetered
+}
+
+// logPause is how long the log is not told again of what happens all the time.
+const logPause = time.Minute
+
+// seldom lets one line a minute into the log, and counts the others.
+type seldom struct {
+	mu   sync.Mutex
+	last time.Time
+	held uint64
+}
+
+// due reports whether it is time for a line, and how many were held back since the last one.
+func (l *seldom) due(now time.Time) (held uint64, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	// A clock that is set back must not silence the log.
+	since := now.Sub(l.last)
+	if !l.last.IsZero() && since >= 0 && since < logPause {
+		l.held++
+		return 0, false
+	}
+
+	held = l.held
+	l.held = 0
+	l.last = now
+	return held, true
 }
 
 // panicked turns a panic into a 500 of the surface; the process lives on.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ninepocket/access"
 )
@@ -106,4 +107,25 @@ func dataOf(t *testing.T, r reply) string {
 	var body struct{ Data any }
 	r.decode(t, &body)
 	return fmt.Sprint(body.Data)
+}
+
+// TestSeldom wants one line a minute, with a count of those held back, whatever the clock does.
+func TestSeldom(t *testing.T) {
+	var l seldom
+	at := time.Unix(1_800_000_000, 0)
+	f := func(after time.Duration, wantHeld uint64, wantDue bool) {
+		t.Helper()
+		at = at.Add(after)
+		if held, due := l.due(at); held != wantHeld || due != wantDue {
+			t.Errorf("%v later: %d held, due %t; want %d, %t", after, held, due, wantHeld, wantDue)
+		}
+	}
+
+	f(0, 0, true)
+	f(0, 0, false)
+	f(59*time.Second, 0, false)
+	f(time.Second, 2, true)
+	f(time.Second, 0, false)
+	f(-time.Hour, 1, true)
+	f(2*time.Hour, 0, true)
 }

@@ -287,6 +287,26 @@ func TestNoSnapshot(t *testing.T) {
 	}
 }
 
+// TestHealth wants /healthz to say what keeps calls from being answered.
+func TestHealth(t *testing.T) {
+	var down error
+	w := newWorld(t, setup{options: func(o *Options) { o.Metering = func() error { return down } }})
+	f := func(status int, want string) {
+		t.Helper()
+		w.try(t, scenario{path: "/healthz", key: "-", status: status, want: []match{
+			at("status", want), at("snapshot_id", today().view.ID),
+		}})
+	}
+
+	f(200, "ok")
+	down = errors.New("the disk is full")
+	f(503, "unmetered")
+	down = nil
+	f(200, "ok")
+	w.Drain()
+	f(503, "draining")
+}
+
 // brokenStore is a store that fails where it is told to.
 type brokenStore struct {
 	access.Store

@@ -49,16 +49,30 @@ func (x *exchange) sendDocument(mediaType string, tag uint64, encoding string, b
 	x.SendShared(body)
 }
 
-// healthz answers GET /healthz: whether requests are served at all.
+// healthz answers GET /healthz: whether requests are served and will be, for whoever chooses
+// between servers.
 func (x *exchange) healthz() {
 	r := &x.Ctx.Response
 	r.Header.SetContentType("application/json")
 	r.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 
-	if view := x.s.Engine.View(); view != nil {
-		r.SetBodyString(`{"status":"ok","snapshot_id":"` + view.ID + `"}`)
-		return
+	status := "ok"
+	view := x.s.Engine.View()
+	switch {
+	case x.s.draining.Load():
+		status = "draining"
+	case view == nil:
+		status = "loading"
+	case x.s.Metering != nil && x.s.Metering() != nil:
+		status = "unmetered"
 	}
-	r.SetStatusCode(fasthttp.StatusServiceUnavailable)
-	r.SetBodyString(`{"status":"loading","snapshot_id":null}`)
+
+	if status != "ok" {
+		r.SetStatusCode(fasthttp.StatusServiceUnavailable)
+	}
+	snapshot := "null"
+	if view != nil {
+		snapshot = `"` + view.ID + `"`
+	}
+	r.SetBodyString(`{"status":"` + status + `","snapshot_id":` + snapshot + `}`)
 }

@@ -6,9 +6,11 @@ import (
 	"mime"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/server/front"
 	"ninepocket/server/strict"
 	"ninepocket/wire"
 )
@@ -51,4 +53,22 @@ func (x *exchange) checkMediaType() *wire.Fault {
 		return problem(wire.UnsupportedMediaType, "The body must not have a content encoding.")
 	}
 	return nil
+}
+
+// welcomes reports whether the request that a connection is reading may have a body larger than
+// front.MaxUnasked: its key authenticates. Without one, 401 is all that a body could bring.
+func (s *Server) welcomes(c *front.Conn) bool {
+	q := fasthttp.AcquireRequest()
+	defer fasthttp.ReleaseRequest(q)
+	c.Recall(q)
+
+	keys := readCredentials(q.Header.Peek("X-Api-Key"), q.Header.Peek(fasthttp.HeaderAuthorization))
+	key, ok := keys.key()
+	if !ok {
+		return false
+	}
+
+	_, now := s.instant(time.Now())
+	_, err := s.Gate.Authenticate(key, now)
+	return err == nil
 }

@@ -51,6 +51,8 @@ type Options struct {
 	Pages *site.Pages
 	// Images is the folder of card images; nil without one.
 	Images *Images
+	// Metering says why calls cannot be metered at the moment; nil means that they always can.
+	Metering func() error
 	// TrustedProxies are those whose X-Forwarded-For tells who asks for a page.
 	TrustedProxies []netip.Prefix
 	// PackCache bounds the memory of bodies that are kept compressed, in bytes; 0 keeps none.
@@ -78,8 +80,10 @@ type Server struct {
 	visitors *visitors
 	packs    *front.Packs
 	service  api.Service
-	// unnamedProxy is set once the log has warned of an untrusted proxy on this machine.
-	unnamedProxy atomic.Bool
+	// unnamedProxy is set once the log has warned of an untrusted proxy on this machine, and oddHop
+	// once it has warned of a trusted one that writes what is no address.
+	unnamedProxy, oddHop atomic.Bool
+	meterLog             seldom
 }
 
 // New returns a server that is ready to Serve.
@@ -105,6 +109,7 @@ func New(o Options) (*Server, error) {
 		packs: front.NewPacks(o.PackCache),
 	}
 	s.open.Patience = front.UsualPatience
+	s.open.Welcome = s.welcomes
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
 	s.service = api.Service{
@@ -153,14 +158,23 @@ func (s *Server) ServeConn(c net.Conn) error {
 // move elsewhere between two requests and not in the middle of one. Shutdown follows.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown stops taking connections and waits for the requests in flight until ctx is done. When
-// three quarters of the time are over, what still reads or writes is too slow, and is cut: clients
-// that stall cannot make it fail.
+// Shutdown stops taking connections and waits for the requests in flight until ctx is done. Nothing
+// else is waited for: connections that are idle end at once. When three quarters of the time are
+// over, what still reads or writes is too slow, and is cut: clients that stall cannot make it fail.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.Drain()
 	if deadline, ok := ctx.Deadline(); ok {
 		defer time.AfterFunc(time.Until(deadline)/4*3, s.open.Cut).Stop()
 	}
-	if err := s.http.ShutdownWithContext(ctx); err != nil {
+
+	err := s.open.Stop(ctx)
+	if err == nil {
+		err = s.open.End(ctx)
+	}
+	if err == nil {
+		err = s.http.ShutdownWithContext(ctx) // nothing is left to wait for
+	}
+	if err != nil {
 		return err
 	}
 

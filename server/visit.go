@@ -57,7 +57,7 @@ func paged(render func(v *visit, dst []byte) ([]byte, error)) func(*exchange) {
 // admitted takes one page of the allowance of the caller's address; where there is none left, it
 // says so to the caller.
 func (v *visit) admitted() bool {
-	wait := v.s.visitors.admit(v.s.visitor(v.exchange), v.time)
+	wait := v.s.visitors.admit(v.s.visitor(v.exchange), v.now)
 	if wait > 0 {
 		f := problem(wire.RateLimitExceeded, "This address asks for too many pages.")
 		f.RetryAfter = wait

@@ -7,10 +7,13 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"ninepocket/access"
 )
 
 // The pages' limit: a burst as large as an eager reader with type-ahead makes, then two a second. A
@@ -28,9 +31,9 @@ const (
 	visitorSlots = 1 << 16
 )
 
-// visitors limit how often an address may ask for pages. A slot holds the time, in nanoseconds, at
-// which the address's allowance is whole again (the generic cell rate algorithm); nothing is ever
-// swept.
+// visitors limit how often an address may ask for pages. A slot holds the time, in nanoseconds of
+// the process's monotonic clock, at which the address's allowance is whole again (the generic cell
+// rate algorithm); nothing is ever swept.
 type visitors struct {
 	seed  maphash.Seed
 	slots []atomic.Int64
@@ -43,7 +46,7 @@ func newVisitors() *visitors {
 // admit takes one page of an address's allowance, or says in how many seconds to come again.
 // Addresses of one IPv6 network of 64 bits are one visitor, and so are all of this machine, with an
 // allowance many times as large; an unknown address is never limited.
-func (v *visitors) admit(a netip.Addr, now time.Time) (wait int) {
+func (v *visitors) admit(a netip.Addr, now access.Instant) (wait int) {
 	interval := visitorInterval
 	switch a = a.Unmap(); {
 	case !a.IsValid():
@@ -58,7 +61,7 @@ func (v *visitors) admit(a netip.Addr, now time.Time) (wait int) {
 
 	// Another request of the address may come between reading and writing: then it is judged again.
 	slot := &v.slots[maphash.Comparable(v.seed, a)%visitorSlots]
-	for at := now.UnixNano(); ; {
+	for at := now.Mono * int64(time.Millisecond); ; {
 		whole := slot.Load()
 		next := max(whole, at) + int64(interval)
 		if late := time.Duration(next-at) - visitorBurst*visitorInterval; late > 0 {
@@ -90,16 +93,38 @@ func (s *Server) visitor(x *exchange) netip.Addr {
 	// From the last hop back, as far as each was written by a proxy that is trusted.
 	hops := bytes.Split(x.Field(fasthttp.HeaderXForwardedFor), []byte{','})
 	for _, hop := range slices.Backward(hops) {
-		named, err := netip.ParseAddr(string(bytes.TrimSpace(hop)))
+		named, err := readHop(string(hop))
 		if err != nil {
+			if len(hop) > 0 && s.oddHop.CompareAndSwap(false, true) {
+				s.Log.Warn("a trusted proxy writes no address into X-Forwarded-For: its visitors share one allowance",
+					slog.String("proxy", addr.String()))
+			}
 			break
 		}
-		addr = named.Unmap()
+		addr = named
 		if !s.trusts(addr) {
 			break
 		}
 	}
 	return addr
+}
+
+// readHop reads an entry of X-Forwarded-For: an address, or one with a port, in brackets or in
+// quotes, as gateways write them.
+func readHop(text string) (netip.Addr, error) {
+	text = strings.TrimSpace(text)
+	if n := len(text) - 1; n > 0 && text[0] == '"' && text[n] == '"' {
+		text = text[1:n]
+	}
+	if ported, err := netip.ParseAddrPort(text); err == nil {
+		return ported.Addr().Unmap(), nil
+	}
+
+	if n := len(text) - 1; n > 0 && text[0] == '[' && text[n] == ']' {
+		text = text[1:n]
+	}
+	addr, err := netip.ParseAddr(text)
+	return addr.Unmap(), err
 }
 
 // proxied reports whether a request has a header that proxies write.

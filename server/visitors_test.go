@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/access"
 	"ninepocket/site"
 )
 
@@ -63,7 +65,8 @@ func TestPageLimit(t *testing.T) {
 // TestVisitors checks the arithmetic of the limit.
 func TestVisitors(t *testing.T) {
 	v := newVisitors()
-	at := time.Unix(1_800_000_000, 0)
+	at := access.Instant{Mono: time.Hour.Milliseconds(), Wall: 1_800_000_000_000}
+	later := access.Instant{Mono: at.Mono + visitorInterval.Milliseconds(), Wall: at.Wall}
 	a := netip.MustParseAddr("2001:db8:1:2::1")
 	for i := range visitorBurst {
 		if wait := v.admit(a, at); wait != 0 {
@@ -77,14 +80,19 @@ func TestVisitors(t *testing.T) {
 	if wait := v.admit(netip.MustParseAddr("2001:db8:1:3::1"), at); wait != 0 {
 		t.Error("another network waits")
 	}
-	if wait := v.admit(a, at.Add(visitorInterval)); wait != 0 {
+	if wait := v.admit(a, later); wait != 0 {
 		t.Error("it waits after its interval")
 	}
-	if wait := v.admit(a, at.Add(visitorInterval)); wait == 0 {
+	if wait := v.admit(a, later); wait == 0 {
 		t.Error("an interval gives more than one page")
 	}
-	if wait := v.admit(a, at.Add(-time.Hour)); wait < 3600 {
-		t.Errorf("a clock that steps back grants again: %d s", wait)
+
+	// The wall clock may step as it likes.
+	for _, step := range []time.Duration{-time.Hour, -366 * 24 * time.Hour, 366 * 24 * time.Hour} {
+		stepped := access.Instant{Mono: later.Mono, Wall: at.Wall + step.Milliseconds()}
+		if wait := v.admit(a, stepped); wait != 1 {
+			t.Errorf("after a step of %v the next request waits %d s, want 1", step, wait)
+		}
 	}
 
 	for range 2 * machineShare * visitorBurst {
@@ -107,6 +115,92 @@ func TestVisitors(t *testing.T) {
 		if wait := v.admit(a, at); wait != 1 {
 			t.Errorf("the next request of this machine, from %s, waits %d s", a, wait)
 		}
+	}
+}
+
+// TestHops reads entries of X-Forwarded-For as proxies write them.
+func TestHops(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		got, err := readHop(text)
+		if want == "" && err == nil || want != "" && (err != nil || got.String() != want) {
+			t.Errorf("readHop(%q) = %v, %v; want %q", text, got, err, want)
+		}
+	}
+
+	f("203.0.113.7", "203.0.113.7")
+	f(" 203.0.113.7\t", "203.0.113.7")
+	f("203.0.113.7:4711", "203.0.113.7")
+	f(`"203.0.113.7:4711"`, "203.0.113.7")
+	f(`"203.0.113.7"`, "203.0.113.7")
+	f("2001:db8::7", "2001:db8::7")
+	f("[2001:db8::7]", "2001:db8::7")
+	f("[2001:db8::7]:4711", "2001:db8::7")
+	f(` "[2001:db8::7]:4711"`, "2001:db8::7")
+	f(`"[2001:db8::7]"`, "2001:db8::7")
+	f("::ffff:203.0.113.7", "203.0.113.7")
+	f("[::ffff:203.0.113.7]:80", "203.0.113.7")
+	for _, bad := range []string{
+		"", " ", "unknown", "_hidden", "203.0.113.7:", "203.0.113.7:99999", "203.0.113", "[203.0.113.7", "[]", `""`,
+		`"`, "[", "203.0.113.7 203.0.113.8", "[2001:db8::7]4711", "for=203.0.113.7",
+	} {
+		f(bad, "")
+	}
+}
+
+// TestSpeltHops wants visitors behind a proxy that writes ports or brackets to have an allowance
+// each, and one line of log when it writes what is no address.
+func TestSpeltHops(t *testing.T) {
+	pages, err := site.New(site.Options{BaseURL: baseURL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines bytes.Buffer
+	l := newLoopback(t, setup{options: func(o *Options) {
+		o.Pages = pages
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		o.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	}})
+
+	c := l.dial(t)
+	defer c.Close()
+	from := func(hop string) int {
+		t.Helper()
+		const begin = "GET /errors HTTP/1.1\r\nHost: cards.test\r\nX-Forwarded-For: 6.6.6.6, "
+		if _, err := io.WriteString(c, begin+hop+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.status
+	}
+
+	for port := range visitorBurst + 20 {
+		if port < visitorBurst {
+			if status := from(fmt.Sprintf("203.0.113.7:%d", 1000+port)); status != 200 {
+				t.Fatalf("page %d of one visitor: %d", port, status)
+			}
+		}
+		if status := from(fmt.Sprintf("203.0.113.%d:80", 10+port)); status != 200 {
+			t.Fatalf("page %d of as many visitors: %d", port, status)
+		}
+	}
+	held := 0
+	for port := range 20 {
+		if from(fmt.Sprintf(`"203.0.113.7:%d"`, port)) == http.StatusTooManyRequests {
+			held++
+		}
+	}
+	if held < 10 || strings.Contains(lines.String(), "X-Forwarded-For") {
+		t.Errorf("one visitor was held back %d times of 20: %s", held, &lines)
+	}
+	for range 3 {
+		from("unknown")
+	}
+	if n := strings.Count(lines.String(), "X-Forwarded-For"); n != 1 {
+		t.Errorf("%d lines about a hop that is no address", n)
 	}
 }
 

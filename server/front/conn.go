@@ -24,9 +24,12 @@ const (
 	// maxFields bounds the header lines, as the usual proxies do: each look-up of a header passes
 	// over all of them.
 	maxFields = 100
+	// MaxUnasked is the largest body that is read of whoever sends it: more is read only of a client
+	// that is welcome. It lets a mistaken client keep its connection.
+	MaxUnasked = 8 << 10
 )
 
-var requestLimits = strict.Limits{Head: MaxHeader, Fields: maxFields, Body: MaxBody}
+var requestLimits = strict.Limits{Head: MaxHeader, Fields: maxFields, Body: MaxBody, Unasked: MaxUnasked}
 
 // How long and how much a connection is read after its last answer was written.
 const (
@@ -44,37 +47,28 @@ type Patience struct{ Read, Write, Idle time.Duration }
 // UsualPatience is what clients get.
 var UsualPatience = Patience{Read: 15 * time.Second, Write: 30 * time.Second, Idle: 75 * time.Second}
 
-// Connections is the set of open connections; Cut closes what is left of it.
+// Connections is the set of open connections; End ends them, and Cut closes what is left of it.
 type Connections struct {
 	Patience
-	mu  sync.Mutex
-	all map[*Conn]struct{}
+	// Welcome reports whether a request may have a body larger than MaxUnasked; [Conn.Recall] has
+	// its head. Nil welcomes all.
+	Welcome func(*Conn) bool
 
+	mu        sync.Mutex
+	all       map[*Conn]struct{}
+	listeners []*guarding
+	stopped   bool // listens no more
+
+	ending    atomic.Bool // see End
 	lingering atomic.Int32
-}
-
-// Listen returns a listener whose connections are checked and can be closed slowly. TLS lies below
-// it.
-func (o *Connections) Listen(l net.Listener) net.Listener { return guarding{l, o} }
-
-type guarding struct {
-	net.Listener
-	open *Connections
-}
-
-// Accept waits for the next connection.
-func (l guarding) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept() // TLS, where there is some, is below
-	if err != nil {
-		return nil, err
-	}
-
-	return l.open.Guard(c), nil
 }
 
 // Guard takes a connection into the set. Close takes it out again.
 func (o *Connections) Guard(c net.Conn) *Conn {
-	guarded := &Conn{Conn: c, guard: strict.Guard{Limits: &requestLimits}, open: o}
+	guarded := &Conn{Conn: c, guard: strict.Guard{Limits: &requestLimits}, open: o, opened: time.Now()}
+	if o.Welcome != nil {
+		guarded.guard.Welcome = func() bool { return o.Welcome(guarded) }
+	}
 
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -115,7 +109,10 @@ type Conn struct {
 	guard strict.Guard
 	err   error // of the last read
 	open  *Connections
-	over  atomic.Bool // the line itself ended or failed: nobody is there to read an answer
+	over  atomic.Bool // nobody waits for an answer: the line ended or failed, or it was idle
+
+	opened time.Time
+	begun  atomic.Bool // something has come
 
 	// The deadlines belong to the goroutine that serves the connection.
 	served  time.Time // when the last request was whole; zero before the first
@@ -149,7 +146,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		return 0, err
 	}
 
-	n, err := c.Conn.Read(p)
+	n, err := c.readOn(p)
 
 	// A client that was slow is still there, and is told so.
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -26,6 +26,7 @@ var (
 	errHeadTooLarge   = &Fault{HeadTooLarge, "the request line and headers are too large"}
 	errTooManyFields  = &Fault{HeadTooLarge, "there are too many header lines"}
 	errBodyTooLarge   = &Fault{BodyTooLarge, "the body is too large"}
+	errUnwelcome      = &Fault{Unwelcome, "so large a body is read of known clients only"}
 )
 
 func malformed(reason string) *Fault { return &Fault{Malformed, reason} }

@@ -15,6 +15,8 @@ type Limits struct {
 	Head   int // bytes of the request line and the header lines, with their ends and the empty line
 	Fields int // header lines
 	Body   int // bytes of content, without the chunks' own lines
+	// Unasked is how much content is taken before a Guard's Welcome is asked.
+	Unasked int
 }
 
 // Kind says which rule a request broke.
@@ -25,6 +27,7 @@ const (
 	Malformed    Kind = iota + 1
 	HeadTooLarge      // the head, or its number of lines
 	BodyTooLarge
+	Unwelcome // a large body of a client that is not known; the head is good
 )
 
 // Fault is why a request was refused. Its text is fixed: nothing of the request is in it.
@@ -38,11 +41,15 @@ func (f *Fault) Error() string { return f.Reason }
 // Guard checks the requests of one connection, on one goroutine. It is ready once it has Limits.
 type Guard struct {
 	Limits *Limits
+	// Welcome reports whether the request, whose Head is known, may have a body that is larger than
+	// Unasked. It is asked once a request at most. Nil welcomes all.
+	Welcome func() bool
 
 	state   state
 	fault   *Fault
 	request request // whose head is being read, or was read last
 	body    body
+	most    int // content that may come without another question
 
 	// kept is what earlier calls saw of the head that is being read, or the head of a body that is
 	// being read; the first checked bytes of the head are whole lines that were found good.
@@ -87,8 +94,14 @@ func (g *Guard) Check(p []byte) (int, *Fault) {
 		}
 
 		var n int
-		n, g.state, g.fault = g.body.read(g.state, p[at:], g.Limits.Body)
+		n, g.state, g.fault = g.body.read(g.state, p[at:], g.most)
 		at += n
+		if g.fault == errBodyTooLarge {
+			g.fault = g.allow(g.body.total, p[begun:])
+			if g.fault == nil {
+				at++ // the end of the line with the chunk's size
+			}
+		}
 		if g.fault != nil {
 			g.keep(p[begun:])
 			return at, g.fault
@@ -258,14 +271,29 @@ func (g *Guard) afterHead(h []byte) {
 	case r.has(transferEncoding):
 		g.state = inSize
 		g.body = body{}
+		g.most = min(g.Limits.Unasked, g.Limits.Body)
 	case r.length == 0:
 		g.next()
 	default:
 		g.state = inContent
 		g.body = body{left: r.length}
-		if r.length > g.Limits.Body {
-			g.keep(h)
-			g.fault = errBodyTooLarge
+		g.most = g.Limits.Body
+		if r.length > g.Limits.Unasked {
+			g.fault = g.allow(r.length, h)
 		}
 	}
+}
+
+// allow decides about a body of at least n bytes, which is more than may come unasked. h begins
+// with the head, unless that is kept.
+func (g *Guard) allow(n int, h []byte) *Fault {
+	g.keep(h)
+	switch {
+	case n > g.Limits.Body:
+		return errBodyTooLarge
+	case g.Welcome != nil && !g.Welcome():
+		return errUnwelcome
+	}
+	g.most = g.Limits.Body
+	return nil
 }

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -178,4 +179,87 @@ func TestKnownLines(t *testing.T) {
 	if known < len(heads) {
 		t.Errorf("only %d of the second heads were known", known)
 	}
+}
+
+// TestLargeBodies asks about a client once its body turns out to be larger than what may come
+// unasked, however the body is spelt and in however many pieces it comes.
+func TestLargeBodies(t *testing.T) {
+	const head = "POST /x HTTP/1.1\r\nHost: a\r\n"
+	limits := Limits{Head: 2048, Fields: 20, Body: 400, Unasked: 100}
+	f := func(sent, wantHead string, welcome bool, wantAsked int, want Kind) {
+		t.Helper()
+		for size := 1; size <= len(sent); size++ {
+			asked := 0
+			g := Guard{Limits: &limits}
+			g.Welcome = func() bool {
+				asked++
+				if got := string(g.Head()); got != wantHead {
+					t.Errorf("%d bytes at a time: asked about %q, want %q", size, got, wantHead)
+				}
+				return welcome
+			}
+
+			var fault *Fault
+			passed := 0
+			for rest := sent; rest != "" && fault == nil; {
+				var n int
+				piece := []byte(rest[:min(size, len(rest))])
+				n, fault = g.Check(piece)
+				passed += n
+				rest = rest[len(piece):]
+			}
+
+			if kindOf(fault) != want || asked != wantAsked || fault == nil && (passed != len(sent) || !g.Idle()) {
+				t.Errorf("%q, %d bytes at a time: %v, asked %d times, %d of %d bytes passed; want %d, asked %d times",
+					sent[:60], size, fault, asked, passed, len(sent), want, wantAsked)
+			}
+		}
+	}
+
+	length := func(n int) (sent, whole string) {
+		whole = head + "Content-Length: " + strconv.Itoa(n) + "\r\n\r\n"
+		return whole + strings.Repeat("x", n), whole
+	}
+	chunks := func(sizes ...int) (sent, whole string) {
+		whole = head + "Transfer-Encoding: chunked\r\n\r\n"
+		sent = whole
+		for _, n := range sizes {
+			sent += strconv.FormatInt(int64(n), 16) + "\r\n" + strings.Repeat("x", n) + "\r\n"
+		}
+		return sent + "0\r\n\r\n", whole
+	}
+
+	for _, welcome := range []bool{false, true} {
+		refused := Unwelcome
+		if welcome {
+			refused = 0
+		}
+		try := func(sent, whole string, asked int, want Kind) {
+			t.Helper()
+			f(sent, whole, welcome, asked, want)
+		}
+
+		sent, whole := length(100)
+		try(sent, whole, 0, 0)
+		sent, whole = length(101)
+		try(sent, whole, 1, refused)
+		sent, whole = length(400)
+		try(sent, whole, 1, refused)
+		sent, whole = length(401)
+		try(sent, whole, 0, BodyTooLarge)
+
+		sent, whole = chunks(50, 50)
+		try(sent, whole, 0, 0)
+		sent, whole = chunks(101)
+		try(sent, whole, 1, refused)
+		sent, whole = chunks(50, 51, 100, 199)
+		try(sent, whole, 1, refused)
+		sent, whole = chunks(401)
+		try(sent, whole, 0, BodyTooLarge)
+		sent, whole = chunks(90, 311)
+		try(sent, whole, 0, BodyTooLarge)
+	}
+
+	sent, whole := chunks(101, 200, 100)
+	f(sent, whole, true, 1, BodyTooLarge)
 }
