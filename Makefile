@@ -72,8 +72,8 @@ whole: ## do in full the sweeps that make test does a sample of, without the rac
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'depth\.' . | xargs dirname | sort -u)
 
 .PHONY: torture
-torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients
-	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket ./server
+torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients and 12,000 hostile ones; restart and upgrade under 100,000 requests
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors)' -count=1 -v -timeout 60m ./access ./cmd/ninepocket ./server
 
 .PHONY: hunt
 hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 to 13 min)
@@ -178,7 +178,7 @@ install: man completions ## install binary, manual pages, completions and system
 	install -D -m 0644 dist/completions/ninepocket.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ninepocket.fish'
 	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md
 	install -m 0644 deploy/systemd/sysusers.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/ninepocket.conf'
-	for unit in ninepocket.service ninepocket-daily.service ninepocket-daily.timer; do \
+	for unit in ninepocket.service ninepocket.socket ninepocket-daily.service ninepocket-daily.timer; do \
 	  sed 's,/usr/local/,$(PREFIX)/,g' deploy/systemd/$$unit >'$(DESTDIR)$(PREFIX)/lib/systemd/system/'$$unit; done
 
 .PHONY: sbom

@@ -121,7 +121,9 @@ func TestUnits(t *testing.T) {
 	analyze := tool(t, "systemd-analyze")
 	dir := t.TempDir()
 	var units []string
-	for _, name := range []string{"ninepocket.service", "ninepocket-daily.service", "ninepocket-daily.timer"} {
+	for _, name := range []string{
+		"ninepocket.service", "ninepocket-daily.service", "ninepocket-daily.timer", "ninepocket.socket",
+	} {
 		text := regexp.MustCompile(`/usr/local/\S+`).ReplaceAllString(read(t, "systemd/"+name), "/bin/true")
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

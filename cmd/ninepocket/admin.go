@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -51,13 +55,62 @@ func (s *service) adminHandler() http.Handler {
 
 // notReady says why requests cannot be answered, "" when they can.
 func (s *service) notReady() string {
+	if s.draining.Load() {
+		return "draining"
+	}
 	if s.engine.View() == nil {
 		return "no snapshot is loaded"
 	}
-	if err := s.store.Err(); err != nil {
+	if err := s.meteringFault(); err != nil {
 		return "metering is down: " + err.Error()
 	}
 	return ""
+}
+
+// meteringFault says why calls cannot be metered. /readyz, /healthz, the watchdog by way of that,
+// and the metric metering_up all ask it.
+func (s *service) meteringFault() error { return s.store.Err() }
+
+// guardAdmin lets in requests that name this listener as it is reached, and those of no page but
+// its own. A browser on this machine opens pages of other sites, which may not use it to get here:
+// not by a form (Origin), nor by a name that leads here (Host).
+func (s *service) guardAdmin(l net.Listener, next http.Handler) http.Handler {
+	listen, _, _ := net.SplitHostPort(s.config.Admin) // "" for every address
+	if listen == "" {
+		listen, _, _ = net.SplitHostPort(l.Addr().String())
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		switch {
+		case !s.config.namesAdmin(r.Host, listen):
+			http.Error(w, "the Host header names another host; see admin_hosts", http.StatusForbidden)
+		case origin != "" && origin != "http://"+r.Host:
+			http.Error(w, "pages of other origins may not call", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// namesAdmin reports whether a Host header may name the admin listener: by an address, which no
+// page can have made lead here; by a name without a dot, which no other site has; or by a name that
+// was configured.
+func (c *config) namesAdmin(hostport, listen string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	host = strings.ToLower(host)
+
+	_, notAddress := netip.ParseAddr(host)
+	switch {
+	case host == "":
+		return false
+	case notAddress == nil, !strings.Contains(host, "."), strings.HasSuffix(host, ".localhost"):
+		return true
+	}
+	return strings.EqualFold(host, listen) ||
+		slices.ContainsFunc(c.AdminHosts, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
 // served describes the current snapshot to an operator.

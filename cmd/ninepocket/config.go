@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"ninepocket/access"
 	"ninepocket/snapshot/guard"
@@ -30,11 +31,16 @@ type config struct {
 	Images    string `toml:"images" flag:"<DIR> with card images, by the names that the catalog gives"`
 	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
 	LogFormat string `toml:"log_format" flag:"text or json"`
+	DrainLead string `toml:"drain_lead" flag:"<DURATION> for which SIGTERM lets requests come before the listener closes, 10s at most"` // air: a tag is one text
+
+	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)"`                        // air: a tag is one text
+	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> of them at most from one address that is no trusted proxy (default: a quarter of all)"` // air: a tag is one text
 
 	Surfaces       []string `toml:"surfaces" help:"live, and preview unless it is to be off"`
 	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
 	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
 	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
+	AdminHosts     []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
 	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
 	MCP    mcpConfig
@@ -60,7 +66,7 @@ type planConfig struct {
 
 func defaultConfig() config {
 	return config{
-		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text",
+		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text", DrainLead: "0.5s",
 		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
 	}
 }
@@ -89,10 +95,30 @@ func (c *config) validate() error {
 
 	wrong.when(c.LogFormat != "text" && c.LogFormat != "json",
 		"cannot use log_format %q: want text or json", c.LogFormat)
+	_, err := c.drainLead()
+	wrong.when(err != nil, "cannot use drain_lead %q: %w", c.DrainLead, err)
+	count := func(key string, n int) {
+		wrong.when(n < 0, "cannot use %s %d: want 0, for the default, or more", key, n)
+	}
+	count("max_connections", c.MaxConnections)
+	count("max_connections_per_address", c.MaxConnectionsPerAddress)
 	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.trustedProxies()
 	_, plans := c.plans()
 	return errors.Join(wrong.err(), proxies, plans, c.guards().Validate())
+}
+
+// longestLead bounds drain_lead: the whole drain has to end before service managers lose patience.
+const longestLead = 10 * time.Second
+
+// drainLead is how long requests still come in after SIGTERM, on open connections and new ones,
+// each answered with Connection: close.
+func (c *config) drainLead() (time.Duration, error) {
+	lead, err := time.ParseDuration(c.DrainLead)
+	if err != nil || lead < 0 || lead > longestLead {
+		return 0, errors.New("want a time from 0s to 10s, such as 0.5s")
+	}
+	return lead, nil
 }
 
 // defaultGuards are the limits of all guards unless configured.

@@ -51,7 +51,7 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 	defer func() { _ = os.RemoveAll(folder) }()
 
 	// A port that is taken is found out before a catalog is built.
-	api, admin, err := c.listeners()
+	all, err := c.sockets()
 	if err != nil {
 		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
 	}
@@ -66,7 +66,7 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 		config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat),
 		store: access.NewMemory(access.MemoryOptions{}), reload: func() error { return nil },
 	}
-	s.engine = s.newEngine(store, api)
+	s.engine = s.newEngine(store, all.api)
 	defer s.engine.Close()
 	if err := s.engine.Open(now); err != nil {
 		return err
@@ -95,7 +95,7 @@ func demo(cmd *cobra.Command, c config, catalog synth.Options) error {
 		r.Keys = keys
 		printDemo(cmd, r)
 	}
-	return s.run(cmd.Context(), api, admin)
+	return s.serveOn(cmd.Context(), all)
 }
 
 // buildDemo generates the catalog and takes it through the real loader and store.

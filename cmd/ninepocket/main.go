@@ -42,13 +42,34 @@ func (failed *failure) Error() string { return failed.err.Error() }
 func (failed *failure) Unwrap() error { return failed.err }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal drains, a second one ends the process at once.
-	context.AfterFunc(ctx, stop)
+	ctx, stop := untilSignal()
 	limitMemory(memlimit.FromCgroup)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which drains. Before it
+// ends, signals have their usual effect again, so that a second one ends the process at once.
+func untilSignal() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+
+	// Room for a second one that comes before the first was dealt with.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		select {
+		case second := <-signals:
+			if s, ok := second.(syscall.Signal); ok {
+				_ = syscall.Kill(os.Getpid(), s)
+			}
+		default:
+		}
+		cancel()
+	}()
+	return ctx, cancel
 }
 
 // run is the whole program but for the process around it.

@@ -9,6 +9,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/engine"
+	"ninepocket/internal/door"
 	"ninepocket/internal/tally"
 	"ninepocket/server"
 )
@@ -32,6 +33,7 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 	now := time.Now()
 	gauge(out, "build_info", "Always 1; the label names the version.", 1, "version", version)
 	out.requests(s.server.Stats())
+	out.door(s.door)
 	if v := s.engine.View(); v != nil {
 		out.snapshot(v, now)
 	}
@@ -51,7 +53,7 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 		"Tries to read the keys file that failed; the last good one stays in force.", ring.Failures)
 
 	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.",
-		flag(s.store.Err() == nil))
+		flag(s.meteringFault() == nil))
 	out.metering(s.store.Stats(), now)
 }
 
@@ -151,6 +153,18 @@ func (out sink) requests(stats server.Stats) {
 			"Requests refused by key, scope, plan or limit, by surface and error code.", denied.Count,
 			"surface", denied.Surface, "reason", denied.Reason)
 	}
+}
+
+func (out sink) door(d *door.Door) {
+	s := d.Stats()
+	gauge(out, "connections", "Open connections of the API, those included that are being closed.", s.Open)
+	gauge(out, "connections_limit", "How many there may be; beyond it connections are closed at once.", d.Most)
+
+	const refused = "Connections that were closed at once, by reason: too many in all, or of one address."
+	counter(out, "connections_refused_total", refused, s.Refused[door.Full], "reason", "all")
+	counter(out, "connections_refused_total", refused, s.Refused[door.Busy], "reason", "address")
+	counter(out, "accept_failures_total",
+		"Times that the system could not give a connection; each was tried again after a pause.", s.Failed)
 }
 
 func (out sink) snapshot(v *engine.View, now time.Time) {

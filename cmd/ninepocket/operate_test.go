@@ -39,6 +39,8 @@ type program struct {
 	log *safeBuffer
 	key string
 	dir string // with store and state
+	// path is the folder of the program itself, "" for the test binary.
+	path string
 }
 
 // safeBuffer is what the program logs, readable while it runs.
@@ -77,34 +79,74 @@ func command(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// startServe makes a store and a key and serves them with more flags and environment variables.
-func startServe(t *testing.T, environ []string, flags ...string) *program {
+// prepared is a folder with a store and a key, which each program gets a copy of. The first that asks
+// makes it.
+var prepared struct {
+	once   sync.Once
+	folder string
+	key    string
+}
+
+// prepare makes the folder; the package's TestMain removes it.
+func prepare(t *testing.T) {
 	t.Helper()
 	example, err := filepath.Abs("../../docs/examples/native")
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	p := &program{dir: t.TempDir(), log: &safeBuffer{}}
-	command(t, p.dir, "snapshot", "build", "--store", "store", "--source", "native:"+example, "--publish")
-	var made struct{ Key string }
-	if err := json.Unmarshal([]byte(command(t, p.dir, "keys", "create", "--state", "state", "--tenant", "acme",
-		"--surface", "live",
-		"--plan", "unlimited", "--json")), &made); err != nil {
+	prepared.folder, err = os.MkdirTemp("", "ninepocket-prepared-") //nolint:usetesting // it outlives this test
+	if err != nil {
 		t.Fatal(err)
 	}
 
-	p.key = made.Key
-	path, err := exec.LookPath("ninepocket")
+	command(t, prepared.folder, "snapshot", "build", "--store", "store", "--source", "native:"+example, "--publish")
+	var made struct{ Key string }
+	if err := json.Unmarshal([]byte(command(t, prepared.folder, "keys", "create", "--state", "state", "--tenant",
+		"acme", "--surface", "live", "--plan", "unlimited", "--json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	prepared.key = made.Key
+}
+
+// newProgram is a server that is not started yet, with a store and a key of its own.
+func newProgram(t *testing.T) *program {
+	t.Helper()
+	prepared.once.Do(func() { prepare(t) })
+	p := &program{dir: t.TempDir(), log: &safeBuffer{}, key: prepared.key}
+	if err := os.CopyFS(p.dir, os.DirFS(prepared.folder)); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// startServe makes a store and a key and serves them with more flags and environment variables.
+func startServe(t *testing.T, environ []string, flags ...string) *program {
+	t.Helper()
+	p := newProgram(t)
+	p.serve(t, environ, "", flags...)
+	return p
+}
+
+// serve starts the server and waits until it is ready. shell is what a shell does first, in the same
+// process: limits, for example.
+func (p *program) serve(t *testing.T, environ []string, shell string, flags ...string) {
+	t.Helper()
+	path, err := exec.LookPath(filepath.Join(p.path, "ninepocket"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	ready := filepath.Join(p.dir, "ready.json")
-	p.cmd = exec.Command(path, append([]string{
+	args := append([]string{
 		"serve", "--store", "store", "--state", "state", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
 		"--ready-file", ready,
-	}, flags...)...)
+	}, flags...)
+	if shell == "" {
+		p.cmd = exec.Command(path, args...)
+	} else {
+		p.cmd = exec.Command("/bin/sh", append([]string{"-c", shell + ` && exec "$0" "$@"`, path}, args...)...)
+	}
+
 	p.cmd.Dir = p.dir
 	p.cmd.Env = append(os.Environ(), environ...)
 	p.cmd.Stdout = p.log
@@ -118,7 +160,6 @@ func startServe(t *testing.T, environ []string, flags ...string) *program {
 		b, err := os.ReadFile(ready)
 		return err == nil && json.Unmarshal(b, p.readyFile) == nil
 	})
-	return p
 }
 
 // eventually waits for the program to do something, and fails with its log when it does not.
@@ -288,8 +329,13 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 
 	if _, err := fmt.Fprintf(conn,
 		"POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: application/json\r\n"+
-			"Content-Length: 100\r\n\r\n{", p.key); err != nil {
+			"Expect: 100-continue\r\nContent-Length: 100\r\n\r\n", p.key); err != nil {
 		t.Fatal(err)
+	}
+	// Until the server says so, it has not read the request, and nothing would keep it.
+	interim := make([]byte, len("HTTP/1.1 100"))
+	if _, err := io.ReadFull(conn, interim); err != nil || string(interim) != "HTTP/1.1 100" {
+		t.Fatalf("the server says %q, %v", interim, err)
 	}
 
 	p.signal(t, syscall.SIGTERM)

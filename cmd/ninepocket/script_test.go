@@ -30,8 +30,10 @@ type cleaning struct{ m *testing.M }
 
 func (c cleaning) Run() int {
 	code := c.m.Run()
-	if builtFolder != "" {
-		_ = os.RemoveAll(builtFolder)
+	for _, folder := range []string{builtFolder, prepared.folder} {
+		if folder != "" {
+			_ = os.RemoveAll(folder)
+		}
 	}
 	return code
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"cmp"
-	"crypto/tls"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +27,9 @@ func serveCommand() *cobra.Command {
 			"seconds,\n" +
 			"without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the " +
 			"certificate\n" +
-			"and re-checks the store.\n\n" +
+			"and re-checks the store. A socket that a supervisor passes (LISTEN_FDS) is served in place of --listen, " +
+			"once the\n" +
+			"server before has given up the state directory.\n\n" +
 			"Every flag is also a key of the TOML file (--config) and an environment variable: --base-url is " +
 			"base_url\n" +
 			"and NINEPOCKET_BASE_URL. Flags win over the environment, the environment over the file.",
@@ -49,6 +51,9 @@ func serveCommand() *cobra.Command {
 	flags = addConfigFlags(cmd)
 	return cmd
 }
+
+// portHint is what to do about a port that cannot be listened on.
+const portHint = "another program may hold the port; port 0 picks a free one"
 
 // serve runs until the command is done; reread gives the configuration as it is then.
 func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
@@ -73,9 +78,9 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitFailure, "", err)
 	}
 
-	api, admin, err := c.listeners()
+	all, err := c.sockets()
 	if err != nil {
-		return fail(exitFailure, "another program may hold the port; port 0 picks a free one", err)
+		return fail(exitFailure, portHint, err)
 	}
 
 	if c.Images != "" {
@@ -85,16 +90,11 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return fail(exitFailure, "", err)
 	}
 
-	s.engine = s.newEngine(snapshot.OpenDir(c.Store), api)
+	s.engine = s.newEngine(snapshot.OpenDir(c.Store), all.api)
 	defer s.engine.Close()
 	if err := s.engine.Open(now); err != nil {
 		return fail(exitNotReady, "run: ninepocket snapshot build --store "+c.Store+" --source KIND:PATH --publish",
 			fmt.Errorf("cannot serve without a snapshot: %w", err))
-	}
-
-	// All that can be read is read: the state is the first thing to be written.
-	if err := s.openState(now); err != nil {
-		return err
 	}
 
 	// Without a service manager it serves all the same.
@@ -103,11 +103,22 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		s.log.Error("notifications are off", slog.Any("cause", err))
 	}
 
-	// From here on the API speaks TLS; the admin listener never does.
-	if s.cert != nil {
-		api = tls.NewListener(api, s.cert.Config())
+	// All that can be read is read: the state is the first thing to be written.
+	if err := s.openStateInTurn(cmd.Context(), all.given); err != nil {
+		return err
 	}
-	if err := s.run(cmd.Context(), api, admin); err != nil {
+	return s.serveOn(cmd.Context(), all)
+}
+
+// serveOn serves on the sockets until ctx is done.
+func (s *service) serveOn(ctx context.Context, all sockets) error {
+	err := s.config.listenAdmin(&all)
+	if err != nil {
+		return fail(exitFailure, portHint, errors.Join(err, s.store.Close()))
+	}
+
+	err = s.run(ctx, all)
+	if err != nil {
 		return fail(exitFailure, "", fmt.Errorf("cannot serve: %w", err))
 	}
 	return nil

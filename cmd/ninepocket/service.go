@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/certificate"
+	"ninepocket/internal/door"
 	"ninepocket/internal/systemd"
 	"ninepocket/server"
 	"ninepocket/site"
@@ -43,9 +45,8 @@ const searchCache = 64 << 20
 // time.
 const packCache = 64 << 20
 
-// drainGrace is how long requests still come in on open connections after SIGTERM, each answered
-// with Connection: close.
-const drainGrace = 500 * time.Millisecond
+// adminGrace is how long requests of the admin listener may take to end once the API has drained.
+const adminGrace = 200 * time.Millisecond
 
 // service is everything that runs while requests are served: demo and serve differ in what they put
 // into it.
@@ -63,6 +64,9 @@ type service struct {
 	notify  *systemd.Notifier        // nil when no service manager listens
 	ready   func(*readyFile)         // called before the ready file is written, to which it may add
 	reload  func() error             // re-reads keys and plans
+
+	door     *door.Door  // that the API's connections come through
+	draining atomic.Bool // since the first moment of the drain
 }
 
 // readyFile is what the ready file says.
@@ -72,22 +76,6 @@ type readyFile struct {
 	MCP        string            `json:"mcp"`
 	SnapshotID string            `json:"snapshot_id"`
 	Keys       map[string]string `json:"keys,omitempty"`
-}
-
-// listeners binds both addresses; port 0 picks free ones.
-func (c *config) listeners() (api, admin net.Listener, err error) {
-	api, err = net.Listen("tcp", c.Listen)
-	if err != nil {
-		return nil, nil, fmt.Errorf("cannot listen on %q: %w", c.Listen, err)
-	}
-
-	admin, err = net.Listen("tcp", c.Admin)
-	if err != nil {
-		// Nobody will serve what was opened first.
-		_ = api.Close()
-		return nil, nil, fmt.Errorf("cannot listen on %q for administration: %w", c.Admin, err)
-	}
-	return api, admin, nil
 }
 
 // baseURL is what clients reach the service by: as configured, else the listener's address.
@@ -125,8 +113,11 @@ func (s *service) newEngine(store *snapshot.Dir, api net.Listener) *engine.Engin
 }
 
 // run serves until ctx is done and drains.
-func (s *service) run(ctx context.Context, api, admin net.Listener) error {
-	var err error
+func (s *service) run(ctx context.Context, all sockets) error {
+	api, admin, err := s.behindDoors(all)
+	if err != nil {
+		return err
+	}
 	s.server, err = s.newServer(api)
 	if err != nil {
 		return err
@@ -138,7 +129,9 @@ func (s *service) run(ctx context.Context, api, admin net.Listener) error {
 	task := func(do func(context.Context)) {
 		group.Go(func() error { do(ctx); return nil })
 	}
-	adminServer := &http.Server{Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second}
+	adminServer := &http.Server{
+		Handler: s.guardAdmin(admin, s.adminHandler()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+	}
 	group.Go(func() error { return s.server.Serve(api) })
 	group.Go(func() error {
 		if err := adminServer.Serve(admin); !errors.Is(err, http.ErrServerClosed) {
@@ -197,10 +190,11 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 		return nil, err
 	}
 
-	// It was listened on.
+	// It was listened on, unless the service manager did.
 	listenHost, _, _ := net.SplitHostPort(c.Listen)
 	return server.New(server.Options{
 		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
+		Metering:  s.meteringFault,
 		PackCache: packCache, BaseURL: base, ListenHost: listenHost, ProductPrefix: c.ProductPrefix,
 		Preview: slices.Contains(c.Surfaces, "preview"), DefaultPreview: c.DefaultSurface == "preview",
 		Origins: c.CORSOrigins, AllowedHosts: c.MCP.AllowedHosts, AllowedOrigins: c.MCP.AllowedOrigins,
@@ -210,19 +204,30 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 
 // drain ends both servers once ctx is done, after the requests in flight.
 func (s *service) drain(ctx context.Context, adminServer *http.Server) error {
-	// The group is cancelled here already; draining has a time of its own.
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
+	// From the first moment on, whoever asks is told to send clients elsewhere.
+	s.draining.Store(true)
+	s.server.Drain()
 	s.log.Info("draining")
 	s.tell("STOPPING=1", "STATUS=draining")
-	s.server.Drain()
 
-	// Answers close their connections for a moment, while the listener still stands.
+	// The group is cancelled here already; draining has a time of its own. While it leads, answers
+	// close their connections and the listener still stands.
+	lead, err := s.config.drainLead()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), lead+drainTime)
+	defer cancel()
 	select {
-	case <-time.After(drainGrace):
+	case <-time.After(lead):
 	case <-drain.Done():
 	}
-	return errors.Join(s.server.Shutdown(drain), adminServer.Shutdown(drain))
+	err = errors.Join(err, s.server.Shutdown(drain))
+
+	// Until then the admin listener says how it stands. Nobody waits for its connections.
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminGrace)
+	defer cancel()
+	if adminServer.Shutdown(short) != nil {
+		_ = adminServer.Close()
+	}
+	return err
 }
 
 // writeReadyFile replaces path with what is ready, at once: whoever waits for the file must never

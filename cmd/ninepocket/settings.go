@@ -152,6 +152,8 @@ func addFlags(cmd *cobra.Command, c *config, keys ...string) {
 			f.StringVar(ptr, s.flagName(), *ptr, s.help)
 		case *bool:
 			f.BoolVar(ptr, s.flagName(), *ptr, s.help)
+		case *int:
+			f.IntVar(ptr, s.flagName(), *ptr, s.help)
 		default:
 			// A mistake in the tags.
 			panic("flag of a kind that no flag has: " + s.key)
