@@ -27,12 +27,13 @@ const (
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
-	"access":                               {"internal/tally", "internal/wal"},
-	"access/accesstest":                    {"access"},
-	"cmd/ninepocket":                       {anyOfOurs},
-	"deploy":                               {},
-	"deploy/bom":                           {},
-	"engine":                               {"engine/cursor", "index", "internal/pace", "snapshot", "wire"},
+	"access":            {"internal/tally", "internal/wal"},
+	"access/accesstest": {"access"},
+	"cmd/ninepocket":    {anyOfOurs},
+	"deploy":            {},
+	"deploy/bom":        {},
+	"engine": {"collector", "engine/cursor", "index", "internal/pace", "snapshot",
+		"wire"},
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},
@@ -64,7 +65,7 @@ var mayImport = map[string][]string{
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "wire"},
-	"mcp": {"engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
+	"mcp": {"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
 	"server": {
 		"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
 		"server/strict", "site", "wire", "wire/openapi",

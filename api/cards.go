@@ -25,6 +25,10 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 
 	page := r.View.Cards(r.cards[:0], q, after, limit)
 	r.cards = page.Cards
+	if after == nil {
+		r.tell(out, &q, page.Cards)
+	}
+
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
 	out.Body = append(out.Body, ']')

@@ -6,6 +6,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
+	"ninepocket/index"
 	"ninepocket/mcp"
 	"ninepocket/wire"
 )
@@ -89,6 +90,7 @@ type Request struct {
 
 	problems problems
 	text     []byte
+	notes    []index.Note
 	cards    []uint32
 	// Parts of the body.
 	ids        []string
@@ -119,6 +121,8 @@ type Reply struct {
 	Tagged bool
 	// Link is the Link header of a page that has a next one.
 	Link []byte
+	// Told is what was done to a query (X-Search-Interpretation), empty when it was taken as it is.
+	Told []byte
 	// SnapshotAt is the instant that the answer describes, in ms, for its meta.
 	SnapshotAt int64
 	// Replay says that the answer is the one that an earlier request got.
@@ -134,7 +138,7 @@ func (r *Reply) Reset() {
 	if cap(r.Body) > keepBuffer {
 		r.Body = nil
 	}
-	*r = Reply{Body: r.Body[:0], Link: r.Link[:0]}
+	*r = Reply{Body: r.Body[:0], Link: r.Link[:0], Told: r.Told[:0]}
 }
 
 // Content is the answer's body.

@@ -11,6 +11,7 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	var filter index.SetFilter
 	filter.Series, _ = r.textArg("series", wire.SeriesText)
 	filter.Game, _ = r.textArg("game", wire.GameText)
+	filter.Query, _ = r.textArg("q", wire.SetText)
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
 
 	r.text = filter.AppendKey(r.text[:0])
@@ -25,6 +26,10 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 
 	sets, next := r.View.Index.Sets(r.cards[:0], filter, from, limit)
 	r.cards = sets
+	if len(sets) == 0 && filter.Query != "" {
+		r.tellNearest(out, filter.Query)
+	}
+
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSets(out.Body, sets)
 	out.Body = append(out.Body, ']')

@@ -20,7 +20,7 @@ func Operations() []*Operation {
 		live(post, "/v1/cards/batch", access.CardsBatch, batchCards),
 		live(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant"),
 		live(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
-		live(get, "/v1/sets", access.SetsList, listSets, "series", "game", "limit", "cursor"),
+		live(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		live(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		live(get, "/v1/market/movers", access.MarketMovers, listMovers,
 			"direction", "period", "min_price_cents", "set", "game", "limit"),

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
@@ -24,8 +25,13 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 	}
 }
 
-// SameVariant compares variants ignoring case, spaces, hyphens and underscores (decision 17).
+// SameVariant compares variants ignoring case, spaces, hyphens and underscores (decision 17); names
+// that people write for the same finish and edition are the same (decision 1809).
 func SameVariant(a, b string) bool {
+	return sameLetters(a, b) || collector.SameFinish(a, b)
+}
+
+func sameLetters(a, b string) bool {
 	for {
 		a = skipJoiners(a)
 		b = skipJoiners(b)

@@ -45,6 +45,7 @@ func (ix *Index) buildFilters(step func()) error {
 		}
 	})
 
+	ix.buildSetBook(step)
 	ix.partners = newTerms(step, len(ix.products), func(k int, add func(string)) {
 		ids := &c.Identifiers
 		for from, to := ids.Of.Range(int(ix.products[k])); from < to; from++ {
@@ -82,15 +83,17 @@ func (ix *Index) game(slug string) (game int, ok bool) {
 }
 
 // SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all
-// with the code, name or alias (decision 23).
+// with the code, name or alias (decision 23), else those that people call so (decision 1808).
 func (ix *Index) SetsNamed(ref string) []uint32 {
 	if set, ok := ix.Set(ref); ok {
 		return []uint32{uint32(set)}
 	}
 	if folded := collector.Fold(ref); folded != "" {
-		return ix.setNames.find(folded)
+		if sets := ix.setNames.find(folded); len(sets) > 0 {
+			return sets
+		}
 	}
-	return nil
+	return ix.setsCalled(ref)
 }
 
 // selection is a filter resolved against the catalog: the cards that are in [from, to), in every

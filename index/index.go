@@ -1,8 +1,10 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"ninepocket/index/text"
@@ -24,9 +26,12 @@ type Index struct {
 	setNames *terms   // sets by folded name, code or alias
 	partners *terms   // products by partner id
 	names    *terms   // cards by folded plain name
+	book     setBook
 
 	asc     []uint32 // cards in price_asc order
 	ascRank []uint32 // the rank in asc of each card
+	likely  []uint32 // cards by fit, the likeliest first, equal ones in catalog order
+	rankFit []uint32 // the rank in likely of each card
 	newest  []uint32 // cards in catalog order, which is newest
 	priced  int      // cards below this number have a display price
 	words   *text.Index
@@ -88,6 +93,32 @@ func (ix *Index) corpus() text.Corpus {
 		Printing: c.Cards.Printing.At,
 		Game:     func(card int) uint8 { return c.Cards.Game[card] },
 		Set:      func(card int) int32 { return c.Cards.Set[card] },
+		Rarity:   c.Cards.Rarity.At,
+		Finishes: func(card int, each func(string)) {
+			from, to := c.Lanes.Of.Range(card)
+			for lane := from; lane < to; lane++ {
+				// Lanes of one variant stand together.
+				if lane == from || c.Lanes.Variant[lane] != c.Lanes.Variant[lane-1] {
+					each(c.Variants.At(int(c.Lanes.Variant[lane])))
+				}
+			}
+		},
+		SetAliases: func(card int, each func(string)) {
+			if set := c.Cards.Set[card]; set != snapshot.NoSet {
+				for from, to := c.Sets.Aliases.Range(int(set)); from < to; from++ {
+					each(c.Sets.Alias.At(from))
+				}
+			}
+		},
+		Series: ofSet(&c.Sets.Series),
+		Year: func(card int) int {
+			if set := c.Cards.Set[card]; set != snapshot.NoSet && c.Sets.Release[set] != snapshot.NoDay {
+				return c.Sets.Release[set].Time().Year()
+			}
+			return 0
+		},
+		Games:   ix.gameNames(),
+		Aliases: ix.aliases(),
 		Total: func(card int) int {
 			if set := c.Cards.Set[card]; set != snapshot.NoSet {
 				return int(c.Sets.Total[set])
@@ -95,6 +126,30 @@ func (ix *Index) corpus() text.Corpus {
 			return 0
 		},
 	}
+}
+
+// aliases are the phrases that stand for other words or for a card.
+func (ix *Index) aliases() []text.Alias {
+	a := &ix.c.Aliases
+	all := make([]text.Alias, a.Phrase.Len())
+	for i := range all {
+		all[i] = text.Alias{
+			Phrase: a.Phrase.At(i), Replacement: a.Replacement.At(i), Card: int(a.Card[i]), Game: -1,
+		}
+		if a.Game[i] != snapshot.AnyGame {
+			all[i].Game = int(a.Game[i])
+		}
+	}
+	return all
+}
+
+// gameNames are the games' names by their numbers.
+func (ix *Index) gameNames() []string {
+	names := make([]string, ix.c.Games.Name.Len())
+	for game := range names {
+		names[game] = ix.c.Games.Name.At(game)
+	}
+	return names
 }
 
 // buildOrders makes the permutations of the sort orders and checks that the catalog is numbered as
@@ -113,6 +168,8 @@ func (ix *Index) buildOrders(step func()) error {
 			return fmt.Errorf("cards share rank %d of the catalog order", rank)
 		}
 	}
+
+	ix.orderByFit(step)
 
 	// Prices must fall with the numbers, and cards without one come last.
 	ix.priced = n
@@ -148,6 +205,38 @@ func (ix *Index) buildOrders(step func()) error {
 	}
 
 	return nil
+}
+
+// orderByFit orders the cards by how likely each is to be meant; without that column in the order of
+// the catalog.
+func (ix *Index) orderByFit(step func()) {
+	ix.likely = ix.newest
+	ix.rankFit = ix.c.Cards.Order
+	fit := ix.c.Fit
+	if len(fit) == 0 {
+		return
+	}
+
+	ix.likely = slices.Clone(ix.newest)
+	compared := 0
+	slices.SortStableFunc(ix.likely, func(a, b uint32) int {
+		compared++
+		every(step, compared)
+		return cmp.Compare(fit[b], fit[a])
+	})
+
+	ix.rankFit = make([]uint32, len(ix.likely))
+	for rank, card := range ix.likely {
+		ix.rankFit[card] = uint32(rank)
+	}
+}
+
+// fit is how likely a card is to be meant, 0 when the catalog does not say.
+func (ix *Index) fit(card uint32) uint32 {
+	if len(ix.c.Fit) == 0 {
+		return 0
+	}
+	return ix.c.Fit[card]
 }
 
 // price is a card's display price, NoCents without one.

@@ -16,7 +16,7 @@ func (q *Query) AppendKey(dst []byte) []byte {
 }
 
 // AppendKey appends the identity of a filter of sets, as a query's does.
-func (f *SetFilter) AppendKey(dst []byte) []byte { return appendTexts(dst, f.Game, f.Series) }
+func (f *SetFilter) AppendKey(dst []byte) []byte { return appendTexts(dst, f.Game, f.Series, f.Query) }
 
 // AppendKey appends the identity of a filter of products, as a query's does.
 func (f *ProductFilter) AppendKey(dst []byte) []byte {

@@ -25,9 +25,12 @@ func (ix *Index) Matches(dst []Match, q Query, n int) []Match {
 	q.Sort = Relevance
 	ix.findWords(s, q, &sel, ranked{}, n)
 	// A name that is typed in full is meant, whatever else fits.
+	left := ix.words.LeavesOut(q.Words)
 	folded := collector.Fold(q.Words)
 	for _, r := range s.best {
 		m := Match{Card: r.card, Fit: text.FitOf(r.major)}
+		// Words that were left out may say which copy is meant; preferences are no facts.
+		m.Whole = m.Whole && m.Unmet == 0 && !left
 		m.Same = folded != "" && collector.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
 		if m.Same {
 			// Also of names with more words than a query is read for.

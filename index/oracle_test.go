@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	gocmp "cmp"
 	"context"
 	"slices"
 	"testing"
@@ -33,6 +34,10 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 		o.sets[w.Sets[i].ID] = &w.Sets[i]
 	}
 
+	for card := range o.c.Cards.ID.Len() {
+		o.c.Fit = append(o.c.Fit, fitOf(o.c.Cards.ID.At(card)))
+	}
+
 	var err error
 	o.x, err = index.Build(context.Background(), o.c, nil)
 	if err != nil {
@@ -57,6 +62,27 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 		SetCode:  ofSet(func(s *fixture.Set) string { return s.Code }),
 		Game:     func(i int) uint8 { return uint8(o.row(uint32(i)).Game) },
 		Set:      func(i int) int32 { return o.c.Cards.Set[i] },
+		Rarity:   func(i int) string { return o.row(uint32(i)).Rarity },
+		Series:   ofSet(func(s *fixture.Set) string { return s.Series }),
+		Games:    []string{"Pokémon", "One Piece"},
+		Year: func(i int) int {
+			if s := o.sets[o.row(uint32(i)).Set]; s != nil && s.Release != snapshot.NoDay {
+				return s.Release.Time().Year()
+			}
+			return 0
+		},
+		Finishes: func(i int, each func(string)) {
+			for _, lane := range o.row(uint32(i)).Lanes {
+				each(lane.Variant)
+			}
+		},
+		SetAliases: func(i int, each func(string)) {
+			if s := o.sets[o.row(uint32(i)).Set]; s != nil {
+				for _, alias := range s.Aliases {
+					each(alias)
+				}
+			}
+		},
 		Total: func(i int) int {
 			if s := o.sets[o.row(uint32(i)).Set]; s != nil {
 				return int(s.Total)
@@ -70,6 +96,9 @@ func newTruth(t testing.TB, w *fixture.World) *truth {
 
 	return o
 }
+
+// fitOf is how likely a card is to be meant: one of three, the same in every catalog.
+func fitOf(id string) uint32 { return uint32(id[len(id)-1] % 3) }
 
 // row is the card that a number means, looked up by its id.
 func (o *truth) row(card uint32) *fixture.Card { return o.rows[o.c.Cards.ID.At(int(card))] }
@@ -99,7 +128,12 @@ func (o *truth) setsNamed(ref string) []string {
 		}
 	}
 
-	return nil
+	// What people call a set has tests of its own.
+	var called []string
+	for _, set := range o.x.SetsNamed(ref) {
+		called = append(called, o.c.Sets.ID.At(int(set)))
+	}
+	return called
 }
 
 // passes reports whether a card passes a filter (decisions 22 and 23).
@@ -142,7 +176,7 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 				}
 				return 1
 			}
-			return catalog
+			return gocmp.Or(gocmp.Compare(fitOf(b.card.ID), fitOf(a.card.ID)), catalog)
 
 		case a.price == b.price:
 			return catalog

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"math"
 	"sort"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 // place in any catalog, so that a walk can go on after the one it began in is gone (decision 29).
 type Position struct {
 	Score   uint64 // of the words, for relevance
+	Fit     uint32 // how likely the card is to be meant, for relevance
 	Cents   int64  // display price, NoCents without one
 	ID      string // the card's id
 	SetID   string // "" without a set
@@ -36,6 +38,7 @@ func (ix *Index) position(r ranked, q Query) Position {
 	}
 	if q.HasWords && q.Sort == Relevance {
 		p.Score = r.major
+		p.Fit = ix.fit(r.card)
 	}
 
 	if set := c.Cards.Set[r.card]; set != snapshot.NoSet {
@@ -53,11 +56,11 @@ func cutTo(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n
 // bound is the place of the first card after a position: the smallest that a next page may show.
 func (ix *Index) bound(q Query, p *Position) ranked {
 	// Whatever the order is, its ties are broken by the catalog order.
-	order := ix.orderAfter(p)
 	if q.HasWords && q.Sort == Relevance {
-		return ranked{major: p.Score, minor: order}
+		return ranked{major: p.Score, minor: ix.likelyAfter(p)}
 	}
 
+	order := ix.orderAfter(p)
 	n := ix.c.Cards.ID.Len()
 	// Both price orders put equal prices in catalog order and cards without a price last.
 	after := func(card uint32, sign int) bool {
@@ -97,6 +100,24 @@ func (ix *Index) orderAfter(p *Position) uint32 {
 	}))
 }
 
+// likelyAfter is the rank by fit of the first card after a position, as orderAfter is in catalog
+// order.
+func (ix *Index) likelyAfter(p *Position) uint32 {
+	if card, ok := ix.Card(p.ID); ok && ix.fit(uint32(card)) == p.Fit {
+		return ix.rankFit[card] + 1
+	}
+
+	// The card is gone, or another fit moved it: its key says where it stood.
+	set, known := ix.Set(p.SetID)
+	return uint32(sort.Search(len(ix.likely), func(i int) bool {
+		card := ix.likely[i]
+		if fit := ix.fit(card); fit != p.Fit {
+			return fit < p.Fit
+		}
+		return ix.compareToGone(card, p, set, known) > 0
+	}))
+}
+
 func (ix *Index) compareToGone(card uint32, p *Position, set int, known bool) int {
 	c := ix.c
 	have := c.Cards.Set[card]
@@ -118,6 +139,7 @@ func (ix *Index) compareToGone(card uint32, p *Position, set int, known bool) in
 // AppendBinary appends the position in a form that ParsePosition reads.
 func (p *Position) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, p.Score)
+	dst = binary.AppendUvarint(dst, uint64(p.Fit))
 	dst = binary.AppendVarint(dst, p.Cents)
 	dst = binary.AppendVarint(dst, int64(p.Release))
 	return appendStrings(dst, p.ID, p.SetID, p.SetName, p.Number)
@@ -131,14 +153,16 @@ func ParsePosition(b []byte) (Position, error) {
 	// A number that is cut short takes no bytes, and is seen below.
 	score, n := binary.Uvarint(b)
 	b = b[max(n, 0):]
+	fit, l := binary.Uvarint(b)
+	b = b[max(l, 0):]
 	cents, m := binary.Varint(b)
 	b = b[max(m, 0):]
 	release, k := binary.Varint(b)
-	if min(n, m, k) <= 0 {
+	if min(n, l, m, k) <= 0 || fit > math.MaxUint32 {
 		return Position{}, ErrPosition
 	}
 
-	p := Position{Score: score, Cents: cents, Release: snapshot.Day(release)}
+	p := Position{Score: score, Fit: uint32(fit), Cents: cents, Release: snapshot.Day(release)}
 	err := parseStrings(b[k:], &p.ID, &p.SetID, &p.SetName, &p.Number)
 	return p, err
 }

@@ -14,6 +14,7 @@ import (
 type SetFilter struct {
 	Game   string // slug
 	Series string // compared on letters and digits, ignoring case
+	Query  string // words of the name, a code, or the name as people write it
 }
 
 // Sets appends at most limit sets from number from on that pass the filter, in the order of
@@ -29,6 +30,11 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 		series = ix.series.find(collector.Fold(f.Series))
 	}
 
+	var asked []uint32
+	if f.Query != "" {
+		asked = ix.setsAsked(f.Query)
+	}
+
 	for set := from; set < ix.c.Sets.ID.Len(); set++ {
 		if game >= 0 && int(ix.c.Sets.Game[set]) != game {
 			continue
@@ -37,6 +43,12 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 		// A series that nobody knows has no sets.
 		if f.Series != "" {
 			if _, ok := slices.BinarySearch(series, uint32(set)); !ok {
+				continue
+			}
+		}
+
+		if f.Query != "" {
+			if _, ok := slices.BinarySearch(asked, uint32(set)); !ok {
 				continue
 			}
 		}

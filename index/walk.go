@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 
 	"ninepocket/index/text"
@@ -46,6 +47,25 @@ func (a ranked) compare(b ranked) int {
 		return major
 	}
 	return cmp.Compare(a.minor, b.minor)
+}
+
+// Interpret appends what was done to the words of a query whose first hit is card.
+func (ix *Index) Interpret(dst []text.Note, words string, card uint32) []text.Note {
+	if ix.cardNamed(words) >= 0 {
+		return dst
+	}
+	return ix.words.Interpret(dst, words, card)
+}
+
+// cardNamed is the card whose id the words are, -1 for none.
+func (ix *Index) cardNamed(words string) int {
+	words = strings.TrimSpace(words)
+	if strings.HasPrefix(words, cardPrefix) {
+		if card, ok := ix.cards.id(words); ok {
+			return card
+		}
+	}
+	return -1
 }
 
 // Asks reports whether words have anything to look for; a search without finds no card.
@@ -128,9 +148,15 @@ func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n 
 	}
 
 	// Meaning does not depend on the filter: words look at the whole catalog, keep at the rest.
-	s.hits = ix.words.Search(s.hits[:0], q.Words, keep)
+	s.hits = s.hits[:0]
+	if card := ix.cardNamed(q.Words); card < 0 {
+		s.hits = ix.words.Search(s.hits, q.Words, keep)
+	} else if keep == nil || keep(uint32(card)) {
+		s.hits = append(s.hits, text.Hit{Card: uint32(card)})
+	}
+
 	for _, hit := range s.hits {
-		r := ranked{major: hit.Score, minor: ix.c.Cards.Order[hit.Card], card: hit.Card}
+		r := ranked{major: hit.Score, minor: ix.rankFit[hit.Card], card: hit.Card}
 		if q.Sort != Relevance {
 			r = ranked{major: uint64(ix.rank(q.Sort, hit.Card)), card: hit.Card}
 		}

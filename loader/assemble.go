@@ -53,6 +53,8 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeSealed()
 	a.writeFeeds()
 	a.writeLanes()
+	a.writeFit()
+	a.writeAliases()
 	a.c.Movers = moversOf(a.c)
 	a.c.Registry = b.registry.rows(b.merged)
 	a.tell()

@@ -58,7 +58,8 @@ type Options struct {
 	// unknown.
 	SnapshotAt, CollectedAt time.Time
 
-	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml), "" for
+	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml,
+	// search_aliases.csv), "" for
 	// none.
 	Mapping string
 	// KeepUnmatched adds the cards of a later source that no earlier source has.

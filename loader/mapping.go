@@ -24,6 +24,7 @@ const (
 	sealedFile  = "sealed.csv"
 	aliasesFile = "aliases.csv"
 	feedsFile   = "feeds.toml"
+	searchFile  = "search_aliases.csv"
 )
 
 // Kinds of aliases.
@@ -37,6 +38,9 @@ type mapping struct {
 	sealed  map[string]sealedFacts
 	aliases map[string]map[string][]string // kind → full reference → the references of the same thing, both ways
 	feeds   map[string]source.Options      // feed kind or namespace → how to read it
+	search  map[string]searchAlias         // folded phrase → what it stands for
+	// ownSearch are the phrases of the file that is being read.
+	ownSearch map[string]bool
 }
 
 // loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
@@ -44,7 +48,10 @@ type mapping struct {
 func loadMapping(dir string) (*mapping, error) {
 	m := &mapping{
 		sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
-		feeds: map[string]source.Options{},
+		feeds: map[string]source.Options{}, search: map[string]searchAlias{},
+	}
+	if err := m.readShipped(); err != nil {
+		return nil, err
 	}
 	if dir == "" {
 		return m, nil
@@ -61,6 +68,7 @@ func loadMapping(dir string) (*mapping, error) {
 			"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition")},
 		{aliasesFile, tableReader(m.aliasRow, "kind", "namespace", "ref", "target_namespace", "target_ref")},
 		{feedsFile, m.readFeeds},
+		{searchFile, tableReader(m.searchRow, searchHeader...)},
 	} {
 		if err := readMapping(filepath.Join(dir, file.name), file.read); err != nil {
 			return nil, err

@@ -110,8 +110,8 @@ func browseSet(in *request, out *reply, ref string) refusal {
 		sets = setsOfGame(out.c, sets, game)
 	}
 	if len(sets) == 0 {
-		return refusal(`No set has the id, slug, code or name "` + readable(ref) +
-			`". Call catalog_browse_sets without set to list them.`)
+		return refusal(`No set has the id, slug, code or name "` + readable(ref) + `".` +
+			nearestSets(in, ref) + ` Call catalog_browse_sets without set to list them.`)
 	}
 	if len(sets) > 1 {
 		return chooseSet(out, sets, ref)

@@ -106,6 +106,9 @@ func (f finder) identifyByID(w wanted) finding {
 // identifyWithoutSet takes a line whose set is none: its words may be a misspelling of one.
 func (f finder) identifyWithoutSet(w wanted) finding {
 	found := finding{card: -1, why: `no set is called "` + readable(w.set) + `"`}
+	if near := nearestSets(f.request, w.set); near != "" {
+		found.why += "." + near
+	}
 	name := firstWords(w.name)
 	f.addMatches(&found, wanted{name: name + " " + firstWords(w.set), number: w.number, game: w.game})
 	f.addMatches(&found, wanted{name: name, game: w.game})

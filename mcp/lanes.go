@@ -3,6 +3,7 @@ package mcp
 import (
 	"strings"
 
+	"ninepocket/collector"
 	"ninepocket/engine"
 	"ninepocket/snapshot"
 )
@@ -65,21 +66,19 @@ func conditionOf(c *snapshot.Catalog, lane int) string {
 	return snapshot.Condition(c.Lanes.Condition[lane]).Text()
 }
 
-// abbreviations are what traders call the conditions.
-var abbreviations = map[string]snapshot.Condition{
-	"nm": snapshot.NearMint, "lp": snapshot.LightlyPlayed, "mp": snapshot.ModeratelyPlayed,
-	"hp": snapshot.HeavilyPlayed, "dmg": snapshot.Damaged, "raw": snapshot.Ungraded,
-}
-
-// parseCondition reads a condition's text or code as variants are read, or its abbreviation.
+// parseCondition reads a condition's text or code, or what people and shops write for it.
 func parseCondition(s string) (snapshot.Condition, bool) {
 	for c := range snapshot.FactorySealed {
 		if engine.SameVariant(c.Code(), s) {
 			return c, true
 		}
 	}
-	c, ok := abbreviations[strings.ToLower(strings.TrimSpace(s))]
-	return c, ok
+
+	code, ok := collector.Condition(s)
+	if !ok {
+		return 0, false
+	}
+	return snapshot.ParseCondition(code)
 }
 
 func conditionTexts() string {

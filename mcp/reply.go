@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"strings"
 	"unsafe"
 
 	"ninepocket/engine"
@@ -183,7 +184,19 @@ func sayNoSet(in *request, out *reply, found string) bool {
 	if set == "" || len(in.View.Index.SetsNamed(set)) > 0 {
 		return false
 	}
-	out.say(found, `: no set is called "`, readable(set), `". Find sets with catalog_browse_sets, or leave set out.
-`)
+	out.say(found, `: no set is called "`, readable(set), `".`, nearestSets(in, set),
+		" Find sets with catalog_browse_sets, or leave set out.\n")
 	return true
+}
+
+// nearestSets says which sets have names like one that no set has, "" when none has.
+func nearestSets(in *request, ref string) string {
+	var names []string
+	for _, set := range in.View.Index.NearestSets(nil, ref) {
+		names = append(names, `"`+in.View.Catalog.Sets.Name.At(int(set))+`"`)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " Did you mean " + strings.Join(names, ", ") + "?"
 }

@@ -85,6 +85,9 @@ func searchCards(in *request, out *reply) refusal {
 		out.sayFound(len(page.Cards), "card", next)
 		out.sayAsOf()
 		out.say("\n")
+		if after == nil && q.HasWords && q.Sort == index.Relevance {
+			sayRead(in, out, q.Words, page.Cards[0])
+		}
 	case after != nil:
 		out.say("No more cards.\n")
 	case !sayNoSet(in, out, "No card found"):
@@ -96,6 +99,30 @@ func searchCards(in *request, out *reply) refusal {
 	out.put("]")
 	out.putNext(next)
 	return ""
+}
+
+// sayRead says what was done to the words of a query, where they were not taken as they are.
+func sayRead(in *request, out *reply, words string, first uint32) {
+	var parts []string
+	for _, n := range in.View.Index.Interpret(nil, words, first) {
+		from := `"` + readable(n.From) + `"`
+		switch n.Kind {
+		case index.LeftOut:
+			parts = append(parts, from+" left out")
+		case index.Missing:
+			parts = append(parts, from+" not found")
+		case index.Respelt, index.ReadAs:
+			parts = append(parts, from+` read as "`+readable(n.To)+`"`)
+		case index.Preferred:
+			parts = append(parts, from+" preferred")
+		case index.AsSet, index.AsNumber, index.InGame:
+			// The first card shows them.
+		}
+	}
+
+	if len(parts) > 0 {
+		out.say("Query: ", strings.Join(parts, "; "), ".\n")
+	}
 }
 
 // writeFound writes a card that was found.

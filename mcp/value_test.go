@@ -48,7 +48,7 @@ func TestValueNeverGuesses(t *testing.T) {
 	// What contradicts itself is nobody.
 	f(args{"name": "Pikachu", "set": "151", "number": "199/165"}, "unmatched", "")
 	f(args{"name": "Charizard", "number": "4/130"}, "unmatched", "")
-	f(args{"name": "Charizard", "set": "Base"}, "unmatched", "")
+	f(args{"name": "Charizard", "set": "Base"}, "priced", "card_charizard_base")
 
 	// The plain name is printed on the alternate art too.
 	f(args{"name": "Monkey.D.Luffy", "set": "OP05", "number": "OP05-119"}, "ambiguous", "")

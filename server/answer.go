@@ -121,6 +121,9 @@ func (x *exchange) answerHead(encoding string) {
 	if unknown := x.request.Args.Unknown(); len(unknown) > 0 {
 		h.Set("X-Ignored-Params", strings.Join(unknown, ", "))
 	}
+	if len(x.reply.Told) > 0 {
+		h.SetBytes("X-Search-Interpretation", x.reply.Told)
+	}
 
 	x.vary(varyByKey)
 	if x.op.Cacheable {

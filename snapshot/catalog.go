@@ -126,6 +126,10 @@ type Catalog struct {
 	Stats       Stats
 	Movers      Movers
 	Registry    Registry
+	Aliases     Aliases
+	// Fit says by card how likely it is to be meant among cards that answer words equally: more is
+	// likelier. Empty when the snapshot does not say.
+	Fit []uint32
 }
 
 // GameNames are the games of a catalog in the order of decision 22.
@@ -223,6 +227,16 @@ type Registry struct {
 	Slug, SlugID Strings // ascending by Slug, then SlugID
 }
 
+// Aliases are other phrases for what is meant: each stands for words, or for a card.
+type Aliases struct {
+	Phrase, Replacement Strings
+	Game                []uint8 // AnyGame when it is of all
+	Card                []int32 // -1 when it stands for words
+}
+
+// AnyGame is the game of an alias that is of no game alone.
+const AnyGame = 255
+
 // NumItems is the number of cards and sealed products.
 func (c *Catalog) NumItems() int { return c.Cards.ID.Len() + c.Sealed.Tail.Len() }
 
@@ -233,6 +247,9 @@ func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }
 func (c *Catalog) Size() int64 {
 	m := &measure{format: Format}
 	for _, s := range sections {
+		s.walk(c, m)
+	}
+	for _, s := range optionalSections {
 		s.walk(c, m)
 	}
 	return m.memory

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -42,9 +43,16 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 	}
 
 	// Sections are packed side by side: the largest takes as long as all others together.
-	files := make([]file, len(sections)+1)
+	tables := slices.Clone(sections)
+	for _, s := range optionalSections {
+		if s.has(c) {
+			tables = append(tables, s.section)
+		}
+	}
+
+	files := make([]file, len(tables)+1)
 	var group errgroup.Group
-	for i, s := range sections {
+	for i, s := range tables {
 		group.Go(func() error {
 			raw, err := encodeSection(func(w columns) { s.walk(c, w) })
 			if err != nil {
@@ -65,6 +73,7 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 
 			packed := enc.EncodeAll(raw, nil)
 			files[i] = newFile(s.name, s.name+sectionSuffix, codecZstd, packed, len(raw))
+			files[i].Optional = i >= len(sections)
 			return enc.Close()
 		})
 	}
@@ -73,7 +82,7 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 		return nil, nil, err
 	}
 
-	files[len(sections)] = newFile(quarantineName, quarantineFile, codecNone, o.Quarantine, len(o.Quarantine))
+	files[len(tables)] = newFile(quarantineName, quarantineFile, codecNone, o.Quarantine, len(o.Quarantine))
 	m := &Manifest{
 		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: o.Base, Counts: c.count(),
 		Quarantine: map[string]int{},
@@ -174,7 +183,8 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 	if err != nil {
 		return err
 	}
-	if err := s.check(packed, r.strong); err != nil || i >= len(sections) {
+	table := tableOf(i, s)
+	if err := s.check(packed, r.strong); err != nil || table == nil {
 		// Of a section that is no table of the catalog, only the file is looked at.
 		return err
 	}
@@ -184,10 +194,24 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 	if err != nil {
 		return err
 	}
-	if err := decodeSection(raw, format, r.step, func(w columns) { sections[i].walk(c, w) }); err != nil {
+	if err := decodeSection(raw, format, r.step, func(w columns) { table.walk(c, w) }); err != nil {
 		return &DamageError{s.Name, err.Error()}
 	}
 
+	return nil
+}
+
+// tableOf is the table that section i of a manifest is, nil when this program knows none.
+func tableOf(i int, s *Section) *section {
+	if i < len(sections) {
+		return &sections[i]
+	}
+
+	for k := range optionalSections {
+		if s.Optional && optionalSections[k].name == s.Name {
+			return &optionalSections[k].section
+		}
+	}
 	return nil
 }
 

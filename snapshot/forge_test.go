@@ -264,7 +264,7 @@ func TestForgedColumns(t *testing.T) {
 func withOptional(t testing.TB) *forger {
 	t.Helper()
 	f := newForger(t)
-	f.add(snapshot.Section{Name: "aliases", Optional: true}, pack(t, []byte{0x80}), 1)
+	f.add(snapshot.Section{Name: "beyond", Optional: true}, pack(t, []byte{0x80}), 1)
 	f.add(snapshot.Section{Name: "future", Optional: true}, []byte("no frame"), 1000)
 
 	return f
@@ -305,14 +305,14 @@ func TestUnknownOptionalSections(t *testing.T) {
 		}
 	}
 
-	if !slices.Equal(optional, []string{"aliases", "future"}) {
+	if !slices.Equal(optional, []string{"beyond", "future"}) {
 		t.Errorf("the manifest has the optional sections %q", optional)
 	}
 }
 
 // TestDamagedOptionalSection: what is not read is compared with its checksums all the same.
 func TestDamagedOptionalSection(t *testing.T) {
-	for _, section := range []string{"aliases", "future"} {
+	for _, section := range []string{"beyond", "future"} {
 		f := withOptional(t)
 		d, id := f.store(t)
 		path := filepath.Join(d.Path(id), f.section(section).File)
@@ -361,7 +361,7 @@ func TestMisplacedOptionalSections(t *testing.T) {
 
 	f("this program does not know", func(f *forger) { f.section("future").Optional = false })
 	f("this program does not know", func(f *forger) { f.section("future").Name = "../future" })
-	f("this program does not know", named("aliases"))
+	f("this program does not know", named("beyond"))
 	f("this program does not know", named("earlier"))
 	f("this program does not know", named("quarantine"))
 	f("this program does not know", named("sets"))

@@ -47,6 +47,30 @@ var sections = []section{
 	}},
 }
 
+// An optionalSection is a table that a reader can do without. It is stored where a catalog has
+// anything of it.
+type optionalSection struct {
+	section
+	has func(*Catalog) bool
+}
+
+// optionalSections are those that this program knows, by name.
+var optionalSections = []optionalSection{
+	{section{"aliases", walkAliases}, func(c *Catalog) bool { return c.Aliases.Phrase.Len() > 0 }},
+	{
+		section{"fit", func(c *Catalog, w columns) { w.u32("fit", &c.Fit) }},
+		func(c *Catalog) bool { return len(c.Fit) > 0 },
+	},
+}
+
+func walkAliases(c *Catalog, w columns) {
+	a := &c.Aliases
+	w.strings("phrase", &a.Phrase)
+	w.strings("replacement", &a.Replacement)
+	w.u8("game", &a.Game)
+	w.i32("card", &a.Card)
+}
+
 func walkSets(c *Catalog, w columns) {
 	s := &c.Sets
 	w.strings("id", &s.ID)
@@ -237,10 +261,27 @@ func (c *Catalog) validate(step func()) error {
 	c.checkStats(k)
 	below(k, "movers", "up", c.Movers.Up, nCards)
 	below(k, "movers", "down", c.Movers.Down, nCards)
+	c.checkOptional(k, nGames, nCards)
 	k.rows("registry", c.Registry.Ref.Len(), c.Registry.RefID.Len())
 	k.rows("registry", c.Registry.Slug.Len(), c.Registry.SlugID.Len())
 
 	return errors.Join(k.errs...)
+}
+
+// checkOptional looks at the optional tables, which may be empty.
+func (c *Catalog) checkOptional(k *checker, games, cards int) {
+	a := &c.Aliases
+	n := a.Phrase.Len()
+	k.rows("aliases", n, a.Replacement.Len(), len(a.Game), len(a.Card))
+	checkText(k, "aliases", &a.Phrase, &a.Replacement)
+	for i := range min(n, a.Replacement.Len(), len(a.Game), len(a.Card)) {
+		k.every(i)
+		k.want(a.Game[i] == AnyGame || int(a.Game[i]) < games, "aliases", "names a game that is none")
+		k.want(a.Card[i] >= -1 && int(a.Card[i]) < cards, "aliases", "names a card that is none")
+		k.want((a.Card[i] < 0) == (a.Replacement.At(i) != ""), "aliases", "has a phrase for not one thing")
+	}
+
+	k.want(len(c.Fit) == 0 || len(c.Fit) == cards, "fit", "has not a row for each card")
 }
 
 func (c *Catalog) checkSets(k *checker, n, games int) {

@@ -35,6 +35,7 @@ var allDocumented = []documented{
 	{at: parameters + "CardRef/schema", name: "RefText", bound: wire.RefText},
 	{at: parameters + "SetRef/schema", name: "RefText", bound: wire.RefText},
 	{at: parameters + "Set/schema", name: "SetText", bound: wire.SetText},
+	{at: parameters + "SetQuery/schema", name: "SetText", bound: wire.SetText},
 	{at: parameters + "Game/schema", name: "GameText", bound: wire.GameText},
 	{at: parameters + "Limit/schema", name: "PageLimit", bound: wire.PageLimit, preset: wire.DefaultPage},
 	{at: parameters + "Cursor/schema", name: "CursorText", bound: wire.CursorText, noMin: true},

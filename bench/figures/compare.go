@@ -82,6 +82,7 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 	o.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
 	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
 	queries := ""
+	typed := ""
 	official, officialDump, err := r.real(ctx)
 	switch {
 	case err != nil:
@@ -94,16 +95,51 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 		title = "Searches of 20, the real catalogs (pokemon-tcg-data and punk-records)"
 		o.Store = official
 		queries = filepath.Join(r.data, "search-queries.tsv")
+		if file := filepath.Join(r.data, "search-queries-typed.tsv"); exists(file) {
+			typed = file
+		}
 		o.Rivals = append(with(databases, officialDump), with(engines, officialDump)...)
 	}
 
-	searches, err := rivals.Run(ctx, o, rivals.Options{Self: r.self, Queries: queries})
+	searches, err := rivals.Run(ctx, o, rivals.Options{Self: r.self, Queries: queries, Typed: typed})
 	if err != nil {
 		return "", err
 	}
 
 	text += "\n" + title + ":\n\n" + searches.Markdown() + searches.QualityRow()
+	if table := searches.TypedTable(); table != "" {
+		if err := r.tellSearch(table); err != nil {
+			return "", err
+		}
+	}
 	return strings.Join(r.versions, ", ") + ".\n\n" + text, nil
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// searchDocument has the table of what people type.
+const searchDocument = "docs/SEARCH.md"
+
+// tellSearch prints the table of what people type, and writes it into its document unless none is
+// written.
+func (r *comparison) tellSearch(table string) error {
+	fmt.Println(table)
+	if r.document == "" {
+		return nil
+	}
+
+	old, err := os.ReadFile(searchDocument)
+	if err != nil {
+		return fmt.Errorf("cannot read the document: %w", err)
+	}
+	changed, err := between(string(old), "typed", strings.Join(r.versions, ", ")+".\n\n"+strings.TrimSpace(table))
+	if err != nil {
+		return fmt.Errorf("cannot write into %q: %w", searchDocument, err)
+	}
+	return os.WriteFile(searchDocument, []byte(changed), 0o644) //nolint:gosec // git has it so
 }
 
 // with gives commands the dump that they serve.
@@ -162,7 +198,7 @@ func (r *comparison) databases(ctx context.Context, postgres string) []stack {
 		var version string
 		version, err = output(ctx, ".", nil, program, "-version")
 		if err == nil {
-			all = append(all, stack{"sqlite", program + " %s"})
+			all = append(all, stack{"sqlite", program + " %s"}, stack{"sqlite-words", program + " %s words"})
 			r.versions = append(r.versions, version+" with FTS5 trigram")
 		}
 	}

@@ -31,8 +31,8 @@ type wanted struct {
 
 // hit is what is judged of a card summary.
 type hit struct {
-	Name, Number string
-	Set          struct{ Name string }
+	Name, Number, Rarity string
+	Set                  struct{ Name string }
 }
 
 // readWanted reads a search set: query, game, the first hit's name as an expression, notes (design:

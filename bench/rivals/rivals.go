@@ -43,12 +43,15 @@ type Options struct {
 	Self []string
 	// Queries is a search set to ask every server, "" for none.
 	Queries string
+	// Typed is a file of queries as people type them, "" for none.
+	Typed string
 }
 
 // Report is what a run measured, with how the servers did on the search set.
 type Report struct {
 	*bench.Report
 	Quality map[string]map[string]Quality `json:",omitempty"` // by server and tier
+	Typed   map[string]map[string]Quality `json:",omitempty"` // by server and family
 }
 
 // Run drives our server beside others and returns what was measured. Beside may name Plain, too.
@@ -64,8 +67,20 @@ func Run(ctx context.Context, o bench.Options, with Options) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
+		var typed []typed
+		if with.Typed != "" {
+			typed, err = readTyped(with.Typed)
+			if err != nil {
+				return nil, err
+			}
+		}
+
 		o.Last = func(servers []bench.Endpoint) error {
 			report.Quality, err = judge(ctx, all, servers)
+			if err != nil || len(typed) == 0 {
+				return err
+			}
+			report.Typed, err = judgeTyped(ctx, typed, servers)
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func snapshotBuild() *cobra.Command {
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
 	f.StringVar(&flags.collectedAt, "collected-at", "",
 		"`TIME` when a live tree was fetched, for a tree that does not say it itself")
-	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv and feeds.toml")
+	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv")
 	f.BoolVar(&flags.keepUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
 	flags.add(cmd)

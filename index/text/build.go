@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,10 @@ type builder struct {
 	number  map[string]uint32
 	numbers []string
 	aliases map[string]uint32
+
+	wholes []string
+	isCode map[string]bool
+	traits traitReader
 }
 
 // Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it
@@ -56,8 +61,11 @@ func Build(ctx context.Context, c Corpus, step func()) (*Index, error) {
 			totalOf: make([]uint16, c.Len),
 		},
 		word: map[string]uint32{}, plain: map[string]uint32{}, title: map[string]uint32{}, family: map[string]uint32{},
-		number: map[string]uint32{}, aliases: map[string]uint32{},
+		number: map[string]uint32{}, aliases: map[string]uint32{}, isCode: map[string]bool{},
 	}
+	b.index.traits = make([]collector.Traits, c.Len)
+	b.traits = newTraitReader(c)
+	b.index.phrasebook = newPhrasebook(c.Games)
 
 	for i := range c.Len {
 		if i&15 == 0 {
@@ -68,10 +76,12 @@ func Build(ctx context.Context, c Corpus, step func()) (*Index, error) {
 		}
 		b.index.gameOf[i] = c.Game(i)
 		b.index.titleOf[i] = b.addTitle(i)
+		b.index.traits[i] = b.traits.of(i)
 		b.addNumber(i)
 	}
 
 	b.addSets()
+	b.addAliases()
 	ix := b.finish()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -127,6 +137,7 @@ func (b *builder) intern(n name, game uint8) uint32 {
 		family = uint32(len(b.familySize))
 		b.family[string(key)] = family
 		b.familySize = append(b.familySize, 0)
+		b.addWhole(n.words[:n.core])
 	}
 
 	key = append(key, '|')
@@ -142,9 +153,19 @@ func (b *builder) intern(n name, game uint8) uint32 {
 	t := uint32(len(b.familyOf))
 	b.title[string(key)] = t
 	b.familyOf = append(b.familyOf, family)
-	b.index.titles = append(b.index.titles, title{wordCover: coverOf(len(n.words), n.core)})
+	b.index.titles = append(b.index.titles, title{wordCover: coverOf(len(n.words), n.core), soft: softWords(n)})
 	b.names = b.addWords(b.names, t, n.words, n.core)
 	return t
+}
+
+// softWords are the bits of the qualifying words of a name that say a rarity, finish or edition.
+func softWords(n name) (soft uint32) {
+	for i := n.core; i < len(n.words); i++ {
+		if _, ok := collector.FindWish([]byte(n.words[i].text)); ok || n.words[i].text == "art" {
+			soft |= 1 << i
+		}
+	}
+	return soft
 }
 
 func coverOf(words, core int) wordCover {
@@ -209,6 +230,7 @@ func (b *builder) addSets() {
 	}
 
 	b.index.setWords = make([]wordCover, len(first))
+	b.index.setYear = make([]uint16, len(first))
 	for set, card := range first {
 		if card == 0 {
 			continue
@@ -221,9 +243,100 @@ func (b *builder) addSets() {
 
 		s := b.reader.readSet(b.corpus.SetName(card-1), code)
 		b.index.setWords[set] = coverOf(len(s.words), len(s.words))
+		b.index.setWords[set].core &^= spareWords(s.words)
+		if b.corpus.Year != nil {
+			b.index.setYear[set] = uint16(max(0, b.corpus.Year(card-1)))
+		}
 		b.sets = b.addWords(b.sets, uint32(set), s.words, len(s.words))
+		b.addWhole(s.words)
 		for _, c := range s.codes {
-			b.codes = append(b.codes, posting{b.wordOf(c), uint32(set), 0})
+			b.addCode(uint32(set), c)
+		}
+		if b.corpus.SetAliases != nil {
+			b.corpus.SetAliases(card-1, func(alias string) { b.addSetAlias(uint32(set), s, alias) })
+		}
+		if b.corpus.Series != nil {
+			b.addSetWords(uint32(set), s, b.reader.words(b.corpus.Series(card-1)))
+		}
+	}
+}
+
+// addCode files a set under a code, and under its spelling without padding zeros: sv03, sv3.
+func (b *builder) addCode(set uint32, code string) {
+	if code == "" || len(code) > maxWord {
+		return
+	}
+
+	b.isCode[code] = true
+	b.codes = append(b.codes, posting{b.wordOf(code), set, 0})
+	if short := collector.NumberKey(code); short != code && short != "" {
+		b.isCode[short] = true
+		b.codes = append(b.codes, posting{b.wordOf(short), set, 0})
+	}
+}
+
+// addSetAlias files a set under another name: one word like a code, of several those that its name
+// does not have.
+func (b *builder) addSetAlias(set uint32, s setName, alias string) {
+	words := b.reader.readSet(alias, "")
+	for _, c := range words.codes {
+		b.addCode(set, c)
+	}
+
+	if len(words.words) == 1 || len(words.words) == 2 && words.words[1].tied {
+		b.addCode(set, joinWords(words.words))
+		return
+	}
+
+	b.addWhole(words.words)
+	b.addSetWords(set, s, words.words)
+}
+
+// addSetWords files a set under words that its name does not have.
+func (b *builder) addSetWords(set uint32, s setName, words []nameWord) {
+	for _, w := range words {
+		if !slices.ContainsFunc(s.words, func(have nameWord) bool { return have.text == w.text }) {
+			b.sets = append(b.sets, posting{b.wordOf(w.text), set, 0})
+		}
+	}
+}
+
+// spareWords are the bits of "set" and "base set" at the end of a longer name: nobody says them.
+func spareWords(words []nameWord) (spare uint32) {
+	n := len(words)
+	if n < 2 || words[n-1].text != "set" {
+		return 0
+	}
+
+	spare = 1 << (n - 1)
+	if n > 2 && words[n-2].text == "base" {
+		spare |= 1 << (n - 2)
+	}
+	return spare
+}
+
+func joinWords(words []nameWord) string {
+	var joined strings.Builder
+	for _, w := range words {
+		joined.WriteString(w.text)
+	}
+	return joined.String()
+}
+
+// addWhole keeps a whole name that has a word which a query could leave out.
+func (b *builder) addWhole(words []nameWord) {
+	if len(words) < 2 || len(words) > longestWhole {
+		return
+	}
+
+	for i := range words {
+		var joined []byte
+		for k := i; k < min(len(words), i+collector.LongestWish); k++ {
+			joined = append(joined, words[k].text...)
+			if b.index.phrases[string(joined)].kind != markPlain {
+				b.wholes = append(b.wholes, joinWords(words))
+				return
+			}
 		}
 	}
 }
@@ -310,6 +423,10 @@ func (b *builder) finish() *Index {
 	ix.sets = newPostings(ix.words.len(), b.sets, rank)
 	ix.codes = newPostings(ix.words.len(), b.codes, rank)
 	ix.setWord = ix.words.findString("set")
+	ix.findOwnWords()
+	ix.wholes = newVocabulary(b.wholes, b.step)
+	ix.weighWords(b.step)
+	ix.sounds = newSounds(ix, b.step)
 	for t := range ix.titles {
 		ix.titles[t].fame = fame(b.familySize[b.familyOf[t]])
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"cmp"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"html"
@@ -25,10 +26,10 @@ import (
 // A testCard is a card of a real catalog, as far as the index and the order of decision 22 look at
 // it.
 type testCard struct {
-	id, name, number, set, code, released string
-	total                                 int
-	game                                  uint8
-	setNumber                             int32
+	id, name, number, set, code, released, rarity, series, setID string
+	total                                                        int
+	game                                                         uint8
+	setNumber                                                    int32
 }
 
 const (
@@ -71,8 +72,43 @@ func (c *testCatalog) corpus() Corpus {
 		Total:   func(i int) int { return c.cards[i].total },
 		Game:    func(i int) uint8 { return c.cards[i].game },
 		Set:     func(i int) int32 { return c.cards[i].setNumber },
+		Rarity:  func(i int) string { return c.cards[i].rarity },
+		Series:  func(i int) string { return c.cards[i].series },
+		SetAliases: func(i int, each func(string)) {
+			if id := c.cards[i].setID; id != "" {
+				each(id)
+			}
+		},
+		Year: func(i int) int {
+			year, err := strconv.Atoi(c.cards[i].released[:min(4, len(c.cards[i].released))])
+			if err != nil {
+				return 0
+			}
+			return year
+		},
+		Games:   []string{"Pokémon", "One Piece"},
+		Aliases: shippedAliases(),
 	}
 }
+
+// shippedAliases are the other names that come with the program.
+var shippedAliases = sync.OnceValue(func() (all []Alias) {
+	f, err := os.Open(filepath.Join("..", "..", "loader", "search_aliases.csv"))
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range rows[1:] {
+		game := slices.Index([]string{"pokemon", "one-piece"}, r[1])
+		all = append(all, Alias{Phrase: r[0], Replacement: r[2], Card: -1, Game: game})
+	}
+	return all
+})
 
 // search returns the cards that q means in the order of relevance, no price being known (decision
 // 22).
@@ -216,11 +252,11 @@ func tcgcsvCatalog(t *testing.T) *testCatalog {
 func readPokemon(t *testing.T, data string) (cards []testCard) {
 	t.Helper()
 	type set struct {
-		ID, Name, PtcgoCode, ReleaseDate string
-		PrintedTotal                     int
+		ID, Name, PtcgoCode, ReleaseDate, Series string
+		PrintedTotal                             int
 	}
 
-	type card struct{ ID, Name, Number string }
+	type card struct{ ID, Name, Number, Rarity string }
 	sets := map[string]set{}
 	files := map[string][]card{}
 	readTar(t, filepath.Join(data, "pokemon-tcg-data", "pokemon-tcg-data-en.tar.zst"), func(name string, body []byte) {
@@ -240,7 +276,7 @@ func readPokemon(t *testing.T, data string) (cards []testCard) {
 		for _, c := range list {
 			cards = append(cards, testCard{
 				id: c.ID, name: c.Name, number: c.Number, set: s.Name, code: s.PtcgoCode, released: s.ReleaseDate,
-				total: s.PrintedTotal, game: pokemon,
+				total: s.PrintedTotal, game: pokemon, rarity: c.Rarity, series: s.Series, setID: s.ID,
 			})
 		}
 	}
@@ -257,8 +293,8 @@ func readOnePiece(t *testing.T, data string) (cards []testCard) {
 	}
 
 	type card struct {
-		ID, Name string
-		Pack     string `json:"pack_id"`
+		ID, Name, Rarity string
+		Pack             string `json:"pack_id"`
 	}
 	var packs map[string]pack
 	var all []card
@@ -275,7 +311,7 @@ func readOnePiece(t *testing.T, data string) (cards []testCard) {
 		p := packs[c.Pack]
 		cards = append(cards, testCard{
 			id: c.ID, name: html.UnescapeString(c.Name), number: c.ID, set: html.UnescapeString(p.Parts.Title),
-			code: p.Parts.Label, game: onePiece,
+			code: p.Parts.Label, game: onePiece, rarity: c.Rarity,
 		})
 	}
 

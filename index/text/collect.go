@@ -34,10 +34,10 @@ func (s *search) collect(e effort, limit int) {
 	}
 }
 
-// rarest picks the limit+1 words with the fewest postings. A title without any of them lacks too
-// many. "charizard ex" need not visit the thousand names with "ex": with both words, a name is
-// among those with "charizard". Words that sets or numbers can supply do not count, and where they
-// may be too many, all words are returned.
+// rarest picks words with few postings that weigh more than limit together. A title without any of
+// them lacks too much. "charizard ex" need not visit the thousand names with "ex": with both words,
+// a name is among those with "charizard". Words that sets or numbers can supply do not count, and
+// where they may be too many, all words are returned.
 func (s *search) rarest(limit int) (rare uint8) {
 	var size [maxUnits]int
 	for i := range s.readings {
@@ -52,11 +52,11 @@ func (s *search) rarest(limit int) (rare uint8) {
 		return all
 	}
 
-	// A title may lack limit words, so that one word more is enough to find it by.
-	for range limit + 1 {
+	// A title may lack the weight of limit, so that words of a little more are enough to find it by.
+	for weight := 0; weight <= limit; {
 		pick := -1
 		for w := range s.query.units {
-			if bit := uint8(1) << w; (rare|s.aided)&bit == 0 &&
+			if bit := uint8(1) << w; (rare|s.aided|s.query.optional)&bit == 0 &&
 				(pick < 0 || size[w] < size[pick]) { //nolint:gosec // units are at most maxUnits, as size is
 				pick = w
 			}
@@ -67,6 +67,7 @@ func (s *search) rarest(limit int) (rare uint8) {
 		}
 
 		rare |= 1 << pick
+		weight += int(s.query.weight[pick])
 	}
 
 	return rare
@@ -135,7 +136,7 @@ func (s *search) collectSets(e effort) {
 		case r.second != none:
 			sets.adjacent(r.lo, r.second, func(set, mask uint32) { s.hitSet(set, r, mask) })
 			continue
-		case r.class == exactName || e > asTyped:
+		case r.class == exactName || r.class == prefixName || e > asTyped:
 			for p := sets.start[r.lo]; p < sets.start[r.hi]; p++ {
 				s.hitSet(sets.holder[p], r, sets.mask[p])
 			}
@@ -148,8 +149,8 @@ func (s *search) collectSets(e effort) {
 		for p := codes.start[r.lo]; p < codes.start[r.hi]; p++ {
 			set := codes.holder[p]
 			mask := uint32(0)
-			// A code alone names the set.
-			if e > asTyped {
+			// A code names the set; alone it may be a word like any other.
+			if e > asTyped || len(s.query.units) > 1 {
 				mask = s.ix.setWords[set].core
 			}
 			s.hitSet(set, r, mask)
@@ -177,8 +178,9 @@ func (s *search) finishSets(e effort) {
 	for _, set := range s.inSets {
 		f := &s.sets[set]
 		core := s.ix.setWords[set].core
-		// Part of a set's name is no set yet: "base" alone is a word like any other.
-		if e == asTyped && f.cover&core != core && !s.longNumber(f) {
+		// Part of a set's name is no set yet where nothing stands beside it: "base" alone is a word
+		// like any other.
+		if e == asTyped && f.cover&core != core && !s.longNumber(f) && !s.mayNarrow(f) {
 			f.stamp = s.stamp - 1
 			continue
 		}
@@ -200,6 +202,23 @@ func (s *search) finishSets(e effort) {
 	for _, r := range s.query.numbers {
 		s.aided |= r.bits
 	}
+}
+
+// mayNarrow says whether the words found of a set may narrow others down: one of them is more than a
+// suffix, and another word that is no integer is left.
+func (s *search) mayNarrow(f *finding) bool {
+	tells := false
+	others := false
+	for w := range s.query.units {
+		switch {
+		case f.costs.at(w) == missing:
+			others = others || !collector.IsInteger(s.query.units[w].text)
+		case s.query.weight[w] != weightSuffix:
+			tells = true
+		}
+	}
+
+	return tells && others
 }
 
 // unitOf returns the bit of the unit that is the given word, 0 when none is.

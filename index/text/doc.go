@@ -4,6 +4,7 @@
 //
 //	"Pikchu & Zekrom-GX 33/181"
 //	  normalise   pikchu  zekrom  gx  33 / 181      normalise.go
+//	  mark        no noise, no wish, no game        marks.go, noise.go, aliases.go
 //	  parse       pikchu  zekrom  gx  number 33     query.go
 //	              of 181
 //	  expand      pikchu: pikachu, one typo         readings.go, nearby.go,
@@ -31,9 +32,11 @@
 // "charizard".
 //
 // Score: one integer holds the levels by which hits are ordered, each breaking only the ties of
-// those above it: missing words, typos, the exact full name, words found beside the name, number,
+// those above it: the weight of missing words, typos, the exact full name, preferences, words found
+// beside the name, number,
 // whole set name, exact words, how often the name was printed less its other words, word order.
-// What is still equal is left to the order of the catalog (decision 22).
+// What is still equal is left to the caller: how likely a card is to be meant, and the order of the
+// catalog (decision 22).
 //
 // # Games
 //
@@ -46,7 +49,7 @@
 //
 // # Caveats
 //
-// Meaning does not depend on filters: keep sees cards, not words. A query is read up to eight units
-// of forty bytes. Typos are counted in the ASCII letters that words consist of; words in other
-// scripts are found as typed.
+// Meaning does not depend on filters: keep sees cards, not words. A query is read up to 24 words, of
+// which eight units of forty bytes are looked for. Typos are counted in the ASCII letters that words
+// consist of; words in other scripts are found as typed.
 package text

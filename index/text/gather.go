@@ -1,22 +1,26 @@
 package text
 
+import "math/bits"
+
 // gather appends the hits among the cards of the titles, sets and numbers found: those that lack
-// the fewest words, and at most limit.
+// the least, and at most limit.
 func (s *search) gather(limit int) {
-	n := len(s.query.units)
+	n := s.query.total + 1
 	s.level = limit
-	s.least = n + 1
+	s.least = n
 	s.games = 0
 	// The titles that may be best go first, so that the others are soon out of the question.
 	s.steps += 3 * len(s.touched)
 	own := n
 	for _, t := range s.touched {
-		own = min(own, s.titles[t].costs.missing())
+		f := &s.titles[t]
+		f.lost = uint8(s.query.lost(f.costs))
+		own = min(own, int(f.lost))
 	}
 
 	for _, first := range []bool{true, false} {
 		for _, t := range s.touched {
-			if first == (s.titles[t].costs.missing() == own) {
+			if first == (int(s.titles[t].lost) == own) {
 				s.gatherTitle(t)
 			}
 		}
@@ -29,7 +33,7 @@ func (s *search) gather(limit int) {
 	}
 
 	for _, set := range s.inSets {
-		if s.sets[set].costs.improve(numbers, exactName).missing() > s.level {
+		if s.query.lost(s.sets[set].costs.improve(numbers, exactName)) > s.level {
 			continue
 		}
 		for _, card := range s.ix.setCard.of(set) {
@@ -40,7 +44,7 @@ func (s *search) gather(limit int) {
 	}
 
 	for i, r := range s.query.numbers {
-		if s.start.improve(numbers, exactName).missing() <= s.level {
+		if s.query.lost(s.start.improve(numbers, exactName)) <= s.level {
 			s.gatherNumber(i, r.exact)
 			s.gatherNumber(i, r.tail)
 		}
@@ -49,14 +53,14 @@ func (s *search) gather(limit int) {
 
 func (s *search) gatherTitle(t uint32) {
 	f := &s.titles[t]
-	if s.aided == 0 {
-		lost := f.costs.missing()
-		if lost > s.level {
+	if s.aided == 0 && len(s.query.wishes) == 0 && s.query.optional == 0 {
+		lost := int(f.lost)
+		if lost > s.level || lost > 0 && isScrap(&s.ix.titles[t], f) {
 			return
 		}
 
 		// Nothing but the name speaks for these cards, so that all of them score alike.
-		sc := score(f.costs, len(s.query.units), &s.ix.titles[t], f, nil, nil, noNumber)
+		sc := s.query.score(f.costs, lost, 0, &s.ix.titles[t], f, nil, false, noNumber)
 		for _, card := range s.ix.titleCard.of(t) {
 			s.offer(card, lost, sc)
 		}
@@ -64,7 +68,7 @@ func (s *search) gatherTitle(t uint32) {
 		return
 	}
 
-	if f.costs.improve(s.aided, exactName).missing() > s.level {
+	if f.lost > 0 && s.query.lost(f.costs.improve(s.aided, exactName)) > s.level {
 		return
 	}
 
@@ -114,31 +118,72 @@ func (s *search) gatherCard(card uint32, f *finding) {
 	}
 
 	set := s.setOf(card)
-	var core *wordCover
+	wholeSet := false
 	if set != nil {
 		all = all.best(set.costs)
-		core = &s.ix.setWords[s.ix.setOf[card]]
+		wholeSet = s.isWhole(uint32(s.ix.setOf[card]), set)
+	}
+
+	if s.query.optional != 0 {
+		all = s.improveYear(card, all)
 	}
 
 	// The best number counts: "4/102" is the number itself, "4" a bare one.
 	number := noNumber
 	for i := range s.query.numbers {
 		r := &s.query.numbers[i]
-		if level := s.numberLevel(card, r); level != noNumber {
+		level := s.numberLevel(card, r)
+		switch level {
+		case noNumber:
+			continue
+		case numberOff:
+			// The total is another one: it may be mistyped.
+			all = all.improve(r.bits, typoBeside)
+			level = numberLoose
+		default:
 			all = all.improve(r.bits, r.class)
-			if r.class != bareNumber {
-				number = min(number, level)
-			}
+		}
+
+		if r.class != bareNumber {
+			number = min(number, level)
 		}
 	}
 
-	lost := all.missing()
-	if lost > s.level {
+	lost := s.query.lost(all)
+	t := &s.ix.titles[s.ix.titleOf[card]]
+	if lost > s.level || lost > 0 && f != nil && set == nil && number == noNumber && isScrap(t, f) {
 		return
 	}
 
-	t := &s.ix.titles[s.ix.titleOf[card]]
-	s.offer(card, lost, score(all, len(s.query.units), t, f, set, core, number))
+	s.offer(card, lost, s.query.score(all, lost, s.unmet(card), t, f, set, wholeSet, number))
+}
+
+// isScrap says whether less than a third of a name was found: where words of the query are missing
+// besides, that is no hit.
+func isScrap(t *title, f *finding) bool {
+	return 3*bits.OnesCount32(f.cover&t.core) < bits.OnesCount32(t.core)
+}
+
+// isWhole says whether the query has a set's whole name, or a word of it that no other set has.
+func (s *search) isWhole(set uint32, f *finding) bool {
+	core := s.ix.setWords[set].core
+	return core != 0 && (f.cover&core == core || f.cover&s.ix.setOwn[set] != 0)
+}
+
+// improveYear counts a year as found in cards whose set was released in it.
+func (s *search) improveYear(card uint32, all costs) costs {
+	set := s.ix.setOf[card]
+	if set < 0 || s.ix.setYear[set] == 0 {
+		return all
+	}
+
+	for w := range s.query.units {
+		if s.query.optional>>w&1 != 0 && trailingInt(string(s.query.units[w].text)) == s.ix.setYear[set] {
+			all = all.improve(1<<w, exactBeside)
+		}
+	}
+
+	return all
 }
 
 // numberLevel says how well the card's number is the one that r asks for.
@@ -162,6 +207,9 @@ func (s *search) numberLevel(card uint32, r *numberReading) uint64 {
 	total := ix.totalOf[card]
 	// A total that is known must agree.
 	if total != 0 && total != r.total {
+		if s.effort >= respelled {
+			return numberOff
+		}
 		return noNumber
 	}
 	if level == numberLoose {
@@ -189,11 +237,15 @@ func (s *search) totalLevel(card uint32, wanted, own uint16) uint64 {
 	return numberAlone
 }
 
-// offer takes a card with so many words missing: it counts for what the query means, and is a hit
-// when it is kept and no card lacks fewer.
+// offer takes a card that lacks so much: it counts for what the query means, and is a hit
+// when it is kept and no card lacks less.
 func (s *search) offer(card uint32, lost int, sc uint64) {
 	s.steps++
 	game := uint64(1) << min(s.ix.gameOf[card], 63)
+	if game&s.query.games == 0 {
+		return
+	}
+
 	if lost < s.least {
 		s.least = lost
 		s.games = 0

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"ninepocket/collector"
 )
 
 // A Corpus is what the text index needs to know of the catalog. Cards are numbered densely from 0
@@ -23,6 +25,16 @@ type Corpus struct {
 	Total func(i int) int
 	Game  func(i int) uint8
 	Set   func(i int) int32 // dense set number, -1 none
+	// Rarity is as printed; Finishes calls each with what the card's prices are kept of ("holofoil",
+	// "1st_edition"); SetAliases calls each with other names and codes of the card's set. Each of these
+	// may be nil.
+	Rarity     func(i int) string
+	Finishes   func(i int, each func(finish string))
+	SetAliases func(i int, each func(alias string))
+	Series     func(i int) string // of the card's set
+	Year       func(i int) int    // in which the card's set was released, 0 when not known
+	Games      []string           // by number: a game's name
+	Aliases    []Alias
 }
 
 // An Index answers which cards a free-text query means. It is immutable and safe for concurrent
@@ -42,6 +54,8 @@ type Index struct {
 	titleOf   []uint32
 
 	setWords []wordCover // by set
+	setOwn   []uint32    // by set: the bits of words that no other set's name has
+	setYear  []uint16    // by set
 	setTotal []uint16    // by set: the total behind the numbers of most of its cards, else their highest number
 	setCard  column
 	setOf    []int32
@@ -54,6 +68,13 @@ type Index struct {
 	aliasOf    []uint32 // by number: the number that another spelling means, mostly itself
 	totalOf    []uint16
 	gameOf     []uint8
+	traits     []collector.Traits // by card
+	phrasebook
+	phraseWord []bool           // by word: the phrasebook has it
+	wholes     vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
+	aliases    map[string]alias // by folded phrase
+	weights    []uint8          // by word: what it costs where it is missing
+	sounds     sounds
 
 	expander expander
 	setWord  uint32 // the word "set"
@@ -63,6 +84,8 @@ type Index struct {
 // A title is what the cards of one name share.
 type title struct {
 	wordCover
+	// soft are the bits of qualifying words that say a rarity, finish or edition.
+	soft uint32
 	// fame is 0.6·log2(printings+1) of the order in docs/SEARCH.md, in fitUnits. Printings count
 	// all cards of the game with these name words, however qualified.
 	fame uint16

@@ -36,7 +36,7 @@ func (n *normaliser) word(t token) []byte { return n.text[t.start:t.end] }
 
 // read splits s into normalised words: HTML-unescaped, symbols spelled out, decomposed, without
 // marks and apostrophes, lower case, divided at every other sign, the word "and" left out. It stops
-// after limit words; 0 means no limit.
+// after limit words, or 400 folded bytes; 0 means no limit.
 func (n *normaliser) read(s string, limit int) {
 	n.text = n.text[:0]
 	n.tokens = n.tokens[:0]
@@ -70,7 +70,9 @@ type scanner struct {
 	pending         bool // a dash after a space: " - " when a space follows
 }
 
-func (sc *scanner) full() bool { return sc.limit > 0 && len(sc.n.tokens) >= sc.limit }
+func (sc *scanner) full() bool {
+	return sc.limit > 0 && (len(sc.n.tokens) >= sc.limit || len(sc.n.text) >= maxFolded)
+}
 
 func (sc *scanner) rune(c string, r rune) {
 	if collector.IsApostrophe(r) {
@@ -208,7 +210,7 @@ func (sc *scanner) endWord() {
 		return
 	}
 
-	if !sc.full() {
+	if sc.limit == 0 || len(sc.n.tokens) < sc.limit {
 		sc.n.tokens = append(sc.n.tokens, t)
 	}
 }

@@ -11,6 +11,8 @@ import (
 const (
 	maxUnits  = 8
 	maxTokens = 24
+	maxFolded = 400 // of the folded text
+	maxCode   = 8   // longest code of a set that a number may follow
 )
 
 // A unit is one word of a query as far as counting goes: a word, or a collector number written as
@@ -21,7 +23,11 @@ type unit struct {
 	stem       int
 	first, til int    // its tokens, the total behind a slash left out
 	total      uint16 // behind the slash
+	id         uint32 // the word that it is, or none
 	number     bool   // written as a number: never misspelled
+	inside     bool   // the total is among its tokens: "199-165"
+	again      bool   // typed more than once
+	year       bool
 }
 
 // A numberReading takes some units of a query for a collector number.
@@ -40,32 +46,104 @@ type query struct {
 	numbers []numberReading
 	again   uint8 // the units that were typed more than once
 	key     []byte
+
+	// What the words say beside what is looked for: marks.go.
+	marks    []mark
+	wishes   []wish
+	games    uint64 // the games that are meant
+	card     uint32 // the card that the whole query is another name of, or none
+	aliased  uint64 // the games in which other names mean what they were read as
+	rewrote  bool   // another name was read as what it stands for
+	wholly   bool   // it was all there is
+	leftOut  bool   // words were left out that say which copy is meant
+	optional uint8  // the units that may be missing for nothing
+
+	// What a missing word costs: weigh.
+	weight   [maxUnits]uint8
+	total    int
+	lightest int   // the least weight that a unit has, beside none
+	telling  costs // the units of which one must be found
+	known    uint8 // the units that are words of the catalog
 }
 
 func (q *query) parse(ix *Index, text string) {
 	q.norm.read(text, maxTokens)
+	q.separate(ix)
+	q.readAliases(ix)
+	q.readUnits(ix)
+}
+
+// parseAsTyped takes the text apart with the words that it has, and no others.
+func (q *query) parseAsTyped(ix *Index, text string) {
+	q.norm.read(text, maxTokens)
+	q.separate(ix)
+	q.card = none
+	q.rewrote = false
+	q.aliased = ^uint64(0)
+	q.readUnits(ix)
+}
+
+// readUnits makes the units of the tokens.
+func (q *query) readUnits(ix *Index) {
+	q.readMarks(ix)
 	q.units = q.units[:0]
 	q.numbers = q.numbers[:0]
 	q.again = 0
+	q.optional = 0
 
 	tokens := q.norm.tokens
-	for i := 0; i < len(tokens) && len(q.units) < maxUnits; {
+	for i := 0; i < len(tokens); {
+		if kind := q.marks[i].kind; kind != markPlain && kind != markYear {
+			i++
+			continue
+		}
+
 		// A number that is written as one is one unit, its total included.
 		u := q.unitAt(ix, i)
+		u.id = q.marks[i].id
+		if !bytes.Equal(u.text, q.norm.word(tokens[i])) {
+			u.id = ix.words.find(u.text)
+		}
+		u.year = q.marks[i].kind == markYear
 		i = u.til
-		if u.total > 0 {
+		if u.total > 0 && !u.inside {
 			i++
 		}
 
 		// A word that is typed twice is looked for once, and may cover two words of a name.
 		if have := q.index(u.text); have >= 0 {
-			q.again |= 1 << have
+			q.units[have].again = true
 		} else {
 			q.units = append(q.units, u)
 		}
 	}
 
+	q.choose(ix)
+	q.weigh(ix)
 	q.findNumbers(ix)
+}
+
+// choose keeps the eight units that tell most, in their order: numbers, words of names, words of
+// sets, then the rest.
+func (q *query) choose(ix *Index) {
+	for len(q.units) > maxUnits {
+		worst := 0
+		for i := range q.units {
+			if q.rankOf(ix, &q.units[i]) >= q.rankOf(ix, &q.units[worst]) {
+				worst = i
+			}
+		}
+		q.units = slices.Delete(q.units, worst, worst+1)
+	}
+
+	for i := range q.units {
+		if q.units[i].again {
+			q.again |= 1 << i
+		}
+		if q.units[i].year && len(q.units) > 1 {
+			q.optional |= 1 << i
+		}
+	}
 }
 
 // index returns the place of the unit with this text, or -1.
@@ -92,7 +170,15 @@ func (q *query) unitAt(ix *Index, i int) unit {
 		}
 	}
 
-	u.end = tokens[u.til-1].end
+	last := u.til - 1
+	if u.til == i+2 && tokens[i+1].before == '-' && q.isRange(i) && ix.numbers.find(q.numberKey(i, u.til)) == none {
+		// Some write the total behind a dash: "199-165".
+		u.total = trailingInt(string(q.norm.word(tokens[i+1])))
+		u.inside = true
+		last = i
+	}
+
+	u.end = tokens[last].end
 	u.text = q.norm.text[u.start:u.end]
 	if len(u.text) == 1 && len(q.units) > 0 && string(q.units[len(q.units)-1].text) == "nidoran" {
 		u.text = genderOf(u.text)
@@ -101,6 +187,11 @@ func (q *query) unitAt(ix *Index, i int) unit {
 	u.text = u.text[:min(len(u.text), maxWord)]
 	u.stem = min(u.stem, len(u.text))
 	return u
+}
+
+// isRange says whether token i and the next are both plain integers.
+func (q *query) isRange(i int) bool {
+	return collector.IsInteger(q.norm.word(q.norm.tokens[i])) && collector.IsInteger(q.norm.word(q.norm.tokens[i+1]))
 }
 
 // numberEnd returns the end of the tokens that are one number: those tied by dashes and low lines,
@@ -113,10 +204,16 @@ func (q *query) numberEnd(ix *Index, i int) int {
 		til++
 	}
 
-	if til == i+1 || len(q.norm.word(tokens[i])) > 5 {
+	if til == i+1 || len(q.norm.word(tokens[i])) > maxCode {
 		return i + 1
 	}
-	if isNumberWord(q.norm.word(tokens[i])) || ix.numbers.find(q.numberKey(i, til)) != none {
+	known := ix.numbers.find(q.numberKey(i, til)) != none ||
+		til > i+2 && ix.numbers.find(q.numberKey(i, til-1)) != none // a parallel that only other catalogs tell apart
+	if !known && ix.isCode(q.norm.word(tokens[i])) {
+		// A set's code and a number: "base1-4".
+		return i + 1
+	}
+	if isNumberWord(q.norm.word(tokens[i])) || known {
 		return til
 	}
 
@@ -172,7 +269,12 @@ func (q *query) readNumber(ix *Index, i int) {
 		r.class = bareNumber
 	}
 
-	r.exact = ix.findNumber(q.numberKey(u.first, u.til))
+	til := u.til
+	if u.inside {
+		til--
+	}
+
+	r.exact = ix.findNumber(q.numberKey(u.first, til))
 	if r.exact == none && u.til-u.first > 2 {
 		// A parallel that only other catalogs tell apart.
 		r.exact = ix.findNumber(q.numberKey(u.first, u.til-1))
@@ -219,44 +321,4 @@ func (ix *Index) findNumber(key []byte) uint32 {
 		return none
 	}
 	return ix.aliasOf[id]
-}
-
-// printingWords describe a printing, a finish or nothing at all. A catalog that has them in its
-// names finds them there; where no card has them, they are the first to be dropped.
-var printingWords = map[string]bool{
-	"holo": true, "holofoil": true, "foil": true, "reverse": true, "nonholo": true, "unlimited": true,
-	"1st": true, "first": true, "edition": true, "shadowless": true, "full": true, "art": true, "alt": true,
-	"alternate": true, "alternative": true, "secret": true, "rare": true, "rainbow": true, "hyper": true,
-	"illustration": true, "special": true, "promo": true, "parallel": true, "manga": true, "card": true, "tcg": true,
-}
-
-// dropPrinting drops the printing words, and says whether there were any beside others.
-func (q *query) dropPrinting(ix *Index) bool {
-	left := 0
-	for i := range q.units {
-		if !printingWords[string(q.units[i].text)] {
-			left++
-		}
-	}
-
-	if left == 0 || left == len(q.units) {
-		return false
-	}
-
-	// The bits of the words that stay move down with them.
-	again := uint8(0)
-	kept := q.units[:0]
-	for i, u := range q.units {
-		if printingWords[string(u.text)] {
-			continue
-		}
-		again |= q.again >> i & 1 << len(kept)
-		kept = append(kept, u)
-	}
-
-	q.units = kept
-	q.again = again
-	q.numbers = q.numbers[:0]
-	q.findNumbers(ix)
-	return true
 }

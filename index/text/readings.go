@@ -1,6 +1,10 @@
 package text
 
-import "ninepocket/collector"
+import (
+	"bytes"
+
+	"ninepocket/collector"
+)
 
 // A reading takes some words of a query for known words: all those from lo up to hi, found as
 // class. A split reading takes one word for two that stand next to each other.
@@ -23,6 +27,8 @@ const (
 	respelled
 	// guessed takes the last word as the misspelled beginning of a word.
 	guessed
+	// sounded takes words for those that sound like them.
+	sounded
 )
 
 // Longest list of splits tried for one word.
@@ -33,7 +39,7 @@ const maxSplits = 4
 func (s *search) expand(e effort) bool {
 	s.readings = s.readings[:0]
 	units := s.query.units
-	if e == guessed && !s.query.mayGuess() {
+	if e == guessed && !s.query.mayGuess() || e == sounded && !s.query.maySound() {
 		return false
 	}
 
@@ -42,7 +48,7 @@ func (s *search) expand(e effort) bool {
 		bit := uint8(1) << i
 		// Words that were typed apart may be one: "pika chu".
 		s.expandJoined(i)
-		id := s.ix.words.find(u.text)
+		id := u.id
 		if id != none {
 			s.add(bit, exactName, id)
 		}
@@ -59,13 +65,20 @@ func (s *search) expand(e effort) bool {
 			}
 		}
 
-		if e >= respelled || i == len(units)-1 {
+		// Where words may be missing besides, three letters are too few to guess by.
+		if i == len(units)-1 || e >= respelled && (s.limit == 0 || len(u.text) > 3) {
 			s.expandPrefix(bit, u.text, id)
 		}
 
 		if e >= respelled && !u.number {
 			s.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
 		}
+
+		s.expandCode(bit, u)
+	}
+
+	if e == sounded {
+		s.expandSounds()
 	}
 
 	return true
@@ -75,6 +88,18 @@ func (s *search) expand(e effort) bool {
 func (q *query) mayGuess() bool {
 	last := &q.units[len(q.units)-1]
 	return !last.number && len(last.text) >= 5 && allowedTypos(last.text) > 0
+}
+
+// expandCode takes a word for a set's code whose padding zeros it has, or has not: sv03, sv3.
+func (s *search) expandCode(bit uint8, u *unit) {
+	if u.number || !isNumberWord(u.text) || collector.IsDigit(u.text[0]) {
+		return
+	}
+
+	short := s.query.numberKey(u.first, u.til)
+	if id := s.ix.words.find(short); id != none && !bytes.Equal(short, u.text) {
+		s.add(bit, exactName, id)
+	}
 }
 
 func (s *search) add(bits uint8, c class, id uint32) {

@@ -17,6 +17,8 @@ const (
 	startBeside               //
 	typosName                 // a word of the name with two errors
 	typosBeside               //
+	soundName                 // a word of the name that sounds like it
+	soundBeside               //
 	missing      class = 15   // not at all
 )
 
@@ -26,10 +28,13 @@ func asideOf(c class) class { return c + 1 }
 
 // What a class counts for in the levels of the score.
 var (
-	classTypos    = [16]uint64{typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2}
+	classTypos = [16]uint64{
+		typoName: 1, typoBeside: 1, startName: 1, startBeside: 1, typosName: 2, typosBeside: 2,
+		soundName: 3, soundBeside: 3,
+	}
 	classBorrowed = [16]uint64{
 		exactBeside: 1, bareNumber: 1, prefixBeside: 1, typoBeside: 1, startBeside: 1,
-		typosBeside: 1,
+		typosBeside: 1, soundBeside: 1,
 	}
 	classInexact = [16]uint64{prefixName: 1, prefixBeside: 1, startName: 1, startBeside: 1}
 )
@@ -40,11 +45,6 @@ type costs uint32
 
 // allMissing returns the costs of n words none of which was found.
 func allMissing(n int) costs { return costs(1<<(4*n) - 1) }
-
-// missing counts the words that were not found.
-func (c costs) missing() int {
-	return bits.OnesCount32(uint32(c & (c >> 1) & (c >> 2) & (c >> 3) & 0x11111111))
-}
 
 func (c costs) at(word int) class { return class(c>>(4*word)) & 15 }
 
@@ -76,6 +76,7 @@ type finding struct {
 	cover uint32 // the words of the name that the query covers
 	last  int8   // the last of them
 	swaps uint8  // how often the query's order left the name's
+	lost  uint8  // the weight of the words that it does not have, once all are noted
 }
 
 // hit notes that the words in set were found as class c in the words of the name in mask. One word
@@ -117,14 +118,16 @@ const (
 	numberAlone
 	numberLoose // a parallel of the number asked for, or of a set that seems too small for the total
 	noNumber
+	numberOff // the number alone is right, the total is not; no level of a score
 )
 
 // Places of the levels of the order in docs/SEARCH.md in a score, from the highest down.
 const (
-	missingAt = 42 // how many words are missing
-	dropAt    = 34 // which: those on the right are dropped first
-	typosAt   = 29
-	partAt    = 28 // not the exact full name
+	missingAt = 46 // the weight of the words that are missing
+	dropAt    = 38 // which: those on the right are dropped first
+	typosAt   = 33
+	partAt    = 32 // not the exact full name
+	unmetAt   = 28 // preferences that the card does not have
 	borrowAt  = 23 // words found beside the name or as a bare number ("slightly less than name words")
 	numberAt  = 21
 	setAt     = 20 // not the whole set name
@@ -135,15 +138,30 @@ const (
 	fitZero = 1 << 11
 )
 
+// extraBits are the bits of the words that qualify a name.
+func (t *title) extraBits() uint32 {
+	n := bits.OnesCount32(t.core)
+	return 1<<(n+int(t.extra)) - 1<<n
+}
+
 // score packs the levels for a card of title t found as f, in a set found as s (nil: not found),
-// with its number found as number. all are the costs of the card: f's, improved by set and number.
-func score(all costs, words int, t *title, f, s *finding, core *wordCover, number uint64) uint64 {
-	var lost, drop, typos, borrowed, inexact, worst uint64
+// with its number found as number. all are the costs of the card: f's, improved by set and number;
+// lost is the weight of what is missing, and unmet what it lacks of the preferences.
+func (q *query) score(
+	all costs, lost int, unmet uint64, t *title, f, s *finding, wholeSet bool, number uint64,
+) uint64 {
+	var drop, typos, borrowed, inexact, worst uint64
 	aside := false // a word stands beside the name as it was typed
-	for w := range words {
+	for w := range q.units {
 		c := all.at(w)
+		if q.optional>>w&1 != 0 {
+			if c == missing {
+				unmet += 2
+			}
+			continue
+		}
+
 		if c == missing {
-			lost++
 			// A word further left is worth more.
 			drop |= 1 << (7 - w)
 			continue
@@ -156,13 +174,13 @@ func score(all costs, words int, t *title, f, s *finding, core *wordCover, numbe
 		worst = max(worst, uint64(c))
 	}
 
-	wholeSet := s != nil && s.cover&core.core == core.core && core.core != 0
-	sc := lost<<missingAt | drop<<dropAt | typos<<typosAt | borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
+	sc := uint64(min(lost, 255))<<missingAt | drop<<dropAt | typos<<typosAt | min(unmet, 15)<<unmetAt |
+		borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
 	if full && aside {
 		// Of what stands beside the name, all must be asked for: the set's whole name, or every
 		// qualifying word.
-		full = wholeSet || s == nil && bits.OnesCount32(f.cover&^t.core) == int(t.extra)
+		full = wholeSet || s == nil && (f.cover|t.soft)&^t.core == t.extraBits()
 	}
 
 	if !full {

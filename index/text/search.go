@@ -20,6 +20,16 @@ func (ix *Index) Asks(query string) bool {
 	return len(s.query.units) > 0
 }
 
+// LeavesOut reports whether a query has words that are not looked for although they may say which
+// copy is meant: a grade, a condition, a language, or another name for what was looked for.
+func (ix *Index) LeavesOut(query string) bool {
+	s := ix.take()
+	defer ix.scratch.Put(s)
+	s.query.parse(ix, query)
+
+	return s.query.leftOut || s.query.rewrote
+}
+
 // Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order.
 // A query without a letter or digit means no card.
 //
@@ -31,7 +41,11 @@ func (ix *Index) Asks(query string) bool {
 func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit {
 	s := ix.take()
 	s.query.parse(ix, q)
-	if len(s.query.units) > 0 {
+	switch {
+	case len(s.query.units) == 0:
+	case s.query.rewrote && !s.query.wholly:
+		dst = s.answerEither(dst, q, keep)
+	default:
 		dst = s.answer(dst, keep)
 	}
 
@@ -56,6 +70,7 @@ type search struct {
 	ix       *Index
 	query    query
 	readings []reading
+	listener listener
 
 	// What a round found out: collect.
 	stamp   uint32
@@ -67,15 +82,17 @@ type search struct {
 	aided   uint8    // words that sets or numbers can supply
 
 	// What it makes of that: gather.
-	keep  func(card uint32) bool
-	dst   []Hit
-	base  int    // where the round's hits begin in dst
-	level int    // the most words that a card may lack, and those that the hits in dst do lack
-	least int    // fewest missing words of any card, kept or not; more than the query has for no card
-	games uint64 // games of the cards with the fewest missing words
-	only  uint64 // games to which hits are restricted
+	effort effort
+	limit  int // the most that a card may lack in this round
+	keep   func(card uint32) bool
+	dst    []Hit
+	base   int    // where the round's hits begin in dst
+	level  int    // the most that a card may lack, and what the hits in dst do lack
+	least  int    // the least that any card lacks, kept or not; more than the query's weight for no card
+	games  uint64 // games of the cards that lack least
+	only   uint64 // games to which hits are restricted
 
-	best  int  // fewest missing words in any round of the query
+	best  int  // the least that a card lacks in any round of the query
 	plain bool // for tests: leave nothing out that cannot matter
 	steps int  // for tests: postings and cards looked at
 }
@@ -84,37 +101,53 @@ func newSearch(ix *Index) *search {
 	return &search{ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords))}
 }
 
-// answer runs the query. Where no card has all its words, the words that only describe a printing
-// are dropped first: "full art lillie" means Lillie in a catalog that does not tell its printings
-// apart.
+// answer runs the query, in the games that it names; where these have nothing, in all.
 func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
 	begin := len(dst)
 	s.keep = keep
 	s.dst = dst
-	s.run()
-	if s.best == 0 || !s.query.dropPrinting(s.ix) {
+	if s.query.card != none {
+		s.base = begin
+		s.only = ^uint64(0)
+		s.least = 0
+		s.level = 0
+		s.offer(s.query.card, 0, 0)
 		return s.dst
 	}
 
-	// Both ways are tried, and the one that lacks fewer words stands.
-	best := s.best
-	end := len(s.dst)
 	s.run()
-	if s.best >= best {
-		return s.dst[:end]
+	if s.best > s.query.total && s.query.games != ^uint64(0) {
+		s.query.games = ^uint64(0)
+		s.run()
 	}
 
-	return append(s.dst[:begin], s.dst[end:]...)
+	return s.dst
+}
+
+// answerEither runs a query in which words are another name. Where a card has all of them as they
+// were typed, that is meant: "don big mom" is a card of this name.
+func (s *search) answerEither(dst []Hit, text string, keep func(card uint32) bool) []Hit {
+	begin := len(dst)
+	s.query.parseAsTyped(s.ix, text)
+	s.start = allMissing(len(s.query.units))
+	s.keep = keep
+	s.dst = dst
+	if s.round(asTyped, 0, begin) && s.least == 0 && len(s.dst) > begin {
+		s.best = 0
+		return s.dst
+	}
+
+	s.query.parse(s.ix, text)
+	return s.answer(s.dst[:begin], keep)
 }
 
 // run makes efforts until cards with all words are found, then, when none has them, until no effort
-// finds cards that lack fewer.
+// finds cards that lack less.
 func (s *search) run() {
-	n := len(s.query.units)
 	begin := len(s.dst)
-	s.start = allMissing(n)
-	s.best = n + 1
-	for e := asTyped; e <= guessed; e++ {
+	s.start = allMissing(len(s.query.units))
+	s.best = s.query.total + 1
+	for e := asTyped; e <= sounded; e++ {
 		if !s.round(e, 0, begin) {
 			continue
 		}
@@ -125,13 +158,13 @@ func (s *search) run() {
 		}
 	}
 
-	for e := asTyped; e <= guessed && s.best > 1 && n > 1; e++ {
+	for e := asTyped; e <= guessed && s.best > s.query.lightest && len(s.query.units) > 1; e++ {
 		end := len(s.dst)
-		if !s.round(e, min(n/2, s.best-1), end) {
+		if !s.round(e, min(s.query.total/2, s.best-1), end) {
 			continue
 		}
 
-		// More effort found nothing that lacks fewer words.
+		// More effort found nothing that lacks less.
 		if s.least >= s.best {
 			s.dst = s.dst[:end]
 			continue
@@ -147,6 +180,7 @@ func (s *search) run() {
 // round makes one effort, its hits behind base. It says false, having done nothing, where the
 // effort is the same as the one before.
 func (s *search) round(e effort, limit, base int) bool {
+	s.limit = limit
 	if !s.expand(e) {
 		return false
 	}
@@ -154,6 +188,7 @@ func (s *search) round(e effort, limit, base int) bool {
 	s.dst = s.dst[:base]
 	s.base = base
 	s.only = ^uint64(0)
+	s.effort = e
 	s.collect(e, limit)
 	s.gather(limit)
 	return true
@@ -178,7 +213,9 @@ func (s *search) widen(e effort, begin int) {
 		}
 	}
 
-	limit := len(s.query.units) / 2
+	limit := s.query.total / 2
+	s.effort = e
+	s.limit = limit
 	s.dst = s.dst[:begin]
 	s.base = begin
 	s.only = games

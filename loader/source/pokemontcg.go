@@ -102,7 +102,7 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 		total, _ := totalOf(set.PrintedTotal)
 		to.Set(Set{
 			At: at, Total: total, Ref: set.ID, Game: pokemon, Name: set.Name, Series: set.Series, Code: set.Code,
-			Release: parsePTCGDate(set.ReleaseDate),
+			Release: parsePTCGDate(set.ReleaseDate), Aliases: []string{set.ID},
 		})
 		return nil
 	}

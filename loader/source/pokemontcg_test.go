@@ -39,11 +39,11 @@ func TestPokemonTCG(t *testing.T) {
 		equal(t, "sets", rec.sets, []Set{
 			{
 				At: At{File: prefix + sets, Line: 1}, Ref: "gd1", Game: "pokemon", Name: "Garden", Series: "Seasons",
-				Code: "GD", Total: 2, Release: day(t, "1999-01-09"),
+				Code: "GD", Total: 2, Release: day(t, "1999-01-09"), Aliases: []string{"gd1"},
 			},
 			{
 				At: At{File: prefix + sets, Line: 2}, Ref: "gdp", Game: "pokemon", Name: "Promos", Series: "Seasons",
-				Total: 1, Release: snapshot.NoDay,
+				Total: 1, Release: snapshot.NoDay, Aliases: []string{"gdp"},
 			},
 		})
 

@@ -126,5 +126,8 @@ func (c *Exported) Text() (name, number, set string) {
 	if c.Set != nil {
 		set = Fold(c.Set.Name + " " + c.SetCode)
 	}
+	if c.Rarity != nil {
+		set += " " + Fold(*c.Rarity)
+	}
 	return Fold(c.Name), number, set
 }

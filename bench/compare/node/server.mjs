@@ -16,7 +16,7 @@ for await (const line of createInterface({ input: createReadStream(dump) })) {
   const text = fold(head.name)
   cards.push({
     body: JSON.stringify({ ...head, price: display }),
-    name: text, number: fold(head.number ?? ''), set: fold((head.set?.name ?? '') + ' ' + (set_code ?? '')), game: head.game,
+    name: text, number: fold(head.number ?? ''), set: fold((head.set?.name ?? '') + ' ' + (set_code ?? '') + ' ' + (head.rarity ?? '')), game: head.game,
   })
 }
 

@@ -24,7 +24,7 @@ func main() {
 }
 
 func run() error {
-	if len(os.Args) != 2 {
+	if len(os.Args) != 2 && (len(os.Args) != 3 || os.Args[2] != "words") {
 		return errors.New("usage: sqlite DUMP")
 	}
 	if os.Args[1] == "-version" {
@@ -70,12 +70,22 @@ CREATE TABLE prices (
   card INTEGER, position INTEGER, variant TEXT, condition TEXT, cents INTEGER, updated_at TEXT,
   change7 INTEGER, percent7 REAL, change30 INTEGER, percent30 REAL, PRIMARY KEY (card, position)
 ) WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5(name, number, set_name, tokenize = 'trigram');`
+CREATE VIRTUAL TABLE words USING fts5(name, number, set_name, tokenize = '%s');`
 
 const indexes = `
 CREATE INDEX cards_cents ON cards (cents, rank);
 INSERT INTO words(words) VALUES ('optimize');
 ANALYZE;`
+
+// byWords says that words are indexed whole, and not by their trigrams.
+func byWords() bool { return len(os.Args) == 3 }
+
+func tokenizer() string {
+	if byWords() {
+		return "unicode61"
+	}
+	return "trigram"
+}
 
 func importCards(file, dump string) error {
 	db, err := sql.Open("sqlite3", "file:"+file)
@@ -84,7 +94,7 @@ func importCards(file, dump string) error {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(schema); err != nil {
+	if _, err := db.Exec(fmt.Sprintf(schema, tokenizer())); err != nil {
 		return err
 	}
 

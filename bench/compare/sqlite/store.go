@@ -151,6 +151,9 @@ func (s *store) Search(ctx context.Context, q cards.Query) ([]cards.Summary, err
 		return summaries(s.read(ctx, s.descending, q.Min, q.Max, q.Limit))
 	}
 
+	if byWords() {
+		return s.searchWords(ctx, q)
+	}
 	if all := allWords(q.Words); all != "" {
 		found, err := s.read(ctx, s.match, all, q.Game, q.Words, q.Limit)
 		if err != nil || len(found) > 0 {
@@ -158,6 +161,24 @@ func (s *store) Search(ctx context.Context, q cards.Query) ([]cards.Summary, err
 		}
 	}
 	return s.fuzzy(ctx, q)
+}
+
+// searchWords asks for every word, the last as a beginning; where no card has all, for any of them.
+func (s *store) searchWords(ctx context.Context, q cards.Query) ([]cards.Summary, error) {
+	var parts []string
+	for _, word := range strings.Fields(q.Words) {
+		parts = append(parts, `"`+word+`"`)
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+
+	parts[len(parts)-1] += "*"
+	found, err := s.read(ctx, s.match, strings.Join(parts, " AND "), q.Game, q.Words, q.Limit)
+	if err != nil || len(found) > 0 {
+		return summaries(found, err)
+	}
+	return summaries(s.read(ctx, s.match, strings.Join(parts, " OR "), q.Game, q.Words, q.Limit))
 }
 
 // allWords asks for every word of three letters or more as a part of a card's words.

@@ -1,0 +1,80 @@
+package api
+
+import "ninepocket/index"
+
+// maxTold bounds the X-Search-Interpretation header in bytes.
+const maxTold = 512
+
+// noteNames are the kinds of notes as the header spells them.
+var noteNames = map[index.NoteKind]string{
+	index.LeftOut: "left-out", index.ReadAs: "read-as", index.Respelt: "respelt", index.Missing: "missing",
+	index.AsSet: "set", index.AsNumber: "number", index.Preferred: "preferred", index.InGame: "game",
+}
+
+// tell notes in the reply what was done to the words of a query whose hits begin with cards, and the
+// sets whose names are nearest where none has the one that was asked for.
+func (r *Request) tell(out *Reply, q *index.Query, cards []uint32) {
+	if q.HasWords && len(cards) > 0 && q.Sort == index.Relevance {
+		r.notes = r.View.Index.Interpret(r.notes[:0], q.Words, cards[0])
+		for _, n := range r.notes {
+			to := n.To
+			if n.Kind == index.AsSet {
+				to = r.View.Index.SetName(cards[0])
+			}
+			out.Told = appendNote(out.Told, noteNames[n.Kind], n.From, to)
+		}
+	}
+
+	if q.Set != "" {
+		r.tellNearest(out, q.Set)
+	}
+}
+
+// tellNearest notes the sets whose names are most like one that no set has.
+func (r *Request) tellNearest(out *Reply, ref string) {
+	x := r.View.Index
+	if len(x.SetsNamed(ref)) > 0 {
+		return
+	}
+	for _, set := range x.NearestSets(nil, ref) {
+		out.Told = appendNote(out.Told, "nearest-set", ref, r.View.Catalog.Sets.Name.At(int(set)))
+	}
+}
+
+// appendNote appends a member of a list of RFC 9651: a token with the words, and what they were
+// taken for. One that would make the header too long is left out.
+func appendNote(dst []byte, kind, from, to string) []byte {
+	begin := len(dst)
+	if begin > 0 {
+		dst = append(dst, ", "...)
+	}
+	dst = append(dst, kind...)
+	dst = appendQuoted(append(dst, ";q="...), from)
+	if to != "" {
+		dst = appendQuoted(append(dst, ";as="...), to)
+	}
+
+	if len(dst) > maxTold {
+		return dst[:begin]
+	}
+	return dst
+}
+
+// appendQuoted appends a string of RFC 9651; what is not printable ASCII is percent-encoded, and so
+// is the percent sign.
+func appendQuoted(dst []byte, s string) []byte {
+	const hex = "0123456789ABCDEF"
+	dst = append(dst, '"')
+	for i := range len(s) {
+		switch b := s[i]; {
+		case b == '"' || b == '\\':
+			dst = append(dst, '\\', b)
+		case b < ' ' || b > '~' || b == '%':
+			dst = append(dst, '%', hex[b>>4], hex[b&15])
+		default:
+			dst = append(dst, b)
+		}
+	}
+
+	return append(dst, '"')
+}

@@ -1,0 +1,189 @@
+package collector
+
+import "strings"
+
+// Traits are what people say of a printing beside its name: its rarity, its finish, its edition.
+// One vocabulary serves search, valuations and filters (docs/SEARCH.md, Preferences).
+type Traits uint32
+
+// The traits.
+const (
+	SpecialIllustration Traits = 1 << iota
+	Illustration
+	Ultra
+	Hyper
+	MegaHyper
+	Secret
+	SuperRare
+	Rainbow
+	Gold
+	FullArt
+	AltArt
+	Manga
+	Special // One Piece's "SP"
+	Treasure
+	Leader
+	Double
+	Shiny
+	Radiant
+	Amazing
+	AceSpec
+	Promo
+	AnyRare
+	Uncommon
+	Common
+	Holo
+	Reverse
+	NonHolo
+	First
+	Unlimited
+	Shadowless
+	Parallel
+)
+
+// A Wish is what words ask for: cards that have one of the traits, and where none has, those that
+// have one that comes near.
+type Wish struct{ Have, Near Traits }
+
+// LongestWish is how many words a wish has at most.
+const LongestWish = 4
+
+// FindWish returns what folded words wish for: "fullart", "1stedition", "sir".
+func FindWish(folded []byte) (Wish, bool) {
+	w, ok := wishes[string(folded)]
+	return w, ok
+}
+
+// Wishes are all phrases that wish for something, their words divided by spaces.
+func Wishes() map[string]Wish {
+	all := map[string]Wish{}
+	for _, p := range wishTable {
+		for phrase := range strings.SplitSeq(p.words, ",") {
+			all[strings.TrimSpace(phrase)] = p.Wish
+		}
+	}
+	return all
+}
+
+// TraitsOf returns the traits that some words say; words are folded, one each.
+func TraitsOf(words []string) (all Traits) {
+	var buf [64]byte
+	for i := 0; i < len(words); {
+		// The longest run of words that says something: "special illustration rare" is no "rare".
+		n := 1
+		var found Traits
+		key := buf[:0]
+		for k := i; k < min(i+LongestWish, len(words)); k++ {
+			key = append(key, words[k]...)
+			if w, ok := wishes[string(key)]; ok {
+				found = w.Have
+				n = k + 1 - i
+			}
+		}
+
+		all |= found
+		i += n
+	}
+
+	return all
+}
+
+// wishTable has rarities, finishes and editions as people and catalogs write them.
+var wishTable = []phrases{
+	{
+		Wish{SpecialIllustration, Illustration | FullArt | AltArt},
+		"sir, sar, special illustration rare, special illustration, special art rare, special art",
+	},
+	{Wish{Illustration, SpecialIllustration}, "ir, ar, illustration rare, art rare, illustration, illus rare"},
+	{Wish{Hyper, MegaHyper | Secret | Rainbow | Gold}, "hr, hyper rare, hyper"},
+	{Wish{MegaHyper, Hyper | Gold}, "mhr, mega hyper rare, mega hyper"},
+	{Wish{Ultra, FullArt | Secret}, "ur, ultra rare, rare ultra"},
+	{Wish{Secret, Hyper | Rainbow | Gold | SuperRare}, "secret rare, rare secret, secret, sec, scr"},
+	{Wish{SuperRare | Secret, Hyper | Rainbow | Gold | Ultra}, "sr"},
+	{Wish{SuperRare, Secret}, "super rare"},
+	{Wish{Rainbow, Hyper | Secret}, "rainbow rare, rare rainbow, rainbow, rr rainbow"},
+	{Wish{Gold | Hyper | MegaHyper, Secret}, "gold, golden, gold rare, gold secret rare, gold secret, gold card"},
+	{Wish{FullArt, Ultra | AltArt | Illustration}, "fa, full art, fullart rare, full art rare"},
+	{Wish{FullArt | AltArt, SpecialIllustration | Secret}, "alternate full art, alt full art, full art alt"},
+	{
+		Wish{AltArt, Parallel | SpecialIllustration | Special | Secret | FullArt},
+		"alt, aa, alt art, alternate art, alternative art, alternate, alternative, altart",
+	},
+	{Wish{AltArt | Secret, SpecialIllustration | FullArt}, "alternate art secret, alt art secret"},
+	{Wish{Manga, Secret | AltArt}, "manga, manga rare, manga art"},
+	{Wish{Special, SpecialIllustration | AltArt}, "sp, special, special rare, special card, sp card"},
+	{Wish{Treasure, 0}, "treasure rare, tr"},
+	{Wish{Leader, 0}, "leader, leader card, leader rare"},
+	{Wish{Double, 0}, "double rare, dr rare"},
+	{Wish{Shiny, 0}, "shiny, shiny rare, shiny holo rare, rare shiny, shiny holo"},
+	{Wish{Shiny | Ultra, 0}, "shiny ultra rare"},
+	{Wish{Amazing, 0}, "amazing rare"},
+	{Wish{Radiant, 0}, "radiant rare"},
+	{Wish{AceSpec, 0}, "ace spec, ace spec rare, rare ace"},
+	{Wish{Promo, 0}, "promo, promos, promotional, promo card, black star promo"},
+	{Wish{AnyRare, Holo | Ultra | Secret}, "rare"},
+	{Wish{Uncommon, 0}, "uncommon, uc"},
+	{Wish{Common, 0}, "common"},
+	{Wish{Holo, Reverse}, "holo, holofoil, holographic, foil, holo rare, rare holo, foiled, hologram"},
+	{
+		Wish{Reverse, 0},
+		"reverse holo, reverse holofoil, reverse foil, reverse, rev holo, rev, rh, reverse holographic, rev foil",
+	},
+	{Wish{NonHolo, 0}, "non holo, nonholo, non foil, nonfoil, not holo, non holofoil, regular, normal"},
+	{Wish{First, 0}, "1st edition, 1st ed, first edition, first ed, 1st, 1sted"},
+	{Wish{First | Holo, 0}, "1st edition holofoil, 1st edition holo, 1st ed holo"},
+	{Wish{Unlimited, 0}, "unlimited, unlimited edition, unl"},
+	{Wish{Unlimited | Holo, 0}, "unlimited holofoil, unlimited holo"},
+	{Wish{Shadowless, 0}, "shadowless"},
+	{Wish{Parallel, AltArt}, "parallel, parallel rare"},
+}
+
+type phrases struct {
+	Wish
+	words string // divided by commas
+}
+
+// wishes are the phrases of the table, folded.
+var wishes = func() map[string]Wish {
+	table := map[string]Wish{}
+	for phrase, w := range Wishes() {
+		table[Fold(phrase)] = w
+	}
+	return table
+}()
+
+// finishes are the traits that tell variants apart.
+const finishes = Holo | Reverse | NonHolo | First | Unlimited | Shadowless
+
+// SameFinish reports whether two names of variants say the same finish and edition, and nothing
+// else: "rev holo" and reverse_holofoil, "1st Edition Holo" and 1st_edition_holofoil.
+func SameFinish(a, b string) bool {
+	x, known := finishOf(a)
+	y, also := finishOf(b)
+	return known && also && x == y
+}
+
+// finishOf reads the name of a variant; false when a word of it is no finish.
+func finishOf(name string) (Traits, bool) {
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' })
+	for i, w := range words {
+		words[i] = strings.ToLower(w)
+	}
+
+	var all Traits
+	for i := 0; i < len(words); {
+		n := 0
+		for k := min(LongestWish, len(words)-i); k > 0 && n == 0; k-- {
+			if w, ok := wishes[strings.Join(words[i:i+k], "")]; ok && w.Have&^finishes == 0 {
+				all |= w.Have
+				n = k
+			}
+		}
+		if n == 0 {
+			return 0, false
+		}
+		i += n
+	}
+
+	return all, all != 0
+}

@@ -1,0 +1,302 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ninepocket/collector"
+	"ninepocket/snapshot"
+)
+
+// setBook finds sets by the names that people give them (docs/SEARCH.md, Sets by name).
+type setBook struct {
+	everyday *terms // sets by folded everyday name or code
+	words    *terms // sets by each word of their names, codes and aliases
+	keys     []setKey
+}
+
+// setKey is one everyday name of a set.
+type setKey struct {
+	folded string
+	set    uint32
+}
+
+// nearestSets is how many sets are suggested where none has the name.
+const nearestSets = 3
+
+func (ix *Index) buildSetBook(step func()) {
+	c := ix.c
+	n := c.Sets.ID.Len()
+	each := func(set int, add func(string)) {
+		add(c.Sets.Name.At(set))
+		add(c.Sets.Code.At(set))
+		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
+			add(c.Sets.Alias.At(from))
+		}
+	}
+
+	ix.book.everyday = newTerms(step, n, func(set int, add func(string)) {
+		each(set, func(name string) { everydayNames(name, add) })
+	})
+	ix.book.words = newTerms(step, n, func(set int, add func(string)) {
+		each(set, func(name string) {
+			for _, w := range setWords(name) {
+				add(w)
+			}
+		})
+		add(collector.NumberKey(c.Sets.Code.At(set)))
+	})
+
+	for k := range ix.book.everyday.keys.Len() {
+		folded := ix.book.everyday.keys.At(k)
+		for _, set := range ix.book.everyday.list(k) {
+			ix.book.keys = append(ix.book.keys, setKey{folded, set})
+		}
+	}
+}
+
+// everydayNames calls add with what people call a set of this name: its words without "and", the
+// code before a colon and what stands behind it, the name without "Base Set" at its end, and codes
+// without padding zeros.
+func everydayNames(name string, add func(string)) {
+	words := setWords(name)
+	add(strings.Join(words, ""))
+	add(strings.Join(spareEnd(words), ""))
+	if len(words) == 1 {
+		add(collector.NumberKey(words[0]))
+	}
+
+	head, tail, ok := strings.Cut(name, ": ")
+	if !ok {
+		head, tail, ok = strings.Cut(name, " - ")
+	}
+	if ok && len(head) <= 7 {
+		add(collector.Fold(head))
+		add(collector.NumberKey(head))
+		words = setWords(tail)
+		add(strings.Join(words, ""))
+		add(strings.Join(spareEnd(words), ""))
+	}
+}
+
+// setWords are the folded words of a name, without "and".
+func setWords(name string) []string {
+	var words []string
+	for _, field := range strings.FieldsFunc(collector.Unescape(name), func(r rune) bool {
+		return r != '\'' && r != '’' && !collector.IsWordRune(lowerRune(r)) && r < 0x80
+	}) {
+		if w := collector.Fold(field); w != "" && w != "and" {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+func lowerRune(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}
+
+// spareEnd is a name without "set" or "base set" at its end, which nobody says.
+func spareEnd(words []string) []string {
+	for _, spare := range []string{"set", "base"} {
+		if n := len(words); n > 1 && words[n-1] == spare {
+			words = words[:n-1]
+		}
+	}
+	return words
+}
+
+// setsCalled are the sets that a name means in everyday speech, ascending; none where it does not
+// tell one from the others.
+func (ix *Index) setsCalled(ref string) []uint32 {
+	words := setWords(ref)
+	if len(words) == 0 {
+		return nil
+	}
+
+	folded := strings.Join(words, "")
+	for _, name := range []string{folded, strings.Join(spareEnd(words), ""), collector.NumberKey(folded)} {
+		if sets := ix.book.everyday.find(name); len(sets) > 0 {
+			return sets
+		}
+	}
+
+	// All of its words are of one set alone: "romance dawn op01".
+	if sets := ix.setsWith(words); len(sets) == 1 {
+		return sets
+	}
+
+	// What the shipped list or the operator calls so.
+	for i := range ix.c.Aliases.Phrase.Len() {
+		if collector.Fold(ix.c.Aliases.Phrase.At(i)) == folded {
+			if name := strings.Join(setWords(ix.c.Aliases.Replacement.At(i)), ""); name != folded {
+				return ix.book.everyday.find(name)
+			}
+		}
+	}
+
+	return ix.setsMisspelt(folded)
+}
+
+// setsWith are the sets that have all words, ascending.
+func (ix *Index) setsWith(words []string) []uint32 {
+	var sets []uint32
+	for i, w := range words {
+		of := ix.book.words.find(w)
+		if len(of) == 0 {
+			of = ix.book.words.find(collector.NumberKey(w))
+		}
+		if i == 0 {
+			sets = slices.Clone(of)
+			continue
+		}
+		sets = slices.DeleteFunc(sets, func(set uint32) bool { return !slices.Contains(of, set) })
+	}
+
+	return sets
+}
+
+// setsMisspelt are the sets whose name is so misspelt: one error up to eight letters, two in longer
+// names, and no other set as near.
+func (ix *Index) setsMisspelt(folded string) []uint32 {
+	most := 1
+	switch {
+	case len(folded) < 5:
+		return nil
+	case len(folded) > 8:
+		most = 2
+	}
+
+	var best []uint32
+	for _, k := range ix.book.keys {
+		if len(k.folded) < 5 || max(len(k.folded)-len(folded), len(folded)-len(k.folded)) > most {
+			continue
+		}
+		switch d := distance(k.folded, folded); {
+		case d < most:
+			most = d
+			best = []uint32{k.set}
+		case d == most && !slices.Contains(best, k.set):
+			best = append(best, k.set)
+		}
+	}
+
+	if len(best) == 1 {
+		return best
+	}
+	return nil
+}
+
+// distance is how many letters two names differ in: left out, put in, changed, or swapped.
+func distance(a, b string) int {
+	before := make([]int, len(b)+1)
+	last := make([]int, len(b)+1)
+	row := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before // air: the rows move on
+	}
+
+	return last[len(b)]
+}
+
+// NearestSets appends at most three sets whose names are most like one that no set has, the nearest
+// first.
+func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
+	folded := strings.Join(setWords(ref), "")
+	if folded == "" {
+		return dst
+	}
+
+	wanted := pairsOf(folded)
+	best := make(map[uint32]int)
+	for _, k := range ix.book.keys {
+		if share := alike(wanted, pairsOf(k.folded)); share >= leastAlike {
+			best[k.set] = max(best[k.set], share)
+		}
+	}
+
+	sets := make([]uint32, 0, len(best))
+	for set := range best {
+		sets = append(sets, set)
+	}
+	slices.SortFunc(sets, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(best[b], best[a]), cmp.Compare(a, b))
+	})
+	return append(dst, sets[:min(len(sets), nearestSets)]...)
+}
+
+// leastAlike is the share of pairs of letters, in hundredths, from which names are alike.
+const leastAlike = 35
+
+// pairsOf are the neighbouring letters of a name, ascending.
+func pairsOf(s string) []uint16 {
+	pairs := make([]uint16, 0, len(s)+1)
+	last := byte(' ')
+	for i := range len(s) + 1 {
+		next := byte(' ')
+		if i < len(s) {
+			next = s[i]
+		}
+		pairs = append(pairs, uint16(last)<<8|uint16(next))
+		last = next
+	}
+
+	slices.Sort(pairs)
+	return pairs
+}
+
+// alike is how many of the pairs of two names are the same, in hundredths.
+func alike(a, b []uint16) int {
+	shared := 0
+	i := 0
+	for j := 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			shared++
+			i++
+			j++
+		}
+	}
+
+	return 200 * shared / max(len(a)+len(b), 1)
+}
+
+// setsAsked are the sets that the words of a list of sets ask for, ascending: all that have every
+// word, else those that are called so.
+func (ix *Index) setsAsked(query string) []uint32 {
+	if sets := ix.setsWith(setWords(query)); len(sets) > 0 {
+		return sets
+	}
+	return ix.SetsNamed(query)
+}
+
+// SetName is the name of the set of a card, "" without one.
+func (ix *Index) SetName(card uint32) string {
+	if set := ix.c.Cards.Set[card]; set != snapshot.NoSet {
+		return ix.c.Sets.Name.At(int(set))
+	}
+	return ""
+}

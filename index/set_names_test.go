@@ -1,0 +1,118 @@
+package index_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"ninepocket/index"
+	"ninepocket/internal/depth"
+	"ninepocket/internal/fixture"
+)
+
+// TestSetsCalled asks for sets as people write them.
+func TestSetsCalled(t *testing.T) {
+	o := newTruth(t, &fixture.World{
+		At:    time.Date(2026, 3, 14, 20, 0, 0, 0, time.UTC).UnixMilli(),
+		Games: fixture.Random(1, size).Games,
+		Sets: []fixture.Set{
+			{ID: "set_151", Slug: "sv-scarlet-violet-151", Name: "SV: Scarlet & Violet 151"},
+			{ID: "set_ssp", Slug: "sv08-surging-sparks", Name: "SV08: Surging Sparks", Code: "SSP"},
+			{ID: "set_base", Slug: "base-set", Name: "Base Set"},
+			{ID: "set_base2", Slug: "base-set-2", Name: "Base Set 2"},
+			{ID: "set_shadowless", Slug: "base-set-shadowless", Name: "Base Set (Shadowless)"},
+			{ID: "set_evs", Slug: "swsh07-evolving-skies", Name: "SWSH07: Evolving Skies"},
+			{ID: "set_svi", Slug: "sv01-base", Name: "SV01: Scarlet & Violet Base Set"},
+			{ID: "set_lor", Slug: "lor", Name: "SWSH11: Lost Origin"},
+			{ID: "set_lortg", Slug: "lor-tg", Name: "SWSH11: Lost Origin Trainer Gallery"},
+			{ID: "set_op01", Slug: "romance-dawn", Name: "Romance Dawn", Code: "OP01", Game: 1},
+		},
+	})
+	f := func(ref string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, set := range o.x.SetsNamed(ref) {
+			got = append(got, o.c.Sets.ID.At(int(set)))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q means %q, want %q", ref, got, want)
+		}
+	}
+
+	f("151", "set_151")
+	f("Scarlet and Violet 151", "set_151")
+	f("SV08", "set_ssp")
+	f("sv8", "set_ssp")
+	f("surging sparks", "set_ssp")
+	f("Base", "set_base")
+	f("base set", "set_base")
+	f("base set 2", "set_base2")
+	f("Shadowless", "set_shadowless")
+	f("evolving skys", "set_evs")
+	f("Scarlet & Violet", "set_svi")
+	f("Lost Origin", "set_lor")
+	f("lost origin trainer gallery", "set_lortg")
+	f("Romance Dawn OP01", "set_op01")
+	f("op-01", "set_op01")
+	f("OP1", "set_op01")
+
+	// What tells no set from the others, and what is none.
+	f("lost")
+	f("swsh11 trainer", "set_lortg")
+	f("obsidian flames")
+	f("")
+	f("and")
+
+	near := func(ref, want string) {
+		t.Helper()
+		sets := o.x.NearestSets(nil, ref)
+		if len(sets) == 0 || len(sets) > 3 || o.c.Sets.ID.At(int(sets[0])) != want {
+			t.Errorf("%q is nearest to %v, want %s first", ref, sets, want)
+		}
+	}
+	near("surging spark boosters", "set_ssp")
+	near("evolving sky", "set_evs")
+	if sets := o.x.NearestSets(nil, "zzzz"); len(sets) > 0 {
+		t.Errorf("%v are near zzzz", sets)
+	}
+
+	list := func(query string, want ...string) {
+		t.Helper()
+		sets, _ := o.x.Sets(nil, index.SetFilter{Query: query}, 0, 50)
+		var got []string
+		for _, set := range sets {
+			got = append(got, o.c.Sets.ID.At(int(set)))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("a list asked for %q has %q, want %q", query, got, want)
+		}
+	}
+	list("lost origin", "set_lor", "set_lortg")
+	list("evolving skys", "set_evs")
+	list("nothing of it")
+}
+
+// TestRealSetsCalled asks the TCGCSV tree for sets by everyday names.
+func TestRealSetsCalled(t *testing.T) {
+	depth.OnlyWhole(t)
+	x := openReal(t, "t")
+
+	for ref, want := range map[string]string{
+		"151": "SV: Scarlet & Violet 151", "Scarlet and Violet 151": "SV: Scarlet & Violet 151",
+		"SV03": "SV03: Obsidian Flames", "SV08": "SV08: Surging Sparks", "evolving skys": "SWSH07: Evolving Skies",
+		"Obsidian Flame": "SV03: Obsidian Flames", "Shadowless": "Base Set (Shadowless)", "Base": "Base Set",
+		"Romance Dawn OP01": "Romance Dawn", "Scarlet & Violet": "SV01: Scarlet & Violet Base Set",
+		"EVS": "SWSH07: Evolving Skies", "Evolutions": "XY - Evolutions", "team up": "SM - Team Up",
+		"Black & White": "Black and White", "OP-05": "Awakening of the New Era",
+	} {
+		sets := x.SetsNamed(ref)
+		if len(sets) != 1 || x.c.Sets.Name.At(int(sets[0])) != want {
+			t.Errorf("%q means %v, want %s", ref, sets, want)
+			for _, set := range sets {
+				t.Log(x.c.Sets.Name.At(int(set)))
+			}
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package index_test
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"ninepocket/collector"
+	"ninepocket/index"
+	"ninepocket/internal/depth"
+)
+
+// templates are the forms in which people ask for a card by its name, X.
+var templates = []string{
+	"X", "the X", "my X", "how much is X", "how much is my X worth", "GAME X", "GAME tcg X", "X GAME card", "X price",
+	"price of X", "buy X", "X for sale", "psa 10 X", "X psa 9", "X cgc 9.5", "X near mint english", "X nm", "english X",
+	"2023 X", "X 2023", "X card", "single card X", "rare X", "looking for X", "is X worth anything?", "🔥 X 🔥",
+	"what is the value of a X", "X lightly played", "selling X lot", "X gem mint 10",
+}
+
+// printedMost are the n names of a game that most cards have, without what qualifies them.
+func (x *realIndex) printedMost(game uint8, n int) []string {
+	counts := map[string]int{}
+	for card := range x.c.Cards.ID.Len() {
+		if x.c.Cards.Game[card] == game {
+			counts[index.PlainName(x.c.Cards.Name.At(card))]++
+		}
+	}
+
+	names := slices.Collect(keysIn(counts))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	return names[:min(n, len(names))]
+}
+
+func keysIn(m map[string]int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// TestTemplates asks for the names that are printed most in the forms of everyday: the first card
+// must have the name in at least 98 of 100. NINEPOCKET_TORTURE asks for all of 300 names of each game;
+// index/text has a sample.
+func TestTemplates(t *testing.T) {
+	names := 300
+	step := 1
+	if os.Getenv("NINEPOCKET_TORTURE") == "" {
+		depth.OnlyWhole(t)
+		step = 5
+	}
+
+	for _, catalog := range []string{"t", "n", "j"} {
+		x := openReal(t, catalog)
+		for game := range x.c.Games.Slug.Len() {
+			asked := x.printedMost(uint8(game), names)
+			all := 0
+			kept := 0
+			for _, form := range templates {
+				good := 0
+				count := 0
+				for i := 0; i < len(asked); i += step {
+					q := strings.ReplaceAll(form, "GAME", x.c.Games.Name.At(game))
+					q = strings.ReplaceAll(q, "X", asked[i])
+					count++
+					if x.firstHas(q, asked[i]) {
+						good++
+					} else if count-good <= 2 {
+						t.Logf("%s %q: first is %s", catalog, q, x.firstOf(q))
+					}
+				}
+
+				all += count
+				kept += good
+				if good < count {
+					t.Logf("%s %s: %d of %d", catalog, form, good, count)
+				}
+			}
+
+			share := float64(kept) / float64(all)
+			t.Logf("%s %s: %.2f %% of %d keep the name first", catalog, x.c.Games.Slug.At(game), 100*share, all)
+			if share < 0.98 {
+				t.Errorf("%s %s: only %.2f %% keep the name first", catalog, x.c.Games.Slug.At(game), 100*share)
+			}
+		}
+	}
+}
+
+// firstOf tells the first card of a search.
+func (x *realIndex) firstOf(q string) string {
+	page := x.Cards(nil, index.Query{Filter: index.NoFilter, Words: q, HasWords: true}, nil, 1)
+	if len(page.Cards) == 0 {
+		return "nothing"
+	}
+	return x.tell(int(page.Cards[0]))
+}
+
+// firstHas says whether the first card's name has the name asked for.
+func (x *realIndex) firstHas(q, name string) bool {
+	page := x.Cards(nil, index.Query{Filter: index.NoFilter, Words: q, HasWords: true}, nil, 1)
+	return len(page.Cards) > 0 &&
+		strings.Contains(collector.Fold(x.c.Cards.Name.At(int(page.Cards[0]))), collector.Fold(name))
+}

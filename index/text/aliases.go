@@ -1,0 +1,167 @@
+package text
+
+import (
+	"slices"
+
+	"ninepocket/collector"
+)
+
+// An Alias is another phrase for what is meant: words that are looked for instead of it, or a card.
+type Alias struct {
+	Phrase      string
+	Replacement string // words; "" when it stands for a card
+	Card        int    // the card that it stands for, -1 for none
+	Game        int    // of which it is alone, -1 for all
+}
+
+// alias is what a folded phrase stands for.
+type alias struct {
+	words string
+	card  uint32 // or none
+	games uint64 // in which it means that
+}
+
+// longestAlias is how many words of a query a phrase may cover.
+const longestAlias = 5
+
+// addAliases takes over the aliases that the catalog itself does not contradict: a phrase that is
+// the name of a card, or the code of a set, means that.
+func (b *builder) addAliases() {
+	b.index.aliases = map[string]alias{}
+	for _, a := range b.corpus.Aliases {
+		b.reader.norm.read(a.Phrase, 0)
+		tokens := b.reader.norm.tokens
+		if len(tokens) == 0 || len(tokens) > longestAlias {
+			continue
+		}
+
+		folded := string(b.reader.norm.text)
+		if b.isName(tokens) || b.isCode[folded] {
+			continue
+		}
+
+		of := alias{words: a.Replacement, card: none, games: ^uint64(0)}
+		if a.Game >= 0 {
+			of.games = 1 << min(a.Game, 63)
+		}
+		if a.Card >= 0 {
+			of.card = uint32(a.Card)
+			of.words = b.corpus.Name(a.Card)
+		}
+		b.index.aliases[folded] = of
+	}
+}
+
+// isName says whether the words just read are the whole name of a card of some game.
+func (b *builder) isName(tokens []token) bool {
+	var key []byte
+	for game := range len(b.corpus.Games) + 1 {
+		key = append(key[:0], byte(game))
+		for _, t := range tokens {
+			key = append(append(key, b.reader.norm.word(t)...), ' ')
+		}
+		if _, ok := b.family[string(key)]; ok {
+			return true
+		}
+	}
+
+	return false
+}
+
+// readAliases puts what phrases stand for in their place.
+func (q *query) readAliases(ix *Index) {
+	q.card = none
+	q.rewrote = false
+	q.wholly = false
+	q.aliased = ^uint64(0)
+	if len(ix.aliases) == 0 {
+		return
+	}
+
+	tokens := q.norm.tokens
+	var text []byte
+	last := 0 // behind the last phrase
+	for i := 0; i < len(tokens); i++ {
+		for til := min(len(tokens), i+longestAlias); til > i; til-- {
+			a, ok := ix.aliases[string(q.span(i, til))]
+			if !ok || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
+				continue
+			}
+
+			if til-i == len(tokens) {
+				q.card = a.card
+				q.wholly = true
+			}
+			q.aliased &= a.games
+			text = append(append(q.respell(text, last, i), ' '), a.words...)
+			last = til
+			i = til - 1
+			break
+		}
+	}
+
+	if last == 0 {
+		return
+	}
+
+	q.rewrote = true
+	text = q.respell(text, last, len(tokens))
+	q.norm.read(string(text), maxTokens)
+}
+
+// respell appends the tokens from i to til as they would be typed.
+func (q *query) respell(text []byte, i, til int) []byte {
+	for _, t := range q.norm.tokens[i:til] {
+		switch {
+		case t.hash:
+			text = append(text, ' ', '#')
+		case t.before == '-' || t.before == '/' || t.before == '_' || t.before == '.':
+			text = append(text, t.before)
+		default:
+			text = append(text, ' ')
+		}
+
+		word := q.norm.word(t)
+		text = append(text, word[:max(t.stem, 0)]...)
+		if t.stem > 0 {
+			text = append(text, '\'')
+		}
+		text = append(text, word[t.stem:]...)
+	}
+
+	return text
+}
+
+// isHead says whether letters before a number are a word or another name of something.
+func (ix *Index) isHead(w []byte) bool {
+	_, ok := ix.aliases[string(w)]
+	return ok || ix.words.find(w) != none
+}
+
+// separate parts what was typed as one word and is a word and a number, or a set's code and a
+// number: "ex199", "svp085".
+func (q *query) separate(ix *Index) {
+	for i := 0; i < len(q.norm.tokens) && len(q.norm.tokens) < maxTokens; i++ {
+		t := q.norm.tokens[i]
+		word := q.norm.word(t)
+		head := slices.IndexFunc(word, collector.IsDigit)
+		if head < 2 || !collector.IsInteger(word[head:]) || t.hash ||
+			ix.words.find(word) != none || ix.numbers.find(q.numberKey(i, i+1)) != none ||
+			!ix.isHead(word[:head]) || ix.isCode(q.numberKey(i, i+1)) {
+			continue
+		}
+
+		part := t
+		part.start += head
+		part.before = ' '
+		part.stem = 0
+		q.norm.tokens[i].end = part.start
+		q.norm.tokens[i].stem = 0
+		q.norm.tokens = slices.Insert(q.norm.tokens, i+1, part)
+		if ix.numbers.find(q.numberKey(i+1, i+2)) == none {
+			// No card has the number, so that the word was none of these.
+			q.norm.tokens = slices.Delete(q.norm.tokens, i+1, i+2)
+			q.norm.tokens[i] = t
+		}
+	}
+}

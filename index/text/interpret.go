@@ -1,0 +1,208 @@
+package text
+
+// A NoteKind says what was done to words of a query.
+type NoteKind uint8
+
+// The kinds of notes.
+const (
+	LeftOut   NoteKind = iota // the words were not looked for
+	ReadAs                    // another name was read as what it stands for
+	Respelt                   // a word was taken for another
+	Missing                   // the card does not have the word
+	AsSet                     // the words are of the card's set
+	AsNumber                  // the words are the card's number
+	Preferred                 // cards that have this rarity, finish or edition come first
+	InGame                    // the game that was meant
+)
+
+// A Note tells what was done to words of a query.
+type Note struct {
+	Kind     NoteKind
+	From, To string // To is what the words were taken for, where that is something else
+}
+
+// Interpret appends what was done to the words of a query whose first hit is card; nothing where all
+// words are the card's name (docs/SEARCH.md, What the answer tells).
+func (ix *Index) Interpret(dst []Note, query string, card uint32) []Note {
+	s := ix.take()
+	defer ix.scratch.Put(s)
+	q := &s.query
+	q.parse(ix, query)
+	if q.rewrote && !q.wholly {
+		// As in Search: words that a card has as they were typed are meant.
+		q.parseAsTyped(ix, query)
+		if !ix.hasAll(q, card) {
+			q.parse(ix, query)
+		}
+	}
+
+	if q.rewrote {
+		dst = append(dst, Note{Kind: ReadAs, From: query, To: q.typedText()})
+	}
+
+	dst = ix.noteMarks(dst, q)
+	numbers := uint8(0)
+	for i := range q.numbers {
+		if r := &q.numbers[i]; ix.hasNumber(card, r) {
+			numbers |= r.bits
+		}
+	}
+
+	for i := range q.units {
+		dst = ix.noteUnit(dst, q, i, numbers, card)
+	}
+
+	return dst
+}
+
+// typedText is the query as it was read, with spaces.
+func (q *query) typedText() string {
+	var text []byte
+	for i, t := range q.norm.tokens {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = append(text, q.norm.word(t)...)
+	}
+	return string(text)
+}
+
+// noteMarks tells what was left out, preferred and taken for a game; neighbours are told together.
+func (ix *Index) noteMarks(dst []Note, q *query) []Note {
+	for i := 0; i < len(q.marks); {
+		til := i + 1
+		for til < len(q.marks) && q.marks[til].kind == q.marks[i].kind && q.marks[til].wish.Have == 0 {
+			til++
+		}
+
+		var text []byte
+		for k := i; k < til; k++ {
+			if k > i {
+				text = append(text, ' ')
+			}
+			text = append(text, q.norm.word(q.norm.tokens[k])...)
+		}
+
+		switch q.marks[i].kind {
+		case markQuiet, markGrade:
+			dst = append(dst, Note{Kind: LeftOut, From: string(text)})
+		case markWish:
+			dst = append(dst, Note{Kind: Preferred, From: string(text)})
+		case markGame:
+			dst = append(dst, Note{Kind: InGame, From: string(text)})
+		case markPlain, markYear:
+		}
+
+		i = til
+	}
+
+	return dst
+}
+
+// noteUnit tells what unit i is to a card, unless it is a word of its name.
+func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint32) []Note {
+	u := &q.units[i]
+	switch {
+	case ix.holds(card, u.id), u.stem > 0 && ix.hasWord(card, u.text[:u.stem]):
+		return dst
+	case numbers>>i&1 != 0:
+		return append(dst, Note{Kind: AsNumber, From: string(u.text)})
+	case ix.setHolds(card, u.id), isNumberWord(u.text) && ix.setHas(card, q.numberKey(u.first, u.til)):
+		return append(dst, Note{Kind: AsSet, From: string(u.text)})
+	case q.optional>>i&1 != 0, i == len(q.units)-1 && ix.beginsWord(card, u.text), ix.isJoined(card, u.text):
+		return dst
+	}
+
+	for _, near := range ix.expander.expand(u.text, typos) {
+		if ix.holds(card, near.id) || ix.setHolds(card, near.id) {
+			return append(dst, Note{Kind: Respelt, From: string(u.text), To: string(ix.words.word(near.id))})
+		}
+	}
+
+	if ix.beginsWord(card, u.text) {
+		return dst
+	}
+	return append(dst, Note{Kind: Missing, From: string(u.text)})
+}
+
+// hasAll says whether a card has every unit of a query as it was typed.
+func (ix *Index) hasAll(q *query, card uint32) bool {
+	for i := range q.units {
+		if !ix.hasWord(card, q.units[i].text) && !ix.setHas(card, q.units[i].text) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasWord says whether a word is part of a card's name or of what qualifies it.
+func (ix *Index) hasWord(card uint32, w []byte) bool { return ix.holds(card, ix.words.find(w)) }
+
+// holds is hasWord of a word's number.
+func (ix *Index) holds(card, id uint32) bool {
+	if id == none {
+		return false
+	}
+
+	t := ix.titleOf[card]
+	for i := ix.held.start[t]; i < ix.held.start[t+1]; i++ {
+		if ix.held.word[i] == id {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsWord says whether a word of a card's name or set begins so.
+func (ix *Index) beginsWord(card uint32, w []byte) bool {
+	lo, hi := ix.words.prefix(w)
+	t := ix.titleOf[card]
+	for i := ix.held.start[t]; i < ix.held.start[t+1]; i++ {
+		if id := ix.held.word[i]; id >= lo && id < hi {
+			return true
+		}
+	}
+
+	return ix.ofSet(card, &ix.sets, lo, hi)
+}
+
+// isJoined says whether a word is two neighbours of a card's name, or a part of one.
+func (ix *Index) isJoined(card uint32, w []byte) bool {
+	if len(w) < 5 {
+		return false
+	}
+	for at := 1; at < len(w); at++ {
+		if ix.hasWord(card, w[:at]) && ix.hasWord(card, w[at:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// setHas says whether a word is of a card's set: of its name, or a code.
+func (ix *Index) setHas(card uint32, w []byte) bool { return ix.setHolds(card, ix.words.find(w)) }
+
+// setHolds is setHas of a word's number.
+func (ix *Index) setHolds(card, id uint32) bool {
+	return id != none && (ix.ofSet(card, &ix.sets, id, id+1) || ix.ofSet(card, &ix.codes, id, id+1))
+}
+
+// ofSet says whether the card's set has one of the words from lo up to hi.
+func (ix *Index) ofSet(card uint32, p *postings, lo, hi uint32) bool {
+	set := ix.setOf[card]
+	if set < 0 || lo >= hi {
+		return false
+	}
+	for i := p.start[lo]; i < p.start[hi]; i++ {
+		if p.holder[i] == uint32(set) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasNumber says whether a card's number is the one that a reading asks for.
+func (ix *Index) hasNumber(card uint32, r *numberReading) bool {
+	return ix.numberOf[card] != none && (ix.numberOf[card] == r.exact || ix.baseOf[card] == r.exact ||
+		r.tail != none && ix.tailOf[card] == r.tail)
+}

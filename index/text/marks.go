@@ -1,0 +1,336 @@
+package text
+
+import (
+	"strings"
+
+	"ninepocket/collector"
+)
+
+// A mark says what a word of a query is beside a word to look for (docs/SEARCH.md, Noise).
+type mark struct {
+	kind markKind
+	game uint8          // of markGame
+	wish collector.Wish // of the first word of a wish
+	id   uint32         // of the token: the word that it is, or none
+	// longest is, in a phrasebook, how many words a phrase has at most that begins with this one.
+	longest uint8
+}
+
+type markKind uint8
+
+const (
+	markPlain markKind = iota
+	markQuiet
+	markGrade
+	markGame
+	markWish
+	markYear
+)
+
+// A wish is a preference that a query told, and the words that told it.
+type wish struct {
+	collector.Wish
+	start, end int // among the normalised query
+}
+
+// maxWishes is how many preferences of a query count.
+const maxWishes = 7
+
+// Longest whole name that noise words are looked for in, in words.
+const longestWhole = 8
+
+// readMarks finds out what the words of the query are. What is part of a whole name or set is a word
+// to look for whatever else it may be; where nothing else is left, so is everything.
+func (q *query) readMarks(ix *Index) {
+	tokens := q.norm.tokens
+	q.marks = append(q.marks[:0], make([]mark, len(tokens))...)
+	q.wishes = q.wishes[:0]
+	q.games = ^uint64(0)
+	q.leftOut = q.rewrote
+
+	marked := false
+	graded := false
+	for i := range tokens {
+		q.marks[i].id = ix.words.find(q.norm.word(tokens[i]))
+	}
+
+	for i := 0; i < len(tokens); {
+		n, m := q.markAt(ix, i, graded)
+		if m.kind == markPlain {
+			i++
+			continue
+		}
+
+		marked = true
+		graded = graded || m.kind == markGrade
+		for k := i; k < i+n; k++ {
+			m.id = q.marks[k].id
+			q.marks[k] = m
+			m.wish = collector.Wish{}
+		}
+		i += n
+	}
+
+	if !marked {
+		q.limitAliased()
+		return
+	}
+
+	q.keepWholes(ix)
+	q.keepCode(ix)
+	q.keepSome()
+	q.noteMarks()
+}
+
+// span is the folded text of the tokens from i to til.
+func (q *query) span(i, til int) []byte {
+	return q.norm.text[q.norm.tokens[i].start:q.norm.tokens[til-1].end]
+}
+
+// markAt reads what begins at token i: how many tokens, and what they are. The longest reading
+// counts.
+func (q *query) markAt(ix *Index, i int, graded bool) (int, mark) {
+	tokens := q.norm.tokens
+	if tokens[i].hash {
+		return 1, mark{}
+	}
+
+	if n := q.gradeAt(i, graded); n > 0 {
+		return n, mark{kind: markGrade}
+	}
+
+	word := q.norm.word(tokens[i])
+	if collector.IsInteger(word) {
+		if isYear(word) && !q.isNumberPart(i, i+1) {
+			return 1, mark{kind: markYear}
+		}
+		return 1, mark{}
+	}
+
+	// Most words are known, and of known ones is known whether they are more than words.
+	if id := q.marks[i].id; id != none && !ix.phraseWord[id] {
+		return 1, mark{}
+	}
+	first, known := ix.phrases[string(word)]
+	if !known {
+		return 1, mark{}
+	}
+
+	for n := min(int(first.longest), len(tokens)-i); n > 1; n-- {
+		if m := ix.phrases[string(q.span(i, i+n))]; m.kind != markPlain && q.mayBe(m, i, n) {
+			return n, m
+		}
+	}
+
+	// A letter at the end is part of a name: "unown a".
+	if first.kind == markPlain || !q.mayBe(first, i, 1) || len(word) == 1 && i == len(tokens)-1 && i > 0 {
+		return 1, mark{}
+	}
+	return 1, first
+}
+
+// mayBe says whether n tokens from i on may be the phrase of a mark, and are no part of a number.
+func (q *query) mayBe(m mark, i, n int) bool { return m.kind == markGame || !q.isNumberPart(i, i+n) }
+
+// isNumberPart says whether a sign ties the tokens to a number.
+func (q *query) isNumberPart(i, til int) bool {
+	tokens := q.norm.tokens
+	tie := func(k int) bool {
+		b := tokens[k].before
+		return k > 0 && (b == '-' || b == '/' || b == '_') &&
+			(isNumberWord(q.norm.word(tokens[k])) || isNumberWord(q.norm.word(tokens[k-1])))
+	}
+
+	return tie(i) || til < len(tokens) && tie(til)
+}
+
+// gradeAt returns how many tokens from i on are a grade: "psa 10", "bgs 9.5", "psa10", and a figure
+// behind another grading word.
+func (q *query) gradeAt(i int, graded bool) int {
+	tokens := q.norm.tokens
+	word := q.norm.word(tokens[i])
+	n := 1
+	switch {
+	case gradeCompanies[string(word)]:
+	case len(word) > 3 && gradeCompanies[string(word[:3])] && collector.IsInteger(word[3:]) && len(word) <= 5:
+		return n
+	case graded && i > 0 && q.marks[i-1].kind == markGrade && q.isGrade(i):
+		n = 0
+	default:
+		return 0
+	}
+
+	if i+n < len(tokens) && q.isGrade(i+n) {
+		n++
+		if i+n < len(tokens) && tokens[i+n].before == '.' && string(q.norm.word(tokens[i+n])) == "5" {
+			n++
+		}
+	}
+
+	return n
+}
+
+// isGrade says whether a token is a figure from 1 to 10 that is no number of a card.
+func (q *query) isGrade(i int) bool {
+	word := q.norm.word(q.norm.tokens[i])
+	small := len(word) == 1 && collector.IsDigit(word[0]) || string(word) == "10"
+	return small && !q.isNumberPart(i, i+1) && !q.norm.tokens[i].hash
+}
+
+// keepWholes keeps the words that are part of a whole name or set: "The Peak", "Pokémon Catcher".
+func (q *query) keepWholes(ix *Index) {
+	n := len(q.norm.tokens)
+	for i := range n {
+		for til := min(n, i+longestWhole); til >= i+2; til-- {
+			if q.allPlain(i, til) || ix.wholes.find(q.span(i, til)) == none {
+				continue
+			}
+			for k := i; k < til; k++ {
+				q.marks[k] = mark{id: q.marks[k].id}
+			}
+			break
+		}
+	}
+}
+
+func (q *query) allPlain(i, til int) bool {
+	for _, m := range q.marks[i:til] {
+		if m.kind != markPlain {
+			return false
+		}
+	}
+	return true
+}
+
+// keepCode keeps the code of a set where nothing but a number stands beside it: "TR 4".
+func (q *query) keepCode(ix *Index) {
+	code := -1
+	for i := range q.marks {
+		word := q.span(i, i+1)
+		switch {
+		case q.marks[i].kind == markPlain && !isNumberWord(word):
+			return
+		case q.marks[i].kind != markPlain && len(word) > 1 && len(word) <= 3 && ix.isCode(word):
+			code = i
+		}
+	}
+
+	if code >= 0 && len(q.marks) > 1 {
+		q.marks[code] = mark{id: q.marks[code].id}
+	}
+}
+
+// keepSome makes words of what was marked where nothing else is left to look for: rarities before
+// games, and games before noise.
+func (q *query) keepSome() {
+	for _, kind := range []markKind{markPlain, markYear, markWish, markGame, markQuiet, markGrade} {
+		found := false
+		for i := range q.marks {
+			if q.marks[i].kind == kind {
+				q.marks[i] = mark{id: q.marks[i].id}
+				found = true
+			}
+		}
+		if found {
+			return
+		}
+	}
+}
+
+// noteMarks sums up what the marks say.
+func (q *query) noteMarks() {
+	games := uint64(0)
+	for i := range q.marks {
+		switch m := &q.marks[i]; m.kind {
+		case markGame:
+			games |= 1 << min(m.game, 63)
+		case markGrade:
+			q.leftOut = true
+		case markWish:
+			if m.wish.Have != 0 && len(q.wishes) < maxWishes {
+				t := q.norm.tokens[i]
+				q.wishes = append(q.wishes, wish{m.wish, t.start, t.end})
+			}
+		case markPlain, markQuiet, markYear:
+		}
+	}
+
+	if games != 0 {
+		q.games = games
+	}
+	q.limitAliased()
+}
+
+// limitAliased leaves the games in which another name means what it was read as.
+func (q *query) limitAliased() {
+	if games := q.games & q.aliased; games != 0 {
+		q.games = games
+	}
+}
+
+// A phrasebook says what words are beside words to look for.
+type phrasebook struct {
+	phrases map[string]mark // by folded phrase, and by the first words of longer ones
+}
+
+// newPhrasebook gathers the noise, the wishes, and the games of a catalog by their names.
+func newPhrasebook(games []string) phrasebook {
+	b := phrasebook{phrases: map[string]mark{}}
+	for phrase, kind := range noises {
+		switch kind {
+		case quiet:
+			b.add(phrase, mark{kind: markQuiet})
+		case grading:
+			b.add(phrase, mark{kind: markGrade})
+		case telling, everyday:
+		}
+	}
+
+	for _, phrase := range collector.ConditionPhrases() {
+		b.add(phrase, mark{kind: markGrade})
+	}
+
+	for phrase, w := range collector.Wishes() {
+		b.add(phrase, mark{kind: markWish, wish: w})
+	}
+
+	var n normaliser
+	for game, display := range games {
+		n.read(display, 0)
+		var words []string
+		for _, t := range n.tokens {
+			words = append(words, string(n.word(t)))
+		}
+		b.add(strings.Join(words, " "), mark{kind: markGame, game: uint8(game)})
+		for short, of := range shortGames {
+			if of == string(n.text) {
+				b.add(short, mark{kind: markGame, game: uint8(game)})
+			}
+		}
+	}
+
+	return b
+}
+
+// add adds a phrase, its words divided by spaces.
+func (b *phrasebook) add(phrase string, m mark) {
+	words := strings.Fields(phrase)
+	folded := strings.Join(words, "")
+	if folded == "" {
+		return
+	}
+
+	m.longest = b.phrases[folded].longest
+	b.phrases[folded] = m
+	first := b.phrases[words[0]]
+	first.longest = max(first.longest, uint8(len(words)))
+	b.phrases[words[0]] = first
+}
+
+// isCode says whether a word is the code of a set, or another spelling of one.
+func (ix *Index) isCode(w []byte) bool {
+	if id := ix.words.find(w); id != none && ix.codes.start[id] < ix.codes.start[id+1] {
+		return true
+	}
+	return false
+}

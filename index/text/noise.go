@@ -1,0 +1,64 @@
+package text
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// A noise says how little a word tells (docs/SEARCH.md, Noise).
+type noise uint8
+
+const (
+	telling noise = iota
+	// everyday words tell little where they are missing.
+	everyday
+	// quiet words are left out, and the card is the same.
+	quiet
+	// grading words are left out, but the copy is another one: a grade, a condition, a language.
+	grading
+)
+
+//go:embed noise.txt
+var noiseText string
+
+// noises are the words and phrases of noise.txt, the words of a phrase divided by spaces.
+var noises = readNoise(noiseText)
+
+func readNoise(text string) map[string]noise {
+	sections := map[string]noise{"[everyday]": everyday, "[quiet]": quiet, "[grading]": grading}
+	table := map[string]noise{}
+	kind := telling
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if next, ok := sections[line]; ok {
+			kind = next
+			continue
+		}
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+
+		for word := range strings.FieldsSeq(line) {
+			// A word that is in two sections is what the first one says.
+			word = strings.ReplaceAll(word, "_", " ")
+			if table[word] == telling {
+				table[word] = kind
+			}
+		}
+	}
+
+	return table
+}
+
+// gradeCompanies are followed by a grade: "psa 10", "bgs 9.5".
+var gradeCompanies = map[string]bool{"psa": true, "cgc": true, "bgs": true, "sgc": true, "beckett": true}
+
+// shortGames are what people call games beside their names, which the catalog has.
+var shortGames = map[string]string{
+	"ptcg": "pokemon", "pkmn": "pokemon", "optcg": "onepiece",
+}
+
+// isYear says whether a bare integer is a year of the trade: 1996, 2025.
+func isYear(w []byte) bool {
+	return len(w) == 4 && (string(w) >= "1996" && string(w) <= "2039")
+}

@@ -1,0 +1,196 @@
+package text
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"ninepocket/collector"
+)
+
+// TestNoiseAlone holds that a word that is left out, or weighs little, counts when it is typed alone:
+// where it is a whole card name, that card comes first. Few words are.
+func TestNoiseAlone(t *testing.T) {
+	words := map[string]noise{}
+	for phrase, kind := range noises {
+		words[strings.ReplaceAll(phrase, " ", "")] = kind
+	}
+	if len(words) < 1000 {
+		t.Fatalf("noise.txt has only %d words", len(words))
+	}
+
+	names := 0
+	for _, c := range []*testCatalog{officialCatalog(t), tcgcsvCatalog(t)} {
+		for i := range c.cards {
+			name := collector.Fold(c.cards[i].name)
+			if words[name] == telling {
+				continue
+			}
+
+			delete(words, name)
+			names++
+			found := c.search(name, "*")
+			if len(found) == 0 || collector.Fold(found[0].name) != name {
+				t.Errorf("%q alone does not find the card %s first", name, c.cards[i].name)
+			}
+		}
+	}
+
+	if names > 20 {
+		t.Errorf("%d words of noise.txt are whole names", names)
+	}
+}
+
+// TestTypedSample asks the names that are printed most in forms of everyday; index has the whole.
+func TestTypedSample(t *testing.T) {
+	c := officialCatalog(t)
+	counts := map[string]int{}
+	for i := range c.cards {
+		if c.cards[i].game == pokemon {
+			counts[c.cards[i].name]++
+		}
+	}
+
+	names := slices.SortedFunc(mapKeys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+	all := 0
+	kept := 0
+	for _, name := range names[:40] {
+		for _, form := range []string{
+			"the X", "my X", "how much is X", "X price", "psa 10 X", "X near mint english", "2023 X", "X card", "rare X",
+			"X full art", "pokemon tcg X", "pokémon X", "X for sale 🔥", "looking for X from 151",
+		} {
+			q := strings.ReplaceAll(form, "X", name)
+			all++
+			if found := c.search(q, "*"); len(found) > 0 && strings.Contains(found[0].name, name) {
+				kept++
+			} else {
+				t.Logf("%q does not keep the name", q)
+			}
+		}
+	}
+
+	if kept*100 < all*98 {
+		t.Errorf("%d of %d keep the name first", kept, all)
+	}
+}
+
+// shelf is a small catalog: name, number, set, rarity.
+func shelf(t *testing.T, aliases []Alias, cards ...[4]string) *Index {
+	t.Helper()
+	sets := map[string]int32{}
+	for _, c := range cards {
+		if _, ok := sets[c[2]]; !ok {
+			sets[c[2]] = int32(len(sets))
+		}
+	}
+
+	ix, err := Build(context.Background(), Corpus{
+		Len:     len(cards),
+		Name:    func(i int) string { return cards[i][0] },
+		Number:  func(i int) string { return cards[i][1] },
+		SetName: func(i int) string { return cards[i][2] },
+		Rarity:  func(i int) string { return cards[i][3] },
+		Game:    func(i int) uint8 { return uint8(strings.Count(cards[i][2], "OP01")) },
+		Set:     func(i int) int32 { return sets[cards[i][2]] },
+		Games:   []string{"Pokémon", "One Piece"},
+		Aliases: aliases,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ix
+}
+
+var shelved = [][4]string{
+	{"Charizard", "4/102", "Base Set", "Rare Holo"},                           // 0
+	{"Charizard ex", "6/165", "151", "Double Rare"},                           // 1
+	{"Charizard ex", "199/165", "151", "Special Illustration Rare"},           // 2
+	{"The Peak", "1/50", "Sky", "Common"},                                     // 3
+	{"Pokémon Catcher", "95/98", "Emerging Powers", "Uncommon"},               // 4
+	{"Monkey.D.Luffy", "OP01-003", "OP01: Romance Dawn", "Leader"},            // 5
+	{"Rare Candy", "60/100", "Sky", "Uncommon"},                               // 6
+	{"Dragonite", "4/62", "Fossil", "Rare Holo"},                              // 7
+	{"Umbreon VMAX", "95/203", "SWSH07: Evolving Skies", "Ultra Rare"},        // 8
+	{"Umbreon VMAX (Alternate Art)", "215/203", "SWSH07: Evolving Skies", ""}, // 9
+}
+
+// TestWordsBesideNames goes through the rules of docs/SEARCH.md on a small catalog.
+func TestWordsBesideNames(t *testing.T) {
+	ix := shelf(t, []Alias{
+		{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1},
+		{Phrase: "moonbreon", Card: 9, Game: 0},
+		{Phrase: "the peak", Replacement: "charizard", Card: -1, Game: -1},
+	}, shelved...)
+	f := func(q string, want ...uint32) {
+		t.Helper()
+		hits := sorted(ix.Search(nil, q, nil))
+		var got []uint32
+		for i, h := range hits {
+			if i < len(want) {
+				got = append(got, h.Card)
+			}
+		}
+		if !slices.Equal(got, want) || len(want) == 0 && len(hits) > 0 {
+			t.Errorf("%q finds %v first, want %v", q, hits, want)
+		}
+	}
+
+	// Noise goes first, unless it is part of a whole name.
+	f("the charizard", 0)
+	f("how much is my charizard worth?", 0)
+	f("psa 10 gem mint charizard", 0)
+	f("the peak", 3)
+	f("pokemon charizard", 0)
+	f("pokemon catcher", 4)
+	f("one piece luffy op01", 5)
+	f("one piece charizard", 0)
+
+	// Rarities are preferences, and words of names where a name has them.
+	f("charizard ex sir", 2, 1)
+	f("charizard ex double rare", 1, 2)
+	f("umbreon vmax alt art", 9, 8)
+	f("umbreon vmax", 8, 9)
+	f("charizard manga rare", 0)
+	f("rare candy", 6)
+
+	// Sets, numbers, and what is mistyped in them.
+	f("charizard 151", 1, 2)
+	f("umbreon swsh7", 8)
+	f("charizard ex 199-165", 2)
+	f("charizard ex199", 2)
+	f("charizard ex 199/166", 2)
+	f("evolving umbreon", 8)
+
+	// Sounds and other names are last and first.
+	f("dragonight", 7)
+	f("zard ex sir", 2)
+	f("moonbreon", 9)
+
+	// A word that nobody knows weighs more than a common one.
+	f("black lotus")
+	f("sky lotus diamond")
+	f("xyzzy")
+}
+
+func TestInterpret(t *testing.T) {
+	ix := shelf(t, []Alias{{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1}}, shelved...)
+	f := func(q string, card uint32, want ...Note) {
+		t.Helper()
+		if got := ix.Interpret(nil, q, card); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", q, got, want)
+		}
+	}
+
+	f("charizard", 0)
+	f("charizard ex", 1)
+	f("the charizard", 0, Note{LeftOut, "the", ""})
+	f("how much is charizrd", 0, Note{LeftOut, "how much is", ""}, Note{Respelt, "charizrd", "charizard"})
+	f("pokemon charizard ex sir", 2, Note{InGame, "pokemon", ""}, Note{Preferred, "sir", ""})
+	f("charizard ex 151 199/165", 2, Note{AsSet, "151", ""}, Note{AsNumber, "199", ""})
+	f("zard", 0, Note{ReadAs, "zard", "charizard"})
+	f("charizard xyzzy", 0, Note{Missing, "xyzzy", ""})
+}

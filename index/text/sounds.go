@@ -1,0 +1,298 @@
+package text
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// sounds find the words of names that sound like what was typed: "dragonight", "pick a chew"
+// (docs/SEARCH.md, Last resort). Words are reduced to how they sound, and compared by the runs of
+// three letters that they share.
+type sounds struct {
+	words []uint32 // word numbers
+	size  []uint8  // by sound: how many runs it has
+	runs  []uint32 // distinct, ascending
+	start []uint32 // by run: where its sounds begin in of
+	of    []uint32 // sounds
+}
+
+const (
+	// shortestSound is how many letters a word needs to be compared; longestSound bounds them.
+	shortestSound, longestSound = 4, 24
+	// maxSounds is how many words one run of words is read as.
+	maxSounds = 3
+	// longestSpoken is how many typed words may stand for one.
+	longestSpoken = 4
+	// maxSpoken is how many units a query has at most that is heard.
+	maxSpoken = 5
+)
+
+func newSounds(ix *Index, step func()) sounds {
+	type pair struct{ run, sound uint32 }
+	var pairs []pair
+	var s sounds
+	var buf []byte
+	var runs []uint32
+	for w := range uint32(ix.words.len()) {
+		every(step, int(w))
+		word := ix.words.word(w)
+		if ix.joined[w] || len(word) < shortestSound || len(word) > longestSound || !isLetters(word) || !ix.inNames(w) {
+			continue
+		}
+
+		buf = appendSound(buf[:0], word)
+		sound := uint32(len(s.words))
+		runs = appendRuns(runs[:0], buf)
+		for _, run := range runs {
+			pairs = append(pairs, pair{run, sound})
+		}
+		s.words = append(s.words, w)
+		s.size = append(s.size, uint8(len(runs)))
+	}
+
+	compared := 0
+	slices.SortFunc(pairs, func(a, b pair) int {
+		compared++
+		every(step, compared)
+		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.sound, b.sound))
+	})
+
+	for i, p := range pairs {
+		if i == 0 || p.run != pairs[i-1].run {
+			s.runs = append(s.runs, p.run)
+			s.start = append(s.start, uint32(i))
+		}
+		s.of = append(s.of, p.sound)
+	}
+
+	s.start = append(s.start, uint32(len(pairs)))
+	return s
+}
+
+// inNames says whether a word is part of a name itself.
+func (ix *Index) inNames(w uint32) bool {
+	lo, hi := ix.names.of(w)
+	for p := lo; p < hi; p++ {
+		if ix.names.mask[p]&beside == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func isLetters(w []byte) bool {
+	for _, b := range w {
+		if b < 'a' || b > 'z' {
+			return false
+		}
+	}
+	return len(w) > 0
+}
+
+// appendRuns appends every run of three letters of a sound, its ends padded.
+func appendRuns(dst []uint32, sound []byte) []uint32 {
+	run := uint32(' ')<<8 | ' '
+	for i := range len(sound) + 1 {
+		c := byte(' ')
+		if i < len(sound) {
+			c = sound[i]
+		}
+		run = run<<8&0xffffff | uint32(c)
+		dst = append(dst, run)
+	}
+
+	return dst
+}
+
+// soundRules are spellings of one sound, the longest first; what they give is not looked at again.
+var soundRules = []struct{ spelt, sound string }{
+	{"ought", "ot"},
+	{"augh", "o"},
+	{"ough", "o"},
+	{"eigh", "a"},
+	{"igh", "i"},
+	{"tch", "C"},
+	{"sch", "s"},
+	{"ght", "t"},
+	{"ph", "f"},
+	{"ck", "k"},
+	{"qu", "kw"},
+	{"ch", "C"},
+	{"sh", "s"},
+	{"gh", "g"},
+	{"wr", "r"},
+	{"kn", "n"},
+	{"th", "t"},
+	{"au", "o"},
+	{"aw", "o"},
+	{"oa", "o"},
+	{"ou", "u"},
+	{"oo", "u"},
+	{"ew", "u"},
+	{"eu", "u"},
+	{"ee", "i"},
+	{"ea", "i"},
+	{"ie", "i"},
+	{"ei", "i"},
+	{"ey", "i"},
+	{"ai", "a"},
+	{"ay", "a"},
+	{"ce", "se"},
+	{"ci", "si"},
+	{"cy", "si"},
+	{"x", "ks"},
+	{"c", "k"},
+	{"q", "k"},
+	{"z", "s"},
+	{"y", "i"},
+	{"v", "w"},
+}
+
+// appendSound appends how a word of plain letters sounds.
+func appendSound(dst, word []byte) []byte {
+	begin := len(dst)
+	for i := 0; i < len(word); {
+		sound := word[i : i+1]
+		n := 1
+		for _, r := range soundRules {
+			if r.spelt[0] == word[i] && bytes.HasPrefix(word[i:], []byte(r.spelt)) {
+				sound = []byte(r.sound)
+				n = len(r.spelt)
+				break
+			}
+		}
+
+		// A letter twice sounds as one.
+		for _, c := range sound {
+			if len(dst) == begin || dst[len(dst)-1] != c {
+				dst = append(dst, c)
+			}
+		}
+		i += n
+	}
+
+	if n := len(dst); n > begin+3 && dst[n-1] == 'e' {
+		dst = dst[:n-1]
+	}
+
+	return dst
+}
+
+// A listener is the scratch memory of comparing sounds.
+type listener struct {
+	spoken, sound []byte
+	runs          []uint32
+	shared        []uint8 // by sound: the runs that it shares with what was spoken
+	heard         []uint32
+	best          []alike
+}
+
+// alike is a known word and how much it sounds like another, in thousandths.
+type alike struct {
+	sound uint32
+	share int
+}
+
+// expandSounds takes up to four neighbouring words of letters for one that sounds like them.
+func (s *search) expandSounds() {
+	l := &s.listener
+	tokens := s.query.norm.tokens
+	for i := range tokens {
+		l.spoken = l.spoken[:0]
+		for til := i + 1; til <= min(i+longestSpoken, len(tokens)); til++ {
+			word := s.query.norm.word(tokens[til-1])
+			if !isLetters(word) || len(l.spoken)+len(word) > longestSound {
+				break
+			}
+
+			l.spoken = append(l.spoken, word...)
+			if bits := s.spokenBits(i, til); bits != 0 && len(l.spoken) >= shortestSound {
+				l.sound = appendSound(l.sound[:0], l.spoken)
+				s.soundsLike(bits)
+			}
+		}
+	}
+}
+
+// spokenBits are the units that the tokens from i to til are, 0 when that is none, or a single word
+// that names have.
+func (s *search) spokenBits(i, til int) (bits uint8) {
+	known := 0
+	for k := range s.query.units {
+		u := &s.query.units[k]
+		if u.number || u.first < i || u.til > til {
+			continue
+		}
+		bits |= 1 << k
+		if s.query.known>>k&1 != 0 && s.query.weight[k] >= weightCommonest {
+			known++
+		}
+	}
+
+	if known > 0 && til == i+1 {
+		return 0
+	}
+	return bits
+}
+
+// soundsLike adds the words that share at least half of all runs with the sound.
+func (s *search) soundsLike(bits uint8) {
+	ix := &s.ix.sounds
+	l := &s.listener
+	if len(l.shared) < len(ix.words) {
+		l.shared = make([]uint8, len(ix.words))
+	}
+
+	l.heard = l.heard[:0]
+	l.runs = appendRuns(l.runs[:0], l.sound)
+	for _, run := range l.runs {
+		at, ok := slices.BinarySearch(ix.runs, run)
+		if !ok {
+			continue
+		}
+		for _, other := range ix.of[ix.start[at]:ix.start[at+1]] {
+			if l.shared[other] == 0 {
+				l.heard = append(l.heard, other)
+			}
+			l.shared[other]++
+		}
+	}
+
+	l.best = l.best[:0]
+	for _, other := range l.heard {
+		shared := int(l.shared[other])
+		l.shared[other] = 0
+		if all := len(l.runs) + int(ix.size[other]) - shared; 2*shared >= all {
+			l.best = append(l.best, alike{other, shared * 1000 / all})
+		}
+	}
+
+	slices.SortFunc(l.best, func(a, b alike) int {
+		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.sound, b.sound))
+	})
+	for _, a := range l.best[:min(len(l.best), maxSounds)] {
+		// What is far behind the best is none.
+		if a.share*4 >= l.best[0].share*3 {
+			s.add(bits, soundName, ix.words[a.sound])
+		}
+	}
+}
+
+// maySound says whether a search may go on to sounds: a word of letters is there that tells little
+// or is not known, and there are few enough words.
+func (q *query) maySound() bool {
+	if len(q.units) > maxSpoken {
+		return false
+	}
+
+	for i := range q.units {
+		u := &q.units[i]
+		doubtful := q.known>>i&1 == 0 || q.weight[i] == weightEveryday
+		if doubtful && isLetters(u.text) {
+			return true
+		}
+	}
+
+	return false
+}

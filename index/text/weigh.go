@@ -1,0 +1,167 @@
+package text
+
+import (
+	"math"
+
+	"ninepocket/collector"
+)
+
+// What a missing word costs (docs/SEARCH.md, Missing words). A hit may lack half of the weight of a
+// query.
+const (
+	weightEveryday  = 2
+	weightSuffix    = 3
+	weightBeside    = 3 // a word that only qualifies names
+	weightSet       = 4
+	weightInteger   = 3
+	weightNumber    = 8
+	weightUnknown   = 7
+	weightRarest    = 11 // a word of one name
+	weightCommonest = 5
+)
+
+// weigh notes what each unit costs where it is missing.
+func (q *query) weigh(ix *Index) {
+	q.total = 0
+	q.lightest = weightRarest
+	q.telling = 0
+	q.known = 0
+	every := costs(0)
+	for i := range q.units {
+		w, known := ix.weightOf(&q.units[i])
+		if known {
+			q.known |= 1 << i
+		}
+
+		every |= 1 << (4 * i)
+		if q.optional>>i&1 != 0 {
+			w = 0
+		}
+		if w > weightSuffix {
+			q.telling |= 1 << (4 * i)
+		}
+
+		if w > 0 {
+			q.lightest = min(q.lightest, int(w))
+		}
+		q.weight[i] = w
+		q.total += int(w)
+	}
+
+	// Words that tell nothing may be found alone when there are no others.
+	if q.telling == 0 {
+		q.telling = every
+	}
+}
+
+// weightOf returns what a unit costs where it is missing, and whether it is a word of the catalog.
+func (ix *Index) weightOf(u *unit) (weight uint8, known bool) {
+	switch {
+	case u.number:
+		return weightNumber, false
+	case collector.IsInteger(u.text):
+		return weightInteger, false
+	}
+
+	if u.id != none && ix.weights[u.id] != 0 {
+		return ix.weights[u.id], true
+	}
+	if noises[string(u.text)] != telling {
+		return weightEveryday, false
+	}
+
+	return weightUnknown, false
+}
+
+// lost returns the weight of the words that were not found; more than the whole when none that
+// tells anything was.
+func (q *query) lost(c costs) int {
+	away := c & (c >> 1) & (c >> 2) & (c >> 3) & 0x11111111
+	if away == 0 {
+		return 0
+	}
+	if away&q.telling == q.telling {
+		return q.total + 1
+	}
+
+	sum := 0
+	for i := range q.units {
+		if away>>(4*i)&1 != 0 {
+			sum += int(q.weight[i])
+		}
+	}
+
+	return sum
+}
+
+// rankOf says how late a unit is chosen: numbers, words of names, words of sets, the rest.
+func (q *query) rankOf(ix *Index, u *unit) int {
+	w, known := ix.weightOf(u)
+	switch {
+	case u.number:
+		return 0
+	case known && w >= weightCommonest:
+		return 1
+	case known && (w == weightSet || w == weightSuffix):
+		return 2
+	case collector.IsInteger(u.text):
+		return 3
+	case w == weightUnknown:
+		return 4
+	}
+
+	return 5
+}
+
+// findOwnWords notes which words of a set's name no other set has: "151", "prismatic".
+func (ix *Index) findOwnWords() {
+	ix.setOwn = make([]uint32, len(ix.setWords))
+	for w := range uint32(ix.words.len()) {
+		lo, hi := ix.sets.of(w)
+		if hi != lo+1 {
+			continue
+		}
+		set := ix.sets.holder[lo]
+		ix.setOwn[set] |= ix.sets.mask[lo] & ix.setWords[set].core
+	}
+}
+
+// weighWords computes what every known word costs: the rarer a word is among the names that it is
+// part of, the more.
+func (ix *Index) weighWords(step func()) {
+	ix.weights = make([]uint8, ix.words.len())
+	ix.phraseWord = make([]bool, ix.words.len())
+	suffix := map[string]bool{}
+	for _, s := range suffixes {
+		suffix[s] = true
+	}
+
+	for w := range uint32(ix.words.len()) {
+		every(step, int(w))
+		core := 0
+		aside := 0
+		lo, hi := ix.names.of(w)
+		for p := lo; p < hi; p++ {
+			if ix.names.mask[p]&beside != 0 {
+				aside++
+			} else {
+				core++
+			}
+		}
+
+		word := ix.words.word(w)
+		_, ix.phraseWord[w] = ix.phrases[string(word)]
+		switch {
+		case suffix[string(word)]:
+			ix.weights[w] = weightSuffix
+		case noises[string(word)] != telling:
+			ix.weights[w] = weightEveryday
+		case core > 0 && 3*core >= aside:
+			ix.weights[w] = uint8(max(weightCommonest, weightRarest-math.Round(0.55*math.Log2(float64(core)))))
+		case ix.sets.start[w] < ix.sets.start[w+1], ix.codes.start[w] < ix.codes.start[w+1]:
+			ix.weights[w] = weightSet
+		case aside > 0:
+			ix.weights[w] = weightBeside
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package loader
+
+import (
+	"math/bits"
+	"strings"
+
+	"ninepocket/collector"
+	"ninepocket/snapshot"
+)
+
+// wholeSet is how many cards a set has at least that people open packs of; smaller ones are promos
+// and decks.
+const wholeSet = 60
+
+// expansionFit is what a card of such a set is ahead of all others, whatever these cost.
+const expansionFit = 64
+
+// writeFit writes how likely each card is to be meant among cards that answer words equally: cards
+// of expansions before promos, decks and prizes; then what costs more, in steps of twice the price,
+// so that small changes of price leave the order alone. The order of the catalog decides the rest.
+func (a *assembly) writeFit() {
+	c := a.c
+	c.Fit = make([]uint32, c.Cards.ID.Len())
+	for card := range c.Fit {
+		if cents := c.DisplayCents(card); cents > 0 {
+			c.Fit[card] = uint32(bits.Len64(uint64(cents)))
+		}
+		if set := c.Cards.Set[card]; set != snapshot.NoSet && isExpansion(c, int(set)) {
+			c.Fit[card] += expansionFit
+		}
+	}
+}
+
+func isExpansion(c *snapshot.Catalog, set int) bool {
+	name := collector.Fold(c.Sets.Name.At(set))
+	for _, word := range []string{
+		"promo", "deck", "jumbo", "miscellaneous", "prizepack", "worldchampionship", "exclusives",
+	} {
+		if strings.Contains(name, word) {
+			return false
+		}
+	}
+	return c.Sets.Cards[set] >= wholeSet
+}

@@ -1,0 +1,88 @@
+package snapshot_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ninepocket/internal/fixture"
+	"ninepocket/snapshot"
+)
+
+// withAliases is a catalog with both optional sections.
+func withAliases() *snapshot.Catalog {
+	c := fixture.Random(3, fixture.Small).Catalog()
+	for card := range c.Cards.ID.Len() {
+		c.Fit = append(c.Fit, uint32(card*7%5))
+	}
+
+	a := &c.Aliases
+	a.Phrase.Append("zard")
+	a.Replacement.Append("charizard")
+	a.Phrase.Append("the best one")
+	a.Replacement.Append("")
+	a.Game = []uint8{snapshot.AnyGame, 0}
+	a.Card = []int32{-1, 2}
+	return c
+}
+
+// TestOptionalTables: what a catalog has of them is stored and read again, and nothing else is.
+func TestOptionalTables(t *testing.T) {
+	c := withAliases()
+	d := snapshot.OpenDir(t.TempDir())
+	m := write(t, d, c)
+	var optional []string
+	for _, s := range m.Sections {
+		if s.Optional {
+			optional = append(optional, s.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"aliases", "fit"}, optional); diff != "" {
+		t.Errorf("optional sections (-want +got):\n%s", diff)
+	}
+
+	got, err := d.Load(context.Background(), m.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c.Fit, got.Fit); diff != "" {
+		t.Errorf("fit (-want +got):\n%s", diff)
+	}
+	for i := range c.Aliases.Phrase.Len() {
+		a := &got.Aliases
+		if a.Phrase.At(i) != c.Aliases.Phrase.At(i) || a.Replacement.At(i) != c.Aliases.Replacement.At(i) ||
+			a.Game[i] != c.Aliases.Game[i] || a.Card[i] != c.Aliases.Card[i] {
+			t.Errorf("alias %d is %q, %q, %d, %d", i, a.Phrase.At(i), a.Replacement.At(i), a.Game[i], a.Card[i])
+		}
+	}
+
+	// Without any, a snapshot has the tables of format 3 alone.
+	bare := write(t, d, fixture.Random(3, fixture.Small).Catalog())
+	if len(bare.Sections) != len(m.Sections)-2 {
+		t.Errorf("it has %d sections, with both optional ones %d", len(bare.Sections), len(m.Sections))
+	}
+}
+
+// TestOptionalTablesAreChecked: what refers to nothing is refused.
+func TestOptionalTablesAreChecked(t *testing.T) {
+	if err := withAliases().Validate(); err != nil {
+		t.Fatal(err)
+	}
+
+	for what, damage := range map[string]func(c *snapshot.Catalog){
+		"a game that is none":     func(c *snapshot.Catalog) { c.Aliases.Game[0] = 254 },
+		"a card that is none":     func(c *snapshot.Catalog) { c.Aliases.Card[1] = 1 << 20 },
+		"a card below none":       func(c *snapshot.Catalog) { c.Aliases.Card[1] = -2 },
+		"words and a card":        func(c *snapshot.Catalog) { c.Aliases.Card[0] = 0 },
+		"neither words nor card":  func(c *snapshot.Catalog) { c.Aliases.Card[1] = -1 },
+		"columns that differ":     func(c *snapshot.Catalog) { c.Aliases.Game = c.Aliases.Game[:1] },
+		"a fit of too many cards": func(c *snapshot.Catalog) { c.Fit = append(c.Fit, 1) },
+	} {
+		c := withAliases()
+		damage(c)
+		if c.Validate() == nil {
+			t.Errorf("%s passes", what)
+		}
+	}
+}
