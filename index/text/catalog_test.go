@@ -62,7 +62,7 @@ func (c *testCatalog) add(t *testing.T, cards []testCard) {
 	}
 }
 
-func (c *testCatalog) corpus() Corpus {
+func (c *testCatalog) corpus() Corpus { // air: one value
 	return Corpus{
 		Len:     len(c.cards),
 		Name:    func(i int) string { return c.cards[i].name },

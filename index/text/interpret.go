@@ -1,5 +1,7 @@
 package text
 
+import "slices"
+
 // A NoteKind says what was done to words of a query.
 type NoteKind uint8
 
@@ -122,7 +124,39 @@ func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint3
 	if ix.beginsWord(card, u.text) {
 		return dst
 	}
+	if word := ix.soundsIn(card, u.text); word != nil {
+		return append(dst, Note{Kind: Respelt, From: string(u.text), To: string(word)})
+	}
 	return append(dst, Note{Kind: Missing, From: string(u.text)})
+}
+
+// soundsIn returns the word of a card's name that another sounds like, nil for none.
+func (ix *Index) soundsIn(card uint32, w []byte) []byte {
+	if !isLetters(w) || len(w) < shortestSound || len(w) > longestSound {
+		return nil
+	}
+
+	wanted := appendRuns(nil, appendSound(nil, w))
+	t := ix.titleOf[card]
+	for _, id := range ix.held.word[ix.held.start[t]:ix.held.start[t+1]] {
+		word := ix.words.word(id)
+		if !isLetters(word) || len(word) < shortestSound {
+			continue
+		}
+
+		runs := appendRuns(nil, appendSound(nil, word))
+		shared := 0
+		for _, run := range wanted {
+			if slices.Contains(runs, run) {
+				shared++
+			}
+		}
+		if 2*shared >= len(runs)+len(wanted)-shared {
+			return word
+		}
+	}
+
+	return nil
 }
 
 // hasAll says whether a card has every unit of a query as it was typed.

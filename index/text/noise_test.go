@@ -60,7 +60,8 @@ func TestTypedSample(t *testing.T) {
 	kept := 0
 	for _, name := range names[:40] {
 		for _, form := range []string{
-			"the X", "my X", "how much is X", "X price", "psa 10 X", "X near mint english", "2023 X", "X card", "rare X",
+			"the X", "my X", "how much is X", "X price", "psa 10 X", "X near mint english", "2023 X", "X card",
+			"rare X",
 			"X full art", "pokemon tcg X", "pokémon X", "X for sale 🔥", "looking for X from 151",
 		} {
 			q := strings.ReplaceAll(form, "X", name)
@@ -193,4 +194,5 @@ func TestInterpret(t *testing.T) {
 	f("charizard ex 151 199/165", 2, Note{AsSet, "151", ""}, Note{AsNumber, "199", ""})
 	f("zard", 0, Note{ReadAs, "zard", "charizard"})
 	f("charizard xyzzy", 0, Note{Missing, "xyzzy", ""})
+	f("dragonight", 7, Note{Respelt, "dragonight", "dragonite"})
 }
