@@ -22,19 +22,18 @@ func TestNoiseAlone(t *testing.T) {
 	}
 
 	names := 0
-	for _, c := range []*testCatalog{officialCatalog(t), tcgcsvCatalog(t)} {
-		for i := range c.cards {
-			name := collector.Fold(c.cards[i].name)
-			if words[name] == telling {
-				continue
-			}
+	c := officialCatalog(t)
+	for i := range c.cards {
+		name := collector.Fold(c.cards[i].name)
+		if words[name] == telling {
+			continue
+		}
 
-			delete(words, name)
-			names++
-			found := c.search(name, "*")
-			if len(found) == 0 || collector.Fold(found[0].name) != name {
-				t.Errorf("%q alone does not find the card %s first", name, c.cards[i].name)
-			}
+		delete(words, name)
+		names++
+		found := c.search(name, "*")
+		if len(found) == 0 || collector.Fold(found[0].name) != name {
+			t.Errorf("%q alone does not find the card %s first", name, c.cards[i].name)
 		}
 	}
 
@@ -58,7 +57,7 @@ func TestTypedSample(t *testing.T) {
 	})
 	all := 0
 	kept := 0
-	for _, name := range names[:40] {
+	for _, name := range names[:12] {
 		for _, form := range []string{
 			"the X", "my X", "how much is X", "X price", "psa 10 X", "X near mint english", "2023 X", "X card",
 			"rare X",
