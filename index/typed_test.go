@@ -309,6 +309,22 @@ func TestTypedQueries(t *testing.T) {
 	}
 }
 
+// TestBlindQueries asks what somebody wrote who had read neither the ranker nor its design.
+func TestBlindQueries(t *testing.T) {
+	depth.OnlyWhole(t)
+	rows := readTyped(t, filepath.Join("testdata", "blind-queries.tsv"))
+	for _, catalog := range []string{"t", "n", "j"} {
+		counts := openReal(t, catalog).measure(t, catalog, rows)
+		for _, needs := range []string{"needs catalog", "needs synonym"} {
+			n := counts[needs]
+			t.Logf("%s: %s: hit@1 %.3f, hit@10 %.3f", catalog, needs, n.hit1(), n.hit10())
+			if n.all == 0 || n.hit1() < 0.9 || n.hit10() < 0.96 {
+				t.Errorf("%s: %s: first %d, among ten %d of %d", catalog, needs, n.first, n.ten, n.all)
+			}
+		}
+	}
+}
+
 func keysOf(counts map[string]tally) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for k := range counts {
