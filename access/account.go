@@ -1,6 +1,9 @@
 package access
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // account is all that is known of one tenant's calls: the journal's book, and what the limits hold.
 // mu guards every field. It is held for tens of nanoseconds and never over input or output; the
@@ -21,16 +24,12 @@ type keyState struct {
 	window  window // the limits'
 }
 
-// newAccount returns an empty account; saved ones note what a checkpoint has to write.
-func newAccount(tenant string, saved bool) *account {
-	a := &account{
+// newAccount returns an empty account, whose replies count into waiting.
+func newAccount(tenant string, waiting *atomic.Int64) *account {
+	return &account{
 		tenant: tenant, keys: map[string]*keyState{},
-		book: book{rows: map[rowName]*Counts{}, replies: replies{byName: map[replyName]*reply{}}},
+		book: book{rows: map[rowName]*Counts{}, replies: newReplies(waiting)},
 	}
-	if saved {
-		a.replies.touched = map[replyName]bool{}
-	}
-	return a
 }
 
 func (a *account) key(id string) *keyState {

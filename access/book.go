@@ -3,11 +3,18 @@ package access
 // book is what the journal keeps of a tenant: what was charged, what was answered, and the ledger's
 // rows. It decides nothing and knows of no limit. Its account guards it.
 type book struct {
-	day     Day // of the latest admission; never goes back
-	dayUsed int64
+	// Days and periods move on when a call ends, and not when it is admitted: so the log, which is
+	// read in that order, leads to the same book.
+	day       Day
+	dayUsed   int64
+	dayBefore spent // the day before that, as the calls had it
 
-	period      Period // of the latest admission; never goes back
-	creditsUsed int64
+	period       Period
+	creditsUsed  int64
+	periodBefore spent
+
+	resets resets // the latest that a call saw
+	ended  int64  // store time of the latest admission that ended
 
 	replies replies
 	rows    map[rowName]*Counts // memory: all; embedded: since the last checkpoint
@@ -18,6 +25,13 @@ type book struct {
 	seq   uint64 // last log record applied
 	dirty bool   // changed since the last checkpoint
 }
+
+// spent is what was used of one day, or of the period that begins at an instant.
+type spent struct{ of, used int64 }
+
+// resets are the instants, in Unix milliseconds, before which an operator wants nothing to count any
+// more: of days and of credits.
+type resets struct{ day, credits int64 }
 
 // moment is a store time, and the wall time that went with it, in milliseconds.
 type moment struct{ store, wall int64 }
@@ -35,8 +49,7 @@ func (m moment) later(other moment) moment {
 // charge enters what a finished call cost. It is the one place that charges, for calls just made
 // and for calls read back from the log.
 func (b *book) charge(e *entry) {
-	b.rollDay(e.day)
-	b.rollPeriod(e.period)
+	b.roll(e.day, e.period, e.resets, moment{store: e.at, wall: e.wall})
 
 	// A call that ends after its day or period is charged in the ledger alone.
 	switch {
@@ -50,27 +63,133 @@ func (b *book) charge(e *entry) {
 	row.Calls++
 	row.Charged += e.charged
 
+	b.ended = max(b.ended, e.at)
 	b.last = b.last.later(moment{store: e.at, wall: e.wall})
 	b.dirty = true
 }
 
-// rollDay moves on to a later day.
-func (b *book) rollDay(day Day) {
-	if day > b.day {
+// undo takes out what charge entered of a call that was not recorded after all.
+func (b *book) undo(e *entry) {
+	switch {
+	case e.allowance == DayQuota && e.day == b.day:
+		b.dayUsed -= e.charged
+	case e.allowance == PeriodCredits && e.period.Start == b.period.Start:
+		b.creditsUsed -= e.charged
+	}
+
+	row := b.rowOf(rowName{key: e.key, day: e.day, op: e.op})
+	row.Calls--
+	row.Charged -= e.charged
+	b.dirty = true
+}
+
+// believes reports whether the start of a day or period may be the latest one at a wall time. What
+// lies more than a day ahead was stored by a clock that was wrong (decision 1754).
+func believes(start, wall int64) bool { return start <= wall+dayMillis }
+
+// dayAt returns the day on which a call at a moment counts, and what is used of it. A clock that was
+// set back does not bring a day back, but one that was far ahead does not keep it: the account
+// returns to today and keeps what it has used today.
+func (b *book) dayAt(now moment) (day Day, used int64) {
+	day = DayOf(now.wall)
+	if day < b.day && believes(b.day.Start(), now.wall) {
+		day = b.day
+	}
+	return day, b.usedOn(day, now)
+}
+
+// usedOn returns what is used of a day that the account is on, moves on to, or returns to.
+func (b *book) usedOn(day Day, now moment) int64 {
+	switch {
+	case day > b.day || day < b.day && b.idleSince(day.Start(), now):
+		return 0
+	case b.stale(day.Start(), now):
+		return 0 // what there is was used a day before, whatever the clock said then
+	case day < b.day && b.dayBefore.of == int64(day):
+		return b.dayUsed + b.dayBefore.used
+	}
+	return b.dayUsed
+}
+
+// idleSince reports whether nothing was admitted since the wall time from, as the store's own time
+// counts: which day the wall clock showed at the last admission does not matter.
+func (b *book) idleSince(from int64, now moment) bool {
+	return now.store-b.ended > now.wall-from
+}
+
+// stale reports whether what is stored of a day or period that began at start was used at least a day
+// before that, by a clock that was ahead then.
+func (b *book) stale(start int64, now moment) bool {
+	return now.wall >= start && b.idleSince(start-dayMillis, now)
+}
+
+// creditsAt is dayAt of credit periods, for a period that the clock gives.
+func (b *book) creditsAt(period Period, now moment) (at Period, used int64) {
+	switch {
+	case period.Start > b.period.Start, period.Start == b.period.Start && b.stale(period.Start, now):
+		return period, 0
+	case period.Start == b.period.Start:
+		return period, b.creditsUsed
+	case believes(b.period.Start, now.wall):
+		return b.period, b.creditsUsed
+	case b.idleSince(period.Start, now):
+		return period, 0
+	case b.periodBefore.of == period.Start:
+		return period, b.creditsUsed + b.periodBefore.used
+	}
+	return period, b.creditsUsed
+}
+
+// roll moves on to the day and period of a call that was admitted at a moment.
+func (b *book) roll(day Day, period Period, r resets, now moment) {
+	if r.day > b.resets.day {
+		b.resets.day = r.day
 		b.day = day
 		b.dayUsed = 0
+		b.dayBefore = spent{}
+	}
+	if r.credits > b.resets.credits {
+		b.resets.credits = r.credits
+		b.period = period
+		b.creditsUsed = 0
+		b.periodBefore = spent{}
+	}
+
+	// A call that ends after its day or period brings neither back.
+	used := b.usedOn(day, now)
+	if day == b.day {
+		b.dayUsed = used
+	}
+	if day > b.day || !believes(b.day.Start(), now.wall) {
+		before := spent{of: int64(b.day), used: b.dayUsed}
+		if day < b.day {
+			before = spent{}
+		}
+		b.day = day
+		b.dayUsed = used
+		b.dayBefore = before
+	}
+	if period != (Period{}) {
+		b.rollPeriod(period, now)
 	}
 }
 
-// rollPeriod moves on to a period that starts later. One that starts together with the book's but
-// ends elsewhere changes the end only.
-func (b *book) rollPeriod(p Period) {
-	if p.Start > b.period.Start {
-		b.creditsUsed = 0
+// rollPeriod moves on to a period. One that starts together with the book's but ends elsewhere
+// changes the end only.
+func (b *book) rollPeriod(period Period, now moment) {
+	if period.Start < b.period.Start && believes(b.period.Start, now.wall) {
+		return
 	}
-	if p.Start >= b.period.Start && p != (Period{}) {
-		b.period = p
+
+	_, used := b.creditsAt(period, now)
+	switch {
+	case period.Start > b.period.Start:
+		b.periodBefore = spent{of: b.period.Start, used: b.creditsUsed}
+	case period.Start < b.period.Start:
+		b.periodBefore = spent{}
 	}
+	b.period = period
+	b.creditsUsed = used
 }
 
 // rowOf is the ledger row of a name, mostly the one of the call before.

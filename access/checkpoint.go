@@ -1,10 +1,9 @@
 package access
 
 import (
-	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -12,29 +11,14 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The checkpoint file has four buckets:
-//
-//	meta      "state" → version, last log record covered, store time, wall time
-//	accounts  tenant → counters, windows and keys, and the last log record they hold
-//	ledger    tenant, day, key, operation → calls, charged
-//	replies   tenant, operation, idempotency key → an answered record
-//
-// One transaction writes all of it. An account may hold log records after the one of meta; replay
-// leaves those out for that account.
-var (
-	metaBucket     = []byte("meta")
-	accountsBucket = []byte("accounts")
-	ledgerBucket   = []byte("ledger")
-	repliesBucket  = []byte("replies")
-	stateKey       = []byte("state")
-)
-
 const (
-	checkpointVersion = 1
 	// checkpointBytes is the length of log that brings a checkpoint forward.
 	checkpointBytes = 16 << 20
 	// bboltPatience is how long opening waits for a process that reads the file.
 	bboltPatience = 5 * time.Second
+	// retryCheckpoint is when a checkpoint that failed is tried again. Until then the log has
+	// everything.
+	retryCheckpoint = time.Second
 )
 
 // errBusy: another process reads the checkpoint file for longer than we wait. The next checkpoint
@@ -46,25 +30,30 @@ type checkpointer struct {
 	journal  *journal
 	path     string
 	fault    func() error // tests: called before a checkpoint commits
+	after    func() error // tests: called when it has
 	unsynced bool         // tests: fsync is left out
-	mu       sync.Mutex   // one checkpoint at a time
+	started  time.Time
+
+	mu       sync.Mutex // one checkpoint at a time
+	number   uint64     // of the last one that was written, or may have been
+	doubtful []image    // of a checkpoint that failed while it was written: see settle
 }
 
-// storedState is what the meta bucket holds.
-type storedState struct {
-	exists bool
-	last   uint64 // last log record that every account holds
-	at     moment // of the latest admission
+// begin notes that the journal's time goes on from where it stands.
+func (c *checkpointer) begin(at int64) {
+	c.started = time.Now()
+	c.journal.opened = at
 }
 
-// run writes checkpoints until stop closes. A failure ends metering, unless it is errBusy.
+// run checkpoints until stop closes, and reports what goes wrong and when it is over. A checkpoint
+// that fails is tried again: metering stays up as long as the log can be written.
 func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 	look := min(250*time.Millisecond, options.CheckpointEvery)
 	log := c.journal.log
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 
-	reported := false
+	var told, failed error
 	waited := time.Duration(0)
 	for {
 		select {
@@ -74,26 +63,34 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 		}
 
 		waited += look
-		due := waited >= options.CheckpointEvery || log.Size() >= checkpointBytes
+		wait := options.CheckpointEvery
+		if failed != nil {
+			wait = min(wait, retryCheckpoint)
+		}
+		due := waited >= wait || failed == nil && log.Size() >= checkpointBytes
 		if due && log.Err() == nil {
 			waited = 0
-			if err := c.save(time.Second); err != nil && !errors.Is(err, errBusy) {
-				_ = log.Fail(fmt.Errorf("cannot checkpoint log: %w", err)) // told below
+			failed = c.save(time.Second)
+			if errors.Is(failed, errBusy) {
+				failed = nil
 			}
 			// A tick that came meanwhile is dropped, so that readers of the file find a gap.
 			ticker.Reset(look)
 		}
 
-		// Also a failure that a call met, and not a checkpoint.
-		if err := unavailable(log.Err()); err != nil && !reported {
-			reported = true
-			options.Report(err)
+		// Told once, and again when the kind of trouble changes or all is well.
+		now := unavailable(log.Err())
+		if now == nil {
+			now = failed
 		}
+		if (now == nil) != (told == nil) || errors.Is(now, ErrUnavailable) != errors.Is(told, ErrUnavailable) {
+			options.Report(now)
+		}
+		told = now
 	}
 }
 
-// save writes a checkpoint and drops the log that it covers. The file is opened first, because
-// taking the changes out of the accounts cannot be undone: a failure after that ends the store.
+// save writes a checkpoint and drops the log it covers. When it fails, everything is as before.
 func (c *checkpointer) save(patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +105,7 @@ func (c *checkpointer) save(patience time.Duration) error {
 		return err
 	}
 	if err == nil {
-		err = errors.Join(c.saveTo(db), db.Close())
+		err = errors.Join(c.saveTo(db), guarded(db.Close))
 	}
 
 	m.time(timeCheckpoint, began)
@@ -121,42 +118,116 @@ func (c *checkpointer) save(patience time.Duration) error {
 }
 
 func (c *checkpointer) saveTo(db *bbolt.DB) error {
+	if err := c.settle(db); err != nil {
+		return err
+	}
+
 	// The accounts hold every record of the old segments, which can go when the file is written.
 	log := c.journal.log
 	last, err := log.Rotate()
 	if err != nil {
-		return unavailable(err)
+		return fmt.Errorf("cannot begin a checkpoint: %w", err)
 	}
-
-	state := storedState{last: last}
-	images := c.takeImages(&state)
 
 	// What the images hold beyond last has to be in the log before it is in the file: numbers are
 	// never used twice.
+	state, images := c.takeImages()
+	state.last = last
 	if err := log.Sync(); err != nil {
-		return unavailable(err)
+		c.journal.restore(images)
+		return fmt.Errorf("cannot begin a checkpoint: %w", err)
 	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		err := writeImages(tx, state, images)
-		if err == nil && c.fault != nil {
-			err = c.fault()
-		}
-		return err
-	})
+
+	c.number++
+	state.number = c.number
+	c.doubtful = images
+	err = guarded(func() error { return db.Update(func(tx *bbolt.Tx) error { return c.write(tx, state, images) }) })
+	if err == nil && c.after != nil {
+		err = c.after()
+	}
 	if err != nil {
 		return fmt.Errorf("cannot write checkpoint %q: %w", c.path, err)
 	}
 
+	c.forgetImages()
 	return log.RemoveThrough(last)
+}
+
+func (c *checkpointer) write(tx *bbolt.Tx, state storedState, images []image) error {
+	err := writeImages(tx, state, images)
+	if err == nil && c.fault != nil {
+		err = c.fault()
+	}
+	return err
+}
+
+// settle finds out what became of a checkpoint that failed while it was written. The file says
+// whether it took place, but it may say so from memory alone: the two pages that tell are written
+// again before anything else changes the file (decision 1752).
+func (c *checkpointer) settle(db *bbolt.DB) error {
+	if c.doubtful == nil {
+		return nil
+	}
+
+	var state storedState
+	err := view(db, func(tx *bbolt.Tx) (err error) {
+		state, err = readState(tx)
+		return err
+	})
+	if err == nil {
+		err = rewriteMeta(c.path, db.Info().PageSize)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot settle checkpoint %q: %w", c.path, err)
+	}
+
+	if state.number == c.number {
+		c.forgetImages()
+		return nil
+	}
+	c.journal.restore(c.doubtful)
+	c.doubtful = nil
+	return nil
+}
+
+// forgetImages lets go of what is in the file.
+func (c *checkpointer) forgetImages() {
+	for _, img := range c.doubtful {
+		img.of.mu.Lock()
+		img.of.replies.saved()
+		img.of.mu.Unlock()
+	}
+	c.doubtful = nil
+}
+
+// rewriteMeta writes the first two pages of a bbolt file again as they are, and syncs them.
+func rewriteMeta(path string, pageSize int) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+
+	pages := make([]byte, 2*pageSize)
+	_, err = file.ReadAt(pages, 0)
+	if err == nil {
+		_, err = file.WriteAt(pages, 0)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
 }
 
 // open opens the file for writing; a file that another process reads for longer than patience is
 // errBusy.
-func (c *checkpointer) open(patience time.Duration) (*bbolt.DB, error) {
+func (c *checkpointer) open(patience time.Duration) (db *bbolt.DB, err error) {
 	options := bbolt.Options{
 		Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: c.unsynced, NoGrowSync: c.unsynced,
 	}
-	db, err := bbolt.Open(c.path, 0o600, &options)
+	err = guarded(func() (err error) {
+		db, err = bbolt.Open(c.path, 0o600, &options)
+		return err
+	})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		err = errBusy
 	}
@@ -168,142 +239,62 @@ func (c *checkpointer) open(patience time.Duration) (*bbolt.DB, error) {
 
 // image is what a checkpoint writes of one account.
 type image struct {
-	tenant  string
+	of      *account
 	account []byte
 	rows    map[rowName]*Counts
-	replies map[replyName][]byte // nil: to be deleted
+	replies map[replyName]reply
+	gone    []int64 // minutes whose replies are deleted
 }
 
 // takeImages takes what changed out of all accounts, and notes the latest admission of any.
-func (c *checkpointer) takeImages(state *storedState) (images []image) {
-	for _, a := range c.journal.all("") {
+func (c *checkpointer) takeImages() (state storedState, images []image) {
+	j := c.journal
+	all := j.all("")
+	for _, a := range all {
 		a.mu.Lock()
 		state.at = state.at.later(a.last)
-		if a.dirty || len(a.replies.touched) > 0 {
+		a.mu.Unlock()
+	}
+
+	// Replies leave also when nobody calls.
+	now := max(state.at.store, j.opened+time.Since(c.started).Milliseconds())
+	for _, a := range all {
+		a.mu.Lock()
+		state.at = state.at.later(a.last)
+		a.replies.purge(now)
+		if a.dirty || len(a.replies.fresh) > 0 || len(a.replies.gone) > 0 {
 			images = append(images, a.image())
 		}
 		a.mu.Unlock()
 	}
-	return images
+	state.boot = j.boot()
+	state.store = now
+	return state, images
 }
 
 // image moves what changed since the last checkpoint from the account into an image. The caller
 // holds the account's lock.
 func (a *account) image() image {
-	img := image{tenant: a.tenant, account: a.append(nil), rows: a.rows, replies: map[replyName][]byte{}}
+	img := image{of: a, account: a.append(nil), rows: a.rows}
 	a.rows = map[rowName]*Counts{}
 	a.row = nil
 	a.dirty = false
-
-	// A reply in flight has no data yet: an older one of its name is deleted.
-	for name := range a.replies.touched {
-		img.replies[name] = nil
-		if r := a.replies.byName[name]; r != nil && r.data != nil {
-			img.replies[name] = r.append(nil)
-		}
-	}
-	clear(a.replies.touched)
+	img.replies, img.gone = a.replies.takeFresh()
 	return img
 }
 
-func writeImages(tx *bbolt.Tx, state storedState, images []image) error {
-	for _, name := range [][]byte{metaBucket, accountsBucket, ledgerBucket, repliesBucket} {
-		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-			return err
-		}
-	}
-	if err := tx.Bucket(metaBucket).Put(stateKey, state.append(nil)); err != nil {
-		return err
-	}
-
-	accounts := tx.Bucket(accountsBucket)
-	ledger := tx.Bucket(ledgerBucket)
-	replies := tx.Bucket(repliesBucket)
+// restore puts what a checkpoint took back into the accounts.
+func (j *journal) restore(images []image) {
 	for _, img := range images {
-		err := accounts.Put([]byte(img.tenant), img.account)
-		err = cmp.Or(err, writeRows(ledger, &img), writeReplies(replies, &img))
-		if err != nil {
-			return err
+		a := img.of
+		a.mu.Lock()
+		for name, counts := range img.rows {
+			row := a.rowOf(name)
+			row.Calls += counts.Calls
+			row.Charged += counts.Charged
 		}
+		a.dirty = true
+		a.replies.restore(img.replies, img.gone)
+		a.mu.Unlock()
 	}
-	return nil
-}
-
-// writeRows adds an account's new counts to the stored ones.
-func writeRows(bucket *bbolt.Bucket, img *image) error {
-	for name, counts := range img.rows {
-		key := appendRowKey(nil, img.tenant, name)
-		have, err := decodeCounts(bucket.Get(key))
-		if err != nil {
-			return err
-		}
-
-		value := binary.AppendVarint(nil, have.Calls+counts.Calls)
-		value = binary.AppendVarint(value, have.Charged+counts.Charged)
-		if err := bucket.Put(key, value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeReplies stores the replies that were kept since the last checkpoint and deletes those whose
-// time is over.
-func writeReplies(bucket *bbolt.Bucket, img *image) (err error) {
-	for name, data := range img.replies {
-		key := appendText(nil, img.tenant)
-		key = appendText(key, string(name.op))
-		key = appendText(key, name.key)
-		if data == nil {
-			err = cmp.Or(err, bucket.Delete(key))
-		} else {
-			err = cmp.Or(err, bucket.Put(key, data))
-		}
-	}
-	return err
-}
-
-func appendRowKey(dst []byte, tenant string, name rowName) []byte {
-	dst = appendText(dst, tenant)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(name.day))
-	dst = appendText(dst, name.key)
-	return append(dst, name.op...)
-}
-
-func decodeRowKey(key []byte) (LedgerRow, error) {
-	r := reader{data: key}
-	row := LedgerRow{Tenant: r.text()}
-	if day := r.bytes(4); day != nil {
-		row.Day = Day(binary.BigEndian.Uint32(day))
-	}
-	row.Key = r.text()
-	row.Operation = Operation(r.data)
-	return row, r.err
-}
-
-func decodeCounts(value []byte) (Counts, error) {
-	if value == nil {
-		return Counts{}, nil
-	}
-	r := reader{data: value}
-	counts := Counts{Calls: r.varint(), Charged: r.varint()}
-	return counts, r.end()
-}
-
-func (s *storedState) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(append(dst, checkpointVersion), s.last)
-	dst = binary.AppendVarint(dst, s.at.store)
-	return binary.AppendVarint(dst, s.at.wall)
-}
-
-func decodeState(value []byte) (storedState, error) {
-	if value == nil {
-		return storedState{}, nil
-	}
-	r := reader{data: value}
-	if version := r.bytes(1); len(version) == 0 || version[0] != checkpointVersion {
-		return storedState{}, fmt.Errorf("%w: checkpoint version is not %d", ErrCorrupt, checkpointVersion)
-	}
-	s := storedState{exists: true, last: r.uvarint(), at: moment{store: r.varint(), wall: r.varint()}}
-	return s, r.end()
 }

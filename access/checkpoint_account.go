@@ -16,6 +16,12 @@ func (a *account) append(dst []byte) []byte {
 	} {
 		dst = binary.AppendVarint(dst, v)
 	}
+	for _, v := range []int64{
+		a.dayBefore.of, a.dayBefore.used, a.periodBefore.of, a.periodBefore.used, a.resets.day, a.resets.credits,
+		a.ended,
+	} {
+		dst = binary.AppendVarint(dst, v)
+	}
 	dst = appendWindow(dst, &a.window, a.last.store)
 	dst = appendWindow(dst, &a.usageWindow, a.last.store)
 
@@ -32,13 +38,22 @@ func (a *account) append(dst []byte) []byte {
 // decode fills a new account from its checkpoint.
 func (a *account) decode(value []byte) error {
 	r := reader{data: value}
-	r.version(checkpointVersion)
+	version := r.bytes(1)
+	if len(version) == 1 && version[0] != firstVersion && version[0] != checkpointVersion {
+		r.fail()
+	}
 	a.seq = r.uvarint()
 	a.day = Day(r.varint())
 	a.dayUsed = r.varint()
 	a.period = Period{Start: r.varint(), End: r.varint()}
 	a.creditsUsed = r.varint()
 	a.last = moment{store: r.varint(), wall: r.varint()}
+	if len(version) == 1 && version[0] == checkpointVersion {
+		a.dayBefore = spent{of: r.varint(), used: r.varint()}
+		a.periodBefore = spent{of: r.varint(), used: r.varint()}
+		a.resets = resets{day: r.varint(), credits: r.varint()}
+		a.ended = r.varint()
+	}
 	readWindow(&r, &a.window)
 	readWindow(&r, &a.usageWindow)
 
@@ -81,24 +96,17 @@ func readWindow(r *reader, w *window) {
 	}
 }
 
-// append appends an answered record as the checkpoint keeps it.
-func (r *reply) append(dst []byte) []byte {
-	dst = append(dst, checkpointVersion)
-	dst = append(dst, r.body[:]...)
-	dst = binary.AppendVarint(dst, r.at)
-	return append(dst, r.data...)
-}
-
-// decodeReply reads an answered record and the tenant it belongs to.
-func decodeReply(key, value []byte) (tenant string, out *reply, err error) {
+// decodeReply reads an answered record of version 1 and the tenant it belongs to.
+func decodeReply(key, value []byte) (tenant string, name replyName, out reply, err error) {
 	k := reader{data: key}
 	tenant = k.text()
-	out = &reply{name: replyName{op: Operation(k.text()), key: k.text()}}
+	op := Operation(k.text())
+	name = nameReply(op, k.text())
 
 	v := reader{data: value}
-	v.version(checkpointVersion)
+	v.version(firstVersion)
 	copy(out.body[:], v.bytes(len(out.body)))
 	out.at = v.varint()
 	out.data = slices.Clone(v.data)
-	return tenant, out, cmp.Or(k.end(), v.err)
+	return tenant, name, out, cmp.Or(k.end(), v.err)
 }

@@ -16,65 +16,160 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// load fills the journal from the checkpoint file, which it makes when it is not there.
+// load fills the journal from the checkpoint file, if there is one. All of the file is checked, also
+// what is not needed now: later it might be built on. A process that holds the file for reading,
+// however long, does no harm.
 func (c *checkpointer) load() (storedState, error) {
-	db, err := c.open(bboltPatience)
-	if err != nil {
-		return storedState{}, err
-	}
-	return c.journal.loadFrom(db, c.journal.loadReplies)
+	state, _, err := c.journal.readCheckpoint(c.path)
+	c.number = state.number
+	return state, err
 }
 
-// loadFrom fills the journal's accounts from a checkpoint, which it closes. When the file holds
-// one, rest reads what else is wanted of it.
-func (j *journal) loadFrom(db *bbolt.DB, rest func(tx *bbolt.Tx) error) (state storedState, err error) {
-	defer func() { err = errors.Join(err, db.Close()) }()
-	err = db.View(func(tx *bbolt.Tx) error {
+// loadFrom fills the journal's accounts and replies from a checkpoint, which it closes, and returns
+// the ledger's rows.
+func (j *journal) loadFrom(db *bbolt.DB) (state storedState, rows []LedgerRow, err error) {
+	defer func() { err = errors.Join(err, guarded(db.Close)) }()
+	err = view(db, func(tx *bbolt.Tx) error {
 		var err error
-		state, err = j.loadAccounts(tx)
-		if err != nil || !state.exists {
+		state, err = readState(tx)
+
+		switch {
+		case err != nil || !state.exists():
 			return err
+		case state.version == firstVersion:
+			rows, err = firstRows(tx)
+			return cmp.Or(err, j.loadFirst(tx))
 		}
-		return rest(tx)
+
+		rows, err = j.loadSealed(tx, state)
+		return err
 	})
 	if err != nil {
-		return state, fmt.Errorf("cannot read checkpoint %q: %w", db.Path(), err)
+		return state, nil, fmt.Errorf("cannot read checkpoint %q: %w", db.Path(), err)
 	}
-	return state, nil
+	return state, rows, nil
 }
 
-// loadAccounts reads what a checkpoint holds of each account but for rows and replies.
-func (j *journal) loadAccounts(tx *bbolt.Tx) (storedState, error) {
+// readState reads the state of a checkpoint, which is the zero state in a new file.
+func readState(tx *bbolt.Tx) (storedState, error) {
 	meta := tx.Bucket(metaBucket)
 	if meta == nil {
 		return storedState{}, nil
 	}
-	state, err := decodeState(meta.Get(stateKey))
-	if err != nil || !state.exists {
+
+	value := meta.Get(stateKey)
+	if value == nil {
+		return storedState{}, fmt.Errorf("%w: no state", ErrCorrupt)
+	}
+	state, err := decodeState(value)
+	if err != nil {
 		return state, err
 	}
-	return state, tx.Bucket(accountsBucket).ForEach(func(tenant, value []byte) error {
-		return j.account(string(tenant)).decode(value)
-	})
+
+	wanted := [][]byte{accountsBucket, ledgerBucket, answersBucket}
+	if state.version == firstVersion {
+		wanted = [][]byte{accountsBucket, ledgerBucket, repliesBucket}
+	}
+	for _, name := range wanted {
+		if tx.Bucket(name) == nil {
+			return state, fmt.Errorf("%w: no bucket %q", ErrCorrupt, name)
+		}
+	}
+	return state, nil
 }
 
-func (j *journal) loadReplies(tx *bbolt.Tx) error {
-	err := tx.Bucket(repliesBucket).ForEach(func(key, value []byte) error {
-		tenant, r, err := decodeReply(key, value)
+// loadSealed reads a checkpoint and checks all of it.
+func (j *journal) loadSealed(tx *bbolt.Tx, state storedState) (rows []LedgerRow, err error) {
+	in := state.vaults(tx)
+	err = in.accounts.check("accounts", func(tenant, value []byte) error {
+		return j.account(string(tenant)).decode(value)
+	})
+
+	err = cmp.Or(err, in.ledger.check("ledger", func(key, value []byte) error {
+		row, err := decodeRowKey(key)
+		if err == nil {
+			row.Counts, err = decodeCounts(value)
+		}
+		rows = append(rows, row)
+		return err
+	}))
+
+	err = cmp.Or(err, in.answers.check("answers", func(key, value []byte) error {
+		tenant, name, err := decodeAnswerKey(key)
 		if err != nil {
 			return err
 		}
-		replies := &j.account(tenant).replies
-		replies.add(r)
-		replies.order = append(replies.order, r)
-		return nil
-	})
+		r, err := decodeAnswer(value)
+		j.account(tenant).replies.index(name, r.answer)
+		return err
+	}))
+	return rows, err
+}
 
-	// The file is in order of names; replies leave in order of time.
-	for _, a := range j.all("") {
-		slices.SortFunc(a.replies.order, func(x, y *reply) int { return cmp.Compare(x.at, y.at) })
+// loadFirst reads the accounts and replies of version 1, all of which the next checkpoint writes
+// anew.
+func (j *journal) loadFirst(tx *bbolt.Tx) error {
+	err := tx.Bucket(accountsBucket).ForEach(func(tenant, value []byte) error {
+		a := j.account(string(tenant))
+		a.dirty = true
+		return a.decode(value)
+	})
+	if err != nil {
+		return err
 	}
-	return err
+	return tx.Bucket(repliesBucket).ForEach(func(key, value []byte) error {
+		tenant, name, r, err := decodeReply(key, value)
+		if err == nil {
+			j.account(tenant).replies.keep(name, r)
+		}
+		return err
+	})
+}
+
+// readReply returns the data of a reply that is in the checkpoint file alone.
+func (c *checkpointer) readReply(tenant string, name replyName, want answer) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	db, err := openBeside(c.path)
+	if err != nil {
+		return nil, err
+	}
+
+	var data []byte
+	err = view(db, func(tx *bbolt.Tx) error {
+		state, err := readState(tx)
+		if err != nil {
+			return err
+		}
+
+		in := state.vaults(tx)
+		value, err := in.answers.get(answerKey(tenant, minuteOf(want.at), name))
+		if err != nil {
+			return err
+		}
+		if value == nil {
+			return fmt.Errorf("%w: a reply is gone", ErrCorrupt)
+		}
+		r, err := decodeAnswer(value)
+		data = slices.Clone(r.data)
+		return err
+	})
+	return data, errors.Join(err, guarded(db.Close))
+}
+
+// openBeside opens a checkpoint file for reading, which the server may write at other times.
+func openBeside(path string) (db *bbolt.DB, err error) {
+	err = guarded(func() (err error) {
+		db, err = bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
+		return err
+	})
+	if errors.Is(err, bbolterrors.ErrTimeout) {
+		err = ErrLocked
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
+	}
+	return db, nil
 }
 
 // readCheckpoint reads a checkpoint file without changing it, waiting while the server writes it:
@@ -86,45 +181,48 @@ func (j *journal) readCheckpoint(path string) (state storedState, rows []LedgerR
 		return state, nil, nil
 	}
 
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
-	if errors.Is(err, bbolterrors.ErrTimeout) {
-		err = errLocked
-	}
+	// Nobody writes the file while it is held.
+	held, err := holdCheckpoint(path)
 	if err != nil {
 		return state, nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
-
-	state, err = j.loadFrom(db, func(tx *bbolt.Tx) error {
-		return tx.Bucket(ledgerBucket).ForEach(func(key, value []byte) error {
-			row, err := decodeRowKey(key)
-			if err == nil {
-				row.Counts, err = decodeCounts(value)
-			}
-			rows = append(rows, row)
-			return err
-		})
-	})
-	return state, rows, err
+	defer func() {
+		if held != nil {
+			err = errors.Join(err, held.unlock())
+		}
+	}()
+	if err := checkPages(path); err != nil {
+		return state, nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
+	}
+	db, err := openBeside(path)
+	if err != nil {
+		return state, nil, err
+	}
+	return j.loadFrom(db)
 }
 
-// readBeside reads a state directory from any process: a journal as it stands at the last written
-// call, with the rows of its checkpoint apart.
+// beside is what a state directory holds, read from any process: a journal as it stands at the last
+// written call, with the rows of its checkpoint apart.
+type beside struct {
+	*journal
+	state   storedState
+	rows    []LedgerRow
+	records int // of the log
+	end     wal.End
+}
+
+// readBeside reads a state directory, which a server may be writing.
 //
 // It starts over when the server has moved on to a newer checkpoint, and when the log seems
 // damaged. Such a log may be whole: the bytes of a record were read before it was written, and
 // after that those of a later record, which says that the first one is on disk.
-func readBeside(stateDir string) (j *journal, rows []LedgerRow, err error) {
+func readBeside(stateDir string) (*beside, error) {
+	var err error
 	for range 20 {
-		var state storedState
-		j = newJournal(0)
-		state, rows, err = j.readCheckpoint(filepath.Join(stateDir, checkpointName))
-		if err != nil {
-			return nil, nil, err
-		}
-
-		_, err = wal.Read(filepath.Join(stateDir, walDirName), state.last, j.reapply)
+		var b *beside
+		b, err = readOnce(stateDir)
 		if err == nil {
-			return j, rows, nil
+			return b, nil
 		}
 
 		// A segment that is gone was covered by a checkpoint that is newer than the one read.
@@ -133,31 +231,46 @@ func readBeside(stateDir string) (j *journal, rows []LedgerRow, err error) {
 		}
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on
 	}
-	return nil, nil, fmt.Errorf("cannot read ledger in %q: %w", stateDir, err)
+	return nil, fmt.Errorf("cannot read ledger in %q: %w", stateDir, err)
+}
+
+// readOnce is one try of readBeside.
+func readOnce(stateDir string) (b *beside, err error) {
+	b = &beside{journal: newJournal(0)}
+	b.state, b.rows, err = b.readCheckpoint(filepath.Join(stateDir, checkpointName))
+	if err != nil {
+		return nil, err
+	}
+
+	b.end, err = wal.Read(filepath.Join(stateDir, walDirName), b.state.last, func(seq uint64, data []byte) error {
+		b.records++
+		return b.reapply(seq, data)
+	})
+	return b, err
 }
 
 // ReadUsage returns the ledger of a state directory for a tenant ("" = all) from a day on, up to
 // the last written call, whether or not a server runs there.
 func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
-	j, rows, err := readBeside(stateDir)
+	b, err := readBeside(stateDir)
 	if err != nil {
 		return LedgerReport{}, err
 	}
 
 	// The log goes on where the rows of the checkpoint end: they add up.
-	return newLedgerReport(sumRows(append(rows, j.rowsOf(tenant, since)...), tenant, since)), nil
+	return newLedgerReport(sumRows(append(b.rows, b.rowsOf(tenant, since)...), tenant, since)), nil
 }
 
 // ReadLastUse returns when each key of a state directory last made a call, by key id, whether or
 // not a server runs there. Keys never used are not in it.
 func ReadLastUse(stateDir string) (map[string]time.Time, error) {
-	j, _, err := readBeside(stateDir)
+	b, err := readBeside(stateDir)
 	if err != nil {
 		return nil, err
 	}
 
 	last := map[string]time.Time{}
-	for _, a := range j.all("") {
+	for _, a := range b.all("") {
 		for id, key := range a.keys {
 			at := time.UnixMilli(key.lastUse).UTC()
 			if key.lastUse > 0 && at.After(last[id]) {

@@ -63,7 +63,7 @@ func crashPrincipals(t testing.TB, dir string) map[string]*Principal {
 func openCrash(t testing.TB, dir, kind string, clock Clock) *Embedded {
 	t.Helper()
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
-		Now: clock.At(time.Now()), ReplyBytes: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
+		Now: clock.At(time.Now()), RepliesMax: 1 << 30, CheckpointEvery: 15 * time.Millisecond,
 		create: waltest.Kinds(t)[kind],
 	})
 	if err != nil {

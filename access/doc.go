@@ -53,20 +53,21 @@
 // that will fail hold the last units, others are refused with quota_exceeded: the quota is never
 // exceeded, but it may be refused for the length of a request although a unit comes back.
 //
-// Limits, quota days and credit periods never go backwards. When the wall clock is set forward over
-// midnight and back again, the tenant stays in the later day until the clock arrives there. A clock
-// set forward while no server runs cannot be told from time that passed, and opens the minute
-// windows early.
+// Limits, quota days and credit periods do not go backwards with a wall clock that is set back: the
+// tenant stays in the later day until the clock arrives there. A day that lies more than a day ahead
+// of the clock is not believed, and the account returns to today with what it has used. A clock set
+// forward over a reboot cannot be told from time that passed, and opens the minute windows early.
 //
-// The embedded store answers [ErrUnavailable] for good after the first failed write or fsync: what
-// the disk then holds is not known until a restart reads it. Such a restart may find charges whose
-// request was answered 503, at most one for each request in flight at the failure. A live request
-// (daily quota) survives the death of the process once Finish returned, but only reaches the disk
-// within 100 ms; credits and stored replies are on disk before Finish or Commit returns.
+// The embedded store answers [ErrUnavailable] while its log cannot be written, and comes back by
+// itself. A call that was answered so is charged neither then nor later; only a process that dies
+// while the disk fails may leave such a charge to the next one, or lose live calls that were written
+// and never on disk. A live request (daily quota) survives the death of the process once Finish
+// returned, but only reaches the disk within 100 ms; credits and stored replies are on disk before
+// Finish or Commit returns.
 //
 // A key whose plan is not configured is answered with [ErrUnavailable]; [KeyRing.Unusable] names
 // such keys.
 //
-// One state directory has one server. The keys file and the readers [ReadUsage] and [ReadLastUse]
-// work beside it, from any process.
+// One state directory has one server. The keys file, the readers [ReadUsage] and [ReadLastUse],
+// [VerifyState] and [BackupState] work beside it, from any process; [RepairState] does not.
 package access

@@ -20,6 +20,7 @@ type entry struct {
 	wall      int64 // wall time of the admission
 	day       Day
 	period    Period // PeriodCredits only
+	resets    resets // that the admission saw
 
 	reply *replyEntry // Commit only
 }
@@ -33,11 +34,20 @@ type replyEntry struct {
 
 const entryVersion = 1
 
+// The flags of an entry: what follows its fields.
+const (
+	withReply  = 1
+	withResets = 2
+)
+
 // append appends the entry as written to the log.
 func (e *entry) append(dst []byte) []byte {
 	flags := byte(0)
 	if e.reply != nil {
-		flags = 1
+		flags = withReply
+	}
+	if e.resets != (resets{}) {
+		flags |= withResets
 	}
 
 	dst = append(dst, entryVersion, flags, byte(e.window), byte(e.allowance))
@@ -53,6 +63,10 @@ func (e *entry) append(dst []byte) []byte {
 	if e.allowance == PeriodCredits {
 		dst = binary.AppendVarint(dst, e.period.Start)
 		dst = binary.AppendVarint(dst, e.period.End)
+	}
+	if e.resets != (resets{}) {
+		dst = binary.AppendVarint(dst, e.resets.day)
+		dst = binary.AppendVarint(dst, e.resets.credits)
 	}
 	if e.reply != nil {
 		dst = appendText(dst, e.reply.name)
@@ -70,7 +84,8 @@ func decodeEntry(data []byte) (entry, error) {
 	if r.err != nil {
 		return entry{}, r.err
 	}
-	if head[0] != entryVersion || head[1] > 1 || head[2] > byte(UsageWindow) || head[3] > byte(PeriodCredits) {
+	if head[0] != entryVersion || head[1] > withReply|withResets || head[2] > byte(UsageWindow) ||
+		head[3] > byte(PeriodCredits) {
 		return entry{}, fmt.Errorf("%w: unknown log entry", ErrCorrupt)
 	}
 
@@ -83,7 +98,10 @@ func decodeEntry(data []byte) (entry, error) {
 	if e.allowance == PeriodCredits {
 		e.period = Period{Start: r.varint(), End: r.varint()}
 	}
-	if head[1] == 1 {
+	if head[1]&withResets != 0 {
+		e.resets = resets{day: r.varint(), credits: r.varint()}
+	}
+	if head[1]&withReply != 0 {
 		e.reply = &replyEntry{name: r.text()}
 		copy(e.reply.body[:], r.bytes(len(e.reply.body)))
 		e.reply.data = append([]byte(nil), r.bytes(r.length())...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"testing"
 )
 
@@ -61,14 +62,14 @@ func FuzzEntry(f *testing.F) {
 }
 
 func FuzzCheckpointAccount(f *testing.F) {
-	a := newAccount("acme", false)
+	a := newAccount("acme", &atomic.Int64{})
 	a.key("key_1").window.restore(tick{at: windowEpoch, n: 3})
 	a.day = 20000
 	a.creditsUsed = 7
 	a.last.store = windowEpoch
 	f.Add(a.append(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a := newAccount("acme", false)
+		a := newAccount("acme", &atomic.Int64{})
 		if err := a.decode(data); err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ var (
 	// ErrUnavailable: metering or key state cannot answer; the call costs nothing and the response
 	// is 503 (fails closed).
 	ErrUnavailable = errors.New("metering unavailable")
-	// ErrIdempotencyFull: the tenant's idempotency records are at their memory bound. It wraps
+	// ErrIdempotencyFull: the tenant's idempotency records are at their bound; see [FullError]. It wraps
 	// ErrUnavailable: records are never evicted early.
 	ErrIdempotencyFull = fmt.Errorf("idempotency records at their bound: %w", ErrUnavailable)
 	// ErrTicket: the ticket does not fit the call, as when a call with an idempotency key is
@@ -37,8 +37,8 @@ var (
 
 // Errors of state directories.
 var (
-	// errLocked: another process holds the lock.
-	errLocked = errors.New("locked by another process")
+	// ErrLocked: another process holds the lock.
+	ErrLocked = errors.New("locked by another process")
 	// ErrCorrupt: stored data is damaged where a crash cannot explain it.
 	ErrCorrupt = wal.ErrCorrupt
 )
@@ -47,6 +47,8 @@ var (
 var (
 	// ErrNoSuchKey: no key has that id.
 	ErrNoSuchKey = errors.New("no such key")
+	// ErrNoSuchTenant: no tenant has that name.
+	ErrNoSuchTenant = errors.New("no such tenant")
 	// ErrPlanDiffers: the tenant has another plan, and changing it was not asked for.
 	ErrPlanDiffers = errors.New("tenant has another plan")
 	// ErrNoKeysFile: the state directory has no keys file yet.

@@ -24,8 +24,12 @@ func (o EmbeddedOptions) WithSegments(create waltest.Create) EmbeddedOptions {
 func (o EmbeddedOptions) Unsynced(create waltest.Create) EmbeddedOptions {
 	o.create = waltest.Unsynced(create)
 	o.unsynced = true
+	o.boot = noBoot
 	return o
 }
+
+// noBoot is for tests whose time is not the machine's.
+func noBoot() boot { return boot{} }
 
 // SaveCheckpoint writes a checkpoint now.
 func (s *Embedded) SaveCheckpoint() error { return s.saver.save(bboltPatience) }

@@ -9,103 +9,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-const (
-	// replyMillis is how long a reply is kept, exactly (decision 30).
-	replyMillis = int64(600_000)
-	// replyOverhead is what a record is taken to cost beside its key and reply.
-	replyOverhead = 512
-	// defaultReplyBytes bounds the idempotency records of one tenant.
-	defaultReplyBytes = 8 << 20
-	// maxReply bounds one reply before compression.
-	maxReply = 4 << 20
-)
-
-// replyName names an idempotency record inside a tenant.
-type replyName struct {
-	op  Operation
-	key string
-}
-
-// reply is one idempotency record. It is in flight until done is nil.
-type reply struct {
-	name   replyName
-	id     uint64
-	body   BodyHash
-	done   chan struct{} // closed when the owner ended; nil once the reply is durable
-	period Period        // that the unit is reserved in
-	data   []byte        // compressed reply, immutable; nil until charged
-	at     int64         // store time of the request that was answered
-}
-
-func (r *reply) size() int { return replyOverhead + len(r.name.key) + len(r.data) }
-
-// replies are the idempotency records of a tenant, guarded by its account.
-type replies struct {
-	byName  map[replyName]*reply
-	order   []*reply           // answered ones, in order of their commit: nearly oldest first
-	bytes   int                // of all records
-	touched map[replyName]bool // embedded: changed since the last checkpoint
-}
-
-func (rs *replies) add(r *reply) {
-	rs.byName[r.name] = r
-	rs.bytes += r.size()
-}
-
-// keep turns a record in flight into an answered one.
-func (rs *replies) keep(r *reply, data []byte, at int64) {
-	r.data = data
-	r.at = at
-	rs.bytes += len(data)
-	rs.order = append(rs.order, r)
-	rs.touch(r.name)
-}
-
-func (rs *replies) touch(name replyName) {
-	if rs.touched != nil {
-		rs.touched[name] = true
-	}
-}
-
-// drop removes a record if it is still the one of its name.
-func (rs *replies) drop(r *reply) {
-	if rs.byName[r.name] == r {
-		delete(rs.byName, r.name)
-		rs.bytes -= r.size()
-		if r.data != nil {
-			rs.touch(r.name)
-		}
-	}
-}
-
-// purge drops the records whose time is over.
-func (rs *replies) purge(at int64) {
-	n := 0
-	for n < len(rs.order) && rs.order[n].over(at) {
-		rs.drop(rs.order[n])
-		rs.order[n] = nil // the array behind the slice outlives it
-		n++
-	}
-
-	rs.order = rs.order[n:]
-	if len(rs.order) == 0 {
-		rs.order = nil
-	}
-}
-
-// over reports whether an answered record is past its ten minutes.
-func (r *reply) over(at int64) bool { return r.data != nil && r.done == nil && at-r.at >= replyMillis }
-
-// find returns the record of a name if it still counts at a time.
-func (rs *replies) find(name replyName, at int64) *reply {
-	r := rs.byName[name]
-	if r != nil && r.over(at) {
-		rs.drop(r)
-		return nil
-	}
-	return r
-}
-
 // Begin implements [Store].
 func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim, error) {
 	defer l.meter.time(timeBegin, time.Now())
@@ -118,74 +21,114 @@ func (l *limits) Begin(t Ticket, key string, body BodyHash, now Instant) (Claim,
 	}
 
 	at := l.time(now)
+	name := nameReply(t.Rule.Operation, key)
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	a.replies.purge(at)
-	r := a.replies.find(replyName{op: t.Rule.Operation, key: key}, at)
-	if r == nil {
+	flying := a.replies.flying[name]
+	kept, found := a.replies.find(name, at)
+	if flying == nil && !found {
 		defer a.mu.Unlock()
 		return l.begin(a, &t, key, body, now)
 	}
-	found := *r
-	a.mu.Unlock()
 
-	// What was found is a copy, and the reply itself never changes: it is expanded without the
-	// lock.
+	// What flies is read under the lock; what is kept is a copy, and its data never changes.
 	switch {
-	case found.body != body:
+	case flying != nil && flying.body != body:
+		defer a.mu.Unlock()
 		return Claim{Outcome: Conflict}, nil
-	case found.done != nil:
-		return Claim{Outcome: Wait, Done: found.done}, nil
+	case flying != nil:
+		defer a.mu.Unlock()
+		return Claim{Outcome: Wait, Done: flying.done}, nil
 	}
-	plain, err := l.codec.expand(found.data)
+	a.mu.Unlock()
+	if kept.body != body {
+		return Claim{Outcome: Conflict}, nil
+	}
+
+	plain, err := l.plain(t.Principal.Tenant, name, kept)
 	if err != nil {
 		return Claim{}, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
 	}
 	return Claim{Outcome: Replay, Reply: plain}, nil
 }
 
+// plain returns a kept reply as it was committed.
+func (l *limits) plain(tenant string, name replyName, r reply) ([]byte, error) {
+	data := r.data
+	if data == nil {
+		var err error
+		data, err = l.saver.readReply(tenant, name, r.answer)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return l.codec.expand(data)
+}
+
 // begin makes a fresh record and reserves its cost. The caller holds the account.
 func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Instant) (Claim, error) {
-	s := a.stand(t.Principal, &t.Rule, now.Wall)
+	s := a.stand(t.Principal, &t.Rule, l.moment(now))
 	if s.full(t.Rule.Cost) {
-		policy := s.policy(now.Wall, true)
+		policy := s.policy(true)
 		return Claim{Outcome: Exhausted, Allowance: policy, RetryAfter: policy.Wait}, nil
 	}
 
-	// The key may alias the request's memory, which the record outlives.
-	name := replyName{op: t.Rule.Operation, key: strings.Clone(key)}
-	r := &reply{name: name, id: l.claims.Add(1), body: body, done: make(chan struct{}), period: s.period}
-
 	// No record is dropped early to make room: its caller may ask again.
-	if a.replies.bytes+r.size() > l.replyBytes {
-		return Claim{}, ErrIdempotencyFull
+	if wait, full := a.replies.full(l.repliesMax, l.time(now)); full {
+		return Claim{}, &FullError{Kept: l.repliesMax, RetryAfter: secondsUp(wait)}
+	}
+	if l.waiting.Load() > l.waitingMax {
+		return Claim{}, &FullError{RetryAfter: unavailableRetry}
 	}
 
-	a.rollPeriod(s.period)
+	// The key may alias the request's memory, which the claim outlives.
+	r := &flight{id: l.claims.Add(1), body: body, done: make(chan struct{}), period: s.period}
 	a.reserve(&t.Rule, s.day, s.period)
-	a.replies.add(r)
-	return Claim{Outcome: Fresh, Key: name.key, Body: body, ID: r.id}, nil
+	a.replies.flying[nameReply(t.Rule.Operation, key)] = r
+	return Claim{Outcome: Fresh, Key: strings.Clone(key), Body: body, ID: r.id}, nil
 }
 
+// FullError says that no other idempotent reply can be kept. It is an ErrIdempotencyFull.
+type FullError struct {
+	Kept       int   // replies of the tenant, which is as many as there may be; 0: the disk takes none
+	RetryAfter int64 // seconds until one leaves
+}
+
+func (e *FullError) Error() string {
+	if e.Kept == 0 {
+		return "replies cannot be written to the checkpoint: " + ErrIdempotencyFull.Error()
+	}
+	return fmt.Sprintf("%d replies of the last ten minutes are kept: %v", e.Kept, ErrIdempotencyFull)
+}
+
+func (e *FullError) Unwrap() error { return ErrIdempotencyFull }
+
 // owned returns the record in flight that a claim names, or nil. The caller holds the account.
-func (a *account) owned(t *Ticket, claim *Claim) *reply {
-	r := a.replies.byName[replyName{op: t.Rule.Operation, key: claim.Key}]
-	if r == nil || r.id != claim.ID || r.data != nil || claim.ID == 0 {
+func (a *account) owned(t *Ticket, claim *Claim) *flight {
+	r := a.replies.flying[nameReply(t.Rule.Operation, claim.Key)]
+	if r == nil || r.id != claim.ID || claim.ID == 0 {
 		return nil
 	}
 	return r
 }
 
+// land ends a record in flight and wakes those that wait for it. The caller holds the account.
+func (a *account) land(t *Ticket, claim *Claim, r *flight) {
+	delete(a.replies.flying, nameReply(t.Rule.Operation, claim.Key))
+	close(r.done)
+}
+
 // Commit implements [Store].
-func (l *limits) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
+func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 	defer l.meter.time(timeCommit, time.Now())
-	if len(answer) > maxReply {
+	if len(plain) > maxReply {
 		_, err := l.Abort(t, claim)
 		err = cmp.Or(err, ErrIdempotencyFull)
-		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(answer), err)
+		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), err)
 	}
 
-	data := l.codec.compress(answer) // before the lock: it takes longer than all that follows
+	data := l.codec.compress(plain) // before the lock: it takes longer than all that follows
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	r := a.owned(&t, &claim)
@@ -193,34 +136,33 @@ func (l *limits) Commit(t Ticket, claim Claim, answer []byte) (Receipt, error) {
 		a.mu.Unlock()
 		return Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrTicket)
 	}
-
-	// A reply that does not fit ends the claim, so that no caller waits for it in vain.
-	if err := l.Err(); err != nil || a.replies.bytes+len(data) > l.replyBytes {
+	if err := l.Err(); err != nil {
 		a.mu.Unlock()
-		if _, err := l.Abort(t, claim); err != nil {
-			return Receipt{}, err
-		}
-		return Receipt{}, ErrIdempotencyFull
+		_, _ = l.Abort(t, claim) // which ends the claim, so that no caller waits for it in vain
+		return Receipt{}, err
 	}
 
+	// A checkpoint that has the charge has to have the reply: both go in under one lock.
+	name := nameReply(t.Rule.Operation, claim.Key)
 	a.release(&t.Rule, t.Day, r.period)
-	a.replies.keep(r, data, t.At)
+	a.replies.keep(name, reply{answer: answer{body: r.body, at: t.At}, data: data})
 	e := ticketEntry(&t, t.Rule.Cost)
 	e.period = r.period
-	e.reply = &replyEntry{name: r.name.key, body: r.body, data: data}
+	e.reply = &replyEntry{name: claim.Key, body: r.body, data: data}
 	receipt, seq := l.enter(a, &t, &e)
 	a.mu.Unlock()
 
 	// Those who wait for the reply are woken only when it is on disk, or never will be.
 	err := l.await(seq, true)
 	a.mu.Lock()
-	close(r.done)
-	r.done = nil
-	a.mu.Unlock()
+	defer a.mu.Unlock()
 	if err != nil {
-		return Receipt{}, err
+		a.undo(&e)
+		a.replies.withdraw(name, t.At)
+		receipt = Receipt{}
 	}
-	return receipt, nil
+	a.land(&t, &claim, r)
+	return receipt, err
 }
 
 // Abort implements [Store]. Waiters are woken even when the store is down.
@@ -229,13 +171,14 @@ func (l *limits) Abort(t Ticket, claim Claim) (Receipt, error) {
 	a.mu.Lock()
 	r := a.owned(&t, &claim)
 	if r == nil {
+		// A commit ended it: what is left is told as it stands.
+		s := a.stand(t.Principal, &t.Rule, moment{store: t.At, wall: t.Now.Wall})
 		a.mu.Unlock()
-		return Receipt{}, nil
+		return Receipt{Allowance: s.policy(false)}, nil
 	}
 
-	a.replies.drop(r)
 	a.release(&t.Rule, t.Day, r.period)
-	close(r.done)
+	a.land(&t, &claim, r)
 	a.mu.Unlock()
 
 	return l.Finish(t, false)

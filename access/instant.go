@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,18 +15,29 @@ const (
 // per request and passed to every call of that request.
 type Instant struct {
 	Mono int64 // monotonic milliseconds since the start of the process's Clock; measures spans
-	Wall int64 // Unix milliseconds; decides days, periods and expiry, and may step either way
+	Wall int64 // Unix milliseconds; decides days, periods and expiry, and seldom steps, either way
 }
 
-// Clock turns times into Instants of one process. Make one at start and share it.
-type Clock struct{ origin time.Time }
+// Clock turns times into Instants of one process: the one notion of time for limits, quotas, keys
+// and cursors. Its wall time is the monotonic clock counted on from when it was started, so that a
+// wall clock that jumps moves nothing; [Clock.Follow] takes over what is no glitch. Make one at
+// start and share it: copies are the same clock.
+type Clock struct {
+	origin time.Time
+	offset *atomic.Int64 // wall - monotonic, in milliseconds
+}
 
 // StartClock returns a Clock whose monotonic zero is t. Pass time.Now().
-func StartClock(t time.Time) Clock { return Clock{origin: t} }
+func StartClock(t time.Time) Clock {
+	c := Clock{origin: t, offset: new(atomic.Int64)}
+	c.offset.Store(t.UnixMilli())
+	return c
+}
 
 // At returns t on both clocks. It is exact when t carries a monotonic reading.
 func (c Clock) At(t time.Time) Instant {
-	return Instant{Mono: t.Sub(c.origin).Milliseconds(), Wall: t.UnixMilli()}
+	mono := t.Sub(c.origin).Milliseconds()
+	return Instant{Mono: mono, Wall: mono + c.offset.Load()}
 }
 
 // Time returns the wall time of the instant, in UTC.

@@ -18,21 +18,25 @@ import (
 // Its time, "at" throughout, is milliseconds that only run forward, also over a restart: the
 // monotonic clock of the process plus an offset that continues where the log ended.
 type journal struct {
-	offset int64 // store time = Instant.Mono + offset
-	meter  *meter
-	closed atomic.Bool
+	offset  int64 // store time = Instant.Mono + offset
+	meter   *meter
+	closed  atomic.Bool
+	waiting atomic.Int64 // bytes of replies that no checkpoint has
 
 	mu       sync.Mutex // guards the map; never held with an account
 	accounts map[string]*account
 
 	// The rest is nil in a journal that forgets.
 
-	log   *wal.Log
-	saver *checkpointer
-	lock  *fileLock
-	stop  chan struct{}
-	once  sync.Once
-	wg    sync.WaitGroup
+	torn   int   // records that the log's torn end held when it was opened
+	opened int64 // store time
+	boot   func() boot
+	log    *wal.Log
+	saver  *checkpointer
+	lock   *fileLock
+	stop   chan struct{}
+	once   sync.Once
+	wg     sync.WaitGroup
 }
 
 // newJournal returns a journal that forgets.
@@ -42,13 +46,15 @@ func newJournal(offset int64) *journal {
 
 func (j *journal) time(now Instant) int64 { return now.Mono + j.offset }
 
+func (j *journal) moment(now Instant) moment { return moment{store: j.time(now), wall: now.Wall} }
+
 // account returns a tenant's account, making it the first time.
 func (j *journal) account(tenant string) *account {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	a := j.accounts[tenant]
 	if a == nil {
-		a = newAccount(tenant, j.saver != nil)
+		a = newAccount(tenant, &j.waiting)
 		j.accounts[tenant] = a
 	}
 	return a
@@ -103,15 +109,23 @@ func (j *journal) record(a *account, e *entry) uint64 {
 	return a.seq
 }
 
-// await returns when a recorded call is written, or on disk.
+// await returns when a recorded call is written, or on disk. On an error the call is in no log, and
+// the caller has to take it out of its account.
 func (j *journal) await(seq uint64, durable bool) error {
-	switch {
-	case j.log == nil:
+	if j.log == nil {
 		return nil
-	case durable:
-		return unavailable(j.log.AwaitSynced(seq))
 	}
-	return unavailable(j.log.AwaitWritten(seq))
+
+	wait := j.log.AwaitWritten
+	if durable {
+		wait = j.log.AwaitSynced
+	}
+	err := wait(seq)
+	// What is on disk after all is as good as awaited.
+	if err != nil && !j.log.GiveUp(seq) {
+		err = nil
+	}
+	return unavailable(err)
 }
 
 // Ledger implements [Store].
@@ -127,6 +141,9 @@ func (j *journal) Ledger(tenant string, since Day) ([]LedgerRow, error) {
 		defer j.saver.mu.Unlock()
 		var err error
 		_, stored, err = newJournal(0).readCheckpoint(j.saver.path)
+		if err == nil && j.saver.doubtful != nil {
+			err = fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -163,11 +180,9 @@ func (j *journal) Close() error {
 		close(j.stop)
 		j.wg.Wait()
 
-		// After a failure what the disk holds is unknown: the next start has to read it.
-		if j.log.Err() == nil {
-			err = unavailable(j.log.Sync())
-		}
-		if err == nil && j.log.Err() == nil {
+		// A log that is down may be mended by now; if not, the next start reads what is there.
+		err = unavailable(j.log.Sync())
+		if err == nil {
 			err = j.saver.save(bboltPatience)
 		}
 		if errors.Is(err, errBusy) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"ninepocket/internal/wal"
 )
@@ -16,19 +17,22 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 	if err := os.MkdirAll(filepath.Join(stateDir, walDirName), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
-	lock, err := lockFile(filepath.Join(stateDir, serverLockName), 0)
+	lock, err := lockState(stateDir, 0)
 	if err != nil {
-		return nil, fmt.Errorf("cannot lock state directory %q for one server: %w", stateDir, err)
+		return nil, err
 	}
 
 	j := newJournal(0)
+	j.boot = options.boot
 	j.lock = lock
 	j.stop = make(chan struct{})
 	if err := j.recover(stateDir, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open metering in %q: %w", stateDir, err), lock.unlock())
 	}
 
-	j.wg.Go(func() { j.saver.run(j.stop, options) })
+	if !options.inline {
+		j.wg.Go(func() { j.saver.run(j.stop, options) })
+	}
 	return j, nil
 }
 
@@ -56,15 +60,20 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 	if err := end.Trim(); err != nil {
 		return err
 	}
+	j.torn = end.Dropped
 	j.setOffset(stored, options.Now)
+	j.saver.begin(j.time(options.Now))
 
-	j.log, err = wal.Start(walDir, end.Last+1, wal.Options{Create: options.create, OnSync: j.meter.synced})
+	j.log, err = wal.Start(walDir, end.Last+1, wal.Options{
+		Create: options.create, OnSync: j.meter.synced, Inline: options.inline, Now: options.now,
+	})
 	if err != nil {
 		return err
 	}
 
 	// A checkpoint at once shows that one can be written, before anything is charged.
-	if err := j.saver.save(bboltPatience); err != nil {
+	// Where another process reads the file, the log has everything until that ends.
+	if err := j.saver.save(time.Second); err != nil && !errors.Is(err, errBusy) {
 		j.log.Abandon()
 		return err
 	}
@@ -77,17 +86,18 @@ func (s *storedState) checkLog(walDir string) error {
 	if err != nil {
 		return err
 	}
-	if s.exists && len(firsts) == 0 {
+	if s.exists() && len(firsts) == 0 {
 		return fmt.Errorf("cannot read log %q: %w: it has no segment", walDir, ErrCorrupt)
 	}
-	if !s.exists && len(firsts) > 0 && slices.Min(firsts) > 1 {
+	if !s.exists() && len(firsts) > 0 && slices.Min(firsts) > 1 {
 		return fmt.Errorf("cannot read checkpoint beside log %q: %w: it is gone", walDir, ErrCorrupt)
 	}
 	return nil
 }
 
-// setOffset makes the store time go on where it ended, by as much as the wall clock went on since,
-// but never backwards.
+// setOffset makes the store time go on where it ended, by as much as time went on since, but never
+// backwards. Within one boot of the machine its own count bounds what the wall clock says: a clock
+// that was set ahead opens no window early.
 func (j *journal) setOffset(stored storedState, now Instant) {
 	last := stored.at
 	for _, a := range j.all("") {
@@ -96,11 +106,22 @@ func (j *journal) setOffset(stored storedState, now Instant) {
 	if last.store == 0 { // nothing is stored
 		last = moment{store: max(now.Wall, memoryEpoch), wall: now.Wall}
 	}
-	j.offset = last.store + max(0, now.Wall-last.wall) - now.Mono
+
+	passed := max(0, now.Wall-last.wall)
+	if counted, ok := j.boot().since(stored.boot); ok {
+		// The count began at the checkpoint, and the last admission may have come after it.
+		passed = min(passed, max(0, stored.store+counted-last.store))
+	}
+	j.offset = last.store + passed - now.Mono
 }
 
 // reapply applies a call read back from the log, unless the account's checkpoint holds it already.
 func (j *journal) reapply(seq uint64, payload []byte) error {
+	// Nobody was answered: the record was given up when the disk failed.
+	if len(payload) == 0 {
+		return nil
+	}
+
 	e, err := decodeEntry(payload)
 	if err != nil {
 		return err
@@ -116,18 +137,8 @@ func (j *journal) reapply(seq uint64, payload []byte) error {
 		w.restore(tick{at: e.at, n: 1})
 	}
 	if e.reply != nil {
-		name := replyName{op: e.op, key: e.reply.name}
-		a.replies.restore(&reply{name: name, body: e.reply.body, data: e.reply.data, at: e.at})
+		r := reply{answer: answer{body: e.reply.body, at: e.at}, data: e.reply.data}
+		a.replies.keep(nameReply(e.op, e.reply.name), r)
 	}
 	return nil
-}
-
-// restore puts a stored reply in place of an older one of its name.
-func (rs *replies) restore(r *reply) {
-	if old := rs.byName[r.name]; old != nil {
-		rs.drop(old)
-	}
-	rs.add(r)
-	rs.order = append(rs.order, r)
-	rs.touch(r.name)
 }

@@ -3,6 +3,7 @@ package access
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -19,14 +20,37 @@ type KeyFile struct {
 	Version int                `json:"version"`
 	Tenants map[string]*Tenant `json:"tenants"`
 	Keys    []*Key             `json:"keys"`
+	// SHA256 is of the file as it is without this member, in hexadecimal. A file without it is of an
+	// earlier version, or was edited; the next change adds it.
+	SHA256 string `json:"sha256,omitempty"`
 }
 
-// Tenant is an organization: the plan and the credits belong to it, not to a key (decision 14).
+// Tenant is an organization: plans and credits belong to it, not to a key (decision 14).
 type Tenant struct {
-	Plan        string     `json:"plan"`
-	Credits     *int64     `json:"credits,omitempty"`      // preview credits a period; absent: the plan's
-	PeriodStart *time.Time `json:"period_start,omitempty"` // both or neither; absent: the UTC calendar month.
-	PeriodEnd   *time.Time `json:"period_end,omitempty"`   // After the end, periods of the same length follow.
+	Plan string `json:"plan"` // of each surface that has none of its own
+	// Plans are those of surfaces, by name (decision 1765).
+	Plans       map[string]string `json:"plans,omitempty"`
+	Credits     *int64            `json:"credits,omitempty"`      // preview credits a period; absent: the plan's
+	PeriodStart *time.Time        `json:"period_start,omitempty"` // both or neither; absent: the UTC calendar month.
+	PeriodEnd   *time.Time        `json:"period_end,omitempty"`   // After the end, periods of the same length follow.
+
+	// What was used before these instants does not count any more (decision 1757).
+	DayResetAt     *time.Time `json:"day_reset_at,omitempty"`
+	CreditsResetAt *time.Time `json:"credits_reset_at,omitempty"`
+}
+
+// PlanOf returns the plan of a tenant on a surface.
+func (t *Tenant) PlanOf(surface string) string { return cmp.Or(t.Plans[surface], t.Plan) }
+
+// resets are what an operator reset.
+func (t *Tenant) resets() (r resets) {
+	if t.DayResetAt != nil {
+		r.day = t.DayResetAt.UnixMilli()
+	}
+	if t.CreditsResetAt != nil {
+		r.credits = t.CreditsResetAt.UnixMilli()
+	}
+	return r
 }
 
 // Key is what is kept of a key. The key itself is not.
@@ -138,20 +162,25 @@ func (n NewKey) Validate(at time.Time) error {
 	return errors.Join(problems...)
 }
 
-// enter makes or changes the tenant of a new key.
+// enter makes or changes the tenant of a new key. Another surface's plan stays as it is.
 func (f *KeyFile) enter(n NewKey) error {
 	tenant := f.Tenants[n.Tenant]
+	surface := n.Kind.String()
 	switch {
 	case tenant == nil && n.Plan == "":
 		return fmt.Errorf("cannot create tenant %q: want a plan", n.Tenant)
 	case tenant == nil:
 		tenant = &Tenant{Plan: n.Plan}
 		f.Tenants[n.Tenant] = tenant
-	case n.Plan != "" && n.Plan != tenant.Plan && !n.ChangePlan:
-		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w: %q",
-			n.Plan, n.Tenant, ErrPlanDiffers, tenant.Plan)
-	case n.Plan != "":
-		tenant.Plan = n.Plan
+	case n.Plan == "" || n.Plan == tenant.PlanOf(surface):
+	case f.has(n.Tenant, surface) && !n.ChangePlan:
+		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w on this surface: %q",
+			n.Plan, n.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
+	default:
+		if tenant.Plans == nil {
+			tenant.Plans = map[string]string{}
+		}
+		tenant.Plans[surface] = n.Plan
 	}
 
 	// What is not given stays as it is.
@@ -161,6 +190,35 @@ func (f *KeyFile) enter(n NewKey) error {
 	if n.Period != nil {
 		tenant.PeriodStart = utcPointer(&n.Period[0])
 		tenant.PeriodEnd = utcPointer(&n.Period[1])
+	}
+	return nil
+}
+
+// has reports whether a tenant has a key of a surface.
+func (f *KeyFile) has(tenant, surface string) bool {
+	return slices.ContainsFunc(f.Keys, func(k *Key) bool { return k.Tenant == tenant && k.Surface == surface })
+}
+
+// ResetDay makes the day's quota of a tenant whole again at an instant, or the credits of its period.
+// What was called stays in the ledger.
+func (f *KeyFile) ResetDay(tenant string, credits bool, at time.Time) error {
+	t := f.Tenants[tenant]
+	if t == nil {
+		return fmt.Errorf("cannot reset the day of tenant %q: %w", tenant, ErrNoSuchTenant)
+	}
+
+	// A second reset within a millisecond, or by a clock that was set back, is one more all the same.
+	next := func(was *time.Time) *time.Time {
+		now := at.UTC().Truncate(time.Millisecond)
+		if was != nil && !now.After(*was) {
+			now = was.Add(time.Millisecond)
+		}
+		return &now
+	}
+	if credits {
+		t.CreditsResetAt = next(t.CreditsResetAt)
+	} else {
+		t.DayResetAt = next(t.DayResetAt)
 	}
 	return nil
 }
@@ -226,6 +284,21 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 // parseKeyFile reads a keys file. Anything out of place is an error that wraps ErrCorrupt: a
 // damaged file is never half believed.
 func parseKeyFile(data []byte) (*KeyFile, error) {
+	f, err := decodeKeyFile(data)
+	if err == nil && f.SHA256 != "" && f.SHA256 != f.sum() {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, ErrKeysEdited)
+	}
+	return f, err
+}
+
+// ErrKeysDamaged is an ErrCorrupt of the keys file, and not of what meters.
+var ErrKeysDamaged = fmt.Errorf("%w", ErrCorrupt)
+
+// ErrKeysEdited means: the keys file was changed by something else than this program, or by damage.
+var ErrKeysEdited = errors.New("its sha256 member does not fit the rest")
+
+// decodeKeyFile reads a keys file whatever its checksum says.
+func decodeKeyFile(data []byte) (*KeyFile, error) {
 	f := &KeyFile{Tenants: map[string]*Tenant{}}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
@@ -236,17 +309,17 @@ func parseKeyFile(data []byte) (*KeyFile, error) {
 		err = errors.New("text after the end")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: %w", ErrKeysDamaged, err)
 	}
 
 	if f.Version != keysVersion {
-		return nil, fmt.Errorf("%w: version %d, want %d", ErrCorrupt, f.Version, keysVersion)
+		return nil, fmt.Errorf("%w: version %d, want %d", ErrKeysDamaged, f.Version, keysVersion)
 	}
 	if f.Tenants == nil {
 		f.Tenants = map[string]*Tenant{}
 	}
 	if err := f.validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: %w", ErrKeysDamaged, err)
 	}
 	return f, nil
 }
@@ -256,11 +329,25 @@ func (f *KeyFile) encode() ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
 	}
-	data, err := json.MarshalIndent(f, "", "  ")
+	whole := *f
+	whole.SHA256 = f.sum()
+	data, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
 		return nil, err
 	}
 	return append(data, '\n'), nil
+}
+
+// sum is the SHA-256 of what the file says, spelt as it is written.
+func (f *KeyFile) sum() string {
+	bare := *f
+	bare.SHA256 = ""
+	data, err := json.Marshal(bare)
+	if err != nil {
+		return "cannot be spelt" // which no file says
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 func (f *KeyFile) validate() error {
@@ -297,8 +384,13 @@ func (t *Tenant) validate(name string) error {
 		return fmt.Errorf("tenant %q: not a name", name)
 	case t == nil:
 		return fmt.Errorf("tenant %q: null", name)
+	}
+
+	switch {
 	case !validName(t.Plan):
 		return fmt.Errorf("tenant %q: plan %q is not a name", name, t.Plan)
+	case !t.validPlans():
+		return fmt.Errorf("tenant %q: plans %v are not names by surface", name, t.Plans)
 	case t.Credits != nil && *t.Credits < 0:
 		return fmt.Errorf("tenant %q: negative credits", name)
 	case (t.PeriodStart == nil) != (t.PeriodEnd == nil):
@@ -307,6 +399,15 @@ func (t *Tenant) validate(name string) error {
 		return fmt.Errorf("tenant %q: period ends before it starts", name)
 	}
 	return nil
+}
+
+func (t *Tenant) validPlans() bool {
+	for surface, plan := range t.Plans {
+		if _, err := ParseKind(surface); err != nil || !validName(plan) {
+			return false
+		}
+	}
+	return true
 }
 
 func (k *Key) validate(f *KeyFile) error {

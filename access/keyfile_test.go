@@ -61,9 +61,17 @@ func TestKeyFileCreate(t *testing.T) {
 	}
 
 	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "free", ChangePlan: true})
-	if f.Tenants["acme"].Plan != "free" {
-		t.Fatal("plan not changed")
+	if got := f.Tenants["acme"].PlanOf("live"); got != "free" {
+		t.Fatalf("plan %q, not changed", got)
 	}
+
+	// Another surface brings its own plan, and leaves the first alone.
+	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Preview, Plan: "preview"})
+	acme := f.Tenants["acme"]
+	if acme.PlanOf("live") != "free" || acme.PlanOf("preview") != "preview" {
+		t.Fatalf("%+v", acme)
+	}
+	refused(NewKey{Tenant: "acme", Kind: Preview, Plan: "free"}, "on this surface")
 
 	key, _ := mustCreate(t, f, NewKey{Tenant: "org", Kind: Preview, Plan: "preview"})
 	if strings.Join(key.Scopes, ",") != "catalog:read,prices:read,usage:read" {

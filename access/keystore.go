@@ -15,7 +15,6 @@ import (
 const (
 	keysName       = "keys.json"
 	keysLockName   = "keys.lock"
-	serverLockName = "server.lock"
 	checkpointName = "meter.db"
 	walDirName     = "wal"
 )
@@ -79,6 +78,10 @@ func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
 		return err
 	}
 
+	return writeKeys(stateDir, f)
+}
+
+func writeKeys(stateDir string, f *KeyFile) error {
 	data, err := f.encode()
 	if err != nil {
 		return fmt.Errorf("cannot write keys file in %q: %w", stateDir, err)

@@ -11,7 +11,8 @@ import (
 // call before that call returns.
 type limits struct {
 	*journal
-	replyBytes int // bound of a tenant's idempotency records
+	repliesMax int   // bound of a tenant's idempotency records
+	waitingMax int64 // bound of the bytes of replies that no checkpoint has
 	codec      replyCodec
 	claims     atomic.Uint64
 }
@@ -23,11 +24,11 @@ type slot struct {
 	key     *keyState
 }
 
-func newLimits(j *journal, replyBytes int) *limits {
-	if replyBytes <= 0 {
-		replyBytes = defaultReplyBytes
+func newLimits(j *journal, repliesMax int) *limits {
+	if repliesMax <= 0 {
+		repliesMax = DefaultRepliesMax
 	}
-	return &limits{journal: j, replyBytes: replyBytes, codec: newReplyCodec()}
+	return &limits{journal: j, repliesMax: repliesMax, waitingMax: maxWaiting, codec: newReplyCodec()}
 }
 
 // slot returns the state of a principal, through the shortcut it carries when that leads here.
@@ -49,7 +50,7 @@ func (l *limits) slot(p *Principal) *slot {
 // Admit implements [Store].
 func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 	if l.Err() != nil {
-		return Decision{Verdict: Unavailable, RetryAfter: unavailableRetry}
+		return l.unavailable(p, &rule, now)
 	}
 
 	slot := l.slot(p)
@@ -66,7 +67,7 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 		w.fit(rule.PerMinute, at)
 		fits, remaining, wait = w.peek(at)
 	}
-	s := a.stand(p, &rule, now.Wall)
+	s := a.stand(p, &rule, l.moment(now))
 	reserve := rule.Cost > 0 && !rule.Deferred
 	full := reserve && s.full(rule.Cost)
 
@@ -75,8 +76,6 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 		if w != nil {
 			remaining, wait = w.take(at)
 		}
-		a.rollDay(s.day)
-		a.rollPeriod(s.period)
 		if reserve {
 			a.reserve(&rule, s.day, s.period)
 		}
@@ -96,7 +95,7 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 			Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),
 		}
 	}
-	d.Allowance = s.policy(now.Wall, fits && full)
+	d.Allowance = s.policy(fits && full)
 
 	switch {
 	case !fits:
@@ -109,12 +108,25 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 	return d
 }
 
+// unavailable refuses a call that cannot be metered. What is left is known all the same: it is in
+// memory.
+func (l *limits) unavailable(p *Principal, rule *Rule, now Instant) Decision {
+	a := l.slot(p).account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.stand(p, rule, l.moment(now))
+	return Decision{
+		Verdict: Unavailable, RetryAfter: unavailableRetry, Allowance: s.policy(false),
+	}
+}
+
 // Finish implements [Store].
 func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	if sampled() {
 		defer l.meter.time(timeFinish, time.Now())
 	}
 	if err := l.Err(); err != nil {
+		l.giveBack(&t)
 		return Receipt{}, err
 	}
 	if success && t.Rule.Deferred {
@@ -139,9 +151,23 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 
 	// The account is free while the disk works: other calls of the tenant go into the same write.
 	if err := l.await(seq, t.Rule.Durable && charged > 0); err != nil {
+		a.mu.Lock()
+		a.undo(&e)
+		a.mu.Unlock()
 		return Receipt{}, err
 	}
 	return receipt, nil
+}
+
+// giveBack ends a ticket that nobody can record: what it reserved must be there when metering is.
+func (l *limits) giveBack(t *Ticket) {
+	if t.Rule.Cost == 0 || t.Rule.Deferred {
+		return
+	}
+	a := l.slot(t.Principal).account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.release(&t.Rule, t.Day, t.Period)
 }
 
 // ticketEntry is what the journal records of a finished ticket.
@@ -149,25 +175,26 @@ func ticketEntry(t *Ticket, charged int64) entry {
 	return entry{
 		tenant: t.Principal.Tenant, key: t.Principal.KeyID, op: t.Rule.Operation,
 		window: t.Rule.Window, allowance: t.Rule.Allowance, charged: charged,
-		at: t.At, wall: t.Now.Wall, day: t.Day, period: t.Period,
+		at: t.At, wall: t.Now.Wall, day: t.Day, period: t.Period, resets: t.Principal.resets,
 	}
 }
 
 // enter records a finished call in its account, which the caller holds.
 func (l *limits) enter(a *account, t *Ticket, e *entry) (Receipt, uint64) {
 	seq := l.record(a, e)
-	s := a.stand(t.Principal, &t.Rule, t.Now.Wall)
-	return Receipt{Charged: e.charged, Allowance: s.policy(t.Now.Wall, false)}, seq
+	s := a.stand(t.Principal, &t.Rule, moment{store: t.At, wall: t.Now.Wall})
+	return Receipt{Charged: e.charged, Allowance: s.policy(false)}, seq
 }
 
 // Usage implements [Store].
 func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
-	if err := l.Err(); err != nil {
-		return Usage{}, err
+	// What was charged is in memory, also while the log is down.
+	if l.closed.Load() {
+		return Usage{}, errClosed
 	}
 	a := l.slot(p).account
 	a.mu.Lock()
-	s := a.stand(p, &rule, now.Wall)
+	s := a.stand(p, &rule, l.moment(now))
 	a.mu.Unlock()
 
 	usage := Usage{
@@ -187,10 +214,10 @@ func (l *limits) Stats() StoreStats {
 
 	for _, a := range l.all("") {
 		a.mu.Lock()
-		s.Replies += len(a.replies.byName)
-		s.ReplyBytes += int64(a.replies.bytes)
+		s.Replies += a.replies.count + len(a.replies.flying)
 		a.mu.Unlock()
 	}
+	s.ReplyBytes = l.waiting.Load()
 
 	if l.log == nil {
 		return s
@@ -203,6 +230,7 @@ func (l *limits) Stats() StoreStats {
 	s.LogBytes = l.log.Size()
 	s.LogWritten = l.log.Bytes()
 	s.LogUnmapped = l.log.Unmapped()
+	s.LogTorn = l.torn
 
 	s.Checkpoint = m.times.Row(timeCheckpoint)
 	s.CheckpointFails = m.failed.Load()

@@ -12,4 +12,8 @@ type fileLock struct{}
 
 func lockFile(string, time.Duration) (*fileLock, error) { return nil, errors.ErrUnsupported }
 
+func lockShared(string, time.Duration) (*fileLock, error) { return nil, errors.ErrUnsupported }
+
+func lockState(string, time.Duration) (*fileLock, error) { return nil, errors.ErrUnsupported }
+
 func (*fileLock) unlock() error { return nil }

@@ -4,6 +4,7 @@ package access
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -13,27 +14,55 @@ import (
 // ends; the file stays.
 type fileLock struct{ file *os.File }
 
-// lockFile takes the lock at path, waiting up to patience. A lock still held is errLocked.
+// lockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked.
 func lockFile(path string, patience time.Duration) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
+	return lock(file, syscall.LOCK_EX, patience)
+}
 
+// lockShared takes a lock for reading of a file that is there.
+func lockShared(path string, patience time.Duration) (*fileLock, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return lock(file, syscall.LOCK_SH, patience)
+}
+
+// lockState takes the lock of a state directory: that of the directory itself, which nobody can remove
+// and make anew as they can a file in it (decision 1760).
+func lockState(dir string, patience time.Duration) (*fileLock, error) {
+	file, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := lock(file, syscall.LOCK_EX, patience)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock state directory %q for one server: %w", dir, err)
+	}
+	return taken, nil
+}
+
+func lock(file *os.File, how int, patience time.Duration) (_ *fileLock, err error) {
 	// Flock itself waits without end.
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 		if err == nil {
 			return &fileLock{file: file}, nil
 		}
+
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			break
 		}
 		if waited >= patience {
-			err = errLocked
+			err = ErrLocked
 			break
 		}
+
 		time.Sleep(pause) //nolint:forbidigo // another process holds the lock; there is no event to wait on
 	}
 	return nil, errors.Join(err, file.Close())

@@ -2,12 +2,12 @@ package access
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +32,8 @@ type Principal struct {
 	Credits int64 // preview credits a period
 
 	period  Period // zero: the UTC calendar month
-	expires int64  // Unix milliseconds; 0 = never
+	resets  resets
+	expires int64 // Unix milliseconds; 0 = never
 	revoked bool
 	slot    atomic.Pointer[slot] // where the store keeps this key's state; a shortcut
 }
@@ -263,17 +264,22 @@ func (r *KeyRing) Unusable(at time.Time) (out []Unusable) {
 	defer r.mu.Unlock()
 
 	// Sandbox keys are refused whatever their plan.
-	ids := map[string][]string{}
+	type name struct{ tenant, plan string }
+	ids := map[name][]string{}
 	for _, key := range r.file.Keys {
-		configured := r.plans[r.file.Tenants[key.Tenant].Plan] != nil
-		if !configured && key.Surface != Sandbox.String() && key.Status(at) == "active" {
-			ids[key.Tenant] = append(ids[key.Tenant], key.ID)
+		plan := r.file.Tenants[key.Tenant].PlanOf(key.Surface)
+		if r.plans[plan] == nil && key.Surface != Sandbox.String() && key.Status(at) == "active" {
+			of := name{tenant: key.Tenant, plan: plan}
+			ids[of] = append(ids[of], key.ID)
 		}
 	}
 
-	for _, tenant := range slices.Sorted(maps.Keys(ids)) {
-		out = append(out, Unusable{Tenant: tenant, Plan: r.file.Tenants[tenant].Plan, Keys: ids[tenant]})
+	for of, keys := range ids {
+		out = append(out, Unusable{Tenant: of.tenant, Plan: of.plan, Keys: keys})
 	}
+	slices.SortFunc(out, func(a, b Unusable) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Plan, b.Plan))
+	})
 	return out
 }
 
@@ -319,7 +325,7 @@ func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
 	scopes, _ := ParseScopes(key.Scopes)
 	p := &Principal{
 		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Kind: kind, Scopes: scopes,
-		Plan: plans[tenant.Plan], revoked: key.RevokedAt != nil,
+		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil, resets: tenant.resets(),
 	}
 	if key.ExpiresAt != nil {
 		p.expires = key.ExpiresAt.UnixMilli()

@@ -73,42 +73,46 @@ type standing struct {
 	held   int64
 	limit  int64
 	end    int64 // Unix milliseconds when the allowance is whole again
+	now    moment
 }
 
 // stand reads an allowance without changing anything, so that a refused call leaves no trace.
-func (a *account) stand(p *Principal, rule *Rule, wall int64) (s standing) {
+func (a *account) stand(p *Principal, rule *Rule, now moment) (s standing) {
 	s.limit = rule.Limit
-	s.day = max(a.day, DayOf(wall)) // a clock that was set back does not bring a day back
+	s.now = now
+
+	// What an operator reset is whole, and a day ahead of the clock is over.
+	var dayUsed int64
+	s.day = DayOf(now.wall)
+	if p.resets.day <= a.resets.day {
+		s.day, dayUsed = a.dayAt(now)
+	}
 
 	// Of a day or period that nobody was admitted in, nothing is used and nothing held.
 	switch rule.Allowance {
 	case NoAllowance:
 	case DayQuota:
 		s.end = (s.day + 1).Start()
-		if s.day == a.day {
-			s.used = a.dayUsed
-		}
+		s.used = dayUsed
 		s.held = a.units.held(int64(s.day))
 	case PeriodCredits:
-		s.period = a.periodAt(p, wall)
+		s.period, s.used = a.periodAt(p, now)
 		s.end = s.period.End
-		if s.period.Start == a.period.Start {
-			s.used = a.creditsUsed
-		}
 		s.held = a.credits.held(s.period.Start)
 	}
 	return s
 }
 
-// periodAt returns the principal's period around wall, but never one before the account's.
-func (a *account) periodAt(p *Principal, wall int64) Period {
-	if p.period == (Period{}) && a.period.has(wall) && a.period == monthOf(a.period.Start) {
-		return a.period // spares working the month out
+// periodAt returns the principal's period around a moment, and what is used of it.
+func (a *account) periodAt(p *Principal, now moment) (Period, int64) {
+	if p.resets.credits > a.resets.credits {
+		return p.PeriodAt(now.wall), 0
 	}
-	if period := p.PeriodAt(wall); period.Start >= a.period.Start {
-		return period
+	period := a.period
+	if p.period != (Period{}) || !period.has(now.wall) || period != monthOf(period.Start) {
+		period = p.PeriodAt(now.wall) // where the month does not have to be worked out anew, it is not
 	}
-	return a.period
+	return a.creditsAt(period, now)
 }
 
 // full reports whether no unit can be reserved.
@@ -116,10 +120,10 @@ func (s *standing) full(cost int64) bool { return s.used+s.held+cost > s.limit }
 
 // policy shows the standing; exhausted ones have nothing remaining even while reserved units may
 // come back.
-func (s *standing) policy(wall int64, exhausted bool) Policy {
+func (s *standing) policy(exhausted bool) Policy {
 	policy := Policy{
 		Limit: s.limit, Remaining: max(0, s.limit-s.used),
-		Wait: secondsUp(s.end - wall), Reset: secondsUp(s.end),
+		Wait: secondsUp(s.end - s.now.wall), Reset: secondsUp(s.end),
 	}
 	if exhausted {
 		policy.Remaining = 0

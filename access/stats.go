@@ -69,6 +69,7 @@ type StoreStats struct {
 	LogBytes        int64  // of the open segment
 	LogWritten      uint64 // bytes, since the store was opened
 	LogUnmapped     error  // why log segments are written and not mapped; nil when they are mapped
+	LogTorn         int    // records that a torn end held when the store was opened: none was answered
 	Checkpoint      tally.Histogram
 	CheckpointAt    time.Time // of the last one
 	CheckpointFails uint64

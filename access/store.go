@@ -32,8 +32,9 @@ type Claim struct {
 }
 
 // Store holds what calls have taken. Implementations are safe for concurrent use and never do half
-// of a call. After a failure that leaves what was stored unknown, every method answers
-// ErrUnavailable (Admit: the Unavailable verdict) and charges nothing.
+// of a call. While nothing can be recorded every method but Usage and Abort answers ErrUnavailable
+// (Admit: the Unavailable verdict) and charges nothing; a call that fails so is charged neither then
+// nor later. It passes by itself.
 //
 // Guarantees every implementation gives, and the conformance suite checks:
 //
@@ -42,7 +43,8 @@ type Claim struct {
 //     is opened again (decision 12).
 //   - Charges of a day or period never exceed the limit; reserved units count as
 //     taken for admission and not for Usage.
-//   - Days and periods of a tenant never go backwards (decision 16).
+//   - Days and periods of a tenant go back only from one that begins more than a
+//     day ahead of Instant.Wall (decisions 16 and 1754).
 //   - A tenant's state is touched only by that tenant's principals.
 type Store interface {
 	// Admit takes a token of the rule's window and reserves the rule's cost, or takes nothing. A
@@ -77,7 +79,7 @@ type Store interface {
 	// Stats returns the figures of the store. They are not of one moment.
 	Stats() StoreStats
 
-	// Err returns why the store is unavailable, or nil. It is cheap.
+	// Err returns why the store is unavailable now, or nil. It is cheap, and what readiness asks.
 	Err() error
 
 	// Close writes what is pending and ends the store. Calls after it answer ErrUnavailable.

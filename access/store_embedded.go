@@ -17,21 +17,28 @@ var _ Store = (*Embedded)(nil)
 type EmbeddedOptions struct {
 	// Now is the present; later Instants must come from the same Clock.
 	Now Instant
-	// ReplyBytes bounds the idempotency records of a tenant; 0 = 8 MiB.
-	ReplyBytes int
+	// RepliesMax bounds the idempotency records of a tenant; 0 = 100,000.
+	RepliesMax int
 	// CheckpointEvery is the time between checkpoints; 0 = 10 s.
 	CheckpointEvery time.Duration
-	// Report is told of a failure when it happens, once; nil = nobody. Err tells it too.
+	// Report is told of a failure when it happens, once, and nil when it is over; nil = nobody. What
+	// wraps ErrUnavailable takes metering down, anything else delays a checkpoint alone.
 	Report func(error)
 
 	create     func(path string) (wal.Segment, error) // tests: log segments that fail
 	checkpoint func() error                           // tests: called before a checkpoint commits
+	boot       func() boot                            // tests: where the machine's boot stands
+	inline     bool                                   // simulations: no goroutine, and no checkpoint by itself
+	now        func() time.Time                       // simulations: when the log is mended
 	unsynced   bool                                   // tests that do not cut the power: checkpoints leave fsync out
 }
 
 func (o *EmbeddedOptions) setDefaults() {
 	if o.CheckpointEvery <= 0 {
 		o.CheckpointEvery = 10 * time.Second
+	}
+	if o.boot == nil {
+		o.boot = readBoot
 	}
 	if o.Report == nil {
 		o.Report = func(error) {}
@@ -40,7 +47,7 @@ func (o *EmbeddedOptions) setDefaults() {
 
 // OpenEmbedded opens the store of a state directory, making it when it is not there. It reads the
 // checkpoint and the log, so that counters, replies and the minute windows go on where they were.
-// When another server has the directory the error is errLocked; when what is stored is damaged,
+// When another server has the directory the error is ErrLocked; when what is stored is damaged,
 // ErrCorrupt.
 func OpenEmbedded(stateDir string, options EmbeddedOptions) (*Embedded, error) {
 	options.setDefaults()
@@ -48,5 +55,5 @@ func OpenEmbedded(stateDir string, options EmbeddedOptions) (*Embedded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Embedded{newLimits(j, options.ReplyBytes)}, nil
+	return &Embedded{newLimits(j, options.RepliesMax)}, nil
 }

@@ -13,7 +13,7 @@ import (
 
 func memoryHarness() accesstest.Harness {
 	return accesstest.Harness{Open: func(t testing.TB, _ access.Instant) access.Store {
-		s := access.NewMemory(access.MemoryOptions{})
+		s := access.NewMemory(access.MemoryOptions{RepliesMax: accesstest.RepliesMax})
 		t.Cleanup(func() { s.Close() })
 		return s
 	}}
@@ -22,7 +22,8 @@ func memoryHarness() accesstest.Harness {
 func embeddedHarness(create waltest.Create) accesstest.Harness {
 	dirs := map[access.Store]string{}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
-		s, err := access.OpenEmbedded(dir, access.EmbeddedOptions{Now: now}.Unsynced(create))
+		options := access.EmbeddedOptions{Now: now, RepliesMax: accesstest.RepliesMax}
+		s, err := access.OpenEmbedded(dir, options.Unsynced(create))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -213,7 +213,7 @@ func (x *exchange) admit() *wire.Fault {
 
 	r.Service = &x.s.service
 	r.Operation = x.op.Operation
-	r.Now = x.time
+	r.Now = x.now.Time()
 	r.Tenant = x.charge.principal.Tenant
 	r.Plan = x.charge.principal.Plan
 	r.ID = x.id
@@ -327,14 +327,34 @@ func (x *exchange) validate() {
 	x.notModified = x.Conditional() && x.Matches(out.Tag, x.Encoding(len(content)))
 }
 
-// unmetered logs why the meter failed and returns the caller's fault. While it is down, every call
-// comes here: the log has a line a minute, or a full disk would be kept full.
+// unmetered is what the caller is told when the meter failed.
 func (x *exchange) unmetered(err error) *wire.Fault {
-	if before, due := x.s.meterLog.due(x.time); due {
+	log := &x.s.meterLog
+	f := notMetered
+	full, isFull := errors.AsType[*access.FullError](err)
+	if isFull {
+		log = &x.s.repliesLog
+		f = tooManyReplies(full)
+	}
+
+	// While it is down, every call comes here: the log has a line a minute, or a full disk would be
+	// kept full.
+	if before, due := log.due(x.time); due {
 		x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err),
 			slog.Uint64("others_since_last_line", before))
 	}
-	return notMetered
+	return f
+}
+
+// tooManyReplies tells a tenant why its batch was not made, and when there is room for it.
+func tooManyReplies(full *access.FullError) *wire.Fault {
+	f := unavailable("Replies for idempotency keys cannot be kept at the moment; nothing was charged.")
+	if full.Kept > 0 {
+		f = unavailable("The organization has " + wire.Decimal(int64(full.Kept)) + " replies of the last 10 minutes, " +
+			"as many as are kept for repeats; there is room when the oldest is 10 minutes old. Nothing was charged.")
+	}
+	f.RetryAfter = int(full.RetryAfter)
+	return f
 }
 
 // logPause is how long the log is not told again of what happens all the time.

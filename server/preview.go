@@ -37,10 +37,13 @@ func addCredits(x *exchange) {
 
 	left := x.charge.allowance()
 	if left.Limit == 0 {
-		// Refused before admission: nothing was asked of the meter yet.
-		if u, err := x.s.Gate.Usage(x.charge.principal, x.now); err == nil {
-			left.Remaining = u.Remaining
+		// Refused before admission: nothing was asked of the meter yet. A balance that nobody knows is
+		// not told.
+		u, err := x.s.Gate.Usage(x.charge.principal, x.now)
+		if err != nil {
+			return
 		}
+		left.Remaining = u.Remaining
 	}
 	x.Head.SetInt("X-Request-Credits-Remaining", left.Remaining)
 }

@@ -83,7 +83,8 @@ type Server struct {
 	// unnamedProxy is set once the log has warned of an untrusted proxy on this machine, and oddHop
 	// once it has warned of a trusted one that writes what is no address.
 	unnamedProxy, oddHop atomic.Bool
-	meterLog             seldom
+	// meterLog and repliesLog keep failures of the meter from filling the log.
+	meterLog, repliesLog seldom
 }
 
 // New returns a server that is ready to Serve.

@@ -280,10 +280,18 @@ func midnight(b *bench) {
 	b.sleep(time.Millisecond)
 	b.do("small", access.CardsGet)
 	b.used("small", 1)
-	b.now.Wall -= 2 * day // the clock is set back: still the later day
+	b.now.Wall -= day // the clock is set back: still the later day
 	b.do("small", access.CardsGet)
 	b.used("small", 2)
-	if d := b.admit("small", access.CardsGet); d.Allowance.Wait <= 2*86400 {
+	if d := b.admit("small", access.CardsGet); d.Allowance.Wait <= 86400 {
+		b.t.Fatalf("wait %+v", d.Allowance)
+	}
+
+	// By more than a day: that day is not believed, but what was used stays used.
+	b.now.Wall -= 2 * day
+	b.do("small", access.CardsGet)
+	b.used("small", 3)
+	if d := b.admit("small", access.CardsGet); d.Allowance.Wait > 86400 {
 		b.t.Fatalf("wait %+v", d.Allowance)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,34 +130,41 @@ func tenantsApart(b *bench) {
 	}
 }
 
+// boundedReplies keeps as many replies as the harness says, and no other until one leaves.
 func boundedReplies(b *bench) {
-	noise := rand.NewChaCha8([32]byte{})
-	reply := make([]byte, 1<<20)
-	full := 0
-	for i := range 40 {
-		noise.Read(reply)
+	for i := range RepliesMax {
+		d, claim := b.begin("rival", fmt.Sprint(i), 1, access.Fresh)
+		b.commit(d, claim, "a reply")
 		b.sleep(time.Second)
-		d := b.want("rival", access.PricesBatch, access.Admitted)
-		claim, err := b.Begin(d.Ticket, fmt.Sprint(i), access.BodyHash{}, b.now)
-		if err != nil {
-			b.finish(d, false, 0)
-		} else {
-			_, err = b.Commit(d.Ticket, claim, reply)
-		}
-		if errors.Is(err, access.ErrIdempotencyFull) && errors.Is(err, access.ErrUnavailable) {
-			full++
-		} else if err != nil {
-			b.t.Fatal(err)
-		}
-	}
-	if full == 0 || full == 40 {
-		b.t.Fatalf("%d of 40 refused", full)
 	}
 
-	b.used("rival", int64(40-full))
-	b.sleep(10 * time.Minute)
+	refused := func() *access.FullError {
+		d := b.want("rival", access.PricesBatch, access.Admitted)
+		_, err := b.Begin(d.Ticket, "another", access.BodyHash{}, b.now)
+		full, ok := errors.AsType[*access.FullError](err)
+		if !ok || !errors.Is(err, access.ErrIdempotencyFull) || !errors.Is(err, access.ErrUnavailable) {
+			b.t.Fatalf("a reply too many: %v", err)
+		}
+		receipt := b.finish(d, false, 0)
+		if left := receipt.Allowance.Limit - int64(RepliesMax); receipt.Allowance.Remaining != left {
+			b.t.Fatalf("%+v, want %d left", receipt.Allowance, left)
+		}
+		return full
+	}
+
+	// The first one leaves ten minutes after it came, to the second.
+	full := refused()
+	if full.Kept != RepliesMax || full.RetryAfter != 600-RepliesMax {
+		b.t.Fatalf("refused with %+v", full)
+	}
+	b.sleep(time.Duration(full.RetryAfter)*time.Second - time.Millisecond)
+	if again := refused(); again.RetryAfter != 1 {
+		b.t.Fatalf("refused with %+v", again)
+	}
+	b.sleep(time.Millisecond)
 	d, claim := b.begin("rival", "later", 1, access.Fresh)
 	b.commit(d, claim, "room again")
+	b.used("rival", int64(RepliesMax)+1)
 }
 
 func oneClaim(b *bench) {

@@ -9,7 +9,10 @@ import (
 	"ninepocket/access"
 )
 
-// Harness makes the store under test.
+// RepliesMax is how many idempotency records a tenant of the store under test may have.
+const RepliesMax = 40
+
+// Harness makes the store under test, with that bound.
 type Harness struct {
 	// Open returns an empty store that is closed when the test ends. Its process starts at now.
 	Open func(t testing.TB, now access.Instant) access.Store

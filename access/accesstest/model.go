@@ -51,13 +51,63 @@ type model struct {
 	lastAt, lastWall int64 // of the latest admission of anyone
 
 	admissions map[string][]int64 // by window
-	dayFloor   map[string]access.Day
-	monthFloor map[string]int64
-	used, held map[string]int64 // by tenant and day or month
+	spans      map[string]span    // by tenant
 	replies    map[string]*modelReply
 	ledger     map[access.LedgerRow]access.Counts
 	flying     []flight
 	perMinute  int
+}
+
+// span is the latest day or month of a tenant, in the reference: when it begins, what is used of it,
+// the one before, and what calls in flight hold.
+type span struct {
+	at, used           int64
+	before, beforeUsed int64
+	heldOf, held       int64
+	last               int64 // reference time of the latest admission
+}
+
+// view is the span that counts at a wall time which lies in the one that begins at now, and what is
+// used of it. One that begins more than a day ahead is not believed: what it had is kept.
+func (s *span) view(now, wall, clock int64) (at, used int64) {
+	switch {
+	case now > s.at || now == s.at && wall >= now && clock-s.last > wall-now+day: // idle for a day longer than the span
+		return now, 0
+	case s.at <= wall+day:
+		return s.at, s.used
+	case clock-s.last > wall-now: // what it had was used before that span began
+		return now, 0
+	case s.before == now:
+		return now, s.used + s.beforeUsed
+	}
+	return now, s.used
+}
+
+// roll moves on to the span of a call that was admitted at a wall time.
+func (s *span) roll(at, wall, clock int64) {
+	defer func() { s.last = max(s.last, clock) }()
+	_, used := s.view(at, wall, clock)
+	if at == s.at {
+		s.used = used
+	}
+	if at <= s.at && s.at <= wall+day {
+		return
+	}
+	s.before = s.at
+	s.beforeUsed = s.used
+	if at < s.at {
+		s.before = 0
+	}
+	s.at = at
+	s.used = used
+}
+
+func (s *span) hold(at, n int64) {
+	if s.heldOf != at {
+		s.heldOf = at
+		s.held = 0
+	}
+	s.held += n
 }
 
 // modelReply is an idempotency record of the reference.
@@ -71,15 +121,15 @@ type modelReply struct {
 type flight struct {
 	ticket access.Ticket
 	claim  *access.Claim
-	unit   string // where its unit is held, "" = none
+	at     int64 // the span that it counts in
+	unit   int64 // the span in which its unit is held, 0 = none
 	idem   string
 }
 
 func newModel(tb testing.TB, rt *rapid.T, h Harness) *model {
 	m := &model{
 		world: newWorld(tb), rt: rt, tb: tb, h: h, now: start,
-		admissions: map[string][]int64{}, dayFloor: map[string]access.Day{}, monthFloor: map[string]int64{},
-		used: map[string]int64{}, held: map[string]int64{}, replies: map[string]*modelReply{},
+		admissions: map[string][]int64{}, spans: map[string]span{}, replies: map[string]*modelReply{},
 		ledger: map[access.LedgerRow]access.Counts{}, perMinute: 5,
 	}
 
@@ -159,15 +209,15 @@ func (m *model) call() {
 	op := ops[m.pick(len(ops), "operation")]
 	rule := access.RuleFor(p, op)
 	d := m.store.Admit(p, rule, m.now)
+	at := m.unit(p)
 	m.judge(p, &rule, d)
 	if d.Verdict != access.Admitted {
 		return
 	}
 
-	f := flight{ticket: d.Ticket}
+	f := flight{ticket: d.Ticket, at: at}
 	if rule.Cost > 0 && !rule.Deferred {
-		f.unit = m.unit(p)
-		m.held[f.unit]++
+		m.hold(&f)
 	}
 	if rule.Deferred && !m.begin(&f) {
 		return
@@ -188,7 +238,7 @@ func (m *model) judge(p *access.Principal, rule *access.Rule, d access.Decision)
 	switch {
 	case window != "" && len(live) >= limit:
 		want = access.RateLimited
-	case rule.Cost > 0 && !rule.Deferred && remaining-m.held[m.unit(p)] < 1:
+	case rule.Cost > 0 && !rule.Deferred && remaining-m.held(p) < 1:
 		want = access.QuotaExceeded
 	}
 
@@ -197,7 +247,7 @@ func (m *model) judge(p *access.Principal, rule *access.Rule, d access.Decision)
 			p.Tenant, rule.Operation, d.Verdict, want, len(live), limit, remaining)
 	}
 	if want == access.Admitted {
-		m.enter(p, window)
+		m.enter(window)
 		live = m.live(window)
 	}
 	if want == access.QuotaExceeded {
@@ -255,15 +305,11 @@ func (m *model) judgeRetry(d access.Decision) {
 }
 
 // enter notes an admission.
-func (m *model) enter(p *access.Principal, window string) {
+func (m *model) enter(window string) {
 	if window != "" {
 		m.admissions[window] = append(m.admissions[window], m.at())
 	}
 
-	m.dayFloor[p.Tenant] = m.dayOf(p)
-	if p.Kind == access.Preview {
-		m.monthFloor[p.Tenant] = m.monthOf(p)
-	}
 	if m.at() > m.lastAt || m.now.Wall > m.lastWall {
 		m.lastAt = m.at()
 		m.lastWall = m.now.Wall
@@ -296,7 +342,7 @@ func (m *model) begin(f *flight) bool {
 		want = access.Wait
 	case r != nil:
 		want = access.Replay
-	case remaining-m.held[m.unit(p)] < 1:
+	case remaining-m.held(p) < 1:
 		want = access.Exhausted
 	}
 
@@ -313,8 +359,7 @@ func (m *model) begin(f *flight) bool {
 	}
 
 	f.claim = &claim
-	f.unit = m.unit(p)
-	m.held[f.unit]++
+	m.hold(f)
 	m.replies[f.idem] = &modelReply{body: body}
 	return true
 }
@@ -361,13 +406,18 @@ func (m *model) finish(f flight, success bool) {
 	}
 
 	charged := int64(0)
-	if f.unit != "" {
-		m.held[f.unit]--
-		if success {
-			charged = 1
-			m.used[f.unit]++
-		}
+	if f.unit != 0 && success {
+		charged = 1
 	}
+	m.change(t.Principal.Tenant, func(s *span) {
+		if f.unit != 0 && s.heldOf == f.unit && s.held > 0 {
+			s.held--
+		}
+		s.roll(f.at, t.Now.Wall, t.Now.Mono+m.skew)
+		if f.at == s.at {
+			s.used += charged
+		}
+	})
 
 	row := access.LedgerRow{Tenant: t.Principal.Tenant, Key: t.Principal.KeyID, Day: t.Day, Operation: t.Rule.Operation}
 	counts := m.ledger[row]
@@ -397,20 +447,41 @@ func (m *model) live(window string) []int64 {
 	return all[i:]
 }
 
-func (m *model) dayOf(p *access.Principal) access.Day {
-	return max(m.dayFloor[p.Tenant], access.DayOf(m.now.Wall))
+// change changes the span of a tenant.
+func (m *model) change(tenant string, how func(*span)) {
+	s := m.spans[tenant]
+	how(&s)
+	m.spans[tenant] = s
 }
 
-func (m *model) monthOf(p *access.Principal) int64 {
-	return max(m.monthFloor[p.Tenant], p.PeriodAt(m.now.Wall).Start)
-}
-
-// unit names where a call of now would be charged.
-func (m *model) unit(p *access.Principal) string {
-	if p.Kind == access.Live {
-		return fmt.Sprint(p.Tenant, " day ", m.dayOf(p))
+// spanOf is the span that a call of now would be charged to, and what is used of it.
+func (m *model) spanOf(p *access.Principal) (at, used int64) {
+	now := access.DayOf(m.now.Wall).Start()
+	if p.Kind == access.Preview {
+		now = p.PeriodAt(m.now.Wall).Start
 	}
-	return fmt.Sprint(p.Tenant, " month ", m.monthOf(p))
+	s := m.spans[p.Tenant]
+	return s.view(now, m.now.Wall, m.at())
+}
+
+func (m *model) unit(p *access.Principal) int64 {
+	at, _ := m.spanOf(p)
+	return at
+}
+
+// hold reserves the unit of a call of now.
+func (m *model) hold(f *flight) {
+	f.unit = m.unit(f.ticket.Principal)
+	m.change(f.ticket.Principal.Tenant, func(s *span) { s.hold(f.unit, 1) })
+}
+
+// held is what calls in flight hold of the span of now.
+func (m *model) held(p *access.Principal) int64 {
+	s := m.spans[p.Tenant]
+	if s.heldOf != m.unit(p) {
+		return 0
+	}
+	return s.held
 }
 
 // allowance returns what is left, held units not counted as taken, and the limit.
@@ -419,7 +490,8 @@ func (m *model) allowance(p *access.Principal) (remaining, limit int64) {
 	if p.Kind == access.Preview {
 		limit = p.Credits
 	}
-	return limit - m.used[m.unit(p)], limit
+	_, used := m.spanOf(p)
+	return limit - used, limit
 }
 
 func (m *model) usage() {
@@ -435,9 +507,9 @@ func (m *model) usage() {
 		Remaining: max(0, remaining), PerMinute: p.Plan.PerMinute,
 	}
 	if p.Kind == access.Live {
-		want.Period = access.Period{Start: m.dayOf(p).Start(), End: (m.dayOf(p) + 1).Start()}
+		want.Period = access.Period{Start: m.unit(p), End: m.unit(p) + day}
 	} else {
-		want.Period = p.PeriodAt(m.monthOf(p))
+		want.Period = p.PeriodAt(m.unit(p))
 	}
 
 	if got != want {

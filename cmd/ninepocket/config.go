@@ -40,6 +40,7 @@ type config struct {
 	DefaultSurface string   `toml:"default_surface" help:"answers a shared path when no key says which"`
 	ProductPrefix  string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters and digits"`
 	CORSOrigins    []string `toml:"cors_origins" help:"origins whose pages may read answers"`
+	RepliesMax     int      `toml:"replies_max" help:"idempotent replies kept for a tenant, besides what its plan makes in ten minutes"`     // air: a tag is one text
 	AdminHosts     []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
 	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
@@ -68,6 +69,7 @@ func defaultConfig() config {
 	return config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text", DrainLead: "0.5s",
 		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
+		RepliesMax: access.DefaultRepliesMax,
 	}
 }
 
@@ -83,6 +85,8 @@ func (c *config) validate() error {
 		"cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface)
 	wrong.when(!validPrefix(c.ProductPrefix),
 		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
+
+	wrong.when(c.RepliesMax < 1, "cannot use replies_max %d: want 1 or more", c.RepliesMax)
 
 	reach := func(key, value string, check func(string) error) {
 		err := check(value)

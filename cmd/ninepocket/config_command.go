@@ -13,8 +13,11 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"ninepocket/access"
 )
 
 func configCheck() *cobra.Command {
@@ -24,7 +27,8 @@ func configCheck() *cobra.Command {
 		Args: cobra.NoArgs,
 		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate " +
 			"where one is\n" +
-			"configured. It does not look at the store or the state directory.",
+			"configured. It does not look at the store. Of the state directory it reads the keys, if any,\n" +
+			"and names those whose plan is not configured.",
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.read()
@@ -40,12 +44,43 @@ func configCheck() *cobra.Command {
 				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
 					"all who ask for pages through it share one allowance")
 			}
+			c.hintPlans(cmd)
 			return say(cmd, false, nil, "the configuration is good")
 		},
 	}
 
 	flags = addConfigFlags(cmd)
 	return cmd
+}
+
+// hintPlans names keys that would be answered 503, and plans that can make more replies than are
+// kept.
+func (c *layered) hintPlans(cmd *cobra.Command) {
+	plans, err := c.plans()
+	if err != nil {
+		return // told before
+	}
+	for _, name := range plans.Names() {
+		if n := plans[name].PerMinute * 10; n > c.RepliesMax {
+			if _, given := c.from["plans."+name+".per_minute"]; given {
+				cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+
+					"what is beyond gets 503\n", name, n, c.RepliesMax)
+			}
+		}
+	}
+
+	ring, err := access.OpenKeyRing(c.State, plans)
+	if errors.Is(err, access.ErrNoKeysFile) {
+		return // keys may come later
+	}
+	if err != nil {
+		cmd.PrintErrf("hint: the keys cannot be read: %v\n", err)
+		return
+	}
+	for _, u := range ring.Unusable(time.Now()) {
+		cmd.PrintErrf("hint: plan %s is not configured, so that keys of tenant %s are answered 503: %s\n",
+			u.Plan, u.Tenant, strings.Join(u.Keys, ", "))
+	}
 }
 
 // hidesVisitors reports whether clients must come through a proxy that is not trusted to say who

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,7 +44,7 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 
 // read merges all layers as they are now and validates the outcome; the error joins every problem.
 func (flags *configFlags) read() (layered, error) {
-	c, err := readConfig(flags.path, os.Environ(), func(name string) {
+	c, err := readConfig(cmp.Or(flags.path, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(name string) {
 		_, _ = fmt.Fprintf(flags.cmd.ErrOrStderr(),
 			"note: environment variable %s is not a setting of ninepocket\n", name)
 	})
@@ -74,6 +77,9 @@ func readConfig(path string, environ []string, warn func(name string)) (layered,
 
 		keys := strings.Split(strings.ToLower(rest), "__")
 		s, chosen, whole := findSetting(keys)
+		if rest == "CONFIG" {
+			continue // names the file itself
+		}
 		if !whole {
 			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT
 			// from its cluster.
@@ -84,7 +90,27 @@ func readConfig(path string, environ []string, warn func(name string)) (layered,
 		wrong.when(err != nil, "cannot use environment variable %s: %w", name, err)
 		c.from[dotted(s.path(chosen))] = "environment " + name
 	}
+	wrong.add(c.noZeros())
 	return c, wrong.err()
+}
+
+// noZeros refuses limits of a plan that were given as 0: what is not given keeps its default, and a
+// plan that admits nothing is none.
+func (c *layered) noZeros() error {
+	var wrong problems
+	for _, s := range settings {
+		if !s.named() {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
+			key := dotted(s.path(name))
+			from, given := c.from[key]
+			n := reflect.ValueOf(s.ptr(&c.config, name)).Elem()
+			wrong.when(given && n.CanInt() && n.Int() == 0,
+				"cannot use %s (%s): 0 admits nothing; leave it out for the default, or revoke the keys", key, from)
+		}
+	}
+	return wrong.err()
 }
 
 // readFile takes over what a TOML file says.

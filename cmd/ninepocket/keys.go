@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +32,8 @@ func issuing(made *issuedKey, create func(*access.KeyFile) (*access.Key, string,
 		if err == nil {
 			*made = issuedKey{
 				ID: key.ID, Key: text, Tenant: key.Tenant, Surface: key.Surface,
-				Plan: file.Tenants[key.Tenant].Plan, Name: key.Name, Scopes: key.Scopes, ExpiresAt: key.ExpiresAt,
+				Plan: file.Tenants[key.Tenant].PlanOf(key.Surface), Name: key.Name, Scopes: key.Scopes,
+				ExpiresAt: key.ExpiresAt,
 			}
 		}
 		return err
@@ -50,6 +54,7 @@ type createFlags struct {
 	stateFlags
 	access.NewKey
 	surface, expires string
+	config           string
 	scopes           []string
 	credits          int64
 }
@@ -73,7 +78,9 @@ func keysCreate() *cobra.Command {
 	f.StringVar(&flags.expires, "expires", "", "`TIME` when the key stops working, RFC 3339")
 	f.StringVar(&flags.Name, "name", "", "a name for people")
 	f.Int64Var(&flags.credits, "credits", 0, "credits a period of a preview tenant (default: the plan's)")
-	f.BoolVar(&flags.ChangePlan, "change-plan", false, "let --plan replace the tenant's plan")
+	f.BoolVar(&flags.ChangePlan, "change-plan", false, "let --plan replace the tenant's plan on the surface")
+	f.StringVar(&flags.config, "config", "",
+		"TOML configuration `FILE` of the server, for plans that are not built in (default: $NINEPOCKET_CONFIG)")
 	flags.add(cmd)
 	require(cmd, "tenant", "plan")
 	return cmd
@@ -95,10 +102,6 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		return err
 	}
 
-	if _, known := access.DefaultPlans()[made.Plan]; !known {
-		cmd.PrintErrf("note: plan %q is not built in: the key gets 503 until the server's configuration has it\n",
-			made.Plan)
-	}
 	return made.print(cmd, flags.asJSON)
 }
 
@@ -118,8 +121,33 @@ func (flags *createFlags) read(now time.Time) error {
 	// A surface or a scope that could not be read would only be complained of twice.
 	if wrong.err() == nil {
 		wrong.add(flags.Validate(now))
+		wrong.add(flags.checkPlan())
 	}
 	return fail(exitUsage, "", wrong.err())
+}
+
+// checkPlan refuses a plan that the server's configuration does not have: its keys would be answered
+// 503. Without a configuration the built-in plans are all that is known.
+func (flags *createFlags) checkPlan() error {
+	plans := access.DefaultPlans()
+	where := "the built-in plans: name the server's configuration by --config"
+	path := cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG"))
+	if path != "" {
+		configured, err := readConfig(path, os.Environ(), func(string) {})
+		if err == nil {
+			plans, err = configured.plans()
+		}
+		if err != nil {
+			return err
+		}
+		where = "those of " + path
+	}
+
+	if flags.Plan != "" && flags.Kind != access.Sandbox && plans[flags.Plan] == nil {
+		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
+			flags.Plan, where, strings.Join(plans.Names(), ", "))
+	}
+	return nil
 }
 
 // update changes keys that are there: nothing but create begins a state directory.
@@ -166,7 +194,8 @@ func keysList() *cobra.Command {
 			rows := []listedKey{}
 			for _, key := range file.Keys {
 				row := listedKey{
-					ID: key.ID, Tenant: key.Tenant, Surface: key.Surface, Plan: file.Tenants[key.Tenant].Plan,
+					ID: key.ID, Tenant: key.Tenant, Surface: key.Surface,
+					Plan:   file.Tenants[key.Tenant].PlanOf(key.Surface),
 					Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
 					ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt,
 				}

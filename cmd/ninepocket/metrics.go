@@ -230,7 +230,7 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 	out.histogram("metering_duration_seconds", calls, stats.Finish, "call", "finish")
 	out.histogram("metering_duration_seconds", calls, stats.Commit, "call", "commit")
 	gauge(out, "idempotency_records", "Idempotency records kept, those in flight included.", stats.Replies)
-	gauge(out, "idempotency_bytes", "What the idempotency records count against their tenants' bounds.",
+	gauge(out, "idempotency_bytes", "Replies that wait in memory for a checkpoint, in bytes.",
 		stats.ReplyBytes)
 	// The demo meters in memory: there is no log and no checkpoint.
 	if !stats.Durable {
@@ -239,15 +239,17 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 
 	out.histogram("wal_fsync_duration_seconds", "Time of the metering log's fsyncs.", stats.Sync)
 	counter(out, "wal_fsync_errors_total",
-		"Fsyncs of the metering log that failed; the first one takes metering down.", stats.SyncErrors)
+		"Fsyncs of the metering log that failed; what they were to cover is written again.", stats.SyncErrors)
 	gauge(out, "wal_mapped", "1 while the metering log is written through memory, 0 with a system call a record.",
 		flag(stats.LogUnmapped == nil))
+	gauge(out, "wal_torn_records", "Records that the log's torn end held at the start; none was acknowledged.",
+		stats.LogTorn)
 	gauge(out, "wal_segment_bytes", "Length of the metering log's open segment.", stats.LogBytes)
 	counter(out, "wal_written_bytes_total", "Bytes written to the metering log.", stats.LogWritten)
 
 	out.histogram("checkpoint_duration_seconds", "Time of the metering checkpoints.", stats.Checkpoint)
 	out.since("checkpoint_age_seconds", "Time since the last metering checkpoint.", now, stats.CheckpointAt)
-	counter(out, "checkpoint_failures_total", "Metering checkpoints that failed; the first one takes metering down.",
+	counter(out, "checkpoint_failures_total", "Metering checkpoints that failed; each is tried again.",
 		stats.CheckpointFails)
 	counter(out, "checkpoint_postponements_total",
 		"Metering checkpoints put off because another process was reading the file.", stats.CheckpointBusy)

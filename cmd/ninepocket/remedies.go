@@ -40,13 +40,25 @@ var storeRemedies = []remedy{
 // stateRemedies are for errors of a state directory.
 var stateRemedies = []remedy{
 	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchKey),
-	on(exitFailure, "the plan belongs to the tenant: add --change-plan to change it for all of its keys",
+	on(exitFailure, "the plan belongs to the tenant: add --change-plan to change it for all of its keys of the surface",
 		access.ErrPlanDiffers),
 	on(exitFailure, "give the state directory that serve uses, or begin one: "+
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", access.ErrNoKeysFile),
 	on(exitFailure, "run this as the user that the server runs as: only that one can read the state directory",
 		fs.ErrPermission),
-	on(exitFailure, "restore the file from a copy; a running server goes on with the last good one", access.ErrCorrupt),
+	on(exitRefused, "if keys.json was edited on purpose, run: ninepocket state repair --accept-keys --state FOLDER; "+
+		"else restore it from a copy; a running server goes on with the last good one", access.ErrKeysEdited),
+	on(exitRefused, "restore keys.json from a copy; a running server goes on with the last good one",
+		access.ErrKeysDamaged),
+	on(exitRefused, "run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+
+		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
+	on(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
+		"process", access.ErrLocked),
+	on(exitFailure, "make room on the disk of the state directory", syscall.ENOSPC, syscall.EDQUOT),
+	on(exitFailure, "the disk of the state directory is mounted read-only", syscall.EROFS),
+	on(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE, syscall.ENFILE),
+	on(exitFailure, "the disk of the state directory failed: look at the kernel's log", syscall.EIO),
+	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchTenant),
 	on(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }
 

@@ -27,6 +27,11 @@ func (s *service) warnUnusable() {
 	}
 }
 
+// clockStepped logs that days, periods and expiry go by another time from now on.
+func (s *service) clockStepped(by time.Duration) {
+	s.log.Warn("the wall clock was set, and is followed", slog.Duration("by", by))
+}
+
 // keysChanged logs what became of a changed keys file.
 func (s *service) keysChanged(err error) {
 	if err != nil {

@@ -138,8 +138,11 @@ func (s *service) openKeys() error {
 			"run: ninepocket keys create --state "+state+" --tenant NAME --surface live --plan free",
 			fmt.Errorf("cannot serve without keys: %w", cmp.Or(err, errors.New("the keys file has none"))))
 	}
-	_, hint := remedyOf(err, stateRemedies, state)
-	return fail(exitNotReady, hint, err)
+	code, hint := remedyOf(err, stateRemedies, state)
+	if code != exitRefused {
+		code = exitNotReady
+	}
+	return fail(code, hint, err)
 }
 
 // openState reads the key of the cursors and opens the log of calls and charges, which one process
@@ -152,18 +155,53 @@ func (s *service) openState(now time.Time) error {
 	}
 
 	store, err := access.OpenEmbedded(s.config.State, access.EmbeddedOptions{
-		Now: s.clock.At(now), Report: func(err error) { s.log.Error("metering is down", slog.Any("cause", err)) },
+		Now: s.clock.At(now), Report: s.meteringChanged, RepliesMax: s.config.RepliesMax,
 	})
 	if err != nil {
-		return fail(exitFailure, "one state directory serves one process", err)
+		return asFailure(err, stateRemedies, s.config.State)
 	}
 
 	s.store = store
+	s.tellReplies()
+	if torn := store.Stats().LogTorn; torn > 0 {
+		s.log.Warn("the end of the metering log was torn: what it held was never acknowledged",
+			slog.Int("dropped_records", torn))
+	}
 	if cause := store.Stats().LogUnmapped; cause != nil {
 		s.log.Info("the metering log is written and not mapped: a request costs a system call more",
 			slog.Any("cause", cause))
 	}
 	return nil
+}
+
+// tellReplies logs how many idempotent replies are kept, and which plans may make more of them.
+func (s *service) tellReplies() {
+	plans, err := s.config.plans()
+	if err != nil {
+		return // a start fails on that before
+	}
+
+	more := []string{}
+	for _, name := range plans.Names() {
+		if plans[name].PerMinute*10 > s.config.RepliesMax {
+			more = append(more, name)
+		}
+	}
+	s.log.Info("idempotent replies are kept for ten minutes: as many as the plan makes, and replies_max at most",
+		slog.Int("replies_max", s.config.RepliesMax), slog.Any("plans_that_make_more", more))
+}
+
+// meteringChanged logs what the store reports: that something fails, and that it is over. What fails
+// is tried again by itself.
+func (s *service) meteringChanged(err error) {
+	switch {
+	case err == nil:
+		s.log.Info("metering is well again")
+	case errors.Is(err, access.ErrUnavailable):
+		s.log.Error("metering is down: calls are answered 503 until the log can be written", slog.Any("cause", err))
+	default:
+		s.log.Error("no checkpoint can be written: the metering log grows until one can", slog.Any("cause", err))
+	}
 }
 
 // takeOver takes over what a running server can: plans, keys and the certificate. What is wrong

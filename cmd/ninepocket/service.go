@@ -144,6 +144,7 @@ func (s *service) run(ctx context.Context, all sockets) error {
 		return s.drain(ctx, adminServer)
 	})
 	task(s.engine.Follow)
+	task(func(ctx context.Context) { s.clock.Follow(ctx, s.clockStepped) })
 	task(func(ctx context.Context) { s.ring.Watch(ctx, access.RingPoll, s.keysChanged) })
 
 	// SIGHUP is taken over before anyone learns that it may be sent.

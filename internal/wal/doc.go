@@ -15,6 +15,9 @@
 // signal. Elsewhere a record is a write(2). What survives what is the same, and so is what is
 // stored, but for zeros that follow a segment's records.
 //
-// The first failed write or fsync ends a log for good: what the disk then holds is not known until
-// the log is read again. One directory has one writer at a time, which the caller sees to.
+// After a failed write or fsync nobody knows what the disk holds. The log keeps every record since
+// the last good fsync in memory, and writes all of them again into a new segment: at once, and then
+// four times a second until that succeeds. Meanwhile it is down, and every wait fails; a caller that
+// waited in vain gives its record up ([Log.GiveUp]). One directory has one writer at a time, which
+// the caller sees to.
 package wal

@@ -18,17 +18,21 @@ const syncInterval = 50 * time.Millisecond
 // ErrClosed is the error of a log that was closed.
 var ErrClosed = errors.New("log closed")
 
+var errEnded = ErrClosed
+
 // Log is a write-ahead log that is open for appending. It is safe for concurrent use.
 //
 // Callers of AwaitWritten write the queue themselves. Callers of AwaitSynced join a batch and wait
-// for the one goroutine that syncs. The first failed write or fsync is kept: nothing is written
-// after it, and every wait returns it.
+// for the one goroutine that syncs. After a failed write or fsync the log is down until it is
+// mended: see mend.go.
 //
 // Locks, in the order they are taken: syncMu, writeMu, mu.
 type Log struct {
 	dir    string
 	create func(path string) (Segment, error)
 	onSync func(began time.Time, err error)
+	inline bool
+	now    func() time.Time
 
 	unmapped error // why the segments are written and not mapped; nil when they are
 
@@ -37,16 +41,21 @@ type Log struct {
 	file    Segment
 	size    atomic.Int64 // of the open segment
 	spare   []byte
+	since   retained // what is not known to be on disk
+	tried   time.Time
+	void    map[uint64]bool // records that were given up: guarded by syncMu
 
 	mu      sync.Mutex // guards the queue and the numbers in it
 	queue   []byte
 	next    uint64        // number of the next record
 	waiting chan struct{} // closed after the next fsync; nil when no call waits for it
 
-	bytes   atomic.Uint64 // written since the start
-	written atomic.Uint64 // last record written
-	synced  atomic.Uint64 // last record on disk
-	failed  atomic.Pointer[error]
+	bytes   atomic.Uint64         // written since the start
+	written atomic.Uint64         // last record written
+	synced  atomic.Uint64         // last record on disk
+	broken  atomic.Pointer[error] // why nothing is written until the log is mended
+	failed  atomic.Pointer[error] // why the log is down, or ended: it could not be mended at once
+	ended   atomic.Bool
 
 	kick chan struct{} // one slot: a batch waits
 	stop chan struct{}
@@ -59,6 +68,11 @@ type Options struct {
 	Create func(path string) (Segment, error)
 	// OnSync is told of each fsync when it ends; nil = nobody.
 	OnSync func(began time.Time, err error)
+	// Inline makes a log without a goroutine, for simulations: who awaits an fsync makes it, and what
+	// nobody awaits stays off the disk until Sync. Its callers come one after the other.
+	Inline bool
+	// Now is the time that mending goes by; nil = time.Now.
+	Now func() time.Time
 }
 
 // Start starts a log in a directory that is there. Its first record gets number next, which follows
@@ -67,6 +81,10 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l := &Log{
 		dir: dir, create: options.Create, onSync: options.OnSync, next: next,
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		void: map[uint64]bool{}, inline: options.Inline, now: options.Now,
+	}
+	if l.now == nil {
+		l.now = time.Now
 	}
 	l.written.Store(next - 1)
 	l.synced.Store(next - 1)
@@ -75,42 +93,65 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	if options.Create == nil {
 		l.create = MapSegment
 	}
-	l.file, err = l.open(next)
+	removeUnfinished(dir)
+	l.file, err = l.open(next, nil)
 	if options.Create == nil && errors.Is(err, errors.ErrUnsupported) {
 		l.unmapped = err
 		l.create = WriteSegment
-		l.file, err = l.open(next)
+		l.file, err = l.open(next, nil)
 	}
 	if err != nil {
+		if l.file != nil {
+			err = errors.Join(err, l.file.Close())
+		}
 		return nil, err
 	}
 
+	if l.inline {
+		close(l.done)
+		return l, nil
+	}
 	go l.syncLoop()
 	return l, nil
 }
 
-// open makes the segment that starts with record first, durable in name and header.
-func (l *Log) open(first uint64) (Segment, error) {
+// open makes the segment that starts with record first and holds records, durable in name and
+// content. It has another name until it is whole, so that half of it takes no segment's place. When
+// the name may be there and is not known to be on disk, the segment comes with an error.
+func (l *Log) open(first uint64, records []byte) (Segment, error) {
 	path := segmentPath(l.dir, first)
-	file, err := l.create(path)
+	file, err := l.create(path + newSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
 
-	// First the header, then the name: when open returns, both are on disk.
-	_, err = file.Write(segmentHead(first))
-	if err == nil {
-		err = file.Sync()
+	// A mapped segment wants its header alone on disk before anything follows.
+	err = writeSynced(file, segmentHead(first))
+	if err == nil && len(records) > 0 {
+		err = writeSynced(file, records)
 	}
 	if err == nil {
-		err = SyncDir(l.dir)
+		err = os.Rename(path+newSuffix, path)
 	}
 	if err != nil {
+		// What cannot be removed now is removed at the next start.
+		_ = os.Remove(path + newSuffix)
 		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
 	}
 
-	l.size.Store(segmentHeader)
+	l.size.Store(int64(segmentHeader + len(records)))
+	if err := SyncDir(l.dir); err != nil {
+		return file, fmt.Errorf("cannot make log segment %q: %w", path, err)
+	}
 	return file, nil
+}
+
+func writeSynced(file Segment, data []byte) error {
+	n, err := file.Write(data)
+	if err == nil && n < len(data) {
+		err = io.ErrShortWrite
+	}
+	return cmp.Or(err, file.Sync())
 }
 
 // SyncDir makes the names in a directory durable.
@@ -134,7 +175,7 @@ func (l *Log) Append(encode func(dst []byte) []byte) uint64 {
 	return seq
 }
 
-// Err returns why the log ended, or nil. It is cheap.
+// Err returns why the log is down or has ended, or nil. It is cheap.
 func (l *Log) Err() error {
 	if err := l.failed.Load(); err != nil {
 		return *err
@@ -142,14 +183,11 @@ func (l *Log) Err() error {
 	return nil
 }
 
-// Fail ends the log for good, unless it has ended already, and returns why it ended.
-func (l *Log) Fail(err error) error {
-	l.failed.CompareAndSwap(nil, &err)
-	return l.Err()
-}
-
+// fail keeps the log from being written until it is mended. The first reason stays.
 func (l *Log) fail(verb string, err error) error {
-	return l.Fail(fmt.Errorf("cannot %s log: %w", verb, err))
+	err = fmt.Errorf("cannot %s log: %w", verb, err)
+	l.broken.CompareAndSwap(nil, &err)
+	return err
 }
 
 // Size returns the length of the open segment in bytes.
@@ -164,8 +202,8 @@ func (l *Log) Unmapped() error { return l.unmapped }
 
 // flush writes what is queued. The caller holds writeMu.
 func (l *Log) flush() error {
-	if err := l.Err(); err != nil {
-		return err
+	if err := l.broken.Load(); err != nil {
+		return *err
 	}
 
 	// Two buffers take turns: records queue in one while the other is written.
@@ -179,8 +217,10 @@ func (l *Log) flush() error {
 	if len(data) > 0 {
 		n, err := l.file.Write(data)
 		if err != nil || n < len(data) {
+			l.since.unwritten = append(l.since.unwritten, data...)
 			return l.fail("write", cmp.Or(err, io.ErrShortWrite))
 		}
+		l.since.written = append(l.since.written, data...)
 		l.size.Add(int64(len(data)))
 		l.bytes.Add(uint64(len(data)))
 	}
@@ -199,15 +239,25 @@ func (l *Log) AwaitWritten(seq uint64) error {
 	}
 
 	l.writeMu.Lock()
-	defer l.writeMu.Unlock()
-	if l.written.Load() >= seq { // another caller's write took it along
-		return nil
+	err := error(nil)
+	if l.written.Load() < seq { // unless another caller's write took it along
+		err = l.flush()
 	}
-	return l.flush()
+	l.writeMu.Unlock()
+
+	// One failure that does not come again is no failure of the call.
+	if err != nil {
+		return l.mendNow(seq)
+	}
+	return nil
 }
 
 // AwaitSynced returns when record seq is on disk.
 func (l *Log) AwaitSynced(seq uint64) error {
+	if l.inline && l.synced.Load() < seq {
+		return l.Sync()
+	}
+
 	batch, err := l.join(seq)
 	if batch == nil {
 		return err
@@ -260,7 +310,7 @@ func (l *Log) syncLoop() {
 		case <-ticker.C:
 		}
 
-		_ = l.Sync() // told by Err; callers that wait are woken in any case
+		_ = l.Sync() // told by Err; callers that wait are woken, and a log that is down is mended
 	}
 }
 
@@ -284,22 +334,33 @@ func (l *Log) Sync() error {
 	// The batch is taken before the queue is: the fsync covers every record that it waits for.
 	batch := l.takeBatch()
 	defer close(batch)
-	l.writeMu.Lock()
-	err := l.flush()
-	l.writeMu.Unlock()
-	if err != nil {
-		return err
-	}
-
-	// Records written by others from here on may or may not be covered.
-	target := l.written.Load()
-	if target == l.synced.Load() {
-		return nil
-	}
-	return l.syncFile(target)
+	return l.sync()
 }
 
-// syncFile puts what is written on disk, record target at the last. The caller holds syncMu.
+// sync is Sync for a caller that holds syncMu.
+func (l *Log) sync() error {
+	// Records written by others from here on may or may not be covered.
+	l.writeMu.Lock()
+	err := l.flush()
+	target := l.written.Load()
+	if err == nil {
+		l.since.beginSync()
+	}
+	l.writeMu.Unlock()
+
+	if err == nil && target > l.synced.Load() {
+		err = l.syncFile(target)
+	}
+	if err != nil {
+		l.writeMu.Lock()
+		defer l.writeMu.Unlock()
+		return l.mend()
+	}
+	return nil
+}
+
+// syncFile puts what is written on disk, record target at the last. The caller holds syncMu, and
+// began the sync.
 func (l *Log) syncFile(target uint64) error {
 	began := time.Now()
 	err := l.file.Sync()
@@ -309,13 +370,21 @@ func (l *Log) syncFile(target uint64) error {
 	if err != nil {
 		return l.fail("sync", err)
 	}
+
+	l.since.synced()
 	l.synced.Store(target)
 	return nil
 }
 
 // Rotate puts everything on disk and starts a new segment. It returns the last record of the old
-// ones. A segment without records is kept.
+// ones. A segment without records is kept. When no segment can be made, the log goes on in the old
+// one.
 func (l *Log) Rotate() (last uint64, err error) {
+	// Most of it goes to the disk while others write on.
+	if err := l.Sync(); err != nil {
+		return 0, err
+	}
+
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	l.writeMu.Lock()
@@ -323,22 +392,32 @@ func (l *Log) Rotate() (last uint64, err error) {
 
 	err = l.flush()
 	last = l.written.Load()
-	if err != nil || l.size.Load() == segmentHeader {
-		return last, err
+	if err == nil && l.size.Load() == segmentHeader {
+		return last, nil
 	}
-	if err := l.syncFile(last); err != nil {
-		return 0, err
+	if err == nil {
+		l.since.beginSync()
+		err = l.syncFile(last)
+	}
+	if err != nil {
+		// A log that is mended has everything in a new segment, as is wanted here.
+		err = l.mend()
+		return l.written.Load(), err
 	}
 
 	// The new segment stands before the old one is closed: a failure leaves a log that can be read.
-	file, err := l.open(last + 1)
-	if err != nil {
-		return 0, l.fail("rotate", err)
+	file, err := l.open(last+1, nil)
+	if file == nil {
+		return 0, err
 	}
 	old := l.file
 	l.file = file
-	if err := old.Close(); err != nil {
-		return 0, l.fail("close", err)
+	_ = old.Close() // what it holds is on disk
+
+	// A name that a power cut may take away must not be written on.
+	if err != nil {
+		_ = l.fail("rotate", err)
+		return last, l.mend()
 	}
 	return last, nil
 }
@@ -369,7 +448,9 @@ func (l *Log) Abandon() {
 	defer l.syncMu.Unlock()
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
-	_ = l.Fail(ErrClosed) // unless there is a better reason already
-	_ = l.file.Close()    // synced, or given up
+	l.ended.Store(true)
+	l.broken.CompareAndSwap(nil, &errEnded)
+	l.failed.CompareAndSwap(nil, &errEnded) // unless there is a better reason already
+	_ = l.file.Close()                      // synced, or given up
 	close(l.takeBatch())
 }

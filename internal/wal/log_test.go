@@ -244,9 +244,10 @@ func TestZeroTails(t *testing.T) {
 		}
 	}
 
+	// A segment ends where the next one begins: after a failure, old records may stand behind that.
 	change(5, func(data []byte) []byte { data[whole[5]+100] = 1; return data })
-	if _, _, err := readLog(t, dir, 0); !errors.Is(err, ErrCorrupt) {
-		t.Fatalf("a byte after the records of a segment: %v", err)
+	if count, _, err := readLog(t, dir, 0); err != nil || count != 10 {
+		t.Fatalf("a byte after the records of a segment: %d %v", count, err)
 	}
 
 	lost := len(appendRecord(nil, 8, 7, testPayload(8)))
@@ -355,7 +356,7 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		last := uint64(0)
 		end := End{}
-		err := end.records("segment", data, 1, true, func(seq uint64, _ []byte) error {
+		err := end.records("segment", data, 1, 0, func(seq uint64, _ []byte) error {
 			if seq != last+1 {
 				t.Fatalf("record %d after %d", seq, last)
 			}

@@ -38,6 +38,7 @@ type End struct {
 	Last     uint64 // last record read, or the one asked to start after
 	TornPath string // segment with a torn end, "" = none
 	TornAt   int64  // how much of it is whole
+	Dropped  int    // records that the torn end held, at least; none when it is zeros
 }
 
 // Visitor takes a record. The payload is valid during the call only.
@@ -63,25 +64,31 @@ func Read(dir string, after uint64, visit Visitor) (End, error) {
 			return end, fmt.Errorf("%w: log %q: records %d to %d are missing: %w",
 				ErrCorrupt, dir, end.Last+1, first-1, fs.ErrNotExist)
 		}
-		if err := end.segment(dir, first, i == len(firsts)-1, visit); err != nil {
+		next := uint64(0)
+		if i+1 < len(firsts) {
+			next = firsts[i+1]
+		}
+		if err := end.segment(dir, first, next, visit); err != nil {
 			return end, err
 		}
 	}
 	return end, nil
 }
 
-// segment reads one segment.
-func (end *End) segment(dir string, first uint64, isLast bool, visit Visitor) error {
+// segment reads one segment. The next one begins with record next, 0 when there is none.
+func (end *End) segment(dir string, first, next uint64, visit Visitor) error {
 	path := segmentPath(dir, first)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("cannot read log segment %q: %w", path, err)
 	}
-	return end.records(path, data, first, isLast, visit)
+	return end.records(path, data, first, next, visit)
 }
 
-// records reads the content of a segment.
-func (end *End) records(path string, data []byte, first uint64, isLast bool, visit Visitor) error {
+// records reads the content of a segment, up to where the next one begins. What stands behind that
+// was written again there, after a failure.
+func (end *End) records(path string, data []byte, first, next uint64, visit Visitor) error {
+	isLast := next == 0
 	if !parseSegmentHeader(data, first) {
 		if isLast && len(data) <= segmentHeader {
 			return nil // cut off while it was made: nothing was ever in it
@@ -91,7 +98,7 @@ func (end *End) records(path string, data []byte, first uint64, isLast bool, vis
 
 	// Numbers follow each other without a gap: what stands where another is due is no record.
 	at := segmentHeader
-	for seq := first; at < len(data); seq++ {
+	for seq := first; at < len(data) && seq != next; seq++ {
 		r, ok := parseRecord(data[at:])
 		if !ok || r.seq != seq {
 			return end.tear(path, data, at, seq, isLast)
@@ -120,6 +127,7 @@ func (end *End) tear(path string, data []byte, at int, seq uint64, isLast bool) 
 
 	end.TornPath = path
 	end.TornAt = int64(at)
+	end.Dropped = countLost(data[at:], seq)
 	return nil
 }
 

@@ -29,8 +29,11 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func segmentPath(dir string, first uint64) string {
-	return filepath.Join(dir, fmt.Sprintf("%020d.wal", first))
+	return filepath.Join(dir, SegmentName(first))
 }
+
+// SegmentName is the file name of the segment that begins with a record.
+func SegmentName(first uint64) string { return fmt.Sprintf("%020d.wal", first) }
 
 // segmentFirst returns the number of the first record that a file name gives.
 func segmentFirst(name string) (uint64, bool) {
@@ -109,4 +112,26 @@ func contradicts(data []byte, lost uint64) bool {
 		}
 	}
 	return false
+}
+
+// countLost returns how many records data held, which begins where record lost is broken: that one,
+// and what is whole behind it.
+func countLost(data []byte, lost uint64) (n int) {
+	used := len(bytes.TrimRight(data, "\x00"))
+	if used == 0 {
+		return 0
+	}
+
+	n = 1
+	for i := 1; i < used && i+recordHeader <= len(data); i++ {
+		seq := binary.LittleEndian.Uint64(data[i+8:])
+		if seq <= lost || seq-lost > uint64(len(data)) {
+			continue
+		}
+		if r, ok := parseRecord(data[i:]); ok {
+			n++
+			i += r.size - 1
+		}
+	}
+	return n
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -32,14 +33,21 @@ type powerFile struct {
 
 const sector = 512
 
+// unfinished ends the name of a segment that is being made.
+const unfinished = ".new"
+
 // Create makes a segment.
 func (d *PowerDisk) Create(path string) (wal.Segment, error) {
 	file, err := d.Make(path)
-	return &powerFile{Segment: file, path: path, disk: d}, err
+	// A segment has this name when it is whole.
+	return &powerFile{Segment: file, path: strings.TrimSuffix(path, unfinished), disk: d}, err
 }
 
 func (f *powerFile) Sync() error {
-	before, err := os.ReadFile(f.path)
+	before, err := os.ReadFile(f.path + unfinished)
+	if errors.Is(err, fs.ErrNotExist) {
+		before, err = os.ReadFile(f.path)
+	}
 	if err != nil {
 		return err
 	}

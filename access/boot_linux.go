@@ -1,0 +1,35 @@
+package access
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// readBoot reads where this machine's boot stands.
+func readBoot() boot {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return boot{}
+	}
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return boot{}
+	}
+	return boot{id: strings.TrimSpace(string(id)), at: now.Nano() / 1_000_000}
+}
+
+// readTrust asks the kernel whether a time service keeps the wall clock. A sandbox may forbid to
+// ask.
+func readTrust() trust {
+	var t unix.Timex
+	_, err := unix.Adjtimex(&t)
+	switch {
+	case err != nil:
+		return unsure
+	case t.Status&unix.STA_UNSYNC != 0:
+		return unsynced
+	}
+	return synced
+}

@@ -1,0 +1,279 @@
+package access
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+)
+
+// The checkpoint file has four buckets of sealed values:
+//
+//	meta      "state" → version, number, last log record covered, times, sums of the others
+//	accounts  tenant → counters, windows and keys, and the last log record they hold
+//	ledger    tenant, day, key, operation → calls, charged
+//	answers   tenant, minute, name → an answered idempotency record
+//
+// One transaction writes all of it. An account may hold log records after the one of meta; replay
+// leaves those out for that account. Version 1 had no checksums, and replies by their whole name.
+var (
+	metaBucket     = []byte("meta")
+	accountsBucket = []byte("accounts")
+	ledgerBucket   = []byte("ledger")
+	answersBucket  = []byte("answers")
+	repliesBucket  = []byte("replies") // of version 1
+	stateKey       = []byte("state")
+)
+
+const (
+	checkpointVersion = 2
+	firstVersion      = 1 // is still read
+)
+
+// storedState is what the meta bucket holds.
+type storedState struct {
+	version byte   // 0: nothing is stored
+	number  uint64 // of the checkpoint
+	last    uint64 // last log record that every account holds
+	at      moment // of the latest admission
+	boot    boot   // when the checkpoint was taken
+	store   int64  // the store time then
+
+	accounts, ledger, answers bucketSum
+}
+
+func (s *storedState) exists() bool { return s.version != 0 }
+
+// vaults are the buckets of a checkpoint with their sums.
+type vaults struct{ accounts, ledger, answers vault }
+
+func (s *storedState) vaults(tx *bbolt.Tx) vaults {
+	return vaults{
+		accounts: vault{tx.Bucket(accountsBucket), &s.accounts},
+		ledger:   vault{tx.Bucket(ledgerBucket), &s.ledger},
+		answers:  vault{tx.Bucket(answersBucket), &s.answers},
+	}
+}
+
+// writeImages writes a checkpoint over the one before it.
+func writeImages(tx *bbolt.Tx, state storedState, images []image) error {
+	before, err := readState(tx)
+	var rows []LedgerRow
+	if err == nil && before.version == firstVersion {
+		// Accounts and replies of that version are in memory, all of them to be written.
+		before = storedState{}
+		rows, err = firstRows(tx)
+		err = cmp.Or(err, dropFirstVersion(tx))
+	}
+	for _, name := range [][]byte{metaBucket, accountsBucket, ledgerBucket, answersBucket} {
+		if err == nil {
+			_, err = tx.CreateBucketIfNotExists(name)
+		}
+	}
+	if err != nil {
+		return err
+	}
+
+	state.accounts = before.accounts
+	state.ledger = before.ledger
+	state.answers = before.answers
+	in := state.vaults(tx)
+	for _, row := range rows {
+		key := appendRowKey(nil, row.Tenant, rowName{key: row.Key, day: row.Day, op: row.Operation})
+		err = cmp.Or(err, in.addCounts(key, row.Counts))
+	}
+	for _, img := range images {
+		err = cmp.Or(err, in.accounts.put([]byte(img.of.tenant), img.account), in.write(&img))
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(metaBucket).Put(stateKey, seal(stateKey, state.append(nil)))
+}
+
+// firstRows are the ledger's rows as version 1 stored them.
+func firstRows(tx *bbolt.Tx) (rows []LedgerRow, err error) {
+	err = tx.Bucket(ledgerBucket).ForEach(func(key, value []byte) error {
+		row, err := decodeRowKey(key)
+		if err == nil {
+			row.Counts, err = decodeCounts(value)
+		}
+		rows = append(rows, row)
+		return err
+	})
+	return rows, err
+}
+
+// dropFirstVersion removes what an earlier version wrote.
+func dropFirstVersion(tx *bbolt.Tx) error {
+	for _, name := range [][]byte{accountsBucket, ledgerBucket, repliesBucket} {
+		if err := tx.DeleteBucket(name); err != nil && !errors.Is(err, bbolterrors.ErrBucketNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes what changed of an account beside itself.
+func (in *vaults) write(img *image) error {
+	for name, counts := range img.rows {
+		if err := in.addCounts(appendRowKey(nil, img.of.tenant, name), *counts); err != nil {
+			return err
+		}
+	}
+
+	for name, r := range img.replies {
+		if err := in.answers.put(answerKey(img.of.tenant, minuteOf(r.at), name), r.append(nil)); err != nil {
+			return err
+		}
+	}
+
+	for _, minute := range img.gone {
+		if err := in.dropMinute(img.of.tenant, minute); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addCounts adds new counts to the stored ones of a row.
+func (in *vaults) addCounts(key []byte, counts Counts) error {
+	value, err := in.ledger.get(key)
+	if err != nil {
+		return err
+	}
+	have, err := decodeCounts(value)
+	if err != nil || counts == (Counts{}) {
+		return err
+	}
+
+	value = binary.AppendVarint(nil, have.Calls+counts.Calls)
+	return in.ledger.put(key, binary.AppendVarint(value, have.Charged+counts.Charged))
+}
+
+// dropMinute deletes a tenant's replies of a minute.
+func (in *vaults) dropMinute(tenant string, minute int64) error {
+	prefix := answerKey(tenant, minute, replyName{})
+	prefix = prefix[:len(prefix)-len(replyName{})]
+
+	// Not while the cursor runs over them.
+	var keys [][]byte
+	cursor := in.answers.Cursor()
+	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
+		keys = append(keys, append([]byte(nil), key...))
+	}
+	for _, key := range keys {
+		if err := in.answers.remove(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func appendRowKey(dst []byte, tenant string, name rowName) []byte {
+	dst = appendText(dst, tenant)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(name.day))
+	dst = appendText(dst, name.key)
+	return append(dst, name.op...)
+}
+
+func decodeRowKey(key []byte) (LedgerRow, error) {
+	r := reader{data: key}
+	row := LedgerRow{Tenant: r.text()}
+	if day := r.bytes(4); day != nil {
+		row.Day = Day(binary.BigEndian.Uint32(day))
+	}
+	row.Key = r.text()
+	row.Operation = Operation(r.data)
+	return row, r.err
+}
+
+func decodeCounts(value []byte) (Counts, error) {
+	if value == nil {
+		return Counts{}, nil
+	}
+	r := reader{data: value}
+	counts := Counts{Calls: r.varint(), Charged: r.varint()}
+	return counts, r.end()
+}
+
+// answerKey names a kept reply in the file. Those of a minute stand together, so that they are
+// deleted together.
+func answerKey(tenant string, minute int64, name replyName) []byte {
+	key := appendText(nil, tenant)
+	key = binary.BigEndian.AppendUint64(key, uint64(minute))
+	return append(key, name[:]...)
+}
+
+func decodeAnswerKey(key []byte) (tenant string, name replyName, err error) {
+	r := reader{data: key}
+	tenant = r.text()
+	r.bytes(8)
+	copy(name[:], r.bytes(len(name)))
+	return tenant, name, r.end()
+}
+
+// append appends a reply as the checkpoint keeps it.
+func (r *reply) append(dst []byte) []byte {
+	dst = append(dst, r.body[:]...)
+	dst = binary.AppendVarint(dst, r.at)
+	return append(dst, r.data...)
+}
+
+// decodeAnswer reads a kept reply, whose data aliases value.
+func decodeAnswer(value []byte) (reply, error) {
+	v := reader{data: value}
+	var r reply
+	copy(r.body[:], v.bytes(len(r.body)))
+	r.at = v.varint()
+	r.data = v.data
+	return r, v.err
+}
+
+func (s *storedState) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, checkpointVersion), s.number)
+	dst = binary.AppendUvarint(dst, s.last)
+	for _, v := range []int64{s.at.store, s.at.wall, s.boot.at, s.store} {
+		dst = binary.AppendVarint(dst, v)
+	}
+	dst = appendText(dst, s.boot.id)
+	for _, b := range []bucketSum{s.accounts, s.ledger, s.answers} {
+		dst = binary.AppendUvarint(dst, b.count)
+		dst = binary.AppendUvarint(dst, b.sum)
+	}
+	return dst
+}
+
+// decodeState reads the state as it is stored, sealed unless it is of version 1.
+func decodeState(value []byte) (s storedState, err error) {
+	if len(value) > 0 && value[0] == firstVersion {
+		r := reader{data: value[1:]}
+		s = storedState{version: firstVersion, last: r.uvarint(), at: moment{store: r.varint(), wall: r.varint()}}
+		return s, r.end()
+	}
+
+	value, err = unseal(stateKey, value)
+	if err != nil {
+		return s, fmt.Errorf("state: %w", err)
+	}
+	r := reader{data: value}
+	version := r.bytes(1)
+	if len(version) == 0 || version[0] != checkpointVersion {
+		return s, fmt.Errorf("%w: checkpoint version is not %d", ErrCorrupt, checkpointVersion)
+	}
+
+	s = storedState{version: checkpointVersion, number: r.uvarint(), last: r.uvarint()}
+	for _, v := range []*int64{&s.at.store, &s.at.wall, &s.boot.at, &s.store} {
+		*v = r.varint()
+	}
+	s.boot.id = r.text()
+	for _, b := range []*bucketSum{&s.accounts, &s.ledger, &s.answers} {
+		b.count = r.uvarint()
+		b.sum = r.uvarint()
+	}
+	return s, r.end()
+}

@@ -1,0 +1,67 @@
+package access
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestFollower shows a follower each kind of step: what a time service does and a suspend are
+// followed at once, what the kernel vouches for after a moment, and a glitch never.
+func TestFollower(t *testing.T) {
+	t.Parallel()
+	const hour = int64(3_600_000)
+	wall := testTime.UnixMilli()
+	try := func(name string, kind trust, looks int, change func(s *sight), want int64) {
+		t.Helper()
+		s := sight{mono: 1000, wall: wall, boot: 50_000, trust: kind}
+		f := newFollower(s.wall-s.mono, s)
+		before := s.wall - s.mono
+		got := before
+		for range looks {
+			s.mono += 1000
+			s.wall += 1000
+			s.boot += 1000
+			seen := s
+			change(&seen)
+			got = f.look(seen)
+		}
+		if got-before != want {
+			t.Errorf("%s: followed by %d ms, want %d", name, got-before, want)
+		}
+	}
+
+	ahead := func(by int64) func(*sight) { return func(s *sight) { s.wall += by } }
+	for _, kind := range []trust{unsure, unsynced, synced} {
+		try("slewed", kind, 1, ahead(300), 300)
+		try("slewed back", kind, 1, ahead(-300), -300)
+		try("a year ahead for two looks", kind, 2, ahead(366*24*hour), 0)
+		try("an hour back for two looks", kind, 2, ahead(-hour), 0)
+		try("suspended", kind, 1, func(s *sight) { s.wall += 8 * hour; s.boot += 8 * hour }, 8*hour)
+	}
+	try("set, synchronised", synced, syncedLooks, ahead(hour), hour)
+	try("set back, synchronised", synced, syncedLooks, ahead(-hour), -hour)
+	try("set, and nobody knows", unsure, unsureLooks-1, ahead(hour), 0)
+	try("set, and nobody knows, for long", unsure, unsureLooks, ahead(hour), hour)
+	try("set, not synchronised", unsynced, 10*unsureLooks, ahead(hour), 0)
+
+	// A clock that jumps about is never followed.
+	random := rand.New(rand.NewPCG(1, 1))
+	try("wild", synced, 1000, func(s *sight) { s.wall += hour + random.Int64N(1000*hour) }, 0)
+}
+
+// TestClockStands wants instants that do not move with the wall clock, and follow it when told.
+func TestClockStands(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	c := StartClock(began)
+	copied := c
+	now := began.Add(90 * time.Second)
+	if got := c.At(now); got.Mono != 90_000 || got.Wall != began.UnixMilli()+90_000 {
+		t.Fatalf("%+v", got)
+	}
+	c.offset.Add(5000)
+	if got := copied.At(now); got.Mono != 90_000 || got.Wall != began.UnixMilli()+95_000 {
+		t.Fatalf("a copy is another clock: %+v", got)
+	}
+}

@@ -1,0 +1,472 @@
+package access
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ninepocket/internal/wal/waltest"
+)
+
+// smallState makes a state directory with two tenants, calls on two days, replies and a checkpoint,
+// and then calls in the log alone.
+func smallState(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := UpdateKeys(dir, func(f *KeyFile) error {
+		_, _, err := f.Create(NewKey{Tenant: "live", Kind: Live, Plan: "pro"}, testTime)
+		preview := NewKey{Tenant: "prev", Kind: Preview, Plan: "preview", Credits: new(int64(100))}
+		_, _, again := f.Create(preview, testTime)
+		return errors.Join(err, again)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	live, preview := faultKeys(t)
+	s := &faultScript{
+		t: t, live: live, preview: preview, now: instant(testTime),
+		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
+	}
+	s.store, err = OpenEmbedded(dir, EmbeddedOptions{
+		Now: s.now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 {
+		s.call(live, CardsGet, true)
+		s.call(preview, ProductsList, i%2 == 0)
+		s.batch(fmt.Sprint("batch", i))
+		if i == 3 {
+			s.now.Wall += dayMillis
+		}
+		if i == 5 {
+			if err := s.store.SaveCheckpoint(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.store.Kill()
+	return dir
+}
+
+// figures is everything that a state directory says, in words that differ when anything does. It
+// never changes the directory.
+func figures(dir string) (string, error) {
+	b, err := readOnce(dir)
+	if err == nil {
+		err = b.state.checkLog(filepath.Join(dir, walDirName))
+	}
+	if err != nil {
+		return "", err
+	}
+
+	var out strings.Builder
+	fmt.Fprintln(&out, sumRows(append(b.rows, b.rowsOf("", -1<<30)...), "", -1<<30))
+	for _, a := range b.all("") {
+		names := []string{}
+		for _, g := range a.replies.kept {
+			for name, r := range g.byName {
+				kept, ok := a.replies.find(name, r.at)
+				data := kept.data
+				if ok && data == nil {
+					c := &checkpointer{path: filepath.Join(dir, checkpointName)}
+					data, err = c.readReply(a.tenant, name, r)
+					if err != nil {
+						return "", err
+					}
+				}
+				names = append(names, fmt.Sprintf("%x %x %d %x", name, r.body, r.at, data))
+			}
+		}
+		slices.Sort(names)
+		a.seq = 0
+		fmt.Fprintf(&out, "%s %x %v\n", a.tenant, a.append(nil), names)
+	}
+	return out.String(), nil
+}
+
+// TestKeyFileBits flips every bit of a keys file: it is refused, or says exactly the same.
+func TestKeyFileBits(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join(smallState(t), keysName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parseKeyFile(data)
+	if err != nil || f.SHA256 == "" {
+		t.Fatal(err)
+	}
+	want, _ := json.Marshal(f)
+
+	harmless := 0
+	for bit := range len(data) * 8 {
+		bad := bytes.Clone(data)
+		bad[bit/8] ^= 1 << (bit % 8)
+		f, err := parseKeyFile(bad)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("bit %d: %v", bit, err)
+			}
+			continue
+		}
+		if got, _ := json.Marshal(f); !bytes.Equal(got, want) {
+			t.Fatalf("bit %d of byte %q made another file:\n%s", bit, data[bit/8], got)
+		}
+		harmless++
+	}
+	t.Logf("%d of %d bits have no effect: white space, and the case of names", harmless, len(data)*8)
+	if harmless > len(data)*8/4 {
+		t.Error("too many to be true")
+	}
+}
+
+// TestOldKeyFile reads a file without a checksum, and adds one at the next change.
+func TestOldKeyFile(t *testing.T) {
+	t.Parallel()
+	dir := smallState(t)
+	path := filepath.Join(dir, keysName)
+	f, err := ReadKeys(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	f.SHA256 = ""
+	old, _ := json.MarshalIndent(f, "", "  ")
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := UpdateKeys(dir, func(*KeyFile) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := ReadKeys(dir); err != nil || f.SHA256 == "" {
+		t.Fatalf("no checksum after a change: %v", err)
+	}
+}
+
+// TestCheckpointBits flips bits of every page of a checkpoint, and of the log: the state is refused,
+// or says exactly the same; never another figure, and never a crash. NINEPOCKET_TORTURE flips every
+// one.
+func TestCheckpointBits(t *testing.T) {
+	t.Parallel()
+	dir := smallState(t)
+	want, err := figures(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	segments, _ := filepath.Glob(filepath.Join(dir, walDirName, "*.wal"))
+	for _, path := range append(segments, filepath.Join(dir, checkpointName)) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		isLog := path != filepath.Join(dir, checkpointName)
+		// Every byte that is not zero, and some that are; one bit of each, and each bit in turn.
+		refused := 0
+		same := 0
+		for at := range data {
+			bits := []int{at % 8}
+			if os.Getenv("NINEPOCKET_TORTURE") != "" {
+				bits = []int{0, 1, 2, 3, 4, 5, 6, 7}
+			} else if data[at] == 0 && at%61 != 0 || data[at] != 0 && at%5 != 0 {
+				continue
+			}
+			for _, bit := range bits {
+				data[at] ^= 1 << bit
+				if err := os.WriteFile(path, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				got, err := figures(dir)
+				data[at] ^= 1 << bit
+				switch {
+				case errors.Is(err, ErrCorrupt):
+					refused++
+				case err != nil:
+					t.Fatalf("%s: bit %d of byte %d: %v", path, bit, at, err)
+				case got == want:
+					same++
+				case !isLog: // a torn end of the log is as if the machine had stopped earlier
+					t.Fatalf("%s: bit %d of byte %d made another figure:\n%s\nwant\n%s", path, bit, at, got, want)
+				}
+			}
+		}
+		t.Logf("%s: %d flips refused, %d without effect", filepath.Base(path), refused, same)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !isLog && refused < 100 {
+			t.Errorf("only %d flips were refused", refused)
+		}
+	}
+}
+
+// TestRepair damages a state directory in each way that there is. Verify finds it, the server
+// refuses it, backup does not copy it, and after a repair the server starts: with figures that are
+// right for every tenant that the report does not name.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	flip := func(file string, find func(data []byte) int) func(string) error {
+		return func(dir string) error {
+			path := filepath.Join(dir, file)
+			if file == walDirName {
+				names, _ := filepath.Glob(filepath.Join(path, "*.wal"))
+				path = names[0]
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			data[find(data)] ^= 4
+			return os.WriteFile(path, data, 0o600)
+		}
+	}
+	// The account's page, not one that an earlier checkpoint left.
+	live := func(name string) func(data []byte) int {
+		return func(data []byte) int {
+			at := -1
+			p := &pages{data: data, seen: map[uint64]bool{}}
+			newest := uint64(0)
+			for n := range 2 {
+				if txid, ok := p.meta(data, n*4096, 4096); ok && txid >= newest {
+					newest = txid
+					p.take(data[n*4096+pageHeader:], 4096)
+				}
+			}
+			_ = p.walk(func(bucket string, _, value []byte) {
+				if bucket == name {
+					at = cap(data) - cap(value) + len(value)/2
+				}
+			})
+			return at
+		}
+	}
+
+	for _, c := range []struct {
+		name   string
+		damage func(dir string) error
+		touch  string // tenant that the report names; "" = none is known
+	}{
+		{"an account", flip(checkpointName, live("accounts")), "prev"},
+		{"a row of the ledger", flip(checkpointName, live("ledger")), "prev"},
+		{"a reply", flip(checkpointName, live("answers")), "prev"},
+		{"the state", flip(checkpointName, live("meta")), ""},
+		{"both meta pages", func(dir string) error {
+			err := flip(checkpointName, func([]byte) int { return 40 })(dir)
+			return errors.Join(err, flip(checkpointName, func([]byte) int { return 4096 + 40 })(dir))
+		}, ""},
+		{"the root page", flip(checkpointName, func(data []byte) int {
+			p, _ := readPages2(data)
+			return int(p.root) * p.size
+		}), ""},
+		{"a record in the middle of the log", flip(walDirName, func(data []byte) int { return len(data) / 2 }), ""},
+		{"the log gone", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) }, ""},
+		{"the checkpoint gone", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) }, ""},
+		{"the checkpoint cut short", func(dir string) error {
+			return os.Truncate(filepath.Join(dir, checkpointName), 9000)
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := smallState(t)
+			before, err := ReadUsage(dir, "", -1<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.damage(dir); err != nil {
+				t.Fatal(err)
+			}
+
+			report, err := VerifyState(dir)
+			if err != nil || len(report.Damage) == 0 {
+				t.Fatalf("verify: %+v, %v", report, err)
+			}
+			options := EmbeddedOptions{Now: instant(testTime), unsynced: true, boot: noBoot}
+			if _, err := OpenEmbedded(dir, options); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("a server starts on it: %v", err)
+			}
+			if _, err := BackupState(dir, filepath.Join(t.TempDir(), "copy")); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("backup: %v", err)
+			}
+
+			repair, err := RepairState(dir, false, time.Now())
+			if err != nil || len(repair.Dropped) == 0 {
+				t.Fatalf("repair: %+v, %v", repair, err)
+			}
+			t.Logf("%+v", repair)
+			if c.touch != "" && !slices.Contains(repair.Accounts, c.touch) {
+				t.Errorf("the report does not name %s", c.touch)
+			}
+			if again, err := VerifyState(dir); err != nil || len(again.Damage) > 0 {
+				t.Fatalf("after the repair: %+v, %v", again, err)
+			}
+
+			store, err := OpenEmbedded(dir, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			after, err := ReadUsage(dir, "live", -1<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := c.touch == "prev" // and so all of live
+			got := fmt.Sprint(after.Tenants)
+			want := fmt.Sprint(before.Tenants[:1])
+			if whole && got != want {
+				t.Errorf("live has %s, had %s", got, want)
+			}
+		})
+	}
+}
+
+// readPages2 is readPages of data.
+func readPages2(data []byte) (*pages, error) {
+	path, err := os.CreateTemp("", "pages")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(path.Name())
+	_, err = path.Write(data)
+	if err := errors.Join(err, path.Close()); err != nil {
+		return nil, err
+	}
+	return readPages(path.Name())
+}
+
+// TestBackup copies a state directory again and again while a server writes it: every copy is
+// consistent, and has everything that was acknowledged before it was begun.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	dir := smallState(t)
+	live, _ := faultKeys(t)
+	now := instant(testTime)
+	now.Wall += 2 * dayMillis
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: now, CheckpointEvery: 10 * time.Millisecond, unsynced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	told := int64(0)
+	for range 20 {
+		for range 30 {
+			now.Mono += 200
+			now.Wall += 200
+			receipt, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), now).Ticket, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told += receipt.Charged
+		}
+
+		to := filepath.Join(t.TempDir(), "copy")
+		if _, err := BackupState(dir, to); err != nil {
+			t.Fatal(err)
+		}
+		usage, err := ReadUsage(to, "live", DayOf(now.Wall))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := int64(0)
+		for _, key := range usage.Tenants[0].Keys {
+			for _, day := range key.Days {
+				got += day.Operations[CardsGet].Charged
+			}
+		}
+		if got != told {
+			t.Fatalf("the copy has %d calls, %d were acknowledged", got, told)
+		}
+		if _, err := BackupState(dir, to); err == nil || !strings.Contains(err.Error(), "not empty") {
+			t.Fatalf("a copy over a copy: %v", err)
+		}
+	}
+}
+
+// TestKeysByHand refuses a keys file that was edited, and takes it when told to.
+func TestKeysByHand(t *testing.T) {
+	t.Parallel()
+	dir := smallState(t)
+	path := filepath.Join(dir, keysName)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	edited := bytes.Replace(data, []byte(`"credits": 100`), []byte(`"credits": 500`), 1)
+	if err := os.WriteFile(path, edited, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadKeys(dir); !errors.Is(err, ErrKeysEdited) || !errors.Is(err, ErrCorrupt) {
+		t.Fatal(err)
+	}
+
+	if _, err := RepairState(dir, false, time.Now()); !errors.Is(err, ErrKeysEdited) {
+		t.Fatalf("repaired without being told: %v", err)
+	}
+	if _, err := RepairState(dir, true, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := ReadKeys(dir); err != nil || *f.Tenants["prev"].Credits != 500 {
+		t.Fatalf("%v", err)
+	}
+}
+
+// TestOneServerWithoutFile opens a state directory twice, with every file in it that a lock could be
+// removed: the directory itself is locked.
+func TestOneServerWithoutFile(t *testing.T) {
+	t.Parallel()
+	dir := smallState(t)
+	first, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+
+	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+	for _, path := range locks {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if _, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)}); !errors.Is(err, ErrLocked) {
+		t.Fatalf("second server: %v", err)
+	}
+}
+
+// TestHangingReader restarts a server while another process holds the checkpoint file for reading.
+func TestHangingReader(t *testing.T) {
+	t.Parallel()
+	dir := smallState(t)
+	held, err := holdCheckpoint(filepath.Join(dir, checkpointName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), unsynced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	live, _ := faultKeys(t)
+	if _, err := store.Finish(store.Admit(live, RuleFor(live, CardsGet), instant(testTime)).Ticket, true); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := held.unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.SaveCheckpoint(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,4 +1,0 @@
-package access
-
-// ErrLocked is what [OpenEmbedded] fails with while another process has the state directory.
-var ErrLocked = errLocked

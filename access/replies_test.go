@@ -1,0 +1,172 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"ninepocket/internal/wal/waltest"
+)
+
+// heap is what is live.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestTenMinutesOfBatches has a tenant of the plan business send fresh batches at its full rate for
+// ten minutes of virtual time, with a checkpoint every ten seconds: none is refused. What memory
+// keeps of a reply is at most 200 bytes, all of them can be repeated, and ten minutes later the
+// memory is as before.
+func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
+	f := NewKeyFile()
+	_, raw := mustCreate(t, f, NewKey{Tenant: "partner", Kind: Preview, Plan: "business", Credits: new(int64(100_000))})
+	ring, err := FixedKeyRing(f, DefaultPlans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := instant(testTime)
+	p, err := ring.Authenticate([]byte(raw), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
+		Now: now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	pass := func(ms int64) {
+		now.Mono += ms
+		now.Wall += ms
+	}
+	// A reply of 50 prices takes about this much when it is compressed.
+	noise := rand.NewChaCha8([32]byte{})
+	reply := make([]byte, 300)
+	send := func(n int, want Outcome) {
+		t.Helper()
+		d := store.Admit(p, RuleFor(p, PricesBatch), now)
+		for ; d.Verdict == RateLimited; d = store.Admit(p, RuleFor(p, PricesBatch), now) {
+			pass(10) // above 1,000 a minute, a unit frees up to 0.1 s late (decision 12)
+		}
+		if d.Verdict != Admitted {
+			t.Fatalf("batch %d: %v", n, d.Verdict)
+		}
+		claim, err := store.Begin(d.Ticket, fmt.Sprintf("0b1f5a52-6a6e-4b0e-9d3c-%012d", n), BodyHash{byte(n)}, now)
+		if err != nil || claim.Outcome != want {
+			t.Fatalf("batch %d: outcome %v (%v)", n, claim.Outcome, err)
+		}
+		if want == Fresh {
+			noise.Read(reply)
+			_, err = store.Commit(d.Ticket, claim, reply)
+		} else {
+			_, err = store.Finish(d.Ticket, false)
+		}
+		if err != nil {
+			t.Fatalf("batch %d: %v", n, err)
+		}
+	}
+	save := func() {
+		t.Helper()
+		if err := store.SaveCheckpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	send(0, Fresh) // what is made once is made
+	save()
+	pass(minuteMillis)
+	before := heap()
+
+	batches := 0
+	for end := now.Mono + replyMillis; now.Mono < end; pass(10) {
+		batches++
+		send(batches, Fresh)
+		if batches%1000 == 0 {
+			save()
+		}
+	}
+	save()
+	if batches < 59_800 {
+		t.Fatalf("only %d batches in ten minutes", batches)
+	}
+	if s := store.Stats(); s.Replies < batches-1 || s.ReplyBytes != 0 {
+		t.Fatalf("%d replies, %d bytes wait for a checkpoint", s.Replies, s.ReplyBytes)
+	}
+	each := float64(heap()-before) / float64(batches)
+	t.Logf("%.0f bytes of memory a kept reply", each)
+	if each > 200 {
+		t.Errorf("a kept reply takes %.0f bytes", each)
+	}
+
+	for n := 2000; n <= batches; n += 5000 {
+		send(n, Replay)
+	}
+
+	// The next checkpoint after their time lets go of them; virtual time passes with a call.
+	pass(replyMillis + 2*minuteMillis)
+	if _, err := store.Finish(store.Admit(p, RuleFor(p, ProductsList), now).Ticket, false); err != nil {
+		t.Fatal(err)
+	}
+	save()
+	left := float64(heap()-before) / float64(batches)
+	t.Logf("%.0f bytes ten minutes later", left)
+	if s := store.Stats(); s.Replies != 0 || left > 20 {
+		t.Errorf("%d replies and %.0f bytes each are left after their time", s.Replies, left)
+	}
+	runtime.KeepAlive(store)
+}
+
+// TestRepliesThatCannotBeWritten keeps replies in memory while no checkpoint can be written, and not
+// without bound.
+func TestRepliesThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	_, preview := faultKeys(t)
+	now := instant(testTime)
+	store, err := OpenEmbedded(t.TempDir(), EmbeddedOptions{
+		Now: now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	noise := rand.NewChaCha8([32]byte{})
+	reply := make([]byte, 2<<20)
+	kept := 0
+	for n := range 64 {
+		now.Mono += int64(time.Second / time.Millisecond)
+		d := store.Admit(preview, RuleFor(preview, PricesBatch), now)
+		claim, err := store.Begin(d.Ticket, fmt.Sprint(n), BodyHash{1}, now)
+		if full, ok := errors.AsType[*FullError](err); ok {
+			if full.Kept != 0 || full.RetryAfter < 1 {
+				t.Fatalf("%+v", full)
+			}
+			break
+		}
+		noise.Read(reply)
+		if _, err := store.Commit(d.Ticket, claim, reply); err != nil {
+			t.Fatal(err)
+		}
+		kept++
+	}
+	if kept*len(reply) < maxWaiting || kept*len(reply) > maxWaiting+2*len(reply) {
+		t.Fatalf("%d replies were kept in memory", kept)
+	}
+
+	if err := store.SaveCheckpoint(); err != nil {
+		t.Fatal(err)
+	}
+	d := store.Admit(preview, RuleFor(preview, PricesBatch), now)
+	if claim, err := store.Begin(d.Ticket, "another", BodyHash{1}, now); err != nil || claim.Outcome != Fresh {
+		t.Fatalf("after a checkpoint: %+v (%v)", claim, err)
+	}
+}

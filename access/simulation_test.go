@@ -1,0 +1,454 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ninepocket/internal/wal/waltest"
+)
+
+// universe is one run of clients, keys, faults of disk and clock, checkpoints, kills and restarts
+// around a store, all out of one seed. It is an event loop in one goroutine: the store has none of
+// its own, and a seed always gives the same trace.
+//
+// What it checks is not taken from the code: see judge and end.
+type universe struct {
+	t      *testing.T
+	seed   uint64
+	random *rand.Rand
+	dir    string
+	disk   *waltest.Weather
+	store  *Embedded
+	ring   *KeyRing
+	file   *KeyFile
+	trace  []string
+
+	true  int64 // milliseconds of true time
+	mono  int64 // of this process
+	wrong int64 // wall clock - true time
+	boots int
+	born  int64 // true time of the boot
+
+	clients  []*client
+	glitches []int64 // true times at which the wall clock, or what a restart knows, was wrong
+	bad      bool    // a fault of the disk is on
+}
+
+// client is a tenant with one key, and what it knows itself.
+type client struct {
+	who      *Principal
+	id       string
+	told     int64            // charges that were acknowledged
+	doubtful int64            // answered 503 while the disk failed, and the process was killed in that time
+	refused  int64            // answered 503 since the disk began to fail
+	fragile  int64            // live charges acknowledged since then: written, and perhaps never on disk
+	fading   int64            // calls of any kind acknowledged since the disk began to fail
+	fades    int64            // of these, when a process ended before the disk was good again
+	lost     int64            // of these, when a process ended before the disk was good again
+	times    []int64          // true times of calls that were answered
+	replies  map[string]reply // what was answered to a key, and when
+	keys     int
+}
+
+const simulatedQuota = 40
+
+func newUniverse(t *testing.T, seed uint64) *universe {
+	t.Helper()
+	u := &universe{
+		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(),
+		disk: &waltest.Weather{Make: waltest.Unsynced(waltest.Kinds(t)["written"])},
+		file: NewKeyFile(), true: testTime.UnixMilli(),
+	}
+	u.born = u.true - 1_000_000
+
+	plans := DefaultPlans()
+	plans.Set("sim", Plan{PerMinute: 7, PerDay: simulatedQuota, Credits: simulatedQuota})
+	for i, kind := range []Kind{Live, Live, Preview, Preview} {
+		name := fmt.Sprint("client", i)
+		if _, _, err := u.file.Create(NewKey{Tenant: name, Kind: kind, Plan: "sim"}, testTime); err != nil {
+			t.Fatal(err)
+		}
+		u.clients = append(u.clients, &client{id: name, replies: map[string]reply{}})
+	}
+	var err error
+	u.ring, err = FixedKeyRing(u.file, plans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range u.clients {
+		c.who = newPrincipal(u.file.Keys[i], u.file.Tenants[c.id], plans)
+	}
+	u.open()
+	return u
+}
+
+func (u *universe) now() Instant { return Instant{Mono: u.mono, Wall: u.true + u.wrong} }
+
+func (u *universe) note(format string, args ...any) {
+	u.trace = append(u.trace, fmt.Sprintf("%d ", u.true)+fmt.Sprintf(format, args...))
+}
+
+func (u *universe) failf(format string, args ...any) {
+	u.t.Helper()
+	u.t.Errorf("seed %d, event %d: %s", u.seed, len(u.trace), fmt.Sprintf(format, args...))
+}
+
+// open starts a process on what is stored.
+func (u *universe) open() {
+	u.t.Helper()
+	u.mono = u.random.Int64N(1000)
+	store, err := OpenEmbedded(u.dir, EmbeddedOptions{
+		Now: u.now(), create: u.disk.Create, unsynced: true, inline: true,
+		checkpoint: func() error { return u.disk.Fails("checkpoint") },
+		boot:       func() boot { return boot{id: fmt.Sprint("boot", u.boots), at: u.true - u.born} },
+		now:        func() time.Time { return time.UnixMilli(u.true) },
+	})
+	if err != nil {
+		u.t.Fatalf("seed %d: cannot start: %v", u.seed, err)
+	}
+	store.saver.after = func() error { return u.disk.Fails("committed") }
+	u.store = store
+}
+
+// verbs are the calls to the disk that fail; "committed" is a checkpoint that took place, and whose
+// last call failed all the same.
+var verbs = []string{"create", "write", "sync", "checkpoint", "committed"}
+
+// event lets one thing happen.
+func (u *universe) event() {
+	switch n := u.random.IntN(1000); {
+	case n < 120:
+		u.pass(u.random.Int64N(20_000))
+	case n < 140:
+		u.pass(u.random.Int64N(8 * 3_600_000))
+	case n < 150:
+		u.glitch()
+	case n < 160 && u.wrong != 0:
+		u.note("the clock is right again")
+		u.wrong = 0
+		u.glitches = append(u.glitches, u.true)
+	case n < 175:
+		u.breakDisk()
+	case n < 220:
+		u.mendDisk()
+	case n < 250:
+		err := u.store.SaveCheckpoint()
+		u.note("checkpoint: %t", err == nil)
+		if err != nil && !u.bad {
+			u.failf("a checkpoint on a good disk: %v", err)
+		}
+	case n < 262:
+		u.restart()
+	default:
+		u.call(u.clients[u.random.IntN(len(u.clients))])
+	}
+	u.pass(1)
+
+	// What a server does within 50 ms.
+	if !u.bad {
+		if err := u.store.log.Sync(); err != nil {
+			u.failf("a good disk: %v", err)
+		}
+	}
+}
+
+func (u *universe) pass(ms int64) {
+	u.true += ms
+	u.mono += ms
+}
+
+// glitch sets the wall clock anywhere, as a bad time service or a resumed machine does.
+func (u *universe) glitch() {
+	const hour = int64(3_600_000)
+	by := []int64{hour, -hour, 24 * hour, -24 * hour, 366 * 24 * hour, 40 * 24 * hour, -3 * 24 * hour}
+	u.wrong = by[u.random.IntN(len(by))]
+	u.glitches = append(u.glitches, u.true)
+	u.note("the clock is %d h off", u.wrong/hour)
+}
+
+func (u *universe) breakDisk() {
+	verb := verbs[u.random.IntN(len(verbs))]
+	if u.random.IntN(2) == 0 {
+		u.disk.Once(verb, syscall.EIO)
+	} else {
+		u.disk.Set(verb, syscall.ENOSPC)
+	}
+	u.bad = true
+	u.note("%s fails", verb)
+}
+
+func (u *universe) mendDisk() {
+	for _, verb := range verbs {
+		u.disk.Set(verb, nil)
+		_ = u.disk.Fails(verb) // takes the one that was to fail once
+	}
+	if !u.bad {
+		return
+	}
+
+	// What a server's sync does within 50 ms of the end.
+	u.pass(1000)
+	u.bad = false
+	if err := u.store.log.Sync(); err != nil || u.store.Err() != nil {
+		u.failf("a second after the disk is good again: %v", errors.Join(err, u.store.Err()))
+	}
+	for _, c := range u.clients {
+		c.refused = 0
+		c.fragile = 0
+		c.fading = 0
+	}
+	u.note("the disk is good again")
+}
+
+// restart ends the process, in order or not, and starts another one after a while; sometimes the
+// machine, too.
+func (u *universe) restart() {
+	kill := u.random.IntN(3) > 0
+	if kill {
+		u.store.Kill()
+	} else {
+		_ = u.store.Close() // fails on a bad disk, which loses nothing
+	}
+
+	// Who was refused by a process that died with a bad disk may find the call made.
+	for _, c := range u.clients {
+		c.doubtful += c.refused
+		c.refused = 0
+		c.lost += c.fragile
+		c.fragile = 0
+		c.fades += c.fading
+		c.fading = 0
+	}
+	for _, verb := range verbs {
+		u.disk.Set(verb, nil)
+		_ = u.disk.Fails(verb)
+	}
+	u.bad = false
+
+	u.true += u.random.Int64N([]int64{500, 90_000}[u.random.IntN(2)])
+	if u.random.IntN(3) == 0 {
+		u.boots++
+		u.born = u.true
+		if u.wrong != 0 {
+			u.glitches = append(u.glitches, u.true) // nothing is left to tell how long it took
+		}
+	}
+	u.note("restart, killed %t, boot %d", kill, u.boots)
+	u.open()
+}
+
+// call makes a call of a client and judges the answer.
+func (u *universe) call(c *client) {
+	op := CardsGet
+	if c.who.Kind == Preview {
+		op = []Operation{ProductsList, PricesBatch, PricesBatch}[u.random.IntN(3)]
+	}
+	d := u.store.Admit(c.who, RuleFor(c.who, op), u.now())
+	u.note("%s %s: %v", c.id, op, d.Verdict)
+	if d.Verdict == Unavailable && !u.bad {
+		u.failf("%s is refused on a good disk: %v", c.id, u.store.Err())
+	}
+	if d.Verdict != Admitted {
+		return
+	}
+	if op == PricesBatch {
+		u.batch(c, d)
+		return
+	}
+
+	success := u.random.IntN(4) > 0
+	receipt, err := u.store.Finish(d.Ticket, success)
+	u.judge(c, receipt, err, success)
+}
+
+func (u *universe) judge(c *client, receipt Receipt, err error, success bool) {
+	u.note("%s: charged %d (%t)", c.id, receipt.Charged, err == nil)
+
+	if err == nil {
+		c.times = append(c.times, u.true)
+		if u.bad && (receipt.Charged == 0 || c.who.Kind == Live) {
+			c.fading++
+		}
+	}
+
+	switch {
+	case err == nil && (receipt.Charged == 1) != success:
+		u.failf("%s was charged %d", c.id, receipt.Charged)
+	case err == nil:
+		c.told += receipt.Charged
+		if u.bad && c.who.Kind == Live {
+			c.fragile += receipt.Charged
+		}
+	case !u.bad:
+		u.failf("%s is refused on a good disk: %v", c.id, err)
+	case success:
+		c.refused++
+	}
+}
+
+func (u *universe) batch(c *client, d Decision) {
+	if c.keys == 0 || u.random.IntN(3) > 0 {
+		c.keys++
+	}
+	key := fmt.Sprint(c.id, " ", max(1, c.keys-u.random.IntN(3)))
+	claim, err := u.store.Begin(d.Ticket, key, BodyHash{1}, u.now())
+	if err != nil {
+		_, _ = u.store.Finish(d.Ticket, false)
+		if !u.bad {
+			u.failf("%s: %v", key, err)
+		}
+		return
+	}
+
+	said, answered := c.replies[key]
+	age := u.mono + u.store.offset - said.at
+	switch {
+	case claim.Outcome == Replay && (!answered || string(claim.Reply) != string(said.data)):
+		if answered || c.doubtful == 0 {
+			u.failf("%s is replayed as %q, was answered %q", key, claim.Reply, said.data)
+		}
+	case claim.Outcome == Fresh && answered && age < 600_000:
+		u.failf("%s is forgotten after %d ms", key, age)
+	}
+	if claim.Outcome != Fresh {
+		receipt, err := u.store.Finish(d.Ticket, false)
+		u.judge(c, receipt, err, false)
+		return
+	}
+
+	text := fmt.Sprint("answer ", u.true)
+	receipt, err := u.store.Commit(d.Ticket, claim, []byte(text))
+	u.judge(c, receipt, err, true)
+	if err == nil {
+		c.replies[key] = reply{answer: answer{at: d.Ticket.At}, data: []byte(text)}
+	}
+}
+
+// end holds what happened against what must hold whatever happens.
+func (u *universe) end() {
+	u.mendDisk()
+	u.wrong = 0
+	u.glitches = append(u.glitches, u.true)
+	if err := u.store.SaveCheckpoint(); err != nil {
+		u.failf("the last checkpoint: %v", err)
+	}
+	u.restart()
+
+	for _, c := range u.clients {
+		rows, err := u.store.Ledger(c.id, -1<<30)
+		if err != nil {
+			u.failf("ledger: %v", err)
+		}
+		var charged int64
+		for _, row := range rows {
+			charged += row.Charged
+		}
+		// Nothing acknowledged is lost, and nothing is charged that was not answered.
+		if charged < c.told-c.lost || charged > c.told+c.doubtful {
+			u.failf("%s was told of %d charges, %d more are in doubt, and the ledger has %d",
+				c.id, c.told, c.doubtful, charged)
+		}
+		u.spans(c)
+	}
+
+	// The second midnight after any glitch every day's quota is whole, the next month every credit.
+	u.pass((u.true/dayMillis+2)*dayMillis - u.true)
+	for _, c := range u.clients {
+		if c.who.Kind == Preview {
+			u.pass(32 * dayMillis)
+		}
+		usage, err := u.store.Usage(c.who, RuleFor(c.who, UsageGet), u.now())
+		if err != nil || usage.Remaining != simulatedQuota {
+			u.failf("after two midnights %s has %+v (%v)", c.id, usage, err)
+		}
+	}
+	u.store.Close()
+}
+
+// spans wants no more admissions in any minute of true time, and no more charges in all, than the
+// plan allows, but for one more window or quota for each glitch.
+func (u *universe) spans(c *client) {
+	glitched := func(from, to int64) (n int) {
+		for _, at := range u.glitches {
+			if at >= from && at <= to {
+				n++
+			}
+		}
+		return n
+	}
+
+	limit := c.who.Plan.PerMinute
+	for i, from := range c.times {
+		n, _ := slices.BinarySearch(c.times[i:], from+minuteMillis)
+		if extra := glitched(from, from+minuteMillis); n > limit*(1+extra)+int(c.fades) {
+			u.failf("%s had %d calls within a minute that had %d glitches", c.id, n, extra)
+		}
+	}
+
+	if len(c.times) == 0 {
+		return
+	}
+	first := c.times[0]
+	quotas := u.true/dayMillis - first/dayMillis + 1
+	if c.who.Kind == Preview {
+		quotas = int64(time.UnixMilli(u.true).Month()-time.UnixMilli(first).Month()+12)%12 + 1
+	}
+	quotas += int64(glitched(first, u.true))
+	if c.told > simulatedQuota*quotas {
+		u.failf("%s was charged %d times with %d quotas", c.id, c.told, quotas)
+	}
+}
+
+// simulated runs a seed and returns its trace.
+func simulated(t *testing.T, seed uint64, events int) []string {
+	t.Helper()
+	u := newUniverse(t, seed)
+	for range events {
+		u.event()
+		if t.Failed() {
+			break
+		}
+	}
+	if !t.Failed() {
+		u.end()
+	}
+	return u.trace
+}
+
+// TestUniverse runs universes, each out of its seed. NINEPOCKET_SEED runs one seed and prints its
+// trace; NINEPOCKET_TORTURE runs a hundred times as many.
+func TestUniverse(t *testing.T) {
+	t.Parallel()
+	if text := os.Getenv("NINEPOCKET_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(strings.Join(simulated(t, seed, 1500), "\n"))
+		return
+	}
+
+	seeds := uint64(15)
+	if os.Getenv("NINEPOCKET_TORTURE") != "" {
+		seeds *= 250
+	}
+	for seed := range seeds {
+		trace := simulated(t, seed, 1500)
+		if t.Failed() {
+			t.Fatalf("NINEPOCKET_SEED=%d shows it again", seed)
+		}
+		if seed%20 == 0 {
+			if again := simulated(t, seed, 1500); !slices.Equal(trace, again) {
+				t.Fatalf("seed %d gave another trace the second time", seed)
+			}
+		}
+	}
+}

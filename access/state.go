@@ -1,0 +1,345 @@
+package access
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"ninepocket/internal/wal"
+)
+
+// StateReport is what a state directory holds, and what is wrong with it.
+type StateReport struct {
+	Keys    int      `json:"keys"`
+	Tenants int      `json:"tenants"` // that made calls
+	Rows    int      `json:"ledger_rows"`
+	Replies int      `json:"replies"`
+	Records int      `json:"log_records"` // after the checkpoint
+	Torn    int      `json:"torn_records"`
+	Damage  []string `json:"damage"`
+}
+
+// VerifyState checks everything that is stored in a state directory, whether or not a server runs
+// there, and changes nothing. What is damaged is in the report; the error is of what could not be
+// read at all.
+func VerifyState(stateDir string) (StateReport, error) {
+	report := StateReport{Damage: []string{}}
+	file, err := ReadKeys(stateDir)
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		report.Damage = append(report.Damage, err.Error())
+	case err != nil:
+		return report, err
+	default:
+		report.Keys = len(file.Keys)
+	}
+
+	found, err := readBeside(stateDir)
+	if err == nil {
+		err = found.state.checkLog(filepath.Join(stateDir, walDirName))
+	}
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		report.Damage = append(report.Damage, err.Error())
+	case err != nil:
+		return report, err
+	}
+	if found == nil {
+		return report, nil
+	}
+
+	report.Rows = len(found.rows)
+	report.Records = found.records
+	report.Torn = found.end.Dropped
+	for _, a := range found.all("") {
+		report.Tenants++
+		report.Replies += a.replies.count
+	}
+	return report, nil
+}
+
+// BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
+// new directory must not be there, or be empty. The copy is checked before BackupState returns.
+func BackupState(stateDir, to string) (report StateReport, err error) {
+	if _, err := ReadKeys(stateDir); err != nil {
+		return report, err
+	}
+	names, err := os.ReadDir(to)
+	if err == nil && len(names) > 0 {
+		return report, fmt.Errorf("cannot back up into %q: it is not empty", to)
+	}
+	if err := os.MkdirAll(filepath.Join(to, walDirName), 0o700); err != nil {
+		return report, fmt.Errorf("cannot back up into %q: %w", to, err)
+	}
+
+	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
+	// no segment of the log.
+	held, err := holdCheckpoint(filepath.Join(stateDir, checkpointName))
+	if err == nil {
+		err = copyState(stateDir, to)
+	}
+	if held != nil {
+		err = errors.Join(err, held.unlock())
+	}
+	if err != nil {
+		return report, fmt.Errorf("cannot back up %q: %w", stateDir, err)
+	}
+
+	report, err = VerifyState(to)
+	if err == nil && len(report.Damage) > 0 {
+		err = fmt.Errorf("cannot use the copy in %q: %w: %s", to, ErrCorrupt, report.Damage[0])
+	}
+	return report, err
+}
+
+// holdCheckpoint locks a checkpoint file for reading; nil when there is none.
+func holdCheckpoint(path string) (*fileLock, error) {
+	lock, err := lockShared(path, bboltPatience)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return lock, err
+}
+
+// copyState copies the files of a state directory: the checkpoint before the log, which only grows.
+func copyState(from, to string) error {
+	files := []string{keysName, "cursor.key", checkpointName}
+	firsts, err := wal.Segments(filepath.Join(from, walDirName))
+	if err != nil {
+		return err
+	}
+	for _, first := range firsts {
+		files = append(files, filepath.Join(walDirName, wal.SegmentName(first)))
+	}
+
+	for _, name := range files {
+		data, err := os.ReadFile(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = ReplaceFile(filepath.Join(to, name), data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RepairReport is what a repair kept and lost.
+type RepairReport struct {
+	Dropped  []string `json:"dropped"`  // what was damaged, in words
+	Accounts []string `json:"accounts"` // tenants whose figures may be wrong now
+	Moved    string   `json:"moved_to"` // where the files from before are; "" when nothing was wrong
+	Records  int      `json:"log_records"`
+	Kept     int      `json:"kept"` // values of the checkpoint
+}
+
+// RepairState makes a state directory usable again: it keeps every stored value whose checksum is
+// right and every whole record of the log, drops the rest, and says whose figures that touches. The
+// files from before are moved into a directory of their own. No server may run there.
+//
+// A keys file is not repaired value by value, because nobody can say which one is wrong: with
+// believeKeys it is taken as it reads, which is for files that were edited.
+func RepairState(stateDir string, believeKeys bool, now time.Time) (report RepairReport, err error) {
+	lock, err := lockState(stateDir, 0)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, lock.unlock()) }()
+
+	report = RepairReport{Dropped: []string{}, Accounts: []string{}}
+	if err := repairKeys(stateDir, believeKeys, &report); err != nil {
+		return report, err
+	}
+
+	found, err := VerifyState(stateDir)
+	if err != nil || len(found.Damage) == 0 {
+		return report, err
+	}
+	err = repairMeter(stateDir, &report, now)
+	if len(report.Dropped) == 0 {
+		report.Dropped = append(report.Dropped, found.Damage...) // a whole file is gone
+	}
+	return report, err
+}
+
+// repairKeys writes a keys file again that somebody believes.
+func repairKeys(stateDir string, believe bool, report *RepairReport) error {
+	_, err := ReadKeys(stateDir)
+	if !errors.Is(err, ErrCorrupt) || !believe {
+		return err
+	}
+
+	path := filepath.Join(stateDir, keysName)
+	data, err := readKeysFile(path)
+	if err != nil {
+		return err
+	}
+	f, err := decodeKeyFile(data)
+	if err != nil {
+		return fmt.Errorf("cannot read keys file %q: %w", path, err)
+	}
+	report.Dropped = append(report.Dropped, "the sha256 member of keys.json, which did not fit")
+	return writeKeys(stateDir, f)
+}
+
+// repairMeter builds checkpoint and log anew from what is whole of them.
+func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
+	j := newJournal(0)
+	kept, err := j.salvage(filepath.Join(stateDir, checkpointName), report)
+	if err != nil {
+		return err
+	}
+
+	walDir := filepath.Join(stateDir, walDirName)
+	last := kept.last
+	lost, err := wal.Salvage(walDir, kept.last, func(seq uint64, payload []byte) error {
+		last = max(last, seq)
+		report.Records++
+		if err := j.reapply(seq, payload); err != nil {
+			report.Dropped = append(report.Dropped, fmt.Sprintf("log record %d: %v", seq, err))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, what := range lost {
+		report.Dropped = append(report.Dropped, what+": whose calls they were is not known")
+	}
+
+	report.Moved = filepath.Join(stateDir, "damaged-"+now.UTC().Format("20060102T150405.000Z"))
+	if err := moveAside(stateDir, report.Moved); err != nil {
+		return err
+	}
+	slices.Sort(report.Accounts)
+	report.Accounts = slices.Compact(report.Accounts)
+	return j.writeAnew(stateDir, last)
+}
+
+// moveAside moves checkpoint and log into another directory.
+func moveAside(stateDir, to string) error {
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{checkpointName, walDirName} {
+		err := os.Rename(filepath.Join(stateDir, name), filepath.Join(to, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return wal.SyncDir(stateDir)
+}
+
+// salvaged is what a damaged checkpoint still says.
+type salvaged struct{ last uint64 }
+
+// salvage fills the journal with every value of a checkpoint file whose checksum is right.
+func (j *journal) salvage(path string, report *RepairReport) (salvaged, error) {
+	var out salvaged
+	drop := func(what, tenant string) {
+		report.Dropped = append(report.Dropped, what)
+		if tenant != "" {
+			report.Accounts = append(report.Accounts, tenant)
+		}
+	}
+
+	p, err := readPages(path)
+	if errors.Is(err, ErrCorrupt) {
+		drop(fmt.Sprintf("the whole checkpoint: %v", err), "")
+		return out, nil
+	}
+	if p == nil || err != nil {
+		return out, err
+	}
+
+	p.lenient = true
+	err = p.walk(func(bucket string, key, sealed []byte) {
+		value, err := unseal(key, sealed)
+		if bucket == string(metaBucket) {
+			var state storedState
+			state, err = decodeState(sealed)
+			out.last = state.last
+		} else if err == nil {
+			err = j.keepValue(bucket, key, value)
+		}
+		if err != nil {
+			tenant := tenantOf(bucket, key)
+			drop(fmt.Sprintf("a value of %s (tenant %q)", cmp.Or(bucket, "no bucket"), tenant), tenant)
+			return
+		}
+		report.Kept++
+	})
+	for _, damage := range p.damage {
+		drop(damage.Error(), "")
+	}
+	return out, err
+}
+
+// keepValue takes a value of a checkpoint over.
+func (j *journal) keepValue(bucket string, key, value []byte) error {
+	switch bucket {
+	case string(accountsBucket):
+		a := j.account(string(key))
+		return a.decode(value)
+
+	case string(ledgerBucket):
+		row, err := decodeRowKey(key)
+		counts, bad := decodeCounts(value)
+		err = cmp.Or(err, bad)
+		if err == nil {
+			a := j.account(row.Tenant)
+			*a.rowOf(rowName{key: row.Key, day: row.Day, op: row.Operation}) = counts
+		}
+		return err
+
+	case string(answersBucket):
+		tenant, name, err := decodeAnswerKey(key)
+		r, bad := decodeAnswer(value)
+		err = cmp.Or(err, bad)
+		if err == nil {
+			r.data = slices.Clone(r.data)
+			j.account(tenant).replies.keep(name, r)
+		}
+		return err
+	}
+	return fmt.Errorf("%w: unknown bucket", ErrCorrupt)
+}
+
+// tenantOf is whose a value is, as far as its key can be read.
+func tenantOf(bucket string, key []byte) string {
+	if bucket == string(accountsBucket) {
+		return string(key)
+	}
+	r := reader{data: key}
+	return r.text()
+}
+
+// writeAnew writes a checkpoint of everything in the journal, and an empty log behind record last.
+func (j *journal) writeAnew(stateDir string, last uint64) error {
+	walDir := filepath.Join(stateDir, walDirName)
+	if err := os.Mkdir(walDir, 0o700); err != nil {
+		return err
+	}
+	log, err := wal.Start(walDir, last+1, wal.Options{})
+	if err != nil {
+		return err
+	}
+	defer log.Abandon()
+
+	for _, a := range j.all("") {
+		a.dirty = true
+	}
+	j.log = log
+	j.boot = func() boot { return boot{} }
+	c := &checkpointer{journal: j, path: filepath.Join(stateDir, checkpointName)}
+	c.begin(0)
+	return c.save(bboltPatience)
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+	"ninepocket/engine/cursor"
+)
+
+func stateVerify() *cobra.Command {
+	var s stateFlags
+	return s.add(&cobra.Command{
+		Use: "verify --state DIR", Short: "Check every checksum of a state directory; exit 3 on damage",
+		Args: cobra.NoArgs,
+		Long: "Reads keys, checkpoint, log and cursor key, whether or not a server runs there, and changes nothing.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			report, err := access.VerifyState(s.folder)
+			if err != nil {
+				return err
+			}
+
+			report.Damage = append(report.Damage, checkCursorKey(s.folder)...)
+			if err := show(cmd, s.asJSON, report, func(out *bufio.Writer) { printState(out, &report) }); err != nil {
+				return err
+			}
+
+			if len(report.Damage) > 0 {
+				return fail(exitRefused, damageHint(s.folder),
+					fmt.Errorf("cannot vouch for state directory %q: %d problems", s.folder, len(report.Damage)))
+			}
+			return nil
+		},
+	})
+}
+
+// damageHint says what to do about a damaged state directory.
+func damageHint(folder string) string {
+	return "stop the server, then restore a copy that `ninepocket state backup` made, or run: " +
+		"ninepocket state repair --state " + folder
+}
+
+func printState(out *bufio.Writer, r *access.StateReport) {
+	fmt.Fprintf(out, "%d keys, %d tenants that called, %d ledger rows, %d replies, %d calls in the log\n",
+		r.Keys, r.Tenants, r.Rows, r.Replies, r.Records)
+	if r.Torn > 0 {
+		fmt.Fprintf(out, "the end of the log is torn: %d records that nobody was told of will be dropped\n",
+			r.Torn)
+	}
+	for _, damage := range r.Damage {
+		fmt.Fprintf(out, "damaged: %s\n", damage)
+	}
+	if len(r.Damage) == 0 {
+		fmt.Fprintln(out, "everything is whole")
+	}
+}
+
+// checkCursorKey says what is wrong with the cursor key; before the first start there is none.
+func checkCursorKey(state string) (damage []string) {
+	info, err := os.Stat(filepath.Join(state, cursorKeysName))
+	if err == nil && info.Size() != cursor.KeyLen {
+		what := fmt.Sprintf("%s has %d bytes instead of %d", cursorKeysName, info.Size(), cursor.KeyLen)
+		damage = append(damage, what)
+	}
+	return damage
+}
+
+func stateBackup() *cobra.Command {
+	var s stateFlags
+	return s.add(&cobra.Command{
+		Use: "backup DIR --state DIR", Short: "Copy a state directory, consistently, also beside a running server",
+		Long: "Makes DIR, which must not be there or be empty, copies keys, checkpoint, log and cursor key\n" +
+			"into it, and checks the copy. A server on the directory answers meanwhile; it only puts its\n" +
+			"checkpoints off.\n" +
+			"To restore, stop the server and put the copy in the place of the state directory.",
+		Example: "  ninepocket state backup /backup/state-2026-11-22 --state /var/lib/ninepocket/state",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			report, err := access.BackupState(s.folder, args[0])
+			if errors.Is(err, access.ErrCorrupt) {
+				return fail(exitRefused, damageHint(s.folder), err)
+			}
+			if err != nil {
+				return err
+			}
+
+			const copied = "copied %d keys, %d tenants, %d ledger rows and %d calls in the log to %s"
+			return say(cmd, s.asJSON, report, copied,
+				report.Keys, report.Tenants, report.Rows, report.Records, args[0])
+		},
+	})
+}
+
+func stateRepair() *cobra.Command {
+	var s stateFlags
+	var believe bool
+	cmd := &cobra.Command{
+		Use: "repair --state DIR", Short: "Drop what is damaged in a state directory and name the accounts touched",
+		Long: "Keeps every value whose checksum is right, drops the rest, and prints what was dropped and whose\n" +
+			"figures that touches. The files from before are moved into a folder damaged-TIME. No server may\n" +
+			"run there.\n\n" +
+			"keys.json is repaired only with --accept-keys: then the file is believed as it reads, which is for\n" +
+			"a file that was edited by hand.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			report, err := access.RepairState(s.folder, believe, time.Now())
+			if err != nil {
+				return err
+			}
+			return show(cmd, s.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
+		},
+	}
+
+	cmd.Flags().BoolVar(&believe, "accept-keys", false, "believe keys.json as it reads, after it was edited")
+	return s.add(cmd)
+}
+
+func printRepair(out *bufio.Writer, r *access.RepairReport) {
+	if len(r.Dropped) == 0 {
+		fmt.Fprintln(out, "nothing is damaged")
+		return
+	}
+
+	for _, what := range r.Dropped {
+		fmt.Fprintf(out, "dropped: %s\n", what)
+	}
+	if r.Moved != "" {
+		fmt.Fprintf(out, "kept %d values and %d calls of the log; the files from before are in %s\n",
+			r.Kept, r.Records, r.Moved)
+	}
+	for _, tenant := range r.Accounts {
+		fmt.Fprintf(out, "look at the figures of tenant %s: ninepocket usage --tenant %s\n", tenant, tenant)
+	}
+}
+
+func tenantResetDay() *cobra.Command {
+	var s stateFlags
+	var credits bool
+	cmd := &cobra.Command{
+		Use: "reset-day TENANT --state DIR", Short: "Make the day's quota of a tenant whole again, within 2 seconds",
+		Long: "What the tenant used today does not count any more; the ledger keeps it. Works beside a running\n" +
+			"server. With --credits the preview credits of the period are whole again, and not the day.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			reset := func(f *access.KeyFile) error { return f.ResetDay(args[0], credits, time.Now()) }
+			err := s.update(reset)
+			if err != nil {
+				return err
+			}
+
+			what := "day"
+			if credits {
+				what = "credits"
+			}
+			told := map[string]string{"tenant": args[0], "reset": what}
+			return say(cmd, s.asJSON, told, "reset the %s of %s", what, args[0])
+		},
+	}
+
+	cmd.Flags().BoolVar(&credits, "credits", false, "reset the credits of the period instead")
+	return s.add(cmd)
+}

@@ -1,0 +1,143 @@
+package wal
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A failed write or fsync takes a log down: nobody knows what the disk then holds, and a later
+// fsync that succeeds proves nothing about what came before the failed one. Mending writes
+// everything since the last good fsync again, into a new segment that begins there and takes the
+// place of the records that the old one may hold from that number on (decision 1751).
+
+// mendEvery is how often a log that is down is tried again: often enough for a fault that ends to be
+// forgotten within a second, seldom enough for a disk that stays full to be left in peace.
+const mendEvery = 250 * time.Millisecond
+
+// newSuffix ends the name of a segment that is being made.
+const newSuffix = ".new"
+
+// retained are the records that are not known to be on disk, in order: syncing, written, unwritten.
+// What is written holds writeMu; syncing is also left alone while an fsync runs.
+type retained struct {
+	syncing   []byte // an fsync that covers them is under way, or failed
+	written   []byte
+	unwritten []byte // taken from the queue, and their write failed
+}
+
+// keepBuffer is the longest buffer that is used again; a burst's is left to the collector.
+const keepBuffer = 1 << 20
+
+// beginSync notes that the fsync to come covers what is written.
+func (r *retained) beginSync() {
+	spare := emptied(r.syncing)
+	r.syncing = r.written
+	r.written = spare
+}
+
+// synced lets go of what the fsync covered.
+func (r *retained) synced() { r.syncing = emptied(r.syncing) }
+
+func emptied(b []byte) []byte {
+	if cap(b) > keepBuffer {
+		return nil
+	}
+	return b[:0]
+}
+
+// all returns every record in order, those that were given up without their payload.
+func (r *retained) all(void map[uint64]bool) []byte {
+	out := make([]byte, 0, len(r.syncing)+len(r.written)+len(r.unwritten))
+	for _, part := range [][]byte{r.syncing, r.written, r.unwritten} {
+		for len(part) > 0 {
+			size := recordHeader + int(binary.LittleEndian.Uint32(part[4:]))
+			if seq := binary.LittleEndian.Uint64(part[8:]); void[seq] {
+				synced := binary.LittleEndian.Uint64(part[16:])
+				out = appendRecord(out, seq, synced, func(dst []byte) []byte { return dst })
+			} else {
+				out = append(out, part[:size]...)
+			}
+			part = part[size:]
+		}
+	}
+	return out
+}
+
+// mendNow mends a log that is down, unless that was tried a moment ago. It returns nil when record
+// seq is on disk or written after all.
+func (l *Log) mendNow(seq uint64) error {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
+	if l.written.Load() >= seq {
+		return nil
+	}
+	return l.mend()
+}
+
+// mend takes a log up again that is down. The caller holds syncMu and writeMu.
+func (l *Log) mend() error {
+	broken := l.broken.Load()
+	if broken == nil || l.ended.Load() || l.now().Sub(l.tried) < mendEvery {
+		return l.Err()
+	}
+
+	// Records that nobody tried to write yet come along: their number is in between.
+	l.mu.Lock()
+	last := l.next - 1
+	l.since.unwritten = append(l.since.unwritten, l.queue...)
+	l.queue = l.queue[:0]
+	l.mu.Unlock()
+
+	l.tried = l.now()
+	file, err := l.open(l.synced.Load()+1, l.since.all(l.void))
+	if err != nil {
+		// The old segment stays open: what was written there outlives the process.
+		if file != nil {
+			_ = file.Close()
+		}
+		l.failed.CompareAndSwap(nil, broken)
+		return l.Err()
+	}
+
+	_ = l.file.Close() // another segment has what it held
+	l.file = file
+	l.bytes.Add(uint64(len(l.since.unwritten)))
+	l.since = retained{}
+	clear(l.void)
+	l.written.Store(last)
+	l.synced.Store(last)
+	l.tried = time.Time{}
+	l.broken.Store(nil)
+	l.failed.Store(nil)
+	return nil
+}
+
+// GiveUp makes nothing of a record that an Await failed for: it will not be read back. It reports
+// false when the record is on disk after all, which is as if the Await had not failed. A process
+// that ends before the log is mended may leave the record.
+func (l *Log) GiveUp(seq uint64) bool {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	if l.synced.Load() >= seq || l.Err() == nil && l.sync() == nil {
+		return false // also one that was queued while the log was mended
+	}
+	l.void[seq] = true
+	return true
+}
+
+// removeUnfinished removes what a process left that ended while it made a segment.
+func removeUnfinished(dir string) {
+	names, _ := os.ReadDir(dir) // Start fails on what matters of it
+	for _, name := range names {
+		if plain, is := strings.CutSuffix(name.Name(), newSuffix); is {
+			if _, ours := segmentFirst(plain); ours {
+				_ = os.Remove(filepath.Join(dir, name.Name())) // takes room, and does no harm
+			}
+		}
+	}
+}

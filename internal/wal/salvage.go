@@ -1,0 +1,62 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+)
+
+// Salvage visits every whole record after number after, in order, and passes over what is damaged.
+// It returns what is missing, in words. It is for repairs: [Read] is for everything else.
+func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error) {
+	firsts, err := Segments(dir)
+	if err != nil {
+		return nil, err
+	}
+
+	last := after
+	gap := func(to uint64) {
+		if to > last+1 && last > 0 {
+			lost = append(lost, fmt.Sprintf("log records %d to %d", last+1, to-1))
+		}
+	}
+	for i, first := range firsts {
+		data, err := os.ReadFile(segmentPath(dir, first))
+		if err != nil {
+			lost = append(lost, fmt.Sprintf("log segment %s: %v", SegmentName(first), err))
+			continue
+		}
+
+		// A segment ends where the next one begins.
+		next := ^uint64(0)
+		if i+1 < len(firsts) {
+			next = firsts[i+1]
+		}
+		used := len(bytes.TrimRight(data, "\x00"))
+		for at := segmentHeader; at < used; {
+			var r record
+			ok := false
+			if at+recordHeader <= len(data) {
+				if seq := binary.LittleEndian.Uint64(data[at+8:]); seq >= first && seq < next {
+					r, ok = parseRecord(data[at:])
+				}
+			}
+			if !ok {
+				at++
+				continue
+			}
+			at += r.size
+			if r.seq <= last {
+				continue
+			}
+
+			gap(r.seq)
+			last = r.seq
+			if err := visit(r.seq, r.payload); err != nil {
+				return lost, err
+			}
+		}
+	}
+	return lost, nil
+}
