@@ -82,7 +82,11 @@ func TestDescriptorsRunOut(t *testing.T) {
 // descriptorFaults are how long descriptors are missing, by what the server opens meanwhile: keys
 // are looked at twice a second, the store four times.
 func descriptorFaults() map[string]time.Duration {
-	return map[string]time.Duration{"a swap and new keys": 1500 * time.Millisecond}
+	faults := map[string]time.Duration{"a swap and new keys": 1500 * time.Millisecond}
+	if long() {
+		faults["a checkpoint, of which there is one every 10 s"] = 12 * time.Second
+	}
+	return faults
 }
 
 // anotherKey makes a key that the server has not seen.
