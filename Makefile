@@ -148,7 +148,8 @@ deadcode: ## list functions that neither a command nor a test reaches
 	$(TOOL) deadcode -test ./...
 
 .PHONY: openapi-lint
-openapi-lint: ## lint the OpenAPI document with two linters, then generate TypeScript from it and compile that
+openapi-lint: ## generate clients in Go and TypeScript from the OpenAPI document and compile them; lint it with two linters
+	@tools/goclient/run.sh
 	@tools/node/run.sh
 
 .PHONY: data

@@ -32,8 +32,9 @@ var mayImport = map[string][]string{
 	"cmd/ninepocket":    {anyOfOurs},
 	"deploy":            {},
 	"deploy/bom":        {},
-	"engine": {"collector", "engine/cursor", "index", "internal/pace", "snapshot",
-		"wire"},
+	"engine": {
+		"collector", "engine/cursor", "index", "internal/pace", "snapshot", "wire",
+	},
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},

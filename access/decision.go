@@ -68,4 +68,5 @@ type Usage struct {
 	Used      int64
 	Remaining int64
 	PerMinute int
+	Minute    Policy // the minute of a live key, of which the question takes nothing; zero on preview
 }

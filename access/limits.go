@@ -192,14 +192,16 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 	if l.closed.Load() {
 		return Usage{}, errClosed
 	}
-	a := l.slot(p).account
+	slot := l.slot(p)
+	a := slot.account
 	a.mu.Lock()
 	s := a.stand(p, &rule, l.moment(now))
+	minute := l.minuteNow(slot, p, now)
 	a.mu.Unlock()
 
 	usage := Usage{
 		Tenant: p.Tenant, Period: s.period, Limit: s.limit, Used: s.used,
-		Remaining: max(0, s.limit-s.used), PerMinute: p.Plan.PerMinute,
+		Remaining: max(0, s.limit-s.used), PerMinute: p.Plan.PerMinute, Minute: minute,
 	}
 	if rule.Allowance == DayQuota {
 		usage.Period = Period{Start: s.day.Start(), End: (s.day + 1).Start()}

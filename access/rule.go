@@ -19,6 +19,7 @@ const (
 	CardPriceStats Operation = "card_price_stats"
 	SetsList       Operation = "sets_list"
 	SetsGet        Operation = "sets_get"
+	FacetsList     Operation = "facets_list"
 	MarketMovers   Operation = "market_movers"
 	PricesBatch    Operation = "prices_batch"
 	UsageGet       Operation = "usage_get"

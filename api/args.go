@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 	"unsafe"
 
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -62,7 +64,7 @@ func (a *Args) take(pair string) {
 		known.given++
 		known.value, err = url.QueryUnescape(value)
 		if err != nil {
-			known.bad = "has an invalid percent escape"
+			known.bad = "has an invalid percent escape: spell a percent sign %25"
 		} else {
 			known.bad = textProblem(known.value)
 		}
@@ -100,11 +102,11 @@ func (a *Args) Unknown() []string { return a.unknown }
 // controls.
 func textProblem(s string) string {
 	if !utf8.ValidString(s) {
-		return "is not valid UTF-8"
+		return "is not valid UTF-8: percent-encode text as UTF-8"
 	}
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
-			return "has a control character"
+			return "has a control character: leave it out"
 		}
 	}
 	return ""
@@ -125,7 +127,7 @@ func (r *Request) ReadQuery(raw []byte) {
 	for i := range a.known {
 		known := &a.known[i]
 		if known.given > 1 {
-			r.problem("%s is given %d times", known.name, known.given)
+			r.problem("%s is given %d times: give it once", known.name, known.given)
 		}
 		if known.bad != "" {
 			r.problem("%s %s", known.name, known.bad)
@@ -134,10 +136,19 @@ func (r *Request) ReadQuery(raw []byte) {
 
 	// What is unknown is an error or ignored, but no surface takes bytes that mean nothing.
 	if r.Strict && a.strange > 0 {
-		r.problem("unknown query parameters: %s", strings.Join(a.unknown, ", "))
+		r.problem("unknown query parameters: %s (this operation takes %s)", strings.Join(a.unknown, ", "),
+			list(r.Params))
 	} else if a.bad {
 		r.problem("the query string is not valid percent-encoded UTF-8")
 	}
+}
+
+// list is names as a sentence has them.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }
 
 // textArg reads a parameter whose length, counted as code points after decoding, is within bounds
@@ -148,8 +159,13 @@ func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 		return "", false
 	}
 
+	if v == "" {
+		r.problem("%s must have between %d and %d characters (got 0): leave it out for any",
+			name, bounds.Min, bounds.Max)
+		return "", false
+	}
 	if n := int64(utf8.RuneCountInString(v)); !bounds.Has(n) {
-		r.problem("%s must have %d to %d characters, not %d", name, bounds.Min, bounds.Max, n)
+		r.problem("%s must have between %d and %d characters (got %d)", name, bounds.Min, bounds.Max, n)
 		return "", false
 	}
 	return v, true
@@ -163,8 +179,12 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 	}
 
 	n, ok := ParseDecimal(v)
-	if !ok || !bounds.Has(n) {
-		r.problem("%s must be an integer from %d to %d", name, bounds.Min, bounds.Max)
+	switch {
+	case !ok:
+		r.problem("%s must be a whole number between %d and %d (got %s)", name, bounds.Min, bounds.Max, quote(v))
+		return absent
+	case !bounds.Has(n):
+		r.problem("%s must be between %d and %d (got %d)", name, bounds.Min, bounds.Max, n)
 		return absent
 	}
 	return n
@@ -189,6 +209,51 @@ func (r *Request) oneOf(name, absent string, values ...string) string {
 	if i := slices.Index(values, v); i >= 0 {
 		return values[i]
 	}
-	r.problem("%s must be one of %s", name, strings.Join(values, ", "))
+	r.problem("%s must be one of %s (got %s)", name, strings.Join(values, ", "), quote(v))
 	return absent
+}
+
+// dayArg reads a date, NoDay when it is absent.
+func (r *Request) dayArg(name string) snapshot.Day {
+	v, ok := r.Args.Given(name)
+	if !ok {
+		return snapshot.NoDay
+	}
+
+	day, err := snapshot.ParseDay(v)
+	if err != nil {
+		r.problem("%s must be a date such as 2026-11-20 (got %s)", name, quote(v))
+		return snapshot.NoDay
+	}
+	return day
+}
+
+// instantArg reads an instant in ms, NoTime when it is absent.
+func (r *Request) instantArg(name string) int64 {
+	v, ok := r.Args.Given(name)
+	if !ok {
+		return snapshot.NoTime
+	}
+
+	at, err := time.Parse(time.RFC3339, v)
+	if err != nil {
+		r.problem("%s must be an instant such as 2026-11-20T20:05:00Z (got %s)", name, quote(v))
+		return snapshot.NoTime
+	}
+	return at.UnixMilli()
+}
+
+// identifierArg reads an identifier, "" when it is absent.
+func (r *Request) identifierArg() string {
+	v, ok := r.Args.Given("identifier")
+	if !ok {
+		return ""
+	}
+
+	namespace, value, _ := strings.Cut(v, ":")
+	if namespace == "" || value == "" || !wire.IdentifierText.Has(int64(utf8.RuneCountInString(v))) {
+		r.problem("identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", quote(v))
+		return ""
+	}
+	return v
 }

@@ -40,7 +40,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 				n++
 			}
 		case r.Strict:
-			r.problem("the body has the unknown member %s", quoteName(name.Text()))
+			r.problem("the body has the unknown member %s (it takes %s)", quote(name.Text()), member)
 		}
 	}
 
@@ -50,7 +50,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 	case list.Kind() != '[':
 		r.problem("%s must be an array", member)
 	case int64(n) > bounds.Max || n == 0 && len(r.problems.named) == before:
-		r.problem("%s must have %d to %d entries, not %d", member, bounds.Min, bounds.Max, n)
+		r.problem("%s must have between %d and %d entries (got %d)", member, bounds.Min, bounds.Max, n)
 	}
 }
 
@@ -91,92 +91,171 @@ func jsonProblem(err error) string {
 	return "it is not JSON"
 }
 
-// quoteName shows a member's name without letting it grow or hide anything.
-func quoteName(name string) string {
-	const longest = 40
-	if len(name) > longest {
-		name = name[:longest] + "…"
+// longestShown is how many bytes of what a client sent an answer shows.
+const longestShown = 40
+
+// hideKey cuts text where a key begins: one that was sent in the wrong place is not to stand in an
+// answer, which clients log.
+func hideKey(text string) string {
+	const begin = "npk_"
+	before, _, found := strings.Cut(text, begin)
+	if found {
+		return before + begin + "…"
 	}
-	return string(wire.AppendString(nil, name))
+	return text
 }
 
-// readIDs reads a body {"ids": […]} of strings. Problems are noted. The ids alias the request, and
-// the list is the request's.
-func (r *Request) readIDs(bounds wire.Range) []string {
-	if !r.scanIDs(bounds) {
-		r.decodeIDs(bounds)
+// quote shows what a client sent without letting it grow or hide anything.
+func quote(text string) string {
+	text = hideKey(text)
+	if len(text) > longestShown {
+		text = strings.ToValidUTF8(text[:longestShown], "") + "…"
 	}
-	return r.ids
+	return string(wire.AppendString(nil, text))
 }
 
-// scanIDs is decodeIDs of a body that is spelt as usual; false for any other.
-func (r *Request) scanIDs(bounds wire.Range) bool {
+// readIDs reads a body {"ids": […], "identifiers": […]} of strings, either or both. Problems are
+// noted. What it returns is the request's and aliases its body: the ids and then the identifiers,
+// and how many of them are ids.
+func (r *Request) readIDs(bounds wire.Range) (refs []string, ids int) {
+	if r.scanIDs("ids", bounds) {
+		return r.ids, len(r.ids)
+	}
+	if r.scanIDs("identifiers", bounds) {
+		return r.ids, 0
+	}
+	return r.decodeIDs(bounds)
+}
+
+// scanIDs takes a body that has one member and is spelt as usual; false for any other.
+func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 	r.ids = r.ids[:0]
 
 	// More than wire allows is not usual either: the decoder counts it.
 	usual := scan(r.Body)
-	return usual.list("ids", int(bounds.Max), func(s *scanner) bool {
+	return usual.list(member, int(bounds.Max), func(s *scanner) bool {
 		id, ok := s.str()
 		r.ids = append(r.ids, id)
 		return ok
 	})
 }
 
-// decodeIDs is readIDs of any body.
-func (r *Request) decodeIDs(bounds wire.Range) {
+// decodeIDs is readIDs of any body. Members that it does not know are ignored (decision 7).
+func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	r.ids = r.ids[:0]
-	wrong := false
-
-	r.readArray("ids", bounds, func(v jsonwalk.Value, n int) {
-		switch {
-		case v.Kind() != '"':
-			wrong = true
-		case int64(n) < bounds.Max:
-			r.ids = append(r.ids, v.Text())
-		}
-	})
-	if wrong {
-		r.problem("ids must hold strings only")
+	body, err := parseObject(r.Body)
+	if err != nil {
+		r.problem("the body is not valid: %s", jsonProblem(err))
+		return nil, 0
 	}
+
+	// The two are counted together, and each is named with what is wrong with it.
+	total := r.decodeRefs("ids", body.Member("ids"), 0, bounds)
+	ids = len(r.ids)
+	total = r.decodeRefs("identifiers", body.Member("identifiers"), total, bounds)
+
+	switch {
+	case total < 0:
+	case body.Member("ids") == nil && body.Member("identifiers") == nil:
+		r.problem(`ids or identifiers is required: send {"ids":["card_…"]} or {"identifiers":["tcgplayer:42382"]}`)
+	case !bounds.Has(int64(total)) && body.Member("identifiers") == nil:
+		r.problem("ids must have between %d and %d entries (got %d)", bounds.Min, bounds.Max, total)
+	case !bounds.Has(int64(total)):
+		r.problem("ids and identifiers together must have between %d and %d entries (got %d)",
+			bounds.Min, bounds.Max, total)
+	}
+	return r.ids, ids
 }
 
-// batch answers a live batch: the entries of the ids that are found, in request order, and the ids
-// that are not. Identical strings collapse to one (decision 24). bounds are everybody's, limit the
-// plan's.
+// decodeRefs appends the strings of a member to the request's, no more than bounds allow, and adds
+// its elements to the total before it. What is wrong with it is noted; without a list there is no
+// total, -1.
+func (r *Request) decodeRefs(name string, list jsonwalk.Value, before int, bounds wire.Range) (total int) {
+	if list == nil {
+		return before
+	}
+	if list.Kind() != '[' {
+		r.problem("%s must be an array of strings", name)
+		return -1
+	}
+
+	n := 0
+	wrong := -1
+	for v := range list.Elements() {
+		switch {
+		case v.Kind() != '"' && wrong < 0:
+			wrong = n
+		case v.Kind() == '"' && int64(len(r.ids)) < bounds.Max:
+			r.ids = append(r.ids, v.Text())
+		}
+		n++
+	}
+	if wrong >= 0 {
+		r.problem("%s must hold strings only (%s[%d] is none)", name, name, wrong)
+	}
+	if before < 0 {
+		return -1
+	}
+	return before + n
+}
+
+// batch answers a live batch: the entries of what is found, ids first, each in request order, and
+// what is not found. Identical strings of one list collapse to one (decision 24). bounds are
+// everybody's, limit the plan's.
 func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.Fault {
-	ids := r.readIDs(bounds)
+	refs, ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
 		return f
 	}
-	if len(ids) > limit {
-		return refuse(wire.PlanLimit, "The plan allows %d ids a request, not %d.", limit, len(ids))
+	if len(refs) > limit {
+		return refuse(wire.PlanLimit, "the plan %s allows %d ids in a request (got %d): send them in several requests",
+			r.Plan.Name, limit, len(refs))
 	}
 
 	var seen doubles
-	missing := r.cards[:0] // numbers of ids
+	missing := r.cards[:0] // numbers of refs
 
 	// Twice the same string is one entry; an id and a slug of one card are two.
 	out.Body = append(out.Body, `{"data":[`...)
-	for i, id := range ids {
-		same := func(k int) bool { return ids[k] == id }
-		if _, again := seen.enter(maphash.String(doublesSeed, id), i, same); again {
+	for i, ref := range refs {
+		same := func(k int) bool { return refs[k] == ref && (k < ids) == (i < ids) }
+		if _, again := seen.enter(maphash.String(doublesSeed, ref), i, same); again {
 			continue
 		}
-		card, ok := r.View.Index.Card(id)
+
+		if i >= ids {
+			if !r.appendCalled(out, ref, entry) {
+				missing = append(missing, uint32(i))
+			}
+			continue
+		}
+
+		card, ok := r.View.Index.Card(ref)
 		if !ok {
 			missing = append(missing, uint32(i))
 			continue
 		}
-
 		out.Body = append(wire.Comma(out.Body), entry(card)...)
 	}
 
 	// What is not there is named, so that a client need not compare the lists.
 	out.Body = append(out.Body, `],"not_found":[`...)
 	for _, i := range missing {
-		out.Body = wire.AppendString(wire.Comma(out.Body), ids[i])
+		out.Body = wire.AppendString(wire.Comma(out.Body), refs[i])
 	}
 	r.cards = missing
 	out.Body = append(out.Body, ']', '}')
 	return nil
+}
+
+// appendCalled appends the entries of the cards that have an identifier, each with the identifier as
+// its last member; false when there are none.
+func (r *Request) appendCalled(out *Reply, identifier string, entry func(card int) []byte) bool {
+	cards := r.View.Index.Called(identifier)
+	for _, card := range cards {
+		object := entry(int(card))
+		out.Body = append(wire.Comma(out.Body), object[:len(object)-1]...)
+		out.Body = append(wire.AppendText(out.Body, `,"ref":`, identifier), '}')
+	}
+	return len(cards) > 0
 }

@@ -28,7 +28,9 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 	if after == nil {
 		r.tell(out, &q, page.Cards)
 	}
-
+	if len(page.Cards) == 0 {
+		r.noteUnknown(out, &q.Filter)
+	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
 	out.Body = append(out.Body, ']')
@@ -48,19 +50,28 @@ func (r *Request) cardQuery() index.Query {
 	q := index.Query{Filter: index.NoFilter}
 	q.Words, q.HasWords = r.textArg("q", wire.QueryText)
 	if q.HasWords && strings.TrimSpace(q.Words) == "" {
-		r.problem("q must not be blank")
+		r.problem("q must not be blank: give a word, or leave q out")
 	}
 
 	q.Set, _ = r.textArg("set", wire.SetText)
 	q.Game, _ = r.textArg("game", wire.GameText)
 	q.Number, _ = r.textArg("number", wire.NumberText)
 	q.Rarity, _ = r.textArg("rarity", wire.RarityText)
+	q.Variant, _ = r.textArg("variant", wire.VariantText)
+	q.Identifier = r.identifierArg()
 
 	q.Min = r.intArg("min_price_cents", wire.PriceCents, snapshot.NoCents)
 	q.Max = r.intArg("max_price_cents", wire.PriceCents, snapshot.NoCents)
 	if q.Max != snapshot.NoCents && q.Min > q.Max {
-		r.problem("min_price_cents must not be more than max_price_cents")
+		r.problem("min_price_cents must not be more than max_price_cents (got %d and %d)", q.Min, q.Max)
 	}
+
+	q.ReleasedAfter = r.dayArg("released_after")
+	q.ReleasedBefore = r.dayArg("released_before")
+	if q.ReleasedBefore != snapshot.NoDay && q.ReleasedAfter > q.ReleasedBefore {
+		r.problem("released_after must not be later than released_before")
+	}
+	q.UpdatedSince = r.instantArg("updated_since")
 
 	sort := r.oneOf("sort", "relevance", "relevance", "price_desc", "price_asc", "newest")
 	q.Sort, _ = index.ParseSort(sort)
@@ -74,7 +85,7 @@ func getCard(r *Request, out *Reply) *wire.Fault {
 	}
 	card, ok := r.Card()
 	if !ok {
-		return noCard()
+		return r.noCard()
 	}
 
 	// Spelt when the View was made.

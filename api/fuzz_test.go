@@ -74,6 +74,8 @@ func FuzzReadIDs(f *testing.F) {
 		" {\t\"ids\"\n:\r[ \"a quite long one\" , \"\" ,\"é ☆\"] } ", `{"ids":["a",]}`, `{"ids":["a"]]`,
 		`{"ids":["a"` + "\x00" + `]}`, `{"ids":["a"}}`, `{"ids" ["a"]}`, `{"ids":["1","2","3","4","5"]}`,
 		`{"ids":["1","2","3","4","5","6"]}`, `{"ids":["a" "b"]}`, "{\"ids\":[\"\x7f\\\"\"]}", `{"ids":["a"]},`,
+		`{"identifiers":["a:1"]}`, `{"identifiers":["a:1","a:2"],"ids":["b"]}`, `{"ids":[],"identifiers":["a:1"]}`,
+		`{"ids":["a","b","c"],"identifiers":["d","e","f"]}`, `{"identifiers":[2]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -83,14 +85,14 @@ func FuzzReadIDs(f *testing.F) {
 		r := &Request{Body: body}
 		usual := &Request{Body: body}
 		before := string(body)
-		if usual.scanIDs(five) {
+		if usual.scanIDs("ids", five) {
 			r.decodeIDs(five)
 			if !slices.Equal(usual.ids, r.ids) || r.problems.any() || string(body) != before {
 				t.Fatalf("scanned %q, decoded %q (%q)", usual.ids, r.ids, r.problems.named)
 			}
 		}
 
-		ids := r.readIDs(five)
+		refs, n := r.readIDs(five)
 		if fault := r.invalid(); fault != nil {
 			if len(fault.Detail) > 1000 || !utf8.ValidString(fault.Detail) {
 				t.Fatalf("detail of %d bytes", len(fault.Detail))
@@ -98,16 +100,21 @@ func FuzzReadIDs(f *testing.F) {
 			return
 		}
 
-		var want struct {
-			IDs []string `json:"ids"`
-		}
+		var ids, identifiers []string
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(body, &members); err != nil {
 			t.Fatalf("took %q: %v", body, err)
 		}
-		if err := json.Unmarshal(members["ids"], &want.IDs); err != nil || !slices.Equal(ids, want.IDs) ||
-			len(ids) == 0 || len(ids) > 5 {
-			t.Fatalf("read %q, want %q (%v)", ids, want.IDs, err)
+		for name, into := range map[string]*[]string{"ids": &ids, "identifiers": &identifiers} {
+			if members[name] == nil {
+				continue
+			}
+			if err := json.Unmarshal(members[name], into); err != nil {
+				t.Fatalf("took %q: %v", body, err)
+			}
+		}
+		if !slices.Equal(refs[:n], ids) || !slices.Equal(refs[n:], identifiers) || len(refs) == 0 || len(refs) > 5 {
+			t.Fatalf("read %q, %d of them ids; want %q and %q", refs, n, ids, identifiers)
 		}
 	})
 }

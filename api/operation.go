@@ -123,6 +123,8 @@ type Reply struct {
 	Link []byte
 	// Told is what was done to a query (X-Search-Interpretation), empty when it was taken as it is.
 	Told []byte
+	// Unknown are the filters' values that nothing has (X-Unknown-Values), empty for none.
+	Unknown []byte
 	// SnapshotAt is the instant that the answer describes, in ms, for its meta.
 	SnapshotAt int64
 	// Replay says that the answer is the one that an earlier request got.
@@ -138,7 +140,7 @@ func (r *Reply) Reset() {
 	if cap(r.Body) > keepBuffer {
 		r.Body = nil
 	}
-	*r = Reply{Body: r.Body[:0], Link: r.Link[:0], Told: r.Told[:0]}
+	*r = Reply{Body: r.Body[:0], Link: r.Link[:0], Told: r.Told[:0], Unknown: r.Unknown[:0]}
 }
 
 // Content is the answer's body.

@@ -102,6 +102,7 @@ func goodAsks(view *engine.View) map[string]struct {
 		"live cards_batch":      {ask{body: `{"ids":["` + card + `","none"]}`}, `"not_found":["none"]`},
 		"live card_prices":      {ask{ref: card, query: "days=30"}, `"days":30`},
 		"live card_price_stats": {ask{ref: card, query: "window=7d"}, `"window":"7d"`},
+		"live facets_list":      {ask{}, `"rarities":[`},
 		"live sets_list":        {ask{query: "limit=1"}, `"next_cursor":"`},
 		"live sets_get":         {ask{ref: set}, `"top_cards":[`},
 		"live market_movers":    {ask{query: "direction=up&min_price_cents=0"}, `"direction":"up"`},
@@ -286,7 +287,8 @@ func TestParamsAreTheDocuments(t *testing.T) {
 func TestFiltersReachTheQuery(t *testing.T) {
 	values := map[string]string{
 		"q": "a", "set": "a", "game": "a", "number": "1", "rarity": "a", "min_price_cents": "1",
-		"max_price_cents": "9", "sort": "newest",
+		"max_price_cents": "9", "sort": "newest", "identifier": "a:1", "variant": "a",
+		"released_after": "2020-01-01", "released_before": "2020-01-01", "updated_since": "2020-01-01T00:00:00Z",
 	}
 
 	identity := func(query string) string {

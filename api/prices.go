@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -16,7 +18,7 @@ func getHistory(r *Request, out *Reply) *wire.Fault {
 	}
 	card, ok := r.Card()
 	if !ok {
-		return noCard()
+		return r.noCard()
 	}
 
 	out.Body = r.View.AppendHistory(out.Body, card, min(days, r.Plan.HistoryDays), variant)
@@ -26,9 +28,12 @@ func getHistory(r *Request, out *Reply) *wire.Fault {
 // statWindows are the values of window, in the order of snapshot.StatWindows.
 var statWindows = []string{"7d", "30d", "90d"}
 
+// defaultWindow is where statWindows has 30d.
+const defaultWindow = 1
+
 // getStats answers GET /v1/cards/{id}/price-stats.
 func getStats(r *Request, out *Reply) *wire.Fault {
-	name := r.oneOf("window", "30d", statWindows...)
+	name := r.oneOf("window", "", statWindows...)
 	variant, _ := r.textArg("variant", wire.VariantText)
 	if f := r.invalid(); f != nil {
 		return f
@@ -36,24 +41,30 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 
 	// What the plan does not allow is told before whether the card exists.
 	if !r.Plan.Stats() {
-		return refuse(wire.PlanLimit, "Price statistics need a paid plan: starter, pro or business.")
+		return refuse(wire.PlanLimit,
+			"price statistics need a paid plan (starter, pro, business); this key's plan is %s", r.Plan.Name)
 	}
 
-	// oneOf let nothing else pass, so that the name is found.
-	window := 0
-	for statWindows[window] != name {
-		window++
+	// Without a window it is 30 days, or the plan's longest where that is shorter (decision 2010).
+	window := slices.Index(statWindows, name)
+	if window < 0 {
+		window = defaultWindow
+		for window > 0 && snapshot.StatWindows[window] > r.Plan.StatsWindow {
+			window--
+		}
 	}
 	if snapshot.StatWindows[window] > r.Plan.StatsWindow {
-		return refuse(wire.PlanLimit, "The plan's statistics reach back %d days at most.", r.Plan.StatsWindow)
+		return refuse(wire.PlanLimit,
+			"the plan %s has statistics of at most %d days: ask for a shorter window (got %s)",
+			r.Plan.Name, r.Plan.StatsWindow, name)
 	}
 
 	card, ok := r.Card()
 	if !ok {
-		return noCard()
+		return r.noCard()
 	}
 	out.Body = r.View.AppendStats(out.Body, engine.StatsQuery{
-		Card: card, Variant: variant, Window: window, Name: name, MaxDays: r.Plan.HistoryDays,
+		Card: card, Variant: variant, Window: window, Name: statWindows[window], MaxDays: r.Plan.HistoryDays,
 	})
 	return nil
 }
@@ -62,7 +73,7 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 func listMovers(r *Request, out *Reply) *wire.Fault {
 	direction := r.oneOf("direction", "", "up", "down")
 	if r.Args.find("direction").given == 0 {
-		r.problem("direction is required: up or down")
+		r.problem("direction is required: one of up, down")
 	}
 	r.oneOf("period", "7", "1", "7", "30") // only the 7-day change is stored: every period returns it
 
@@ -76,6 +87,9 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 	}
 
 	r.cards = r.View.Index.Movers(r.cards[:0], direction == "down", filter, limit)
+	if len(r.cards) == 0 {
+		r.noteUnknown(out, &filter)
+	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendMovers(out.Body, r.cards)
 	out.Body = append(out.Body, `],"direction":"`...)

@@ -52,7 +52,7 @@ func (r *Request) invalid() *wire.Fault {
 	if p.unnamed > 0 {
 		detail += fmt.Sprintf("; and %d more", p.unnamed)
 	}
-	return refuse(wire.InvalidRequest, "%s.", detail)
+	return refuse(wire.InvalidRequest, "%s", detail)
 }
 
 // refuse is a fault that no retry mends.

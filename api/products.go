@@ -22,7 +22,7 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 
 	partner, ok := r.Args.Given("partner_id")
 	if ok && !allDigits(partner) {
-		r.problem("partner_id must be digits")
+		r.problem("partner_id must be digits, such as 42382 (got %s)", quote(partner))
 	}
 	filter.Partner = partner
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
@@ -129,7 +129,7 @@ func (r *Request) productForm() string {
 func getProduct(r *Request, out *Reply) *wire.Fault {
 	id, ok := r.PathID()
 	if !ok || !r.validProductID(id) {
-		r.problem("product_id%s", r.productForm())
+		r.problem("product_id%s (got %s)", r.productForm(), quote(r.asked()))
 	}
 	if f := r.invalid(); f != nil {
 		return f
@@ -137,7 +137,7 @@ func getProduct(r *Request, out *Reply) *wire.Fault {
 
 	product, ok := r.View.Product(id)
 	if !ok {
-		return refuse(wire.NotFound, "No product has this id.")
+		return refuse(wire.NotFound, "no product has the id %s: GET /v1/products lists them", id)
 	}
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	out.Body = append(out.Body, `{"data":`...)

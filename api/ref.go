@@ -36,6 +36,21 @@ func (r *Request) Set() (int, bool) {
 	return r.View.Index.Set(ref)
 }
 
-func noCard() *wire.Fault {
-	return refuse(wire.NotFound, "No card has this id or slug.")
+// noCard is what a request is told whose path names no card.
+func (r *Request) noCard() *wire.Fault {
+	ref := r.asked()
+	if strings.IndexByte(ref, ':') >= 0 {
+		return refuse(wire.NotFound,
+			"no card has the id or slug %s: look an identifier up with GET /v1/cards?identifier=",
+			quote(ref))
+	}
+	return refuse(wire.NotFound, "no card has the id or slug %s: find it with GET /v1/cards?q=", quote(ref))
+}
+
+// asked is the path's {id} as an answer shows it.
+func (r *Request) asked() string {
+	if ref, ok := r.PathID(); ok {
+		return ref
+	}
+	return r.Ref
 }

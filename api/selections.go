@@ -150,7 +150,7 @@ func (r *Request) decodeSelections() {
 // decodeSelection reads one selection; what is wrong with it is noted.
 func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 	if v.Kind() != '{' {
-		r.itemProblem(n, " must be an object")
+		r.itemProblem(n, " must be an object with kind and product_id")
 		return s
 	}
 
@@ -159,7 +159,8 @@ func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 		member, bit := selectionMember(&s, name.Text())
 		switch {
 		case member == nil:
-			r.itemProblem(n, " has the unknown member %s", quoteName(name.Text()))
+			r.itemProblem(n, " has the unknown member %s (it takes %s)", quote(name.Text()),
+				list(memberNames[:]))
 		case value.Kind() != '"':
 			r.itemProblem(n, ".%s must be a string", name.Text())
 		default:
@@ -176,7 +177,7 @@ func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 // type were noted.
 func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	if given&hasProductID != 0 && !r.validProductID(s.ProductID) {
-		r.itemProblem(n, ".product_id%s", r.productForm())
+		r.itemProblem(n, ".product_id%s (got %s)", r.productForm(), quote(s.ProductID))
 	}
 
 	// The kind says which members belong to the selection.
@@ -189,7 +190,7 @@ func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	case s.Kind == "sealed":
 		r.itemProblems(n, given&(hasVariant|hasCondition), "does not belong to a sealed selection")
 	default:
-		r.itemProblem(n, ".kind must be card or sealed")
+		r.itemProblem(n, ".kind must be one of card, sealed (got %s)", quote(s.Kind))
 	}
 	r.itemProblems(n, needed&^given, "is required")
 }
@@ -207,11 +208,12 @@ func (r *Request) itemProblems(n int, of members, wrong string) {
 func (r *Request) checkLane(s *wire.Selection, n int, given members) {
 	length := int64(utf8.RuneCountInString(s.Variant))
 	if given&hasVariant != 0 && (!wire.PriceVariantText.Has(length) || textProblem(s.Variant) != "") {
-		r.itemProblem(n, ".variant must have 1 to 100 characters")
+		r.itemProblem(n, ".variant must have between %d and %d characters (got %d)",
+			wire.PriceVariantText.Min, wire.PriceVariantText.Max, length)
 	}
 	if _, ok := snapshot.ParseCondition(s.Condition); given&hasCondition != 0 && !ok {
 		r.itemProblem(n, ".condition must be one of near_mint, lightly_played, moderately_played, heavily_played, "+
-			"damaged, ungraded")
+			"damaged, ungraded (got %s)", quote(s.Condition))
 	}
 }
 
@@ -228,7 +230,7 @@ func (r *Request) checkRepeats() {
 		hash := maphash.String(doublesSeed, s.ProductID)
 		same := func(k int) bool { return r.selections[k] == *s }
 		if first, again := seen.enter(hash, i, same); again {
-			r.itemProblem(i, " repeats items[%d]", first)
+			r.itemProblem(i, " repeats items[%d]: ask for each selection once", first)
 		}
 	}
 }

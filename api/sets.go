@@ -29,7 +29,9 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	if len(sets) == 0 && filter.Query != "" {
 		r.tellNearest(out, filter.Query)
 	}
-
+	if len(sets) == 0 {
+		r.noteUnknownSets(out, &filter)
+	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSets(out.Body, sets)
 	out.Body = append(out.Body, ']')
@@ -52,7 +54,7 @@ func getSet(r *Request, out *Reply) *wire.Fault {
 	}
 	set, ok := r.Set()
 	if !ok {
-		return refuse(wire.NotFound, "No set has this id or slug.")
+		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", quote(r.asked()))
 	}
 
 	out.Stored = r.View.SetPage(set)

@@ -15,11 +15,13 @@ func Operations() []*Operation {
 	return []*Operation{
 		live(get, "/v1/games", access.GamesList, listGames),
 		live(get, searchPath, access.CardsSearch, searchCards,
-			"q", "set", "game", "number", "rarity", "min_price_cents", "max_price_cents", "sort", "limit", "cursor"),
+			"q", "set", "game", "number", "rarity", "identifier", "variant", "min_price_cents", "max_price_cents",
+			"released_after", "released_before", "updated_since", "sort", "limit", "cursor"),
 		live(get, "/v1/cards/{id}", access.CardsGet, getCard),
 		live(post, "/v1/cards/batch", access.CardsBatch, batchCards),
 		live(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant"),
 		live(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
+		live(get, "/v1/facets", access.FacetsList, listFacets),
 		live(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		live(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		live(get, "/v1/market/movers", access.MarketMovers, listMovers,
@@ -81,6 +83,16 @@ func listGames(r *Request, out *Reply) *wire.Fault {
 	return nil
 }
 
+// listFacets answers GET /v1/facets.
+func listFacets(r *Request, out *Reply) *wire.Fault {
+	if f := r.invalid(); f != nil {
+		return f
+	}
+
+	out.Stored = r.View.Facets()
+	return nil
+}
+
 // getUsage answers GET /v1/usage: the credit period on preview, the UTC day on live (decision 15).
 func getUsage(r *Request, out *Reply) *wire.Fault {
 	if f := r.invalid(); f != nil {
@@ -89,9 +101,18 @@ func getUsage(r *Request, out *Reply) *wire.Fault {
 
 	u := &r.Usage
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
-	out.Body = wire.AppendUsage(out.Body, wire.Usage{
+	shown := wire.Usage{
 		Tenant: u.Tenant, From: u.Period.Start, To: u.Period.End,
 		Limit: u.Limit, Used: u.Used, Remaining: u.Remaining, PerMinute: int64(u.PerMinute),
-	})
+	}
+
+	// The preview contract's shape is closed.
+	if r.Surface == access.Live {
+		shown.Plan = r.Plan.Name
+		shown.Minute = wire.Minute{
+			Limit: u.Minute.Limit, Remaining: u.Minute.Remaining, ResetAt: 1000 * u.Minute.Reset,
+		}
+	}
+	out.Body = wire.AppendUsage(out.Body, shown)
 	return nil
 }

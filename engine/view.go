@@ -28,6 +28,7 @@ type View struct {
 	site      wire.Site
 	dates     *dates
 	games     []byte
+	facets    []byte
 	summaries fragments // Card summary
 	details   fragments // Card detail
 	entries   fragments // Live batch price entry
@@ -67,7 +68,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	// The JSON of the records is spelt now, so that most answers only copy it.
 	for _, spell := range []func(step func()){
 		v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets,
-		v.spellProducts,
+		v.spellProducts, v.countFacets,
 	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -113,7 +114,7 @@ func (v *View) spellSets(step func()) {
 
 // Size is about how much memory the View holds beside the catalog, in bytes.
 func (v *View) Size() int64 {
-	size := int64(len(v.games) + 8*len(v.detailTags))
+	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags))
 	for _, f := range []*fragments{&v.summaries, &v.details, &v.entries, &v.sets, &v.setPages, &v.products} {
 		size += f.size()
 	}

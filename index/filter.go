@@ -18,10 +18,23 @@ type Filter struct {
 	Rarity string // compared on letters and digits, ignoring case
 	Min    int64  // bounds of the display price; either one, even 0, leaves out cards without a price
 	Max    int64
+
+	Identifier string // NAMESPACE:VALUE
+	Variant    string // that a card has a price in; compared as rarity is
+	// The release date of the card's set, both inclusive; either leaves out cards without one. NoDay
+	// is no bound.
+	ReleasedAfter  snapshot.Day
+	ReleasedBefore snapshot.Day
+	// UpdatedSince leaves out cards of which neither the entry nor a price is as new, ms; NoTime is
+	// no bound.
+	UpdatedSince int64
 }
 
 // NoFilter is the filter that leaves out nothing.
-var NoFilter = Filter{Min: snapshot.NoCents, Max: snapshot.NoCents}
+var NoFilter = Filter{
+	Min: snapshot.NoCents, Max: snapshot.NoCents,
+	ReleasedAfter: snapshot.NoDay, ReleasedBefore: snapshot.NoDay, UpdatedSince: snapshot.NoTime,
+}
 
 // buildFilters makes the posting lists of every filter.
 func (ix *Index) buildFilters(step func()) error {
@@ -72,14 +85,19 @@ func (ix *Index) isPartner(namespace string) bool {
 	return false
 }
 
-// game is the number of a game's slug, -1 for "", which is any game; false for an unknown one.
+// game is the number of a game by its slug, in which only letters and digits count, without their
+// marks (decision 2005); -1 for "", which is any game; false for an unknown one.
 func (ix *Index) game(slug string) (game int, ok bool) {
 	for g := range ix.c.Games.Slug.Len() {
 		if ix.c.Games.Slug.At(g) == slug {
 			return g, true
 		}
 	}
-	return -1, slug == ""
+	if slug == "" {
+		return -1, true
+	}
+	game = slices.Index(ix.games, collector.Fold(slug))
+	return game, game >= 0
 }
 
 // SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all
@@ -102,11 +120,15 @@ type selection struct {
 	from, to uint32
 	game     int        // -1 for any
 	lists    [][]uint32 // ascending
+	// The sets of the cards are in [firstSet, endSet), but for noSets; the cards are as new as since,
+	// but for NoTime.
+	firstSet, endSet int32
+	since            int64
 }
 
 // resolve turns a filter into a selection; false when nothing can pass it.
 func (ix *Index) resolve(f Filter) (s selection, ok bool) {
-	s = selection{to: uint32(ix.c.Cards.ID.Len())}
+	s = selection{to: uint32(ix.c.Cards.ID.Len()), firstSet: noSets, since: f.UpdatedSince}
 	s.game, ok = ix.game(f.Game)
 	if !ok {
 		return s, false
@@ -133,6 +155,21 @@ func (ix *Index) resolve(f Filter) (s selection, ok bool) {
 
 	if f.Number != "" {
 		s.lists = append(s.lists, ix.cardsNumbered(f.Number))
+	}
+
+	if f.Identifier != "" {
+		s.lists = append(s.lists, ix.Identified(f.Identifier))
+	}
+
+	if f.Variant != "" {
+		s.lists = append(s.lists, ix.variants.find(collector.Fold(f.Variant)))
+	}
+
+	if f.ReleasedAfter != snapshot.NoDay || f.ReleasedBefore != snapshot.NoDay {
+		s.firstSet, s.endSet = ix.released(f.ReleasedAfter, f.ReleasedBefore)
+		if s.firstSet == s.endSet {
+			return s, false
+		}
 	}
 
 	for i, list := range s.lists {
@@ -210,6 +247,13 @@ func cut(list []uint32, from, to uint32) []uint32 {
 // has reports whether a card passes, not looking at the first skip lists.
 func (ix *Index) has(s *selection, card uint32, skip int) bool {
 	if card < s.from || card >= s.to || s.game >= 0 && int(ix.c.Cards.Game[card]) != s.game {
+		return false
+	}
+
+	if set := ix.c.Cards.Set[card]; s.firstSet != noSets && (set < s.firstSet || set >= s.endSet) {
+		return false
+	}
+	if s.since != snapshot.NoTime && ix.updated[card] < s.since {
 		return false
 	}
 

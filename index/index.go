@@ -27,6 +27,12 @@ type Index struct {
 	partners *terms   // products by partner id
 	names    *terms   // cards by folded plain name
 	book     setBook
+	variants *terms // cards by folded variant that they have a price in
+
+	identifiers *terms   // cards by NAMESPACE:VALUE
+	namespaces  []string // of identifiers, ascending
+	games       []string // folded slugs
+	updated     []int64  // when a card's entry or a price of it last changed, ms
 
 	asc     []uint32 // cards in price_asc order
 	ascRank []uint32 // the rank in asc of each card
@@ -46,7 +52,9 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 	}
 
 	ix := &Index{c: c}
-	for _, build := range []func(step func()) error{ix.buildRefs, ix.buildFilters, ix.buildOrders} {
+	for _, build := range []func(step func()) error{
+		ix.buildRefs, ix.buildFilters, ix.buildNarrow, ix.buildIdentifiers, ix.buildOrders,
+	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,10 @@ func (q *Query) AppendKey(dst []byte) []byte {
 	}
 	dst = binary.AppendVarint(dst, q.Min)
 	dst = binary.AppendVarint(dst, q.Max)
-	return appendTexts(dst, q.Words, q.Game, q.Set, q.Number, q.Rarity)
+	dst = binary.AppendVarint(dst, int64(q.ReleasedAfter))
+	dst = binary.AppendVarint(dst, int64(q.ReleasedBefore))
+	dst = binary.AppendVarint(dst, q.UpdatedSince)
+	return appendTexts(dst, q.Words, q.Game, q.Set, q.Number, q.Rarity, q.Identifier, q.Variant)
 }
 
 // AppendKey appends the identity of a filter of sets, as a query's does.

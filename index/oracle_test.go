@@ -140,18 +140,62 @@ func (o *truth) setsNamed(ref string) []string {
 func (o *truth) passes(c *fixture.Card, f index.Filter) bool {
 	price := c.Price()
 	switch {
-	case f.Game != "" && o.Games[c.Game].Slug != f.Game:
+	case f.Game != "" && collector.Fold(o.Games[c.Game].Slug) != collector.Fold(f.Game):
 	case f.Set != "" && !slices.Contains(o.setsNamed(f.Set), c.Set):
 	case f.Rarity != "" && (collector.Fold(f.Rarity) == "" || collector.Fold(c.Rarity) != collector.Fold(f.Rarity)):
 	case f.Number != "" && !numberMatches(f.Number, c.Number):
 	case (f.Min != snapshot.NoCents || f.Max != snapshot.NoCents) && price == snapshot.NoCents:
 	case f.Min != snapshot.NoCents && price < f.Min:
 	case f.Max != snapshot.NoCents && price > f.Max:
+	case f.Identifier != "" && !named(c, f.Identifier):
+	case f.Variant != "" && !pricedIn(c, f.Variant):
+	case !o.releasedIn(c, f.ReleasedAfter, f.ReleasedBefore):
+	case f.UpdatedSince != snapshot.NoTime && updated(c) < f.UpdatedSince:
 	default:
 		return true
 	}
 
 	return false
+}
+
+// named reports whether a card has an identifier, or is the one whose id follows our own namespace.
+func named(c *fixture.Card, identifier string) bool {
+	return identifier == "ninepocket:"+c.ID || slices.ContainsFunc(c.Identifiers, func(id fixture.Identifier) bool {
+		return id.Namespace+":"+id.Value == identifier
+	})
+}
+
+// pricedIn reports whether a card has a price in a variant.
+func pricedIn(c *fixture.Card, variant string) bool {
+	return collector.Fold(variant) != "" && slices.ContainsFunc(c.Lanes, func(l fixture.Lane) bool {
+		return l.Cents != snapshot.NoCents && collector.Fold(l.Variant) == collector.Fold(variant)
+	})
+}
+
+// releasedIn reports whether the set of a card was released between two dates.
+func (o *truth) releasedIn(c *fixture.Card, after, before snapshot.Day) bool {
+	if after == snapshot.NoDay && before == snapshot.NoDay {
+		return true
+	}
+
+	s := o.sets[c.Set]
+	return s != nil && s.Release != snapshot.NoDay && s.Release >= after &&
+		(before == snapshot.NoDay || s.Release <= before)
+}
+
+// updated is when a card's entry or a price of it last changed.
+func updated(c *fixture.Card) int64 {
+	at := c.UpdatedAt
+	for _, l := range c.Lanes {
+		switch {
+		case l.Cents == snapshot.NoCents:
+		case l.SourceAsOf != snapshot.NoTime:
+			at = max(at, l.SourceAsOf)
+		default:
+			at = max(at, l.CollectedAt)
+		}
+	}
+	return at
 }
 
 // place is all that a card is ordered by.

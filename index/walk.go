@@ -143,7 +143,7 @@ func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 // findWords leaves the best n cards that match the words and the selection, from bound on.
 func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n int) {
 	var keep func(uint32) bool
-	if sel.game >= 0 || len(sel.lists) > 0 || sel.from > 0 || int(sel.to) < ix.c.Cards.ID.Len() {
+	if ix.narrowed(sel) {
 		keep = func(card uint32) bool { return ix.has(sel, card, 0) }
 	}
 

@@ -17,6 +17,38 @@ import (
 
 var size = fixture.Size{Sets: 8, Cards: 90, Sealed: 5, Days: 40}
 
+// narrow draws one of the filters by identifier, variant and time, mostly one that a card passes.
+func narrow(t *rapid.T, o *truth, c *fixture.Card, f *index.Filter) {
+	day := rapid.Map(rapid.IntRange(-400, 400), func(n int) snapshot.Day {
+		if s := o.sets[c.Set]; s != nil && s.Release != snapshot.NoDay {
+			return s.Release + snapshot.Day(n/100)
+		}
+		return snapshot.Day(n)
+	})
+
+	switch rapid.IntRange(0, 4).Draw(t, "which") {
+	case 0:
+		refs := []string{"ninepocket:" + c.ID, "ninepocket:card_none", "partner:", ":", c.ID}
+		for _, id := range c.Identifiers {
+			refs = append(refs, id.Namespace+":"+id.Value, id.Value)
+		}
+		f.Identifier = rapid.SampledFrom(refs).Draw(t, "identifier")
+	case 1:
+		variants := []string{"gold", "_", "Holo Foil", "REVERSE-holofoil"}
+		for _, l := range c.Lanes {
+			variants = append(variants, l.Variant)
+		}
+		f.Variant = rapid.SampledFrom(variants).Draw(t, "variant")
+	case 2:
+		f.ReleasedAfter = day.Draw(t, "after")
+	case 3:
+		f.ReleasedAfter = rapid.SampledFrom([]snapshot.Day{snapshot.NoDay, day.Draw(t, "from")}).Draw(t, "after")
+		f.ReleasedBefore = day.Draw(t, "before")
+	case 4:
+		f.UpdatedSince = updated(c) + rapid.Int64Range(-1, 1).Draw(t, "since")
+	}
+}
+
 // drawQuery draws a query whose filters mostly leave something.
 func drawQuery(t *rapid.T, o *truth) index.Query {
 	q := index.Query{Filter: index.NoFilter}
@@ -57,6 +89,10 @@ func drawQuery(t *rapid.T, o *truth) index.Query {
 	if some("by price") {
 		q.Min = bound.Draw(t, "min")
 		q.Max = bound.Draw(t, "max")
+	}
+
+	if some("narrower") {
+		narrow(t, o, c, &q.Filter)
 	}
 
 	if some("with words") {

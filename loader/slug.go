@@ -20,6 +20,10 @@ const (
 	shortTail = 6
 )
 
+// reservedSlug is the one name that the API has beside the slugs of cards: /v1/cards/batch is an
+// operation, and a card of that slug could not be asked for.
+const reservedSlug = "batch"
+
 // symbolWords are signs of card names with a spoken form. The table is the slug's own and frozen: a
 // change would rename published slugs.
 var symbolWords = strings.NewReplacer(
@@ -111,7 +115,8 @@ func (w *slugWant) keeps() bool {
 // underscore, so it never equals an id.
 func assignSlugs(wants []slugWant, former map[string]string) []string {
 	slugs := make([]string, len(wants))
-	taken := make(map[string]bool, len(wants))
+	taken := make(map[string]bool, len(wants)+1)
+	taken[reservedSlug] = true
 	var open []int
 	for i := range wants {
 		// Published slugs come first, so that nobody loses one to a newcomer.

@@ -77,6 +77,14 @@ func TestSlugsOfHostileNames(t *testing.T) {
 		t.Errorf("slugs are %q", got)
 	}
 
+	// The API has a path of this name, new or not.
+	for _, prior := range []string{"", "batch"} {
+		named := assignSlugs([]slugWant{want("aaaaaaaaaaaaaaaa", prior, "batch")}, nil)
+		if named[0] != "batch-aaaaaa" {
+			t.Errorf("a card named Batch gets slug %q", named[0])
+		}
+	}
+
 	again := assignSlugs([]slugWant{want("aaaaaaaaaaaaaaaa", got[0], "x")}, nil)
 	if again[0] != got[0] {
 		t.Errorf("the slug with a counter became %q", again[0])

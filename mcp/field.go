@@ -68,7 +68,9 @@ func required(f field) field {
 
 // Fields that several tools share.
 
-func cardField() field { return required(aText("id", "Card id or slug.", wire.RefText)) }
+func cardField() field {
+	return required(aText("id", "Card id or slug, or another catalog's id such as tcgplayer:42382.", wire.RefText))
+}
 
 func gameField() field {
 	var slugs []string

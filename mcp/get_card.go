@@ -17,15 +17,15 @@ func getCardTool() *tool {
 
 	return &tool{
 		name: "catalog_get_card", title: "Get one card",
-		about: "One card by id or slug: identity and the current market price of every tracked variant and " +
-			"condition, with 7-day and 30-day changes. Use catalog_search_cards first when the id is not known.",
+		about: "One card by id, slug or identifier: identity and the current market price of every tracked variant " +
+			"and condition, with 7-day and 30-day changes. Use catalog_search_cards first when the id is not known.",
 		fields: []field{cardField()}, output: object("card", object(card...)), run: getCard,
 	}
 }
 
 func getCard(in *request, out *reply) refusal {
 	ref := in.text("id")
-	card, ok := in.View.Index.Card(ref)
+	card, ok := in.View.Index.Named(ref)
 	if !ok {
 		return noSuchCard(in, out, ref)
 	}

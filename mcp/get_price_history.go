@@ -50,7 +50,7 @@ func getPriceHistoryTool() *tool {
 
 func getPriceHistory(in *request, out *reply) refusal {
 	ref := in.text("id")
-	card, ok := in.View.Index.Card(ref)
+	card, ok := in.View.Index.Named(ref)
 	if !ok {
 		return noSuchCard(in, out, ref)
 	}

@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"ninepocket/index"
-	"ninepocket/snapshot"
 )
 
 // maxCandidates is how many candidates a line gets.
@@ -21,7 +20,11 @@ type wanted struct {
 }
 
 func (w *wanted) filter() index.Filter {
-	return index.Filter{Set: w.set, Number: w.number, Game: w.game, Min: snapshot.NoCents, Max: snapshot.NoCents}
+	filter := index.NoFilter
+	filter.Set = w.set
+	filter.Number = w.number
+	filter.Game = w.game
+	return filter
 }
 
 // query asks for the cards that the line's words and facts mean.
@@ -96,8 +99,11 @@ func (f finder) identifyByID(w wanted) finding {
 	if card, ok := f.View.Index.Card(w.id); ok {
 		return finding{card: card}
 	}
+	if cards := f.View.Index.Identified(w.id); len(cards) > 0 {
+		return among(cards)
+	}
 
-	found := finding{card: -1, why: "no card has this id or slug"}
+	found := finding{card: -1, why: "no card has this id, slug or identifier"}
 	f.addMatches(&found, wanted{name: wordsOf(w.id)})
 	f.addMatches(&found, wanted{name: w.name, set: w.set, number: w.number, game: w.game})
 	return found

@@ -9,7 +9,13 @@ import (
 )
 
 // notAsked are fields of a query that no argument of catalog_search_cards feeds, and why.
-var notAsked = map[string]string{}
+var notAsked = map[string]string{
+	"Identifier":     "every id argument takes one",
+	"Variant":        "an agent reads variants of a card's prices (decision 2004)",
+	"ReleasedAfter":  "mirrors ask by time, agents by words (decision 2004)",
+	"ReleasedBefore": "mirrors ask by time, agents by words (decision 2004)",
+	"UpdatedSince":   "mirrors ask by time, agents by words (decision 2004)",
+}
 
 // notOfQuery are arguments of catalog_search_cards that feed no field, and why.
 var notOfQuery = map[string]string{

@@ -158,7 +158,10 @@ func (out *reply) sayUpdated(at int64) {
 
 // noSuchCard refuses an unknown id, and names cards that its words may mean.
 func noSuchCard(in *request, out *reply, ref string) refusal {
-	out.say(`No card has the id or slug "`, readable(ref), `". `)
+	if cards := in.View.Index.Called(ref); len(cards) > 1 {
+		return sharedIdentifier(out, ref, cards)
+	}
+	out.say(`No card has the id, slug or identifier "`, readable(ref), `". `)
 
 	// A slug that was made up or misspelt is made of words that search understands.
 	meant := finder{in}.search(wanted{name: wordsOf(ref)})
@@ -174,6 +177,18 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 		out.say(" | ", out.c.Cards.ID.At(int(m.Card)), "\n")
 	}
 	out.say("Otherwise find ids with catalog_search_cards.")
+	return refusal(out.prose)
+}
+
+// sharedIdentifier refuses an identifier that several cards have, and names them.
+func sharedIdentifier(out *reply, ref string, cards []uint32) refusal {
+	out.say(`Several cards have the identifier "`, readable(ref), `": give the id of one of these:
+`)
+	for _, card := range cards {
+		out.say("- ")
+		out.sayCard(int(card))
+		out.say(" | ", out.c.Cards.ID.At(int(card)), "\n")
+	}
 	return refusal(out.prose)
 }
 

@@ -42,13 +42,13 @@ func searchCardsTool() *tool {
 
 // cardQuery is the query that the arguments of a search ask for.
 func cardQuery(a args) index.Query {
-	q := index.Query{
-		Filter: index.Filter{
-			Set: a.text("set"), Number: a.text("number"), Rarity: a.text("rarity"), Game: a.text("game"),
-			Min: a.number("min_price_cents"), Max: a.number("max_price_cents"),
-		},
-		Words: a.text("query"), HasWords: a.has("query"),
-	}
+	q := index.Query{Filter: index.NoFilter, Words: a.text("query"), HasWords: a.has("query")}
+	q.Set = a.text("set")
+	q.Number = a.text("number")
+	q.Rarity = a.text("rarity")
+	q.Game = a.text("game")
+	q.Min = a.number("min_price_cents")
+	q.Max = a.number("max_price_cents")
 	q.Sort, _ = index.ParseSort(a.text("sort"))
 	return q
 }

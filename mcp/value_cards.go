@@ -10,7 +10,8 @@ import (
 
 func valueCardsTool() *tool {
 	line := []field{
-		aText("id", "Card id or slug. When given, name, set, number and game are not needed.", wire.RefText),
+		aText("id", "Card id or slug, or another catalog's id such as tcgplayer:42382. "+
+			"When given, name, set, number and game are not needed.", wire.RefText),
 		aText("name", "Card name.", wire.QueryText),
 		aText("set", "Set name, id, slug or code.", wire.SetText),
 		aText("number", "Card number as printed.", wire.NumberText),

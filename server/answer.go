@@ -43,6 +43,7 @@ func (x *exchange) tell(f *wire.Fault, on string) {
 	if meaning.Status == fasthttp.StatusUnauthorized {
 		x.Head.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
+	x.ignoredHead()
 	x.vary(on)
 	x.Head.Send(&r.Header)
 
@@ -118,8 +119,9 @@ func (x *exchange) answerHead(encoding string) {
 	if x.surface.validates {
 		h.Set("X-Snapshot-Id", x.request.View.ID)
 	}
-	if unknown := x.request.Args.Unknown(); len(unknown) > 0 {
-		h.Set("X-Ignored-Params", strings.Join(unknown, ", "))
+	x.ignoredHead()
+	if unknown := x.reply.Unknown; len(unknown) > 0 {
+		h.SetBytes("X-Unknown-Values", unknown)
 	}
 	if len(x.reply.Told) > 0 {
 		h.SetBytes("X-Search-Interpretation", x.reply.Told)
@@ -133,6 +135,14 @@ func (x *exchange) answerHead(encoding string) {
 	}
 	if x.reply.Tagged {
 		x.SetETag(x.reply.Tag, encoding)
+	}
+}
+
+// ignoredHead names the parameters that had no effect, on an error too: a misspelt one may be why.
+func (x *exchange) ignoredHead() {
+	unknown := x.request.Args.Unknown()
+	if len(unknown) > 0 && !x.surface.strict {
+		x.Head.Set("X-Ignored-Params", strings.Join(unknown, ", "))
 	}
 }
 

@@ -170,7 +170,7 @@ func (x *exchange) process() {
 func (x *exchange) recognise() *wire.Fault {
 	key, ok := x.keys.key()
 	if !ok {
-		return x.surface.noKey
+		return x.surface.keyless(&x.keys)
 	}
 
 	// The prefix tells a preview key, good or not, before anything is looked up (decision 1).
@@ -192,7 +192,8 @@ func (x *exchange) recognise() *wire.Fault {
 
 	x.charge.principal = principal
 	if x.op != nil && !principal.Has(x.op.Scope) {
-		return problem(wire.InsufficientScope, "The key lacks the scope "+x.op.Scope.Names()[0]+".")
+		return problem(wire.InsufficientScope,
+			"this key lacks the scope "+x.op.Scope.Names()[0]+": ask for one that has it")
 	}
 	return nil
 }
@@ -263,12 +264,10 @@ func (x *exchange) runOnce() *wire.Fault {
 	case access.Replay:
 		return x.replay(claim.Reply)
 	case access.Conflict:
-		const conflict = "The idempotency key was used with a different body within the last 10 minutes."
+		const conflict = "this Idempotency-Key was used with a different body within the last 10 minutes"
 		return problem(wire.IdempotencyConflict, conflict)
 	case access.Exhausted:
-		f = problem(wire.QuotaExceeded, "The credits of the period are used up.")
-		f.RetryAfter = int(claim.RetryAfter)
-		return f
+		return exhausted(claim.Allowance, claim.RetryAfter)
 	case access.Fresh, access.Wait:
 	}
 

@@ -144,6 +144,7 @@ var standing = []access.NewKey{
 	{Name: "bench", Tenant: "bench", Kind: access.Live, Plan: "unlimited"},
 	{Name: "capped", Tenant: "capped", Kind: access.Live, Plan: "capped"},
 	{Name: "brief", Tenant: "brief", Kind: access.Live, Plan: "brief"},
+	{Name: "week", Tenant: "week", Kind: access.Live, Plan: "week"},
 	{Name: "nostats", Tenant: "nostats", Kind: access.Live, Plan: "nostats"},
 	{Name: "sandbox", Tenant: "sandbox", Kind: access.Sandbox, Plan: "free"},
 	{Name: "revoked", Tenant: "revoked", Kind: access.Live, Plan: "free"},
@@ -162,6 +163,7 @@ func testPlans() access.Plans {
 		StatsWindow: 30,
 	})
 	plans.Set("brief", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 5, StatsWindow: 90})
+	plans.Set("week", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: 7})
 	plans.Set("nostats", access.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: access.NoStats})
 	plans.Set("tiny", access.Plan{PerMinute: 1000, PerDay: 3})
 	plans.Set("wide", access.Plan{PerMinute: 1_000_000, PerDay: 1_000_000, Credits: 1_000_000_000})

@@ -190,7 +190,7 @@ func TestPlans(t *testing.T) {
 
 	start := func(n int) string { return tr.day(n-1) + "T00:00:00Z" }
 	w.run(t, []scenario{
-		limit("statistics on free", stats, "free", "", "starter, pro or business"),
+		limit("statistics on free", stats, "free", "", "(starter, pro, business); this key's plan is free"),
 		limit("statistics of no card on free", "/v1/cards/none/price-stats", "free", "", "paid plan"),
 		limit("statistics on a plan without", stats, "nostats", "", "paid plan"),
 		{

@@ -19,9 +19,10 @@ var liveSurface = surface{
 	meanings:  wire.Live,
 	spell:     wire.AppendProblem,
 	noKey: problem(wire.Unauthorized,
-		"Send an API key as Authorization: Bearer <key> or X-API-Key: <key>, and only one."),
-	badKey:    problem(wire.Unauthorized, "The API key is not valid."),
-	wrongKind: problem(wire.Unauthorized, "A preview key does not open the live surface: use a live key."),
+		"no API key: send Authorization: Bearer <API_KEY> or X-API-Key: <API_KEY>"),
+	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
+	wrongKind: problem(wire.Unauthorized,
+		"this is a preview key, which does not open the live surface: send a live key"),
 	noCatalog: noCatalog,
 	denied:    deniedCall,
 	limits:    addRateLimits,
@@ -33,10 +34,11 @@ const retryUnavailable = 5
 
 // What pages and the surfaces are told alike.
 var (
-	somethingWrong  = problem(wire.InternalError, "Something went wrong on our side; quote the request id to support.")
-	noCatalog       = unavailable("No catalog is loaded yet.")
-	keysUnavailable = unavailable("Keys cannot be checked at the moment.")
-	notMetered      = unavailable("The request could not be metered and was not charged.")
+	somethingWrong = problem(wire.InternalError,
+		"something failed on our side: try again, and send the request id if it persists")
+	noCatalog       = unavailable("the catalog is not loaded yet: try again in 5 seconds")
+	keysUnavailable = unavailable("keys cannot be checked at the moment: try again in 5 seconds; nothing was charged")
+	notMetered      = unavailable("metering is not available: try again in 5 seconds; nothing was charged")
 )
 
 func unavailable(detail string) *wire.Fault {
@@ -49,11 +51,11 @@ func deniedCall(d *access.Decision) *wire.Fault {
 	f := &wire.Fault{Code: wire.Code(d.Verdict.String()), RetryAfter: int(d.RetryAfter)}
 	switch d.Verdict {
 	case access.RateLimited:
-		f.Detail = "The limit of " + wire.Decimal(d.Minute.Limit) + " requests per minute is reached."
+		f.Detail = wire.Decimal(d.Minute.Limit) + " requests per minute are used up: wait " + seconds(d.RetryAfter)
 	case access.QuotaExceeded:
-		f.Detail = "The quota of " + wire.Decimal(d.Allowance.Limit) + " requests is used up."
+		f.Detail = wire.Decimal(d.Allowance.Limit) + " requests per day are used up: the quota resets at 00:00 UTC"
 	case access.Unavailable, access.Admitted:
-		f.Detail = "Requests cannot be metered at the moment."
+		f.Detail = notMetered.Detail
 	}
 	return f
 }

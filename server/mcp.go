@@ -216,12 +216,20 @@ func seconds(n int64) string {
 // tellAgent answers with a tool result that says why the tool did not run, or why its result cannot
 // be given. RetryAfter adds a sentence with the wait.
 func tellAgent(x *exchange, f *wire.Fault) {
-	detail := f.Detail
-	if f.RetryAfter > 0 {
+	detail := sentence(f.Detail)
+	if f.RetryAfter > 0 && !strings.Contains(detail, "try again in") {
 		detail += " Call again in " + seconds(int64(f.RetryAfter)) + "."
 	}
 	x.reply.Body = mcp.AppendRefusal(x.reply.Body[:0], x.request.Message, detail)
 	x.answerMCP(fasthttp.StatusOK)
+}
+
+// sentence makes one of a detail, which problem documents begin in lower case and end without a stop.
+func sentence(detail string) string {
+	if detail == "" {
+		return ""
+	}
+	return strings.ToUpper(detail[:1]) + strings.TrimSuffix(detail[1:], ".") + "."
 }
 
 // answerMCP sends the reply's body.

@@ -48,6 +48,7 @@ type trueCard struct {
 	ref, id, game, name, number, rarity, printing string
 	set                                           *trueSet
 	partner                                       []string
+	identifiers                                   []any       // as answers spell them
 	lanes                                         []*trueLane // in display order
 	rank                                          int         // in catalog order
 }
@@ -174,6 +175,7 @@ func (tr *truth) readCards(dir string, ids map[string]string, sets map[string]*t
 			ref: l.Ref, id: ids[l.Ref], game: l.Game, name: clean(l.Name), number: clean(l.Number),
 			rarity:   clean(l.Rarity),
 			printing: l.Printing, set: sets[l.Set], partner: values(l.Identifiers),
+			identifiers: spelt(l.Identifiers),
 		}
 		if k.set != nil {
 			k.set.cards = append(k.set.cards, k)
@@ -206,6 +208,20 @@ func values(ids []identifierLine) (out []string) {
 		if id.Namespace == partnerNamespace {
 			out = append(out, id.Value)
 		}
+	}
+	return out
+}
+
+// spelt are identifiers as answers list them: by namespace, then by value, each once.
+func spelt(ids []identifierLine) []any {
+	sorted := slices.Clone(ids)
+	slices.SortFunc(sorted, func(a, b identifierLine) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Value, b.Value))
+	})
+
+	out := []any{}
+	for _, id := range slices.Compact(sorted) {
+		out = append(out, object{"namespace": id.Namespace, "value": id.Value})
 	}
 	return out
 }

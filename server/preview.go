@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"ninepocket/access"
 	"ninepocket/wire"
 )
@@ -18,13 +20,31 @@ var previewSurface = surface{
 	spell: func(dst []byte, _ string, f wire.Fault, requestID string) []byte {
 		return wire.AppendEnvelope(dst, f, requestID)
 	},
-	noKey:     problem(wire.InvalidAPIKey, "Send a preview key as X-API-Key."),
-	badKey:    problem(wire.InvalidAPIKey, "The API key is not valid: send a preview key as X-API-Key."),
-	wrongKind: problem(wire.InsufficientScope, "A live key does not open the preview contract: use a preview key."),
+	noKey:  problem(wire.InvalidAPIKey, "no API key: send X-API-Key: <API_KEY>"),
+	badKey: problem(wire.InvalidAPIKey, "the API key is not valid: send a preview key as X-API-Key"),
+	wrongKind: problem(wire.InsufficientScope,
+		"this is no preview key, and the preview contract opens to one alone: send a preview key as X-API-Key"),
 	noCatalog: noCatalog,
-	denied:    deniedCall,
+	denied:    deniedCredit,
 	limits:    addCredits,
 	tell:      tellProblem,
+}
+
+// deniedCredit is what a refused admission is told.
+func deniedCredit(d *access.Decision) *wire.Fault {
+	if d.Verdict != access.QuotaExceeded {
+		return deniedCall(d)
+	}
+	return exhausted(d.Allowance, d.RetryAfter)
+}
+
+// exhausted is what a request is told when the credits of the period are used up, wherever that is
+// found.
+func exhausted(credits access.Policy, retryAfter int64) *wire.Fault {
+	f := problem(wire.QuotaExceeded, wire.Decimal(credits.Limit)+" credits of this period are used up: wait until "+
+		time.Unix(credits.Reset, 0).UTC().Format(time.RFC3339)+" or upgrade")
+	f.RetryAfter = int(retryAfter)
+	return f
 }
 
 // addCredits adds the credit headers of the preview contract, on success and error alike; what

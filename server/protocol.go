@@ -17,7 +17,7 @@ import (
 
 // protocolFault says what an error of the guard or the HTTP parser is to the client (decision 3).
 func protocolFault(err error) *wire.Fault {
-	const invalid = "The request is not valid HTTP"
+	const invalid = "the request is not valid HTTP"
 	var fault *strict.Fault
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
@@ -25,19 +25,22 @@ func protocolFault(err error) *wire.Fault {
 	// In this order: what the guard refused first, whatever fasthttp made of it.
 	switch {
 	case errors.As(err, &fault) && fault.Kind == strict.Malformed:
-		return problem(wire.InvalidRequest, invalid+": "+fault.Reason+".")
+		return problem(wire.InvalidRequest, invalid+": "+fault.Reason)
 	case errors.As(err, &fault) && fault.Kind == strict.BodyTooLarge, errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return tooLarge
 	case fault != nil, errors.As(err, &small):
 		return problem(wire.HeadersTooLarge,
-			"The request line and headers are larger than 16 KiB, or more than 100 lines.")
+			"the request's headers are too large: the request line and headers have at most 16 KiB and 100 lines")
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return problem(wire.RequestTimeout, "The request did not arrive in time.")
+		return problem(wire.RequestTimeout, "the request did not arrive in time")
 	}
-	return problem(wire.InvalidRequest, invalid+".")
+	return problem(wire.InvalidRequest, invalid)
 }
 
-var tooLarge = problem(wire.PayloadTooLarge, "The body is larger than 256 KiB.")
+// unreadable is what a request is told whose body is not plain JSON.
+const unreadable = "send the body as application/json without Content-Encoding"
+
+var tooLarge = problem(wire.PayloadTooLarge, "the body is larger than 256 KiB: send it in several requests")
 
 // checkMediaType wants a JSON body without content encoding (decision 3).
 func (x *exchange) checkMediaType() *wire.Fault {
@@ -45,12 +48,12 @@ func (x *exchange) checkMediaType() *wire.Fault {
 	media, params, err := mime.ParseMediaType(string(x.Ctx.Request.Header.ContentType()))
 	charset, named := params["charset"]
 	if err != nil || media != "application/json" || named && !strings.EqualFold(charset, "utf-8") {
-		return problem(wire.UnsupportedMediaType, "The body must be sent as Content-Type: application/json.")
+		return problem(wire.UnsupportedMediaType, unreadable)
 	}
 
 	encoding := x.Field(fasthttp.HeaderContentEncoding)
 	if len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
-		return problem(wire.UnsupportedMediaType, "The body must not have a content encoding.")
+		return problem(wire.UnsupportedMediaType, unreadable)
 	}
 	return nil
 }

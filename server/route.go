@@ -189,13 +189,25 @@ func (s *Server) route(x *exchange) {
 		return
 	}
 
-	x.missing(raw, "There is nothing at this path.")
+	x.missing(raw, "there is nothing at this path: GET /openapi.json lists the paths")
 }
 
 // emptySegment reports whether a segment of a path after the first is empty, which no path of the
 // document has; the router takes one for a parameter.
 func emptySegment(raw []byte) bool {
 	return bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
+}
+
+// methodFault says which methods a path has instead of one that it has not.
+func methodFault(method []byte, allow string) *wire.Fault {
+	const longest = 20
+	named := string(method[:min(len(method), longest)])
+	if named == fasthttp.MethodHead { // its answer is that of GET
+		named = fasthttp.MethodGet
+	}
+
+	return problem(wire.MethodNotAllowed,
+		named+" is not supported here: use "+strings.ReplaceAll(allow, ", ", " or "))
 }
 
 // dispatch picks the row of a pattern for the request's method.
@@ -220,5 +232,5 @@ func (x *exchange) dispatch(all *methods) {
 		x.row = x.op.row
 	}
 	x.Ctx.Response.Header.Set(fasthttp.HeaderAllow, all.allow)
-	x.refuse(problem(wire.MethodNotAllowed, "This path takes "+all.allow+"."))
+	x.refuse(methodFault(x.Ctx.Method(), all.allow))
 }

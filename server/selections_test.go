@@ -180,8 +180,8 @@ func TestSelectionBodies(t *testing.T) {
 	fine(items(good, strings.Replace(good, "near_mint", "ungraded", 1)), "ungraded") // one product, two selections
 	fine(items(strings.Replace(good, `"normal"`, `"`+strings.Repeat("𝒳", 100)+`"`, 1)))
 	bad(items(strings.Replace(good, `"normal"`, `"`+strings.Repeat("𝒳", 101)+`"`, 1)), "variant")
-	bad(many(51), "1 to 50", "51")
-	bad(items(), "1 to 50")
+	bad(many(51), "between 1 and 50", "51")
+	bad(items(), "between 1 and 50")
 	bad(`{}`, "items is required")
 	bad(`{"items":null}`, "array")
 	bad(`{"items":{}}`, "array")

@@ -307,8 +307,8 @@ func (s *simulation) call(c *simulated) {
 		n, _ := strconv.ParseInt(charged, 10, 64)
 		c.told += n
 	case mcp && status == fasthttp.StatusOK && headers.Get("X-RateLimit-Remaining") != "" &&
-		!strings.Contains(answer, "Nothing was charged") &&
-		!strings.Contains(answer, "was not charged") && !strings.Contains(answer, "Rate limit reached") &&
+		!strings.Contains(strings.ToLower(answer), "nothing was charged") &&
+		!strings.Contains(answer, "Rate limit reached") &&
 		!strings.Contains(answer, "quota used up"):
 		c.told++
 	case !mcp && status == fasthttp.StatusOK && target != "/v1/usage":

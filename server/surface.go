@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"strings"
 
 	"ninepocket/access"
 	"ninepocket/wire"
@@ -41,13 +42,27 @@ func (s *surface) keyFault(err error) *wire.Fault {
 	case errors.Is(err, access.ErrUnavailable):
 		return keysUnavailable
 	case errors.Is(err, access.ErrSandbox): // on preview it is of the wrong kind before that
-		return problem(wire.SandboxKey, "This is a sandbox key; a live key is required.")
+		return problem(wire.SandboxKey, "this is a sandbox key: a live key is required")
 	case errors.Is(err, access.ErrRevoked):
-		return problem(s.badKey.Code, "The API key was revoked.")
+		return problem(s.badKey.Code, "the API key was revoked: ask for another")
 	case errors.Is(err, access.ErrExpired):
-		return problem(s.badKey.Code, "The API key has expired.")
+		return problem(s.badKey.Code, "the API key has expired: ask for another")
 	}
 	return s.badKey
+}
+
+// keyless is what a request is told whose headers hold no key, or not one alone.
+func (s *surface) keyless(c *credentials) *wire.Fault {
+	switch {
+	case c.malformed && c.header != nil:
+		return problem(s.noKey.Code,
+			"X-API-Key comes with an Authorization that holds no key: leave one of the two headers out")
+	case c.malformed:
+		return problem(s.noKey.Code, "Authorization is not Bearer: "+strings.TrimPrefix(s.noKey.Detail, "no API key: "))
+	case c.header != nil && c.bearer != nil:
+		return problem(s.noKey.Code, "Authorization and X-API-Key hold two different keys: send one of them alone")
+	}
+	return s.noKey
 }
 
 // credentials are the keys that a request carries.

@@ -71,6 +71,11 @@ func (tr *truth) detail(k *trueCard) object {
 	}
 
 	o["prices"] = prices
+	o["identifiers"] = k.identifiers
+	o["product_id"] = nil
+	if k.number != "" && k.set != nil {
+		o["product_id"] = "prd_" + k.id[len("card_"):]
+	}
 	return o
 }
 

@@ -18,6 +18,9 @@ var (
 	NumberText        = Range{1, 32}
 	RarityText        = Range{1, 64}
 	VariantText       = Range{1, 64}
+	IdentifierText    = Range{3, 301}  // NAMESPACE:VALUE
+	DateText          = Range{10, 10}  // YYYY-MM-DD
+	InstantText       = Range{20, 35}  // a date and time of RFC 3339
 	PriceVariantText  = Range{1, 100}  // variant of a preview price selection
 	CursorText        = Range{1, 512}  // cursor of the live surface
 	PreviewCursorText = Range{1, 1024} // cursor of the preview contract
@@ -27,8 +30,8 @@ var (
 	PageLimit   = Range{1, 50} // entries of a page
 	HistoryDays = Range{1, 365}
 
-	CardIDs    = Range{1, 200} // ids of a card batch
-	PriceIDs   = Range{1, 100} // ids of a live price batch
+	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
+	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
 	Selections = Range{1, 50}  // selections of a preview price batch
 	ValueLines = Range{1, 50}  // lines of an MCP valuation
 )

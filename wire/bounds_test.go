@@ -33,35 +33,39 @@ const (
 
 var allDocumented = []documented{
 	{at: parameters + "CardRef/schema", name: "RefText", bound: wire.RefText},
-	{at: parameters + "SetRef/schema", name: "RefText", bound: wire.RefText},
+	{at: parameters + "SetPath/schema", name: "RefText", bound: wire.RefText},
 	{at: parameters + "Set/schema", name: "SetText", bound: wire.SetText},
 	{at: parameters + "SetQuery/schema", name: "SetText", bound: wire.SetText},
-	{at: parameters + "Game/schema", name: "GameText", bound: wire.GameText},
+	{at: parameters + "GameFilter/schema", name: "GameText", bound: wire.GameText},
 	{at: parameters + "Limit/schema", name: "PageLimit", bound: wire.PageLimit, preset: wire.DefaultPage},
-	{at: parameters + "Cursor/schema", name: "CursorText", bound: wire.CursorText, noMin: true},
+	{at: parameters + "Cursor/schema", name: "CursorText", bound: wire.CursorText},
 	{at: parameters + "MinPrice/schema", name: "PriceCents", bound: wire.PriceCents},
 	{at: parameters + "MaxPrice/schema", name: "PriceCents", bound: wire.PriceCents},
 	{at: parameters + "Query/schema", name: "QueryText", bound: wire.QueryText},
 	{at: parameters + "Number/schema", name: "NumberText", bound: wire.NumberText},
 	{at: parameters + "Rarity/schema", name: "RarityText", bound: wire.RarityText},
-	{at: parameters + "Variant/schema", name: "VariantText", bound: wire.VariantText},
+	{at: parameters + "VariantFilter/schema", name: "VariantText", bound: wire.VariantText},
+	{at: parameters + "CardVariant/schema", name: "VariantText", bound: wire.VariantText},
+	{at: parameters + "IdentifierFilter/schema", name: "IdentifierText", bound: wire.IdentifierText},
+	{at: parameters + "ReleasedAfter/schema", name: "DateText", bound: wire.DateText},
+	{at: parameters + "ReleasedBefore/schema", name: "DateText", bound: wire.DateText},
+	{at: parameters + "UpdatedSince/schema", name: "InstantText", bound: wire.InstantText},
 	{at: parameters + "Days/schema", name: "HistoryDays", bound: wire.HistoryDays, preset: wire.DefaultDays},
 	{at: parameters + "Series/schema", name: "SeriesText", bound: wire.SeriesText},
 	{at: parameters + "MoverMinPrice/schema", name: "PriceCents", bound: wire.PriceCents, preset: wire.MoversMinCents},
-	{at: parameters + "ProductCursor/schema", name: "PreviewCursorText", bound: wire.PreviewCursorText, noMin: true},
-	{at: schemas + "CardBatchRequest/properties/ids", name: "CardIDs", bound: wire.CardIDs},
-	{at: schemas + "PriceBatchRequest/properties/ids", name: "PriceIDs", bound: wire.PriceIDs},
+	{at: parameters + "ProductCursor/schema", name: "PreviewCursorText", bound: wire.PreviewCursorText},
+	{at: schemas + "CardBatchRequest/properties/ids", name: "CardIDs", bound: wire.CardIDs, noMin: true},
+	{at: schemas + "CardBatchRequest/properties/identifiers", name: "CardIDs", bound: wire.CardIDs, noMin: true},
+	{at: schemas + "PriceBatchRequest/properties/ids", name: "PriceIDs", bound: wire.PriceIDs, noMin: true},
+	{at: schemas + "PriceBatchRequest/properties/identifiers", name: "PriceIDs", bound: wire.PriceIDs, noMin: true},
 	{at: schemas + "PreviewPriceBatchRequest/properties/items", name: "Selections", bound: wire.Selections},
 	{at: schemas + "CardSelection/properties/variant", name: "PriceVariantText", bound: wire.PriceVariantText},
 }
 
 // unranged are bounds of the document that no Range stands for, and why.
 var unranged = map[string]string{
-	schemas + "CardBatchRequest/properties/ids/items":  "an empty id is answered as one that is not found",
-	schemas + "PriceBatchRequest/properties/ids/items": "an empty id is answered as one that is not found",
-	parameters + "Sort/schema":                         "a default of a choice",
-	parameters + "Window/schema":                       "a default of a choice",
-	parameters + "Period/schema":                       "accepted and not used",
+	parameters + "Sort/schema":   "a default of a choice",
+	parameters + "Period/schema": "accepted and not used",
 }
 
 type object = map[string]any

@@ -1,6 +1,10 @@
 package wire
 
-import "ninepocket/snapshot"
+import (
+	"strings"
+
+	"ninepocket/snapshot"
+)
 
 // Site says where things are for the URLs in answers.
 type Site struct {
@@ -134,7 +138,31 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *Site) []b
 		}
 	}
 
-	return append(dst, ']', '}')
+	dst = append(dst, `],"identifiers":[`...)
+	dst = appendIdentifiers(dst, c, card)
+
+	// A card that is a product shares the tail of its id (decision 25).
+	if c.Cards.Product[card] == 0 {
+		return append(dst, `],"product_id":null}`...)
+	}
+	dst = append(dst, `],"product_id":"`...)
+	dst = append(dst, site.ProductPrefix...)
+	dst = append(dst, strings.TrimPrefix(c.Cards.ID.At(card), "card")...)
+	return append(dst, '"', '}')
+}
+
+// appendIdentifiers appends what an item is called in other namespaces, as elements of a list.
+func appendIdentifiers(dst []byte, c *snapshot.Catalog, item int) []byte {
+	ids := &c.Identifiers
+	for k, to := ids.Of.Range(item); k < to; k++ {
+		dst = appendIdentifier(dst, snapshot.PublicNamespace(ids.Namespace.At(k)), ids.Value.At(k))
+	}
+	return dst
+}
+
+func appendIdentifier(dst []byte, namespace, value string) []byte {
+	dst = AppendText(Comma(dst), `{"namespace":`, namespace)
+	return append(AppendText(dst, `,"value":`, value), '}')
 }
 
 // AppendLanePrice appends one entry of a card detail's prices; the lane has a price.

@@ -111,6 +111,26 @@ func (w truth) lanes(c *card) []lanePrice {
 	return all
 }
 
+// identifiers are what a card is called elsewhere, under the names that clients know.
+func identifiers(c *card) []identifier {
+	all := []identifier{}
+	for _, id := range c.Identifiers {
+		if id.Namespace == "pokemontcg" {
+			id.Namespace = "pokemon-tcg-data"
+		}
+		all = append(all, identifier(id))
+	}
+	return all
+}
+
+// product is the id of a card as a product, nil when it is none.
+func product(c *card) *string {
+	if !c.Product {
+		return nil
+	}
+	return to(site.ProductPrefix + c.ID[len("card"):])
+}
+
 func TestCards(t *testing.T) {
 	for seed := range uint64(6) {
 		w := truth{fixture.Random(seed, fixture.Small)}
@@ -118,7 +138,7 @@ func TestCards(t *testing.T) {
 		for i, from := range w.PriceDesc() {
 			equal(t, "summary", cardSummary{w.head(&from), w.price(&from)},
 				decode[cardSummary](t, wire.AppendCardSummary(nil, c, i, site)))
-			equal(t, "detail", cardDetail{w.head(&from), w.lanes(&from)},
+			equal(t, "detail", cardDetail{w.head(&from), w.lanes(&from), identifiers(&from), product(&from)},
 				decode[cardDetail](t, wire.AppendCardDetail(nil, c, i, site)))
 			equal(t, "entry", entry{from.ID, w.price(&from)}, decode[entry](t, wire.AppendPriceEntry(nil, c, i)))
 			base := snapshot.NoCents

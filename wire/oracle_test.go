@@ -39,7 +39,9 @@ type (
 	}
 	cardDetail struct {
 		cardHead
-		Prices []lanePrice `json:"prices"`
+		Prices      []lanePrice  `json:"prices"`
+		Identifiers []identifier `json:"identifiers"`
+		Product     *string      `json:"product_id"`
 	}
 	lanePrice struct {
 		Variant   string `json:"variant"`

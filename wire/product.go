@@ -49,11 +49,9 @@ func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, 
 	dst = AppendText(dst, `,"game":`, previewGame(c.Games.Slug.At(int(game))))
 
 	dst = append(dst, `,"language":"en","market":"US","identifiers":[`...)
-	ids := &c.Identifiers
-	from, to := ids.Of.Range(item)
-	for k := from; k < to; k++ {
-		dst = AppendText(Comma(dst), `{"namespace":`, ids.Namespace.At(k))
-		dst = append(AppendText(dst, `,"value":`, ids.Value.At(k)), '}')
+	dst = appendIdentifiers(dst, c, item)
+	if item < c.Cards.ID.Len() {
+		dst = appendIdentifier(dst, snapshot.OwnNamespace, c.Cards.ID.At(item))
 	}
 
 	return AppendMillis(dst, `],"catalog_updated_at":`, updatedAt)

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +98,9 @@ func TestProducts(t *testing.T) {
 
 			tail := strings.TrimPrefix(from.ID, "card_")
 			want := cardProduct{
-				w.productHead(tail, "card", from.Name, from.Game, from.Identifiers, from.UpdatedAt), w.set(&from),
+				w.productHead(tail, "card", from.Name, from.Game,
+					append(slices.Clone(from.Identifiers), fixture.Identifier{Namespace: "ninepocket", Value: from.ID}),
+					from.UpdatedAt), w.set(&from),
 				from.Number, from.Printing,
 				[]option{},
 			}

@@ -25,6 +25,15 @@ type Usage struct {
 	Tenant                            string
 	From, To                          int64
 	Limit, Used, Remaining, PerMinute int64
+	// Plan is the name of the plan, and Minute the minute of the key; live keys alone are shown them.
+	Plan   string
+	Minute Minute
+}
+
+// Minute is what a key may still do in the minute.
+type Minute struct {
+	Limit, Remaining int64
+	ResetAt          int64 // ms: when the next unit frees
 }
 
 // AppendUsage appends the data of get usage, as the beginning of a body that a meta member closes.
@@ -36,5 +45,12 @@ func AppendUsage(dst []byte, u Usage) []byte {
 	dst = AppendInt(dst, `,"request_credits_used":`, u.Used)
 	dst = AppendInt(dst, `,"request_credits_remaining":`, u.Remaining)
 	dst = AppendInt(dst, `,"rate_limit_per_minute":`, u.PerMinute)
-	return append(dst, '}')
+	if u.Plan == "" {
+		return append(dst, '}')
+	}
+
+	dst = AppendText(dst, `,"plan":`, u.Plan)
+	dst = AppendInt(dst, `,"minute":{"limit":`, u.Minute.Limit)
+	dst = AppendInt(dst, `,"remaining":`, u.Minute.Remaining)
+	return append(AppendMillis(dst, `,"reset_at":`, u.Minute.ResetAt), '}', '}')
 }

@@ -508,6 +508,8 @@ func (m *model) usage() {
 	}
 	if p.Kind == access.Live {
 		want.Period = access.Period{Start: m.unit(p), End: m.unit(p) + day}
+		m.judgeUsedMinute(p, got.Minute)
+		want.Minute = got.Minute
 	} else {
 		want.Period = p.PeriodAt(m.unit(p))
 	}
@@ -515,6 +517,18 @@ func (m *model) usage() {
 	if got != want {
 		m.fatalf("usage %+v, want %+v", got, want)
 	}
+}
+
+// judgeUsedMinute compares what usage says of a key's minute with what a call would be told.
+func (m *model) judgeUsedMinute(p *access.Principal, got access.Policy) {
+	rule := access.RuleFor(p, access.CardsGet)
+	window, limit := m.windowOf(p, &rule)
+	live := m.live(window)
+	verdict := access.Admitted
+	if len(live) >= limit {
+		verdict = access.RateLimited
+	}
+	m.judgeMinute(window, limit, live, access.Decision{Verdict: verdict, Minute: got})
 }
 
 // revoke replaces a key; the old one must be refused at once.

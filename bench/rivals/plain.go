@@ -60,7 +60,13 @@ type (
 	}
 	plainDetail struct {
 		plainCard
-		Prices []plainLane `json:"prices"`
+		Prices      []plainLane       `json:"prices"`
+		Identifiers []plainIdentifier `json:"identifiers"`
+		Product     *string           `json:"product_id"`
+	}
+	plainIdentifier struct {
+		Namespace string `json:"namespace"`
+		Value     string `json:"value"`
 	}
 	plainLane struct {
 		Variant   string `json:"variant"`
@@ -294,7 +300,16 @@ func priceOf(cents, at int64) plainPrice {
 
 func (p *plain) detail(card int) plainDetail {
 	c := p.view.Catalog
-	out := plainDetail{plainCard: p.card(card), Prices: []plainLane{}}
+	out := plainDetail{plainCard: p.card(card), Prices: []plainLane{}, Identifiers: []plainIdentifier{}}
+	for k, to := c.Identifiers.Of.Range(card); k < to; k++ {
+		namespace := snapshot.PublicNamespace(c.Identifiers.Namespace.At(k))
+		out.Identifiers = append(out.Identifiers, plainIdentifier{namespace, c.Identifiers.Value.At(k)})
+	}
+	if c.Cards.Product[card] != 0 {
+		id := p.view.Site().ProductPrefix + "_" + index.ProductTail(c, card)
+		out.Product = &id
+	}
+
 	from, to := c.Lanes.Of.Range(card)
 	for lane := from; lane < to; lane++ {
 		if c.Lanes.Cents[lane] < 0 {

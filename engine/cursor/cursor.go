@@ -35,7 +35,7 @@ const (
 var (
 	ErrMalformed = errors.New("cursor is not one that this service issued")
 	ErrExpired   = errors.New("cursor has expired")
-	ErrOther     = errors.New("cursor was issued for other parameters")
+	ErrOther     = errors.New("cursor was issued for other parameters or to another organization")
 )
 
 // Op is the operation that a cursor belongs to.

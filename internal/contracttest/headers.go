@@ -64,7 +64,7 @@ func ofContract(name string) bool {
 	name = strings.ToLower(name)
 	return name == "etag" || name == "link" || name == "allow" || name == "retry-after" || name == "www-authenticate" ||
 		strings.HasPrefix(name, "ratelimit") || strings.HasPrefix(name, "x-r") || name == "x-snapshot-id" ||
-		name == "x-ignored-params"
+		name == "x-ignored-params" || name == "x-unknown-values"
 }
 
 // canonical returns the spelling in which a header is declared.

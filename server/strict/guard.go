@@ -125,7 +125,8 @@ func (g *Guard) Idle() bool { return g.state == inHead && len(g.kept) == 0 }
 func (g *Guard) Fault() *Fault { return g.fault }
 
 // Head is what was found good of the head of the request that is being read or was refused: its
-// request line and header lines up to the first fault, with their ends. It is nil before the
+// request line and header lines up to the first fault, or where that is a header that came twice, up to
+// the next, with their ends. It is nil before the
 // request line was found good.
 func (g *Guard) Head() []byte {
 	if g.request.version == 0 {
@@ -234,6 +235,9 @@ func (g *Guard) lines(h []byte, before int) bool {
 			r.fields++
 			g.fault = r.field(h, start, end)
 		}
+		if g.fault == errRepeated {
+			g.readOn(h, end+2)
+		}
 		if g.fault != nil {
 			return false
 		}
@@ -242,6 +246,25 @@ func (g *Guard) lines(h []byte, before int) bool {
 		if start == end && r.version != 0 {
 			return true
 		}
+	}
+}
+
+// readOn counts the good lines of h from at on as checked, and with them the header before them that
+// was there already: the key among them says in whose words a client is told (decision 39).
+func (g *Guard) readOn(h []byte, at int) {
+	for range g.Limits.Fields {
+		n := bytes.IndexByte(h[at:], '\n')
+		if n < 2 || h[at+n-1] != '\r' {
+			return
+		}
+
+		line := h[at : at+n-1]
+		name := run(line, inName)
+		if name == 0 || name == len(line) || line[name] != ':' || !isValue(line[name+1:]) {
+			return
+		}
+		at += n + 1
+		g.checked = at
 	}
 }
 

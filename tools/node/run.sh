@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Lints the OpenAPI document, as it is written and as a server with and without preview serves it, with two independent
-# linters; then generates TypeScript from it and compiles client.ts and the example of README.md against that. Skips where Node is missing or too old.
+# linters; then generates TypeScript from it with two generators and compiles that, client.ts and the example of README.md against that. Skips where Node is missing or too old.
 set -euo pipefail
 cd "$(dirname "$0")"
 export CI=${CI:-true} REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true NO_UPDATE_NOTIFIER=1
@@ -19,7 +19,7 @@ if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modu
 fi
 
 mkdir -p generated
-rm -f generated/*
+rm -rf generated/*
 (cd ../.. && OPENAPI_OUT="$PWD/tools/node/generated" "${GO:-go}" test -count=1 -run '^TestRenderings$' ./wire/openapi)
 
 for document in generated/*.json; do
@@ -28,6 +28,10 @@ for document in generated/*.json; do
 done
 echo 'spectral generated/*.json'
 node_modules/.bin/spectral lint --ruleset lint-spectral.yaml --fail-severity hint generated/*.json
+echo 'openapi-ts, tsc'
+node_modules/.bin/openapi-ts --input ./generated/openapi.json --output generated/hey --plugins @hey-api/client-fetch @hey-api/typescript @hey-api/sdk \
+  --no-log-file --silent
+node_modules/.bin/tsc --noEmit --strict --target es2022 --module esnext --moduleResolution bundler --lib es2022,dom,dom.iterable generated/hey/index.ts
 echo 'openapi-typescript, tsc'
 node_modules/.bin/openapi-typescript generated/openapi.json --output generated/openapi.d.ts >/dev/null
 {

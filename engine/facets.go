@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"ninepocket/collector"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// Facets is the body of list facets.
+func (v *View) Facets() []byte { return v.facets }
+
+// facetOf is what makes a facet's value one: values that fold alike are the same to a filter.
+type facetOf struct {
+	game   int
+	folded string
+}
+
+// facetTally counts the cards of each value of a filter.
+type facetTally struct {
+	rows   map[facetOf]int
+	facets []wire.Facet
+	spelt  []map[string]int // of a row: how many cards have which spelling
+}
+
+// add counts cards of a game with a value; one without letters and digits cannot be asked for.
+func (t *facetTally) add(game int, value string, cards int) {
+	folded := collector.Fold(value)
+	if folded == "" {
+		return
+	}
+
+	k, known := t.rows[facetOf{game, folded}]
+	if !known {
+		k = len(t.facets)
+		t.rows[facetOf{game, folded}] = k
+		t.facets = append(t.facets, wire.Facet{Game: game})
+		t.spelt = append(t.spelt, map[string]int{})
+	}
+
+	t.facets[k].Cards += cards
+	t.spelt[k][value] += cards
+}
+
+// sorted are the facets as their commonest spelling, those with the most cards first.
+func (t *facetTally) sorted() []wire.Facet {
+	for k := range t.facets {
+		for value, cards := range t.spelt[k] {
+			f := &t.facets[k]
+			if most := t.spelt[k][f.Value]; f.Value == "" || cards > most || cards == most && value < f.Value {
+				f.Value = value
+			}
+		}
+	}
+
+	slices.SortFunc(t.facets, func(a, b wire.Facet) int {
+		return cmp.Or(cmp.Compare(b.Cards, a.Cards), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Value, b.Value))
+	})
+	return t.facets
+}
+
+// countFacets counts once a snapshot what GET /v1/facets lists.
+func (v *View) countFacets(step func()) {
+	c := v.Catalog
+	rarities := facetTally{rows: map[facetOf]int{}}
+	variants := facetTally{rows: map[facetOf]int{}}
+	series := facetTally{rows: map[facetOf]int{}}
+	conditions := make([]int, snapshot.FactorySealed)
+
+	for card, game := range c.Cards.Game {
+		if card&15 == 0 {
+			step()
+		}
+		rarities.add(int(game), c.Cards.Rarity.At(card), 1)
+
+		// A card counts once for each variant and each condition that it has a price in.
+		variant := uint16(0)
+		had := [snapshot.FactorySealed]bool{}
+		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
+			if c.Lanes.Cents[lane] < 0 {
+				continue
+			}
+			if c.Lanes.Variant[lane] != variant {
+				variant = c.Lanes.Variant[lane]
+				variants.add(int(game), c.Variants.At(int(variant)), 1)
+			}
+			if k := c.Lanes.Condition[lane]; !had[k] {
+				had[k] = true
+				conditions[k]++
+			}
+		}
+	}
+
+	for set, game := range c.Sets.Game {
+		series.add(int(game), c.Sets.Series.At(set), int(c.Sets.Cards[set]))
+	}
+
+	v.facets = wire.AppendFacets(nil, c, wire.Facets{
+		Series: series.sorted(), Rarities: rarities.sorted(), Variants: variants.sorted(), Conditions: conditions,
+	})
+}

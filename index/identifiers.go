@@ -1,0 +1,70 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"unsafe"
+
+	"ninepocket/snapshot"
+)
+
+// maxShared is how many of the cards that share an identifier a batch is given.
+const maxShared = 10
+
+// buildIdentifiers makes the table of what cards are called elsewhere.
+func (ix *Index) buildIdentifiers(step func()) error {
+	ids := &ix.c.Identifiers
+	seen := map[string]bool{}
+
+	// One buffer for all keys: the table keeps a copy of those that it does not have.
+	var key []byte
+	ix.identifiers = newTerms(step, ix.c.Cards.ID.Len(), func(card int, add func(string)) {
+		for from, to := ids.Of.Range(card); from < to; from++ {
+			namespace := snapshot.PublicNamespace(ids.Namespace.At(from))
+			if !seen[namespace] {
+				seen[namespace] = true
+				ix.namespaces = append(ix.namespaces, namespace)
+			}
+
+			key = append(key[:0], namespace...)
+			key = append(key, ':')
+			key = append(key, ids.Value.At(from)...)
+			add(unsafe.String(unsafe.SliceData(key), len(key)))
+		}
+	})
+
+	slices.Sort(ix.namespaces)
+	return nil
+}
+
+// Identified are the cards that have an identifier, spelt NAMESPACE:VALUE, ascending (decision
+// 2001). Our own namespace holds the ids of cards.
+func (ix *Index) Identified(identifier string) []uint32 {
+	if id, own := strings.CutPrefix(identifier, snapshot.OwnNamespace+":"); own {
+		if card, ok := ix.cards.id(id); ok {
+			return []uint32{uint32(card)}
+		}
+	}
+	return ix.identifiers.find(identifier)
+}
+
+// Called are the cards that a batch gives for an identifier: all that have it, ten at most.
+func (ix *Index) Called(identifier string) []uint32 {
+	cards := ix.Identified(identifier)
+	return cards[:min(len(cards), maxShared)]
+}
+
+// Named finds the card that a reference means: its id, slug or former slug, or an identifier that no
+// other card has. Only identifiers have a colon.
+func (ix *Index) Named(ref string) (card int, ok bool) {
+	card, ok = ix.cards.find(ref)
+	if ok || strings.IndexByte(ref, ':') < 0 {
+		return card, ok
+	}
+
+	cards := ix.Identified(ref)
+	if len(cards) != 1 {
+		return 0, false
+	}
+	return int(cards[0]), true
+}

@@ -1,0 +1,123 @@
+package index_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"ninepocket/collector"
+	"ninepocket/index"
+	"ninepocket/internal/fixture"
+)
+
+// TestIdentifiersNameTheirCards asks for every identifier of every card, and for what is none.
+func TestIdentifiersNameTheirCards(t *testing.T) {
+	asked := 0
+	for seed := range uint64(6) {
+		o := newTruth(t, fixture.Random(seed, size))
+		for card := range uint32(len(o.Cards)) {
+			c := o.row(card)
+			own := fixture.Identifier{Namespace: "ninepocket", Value: c.ID}
+			for _, id := range append(slices.Clone(c.Identifiers), own) {
+				ref := id.Namespace + ":" + id.Value
+				asked++
+
+				var want []uint32
+				for other := range uint32(len(o.Cards)) {
+					if named(o.row(other), ref) {
+						want = append(want, other)
+					}
+				}
+				if got := o.x.Identified(ref); !slices.Equal(got, want) {
+					t.Fatalf("%s names %v, want %v", ref, got, want)
+				}
+
+				at, ok := o.x.Named(ref)
+				if ok != (len(want) == 1) || ok && at != int(want[0]) {
+					t.Fatalf("%s names card %d, %t; %d cards have it", ref, at, ok, len(want))
+				}
+			}
+			if at, ok := o.x.Named(c.Slug); !ok || at != int(card) {
+				t.Fatalf("%s names card %d, %t", c.Slug, at, ok)
+			}
+		}
+
+		for _, none := range []string{
+			"", ":", "partner", "partner:", "ninepocket:", "ninepocket:card_none", "nobody:1",
+		} {
+			if got := o.x.Identified(none); len(got) > 0 {
+				t.Errorf("%q names %v", none, got)
+			}
+		}
+	}
+	if asked < 500 {
+		t.Errorf("only %d identifiers", asked)
+	}
+}
+
+// TestKnownValues misspells values of the catalog and wants the one that was meant.
+func TestKnownValues(t *testing.T) {
+	o := newTruth(t, fixture.Random(3, size))
+	for _, c := range []struct {
+		kind           index.Kind
+		value, nearest string
+		known          bool
+	}{
+		{index.GameKind, "Pokémon", "", true},
+		{index.GameKind, "ONE_piece", "", true},
+		{index.GameKind, "Pokemn", "pokemon", false},
+		{index.GameKind, "magic the gathering", "", false},
+		{index.GameKind, "!!", "", false},
+		{index.NamespaceKind, "nobody-at-all", "", false},
+	} {
+		if nearest, known := o.x.Knows(c.kind, c.value); nearest != c.nearest || known != c.known {
+			t.Errorf("%q: %q, %t; want %q, %t", c.value, nearest, known, c.nearest, c.known)
+		}
+	}
+
+	for i := range o.Cards {
+		rarity := o.Cards[i].Rarity
+		if len(collector.Fold(rarity)) < 6 {
+			continue
+		}
+		if _, known := o.x.Knows(index.RarityKind, rarity); !known {
+			t.Errorf("rarity %q is unknown", rarity)
+		}
+		nearest, known := o.x.Knows(index.RarityKind, rarity+"x")
+		if known || collector.Fold(nearest) != collector.Fold(rarity) {
+			t.Errorf("rarity %qx: %q, %t", rarity, nearest, known)
+		}
+	}
+}
+
+// BenchmarkNamed finds cards by id and by identifier: the second is to be as fast as the first.
+func BenchmarkNamed(b *testing.B) {
+	o := newTruth(b, fixture.Random(1, fixture.Size{Sets: 20, Cards: 4000, Days: 1}))
+	var ids, identifiers []string
+	for i := range o.Cards {
+		ids = append(ids, o.Cards[i].ID)
+		for _, id := range o.Cards[i].Identifiers {
+			identifiers = append(identifiers, id.Namespace+":"+id.Value)
+		}
+	}
+
+	for name, refs := range map[string][]string{"id": ids, "identifier": identifiers} {
+		b.Run(fmt.Sprintf("by=%s", name), func(b *testing.B) {
+			b.ReportAllocs()
+			found := 0
+			for i := range b.N {
+				if name == "id" {
+					_, ok := o.x.Card(refs[i%len(refs)])
+					if ok {
+						found++
+					}
+					continue
+				}
+				found += min(1, len(o.x.Called(refs[i%len(refs)])))
+			}
+			if found != b.N {
+				b.Errorf("%d of %d were found", found, b.N)
+			}
+		})
+	}
+}

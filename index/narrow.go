@@ -1,0 +1,142 @@
+package index
+
+import (
+	"slices"
+	"sort"
+
+	"ninepocket/collector"
+	"ninepocket/snapshot"
+)
+
+// buildNarrow makes what the filters by variant and by time look at.
+func (ix *Index) buildNarrow(step func()) error {
+	c := ix.c
+	for game := range c.Games.Slug.Len() {
+		ix.games = append(ix.games, collector.Fold(c.Games.Slug.At(game)))
+	}
+
+	// A catalog has few variants, and every lane has one of them.
+	folded := make([]string, c.Variants.Len())
+	for k := range folded {
+		folded[k] = collector.Fold(c.Variants.At(k))
+	}
+
+	n := c.Cards.ID.Len()
+	ix.variants = newTerms(step, n, func(card int, add func(string)) {
+		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
+			if c.Lanes.Cents[lane] >= 0 {
+				add(folded[c.Lanes.Variant[lane]])
+			}
+		}
+	})
+
+	ix.updated = make([]int64, n)
+	for card := range n {
+		every(step, card)
+		at := c.Cards.UpdatedAt[card]
+		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
+			if c.Lanes.Cents[lane] >= 0 {
+				at = max(at, c.UpdatedAt(lane))
+			}
+		}
+		ix.updated[card] = at
+	}
+
+	return nil
+}
+
+// noSets is the range of sets of a selection that looks at no set.
+const noSets = int32(-1)
+
+// released are the sets of a range of dates, both inclusive, as a range of numbers: sets are numbered
+// from the newest on, and those without a date come last.
+func (ix *Index) released(after, before snapshot.Day) (from, to int32) {
+	release := ix.c.Sets.Release
+	if before == snapshot.NoDay {
+		before = 1<<31 - 1
+	}
+	after = max(after, snapshot.NoDay+1)
+
+	first := sort.Search(len(release), func(set int) bool { return release[set] <= before })
+	end := sort.Search(len(release), func(set int) bool { return release[set] < after })
+	return int32(first), int32(max(first, end))
+}
+
+// narrowed reports whether a selection leaves out any card.
+func (ix *Index) narrowed(s *selection) bool {
+	return s.game >= 0 || len(s.lists) > 0 || s.from > 0 || int(s.to) < ix.c.Cards.ID.Len() ||
+		s.firstSet != noSets || s.since != snapshot.NoTime
+}
+
+// Kind is a kind of value that a filter takes.
+type Kind uint8
+
+// The kinds whose values the catalog lists.
+const (
+	GameKind Kind = iota
+	SetKind
+	RarityKind
+	VariantKind
+	SeriesKind
+	NamespaceKind
+)
+
+// Knows reports whether a filter's value is one that anything in the catalog has; where it is none,
+// nearest is the value that it is most like, "" when it is like none (decision 2006).
+func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
+	c := ix.c
+	folded := collector.Fold(value)
+	var all func(each func(string))
+
+	switch kind {
+	case GameKind:
+		_, known = ix.game(value)
+		all = column(&c.Games.Slug)
+	case SetKind:
+		known = len(ix.SetsNamed(value)) > 0
+		all = func(each func(string)) {
+			for _, set := range ix.NearestSets(nil, value) {
+				each(c.Sets.Name.At(int(set)))
+			}
+		}
+	case RarityKind:
+		known = len(ix.rarities.find(folded)) > 0
+		all = ix.rarities.spelt(&c.Cards.Rarity)
+	case VariantKind:
+		known = len(ix.variants.find(folded)) > 0
+		all = column(&c.Variants)
+	case SeriesKind:
+		known = len(ix.series.find(folded)) > 0
+		all = ix.series.spelt(&c.Sets.Series)
+	case NamespaceKind:
+		known = slices.Contains(ix.namespaces, value)
+		all = func(each func(string)) {
+			for _, namespace := range ix.namespaces {
+				each(namespace)
+			}
+		}
+	}
+
+	if known {
+		return "", true
+	}
+	return collector.Nearest(value, all), false
+}
+
+// column calls each with every text of a column.
+func column(texts *snapshot.Strings) func(each func(string)) {
+	return func(each func(string)) {
+		for i := range texts.Len() {
+			each(texts.At(i))
+		}
+	}
+}
+
+// spelt calls each with every term, as the first row that has it spells it.
+func (t *terms) spelt(texts *snapshot.Strings) func(each func(string)) {
+	return func(each func(string)) {
+		for k := range t.keys.Len() {
+			each(texts.At(int(t.list(k)[0])))
+		}
+	}
+}

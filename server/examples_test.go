@@ -1,0 +1,114 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"ninepocket/internal/contracttest"
+	"ninepocket/wire/openapi"
+)
+
+// bodies are the examples of an operation's request body, by the surface that they are for.
+func bodies(tb testing.TB, op contracttest.Operation) map[string]json.RawMessage {
+	tb.Helper()
+	var document struct {
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct {
+					Examples map[string]struct {
+						Surface string `json:"x-surface"`
+						Value   json.RawMessage
+					}
+				}
+			} `json:"requestBody"`
+		}
+	}
+	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
+		tb.Fatal(err)
+	}
+
+	all := map[string]json.RawMessage{}
+	body := document.Paths[op.Path][strings.ToLower(op.Method)].RequestBody
+	for _, example := range body.Content["application/json"].Examples {
+		all[example.Surface] = example.Value
+	}
+	return all
+}
+
+// TestExamplesOfTheDocumentWork calls every operation with the document's own examples, as a
+// reference page fills its form with them, and wants an answer with data.
+func TestExamplesOfTheDocumentWork(t *testing.T) {
+	w := shared()
+	called := 0
+	for _, op := range contracttest.Operations() {
+		surfaces := []string{""}
+		if op.Surface == contracttest.Preview {
+			surfaces = []string{contracttest.Preview}
+		}
+		if op.Surface == contracttest.Shared {
+			surfaces = []string{"", contracttest.Preview}
+		}
+
+		for _, surface := range surfaces {
+			called++
+			q := request{method: op.Method, target: exampleTarget(op, surface)}
+			key := "bench"
+			if surface == contracttest.Preview {
+				key = "preview"
+			}
+			q.header = append(q.header, "X-API-Key: "+w.keys[key])
+			if op.Method == http.MethodPost {
+				q.body = string(bodies(t, op)[surface])
+				q.header = append(q.header, "Content-Type: application/json", "Idempotency-Key: "+only("example"))
+			}
+
+			r := w.ask(t, q)
+			if r.status != http.StatusOK || !holdsData(t, r.body) {
+				t.Errorf("%s %s %s answered %d: %.300s", op.Method, q.target, q.body, r.status, r.body)
+			}
+		}
+	}
+	if called < 17 {
+		t.Errorf("only %d operations were called", called)
+	}
+}
+
+// exampleTarget is the path of an operation with the examples of all its parameters.
+func exampleTarget(op contracttest.Operation, surface string) string {
+	query := url.Values{}
+	path := op.Path
+	for _, p := range op.Parameters {
+		switch {
+		case p.Example == "" || p.Surface == contracttest.Preview && surface != contracttest.Preview:
+		case p.In == "path":
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(p.Example))
+		case p.In == "query":
+			query.Set(p.Name, p.Example)
+		}
+	}
+
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// holdsData reports whether an answer holds something: its list, if it has one, is not empty.
+func holdsData(tb testing.TB, body []byte) bool {
+	tb.Helper()
+	var answer map[string]any
+	if err := json.Unmarshal(body, &answer); err != nil {
+		tb.Error(err)
+		return false
+	}
+
+	list, isList := answer["data"].([]any)
+	if !isList {
+		return len(answer) > 0
+	}
+	return len(list) > 0 && !strings.Contains(fmt.Sprint(list[0]), "missing_reason:not_found")
+}

@@ -1,0 +1,55 @@
+package wire
+
+import "ninepocket/snapshot"
+
+// Facet is a value that a filter takes, and how many cards of a game it finds.
+type Facet struct {
+	Game  int
+	Value string
+	Cards int
+}
+
+// Facets are the values of all filters. Conditions are counted by their numbers.
+type Facets struct {
+	Series, Rarities, Variants []Facet
+	Conditions                 []int
+}
+
+// AppendFacets appends the whole body of list facets.
+func AppendFacets(dst []byte, c *snapshot.Catalog, f Facets) []byte {
+	cards := make([]int64, c.Games.Slug.Len())
+	for _, game := range c.Cards.Game {
+		cards[game]++
+	}
+
+	dst = AppendText(dst, `{"snapshot_id":`, c.ID)
+	dst = append(dst, `,"games":[`...)
+	for game := range cards {
+		dst = AppendText(Comma(dst), `{"value":`, c.Games.Slug.At(game))
+		dst = AppendText(dst, `,"name":`, c.Games.Name.At(game))
+		dst = append(AppendInt(dst, `,"cards":`, cards[game]), '}')
+	}
+
+	dst = appendFacets(append(dst, `],"series":[`...), c, f.Series)
+	dst = appendFacets(append(dst, `],"rarities":[`...), c, f.Rarities)
+	dst = appendFacets(append(dst, `],"variants":[`...), c, f.Variants)
+
+	dst = append(dst, `],"conditions":[`...)
+	for k, cards := range f.Conditions {
+		condition := snapshot.Condition(k)
+		dst = AppendText(Comma(dst), `{"value":`, condition.Code())
+		dst = AppendText(dst, `,"name":`, condition.Text())
+		dst = append(AppendInt(dst, `,"cards":`, int64(cards)), '}')
+	}
+	return append(dst, ']', '}')
+}
+
+func appendFacets(dst []byte, c *snapshot.Catalog, facets []Facet) []byte {
+	for i := range facets {
+		f := &facets[i]
+		dst = AppendText(Comma(dst), `{"value":`, f.Value)
+		dst = AppendText(dst, `,"game":`, c.Games.Slug.At(f.Game))
+		dst = append(AppendInt(dst, `,"cards":`, int64(f.Cards)), '}')
+	}
+	return dst
+}
