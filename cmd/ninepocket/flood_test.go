@@ -465,7 +465,10 @@ func (f *flood) tooMany(limit, attempts int, begin func(net.Conn) error) {
 	counted := f.metric(`ninepocket_connections_refused_total{reason="all"}`)
 	f.t.Logf("%d attempts, %d refused, %d open of %d, %d descriptors of %d", attempts, refused, open, most,
 		f.descriptors(), limit)
-	if most != limit-64 || open > most || counted < attempts-most || refused < attempts-most {
+
+	// A client that never finishes its handshake waits too short a time to see every refusal, so
+	// that the server's count decides.
+	if most != limit-64 || open > most || counted < attempts-most || refused == 0 {
 		f.t.Errorf("%d of %d connections are open, %d were refused, %d of them counted", open, most, refused, counted)
 	}
 	if n := f.descriptors(); n >= limit {
