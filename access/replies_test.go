@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -25,6 +26,7 @@ func heap() int64 {
 // keeps of a reply is at most 200 bytes, all of them can be repeated, and ten minutes later the
 // memory is as before.
 func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
+	depth.OnlyWhole(t)
 	f := NewKeyFile()
 	_, raw := mustCreate(t, f, NewKey{Tenant: "partner", Kind: Preview, Plan: "business", Credits: new(int64(100_000))})
 	ring, err := FixedKeyRing(f, DefaultPlans())

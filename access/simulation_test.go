@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/wal/waltest"
 )
 
@@ -436,7 +437,7 @@ func TestUniverse(t *testing.T) {
 		return
 	}
 
-	seeds := uint64(15)
+	seeds := uint64(15 / depth.Every(3))
 	if os.Getenv("NINEPOCKET_TORTURE") != "" {
 		seeds *= 250
 	}
