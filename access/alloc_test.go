@@ -40,11 +40,11 @@ func TestAllocations(t *testing.T) {
 				now.Mono += 10_000
 				now.Wall += 10_000
 				p, err := gate.Authenticate(key, now)
-				d := gate.Admit(p, op, now)
-				if err != nil || d.Verdict != Admitted {
-					t.Fatal(err, d.Verdict)
+				decision := gate.Admit(p, op, now)
+				if err != nil || decision.Verdict != Admitted {
+					t.Fatal(err, decision.Verdict)
 				}
-				if _, err := gate.Finish(d.Ticket, true); err != nil {
+				if _, err := gate.Finish(decision.Ticket, true); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -53,8 +53,8 @@ func TestAllocations(t *testing.T) {
 
 		slow, _ := gate.Authenticate([]byte(slowRaw), now)
 		none(name+" refused", func() {
-			if d := gate.Admit(slow, CardsGet, now); d.Verdict == Admitted {
-				gate.Finish(d.Ticket, false)
+			if decision := gate.Admit(slow, CardsGet, now); decision.Verdict == Admitted {
+				gate.Finish(decision.Ticket, false)
 			}
 		})
 	}

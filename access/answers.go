@@ -43,7 +43,7 @@ type answer struct {
 	at   int64 // store time of the request that was answered
 }
 
-func (r answer) over(at int64) bool { return at-r.at >= replyMillis }
+func (ans answer) over(at int64) bool { return at-ans.at >= replyMillis }
 
 // reply is a kept reply with its data, compressed and immutable.
 type reply struct {
@@ -90,25 +90,27 @@ func (rs *replies) unkeep(name replyName) {
 }
 
 // index adds what memory has of a reply.
-func (rs *replies) index(name replyName, r answer) {
-	minute := minuteOf(r.at)
-	i, found := slices.BinarySearchFunc(rs.kept, minute, func(g generation, m int64) int { return int(g.minute - m) })
+func (rs *replies) index(name replyName, ans answer) {
+	minute := minuteOf(ans.at)
+	i, found := slices.BinarySearchFunc(rs.kept, minute, func(gen generation, wanted int64) int {
+		return int(gen.minute - wanted)
+	})
 	if !found {
 		rs.kept = slices.Insert(rs.kept, i, generation{minute: minute, byName: map[replyName]answer{}})
 	}
 
-	g := rs.kept[i].byName
-	before := len(g)
-	g[name] = r
-	rs.count += len(g) - before
-	rs.earlier = min(rs.earlier, r.at)
+	byName := rs.kept[i].byName
+	before := len(byName)
+	byName[name] = ans
+	rs.count += len(byName) - before
+	rs.earlier = min(rs.earlier, ans.at)
 }
 
 // withdraw takes back a reply that was just kept.
 func (rs *replies) withdraw(name replyName, at int64) {
-	for _, g := range rs.kept {
-		if r, ok := g.byName[name]; ok && r.at == at {
-			delete(g.byName, name)
+	for _, gen := range rs.kept {
+		if ans, ok := gen.byName[name]; ok && ans.at == at {
+			delete(gen.byName, name)
 			rs.count--
 		}
 	}
@@ -120,8 +122,8 @@ func (rs *replies) withdraw(name replyName, at int64) {
 // find returns the reply of a name if it still counts at a time, and its data unless that is in the
 // checkpoint file alone.
 func (rs *replies) find(name replyName, at int64) (r reply, ok bool) {
-	for _, g := range slices.Backward(rs.kept) {
-		found, is := g.byName[name]
+	for _, gen := range slices.Backward(rs.kept) {
+		found, is := gen.byName[name]
 		if !is || found.over(at) {
 			continue
 		}
@@ -139,11 +141,11 @@ func (rs *replies) find(name replyName, at int64) (r reply, ok bool) {
 func (rs *replies) purge(at int64) {
 	n := 0
 	for n < len(rs.kept) && (rs.kept[n].minute+1)*minuteMillis+replyMillis <= at {
-		g := rs.kept[n]
-		rs.count -= len(g.byName)
-		rs.gone = append(rs.gone, g.minute)
-		for name := range g.byName {
-			if r, ok := rs.fresh[name]; ok && minuteOf(r.at) == g.minute {
+		gen := rs.kept[n]
+		rs.count -= len(gen.byName)
+		rs.gone = append(rs.gone, gen.minute)
+		for name := range gen.byName {
+			if r, ok := rs.fresh[name]; ok && minuteOf(r.at) == gen.minute {
 				rs.unkeep(name)
 			}
 		}
@@ -175,16 +177,16 @@ func (rs *replies) full(limit int, at int64) (wait int64, full bool) {
 func (rs *replies) sweep(at int64) {
 	rs.purge(at)
 	rs.earlier = at
-	for _, g := range rs.kept {
-		for name, r := range g.byName {
-			if r.over(at) {
-				delete(g.byName, name) // its data leaves with the minute
+	for _, gen := range rs.kept {
+		for name, ans := range gen.byName {
+			if ans.over(at) {
+				delete(gen.byName, name) // its data leaves with the minute
 				rs.count--
 				continue
 			}
-			rs.earlier = min(rs.earlier, r.at)
+			rs.earlier = min(rs.earlier, ans.at)
 		}
-		if len(g.byName) > 0 {
+		if len(gen.byName) > 0 {
 			return // later minutes have later replies
 		}
 	}
@@ -214,7 +216,7 @@ func (rs *replies) restore(fresh map[replyName]reply, gone []int64) {
 	rs.gone = append(rs.gone, gone...)
 	for name, r := range fresh {
 		_, newer := rs.fresh[name]
-		kept := slices.ContainsFunc(rs.kept, func(g generation) bool { return g.byName[name].at == r.at })
+		kept := slices.ContainsFunc(rs.kept, func(gen generation) bool { return gen.byName[name].at == r.at })
 		if newer || !kept {
 			rs.waiting.Add(-int64(len(r.data)))
 			continue

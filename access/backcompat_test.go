@@ -121,11 +121,11 @@ func TestOldState(t *testing.T) {
 		if k == 2 {
 			op = PricesBatch
 		}
-		d := store.Admit(who[k], RuleFor(who[k], op), end)
-		if d.Minute.Remaining != want-1 {
-			t.Errorf("key %d: %+v, want %d left", k, d.Minute, want-1)
+		decision := store.Admit(who[k], RuleFor(who[k], op), end)
+		if decision.Minute.Remaining != want-1 {
+			t.Errorf("key %d: %+v, want %d left", k, decision.Minute, want-1)
 		}
-		if _, err := store.Finish(d.Ticket, false); err != nil {
+		if _, err := store.Finish(decision.Ticket, false); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -75,8 +75,8 @@ func BenchmarkAdmit(b *testing.B) {
 			b.ReportAllocs()
 			for i := int64(0); b.Loop(); i++ {
 				now.Mono += step
-				if d := store.Admit(p, rule, now); d.Verdict != Admitted {
-					b.Fatal(d)
+				if decision := store.Admit(p, rule, now); decision.Verdict != Admitted {
+					b.Fatal(decision)
 				}
 			}
 		})
@@ -108,11 +108,11 @@ func BenchmarkCall(b *testing.B) {
 				b.Fatal(err)
 			}
 
-			d := gate.Admit(p, CardsGet, now)
-			if d.Verdict != Admitted {
-				b.Fatal(d)
+			decision := gate.Admit(p, CardsGet, now)
+			if decision.Verdict != Admitted {
+				b.Fatal(decision)
 			}
-			if _, err := gate.Finish(d.Ticket, true); err != nil {
+			if _, err := gate.Finish(decision.Ticket, true); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -150,8 +150,8 @@ func BenchmarkDurableCharge(b *testing.B) {
 			benchLatency(b, callers, func(n int64) {
 				now := instant(testTime)
 				now.Mono += n / 100
-				d := gate.Admit(p, ProductsList, now)
-				if _, err := gate.Finish(d.Ticket, true); err != nil {
+				decision := gate.Admit(p, ProductsList, now)
+				if _, err := gate.Finish(decision.Ticket, true); err != nil {
 					b.Error(err)
 				}
 			})
@@ -171,13 +171,13 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		benchLatency(b, callers, func(n int64) {
 			now := instant(testTime)
 			now.Mono += n * 100 // records leave after ten minutes
-			d := gate.Admit(p, PricesBatch, now)
-			claim, err := gate.Begin(b.Context(), d.Ticket, fmt.Sprint("key", n), BodyHash{1}, now)
+			decision := gate.Admit(p, PricesBatch, now)
+			claim, err := gate.Begin(b.Context(), decision.Ticket, fmt.Sprint("key", n), BodyHash{1}, now)
 			if err != nil {
 				b.Error(err)
 				return
 			}
-			if _, err := gate.Commit(d.Ticket, claim, reply); err != nil {
+			if _, err := gate.Commit(decision.Ticket, claim, reply); err != nil {
 				b.Error(err)
 			}
 		})
@@ -192,16 +192,16 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		gate, _, raw := benchGate(b, NewMemory(MemoryOptions{}))
 		p := benchAuthenticate(b, gate, raw)
 		now := instant(testTime)
-		d := gate.Admit(p, PricesBatch, now)
-		claim, _ := gate.Begin(b.Context(), d.Ticket, "key", BodyHash{1}, now)
-		if _, err := gate.Commit(d.Ticket, claim, reply); err != nil {
+		decision := gate.Admit(p, PricesBatch, now)
+		claim, _ := gate.Begin(b.Context(), decision.Ticket, "key", BodyHash{1}, now)
+		if _, err := gate.Commit(decision.Ticket, claim, reply); err != nil {
 			b.Fatal(err)
 		}
 
 		b.ReportAllocs()
 		b.SetBytes(int64(len(reply)))
 		for b.Loop() {
-			claim, err := gate.Begin(b.Context(), d.Ticket, "key", BodyHash{1}, now)
+			claim, err := gate.Begin(b.Context(), decision.Ticket, "key", BodyHash{1}, now)
 			if err != nil || claim.Outcome != Replay {
 				b.Fatal(claim.Outcome, err)
 			}

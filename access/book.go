@@ -39,11 +39,11 @@ type moment struct{ store, wall int64 }
 // later returns the later of two moments. Of two with the same store time, between which the wall
 // clock was set, the one with the higher wall time counts: then less time seems to pass until the
 // next start, never more.
-func (m moment) later(other moment) moment {
-	if other.store > m.store || other.store == m.store && other.wall > m.wall {
+func (now moment) later(other moment) moment {
+	if other.store > now.store || other.store == now.store && other.wall > now.wall {
 		return other
 	}
-	return m
+	return now
 }
 
 // charge enters what a finished call cost. It is the one place that charges, for calls just made
@@ -124,7 +124,7 @@ func (b *book) stale(start int64, now moment) bool {
 }
 
 // creditsAt is dayAt of credit periods, for a period that the clock gives.
-func (b *book) creditsAt(period Period, now moment) (at Period, used int64) {
+func (b *book) creditsAt(period Period, now moment) (current Period, used int64) {
 	switch {
 	case period.Start > b.period.Start, period.Start == b.period.Start && b.stale(period.Start, now):
 		return period, 0
@@ -141,15 +141,15 @@ func (b *book) creditsAt(period Period, now moment) (at Period, used int64) {
 }
 
 // roll moves on to the day and period of a call that was admitted at a moment.
-func (b *book) roll(day Day, period Period, r resets, now moment) {
-	if r.day > b.resets.day {
-		b.resets.day = r.day
+func (b *book) roll(day Day, period Period, asked resets, now moment) {
+	if asked.day > b.resets.day {
+		b.resets.day = asked.day
 		b.day = day
 		b.dayUsed = 0
 		b.dayBefore = spent{}
 	}
-	if r.credits > b.resets.credits {
-		b.resets.credits = r.credits
+	if asked.credits > b.resets.credits {
+		b.resets.credits = asked.credits
 		b.period = period
 		b.creditsUsed = 0
 		b.periodBefore = spent{}

@@ -8,9 +8,9 @@ type boot struct {
 }
 
 // since returns how long ago another moment of the same boot is; ok is false for another boot.
-func (b boot) since(then boot) (millis int64, ok bool) {
-	if b.id == "" || b.id != then.id {
+func (later boot) since(then boot) (millis int64, ok bool) {
+	if later.id == "" || later.id != then.id {
 		return 0, false
 	}
-	return max(0, b.at-then.at), true
+	return max(0, later.at-then.at), true
 }

@@ -23,12 +23,12 @@ func readBoot() boot {
 // readTrust asks the kernel whether a time service keeps the wall clock. A sandbox may forbid to
 // ask.
 func readTrust() trust {
-	var t unix.Timex
-	_, err := unix.Adjtimex(&t)
+	var timex unix.Timex
+	_, err := unix.Adjtimex(&timex)
 	switch {
 	case err != nil:
 		return unsure
-	case t.Status&unix.STA_UNSYNC != 0:
+	case timex.Status&unix.STA_UNSYNC != 0:
 		return unsynced
 	}
 	return synced

@@ -40,16 +40,16 @@ type checkpointer struct {
 }
 
 // begin notes that the journal's time goes on from where it stands.
-func (c *checkpointer) begin(at int64) {
-	c.started = time.Now()
-	c.journal.opened = at
+func (cp *checkpointer) begin(at int64) {
+	cp.started = time.Now()
+	cp.journal.opened = at
 }
 
 // run checkpoints until stop closes, and reports what goes wrong and when it is over. A checkpoint
 // that fails is tried again: metering stays up as long as the log can be written.
-func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
+func (cp *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 	look := min(250*time.Millisecond, options.CheckpointEvery)
-	log := c.journal.log
+	log := cp.journal.log
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 
@@ -70,7 +70,7 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 		due := waited >= wait || failed == nil && log.Size() >= checkpointBytes
 		if due && log.Err() == nil {
 			waited = 0
-			failed = c.save(time.Second)
+			failed = cp.save(time.Second)
 			if errors.Is(failed, errBusy) {
 				failed = nil
 			}
@@ -91,21 +91,21 @@ func (c *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 }
 
 // save writes a checkpoint and drops the log it covers. When it fails, everything is as before.
-func (c *checkpointer) save(patience time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (cp *checkpointer) save(patience time.Duration) error {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
 
-	m := c.journal.meter
+	m := cp.journal.meter
 	began := time.Now()
 
 	// Readers hold the file for a moment. Until the next checkpoint the log has everything.
-	db, err := c.open(patience)
+	db, err := cp.open(patience)
 	if errors.Is(err, errBusy) {
 		m.busy.Add(1)
 		return err
 	}
 	if err == nil {
-		err = errors.Join(c.saveTo(db), guarded(db.Close))
+		err = errors.Join(cp.saveTo(db), guarded(db.Close))
 	}
 
 	m.time(timeCheckpoint, began)
@@ -117,13 +117,13 @@ func (c *checkpointer) save(patience time.Duration) error {
 	return nil
 }
 
-func (c *checkpointer) saveTo(db *bbolt.DB) error {
-	if err := c.settle(db); err != nil {
+func (cp *checkpointer) saveTo(db *bbolt.DB) error {
+	if err := cp.settle(db); err != nil {
 		return err
 	}
 
 	// The accounts hold every record of the old segments, which can go when the file is written.
-	log := c.journal.log
+	log := cp.journal.log
 	last, err := log.Rotate()
 	if err != nil {
 		return fmt.Errorf("cannot begin a checkpoint: %w", err)
@@ -131,32 +131,32 @@ func (c *checkpointer) saveTo(db *bbolt.DB) error {
 
 	// What the images hold beyond last has to be in the log before it is in the file: numbers are
 	// never used twice.
-	state, images := c.takeImages()
+	state, images := cp.takeImages()
 	state.last = last
 	if err := log.Sync(); err != nil {
-		c.journal.restore(images)
+		cp.journal.restore(images)
 		return fmt.Errorf("cannot begin a checkpoint: %w", err)
 	}
 
-	c.number++
-	state.number = c.number
-	c.doubtful = images
-	err = guarded(func() error { return db.Update(func(tx *bbolt.Tx) error { return c.write(tx, state, images) }) })
-	if err == nil && c.after != nil {
-		err = c.after()
+	cp.number++
+	state.number = cp.number
+	cp.doubtful = images
+	err = guarded(func() error { return db.Update(func(tx *bbolt.Tx) error { return cp.write(tx, state, images) }) })
+	if err == nil && cp.after != nil {
+		err = cp.after()
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write checkpoint %q: %w", c.path, err)
+		return fmt.Errorf("cannot write checkpoint %q: %w", cp.path, err)
 	}
 
-	c.forgetImages()
+	cp.forgetImages()
 	return log.RemoveThrough(last)
 }
 
-func (c *checkpointer) write(tx *bbolt.Tx, state storedState, images []image) error {
+func (cp *checkpointer) write(tx *bbolt.Tx, state storedState, images []image) error {
 	err := writeImages(tx, state, images)
-	if err == nil && c.fault != nil {
-		err = c.fault()
+	if err == nil && cp.fault != nil {
+		err = cp.fault()
 	}
 	return err
 }
@@ -164,8 +164,8 @@ func (c *checkpointer) write(tx *bbolt.Tx, state storedState, images []image) er
 // settle finds out what became of a checkpoint that failed while it was written. The file says
 // whether it took place, but it may say so from memory alone: the two pages that tell are written
 // again before anything else changes the file (decision 1752).
-func (c *checkpointer) settle(db *bbolt.DB) error {
-	if c.doubtful == nil {
+func (cp *checkpointer) settle(db *bbolt.DB) error {
+	if cp.doubtful == nil {
 		return nil
 	}
 
@@ -175,29 +175,29 @@ func (c *checkpointer) settle(db *bbolt.DB) error {
 		return err
 	})
 	if err == nil {
-		err = rewriteMeta(c.path, db.Info().PageSize)
+		err = rewriteMeta(cp.path, db.Info().PageSize)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot settle checkpoint %q: %w", c.path, err)
+		return fmt.Errorf("cannot settle checkpoint %q: %w", cp.path, err)
 	}
 
-	if state.number == c.number {
-		c.forgetImages()
+	if state.number == cp.number {
+		cp.forgetImages()
 		return nil
 	}
-	c.journal.restore(c.doubtful)
-	c.doubtful = nil
+	cp.journal.restore(cp.doubtful)
+	cp.doubtful = nil
 	return nil
 }
 
 // forgetImages lets go of what is in the file.
-func (c *checkpointer) forgetImages() {
-	for _, img := range c.doubtful {
+func (cp *checkpointer) forgetImages() {
+	for _, img := range cp.doubtful {
 		img.of.mu.Lock()
 		img.of.replies.saved()
 		img.of.mu.Unlock()
 	}
-	c.doubtful = nil
+	cp.doubtful = nil
 }
 
 // rewriteMeta writes the first two pages of a bbolt file again as they are, and syncs them.
@@ -220,19 +220,19 @@ func rewriteMeta(path string, pageSize int) error {
 
 // open opens the file for writing; a file that another process reads for longer than patience is
 // errBusy.
-func (c *checkpointer) open(patience time.Duration) (db *bbolt.DB, err error) {
+func (cp *checkpointer) open(patience time.Duration) (db *bbolt.DB, err error) {
 	options := bbolt.Options{
-		Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: c.unsynced, NoGrowSync: c.unsynced,
+		Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: cp.unsynced, NoGrowSync: cp.unsynced,
 	}
 	err = guarded(func() (err error) {
-		db, err = bbolt.Open(c.path, 0o600, &options)
+		db, err = bbolt.Open(cp.path, 0o600, &options)
 		return err
 	})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		err = errBusy
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot open checkpoint %q: %w", c.path, err)
+		return nil, fmt.Errorf("cannot open checkpoint %q: %w", cp.path, err)
 	}
 	return db, nil
 }
@@ -247,8 +247,8 @@ type image struct {
 }
 
 // takeImages takes what changed out of all accounts, and notes the latest admission of any.
-func (c *checkpointer) takeImages() (state storedState, images []image) {
-	j := c.journal
+func (cp *checkpointer) takeImages() (state storedState, images []image) {
+	j := cp.journal
 	all := j.all("")
 	for _, a := range all {
 		a.mu.Lock()
@@ -257,7 +257,7 @@ func (c *checkpointer) takeImages() (state storedState, images []image) {
 	}
 
 	// Replies leave also when nobody calls.
-	now := max(state.at.store, j.opened+time.Since(c.started).Milliseconds())
+	now := max(state.at.store, j.opened+time.Since(cp.started).Milliseconds())
 	for _, a := range all {
 		a.mu.Lock()
 		state.at = state.at.later(a.last)

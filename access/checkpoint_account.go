@@ -11,16 +11,16 @@ import (
 // reservations. The caller holds it.
 func (a *account) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, checkpointVersion), a.seq)
-	for _, v := range []int64{
+	for _, figure := range []int64{
 		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed, a.last.store, a.last.wall,
 	} {
-		dst = binary.AppendVarint(dst, v)
+		dst = binary.AppendVarint(dst, figure)
 	}
-	for _, v := range []int64{
+	for _, figure := range []int64{
 		a.dayBefore.of, a.dayBefore.used, a.periodBefore.of, a.periodBefore.used, a.resets.day, a.resets.credits,
 		a.ended,
 	} {
-		dst = binary.AppendVarint(dst, v)
+		dst = binary.AppendVarint(dst, figure)
 	}
 	dst = appendWindow(dst, &a.window, a.last.store)
 	dst = appendWindow(dst, &a.usageWindow, a.last.store)
@@ -37,37 +37,37 @@ func (a *account) append(dst []byte) []byte {
 
 // decode fills a new account from its checkpoint.
 func (a *account) decode(value []byte) error {
-	r := reader{data: value}
-	version := r.bytes(1)
+	in := reader{data: value}
+	version := in.bytes(1)
 	if len(version) == 1 && version[0] != firstVersion && version[0] != checkpointVersion {
-		r.fail()
+		in.fail()
 	}
-	a.seq = r.uvarint()
-	a.day = Day(r.varint())
-	a.dayUsed = r.varint()
-	a.period = Period{Start: r.varint(), End: r.varint()}
-	a.creditsUsed = r.varint()
-	a.last = moment{store: r.varint(), wall: r.varint()}
+	a.seq = in.uvarint()
+	a.day = Day(in.varint())
+	a.dayUsed = in.varint()
+	a.period = Period{Start: in.varint(), End: in.varint()}
+	a.creditsUsed = in.varint()
+	a.last = moment{store: in.varint(), wall: in.varint()}
 	if len(version) == 1 && version[0] == checkpointVersion {
-		a.dayBefore = spent{of: r.varint(), used: r.varint()}
-		a.periodBefore = spent{of: r.varint(), used: r.varint()}
-		a.resets = resets{day: r.varint(), credits: r.varint()}
-		a.ended = r.varint()
+		a.dayBefore = spent{of: in.varint(), used: in.varint()}
+		a.periodBefore = spent{of: in.varint(), used: in.varint()}
+		a.resets = resets{day: in.varint(), credits: in.varint()}
+		a.ended = in.varint()
 	}
-	readWindow(&r, &a.window)
-	readWindow(&r, &a.usageWindow)
+	readWindow(&in, &a.window)
+	readWindow(&in, &a.usageWindow)
 
-	for range r.length() {
-		id := r.text()
-		if r.err != nil {
+	for range in.length() {
+		id := in.text()
+		if in.err != nil {
 			break // a length that damage made large ends here
 		}
 
 		key := a.key(id)
-		key.lastUse = r.varint()
-		readWindow(&r, &key.window)
+		key.lastUse = in.varint()
+		readWindow(&in, &key.window)
 	}
-	return r.end()
+	return in.end()
 }
 
 // appendWindow appends the admissions that may still count: those within a minute of the account's
@@ -77,36 +77,36 @@ func appendWindow(dst []byte, w *window, at int64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(ticks)))
 
 	last := int64(0)
-	for _, t := range ticks {
-		dst = binary.AppendVarint(dst, t.at-last)
-		dst = binary.AppendVarint(dst, t.n)
-		last = t.at
+	for _, tick := range ticks {
+		dst = binary.AppendVarint(dst, tick.at-last)
+		dst = binary.AppendVarint(dst, tick.n)
+		last = tick.at
 	}
 	return dst
 }
 
-func readWindow(r *reader, w *window) {
+func readWindow(in *reader, w *window) {
 	last := int64(0)
-	for range r.length() {
-		if r.err != nil {
+	for range in.length() {
+		if in.err != nil {
 			return
 		}
-		last += r.varint()
-		w.restored = append(w.restored, tick{at: last, n: r.varint()})
+		last += in.varint()
+		w.restored = append(w.restored, tick{at: last, n: in.varint()})
 	}
 }
 
 // decodeReply reads an answered record of version 1 and the tenant it belongs to.
 func decodeReply(key, value []byte) (tenant string, name replyName, out reply, err error) {
-	k := reader{data: key}
-	tenant = k.text()
-	op := Operation(k.text())
-	name = nameReply(op, k.text())
+	inKey := reader{data: key}
+	tenant = inKey.text()
+	op := Operation(inKey.text())
+	name = nameReply(op, inKey.text())
 
-	v := reader{data: value}
-	v.version(firstVersion)
-	copy(out.body[:], v.bytes(len(out.body)))
-	out.at = v.varint()
-	out.data = slices.Clone(v.data)
-	return tenant, name, out, cmp.Or(k.end(), v.err)
+	inValue := reader{data: value}
+	inValue.version(firstVersion)
+	copy(out.body[:], inValue.bytes(len(out.body)))
+	out.at = inValue.varint()
+	out.data = slices.Clone(inValue.data)
+	return tenant, name, out, cmp.Or(inKey.end(), inValue.err)
 }

@@ -19,9 +19,9 @@ import (
 // load fills the journal from the checkpoint file, if there is one. All of the file is checked, also
 // what is not needed now: later it might be built on. A process that holds the file for reading,
 // however long, does no harm.
-func (c *checkpointer) load() (storedState, error) {
-	state, _, err := c.journal.readCheckpoint(c.path)
-	c.number = state.number
+func (cp *checkpointer) load() (storedState, error) {
+	state, _, err := cp.journal.readCheckpoint(cp.path)
+	cp.number = state.number
 	return state, err
 }
 
@@ -80,12 +80,12 @@ func readState(tx *bbolt.Tx) (storedState, error) {
 
 // loadSealed reads a checkpoint and checks all of it.
 func (j *journal) loadSealed(tx *bbolt.Tx, state storedState) (rows []LedgerRow, err error) {
-	in := state.vaults(tx)
-	err = in.accounts.check("accounts", func(tenant, value []byte) error {
+	vs := state.vaults(tx)
+	err = vs.accounts.check("accounts", func(tenant, value []byte) error {
 		return j.account(string(tenant)).decode(value)
 	})
 
-	err = cmp.Or(err, in.ledger.check("ledger", func(key, value []byte) error {
+	err = cmp.Or(err, vs.ledger.check("ledger", func(key, value []byte) error {
 		row, err := decodeRowKey(key)
 		if err == nil {
 			row.Counts, err = decodeCounts(value)
@@ -94,7 +94,7 @@ func (j *journal) loadSealed(tx *bbolt.Tx, state storedState) (rows []LedgerRow,
 		return err
 	}))
 
-	err = cmp.Or(err, in.answers.check("answers", func(key, value []byte) error {
+	err = cmp.Or(err, vs.answers.check("answers", func(key, value []byte) error {
 		tenant, name, err := decodeAnswerKey(key)
 		if err != nil {
 			return err
@@ -127,10 +127,10 @@ func (j *journal) loadFirst(tx *bbolt.Tx) error {
 }
 
 // readReply returns the data of a reply that is in the checkpoint file alone.
-func (c *checkpointer) readReply(tenant string, name replyName, want answer) ([]byte, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	db, err := openBeside(c.path)
+func (cp *checkpointer) readReply(tenant string, name replyName, want answer) ([]byte, error) {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	db, err := openBeside(cp.path)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ func (c *checkpointer) readReply(tenant string, name replyName, want answer) ([]
 			return err
 		}
 
-		in := state.vaults(tx)
-		value, err := in.answers.get(answerKey(tenant, minuteOf(want.at), name))
+		vs := state.vaults(tx)
+		value, err := vs.answers.get(answerKey(tenant, minuteOf(want.at), name))
 		if err != nil {
 			return err
 		}
@@ -219,10 +219,10 @@ type beside struct {
 func readBeside(stateDir string) (*beside, error) {
 	var err error
 	for range 20 {
-		var b *beside
-		b, err = readOnce(stateDir)
+		var found *beside
+		found, err = readOnce(stateDir)
 		if err == nil {
-			return b, nil
+			return found, nil
 		}
 
 		// A segment that is gone was covered by a checkpoint that is newer than the one read.
@@ -235,46 +235,47 @@ func readBeside(stateDir string) (*beside, error) {
 }
 
 // readOnce is one try of readBeside.
-func readOnce(stateDir string) (b *beside, err error) {
-	b = &beside{journal: newJournal(0)}
-	b.state, b.rows, err = b.readCheckpoint(filepath.Join(stateDir, checkpointName))
+func readOnce(stateDir string) (found *beside, err error) {
+	found = &beside{journal: newJournal(0)}
+	found.state, found.rows, err = found.readCheckpoint(filepath.Join(stateDir, checkpointName))
 	if err != nil {
 		return nil, err
 	}
 
-	b.end, err = wal.Read(filepath.Join(stateDir, walDirName), b.state.last, func(seq uint64, data []byte) error {
-		b.records++
-		return b.reapply(seq, data)
+	walDir := filepath.Join(stateDir, walDirName)
+	found.end, err = wal.Read(walDir, found.state.last, func(seq uint64, data []byte) error {
+		found.records++
+		return found.reapply(seq, data)
 	})
-	return b, err
+	return found, err
 }
 
 // ReadUsage returns the ledger of a state directory for a tenant ("" = all) from a day on, up to
 // the last written call, whether or not a server runs there.
 func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
-	b, err := readBeside(stateDir)
+	found, err := readBeside(stateDir)
 	if err != nil {
 		return LedgerReport{}, err
 	}
 
 	// The log goes on where the rows of the checkpoint end: they add up.
-	return newLedgerReport(sumRows(append(b.rows, b.rowsOf(tenant, since)...), tenant, since)), nil
+	return newLedgerReport(sumRows(append(found.rows, found.rowsOf(tenant, since)...), tenant, since)), nil
 }
 
 // ReadLastUse returns when each key of a state directory last made a call, by key id, whether or
 // not a server runs there. Keys never used are not in it.
 func ReadLastUse(stateDir string) (map[string]time.Time, error) {
-	b, err := readBeside(stateDir)
+	found, err := readBeside(stateDir)
 	if err != nil {
 		return nil, err
 	}
 
 	last := map[string]time.Time{}
-	for _, a := range b.all("") {
+	for _, a := range found.all("") {
 		for id, key := range a.keys {
-			at := time.UnixMilli(key.lastUse).UTC()
-			if key.lastUse > 0 && at.After(last[id]) {
-				last[id] = at
+			when := time.UnixMilli(key.lastUse).UTC()
+			if key.lastUse > 0 && when.After(last[id]) {
+				last[id] = when
 			}
 		}
 	}

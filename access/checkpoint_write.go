@@ -46,16 +46,16 @@ type storedState struct {
 	accounts, ledger, answers bucketSum
 }
 
-func (s *storedState) exists() bool { return s.version != 0 }
+func (state *storedState) exists() bool { return state.version != 0 }
 
 // vaults are the buckets of a checkpoint with their sums.
 type vaults struct{ accounts, ledger, answers vault }
 
-func (s *storedState) vaults(tx *bbolt.Tx) vaults {
+func (state *storedState) vaults(tx *bbolt.Tx) vaults {
 	return vaults{
-		accounts: vault{tx.Bucket(accountsBucket), &s.accounts},
-		ledger:   vault{tx.Bucket(ledgerBucket), &s.ledger},
-		answers:  vault{tx.Bucket(answersBucket), &s.answers},
+		accounts: vault{tx.Bucket(accountsBucket), &state.accounts},
+		ledger:   vault{tx.Bucket(ledgerBucket), &state.ledger},
+		answers:  vault{tx.Bucket(answersBucket), &state.answers},
 	}
 }
 
@@ -81,13 +81,13 @@ func writeImages(tx *bbolt.Tx, state storedState, images []image) error {
 	state.accounts = before.accounts
 	state.ledger = before.ledger
 	state.answers = before.answers
-	in := state.vaults(tx)
+	vs := state.vaults(tx)
 	for _, row := range rows {
 		key := appendRowKey(nil, row.Tenant, rowName{key: row.Key, day: row.Day, op: row.Operation})
-		err = cmp.Or(err, in.addCounts(key, row.Counts))
+		err = cmp.Or(err, vs.addCounts(key, row.Counts))
 	}
 	for _, img := range images {
-		err = cmp.Or(err, in.accounts.put([]byte(img.of.tenant), img.account), in.write(&img))
+		err = cmp.Or(err, vs.accounts.put([]byte(img.of.tenant), img.account), vs.write(&img))
 	}
 	if err != nil {
 		return err
@@ -119,21 +119,21 @@ func dropFirstVersion(tx *bbolt.Tx) error {
 }
 
 // write writes what changed of an account beside itself.
-func (in *vaults) write(img *image) error {
+func (vs *vaults) write(img *image) error {
 	for name, counts := range img.rows {
-		if err := in.addCounts(appendRowKey(nil, img.of.tenant, name), *counts); err != nil {
+		if err := vs.addCounts(appendRowKey(nil, img.of.tenant, name), *counts); err != nil {
 			return err
 		}
 	}
 
 	for name, r := range img.replies {
-		if err := in.answers.put(answerKey(img.of.tenant, minuteOf(r.at), name), r.append(nil)); err != nil {
+		if err := vs.answers.put(answerKey(img.of.tenant, minuteOf(r.at), name), r.append(nil)); err != nil {
 			return err
 		}
 	}
 
 	for _, minute := range img.gone {
-		if err := in.dropMinute(img.of.tenant, minute); err != nil {
+		if err := vs.dropMinute(img.of.tenant, minute); err != nil {
 			return err
 		}
 	}
@@ -141,8 +141,8 @@ func (in *vaults) write(img *image) error {
 }
 
 // addCounts adds new counts to the stored ones of a row.
-func (in *vaults) addCounts(key []byte, counts Counts) error {
-	value, err := in.ledger.get(key)
+func (vs *vaults) addCounts(key []byte, counts Counts) error {
+	value, err := vs.ledger.get(key)
 	if err != nil {
 		return err
 	}
@@ -152,22 +152,22 @@ func (in *vaults) addCounts(key []byte, counts Counts) error {
 	}
 
 	value = binary.AppendVarint(nil, have.Calls+counts.Calls)
-	return in.ledger.put(key, binary.AppendVarint(value, have.Charged+counts.Charged))
+	return vs.ledger.put(key, binary.AppendVarint(value, have.Charged+counts.Charged))
 }
 
 // dropMinute deletes a tenant's replies of a minute.
-func (in *vaults) dropMinute(tenant string, minute int64) error {
+func (vs *vaults) dropMinute(tenant string, minute int64) error {
 	prefix := answerKey(tenant, minute, replyName{})
 	prefix = prefix[:len(prefix)-len(replyName{})]
 
 	// Not while the cursor runs over them.
 	var keys [][]byte
-	cursor := in.answers.Cursor()
+	cursor := vs.answers.Cursor()
 	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
 		keys = append(keys, append([]byte(nil), key...))
 	}
 	for _, key := range keys {
-		if err := in.answers.remove(key); err != nil {
+		if err := vs.answers.remove(key); err != nil {
 			return err
 		}
 	}
@@ -182,23 +182,23 @@ func appendRowKey(dst []byte, tenant string, name rowName) []byte {
 }
 
 func decodeRowKey(key []byte) (LedgerRow, error) {
-	r := reader{data: key}
-	row := LedgerRow{Tenant: r.text()}
-	if day := r.bytes(4); day != nil {
+	in := reader{data: key}
+	row := LedgerRow{Tenant: in.text()}
+	if day := in.bytes(4); day != nil {
 		row.Day = Day(binary.BigEndian.Uint32(day))
 	}
-	row.Key = r.text()
-	row.Operation = Operation(r.data)
-	return row, r.err
+	row.Key = in.text()
+	row.Operation = Operation(in.data)
+	return row, in.err
 }
 
 func decodeCounts(value []byte) (Counts, error) {
 	if value == nil {
 		return Counts{}, nil
 	}
-	r := reader{data: value}
-	counts := Counts{Calls: r.varint(), Charged: r.varint()}
-	return counts, r.end()
+	in := reader{data: value}
+	counts := Counts{Calls: in.varint(), Charged: in.varint()}
+	return counts, in.end()
 }
 
 // answerKey names a kept reply in the file. Those of a minute stand together, so that they are
@@ -210,11 +210,11 @@ func answerKey(tenant string, minute int64, name replyName) []byte {
 }
 
 func decodeAnswerKey(key []byte) (tenant string, name replyName, err error) {
-	r := reader{data: key}
-	tenant = r.text()
-	r.bytes(8)
-	copy(name[:], r.bytes(len(name)))
-	return tenant, name, r.end()
+	in := reader{data: key}
+	tenant = in.text()
+	in.bytes(8)
+	copy(name[:], in.bytes(len(name)))
+	return tenant, name, in.end()
 }
 
 // append appends a reply as the checkpoint keeps it.
@@ -226,54 +226,55 @@ func (r *reply) append(dst []byte) []byte {
 
 // decodeAnswer reads a kept reply, whose data aliases value.
 func decodeAnswer(value []byte) (reply, error) {
-	v := reader{data: value}
+	in := reader{data: value}
 	var r reply
-	copy(r.body[:], v.bytes(len(r.body)))
-	r.at = v.varint()
-	r.data = v.data
-	return r, v.err
+	copy(r.body[:], in.bytes(len(r.body)))
+	r.at = in.varint()
+	r.data = in.data
+	return r, in.err
 }
 
-func (s *storedState) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(append(dst, checkpointVersion), s.number)
-	dst = binary.AppendUvarint(dst, s.last)
-	for _, v := range []int64{s.at.store, s.at.wall, s.boot.at, s.store} {
-		dst = binary.AppendVarint(dst, v)
+func (state *storedState) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, checkpointVersion), state.number)
+	dst = binary.AppendUvarint(dst, state.last)
+	for _, figure := range []int64{state.at.store, state.at.wall, state.boot.at, state.store} {
+		dst = binary.AppendVarint(dst, figure)
 	}
-	dst = appendText(dst, s.boot.id)
-	for _, b := range []bucketSum{s.accounts, s.ledger, s.answers} {
-		dst = binary.AppendUvarint(dst, b.count)
-		dst = binary.AppendUvarint(dst, b.sum)
+	dst = appendText(dst, state.boot.id)
+	for _, sum := range []bucketSum{state.accounts, state.ledger, state.answers} {
+		dst = binary.AppendUvarint(dst, sum.count)
+		dst = binary.AppendUvarint(dst, sum.sum)
 	}
 	return dst
 }
 
 // decodeState reads the state as it is stored, sealed unless it is of version 1.
-func decodeState(value []byte) (s storedState, err error) {
+func decodeState(value []byte) (state storedState, err error) {
 	if len(value) > 0 && value[0] == firstVersion {
-		r := reader{data: value[1:]}
-		s = storedState{version: firstVersion, last: r.uvarint(), at: moment{store: r.varint(), wall: r.varint()}}
-		return s, r.end()
+		in := reader{data: value[1:]}
+		state = storedState{version: firstVersion, last: in.uvarint()}
+		state.at = moment{store: in.varint(), wall: in.varint()}
+		return state, in.end()
 	}
 
 	value, err = unseal(stateKey, value)
 	if err != nil {
-		return s, fmt.Errorf("state: %w", err)
+		return state, fmt.Errorf("state: %w", err)
 	}
-	r := reader{data: value}
-	version := r.bytes(1)
+	in := reader{data: value}
+	version := in.bytes(1)
 	if len(version) == 0 || version[0] != checkpointVersion {
-		return s, fmt.Errorf("%w: checkpoint version is not %d", ErrCorrupt, checkpointVersion)
+		return state, fmt.Errorf("%w: checkpoint version is not %d", ErrCorrupt, checkpointVersion)
 	}
 
-	s = storedState{version: checkpointVersion, number: r.uvarint(), last: r.uvarint()}
-	for _, v := range []*int64{&s.at.store, &s.at.wall, &s.boot.at, &s.store} {
-		*v = r.varint()
+	state = storedState{version: checkpointVersion, number: in.uvarint(), last: in.uvarint()}
+	for _, figure := range []*int64{&state.at.store, &state.at.wall, &state.boot.at, &state.store} {
+		*figure = in.varint()
 	}
-	s.boot.id = r.text()
-	for _, b := range []*bucketSum{&s.accounts, &s.ledger, &s.answers} {
-		b.count = r.uvarint()
-		b.sum = r.uvarint()
+	state.boot.id = in.text()
+	for _, sum := range []*bucketSum{&state.accounts, &state.ledger, &state.answers} {
+		sum.count = in.uvarint()
+		sum.sum = in.uvarint()
 	}
-	return s, r.end()
+	return state, in.end()
 }

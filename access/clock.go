@@ -47,28 +47,28 @@ func newFollower(offset int64, first sight) *follower {
 }
 
 // look returns what to believe after one more look.
-func (f *follower) look(s sight) (offset int64) {
-	offset = s.wall - s.mono
+func (fw *follower) look(seen sight) (offset int64) {
+	offset = seen.wall - seen.mono
 	switch {
-	case near(offset, f.offset): // slewed
-	case s.boot != 0 && near(s.wall-s.boot, f.booted): // suspended: the monotonic clock stood still
-	case f.persists(s, offset): // set by somebody who knows
+	case near(offset, fw.offset): // slewed
+	case seen.boot != 0 && near(seen.wall-seen.boot, fw.booted): // suspended: the monotonic clock stood still
+	case fw.persists(seen, offset): // set by somebody who knows
 	default:
-		return f.offset
+		return fw.offset
 	}
 
-	*f = follower{offset: offset, booted: s.wall - s.boot}
+	*fw = follower{offset: offset, booted: seen.wall - seen.boot}
 	return offset
 }
 
 // persists reports whether enough looks in a row saw the same step.
-func (f *follower) persists(s sight, offset int64) bool {
-	if f.seen == 0 || !near(offset, f.step) || s.trust == unsynced {
-		f.step = offset
-		f.seen = 0
+func (fw *follower) persists(seen sight, offset int64) bool {
+	if fw.seen == 0 || !near(offset, fw.step) || seen.trust == unsynced {
+		fw.step = offset
+		fw.seen = 0
 	}
-	f.seen++
-	return s.trust == synced && f.seen >= syncedLooks || s.trust == unsure && f.seen >= unsureLooks
+	fw.seen++
+	return seen.trust == synced && fw.seen >= syncedLooks || seen.trust == unsure && fw.seen >= unsureLooks
 }
 
 func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
@@ -76,11 +76,11 @@ func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
 // Follow takes over steps of the wall clock that are none of a moment, until ctx ends: small ones,
 // the time of a suspend, and what stays while the kernel says that the clock is synchronised. It
 // calls report with each step that no time service makes unseen.
-func (c Clock) Follow(ctx context.Context, report func(by time.Duration)) {
+func (clock Clock) Follow(ctx context.Context, report func(by time.Duration)) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 
-	f := newFollower(c.offset.Load(), c.sight())
+	fw := newFollower(clock.offset.Load(), clock.sight())
 	for {
 		select {
 		case <-ctx.Done():
@@ -88,18 +88,18 @@ func (c Clock) Follow(ctx context.Context, report func(by time.Duration)) {
 		case <-ticker.C:
 		}
 
-		before := c.offset.Load()
-		c.offset.Store(f.look(c.sight()))
-		if now := c.offset.Load(); !near(before, now) {
+		before := clock.offset.Load()
+		clock.offset.Store(fw.look(clock.sight()))
+		if now := clock.offset.Load(); !near(before, now) {
 			report(time.Duration(now-before) * time.Millisecond)
 		}
 	}
 }
 
 // sight looks at the clocks of this machine.
-func (c Clock) sight() sight {
+func (clock Clock) sight() sight {
 	now := time.Now() //nolint:forbidigo // this is where the clocks are compared
 	return sight{
-		mono: now.Sub(c.origin).Milliseconds(), wall: now.UnixMilli(), boot: readBoot().at, trust: readTrust(),
+		mono: now.Sub(clock.origin).Milliseconds(), wall: now.UnixMilli(), boot: readBoot().at, trust: readTrust(),
 	}
 }

@@ -12,32 +12,32 @@ func TestFollower(t *testing.T) {
 	t.Parallel()
 	const hour = int64(3_600_000)
 	wall := testTime.UnixMilli()
-	try := func(name string, kind trust, looks int, change func(s *sight), want int64) {
+	try := func(name string, kind trust, looks int, change func(seen *sight), want int64) {
 		t.Helper()
-		s := sight{mono: 1000, wall: wall, boot: 50_000, trust: kind}
-		f := newFollower(s.wall-s.mono, s)
-		before := s.wall - s.mono
+		first := sight{mono: 1000, wall: wall, boot: 50_000, trust: kind}
+		fw := newFollower(first.wall-first.mono, first)
+		before := first.wall - first.mono
 		got := before
 		for range looks {
-			s.mono += 1000
-			s.wall += 1000
-			s.boot += 1000
-			seen := s
+			first.mono += 1000
+			first.wall += 1000
+			first.boot += 1000
+			seen := first
 			change(&seen)
-			got = f.look(seen)
+			got = fw.look(seen)
 		}
 		if got-before != want {
 			t.Errorf("%s: followed by %d ms, want %d", name, got-before, want)
 		}
 	}
 
-	ahead := func(by int64) func(*sight) { return func(s *sight) { s.wall += by } }
+	ahead := func(by int64) func(*sight) { return func(seen *sight) { seen.wall += by } }
 	for _, kind := range []trust{unsure, unsynced, synced} {
 		try("slewed", kind, 1, ahead(300), 300)
 		try("slewed back", kind, 1, ahead(-300), -300)
 		try("a year ahead for two looks", kind, 2, ahead(366*24*hour), 0)
 		try("an hour back for two looks", kind, 2, ahead(-hour), 0)
-		try("suspended", kind, 1, func(s *sight) { s.wall += 8 * hour; s.boot += 8 * hour }, 8*hour)
+		try("suspended", kind, 1, func(seen *sight) { seen.wall += 8 * hour; seen.boot += 8 * hour }, 8*hour)
 	}
 	try("set, synchronised", synced, syncedLooks, ahead(hour), hour)
 	try("set back, synchronised", synced, syncedLooks, ahead(-hour), -hour)
@@ -47,20 +47,20 @@ func TestFollower(t *testing.T) {
 
 	// A clock that jumps about is never followed.
 	random := rand.New(rand.NewPCG(1, 1))
-	try("wild", synced, 1000, func(s *sight) { s.wall += hour + random.Int64N(1000*hour) }, 0)
+	try("wild", synced, 1000, func(seen *sight) { seen.wall += hour + random.Int64N(1000*hour) }, 0)
 }
 
 // TestClockStands wants instants that do not move with the wall clock, and follow it when told.
 func TestClockStands(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	c := StartClock(began)
-	copied := c
+	clock := StartClock(began)
+	copied := clock
 	now := began.Add(90 * time.Second)
-	if got := c.At(now); got.Mono != 90_000 || got.Wall != began.UnixMilli()+90_000 {
+	if got := clock.At(now); got.Mono != 90_000 || got.Wall != began.UnixMilli()+90_000 {
 		t.Fatalf("%+v", got)
 	}
-	c.offset.Add(5000)
+	clock.offset.Add(5000)
 	if got := copied.At(now); got.Mono != 90_000 || got.Wall != began.UnixMilli()+95_000 {
 		t.Fatalf("a copy is another clock: %+v", got)
 	}

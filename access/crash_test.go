@@ -91,12 +91,12 @@ func TestCrashChild(t *testing.T) {
 			go func() {
 				for {
 					now := clock.At(time.Now())
-					d := store.Admit(who[tenant], RuleFor(who[tenant], op), now)
-					if d.Verdict == RateLimited {
+					decision := store.Admit(who[tenant], RuleFor(who[tenant], op), now)
+					if decision.Verdict == RateLimited {
 						time.Sleep(time.Millisecond)
 						continue
 					}
-					if _, err := store.Finish(d.Ticket, true); err != nil {
+					if _, err := store.Finish(decision.Ticket, true); err != nil {
 						say("error %v", err)
 						return
 					}
@@ -125,13 +125,13 @@ func crashKey(round string, worker, n int) string { return fmt.Sprintf("r%s-w%d-
 
 func crashBatch(store *Embedded, p *Principal, clock Clock, key string) error {
 	now := clock.At(time.Now())
-	d := store.Admit(p, RuleFor(p, PricesBatch), now)
-	claim, err := store.Begin(d.Ticket, key, BodyHash{7}, now)
+	decision := store.Admit(p, RuleFor(p, PricesBatch), now)
+	claim, err := store.Begin(decision.Ticket, key, BodyHash{7}, now)
 	if err != nil || claim.Outcome != Fresh {
 		return fmt.Errorf("begin %s: %v %w", key, claim.Outcome, err)
 	}
 
-	_, err = store.Commit(d.Ticket, claim, []byte("reply of "+key))
+	_, err = store.Commit(decision.Ticket, claim, []byte("reply of "+key))
 	return err
 }
 

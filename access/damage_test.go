@@ -31,60 +31,61 @@ func smallState(t *testing.T) string {
 	}
 
 	live, preview := faultKeys(t)
-	s := &faultScript{
+	script := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
-	s.store, err = OpenEmbedded(dir, EmbeddedOptions{
-		Now: s.now, inline: true, unsynced: true, boot: noBoot, create: waltest.Unsynced(waltest.Kinds(t)["written"]),
+	script.store, err = OpenEmbedded(dir, EmbeddedOptions{
+		Now: script.now, inline: true, unsynced: true, boot: noBoot,
+		create: waltest.Unsynced(waltest.Kinds(t)["written"]),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 8 {
-		s.call(live, CardsGet, true)
-		s.call(preview, ProductsList, i%2 == 0)
-		s.batch(fmt.Sprint("batch", i))
+		script.call(live, CardsGet, true)
+		script.call(preview, ProductsList, i%2 == 0)
+		script.batch(fmt.Sprint("batch", i))
 		if i == 3 {
-			s.now.Wall += dayMillis
+			script.now.Wall += dayMillis
 		}
 		if i == 5 {
-			if err := s.store.SaveCheckpoint(); err != nil {
+			if err := script.store.SaveCheckpoint(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	s.store.Kill()
+	script.store.Kill()
 	return dir
 }
 
 // figures is everything that a state directory says, in words that differ when anything does. It
 // never changes the directory.
 func figures(dir string) (string, error) {
-	b, err := readOnce(dir)
+	found, err := readOnce(dir)
 	if err == nil {
-		err = b.state.checkLog(filepath.Join(dir, walDirName))
+		err = found.state.checkLog(filepath.Join(dir, walDirName))
 	}
 	if err != nil {
 		return "", err
 	}
 
 	var out strings.Builder
-	fmt.Fprintln(&out, sumRows(append(b.rows, b.rowsOf("", -1<<30)...), "", -1<<30))
-	for _, a := range b.all("") {
+	fmt.Fprintln(&out, sumRows(append(found.rows, found.rowsOf("", -1<<30)...), "", -1<<30))
+	for _, a := range found.all("") {
 		names := []string{}
-		for _, g := range a.replies.kept {
-			for name, r := range g.byName {
-				kept, ok := a.replies.find(name, r.at)
+		for _, gen := range a.replies.kept {
+			for name, ans := range gen.byName {
+				kept, ok := a.replies.find(name, ans.at)
 				data := kept.data
 				if ok && data == nil {
-					c := &checkpointer{path: filepath.Join(dir, checkpointName)}
-					data, err = c.readReply(a.tenant, name, r)
+					cp := &checkpointer{path: filepath.Join(dir, checkpointName)}
+					data, err = cp.readReply(a.tenant, name, ans)
 					if err != nil {
 						return "", err
 					}
 				}
-				names = append(names, fmt.Sprintf("%x %x %d %x", name, r.body, r.at, data))
+				names = append(names, fmt.Sprintf("%x %x %d %x", name, ans.body, ans.at, data))
 			}
 		}
 		slices.Sort(names)
@@ -234,15 +235,15 @@ func TestRepair(t *testing.T) {
 	live := func(name string) func(data []byte) int {
 		return func(data []byte) int {
 			at := -1
-			p := &pages{data: data, seen: map[uint64]bool{}}
+			pg := &pages{data: data, seen: map[uint64]bool{}}
 			newest := uint64(0)
 			for n := range 2 {
-				if txid, ok := p.meta(data, n*4096, 4096); ok && txid >= newest {
+				if txid, ok := pg.meta(data, n*4096, 4096); ok && txid >= newest {
 					newest = txid
-					p.take(data[n*4096+pageHeader:], 4096)
+					pg.take(data[n*4096+pageHeader:], 4096)
 				}
 			}
-			_ = p.walk(func(bucket string, _, value []byte) {
+			_ = pg.walk(func(bucket string, _, value []byte) {
 				if bucket == name {
 					at = cap(data) - cap(value) + len(value)/2
 				}
@@ -251,7 +252,7 @@ func TestRepair(t *testing.T) {
 		}
 	}
 
-	for _, c := range []struct {
+	for _, test := range []struct {
 		name   string
 		damage func(dir string) error
 		touch  string // tenant that the report names; "" = none is known
@@ -265,8 +266,8 @@ func TestRepair(t *testing.T) {
 			return errors.Join(err, flip(checkpointName, func([]byte) int { return 4096 + 40 })(dir))
 		}, ""},
 		{"the root page", flip(checkpointName, func(data []byte) int {
-			p, _ := readPages2(data)
-			return int(p.root) * p.size
+			pg, _ := readPages2(data)
+			return int(pg.root) * pg.size
 		}), ""},
 		{"a record in the middle of the log", flip(walDirName, func(data []byte) int { return len(data) / 2 }), ""},
 		{"the log gone", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) }, ""},
@@ -275,14 +276,14 @@ func TestRepair(t *testing.T) {
 			return os.Truncate(filepath.Join(dir, checkpointName), 9000)
 		}, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := smallState(t)
 			before, err := ReadUsage(dir, "", -1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.damage(dir); err != nil {
+			if err := test.damage(dir); err != nil {
 				t.Fatal(err)
 			}
 
@@ -303,8 +304,8 @@ func TestRepair(t *testing.T) {
 				t.Fatalf("repair: %+v, %v", repair, err)
 			}
 			t.Logf("%+v", repair)
-			if c.touch != "" && !slices.Contains(repair.Accounts, c.touch) {
-				t.Errorf("the report does not name %s", c.touch)
+			if test.touch != "" && !slices.Contains(repair.Accounts, test.touch) {
+				t.Errorf("the report does not name %s", test.touch)
 			}
 			if again, err := VerifyState(dir); err != nil || len(again.Damage) > 0 {
 				t.Fatalf("after the repair: %+v, %v", again, err)
@@ -319,7 +320,7 @@ func TestRepair(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole := c.touch == "prev" // and so all of live
+			whole := test.touch == "prev" // and so all of live
 			got := fmt.Sprint(after.Tenants)
 			want := fmt.Sprint(before.Tenants[:1])
 			if whole && got != want {

@@ -19,7 +19,7 @@ var verdictCodes = [...]string{
 }
 
 // String returns the error code of the verdict, "" when admitted.
-func (v Verdict) String() string { return verdictCodes[v] }
+func (verdict Verdict) String() string { return verdictCodes[verdict] }
 
 // unavailableRetry is the Retry-After of a 503, in seconds.
 const unavailableRetry = 5

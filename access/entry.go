@@ -79,10 +79,10 @@ func (e *entry) append(dst []byte) []byte {
 
 // decodeEntry reads an entry. What it returns shares nothing with data.
 func decodeEntry(data []byte) (entry, error) {
-	r := reader{data: data}
-	head := r.bytes(4)
-	if r.err != nil {
-		return entry{}, r.err
+	in := reader{data: data}
+	head := in.bytes(4)
+	if in.err != nil {
+		return entry{}, in.err
 	}
 	if head[0] != entryVersion || head[1] > withReply|withResets || head[2] > byte(UsageWindow) ||
 		head[3] > byte(PeriodCredits) {
@@ -92,21 +92,21 @@ func decodeEntry(data []byte) (entry, error) {
 	// The fields are read in the order in which they stand here.
 	e := entry{
 		window: Window(head[2]), allowance: Allowance(head[3]),
-		tenant: r.text(), key: r.text(), op: Operation(r.text()),
-		charged: r.varint(), at: r.varint(), wall: r.varint(), day: Day(r.varint()),
+		tenant: in.text(), key: in.text(), op: Operation(in.text()),
+		charged: in.varint(), at: in.varint(), wall: in.varint(), day: Day(in.varint()),
 	}
 	if e.allowance == PeriodCredits {
-		e.period = Period{Start: r.varint(), End: r.varint()}
+		e.period = Period{Start: in.varint(), End: in.varint()}
 	}
 	if head[1]&withResets != 0 {
-		e.resets = resets{day: r.varint(), credits: r.varint()}
+		e.resets = resets{day: in.varint(), credits: in.varint()}
 	}
 	if head[1]&withReply != 0 {
-		e.reply = &replyEntry{name: r.text()}
-		copy(e.reply.body[:], r.bytes(len(e.reply.body)))
-		e.reply.data = append([]byte(nil), r.bytes(r.length())...)
+		e.reply = &replyEntry{name: in.text()}
+		copy(e.reply.body[:], in.bytes(len(e.reply.body)))
+		e.reply.data = append([]byte(nil), in.bytes(in.length())...)
 	}
-	return e, r.end()
+	return e, in.end()
 }
 
 func appendText(dst []byte, s string) []byte {
@@ -121,52 +121,52 @@ type reader struct {
 	err  error
 }
 
-func (r *reader) fail() {
-	if r.err == nil {
-		r.err = fmt.Errorf("%w: value cut short", ErrCorrupt)
+func (in *reader) fail() {
+	if in.err == nil {
+		in.err = fmt.Errorf("%w: value cut short", ErrCorrupt)
 	}
-	r.data = nil
+	in.data = nil
 }
 
 // version takes one byte that has to be the version of what follows.
-func (r *reader) version(want byte) {
-	if got := r.bytes(1); len(got) == 1 && got[0] != want {
-		r.fail()
+func (in *reader) version(want byte) {
+	if got := in.bytes(1); len(got) == 1 && got[0] != want {
+		in.fail()
 	}
 }
 
 // bytes returns the next n bytes, which alias the input.
-func (r *reader) bytes(n int) []byte {
-	if n < 0 || n > len(r.data) {
-		r.fail()
+func (in *reader) bytes(n int) []byte {
+	if n < 0 || n > len(in.data) {
+		in.fail()
 		return nil
 	}
-	out := r.data[:n]
-	r.data = r.data[n:]
+	out := in.data[:n]
+	in.data = in.data[n:]
 	return out
 }
 
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.data)
-	r.bytes(cmp.Or(n, -1)) // none at all is a number cut short
-	return v
+func (in *reader) uvarint() uint64 {
+	number, n := binary.Uvarint(in.data)
+	in.bytes(cmp.Or(n, -1)) // none at all is a number cut short
+	return number
 }
 
-func (r *reader) varint() int64 {
-	v, n := binary.Varint(r.data)
-	r.bytes(cmp.Or(n, -1))
-	return v
+func (in *reader) varint() int64 {
+	number, n := binary.Varint(in.data)
+	in.bytes(cmp.Or(n, -1))
+	return number
 }
 
 // length reads a length, or a count. What damage made large stays small enough for an int.
-func (r *reader) length() int { return int(min(r.uvarint(), wal.MaxPayload)) }
+func (in *reader) length() int { return int(min(in.uvarint(), wal.MaxPayload)) }
 
-func (r *reader) text() string { return string(r.bytes(r.length())) }
+func (in *reader) text() string { return string(in.bytes(in.length())) }
 
 // end returns the first problem, or one when something is left over.
-func (r *reader) end() error {
-	if r.err == nil && len(r.data) > 0 {
-		return fmt.Errorf("%w: %d bytes left over", ErrCorrupt, len(r.data))
+func (in *reader) end() error {
+	if in.err == nil && len(in.data) > 0 {
+		return fmt.Errorf("%w: %d bytes left over", ErrCorrupt, len(in.data))
 	}
-	return r.err
+	return in.err
 }

@@ -4,13 +4,13 @@ import "ninepocket/internal/wal/waltest"
 
 // Kill ends a store as the death of its process would: what is queued and not written is lost,
 // nothing is saved.
-func (s *Embedded) Kill() {
-	s.once.Do(func() {
-		close(s.stop)
-		s.wg.Wait()
-		s.closed.Store(true)
-		s.log.Abandon()
-		s.lock.unlock()
+func (store *Embedded) Kill() {
+	store.once.Do(func() {
+		close(store.stop)
+		store.wg.Wait()
+		store.closed.Store(true)
+		store.log.Abandon()
+		store.lock.unlock()
 	})
 }
 
@@ -32,4 +32,4 @@ func (o EmbeddedOptions) Unsynced(create waltest.Create) EmbeddedOptions {
 func noBoot() boot { return boot{} }
 
 // SaveCheckpoint writes a checkpoint now.
-func (s *Embedded) SaveCheckpoint() error { return s.saver.save(bboltPatience) }
+func (store *Embedded) SaveCheckpoint() error { return store.saver.save(bboltPatience) }

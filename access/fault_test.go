@@ -48,76 +48,76 @@ func faultKeys(t testing.TB) (live, preview *Principal) {
 }
 
 // answered checks a result: an answer, or nothing but ErrUnavailable.
-func (s *faultScript) answered(err error) bool {
-	s.t.Helper()
+func (script *faultScript) answered(err error) bool {
+	script.t.Helper()
 	if err != nil {
 		if !errors.Is(err, ErrUnavailable) {
-			s.t.Fatalf("neither an answer nor unavailable: %v", err)
+			script.t.Fatalf("neither an answer nor unavailable: %v", err)
 		}
-		s.down = true
+		script.down = true
 	}
 	return err == nil
 }
 
-func (s *faultScript) admit(p *Principal, op Operation) (Decision, bool) {
-	d := s.store.Admit(p, RuleFor(p, op), s.now)
-	if d.Verdict == Unavailable {
-		s.answered(ErrUnavailable)
-		return d, false
+func (script *faultScript) admit(p *Principal, op Operation) (Decision, bool) {
+	decision := script.store.Admit(p, RuleFor(p, op), script.now)
+	if decision.Verdict == Unavailable {
+		script.answered(ErrUnavailable)
+		return decision, false
 	}
-	if d.Verdict != Admitted {
-		s.t.Fatalf("verdict %v", d.Verdict)
+	if decision.Verdict != Admitted {
+		script.t.Fatalf("verdict %v", decision.Verdict)
 	}
-	return d, true
+	return decision, true
 }
 
-func (s *faultScript) call(p *Principal, op Operation, success bool) {
-	d, ok := s.admit(p, op)
+func (script *faultScript) call(p *Principal, op Operation, success bool) {
+	decision, ok := script.admit(p, op)
 	if !ok {
 		return
 	}
 	if success {
-		s.tried[p.Tenant]++
+		script.tried[p.Tenant]++
 	}
 
-	receipt, err := s.store.Finish(d.Ticket, success)
-	if s.answered(err) {
-		s.told[p.Tenant] += receipt.Charged
+	receipt, err := script.store.Finish(decision.Ticket, success)
+	if script.answered(err) {
+		script.told[p.Tenant] += receipt.Charged
 	} else if receipt.Charged != 0 {
-		s.t.Fatal("a failed call says it was charged")
+		script.t.Fatal("a failed call says it was charged")
 	}
 }
 
-func (s *faultScript) batch(key string) {
-	d, ok := s.admit(s.preview, PricesBatch)
+func (script *faultScript) batch(key string) {
+	decision, ok := script.admit(script.preview, PricesBatch)
 	if !ok {
 		return
 	}
 
-	claim, err := s.store.Begin(d.Ticket, key, BodyHash{1}, s.now)
-	if !s.answered(err) {
+	claim, err := script.store.Begin(decision.Ticket, key, BodyHash{1}, script.now)
+	if !script.answered(err) {
 		return
 	}
-	defer s.store.Abort(d.Ticket, claim)
+	defer script.store.Abort(decision.Ticket, claim)
 
-	s.tried["prev"]++
-	s.keys = append(s.keys, key)
-	receipt, err := s.store.Commit(d.Ticket, claim, []byte("reply of "+key))
-	if s.answered(err) {
-		s.told["prev"] += receipt.Charged
-		s.replies[key] = "reply of " + key
+	script.tried["prev"]++
+	script.keys = append(script.keys, key)
+	receipt, err := script.store.Commit(decision.Ticket, claim, []byte("reply of "+key))
+	if script.answered(err) {
+		script.told["prev"] += receipt.Charged
+		script.replies[key] = "reply of " + key
 	}
 }
 
-func (s *faultScript) run() {
+func (script *faultScript) run() {
 	for i := range 6 {
-		s.call(s.live, CardsGet, i%3 != 2)
-		s.call(s.preview, ProductsList, i%3 != 1)
-		s.batch(fmt.Sprint("key", i))
-		s.now.Mono += 500
-		s.now.Wall += 500
+		script.call(script.live, CardsGet, i%3 != 2)
+		script.call(script.preview, ProductsList, i%3 != 1)
+		script.batch(fmt.Sprint("key", i))
+		script.now.Mono += 500
+		script.now.Wall += 500
 		if i%2 == 1 {
-			_ = s.store.SaveCheckpoint() // the next one does its work, too
+			_ = script.store.SaveCheckpoint() // the next one does its work, too
 		}
 	}
 }
@@ -161,7 +161,7 @@ func everyFault(t *testing.T, kind waltest.FaultyDisk) {
 func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 	t.Helper()
 	live, preview := faultKeys(t)
-	s := &faultScript{
+	script := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
@@ -174,15 +174,15 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 	}
 
 	store, err := OpenEmbedded(dir, EmbeddedOptions{
-		Now: s.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint, unsynced: true,
+		Now: script.now, CheckpointEvery: time.Hour, create: disk.Create, checkpoint: checkpoint, unsynced: true,
 		boot: noBoot,
 	})
 
 	switch {
 	case err == nil:
-		s.store = store
-		s.run()
-		if s.down || store.Err() != nil {
+		script.store = store
+		script.run()
+		if script.down || store.Err() != nil {
 			t.Fatalf("fault %d: one failure of the disk took metering down: %v", disk.FailAt, store.Err())
 		}
 		store.Kill()
@@ -190,22 +190,22 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 		t.Fatal(err)
 	}
 
-	s.now = Instant{Wall: s.now.Wall}
-	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now, unsynced: true})
+	script.now = Instant{Wall: script.now.Wall}
+	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, unsynced: true})
 	if err != nil {
 		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.FailAt, disk.Verbs[len(disk.Verbs)-1], err)
 	}
-	defer s.store.Close()
-	s.down = false
-	s.check(disk)
+	defer script.store.Close()
+	script.down = false
+	script.check(disk)
 }
 
-func (s *faultScript) check(disk *waltest.FaultyDisk) {
-	s.t.Helper()
+func (script *faultScript) check(disk *waltest.FaultyDisk) {
+	script.t.Helper()
 	ledger := map[string]int64{}
-	rows, err := s.store.Ledger("", 0)
+	rows, err := script.store.Ledger("", 0)
 	if err != nil {
-		s.t.Fatal(err)
+		script.t.Fatal(err)
 	}
 
 	batches := int64(0)
@@ -216,33 +216,34 @@ func (s *faultScript) check(disk *waltest.FaultyDisk) {
 		}
 	}
 
-	for _, p := range []*Principal{s.live, s.preview} {
-		usage, err := s.store.Usage(p, RuleFor(p, UsageGet), s.now)
+	for _, p := range []*Principal{script.live, script.preview} {
+		usage, err := script.store.Usage(p, RuleFor(p, UsageGet), script.now)
 		if err != nil || usage.Used != ledger[p.Tenant] {
-			s.t.Fatalf("fault %d: %s used %d, ledger %d (%v)", disk.FailAt, p.Tenant, usage.Used, ledger[p.Tenant], err)
+			script.t.Fatalf("fault %d: %s used %d, ledger %d (%v)",
+				disk.FailAt, p.Tenant, usage.Used, ledger[p.Tenant], err)
 		}
-		if usage.Used != s.told[p.Tenant] {
-			s.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d",
-				disk.FailAt, p.Tenant, usage.Used, s.told[p.Tenant], s.tried[p.Tenant])
+		if usage.Used != script.told[p.Tenant] {
+			script.t.Fatalf("fault %d: %s charged %d, acknowledged %d, tried %d",
+				disk.FailAt, p.Tenant, usage.Used, script.told[p.Tenant], script.tried[p.Tenant])
 		}
 	}
 
 	replays := int64(0)
-	for _, key := range s.keys {
-		d, _ := s.admit(s.preview, PricesBatch)
-		claim, err := s.store.Begin(d.Ticket, key, BodyHash{1}, s.now)
+	for _, key := range script.keys {
+		decision, _ := script.admit(script.preview, PricesBatch)
+		claim, err := script.store.Begin(decision.Ticket, key, BodyHash{1}, script.now)
 		if err != nil {
-			s.t.Fatal(err)
+			script.t.Fatal(err)
 		}
 		if claim.Outcome == Replay && string(claim.Reply) == "reply of "+key {
 			replays++
-		} else if s.replies[key] != "" {
-			s.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", disk.FailAt, key, claim)
+		} else if script.replies[key] != "" {
+			script.t.Fatalf("fault %d: acknowledged reply of %s is gone: %+v", disk.FailAt, key, claim)
 		}
 	}
 
 	if replays != batches {
-		s.t.Fatalf("fault %d: %d batches charged, %d replies kept", disk.FailAt, batches, replays)
+		script.t.Fatalf("fault %d: %d batches charged, %d replies kept", disk.FailAt, batches, replays)
 	}
 }
 
@@ -258,8 +259,8 @@ func TestStateDamage(t *testing.T) {
 		}
 
 		for range 3 {
-			d := store.Admit(live, RuleFor(live, CardsGet), instant(testTime))
-			if _, err := store.Finish(d.Ticket, true); err != nil {
+			decision := store.Admit(live, RuleFor(live, CardsGet), instant(testTime))
+			if _, err := store.Finish(decision.Ticket, true); err != nil {
 				t.Fatal(err)
 			}
 		}

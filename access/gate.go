@@ -59,12 +59,12 @@ func (g *Gate) Begin(ctx context.Context, t Ticket, key string, body BodyHash, n
 }
 
 // Commit charges a fresh claim and keeps its reply; see [Store].
-func (g *Gate) Commit(t Ticket, c Claim, reply []byte) (Receipt, error) {
-	return g.store.Commit(t, c, reply)
+func (g *Gate) Commit(t Ticket, claim Claim, reply []byte) (Receipt, error) {
+	return g.store.Commit(t, claim, reply)
 }
 
 // Abort gives up a fresh claim and finishes its ticket; see [Store].
-func (g *Gate) Abort(t Ticket, c Claim) (Receipt, error) { return g.store.Abort(t, c) }
+func (g *Gate) Abort(t Ticket, claim Claim) (Receipt, error) { return g.store.Abort(t, claim) }
 
 // Usage reads the allowance of a principal.
 func (g *Gate) Usage(p *Principal, now Instant) (Usage, error) {

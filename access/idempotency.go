@@ -68,9 +68,9 @@ func (l *limits) plain(tenant string, name replyName, r reply) ([]byte, error) {
 
 // begin makes a fresh record and reserves its cost. The caller holds the account.
 func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Instant) (Claim, error) {
-	s := a.stand(t.Principal, &t.Rule, l.moment(now))
-	if s.full(t.Rule.Cost) {
-		policy := s.policy(true)
+	st := a.stand(t.Principal, &t.Rule, l.moment(now))
+	if st.full(t.Rule.Cost) {
+		policy := st.policy(true)
 		return Claim{Outcome: Exhausted, Allowance: policy, RetryAfter: policy.Wait}, nil
 	}
 
@@ -83,10 +83,10 @@ func (l *limits) begin(a *account, t *Ticket, key string, body BodyHash, now Ins
 	}
 
 	// The key may alias the request's memory, which the claim outlives.
-	r := &flight{id: l.claims.Add(1), body: body, done: make(chan struct{}), period: s.period}
-	a.reserve(&t.Rule, s.day, s.period)
-	a.replies.flying[nameReply(t.Rule.Operation, key)] = r
-	return Claim{Outcome: Fresh, Key: strings.Clone(key), Body: body, ID: r.id}, nil
+	flying := &flight{id: l.claims.Add(1), body: body, done: make(chan struct{}), period: st.period}
+	a.reserve(&t.Rule, st.day, st.period)
+	a.replies.flying[nameReply(t.Rule.Operation, key)] = flying
+	return Claim{Outcome: Fresh, Key: strings.Clone(key), Body: body, ID: flying.id}, nil
 }
 
 // FullError says that no other idempotent reply can be kept. It is an ErrIdempotencyFull.
@@ -95,28 +95,28 @@ type FullError struct {
 	RetryAfter int64 // seconds until one leaves
 }
 
-func (e *FullError) Error() string {
-	if e.Kept == 0 {
+func (full *FullError) Error() string {
+	if full.Kept == 0 {
 		return "replies cannot be written to the checkpoint: " + ErrIdempotencyFull.Error()
 	}
-	return fmt.Sprintf("%d replies of the last ten minutes are kept: %v", e.Kept, ErrIdempotencyFull)
+	return fmt.Sprintf("%d replies of the last ten minutes are kept: %v", full.Kept, ErrIdempotencyFull)
 }
 
-func (e *FullError) Unwrap() error { return ErrIdempotencyFull }
+func (full *FullError) Unwrap() error { return ErrIdempotencyFull }
 
 // owned returns the record in flight that a claim names, or nil. The caller holds the account.
 func (a *account) owned(t *Ticket, claim *Claim) *flight {
-	r := a.replies.flying[nameReply(t.Rule.Operation, claim.Key)]
-	if r == nil || r.id != claim.ID || claim.ID == 0 {
+	flying := a.replies.flying[nameReply(t.Rule.Operation, claim.Key)]
+	if flying == nil || flying.id != claim.ID || claim.ID == 0 {
 		return nil
 	}
-	return r
+	return flying
 }
 
 // land ends a record in flight and wakes those that wait for it. The caller holds the account.
-func (a *account) land(t *Ticket, claim *Claim, r *flight) {
+func (a *account) land(t *Ticket, claim *Claim, flying *flight) {
 	delete(a.replies.flying, nameReply(t.Rule.Operation, claim.Key))
-	close(r.done)
+	close(flying.done)
 }
 
 // Commit implements [Store].
@@ -131,8 +131,8 @@ func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 	data := l.codec.compress(plain) // before the lock: it takes longer than all that follows
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
-	r := a.owned(&t, &claim)
-	if r == nil {
+	flying := a.owned(&t, &claim)
+	if flying == nil {
 		a.mu.Unlock()
 		return Receipt{}, fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrTicket)
 	}
@@ -144,11 +144,11 @@ func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 
 	// A checkpoint that has the charge has to have the reply: both go in under one lock.
 	name := nameReply(t.Rule.Operation, claim.Key)
-	a.release(&t.Rule, t.Day, r.period)
-	a.replies.keep(name, reply{answer: answer{body: r.body, at: t.At}, data: data})
+	a.release(&t.Rule, t.Day, flying.period)
+	a.replies.keep(name, reply{answer: answer{body: flying.body, at: t.At}, data: data})
 	e := ticketEntry(&t, t.Rule.Cost)
-	e.period = r.period
-	e.reply = &replyEntry{name: claim.Key, body: r.body, data: data}
+	e.period = flying.period
+	e.reply = &replyEntry{name: claim.Key, body: flying.body, data: data}
 	receipt, seq := l.enter(a, &t, &e)
 	a.mu.Unlock()
 
@@ -161,7 +161,7 @@ func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 		a.replies.withdraw(name, t.At)
 		receipt = Receipt{}
 	}
-	a.land(&t, &claim, r)
+	a.land(&t, &claim, flying)
 	return receipt, err
 }
 
@@ -169,16 +169,16 @@ func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 func (l *limits) Abort(t Ticket, claim Claim) (Receipt, error) {
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
-	r := a.owned(&t, &claim)
-	if r == nil {
+	flying := a.owned(&t, &claim)
+	if flying == nil {
 		// A commit ended it: what is left is told as it stands.
-		s := a.stand(t.Principal, &t.Rule, moment{store: t.At, wall: t.Now.Wall})
+		st := a.stand(t.Principal, &t.Rule, moment{store: t.At, wall: t.Now.Wall})
 		a.mu.Unlock()
-		return Receipt{Allowance: s.policy(false)}, nil
+		return Receipt{Allowance: st.policy(false)}, nil
 	}
 
-	a.release(&t.Rule, t.Day, r.period)
-	a.land(&t, &claim, r)
+	a.release(&t.Rule, t.Day, flying.period)
+	a.land(&t, &claim, flying)
 	a.mu.Unlock()
 
 	return l.Finish(t, false)
@@ -202,8 +202,10 @@ func newReplyCodec() replyCodec {
 	return replyCodec{encoder: encoder, decoder: decoder}
 }
 
-func (c replyCodec) compress(plain []byte) []byte {
-	return c.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64))
+func (codec replyCodec) compress(plain []byte) []byte {
+	return codec.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64))
 }
 
-func (c replyCodec) expand(data []byte) ([]byte, error) { return c.decoder.DecodeAll(data, nil) }
+func (codec replyCodec) expand(data []byte) ([]byte, error) {
+	return codec.decoder.DecodeAll(data, nil)
+}

@@ -27,21 +27,21 @@ type Clock struct {
 	offset *atomic.Int64 // wall - monotonic, in milliseconds
 }
 
-// StartClock returns a Clock whose monotonic zero is t. Pass time.Now().
-func StartClock(t time.Time) Clock {
-	c := Clock{origin: t, offset: new(atomic.Int64)}
-	c.offset.Store(t.UnixMilli())
-	return c
+// StartClock returns a Clock whose monotonic zero is now. Pass time.Now().
+func StartClock(now time.Time) Clock {
+	clock := Clock{origin: now, offset: new(atomic.Int64)}
+	clock.offset.Store(now.UnixMilli())
+	return clock
 }
 
-// At returns t on both clocks. It is exact when t carries a monotonic reading.
-func (c Clock) At(t time.Time) Instant {
-	mono := t.Sub(c.origin).Milliseconds()
-	return Instant{Mono: mono, Wall: mono + c.offset.Load()}
+// At returns a time on both clocks. It is exact when the time carries a monotonic reading.
+func (clock Clock) At(when time.Time) Instant {
+	mono := when.Sub(clock.origin).Milliseconds()
+	return Instant{Mono: mono, Wall: mono + clock.offset.Load()}
 }
 
 // Time returns the wall time of the instant, in UTC.
-func (n Instant) Time() time.Time { return time.UnixMilli(n.Wall).UTC() }
+func (now Instant) Time() time.Time { return time.UnixMilli(now.Wall).UTC() }
 
 // Day is a UTC date as the number of days since 1970-01-01.
 type Day int32
@@ -51,36 +51,36 @@ func DayOf(wallMillis int64) Day { return Day(floorDiv(wallMillis, dayMillis)) }
 
 // ParseDay reads a date as YYYY-MM-DD.
 func ParseDay(s string) (Day, error) {
-	t, err := time.ParseInLocation(time.DateOnly, s, time.UTC)
+	date, err := time.ParseInLocation(time.DateOnly, s, time.UTC)
 	if err != nil {
 		return 0, fmt.Errorf("cannot read date %q: %w", s, errNotADate)
 	}
-	return DayOf(t.UnixMilli()), nil
+	return DayOf(date.UnixMilli()), nil
 }
 
 // Start returns the first instant of the day in Unix milliseconds.
-func (d Day) Start() int64 { return int64(d) * dayMillis }
+func (day Day) Start() int64 { return int64(day) * dayMillis }
 
 // String returns the date as YYYY-MM-DD.
-func (d Day) String() string { return time.UnixMilli(d.Start()).UTC().Format(time.DateOnly) }
+func (day Day) String() string { return time.UnixMilli(day.Start()).UTC().Format(time.DateOnly) }
 
 // Period is a span of time [Start, End) in Unix milliseconds.
 type Period struct{ Start, End int64 }
 
-func (p Period) has(wall int64) bool { return wall >= p.Start && wall < p.End }
+func (span Period) has(wall int64) bool { return wall >= span.Start && wall < span.End }
 
 // monthOf returns the UTC calendar month around wall.
 func monthOf(wall int64) Period {
-	t := time.UnixMilli(wall).UTC()
-	first := time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	when := time.UnixMilli(wall).UTC()
+	first := time.Date(when.Year(), when.Month(), 1, 0, 0, 0, 0, time.UTC)
 	return Period{Start: first.UnixMilli(), End: first.AddDate(0, 1, 0).UnixMilli()}
 }
 
-// around returns the period of p's length that holds wall, counted on from p.
-func (p Period) around(wall int64) Period {
-	length := p.End - p.Start
-	n := floorDiv(wall-p.Start, length)
-	return Period{Start: p.Start + n*length, End: p.Start + (n+1)*length}
+// around returns the period of the same length that holds wall, counted on from this one.
+func (span Period) around(wall int64) Period {
+	length := span.End - span.Start
+	n := floorDiv(wall-span.Start, length)
+	return Period{Start: span.Start + n*length, End: span.Start + (n+1)*length}
 }
 
 // secondsUp returns the whole seconds that cover ms, never negative.

@@ -81,15 +81,15 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 }
 
 // checkLog refuses a state directory whose log or checkpoint is gone.
-func (s *storedState) checkLog(walDir string) error {
+func (state *storedState) checkLog(walDir string) error {
 	firsts, err := wal.Segments(walDir)
 	if err != nil {
 		return err
 	}
-	if s.exists() && len(firsts) == 0 {
+	if state.exists() && len(firsts) == 0 {
 		return fmt.Errorf("cannot read log %q: %w: it has no segment", walDir, ErrCorrupt)
 	}
-	if !s.exists() && len(firsts) > 0 && slices.Min(firsts) > 1 {
+	if !state.exists() && len(firsts) > 0 && slices.Min(firsts) > 1 {
 		return fmt.Errorf("cannot read checkpoint beside log %q: %w: it is gone", walDir, ErrCorrupt)
 	}
 	return nil

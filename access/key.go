@@ -28,11 +28,11 @@ var kindNames = [...]string{NoKind: "", Live: "live", Sandbox: "sandbox", Previe
 var kindPrefixes = [...]string{NoKind: "", Live: "npk_live_", Sandbox: "npk_test_", Preview: "npk_prev_"}
 
 // String returns live, sandbox, preview, or "" for NoKind.
-func (k Kind) String() string {
-	if int(k) >= len(kindNames) {
+func (kind Kind) String() string {
+	if int(kind) >= len(kindNames) {
 		return ""
 	}
-	return kindNames[k]
+	return kindNames[kind]
 }
 
 // ParseKind reads live, sandbox or preview.
@@ -54,11 +54,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-var isBase62 = func() (t [256]bool) {
+var isBase62 = func() (table [256]bool) {
 	for i := range len(base62) {
-		t[base62[i]] = true
+		table[base62[i]] = true
 	}
-	return t
+	return table
 }()
 
 // KindOf returns the kind that the prefix of raw claims, whether or not the rest is a key: it
@@ -67,9 +67,9 @@ func KindOf[T string | []byte](raw T) Kind {
 	if len(raw) < prefixLength {
 		return NoKind
 	}
-	for k := Live; k <= Preview; k++ {
-		if string(raw[:prefixLength]) == kindPrefixes[k] {
-			return k
+	for kind := Live; kind <= Preview; kind++ {
+		if string(raw[:prefixLength]) == kindPrefixes[kind] {
+			return kind
 		}
 	}
 	return NoKind

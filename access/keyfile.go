@@ -40,17 +40,19 @@ type Tenant struct {
 }
 
 // PlanOf returns the plan of a tenant on a surface.
-func (t *Tenant) PlanOf(surface string) string { return cmp.Or(t.Plans[surface], t.Plan) }
+func (tenant *Tenant) PlanOf(surface string) string {
+	return cmp.Or(tenant.Plans[surface], tenant.Plan)
+}
 
 // resets are what an operator reset.
-func (t *Tenant) resets() (r resets) {
-	if t.DayResetAt != nil {
-		r.day = t.DayResetAt.UnixMilli()
+func (tenant *Tenant) resets() (out resets) {
+	if tenant.DayResetAt != nil {
+		out.day = tenant.DayResetAt.UnixMilli()
 	}
-	if t.CreditsResetAt != nil {
-		r.credits = t.CreditsResetAt.UnixMilli()
+	if tenant.CreditsResetAt != nil {
+		out.credits = tenant.CreditsResetAt.UnixMilli()
 	}
-	return r
+	return out
 }
 
 // Key is what is kept of a key. The key itself is not.
@@ -68,11 +70,11 @@ type Key struct {
 }
 
 // Status returns active, revoked or expired at a time.
-func (k *Key) Status(at time.Time) string {
+func (key *Key) Status(now time.Time) string {
 	switch {
-	case k.RevokedAt != nil:
+	case key.RevokedAt != nil:
 		return "revoked"
-	case k.ExpiresAt != nil && !at.Before(*k.ExpiresAt):
+	case key.ExpiresAt != nil && !now.Before(*key.ExpiresAt):
 		return "expired"
 	}
 	return "active"
@@ -99,23 +101,23 @@ type NewKey struct {
 // Create adds a key, and the tenant when it is new. It returns the key's record and, once, its
 // text. A plan other than the tenant's is ErrPlanDiffers. The caller checks that the plan is
 // configured.
-func (f *KeyFile) Create(n NewKey, at time.Time) (*Key, string, error) {
+func (f *KeyFile) Create(want NewKey, now time.Time) (*Key, string, error) {
 	// Nothing changes before everything was judged.
-	if err := n.Validate(at); err != nil {
+	if err := want.Validate(now); err != nil {
 		return nil, "", err
 	}
-	if err := f.enter(n); err != nil {
+	if err := f.enter(want); err != nil {
 		return nil, "", err
 	}
 
 	key := &Key{
-		ID: mintKeyID(), Tenant: n.Tenant, Name: n.Name, Surface: n.Kind.String(),
-		CreatedAt: utcSeconds(at), ExpiresAt: utcPointer(n.Expires),
+		ID: mintKeyID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Kind.String(),
+		CreatedAt: utcSeconds(now), ExpiresAt: utcPointer(want.Expires),
 	}
-	if n.Kind == Preview {
-		key.Scopes = cmp.Or(n.Scopes, AllScopes).Names()
+	if want.Kind == Preview {
+		key.Scopes = cmp.Or(want.Scopes, AllScopes).Names()
 	}
-	return key, f.add(key, n.Kind), nil
+	return key, f.add(key, want.Kind), nil
 }
 
 // add mints the text of a key record, stores its hash and returns the text.
@@ -128,7 +130,7 @@ func (f *KeyFile) add(key *Key, kind Kind) string {
 }
 
 // Validate says what is wrong with the request for a key at an instant, whatever keys there are.
-func (n NewKey) Validate(at time.Time) error {
+func (want NewKey) Validate(now time.Time) error {
 	var problems []error
 	refuse := func(bad bool, format string, args ...any) {
 		if bad {
@@ -136,89 +138,89 @@ func (n NewKey) Validate(at time.Time) error {
 		}
 	}
 
-	refuse(!validName(n.Tenant), "create a key for tenant %q: want %s", n.Tenant, nameRule)
-	refuse(n.Plan != "" && !validName(n.Plan), "create a key of plan %q: want %s", n.Plan, nameRule)
-	refuse(n.Kind == NoKind || n.Kind > Preview, "create a key: want a surface, live, preview or sandbox")
+	refuse(!validName(want.Tenant), "create a key for tenant %q: want %s", want.Tenant, nameRule)
+	refuse(want.Plan != "" && !validName(want.Plan), "create a key of plan %q: want %s", want.Plan, nameRule)
+	refuse(want.Kind == NoKind || want.Kind > Preview, "create a key: want a surface, live, preview or sandbox")
 
 	control := func(r rune) bool { return r < ' ' || r == 0x7f }
-	refuse(len(n.Name) > 100 || strings.ContainsFunc(n.Name, control),
-		"name a key %q: want at most 100 bytes without control characters", n.Name)
+	refuse(len(want.Name) > 100 || strings.ContainsFunc(want.Name, control),
+		"name a key %q: want at most 100 bytes without control characters", want.Name)
 
-	other := n.Kind != Preview
-	refuse(other && n.Scopes != 0, "create a %s key with scopes: only preview keys have them", n.Kind)
-	refuse(other && (n.Credits != nil || n.Period != nil),
-		"create a %s key with credits or a period: only preview tenants have them", n.Kind)
-	if n.Credits != nil {
-		refuse(*n.Credits < 0, "give %d credits: want 0 or more", *n.Credits)
+	other := want.Kind != Preview
+	refuse(other && want.Scopes != 0, "create a %s key with scopes: only preview keys have them", want.Kind)
+	refuse(other && (want.Credits != nil || want.Period != nil),
+		"create a %s key with credits or a period: only preview tenants have them", want.Kind)
+	if want.Credits != nil {
+		refuse(*want.Credits < 0, "give %d credits: want 0 or more", *want.Credits)
 	}
-	if n.Expires != nil {
-		refuse(!n.Expires.After(at),
-			"create a key that expires at %s: want a time to come", n.Expires.UTC().Format(time.RFC3339))
+	if want.Expires != nil {
+		refuse(!want.Expires.After(now),
+			"create a key that expires at %s: want a time to come", want.Expires.UTC().Format(time.RFC3339))
 	}
-	if n.Period != nil {
-		refuse(!n.Period[1].After(n.Period[0]),
-			"use a period that ends at %s: want an end after its start", n.Period[1].UTC().Format(time.RFC3339))
+	if want.Period != nil {
+		refuse(!want.Period[1].After(want.Period[0]),
+			"use a period that ends at %s: want an end after its start", want.Period[1].UTC().Format(time.RFC3339))
 	}
 	return errors.Join(problems...)
 }
 
 // enter makes or changes the tenant of a new key. Another surface's plan stays as it is.
-func (f *KeyFile) enter(n NewKey) error {
-	tenant := f.Tenants[n.Tenant]
-	surface := n.Kind.String()
+func (f *KeyFile) enter(want NewKey) error {
+	tenant := f.Tenants[want.Tenant]
+	surface := want.Kind.String()
 	switch {
-	case tenant == nil && n.Plan == "":
-		return fmt.Errorf("cannot create tenant %q: want a plan", n.Tenant)
+	case tenant == nil && want.Plan == "":
+		return fmt.Errorf("cannot create tenant %q: want a plan", want.Tenant)
 	case tenant == nil:
-		tenant = &Tenant{Plan: n.Plan}
-		f.Tenants[n.Tenant] = tenant
-	case n.Plan == "" || n.Plan == tenant.PlanOf(surface):
-	case f.has(n.Tenant, surface) && !n.ChangePlan:
+		tenant = &Tenant{Plan: want.Plan}
+		f.Tenants[want.Tenant] = tenant
+	case want.Plan == "" || want.Plan == tenant.PlanOf(surface):
+	case f.has(want.Tenant, surface) && !want.ChangePlan:
 		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w on this surface: %q",
-			n.Plan, n.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
+			want.Plan, want.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
 	default:
 		if tenant.Plans == nil {
 			tenant.Plans = map[string]string{}
 		}
-		tenant.Plans[surface] = n.Plan
+		tenant.Plans[surface] = want.Plan
 	}
 
 	// What is not given stays as it is.
-	if n.Credits != nil {
-		tenant.Credits = new(*n.Credits)
+	if want.Credits != nil {
+		tenant.Credits = new(*want.Credits)
 	}
-	if n.Period != nil {
-		tenant.PeriodStart = utcPointer(&n.Period[0])
-		tenant.PeriodEnd = utcPointer(&n.Period[1])
+	if want.Period != nil {
+		tenant.PeriodStart = utcPointer(&want.Period[0])
+		tenant.PeriodEnd = utcPointer(&want.Period[1])
 	}
 	return nil
 }
 
 // has reports whether a tenant has a key of a surface.
 func (f *KeyFile) has(tenant, surface string) bool {
-	return slices.ContainsFunc(f.Keys, func(k *Key) bool { return k.Tenant == tenant && k.Surface == surface })
+	return slices.ContainsFunc(f.Keys, func(key *Key) bool { return key.Tenant == tenant && key.Surface == surface })
 }
 
-// ResetDay makes the day's quota of a tenant whole again at an instant, or the credits of its period.
-// What was called stays in the ledger.
-func (f *KeyFile) ResetDay(tenant string, credits bool, at time.Time) error {
-	t := f.Tenants[tenant]
-	if t == nil {
+// ResetDay makes the day's quota of a tenant whole again, or the credits of its period. What was
+// called stays in the ledger.
+func (f *KeyFile) ResetDay(tenant string, credits bool, now time.Time) error {
+	found := f.Tenants[tenant]
+	if found == nil {
 		return fmt.Errorf("cannot reset the day of tenant %q: %w", tenant, ErrNoSuchTenant)
 	}
 
 	// A second reset within a millisecond, or by a clock that was set back, is one more all the same.
 	next := func(was *time.Time) *time.Time {
-		now := at.UTC().Truncate(time.Millisecond)
-		if was != nil && !now.After(*was) {
-			now = was.Add(time.Millisecond)
+		reset := now.UTC().Truncate(time.Millisecond)
+		if was != nil && !reset.After(*was) {
+			reset = was.Add(time.Millisecond)
 		}
-		return &now
+		return &reset
 	}
 	if credits {
-		t.CreditsResetAt = next(t.CreditsResetAt)
+		found.CreditsResetAt = next(found.CreditsResetAt)
 	} else {
-		t.DayResetAt = next(t.DayResetAt)
+		found.DayResetAt = next(found.DayResetAt)
 	}
 	return nil
 }
@@ -234,13 +236,13 @@ func (f *KeyFile) find(id string) (*Key, error) {
 }
 
 // Revoke ends a key at once. Revoking a revoked key changes nothing.
-func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
+func (f *KeyFile) Revoke(id string, now time.Time) (*Key, error) {
 	key, err := f.find(id)
 	if err != nil {
 		return nil, err
 	}
 	if key.RevokedAt == nil {
-		key.RevokedAt = new(utcSeconds(at))
+		key.RevokedAt = new(utcSeconds(now))
 	}
 	return key, nil
 }
@@ -248,12 +250,12 @@ func (f *KeyFile) Revoke(id string, at time.Time) (*Key, error) {
 // Rotate makes a key that follows an active one: same tenant, name, surface, scopes and expiry. The
 // old key expires after overlap, or earlier if it did already. It returns the new record and, once,
 // its text.
-func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, string, error) {
+func (f *KeyFile) Rotate(id string, overlap time.Duration, now time.Time) (*Key, string, error) {
 	old, err := f.find(id)
 	if err != nil {
 		return nil, "", err
 	}
-	if status := old.Status(at); status != "active" {
+	if status := old.Status(now); status != "active" {
 		return nil, "", fmt.Errorf("cannot rotate key %q: it is %s; create a new one", id, status)
 	}
 	if old.RotatedTo != "" {
@@ -269,13 +271,13 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, at time.Time) (*Key, 
 
 	key := *old
 	key.ID = mintKeyID()
-	key.CreatedAt = utcSeconds(at)
+	key.CreatedAt = utcSeconds(now)
 	key.Scopes = slices.Clone(old.Scopes)
 	text := f.add(&key, kind)
 
 	// The overlap shortens the old key's life and never lengthens it.
 	old.RotatedTo = key.ID
-	if end := at.Add(overlap).UTC(); old.ExpiresAt == nil || end.Before(*old.ExpiresAt) {
+	if end := now.Add(overlap).UTC(); old.ExpiresAt == nil || end.Before(*old.ExpiresAt) {
 		old.ExpiresAt = &end
 	}
 	return &key, text, nil
@@ -378,31 +380,31 @@ func (f *KeyFile) validate() error {
 	return errors.Join(problems...)
 }
 
-func (t *Tenant) validate(name string) error {
+func (tenant *Tenant) validate(name string) error {
 	switch {
 	case !validName(name):
 		return fmt.Errorf("tenant %q: not a name", name)
-	case t == nil:
+	case tenant == nil:
 		return fmt.Errorf("tenant %q: null", name)
 	}
 
 	switch {
-	case !validName(t.Plan):
-		return fmt.Errorf("tenant %q: plan %q is not a name", name, t.Plan)
-	case !t.validPlans():
-		return fmt.Errorf("tenant %q: plans %v are not names by surface", name, t.Plans)
-	case t.Credits != nil && *t.Credits < 0:
+	case !validName(tenant.Plan):
+		return fmt.Errorf("tenant %q: plan %q is not a name", name, tenant.Plan)
+	case !tenant.validPlans():
+		return fmt.Errorf("tenant %q: plans %v are not names by surface", name, tenant.Plans)
+	case tenant.Credits != nil && *tenant.Credits < 0:
 		return fmt.Errorf("tenant %q: negative credits", name)
-	case (t.PeriodStart == nil) != (t.PeriodEnd == nil):
+	case (tenant.PeriodStart == nil) != (tenant.PeriodEnd == nil):
 		return fmt.Errorf("tenant %q: half a period", name)
-	case t.PeriodStart != nil && t.PeriodEnd.UnixMilli() <= t.PeriodStart.UnixMilli():
+	case tenant.PeriodStart != nil && tenant.PeriodEnd.UnixMilli() <= tenant.PeriodStart.UnixMilli():
 		return fmt.Errorf("tenant %q: period ends before it starts", name)
 	}
 	return nil
 }
 
-func (t *Tenant) validPlans() bool {
-	for surface, plan := range t.Plans {
+func (tenant *Tenant) validPlans() bool {
+	for surface, plan := range tenant.Plans {
 		if _, err := ParseKind(surface); err != nil || !validName(plan) {
 			return false
 		}
@@ -410,31 +412,31 @@ func (t *Tenant) validPlans() bool {
 	return true
 }
 
-func (k *Key) validate(f *KeyFile) error {
-	if !validName(k.ID) {
+func (key *Key) validate(f *KeyFile) error {
+	if !validName(key.ID) {
 		return errors.New("id is not a name")
 	}
-	if f.Tenants[k.Tenant] == nil {
-		return fmt.Errorf("%q: tenant %q does not exist", k.ID, k.Tenant)
+	if f.Tenants[key.Tenant] == nil {
+		return fmt.Errorf("%q: tenant %q does not exist", key.ID, key.Tenant)
 	}
-	if _, err := ParseKind(k.Surface); err != nil {
-		return fmt.Errorf("%q: %w", k.ID, err)
+	if _, err := ParseKind(key.Surface); err != nil {
+		return fmt.Errorf("%q: %w", key.ID, err)
 	}
-	if sum, err := hex.DecodeString(k.Hash); err != nil || len(sum) != len(BodyHash{}) {
-		return fmt.Errorf("%q: hash is not a SHA-256", k.ID)
+	if sum, err := hex.DecodeString(key.Hash); err != nil || len(sum) != len(BodyHash{}) {
+		return fmt.Errorf("%q: hash is not a SHA-256", key.ID)
 	}
 
-	if _, err := ParseScopes(k.Scopes); err != nil {
-		return fmt.Errorf("%q: %w", k.ID, err)
+	if _, err := ParseScopes(key.Scopes); err != nil {
+		return fmt.Errorf("%q: %w", key.ID, err)
 	}
 	return nil
 }
 
-func utcSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+func utcSeconds(when time.Time) time.Time { return when.UTC().Truncate(time.Second) }
 
-func utcPointer(t *time.Time) *time.Time {
-	if t == nil {
+func utcPointer(when *time.Time) *time.Time {
+	if when == nil {
 		return nil
 	}
-	return new(t.UTC())
+	return new(when.UTC())
 }

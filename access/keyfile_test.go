@@ -15,13 +15,13 @@ import (
 
 var testTime = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 
-func instant(at time.Time) Instant {
-	return Instant{Mono: at.Sub(testTime).Milliseconds(), Wall: at.UnixMilli()}
+func instant(now time.Time) Instant {
+	return Instant{Mono: now.Sub(testTime).Milliseconds(), Wall: now.UnixMilli()}
 }
 
-func mustCreate(t testing.TB, f *KeyFile, n NewKey) (*Key, string) {
+func mustCreate(t testing.TB, f *KeyFile, want NewKey) (*Key, string) {
 	t.Helper()
-	key, raw, err := f.Create(n, testTime)
+	key, raw, err := f.Create(want, testTime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,12 +32,12 @@ func TestKeyFileCreate(t *testing.T) {
 	t.Parallel()
 	f := NewKeyFile()
 	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Live, Plan: "pro", Name: "web shop"})
-	refused := func(n NewKey, want string) {
+	refused := func(key NewKey, want string) {
 		t.Helper()
 		before, _ := f.encode()
-		_, raw, err := f.Create(n, testTime)
+		_, raw, err := f.Create(key, testTime)
 		if err == nil || !strings.Contains(err.Error(), want) || raw != "" {
-			t.Fatalf("Create(%+v): %v, want %q", n, err, want)
+			t.Fatalf("Create(%+v): %v, want %q", key, err, want)
 		}
 		if after, _ := f.encode(); !bytes.Equal(before, after) {
 			t.Fatal("a refused key changed the file")
@@ -113,9 +113,9 @@ func TestKeyLife(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := func(raw string, at time.Time, want error) {
+	want := func(raw string, now time.Time, want error) {
 		t.Helper()
-		p, err := ring.Authenticate([]byte(raw), instant(at))
+		p, err := ring.Authenticate([]byte(raw), instant(now))
 		if !errors.Is(err, want) || want == nil && p == nil {
 			t.Fatalf("authenticate: %v %v, want %v", p, err, want)
 		}
@@ -157,9 +157,9 @@ func TestKeyLife(t *testing.T) {
 	}
 
 	want(freshRaw, testTime, ErrRevoked)
-	for at, status := range map[time.Time]string{testTime: "active", testTime.Add(24 * time.Hour): "expired"} {
-		if got := f.Keys[0].Status(at); got != status {
-			t.Fatalf("status at %s: %s", at, got)
+	for now, status := range map[time.Time]string{testTime: "active", testTime.Add(24 * time.Hour): "expired"} {
+		if got := f.Keys[0].Status(now); got != status {
+			t.Fatalf("status at %s: %s", now, got)
 		}
 	}
 }

@@ -75,13 +75,13 @@ type dayLedger struct {
 func newLedgerReport(rows []LedgerRow) LedgerReport {
 	report := LedgerReport{Tenants: []tenantLedger{}}
 	for _, row := range rows {
-		ofTenant := func(t *tenantLedger) bool { return t.Tenant == row.Tenant }
+		ofTenant := func(tenant *tenantLedger) bool { return tenant.Tenant == row.Tenant }
 		tenant := lastOr(&report.Tenants, ofTenant, tenantLedger{Tenant: row.Tenant})
-		ofKey := func(k *keyLedger) bool { return k.ID == row.Key }
+		ofKey := func(key *keyLedger) bool { return key.ID == row.Key }
 		key := lastOr(&tenant.Keys, ofKey, keyLedger{ID: row.Key})
 
 		date := row.Day.String()
-		ofDay := func(d *dayLedger) bool { return d.Date == date }
+		ofDay := func(day *dayLedger) bool { return day.Date == date }
 		day := lastOr(&key.Days, ofDay, dayLedger{Date: date, Operations: map[Operation]Counts{}})
 		day.Operations[row.Operation] = row.Counts
 	}

@@ -33,8 +33,8 @@ func newLimits(j *journal, repliesMax int) *limits {
 
 // slot returns the state of a principal, through the shortcut it carries when that leads here.
 func (l *limits) slot(p *Principal) *slot {
-	if s := p.slot.Load(); s != nil && s.limits == l {
-		return s
+	if slot := p.slot.Load(); slot != nil && slot.limits == l {
+		return slot
 	}
 
 	// A new reading of the keys file made a new principal for the same key.
@@ -42,13 +42,13 @@ func (l *limits) slot(p *Principal) *slot {
 	a.mu.Lock()
 	key := a.key(p.KeyID)
 	a.mu.Unlock()
-	s := &slot{limits: l, account: a, key: key}
-	p.slot.Store(s) // calls that race here store the same
-	return s
+	made := &slot{limits: l, account: a, key: key}
+	p.slot.Store(made) // calls that race here store the same
+	return made
 }
 
 // Admit implements [Store].
-func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
+func (l *limits) Admit(p *Principal, rule Rule, now Instant) (decision Decision) {
 	if l.Err() != nil {
 		return l.unavailable(p, &rule, now)
 	}
@@ -67,9 +67,9 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 		w.fit(rule.PerMinute, at)
 		fits, remaining, wait = w.peek(at)
 	}
-	s := a.stand(p, &rule, l.moment(now))
+	st := a.stand(p, &rule, l.moment(now))
 	reserve := rule.Cost > 0 && !rule.Deferred
-	full := reserve && s.full(rule.Cost)
+	full := reserve && st.full(rule.Cost)
 
 	// A refused call takes nothing and leaves no trace.
 	if fits && !full {
@@ -77,10 +77,10 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 			remaining, wait = w.take(at)
 		}
 		if reserve {
-			a.reserve(&rule, s.day, s.period)
+			a.reserve(&rule, st.day, st.period)
 		}
 		a.last = a.last.later(moment{store: at, wall: now.Wall})
-		d.Ticket = Ticket{Principal: p, Rule: rule, Now: now, Day: s.day, Period: s.period, At: at}
+		decision.Ticket = Ticket{Principal: p, Rule: rule, Now: now, Day: st.day, Period: st.period, At: at}
 	}
 
 	// The figures are those after this call, when it was admitted.
@@ -90,22 +90,22 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (d Decision) {
 			// the minute.
 			wait = min(wait, minuteMillis)
 		}
-		d.Minute = Policy{
+		decision.Minute = Policy{
 			Limit: int64(rule.PerMinute), Remaining: remaining,
 			Wait: secondsUp(wait), Reset: secondsUp(now.Wall + wait),
 		}
 	}
-	d.Allowance = s.policy(fits && full)
+	decision.Allowance = st.policy(fits && full)
 
 	switch {
 	case !fits:
-		d.Verdict = RateLimited
-		d.RetryAfter = d.Minute.Wait
+		decision.Verdict = RateLimited
+		decision.RetryAfter = decision.Minute.Wait
 	case full:
-		d.Verdict = QuotaExceeded
-		d.RetryAfter = d.Allowance.Wait
+		decision.Verdict = QuotaExceeded
+		decision.RetryAfter = decision.Allowance.Wait
 	}
-	return d
+	return decision
 }
 
 // unavailable refuses a call that cannot be metered. What is left is known all the same: it is in
@@ -114,9 +114,9 @@ func (l *limits) unavailable(p *Principal, rule *Rule, now Instant) Decision {
 	a := l.slot(p).account
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := a.stand(p, rule, l.moment(now))
+	st := a.stand(p, rule, l.moment(now))
 	return Decision{
-		Verdict: Unavailable, RetryAfter: unavailableRetry, Allowance: s.policy(false),
+		Verdict: Unavailable, RetryAfter: unavailableRetry, Allowance: st.policy(false),
 	}
 }
 
@@ -182,8 +182,8 @@ func ticketEntry(t *Ticket, charged int64) entry {
 // enter records a finished call in its account, which the caller holds.
 func (l *limits) enter(a *account, t *Ticket, e *entry) (Receipt, uint64) {
 	seq := l.record(a, e)
-	s := a.stand(t.Principal, &t.Rule, moment{store: t.At, wall: t.Now.Wall})
-	return Receipt{Charged: e.charged, Allowance: s.policy(false)}, seq
+	st := a.stand(t.Principal, &t.Rule, moment{store: t.At, wall: t.Now.Wall})
+	return Receipt{Charged: e.charged, Allowance: st.policy(false)}, seq
 }
 
 // Usage implements [Store].
@@ -195,16 +195,16 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 	slot := l.slot(p)
 	a := slot.account
 	a.mu.Lock()
-	s := a.stand(p, &rule, l.moment(now))
+	st := a.stand(p, &rule, l.moment(now))
 	minute := l.minuteNow(slot, p, now)
 	a.mu.Unlock()
 
 	usage := Usage{
-		Tenant: p.Tenant, Period: s.period, Limit: s.limit, Used: s.used,
-		Remaining: max(0, s.limit-s.used), PerMinute: p.Plan.PerMinute, Minute: minute,
+		Tenant: p.Tenant, Period: st.period, Limit: st.limit, Used: st.used,
+		Remaining: max(0, st.limit-st.used), PerMinute: p.Plan.PerMinute, Minute: minute,
 	}
 	if rule.Allowance == DayQuota {
-		usage.Period = Period{Start: s.day.Start(), End: (s.day + 1).Start()}
+		usage.Period = Period{Start: st.day.Start(), End: (st.day + 1).Start()}
 	}
 	return usage, nil
 }
@@ -212,33 +212,33 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 // Stats implements [Store]. It takes each account for a moment.
 func (l *limits) Stats() StoreStats {
 	times := l.meter.times
-	s := StoreStats{Begin: times.Row(timeBegin), Commit: times.Row(timeCommit), Finish: times.Row(timeFinish)}
+	stats := StoreStats{Begin: times.Row(timeBegin), Commit: times.Row(timeCommit), Finish: times.Row(timeFinish)}
 
 	for _, a := range l.all("") {
 		a.mu.Lock()
-		s.Replies += a.replies.count + len(a.replies.flying)
+		stats.Replies += a.replies.count + len(a.replies.flying)
 		a.mu.Unlock()
 	}
-	s.ReplyBytes = l.waiting.Load()
+	stats.ReplyBytes = l.waiting.Load()
 
 	if l.log == nil {
-		return s
+		return stats
 	}
 
 	m := l.meter
-	s.Durable = true
-	s.Sync = m.times.Row(timeSync)
-	s.SyncErrors = m.syncErrors.Load()
-	s.LogBytes = l.log.Size()
-	s.LogWritten = l.log.Bytes()
-	s.LogUnmapped = l.log.Unmapped()
-	s.LogTorn = l.torn
+	stats.Durable = true
+	stats.Sync = m.times.Row(timeSync)
+	stats.SyncErrors = m.syncErrors.Load()
+	stats.LogBytes = l.log.Size()
+	stats.LogWritten = l.log.Bytes()
+	stats.LogUnmapped = l.log.Unmapped()
+	stats.LogTorn = l.torn
 
-	s.Checkpoint = m.times.Row(timeCheckpoint)
-	s.CheckpointFails = m.failed.Load()
-	s.CheckpointBusy = m.busy.Load()
+	stats.Checkpoint = m.times.Row(timeCheckpoint)
+	stats.CheckpointFails = m.failed.Load()
+	stats.CheckpointBusy = m.busy.Load()
 	if at := m.savedAt.Load(); at != 0 {
-		s.CheckpointAt = time.Unix(0, at)
+		stats.CheckpointAt = time.Unix(0, at)
 	}
-	return s
+	return stats
 }

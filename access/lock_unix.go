@@ -70,6 +70,6 @@ func lock(file *os.File, how int, patience time.Duration) (_ *fileLock, err erro
 
 // unlock gives the lock up at once, also where a process being forked holds a copy of the
 // descriptor for a moment.
-func (l *fileLock) unlock() error {
-	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+func (lock *fileLock) unlock() error {
+	return errors.Join(syscall.Flock(int(lock.file.Fd()), syscall.LOCK_UN), lock.file.Close())
 }

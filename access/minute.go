@@ -2,13 +2,13 @@ package access
 
 // minuteNow is what a live key may still do in the minute, without taking any of it. The caller
 // holds the account.
-func (l *limits) minuteNow(s *slot, p *Principal, now Instant) Policy {
+func (l *limits) minuteNow(slot *slot, p *Principal, now Instant) Policy {
 	if p.Kind == Preview {
 		return Policy{}
 	}
 
 	at := l.time(now)
-	w := s.account.windowOf(s.key, KeyWindow)
+	w := slot.account.windowOf(slot.key, KeyWindow)
 	w.fit(p.Plan.PerMinute, at)
 	_, remaining, wait := w.peek(at)
 	wait = min(wait, minuteMillis)

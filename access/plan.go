@@ -22,7 +22,7 @@ type Plan struct {
 }
 
 // Stats reports whether the plan allows price statistics at all.
-func (p *Plan) Stats() bool { return p.StatsWindow > 0 }
+func (plan *Plan) Stats() bool { return plan.StatsWindow > 0 }
 
 // NoStats is the StatsWindow of a configured plan without statistics; a zero there means the
 // default.
@@ -101,7 +101,7 @@ func (ps Plans) Validate() error {
 	return errors.Join(problems...)
 }
 
-func (p *Plan) problems(name string) (problems []error) {
+func (plan *Plan) problems(name string) (problems []error) {
 	bound := func(field string, value, low, high int64) {
 		if value < low || value > high {
 			problem := fmt.Errorf("cannot use plan %q: %s is %d, want %d to %d", name, field, value, low, high)
@@ -109,21 +109,21 @@ func (p *Plan) problems(name string) (problems []error) {
 		}
 	}
 
-	if !validName(name) || p.Name != name {
+	if !validName(name) || plan.Name != name {
 		problems = append(problems, fmt.Errorf("cannot use plan %q: want a name of %s", name, nameRule))
 	}
-	bound("per_minute", int64(p.PerMinute), 1, maxPerMinute)
-	bound("per_day", p.PerDay, 1, 1<<53)
-	bound("credits", p.Credits, 0, 1<<53)
-	bound("max_cards", int64(p.MaxCards), 1, maxCards)
-	bound("max_prices", int64(p.MaxPrices), 1, maxPrices)
-	bound("history_days", int64(p.HistoryDays), 1, maxHistoryDays)
+	bound("per_minute", int64(plan.PerMinute), 1, maxPerMinute)
+	bound("per_day", plan.PerDay, 1, 1<<53)
+	bound("credits", plan.Credits, 0, 1<<53)
+	bound("max_cards", int64(plan.MaxCards), 1, maxCards)
+	bound("max_prices", int64(plan.MaxPrices), 1, maxPrices)
+	bound("history_days", int64(plan.HistoryDays), 1, maxHistoryDays)
 
-	switch p.StatsWindow {
+	switch plan.StatsWindow {
 	case 0, 7, 30, 90:
 	default:
 		problem := fmt.Errorf("cannot use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90",
-			name, p.StatsWindow)
+			name, plan.StatsWindow)
 		problems = append(problems, problem)
 	}
 	return problems

@@ -15,12 +15,12 @@ func TestDefaultPlans(t *testing.T) {
 
 	f := func(name string, perMinute int, perDay int64, stats bool) {
 		t.Helper()
-		p := plans[name]
-		if p == nil || p.PerMinute != perMinute || p.PerDay != perDay || p.Stats() != stats {
-			t.Fatalf("plan %s: %+v", name, p)
+		plan := plans[name]
+		if plan == nil || plan.PerMinute != perMinute || plan.PerDay != perDay || plan.Stats() != stats {
+			t.Fatalf("plan %s: %+v", name, plan)
 		}
-		if p.MaxCards != 200 || p.MaxPrices != 100 || p.HistoryDays != 365 {
-			t.Fatalf("plan %s: %+v", name, p)
+		if plan.MaxCards != 200 || plan.MaxPrices != 100 || plan.HistoryDays != 365 {
+			t.Fatalf("plan %s: %+v", name, plan)
 		}
 	}
 
@@ -29,8 +29,8 @@ func TestDefaultPlans(t *testing.T) {
 	f("pro", 600, 100_000, true)
 	f("business", 6_000, 1_000_000, true)
 	f("unlimited", 1_000_000, 1_000_000_000, true)
-	if p := plans["preview"]; p.PerMinute != 60 || p.Credits != 10_000 {
-		t.Fatalf("preview: %+v", p)
+	if plan := plans["preview"]; plan.PerMinute != 60 || plan.Credits != 10_000 {
+		t.Fatalf("preview: %+v", plan)
 	}
 }
 
@@ -38,8 +38,8 @@ func TestPlansSet(t *testing.T) {
 	t.Parallel()
 	plans := DefaultPlans()
 	plans.Set("free", Plan{PerMinute: 10})
-	if p := plans["free"]; p.PerMinute != 10 || p.PerDay != 2_000 || p.Stats() {
-		t.Fatalf("%+v", p)
+	if plan := plans["free"]; plan.PerMinute != 10 || plan.PerDay != 2_000 || plan.Stats() {
+		t.Fatalf("%+v", plan)
 	}
 
 	plans.Set("pro", Plan{StatsWindow: NoStats})
@@ -72,9 +72,9 @@ func TestPeriods(t *testing.T) {
 		t.Fatalf("month %+v", month)
 	}
 
-	p := Period{Start: 1000, End: 1500}
+	span := Period{Start: 1000, End: 1500}
 	for wall, start := range map[int64]int64{1000: 1000, 1499: 1000, 1500: 1500, 999: 500, 0: 0, -1: -500} {
-		if got := p.around(wall); got.Start != start || got.End != start+500 || !got.has(wall) {
+		if got := span.around(wall); got.Start != start || got.End != start+500 || !got.has(wall) {
 			t.Fatalf("around %d: %+v", wall, got)
 		}
 	}
@@ -95,15 +95,15 @@ func TestPeriods(t *testing.T) {
 
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	s, err := ParseScopes([]string{"usage:read", "catalog:read"})
-	if err != nil || s != CatalogRead|UsageRead || strings.Join(s.Names(), " ") != "catalog:read usage:read" {
-		t.Fatal(s, err)
+	scope, err := ParseScopes([]string{"usage:read", "catalog:read"})
+	if err != nil || scope != CatalogRead|UsageRead || strings.Join(scope.Names(), " ") != "catalog:read usage:read" {
+		t.Fatal(scope, err)
 	}
 	if _, err := ParseScopes([]string{"prices:write"}); err == nil {
 		t.Fatal("unknown scope parsed")
 	}
 
-	p := &Principal{Scopes: s}
+	p := &Principal{Scopes: scope}
 	if !p.Has(CatalogRead) || p.Has(PricesRead) || p.Has(CatalogRead|PricesRead) {
 		t.Fatal("scopes")
 	}

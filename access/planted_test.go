@@ -46,7 +46,7 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a checkpoint that took place is written again", "checkpoint.go",
-		"if state.number == c.number {", "if state.number == c.number+1 {",
+		"if state.number == cp.number {", "if state.number == cp.number+1 {",
 	},
 	{
 		"a checkpoint leaves the replies out", "checkpoint_write.go",

@@ -40,37 +40,40 @@ func powerCuts(t *testing.T, create waltest.Create) {
 	live, preview := faultKeys(t)
 	disk := &waltest.PowerDisk{Make: create}
 	dir := t.TempDir()
-	s := &faultScript{
+	script := &faultScript{
 		t: t, live: live, preview: preview, now: instant(testTime),
 		tried: map[string]int64{}, told: map[string]int64{}, replies: map[string]string{},
 	}
 
 	var err error
-	s.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: s.now, CheckpointEvery: time.Hour, create: disk.Create})
+	options := EmbeddedOptions{Now: script.now, CheckpointEvery: time.Hour, create: disk.Create}
+	script.store, err = OpenEmbedded(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.store.Close()
+	defer script.store.Close()
 
 	lookOnce := func(p *Principal, replyKey string, lose float64) {
 		t.Helper()
-		after, err := OpenEmbedded(cutPower(t, disk, dir, lose), EmbeddedOptions{Now: s.now, create: create})
+		after, err := OpenEmbedded(cutPower(t, disk, dir, lose), EmbeddedOptions{Now: script.now, create: create})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer after.Close()
-		usage, err := after.Usage(p, RuleFor(p, UsageGet), s.now)
-		if err != nil || usage.Used != s.told[p.Tenant] {
-			t.Fatalf("after a power cut %d used, %d acknowledged (%v)", usage.Used, s.told[p.Tenant], err)
+		usage, err := after.Usage(p, RuleFor(p, UsageGet), script.now)
+		if err != nil || usage.Used != script.told[p.Tenant] {
+			t.Fatalf("after a power cut %d used, %d acknowledged (%v)", usage.Used, script.told[p.Tenant], err)
 		}
-		usage, err = after.Usage(s.live, RuleFor(s.live, UsageGet), s.now)
-		if err != nil || usage.Used > s.told[s.live.Tenant] {
-			t.Fatalf("after a power cut %d live calls, %d acknowledged (%v)", usage.Used, s.told[s.live.Tenant], err)
+		usage, err = after.Usage(script.live, RuleFor(script.live, UsageGet), script.now)
+		if err != nil || usage.Used > script.told[script.live.Tenant] {
+			t.Fatalf("after a power cut %d live calls, %d acknowledged (%v)",
+				usage.Used, script.told[script.live.Tenant], err)
 		}
 		if replyKey == "" {
 			return
 		}
-		claim, err := after.Begin(Ticket{Principal: p, Rule: RuleFor(p, PricesBatch)}, replyKey, BodyHash{1}, s.now)
+		ticket := Ticket{Principal: p, Rule: RuleFor(p, PricesBatch)}
+		claim, err := after.Begin(ticket, replyKey, BodyHash{1}, script.now)
 		if err != nil || claim.Outcome != Replay {
 			t.Fatalf("after a power cut: %+v (%v)", claim, err)
 		}
@@ -85,24 +88,24 @@ func powerCuts(t *testing.T, create waltest.Create) {
 
 	for i := range 5 {
 		for range 30 { // a few sectors
-			s.call(live, CardsGet, true)
+			script.call(live, CardsGet, true)
 		}
-		s.call(preview, ProductsList, true)
+		script.call(preview, ProductsList, true)
 		for range 30 {
-			s.call(live, CardsGet, true)
+			script.call(live, CardsGet, true)
 		}
 		look(preview, "")
-		s.batch(string(rune('a' + i)))
+		script.batch(string(rune('a' + i)))
 		look(preview, string(rune('a'+i)))
 		if i == 2 {
-			if err := s.store.SaveCheckpoint(); err != nil {
+			if err := script.store.SaveCheckpoint(); err != nil {
 				t.Fatal(err)
 			}
 			look(preview, "a")
 		}
 	}
 
-	s.call(live, CardsGet, true)
+	script.call(live, CardsGet, true)
 	deadline := time.Now().Add(5 * time.Second) // 100 ms where nothing else runs
 	for !disk.Synced() && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)

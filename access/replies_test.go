@@ -55,22 +55,23 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	reply := make([]byte, 300)
 	send := func(n int, want Outcome) {
 		t.Helper()
-		d := store.Admit(p, RuleFor(p, PricesBatch), now)
-		for ; d.Verdict == RateLimited; d = store.Admit(p, RuleFor(p, PricesBatch), now) {
+		decision := store.Admit(p, RuleFor(p, PricesBatch), now)
+		for ; decision.Verdict == RateLimited; decision = store.Admit(p, RuleFor(p, PricesBatch), now) {
 			pass(10) // above 1,000 a minute, a unit frees up to 0.1 s late (decision 12)
 		}
-		if d.Verdict != Admitted {
-			t.Fatalf("batch %d: %v", n, d.Verdict)
+		if decision.Verdict != Admitted {
+			t.Fatalf("batch %d: %v", n, decision.Verdict)
 		}
-		claim, err := store.Begin(d.Ticket, fmt.Sprintf("0b1f5a52-6a6e-4b0e-9d3c-%012d", n), BodyHash{byte(n)}, now)
+		key := fmt.Sprintf("0b1f5a52-6a6e-4b0e-9d3c-%012d", n)
+		claim, err := store.Begin(decision.Ticket, key, BodyHash{byte(n)}, now)
 		if err != nil || claim.Outcome != want {
 			t.Fatalf("batch %d: outcome %v (%v)", n, claim.Outcome, err)
 		}
 		if want == Fresh {
 			noise.Read(reply)
-			_, err = store.Commit(d.Ticket, claim, reply)
+			_, err = store.Commit(decision.Ticket, claim, reply)
 		} else {
-			_, err = store.Finish(d.Ticket, false)
+			_, err = store.Finish(decision.Ticket, false)
 		}
 		if err != nil {
 			t.Fatalf("batch %d: %v", n, err)
@@ -100,8 +101,8 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	if batches < 59_800 {
 		t.Fatalf("only %d batches in ten minutes", batches)
 	}
-	if s := store.Stats(); s.Replies < batches-1 || s.ReplyBytes != 0 {
-		t.Fatalf("%d replies, %d bytes wait for a checkpoint", s.Replies, s.ReplyBytes)
+	if stats := store.Stats(); stats.Replies < batches-1 || stats.ReplyBytes != 0 {
+		t.Fatalf("%d replies, %d bytes wait for a checkpoint", stats.Replies, stats.ReplyBytes)
 	}
 	each := float64(heap()-before) / float64(batches)
 	t.Logf("%.0f bytes of memory a kept reply", each)
@@ -121,8 +122,8 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	save()
 	left := float64(heap()-before) / float64(batches)
 	t.Logf("%.0f bytes ten minutes later", left)
-	if s := store.Stats(); s.Replies != 0 || left > 20 {
-		t.Errorf("%d replies and %.0f bytes each are left after their time", s.Replies, left)
+	if stats := store.Stats(); stats.Replies != 0 || left > 20 {
+		t.Errorf("%d replies and %.0f bytes each are left after their time", stats.Replies, left)
 	}
 	runtime.KeepAlive(store)
 }
@@ -146,8 +147,8 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	kept := 0
 	for n := range 64 {
 		now.Mono += int64(time.Second / time.Millisecond)
-		d := store.Admit(preview, RuleFor(preview, PricesBatch), now)
-		claim, err := store.Begin(d.Ticket, fmt.Sprint(n), BodyHash{1}, now)
+		decision := store.Admit(preview, RuleFor(preview, PricesBatch), now)
+		claim, err := store.Begin(decision.Ticket, fmt.Sprint(n), BodyHash{1}, now)
 		if full, ok := errors.AsType[*FullError](err); ok {
 			if full.Kept != 0 || full.RetryAfter < 1 {
 				t.Fatalf("%+v", full)
@@ -155,7 +156,7 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 			break
 		}
 		noise.Read(reply)
-		if _, err := store.Commit(d.Ticket, claim, reply); err != nil {
+		if _, err := store.Commit(decision.Ticket, claim, reply); err != nil {
 			t.Fatal(err)
 		}
 		kept++
@@ -167,8 +168,8 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	if err := store.SaveCheckpoint(); err != nil {
 		t.Fatal(err)
 	}
-	d := store.Admit(preview, RuleFor(preview, PricesBatch), now)
-	if claim, err := store.Begin(d.Ticket, "another", BodyHash{1}, now); err != nil || claim.Outcome != Fresh {
+	decision := store.Admit(preview, RuleFor(preview, PricesBatch), now)
+	if claim, err := store.Begin(decision.Ticket, "another", BodyHash{1}, now); err != nil || claim.Outcome != Fresh {
 		t.Fatalf("after a checkpoint: %+v (%v)", claim, err)
 	}
 }

@@ -38,8 +38,8 @@ type Principal struct {
 	slot    atomic.Pointer[slot] // where the store keeps this key's state; a shortcut
 }
 
-// Has reports whether a preview key has every scope of s.
-func (p *Principal) Has(s Scope) bool { return p.Scopes&s == s }
+// Has reports whether a preview key has all of these scopes.
+func (p *Principal) Has(scope Scope) bool { return p.Scopes&scope == scope }
 
 // PeriodAt returns the credit period around a Unix time in milliseconds.
 func (p *Principal) PeriodAt(wall int64) Period {
@@ -109,28 +109,28 @@ func FixedKeyRing(f *KeyFile, plans Plans) (*KeyRing, error) {
 }
 
 // Replace makes the ring hold the keys that f has now. The ring does not keep f itself.
-func (r *KeyRing) Replace(f *KeyFile) error {
+func (ring *KeyRing) Replace(f *KeyFile) error {
 	data, err := f.encode()
 	if err != nil {
 		return err
 	}
 
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.take(data)
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
+	return ring.take(data)
 }
 
 // Len returns the number of keys, expired and revoked ones included.
-func (r *KeyRing) Len() int { return len(r.current.Load().keys) }
+func (ring *KeyRing) Len() int { return len(ring.current.Load().keys) }
 
 // Authenticate is [Gate.Authenticate].
-func (r *KeyRing) Authenticate(raw []byte, now Instant) (*Principal, error) {
-	return r.recognize(raw, now, nil)
+func (ring *KeyRing) Authenticate(raw []byte, now Instant) (*Principal, error) {
+	return ring.recognize(raw, now, nil)
 }
 
 // recognize is [Gate.Recognize].
-func (r *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
-	p, err := r.find(raw, last)
+func (ring *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principal, error) {
+	p, err := ring.find(raw, last)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ func (r *KeyRing) recognize(raw []byte, now Instant, last *Recall) (*Principal, 
 }
 
 // find returns the principal of a key, whatever its state.
-func (r *KeyRing) find(raw []byte, last *Recall) (*Principal, error) {
-	table := r.current.Load()
+func (ring *KeyRing) find(raw []byte, last *Recall) (*Principal, error) {
+	table := ring.current.Load()
 	// In constant time: how much of a guess is right must not show.
 	if last != nil && last.table == table.number && subtle.ConstantTimeCompare(raw, last.raw[:]) == 1 {
 		return last.principal, nil
@@ -172,42 +172,42 @@ func (r *KeyRing) find(raw []byte, last *Recall) (*Principal, error) {
 
 // Reload reads the keys file if its content changed, and reports whether it did. On an error the
 // last good reading stays; a damaged content is reported once.
-func (r *KeyRing) Reload() (changed bool, err error) {
-	if r.path == "" {
+func (ring *KeyRing) Reload() (changed bool, err error) {
+	if ring.path == "" {
 		return false, nil
 	}
 	defer func() {
 		if err != nil {
-			r.failures.Add(1)
+			ring.failures.Add(1)
 		}
 	}()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
 
-	info, err := os.Stat(r.path)
-	if err == nil && r.unchanged(info) {
+	info, err := os.Stat(ring.path)
+	if err == nil && ring.unchanged(info) {
 		return false, nil
 	}
 	statErr := err
-	data, err := readKeysFile(r.path)
+	data, err := readKeysFile(ring.path)
 	if err != nil {
 		return false, err
 	}
 
 	// A file that was just written may be written again within the same tick of its clock.
-	r.info = nil
+	ring.info = nil
 	if statErr == nil && time.Since(info.ModTime()) > settled {
-		r.info = info
+		ring.info = info
 	}
 
 	// What was read before is not parsed again, good or bad.
-	if bytes.Equal(data, r.seen) || r.bad != nil && bytes.Equal(data, r.bad) {
+	if bytes.Equal(data, ring.seen) || ring.bad != nil && bytes.Equal(data, ring.bad) {
 		return false, nil
 	}
 
-	if err := r.take(data); err != nil {
-		r.bad = data
-		return false, fmt.Errorf("cannot read keys file %q: %w", r.path, err)
+	if err := ring.take(data); err != nil {
+		ring.bad = data
+		return false, fmt.Errorf("cannot read keys file %q: %w", ring.path, err)
 	}
 	return true, nil
 }
@@ -217,36 +217,36 @@ func (r *KeyRing) Reload() (changed bool, err error) {
 const settled = 3 * time.Second
 
 // unchanged reports whether a file surely has the content last read.
-func (r *KeyRing) unchanged(info os.FileInfo) bool {
-	return r.info != nil && os.SameFile(r.info, info) && r.info.Size() == info.Size() &&
-		r.info.ModTime().Equal(info.ModTime())
+func (ring *KeyRing) unchanged(info os.FileInfo) bool {
+	return ring.info != nil && os.SameFile(ring.info, info) && ring.info.Size() == info.Size() &&
+		ring.info.ModTime().Equal(info.ModTime())
 }
 
 // take parses data and swaps the table. The caller holds mu.
-func (r *KeyRing) take(data []byte) error {
+func (ring *KeyRing) take(data []byte) error {
 	f, err := parseKeyFile(data)
 	if err != nil {
 		return err
 	}
 
-	r.current.Store(newKeyTable(f, r.plans))
-	r.file = f
-	r.seen = data
-	r.bad = nil
-	r.reloads.Add(1)
+	ring.current.Store(newKeyTable(f, ring.plans))
+	ring.file = f
+	ring.seen = data
+	ring.bad = nil
+	ring.reloads.Add(1)
 	return nil
 }
 
 // SetPlans changes the plans, as when the configuration is read again. On an error nothing changes.
-func (r *KeyRing) SetPlans(plans Plans) error {
+func (ring *KeyRing) SetPlans(plans Plans) error {
 	if err := plans.Validate(); err != nil {
 		return err
 	}
 
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.plans = plans
-	r.current.Store(newKeyTable(r.file, plans))
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
+	ring.plans = plans
+	ring.current.Store(newKeyTable(ring.file, plans))
 	return nil
 }
 
@@ -259,16 +259,16 @@ type Unusable struct {
 }
 
 // Unusable returns the keys that cannot be used at a time, by tenant.
-func (r *KeyRing) Unusable(at time.Time) (out []Unusable) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (ring *KeyRing) Unusable(now time.Time) (out []Unusable) {
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
 
 	// Sandbox keys are refused whatever their plan.
 	type name struct{ tenant, plan string }
 	ids := map[name][]string{}
-	for _, key := range r.file.Keys {
-		plan := r.file.Tenants[key.Tenant].PlanOf(key.Surface)
-		if r.plans[plan] == nil && key.Surface != Sandbox.String() && key.Status(at) == "active" {
+	for _, key := range ring.file.Keys {
+		plan := ring.file.Tenants[key.Tenant].PlanOf(key.Surface)
+		if ring.plans[plan] == nil && key.Surface != Sandbox.String() && key.Status(now) == "active" {
 			of := name{tenant: key.Tenant, plan: plan}
 			ids[of] = append(ids[of], key.ID)
 		}
@@ -285,7 +285,7 @@ func (r *KeyRing) Unusable(at time.Time) (out []Unusable) {
 
 // Watch reloads the ring every interval until ctx ends. It calls report after each change (nil) and
 // after each new failure; the same failure is not repeated.
-func (r *KeyRing) Watch(ctx context.Context, every time.Duration, report func(error)) {
+func (ring *KeyRing) Watch(ctx context.Context, every time.Duration, report func(error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 
@@ -298,7 +298,7 @@ func (r *KeyRing) Watch(ctx context.Context, every time.Duration, report func(er
 		}
 
 		// The same failure is told once, until a change is taken.
-		changed, err := r.Reload()
+		changed, err := ring.Reload()
 		switch {
 		case err != nil && err.Error() != last:
 			last = err.Error()

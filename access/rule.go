@@ -122,10 +122,10 @@ func ParseScopes(names []string) (Scope, error) {
 }
 
 // Names returns the names of the scopes in the set.
-func (s Scope) Names() []string {
+func (scope Scope) Names() []string {
 	names := []string{}
 	for i, name := range scopeNames {
-		if s&(1<<i) != 0 {
+		if scope&(1<<i) != 0 {
 			names = append(names, name)
 		}
 	}

@@ -38,14 +38,14 @@ func sealOf(sealed []byte) uint32 { return binary.LittleEndian.Uint32(sealed[len
 // bucketSum is what the state knows of a bucket.
 type bucketSum struct{ count, sum uint64 }
 
-func (s *bucketSum) add(sealed []byte) {
-	s.count++
-	s.sum += uint64(sealOf(sealed))
+func (sum *bucketSum) add(sealed []byte) {
+	sum.count++
+	sum.sum += uint64(sealOf(sealed))
 }
 
-func (s *bucketSum) remove(sealed []byte) {
-	s.count--
-	s.sum -= uint64(sealOf(sealed))
+func (sum *bucketSum) remove(sealed []byte) {
+	sum.count--
+	sum.sum -= uint64(sealOf(sealed))
 }
 
 // vault is a bucket of sealed values that keeps its sum.
@@ -114,8 +114,8 @@ func (v vault) check(name string, visit func(key, value []byte) error) error {
 func guarded(read func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: checkpoint: %v", ErrCorrupt, p)
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: checkpoint: %v", ErrCorrupt, cause)
 		}
 	}()
 	return read()

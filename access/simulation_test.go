@@ -84,8 +84,8 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range u.clients {
-		c.who = newPrincipal(u.file.Keys[i], u.file.Tenants[c.id], plans)
+	for i, cl := range u.clients {
+		cl.who = newPrincipal(u.file.Keys[i], u.file.Tenants[cl.id], plans)
 	}
 	u.open()
 	return u
@@ -201,10 +201,10 @@ func (u *universe) mendDisk() {
 	if err := u.store.log.Sync(); err != nil || u.store.Err() != nil {
 		u.failf("a second after the disk is good again: %v", errors.Join(err, u.store.Err()))
 	}
-	for _, c := range u.clients {
-		c.refused = 0
-		c.fragile = 0
-		c.fading = 0
+	for _, cl := range u.clients {
+		cl.refused = 0
+		cl.fragile = 0
+		cl.fading = 0
 	}
 	u.note("the disk is good again")
 }
@@ -220,13 +220,13 @@ func (u *universe) restart() {
 	}
 
 	// Who was refused by a process that died with a bad disk may find the call made.
-	for _, c := range u.clients {
-		c.doubtful += c.refused
-		c.refused = 0
-		c.lost += c.fragile
-		c.fragile = 0
-		c.fades += c.fading
-		c.fading = 0
+	for _, cl := range u.clients {
+		cl.doubtful += cl.refused
+		cl.refused = 0
+		cl.lost += cl.fragile
+		cl.fragile = 0
+		cl.fades += cl.fading
+		cl.fading = 0
 	}
 	for _, verb := range verbs {
 		u.disk.Set(verb, nil)
@@ -247,89 +247,89 @@ func (u *universe) restart() {
 }
 
 // call makes a call of a client and judges the answer.
-func (u *universe) call(c *client) {
+func (u *universe) call(cl *client) {
 	op := CardsGet
-	if c.who.Kind == Preview {
+	if cl.who.Kind == Preview {
 		op = []Operation{ProductsList, PricesBatch, PricesBatch}[u.random.IntN(3)]
 	}
-	d := u.store.Admit(c.who, RuleFor(c.who, op), u.now())
-	u.note("%s %s: %v", c.id, op, d.Verdict)
-	if d.Verdict == Unavailable && !u.bad {
-		u.failf("%s is refused on a good disk: %v", c.id, u.store.Err())
+	decision := u.store.Admit(cl.who, RuleFor(cl.who, op), u.now())
+	u.note("%s %s: %v", cl.id, op, decision.Verdict)
+	if decision.Verdict == Unavailable && !u.bad {
+		u.failf("%s is refused on a good disk: %v", cl.id, u.store.Err())
 	}
-	if d.Verdict != Admitted {
+	if decision.Verdict != Admitted {
 		return
 	}
 	if op == PricesBatch {
-		u.batch(c, d)
+		u.batch(cl, decision)
 		return
 	}
 
 	success := u.random.IntN(4) > 0
-	receipt, err := u.store.Finish(d.Ticket, success)
-	u.judge(c, receipt, err, success)
+	receipt, err := u.store.Finish(decision.Ticket, success)
+	u.judge(cl, receipt, err, success)
 }
 
-func (u *universe) judge(c *client, receipt Receipt, err error, success bool) {
-	u.note("%s: charged %d (%t)", c.id, receipt.Charged, err == nil)
+func (u *universe) judge(cl *client, receipt Receipt, err error, success bool) {
+	u.note("%s: charged %d (%t)", cl.id, receipt.Charged, err == nil)
 
 	if err == nil {
-		c.times = append(c.times, u.true)
-		if u.bad && (receipt.Charged == 0 || c.who.Kind == Live) {
-			c.fading++
+		cl.times = append(cl.times, u.true)
+		if u.bad && (receipt.Charged == 0 || cl.who.Kind == Live) {
+			cl.fading++
 		}
 	}
 
 	switch {
 	case err == nil && (receipt.Charged == 1) != success:
-		u.failf("%s was charged %d", c.id, receipt.Charged)
+		u.failf("%s was charged %d", cl.id, receipt.Charged)
 	case err == nil:
-		c.told += receipt.Charged
-		if u.bad && c.who.Kind == Live {
-			c.fragile += receipt.Charged
+		cl.told += receipt.Charged
+		if u.bad && cl.who.Kind == Live {
+			cl.fragile += receipt.Charged
 		}
 	case !u.bad:
-		u.failf("%s is refused on a good disk: %v", c.id, err)
+		u.failf("%s is refused on a good disk: %v", cl.id, err)
 	case success:
-		c.refused++
+		cl.refused++
 	}
 }
 
-func (u *universe) batch(c *client, d Decision) {
-	if c.keys == 0 || u.random.IntN(3) > 0 {
-		c.keys++
+func (u *universe) batch(cl *client, decision Decision) {
+	if cl.keys == 0 || u.random.IntN(3) > 0 {
+		cl.keys++
 	}
-	key := fmt.Sprint(c.id, " ", max(1, c.keys-u.random.IntN(3)))
-	claim, err := u.store.Begin(d.Ticket, key, BodyHash{1}, u.now())
+	key := fmt.Sprint(cl.id, " ", max(1, cl.keys-u.random.IntN(3)))
+	claim, err := u.store.Begin(decision.Ticket, key, BodyHash{1}, u.now())
 	if err != nil {
-		_, _ = u.store.Finish(d.Ticket, false)
+		_, _ = u.store.Finish(decision.Ticket, false)
 		if !u.bad {
 			u.failf("%s: %v", key, err)
 		}
 		return
 	}
 
-	said, answered := c.replies[key]
+	said, answered := cl.replies[key]
 	age := u.mono + u.store.offset - said.at
 	switch {
 	case claim.Outcome == Replay && (!answered || string(claim.Reply) != string(said.data)):
-		if answered || c.doubtful == 0 {
+		if answered || cl.doubtful == 0 {
 			u.failf("%s is replayed as %q, was answered %q", key, claim.Reply, said.data)
 		}
 	case claim.Outcome == Fresh && answered && age < 600_000:
 		u.failf("%s is forgotten after %d ms", key, age)
 	}
 	if claim.Outcome != Fresh {
-		receipt, err := u.store.Finish(d.Ticket, false)
-		u.judge(c, receipt, err, false)
+		receipt, err := u.store.Finish(decision.Ticket, false)
+		u.judge(cl, receipt, err, false)
 		return
 	}
 
 	text := fmt.Sprint("answer ", u.true)
-	receipt, err := u.store.Commit(d.Ticket, claim, []byte(text))
-	u.judge(c, receipt, err, true)
+	receipt, err := u.store.Commit(decision.Ticket, claim, []byte(text))
+	u.judge(cl, receipt, err, true)
 	if err == nil {
-		c.replies[key] = reply{answer: answer{at: d.Ticket.At}, data: []byte(text)}
+		cl.replies[key] = reply{answer: answer{at: decision.Ticket.At}, data: []byte(text)}
 	}
 }
 
@@ -343,8 +343,8 @@ func (u *universe) end() {
 	}
 	u.restart()
 
-	for _, c := range u.clients {
-		rows, err := u.store.Ledger(c.id, -1<<30)
+	for _, cl := range u.clients {
+		rows, err := u.store.Ledger(cl.id, -1<<30)
 		if err != nil {
 			u.failf("ledger: %v", err)
 		}
@@ -353,22 +353,22 @@ func (u *universe) end() {
 			charged += row.Charged
 		}
 		// Nothing acknowledged is lost, and nothing is charged that was not answered.
-		if charged < c.told-c.lost || charged > c.told+c.doubtful {
+		if charged < cl.told-cl.lost || charged > cl.told+cl.doubtful {
 			u.failf("%s was told of %d charges, %d more are in doubt, and the ledger has %d",
-				c.id, c.told, c.doubtful, charged)
+				cl.id, cl.told, cl.doubtful, charged)
 		}
-		u.spans(c)
+		u.spans(cl)
 	}
 
 	// The second midnight after any glitch every day's quota is whole, the next month every credit.
 	u.pass((u.true/dayMillis+2)*dayMillis - u.true)
-	for _, c := range u.clients {
-		if c.who.Kind == Preview {
+	for _, cl := range u.clients {
+		if cl.who.Kind == Preview {
 			u.pass(32 * dayMillis)
 		}
-		usage, err := u.store.Usage(c.who, RuleFor(c.who, UsageGet), u.now())
+		usage, err := u.store.Usage(cl.who, RuleFor(cl.who, UsageGet), u.now())
 		if err != nil || usage.Remaining != simulatedQuota {
-			u.failf("after two midnights %s has %+v (%v)", c.id, usage, err)
+			u.failf("after two midnights %s has %+v (%v)", cl.id, usage, err)
 		}
 	}
 	u.store.Close()
@@ -376,7 +376,7 @@ func (u *universe) end() {
 
 // spans wants no more admissions in any minute of true time, and no more charges in all, than the
 // plan allows, but for one more window or quota for each glitch.
-func (u *universe) spans(c *client) {
+func (u *universe) spans(cl *client) {
 	glitched := func(from, to int64) (n int) {
 		for _, at := range u.glitches {
 			if at >= from && at <= to {
@@ -386,25 +386,25 @@ func (u *universe) spans(c *client) {
 		return n
 	}
 
-	limit := c.who.Plan.PerMinute
-	for i, from := range c.times {
-		n, _ := slices.BinarySearch(c.times[i:], from+minuteMillis)
-		if extra := glitched(from, from+minuteMillis); n > limit*(1+extra)+int(c.fades) {
-			u.failf("%s had %d calls within a minute that had %d glitches", c.id, n, extra)
+	limit := cl.who.Plan.PerMinute
+	for i, from := range cl.times {
+		n, _ := slices.BinarySearch(cl.times[i:], from+minuteMillis)
+		if extra := glitched(from, from+minuteMillis); n > limit*(1+extra)+int(cl.fades) {
+			u.failf("%s had %d calls within a minute that had %d glitches", cl.id, n, extra)
 		}
 	}
 
-	if len(c.times) == 0 {
+	if len(cl.times) == 0 {
 		return
 	}
-	first := c.times[0]
+	first := cl.times[0]
 	quotas := u.true/dayMillis - first/dayMillis + 1
-	if c.who.Kind == Preview {
+	if cl.who.Kind == Preview {
 		quotas = int64(time.UnixMilli(u.true).Month()-time.UnixMilli(first).Month()+12)%12 + 1
 	}
 	quotas += int64(glitched(first, u.true))
-	if c.told > simulatedQuota*quotas {
-		u.failf("%s was charged %d times with %d quotas", c.id, c.told, quotas)
+	if cl.told > simulatedQuota*quotas {
+		u.failf("%s was charged %d times with %d quotas", cl.id, cl.told, quotas)
 	}
 }
 

@@ -16,16 +16,16 @@ type reserved struct {
 }
 
 // held returns the units of a day or period. Of another one than the latest, none are left.
-func (r *reserved) held(of int64) int64 {
-	if r.of != of {
+func (res *reserved) held(when int64) int64 {
+	if res.of != when {
 		return 0
 	}
-	return r.units
+	return res.units
 }
 
 // add changes the units of a day or period, which becomes the latest.
-func (r *reserved) add(of, units int64) {
-	*r = reserved{of: of, units: r.held(of) + units}
+func (res *reserved) add(when, units int64) {
+	*res = reserved{of: when, units: res.held(when) + units}
 }
 
 // reserve holds a rule's cost for a call of a day or period.
@@ -77,30 +77,30 @@ type standing struct {
 }
 
 // stand reads an allowance without changing anything, so that a refused call leaves no trace.
-func (a *account) stand(p *Principal, rule *Rule, now moment) (s standing) {
-	s.limit = rule.Limit
-	s.now = now
+func (a *account) stand(p *Principal, rule *Rule, now moment) (st standing) {
+	st.limit = rule.Limit
+	st.now = now
 
 	// What an operator reset is whole, and a day ahead of the clock is over.
 	var dayUsed int64
-	s.day = DayOf(now.wall)
+	st.day = DayOf(now.wall)
 	if p.resets.day <= a.resets.day {
-		s.day, dayUsed = a.dayAt(now)
+		st.day, dayUsed = a.dayAt(now)
 	}
 
 	// Of a day or period that nobody was admitted in, nothing is used and nothing held.
 	switch rule.Allowance {
 	case NoAllowance:
 	case DayQuota:
-		s.end = (s.day + 1).Start()
-		s.used = dayUsed
-		s.held = a.units.held(int64(s.day))
+		st.end = (st.day + 1).Start()
+		st.used = dayUsed
+		st.held = a.units.held(int64(st.day))
 	case PeriodCredits:
-		s.period, s.used = a.periodAt(p, now)
-		s.end = s.period.End
-		s.held = a.credits.held(s.period.Start)
+		st.period, st.used = a.periodAt(p, now)
+		st.end = st.period.End
+		st.held = a.credits.held(st.period.Start)
 	}
-	return s
+	return st
 }
 
 // periodAt returns the principal's period around a moment, and what is used of it.
@@ -116,14 +116,14 @@ func (a *account) periodAt(p *Principal, now moment) (Period, int64) {
 }
 
 // full reports whether no unit can be reserved.
-func (s *standing) full(cost int64) bool { return s.used+s.held+cost > s.limit }
+func (st *standing) full(cost int64) bool { return st.used+st.held+cost > st.limit }
 
 // policy shows the standing; exhausted ones have nothing remaining even while reserved units may
 // come back.
-func (s *standing) policy(exhausted bool) Policy {
+func (st *standing) policy(exhausted bool) Policy {
 	policy := Policy{
-		Limit: s.limit, Remaining: max(0, s.limit-s.used),
-		Wait: secondsUp(s.end - s.now.wall), Reset: secondsUp(s.end),
+		Limit: st.limit, Remaining: max(0, st.limit-st.used),
+		Wait: secondsUp(st.end - st.now.wall), Reset: secondsUp(st.end),
 	}
 	if exhausted {
 		policy.Remaining = 0

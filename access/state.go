@@ -251,17 +251,17 @@ func (j *journal) salvage(path string, report *RepairReport) (salvaged, error) {
 		}
 	}
 
-	p, err := readPages(path)
+	pg, err := readPages(path)
 	if errors.Is(err, ErrCorrupt) {
 		drop(fmt.Sprintf("the whole checkpoint: %v", err), "")
 		return out, nil
 	}
-	if p == nil || err != nil {
+	if pg == nil || err != nil {
 		return out, err
 	}
 
-	p.lenient = true
-	err = p.walk(func(bucket string, key, sealed []byte) {
+	pg.lenient = true
+	err = pg.walk(func(bucket string, key, sealed []byte) {
 		value, err := unseal(key, sealed)
 		if bucket == string(metaBucket) {
 			var state storedState
@@ -277,7 +277,7 @@ func (j *journal) salvage(path string, report *RepairReport) (salvaged, error) {
 		}
 		report.Kept++
 	})
-	for _, damage := range p.damage {
+	for _, damage := range pg.damage {
 		drop(damage.Error(), "")
 	}
 	return out, err
@@ -318,8 +318,8 @@ func tenantOf(bucket string, key []byte) string {
 	if bucket == string(accountsBucket) {
 		return string(key)
 	}
-	r := reader{data: key}
-	return r.text()
+	in := reader{data: key}
+	return in.text()
 }
 
 // writeAnew writes a checkpoint of everything in the journal, and an empty log behind record last.
@@ -339,7 +339,7 @@ func (j *journal) writeAnew(stateDir string, last uint64) error {
 	}
 	j.log = log
 	j.boot = func() boot { return boot{} }
-	c := &checkpointer{journal: j, path: filepath.Join(stateDir, checkpointName)}
-	c.begin(0)
-	return c.save(bboltPatience)
+	cp := &checkpointer{journal: j, path: filepath.Join(stateDir, checkpointName)}
+	cp.begin(0)
+	return cp.save(bboltPatience)
 }

@@ -84,6 +84,6 @@ type RingStats struct {
 }
 
 // Stats returns the ring's figures.
-func (r *KeyRing) Stats() RingStats {
-	return RingStats{Keys: r.Len(), Reloads: r.reloads.Load(), Failures: r.failures.Load()}
+func (ring *KeyRing) Stats() RingStats {
+	return RingStats{Keys: ring.Len(), Reloads: ring.reloads.Load(), Failures: ring.failures.Load()}
 }

@@ -61,18 +61,18 @@ func TestStoreStats(t *testing.T) {
 
 			const calls = 4000
 			for range calls {
-				d := g.Admit(live, access.CardsGet, now())
-				if _, err := g.Finish(d.Ticket, true); err != nil {
+				decision := g.Admit(live, access.CardsGet, now())
+				if _, err := g.Finish(decision.Ticket, true); err != nil {
 					t.Fatal(err)
 				}
 			}
 
 			for k := range 3 {
-				d := g.Admit(preview, access.PricesBatch, now())
+				decision := g.Admit(preview, access.PricesBatch, now())
 				key := "key" + string(rune('0'+k))
-				claim, err := g.Begin(context.Background(), d.Ticket, key, access.BodyHash{1}, now())
+				claim, err := g.Begin(context.Background(), decision.Ticket, key, access.BodyHash{1}, now())
 				if err == nil {
-					_, err = g.Commit(d.Ticket, claim, []byte("reply"))
+					_, err = g.Commit(decision.Ticket, claim, []byte("reply"))
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -80,36 +80,38 @@ func TestStoreStats(t *testing.T) {
 			}
 
 			// One call in sixteen is timed, by chance: 250 of 4,000, with a deviation of 15.
-			s := store.Stats()
-			if n := s.Finish.Count(); n < calls/access.FinishSample/2 || n > calls/access.FinishSample*2 {
+			stats := store.Stats()
+			if n := stats.Finish.Count(); n < calls/access.FinishSample/2 || n > calls/access.FinishSample*2 {
 				t.Errorf("%d of %d calls of Finish are timed", n, calls)
 			}
-			if s.Begin.Count() != 3 || s.Commit.Count() != 3 || s.Commit.Sum <= 0 {
-				t.Errorf("%d begins and %d commits are timed", s.Begin.Count(), s.Commit.Count())
+			if stats.Begin.Count() != 3 || stats.Commit.Count() != 3 || stats.Commit.Sum <= 0 {
+				t.Errorf("%d begins and %d commits are timed", stats.Begin.Count(), stats.Commit.Count())
 			}
-			if s.Replies != 3 || s.ReplyBytes < 3*5 {
-				t.Errorf("%d records of %d bytes", s.Replies, s.ReplyBytes)
+			if stats.Replies != 3 || stats.ReplyBytes < 3*5 {
+				t.Errorf("%d records of %d bytes", stats.Replies, stats.ReplyBytes)
 			}
-			if s.Durable != (name == "embedded") {
-				t.Errorf("durable is %t", s.Durable)
+			if stats.Durable != (name == "embedded") {
+				t.Errorf("durable is %t", stats.Durable)
 			}
-			if !s.Durable {
+			if !stats.Durable {
 				return
 			}
 
-			if s.Sync.Count() <= before.Sync.Count() || s.LogWritten < calls*20 || s.LogBytes < int64(s.LogWritten) {
-				t.Errorf("%d fsyncs, %d bytes written, %d in the segment", s.Sync.Count(), s.LogWritten, s.LogBytes)
+			if stats.Sync.Count() <= before.Sync.Count() ||
+				stats.LogWritten < calls*20 || stats.LogBytes < int64(stats.LogWritten) {
+				t.Errorf("%d fsyncs, %d bytes written, %d in the segment",
+					stats.Sync.Count(), stats.LogWritten, stats.LogBytes)
 			}
-			if s.Checkpoint.Count() != 1 || time.Since(s.CheckpointAt) > time.Hour {
-				t.Errorf("%d checkpoints, the last at %v", s.Checkpoint.Count(), s.CheckpointAt)
+			if stats.Checkpoint.Count() != 1 || time.Since(stats.CheckpointAt) > time.Hour {
+				t.Errorf("%d checkpoints, the last at %v", stats.Checkpoint.Count(), stats.CheckpointAt)
 			}
 
 			if err := embedded.SaveCheckpoint(); err != nil {
 				t.Fatal(err)
 			}
-			s = store.Stats()
-			if s.Checkpoint.Count() != 2 || s.LogBytes > 1000 || s.SyncErrors+s.CheckpointFails != 0 {
-				t.Errorf("after a checkpoint %+v", s)
+			stats = store.Stats()
+			if stats.Checkpoint.Count() != 2 || stats.LogBytes > 1000 || stats.SyncErrors+stats.CheckpointFails != 0 {
+				t.Errorf("after a checkpoint %+v", stats)
 			}
 		})
 	}
@@ -144,8 +146,8 @@ func TestFailuresAreCounted(t *testing.T) {
 	}
 	defer store.Close()
 	g, live, _ := statsWorld(t, store)
-	d := g.Admit(live, access.CardsGet, clock.At(time.Now()))
-	if _, err := g.Finish(d.Ticket, true); err != nil {
+	decision := g.Admit(live, access.CardsGet, clock.At(time.Now()))
+	if _, err := g.Finish(decision.Ticket, true); err != nil {
 		t.Fatal(err)
 	}
 
@@ -153,8 +155,9 @@ func TestFailuresAreCounted(t *testing.T) {
 	if store.SaveCheckpoint() == nil {
 		t.Fatal("a checkpoint without a log")
 	}
-	if s := store.Stats(); s.SyncErrors != 1 || s.CheckpointFails != 1 || s.Checkpoint.Count() != 2 {
-		t.Errorf("%d fsyncs and %d of %d checkpoints failed", s.SyncErrors, s.CheckpointFails, s.Checkpoint.Count())
+	if stats := store.Stats(); stats.SyncErrors != 1 || stats.CheckpointFails != 1 || stats.Checkpoint.Count() != 2 {
+		t.Errorf("%d fsyncs and %d of %d checkpoints failed",
+			stats.SyncErrors, stats.CheckpointFails, stats.Checkpoint.Count())
 	}
 }
 
@@ -173,8 +176,8 @@ func TestRingStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := ring.Stats(); s != (access.RingStats{Keys: 1, Reloads: 1}) {
-		t.Errorf("%+v", s)
+	if stats := ring.Stats(); stats != (access.RingStats{Keys: 1, Reloads: 1}) {
+		t.Errorf("%+v", stats)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -182,7 +185,7 @@ func TestRingStats(t *testing.T) {
 	if _, err := ring.Reload(); err == nil {
 		t.Fatal("a broken keys file is read")
 	}
-	if s := ring.Stats(); s != (access.RingStats{Keys: 1, Reloads: 1, Failures: 1}) {
-		t.Errorf("%+v", s)
+	if stats := ring.Stats(); stats != (access.RingStats{Keys: 1, Reloads: 1, Failures: 1}) {
+		t.Errorf("%+v", stats)
 	}
 }

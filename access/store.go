@@ -63,11 +63,11 @@ type Store interface {
 	// Commit charges a fresh claim, keeps a copy of the reply for ten minutes from the ticket's
 	// admission, and finishes the ticket as a success, all or nothing and on disk before it returns
 	// nil. On ErrIdempotencyFull the claim is aborted and the ticket finished as a failure.
-	Commit(t Ticket, c Claim, reply []byte) (Receipt, error)
+	Commit(t Ticket, claim Claim, reply []byte) (Receipt, error)
 
 	// Abort gives up a fresh claim, wakes the callers that wait for it, and finishes the ticket as
 	// a failure. After Commit it does nothing, so that it can be deferred.
-	Abort(t Ticket, c Claim) (Receipt, error)
+	Abort(t Ticket, claim Claim) (Receipt, error)
 
 	// Usage reads the allowance of a principal.
 	Usage(p *Principal, rule Rule, now Instant) (Usage, error)

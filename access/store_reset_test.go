@@ -35,11 +35,11 @@ func TestResetDay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := store.Admit(p, RuleFor(p, op), now)
-			if d.Verdict == QuotaExceeded {
+			decision := store.Admit(p, RuleFor(p, op), now)
+			if decision.Verdict == QuotaExceeded {
 				break
 			}
-			if _, err := store.Finish(d.Ticket, true); err != nil {
+			if _, err := store.Finish(decision.Ticket, true); err != nil {
 				t.Fatal(err)
 			}
 			n++

@@ -13,9 +13,9 @@ import (
 
 func memoryHarness() accesstest.Harness {
 	return accesstest.Harness{Open: func(t testing.TB, _ access.Instant) access.Store {
-		s := access.NewMemory(access.MemoryOptions{RepliesMax: accesstest.RepliesMax})
-		t.Cleanup(func() { s.Close() })
-		return s
+		store := access.NewMemory(access.MemoryOptions{RepliesMax: accesstest.RepliesMax})
+		t.Cleanup(func() { store.Close() })
+		return store
 	}}
 }
 
@@ -23,25 +23,25 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 	dirs := map[access.Store]string{}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
 		options := access.EmbeddedOptions{Now: now, RepliesMax: accesstest.RepliesMax}
-		s, err := access.OpenEmbedded(dir, options.Unsynced(create))
+		store, err := access.OpenEmbedded(dir, options.Unsynced(create))
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		dirs[s] = dir
-		t.Cleanup(func() { s.Close() })
-		return s
+		dirs[store] = dir
+		t.Cleanup(func() { store.Close() })
+		return store
 	}
 
 	return accesstest.Harness{
 		Open: func(t testing.TB, now access.Instant) access.Store { return open(t, t.TempDir(), now) },
-		Reopen: func(t testing.TB, s access.Store, kill bool, now access.Instant) access.Store {
+		Reopen: func(t testing.TB, store access.Store, kill bool, now access.Instant) access.Store {
 			if kill {
-				s.(*access.Embedded).Kill()
-			} else if err := s.Close(); err != nil {
+				store.(*access.Embedded).Kill()
+			} else if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}
-			return open(t, dirs[s], now)
+			return open(t, dirs[store], now)
 		},
 	}
 }

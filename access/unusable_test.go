@@ -27,9 +27,9 @@ func TestUnusable(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := func(at time.Time, want ...Unusable) {
+	want := func(now time.Time, want ...Unusable) {
 		t.Helper()
-		if diff := cmp.Diff(want, ring.Unusable(at)); diff != "" {
+		if diff := cmp.Diff(want, ring.Unusable(now)); diff != "" {
 			t.Fatalf("unusable keys (-want +got):\n%s", diff)
 		}
 	}

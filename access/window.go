@@ -58,8 +58,8 @@ func (w *window) fit(limit int, at int64) {
 	ticks := w.ticks(at)
 	*w = window{limit: limit}
 	var total int64
-	for _, t := range ticks {
-		total += t.n
+	for _, tick := range ticks {
+		total += tick.n
 	}
 
 	if limit > ringLimit {
@@ -67,17 +67,17 @@ func (w *window) fit(limit int, at int64) {
 		w.newest = at / bucketMillis
 		w.tail = w.newest - bucketSpan + 1
 		w.oldest = w.tail
-		for _, t := range ticks {
-			w.put(t.at/bucketMillis, t.n)
+		for _, tick := range ticks {
+			w.put(tick.at/bucketMillis, tick.n)
 		}
 		return
 	}
 
 	// A lowered limit may be below what was admitted: the ring holds all of it.
 	w.times = make([]int64, max(int64(limit), total))
-	for _, t := range ticks {
-		for range t.n {
-			w.push(t.at)
+	for _, tick := range ticks {
+		for range tick.n {
+			w.push(tick.at)
 		}
 	}
 }
@@ -202,14 +202,14 @@ func (w *window) seek(first int64) bool {
 // put counts n admissions in a bucket, clearing the buckets that come into use.
 func (w *window) put(bucket, n int64) {
 	if bucket > w.newest {
-		for b := max(w.newest+1, bucket-bucketCount+1); b <= bucket; b++ {
+		for number := max(w.newest+1, bucket-bucketCount+1); number <= bucket; number++ {
 			// The slot held the bucket before, or an even older one. If before is between tail and
 			// newest, sum counts it, and it is taken out. What an even older bucket left there is
 			// not in sum.
-			if before := b - bucketCount; before >= w.tail && before <= w.newest {
-				w.sum -= int64(w.buckets[b%bucketCount])
+			if before := number - bucketCount; before >= w.tail && before <= w.newest {
+				w.sum -= int64(w.buckets[number%bucketCount])
 			}
-			w.buckets[b%bucketCount] = 0
+			w.buckets[number%bucketCount] = 0
 		}
 		w.newest = bucket
 		w.tail = max(w.tail, w.newest-bucketCount+1)
@@ -230,42 +230,42 @@ func (w *window) put(bucket, n int64) {
 // count as made in its last millisecond.
 func (w *window) ticks(at int64) []tick {
 	var out []tick
-	add := func(t tick) {
-		if at-t.at >= minuteMillis || t.n == 0 {
+	add := func(one tick) {
+		if at-one.at >= minuteMillis || one.n == 0 {
 			return
 		}
-		if last := len(out) - 1; last >= 0 && out[last].at == t.at {
-			out[last].n += t.n
+		if last := len(out) - 1; last >= 0 && out[last].at == one.at {
+			out[last].n += one.n
 			return
 		}
-		out = append(out, t)
+		out = append(out, one)
 	}
 
 	// Those from before this process are the oldest.
-	for _, t := range w.restored {
-		add(t)
+	for _, tick := range w.restored {
+		add(tick)
 	}
 	for n := w.count; n > 0; n-- {
 		add(tick{at: w.ago(n), n: 1})
 	}
 	if w.buckets != nil {
-		for b := max(0, w.newest-bucketCount+1); b <= w.newest; b++ {
-			add(tick{at: b*bucketMillis + bucketMillis - 1, n: int64(w.buckets[b%bucketCount])})
+		for number := max(0, w.newest-bucketCount+1); number <= w.newest; number++ {
+			add(tick{at: number*bucketMillis + bucketMillis - 1, n: int64(w.buckets[number%bucketCount])})
 		}
 	}
 	return out
 }
 
 // restore adds an admission from before this process. It may only be called before the first fit.
-func (w *window) restore(t tick) {
-	i, _ := slices.BinarySearchFunc(w.restored, t.at+1, func(have tick,
+func (w *window) restore(one tick) {
+	i, _ := slices.BinarySearchFunc(w.restored, one.at+1, func(have tick,
 		at int64,
 	) int {
 		return cmp.Compare(have.at, at)
 	})
-	if i > 0 && w.restored[i-1].at == t.at {
-		w.restored[i-1].n += t.n
+	if i > 0 && w.restored[i-1].at == one.at {
+		w.restored[i-1].n += one.n
 		return
 	}
-	w.restored = slices.Insert(w.restored, i, t)
+	w.restored = slices.Insert(w.restored, i, one)
 }

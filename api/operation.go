@@ -136,29 +136,29 @@ type Reply struct {
 const keepBuffer = 256 << 10
 
 // Reset begins a reply anew in the same memory.
-func (r *Reply) Reset() {
-	if cap(r.Body) > keepBuffer {
-		r.Body = nil
+func (out *Reply) Reset() {
+	if cap(out.Body) > keepBuffer {
+		out.Body = nil
 	}
-	*r = Reply{Body: r.Body[:0], Link: r.Link[:0], Told: r.Told[:0], Unknown: r.Unknown[:0]}
+	*out = Reply{Body: out.Body[:0], Link: out.Link[:0], Told: out.Told[:0], Unknown: out.Unknown[:0]}
 }
 
 // Content is the answer's body.
-func (r *Reply) Content() []byte {
-	if r.Stored != nil {
-		return r.Stored
+func (out *Reply) Content() []byte {
+	if out.Stored != nil {
+		return out.Stored
 	}
-	return r.Body
+	return out.Body
 }
 
 // Close closes an answer with its meta: what was charged is known only once the operation is done.
-func (r *Reply) Close(requestID []byte, units int64) {
-	if r.Tail == 0 {
-		r.Tail = len(r.Body)
+func (out *Reply) Close(requestID []byte, units int64) {
+	if out.Tail == 0 {
+		out.Tail = len(out.Body)
 	}
-	r.Body = append(r.Body, `,"meta":`...)
-	r.Body = wire.AppendMeta(r.Body, wire.Meta{
-		RequestID: string(requestID), SnapshotAt: r.SnapshotAt, Units: int(units), Replay: r.Replay,
+	out.Body = append(out.Body, `,"meta":`...)
+	out.Body = wire.AppendMeta(out.Body, wire.Meta{
+		RequestID: string(requestID), SnapshotAt: out.SnapshotAt, Units: int(units), Replay: out.Replay,
 	})
-	r.Body = append(r.Body, '}')
+	out.Body = append(out.Body, '}')
 }

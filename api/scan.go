@@ -24,7 +24,7 @@ func scan(body []byte) scanner {
 // space steps over white space.
 func (s *scanner) space() {
 	for s.at < len(s.text) {
-		if b := s.text[s.at]; b > ' ' || b != ' ' && b != '\n' && b != '\r' && b != '\t' {
+		if char := s.text[s.at]; char > ' ' || char != ' ' && char != '\n' && char != '\r' && char != '\t' {
 			return
 		}
 		s.at++
@@ -32,9 +32,9 @@ func (s *scanner) space() {
 }
 
 // next takes a character after white space, if it is the next.
-func (s *scanner) next(c byte) bool {
+func (s *scanner) next(char byte) bool {
 	s.space()
-	if s.at == len(s.text) || s.text[s.at] != c {
+	if s.at == len(s.text) || s.text[s.at] != char {
 		return false
 	}
 	s.at++

@@ -16,12 +16,12 @@ var noteNames = map[index.NoteKind]string{
 func (r *Request) tell(out *Reply, q *index.Query, cards []uint32) {
 	if q.HasWords && len(cards) > 0 && q.Sort == index.Relevance {
 		r.notes = r.View.Index.Interpret(r.notes[:0], q.Words, cards[0])
-		for _, n := range r.notes {
-			to := n.To
-			if n.Kind == index.AsSet {
+		for _, note := range r.notes {
+			to := note.To
+			if note.Kind == index.AsSet {
 				to = r.View.Index.SetName(cards[0])
 			}
-			out.Told = appendNote(out.Told, noteNames[n.Kind], n.From, to)
+			out.Told = appendNote(out.Told, noteNames[note.Kind], note.From, to)
 		}
 	}
 
@@ -32,11 +32,11 @@ func (r *Request) tell(out *Reply, q *index.Query, cards []uint32) {
 
 // tellNearest notes the sets whose names are most like one that no set has.
 func (r *Request) tellNearest(out *Reply, ref string) {
-	x := r.View.Index
-	if len(x.SetsNamed(ref)) > 0 {
+	ix := r.View.Index
+	if len(ix.SetsNamed(ref)) > 0 {
 		return
 	}
-	for _, set := range x.NearestSets(nil, ref) {
+	for _, set := range ix.NearestSets(nil, ref) {
 		out.Told = appendNote(out.Told, "nearest-set", ref, r.View.Catalog.Sets.Name.At(int(set)))
 	}
 }
@@ -62,11 +62,11 @@ func appendNote(dst []byte, kind, from, to string) []byte {
 
 // appendQuoted appends a string of RFC 9651; what is not printable ASCII is percent-encoded, and so
 // is the percent sign.
-func appendQuoted(dst []byte, s string) []byte {
+func appendQuoted(dst []byte, text string) []byte {
 	const hex = "0123456789ABCDEF"
 	dst = append(dst, '"')
-	for i := range len(s) {
-		switch b := s[i]; {
+	for i := range len(text) {
+		switch b := text[i]; {
 		case b == '"' || b == '\\':
 			dst = append(dst, '\\', b)
 		case b < ' ' || b > '~' || b == '%':

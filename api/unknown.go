@@ -45,14 +45,14 @@ func (r *Request) noteValue(out *Reply, name string, kind index.Kind, value stri
 
 // noteUnknown appends a value to the list of unknown ones, percent-encoded as unknown parameters are.
 // No operation has as many filters as the list may have members.
-func (r *Reply) noteUnknown(name, value, nearest string) {
-	if len(r.Unknown) > 0 {
-		r.Unknown = append(r.Unknown, ", "...)
+func (out *Reply) noteUnknown(name, value, nearest string) {
+	if len(out.Unknown) > 0 {
+		out.Unknown = append(out.Unknown, ", "...)
 	}
-	r.Unknown = append(append(r.Unknown, name...), '=')
-	r.Unknown = append(r.Unknown, encodeName(hideKey(value))...)
+	out.Unknown = append(append(out.Unknown, name...), '=')
+	out.Unknown = append(out.Unknown, encodeName(hideKey(value))...)
 	if nearest != "" {
-		r.Unknown = append(r.Unknown, " ("...)
-		r.Unknown = append(wire.AppendEscaped(r.Unknown, hideKey(nearest)), ')')
+		out.Unknown = append(out.Unknown, " ("...)
+		out.Unknown = append(wire.AppendEscaped(out.Unknown, hideKey(nearest)), ')')
 	}
 }

@@ -83,13 +83,13 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 	}
 
 	// All problems are gathered, so that one more call can mend them all.
-	for name, v := range object.Members() {
+	for name, value := range object.Members() {
 		i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
 		if i < 0 {
 			p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
 			continue
 		}
-		fields[i].bind(&a.values[i], v, path+fields[i].name, p)
+		fields[i].bind(&a.values[i], value, path+fields[i].name, p)
 	}
 
 	// One that was given and is wrong was told already.
@@ -110,34 +110,34 @@ func names(fields []field) string {
 }
 
 // bind reads one argument. Whatever is wrong with it, it was given.
-func (f *field) bind(b *bound, v jsonwalk.Value, name string, p *problems) {
+func (f *field) bind(b *bound, value jsonwalk.Value, name string, p *problems) {
 	b.given = true
-	if !wants(v, kinds[f.kind].json, kinds[f.kind].called, name, p) {
+	if !wants(value, kinds[f.kind].json, kinds[f.kind].called, name, p) {
 		return
 	}
 
 	switch f.kind {
 	case textKind:
-		b.text = v.Text()
+		b.text = value.Text()
 		f.checkText(b.text, name, p)
 	case choiceKind:
-		f.bindChoice(b, v.Text(), name, p)
+		f.bindChoice(b, value.Text(), name, p)
 	case integerKind:
-		f.bindInteger(b, v, name, p)
+		f.bindInteger(b, value, name, p)
 	case listKind:
-		f.bindList(b, v, name, p)
+		f.bindList(b, value, name, p)
 	}
 }
 
 // wants checks a value's kind.
-func wants(v jsonwalk.Value, kind byte, called, name string, p *problems) bool {
-	switch v.Kind() {
+func wants(value jsonwalk.Value, kind byte, called, name string, p *problems) bool {
+	switch value.Kind() {
 	case kind:
 		return true
 	case 'n':
 		p.add(name, " must be ", called, " (got null): leave it out instead.")
 	default:
-		p.add(name, " must be ", called, " (got ", jsonwalk.KindName(v.Kind()), ").")
+		p.add(name, " must be ", called, " (got ", jsonwalk.KindName(value.Kind()), ").")
 	}
 	return false
 }
@@ -169,22 +169,22 @@ func (f *field) bindChoice(b *bound, given, name string, p *problems) {
 	b.n = int64(i)
 }
 
-func (f *field) bindInteger(b *bound, v jsonwalk.Value, name string, p *problems) {
-	n, ok := v.Integer()
+func (f *field) bindInteger(b *bound, value jsonwalk.Value, name string, p *problems) {
+	n, ok := value.Integer()
 	switch {
 	case !ok:
-		p.add(name, " must be an integer (got ", readable(string(v)), ").")
+		p.add(name, " must be an integer (got ", readable(string(value)), ").")
 	case !f.bounds.Has(n):
 		p.add(name, " must be between ", wire.Decimal(f.bounds.Min), " and ", wire.Decimal(f.bounds.Max),
-			" (got ", readable(string(v)), ").")
+			" (got ", readable(string(value)), ").")
 	default:
 		b.n = n
 	}
 }
 
-func (f *field) bindList(b *bound, v jsonwalk.Value, name string, p *problems) {
+func (f *field) bindList(b *bound, value jsonwalk.Value, name string, p *problems) {
 	n := int64(0)
-	for element := range v.Elements() {
+	for element := range value.Elements() {
 		n++
 		if n > f.bounds.Max {
 			continue // it is only counted

@@ -43,8 +43,8 @@ func browseSets(in *request, out *reply) refusal {
 	}
 
 	// A cursor goes on with the filters that it was issued for, and with no others.
-	f := index.SetFilter{Game: in.text("game"), Series: in.text("series")}
-	bound := cursor.Hash("sets", string(f.AppendKey(nil)))
+	filter := index.SetFilter{Game: in.text("game"), Series: in.text("series")}
+	bound := cursor.Hash("sets", string(filter.AppendKey(nil)))
 	from := 0
 	if after := openCursor(in, out, cursor.ToolSets, bound, index.ParseSetPosition); after != nil {
 		from = in.View.Index.SetAfter(*after)
@@ -53,7 +53,7 @@ func browseSets(in *request, out *reply) refusal {
 		return refused
 	}
 
-	sets, more := in.View.Index.Sets(in.cards, f, from, int(in.number("limit")))
+	sets, more := in.View.Index.Sets(in.cards, filter, from, int(in.number("limit")))
 	in.cards = sets
 	next := ""
 	if more >= 0 {
@@ -82,24 +82,24 @@ func writeSet(out *reply, set int) {
 	out.json = out.site.AppendSetURL(out.json, out.c, set)
 	out.put("}")
 
-	s := &out.c.Sets
-	out.say(s.Name.At(set))
-	if series := s.Series.At(set); series != "" {
+	sets := &out.c.Sets
+	out.say(sets.Name.At(set))
+	if series := sets.Series.At(set); series != "" {
 		out.say(" | ", series)
 	}
 	out.say(" | ")
-	if s.Release[set] == snapshot.NoDay {
+	if sets.Release[set] == snapshot.NoDay {
 		out.say("no date")
 	} else {
-		out.sayDay(s.Release[set])
+		out.sayDay(sets.Release[set])
 	}
 	out.say(" | ")
-	out.sayCount(int(s.Cards[set]), "card")
-	out.say(" | ", out.c.Games.Slug.At(int(s.Game[set])))
+	out.sayCount(int(sets.Cards[set]), "card")
+	out.say(" | ", out.c.Games.Slug.At(int(sets.Game[set])))
 	if out.detailed {
-		out.sayPage("/sets/", s.Slug.At(set))
+		out.sayPage("/sets/", sets.Slug.At(set))
 	}
-	out.say(" | ", s.ID.At(set), "\n")
+	out.say(" | ", sets.ID.At(set), "\n")
 }
 
 // browseSet answers with one set and its top cards.

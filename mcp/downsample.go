@@ -30,11 +30,11 @@ func thin(points []snapshot.Point, n int) []snapshot.Point {
 
 // extremes finds the first lowest and the first highest point.
 func extremes(points []snapshot.Point) (low, high int) {
-	for i, p := range points {
-		if p.Cents < points[low].Cents {
+	for i, point := range points {
+		if point.Cents < points[low].Cents {
 			low = i
 		}
-		if p.Cents > points[high].Cents {
+		if point.Cents > points[high].Cents {
 			high = i
 		}
 	}
@@ -56,9 +56,9 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 			next = points[edge(k+1):edge(k+2)]
 		}
 		var day, cents float64 // the mean of the next bucket
-		for _, p := range next {
-			day += float64(p.Day)
-			cents += float64(p.Cents)
+		for _, point := range next {
+			day += float64(point.Day)
+			cents += float64(point.Cents)
 		}
 		day /= float64(len(next))
 		cents /= float64(len(next))
@@ -68,9 +68,9 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 		best := edge(k)
 		largest := -1.0
 		for i := best; i < edge(k+1); i++ {
-			p := points[i]
-			area := math.Abs((float64(before.Day)-day)*float64(p.Cents-before.Cents) -
-				float64(before.Day-p.Day)*(cents-float64(before.Cents)))
+			point := points[i]
+			area := math.Abs((float64(before.Day)-day)*float64(point.Cents-before.Cents) -
+				float64(before.Day-point.Day)*(cents-float64(before.Cents)))
 			if area > largest {
 				best = i
 				largest = area

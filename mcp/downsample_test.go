@@ -37,11 +37,11 @@ func TestThin(t *testing.T) {
 			t.Fatal("a series that fits was thinned")
 		}
 
-		for i, p := range got {
-			if !slices.Contains(original, p) {
-				t.Fatalf("point %v was not there", p)
+		for i, point := range got {
+			if !slices.Contains(original, point) {
+				t.Fatalf("point %v was not there", point)
 			}
-			if i > 0 && p.Day <= got[i-1].Day {
+			if i > 0 && point.Day <= got[i-1].Day {
 				t.Fatal("days do not ascend")
 			}
 		}

@@ -30,11 +30,11 @@ type Endpoint struct {
 
 // New returns an endpoint with all tools. Their schemas name the games of snapshot.Games as they
 // are now.
-func New(o Options) *Endpoint { return newEndpoint(o, append(tools(), fixtures()...)) }
+func New(options Options) *Endpoint { return newEndpoint(options, append(tools(), fixtures()...)) }
 
-func newEndpoint(o Options, tools []*tool) *Endpoint {
-	if o.Version == "" {
-		o.Version = "dev"
+func newEndpoint(options Options, tools []*tool) *Endpoint {
+	if options.Version == "" {
+		options.Version = "dev"
 	}
 
 	var definitions []string
@@ -45,7 +45,7 @@ func newEndpoint(o Options, tools []*tool) *Endpoint {
 		definitions = append(definitions, t.definition())
 	}
 	return &Endpoint{
-		Options: o, tools: tools, instructions: instructions(),
+		Options: options, tools: tools, instructions: instructions(),
 		list: []byte(`{"tools":[` + strings.Join(definitions, ",") + "]}"),
 	}
 }

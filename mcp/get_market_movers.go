@@ -34,11 +34,11 @@ func getMarketMoversTool() *tool {
 
 func getMarketMovers(in *request, out *reply) refusal {
 	direction := in.text("direction")
-	f := index.NoFilter
-	f.Game = in.text("game")
-	f.Set = in.text("set")
-	f.Min = in.number("min_price_cents")
-	in.cards = in.View.Index.Movers(in.cards, direction == "down", f, int(in.number("limit")))
+	filter := index.NoFilter
+	filter.Game = in.text("game")
+	filter.Set = in.text("set")
+	filter.Min = in.number("min_price_cents")
+	in.cards = in.View.Index.Movers(in.cards, direction == "down", filter, int(in.number("limit")))
 
 	// An empty list says what to try next.
 	switch {

@@ -169,8 +169,8 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 func spread(points []snapshot.Point) float64 {
 	n := float64(len(points))
 	mean := 0.0
-	for _, p := range points {
-		mean += float64(p.Cents) / n
+	for _, point := range points {
+		mean += float64(point.Cents) / n
 	}
 
 	// One price does not spread, and a price of nothing has no percent of itself.
@@ -179,8 +179,8 @@ func spread(points []snapshot.Point) float64 {
 	}
 
 	variance := 0.0
-	for _, p := range points {
-		d := float64(p.Cents) - mean
+	for _, point := range points {
+		d := float64(point.Cents) - mean
 		variance += d * d / n
 	}
 	return 100 * math.Sqrt(variance) / mean
@@ -258,10 +258,10 @@ func (l *line) appendJSON(dst []byte) []byte {
 	dst = wire.AppendInt(dst, `,"data_points":`, int64(s.Points))
 
 	dst = append(dst, `},"points":[`...)
-	for _, p := range l.points {
+	for _, point := range l.points {
 		dst = append(wire.Comma(dst), `{"date":"`...)
-		dst = wire.AppendDay(dst, p.Day)
-		dst = wire.AppendCents(dst, `","market_price_cents":`, p.Cents)
+		dst = wire.AppendDay(dst, point.Day)
+		dst = wire.AppendCents(dst, `","market_price_cents":`, point.Cents)
 		dst = append(dst, '}')
 	}
 	return append(dst, "]}"...)
@@ -298,11 +298,11 @@ func (l *line) say(text *prose) {
 	text.sayCount(s.Points, "data point")
 
 	text.say("\n ")
-	for k, p := range l.points {
+	for k, point := range l.points {
 		if k > 0 {
 			text.say(" |")
 		}
-		text.sayPriceOn(" ", p.Day, p.Cents)
+		text.sayPriceOn(" ", point.Day, point.Cents)
 	}
 	text.say("\n")
 }

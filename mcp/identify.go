@@ -72,52 +72,52 @@ type finder struct{ *request }
 // Everything else is left to the caller: several cards are ambiguous, and none is unmatched with
 // the nearest ones. A name fits a card that only qualifies it, as "Pikachu" does "Pikachu (Cosmos
 // Holo)": the name that is printed on both does not tell which one a person holds.
-func (f finder) identify(w wanted) finding {
+func (fd finder) identify(w wanted) finding {
 	if w.id != "" {
-		return f.identifyByID(w)
+		return fd.identifyByID(w)
 	}
 
 	// A set that is none would make every search find nothing.
 	w.name = strings.TrimSpace(w.name)
-	if w.set != "" && len(f.View.Index.SetsNamed(w.set)) == 0 {
-		return f.identifyWithoutSet(w)
+	if w.set != "" && len(fd.View.Index.SetsNamed(w.set)) == 0 {
+		return fd.identifyWithoutSet(w)
 	}
 	if w.name == "" {
-		return f.identifyByNumber(w)
+		return fd.identifyByNumber(w)
 	}
 
-	fitting, nearest := f.fitting(w)
+	fitting, nearest := fd.fitting(w)
 	if len(fitting) == 0 {
-		return f.identifyMisspelt(w, nearest)
+		return fd.identifyMisspelt(w, nearest)
 	}
 	return among(fitting)
 }
 
 // identifyByID takes a line with an id. The words of one that is a slug of nothing, and the rest of
 // the line, may still say which card is meant.
-func (f finder) identifyByID(w wanted) finding {
-	if card, ok := f.View.Index.Card(w.id); ok {
+func (fd finder) identifyByID(w wanted) finding {
+	if card, ok := fd.View.Index.Card(w.id); ok {
 		return finding{card: card}
 	}
-	if cards := f.View.Index.Identified(w.id); len(cards) > 0 {
+	if cards := fd.View.Index.Identified(w.id); len(cards) > 0 {
 		return among(cards)
 	}
 
 	found := finding{card: -1, why: "no card has this id, slug or identifier"}
-	f.addMatches(&found, wanted{name: wordsOf(w.id)})
-	f.addMatches(&found, wanted{name: w.name, set: w.set, number: w.number, game: w.game})
+	fd.addMatches(&found, wanted{name: wordsOf(w.id)})
+	fd.addMatches(&found, wanted{name: w.name, set: w.set, number: w.number, game: w.game})
 	return found
 }
 
 // identifyWithoutSet takes a line whose set is none: its words may be a misspelling of one.
-func (f finder) identifyWithoutSet(w wanted) finding {
+func (fd finder) identifyWithoutSet(w wanted) finding {
 	found := finding{card: -1, why: `no set is called "` + readable(w.set) + `"`}
-	if near := nearestSets(f.request, w.set); near != "" {
+	if near := nearestSets(fd.request, w.set); near != "" {
 		found.why += "." + near
 	}
 	name := firstWords(w.name)
-	f.addMatches(&found, wanted{name: name + " " + firstWords(w.set), number: w.number, game: w.game})
-	f.addMatches(&found, wanted{name: name, game: w.game})
+	fd.addMatches(&found, wanted{name: name + " " + firstWords(w.set), number: w.number, game: w.game})
+	fd.addMatches(&found, wanted{name: name, game: w.game})
 	return found
 }
 
@@ -129,13 +129,13 @@ const readWords = 8
 // go before those that need a word of their set's name or a bare integer as their number. A name of
 // more words than search reads must be the card's to the last letter. nearest is all that search
 // found, the best first.
-func (f finder) fitting(w wanted) (fitting []uint32, nearest []index.Match) {
-	f.matches = f.View.Index.Matches(f.matches[:0], w.query(), manyMatches)
+func (fd finder) fitting(w wanted) (fitting []uint32, nearest []index.Match) {
+	fd.matches = fd.View.Index.Matches(fd.matches[:0], w.query(), manyMatches)
 
 	// The fewer words a card borrows from its set or number, the better its own name fits.
 	least := 0
 	long := countWords(w.name) > readWords
-	for _, m := range f.matches {
+	for _, m := range fd.matches {
 		if !m.Whole || m.Missing > 0 || m.Typos > 0 || long && !m.Same {
 			continue
 		}
@@ -147,7 +147,7 @@ func (f finder) fitting(w wanted) (fitting []uint32, nearest []index.Match) {
 			fitting = append(fitting, m.Card)
 		}
 	}
-	return fitting, f.matches
+	return fitting, fd.matches
 }
 
 // countWords counts runs of letters and digits: at least as many as search counts words.
@@ -156,12 +156,12 @@ func countWords(s string) int {
 }
 
 // identifyByNumber takes a line without a name: set and number may still say which card it is.
-func (f finder) identifyByNumber(w wanted) finding {
+func (fd finder) identifyByNumber(w wanted) finding {
 	if w.number == "" || w.set == "" {
 		return finding{card: -1, why: "give an id, a name, or a set and a number"}
 	}
 
-	cards := f.numbered(w, manyMatches)
+	cards := fd.numbered(w, manyMatches)
 	if len(cards) == 0 {
 		return finding{card: -1, why: "the set has no card with this number"}
 	}
@@ -169,14 +169,14 @@ func (f finder) identifyByNumber(w wanted) finding {
 }
 
 // numbered are at most n of the cards that pass a line's filters, whatever their names.
-func (f finder) numbered(w wanted, n int) []uint32 {
-	f.cards = f.View.Index.Cards(f.cards[:0], index.Query{Filter: w.filter()}, nil, n).Cards
-	return f.cards
+func (fd finder) numbered(w wanted, n int) []uint32 {
+	fd.cards = fd.View.Index.Cards(fd.cards[:0], index.Query{Filter: w.filter()}, nil, n).Cards
+	return fd.cards
 }
 
 // identifyMisspelt takes a line whose name is no card's whole name within its filters; nearest are
 // the best there.
-func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
+func (fd finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 	found := finding{card: -1, why: "no card has this name"}
 	if w.set != "" || w.number != "" || w.game != "" {
 		found.why = "no card fits all that the line says"
@@ -186,7 +186,7 @@ func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 	// most of a third.
 	found.add(cardsOf(nearest))
 	if w.set != "" && w.number != "" {
-		there := f.numbered(w, maxCandidates+1)
+		there := fd.numbered(w, maxCandidates+1)
 		if len(there) == 1 && countWords(w.name) <= readWords &&
 			len(nearest) > 0 && nearest[0].Missing == 0 && nearest[0].Card == there[0] {
 			return among(there)
@@ -202,13 +202,13 @@ func (f finder) identifyMisspelt(w wanted, nearest []index.Match) finding {
 	// Then what one fact less would leave, and at last the name alone; where that is nobody's,
 	// nothing else helps.
 	w.name = firstWords(w.name)
-	anywhere := slices.Clone(f.search(wanted{name: w.name}))
+	anywhere := slices.Clone(fd.search(wanted{name: w.name}))
 	if len(anywhere) == 0 {
 		return found
 	}
 	if anywhere[0].Missing == 0 { // else the words are no card's, and a filter finds nothing better
 		for _, less := range w.relaxed() {
-			f.addMatches(&found, less)
+			fd.addMatches(&found, less)
 		}
 	}
 	found.add(cardsOf(anywhere))
@@ -231,9 +231,9 @@ func (w *wanted) relaxed() []wanted {
 }
 
 // addMatches adds the cards that search finds for w to the candidates, unless there are enough.
-func (f finder) addMatches(found *finding, w wanted) {
+func (fd finder) addMatches(found *finding, w wanted) {
 	if len(found.candidates) < maxCandidates {
-		found.add(cardsOf(f.search(w)))
+		found.add(cardsOf(fd.search(w)))
 	}
 }
 
@@ -246,12 +246,12 @@ func cardsOf(matches []index.Match) []uint32 {
 }
 
 // search finds the nearest cards for a line with a name; the next search uses their memory again.
-func (f finder) search(w wanted) []index.Match {
-	f.matches = f.matches[:0]
+func (fd finder) search(w wanted) []index.Match {
+	fd.matches = fd.matches[:0]
 	if strings.TrimSpace(w.name) != "" {
-		f.matches = f.View.Index.Matches(f.matches, w.query(), maxCandidates)
+		fd.matches = fd.View.Index.Matches(fd.matches, w.query(), maxCandidates)
 	}
-	return f.matches
+	return fd.matches
 }
 
 // guessWords is how many words of a name are enough for candidates: each costs a search its

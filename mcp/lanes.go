@@ -68,9 +68,9 @@ func conditionOf(c *snapshot.Catalog, lane int) string {
 
 // parseCondition reads a condition's text or code, or what people and shops write for it.
 func parseCondition(s string) (snapshot.Condition, bool) {
-	for c := range snapshot.FactorySealed {
-		if engine.SameVariant(c.Code(), s) {
-			return c, true
+	for cond := range snapshot.FactorySealed {
+		if engine.SameVariant(cond.Code(), s) {
+			return cond, true
 		}
 	}
 
@@ -83,8 +83,8 @@ func parseCondition(s string) (snapshot.Condition, bool) {
 
 func conditionTexts() string {
 	var all []string
-	for c := range snapshot.FactorySealed {
-		all = append(all, c.Text())
+	for cond := range snapshot.FactorySealed {
+		all = append(all, cond.Text())
 	}
 	return strings.Join(all, ", ")
 }

@@ -44,13 +44,13 @@ type Fault struct {
 }
 
 // Append appends the fault as a JSON-RPC response.
-func (f *Fault) Append(dst []byte) []byte {
+func (fault *Fault) Append(dst []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
-	if f.id != nil {
-		dst = append(append(dst, `,"id":`...), f.id...)
+	if fault.id != nil {
+		dst = append(append(dst, `,"id":`...), fault.id...)
 	}
-	dst = wire.AppendInt(dst, `,"error":{"code":`, int64(f.code))
-	return append(wire.AppendText(dst, `,"message":`, f.message), "}}"...)
+	dst = wire.AppendInt(dst, `,"error":{"code":`, int64(fault.code))
+	return append(wire.AppendText(dst, `,"message":`, fault.message), "}}"...)
 }
 
 func (m *Message) fault(code int, message string) *Fault {
@@ -60,20 +60,20 @@ func (m *Message) fault(code int, message string) *Fault {
 // Read reads a body as one JSON-RPC message. A fault is the caller's: HTTP status 400.
 func Read(body []byte) (Message, *Fault) {
 	var m Message
-	v, err := jsonwalk.Parse(body)
+	value, err := jsonwalk.Parse(body)
 	if err != nil {
 		return Message{}, m.fault(parseError, "Parse error: the body is not valid JSON with unique names.")
 	}
 
-	if what := m.read(v); what != "" {
+	if what := m.read(value); what != "" {
 		return Message{}, m.fault(invalidRequest, "Invalid request: "+what)
 	}
 	return m, nil
 }
 
 // read takes a message apart and says what is wrong with it. The fault has its id, if it has one.
-func (m *Message) read(v jsonwalk.Value) (wrong string) {
-	switch v.Kind() {
+func (m *Message) read(value jsonwalk.Value) (wrong string) {
+	switch value.Kind() {
 	case '{':
 	case '[':
 		return "batches are not supported; send one message per POST."
@@ -82,23 +82,23 @@ func (m *Message) read(v jsonwalk.Value) (wrong string) {
 	}
 
 	// The id comes first: every other fault is answered with it, and it is echoed as it came.
-	if id := v.Member("id"); id != nil {
+	if id := value.Member("id"); id != nil {
 		if _, isInteger := id.Integer(); id.Kind() != '"' && !isInteger {
 			return "id must be a string or an integer."
 		}
 		m.id = id
 	}
-	if v.Deeper(maxDepth) {
+	if value.Deeper(maxDepth) {
 		return "it is nested more than 16 levels deep."
 	}
-	if !v.Member("jsonrpc").Is("2.0") {
+	if !value.Member("jsonrpc").Is("2.0") {
 		return `jsonrpc must be "2.0".`
 	}
 
 	// A response to a request that nobody sent is taken and ignored, as the protocol wants it.
-	method := v.Member("method")
+	method := value.Member("method")
 	if method == nil {
-		if v.Member("result") != nil || v.Member("error") != nil {
+		if value.Member("result") != nil || value.Member("error") != nil {
 			return "" // a response
 		}
 		return "method is missing."
@@ -109,7 +109,7 @@ func (m *Message) read(v jsonwalk.Value) (wrong string) {
 	m.method = method.Text()
 
 	// Params by position are allowed by JSON-RPC, but no method of MCP reads them.
-	switch params := v.Member("params"); params.Kind() {
+	switch params := value.Member("params"); params.Kind() {
 	case 0, 'n':
 	case '{', '[':
 		m.params = params

@@ -14,81 +14,81 @@ import (
 // prose is text for a model to read, as it grows.
 type prose []byte
 
-func (p *prose) say(parts ...string) {
+func (text *prose) say(parts ...string) {
 	for _, part := range parts {
-		*p = append(*p, part...)
+		*text = append(*text, part...)
 	}
 }
 
-func (p *prose) sayInt(n int) { *p = strconv.AppendInt(*p, int64(n), 10) }
+func (text *prose) sayInt(n int) { *text = strconv.AppendInt(*text, int64(n), 10) }
 
 // sayItem begins the k-th line of a list.
-func (p *prose) sayItem(k int) {
-	p.sayInt(k + 1)
-	p.say(". ")
+func (text *prose) sayItem(k int) {
+	text.sayInt(k + 1)
+	text.say(". ")
 }
 
 // sayCount appends a number of things: "1 card", "3 cards".
-func (p *prose) sayCount(n int, what string) {
-	p.sayInt(n)
-	p.say(" ", what)
+func (text *prose) sayCount(n int, what string) {
+	text.sayInt(n)
+	text.say(" ", what)
 	if n != 1 {
-		p.say("s")
+		text.say("s")
 	}
 }
 
 // sayMoney appends cents as dollars, or "no price".
-func (p *prose) sayMoney(cents int64) {
+func (text *prose) sayMoney(cents int64) {
 	if cents < 0 {
-		p.say("no price")
+		text.say("no price")
 		return
 	}
-	*p = append(*p, '$')
-	*p = strconv.AppendInt(*p, cents/100, 10)
-	*p = append(*p, '.', byte('0'+cents%100/10), byte('0'+cents%10))
+	*text = append(*text, '$')
+	*text = strconv.AppendInt(*text, cents/100, 10)
+	*text = append(*text, '.', byte('0'+cents%100/10), byte('0'+cents%10))
 }
 
 // sayChange appends a change from base to now: "+$3.00 (+33.33%)".
-func (p *prose) sayChange(base, now int64) {
+func (text *prose) sayChange(base, now int64) {
 	change := now - base
 	if change < 0 {
-		p.say("-")
+		text.say("-")
 	} else {
-		p.say("+")
+		text.say("+")
 	}
-	p.sayMoney(max(change, -change))
+	text.sayMoney(max(change, -change))
 
 	if base > 0 {
-		p.say(" (")
-		p.sayPercent(change, base)
-		p.say(")")
+		text.say(" (")
+		text.sayPercent(change, base)
+		text.say(")")
 	}
 }
 
 // sayPercent appends 100·part/whole with its sign.
-func (p *prose) sayPercent(part, whole int64) {
+func (text *prose) sayPercent(part, whole int64) {
 	if part >= 0 {
-		p.say("+")
+		text.say("+")
 	}
-	*p = wire.AppendPercent(*p, part, whole)
-	p.say("%")
+	*text = wire.AppendPercent(*text, part, whole)
+	text.say("%")
 }
 
-func (p *prose) sayTime(ms int64) {
-	from := len(*p)
-	*p = wire.AppendSeconds(*p, "", ms)
+func (text *prose) sayTime(ms int64) {
+	from := len(*text)
+	*text = wire.AppendSeconds(*text, "", ms)
 	// The text has the time without its quotes.
-	*p = slices.Delete((*p)[:len(*p)-1], from, from+1)
+	*text = slices.Delete((*text)[:len(*text)-1], from, from+1)
 }
 
-func (p *prose) sayDay(day snapshot.Day) { *p = wire.AppendDay(*p, day) }
+func (text *prose) sayDay(day snapshot.Day) { *text = wire.AppendDay(*text, day) }
 
 // sayPriceOn appends the price of a day: " first $1.00 on 2026-11-20".
-func (p *prose) sayPriceOn(label string, day snapshot.Day, cents int64) {
-	p.say(label)
-	p.sayMoney(cents)
-	p.say(" on ")
-	p.sayDay(day)
+func (text *prose) sayPriceOn(label string, day snapshot.Day, cents int64) {
+	text.say(label)
+	text.sayMoney(cents)
+	text.say(" on ")
+	text.sayDay(day)
 }
 
 // longestEcho is how much of a caller's own text is said back, in characters.

@@ -64,28 +64,28 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 		return appendResult(dst, m, []byte(t.literal))
 	}
 
-	c, _ := calls.Get().(*call)
-	c.in.reset(e, t, by)
-	c.out.reset(by.View)
+	asked, _ := calls.Get().(*call)
+	asked.in.reset(e, t, by)
+	asked.out.reset(by.View)
 
 	// Wrong arguments are a result that a model reads, and not an error of the protocol that only
 	// its client sees.
-	refused := c.in.bind(m.params.Member("arguments"))
+	refused := asked.in.bind(m.params.Member("arguments"))
 	if refused == "" {
-		c.out.detailed = c.in.text("response_format") == "detailed"
-		refused = t.run(&c.in, &c.out)
+		asked.out.detailed = asked.in.text("response_format") == "detailed"
+		refused = t.run(&asked.in, &asked.out)
 	}
 	if refused != "" {
 		dst = AppendRefusal(dst, m, string(refused))
 	} else {
-		dst = c.out.appendTo(dst, m)
+		dst = asked.out.appendTo(dst, m)
 	}
 
 	// A pooled call must not keep a View alive that was swapped out.
-	if cap(c.out.json) <= keepBuffer && cap(c.out.prose) <= keepBuffer {
-		c.in.reset(nil, nil, Caller{})
-		c.out.reset(nil)
-		calls.Put(c)
+	if cap(asked.out.json) <= keepBuffer && cap(asked.out.prose) <= keepBuffer {
+		asked.in.reset(nil, nil, Caller{})
+		asked.out.reset(nil)
+		calls.Put(asked)
 	}
 	return dst
 }

@@ -29,11 +29,11 @@ func tellProblem(x *exchange, f *wire.Fault) { x.tell(f, "") }
 
 // tell answers with an error; on lists more headers for Vary.
 func (x *exchange) tell(f *wire.Fault, on string) {
-	r := &x.Ctx.Response
+	resp := &x.Ctx.Response
 	meaning := x.surface.meanings[f.Code]
-	r.ResetBody()
-	r.SetStatusCode(meaning.Status)
-	r.Header.SetContentType(x.surface.errorType)
+	resp.ResetBody()
+	resp.SetStatusCode(meaning.Status)
+	resp.Header.SetContentType(x.surface.errorType)
 
 	x.beginHead()
 	x.Head.Set(fasthttp.HeaderCacheControl, x.surface.private)
@@ -45,7 +45,7 @@ func (x *exchange) tell(f *wire.Fault, on string) {
 	}
 	x.ignoredHead()
 	x.vary(on)
-	x.Head.Send(&r.Header)
+	x.Head.Send(&resp.Header)
 
 	x.reply.Body = x.surface.spell(x.reply.Body[:0], x.s.BaseURL, *f, string(x.id))
 	x.SendCopy(x.reply.Body)
@@ -82,7 +82,7 @@ func (x *exchange) nameAnswer() {
 
 // answer sends the reply as a success, or 304 when the caller has it.
 func (x *exchange) answer() {
-	r := &x.Ctx.Response
+	resp := &x.Ctx.Response
 	out := &x.reply
 	content := out.Content()
 	encoding := x.Encoding(len(content))
@@ -90,15 +90,15 @@ func (x *exchange) answer() {
 	// A 304 has the head lines that the 200 would have (RFC 9110, 15.4.5), but for the next page.
 	x.answerHead(encoding)
 	if x.notModified {
-		r.SetStatusCode(fasthttp.StatusNotModified)
-		x.Head.Send(&r.Header)
+		resp.SetStatusCode(fasthttp.StatusNotModified)
+		x.Head.Send(&resp.Header)
 		return
 	}
 	if len(out.Link) > 0 {
 		x.Head.SetBytes("Link", out.Link)
 	}
-	x.Head.Send(&r.Header)
-	r.Header.SetContentType("application/json")
+	x.Head.Send(&resp.Header)
+	resp.Header.SetContentType("application/json")
 
 	switch {
 	case encoding != "":
@@ -154,15 +154,15 @@ const varyByKey = "Authorization, X-API-Key, Accept-Encoding"
 func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	// Half-read headers are not to be believed. The guard knows what was good of them.
 	ctx.Request.Reset()
-	c, guarded := ctx.Conn().(*front.Conn)
-	known := guarded && c.Recall(&ctx.Request)
-	if guarded && c.Err() != nil {
-		err = c.Err() // whatever fasthttp made of it
+	conn, guarded := ctx.Conn().(*front.Conn)
+	known := guarded && conn.Recall(&ctx.Request)
+	if guarded && conn.Err() != nil {
+		err = conn.Err() // whatever fasthttp made of it
 	}
 
 	var fault *strict.Fault
 	if known && errors.As(err, &fault) && fault.Kind == strict.Unwelcome {
-		s.turnAway(ctx, c)
+		s.turnAway(ctx, conn)
 		return
 	}
 
@@ -178,16 +178,16 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.refuse(protocolFault(err))
 
 	// fasthttp sees to it only for what a handler answers.
-	ctx.Response.SkipBody = guarded && c.IsHead()
+	ctx.Response.SkipBody = guarded && conn.IsHead()
 	s.counts.unread(x.shard, ctx.Response.StatusCode())
 	ctx.SetConnectionClose()
 }
 
 // turnAway answers a request whose body is not read, because no key of it authenticates: as if it
 // had none, which is 401 wherever a key is needed. The connection ends, for the body is on it.
-func (s *Server) turnAway(ctx *fasthttp.RequestCtx, c *front.Conn) {
+func (s *Server) turnAway(ctx *fasthttp.RequestCtx, conn *front.Conn) {
 	s.handleAt(ctx, time.Now())
-	ctx.Response.SkipBody = c.IsHead()
+	ctx.Response.SkipBody = conn.IsHead()
 	ctx.SetConnectionClose()
 }
 

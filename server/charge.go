@@ -34,91 +34,91 @@ const (
 )
 
 // admit asks for a ticket; it is false when the decision says why there is none.
-func (c *charge) admit(op access.Operation, now access.Instant) bool {
-	c.decision = c.gate.Admit(c.principal, op, now)
-	if c.decision.Verdict != access.Admitted {
+func (ch *charge) admit(op access.Operation, now access.Instant) bool {
+	ch.decision = ch.gate.Admit(ch.principal, op, now)
+	if ch.decision.Verdict != access.Admitted {
 		return false
 	}
-	c.ticket = held
+	ch.ticket = held
 	return true
 }
 
 // begin claims an idempotency key for a body. The outcome says whether the request is to run
 // (access.Fresh), what it is answered with (access.Replay), or why it is refused. The ticket stays
 // to be finished unless it is Fresh.
-func (c *charge) begin(key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
+func (ch *charge) begin(key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitForTwin)
 	defer cancel()
 
-	claim, err := c.gate.Begin(ctx, c.decision.Ticket, key, body, now)
+	claim, err := ch.gate.Begin(ctx, ch.decision.Ticket, key, body, now)
 	switch {
 	case err != nil: // the ticket is finished as a failure later
 	case claim.Outcome == access.Fresh:
-		c.claim = claim
-		c.ticket = claimed
+		ch.claim = claim
+		ch.ticket = claimed
 	case claim.Outcome == access.Exhausted:
-		c.decision.Allowance = claim.Allowance
+		ch.decision.Allowance = claim.Allowance
 	}
 	return claim, err
 }
 
 // commit keeps the reply of a claimed request and charges it: all or nothing. Where it fails, the
 // claim is given up.
-func (c *charge) commit(reply []byte) error {
-	receipt, err := c.gate.Commit(c.decision.Ticket, c.claim, reply)
+func (ch *charge) commit(reply []byte) error {
+	receipt, err := ch.gate.Commit(ch.decision.Ticket, ch.claim, reply)
 	if err != nil {
-		c.abort()
+		ch.abort()
 		return err
 	}
 
-	c.receipt = receipt
-	c.ticket = settled
+	ch.receipt = receipt
+	ch.ticket = settled
 	return nil
 }
 
 // abort gives up a claim, so that nobody waits for it in vain, and ends the ticket. If a failed
 // commit gave the claim up already, the store ignores this call.
-func (c *charge) abort() {
-	receipt, err := c.gate.Abort(c.decision.Ticket, c.claim)
+func (ch *charge) abort() {
+	receipt, err := ch.gate.Abort(ch.decision.Ticket, ch.claim)
 	// The meter failed, and that was told already: what remains is shown as it was at admission.
 	if err != nil {
-		receipt.Allowance = c.decision.Allowance
+		receipt.Allowance = ch.decision.Allowance
 	}
 
-	c.receipt = receipt
-	c.ticket = settled
+	ch.receipt = receipt
+	ch.ticket = settled
 }
 
 // finish ends the ticket, unless a commit or an abort did: a success is charged, anything else is
 // not.
-func (c *charge) finish(success bool) error {
-	if c.ticket != held {
+func (ch *charge) finish(success bool) error {
+	if ch.ticket != held {
 		return nil
 	}
 
-	receipt, err := c.gate.Finish(c.decision.Ticket, success)
+	receipt, err := ch.gate.Finish(ch.decision.Ticket, success)
 	if err != nil {
-		c.ticket = lost
+		ch.ticket = lost
 		return err
 	}
-	c.receipt = receipt
-	c.ticket = settled
+	ch.receipt = receipt
+	ch.ticket = settled
 	return nil
 }
 
 // release ends the ticket of a request whose handler panicked.
-func (c *charge) release() error {
-	if c.ticket == claimed {
-		c.abort()
+func (ch *charge) release() error {
+	if ch.ticket == claimed {
+		ch.abort()
 		return nil
 	}
-	return c.finish(false)
+	return ch.finish(false)
 }
 
 // allowance is what the caller may still do, as far as the meter was asked.
-func (c *charge) allowance() access.Policy {
-	if c.ticket == settled {
-		return c.receipt.Allowance
+func (ch *charge) allowance() access.Policy {
+	if ch.ticket == settled {
+		return ch.receipt.Allowance
 	}
-	return c.decision.Allowance
+	return ch.decision.Allowance
 }

@@ -69,80 +69,80 @@ const mcpDenials = 2
 
 // newCounts gives every path and operation of a route table, and every tool, a row.
 func newCounts(table []*path, tools []*operation) *counts {
-	c := &counts{rows: []route{rowUnknown: {noSurface, "unknown"}, rowPreflight: {noSurface, "preflight"}}}
+	counts := &counts{rows: []route{rowUnknown: {noSurface, "unknown"}, rowPreflight: {noSurface, "preflight"}}}
 	for _, p := range table {
 		if p.open != nil {
-			p.row = c.rowOf(p.counts)
+			p.row = counts.rowOf(p.counts)
 			continue
 		}
 		if p.live != nil {
-			p.live.row = c.rowOf(route{"live", string(p.live.Name)})
+			p.live.row = counts.rowOf(route{"live", string(p.live.Name)})
 		}
 		if p.preview != nil {
-			p.preview.row = c.rowOf(route{"preview", string(p.preview.Name)})
+			p.preview.row = counts.rowOf(route{"preview", string(p.preview.Name)})
 		}
 	}
 	for _, tool := range tools {
-		tool.row = c.rowOf(route{"mcp", string(tool.Name)})
+		tool.row = counts.rowOf(route{"mcp", string(tool.Name)})
 	}
 
-	c.requests = tally.NewCounters(len(c.rows), len(statuses)+1)
-	c.latency = tally.NewDurations(len(c.rows), tally.Decades(5*time.Microsecond, time.Second)...)
-	c.totals = tally.NewCounters(1, totalColumns)
-	c.denials = tally.NewCounters(len(denialSurfaces), len(denialReasons))
-	c.broken = tally.NewCounters(1, len(statuses)+1)
-	return c
+	counts.requests = tally.NewCounters(len(counts.rows), len(statuses)+1)
+	counts.latency = tally.NewDurations(len(counts.rows), tally.Decades(5*time.Microsecond, time.Second)...)
+	counts.totals = tally.NewCounters(1, totalColumns)
+	counts.denials = tally.NewCounters(len(denialSurfaces), len(denialReasons))
+	counts.broken = tally.NewCounters(1, len(statuses)+1)
+	return counts
 }
 
 // rowOf is the row of a route, a new one for a new route.
-func (c *counts) rowOf(r route) int {
-	if row := slices.Index(c.rows, r); row >= 0 {
+func (counts *counts) rowOf(wanted route) int {
+	if row := slices.Index(counts.rows, wanted); row >= 0 {
 		return row
 	}
 
-	c.rows = append(c.rows, r)
-	return len(c.rows) - 1
+	counts.rows = append(counts.rows, wanted)
+	return len(counts.rows) - 1
 }
 
 // begun counts a request that is going to be answered.
-func (c *counts) begun(shard tally.Shard) { c.totals.Add(shard, 0, totalBegun, 1) }
+func (counts *counts) begun(shard tally.Shard) { counts.totals.Add(shard, 0, totalBegun, 1) }
 
 // panicked counts a handler that panicked.
-func (c *counts) panicked(shard tally.Shard) { c.totals.Add(shard, 0, totalPanics, 1) }
+func (counts *counts) panicked(shard tally.Shard) { counts.totals.Add(shard, 0, totalPanics, 1) }
 
 // answered counts a request that has its answer; what is left of it is writing the answer to the
 // connection.
-func (c *counts) answered(x *exchange) {
-	r := &x.Ctx.Response
-	c.requests.Add(x.shard, x.row, statusColumn(r.StatusCode()), 1)
-	c.latency.Observe(x.shard, x.row, time.Since(x.time))
+func (counts *counts) answered(x *exchange) {
+	resp := &x.Ctx.Response
+	counts.requests.Add(x.shard, x.row, statusColumn(resp.StatusCode()), 1)
+	counts.latency.Observe(x.shard, x.row, time.Since(x.time))
 
 	// A stream is read by whoever sends it: asking for its bytes here would read all of it.
 	if !x.Ctx.IsHead() {
-		n := max(r.Header.ContentLength(), 0)
-		if !r.IsBodyStream() {
-			n = len(r.Body())
+		n := max(resp.Header.ContentLength(), 0)
+		if !resp.IsBodyStream() {
+			n = len(resp.Body())
 		}
-		c.totals.Add(x.shard, 0, totalBytes, uint64(n))
+		counts.totals.Add(x.shard, 0, totalBytes, uint64(n))
 	}
 	switch x.Encoded {
 	case "":
 	case "zstd":
-		c.totals.Add(x.shard, 0, totalZstd, 1)
+		counts.totals.Add(x.shard, 0, totalZstd, 1)
 	default:
-		c.totals.Add(x.shard, 0, totalGzip, 1)
+		counts.totals.Add(x.shard, 0, totalGzip, 1)
 	}
 }
 
 // unread counts what was no HTTP request.
-func (c *counts) unread(shard tally.Shard, status int) {
-	c.broken.Add(shard, 0, statusColumn(status), 1)
+func (counts *counts) unread(shard tally.Shard, status int) {
+	counts.broken.Add(shard, 0, statusColumn(status), 1)
 }
 
 // denied counts a refusal of a surface, when it is one of those.
-func (c *counts) denied(shard tally.Shard, by *surface, code wire.Code) {
+func (counts *counts) denied(shard tally.Shard, by *surface, code wire.Code) {
 	if reason := slices.Index(denialReasons, code); reason >= 0 {
-		c.denials.Add(shard, by.denials, reason, 1)
+		counts.denials.Add(shard, by.denials, reason, 1)
 	}
 }
 
@@ -174,36 +174,36 @@ type Denials struct {
 }
 
 // byStatus reads a row of answers, leaving out what never came.
-func byStatus(c *tally.Counters, row int) map[int]uint64 {
-	m := map[int]uint64{}
+func byStatus(counters *tally.Counters, row int) map[int]uint64 {
+	found := map[int]uint64{}
 	for column := range len(statuses) + 1 {
-		n := c.Sum(row, column)
+		n := counters.Sum(row, column)
 		switch {
 		case n == 0:
 		case column < len(statuses):
-			m[statuses[column]] = n
+			found[statuses[column]] = n
 		default:
-			m[0] = n
+			found[0] = n
 		}
 	}
-	return m
+	return found
 }
 
 // Stats returns the figures of all requests so far. They are not of one moment.
 func (s *Server) Stats() Stats {
-	c := s.counts
-	total := func(column int) uint64 { return c.totals.Sum(0, column) }
+	counts := s.counts
+	total := func(column int) uint64 { return counts.totals.Sum(0, column) }
 	stats := Stats{
 		Compressed: map[string]uint64{"gzip": total(totalGzip), "zstd": total(totalZstd)},
-		Panics:     total(totalPanics), ParseErrors: byStatus(c.broken, 0),
+		Panics:     total(totalPanics), ParseErrors: byStatus(counts.broken, 0),
 	}
 	stats.PackHits, stats.PackMisses = s.packs.Figures()
 
 	answered := uint64(0)
-	for row, r := range c.rows {
+	for row, route := range counts.rows {
 		one := RouteStats{
-			Surface: r.surface, Operation: r.operation,
-			Statuses: byStatus(c.requests, row), Latency: c.latency.Row(row),
+			Surface: route.surface, Operation: route.operation,
+			Statuses: byStatus(counts.requests, row), Latency: counts.latency.Row(row),
 		}
 		for _, n := range one.Statuses {
 			answered += n
@@ -216,7 +216,7 @@ func (s *Server) Stats() Stats {
 	stats.InFlight = max(total(totalBegun), answered) - answered
 	for surface, name := range denialSurfaces {
 		for reason, code := range denialReasons {
-			if n := c.denials.Sum(surface, reason); n > 0 {
+			if n := counts.denials.Sum(surface, reason); n > 0 {
 				stats.Denials = append(stats.Denials, Denials{name, string(code), n})
 			}
 		}

@@ -91,12 +91,12 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	x.time, x.now = s.instant(at)
 
 	// A test may hand in a request without a connection of ours.
-	if c, ok := ctx.Conn().(*front.Conn); ok {
-		c.Received(at)
-		if c.Note == nil {
-			c.Note = &access.Recall{}
+	if conn, ok := ctx.Conn().(*front.Conn); ok {
+		conn.Received(at)
+		if conn.Note == nil {
+			conn.Note = &access.Recall{}
 		}
-		x.last, _ = c.Note.(*access.Recall) // the only note there is
+		x.last, _ = conn.Note.(*access.Recall) // the only note there is
 	}
 
 	// Until the path is known, errors are told as the live surface does (decision 3).

@@ -39,8 +39,8 @@ func OpenImages(dir string) (*Images, error) {
 }
 
 // List reads the folder once and returns which files are images in it, as of now.
-func (i *Images) List() (has func(file string) bool, err error) {
-	entries, err := fs.ReadDir(i.root.FS(), ".")
+func (images *Images) List() (has func(file string) bool, err error) {
+	entries, err := fs.ReadDir(images.root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the image folder: %w", err)
 	}
@@ -52,7 +52,7 @@ func (i *Images) List() (has func(file string) bool, err error) {
 		}
 
 		// A link counts when it leads to a file within the folder.
-		info, err := i.root.Stat(entry.Name())
+		info, err := images.root.Stat(entry.Name())
 		if err == nil && info.Mode().IsRegular() {
 			files[entry.Name()] = struct{}{}
 		}
@@ -68,54 +68,54 @@ func isImage(name string) bool {
 func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 // open opens an image; the error is fs.ErrNotExist for whatever is not one.
-func (i *Images) open(name string) (*os.File, fs.FileInfo, error) {
+func (images *Images) open(name string) (*os.File, fs.FileInfo, error) {
 	if !isImage(name) {
 		return nil, nil, fs.ErrNotExist
 	}
 
 	// What is no file is found out before it is opened: opening a pipe would wait for its other
 	// end.
-	if info, err := i.root.Stat(name); err != nil || !info.Mode().IsRegular() {
+	if info, err := images.root.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return nil, nil, errors.Join(fs.ErrNotExist, err)
 	}
 
-	f, err := i.root.Open(name)
+	file, err := images.root.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
 
 	// It may have been replaced since: what is told is of the file that is sent.
-	info, err := f.Stat()
+	info, err := file.Stat()
 	if err != nil {
-		_ = f.Close()
+		_ = file.Close()
 		return nil, nil, err
 	}
-	return f, info, nil
+	return file, info, nil
 }
 
 // image answers GET /images/{file}.
 func (v *visit) image() {
 	name, _ := v.request.PathID() // without one there is no image either
-	f, info, err := v.s.Images.open(name)
+	file, info, err := v.s.Images.open(name)
 	if err != nil {
 		v.missing(v.Ctx.URI().PathOriginal(), "There is no such image.")
 		return
 	}
 
-	r := &v.Ctx.Response
+	resp := &v.Ctx.Response
 	tag := xxhash.Sum64String(fmt.Sprintf("%s\x00%d\x00%d", name, info.Size(), info.ModTime().UnixNano()))
 	v.nameHead()
 	v.Head.Set("X-Content-Type-Options", "nosniff")
 	v.Head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	v.Head.Set(fasthttp.HeaderCacheControl, imageCache)
 	v.SetETag(tag, "")
-	v.Head.Send(&r.Header)
+	v.Head.Send(&resp.Header)
 
 	if v.Matches(tag, "") {
-		_ = f.Close() // it was not read
-		r.SetStatusCode(fasthttp.StatusNotModified)
+		_ = file.Close() // it was not read
+		resp.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}
-	r.Header.SetContentType(imageTypes[extension(name)])
-	r.SetBodyStream(f, int(info.Size())) // closes it
+	resp.Header.SetContentType(imageTypes[extension(name)])
+	resp.SetBodyStream(file, int(info.Size())) // closes it
 }

@@ -234,16 +234,16 @@ func sentence(detail string) string {
 
 // answerMCP sends the reply's body.
 func (x *exchange) answerMCP(status int) {
-	r := &x.Ctx.Response
-	r.SetStatusCode(status)
+	resp := &x.Ctx.Response
+	resp.SetStatusCode(status)
 	x.beginHead()
 	if x.request.View != nil {
 		x.Head.Set("X-Snapshot-Id", x.request.View.ID)
 	}
 	x.Head.Set(fasthttp.HeaderCacheControl, "no-store")
 	x.vary(varyByKey)
-	x.Head.Send(&r.Header)
-	r.Header.SetContentType("application/json")
+	x.Head.Send(&resp.Header)
+	resp.Header.SetContentType("application/json")
 
 	body := x.reply.Body
 	if encoding := x.Encoding(len(body)); encoding != "" {

@@ -34,15 +34,15 @@ func (x *exchange) openapi() {
 
 // sendDocument sends a stored body, or 304 when the caller has it. The head is begun.
 func (x *exchange) sendDocument(mediaType string, tag uint64, encoding string, body []byte) {
-	r := &x.Ctx.Response
+	resp := &x.Ctx.Response
 	x.SetETag(tag, encoding)
-	x.Head.Send(&r.Header)
+	x.Head.Send(&resp.Header)
 	if x.Matches(tag, encoding) {
-		r.SetStatusCode(fasthttp.StatusNotModified)
+		resp.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}
 
-	r.Header.SetContentType(mediaType)
+	resp.Header.SetContentType(mediaType)
 	if encoding != "" {
 		x.Encode(encoding)
 	}
@@ -52,9 +52,9 @@ func (x *exchange) sendDocument(mediaType string, tag uint64, encoding string, b
 // healthz answers GET /healthz: whether requests are served and will be, for whoever chooses
 // between servers.
 func (x *exchange) healthz() {
-	r := &x.Ctx.Response
-	r.Header.SetContentType("application/json")
-	r.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	resp := &x.Ctx.Response
+	resp.Header.SetContentType("application/json")
+	resp.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 
 	status := "ok"
 	view := x.s.Engine.View()
@@ -68,11 +68,11 @@ func (x *exchange) healthz() {
 	}
 
 	if status != "ok" {
-		r.SetStatusCode(fasthttp.StatusServiceUnavailable)
+		resp.SetStatusCode(fasthttp.StatusServiceUnavailable)
 	}
 	snapshot := "null"
 	if view != nil {
 		snapshot = `"` + view.ID + `"`
 	}
-	r.SetBodyString(`{"status":"` + status + `","snapshot_id":` + snapshot + `}`)
+	resp.SetBodyString(`{"status":"` + status + `","snapshot_id":` + snapshot + `}`)
 }

@@ -60,10 +60,10 @@ func (x *exchange) checkMediaType() *wire.Fault {
 
 // welcomes reports whether the request that a connection is reading may have a body larger than
 // front.MaxUnasked: its key authenticates. Without one, 401 is all that a body could bring.
-func (s *Server) welcomes(c *front.Conn) bool {
+func (s *Server) welcomes(conn *front.Conn) bool {
 	q := fasthttp.AcquireRequest()
 	defer fasthttp.ReleaseRequest(q)
-	c.Recall(q)
+	conn.Recall(q)
 
 	keys := readCredentials(q.Header.Peek("X-Api-Key"), q.Header.Peek(fasthttp.HeaderAuthorization))
 	key, ok := keys.key()

@@ -47,18 +47,18 @@ func (v *visit) asset() {
 		encoding = v.Encoding(len(a.in[""]))
 	}
 
-	r := &v.Ctx.Response
+	resp := &v.Ctx.Response
 	v.nameHead()
 	v.Head.Set("X-Content-Type-Options", "nosniff")
 	v.Head.Set(fasthttp.HeaderCacheControl, assetCache)
 	v.Head.Set("Content-Security-Policy", filePolicy)
 	v.Head.Set(fasthttp.HeaderETag, `"`+name+`"`)
 	v.vary(fasthttp.HeaderAcceptEncoding)
-	v.Head.Send(&r.Header)
+	v.Head.Send(&resp.Header)
 
-	r.Header.SetContentType(a.mediaType)
+	resp.Header.SetContentType(a.mediaType)
 	if encoding != "" {
-		r.Header.Set(fasthttp.HeaderContentEncoding, encoding) // what is compressed already is not counted
+		resp.Header.Set(fasthttp.HeaderContentEncoding, encoding) // what is compressed already is not counted
 	}
 	v.SendShared(a.in[encoding])
 }

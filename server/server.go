@@ -88,33 +88,33 @@ type Server struct {
 }
 
 // New returns a server that is ready to Serve.
-func New(o Options) (*Server, error) {
-	if o.Engine == nil || o.Gate == nil || o.Cursors == nil {
+func New(options Options) (*Server, error) {
+	if options.Engine == nil || options.Gate == nil || options.Cursors == nil {
 		return nil, errors.New("cannot serve without an engine, a gate and a cursor signer")
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
 	}
-	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+	options.BaseURL = strings.TrimSuffix(options.BaseURL, "/")
 
-	text, err := openapi.Render(o.BaseURL, o.Preview)
+	text, err := openapi.Render(options.BaseURL, options.Preview)
 	if err != nil {
 		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 	}
-	if o.ProductPrefix != "" {
-		text = openapi.WithProductPrefix(text, o.ProductPrefix)
+	if options.ProductPrefix != "" {
+		text = openapi.WithProductPrefix(text, options.ProductPrefix)
 	}
 
 	s := &Server{
-		Options: o, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors(),
-		packs: front.NewPacks(o.PackCache),
+		Options: options, document: newDocument(text), assets: map[string]*asset{}, visitors: newVisitors(),
+		packs: front.NewPacks(options.PackCache),
 	}
 	s.open.Patience = front.UsualPatience
 	s.open.Welcome = s.welcomes
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
 	s.service = api.Service{
-		Cursors: o.Cursors, Retained: o.Engine.Retained, BaseURL: o.BaseURL, Tools: s.tools.Endpoint,
+		Cursors: options.Cursors, Retained: options.Engine.Retained, BaseURL: options.BaseURL, Tools: s.tools.Endpoint,
 	}
 
 	// The route table needs the tools, for they are counted beside its operations.
@@ -149,8 +149,8 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // ServeConn answers the requests of one connection until it ends.
-func (s *Server) ServeConn(c net.Conn) error {
-	guarded := s.open.Guard(c)
+func (s *Server) ServeConn(conn net.Conn) error {
+	guarded := s.open.Guard(conn)
 	defer s.open.Forget(guarded)
 	return s.http.ServeConn(guarded)
 }

@@ -52,14 +52,14 @@ func (s *surface) keyFault(err error) *wire.Fault {
 }
 
 // keyless is what a request is told whose headers hold no key, or not one alone.
-func (s *surface) keyless(c *credentials) *wire.Fault {
+func (s *surface) keyless(keys *credentials) *wire.Fault {
 	switch {
-	case c.malformed && c.header != nil:
+	case keys.malformed && keys.header != nil:
 		return problem(s.noKey.Code,
 			"X-API-Key comes with an Authorization that holds no key: leave one of the two headers out")
-	case c.malformed:
+	case keys.malformed:
 		return problem(s.noKey.Code, "Authorization is not Bearer: "+strings.TrimPrefix(s.noKey.Detail, "no API key: "))
-	case c.header != nil && c.bearer != nil:
+	case keys.header != nil && keys.bearer != nil:
 		return problem(s.noKey.Code, "Authorization and X-API-Key hold two different keys: send one of them alone")
 	}
 	return s.noKey
@@ -77,41 +77,41 @@ var bearerPrefix = []byte("bearer ")
 // readCredentials reads the key headers of a request, each of which comes at most once (package
 // strict).
 func readCredentials(apiKey, authorization []byte) credentials {
-	var c credentials
+	var keys credentials
 	if len(apiKey) > 0 {
-		c.header = apiKey
+		keys.header = apiKey
 	}
 
 	n := len(bearerPrefix)
 	switch {
 	case len(authorization) == 0:
 	case len(authorization) > n && bytes.EqualFold(authorization[:n], bearerPrefix):
-		c.bearer = bytes.TrimLeft(authorization[n:], " ")
+		keys.bearer = bytes.TrimLeft(authorization[n:], " ")
 	default:
-		c.malformed = true
+		keys.malformed = true
 	}
-	return c
+	return keys
 }
 
 // key is the one key of the request; false when two differ or none is there.
-func (c *credentials) key() (key []byte, ok bool) {
+func (keys *credentials) key() (key []byte, ok bool) {
 	switch {
-	case c.malformed:
+	case keys.malformed:
 		return nil, false
-	case c.header != nil && c.bearer != nil:
-		return c.header, bytes.Equal(c.header, c.bearer)
-	case c.header != nil:
-		return c.header, true
+	case keys.header != nil && keys.bearer != nil:
+		return keys.header, bytes.Equal(keys.header, keys.bearer)
+	case keys.header != nil:
+		return keys.header, true
 	}
-	return c.bearer, c.bearer != nil
+	return keys.bearer, keys.bearer != nil
 }
 
 // kind is the kind of key that the request seems to carry, by its prefix alone (decision 1).
-func (c *credentials) kind() access.Kind {
-	if c.header != nil {
-		return access.KindOf(c.header)
+func (keys *credentials) kind() access.Kind {
+	if keys.header != nil {
+		return access.KindOf(keys.header)
 	}
-	return access.KindOf(c.bearer)
+	return access.KindOf(keys.bearer)
 }
 
 // choose decides which surface answers: the path's only one, or on a shared path the one that the

@@ -122,13 +122,13 @@ func (v *visit) tellPage(f *wire.Fault, render func(dst []byte) ([]byte, error))
 
 // send sends the reply's body as a page. A success has a validator, of its content.
 func (v *visit) send(status int, cache string) {
-	r := &v.Ctx.Response
-	h := &v.Head
+	resp := &v.Ctx.Response
+	head := &v.Head
 	v.nameHead()
-	h.Set("Content-Security-Policy", v.contentPolicy())
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set(fasthttp.HeaderCacheControl, cache)
+	head.Set("Content-Security-Policy", v.contentPolicy())
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Referrer-Policy", "same-origin")
+	head.Set(fasthttp.HeaderCacheControl, cache)
 	if status < fasthttp.StatusBadRequest {
 		v.vary(fasthttp.HeaderAcceptEncoding)
 	} else { // see toldAsProblem
@@ -141,15 +141,15 @@ func (v *visit) send(status int, cache string) {
 		tag := xxhash.Sum64(v.reply.Body)
 		v.SetETag(tag, encoding)
 		if v.Matches(tag, encoding) {
-			r.SetStatusCode(fasthttp.StatusNotModified)
-			h.Send(&r.Header)
+			resp.SetStatusCode(fasthttp.StatusNotModified)
+			head.Send(&resp.Header)
 			return
 		}
 	}
 
-	h.Send(&r.Header)
-	r.SetStatusCode(status)
-	r.Header.SetContentType(v.mediaType)
+	head.Send(&resp.Header)
+	resp.SetStatusCode(status)
+	resp.Header.SetContentType(v.mediaType)
 	if encoding != "" {
 		v.SendPacked(v.reply.Body, 0, encoding, status == fasthttp.StatusOK)
 		return

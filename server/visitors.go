@@ -46,21 +46,21 @@ func newVisitors() *visitors {
 // admit takes one page of an address's allowance, or says in how many seconds to come again.
 // Addresses of one IPv6 network of 64 bits are one visitor, and so are all of this machine, with an
 // allowance many times as large; an unknown address is never limited.
-func (v *visitors) admit(a netip.Addr, now access.Instant) (wait int) {
+func (vs *visitors) admit(addr netip.Addr, now access.Instant) (wait int) {
 	interval := visitorInterval
-	switch a = a.Unmap(); {
-	case !a.IsValid():
+	switch addr = addr.Unmap(); {
+	case !addr.IsValid():
 		return 0
-	case a.IsLoopback():
-		a = netip.IPv6Loopback()
+	case addr.IsLoopback():
+		addr = netip.IPv6Loopback()
 		interval = visitorInterval / machineShare
-	case a.Is6():
-		prefix, _ := a.WithZone("").Prefix(64) // 64 is a valid length
-		a = prefix.Addr()
+	case addr.Is6():
+		prefix, _ := addr.WithZone("").Prefix(64) // 64 is a valid length
+		addr = prefix.Addr()
 	}
 
 	// Another request of the address may come between reading and writing: then it is judged again.
-	slot := &v.slots[maphash.Comparable(v.seed, a)%visitorSlots]
+	slot := &vs.slots[maphash.Comparable(vs.seed, addr)%visitorSlots]
 	for at := now.Mono * int64(time.Millisecond); ; {
 		whole := slot.Load()
 		next := max(whole, at) + int64(interval)
@@ -129,12 +129,12 @@ func readHop(text string) (netip.Addr, error) {
 
 // proxied reports whether a request has a header that proxies write.
 func proxied(x *exchange) bool {
-	h := &x.Ctx.Request.Header
-	return slices.ContainsFunc(proxyHeaders, func(name string) bool { return len(h.Peek(name)) > 0 })
+	header := &x.Ctx.Request.Header
+	return slices.ContainsFunc(proxyHeaders, func(name string) bool { return len(header.Peek(name)) > 0 })
 }
 
 var proxyHeaders = []string{fasthttp.HeaderXForwardedFor, fasthttp.HeaderForwarded, "X-Real-Ip", fasthttp.HeaderVia}
 
-func (s *Server) trusts(a netip.Addr) bool {
-	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+func (s *Server) trusts(addr netip.Addr) bool {
+	return slices.ContainsFunc(s.TrustedProxies, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
 }

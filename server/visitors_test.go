@@ -64,39 +64,39 @@ func TestPageLimit(t *testing.T) {
 
 // TestVisitors checks the arithmetic of the limit.
 func TestVisitors(t *testing.T) {
-	v := newVisitors()
+	vs := newVisitors()
 	at := access.Instant{Mono: time.Hour.Milliseconds(), Wall: 1_800_000_000_000}
 	later := access.Instant{Mono: at.Mono + visitorInterval.Milliseconds(), Wall: at.Wall}
 	a := netip.MustParseAddr("2001:db8:1:2::1")
 	for i := range visitorBurst {
-		if wait := v.admit(a, at); wait != 0 {
+		if wait := vs.admit(a, at); wait != 0 {
 			t.Fatalf("request %d waits %d s", i+1, wait)
 		}
 	}
 
-	if wait := v.admit(netip.MustParseAddr("2001:db8:1:2:ffff::9"), at); wait != 1 {
+	if wait := vs.admit(netip.MustParseAddr("2001:db8:1:2:ffff::9"), at); wait != 1 {
 		t.Errorf("the network's next request waits %d s, want 1", wait)
 	}
-	if wait := v.admit(netip.MustParseAddr("2001:db8:1:3::1"), at); wait != 0 {
+	if wait := vs.admit(netip.MustParseAddr("2001:db8:1:3::1"), at); wait != 0 {
 		t.Error("another network waits")
 	}
-	if wait := v.admit(a, later); wait != 0 {
+	if wait := vs.admit(a, later); wait != 0 {
 		t.Error("it waits after its interval")
 	}
-	if wait := v.admit(a, later); wait == 0 {
+	if wait := vs.admit(a, later); wait == 0 {
 		t.Error("an interval gives more than one page")
 	}
 
 	// The wall clock may step as it likes.
 	for _, step := range []time.Duration{-time.Hour, -366 * 24 * time.Hour, 366 * 24 * time.Hour} {
 		stepped := access.Instant{Mono: later.Mono, Wall: at.Wall + step.Milliseconds()}
-		if wait := v.admit(a, stepped); wait != 1 {
+		if wait := vs.admit(a, stepped); wait != 1 {
 			t.Errorf("after a step of %v the next request waits %d s, want 1", step, wait)
 		}
 	}
 
 	for range 2 * machineShare * visitorBurst {
-		if v.admit(netip.Addr{}, at) != 0 {
+		if vs.admit(netip.Addr{}, at) != 0 {
 			t.Fatal("an unknown address is limited")
 		}
 	}
@@ -106,13 +106,13 @@ func TestVisitors(t *testing.T) {
 		netip.MustParseAddr("::1"), netip.MustParseAddr("::ffff:127.0.0.1"),
 	}
 	for i := range machineShare * visitorBurst {
-		if wait := v.admit(machine[i%len(machine)], at); wait != 0 {
+		if wait := vs.admit(machine[i%len(machine)], at); wait != 0 {
 			t.Fatalf("request %d of this machine waits %d s", i+1, wait)
 		}
 	}
 
 	for _, a := range machine {
-		if wait := v.admit(a, at); wait != 1 {
+		if wait := vs.admit(a, at); wait != 1 {
 			t.Errorf("the next request of this machine, from %s, waits %d s", a, wait)
 		}
 	}

@@ -67,17 +67,17 @@ func (b *bench) admit(name string, op access.Operation) access.Decision {
 // want admits a call and expects a verdict.
 func (b *bench) want(name string, op access.Operation, verdict access.Verdict) access.Decision {
 	b.t.Helper()
-	d := b.admit(name, op)
-	if d.Verdict != verdict {
-		b.t.Fatalf("%s %s: verdict %q, want %q: %+v", name, op, d.Verdict, verdict, d)
+	decision := b.admit(name, op)
+	if decision.Verdict != verdict {
+		b.t.Fatalf("%s %s: verdict %q, want %q: %+v", name, op, decision.Verdict, verdict, decision)
 	}
-	return d
+	return decision
 }
 
 // finish ends a call and expects a charge.
-func (b *bench) finish(d access.Decision, success bool, charged int64) access.Receipt {
+func (b *bench) finish(decision access.Decision, success bool, charged int64) access.Receipt {
 	b.t.Helper()
-	receipt, err := b.Finish(d.Ticket, success)
+	receipt, err := b.Finish(decision.Ticket, success)
 	if err != nil || receipt.Charged != charged {
 		b.t.Fatalf("finish: charged %d, want %d (%v)", receipt.Charged, charged, err)
 	}
@@ -93,29 +93,29 @@ func (b *bench) do(name string, op access.Operation) access.Receipt {
 func (b *bench) used(name string, want int64) {
 	b.t.Helper()
 	p := b.who(name, b.now)
-	u, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
-	if err != nil || u.Used != want || u.Used+u.Remaining != u.Limit && u.Used <= u.Limit {
-		b.t.Fatalf("usage of %s: %+v (%v), want %d used", name, u, err, want)
+	usage, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
+	if err != nil || usage.Used != want || usage.Used+usage.Remaining != usage.Limit && usage.Used <= usage.Limit {
+		b.t.Fatalf("usage of %s: %+v (%v), want %d used", name, usage, err, want)
 	}
 }
 
 // begin admits a batch and begins it.
 func (b *bench) begin(name, key string, body byte, want access.Outcome) (access.Decision, access.Claim) {
 	b.t.Helper()
-	d := b.want(name, access.PricesBatch, access.Admitted)
-	claim, err := b.Begin(d.Ticket, key, access.BodyHash{body}, b.now)
+	decision := b.want(name, access.PricesBatch, access.Admitted)
+	claim, err := b.Begin(decision.Ticket, key, access.BodyHash{body}, b.now)
 	if err != nil || claim.Outcome != want {
 		b.t.Fatalf("begin %s: outcome %d, want %d (%v)", key, claim.Outcome, want, err)
 	}
 	if want != access.Fresh {
-		b.finish(d, false, 0)
+		b.finish(decision, false, 0)
 	}
-	return d, claim
+	return decision, claim
 }
 
-func (b *bench) commit(d access.Decision, claim access.Claim, reply string) access.Receipt {
+func (b *bench) commit(decision access.Decision, claim access.Claim, reply string) access.Receipt {
 	b.t.Helper()
-	receipt, err := b.Commit(d.Ticket, claim, []byte(reply))
+	receipt, err := b.Commit(decision.Ticket, claim, []byte(reply))
 	if err != nil || receipt.Charged != 1 {
 		b.t.Fatalf("commit: %+v %v", receipt, err)
 	}
@@ -133,25 +133,26 @@ func pacing(b *bench) {
 
 func fullWindow(b *bench) {
 	for i := range int64(5) {
-		d := b.want("small", access.CardsGet, access.Admitted)
-		if d.Minute.Remaining != 4-i || d.Minute.Limit != 5 {
-			b.t.Fatalf("minute %+v after %d calls", d.Minute, i+1)
+		decision := b.want("small", access.CardsGet, access.Admitted)
+		if decision.Minute.Remaining != 4-i || decision.Minute.Limit != 5 {
+			b.t.Fatalf("minute %+v after %d calls", decision.Minute, i+1)
 		}
-		b.finish(d, false, 0)
+		b.finish(decision, false, 0)
 		b.sleep(1500 * time.Millisecond)
 	}
 
-	d := b.want("small", access.CardsGet, access.RateLimited)
-	if d.RetryAfter != 53 || d.Minute.Wait != 53 || d.Minute.Remaining != 0 { // 60 - 7.5, rounded up
-		b.t.Fatalf("refused with %+v", d)
+	decision := b.want("small", access.CardsGet, access.RateLimited)
+	minute := decision.Minute
+	if decision.RetryAfter != 53 || minute.Wait != 53 || minute.Remaining != 0 { // 60 - 7.5, rounded up
+		b.t.Fatalf("refused with %+v", decision)
 	}
-	if got := time.Unix(d.Minute.Reset, 0); got.Before(epoch.Add(time.Minute)) || got.After(epoch.Add(61*time.Second)) {
+	if got := time.Unix(minute.Reset, 0); got.Before(epoch.Add(time.Minute)) || got.After(epoch.Add(61*time.Second)) {
 		b.t.Fatalf("reset at %s", got)
 	}
 
 	b.sleep(time.Minute - 7500*time.Millisecond - time.Millisecond)
-	if d := b.want("small", access.CardsGet, access.RateLimited); d.RetryAfter != 1 {
-		b.t.Fatalf("a millisecond early: %+v", d)
+	if decision := b.want("small", access.CardsGet, access.RateLimited); decision.RetryAfter != 1 {
+		b.t.Fatalf("a millisecond early: %+v", decision)
 	}
 
 	b.sleep(time.Millisecond)
@@ -177,9 +178,10 @@ func refusedTakesNothing(b *bench) {
 	b.do("small2", access.CardsGet)
 	b.do("small2", access.CardsGet)
 	for range 20 { // quota gone: the minute is not touched either
-		d := b.want("small2", access.CardsGet, access.QuotaExceeded)
-		if d.Minute.Remaining != 3 || d.Allowance.Remaining != 0 || d.RetryAfter != d.Allowance.Wait {
-			b.t.Fatalf("refused with %+v", d)
+		decision := b.want("small2", access.CardsGet, access.QuotaExceeded)
+		if decision.Minute.Remaining != 3 || decision.Allowance.Remaining != 0 ||
+			decision.RetryAfter != decision.Allowance.Wait {
+			b.t.Fatalf("refused with %+v", decision)
 		}
 	}
 
@@ -231,15 +233,15 @@ func quotaBySuccess(b *bench) {
 	b.sleep(time.Minute)
 	for i := range int64(12) {
 		b.sleep(12 * time.Second)
-		if r := b.do("small", access.CardsGet); r.Allowance.Remaining != 11-i {
-			b.t.Fatalf("remaining %d after %d", r.Allowance.Remaining, i+1)
+		if receipt := b.do("small", access.CardsGet); receipt.Allowance.Remaining != 11-i {
+			b.t.Fatalf("remaining %d after %d", receipt.Allowance.Remaining, i+1)
 		}
 	}
 
 	b.sleep(time.Minute)
-	d := b.want("small", access.CardsGet, access.QuotaExceeded)
-	if midnight := epoch.Truncate(24 * time.Hour).Add(24 * time.Hour); d.Allowance.Reset != midnight.Unix() {
-		b.t.Fatalf("quota resets at %s", time.Unix(d.Allowance.Reset, 0))
+	decision := b.want("small", access.CardsGet, access.QuotaExceeded)
+	if midnight := epoch.Truncate(24 * time.Hour).Add(24 * time.Hour); decision.Allowance.Reset != midnight.Unix() {
+		b.t.Fatalf("quota resets at %s", time.Unix(decision.Allowance.Reset, 0))
 	}
 }
 
@@ -249,16 +251,16 @@ func heldUnits(b *bench) {
 	}
 
 	last := b.want("org", access.ProductsList, access.Admitted)
-	if d := b.want("org2", access.ProductsList, access.QuotaExceeded); d.Allowance.Remaining != 0 {
-		b.t.Fatalf("refused with %+v", d.Allowance)
+	if decision := b.want("org2", access.ProductsList, access.QuotaExceeded); decision.Allowance.Remaining != 0 {
+		b.t.Fatalf("refused with %+v", decision.Allowance)
 	}
 
 	b.begin("org", "k", 1, access.Exhausted)
 	b.used("org", 6) // held is not used
 	b.finish(last, false, 0)
-	d, claim := b.begin("org", "k", 1, access.Fresh)
+	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	b.want("org2", access.ProductsList, access.QuotaExceeded)
-	b.commit(d, claim, "the last one")
+	b.commit(decision, claim, "the last one")
 	b.used("org", 7)
 }
 
@@ -283,16 +285,16 @@ func midnight(b *bench) {
 	b.now.Wall -= day // the clock is set back: still the later day
 	b.do("small", access.CardsGet)
 	b.used("small", 2)
-	if d := b.admit("small", access.CardsGet); d.Allowance.Wait <= 86400 {
-		b.t.Fatalf("wait %+v", d.Allowance)
+	if decision := b.admit("small", access.CardsGet); decision.Allowance.Wait <= 86400 {
+		b.t.Fatalf("wait %+v", decision.Allowance)
 	}
 
 	// By more than a day: that day is not believed, but what was used stays used.
 	b.now.Wall -= 2 * day
 	b.do("small", access.CardsGet)
 	b.used("small", 3)
-	if d := b.admit("small", access.CardsGet); d.Allowance.Wait > 86400 {
-		b.t.Fatalf("wait %+v", d.Allowance)
+	if decision := b.admit("small", access.CardsGet); decision.Allowance.Wait > 86400 {
+		b.t.Fatalf("wait %+v", decision.Allowance)
 	}
 }
 
@@ -313,10 +315,10 @@ func sharedCredits(b *bench) {
 		b.do([]string{"org", "org2"}[i%2], access.ProductsList)
 	}
 
-	d := b.want("org2", access.ProductsGet, access.QuotaExceeded)
+	decision := b.want("org2", access.ProductsGet, access.QuotaExceeded)
 	end := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
-	if d.Allowance.Reset != end.Unix() || d.RetryAfter != end.Unix()-epoch.Unix() {
-		b.t.Fatalf("refused with %+v", d)
+	if decision.Allowance.Reset != end.Unix() || decision.RetryAfter != end.Unix()-epoch.Unix() {
+		b.t.Fatalf("refused with %+v", decision)
 	}
 
 	b.used("org", 7)
@@ -342,16 +344,16 @@ func creditPeriod(b *bench) {
 	b.sleep(time.Millisecond)
 	b.do("org", access.ProductsList)
 	p := b.who("org", b.now)
-	u, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
+	usage, err := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
 	want := access.Period{Start: to.UnixMilli(), End: to.UnixMilli() + to.Sub(from).Milliseconds()}
-	if err != nil || u.Period != want || u.Used != 1 {
-		b.t.Fatalf("usage %+v, want period %+v", u, want)
+	if err != nil || usage.Period != want || usage.Used != 1 {
+		b.t.Fatalf("usage %+v, want period %+v", usage, want)
 	}
 
 	b.now.Mono += minute
 	b.now.Wall -= 2 * 3_600_000 // the clock is set back: still the later period
-	if r := b.do("org", access.ProductsList); r.Allowance.Remaining != 5 {
-		b.t.Fatalf("remaining %d after the clock was set back", r.Allowance.Remaining)
+	if receipt := b.do("org", access.ProductsList); receipt.Allowance.Remaining != 5 {
+		b.t.Fatalf("remaining %d after the clock was set back", receipt.Allowance.Remaining)
 	}
 
 	b.used("org", 2)
@@ -365,11 +367,11 @@ func usageWindow(b *bench) {
 	b.want("org2", access.UsageGet, access.RateLimited)
 	b.do("org", access.ProductsList)
 	for range 100 {
-		d := b.want("small", access.UsageGet, access.Admitted)
-		if d.Minute != (access.Policy{}) {
-			b.t.Fatalf("live usage passes a window: %+v", d.Minute)
+		decision := b.want("small", access.UsageGet, access.Admitted)
+		if decision.Minute != (access.Policy{}) {
+			b.t.Fatalf("live usage passes a window: %+v", decision.Minute)
 		}
-		b.finish(d, true, 0)
+		b.finish(decision, true, 0)
 	}
 
 	b.do("small", access.CardsGet)
@@ -396,7 +398,7 @@ func concurrentWindow(b *bench) {
 			group.Go(func() {
 				for range c.calls / 8 {
 					now := after(start, time.Duration(clock.Add(c.step))*time.Millisecond)
-					if d := b.Admit(p, rule, now); d.Verdict == access.Admitted {
+					if decision := b.Admit(p, rule, now); decision.Verdict == access.Admitted {
 						mu.Lock()
 						admitted = append(admitted, now.Mono)
 						mu.Unlock()
@@ -437,12 +439,12 @@ func concurrentQuota(b *bench) {
 			group.Go(func() {
 				for j := range 40 {
 					now := after(b.now, time.Duration(j)*5*time.Second)
-					d := b.Admit(p, access.RuleFor(p, op), now)
-					if d.Verdict != access.Admitted {
+					decision := b.Admit(p, access.RuleFor(p, op), now)
+					if decision.Verdict != access.Admitted {
 						continue
 					}
 
-					receipt, err := b.Finish(d.Ticket, (i+j)%2 == 0)
+					receipt, err := b.Finish(decision.Ticket, (i+j)%2 == 0)
 					if err != nil {
 						b.t.Error(err)
 					}
@@ -470,8 +472,8 @@ func restart(b *bench) {
 			b.do("small", access.CardsGet)
 		}
 		b.do("org", access.ProductsList)
-		d, claim := b.begin("rival", fmt.Sprint("k", b.now.Wall), 1, access.Fresh)
-		b.commit(d, claim, "kept")
+		decision, claim := b.begin("rival", fmt.Sprint("k", b.now.Wall), 1, access.Fresh)
+		b.commit(decision, claim, "kept")
 		for range 30 {
 			b.finish(b.want("free", access.CardsGet, access.Admitted), false, 0)
 		}
@@ -486,8 +488,8 @@ func restart(b *bench) {
 		if rows, err := b.Ledger("", 0); err != nil || !slices.Equal(rows, before) {
 			b.t.Fatalf("ledger after restart: %+v (%v), want %+v", rows, err, before)
 		}
-		if d := b.want("free", access.CardsGet, access.RateLimited); d.RetryAfter != 40 {
-			b.t.Fatalf("after 20 s down: %+v", d)
+		if decision := b.want("free", access.CardsGet, access.RateLimited); decision.RetryAfter != 40 {
+			b.t.Fatalf("after 20 s down: %+v", decision)
 		}
 		if _, claim := b.begin("rival", key, 1, access.Replay); string(claim.Reply) != "kept" {
 			b.t.Fatalf("replay %q", claim.Reply)
@@ -500,16 +502,16 @@ func restart(b *bench) {
 }
 
 func closed(b *bench) {
-	d := b.want("small", access.CardsGet, access.Admitted)
+	decision := b.want("small", access.CardsGet, access.Admitted)
 	if err := b.Close(); err != nil {
 		b.t.Fatal(err)
 	}
-	if d := b.want("small", access.CardsGet, access.Unavailable); d.RetryAfter < 1 {
+	if decision := b.want("small", access.CardsGet, access.Unavailable); decision.RetryAfter < 1 {
 		b.t.Fatal("no retry after")
 	}
 
 	p := b.who("small", b.now)
-	_, finish := b.Finish(d.Ticket, true)
+	_, finish := b.Finish(decision.Ticket, true)
 	_, usage := b.Usage(p, access.RuleFor(p, access.UsageGet), b.now)
 	_, ledger := b.Ledger("", 0)
 	for _, err := range []error{finish, usage, ledger, b.Err()} {

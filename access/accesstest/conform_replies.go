@@ -12,7 +12,7 @@ import (
 )
 
 func replayConflictWait(b *bench) {
-	d, claim := b.begin("org", "k", 1, access.Fresh)
+	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	_, waiting := b.begin("org2", "k", 1, access.Wait)
 	b.begin("org2", "k", 2, access.Conflict)
 	select {
@@ -22,7 +22,7 @@ func replayConflictWait(b *bench) {
 	}
 
 	answer := string(bytes.Repeat([]byte("an answer "), 3000))
-	b.commit(d, claim, answer)
+	b.commit(decision, claim, answer)
 	<-waiting.Done
 	_, replay := b.begin("org2", "k", 1, access.Replay)
 	if string(replay.Reply) != answer {
@@ -44,8 +44,8 @@ func replayConflictWait(b *bench) {
 }
 
 func replayWhenExhausted(b *bench) {
-	d, claim := b.begin("org", "k", 1, access.Fresh)
-	b.commit(d, claim, "first")
+	decision, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(decision, claim, "first")
 	for range 6 {
 		b.do("org", access.ProductsList)
 	}
@@ -58,30 +58,30 @@ func replayWhenExhausted(b *bench) {
 }
 
 func tenMinutesExactly(b *bench) {
-	d, claim := b.begin("org", "k", 1, access.Fresh)
-	b.commit(d, claim, "first")
+	decision, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(decision, claim, "first")
 	b.sleep(10*time.Minute - time.Millisecond)
 	b.now.Wall += 5 * day // spans are measured on the monotonic clock
 	b.begin("org", "k", 1, access.Replay)
 	b.sleep(time.Millisecond)
-	d, claim = b.begin("org", "k", 2, access.Fresh)
-	b.commit(d, claim, "second")
+	decision, claim = b.begin("org", "k", 2, access.Fresh)
+	b.commit(decision, claim, "second")
 	b.begin("org", "k", 1, access.Conflict)
 	b.used("org", 2)
 }
 
 func abortLeavesNothing(b *bench) {
-	d, claim := b.begin("org", "k", 1, access.Fresh)
+	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	_, waiting := b.begin("org", "k", 1, access.Wait)
-	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
+	if receipt, err := b.Abort(decision.Ticket, claim); err != nil || receipt.Charged != 0 {
 		b.t.Fatal(receipt, err)
 	}
 
 	<-waiting.Done
 	b.used("org", 0)
-	d, claim = b.begin("org", "k", 2, access.Fresh)
-	b.commit(d, claim, "second")
-	if receipt, err := b.Abort(d.Ticket, claim); err != nil || receipt.Charged != 0 {
+	decision, claim = b.begin("org", "k", 2, access.Fresh)
+	b.commit(decision, claim, "second")
+	if receipt, err := b.Abort(decision.Ticket, claim); err != nil || receipt.Charged != 0 {
 		b.t.Fatal("abort after commit:", receipt, err)
 	}
 
@@ -90,22 +90,22 @@ func abortLeavesNothing(b *bench) {
 }
 
 func misuse(b *bench) {
-	d := b.want("org", access.PricesBatch, access.Admitted)
-	if _, err := b.Finish(d.Ticket, true); !errors.Is(err, access.ErrTicket) {
+	decision := b.want("org", access.PricesBatch, access.Admitted)
+	if _, err := b.Finish(decision.Ticket, true); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("finishing a batch without commit: %v", err)
 	}
-	if _, err := b.Commit(d.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrTicket) {
+	if _, err := b.Commit(decision.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("commit without claim: %v", err)
 	}
 
-	d, claim := b.begin("org", "k", 1, access.Fresh)
-	b.commit(d, claim, "x")
-	if _, err := b.Commit(d.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrTicket) {
+	decision, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(decision, claim, "x")
+	if _, err := b.Commit(decision.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("second commit: %v", err)
 	}
 
-	d = b.want("org", access.ProductsList, access.Admitted)
-	if _, err := b.Begin(d.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrTicket) {
+	decision = b.want("org", access.ProductsList, access.Admitted)
+	if _, err := b.Begin(decision.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("begin of another operation: %v", err)
 	}
 
@@ -113,15 +113,15 @@ func misuse(b *bench) {
 }
 
 func tenantsApart(b *bench) {
-	d, claim := b.begin("org", "k", 1, access.Fresh)
-	b.commit(d, claim, "secret of org")
-	d, claim = b.begin("rival", "k", 2, access.Fresh)
+	decision, claim := b.begin("org", "k", 1, access.Fresh)
+	b.commit(decision, claim, "secret of org")
+	decision, claim = b.begin("rival", "k", 2, access.Fresh)
 	other := b.want("org", access.PricesBatch, access.Admitted)
 	if _, err := b.Commit(other.Ticket, claim, nil); !errors.Is(err, access.ErrTicket) {
 		b.t.Fatalf("commit of another tenant's claim: %v", err)
 	}
 
-	b.commit(d, claim, "secret of rival")
+	b.commit(decision, claim, "secret of rival")
 	b.used("org", 1)
 	b.used("rival", 1)
 	rows, err := b.Ledger("rival", 0)
@@ -133,19 +133,19 @@ func tenantsApart(b *bench) {
 // boundedReplies keeps as many replies as the harness says, and no other until one leaves.
 func boundedReplies(b *bench) {
 	for i := range RepliesMax {
-		d, claim := b.begin("rival", fmt.Sprint(i), 1, access.Fresh)
-		b.commit(d, claim, "a reply")
+		decision, claim := b.begin("rival", fmt.Sprint(i), 1, access.Fresh)
+		b.commit(decision, claim, "a reply")
 		b.sleep(time.Second)
 	}
 
 	refused := func() *access.FullError {
-		d := b.want("rival", access.PricesBatch, access.Admitted)
-		_, err := b.Begin(d.Ticket, "another", access.BodyHash{}, b.now)
+		decision := b.want("rival", access.PricesBatch, access.Admitted)
+		_, err := b.Begin(decision.Ticket, "another", access.BodyHash{}, b.now)
 		full, ok := errors.AsType[*access.FullError](err)
 		if !ok || !errors.Is(err, access.ErrIdempotencyFull) || !errors.Is(err, access.ErrUnavailable) {
 			b.t.Fatalf("a reply too many: %v", err)
 		}
-		receipt := b.finish(d, false, 0)
+		receipt := b.finish(decision, false, 0)
 		if left := receipt.Allowance.Limit - int64(RepliesMax); receipt.Allowance.Remaining != left {
 			b.t.Fatalf("%+v, want %d left", receipt.Allowance, left)
 		}
@@ -162,8 +162,8 @@ func boundedReplies(b *bench) {
 		b.t.Fatalf("refused with %+v", again)
 	}
 	b.sleep(time.Millisecond)
-	d, claim := b.begin("rival", "later", 1, access.Fresh)
-	b.commit(d, claim, "room again")
+	decision, claim := b.begin("rival", "later", 1, access.Fresh)
+	b.commit(decision, claim, "room again")
 	b.used("rival", int64(RepliesMax)+1)
 }
 
@@ -174,24 +174,24 @@ func oneClaim(b *bench) {
 	var group sync.WaitGroup
 	for i := range 48 {
 		group.Go(func() {
-			d := gate.Admit(p, access.PricesBatch, b.now)
+			decision := gate.Admit(p, access.PricesBatch, b.now)
 			body := access.BodyHash{byte(i % 8 / 7)} // one in eight has another body
-			claim, err := gate.Begin(b.t.Context(), d.Ticket, "k", body, b.now)
+			claim, err := gate.Begin(b.t.Context(), decision.Ticket, "k", body, b.now)
 			switch {
 			case err != nil:
 				b.t.Error(err)
 			case claim.Outcome == access.Fresh:
 				fresh.Add(1)
-				_, err = gate.Commit(d.Ticket, claim, []byte{body[0]})
+				_, err = gate.Commit(decision.Ticket, claim, []byte{body[0]})
 			case claim.Outcome == access.Replay:
 				replays.Add(1)
 				if !bytes.Equal(claim.Reply, []byte{body[0]}) {
 					b.t.Error("replay of another body")
 				}
-				_, err = gate.Finish(d.Ticket, false)
+				_, err = gate.Finish(decision.Ticket, false)
 			default:
 				conflicts.Add(1)
-				_, err = gate.Finish(d.Ticket, false)
+				_, err = gate.Finish(decision.Ticket, false)
 			}
 
 			if err != nil {

@@ -19,5 +19,5 @@ type Harness struct {
 
 	// Reopen ends a store, with Close or as if its process had been killed, and opens the same
 	// state again. Nil: the store keeps nothing.
-	Reopen func(t testing.TB, s access.Store, kill bool, now access.Instant) access.Store
+	Reopen func(t testing.TB, store access.Store, kill bool, now access.Instant) access.Store
 }

@@ -208,14 +208,14 @@ func (m *model) call() {
 
 	op := ops[m.pick(len(ops), "operation")]
 	rule := access.RuleFor(p, op)
-	d := m.store.Admit(p, rule, m.now)
+	decision := m.store.Admit(p, rule, m.now)
 	at := m.unit(p)
-	m.judge(p, &rule, d)
-	if d.Verdict != access.Admitted {
+	m.judge(p, &rule, decision)
+	if decision.Verdict != access.Admitted {
 		return
 	}
 
-	f := flight{ticket: d.Ticket, at: at}
+	f := flight{ticket: decision.Ticket, at: at}
 	if rule.Cost > 0 && !rule.Deferred {
 		m.hold(&f)
 	}
@@ -230,7 +230,7 @@ func (m *model) call() {
 }
 
 // judge compares an admission with the reference and enters it there.
-func (m *model) judge(p *access.Principal, rule *access.Rule, d access.Decision) {
+func (m *model) judge(p *access.Principal, rule *access.Rule, decision access.Decision) {
 	window, limit := m.windowOf(p, rule)
 	live := m.live(window)
 	remaining, total := m.allowance(p)
@@ -242,9 +242,9 @@ func (m *model) judge(p *access.Principal, rule *access.Rule, d access.Decision)
 		want = access.QuotaExceeded
 	}
 
-	if d.Verdict != want {
+	if decision.Verdict != want {
 		m.fatalf("%s %s: verdict %v, want %v (live %d of %d, remaining %d)",
-			p.Tenant, rule.Operation, d.Verdict, want, len(live), limit, remaining)
+			p.Tenant, rule.Operation, decision.Verdict, want, len(live), limit, remaining)
 	}
 	if want == access.Admitted {
 		m.enter(window)
@@ -253,22 +253,22 @@ func (m *model) judge(p *access.Principal, rule *access.Rule, d access.Decision)
 	if want == access.QuotaExceeded {
 		remaining = 0
 	}
-	if d.Allowance.Remaining != max(0, remaining) || d.Allowance.Limit != total {
-		m.fatalf("%s %s: allowance %+v, want %d of %d", p.Tenant, rule.Operation, d.Allowance, remaining, total)
+	if decision.Allowance.Remaining != max(0, remaining) || decision.Allowance.Limit != total {
+		m.fatalf("%s %s: allowance %+v, want %d of %d", p.Tenant, rule.Operation, decision.Allowance, remaining, total)
 	}
 
-	m.judgeMinute(window, limit, live, d)
-	m.judgeRetry(d)
+	m.judgeMinute(window, limit, live, decision)
+	m.judgeRetry(decision)
 }
 
-func (m *model) judgeMinute(window string, limit int, live []int64, d access.Decision) {
+func (m *model) judgeMinute(window string, limit int, live []int64, decision access.Decision) {
 	want := access.Policy{}
 	if window != "" {
 		wait := int64(0)
 		switch {
 		case len(live) > limit: // the limit was lowered
 			wait = minute - (m.at() - live[0])
-			if d.Verdict == access.RateLimited {
+			if decision.Verdict == access.RateLimited {
 				wait = minute - (m.at() - live[len(live)-limit])
 			}
 		case len(live) > 0:
@@ -281,25 +281,25 @@ func (m *model) judgeMinute(window string, limit int, live []int64, d access.Dec
 		}
 	}
 
-	if d.Minute != want {
-		m.fatalf("minute %+v, want %+v (live %v)", d.Minute, want, live)
+	if decision.Minute != want {
+		m.fatalf("minute %+v, want %+v (live %v)", decision.Minute, want, live)
 	}
 }
 
 // judgeRetry checks that a refusal and its headers agree.
-func (m *model) judgeRetry(d access.Decision) {
-	switch d.Verdict {
+func (m *model) judgeRetry(decision access.Decision) {
+	switch decision.Verdict {
 	case access.Admitted:
-		if d.RetryAfter != 0 {
-			m.fatalf("admitted with retry after %d", d.RetryAfter)
+		if decision.RetryAfter != 0 {
+			m.fatalf("admitted with retry after %d", decision.RetryAfter)
 		}
 	case access.RateLimited:
-		if d.RetryAfter < 1 || d.RetryAfter != d.Minute.Wait || d.Minute.Remaining != 0 {
-			m.fatalf("refused with %+v", d)
+		if decision.RetryAfter < 1 || decision.RetryAfter != decision.Minute.Wait || decision.Minute.Remaining != 0 {
+			m.fatalf("refused with %+v", decision)
 		}
 	case access.QuotaExceeded:
-		if d.RetryAfter < 1 || d.RetryAfter != d.Allowance.Wait {
-			m.fatalf("refused with %+v", d)
+		if decision.RetryAfter < 1 || decision.RetryAfter != decision.Allowance.Wait {
+			m.fatalf("refused with %+v", decision)
 		}
 	}
 }
@@ -327,20 +327,20 @@ func (m *model) begin(f *flight) bool {
 	}
 
 	f.idem = p.Tenant + " " + key
-	r := m.replies[f.idem]
-	if r != nil && r.answer != "" && m.at()-r.at >= tenMinutes {
+	reply := m.replies[f.idem]
+	if reply != nil && reply.answer != "" && m.at()-reply.at >= tenMinutes {
 		delete(m.replies, f.idem)
-		r = nil
+		reply = nil
 	}
 
 	remaining, _ := m.allowance(p)
 	want := access.Fresh
 	switch {
-	case r != nil && r.body != body:
+	case reply != nil && reply.body != body:
 		want = access.Conflict
-	case r != nil && r.answer == "":
+	case reply != nil && reply.answer == "":
 		want = access.Wait
-	case r != nil:
+	case reply != nil:
 		want = access.Replay
 	case remaining-m.held(p) < 1:
 		want = access.Exhausted
@@ -349,8 +349,8 @@ func (m *model) begin(f *flight) bool {
 	if claim.Outcome != want {
 		m.fatalf("begin: outcome %v, want %v", claim.Outcome, want)
 	}
-	if want == access.Replay && string(claim.Reply) != r.answer {
-		m.fatalf("replay %q, want %q", claim.Reply, r.answer)
+	if want == access.Replay && string(claim.Reply) != reply.answer {
+		m.fatalf("replay %q, want %q", claim.Reply, reply.answer)
 	}
 	if want != access.Fresh {
 		f.idem = ""

@@ -56,9 +56,9 @@ func newWorld(t testing.TB) *world {
 }
 
 // add creates a key; a name used before now means the new one.
-func (w *world) add(name string, n access.NewKey) {
+func (w *world) add(name string, want access.NewKey) {
 	w.t.Helper()
-	key, raw, err := w.file.Create(n, epoch)
+	key, raw, err := w.file.Create(want, epoch)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ const longestAlias = 5
 // the name of a card, or the code of a set, means that.
 func (b *builder) addAliases() {
 	b.index.aliases = map[string]alias{}
-	for _, a := range b.corpus.Aliases {
-		b.reader.norm.read(a.Phrase, 0)
+	for _, given := range b.corpus.Aliases {
+		b.reader.norm.read(given.Phrase, 0)
 		tokens := b.reader.norm.tokens
 		if len(tokens) == 0 || len(tokens) > longestAlias {
 			continue
@@ -40,13 +40,13 @@ func (b *builder) addAliases() {
 			continue
 		}
 
-		of := alias{words: a.Replacement, card: none, games: ^uint64(0)}
-		if a.Game >= 0 {
-			of.games = 1 << min(a.Game, 63)
+		of := alias{words: given.Replacement, card: none, games: ^uint64(0)}
+		if given.Game >= 0 {
+			of.games = 1 << min(given.Game, 63)
 		}
-		if a.Card >= 0 {
-			of.card = uint32(a.Card)
-			of.words = b.corpus.Name(a.Card)
+		if given.Card >= 0 {
+			of.card = uint32(given.Card)
+			of.words = b.corpus.Name(given.Card)
 		}
 		b.index.aliases[folded] = of
 	}
@@ -57,8 +57,8 @@ func (b *builder) isName(tokens []token) bool {
 	var key []byte
 	for game := range len(b.corpus.Games) + 1 {
 		key = append(key[:0], byte(game))
-		for _, t := range tokens {
-			key = append(append(key, b.reader.norm.word(t)...), ' ')
+		for _, tok := range tokens {
+			key = append(append(key, b.reader.norm.word(tok)...), ' ')
 		}
 		if _, ok := b.family[string(key)]; ok {
 			return true
@@ -83,17 +83,17 @@ func (q *query) readAliases(ix *Index) {
 	last := 0 // behind the last phrase
 	for i := 0; i < len(tokens); i++ {
 		for til := min(len(tokens), i+longestAlias); til > i; til-- {
-			a, ok := ix.aliases[string(q.span(i, til))]
+			alias, ok := ix.aliases[string(q.span(i, til))]
 			if !ok || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
 				continue
 			}
 
 			if til-i == len(tokens) {
-				q.card = a.card
+				q.card = alias.card
 				q.wholly = true
 			}
-			q.aliased &= a.games
-			text = append(append(q.respell(text, last, i), ' '), a.words...)
+			q.aliased &= alias.games
+			text = append(append(q.respell(text, last, i), ' '), alias.words...)
 			last = til
 			i = til - 1
 			break
@@ -111,22 +111,22 @@ func (q *query) readAliases(ix *Index) {
 
 // respell appends the tokens from i to til as they would be typed.
 func (q *query) respell(text []byte, i, til int) []byte {
-	for _, t := range q.norm.tokens[i:til] {
+	for _, tok := range q.norm.tokens[i:til] {
 		switch {
-		case t.hash:
+		case tok.hash:
 			text = append(text, ' ', '#')
-		case t.before == '-' || t.before == '/' || t.before == '_' || t.before == '.':
-			text = append(text, t.before)
+		case tok.before == '-' || tok.before == '/' || tok.before == '_' || tok.before == '.':
+			text = append(text, tok.before)
 		default:
 			text = append(text, ' ')
 		}
 
-		word := q.norm.word(t)
-		text = append(text, word[:max(t.stem, 0)]...)
-		if t.stem > 0 {
+		word := q.norm.word(tok)
+		text = append(text, word[:max(tok.stem, 0)]...)
+		if tok.stem > 0 {
 			text = append(text, '\'')
 		}
-		text = append(text, word[t.stem:]...)
+		text = append(text, word[tok.stem:]...)
 	}
 
 	return text
@@ -142,16 +142,16 @@ func (ix *Index) isHead(w []byte) bool {
 // number: "ex199", "svp085".
 func (q *query) separate(ix *Index) {
 	for i := 0; i < len(q.norm.tokens) && len(q.norm.tokens) < maxTokens; i++ {
-		t := q.norm.tokens[i]
-		word := q.norm.word(t)
+		tok := q.norm.tokens[i]
+		word := q.norm.word(tok)
 		head := slices.IndexFunc(word, collector.IsDigit)
-		if head < 2 || !collector.IsInteger(word[head:]) || t.hash ||
+		if head < 2 || !collector.IsInteger(word[head:]) || tok.hash ||
 			ix.words.find(word) != none || ix.numbers.find(q.numberKey(i, i+1)) != none ||
 			!ix.isHead(word[:head]) || ix.isCode(q.numberKey(i, i+1)) {
 			continue
 		}
 
-		part := t
+		part := tok
 		part.start += head
 		part.before = ' '
 		part.stem = 0
@@ -161,7 +161,7 @@ func (q *query) separate(ix *Index) {
 		if ix.numbers.find(q.numberKey(i+1, i+2)) == none {
 			// No card has the number, so that the word was none of these.
 			q.norm.tokens = slices.Delete(q.norm.tokens, i+1, i+2)
-			q.norm.tokens[i] = t
+			q.norm.tokens[i] = tok
 		}
 	}
 }

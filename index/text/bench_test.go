@@ -153,10 +153,10 @@ func cpuTime(b *testing.B) int64 {
 }
 
 // forget empties the memory of expansions.
-func (e *expander) forget() {
-	for i := range e.memory {
-		if e.memory[i].Load() != nil {
-			e.memory[i].Store(nil)
+func (ex *expander) forget() {
+	for i := range ex.memory {
+		if ex.memory[i].Load() != nil {
+			ex.memory[i].Store(nil)
 		}
 	}
 }
@@ -164,10 +164,10 @@ func (e *expander) forget() {
 func BenchmarkBuild(b *testing.B) {
 	for _, cards := range []int{30_000, 300_000} {
 		b.Run(fmt.Sprint(cards), func(b *testing.B) {
-			c := synthetic(cards)
+			corpus := synthetic(cards)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Build(context.Background(), c, nil); err != nil {
+				if _, err := Build(context.Background(), corpus, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

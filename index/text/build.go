@@ -48,33 +48,34 @@ type builder struct {
 // Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it
 // in bleve. It calls step every ten microseconds or so, where work beside requests may rest; nil
 // never rests.
-func Build(ctx context.Context, c Corpus, step func()) (*Index, error) {
+func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	if step == nil {
 		step = func() {}
 	}
 
 	b := &builder{
-		corpus: c, step: step,
+		corpus: corpus, step: step,
 		index: &Index{
-			titleOf: make([]uint32, c.Len), setOf: make([]int32, c.Len), gameOf: make([]uint8, c.Len),
-			numberOf: make([]uint32, c.Len), baseOf: make([]uint32, c.Len), tailOf: make([]uint32, c.Len),
-			totalOf: make([]uint16, c.Len),
+			titleOf: make([]uint32, corpus.Len), setOf: make([]int32, corpus.Len), gameOf: make([]uint8, corpus.Len),
+			numberOf: make([]uint32, corpus.Len), baseOf: make([]uint32, corpus.Len),
+			tailOf:  make([]uint32, corpus.Len),
+			totalOf: make([]uint16, corpus.Len),
 		},
 		word: map[string]uint32{}, plain: map[string]uint32{}, title: map[string]uint32{}, family: map[string]uint32{},
 		number: map[string]uint32{}, aliases: map[string]uint32{}, isCode: map[string]bool{},
 	}
-	b.index.traits = make([]collector.Traits, c.Len)
-	b.traits = newTraitReader(c)
-	b.index.phrasebook = newPhrasebook(c.Games)
+	b.index.traits = make([]collector.Traits, corpus.Len)
+	b.traits = newTraitReader(corpus)
+	b.index.phrasebook = newPhrasebook(corpus.Games)
 
-	for i := range c.Len {
+	for i := range corpus.Len {
 		if i&15 == 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			step()
 		}
-		b.index.gameOf[i] = c.Game(i)
+		b.index.gameOf[i] = corpus.Game(i)
 		b.index.titleOf[i] = b.addTitle(i)
 		b.index.traits[i] = b.traits.of(i)
 		b.addNumber(i)
@@ -109,13 +110,13 @@ func (b *builder) addTitle(i int) uint32 {
 	}
 
 	plainKey := string(b.key)
-	n := b.reader.read(display, b.corpus.Number(i))
-	bare := isPlain && len(n.words) == n.core && !n.numbered
+	parsed := b.reader.read(display, b.corpus.Number(i))
+	bare := isPlain && len(parsed.words) == parsed.core && !parsed.numbered
 	if !isPlain {
-		n.qualify(b.reader.words(printing))
+		parsed.qualify(b.reader.words(printing))
 	}
 
-	t := b.intern(n, game)
+	t := b.intern(parsed, game)
 	if bare {
 		b.plain[plainKey] = t
 	}
@@ -124,11 +125,11 @@ func (b *builder) addTitle(i int) uint32 {
 	return t
 }
 
-// intern returns the number of the title with the words of n.
-func (b *builder) intern(n name, game uint8) uint32 {
+// intern returns the number of the title with the words of a name.
+func (b *builder) intern(parsed name, game uint8) uint32 {
 	key := b.key[:0]
 	key = append(key, game)
-	for _, w := range n.words[:n.core] {
+	for _, w := range parsed.words[:parsed.core] {
 		key = append(append(key, w.text...), ' ')
 	}
 
@@ -137,11 +138,11 @@ func (b *builder) intern(n name, game uint8) uint32 {
 		family = uint32(len(b.familySize))
 		b.family[string(key)] = family
 		b.familySize = append(b.familySize, 0)
-		b.addWhole(n.words[:n.core])
+		b.addWhole(parsed.words[:parsed.core])
 	}
 
 	key = append(key, '|')
-	for _, w := range n.words[n.core:] {
+	for _, w := range parsed.words[parsed.core:] {
 		key = append(append(key, w.text...), ' ')
 	}
 
@@ -153,15 +154,17 @@ func (b *builder) intern(n name, game uint8) uint32 {
 	t := uint32(len(b.familyOf))
 	b.title[string(key)] = t
 	b.familyOf = append(b.familyOf, family)
-	b.index.titles = append(b.index.titles, title{wordCover: coverOf(len(n.words), n.core), soft: softWords(n)})
-	b.names = b.addWords(b.names, t, n.words, n.core)
+	b.index.titles = append(b.index.titles, title{
+		wordCover: coverOf(len(parsed.words), parsed.core), soft: softWords(parsed),
+	})
+	b.names = b.addWords(b.names, t, parsed.words, parsed.core)
 	return t
 }
 
 // softWords are the bits of the qualifying words of a name that say a rarity, finish or edition.
-func softWords(n name) (soft uint32) {
-	for i := n.core; i < len(n.words); i++ {
-		if _, ok := collector.FindWish([]byte(n.words[i].text)); ok || n.words[i].text == "art" {
+func softWords(parsed name) (soft uint32) {
+	for i := parsed.core; i < len(parsed.words); i++ {
+		if _, ok := collector.FindWish([]byte(parsed.words[i].text)); ok || parsed.words[i].text == "art" {
 			soft |= 1 << i
 		}
 	}
@@ -241,22 +244,22 @@ func (b *builder) addSets() {
 			code = b.corpus.SetCode(card - 1)
 		}
 
-		s := b.reader.readSet(b.corpus.SetName(card-1), code)
-		b.index.setWords[set] = coverOf(len(s.words), len(s.words))
-		b.index.setWords[set].core &^= spareWords(s.words)
+		parsed := b.reader.readSet(b.corpus.SetName(card-1), code)
+		b.index.setWords[set] = coverOf(len(parsed.words), len(parsed.words))
+		b.index.setWords[set].core &^= spareWords(parsed.words)
 		if b.corpus.Year != nil {
 			b.index.setYear[set] = uint16(max(0, b.corpus.Year(card-1)))
 		}
-		b.sets = b.addWords(b.sets, uint32(set), s.words, len(s.words))
-		b.addWhole(s.words)
-		for _, c := range s.codes {
-			b.addCode(uint32(set), c)
+		b.sets = b.addWords(b.sets, uint32(set), parsed.words, len(parsed.words))
+		b.addWhole(parsed.words)
+		for _, code := range parsed.codes {
+			b.addCode(uint32(set), code)
 		}
 		if b.corpus.SetAliases != nil {
-			b.corpus.SetAliases(card-1, func(alias string) { b.addSetAlias(uint32(set), s, alias) })
+			b.corpus.SetAliases(card-1, func(alias string) { b.addSetAlias(uint32(set), parsed, alias) })
 		}
 		if b.corpus.Series != nil {
-			b.addSetWords(uint32(set), s, b.reader.words(b.corpus.Series(card-1)))
+			b.addSetWords(uint32(set), parsed, b.reader.words(b.corpus.Series(card-1)))
 		}
 	}
 }
@@ -277,10 +280,10 @@ func (b *builder) addCode(set uint32, code string) {
 
 // addSetAlias files a set under another name: one word like a code, of several those that its name
 // does not have.
-func (b *builder) addSetAlias(set uint32, s setName, alias string) {
+func (b *builder) addSetAlias(set uint32, parsed setName, alias string) {
 	words := b.reader.readSet(alias, "")
-	for _, c := range words.codes {
-		b.addCode(set, c)
+	for _, code := range words.codes {
+		b.addCode(set, code)
 	}
 
 	if len(words.words) == 1 || len(words.words) == 2 && words.words[1].tied {
@@ -289,13 +292,13 @@ func (b *builder) addSetAlias(set uint32, s setName, alias string) {
 	}
 
 	b.addWhole(words.words)
-	b.addSetWords(set, s, words.words)
+	b.addSetWords(set, parsed, words.words)
 }
 
 // addSetWords files a set under words that its name does not have.
-func (b *builder) addSetWords(set uint32, s setName, words []nameWord) {
+func (b *builder) addSetWords(set uint32, parsed setName, words []nameWord) {
 	for _, w := range words {
-		if !slices.ContainsFunc(s.words, func(have nameWord) bool { return have.text == w.text }) {
+		if !slices.ContainsFunc(parsed.words, func(have nameWord) bool { return have.text == w.text }) {
 			b.sets = append(b.sets, posting{b.wordOf(w.text), set, 0})
 		}
 	}
@@ -385,9 +388,9 @@ func (b *builder) numberID(key string) uint32 {
 	return id
 }
 
-// trailingInt reads the digits at the end of s: 30 of "tg30".
-func trailingInt(s string) uint16 {
-	digits := s[len(strings.TrimRight(s, "0123456789")):]
+// trailingInt reads the digits at the end of a text: 30 of "tg30".
+func trailingInt(text string) uint16 {
+	digits := text[len(strings.TrimRight(text, "0123456789")):]
 	n, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil {
 		return 0
@@ -398,8 +401,8 @@ func trailingInt(s string) uint16 {
 // finish sorts the words and lays out the columns.
 func (b *builder) finish() *Index {
 	ix := b.index
-	for _, s := range suffixes {
-		b.wordOf(s)
+	for _, suffix := range suffixes {
+		b.wordOf(suffix)
 	}
 
 	b.wordOf("set")
@@ -434,8 +437,8 @@ func (b *builder) finish() *Index {
 	b.step()
 	ix.titleCard = newColumn(len(ix.titles), ix.titleOf, itself)
 	sets := make([]uint32, len(ix.setOf))
-	for i, s := range ix.setOf {
-		sets[i] = uint32(s) // -1 is none
+	for i, set := range ix.setOf {
+		sets[i] = uint32(set) // -1 is none
 	}
 
 	ix.setCard = newColumn(len(ix.setWords), sets, itself)
@@ -457,8 +460,8 @@ func (b *builder) finish() *Index {
 
 // highest returns the highest plain number of the cards whose total is not known.
 func (b *builder) highest(cards []uint32) (most uint16) {
-	for _, c := range cards {
-		if id := b.index.numberOf[c]; id != none && b.index.totalOf[c] == 0 {
+	for _, card := range cards {
+		if id := b.index.numberOf[card]; id != none && b.index.totalOf[card] == 0 {
 			if n, err := strconv.ParseUint(b.numbers[id], 10, 16); err == nil {
 				most = max(most, uint16(n))
 			}
@@ -471,10 +474,10 @@ func (b *builder) highest(cards []uint32) (most uint16) {
 // majority returns the value that more than half the cards have, 0 if none has.
 func majority(of []uint16, cards []uint32) uint16 {
 	votes := map[uint16]int{}
-	for _, c := range cards {
-		votes[of[c]]++
-		if 2*votes[of[c]] > len(cards) {
-			return of[c]
+	for _, card := range cards {
+		votes[of[card]]++
+		if 2*votes[of[card]] > len(cards) {
+			return of[card]
 		}
 	}
 	return 0
@@ -540,19 +543,19 @@ func (b *builder) finishExpander() error {
 		return fmt.Errorf("cannot index the words of %d cards: %w", b.corpus.Len, err)
 	}
 
-	e := &ix.expander
-	e.words = &ix.words
-	e.near = near
-	e.seed = maphash.MakeSeed()
-	e.common = make([]uint32, ix.words.len())
+	ex := &ix.expander
+	ex.words = &ix.words
+	ex.near = near
+	ex.seed = maphash.MakeSeed()
+	ex.common = make([]uint32, ix.words.len())
 	for w := range uint32(ix.words.len()) {
 		lo, hi := ix.names.of(w)
-		e.common[w] = hi - lo
+		ex.common[w] = hi - lo
 	}
 
-	for _, s := range suffixes {
-		if id := ix.words.findString(s); ix.names.start[id] < ix.names.start[id+1] {
-			e.suffixes = append(e.suffixes, id)
+	for _, suffix := range suffixes {
+		if id := ix.words.findString(suffix); ix.names.start[id] < ix.names.start[id+1] {
+			ex.suffixes = append(ex.suffixes, id)
 		}
 	}
 

@@ -55,10 +55,10 @@ func (s *search) rarest(limit int) (rare uint8) {
 	// A title may lack the weight of limit, so that words of a little more are enough to find it by.
 	for weight := 0; weight <= limit; {
 		pick := -1
-		for w := range s.query.units {
-			if bit := uint8(1) << w; (rare|s.aided|s.query.optional)&bit == 0 &&
-				(pick < 0 || size[w] < size[pick]) { //nolint:gosec // units are at most maxUnits, as size is
-				pick = w
+		for word := range s.query.units {
+			if bit := uint8(1) << word; (rare|s.aided|s.query.optional)&bit == 0 &&
+				(pick < 0 || size[word] < size[pick]) { //nolint:gosec // units are at most maxUnits, as size is
+				pick = word
 			}
 		}
 
@@ -82,8 +82,8 @@ func (s *search) touch(r *reading) {
 		return
 	}
 
-	for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
-		s.title(names.holder[p])
+	for i := names.start[r.lo]; i < names.start[r.hi]; i++ {
+		s.title(names.holder[i])
 	}
 }
 
@@ -106,8 +106,8 @@ func (s *search) hitNames(r *reading) {
 		}
 
 	default:
-		for p := names.start[r.lo]; p < names.start[r.hi]; p++ {
-			s.hitName(names.holder[p], r, names.mask[p])
+		for i := names.start[r.lo]; i < names.start[r.hi]; i++ {
+			s.hitName(names.holder[i], r, names.mask[i])
 		}
 	}
 }
@@ -137,8 +137,8 @@ func (s *search) collectSets(e effort) {
 			sets.adjacent(r.lo, r.second, func(set, mask uint32) { s.hitSet(set, r, mask) })
 			continue
 		case r.class == exactName || r.class == prefixName || e > asTyped:
-			for p := sets.start[r.lo]; p < sets.start[r.hi]; p++ {
-				s.hitSet(sets.holder[p], r, sets.mask[p])
+			for i := sets.start[r.lo]; i < sets.start[r.hi]; i++ {
+				s.hitSet(sets.holder[i], r, sets.mask[i])
 			}
 		}
 
@@ -146,8 +146,8 @@ func (s *search) collectSets(e effort) {
 			continue
 		}
 
-		for p := codes.start[r.lo]; p < codes.start[r.hi]; p++ {
-			set := codes.holder[p]
+		for i := codes.start[r.lo]; i < codes.start[r.hi]; i++ {
+			set := codes.holder[i]
 			mask := uint32(0)
 			// A code names the set; alone it may be a word like any other.
 			if e > asTyped || len(s.query.units) > 1 {
@@ -189,9 +189,9 @@ func (s *search) finishSets(e effort) {
 			f.costs = f.costs.improve(word, exactBeside)
 		}
 
-		for w := range s.query.units {
-			if f.costs.at(w) != missing {
-				s.aided |= 1 << w
+		for word := range s.query.units {
+			if f.costs.at(word) != missing {
+				s.aided |= 1 << word
 			}
 		}
 
@@ -199,8 +199,8 @@ func (s *search) finishSets(e effort) {
 	}
 
 	s.inSets = kept
-	for _, r := range s.query.numbers {
-		s.aided |= r.bits
+	for _, number := range s.query.numbers {
+		s.aided |= number.bits
 	}
 }
 
@@ -209,11 +209,11 @@ func (s *search) finishSets(e effort) {
 func (s *search) mayNarrow(f *finding) bool {
 	tells := false
 	others := false
-	for w := range s.query.units {
+	for word := range s.query.units {
 		switch {
-		case f.costs.at(w) == missing:
-			others = others || !collector.IsInteger(s.query.units[w].text)
-		case s.query.weight[w] != weightSuffix:
+		case f.costs.at(word) == missing:
+			others = others || !collector.IsInteger(s.query.units[word].text)
+		case s.query.weight[word] != weightSuffix:
 			tells = true
 		}
 	}
@@ -233,8 +233,9 @@ func (s *search) unitOf(word uint32) uint8 {
 
 // longNumber says whether the set was found by a number of three digits or more: 151, 2016.
 func (s *search) longNumber(f *finding) bool {
-	for w := range s.query.units {
-		if f.costs.at(w) != missing && len(s.query.units[w].text) >= 3 && collector.IsInteger(s.query.units[w].text) {
+	for word := range s.query.units {
+		text := s.query.units[word].text
+		if f.costs.at(word) != missing && len(text) >= 3 && collector.IsInteger(text) {
 			return true
 		}
 	}

@@ -46,12 +46,12 @@ func newDictionary(v *vocabulary, step func()) (_ dictionary, err error) {
 	batch := index.NewBatch()
 	for from := 0; from < v.len(); from += wordsPerDocument {
 		step()
-		var d wordDocument
+		var doc wordDocument
 		for id := from; id < min(from+wordsPerDocument, v.len()); id++ {
-			d.W = append(d.W, string(v.word(uint32(id))))
+			doc.W = append(doc.W, string(v.word(uint32(id))))
 		}
-		if err := batch.Index(strconv.Itoa(from), d); err != nil {
-			return nil, fmt.Errorf("cannot index %d words from %q on: %w", len(d.W), d.W[0], err)
+		if err := batch.Index(strconv.Itoa(from), doc); err != nil {
+			return nil, fmt.Errorf("cannot index %d words from %q on: %w", len(doc.W), doc.W[0], err)
 		}
 	}
 
@@ -79,10 +79,10 @@ func wordMapping() *mapping.IndexMappingImpl {
 	word.IncludeInAll = false
 	word.DocValues = false
 	word.SkipFreqNorm = true
-	m := bleve.NewIndexMapping()
-	m.DefaultMapping = bleve.NewDocumentStaticMapping()
-	m.DefaultMapping.AddFieldMappingsAt(wordField, word)
-	return m
+	how := bleve.NewIndexMapping()
+	how.DefaultMapping = bleve.NewDocumentStaticMapping()
+	how.DefaultMapping.AddFieldMappingsAt(wordField, word)
+	return how
 }
 
 // openDictionary takes the term dictionary out of the index's current snapshot.

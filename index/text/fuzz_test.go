@@ -90,11 +90,11 @@ func FuzzNormalise(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, s string) {
-		var n, again normaliser
-		n.read(s, 0)
+		var norm, again normaliser
+		norm.read(s, 0)
 		var words []string
-		for _, tok := range n.tokens {
-			w := n.word(tok)
+		for _, tok := range norm.tokens {
+			w := norm.word(tok)
 			for i := 0; i < len(w); {
 				r, size := utf8.DecodeRune(w[i:])
 				if !collector.IsWordRune(r) {
@@ -105,7 +105,7 @@ func FuzzNormalise(f *testing.F) {
 			words = append(words, string(w))
 		}
 
-		if len(words) > 0 && n.tokens[0].before != ' ' {
+		if len(words) > 0 && norm.tokens[0].before != ' ' {
 			t.Fatalf("%q: the first word is tied to one before", s)
 		}
 
@@ -124,11 +124,11 @@ func FuzzNormalise(f *testing.F) {
 			t.Fatalf("%q folds to %q, that to %q", s, once, collector.Fold(once))
 		}
 
-		r := nameReader{}
-		if got := r.read(s, "4/102"); got.core > len(got.words) || len(got.words) > maxNameWords {
+		reader := nameReader{}
+		if got := reader.read(s, "4/102"); got.core > len(got.words) || len(got.words) > maxNameWords {
 			t.Fatalf("%q has %d words, %d in its name", s, len(got.words), got.core)
 		}
 
-		r.readSet(s, s)
+		reader.readSet(s, s)
 	})
 }

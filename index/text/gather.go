@@ -28,8 +28,8 @@ func (s *search) gather(limit int) {
 
 	// Sets and numbers bring cards whose titles have none of the words.
 	numbers := uint8(0)
-	for _, r := range s.query.numbers {
-		numbers |= r.bits
+	for _, number := range s.query.numbers {
+		numbers |= number.bits
 	}
 
 	for _, set := range s.inSets {
@@ -43,10 +43,10 @@ func (s *search) gather(limit int) {
 		}
 	}
 
-	for i, r := range s.query.numbers {
+	for i, number := range s.query.numbers {
 		if s.query.lost(s.start.improve(numbers, exactName)) <= s.level {
-			s.gatherNumber(i, r.exact)
-			s.gatherNumber(i, r.tail)
+			s.gatherNumber(i, number.exact)
+			s.gatherNumber(i, number.tail)
 		}
 	}
 }
@@ -60,9 +60,9 @@ func (s *search) gatherTitle(t uint32) {
 		}
 
 		// Nothing but the name speaks for these cards, so that all of them score alike.
-		sc := s.query.score(f.costs, lost, 0, &s.ix.titles[t], f, nil, false, noNumber)
+		score := s.query.score(f.costs, lost, 0, &s.ix.titles[t], f, nil, false, noNumber)
 		for _, card := range s.ix.titleCard.of(t) {
-			s.offer(card, lost, sc)
+			s.offer(card, lost, score)
 		}
 
 		return
@@ -131,20 +131,20 @@ func (s *search) gatherCard(card uint32, f *finding) {
 	// The best number counts: "4/102" is the number itself, "4" a bare one.
 	number := noNumber
 	for i := range s.query.numbers {
-		r := &s.query.numbers[i]
-		level := s.numberLevel(card, r)
+		wanted := &s.query.numbers[i]
+		level := s.numberLevel(card, wanted)
 		switch level {
 		case noNumber:
 			continue
 		case numberOff:
 			// The total is another one: it may be mistyped.
-			all = all.improve(r.bits, typoBeside)
+			all = all.improve(wanted.bits, typoBeside)
 			level = numberLoose
 		default:
-			all = all.improve(r.bits, r.class)
+			all = all.improve(wanted.bits, wanted.class)
 		}
 
-		if r.class != bareNumber {
+		if wanted.class != bareNumber {
 			number = min(number, level)
 		}
 	}
@@ -177,36 +177,36 @@ func (s *search) improveYear(card uint32, all costs) costs {
 		return all
 	}
 
-	for w := range s.query.units {
-		if s.query.optional>>w&1 != 0 && trailingInt(string(s.query.units[w].text)) == s.ix.setYear[set] {
-			all = all.improve(1<<w, exactBeside)
+	for word := range s.query.units {
+		if s.query.optional>>word&1 != 0 && trailingInt(string(s.query.units[word].text)) == s.ix.setYear[set] {
+			all = all.improve(1<<word, exactBeside)
 		}
 	}
 
 	return all
 }
 
-// numberLevel says how well the card's number is the one that r asks for.
-func (s *search) numberLevel(card uint32, r *numberReading) uint64 {
+// numberLevel says how well the card's number is the one that is asked for.
+func (s *search) numberLevel(card uint32, number *numberReading) uint64 {
 	ix := s.ix
 	level := numberAlone
 	switch {
 	case ix.numberOf[card] == none:
 		return noNumber
-	case ix.numberOf[card] == r.exact, ix.tailOf[card] == r.tail && r.tail != none:
-	case ix.baseOf[card] == r.exact:
+	case ix.numberOf[card] == number.exact, ix.tailOf[card] == number.tail && number.tail != none:
+	case ix.baseOf[card] == number.exact:
 		level = numberLoose
 	default:
 		return noNumber
 	}
 
-	if r.total == 0 {
+	if number.total == 0 {
 		return level
 	}
 
 	total := ix.totalOf[card]
 	// A total that is known must agree.
-	if total != 0 && total != r.total {
+	if total != 0 && total != number.total {
 		if s.effort >= respelled {
 			return numberOff
 		}
@@ -216,7 +216,7 @@ func (s *search) numberLevel(card uint32, r *numberReading) uint64 {
 		return level
 	}
 
-	return s.totalLevel(card, r.total, total)
+	return s.totalLevel(card, number.total, total)
 }
 
 // totalLevel says how well a card whose number is right fits the total that was asked for. Its own
@@ -239,7 +239,7 @@ func (s *search) totalLevel(card uint32, wanted, own uint16) uint64 {
 
 // offer takes a card that lacks so much: it counts for what the query means, and is a hit
 // when it is kept and no card lacks less.
-func (s *search) offer(card uint32, lost int, sc uint64) {
+func (s *search) offer(card uint32, lost int, score uint64) {
 	s.steps++
 	game := uint64(1) << min(s.ix.gameOf[card], 63)
 	if game&s.query.games == 0 {
@@ -265,5 +265,5 @@ func (s *search) offer(card uint32, lost int, sc uint64) {
 		s.dst = s.dst[:s.base]
 	}
 
-	s.dst = append(s.dst, Hit{Card: card, Score: sc})
+	s.dst = append(s.dst, Hit{Card: card, Score: score})
 }

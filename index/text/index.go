@@ -110,20 +110,20 @@ type column struct {
 	cards []uint32
 }
 
-func (c *column) of(key uint32) []uint32 { return c.cards[c.start[key]:c.start[key+1]] }
+func (col *column) of(key uint32) []uint32 { return col.cards[col.start[key]:col.start[key+1]] }
 
 // newColumn groups cards by key: entry i files cardOf(i) under keyOf[i], none for nowhere.
 func newColumn(keys int, keyOf []uint32, cardOf func(i int) uint32) column {
 	start, next := places(keys, len(keyOf), func(i int) uint32 { return keyOf[i] })
-	c := column{start: start, cards: make([]uint32, start[keys])}
+	col := column{start: start, cards: make([]uint32, start[keys])}
 	for i, k := range keyOf {
 		if k != none {
-			c.cards[next[k]] = cardOf(i)
+			col.cards[next[k]] = cardOf(i)
 			next[k]++
 		}
 	}
 
-	return c
+	return col
 }
 
 // itself is the card of an entry where entry i is card i's.
@@ -158,31 +158,31 @@ type postings struct {
 	mask   []uint32
 }
 
-func (p *postings) of(word uint32) (lo, hi uint32) { return p.start[word], p.start[word+1] }
+func (ps *postings) of(word uint32) (lo, hi uint32) { return ps.start[word], ps.start[word+1] }
 
 // size returns how many holders the words from lo up to hi have, those that hold several counted
 // for each.
-func (p *postings) size(lo, hi uint32) int { return int(p.start[hi] - p.start[lo]) }
+func (ps *postings) size(lo, hi uint32) int { return int(ps.start[hi] - ps.start[lo]) }
 
 // adjacent calls found with the holders that hold word b right behind word a, and the mask of both.
-func (p *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
-	i, iEnd := p.of(a)
-	j, jEnd := p.of(b)
+func (ps *postings) adjacent(a, b uint32, found func(holder, mask uint32)) {
+	i, iEnd := ps.of(a)
+	j, jEnd := ps.of(b)
 
 	// Both lists ascend by holder, so that one walk over them meets all that they share.
 	for i < iEnd && j < jEnd {
 		switch {
-		case p.holder[i] < p.holder[j]:
+		case ps.holder[i] < ps.holder[j]:
 			i++
-		case p.holder[i] > p.holder[j]:
+		case ps.holder[i] > ps.holder[j]:
 			j++
 		default:
 			// Both hold it, perhaps several times: some pair of the bits must be neighbours.
-			h := p.holder[i]
-			for ; i < iEnd && p.holder[i] == h; i++ {
-				for k := j; k < jEnd && p.holder[k] == h; k++ {
-					if (p.mask[i]&^beside)<<1&p.mask[k]&^beside != 0 {
-						found(h, p.mask[i]|p.mask[k])
+			holder := ps.holder[i]
+			for ; i < iEnd && ps.holder[i] == holder; i++ {
+				for k := j; k < jEnd && ps.holder[k] == holder; k++ {
+					if (ps.mask[i]&^beside)<<1&ps.mask[k]&^beside != 0 {
+						found(holder, ps.mask[i]|ps.mask[k])
 					}
 				}
 			}
@@ -198,21 +198,21 @@ type forward struct {
 }
 
 // turn makes the forward list of postings.
-func (p *postings) turn(holders int) forward {
-	start, next := places(holders, len(p.holder), func(i int) uint32 { return p.holder[i] })
-	f := forward{start: start, word: make([]uint32, len(p.holder)), mask: make([]uint32, len(p.holder))}
+func (ps *postings) turn(holders int) forward {
+	start, next := places(holders, len(ps.holder), func(i int) uint32 { return ps.holder[i] })
+	fwd := forward{start: start, word: make([]uint32, len(ps.holder)), mask: make([]uint32, len(ps.holder))}
 
 	// Words are visited in order, and so they lie in each holder's list.
-	for w := range uint32(len(p.start) - 1) {
-		for i := p.start[w]; i < p.start[w+1]; i++ {
-			at := &next[p.holder[i]]
-			f.word[*at] = w
-			f.mask[*at] = p.mask[i]
+	for w := range uint32(len(ps.start) - 1) {
+		for i := ps.start[w]; i < ps.start[w+1]; i++ {
+			at := &next[ps.holder[i]]
+			fwd.word[*at] = w
+			fwd.mask[*at] = ps.mask[i]
 			*at++
 		}
 	}
 
-	return f
+	return fwd
 }
 
 // A posting is one entry while the postings are gathered, its word still in the order of discovery.
@@ -222,15 +222,15 @@ type posting struct{ word, holder, mask uint32 }
 // numbers. A holder that has a word twice ("Muk & Alolan Muk") is listed twice.
 func newPostings(words int, entries []posting, rank []uint32) postings {
 	start, next := places(words, len(entries), func(i int) uint32 { return rank[entries[i].word] })
-	p := postings{start: start, holder: make([]uint32, len(entries)), mask: make([]uint32, len(entries))}
+	ps := postings{start: start, holder: make([]uint32, len(entries)), mask: make([]uint32, len(entries))}
 
 	// Holders come in ascending order, and stay so.
-	for _, e := range entries {
-		at := &next[rank[e.word]]
-		p.holder[*at] = e.holder
-		p.mask[*at] = e.mask
+	for _, entry := range entries {
+		at := &next[rank[entry.word]]
+		ps.holder[*at] = entry.holder
+		ps.mask[*at] = entry.mask
 		*at++
 	}
 
-	return p
+	return ps
 }

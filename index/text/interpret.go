@@ -45,8 +45,8 @@ func (ix *Index) Interpret(dst []Note, query string, card uint32) []Note {
 	dst = ix.noteMarks(dst, q)
 	numbers := uint8(0)
 	for i := range q.numbers {
-		if r := &q.numbers[i]; ix.hasNumber(card, r) {
-			numbers |= r.bits
+		if number := &q.numbers[i]; ix.hasNumber(card, number) {
+			numbers |= number.bits
 		}
 	}
 
@@ -60,11 +60,11 @@ func (ix *Index) Interpret(dst []Note, query string, card uint32) []Note {
 // typedText is the query as it was read, with spaces.
 func (q *query) typedText() string {
 	var text []byte
-	for i, t := range q.norm.tokens {
+	for i, tok := range q.norm.tokens {
 		if i > 0 {
 			text = append(text, ' ')
 		}
-		text = append(text, q.norm.word(t)...)
+		text = append(text, q.norm.word(tok)...)
 	}
 	return string(text)
 }
@@ -222,13 +222,13 @@ func (ix *Index) setHolds(card, id uint32) bool {
 }
 
 // ofSet says whether the card's set has one of the words from lo up to hi.
-func (ix *Index) ofSet(card uint32, p *postings, lo, hi uint32) bool {
+func (ix *Index) ofSet(card uint32, ps *postings, lo, hi uint32) bool {
 	set := ix.setOf[card]
 	if set < 0 || lo >= hi {
 		return false
 	}
-	for i := p.start[lo]; i < p.start[hi]; i++ {
-		if p.holder[i] == uint32(set) {
+	for i := ps.start[lo]; i < ps.start[hi]; i++ {
+		if ps.holder[i] == uint32(set) {
 			return true
 		}
 	}
@@ -236,7 +236,7 @@ func (ix *Index) ofSet(card uint32, p *postings, lo, hi uint32) bool {
 }
 
 // hasNumber says whether a card's number is the one that a reading asks for.
-func (ix *Index) hasNumber(card uint32, r *numberReading) bool {
-	return ix.numberOf[card] != none && (ix.numberOf[card] == r.exact || ix.baseOf[card] == r.exact ||
-		r.tail != none && ix.tailOf[card] == r.tail)
+func (ix *Index) hasNumber(card uint32, number *numberReading) bool {
+	return ix.numberOf[card] != none && (ix.numberOf[card] == number.exact || ix.baseOf[card] == number.exact ||
+		number.tail != none && ix.tailOf[card] == number.tail)
 }

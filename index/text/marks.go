@@ -248,8 +248,8 @@ func (q *query) noteMarks() {
 			q.leftOut = true
 		case markWish:
 			if m.wish.Have != 0 && len(q.wishes) < maxWishes {
-				t := q.norm.tokens[i]
-				q.wishes = append(q.wishes, wish{m.wish, t.start, t.end})
+				tok := q.norm.tokens[i]
+				q.wishes = append(q.wishes, wish{m.wish, tok.start, tok.end})
 			}
 		case markPlain, markQuiet, markYear:
 		}
@@ -275,56 +275,56 @@ type phrasebook struct {
 
 // newPhrasebook gathers the noise, the wishes, and the games of a catalog by their names.
 func newPhrasebook(games []string) phrasebook {
-	b := phrasebook{phrases: map[string]mark{}}
+	book := phrasebook{phrases: map[string]mark{}}
 	for phrase, kind := range noises {
 		switch kind {
 		case quiet:
-			b.add(phrase, mark{kind: markQuiet})
+			book.add(phrase, mark{kind: markQuiet})
 		case grading:
-			b.add(phrase, mark{kind: markGrade})
+			book.add(phrase, mark{kind: markGrade})
 		case telling, everyday:
 		}
 	}
 
 	for _, phrase := range collector.ConditionPhrases() {
-		b.add(phrase, mark{kind: markGrade})
+		book.add(phrase, mark{kind: markGrade})
 	}
 
-	for phrase, w := range collector.Wishes() {
-		b.add(phrase, mark{kind: markWish, wish: w})
+	for phrase, wish := range collector.Wishes() {
+		book.add(phrase, mark{kind: markWish, wish: wish})
 	}
 
-	var n normaliser
+	var norm normaliser
 	for game, display := range games {
-		n.read(display, 0)
+		norm.read(display, 0)
 		var words []string
-		for _, t := range n.tokens {
-			words = append(words, string(n.word(t)))
+		for _, tok := range norm.tokens {
+			words = append(words, string(norm.word(tok)))
 		}
-		b.add(strings.Join(words, " "), mark{kind: markGame, game: uint8(game)})
+		book.add(strings.Join(words, " "), mark{kind: markGame, game: uint8(game)})
 		for short, of := range shortGames {
-			if of == string(n.text) {
-				b.add(short, mark{kind: markGame, game: uint8(game)})
+			if of == string(norm.text) {
+				book.add(short, mark{kind: markGame, game: uint8(game)})
 			}
 		}
 	}
 
-	return b
+	return book
 }
 
 // add adds a phrase, its words divided by spaces.
-func (b *phrasebook) add(phrase string, m mark) {
+func (book *phrasebook) add(phrase string, m mark) {
 	words := strings.Fields(phrase)
 	folded := strings.Join(words, "")
 	if folded == "" {
 		return
 	}
 
-	m.longest = b.phrases[folded].longest
-	b.phrases[folded] = m
-	first := b.phrases[words[0]]
+	m.longest = book.phrases[folded].longest
+	book.phrases[folded] = m
+	first := book.phrases[words[0]]
 	first.longest = max(first.longest, uint8(len(words)))
-	b.phrases[words[0]] = first
+	book.phrases[words[0]] = first
 }
 
 // isCode says whether a word is the code of a set, or another spelling of one.

@@ -41,18 +41,18 @@ type nameReader struct {
 	tail string
 }
 
-func (r *nameReader) read(display, number string) name {
-	r.own = collector.NumberKey(number)
-	r.base = collector.NumberBase(number)
-	r.tail = collector.NumberTail(r.base)
-	r.norm.read(display, 0)
+func (reader *nameReader) read(display, number string) name {
+	reader.own = collector.NumberKey(number)
+	reader.base = collector.NumberBase(number)
+	reader.tail = collector.NumberTail(reader.base)
+	reader.norm.read(display, 0)
 
 	var core, extra []nameWord
-	tokens := r.norm.tokens
+	tokens := reader.norm.tokens
 	numbered := false
 	for i := 0; i < len(tokens); {
 		if tokens[i].bracket == 0 && !tokens[i].dash {
-			core = append(core, r.word(core, tokens[i]))
+			core = append(core, reader.word(core, tokens[i]))
 			i++
 			continue
 		}
@@ -62,22 +62,22 @@ func (r *nameReader) read(display, number string) name {
 			end++
 		}
 
-		rest, cut := r.cutNumber(tokens[i:end])
+		rest, cut := reader.cutNumber(tokens[i:end])
 		numbered = numbered || cut
 		// A symbol in brackets belongs to the name, the rest only qualifies it.
-		symbol := r.symbolWords(rest, core)
-		for k, t := range rest {
+		symbol := reader.symbolWords(rest, core)
+		for k, tok := range rest {
 			if k < symbol {
-				core = append(core, r.word(core, t))
+				core = append(core, reader.word(core, tok))
 			} else {
-				extra = append(extra, r.word(extra, t))
+				extra = append(extra, reader.word(extra, tok))
 			}
 		}
 
 		i = end
 	}
 
-	if n := r.numberAtEnd(tokens, len(core)); n > 0 {
+	if n := reader.numberAtEnd(tokens, len(core)); n > 0 {
 		core = core[:len(core)-n]
 		numbered = true
 	}
@@ -93,40 +93,41 @@ func (r *nameReader) read(display, number string) name {
 }
 
 // word makes a token the word after those in core.
-func (r *nameReader) word(core []nameWord, t token) nameWord {
-	w := r.norm.word(t)
+func (reader *nameReader) word(core []nameWord, tok token) nameWord {
+	w := reader.norm.word(tok)
 	if len(core) > 0 && len(w) == 1 && core[len(core)-1].text == "nidoran" {
 		w = genderOf(w)
 	}
-	return nameWord{text: string(w), stem: t.stem, tied: t.before != ' ' && len(core) > 0}
+	return nameWord{text: string(w), stem: tok.stem, tied: tok.before != ' ' && len(core) > 0}
 }
 
 // words returns the words of a text that is not taken apart.
-func (r *nameReader) words(s string) []nameWord {
-	r.norm.read(s, 0)
-	words := make([]nameWord, len(r.norm.tokens))
-	for i, t := range r.norm.tokens {
-		words[i] = nameWord{text: string(r.norm.word(t)), stem: t.stem, tied: i > 0 && t.before != ' '}
+func (reader *nameReader) words(text string) []nameWord {
+	reader.norm.read(text, 0)
+	words := make([]nameWord, len(reader.norm.tokens))
+	for i, tok := range reader.norm.tokens {
+		words[i] = nameWord{text: string(reader.norm.word(tok)), stem: tok.stem, tied: i > 0 && tok.before != ' '}
 	}
 	return words
 }
 
 // qualify adds the words of a printing that the name does not have yet.
-func (n *name) qualify(printing []nameWord) {
+func (parsed *name) qualify(printing []nameWord) {
 	for _, w := range printing {
 		// The name may say the printing already.
-		known := slices.ContainsFunc(n.words[n.core:], func(have nameWord) bool { return have.text == w.text })
-		if !known && len(n.words) < maxNameWords {
-			w.tied = w.tied && len(n.words) > n.core
-			n.words = append(n.words, w)
+		extra := parsed.words[parsed.core:]
+		known := slices.ContainsFunc(extra, func(have nameWord) bool { return have.text == w.text })
+		if !known && len(parsed.words) < maxNameWords {
+			w.tied = w.tied && len(parsed.words) > parsed.core
+			parsed.words = append(parsed.words, w)
 		}
 	}
 }
 
 // cutNumber cuts the card's number off the front of a bracket or of what follows a dash:
 // "OP01-016", "001", "4/102", "#12", "74 Delta".
-func (r *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
-	if r.own == "" {
+func (reader *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
+	if reader.own == "" {
 		return tokens, false
 	}
 
@@ -136,15 +137,15 @@ func (r *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
 		end++
 	}
 
-	r.key = r.key[:0]
-	for i, t := range tokens[:end] {
+	reader.key = reader.key[:0]
+	for i, tok := range tokens[:end] {
 		if i > 0 {
-			r.key = append(r.key, t.before)
+			reader.key = append(reader.key, tok.before)
 		}
-		r.key = append(r.key, r.norm.word(t)...)
+		reader.key = append(reader.key, reader.norm.word(tok)...)
 	}
 
-	if key := collector.NumberKey(string(r.key)); key != r.own && key != r.base && key != r.tail {
+	if key := collector.NumberKey(string(reader.key)); key != reader.own && key != reader.base && key != reader.tail {
 		return tokens, false
 	}
 
@@ -153,17 +154,17 @@ func (r *nameReader) cutNumber(tokens []token) (rest []token, cut bool) {
 
 // numberAtEnd says how many of the name's words, neither bracketed nor behind a dash, are the
 // card's number at their end: "Rayquaza V 100/159". A bare integer is none: "Baby 5".
-func (r *nameReader) numberAtEnd(tokens []token, core int) int {
+func (reader *nameReader) numberAtEnd(tokens []token, core int) int {
 	first := core - 1
 	for first > 0 && (tokens[first].before == '/' || tokens[first].before == '-' &&
-		isNumberWord(r.norm.word(tokens[first]))) {
+		isNumberWord(reader.norm.word(tokens[first]))) {
 		first--
 	}
 
 	if first <= 0 || first == core-1 || core > len(tokens) || tokens[core-1].bracket != 0 || tokens[core-1].dash {
 		return 0
 	}
-	if rest, cut := r.cutNumber(tokens[first:core]); !cut || len(rest) > 0 {
+	if rest, cut := reader.cutNumber(tokens[first:core]); !cut || len(rest) > 0 {
 		return 0
 	}
 
@@ -171,15 +172,15 @@ func (r *nameReader) numberAtEnd(tokens []token, core int) int {
 }
 
 // symbolWords says how many of the words in a bracket spell out a symbol of the name before it.
-func (r *nameReader) symbolWords(tokens []token, core []nameWord) int {
+func (reader *nameReader) symbolWords(tokens []token, core []nameWord) int {
 	if len(tokens) == 0 || len(tokens) > 2 || tokens[0].bracket == 0 || len(core) == 0 {
 		return 0
 	}
 
-	first := string(r.norm.word(tokens[0]))
+	first := string(reader.norm.word(tokens[0]))
 	second := ""
 	if len(tokens) == 2 {
-		second = string(r.norm.word(tokens[1]))
+		second = string(reader.norm.word(tokens[1]))
 	}
 
 	switch {
@@ -212,9 +213,9 @@ type setName struct {
 	codes []string
 }
 
-func (r *nameReader) readSet(display, code string) setName {
-	var s setName
-	r.norm.read(display, 0)
+func (reader *nameReader) readSet(display, code string) setName {
+	var parsed setName
+	reader.norm.read(display, 0)
 	// The code in front names the set by itself, and is no word of its name.
 	skip := 0
 	if at := codeEnd(display); at > 0 {
@@ -223,26 +224,26 @@ func (r *nameReader) readSet(display, code string) setName {
 		skip = len(head.tokens)
 	}
 
-	for i, t := range r.norm.tokens {
+	for i, tok := range reader.norm.tokens {
 		if i < skip {
-			s.codes = append(s.codes, string(r.norm.word(t)))
+			parsed.codes = append(parsed.codes, string(reader.norm.word(tok)))
 			continue
 		}
-		if len(s.words) < maxNameWords {
-			s.words = append(s.words,
-				nameWord{text: string(r.norm.word(t)), stem: t.stem, tied: i > skip && t.before != ' '})
+		if len(parsed.words) < maxNameWords {
+			parsed.words = append(parsed.words,
+				nameWord{text: string(reader.norm.word(tok)), stem: tok.stem, tied: i > skip && tok.before != ' '})
 		}
 	}
 
 	if code != "" {
-		s.codes = append(s.codes, string(appendNumberWord(nil, code)))
-		r.norm.read(code, 0)
-		if len(r.norm.tokens) == 1 {
-			s.codes = append(s.codes, string(r.norm.word(r.norm.tokens[0])))
+		parsed.codes = append(parsed.codes, string(appendNumberWord(nil, code)))
+		reader.norm.read(code, 0)
+		if len(reader.norm.tokens) == 1 {
+			parsed.codes = append(parsed.codes, string(reader.norm.word(reader.norm.tokens[0])))
 		}
 	}
 
-	return s
+	return parsed
 }
 
 // codeEnd returns where the code in front of a set's name ends, 0 when there is none: at most six
@@ -265,8 +266,8 @@ func codeEnd(display string) int {
 // "OP-01" is op01.
 func appendNumberWord(dst []byte, code string) []byte {
 	for i := range len(code) {
-		if c := collector.Lower(code[i]); collector.IsWordByte(c) {
-			dst = append(dst, c)
+		if b := collector.Lower(code[i]); collector.IsWordByte(b) {
+			dst = append(dst, b)
 		}
 	}
 	return dst

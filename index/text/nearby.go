@@ -73,18 +73,18 @@ func allowedTypos(w []byte) int {
 
 // expand returns the known words near w, nearest first, without w itself. The result is shared: do
 // not change it.
-func (e *expander) expand(w []byte, kind expansionKind) []nearWord {
+func (ex *expander) expand(w []byte, kind expansionKind) []nearWord {
 	// Two words may fight for a slot; then one of them is expanded again.
-	slot := &e.memory[(maphash.Bytes(e.seed, w)^uint64(kind))&(1<<memoryBits-1)]
+	slot := &ex.memory[(maphash.Bytes(ex.seed, w)^uint64(kind))&(1<<memoryBits-1)]
 	if known := slot.Load(); known != nil && known.kind == kind && known.word == string(w) {
 		return known.near
 	}
-	fresh := &expansion{word: string(w), kind: kind, near: e.look(w, kind)}
+	fresh := &expansion{word: string(w), kind: kind, near: ex.look(w, kind)}
 	slot.Store(fresh)
 	return fresh.near
 }
 
-func (e *expander) look(w []byte, kind expansionKind) []nearWord {
+func (ex *expander) look(w []byte, kind expansionKind) []nearWord {
 	a := automaton{pattern: w, limit: allowedTypos(w)}
 	keep := maxNear
 	switch {
@@ -93,42 +93,42 @@ func (e *expander) look(w []byte, kind expansionKind) []nearWord {
 		a.prefix = true
 		keep = maxNearPrefix
 	case a.limit == 0:
-		return e.lookSuffix(w)
+		return ex.lookSuffix(w)
 	}
 
 	var near []nearWord
 	// The dictionary is plain memory, so that walking it does not fail; what was found would stand.
-	_ = e.near(&a, func(word string, distance uint8) {
-		if id := e.words.findString(word); id != none && distance > 0 {
+	_ = ex.near(&a, func(word string, distance uint8) {
+		if id := ex.words.findString(word); id != none && distance > 0 {
 			near = append(near, nearWord{id: id, distance: distance})
 		}
 	})
 
-	return e.best(near, keep)
+	return ex.best(near, keep)
 }
 
 // lookSuffix returns the suffixes near a word of three letters: "vmx" is vmax.
-func (e *expander) lookSuffix(w []byte) []nearWord {
+func (ex *expander) lookSuffix(w []byte) []nearWord {
 	if len(w) != 3 {
 		return nil
 	}
 
 	var near []nearWord
 	a := automaton{pattern: w, limit: 1}
-	for _, id := range e.suffixes {
-		if ok, distance := a.MatchAndDistance(string(e.words.word(id))); ok && distance > 0 {
+	for _, id := range ex.suffixes {
+		if ok, distance := a.MatchAndDistance(string(ex.words.word(id))); ok && distance > 0 {
 			near = append(near, nearWord{id: id, distance: distance})
 		}
 	}
 
-	return e.best(near, maxNear)
+	return ex.best(near, maxNear)
 }
 
-func (e *expander) best(near []nearWord, keep int) []nearWord {
+func (ex *expander) best(near []nearWord, keep int) []nearWord {
 	slices.SortFunc(near, func(a, b nearWord) int {
 		return cmp.Or(
 			cmp.Compare(a.distance, b.distance),
-			-cmp.Compare(e.common[a.id], e.common[b.id]),
+			-cmp.Compare(ex.common[a.id], ex.common[b.id]),
 			cmp.Compare(a.id, b.id),
 		)
 	})

@@ -32,23 +32,23 @@ type normaliser struct {
 	signs  []byte // scratch: what came of one character
 }
 
-func (n *normaliser) word(t token) []byte { return n.text[t.start:t.end] }
+func (norm *normaliser) word(tok token) []byte { return norm.text[tok.start:tok.end] }
 
-// read splits s into normalised words: HTML-unescaped, symbols spelled out, decomposed, without
+// read splits a text into normalised words: HTML-unescaped, symbols spelled out, decomposed, without
 // marks and apostrophes, lower case, divided at every other sign, the word "and" left out. It stops
 // after limit words, or 400 folded bytes; 0 means no limit.
-func (n *normaliser) read(s string, limit int) {
-	n.text = n.text[:0]
-	n.tokens = n.tokens[:0]
-	sc := scanner{n: n, limit: limit, before: ' ', start: -1}
-	s = collector.Unescape(s)
-	for i := 0; i < len(s) && !sc.full(); {
-		r := rune(s[i])
+func (norm *normaliser) read(text string, limit int) {
+	norm.text = norm.text[:0]
+	norm.tokens = norm.tokens[:0]
+	sc := scanner{norm: norm, limit: limit, before: ' ', start: -1}
+	text = collector.Unescape(text)
+	for i := 0; i < len(text) && !sc.full(); {
+		char := rune(text[i])
 		size := 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(s[i:])
+		if char >= utf8.RuneSelf {
+			char, size = utf8.DecodeRuneInString(text[i:])
 		}
-		sc.rune(s[i:i+size], r)
+		sc.rune(text[i:i+size], char)
 		i += size
 	}
 
@@ -57,9 +57,9 @@ func (n *normaliser) read(s string, limit int) {
 
 // A scanner is the state of one normaliser.read.
 type scanner struct {
-	n     *normaliser
+	norm  *normaliser
 	limit int
-	// start of the open word in n.text, -1 when none is open; mark is the word's length at its last
+	// start of the open word in norm.text, -1 when none is open; mark is the word's length at its last
 	// apostrophe, 0 when it has none.
 	start, mark     int
 	before          byte
@@ -71,32 +71,32 @@ type scanner struct {
 }
 
 func (sc *scanner) full() bool {
-	return sc.limit > 0 && (len(sc.n.tokens) >= sc.limit || len(sc.n.text) >= maxFolded)
+	return sc.limit > 0 && (len(sc.norm.tokens) >= sc.limit || len(sc.norm.text) >= maxFolded)
 }
 
-func (sc *scanner) rune(c string, r rune) {
-	if collector.IsApostrophe(r) {
+func (sc *scanner) rune(c string, char rune) {
+	if collector.IsApostrophe(char) {
 		sc.apostrophe()
 		return
 	}
 
 	// Feed what comes of the character sign by sign: a ligature or a fraction is several.
-	sc.n.signs = collector.AppendPlain(sc.n.signs[:0], c, r)
-	for i := 0; i < len(sc.n.signs); {
-		q, size := collector.DecodeRune(sc.n.signs[i:])
+	sc.norm.signs = collector.AppendPlain(sc.norm.signs[:0], c, char)
+	for i := 0; i < len(sc.norm.signs); {
+		char, size := collector.DecodeRune(sc.norm.signs[i:])
 		words := ""
 		isSymbol := false
-		if q >= utf8.RuneSelf {
-			words, isSymbol = symbolWords[q]
+		if char >= utf8.RuneSelf {
+			words, isSymbol = symbolWords[char]
 		}
 
 		switch {
 		case isSymbol:
 			sc.symbol(words)
-		case collector.IsApostrophe(q):
+		case collector.IsApostrophe(char):
 			sc.apostrophe()
 		default:
-			sc.plain(sc.n.signs[i:i+size], q)
+			sc.plain(sc.norm.signs[i:i+size], char)
 		}
 
 		i += size
@@ -106,34 +106,34 @@ func (sc *scanner) rune(c string, r rune) {
 // apostrophe leaves out an apostrophe, remembering where the open word had it.
 func (sc *scanner) apostrophe() {
 	if sc.start >= 0 {
-		sc.mark = len(sc.n.text) - sc.start
+		sc.mark = len(sc.norm.text) - sc.start
 	}
 }
 
 // symbol feeds the words that a symbol stands for; they are words of their own.
 func (sc *scanner) symbol(words string) {
 	sc.endWord()
-	for _, r := range words { // ASCII
-		one := [1]byte{byte(r)}
-		sc.plain(one[:], r)
+	for _, char := range words { // ASCII
+		one := [1]byte{byte(char)}
+		sc.plain(one[:], char)
 	}
 }
 
 // plain takes one sign of plain text.
-func (sc *scanner) plain(c []byte, r rune) {
-	if collector.IsWordRune(r) {
+func (sc *scanner) plain(c []byte, char rune) {
+	if collector.IsWordRune(char) {
 		if sc.start < 0 {
-			sc.start = len(sc.n.text)
+			sc.start = len(sc.norm.text)
 			sc.mark = 0
 		}
-		sc.n.text = append(sc.n.text, c...)
+		sc.norm.text = append(sc.norm.text, c...)
 		sc.spaced = false
 		sc.pending = false
 		return
 	}
 
 	sc.endWord()
-	switch r {
+	switch char {
 	case '(', '[', '{':
 		sc.depth++
 		sc.brackets++
@@ -143,11 +143,11 @@ func (sc *scanner) plain(c []byte, r rune) {
 		sc.hash = true
 	}
 
-	sc.separate(r)
+	sc.separate(char)
 }
 
-func (sc *scanner) separate(r rune) {
-	switch r {
+func (sc *scanner) separate(char rune) {
+	switch char {
 	case ' ', '\t', '\n', '\r':
 		if sc.pending && sc.depth == 0 {
 			sc.dash = true
@@ -158,10 +158,10 @@ func (sc *scanner) separate(r rune) {
 		sc.hash = false
 
 	case '-', '–', '—':
-		sc.pending = sc.spaced && len(sc.n.tokens) > 0
+		sc.pending = sc.spaced && len(sc.norm.tokens) > 0
 		sc.tie('-')
 	case '/', '_', '.':
-		sc.tie(byte(r))
+		sc.tie(byte(char))
 	default:
 		sc.tie('t')
 	}
@@ -188,15 +188,15 @@ func (sc *scanner) endWord() {
 		return
 	}
 
-	t := token{start: sc.start, end: len(sc.n.text), before: sc.before, hash: sc.hash, dash: sc.dash}
+	tok := token{start: sc.start, end: len(sc.norm.text), before: sc.before, hash: sc.hash, dash: sc.dash}
 	if sc.depth > 0 {
-		t.bracket = sc.brackets
+		tok.bracket = sc.brackets
 	}
 
-	w := sc.n.text[t.start:]
+	w := sc.norm.text[tok.start:]
 	// "misty's" is mistys and misty.
 	if a := sc.mark; a > 0 && a == len(w)-1 && w[a] == 's' {
-		t.stem = a
+		tok.stem = a
 	}
 
 	sc.start = -1
@@ -204,14 +204,14 @@ func (sc *scanner) endWord() {
 	sc.hash = false
 	if string(w) == "and" {
 		// "&" and "and" come and go between catalogs.
-		sc.n.text = sc.n.text[:t.start]
+		sc.norm.text = sc.norm.text[:tok.start]
 		sc.before = ' '
 		sc.spaced = true
 		return
 	}
 
-	if sc.limit == 0 || len(sc.n.tokens) < sc.limit {
-		sc.n.tokens = append(sc.n.tokens, t)
+	if sc.limit == 0 || len(sc.norm.tokens) < sc.limit {
+		sc.norm.tokens = append(sc.norm.tokens, tok)
 	}
 }
 

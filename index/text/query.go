@@ -226,8 +226,8 @@ func (q *query) numberKey(i, til int) []byte {
 	q.key = q.key[:0]
 	for k := i; k < til; k++ {
 		word := q.norm.word(q.norm.tokens[k])
-		for at, c := range word {
-			q.key = append(q.key, c)
+		for at, b := range word {
+			q.key = append(q.key, b)
 			// The key grows as NumberKey would make it of the whole.
 			mark := len(q.key) - 1
 			q.key = collector.ExtendKey(q.key, 0, mark, at == 0 && k > i)
@@ -255,18 +255,18 @@ func (q *query) findNumbers(ix *Index) {
 
 func (q *query) readNumber(ix *Index, i int) {
 	u := &q.units[i]
-	r := numberReading{bits: 1 << i, exact: none, tail: none, total: u.total}
+	number := numberReading{bits: 1 << i, exact: none, tail: none, total: u.total}
 	switch {
 	case collector.IsInteger(u.text):
 		if !u.number {
-			r.class = bareNumber
+			number.class = bareNumber
 		}
 	case !isNumberWord(u.text) && u.total == 0:
 		// A number of letters alone (Unown's) only counts at the end, behind the name.
 		if i == 0 || i != len(q.units)-1 || len(u.text) > 5 {
 			return
 		}
-		r.class = bareNumber
+		number.class = bareNumber
 	}
 
 	til := u.til
@@ -274,19 +274,19 @@ func (q *query) readNumber(ix *Index, i int) {
 		til--
 	}
 
-	r.exact = ix.findNumber(q.numberKey(u.first, til))
-	if r.exact == none && u.til-u.first > 2 {
+	number.exact = ix.findNumber(q.numberKey(u.first, til))
+	if number.exact == none && u.til-u.first > 2 {
 		// A parallel that only other catalogs tell apart.
-		r.exact = ix.findNumber(q.numberKey(u.first, u.til-1))
+		number.exact = ix.findNumber(q.numberKey(u.first, u.til-1))
 	}
 
 	if collector.IsInteger(u.text) && u.total == 0 {
 		q.key = slices.Insert(q.key, 0, tailMark[0])
-		r.tail = ix.findNumber(q.key)
+		number.tail = ix.findNumber(q.key)
 	}
 
-	if r.exact != none || r.tail != none {
-		q.numbers = append(q.numbers, r)
+	if number.exact != none || number.tail != none {
+		q.numbers = append(q.numbers, number)
 	}
 }
 

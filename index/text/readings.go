@@ -170,8 +170,8 @@ func (s *search) expandTypos(bit uint8, w []byte, starts bool) {
 	}
 
 	if starts {
-		for _, n := range s.ix.expander.expand(w, typoPrefix) {
-			s.add(bit, startName, n.id)
+		for _, near := range s.ix.expander.expand(w, typoPrefix) {
+			s.add(bit, startName, near.id)
 		}
 	}
 

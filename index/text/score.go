@@ -46,27 +46,27 @@ type costs uint32
 // allMissing returns the costs of n words none of which was found.
 func allMissing(n int) costs { return costs(1<<(4*n) - 1) }
 
-func (c costs) at(word int) class { return class(c>>(4*word)) & 15 }
+func (cs costs) at(word int) class { return class(cs>>(4*word)) & 15 }
 
 // improve lowers the classes of the words in set to at most to.
-func (c costs) improve(set uint8, to class) costs {
+func (cs costs) improve(set uint8, to class) costs {
 	for ; set != 0; set &= set - 1 {
 		shift := 4 * bits.TrailingZeros8(set)
-		if class(c>>shift)&15 > to {
-			c = c&^(15<<shift) | costs(to)<<shift
+		if class(cs>>shift)&15 > to {
+			cs = cs&^(15<<shift) | costs(to)<<shift
 		}
 	}
-	return c
+	return cs
 }
 
 // best takes the better class of each word.
-func (c costs) best(other costs) costs {
+func (cs costs) best(other costs) costs {
 	for shift := 0; other>>shift != 0 && shift < 32; shift += 4 {
-		if better := other >> shift & 15; better < c>>shift&15 {
-			c = c&^(15<<shift) | better<<shift
+		if better := other >> shift & 15; better < cs>>shift&15 {
+			cs = cs&^(15<<shift) | better<<shift
 		}
 	}
-	return c
+	return cs
 }
 
 // A finding is what a search found out about one title or set.
@@ -144,17 +144,17 @@ func (t *title) extraBits() uint32 {
 	return 1<<(n+int(t.extra)) - 1<<n
 }
 
-// score packs the levels for a card of title t found as f, in a set found as s (nil: not found),
+// score packs the levels for a card of title t found as f, in a set found as set (nil: not found),
 // with its number found as number. all are the costs of the card: f's, improved by set and number;
 // lost is the weight of what is missing, and unmet what it lacks of the preferences.
 func (q *query) score(
-	all costs, lost int, unmet uint64, t *title, f, s *finding, wholeSet bool, number uint64,
+	all costs, lost int, unmet uint64, t *title, f, set *finding, wholeSet bool, number uint64,
 ) uint64 {
 	var drop, typos, borrowed, inexact, worst uint64
 	aside := false // a word stands beside the name as it was typed
-	for w := range q.units {
-		c := all.at(w)
-		if q.optional>>w&1 != 0 {
+	for word := range q.units {
+		c := all.at(word)
+		if q.optional>>word&1 != 0 {
 			if c == missing {
 				unmet += 2
 			}
@@ -163,7 +163,7 @@ func (q *query) score(
 
 		if c == missing {
 			// A word further left is worth more.
-			drop |= 1 << (7 - w)
+			drop |= 1 << (7 - word)
 			continue
 		}
 
@@ -174,21 +174,21 @@ func (q *query) score(
 		worst = max(worst, uint64(c))
 	}
 
-	sc := uint64(min(lost, 255))<<missingAt | drop<<dropAt | typos<<typosAt | min(unmet, 15)<<unmetAt |
+	score := uint64(min(lost, 255))<<missingAt | drop<<dropAt | typos<<typosAt | min(unmet, 15)<<unmetAt |
 		borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
 	if full && aside {
 		// Of what stands beside the name, all must be asked for: the set's whole name, or every
 		// qualifying word.
-		full = wholeSet || s == nil && (f.cover|t.soft)&^t.core == t.extraBits()
+		full = wholeSet || set == nil && (f.cover|t.soft)&^t.core == t.extraBits()
 	}
 
 	if !full {
-		sc |= 1 << partAt
+		score |= 1 << partAt
 	}
 
 	if !wholeSet || !aside {
-		sc |= 1 << setAt
+		score |= 1 << setAt
 	}
 
 	cover := uint32(0)
@@ -202,5 +202,5 @@ func (q *query) score(
 	// that.
 	extra := fitUnits * bits.OnesCount32(t.core&^cover)
 	extra += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
-	return sc | uint64(fitZero-int(t.fame)+extra)<<fitAt | uint64(min(swaps, 15))<<swapsAt
+	return score | uint64(fitZero-int(t.fame)+extra)<<fitAt | uint64(min(swaps, 15))<<swapsAt
 }

@@ -31,7 +31,7 @@ const (
 func newSounds(ix *Index, step func()) sounds {
 	type pair struct{ run, sound uint32 }
 	var pairs []pair
-	var s sounds
+	var out sounds
 	var buf []byte
 	var runs []uint32
 	for w := range uint32(ix.words.len()) {
@@ -42,13 +42,13 @@ func newSounds(ix *Index, step func()) sounds {
 		}
 
 		buf = appendSound(buf[:0], word)
-		sound := uint32(len(s.words))
+		sound := uint32(len(out.words))
 		runs = appendRuns(runs[:0], buf)
 		for _, run := range runs {
 			pairs = append(pairs, pair{run, sound})
 		}
-		s.words = append(s.words, w)
-		s.size = append(s.size, uint8(len(runs)))
+		out.words = append(out.words, w)
+		out.size = append(out.size, uint8(len(runs)))
 	}
 
 	compared := 0
@@ -58,23 +58,23 @@ func newSounds(ix *Index, step func()) sounds {
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.sound, b.sound))
 	})
 
-	for i, p := range pairs {
-		if i == 0 || p.run != pairs[i-1].run {
-			s.runs = append(s.runs, p.run)
-			s.start = append(s.start, uint32(i))
+	for i, pair := range pairs {
+		if i == 0 || pair.run != pairs[i-1].run {
+			out.runs = append(out.runs, pair.run)
+			out.start = append(out.start, uint32(i))
 		}
-		s.of = append(s.of, p.sound)
+		out.of = append(out.of, pair.sound)
 	}
 
-	s.start = append(s.start, uint32(len(pairs)))
-	return s
+	out.start = append(out.start, uint32(len(pairs)))
+	return out
 }
 
 // inNames says whether a word is part of a name itself.
 func (ix *Index) inNames(w uint32) bool {
 	lo, hi := ix.names.of(w)
-	for p := lo; p < hi; p++ {
-		if ix.names.mask[p]&beside == 0 {
+	for i := lo; i < hi; i++ {
+		if ix.names.mask[i]&beside == 0 {
 			return true
 		}
 	}
@@ -94,11 +94,11 @@ func isLetters(w []byte) bool {
 func appendRuns(dst []uint32, sound []byte) []uint32 {
 	run := uint32(' ')<<8 | ' '
 	for i := range len(sound) + 1 {
-		c := byte(' ')
+		b := byte(' ')
 		if i < len(sound) {
-			c = sound[i]
+			b = sound[i]
 		}
-		run = run<<8&0xffffff | uint32(c)
+		run = run<<8&0xffffff | uint32(b)
 		dst = append(dst, run)
 	}
 
@@ -155,18 +155,18 @@ func appendSound(dst, word []byte) []byte {
 	for i := 0; i < len(word); {
 		sound := word[i : i+1]
 		n := 1
-		for _, r := range soundRules {
-			if r.spelt[0] == word[i] && bytes.HasPrefix(word[i:], []byte(r.spelt)) {
-				sound = []byte(r.sound)
-				n = len(r.spelt)
+		for _, rule := range soundRules {
+			if rule.spelt[0] == word[i] && bytes.HasPrefix(word[i:], []byte(rule.spelt)) {
+				sound = []byte(rule.sound)
+				n = len(rule.spelt)
 				break
 			}
 		}
 
 		// A letter twice sounds as one.
-		for _, c := range sound {
-			if len(dst) == begin || dst[len(dst)-1] != c {
-				dst = append(dst, c)
+		for _, b := range sound {
+			if len(dst) == begin || dst[len(dst)-1] != b {
+				dst = append(dst, b)
 			}
 		}
 		i += n
@@ -238,20 +238,20 @@ func (s *search) spokenBits(i, til int) (bits uint8) {
 
 // soundsLike adds the words that share at least half of all runs with the sound.
 func (s *search) soundsLike(bits uint8) {
-	ix := &s.ix.sounds
+	index := &s.ix.sounds
 	l := &s.listener
-	if len(l.shared) < len(ix.words) {
-		l.shared = make([]uint8, len(ix.words))
+	if len(l.shared) < len(index.words) {
+		l.shared = make([]uint8, len(index.words))
 	}
 
 	l.heard = l.heard[:0]
 	l.runs = appendRuns(l.runs[:0], l.sound)
 	for _, run := range l.runs {
-		at, ok := slices.BinarySearch(ix.runs, run)
+		at, ok := slices.BinarySearch(index.runs, run)
 		if !ok {
 			continue
 		}
-		for _, other := range ix.of[ix.start[at]:ix.start[at+1]] {
+		for _, other := range index.of[index.start[at]:index.start[at+1]] {
 			if l.shared[other] == 0 {
 				l.heard = append(l.heard, other)
 			}
@@ -263,18 +263,18 @@ func (s *search) soundsLike(bits uint8) {
 	for _, other := range l.heard {
 		shared := int(l.shared[other])
 		l.shared[other] = 0
-		if all := len(l.runs) + int(ix.size[other]) - shared; 2*shared >= all {
+		if all := len(l.runs) + int(index.size[other]) - shared; 2*shared >= all {
 			l.best = append(l.best, alike{other, shared * 1000 / all})
 		}
 	}
 
-	slices.SortFunc(l.best, func(a, b alike) int {
-		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.sound, b.sound))
+	slices.SortFunc(l.best, func(one, b alike) int {
+		return cmp.Or(cmp.Compare(b.share, one.share), cmp.Compare(one.sound, b.sound))
 	})
-	for _, a := range l.best[:min(len(l.best), maxSounds)] {
+	for _, one := range l.best[:min(len(l.best), maxSounds)] {
 		// What is far behind the best is none.
-		if a.share*4 >= l.best[0].share*3 {
-			s.add(bits, soundName, ix.words[a.sound])
+		if one.share*4 >= l.best[0].share*3 {
+			s.add(bits, soundName, index.words[one.sound])
 		}
 	}
 }

@@ -17,39 +17,39 @@ type traitReader struct {
 	finish  func(string)
 }
 
-func newTraitReader(c Corpus) traitReader {
-	return traitReader{corpus: c, known: map[string]collector.Traits{}}
+func newTraitReader(corpus Corpus) traitReader {
+	return traitReader{corpus: corpus, known: map[string]collector.Traits{}}
 }
 
 // of returns the traits of card i.
-func (r *traitReader) of(i int) collector.Traits {
+func (tr *traitReader) of(i int) collector.Traits {
 	var all collector.Traits
-	if r.corpus.Rarity != nil {
-		all |= r.say(r.corpus.Rarity(i))
+	if tr.corpus.Rarity != nil {
+		all |= tr.say(tr.corpus.Rarity(i))
 	}
-	if r.corpus.Printing != nil {
-		all |= r.say(r.corpus.Printing(i))
+	if tr.corpus.Printing != nil {
+		all |= tr.say(tr.corpus.Printing(i))
 	}
-	all |= r.aside(r.corpus.Name(i))
-	all |= r.say(r.corpus.SetName(i)) & (collector.Shadowless | collector.Promo | collector.AltArt | collector.Shiny)
+	all |= tr.aside(tr.corpus.Name(i))
+	all |= tr.say(tr.corpus.SetName(i)) & (collector.Shadowless | collector.Promo | collector.AltArt | collector.Shiny)
 
 	// Without finishes, rarity says whether a card shines: "Rare Holo", "Rare".
-	r.current = 0
-	if r.corpus.Finishes != nil {
-		if r.finish == nil {
-			r.finish = func(finish string) {
-				r.current |= r.say(finish)
-				if r.say(finish)&(collector.Holo|collector.Reverse) == 0 && finish != "" {
-					r.current |= collector.NonHolo
+	tr.current = 0
+	if tr.corpus.Finishes != nil {
+		if tr.finish == nil {
+			tr.finish = func(finish string) {
+				tr.current |= tr.say(finish)
+				if tr.say(finish)&(collector.Holo|collector.Reverse) == 0 && finish != "" {
+					tr.current |= collector.NonHolo
 				}
 			}
 		}
-		r.corpus.Finishes(i, r.finish)
+		tr.corpus.Finishes(i, tr.finish)
 	}
 
 	switch {
-	case r.current != 0:
-		all = all&^(collector.Holo|collector.NonHolo) | r.current
+	case tr.current != 0:
+		all = all&^(collector.Holo|collector.NonHolo) | tr.current
 	case all&(collector.Common|collector.Uncommon|collector.AnyRare) != 0 && all&collector.Holo == 0:
 		all |= collector.NonHolo
 	}
@@ -58,31 +58,31 @@ func (r *traitReader) of(i int) collector.Traits {
 }
 
 // aside returns the traits that the qualifiers of a name say: what stands in brackets.
-func (r *traitReader) aside(name string) collector.Traits {
+func (tr *traitReader) aside(name string) collector.Traits {
 	at := strings.IndexAny(name, "([")
 	if at < 0 {
 		return 0
 	}
-	return r.say(name[at:])
+	return tr.say(name[at:])
 }
 
 // say returns the traits that a text says.
-func (r *traitReader) say(text string) collector.Traits {
+func (tr *traitReader) say(text string) collector.Traits {
 	if text == "" {
 		return 0
 	}
-	if known, ok := r.known[text]; ok {
+	if known, ok := tr.known[text]; ok {
 		return known
 	}
 
-	r.norm.read(text, 0)
-	words := make([]string, len(r.norm.tokens))
-	for i, t := range r.norm.tokens {
-		words[i] = string(r.norm.word(t))
+	tr.norm.read(text, 0)
+	words := make([]string, len(tr.norm.tokens))
+	for i, tok := range tr.norm.tokens {
+		words[i] = string(tr.norm.word(tok))
 	}
 
 	traits := collector.TraitsOf(words)
-	r.known[strings.Clone(text)] = traits
+	tr.known[strings.Clone(text)] = traits
 	return traits
 }
 
@@ -99,10 +99,10 @@ func (s *search) unmet(card uint32) (sum uint64) {
 		old = s.ix.setYear[set] > 0 && s.ix.setYear[set] <= lastFirstEdition
 	}
 
-	for _, w := range s.query.wishes {
+	for _, wish := range s.query.wishes {
 		switch {
-		case have&w.Have != 0:
-		case have&w.Near != 0, w.Have&collector.First != 0 && old:
+		case have&wish.Have != 0:
+		case have&wish.Near != 0, wish.Have&collector.First != 0 && old:
 			sum++
 		default:
 			sum += 2

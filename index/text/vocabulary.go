@@ -82,10 +82,10 @@ func probe[T string | []byte](v *vocabulary, hash uint64, w T) uint32 {
 	return none
 }
 
-// prefix returns the range of words that begin with p, p itself included.
-func (v *vocabulary) prefix(p []byte) (lo, hi uint32) {
+// prefix returns the range of words that begin with head, which is one of them if it is a word.
+func (v *vocabulary) prefix(head []byte) (lo, hi uint32) {
 	n := v.len()
-	begin := sort.Search(n, func(i int) bool { return bytes.Compare(v.word(uint32(i)), p) >= 0 })
-	count := sort.Search(n-begin, func(i int) bool { return !bytes.HasPrefix(v.word(uint32(begin+i)), p) })
+	begin := sort.Search(n, func(i int) bool { return bytes.Compare(v.word(uint32(i)), head) >= 0 })
+	count := sort.Search(n-begin, func(i int) bool { return !bytes.HasPrefix(v.word(uint32(begin+i)), head) })
 	return uint32(begin), uint32(begin + count)
 }

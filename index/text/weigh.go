@@ -28,24 +28,24 @@ func (q *query) weigh(ix *Index) {
 	q.known = 0
 	every := costs(0)
 	for i := range q.units {
-		w, known := ix.weightOf(&q.units[i])
+		weight, known := ix.weightOf(&q.units[i])
 		if known {
 			q.known |= 1 << i
 		}
 
 		every |= 1 << (4 * i)
 		if q.optional>>i&1 != 0 {
-			w = 0
+			weight = 0
 		}
-		if w > weightSuffix {
+		if weight > weightSuffix {
 			q.telling |= 1 << (4 * i)
 		}
 
-		if w > 0 {
-			q.lightest = min(q.lightest, int(w))
+		if weight > 0 {
+			q.lightest = min(q.lightest, int(weight))
 		}
-		q.weight[i] = w
-		q.total += int(w)
+		q.weight[i] = weight
+		q.total += int(weight)
 	}
 
 	// Words that tell nothing may be found alone when there are no others.
@@ -75,8 +75,8 @@ func (ix *Index) weightOf(u *unit) (weight uint8, known bool) {
 
 // lost returns the weight of the words that were not found; more than the whole when none that
 // tells anything was.
-func (q *query) lost(c costs) int {
-	away := c & (c >> 1) & (c >> 2) & (c >> 3) & 0x11111111
+func (q *query) lost(cs costs) int {
+	away := cs & (cs >> 1) & (cs >> 2) & (cs >> 3) & 0x11111111
 	if away == 0 {
 		return 0
 	}
@@ -96,17 +96,17 @@ func (q *query) lost(c costs) int {
 
 // rankOf says how late a unit is chosen: numbers, words of names, words of sets, the rest.
 func (q *query) rankOf(ix *Index, u *unit) int {
-	w, known := ix.weightOf(u)
+	weight, known := ix.weightOf(u)
 	switch {
 	case u.number:
 		return 0
-	case known && w >= weightCommonest:
+	case known && weight >= weightCommonest:
 		return 1
-	case known && (w == weightSet || w == weightSuffix):
+	case known && (weight == weightSet || weight == weightSuffix):
 		return 2
 	case collector.IsInteger(u.text):
 		return 3
-	case w == weightUnknown:
+	case weight == weightUnknown:
 		return 4
 	}
 
@@ -132,8 +132,8 @@ func (ix *Index) weighWords(step func()) {
 	ix.weights = make([]uint8, ix.words.len())
 	ix.phraseWord = make([]bool, ix.words.len())
 	suffix := map[string]bool{}
-	for _, s := range suffixes {
-		suffix[s] = true
+	for _, text := range suffixes {
+		suffix[text] = true
 	}
 
 	for w := range uint32(ix.words.len()) {
@@ -141,8 +141,8 @@ func (ix *Index) weighWords(step func()) {
 		core := 0
 		aside := 0
 		lo, hi := ix.names.of(w)
-		for p := lo; p < hi; p++ {
-			if ix.names.mask[p]&beside != 0 {
+		for i := lo; i < hi; i++ {
+			if ix.names.mask[i]&beside != 0 {
 				aside++
 			} else {
 				core++

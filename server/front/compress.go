@@ -79,13 +79,13 @@ func appendPacked(dst, content []byte, encoding string) []byte {
 		packers = &zstdPackers
 	}
 
-	p, _ := packers.Get().(*packer)
-	defer packers.Put(p)
-	p.text = dst
-	p.to.Reset(p)
-	_, _ = p.to.Write(content) // an appender does not fail
-	_ = p.to.Flush()
-	return p.take()
+	pack, _ := packers.Get().(*packer)
+	defer packers.Put(pack)
+	pack.text = dst
+	pack.to.Reset(pack)
+	_, _ = pack.to.Write(content) // an appender does not fail
+	_ = pack.to.Flush()
+	return pack.take()
 }
 
 // appendEnd appends the end of a body of so many bytes as it is. sum is the CRC-32 of what was

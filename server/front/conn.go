@@ -64,35 +64,35 @@ type Connections struct {
 }
 
 // Guard takes a connection into the set. Close takes it out again.
-func (o *Connections) Guard(c net.Conn) *Conn {
-	guarded := &Conn{Conn: c, guard: strict.Guard{Limits: &requestLimits}, open: o, opened: time.Now()}
-	if o.Welcome != nil {
-		guarded.guard.Welcome = func() bool { return o.Welcome(guarded) }
+func (open *Connections) Guard(inner net.Conn) *Conn {
+	guarded := &Conn{Conn: inner, guard: strict.Guard{Limits: &requestLimits}, open: open, opened: time.Now()}
+	if open.Welcome != nil {
+		guarded.guard.Welcome = func() bool { return open.Welcome(guarded) }
 	}
 
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.all == nil {
-		o.all = map[*Conn]struct{}{}
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	if open.all == nil {
+		open.all = map[*Conn]struct{}{}
 	}
-	o.all[guarded] = struct{}{}
+	open.all[guarded] = struct{}{}
 
 	return guarded
 }
 
 // Forget takes a connection out of the set without closing it.
-func (o *Connections) Forget(c *Conn) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.all, c)
+func (open *Connections) Forget(conn *Conn) {
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	delete(open.all, conn)
 }
 
 // Cut closes every connection of the set, whatever it waits for.
-func (o *Connections) Cut() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for c := range o.all {
-		_ = c.Conn.Close()
+func (open *Connections) Cut() {
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	for conn := range open.all {
+		_ = conn.Conn.Close()
 	}
 }
 
@@ -124,41 +124,41 @@ type Conn struct {
 
 // Received notes when a request was whole: the time to take its answer and to send the next one
 // begins there.
-func (c *Conn) Received(at time.Time) {
-	c.served = at
-	c.fresh = true
+func (conn *Conn) Received(at time.Time) {
+	conn.served = at
+	conn.fresh = true
 }
 
 // IsHead reports whether the request being read, or read last, has the method HEAD.
-func (c *Conn) IsHead() bool { return c.guard.IsHead() }
+func (conn *Conn) IsHead() bool { return conn.guard.IsHead() }
 
 // Err is why reading ended, where fasthttp may have made something else of it; nil when it did not
 // end.
-func (c *Conn) Err() error { return c.err }
+func (conn *Conn) Err() error { return conn.err }
 
 // Read reads requests as far as they are good. It belongs to the goroutine that serves the
 // connection.
-func (c *Conn) Read(p []byte) (int, error) {
-	if fault := c.guard.Fault(); fault != nil {
+func (conn *Conn) Read(p []byte) (int, error) {
+	if fault := conn.guard.Fault(); fault != nil {
 		return 0, fault
 	}
-	if err := c.awaitRequest(); err != nil {
+	if err := conn.awaitRequest(); err != nil {
 		return 0, err
 	}
 
-	n, err := c.readOn(p)
+	n, err := conn.readOn(p)
 
 	// A client that was slow is still there, and is told so.
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.over.Store(true)
+		conn.over.Store(true)
 	}
 
 	// What the guard refuses never reaches the parser.
-	n, fault := c.guard.Check(p[:n])
+	n, fault := conn.guard.Check(p[:n])
 	if fault != nil {
 		err = fault
 	}
-	c.err = err
+	conn.err = err
 	return n, err
 }
 
@@ -166,46 +166,46 @@ func (c *Conn) Read(p []byte) (int, error) {
 // the first one of a connection from the beginning. Between requests a client has about the idle
 // time, a fifth less at worst: so the deadline is moved a few times a minute and not, as fasthttp
 // would, twice a request, and the clock is not read for it.
-func (c *Conn) awaitRequest() error {
-	idle := c.guard.Idle()
+func (conn *Conn) awaitRequest() error {
+	idle := conn.guard.Idle()
 
 	switch {
-	case idle && !c.served.IsZero():
-		c.partial = false
-		if c.readBy.Sub(c.served) >= c.open.Idle/5*4 {
+	case idle && !conn.served.IsZero():
+		conn.partial = false
+		if conn.readBy.Sub(conn.served) >= conn.open.Idle/5*4 {
 			return nil
 		}
-		c.readBy = c.served.Add(c.open.Idle)
-	case c.partial || idle && !c.readBy.IsZero():
+		conn.readBy = conn.served.Add(conn.open.Idle)
+	case conn.partial || idle && !conn.readBy.IsZero():
 		return nil
 	default:
-		c.partial = !idle
-		c.readBy = time.Now().Add(c.open.Patience.Read)
+		conn.partial = !idle
+		conn.readBy = time.Now().Add(conn.open.Patience.Read)
 	}
 
-	return c.SetReadDeadline(c.readBy)
+	return conn.SetReadDeadline(conn.readBy)
 }
 
 // Write writes answers. A client has the write time to take one, a third less at worst. Its time
 // begins when the request was whole, so that the clock is not read again; what is left of an answer
 // that does not fit the buffer begins anew.
-func (c *Conn) Write(p []byte) (int, error) {
-	now := c.served
-	if !c.fresh {
+func (conn *Conn) Write(p []byte) (int, error) {
+	now := conn.served
+	if !conn.fresh {
 		now = time.Now()
 	}
-	c.fresh = false
+	conn.fresh = false
 
-	if c.writeBy.Sub(now) < c.open.Patience.Write/3*2 {
-		c.writeBy = now.Add(c.open.Patience.Write)
-		if err := c.SetWriteDeadline(c.writeBy); err != nil {
+	if conn.writeBy.Sub(now) < conn.open.Patience.Write/3*2 {
+		conn.writeBy = now.Add(conn.open.Patience.Write)
+		if err := conn.SetWriteDeadline(conn.writeBy); err != nil {
 			return 0, err
 		}
 	}
 
-	n, err := c.Conn.Write(p)
+	n, err := conn.Conn.Write(p)
 	if err != nil {
-		c.over.Store(true)
+		conn.over.Store(true)
 	}
 	return n, err
 }
@@ -213,48 +213,48 @@ func (c *Conn) Write(p []byte) (int, error) {
 // Close closes the connection. One whose other end still stands is closed for writing first, and
 // wholly once the client has closed it, or after a short while, unless too many connections wait in
 // this way.
-func (c *Conn) Close() error {
-	c.open.Forget(c)
+func (conn *Conn) Close() error {
+	conn.open.Forget(conn)
 
 	// Without half a close, or with nobody at the other end, lingering is in vain.
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if c.over.Load() || !ok {
-		return c.Conn.Close()
+	half, ok := conn.Conn.(interface{ CloseWrite() error })
+	if conn.over.Load() || !ok {
+		return conn.Conn.Close()
 	}
 
-	if c.open.lingering.Add(1) > mostLingering || half.CloseWrite() != nil {
-		c.open.lingering.Add(-1)
-		return c.Conn.Close()
+	if conn.open.lingering.Add(1) > mostLingering || half.CloseWrite() != nil {
+		conn.open.lingering.Add(-1)
+		return conn.Conn.Close()
 	}
 
 	// Aside: whoever serves the connection is done with it.
 	go func() {
-		defer c.open.lingering.Add(-1)
-		defer func() { _ = c.Conn.Close() }()
-		if c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
-			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // until the client closes, the deadline or the bound
+		defer conn.open.lingering.Add(-1)
+		defer func() { _ = conn.Conn.Close() }()
+		if conn.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = io.CopyN(io.Discard, conn.Conn, lingerBytes) // until the client closes, the deadline or the bound
 		}
 	}()
 	return nil
 }
 
-// Recall makes r of what was found good of the head of a request that failed, for fasthttp forgets
-// it: the path and the key decide how the failure is told. It is false when not even the request
-// line is known.
-func (c *Conn) Recall(r *fasthttp.Request) bool {
-	line, rest, ok := bytes.Cut(c.guard.Head(), crlf)
+// Recall makes req of what was found good of the head of a request that failed, for fasthttp
+// forgets it: the path and the key decide how the failure is told. It is false when not even the
+// request line is known.
+func (conn *Conn) Recall(req *fasthttp.Request) bool {
+	line, rest, ok := bytes.Cut(conn.guard.Head(), crlf)
 	if !ok {
 		return false
 	}
 
 	method, target, _ := bytes.Cut(line, []byte{' '})
 	target, _, _ = bytes.Cut(target, []byte{' '})
-	r.Header.SetMethodBytes(method)
-	r.SetRequestURIBytes(target)
+	req.Header.SetMethodBytes(method)
+	req.SetRequestURIBytes(target)
 
 	for line := range bytes.SplitSeq(rest, crlf) {
 		if name, value, ok := bytes.Cut(line, []byte{':'}); ok {
-			r.Header.AddBytesKV(name, bytes.Trim(value, " \t"))
+			req.Header.AddBytesKV(name, bytes.Trim(value, " \t"))
 		}
 	}
 	return true
@@ -265,17 +265,17 @@ var crlf = []byte("\r\n")
 // Expectations is told each head before the body is read. fasthttp compares the expectation with
 // its usual spelling, and would answer it to HTTP/1.0 clients, which do not know interim answers
 // (RFC 9110, 10.1.1).
-func Expectations(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if h.ContentLength() == noBody {
+func Expectations(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	if header.ContentLength() == noBody {
 		return fasthttp.RequestConfig{}
 	}
 
-	switch value := h.Peek(fasthttp.HeaderExpect); {
+	switch value := header.Peek(fasthttp.HeaderExpect); {
 	case len(value) == 0:
-	case h.IsHTTP11():
-		h.Set(fasthttp.HeaderExpect, "100-continue") // the guard lets nothing else pass
+	case header.IsHTTP11():
+		header.Set(fasthttp.HeaderExpect, "100-continue") // the guard lets nothing else pass
 	default:
-		h.Del(fasthttp.HeaderExpect)
+		header.Del(fasthttp.HeaderExpect)
 	}
 	return fasthttp.RequestConfig{}
 }

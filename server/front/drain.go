@@ -26,13 +26,13 @@ const (
 
 // Listen returns a listener whose connections are checked and can be closed slowly. TLS lies below
 // it.
-func (o *Connections) Listen(l net.Listener) net.Listener {
-	guarded := &guarding{Listener: l, open: o, ended: make(chan struct{})}
+func (open *Connections) Listen(inner net.Listener) net.Listener {
+	guarded := &guarding{Listener: inner, open: open, ended: make(chan struct{})}
 
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.listeners = append(o.listeners, guarded)
-	if o.stopped {
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	open.listeners = append(open.listeners, guarded)
+	if open.stopped {
 		_ = guarded.Close() // so that its Accept ends
 	}
 	return guarded
@@ -48,13 +48,13 @@ type guarding struct {
 
 // Accept waits for the next connection.
 func (l *guarding) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept() // TLS, where there is some, is below
+	inner, err := l.Listener.Accept() // TLS, where there is some, is below
 	if err != nil {
 		l.end.Do(func() { close(l.ended) })
 		return nil, err
 	}
 
-	return l.open.Guard(c), nil
+	return l.open.Guard(inner), nil
 }
 
 // Close closes the listener, once.
@@ -64,11 +64,11 @@ func (l *guarding) Close() (err error) {
 }
 
 // Stop closes all listeners and waits until what they accepted is in the set.
-func (o *Connections) Stop(ctx context.Context) (err error) {
-	o.mu.Lock()
-	o.stopped = true
-	listeners := o.listeners
-	o.mu.Unlock()
+func (open *Connections) Stop(ctx context.Context) (err error) {
+	open.mu.Lock()
+	open.stopped = true
+	listeners := open.listeners
+	open.mu.Unlock()
 
 	for _, l := range listeners {
 		err = errors.Join(err, l.Close())
@@ -86,17 +86,17 @@ func (o *Connections) Stop(ctx context.Context) (err error) {
 // End ends every connection that has no request in flight, the others once they have none, and
 // waits until there is none left. A request is in flight from its first byte to the end of its
 // answer.
-func (o *Connections) End(ctx context.Context) error {
-	o.ending.Store(true)
-	o.rouse()
+func (open *Connections) End(ctx context.Context) error {
+	open.ending.Store(true)
+	open.rouse()
 
 	poll := time.NewTicker(endPoll)
 	defer poll.Stop()
 	var quiet time.Time // since when there is none left
 	for {
 		switch {
-		case o.count() > 0:
-		case o.lingering.Load() == 0:
+		case open.count() > 0:
+		case open.lingering.Load() == 0:
 			return nil
 		case quiet.IsZero():
 			quiet = time.Now()
@@ -113,55 +113,55 @@ func (o *Connections) End(ctx context.Context) error {
 }
 
 // rouse wakes whoever waits for bytes of a client, so that it looks whether it is to end.
-func (o *Connections) rouse() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for c := range o.all {
+func (open *Connections) rouse() {
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	for conn := range open.all {
 		at := time.Unix(1, 0)
-		if !c.begun.Load() {
-			at = c.opened.Add(youth)
+		if !conn.begun.Load() {
+			at = conn.opened.Add(youth)
 		}
-		_ = c.Conn.SetReadDeadline(at) // one that fails has ended
+		_ = conn.Conn.SetReadDeadline(at) // one that fails has ended
 	}
 }
 
-func (o *Connections) count() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.all)
+func (open *Connections) count() int {
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	return len(open.all)
 }
 
 // readOn reads from the client. While the server ends, an idle connection is read a last time and
 // then told to be over; a request that has begun keeps the time that it had.
-func (c *Conn) readOn(p []byte) (int, error) {
+func (conn *Conn) readOn(p []byte) (int, error) {
 	for {
-		ending := c.open.ending.Load()
-		idle := c.guard.Idle()
+		ending := conn.open.ending.Load()
+		idle := conn.guard.Idle()
 		var last time.Time
 		if ending && idle {
-			last = c.lastCall()
-			if err := c.Conn.SetReadDeadline(last); err != nil {
+			last = conn.lastCall()
+			if err := conn.Conn.SetReadDeadline(last); err != nil {
 				return 0, err
 			}
 		}
 
-		n, err := c.Conn.Read(p)
+		n, err := conn.Conn.Read(p)
 		if n > 0 {
-			c.begun.Store(true)
+			conn.begun.Store(true)
 		}
-		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !c.open.ending.Load() {
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !conn.open.ending.Load() {
 			return n, err
 		}
 
 		switch {
 		case idle && ending && !time.Now().Before(last):
-			c.over.Store(true)
+			conn.over.Store(true)
 			return 0, io.EOF
 		case idle: // roused: it is read once more
-		case !time.Now().Before(c.readBy):
+		case !time.Now().Before(conn.readBy):
 			return 0, err
 		default:
-			if err := c.Conn.SetReadDeadline(c.readBy); err != nil {
+			if err := conn.Conn.SetReadDeadline(conn.readBy); err != nil {
 				return 0, err
 			}
 		}
@@ -169,9 +169,9 @@ func (c *Conn) readOn(p []byte) (int, error) {
 }
 
 // lastCall is when an idle connection is over, while the server ends.
-func (c *Conn) lastCall() time.Time {
+func (conn *Conn) lastCall() time.Time {
 	at := time.Now().Add(lastLook)
-	if young := c.opened.Add(youth); !c.begun.Load() && young.After(at) {
+	if young := conn.opened.Add(youth); !conn.begun.Load() && young.After(at) {
 		return young
 	}
 	return at

@@ -26,13 +26,13 @@ const (
 )
 
 // read finds the fields among the headers of a request. The names are in canonical form.
-func (f *Fields) read(h *fasthttp.RequestHeader) {
+func (f *Fields) read(header *fasthttp.RequestHeader) {
 	*f = Fields{}
 	connection := false
 
 	// Lengths first: most headers have one that no name here has.
 
-	for name, value := range h.All() {
+	for name, value := range header.All() {
 		switch len(name) {
 		case len("Origin"):
 			if f.Origin == nil && string(name) == fasthttp.HeaderOrigin {
@@ -66,14 +66,14 @@ func (f *Fields) read(h *fasthttp.RequestHeader) {
 	}
 
 	if connection && !f.Closes {
-		f.Closes = closedBefore(h)
+		f.Closes = closedBefore(header)
 	}
 }
 
 // closedBefore finds a close among the Connection lines as they were sent: fasthttp forgets one
 // that another line follows.
-func closedBefore(h *fasthttp.RequestHeader) bool {
-	for name, value := range h.AllInOrder() {
+func closedBefore(header *fasthttp.RequestHeader) bool {
+	for name, value := range header.AllInOrder() {
 		if string(name) == fasthttp.HeaderConnection && hasClose(value) {
 			return true
 		}

@@ -45,15 +45,15 @@ func (h *Head) SetBytes(name string, value []byte) {
 }
 
 // SetInt is Set of a decimal.
-func (h *Head) SetInt(name string, v int64) {
+func (h *Head) SetInt(name string, n int64) {
 	h.Name(name)
-	h.block = strconv.AppendInt(h.block, v, 10)
+	h.block = strconv.AppendInt(h.block, n, 10)
 }
 
 // Send hands the lines to a response and begins anew.
-func (h *Head) Send(r *fasthttp.ResponseHeader) {
+func (h *Head) Send(to *fasthttp.ResponseHeader) {
 	if len(h.block) > len(": ") {
-		r.SetCanonical(h.block[:h.value-len(": ")], h.block[h.value:])
+		to.SetCanonical(h.block[:h.value-len(": ")], h.block[h.value:])
 	}
 	h.Reset()
 }

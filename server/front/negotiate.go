@@ -56,9 +56,9 @@ func Accepts(header []byte, media string) bool {
 	best := -1
 	accepted := false
 	for name, weight := range weighted(header) {
-		for k, r := range ranges {
-			if k >= best && bytes.EqualFold(name, []byte(r)) {
-				best = k
+		for i, media := range ranges {
+			if i >= best && bytes.EqualFold(name, []byte(media)) {
+				best = i
 				accepted = weight > 0
 			}
 		}
@@ -73,9 +73,9 @@ func pickEncoding(accept []byte) string {
 	weights := [len(names)]float64{unnamed, unnamed, unnamed, unnamed}
 	// Other encodings mean nothing here, and of one that comes twice the last counts.
 	for name, weight := range weighted(accept) {
-		for k := range names {
-			if bytes.EqualFold(name, []byte(names[k])) {
-				weights[k] = weight
+		for i := range names {
+			if bytes.EqualFold(name, []byte(names[i])) {
+				weights[i] = weight
 			}
 		}
 	}
@@ -83,8 +83,8 @@ func pickEncoding(accept []byte) string {
 	// zstd stands first, so that it wins a tie.
 	best := ""
 	top := 0.0
-	for k, name := range names[:2] {
-		weight := weights[k]
+	for i, name := range names[:2] {
+		weight := weights[i]
 		if weight == unnamed {
 			weight = weights[3]
 		}
