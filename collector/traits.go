@@ -163,18 +163,50 @@ func SameFinish(a, b string) bool {
 	return known && also && x == y
 }
 
-// finishOf reads the name of a variant; false when a word of it is no finish.
+// The longest name of a variant that is read, in bytes and in words: the longest that feeds write
+// has 24 bytes and 3 words.
+const longestFinish, mostFinishWords = 64, 8
+
+// finishOf reads the name of a variant; false when a word of it is no finish. It is asked for every
+// lane of a line, so that it allocates nothing.
 func finishOf(name string) (Traits, bool) {
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' })
-	for i, w := range words {
-		words[i] = strings.ToLower(w)
+	if len(name) > longestFinish {
+		return 0, false
 	}
 
+	// The words without what divides them, and where each one begins.
+	var buf [longestFinish]byte
+	var begins [mostFinishWords + 1]int
+	letters := buf[:0]
+	words := 0
+	inWord := false
+	for i := range len(name) {
+		b := name[i]
+		if b == ' ' || b == '-' || b == '_' {
+			inWord = false
+			continue
+		}
+
+		if !inWord {
+			if words == mostFinishWords {
+				return 0, false
+			}
+			begins[words] = len(letters)
+			words++
+			inWord = true
+		}
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		letters = append(letters, b)
+	}
+	begins[words] = len(letters)
+
 	var all Traits
-	for i := 0; i < len(words); {
+	for i := 0; i < words; {
 		n := 0
-		for k := min(LongestWish, len(words)-i); k > 0 && n == 0; k-- {
-			if w, ok := wishes[strings.Join(words[i:i+k], "")]; ok && w.Have&^finishes == 0 {
+		for k := min(LongestWish, words-i); k > 0 && n == 0; k-- {
+			if w, ok := wishes[string(letters[begins[i]:begins[i+k]])]; ok && w.Have&^finishes == 0 {
 				all |= w.Have
 				n = k
 			}
