@@ -208,7 +208,8 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 		return f
 	}
 	if len(refs) > limit {
-		return refuse(wire.PlanLimit, "the plan %s allows %d ids in a request (got %d): send them in several requests",
+		return refuse(wire.PlanLimit,
+			"the plan %q allows %d ids and identifiers together in a request (got %d): send them in several requests",
 			r.Plan.Name, limit, len(refs))
 	}
 

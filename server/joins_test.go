@@ -154,7 +154,7 @@ func TestBatchesOfBoth(t *testing.T) {
 		{
 			name: "a plan's cap counts both", path: "/v1/cards/batch", key: "capped", status: 403, code: "plan_limit",
 			body: `{"ids":["a","b"],"identifiers":["c:1","d:1"]}`,
-			want: []match{has("the plan capped allows 3 ids in a request (got 4)")},
+			want: []match{has(`the plan \"capped\" allows 3 ids and identifiers together in a request (got 4)`)},
 		},
 		{
 			name: "broken JSON says that alone", path: "/v1/prices/batch", body: `{"ids":["a",]}`, status: 400,

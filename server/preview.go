@@ -20,10 +20,10 @@ var previewSurface = surface{
 	spell: func(dst []byte, _ string, f wire.Fault, requestID string) []byte {
 		return wire.AppendEnvelope(dst, f, requestID)
 	},
-	noKey:  problem(wire.InvalidAPIKey, "no API key: send X-API-Key: <API_KEY>"),
+	noKey:  problem(wire.InvalidAPIKey, "no API key: send a preview key as X-API-Key: <API_KEY>"),
 	badKey: problem(wire.InvalidAPIKey, "the API key is not valid: send a preview key as X-API-Key"),
 	wrongKind: problem(wire.InsufficientScope,
-		"this is no preview key, and the preview contract opens to one alone: send a preview key as X-API-Key"),
+		"this is not a preview key, and this path takes preview keys only: send a preview key as X-API-Key"),
 	noCatalog: noCatalog,
 	denied:    deniedCredit,
 	limits:    addCredits,

@@ -56,7 +56,7 @@ func (s *surface) keyless(keys *credentials) *wire.Fault {
 	switch {
 	case keys.malformed && keys.header != nil:
 		return problem(s.noKey.Code,
-			"X-API-Key comes with an Authorization that holds no key: leave one of the two headers out")
+			"Authorization is not Bearer, though X-API-Key is there: leave Authorization out")
 	case keys.malformed:
 		return problem(s.noKey.Code, "Authorization is not Bearer: "+strings.TrimPrefix(s.noKey.Detail, "no API key: "))
 	case keys.header != nil && keys.bearer != nil:
