@@ -222,7 +222,7 @@ func (r *Request) dayArg(name string) snapshot.Day {
 
 	day, err := snapshot.ParseDay(v)
 	if err != nil {
-		r.problem("%s must be a date such as 2026-11-20 (got %s)", name, quote(v))
+		r.problem("%s must be a date YYYY-MM-DD, such as 2026-11-20 (got %s)", name, quote(v))
 		return snapshot.NoDay
 	}
 	return day
@@ -237,7 +237,7 @@ func (r *Request) instantArg(name string) int64 {
 
 	at, err := time.Parse(time.RFC3339, v)
 	if err != nil {
-		r.problem("%s must be an instant such as 2026-11-20T20:05:00Z (got %s)", name, quote(v))
+		r.problem("%s must be a date and time of RFC 3339, such as 2026-11-20T20:05:00Z (got %s)", name, quote(v))
 		return snapshot.NoTime
 	}
 	return at.UnixMilli()

@@ -191,7 +191,7 @@ func (r *Request) decodeRefs(name string, list jsonwalk.Value, before int, bound
 		n++
 	}
 	if wrong >= 0 {
-		r.problem("%s must hold strings only (%s[%d] is none)", name, name, wrong)
+		r.problem("%s must hold strings only (%s[%d] is something else)", name, name, wrong)
 	}
 	if before < 0 {
 		return -1

@@ -98,7 +98,7 @@ func (r *Request) openProducts(bound uint64) (after string) {
 	if kept := r.Retained(page.Snapshot); kept != nil {
 		r.View = kept
 	} else if r.View.ProductsHash != binary.BigEndian.Uint64(page.Position) {
-		r.problem("the catalog of this cursor has been replaced, start again from the first page")
+		r.problem("the catalog of this cursor has been replaced: leave it out to start again from the first page")
 	}
 	return string(page.Position[8:])
 }

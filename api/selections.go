@@ -18,8 +18,12 @@ import (
 // selections. The identity is the hash of the selections in order, whatever the order of their
 // members (decision 30).
 func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
-	if !validIdempotencyKey(r.Key) {
-		r.problem("the header Idempotency-Key is required: 1 to 64 of A-Z a-z 0-9 _ -")
+	switch {
+	case len(r.Key) == 0:
+		r.problem(`the header Idempotency-Key is required: send 1 to 64 letters, digits, "_" or "-", ` +
+			"new for each request and the same for a retry")
+	case !validIdempotencyKey(r.Key):
+		r.problem(`the header Idempotency-Key must be 1 to 64 letters, digits, "_" or "-"`)
 	}
 	r.readSelections()
 	if f := r.invalid(); f != nil {

@@ -149,7 +149,7 @@ func TestBatchesOfBoth(t *testing.T) {
 			name: "no list", path: "/v1/cards/batch", body: `{"identifiers":"partner:1","ids":[7]}`, status: 400,
 			code: "invalid_request",
 			want: []match{has("identifiers must be an array of strings",
-				"ids must hold strings only (ids[0] is none)")},
+				"ids must hold strings only (ids[0] is something else)")},
 		},
 		{
 			name: "a plan's cap counts both", path: "/v1/cards/batch", key: "capped", status: 403, code: "plan_limit",

@@ -160,7 +160,7 @@ func TestParameters(t *testing.T) {
 		case strings.HasPrefix(p.Name, "released_"):
 			good("1970-01-01")
 			for _, v := range []string{"", "x", "2023-02-29", "20230228", "2023-2-1", "2026-08-01T00:00:00Z"} {
-				bad(v, "must be a date such as 2026-11-20")
+				bad(v, "must be a date YYYY-MM-DD, such as 2026-11-20")
 			}
 		case p.Pattern != "":
 			good("1")
