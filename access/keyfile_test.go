@@ -251,6 +251,20 @@ func createKeys(t *testing.T, dir string, n int) {
 	}
 }
 
+// TestEmptyKeysFile opens a keys file that was cut to nothing: it is damaged, and no ring.
+func TestEmptyKeysFile(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", " ", "\n", "null", "{", "{}"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, keysName), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ring, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrKeysDamaged) || ring != nil {
+			t.Errorf("content %q: a ring %v, error %v", content, ring != nil, err)
+		}
+	}
+}
+
 // TestKeyRingFollows changes, damages and removes the file under a ring.
 func TestKeyRingFollows(t *testing.T) {
 	t.Parallel()

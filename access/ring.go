@@ -200,8 +200,8 @@ func (ring *KeyRing) Reload() (changed bool, err error) {
 		ring.info = info
 	}
 
-	// What was read before is not parsed again, good or bad.
-	if bytes.Equal(data, ring.seen) || ring.bad != nil && bytes.Equal(data, ring.bad) {
+	// What was read before is not parsed again, good or bad. An empty file equals nothing read yet.
+	if ring.seen != nil && bytes.Equal(data, ring.seen) || ring.bad != nil && bytes.Equal(data, ring.bad) {
 		return false, nil
 	}
 
