@@ -85,7 +85,7 @@ type Recall struct {
 }
 
 // OpenKeyRing reads the keys file of a state directory. The plans must validate and are not changed
-// afterwards. A missing file is ErrNoKeysFile.
+// afterwards. A missing file is an error as of [ReadKeys].
 func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err

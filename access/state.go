@@ -146,7 +146,8 @@ type RepairReport struct {
 // files from before are moved into a directory of their own. No server may run there.
 //
 // A keys file is not repaired value by value, because nobody can say which one is wrong: with
-// believeKeys it is taken as it reads, which is for files that were edited.
+// believeKeys it is taken as it reads, which is for files that were edited. One that is gone begins
+// anew then, without keys.
 func RepairState(stateDir string, believeKeys bool, now time.Time) (report RepairReport, err error) {
 	lock, err := lockState(stateDir, 0)
 	if err != nil {
@@ -175,6 +176,11 @@ func repairKeys(stateDir string, believe bool, report *RepairReport) error {
 	_, err := ReadKeys(stateDir)
 	if !errors.Is(err, ErrCorrupt) || !believe {
 		return err
+	}
+
+	if errors.Is(err, ErrKeysGone) {
+		report.Dropped = append(report.Dropped, "all keys, for keys.json is gone: create new ones")
+		return writeKeys(stateDir, NewKeyFile())
 	}
 
 	path := filepath.Join(stateDir, keysName)

@@ -46,6 +46,9 @@ var stateRemedies = []remedy{
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", access.ErrNoKeysFile),
 	on(exitFailure, "run this as the user that the server runs as: only that one can read the state directory",
 		fs.ErrPermission),
+	on(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
+		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
+		"last good ones", access.ErrKeysGone),
 	on(exitRefused, "if keys.json was edited on purpose, run: ninepocket state repair --accept-keys --state FOLDER; "+
 		"else restore it from a copy; a running server goes on with the last good one", access.ErrKeysEdited),
 	on(exitRefused, "restore keys.json from a copy; a running server goes on with the last good one",

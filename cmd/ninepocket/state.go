@@ -42,6 +42,10 @@ func stateVerify() *cobra.Command {
 
 // damageHint says what to do about a damaged state directory.
 func damageHint(folder string) string {
+	if _, err := access.ReadKeys(folder); errors.Is(err, access.ErrKeysGone) {
+		_, hint := remedyOf(err, stateRemedies, folder)
+		return hint
+	}
 	return "stop the server, then restore a copy that `ninepocket state backup` made, or run: " +
 		"ninepocket state repair --state " + folder
 }
@@ -106,7 +110,7 @@ func stateRepair() *cobra.Command {
 			"figures that touches. The files from before are moved into a folder damaged-TIME. No server may\n" +
 			"run there.\n\n" +
 			"keys.json is repaired only with --accept-keys: then the file is believed as it reads, which is for\n" +
-			"a file that was edited by hand.",
+			"a file that was edited by hand. A keys.json that is gone begins anew then, without keys.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := access.RepairState(s.folder, believe, time.Now())
@@ -117,7 +121,7 @@ func stateRepair() *cobra.Command {
 		},
 	}
 
-	cmd.Flags().BoolVar(&believe, "accept-keys", false, "believe keys.json as it reads, after it was edited")
+	cmd.Flags().BoolVar(&believe, "accept-keys", false, "believe keys.json as it reads, after it was edited or lost")
 	return s.add(cmd)
 }
 
