@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -390,6 +391,52 @@ func TestBackup(t *testing.T) {
 		if _, err := BackupState(dir, to); err == nil || !strings.Contains(err.Error(), "not empty") {
 			t.Fatalf("a copy over a copy: %v", err)
 		}
+	}
+}
+
+// TestBackupRefused makes backups fail: the reason is told, and nothing of the copy is left.
+func TestBackupRefused(t *testing.T) {
+	t.Parallel()
+	dir := smallState(t)
+	outside := t.TempDir()
+	link := filepath.Join(outside, "link")
+	file := filepath.Join(outside, "file")
+	if err := errors.Join(os.Symlink(dir, link), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+
+	inside := []string{filepath.Join(dir, "x", "y"), filepath.Join(dir, walDirName, "x"), filepath.Join(link, "x")}
+	for _, to := range inside {
+		if _, err := BackupState(dir, to); err == nil || !strings.Contains(err.Error(), "inside the state directory") {
+			t.Errorf("a copy in %q: %v", to, err)
+		}
+		if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q was made (%v)", to, err)
+		}
+	}
+	if _, err := BackupState(dir, filepath.Join(file, "x")); !errors.Is(err, ErrCopy) {
+		t.Errorf("a copy below a file: %v", err)
+	}
+
+	// The keys are copied when this one cannot be.
+	if err := os.Mkdir(filepath.Join(dir, cursorKeyName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	for _, to := range []string{filepath.Join(outside, "new"), empty} {
+		if _, err := BackupState(dir, to); err == nil || errors.Is(err, ErrCopy) {
+			t.Errorf("a state that cannot be read: %v", err)
+		}
+		if names, err := os.ReadDir(to); len(names) > 0 || (to == empty) != (err == nil) {
+			t.Errorf("%q has %v (%v)", to, names, err)
+		}
+	}
+
+	if err := os.Remove(filepath.Join(dir, cursorKeyName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := BackupState(dir, filepath.Join(outside, "new")); err != nil {
+		t.Errorf("the next try: %v", err)
 	}
 }
 

@@ -53,6 +53,8 @@ var (
 	ErrPlanDiffers = errors.New("tenant has another plan")
 	// ErrNoKeysFile: the state directory has no keys file yet.
 	ErrNoKeysFile = errors.New("no keys file")
+	// ErrKeysGone is an ErrCorrupt: there is no keys file, but what a server metered is there.
+	ErrKeysGone = fmt.Errorf("%w: it is gone, and what a server metered is there", ErrCorrupt)
 )
 
 var (

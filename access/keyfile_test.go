@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
 var testTime = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -246,6 +248,73 @@ func createKeys(t *testing.T, dir string, n int) {
 			return err
 		})
 		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestEmptyKeysFile opens a keys file that was cut to nothing: it is damaged, and no ring.
+func TestEmptyKeysFile(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", " ", "\n", "null", "{", "{}"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, keysName), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ring, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrKeysDamaged) || ring != nil {
+			t.Errorf("content %q: a ring %v, error %v", content, ring != nil, err)
+		}
+	}
+}
+
+// TestKeysGone takes the keys file away from a state that a server used: nothing begins a new one by
+// itself, and a repair does when it is told to.
+func TestKeysGone(t *testing.T) {
+	t.Parallel()
+	for _, left := range []string{checkpointName, filepath.Join(walDirName, wal.SegmentName(1))} {
+		dir := t.TempDir()
+		store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		repaired := t.TempDir()
+		if err := os.CopyFS(repaired, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+
+		// One of the two is enough to know.
+		for _, name := range []string{checkpointName, walDirName} {
+			if !strings.HasPrefix(left, name) {
+				if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+
+		create := func(f *KeyFile) error {
+			_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+			return err
+		}
+		if err := UpdateKeys(dir, create); !errors.Is(err, ErrKeysGone) {
+			t.Errorf("%s is left, and a key is created: %v", left, err)
+		}
+		if _, err := OpenKeyRing(dir, DefaultPlans()); !errors.Is(err, ErrKeysGone) || errors.Is(err, ErrNoKeysFile) {
+			t.Errorf("%s is left: %v", left, err)
+		}
+
+		if report, err := VerifyState(repaired); err != nil || len(report.Damage) != 1 {
+			t.Errorf("verify: %v (%v)", report.Damage, err)
+		}
+		if _, err := RepairState(repaired, false, testTime); !errors.Is(err, ErrKeysGone) {
+			t.Errorf("a repair that believes nothing: %v", err)
+		}
+		if report, err := RepairState(repaired, true, testTime); err != nil || len(report.Dropped) != 1 {
+			t.Errorf("a repair: %v (%v)", report.Dropped, err)
+		}
+		if err := UpdateKeys(repaired, create); err != nil {
 			t.Error(err)
 		}
 	}

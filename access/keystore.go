@@ -22,8 +22,8 @@ const (
 // keysLockPatience is how long a writer waits for another one.
 const keysLockPatience = 10 * time.Second
 
-// ReadKeys reads the keys file of a state directory. A missing file is ErrNoKeysFile, a damaged one
-// ErrCorrupt.
+// ReadKeys reads the keys file of a state directory. A missing file is ErrNoKeysFile in a new
+// directory and ErrKeysGone in one that a server used; a damaged file is ErrCorrupt.
 func ReadKeys(stateDir string) (*KeyFile, error) {
 	path := filepath.Join(stateDir, keysName)
 	data, err := readKeysFile(path)
@@ -41,7 +41,7 @@ func ReadKeys(stateDir string) (*KeyFile, error) {
 func readKeysFile(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = ErrNoKeysFile
+		err = missingKeys(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
@@ -49,8 +49,25 @@ func readKeysFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// UpdateKeys changes the keys file of a state directory: it reads the file (or starts an empty one,
-// making the directory), calls change, and replaces the file as a whole, all under a lock, so that
+// missingKeys says what it means that a state directory has no keys file. No server starts without
+// keys, so where one metered there were some. A new file would take the keys of all tenants away.
+func missingKeys(stateDir string) error {
+	segments, err := wal.Segments(filepath.Join(stateDir, walDirName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err = os.Stat(filepath.Join(stateDir, checkpointName))
+	switch {
+	case err == nil || len(segments) > 0:
+		return ErrKeysGone
+	case errors.Is(err, fs.ErrNotExist):
+		return ErrNoKeysFile
+	}
+	return err
+}
+
+// UpdateKeys changes the keys file of a state directory: it reads the file (or starts an empty one in
+// a new directory, which it makes), calls change, and replaces the file as a whole, all under a lock, so that
 // concurrent writers lose nothing. When change fails nothing is written. The file is readable by
 // its owner only and on disk when UpdateKeys returns.
 func UpdateKeys(stateDir string, change func(*KeyFile) error) error {

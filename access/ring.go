@@ -85,7 +85,7 @@ type Recall struct {
 }
 
 // OpenKeyRing reads the keys file of a state directory. The plans must validate and are not changed
-// afterwards. A missing file is ErrNoKeysFile.
+// afterwards. A missing file is an error as of [ReadKeys].
 func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
@@ -200,8 +200,8 @@ func (ring *KeyRing) Reload() (changed bool, err error) {
 		ring.info = info
 	}
 
-	// What was read before is not parsed again, good or bad.
-	if bytes.Equal(data, ring.seen) || ring.bad != nil && bytes.Equal(data, ring.bad) {
+	// What was read before is not parsed again, good or bad. An empty file equals nothing read yet.
+	if ring.seen != nil && bytes.Equal(data, ring.seen) || ring.bad != nil && bytes.Equal(data, ring.bad) {
 		return false, nil
 	}
 

@@ -63,75 +63,6 @@ func VerifyState(stateDir string) (StateReport, error) {
 	return report, nil
 }
 
-// BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
-// new directory must not be there, or be empty. The copy is checked before BackupState returns.
-func BackupState(stateDir, to string) (report StateReport, err error) {
-	if _, err := ReadKeys(stateDir); err != nil {
-		return report, err
-	}
-	names, err := os.ReadDir(to)
-	if err == nil && len(names) > 0 {
-		return report, fmt.Errorf("cannot back up into %q: it is not empty", to)
-	}
-	if err := os.MkdirAll(filepath.Join(to, walDirName), 0o700); err != nil {
-		return report, fmt.Errorf("cannot back up into %q: %w", to, err)
-	}
-
-	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
-	// no segment of the log.
-	held, err := holdCheckpoint(filepath.Join(stateDir, checkpointName))
-	if err == nil {
-		err = copyState(stateDir, to)
-	}
-	if held != nil {
-		err = errors.Join(err, held.unlock())
-	}
-	if err != nil {
-		return report, fmt.Errorf("cannot back up %q: %w", stateDir, err)
-	}
-
-	report, err = VerifyState(to)
-	if err == nil && len(report.Damage) > 0 {
-		err = fmt.Errorf("cannot use the copy in %q: %w: %s", to, ErrCorrupt, report.Damage[0])
-	}
-	return report, err
-}
-
-// holdCheckpoint locks a checkpoint file for reading; nil when there is none.
-func holdCheckpoint(path string) (*fileLock, error) {
-	lock, err := lockShared(path, bboltPatience)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return lock, err
-}
-
-// copyState copies the files of a state directory: the checkpoint before the log, which only grows.
-func copyState(from, to string) error {
-	files := []string{keysName, "cursor.key", checkpointName}
-	firsts, err := wal.Segments(filepath.Join(from, walDirName))
-	if err != nil {
-		return err
-	}
-	for _, first := range firsts {
-		files = append(files, filepath.Join(walDirName, wal.SegmentName(first)))
-	}
-
-	for _, name := range files {
-		data, err := os.ReadFile(filepath.Join(from, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = ReplaceFile(filepath.Join(to, name), data)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // RepairReport is what a repair kept and lost.
 type RepairReport struct {
 	Dropped  []string `json:"dropped"`  // what was damaged, in words
@@ -146,7 +77,8 @@ type RepairReport struct {
 // files from before are moved into a directory of their own. No server may run there.
 //
 // A keys file is not repaired value by value, because nobody can say which one is wrong: with
-// believeKeys it is taken as it reads, which is for files that were edited.
+// believeKeys it is taken as it reads, which is for files that were edited. One that is gone begins
+// anew then, without keys.
 func RepairState(stateDir string, believeKeys bool, now time.Time) (report RepairReport, err error) {
 	lock, err := lockState(stateDir, 0)
 	if err != nil {
@@ -175,6 +107,11 @@ func repairKeys(stateDir string, believe bool, report *RepairReport) error {
 	_, err := ReadKeys(stateDir)
 	if !errors.Is(err, ErrCorrupt) || !believe {
 		return err
+	}
+
+	if errors.Is(err, ErrKeysGone) {
+		report.Dropped = append(report.Dropped, "all keys, for keys.json is gone: create new ones")
+		return writeKeys(stateDir, NewKeyFile())
 	}
 
 	path := filepath.Join(stateDir, keysName)

@@ -171,6 +171,15 @@ func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 	return v, true
 }
 
+// wordsArg is textArg for words that are searched for: spaces alone are none (decision 5).
+func (r *Request) wordsArg(name string, bounds wire.Range) (string, bool) {
+	v, ok := r.textArg(name, bounds)
+	if ok && strings.TrimSpace(v) == "" {
+		r.problem("%s must not be blank: give a word, or leave %s out", name, name)
+	}
+	return v, ok
+}
+
 // intArg reads a plain ASCII decimal within bounds, or returns absent.
 func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 	v, ok := r.Args.Given(name)

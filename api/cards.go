@@ -1,8 +1,6 @@
 package api
 
 import (
-	"strings"
-
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -48,12 +46,8 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 // cardQuery reads what a search asks for. Problems are noted.
 func (r *Request) cardQuery() index.Query {
 	q := index.Query{Filter: index.NoFilter}
-	q.Words, q.HasWords = r.textArg("q", wire.QueryText)
-	if q.HasWords && strings.TrimSpace(q.Words) == "" {
-		r.problem("q must not be blank: give a word, or leave q out")
-	}
-
-	q.Set, _ = r.textArg("set", wire.SetText)
+	q.Words, q.HasWords = r.wordsArg("q", wire.QueryText)
+	q.Set, _ = r.wordsArg("set", wire.SetText)
 	q.Game, _ = r.textArg("game", wire.GameText)
 	q.Number, _ = r.textArg("number", wire.NumberText)
 	q.Rarity, _ = r.textArg("rarity", wire.RarityText)

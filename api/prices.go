@@ -79,7 +79,7 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 
 	filter := index.NoFilter
 	filter.Min = r.intArg("min_price_cents", wire.PriceCents, wire.MoversMinCents)
-	filter.Set, _ = r.textArg("set", wire.SetText)
+	filter.Set, _ = r.wordsArg("set", wire.SetText)
 	filter.Game, _ = r.textArg("game", wire.GameText)
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
 	if f := r.invalid(); f != nil {

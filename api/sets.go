@@ -11,7 +11,7 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	var filter index.SetFilter
 	filter.Series, _ = r.textArg("series", wire.SeriesText)
 	filter.Game, _ = r.textArg("game", wire.GameText)
-	filter.Query, _ = r.textArg("q", wire.SetText)
+	filter.Query, _ = r.wordsArg("q", wire.SetText)
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
 
 	r.text = filter.AppendKey(r.text[:0])

@@ -277,6 +277,18 @@ func TestAllProblemsAreNamed(t *testing.T) { // air: one table
 			want: []match{has("blank")},
 		},
 		{
+			name: "blank q of sets", path: "/v1/sets?q=%20%20", status: 400, code: "invalid_request",
+			want: []match{has("q must not be blank: give a word, or leave q out")},
+		},
+		{
+			name: "blank set", path: "/v1/cards?set=%20%20%20", status: 400, code: "invalid_request",
+			want: []match{has("set must not be blank: give a word, or leave set out")},
+		},
+		{
+			name: "blank set of movers", path: "/v1/market/movers?direction=up&set=%20%C2%A0", status: 400,
+			code: "invalid_request", want: []match{has("set must not be blank")},
+		},
+		{
 			name: "q of punctuation", path: "/v1/cards?q=!%3F.,-%27",
 			want: []match{exact(`{"data":[],"next_cursor":null}`)},
 		},

@@ -42,10 +42,15 @@ var stateRemedies = []remedy{
 	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchKey),
 	on(exitFailure, "the plan belongs to the tenant: add --change-plan to change it for all of its keys of the surface",
 		access.ErrPlanDiffers),
+	on(exitFailure, "give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
+		"the state directory is as it was", access.ErrCopy),
 	on(exitFailure, "give the state directory that serve uses, or begin one: "+
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", access.ErrNoKeysFile),
 	on(exitFailure, "run this as the user that the server runs as: only that one can read the state directory",
 		fs.ErrPermission),
+	on(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
+		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
+		"last good ones", access.ErrKeysGone),
 	on(exitRefused, "if keys.json was edited on purpose, run: ninepocket state repair --accept-keys --state FOLDER; "+
 		"else restore it from a copy; a running server goes on with the last good one", access.ErrKeysEdited),
 	on(exitRefused, "restore keys.json from a copy; a running server goes on with the last good one",

@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -247,30 +244,4 @@ func writeReadyFile(path string, ready readyFile) error {
 		return fmt.Errorf("cannot write ready file: %w", err)
 	}
 	return nil
-}
-
-// cursorKeysName is the file of the state directory that holds the cursor signing key, so that
-// cursors outlive a restart.
-const cursorKeysName = "cursor.key"
-
-// openCursors reads the signing key of a state directory, making one the first time.
-func openCursors(state string) (*cursor.Signer, error) {
-	path := filepath.Join(state, cursorKeysName)
-	secret, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		secret = make([]byte, cursor.KeyLen)
-		// Never fails.
-		_, _ = rand.Read(secret)
-		err = access.ReplaceFile(path, secret)
-	}
-
-	if err == nil && len(secret) != cursor.KeyLen {
-		return nil, fail(exitFailure,
-			"restore the file, or remove it: the next start makes another, and clients begin their walks anew",
-			fmt.Errorf("cannot use cursor key %q: it has %d bytes instead of %d", path, len(secret), cursor.KeyLen))
-	}
-	if err != nil {
-		return nil, fail(exitFailure, "", fmt.Errorf("cannot use cursor key %q: %w", path, err))
-	}
-	return cursor.NewSigner(cursor.Key{ID: 1, Secret: [cursor.KeyLen]byte(secret)})
 }

@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
-	"ninepocket/engine/cursor"
 )
 
 func stateVerify() *cobra.Command {
@@ -26,7 +23,11 @@ func stateVerify() *cobra.Command {
 				return err
 			}
 
-			report.Damage = append(report.Damage, checkCursorKey(s.folder)...)
+			damage, err := checkCursorKey(s.folder)
+			if err != nil {
+				return err
+			}
+			report.Damage = append(report.Damage, damage...)
 			if err := show(cmd, s.asJSON, report, func(out *bufio.Writer) { printState(out, &report) }); err != nil {
 				return err
 			}
@@ -42,6 +43,10 @@ func stateVerify() *cobra.Command {
 
 // damageHint says what to do about a damaged state directory.
 func damageHint(folder string) string {
+	if _, err := access.ReadKeys(folder); errors.Is(err, access.ErrKeysGone) {
+		_, hint := remedyOf(err, stateRemedies, folder)
+		return hint
+	}
 	return "stop the server, then restore a copy that `ninepocket state backup` made, or run: " +
 		"ninepocket state repair --state " + folder
 }
@@ -61,23 +66,13 @@ func printState(out *bufio.Writer, r *access.StateReport) {
 	}
 }
 
-// checkCursorKey says what is wrong with the cursor key; before the first start there is none.
-func checkCursorKey(state string) (damage []string) {
-	info, err := os.Stat(filepath.Join(state, cursorKeysName))
-	if err == nil && info.Size() != cursor.KeyLen {
-		what := fmt.Sprintf("%s has %d bytes instead of %d", cursorKeysName, info.Size(), cursor.KeyLen)
-		damage = append(damage, what)
-	}
-	return damage
-}
-
 func stateBackup() *cobra.Command {
 	var s stateFlags
 	return s.add(&cobra.Command{
 		Use: "backup DIR --state DIR", Short: "Copy a state directory, consistently, also beside a running server",
-		Long: "Makes DIR, which must not be there or be empty, copies keys, checkpoint, log and cursor key\n" +
+		Long: "Makes DIR, which must not be there or be empty and outside of the state, copies keys, checkpoint, log and cursor key\n" +
 			"into it, and checks the copy. A server on the directory answers meanwhile; it only puts its\n" +
-			"checkpoints off.\n" +
+			"checkpoints off. When it fails nothing of the copy is left.\n" +
 			"To restore, stop the server and put the copy in the place of the state directory.",
 		Example: "  ninepocket state backup /backup/state-2026-11-22 --state /var/lib/ninepocket/state",
 		Args:    cobra.ExactArgs(1),
@@ -104,12 +99,15 @@ func stateRepair() *cobra.Command {
 		Use: "repair --state DIR", Short: "Drop what is damaged in a state directory and name the accounts touched",
 		Long: "Keeps every value whose checksum is right, drops the rest, and prints what was dropped and whose\n" +
 			"figures that touches. The files from before are moved into a folder damaged-TIME. No server may\n" +
-			"run there.\n\n" +
+			"run there. A damaged cursor key is removed: the next start makes another.\n\n" +
 			"keys.json is repaired only with --accept-keys: then the file is believed as it reads, which is for\n" +
-			"a file that was edited by hand.",
+			"a file that was edited by hand. A keys.json that is gone begins anew then, without keys.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := access.RepairState(s.folder, believe, time.Now())
+			if err == nil {
+				err = repairCursorKey(s.folder, &report)
+			}
 			if err != nil {
 				return err
 			}
@@ -117,7 +115,7 @@ func stateRepair() *cobra.Command {
 		},
 	}
 
-	cmd.Flags().BoolVar(&believe, "accept-keys", false, "believe keys.json as it reads, after it was edited")
+	cmd.Flags().BoolVar(&believe, "accept-keys", false, "believe keys.json as it reads, after it was edited or lost")
 	return s.add(cmd)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"os"
@@ -53,38 +54,70 @@ func TestUnusableKeys(t *testing.T) {
 	w.noSecrets()
 }
 
-// TestDamagedCursorKey wants a cursor key that is kept, and an error with a hint when it is cut
-// short.
+// TestDamagedCursorKey wants a cursor key that is kept, also one without a checksum; every flipped
+// bit and every cut is refused, found by a check, and mended by a repair.
 func TestDamagedCursorKey(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, cursorKeysName)
-	if _, err := openCursors(dir); err != nil {
-		t.Fatal(err)
-	}
-
-	first, err := os.ReadFile(path)
-	if err != nil || len(first) != cursor.KeyLen {
-		t.Fatalf("a key of %d bytes (%v)", len(first), err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v (%v)", info.Mode(), err)
-	}
-	if _, err := openCursors(dir); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := os.ReadFile(path); err != nil || string(again) != string(first) {
-		t.Fatalf("the key changed (%v)", err)
-	}
-
-	for _, size := range []int64{0, 7, cursor.KeyLen - 1} {
-		if err := os.Truncate(path, size); err != nil {
+	put := func(data []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	open := func() []byte {
+		t.Helper()
+		if _, err := openCursors(dir); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
 
+	first := open()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || len(first) != 2*cursor.KeyLen {
+		t.Fatalf("%d bytes, %v (%v)", len(first), info.Mode(), err)
+	}
+	if again := open(); !bytes.Equal(again, first) {
+		t.Fatal("the key changed")
+	}
+	put(first[:cursor.KeyLen])
+	if again := open(); !bytes.Equal(again, first) {
+		t.Fatal("a key without a checksum is another one at the next start")
+	}
+
+	bad := [][]byte{{}, first[:7], first[:cursor.KeyLen-1], first[:len(first)-1]}
+	for bit := range 8 * len(first) {
+		flipped := bytes.Clone(first)
+		flipped[bit/8] ^= 1 << (bit % 8)
+		bad = append(bad, flipped)
+	}
+
+	for _, data := range bad {
+		put(data)
 		_, err := openCursors(dir)
 		damaged, ok := errors.AsType[*failure](err)
-		if !ok || !strings.Contains(err.Error(), path) || !strings.Contains(damaged.hint, "remove it") {
-			t.Errorf("a key of %d bytes: %v", size, err)
+		if !ok || damaged.code != exitRefused || !strings.Contains(err.Error(), path) ||
+			!strings.Contains(damaged.hint, "state repair") {
+			t.Fatalf("a key of %d bytes: %v", len(data), err)
 		}
+		if found, err := checkCursorKey(dir); err != nil || len(found) != 1 {
+			t.Fatalf("a check finds %v (%v)", found, err)
+		}
+
+		var report access.RepairReport
+		if err := repairCursorKey(dir, &report); err != nil || len(report.Dropped) != 1 {
+			t.Fatalf("a repair: %v (%v)", report.Dropped, err)
+		}
+		if found, err := checkCursorKey(dir); err != nil || len(found) != 0 {
+			t.Fatalf("after a repair: %v (%v)", found, err)
+		}
+	}
+
+	if again := open(); bytes.Equal(again, first) {
+		t.Fatal("the damaged key is back")
 	}
 }

@@ -1,0 +1,144 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ninepocket/internal/wal"
+)
+
+// ErrCopy means: the copy of a state directory cannot be written. The directory itself is well.
+var ErrCopy = errors.New("cannot write the copy")
+
+// cursorKeyName is a file of the state directory that belongs to the program around this package.
+const cursorKeyName = "cursor.key"
+
+// BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
+// new directory must not be there, or be empty, and must be outside of the state directory. The copy
+// is checked before BackupState returns; when it fails nothing of the copy stays.
+func BackupState(stateDir, to string) (report StateReport, err error) {
+	if _, err := ReadKeys(stateDir); err != nil {
+		return report, err
+	}
+	if err := checkTarget(stateDir, to); err != nil {
+		return report, err
+	}
+
+	_, before := os.Stat(to)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, removeCopy(to, before != nil))
+		}
+	}()
+	if err := os.MkdirAll(filepath.Join(to, walDirName), 0o700); err != nil {
+		return report, fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
+	}
+
+	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
+	// no segment of the log.
+	held, err := holdCheckpoint(filepath.Join(stateDir, checkpointName))
+	if err == nil {
+		err = copyState(stateDir, to)
+	}
+	if held != nil {
+		err = errors.Join(err, held.unlock())
+	}
+	if err != nil {
+		return report, fmt.Errorf("cannot back up %q: %w", stateDir, err)
+	}
+
+	report, err = VerifyState(to)
+	if err == nil && len(report.Damage) > 0 {
+		err = fmt.Errorf("cannot use the copy in %q: %w: %s", to, ErrCorrupt, report.Damage[0])
+	}
+	return report, err
+}
+
+// checkTarget refuses a folder for a copy that holds something, or that is the state directory or
+// inside of it, also by a link.
+func checkTarget(stateDir, to string) error {
+	names, err := os.ReadDir(to)
+	if err == nil && len(names) > 0 {
+		return fmt.Errorf("cannot back up into %q: it is not empty", to)
+	}
+	state, err := os.Stat(stateDir)
+	if err != nil {
+		return err
+	}
+
+	// What is not there yet is made in the nearest folder that is.
+	folder, err := filepath.Abs(to)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	for errors.Is(err, fs.ErrNotExist) && folder != filepath.Dir(folder) {
+		folder = filepath.Dir(folder)
+		real, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
+	}
+
+	for ; ; real = filepath.Dir(real) {
+		if info, err := os.Stat(real); err == nil && os.SameFile(info, state) {
+			return fmt.Errorf("cannot back up into %q: it is inside the state directory, and would be lost with it", to)
+		}
+		if real == filepath.Dir(real) {
+			return nil
+		}
+	}
+}
+
+// removeCopy removes what a backup wrote, and the folder itself when the backup made it. What others
+// put there meanwhile stays.
+func removeCopy(to string, made bool) error {
+	var problems []error
+	for _, name := range []string{keysName, cursorKeyName, checkpointName, walDirName} {
+		problems = append(problems, os.RemoveAll(filepath.Join(to, name)))
+	}
+	if made {
+		if err := os.Remove(to); !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// holdCheckpoint locks a checkpoint file for reading; nil when there is none.
+func holdCheckpoint(path string) (*fileLock, error) {
+	lock, err := lockShared(path, bboltPatience)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return lock, err
+}
+
+// copyState copies the files of a state directory: the checkpoint before the log, which only grows.
+func copyState(from, to string) error {
+	files := []string{keysName, cursorKeyName, checkpointName}
+	firsts, err := wal.Segments(filepath.Join(from, walDirName))
+	if err != nil {
+		return err
+	}
+	for _, first := range firsts {
+		files = append(files, filepath.Join(walDirName, wal.SegmentName(first)))
+	}
+
+	for _, name := range files {
+		data, err := os.ReadFile(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := ReplaceFile(filepath.Join(to, name), data); err != nil {
+			return fmt.Errorf("%w: %w", ErrCopy, err)
+		}
+	}
+	return nil
+}
