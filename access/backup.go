@@ -74,20 +74,20 @@ func checkTarget(stateDir, to string) error {
 	if err != nil {
 		return err
 	}
-	real, err := filepath.EvalSymlinks(folder)
+	place, err := filepath.EvalSymlinks(folder)
 	for errors.Is(err, fs.ErrNotExist) && folder != filepath.Dir(folder) {
 		folder = filepath.Dir(folder)
-		real, err = filepath.EvalSymlinks(folder)
+		place, err = filepath.EvalSymlinks(folder)
 	}
 	if err != nil {
 		return fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
 	}
 
-	for ; ; real = filepath.Dir(real) {
-		if info, err := os.Stat(real); err == nil && os.SameFile(info, state) {
+	for ; ; place = filepath.Dir(place) {
+		if info, err := os.Stat(place); err == nil && os.SameFile(info, state) {
 			return fmt.Errorf("cannot back up into %q: it is inside the state directory, and would be lost with it", to)
 		}
-		if real == filepath.Dir(real) {
+		if place == filepath.Dir(place) {
 			return nil
 		}
 	}

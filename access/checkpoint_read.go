@@ -244,7 +244,9 @@ func readOnce(stateDir string) (found *beside, err error) {
 
 	walDir := filepath.Join(stateDir, walDirName)
 	found.end, err = wal.Read(walDir, found.state.last, func(seq uint64, data []byte) error {
-		found.records++
+		if len(data) > 0 {
+			found.records++
+		}
 		return found.reapply(seq, data)
 	})
 	return found, err

@@ -117,7 +117,7 @@ func (j *journal) setOffset(stored storedState, now Instant) {
 
 // reapply applies a call read back from the log, unless the account's checkpoint holds it already.
 func (j *journal) reapply(seq uint64, payload []byte) error {
-	// Nobody was answered: the record was given up when the disk failed.
+	// The record was given up when the disk failed, so that nobody was answered, or it is a mark.
 	if len(payload) == 0 {
 		return nil
 	}

@@ -139,7 +139,9 @@ func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
 	last := kept.last
 	lost, err := wal.Salvage(walDir, kept.last, func(seq uint64, payload []byte) error {
 		last = max(last, seq)
-		report.Records++
+		if len(payload) > 0 {
+			report.Records++
+		}
 		if err := j.reapply(seq, payload); err != nil {
 			report.Dropped = append(report.Dropped, fmt.Sprintf("log record %d: %v", seq, err))
 		}

@@ -70,9 +70,9 @@ func stateBackup() *cobra.Command {
 	var s stateFlags
 	return s.add(&cobra.Command{
 		Use: "backup DIR --state DIR", Short: "Copy a state directory, consistently, also beside a running server",
-		Long: "Makes DIR, which must not be there or be empty and outside of the state, copies keys, checkpoint, log and cursor key\n" +
-			"into it, and checks the copy. A server on the directory answers meanwhile; it only puts its\n" +
-			"checkpoints off. When it fails nothing of the copy is left.\n" +
+		Long: "Makes DIR, which must not be there or be empty, and not be inside of the state directory, copies\n" +
+			"keys, checkpoint, log and cursor key into it, and checks the copy. A server on the directory\n" +
+			"answers meanwhile; it only puts its checkpoints off. When it fails nothing of the copy is left.\n" +
 			"To restore, stop the server and put the copy in the place of the state directory.",
 		Example: "  ninepocket state backup /backup/state-2026-11-22 --state /var/lib/ninepocket/state",
 		Args:    cobra.ExactArgs(1),

@@ -48,6 +48,7 @@ type Log struct {
 	mu      sync.Mutex // guards the queue and the numbers in it
 	queue   []byte
 	next    uint64        // number of the next record
+	marked  uint64        // number of the last mark
 	waiting chan struct{} // closed after the next fsync; nil when no call waits for it
 
 	bytes   atomic.Uint64         // written since the start
@@ -308,6 +309,7 @@ func (l *Log) syncLoop() {
 			return
 		case <-l.kick:
 		case <-ticker.C:
+			l.mark()
 		}
 
 		_ = l.Sync() // told by Err; callers that wait are woken, and a log that is down is mended
