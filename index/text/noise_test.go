@@ -191,6 +191,8 @@ func TestInterpret(t *testing.T) {
 	f("how much is charizrd", 0, Note{LeftOut, "how much is", ""}, Note{Respelt, "charizrd", "charizard"})
 	f("pokemon charizard ex sir", 2, Note{InGame, "pokemon", ""}, Note{Preferred, "sir", ""})
 	f("charizard ex 151 199/165", 2, Note{AsSet, "151", ""}, Note{AsNumber, "199", ""})
+	f("charizard "+strings.Repeat("日", 39), 0, Note{Missing, strings.Repeat("日", 13), ""})
+	f("charizard ab"+strings.Repeat("日", 14), 0, Note{Missing, "ab" + strings.Repeat("日", 12), ""})
 	f("zard", 0, Note{ReadAs, "zard", "charizard"})
 	f("charizard xyzzy", 0, Note{Missing, "xyzzy", ""})
 	f("dragonight", 7, Note{Respelt, "dragonight", "dragonite"})

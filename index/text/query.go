@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 
 	"ninepocket/collector"
 )
@@ -184,9 +185,22 @@ func (q *query) unitAt(ix *Index, i int) unit {
 		u.text = genderOf(u.text)
 	}
 
-	u.text = u.text[:min(len(u.text), maxWord)]
+	u.text = clipWord(u.text)
 	u.stem = min(u.stem, len(u.text))
 	return u
+}
+
+// clipWord is what is read of a word: maxWord bytes at most, and whole characters.
+func clipWord(w []byte) []byte {
+	if len(w) <= maxWord {
+		return w
+	}
+
+	end := maxWord
+	for end > 0 && !utf8.RuneStart(w[end]) {
+		end--
+	}
+	return w[:end]
 }
 
 // isRange says whether token i and the next are both plain integers.
