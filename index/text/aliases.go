@@ -73,6 +73,7 @@ func (q *query) readAliases(ix *Index) {
 	q.card = none
 	q.rewrote = false
 	q.wholly = false
+	q.stands = q.stands[:0]
 	q.aliased = ^uint64(0)
 	if len(ix.aliases) == 0 {
 		return
@@ -93,6 +94,7 @@ func (q *query) readAliases(ix *Index) {
 				q.wholly = true
 			}
 			q.aliased &= alias.games
+			q.stands = append(q.stands, alias.words)
 			text = append(append(q.respell(text, last, i), ' '), alias.words...)
 			last = til
 			i = til - 1

@@ -176,6 +176,34 @@ func TestWordsBesideNames(t *testing.T) {
 	f("xyzzy")
 }
 
+// TestNameBeforeSet holds that a name outweighs the code or name of a set that has no such card, also
+// where words of the set are rarer among names.
+func TestNameBeforeSet(t *testing.T) {
+	cards := [][4]string{
+		{"Crobat", "33/119", "XY - Phantom Forces", ""}, // 0
+		{"Phantom Gate", "1/50", "Sky", ""},
+		{"Perilous Jungle", "156/162", "Sky", ""},
+		{"Speed L Energy", "173/192", "Sky", ""},
+		{"Scyther", "10/64", "Jungle", ""},
+	}
+	for i := range 40 {
+		name := "Charizard " + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "zz"
+		cards = append(cards, [4]string{name, "1/9", "Sea", ""})
+	}
+
+	ix := shelf(t, []Alias{{Phrase: "phf", Replacement: "phantom forces", Card: -1, Game: -1}}, cards...)
+	for _, q := range []string{"phf charizard", "charizard phf", "charizard jungle", "l charizard"} {
+		hits := sorted(ix.Search(nil, q, nil))
+		if len(hits) == 0 || hits[0].Card < 5 {
+			t.Errorf("%q finds %v first, want a Charizard", q, hits[:min(len(hits), 1)])
+		}
+	}
+
+	if hits := sorted(ix.Search(nil, "phf crobat", nil)); len(hits) == 0 || hits[0].Card != 0 {
+		t.Errorf("phf crobat finds %v", hits)
+	}
+}
+
 func TestInterpret(t *testing.T) {
 	ix := shelf(t, []Alias{{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1}}, shelved...)
 	f := func(q string, card uint32, want ...Note) {
