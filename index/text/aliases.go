@@ -85,7 +85,7 @@ func (q *query) readAliases(ix *Index) {
 	for i := 0; i < len(tokens); i++ {
 		for til := min(len(tokens), i+longestAlias); til > i; til-- {
 			alias, ok := ix.aliases[string(q.span(i, til))]
-			if !ok || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
+			if !ok || til == i+1 && q.isTrade(i) || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
 				continue
 			}
 
@@ -109,6 +109,12 @@ func (q *query) readAliases(ix *Index) {
 	q.rewrote = true
 	text = q.respell(text, last, len(tokens))
 	q.norm.read(string(text), maxTokens)
+}
+
+// isTrade says whether a token is a word of the trade, which no other name stands for: "lot" is no set.
+func (q *query) isTrade(i int) bool {
+	kind := noises[string(q.norm.word(q.norm.tokens[i]))]
+	return kind == quiet || kind == grading
 }
 
 // respell appends the tokens from i to til as they would be typed.

@@ -123,6 +123,7 @@ func TestWordsBesideNames(t *testing.T) {
 	ix := shelf(t, []Alias{
 		{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1},
 		{Phrase: "moonbreon", Card: 9, Game: 0},
+		{Phrase: "lot", Replacement: "evolving skies", Card: -1, Game: -1},
 		{Phrase: "the peak", Replacement: "charizard", Card: -1, Game: -1},
 	}, shelved...)
 	f := func(q string, want ...uint32) {
@@ -148,6 +149,10 @@ func TestWordsBesideNames(t *testing.T) {
 	f("pokemon catcher", 4)
 	f("one piece luffy op01", 5)
 	f("one piece charizard", 0)
+
+	f("my lot of cards")
+	f("50 card lot")
+	f("charizard lot", 0)
 
 	// Rarities are preferences, and words of names where a name has them.
 	f("charizard ex sir", 2, 1)
