@@ -85,7 +85,7 @@ func (q *query) readAliases(ix *Index) {
 	for i := 0; i < len(tokens); i++ {
 		for til := min(len(tokens), i+longestAlias); til > i; til-- {
 			alias, ok := ix.aliases[string(q.span(i, til))]
-			if !ok || til == i+1 && q.isTrade(i) || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
+			if !ok || til == i+1 && isTrade(q.norm.word(tokens[i])) || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
 				continue
 			}
 
@@ -111,9 +111,10 @@ func (q *query) readAliases(ix *Index) {
 	q.norm.read(string(text), maxTokens)
 }
 
-// isTrade says whether a token is a word of the trade, which no other name stands for: "lot" is no set.
-func (q *query) isTrade(i int) bool {
-	kind := noises[string(q.norm.word(q.norm.tokens[i]))]
+// isTrade says whether a word is one of the trade: no other name stands for it, and it is no misspelt
+// word: "lot" is no set, and "mint" no Mina.
+func isTrade(w []byte) bool {
+	kind := noises[string(w)]
 	return kind == quiet || kind == grading
 }
 
