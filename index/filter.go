@@ -106,6 +106,9 @@ func (ix *Index) SetsNamed(ref string) []uint32 {
 	if set, ok := ix.Set(ref); ok {
 		return []uint32{uint32(set)}
 	}
+	if isTooLong(ref) {
+		return nil
+	}
 	if folded := collector.Fold(ref); folded != "" {
 		if sets := ix.setNames.find(folded); len(sets) > 0 {
 			return sets

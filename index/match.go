@@ -26,7 +26,10 @@ func (ix *Index) Matches(dst []Match, q Query, n int) []Match {
 	ix.findWords(s, q, &sel, ranked{}, n)
 	// A name that is typed in full is meant, whatever else fits.
 	left := ix.words.LeavesOut(q.Words)
-	folded := collector.Fold(q.Words)
+	folded := ""
+	if !isTooLong(q.Words) {
+		folded = collector.Fold(q.Words)
+	}
 	for _, r := range s.best {
 		m := Match{Card: r.card, Fit: text.FitOf(r.major)}
 		// Words that were left out may say which copy is meant; preferences are no facts.

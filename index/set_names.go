@@ -2,8 +2,10 @@ package index
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"ninepocket/collector"
 	"ninepocket/snapshot"
@@ -14,12 +16,50 @@ type setBook struct {
 	everyday *terms // sets by folded everyday name or code
 	words    *terms // sets by each word of their names, codes and aliases
 	keys     []setKey
+	aliases  map[string]string // folded other name → the folded everyday name that it stands for
 }
 
 // setKey is one everyday name of a set.
 type setKey struct {
-	folded string
-	set    uint32
+	folded  string
+	set     uint32
+	letters uint64   // which characters it has: lettersOf
+	pairs   []uint16 // pairsOf
+}
+
+// maxRef is how much of a reference is folded, in folded bytes: no set's name is as long, and one
+// character may be eighteen letters.
+const maxRef = 400
+
+// isTooLong says whether a reference folds to more than maxRef bytes, so that it names nothing.
+func isTooLong(ref string) bool {
+	// No character folds to more than eighteen letters.
+	if len(ref) <= maxRef/18 {
+		return false
+	}
+
+	var plain [maxRef + 64]byte
+	n := 0
+	for at, char := range ref {
+		if char < utf8.RuneSelf {
+			n++
+		} else {
+			_, size := utf8.DecodeRuneInString(ref[at:])
+			n += len(collector.AppendPlain(plain[:0], ref[at:at+size], char))
+		}
+		if n > maxRef {
+			return true
+		}
+	}
+	return false
+}
+
+// lettersOf are the characters of a name as bits: names that differ in many of them are far apart.
+func lettersOf(s string) (letters uint64) {
+	for i := range len(s) {
+		letters |= 1 << (s[i] & 63)
+	}
+	return letters
 }
 
 // nearestSets is how many sets are suggested where none has the name.
@@ -48,10 +88,19 @@ func (ix *Index) buildSetBook(step func()) {
 		add(collector.NumberKey(c.Sets.Code.At(set)))
 	})
 
+	ix.book.aliases = map[string]string{}
+	for i := range c.Aliases.Phrase.Len() {
+		folded := collector.Fold(c.Aliases.Phrase.At(i))
+		name := strings.Join(setWords(c.Aliases.Replacement.At(i)), "")
+		if _, told := ix.book.aliases[folded]; !told && name != folded {
+			ix.book.aliases[folded] = name
+		}
+	}
+
 	for k := range ix.book.everyday.keys.Len() {
 		folded := ix.book.everyday.keys.At(k)
 		for _, set := range ix.book.everyday.list(k) {
-			ix.book.keys = append(ix.book.keys, setKey{folded, set})
+			ix.book.keys = append(ix.book.keys, setKey{folded, set, lettersOf(folded), pairsOf(folded)})
 		}
 	}
 }
@@ -113,6 +162,9 @@ func spareEnd(words []string) []string {
 // setsCalled are the sets that a name means in everyday speech, ascending; none where it does not
 // tell one from the others.
 func (ix *Index) setsCalled(ref string) []uint32 {
+	if isTooLong(ref) {
+		return nil
+	}
 	words := setWords(ref)
 	if len(words) == 0 {
 		return nil
@@ -131,12 +183,8 @@ func (ix *Index) setsCalled(ref string) []uint32 {
 	}
 
 	// What the shipped list or the operator calls so.
-	for i := range ix.c.Aliases.Phrase.Len() {
-		if collector.Fold(ix.c.Aliases.Phrase.At(i)) == folded {
-			if name := strings.Join(setWords(ix.c.Aliases.Replacement.At(i)), ""); name != folded {
-				return ix.book.everyday.find(name)
-			}
-		}
+	if name, ok := ix.book.aliases[folded]; ok {
+		return ix.book.everyday.find(name)
 	}
 
 	return ix.setsMisspelt(folded)
@@ -172,8 +220,14 @@ func (ix *Index) setsMisspelt(folded string) []uint32 {
 	}
 
 	var best []uint32
-	for _, k := range ix.book.keys {
+	letters := lettersOf(folded)
+	for i := range ix.book.keys {
+		k := &ix.book.keys[i]
 		if len(k.folded) < 5 || max(len(k.folded)-len(folded), len(folded)-len(k.folded)) > most {
+			continue
+		}
+		// A changed letter is one character less and another more, so that two errors are four.
+		if bits.OnesCount64(letters^k.letters) > 2*most {
 			continue
 		}
 		switch d := distance(k.folded, folded); {
@@ -221,6 +275,9 @@ func distance(a, b string) int {
 // NearestSets appends at most three sets whose names are most like one that no set has, the nearest
 // first.
 func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
+	if isTooLong(ref) {
+		return dst
+	}
 	folded := strings.Join(setWords(ref), "")
 	if folded == "" {
 		return dst
@@ -228,8 +285,14 @@ func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
 
 	wanted := pairsOf(folded)
 	best := make(map[uint32]int)
-	for _, k := range ix.book.keys {
-		if share := alike(wanted, pairsOf(k.folded)); share >= leastAlike {
+	for i := range ix.book.keys {
+		k := &ix.book.keys[i]
+		// Where one is much longer than the other, they cannot share enough.
+		least := min(len(wanted), len(k.pairs))
+		if 200*least < leastAlike*(len(wanted)+len(k.pairs)) {
+			continue
+		}
+		if share := alike(wanted, k.pairs); share >= leastAlike {
 			best[k.set] = max(best[k.set], share)
 		}
 	}
@@ -287,6 +350,9 @@ func alike(a, b []uint16) int {
 // setsAsked are the sets that the words of a list of sets ask for, ascending: all that have every
 // word, else those that are called so.
 func (ix *Index) setsAsked(query string) []uint32 {
+	if isTooLong(query) {
+		return nil
+	}
 	if sets := ix.setsWith(setWords(query)); len(sets) > 0 {
 		return sets
 	}

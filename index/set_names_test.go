@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,10 @@ func TestSetsCalled(t *testing.T) {
 	f("base set 2", "set_base2")
 	f("Shadowless", "set_shadowless")
 	f("evolving skys", "set_evs")
+	f("evolvign skeis", "set_evs")
+	f("evelving skees", "set_evs")
+	f(strings.Repeat("\uFDFA", 200))
+	f("evolving skies" + strings.Repeat("\uFDFA", 60))
 	f("Scarlet & Violet", "set_svi")
 	f("Lost Origin", "set_lor")
 	f("lost origin trainer gallery", "set_lortg")

@@ -135,7 +135,10 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	b := &builder{
 		o: o, open: open, mapping: m, leftOut: map[string]bool{}, until: snapshot.NoTime, collected: snapshot.NoTime,
 		latest: snapshot.NoDay,
-		report: Report{SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}}, history: newHistory(),
+		report: Report{
+			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
+		},
+		history: newHistory(),
 	}
 
 	if !o.SnapshotAt.IsZero() {

@@ -21,6 +21,10 @@ type Report struct {
 	// QuarantineCut is how many quarantine lines were counted but not kept, because there were too
 	// many.
 	QuarantineCut int `json:"quarantine_cut"`
+	// AliasesUnmatched counts the operator's search aliases that stand for no card, or for several;
+	// AliasNotes tells of the first of them.
+	AliasesUnmatched int      `json:"aliases_unmatched"`
+	AliasNotes       []string `json:"alias_notes"`
 }
 
 // SourceReport says what became of one source's catalog.

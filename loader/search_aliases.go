@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ninepocket/collector"
+	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
@@ -15,8 +16,18 @@ import (
 type searchAlias struct {
 	phrase, game string // game is a slug, "" for all
 	replacement  string // words, "" when it stands for a card
-	ref          string // full reference of a card
+	ref          elsewhere
+	shipped      *searchAlias // what the shipped list says of the phrase, which stays where no card has ref
 }
+
+// elsewhere is what a card is called in a source or by a shop: the namespace as clients know it.
+type elsewhere struct{ namespace, key string }
+
+// tell is the reference as a client writes it.
+func (e elsewhere) tell() string { return e.namespace + ":" + e.key }
+
+// nowhere is the reference of a row without one.
+var nowhere elsewhere
 
 // searchHeader is the first line of search_aliases.csv.
 var searchHeader = []string{"phrase", "game", "replacement", "namespace", "ref"}
@@ -61,7 +72,10 @@ func (m *mapping) searchRow(r []string) error {
 	}
 
 	if r[3] != "" {
-		a.ref = fullRef(r[3], r[4])
+		a.ref = elsewhere{snapshot.PublicNamespace(r[3]), r[4]}
+		if old, ok := m.search[key]; ok {
+			a.shipped = &old
+		}
 	}
 
 	if m.ownSearch == nil {
@@ -72,26 +86,28 @@ func (m *mapping) searchRow(r []string) error {
 	return nil
 }
 
-// writeAliases writes the phrases that mean something in this catalog, ascending.
+// writeAliases writes the phrases that mean something in this catalog, ascending. A row whose
+// reference is of no card, or of several, leaves what the shipped list says, and is reported.
 func (a *assembly) writeAliases() {
-	rows := map[string]int32{}
-	for row, i := range a.cards {
-		for _, ref := range a.b.merged.cards[i].refs {
-			rows[ref] = int32(row)
-		}
-	}
-
+	rows, namespaces := a.referredCards()
 	t := &a.c.Aliases
 	for _, key := range sortedKeys(a.b.mapping.search) {
 		from := a.b.mapping.search[key]
 		card := int32(-1)
-		if from.ref != "" {
-			row, ok := rows[from.ref]
-			if !ok {
-				// The card is not in the catalog, or no more.
+		if from.ref != nowhere {
+			card = noCard
+			if found := rows[from.ref]; found != nil {
+				card = *found
+			}
+		}
+
+		if card < -1 {
+			a.b.report.noteAlias(&from, card, namespaces[from.ref.namespace])
+			if from.shipped == nil {
 				continue
 			}
-			card = row
+			from = *from.shipped
+			card = -1
 		}
 
 		game, ok := a.gameRow(from.game)
@@ -104,6 +120,79 @@ func (a *assembly) writeAliases() {
 		t.Game = append(t.Game, game)
 		t.Card = append(t.Card, card)
 	}
+}
+
+// What a reference may lead to instead of a card's row.
+const (
+	noCard       int32 = -2
+	severalCards int32 = -3
+)
+
+// referredCards are the cards that the phrases refer to, by their references and identifiers, and
+// the namespaces that any card has. A reference of several parts is found by its last one too:
+// "3/534919" is the shop's product 534919.
+func (a *assembly) referredCards() (map[elsewhere]*int32, map[string]bool) {
+	wanted := map[elsewhere]*int32{}
+	for _, from := range a.b.mapping.search {
+		if from.ref != nowhere {
+			row := noCard
+			wanted[from.ref] = &row
+		}
+	}
+
+	namespaces := map[string]bool{}
+	if len(wanted) == 0 {
+		return wanted, namespaces
+	}
+
+	find := func(row int, namespace, key string) {
+		namespace = snapshot.PublicNamespace(namespace)
+		namespaces[namespace] = true
+		switch found := wanted[elsewhere{namespace, key}]; {
+		case found == nil:
+		case *found == noCard, *found == int32(row):
+			*found = int32(row)
+		default:
+			*found = severalCards
+		}
+	}
+
+	for row, i := range a.cards {
+		card := &a.b.merged.cards[i]
+		for _, ref := range card.refs {
+			namespace, key := splitRef(ref)
+			find(row, namespace, key)
+			if at := strings.LastIndexByte(key, '/'); at >= 0 {
+				find(row, namespace, key[at+1:])
+			}
+		}
+		for _, id := range card.identifiers {
+			find(row, id.Namespace, id.Value)
+		}
+	}
+
+	return wanted, namespaces
+}
+
+// maxAliasNotes bounds the phrases that a report names; all are counted.
+const maxAliasNotes = 10
+
+// noteAlias notes a phrase that stands for no card of the catalog.
+func (r *Report) noteAlias(a *searchAlias, found int32, known bool) {
+	r.AliasesUnmatched++
+	if len(r.AliasNotes) == maxAliasNotes {
+		return
+	}
+
+	why := "no card has it"
+	switch {
+	case found == severalCards:
+		why = "several cards have it"
+	case !known:
+		why = "no card has an id in this namespace"
+	}
+	r.AliasNotes = append(r.AliasNotes, fmt.Sprintf("the search alias %q stands for %s, but %s: the row is passed over",
+		source.Clip(a.phrase, maxQuarantineValue), source.Clip(a.ref.tell(), maxQuarantineValue), why))
 }
 
 // gameRow is the row of a game by its slug; false for one that the catalog does not have.

@@ -3,9 +3,11 @@ package loader
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
@@ -51,6 +53,47 @@ func TestSearchAliases(t *testing.T) {
 		if got[phrase] != want {
 			t.Errorf("%q stands for %q, want %q", phrase, got[phrase], want)
 		}
+	}
+}
+
+// TestSearchAliasReferences holds that a card is found by every name that clients see of it, and that
+// a row without its card leaves the shipped phrase and is told of.
+func TestSearchAliasReferences(t *testing.T) {
+	f := newFake("pokemon-tcg-data").set("s", "Sky")
+	for i, id := range []source.Identifier{
+		{Namespace: "tcgplayer", Value: "534919"}, {Namespace: "pokemontcg", Value: "old-4"},
+		{Namespace: "artist", Value: "one"}, {Namespace: "artist", Value: "one"},
+	} {
+		ref := "3/7" + strconv.Itoa(i+1)
+		f.card(ref, "s", []string{"Fox", "Owl", "Hare", "Toad"}[i], strconv.Itoa(i+1))
+		f.cards[i].Identifiers = []source.Identifier{id}
+	}
+	dir := aliasFile(t, "a,,,tcgplayer,534919", "b,,,pokemon-tcg-data,3/71", "c,,,pokemon-tcg-data,71",
+		"d,,,pokemon-tcg-data,old-4", "e,,,pokemontcg,old-4", "blasty,,,nosuch,1", "moonbreon,,,tcgplayer,9",
+		"gg,,,artist,one")
+	built := one(t, Options{SnapshotAt: atDay(today), Mapping: dir}, f)
+	got := phrases(built.Catalog)
+	for phrase, want := range map[string]string{
+		"a": "card Fox", "b": "card Fox", "c": "card Fox", "d": "card Owl", "e": "card Owl", "gg": "",
+		"blasty": "blastoise", "moonbreon": "umbreon vmax 215 evolving skies",
+	} {
+		if got[phrase] != want {
+			t.Errorf("%q stands for %q, want %q", phrase, got[phrase], want)
+		}
+	}
+
+	notes := strings.Join(built.Report.AliasNotes, "\n")
+	for _, want := range []string{
+		`"blasty" stands for nosuch:1, but no card has an id in this namespace`,
+		`"gg" stands for artist:one, but several cards have it`,
+		`"moonbreon" stands for tcgplayer:9, but no card has it`,
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes lack %q: %s", want, notes)
+		}
+	}
+	if built.Report.AliasesUnmatched != 3 {
+		t.Errorf("%d rows are unmatched, want 3", built.Report.AliasesUnmatched)
 	}
 }
 

@@ -3,6 +3,8 @@ package mcp_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"ninepocket/mcp"
@@ -83,6 +85,15 @@ func BenchmarkTools(b *testing.B) {
 		typos = append(typos, args{"name": misspell(r, misspell(r, c.Cards.Name.At(card)))})
 	}
 
+	// One character that folds to eighteen letters, and words that are nearly those of sets.
+	var ligatures, long []args
+	for i := range 50 {
+		text := strings.Repeat("\uFDFA", 194) + strconv.Itoa(100_000+i)
+		ligatures = append(ligatures, args{"name": text, "set": text})
+		text = strings.Repeat("charizrd obsidan flmes evolvng skyes ", 5) + strconv.Itoa(i)
+		long = append(long, args{"name": text, "set": text})
+	}
+
 	for _, bench := range []struct {
 		name, tool string
 		arguments  args
@@ -104,6 +115,8 @@ func BenchmarkTools(b *testing.B) {
 		{"value 50 typos", "catalog_value_cards", args{"cards": typos}},
 		{"value 50 worst", "catalog_value_cards", args{"cards": worst}},
 		{"value 50 noise", "catalog_value_cards", args{"cards": noise}},
+		{"value 50 ligatures", "catalog_value_cards", args{"cards": ligatures}},
+		{"value 50 long", "catalog_value_cards", args{"cards": long}},
 		{"sets", "catalog_browse_sets", args{}},
 		{"set", "catalog_browse_sets", args{"set": "Base Set"}},
 		{"movers", "catalog_get_market_movers", args{"direction": "up"}},

@@ -112,14 +112,21 @@ func (fd finder) identifyByID(w wanted) finding {
 // identifyWithoutSet takes a line whose set is none: its words may be a misspelling of one.
 func (fd finder) identifyWithoutSet(w wanted) finding {
 	found := finding{card: -1, why: `no set is called "` + readable(w.set) + `"`}
-	if near := nearestSets(fd.request, w.set); near != "" {
-		found.why += "." + near
+	fd.withoutSet++
+	if fd.withoutSet <= maxNearest {
+		if near := nearestSets(fd.request, w.set); near != "" {
+			found.why += "." + near
+		}
 	}
 	name := firstWords(w.name)
 	fd.addMatches(&found, wanted{name: name + " " + firstWords(w.set), number: w.number, game: w.game})
 	fd.addMatches(&found, wanted{name: name, game: w.game})
 	return found
 }
+
+// maxNearest is for how many lines of a call the nearest sets are looked for: each is compared with
+// the name of every set.
+const maxNearest = 10
 
 // readWords is how many words of a query search reads; what else a longer name says, it does not
 // see.

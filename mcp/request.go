@@ -18,6 +18,8 @@ type request struct {
 	// What a tool needs while it runs, and what the next call uses again.
 	cards   []uint32
 	matches []index.Match
+	// withoutSet counts the lines of a list whose set is none.
+	withoutSet int
 }
 
 func (in *request) reset(e *Endpoint, t *tool, by Caller) {

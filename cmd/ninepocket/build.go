@@ -141,8 +141,9 @@ type built struct {
 	Notes []string `json:"notes"`
 }
 
-// notes say which prices were too old to be kept, and whether the feeds told nothing new. In that
-// case the prices of the base stay current, and no guard sees a difference.
+// notes say which prices were too old to be kept, which search aliases stand for no card, and whether
+// the feeds told nothing new. In that case the prices of the base stay current, and no guard sees a
+// difference.
 func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	all := []string{}
 	// The newest day that was read; dates compare as text.
@@ -156,6 +157,11 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 					"in line %d of %s",
 					old.Prices, prices.Input, old.Before, old.Ref, old.Day, old.Line, old.File))
 		}
+	}
+
+	all = append(all, r.AliasNotes...)
+	if more := r.AliasesUnmatched - len(r.AliasNotes); more > 0 {
+		all = append(all, fmt.Sprintf("%d more search aliases stand for no card", more))
 	}
 	if base == nil {
 		return all

@@ -73,6 +73,7 @@ func (q *query) readAliases(ix *Index) {
 	q.card = none
 	q.rewrote = false
 	q.wholly = false
+	q.stands = q.stands[:0]
 	q.aliased = ^uint64(0)
 	if len(ix.aliases) == 0 {
 		return
@@ -84,7 +85,7 @@ func (q *query) readAliases(ix *Index) {
 	for i := 0; i < len(tokens); i++ {
 		for til := min(len(tokens), i+longestAlias); til > i; til-- {
 			alias, ok := ix.aliases[string(q.span(i, til))]
-			if !ok || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
+			if !ok || til == i+1 && isTrade(q.norm.word(tokens[i])) || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
 				continue
 			}
 
@@ -93,6 +94,7 @@ func (q *query) readAliases(ix *Index) {
 				q.wholly = true
 			}
 			q.aliased &= alias.games
+			q.stands = append(q.stands, alias.words)
 			text = append(append(q.respell(text, last, i), ' '), alias.words...)
 			last = til
 			i = til - 1
@@ -107,6 +109,13 @@ func (q *query) readAliases(ix *Index) {
 	q.rewrote = true
 	text = q.respell(text, last, len(tokens))
 	q.norm.read(string(text), maxTokens)
+}
+
+// isTrade says whether a word is one of the trade: no other name stands for it, and it is no misspelt
+// word: "lot" is no set, and "mint" no Mina.
+func isTrade(w []byte) bool {
+	kind := noises[string(w)]
+	return kind == quiet || kind == grading
 }
 
 // respell appends the tokens from i to til as they would be typed.

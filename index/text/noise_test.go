@@ -123,6 +123,7 @@ func TestWordsBesideNames(t *testing.T) {
 	ix := shelf(t, []Alias{
 		{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1},
 		{Phrase: "moonbreon", Card: 9, Game: 0},
+		{Phrase: "lot", Replacement: "evolving skies", Card: -1, Game: -1},
 		{Phrase: "the peak", Replacement: "charizard", Card: -1, Game: -1},
 	}, shelved...)
 	f := func(q string, want ...uint32) {
@@ -148,6 +149,10 @@ func TestWordsBesideNames(t *testing.T) {
 	f("pokemon catcher", 4)
 	f("one piece luffy op01", 5)
 	f("one piece charizard", 0)
+
+	f("my lot of cards")
+	f("50 card lot")
+	f("charizard lot", 0)
 
 	// Rarities are preferences, and words of names where a name has them.
 	f("charizard ex sir", 2, 1)
@@ -176,6 +181,34 @@ func TestWordsBesideNames(t *testing.T) {
 	f("xyzzy")
 }
 
+// TestNameBeforeSet holds that a name outweighs the code or name of a set that has no such card, also
+// where words of the set are rarer among names.
+func TestNameBeforeSet(t *testing.T) {
+	cards := [][4]string{
+		{"Crobat", "33/119", "XY - Phantom Forces", ""}, // 0
+		{"Phantom Gate", "1/50", "Sky", ""},
+		{"Perilous Jungle", "156/162", "Sky", ""},
+		{"Speed L Energy", "173/192", "Sky", ""},
+		{"Scyther", "10/64", "Jungle", ""},
+	}
+	for i := range 40 {
+		name := "Charizard " + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "zz"
+		cards = append(cards, [4]string{name, "1/9", "Sea", ""})
+	}
+
+	ix := shelf(t, []Alias{{Phrase: "phf", Replacement: "phantom forces", Card: -1, Game: -1}}, cards...)
+	for _, q := range []string{"phf charizard", "charizard phf", "charizard jungle", "l charizard"} {
+		hits := sorted(ix.Search(nil, q, nil))
+		if len(hits) == 0 || hits[0].Card < 5 {
+			t.Errorf("%q finds %v first, want a Charizard", q, hits[:min(len(hits), 1)])
+		}
+	}
+
+	if hits := sorted(ix.Search(nil, "phf crobat", nil)); len(hits) == 0 || hits[0].Card != 0 {
+		t.Errorf("phf crobat finds %v", hits)
+	}
+}
+
 func TestInterpret(t *testing.T) {
 	ix := shelf(t, []Alias{{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1}}, shelved...)
 	f := func(q string, card uint32, want ...Note) {
@@ -191,6 +224,8 @@ func TestInterpret(t *testing.T) {
 	f("how much is charizrd", 0, Note{LeftOut, "how much is", ""}, Note{Respelt, "charizrd", "charizard"})
 	f("pokemon charizard ex sir", 2, Note{InGame, "pokemon", ""}, Note{Preferred, "sir", ""})
 	f("charizard ex 151 199/165", 2, Note{AsSet, "151", ""}, Note{AsNumber, "199", ""})
+	f("charizard "+strings.Repeat("日", 39), 0, Note{Missing, strings.Repeat("日", 13), ""})
+	f("charizard ab"+strings.Repeat("日", 14), 0, Note{Missing, "ab" + strings.Repeat("日", 12), ""})
 	f("zard", 0, Note{ReadAs, "zard", "charizard"})
 	f("charizard xyzzy", 0, Note{Missing, "xyzzy", ""})
 	f("dragonight", 7, Note{Respelt, "dragonight", "dragonite"})

@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 
 	"ninepocket/collector"
 )
@@ -50,13 +51,14 @@ type query struct {
 	// What the words say beside what is looked for: marks.go.
 	marks    []mark
 	wishes   []wish
-	games    uint64 // the games that are meant
-	card     uint32 // the card that the whole query is another name of, or none
-	aliased  uint64 // the games in which other names mean what they were read as
-	rewrote  bool   // another name was read as what it stands for
-	wholly   bool   // it was all there is
-	leftOut  bool   // words were left out that say which copy is meant
-	optional uint8  // the units that may be missing for nothing
+	games    uint64   // the games that are meant
+	card     uint32   // the card that the whole query is another name of, or none
+	aliased  uint64   // the games in which other names mean what they were read as
+	stands   []string // what other names were read as, each by itself
+	rewrote  bool     // another name was read as what it stands for
+	wholly   bool     // it was all there is
+	leftOut  bool     // words were left out that say which copy is meant
+	optional uint8    // the units that may be missing for nothing
 
 	// What a missing word costs: weigh.
 	weight   [maxUnits]uint8
@@ -79,6 +81,7 @@ func (q *query) parseAsTyped(ix *Index, text string) {
 	q.separate(ix)
 	q.card = none
 	q.rewrote = false
+	q.stands = q.stands[:0]
 	q.aliased = ^uint64(0)
 	q.readUnits(ix)
 }
@@ -184,9 +187,22 @@ func (q *query) unitAt(ix *Index, i int) unit {
 		u.text = genderOf(u.text)
 	}
 
-	u.text = u.text[:min(len(u.text), maxWord)]
+	u.text = clipWord(u.text)
 	u.stem = min(u.stem, len(u.text))
 	return u
+}
+
+// clipWord is what is read of a word: maxWord bytes at most, and whole characters.
+func clipWord(w []byte) []byte {
+	if len(w) <= maxWord {
+		return w
+	}
+
+	end := maxWord
+	for end > 0 && !utf8.RuneStart(w[end]) {
+		end--
+	}
+	return w[:end]
 }
 
 // isRange says whether token i and the next are both plain integers.

@@ -2,6 +2,9 @@ package text
 
 import (
 	"math"
+	"math/bits"
+	"slices"
+	"strings"
 
 	"ninepocket/collector"
 )
@@ -27,10 +30,15 @@ func (q *query) weigh(ix *Index) {
 	q.telling = 0
 	q.known = 0
 	every := costs(0)
+	codes := q.codes(ix)
 	for i := range q.units {
 		weight, known := ix.weightOf(&q.units[i])
 		if known {
 			q.known |= 1 << i
+		}
+
+		if codes>>i&1 != 0 {
+			weight = weightEveryday
 		}
 
 		every |= 1 << (4 * i)
@@ -52,6 +60,51 @@ func (q *query) weigh(ix *Index) {
 	if q.telling == 0 {
 		q.telling = every
 	}
+}
+
+// codes are the units that a set's code was read as: together they weigh what a code does, and less
+// than a name beside them.
+func (q *query) codes(ix *Index) (codes uint8) {
+	for _, words := range q.stands {
+		var found uint8
+		n := 0
+		for word := range strings.FieldsSeq(words) {
+			if i := q.index([]byte(word)); i >= 0 {
+				found |= 1 << i
+				n++
+			}
+		}
+		if n > 1 && ix.ofOneSet(q, found) {
+			codes |= found
+		}
+	}
+	return codes
+}
+
+// ofOneSet says whether some units are all words of the name of one set.
+func (ix *Index) ofOneSet(q *query, units uint8) bool {
+	first := q.units[bits.TrailingZeros8(units)].id
+	if first == none {
+		return false
+	}
+
+	lo, hi := ix.sets.of(first)
+	for _, set := range ix.sets.holder[lo:hi] {
+		all := true
+		for rest := units; rest != 0 && all; rest &= rest - 1 {
+			id := q.units[bits.TrailingZeros8(rest)].id
+			if id == none {
+				return false
+			}
+			lo, hi := ix.sets.of(id)
+			all = slices.Contains(ix.sets.holder[lo:hi], set)
+		}
+		if all {
+			return true
+		}
+	}
+
+	return false
 }
 
 // weightOf returns what a unit costs where it is missing, and whether it is a word of the catalog.
@@ -156,6 +209,11 @@ func (ix *Index) weighWords(step func()) {
 			ix.weights[w] = weightSuffix
 		case noises[string(word)] != telling:
 			ix.weights[w] = weightEveryday
+		case core > 0 && len(word) == 1:
+			// A letter tells less than any word beside it.
+			ix.weights[w] = weightSuffix
+		case core > 0 && 3*core >= aside && ix.namesSet(w):
+			ix.weights[w] = weightCommonest
 		case core > 0 && 3*core >= aside:
 			ix.weights[w] = uint8(max(weightCommonest, weightRarest-math.Round(0.55*math.Log2(float64(core)))))
 		case ix.sets.start[w] < ix.sets.start[w+1], ix.codes.start[w] < ix.codes.start[w+1]:
@@ -164,4 +222,15 @@ func (ix *Index) weighWords(step func()) {
 			ix.weights[w] = weightBeside
 		}
 	}
+}
+
+// namesSet says whether a word is the whole name of a set: "jungle".
+func (ix *Index) namesSet(w uint32) bool {
+	lo, hi := ix.sets.of(w)
+	for i := lo; i < hi; i++ {
+		if core := ix.setWords[ix.sets.holder[i]].core; core != 0 && ix.sets.mask[i]&core == core {
+			return true
+		}
+	}
+	return false
 }
