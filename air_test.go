@@ -10,10 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const (
 	widestLine  = 120 // columns; a tab is four
+	widestProse = 100 // characters of a line of prose in a document
 	airlessBody = 15  // a body of more lines is more than one step
 )
 
@@ -149,4 +151,34 @@ func assignsOuter(init ast.Stmt) bool {
 		return true
 	}
 	return false
+}
+
+// TestProse keeps the documents' lines short enough to be read side by side with code. Tables, code
+// and lines that one long address fills are as long as they are.
+func TestProse(t *testing.T) {
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range append(documents, "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		fenced := false
+		for row, line := range strings.Split(string(text), "\n") {
+			trimmed := strings.TrimSpace(line)
+			if strings.HasPrefix(trimmed, "```") {
+				fenced = !fenced
+			}
+			table := strings.HasPrefix(trimmed, "|")
+			code := fenced || strings.HasPrefix(trimmed, "`") && strings.Count(trimmed, "`") == 2
+			prose := !table && !code && strings.Contains(trimmed, " ")
+			if prose && utf8.RuneCountInString(line) > widestProse {
+				t.Errorf("%s:%d: a line of prose has more than %d characters", name, row+1, widestProse)
+			}
+		}
+	}
 }

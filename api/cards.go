@@ -63,7 +63,8 @@ func (r *Request) cardQuery() index.Query {
 	q.ReleasedAfter = r.dayArg("released_after")
 	q.ReleasedBefore = r.dayArg("released_before")
 	if q.ReleasedBefore != snapshot.NoDay && q.ReleasedAfter > q.ReleasedBefore {
-		r.problem("released_after must not be later than released_before (got %s and %s)", q.ReleasedAfter, q.ReleasedBefore)
+		r.problem("released_after must not be later than released_before (got %s and %s)", q.ReleasedAfter,
+			q.ReleasedBefore)
 	}
 	q.UpdatedSince = r.instantArg("updated_since")
 

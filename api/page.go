@@ -37,7 +37,9 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 }
 
 // badCursor says what is wrong with a cursor and what to do (decision 29).
-func (r *Request) badCursor(err error) { r.problem("%s: leave it out to start again from the first page", err) }
+func (r *Request) badCursor(err error) {
+	r.problem("%s: leave it out to start again from the first page", err)
+}
 
 // appendNext appends next_cursor, which is new each time, closes the body, and makes the Link
 // header. position is nil on the last page.

@@ -61,8 +61,10 @@ func TestSearchAliases(t *testing.T) {
 func TestSearchAliasReferences(t *testing.T) {
 	f := newFake("pokemon-tcg-data").set("s", "Sky")
 	for i, id := range []source.Identifier{
-		{Namespace: "tcgplayer", Value: "534919"}, {Namespace: "pokemontcg", Value: "old-4"},
-		{Namespace: "artist", Value: "one"}, {Namespace: "artist", Value: "one"},
+		{Namespace: "tcgplayer", Value: "534919"},
+		{Namespace: "pokemontcg", Value: "old-4"},
+		{Namespace: "artist", Value: "one"},
+		{Namespace: "artist", Value: "one"},
 	} {
 		ref := "3/7" + strconv.Itoa(i+1)
 		f.card(ref, "s", []string{"Fox", "Owl", "Hare", "Toad"}[i], strconv.Itoa(i+1))

@@ -107,8 +107,8 @@ func TestWrongRequests(t *testing.T) { // air: one page
 
 	var page bytes.Buffer
 	page.WriteString("# What wrong requests are answered\n\nThe test `TestWrongRequests` makes these requests and " +
-		"writes this page: `go test ./server -run TestWrongRequests -update`.\nEach answer says what was wrong, " +
-		"what is legal, and what to do next. The first column is the kind of key, - for none;\n" +
+		"writes this page:\n`go test ./server -run TestWrongRequests -update`. Each answer says what was " +
+		"wrong, what is legal,\nand what to do next. The first column is the kind of key, - for none; " +
 		"the demo's catalog answers.\n")
 	headings, requests := readWrong(t)
 	n := 0

@@ -85,7 +85,9 @@ func (q *query) readAliases(ix *Index) {
 	for i := 0; i < len(tokens); i++ {
 		for til := min(len(tokens), i+longestAlias); til > i; til-- {
 			alias, ok := ix.aliases[string(q.span(i, til))]
-			if !ok || til == i+1 && isTrade(q.norm.word(tokens[i])) || tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' ' {
+			number := tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' '
+			trade := til == i+1 && isTrade(q.norm.word(tokens[i]))
+			if !ok || number || trade {
 				continue
 			}
 
