@@ -159,9 +159,9 @@ func TestKeyLife(t *testing.T) {
 	}
 
 	want(freshRaw, testTime, ErrRevoked)
-	for now, status := range map[time.Time]string{testTime: "active", testTime.Add(24 * time.Hour): "expired"} {
-		if got := f.Keys[0].Status(now); got != status {
-			t.Fatalf("status at %s: %s", now, got)
+	for when, status := range map[time.Time]string{testTime: "active", testTime.Add(24 * time.Hour): "expired"} {
+		if got := f.Keys[0].Status(when); got != status {
+			t.Fatalf("status at %s: %s", when, got)
 		}
 	}
 }
