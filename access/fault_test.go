@@ -131,24 +131,24 @@ func TestEveryFault(t *testing.T) {
 		for _, short := range []bool{false, true} {
 			t.Run(fmt.Sprint(kind, ", short=", short), func(t *testing.T) {
 				t.Parallel()
-				everyFault(t, waltest.FaultyDisk{Short: short, Make: create})
+				everyFault(t, create, short)
 			})
 		}
 	}
 }
 
-func everyFault(t *testing.T, kind waltest.FaultyDisk) {
+func everyFault(t *testing.T, create waltest.Create, short bool) {
 	t.Helper()
 	verbs := map[string]int{}
 	for k := 1; ; k++ {
-		disk := kind
-		disk.FailAt = k
-		dir := t.TempDir()
-		runFaulty(t, dir, &disk)
-		if disk.Calls < k {
+		disk := &waltest.FaultyDisk{Make: create, FailAt: k, Short: short}
+		runFaulty(t, t.TempDir(), disk)
+
+		failed := disk.Failed()
+		if failed == "" {
 			break // the whole script ran without reaching the fault
 		}
-		verbs[disk.Verbs[k-1]]++
+		verbs[failed]++
 	}
 
 	for _, verb := range []string{"create", "write", "sync", "checkpoint"} {
@@ -193,7 +193,7 @@ func runFaulty(t *testing.T, dir string, disk *waltest.FaultyDisk) {
 	script.now = Instant{Wall: script.now.Wall}
 	script.store, err = OpenEmbedded(dir, EmbeddedOptions{Now: script.now, unsynced: true})
 	if err != nil {
-		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.FailAt, disk.Verbs[len(disk.Verbs)-1], err)
+		t.Fatalf("fault %d (%s): cannot open what is left: %v", disk.FailAt, disk.Failed(), err)
 	}
 	defer script.store.Close()
 	script.down = false

@@ -14,11 +14,18 @@ func payload(n int) func([]byte) []byte {
 	return func(dst []byte) []byte { return fmt.Appendf(dst, "record %d", n) }
 }
 
-// readAll reads the log of a directory, checks each record, and returns the last one's number.
-func readAll(t *testing.T, dir string) uint64 {
+// readAll reads the log of a directory and returns how many payloads are in it: the first ones, in
+// their order. A log that rests on a slow machine puts marks between them.
+func readAll(t *testing.T, dir string) int {
 	t.Helper()
-	end, err := wal.Read(dir, 0, func(seq uint64, got []byte) error {
-		if want := payload(int(seq))(nil); string(got) != string(want) {
+	count := 0
+	_, err := wal.Read(dir, 0, func(seq uint64, got []byte) error {
+		if len(got) == 0 {
+			return nil
+		}
+
+		count++
+		if want := payload(count)(nil); string(got) != string(want) {
 			t.Fatalf("record %d: %q, want %q", seq, got, want)
 		}
 		return nil
@@ -26,7 +33,7 @@ func readAll(t *testing.T, dir string) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return end.Last
+	return count
 }
 
 // TestEveryFault fails each call to the disk in turn, then reads what is left: what was
@@ -41,10 +48,12 @@ func TestEveryFault(t *testing.T) {
 				for k := 1; ; k++ {
 					disk := &waltest.FaultyDisk{Make: create, FailAt: k, Short: short}
 					runFaulty(t, disk)
-					if disk.Calls < k {
+
+					failed := disk.Failed()
+					if failed == "" {
 						break // the whole run did not reach the fault
 					}
-					verbs[disk.Verbs[k-1]]++
+					verbs[failed]++
 				}
 
 				if verbs["create"] < 2 || verbs["write"] < 4 || verbs["sync"] < 4 {
@@ -66,18 +75,19 @@ func runFaulty(t *testing.T, disk *waltest.FaultyDisk) {
 		return
 	}
 
-	last := uint64(0)
-	for n := 1; n <= 12; n++ {
-		last = l.Append(payload(n))
+	const records = 12
+	for n := 1; n <= records; n++ {
+		seq := l.Append(payload(n))
 		var err error
 		if n%2 == 0 {
-			err = l.AwaitWritten(last)
+			err = l.AwaitWritten(seq)
 		} else {
-			err = l.AwaitSynced(last)
+			err = l.AwaitSynced(seq)
 		}
 		if err != nil || l.Err() != nil {
-			t.Fatalf("fault %d: record %d: %v", disk.FailAt, last, err)
+			t.Fatalf("fault %d: record %d: %v", disk.FailAt, seq, err)
 		}
+
 		if n%4 == 0 {
 			// No segment can be made: the log goes on in the old one.
 			if _, err := l.Rotate(); err != nil && !errors.Is(err, waltest.ErrDisk) || l.Err() != nil {
@@ -87,8 +97,8 @@ func runFaulty(t *testing.T, disk *waltest.FaultyDisk) {
 	}
 	l.Abandon()
 
-	if left := readAll(t, dir); left != last {
-		t.Fatalf("fault %d: %d records are left of %d", disk.FailAt, left, last)
+	if left := readAll(t, dir); left != records {
+		t.Fatalf("fault %d: %d records are left of %d", disk.FailAt, left, records)
 	}
 }
 
@@ -218,6 +228,7 @@ func TestPowerCut(t *testing.T) {
 				if err := l.AwaitSynced(seq); err != nil {
 					t.Fatal(err)
 				}
+				synced := n
 
 				for range 10 { // written, and perhaps lost
 					n++
@@ -229,8 +240,8 @@ func TestPowerCut(t *testing.T) {
 				for _, lose := range []float64{1, 0.5, 0.5, 0.1, 0} {
 					left := t.TempDir()
 					disk.Cut(t, dir, left, lose)
-					if last := readAll(t, left); last < seq {
-						t.Fatalf("record %d of %d on disk is left", last, seq)
+					if count := readAll(t, left); count < synced {
+						t.Fatalf("%d records of %d on disk are left", count, synced)
 					}
 				}
 			}

@@ -24,7 +24,7 @@ func testPayload(n int) func([]byte) []byte {
 func writeLog(t testing.TB, n, per int) (dir, last string) {
 	t.Helper()
 	dir = t.TempDir()
-	l, err := Start(dir, 1, Options{Create: WriteSegment})
+	l, err := Start(dir, 1, Options{Create: WriteSegment, Inline: true}) // no marks between the records
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,12 @@ func TestGroups(t *testing.T) {
 	}
 
 	count := 0
-	_, err = Read(dir, 0, func(uint64, []byte) error { count++; return nil })
+	_, err = Read(dir, 0, func(_ uint64, payload []byte) error {
+		if len(payload) > 0 { // a log that rests for a moment puts a mark
+			count++
+		}
+		return nil
+	})
 	if err != nil || count != 64*20 {
 		t.Fatal(count, err)
 	}

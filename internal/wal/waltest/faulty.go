@@ -2,6 +2,7 @@ package waltest
 
 import (
 	"errors"
+	"sync"
 
 	"ninepocket/internal/wal"
 )
@@ -10,21 +11,32 @@ import (
 var ErrDisk = errors.New("the disk said no")
 
 // FaultyDisk makes segments, and fails the FailAt-th call that is made to it and none after: nobody
-// must take the recovery for a repair. One goroutine at a time calls it.
+// must take the recovery for a repair. The log syncs in a goroutine of its own, beside the callers.
 type FaultyDisk struct {
 	Make   Create
 	FailAt int
 	Short  bool // a failing write writes half
 
-	Calls int
-	Verbs []string // of the calls: create, write, sync, and what Fails was asked for
+	mu    sync.Mutex
+	verbs []string // of the calls: create, write, sync, and what Fails was asked for
 }
 
 // Fails counts a call and reports whether it is the one that fails.
 func (d *FaultyDisk) Fails(verb string) bool {
-	d.Calls++
-	d.Verbs = append(d.Verbs, verb)
-	return d.Calls == d.FailAt
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.verbs = append(d.verbs, verb)
+	return len(d.verbs) == d.FailAt
+}
+
+// Failed tells which call failed, or "" when there were fewer calls.
+func (d *FaultyDisk) Failed() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.FailAt < 1 || len(d.verbs) < d.FailAt {
+		return ""
+	}
+	return d.verbs[d.FailAt-1]
 }
 
 // Create makes a segment.
