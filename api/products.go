@@ -35,7 +35,7 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 		return f
 	}
 
-	rows, more := r.View.Index.ProductPage(r.cards[:0], filter, after, limit)
+	rows, more := r.View.Index.Products().Page(r.cards[:0], filter, after, limit)
 	r.cards = rows
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	out.Body = append(out.Body, `{"data":[`...)
@@ -65,7 +65,7 @@ func previewGames() []string {
 // products, so that the walk may go on in another snapshot with the same ones, and the product's
 // tail.
 func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
-	item := r.View.Index.Products()[row]
+	item := r.View.Index.Products().Items()[row]
 	position := binary.BigEndian.AppendUint64(r.text[:0], r.View.ProductsHash)
 	position = append(position, index.ProductTail(r.View.Catalog, int(item))...)
 	r.text = position

@@ -10,7 +10,7 @@ import (
 
 // spellProducts spells every product and hashes all of them.
 func (v *View) spellProducts(step func()) {
-	items := v.Index.Products()
+	items := v.Index.Products().Items()
 	v.products = newFragments(step, len(items), func(dst []byte, i int) []byte {
 		item := int(items[i])
 		return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
@@ -38,7 +38,7 @@ func (v *View) productTail(id string) string {
 
 // Product is the JSON of a product by its public id.
 func (v *View) Product(id string) ([]byte, bool) {
-	row, ok := v.Index.ProductRow(v.productTail(id))
+	row, ok := v.Index.Products().Row(v.productTail(id))
 	if !ok {
 		return nil, false
 	}
@@ -53,7 +53,7 @@ func (v *View) AppendProducts(dst []byte, rows []uint32) []byte { return v.produ
 // the kind and the lane, the licence, the price. Variant and condition match exactly.
 func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
 	c := v.Catalog
-	item, ok := v.Index.Product(v.productTail(s.ProductID))
+	item, ok := v.Index.Products().Find(v.productTail(s.ProductID))
 	if !ok {
 		return wire.AppendMissing(dst, s, wire.ReasonNotFound)
 	}

@@ -39,7 +39,7 @@ func (v *View) Smoke() (err error) {
 	s.json("list games", v.games, '{', "")
 	spread(v.Catalog.Cards.ID.Len(), smokeCards, s.card)
 	spread(v.Catalog.Sets.ID.Len(), smokeSets, s.set)
-	spread(len(v.Index.Products()), smokeProducts, s.product)
+	spread(len(v.Index.Products().Items()), smokeProducts, s.product)
 	s.movers("up", false, v.Catalog.Movers.Up)
 	s.movers("down", true, v.Catalog.Movers.Down)
 	if len(s.problems) == 0 {
@@ -146,7 +146,7 @@ func (s *smoke) set(set int) {
 
 func (s *smoke) product(row int) {
 	c := s.Catalog
-	item := int(s.Index.Products()[row])
+	item := int(s.Index.Products().Items()[row])
 	id := s.site.ProductPrefix + "_" + index.ProductTail(c, item)
 	body, ok := s.Product(id)
 	if !ok {

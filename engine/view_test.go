@@ -58,7 +58,7 @@ func TestFragments(t *testing.T) {
 			}
 		}
 
-		for row, item := range v.Index.Products() {
+		for row, item := range v.Index.Products().Items() {
 			tail := index.ProductTail(c, int(item))
 			got, ok := v.Product("np_" + tail)
 			if !ok {

@@ -37,7 +37,7 @@ var NoFilter = Filter{
 }
 
 // buildFilters makes the posting lists of every filter.
-func (ix *Index) buildFilters(step func()) error {
+func (ix *Index) buildFilters(step func()) {
 	c := ix.c
 	n := c.Cards.ID.Len()
 	step()
@@ -59,45 +59,9 @@ func (ix *Index) buildFilters(step func()) error {
 	})
 
 	ix.buildSetBook(step)
-	ix.partners = newTerms(step, len(ix.products), func(k int, add func(string)) {
-		ids := &c.Identifiers
-		for from, to := ids.Of.Range(int(ix.products[k])); from < to; from++ {
-			if ix.isPartner(ids.Namespace.At(from)) {
-				add(ids.Value.At(from))
-			}
-		}
-	})
-
 	ix.names = newTerms(step, n, func(card int, add func(string)) {
 		add(collector.Fold(PlainName(c.Cards.Name.At(card))))
 	})
-
-	return nil
-}
-
-// isPartner reports whether a namespace's values answer partner_id (docs/NATIVE.md, source.toml).
-func (ix *Index) isPartner(namespace string) bool {
-	for feed := range ix.c.Feeds.Partner.Len() {
-		if ix.c.Feeds.Partner.At(feed) == namespace {
-			return true
-		}
-	}
-	return false
-}
-
-// game is the number of a game by its slug, in which only letters and digits count, without their
-// marks (decision 2005); -1 for "", which is any game; false for an unknown one.
-func (ix *Index) game(slug string) (game int, ok bool) {
-	for g := range ix.c.Games.Slug.Len() {
-		if ix.c.Games.Slug.At(g) == slug {
-			return g, true
-		}
-	}
-	if slug == "" {
-		return -1, true
-	}
-	game = slices.Index(ix.games, collector.Fold(slug))
-	return game, game >= 0
 }
 
 // SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all
@@ -132,7 +96,7 @@ type selection struct {
 // resolve turns a filter into a selection; false when nothing can pass it.
 func (ix *Index) resolve(f Filter) (s selection, ok bool) {
 	s = selection{to: uint32(ix.c.Cards.ID.Len()), firstSet: noSets, since: f.UpdatedSince}
-	s.game, ok = ix.game(f.Game)
+	s.game, ok = ix.games.find(f.Game)
 	if !ok {
 		return s, false
 	}
@@ -143,7 +107,7 @@ func (ix *Index) resolve(f Filter) (s selection, ok bool) {
 		if hi == snapshot.NoCents {
 			hi = snapshot.MaxCents
 		}
-		from, to := ix.priceRange(max(f.Min, 0), hi)
+		from, to := ix.orders.priceRange(max(f.Min, 0), hi)
 		s.from = uint32(from)
 		s.to = uint32(to)
 	}

@@ -12,7 +12,7 @@ import (
 const maxShared = 10
 
 // buildIdentifiers makes the table of what cards are called elsewhere.
-func (ix *Index) buildIdentifiers(step func()) error {
+func (ix *Index) buildIdentifiers(step func()) {
 	ids := &ix.c.Identifiers
 	seen := map[string]bool{}
 
@@ -34,7 +34,6 @@ func (ix *Index) buildIdentifiers(step func()) error {
 	})
 
 	slices.Sort(ix.namespaces)
-	return nil
 }
 
 // Identified are the cards that have an identifier, spelt NAMESPACE:VALUE, ascending (decision

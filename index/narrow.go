@@ -9,12 +9,8 @@ import (
 )
 
 // buildNarrow makes what the filters by variant and by time look at.
-func (ix *Index) buildNarrow(step func()) error {
+func (ix *Index) buildNarrow(step func()) {
 	c := ix.c
-	for game := range c.Games.Slug.Len() {
-		ix.games = append(ix.games, collector.Fold(c.Games.Slug.At(game)))
-	}
-
 	// A catalog has few variants, and every lane has one of them.
 	folded := make([]string, c.Variants.Len())
 	for k := range folded {
@@ -41,8 +37,6 @@ func (ix *Index) buildNarrow(step func()) error {
 		}
 		ix.updated[card] = at
 	}
-
-	return nil
 }
 
 // noSets is the range of sets of a selection that looks at no set.
@@ -90,7 +84,7 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 
 	switch kind {
 	case GameKind:
-		_, known = ix.game(value)
+		_, known = ix.games.find(value)
 		all = column(&c.Games.Slug)
 	case SetKind:
 		known = len(ix.SetsNamed(value)) > 0

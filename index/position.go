@@ -33,12 +33,12 @@ func (ix *Index) position(r ranked, q Query) Position {
 	c := ix.c
 	// All that any order looks at, so that a walk may go on in another catalog.
 	p := Position{
-		Cents: ix.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
+		Cents: ix.orders.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
 		Number: cutTo(c.Cards.Number.At(int(r.card)), maxNumber),
 	}
 	if q.HasWords && q.Sort == Relevance {
 		p.Score = r.major
-		p.Fit = ix.fit(r.card)
+		p.Fit = ix.orders.fit(r.card)
 	}
 
 	if set := c.Cards.Set[r.card]; set != snapshot.NoSet {
@@ -64,7 +64,7 @@ func (ix *Index) bound(q Query, p *Position) ranked {
 	n := ix.c.Cards.ID.Len()
 	// Both price orders put equal prices in catalog order and cards without a price last.
 	after := func(card uint32, sign int) bool {
-		price := ix.price(card)
+		price := ix.orders.price(card)
 		if (price < 0) != (p.Cents < 0) {
 			return price < 0
 		}
@@ -79,7 +79,7 @@ func (ix *Index) bound(q Query, p *Position) ranked {
 	case Newest:
 		return ranked{major: uint64(order)}
 	case PriceAsc:
-		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(ix.asc[i], 1) }))}
+		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(ix.orders.asc[i], 1) }))}
 	case Relevance, PriceDesc:
 	}
 
@@ -95,23 +95,23 @@ func (ix *Index) orderAfter(p *Position) uint32 {
 
 	// The card left the catalog, and perhaps its set with it.
 	set, known := ix.Set(p.SetID)
-	return uint32(sort.Search(len(ix.newest), func(i int) bool {
-		return ix.compareToGone(ix.newest[i], p, set, known) > 0
+	return uint32(sort.Search(len(ix.orders.newest), func(i int) bool {
+		return ix.compareToGone(ix.orders.newest[i], p, set, known) > 0
 	}))
 }
 
 // likelyAfter is the rank by fit of the first card after a position, as orderAfter is in catalog
 // order.
 func (ix *Index) likelyAfter(p *Position) uint32 {
-	if card, ok := ix.Card(p.ID); ok && ix.fit(uint32(card)) == p.Fit {
-		return ix.rankFit[card] + 1
+	if card, ok := ix.Card(p.ID); ok && ix.orders.fit(uint32(card)) == p.Fit {
+		return ix.orders.rankFit[card] + 1
 	}
 
 	// The card is gone, or another fit moved it: its key says where it stood.
 	set, known := ix.Set(p.SetID)
-	return uint32(sort.Search(len(ix.likely), func(i int) bool {
-		card := ix.likely[i]
-		if fit := ix.fit(card); fit != p.Fit {
+	return uint32(sort.Search(len(ix.orders.likely), func(i int) bool {
+		card := ix.orders.likely[i]
+		if fit := ix.orders.fit(card); fit != p.Fit {
 			return fit < p.Fit
 		}
 		return ix.compareToGone(card, p, set, known) > 0

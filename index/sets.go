@@ -20,7 +20,7 @@ type SetFilter struct {
 // Sets appends at most limit sets from number from on that pass the filter, in the order of
 // decision 22, and says where a next page begins, -1 when there is none.
 func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32, next int) {
-	game, ok := ix.game(f.Game)
+	game, ok := ix.games.find(f.Game)
 	if !ok {
 		return dst, -1
 	}

@@ -234,7 +234,7 @@ func TestProducts(t *testing.T) {
 		for _, c := range o.Cards {
 			if tail := strings.TrimPrefix(c.ID, "card_"); c.Product {
 				add(tail, "card", c.Game, c.Identifiers)
-			} else if _, ok := o.x.Product(tail); ok {
+			} else if _, ok := o.x.Products().Find(tail); ok {
 				t.Errorf("card %s is not verified and is found as a product", c.ID)
 			}
 		}
@@ -245,15 +245,15 @@ func TestProducts(t *testing.T) {
 
 		slices.SortFunc(all, func(a, b product) int { return strings.Compare(a.tail, b.tail) })
 		for row, p := range all {
-			item, ok := o.x.Product(p.tail)
-			if found, known := o.x.ProductRow(p.tail); !ok || !known || found != row ||
+			item, ok := o.x.Products().Find(p.tail)
+			if found, known := o.x.Products().Row(p.tail); !ok || !known || found != row ||
 				index.ProductTail(o.c, item) != p.tail {
 				t.Errorf("product %q is item %d (%t), row %d", p.tail, item, ok, found)
 			}
 		}
 
 		for _, nothing := range []string{"", "a", "zzzz", all[0].tail + "x"} {
-			if item, ok := o.x.Product(nothing); ok {
+			if item, ok := o.x.Products().Find(nothing); ok {
 				t.Errorf("product %q is item %d", nothing, item)
 			}
 		}
@@ -280,7 +280,7 @@ func TestProducts(t *testing.T) {
 			after := ""
 			for more := true; more; {
 				var rows []uint32
-				rows, more = o.x.ProductPage(nil, f, after, limit)
+				rows, more = o.x.Products().Page(nil, f, after, limit)
 				if len(rows) > limit || more && len(rows) < limit || after != "" && len(rows) == 0 {
 					t.Fatalf("a page of %d has %d products, more %t", limit, len(rows), more)
 				}

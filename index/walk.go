@@ -156,9 +156,9 @@ func (ix *Index) findWords(s *scratch, q Query, sel *selection, bound ranked, n 
 	}
 
 	for _, hit := range s.hits {
-		r := ranked{major: hit.Score, minor: ix.rankFit[hit.Card], card: hit.Card}
+		r := ranked{major: hit.Score, minor: ix.orders.rankFit[hit.Card], card: hit.Card}
 		if q.Sort != Relevance {
-			r = ranked{major: uint64(ix.rank(q.Sort, hit.Card)), card: hit.Card}
+			r = ranked{major: uint64(ix.orders.rank(q.Sort, hit.Card)), card: hit.Card}
 		}
 		s.offer(r, bound, n)
 	}
@@ -184,7 +184,7 @@ func (ix *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) 
 	case Newest:
 		for _, card := range list {
 			if ix.has(sel, card, 1) {
-				s.offer(ranked{major: uint64(ix.rank(q.Sort, card)), card: card}, bound, n)
+				s.offer(ranked{major: uint64(ix.orders.rank(q.Sort, card)), card: card}, bound, n)
 			}
 		}
 		slices.SortFunc(s.best, ranked.compare)
@@ -194,22 +194,22 @@ func (ix *Index) pick(s *scratch, q Query, sel *selection, bound ranked, n int) 
 // pickCheapest takes a list from its end: prices ascend that way, but cards of one price are in
 // catalog order both ways, and cards without a price come last.
 func (ix *Index) pickCheapest(s *scratch, list []uint32, sel *selection, from uint64, n int) {
-	priced := cut(list, 0, uint32(ix.priced))
+	priced := cut(list, 0, uint32(ix.orders.priced))
 	end := 0
 	// Else the page is among the unpriced.
-	if from < uint64(ix.priced) {
-		least := ix.price(ix.asc[from])
-		end = sort.Search(len(priced), func(i int) bool { return ix.price(priced[i]) < least })
+	if from < uint64(ix.orders.priced) {
+		least := ix.orders.price(ix.orders.asc[from])
+		end = sort.Search(len(priced), func(i int) bool { return ix.orders.price(priced[i]) < least })
 	}
 
 	for end > 0 {
 		begin := end - 1
-		for begin > 0 && ix.price(priced[begin-1]) == ix.price(priced[end-1]) {
+		for begin > 0 && ix.orders.price(priced[begin-1]) == ix.orders.price(priced[end-1]) {
 			begin--
 		}
 
 		for _, card := range priced[begin:end] {
-			if rank := uint64(ix.ascRank[card]); rank >= from && !s.take(ix, sel, card, rank, n) {
+			if rank := uint64(ix.orders.ascRank[card]); rank >= from && !s.take(ix, sel, card, rank, n) {
 				return
 			}
 		}
@@ -218,7 +218,7 @@ func (ix *Index) pickCheapest(s *scratch, list []uint32, sel *selection, from ui
 	}
 
 	for _, card := range list[len(priced):] {
-		if rank := uint64(ix.ascRank[card]); rank >= from && !s.take(ix, sel, card, rank, n) {
+		if rank := uint64(ix.orders.ascRank[card]); rank >= from && !s.take(ix, sel, card, rank, n) {
 			return
 		}
 	}
@@ -245,28 +245,19 @@ func (ix *Index) scan(s *scratch, q Query, sel *selection, bound ranked, n int) 
 	case PriceAsc:
 		// A price range is a range of this order too, but its ends are where the range of numbers
 		// begins.
-		if int(sel.to) <= ix.priced && sel.from < sel.to {
-			from = uint64(ix.firstAsc(sel.to - 1))
+		if int(sel.to) <= ix.orders.priced && sel.from < sel.to {
+			from = uint64(ix.orders.firstAsc(sel.to - 1))
 		}
 
 	case Newest:
 	}
 
 	for rank := max(from, bound.major); rank < to && len(s.best) < n; rank++ {
-		card := ix.at(q.Sort, uint32(rank))
+		card := ix.orders.at(q.Sort, uint32(rank))
 		if ix.has(sel, card, 0) {
 			s.best = append(s.best, ranked{major: rank, card: card})
 		}
 	}
-}
-
-// firstAsc is the rank in price_asc of the first card with the same price as card.
-func (ix *Index) firstAsc(card uint32) uint32 {
-	rank := ix.ascRank[card]
-	for rank > 0 && ix.price(ix.asc[rank-1]) == ix.price(card) {
-		rank--
-	}
-	return rank
 }
 
 // offer keeps r among the n smallest that are not before bound. best is a heap with the largest on
@@ -316,35 +307,9 @@ func (s *scratch) offer(r, bound ranked, n int) {
 	}
 }
 
-// rank is a card's place in an order.
-func (ix *Index) rank(order Sort, card uint32) uint32 {
-	switch order {
-	case PriceAsc:
-		return ix.ascRank[card]
-	case Newest:
-		return ix.c.Cards.Order[card]
-	case Relevance, PriceDesc:
-	}
-
-	return card
-}
-
-// at is the card at a place in an order.
-func (ix *Index) at(order Sort, rank uint32) uint32 {
-	switch order {
-	case PriceAsc:
-		return ix.asc[rank]
-	case Newest:
-		return ix.newest[rank]
-	case Relevance, PriceDesc:
-	}
-
-	return rank
-}
-
 // Top appends the n dearest cards of a set, priced ones only (decision 22).
 func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
-	list := cut(ix.bySet.list(set), 0, uint32(ix.priced))
+	list := cut(ix.bySet.list(set), 0, uint32(ix.orders.priced))
 	return append(dst, list[:min(n, len(list))]...)
 }
 

@@ -178,7 +178,7 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 	gauge(out, "snapshot_games", "Games in the served snapshot.", catalog.Games.Slug.Len())
 	gauge(out, "snapshot_sets", "Sets in the served snapshot.", catalog.Sets.ID.Len())
 	gauge(out, "snapshot_cards", "Cards in the served snapshot.", catalog.Cards.ID.Len())
-	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products()))
+	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products().Items()))
 	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(catalog.Lanes.Variant))
 	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
 }

@@ -1,0 +1,85 @@
+package index
+
+import (
+	"ninepocket/index/text"
+	"ninepocket/snapshot"
+)
+
+// corpus shows the catalog to the word index.
+func corpus(c *snapshot.Catalog) text.Corpus {
+	ofSet := func(column *snapshot.Strings) func(int) string {
+		return func(card int) string {
+			if set := c.Cards.Set[card]; set != snapshot.NoSet {
+				return column.At(int(set))
+			}
+			return ""
+		}
+	}
+
+	return text.Corpus{
+		Len:      c.Cards.ID.Len(),
+		Name:     c.Cards.Name.At,
+		Number:   c.Cards.Number.At,
+		SetName:  ofSet(&c.Sets.Name),
+		SetCode:  ofSet(&c.Sets.Code),
+		Printing: c.Cards.Printing.At,
+		Game:     func(card int) uint8 { return c.Cards.Game[card] },
+		Set:      func(card int) int32 { return c.Cards.Set[card] },
+		Rarity:   c.Cards.Rarity.At,
+		Finishes: func(card int, each func(string)) {
+			from, to := c.Lanes.Of.Range(card)
+			for lane := from; lane < to; lane++ {
+				// Lanes of one variant stand together.
+				if lane == from || c.Lanes.Variant[lane] != c.Lanes.Variant[lane-1] {
+					each(c.Variants.At(int(c.Lanes.Variant[lane])))
+				}
+			}
+		},
+		SetAliases: func(card int, each func(string)) {
+			if set := c.Cards.Set[card]; set != snapshot.NoSet {
+				for from, to := c.Sets.Aliases.Range(int(set)); from < to; from++ {
+					each(c.Sets.Alias.At(from))
+				}
+			}
+		},
+		Series: ofSet(&c.Sets.Series),
+		Year: func(card int) int {
+			if set := c.Cards.Set[card]; set != snapshot.NoSet && c.Sets.Release[set] != snapshot.NoDay {
+				return c.Sets.Release[set].Time().Year()
+			}
+			return 0
+		},
+		Games:   gameNames(c),
+		Aliases: aliases(c),
+		Total: func(card int) int {
+			if set := c.Cards.Set[card]; set != snapshot.NoSet {
+				return int(c.Sets.Total[set])
+			}
+			return 0
+		},
+	}
+}
+
+// aliases are the phrases that stand for other words or for a card.
+func aliases(c *snapshot.Catalog) []text.Alias {
+	a := &c.Aliases
+	all := make([]text.Alias, a.Phrase.Len())
+	for i := range all {
+		all[i] = text.Alias{
+			Phrase: a.Phrase.At(i), Replacement: a.Replacement.At(i), Card: int(a.Card[i]), Game: -1,
+		}
+		if a.Game[i] != snapshot.AnyGame {
+			all[i].Game = int(a.Game[i])
+		}
+	}
+	return all
+}
+
+// gameNames are the games' names by their numbers.
+func gameNames(c *snapshot.Catalog) []string {
+	names := make([]string, c.Games.Name.Len())
+	for game := range names {
+		names[game] = c.Games.Name.At(game)
+	}
+	return names
+}

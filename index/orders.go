@@ -1,0 +1,154 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+
+	"ninepocket/snapshot"
+)
+
+// orders are the cards of one catalog in each order that a walk may ask for. Cards are numbered by
+// price, the dearest first, so that this order needs no list.
+type orders struct {
+	c *snapshot.Catalog
+
+	asc     []uint32 // cards in price_asc order
+	ascRank []uint32 // the rank in asc of each card
+	likely  []uint32 // cards by fit, the likeliest first, equal ones in catalog order
+	rankFit []uint32 // the rank in likely of each card
+	newest  []uint32 // cards in catalog order, which is newest
+	priced  int      // cards below this number have a display price
+}
+
+// newOrders makes the permutations of the sort orders and checks that the catalog is numbered as it
+// says.
+func newOrders(c *snapshot.Catalog, step func()) (orders, error) {
+	n := c.Cards.ID.Len()
+	o := orders{c: c, newest: make([]uint32, n)}
+	for card, rank := range c.Cards.Order {
+		o.newest[rank] = uint32(card)
+	}
+
+	// A rank that two cards share leaves another one out.
+	for rank, card := range o.newest {
+		if c.Cards.Order[card] != uint32(rank) {
+			return orders{}, fmt.Errorf("cards share rank %d of the catalog order", rank)
+		}
+	}
+
+	o.byFit(step)
+
+	// Prices must fall with the numbers, and cards without one come last.
+	o.priced = n
+	for card := range n {
+		every(step, card)
+		if c.Cards.Display[card] < 0 {
+			o.priced = min(o.priced, card)
+		} else if card > o.priced || card > 0 && o.price(uint32(card-1)) < o.price(uint32(card)) {
+			return orders{}, fmt.Errorf("card %d is not in price order", card)
+		}
+	}
+
+	// Prices ascend as the numbers descend, but equal prices stay in catalog order.
+	o.asc = make([]uint32, 0, n)
+	for end := o.priced; end > 0; {
+		start := end - 1
+		for start > 0 && o.price(uint32(start-1)) == o.price(uint32(start)) {
+			start--
+		}
+		for card := start; card < end; card++ {
+			o.asc = append(o.asc, uint32(card))
+		}
+		end = start
+	}
+
+	for card := o.priced; card < n; card++ {
+		o.asc = append(o.asc, uint32(card))
+	}
+
+	o.ascRank = make([]uint32, n)
+	for rank, card := range o.asc {
+		o.ascRank[card] = uint32(rank)
+	}
+
+	return o, nil
+}
+
+// byFit orders the cards by how likely each is to be meant; without that column in the order of
+// the catalog.
+func (o *orders) byFit(step func()) {
+	o.likely = o.newest
+	o.rankFit = o.c.Cards.Order
+	fit := o.c.Fit
+	if len(fit) == 0 {
+		return
+	}
+
+	o.likely = slices.Clone(o.newest)
+	compared := 0
+	slices.SortStableFunc(o.likely, func(a, b uint32) int {
+		compared++
+		every(step, compared)
+		return cmp.Compare(fit[b], fit[a])
+	})
+
+	o.rankFit = make([]uint32, len(o.likely))
+	for rank, card := range o.likely {
+		o.rankFit[card] = uint32(rank)
+	}
+}
+
+// fit is how likely a card is to be meant, 0 when the catalog does not say.
+func (o *orders) fit(card uint32) uint32 {
+	if len(o.c.Fit) == 0 {
+		return 0
+	}
+	return o.c.Fit[card]
+}
+
+// price is a card's display price, NoCents without one.
+func (o *orders) price(card uint32) int64 { return o.c.DisplayCents(int(card)) }
+
+// priceRange is the range of numbers of cards with lo <= price <= hi.
+func (o *orders) priceRange(lo, hi int64) (from, to int) {
+	from = sort.Search(o.priced, func(card int) bool { return o.price(uint32(card)) <= hi })
+	to = sort.Search(o.priced, func(card int) bool { return o.price(uint32(card)) < lo })
+	return from, max(from, to)
+}
+
+// firstAsc is the rank in price_asc of the first card with the same price as card.
+func (o *orders) firstAsc(card uint32) uint32 {
+	rank := o.ascRank[card]
+	for rank > 0 && o.price(o.asc[rank-1]) == o.price(card) {
+		rank--
+	}
+	return rank
+}
+
+// rank is a card's place in an order.
+func (o *orders) rank(order Sort, card uint32) uint32 {
+	switch order {
+	case PriceAsc:
+		return o.ascRank[card]
+	case Newest:
+		return o.c.Cards.Order[card]
+	case Relevance, PriceDesc:
+	}
+
+	return card
+}
+
+// at is the card at a place in an order.
+func (o *orders) at(order Sort, rank uint32) uint32 {
+	switch order {
+	case PriceAsc:
+		return o.asc[rank]
+	case Newest:
+		return o.newest[rank]
+	case Relevance, PriceDesc:
+	}
+
+	return rank
+}

@@ -1,0 +1,158 @@
+package index
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"unsafe"
+
+	"ninepocket/snapshot"
+)
+
+// Products finds the verified products of one catalog: cards and sealed products that a batch of
+// prices may ask for (docs/API.md, GET /v1/products). It is immutable and safe for concurrent use.
+type Products struct {
+	c     *snapshot.Catalog
+	cards *refs
+	games *games
+
+	items    []uint32 // by public id ascending
+	sealed   *table   // sealed products by public id
+	partners *terms   // rows of items by partner id
+}
+
+// Products are the verified products.
+func (ix *Index) Products() *Products { return ix.products }
+
+func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *Products {
+	p := &Products{c: c, cards: cards, games: games}
+	n := c.Cards.ID.Len()
+	for item := range c.NumItems() {
+		if item >= n || c.Cards.Product[item] != 0 {
+			p.items = append(p.items, uint32(item))
+		}
+	}
+
+	tails := &c.Sealed.Tail
+	p.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
+	for row := range tails.Len() {
+		every(step, row)
+		p.sealed.add(uint32(row))
+	}
+
+	compared := 0
+	slices.SortFunc(p.items, func(a, b uint32) int {
+		compared++
+		every(step, compared)
+		return strings.Compare(p.tail(a), p.tail(b))
+	})
+
+	// The rows are known now, so that partners' ids may lead to them.
+	p.partners = newTerms(step, len(p.items), func(row int, add func(string)) {
+		ids := &c.Identifiers
+		for from, to := ids.Of.Range(int(p.items[row])); from < to; from++ {
+			if isPartner(c, ids.Namespace.At(from)) {
+				add(ids.Value.At(from))
+			}
+		}
+	})
+	return p
+}
+
+// isPartner reports whether a namespace's values answer partner_id (docs/NATIVE.md, source.toml).
+func isPartner(c *snapshot.Catalog, namespace string) bool {
+	for feed := range c.Feeds.Partner.Len() {
+		if c.Feeds.Partner.At(feed) == namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// Items are the item numbers of the products, by public id ascending. A row is a place in it. The
+// list belongs to the index.
+func (p *Products) Items() []uint32 { return p.items }
+
+// Find finds a product by the tail of its public id: an item number. It is what a batch of prices
+// asks for: the table of card ids has cards, and the few sealed products have one of their own.
+func (p *Products) Find(tail string) (item int, ok bool) {
+	// As long as ids are; a longer one is none, and may allocate.
+	var buf [len(cardPrefix) + 64]byte
+	id := append(append(buf[:0], cardPrefix...), tail...)
+	if card, ok := p.cards.id(unsafe.String(unsafe.SliceData(id), len(id))); ok && p.c.Cards.Product[card] != 0 {
+		return card, true
+	}
+
+	row, ok := p.sealed.find(tail)
+	return p.c.Cards.ID.Len() + int(row), ok
+}
+
+// Row finds a product by the tail of its public id: its row.
+func (p *Products) Row(tail string) (row int, ok bool) {
+	return sort.Find(len(p.items), func(k int) int { return strings.Compare(tail, p.tail(p.items[k])) })
+}
+
+// tail is the public id of a product's item without its prefix.
+func (p *Products) tail(item uint32) string { return ProductTail(p.c, int(item)) }
+
+// ProductTail is the public id of a product's item without its prefix; a card and its product share
+// it (decision 25).
+func ProductTail(c *snapshot.Catalog, item int) string {
+	if n := c.Cards.ID.Len(); item >= n {
+		return c.Sealed.Tail.At(item - n)
+	}
+	return c.Cards.ID.At(item)[len(cardPrefix):]
+}
+
+// cardPrefix begins the id of every card.
+const cardPrefix = "card_"
+
+// ProductFilter narrows products down.
+type ProductFilter struct {
+	Game    string // slug, "" for any
+	Kind    string // card or sealed, "" for any
+	Partner string // exact value of an identifier in a partner namespace, "" for any
+}
+
+// Page appends the rows of at most limit products after the tail of a public id ("" for the first
+// page) that pass the filter, by public id ascending, and says whether more follow.
+func (p *Products) Page(dst []uint32, f ProductFilter, after string, limit int) (rows []uint32, more bool) {
+	from := 0
+	if after != "" {
+		from = sort.Search(len(p.items), func(k int) bool { return p.tail(p.items[k]) > after })
+	}
+	game, ok := p.games.find(f.Game)
+	if !ok {
+		return dst, false
+	}
+
+	cards := p.c.Cards.ID.Len()
+	passes := func(row uint32) bool {
+		item := int(p.items[row])
+		if item < cards {
+			return f.Kind != "sealed" && (game < 0 || game == int(p.c.Cards.Game[item]))
+		}
+		return f.Kind != "card" && (game < 0 || game == int(p.c.Sealed.Game[item-cards]))
+	}
+
+	// A partner's id has a list of its rows; else every row is looked at.
+	n := len(p.items) - from
+	row := func(k int) uint32 { return uint32(from + k) }
+	if f.Partner != "" {
+		listed := cut(p.partners.find(f.Partner), uint32(from), uint32(len(p.items)))
+		n = len(listed)
+		row = func(k int) uint32 { return listed[k] }
+	}
+
+	rows = dst
+	for k := range n {
+		if !passes(row(k)) {
+			continue
+		}
+		if len(rows)-len(dst) == limit {
+			return rows, true
+		}
+		rows = append(rows, row(k))
+	}
+	return rows, false
+}
