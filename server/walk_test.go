@@ -217,7 +217,7 @@ func TestWalks(t *testing.T) {
 	tr := todaysTruth()
 	r := rand.New(rand.NewPCG(1, 2))
 	matched := 0
-	for i := range 90 / depth.Every(3) {
+	for i := range 90 / depth.Every(9) {
 		f := draw(r, tr)
 		want := f.want(tr)
 		limit := always(50)
@@ -235,7 +235,7 @@ func TestWalks(t *testing.T) {
 		matched += len(want)
 	}
 
-	if matched < 12_000/depth.Every(3) {
+	if matched < 12_000/depth.Every(9) {
 		t.Errorf("only %d cards walked", matched)
 	}
 }

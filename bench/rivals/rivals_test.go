@@ -148,7 +148,7 @@ func cardsOf(t *testing.T, base, key string) []known {
 func TestPlainAnswersAlike(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	key := keyOf(t, state)
-	store := build(t, 1_000, 365)
+	store := build(t, 500, 60)
 	ours := serve(t, bench.OwnTasks(), bench.Task{Kind: "memory", Store: store, State: state})
 	plain := serve(t, Tasks(), bench.Task{Kind: taskPlain, Store: store, State: state})
 

@@ -116,7 +116,7 @@ func edit(t *testing.T, path string, change func(i int, line string) []string) {
 func TestBadDays(t *testing.T) {
 	t.Parallel()
 	o := &operator{t, filepath.Join(t.TempDir(), "store")}
-	options := synth.Options{Cards: 1500, HistoryDays: 3, Plain: true}
+	options := synth.Options{Cards: 1000, HistoryDays: 3, Plain: true}
 	first := t.TempDir()
 	if err := synth.Write(first, options); err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func TestRealBadDays(t *testing.T) {
 		t.Skip("skipped: real bad days, because the real data is not there")
 	}
 
-	every := depth.Every(16)
+	every := depth.Every(40)
 
 	few := func(name string, b []byte) []byte { return oneSetIn(t, every, name, b) }
 	days := map[string]string{}

@@ -135,8 +135,8 @@ func TestDrainIsTold(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("the server did not end well: %v\n%s", err, p.log)
 	}
-	// The process and its files take a moment; with the race detector, a second.
-	if took := time.Since(begun); took < lead || took > lead+adminGrace+2*time.Second {
+	// The process and its files take a moment: seconds on a busy machine with the race detector.
+	if took := time.Since(begun); took < lead || took > lead+adminGrace+10*time.Second {
 		t.Errorf("the drain took %v after a lead of %v", took, lead)
 	}
 }

@@ -115,7 +115,7 @@ func TestExpand(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(3, 3))
 	v := &c.index.words
-	for range 60 / depth.Every(6) {
+	for range 60 / depth.Every(12) {
 		w := misspell(rng, string(v.word(uint32(rng.IntN(v.len())))))
 		limit := allowedTypos([]byte(w))
 		if limit == 0 {

@@ -46,7 +46,7 @@ var typings = []struct {
 func TestOwnName(t *testing.T) {
 	for spelling, c := range map[string]*testCatalog{"official": officialCatalog(t), "TCGCSV": tcgcsvCatalog(t)} {
 		floor := 0.999
-		stride := depth.Every(20)
+		stride := depth.Every(60)
 		if spelling == "TCGCSV" {
 			stride *= 3
 			floor = 0.998 // "Pikachu (Surfing)" is also the name Surfing Pikachu
