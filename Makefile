@@ -200,7 +200,7 @@ licenses-check: dist/linux-amd64/ninepocket ## fail when a licence is not permis
 	$(GO) run ./deploy/bom -binary $< -licenses THIRD_PARTY_LICENSES -check
 
 .PHONY: check
-check: lint test alloc fuzz-seeds bench-check licenses-check ## everything that must pass before a commit
+check: lint test browser alloc fuzz-seeds bench-check licenses-check ## everything that must pass before a commit
 
 .PHONY: clean
 clean: ## remove what was built
