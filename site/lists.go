@@ -34,11 +34,20 @@ const (
 
 // aboutCard is what stands below a card's name in a list.
 func aboutCard(c *snapshot.Catalog, card int, withSet bool) string {
-	set := ""
-	if n := c.Cards.Set[card]; withSet && n != snapshot.NoSet {
-		set = c.Sets.Name.At(int(n))
+	facts := factsOf(c, card)
+	if !withSet {
+		facts[1] = ""
 	}
-	return joined(c.Cards.Number.At(card), set, c.Cards.Rarity.At(card))
+	return joined(facts[:]...)
+}
+
+// factsOf are what tells a card from others of its name: number, set and rarity, each "" without one.
+func factsOf(c *snapshot.Catalog, card int) [3]string {
+	facts := [3]string{c.Cards.Number.At(card), "", c.Cards.Rarity.At(card)}
+	if set := c.Cards.Set[card]; set != snapshot.NoSet {
+		facts[1] = c.Sets.Name.At(int(set))
+	}
+	return facts
 }
 
 // released is the day a set was released, with a word before it; "" for a set without one.

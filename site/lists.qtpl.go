@@ -113,7 +113,7 @@ func (s *searchPage) content() string {
 	return qs422016
 }
 
-//  options are what the search box suggests.
+//  options are what the search box suggests. They come with each letter that is typed, so that nothing is joined before it is written.
 
 func (p *Pages) streamoptions(qw422016 *qt422016.Writer, c *snapshot.Catalog, cards []uint32) {
 	for i, n := range cards {
@@ -122,11 +122,23 @@ func (p *Pages) streamoptions(qw422016 *qt422016.Writer, c *snapshot.Catalog, ca
 		qw422016.N().S(`<li id="o`)
 		qw422016.N().D(i)
 		qw422016.N().S(`" role="option" data-href="`)
-		qw422016.E().S(p.cardLink(c.Cards.Slug.At(card)))
+		qw422016.E().S(p.root)
+		qw422016.N().S(`/cards/`)
+		qw422016.E().S(c.Cards.Slug.At(card))
 		qw422016.N().S(`"> <span>`)
 		qw422016.E().S(c.Cards.Name.At(card))
-		qw422016.N().S(`</span> <small>`)
-		qw422016.E().S(aboutCard(c, card, true))
+		qw422016.N().S(`</span> <small> `)
+		between := ""
+
+		for _, part := range factsOf(c, card) {
+			if part != "" {
+				qw422016.E().S(between)
+				qw422016.E().S(part)
+				qw422016.N().S(` `)
+				between = separator
+
+			}
+		}
 		qw422016.N().S(`</small> <b>`)
 		if cents := c.DisplayCents(card); cents >= 0 {
 			qw422016.E().S(dollars(cents))

@@ -89,10 +89,13 @@ func title(code string) string {
 	return string(words)
 }
 
+// separator stands between facts of one line.
+const separator = " · "
+
 // joined puts what is there of parts behind each other.
 func joined(parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	return strings.Join(parts, " · ")
+	return strings.Join(parts, separator)
 }
 
 // counted is a number with its noun.
