@@ -46,6 +46,53 @@ func embeddedHarness(create waltest.Create) accesstest.Harness {
 	}
 }
 
+// oneClock makes a harness of one clock of another one: its stores fail a test whose clocks go apart.
+func oneClock(h accesstest.Harness) accesstest.Harness {
+	open := h.Open
+	reopen := h.Reopen
+	h.OneClock = true
+	h.Open = func(t testing.TB, now access.Instant) access.Store {
+		return &clocked{Store: open(t, now), t: t, apart: now.Wall - now.Mono}
+	}
+	if reopen == nil {
+		return h
+	}
+
+	h.Reopen = func(t testing.TB, store access.Store, kill bool, now access.Instant) access.Store {
+		before := store.(*clocked)
+		return &clocked{Store: reopen(t, before.Store, kill, now), t: t, apart: before.apart}
+	}
+	return h
+}
+
+// clocked fails the test when a caller's two clocks are not as far apart as they were.
+type clocked struct {
+	access.Store
+	t     testing.TB
+	apart int64
+}
+
+func (c *clocked) look(now access.Instant) {
+	if now.Wall-now.Mono != c.apart {
+		c.t.Errorf("the clocks went apart by %d ms", now.Wall-now.Mono-c.apart)
+	}
+}
+
+func (c *clocked) Admit(p *access.Principal, rule access.Rule, now access.Instant) access.Decision {
+	c.look(now)
+	return c.Store.Admit(p, rule, now)
+}
+
+func (c *clocked) Begin(ticket access.Ticket, key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
+	c.look(now)
+	return c.Store.Begin(ticket, key, body, now)
+}
+
+func (c *clocked) Usage(p *access.Principal, rule access.Rule, now access.Instant) (access.Usage, error) {
+	c.look(now)
+	return c.Store.Usage(p, rule, now)
+}
+
 // modelSteps is how many operations one of rapid's hundred checks runs. NINEPOCKET_MODEL_STEPS=5000
 // makes a million in two of the tests together.
 func modelSteps(t *testing.T) int {
@@ -64,6 +111,10 @@ func modelSteps(t *testing.T) int {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Model(t, memoryHarness(), modelSteps(t)) })
+	t.Run("one clock", func(t *testing.T) {
+		t.Parallel()
+		accesstest.Model(t, oneClock(embeddedHarness(waltest.Kinds(t)["written"])), modelSteps(t)/2)
+	})
 
 	for name, create := range waltest.Kinds(t) {
 		t.Run("embedded, "+name, func(t *testing.T) {
@@ -76,6 +127,11 @@ func TestModel(t *testing.T) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) { t.Parallel(); accesstest.Conform(t, memoryHarness()) })
+	t.Run("one clock", func(t *testing.T) {
+		t.Parallel()
+		accesstest.Conform(t, oneClock(embeddedHarness(waltest.Kinds(t)["written"])))
+	})
+
 	for name, create := range waltest.Kinds(t) {
 		t.Run("embedded, "+name, func(t *testing.T) { t.Parallel(); accesstest.Conform(t, embeddedHarness(create)) })
 	}

@@ -20,4 +20,8 @@ type Harness struct {
 	// Reopen ends a store, with Close or as if its process had been killed, and opens the same
 	// state again. Nil: the store keeps nothing.
 	Reopen func(t testing.TB, store access.Store, kill bool, now access.Instant) access.Store
+
+	// OneClock says that the store goes by a clock of its own, as a server that many share does. The
+	// two clocks of its callers then stay together, and what only two can show is left out.
+	OneClock bool
 }

@@ -170,8 +170,9 @@ func (m *model) step() {
 }
 
 // tick moves the clocks: the monotonic one forward, the wall clock now and then anywhere within two
-// days.
+// days. One clock goes forward alone, now and then to the end of a day or month.
 func (m *model) tick() {
+	wall := m.now.Wall
 	d := int64(m.pick(4000, "ms"))
 	switch n := m.pick(40, "leap"); {
 	case n < 3:
@@ -187,6 +188,11 @@ func (m *model) tick() {
 	case n == 7:
 		month := m.now.Time()
 		m.now.Wall = time.Date(month.Year(), month.Month()+1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - 1
+	}
+
+	if leapt := m.now.Wall - wall; m.h.OneClock {
+		m.now.Wall = wall
+		d += max(leapt, 0)
 	}
 
 	m.now.Mono += d
@@ -589,7 +595,11 @@ func (m *model) restart() {
 	m.finishAll()
 	at := m.at()
 	down := int64(m.pick(90_000, "down"))
-	m.now = access.Instant{Mono: int64(m.pick(1000, "origin")), Wall: m.now.Wall + down}
+	m.now.Wall += down
+	m.now.Mono += down
+	if !m.h.OneClock {
+		m.now.Mono = int64(m.pick(1000, "origin"))
+	}
 	m.store = m.h.Reopen(m.tb, m.store, m.pick(2, "kill") == 1, m.now)
 	m.compareLedger()
 	if m.lastWall == 0 {
