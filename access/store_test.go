@@ -83,7 +83,9 @@ func (c *clocked) Admit(p *access.Principal, rule access.Rule, now access.Instan
 	return c.Store.Admit(p, rule, now)
 }
 
-func (c *clocked) Begin(ticket access.Ticket, key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
+func (c *clocked) Begin(
+	ticket access.Ticket, key string, body access.BodyHash, now access.Instant,
+) (access.Claim, error) {
 	c.look(now)
 	return c.Store.Begin(ticket, key, body, now)
 }
