@@ -54,7 +54,7 @@ func getSet(r *Request, out *Reply) *wire.Fault {
 	}
 	set, ok := r.Set()
 	if !ok {
-		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", quote(r.asked()))
+		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", Quote(r.asked()))
 	}
 
 	out.Stored = r.View.SetPage(set)

@@ -149,7 +149,7 @@ func TestBatchesOfBoth(t *testing.T) {
 			name: "no list", path: "/v1/cards/batch", body: `{"identifiers":"partner:1","ids":[7]}`, status: 400,
 			code: "invalid_request",
 			want: []match{has("identifiers must be an array of strings",
-				"ids must hold strings only (ids[0] is something else)")},
+				"ids must hold strings only (ids[0] is a number)")},
 		},
 		{
 			name: "a plan's cap counts both", path: "/v1/cards/batch", key: "capped", status: 403, code: "plan_limit",
@@ -158,7 +158,7 @@ func TestBatchesOfBoth(t *testing.T) {
 		},
 		{
 			name: "broken JSON says that alone", path: "/v1/prices/batch", body: `{"ids":["a",]}`, status: 400,
-			code: "invalid_request", want: []match{has("it is not JSON at byte 12"), lacks("strings")},
+			code: "invalid_request", want: []match{has("the body is not JSON after its first 12 bytes"), lacks("strings")},
 		},
 		{name: "an empty id", path: "/v1/prices/batch", body: `{"ids":[""]}`, want: []match{at("not_found.0", "")}},
 	})
