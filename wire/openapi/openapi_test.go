@@ -241,7 +241,7 @@ func TestExamples(t *testing.T) {
 				}
 			})
 
-			if checked < 90 {
+			if checked < 100 {
 				t.Errorf("only %d examples checked", checked)
 			}
 		})
