@@ -98,7 +98,7 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 		r.noteUnknown(out, &filter)
 	}
 	if filter.Set != "" {
-		r.tellNearest(out, filter.Set)
+		r.tellSet(out, filter.Set)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendMovers(out.Body, r.cards)

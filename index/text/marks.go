@@ -221,9 +221,15 @@ func (q *query) keepCode(ix *Index) {
 }
 
 // keepSome makes words of what was marked where nothing else is left to look for: rarities before
-// games, and games before noise.
+// games. Of noise a word by itself is looked for, which may be a name's or the beginning of one;
+// several are nothing: "my lot of cards".
 func (q *query) keepSome() {
-	for _, kind := range []markKind{markPlain, markYear, markWish, markGame, markQuiet, markGrade} {
+	if len(q.marks) == 1 {
+		q.marks[0] = mark{id: q.marks[0].id}
+		return
+	}
+
+	for _, kind := range []markKind{markPlain, markYear, markWish, markGame} {
 		found := false
 		for i := range q.marks {
 			if q.marks[i].kind == kind {
