@@ -99,8 +99,8 @@ type NewKey struct {
 }
 
 // Create adds a key, and the tenant when it is new. It returns the key's record and, once, its
-// text. A plan other than the tenant's is ErrPlanDiffers, other credits ErrCreditsDiffer. The caller checks that the plan is
-// configured.
+// text. A plan other than the tenant's is ErrPlanDiffers, other credits are ErrCreditsDiffer. The
+// caller checks that the plan is configured.
 func (f *KeyFile) Create(want NewKey, now time.Time) (*Key, string, error) {
 	// Nothing changes before everything was judged.
 	if err := want.Validate(now); err != nil {

@@ -159,12 +159,11 @@ func (r *Request) strangeQuery() {
 		named = append(named, Quote(name))
 	}
 
-	what, leave := "parameters", "leave them out"
+	format := "the query has the unknown parameters %s: leave them out (this operation takes %s)"
 	if len(named) < 2 {
-		what, leave = "parameter", "leave it out"
+		format = "the query has the unknown parameter %s: leave it out (this operation takes %s)"
 	}
-	r.problem("the query has the unknown %s %s: %s (this operation takes %s)", what, strings.Join(named, ", "),
-		leave, list(r.Params))
+	r.problem(format, strings.Join(named, ", "), list(r.Params))
 }
 
 // list is names as a sentence has them.

@@ -212,7 +212,8 @@ const conditions = "one of near_mint, lightly_played, moderately_played, heavily
 
 // checkLane notes what is wrong with the variant and condition of a card.
 func (r *Request) checkLane(s *wire.Selection, n int, given members) {
-	r.itemProblems(n, hasVariant&^given, "is required of a card: price_options of GET /v1/products/{product_id} has them")
+	r.itemProblems(n, hasVariant&^given,
+		"is required of a card: price_options of GET /v1/products/{product_id} has them")
 	r.itemProblems(n, hasCondition&^given, "is required of a card: "+conditions)
 
 	length := int64(utf8.RuneCountInString(s.Variant))

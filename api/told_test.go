@@ -50,13 +50,13 @@ func TestSetsTold(t *testing.T) {
 	for path, query := range map[string]string{
 		"/v1/cards": "set=", "/v1/market/movers": "direction=up&set=", "/v1/sets": "q=",
 	} {
-		op := all[slices.IndexFunc(all, func(op *Operation) bool { return op.Path == path && op.Surface == access.Live })]
+		at := slices.IndexFunc(all, func(op *Operation) bool { return op.Path == path && op.Surface == access.Live })
 		for ref, want := range map[string]string{
 			"evolving+skies":      "",
 			"evolving+skys":       `respelt;q="evolving skys";as="SWSH07: Evolving Skies"`,
 			"evolving+sky+boxers": `nearest-set;q="evolving sky boxers";as="SWSH07: Evolving Skies"`,
 		} {
-			out, fault := run(service, view, op, ask{query: query + ref})
+			out, fault := run(service, view, all[at], ask{query: query + ref})
 			if fault != nil {
 				t.Fatalf("%s: %v", path, fault)
 			}

@@ -158,7 +158,8 @@ func TestBatchesOfBoth(t *testing.T) {
 		},
 		{
 			name: "broken JSON says that alone", path: "/v1/prices/batch", body: `{"ids":["a",]}`, status: 400,
-			code: "invalid_request", want: []match{has("the body is not JSON after its first 12 bytes"), lacks("strings")},
+			code: "invalid_request",
+			want: []match{has("the body is not JSON after its first 12 bytes"), lacks("strings")},
 		},
 		{name: "an empty id", path: "/v1/prices/batch", body: `{"ids":[""]}`, want: []match{at("not_found.0", "")}},
 	})

@@ -15,7 +15,8 @@ func (v *validation) checkHeaders() {
 	}
 
 	for name := range v.Header {
-		if _, declared := headers.object[canonical(headers.names(), name)]; !declared && ofContract(name, v.Header.Get(name)) {
+		_, declared := headers.object[canonical(headers.names(), name)]
+		if !declared && ofContract(name, v.Header.Get(name)) {
 			v.fault("header %s is not declared for this response", name)
 		}
 	}
