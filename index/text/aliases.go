@@ -155,6 +155,10 @@ func (q *query) separate(ix *Index) {
 	for i := 0; i < len(q.norm.tokens) && len(q.norm.tokens) < maxTokens; i++ {
 		tok := q.norm.tokens[i]
 		word := q.norm.word(tok)
+		if !collector.IsDigit(word[len(word)-1]) {
+			continue
+		}
+
 		head := slices.IndexFunc(word, collector.IsDigit)
 		if head < 2 || !collector.IsInteger(word[head:]) || tok.hash ||
 			ix.words.find(word) != none || ix.numbers.find(q.numberKey(i, i+1)) != none ||

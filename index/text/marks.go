@@ -95,11 +95,17 @@ func (q *query) markAt(ix *Index, i int, graded bool) (int, mark) {
 		return 1, mark{}
 	}
 
+	// Most words are known, and of known ones is known whether they are more than words.
+	word := q.norm.word(tokens[i])
+	id := q.marks[i].id
+	more := id == none || ix.phraseWord[id]
+	if !more && !collector.IsDigit(word[len(word)-1]) {
+		return 1, mark{}
+	}
+
 	if n := q.gradeAt(i, graded); n > 0 {
 		return n, mark{kind: markGrade}
 	}
-
-	word := q.norm.word(tokens[i])
 	if collector.IsInteger(word) {
 		if isYear(word) && !q.isNumberPart(i, i+1) {
 			return 1, mark{kind: markYear}
@@ -107,8 +113,7 @@ func (q *query) markAt(ix *Index, i int, graded bool) (int, mark) {
 		return 1, mark{}
 	}
 
-	// Most words are known, and of known ones is known whether they are more than words.
-	if id := q.marks[i].id; id != none && !ix.phraseWord[id] {
+	if !more {
 		return 1, mark{}
 	}
 	first, known := ix.phrases[string(word)]

@@ -70,7 +70,7 @@ func (s *search) expand(e effort) bool {
 			s.expandPrefix(bit, u.text, id)
 		}
 
-		if e >= respelled && !u.number && !isTrade(u.text) {
+		if e >= respelled && !u.number && !u.trade {
 			s.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
 		}
 
@@ -146,9 +146,13 @@ func (s *search) expandPrefix(bit uint8, w []byte, id uint32) {
 	}
 
 	// The words with one beginning are neighbours; the word itself is the first of them.
-	lo, hi := s.ix.words.prefix(w)
-	if id != none {
-		lo = id + 1
+	words := &s.ix.words
+	lo := id + 1
+	hi := uint32(0)
+	if id == none {
+		lo, hi = words.prefix(w)
+	} else {
+		hi = words.prefixEnd(lo, w)
 	}
 
 	if lo < hi {
