@@ -156,8 +156,8 @@ func (q *query) gradeAt(i int, graded bool) int {
 	word := q.norm.word(tokens[i])
 	n := 1
 	switch {
-	case gradeCompanies[string(word)]:
-	case len(word) > 3 && gradeCompanies[string(word[:3])] && collector.IsInteger(word[3:]) && len(word) <= 5:
+	case isGrader(word):
+	case len(word) > 3 && isGrader(word[:3]) && collector.IsInteger(word[3:]) && len(word) <= 5:
 		return n
 	case graded && i > 0 && q.marks[i-1].kind == markGrade && q.isGrade(i):
 		n = 0

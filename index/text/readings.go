@@ -70,7 +70,7 @@ func (s *search) expand(e effort) bool {
 			s.expandPrefix(bit, u.text, id)
 		}
 
-		if e >= respelled && !u.number && !u.trade {
+		if e >= respelled && !u.number && !u.noise.isTrade() {
 			s.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
 		}
 

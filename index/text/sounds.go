@@ -230,7 +230,7 @@ func (s *search) spokenBits(i, til int) (bits uint8) {
 		}
 	}
 
-	if til == i+1 && (known > 0 || isTrade(s.query.norm.word(s.query.norm.tokens[i]))) {
+	if til == i+1 && (known > 0 || noises[string(s.query.norm.word(s.query.norm.tokens[i]))].isTrade()) {
 		return 0
 	}
 	return bits
