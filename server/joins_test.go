@@ -369,58 +369,98 @@ func TestStatisticsWithoutAWindow(t *testing.T) {
 	})
 }
 
-// realRefs are all identifiers of a namespace that the cards of a world have.
-func realRefs(w *world, namespace string) []string {
+// realRefs are the cards of a world by their identifiers in a namespace, each list ascending, and these
+// identifiers.
+func realRefs(w *world, namespace string) (cards map[string][]string, values []string) {
 	c := w.Engine.View().Catalog
-	var all []string
+	cards = map[string][]string{}
 	for card := range c.Cards.ID.Len() {
 		for k, to := c.Identifiers.Of.Range(card); k < to; k++ {
 			if c.Identifiers.Namespace.At(k) == namespace {
-				all = append(all, c.Identifiers.Value.At(k))
+				cards[c.Identifiers.Value.At(k)] = append(cards[c.Identifiers.Value.At(k)], c.Cards.ID.At(card))
 			}
 		}
 	}
-	return all
+
+	for value, ids := range cards {
+		slices.Sort(ids)
+		values = append(values, value)
+	}
+	slices.Sort(values)
+	return cards, values
+}
+
+// batchRefs is a batch's answer: the cards' ids by what they were asked for by.
+func batchRefs(t *testing.T, w *world, body object, check func(card object)) map[string][]string {
+	t.Helper()
+	text, _ := json.Marshal(body)
+	var got struct {
+		Data     []object
+		NotFound []string `json:"not_found"`
+	}
+	w.try(t, scenario{path: "/v1/cards/batch", body: string(text)}).decode(t, &got)
+	if len(got.NotFound) > 0 {
+		t.Fatalf("not found: %v", got.NotFound)
+	}
+
+	by := map[string][]string{}
+	for _, card := range got.Data {
+		ref := fmt.Sprint(card["ref"])
+		by[ref] = append(by[ref], fmt.Sprint(card["id"]))
+		check(card)
+	}
+	return by
 }
 
 // sweepIdentifiers asks for every identifier of a namespace in batches, and for a sample of them (all,
 // where sweeps are whole) one by one and on to their products and back. check judges each card.
 func sweepIdentifiers(
-	t *testing.T, w *world, namespace string, values []string, check func(value string, card object),
-) {
+	t *testing.T, w *world, namespace, public string, check func(value string, card object),
+) (found int) {
 	t.Helper()
-	for from := 0; from < len(values); from += 200 {
-		part := values[from:min(from+200, len(values))]
+	cards, values := realRefs(w, namespace)
+	start := time.Now()
+	for part := range slices.Chunk(values, 200) {
 		var asked []string
 		for _, v := range part {
-			asked = append(asked, namespace+":"+v)
+			asked = append(asked, public+":"+v)
 		}
 
-		body, _ := json.Marshal(object{"identifiers": asked})
-		var got struct {
-			Data     []object
-			NotFound []string `json:"not_found"`
-		}
-		w.try(t, scenario{path: "/v1/cards/batch", body: string(body)}).decode(t, &got)
-		if len(got.NotFound) > 0 || len(got.Data) < len(part) {
-			t.Fatalf("%d of %d found; not found: %v", len(got.Data), len(part), got.NotFound)
-		}
-		for _, card := range got.Data {
-			value, _ := strings.CutPrefix(fmt.Sprint(card["ref"]), namespace+":")
-			if !strings.Contains(fmt.Sprint(card["identifiers"]), value) {
-				t.Fatalf("%v is called %v, not %s", card["id"], card["identifiers"], value)
-			}
+		got := batchRefs(t, w, object{"identifiers": asked}, func(card object) {
+			value, _ := strings.CutPrefix(fmt.Sprint(card["ref"]), public+":")
 			check(value, card)
+		})
+		for i, v := range part {
+			ids := slices.Sorted(slices.Values(got[asked[i]]))
+			if !slices.Equal(ids, cards[v]) {
+				t.Fatalf("%s means %v, want %v", asked[i], ids, cards[v])
+			}
 		}
 	}
+	byIdentifier := time.Since(start)
+
+	// The same cards by their own ids, for comparison.
+	start = time.Now()
+	for part := range slices.Chunk(values, 200) {
+		var asked []string
+		for _, v := range part {
+			asked = append(asked, cards[v][0])
+		}
+		batchRefs(t, w, object{"ids": asked}, func(object) {})
+	}
+	byID := time.Since(start)
 
 	step := depth.Every(50)
+	singly := 0
+	products := 0
 	for i := 0; i < len(values); i += step {
-		query := url.Values{"identifier": {namespace + ":" + values[i]}}
+		query := url.Values{"identifier": {public + ":" + values[i]}}
 		ids := idsIn(t, w.get(t, "/v1/cards?"+query.Encode()))
-		if len(ids) == 0 {
-			t.Fatalf("%v finds nothing", query)
+		slices.Sort(ids)
+		if !slices.Equal(ids, cards[values[i]]) {
+			t.Fatalf("%v finds %v, want %v", query, ids, cards[values[i]])
 		}
+		singly++
 
 		var card struct {
 			Product *string `json:"product_id"`
@@ -433,7 +473,12 @@ func sweepIdentifiers(
 		if !strings.Contains(string(r.body), `{"namespace":"ninepocket","value":"`+ids[0]+`"}`) {
 			t.Fatalf("%s does not name %s: %.300s", *card.Product, ids[0], r.body)
 		}
+		products++
 	}
+
+	t.Logf("%s: %d identifiers in batches of 200 (%v, and %v by id), %d of them singly, %d to a product and back",
+		public, len(values), byIdentifier.Round(time.Millisecond), byID.Round(time.Millisecond), singly, products)
+	return len(values)
 }
 
 // TestRealCardsByTheirOtherIDs asks for every One Piece card of a real catalog by the id that it has
@@ -442,10 +487,8 @@ func TestRealCardsByTheirOtherIDs(t *testing.T) {
 	w := realWorld(t, loader.Input{
 		Kind: "punk-records", Path: filepath.Join(realDir(t), "punk-records", "punk-records-english.tar.zst"),
 	})
-	values := realRefs(w, "punk-records")
-	sweepIdentifiers(t, w, "punk-records", values, func(string, object) {})
-	if len(values) < 4_500 {
-		t.Errorf("only %d cards: the source has over 4,600", len(values))
+	if n := sweepIdentifiers(t, w, "punk-records", "punk-records", func(string, object) {}); n < 4_500 {
+		t.Errorf("only %d cards: the source has over 4,600", n)
 	}
 }
 
@@ -463,8 +506,7 @@ func TestRealTreeByTCGplayerID(t *testing.T) {
 
 	prices := readMarketPrices(t, tree)
 	priced := 0
-	values := realRefs(w, "tcgplayer")
-	sweepIdentifiers(t, w, "tcgplayer", values, func(value string, card object) {
+	n := sweepIdentifiers(t, w, "tcgplayer", "tcgplayer", func(value string, card object) {
 		list, _ := card["prices"].([]any)
 		for _, one := range list {
 			p, _ := one.(map[string]any)
@@ -475,14 +517,13 @@ func TestRealTreeByTCGplayerID(t *testing.T) {
 			}
 		}
 	})
-	if len(values) < 34_000 || priced < 40_000 {
-		t.Errorf("%d cards with %d prices: the tree has over 35,000 and 40,000", len(values), priced)
+	if n < 34_000 || priced < 40_000 {
+		t.Errorf("%d cards with %d prices: the tree has over 35,000 and 40,000", n, priced)
 	}
 
-	values = realRefs(w, "pokemontcg")
-	sweepIdentifiers(t, w, "pokemon-tcg-data", values, func(string, object) {})
-	if len(values) < 19_000 {
-		t.Errorf("only %d cards of pokemon-tcg-data", len(values))
+	n = sweepIdentifiers(t, w, "pokemontcg", "pokemon-tcg-data", func(string, object) {})
+	if n < 19_000 {
+		t.Errorf("only %d cards of pokemon-tcg-data", n)
 	}
 }
 
