@@ -390,26 +390,23 @@ func realRefs(w *world, namespace string) (cards map[string][]string, values []s
 	return cards, values
 }
 
-// batchRefs is a batch's answer: the cards' ids by what they were asked for by.
-func batchRefs(t *testing.T, w *world, body object, check func(card object)) map[string][]string {
+// batchRefs is a batch's answer, all of it found, and how long it took.
+func batchRefs(t *testing.T, w *world, body object) (cards []object, took time.Duration) {
 	t.Helper()
 	text, _ := json.Marshal(body)
+	start := time.Now()
+	r := w.try(t, scenario{path: "/v1/cards/batch", body: string(text)})
+	took = time.Since(start)
+
 	var got struct {
 		Data     []object
 		NotFound []string `json:"not_found"`
 	}
-	w.try(t, scenario{path: "/v1/cards/batch", body: string(text)}).decode(t, &got)
+	r.decode(t, &got)
 	if len(got.NotFound) > 0 {
 		t.Fatalf("not found: %v", got.NotFound)
 	}
-
-	by := map[string][]string{}
-	for _, card := range got.Data {
-		ref := fmt.Sprint(card["ref"])
-		by[ref] = append(by[ref], fmt.Sprint(card["id"]))
-		check(card)
-	}
-	return by
+	return got.Data, took
 }
 
 // sweepIdentifiers asks for every identifier of a namespace in batches, and for a sample of them (all,
@@ -419,36 +416,32 @@ func sweepIdentifiers(
 ) (found int) {
 	t.Helper()
 	cards, values := realRefs(w, namespace)
-	start := time.Now()
+	var byIdentifier, byID time.Duration
 	for part := range slices.Chunk(values, 200) {
-		var asked []string
+		var identifiers, own []string
 		for _, v := range part {
-			asked = append(asked, public+":"+v)
+			identifiers = append(identifiers, public+":"+v)
+			own = append(own, cards[v][0])
 		}
 
-		got := batchRefs(t, w, object{"identifiers": asked}, func(card object) {
+		list, took := batchRefs(t, w, object{"identifiers": identifiers})
+		byIdentifier += took
+		got := map[string][]string{}
+		for _, card := range list {
 			value, _ := strings.CutPrefix(fmt.Sprint(card["ref"]), public+":")
+			got[value] = append(got[value], fmt.Sprint(card["id"]))
 			check(value, card)
-		})
-		for i, v := range part {
-			ids := slices.Sorted(slices.Values(got[asked[i]]))
-			if !slices.Equal(ids, cards[v]) {
-				t.Fatalf("%s means %v, want %v", asked[i], ids, cards[v])
+		}
+		for _, v := range part {
+			if ids := slices.Sorted(slices.Values(got[v])); !slices.Equal(ids, cards[v]) {
+				t.Fatalf("%s:%s means %v, want %v", public, v, ids, cards[v])
 			}
 		}
-	}
-	byIdentifier := time.Since(start)
 
-	// The same cards by their own ids, for comparison.
-	start = time.Now()
-	for part := range slices.Chunk(values, 200) {
-		var asked []string
-		for _, v := range part {
-			asked = append(asked, cards[v][0])
-		}
-		batchRefs(t, w, object{"ids": asked}, func(object) {})
+		// The same cards by their own ids, for comparison.
+		_, took = batchRefs(t, w, object{"ids": own})
+		byID += took
 	}
-	byID := time.Since(start)
 
 	step := depth.Every(50)
 	singly := 0
