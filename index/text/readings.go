@@ -147,11 +147,11 @@ func (s *search) expandPrefix(bit uint8, w []byte, id uint32) {
 
 	// The words with one beginning are neighbours; the word itself is the first of them.
 	words := &s.ix.words
-	lo := id + 1
-	hi := uint32(0)
+	var lo, hi uint32
 	if id == none {
 		lo, hi = words.prefix(w)
 	} else {
+		lo = id + 1
 		hi = words.prefixEnd(lo, w)
 	}
 
