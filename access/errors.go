@@ -49,6 +49,8 @@ var (
 	ErrNoSuchKey = errors.New("no such key")
 	// ErrNoSuchTenant: no tenant has that name.
 	ErrNoSuchTenant = errors.New("no such tenant")
+	// ErrCreditsDiffer: the tenant has other credits, and changing them was not asked for.
+	ErrCreditsDiffer = errors.New("tenant has other credits")
 	// ErrPlanDiffers: the tenant has another plan, and changing it was not asked for.
 	ErrPlanDiffers = errors.New("tenant has another plan")
 	// ErrNoKeysFile: the state directory has no keys file yet.

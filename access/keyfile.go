@@ -90,7 +90,7 @@ type NewKey struct {
 	Tenant     string
 	Kind       Kind
 	Plan       string     // "" = the tenant's
-	ChangePlan bool       // let Plan replace the tenant's
+	ChangePlan bool       // let Plan, Credits and Period replace the tenant's
 	Scopes     Scope      // preview; 0 = all
 	Name       string     // free text, at most 100 characters
 	Expires    *time.Time // nil = never
@@ -99,8 +99,8 @@ type NewKey struct {
 }
 
 // Create adds a key, and the tenant when it is new. It returns the key's record and, once, its
-// text. A plan other than the tenant's is ErrPlanDiffers. The caller checks that the plan is
-// configured.
+// text. A plan other than the tenant's is ErrPlanDiffers, other credits are ErrCreditsDiffer. The
+// caller checks that the plan is configured.
 func (f *KeyFile) Create(want NewKey, now time.Time) (*Key, string, error) {
 	// Nothing changes before everything was judged.
 	if err := want.Validate(now); err != nil {
@@ -168,6 +168,11 @@ func (want NewKey) Validate(now time.Time) error {
 func (f *KeyFile) enter(want NewKey) error {
 	tenant := f.Tenants[want.Tenant]
 	surface := want.Kind.String()
+	if f.has(want.Tenant, surface) && !want.ChangePlan && !tenant.agrees(&want) {
+		return fmt.Errorf("cannot create a key with credits of its own for tenant %q: %w, which all of its keys share",
+			want.Tenant, ErrCreditsDiffer)
+	}
+
 	switch {
 	case tenant == nil && want.Plan == "":
 		return fmt.Errorf("cannot create tenant %q: want a plan", want.Tenant)
@@ -194,6 +199,16 @@ func (f *KeyFile) enter(want NewKey) error {
 		tenant.PeriodEnd = utcPointer(&want.Period[1])
 	}
 	return nil
+}
+
+// agrees reports whether a tenant has the credits and the period that a new key wants, where it wants
+// any.
+func (tenant *Tenant) agrees(want *NewKey) bool {
+	if want.Credits != nil && (tenant.Credits == nil || *tenant.Credits != *want.Credits) {
+		return false
+	}
+	return want.Period == nil || tenant.PeriodStart != nil && tenant.PeriodEnd != nil &&
+		tenant.PeriodStart.Equal(want.Period[0]) && tenant.PeriodEnd.Equal(want.Period[1])
 }
 
 // has reports whether a tenant has a key of a surface.

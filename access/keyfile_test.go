@@ -75,6 +75,16 @@ func TestKeyFileCreate(t *testing.T) {
 	}
 	refused(NewKey{Tenant: "acme", Kind: Preview, Plan: "free"}, "on this surface")
 
+	// So do credits: one key more does not change what all of a tenant's keys share, unasked.
+	refused(NewKey{Tenant: "acme", Kind: Preview, Credits: new(int64(7))}, "other credits")
+	refused(NewKey{Tenant: "acme", Kind: Preview, Period: &[2]time.Time{testTime, testTime.Add(time.Hour)}},
+		"other credits")
+	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Preview, Credits: new(int64(7)), ChangePlan: true})
+	mustCreate(t, f, NewKey{Tenant: "acme", Kind: Preview, Credits: new(int64(7))})
+	if acme.PlanOf("preview") != "preview" || *acme.Credits != 7 {
+		t.Fatalf("%+v", acme)
+	}
+
 	key, _ := mustCreate(t, f, NewKey{Tenant: "org", Kind: Preview, Plan: "preview"})
 	if strings.Join(key.Scopes, ",") != "catalog:read,prices:read,usage:read" {
 		t.Fatalf("scopes %v", key.Scopes)

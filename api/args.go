@@ -98,6 +98,16 @@ func (a *Args) Given(name string) (string, bool) {
 // Unknown are the parameters that the operation does not know, percent-encoded, ten at most.
 func (a *Args) Unknown() []string { return a.unknown }
 
+// mistyped says how a parameter that is missing was spelt in other letters, "" where it was not.
+func (a *Args) mistyped(name string) string {
+	for _, unknown := range a.unknown {
+		if strings.EqualFold(unknown, name) {
+			return " (got " + Quote(unknown) + ", and names are in lower case)"
+		}
+	}
+	return ""
+}
+
 // textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0
 // controls.
 func textProblem(s string) string {
@@ -136,11 +146,24 @@ func (r *Request) ReadQuery(raw []byte) {
 
 	// What is unknown is an error or ignored, but no surface takes bytes that mean nothing.
 	if r.Strict && a.strange > 0 {
-		r.problem("unknown query parameters: %s (this operation takes %s)", strings.Join(a.unknown, ", "),
-			list(r.Params))
+		r.strangeQuery()
 	} else if a.bad {
 		r.problem("the query string is not valid percent-encoded UTF-8")
 	}
+}
+
+// strangeQuery notes the parameters that the operation does not know.
+func (r *Request) strangeQuery() {
+	named := make([]string, 0, maxUnknown)
+	for _, name := range r.Args.unknown {
+		named = append(named, Quote(name))
+	}
+
+	format := "the query has the unknown parameters %s: leave them out (this operation takes %s)"
+	if len(named) < 2 {
+		format = "the query has the unknown parameter %s: leave it out (this operation takes %s)"
+	}
+	r.problem(format, strings.Join(named, ", "), list(r.Params))
 }
 
 // list is names as a sentence has them.
@@ -190,7 +213,7 @@ func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 	n, ok := ParseDecimal(v)
 	switch {
 	case !ok:
-		r.problem("%s must be a whole number between %d and %d (got %s)", name, bounds.Min, bounds.Max, quote(v))
+		r.problem("%s must be a whole number between %d and %d (got %s)", name, bounds.Min, bounds.Max, Quote(v))
 		return absent
 	case !bounds.Has(n):
 		r.problem("%s must be between %d and %d (got %d)", name, bounds.Min, bounds.Max, n)
@@ -218,7 +241,7 @@ func (r *Request) oneOf(name, absent string, values ...string) string {
 	if i := slices.Index(values, v); i >= 0 {
 		return values[i]
 	}
-	r.problem("%s must be one of %s (got %s)", name, strings.Join(values, ", "), quote(v))
+	r.problem("%s must be one of %s (got %s)", name, strings.Join(values, ", "), Quote(v))
 	return absent
 }
 
@@ -231,7 +254,7 @@ func (r *Request) dayArg(name string) snapshot.Day {
 
 	day, err := snapshot.ParseDay(v)
 	if err != nil {
-		r.problem("%s must be a date YYYY-MM-DD, such as 2026-11-20 (got %s)", name, quote(v))
+		r.problem("%s must be a date YYYY-MM-DD, such as 2026-11-20 (got %s)", name, Quote(v))
 		return snapshot.NoDay
 	}
 	return day
@@ -246,7 +269,7 @@ func (r *Request) instantArg(name string) int64 {
 
 	at, err := time.Parse(time.RFC3339, v)
 	if err != nil {
-		r.problem("%s must be a date and time of RFC 3339, such as 2026-11-20T20:05:00Z (got %s)", name, quote(v))
+		r.problem("%s must be a date and time of RFC 3339, such as 2026-11-20T20:05:00Z (got %s)", name, Quote(v))
 		return snapshot.NoTime
 	}
 	return at.UnixMilli()
@@ -261,7 +284,7 @@ func (r *Request) identifierArg() string {
 
 	namespace, value, _ := strings.Cut(v, ":")
 	if namespace == "" || value == "" || !wire.IdentifierText.Has(int64(utf8.RuneCountInString(v))) {
-		r.problem("identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", quote(v))
+		r.problem("identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", Quote(v))
 		return ""
 	}
 	return v

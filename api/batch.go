@@ -23,13 +23,13 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 	// Checked once as a whole, so that walking it needs no errors.
 	body, err := parseObject(r.Body)
 	if err != nil {
-		r.problem("the body is not valid: %s", jsonProblem(err))
+		r.badBody(err)
 		return
 	}
 
 	// An empty list is told only where no unknown member was: its entries may be in that.
-	before := len(r.problems.named)
 	n := 0
+	var unknown []string
 	var list jsonwalk.Value
 	for name, value := range body.Members() {
 		switch {
@@ -40,23 +40,41 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(v jso
 				n++
 			}
 		case r.Strict:
-			r.problem("the body has the unknown member %s (it takes %s)", quote(name.Text()), member)
+			unknown = append(unknown, Quote(name.Text()))
+		}
+	}
+
+	// Whose list has another name may have taken the other surface's shape for this one's.
+	for _, name := range unknown {
+		if list == nil {
+			r.problem("the body has the unknown member %s: with a preview key send %s", name, r.sample())
+		} else {
+			r.problem("the body has the unknown member %s: leave it out (it takes %s)", name, member)
 		}
 	}
 
 	switch {
+	case list == nil && len(unknown) > 0:
 	case list == nil:
-		r.problem("%s is required", member)
+		r.problem("%s is required: send %s", member, r.sample())
 	case list.Kind() != '[':
-		r.problem("%s must be an array", member)
-	case int64(n) > bounds.Max || n == 0 && len(r.problems.named) == before:
+		r.problem("%s must be an array (got %s): send %s", member, jsonwalk.KindName(list.Kind()), r.sample())
+	case int64(n) > bounds.Max || n == 0 && len(unknown) == 0:
 		r.problem("%s must have between %d and %d entries (got %d)", member, bounds.Min, bounds.Max, n)
 	}
 }
 
+// sample is a body that the operation takes.
+func (r *Request) sample() string {
+	if r.Strict {
+		return `{"items":[{"kind":"sealed","product_id":"` + r.View.Site().ProductPrefix + `_…"}]}`
+	}
+	return `{"ids":["card_…"]}`
+}
+
 var (
-	errTooDeep   = errors.New("it is nested more than 16 levels deep")
-	errNotObject = errors.New("it must be a JSON object")
+	errTooDeep   = errors.New("the body is nested more than 16 levels deep")
+	errNotObject = errors.New("the body must be a JSON object")
 )
 
 // parseObject checks a body as a whole.
@@ -73,22 +91,28 @@ func parseObject(body []byte) (jsonwalk.Value, error) {
 	return v, nil
 }
 
-// jsonProblem says what is wrong with JSON without echoing it.
-func jsonProblem(err error) string {
+// badBody notes what is wrong with a body that is no JSON object, and what to send.
+func (r *Request) badBody(err error) {
 	var syntax *jsontext.SyntacticError
+	what := "the body is not JSON"
+	errors.As(err, &syntax)
+
 	switch {
-	case errors.Is(err, jsonwalk.ErrTrailing), errors.Is(err, errTooDeep), errors.Is(err, errNotObject):
-		return err.Error()
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return "a member occurs twice"
+	case errors.Is(err, errTooDeep), errors.Is(err, errNotObject):
+		what = err.Error()
+	case errors.Is(err, jsonwalk.ErrTrailing):
+		what = "the body goes on after its JSON value"
+	case errors.Is(err, jsontext.ErrDuplicateName) && syntax != nil:
+		r.problem("the body has the member %s twice: send it once", Quote(syntax.JSONPointer.LastToken()))
+		return
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "it ends too early"
+		what = "the body ends before its JSON does"
 	case strings.Contains(err.Error(), "exceeded max depth"): // jsontext's own bound, which has no value
-		return errTooDeep.Error()
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("it is not JSON at byte %d", syntax.ByteOffset)
+		what = errTooDeep.Error()
+	case syntax != nil:
+		what = fmt.Sprintf("the body is not JSON after its first %d bytes", syntax.ByteOffset)
 	}
-	return "it is not JSON"
+	r.problem("%s: send %s", what, r.sample())
 }
 
 // longestShown is how many bytes of what a client sent an answer shows.
@@ -105,8 +129,8 @@ func hideKey(text string) string {
 	return text
 }
 
-// quote shows what a client sent without letting it grow or hide anything.
-func quote(text string) string {
+// Quote shows what a client sent without letting it grow or hide anything.
+func Quote(text string) string {
 	text = hideKey(text)
 	if len(text) > longestShown {
 		text = strings.ToValidUTF8(text[:longestShown], "") + "…"
@@ -145,7 +169,7 @@ func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	r.ids = r.ids[:0]
 	body, err := parseObject(r.Body)
 	if err != nil {
-		r.problem("the body is not valid: %s", jsonProblem(err))
+		r.badBody(err)
 		return nil, 0
 	}
 
@@ -167,6 +191,9 @@ func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	return r.ids, ids
 }
 
+// sampleRefs are what a list of references holds, by its name.
+var sampleRefs = map[string]string{"ids": "card_…", "identifiers": "tcgplayer:42382"}
+
 // decodeRefs appends the strings of a member to the request's, no more than bounds allow, and adds
 // its elements to the total before it. What is wrong with it is noted; without a list there is no
 // total, -1.
@@ -175,23 +202,28 @@ func (r *Request) decodeRefs(name string, list jsonwalk.Value, before int, bound
 		return before
 	}
 	if list.Kind() != '[' {
-		r.problem("%s must be an array of strings", name)
+		r.problem("%s must be an array of strings (got %s): send {%q:[%q]}", name, jsonwalk.KindName(list.Kind()), name,
+			sampleRefs[name])
 		return -1
 	}
 
 	n := 0
 	wrong := -1
+	var kind byte
 	for v := range list.Elements() {
 		switch {
 		case v.Kind() != '"' && wrong < 0:
 			wrong = n
+			kind = v.Kind()
 		case v.Kind() == '"' && int64(len(r.ids)) < bounds.Max:
 			r.ids = append(r.ids, v.Text())
 		}
 		n++
 	}
 	if wrong >= 0 {
-		r.problem("%s must hold strings only (%s[%d] is something else)", name, name, wrong)
+		r.problem("%s must hold strings only (%s[%d] is %s): send a card's id or slug in ids, "+
+			`what another catalog calls it in identifiers, such as "tcgplayer:42382"`,
+			name, name, wrong, jsonwalk.KindName(kind))
 	}
 	if before < 0 {
 		return -1

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"ninepocket/engine/cursor"
 	"ninepocket/wire"
@@ -19,7 +20,7 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 	// A cursor of other parameters opens nothing: its position would mean another order.
 	page, err := r.Cursors.Open(token, op, bound, r.Now)
 	if err != nil {
-		r.badCursor(err)
+		r.badCursor(token, err)
 		return nil
 	}
 
@@ -31,13 +32,18 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 	// Signed by this service, so only a newer or an older program writes what cannot be read.
 	position, err := parse(page.Position)
 	if err != nil {
-		r.badCursor(cursor.ErrMalformed)
+		r.badCursor(token, cursor.ErrMalformed)
 	}
 	return &position
 }
 
 // badCursor says what is wrong with a cursor and what to do (decision 29).
-func (r *Request) badCursor(err error) {
+func (r *Request) badCursor(token string, err error) {
+	if errors.Is(err, cursor.ErrMalformed) {
+		r.problem("%s (got %s): leave it out to start again from the first page, "+
+			"then send next_cursor as it came", err, Quote(token))
+		return
+	}
 	r.problem("%s: leave it out to start again from the first page", err)
 }
 

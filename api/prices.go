@@ -3,6 +3,7 @@ package api
 import (
 	"slices"
 
+	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -42,21 +43,18 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 	// What the plan does not allow is told before whether the card exists.
 	if !r.Plan.Stats() {
 		return refuse(wire.PlanLimit,
-			"price statistics need a paid plan (starter, pro, business); this key's plan is %s", r.Plan.Name)
+			"the plan %q has no price statistics: use a key of a plan that has them, such as starter, pro or business",
+			r.Plan.Name)
 	}
 
 	// Without a window it is 30 days, or the plan's longest where that is shorter (decision 2010).
 	window := slices.Index(statWindows, name)
 	if window < 0 {
-		window = defaultWindow
-		for window > 0 && snapshot.StatWindows[window] > r.Plan.StatsWindow {
-			window--
-		}
+		window = min(defaultWindow, longestWindow(r.Plan))
 	}
 	if snapshot.StatWindows[window] > r.Plan.StatsWindow {
-		return refuse(wire.PlanLimit,
-			"the plan %s has statistics of at most %d days: ask for a shorter window (got %s)",
-			r.Plan.Name, r.Plan.StatsWindow, name)
+		return refuse(wire.PlanLimit, "the plan %q has statistics of at most %d days (got window %s): send window=%s",
+			r.Plan.Name, r.Plan.StatsWindow, name, statWindows[longestWindow(r.Plan)])
 	}
 
 	card, ok := r.Card()
@@ -69,11 +67,20 @@ func getStats(r *Request, out *Reply) *wire.Fault {
 	return nil
 }
 
+// longestWindow is where statWindows has the longest that a plan with statistics has.
+func longestWindow(plan *access.Plan) int {
+	longest := len(snapshot.StatWindows) - 1
+	for longest > 0 && snapshot.StatWindows[longest] > plan.StatsWindow {
+		longest--
+	}
+	return longest
+}
+
 // listMovers answers GET /v1/market/movers.
 func listMovers(r *Request, out *Reply) *wire.Fault {
 	direction := r.oneOf("direction", "", "up", "down")
 	if r.Args.find("direction").given == 0 {
-		r.problem("direction is required: one of up, down")
+		r.problem("direction is required%s: send direction=up or direction=down", r.Args.mistyped("direction"))
 	}
 	r.oneOf("period", "7", "1", "7", "30") // only the 7-day change is stored: every period returns it
 
@@ -89,6 +96,9 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 	r.cards = r.View.Index.Movers(r.cards[:0], direction == "down", filter, limit)
 	if len(r.cards) == 0 {
 		r.noteUnknown(out, &filter)
+	}
+	if filter.Set != "" {
+		r.tellSet(out, filter.Set)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendMovers(out.Body, r.cards)

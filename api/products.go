@@ -22,7 +22,7 @@ func listProducts(r *Request, out *Reply) *wire.Fault {
 
 	partner, ok := r.Args.Given("partner_id")
 	if ok && !allDigits(partner) {
-		r.problem("partner_id must be digits, such as 42382 (got %s)", quote(partner))
+		r.problem("partner_id must be digits, such as 42382 (got %s)", Quote(partner))
 	}
 	filter.Partner = partner
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
@@ -90,7 +90,7 @@ func (r *Request) openProducts(bound uint64) (after string) {
 		err = cursor.ErrMalformed
 	}
 	if err != nil {
-		r.badCursor(err)
+		r.badCursor(token, err)
 		return ""
 	}
 
@@ -120,16 +120,17 @@ func (r *Request) validProductID(id string) bool {
 	return wire.ProductTail.Has(int64(len(tail) - 1))
 }
 
-// productForm says what a product id looks like.
-func (r *Request) productForm() string {
-	return " must have the form " + r.View.Site().ProductPrefix + "_[a-z0-9_]{3,64}"
+// badProductID says of a product id, wherever it was sent, what is wrong with it.
+func (r *Request) badProductID(id string) string {
+	return " must be " + r.View.Site().ProductPrefix + "_ and 3 to 64 of a-z, 0-9, _ (got " + Quote(id) +
+		"): find it with GET /v1/products"
 }
 
 // getProduct answers GET /v1/products/{product_id}.
 func getProduct(r *Request, out *Reply) *wire.Fault {
 	id, ok := r.PathID()
 	if !ok || !r.validProductID(id) {
-		r.problem("product_id%s (got %s)", r.productForm(), quote(r.asked()))
+		r.problem("the product_id in the path%s", r.badProductID(r.asked()))
 	}
 	if f := r.invalid(); f != nil {
 		return f

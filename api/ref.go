@@ -42,9 +42,9 @@ func (r *Request) noCard() *wire.Fault {
 	if strings.IndexByte(ref, ':') >= 0 {
 		return refuse(wire.NotFound,
 			"no card has the id or slug %s: look an identifier up with GET /v1/cards?identifier=",
-			quote(ref))
+			Quote(ref))
 	}
-	return refuse(wire.NotFound, "no card has the id or slug %s: find it with GET /v1/cards?q=", quote(ref))
+	return refuse(wire.NotFound, "no card has the id or slug %s: find it with GET /v1/cards?q=", Quote(ref))
 }
 
 // asked is the path's {id} as an answer shows it.

@@ -23,7 +23,7 @@ func readSelections(r *Request) (access.BodyHash, *wire.Fault) {
 		r.problem(`the header Idempotency-Key is required: send 1 to 64 letters, digits, "_" or "-", ` +
 			"new for each request and the same for a retry")
 	case !validIdempotencyKey(r.Key):
-		r.problem(`the header Idempotency-Key must be 1 to 64 letters, digits, "_" or "-"`)
+		r.problem(`the header Idempotency-Key must be 1 to 64 letters, digits, "_" or "-" (got %s)`, Quote(r.Key))
 	}
 	r.readSelections()
 	if f := r.invalid(); f != nil {
@@ -154,7 +154,7 @@ func (r *Request) decodeSelections() {
 // decodeSelection reads one selection; what is wrong with it is noted.
 func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 	if v.Kind() != '{' {
-		r.itemProblem(n, " must be an object with kind and product_id")
+		r.itemProblem(n, " must be an object with kind and product_id (got %s)", jsonwalk.KindName(v.Kind()))
 		return s
 	}
 
@@ -163,10 +163,10 @@ func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 		member, bit := selectionMember(&s, name.Text())
 		switch {
 		case member == nil:
-			r.itemProblem(n, " has the unknown member %s (it takes %s)", quote(name.Text()),
+			r.itemProblem(n, " has the unknown member %s (it takes %s)", Quote(name.Text()),
 				list(memberNames[:]))
 		case value.Kind() != '"':
-			r.itemProblem(n, ".%s must be a string", name.Text())
+			r.itemProblem(n, ".%s must be a string (got %s)", name.Text(), jsonwalk.KindName(value.Kind()))
 		default:
 			*member = value.Text()
 			given |= bit
@@ -181,22 +181,21 @@ func (r *Request) decodeSelection(v jsonwalk.Value, n int) (s wire.Selection) {
 // type were noted.
 func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	if given&hasProductID != 0 && !r.validProductID(s.ProductID) {
-		r.itemProblem(n, ".product_id%s (got %s)", r.productForm(), quote(s.ProductID))
+		r.itemProblem(n, ".product_id%s", r.badProductID(s.ProductID))
 	}
 
 	// The kind says which members belong to the selection.
-	needed := hasKind | hasProductID
 	switch {
 	case given&hasKind == 0:
 	case s.Kind == "card":
-		needed |= hasVariant | hasCondition
 		r.checkLane(s, n, given)
 	case s.Kind == "sealed":
-		r.itemProblems(n, given&(hasVariant|hasCondition), "does not belong to a sealed selection")
+		r.itemProblems(n, given&(hasVariant|hasCondition), "does not belong to a sealed selection: leave it out")
 	default:
-		r.itemProblem(n, ".kind must be one of card, sealed (got %s)", quote(s.Kind))
+		r.itemProblem(n, ".kind must be one of card, sealed (got %s)", Quote(s.Kind))
 	}
-	r.itemProblems(n, needed&^given, "is required")
+	r.itemProblems(n, hasKind&^given, "is required: one of card, sealed")
+	r.itemProblems(n, hasProductID&^given, "is required: GET /v1/products lists them")
 }
 
 // itemProblems notes what is wrong with each of some members of a selection.
@@ -208,16 +207,22 @@ func (r *Request) itemProblems(n int, of members, wrong string) {
 	}
 }
 
+// conditions are the values of a condition as a sentence has them.
+const conditions = "one of near_mint, lightly_played, moderately_played, heavily_played, damaged, ungraded"
+
 // checkLane notes what is wrong with the variant and condition of a card.
 func (r *Request) checkLane(s *wire.Selection, n int, given members) {
+	r.itemProblems(n, hasVariant&^given,
+		"is required of a card: price_options of GET /v1/products/{product_id} has them")
+	r.itemProblems(n, hasCondition&^given, "is required of a card: "+conditions)
+
 	length := int64(utf8.RuneCountInString(s.Variant))
 	if given&hasVariant != 0 && (!wire.PriceVariantText.Has(length) || textProblem(s.Variant) != "") {
 		r.itemProblem(n, ".variant must have between %d and %d characters (got %d)",
 			wire.PriceVariantText.Min, wire.PriceVariantText.Max, length)
 	}
 	if _, ok := snapshot.ParseCondition(s.Condition); given&hasCondition != 0 && !ok {
-		r.itemProblem(n, ".condition must be one of near_mint, lightly_played, moderately_played, heavily_played, "+
-			"damaged, ungraded (got %s)", quote(s.Condition))
+		r.itemProblem(n, ".condition must be "+conditions+" (got %s)", Quote(s.Condition))
 	}
 }
 

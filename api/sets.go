@@ -18,7 +18,7 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	bound := cursor.Hash("sets", string(r.text))
 	from := 0
 	if after := openCursor(r, cursor.Sets, bound, index.ParseSetPosition); after != nil {
-		from = r.View.Index.SetAfter(*after)
+		from = r.View.Index.SetAfter(filter, *after)
 	}
 	if f := r.invalid(); f != nil {
 		return f
@@ -26,8 +26,9 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 
 	sets, next := r.View.Index.Sets(r.cards[:0], filter, from, limit)
 	r.cards = sets
-	if len(sets) == 0 && filter.Query != "" {
-		r.tellNearest(out, filter.Query)
+	if filter.Query != "" && from == 0 {
+		asked, respelt := r.View.Index.SetsAsked(filter.Query)
+		r.tellSets(out, filter.Query, asked, respelt)
 	}
 	if len(sets) == 0 {
 		r.noteUnknownSets(out, &filter)
@@ -54,7 +55,7 @@ func getSet(r *Request, out *Reply) *wire.Fault {
 	}
 	set, ok := r.Set()
 	if !ok {
-		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", quote(r.asked()))
+		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", Quote(r.asked()))
 	}
 
 	out.Stored = r.View.SetPage(set)

@@ -12,7 +12,7 @@ var noteNames = map[index.NoteKind]string{
 }
 
 // tell notes in the reply what was done to the words of a query whose hits begin with cards, and the
-// sets whose names are nearest where none has the one that was asked for.
+// set that a misspelt name was taken for, or those that are nearest where none fits.
 func (r *Request) tell(out *Reply, q *index.Query, cards []uint32) {
 	if q.HasWords && len(cards) > 0 && q.Sort == index.Relevance {
 		r.notes = r.View.Index.Interpret(r.notes[:0], q.Words, cards[0])
@@ -26,18 +26,30 @@ func (r *Request) tell(out *Reply, q *index.Query, cards []uint32) {
 	}
 
 	if q.Set != "" {
-		r.tellNearest(out, q.Set)
+		r.tellSet(out, q.Set)
 	}
 }
 
-// tellNearest notes the sets whose names are most like one that no set has.
-func (r *Request) tellNearest(out *Reply, ref string) {
-	ix := r.View.Index
-	if len(ix.SetsNamed(ref)) > 0 {
+// tellSet tells what was made of a filter by set.
+func (r *Request) tellSet(out *Reply, ref string) {
+	sets, respelt := r.View.Index.ReadSets(ref)
+	r.tellSets(out, ref, sets, respelt)
+}
+
+// tellSets notes the sets that a misspelt name was taken for, or those whose names are most like one
+// that no set has.
+func (r *Request) tellSets(out *Reply, ref string, sets []uint32, respelt bool) {
+	note := noteNames[index.Respelt]
+	switch {
+	case len(sets) == 0:
+		note = "nearest-set"
+		sets = r.View.Index.NearestSets(nil, ref)
+	case !respelt:
 		return
 	}
-	for _, set := range ix.NearestSets(nil, ref) {
-		out.Told = appendNote(out.Told, "nearest-set", ref, r.View.Catalog.Sets.Name.At(int(set)))
+
+	for _, set := range sets {
+		out.Told = appendNote(out.Told, note, ref, r.View.Catalog.Sets.Name.At(int(set)))
 	}
 }
 

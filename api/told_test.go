@@ -1,8 +1,14 @@
 package api
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"ninepocket/access"
+	"ninepocket/engine"
+	"ninepocket/internal/fixture"
+	"ninepocket/wire"
 )
 
 // TestTold asks for what is taken as it is, and for what is not.
@@ -28,6 +34,37 @@ func TestTold(t *testing.T) {
 	f("q="+word+"&sort=newest", "")
 	f("set="+strings.ReplaceAll(set, " ", "+"), "")
 	f("set="+strings.ReplaceAll(set, " ", "+")+"xq", `nearest-set;q="`)
+}
+
+// TestSetsTold wants every operation that takes a set by name to say what it made of the name.
+func TestSetsTold(t *testing.T) {
+	world := fixture.Random(1, fixture.Size{Sets: 12, Cards: 80, Days: 8})
+	world.Sets[3].Name = "SWSH07: Evolving Skies"
+	view, err := engine.NewView(world.Catalog(), wire.Site{URL: "https://cards.test", ProductPrefix: "prd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := testService(t, view)
+
+	all := Operations()
+	for path, query := range map[string]string{
+		"/v1/cards": "set=", "/v1/market/movers": "direction=up&set=", "/v1/sets": "q=",
+	} {
+		at := slices.IndexFunc(all, func(op *Operation) bool { return op.Path == path && op.Surface == access.Live })
+		for ref, want := range map[string]string{
+			"evolving+skies":      "",
+			"evolving+skys":       `respelt;q="evolving skys";as="SWSH07: Evolving Skies"`,
+			"evolving+sky+boxers": `nearest-set;q="evolving sky boxers";as="SWSH07: Evolving Skies"`,
+		} {
+			out, fault := run(service, view, all[at], ask{query: query + ref})
+			if fault != nil {
+				t.Fatalf("%s: %v", path, fault)
+			}
+			if got := string(out.Told); got != want && (want == "" || !strings.HasPrefix(got, want)) {
+				t.Errorf("%s?%s%s tells %q, want %q", path, query, ref, got, want)
+			}
+		}
+	}
 }
 
 func TestAppendNote(t *testing.T) {

@@ -67,15 +67,21 @@ func (ix *Index) buildFilters(step func()) {
 // SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all
 // with the code, name or alias (decision 23), else those that people call so (decision 1808).
 func (ix *Index) SetsNamed(ref string) []uint32 {
+	sets, _ := ix.ReadSets(ref)
+	return sets
+}
+
+// ReadSets is SetsNamed, and says whether the one set was found only by taking its name for misspelt.
+func (ix *Index) ReadSets(ref string) (sets []uint32, respelt bool) {
 	if set, ok := ix.Set(ref); ok {
-		return []uint32{uint32(set)}
+		return []uint32{uint32(set)}, false
 	}
 	if isTooLong(ref) {
-		return nil
+		return nil, false
 	}
 	if folded := collector.Fold(ref); folded != "" {
 		if sets := ix.setNames.find(folded); len(sets) > 0 {
-			return sets
+			return sets, false
 		}
 	}
 	return ix.setsCalled(ref)

@@ -160,12 +160,33 @@ func spareEnd(words []string) []string {
 }
 
 // setsCalled are the sets that a name means in everyday speech, ascending; none where it does not
-// tell one from the others.
-func (ix *Index) setsCalled(ref string) []uint32 {
-	if isTooLong(ref) {
-		return nil
-	}
+// tell one from the others. respelt says that the name had to be taken for misspelt.
+func (ix *Index) setsCalled(ref string) (sets []uint32, respelt bool) {
 	words := setWords(ref)
+	if len(words) == 0 {
+		return nil, false
+	}
+
+	if sets := ix.setsOfEveryday(words); len(sets) > 0 {
+		return sets, false
+	}
+
+	// All of its words are of one set alone: "romance dawn op01".
+	if sets := ix.setsWith(words); len(sets) == 1 {
+		return sets, false
+	}
+
+	// What the shipped list or the operator calls so.
+	folded := strings.Join(words, "")
+	if name, ok := ix.book.aliases[folded]; ok {
+		return ix.book.everyday.find(name), false
+	}
+
+	return ix.setsMisspelt(folded), true
+}
+
+// setsOfEveryday are the sets that have exactly these words as a code or an everyday name, ascending.
+func (ix *Index) setsOfEveryday(words []string) []uint32 {
 	if len(words) == 0 {
 		return nil
 	}
@@ -176,18 +197,7 @@ func (ix *Index) setsCalled(ref string) []uint32 {
 			return sets
 		}
 	}
-
-	// All of its words are of one set alone: "romance dawn op01".
-	if sets := ix.setsWith(words); len(sets) == 1 {
-		return sets
-	}
-
-	// What the shipped list or the operator calls so.
-	if name, ok := ix.book.aliases[folded]; ok {
-		return ix.book.everyday.find(name)
-	}
-
-	return ix.setsMisspelt(folded)
+	return nil
 }
 
 // setsWith are the sets that have all words, ascending.
@@ -347,16 +357,16 @@ func alike(a, b []uint16) int {
 	return 200 * shared / max(len(a)+len(b), 1)
 }
 
-// setsAsked are the sets that the words of a list of sets ask for, ascending: all that have every
-// word, else those that are called so.
-func (ix *Index) setsAsked(query string) []uint32 {
+// SetsAsked are the sets that the words of a list of sets ask for, ascending: all that have every
+// word, else those that are called so. respelt is as in ReadSets.
+func (ix *Index) SetsAsked(query string) (sets []uint32, respelt bool) {
 	if isTooLong(query) {
-		return nil
+		return nil, false
 	}
 	if sets := ix.setsWith(setWords(query)); len(sets) > 0 {
-		return sets
+		return sets, false
 	}
-	return ix.SetsNamed(query)
+	return ix.ReadSets(query)
 }
 
 // SetName is the name of the set of a card, "" without one.

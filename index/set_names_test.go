@@ -23,7 +23,7 @@ func TestSetsCalled(t *testing.T) {
 			{ID: "set_base2", Slug: "base-set-2", Name: "Base Set 2"},
 			{ID: "set_shadowless", Slug: "base-set-shadowless", Name: "Base Set (Shadowless)"},
 			{ID: "set_evs", Slug: "swsh07-evolving-skies", Name: "SWSH07: Evolving Skies"},
-			{ID: "set_svi", Slug: "sv01-base", Name: "SV01: Scarlet & Violet Base Set"},
+			{ID: "set_svi", Slug: "sv01-base", Name: "SV01: Scarlet & Violet Base Set", Release: 19_447},
 			{ID: "set_lor", Slug: "lor", Name: "SWSH11: Lost Origin"},
 			{ID: "set_lortg", Slug: "lor-tg", Name: "SWSH11: Lost Origin Trainer Gallery"},
 			{ID: "set_op01", Slug: "romance-dawn", Name: "Romance Dawn", Code: "OP01", Game: 1},
@@ -84,17 +84,25 @@ func TestSetsCalled(t *testing.T) {
 
 	list := func(query string, want ...string) {
 		t.Helper()
-		sets, _ := o.x.Sets(nil, index.SetFilter{Query: query}, 0, 50)
+		// Page by page, as a client walks.
+		f := index.SetFilter{Query: query}
 		var got []string
-		for _, set := range sets {
-			got = append(got, o.c.Sets.ID.At(int(set)))
+		for from := 0; from >= 0; {
+			sets, next := o.x.Sets(nil, f, from, 1)
+			for _, set := range sets {
+				got = append(got, o.c.Sets.ID.At(int(set)))
+			}
+			from = next
+			if next >= 0 {
+				from = o.x.SetAfter(f, o.x.SetPosition(int(sets[0])))
+			}
 		}
-		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("a list asked for %q has %q, want %q", query, got, want)
 		}
 	}
 	list("lost origin", "set_lor", "set_lortg")
+	list("base", "set_base", "set_svi", "set_shadowless", "set_base2") // the newest is not first
 	list("evolving skys", "set_evs")
 	list("nothing of it")
 }

@@ -17,8 +17,9 @@ type SetFilter struct {
 	Query  string // words of the name, a code, or the name as people write it
 }
 
-// Sets appends at most limit sets from number from on that pass the filter, in the order of
-// decision 22, and says where a next page begins, -1 when there is none.
+// Sets appends at most limit sets from a place on that pass the filter, and says at which place a
+// next page begins, -1 when there is none. The first place is 0. Sets that are called what the query
+// says come first; both they and the others are in the order of decision 22.
 func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32, next int) {
 	game, ok := ix.games.find(f.Game)
 	if !ok {
@@ -32,10 +33,21 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 
 	var asked []uint32
 	if f.Query != "" {
-		asked = ix.setsAsked(f.Query)
+		asked, _ = ix.SetsAsked(f.Query)
 	}
 
-	for set := from; set < ix.c.Sets.ID.Len(); set++ {
+	// Places go through all sets twice: first those that are called so, then the others.
+	n := ix.c.Sets.ID.Len()
+	called := ix.setsFirst(f)
+	if len(called) == 0 {
+		from = max(from, n)
+	}
+
+	for place := from; place < 2*n; place++ {
+		set := place % n
+		if slices.Contains(called, uint32(set)) != (place < n) {
+			continue
+		}
 		if game >= 0 && int(ix.c.Sets.Game[set]) != game {
 			continue
 		}
@@ -55,7 +67,7 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 
 		// There is room for no more, and this one would follow.
 		if limit == 0 {
-			return dst, set
+			return dst, place
 		}
 
 		dst = append(dst, uint32(set))
@@ -63,6 +75,14 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 	}
 
 	return dst, -1
+}
+
+// setsFirst are the sets that a list puts first: those that are called what its query says.
+func (ix *Index) setsFirst(f SetFilter) []uint32 {
+	if f.Query == "" || isTooLong(f.Query) {
+		return nil
+	}
+	return ix.setsOfEveryday(setWords(f.Query))
 }
 
 // SetPosition is where a walk of sets stands: the sort key of the last set shown.
@@ -89,13 +109,17 @@ func (ix *Index) SetPosition(set int) SetPosition {
 	}
 }
 
-// SetAfter is the number of the first set after a position, where its set would stand when it is
-// gone.
-func (ix *Index) SetAfter(p SetPosition) int {
-	if set, ok := ix.Set(p.ID); ok {
+// SetAfter is the first place after a position of a list, where its set would stand when it is gone.
+func (ix *Index) SetAfter(f SetFilter, p SetPosition) int {
+	n := ix.c.Sets.ID.Len()
+	set, ok := ix.Set(p.ID)
+	switch {
+	case ok && slices.Contains(ix.setsFirst(f), uint32(set)):
 		return set + 1
+	case ok:
+		return n + set + 1
 	}
-	return sort.Search(ix.c.Sets.ID.Len(), func(i int) bool {
+	return n + sort.Search(n, func(i int) bool {
 		return compareSet(&ix.c.Sets, i, p.Release, p.Name, p.ID) > 0
 	})
 }

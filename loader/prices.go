@@ -43,8 +43,8 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 			}
 
 			if ref, ok := strings.CutPrefix(full, prefix); ok {
-				if cut := strings.LastIndexByte(ref, '/'); cut >= 0 {
-					weak(ref[cut+1:], int32(i))
+				if product, is := productOf(namespace, ref); is {
+					weak(product, int32(i))
 				}
 			}
 		}
@@ -60,9 +60,9 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 	for full := range b.leftOut {
 		if ref, ok := strings.CutPrefix(full, prefix); ok {
 			index[ref] = notKept
-			if cut := strings.LastIndexByte(ref, '/'); cut >= 0 {
-				if _, known := index[ref[cut+1:]]; !known {
-					index[ref[cut+1:]] = notKept
+			if product, is := productOf(namespace, ref); is {
+				if _, known := index[product]; !known {
+					index[product] = notKept
 				}
 			}
 		}
@@ -77,6 +77,16 @@ func (b *builder) indexRefs(namespace string, m *merged) refIndex {
 	}
 
 	return index
+}
+
+// productOf is the product id of a TCGCSV reference "category/id". In references of other namespaces
+// a slash means nothing.
+func productOf(namespace, ref string) (id string, ok bool) {
+	if namespace != source.KindTCGCSV {
+		return "", false
+	}
+	_, id, ok = strings.Cut(ref, "/")
+	return id, ok
 }
 
 // find returns the item of a reference, notKnown or notKept.

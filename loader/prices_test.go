@@ -234,7 +234,7 @@ func TestSealedLanes(t *testing.T) {
 func TestRefIndex(t *testing.T) {
 	b := &builder{mapping: &mapping{}, leftOut: map[string]bool{"tcgcsv\x003/9": true}}
 	m := &merged{cards: []card{
-		{item: item{refs: []string{"tcgcsv\x003/7", "other\x00seven"}}},
+		{item: item{refs: []string{"tcgcsv\x003/7", "other\x00seven", "other\x00a/b"}}},
 		{item: item{refs: []string{"tcgcsv\x0068/7"}}},
 		{item: item{
 			refs:        []string{"tcgcsv\x003/8"},
@@ -253,7 +253,8 @@ func TestRefIndex(t *testing.T) {
 		}
 	}
 
-	for ref, want := range map[string]int32{"seven": 0, "eight": 2, "3/7": notKnown} {
+	// A slash means something in references of TCGCSV alone.
+	for ref, want := range map[string]int32{"seven": 0, "eight": 2, "3/7": notKnown, "a/b": 0, "b": notKnown} {
 		if got := y.find(ref); got != want {
 			t.Errorf("reference %q leads to %d, want %d", ref, got, want)
 		}

@@ -47,7 +47,7 @@ func browseSets(in *request, out *reply) refusal {
 	bound := cursor.Hash("sets", string(filter.AppendKey(nil)))
 	from := 0
 	if after := openCursor(in, out, cursor.ToolSets, bound, index.ParseSetPosition); after != nil {
-		from = in.View.Index.SetAfter(*after)
+		from = in.View.Index.SetAfter(filter, *after)
 	}
 	if refused := in.refusal(); refused != "" {
 		return refused

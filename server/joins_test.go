@@ -149,7 +149,7 @@ func TestBatchesOfBoth(t *testing.T) {
 			name: "no list", path: "/v1/cards/batch", body: `{"identifiers":"partner:1","ids":[7]}`, status: 400,
 			code: "invalid_request",
 			want: []match{has("identifiers must be an array of strings",
-				"ids must hold strings only (ids[0] is something else)")},
+				"ids must hold strings only (ids[0] is a number)")},
 		},
 		{
 			name: "a plan's cap counts both", path: "/v1/cards/batch", key: "capped", status: 403, code: "plan_limit",
@@ -158,7 +158,8 @@ func TestBatchesOfBoth(t *testing.T) {
 		},
 		{
 			name: "broken JSON says that alone", path: "/v1/prices/batch", body: `{"ids":["a",]}`, status: 400,
-			code: "invalid_request", want: []match{has("it is not JSON at byte 12"), lacks("strings")},
+			code: "invalid_request",
+			want: []match{has("the body is not JSON after its first 12 bytes"), lacks("strings")},
 		},
 		{name: "an empty id", path: "/v1/prices/batch", body: `{"ids":[""]}`, want: []match{at("not_found.0", "")}},
 	})
@@ -368,58 +369,91 @@ func TestStatisticsWithoutAWindow(t *testing.T) {
 	})
 }
 
-// realRefs are all identifiers of a namespace that the cards of a world have.
-func realRefs(w *world, namespace string) []string {
+// realRefs are the cards of a world by their identifiers in a namespace, each list ascending, and these
+// identifiers.
+func realRefs(w *world, namespace string) (cards map[string][]string, values []string) {
 	c := w.Engine.View().Catalog
-	var all []string
+	cards = map[string][]string{}
 	for card := range c.Cards.ID.Len() {
 		for k, to := c.Identifiers.Of.Range(card); k < to; k++ {
 			if c.Identifiers.Namespace.At(k) == namespace {
-				all = append(all, c.Identifiers.Value.At(k))
+				cards[c.Identifiers.Value.At(k)] = append(cards[c.Identifiers.Value.At(k)], c.Cards.ID.At(card))
 			}
 		}
 	}
-	return all
+
+	for value, ids := range cards {
+		slices.Sort(ids)
+		values = append(values, value)
+	}
+	slices.Sort(values)
+	return cards, values
+}
+
+// batchRefs is a batch's answer, all of it found, and how long it took.
+func batchRefs(t *testing.T, w *world, body object) (cards []object, took time.Duration) {
+	t.Helper()
+	text, _ := json.Marshal(body)
+	start := time.Now()
+	r := w.try(t, scenario{path: "/v1/cards/batch", body: string(text)})
+	took = time.Since(start)
+
+	var got struct {
+		Data     []object
+		NotFound []string `json:"not_found"`
+	}
+	r.decode(t, &got)
+	if len(got.NotFound) > 0 {
+		t.Fatalf("not found: %v", got.NotFound)
+	}
+	return got.Data, took
 }
 
 // sweepIdentifiers asks for every identifier of a namespace in batches, and for a sample of them (all,
 // where sweeps are whole) one by one and on to their products and back. check judges each card.
 func sweepIdentifiers(
-	t *testing.T, w *world, namespace string, values []string, check func(value string, card object),
-) {
+	t *testing.T, w *world, namespace, public string, check func(value string, card object),
+) (found int) {
 	t.Helper()
-	for from := 0; from < len(values); from += 200 {
-		part := values[from:min(from+200, len(values))]
-		var asked []string
+	cards, values := realRefs(w, namespace)
+	var byIdentifier, byID time.Duration
+	for part := range slices.Chunk(values, 200) {
+		var identifiers, own []string
 		for _, v := range part {
-			asked = append(asked, namespace+":"+v)
+			identifiers = append(identifiers, public+":"+v)
+			own = append(own, cards[v][0])
 		}
 
-		body, _ := json.Marshal(object{"identifiers": asked})
-		var got struct {
-			Data     []object
-			NotFound []string `json:"not_found"`
-		}
-		w.try(t, scenario{path: "/v1/cards/batch", body: string(body)}).decode(t, &got)
-		if len(got.NotFound) > 0 || len(got.Data) < len(part) {
-			t.Fatalf("%d of %d found; not found: %v", len(got.Data), len(part), got.NotFound)
-		}
-		for _, card := range got.Data {
-			value, _ := strings.CutPrefix(fmt.Sprint(card["ref"]), namespace+":")
-			if !strings.Contains(fmt.Sprint(card["identifiers"]), value) {
-				t.Fatalf("%v is called %v, not %s", card["id"], card["identifiers"], value)
-			}
+		list, took := batchRefs(t, w, object{"identifiers": identifiers})
+		byIdentifier += took
+		got := map[string][]string{}
+		for _, card := range list {
+			value, _ := strings.CutPrefix(fmt.Sprint(card["ref"]), public+":")
+			got[value] = append(got[value], fmt.Sprint(card["id"]))
 			check(value, card)
 		}
+		for _, v := range part {
+			if ids := slices.Sorted(slices.Values(got[v])); !slices.Equal(ids, cards[v]) {
+				t.Fatalf("%s:%s means %v, want %v", public, v, ids, cards[v])
+			}
+		}
+
+		// The same cards by their own ids, for comparison.
+		_, took = batchRefs(t, w, object{"ids": own})
+		byID += took
 	}
 
 	step := depth.Every(50)
+	singly := 0
+	products := 0
 	for i := 0; i < len(values); i += step {
-		query := url.Values{"identifier": {namespace + ":" + values[i]}}
+		query := url.Values{"identifier": {public + ":" + values[i]}}
 		ids := idsIn(t, w.get(t, "/v1/cards?"+query.Encode()))
-		if len(ids) == 0 {
-			t.Fatalf("%v finds nothing", query)
+		slices.Sort(ids)
+		if !slices.Equal(ids, cards[values[i]]) {
+			t.Fatalf("%v finds %v, want %v", query, ids, cards[values[i]])
 		}
+		singly++
 
 		var card struct {
 			Product *string `json:"product_id"`
@@ -432,7 +466,12 @@ func sweepIdentifiers(
 		if !strings.Contains(string(r.body), `{"namespace":"ninepocket","value":"`+ids[0]+`"}`) {
 			t.Fatalf("%s does not name %s: %.300s", *card.Product, ids[0], r.body)
 		}
+		products++
 	}
+
+	t.Logf("%s: %d identifiers in batches of 200 (%v, and %v by id), %d of them singly, %d to a product and back",
+		public, len(values), byIdentifier.Round(time.Millisecond), byID.Round(time.Millisecond), singly, products)
+	return len(values)
 }
 
 // TestRealCardsByTheirOtherIDs asks for every One Piece card of a real catalog by the id that it has
@@ -441,10 +480,8 @@ func TestRealCardsByTheirOtherIDs(t *testing.T) {
 	w := realWorld(t, loader.Input{
 		Kind: "punk-records", Path: filepath.Join(realDir(t), "punk-records", "punk-records-english.tar.zst"),
 	})
-	values := realRefs(w, "punk-records")
-	sweepIdentifiers(t, w, "punk-records", values, func(string, object) {})
-	if len(values) < 4_500 {
-		t.Errorf("only %d cards: the source has over 4,600", len(values))
+	if n := sweepIdentifiers(t, w, "punk-records", "punk-records", func(string, object) {}); n < 4_500 {
+		t.Errorf("only %d cards: the source has over 4,600", n)
 	}
 }
 
@@ -462,8 +499,7 @@ func TestRealTreeByTCGplayerID(t *testing.T) {
 
 	prices := readMarketPrices(t, tree)
 	priced := 0
-	values := realRefs(w, "tcgplayer")
-	sweepIdentifiers(t, w, "tcgplayer", values, func(value string, card object) {
+	n := sweepIdentifiers(t, w, "tcgplayer", "tcgplayer", func(value string, card object) {
 		list, _ := card["prices"].([]any)
 		for _, one := range list {
 			p, _ := one.(map[string]any)
@@ -474,14 +510,13 @@ func TestRealTreeByTCGplayerID(t *testing.T) {
 			}
 		}
 	})
-	if len(values) < 34_000 || priced < 40_000 {
-		t.Errorf("%d cards with %d prices: the tree has over 35,000 and 40,000", len(values), priced)
+	if n < 34_000 || priced < 40_000 {
+		t.Errorf("%d cards with %d prices: the tree has over 35,000 and 40,000", n, priced)
 	}
 
-	values = realRefs(w, "pokemontcg")
-	sweepIdentifiers(t, w, "pokemon-tcg-data", values, func(string, object) {})
-	if len(values) < 19_000 {
-		t.Errorf("only %d cards of pokemon-tcg-data", len(values))
+	n = sweepIdentifiers(t, w, "pokemontcg", "pokemon-tcg-data", func(string, object) {})
+	if n < 19_000 {
+		t.Errorf("only %d cards of pokemon-tcg-data", n)
 	}
 }
 

@@ -190,9 +190,9 @@ func TestPlans(t *testing.T) {
 
 	start := func(n int) string { return tr.day(n-1) + "T00:00:00Z" }
 	w.run(t, []scenario{
-		limit("statistics on free", stats, "free", "", "(starter, pro, business); this key's plan is free"),
-		limit("statistics of no card on free", "/v1/cards/none/price-stats", "free", "", "paid plan"),
-		limit("statistics on a plan without", stats, "nostats", "", "paid plan"),
+		limit("statistics on free", stats, "free", "", `the plan \"free\" has no price statistics`),
+		limit("statistics of no card on free", "/v1/cards/none/price-stats", "free", "", "has no price statistics"),
+		limit("statistics on a plan without", stats, "nostats", "", "has no price statistics"),
 		{
 			name: "starter", path: stats + "?window=90d", key: "starter",
 			want: []match{at("window", "90d"), at("window_start", start(90))},

@@ -478,6 +478,9 @@ func TestPageHeaders(t *testing.T) {
 				string(r.body) != string(plain.body) {
 				t.Errorf("%s: as %s it is another page", target, encoding)
 			}
+			if len(plain.body) > 1<<10 && r.header.Get("ETag") == plain.header.Get("ETag") {
+				t.Errorf("%s: as %s it has the validator of other bytes, %s", target, encoding, r.header.Get("ETag"))
+			}
 			if target == "/cards/"+slug && len(r.wire) > 10_000 {
 				t.Errorf("a card page takes %d bytes as %s", len(r.wire), encoding)
 			}

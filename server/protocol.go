@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/api"
 	"ninepocket/server/front"
 	"ninepocket/server/strict"
 	"ninepocket/wire"
@@ -37,23 +38,23 @@ func protocolFault(err error) *wire.Fault {
 	return problem(wire.InvalidRequest, invalid)
 }
 
-// unreadable is what a request is told whose body is not plain JSON.
-const unreadable = "send the body as application/json without Content-Encoding"
-
 var tooLarge = problem(wire.PayloadTooLarge, "the body is larger than 256 KiB: send it in several requests")
 
 // checkMediaType wants a JSON body without content encoding (decision 3).
 func (x *exchange) checkMediaType() *wire.Fault {
 	// A charset says nothing new of JSON, and other parameters mean nothing here.
-	media, params, err := mime.ParseMediaType(string(x.Ctx.Request.Header.ContentType()))
+	given := string(x.Ctx.Request.Header.ContentType())
+	media, params, err := mime.ParseMediaType(given)
 	charset, named := params["charset"]
 	if err != nil || media != "application/json" || named && !strings.EqualFold(charset, "utf-8") {
-		return problem(wire.UnsupportedMediaType, unreadable)
+		return problem(wire.UnsupportedMediaType, "Content-Type must be application/json (got "+api.Quote(given)+
+			"): send the body as application/json")
 	}
 
 	encoding := x.Field(fasthttp.HeaderContentEncoding)
 	if len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
-		return problem(wire.UnsupportedMediaType, unreadable)
+		return problem(wire.UnsupportedMediaType, "Content-Encoding is not supported (got "+api.Quote(string(encoding))+
+			"): send the body as it is")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (v *visit) asset() {
 	v.Head.Set("X-Content-Type-Options", "nosniff")
 	v.Head.Set(fasthttp.HeaderCacheControl, assetCache)
 	v.Head.Set("Content-Security-Policy", filePolicy)
-	v.Head.Set(fasthttp.HeaderETag, `"`+name+`"`)
+	v.Head.Set(fasthttp.HeaderETag, assetTag(name, encoding))
 	v.vary(fasthttp.HeaderAcceptEncoding)
 	v.Head.Send(&resp.Header)
 
@@ -61,6 +61,14 @@ func (v *visit) asset() {
 		resp.Header.Set(fasthttp.HeaderContentEncoding, encoding) // what is compressed already is not counted
 	}
 	v.SendShared(a.in[encoding])
+}
+
+// assetTag is an asset's validator: each encoding of a body has its own (decision 9).
+func assetTag(name, encoding string) string {
+	if encoding == "" {
+		return `"` + name + `"`
+	}
+	return `"` + name + "-" + encoding + `"`
 }
 
 // reference answers GET /docs.

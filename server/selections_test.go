@@ -189,8 +189,8 @@ func TestSelectionBodies(t *testing.T) {
 	bad(`{"items":[[]]}`, "items[0] must be an object")
 	bad(`{"items":["x",`+good+`]}`, "items[0]")
 	bad(`{"items":[`+good+`],"note":1}`, "note")
-	bad(`{"ids":["x"]}`, "ids", "items is required")
-	bad(``, "too early")
+	bad(`{"ids":["x"]}`, "ids", `with a preview key send {\"items\":[`)
+	bad(``, "ends before its JSON does")
 	bad(`null`, "object")
 	bad(`[]`, "object")
 	bad(items(good)+"x", "not")
@@ -218,8 +218,8 @@ func TestSelectionBodies(t *testing.T) {
 	bad(items(`{"kind":1,"product_id":[],"variant":{},"condition":false}`), "kind must be a string",
 		"product_id must be a string", "variant must be a string", "condition must be a string")
 	bad(items(`{"kind":"card","product_id":"card_abc","variant":"normal","condition":"near_mint"}`),
-		"product_id must have the form")
-	bad(items(`{"kind":"sealed","product_id":"prd_ab"}`), "product_id must have the form")
+		"product_id must be prd_ and 3 to 64")
+	bad(items(`{"kind":"sealed","product_id":"prd_ab"}`), "product_id must be prd_ and 3 to 64")
 	bad(items(`{"kind":"sealed","product_id":"prd_abc","quantity":2}`), "quantity")
 	bad(items(`{"kind":"sealed","kind":"sealed","product_id":"prd_abc"}`), "twice")
 	bad(items(`{"kind":"sealed","product_id":"prd_abc","x":`+nested(14)+`}`), "16 levels")

@@ -78,7 +78,8 @@ func keysCreate() *cobra.Command {
 	f.StringVar(&flags.expires, "expires", "", "`TIME` when the key stops working, RFC 3339")
 	f.StringVar(&flags.Name, "name", "", "a name for people")
 	f.Int64Var(&flags.credits, "credits", 0, "credits a period of a preview tenant (default: the plan's)")
-	f.BoolVar(&flags.ChangePlan, "change-plan", false, "let --plan replace the tenant's plan on the surface")
+	f.BoolVar(&flags.ChangePlan, "change-plan", false,
+		"let --plan and --credits replace what the tenant has on the surface")
 	f.StringVar(&flags.config, "config", "",
 		"TOML configuration `FILE` of the server, for plans that are not built in (default: $NINEPOCKET_CONFIG)")
 	flags.add(cmd)

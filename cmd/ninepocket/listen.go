@@ -99,7 +99,8 @@ func (s *service) behindDoors(all sockets) (api, admin net.Listener, err error) 
 	if s.cert != nil {
 		api = tls.NewListener(api, s.cert.Config())
 	}
-	return api, door.New(door.Options{Most: door.AdminMost, Log: s.log}).Listen(all.admin), nil
+	adminLog := s.log.With(slog.String("listener", "admin"))
+	return api, door.New(door.Options{Most: door.AdminMost, Log: adminLog}).Listen(all.admin), nil
 }
 
 // doorOptions are the bounds of the API's connections, where the process has descriptors for room.
@@ -119,7 +120,7 @@ func (c *config) doorOptions(proxies []netip.Prefix, room int, log *slog.Logger)
 		each = max(most/perAddress, 1)
 	}
 	return door.Options{
-		Most: most, Each: each, WriteBuffer: writeBuffer, Log: log,
+		Most: most, Each: each, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
 		Exempt: func(a netip.Addr) bool {
 			return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 		},

@@ -42,6 +42,8 @@ var stateRemedies = []remedy{
 	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchKey),
 	on(exitFailure, "the plan belongs to the tenant: add --change-plan to change it for all of its keys of the surface",
 		access.ErrPlanDiffers),
+	on(exitFailure, "credits belong to the tenant: add --change-plan to change them for all of its preview keys, or "+
+		"leave --credits out", access.ErrCreditsDiffer),
 	on(exitFailure, "give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
 		"the state directory is as it was", access.ErrCopy),
 	on(exitFailure, "give the state directory that serve uses, or begin one: "+

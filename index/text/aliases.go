@@ -86,7 +86,7 @@ func (q *query) readAliases(ix *Index) {
 		for til := min(len(tokens), i+longestAlias); til > i; til-- {
 			alias, ok := ix.aliases[string(q.span(i, til))]
 			number := tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' '
-			trade := til == i+1 && isTrade(q.norm.word(tokens[i]))
+			trade := til == i+1 && noises[string(q.norm.word(tokens[i]))].isTrade()
 			if !ok || number || trade {
 				continue
 			}
@@ -115,10 +115,7 @@ func (q *query) readAliases(ix *Index) {
 
 // isTrade says whether a word is one of the trade: no other name stands for it, and it is no misspelt
 // word: "lot" is no set, and "mint" no Mina.
-func isTrade(w []byte) bool {
-	kind := noises[string(w)]
-	return kind == quiet || kind == grading
-}
+func (kind noise) isTrade() bool { return kind == quiet || kind == grading }
 
 // respell appends the tokens from i to til as they would be typed.
 func (q *query) respell(text []byte, i, til int) []byte {
@@ -155,6 +152,10 @@ func (q *query) separate(ix *Index) {
 	for i := 0; i < len(q.norm.tokens) && len(q.norm.tokens) < maxTokens; i++ {
 		tok := q.norm.tokens[i]
 		word := q.norm.word(tok)
+		if !collector.IsDigit(word[len(word)-1]) {
+			continue
+		}
+
 		head := slices.IndexFunc(word, collector.IsDigit)
 		if head < 2 || !collector.IsInteger(word[head:]) || tok.hash ||
 			ix.words.find(word) != none || ix.numbers.find(q.numberKey(i, i+1)) != none ||

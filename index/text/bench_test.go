@@ -116,6 +116,7 @@ func BenchmarkSearch(b *testing.B) {
 			{"typo2of2", "charzrd ex"},
 			{"prefix", "char"},
 			{"long", longQuery},
+			{"ligatures", strings.Repeat("\uFDFA", 200)}, // eighteen letters each
 			{"broad", broadQuery(ix)},
 			{"common", commonQuery},
 			{"common2", "ex vmax"},

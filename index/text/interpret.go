@@ -13,7 +13,7 @@ const (
 	Missing                   // the card does not have the word
 	AsSet                     // the words are of the card's set
 	AsNumber                  // the words are the card's number
-	Preferred                 // cards that have this rarity, finish or edition come first
+	Preferred                 // cards that have this rarity, finish, edition or year come first
 	InGame                    // the game that was meant
 )
 
@@ -111,7 +111,9 @@ func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint3
 		return append(dst, Note{Kind: AsNumber, From: string(u.text)})
 	case ix.setHolds(card, u.id), isNumberWord(u.text) && ix.setHas(card, q.numberKey(u.first, u.til)):
 		return append(dst, Note{Kind: AsSet, From: string(u.text)})
-	case q.optional>>i&1 != 0, i == len(q.units)-1 && ix.beginsWord(card, u.text), ix.isJoined(card, u.text):
+	case q.optional>>i&1 != 0:
+		return append(dst, Note{Kind: Preferred, From: string(u.text)})
+	case i == len(q.units)-1 && ix.beginsWord(card, u.text), ix.isJoined(card, u.text):
 		return dst
 	}
 

@@ -95,11 +95,17 @@ func (q *query) markAt(ix *Index, i int, graded bool) (int, mark) {
 		return 1, mark{}
 	}
 
+	// Most words are known, and of known ones is known whether they are more than words.
+	word := q.norm.word(tokens[i])
+	id := q.marks[i].id
+	more := id == none || ix.phraseWord[id]
+	if !more && !collector.IsDigit(word[len(word)-1]) {
+		return 1, mark{}
+	}
+
 	if n := q.gradeAt(i, graded); n > 0 {
 		return n, mark{kind: markGrade}
 	}
-
-	word := q.norm.word(tokens[i])
 	if collector.IsInteger(word) {
 		if isYear(word) && !q.isNumberPart(i, i+1) {
 			return 1, mark{kind: markYear}
@@ -107,8 +113,7 @@ func (q *query) markAt(ix *Index, i int, graded bool) (int, mark) {
 		return 1, mark{}
 	}
 
-	// Most words are known, and of known ones is known whether they are more than words.
-	if id := q.marks[i].id; id != none && !ix.phraseWord[id] {
+	if !more {
 		return 1, mark{}
 	}
 	first, known := ix.phrases[string(word)]
@@ -151,8 +156,8 @@ func (q *query) gradeAt(i int, graded bool) int {
 	word := q.norm.word(tokens[i])
 	n := 1
 	switch {
-	case gradeCompanies[string(word)]:
-	case len(word) > 3 && gradeCompanies[string(word[:3])] && collector.IsInteger(word[3:]) && len(word) <= 5:
+	case isGrader(word):
+	case len(word) > 3 && isGrader(word[:3]) && collector.IsInteger(word[3:]) && len(word) <= 5:
 		return n
 	case graded && i > 0 && q.marks[i-1].kind == markGrade && q.isGrade(i):
 		n = 0
@@ -221,9 +226,15 @@ func (q *query) keepCode(ix *Index) {
 }
 
 // keepSome makes words of what was marked where nothing else is left to look for: rarities before
-// games, and games before noise.
+// games. Of noise a word by itself is looked for, which may be a name's or the beginning of one;
+// several are nothing: "my lot of cards".
 func (q *query) keepSome() {
-	for _, kind := range []markKind{markPlain, markYear, markWish, markGame, markQuiet, markGrade} {
+	if len(q.marks) == 1 {
+		q.marks[0] = mark{id: q.marks[0].id}
+		return
+	}
+
+	for _, kind := range []markKind{markPlain, markYear, markWish, markGame} {
 		found := false
 		for i := range q.marks {
 			if q.marks[i].kind == kind {

@@ -50,8 +50,14 @@ func readNoise(text string) map[string]noise {
 	return table
 }
 
-// gradeCompanies are followed by a grade: "psa 10", "bgs 9.5".
-var gradeCompanies = map[string]bool{"psa": true, "cgc": true, "bgs": true, "sgc": true, "beckett": true}
+// isGrader says whether a word is a company whose name a grade follows: "psa 10", "bgs 9.5".
+func isGrader(w []byte) bool {
+	switch string(w) {
+	case "psa", "cgc", "bgs", "sgc", "beckett":
+		return true
+	}
+	return false
+}
 
 // shortGames are what people call games beside their names, which the catalog has.
 var shortGames = map[string]string{

@@ -116,6 +116,9 @@ var shelved = [][4]string{
 	{"Dragonite", "4/62", "Fossil", "Rare Holo"},                              // 7
 	{"Umbreon VMAX", "95/203", "SWSH07: Evolving Skies", "Ultra Rare"},        // 8
 	{"Umbreon VMAX (Alternate Art)", "215/203", "SWSH07: Evolving Skies", ""}, // 9
+	{"Lotad", "1/80", "Sky", "Common"},                                        // 10
+	{"Galar Mine", "160/192", "Sky", "Uncommon"},                              // 11
+	{"Red Force", "2/80", "Sky", "Common"},                                    // 12
 }
 
 // TestWordsBesideNames goes through the rules of docs/SEARCH.md on a small catalog.
@@ -150,9 +153,17 @@ func TestWordsBesideNames(t *testing.T) {
 	f("one piece luffy op01", 5)
 	f("one piece charizard", 0)
 
+	f("lot", 10)
+	f("the", 3)
+	f("mint")
+	f("near mint")
+	f("mint galar", 11)
+	f("for sale")
+	f("psa 10")
 	f("my lot of cards")
 	f("50 card lot")
 	f("charizard lot", 0)
+	f("lot lotad", 10)
 
 	// Rarities are preferences, and words of names where a name has them.
 	f("charizard ex sir", 2, 1)
@@ -224,6 +235,8 @@ func TestInterpret(t *testing.T) {
 	f("how much is charizrd", 0, Note{LeftOut, "how much is", ""}, Note{Respelt, "charizrd", "charizard"})
 	f("pokemon charizard ex sir", 2, Note{InGame, "pokemon", ""}, Note{Preferred, "sir", ""})
 	f("charizard ex 151 199/165", 2, Note{AsSet, "151", ""}, Note{AsNumber, "199", ""})
+	f("2023 charizard", 0, Note{Preferred, "2023", ""})
+	f("umbreon evolvign skies", 8, Note{Respelt, "evolvign", "evolving"}, Note{AsSet, "skies", ""})
 	f("charizard "+strings.Repeat("日", 39), 0, Note{Missing, strings.Repeat("日", 13), ""})
 	f("charizard ab"+strings.Repeat("日", 14), 0, Note{Missing, "ab" + strings.Repeat("日", 12), ""})
 	f("zard", 0, Note{ReadAs, "zard", "charizard"})

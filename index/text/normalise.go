@@ -75,6 +75,17 @@ func (sc *scanner) full() bool {
 }
 
 func (sc *scanner) rune(c string, char rune) {
+	// Most characters are plain letters and digits, and are themselves in lower case.
+	letter := char
+	if 'A' <= char && char <= 'Z' {
+		letter += 'a' - 'A'
+	}
+	if 'a' <= letter && letter <= 'z' || '0' <= letter && letter <= '9' {
+		sc.beginWord()
+		sc.norm.text = append(sc.norm.text, byte(letter))
+		return
+	}
+
 	if collector.IsApostrophe(char) {
 		sc.apostrophe()
 		return
@@ -122,13 +133,8 @@ func (sc *scanner) symbol(words string) {
 // plain takes one sign of plain text.
 func (sc *scanner) plain(c []byte, char rune) {
 	if collector.IsWordRune(char) {
-		if sc.start < 0 {
-			sc.start = len(sc.norm.text)
-			sc.mark = 0
-		}
+		sc.beginWord()
 		sc.norm.text = append(sc.norm.text, c...)
-		sc.spaced = false
-		sc.pending = false
 		return
 	}
 
@@ -165,6 +171,16 @@ func (sc *scanner) separate(char rune) {
 	default:
 		sc.tie('t')
 	}
+}
+
+// beginWord opens a word where none is open.
+func (sc *scanner) beginWord() {
+	if sc.start < 0 {
+		sc.start = len(sc.norm.text)
+		sc.mark = 0
+	}
+	sc.spaced = false
+	sc.pending = false
 }
 
 // tie notes a sign between two words that touch it.

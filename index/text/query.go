@@ -28,6 +28,7 @@ type unit struct {
 	number     bool   // written as a number: never misspelled
 	inside     bool   // the total is among its tokens: "199-165"
 	again      bool   // typed more than once
+	noise      noise
 	year       bool
 }
 
@@ -108,6 +109,9 @@ func (q *query) readUnits(ix *Index) {
 			u.id = ix.words.find(u.text)
 		}
 		u.year = q.marks[i].kind == markYear
+		if u.id == none || ix.phraseWord[u.id] || ix.weights[u.id] == 0 {
+			u.noise = noises[string(u.text)]
+		}
 		i = u.til
 		if u.total > 0 && !u.inside {
 			i++

@@ -70,7 +70,7 @@ func (s *search) expand(e effort) bool {
 			s.expandPrefix(bit, u.text, id)
 		}
 
-		if e >= respelled && !u.number && !isTrade(u.text) {
+		if e >= respelled && !u.number && !u.noise.isTrade() {
 			s.expandTypos(bit, u.text, e == guessed && i == len(units)-1)
 		}
 
@@ -146,9 +146,13 @@ func (s *search) expandPrefix(bit uint8, w []byte, id uint32) {
 	}
 
 	// The words with one beginning are neighbours; the word itself is the first of them.
-	lo, hi := s.ix.words.prefix(w)
-	if id != none {
+	words := &s.ix.words
+	var lo, hi uint32
+	if id == none {
+		lo, hi = words.prefix(w)
+	} else {
 		lo = id + 1
+		hi = words.prefixEnd(lo, w)
 	}
 
 	if lo < hi {

@@ -216,7 +216,7 @@ func (s *search) expandSounds() {
 }
 
 // spokenBits are the units that the tokens from i to til are, 0 when that is none, or a single word
-// that names have.
+// that names have or that is one of the trade.
 func (s *search) spokenBits(i, til int) (bits uint8) {
 	known := 0
 	for k := range s.query.units {
@@ -230,7 +230,7 @@ func (s *search) spokenBits(i, til int) (bits uint8) {
 		}
 	}
 
-	if known > 0 && til == i+1 {
+	if til == i+1 && (known > 0 || noises[string(s.query.norm.word(s.query.norm.tokens[i]))].isTrade()) {
 		return 0
 	}
 	return bits

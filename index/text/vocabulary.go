@@ -84,8 +84,20 @@ func probe[T string | []byte](v *vocabulary, hash uint64, w T) uint32 {
 
 // prefix returns the range of words that begin with head, which is one of them if it is a word.
 func (v *vocabulary) prefix(head []byte) (lo, hi uint32) {
-	n := v.len()
-	begin := sort.Search(n, func(i int) bool { return bytes.Compare(v.word(uint32(i)), head) >= 0 })
-	count := sort.Search(n-begin, func(i int) bool { return !bytes.HasPrefix(v.word(uint32(begin+i)), head) })
-	return uint32(begin), uint32(begin + count)
+	begin := sort.Search(v.len(), func(i int) bool { return bytes.Compare(v.word(uint32(i)), head) >= 0 })
+	return uint32(begin), v.prefixEnd(uint32(begin), head)
+}
+
+// prefixEnd returns the end of the words from lo on that begin with head. They are few for most words,
+// so that it looks near lo first.
+func (v *vocabulary) prefixEnd(lo uint32, head []byte) uint32 {
+	begins := func(i int) bool { return i < v.len() && bytes.HasPrefix(v.word(uint32(i)), head) }
+	from := int(lo)
+	step := 1
+	for begins(from + step - 1) {
+		from += step
+		step *= 2
+	}
+
+	return uint32(from + sort.Search(step-1, func(i int) bool { return !begins(from + i) }))
 }

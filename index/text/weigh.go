@@ -119,7 +119,7 @@ func (ix *Index) weightOf(u *unit) (weight uint8, known bool) {
 	if u.id != none && ix.weights[u.id] != 0 {
 		return ix.weights[u.id], true
 	}
-	if noises[string(u.text)] != telling {
+	if u.noise != telling {
 		return weightEveryday, false
 	}
 
