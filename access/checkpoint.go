@@ -38,7 +38,8 @@ type checkpointer struct {
 	number   uint64     // of the last one that was written, or may have been
 	have     uint64     // of the last one that is known to be in the file; 0 = none
 	torn     bool       // the file had pages that could not be read
-	doubtful []image    // of a checkpoint that failed while it was written: see settle
+	unsure   bool       // a checkpoint failed while it was written: see settle
+	doubtful []image    // what it had to write
 }
 
 // begin notes that the journal's time goes on from where it stands.
@@ -143,6 +144,7 @@ func (cp *checkpointer) saveTo(db *boltFile) error {
 
 	cp.number++
 	state.number = cp.number
+	cp.unsure = true
 	cp.doubtful = images
 	err = db.update(func(tx *bbolt.Tx) error { return cp.write(tx, state, images) })
 	if err == nil && cp.after != nil {
@@ -175,12 +177,12 @@ func (cp *checkpointer) settle(db *boltFile) error {
 		state, err = readState(tx)
 		return err
 	})
-	written := cp.doubtful != nil && state.number == cp.number
+	written := cp.unsure && state.number == cp.number
 	if err == nil && !written && state.number != cp.have {
 		err = fmt.Errorf("%w: it has checkpoint %d, not %d: the file is gone, or another is in its place",
 			ErrCorrupt, state.number, cp.have)
 	}
-	if err == nil && cp.doubtful != nil {
+	if err == nil && cp.unsure {
 		err = rewriteMeta(cp.path, db.Info().PageSize)
 	}
 	if err != nil {
@@ -191,10 +193,9 @@ func (cp *checkpointer) settle(db *boltFile) error {
 		cp.have = cp.number
 		cp.forgetImages()
 	}
-	if cp.doubtful != nil {
-		cp.journal.restore(cp.doubtful)
-		cp.doubtful = nil
-	}
+	cp.journal.restore(cp.doubtful)
+	cp.doubtful = nil
+	cp.unsure = false
 	return nil
 }
 
@@ -206,6 +207,7 @@ func (cp *checkpointer) forgetImages() {
 		img.of.mu.Unlock()
 	}
 	cp.doubtful = nil
+	cp.unsure = false
 }
 
 // rewriteMeta writes the first two pages of a bbolt file again as they are, and syncs them.

@@ -72,12 +72,21 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 			ctx.SetConnectionClose()
 		}
 
-		s.counts.answered(x)
+		// What waited for a slow disk is charged: its client must have the time to take the answer.
+		if s.counts.answered(x) > lateAnswer {
+			if conn, ok := ctx.Conn().(*front.Conn); ok {
+				conn.Answered(time.Now())
+			}
+		}
 		x.nameAnswer()
 		x.end()
 	}()
 	s.route(x)
 }
+
+// lateAnswer is when an answer is so late that the client's time to take it begins anew: far above what
+// any request takes that waits for nothing, and far below that time.
+const lateAnswer = time.Second
 
 // start begins a request. at is when it had arrived. Zero means now, for requests without a
 // connection.

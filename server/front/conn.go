@@ -147,6 +147,10 @@ func (conn *Conn) Received(at time.Time) {
 	}
 }
 
+// Answered notes when an answer was ready that took long: the time to take it begins there, and not
+// when the request was whole.
+func (conn *Conn) Answered(at time.Time) { conn.served = at }
+
 // takeRoom takes room for a body of n bytes, if there is some.
 func (conn *Conn) takeRoom(n int) bool {
 	open := conn.open
