@@ -70,7 +70,9 @@ func TestDescriptorsRunOut(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: who waited is answered %v, %v", what, resp, err)
 		}
+		f.good.Add(1)
 		p.isWhole(t, newKey, newSnapshot, over)
+		f.isCharged()
 		t.Logf("%s: all is well %v after %v without descriptors; accept failed %d times", what,
 			time.Since(over).Round(time.Millisecond), d, f.metric("ninepocket_accept_failures_total"))
 		if f.metric("ninepocket_accept_failures_total") == 0 {

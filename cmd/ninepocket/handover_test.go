@@ -152,6 +152,7 @@ type visitor struct {
 	conn         net.Conn
 	r            *bufio.Reader
 	n            int
+	good         *atomic.Int64 // counts what was answered 200; nil for nobody
 }
 
 // ask sends one request, of two kinds in turn, and wants 200.
@@ -166,6 +167,9 @@ func (v *visitor) ask() error {
 	status, err := v.send(request)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("status %d", status)
+	}
+	if err == nil && v.good != nil {
+		v.good.Add(1)
 	}
 	return err
 }
