@@ -397,6 +397,7 @@ func (l *seldom) due(now time.Time) (held uint64, due bool) {
 func (x *exchange) panicked(p any) {
 	x.s.counts.panicked(x.shard)
 	x.s.Log.Error("a handler panicked", slog.String("request_id", string(x.id)), slog.Any("panic", p),
+		slog.Bool("charged", x.charge.ticket == settled && x.charge.receipt.Charged > 0),
 		slog.String("stack", string(debug.Stack())))
 
 	// The ticket must not stay open, or the unit that it holds is lost until the period ends.

@@ -293,6 +293,7 @@ func (f *flood) comesBack() {
 			f.t.Logf("a new client is answered %v after the end", time.Since(begun).Round(time.Millisecond))
 			f.isCharged()
 			return
+
 		case time.Since(begun) > 30*time.Second:
 			f.t.Fatalf("30 s after the end: %v\n%s", err, f.log)
 		}

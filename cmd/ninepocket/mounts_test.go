@@ -26,6 +26,7 @@ func TestMountedFaults(t *testing.T) {
 		})
 		v.meetsFull(filepath.Join(v.dir, "state", "fill"))
 	})
+
 	t.Run("disk without writes", func(t *testing.T) {
 		t.Parallel()
 		v := newVictim(t)
@@ -33,6 +34,7 @@ func TestMountedFaults(t *testing.T) {
 		v.movesTo(func(folder string) { mountedDisk(t, folder, disk) })
 		v.meetsFull(filepath.Join(disk, "fill"))
 	})
+
 	t.Run("frozen file system", func(t *testing.T) {
 		t.Parallel()
 		v := newVictim(t)
