@@ -145,8 +145,9 @@ func floodMemory(t *testing.T, path string) {
 	if later.Load() == 0 {
 		t.Error("no body was refused")
 	}
-	// 90 % of the limit are the runtime's, which collects as hard as it must to stay below.
-	if peak < limit*4/5 || peak > limit {
+	// 90 % of the limit are the runtime's, which collects as hard as it must to stay below. In a short
+	// time on a busy machine it may not come so far.
+	if long() && peak < limit*4/5 || peak > limit {
 		t.Errorf("%d bytes were used of %d: the limit was not reached", peak, limit)
 	}
 	f.end()
