@@ -275,7 +275,7 @@ func (f *flood) metric(line string) int {
 // isCharged wants the ledger to have the calls that were answered, and no other.
 func (f *flood) isCharged() {
 	f.t.Helper()
-	if got := f.charged(f.t, "acme"); got != f.good.Load() {
+	if got := f.charged(f.t)["acme"]; got != f.good.Load() {
 		f.t.Errorf("%d calls are charged, %d were answered", got, f.good.Load())
 	}
 }

@@ -32,7 +32,7 @@ func TestKilledServer(t *testing.T) {
 		begun := time.Now()
 		v.start(nil)
 		longest = max(longest, time.Since(begun))
-		before := v.charged(t, "acme")
+		before := v.charged(t)["acme"]
 
 		var answered atomic.Int64
 		var all sync.WaitGroup
@@ -49,7 +49,7 @@ func TestKilledServer(t *testing.T) {
 		v.dies()
 		all.Wait()
 
-		after := v.charged(t, "acme")
+		after := v.charged(t)["acme"]
 		if told := answered.Load(); after-before < told || after-before > told+clients {
 			t.Fatalf("%d calls are charged, %d were answered, and %d more may have been", after-before, told, clients)
 		}

@@ -67,13 +67,7 @@ func (s *safeBuffer) String() string {
 // command runs ninepocket to its end and returns what it printed.
 func command(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	// Testscript put it there.
-	path, err := exec.LookPath("ninepocket")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := plainProcess(t, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {

@@ -291,9 +291,10 @@ func (v *victim) settle() {
 // those that were answered 503, or not at all, when a server died.
 func (v *victim) agrees(when string, beyond int64) {
 	v.t.Helper()
+	charged := v.charged(v.t)
 	told := map[string]int64{"acme": v.answered, "partner": int64(len(v.made)), "small": v.few}
 	for tenant, want := range told {
-		if got := v.charged(v.t, tenant); got < want || got > want+beyond {
+		if got := charged[tenant]; got < want || got > want+beyond {
 			v.t.Errorf("%s: %s %s is charged %d calls; %d were answered 200, of all %d live ones 503", v.fault, when,
 				tenant, got, want, v.refused)
 		}
