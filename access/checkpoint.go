@@ -110,7 +110,7 @@ func (cp *checkpointer) save(patience time.Duration) error {
 	if err == nil {
 		err = errors.Join(cp.saveTo(db), db.close())
 	}
-	cp.torn = errors.Is(err, errTorn)
+	cp.torn = err != nil && (cp.torn || errors.Is(err, errTorn))
 
 	m.time(timeCheckpoint, began)
 	if err != nil {

@@ -72,7 +72,6 @@ func (open *Connections) Guard(inner net.Conn) *Conn {
 	if open.Welcome != nil {
 		guarded.guard.Welcome = func() bool { return open.Welcome(guarded) }
 	}
-
 	guarded.guard.Room = guarded.takeRoom
 
 	open.mu.Lock()
