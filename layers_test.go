@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/systemd":                     {},
 	"internal/pace":                        {},
 	"internal/tally":                       {},
+	"internal/tamper":                      {},
 	"internal/wal":                         {},
 	"internal/wal/waltest":                 {"internal/wal"},
 	"loader":                               {"collector", "loader/source", "snapshot"},
@@ -87,7 +88,7 @@ const anyOfOurs = "*"
 // testKit is what tests inside any package may import besides.
 var testKit = []string{
 	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/fixture",
-	"internal/synth",
+	"internal/synth", "internal/tamper",
 }
 
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that

@@ -36,7 +36,10 @@ type checkpointer struct {
 
 	mu       sync.Mutex // one checkpoint at a time
 	number   uint64     // of the last one that was written, or may have been
-	doubtful []image    // of a checkpoint that failed while it was written: see settle
+	have     uint64     // of the last one that is known to be in the file; 0 = none
+	torn     bool       // the file had pages that could not be read
+	unsure   bool       // a checkpoint failed while it was written: see settle
+	doubtful []image    // what it had to write
 }
 
 // begin notes that the journal's time goes on from where it stands.
@@ -105,8 +108,9 @@ func (cp *checkpointer) save(patience time.Duration) error {
 		return err
 	}
 	if err == nil {
-		err = errors.Join(cp.saveTo(db), guarded(db.Close))
+		err = errors.Join(cp.saveTo(db), db.close())
 	}
+	cp.torn = err != nil && (cp.torn || errors.Is(err, errTorn))
 
 	m.time(timeCheckpoint, began)
 	if err != nil {
@@ -117,7 +121,7 @@ func (cp *checkpointer) save(patience time.Duration) error {
 	return nil
 }
 
-func (cp *checkpointer) saveTo(db *bbolt.DB) error {
+func (cp *checkpointer) saveTo(db *boltFile) error {
 	if err := cp.settle(db); err != nil {
 		return err
 	}
@@ -140,8 +144,9 @@ func (cp *checkpointer) saveTo(db *bbolt.DB) error {
 
 	cp.number++
 	state.number = cp.number
+	cp.unsure = true
 	cp.doubtful = images
-	err = guarded(func() error { return db.Update(func(tx *bbolt.Tx) error { return cp.write(tx, state, images) }) })
+	err = db.update(func(tx *bbolt.Tx) error { return cp.write(tx, state, images) })
 	if err == nil && cp.after != nil {
 		err = cp.after()
 	}
@@ -149,6 +154,7 @@ func (cp *checkpointer) saveTo(db *bbolt.DB) error {
 		return fmt.Errorf("cannot write checkpoint %q: %w", cp.path, err)
 	}
 
+	cp.have = cp.number
 	cp.forgetImages()
 	return log.RemoveThrough(last)
 }
@@ -161,32 +167,35 @@ func (cp *checkpointer) write(tx *bbolt.Tx, state storedState, images []image) e
 	return err
 }
 
-// settle finds out what became of a checkpoint that failed while it was written. The file says
-// whether it took place, but it may say so from memory alone: the two pages that tell are written
-// again before anything else changes the file (decision 1752).
-func (cp *checkpointer) settle(db *bbolt.DB) error {
-	if cp.doubtful == nil {
-		return nil
-	}
-
+// settle wants the file to be the one that the last checkpoint was written to, for what is in it is
+// nowhere else, and finds out what became of a checkpoint that failed while it was written. The file
+// says whether that took place, but it may say so from memory alone: the two pages that tell are
+// written again before anything else changes the file (decision 1752).
+func (cp *checkpointer) settle(db *boltFile) error {
 	var state storedState
-	err := view(db, func(tx *bbolt.Tx) (err error) {
+	err := db.view(func(tx *bbolt.Tx) (err error) {
 		state, err = readState(tx)
 		return err
 	})
-	if err == nil {
+	written := cp.unsure && state.number == cp.number
+	if err == nil && !written && state.number != cp.have {
+		err = fmt.Errorf("%w: it has checkpoint %d, not %d: the file is gone, or another is in its place",
+			ErrCorrupt, state.number, cp.have)
+	}
+	if err == nil && cp.unsure {
 		err = rewriteMeta(cp.path, db.Info().PageSize)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot settle checkpoint %q: %w", cp.path, err)
 	}
 
-	if state.number == cp.number {
+	if written {
+		cp.have = cp.number
 		cp.forgetImages()
-		return nil
 	}
 	cp.journal.restore(cp.doubtful)
 	cp.doubtful = nil
+	cp.unsure = false
 	return nil
 }
 
@@ -198,6 +207,7 @@ func (cp *checkpointer) forgetImages() {
 		img.of.mu.Unlock()
 	}
 	cp.doubtful = nil
+	cp.unsure = false
 }
 
 // rewriteMeta writes the first two pages of a bbolt file again as they are, and syncs them.
@@ -219,15 +229,26 @@ func rewriteMeta(path string, pageSize int) error {
 }
 
 // open opens the file for writing; a file that another process reads for longer than patience is
-// errBusy.
-func (cp *checkpointer) open(patience time.Duration) (db *bbolt.DB, err error) {
-	options := bbolt.Options{
-		Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: cp.unsynced, NoGrowSync: cp.unsynced,
+// errBusy. Once there was one, no other is begun.
+func (cp *checkpointer) open(patience time.Duration) (*boltFile, error) {
+	// Each look at damaged pages through a mapping would leave the mapping.
+	err := error(nil)
+	if cp.torn {
+		err = checkPages(cp.path)
 	}
-	err = guarded(func() (err error) {
-		db, err = bbolt.Open(cp.path, 0o600, &options)
-		return err
-	})
+
+	var db *boltFile
+	if err == nil {
+		db, err = openBolt(cp.path, bbolt.Options{
+			Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: cp.unsynced, NoGrowSync: cp.unsynced,
+			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+				if cp.have > 0 {
+					flag &^= os.O_CREATE
+				}
+				return os.OpenFile(name, flag, mode)
+			},
+		})
+	}
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		err = errBusy
 	}

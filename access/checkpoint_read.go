@@ -22,14 +22,15 @@ import (
 func (cp *checkpointer) load() (storedState, error) {
 	state, _, err := cp.journal.readCheckpoint(cp.path)
 	cp.number = state.number
+	cp.have = state.number
 	return state, err
 }
 
 // loadFrom fills the journal's accounts and replies from a checkpoint, which it closes, and returns
 // the ledger's rows.
-func (j *journal) loadFrom(db *bbolt.DB) (state storedState, rows []LedgerRow, err error) {
-	defer func() { err = errors.Join(err, guarded(db.Close)) }()
-	err = view(db, func(tx *bbolt.Tx) error {
+func (j *journal) loadFrom(db *boltFile) (state storedState, rows []LedgerRow, err error) {
+	defer func() { err = errors.Join(err, db.close()) }()
+	err = db.view(func(tx *bbolt.Tx) error {
 		var err error
 		state, err = readState(tx)
 
@@ -136,7 +137,7 @@ func (cp *checkpointer) readReply(tenant string, name replyName, want answer) ([
 	}
 
 	var data []byte
-	err = view(db, func(tx *bbolt.Tx) error {
+	err = db.view(func(tx *bbolt.Tx) error {
 		state, err := readState(tx)
 		if err != nil {
 			return err
@@ -154,15 +155,12 @@ func (cp *checkpointer) readReply(tenant string, name replyName, want answer) ([
 		data = slices.Clone(r.data)
 		return err
 	})
-	return data, errors.Join(err, guarded(db.Close))
+	return data, errors.Join(err, db.close())
 }
 
 // openBeside opens a checkpoint file for reading, which the server may write at other times.
-func openBeside(path string) (db *bbolt.DB, err error) {
-	err = guarded(func() (err error) {
-		db, err = bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
-		return err
-	})
+func openBeside(path string) (*boltFile, error) {
+	db, err := openBolt(path, bbolt.Options{ReadOnly: true, Timeout: bboltPatience})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		err = ErrLocked
 	}

@@ -211,7 +211,9 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
-	cmd.Env = append(os.Environ(), crashDirEnv+"="+dir, crashRoundEnv+"="+strconv.Itoa(round), crashKindEnv+"="+kind)
+	// What a killed child leaves of its own folders goes with ours.
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), crashDirEnv+"="+dir, crashRoundEnv+"="+strconv.Itoa(round),
+		crashKindEnv+"="+kind)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

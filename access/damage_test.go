@@ -492,6 +492,39 @@ func TestOneServerWithoutFile(t *testing.T) {
 	}
 }
 
+// TestOldServer wants a server of the first versions, which locks a file of the directory alone, to keep
+// a new one out, and to be kept out by one.
+func TestOldServer(t *testing.T) {
+	t.Parallel()
+	dir := smallState(t)
+	path := filepath.Join(dir, oldLockName)
+	old, err := lockFile(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := EmbeddedOptions{Now: instant(testTime), unsynced: true, boot: noBoot}
+	if _, err := OpenEmbedded(dir, options); !errors.Is(err, ErrLocked) {
+		t.Fatalf("beside an old server: %v", err)
+	}
+
+	if err := old.unlock(); err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenEmbedded(dir, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockFile(path, 0); !errors.Is(err, ErrLocked) {
+		t.Fatalf("an old server beside this one: %v", err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := lockFile(path, 0); err != nil || again.unlock() != nil {
+		t.Fatalf("after this one: %v", err)
+	}
+}
+
 // TestHangingReader restarts a server while another process holds the checkpoint file for reading.
 func TestHangingReader(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 const (
 	keysName       = "keys.json"
 	keysLockName   = "keys.lock"
+	oldLockName    = "server.lock" // that of servers before decision 1760
 	checkpointName = "meter.db"
 	walDirName     = "wal"
 )

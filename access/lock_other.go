@@ -4,6 +4,7 @@ package access
 
 import (
 	"errors"
+	"os"
 	"time"
 )
 
@@ -17,3 +18,5 @@ func lockShared(string, time.Duration) (*fileLock, error) { return nil, errors.E
 func lockState(string, time.Duration) (*fileLock, error) { return nil, errors.ErrUnsupported }
 
 func (*fileLock) unlock() error { return nil }
+
+func unlockFile(file *os.File) error { return file.Close() }

@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
 
 // fileLock is an exclusive advisory lock. The system drops it when its process ends, however it
 // ends; the file stays.
-type fileLock struct{ file *os.File }
+type fileLock struct {
+	file *os.File
+	old  *fileLock // of a state directory, for servers that know the file alone; nil for others
+}
 
 // lockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked.
 func lockFile(path string, patience time.Duration) (*fileLock, error) {
@@ -33,13 +37,20 @@ func lockShared(path string, patience time.Duration) (*fileLock, error) {
 }
 
 // lockState takes the lock of a state directory: that of the directory itself, which nobody can remove
-// and make anew as they can a file in it (decision 1760).
+// and make anew as they can a file in it (decision 1760). The file is locked as well: a server of the
+// first versions asks for it alone, and the two must see each other during an upgrade.
 func lockState(dir string, patience time.Duration) (*fileLock, error) {
 	file, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	taken, err := lock(file, syscall.LOCK_EX, patience)
+	if err == nil {
+		taken.old, err = lockFile(filepath.Join(dir, oldLockName), patience)
+		if err != nil {
+			err = errors.Join(err, taken.unlock())
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock state directory %q for one server: %w", dir, err)
 	}
@@ -71,5 +82,13 @@ func lock(file *os.File, how int, patience time.Duration) (_ *fileLock, err erro
 // unlock gives the lock up at once, also where a process being forked holds a copy of the
 // descriptor for a moment.
 func (lock *fileLock) unlock() error {
-	return errors.Join(syscall.Flock(int(lock.file.Fd()), syscall.LOCK_UN), lock.file.Close())
+	if lock.old != nil {
+		return errors.Join(lock.old.unlock(), unlockFile(lock.file))
+	}
+	return unlockFile(lock.file)
+}
+
+// unlockFile gives up the lock of an open file, and closes it.
+func unlockFile(file *os.File) error {
+	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }

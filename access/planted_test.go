@@ -46,7 +46,7 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a checkpoint that took place is written again", "checkpoint.go",
-		"if state.number == cp.number {", "if state.number == cp.number+1 {",
+		"cp.have = cp.number\n\t\tcp.forgetImages()", "cp.have = cp.number",
 	},
 	{
 		"a checkpoint leaves the replies out", "checkpoint_write.go",

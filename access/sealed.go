@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"runtime/debug"
 
 	"go.etcd.io/bbolt"
 )
@@ -107,21 +106,4 @@ func (v vault) check(name string, visit func(key, value []byte) error) error {
 		err = fmt.Errorf("%w: %s: %d values, %d were stored", ErrCorrupt, name, seen.count, v.sum.count)
 	}
 	return err
-}
-
-// guarded makes an error of what a damaged or unreadable file does to bbolt, which reads it through
-// a mapping: a panic, or a fault of the page.
-func guarded(read func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: checkpoint: %v", ErrCorrupt, cause)
-		}
-	}()
-	return read()
-}
-
-// view runs a guarded read of a file.
-func view(db *bbolt.DB, read func(tx *bbolt.Tx) error) error {
-	return guarded(func() error { return db.View(read) })
 }

@@ -112,10 +112,11 @@ func (counts *counts) panicked(shard tally.Shard) { counts.totals.Add(shard, 0, 
 
 // answered counts a request that has its answer; what is left of it is writing the answer to the
 // connection.
-func (counts *counts) answered(x *exchange) {
+func (counts *counts) answered(x *exchange) (took time.Duration) {
 	resp := &x.Ctx.Response
+	took = time.Since(x.time)
 	counts.requests.Add(x.shard, x.row, statusColumn(resp.StatusCode()), 1)
-	counts.latency.Observe(x.shard, x.row, time.Since(x.time))
+	counts.latency.Observe(x.shard, x.row, took)
 
 	// A stream is read by whoever sends it: asking for its bytes here would read all of it.
 	if !x.Ctx.IsHead() {
@@ -132,6 +133,7 @@ func (counts *counts) answered(x *exchange) {
 	default:
 		counts.totals.Add(x.shard, 0, totalGzip, 1)
 	}
+	return took
 }
 
 // unread counts what was no HTTP request.

@@ -72,12 +72,21 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 			ctx.SetConnectionClose()
 		}
 
-		s.counts.answered(x)
+		// What waited for a slow disk is charged: its client must have the time to take the answer.
+		if s.counts.answered(x) > lateAnswer {
+			if conn, ok := ctx.Conn().(*front.Conn); ok {
+				conn.Answered(time.Now())
+			}
+		}
 		x.nameAnswer()
 		x.end()
 	}()
 	s.route(x)
 }
+
+// lateAnswer is when an answer is so late that the client's time to take it begins anew: far above what
+// any request takes that waits for nothing, and far below that time.
+const lateAnswer = time.Second
 
 // start begins a request. at is when it had arrived. Zero means now, for requests without a
 // connection.
@@ -388,6 +397,7 @@ func (l *seldom) due(now time.Time) (held uint64, due bool) {
 func (x *exchange) panicked(p any) {
 	x.s.counts.panicked(x.shard)
 	x.s.Log.Error("a handler panicked", slog.String("request_id", string(x.id)), slog.Any("panic", p),
+		slog.Bool("charged", x.charge.ticket == settled && x.charge.receipt.Charged > 0),
 		slog.String("stack", string(debug.Stack())))
 
 	// The ticket must not stay open, or the unit that it holds is lost until the period ends.

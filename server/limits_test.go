@@ -468,6 +468,30 @@ func TestPanic(t *testing.T) {
 	w.try(t, scenario{path: "/v1/games", key: key, status: 429, code: "quota_exceeded"})
 }
 
+// TestPanicBehindTheCharge makes the answer of a charged call panic: it stays charged, and the log says
+// so (decision 1712).
+func TestPanicBehindTheCharge(t *testing.T) {
+	w := newWorld(t, setup{})
+	key := w.tenant(t, "panic", "tiny")
+	w.panicking("/v1/boom", access.GamesList, func(_ *api.Request, out *api.Reply) *wire.Fault {
+		out.Body = append(out.Body, bytes.Repeat([]byte("x"), 4000)...)
+		out.Tail = 1 << 20 // which is not there
+		return nil
+	})
+
+	q := (&scenario{path: "/v1/boom", key: key, header: []string{"Accept-Encoding: gzip"}}).request(w)
+	if r, err := w.send(q); err != nil || r.status != 500 || r.code() != "internal_error" {
+		t.Fatalf("%d %s %v", r.status, r.body, err)
+	}
+	if !logs.contains("charged=true") {
+		t.Error("the log does not say that the call was charged")
+	}
+	for range 2 { // of three a day
+		w.try(t, scenario{path: "/v1/games", key: key})
+	}
+	w.try(t, scenario{path: "/v1/games", key: key, status: 429, code: "quota_exceeded"})
+}
+
 // TestRequestIDs holds decision 11.
 func TestRequestIDs(t *testing.T) {
 	w := shared()

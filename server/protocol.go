@@ -29,6 +29,8 @@ func protocolFault(err error) *wire.Fault {
 		return problem(wire.InvalidRequest, invalid+": "+fault.Reason)
 	case errors.As(err, &fault) && fault.Kind == strict.BodyTooLarge, errors.Is(err, fasthttp.ErrBodyTooLarge):
 		return tooLarge
+	case fault != nil && fault.Kind == strict.NoRoom:
+		return noRoom
 	case fault != nil, errors.As(err, &small):
 		return problem(wire.HeadersTooLarge,
 			"the request's headers are too large: the request line and headers have at most 16 KiB and 100 lines")
@@ -39,6 +41,13 @@ func protocolFault(err error) *wire.Fault {
 }
 
 var tooLarge = problem(wire.PayloadTooLarge, "the body is larger than 256 KiB: send it in several requests")
+
+// noRoom is what a client is told whose body is not read, because others' bodies take all the memory
+// that bodies may take: a body is whole or given up within 15 s, most within one.
+var noRoom = &wire.Fault{
+	Code: wire.TemporarilyUnavailable, RetryAfter: 2,
+	Detail: "the server reads as many large bodies as it has memory for; nothing was charged: try again",
+}
 
 // checkMediaType wants a JSON body without content encoding (decision 3).
 func (x *exchange) checkMediaType() *wire.Fault {

@@ -57,6 +57,9 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// PackCache bounds the memory of bodies that are kept compressed, in bytes; 0 keeps none.
 	PackCache int64
+	// BodyRoom bounds the memory of larger request bodies that are being read, of all clients together,
+	// in bytes; 0 is no bound.
+	BodyRoom int64
 	// Version is the program's, for MCP's initialize.
 	Version string
 	Log     *slog.Logger
@@ -111,6 +114,7 @@ func New(options Options) (*Server, error) {
 	}
 	s.open.Patience = front.UsualPatience
 	s.open.Welcome = s.welcomes
+	s.open.Room = options.BodyRoom
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
 	s.service = api.Service{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/access"
 	"ninepocket/server/front"
 )
 
@@ -156,6 +157,40 @@ func TestIdleConnection(t *testing.T) {
 		}
 		if waited := time.Since(begun); waited != front.UsualPatience.Idle {
 			t.Errorf("it ended after %v, want %v", waited, front.UsualPatience.Idle)
+		}
+	})
+}
+
+// slowMeter is a store whose disk takes longer than a client has for an answer.
+type slowMeter struct{ access.Store }
+
+func (s slowMeter) Finish(t access.Ticket, success bool) (access.Receipt, error) {
+	time.Sleep(front.UsualPatience.Write + 10*time.Second)
+	return s.Store.Finish(t, success)
+}
+
+// TestSlowMeter wants a call that waited for the disk for longer than a client has for an answer to be
+// answered: it is charged.
+func TestSlowMeter(t *testing.T) {
+	t.Parallel()
+	today()
+	_ = new(fasthttp.ResponseHeader).AppendBytes(nil)
+	synctest.Test(t, func(t *testing.T) {
+		// After a shutdown, fasthttp's pool looks every ten seconds whether it is to end.
+		t.Cleanup(func() { time.Sleep(11 * time.Second) })
+
+		l := listenOnPipes()
+		w := newWorld(t, setup{store: slowMeter{access.NewMemory(access.MemoryOptions{})}, listener: l})
+		c := l.dial()
+		defer c.Close()
+		for range 2 {
+			request := "GET /v1/games HTTP/1.1\r\nHost: cards.test\r\nX-API-Key: " + w.named("bench") + "\r\n\r\n"
+			if _, err := io.WriteString(c, request); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := c.next(); err != nil || r.status != http.StatusOK {
+				t.Fatalf("%d, %v", r.status, err)
+			}
 		}
 	})
 }

@@ -130,7 +130,9 @@ func TestSwapTorture(t *testing.T) {
 	}
 
 	// The current View and the retired ones, and a tenth of them (reliability, 1,000 swaps under load).
-	if held := eng.View().Size() + s.RetiredBytes; highest-level > held/10 {
+	// Pools of the process keep a few buffers of requests more or less; a View that stays is larger.
+	const pooled = 1 << 20
+	if held := eng.View().Size() + s.RetiredBytes; highest-level > held/10+pooled {
 		t.Errorf("the live heap grew from %d to %d bytes, of which the engine holds %d", level, highest, held)
 	}
 	if most > goroutines+2 { // a timer's or the collector's may come and go

@@ -51,7 +51,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 		if _, err := fmt.Fprintf(waiting, request, p.key); err != nil {
 			t.Fatal(err)
 		}
-		newKey := p.anotherKey(t)
+		newKey := anotherTenant(t, p.dir, "late", "--surface", "live", "--plan", "unlimited")
 		newSnapshot := p.anotherSnapshot(t)
 		for time.Since(begun) < d {
 			if err := kept.ask(); err != nil {
@@ -70,7 +70,9 @@ func TestDescriptorsRunOut(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: who waited is answered %v, %v", what, resp, err)
 		}
+		f.good.Add(1)
 		p.isWhole(t, newKey, newSnapshot, over)
+		f.isCharged()
 		t.Logf("%s: all is well %v after %v without descriptors; accept failed %d times", what,
 			time.Since(over).Round(time.Millisecond), d, f.metric("ninepocket_accept_failures_total"))
 		if f.metric("ninepocket_accept_failures_total") == 0 {
@@ -87,17 +89,6 @@ func descriptorFaults() map[string]time.Duration {
 		faults["a checkpoint, of which there is one every 10 s"] = 12 * time.Second
 	}
 	return faults
-}
-
-// anotherKey makes a key that the server has not seen.
-func (p *program) anotherKey(t *testing.T) string {
-	t.Helper()
-	var made struct{ Key string }
-	if err := json.Unmarshal([]byte(command(t, p.dir, "keys", "create", "--state", "state", "--tenant", "late",
-		"--surface", "live", "--plan", "unlimited", "--json")), &made); err != nil {
-		t.Fatal(err)
-	}
-	return made.Key
 }
 
 // anotherSnapshot publishes the example once more, as of a later day, and returns its id.

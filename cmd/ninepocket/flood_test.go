@@ -37,6 +37,7 @@ type flood struct {
 	open   []net.Conn
 	over   atomic.Bool
 	bodies sync.WaitGroup
+	good   atomic.Int64 // calls that were answered 200
 }
 
 func newFlood(t *testing.T, p *program) *flood {
@@ -74,7 +75,7 @@ func (p *program) address() string { return p.API[strings.LastIndexByte(p.API, '
 
 // visitor is a client that means well.
 func (f *flood) visitor() *visitor {
-	v := &visitor{address: f.address(), key: f.key}
+	v := &visitor{address: f.address(), key: f.key, good: &f.good}
 	if f.trust != nil {
 		v.secure = &tls.Config{RootCAs: f.trust, ServerName: "127.0.0.1"}
 	}
@@ -271,7 +272,15 @@ func (f *flood) metric(line string) int {
 	return int(n)
 }
 
-// comesBack wants a new client to be answered within 30 s.
+// isCharged wants the ledger to have the calls that were answered, and no other.
+func (f *flood) isCharged() {
+	f.t.Helper()
+	if got := f.charged(f.t)["acme"]; got != f.good.Load() {
+		f.t.Errorf("%d calls are charged, %d were answered", got, f.good.Load())
+	}
+}
+
+// comesBack wants a new client to be answered within 30 s, and all charges to be right then.
 func (f *flood) comesBack() {
 	f.t.Helper()
 	begun := time.Now()
@@ -282,7 +291,9 @@ func (f *flood) comesBack() {
 		switch {
 		case err == nil:
 			f.t.Logf("a new client is answered %v after the end", time.Since(begun).Round(time.Millisecond))
+			f.isCharged()
 			return
+
 		case time.Since(begun) > 30*time.Second:
 			f.t.Fatalf("30 s after the end: %v\n%s", err, f.log)
 		}

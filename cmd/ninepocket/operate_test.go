@@ -29,6 +29,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/engine"
 	"ninepocket/internal/certificate/certificatetest"
+	"ninepocket/internal/tamper"
 	"ninepocket/snapshot"
 )
 
@@ -41,6 +42,8 @@ type program struct {
 	dir string // with store and state
 	// path is the folder of the program itself, "" for the test binary.
 	path string
+	// held is what happens to its system calls, nil for nothing.
+	held *tamper.Program
 }
 
 // safeBuffer is what the program logs, readable while it runs.
@@ -64,13 +67,7 @@ func (s *safeBuffer) String() string {
 // command runs ninepocket to its end and returns what it printed.
 func command(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	// Testscript put it there.
-	path, err := exec.LookPath("ninepocket")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := plainProcess(t, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
@@ -82,9 +79,11 @@ func command(t *testing.T, dir string, args ...string) string {
 // prepared is a folder with a store and a key, which each program gets a copy of. The first that asks
 // makes it.
 var prepared struct {
-	once   sync.Once
-	folder string
-	key    string
+	once    sync.Once
+	folder  string
+	key     string
+	partner string // a key of the preview contract
+	small   string // a key of a plan that has few calls a day
 }
 
 // prepare makes the folder; the package's TestMain removes it.
@@ -106,6 +105,9 @@ func prepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	prepared.key = made.Key
+	prepared.partner = anotherTenant(t, prepared.folder, "partner", "--surface", "preview", "--plan", "unlimited",
+		"--credits", "1000000")
+	prepared.small = anotherTenant(t, prepared.folder, "small", "--surface", "live", "--plan", "starter")
 }
 
 // newProgram is a server that is not started yet, with a store and a key of its own.
@@ -137,6 +139,7 @@ func (p *program) serve(t *testing.T, environ []string, shell string, flags ...s
 	}
 
 	ready := filepath.Join(p.dir, "ready.json")
+	_ = os.Remove(ready) // of an earlier server
 	args := append([]string{
 		"serve", "--store", "store", "--state", "state", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
 		"--ready-file", ready,
@@ -151,7 +154,11 @@ func (p *program) serve(t *testing.T, environ []string, shell string, flags ...s
 	p.cmd.Env = append(os.Environ(), environ...)
 	p.cmd.Stdout = p.log
 	p.cmd.Stderr = p.log
-	if err := p.cmd.Start(); err != nil {
+	start := p.cmd.Start
+	if p.held != nil {
+		start = func() error { return p.held.Start(p.cmd) }
+	}
+	if err := start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })

@@ -85,6 +85,22 @@ func memoryLimit() int64 {
 	return 0
 }
 
+// How much memory larger request bodies may take that are being read: a quarter of the limit, beside
+// what is served, connections and answers, and with much memory what 256 of the largest take, or
+// 5,000 batches of a hundred selections.
+const (
+	leastBodyRoom = 2 << 20
+	mostBodyRoom  = 64 << 20
+)
+
+// bodyRoom is server.Options.BodyRoom.
+func bodyRoom(limit int64) int64 {
+	if limit == 0 {
+		return mostBodyRoom
+	}
+	return min(max(limit/4, leastBodyRoom), mostBodyRoom)
+}
+
 // logMemory says what the process plans with; 0 is no limit.
 func logMemory(log *slog.Logger) {
 	_, chosen := os.LookupEnv("GOMEMLIMIT")

@@ -18,11 +18,14 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"ninepocket/internal/tamper"
 )
 
-// TestMain lets the test binary stand in for ninepocket in scripts.
+// TestMain lets the test binary stand in for ninepocket in scripts, and launch programs that are
+// tampered with.
 func TestMain(m *testing.M) {
-	testscript.Main(cleaning{m}, map[string]func(){"ninepocket": main})
+	testscript.Main(cleaning{m}, map[string]func(){"ninepocket": main, "tamper": tamper.Launch})
 }
 
 // cleaning removes what all tests of the binary shared.

@@ -193,6 +193,7 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 	return server.New(server.Options{
 		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
 		Metering:  s.meteringFault,
+		BodyRoom:  bodyRoom(memoryLimit()),
 		PackCache: packCache, BaseURL: base, ListenHost: listenHost, ProductPrefix: c.ProductPrefix,
 		Preview: slices.Contains(c.Surfaces, "preview"), DefaultPreview: c.DefaultSurface == "preview",
 		Origins: c.CORSOrigins, AllowedHosts: c.MCP.AllowedHosts, AllowedOrigins: c.MCP.AllowedOrigins,

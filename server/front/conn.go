@@ -53,6 +53,8 @@ type Connections struct {
 	// Welcome reports whether a request may have a body larger than MaxUnasked; [Conn.Recall] has
 	// its head. Nil welcomes all.
 	Welcome func(*Conn) bool
+	// Room bounds the bytes of all bodies larger than MaxUnasked that are being read; 0 is no bound.
+	Room int64
 
 	mu        sync.Mutex
 	all       map[*Conn]struct{}
@@ -61,6 +63,7 @@ type Connections struct {
 
 	ending    atomic.Bool // see End
 	lingering atomic.Int32
+	bodies    atomic.Int64 // bytes that bodies being read may come to
 }
 
 // Guard takes a connection into the set. Close takes it out again.
@@ -69,6 +72,7 @@ func (open *Connections) Guard(inner net.Conn) *Conn {
 	if open.Welcome != nil {
 		guarded.guard.Welcome = func() bool { return open.Welcome(guarded) }
 	}
+	guarded.guard.Room = guarded.takeRoom
 
 	open.mu.Lock()
 	defer open.mu.Unlock()
@@ -82,6 +86,9 @@ func (open *Connections) Guard(inner net.Conn) *Conn {
 
 // Forget takes a connection out of the set without closing it.
 func (open *Connections) Forget(conn *Conn) {
+	conn.giveRoom(&conn.whole)
+	conn.giveRoom(&conn.reading)
+
 	open.mu.Lock()
 	defer open.mu.Unlock()
 	delete(open.all, conn)
@@ -114,6 +121,10 @@ type Conn struct {
 	opened time.Time
 	begun  atomic.Bool // something has come
 
+	// Of Connections.Room, for the body that is being read, and for those that are whole and have not
+	// been handed on: bytes of both may come in one piece.
+	reading, whole atomic.Int64
+
 	// The deadlines belong to the goroutine that serves the connection.
 	served  time.Time // when the last request was whole; zero before the first
 	fresh   bool      // nothing was written since
@@ -127,6 +138,42 @@ type Conn struct {
 func (conn *Conn) Received(at time.Time) {
 	conn.served = at
 	conn.fresh = true
+
+	// What came with it may be a part of the next body.
+	conn.giveRoom(&conn.whole)
+	if !conn.guard.InBody() {
+		conn.giveRoom(&conn.reading)
+	}
+}
+
+// Answered notes when an answer was ready that took long: the time to take it begins there, and not
+// when the request was whole.
+func (conn *Conn) Answered(at time.Time) { conn.served = at }
+
+// takeRoom takes room for a body of n bytes, if there is some.
+func (conn *Conn) takeRoom(n int) bool {
+	open := conn.open
+	if open.Room == 0 {
+		return true
+	}
+	if open.bodies.Add(int64(n)) > open.Room {
+		open.bodies.Add(-int64(n))
+		return false
+	}
+
+	// The body before this one is whole.
+	conn.whole.Add(conn.reading.Swap(int64(n)))
+	return true
+}
+
+// Taken is how many bytes the larger bodies that are being read may come to.
+func (open *Connections) Taken() int64 { return open.bodies.Load() }
+
+// giveRoom gives room back. Connections end on other goroutines than their own, too.
+func (conn *Conn) giveRoom(of *atomic.Int64) {
+	if of.Load() != 0 {
+		conn.open.bodies.Add(-of.Swap(0))
+	}
 }
 
 // IsHead reports whether the request being read, or read last, has the method HEAD.

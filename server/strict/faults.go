@@ -27,6 +27,7 @@ var (
 	errTooManyFields  = &Fault{HeadTooLarge, "there are too many header lines"}
 	errBodyTooLarge   = &Fault{BodyTooLarge, "the body is too large"}
 	errUnwelcome      = &Fault{Unwelcome, "so large a body is read of known clients only"}
+	errNoRoom         = &Fault{NoRoom, "other bodies take all the memory that bodies may take"}
 )
 
 func malformed(reason string) *Fault { return &Fault{Malformed, reason} }

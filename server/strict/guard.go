@@ -28,6 +28,7 @@ const (
 	HeadTooLarge      // the head, or its number of lines
 	BodyTooLarge
 	Unwelcome // a large body of a client that is not known; the head is good
+	NoRoom    // a large body while others take all that may be taken; the head is good
 )
 
 // Fault is why a request was refused. Its text is fixed: nothing of the request is in it.
@@ -44,6 +45,9 @@ type Guard struct {
 	// Welcome reports whether the request, whose Head is known, may have a body that is larger than
 	// Unasked. It is asked once a request at most. Nil welcomes all.
 	Welcome func() bool
+	// Room reports whether there is room for a body of so many bytes, which is larger than Unasked and
+	// welcome, and takes it. Nil has room for all.
+	Room func(n int) bool
 
 	state   state
 	fault   *Fault
@@ -307,16 +311,28 @@ func (g *Guard) afterHead(h []byte) {
 	}
 }
 
+// InBody reports whether a part of a body has come, and its rest is awaited.
+func (g *Guard) InBody() bool { return g.state != inHead }
+
 // allow decides about a body of at least n bytes, which is more than may come unasked. h begins
 // with the head, unless that is kept.
 func (g *Guard) allow(n int, h []byte) *Fault {
 	g.keep(h)
+
+	// Of chunks nobody knows how many will come.
+	most := g.request.length
+	if g.request.has(transferEncoding) {
+		most = g.Limits.Body
+	}
 	switch {
 	case n > g.Limits.Body:
 		return errBodyTooLarge
 	case g.Welcome != nil && !g.Welcome():
 		return errUnwelcome
+	case g.Room != nil && !g.Room(most):
+		return errNoRoom
 	}
+
 	g.most = g.Limits.Body
 	return nil
 }

@@ -1,0 +1,154 @@
+//go:build unix
+
+package access
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// heldCheckpoint is a store whose checkpoint file somebody else has hands on.
+type heldCheckpoint struct {
+	t     *testing.T
+	store *Embedded
+	path  string
+	live  *Principal
+	told  int64
+}
+
+func newHeldCheckpoint(t *testing.T) *heldCheckpoint {
+	t.Helper()
+	dir := smallState(t)
+	live, _ := faultKeys(t)
+	store, err := OpenEmbedded(dir, EmbeddedOptions{Now: instant(testTime), inline: true, unsynced: true, boot: noBoot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	h := &heldCheckpoint{t: t, store: store, path: filepath.Join(dir, checkpointName), live: live}
+	h.told = h.ledger()
+	return h
+}
+
+// call makes a call that is charged.
+func (h *heldCheckpoint) call() {
+	h.t.Helper()
+	now := instant(testTime)
+	if _, err := h.store.Finish(h.store.Admit(h.live, RuleFor(h.live, CardsGet), now).Ticket, true); err != nil {
+		h.t.Fatal(err)
+	}
+	h.told++
+}
+
+func (h *heldCheckpoint) ledger() (sum int64) {
+	h.t.Helper()
+	rows, err := h.store.Ledger("live", 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, row := range rows {
+		sum += row.Charged
+	}
+	return sum
+}
+
+func (h *heldCheckpoint) read() []byte {
+	h.t.Helper()
+	data, err := os.ReadFile(h.path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return data
+}
+
+func (h *heldCheckpoint) write(data []byte) {
+	h.t.Helper()
+	if err := os.WriteFile(h.path, data, 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// isWell wants the next checkpoint to be written, and nothing to be lost or counted twice.
+func (h *heldCheckpoint) isWell() {
+	h.t.Helper()
+	if err := h.store.SaveCheckpoint(); err != nil {
+		h.t.Errorf("the checkpoint after that: %v", err)
+	}
+	if got := h.ledger(); got != h.told {
+		h.t.Errorf("%d calls are charged, want %d", got, h.told)
+	}
+}
+
+// TestFaultsOfMappedPages cuts a checkpoint file short while bbolt has it mapped, so that its pages are
+// there no more: what reads them is an error, and no signal that ends the process or lock that is
+// never given up. Metering goes on, and the checkpoint with it once the file is whole.
+func TestFaultsOfMappedPages(t *testing.T) {
+	t.Parallel()
+	h := newHeldCheckpoint(t)
+	whole := h.read()
+	db, err := h.store.saver.open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(h.path, 0); err != nil {
+		t.Fatal(err)
+	}
+	err = db.view(func(tx *bbolt.Tx) error { _, err := readState(tx); return err })
+	if !errors.Is(err, ErrCorrupt) || !db.torn {
+		t.Errorf("reading pages that are gone: %v", err)
+	}
+	if err := db.close(); err != nil {
+		t.Error(err)
+	}
+
+	h.write(whole)
+	h.call()
+	h.store.saver.fault = func() error { return os.Truncate(h.path, 0) }
+	if err := h.store.SaveCheckpoint(); !errors.Is(err, ErrCorrupt) || !h.store.saver.torn {
+		t.Errorf("writing into pages that are gone: %v", err)
+	}
+	h.store.saver.fault = nil
+	h.call()
+	if err := h.store.SaveCheckpoint(); err == nil {
+		t.Error("a checkpoint was written into what is left")
+	}
+
+	h.write(whole)
+	h.isWell()
+}
+
+// TestAnotherCheckpointFile takes a running server's checkpoint file away, empties it, and puts an older
+// one in its place. No checkpoint is written to it, for what the right file has is nowhere else;
+// metering goes on, and the checkpoint with it once the file is back.
+func TestAnotherCheckpointFile(t *testing.T) {
+	t.Parallel()
+	h := newHeldCheckpoint(t)
+	older := h.read()
+	h.call()
+	h.isWell()
+	right := h.read()
+	for what, change := range map[string]func(){
+		"gone":  func() { _ = os.Remove(h.path) },
+		"empty": func() { h.write(nil) },
+		"older": func() { h.write(older) },
+	} {
+		change()
+		for range 2 {
+			h.call()
+			if err := h.store.SaveCheckpoint(); err == nil {
+				t.Fatalf("%s: a checkpoint was written", what)
+			}
+		}
+		if _, err := os.Stat(h.path); what == "gone" && err == nil {
+			t.Errorf("another file was begun")
+		}
+
+		h.write(right)
+		h.isWell()
+		right = h.read()
+	}
+}

@@ -1,0 +1,319 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ninepocket/internal/tamper"
+)
+
+// fault is one cell of the table of faults (docs/OPERATIONS.md, Faults and recovery): something that
+// the environment does to a running server for a while.
+type fault struct {
+	name  string
+	begin func(*victim)
+	end   func(*victim) // nil: nothing but what the kernel was told is over
+	// down says that it takes metering down, so that calls are answered 503. By everything else
+	// nobody is refused.
+	down bool
+	// written makes the log one that is written and not mapped, as on file systems without blocks in
+	// place.
+	written bool
+	long    bool          // only in the long form
+	lasts   time.Duration // 0: as long as usual
+}
+
+// usually is how long a fault lasts; the long form has a checkpoint in it.
+func usually() time.Duration {
+	if long() {
+		return 12 * time.Second
+	}
+	return 400 * time.Millisecond
+}
+
+// slowly is how long a slow disk takes for each write and each sync.
+func slowly() time.Duration {
+	if long() {
+		return 5 * time.Second
+	}
+	return 100 * time.Millisecond
+}
+
+const (
+	day  = 24 * time.Hour
+	year = 366 * day
+)
+
+// touches reports whether a call is about a file below a folder of this name.
+func touches(call tamper.Call, folder string) bool {
+	return slices.Contains(strings.Split(filepath.ToSlash(call.Path), "/"), folder)
+}
+
+// disk is a fault of the state's disk: the named calls fail, or wait.
+func disk(verdict tamper.Verdict, names ...string) func(*victim) {
+	return func(v *victim) {
+		v.tell(func(call tamper.Call) tamper.Verdict {
+			if call.Writes && touches(call, "state") && slices.Contains(names, call.Name) {
+				return verdict
+			}
+			return tamper.Verdict{}
+		})
+	}
+}
+
+// diskFaults are those of the state's disk. A mapped log meets one when it needs blocks.
+func diskFaults(written bool) []fault {
+	fails := func(errno syscall.Errno, names ...string) func(*victim) {
+		return disk(tamper.Verdict{Fail: errno}, names...)
+	}
+	changes := []string{"write", "pwrite64", "fallocate", "ftruncate"}
+	names := []string{"openat", "rename", "unlink", "mkdir"}
+	waits := disk(tamper.Verdict{Wait: slowly()}, append([]string{"fsync", "fdatasync"}, changes...)...)
+	slow := func(v *victim) {
+		v.burst = 1 // each of them waits
+		waits(v)
+	}
+
+	kind := ", mapped log"
+	if written {
+		kind = ", written log"
+	}
+	table := []fault{
+		{name: "disk full", begin: fails(syscall.ENOSPC, append(changes, "openat")...), down: true},
+		{name: "EIO of every write", begin: fails(syscall.EIO, changes...), down: true},
+		{name: "EIO of every sync", begin: fails(syscall.EIO, "fsync", "fdatasync"), down: true},
+		{name: "read-only", begin: fails(syscall.EROFS, append(changes, names...)...), down: true},
+		{name: "slow disk", begin: slow, lasts: max(usually(), 6*slowly())},
+		// A written log maps nothing; the checkpoint does.
+		{name: "no memory to map files", begin: fails(syscall.ENOMEM, "mmap"), down: !written},
+	}
+	for i := range table {
+		one := &table[i]
+		one.long = written && !strings.HasPrefix(one.name, "EIO of every sync")
+		one.name += kind
+		one.written = written
+	}
+	return table
+}
+
+// clockFaults are those of the wall clock. What the kernel does not vouch for is never followed, what
+// it vouches for after three seconds.
+func clockFaults() []fault {
+	var table []fault
+	for _, step := range []time.Duration{time.Hour, -time.Hour, day, -day, year, -year} {
+		for _, unsynced := range []bool{true, false} {
+			one := fault{
+				name:  fmt.Sprintf("wall clock set by %v, vouched for: %t", step, !unsynced),
+				begin: clocked(tamper.Clock{Wall: step, Unsynced: unsynced}), end: rightClock,
+				long: step != year && (step != -day || !unsynced),
+			}
+			if !unsynced {
+				one.lasts = 4500 * time.Millisecond
+			}
+			table = append(table, one)
+		}
+	}
+
+	return append(table, fault{
+		name: "suspended for three hours", lasts: 2 * time.Second,
+		begin: clocked(tamper.Clock{Wall: 3 * time.Hour, Boot: 3 * time.Hour}), end: func(*victim) {},
+	})
+}
+
+// clocked is a fault of the clocks, which a tenant with few calls a day meets as well.
+func clocked(clock tamper.Clock) func(*victim) {
+	return func(v *victim) {
+		v.fewCalls(1)
+		v.held.SetClock(&clock)
+		v.fewCalls(1)
+	}
+}
+
+// rightClock ends a fault of the clocks. The tenant with few calls a day has as many as its plan says,
+// as often as days have begun for the server. It waits for the second midnight at most while the
+// clock is wrong (decision 1754), and 30 s later for no longer than a day.
+func rightClock(v *victim) {
+	if retry := v.fewCalls(smallDay + 1); retry < 1 || retry > int(2*day/time.Second) {
+		v.t.Errorf("%s: a call is to wait for %d s", v.fault, retry)
+	}
+
+	v.held.SetClock(&tamper.Clock{})
+	for over := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		retry := v.fewCalls(smallDay + 1)
+		if retry > 0 && retry <= int(day/time.Second) {
+			break
+		}
+		if time.Since(over) > 30*time.Second {
+			v.t.Errorf("%s: a call is to wait for %d s, 30 s after the clock is right", v.fault, retry)
+			break
+		}
+	}
+	if v.few > 2*smallDay {
+		v.t.Errorf("%s: %d calls of %d a day", v.fault, v.few, smallDay)
+	}
+}
+
+// otherFaults are those of sockets and of the store.
+func otherFaults() []fault {
+	accepts := func(errno syscall.Errno) func(*victim) {
+		return func(v *victim) {
+			v.tell(func(call tamper.Call) tamper.Verdict {
+				if call.Name == "accept4" {
+					return tamper.Verdict{Fail: errno}
+				}
+				return tamper.Verdict{}
+			})
+			v.comes()
+		}
+	}
+	letIn := func(v *victim) { v.tell(nil); v.isLetIn() }
+
+	table := []fault{{
+		name: "the store cannot be read",
+		begin: func(v *victim) {
+			v.tell(func(call tamper.Call) tamper.Verdict {
+				if call.Name == "openat" && touches(call, "store") {
+					return tamper.Verdict{Fail: syscall.EIO}
+				}
+				return tamper.Verdict{}
+			})
+			v.published()
+		},
+		end: func(v *victim) { v.tell(nil); v.isWhole(v.t, v.key2, v.snapshot, time.Now()) },
+	}}
+	for what, errno := range map[string]syscall.Errno{
+		"no memory for sockets": syscall.ENOMEM, "no buffers for sockets": syscall.ENOBUFS,
+		"no descriptor in the whole system": syscall.ENFILE, "connections are aborted": syscall.ECONNABORTED,
+	} {
+		table = append(table, fault{name: what, begin: accepts(errno), end: letIn, long: errno != syscall.ENOBUFS})
+	}
+	return table
+}
+
+// faults is the table.
+func faults() []fault {
+	return slices.Concat(diskFaults(false), diskFaults(true), clockFaults(), otherFaults())
+}
+
+// TestFaults lets each fault come upon the real program, over HTTP, and go. No call is charged wrongly,
+// the process lives, and a new client is answered within 30 s. NINEPOCKET_TORTURE makes them last
+// longer, and has all of them.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	tampered(t)
+	for _, one := range faults() {
+		if one.long && !long() {
+			continue
+		}
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t)
+			v.written = one.written
+			v.start(tampered(t))
+			v.suffers(&one)
+		})
+	}
+}
+
+// suffers lets a fault come and go.
+func (v *victim) suffers(one *fault) {
+	v.t.Helper()
+	v.fault = one.name
+	if n := v.rounds(50 * time.Millisecond); n > 0 {
+		v.t.Fatalf("%d calls were refused by a server that is well\n%s", n, v.log)
+	}
+
+	lasts := one.lasts
+	if lasts == 0 {
+		lasts = usually()
+	}
+	before := v.held.Disturbed()
+	one.begin(v)
+	refused := v.rounds(lasts)
+	// On a busy machine it may take a while until the log is large enough.
+	for deadline := time.Now().Add(time.Minute); one.down && refused == 0 && time.Now().Before(deadline); {
+		refused += v.round()
+	}
+	disturbed := v.held.Disturbed() - before
+	if disturbed == 0 || one.down != (refused > 0) {
+		v.t.Errorf("%d calls were refused during the fault, which was met %d times\n%s", refused, disturbed, v.log)
+	}
+
+	if one.end == nil {
+		v.tell(nil)
+	} else {
+		one.end(v)
+	}
+	took := v.comesBack()
+	if n := v.rounds(50 * time.Millisecond); n > 0 {
+		v.t.Errorf("%d calls were refused after the fault\n%s", n, v.log)
+	}
+	v.settle()
+	v.t.Logf("met %d times: %d calls answered, %d refused, all is well %v after its end", disturbed, v.answered,
+		v.refused, took.Round(time.Millisecond))
+}
+
+// TestKilledInFault kills a server while the disk fails, and starts another one when the disk is well:
+// what was acknowledged is charged, and nothing beyond what was answered 503 or not at all.
+func TestKilledInFault(t *testing.T) {
+	t.Parallel()
+	tampered(t)
+	for _, one := range slices.Concat(diskFaults(false), diskFaults(true)) {
+		if !one.down || !long() && one.name != "EIO of every sync, mapped log" {
+			continue
+		}
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t)
+			v.written = one.written
+			v.start(tampered(t))
+			v.fault = one.name
+			v.rounds(50 * time.Millisecond)
+			one.begin(v)
+			v.rounds(300 * time.Millisecond)
+
+			v.dies()
+			v.start(nil)
+			v.agrees("of the next server", v.refused+int64(len(v.batches)-len(v.made)))
+			if n := v.rounds(50 * time.Millisecond); n > 0 {
+				t.Errorf("%d calls were refused after the fault\n%s", n, v.log)
+			}
+		})
+	}
+}
+
+// TestBegunUnderAWrongClock starts a server whose clock is wrong, as after a boot without a battery. It
+// serves; and so does the next one, under the right clock, with the charges of both.
+func TestBegunUnderAWrongClock(t *testing.T) {
+	t.Parallel()
+	tampered(t)
+	for _, step := range []time.Duration{year, -year} {
+		if step < 0 && !long() {
+			continue
+		}
+		t.Run(step.String(), func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t)
+			v.fault = "a clock that is wrong at the start"
+			held := tampered(t)
+			held.SetClock(&tamper.Clock{Wall: step, Unsynced: true})
+			v.start(held)
+			v.rounds(100 * time.Millisecond)
+			v.fewCalls(smallDay / 2)
+			v.agrees("under the wrong clock", 0)
+
+			v.dies()
+			v.start(nil)
+			v.comesBack()
+			if retry := v.fewCalls(smallDay + 1); retry < 1 || retry > int(day/time.Second) || v.few > 2*smallDay {
+				t.Errorf("%d calls of %d a day, and a call is to wait for %d s", v.few, smallDay, retry)
+			}
+			v.agrees("under the right clock", 0)
+		})
+	}
+}

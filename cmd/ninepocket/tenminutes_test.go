@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTenMinutes has a tenant of the preview contract, of the plan business with 100,000 credits, send
+// fresh batches of 50 at its full rate to the real program for ten minutes: none is 503, a kept reply
+// takes at most 200 bytes of memory, and ten minutes later the memory is as before. It takes 21
+// minutes, and is part of make torture alone; [access.TestTenMinutesOfBatches] does the same to the
+// store, in virtual time.
+func TestTenMinutes(t *testing.T) {
+	t.Parallel()
+	if !long() {
+		t.Skip("skipped: 21 minutes, a part of make torture")
+	}
+	p := newProgram(t)
+	p.path = scriptPath(t)
+	key := anotherTenant(t, p.dir, "busy", "--surface", "preview", "--plan", "business", "--credits", "100000")
+	p.serve(t, nil, "")
+
+	items := make([]string, 50)
+	for i := range items {
+		items[i] = fmt.Sprintf(`{"kind":"sealed","product_id":"prd_abc%d"}`, i)
+	}
+	body := `{"items":[` + strings.Join(items, ",") + `]}`
+	one := &visitor{address: p.address(), key: key}
+	defer one.leave()
+	counts := map[int]int{}
+	send := func(n int) {
+		t.Helper()
+		status, err := one.send(fmt.Sprintf("POST /v1/prices/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n"+
+			"Content-Type: application/json\r\nIdempotency-Key: 0b1f5a52-6a6e-4b0e-9d3c-%012d\r\n"+
+			"Content-Length: %d\r\n\r\n%s", key, n, len(body), body))
+		if err != nil {
+			t.Fatalf("batch %d: %v\n%s", n, err, p.log)
+		}
+		counts[status]++
+	}
+
+	sent := 0
+	for ; sent < 1000; sent++ {
+		send(sent) // what is made once is made
+	}
+	time.Sleep(time.Minute) // the rate of the minute is whole
+	before := p.heap(t)
+	clear(counts)
+
+	// A hair below 6,000 a minute, of which buckets may take 0.1 s (decision 12).
+	first := sent
+	tick := time.NewTicker(10030 * time.Microsecond)
+	defer tick.Stop()
+	for begun := time.Now(); time.Since(begun) < 10*time.Minute; <-tick.C {
+		send(sent)
+		sent++
+	}
+	time.Sleep(12 * time.Second) // a checkpoint
+	during := p.heap(t)
+	time.Sleep(11*time.Minute + 30*time.Second)
+	after := p.heap(t)
+
+	kept := sent - first
+	each := float64(during-before) / float64(kept)
+	t.Logf("%d batches in ten minutes, by status %v; %.0f bytes of memory a kept reply, %.0f ten minutes later", kept,
+		counts, each, float64(after-before)/float64(kept))
+	if counts[http.StatusServiceUnavailable] > 0 || counts[http.StatusOK] < kept*99/100 || kept < 50_000 {
+		t.Error("not all of them were made")
+	}
+	if each > 200 || float64(after-before)/float64(kept) > 20 {
+		t.Error("memory is not as promised")
+	}
+}
+
+// heap is what is live in the program, after a collection.
+func (p *program) heap(t *testing.T) int64 {
+	t.Helper()
+	resp, err := http.Get(p.Admin + "/debug/pprof/heap?gc=1&debug=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for line := range strings.Lines(string(text)) {
+		var m runtime.MemStats
+		if n, _ := fmt.Sscanf(line, "# HeapAlloc = %d", &m.HeapAlloc); n == 1 {
+			return int64(m.HeapAlloc)
+		}
+	}
+	t.Fatalf("no heap in\n%s", text)
+	return 0
+}

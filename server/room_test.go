@@ -1,0 +1,92 @@
+package server
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"ninepocket/server/front"
+)
+
+// TestRoomForBodies lets bodies take all the memory that there is for them: the next one is told to come
+// again, whatever is small or without a body is served, and there is room again once a body is whole
+// or its client has gone (decision 1711).
+func TestRoomForBodies(t *testing.T) {
+	t.Parallel()
+	const most = front.MaxBody
+	l := newLoopback(t, setup{options: func(o *Options) { o.BodyRoom = most + 20_000 }})
+	begin := func(size, sent int, chunked bool) *client {
+		t.Helper()
+		c := l.dial(t)
+		t.Cleanup(func() { _ = c.Close() })
+		s := stranger{path: "/v1/cards/batch", key: "bench", size: size, sent: sent, chunked: chunked}
+		if _, err := io.WriteString(c, s.head(l.world, "req_room")+s.body()); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	answer := func(c *client, status int, lives bool) {
+		t.Helper()
+		r, err := c.next()
+		if err != nil || r.status != status || (r.header.Get("Connection") == "close") == lives {
+			t.Fatalf("%d %v, Connection %q, want %d: %s", r.status, err, r.header.Get("Connection"), status, r.body)
+		}
+		if status == 503 && (r.header.Get("Retry-After") != "2" || r.code() != "temporarily_unavailable") {
+			t.Fatalf("Retry-After %q: %s", r.header.Get("Retry-After"), r.body)
+		}
+	}
+
+	// Bytes that bodies may come to: what is awaited, not what has come.
+	taken := func(want int64) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); l.open.Taken() != want; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d bytes are taken, want %d", l.open.Taken(), want)
+			}
+		}
+	}
+
+	for _, chunked := range []bool{false, true} {
+		held := begin(most, front.MaxUnasked+1000, chunked)
+		taken(most)
+		for _, also := range []bool{false, true} {
+			answer(begin(most, front.MaxUnasked+1000, also), 503, false)
+		}
+		answer(begin(front.MaxUnasked, front.MaxUnasked, false), 400, true)
+		small := begin(20_000, 20_000, false) // there is room for one of this size
+		answer(small, 400, true)
+		taken(most)
+
+		honest, _ := probe()
+		if _, err := io.WriteString(small, honest); err != nil {
+			t.Fatal(err)
+		}
+		answer(small, 200, true)
+
+		_ = held.Close() // it has gone
+		taken(0)
+	}
+
+	// Two bodies and the beginning of a third in a row, as they come from a client that waits for
+	// nothing.
+	c := l.dial(t)
+	t.Cleanup(func() { _ = c.Close() })
+	whole := stranger{path: "/v1/cards/batch", key: "bench", size: 10_000, sent: 10_000}
+	text := whole.head(l.world, "req_room") + whole.body()
+	part := stranger{path: "/v1/cards/batch", key: "bench", size: 11_000, sent: 500}
+	if _, err := io.WriteString(c, text+text+part.head(l.world, "req_room")+part.body()); err != nil {
+		t.Fatal(err)
+	}
+	taken(11_000)
+	if _, err := io.WriteString(c, strings.Repeat("x", 10_500)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		answer(c, 400, true)
+	}
+	taken(0)
+	if n := l.Stats().ParseErrors[503]; n != 4 {
+		t.Errorf("%d refusals are counted, want 4", n)
+	}
+}
