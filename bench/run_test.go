@@ -141,8 +141,8 @@ func TestTasks(t *testing.T) {
 	}
 
 	var built BuildFigures
-	do(Task{Kind: taskBuild, Cards: 200, Seed: 1, Days: 12, Snapshots: 2}, &built)
-	if len(built.Snapshots) != 2 || built.Snapshots[0] == built.Snapshots[1] || built.Counts.Cards != 200 ||
+	do(Task{Kind: taskBuild, Cards: 300, Seed: 1, Days: 12, Snapshots: 2}, &built)
+	if len(built.Snapshots) != 2 || built.Snapshots[0] == built.Snapshots[1] || built.Counts.Cards != 300 ||
 		built.Stored == 0 {
 		t.Errorf("built %+v", built)
 	}
@@ -157,8 +157,8 @@ func TestTasks(t *testing.T) {
 	if _, err := h.do(t.Context(), Task{Kind: "nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("a task of no kind: %v", err)
 	}
-	if points, err := Scale(t.Context(), Options{Self: h.self}, []Size{{Cards: 150, Days: 5}}); err != nil ||
-		!strings.Contains(ScaleTable(points), "| 150 |") {
+	if points, err := Scale(t.Context(), Options{Self: h.self}, []Size{{Cards: 300, Days: 5}}); err != nil ||
+		!strings.Contains(ScaleTable(points), "| 300 |") {
 		t.Errorf("scale gives %v, %v", points, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,8 +80,11 @@ func (v *victim) meetsFrozen() {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	end := func() { _ = unix.IoctlSetInt(int(folder.Fd()), thaw, 0) }
-	v.t.Cleanup(func() { end(); _ = folder.Close() })
+	end := sync.OnceFunc(func() { _ = unix.IoctlSetInt(int(folder.Fd()), thaw, 0) })
+	v.t.Cleanup(func() {
+		end() // it is over, or waits for the timer's call to be
+		_ = folder.Close()
+	})
 	if err := unix.IoctlSetInt(int(folder.Fd()), freeze, 0); err != nil {
 		v.t.Skipf("skipped: a frozen file system, because %v", err)
 	}
