@@ -32,9 +32,9 @@ func (out *reply) show(v *engine.View) {
 	out.site = v.Site()
 }
 
-// appendTo appends the reply as the response to a call.
-func (out *reply) appendTo(dst []byte, m *Message) []byte {
-	dst = appendText(dst, m, unsafe.String(unsafe.SliceData(out.prose), len(out.prose)))
+// appendTo appends the reply to the beginning of the response to a call.
+func (out *reply) appendTo(dst []byte) []byte {
+	dst = appendText(dst, unsafe.String(unsafe.SliceData(out.prose), len(out.prose)))
 	dst = append(dst, `,"structuredContent":`...)
 	dst = append(dst, out.json...)
 	return append(dst, `,"isError":false}}`...)
