@@ -185,9 +185,12 @@ func (d *desk) ok(tb testing.TB, tool string, arguments any) result {
 
 // definition is a tool as tools/list shows it.
 type definition struct {
-	Name, Title, Description  string
-	InputSchema, OutputSchema json.RawMessage
-	Annotations               map[string]any
+	Name         string          `json:"name"`
+	Title        string          `json:"title"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  map[string]any  `json:"annotations"`
 }
 
 // definitions are the tools of tools/list.

@@ -133,7 +133,17 @@ func (out *reply) sayCard(card int) {
 func (out *reply) sayPriced(card int) {
 	out.sayCard(card)
 	out.say(" | ")
-	out.sayMoney(out.c.DisplayCents(card))
+	out.sayPrice(out.c.DisplayPrice(card))
+}
+
+// sayPrice appends a price. One that is over 36 hours older than the catalog has its day: the date
+// of the text is not its own (decision 2106). The detailed form has the time of every price.
+func (out *reply) sayPrice(cents, at int64) {
+	out.sayMoney(cents)
+	if cents >= 0 && !out.detailed && !snapshot.Fresh(at, out.c.SnapshotAt) {
+		out.say(" of ")
+		out.sayDay(snapshot.DayOf(at))
+	}
 }
 
 // sayID ends a card's line: when its price is of in the detailed form, its page and its id.
