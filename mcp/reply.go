@@ -137,10 +137,10 @@ func (out *reply) sayPriced(card int) {
 }
 
 // sayPrice appends a price. One that is over 36 hours older than the catalog has its day: the date
-// of the text is not its own (decision 2106). The detailed form has the time of every price.
+// of the text is not its own (decision 2106).
 func (out *reply) sayPrice(cents, at int64) {
 	out.sayMoney(cents)
-	if cents >= 0 && !out.detailed && !snapshot.Fresh(at, out.c.SnapshotAt) {
+	if cents >= 0 && !snapshot.Fresh(at, out.c.SnapshotAt) {
 		out.say(" of ")
 		out.sayDay(snapshot.DayOf(at))
 	}

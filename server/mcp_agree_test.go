@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"ninepocket/mcp"
 )
 
 // tool calls a tool with the bench key and returns its structured content.
@@ -232,6 +234,8 @@ func FuzzMCP(f *testing.F) {
 	f.Add([]byte(toolCall("catalog_search_cards", `{"query":"charizard"}`)), "application/json; charset=utf-8",
 		"application/json;q=0.1, text/*", "", "", "localhost")
 	f.Add([]byte(`[`), "text/plain", "", "x", "null", "[::1]:80")
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+modernMeta+`}}`), "application/json",
+		"*/*", mcp.Modern, "", "localhost")
 	w := mcpWorld()
 	f.Fuzz(func(t *testing.T, body []byte, media, accept, version, origin, host string) {
 		for _, h := range []string{media, accept, version, origin, host} {
