@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -245,6 +246,58 @@ func TestExpiredCursors(t *testing.T) {
 		if r := d.call(t, tool, arguments); !r.IsError ||
 			!strings.Contains(r.text(), "or repeat the other arguments of that page unchanged") {
 			t.Errorf("%s: %s", tool, r.text())
+		}
+	}
+}
+
+// TestMoversOfMonthAgree holds the movers of 30 days against what each card says of itself, and shows that none was
+// missed: no other card of that price moved more than the last of them.
+func TestMoversOfMonthAgree(t *testing.T) {
+	d, w := randomDesk(t, 7, fixture.Size{Sets: 3, Cards: 80, Days: 45})
+	type price struct {
+		Cents  int64    `json:"market_price_cents"`
+		Change *float64 `json:"change_30d_percent"`
+	}
+	var movers struct {
+		Days   int `json:"period_days"`
+		Movers []struct {
+			ID     string
+			Cents  int64   `json:"market_price_cents"`
+			Change float64 `json:"price_change_percent"`
+		}
+	}
+	r := d.ok(t, "catalog_get_market_movers",
+		args{"direction": "down", "period": "30d", "min_price_cents": 0, "limit": 5})
+	if r.decode(t, &movers); movers.Days != 30 || len(movers.Movers) != 5 {
+		t.Fatal(r.text())
+	}
+
+	last := math.Inf(-1)
+	listed := map[string]bool{}
+	for _, m := range movers.Movers {
+		if m.Change >= 0 || m.Change < last {
+			t.Errorf("%s comes after %v: %v", m.ID, last, m.Change)
+		}
+		last = m.Change
+		listed[m.ID] = true
+
+		var card struct{ Card struct{ Prices []price } }
+		r := d.ok(t, "catalog_get_card", args{"id": m.ID})
+		r.decode(t, &card)
+		if !slices.ContainsFunc(card.Card.Prices, func(p price) bool {
+			return p.Cents == m.Cents && p.Change != nil && *p.Change == m.Change
+		}) {
+			t.Errorf("%s: %+v has no change of %v", m.ID, card.Card.Prices, m.Change)
+		}
+	}
+
+	for i := range w.Cards {
+		l := w.Cards[i].Display()
+		if l == nil || listed[w.Cards[i].ID] {
+			continue
+		}
+		if base := l.Base(w.Date(), 30); base > 0 && 100*float64(l.Cents-base)/float64(base) < last-0.01 {
+			t.Errorf("%s moved from %d to %d and is not listed", w.Cards[i].ID, base, l.Cents)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ninepocket/collector"
 	"ninepocket/mcp"
 )
 
@@ -90,6 +91,11 @@ func TestMCPAgreesWithREST(t *testing.T) {
 		w.agreeOnSet(t, c.Sets.ID.At(r.IntN(c.Sets.ID.Len())))
 	}
 
+	for range 20 {
+		words := strings.Fields(c.Sets.Name.At(r.IntN(c.Sets.ID.Len())))
+		w.agreeOnSets(t, words[r.IntN(len(words))])
+	}
+
 	for _, direction := range []string{"up", "down"} {
 		for _, game := range []string{"pokemon", "one-piece"} {
 			want := w.rest(t, "/v1/market/movers", url.Values{
@@ -102,6 +108,25 @@ func TestMCPAgreesWithREST(t *testing.T) {
 			})
 			same(t, "movers "+direction, got["movers"], want["data"])
 		}
+	}
+}
+
+// agreeOnSets asks both for the sets of a word.
+func (w *world) agreeOnSets(t *testing.T, word string) {
+	t.Helper()
+	ids := func(list any) (all []any) {
+		sets, _ := list.([]any)
+		for _, set := range sets {
+			all = append(all, pick(set, "id", "name", "release_date", "card_count"))
+		}
+		return all
+	}
+
+	got := w.tool(t, "catalog_browse_sets", map[string]any{"query": word, "limit": 50})
+	want := w.rest(t, "/v1/sets", url.Values{"q": {word}, "limit": {"50"}})
+	same(t, "sets of "+word, ids(got["sets"]), ids(want["data"]))
+	if len(ids(got["sets"])) == 0 && collector.Fold(word) != "" {
+		t.Errorf("no set has the word %q of its name", word)
 	}
 }
 
