@@ -130,7 +130,7 @@ func (m *Message) speaksModern(version string) *Fault {
 	}
 	fault := m.fault(unsupportedVersion, "Unsupported protocol version. Supported: "+Modern+
 		" by _meta, "+strings.Join(Versions[:], " and ")+" by initialize.")
-	fault.data = `{"supported":` + supported + string(wire.AppendText(nil, `,"requested":`, version)) + "}"
+	fault.data = `{"supported":` + supported + string(wire.AppendText(nil, `,"requested":`, readable(version))) + "}"
 	return fault
 }
 

@@ -165,6 +165,17 @@ func TestOlderMessagesIgnoreHeaders(t *testing.T) {
 	}
 }
 
+// TestLongVersionsAreCut shows that a version of a hundred thousand characters is not said back whole.
+func TestLongVersionsAreCut(t *testing.T) {
+	d := shopDesk(t)
+	long := strings.Repeat("9", 100_000)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":` + metaOf(`"`+long+`"`, "{}") + `}}`
+	status, response := d.postWith([]byte(body), mcp.Headers{Version: long, Method: []string{"tools/list"}})
+	if status != 400 || !strings.Contains(string(response), "-32022") || len(response) > 500 {
+		t.Errorf("%d, %d bytes: %.300s", status, len(response), response)
+	}
+}
+
 // FuzzModern posts any _meta under any headers: what is answered as of the modern version said so in both places, and
 // whatever else is sent, the response is JSON-RPC with the id of the request.
 func FuzzModern(f *testing.F) {
