@@ -64,7 +64,7 @@ alloc: ## run the allocation tests (named …Alloc…), which the race detector 
 	$(GO) test -run Alloc -count=1 -timeout $(TEST_TIMEOUT) $(PKG)
 
 .PHONY: mcp-conformance
-mcp-conformance: ## run the official MCP conformance suite, the Inspector's lint and the TypeScript client (needs Node)
+mcp-conformance: ## run the official MCP conformance suites, the Inspector's lint and three clients (needs Node)
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: whole

@@ -19,7 +19,15 @@ func (q *Query) AppendKey(dst []byte) []byte {
 }
 
 // AppendKey appends the identity of a filter of sets, as a query's does.
-func (f *SetFilter) AppendKey(dst []byte) []byte { return appendTexts(dst, f.Game, f.Series, f.Query) }
+func (f *SetFilter) AppendKey(dst []byte) []byte {
+	given := byte(0)
+	if f.Released.Given {
+		given = 1
+	}
+	dst = binary.AppendVarint(append(dst, given), int64(f.Released.From))
+	dst = binary.AppendVarint(dst, int64(f.Released.To))
+	return appendTexts(dst, f.Game, f.Series, f.Query)
+}
 
 // AppendKey appends the identity of a filter of products, as a query's does.
 func (f *ProductFilter) AppendKey(dst []byte) []byte {

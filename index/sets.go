@@ -15,6 +15,15 @@ type SetFilter struct {
 	Game   string // slug
 	Series string // compared on letters and digits, ignoring case
 	Query  string // words of the name, a code, or the name as people write it
+
+	Released Dates
+}
+
+// Dates are a range of days, both inclusive and snapshot.NoDay where it is open. The zero value is
+// no range at all.
+type Dates struct {
+	Given    bool
+	From, To snapshot.Day
 }
 
 // Sets appends at most limit sets from a place on that pass the filter, and says at which place a
@@ -36,8 +45,17 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 		asked, _ = ix.SetsAsked(f.Query)
 	}
 
-	// Places go through all sets twice: first those that are called so, then the others.
+	// Sets are numbered from the newest on.
 	n := ix.c.Sets.ID.Len()
+	first := 0
+	end := n
+	if f.Released.Given {
+		newest, older := ix.released(f.Released.From, f.Released.To)
+		first = int(newest)
+		end = int(older)
+	}
+
+	// Places go through all sets twice: first those that are called so, then the others.
 	called := ix.setsFirst(f)
 	if len(called) == 0 {
 		from = max(from, n)
@@ -45,7 +63,7 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 
 	for place := from; place < 2*n; place++ {
 		set := place % n
-		if slices.Contains(called, uint32(set)) != (place < n) {
+		if set < first || set >= end || slices.Contains(called, uint32(set)) != (place < n) {
 			continue
 		}
 		if game >= 0 && int(ix.c.Sets.Game[set]) != game {

@@ -22,13 +22,22 @@ func (o *truth) setIDs(f index.SetFilter) []string {
 	slices.SortFunc(sets, func(a, b fixture.Set) int { return fixture.CompareSets(&a, &b) })
 	var all []string
 	for _, s := range sets {
-		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) &&
-			(f.Series == "" || collector.Fold(f.Series) != "" && collector.Fold(s.Series) == collector.Fold(f.Series)) {
+		series := collector.Fold(f.Series)
+		if (f.Game == "" || o.Games[s.Game].Slug == f.Game) && within(f.Released, s.Release) &&
+			(f.Series == "" || series != "" && collector.Fold(s.Series) == series) {
 			all = append(all, s.ID)
 		}
 	}
 
 	return all
+}
+
+// within reports whether a release date is in a range. A set without a date is in none.
+func within(d index.Dates, release snapshot.Day) bool {
+	if !d.Given {
+		return true
+	}
+	return release != snapshot.NoDay && release >= d.From && (d.To == snapshot.NoDay || release <= d.To)
 }
 
 func TestSetsWalk(t *testing.T) {
@@ -41,6 +50,18 @@ func TestSetsWalk(t *testing.T) {
 					"", "", "XY", "x y", "scarlet and violet", "scarlet&violet", "-",
 					"none",
 				}).Draw(t, "series"),
+			}
+
+			// Days of release are those of sets, the days beside them, and open ends.
+			day := rapid.Custom(func(t *rapid.T) snapshot.Day {
+				of := rapid.IntRange(0, len(o.Sets)-1).Draw(t, "set")
+				if release := o.Sets[of].Release; release != snapshot.NoDay {
+					return release + snapshot.Day(rapid.IntRange(-1, 1).Draw(t, "beside"))
+				}
+				return snapshot.NoDay
+			})
+			if rapid.Bool().Draw(t, "released") {
+				f.Released = index.Dates{Given: true, From: day.Draw(t, "from"), To: day.Draw(t, "to")}
 			}
 
 			limit := rapid.IntRange(1, 45).Draw(t, "limit")
@@ -169,30 +190,39 @@ func TestRefs(t *testing.T) {
 
 func TestMoversAndTop(t *testing.T) {
 	for seed := range uint64(4) {
-		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 150, Days: 20}))
+		o := newTruth(t, fixture.Random(seed, fixture.Size{Sets: 4, Cards: 150, Days: 50}))
 		rapid.Check(t, func(t *rapid.T) {
 			q := drawQuery(t, o)
 			down := rapid.Bool().Draw(t, "down")
+			days := rapid.SampledFrom([]int{7, 30}).Draw(t, "days")
 			limit := rapid.IntRange(1, 50).Draw(t, "limit")
 			var want []string
-			for _, m := range o.Moves(down) {
+			for _, m := range o.Moves(days, down) {
 				if o.passes(o.rows[m.ID], q.Filter) && len(want) < limit {
 					want = append(want, m.ID)
 				}
 			}
 
 			var got []string
-			for _, card := range o.x.Movers(nil, down, q.Filter, limit) {
+			list := o.x.Movers
+			if days == 30 {
+				list = o.x.MoversOfMonth
+			}
+			before := []uint32{7}
+			for _, card := range list(before, down, q.Filter, limit)[1:] {
 				got = append(got, o.idOf(card))
 			}
 
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("seed %d, movers down %t, %+v, %d (-want +got):\n%s", seed, down, q.Filter, limit, diff)
+				t.Fatalf("seed %d, movers of %d days, down %t, %+v, %d (-want +got):\n%s",
+					seed, days, down, q.Filter, limit, diff)
 			}
 		})
 
-		if len(o.Moves(false)) == 0 || len(o.Moves(true)) == 0 {
-			t.Fatalf("seed %d moves nothing", seed)
+		for _, days := range []int{7, 30} {
+			if len(o.Moves(days, false)) == 0 || len(o.Moves(days, true)) == 0 {
+				t.Fatalf("seed %d moves nothing in %d days", seed, days)
+			}
 		}
 
 		for set := range o.c.Sets.ID.Len() {

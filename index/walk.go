@@ -312,29 +312,3 @@ func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
 	list := cut(ix.bySet.list(set), 0, uint32(ix.orders.priced))
 	return append(dst, list[:min(n, len(list))]...)
 }
-
-// Movers appends at most limit cards that moved most, up or down, and pass the filter (decision
-// 21).
-func (ix *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
-	sel, ok := ix.resolve(f)
-	if !ok {
-		return dst
-	}
-
-	list := ix.c.Movers.Up
-	if down {
-		list = ix.c.Movers.Down
-	}
-
-	for _, card := range list {
-		if limit == 0 {
-			break
-		}
-		if ix.has(&sel, card, 0) {
-			dst = append(dst, card)
-			limit--
-		}
-	}
-
-	return dst
-}

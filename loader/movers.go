@@ -1,8 +1,6 @@
 package loader
 
 import (
-	"cmp"
-	"math/bits"
 	"slices"
 
 	"ninepocket/snapshot"
@@ -25,30 +23,8 @@ func moversOf(c *snapshot.Catalog) snapshot.Movers {
 		}
 	}
 
-	size := func(i uint32) (change, from uint64) {
-		lane := c.Cards.Display[i]
-		d := c.Lanes.Cents[lane] - c.Lanes.Base7[lane]
-		return uint64(max(d, -d)), uint64(c.Lanes.Base7[lane])
-	}
-
-	order := func(a, b uint32) int {
-		changeA, fromA := size(a)
-		changeB, fromB := size(b)
-		return cmp.Or(
-			compareProducts(changeB, fromA, changeA, fromB),
-			cmp.Compare(changeB, changeA),
-			cmp.Compare(c.Cards.ID.At(int(a)), c.Cards.ID.At(int(b))),
-		)
-	}
-
+	order := func(a, b uint32) int { return c.CompareMoves(c.Lanes.Base7, int(a), int(b)) }
 	slices.SortFunc(m.Up, order)
 	slices.SortFunc(m.Down, order)
 	return m
-}
-
-// compareProducts compares a*b with c*d without overflow.
-func compareProducts(a, b, c, d uint64) int {
-	hi1, lo1 := bits.Mul64(a, b)
-	hi2, lo2 := bits.Mul64(c, d)
-	return cmp.Or(cmp.Compare(hi1, hi2), cmp.Compare(lo1, lo2))
 }

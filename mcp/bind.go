@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"ninepocket/internal/jsonwalk"
+	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
@@ -89,7 +90,10 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 			p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
 			continue
 		}
-		fields[i].bind(&a.values[i], value, path+fields[i].name, p)
+		// Frameworks fill what a model left out with null.
+		if value.Kind() != 'n' {
+			fields[i].bind(&a.values[i], value, path+fields[i].name, p)
+		}
 	}
 
 	// One that was given and is wrong was told already.
@@ -120,6 +124,12 @@ func (f *field) bind(b *bound, value jsonwalk.Value, name string, p *problems) {
 	case textKind:
 		b.text = value.Text()
 		f.checkText(b.text, name, p)
+	case dateKind:
+		day, err := snapshot.ParseDay(value.Text())
+		if err != nil {
+			p.add(name, ` must be a date, YYYY-MM-DD (got "`, readable(value.Text()), `").`)
+		}
+		b.n = int64(day)
 	case choiceKind:
 		f.bindChoice(b, value.Text(), name, p)
 	case integerKind:
@@ -131,14 +141,10 @@ func (f *field) bind(b *bound, value jsonwalk.Value, name string, p *problems) {
 
 // wants checks a value's kind.
 func wants(value jsonwalk.Value, kind byte, called, name string, p *problems) bool {
-	switch value.Kind() {
-	case kind:
+	if value.Kind() == kind {
 		return true
-	case 'n':
-		p.add(name, " must be ", called, " (got null): leave it out instead.")
-	default:
-		p.add(name, " must be ", called, " (got ", jsonwalk.KindName(value.Kind()), ").")
 	}
+	p.add(name, " must be ", called, " (got ", jsonwalk.KindName(value.Kind()), ").")
 	return false
 }
 

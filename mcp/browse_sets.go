@@ -12,27 +12,46 @@ import (
 // topCards is how many of a set's cards are shown with it, as in REST.
 const topCards = 10
 
+// listedCards is how many of its cards are shown with each set of a list.
+var listedCards = wire.Range{Min: 1, Max: 5}
+
+// listRoom is how many sets and cards stand on a page of sets with cards together, so that the
+// detailed form stays within 60,000 bytes; conciseRoom where no limit was given, for 8,000.
+const (
+	listRoom    = 60
+	conciseRoom = 20
+)
+
 func browseSetsTool() *tool {
 	fields := []field{
-		aText("set", "Set id, slug, code or exact name; returns this set and its top cards, and the other filters do "+
+		aText("set", "Set id, slug, code or name; returns this set and its top cards, and the other filters do "+
 			"not count.", wire.SetText),
+		aText("query", `Only sets called so, e.g. "evolving skies" or "SV08".`, wire.QueryText),
 		gameField(),
 		aText("series", "Only this series.", wire.SeriesText),
+		aDate("released_from", "Only sets of this day or later, YYYY-MM-DD."),
+		aDate("released_to", "Only sets of this day or earlier."),
+		anInteger("top", "So many of the dearest cards with each set; fewer sets a page.", listedCards, none),
 		limitField(wire.DefaultPage),
 		cursorField(),
 	}
 
+	listed := object(
+		"id", schemaString, "name", schemaString, "number", nullString, "market_price_cents", nullInteger,
+		"price_updated_at", schemaTime,
+	)
 	set := object(
 		"id", schemaString, "name", schemaString, "series", nullString, "release_date", nullable(schemaDate),
 		"card_count", nullInteger, "game", nullString, "game_name", nullString, "url", nullString,
+		"top_cards?", arrayTo(listedCards.Max, listed),
 	)
 	card := object(slices.Concat(identityInSet, []string{"currency", schemaUSD}, price, extras)...)
 	output := object("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor", nullString)
 
 	return &tool{
 		name: "catalog_browse_sets", title: "Browse sets",
-		about: "Without set: list sets, newest first, optionally of one game or series. " +
-			"With set: that one set and its 10 highest-value cards.",
+		about: "Without set: list sets, newest first, optionally by name, game, series or release date, and with " +
+			"their dearest cards (top). With set: that one set and its 10 highest-value cards.",
 		fields: fields, output: output, run: browseSets,
 	}
 }
@@ -43,7 +62,9 @@ func browseSets(in *request, out *reply) refusal {
 	}
 
 	// A cursor goes on with the filters that it was issued for, and with no others.
-	filter := index.SetFilter{Game: in.text("game"), Series: in.text("series")}
+	filter := index.SetFilter{
+		Game: in.text("game"), Series: in.text("series"), Query: in.text("query"), Released: releasedIn(in),
+	}
 	bound := cursor.Hash("sets", string(filter.AppendKey(nil)))
 	from := 0
 	if after := openCursor(in, out, cursor.ToolSets, bound, index.ParseSetPosition); after != nil {
@@ -53,7 +74,7 @@ func browseSets(in *request, out *reply) refusal {
 		return refused
 	}
 
-	sets, more := in.View.Index.Sets(in.cards, filter, from, int(in.number("limit")))
+	sets, more := in.View.Index.Sets(in.cards, filter, from, setsOfPage(in))
 	in.cards = sets
 	next := ""
 	if more >= 0 {
@@ -61,18 +82,74 @@ func browseSets(in *request, out *reply) refusal {
 		next = in.nextCursor(cursor.ToolSets, bound, last.AppendBinary(nil))
 	}
 
-	if len(sets) == 0 {
-		out.say("No set found. Leave out series or game.\n")
-	} else {
+	top := int(in.number("top"))
+	switch {
+	case len(sets) == 0:
+		out.say("No set found.", nearestSets(in, filter.Query), " Leave out a filter.\n")
+	default:
 		out.sayFound(len(sets), "set", next)
+		if top > 0 {
+			out.sayAsOf()
+		}
 		out.say("\n")
 	}
 
 	out.put(`{"sets":[`)
-	out.each(sets, writeSet)
+	var dearest []uint32
+	out.each(sets, func(out *reply, set int) {
+		writeSet(out, set)
+		if top > 0 {
+			dearest = in.View.Index.Top(dearest[:0], set, top)
+			writeListed(out, dearest)
+		}
+	})
 	out.put("]")
 	out.putNext(next)
 	return ""
+}
+
+// releasedIn are the release dates that were asked for. What is wrong with them is noted.
+func releasedIn(in *request) index.Dates {
+	released := index.Dates{
+		Given: in.has("released_from") || in.has("released_to"),
+		From:  snapshot.Day(in.number("released_from")), To: snapshot.Day(in.number("released_to")),
+	}
+	if released.To != snapshot.NoDay && released.From > released.To {
+		in.problems.add("released_from must not be later than released_to.")
+	}
+	return released
+}
+
+// setsOfPage is how many sets a page has: cards take their room.
+func setsOfPage(in *request) int {
+	limit := int(in.number("limit"))
+	if !in.has("top") {
+		return limit
+	}
+
+	each := 1 + int(in.number("top"))
+	if !in.has("limit") {
+		return conciseRoom / each
+	}
+	return min(limit, listRoom/each)
+}
+
+// writeListed writes the dearest cards of a set within a list: as little of each as says which card
+// it is and what it costs.
+func writeListed(out *reply, cards []uint32) {
+	out.json = out.json[:len(out.json)-1] // the closing brace of the set
+	out.put(`,"top_cards":[`)
+	for _, card := range cards {
+		out.comma()
+		out.json = wire.AppendName(out.json, out.c, int(card))
+		out.putPrice(int(card))
+		out.put("}")
+
+		out.say("   - ")
+		sayInSet(out, int(card))
+		out.say(" | ", out.c.Cards.ID.At(int(card)), "\n")
+	}
+	out.put("]}")
 }
 
 // writeSet writes a set and a line of text about it.
@@ -111,7 +188,7 @@ func browseSet(in *request, out *reply, ref string) refusal {
 	}
 	if len(sets) == 0 {
 		return refusal(`No set has the id, slug, code or name "` + readable(ref) + `".` +
-			nearestSets(in, ref) + ` Call catalog_browse_sets without set to list them.`)
+			nearestSets(in, ref) + ` Find sets with query, or list them without set.`)
 	}
 	if len(sets) > 1 {
 		return chooseSet(out, sets, ref)
@@ -158,13 +235,19 @@ func writeTopCard(out *reply, card int) {
 	out.putExtras(card)
 	out.put("}")
 
+	sayInSet(out, card)
+	out.sayID(card)
+}
+
+// sayInSet appends a card whose set was named: name, number and price.
+func sayInSet(out *reply, card int) {
+	c := out.c
 	out.say(c.Cards.Name.At(card))
 	if number := c.Cards.Number.At(card); number != "" {
 		out.say(" | #", number)
 	}
 	out.say(" | ")
-	out.sayMoney(out.c.DisplayCents(card))
-	out.sayID(card)
+	out.sayPrice(c.DisplayPrice(card))
 }
 
 // setsOfGame are the sets of one game among others.

@@ -24,7 +24,8 @@ type Options struct {
 type Endpoint struct {
 	Options
 	tools        []*tool
-	list         []byte // the result of tools/list
+	list         string // the member of tools/list
+	identity     string // what a result of Modern begins with
 	instructions string
 }
 
@@ -46,7 +47,9 @@ func newEndpoint(options Options, tools []*tool) *Endpoint {
 	}
 	return &Endpoint{
 		Options: options, tools: tools, instructions: instructions(),
-		list: []byte(`{"tools":[` + strings.Join(definitions, ",") + "]}"),
+		list: `"tools":[` + strings.Join(definitions, ",") + "]}",
+		identity: `"resultType":"complete","_meta":{` + quoted(metaServer) + `:{"name":"ninepocket",` +
+			`"title":"Ninepocket","version":` + quoted(options.Version) + `}},`,
 	}
 }
 
@@ -60,14 +63,22 @@ func (e *Endpoint) Tools() []string {
 	return all
 }
 
-// NoTool is what Answer returns when it answered.
-const NoTool = -1
+// NoTool is what Answer returns when it answered, NoMethod when it answered a request of Modern
+// whose method there is not: HTTP status 404.
+const (
+	NoTool   = -1
+	NoMethod = -2
+)
 
-// Answer appends the response to a request that needs no catalog, and returns NoTool. For a
-// well-formed call of a known tool it appends nothing and returns the tool's number.
+// Answer appends the response to a request that needs no catalog, and returns NoTool or NoMethod.
+// For a well-formed call of a known tool it appends nothing and returns the tool's number.
 func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
-	if m.method != "tools/call" {
-		return e.answerFree(dst, m), NoTool
+	switch {
+	case m.method == "tools/call":
+	case m.modern:
+		return e.answerModern(dst, m)
+	default:
+		return e.answerOlder(dst, m), NoTool
 	}
 
 	tool, fault := e.find(m)
@@ -77,15 +88,12 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	return dst, tool
 }
 
-// answerFree appends the response to anything but a call.
-func (e *Endpoint) answerFree(dst []byte, m *Message) []byte {
+// answerOlder appends the response to a request of an older version that is no call.
+func (e *Endpoint) answerOlder(dst []byte, m *Message) []byte {
 	var fault *Fault
 	switch m.method {
 	case "tools/list":
-		if after := m.params.Member("cursor").Kind(); after == 0 || after == 'n' {
-			return appendResult(dst, m, e.list)
-		}
-		fault = m.fault(invalidParams, "Invalid params: there is one page of tools and no cursor.")
+		return e.answerList(dst, m)
 
 	case "initialize":
 		if asked := m.params.Member("protocolVersion"); asked.Kind() == '"' {
@@ -94,13 +102,26 @@ func (e *Endpoint) answerFree(dst []byte, m *Message) []byte {
 		fault = m.fault(invalidParams, "Invalid params: protocolVersion must be a string.")
 
 	case "ping":
-		return appendResult(dst, m, []byte("{}"))
+		return append(e.beginResult(dst, m), "}}"...)
 
 	default:
 		fault = m.fault(methodNotFound,
 			"Method not found. This server has initialize, ping, tools/list and tools/call.")
 	}
 	return fault.Append(dst)
+}
+
+// answerList appends the response to tools/list.
+func (e *Endpoint) answerList(dst []byte, m *Message) []byte {
+	if after := m.params.Member("cursor").Kind(); after != 0 && after != 'n' {
+		return m.fault(invalidParams, "Invalid params: there is one page of tools and no cursor.").Append(dst)
+	}
+
+	dst = e.beginResult(dst, m)
+	if m.modern {
+		dst = append(dst, cacheable...)
+	}
+	return append(append(dst, e.list...), '}')
 }
 
 // find checks the shape of a tools/call and finds the tool. Other members of the params are
@@ -126,19 +147,18 @@ func (e *Endpoint) find(m *Message) (int, *Fault) {
 	return NoTool, m.fault(invalidParams, "Unknown tool. Known: "+strings.Join(e.Tools(), ", ")+".")
 }
 
-func appendResponse(dst []byte, m *Message) []byte {
+// beginResult appends a response up to where the members of its result begin.
+func (e *Endpoint) beginResult(dst []byte, m *Message) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, m.id...)
-	return append(dst, `,"result":`...)
+	dst = append(dst, `,"result":{`...)
+	if m.modern {
+		dst = append(dst, e.identity...)
+	}
+	return dst
 }
 
-func appendResult(dst []byte, m *Message, result []byte) []byte {
-	dst = appendResponse(dst, m)
-	dst = append(dst, result...)
-	return append(dst, '}')
-}
-
-// instructions are what initialize tells a model about the server as a whole.
+// instructions are what initialize and server/discover tell a model about the server as a whole.
 func instructions() string {
 	return "Catalog and market prices of " + snapshot.GamesInWords() + " trading cards, read-only. " +
 		"Prices are integer US cents in structuredContent and dollars in text; no price means unknown, never zero. " +
@@ -151,8 +171,7 @@ func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byt
 	if !speaks(asked) {
 		asked = Versions[0]
 	}
-	dst = appendResponse(dst, m)
-	dst = append(dst, `{"protocolVersion":"`...)
+	dst = append(e.beginResult(dst, m), `"protocolVersion":"`...)
 	dst = append(dst, asked...)
 	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket"`...)
 	dst = wire.AppendText(dst, `,"version":`, e.Version)

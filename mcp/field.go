@@ -12,6 +12,7 @@ type fieldKind uint8
 
 const (
 	textKind    fieldKind = iota // a string of as many characters as its bounds say
+	dateKind                     // a string, YYYY-MM-DD
 	integerKind                  // a number within its bounds
 	choiceKind                   // one of its choices
 	listKind                     // an array of as many objects as its bounds say
@@ -23,6 +24,7 @@ var kinds = [...]struct {
 	called, schema, least, most string
 }{
 	textKind:    {'"', "a string", "string", "minLength", "maxLength"},
+	dateKind:    {'"', "a string", "string", "", ""},
 	integerKind: {'0', "an integer", "integer", "minimum", "maximum"},
 	choiceKind:  {'"', "a string", "string", "", ""},
 	listKind:    {'[', "an array", "array", "minItems", "maxItems"},
@@ -37,7 +39,7 @@ type field struct {
 	choices     []string
 	required    bool
 	// preset is what an absent argument means: the default of the schema, unless it is none. Only
-	// integers and choices have one; of a choice it is the index.
+	// integers and choices have one; of a choice it is the index. An absent date is snapshot.NoDay.
 	preset int64
 	of     []field // the members of a list's objects
 }
@@ -47,6 +49,10 @@ const none = -1
 
 func aText(name, about string, bounds wire.Range) field {
 	return field{kind: textKind, name: name, about: about, bounds: bounds}
+}
+
+func aDate(name, about string) field {
+	return field{kind: dateKind, name: name, about: about, preset: int64(snapshot.NoDay)}
 }
 
 func anInteger(name, about string, bounds wire.Range, preset int64) field {
@@ -127,6 +133,8 @@ func (f *field) schema() string {
 
 	// What is left differs by kind: a default, the choices, or what a list holds.
 	switch {
+	case f.kind == dateKind:
+		schema += `,"format":"date"`
 	case f.kind == integerKind && f.preset != none:
 		schema += `,"default":` + wire.Decimal(f.preset)
 	case f.kind == choiceKind:

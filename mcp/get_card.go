@@ -74,7 +74,7 @@ func writePrices(out *reply, card int) {
 		out.json = appendLane(out.json, out.c, lane, out.detailed)
 
 		out.say("- ", variantOf(out.c, lane), ", ", conditionOf(out.c, lane), " | ")
-		out.sayMoney(l.Cents[lane])
+		out.sayPrice(l.Cents[lane], out.c.UpdatedAt(lane))
 		sayTrend(out, " | 7d ", l.Base7[lane], l.Cents[lane])
 		sayTrend(out, " | 30d ", l.Base30[lane], l.Cents[lane])
 		if out.detailed {

@@ -29,21 +29,26 @@ func getPriceHistoryTool() *tool {
 		"trend", oneOf("rising", "falling", "flat", "insufficient_data"),
 		"first", priceOn, "last", priceOn, "min", priceOn, "max", priceOn,
 		"average_price_cents", nullInteger, "change_cents", nullInteger, "change_percent", nullNumber,
-		"volatility_percent", nullNumber, "data_points", schemaInteger,
+		"volatility_percent", described(nullNumber, "Standard deviation of the changes from one day to the next."),
+		"data_points", schemaInteger,
 	)
-	points := arrayTo(maxPoints, object("date", schemaDate, "market_price_cents", schemaInteger))
+	points := described(arrayTo(maxPoints, object("date", schemaDate, "market_price_cents", schemaInteger)),
+		"Of a run of days with one price the first and the last day.")
 	output := object(
 		"id", schemaString, "name", schemaString, "game", nullString, "game_name", nullString,
 		"url", nullString, "currency", schemaUSD, "days", schemaInteger, "price_updated_at", nullable(schemaTime),
 		"downsampled", schemaBool,
-		"series", array(object("variant", schemaString, "summary", summary, "points", points)),
+		"series", array(object(
+			"variant", schemaString, "condition", schemaString, "summary", summary, "points", points,
+		)),
 	)
 
 	return &tool{
 		name: "catalog_get_price_history", title: "Get price history",
 		about: "Daily market-price history of one card, thinned to at most 60 points over all variants (30 when " +
-			"concise), plus a trend summary per variant computed from every day in the window. " +
-			"Variants are never mixed.",
+			"concise), plus a trend summary per variant computed from every day in the window. Each variant in one " +
+			"condition, which is named; variants are never mixed. Volatility is the standard deviation of daily " +
+			"changes.",
 		fields: fields, output: output, run: getPriceHistory,
 	}
 }
@@ -101,12 +106,17 @@ func getPriceHistory(in *request, out *reply) refusal {
 
 // line is one variant's history within the window.
 type line struct {
-	variant   string
+	variant, condition string
+
 	points    []snapshot.Point
+	runs      map[snapshot.Day]run // by the first and by the last day
 	sum       snapshot.Summary
 	low, high snapshot.Point
 	spread    float64 // volatility in percent, NaN when it has none
 }
+
+// run are days that follow one another and have one price.
+type run struct{ first, last snapshot.Day }
 
 // historyOf are the histories of a card's variants in the window; silent are the variants that have
 // no point there.
@@ -121,10 +131,12 @@ func historyOf(in *request, card, days int) (lines []line, silent []string) {
 			return
 		}
 		low, high := extremes(points)
-		lines = append(lines, line{
-			variant: code, points: points, sum: snapshot.Summarize(points),
+		l := line{
+			variant: code, condition: conditionOf(c, lane), sum: snapshot.Summarize(points),
 			low: points[low], high: points[high], spread: spread(points),
-		})
+		}
+		l.points, l.runs = fold(points)
+		lines = append(lines, l)
 	})
 	return lines, silent
 }
@@ -164,26 +176,56 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 	return shown, dropped
 }
 
-// spread is the standard deviation of prices around their mean in percent of the mean: 0 for a
-// price that never moved.
+// fold leaves of each run of days with one price the first and the last: what is between tells
+// nothing. The points ascend by day; the result reuses their memory.
+func fold(points []snapshot.Point) (kept []snapshot.Point, runs map[snapshot.Day]run) {
+	runs = map[snapshot.Day]run{}
+	kept = points[:0]
+	for from := 0; from < len(points); {
+		to := from + 1
+		for to < len(points) && points[to].Cents == points[from].Cents && points[to].Day == points[to-1].Day+1 {
+			to++
+		}
+
+		first := points[from]
+		last := points[to-1]
+		kept = append(kept, first)
+		if to-from > 1 {
+			kept = append(kept, last)
+			runs[first.Day] = run{first.Day, last.Day}
+			runs[last.Day] = run{first.Day, last.Day}
+		}
+		from = to
+	}
+	return kept, runs
+}
+
+// spread is the standard deviation of the changes from one day to the next, in percent (decision
+// 80): 0 for a price that never moved, and for one that rises by as much each day. Days without a
+// price the day before have no daily change.
 func spread(points []snapshot.Point) float64 {
-	n := float64(len(points))
-	mean := 0.0
-	for _, point := range points {
-		mean += float64(point.Cents) / n
+	var changes []float64
+	for i := 1; i < len(points); i++ {
+		if before := points[i-1]; points[i].Day == before.Day+1 && before.Cents > 0 {
+			changes = append(changes, 100*float64(points[i].Cents-before.Cents)/float64(before.Cents))
+		}
 	}
 
-	// One price does not spread, and a price of nothing has no percent of itself.
-	if n < 2 || mean == 0 {
+	// One change does not spread.
+	n := float64(len(changes))
+	if n < 2 {
 		return math.NaN()
+	}
+	mean := 0.0
+	for _, change := range changes {
+		mean += change / n
 	}
 
 	variance := 0.0
-	for _, point := range points {
-		d := float64(point.Cents) - mean
-		variance += d * d / n
+	for _, change := range changes {
+		variance += (change - mean) * (change - mean) / n
 	}
-	return 100 * math.Sqrt(variance) / mean
+	return math.Sqrt(variance)
 }
 
 // trend is what a change from first to last is called: from ±3 % on it is rising or falling.
@@ -247,6 +289,7 @@ func sayWindow(out *reply, days, asked, left, had int) {
 func (l *line) appendJSON(dst []byte) []byte {
 	s := &l.sum
 	dst = wire.AppendText(dst, `{"variant":`, l.variant)
+	dst = wire.AppendText(dst, `,"condition":`, l.condition)
 	dst = wire.AppendText(dst, `,"summary":{"trend":`, trend(s))
 	dst = wire.AppendDated(dst, `,"first":`, s.FirstDay, s.First)
 	dst = wire.AppendDated(dst, `,"last":`, s.LastDay, s.Last)
@@ -278,11 +321,12 @@ func appendHundredths(dst []byte, v float64) []byte {
 // say appends the line as two lines of text: the summary and the points.
 func (l *line) say(text *prose) {
 	s := &l.sum
-	text.say(l.variant, ": ", trend(s))
+	text.say(l.variant, ", ", l.condition, ": ", trend(s))
 	if s.Points > 1 {
 		text.say(" | change ")
 		text.sayChange(s.First, s.Last)
 	}
+
 	text.sayPriceOn(" | first ", s.FirstDay, s.First)
 	text.sayPriceOn(" | last ", s.LastDay, s.Last)
 	text.sayPriceOn(" | min ", l.low.Day, l.low.Cents)
@@ -292,17 +336,31 @@ func (l *line) say(text *prose) {
 	if !math.IsNaN(l.spread) {
 		text.say(" | volatility ")
 		*text = appendHundredths(*text, l.spread)
-		text.say("%")
+		text.say("% (spread of daily changes)")
 	}
 	text.say(" | ")
 	text.sayCount(s.Points, "data point")
+	l.sayPoints(text)
+}
 
-	text.say("\n ")
+// sayPoints appends the points as a line of text. A run of equal days is one of them.
+func (l *line) sayPoints(text *prose) {
+	separator := "\n  "
 	for k, point := range l.points {
-		if k > 0 {
-			text.say(" |")
+		of, long := l.runs[point.Day]
+		if long && k > 0 && l.points[k-1].Day == of.first {
+			continue // it was said with its first day
 		}
-		text.sayPriceOn(" ", point.Day, point.Cents)
+
+		if !long {
+			of = run{point.Day, point.Day}
+		}
+		text.sayPriceOn(separator, of.first, point.Cents)
+		if long {
+			text.say(" to ")
+			text.sayDay(of.last)
+		}
+		separator = " | "
 	}
 	text.say("\n")
 }

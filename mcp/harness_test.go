@@ -75,9 +75,13 @@ func randomDesk(tb testing.TB, seed uint64, size fixture.Size) (*desk, *fixture.
 
 // post is what the gate does with a body that passed it, without money.
 func (d *desk) post(body []byte, version string) (status int, response []byte) {
+	return d.postWith(body, mcp.Headers{Version: version})
+}
+
+func (d *desk) postWith(body []byte, headers mcp.Headers) (status int, response []byte) {
 	m, fault := mcp.Read(body)
 	if fault == nil {
-		fault = m.CheckVersion(version)
+		fault = d.Check(&m, headers)
 	}
 	if fault != nil {
 		return 400, fault.Append(nil)
@@ -87,7 +91,11 @@ func (d *desk) post(body []byte, version string) (status int, response []byte) {
 	}
 
 	response, tool := d.Answer(nil, &m)
-	if tool != mcp.NoTool {
+	switch tool {
+	case mcp.NoTool:
+	case mcp.NoMethod:
+		return 404, response
+	default:
 		response = d.Call(response, &m, tool, mcp.Caller{View: d.view, Now: d.now, Limits: d.limits})
 	}
 	return 200, response
@@ -177,9 +185,12 @@ func (d *desk) ok(tb testing.TB, tool string, arguments any) result {
 
 // definition is a tool as tools/list shows it.
 type definition struct {
-	Name, Title, Description  string
-	InputSchema, OutputSchema json.RawMessage
-	Annotations               map[string]any
+	Name         string          `json:"name"`
+	Title        string          `json:"title"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  map[string]any  `json:"annotations"`
 }
 
 // definitions are the tools of tools/list.

@@ -11,7 +11,7 @@ import (
 const maxDepth = 16
 
 // The error codes of JSON-RPC. badVersion is of its implementation-defined range, but below those
-// that mark a newer kind of server (-32020 to -32022).
+// that a client of Modern knows (-32020 to -32022): it stays with an older version.
 const (
 	parseError     = -32700
 	invalidRequest = -32600
@@ -20,7 +20,8 @@ const (
 	badVersion     = -32000
 )
 
-// Versions are the protocol versions that are spoken, newest first.
+// Versions are the protocol versions that begin with an initialize, newest first. Modern is spoken
+// beside them.
 var Versions = [...]string{"2025-11-25", "2025-06-18"}
 
 func speaks(version string) bool { return slices.Contains(Versions[:], version) }
@@ -30,6 +31,7 @@ type Message struct {
 	method string         // "" for a response
 	id     jsonwalk.Value // nil without one
 	params jsonwalk.Value // nil without any
+	modern bool           // it is of Modern; see Check
 }
 
 // IsRequest reports whether the message wants an answer: it is neither a notification nor a
@@ -40,6 +42,7 @@ func (m *Message) IsRequest() bool { return m.method != "" && m.id != nil }
 type Fault struct {
 	code    int
 	message string
+	data    string         // JSON, "" for none
 	id      jsonwalk.Value // nil when it could not be read
 }
 
@@ -50,7 +53,11 @@ func (fault *Fault) Append(dst []byte) []byte {
 		dst = append(append(dst, `,"id":`...), fault.id...)
 	}
 	dst = wire.AppendInt(dst, `,"error":{"code":`, int64(fault.code))
-	return append(wire.AppendText(dst, `,"message":`, fault.message), "}}"...)
+	dst = wire.AppendText(dst, `,"message":`, fault.message)
+	if fault.data != "" {
+		dst = append(append(dst, `,"data":`...), fault.data...)
+	}
+	return append(dst, "}}"...)
 }
 
 func (m *Message) fault(code int, message string) *Fault {
@@ -119,10 +126,10 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 	return ""
 }
 
-// CheckVersion holds the MCP-Protocol-Version header, "" when absent, against the versions that are
-// spoken. An initialize may name in both places one that is not: its answer says which one to use
-// instead. A fault is the caller's: HTTP status 400.
-func (m *Message) CheckVersion(header string) *Fault {
+// checkVersion holds the MCP-Protocol-Version header of a message that is not of Modern, "" when
+// absent, against the versions that are spoken. An initialize may name in both places one that is
+// not: its answer says which one to use instead.
+func (m *Message) checkVersion(header string) *Fault {
 	if header == "" || speaks(header) ||
 		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {
 		return nil

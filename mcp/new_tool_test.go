@@ -96,10 +96,10 @@ func TestGamesOfTools(t *testing.T) {
 	})
 
 	e := New(Options{})
-	if n := strings.Count(string(e.list), `"enum":["pokemon","one-piece","tide-pool"]`); n != 4 {
+	if n := strings.Count(e.list, `"enum":["pokemon","one-piece","tide-pool"]`); n != 4 {
 		t.Errorf("the game is a choice of %d arguments, want 4", n)
 	}
-	if !strings.Contains(string(e.list), "Find trading cards (Pokémon, One Piece, Tide Pool) by name;") {
+	if !strings.Contains(e.list, "Find trading cards (Pokémon, One Piece, Tide Pool) by name;") {
 		t.Error("the search is not of its cards")
 	}
 	if !strings.Contains(e.instructions, "prices of Pokémon, One Piece and Tide Pool trading cards") {

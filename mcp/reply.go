@@ -32,9 +32,9 @@ func (out *reply) show(v *engine.View) {
 	out.site = v.Site()
 }
 
-// appendTo appends the reply as the response to a call.
-func (out *reply) appendTo(dst []byte, m *Message) []byte {
-	dst = appendText(dst, m, unsafe.String(unsafe.SliceData(out.prose), len(out.prose)))
+// appendTo appends the reply to the beginning of the response to a call.
+func (out *reply) appendTo(dst []byte) []byte {
+	dst = appendText(dst, unsafe.String(unsafe.SliceData(out.prose), len(out.prose)))
 	dst = append(dst, `,"structuredContent":`...)
 	dst = append(dst, out.json...)
 	return append(dst, `,"isError":false}}`...)
@@ -133,7 +133,17 @@ func (out *reply) sayCard(card int) {
 func (out *reply) sayPriced(card int) {
 	out.sayCard(card)
 	out.say(" | ")
-	out.sayMoney(out.c.DisplayCents(card))
+	out.sayPrice(out.c.DisplayPrice(card))
+}
+
+// sayPrice appends a price. One that is over 36 hours older than the catalog has its day: the date
+// of the text is not its own (decision 2106).
+func (out *reply) sayPrice(cents, at int64) {
+	out.sayMoney(cents)
+	if cents >= 0 && !snapshot.Fresh(at, out.c.SnapshotAt) {
+		out.say(" of ")
+		out.sayDay(snapshot.DayOf(at))
+	}
 }
 
 // sayID ends a card's line: when its price is of in the detailed form, its page and its id.

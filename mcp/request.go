@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"errors"
+
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/internal/jsonwalk"
@@ -69,6 +71,11 @@ func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, pars
 
 // badCursor notes what is wrong with a cursor and what to do.
 func (in *request) badCursor(err error) {
+	if errors.Is(err, cursor.ErrExpired) {
+		in.problems.add("cursor has expired (they last 15 minutes): leave it out to start again from the first page; " +
+			"limit 50 makes the fewest pages.")
+		return
+	}
 	in.problems.add(err.Error(), ": leave cursor out to start again from the first page, "+
 		"or repeat the other arguments of that page unchanged.")
 }

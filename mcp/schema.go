@@ -20,6 +20,11 @@ const (
 
 func nullable(schema string) string { return `{"anyOf":[` + schema + `,{"type":"null"}]}` }
 
+// described is a schema with a description, where the name of a member does not say what it is.
+func described(schema, about string) string {
+	return `{"description":` + quoted(about) + "," + schema[1:]
+}
+
 var (
 	nullString  = nullable(schemaString)
 	nullInteger = nullable(schemaInteger)

@@ -13,7 +13,7 @@ import (
 func searchCardsTool() *tool {
 	fields := []field{
 		aText("query", `Card name or part of it, e.g. "charizard ex".`, wire.QueryText),
-		aText("set", `Set id, slug, code or exact name, e.g. "Obsidian Flames".`, wire.SetText),
+		aText("set", `Set id, slug, code or name, e.g. "Obsidian Flames".`, wire.SetText),
 		aText("number", `Card number as printed, e.g. "199/165".`, wire.NumberText),
 		aText("rarity", `Rarity, e.g. "Double Rare".`, wire.RarityText),
 		gameField(),
@@ -33,7 +33,7 @@ func searchCardsTool() *tool {
 	return &tool{
 		name: "catalog_search_cards", title: "Search cards",
 		about: "Find trading cards (" + strings.Join(games, ", ") + ") by name; spelling mistakes are tolerated. " +
-			"Filters: set, number, rarity, game, price. Give a query or at least one of set, number, rarity. " +
+			"Filters: set, number, rarity, game, price; without a query the dearest cards come first. " +
 			"Returns ids for the other catalog tools. " +
 			"To price a list of cards use catalog_value_cards instead of many searches.",
 		fields: fields, output: object("cards", array(found), "next_cursor", nullString), run: searchCards,
@@ -55,8 +55,8 @@ func cardQuery(a args) index.Query {
 
 func searchCards(in *request, out *reply) refusal {
 	q := cardQuery(in.args)
-	if !q.HasWords && q.Set == "" && q.Number == "" && q.Rarity == "" {
-		in.problems.add("give a query, or at least one of set, number, rarity.")
+	if !q.HasWords && q.Filter == index.NoFilter && !in.has("sort") {
+		in.problems.add("give a query, a filter (set, number, rarity, game, a price) or a sort.")
 	}
 	if q.HasWords && strings.TrimSpace(q.Words) == "" {
 		in.problems.add("query must not be blank.")

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -62,6 +63,12 @@ func TestSizes(t *testing.T) {
 
 	small("catalog_get_market_movers", args{"direction": "up", "min_price_cents": 0})
 	small("catalog_get_market_movers", args{"direction": "down"})
+	small("catalog_get_market_movers", args{"direction": "down", "period": "30d"})
+	small("catalog_search_cards", args{"game": "pokemon"})
+	for top := 1; top <= 5; top++ {
+		small("catalog_browse_sets", args{"top": top})
+		small("catalog_browse_sets", args{"top": top, "game": "one-piece", "released_from": "2024-01-01"})
+	}
 
 	var ids, names []args
 	for card := range 50 {
@@ -76,12 +83,37 @@ func TestSizes(t *testing.T) {
 		{"catalog_search_cards", args{"query": "special delivery charizard", "limit": 50}},
 		{"catalog_search_cards", args{"set": "World Championship Decks", "limit": 50}},
 		{"catalog_browse_sets", args{"limit": 50}},
+		{"catalog_browse_sets", args{"limit": 50, "top": 1}},
+		{"catalog_browse_sets", args{"limit": 50, "top": 5}},
 		{"catalog_get_market_movers", args{"direction": "up", "limit": 50, "min_price_cents": 0}},
 		{"catalog_value_cards", args{"cards": ids}},
 		{"catalog_value_cards", args{"cards": names}},
 	} {
 		most.arguments["response_format"] = "detailed"
 		d.ok(t, most.tool, most.arguments) // call checks the size
+	}
+}
+
+// TestAnswersDoNotGrow holds answers against their sizes of old: what a tool learns to say must not cost an agent more
+// than 15 % of its context, and what was within the budget stays there.
+func TestAnswersDoNotGrow(t *testing.T) {
+	text, err := os.ReadFile("testdata/sizes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	d := shopDesk(t)
+	for line := range strings.Lines(string(text)) {
+		var was int
+		var tool string
+		if n, _ := fmt.Sscan(line, &was, &tool); n < 2 {
+			continue // a comment
+		}
+		_, arguments, _ := strings.Cut(line, tool+" ")
+		r := d.callRaw(t, tool, strings.TrimSpace(arguments))
+		if r.size > was*115/100 || r.size > max(was, conciseBudget) {
+			t.Errorf("%s: %d bytes, and %d before", strings.TrimSpace(line), r.size, was)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ const keepBuffer = 64 << 10
 func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	t := e.tools[n]
 	if t.literal != "" {
-		return appendResult(dst, m, []byte(t.literal))
+		return append(append(e.beginResult(dst, m), t.literal[1:]...), '}')
 	}
 
 	asked, _ := calls.Get().(*call)
@@ -76,9 +76,9 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 		refused = t.run(&asked.in, &asked.out)
 	}
 	if refused != "" {
-		dst = AppendRefusal(dst, m, string(refused))
+		dst = e.AppendRefusal(dst, m, string(refused))
 	} else {
-		dst = asked.out.appendTo(dst, m)
+		dst = asked.out.appendTo(e.beginResult(dst, m))
 	}
 
 	// A pooled call must not keep a View alive that was swapped out.
@@ -92,12 +92,12 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 
 // AppendRefusal appends the response to a call that did not run, saying why in a text that an agent
 // can act on.
-func AppendRefusal(dst []byte, m *Message, text string) []byte {
-	return append(appendText(dst, m, text), `,"isError":true}}`...)
+func (e *Endpoint) AppendRefusal(dst []byte, m *Message, text string) []byte {
+	return append(appendText(e.beginResult(dst, m), text), `,"isError":true}}`...)
 }
 
-// appendText appends the response to a call up to its text.
-func appendText(dst []byte, m *Message, text string) []byte {
-	dst = append(appendResponse(dst, m), `{"content":[{"type":"text","text":`...)
+// appendText appends the text of a call's result.
+func appendText(dst []byte, text string) []byte {
+	dst = append(dst, `"content":[{"type":"text","text":`...)
 	return append(wire.AppendString(dst, text), "}]"...)
 }

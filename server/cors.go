@@ -11,8 +11,8 @@ const (
 	exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, " +
 		"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, " +
 		"X-Request-Id, X-Search-Interpretation, X-Snapshot-Id, X-Unknown-Values"
-	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, X-API-Key, " +
-		"X-Request-Id"
+	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, Mcp-Method, " +
+		"Mcp-Name, X-API-Key, X-Request-Id"
 	// preflightAge is for how many seconds a browser may keep a preflight's answer.
 	preflightAge = "600"
 )

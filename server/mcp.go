@@ -137,7 +137,7 @@ func (x *exchange) mcp() {
 	// A body that is no message gets 400 with a JSON-RPC error. A notification gets 202.
 	m, fault := mcp.Read(x.Ctx.PostBody())
 	if fault == nil {
-		fault = m.CheckVersion(string(x.Ctx.Request.Header.Peek("MCP-Protocol-Version")))
+		fault = x.s.tools.Check(&m, mirrored(&x.Ctx.Request.Header))
 	}
 	if fault != nil {
 		x.reply.Body = fault.Append(x.reply.Body)
@@ -153,8 +153,12 @@ func (x *exchange) mcp() {
 	// All that needs no catalog is free.
 	response, tool := x.s.tools.Answer(x.reply.Body, &m)
 	x.reply.Body = response
-	if tool == mcp.NoTool {
+	switch tool {
+	case mcp.NoTool:
 		x.answerMCP(fasthttp.StatusOK)
+		return
+	case mcp.NoMethod:
+		x.answerMCP(fasthttp.StatusNotFound)
 		return
 	}
 
@@ -163,6 +167,20 @@ func (x *exchange) mcp() {
 	x.row = x.op.row
 	x.request.Message = &m
 	x.process()
+}
+
+// mirrored are the headers that repeat what a message says. The first can come once: package strict
+// sees to that.
+func mirrored(h *fasthttp.RequestHeader) mcp.Headers {
+	lines := func(name string) (all []string) {
+		for _, value := range h.PeekAll(name) {
+			all = append(all, string(value))
+		}
+		return all
+	}
+	return mcp.Headers{
+		Version: string(h.Peek("MCP-Protocol-Version")), Method: lines("Mcp-Method"), Name: lines("Mcp-Name"),
+	}
 }
 
 // refuseMCP is what the gate has against a request, in the order of the checks.
@@ -220,7 +238,7 @@ func tellAgent(x *exchange, f *wire.Fault) {
 	if f.RetryAfter > 0 && !strings.Contains(detail, "try again in") {
 		detail += " Call again in " + seconds(int64(f.RetryAfter)) + "."
 	}
-	x.reply.Body = mcp.AppendRefusal(x.reply.Body[:0], x.request.Message, detail)
+	x.reply.Body = x.s.tools.AppendRefusal(x.reply.Body[:0], x.request.Message, detail)
 	x.answerMCP(fasthttp.StatusOK)
 }
 

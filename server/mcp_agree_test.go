@@ -9,6 +9,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"ninepocket/collector"
+	"ninepocket/mcp"
 )
 
 // tool calls a tool with the bench key and returns its structured content.
@@ -88,6 +91,11 @@ func TestMCPAgreesWithREST(t *testing.T) {
 		w.agreeOnSet(t, c.Sets.ID.At(r.IntN(c.Sets.ID.Len())))
 	}
 
+	for range 20 {
+		words := strings.Fields(c.Sets.Name.At(r.IntN(c.Sets.ID.Len())))
+		w.agreeOnSets(t, words[r.IntN(len(words))])
+	}
+
 	for _, direction := range []string{"up", "down"} {
 		for _, game := range []string{"pokemon", "one-piece"} {
 			want := w.rest(t, "/v1/market/movers", url.Values{
@@ -100,6 +108,25 @@ func TestMCPAgreesWithREST(t *testing.T) {
 			})
 			same(t, "movers "+direction, got["movers"], want["data"])
 		}
+	}
+}
+
+// agreeOnSets asks both for the sets of a word.
+func (w *world) agreeOnSets(t *testing.T, word string) {
+	t.Helper()
+	ids := func(list any) (all []any) {
+		sets, _ := list.([]any)
+		for _, set := range sets {
+			all = append(all, pick(set, "id", "name", "release_date", "card_count"))
+		}
+		return all
+	}
+
+	got := w.tool(t, "catalog_browse_sets", map[string]any{"query": word, "limit": 50})
+	want := w.rest(t, "/v1/sets", url.Values{"q": {word}, "limit": {"50"}})
+	same(t, "sets of "+word, ids(got["sets"]), ids(want["data"]))
+	if len(ids(got["sets"])) == 0 && collector.Fold(word) != "" {
+		t.Errorf("no set has the word %q of its name", word)
 	}
 }
 
@@ -232,6 +259,8 @@ func FuzzMCP(f *testing.F) {
 	f.Add([]byte(toolCall("catalog_search_cards", `{"query":"charizard"}`)), "application/json; charset=utf-8",
 		"application/json;q=0.1, text/*", "", "", "localhost")
 	f.Add([]byte(`[`), "text/plain", "", "x", "null", "[::1]:80")
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+modernMeta+`}}`), "application/json",
+		"*/*", mcp.Modern, "", "localhost")
 	w := mcpWorld()
 	f.Fuzz(func(t *testing.T, body []byte, media, accept, version, origin, host string) {
 		for _, h := range []string{media, accept, version, origin, host} {

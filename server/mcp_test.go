@@ -31,6 +31,7 @@ var mcpWorld = sync.OnceValue(func() *world {
 
 // transcript is one request and its answer, see testdata/mcp.txt.
 type transcript struct {
+	file             string
 	line             int
 	title            string
 	request, answer  string // first lines
@@ -47,7 +48,7 @@ func readTranscripts(tb testing.TB, file string) (all []transcript) {
 
 	line := 1
 	for block := range strings.SplitSeq(string(text), "\n== ") {
-		t := transcript{line: line}
+		t := transcript{file: file, line: line}
 		line += strings.Count(block, "\n") + 1
 		if len(all) == 0 && strings.HasPrefix(block, "#") {
 			all = append(all, transcript{})
@@ -96,7 +97,7 @@ func (t *transcript) bytes(w *world, version string) []byte {
 		path = "/mcp"
 	}
 
-	body := strings.ReplaceAll(t.body, "{v}", version)
+	body := strings.ReplaceAll(strings.ReplaceAll(t.body, "{meta}", modernMeta), "{v}", version)
 	text := strings.ReplaceAll(strings.Join(headers, "\r\n"), "{v}", version)
 	for name, key := range w.keys {
 		text = strings.ReplaceAll(text, "{"+name+"}", key)
@@ -130,15 +131,19 @@ func (w *world) exchangeRaw(tb testing.TB, raw []byte) (*http.Response, []byte) 
 }
 
 func TestMCPTranscripts(t *testing.T) {
-	w := mcpWorld()
 	for _, version := range mcp.Versions {
-		t.Run(version, func(t *testing.T) {
-			for _, c := range readTranscripts(t, "testdata/mcp.txt") {
-				t.Run(c.title, func(t *testing.T) {
-					resp, body := w.exchangeRaw(t, c.bytes(w, version))
-					c.judge(t, resp, body, version)
-				})
-			}
+		t.Run(version, func(t *testing.T) { play(t, "testdata/mcp.txt", version) })
+	}
+	t.Run(mcp.Modern, func(t *testing.T) { play(t, "testdata/mcp-modern.txt", mcp.Modern) })
+}
+
+func play(t *testing.T, file, version string) {
+	t.Helper()
+	w := mcpWorld()
+	for _, c := range readTranscripts(t, file) {
+		t.Run(c.title, func(t *testing.T) {
+			resp, body := w.exchangeRaw(t, c.bytes(w, version))
+			c.judge(t, resp, body, version)
 		})
 	}
 }
@@ -146,36 +151,36 @@ func TestMCPTranscripts(t *testing.T) {
 func (t *transcript) judge(tb testing.TB, resp *http.Response, body []byte, version string) {
 	tb.Helper()
 	if got := fmt.Sprint(resp.StatusCode); got != t.answer {
-		tb.Errorf("testdata/mcp.txt:%d: status %s, want %s: %s", t.line, got, t.answer, body)
+		tb.Errorf("%s:%d: status %s, want %s: %s", t.file, t.line, got, t.answer, body)
 		return
 	}
 
 	for _, h := range t.answers {
 		if name, absent := strings.CutPrefix(h, "-"); absent {
 			if _, ok := resp.Header[http.CanonicalHeaderKey(name)]; ok {
-				tb.Errorf("testdata/mcp.txt:%d: has %s: %s", t.line, name, resp.Header.Get(name))
+				tb.Errorf("%s:%d: has %s: %s", t.file, t.line, name, resp.Header.Get(name))
 			}
 			continue
 		}
 
 		name, want, _ := strings.Cut(h, ": ")
 		if got := resp.Header.Get(name); got != want && (want != "…" || got == "") {
-			tb.Errorf("testdata/mcp.txt:%d: %s is %q, want %q", t.line, name, got, want)
+			tb.Errorf("%s:%d: %s is %q, want %q", t.file, t.line, name, got, want)
 		}
 	}
 
 	if !requestIDForm.MatchString(resp.Header.Get("X-Request-Id")) {
-		tb.Errorf("testdata/mcp.txt:%d: X-Request-Id is %q", t.line, resp.Header.Get("X-Request-Id"))
+		tb.Errorf("%s:%d: X-Request-Id is %q", t.file, t.line, resp.Header.Get("X-Request-Id"))
 	}
 	if t.want == "" {
 		if len(body) > 0 {
-			tb.Errorf("testdata/mcp.txt:%d: has a body: %s", t.line, body)
+			tb.Errorf("%s:%d: has a body: %s", t.file, t.line, body)
 		}
 		return
 	}
 	if fault := unlike(parseJSON(tb, []byte(strings.ReplaceAll(t.want, "{v}", version))), parseJSON(tb, body),
 		"body"); fault != "" {
-		tb.Errorf("testdata/mcp.txt:%d: %s\n%s", t.line, fault, body)
+		tb.Errorf("%s:%d: %s\n%s", t.file, t.line, fault, body)
 	}
 }
 

@@ -189,16 +189,17 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return append(appendPrice(dst, cents, at), '}')
 }
 
-// AppendMover appends a Market mover: a card whose display price has a 7-day change.
-func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site) []byte {
+// AppendMover appends a Market mover: a card whose display price has changed from that of its lane
+// in before, which is Lanes.Base7 or Lanes.Base30.
+func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *Site, before []int64) []byte {
 	cents, at := c.DisplayPrice(card)
 	dst = AppendIdentity(dst, c, card, site)
 	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)
 
-	// A mover has a price of a week ago, or it would be none.
+	// A mover has an earlier price, or it would be none.
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
-		base = c.Lanes.Base7[lane]
+		base = before[lane]
 	}
 	dst = AppendChange(dst, `,"price_change_cents":`, `,"price_change_percent":`, base, cents)
 

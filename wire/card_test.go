@@ -151,7 +151,7 @@ func TestCards(t *testing.T) {
 			equal(t, "mover", mover{
 				h.ID, h.Name, h.Number, h.Game, h.GameName, h.Set, h.URL, "USD", p.Cents,
 				change(base, from.Price()), percent(base, from.Price()), p.UpdatedAt,
-			}, decode[mover](t, wire.AppendMover(nil, c, i, site)))
+			}, decode[mover](t, wire.AppendMover(nil, c, i, site, c.Lanes.Base7)))
 		}
 	}
 }

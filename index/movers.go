@@ -1,0 +1,84 @@
+package index
+
+import "slices"
+
+// Movers appends at most limit cards that moved most in 7 days, up or down, and pass the filter
+// (decision 21).
+func (ix *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
+	sel, ok := ix.resolve(f)
+	if !ok {
+		return dst
+	}
+
+	list := ix.c.Movers.Up
+	if down {
+		list = ix.c.Movers.Down
+	}
+
+	for _, card := range list {
+		if limit == 0 {
+			break
+		}
+		if ix.has(&sel, card, 0) {
+			dst = append(dst, card)
+			limit--
+		}
+	}
+
+	return dst
+}
+
+// MoversOfMonth appends at most limit cards that moved most in 30 days, up or down, and pass the
+// filter, in the order of Movers. A catalog has no list of these: cards are numbered by price, so
+// that a least price leaves few of them to look at.
+func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []uint32 {
+	sel, ok := ix.resolve(f)
+	if !ok || limit <= 0 {
+		return dst
+	}
+
+	// The best so far, in their order: the last one is the first to go.
+	first := len(dst)
+	base := ix.c.Lanes.Base30
+	order := func(a, b uint32) int { return ix.c.CompareMoves(base, int(a), int(b)) }
+	ix.each(&sel, func(card uint32) {
+		lane := ix.c.Cards.Display[card]
+		if lane < 0 || base[lane] <= 0 || ix.c.Lanes.Cents[lane] < 0 {
+			return
+		}
+		change := ix.c.Lanes.Cents[lane] - base[lane]
+		if change == 0 || (change < 0) != down {
+			return
+		}
+
+		best := dst[first:]
+		if len(best) == limit {
+			if order(card, best[limit-1]) > 0 {
+				return
+			}
+			dst = dst[:len(dst)-1]
+			best = best[:limit-1]
+		}
+		at, _ := slices.BinarySearchFunc(best, card, order)
+		dst = slices.Insert(dst, first+at, card)
+	})
+	return dst
+}
+
+// each calls f with every card of a selection.
+func (ix *Index) each(sel *selection, f func(card uint32)) {
+	if len(sel.lists) > 0 {
+		for _, card := range sel.lists[0] {
+			if ix.has(sel, card, 1) {
+				f(card)
+			}
+		}
+		return
+	}
+
+	for card := sel.from; card < sel.to; card++ {
+		if ix.has(sel, card, 0) {
+			f(card)
+		}
+	}
+}

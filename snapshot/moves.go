@@ -1,0 +1,32 @@
+package snapshot
+
+import (
+	"cmp"
+	"math/bits"
+)
+
+// CompareMoves orders cards by how much their display price has moved from the base of its lane
+// (Lanes.Base7 or Lanes.Base30), biggest first: by percent, compared as exact fractions, then
+// cents, then id (decision 21). Both must have moved from a base above zero.
+func (c *Catalog) CompareMoves(base []int64, a, b int) int {
+	size := func(card int) (change, from uint64) {
+		lane := c.Cards.Display[card]
+		d := c.Lanes.Cents[lane] - base[lane]
+		return uint64(max(d, -d)), uint64(base[lane])
+	}
+
+	changeA, fromA := size(a)
+	changeB, fromB := size(b)
+	return cmp.Or(
+		compareProducts(changeB, fromA, changeA, fromB),
+		cmp.Compare(changeB, changeA),
+		cmp.Compare(c.Cards.ID.At(a), c.Cards.ID.At(b)),
+	)
+}
+
+// compareProducts compares a*b with c*d without overflow.
+func compareProducts(a, b, c, d uint64) int {
+	hi1, lo1 := bits.Mul64(a, b)
+	hi2, lo2 := bits.Mul64(c, d)
+	return cmp.Or(cmp.Compare(hi1, hi2), cmp.Compare(lo1, lo2))
+}
