@@ -182,7 +182,7 @@ func (ix *Index) setsCalled(ref string) (sets []uint32, respelt bool) {
 		return ix.book.everyday.find(name), false
 	}
 
-	return ix.setsMisspelt(folded), true
+	return ix.setsMisspelt(words), true
 }
 
 // setsOfEveryday are the sets that have exactly these words as a code or an everyday name, ascending.
@@ -192,10 +192,19 @@ func (ix *Index) setsOfEveryday(words []string) []uint32 {
 	}
 
 	folded := strings.Join(words, "")
-	for _, name := range []string{folded, strings.Join(spareEnd(words), ""), collector.NumberKey(folded)} {
+	for _, name := range []string{folded, collector.NumberKey(folded)} {
 		if sets := ix.book.everyday.find(name); len(sets) > 0 {
 			return sets
 		}
+	}
+
+	// What is left of "sm base" is the code of a series, which no set of it is called.
+	left := strings.Join(spareEnd(words), "")
+	if len(left) <= longestSeries && !collector.IsInteger(left) {
+		return nil
+	}
+	if sets := ix.book.everyday.find(left); len(sets) == 1 {
+		return sets
 	}
 	return nil
 }
@@ -218,9 +227,17 @@ func (ix *Index) setsWith(words []string) []uint32 {
 	return sets
 }
 
+// longestCode is how many letters a word may have that is taken for a code, in which one letter makes
+// another set; longestSeries is that of a series, such as swsh.
+const (
+	longestCode   = 3
+	longestSeries = 4
+)
+
 // setsMisspelt are the sets whose name is so misspelt: one error up to eight letters, two in longer
-// names, and no other set as near.
-func (ix *Index) setsMisspelt(folded string) []uint32 {
+// names, and no other set as near. What may be a code has to be spelt right.
+func (ix *Index) setsMisspelt(words []string) []uint32 {
+	folded := strings.Join(words, "")
 	most := 1
 	switch {
 	case len(folded) < 5:
@@ -249,10 +266,16 @@ func (ix *Index) setsMisspelt(folded string) []uint32 {
 		}
 	}
 
-	if len(best) == 1 {
-		return best
+	if len(best) != 1 {
+		return nil
 	}
-	return nil
+
+	for _, w := range words {
+		if len(w) <= longestCode && !slices.Contains(ix.setsWith([]string{w}), best[0]) {
+			return nil
+		}
+	}
+	return best
 }
 
 // distance is how many letters two names differ in: left out, put in, changed, or swapped.
@@ -282,13 +305,14 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// NearestSets appends at most three sets whose names are most like one that no set has, the nearest
-// first.
+// NearestSets appends at most three sets whose names are most like one that no set has: those that have
+// all of its words come first, then those whose letters are most alike.
 func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
 	if isTooLong(ref) {
 		return dst
 	}
-	folded := strings.Join(setWords(ref), "")
+	words := setWords(ref)
+	folded := strings.Join(words, "")
 	if folded == "" {
 		return dst
 	}
@@ -307,6 +331,10 @@ func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
 		}
 	}
 
+	for _, set := range ix.setsWith(words) {
+		best[set] += 2 * fullyAlike
+	}
+
 	sets := make([]uint32, 0, len(best))
 	for set := range best {
 		sets = append(sets, set)
@@ -317,8 +345,12 @@ func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
 	return append(dst, sets[:min(len(sets), nearestSets)]...)
 }
 
-// leastAlike is the share of pairs of letters, in hundredths, from which names are alike.
-const leastAlike = 35
+// leastAlike is the share of pairs of letters, in hundredths, from which names are alike; fullyAlike
+// is that of a name and itself.
+const (
+	leastAlike = 35
+	fullyAlike = 100
+)
 
 // pairsOf are the neighbouring letters of a name, ascending.
 func pairsOf(s string) []uint16 {

@@ -26,6 +26,9 @@ func TestSetsCalled(t *testing.T) {
 			{ID: "set_svi", Slug: "sv01-base", Name: "SV01: Scarlet & Violet Base Set", Release: 19_447},
 			{ID: "set_lor", Slug: "lor", Name: "SWSH11: Lost Origin"},
 			{ID: "set_lortg", Slug: "lor-tg", Name: "SWSH11: Lost Origin Trainer Gallery"},
+			{ID: "set_sm", Slug: "sm-base-set", Name: "SM Base Set"},
+			{ID: "set_teu", Slug: "sm-team-up", Name: "SM - Team Up"},
+			{ID: "set_smp", Slug: "sm-promos", Name: "SM Promos"},
 			{ID: "set_op01", Slug: "romance-dawn", Name: "Romance Dawn", Code: "OP01", Game: 1},
 		},
 	})
@@ -62,6 +65,14 @@ func TestSetsCalled(t *testing.T) {
 	f("op-01", "set_op01")
 	f("OP1", "set_op01")
 
+	// A code is not what is left of a name, and has no typing errors.
+	f("sm base", "set_sm")
+	f("team up set", "set_teu")
+	f("sm promos", "set_smp")
+	f("sv promos")
+	f("lost origin tg")
+	f("sv base set")
+
 	// What tells no set from the others, and what is none.
 	f("lost")
 	f("swsh11 trainer", "set_lortg")
@@ -78,6 +89,7 @@ func TestSetsCalled(t *testing.T) {
 	}
 	near("surging spark boosters", "set_ssp")
 	near("evolving sky", "set_evs")
+	near("trainer swsh", "set_lortg")
 	if sets := o.x.NearestSets(nil, "zzzz"); len(sets) > 0 {
 		t.Errorf("%v are near zzzz", sets)
 	}
@@ -102,7 +114,7 @@ func TestSetsCalled(t *testing.T) {
 		}
 	}
 	list("lost origin", "set_lor", "set_lortg")
-	list("base", "set_base", "set_svi", "set_shadowless", "set_base2") // the newest is not first
+	list("base", "set_base", "set_svi", "set_shadowless", "set_base2", "set_sm") // the newest is not first
 	list("evolving skys", "set_evs")
 	list("nothing of it")
 }
