@@ -137,8 +137,12 @@ func TestValueSizes(t *testing.T) {
 	d := shopDesk(t)
 	var lines []args
 	for _, l := range []args{
-		{"name": "Charizard ex"}, {"id": "charizard-ex-199", "condition": "NM"}, {"name": "charizad"},
-		{"name": "Pikachu", "set": "Jungle"}, {"name": "Monkey.D.Luffy"}, {"id": "pikachu-151", "variant": "foil"},
+		{"name": "Charizard ex"},
+		{"id": "charizard-ex-199", "condition": "NM"},
+		{"name": "charizad"},
+		{"name": "Pikachu", "set": "Jungle"},
+		{"name": "Monkey.D.Luffy"},
+		{"id": "pikachu-151", "variant": "foil"},
 	} {
 		lines = append(lines, l, l)
 	}

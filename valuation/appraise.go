@@ -305,7 +305,7 @@ func (a *Appraiser) withVariant(f *facts, fits []uint32) []uint32 {
 // -1 where none or several are.
 func (a *Appraiser) printed(f *facts, fits []uint32) int {
 	found := -1
-	if !f.hasSet || !f.plain || f.core == "" || f.item.Set == "" && !f.hasNumber {
+	if !f.hasSet || f.item.Set == "" && !f.hasNumber {
 		return -1
 	}
 	for _, card := range fits {

@@ -187,9 +187,15 @@ func (a *Appraiser) isPrinted(f *facts, card uint32) bool {
 		return false
 	}
 
+	// Signs tell ♀ from ♂.
+	name := a.View.Catalog.Cards.Name.At(int(card))
+	if !f.plain || strings.ContainsAny(name, signs) {
+		return strings.EqualFold(strings.TrimSpace(f.item.Name), name)
+	}
+
 	switch f.version {
 	case 0:
-		return f.nameKey(a) == collector.Fold(a.View.Catalog.Cards.Name.At(int(card)))
+		return f.nameKey(a) == collector.Fold(name)
 	case 1:
 		return a.spare(card) == 0 && f.isCore()
 	}

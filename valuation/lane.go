@@ -99,7 +99,6 @@ func (a *Appraiser) hasVariant(w *wanted, card uint32) bool {
 // alone, they stand for any condition, and the result says so.
 func (a *Appraiser) price(r *Result, w *wanted) {
 	c := a.View.Catalog
-	l := &c.Lanes
 	r.Status = Unpriced
 	if w.condition != "" && !w.hasState {
 		r.Note = `"` + clip(w.condition) + `" is not a condition: use ` + conditionTexts()
@@ -108,31 +107,9 @@ func (a *Appraiser) price(r *Result, w *wanted) {
 	}
 
 	variant, assumed := a.chooseVariant(w, r.Card)
-	from, to := l.Of.Range(r.Card)
-	raw := -1
-	graded := false
-	for lane := from; lane < to && variant >= 0; lane++ {
-		state := snapshot.Condition(l.Condition[lane])
-		switch {
-		case int(l.Variant[lane]) != variant:
-			continue
-		case l.Cents[lane] < 0:
-			graded = graded || state != snapshot.Ungraded
-			continue
-		case w.hasState && state == w.state, !w.hasState && l.Flags[lane]&snapshot.LaneDisplay != 0:
-			r.Lane = lane
-		case state == snapshot.Ungraded:
-			raw = lane
-		default:
-			graded = true
-		}
-		if r.Lane >= 0 {
-			break
-		}
-	}
-
-	if r.Lane < 0 && raw >= 0 && !graded && w.hasState {
-		r.Lane = raw
+	lane, stands := a.laneOf(w, r.Card, variant)
+	r.Lane = lane
+	if stands {
 		r.Assumed = append(r.Assumed, Assumption{"condition", w.condition, snapshot.Ungraded.Text()})
 	}
 	switch {
@@ -142,6 +119,34 @@ func (a *Appraiser) price(r *Result, w *wanted) {
 		r.Assumed = append(r.Assumed, Assumption{"variant", w.variant, c.Variants.At(variant)})
 	}
 	a.multiply(r)
+}
+
+// laneOf is the lane of a card's variant that has the price of a line, -1 for none; stands says that it
+// is the raw market price, which stands for the condition asked for.
+func (a *Appraiser) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
+	l := &a.View.Catalog.Lanes
+	raw := -1
+	graded := false // there are prices by condition
+	for lane, to := l.Of.Range(card); lane < to && variant >= 0; lane++ {
+		state := snapshot.Condition(l.Condition[lane])
+		switch {
+		case int(l.Variant[lane]) != variant:
+			continue
+		case l.Cents[lane] < 0:
+			graded = graded || state != snapshot.Ungraded
+		case w.hasState && state == w.state, !w.hasState && l.Flags[lane]&snapshot.LaneDisplay != 0:
+			return lane, false
+		case state == snapshot.Ungraded:
+			raw = lane
+		default:
+			graded = true
+		}
+	}
+
+	if raw >= 0 && !graded && w.hasState {
+		return raw, true
+	}
+	return -1, false
 }
 
 // chooseVariant is the variant that a line means of a card, -1 for none; assumed says that others
@@ -242,16 +247,11 @@ func (a *Appraiser) likely(w *wanted, card uint32) int64 {
 	if w.variant == "" && w.condition == "" {
 		return a.View.Catalog.DisplayCents(int(card))
 	}
-	r := newResult(1)
-	r.Card = int(card)
-	variant, _ := a.chooseVariant(w, r.Card)
-	l := &a.View.Catalog.Lanes
-	for lane, to := l.Of.Range(r.Card); lane < to; lane++ {
-		if int(l.Variant[lane]) == variant {
-			r.widen(l.Cents[lane])
-		}
+	variant, _ := a.chooseVariant(w, int(card))
+	if lane, _ := a.laneOf(w, int(card), variant); lane >= 0 {
+		return a.View.Catalog.Lanes.Cents[lane]
 	}
-	return r.From
+	return snapshot.NoCents
 }
 
 func conditionTexts() string {

@@ -13,6 +13,7 @@ import (
 	"ninepocket/collector"
 	"ninepocket/engine"
 	"ninepocket/internal/depth"
+	"ninepocket/internal/fixture"
 	"ninepocket/loader"
 	"ninepocket/valuation"
 	"ninepocket/wire"
@@ -179,5 +180,47 @@ func TestNeverWrong(t *testing.T) {
 		}
 		t.Logf("%s: %d priced, %d unpriced, %d ambiguous, %d unmatched", kind.name, counts[0], counts[1], counts[2],
 			counts[3])
+	}
+}
+
+// TestHintsSettleAnyCatalog does the same over catalogs with prices by condition, parallels, and cards
+// without a set. A card that shares its name, set and number with another is told by its id alone.
+func TestHintsSettleAnyCatalog(t *testing.T) {
+	for seed := range uint64(4) {
+		w := fixture.Random(seed, fixture.Size{Sets: 6, Cards: 400})
+		s := newShop(t, w.Catalog())
+		twins := map[valuation.Item]int{}
+		for card := range s.View.Catalog.Cards.ID.Len() {
+			twins[s.asPrinted(card)]++
+		}
+
+		r := rand.New(rand.NewPCG(seed, 2))
+		asked := 0
+		for range 1500 {
+			card := s.random(r)
+			item := s.asPrinted(card)
+			if twins[item] > 1 || item.Set == "" {
+				continue
+			}
+			if r.IntN(2) == 0 {
+				item.Set = ""
+			}
+			if r.IntN(2) == 0 {
+				item.Number = ""
+			}
+
+			first := s.Value(item)
+			if first.Status != valuation.Ambiguous {
+				continue
+			}
+			asked++
+			if second := s.Value(s.follow(item, first.Ask, card)); second.Card != card {
+				t.Errorf("%+v with %s of %s is %s %s: %s", item, first.Ask.Text(), s.tell(card),
+					valuation.StatusNames[second.Status], s.tell(second.Card), second.Note)
+			}
+		}
+		if asked < 50 {
+			t.Errorf("only %d lines are ambiguous", asked)
+		}
 	}
 }

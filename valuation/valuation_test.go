@@ -88,7 +88,12 @@ func smallShop(t *testing.T) *shop {
 		},
 	}
 
-	c := w.Catalog()
+	return newShop(t, w.Catalog())
+}
+
+// newShop is a shop over a catalog.
+func newShop(t *testing.T, c *snapshot.Catalog) *shop {
+	t.Helper()
 	c.ID = "20260314-small"
 	view, err := engine.NewView(c, wire.Site{URL: "https://cards.example", ProductPrefix: "prd"})
 	if err != nil {
