@@ -437,12 +437,21 @@ func (f *facts) readNumbers(a *Appraiser) {
 			continue
 		}
 		w.cards = a.View.Index.Numbered(w.raw)
-		if !f.hasNumber && !w.isBare() && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
+		sure := !w.isBare() || w.suffix && f.standsAlone(i)
+		if !f.hasNumber && sure && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
 			f.number = w.raw
 			f.numbered = w.cards
 			f.hasNumber = true
 		}
 	}
+}
+
+// standsAlone reports whether no other word is in the brackets of a word: "(#4)", not "(#12 Charizard
+// Stamped)".
+func (f *facts) standsAlone(i int) bool {
+	group := f.words[i].group
+	return group == 0 || (i == 0 || f.words[i-1].group != group) &&
+		(i+1 == len(f.words) || f.words[i+1].group != group)
 }
 
 // isNameOfOthers reports whether a card without a number has the line's very name, number included:

@@ -195,7 +195,8 @@ func (a *Appraiser) isPrinted(f *facts, card uint32) bool {
 
 	switch f.version {
 	case 0:
-		return f.nameKey(a) == collector.Fold(name)
+		printed := collector.Fold(name)
+		return printed == collector.Fold(f.item.Name) || printed == f.nameKey(a)
 	case 1:
 		return a.spare(card) == 0 && f.isCore()
 	}
@@ -206,10 +207,6 @@ func (a *Appraiser) isPrinted(f *facts, card uint32) bool {
 // puts into brackets. Of a whole line, what was read as other fields is none of it either.
 func (f *facts) nameKey(a *Appraiser) string {
 	whole := f.item.Line != "" && !f.item.row
-	if !whole && !f.suffix && len(f.setRun) == 0 {
-		return collector.Fold(f.item.Name)
-	}
-
 	a.key = a.key[:0]
 	for i := range f.words {
 		w := &f.words[i]

@@ -76,6 +76,10 @@ func (l *layout) item(row []string) Item {
 		Set:  cell("set", "setname", "expname"), Number: cell("cardnumber"), Variant: cell("printing", "variance"),
 		Condition: cell("condition", "cardcondition"), code: cell("setcode", "exp"),
 	}
+	// The app puts the number behind names that several cards have.
+	if name, number, ok := strings.Cut(item.Name, " - "); ok && number == item.Number {
+		item.Name = name
+	}
 	if game := cell("category"); game != "" {
 		item.Game = game
 	}

@@ -115,6 +115,8 @@ func TestLines(t *testing.T) {
 		// A name, with what tells its cards apart.
 		{item{Name: "Charizard", Set: "Base Set", Number: "004/102"}, "priced card_base 43000"},
 		{item{Name: "Charizard (Black Dot Error)", Set: "Base", Number: "4"}, "priced card_dot 90000"},
+		{item{Name: "Charizard (#4)", Set: "Base"}, "priced card_base 43000"},
+		{item{Name: "Charizard - 004/102", Set: "Base"}, "ambiguous ask the whole name and the number of 2"},
 		{item{Name: "Charizard", Set: "Base Set"}, "ambiguous ask the whole name and the number of 2"},
 		{item{Name: "Charizard", Number: "4/102"}, "ambiguous ask the whole name and the set of 3"},
 		{item{Name: "charizard EX", Set: "151"}, "ambiguous ask the number of 2"},

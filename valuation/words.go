@@ -36,7 +36,7 @@ type word struct {
 	group int8   // the pair of brackets around it, 0 for none
 	kind  wordKind
 	wish  collector.Wish
-	// suffix says that an app put it behind the name: the code and number of "(MEW 199)".
+	// suffix says that it stands behind the name: the code and number of "(MEW 199)", "#4".
 	suffix bool
 	run    int8     // how many words the phrase has, on its first word
 	cards  []uint32 // that have the number, ascending
@@ -97,7 +97,10 @@ const signs = "♀♂★☆⭐✩✪✭✰◇♢◊⬦⋄αβγδ∂"
 func appendChunk(dst []word, chunk string, group int8) []word {
 	trimmed := strings.TrimRight(strings.TrimLeft(chunk, "#"), ".:!?")
 	if isNumberLike(trimmed) {
-		return append(dst, word{text: collector.Fold(trimmed), raw: trimmed, group: group, kind: asNumber})
+		return append(dst, word{
+			text: collector.Fold(trimmed), raw: trimmed, group: group, kind: asNumber,
+			suffix: strings.HasPrefix(chunk, "#"),
+		})
 	}
 	if isVersion(trimmed) {
 		return append(dst, word{text: collector.Fold(trimmed), raw: trimmed, group: group})
