@@ -83,9 +83,9 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 	a.fits = a.fits[:0]
 	words := strings.Fields(f.query())
 	long := len(words) > searchWords || !f.plain && !strings.ContainsAny(f.item.Name, signs)
-	if long && f.plain {
-		// A name of so many words that is right was found by its core.
-		a.search(f, words[:guessWords], false)
+	if long && (f.plain || len(words) > mostWords) {
+		// A name of so many words that is right was found by its core, and no name has more.
+		a.search(f, words[:fewWords], false)
 		return nil
 	}
 
@@ -154,6 +154,9 @@ func (f *facts) query() string {
 // misspellings.
 const guessWords = 4
 
+// fewWords are enough of a name of more words than any search reads.
+const fewWords = 3
+
 // guess leaves a line that no card fits to the caller, with the nearest cards and what would settle
 // it.
 func (a *Appraiser) guess(r *Result, f *facts) {
@@ -169,8 +172,10 @@ func (a *Appraiser) guess(r *Result, f *facts) {
 		a.tellContradiction(r, f)
 	}
 
-	if len(a.matches) == 0 {
-		words := strings.Fields(f.query())
+	// What was not looked for yet, or by more words than one card has.
+	words := strings.Fields(f.query())
+	fewer := len(words) > guessWords && len(words) <= searchWords
+	if len(a.matches) == 0 && (f.noSet || f.noGame || fewer) {
 		a.search(f, words[:min(len(words), guessWords)], false)
 	}
 	a.addNearest(r, f)
