@@ -1,12 +1,14 @@
 package valuation_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ninepocket/engine"
+	"ninepocket/internal/depth"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 	"ninepocket/valuation"
@@ -315,5 +317,47 @@ func TestCandidatesAreInOrder(t *testing.T) {
 	}
 	if !slices.Equal(ids[2:], []string{"card_dot"}) || r.From != 43000 || r.To != 200000 || r.Fitting != 3 {
 		t.Errorf("%v of %d from %d to %d", ids, r.Fitting, r.From, r.To)
+	}
+}
+
+// TestGarbage values what nobody would write, and holds what every result must be.
+func TestGarbage(t *testing.T) {
+	s := smallShop(t)
+	r := rand.New(rand.NewPCG(8, 8))
+	scraps := []string{
+		"Charizard", "ex", " - ", "(", ")", "[", "|", ",", ";", "\"", "#", "4/102", "/", "-", "_", "x2", "2x", "V.1",
+		"♀", "\uFDFA", "\xff", "é", "151", "NM", "psa 10", "sir", "reverse holo", "Base Set", "and", "&amp;", " ",
+		"OP05-119", "0", "'", "s", "japanese",
+	}
+	text := func() string {
+		var b strings.Builder
+		for range r.IntN(9) {
+			b.WriteString(scraps[r.IntN(len(scraps))])
+			if r.IntN(2) == 0 {
+				b.WriteByte(' ')
+			}
+		}
+		return b.String()
+	}
+	some := func() string {
+		if r.IntN(3) > 0 {
+			return ""
+		}
+		return text()
+	}
+
+	for range 20_000 / depth.Every(4) {
+		item := valuation.Item{
+			Line: some(), Name: text(), Set: some(), Number: some(), Variant: some(), Condition: some(),
+			Quantity: int64(r.IntN(3)),
+		}
+		got := s.Value(item)
+		priced := got.Status == valuation.Priced
+		open := got.Status > valuation.Unpriced
+		if priced != (got.Lane >= 0) || priced != (got.Cents >= 0) || open != (got.Card < 0) ||
+			len(got.Candidates) > valuation.MaxCandidates || got.Quantity < 1 || got.Ask != 0 && got.Ask.Text() == "" ||
+			!priced && len(got.Assumed) > 0 || got.Status == valuation.Ambiguous && (got.Fitting < 2 || got.Ask == 0) {
+			t.Fatalf("%+v is %+v", item, got)
+		}
 	}
 }
