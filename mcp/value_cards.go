@@ -82,6 +82,7 @@ func valueCards(in *request, out *reply) refusal {
 		})
 		list.totals.Add(&list.lines[i])
 	}
+	in.appraiser.Reset(nil)
 
 	// What does not fit a result shows fewer candidates, rather than none of some lines.
 	for most := valuation.MaxCandidates; ; most-- {

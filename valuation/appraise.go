@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,15 +31,19 @@ type Appraiser struct {
 	sets    []uint32
 }
 
-// Reset makes the appraiser one for another list.
+// Reset makes the appraiser one for another list, or with nil for none: then it holds no View and no
+// text of a caller.
 func (a *Appraiser) Reset(view *engine.View) {
-	if a.View != view {
-		a.finishes = a.finishes[:0]
-	}
 	a.View = view
+	a.finishes = a.finishes[:0]
 	a.noSets = 0
 	a.setName = ""
 	a.sets = nil
+	a.item = Item{}
+
+	words := a.facts.words[:cap(a.facts.words)]
+	clear(words)
+	a.facts = facts{words: words[:0]}
 }
 
 // Value finds out what a line means and costs.
@@ -50,7 +55,7 @@ func (a *Appraiser) Value(item Item) Result {
 	}
 
 	r := newResult(a.item.Quantity)
-	if ref := firstOf(a.item.ID, a.item.Identifier); ref != "" {
+	if ref := cmp.Or(a.item.ID, a.item.Identifier); ref != "" {
 		a.byRef(&r, &a.item, ref)
 		return r
 	}
@@ -77,15 +82,6 @@ func (a *Appraiser) Value(item Item) Result {
 	return r
 }
 
-func firstOf(all ...string) string {
-	for _, s := range all {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
 // byRef takes a line with an id, which wins over all else that it says. The words of one that is
 // nothing, and the rest of the line, may still say which card is meant.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
@@ -98,8 +94,10 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		a.settle(r, a.lanesOf(item), int(cards[0]))
 		return
 	} else if len(cards) > 1 {
-		f := a.read(item)
-		a.leave(r, f, cards)
+		// Whatever else the line says, the identifier goes first.
+		a.leave(r, a.lanesOf(item), cards)
+		r.Ask = 0
+		r.Note = "several cards have this identifier; give one's id"
 		return
 	}
 
@@ -114,6 +112,7 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		a.guess(r, f)
 	}
 	r.Ask = AskName | AskSet | AskNumber
+	r.Note = "no card has this id, slug or identifier; give a candidate's id, or " + r.Ask.Text() + " in its place"
 }
 
 // lanesOf is which lane a line with an id wants.
