@@ -67,7 +67,9 @@ var mayImport = map[string][]string{
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {"access", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot", "wire"},
-	"mcp": {"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "wire"},
+	"mcp": {
+		"collector", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
+	},
 	"server": {
 		"access", "api", "engine", "engine/cursor", "internal/tally", "mcp", "server/front",
 		"server/strict", "site", "wire", "wire/openapi",
@@ -80,6 +82,7 @@ var mayImport = map[string][]string{
 	"wire/openapi":   {"internal/jsonwalk", "snapshot"},
 	"server/strict":  {},
 	"site":           {"engine", "index", "snapshot", "wire"},
+	"valuation":      {"collector", "engine", "index", "snapshot"},
 }
 
 // anyOfOurs stands for every package of the house except commands, which nothing can import anyway.

@@ -24,7 +24,12 @@ func ConditionPhrases() []string {
 // conditionTable has, for each code, what is a condition wherever it stands, and what only is one
 // where a condition is asked for. Cardmarket's EX, GD, PL and PO are the steps below near mint.
 var conditionTable = []struct{ code, phrases, alone string }{
-	{"near_mint", "nm, near mint, nearmint, nm m, nmm, nm mt, nmmt, mint condition", "mint, mt, m"},
+	{
+		"near_mint",
+		"nm, near mint, nearmint, nm m, nmm, m nm, mint near mint, near mint mint, nm mint, nm mt, nmmt, " +
+			"mint condition",
+		"mint, mt, m",
+	},
 	{"lightly_played", "lp, lightly played, light played, light play, lightlyplayed", "ex, excellent, slightly played"},
 	{"moderately_played", "mp, moderately played, moderate play, moderatelyplayed", "gd, good, vg, very good"},
 	{"heavily_played", "hp, heavily played, heavy play, heavilyplayed", "pl, played"},

@@ -61,3 +61,12 @@ func distance(a, b []rune, limit int) int {
 	}
 	return min(row[len(b)], limit)
 }
+
+// Distance is in how many letters two texts of ASCII differ: added, left out, replaced or swapped
+// with the next. It is limit where they differ in as many or more.
+func Distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	return distance([]rune(a), []rune(b), limit)
+}

@@ -152,8 +152,8 @@ var wishes = func() map[string]Wish {
 	return table
 }()
 
-// finishes are the traits that tell variants apart.
-const finishes = Holo | Reverse | NonHolo | First | Unlimited | Shadowless
+// Finishes are the traits that tell variants apart.
+const Finishes = Holo | Reverse | NonHolo | First | Unlimited | Shadowless
 
 // SameFinish reports whether two names of variants say the same finish and edition, and nothing
 // else: "rev holo" and reverse_holofoil, "1st Edition Holo" and 1st_edition_holofoil.
@@ -166,6 +166,10 @@ func SameFinish(a, b string) bool {
 // The longest name of a variant that is read, in bytes and in words: the longest that feeds write
 // has 24 bytes and 3 words.
 const longestFinish, mostFinishWords = 64, 8
+
+// Finish reads the name of a variant as people and catalogs write it; false when a word of it is no
+// finish and no edition.
+func Finish(name string) (Traits, bool) { return finishOf(name) }
 
 // finishOf reads the name of a variant; false when a word of it is no finish. It is asked for every
 // lane of a line, so that it allocates nothing.
@@ -206,7 +210,7 @@ func finishOf(name string) (Traits, bool) {
 	for i := 0; i < words; {
 		n := 0
 		for k := min(LongestWish, words-i); k > 0 && n == 0; k-- {
-			if w, ok := wishes[string(letters[begins[i]:begins[i+k]])]; ok && w.Have&^finishes == 0 {
+			if w, ok := wishes[string(letters[begins[i]:begins[i+k]])]; ok && w.Have&^Finishes == 0 {
 				all |= w.Have
 				n = k
 			}

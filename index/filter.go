@@ -62,6 +62,9 @@ func (ix *Index) buildFilters(step func()) {
 	ix.names = newTerms(step, n, func(card int, add func(string)) {
 		add(collector.Fold(PlainName(c.Cards.Name.At(card))))
 	})
+	ix.cores = newTerms(step, n, func(card int, add func(string)) {
+		add(coreKey(Core(c.Cards.Name.At(card), c.Cards.Number.At(card))))
+	})
 }
 
 // SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all

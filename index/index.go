@@ -22,6 +22,7 @@ type Index struct {
 	series   *terms   // sets by folded series
 	setNames *terms   // sets by folded name, code or alias
 	names    *terms   // cards by folded plain name
+	cores    *terms   // cards by the key of their core, see Core
 	book     setBook
 	variants *terms // cards by folded variant that they have a price in
 

@@ -6,6 +6,7 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/internal/jsonwalk"
+	"ninepocket/valuation"
 )
 
 // request is what a tool is asked: by whom, about which View, with which arguments.
@@ -18,14 +19,15 @@ type request struct {
 	problems problems
 
 	// What a tool needs while it runs, and what the next call uses again.
-	cards   []uint32
-	matches []index.Match
-	// withoutSet counts the lines of a list whose set is none.
-	withoutSet int
+	cards     []uint32
+	matches   []index.Match
+	appraiser valuation.Appraiser
 }
 
 func (in *request) reset(e *Endpoint, t *tool, by Caller) {
-	*in = request{Caller: by, endpoint: e, tool: t, cards: in.cards[:0], matches: in.matches[:0]}
+	*in = request{
+		Caller: by, endpoint: e, tool: t, cards: in.cards[:0], matches: in.matches[:0], appraiser: in.appraiser,
+	}
 }
 
 // bind reads the arguments of the call, an object or nil.

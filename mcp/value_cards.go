@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"ninepocket/snapshot"
+	"ninepocket/valuation"
 	"ninepocket/wire"
 )
 
@@ -12,6 +13,7 @@ func valueCardsTool() *tool {
 	line := []field{
 		aText("id", "Card id or slug, or another catalog's id such as tcgplayer:42382. "+
 			"When given, name, set, number and game are not needed.", wire.RefText),
+		aText("line", `The line as written, e.g. "2x Charizard ex SIR 199/165 NM".`, wire.ValueLine),
 		aText("name", "Card name.", wire.QueryText),
 		aText("set", "Set name, id, slug or code.", wire.SetText),
 		aText("number", "Card number as printed.", wire.NumberText),
@@ -26,48 +28,38 @@ func valueCardsTool() *tool {
 		"lines", schemaInteger, "priced", schemaInteger, "unpriced", schemaInteger, "ambiguous", schemaInteger,
 		"unmatched", schemaInteger,
 	)
-	candidate := object(slices.Concat(identity, price, extras)...)
+	// A concise candidate names its set; a detailed one is a card as everywhere.
+	candidate := object(slices.Concat([]string{
+		"id", schemaString, "name", schemaString, "number", nullString,
+		"set", nullable(`{"anyOf":[` + schemaString + "," + object("id", schemaString, "name", schemaString) + "]}"),
+		"market_price_cents", nullInteger, "game?", nullString, "game_name?", nullString, "url?", nullString,
+		"price_updated_at?", schemaTime,
+	}, extras)...)
 	lines := array(object(
-		"line", schemaInteger, "status", oneOf(statusNames[:]...), "quantity", schemaInteger,
-		"card", nullable(object(slices.Concat(identity, extras)...)), "variant?", nullString, "condition?", nullString,
-		"unit_price_cents", nullInteger, "line_total_cents", nullInteger, "price_updated_at", nullable(schemaTime),
-		"message?", schemaString, "candidates?", arrayTo(maxCandidates, candidate),
+		"line", schemaInteger, "status", oneOf(valuation.StatusNames[:]...), "quantity?", schemaInteger,
+		"card?", object(slices.Concat(identity, extras)...), "variant?", nullString, "condition?", nullString,
+		"unit_price_cents?", nullInteger, "line_total_cents?", nullInteger, "price_updated_at?", nullable(schemaTime),
+		"assumed?", array(object("field", schemaString, "given", schemaString, "used", schemaString)),
+		"fitting?", schemaInteger, "range?", object("from_cents", schemaInteger, "to_cents", schemaInteger),
+		"ask?", nullable(oneOf("name", "number", "set", "variant")), "message?", schemaString,
+		"candidates?", arrayTo(valuation.MaxCandidates, candidate),
 	))
 
 	return &tool{
 		name: "catalog_value_cards", title: "Value a list of cards",
 		about: "Total market value of up to 50 cards in one call (counts as one request). Each line names a card by " +
-			"id, or by name with set, number and game as far as known. A line that fits several cards, or none, is " +
-			"left out of the total and comes back with up to 3 candidates: pick one and call again with its id.",
+			"id, by line as it was written, or by name with set, number and game as far as known; misspelt sets, " +
+			"app suffixes and shop words are understood. A line that fits several cards, or none, is left out of the " +
+			"total and comes back with up to 3 candidates and the fields that settle it: add those, or pick an id, " +
+			"and call again. Where prices have no conditions, a line that names one has the market price and counts " +
+			"into the assumed part of the total.",
 		fields: []field{required(aList("cards", "The cards to value.", wire.ValueLines, line...))},
 		output: object(
-			"currency", schemaUSD, "total_cents", schemaInteger, "total_is_partial", schemaBool,
-			"counts", counts, "lines", lines,
+			"currency", schemaUSD, "total_cents", schemaInteger, "assumed_cents", schemaInteger,
+			"total_is_partial", schemaBool, "counts", counts, "lines", lines,
 		),
 		run: valueCards,
 	}
-}
-
-// status is what became of a line of a list.
-type status uint8
-
-const (
-	priced status = iota
-	unpriced
-	ambiguous
-	unmatched
-	statuses
-)
-
-var statusNames = [statuses]string{"priced", "unpriced", "ambiguous", "unmatched"}
-
-// valued is a line with what became of it.
-type valued struct {
-	finding
-	status   status
-	lane     int // -1 without a price
-	quantity int
-	total    int64
 }
 
 // maxResult bounds a result: the JSON, the text and the escapes of the text.
@@ -80,207 +72,237 @@ func valueCards(in *request, out *reply) refusal {
 			"(got " + strconv.Itoa(len(lines)) + "). Split the list.")
 	}
 
-	all := make([]valued, len(lines))
+	list := valuedList{lines: make([]valuation.Result, len(lines))}
+	in.appraiser.Reset(in.View)
 	for i, l := range lines {
-		all[i] = value(in, l)
+		list.lines[i] = in.appraiser.Value(valuation.Item{
+			ID: l.text("id"), Line: l.text("line"), Name: l.text("name"), Set: l.text("set"), Number: l.text("number"),
+			Game: l.text("game"), Variant: l.text("variant"), Condition: l.text("condition"),
+			Quantity: givenQuantity(l),
+		})
+		list.totals.Add(&list.lines[i])
 	}
+	in.appraiser.Reset(nil)
 
 	// What does not fit a result shows fewer candidates, rather than none of some lines.
-	for most := maxCandidates; ; most-- {
+	for most := valuation.MaxCandidates; ; most-- {
 		out.json = out.json[:0]
 		out.prose = out.prose[:0]
-		writeValuation(out, all, most)
+		list.candidates = most
+		list.write(out)
 		if len(out.json)+len(out.prose) <= maxResult || most == 0 {
 			return ""
 		}
 	}
 }
 
-// value finds out what a line means and costs.
-func value(in *request, l args) valued {
-	v := valued{lane: -1, quantity: int(l.number("quantity"))}
-	v.finding = finder{in}.identify(wanted{
-		id: l.text("id"), name: l.text("name"), set: l.text("set"), number: l.text("number"), game: l.text("game"),
-	})
-
-	// A line that is not certain has no price: a guess would make the total wrong unseen.
-	switch {
-	case v.card < 0 && v.fits > 1:
-		v.status = ambiguous
-		v.why = tellApart(v.fits, l)
-	case v.card < 0:
-		v.status = unmatched
-		if len(v.candidates) > 0 {
-			v.why += "; the nearest are candidates"
-		}
-	default:
-		v.lane, v.why = chooseLane(in.View.Catalog, v.card, l.text("variant"), l.text("condition"))
-		v.multiply(in.View.Catalog)
+// givenQuantity is how many copies a line says by its own member, 0 where it does not.
+func givenQuantity(l args) int64 {
+	if !l.has("quantity") {
+		return 0
 	}
-	return v
+	return l.number("quantity")
 }
 
-// tellApart says how many cards fit a line, and what else would tell them apart.
-func tellApart(fits int, l args) string {
-	why := strconv.Itoa(fits)
-	if fits >= manyMatches {
-		why += " or more"
-	}
-	why += " cards fit"
-	if fits > maxCandidates {
-		why += ", " + strconv.Itoa(maxCandidates) + " of them are candidates"
-	}
-	why += "; choose one's id, or give "
-
-	// What the line has already did not tell them apart.
-	switch {
-	case !l.has("set") && !l.has("number"):
-		return why + "set and number"
-	case !l.has("set"):
-		return why + "the set"
-	case !l.has("number"):
-		return why + "the number"
-	}
-	return why + "the whole name"
+// valuedList is a list with what became of its lines.
+type valuedList struct {
+	lines      []valuation.Result
+	totals     valuation.Totals
+	candidates int // the most of a line
 }
 
-// multiply prices a line by its lane. A total that would leave the bounds of money is no price.
-func (v *valued) multiply(c *snapshot.Catalog) {
-	v.status = unpriced
-	if v.lane < 0 {
-		return
-	}
-
-	// A price can be as large as money may be, and a quantity makes more of it.
-	cents := c.Lanes.Cents[v.lane]
-	quantity := int64(v.quantity)
-	if cents > snapshot.MaxCents/quantity {
-		v.lane = -1
-		v.why = "the line's total is more than can be told exactly"
-		return
-	}
-	v.status = priced
-	v.total = cents * quantity
-}
-
-// writeValuation writes the whole result with at most so many candidates a line.
-func writeValuation(out *reply, all []valued, candidates int) {
-	var counts [statuses]int
-	total := int64(0) // at most 50 times MaxCents
-	for i := range all {
-		counts[all[i].status]++
-		total += all[i].total
-	}
-
-	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(total), `,"total_is_partial":`,
-		strconv.FormatBool(counts[priced] < len(all)), `,"counts":{"lines":`, strconv.Itoa(len(all)))
-	for s, n := range counts {
-		out.put(`,"`, statusNames[s], `":`, strconv.Itoa(n))
+// write writes the whole result.
+func (list *valuedList) write(out *reply) {
+	t := &list.totals
+	out.put(`{"currency":"USD","total_cents":`, wire.Decimal(t.Exact+t.Assumed), `,"assumed_cents":`,
+		wire.Decimal(t.Assumed), `,"total_is_partial":`, strconv.FormatBool(t.Counts[valuation.Priced] < t.Lines),
+		`,"counts":{"lines":`, strconv.Itoa(t.Lines))
+	for s, n := range t.Counts {
+		out.put(`,"`, valuation.StatusNames[s], `":`, strconv.Itoa(n))
 	}
 
 	// The total comes first: it is what was asked for, and a long text may be cut by a client.
-	sayTotal(out, total, len(all), counts)
-	if candidates < maxCandidates {
+	list.sayTotal(out)
+	if list.candidates < valuation.MaxCandidates {
 		out.say("; the answer was too long for all candidates, send the unresolved lines again in smaller calls")
 	}
 	out.say("\n")
 
 	out.put(`},"lines":[`)
-	for i := range all {
+	for i := range list.lines {
 		out.comma()
-		all[i].write(out, i, candidates)
+		list.writeLine(out, i)
 	}
 	out.put("]}")
 }
 
-func sayTotal(out *reply, total int64, lines int, counts [statuses]int) {
-	if counts[priced] > 0 {
+func (list *valuedList) sayTotal(out *reply) {
+	t := &list.totals
+	if t.Counts[valuation.Priced] > 0 {
 		out.say("Total ")
-		out.sayMoney(total)
+		out.sayMoney(t.Exact + t.Assumed)
 	} else {
 		out.say("No total")
 	}
-	out.say(": ", strconv.Itoa(counts[priced]), " of ")
-	out.sayCount(lines, "line")
+	out.say(": ", strconv.Itoa(t.Counts[valuation.Priced]), " of ")
+	out.sayCount(t.Lines, "line")
 	out.say(" priced")
 
-	for s := unpriced; s < statuses; s++ {
-		if counts[s] > 0 {
-			out.say(", ", strconv.Itoa(counts[s]), " ", statusNames[s])
+	for s := valuation.Unpriced; s < valuation.Statuses; s++ {
+		if n := t.Counts[s]; n > 0 {
+			out.say(", ", strconv.Itoa(n), " ", valuation.StatusNames[s])
 		}
+	}
+	if t.Assumed > 0 {
+		out.say("; ")
+		out.sayMoney(t.Assumed)
+		out.say(" of it is assumed")
 	}
 	out.sayAsOf()
 }
 
-// write writes the k-th line.
-func (v *valued) write(out *reply, k, candidates int) {
-	out.put(`{"line":`, strconv.Itoa(k+1), `,"status":"`, statusNames[v.status], `","quantity":`,
-		strconv.Itoa(v.quantity), `,"card":`)
-	if v.card >= 0 {
-		out.putCard(v.card)
-		out.putExtras(v.card)
+// writeLine writes the k-th line. It has no member that says nothing: a list has many lines.
+func (list *valuedList) writeLine(out *reply, k int) {
+	r := &list.lines[k]
+	out.put(`{"line":`, strconv.Itoa(k+1), `,"status":"`, valuation.StatusNames[r.Status], `"`)
+	if r.Quantity > 1 {
+		out.put(`,"quantity":`, wire.Decimal(r.Quantity))
+	}
+	if r.Card >= 0 {
+		out.put(`,"card":`)
+		out.putCard(r.Card)
+		out.putExtras(r.Card)
 		out.put("}")
-	} else {
-		out.put("null")
 	}
 
 	out.sayItem(k)
-	out.say(statusNames[v.status], " | ")
-	if v.lane >= 0 {
-		v.writePrice(out)
-	} else {
-		out.put(`,"unit_price_cents":null,"line_total_cents":null,"price_updated_at":null`)
+	out.say(valuation.StatusNames[r.Status], " | ")
+	if r.Lane >= 0 {
+		writeValue(out, r)
 	}
+	writeQuestion(out, r)
 
 	// The text ends with what a model needs next: the lane and id, or why there is no price.
-	if v.card >= 0 {
-		out.sayCard(v.card)
+	if r.Card >= 0 {
+		out.sayCard(r.Card)
 		out.say(" | ")
 	}
 	switch {
-	case v.lane >= 0:
-		out.say(variantOf(out.c, v.lane), ", ", conditionOf(out.c, v.lane))
-		out.sayID(v.card)
-	case v.card >= 0:
-		out.say(v.why, " | ", out.c.Cards.ID.At(v.card), "\n")
+	case r.Lane >= 0:
+		sayLane(out, r)
+	case r.Card >= 0:
+		out.say(r.Note, " | ", out.c.Cards.ID.At(r.Card), "\n")
 	default:
-		out.say(v.why, "\n")
+		out.say(r.Note, "\n")
 	}
 
 	// The JSON has the same in members of their own.
-	if v.why != "" {
-		out.json = wire.AppendText(out.json, `,"message":`, v.why)
+	if r.Note != "" {
+		out.json = wire.AppendText(out.json, `,"message":`, r.Note)
 	}
-	if v.card < 0 {
-		writeCandidates(out, v.candidates[:min(len(v.candidates), candidates)])
+	if r.Card < 0 {
+		writeCandidates(out, r.Candidates[:min(len(r.Candidates), list.candidates)])
 	}
 	out.put("}")
 }
 
-// writePrice writes what a line with a price costs; the text is "$20.00 = 2 × $10.00 | ".
-func (v *valued) writePrice(out *reply) {
-	cents := out.c.Lanes.Cents[v.lane]
-	out.json = wire.AppendText(out.json, `,"variant":`, variantOf(out.c, v.lane))
-	out.put(`,"condition":"`, conditionOf(out.c, v.lane), `","unit_price_cents":`, wire.Decimal(cents))
-	out.put(`,"line_total_cents":`, wire.Decimal(v.total))
-	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, out.c.UpdatedAt(v.lane))
+// writeValue writes what a line with a price costs; the text is "$20.00 = 2 × $10.00 | ". What was
+// assumed stands there alone.
+func writeValue(out *reply, r *valuation.Result) {
+	if !r.Assumes("variant") {
+		out.json = wire.AppendText(out.json, `,"variant":`, variantOf(out.c, r.Lane))
+	}
+	if !r.Assumes("condition") {
+		out.put(`,"condition":"`, conditionOf(out.c, r.Lane), `"`)
+	}
+	out.put(`,"unit_price_cents":`, wire.Decimal(r.Cents), `,"line_total_cents":`, wire.Decimal(r.Total))
+	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, out.c.UpdatedAt(r.Lane))
+	if len(r.Assumed) > 0 {
+		out.put(`,"assumed":[`)
+		for _, a := range r.Assumed {
+			out.comma()
+			out.put(`{"field":"`, a.Field, `"`)
+			out.json = wire.AppendText(out.json, `,"given":`, a.Given)
+			out.json = wire.AppendText(out.json, `,"used":`, a.Used)
+			out.put("}")
+		}
+		out.put("]")
+	}
 
-	out.sayMoney(v.total)
-	if v.quantity > 1 {
-		out.say(" = ", strconv.Itoa(v.quantity), " × ")
-		out.sayMoney(cents)
+	out.sayMoney(r.Total)
+	if r.Quantity > 1 {
+		out.say(" = ", wire.Decimal(r.Quantity), " × ")
+		out.sayMoney(r.Cents)
+	}
+	if at := out.c.UpdatedAt(r.Lane); !out.detailed && !snapshot.Fresh(at, out.c.SnapshotAt) {
+		out.say(" of ")
+		out.sayDay(snapshot.DayOf(at))
 	}
 	out.say(" | ")
 }
 
-// writeCandidates writes the cards that a line may mean.
+// writeQuestion writes what of a line is open: how many cards fit, what they cost, and what would
+// tell them apart.
+func writeQuestion(out *reply, r *valuation.Result) {
+	if r.Fitting > 1 {
+		out.put(`,"fitting":`, strconv.Itoa(r.Fitting))
+		out.sayCount(r.Fitting, "card")
+		out.say(" fit")
+	}
+	if r.From >= 0 {
+		out.put(`,"range":{"from_cents":`, wire.Decimal(r.From), `,"to_cents":`, wire.Decimal(r.To), "}")
+	}
+	if ask := r.Ask.First(); ask != "" {
+		out.put(`,"ask":"`, ask, `"`)
+	}
+
+	if r.Fitting > 1 {
+		if r.From >= 0 {
+			out.say(", ")
+			out.sayMoney(r.From)
+		}
+		if r.From < r.To {
+			out.say("–")
+			out.sayMoney(r.To)
+		}
+		if r.Fitting > valuation.MaxCandidates {
+			out.say(", ", strconv.Itoa(valuation.MaxCandidates), " of them are candidates")
+		}
+		out.say("; ")
+	}
+}
+
+// sayLane ends the text of a line with a price: which lane, and what of it was assumed.
+func sayLane(out *reply, r *valuation.Result) {
+	out.say(variantOf(out.c, r.Lane), ", ", conditionOf(out.c, r.Lane))
+	for _, a := range r.Assumed {
+		out.say(", assumed for ", readable(a.Given))
+	}
+	if r.Note != "" {
+		out.say(" | ", r.Note)
+	}
+	out.sayID(r.Card)
+}
+
+// writeCandidates writes the cards that a line may mean. A list of lines has many of them: each has
+// what tells it from others and no more, but for the detailed form.
 func writeCandidates(out *reply, cards []uint32) {
 	out.put(`,"candidates":[`)
 	for _, card := range cards {
 		out.comma()
-		out.putCard(int(card))
-		out.putPrice(int(card))
-		out.putExtras(int(card))
+		if out.detailed {
+			out.putCard(int(card))
+			out.putPrice(int(card))
+			out.putExtras(int(card))
+		} else {
+			out.json = wire.AppendName(out.json, out.c, int(card))
+			set := ""
+			if of := out.c.Cards.Set[card]; of != snapshot.NoSet {
+				set = out.c.Sets.Name.At(int(of))
+			}
+			out.json = wire.AppendNullable(out.json, `,"set":`, set)
+			out.json = wire.AppendCents(out.json, `,"market_price_cents":`, out.c.DisplayCents(int(card)))
+		}
 		out.put("}")
 
 		out.say("   - ")

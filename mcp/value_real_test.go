@@ -61,9 +61,6 @@ func misspell(r *rand.Rand, s string) string {
 	return string(runes)
 }
 
-// manyFit is the message of a line that more cards fit than there are candidates.
-var manyFit = regexp.MustCompile(`^\d+ .*cards fit, 3 of them are candidates`)
-
 var qualifier = regexp.MustCompile(` *\([^)]*\)`)
 
 func bare(name string) string {
@@ -76,6 +73,7 @@ func bare(name string) string {
 // valuation is the structured content of catalog_value_cards.
 type valuation struct {
 	TotalCents     int64 `json:"total_cents"`
+	AssumedCents   int64 `json:"assumed_cents"`
 	TotalIsPartial bool  `json:"total_is_partial"`
 	Counts         map[string]int
 	Lines          []valuedLine
@@ -88,7 +86,14 @@ type valuedLine struct {
 	Variant, Condition string
 	Unit               *int64 `json:"unit_price_cents"`
 	Total              *int64 `json:"line_total_cents"`
-	Candidates         []struct{ ID, Name string }
+	Fitting            int
+	Ask                *string
+	Assumed            []struct{ Field, Given, Used string }
+	Range              *struct {
+		From int64 `json:"from_cents"`
+		To   int64 `json:"to_cents"`
+	}
+	Candidates []struct{ ID, Name string }
 }
 
 func (l *valuedLine) offers(id string) bool {
@@ -101,6 +106,14 @@ func (d *desk) value(tb testing.TB, lines ...args) valuation {
 	r := d.ok(tb, "catalog_value_cards", args{"cards": lines})
 	r.decode(tb, &v)
 	return v
+}
+
+// isPrinted reports whether a line is exactly what is printed of a card: then it means that one.
+func (d *desk) isPrinted(line args, id string) bool {
+	c := d.view.Catalog
+	card, ok := d.view.Index.Card(id)
+	return ok && c.Cards.Set[card] >= 0 && line["name"] == c.Cards.Name.At(card) &&
+		line["number"] == c.Cards.Number.At(card) && line["set"] == c.Sets.Name.At(int(c.Cards.Set[card]))
 }
 
 // TestValueRealCards makes lines of real cards with the mistakes that people make, 200 of each: none may be priced as
@@ -135,9 +148,9 @@ func TestValueRealCards(t *testing.T) {
 				got := d.value(t, line).Lines[0]
 				id := c.Cards.ID.At(card)
 				switch {
-				case got.Card != nil && got.Card.ID != id:
+				case got.Card != nil && got.Card.ID != id && !d.isPrinted(line, got.Card.ID):
 					t.Errorf("%v is %s (%s), but was taken for %s", line, id, c.Cards.Name.At(card), got.Card.ID)
-				case got.Card == nil && !manyFit.MatchString(got.Message):
+				case got.Card == nil && got.Fitting <= 3:
 					open++
 					if got.offers(id) {
 						offered++

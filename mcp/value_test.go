@@ -51,7 +51,10 @@ func TestValueNeverGuesses(t *testing.T) {
 	f(args{"name": "Charizard", "set": "Base"}, "priced", "card_charizard_base")
 
 	// The plain name is printed on the alternate art too.
-	f(args{"name": "Monkey.D.Luffy", "set": "OP05", "number": "OP05-119"}, "ambiguous", "")
+	f(args{"name": "Monkey.D.Luffy", "number": "OP05-119"}, "ambiguous", "")
+	f(args{"name": "Monkey.D.Luffy", "set": "OP05"}, "ambiguous", "")
+	// Exactly the name, set and number that are printed mean the plain card.
+	f(args{"name": "Monkey.D.Luffy", "set": "OP05", "number": "OP05-119"}, "priced", "card_luffy")
 	f(args{"name": "Monkey D. Luffy Alternate Art"}, "priced", "card_luffy_p1")
 	// Search reads eight words: a longer name must be the same to the last.
 	f(args{"name": long}, "priced", "card_long")
@@ -67,7 +70,7 @@ func TestValueNeverGuesses(t *testing.T) {
 	f(args{"id": "charizard-base", "variant": "normal"}, "unpriced", "card_charizard_base")
 	f(args{"id": "charizard-base", "variant": "1st Edition Holofoil", "condition": "damaged"}, "unpriced",
 		"card_charizard_base")
-	f(args{"id": "charizard-ex-6", "condition": "Near Mint"}, "unpriced", "card_charizard_ex_6")
+	f(args{"id": "charizard-ex-6", "condition": "Near Mint"}, "priced", "card_charizard_ex_6")
 	f(args{"id": "mew-151"}, "unpriced", "card_mew_151")
 }
 

@@ -34,6 +34,7 @@ var (
 	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
 	Selections = Range{1, 50}  // selections of a preview price batch
 	ValueLines = Range{1, 50}  // lines of an MCP valuation
+	ValueLine  = Range{1, 400} // a line as an app wrote it: the longest rows of exports have 300
 )
 
 // What a parameter means that is left out.

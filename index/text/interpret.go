@@ -242,3 +242,21 @@ func (ix *Index) hasNumber(card uint32, number *numberReading) bool {
 	return ix.numberOf[card] != none && (ix.numberOf[card] == number.exact || ix.baseOf[card] == number.exact ||
 		number.tail != none && ix.tailOf[card] == number.tail)
 }
+
+// NumberGroup is a number that cards of one collector number, parallels included, have in common;
+// false without a number.
+func (ix *Index) NumberGroup(card uint32) (group uint32, ok bool) {
+	return ix.baseOf[card], ix.baseOf[card] != none
+}
+
+// Word is the number of a folded word; false for one that no name, number or set has.
+func (ix *Index) Word(folded string) (word uint32, ok bool) {
+	word = ix.words.findString(folded)
+	return word, word != none
+}
+
+// Names says whether a card's name, or what qualifies it, has a word.
+func (ix *Index) Names(card, word uint32) bool { return ix.holds(card, word) }
+
+// IsOfSet says whether a card's set is called by a word, among others.
+func (ix *Index) IsOfSet(card, word uint32) bool { return ix.setHolds(card, word) }

@@ -68,3 +68,11 @@ var shortGames = map[string]string{
 func isYear(w []byte) bool {
 	return len(w) == 4 && (string(w) >= "1996" && string(w) <= "2039")
 }
+
+// IsQuiet says whether the card is the same without some folded words, divided by spaces: "the",
+// "english".
+func IsQuiet(phrase string) bool { return noises[phrase] == quiet }
+
+// IsGrading says whether folded words, divided by spaces, say that a copy is another one: "psa",
+// "japanese". Conditions do, too.
+func IsGrading(phrase string) bool { return noises[phrase] == grading }

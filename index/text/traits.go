@@ -111,3 +111,6 @@ func (s *search) unmet(card uint32) (sum uint64) {
 
 	return sum
 }
+
+// Traits are what card says beside its name: its rarity, its finishes, its edition.
+func (ix *Index) Traits(card uint32) collector.Traits { return ix.traits[card] }

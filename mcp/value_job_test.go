@@ -1,0 +1,161 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ninepocket/internal/depth"
+)
+
+// messyLines are lines of a collection as its owner keeps them, beside those of the file of real ones. Behind each
+// stands what the card is: a part of its name, of its set, and its number.
+var messyLines = []struct{ line, name, set, number string }{
+	{"charizard ex sir 151", "Charizard ex", "151", "199/165"},
+	{"1x Umbreon VMAX (EVS 215) | Evolving Skies | NM | English", "Umbreon VMAX", "Evolving Skies", "215/203"},
+	{"Mew ex 151 205/165", "Mew ex", "151", "205/165"},
+	{"gengar fossil 5/62 holo lp", "Gengar", "Fossil", "005/062"},
+	{"monkey d luffy op05-119 alternate art", "Monkey.D.Luffy (119) (Alternate Art)", "New Era", "OP05-119"},
+	{"2x roronoa zoro (op01-001)", "Roronoa Zoro", "Romance Dawn", "OP01-001"},
+	{"dark charizard team rocket 4/82", "Dark Charizard", "Team Rocket", "004/082"},
+	{"lugia neo genesis 1st edition 9/111 nm", "Lugia", "Neo Genesis", "009/111"},
+	{"Pikachu - 025/165", "Pikachu", "151", "025/165"},
+	{"rayquaza vmax evolving skies 218/203 alt art", "Rayquaza VMAX", "Evolving Skies", "218/203"},
+	{"blastoise base set", "Blastoise", "Base Set", "002/102"},
+	{"3 snorlax jungle 27/64 non holo", "Snorlax", "Jungle", "27/64"},
+	{"Mewtwo 10/102 base set shadowless", "Mewtwo", "Base Set (Shadowless)", "010/102"},
+	{"gardevior ex 086/198 scarlet violet", "Gardevoir ex", "Scarlet & Violet Base Set", "086/198"},
+	{"iono 269/193 paldea evolved", "Iono", "Paldea Evolved", "269/193"},
+	{"x2 nami op01-016 romance dawn", "Nami", "Romance Dawn", "OP01-016"},
+	{"giratina v 186/196 lost origin", "Giratina V", "Lost Origin", "186/196"},
+	{"espeon vmax 270/264 fusion strike", "Espeon VMAX", "Fusion Strike", "270/264"},
+}
+
+// hint is what the text of an open line says would settle it.
+var hint = regexp.MustCompile(`give .* id, or (.*)$`)
+
+// TestMessyListInTwoCalls values a list as its owner keeps it. The agent knows the cards in its hands and reads the
+// answer alone: of the lines that the first call leaves open it gives what each asks for, and the second settles all.
+func TestMessyListInTwoCalls(t *testing.T) {
+	depth.OnlyWhole(t)
+	d := realDesk(t)
+	var list []args
+	for _, m := range messyLines {
+		list = append(list, args{"line": m.line})
+	}
+	for _, line := range givenLines(t) {
+		list = append(list, args{"line": line})
+	}
+
+	r := d.ok(t, "catalog_value_cards", args{"cards": list})
+	var first valuation
+	r.decode(t, &first)
+	if first.Counts["priced"]*100 < len(list)*85 {
+		t.Errorf("only %d of %d lines are priced at once:\n%s", first.Counts["priced"], len(list), r.text())
+	}
+	if n := len(r.StructuredContent) / len(list); n > 500 {
+		t.Errorf("%d bytes a line", n)
+	}
+	t.Logf("%d bytes a line, %d of %d priced", len(r.StructuredContent)/len(list), first.Counts["priced"], len(list))
+
+	var again []args
+	for i, l := range first.Lines {
+		if l.Card != nil || i >= len(messyLines) {
+			continue
+		}
+		said := hint.FindStringSubmatch(l.Message)
+		if said == nil {
+			t.Fatalf("%v asks for nothing: %s", list[i], l.Message)
+		}
+		again = append(again, d.answer(t, said[1], i))
+	}
+	if len(again) == 0 {
+		return
+	}
+
+	r = d.ok(t, "catalog_value_cards", args{"cards": again})
+	var second valuation
+	r.decode(t, &second)
+	// What is still open tells what would settle it; here nothing is.
+	if second.Counts["priced"] != len(again) {
+		t.Errorf("the second call leaves lines open:\n%s", r.text())
+	}
+}
+
+// answer gives a messy line the fields that a hint names, as they stand on the card.
+func (d *desk) answer(t *testing.T, fields string, i int) args {
+	t.Helper()
+	m := messyLines[i]
+	line := args{"line": m.line}
+	c := d.view.Catalog
+	for card := range c.Cards.ID.Len() {
+		set := c.Cards.Set[card]
+		if set < 0 || c.Cards.Number.At(card) != m.number || !strings.HasPrefix(c.Cards.Name.At(card), m.name) ||
+			!strings.HasSuffix(c.Sets.Name.At(int(set)), m.set) {
+			continue
+		}
+		for word, give := range map[string]func(){
+			"name":   func() { line["name"] = c.Cards.Name.At(card) },
+			"set":    func() { line["set"] = c.Sets.Name.At(int(set)) },
+			"number": func() { line["number"] = c.Cards.Number.At(card) },
+		} {
+			if strings.Contains(fields, word) {
+				give()
+			}
+		}
+		return line
+	}
+
+	t.Fatalf("no card is %+v", m)
+	return nil
+}
+
+// givenLines are the lines of the file of real ones, as they were written.
+func givenLines(t *testing.T) (lines []string) {
+	t.Helper()
+	dir := os.Getenv("DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "data")
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "value-lines.tsv"))
+	if err != nil {
+		t.Skip("skipped: the file of real lines is not beside the clone")
+	}
+	for row := range strings.Lines(string(raw)) {
+		if cells := strings.Split(row, "\t"); len(cells) > 2 && !strings.HasPrefix(row, "#") {
+			lines = append(lines, cells[1])
+		}
+	}
+	return lines
+}
+
+// TestValueSizes holds the structured content of lists against 500 bytes a line, whatever became of them.
+func TestValueSizes(t *testing.T) {
+	d := shopDesk(t)
+	var lines []args
+	for _, l := range []args{
+		{"name": "Charizard ex"},
+		{"id": "charizard-ex-199", "condition": "NM"},
+		{"name": "charizad"},
+		{"name": "Pikachu", "set": "Jungle"},
+		{"name": "Monkey.D.Luffy"},
+		{"id": "pikachu-151", "variant": "foil"},
+	} {
+		lines = append(lines, l, l)
+	}
+
+	r := d.ok(t, "catalog_value_cards", args{"cards": lines})
+	var v struct{ Lines []json.RawMessage }
+	r.decode(t, &v)
+	for i, line := range v.Lines {
+		if len(line) > 600 {
+			t.Errorf("line %d has %d bytes: %s", i+1, len(line), line)
+		}
+	}
+	if n := len(r.StructuredContent) / len(lines); n > 500 {
+		t.Errorf("%d bytes a line", n)
+	}
+}

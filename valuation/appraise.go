@@ -1,0 +1,419 @@
+package valuation
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ninepocket/collector"
+	"ninepocket/engine"
+	"ninepocket/index"
+)
+
+// Appraiser values the lines of one list against a View. It keeps scratch memory between lines, and
+// is not safe for concurrent use.
+type Appraiser struct {
+	View *engine.View
+
+	item     Item
+	facts    facts
+	fits     []uint32
+	others   []uint32
+	facets   []facet
+	matches  []index.Match
+	finishes []collector.Traits // of variants, by number
+	key      []byte
+	phrase   []byte
+	noSets   int // lines whose set is none
+
+	setName string // the last one, and the sets that it means
+	sets    []uint32
+}
+
+// Reset makes the appraiser one for another list, or with nil for none: then it holds no View and no
+// text of a caller.
+func (a *Appraiser) Reset(view *engine.View) {
+	a.View = view
+	a.finishes = a.finishes[:0]
+	a.noSets = 0
+	a.setName = ""
+	a.sets = nil
+	a.item = Item{}
+
+	words := a.facts.words[:cap(a.facts.words)]
+	clear(words)
+	a.facts = facts{words: words[:0]}
+}
+
+// Value finds out what a line means and costs.
+func (a *Appraiser) Value(item Item) Result {
+	a.item = item
+	readLine(&a.item)
+	if a.item.unsure && len(a.View.Index.Identified(a.item.Identifier)) == 0 {
+		a.item.Identifier = ""
+	}
+
+	r := newResult(a.item.Quantity)
+	if ref := cmp.Or(a.item.ID, a.item.Identifier); ref != "" {
+		a.byRef(&r, &a.item, ref)
+		return r
+	}
+
+	// A name that no card can have is not looked for: docs/SEARCH.md, Cost.
+	if index.IsTooLong(a.item.Name) {
+		r.Status = Unmatched
+		r.Note = "the name is too long; give " + (AskName | AskSet | AskNumber).Text()
+		r.Ask = AskName | AskSet | AskNumber
+		return r
+	}
+
+	f := a.read(&a.item)
+	switch {
+	case len(f.words) > 0 || !f.plain:
+		a.byName(&r, f)
+	case f.hasNumber && (f.hasSet || f.noSet):
+		a.byNumber(&r, f)
+	default:
+		r.Status = Unmatched
+		r.Note = "give an id, a name, or a set and a number"
+		r.Ask = AskName
+	}
+	return r
+}
+
+// byRef takes a line with an id, which wins over all else that it says. The words of one that is
+// nothing, and the rest of the line, may still say which card is meant.
+func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
+	card, ok := a.View.Index.Card(ref)
+	if ok {
+		a.settle(r, a.lanesOf(item), card)
+		return
+	}
+	if cards := a.View.Index.Identified(ref); len(cards) == 1 {
+		a.settle(r, a.lanesOf(item), int(cards[0]))
+		return
+	} else if len(cards) > 1 {
+		// Whatever else the line says, the identifier goes first.
+		a.leave(r, a.lanesOf(item), cards)
+		r.Ask = 0
+		r.Note = "several cards have this identifier; give one's id"
+		return
+	}
+
+	r.Status = Unmatched
+	r.Note = "no card has this id, slug or identifier"
+	f := a.read(item)
+	if item.Name == "" && !strings.HasPrefix(ref, "card_") && !strings.Contains(ref, ":") {
+		f.item.Name = strings.ReplaceAll(ref, "-", " ")
+		f = a.read(f.item)
+	}
+	if len(f.words) > 0 {
+		a.guess(r, f)
+	}
+	r.Ask = AskName | AskSet | AskNumber
+	r.Note = "no card has this id, slug or identifier; give a candidate's id, or " + r.Ask.Text() + " in its place"
+}
+
+// lanesOf is which lane a line with an id wants.
+func (a *Appraiser) lanesOf(item *Item) *facts {
+	a.facts = facts{item: item, words: a.facts.words[:0], variant: item.Variant, condition: item.Condition}
+	a.facts.another = item.another
+	return &a.facts
+}
+
+// byNumber takes a line without a name: set and number may still say which card it is.
+func (a *Appraiser) byNumber(r *Result, f *facts) {
+	if f.noSet {
+		a.tellNoSet(r, f)
+		r.Status = Unmatched
+		r.Ask = AskSet
+		return
+	}
+
+	there := a.there(f)
+	switch len(there) {
+	case 0:
+		r.Status = Unmatched
+		r.Note = "the set has no card with this number"
+		r.Ask = AskNumber
+	default:
+		a.decide(r, f, there)
+	}
+}
+
+// there are the cards of the line's sets that have its number.
+func (a *Appraiser) there(f *facts) []uint32 {
+	a.fits = a.fits[:0]
+	for _, card := range f.numbered {
+		if a.passes(f, card) {
+			a.fits = append(a.fits, card)
+		}
+	}
+	return a.fits
+}
+
+// byName takes a line with a name. It is certain of the only card that has all that the line says,
+// of the only one that is printed so, and of the only card with the number in the set when the name
+// may be a misspelling of its name. All else is left to the caller.
+func (a *Appraiser) byName(r *Result, f *facts) {
+	a.matches = a.matches[:0]
+	fits := a.fitting(f)
+	if len(fits) == 0 && f.extra < len(f.words) {
+		f.forgetVariant()
+		fits = a.fitting(f)
+	}
+	if len(fits) > 0 {
+		fits = slices.Clone(fits)
+		if both := a.readShorter(f, fits); len(both) > 0 {
+			a.leave(r, &a.facts, both)
+			return
+		}
+		a.decide(r, f, fits)
+		return
+	}
+	if f.noSet || f.noGame {
+		a.guess(r, f)
+		return
+	}
+
+	if card, ok := a.alone(f); ok {
+		a.settle(r, f, int(card))
+		return
+	}
+	if whole := a.searched(f); len(whole) > 0 {
+		a.decide(r, f, whole)
+		return
+	}
+	if card, ok := a.respelt(f); ok {
+		a.settle(r, f, int(card))
+		return
+	}
+	a.guess(r, f)
+}
+
+// respelt is the only card with the line's number in its set, when search takes the name for it.
+func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
+	if !f.hasSet || !f.hasNumber || len(f.words) > searchWords || a.isElsewhere(f) {
+		return 0, false
+	}
+	there := a.there(f)
+	if len(there) != 1 {
+		return 0, false
+	}
+	return there[0], slices.ContainsFunc(a.matches, func(m index.Match) bool {
+		return m.Card == there[0] && m.Missing == 0
+	})
+}
+
+// readShorter reads a name once more where the last word of its core may be the first of what stands
+// behind it. It returns the cards of both readings, none where there is one reading.
+func (a *Appraiser) readShorter(f *facts, fits []uint32) []uint32 {
+	last := -1
+	for i := range f.words {
+		if f.words[i].kind == inCore {
+			last = i
+		}
+	}
+	behind := last + 1
+	if last < 1 || f.words[last-1].kind != inCore || behind == len(f.words) || f.words[behind].group > 0 ||
+		f.words[behind].kind != told && f.words[behind].kind != ofSet {
+		return nil
+	}
+
+	both := slices.Clone(fits)
+	f = a.readAs(f.item, true)
+	for _, card := range a.fitting(f) {
+		if !slices.Contains(fits, card) {
+			both = append(both, card)
+		}
+	}
+	if len(both) > len(fits) {
+		return both
+	}
+	a.read(f.item)
+	return nil
+}
+
+// alone is the only card with the line's number in its set, when the name may mean it. Where no number
+// was given, a bare integer beside the name may be one.
+func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
+	if !f.hasSet || !f.plain {
+		return 0, false
+	}
+	given := f.hasNumber
+	for i := range f.words {
+		w := &f.words[i]
+		if !f.hasNumber && w.kind == asNumber {
+			f.number = w.raw
+			f.numbered = w.cards
+			f.hasNumber = true
+		}
+	}
+
+	if f.hasNumber {
+		there := a.there(f)
+		if len(there) == 1 {
+			card = there[0]
+			ok = a.isLike(f, card)
+		}
+	}
+	if !ok && !given {
+		f.hasNumber = false
+		f.number = ""
+		f.numbered = nil
+	}
+	return card, ok
+}
+
+// decide settles a line on one of the cards that fit it, or leaves it to the caller.
+func (a *Appraiser) decide(r *Result, f *facts, fits []uint32) {
+	if len(fits) > 1 && f.variant != "" {
+		fits = a.withVariant(f, fits)
+	}
+	if len(fits) == 1 {
+		a.settle(r, f, int(fits[0]))
+		return
+	}
+
+	if printed := a.printed(f, fits); printed >= 0 {
+		a.settle(r, f, printed)
+		a.tellOthers(r, f, fits, uint32(printed))
+		return
+	}
+	a.leave(r, f, fits)
+}
+
+// withVariant keeps the cards that have the variant of the line, all where none has.
+func (a *Appraiser) withVariant(f *facts, fits []uint32) []uint32 {
+	w := wantedOf(f)
+	a.others = a.others[:0]
+	for _, card := range fits {
+		if a.hasVariant(&w, card) {
+			a.others = append(a.others, card)
+		}
+	}
+
+	if len(a.others) == 0 {
+		return fits
+	}
+	return append(fits[:0], a.others...)
+}
+
+// printed is the one card of those that fit that is printed exactly as the line says, set included;
+// -1 where none or several are.
+func (a *Appraiser) printed(f *facts, fits []uint32) int {
+	found := -1
+	if !f.hasSet || f.item.Set == "" && !f.hasNumber {
+		return -1
+	}
+	for _, card := range fits {
+		if !a.isIn(card, f.sets) || !a.isPrinted(f, card) {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = int(card)
+	}
+	return found
+}
+
+// settle prices a line that means a card.
+func (a *Appraiser) settle(r *Result, f *facts, card int) {
+	r.Card = card
+	if f.another != "" && !a.isNamed(f.another, uint32(card)) {
+		r.Status = Unpriced
+		r.Note = `no price for "` + clip(f.another) + `"`
+		a.tellLanes(r)
+		return
+	}
+
+	w := wantedOf(f)
+	a.price(r, &w)
+}
+
+// isNamed reports whether words are all of a card's own name.
+func (a *Appraiser) isNamed(words string, card uint32) bool {
+	for w := range strings.FieldsSeq(words) {
+		id, known := a.View.Index.Word(collector.Fold(w))
+		if !known || !a.View.Index.Names(card, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostOthers is how many other printings a note names.
+const mostOthers = 2
+
+// tellOthers says what else is printed with the name of a settled line.
+func (a *Appraiser) tellOthers(r *Result, f *facts, fits []uint32, card uint32) {
+	var names []string
+	for _, other := range a.likeliest(f, fits) {
+		if other != card && len(names) < mostOthers {
+			names = append(names, `"`+clip(a.View.Catalog.Cards.Name.At(int(other)))+`"`)
+		}
+	}
+	if r.Note != "" {
+		r.Note += "; "
+	}
+	r.Note += "also printed as " + strings.Join(names, ", ")
+	if more := len(fits) - 1 - len(names); more > 0 {
+		r.Note += " and " + strconv.Itoa(more) + " more"
+	}
+}
+
+// leave leaves a line that several cards fit to the caller, with what tells them apart.
+func (a *Appraiser) leave(r *Result, f *facts, fits []uint32) {
+	r.Status = Ambiguous
+	r.Fitting = len(fits)
+	w := wantedOf(f)
+	for _, card := range fits {
+		r.widen(a.likely(&w, card))
+	}
+
+	r.Candidates = slices.Clone(a.likeliest(f, fits))
+	r.Ask = a.ask(f, fits)
+	r.Note = "give one's id, or " + r.Ask.Text()
+}
+
+// likeliest are the first MaxCandidates of some cards in order of likeness. They hold until it is
+// called again.
+func (a *Appraiser) likeliest(f *facts, cards []uint32) []uint32 {
+	var best [MaxCandidates]likeness
+	n := 0
+	for _, card := range cards {
+		like := a.likenessOf(f, card)
+		at := n
+		for at > 0 && a.isLikelier(like, best[at-1]) {
+			at--
+		}
+		if at == MaxCandidates {
+			continue
+		}
+		n = min(n+1, MaxCandidates)
+		copy(best[at+1:n], best[at:])
+		best[at] = like
+	}
+
+	a.others = a.others[:0]
+	for i := range n {
+		a.others = append(a.others, best[i].card)
+	}
+	return a.others
+}
+
+// longestEcho is how much of a caller's own text is said back, in characters.
+const longestEcho = 60
+
+// clip is a text as it can be said back.
+func clip(s string) string {
+	if len(s) <= longestEcho {
+		return s
+	}
+	if runes := []rune(s); len(runes) > longestEcho {
+		return string(runes[:longestEcho]) + "…"
+	}
+	return s
+}

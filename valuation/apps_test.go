@@ -1,0 +1,222 @@
+package valuation_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ninepocket/collector"
+	"ninepocket/valuation"
+)
+
+// form is how an app or a person writes a card down.
+type form struct {
+	name string
+	of   func(s *shop, r *rand.Rand, card int) valuation.Item
+}
+
+// forms are the exports that are read, without ids, and what people type. Apps that know no words for
+// patterns and stamps are given cards without.
+var forms = []form{
+	{"TCGplayer", func(s *shop, r *rand.Rand, card int) valuation.Item {
+		p := s.asPrinted(card)
+		return valuation.Item{Line: fmt.Sprintf("%d,%q,%q,%q,%s,%s,%s,Near Mint,English,,,", 1+r.IntN(4), p.Name,
+			bare(p.Name), p.Set, p.Number, s.codeOf(card), s.printing(r, card))}
+	}},
+	{"Collectr", func(s *shop, r *rand.Rand, card int) valuation.Item {
+		p := s.asPrinted(card)
+		const row = "Main,%s,%q,%q,%s,,%s,Ungraded,Lightly Played,0,%d,,0,false,2026-05-01,"
+		return valuation.Item{Line: fmt.Sprintf(row, p.Game, everyday(p.Set), p.Name, p.Number,
+			s.printing(r, card), 1+r.IntN(4))}
+	}},
+	{"Dragon Shield", func(s *shop, r *rand.Rand, card int) valuation.Item {
+		p := s.asPrinted(card)
+		number, _, _ := strings.Cut(p.Number, "/")
+		return valuation.Item{Line: fmt.Sprintf("Binder,%d,0,%q,%s,%q,%s,NearMint,%s,English,0.00,2026-04-06",
+			1+r.IntN(4), bare(p.Name), s.codeOf(card), everyday(p.Set), number, s.printing(r, card))}
+	}},
+	{"Cardmarket", func(s *shop, r *rand.Rand, card int) valuation.Item {
+		p := s.asPrinted(card)
+		number, _, _ := strings.Cut(p.Number, "/")
+		return valuation.Item{Line: fmt.Sprintf("%dx %s (XYZ %s) | %s | NM | English", 1+r.IntN(4), bare(p.Name),
+			strings.TrimLeft(number, "0"), everyday(p.Set))}
+	}},
+	{"message", func(s *shop, r *rand.Rand, card int) valuation.Item {
+		p := s.asPrinted(card)
+		line := fmt.Sprintf("%dx %s %s %s NM", 1+r.IntN(4), bare(p.Name), everyday(p.Set), p.Number)
+		return valuation.Item{Line: line}
+	}},
+}
+
+// printing is a finish of a card as exports spell it.
+func (s *shop) printing(r *rand.Rand, card int) string {
+	l := &s.View.Catalog.Lanes
+	from, to := l.Of.Range(card)
+	if from == to {
+		return ""
+	}
+	variant := s.View.Catalog.Variants.At(int(l.Variant[from+r.IntN(to-from)]))
+	return strings.ReplaceAll(variant, "_", " ")
+}
+
+// TestForms values cards as apps and people write them: 85 of 100 lines are priced at once, all are
+// settled by an answer to their question, and none is another card's.
+func TestForms(t *testing.T) {
+	s := realShop(t)
+	const each = 200
+	for seed, form := range forms {
+		r := rand.New(rand.NewPCG(uint64(seed), 5))
+		priced := 0
+		for n := 0; n < each; {
+			card := s.random(r)
+			p := s.asPrinted(card)
+			plain := bare(p.Name) == p.Name
+			if p.Number == "" || !plain && form.name != "TCGplayer" && form.name != "Collectr" ||
+				s.View.Catalog.Cards.Display[card] < 0 {
+				continue
+			}
+
+			n++
+			item := form.of(s, r, card)
+			got := s.Value(item)
+			switch {
+			case got.Card >= 0 && got.Card != card:
+				t.Errorf("%s: %s of %s is taken for %s", form.name, item.Line, s.tell(card), s.tell(got.Card))
+			case got.Status == valuation.Priced:
+				priced++
+				if got.Quantity < 1 || len(got.Assumed) == 0 {
+					t.Errorf("%s: %s is %d copies, assumed %v", form.name, item.Line, got.Quantity, got.Assumed)
+				}
+			default:
+				s.settles(t, item, &got, card)
+			}
+		}
+
+		t.Logf("%s: %d of %d priced at once", form.name, priced, each)
+		if priced*100 < each*85 {
+			t.Errorf("%s: only %d of %d lines are priced at once", form.name, priced, each)
+		}
+	}
+}
+
+// settles follows the question of a line, which must then mean the card.
+func (s *shop) settles(t *testing.T, item valuation.Item, first *valuation.Result, card int) {
+	t.Helper()
+	again := s.follow(item, first.Ask, card)
+	if first.Ask == valuation.AskVariant || first.Status == valuation.Unpriced {
+		c := s.View.Catalog
+		again.Variant = c.Variants.At(int(c.Lanes.Variant[c.Cards.Display[card]]))
+	}
+	if second := s.Value(again); second.Card != card || second.Status != valuation.Priced {
+		t.Errorf("%s asks for %s; then it is %s %s, not %s: %s", item.Line+item.Name, first.Ask.Text(),
+			valuation.StatusNames[second.Status], s.tell(second.Card), s.tell(card), second.Note)
+	}
+}
+
+// given is a line of a file with the card that is meant.
+type given struct {
+	line          string
+	item          valuation.Item // its columns
+	name, set     *regexp.Regexp
+	number        string
+	variant, text string
+}
+
+// givenLines reads the file of real lines.
+func givenLines(t *testing.T) (all []given) {
+	t.Helper()
+	dir := os.Getenv("DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "data")
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "value-lines.tsv"))
+	if os.IsNotExist(err) {
+		t.Skip("skipped: the file of real lines is not beside the clone")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for row := range strings.Lines(string(raw)) {
+		row = strings.TrimRight(row, "\r\n")
+		f := strings.Split(row, "\t")
+		if strings.HasPrefix(row, "#") || len(f) < 10 {
+			continue
+		}
+		intent := append(strings.Split(f[9], " ~ "), "", "")
+		g := given{
+			line: f[1], text: f[9], name: regexp.MustCompile(intent[0]), set: regexp.MustCompile(intent[1]),
+			number: strings.TrimPrefix(intent[2], "="),
+			item: valuation.Item{
+				Name: f[2], Set: f[3], Number: f[4], Game: f[5], Variant: f[6], Condition: f[7],
+			},
+		}
+		if len(f) > 10 {
+			g.variant = f[10]
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// means reports whether a card is the one that is meant.
+func (g *given) means(s *shop, card int) bool {
+	p := s.asPrinted(card)
+	words := strings.NewReplacer("'", "", ".", " ", "é", "e").Replace(strings.ToLower(p.Name))
+	return g.name.MatchString(words) && g.set.MatchString(strings.ToLower(p.Set)) &&
+		(g.number == "" || collector.NumberKey(g.number) == collector.NumberKey(p.Number))
+}
+
+// TestGivenLines values the lines of the file, as columns and as they were written.
+func TestGivenLines(t *testing.T) {
+	s := realShop(t)
+	c := s.View.Catalog
+	lines := givenLines(t)
+	for _, whole := range []bool{false, true} {
+		priced := 0
+		for _, g := range lines {
+			item := g.item
+			if whole {
+				item = valuation.Item{Line: g.line}
+			}
+
+			got := s.Value(item)
+			switch {
+			case got.Card >= 0 && !g.means(s, got.Card):
+				t.Errorf("%s is taken for %s", g.line, s.tell(got.Card))
+			case got.Status == valuation.Priced:
+				priced++
+				variant := strings.ReplaceAll(c.Variants.At(int(c.Lanes.Variant[got.Lane])), "_", " ")
+				if !strings.HasPrefix(variant, g.variant) {
+					t.Errorf("%s has the price of %s", g.line, variant)
+				}
+			case got.Card < 0:
+				s.settlesGiven(t, &g, item, &got)
+			}
+		}
+		t.Logf("whole lines %t: %d of %d priced at once", whole, priced, len(lines))
+		if priced*100 < len(lines)*85 {
+			t.Errorf("whole lines %t: only %d of %d are priced at once", whole, priced, len(lines))
+		}
+	}
+}
+
+// settlesGiven answers the question of a line for the first card of the catalog that is meant.
+func (s *shop) settlesGiven(t *testing.T, g *given, item valuation.Item, first *valuation.Result) {
+	t.Helper()
+	for card := range s.View.Catalog.Cards.ID.Len() {
+		if !g.means(s, card) || s.View.Catalog.Cards.Display[card] < 0 {
+			continue
+		}
+		if second := s.Value(s.follow(item, first.Ask, card)); second.Card != card {
+			t.Errorf("%s asks for %s; then it is %s, not %s", g.line, first.Ask.Text(), s.tell(second.Card),
+				s.tell(card))
+		}
+		return
+	}
+	t.Errorf("%s: no card is meant by %s", g.line, g.text)
+}

@@ -1,0 +1,16 @@
+// Package valuation finds out which card a line of somebody's list means and what it is worth. It
+// reads a View and knows neither HTTP nor MCP; docs/MCP.md, How a list is valued, has the rules.
+//
+// A line goes through four steps:
+//
+//	"2x Charizard ex SIR 199/165 NM"
+//	  read      2 copies, core charizard ex, wish SIR,    line.go, words.go, facts.go
+//	            number 199/165, condition NM
+//	  fit       the cards that have all of it             fit.go
+//	  decide    one is certain; of several, the one       appraise.go
+//	            that is printed so; else a question       ask.go, guess.go
+//	  price     the lane of its variant and condition     lane.go
+//
+// A line is priced only when it can mean one card: a wrong price in a total is worse than a
+// question. Every question names the fields that settle it.
+package valuation

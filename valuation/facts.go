@@ -1,0 +1,544 @@
+package valuation
+
+import (
+	"slices"
+	"strings"
+	"unsafe"
+
+	"ninepocket/collector"
+	"ninepocket/engine"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+)
+
+// facts are what a line says, read against a catalog.
+type facts struct {
+	item  *Item
+	words []word
+	plain bool   // the words are all that the name says
+	core  string // the key of the name's core, "" where no card has one
+	known bool   // the name is that core and nothing else
+
+	extra   int  // where the words of the variant begin
+	shorter bool // the core is to be one word shorter than the longest
+	suffix  bool // an app put code and number behind the name
+	wishes  bool // a word asks for a rarity
+	near    bool // what comes near a wish counts
+
+	game   int // -1 for any
+	noGame bool
+
+	sets   []uint32 // that the set may be, ascending
+	hasSet bool     // a set was given and there is one
+	noSet  bool     // a set was given and there is none
+	setRun []word   // the words of the name that the set was read from
+
+	number    string // as given, "" for none
+	numbered  []uint32
+	hasNumber bool
+
+	variant, condition string
+	version            int    // of Cardmarket's, 0 for none
+	another            string // what says that the copy is another one, "" for nothing
+}
+
+// read reads an item. Its strings stay the item's own.
+func (a *Appraiser) read(item *Item) *facts { return a.readAs(item, false) }
+
+// readAs reads an item, with the core of its name one word shorter than the longest or not.
+func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
+	f := &a.facts
+	*f = facts{
+		shorter: shorter, item: item, words: f.words[:0], game: -1, variant: item.Variant, condition: item.Condition,
+		another: item.another,
+	}
+	f.readGame(a, item.Game)
+
+	f.words, f.plain = readWords(f.words, strings.TrimSpace(item.Name))
+	f.readNumber(a, item.Number)
+	f.readSet(a, item.Set)
+	f.splitState()
+	if f.plain {
+		f.readCode(a)
+		f.findCore(a)
+		f.readSetWords(a)
+		f.readAsides(a)
+		f.readNumbers(a)
+		f.readVariant(a)
+		for i := range f.words {
+			f.words[i].id, f.words[i].known = a.View.Index.Word(f.words[i].text)
+		}
+	}
+	return f
+}
+
+// splitState takes a finish off a condition: "Near Mint Foil".
+func (f *facts) splitState() {
+	if f.condition == "" || f.variant != "" || isCondition(f.condition) {
+		return
+	}
+	for at := strings.LastIndexByte(f.condition, ' '); at > 0; at = strings.LastIndexByte(f.condition[:at], ' ') {
+		if _, ok := collector.Finish(f.condition[at+1:]); ok && isCondition(f.condition[:at]) {
+			f.variant = f.condition[at+1:]
+			f.condition = f.condition[:at]
+			return
+		}
+	}
+}
+
+// readVariant reads what a variant says beside a finish as words of the card: "Cosmos Holo", "Master
+// Ball Pattern".
+func (f *facts) readVariant(a *Appraiser) {
+	f.extra = len(f.words)
+	if _, ok := collector.Finish(f.variant); ok || f.variant == "" || f.core == "" || a.isVariant(f.variant) {
+		return
+	}
+
+	fields := strings.Fields(f.variant)
+	from := len(fields)
+	for i := range fields {
+		if _, ok := collector.Finish(strings.Join(fields[i:], " ")); ok {
+			from = i
+			break
+		}
+	}
+	for _, field := range fields[:from] {
+		f.words = appendChunk(f.words, field, -1)
+	}
+	f.variant = strings.Join(fields[from:], " ")
+}
+
+// forgetVariant undoes readVariant: no card is described so.
+func (f *facts) forgetVariant() {
+	f.words = f.words[:f.extra]
+	f.variant = f.item.Variant
+}
+
+// isVariant reports whether some card is priced in a variant of this name.
+func (a *Appraiser) isVariant(name string) bool {
+	variants := &a.View.Catalog.Variants
+	for i := range variants.Len() {
+		if engine.SameVariant(variants.At(i), name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *facts) readGame(a *Appraiser, game string) {
+	if game == "" {
+		return
+	}
+	f.game = a.View.Index.Game(game)
+	f.noGame = f.game < 0
+}
+
+// readNumber reads the number that was given. One behind the code of a set is that of a card of the
+// set: "svp 085".
+func (f *facts) readNumber(a *Appraiser, number string) {
+	number = strings.TrimSpace(number)
+	if number == "" {
+		return
+	}
+
+	f.number = number
+	f.hasNumber = true
+	f.numbered = a.View.Index.Numbered(number)
+	if len(f.numbered) > 0 {
+		return
+	}
+	if code, rest, ok := strings.Cut(number, " "); ok {
+		if sets := a.View.Index.SetsSpelt(collector.Fold(code)); len(sets) > 0 {
+			f.number = strings.TrimSpace(rest)
+			f.numbered = a.View.Index.Numbered(f.number)
+			if f.item.Set == "" {
+				f.sets = sets
+				f.hasSet = true
+			}
+		}
+	}
+}
+
+func (f *facts) readSet(a *Appraiser, set string) {
+	if strings.TrimSpace(set) == "" {
+		return
+	}
+
+	f.sets = a.setsNamed(set)
+	if len(f.sets) == 0 && f.item.code != "" {
+		f.sets = a.View.Index.SetsSpelt(collector.Fold(f.item.code))
+	}
+	f.hasSet = len(f.sets) > 0
+	f.noSet = !f.hasSet
+}
+
+// setsNamed are the sets that a name means. Lists name the same set line after line.
+func (a *Appraiser) setsNamed(name string) []uint32 {
+	if name == a.setName {
+		return a.sets
+	}
+
+	a.setName = strings.Clone(name)
+	a.sets = a.View.Index.SetsNamed(name)
+	if len(a.sets) == 0 {
+		a.sets = a.View.Index.SetsLike(name)
+	}
+	return a.sets
+}
+
+// readCode reads brackets with a set's code and a number: "(MEW 199)". A code that no set has is
+// left out, for the number tells the card.
+func (f *facts) readCode(a *Appraiser) {
+	for i := 0; i+1 < len(f.words); i++ {
+		code := &f.words[i]
+		number := &f.words[i+1]
+		alone := (i == 0 || f.words[i-1].group != code.group) &&
+			(i+2 == len(f.words) || f.words[i+2].group != code.group)
+		if code.group == 0 || number.group != code.group || !alone || number.kind != asNumber || !isCode(code.raw) ||
+			number.isBare() && len(number.raw) > longestBare {
+			continue
+		}
+
+		code.kind = idle
+		code.suffix = true
+		number.suffix = true
+		f.suffix = true
+		if !f.hasNumber {
+			f.readNumber(a, number.raw)
+		}
+		if f.item.Set != "" || f.hasSet {
+			continue
+		}
+		if sets := a.View.Index.SetsSpelt(code.text); len(sets) > 0 {
+			code.kind = ofSet
+			f.sets = sets
+			f.hasSet = true
+		}
+	}
+}
+
+// longestBare is how many digits a number without a total has at most: four are a year.
+const longestBare = 3
+
+// isCode reports whether a text is spelt as the code of a set: two to five capitals and digits.
+func isCode(s string) bool {
+	letters := 0
+	for i := range len(s) {
+		switch {
+		case 'A' <= s[i] && s[i] <= 'Z':
+			letters++
+		case !collector.IsDigit(s[i]):
+			return false
+		}
+	}
+	return letters > 0 && len(s) >= 2 && len(s) <= 5
+}
+
+// findCore finds the longest run of words that is the core of some card's name, the leftmost of
+// equally long ones. It does not cross brackets, and words outside them go first.
+func (f *facts) findCore(a *Appraiser) {
+	for _, inside := range []bool{false, true} {
+		for length := len(f.words); length > 0; length-- {
+			for i := 0; i+length <= len(f.words); i++ {
+				if f.words[i].group > 0 == inside && f.isCoreAt(a, i, length) {
+					return
+				}
+			}
+		}
+	}
+
+	// Several cards are "magikarps".
+	for i := range f.words {
+		w := &f.words[i]
+		single, ok := strings.CutSuffix(w.text, "s")
+		if ok && len(single) >= shortestPlural && single[len(single)-1] != 's' {
+			many := w.text
+			w.text = single
+			if f.isCoreAt(a, i, 1) {
+				return
+			}
+			w.text = many
+		}
+	}
+}
+
+// shortestPlural is how many letters a name has at least that is read in the plural.
+const shortestPlural = 4
+
+// isCoreAt reports whether some words are the core of a name, and marks them.
+func (f *facts) isCoreAt(a *Appraiser, i, length int) bool {
+	a.key = a.key[:0]
+	run := f.words[i : i+length]
+	for k := range run {
+		if run[k].group != run[0].group || run[k].kind == idle || run[k].kind == ofSet {
+			return false
+		}
+		a.key = append(a.key, run[k].text...)
+	}
+	if length == 1 && run[0].kind == asNumber || len(a.View.Index.Cored(a.keyText())) == 0 {
+		return false
+	}
+
+	// "flygon ex dragon" may be Flygon ex, and Flygon of EX Dragon.
+	if f.shorter && length > 1 {
+		f.shorter = false
+		return f.isCoreAt(a, i, length-1)
+	}
+	f.core = string(a.key)
+	f.known = length == len(f.words)
+	for k := range run {
+		run[k].kind = inCore
+	}
+	return true
+}
+
+// keyText is the key at hand as a text, which holds until the next one.
+func (a *Appraiser) keyText() string { return unsafe.String(unsafe.SliceData(a.key), len(a.key)) }
+
+// readAsides reads what the words beside the core say: wishes, conditions, other copies, games, and
+// what says nothing.
+func (f *facts) readAsides(a *Appraiser) {
+	for i := 0; i < len(f.words); {
+		n := f.readAside(a, i)
+		i += max(n, 1)
+	}
+}
+
+// longestAside is how many words of an aside are read together.
+const longestAside = collector.LongestWish
+
+// readAside reads the longest phrase that begins at word i and says how many words it has.
+func (f *facts) readAside(a *Appraiser, i int) int {
+	first := &f.words[i]
+	if first.kind != told {
+		return 1
+	}
+	if isVersion(first.raw) {
+		first.kind = idle
+		f.version = versionOf(first.raw)
+		return 1
+	}
+	if isCopies(first.raw) {
+		first.kind = idle
+		return 1
+	}
+
+	for n := min(longestAside, len(f.words)-i); n > 0; n-- {
+		phrase := f.words[i : i+n]
+		if !f.isPhrase(phrase) {
+			continue
+		}
+
+		a.key = a.key[:0]
+		a.phrase = a.phrase[:0]
+		for k := range phrase {
+			if k > 0 {
+				a.phrase = append(a.phrase, ' ')
+			}
+			a.key = append(a.key, phrase[k].text...)
+			a.phrase = append(a.phrase, phrase[k].text...)
+		}
+		if f.readPhrase(a, phrase) {
+			return n
+		}
+	}
+	return 1
+}
+
+// isPhrase reports whether words stand together and may be one phrase.
+func (f *facts) isPhrase(words []word) bool {
+	for k := range words {
+		w := &words[k]
+		if w.group != words[0].group || w.kind == inCore || w.kind == idle || w.kind == asNumber && k == 0 {
+			return false
+		}
+		if w.kind == asNumber && !isGrader(words[0].text) {
+			return false
+		}
+	}
+	return true
+}
+
+// readPhrase reads a phrase, whose words a.key has joined and a.phrase divided by spaces.
+func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
+	mark := func(kind wordKind) bool {
+		for k := range phrase {
+			phrase[k].kind = kind
+		}
+		phrase[0].run = int8(len(phrase))
+		return true
+	}
+
+	switch wish, ok := collector.FindWish(a.key); {
+	case ok && wish.Have&^collector.Finishes == 0:
+		// A rarity of shining cards is none of their prices.
+		if f.variant == "" && !has(append(append([]byte{' '}, a.phrase...), ' '), "rare") {
+			f.variant = string(a.phrase)
+		}
+		phrase[0].wish = wish
+		return mark(wished)
+	case ok:
+		phrase[0].wish = wish
+		f.wishes = true
+		return mark(wished)
+	case isGrader(phrase[0].text) && len(phrase) > 1 && phrase[1].kind == asNumber,
+		!a.isState(a.phrase) && index.IsGrading(string(a.phrase)):
+		f.another = string(a.phrase)
+		return mark(ofCopy)
+	case a.isState(a.phrase):
+		if f.condition == "" {
+			f.condition = string(a.phrase)
+		}
+		return mark(ofState)
+	case index.IsQuiet(string(a.phrase)):
+		return mark(idle)
+	}
+
+	if game := a.View.Index.Game(string(a.key)); game >= 0 && f.game < 0 {
+		f.game = game
+		return mark(idle)
+	}
+	return false
+}
+
+// isState reports whether a phrase is a condition wherever it stands.
+func (a *Appraiser) isState(phrase []byte) bool { return states[string(phrase)] }
+
+// states are the phrases of conditions, and "played", which is one beside a card's name.
+var states = func() map[string]bool {
+	all := map[string]bool{"played": true}
+	for _, phrase := range collector.ConditionPhrases() {
+		all[phrase] = true
+	}
+	return all
+}()
+
+// isGrader reports whether a word is a company that grades.
+func isGrader(w string) bool { return slices.Contains(graders, w) }
+
+var graders = []string{"psa", "cgc", "bgs", "sgc", "beckett"}
+
+func versionOf(raw string) int {
+	n := 0
+	for i := range len(raw) {
+		if collector.IsDigit(raw[i]) {
+			n = 10*n + int(raw[i]-'0')
+		}
+	}
+	return n
+}
+
+// readNumbers looks the numbers among the words up. One that can be nothing else is the line's
+// number, where none was given.
+func (f *facts) readNumbers(a *Appraiser) {
+	for i := range f.words {
+		w := &f.words[i]
+		if w.kind != asNumber {
+			continue
+		}
+		w.cards = a.View.Index.Numbered(w.raw)
+		sure := !w.isBare() || w.suffix && f.standsAlone(i)
+		if !f.hasNumber && sure && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
+			f.number = w.raw
+			f.numbered = w.cards
+			f.hasNumber = true
+		}
+	}
+}
+
+// standsAlone reports whether no other word is in the brackets of a word: "(#4)", not "(#12 Charizard
+// Stamped)".
+func (f *facts) standsAlone(i int) bool {
+	group := f.words[i].group
+	return group == 0 || (i == 0 || f.words[i-1].group != group) &&
+		(i+1 == len(f.words) || f.words[i+1].group != group)
+}
+
+// isNameOfOthers reports whether a card without a number has the line's very name, number included:
+// some names have another card's number in them.
+func (a *Appraiser) isNameOfOthers(f *facts, numbered []uint32) bool {
+	name := collector.Fold(f.item.Name)
+	for _, card := range a.View.Index.Cored(f.core) {
+		if _, ok := slices.BinarySearch(numbered, card); ok {
+			continue
+		}
+		other := a.View.Catalog.Cards.Name.At(int(card))
+		if len(other) >= len(name) && collector.Fold(other) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// readSetWords takes the longest run of told words that is a set's name, and where the name has a core,
+// a set that some card of this core is of.
+func (f *facts) readSetWords(a *Appraiser) {
+	if f.item.Set != "" || f.hasSet {
+		return
+	}
+
+	for length := len(f.words) - 1; length > 0; length-- {
+		for i := 0; i+length <= len(f.words); i++ {
+			run := f.words[i : i+length]
+			if !isSetRun(run) && (length > 1 || !f.isSetNumber(&run[0])) {
+				continue
+			}
+			a.key = a.key[:0]
+			for k := range run {
+				a.key = append(a.key, run[k].text...)
+			}
+
+			sets := a.View.Index.SetsSpelt(a.keyText())
+			if len(sets) == 0 && length == 1 && run[0].kind == asNumber {
+				sets = a.View.Index.SetsNamed(run[0].raw)
+			}
+			// Where no name is known, a word alone tells no set.
+			if len(sets) == 0 || f.core != "" && !a.anyIn(sets, f.core) || f.core == "" && length == 1 {
+				continue
+			}
+			for k := range run {
+				run[k].kind = ofSet
+			}
+			f.sets = sets
+			f.hasSet = true
+			f.setRun = run
+			return
+		}
+	}
+}
+
+// isSetRun reports whether words may be the name of a set: told, in no brackets at first, and no
+// number alone.
+func isSetRun(run []word) bool {
+	for k := range run {
+		w := &run[k]
+		if w.kind != told && (w.kind != asNumber || !w.isBare()) {
+			return false
+		}
+	}
+	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber)
+}
+
+// isSetNumber reports whether an integer may be a set, because another word is the number: "mew ex 151
+// 205/165".
+func (f *facts) isSetNumber(w *word) bool {
+	return w.kind == asNumber && w.isBare() && w.group == 0 &&
+		(f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
+			return other.kind == asNumber && strings.Contains(other.raw, "/")
+		}))
+}
+
+// anyIn reports whether a card of a core is of one of the sets.
+func (a *Appraiser) anyIn(sets []uint32, core string) bool {
+	for _, card := range a.View.Index.Cored(core) {
+		if a.isIn(card, sets) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *Appraiser) isIn(card uint32, sets []uint32) bool {
+	set := a.View.Catalog.Cards.Set[card]
+	return set != snapshot.NoSet && slices.Contains(sets, uint32(set))
+}

@@ -1,0 +1,278 @@
+package valuation
+
+import (
+	"slices"
+	"strings"
+
+	"ninepocket/collector"
+	"ninepocket/index"
+)
+
+// isLike reports whether a line's name may be a misspelling or a part of the name of a card that its
+// set and number leave alone.
+func (a *Appraiser) isLike(f *facts, card uint32) bool {
+	if a.isElsewhere(f) {
+		return false
+	}
+
+	c := a.View.Catalog
+	core := appendWords([]byte{' '}, index.Core(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card))))
+	found := false
+	for i := range f.words {
+		w := &f.words[i]
+		switch w.kind {
+		case told, inCore:
+			inName := has(core, w.text) || w.kind == told && isNear(core, w.text)
+			if !inName && !a.says(w, card) {
+				return false
+			}
+			// A suffix says too little: every second card is an ex.
+			found = found || inName && len(w.text) > 3
+		case asNumber:
+			if !a.isNumbered(w, card) {
+				return false
+			}
+		case ofSet, wished, idle, ofCopy, ofState:
+		}
+	}
+	return found || len(core) <= shortestCore && f.words[0].kind == inCore
+}
+
+// shortestCore is how long the words of a core are, spaces included, that a suffix may be all of.
+const shortestCore = 5
+
+// isElsewhere reports whether a card of the line's set has the very name and another number: then the
+// line contradicts itself.
+func (a *Appraiser) isElsewhere(f *facts) bool {
+	given := f.hasNumber
+	f.hasNumber = false
+	named := len(a.fitting(f)) > 0
+	f.hasNumber = given
+	return named
+}
+
+// isNear reports whether a word is one of some words between spaces with a mistake or two.
+func isNear(words []byte, w string) bool {
+	most := 0
+	switch {
+	case len(w) >= 8:
+		most = 2
+	case len(w) >= 4:
+		most = 1
+	}
+	for one := range strings.FieldsSeq(string(words)) {
+		if most > 0 && collector.Distance(one, w, most+1) <= most {
+			return true
+		}
+	}
+	return false
+}
+
+// searchWords is how many words of a query search reads; what else a longer name says, it does not
+// see.
+const searchWords = 8
+
+// mostMatches is how many cards search is asked for.
+const mostMatches = 100
+
+// searched are the cards whose whole name is the line's, as search reads names: words in another
+// order, signs, other spellings. Cards that have every word in their names go before those that need
+// a word of their set's name or a bare integer as their number. What search found besides stays in
+// a.matches, for guess.
+func (a *Appraiser) searched(f *facts) []uint32 {
+	a.fits = a.fits[:0]
+	words := strings.Fields(f.query())
+	long := len(words) > searchWords || !f.plain && !strings.ContainsAny(f.item.Name, signs)
+	if long && (f.plain || len(words) > mostWords) {
+		// A name of so many words that is right was found by its core, and no name has more.
+		a.search(f, words[:fewWords], false)
+		return nil
+	}
+
+	a.search(f, words, false)
+	if len(a.matches) == mostMatches && (f.hasSet || f.hasNumber) {
+		a.search(f, words, true)
+	}
+
+	// The fewer words a card borrows from its set or number, the better its own name fits.
+	least := 0
+	for _, m := range a.matches {
+		if !m.Whole || m.Missing > 0 || m.Typos > 0 || long && !m.Same || !f.plain && m.Borrowed > 0 ||
+			!a.passes(f, m.Card) {
+			continue
+		}
+		if len(a.fits) == 0 || m.Borrowed < least {
+			a.fits = a.fits[:0]
+			least = m.Borrowed
+		}
+		if m.Borrowed == least {
+			a.fits = append(a.fits, m.Card)
+		}
+	}
+	return a.fits
+}
+
+// search looks for words, among the cards of the line's set and number or all.
+func (a *Appraiser) search(f *facts, words []string, narrow bool) {
+	a.matches = a.matches[:0]
+	if len(words) == 0 {
+		return
+	}
+	q := index.Query{Filter: index.NoFilter, Words: strings.Join(words, " "), HasWords: true}
+	q.Filter.Game = f.item.Game
+	if narrow {
+		q.Filter.Number = f.number
+		if f.hasSet && len(a.View.Index.SetsNamed(f.item.Set)) > 0 {
+			q.Filter.Set = f.item.Set
+		}
+	}
+	a.matches = a.View.Index.Matches(a.matches, q, mostMatches)
+}
+
+// query is the line's name without what was read as something else.
+func (f *facts) query() string {
+	if !f.plain {
+		return f.item.Name
+	}
+
+	var words []string
+	for i := range f.words {
+		switch w := &f.words[i]; w.kind {
+		case told, inCore, wished, ofSet:
+			words = append(words, w.raw)
+		case asNumber:
+			if w.raw != f.number {
+				words = append(words, w.raw)
+			}
+		case idle, ofCopy, ofState:
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// guessWords is how many words of a name are enough for candidates: each costs a search its
+// misspellings.
+const guessWords = 4
+
+// fewWords are enough of a name of more words than any search reads.
+const fewWords = 3
+
+// guess leaves a line that no card fits to the caller, with the nearest cards and what would settle
+// it.
+func (a *Appraiser) guess(r *Result, f *facts) {
+	r.Status = Unmatched
+	r.Ask = AskName | AskSet | AskNumber
+	switch {
+	case r.Note != "":
+	case f.noSet:
+		a.tellNoSet(r, f)
+	case f.core == "":
+		r.Note = "no card has this name"
+	default:
+		a.tellContradiction(r, f)
+	}
+
+	// What was not looked for yet, or by more words than one card has.
+	words := strings.Fields(f.query())
+	fewer := len(words) > guessWords && len(words) <= searchWords
+	if len(a.matches) == 0 && (f.noSet || f.noGame || fewer) {
+		a.search(f, words[:min(len(words), guessWords)], false)
+	}
+	a.addNearest(r, f)
+	if len(r.Candidates) > 0 {
+		r.Note += "; give a candidate's id, or " + r.Ask.Text()
+	} else {
+		r.Note += "; give " + r.Ask.Text()
+	}
+}
+
+// tellNoSet says that no set is called so, and which are nearly. Each is compared with the name of
+// every set, so that it is done for some lines of a list only.
+func (a *Appraiser) tellNoSet(r *Result, f *facts) {
+	r.Note = `no set is called "` + clip(f.item.Set) + `"`
+	a.noSets++
+	if a.noSets > mostNoSets {
+		return
+	}
+
+	var names []string
+	for _, set := range a.View.Index.NearestSets(nil, f.item.Set) {
+		names = append(names, `"`+a.View.Catalog.Sets.Name.At(int(set))+`"`)
+	}
+	if len(names) > 0 {
+		r.Note += ", perhaps " + strings.Join(names, ", ")
+	}
+
+	f.noSet = false
+	if fits := a.fitting(f); len(fits) > 0 {
+		r.Ask = AskSet | a.askMore(f, fits)
+		r.add(a.likeliest(f, fits))
+	}
+	f.noSet = true
+}
+
+// mostNoSets is for how many lines of a list the nearest sets are looked for.
+const mostNoSets = 10
+
+// tellContradiction says which fact the cards of a name do not have.
+func (a *Appraiser) tellContradiction(r *Result, f *facts) {
+	r.Note = "no card fits all that the line says"
+	if f.hasNumber {
+		f.hasNumber = false
+		if fits := a.fitting(f); len(fits) > 0 {
+			r.Note = "no card of this name has the number " + clip(f.number)
+			r.Ask = AskNumber | a.askMore(f, fits)
+			r.add(a.likeliest(f, fits))
+		}
+		f.hasNumber = true
+	}
+
+	if f.hasSet && len(r.Candidates) == 0 {
+		f.hasSet = false
+		if fits := a.fitting(f); len(fits) > 0 {
+			r.Note = "no card of this name is in that set"
+			r.Ask = AskSet | a.askMore(f, fits)
+			r.add(a.likeliest(f, fits))
+		}
+		f.hasSet = true
+	}
+}
+
+// add adds candidates, each once, until there are enough.
+func (r *Result) add(cards []uint32) {
+	for _, card := range cards {
+		if len(r.Candidates) < MaxCandidates && !slices.Contains(r.Candidates, card) {
+			r.Candidates = append(r.Candidates, card)
+		}
+	}
+}
+
+// addNearest adds the cards that a line may mean: what search found, sooner where it is of the line's
+// set or number, and what has both.
+func (a *Appraiser) addNearest(r *Result, f *facts) {
+	slices.SortStableFunc(a.matches, func(x, y index.Match) int {
+		return a.agreement(f, y.Card) - a.agreement(f, x.Card)
+	})
+	for i := range a.matches[:min(len(a.matches), 1)] {
+		r.add([]uint32{a.matches[i].Card})
+	}
+	if f.hasSet && f.hasNumber {
+		if there := a.there(f); len(there) <= MaxCandidates {
+			r.add(there)
+		}
+	}
+	for i := range a.matches[:min(len(a.matches), MaxCandidates)] {
+		r.add([]uint32{a.matches[i].Card})
+	}
+}
+
+// agreement is how many of a line's set and number a card has.
+func (a *Appraiser) agreement(f *facts, card uint32) (n int) {
+	if f.hasSet && a.isIn(card, f.sets) {
+		n++
+	}
+	if _, ok := slices.BinarySearch(f.numbered, card); f.hasNumber && ok {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,268 @@
+package valuation
+
+import (
+	"encoding/csv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ninepocket/collector"
+)
+
+// A layout is the header row of an app's export: which column has which field.
+type layout struct {
+	app    string
+	header []string // folded
+	// shape are columns that a row is known by, and what each must be.
+	shape map[int]func(cell string) bool
+}
+
+// layouts are the exports whose rows are read.
+var layouts = []layout{
+	{
+		"TCGplayer",
+		folded("Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity,Product ID,SKU"),
+		map[int]func(string) bool{0: collector.IsInteger[string], 7: isCondition},
+	},
+	{
+		"Collectr",
+		folded("Portfolio Name,Category,Set,Product Name,Card Number,Rarity,Variance,Grade,Card Condition," +
+			"Average Cost Paid,Quantity,Market Price,Price Override,Watchlist,Date Added,Notes"),
+		map[int]func(string) bool{8: isCondition, 10: collector.IsInteger[string]},
+	},
+	{
+		"Dragon Shield",
+		folded("Folder Name,Quantity,Trade Quantity,Card Name,Set Code,Set Name,Card Number,Condition,Printing," +
+			"Language,Price Bought,Date Bought,LOW,MID,MARKET"),
+		map[int]func(string) bool{1: collector.IsInteger[string], 2: collector.IsInteger[string], 7: isCondition},
+	},
+	{
+		"Cardmarket",
+		folded("idArticle,idProduct,English Name,Local Name,Exp.,Exp. Name,Price,Language,Condition,Foil?,Signed?," +
+			"Playset?,Altered?,Comments,Amount,onSale"),
+		map[int]func(string) bool{
+			0: collector.IsInteger[string], 1: collector.IsInteger[string], 8: isCondition,
+			14: collector.IsInteger[string],
+		},
+	},
+}
+
+func folded(header string) []string {
+	columns := strings.Split(header, ",")
+	for i, column := range columns {
+		columns[i] = collector.Fold(column)
+	}
+	return columns
+}
+
+func isCondition(cell string) bool {
+	_, ok := ParseCondition(cell)
+	return ok
+}
+
+// item reads a row.
+func (l *layout) item(row []string) Item {
+	cell := func(names ...string) string {
+		for _, name := range names {
+			if at := slices.Index(l.header, name); at >= 0 && at < len(row) && strings.TrimSpace(row[at]) != "" {
+				return strings.TrimSpace(row[at])
+			}
+		}
+		return ""
+	}
+
+	item := Item{
+		Name: cell("name", "productname", "cardname", "englishname", "simplename"),
+		Set:  cell("set", "setname", "expname"), Number: cell("cardnumber"), Variant: cell("printing", "variance"),
+		Condition: cell("condition", "cardcondition"), code: cell("setcode", "exp"),
+	}
+	// The app puts the number behind names that several cards have.
+	if name, number, ok := strings.Cut(item.Name, " - "); ok && number == item.Number {
+		item.Name = name
+	}
+	if game := cell("category"); game != "" {
+		item.Game = game
+	}
+	if id := cell("productid"); collector.IsInteger(id) && l.app == "TCGplayer" {
+		item.Identifier = "tcgplayer:" + id
+		item.unsure = true
+	}
+	if foil := cell("foil"); foil != "" && foil != "0" && item.Variant == "" {
+		item.Variant = "foil"
+	}
+	item.another = anotherCopy(cell("language"), cell("grade"))
+	item.Quantity = quantityOf(cell("quantity", "amount"))
+	return item
+}
+
+// anotherCopy is what says that a copy has another price: a language or a grade.
+func anotherCopy(language, grade string) string {
+	switch collector.Fold(language) {
+	case "", "en", "eng", "english", "1": // Cardmarket numbers its languages
+	default:
+		return language
+	}
+	if collector.Fold(grade) == "ungraded" {
+		return ""
+	}
+	return grade
+}
+
+// mostCopies is the largest number of copies of a line.
+const mostCopies = 9999
+
+func quantityOf(cell string) int64 {
+	n, err := strconv.ParseInt(cell, 10, 64)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return min(n, mostCopies)
+}
+
+// readLine reads the item's whole line into its fields; what the item says itself goes first.
+func readLine(item *Item) {
+	text := item.Line
+	if text == "" && isWholeLine(item.Name) {
+		text = item.Name
+		item.Name = ""
+	}
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+
+	read, ok := readRow(text)
+	if !ok {
+		read = readText(text)
+	}
+	item.Line = text
+	item.fill(&read)
+}
+
+// fill takes from another item what this one does not say.
+func (item *Item) fill(from *Item) {
+	item.row = from.row || item.Name != ""
+	for _, field := range []struct {
+		of   *string
+		from string
+	}{
+		{&item.Identifier, from.Identifier},
+		{&item.Name, from.Name},
+		{&item.Set, from.Set},
+		{&item.Number, from.Number},
+		{&item.Game, from.Game},
+		{&item.Variant, from.Variant},
+		{&item.Condition, from.Condition},
+	} {
+		if *field.of == "" {
+			*field.of = field.from
+		}
+	}
+
+	item.code = from.code
+	item.another = from.another
+	item.unsure = from.unsure
+	if item.Quantity == 0 {
+		item.Quantity = from.Quantity
+	}
+}
+
+// isWholeLine reports whether a name is a line of an app: no name has bars or so many commas.
+func isWholeLine(name string) bool {
+	return strings.Contains(name, " | ") || strings.Count(name, ",") >= leastColumns ||
+		strings.Count(name, ";") >= leastColumns
+}
+
+// leastColumns is how many separators a row of an export has at least.
+const leastColumns = 8
+
+// readRow reads a row of an export without its header.
+func readRow(text string) (Item, bool) {
+	separator := ','
+	if strings.Count(text, ";") >= leastColumns {
+		separator = ';'
+	} else if strings.Count(text, ",") < leastColumns {
+		return Item{}, false
+	}
+
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma = separator
+	r.LazyQuotes = true
+	r.FieldsPerRecord = -1
+	row, err := r.Read()
+	if err != nil {
+		return Item{}, false
+	}
+	for i := range layouts {
+		if layouts[i].has(row) {
+			item := layouts[i].item(row)
+			item.row = true
+			return item, true
+		}
+	}
+	return Item{}, false
+}
+
+// has reports whether a row has the shape of the layout.
+func (l *layout) has(row []string) bool {
+	for at, is := range l.shape {
+		if at >= len(row) || !is(strings.TrimSpace(row[at])) {
+			return false
+		}
+	}
+	return true
+}
+
+// readText reads a line of an order or of a message: copies and name, and behind bars what else it
+// says.
+func readText(text string) (item Item) {
+	cells := strings.Split(text, "|")
+	item.Name, item.Quantity = cutCopies(strings.TrimSpace(cells[0]))
+	item.row = len(cells) > 1
+
+	for _, cell := range cells[1:] {
+		cell = strings.TrimSpace(cell)
+		_, finish := collector.Finish(cell)
+		switch {
+		case cell == "":
+		case item.Condition == "" && isCondition(cell):
+			item.Condition = cell
+		case item.Variant == "" && finish:
+			item.Variant = cell
+		case isLanguage(cell):
+			item.another = anotherCopy(cell, "")
+		case item.Number == "" && isNumberLike(cell) && !collector.IsInteger(cell):
+			item.Number = cell
+		case item.Set == "":
+			item.Set = cell
+		}
+	}
+	return item
+}
+
+func isLanguage(cell string) bool { return slices.Contains(languages, collector.Fold(cell)) }
+
+var languages = []string{
+	"english", "en", "eng", "japanese", "jp", "jpn", "german", "deutsch", "french", "francais", "italian",
+	"italiano", "spanish", "espanol", "portuguese", "korean", "chinese", "simplifiedchinese", "traditionalchinese",
+	"dutch", "polish", "russian", "thai", "indonesian",
+}
+
+// cutCopies cuts the number of copies off a line: "2x", "3", "x4" in front, "x4" at the end.
+func cutCopies(text string) (rest string, copies int64) {
+	first, rest, ok := strings.Cut(text, " ")
+	if !ok {
+		return text, 0
+	}
+	if isCopies(first) || collector.IsInteger(first) && len(first) <= 2 && startsWord(rest) {
+		return strings.TrimSpace(rest), quantityOf(strings.Trim(strings.ToLower(first), "x"))
+	}
+
+	at := strings.LastIndexByte(text, ' ')
+	if last := text[at+1:]; isCopies(last) {
+		return strings.TrimSpace(text[:at]), quantityOf(strings.Trim(strings.ToLower(last), "x"))
+	}
+	return text, 0
+}
+
+// startsWord reports whether a text begins with a letter.
+func startsWord(s string) bool { return s != "" && !collector.IsDigit(s[0]) && s[0] != '#' }

@@ -1,0 +1,226 @@
+package valuation_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"ninepocket/collector"
+	"ninepocket/engine"
+	"ninepocket/internal/depth"
+	"ninepocket/internal/fixture"
+	"ninepocket/loader"
+	"ninepocket/valuation"
+	"ninepocket/wire"
+)
+
+// realView is the View of a real catalog of both games, which is not part of the repository.
+var realView = sync.OnceValues(func() (*engine.View, error) {
+	dir := os.Getenv("DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "data")
+	}
+
+	tree := loader.Input{Kind: "tcgcsv", Path: filepath.Join(dir, "tcgcsv", "tcgplayer-current.tar.zst")}
+	if _, err := os.Stat(tree.Path); err != nil {
+		return nil, err
+	}
+	built, err := loader.Build(context.Background(), loader.Options{
+		Sources: []loader.Input{tree}, CollectedAt: time.Date(2026, 8, 22, 20, 0, 0, 0, time.UTC),
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	built.Catalog.ID = "20260822-real"
+	return engine.NewView(built.Catalog, wire.Site{URL: "https://cards.example", ProductPrefix: "prd"})
+})
+
+// shop values lines of cards that it knows.
+type shop struct {
+	valuation.Appraiser
+}
+
+// realShop is a shop over the real catalog, or skips the test.
+func realShop(tb testing.TB) *shop {
+	tb.Helper()
+	view, err := realView()
+	if os.IsNotExist(err) {
+		tb.Skip("skipped: the real catalogs are not beside the clone")
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &shop{}
+	s.Reset(view)
+	return s
+}
+
+// asPrinted is the line that says of a card what the service prints.
+func (s *shop) asPrinted(card int) valuation.Item {
+	c := s.View.Catalog
+	item := valuation.Item{
+		Name: c.Cards.Name.At(card), Number: c.Cards.Number.At(card), Game: c.Games.Slug.At(int(c.Cards.Game[card])),
+	}
+	if set := c.Cards.Set[card]; set >= 0 {
+		item.Set = c.Sets.Name.At(int(set))
+	}
+	return item
+}
+
+// follow gives a line the fields that a question asks for, as they are printed of a card.
+func (s *shop) follow(item valuation.Item, ask valuation.Ask, card int) valuation.Item {
+	printed := s.asPrinted(card)
+	if ask&valuation.AskName != 0 {
+		item.Name = printed.Name
+	}
+	if ask&valuation.AskSet != 0 {
+		item.Set = printed.Set
+	}
+	if ask&valuation.AskNumber != 0 {
+		item.Number = printed.Number
+	}
+	return item
+}
+
+// isPrinted reports whether a line is exactly what the service prints of a card, signs and case aside:
+// then it means that card, whichever it was written of (decision 2202).
+func (s *shop) isPrinted(item valuation.Item, card int) bool {
+	printed := s.asPrinted(card)
+	return collector.Fold(printed.Name) == collector.Fold(item.Name) && printed.Number == item.Number &&
+		collector.Fold(printed.Set) == collector.Fold(item.Set)
+}
+
+// random is a card of the catalog.
+func (s *shop) random(r *rand.Rand) int { return r.IntN(s.View.Catalog.Cards.ID.Len()) }
+
+// tell describes a card for a message.
+func (s *shop) tell(card int) string {
+	if card < 0 {
+		return "no card"
+	}
+	printed := s.asPrinted(card)
+	return fmt.Sprintf("%q of %q #%s", printed.Name, printed.Set, printed.Number)
+}
+
+// TestPrintedIsPriced gives each card by what the service prints of it.
+func TestPrintedIsPriced(t *testing.T) {
+	s := realShop(t)
+	for card := 0; card < s.View.Catalog.Cards.ID.Len(); card += depth.Every(11) {
+		item := s.asPrinted(card)
+		if r := s.Value(item); r.Card != card {
+			t.Errorf("%s is %s %s: %s", s.tell(card), valuation.StatusNames[r.Status], s.tell(r.Card), r.Note)
+		}
+		item.Game = ""
+		if r := s.Value(item); r.Card != card {
+			t.Errorf("%s without its game is %s: %s", s.tell(card), s.tell(r.Card), r.Note)
+		}
+	}
+}
+
+// TestHintsSettle makes ambiguous lines and gives each what its hint asks for: every one must be
+// settled on the card that it was made of.
+func TestHintsSettle(t *testing.T) {
+	s := realShop(t)
+	r := rand.New(rand.NewPCG(3, 1))
+	want := 12_000 / depth.Every(8)
+	for n := 0; n < want; {
+		card := s.random(r)
+		item := s.asPrinted(card)
+		kind := kinds[r.IntN(len(kinds))]
+		if kind.other {
+			continue
+		}
+		kind.make(s, r, &item, card)
+		if r.IntN(2) == 0 {
+			item.Number = ""
+		}
+		if r.IntN(2) == 0 {
+			item.Game = ""
+		}
+
+		first := s.Value(item)
+		if first.Status != valuation.Ambiguous {
+			continue
+		}
+		n++
+		if first.Ask == 0 || first.Fitting < 2 || len(first.Candidates) < 2 {
+			t.Errorf("%+v asks for %q of %d cards", item, first.Ask.Text(), first.Fitting)
+		}
+		if second := s.Value(s.follow(item, first.Ask, card)); second.Card != card {
+			t.Errorf("%+v with %s of %s is %s %s: %s", item, first.Ask.Text(), s.tell(card),
+				valuation.StatusNames[second.Status], s.tell(second.Card), second.Note)
+		}
+	}
+}
+
+// TestNeverWrong makes lines of all kinds, and none may be priced as another card than the one that it
+// was made of, unless it is what is printed of that other one.
+func TestNeverWrong(t *testing.T) {
+	s := realShop(t)
+	each := 52_000 / len(kinds) / depth.Every(10)
+	for seed, kind := range kinds {
+		r := rand.New(rand.NewPCG(uint64(seed), 9))
+		var counts [valuation.Statuses]int
+
+		for range each {
+			card := s.random(r)
+			item := s.asPrinted(card)
+			kind.make(s, r, &item, card)
+			got := s.Value(item)
+			counts[got.Status]++
+			if got.Card >= 0 && got.Card != card && !s.isPrinted(item, got.Card) {
+				t.Errorf("%s: %+v of %s is taken for %s", kind.name, item, s.tell(card), s.tell(got.Card))
+			}
+		}
+		t.Logf("%s: %d priced, %d unpriced, %d ambiguous, %d unmatched", kind.name, counts[0], counts[1], counts[2],
+			counts[3])
+	}
+}
+
+// TestHintsSettleAnyCatalog does the same over catalogs with prices by condition, parallels, and cards
+// without a set. A card that shares its name, set and number with another is told by its id alone.
+func TestHintsSettleAnyCatalog(t *testing.T) {
+	for seed := range uint64(4) {
+		w := fixture.Random(seed, fixture.Size{Sets: 6, Cards: 400})
+		s := newShop(t, w.Catalog())
+		twins := map[valuation.Item]int{}
+		for card := range s.View.Catalog.Cards.ID.Len() {
+			twins[s.asPrinted(card)]++
+		}
+
+		r := rand.New(rand.NewPCG(seed, 2))
+		asked := 0
+		for range 1500 {
+			card := s.random(r)
+			item := s.asPrinted(card)
+			if twins[item] > 1 || item.Set == "" {
+				continue
+			}
+			if r.IntN(2) == 0 {
+				item.Set = ""
+			}
+			if r.IntN(2) == 0 {
+				item.Number = ""
+			}
+
+			first := s.Value(item)
+			if first.Status != valuation.Ambiguous {
+				continue
+			}
+			asked++
+			if second := s.Value(s.follow(item, first.Ask, card)); second.Card != card {
+				t.Errorf("%+v with %s of %s is %s %s: %s", item, first.Ask.Text(), s.tell(card),
+					valuation.StatusNames[second.Status], s.tell(second.Card), second.Note)
+			}
+		}
+		if asked < 50 {
+			t.Errorf("only %d lines are ambiguous", asked)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package valuation
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"ninepocket/collector"
+)
+
+// Bounds of a line's name: search reads as much (docs/SEARCH.md, Cost).
+const (
+	mostWords   = 24
+	mostLetters = 400
+)
+
+// wordKind says what a word of a line is.
+type wordKind uint8
+
+const (
+	told     wordKind = iota // the card must have it
+	inCore                   // of the card's name
+	asNumber                 // written as a number
+	ofSet                    // read as the set
+	wished                   // says a rarity, finish or edition
+	idle                     // the card is the same without it
+	ofCopy                   // says which copy it is: a grade, a language
+	ofState                  // says a condition
+)
+
+// word is a word of a line's name.
+type word struct {
+	text  string // folded
+	id    uint32 // of the catalog's word, where that knows it
+	known bool
+	raw   string // as written
+	group int8   // the pair of brackets around it, 0 for none
+	kind  wordKind
+	wish  collector.Wish
+	// suffix says that it stands behind the name: the code and number of "(MEW 199)", "#4".
+	suffix bool
+	run    int8     // how many words the phrase has, on its first word
+	cards  []uint32 // that have the number, ascending
+}
+
+// readWords takes a name apart. false says that it has signs or letters that only search reads, or
+// that it is too long to be a name.
+func readWords(dst []word, name string) (words []word, plain bool) {
+	name = collector.Unescape(name)
+	groups := int8(0)
+	group := int8(0)
+	letters := 0
+	for at := 0; at < len(name); {
+		begin := at
+		for at < len(name) && !endsChunk(name[at], group > 0, at == begin) {
+			at++
+		}
+
+		if at > begin {
+			chunk := name[begin:at]
+			dst = appendChunk(dst, chunk, group)
+			letters += at - begin
+			// "?/28" is a number of signs.
+			odd := strings.HasPrefix(strings.TrimLeft(chunk, "#?!"), "/")
+			if len(dst) > mostWords || letters > mostLetters || odd {
+				return dst, false
+			}
+			continue
+		}
+
+		switch {
+		case isOpen(name[at]):
+			groups++
+			group = groups
+		case isClose(name[at]):
+			group = 0
+		}
+		at++
+	}
+
+	return dst, !strings.ContainsAny(name, signs)
+}
+
+// endsChunk reports whether a byte ends what stands between spaces. Brackets begin behind a space only
+// (decision 83).
+func endsChunk(b byte, inside, first bool) bool {
+	return isSpace(b) || inside && isClose(b) || first && isOpen(b)
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == ',' || b == ';' || b == '"' }
+func isOpen(b byte) bool  { return b == '(' || b == '[' || b == '{' }
+func isClose(b byte) bool { return b == ')' || b == ']' || b == '}' }
+
+// signs are those that search reads as words, as ♀ is female (docs/SEARCH.md, Normalise).
+const signs = "♀♂★☆⭐✩✪✭✰◇♢◊⬦⋄αβγδ∂"
+
+// appendChunk appends the words of what stands between spaces: a number stays whole.
+func appendChunk(dst []word, chunk string, group int8) []word {
+	trimmed := strings.TrimRight(strings.TrimLeft(chunk, "#"), ".:!?")
+	if isNumberLike(trimmed) {
+		return append(dst, word{
+			text: collector.Fold(trimmed), raw: trimmed, group: group, kind: asNumber,
+			suffix: strings.HasPrefix(chunk, "#"),
+		})
+	}
+	if isVersion(trimmed) {
+		return append(dst, word{text: collector.Fold(trimmed), raw: trimmed, group: group})
+	}
+
+	for begin := 0; begin < len(chunk); {
+		end := begin
+		for end < len(chunk) && !divides(chunk[end]) {
+			end++
+		}
+		if text := collector.Fold(chunk[begin:end]); text != "" && text != "and" {
+			dst = append(dst, word{text: text, raw: chunk[begin:end], group: group})
+		}
+		begin = end + 1
+	}
+	return dst
+}
+
+// divides reports whether a byte stands between two words.
+func divides(b byte) bool {
+	return b < utf8.RuneSelf && b != '\'' && !collector.IsWordByte(collector.Lower(b))
+}
+
+// longestPrefix is how many letters a number begins with at most: SWSH241, HGSS18, PRB02-006.
+const longestPrefix = 5
+
+// isNumberLike reports whether a text may be a collector number: digits, perhaps with letters before
+// them, dashes and a total.
+func isNumberLike(s string) bool {
+	digits := 0
+	letters := 0
+
+	for i := range len(s) {
+		switch b := collector.Lower(s[i]); {
+		case collector.IsDigit(b):
+			digits++
+			letters = 0
+		case b == '/' || b == '-' || b == '_':
+			letters = 0
+		case collector.IsWordByte(b):
+			letters++
+			if letters > longestPrefix {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return digits > 0 && collector.IsWordByte(collector.Lower(s[0])) && !isOrdinal(s) && !isCopies(s)
+}
+
+// isOrdinal reports whether a text is 1st, 2nd, 25th.
+func isOrdinal(s string) bool {
+	if len(s) < 3 || !collector.IsInteger(s[:len(s)-2]) {
+		return false
+	}
+	switch strings.ToLower(s[len(s)-2:]) {
+	case "st", "nd", "rd", "th":
+		return true
+	}
+	return false
+}
+
+// isCopies reports whether a text is a number of copies: 2x, x4.
+func isCopies(s string) bool {
+	s = strings.ToLower(s)
+	head, ok := strings.CutSuffix(s, "x")
+	if !ok {
+		head, ok = strings.CutPrefix(s, "x")
+	}
+	return ok && collector.IsInteger(head) && len(head) <= 4
+}
+
+// isVersion reports whether a text is one of Cardmarket's versions: V.1, V2.
+func isVersion(s string) bool {
+	if len(s) < 2 || collector.Lower(s[0]) != 'v' {
+		return false
+	}
+	digits := strings.TrimPrefix(s[1:], ".")
+	return collector.IsInteger(digits) && len(digits) <= 2
+}
+
+// isBare reports whether a number may as well be a word: an integer without a total.
+func (w *word) isBare() bool { return collector.IsInteger(w.raw) }
