@@ -12,8 +12,8 @@ import (
 func valueCardsTool() *tool {
 	line := []field{
 		aText("id", "Card id or slug, or another catalog's id such as tcgplayer:42382. "+
-			"When given, name, set, number and game are not needed.", wire.RefText),
-		aText("line", `The line as written, e.g. "2x Charizard ex SIR 199/165 NM".`, wire.ValueLine),
+			"It goes before name, set, number and game.", wire.RefText),
+		aText("line", `The line as written: "2x Charizard ex 199/165 NM".`, wire.ValueLine),
 		aText("name", "Card name.", wire.QueryText),
 		aText("set", "Set name, id, slug or code.", wire.SetText),
 		aText("number", "Card number as printed.", wire.NumberText),
