@@ -12,15 +12,15 @@ import (
 func valueCardsTool() *tool {
 	line := []field{
 		aText("id", "Card id or slug, or another catalog's id such as tcgplayer:42382. "+
-			"With it, name, set, number and game are not needed.", wire.RefText),
-		aText("line", `The line as written, e.g. "2x Charizard ex SIR 199/165 NM".`, wire.ValueLine),
+			"It goes before name, set, number and game.", wire.RefText),
+		aText("line", `The line as written: "2x Charizard ex 199/165 NM".`, wire.ValueLine),
 		aText("name", "Card name.", wire.QueryText),
 		aText("set", "Set name, id, slug or code.", wire.SetText),
 		aText("number", "Card number as printed.", wire.NumberText),
 		gameField(),
-		aText("variant", `Variant, e.g. "holofoil" or "Reverse Holofoil"; default: the display price.`,
+		aText("variant", `Variant, e.g. "holofoil" or "Reverse Holofoil"; default the card's display price.`,
 			wire.VariantText),
-		aText("condition", `Condition, e.g. "Near Mint"; default: the display condition.`, wire.VariantText),
+		aText("condition", `Condition, e.g. "Near Mint"; default the variant's display condition.`, wire.VariantText),
 		anInteger("quantity", "Copies.", wire.Range{Min: 1, Max: 9999}, 1),
 	}
 
