@@ -27,7 +27,7 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	sets, next := r.View.Index.Sets(r.cards[:0], filter, from, limit)
 	r.cards = sets
 	if filter.Query != "" && from == 0 {
-		asked, respelt := r.View.Index.SetsAsked(filter.Query)
+		asked, respelt := r.View.Index.SetNames().Asked(filter.Query)
 		r.tellSets(out, filter.Query, asked, respelt)
 	}
 	if len(sets) == 0 {

@@ -32,7 +32,7 @@ func (r *Request) tell(out *Reply, q *index.Query, cards []uint32) {
 
 // tellSet tells what was made of a filter by set.
 func (r *Request) tellSet(out *Reply, ref string) {
-	sets, respelt := r.View.Index.ReadSets(ref)
+	sets, respelt := r.View.Index.SetNames().Read(ref)
 	r.tellSets(out, ref, sets, respelt)
 }
 
@@ -43,7 +43,7 @@ func (r *Request) tellSets(out *Reply, ref string, sets []uint32, respelt bool) 
 	switch {
 	case len(sets) == 0:
 		note = "nearest-set"
-		sets = r.View.Index.NearestSets(nil, ref)
+		sets = r.View.Index.SetNames().Nearest(nil, ref)
 	case !respelt:
 		return
 	}

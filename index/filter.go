@@ -50,44 +50,14 @@ func (ix *Index) buildFilters(step func()) {
 	})
 	sets := c.Sets.ID.Len()
 	ix.series = newTerms(step, sets, func(set int, add func(string)) { add(collector.Fold(c.Sets.Series.At(set))) })
-	ix.setNames = newTerms(step, sets, func(set int, add func(string)) {
-		add(collector.Fold(c.Sets.Name.At(set)))
-		add(collector.Fold(c.Sets.Code.At(set)))
-		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
-			add(collector.Fold(c.Sets.Alias.At(from)))
-		}
-	})
 
-	ix.buildSetBook(step)
+	ix.setNames = newSetNames(c, ix.sets, step)
 	ix.names = newTerms(step, n, func(card int, add func(string)) {
 		add(collector.Fold(PlainName(c.Cards.Name.At(card))))
 	})
 	ix.cores = newTerms(step, n, func(card int, add func(string)) {
 		add(coreKey(Core(c.Cards.Name.At(card), c.Cards.Number.At(card))))
 	})
-}
-
-// SetsNamed are the sets that a set filter means, ascending: the one with the id or slug, else all
-// with the code, name or alias (decision 23), else those that people call so (decision 1808).
-func (ix *Index) SetsNamed(ref string) []uint32 {
-	sets, _ := ix.ReadSets(ref)
-	return sets
-}
-
-// ReadSets is SetsNamed, and says whether the one set was found only by taking its name for misspelt.
-func (ix *Index) ReadSets(ref string) (sets []uint32, respelt bool) {
-	if set, ok := ix.Set(ref); ok {
-		return []uint32{uint32(set)}, false
-	}
-	if isTooLong(ref) {
-		return nil, false
-	}
-	if folded := collector.Fold(ref); folded != "" {
-		if sets := ix.setNames.find(folded); len(sets) > 0 {
-			return sets, false
-		}
-	}
-	return ix.setsCalled(ref)
 }
 
 // selection is a filter resolved against the catalog: the cards that are in [from, to), in every
@@ -165,7 +135,7 @@ func (ix *Index) cardsIn(ref string) []uint32 {
 	if set, ok := ix.Set(ref); ok {
 		return ix.bySet.list(set)
 	}
-	return ix.cardsOfSets(ix.SetsNamed(ref))
+	return ix.cardsOfSets(ix.setNames.Named(ref))
 }
 
 // cardsOfSets joins the cards of sets, ascending.

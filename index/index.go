@@ -15,16 +15,15 @@ type Index struct {
 	cards    *refs
 	sets     *refs
 	products *Products
+	setNames *SetNames
 
 	bySet    postings // cards of a set
 	rarities *terms   // cards by folded rarity
 	numbers  *terms   // cards by collector number and by its base, see cardsNumbered
 	series   *terms   // sets by folded series
-	setNames *terms   // sets by folded name, code or alias
 	names    *terms   // cards by folded plain name
 	cores    *terms   // cards by the key of their core, see Core
-	book     setBook
-	variants *terms // cards by folded variant that they have a price in
+	variants *terms   // cards by folded variant that they have a price in
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending

@@ -87,9 +87,9 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 		_, known = ix.games.find(value)
 		all = column(&c.Games.Slug)
 	case SetKind:
-		known = len(ix.SetsNamed(value)) > 0
+		known = len(ix.setNames.Named(value)) > 0
 		all = func(each func(string)) {
-			for _, set := range ix.NearestSets(nil, value) {
+			for _, set := range ix.setNames.Nearest(nil, value) {
 				each(c.Sets.Name.At(int(set)))
 			}
 		}

@@ -130,7 +130,7 @@ func (o *truth) setsNamed(ref string) []string {
 
 	// What people call a set has tests of its own.
 	var called []string
-	for _, set := range o.x.SetsNamed(ref) {
+	for _, set := range o.x.SetNames().Named(ref) {
 		called = append(called, o.c.Sets.ID.At(int(set)))
 	}
 	return called

@@ -11,8 +11,11 @@ import (
 	"ninepocket/snapshot"
 )
 
-// setBook finds sets by the names that people give them (docs/SEARCH.md, Sets by name).
-type setBook struct {
+// SetNames finds the sets of one catalog by the names that people give them (docs/SEARCH.md, Sets by
+// name). It is immutable and safe for concurrent use.
+type SetNames struct {
+	sets     *refs
+	spelt    *terms // sets by folded name, code or alias
 	everyday *terms // sets by folded everyday name or code
 	words    *terms // sets by each word of their names, codes and aliases
 	keys     []setKey
@@ -65,9 +68,20 @@ func lettersOf(s string) (letters uint64) {
 // nearestSets is how many sets are suggested where none has the name.
 const nearestSets = 3
 
-func (ix *Index) buildSetBook(step func()) {
-	c := ix.c
+// SetNames are the names of the sets.
+func (ix *Index) SetNames() *SetNames { return ix.setNames }
+
+func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 	n := c.Sets.ID.Len()
+	sn := &SetNames{sets: sets, aliases: map[string]string{}}
+	sn.spelt = newTerms(step, n, func(set int, add func(string)) {
+		add(collector.Fold(c.Sets.Name.At(set)))
+		add(collector.Fold(c.Sets.Code.At(set)))
+		for from, to := c.Sets.Aliases.Range(set); from < to; from++ {
+			add(collector.Fold(c.Sets.Alias.At(from)))
+		}
+	})
+
 	each := func(set int, add func(string)) {
 		add(c.Sets.Name.At(set))
 		add(c.Sets.Code.At(set))
@@ -76,10 +90,10 @@ func (ix *Index) buildSetBook(step func()) {
 		}
 	}
 
-	ix.book.everyday = newTerms(step, n, func(set int, add func(string)) {
+	sn.everyday = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) { everydayNames(name, add) })
 	})
-	ix.book.words = newTerms(step, n, func(set int, add func(string)) {
+	sn.words = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) {
 			for _, w := range setWords(name) {
 				add(w)
@@ -88,21 +102,85 @@ func (ix *Index) buildSetBook(step func()) {
 		add(collector.NumberKey(c.Sets.Code.At(set)))
 	})
 
-	ix.book.aliases = map[string]string{}
 	for i := range c.Aliases.Phrase.Len() {
 		folded := collector.Fold(c.Aliases.Phrase.At(i))
 		name := strings.Join(setWords(c.Aliases.Replacement.At(i)), "")
-		if _, told := ix.book.aliases[folded]; !told && name != folded {
-			ix.book.aliases[folded] = name
+		if _, told := sn.aliases[folded]; !told && name != folded {
+			sn.aliases[folded] = name
 		}
 	}
 
-	for k := range ix.book.everyday.keys.Len() {
-		folded := ix.book.everyday.keys.At(k)
-		for _, set := range ix.book.everyday.list(k) {
-			ix.book.keys = append(ix.book.keys, setKey{folded, set, lettersOf(folded), pairsOf(folded)})
+	for k := range sn.everyday.keys.Len() {
+		folded := sn.everyday.keys.At(k)
+		for _, set := range sn.everyday.list(k) {
+			sn.keys = append(sn.keys, setKey{folded, set, lettersOf(folded), pairsOf(folded)})
 		}
 	}
+	return sn
+}
+
+// Named are the sets that a set filter means, ascending: the one with the id or slug, else all
+// with the code, name or alias (decision 23), else those that people call so (decision 1808).
+func (sn *SetNames) Named(ref string) []uint32 {
+	sets, _ := sn.Read(ref)
+	return sets
+}
+
+// Read is Named, and says whether the one set was found only by taking its name for misspelt.
+func (sn *SetNames) Read(ref string) (sets []uint32, respelt bool) {
+	if set, ok := sn.sets.find(ref); ok {
+		return []uint32{uint32(set)}, false
+	}
+	if isTooLong(ref) {
+		return nil, false
+	}
+	if folded := collector.Fold(ref); folded != "" {
+		if sets := sn.spelt.find(folded); len(sets) > 0 {
+			return sets, false
+		}
+	}
+	return sn.called(ref)
+}
+
+// Spelt are the sets that have a key as their name, code or everyday name, to the letter.
+func (sn *SetNames) Spelt(key string) []uint32 {
+	if sets := sn.spelt.find(key); len(sets) > 0 {
+		return sets
+	}
+	if sets := sn.everyday.find(key); len(sets) > 0 {
+		return sets
+	}
+	if name, ok := sn.aliases[key]; ok {
+		return sn.everyday.find(name)
+	}
+	return nil
+}
+
+// idleSetWords are what people write of a set without telling it from others.
+var idleSetWords = []string{
+	"pokemon", "tcg", "the", "series", "set", "card", "cards", "edition", "1st", "black", "star",
+}
+
+// Like are the sets that have every word of a name that tells something, ascending: "Pokémon
+// Prize Pack Series" is Prize Pack Series Cards. None where no word tells anything.
+func (sn *SetNames) Like(ref string) []uint32 {
+	if isTooLong(ref) {
+		return nil
+	}
+
+	words := slices.DeleteFunc(setWords(ref), func(w string) bool { return slices.Contains(idleSetWords, w) })
+	if len(words) == 0 {
+		return nil
+	}
+	if sets := sn.with(words); len(sets) > 0 {
+		return sets
+	}
+
+	// "promos" is the set that has "promo".
+	for i, w := range words {
+		words[i] = strings.TrimSuffix(w, "s")
+	}
+	return sn.with(words)
 }
 
 // everydayNames calls add with what people call a set of this name: its words without "and", the
@@ -159,41 +237,41 @@ func spareEnd(words []string) []string {
 	return words
 }
 
-// setsCalled are the sets that a name means in everyday speech, ascending; none where it does not
+// called are the sets that a name means in everyday speech, ascending; none where it does not
 // tell one from the others. respelt says that the name had to be taken for misspelt.
-func (ix *Index) setsCalled(ref string) (sets []uint32, respelt bool) {
+func (sn *SetNames) called(ref string) (sets []uint32, respelt bool) {
 	words := setWords(ref)
 	if len(words) == 0 {
 		return nil, false
 	}
 
-	if sets := ix.setsOfEveryday(words); len(sets) > 0 {
+	if sets := sn.ofEveryday(words); len(sets) > 0 {
 		return sets, false
 	}
 
 	// All of its words are of one set alone: "romance dawn op01".
-	if sets := ix.setsWith(words); len(sets) == 1 {
+	if sets := sn.with(words); len(sets) == 1 {
 		return sets, false
 	}
 
 	// What the shipped list or the operator calls so.
 	folded := strings.Join(words, "")
-	if name, ok := ix.book.aliases[folded]; ok {
-		return ix.book.everyday.find(name), false
+	if name, ok := sn.aliases[folded]; ok {
+		return sn.everyday.find(name), false
 	}
 
-	return ix.setsMisspelt(words), true
+	return sn.misspelt(words), true
 }
 
-// setsOfEveryday are the sets that have exactly these words as a code or an everyday name, ascending.
-func (ix *Index) setsOfEveryday(words []string) []uint32 {
+// ofEveryday are the sets that have exactly these words as a code or an everyday name, ascending.
+func (sn *SetNames) ofEveryday(words []string) []uint32 {
 	if len(words) == 0 {
 		return nil
 	}
 
 	folded := strings.Join(words, "")
 	for _, name := range []string{folded, collector.NumberKey(folded)} {
-		if sets := ix.book.everyday.find(name); len(sets) > 0 {
+		if sets := sn.everyday.find(name); len(sets) > 0 {
 			return sets
 		}
 	}
@@ -203,19 +281,19 @@ func (ix *Index) setsOfEveryday(words []string) []uint32 {
 	if len(left) <= longestSeries && !collector.IsInteger(left) {
 		return nil
 	}
-	if sets := ix.book.everyday.find(left); len(sets) == 1 {
+	if sets := sn.everyday.find(left); len(sets) == 1 {
 		return sets
 	}
 	return nil
 }
 
-// setsWith are the sets that have all words, ascending.
-func (ix *Index) setsWith(words []string) []uint32 {
+// with are the sets that have all words, ascending.
+func (sn *SetNames) with(words []string) []uint32 {
 	var sets []uint32
 	for i, w := range words {
-		of := ix.book.words.find(w)
+		of := sn.words.find(w)
 		if len(of) == 0 {
-			of = ix.book.words.find(collector.NumberKey(w))
+			of = sn.words.find(collector.NumberKey(w))
 		}
 		if i == 0 {
 			sets = slices.Clone(of)
@@ -234,9 +312,9 @@ const (
 	longestSeries = 4
 )
 
-// setsMisspelt are the sets whose name is so misspelt: one error up to eight letters, two in longer
+// misspelt are the sets whose name is so misspelt: one error up to eight letters, two in longer
 // names, and no other set as near. What may be a code has to be spelt right.
-func (ix *Index) setsMisspelt(words []string) []uint32 {
+func (sn *SetNames) misspelt(words []string) []uint32 {
 	folded := strings.Join(words, "")
 	most := 1
 	switch {
@@ -248,8 +326,8 @@ func (ix *Index) setsMisspelt(words []string) []uint32 {
 
 	var best []uint32
 	letters := lettersOf(folded)
-	for i := range ix.book.keys {
-		k := &ix.book.keys[i]
+	for i := range sn.keys {
+		k := &sn.keys[i]
 		if len(k.folded) < 5 || max(len(k.folded)-len(folded), len(folded)-len(k.folded)) > most {
 			continue
 		}
@@ -271,7 +349,7 @@ func (ix *Index) setsMisspelt(words []string) []uint32 {
 	}
 
 	for _, w := range words {
-		if len(w) <= longestCode && !slices.Contains(ix.setsWith([]string{w}), best[0]) {
+		if len(w) <= longestCode && !slices.Contains(sn.with([]string{w}), best[0]) {
 			return nil
 		}
 	}
@@ -305,9 +383,9 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// NearestSets appends at most three sets whose names are most like one that no set has: those that have
+// Nearest appends at most three sets whose names are most like one that no set has: those that have
 // all of its words come first, then those whose letters are most alike.
-func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
+func (sn *SetNames) Nearest(dst []uint32, ref string) []uint32 {
 	if isTooLong(ref) {
 		return dst
 	}
@@ -319,8 +397,8 @@ func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
 
 	wanted := pairsOf(folded)
 	best := make(map[uint32]int)
-	for i := range ix.book.keys {
-		k := &ix.book.keys[i]
+	for i := range sn.keys {
+		k := &sn.keys[i]
 		// Where one is much longer than the other, they cannot share enough.
 		least := min(len(wanted), len(k.pairs))
 		if 200*least < leastAlike*(len(wanted)+len(k.pairs)) {
@@ -331,7 +409,7 @@ func (ix *Index) NearestSets(dst []uint32, ref string) []uint32 {
 		}
 	}
 
-	for _, set := range ix.setsWith(words) {
+	for _, set := range sn.with(words) {
 		best[set] += 2 * fullyAlike
 	}
 
@@ -389,16 +467,16 @@ func alike(a, b []uint16) int {
 	return 200 * shared / max(len(a)+len(b), 1)
 }
 
-// SetsAsked are the sets that the words of a list of sets ask for, ascending: all that have every
-// word, else those that are called so. respelt is as in ReadSets.
-func (ix *Index) SetsAsked(query string) (sets []uint32, respelt bool) {
+// Asked are the sets that the words of a list of sets ask for, ascending: all that have every
+// word, else those that are called so. respelt is as in Read.
+func (sn *SetNames) Asked(query string) (sets []uint32, respelt bool) {
 	if isTooLong(query) {
 		return nil, false
 	}
-	if sets := ix.setsWith(setWords(query)); len(sets) > 0 {
+	if sets := sn.with(setWords(query)); len(sets) > 0 {
 		return sets, false
 	}
-	return ix.ReadSets(query)
+	return sn.Read(query)
 }
 
 // SetName is the name of the set of a card, "" without one.

@@ -35,7 +35,7 @@ func TestSetsCalled(t *testing.T) {
 	f := func(ref string, want ...string) {
 		t.Helper()
 		var got []string
-		for _, set := range o.x.SetsNamed(ref) {
+		for _, set := range o.x.SetNames().Named(ref) {
 			got = append(got, o.c.Sets.ID.At(int(set)))
 		}
 		slices.Sort(got)
@@ -82,7 +82,7 @@ func TestSetsCalled(t *testing.T) {
 
 	near := func(ref, want string) {
 		t.Helper()
-		sets := o.x.NearestSets(nil, ref)
+		sets := o.x.SetNames().Nearest(nil, ref)
 		if len(sets) == 0 || len(sets) > 3 || o.c.Sets.ID.At(int(sets[0])) != want {
 			t.Errorf("%q is nearest to %v, want %s first", ref, sets, want)
 		}
@@ -90,7 +90,7 @@ func TestSetsCalled(t *testing.T) {
 	near("surging spark boosters", "set_ssp")
 	near("evolving sky", "set_evs")
 	near("trainer swsh", "set_lortg")
-	if sets := o.x.NearestSets(nil, "zzzz"); len(sets) > 0 {
+	if sets := o.x.SetNames().Nearest(nil, "zzzz"); len(sets) > 0 {
 		t.Errorf("%v are near zzzz", sets)
 	}
 
@@ -132,7 +132,7 @@ func TestRealSetsCalled(t *testing.T) {
 		"EVS": "SWSH07: Evolving Skies", "Evolutions": "XY - Evolutions", "team up": "SM - Team Up",
 		"Black & White": "Black and White", "OP-05": "Awakening of the New Era",
 	} {
-		sets := x.SetsNamed(ref)
+		sets := x.SetNames().Named(ref)
 		if len(sets) != 1 || x.c.Sets.Name.At(int(sets[0])) != want {
 			t.Errorf("%q means %v, want %s", ref, sets, want)
 			for _, set := range sets {

@@ -42,7 +42,7 @@ func (ix *Index) Sets(dst []uint32, f SetFilter, from, limit int) (sets []uint32
 
 	var asked []uint32
 	if f.Query != "" {
-		asked, _ = ix.SetsAsked(f.Query)
+		asked, _ = ix.setNames.Asked(f.Query)
 	}
 
 	// Sets are numbered from the newest on.
@@ -100,7 +100,7 @@ func (ix *Index) setsFirst(f SetFilter) []uint32 {
 	if f.Query == "" || isTooLong(f.Query) {
 		return nil
 	}
-	return ix.setsOfEveryday(setWords(f.Query))
+	return ix.setNames.ofEveryday(setWords(f.Query))
 }
 
 // SetPosition is where a walk of sets stands: the sort key of the last set shown.

@@ -182,7 +182,7 @@ func writeSet(out *reply, set int) {
 // browseSet answers with one set and its top cards.
 func browseSet(in *request, out *reply, ref string) refusal {
 	// A name may be of several sets, also of several games.
-	sets := in.View.Index.SetsNamed(ref)
+	sets := in.View.Index.SetNames().Named(ref)
 	if game := in.text("game"); game != "" && len(sets) > 1 {
 		sets = setsOfGame(out.c, sets, game)
 	}

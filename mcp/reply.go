@@ -206,7 +206,7 @@ func sharedIdentifier(out *reply, ref string, cards []uint32) refusal {
 // one has.
 func sayNoSet(in *request, out *reply, found string) bool {
 	set := in.text("set")
-	if set == "" || len(in.View.Index.SetsNamed(set)) > 0 {
+	if set == "" || len(in.View.Index.SetNames().Named(set)) > 0 {
 		return false
 	}
 	out.say(found, `: no set is called "`, readable(set), `".`, nearestSets(in, set),
@@ -217,7 +217,7 @@ func sayNoSet(in *request, out *reply, found string) bool {
 // nearestSets says which sets have names like one that no set has, "" when none has.
 func nearestSets(in *request, ref string) string {
 	var names []string
-	for _, set := range in.View.Index.NearestSets(nil, ref) {
+	for _, set := range in.View.Index.SetNames().Nearest(nil, ref) {
 		names = append(names, `"`+in.View.Catalog.Sets.Name.At(int(set))+`"`)
 	}
 	if len(names) == 0 {

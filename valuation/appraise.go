@@ -336,8 +336,8 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 // isNamed reports whether words are all of a card's own name.
 func (a *Appraiser) isNamed(words string, card uint32) bool {
 	for w := range strings.FieldsSeq(words) {
-		id, known := a.View.Index.Word(collector.Fold(w))
-		if !known || !a.View.Index.Names(card, id) {
+		id, known := a.View.Index.Facts().Word(collector.Fold(w))
+		if !known || !a.View.Index.Facts().Names(card, id) {
 			return false
 		}
 	}

@@ -23,7 +23,7 @@ type facet struct {
 func (a *Appraiser) ask(f *facts, cards []uint32) Ask {
 	a.facets = a.facets[:0]
 	for _, card := range cards {
-		number, ok := a.View.Index.NumberGroup(card)
+		number, ok := a.View.Index.Facts().NumberGroup(card)
 		a.facets = append(a.facets, facet{a.View.Catalog.Cards.Set[card], number, !ok})
 	}
 

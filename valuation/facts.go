@@ -66,7 +66,7 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 		f.readNumbers(a)
 		f.readVariant(a)
 		for i := range f.words {
-			f.words[i].id, f.words[i].known = a.View.Index.Word(f.words[i].text)
+			f.words[i].id, f.words[i].known = a.View.Index.Facts().Word(f.words[i].text)
 		}
 	}
 	return f
@@ -129,7 +129,7 @@ func (f *facts) readGame(a *Appraiser, game string) {
 	if game == "" {
 		return
 	}
-	f.game = a.View.Index.Game(game)
+	f.game = a.View.Index.Facts().Game(game)
 	f.noGame = f.game < 0
 }
 
@@ -143,14 +143,14 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 
 	f.number = number
 	f.hasNumber = true
-	f.numbered = a.View.Index.Numbered(number)
+	f.numbered = a.View.Index.Facts().Numbered(number)
 	if len(f.numbered) > 0 {
 		return
 	}
 	if code, rest, ok := strings.Cut(number, " "); ok {
-		if sets := a.View.Index.SetsSpelt(collector.Fold(code)); len(sets) > 0 {
+		if sets := a.View.Index.SetNames().Spelt(collector.Fold(code)); len(sets) > 0 {
 			f.number = strings.TrimSpace(rest)
-			f.numbered = a.View.Index.Numbered(f.number)
+			f.numbered = a.View.Index.Facts().Numbered(f.number)
 			if f.item.Set == "" {
 				f.sets = sets
 				f.hasSet = true
@@ -166,7 +166,7 @@ func (f *facts) readSet(a *Appraiser, set string) {
 
 	f.sets = a.setsNamed(set)
 	if len(f.sets) == 0 && f.item.code != "" {
-		f.sets = a.View.Index.SetsSpelt(collector.Fold(f.item.code))
+		f.sets = a.View.Index.SetNames().Spelt(collector.Fold(f.item.code))
 	}
 	f.hasSet = len(f.sets) > 0
 	f.noSet = !f.hasSet
@@ -179,9 +179,9 @@ func (a *Appraiser) setsNamed(name string) []uint32 {
 	}
 
 	a.setName = strings.Clone(name)
-	a.sets = a.View.Index.SetsNamed(name)
+	a.sets = a.View.Index.SetNames().Named(name)
 	if len(a.sets) == 0 {
-		a.sets = a.View.Index.SetsLike(name)
+		a.sets = a.View.Index.SetNames().Like(name)
 	}
 	return a.sets
 }
@@ -209,7 +209,7 @@ func (f *facts) readCode(a *Appraiser) {
 		if f.item.Set != "" || f.hasSet {
 			continue
 		}
-		if sets := a.View.Index.SetsSpelt(code.text); len(sets) > 0 {
+		if sets := a.View.Index.SetNames().Spelt(code.text); len(sets) > 0 {
 			code.kind = ofSet
 			f.sets = sets
 			f.hasSet = true
@@ -275,7 +275,7 @@ func (f *facts) isCoreAt(a *Appraiser, i, length int) bool {
 		}
 		a.key = append(a.key, run[k].text...)
 	}
-	if length == 1 && run[0].kind == asNumber || len(a.View.Index.Cored(a.keyText())) == 0 {
+	if length == 1 && run[0].kind == asNumber || len(a.View.Index.Facts().Cored(a.keyText())) == 0 {
 		return false
 	}
 
@@ -394,7 +394,7 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 		return mark(idle)
 	}
 
-	if game := a.View.Index.Game(string(a.key)); game >= 0 && f.game < 0 {
+	if game := a.View.Index.Facts().Game(string(a.key)); game >= 0 && f.game < 0 {
 		f.game = game
 		return mark(idle)
 	}
@@ -436,7 +436,7 @@ func (f *facts) readNumbers(a *Appraiser) {
 		if w.kind != asNumber {
 			continue
 		}
-		w.cards = a.View.Index.Numbered(w.raw)
+		w.cards = a.View.Index.Facts().Numbered(w.raw)
 		sure := !w.isBare() || w.suffix && f.standsAlone(i)
 		if !f.hasNumber && sure && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
 			f.number = w.raw
@@ -458,7 +458,7 @@ func (f *facts) standsAlone(i int) bool {
 // some names have another card's number in them.
 func (a *Appraiser) isNameOfOthers(f *facts, numbered []uint32) bool {
 	name := collector.Fold(f.item.Name)
-	for _, card := range a.View.Index.Cored(f.core) {
+	for _, card := range a.View.Index.Facts().Cored(f.core) {
 		if _, ok := slices.BinarySearch(numbered, card); ok {
 			continue
 		}
@@ -488,9 +488,9 @@ func (f *facts) readSetWords(a *Appraiser) {
 				a.key = append(a.key, run[k].text...)
 			}
 
-			sets := a.View.Index.SetsSpelt(a.keyText())
+			sets := a.View.Index.SetNames().Spelt(a.keyText())
 			if len(sets) == 0 && length == 1 && run[0].kind == asNumber {
-				sets = a.View.Index.SetsNamed(run[0].raw)
+				sets = a.View.Index.SetNames().Named(run[0].raw)
 			}
 			// Where no name is known, a word alone tells no set.
 			if len(sets) == 0 || f.core != "" && !a.anyIn(sets, f.core) || f.core == "" && length == 1 {
@@ -530,7 +530,7 @@ func (f *facts) isSetNumber(w *word) bool {
 
 // anyIn reports whether a card of a core is of one of the sets.
 func (a *Appraiser) anyIn(sets []uint32, core string) bool {
-	for _, card := range a.View.Index.Cored(core) {
+	for _, card := range a.View.Index.Facts().Cored(core) {
 		if a.isIn(card, sets) {
 			return true
 		}

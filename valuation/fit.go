@@ -20,7 +20,7 @@ func (a *Appraiser) fitting(f *facts) []uint32 {
 	// Cards that only come near what is wished for count where none has it.
 	f.near = false
 	for {
-		for _, card := range a.View.Index.Cored(f.core) {
+		for _, card := range a.View.Index.Facts().Cored(f.core) {
 			if a.passes(f, card) && a.explains(f, card) {
 				a.fits = append(a.fits, card)
 			}
@@ -52,7 +52,7 @@ func (a *Appraiser) passes(f *facts, card uint32) bool {
 // that it belongs to.
 func (a *Appraiser) isAbout(run []word, card uint32) bool {
 	for i := range run {
-		if !run[i].known || !a.View.Index.Names(card, run[i].id) {
+		if !run[i].known || !a.View.Index.Facts().Names(card, run[i].id) {
 			return false
 		}
 	}
@@ -89,8 +89,8 @@ func (a *Appraiser) explains(f *facts, card uint32) bool {
 
 // says reports whether a word is of a card's name, its printing, its set or its rarity.
 func (a *Appraiser) says(w *word, card uint32) bool {
-	ix := a.View.Index
-	if w.known && (ix.Names(card, w.id) || ix.IsOfSet(card, w.id)) {
+	facts := a.View.Index.Facts()
+	if w.known && (facts.Names(card, w.id) || facts.IsOfSet(card, w.id)) {
 		return true
 	}
 	return isWordOf(a.View.Catalog.Cards.Rarity.At(int(card)), w.raw)
@@ -141,7 +141,7 @@ func (a *Appraiser) grants(f *facts, w *word, card uint32) bool {
 	if f.near {
 		want |= w.wish.Near
 	}
-	have := a.View.Index.Wished(card)
+	have := a.View.Index.Facts().Wished(card)
 	if w.wish.Have&collector.Shadowless != 0 {
 		return have&collector.Shadowless != 0
 	}
@@ -247,7 +247,7 @@ type likeness struct {
 
 func (a *Appraiser) likenessOf(f *facts, card uint32) likeness {
 	spare := a.spare(card)
-	like := likeness{card: card, plain: spare == 0, home: a.View.Index.IsHome(card)}
+	like := likeness{card: card, plain: spare == 0, home: a.View.Index.Facts().IsHome(card)}
 	if f.hasNumber {
 		like.spare = spare
 	}
@@ -265,7 +265,7 @@ func (a *Appraiser) isLikelier(x, y likeness) bool {
 	case x.spare != y.spare:
 		return x.spare < y.spare
 	}
-	return a.View.Index.CompareLikely(x.card, y.card) < 0
+	return a.View.Index.Facts().CompareLikely(x.card, y.card) < 0
 }
 
 // spare is how many bytes a card's name has beside its core and number.

@@ -122,7 +122,7 @@ func (a *Appraiser) search(f *facts, words []string, narrow bool) {
 	q.Filter.Game = f.item.Game
 	if narrow {
 		q.Filter.Number = f.number
-		if f.hasSet && len(a.View.Index.SetsNamed(f.item.Set)) > 0 {
+		if f.hasSet && len(a.View.Index.SetNames().Named(f.item.Set)) > 0 {
 			q.Filter.Set = f.item.Set
 		}
 	}
@@ -196,7 +196,7 @@ func (a *Appraiser) tellNoSet(r *Result, f *facts) {
 	}
 
 	var names []string
-	for _, set := range a.View.Index.NearestSets(nil, f.item.Set) {
+	for _, set := range a.View.Index.SetNames().Nearest(nil, f.item.Set) {
 		names = append(names, `"`+a.View.Catalog.Sets.Name.At(int(set))+`"`)
 	}
 	if len(names) > 0 {

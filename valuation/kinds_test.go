@@ -137,7 +137,7 @@ var kinds = []kind{
 		words := strings.Fields(everyday(item.Set))
 		word := words[r.IntN(len(words))]
 		own := uint32(s.View.Catalog.Cards.Set[card])
-		if sets := s.View.Index.SetsNamed(word); len(sets) == 0 || slices.Contains(sets, own) {
+		if sets := s.View.Index.SetNames().Named(word); len(sets) == 0 || slices.Contains(sets, own) {
 			item.Set = word
 		}
 	}},

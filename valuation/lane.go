@@ -82,7 +82,7 @@ func (a *Appraiser) suits(w *wanted, variant uint16) bool {
 
 // hasVariant reports whether a card has a lane that the line may mean, with a price or without.
 func (a *Appraiser) hasVariant(w *wanted, card uint32) bool {
-	if w.finish&collector.Shadowless != 0 && a.View.Index.Wished(card)&collector.Shadowless == 0 {
+	if w.finish&collector.Shadowless != 0 && a.View.Index.Facts().Wished(card)&collector.Shadowless == 0 {
 		return false
 	}
 	l := &a.View.Catalog.Lanes

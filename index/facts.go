@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"ninepocket/collector"
@@ -10,7 +9,11 @@ import (
 	"ninepocket/snapshot"
 )
 
-// What a valuation asks beside a query: docs/MCP.md, How a list is valued.
+// Facts tells what a valuation asks beside a query (docs/MCP.md, How a list is valued).
+type Facts struct{ ix *Index }
+
+// Facts are the facts of the catalog.
+func (ix *Index) Facts() Facts { return Facts{ix} }
 
 // Core is a card's name without what only qualifies it: brackets after a space and what stands behind
 // a dash between spaces, up to the end, and the card's own number.
@@ -34,11 +37,11 @@ func Core(name, number string) string {
 func coreKey(core string) string { return strings.Join(setWords(core), "") }
 
 // Cored are the cards whose core has a key: folded words without "and", joined. They ascend.
-func (ix *Index) Cored(key string) []uint32 { return ix.cores.find(key) }
+func (f Facts) Cored(key string) []uint32 { return f.ix.cores.find(key) }
 
 // Game is the number of a game by its slug, in which only letters and digits count; -1 for none.
-func (ix *Index) Game(slug string) int {
-	game, ok := ix.games.find(slug)
+func (f Facts) Game(slug string) int {
+	game, ok := f.ix.games.find(slug)
 	if !ok {
 		return -1
 	}
@@ -46,83 +49,42 @@ func (ix *Index) Game(slug string) int {
 }
 
 // Numbered are the cards whose number is the one asked for, ascending (decision 23).
-func (ix *Index) Numbered(number string) []uint32 { return ix.cardsNumbered(number) }
+func (f Facts) Numbered(number string) []uint32 { return f.ix.cardsNumbered(number) }
 
 // InSet are the cards of a set, ascending.
-func (ix *Index) InSet(set uint32) []uint32 { return ix.bySet.list(int(set)) }
-
-// SetsSpelt are the sets that have a key as their name, code or everyday name, to the letter.
-func (ix *Index) SetsSpelt(key string) []uint32 {
-	if sets := ix.setNames.find(key); len(sets) > 0 {
-		return sets
-	}
-	if sets := ix.book.everyday.find(key); len(sets) > 0 {
-		return sets
-	}
-	if name, ok := ix.book.aliases[key]; ok {
-		return ix.book.everyday.find(name)
-	}
-	return nil
-}
-
-// idleSetWords are what people write of a set without telling it from others.
-var idleSetWords = []string{
-	"pokemon", "tcg", "the", "series", "set", "card", "cards", "edition", "1st", "black", "star",
-}
-
-// SetsLike are the sets that have every word of a name that tells something, ascending: "Pokémon
-// Prize Pack Series" is Prize Pack Series Cards. None where no word tells anything.
-func (ix *Index) SetsLike(ref string) []uint32 {
-	if isTooLong(ref) {
-		return nil
-	}
-
-	words := slices.DeleteFunc(setWords(ref), func(w string) bool { return slices.Contains(idleSetWords, w) })
-	if len(words) == 0 {
-		return nil
-	}
-	if sets := ix.setsWith(words); len(sets) > 0 {
-		return sets
-	}
-
-	// "promos" is the set that has "promo".
-	for i, w := range words {
-		words[i] = strings.TrimSuffix(w, "s")
-	}
-	return ix.setsWith(words)
-}
+func (f Facts) InSet(set uint32) []uint32 { return f.ix.bySet.list(int(set)) }
 
 // Wished are the traits of a card (docs/SEARCH.md, Preferences).
-func (ix *Index) Wished(card uint32) collector.Traits { return ix.words.Traits(card) }
+func (f Facts) Wished(card uint32) collector.Traits { return f.ix.words.Traits(card) }
 
 // NumberGroup tells numbers apart: cards have the same one when they have the same number, or are
 // parallels of it. False without a number.
-func (ix *Index) NumberGroup(card uint32) (group uint32, ok bool) { return ix.words.NumberGroup(card) }
+func (f Facts) NumberGroup(card uint32) (group uint32, ok bool) { return f.ix.words.NumberGroup(card) }
 
 // Word is the number of a folded word; false for one that nothing has.
-func (ix *Index) Word(folded string) (word uint32, ok bool) { return ix.words.Word(folded) }
+func (f Facts) Word(folded string) (word uint32, ok bool) { return f.ix.words.Word(folded) }
 
 // Names reports whether a card's name, or what qualifies it, has a word.
-func (ix *Index) Names(card, word uint32) bool { return ix.words.Names(card, word) }
+func (f Facts) Names(card, word uint32) bool { return f.ix.words.Names(card, word) }
 
 // IsOfSet reports whether a card's set is called by a word, among others.
-func (ix *Index) IsOfSet(card, word uint32) bool { return ix.words.IsOfSet(card, word) }
+func (f Facts) IsOfSet(card, word uint32) bool { return f.ix.words.IsOfSet(card, word) }
 
 // CompareLikely is negative where a is likelier to be meant than b (docs/SEARCH.md, Order).
-func (ix *Index) CompareLikely(a, b uint32) int {
-	return cmp.Compare(ix.orders.rankFit[a], ix.orders.rankFit[b])
+func (f Facts) CompareLikely(a, b uint32) int {
+	return cmp.Compare(f.ix.orders.rankFit[a], f.ix.orders.rankFit[b])
 }
 
 // IsHome reports whether a card is of the set that its number names, as OP05-119 does; of cards whose
 // number names none it is false.
-func (ix *Index) IsHome(card uint32) bool {
-	number := ix.c.Cards.Number.At(int(card))
-	set := ix.c.Cards.Set[card]
+func (f Facts) IsHome(card uint32) bool {
+	number := f.ix.c.Cards.Number.At(int(card))
+	set := f.ix.c.Cards.Set[card]
 	if set == snapshot.NoSet || !namesItsSet(number) {
 		return false
 	}
 	prefix, _, _ := strings.Cut(number, "-")
-	code := ix.c.Sets.Code.At(int(set))
+	code := f.ix.c.Sets.Code.At(int(set))
 	if letters, digits, ok := strings.Cut(code, "-"); ok {
 		at := min(len(letters), len(prefix))
 		return strings.EqualFold(prefix[:at], letters) && prefix[at:] == digits
