@@ -16,16 +16,16 @@ import (
 type Appraiser struct {
 	View *engine.View
 
-	item     Item
-	facts    facts
-	fits     []uint32
-	others   []uint32
-	facets   []facet
-	matches  []index.Match
-	finishes []collector.Traits // of variants, by number
-	key      []byte
-	phrase   []byte
-	noSets   int // lines whose set is none
+	item    Item
+	pricer  pricer
+	facts   facts
+	fits    []uint32
+	others  []uint32
+	facets  facets
+	matches []index.Match
+	key     []byte
+	phrase  []byte
+	noSets  int // lines whose set is none
 
 	setName string // the last one, and the sets that it means
 	sets    []uint32
@@ -35,7 +35,7 @@ type Appraiser struct {
 // text of a caller.
 func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
-	a.finishes = a.finishes[:0]
+	a.pricer.reset(view)
 	a.noSets = 0
 	a.setName = ""
 	a.sets = nil
@@ -289,7 +289,7 @@ func (a *Appraiser) withVariant(f *facts, fits []uint32) []uint32 {
 	w := wantedOf(f)
 	a.others = a.others[:0]
 	for _, card := range fits {
-		if a.hasVariant(&w, card) {
+		if a.pricer.hasVariant(&w, card) {
 			a.others = append(a.others, card)
 		}
 	}
@@ -325,12 +325,12 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 	if f.another != "" && !a.isNamed(f.another, uint32(card)) {
 		r.Status = Unpriced
 		r.Note = `no price for "` + clip(f.another) + `"`
-		a.tellLanes(r)
+		a.pricer.tellLanes(r)
 		return
 	}
 
 	w := wantedOf(f)
-	a.price(r, &w)
+	a.pricer.price(r, &w)
 }
 
 // isNamed reports whether words are all of a card's own name.
@@ -370,7 +370,7 @@ func (a *Appraiser) leave(r *Result, f *facts, fits []uint32) {
 	r.Fitting = len(fits)
 	w := wantedOf(f)
 	for _, card := range fits {
-		r.widen(a.likely(&w, card))
+		r.widen(a.pricer.likely(&w, card))
 	}
 
 	r.Candidates = slices.Clone(a.likeliest(f, fits))

@@ -12,6 +12,9 @@ type facet struct {
 	bare   bool   // it has no number
 }
 
+// facets are what cards that fit one line can be asked for.
+type facets []facet
+
 // ask finds the least that tells all cards that fit a line apart, so that whichever is meant, the
 // line is settled once it has these fields as they are printed:
 //
@@ -27,16 +30,16 @@ func (a *Appraiser) ask(f *facts, cards []uint32) Ask {
 		a.facets = append(a.facets, facet{a.View.Catalog.Cards.Set[card], number, !ok})
 	}
 
-	if fields := a.tellApart(); fields != 0 {
+	if fields := a.facets.tellApart(); fields != 0 {
 		return fields
 	}
 
 	// A name that is given anew takes the set and number with it that stood in it.
 	fields := AskName
-	if f.item.Set == "" || !f.hasSet || a.differ(func(x facet) int64 { return int64(x.set) }) {
+	if f.item.Set == "" || !f.hasSet || a.facets.differ(func(x facet) int64 { return int64(x.set) }) {
 		fields |= AskSet
 	}
-	if f.item.Number == "" || a.differ(func(x facet) int64 { return int64(x.number) }) {
+	if f.item.Number == "" || a.facets.differ(func(x facet) int64 { return int64(x.number) }) {
 		fields |= AskNumber
 	}
 	return fields
@@ -52,35 +55,35 @@ func (a *Appraiser) askMore(f *facts, cards []uint32) Ask {
 
 // tellApart is the number, the set, or both: what no two of the cards at hand share; 0 where some
 // share both.
-func (a *Appraiser) tellApart() Ask {
-	slices.SortFunc(a.facets, func(x, y facet) int {
+func (fs facets) tellApart() Ask {
+	slices.SortFunc(fs, func(x, y facet) int {
 		return cmp.Or(cmp.Compare(x.number, y.number), cmp.Compare(x.set, y.set))
 	})
 
 	numbers := true
 	both := true
 	bare := false
-	for i, x := range a.facets {
+	for i, x := range fs {
 		bare = bare || x.bare
-		if i == 0 || a.facets[i-1].number != x.number {
+		if i == 0 || fs[i-1].number != x.number {
 			continue
 		}
 		numbers = false
-		both = both && a.facets[i-1].set != x.set
+		both = both && fs[i-1].set != x.set
 	}
 	if numbers && !bare {
 		return AskNumber
 	}
 
-	slices.SortFunc(a.facets, func(x, y facet) int { return cmp.Compare(x.set, y.set) })
+	slices.SortFunc(fs, func(x, y facet) int { return cmp.Compare(x.set, y.set) })
 	sets := true
-	for i, x := range a.facets {
-		if i == 0 || a.facets[i-1].set != x.set {
+	for i, x := range fs {
+		if i == 0 || fs[i-1].set != x.set {
 			continue
 		}
 		sets = false
 		// Without a number, a card must be alone in its set.
-		both = both && !x.bare && !a.facets[i-1].bare
+		both = both && !x.bare && !fs[i-1].bare
 	}
 
 	switch {
@@ -93,6 +96,6 @@ func (a *Appraiser) tellApart() Ask {
 }
 
 // differ reports whether some cards at hand differ in a member.
-func (a *Appraiser) differ(of func(facet) int64) bool {
-	return slices.ContainsFunc(a.facets, func(x facet) bool { return of(x) != of(a.facets[0]) })
+func (fs facets) differ(of func(facet) int64) bool {
+	return slices.ContainsFunc(fs, func(x facet) bool { return of(x) != of(fs[0]) })
 }

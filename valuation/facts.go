@@ -382,10 +382,10 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 		f.wishes = true
 		return mark(wished)
 	case isGrader(phrase[0].text) && len(phrase) > 1 && phrase[1].kind == asNumber,
-		!a.isState(a.phrase) && index.IsGrading(string(a.phrase)):
+		!isState(a.phrase) && index.IsGrading(string(a.phrase)):
 		f.another = string(a.phrase)
 		return mark(ofCopy)
-	case a.isState(a.phrase):
+	case isState(a.phrase):
 		if f.condition == "" {
 			f.condition = string(a.phrase)
 		}
@@ -402,7 +402,7 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 }
 
 // isState reports whether a phrase is a condition wherever it stands.
-func (a *Appraiser) isState(phrase []byte) bool { return states[string(phrase)] }
+func isState(phrase []byte) bool { return states[string(phrase)] }
 
 // states are the phrases of conditions, and "played", which is one beside a card's name.
 var states = func() map[string]bool {

@@ -44,24 +44,37 @@ func ParseCondition(s string) (snapshot.Condition, bool) {
 	return snapshot.ParseCondition(code)
 }
 
+// pricer finds the prices of cards whose identity is known: which lane a line means, and what stands
+// for it where there is none.
+type pricer struct {
+	view     *engine.View
+	finishes []collector.Traits // of variants, by number, as far as they were asked for
+}
+
+// reset makes the pricer one of another View, or with nil of none.
+func (p *pricer) reset(view *engine.View) {
+	p.view = view
+	p.finishes = p.finishes[:0]
+}
+
 // finishOf are the finish and edition of a variant, by its number.
-func (a *Appraiser) finishOf(variant uint16) collector.Traits {
-	for len(a.finishes) <= int(variant) {
-		finish, _ := collector.Finish(a.View.Catalog.Variants.At(len(a.finishes)))
-		a.finishes = append(a.finishes, finish)
+func (p *pricer) finishOf(variant uint16) collector.Traits {
+	for len(p.finishes) <= int(variant) {
+		finish, _ := collector.Finish(p.view.Catalog.Variants.At(len(p.finishes)))
+		p.finishes = append(p.finishes, finish)
 	}
-	return a.finishes[variant]
+	return p.finishes[variant]
 }
 
 // suits reports whether a variant is one that a line may mean: nothing that the line says of finish
 // and edition is otherwise. Shadowless cards are cards of their own.
-func (a *Appraiser) suits(w *wanted, variant uint16) bool {
-	if engine.SameVariant(a.View.Catalog.Variants.At(int(variant)), w.variant) {
+func (p *pricer) suits(w *wanted, variant uint16) bool {
+	if engine.SameVariant(p.view.Catalog.Variants.At(int(variant)), w.variant) {
 		return true
 	}
 
 	want := w.finish &^ collector.Shadowless
-	have := a.finishOf(variant)
+	have := p.finishOf(variant)
 	switch {
 	case w.finish == 0 || have == 0:
 		return false
@@ -81,13 +94,13 @@ func (a *Appraiser) suits(w *wanted, variant uint16) bool {
 }
 
 // hasVariant reports whether a card has a lane that the line may mean, with a price or without.
-func (a *Appraiser) hasVariant(w *wanted, card uint32) bool {
-	if w.finish&collector.Shadowless != 0 && a.View.Index.Facts().Wished(card)&collector.Shadowless == 0 {
+func (p *pricer) hasVariant(w *wanted, card uint32) bool {
+	if w.finish&collector.Shadowless != 0 && p.view.Index.Facts().Wished(card)&collector.Shadowless == 0 {
 		return false
 	}
-	l := &a.View.Catalog.Lanes
+	l := &p.view.Catalog.Lanes
 	for lane, to := l.Of.Range(int(card)); lane < to; lane++ {
-		if a.suits(w, l.Variant[lane]) {
+		if p.suits(w, l.Variant[lane]) {
 			return true
 		}
 	}
@@ -97,34 +110,34 @@ func (a *Appraiser) hasVariant(w *wanted, card uint32) bool {
 // price finds the lane of a certain card. Without a variant it is that of the display price, without
 // a condition the variant's display condition (decision 19). Where a variant has raw market prices
 // alone, they stand for any condition, and the result says so.
-func (a *Appraiser) price(r *Result, w *wanted) {
-	c := a.View.Catalog
+func (p *pricer) price(r *Result, w *wanted) {
+	c := p.view.Catalog
 	r.Status = Unpriced
 	if w.condition != "" && !w.hasState {
 		r.Note = `"` + clip(w.condition) + `" is not a condition: use ` + conditionTexts()
-		a.tellLanes(r)
+		p.tellLanes(r)
 		return
 	}
 
-	variant, assumed := a.chooseVariant(w, r.Card)
-	lane, stands := a.laneOf(w, r.Card, variant)
+	variant, assumed := p.chooseVariant(w, r.Card)
+	lane, stands := p.laneOf(w, r.Card, variant)
 	r.Lane = lane
 	if stands {
 		r.Assumed = append(r.Assumed, Assumption{"condition", w.condition, snapshot.Ungraded.Text()})
 	}
 	switch {
 	case r.Lane < 0:
-		a.tellMissing(r, w, variant < 0)
+		p.tellMissing(r, w, variant < 0)
 	case assumed:
 		r.Assumed = append(r.Assumed, Assumption{"variant", w.variant, c.Variants.At(variant)})
 	}
-	a.multiply(r)
+	p.multiply(r)
 }
 
 // laneOf is the lane of a card's variant that has the price of a line, -1 for none; stands says that it
 // is the raw market price, which stands for the condition asked for.
-func (a *Appraiser) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
-	l := &a.View.Catalog.Lanes
+func (p *pricer) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
+	l := &p.view.Catalog.Lanes
 	raw := -1
 	graded := false // there are prices by condition
 	for lane, to := l.Of.Range(card); lane < to && variant >= 0; lane++ {
@@ -151,16 +164,16 @@ func (a *Appraiser) laneOf(w *wanted, card, variant int) (lane int, stands bool)
 
 // chooseVariant is the variant that a line means of a card, -1 for none; assumed says that others
 // would suit as well.
-func (a *Appraiser) chooseVariant(w *wanted, card int) (variant int, assumed bool) {
-	l := &a.View.Catalog.Lanes
+func (p *pricer) chooseVariant(w *wanted, card int) (variant int, assumed bool) {
+	l := &p.view.Catalog.Lanes
 	if w.variant == "" {
-		if display := a.View.Catalog.Cards.Display[card]; display >= 0 {
+		if display := p.view.Catalog.Cards.Display[card]; display >= 0 {
 			return int(l.Variant[display]), false
 		}
 		return -1, false
 	}
 
-	if w.finish&collector.Shadowless != 0 && !a.hasVariant(w, uint32(card)) {
+	if w.finish&collector.Shadowless != 0 && !p.hasVariant(w, uint32(card)) {
 		return -1, false
 	}
 
@@ -168,8 +181,8 @@ func (a *Appraiser) chooseVariant(w *wanted, card int) (variant int, assumed boo
 	for lane, to := l.Of.Range(card); lane < to; lane++ {
 		v := l.Variant[lane]
 		switch {
-		case int(v) == variant || !a.suits(w, v):
-		case engine.SameVariant(a.View.Catalog.Variants.At(int(v)), w.variant):
+		case int(v) == variant || !p.suits(w, v):
+		case engine.SameVariant(p.view.Catalog.Variants.At(int(v)), w.variant):
 			return int(v), false
 		case variant < 0:
 			variant = int(v)
@@ -181,7 +194,7 @@ func (a *Appraiser) chooseVariant(w *wanted, card int) (variant int, assumed boo
 }
 
 // tellMissing says why a card has no price for a line, and what has one.
-func (a *Appraiser) tellMissing(r *Result, w *wanted, noVariant bool) {
+func (p *pricer) tellMissing(r *Result, w *wanted, noVariant bool) {
 	var asked []string
 	for _, s := range []string{w.variant, w.condition} {
 		if s != "" {
@@ -194,20 +207,20 @@ func (a *Appraiser) tellMissing(r *Result, w *wanted, noVariant bool) {
 	if noVariant && w.variant != "" {
 		r.Ask = AskVariant
 	}
-	a.tellLanes(r)
+	p.tellLanes(r)
 }
 
 // mostLanes is how many prices are told in place of one: enough to choose from.
 const mostLanes = 8
 
 // tellLanes says what of a card has a price, and how much.
-func (a *Appraiser) tellLanes(r *Result) {
-	l := &a.View.Catalog.Lanes
+func (p *pricer) tellLanes(r *Result) {
+	l := &p.view.Catalog.Lanes
 	var have []string
 	for lane, to := l.Of.Range(r.Card); lane < to; lane++ {
 		r.widen(l.Cents[lane])
 		if l.Cents[lane] >= 0 && len(have) < mostLanes {
-			have = append(have, a.View.Catalog.Variants.At(int(l.Variant[lane]))+" "+
+			have = append(have, p.view.Catalog.Variants.At(int(l.Variant[lane]))+" "+
 				snapshot.Condition(l.Condition[lane]).Text()+" "+Dollars(l.Cents[lane]))
 		}
 	}
@@ -224,13 +237,13 @@ func (a *Appraiser) tellLanes(r *Result) {
 }
 
 // multiply prices a line by its lane. A total that would leave the bounds of money is no price.
-func (a *Appraiser) multiply(r *Result) {
+func (p *pricer) multiply(r *Result) {
 	if r.Lane < 0 {
 		return
 	}
 
 	// A price can be as large as money may be, and a quantity makes more of it.
-	cents := a.View.Catalog.Lanes.Cents[r.Lane]
+	cents := p.view.Catalog.Lanes.Cents[r.Lane]
 	if cents > snapshot.MaxCents/r.Quantity {
 		r.Lane = -1
 		r.Assumed = nil
@@ -243,13 +256,13 @@ func (a *Appraiser) multiply(r *Result) {
 }
 
 // likely is the price that a line would have if it meant a card, NoCents without one.
-func (a *Appraiser) likely(w *wanted, card uint32) int64 {
+func (p *pricer) likely(w *wanted, card uint32) int64 {
 	if w.variant == "" && w.condition == "" {
-		return a.View.Catalog.DisplayCents(int(card))
+		return p.view.Catalog.DisplayCents(int(card))
 	}
-	variant, _ := a.chooseVariant(w, int(card))
-	if lane, _ := a.laneOf(w, int(card), variant); lane >= 0 {
-		return a.View.Catalog.Lanes.Cents[lane]
+	variant, _ := p.chooseVariant(w, int(card))
+	if lane, _ := p.laneOf(w, int(card), variant); lane >= 0 {
+		return p.view.Catalog.Lanes.Cents[lane]
 	}
 	return snapshot.NoCents
 }
