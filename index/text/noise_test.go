@@ -192,6 +192,53 @@ func TestWordsBesideNames(t *testing.T) {
 	f("xyzzy")
 }
 
+// TestRarities holds that what a card has is told apart as what is asked for is: one name in every
+// rarity and art finds the one that is meant, whichever stands first in the catalog.
+func TestRarities(t *testing.T) {
+	const set = "OP01: Romance Dawn"
+	cards := [][4]string{
+		{"Sabo", "OP01-001", set, "C"},
+		{"Sabo", "OP01-002", set, "UC"},
+		{"Sabo", "OP01-003", set, "R"},
+		{"Sabo", "OP01-004", set, "SR"},
+		{"Sabo", "OP01-005", set, "SEC"},
+		{"Sabo", "OP01-006", set, "L"},
+		{"King", "OP01-007", set, "SR"},
+		{"King (Parallel)", "OP01-007", set, "SR"},
+		{"Yamato", "OP01-008", set, "SEC"},
+		{"Yamato (Parallel)", "OP01-008", set, "SEC"},
+		{"Sylveon V", "74/203", "Evolving Skies", "Ultra Rare"},
+		{"Sylveon V (Full Art)", "183/203", "Evolving Skies", "Ultra Rare"},
+		{"Sylveon V (Alternate Full Art)", "184/203", "Evolving Skies", "Ultra Rare"},
+	}
+	wanted := map[string]string{
+		"sabo common": "C", "sabo uncommon": "UC", "sabo uc": "UC", "sabo rare": "R", "sabo sr": "SR",
+		"sabo super rare": "SR", "sabo sec": "SEC", "sabo secret rare": "SEC", "sabo leader": "L",
+		"king alt art": "King (Parallel)", "yamato alt art": "Yamato (Parallel)", "op01 king aa": "King (Parallel)",
+		"sylveon v alt art":            "Sylveon V (Alternate Full Art)",
+		"sylveon v alt full art":       "Sylveon V (Alternate Full Art)",
+		"alternate full art sylveon v": "Sylveon V (Alternate Full Art)",
+	}
+
+	for range 2 {
+		ix := shelf(t, nil, cards...)
+		for q, want := range wanted {
+			hits := sorted(ix.Search(nil, q, nil))
+			if len(hits) == 0 || cards[hits[0].Card][0] != want && cards[hits[0].Card][3] != want {
+				t.Errorf("%q finds %v first, want %s", q, hits[:min(len(hits), 1)], want)
+			}
+		}
+
+		// Full art is either, alternate or not.
+		hits := sorted(ix.Search(nil, "sylveon v full art", nil))
+		if len(hits) == 0 || !strings.Contains(cards[hits[0].Card][0], "Full Art") {
+			t.Errorf("full art finds %v", hits)
+		}
+
+		slices.Reverse(cards)
+	}
+}
+
 // TestNameBeforeSet holds that a name outweighs the code or name of a set that has no such card, also
 // where words of the set are rarer among names.
 func TestNameBeforeSet(t *testing.T) {
