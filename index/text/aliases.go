@@ -115,7 +115,7 @@ func (q *query) readAliases(ix *Index) {
 
 // isTrade says whether a word is one of the trade: no other name stands for it, and it is no misspelt
 // word: "lot" is no set, and "mint" no Mina.
-func (kind noise) isTrade() bool { return kind == quiet || kind == grading }
+func (kind noise) isTrade() bool { return kind >= quiet }
 
 // respell appends the tokens from i to til as they would be typed.
 func (q *query) respell(text []byte, i, til int) []byte {

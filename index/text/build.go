@@ -328,7 +328,7 @@ func joinWords(words []nameWord) string {
 
 // addWhole keeps a whole name that has a word which a query could leave out.
 func (b *builder) addWhole(words []nameWord) {
-	if len(words) < 2 || len(words) > longestWhole {
+	if len(words) > longestWhole {
 		return
 	}
 

@@ -119,6 +119,12 @@ var shelved = [][4]string{
 	{"Lotad", "1/80", "Sky", "Common"},                                        // 10
 	{"Galar Mine", "160/192", "Sky", "Uncommon"},                              // 11
 	{"Red Force", "2/80", "Sky", "Common"},                                    // 12
+	{"Will", "208/236", "Sky", "Uncommon"},                                    // 13
+	{"G Booster", "92/101", "Sky", "Rare"},                                    // 14
+	{"Ancient Booster Energy Capsule", "140/162", "Sky", "Uncommon"},          // 15
+	{"Boost Shake", "142/203", "SWSH07: Evolving Skies", "Uncommon"},          // 16
+	{"Iron Bundle", "56/182", "Sky", "Uncommon"},                              // 17
+	{"Sanji", "PRB01-001", "Premium Booster -The Best-", "Leader"},            // 18
 }
 
 // TestWordsBesideNames goes through the rules of docs/SEARCH.md on a small catalog.
@@ -161,6 +167,31 @@ func TestWordsBesideNames(t *testing.T) {
 	f("for sale")
 	f("psa 10")
 	f("my lot of cards")
+	f("will", 13)
+	f("will card", 13)
+	f("how much is will", 13)
+	f("will near mint", 13)
+	f("pokemon will", 13)
+	f("rare will", 13)
+	f("will charizard", 0)
+
+	// Products are none, but where a name has them.
+	f("dragonite booster pack", 7)
+	f("fossil booster pack", 7)
+	f("fossil booster box", 7)
+	f("umbreon evolving skies booster box", 8)
+	f("charizard tin", 0)
+	f("151 etb charizard", 1)
+	f("151 elite trainer box charizard", 1)
+	f("151 booster bundle charizard", 1)
+	f("g booster", 14)
+	f("booster", 14)
+	f("ancient booster", 15)
+	f("booster energy", 15)
+	f("iron bundle", 17)
+	f("premium booster", 18)
+	f("premium booster box", 18)
+	f("booster box")
 	f("50 card lot")
 	f("charizard lot", 0)
 	f("lot lotad", 10)
