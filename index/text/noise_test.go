@@ -298,6 +298,37 @@ func TestNameBeforeSet(t *testing.T) {
 	}
 }
 
+// TestPartsOfNames holds that no part of a whole name, or of a word that was typed as two, is read as
+// another name.
+func TestPartsOfNames(t *testing.T) {
+	ix := shelf(t, []Alias{
+		{Phrase: "captain kid", Replacement: "eustass captain kid", Card: -1, Game: 1},
+		{Phrase: "pre", Replacement: "prismatic evolutions", Card: -1, Game: 0},
+	}, [][4]string{
+		{`Eustass"Captain"Kid (001)`, "ST02-001", "OP01: Romance Dawn", "L"},
+		{"Pikachu ex", "28/131", "Prismatic Evolutions", "Double Rare"},
+		{"Pikachu (Prerelease)", "1/9", "Promos", "Promo"},
+	}...)
+	f := func(q string, want uint32, readAs bool) {
+		t.Helper()
+		hits := sorted(ix.Search(nil, q, nil))
+		if len(hits) == 0 || hits[0].Card != want {
+			t.Fatalf("%q finds %v, want %d", q, hits, want)
+		}
+		told := slices.ContainsFunc(ix.Interpret(nil, q, want), func(n Note) bool { return n.Kind == ReadAs })
+		if told != readAs {
+			t.Errorf("%q was read as other words: %t", q, told)
+		}
+	}
+
+	f(`Eustass"Captain"Kid (001)`, 0, false)
+	f("eustass captain kid ST02-001", 0, false)
+	f("captain kid", 0, true)
+	f("pikachu ex pre", 1, true)
+	f("pikachu pre release", 2, false)
+	f("pikachu pre release promo", 2, false)
+}
+
 func TestInterpret(t *testing.T) {
 	ix := shelf(t, []Alias{{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1}}, shelved...)
 	f := func(q string, card uint32, want ...Note) {
