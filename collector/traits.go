@@ -55,15 +55,31 @@ func FindWish(folded []byte) (Wish, bool) {
 }
 
 // Wishes are all phrases that wish for something, their words divided by spaces.
-func Wishes() map[string]Wish {
+func Wishes() map[string]Wish { return wishesOf(wishTable) }
+
+func wishesOf(table []phrases) map[string]Wish {
 	all := map[string]Wish{}
-	for _, p := range wishTable {
+	for _, p := range table {
 		for phrase := range strings.SplitSeq(p.words, ",") {
 			all[strings.TrimSpace(phrase)] = p.Wish
 		}
 	}
 	return all
 }
+
+// RarityTraits returns the traits that a rarity says, its words folded. A code of one letter says
+// something only there: who types "l" beside a name means no Leader.
+func RarityTraits(words []string) Traits {
+	if len(words) == 1 {
+		if code, ok := rarityCodes[words[0]]; ok {
+			return code
+		}
+	}
+	return TraitsOf(words)
+}
+
+// rarityCodes are what feeds of One Piece write for a rarity and nobody types beside a name.
+var rarityCodes = map[string]Traits{"l": Leader, "c": Common, "r": AnyRare, "pr": Promo}
 
 // TraitsOf returns the traits that some words say; words are folded, one each.
 func TraitsOf(words []string) (all Traits) {
@@ -75,8 +91,8 @@ func TraitsOf(words []string) (all Traits) {
 		key := buf[:0]
 		for k := i; k < min(i+LongestWish, len(words)); k++ {
 			key = append(key, words[k]...)
-			if w, ok := wishes[string(key)]; ok {
-				found = w.Have
+			if said, ok := sayings[string(key)]; ok {
+				found = said
 				n = k + 1 - i
 			}
 		}
@@ -88,7 +104,8 @@ func TraitsOf(words []string) (all Traits) {
 	return all
 }
 
-// wishTable has rarities, finishes and editions as people and catalogs write them.
+// wishTable has rarities, finishes and editions as people and catalogs write them. Where a phrase
+// wishes for one thing and says another of a card, wishTable has the wish and sayTable what it says.
 var wishTable = []phrases{
 	{
 		Wish{SpecialIllustration, Illustration | FullArt | AltArt},
@@ -99,16 +116,13 @@ var wishTable = []phrases{
 	{Wish{MegaHyper, Hyper | Gold}, "mhr, mega hyper rare, mega hyper"},
 	{Wish{Ultra, FullArt | Secret}, "ur, ultra rare, rare ultra"},
 	{Wish{Secret, Hyper | Rainbow | Gold | SuperRare}, "secret rare, rare secret, secret, sec, scr"},
-	{Wish{SuperRare | Secret, Hyper | Rainbow | Gold | Ultra}, "sr"},
-	{Wish{SuperRare, Secret}, "super rare"},
+	{Wish{SuperRare, Secret}, "sr, super rare"},
 	{Wish{Rainbow, Hyper | Secret}, "rainbow rare, rare rainbow, rainbow, rr rainbow"},
 	{Wish{Gold | Hyper | MegaHyper, Secret}, "gold, golden, gold rare, gold secret rare, gold secret, gold card"},
 	{Wish{FullArt, Ultra | AltArt | Illustration}, "fa, full art, fullart rare, full art rare"},
-	{Wish{FullArt | AltArt, SpecialIllustration | Secret}, "alternate full art, alt full art, full art alt"},
-	{
-		Wish{AltArt, Parallel | SpecialIllustration | Special | Secret | FullArt},
-		"alt, aa, alt art, alternate art, alternative art, alternate, alternative, altart",
-	},
+	{Wish{AltArt, FullArt | SpecialIllustration | Secret}, altFullArt},
+	// One Piece calls its alternate arts parallels in some sets.
+	{Wish{AltArt | Parallel, SpecialIllustration | Special | Secret | FullArt}, altArt},
 	{Wish{AltArt | Secret, SpecialIllustration | FullArt}, "alternate art secret, alt art secret"},
 	{Wish{Manga, Secret | AltArt}, "manga, manga rare, manga art"},
 	{Wish{Special, SpecialIllustration | AltArt}, "sp, special, special rare, special card, sp card"},
@@ -138,6 +152,17 @@ var wishTable = []phrases{
 	{Wish{Parallel, AltArt}, "parallel, parallel rare"},
 }
 
+const (
+	altArt     = "alt, aa, alt art, alternate art, alternative art, alternate, alternative, altart"
+	altFullArt = "alternate full art, alt full art, full art alt"
+)
+
+// sayTable has what phrases say of a card where that is not what they wish for.
+var sayTable = []phrases{
+	{Wish{Have: AltArt}, altArt},
+	{Wish{Have: AltArt | FullArt}, altFullArt},
+}
+
 type phrases struct {
 	Wish
 	words string // divided by commas
@@ -148,6 +173,18 @@ var wishes = func() map[string]Wish {
 	table := map[string]Wish{}
 	for phrase, w := range Wishes() {
 		table[Fold(phrase)] = w
+	}
+	return table
+}()
+
+// sayings are what the phrases say of a card, folded.
+var sayings = func() map[string]Traits {
+	table := map[string]Traits{}
+	for phrase, w := range wishesOf(wishTable) {
+		table[Fold(phrase)] = w.Have
+	}
+	for phrase, w := range wishesOf(sayTable) {
+		table[Fold(phrase)] = w.Have
 	}
 	return table
 }()

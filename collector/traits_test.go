@@ -17,6 +17,28 @@ func TestTraitsOf(t *testing.T) {
 	f(First|Holo, "1st", "edition", "holofoil")
 	f(AltArt|Secret, "alternate", "art", "secret")
 	f(0, "charizard", "ex")
+
+	f(SuperRare, "sr")
+	f(Secret, "sec")
+	f(AltArt|FullArt, "alternate", "full", "art")
+	f(AltArt, "alternate", "art")
+	f(Parallel, "parallel")
+	f(0, "l")
+}
+
+func TestRarityTraits(t *testing.T) {
+	for rarity, want := range map[string]Traits{
+		"l": Leader, "c": Common, "uc": Uncommon, "r": AnyRare, "sr": SuperRare, "sec": Secret, "pr": Promo,
+		"tr": Treasure,
+	} {
+		if got := RarityTraits([]string{rarity}); got != want {
+			t.Errorf("%q says %b, want %b", rarity, got, want)
+		}
+	}
+
+	if got := RarityTraits([]string{"rare", "c"}); got != AnyRare {
+		t.Errorf("a code beside another word says %b", got)
+	}
 }
 
 func TestSameFinish(t *testing.T) {

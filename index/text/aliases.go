@@ -24,6 +24,15 @@ type alias struct {
 // longestAlias is how many words of a query a phrase may cover.
 const longestAlias = 5
 
+// readPhrases notes which phrases are other names, so that whole names with one in them are kept.
+func (b *builder) readPhrases() {
+	b.phrases = map[string]bool{}
+	for _, given := range b.corpus.Aliases {
+		b.reader.norm.read(given.Phrase, 0)
+		b.phrases[string(b.reader.norm.text)] = true
+	}
+}
+
 // addAliases takes over the aliases that the catalog itself does not contradict: a phrase that is
 // the name of a card, or the code of a set, means that.
 func (b *builder) addAliases() {
@@ -87,7 +96,7 @@ func (q *query) readAliases(ix *Index) {
 			alias, ok := ix.aliases[string(q.span(i, til))]
 			number := tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' '
 			trade := til == i+1 && noises[string(q.norm.word(tokens[i]))].isTrade()
-			if !ok || number || trade {
+			if !ok || number || trade || q.isInName(ix, i, til) {
 				continue
 			}
 
@@ -113,9 +122,30 @@ func (q *query) readAliases(ix *Index) {
 	q.norm.read(string(text), maxTokens)
 }
 
+// isInName says whether the tokens from i to til are part of a whole name, or one word with the next
+// token: "eustass captain kid", "pre release".
+func (q *query) isInName(ix *Index, i, til int) bool {
+	n := len(q.norm.tokens)
+	if til < n {
+		if id := ix.words.find(q.span(i, til+1)); id != none && !q.norm.tokens[til].hash {
+			return true
+		}
+	}
+
+	for first := max(0, til-longestWhole); first <= i; first++ {
+		for end := til; end <= min(n, first+longestWhole); end++ {
+			if end-first > til-i && ix.wholes.find(q.span(first, end)) != none {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
 // isTrade says whether a word is one of the trade: no other name stands for it, and it is no misspelt
 // word: "lot" is no set, and "mint" no Mina.
-func (kind noise) isTrade() bool { return kind == quiet || kind == grading }
+func (kind noise) isTrade() bool { return kind >= quiet }
 
 // respell appends the tokens from i to til as they would be typed.
 func (q *query) respell(text []byte, i, til int) []byte {

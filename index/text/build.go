@@ -40,9 +40,10 @@ type builder struct {
 	numbers []string
 	aliases map[string]uint32
 
-	wholes []string
-	isCode map[string]bool
-	traits traitReader
+	wholes  []string
+	phrases map[string]bool // other names, folded
+	isCode  map[string]bool
+	traits  traitReader
 }
 
 // Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it
@@ -67,6 +68,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	b.index.traits = make([]collector.Traits, corpus.Len)
 	b.traits = newTraitReader(corpus)
 	b.index.phrasebook = newPhrasebook(corpus.Games)
+	b.readPhrases()
 
 	for i := range corpus.Len {
 		if i&15 == 0 {
@@ -326,17 +328,17 @@ func joinWords(words []nameWord) string {
 	return joined.String()
 }
 
-// addWhole keeps a whole name that has a word which a query could leave out.
+// addWhole keeps a whole name that has a word which a query could leave out or read as another name.
 func (b *builder) addWhole(words []nameWord) {
-	if len(words) < 2 || len(words) > longestWhole {
+	if len(words) > longestWhole {
 		return
 	}
 
 	for i := range words {
 		var joined []byte
-		for k := i; k < min(len(words), i+collector.LongestWish); k++ {
+		for k := i; k < min(len(words), i+max(collector.LongestWish, longestAlias)); k++ {
 			joined = append(joined, words[k].text...)
-			if b.index.phrases[string(joined)].kind != markPlain {
+			if b.index.phrases[string(joined)].kind != markPlain || b.phrases[string(joined)] {
 				b.wholes = append(b.wholes, joinWords(words))
 				return
 			}

@@ -12,6 +12,8 @@ type mark struct {
 	game uint8          // of markGame
 	wish collector.Wish // of the first word of a wish
 	id   uint32         // of the token: the word that it is, or none
+	// sealed is a word of markQuiet that names a product of cards.
+	sealed bool
 	// longest is, in a phrasebook, how many words a phrase has at most that begins with this one.
 	longest uint8
 }
@@ -77,7 +79,9 @@ func (q *query) readMarks(ix *Index) {
 	}
 
 	q.keepWholes(ix)
+	q.keepSealed(ix)
 	q.keepCode(ix)
+	q.keepNames(ix)
 	q.keepSome()
 	q.noteMarks()
 }
@@ -198,6 +202,33 @@ func (q *query) keepWholes(ix *Index) {
 	}
 }
 
+// keepSealed keeps words for products where a name or a set has them beside the word beside them:
+// "ancient booster", "premium booster".
+func (q *query) keepSealed(ix *Index) {
+	beside := func(i, k int) bool {
+		a := q.marks[i].id
+		b := q.marks[k].id
+		if a == none || b == none {
+			return false
+		}
+		found := false
+		note := func(uint32, uint32) { found = true }
+		ix.names.adjacent(a, b, note)
+		ix.sets.adjacent(a, b, note)
+		return found
+	}
+
+	for i := range q.marks {
+		if !q.marks[i].sealed {
+			continue
+		}
+		behind := i > 0 && q.marks[i-1].kind == markPlain && beside(i-1, i)
+		if behind || i+1 < len(q.marks) && q.marks[i+1].kind == markPlain && beside(i, i+1) {
+			q.marks[i] = mark{id: q.marks[i].id}
+		}
+	}
+}
+
 func (q *query) allPlain(i, til int) bool {
 	for _, m := range q.marks[i:til] {
 		if m.kind != markPlain {
@@ -222,6 +253,23 @@ func (q *query) keepCode(ix *Index) {
 
 	if code >= 0 && len(q.marks) > 1 {
 		q.marks[code] = mark{id: q.marks[code].id}
+	}
+}
+
+// keepNames keeps words of the trade that are whole names where nothing but rarities, years and games
+// stands beside them: "will card", "how much is will".
+func (q *query) keepNames(ix *Index) {
+	for _, m := range q.marks {
+		if m.kind == markPlain {
+			return
+		}
+	}
+
+	for i := range q.marks {
+		trade := q.marks[i].kind == markQuiet || q.marks[i].kind == markGrade
+		if trade && ix.wholes.find(q.span(i, i+1)) != none {
+			q.marks[i] = mark{id: q.marks[i].id}
+		}
 	}
 }
 
@@ -291,6 +339,8 @@ func newPhrasebook(games []string) phrasebook {
 		switch kind {
 		case quiet:
 			book.add(phrase, mark{kind: markQuiet})
+		case sealed:
+			book.add(phrase, mark{kind: markQuiet, sealed: true})
 		case grading:
 			book.add(phrase, mark{kind: markGrade})
 		case telling, everyday:

@@ -14,6 +14,8 @@ const (
 	everyday
 	// quiet words are left out, and the card is the same.
 	quiet
+	// sealed words are quiet ones, but beside a word that a name or a set has them beside.
+	sealed
 	// grading words are left out, but the copy is another one: a grade, a condition, a language.
 	grading
 )
@@ -25,7 +27,7 @@ var noiseText string
 var noises = readNoise(noiseText)
 
 func readNoise(text string) map[string]noise {
-	sections := map[string]noise{"[everyday]": everyday, "[quiet]": quiet, "[grading]": grading}
+	sections := map[string]noise{"[everyday]": everyday, "[quiet]": quiet, "[sealed]": sealed, "[grading]": grading}
 	table := map[string]noise{}
 	kind := telling
 	for line := range strings.Lines(text) {

@@ -119,6 +119,12 @@ var shelved = [][4]string{
 	{"Lotad", "1/80", "Sky", "Common"},                                        // 10
 	{"Galar Mine", "160/192", "Sky", "Uncommon"},                              // 11
 	{"Red Force", "2/80", "Sky", "Common"},                                    // 12
+	{"Will", "208/236", "Sky", "Uncommon"},                                    // 13
+	{"G Booster", "92/101", "Sky", "Rare"},                                    // 14
+	{"Ancient Booster Energy Capsule", "140/162", "Sky", "Uncommon"},          // 15
+	{"Boost Shake", "142/203", "SWSH07: Evolving Skies", "Uncommon"},          // 16
+	{"Iron Bundle", "56/182", "Sky", "Uncommon"},                              // 17
+	{"Sanji", "PRB01-001", "Premium Booster -The Best-", "Leader"},            // 18
 }
 
 // TestWordsBesideNames goes through the rules of docs/SEARCH.md on a small catalog.
@@ -161,6 +167,31 @@ func TestWordsBesideNames(t *testing.T) {
 	f("for sale")
 	f("psa 10")
 	f("my lot of cards")
+	f("will", 13)
+	f("will card", 13)
+	f("how much is will", 13)
+	f("will near mint", 13)
+	f("pokemon will", 13)
+	f("rare will", 13)
+	f("will charizard", 0)
+
+	// Products are none, but where a name has them.
+	f("dragonite booster pack", 7)
+	f("fossil booster pack", 7)
+	f("fossil booster box", 7)
+	f("umbreon evolving skies booster box", 8)
+	f("charizard tin", 0)
+	f("151 etb charizard", 1)
+	f("151 elite trainer box charizard", 1)
+	f("151 booster bundle charizard", 1)
+	f("g booster", 14)
+	f("booster", 14)
+	f("ancient booster", 15)
+	f("booster energy", 15)
+	f("iron bundle", 17)
+	f("premium booster", 18)
+	f("premium booster box", 18)
+	f("booster box")
 	f("50 card lot")
 	f("charizard lot", 0)
 	f("lot lotad", 10)
@@ -192,6 +223,53 @@ func TestWordsBesideNames(t *testing.T) {
 	f("xyzzy")
 }
 
+// TestRarities holds that what a card has is told apart as what is asked for is: one name in every
+// rarity and art finds the one that is meant, whichever stands first in the catalog.
+func TestRarities(t *testing.T) {
+	const set = "OP01: Romance Dawn"
+	cards := [][4]string{
+		{"Sabo", "OP01-001", set, "C"},
+		{"Sabo", "OP01-002", set, "UC"},
+		{"Sabo", "OP01-003", set, "R"},
+		{"Sabo", "OP01-004", set, "SR"},
+		{"Sabo", "OP01-005", set, "SEC"},
+		{"Sabo", "OP01-006", set, "L"},
+		{"King", "OP01-007", set, "SR"},
+		{"King (Parallel)", "OP01-007", set, "SR"},
+		{"Yamato", "OP01-008", set, "SEC"},
+		{"Yamato (Parallel)", "OP01-008", set, "SEC"},
+		{"Sylveon V", "74/203", "Evolving Skies", "Ultra Rare"},
+		{"Sylveon V (Full Art)", "183/203", "Evolving Skies", "Ultra Rare"},
+		{"Sylveon V (Alternate Full Art)", "184/203", "Evolving Skies", "Ultra Rare"},
+	}
+	wanted := map[string]string{
+		"sabo common": "C", "sabo uncommon": "UC", "sabo uc": "UC", "sabo rare": "R", "sabo sr": "SR",
+		"sabo super rare": "SR", "sabo sec": "SEC", "sabo secret rare": "SEC", "sabo leader": "L",
+		"king alt art": "King (Parallel)", "yamato alt art": "Yamato (Parallel)", "op01 king aa": "King (Parallel)",
+		"sylveon v alt art":            "Sylveon V (Alternate Full Art)",
+		"sylveon v alt full art":       "Sylveon V (Alternate Full Art)",
+		"alternate full art sylveon v": "Sylveon V (Alternate Full Art)",
+	}
+
+	for range 2 {
+		ix := shelf(t, nil, cards...)
+		for q, want := range wanted {
+			hits := sorted(ix.Search(nil, q, nil))
+			if len(hits) == 0 || cards[hits[0].Card][0] != want && cards[hits[0].Card][3] != want {
+				t.Errorf("%q finds %v first, want %s", q, hits[:min(len(hits), 1)], want)
+			}
+		}
+
+		// Full art is either, alternate or not.
+		hits := sorted(ix.Search(nil, "sylveon v full art", nil))
+		if len(hits) == 0 || !strings.Contains(cards[hits[0].Card][0], "Full Art") {
+			t.Errorf("full art finds %v", hits)
+		}
+
+		slices.Reverse(cards)
+	}
+}
+
 // TestNameBeforeSet holds that a name outweighs the code or name of a set that has no such card, also
 // where words of the set are rarer among names.
 func TestNameBeforeSet(t *testing.T) {
@@ -218,6 +296,37 @@ func TestNameBeforeSet(t *testing.T) {
 	if hits := sorted(ix.Search(nil, "phf crobat", nil)); len(hits) == 0 || hits[0].Card != 0 {
 		t.Errorf("phf crobat finds %v", hits)
 	}
+}
+
+// TestPartsOfNames holds that no part of a whole name, or of a word that was typed as two, is read as
+// another name.
+func TestPartsOfNames(t *testing.T) {
+	ix := shelf(t, []Alias{
+		{Phrase: "captain kid", Replacement: "eustass captain kid", Card: -1, Game: 1},
+		{Phrase: "pre", Replacement: "prismatic evolutions", Card: -1, Game: 0},
+	}, [][4]string{
+		{`Eustass"Captain"Kid (001)`, "ST02-001", "OP01: Romance Dawn", "L"},
+		{"Pikachu ex", "28/131", "Prismatic Evolutions", "Double Rare"},
+		{"Pikachu (Prerelease)", "1/9", "Promos", "Promo"},
+	}...)
+	f := func(q string, want uint32, readAs bool) {
+		t.Helper()
+		hits := sorted(ix.Search(nil, q, nil))
+		if len(hits) == 0 || hits[0].Card != want {
+			t.Fatalf("%q finds %v, want %d", q, hits, want)
+		}
+		told := slices.ContainsFunc(ix.Interpret(nil, q, want), func(n Note) bool { return n.Kind == ReadAs })
+		if told != readAs {
+			t.Errorf("%q was read as other words: %t", q, told)
+		}
+	}
+
+	f(`Eustass"Captain"Kid (001)`, 0, false)
+	f("eustass captain kid ST02-001", 0, false)
+	f("captain kid", 0, true)
+	f("pikachu ex pre", 1, true)
+	f("pikachu pre release", 2, false)
+	f("pikachu pre release promo", 2, false)
 }
 
 func TestInterpret(t *testing.T) {

@@ -12,20 +12,22 @@ type traitReader struct {
 	corpus Corpus
 	norm   normaliser
 	known  map[string]collector.Traits
+	// rarities are apart: "L" says more as a rarity than elsewhere.
+	rarities map[string]collector.Traits
 	// current is what the finishes of the card at hand say; finish adds one to it.
 	current collector.Traits
 	finish  func(string)
 }
 
 func newTraitReader(corpus Corpus) traitReader {
-	return traitReader{corpus: corpus, known: map[string]collector.Traits{}}
+	return traitReader{corpus: corpus, known: map[string]collector.Traits{}, rarities: map[string]collector.Traits{}}
 }
 
 // of returns the traits of card i.
 func (tr *traitReader) of(i int) collector.Traits {
 	var all collector.Traits
 	if tr.corpus.Rarity != nil {
-		all |= tr.say(tr.corpus.Rarity(i))
+		all |= tr.rarity(tr.corpus.Rarity(i))
 	}
 	if tr.corpus.Printing != nil {
 		all |= tr.say(tr.corpus.Printing(i))
@@ -57,6 +59,17 @@ func (tr *traitReader) of(i int) collector.Traits {
 	return all
 }
 
+// rarity returns the traits that a rarity says, which may be a code.
+func (tr *traitReader) rarity(rarity string) collector.Traits {
+	if known, ok := tr.rarities[rarity]; ok {
+		return known
+	}
+
+	traits := collector.RarityTraits(tr.words(rarity))
+	tr.rarities[strings.Clone(rarity)] = traits
+	return traits
+}
+
 // aside returns the traits that the qualifiers of a name say: what stands in brackets.
 func (tr *traitReader) aside(name string) collector.Traits {
 	at := strings.IndexAny(name, "([")
@@ -75,15 +88,19 @@ func (tr *traitReader) say(text string) collector.Traits {
 		return known
 	}
 
+	traits := collector.TraitsOf(tr.words(text))
+	tr.known[strings.Clone(text)] = traits
+	return traits
+}
+
+// words are the folded words of a text.
+func (tr *traitReader) words(text string) []string {
 	tr.norm.read(text, 0)
 	words := make([]string, len(tr.norm.tokens))
 	for i, tok := range tr.norm.tokens {
 		words[i] = string(tr.norm.word(tok))
 	}
-
-	traits := collector.TraitsOf(words)
-	tr.known[strings.Clone(text)] = traits
-	return traits
+	return words
 }
 
 // lastFirstEdition is the year until which first editions were marked: where no price tells, an old
