@@ -90,6 +90,43 @@ func TestKnownValues(t *testing.T) {
 	}
 }
 
+// TestVariantsAsPeopleWriteThem asks for variants in the words of people: the filter finds what the code
+// finds, in whichever of its names, and knows the words.
+func TestVariantsAsPeopleWriteThem(t *testing.T) {
+	world := fixture.Random(3, size)
+	codes := []string{
+		"normal", "holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil", "unlimited", "unlimited_holofoil",
+		"foil", "galaxy",
+	}
+	priced := map[string]int{}
+	for i := range world.Cards {
+		code := codes[i%len(codes)]
+		priced[code]++
+		world.Cards[i].Lanes = []fixture.Lane{{Variant: code, Cents: 100}}
+	}
+	o := newTruth(t, world)
+
+	for asked, want := range map[string]int{
+		"reverse_holofoil": priced["reverse_holofoil"], "rev holo": priced["reverse_holofoil"],
+		"Reverse Holo": priced["reverse_holofoil"], "reverseholofoil": priced["reverse_holofoil"],
+		"holo": priced["holofoil"] + priced["foil"], "foil": priced["holofoil"] + priced["foil"],
+		"1st ed": priced["1st_edition"], "1st edition holo": priced["1st_edition_holofoil"],
+		"unlimited-holo": priced["unlimited_holofoil"], "non holo": priced["normal"],
+		"Galaxy": priced["galaxy"], "rev": priced["reverse_holofoil"],
+		"gold": 0, " ": 0, "reverse galaxy": 0, "1st": priced["1st_edition"],
+	} {
+		q := index.Query{Filter: index.NoFilter, Sort: index.PriceDesc}
+		q.Variant = asked
+		page := o.x.Cards(nil, q, nil, len(world.Cards))
+		if len(page.Cards) != want {
+			t.Errorf("%q finds %d cards, want %d", asked, len(page.Cards), want)
+		}
+		if _, known := o.x.Knows(index.VariantKind, asked); known != (want > 0) {
+			t.Errorf("%q is known: %t", asked, known)
+		}
+	}
+}
+
 // BenchmarkNamed finds cards by id and by identifier: the second is to be as fast as the first.
 func BenchmarkNamed(b *testing.B) {
 	o := newTruth(b, fixture.Random(1, fixture.Size{Sets: 20, Cards: 4000, Days: 1}))

@@ -11,17 +11,13 @@ import (
 // buildNarrow makes what the filters by variant and by time look at.
 func (ix *Index) buildNarrow(step func()) {
 	c := ix.c
-	// A catalog has few variants, and every lane has one of them.
-	folded := make([]string, c.Variants.Len())
-	for k := range folded {
-		folded[k] = collector.Fold(c.Variants.At(k))
-	}
-
 	n := c.Cards.ID.Len()
+	// Names of one variant share a list. A catalog has few variants, and every lane has one of them.
+	ix.sameAs = firstOfSame(&c.Variants)
 	ix.variants = newTerms(step, n, func(card int, add func(string)) {
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 			if c.Lanes.Cents[lane] >= 0 {
-				add(folded[c.Lanes.Variant[lane]])
+				add(c.Variants.At(ix.sameAs[c.Lanes.Variant[lane]]))
 			}
 		}
 	})
@@ -37,6 +33,29 @@ func (ix *Index) buildNarrow(step func()) {
 		}
 		ix.updated[card] = at
 	}
+}
+
+// firstOfSame has for each variant the first one that means the same.
+func firstOfSame(variants *snapshot.Strings) []int {
+	first := make([]int, variants.Len())
+	for k := range first {
+		name := variants.At(k)
+		for first[k] < k && !collector.SameVariant(variants.At(first[k]), name) {
+			first[k]++
+		}
+	}
+	return first
+}
+
+// cardsPriced are the cards that have a price in a variant, ascending; variants are told apart as in
+// histories and statistics (decision 2019).
+func (ix *Index) cardsPriced(variant string) []uint32 {
+	for k, first := range ix.sameAs {
+		if name := ix.c.Variants.At(k); name != "" && collector.SameVariant(name, variant) {
+			return ix.variants.find(ix.c.Variants.At(first))
+		}
+	}
+	return nil
 }
 
 // noSets is the range of sets of a selection that looks at no set.
@@ -97,7 +116,7 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 		known = len(ix.rarities.find(folded)) > 0
 		all = ix.rarities.spelt(&c.Cards.Rarity)
 	case VariantKind:
-		known = len(ix.variants.find(folded)) > 0
+		known = len(ix.cardsPriced(value)) > 0
 		all = column(&c.Variants)
 	case SeriesKind:
 		known = len(ix.series.find(folded)) > 0
