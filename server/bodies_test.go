@@ -49,6 +49,7 @@ func TestBodies(t *testing.T) {
 		found(`{"ids":["` + strings.Replace(k.id, "c", `\u0063`, 1) + `"]}`)
 		found(`{"page":null,"ids":["` + k.id + `"],"x":{"ids":[1,{}]},"y":[[],1.5e300,true]}`)
 		found(`{"IDS":[],"ids":["` + k.id + `"]}`)
+		found(`{"ids":["` + k.id + `"],"items":[1]}`)
 		found(`{"deep":` + nested(15) + `,"ids":["` + k.id + `"]}`)
 		bad(`{"deep":`+nested(16)+`,"ids":["`+k.id+`"]}`, "16 levels")
 		bad(`{"ids":`+nested(16)+`}`, "16 levels")
