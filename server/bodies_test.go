@@ -89,7 +89,13 @@ func TestBodies(t *testing.T) {
 		bad(`"ids"`, "object")
 		bad(`1`, "object")
 		bad(`{}`, "ids or identifiers is required")
-		bad(`{"Ids":["x"]}`, "ids or identifiers is required")
+		bad(`{"Ids":["x"]}`, `ids or identifiers is required (got \"Ids\"): send`)
+		bad(`{"d":1,"c":[],"b":{},"a":"x"}`, `(got \"d\", \"c\", \"b\", …): send`)
+		form := ""
+		if path == "/v1/prices/batch" {
+			form = ", which is the form of preview keys"
+		}
+		bad(`{"items":[{"kind":"card"}]}`, `(got \"items\"`+form+`): send {\"ids\":`)
 		bad(`{"ids":null}`, "array")
 		bad(`{"ids":"x"}`, "array")
 		bad(`{"ids":{"0":"x"}}`, "array")
