@@ -68,6 +68,12 @@ func TestKnownValues(t *testing.T) {
 		{index.GameKind, "Pokemn", "pokemon", false},
 		{index.GameKind, "magic the gathering", "", false},
 		{index.GameKind, "!!", "", false},
+		{index.GameKind, "op", "one-piece", false},
+		{index.GameKind, "OPTCG", "one-piece", false},
+		{index.GameKind, "pkmn", "pokemon", false},
+		{index.GameKind, "mtg", "", false},
+		{index.GameKind, "tcg", "", false},
+		{index.GameKind, "o", "", false},
 		{index.NamespaceKind, "nobody-at-all", "", false},
 	} {
 		if nearest, known := o.x.Knows(c.kind, c.value); nearest != c.nearest || known != c.known {
@@ -86,6 +92,26 @@ func TestKnownValues(t *testing.T) {
 		nearest, known := o.x.Knows(index.RarityKind, rarity+"x")
 		if known || collector.Fold(nearest) != collector.Fold(rarity) {
 			t.Errorf("rarity %qx: %q, %t", rarity, nearest, known)
+		}
+	}
+}
+
+// TestRaritiesInOtherWords wants the nearest rarity to be the one that says the same, not the one that
+// is spelt alike.
+func TestRaritiesInOtherWords(t *testing.T) {
+	world := fixture.Random(3, size)
+	rarities := []string{"Holo Rare", "Special Illustration Rare", "SR", "Uncommon", "C"}
+	for i := range world.Cards {
+		world.Cards[i].Rarity = rarities[i%len(rarities)]
+	}
+	o := newTruth(t, world)
+
+	for value, want := range map[string]string{
+		"rare holo": "Holo Rare", "SIR": "Special Illustration Rare", "special art rare": "Special Illustration Rare",
+		"common": "", "Uncomon": "Uncommon", "uc": "Uncommon", "Hollo Rare": "Holo Rare",
+	} {
+		if got, known := o.x.Knows(index.RarityKind, value); known || got != want {
+			t.Errorf("nearest to %q is %q, %t; want %q", value, got, known, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"ninepocket/collector"
 	"ninepocket/snapshot"
@@ -133,7 +134,72 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 	if known {
 		return "", true
 	}
-	return collector.Nearest(value, all), false
+	if kind == RarityKind {
+		if meant, is := sameRarity(folded, all); is {
+			return meant, false
+		}
+	}
+	nearest = collector.Nearest(value, all)
+	if kind == GameKind && nearest == "" {
+		nearest = shortened(folded, all)
+	}
+	return nearest, false
+}
+
+// sameRarity is the first of all rarities that says what a value says in other words: "Holo Rare" for
+// "rare holo", "Special Illustration Rare" for "SIR". It is "" where no rarity says so, and false for
+// a value that is no name of a rarity.
+func sameRarity(folded string, all func(each func(string))) (meant string, is bool) {
+	wish, is := collector.FindWish([]byte(folded))
+	if !is {
+		return "", false
+	}
+
+	all(func(rarity string) {
+		if w, ok := collector.FindWish([]byte(collector.Fold(rarity))); ok && w == wish && meant == "" {
+			meant = rarity
+		}
+	})
+	return meant, true
+}
+
+// shortened is the one value that a short name stands for, "" for none or several: the letters of "op"
+// and "pkmn" begin as its letters do and follow each other in it. The trade's "tcg" does not count.
+func shortened(folded string, all func(each func(string))) string {
+	short := strings.TrimSuffix(folded, "tcg")
+	if len(short) < leastShort {
+		return ""
+	}
+
+	meant := ""
+	times := 0
+	all(func(value string) {
+		if isShort(short, collector.Fold(value)) {
+			meant = value
+			times++
+		}
+	})
+	if times != 1 {
+		return ""
+	}
+	return meant
+}
+
+// leastShort is how many letters a short name has at least: one letter begins many names.
+const leastShort = 2
+
+func isShort(short, long string) bool {
+	if long == "" || short[0] != long[0] {
+		return false
+	}
+	for i := range len(short) {
+		at := strings.IndexByte(long, short[i])
+		if at < 0 {
+			return false
+		}
+		long = long[at+1:]
+	}
+	return true
 }
 
 // column calls each with every text of a column.
