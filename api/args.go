@@ -183,8 +183,12 @@ func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 	}
 
 	if v == "" {
-		r.problem("%s must have between %d and %d characters (got 0): leave it out for any",
-			name, bounds.Min, bounds.Max)
+		without := "any"
+		if name == "cursor" {
+			without = "the first page"
+		}
+		r.problem("%s must have between %d and %d characters (got 0): leave it out for %s",
+			name, bounds.Min, bounds.Max, without)
 		return "", false
 	}
 	if n := int64(utf8.RuneCountInString(v)); !bounds.Has(n) {
@@ -267,13 +271,22 @@ func (r *Request) instantArg(name string) int64 {
 		return snapshot.NoTime
 	}
 
-	at, err := time.Parse(time.RFC3339, v)
-	if err != nil {
-		r.problem("%s must be a date and time of RFC 3339, such as 2026-11-20T20:05:00Z (got %s)", name, Quote(v))
-		return snapshot.NoTime
+	at, err := parseInstant(v)
+	if err == nil {
+		return at.UnixMilli()
 	}
-	return at.UnixMilli()
+
+	// In a query a plus sign that is not escaped is a space.
+	if _, err := parseInstant(strings.ReplaceAll(v, " ", "+")); err == nil {
+		r.problem("%s has a space where its offset begins (got %s): spell a plus sign %%2B", name, Quote(v))
+	} else {
+		r.problem("%s must be a date and time of RFC 3339, such as 2026-11-20T20:05:00Z (got %s)", name, Quote(v))
+	}
+	return snapshot.NoTime
 }
+
+// parseInstant reads a date and time of RFC 3339, whose letters may be small.
+func parseInstant(v string) (time.Time, error) { return time.Parse(time.RFC3339, strings.ToUpper(v)) }
 
 // identifierArg reads an identifier, "" when it is absent.
 func (r *Request) identifierArg() string {

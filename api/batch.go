@@ -181,7 +181,8 @@ func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	switch {
 	case total < 0:
 	case body.Member("ids") == nil && body.Member("identifiers") == nil:
-		r.problem(`ids or identifiers is required: send {"ids":["card_…"]} or {"identifiers":["tcgplayer:42382"]}`)
+		r.problem(`ids or identifiers is required%s: send {"ids":["card_…"]} or {"identifiers":["tcgplayer:42382"]}`,
+			r.gotMembers(body))
 	case !bounds.Has(int64(total)) && body.Member("identifiers") == nil:
 		r.problem("ids must have between %d and %d entries (got %d)", bounds.Min, bounds.Max, total)
 	case !bounds.Has(int64(total)):
@@ -189,6 +190,29 @@ func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 			bounds.Min, bounds.Max, total)
 	}
 	return r.ids, ids
+}
+
+// maxGot is how many members a problem names that were sent in place of those that are required.
+const maxGot = 3
+
+// gotMembers says which members a body has that lacks those of its operation, "" for one without any.
+func (r *Request) gotMembers(body jsonwalk.Value) string {
+	if r.Path == pricesPath && body.Member("items") != nil {
+		return ` (got "items", which is the form of preview keys)`
+	}
+
+	var got []string
+	for name := range body.Members() {
+		if len(got) == maxGot {
+			got = append(got, "…")
+			break
+		}
+		got = append(got, Quote(name.Text()))
+	}
+	if len(got) == 0 {
+		return ""
+	}
+	return " (got " + strings.Join(got, ", ") + ")"
 }
 
 // sampleRefs are what a list of references holds, by its name.

@@ -82,8 +82,8 @@ func FuzzReadIDs(f *testing.F) {
 
 	five := wire.Range{Min: 1, Max: 5}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := &Request{Body: body}
-		usual := &Request{Body: body}
+		r := &Request{Operation: searchOperation(), Body: body}
+		usual := &Request{Operation: r.Operation, Body: body}
 		before := string(body)
 		if usual.scanIDs("ids", five) {
 			r.decodeIDs(five)

@@ -314,6 +314,22 @@ func TestFiltersReachTheQuery(t *testing.T) {
 	}
 }
 
+// TestInstants reads instants as RFC 3339 lets them be written.
+func TestInstants(t *testing.T) {
+	const at = 1787184000000 // 2026-08-20T00:00:00Z
+	for query, want := range map[string]int64{
+		"2026-08-20T00:00:00Z": at, "2026-08-20t00:00:00z": at, "2026-08-20T02:00:00%2B02:00": at,
+		"2026-08-19t22:00:00.250-02:00": at + 250,
+		"2026-08-20T02:00:00+02:00":     snapshot.NoTime, "2026-08-20": snapshot.NoTime, "2026-08-20T00:00:00": snapshot.NoTime,
+	} {
+		r := &Request{Operation: searchOperation()}
+		r.ReadQuery([]byte("updated_since=" + query))
+		if got := r.cardQuery().UpdatedSince; got != want || r.problems.any() == (want != snapshot.NoTime) {
+			t.Errorf("%s is read as %d, %q; want %d", query, got, r.problems.named, want)
+		}
+	}
+}
+
 // TestSelectionsFitTheirTable wants the length of an array that Go needs as a constant to be the table's.
 func TestSelectionsFitTheirTable(t *testing.T) {
 	if maxSelections != wire.Selections.Max || len(statWindows) != len(snapshot.StatWindows) {

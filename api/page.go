@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"ninepocket/access"
 	"ninepocket/engine/cursor"
 	"ninepocket/wire"
 )
@@ -12,15 +13,8 @@ import (
 // walk began in, when it is still kept. It returns the position behind which the page begins, nil
 // without a cursor. Problems are noted.
 func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte) (P, error)) *P {
-	token, ok := r.textArg("cursor", wire.CursorText)
-	if !ok || r.problems.any() {
-		return nil
-	}
-
-	// A cursor of other parameters opens nothing: its position would mean another order.
-	page, err := r.Cursors.Open(token, op, bound, r.Now)
-	if err != nil {
-		r.badCursor(token, err)
+	token, page, ok := r.readCursor(op, bound, wire.CursorText)
+	if !ok {
 		return nil
 	}
 
@@ -37,12 +31,35 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 	return &position
 }
 
+// readCursor reads the cursor parameter, false without a good one. A cursor of other parameters opens
+// nothing: its position would mean another order. Problems are noted.
+func (r *Request) readCursor(op cursor.Op, bound uint64, length wire.Range) (token string, page cursor.Page, ok bool) {
+	sound := !r.problems.any()
+	token, ok = r.textArg("cursor", length)
+	if !ok {
+		return "", page, false
+	}
+
+	// Beside parameters that are wrong, nobody knows what the cursor was issued for: only what is
+	// wrong with it alone is named.
+	page, err := r.Cursors.Open(token, op, bound, r.Now)
+	if err != nil && (sound || !errors.Is(err, cursor.ErrOther)) {
+		r.badCursor(token, err)
+	}
+	return token, page, err == nil && sound
+}
+
+var errOtherQuery = errors.New("cursor was issued for other parameters")
+
 // badCursor says what is wrong with a cursor and what to do (decision 29).
 func (r *Request) badCursor(token string, err error) {
 	if errors.Is(err, cursor.ErrMalformed) {
 		r.problem("%s (got %s): leave it out to start again from the first page, "+
 			"then send next_cursor as it came", err, Quote(token))
 		return
+	}
+	if errors.Is(err, cursor.ErrOther) && r.Surface == access.Live { // its cursors are for every tenant
+		err = errOtherQuery
 	}
 	r.problem("%s: leave it out to start again from the first page", err)
 }

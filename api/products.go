@@ -80,17 +80,12 @@ func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 // View while it is kept, else the current one when its products are the same (decision 29). It
 // returns the last tail shown.
 func (r *Request) openProducts(bound uint64) (after string) {
-	token, ok := r.textArg("cursor", wire.PreviewCursorText)
-	if !ok || r.problems.any() {
+	token, page, ok := r.readCursor(cursor.Products, bound, wire.PreviewCursorText)
+	if !ok {
 		return ""
 	}
-
-	page, err := r.Cursors.Open(token, cursor.Products, bound, r.Now)
-	if err == nil && len(page.Position) <= 8 {
-		err = cursor.ErrMalformed
-	}
-	if err != nil {
-		r.badCursor(token, err)
+	if len(page.Position) <= 8 {
+		r.badCursor(token, cursor.ErrMalformed)
 		return ""
 	}
 

@@ -26,19 +26,22 @@ func Operations() []*Operation {
 		live(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		live(get, "/v1/market/movers", access.MarketMovers, listMovers,
 			"direction", "period", "min_price_cents", "set", "game", "limit"),
-		live(post, "/v1/prices/batch", access.PricesBatch, batchPrices),
+		live(post, pricesPath, access.PricesBatch, batchPrices),
 		usageOf(live(get, "/v1/usage", access.UsageGet, getUsage)),
 
 		preview(get, "/v1/products", access.ProductsList, access.CatalogRead, listProducts,
 			"limit", "cursor", "game", "kind", "partner_id"),
 		preview(get, "/v1/products/{id}", access.ProductsGet, access.CatalogRead, getProduct),
 		onceOf(readSelections,
-			preview(post, "/v1/prices/batch", access.PricesBatch, access.PricesRead, priceSelections)),
+			preview(post, pricesPath, access.PricesBatch, access.PricesRead, priceSelections)),
 		usageOf(preview(get, "/v1/usage", access.UsageGet, access.UsageRead, getUsage)),
 	}
 }
 
-const searchPath = "/v1/cards"
+const (
+	searchPath = "/v1/cards"
+	pricesPath = "/v1/prices/batch" // of both surfaces
+)
 
 // live is an operation of the live surface.
 func live(method, path string, name access.Operation, run runner, params ...string) *Operation {

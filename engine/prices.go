@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"strings"
 	"sync"
 
 	"ninepocket/collector"
@@ -25,36 +24,8 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 	}
 }
 
-// SameVariant compares variants ignoring case, spaces, hyphens and underscores (decision 17); names
-// that people write for the same finish and edition are the same (decision 1809).
-func SameVariant(a, b string) bool {
-	return sameLetters(a, b) || collector.SameFinish(a, b)
-}
-
-func sameLetters(a, b string) bool {
-	for {
-		a = skipJoiners(a)
-		b = skipJoiners(b)
-		if a == "" || b == "" {
-			return a == b
-		}
-		if lower(a[0]) != lower(b[0]) {
-			return false
-		}
-
-		a = a[1:]
-		b = b[1:]
-	}
-}
-
-func skipJoiners(s string) string { return strings.TrimLeft(s, " -_") }
-
-func lower(b byte) byte {
-	if 'A' <= b && b <= 'Z' {
-		return b + 'a' - 'A'
-	}
-	return b
-}
+// SameVariant compares variants as every filter by variant does; see collector.SameVariant.
+func SameVariant(a, b string) bool { return collector.SameVariant(a, b) }
 
 // series is one variant's points while a history is being written.
 type series struct {

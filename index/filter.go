@@ -20,7 +20,7 @@ type Filter struct {
 	Max    int64
 
 	Identifier string // NAMESPACE:VALUE
-	Variant    string // that a card has a price in; compared as rarity is
+	Variant    string // that a card has a price in; compared by collector.SameVariant
 	// The release date of the card's set, both inclusive; either leaves out cards without one. NoDay
 	// is no bound.
 	ReleasedAfter  snapshot.Day
@@ -108,7 +108,7 @@ func (ix *Index) resolve(f Filter) (s selection, ok bool) {
 	}
 
 	if f.Variant != "" {
-		s.lists = append(s.lists, ix.variants.find(collector.Fold(f.Variant)))
+		s.lists = append(s.lists, ix.cardsPriced(f.Variant))
 	}
 
 	if f.ReleasedAfter != snapshot.NoDay || f.ReleasedBefore != snapshot.NoDay {

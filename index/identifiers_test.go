@@ -68,6 +68,12 @@ func TestKnownValues(t *testing.T) {
 		{index.GameKind, "Pokemn", "pokemon", false},
 		{index.GameKind, "magic the gathering", "", false},
 		{index.GameKind, "!!", "", false},
+		{index.GameKind, "op", "one-piece", false},
+		{index.GameKind, "OPTCG", "one-piece", false},
+		{index.GameKind, "pkmn", "pokemon", false},
+		{index.GameKind, "mtg", "", false},
+		{index.GameKind, "tcg", "", false},
+		{index.GameKind, "o", "", false},
 		{index.NamespaceKind, "nobody-at-all", "", false},
 	} {
 		if nearest, known := o.x.Knows(c.kind, c.value); nearest != c.nearest || known != c.known {
@@ -86,6 +92,63 @@ func TestKnownValues(t *testing.T) {
 		nearest, known := o.x.Knows(index.RarityKind, rarity+"x")
 		if known || collector.Fold(nearest) != collector.Fold(rarity) {
 			t.Errorf("rarity %qx: %q, %t", rarity, nearest, known)
+		}
+	}
+}
+
+// TestRaritiesInOtherWords wants the nearest rarity to be the one that says the same, not the one that
+// is spelt alike.
+func TestRaritiesInOtherWords(t *testing.T) {
+	world := fixture.Random(3, size)
+	rarities := []string{"Holo Rare", "Special Illustration Rare", "SR", "Uncommon", "C"}
+	for i := range world.Cards {
+		world.Cards[i].Rarity = rarities[i%len(rarities)]
+	}
+	o := newTruth(t, world)
+
+	for value, want := range map[string]string{
+		"rare holo": "Holo Rare", "SIR": "Special Illustration Rare", "special art rare": "Special Illustration Rare",
+		"common": "", "Uncomon": "Uncommon", "uc": "Uncommon", "Hollo Rare": "Holo Rare",
+	} {
+		if got, known := o.x.Knows(index.RarityKind, value); known || got != want {
+			t.Errorf("nearest to %q is %q, %t; want %q", value, got, known, want)
+		}
+	}
+}
+
+// TestVariantsAsPeopleWriteThem asks for variants in the words of people: the filter finds what the code
+// finds, in whichever of its names, and knows the words.
+func TestVariantsAsPeopleWriteThem(t *testing.T) {
+	world := fixture.Random(3, size)
+	codes := []string{
+		"normal", "holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil", "unlimited", "unlimited_holofoil",
+		"foil", "galaxy",
+	}
+	priced := map[string]int{}
+	for i := range world.Cards {
+		code := codes[i%len(codes)]
+		priced[code]++
+		world.Cards[i].Lanes = []fixture.Lane{{Variant: code, Cents: 100}}
+	}
+	o := newTruth(t, world)
+
+	for asked, want := range map[string]int{
+		"reverse_holofoil": priced["reverse_holofoil"], "rev holo": priced["reverse_holofoil"],
+		"Reverse Holo": priced["reverse_holofoil"], "reverseholofoil": priced["reverse_holofoil"],
+		"holo": priced["holofoil"] + priced["foil"], "foil": priced["holofoil"] + priced["foil"],
+		"1st ed": priced["1st_edition"], "1st edition holo": priced["1st_edition_holofoil"],
+		"unlimited-holo": priced["unlimited_holofoil"], "non holo": priced["normal"],
+		"Galaxy": priced["galaxy"], "rev": priced["reverse_holofoil"],
+		"gold": 0, " ": 0, "reverse galaxy": 0, "1st": priced["1st_edition"],
+	} {
+		q := index.Query{Filter: index.NoFilter, Sort: index.PriceDesc}
+		q.Variant = asked
+		page := o.x.Cards(nil, q, nil, len(world.Cards))
+		if len(page.Cards) != want {
+			t.Errorf("%q finds %d cards, want %d", asked, len(page.Cards), want)
+		}
+		if _, known := o.x.Knows(index.VariantKind, asked); known != (want > 0) {
+			t.Errorf("%q is known: %t", asked, known)
 		}
 	}
 }

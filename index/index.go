@@ -23,7 +23,8 @@ type Index struct {
 	series   *terms   // sets by folded series
 	names    *terms   // cards by folded plain name
 	cores    *terms   // cards by the key of their core, see Core
-	variants *terms   // cards by folded variant that they have a price in
+	variants *terms   // cards by variant that they have a price in
+	sameAs   []int    // of a variant: the first that means the same
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending

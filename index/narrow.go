@@ -3,6 +3,7 @@ package index
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"ninepocket/collector"
 	"ninepocket/snapshot"
@@ -11,17 +12,13 @@ import (
 // buildNarrow makes what the filters by variant and by time look at.
 func (ix *Index) buildNarrow(step func()) {
 	c := ix.c
-	// A catalog has few variants, and every lane has one of them.
-	folded := make([]string, c.Variants.Len())
-	for k := range folded {
-		folded[k] = collector.Fold(c.Variants.At(k))
-	}
-
 	n := c.Cards.ID.Len()
+	// Names of one variant share a list. A catalog has few variants, and every lane has one of them.
+	ix.sameAs = firstOfSame(&c.Variants)
 	ix.variants = newTerms(step, n, func(card int, add func(string)) {
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 			if c.Lanes.Cents[lane] >= 0 {
-				add(folded[c.Lanes.Variant[lane]])
+				add(c.Variants.At(ix.sameAs[c.Lanes.Variant[lane]]))
 			}
 		}
 	})
@@ -37,6 +34,29 @@ func (ix *Index) buildNarrow(step func()) {
 		}
 		ix.updated[card] = at
 	}
+}
+
+// firstOfSame has for each variant the first one that means the same.
+func firstOfSame(variants *snapshot.Strings) []int {
+	first := make([]int, variants.Len())
+	for k := range first {
+		name := variants.At(k)
+		for first[k] < k && !collector.SameVariant(variants.At(first[k]), name) {
+			first[k]++
+		}
+	}
+	return first
+}
+
+// cardsPriced are the cards that have a price in a variant, ascending; variants are told apart as in
+// histories and statistics (decision 2019).
+func (ix *Index) cardsPriced(variant string) []uint32 {
+	for k, first := range ix.sameAs {
+		if name := ix.c.Variants.At(k); name != "" && collector.SameVariant(name, variant) {
+			return ix.variants.find(ix.c.Variants.At(first))
+		}
+	}
+	return nil
 }
 
 // noSets is the range of sets of a selection that looks at no set.
@@ -97,7 +117,7 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 		known = len(ix.rarities.find(folded)) > 0
 		all = ix.rarities.spelt(&c.Cards.Rarity)
 	case VariantKind:
-		known = len(ix.variants.find(folded)) > 0
+		known = len(ix.cardsPriced(value)) > 0
 		all = column(&c.Variants)
 	case SeriesKind:
 		known = len(ix.series.find(folded)) > 0
@@ -114,7 +134,72 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 	if known {
 		return "", true
 	}
-	return collector.Nearest(value, all), false
+	if kind == RarityKind {
+		if meant, is := sameRarity(folded, all); is {
+			return meant, false
+		}
+	}
+	nearest = collector.Nearest(value, all)
+	if kind == GameKind && nearest == "" {
+		nearest = shortened(folded, all)
+	}
+	return nearest, false
+}
+
+// sameRarity is the first of all rarities that says what a value says in other words: "Holo Rare" for
+// "rare holo", "Special Illustration Rare" for "SIR". It is "" where no rarity says so, and false for
+// a value that is no name of a rarity.
+func sameRarity(folded string, all func(each func(string))) (meant string, is bool) {
+	wish, is := collector.FindWish([]byte(folded))
+	if !is {
+		return "", false
+	}
+
+	all(func(rarity string) {
+		if w, ok := collector.FindWish([]byte(collector.Fold(rarity))); ok && w == wish && meant == "" {
+			meant = rarity
+		}
+	})
+	return meant, true
+}
+
+// shortened is the one value that a short name stands for, "" for none or several: the letters of "op"
+// and "pkmn" begin as its letters do and follow each other in it. The trade's "tcg" does not count.
+func shortened(folded string, all func(each func(string))) string {
+	short := strings.TrimSuffix(folded, "tcg")
+	if len(short) < leastShort {
+		return ""
+	}
+
+	meant := ""
+	times := 0
+	all(func(value string) {
+		if isShort(short, collector.Fold(value)) {
+			meant = value
+			times++
+		}
+	})
+	if times != 1 {
+		return ""
+	}
+	return meant
+}
+
+// leastShort is how many letters a short name has at least: one letter begins many names.
+const leastShort = 2
+
+func isShort(short, long string) bool {
+	if long == "" || short[0] != long[0] {
+		return false
+	}
+	for i := range len(short) {
+		at := strings.IndexByte(long, short[i])
+		if at < 0 {
+			return false
+		}
+		long = long[at+1:]
+	}
+	return true
 }
 
 // column calls each with every text of a column.

@@ -167,8 +167,8 @@ func named(c *fixture.Card, identifier string) bool {
 
 // pricedIn reports whether a card has a price in a variant.
 func pricedIn(c *fixture.Card, variant string) bool {
-	return collector.Fold(variant) != "" && slices.ContainsFunc(c.Lanes, func(l fixture.Lane) bool {
-		return l.Cents != snapshot.NoCents && collector.Fold(l.Variant) == collector.Fold(variant)
+	return slices.ContainsFunc(c.Lanes, func(l fixture.Lane) bool {
+		return l.Cents != snapshot.NoCents && collector.SameVariant(l.Variant, variant)
 	})
 }
 

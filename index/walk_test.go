@@ -35,7 +35,7 @@ func narrow(t *rapid.T, o *truth, c *fixture.Card, f *index.Filter) {
 		}
 		f.Identifier = rapid.SampledFrom(refs).Draw(t, "identifier")
 	case 1:
-		variants := []string{"gold", "_", "Holo Foil", "REVERSE-holofoil"}
+		variants := []string{"gold", "_", "Holo Foil", "REVERSE-holofoil", "rev holo", "holo", "1st ed"}
 		for _, l := range c.Lanes {
 			variants = append(variants, l.Variant)
 		}

@@ -49,6 +49,7 @@ func TestBodies(t *testing.T) {
 		found(`{"ids":["` + strings.Replace(k.id, "c", `\u0063`, 1) + `"]}`)
 		found(`{"page":null,"ids":["` + k.id + `"],"x":{"ids":[1,{}]},"y":[[],1.5e300,true]}`)
 		found(`{"IDS":[],"ids":["` + k.id + `"]}`)
+		found(`{"ids":["` + k.id + `"],"items":[1]}`)
 		found(`{"deep":` + nested(15) + `,"ids":["` + k.id + `"]}`)
 		bad(`{"deep":`+nested(16)+`,"ids":["`+k.id+`"]}`, "16 levels")
 		bad(`{"ids":`+nested(16)+`}`, "16 levels")
@@ -88,7 +89,13 @@ func TestBodies(t *testing.T) {
 		bad(`"ids"`, "object")
 		bad(`1`, "object")
 		bad(`{}`, "ids or identifiers is required")
-		bad(`{"Ids":["x"]}`, "ids or identifiers is required")
+		bad(`{"Ids":["x"]}`, `ids or identifiers is required (got \"Ids\"): send`)
+		bad(`{"d":1,"c":[],"b":{},"a":"x"}`, `(got \"d\", \"c\", \"b\", …): send`)
+		form := ""
+		if path == "/v1/prices/batch" {
+			form = ", which is the form of preview keys"
+		}
+		bad(`{"items":[{"kind":"card"}]}`, `(got \"items\"`+form+`): send {\"ids\":`)
 		bad(`{"ids":null}`, "array")
 		bad(`{"ids":"x"}`, "array")
 		bad(`{"ids":{"0":"x"}}`, "array")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -74,6 +75,58 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 	}
 	if called < 17 {
 		t.Errorf("only %d operations were called", called)
+	}
+}
+
+// TestBatchExamplesAnswerEachOther sends the example bodies of the live batches and wants the answers to
+// name what the document's own answers name: the same entries, by id and by ref, and the same missing.
+func TestBatchExamplesAnswerEachOther(t *testing.T) {
+	w := shared()
+	type answer struct {
+		Data []struct {
+			ID  string
+			Ref string
+		}
+		NotFound []string `json:"not_found"`
+	}
+	var document struct {
+		Paths map[string]struct {
+			Post struct {
+				Responses map[string]struct {
+					Content map[string]struct {
+						Examples map[string]struct {
+							Surface string `json:"x-surface"`
+							Value   answer
+						}
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
+		t.Fatal(err)
+	}
+
+	compared := 0
+	for _, op := range contracttest.Operations() {
+		if op.Method != http.MethodPost || op.Surface == contracttest.Preview || !strings.HasSuffix(op.Path, "/batch") {
+			continue
+		}
+		for _, example := range document.Paths[op.Path].Post.Responses["200"].Content["application/json"].Examples {
+			if example.Surface == contracttest.Preview {
+				continue
+			}
+
+			var got answer
+			w.try(t, scenario{path: op.Path, body: string(bodies(t, op)[""])}).decode(t, &got)
+			if !reflect.DeepEqual(got, example.Value) {
+				t.Errorf("%s: answered %+v, the document says %+v", op.Path, got, example.Value)
+			}
+			compared++
+		}
+	}
+	if compared != 2 {
+		t.Errorf("%d batches were compared", compared)
 	}
 }
 

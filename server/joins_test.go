@@ -191,6 +191,7 @@ func TestUnknownValues(t *testing.T) {
 		{"/v1/cards?game=ONE_PIECE", ""},
 		{"/v1/cards?game=magic&rarity=Rare%20Hollo", "game=magic, rarity=Rare%20Hollo (Rare%20Holo)"},
 		{"/v1/cards?variant=unlimited%20holofoill", "variant=unlimited%20holofoill (unlimited_holofoil)"},
+		{"/v1/cards?variant=rev%20holo", ""},
 		{"/v1/cards?identifier=partnr:100012", "identifier=partnr%3A100012 (partner%3A100012)"},
 		{"/v1/cards?identifier=partner:999999999", "identifier=partner%3A999999999"},
 		{"/v1/cards?identifier=partner:100012&game=one-piece", ""},

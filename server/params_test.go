@@ -247,6 +247,19 @@ func TestAllProblemsAreNamed(t *testing.T) { // air: one table
 				"limit must be between 1 and 50 (got 51)", "cursor must have")},
 		},
 		{
+			name: "a cursor beside a bad limit", path: "/v1/cards?limit=0&cursor=x", status: 400, code: "invalid_request",
+			want: []match{has("limit must be between 1 and 50 (got 0); cursor is not one")},
+		},
+		{
+			name: "a cursor of products beside a bad limit", path: "/v1/products?limit=0&cursor=x", key: "preview",
+			status: 400, code: "invalid_request", want: []match{has("limit must be", "cursor is not one")},
+		},
+		{
+			name: "the document's example", path: "/v1/cards?limit=51&sort=best", status: 400, code: "invalid_request",
+			want: []match{at("detail", "sort must be one of relevance, price_desc, price_asc, newest "+
+				`(got "best"); limit must be between 1 and 50 (got 51)`)},
+		},
+		{
 			path: "/v1/cards?min_price_cents=2&max_price_cents=1", status: 400, code: "invalid_request",
 			want: []match{has("min_price_cents", "max_price_cents")},
 		},

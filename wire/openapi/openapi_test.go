@@ -254,6 +254,40 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestBodiesOfBatches wants the document to take the bodies that the service takes, and each body of
+// prices in one form alone: members that live operations do not know are ignored (decision 7).
+func TestBodiesOfBatches(t *testing.T) {
+	const both = "/paths/~1v1~1prices~1batch/post/requestBody/content/application~1json/schema"
+	const cards = "/components/schemas/CardBatchRequest"
+	const live = "/components/schemas/PriceBatchRequest"
+	schemas := compiler(t, openapi.Document())
+
+	const sealed = `[{"kind":"sealed","product_id":"prd_abc"}]`
+	for _, c := range []struct {
+		at, body string
+		want     bool
+	}{
+		{cards, `{"ids":["x"],"items":[1]}`, true},
+		{cards, `{"ids":[1]}`, false},
+		{live, `{"ids":["x"],"items":[1]}`, true},
+		{live, `{"identifiers":["x:1"],"items":` + sealed + `}`, true},
+		{live, `{"items":[1]}`, false},
+		{live, `{"ids":["x"]}`, true},
+		{both, `{"ids":["x"]}`, true},
+		{both, `{"ids":["x"],"items":` + sealed + `}`, true},
+		{both, `{"items":` + sealed + `}`, true},
+		{both, `{"items":[1]}`, false},
+	} {
+		schema, err := schemas.Compile("openapi.json#" + c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := schema.Validate(decode(t, []byte(c.body))) == nil; got != c.want {
+			t.Errorf("%s takes %s: %t, want %t", c.at, c.body, got, c.want)
+		}
+	}
+}
+
 // TestResponsesAreClosed keeps drift visible: a member that the document does not name must fail
 // validation.
 func TestResponsesAreClosed(t *testing.T) {
