@@ -373,5 +373,8 @@ func TestInterpret(t *testing.T) {
 	f("charizard ab"+strings.Repeat("日", 14), 0, Note{Missing, "ab" + strings.Repeat("日", 12), ""})
 	f("zard", 0, Note{ReadAs, "zard", "charizard"})
 	f("charizard xyzzy", 0, Note{Missing, "xyzzy", ""})
+	f("umbreon vmax gold", 8, Note{Missing, "gold", ""})
+	f("charizard ex secret", 2, Note{Missing, "secret", ""})
+	f("swsh-07 umbreon", 8, Note{AsSet, "swsh", ""}, Note{AsSet, "07", ""})
 	f("dragonight", 7, Note{Respelt, "dragonight", "dragonite"})
 }
