@@ -148,6 +148,7 @@ func (b *book) roll(day Day, period Period, asked resets, now moment) {
 		b.dayUsed = 0
 		b.dayBefore = spent{}
 	}
+
 	if asked.credits > b.resets.credits {
 		b.resets.credits = asked.credits
 		b.period = period
@@ -160,15 +161,18 @@ func (b *book) roll(day Day, period Period, asked resets, now moment) {
 	if day == b.day {
 		b.dayUsed = used
 	}
+
 	if day > b.day || !believes(b.day.Start(), now.wall) {
 		before := spent{of: int64(b.day), used: b.dayUsed}
 		if day < b.day {
+			// That day was a wrong clock's: what counts of it is in used already.
 			before = spent{}
 		}
 		b.day = day
 		b.dayUsed = used
 		b.dayBefore = before
 	}
+
 	if period != (Period{}) {
 		b.rollPeriod(period, now)
 	}

@@ -70,6 +70,8 @@ func (cp *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 		if failed != nil {
 			wait = min(wait, retryCheckpoint)
 		}
+
+		// A long log makes the next start slow: it brings the checkpoint forward.
 		due := waited >= wait || failed == nil && log.Size() >= checkpointBytes
 		if due && log.Err() == nil {
 			waited = 0
@@ -144,6 +146,8 @@ func (cp *checkpointer) saveTo(db *boltFile) error {
 
 	cp.number++
 	state.number = cp.number
+
+	// From here on, an error does not tell whether the file has the checkpoint.
 	cp.unsure = true
 	cp.doubtful = images
 	err = db.update(func(tx *bbolt.Tx) error { return cp.write(tx, state, images) })
@@ -177,6 +181,7 @@ func (cp *checkpointer) settle(db *boltFile) error {
 		state, err = readState(tx)
 		return err
 	})
+
 	written := cp.unsure && state.number == cp.number
 	if err == nil && !written && state.number != cp.have {
 		err = fmt.Errorf("%w: it has checkpoint %d, not %d: the file is gone, or another is in its place",
@@ -242,6 +247,7 @@ func (cp *checkpointer) open(patience time.Duration) (*boltFile, error) {
 		db, err = openBolt(cp.path, bbolt.Options{
 			Timeout: patience, FreelistType: bbolt.FreelistMapType, NoSync: cp.unsynced, NoGrowSync: cp.unsynced,
 			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+				// A new file in place of a lost one would pass for all that was ever charged.
 				if cp.have > 0 {
 					flag &^= os.O_CREATE
 				}
@@ -249,6 +255,7 @@ func (cp *checkpointer) open(patience time.Duration) (*boltFile, error) {
 			},
 		})
 	}
+
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		err = errBusy
 	}
@@ -288,6 +295,7 @@ func (cp *checkpointer) takeImages() (state storedState, images []image) {
 		}
 		a.mu.Unlock()
 	}
+
 	state.boot = j.boot()
 	state.store = now
 	return state, images
@@ -300,6 +308,7 @@ func (a *account) image() image {
 	a.rows = map[rowName]*Counts{}
 	a.row = nil
 	a.dirty = false
+
 	img.replies, img.gone = a.replies.takeFresh()
 	return img
 }
@@ -309,11 +318,13 @@ func (j *journal) restore(images []image) {
 	for _, img := range images {
 		a := img.of
 		a.mu.Lock()
+		// Calls that came meanwhile have rows already: the counts add up.
 		for name, counts := range img.rows {
 			row := a.rowOf(name)
 			row.Calls += counts.Calls
 			row.Charged += counts.Charged
 		}
+
 		a.dirty = true
 		a.replies.restore(img.replies, img.gone)
 		a.mu.Unlock()

@@ -62,6 +62,7 @@ func readState(tx *bbolt.Tx) (storedState, error) {
 	if value == nil {
 		return storedState{}, fmt.Errorf("%w: no state", ErrCorrupt)
 	}
+
 	state, err := decodeState(value)
 	if err != nil {
 		return state, err
@@ -100,6 +101,7 @@ func (j *journal) loadSealed(tx *bbolt.Tx, state storedState) (rows []LedgerRow,
 		if err != nil {
 			return err
 		}
+
 		r, err := decodeAnswer(value)
 		j.account(tenant).replies.index(name, r.answer)
 		return err
@@ -118,6 +120,7 @@ func (j *journal) loadFirst(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
+
 	return tx.Bucket(repliesBucket).ForEach(func(key, value []byte) error {
 		tenant, name, r, err := decodeReply(key, value)
 		if err == nil {
@@ -131,6 +134,7 @@ func (j *journal) loadFirst(tx *bbolt.Tx) error {
 func (cp *checkpointer) readReply(tenant string, name replyName, want answer) ([]byte, error) {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
+
 	db, err := openBeside(cp.path)
 	if err != nil {
 		return nil, err
@@ -151,6 +155,7 @@ func (cp *checkpointer) readReply(tenant string, name replyName, want answer) ([
 		if value == nil {
 			return fmt.Errorf("%w: a reply is gone", ErrCorrupt)
 		}
+
 		r, err := decodeAnswer(value)
 		data = slices.Clone(r.data)
 		return err
@@ -189,9 +194,12 @@ func (j *journal) readCheckpoint(path string) (state storedState, rows []LedgerR
 			err = errors.Join(err, held.unlock())
 		}
 	}()
+
+	// bbolt trusts what it maps, and damage would make it panic (decision 1758).
 	if err := checkPages(path); err != nil {
 		return state, nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
+
 	db, err := openBeside(path)
 	if err != nil {
 		return state, nil, err

@@ -17,6 +17,8 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 	if err := os.MkdirAll(filepath.Join(stateDir, walDirName), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
+
+	// One process writes a state directory: two would give records the same number.
 	lock, err := lockState(stateDir, 0)
 	if err != nil {
 		return nil, err
@@ -53,6 +55,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 	if err := stored.checkLog(walDir); err != nil {
 		return err
 	}
+
 	end, err := wal.Read(walDir, stored.last, j.reapply)
 	if err != nil {
 		return err
@@ -60,6 +63,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 	if err := end.Trim(); err != nil {
 		return err
 	}
+
 	j.torn = end.Dropped
 	j.setOffset(stored, options.Now)
 	j.saver.begin(j.time(options.Now))
@@ -86,6 +90,8 @@ func (state *storedState) checkLog(walDir string) error {
 	if err != nil {
 		return err
 	}
+
+	// One without the other would forget in silence what was charged.
 	if state.exists() && len(firsts) == 0 {
 		return fmt.Errorf("cannot read log %q: %w: it has no segment", walDir, ErrCorrupt)
 	}
@@ -126,6 +132,7 @@ func (j *journal) reapply(seq uint64, payload []byte) error {
 	if err != nil {
 		return err
 	}
+
 	a := j.account(e.tenant)
 	if seq <= a.seq {
 		return nil
@@ -133,9 +140,12 @@ func (j *journal) reapply(seq uint64, payload []byte) error {
 
 	a.seq = seq
 	a.apply(&e)
+
+	// A restart must open no minute window early.
 	if w := a.windowOf(a.key(e.key), e.window); w != nil {
 		w.restore(tick{at: e.at, n: 1})
 	}
+
 	if e.reply != nil {
 		r := reply{answer: answer{body: e.reply.body, at: e.at}, data: e.reply.data}
 		a.replies.keep(nameReply(e.op, e.reply.name), r)

@@ -150,6 +150,7 @@ func (want NewKey) Validate(now time.Time) error {
 	refuse(other && want.Scopes != 0, "create a %s key with scopes: only preview keys have them", want.Kind)
 	refuse(other && (want.Credits != nil || want.Period != nil),
 		"create a %s key with credits or a period: only preview tenants have them", want.Kind)
+
 	if want.Credits != nil {
 		refuse(*want.Credits < 0, "give %d credits: want 0 or more", *want.Credits)
 	}
@@ -168,6 +169,7 @@ func (want NewKey) Validate(now time.Time) error {
 func (f *KeyFile) enter(want NewKey) error {
 	tenant := f.Tenants[want.Tenant]
 	surface := want.Kind.String()
+
 	if f.has(want.Tenant, surface) && !want.ChangePlan && !tenant.agrees(&want) {
 		return fmt.Errorf("cannot create a key with credits of its own for tenant %q: %w, which all of its keys share",
 			want.Tenant, ErrCreditsDiffer)
@@ -232,6 +234,7 @@ func (f *KeyFile) ResetDay(tenant string, credits bool, now time.Time) error {
 		}
 		return &reset
 	}
+
 	if credits {
 		found.CreditsResetAt = next(found.CreditsResetAt)
 	} else {
@@ -256,6 +259,8 @@ func (f *KeyFile) Revoke(id string, now time.Time) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// When a key ended must not change because it is revoked again.
 	if key.RevokedAt == nil {
 		key.RevokedAt = new(utcSeconds(now))
 	}
@@ -279,6 +284,7 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, now time.Time) (*Key,
 	if overlap < 0 {
 		return nil, "", fmt.Errorf("cannot rotate key %q with overlap %s: want 0 or more", id, overlap)
 	}
+
 	kind, err := ParseKind(old.Surface)
 	if err != nil {
 		return nil, "", err
@@ -288,6 +294,7 @@ func (f *KeyFile) Rotate(id string, overlap time.Duration, now time.Time) (*Key,
 	key.ID = mintKeyID()
 	key.CreatedAt = utcSeconds(now)
 	key.Scopes = slices.Clone(old.Scopes)
+
 	text := f.add(&key, kind)
 
 	// The overlap shortens the old key's life and never lengthens it.
@@ -335,6 +342,7 @@ func decodeKeyFile(data []byte) (*KeyFile, error) {
 	if f.Tenants == nil {
 		f.Tenants = map[string]*Tenant{}
 	}
+
 	if err := f.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKeysDamaged, err)
 	}
@@ -346,6 +354,7 @@ func (f *KeyFile) encode() ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, err
 	}
+
 	whole := *f
 	whole.SHA256 = f.sum()
 	data, err := json.MarshalIndent(whole, "", "  ")
@@ -363,6 +372,7 @@ func (f *KeyFile) sum() string {
 	if err != nil {
 		return "cannot be spelt" // which no file says
 	}
+
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }

@@ -42,6 +42,7 @@ func (l *limits) slot(p *Principal) *slot {
 	a.mu.Lock()
 	key := a.key(p.KeyID)
 	a.mu.Unlock()
+
 	made := &slot{limits: l, account: a, key: key}
 	p.slot.Store(made) // calls that race here store the same
 	return made
@@ -67,7 +68,10 @@ func (l *limits) Admit(p *Principal, rule Rule, now Instant) (decision Decision)
 		w.fit(rule.PerMinute, at)
 		fits, remaining, wait = w.peek(at)
 	}
+
 	st := a.stand(p, &rule, l.moment(now))
+
+	// A deferred call reserves in Begin: the replay of a kept reply is free.
 	reserve := rule.Cost > 0 && !rule.Deferred
 	full := reserve && st.full(rule.Cost)
 
@@ -114,6 +118,7 @@ func (l *limits) unavailable(p *Principal, rule *Rule, now Instant) Decision {
 	a := l.slot(p).account
 	a.mu.Lock()
 	defer a.mu.Unlock()
+
 	st := a.stand(p, rule, l.moment(now))
 	return Decision{
 		Verdict: Unavailable, RetryAfter: unavailableRetry, Allowance: st.policy(false),
@@ -125,6 +130,7 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	if sampled() {
 		defer l.meter.time(timeFinish, time.Now())
 	}
+
 	if err := l.Err(); err != nil {
 		l.giveBack(&t)
 		return Receipt{}, err
@@ -145,6 +151,7 @@ func (l *limits) Finish(t Ticket, success bool) (Receipt, error) {
 	if t.Rule.Cost > 0 && !t.Rule.Deferred {
 		a.release(&t.Rule, t.Day, t.Period)
 	}
+
 	e := ticketEntry(&t, charged)
 	receipt, seq := l.enter(a, &t, &e)
 	a.mu.Unlock()
@@ -164,6 +171,7 @@ func (l *limits) giveBack(t *Ticket) {
 	if t.Rule.Cost == 0 || t.Rule.Deferred {
 		return
 	}
+
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,6 +200,7 @@ func (l *limits) Usage(p *Principal, rule Rule, now Instant) (Usage, error) {
 	if l.closed.Load() {
 		return Usage{}, errClosed
 	}
+
 	slot := l.slot(p)
 	a := slot.account
 	a.mu.Lock()

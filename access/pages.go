@@ -64,6 +64,8 @@ func readPages(path string) (*pages, error) {
 
 	pg := &pages{data: data, seen: map[uint64]bool{0: true, 1: true}}
 	newest := uint64(0)
+
+	// The size of a page stands in the pages alone: the usual ones are tried first.
 	for _, size := range []int{4096, 8192, 16384, 32768, 65536, 1024, 2048} {
 		for off := range 2 {
 			txid, ok := pg.meta(data, off*size, size)
@@ -87,6 +89,7 @@ func (pg *pages) meta(data []byte, off, size int) (txid uint64, ok bool) {
 	meta := data[off+pageHeader:]
 	sum := fnv.New64a()
 	_, _ = sum.Write(meta[:metaLength])
+
 	native := binary.NativeEndian
 	ok = native.Uint32(meta) == boltMagic && native.Uint32(meta[4:]) == boltVersion &&
 		native.Uint32(meta[8:]) == uint32(size) && native.Uint64(meta[metaLength:]) == sum.Sum64()
@@ -109,9 +112,11 @@ func (pg *pages) walk(visit func(bucket string, key, value []byte)) error {
 			return err
 		}
 	}
+
 	if err := pg.tree(pg.root, "", nil, nil); err != nil {
 		return err
 	}
+
 	if pg.freelist == noFreelist {
 		return nil
 	}

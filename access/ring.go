@@ -90,6 +90,7 @@ func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	if err := plans.Validate(); err != nil {
 		return nil, err
 	}
+
 	ring := &KeyRing{path: filepath.Join(stateDir, keysName), plans: plans}
 	if _, err := ring.Reload(); err != nil {
 		return nil, err
@@ -160,6 +161,7 @@ func (ring *KeyRing) find(raw []byte, last *Recall) (*Principal, error) {
 	if _, err := checkKey(raw); err != nil {
 		return nil, err
 	}
+
 	p := table.keys[sha256.Sum256(raw)]
 	if p == nil {
 		return nil, ErrInvalid
@@ -181,6 +183,7 @@ func (ring *KeyRing) Reload() (changed bool, err error) {
 			ring.failures.Add(1)
 		}
 	}()
+
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
 
@@ -188,6 +191,8 @@ func (ring *KeyRing) Reload() (changed bool, err error) {
 	if err == nil && ring.unchanged(info) {
 		return false, nil
 	}
+
+	// The content decides: a file whose time is unknown is read again at each look.
 	statErr := err
 	data, err := readKeysFile(ring.path)
 	if err != nil {
@@ -327,6 +332,7 @@ func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
 		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Kind: kind, Scopes: scopes,
 		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil, resets: tenant.resets(),
 	}
+
 	if key.ExpiresAt != nil {
 		p.expires = key.ExpiresAt.UnixMilli()
 	}

@@ -57,6 +57,7 @@ func (w *window) fit(limit int, at int64) {
 	// What was admitted in the last minute moves over; what is older counts no more.
 	ticks := w.ticks(at)
 	*w = window{limit: limit}
+
 	var total int64
 	for _, tick := range ticks {
 		total += tick.n
@@ -148,6 +149,7 @@ func (w *window) push(at int64) {
 		w.head = w.place(1)
 		w.count--
 	}
+
 	w.times[w.place(w.count)] = at
 	w.count++
 	w.live = min(w.live+1, len(w.times))

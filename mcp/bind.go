@@ -51,6 +51,7 @@ type problems struct {
 
 func (p *problems) add(parts ...string) {
 	p.n++
+	// Further ones are counted alone: a long list of mistakes must not make a longer answer.
 	if p.n > maxProblems {
 		return
 	}
@@ -152,6 +153,7 @@ func (f *field) checkText(s, name string, p *problems) {
 	if n := int64(utf8.RuneCountInString(s)); !f.bounds.Has(n) {
 		p.add(name, " must have ", f.between(), " characters (got ", wire.Decimal(n), ").")
 	}
+
 	if strings.IndexFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f }) >= 0 {
 		p.add(name, " must not have control characters.")
 	}
@@ -195,6 +197,7 @@ func (f *field) bindList(b *bound, value jsonwalk.Value, name string, p *problem
 		if n > f.bounds.Max {
 			continue // it is only counted
 		}
+
 		path := name + "[" + wire.Decimal(n-1) + "]"
 		if wants(element, '{', "an object", path, p) {
 			b.lines = append(b.lines, bind(f.of, element, path+".", p))

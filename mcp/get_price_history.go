@@ -130,6 +130,8 @@ func historyOf(in *request, card, days int) (lines []line, silent []string) {
 			silent = append(silent, code)
 			return
 		}
+
+		// Folding reuses the memory of the points: what needs all of them goes first.
 		low, high := extremes(points)
 		l := line{
 			variant: code, condition: conditionOf(c, lane), sum: snapshot.Summarize(points),
@@ -181,6 +183,8 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 func fold(points []snapshot.Point) (kept []snapshot.Point, runs map[snapshot.Day]run) {
 	runs = map[snapshot.Day]run{}
 	kept = points[:0]
+
+	// A gap of a day ends a run (decision 2110): nothing is known of the day between.
 	for from := 0; from < len(points); {
 		to := from + 1
 		for to < len(points) && points[to].Cents == points[from].Cents && points[to].Day == points[to-1].Day+1 {
@@ -216,6 +220,7 @@ func spread(points []snapshot.Point) float64 {
 	if n < 2 {
 		return math.NaN()
 	}
+
 	mean := 0.0
 	for _, change := range changes {
 		mean += change / n
@@ -274,9 +279,11 @@ func sayWindow(out *reply, days, asked, left, had int) {
 	out.say(" to ")
 	out.sayDay(out.c.Date())
 	out.say(", USD")
+
 	if days < asked {
 		out.say(" (your plan's history reaches back no further)")
 	}
+
 	if left < had {
 		out.say(", thinned to ", wire.Decimal(int64(left)), " of ")
 		out.sayCount(had, "point")

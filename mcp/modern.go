@@ -50,6 +50,7 @@ func (e *Endpoint) Check(m *Message, h Headers) *Fault {
 	if m.method == "" {
 		return m.fault(invalidRequest, "Invalid request: a client of "+Modern+" sends no responses.")
 	}
+
 	if fault := m.checkMeta(h.Version); fault != nil {
 		return fault
 	}
@@ -63,6 +64,7 @@ func (m *Message) claims(header string) bool {
 	if m.meta().Member(metaVersion) != nil {
 		return true
 	}
+
 	return m.method != "initialize" && isDate(header) && header >= Modern
 }
 
@@ -74,6 +76,7 @@ func isDate(version string) bool {
 	if len(version) != len(form) {
 		return false
 	}
+
 	for i := range len(form) {
 		c := version[i]
 		if form[i] == '-' && c != '-' || form[i] == '0' && (c < '0' || c > '9') {
@@ -106,6 +109,7 @@ func (m *Message) checkMeta(header string) *Fault {
 		return m.mismatch(`the MCP-Protocol-Version header is "` + readable(header) + `", but _meta says "` +
 			readable(said) + `".`)
 	}
+
 	if fault := m.speaksModern(said); fault != nil {
 		return fault
 	}
@@ -128,6 +132,7 @@ func (m *Message) speaksModern(version string) *Fault {
 	if speaks(version) {
 		supported = quotedList([]string{Modern})
 	}
+
 	fault := m.fault(unsupportedVersion, "Unsupported protocol version. Supported: "+Modern+
 		" by _meta, "+strings.Join(Versions[:], " and ")+" by initialize.")
 	fault.data = `{"supported":` + supported + string(wire.AppendText(nil, `,"requested":`, readable(version))) + "}"

@@ -67,6 +67,8 @@ const maxResult = 57 << 10
 
 func valueCards(in *request, out *reply) refusal {
 	lines := in.at("cards").lines
+
+	// The schema has the bound of all plans: this one's is known here alone.
 	if most := in.Limits.Cards; most > 0 && len(lines) > most {
 		return refusal("Your plan allows " + strconv.Itoa(most) + " cards in one call " +
 			"(got " + strconv.Itoa(len(lines)) + "). Split the list.")
@@ -82,6 +84,8 @@ func valueCards(in *request, out *reply) refusal {
 		})
 		list.totals.Add(&list.lines[i])
 	}
+
+	// What is kept for the next call must not keep a snapshot in memory.
 	in.appraiser.Reset(nil)
 
 	// What does not fit a result shows fewer candidates, rather than none of some lines.
@@ -153,11 +157,13 @@ func (list *valuedList) sayTotal(out *reply) {
 			out.say(", ", strconv.Itoa(n), " ", valuation.StatusNames[s])
 		}
 	}
+
 	if t.Assumed > 0 {
 		out.say("; ")
 		out.sayMoney(t.Assumed)
 		out.say(" of it is assumed")
 	}
+
 	out.sayAsOf()
 }
 
@@ -217,6 +223,7 @@ func writeValue(out *reply, r *valuation.Result) {
 	}
 	out.put(`,"unit_price_cents":`, wire.Decimal(r.Cents), `,"line_total_cents":`, wire.Decimal(r.Total))
 	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, out.c.UpdatedAt(r.Lane))
+
 	if len(r.Assumed) > 0 {
 		out.put(`,"assumed":[`)
 		for _, a := range r.Assumed {
@@ -234,6 +241,8 @@ func writeValue(out *reply, r *valuation.Result) {
 		out.say(" = ", wire.Decimal(r.Quantity), " × ")
 		out.sayMoney(r.Cents)
 	}
+
+	// An old price must not pass for one of today.
 	if at := out.c.UpdatedAt(r.Lane); !out.detailed && !snapshot.Fresh(at, out.c.SnapshotAt) {
 		out.say(" of ")
 		out.sayDay(snapshot.DayOf(at))

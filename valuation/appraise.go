@@ -50,6 +50,8 @@ func (a *Appraiser) Reset(view *engine.View) {
 func (a *Appraiser) Value(item Item) Result {
 	a.item = item
 	readLine(&a.item)
+
+	// An export's product may be none of the catalog's: then the rest of the row is read.
 	if a.item.unsure && len(a.View.Index.Identified(a.item.Identifier)) == 0 {
 		a.item.Identifier = ""
 	}
@@ -90,6 +92,7 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		a.settle(r, a.lanesOf(item), card)
 		return
 	}
+
 	if cards := a.View.Index.Identified(ref); len(cards) == 1 {
 		a.settle(r, a.lanesOf(item), int(cards[0]))
 		return
@@ -104,13 +107,18 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	r.Status = Unmatched
 	r.Note = "no card has this id, slug or identifier"
 	f := a.read(item)
+
+	// A slug that is gone is made of the card's own words; an id or identifier is not.
 	if item.Name == "" && !strings.HasPrefix(ref, "card_") && !strings.Contains(ref, ":") {
 		f.item.Name = strings.ReplaceAll(ref, "-", " ")
 		f = a.read(f.item)
 	}
+
 	if len(f.words) > 0 {
 		a.guess(r, f)
 	}
+
+	// The id is what is wrong, and what guess says of the rest would hide that.
 	r.Ask = AskName | AskSet | AskNumber
 	r.Note = "no card has this id, slug or identifier; give a candidate's id, or " + r.Ask.Text() + " in its place"
 }
@@ -159,19 +167,26 @@ func (a *Appraiser) there(f *facts) []uint32 {
 func (a *Appraiser) byName(r *Result, f *facts) {
 	a.matches = a.matches[:0]
 	fits := a.fitting(f)
+
+	// The words of a variant may describe no card: then it is read as it was given.
 	if len(fits) == 0 && f.extra < len(f.words) {
 		f.forgetVariant()
 		fits = a.fitting(f)
 	}
+
 	if len(fits) > 0 {
+		// A second reading overwrites the slice that fitting returned.
 		fits = slices.Clone(fits)
 		if both := a.readShorter(f, fits); len(both) > 0 {
 			a.leave(r, &a.facts, both)
 			return
 		}
+
 		a.decide(r, f, fits)
 		return
 	}
+
+	// With a set or game that is none, no card is certain (decision 2208).
 	if f.noSet || f.noGame {
 		a.guess(r, f)
 		return
@@ -181,10 +196,13 @@ func (a *Appraiser) byName(r *Result, f *facts) {
 		a.settle(r, f, int(card))
 		return
 	}
+
+	// Search reads words in any order; it is believed where a card has the whole name.
 	if whole := a.searched(f); len(whole) > 0 {
 		a.decide(r, f, whole)
 		return
 	}
+
 	if card, ok := a.respelt(f); ok {
 		a.settle(r, f, int(card))
 		return
@@ -197,10 +215,13 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 	if !f.hasSet || !f.hasNumber || len(f.words) > searchWords || a.isElsewhere(f) {
 		return 0, false
 	}
+
 	there := a.there(f)
 	if len(there) != 1 {
 		return 0, false
 	}
+
+	// Number and set leave this card alone, so that a misspelt name means no other.
 	return there[0], slices.ContainsFunc(a.matches, func(m index.Match) bool {
 		return m.Card == there[0] && m.Missing == 0
 	})
@@ -215,6 +236,8 @@ func (a *Appraiser) readShorter(f *facts, fits []uint32) []uint32 {
 			last = i
 		}
 	}
+
+	// In "flygon ex dragon" it is "dragon" that makes "ex" doubtful.
 	behind := last + 1
 	if last < 1 || f.words[last-1].kind != inCore || behind == len(f.words) || f.words[behind].group > 0 ||
 		f.words[behind].kind != told && f.words[behind].kind != ofSet {
@@ -231,6 +254,8 @@ func (a *Appraiser) readShorter(f *facts, fits []uint32) []uint32 {
 	if len(both) > len(fits) {
 		return both
 	}
+
+	// The second reading took the place of the first, which the caller goes on with.
 	a.read(f.item)
 	return nil
 }
@@ -241,6 +266,7 @@ func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
 	if !f.hasSet || !f.plain {
 		return 0, false
 	}
+
 	given := f.hasNumber
 	for i := range f.words {
 		w := &f.words[i]
@@ -258,6 +284,8 @@ func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
 			ok = a.isLike(f, card)
 		}
 	}
+
+	// An integer that was no number leaves the line as it was, for search is next.
 	if !ok && !given {
 		f.hasNumber = false
 		f.number = ""
@@ -268,9 +296,11 @@ func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
 
 // decide settles a line on one of the cards that fit it, or leaves it to the caller.
 func (a *Appraiser) decide(r *Result, f *facts, fits []uint32) {
+	// A line that names a variant means a card that has it, priced now or not (decision 2205).
 	if len(fits) > 1 && f.variant != "" {
 		fits = a.withVariant(f, fits)
 	}
+
 	if len(fits) == 1 {
 		a.settle(r, f, int(fits[0]))
 		return
@@ -304,9 +334,12 @@ func (a *Appraiser) withVariant(f *facts, fits []uint32) []uint32 {
 // -1 where none or several are.
 func (a *Appraiser) printed(f *facts, fits []uint32) int {
 	found := -1
+
+	// A whole name alone stays a question: the dearer printing may be meant (decision 2201).
 	if !f.hasSet || f.item.Set == "" && !f.hasNumber {
 		return -1
 	}
+
 	for _, card := range fits {
 		if !a.isIn(card, f.sets) || !a.isPrinted(f, card) {
 			continue
@@ -322,6 +355,8 @@ func (a *Appraiser) printed(f *facts, fits []uint32) int {
 // settle prices a line that means a card.
 func (a *Appraiser) settle(r *Result, f *facts, card int) {
 	r.Card = card
+
+	// A grade or a language is another copy, unless the card's own name says it (decision 2207).
 	if f.another != "" && !a.isNamed(f.another, uint32(card)) {
 		r.Status = Unpriced
 		r.Note = `no price for "` + clip(f.another) + `"`
@@ -355,6 +390,7 @@ func (a *Appraiser) tellOthers(r *Result, f *facts, fits []uint32, card uint32) 
 			names = append(names, `"`+clip(a.View.Catalog.Cards.Name.At(int(other)))+`"`)
 		}
 	}
+
 	if r.Note != "" {
 		r.Note += "; "
 	}
@@ -368,6 +404,7 @@ func (a *Appraiser) tellOthers(r *Result, f *facts, fits []uint32, card uint32) 
 func (a *Appraiser) leave(r *Result, f *facts, fits []uint32) {
 	r.Status = Ambiguous
 	r.Fitting = len(fits)
+
 	w := wantedOf(f)
 	for _, card := range fits {
 		r.widen(a.pricer.likely(&w, card))
@@ -383,6 +420,8 @@ func (a *Appraiser) leave(r *Result, f *facts, fits []uint32) {
 func (a *Appraiser) likeliest(f *facts, cards []uint32) []uint32 {
 	var best [MaxCandidates]likeness
 	n := 0
+
+	// A common name fits hundreds of cards, of which three are shown: not all are sorted.
 	for _, card := range cards {
 		like := a.likenessOf(f, card)
 		at := n
@@ -392,6 +431,7 @@ func (a *Appraiser) likeliest(f *facts, cards []uint32) []uint32 {
 		if at == MaxCandidates {
 			continue
 		}
+
 		n = min(n+1, MaxCandidates)
 		copy(best[at+1:n], best[at:])
 		best[at] = like
@@ -412,6 +452,8 @@ func clip(s string) string {
 	if len(s) <= longestEcho {
 		return s
 	}
+
+	// Half of a character is no text: the cut is between two.
 	if runes := []rune(s); len(runes) > longestEcho {
 		return string(runes[:longestEcho]) + "…"
 	}

@@ -39,6 +39,7 @@ func (a *Appraiser) ask(f *facts, cards []uint32) Ask {
 	if f.item.Set == "" || !f.hasSet || a.facets.differ(func(x facet) int64 { return int64(x.set) }) {
 		fields |= AskSet
 	}
+
 	if f.item.Number == "" || a.facets.differ(func(x facet) int64 { return int64(x.number) }) {
 		fields |= AskNumber
 	}
@@ -63,6 +64,8 @@ func (fs facets) tellApart() Ask {
 	numbers := true
 	both := true
 	bare := false
+
+	// Cards of one number are neighbours now, and among them those of one set.
 	for i, x := range fs {
 		bare = bare || x.bare
 		if i == 0 || fs[i-1].number != x.number {
@@ -71,6 +74,8 @@ func (fs facets) tellApart() Ask {
 		numbers = false
 		both = both && fs[i-1].set != x.set
 	}
+
+	// A card without a number would never be settled by one.
 	if numbers && !bare {
 		return AskNumber
 	}

@@ -58,6 +58,8 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 	f.readNumber(a, item.Number)
 	f.readSet(a, item.Set)
 	f.splitState()
+
+	// Each reading takes words out of the next one's way: a core goes before sets and wishes.
 	if f.plain {
 		f.readCode(a)
 		f.findCore(a)
@@ -65,6 +67,8 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 		f.readAsides(a)
 		f.readNumbers(a)
 		f.readVariant(a)
+
+		// Many cards are asked for each word, which is looked up once.
 		for i := range f.words {
 			f.words[i].id, f.words[i].known = a.View.Index.Facts().Word(f.words[i].text)
 		}
@@ -77,6 +81,8 @@ func (f *facts) splitState() {
 	if f.condition == "" || f.variant != "" || isCondition(f.condition) {
 		return
 	}
+
+	// The condition keeps as many words as it can.
 	for at := strings.LastIndexByte(f.condition, ' '); at > 0; at = strings.LastIndexByte(f.condition[:at], ' ') {
 		if _, ok := collector.Finish(f.condition[at+1:]); ok && isCondition(f.condition[:at]) {
 			f.variant = f.condition[at+1:]
@@ -102,6 +108,8 @@ func (f *facts) readVariant(a *Appraiser) {
 			break
 		}
 	}
+
+	// A pattern must fit the card as the words of a name must.
 	for _, field := range fields[:from] {
 		f.words = appendChunk(f.words, field, -1)
 	}
@@ -129,6 +137,7 @@ func (f *facts) readGame(a *Appraiser, game string) {
 	if game == "" {
 		return
 	}
+
 	f.game = a.View.Index.Facts().Game(game)
 	f.noGame = f.game < 0
 }
@@ -147,10 +156,13 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 	if len(f.numbered) > 0 {
 		return
 	}
+
 	if code, rest, ok := strings.Cut(number, " "); ok {
 		if sets := a.View.Index.SetNames().Spelt(collector.Fold(code)); len(sets) > 0 {
 			f.number = strings.TrimSpace(rest)
 			f.numbered = a.View.Index.Facts().Numbered(f.number)
+
+			// A set that was given goes before one that came with the number.
 			if f.item.Set == "" {
 				f.sets = sets
 				f.hasSet = true
@@ -165,9 +177,12 @@ func (f *facts) readSet(a *Appraiser, set string) {
 	}
 
 	f.sets = a.setsNamed(set)
+
+	// Apps name sets in their own way; a code is mostly the printed one.
 	if len(f.sets) == 0 && f.item.code != "" {
 		f.sets = a.View.Index.SetNames().Spelt(collector.Fold(f.item.code))
 	}
+
 	f.hasSet = len(f.sets) > 0
 	f.noSet = !f.hasSet
 }
@@ -178,6 +193,7 @@ func (a *Appraiser) setsNamed(name string) []uint32 {
 		return a.sets
 	}
 
+	// What outlives a line is copied: a caller's text may lie in memory that is used again.
 	a.setName = strings.Clone(name)
 	a.sets = a.View.Index.SetNames().Named(name)
 	if len(a.sets) == 0 {
@@ -194,6 +210,7 @@ func (f *facts) readCode(a *Appraiser) {
 		number := &f.words[i+1]
 		alone := (i == 0 || f.words[i-1].group != code.group) &&
 			(i+2 == len(f.words) || f.words[i+2].group != code.group)
+
 		if code.group == 0 || number.group != code.group || !alone || number.kind != asNumber || !isCode(code.raw) ||
 			number.isBare() && len(number.raw) > longestBare {
 			continue
@@ -203,12 +220,16 @@ func (f *facts) readCode(a *Appraiser) {
 		code.suffix = true
 		number.suffix = true
 		f.suffix = true
+
 		if !f.hasNumber {
 			f.readNumber(a, number.raw)
 		}
+
+		// A set that was given outweighs a code that an app put behind the name.
 		if f.item.Set != "" || f.hasSet {
 			continue
 		}
+
 		if sets := a.View.Index.SetNames().Spelt(code.text); len(sets) > 0 {
 			code.kind = ofSet
 			f.sets = sets
@@ -237,6 +258,7 @@ func isCode(s string) bool {
 // findCore finds the longest run of words that is the core of some card's name, the leftmost of
 // equally long ones. It does not cross brackets, and words outside them go first.
 func (f *facts) findCore(a *Appraiser) {
+	// Brackets qualify a name, and have it only where nothing else does.
 	for _, inside := range []bool{false, true} {
 		for length := len(f.words); length > 0; length-- {
 			for i := 0; i+length <= len(f.words); i++ {
@@ -275,6 +297,7 @@ func (f *facts) isCoreAt(a *Appraiser, i, length int) bool {
 		}
 		a.key = append(a.key, run[k].text...)
 	}
+
 	if length == 1 && run[0].kind == asNumber || len(a.View.Index.Facts().Cored(a.keyText())) == 0 {
 		return false
 	}
@@ -284,6 +307,7 @@ func (f *facts) isCoreAt(a *Appraiser, i, length int) bool {
 		f.shorter = false
 		return f.isCoreAt(a, i, length-1)
 	}
+
 	f.core = string(a.key)
 	f.known = length == len(f.words)
 	for k := range run {
@@ -313,16 +337,19 @@ func (f *facts) readAside(a *Appraiser, i int) int {
 	if first.kind != told {
 		return 1
 	}
+
 	if isVersion(first.raw) {
 		first.kind = idle
 		f.version = versionOf(first.raw)
 		return 1
 	}
+
 	if isCopies(first.raw) {
 		first.kind = idle
 		return 1
 	}
 
+	// The longest phrase goes first: "illustration rare" is another rarity than "rare".
 	for n := min(longestAside, len(f.words)-i); n > 0; n-- {
 		phrase := f.words[i : i+n]
 		if !f.isPhrase(phrase) {
@@ -352,6 +379,7 @@ func (f *facts) isPhrase(words []word) bool {
 		if w.group != words[0].group || w.kind == inCore || w.kind == idle || w.kind == asNumber && k == 0 {
 			return false
 		}
+
 		if w.kind == asNumber && !isGrader(words[0].text) {
 			return false
 		}
@@ -383,6 +411,7 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 		return mark(wished)
 	case isGrader(phrase[0].text) && len(phrase) > 1 && phrase[1].kind == asNumber,
 		!isState(a.phrase) && index.IsGrading(string(a.phrase)):
+		// The card is told all the same; its price is another copy's (decision 2207).
 		f.another = string(a.phrase)
 		return mark(ofCopy)
 	case isState(a.phrase):
@@ -436,6 +465,7 @@ func (f *facts) readNumbers(a *Appraiser) {
 		if w.kind != asNumber {
 			continue
 		}
+
 		w.cards = a.View.Index.Facts().Numbered(w.raw)
 		sure := !w.isBare() || w.suffix && f.standsAlone(i)
 		if !f.hasNumber && sure && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
@@ -462,6 +492,7 @@ func (a *Appraiser) isNameOfOthers(f *facts, numbered []uint32) bool {
 		if _, ok := slices.BinarySearch(numbered, card); ok {
 			continue
 		}
+
 		other := a.View.Catalog.Cards.Name.At(int(card))
 		if len(other) >= len(name) && collector.Fold(other) == name {
 			return true
@@ -477,12 +508,14 @@ func (f *facts) readSetWords(a *Appraiser) {
 		return
 	}
 
+	// The longest name goes first: "base set 2" is another set than "base set".
 	for length := len(f.words) - 1; length > 0; length-- {
 		for i := 0; i+length <= len(f.words); i++ {
 			run := f.words[i : i+length]
 			if !isSetRun(run) && (length > 1 || !f.isSetNumber(&run[0])) {
 				continue
 			}
+
 			a.key = a.key[:0]
 			for k := range run {
 				a.key = append(a.key, run[k].text...)
@@ -492,10 +525,12 @@ func (f *facts) readSetWords(a *Appraiser) {
 			if len(sets) == 0 && length == 1 && run[0].kind == asNumber {
 				sets = a.View.Index.SetNames().Named(run[0].raw)
 			}
+
 			// Where no name is known, a word alone tells no set.
 			if len(sets) == 0 || f.core != "" && !a.anyIn(sets, f.core) || f.core == "" && length == 1 {
 				continue
 			}
+
 			for k := range run {
 				run[k].kind = ofSet
 			}
@@ -516,6 +551,7 @@ func isSetRun(run []word) bool {
 			return false
 		}
 	}
+
 	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber)
 }
 

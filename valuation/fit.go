@@ -37,9 +37,12 @@ func (a *Appraiser) passes(f *facts, card uint32) bool {
 	if f.game >= 0 && int(a.View.Catalog.Cards.Game[card]) != f.game {
 		return false
 	}
+
+	// A promo may name the set that it goes with, and be of another (decision 2206).
 	if f.hasSet && !a.isIn(card, f.sets) && !a.isAbout(f.setRun, card) {
 		return false
 	}
+
 	if f.hasNumber {
 		if _, ok := slices.BinarySearch(f.numbered, card); !ok {
 			return false
@@ -93,6 +96,8 @@ func (a *Appraiser) says(w *word, card uint32) bool {
 	if w.known && (facts.Names(card, w.id) || facts.IsOfSet(card, w.id)) {
 		return true
 	}
+
+	// A rarity is no word of the name or set, and yet lists put it beside the name.
 	return isWordOf(a.View.Catalog.Cards.Rarity.At(int(card)), w.raw)
 }
 
@@ -123,9 +128,12 @@ func (a *Appraiser) isNumbered(w *word, card uint32) bool {
 	if _, ok := slices.BinarySearch(w.cards, card); ok {
 		return true
 	}
+
 	if isWordOf(a.View.Catalog.Cards.Name.At(int(card)), w.raw) || a.says(w, card) {
 		return true
 	}
+
+	// A total goes with the whole number: the tail alone would fit other cards.
 	if strings.Contains(w.raw, "/") {
 		return false
 	}
@@ -142,9 +150,13 @@ func (a *Appraiser) grants(f *facts, w *word, card uint32) bool {
 		want |= w.wish.Near
 	}
 	have := a.View.Index.Facts().Wished(card)
+
+	// Shadowless cards are cards of their own, and nothing comes near.
 	if w.wish.Have&collector.Shadowless != 0 {
 		return have&collector.Shadowless != 0
 	}
+
+	// A finish rules out no card here: withVariant asks the prices (decision 2205).
 	return want&have != 0 || w.wish.Have&^collector.Finishes == 0
 }
 
@@ -155,6 +167,7 @@ func appendWords(dst []byte, text string) []byte {
 		for end < len(text) && !divides(text[end]) {
 			end++
 		}
+
 		if w := collector.Fold(text[begin:end]); w != "" && w != "and" {
 			dst = append(append(dst, w...), ' ')
 		}
@@ -170,6 +183,8 @@ func has(words []byte, w string) bool {
 		if at < 0 {
 			return false
 		}
+
+		// The words begin and end with a space, so that each has both neighbours.
 		at += from
 		if words[at-1] == ' ' && words[at+len(w)] == ' ' {
 			return true
@@ -208,11 +223,13 @@ func (a *Appraiser) isPrinted(f *facts, card uint32) bool {
 func (f *facts) nameKey(a *Appraiser) string {
 	whole := f.item.Line != "" && !f.item.row
 	a.key = a.key[:0]
+
 	for i := range f.words {
 		w := &f.words[i]
 		finish := w.kind == wished && w.wish.Have&^collector.Finishes == 0
 		field := w.kind == ofState || finish || w.kind == asNumber && w.raw == f.number ||
 			w.kind == idle && isCopies(w.raw)
+
 		if w.kind == ofSet || w.suffix || whole && field {
 			continue
 		}
@@ -248,6 +265,8 @@ type likeness struct {
 func (a *Appraiser) likenessOf(f *facts, card uint32) likeness {
 	spare := a.spare(card)
 	like := likeness{card: card, plain: spare == 0, home: a.View.Index.Facts().IsHome(card)}
+
+	// Among cards of one number the plainest is likeliest; of others search knows better.
 	if f.hasNumber {
 		like.spare = spare
 	}
@@ -273,6 +292,7 @@ func (a *Appraiser) spare(card uint32) int {
 	c := a.View.Catalog
 	name := c.Cards.Name.At(int(card))
 	rest := name[len(index.PlainName(name)):]
+
 	// "(119)" says no more than the number does.
 	if at := strings.IndexByte(rest, ')'); at > 0 && at <= 12 && isNumberLike(strings.Trim(rest[:at], " (#")) {
 		rest = rest[at+1:]

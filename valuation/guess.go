@@ -26,6 +26,7 @@ func (a *Appraiser) isLike(f *facts, card uint32) bool {
 			if !inName && !a.says(w, card) {
 				return false
 			}
+
 			// A suffix says too little: every second card is an ex.
 			found = found || inName && len(w.text) > 3
 		case asNumber:
@@ -35,6 +36,8 @@ func (a *Appraiser) isLike(f *facts, card uint32) bool {
 		case ofSet, wished, idle, ofCopy, ofState:
 		}
 	}
+
+	// A name that is as short as a suffix is told by that alone: N, Mew.
 	return found || len(core) <= shortestCore && f.words[0].kind == inCore
 }
 
@@ -60,6 +63,8 @@ func isNear(words []byte, w string) bool {
 	case len(w) >= 4:
 		most = 1
 	}
+
+	// Short words are all a letter or two from one another.
 	for one := range strings.FieldsSeq(string(words)) {
 		if most > 0 && collector.Distance(one, w, most+1) <= most {
 			return true
@@ -90,6 +95,8 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 	}
 
 	a.search(f, words, false)
+
+	// The card of a common name may come behind a hundred others: set or number brings it up.
 	if len(a.matches) == mostMatches && (f.hasSet || f.hasNumber) {
 		a.search(f, words, true)
 	}
@@ -101,6 +108,7 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 			!a.passes(f, m.Card) {
 			continue
 		}
+
 		if len(a.fits) == 0 || m.Borrowed < least {
 			a.fits = a.fits[:0]
 			least = m.Borrowed
@@ -118,10 +126,13 @@ func (a *Appraiser) search(f *facts, words []string, narrow bool) {
 	if len(words) == 0 {
 		return
 	}
+
 	q := index.Query{Filter: index.NoFilter, Words: strings.Join(words, " "), HasWords: true}
 	q.Filter.Game = f.item.Game
 	if narrow {
 		q.Filter.Number = f.number
+
+		// A set that was told by likeness alone has no name that search would know.
 		if f.hasSet && len(a.View.Index.SetNames().Named(f.item.Set)) > 0 {
 			q.Filter.Set = f.item.Set
 		}
@@ -178,6 +189,7 @@ func (a *Appraiser) guess(r *Result, f *facts) {
 	if len(a.matches) == 0 && (f.noSet || f.noGame || fewer) {
 		a.search(f, words[:min(len(words), guessWords)], false)
 	}
+
 	a.addNearest(r, f)
 	if len(r.Candidates) > 0 {
 		r.Note += "; give a candidate's id, or " + r.Ask.Text()
@@ -190,6 +202,7 @@ func (a *Appraiser) guess(r *Result, f *facts) {
 // every set, so that it is done for some lines of a list only.
 func (a *Appraiser) tellNoSet(r *Result, f *facts) {
 	r.Note = `no set is called "` + clip(f.item.Set) + `"`
+
 	a.noSets++
 	if a.noSets > mostNoSets {
 		return
@@ -203,6 +216,7 @@ func (a *Appraiser) tellNoSet(r *Result, f *facts) {
 		r.Note += ", perhaps " + strings.Join(names, ", ")
 	}
 
+	// Without the set, the rest of the line still tells candidates.
 	f.noSet = false
 	if fits := a.fitting(f); len(fits) > 0 {
 		r.Ask = AskSet | a.askMore(f, fits)
@@ -217,6 +231,8 @@ const mostNoSets = 10
 // tellContradiction says which fact the cards of a name do not have.
 func (a *Appraiser) tellContradiction(r *Result, f *facts) {
 	r.Note = "no card fits all that the line says"
+
+	// One fact is left out at a time: where cards fit without it, it is the wrong one.
 	if f.hasNumber {
 		f.hasNumber = false
 		if fits := a.fitting(f); len(fits) > 0 {
@@ -253,14 +269,18 @@ func (a *Appraiser) addNearest(r *Result, f *facts) {
 	slices.SortStableFunc(a.matches, func(x, y index.Match) int {
 		return a.agreement(f, y.Card) - a.agreement(f, x.Card)
 	})
+
+	// Name or number may be the one mistyped: a card of each is to be among the three.
 	for i := range a.matches[:min(len(a.matches), 1)] {
 		r.add([]uint32{a.matches[i].Card})
 	}
+
 	if f.hasSet && f.hasNumber {
 		if there := a.there(f); len(there) <= MaxCandidates {
 			r.add(there)
 		}
 	}
+
 	for i := range a.matches[:min(len(a.matches), MaxCandidates)] {
 		r.add([]uint32{a.matches[i].Card})
 	}

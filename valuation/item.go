@@ -125,6 +125,7 @@ func (r *Result) widen(cents int64) {
 	if cents < 0 {
 		return
 	}
+
 	if r.From < 0 || cents < r.From {
 		r.From = cents
 	}
@@ -148,6 +149,8 @@ func (t *Totals) Add(r *Result) {
 	}
 
 	t.Quantity += r.Quantity
+
+	// What is assumed has a total of its own (decision 2204).
 	if len(r.Assumed) > 0 {
 		t.Assumed += r.Total
 	} else {

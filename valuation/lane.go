@@ -23,6 +23,7 @@ func wantedOf(f *facts) wanted {
 	if f.variant != "" {
 		w.finish, _ = collector.Finish(f.variant)
 	}
+
 	if f.condition != "" {
 		w.state, w.hasState = ParseCondition(f.condition)
 	}
@@ -37,6 +38,7 @@ func ParseCondition(s string) (snapshot.Condition, bool) {
 		}
 	}
 
+	// What shops write comes second: a code of our own must mean itself.
 	code, ok := collector.Condition(s)
 	if !ok {
 		return 0, false
@@ -73,6 +75,7 @@ func (p *pricer) suits(w *wanted, variant uint16) bool {
 		return true
 	}
 
+	// Shadowless is asked of the card: see hasVariant.
 	want := w.finish &^ collector.Shadowless
 	have := p.finishOf(variant)
 	switch {
@@ -87,9 +90,12 @@ func (p *pricer) suits(w *wanted, variant uint16) bool {
 	if want&finish == 0 {
 		return true
 	}
+
+	// A variant that names no finish is the plain one: "1st Edition" beside "1st Edition Holo".
 	if have&finish == 0 {
 		have |= collector.NonHolo
 	}
+
 	return want&finish == have&finish
 }
 
@@ -98,6 +104,7 @@ func (p *pricer) hasVariant(w *wanted, card uint32) bool {
 	if w.finish&collector.Shadowless != 0 && p.view.Index.Facts().Wished(card)&collector.Shadowless == 0 {
 		return false
 	}
+
 	l := &p.view.Catalog.Lanes
 	for lane, to := l.Of.Range(int(card)); lane < to; lane++ {
 		if p.suits(w, l.Variant[lane]) {
@@ -113,6 +120,8 @@ func (p *pricer) hasVariant(w *wanted, card uint32) bool {
 func (p *pricer) price(r *Result, w *wanted) {
 	c := p.view.Catalog
 	r.Status = Unpriced
+
+	// A default would pass the price of one condition off as that of another.
 	if w.condition != "" && !w.hasState {
 		r.Note = `"` + clip(w.condition) + `" is not a condition: use ` + conditionTexts()
 		p.tellLanes(r)
@@ -125,12 +134,14 @@ func (p *pricer) price(r *Result, w *wanted) {
 	if stands {
 		r.Assumed = append(r.Assumed, Assumption{"condition", w.condition, snapshot.Ungraded.Text()})
 	}
+
 	switch {
 	case r.Lane < 0:
 		p.tellMissing(r, w, variant < 0)
 	case assumed:
 		r.Assumed = append(r.Assumed, Assumption{"variant", w.variant, c.Variants.At(variant)})
 	}
+
 	p.multiply(r)
 }
 
@@ -140,6 +151,7 @@ func (p *pricer) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
 	l := &p.view.Catalog.Lanes
 	raw := -1
 	graded := false // there are prices by condition
+
 	for lane, to := l.Of.Range(card); lane < to && variant >= 0; lane++ {
 		state := snapshot.Condition(l.Condition[lane])
 		switch {
@@ -156,6 +168,7 @@ func (p *pricer) laneOf(w *wanted, card, variant int) (lane int, stands bool) {
 		}
 	}
 
+	// Where some conditions have prices, the raw one says nothing of those that have none.
 	if raw >= 0 && !graded && w.hasState {
 		return raw, true
 	}
@@ -173,6 +186,7 @@ func (p *pricer) chooseVariant(w *wanted, card int) (variant int, assumed bool) 
 		return -1, false
 	}
 
+	// No price of a card that is not Shadowless stands for one that is.
 	if w.finish&collector.Shadowless != 0 && !p.hasVariant(w, uint32(card)) {
 		return -1, false
 	}
@@ -187,6 +201,7 @@ func (p *pricer) chooseVariant(w *wanted, card int) (variant int, assumed bool) 
 		case variant < 0:
 			variant = int(v)
 		default:
+			// The first is taken, and the answer says that it was assumed (decision 2204).
 			assumed = true
 		}
 	}
@@ -201,12 +216,16 @@ func (p *pricer) tellMissing(r *Result, w *wanted, noVariant bool) {
 			asked = append(asked, clip(s))
 		}
 	}
+
 	if len(asked) > 0 {
 		r.Note = "no price for " + strings.Join(asked, ", ")
 	}
+
+	// Only a variant can be mended: a condition without a price stays without one.
 	if noVariant && w.variant != "" {
 		r.Ask = AskVariant
 	}
+
 	p.tellLanes(r)
 }
 
@@ -230,6 +249,7 @@ func (p *pricer) tellLanes(r *Result) {
 		r.Ask = 0
 		return
 	}
+
 	if r.Note != "" {
 		r.Note += "; "
 	}
@@ -250,6 +270,7 @@ func (p *pricer) multiply(r *Result) {
 		r.Note = "the line's total is more than can be told exactly"
 		return
 	}
+
 	r.Status = Priced
 	r.Cents = cents
 	r.Total = cents * r.Quantity
@@ -260,6 +281,7 @@ func (p *pricer) likely(w *wanted, card uint32) int64 {
 	if w.variant == "" && w.condition == "" {
 		return p.view.Catalog.DisplayCents(int(card))
 	}
+
 	variant, _ := p.chooseVariant(w, int(card))
 	if lane, _ := p.laneOf(w, int(card), variant); lane >= 0 {
 		return p.view.Catalog.Lanes.Cents[lane]
@@ -281,5 +303,6 @@ func Dollars(cents int64) string {
 	if len(rest) < 2 {
 		rest = "0" + rest
 	}
+
 	return "$" + strconv.FormatInt(cents/100, 10) + "." + rest
 }

@@ -76,20 +76,27 @@ func (l *layout) item(row []string) Item {
 		Set:  cell("set", "setname", "expname"), Number: cell("cardnumber"), Variant: cell("printing", "variance"),
 		Condition: cell("condition", "cardcondition"), code: cell("setcode", "exp"),
 	}
+
 	// The app puts the number behind names that several cards have.
 	if name, number, ok := strings.Cut(item.Name, " - "); ok && number == item.Number {
 		item.Name = name
 	}
+
 	if game := cell("category"); game != "" {
 		item.Game = game
 	}
+
+	// A product id belongs to who gave it: another app's would be another card.
 	if id := cell("productid"); collector.IsInteger(id) && l.app == "TCGplayer" {
 		item.Identifier = "tcgplayer:" + id
 		item.unsure = true
 	}
+
+	// Cardmarket has a flag in place of a printing.
 	if foil := cell("foil"); foil != "" && foil != "0" && item.Variant == "" {
 		item.Variant = "foil"
 	}
+
 	item.another = anotherCopy(cell("language"), cell("grade"))
 	item.Quantity = quantityOf(cell("quantity", "amount"))
 	return item
@@ -102,6 +109,8 @@ func anotherCopy(language, grade string) string {
 	default:
 		return language
 	}
+
+	// Collectr has a grade for every copy, also for those without one.
 	if collector.Fold(grade) == "ungraded" {
 		return ""
 	}
@@ -116,6 +125,8 @@ func quantityOf(cell string) int64 {
 	if err != nil || n < 1 {
 		return 0
 	}
+
+	// A number that no list has is cut, not refused: one line never fails the call.
 	return min(n, mostCopies)
 }
 
@@ -134,6 +145,8 @@ func readLine(item *Item) {
 	if !ok {
 		read = readText(text)
 	}
+
+	// nameKey asks whether there was a line: a name cut out of one has other fields in it.
 	item.Line = text
 	item.fill(&read)
 }
@@ -141,6 +154,7 @@ func readLine(item *Item) {
 // fill takes from another item what this one does not say.
 func (item *Item) fill(from *Item) {
 	item.row = from.row || item.Name != ""
+
 	for _, field := range []struct {
 		of   *string
 		from string
@@ -184,14 +198,18 @@ func readRow(text string) (Item, bool) {
 		return Item{}, false
 	}
 
+	// A name may have a quote in it, and a row that was cut short still tells its card.
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = separator
 	r.LazyQuotes = true
 	r.FieldsPerRecord = -1
+
 	row, err := r.Read()
 	if err != nil {
 		return Item{}, false
 	}
+
+	// A line has no header: the kinds of its columns tell who wrote it (decision 2209).
 	for i := range layouts {
 		if layouts[i].has(row) {
 			item := layouts[i].item(row)
@@ -222,6 +240,8 @@ func readText(text string) (item Item) {
 	for _, cell := range cells[1:] {
 		cell = strings.TrimSpace(cell)
 		_, finish := collector.Finish(cell)
+
+		// What can be one thing only goes first; what is left is the set.
 		switch {
 		case cell == "":
 		case item.Condition == "" && isCondition(cell):
@@ -253,6 +273,8 @@ func cutCopies(text string) (rest string, copies int64) {
 	if !ok {
 		return text, 0
 	}
+
+	// An integer in front is copies where it is short and a word follows: "151 001" is none.
 	if isCopies(first) || collector.IsInteger(first) && len(first) <= 2 && startsWord(rest) {
 		return strings.TrimSpace(rest), quantityOf(strings.Trim(strings.ToLower(first), "x"))
 	}

@@ -49,6 +49,7 @@ func readWords(dst []word, name string) (words []word, plain bool) {
 	groups := int8(0)
 	group := int8(0)
 	letters := 0
+
 	for at := 0; at < len(name); {
 		begin := at
 		for at < len(name) && !endsChunk(name[at], group > 0, at == begin) {
@@ -59,6 +60,7 @@ func readWords(dst []word, name string) (words []word, plain bool) {
 			chunk := name[begin:at]
 			dst = appendChunk(dst, chunk, group)
 			letters += at - begin
+
 			// "?/28" is a number of signs.
 			odd := strings.HasPrefix(strings.TrimLeft(chunk, "#?!"), "/")
 			if len(dst) > mostWords || letters > mostLetters || odd {
@@ -102,6 +104,8 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 			suffix: strings.HasPrefix(chunk, "#"),
 		})
 	}
+
+	// Divided, "V.1" would be a letter and a number.
 	if isVersion(trimmed) {
 		return append(dst, word{text: collector.Fold(trimmed), raw: trimmed, group: group})
 	}
@@ -111,6 +115,7 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 		for end < len(chunk) && !divides(chunk[end]) {
 			end++
 		}
+
 		if text := collector.Fold(chunk[begin:end]); text != "" && text != "and" {
 			dst = append(dst, word{text: text, raw: chunk[begin:end], group: group})
 		}
@@ -149,6 +154,7 @@ func isNumberLike(s string) bool {
 			return false
 		}
 	}
+
 	return digits > 0 && collector.IsWordByte(collector.Lower(s[0])) && !isOrdinal(s) && !isCopies(s)
 }
 
@@ -157,6 +163,7 @@ func isOrdinal(s string) bool {
 	if len(s) < 3 || !collector.IsInteger(s[:len(s)-2]) {
 		return false
 	}
+
 	switch strings.ToLower(s[len(s)-2:]) {
 	case "st", "nd", "rd", "th":
 		return true
@@ -171,6 +178,7 @@ func isCopies(s string) bool {
 	if !ok {
 		head, ok = strings.CutPrefix(s, "x")
 	}
+
 	return ok && collector.IsInteger(head) && len(head) <= 4
 }
 
@@ -179,6 +187,7 @@ func isVersion(s string) bool {
 	if len(s) < 2 || collector.Lower(s[0]) != 'v' {
 		return false
 	}
+
 	digits := strings.TrimPrefix(s[1:], ".")
 	return collector.IsInteger(digits) && len(digits) <= 2
 }

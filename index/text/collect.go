@@ -97,6 +97,7 @@ func (s *search) hitNames(r *reading) {
 	case r.second != none:
 		names.adjacent(r.lo, r.second, func(t, mask uint32) { s.hitName(t, r, mask) })
 	case names.size(r.lo, r.hi) > 2*len(s.touched):
+		// Few titles were found: to go through their words is less than all titles of the word.
 		for _, t := range s.touched {
 			for i := held.start[t]; i < held.start[t+1]; i++ {
 				if w := held.word[i]; w >= r.lo && w < r.hi {

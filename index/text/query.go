@@ -112,6 +112,8 @@ func (q *query) readUnits(ix *Index) {
 		if u.id == none || ix.phraseWord[u.id] || ix.weights[u.id] == 0 {
 			u.noise = noises[string(u.text)]
 		}
+
+		// A total goes with its number and is no word of its own.
 		i = u.til
 		if u.total > 0 && !u.inside {
 			i++
@@ -136,6 +138,7 @@ func (q *query) choose(ix *Index) {
 	for len(q.units) > maxUnits {
 		worst := 0
 		for i := range q.units {
+			// Of equals the last one goes: what is typed first tells more.
 			if q.rankOf(ix, &q.units[i]) >= q.rankOf(ix, &q.units[worst]) {
 				worst = i
 			}
@@ -187,6 +190,8 @@ func (q *query) unitAt(ix *Index, i int) unit {
 
 	u.end = tokens[last].end
 	u.text = q.norm.text[u.start:u.end]
+
+	// Keyboards have no ♂ and ♀: "nidoran m" is what people write.
 	if len(u.text) == 1 && len(q.units) > 0 && string(q.units[len(q.units)-1].text) == "nidoran" {
 		u.text = genderOf(u.text)
 	}

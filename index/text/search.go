@@ -106,6 +106,8 @@ func (s *search) answer(dst []Hit, keep func(card uint32) bool) []Hit {
 	begin := len(dst)
 	s.keep = keep
 	s.dst = dst
+
+	// The whole query is another name of one card, so that no other is meant.
 	if s.query.card != none {
 		s.base = begin
 		s.only = ^uint64(0)

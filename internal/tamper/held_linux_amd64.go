@@ -68,6 +68,7 @@ func (p *Program) Start(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
+
 	ours := os.NewFile(uintptr(pair[0]), "ours")
 	theirs := os.NewFile(uintptr(pair[1]), "theirs")
 	defer func() { _ = ours.Close() }()
@@ -76,6 +77,7 @@ func (p *Program) Start(cmd *exec.Cmd) error {
 	cmd.Path = self
 	cmd.ExtraFiles = []*os.File{theirs}
 	err = cmd.Start()
+	// The launcher has a copy of its end: with ours closed, its death ends the socket.
 	_ = theirs.Close()
 	if err != nil {
 		return err
@@ -103,6 +105,7 @@ func receive(from *os.File) (int, error) {
 		return -1, err
 	}
 	defer func() { _ = conn.Close() }()
+
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
 		return -1, syscall.ENOTSOCK
@@ -114,6 +117,7 @@ func receive(from *os.File) (int, error) {
 	if err != nil || m == 0 {
 		return -1, fmt.Errorf("the launcher sends %q: %w", text[:n], err)
 	}
+
 	messages, err := unix.ParseSocketControlMessage(rights[:m])
 	if err != nil {
 		return -1, err
@@ -122,6 +126,8 @@ func receive(from *os.File) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+
+	// A program that is started later must not inherit the listener of this one.
 	unix.CloseOnExec(all[0])
 	return all[0], nil
 }
@@ -138,6 +144,7 @@ func Launch() {
 }
 
 func launch() error {
+	// The kernel asks it of whoever sets a filter without privileges.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
@@ -191,6 +198,7 @@ func filter() []unix.SockFilter {
 	pass := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
 	hold := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF}
 
+	// The runtime maps memory without a file all the time, and no rule is about that.
 	out := []unix.SockFilter{
 		load(atArch), unless(unix.AUDIT_ARCH_X86_64, 1), load(atNumber),
 		unless(unix.SYS_MMAP, 4), load(atArgs + 4*8), unless(^uint32(0), 1), pass, hold,
@@ -234,6 +242,7 @@ func (p *Program) serve() {
 
 	for {
 		ready := []unix.PollFd{{Fd: int32(p.listener), Events: unix.POLLIN}}
+		// It looks up now and then: a program that died may leave no word.
 		_, err := unix.Poll(ready, 100)
 		if err != nil && err != unix.EINTR || ready[0].Revents&unix.POLLHUP != 0 {
 			return
@@ -251,6 +260,7 @@ func (p *Program) serve() {
 		if p.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)) != nil {
 			continue // it died, or a signal came first
 		}
+
 		// A call that waits keeps no other.
 		wait, answer := p.judge(&n)
 		if wait == 0 {
@@ -284,6 +294,7 @@ func (p *Program) judge(n *notice) (wait time.Duration, r reply) {
 	on := reply{flags: goOn}
 	switch n.number {
 	case unix.SYS_ARCH_PRCTL:
+		// A Go program calls arch_prctl before it reads the vector that is changed here.
 		hideVDSO(int(n.pid))
 		return 0, on
 	case unix.SYS_CLOCK_GETTIME, unix.SYS_ADJTIMEX:
@@ -298,10 +309,12 @@ func (p *Program) judge(n *notice) (wait time.Duration, r reply) {
 	if rule == nil {
 		return 0, on
 	}
+
 	verdict := (*rule)(describe(n))
 	if verdict != (Verdict{}) {
 		p.disturbed.Add(1)
 	}
+
 	if verdict.Fail == 0 {
 		return verdict.Wait, on
 	}
@@ -346,6 +359,7 @@ func text(pid int, at uint64) string {
 		if read(pid, at, page) != nil {
 			break
 		}
+
 		for _, c := range page {
 			if c == 0 {
 				return string(out)
@@ -395,10 +409,12 @@ func lie(n *notice, clock *Clock) error {
 	if err := unix.ClockGettime(int32(n.args[0]), &now); err != nil {
 		return err
 	}
+
 	step := clock.Wall
 	if n.args[0] == unix.CLOCK_BOOTTIME {
 		step = clock.Boot
 	}
+
 	told := unix.NsecToTimespec(now.Nano() + int64(step))
 	data := binary.NativeEndian.AppendUint64(nil, uint64(told.Sec))
 	return write(int(n.pid), n.args[1], binary.NativeEndian.AppendUint64(data, uint64(told.Nsec)))

@@ -30,6 +30,7 @@ func hideVDSO(pid int) {
 		at += 8
 		return binary.NativeEndian.Uint64(data), true
 	}
+
 	count, ok := word()
 	at += 8 * (count + 1)
 	for value := uint64(1); ok && value != 0; {
