@@ -121,8 +121,8 @@ func TestRaritiesInOtherWords(t *testing.T) {
 func TestVariantsAsPeopleWriteThem(t *testing.T) {
 	world := fixture.Random(3, size)
 	codes := []string{
-		"normal", "holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil", "unlimited",
-		"unlimited_holofoil", "foil", "galaxy",
+		"normal", "holofoil", "reverse_holofoil", "1st_edition", "1st_edition_holofoil", "unlimited", "unlimited_holofoil",
+		"foil", "galaxy",
 	}
 	priced := map[string]int{}
 	for i := range world.Cards {

@@ -139,7 +139,6 @@ func (ix *Index) Knows(kind Kind, value string) (nearest string, known bool) {
 			return meant, false
 		}
 	}
-
 	nearest = collector.Nearest(value, all)
 	if kind == GameKind && nearest == "" {
 		nearest = shortened(folded, all)

@@ -247,8 +247,7 @@ func TestAllProblemsAreNamed(t *testing.T) { // air: one table
 				"limit must be between 1 and 50 (got 51)", "cursor must have")},
 		},
 		{
-			name: "a cursor beside a bad limit", path: "/v1/cards?limit=0&cursor=x", status: 400,
-			code: "invalid_request",
+			name: "a cursor beside a bad limit", path: "/v1/cards?limit=0&cursor=x", status: 400, code: "invalid_request",
 			want: []match{has("limit must be between 1 and 50 (got 0); cursor is not one")},
 		},
 		{

@@ -86,14 +86,22 @@ func (a *Appraiser) Value(item Item) Result {
 // nothing, and the rest of the line, may still say which card is meant.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	card, ok := a.View.Index.Card(ref)
+	cards := a.View.Index.Identified(ref)
+	if !ok && len(cards) == 1 {
+		card = int(cards[0])
+		ok = true
+	}
+	if ok && item.Game != "" && a.View.Index.Facts().Game(item.Game) != int(a.View.Catalog.Cards.Game[card]) {
+		r.Status = Unmatched
+		r.Note = `the card of this id is not of the game "` + clip(item.Game) + `"`
+		r.Candidates = []uint32{uint32(card)}
+		return
+	}
 	if ok {
 		a.settle(r, a.lanesOf(item), card)
 		return
 	}
-	if cards := a.View.Index.Identified(ref); len(cards) == 1 {
-		a.settle(r, a.lanesOf(item), int(cards[0]))
-		return
-	} else if len(cards) > 1 {
+	if len(cards) > 1 {
 		// Whatever else the line says, the identifier goes first.
 		a.leave(r, a.lanesOf(item), cards)
 		r.Ask = 0
@@ -119,6 +127,7 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 func (a *Appraiser) lanesOf(item *Item) *facts {
 	a.facts = facts{item: item, words: a.facts.words[:0], variant: item.Variant, condition: item.Condition}
 	a.facts.another = item.another
+	a.facts.doubt = item.doubt
 	return &a.facts
 }
 
@@ -201,7 +210,7 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 	if len(there) != 1 {
 		return 0, false
 	}
-	return there[0], slices.ContainsFunc(a.matches, func(m index.Match) bool {
+	return there[0], a.hasAll(f, there[0]) && slices.ContainsFunc(a.matches, func(m index.Match) bool {
 		return m.Card == there[0] && m.Missing == 0
 	})
 }
@@ -329,8 +338,40 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 		return
 	}
 
+	if doubt := a.doubtOf(f, card); doubt != "" {
+		r.Status = Unpriced
+		r.Note = doubt
+		a.pricer.tellLanes(r)
+		return
+	}
+
 	w := wantedOf(f)
 	a.pricer.price(r, &w)
+	if f.item.note != "" {
+		r.Note = strings.TrimPrefix(r.Note+"; "+f.item.note, "; ")
+	}
+}
+
+// doubtOf says why a line that means a card cannot be priced: "" for no reason.
+func (a *Appraiser) doubtOf(f *facts, card int) string {
+	if f.doubt != "" {
+		return f.doubt
+	}
+	if len(f.clash) > 0 && !a.saysAll(f.clash, uint32(card)) {
+		return `"` + f.clash[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
+	}
+
+	// Copies that stand within a name must be those of the line.
+	for i := range f.words {
+		w := &f.words[i]
+		if w.kind == idle && isCopies(w.raw) && !a.says(w, uint32(card)) {
+			item := Item{Quantity: f.item.Quantity}
+			if item.count(w.raw); item.doubt != "" || f.item.Quantity == 0 {
+				return cmp.Or(item.doubt, `"`+w.raw+`" stands in the name; give it as the quantity`)
+			}
+		}
+	}
+	return ""
 }
 
 // isNamed reports whether words are all of a card's own name.

@@ -40,6 +40,8 @@ type facts struct {
 	variant, condition string
 	version            int    // of Cardmarket's, 0 for none
 	another            string // what says that the copy is another one, "" for nothing
+	doubt              string // why the line cannot be priced, whichever card it means
+	clash              []word // a finish that contradicts the variant
 }
 
 // read reads an item. Its strings stay the item's own.
@@ -50,11 +52,12 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 	f := &a.facts
 	*f = facts{
 		shorter: shorter, item: item, words: f.words[:0], game: -1, variant: item.Variant, condition: item.Condition,
-		another: item.another,
+		another: item.another, doubt: item.doubt,
 	}
 	f.readGame(a, item.Game)
 
 	f.words, f.plain = readWords(f.words, strings.TrimSpace(item.Name))
+	f.readCells(item.aside)
 	f.readNumber(a, item.Number)
 	f.readSet(a, item.Set)
 	f.splitState()
@@ -70,6 +73,23 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 		}
 	}
 	return f
+}
+
+// cellGroup is the pair of brackets that cells behind the name are read as: no name has so many.
+const cellGroup = 100
+
+// readCells reads cells that are no field of their own as words that the card must have.
+func (f *facts) readCells(cells string) {
+	if cells == "" {
+		return
+	}
+	at := len(f.words)
+	words, plain := readWords(f.words, cells)
+	f.words = words
+	f.plain = f.plain && plain
+	for i := range words[at:] {
+		words[at+i].group = cellGroup
+	}
 }
 
 // splitState takes a finish off a condition: "Near Mint Foil".
@@ -310,7 +330,7 @@ const longestAside = collector.LongestWish
 // readAside reads the longest phrase that begins at word i and says how many words it has.
 func (f *facts) readAside(a *Appraiser, i int) int {
 	first := &f.words[i]
-	if first.kind != told {
+	if first.kind != told && !(first.kind == asNumber && isGlued(first.text)) {
 		return 1
 	}
 	if isVersion(first.raw) {
@@ -320,6 +340,12 @@ func (f *facts) readAside(a *Appraiser, i int) int {
 	}
 	if isCopies(first.raw) {
 		first.kind = idle
+		return 1
+	}
+
+	if isGlued(first.text) {
+		first.kind = ofCopy
+		f.another = first.raw
 		return 1
 	}
 
@@ -339,10 +365,28 @@ func (f *facts) readAside(a *Appraiser, i int) int {
 			a.phrase = append(a.phrase, phrase[k].text...)
 		}
 		if f.readPhrase(a, phrase) {
+			if isNegation(string(a.phrase)) {
+				f.denied(a, i)
+			}
 			return n
 		}
 	}
+
+	if isNegation(first.text) {
+		f.denied(a, i)
+	}
 	return 1
+}
+
+// denied reads what follows a negation: "no rev" asks for no reverse holo.
+func (f *facts) denied(a *Appraiser, i int) {
+	if i+1 == len(f.words) {
+		return
+	}
+	f.readAside(a, i+1)
+	if f.words[i+1].kind == wished {
+		f.doubt = `"` + f.words[i].raw + " " + f.words[i+1].raw + `" does not say what the copy is`
+	}
 }
 
 // isPhrase reports whether words stand together and may be one phrase.
@@ -372,8 +416,8 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 	switch wish, ok := collector.FindWish(a.key); {
 	case ok && wish.Have&^collector.Finishes == 0:
 		// A rarity of shining cards is none of their prices.
-		if f.variant == "" && !has(append(append([]byte{' '}, a.phrase...), ' '), "rare") {
-			f.variant = string(a.phrase)
+		if !has(append(append([]byte{' '}, a.phrase...), ' '), "rare") {
+			f.addFinish(string(a.phrase), phrase)
 		}
 		phrase[0].wish = wish
 		return mark(wished)
@@ -386,9 +430,7 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 		f.another = string(a.phrase)
 		return mark(ofCopy)
 	case isState(a.phrase):
-		if f.condition == "" {
-			f.condition = string(a.phrase)
-		}
+		f.addState(string(a.phrase))
 		return mark(ofState)
 	case index.IsQuiet(string(a.phrase)):
 		return mark(idle)
@@ -400,6 +442,43 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 	}
 	return false
 }
+
+// addState takes a condition. A line has one.
+func (f *facts) addState(phrase string) {
+	if f.condition == "" {
+		f.condition = phrase
+		return
+	}
+	x, _ := ParseCondition(phrase)
+	if y, ok := ParseCondition(f.condition); ok && x != y {
+		f.doubt = `the line has two conditions, "` + clip(f.condition) + `" and "` + phrase + `"`
+	}
+}
+
+// addFinish takes a finish or an edition: both together are one variant. What contradicts the variant
+// is kept for the card, which may have it in its name.
+func (f *facts) addFinish(phrase string, words []word) {
+	if f.variant == "" {
+		f.variant = phrase
+		return
+	}
+	have, known := collector.Finish(f.variant)
+	more, _ := collector.Finish(phrase)
+	both := have | more
+
+	const finish = collector.Holo | collector.Reverse | collector.NonHolo
+	const edition = collector.First | collector.Unlimited
+	switch one := func(of collector.Traits) bool { return both&of&(both&of-1) == 0 }; {
+	case known && both == have:
+	case known && one(finish) && one(edition):
+		f.variant += " " + phrase
+	default:
+		f.clash = words
+	}
+}
+
+// isNegation reports whether a word says that what follows is not so.
+func isNegation(w string) bool { return w == "no" || w == "not" || w == "non" || w == "without" }
 
 // isState reports whether a phrase is a condition wherever it stands.
 func isState(phrase []byte) bool { return states[string(phrase)] }
@@ -417,6 +496,16 @@ var states = func() map[string]bool {
 func isGrader(w string) bool { return slices.Contains(graders, w) }
 
 var graders = []string{"psa", "cgc", "bgs", "sgc", "beckett"}
+
+// isGlued reports whether a word is a grade with its company: "psa10".
+func isGlued(w string) bool {
+	for _, grader := range graders {
+		if grade, ok := strings.CutPrefix(w, grader); ok && collector.IsInteger(grade) && len(grade) <= 3 {
+			return true
+		}
+	}
+	return false
+}
 
 func versionOf(raw string) int {
 	n := 0

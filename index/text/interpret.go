@@ -42,7 +42,7 @@ func (ix *Index) Interpret(dst []Note, query string, card uint32) []Note {
 		dst = append(dst, Note{Kind: ReadAs, From: query, To: q.typedText()})
 	}
 
-	dst = ix.noteMarks(dst, q, card)
+	dst = ix.noteMarks(dst, q)
 	numbers := uint8(0)
 	for i := range q.numbers {
 		if number := &q.numbers[i]; ix.hasNumber(card, number) {
@@ -70,7 +70,7 @@ func (q *query) typedText() string {
 }
 
 // noteMarks tells what was left out, preferred and taken for a game; neighbours are told together.
-func (ix *Index) noteMarks(dst []Note, q *query, card uint32) []Note {
+func (ix *Index) noteMarks(dst []Note, q *query) []Note {
 	for i := 0; i < len(q.marks); {
 		til := i + 1
 		for til < len(q.marks) && q.marks[til].kind == q.marks[i].kind && q.marks[til].wish.Have == 0 {
@@ -89,12 +89,7 @@ func (ix *Index) noteMarks(dst []Note, q *query, card uint32) []Note {
 		case markQuiet, markGrade:
 			dst = append(dst, Note{Kind: LeftOut, From: string(text)})
 		case markWish:
-			// Where the first hit does not come near it, none does.
-			kind := Preferred
-			if wish := q.marks[i].wish; !ix.comesNear(card, wish) {
-				kind = Missing
-			}
-			dst = append(dst, Note{Kind: kind, From: string(text)})
+			dst = append(dst, Note{Kind: Preferred, From: string(text)})
 		case markGame:
 			dst = append(dst, Note{Kind: InGame, From: string(text)})
 		case markPlain, markYear:
@@ -120,8 +115,6 @@ func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint3
 		return append(dst, Note{Kind: Preferred, From: string(u.text)})
 	case i == len(q.units)-1 && ix.beginsWord(card, u.text), ix.isJoined(card, u.text):
 		return dst
-	case q.joinsInSet(ix, i, i+1, card), q.joinsInSet(ix, i-1, i, card):
-		return append(dst, Note{Kind: AsSet, From: string(u.text)})
 	}
 
 	for _, near := range ix.expander.expand(u.text, typos) {
@@ -137,15 +130,6 @@ func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint3
 		return append(dst, Note{Kind: Respelt, From: string(u.text), To: string(word)})
 	}
 	return append(dst, Note{Kind: Missing, From: string(u.text)})
-}
-
-// joinsInSet says whether two units that were typed apart are one word of a card's set: "op-05".
-func (q *query) joinsInSet(ix *Index, i, next int, card uint32) bool {
-	if i < 0 || next >= len(q.units) || q.units[i].end != q.units[next].start {
-		return false
-	}
-	joined := q.norm.text[q.units[i].start:q.units[next].end]
-	return ix.setHolds(card, ix.words.find(joined)) || ix.setHas(card, joined)
 }
 
 // soundsIn returns the word of a card's name that another sounds like, nil for none.

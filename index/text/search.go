@@ -152,9 +152,6 @@ func (s *search) run() {
 			continue
 		}
 		if s.least == 0 {
-			if e >= respelled && s.keepsNames(e, begin) {
-				return
-			}
 			s.best = 0
 			s.widen(e, begin)
 			return
@@ -178,42 +175,6 @@ func (s *search) run() {
 		s.base = begin
 		s.widen(e, begin)
 	}
-}
-
-// keepsNames looks for cards that have all words as they were typed but some that only qualify names,
-// where effort e found all words by respelling: "pikachu staff" is no Pichu. It says false, the hits
-// of e being what they were, where there are none.
-func (s *search) keepsNames(e effort, begin int) bool {
-	notes := s.query.notes(s.ix)
-	if notes == 0 || !s.allRespelt(begin) {
-		return false
-	}
-
-	// No word but a note is as light as they together.
-	weight := s.query.weight
-	total := s.query.total
-	limit := s.query.lighten(notes)
-	found := s.round(asTyped, limit, begin) && len(s.dst) > begin && s.level == s.least
-	s.query.weight = weight
-	s.query.total = total
-	if found {
-		s.best = s.least
-		return true
-	}
-
-	s.round(e, 0, begin)
-	return false
-}
-
-// allRespelt says whether each hit behind begin, of which there are some, has a word that was typed
-// otherwise.
-func (s *search) allRespelt(begin int) bool {
-	for _, hit := range s.dst[begin:] {
-		if FitOf(hit.Score).Typos == 0 {
-			return false
-		}
-	}
-	return len(s.dst) > begin
 }
 
 // round makes one effort, its hits behind base. It says false, having done nothing, where the

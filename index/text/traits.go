@@ -110,10 +110,16 @@ const lastFirstEdition = 2001
 // unmet says how far a card is from the preferences of a query: 0 for one that it has, 1 for one
 // that it comes near, 2 for one that it has not.
 func (s *search) unmet(card uint32) (sum uint64) {
+	have := s.ix.traits[card]
+	old := false
+	if set := s.ix.setOf[card]; set >= 0 {
+		old = s.ix.setYear[set] > 0 && s.ix.setYear[set] <= lastFirstEdition
+	}
+
 	for _, wish := range s.query.wishes {
 		switch {
-		case s.ix.traits[card]&wish.Have != 0:
-		case s.ix.comesNear(card, wish.Wish):
+		case have&wish.Have != 0:
+		case have&wish.Near != 0, wish.Have&collector.First != 0 && old:
 			sum++
 		default:
 			sum += 2
@@ -125,13 +131,3 @@ func (s *search) unmet(card uint32) (sum uint64) {
 
 // Traits are what card says beside its name: its rarity, its finishes, its edition.
 func (ix *Index) Traits(card uint32) collector.Traits { return ix.traits[card] }
-
-// comesNear says whether a card has what is wished for, or comes near it.
-func (ix *Index) comesNear(card uint32, wish collector.Wish) bool {
-	if ix.traits[card]&(wish.Have|wish.Near) != 0 {
-		return true
-	}
-
-	set := ix.setOf[card]
-	return wish.Have&collector.First != 0 && set >= 0 && ix.setYear[set] > 0 && ix.setYear[set] <= lastFirstEdition
-}

@@ -147,51 +147,6 @@ func (q *query) lost(cs costs) int {
 	return sum
 }
 
-// notes are the units that are known and mostly qualify names; none where there are no others.
-func (q *query) notes(ix *Index) (notes uint8) {
-	others := false
-	for i := range q.units {
-		u := &q.units[i]
-		if u.id != none && !u.number && !collector.IsInteger(u.text) && ix.isNote(u.id) {
-			notes |= 1 << i
-		} else {
-			others = true
-		}
-	}
-
-	if !others {
-		return 0
-	}
-	return notes
-}
-
-// lighten gives units the least weight that is one, and returns how much of it a hit may lack: less
-// than a word of a name weighs.
-func (q *query) lighten(units uint8) (limit int) {
-	for ; units != 0; units &= units - 1 {
-		i := bits.TrailingZeros8(units)
-		q.total -= int(q.weight[i]) - 1
-		q.weight[i] = 1
-		limit++
-	}
-	return min(limit, weightCommonest-1)
-}
-
-// isNote says whether a word qualifies names, and is part of few.
-func (ix *Index) isNote(w uint32) bool {
-	core := 0
-	aside := 0
-	lo, hi := ix.names.of(w)
-	for _, mask := range ix.names.mask[lo:hi] {
-		if mask&beside != 0 {
-			aside++
-		} else {
-			core++
-		}
-	}
-	return aside > 3*core
-}
-
 // rankOf says how late a unit is chosen: numbers, words of names, words of sets, the rest.
 func (q *query) rankOf(ix *Index, u *unit) int {
 	weight, known := ix.weightOf(u)
