@@ -352,28 +352,6 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 	}
 }
 
-// doubtOf says why a line that means a card cannot be priced: "" for no reason.
-func (a *Appraiser) doubtOf(f *facts, card int) string {
-	if f.doubt != "" {
-		return f.doubt
-	}
-	if len(f.clash) > 0 && !a.saysAll(f.clash, uint32(card)) {
-		return `"` + f.clash[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
-	}
-
-	// Copies that stand within a name must be those of the line.
-	for i := range f.words {
-		w := &f.words[i]
-		if w.kind == idle && isCopies(w.raw) && !a.says(w, uint32(card)) {
-			item := Item{Quantity: f.item.Quantity}
-			if item.count(w.raw); item.doubt != "" || f.item.Quantity == 0 {
-				return cmp.Or(item.doubt, `"`+w.raw+`" stands in the name; give it as the quantity`)
-			}
-		}
-	}
-	return ""
-}
-
 // isNamed reports whether words are all of a card's own name.
 func (a *Appraiser) isNamed(words string, card uint32) bool {
 	for w := range strings.FieldsSeq(words) {

@@ -75,23 +75,6 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 	return f
 }
 
-// cellGroup is the pair of brackets that cells behind the name are read as: no name has so many.
-const cellGroup = 100
-
-// readCells reads cells that are no field of their own as words that the card must have.
-func (f *facts) readCells(cells string) {
-	if cells == "" {
-		return
-	}
-	at := len(f.words)
-	words, plain := readWords(f.words, cells)
-	f.words = words
-	f.plain = f.plain && plain
-	for i := range words[at:] {
-		words[at+i].group = cellGroup
-	}
-}
-
 // splitState takes a finish off a condition: "Near Mint Foil".
 func (f *facts) splitState() {
 	if f.condition == "" || f.variant != "" || isCondition(f.condition) {
@@ -378,17 +361,6 @@ func (f *facts) readAside(a *Appraiser, i int) int {
 	return 1
 }
 
-// denied reads what follows a negation: "no rev" asks for no reverse holo.
-func (f *facts) denied(a *Appraiser, i int) {
-	if i+1 == len(f.words) {
-		return
-	}
-	f.readAside(a, i+1)
-	if f.words[i+1].kind == wished {
-		f.doubt = `"` + f.words[i].raw + " " + f.words[i+1].raw + `" does not say what the copy is`
-	}
-}
-
 // isPhrase reports whether words stand together and may be one phrase.
 func (f *facts) isPhrase(words []word) bool {
 	for k := range words {
@@ -443,43 +415,6 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 	return false
 }
 
-// addState takes a condition. A line has one.
-func (f *facts) addState(phrase string) {
-	if f.condition == "" {
-		f.condition = phrase
-		return
-	}
-	x, _ := ParseCondition(phrase)
-	if y, ok := ParseCondition(f.condition); ok && x != y {
-		f.doubt = `the line has two conditions, "` + clip(f.condition) + `" and "` + phrase + `"`
-	}
-}
-
-// addFinish takes a finish or an edition: both together are one variant. What contradicts the variant
-// is kept for the card, which may have it in its name.
-func (f *facts) addFinish(phrase string, words []word) {
-	if f.variant == "" {
-		f.variant = phrase
-		return
-	}
-	have, known := collector.Finish(f.variant)
-	more, _ := collector.Finish(phrase)
-	both := have | more
-
-	const finish = collector.Holo | collector.Reverse | collector.NonHolo
-	const edition = collector.First | collector.Unlimited
-	switch one := func(of collector.Traits) bool { return both&of&(both&of-1) == 0 }; {
-	case known && both == have:
-	case known && one(finish) && one(edition):
-		f.variant += " " + phrase
-	default:
-		f.clash = words
-	}
-}
-
-// isNegation reports whether a word says that what follows is not so.
-func isNegation(w string) bool { return w == "no" || w == "not" || w == "non" || w == "without" }
-
 // isState reports whether a phrase is a condition wherever it stands.
 func isState(phrase []byte) bool { return states[string(phrase)] }
 
@@ -496,16 +431,6 @@ var states = func() map[string]bool {
 func isGrader(w string) bool { return slices.Contains(graders, w) }
 
 var graders = []string{"psa", "cgc", "bgs", "sgc", "beckett"}
-
-// isGlued reports whether a word is a grade with its company: "psa10".
-func isGlued(w string) bool {
-	for _, grader := range graders {
-		if grade, ok := strings.CutPrefix(w, grader); ok && collector.IsInteger(grade) && len(grade) <= 3 {
-			return true
-		}
-	}
-	return false
-}
 
 func versionOf(raw string) int {
 	n := 0

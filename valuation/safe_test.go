@@ -71,3 +71,35 @@ func TestNothingIsPassedOver(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldsContradictTheLine gives what members and a line say differently.
+func TestFieldsContradictTheLine(t *testing.T) {
+	s := smallShop(t)
+	type item = valuation.Item
+
+	for _, test := range []struct {
+		item       item
+		want, note string
+	}{
+		{
+			item{Name: "Lugia 1st edition", Set: "Neo Genesis", Variant: "Holo"}, "priced card_lugia 80000", "",
+		},
+		{
+			item{Line: "3x Rattata", Quantity: 2}, "priced card_rattata 10 20",
+			"quantity 2 was given; the line says 3",
+		},
+		{
+			item{ID: "card_sir", Game: "one-piece"}, "unmatched", `the card of this id is not of the game "one-piece"`,
+		},
+		{item{ID: "tcgplayer:42382", Game: "pokemon"}, "priced card_base 43000", ""},
+		{
+			item{Name: "Rattata", Line: "Rattata | 151 | NM | Signed"},
+			"unmatched ask the whole name, set and number", "",
+		},
+	} {
+		r := s.Value(test.item)
+		if got := s.summary(&r); got != test.want || test.note != "" && r.Note != test.note {
+			t.Errorf("%+v is %s (%s), want %s (%s)", test.item, got, r.Note, test.want, test.note)
+		}
+	}
+}
