@@ -60,6 +60,7 @@ func (a *Appraiser) isElsewhere(f *facts) bool {
 func (a *Appraiser) hasAll(f *facts, card uint32) bool {
 	name := appendWords([]byte{' '}, a.View.Catalog.Cards.Name.At(int(card)))
 	glued := strings.ReplaceAll(string(name), " ", "")
+
 	for i := range f.words {
 		w := &f.words[i]
 		switch w.kind {
@@ -79,6 +80,7 @@ func (a *Appraiser) hasAll(f *facts, card uint32) bool {
 		case ofSet, idle, ofCopy, ofState:
 		}
 	}
+
 	return true
 }
 

@@ -94,7 +94,7 @@ func TestFieldsContradictTheLine(t *testing.T) {
 		{item{ID: "tcgplayer:42382", Game: "pokemon"}, "priced card_base 43000", ""},
 		{
 			item{Name: "Rattata", Line: "Rattata | 151 | NM | Signed"},
-			"unmatched ask the whole name, set and number", "",
+			"unpriced card_rattata 10-30", "",
 		},
 	} {
 		r := s.Value(test.item)
