@@ -88,15 +88,22 @@ func (a *Appraiser) Value(item Item) Result {
 // nothing, and the rest of the line, may still say which card is meant.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	card, ok := a.View.Index.Card(ref)
+	cards := a.View.Index.Identified(ref)
+	if !ok && len(cards) == 1 {
+		card = int(cards[0])
+		ok = true
+	}
+	if ok && item.Game != "" && a.View.Index.Facts().Game(item.Game) != int(a.View.Catalog.Cards.Game[card]) {
+		r.Status = Unmatched
+		r.Note = `the card of this id is not of the game "` + clip(item.Game) + `"`
+		r.Candidates = []uint32{uint32(card)}
+		return
+	}
 	if ok {
 		a.settle(r, a.lanesOf(item), card)
 		return
 	}
-
-	if cards := a.View.Index.Identified(ref); len(cards) == 1 {
-		a.settle(r, a.lanesOf(item), int(cards[0]))
-		return
-	} else if len(cards) > 1 {
+	if len(cards) > 1 {
 		// Whatever else the line says, the identifier goes first.
 		a.leave(r, a.lanesOf(item), cards)
 		r.Ask = 0
@@ -127,6 +134,7 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 func (a *Appraiser) lanesOf(item *Item) *facts {
 	a.facts = facts{item: item, words: a.facts.words[:0], variant: item.Variant, condition: item.Condition}
 	a.facts.another = item.another
+	a.facts.doubt = item.doubt
 	return &a.facts
 }
 
@@ -222,7 +230,7 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 	}
 
 	// Number and set leave this card alone, so that a misspelt name means no other.
-	return there[0], slices.ContainsFunc(a.matches, func(m index.Match) bool {
+	return there[0], a.hasAll(f, there[0]) && slices.ContainsFunc(a.matches, func(m index.Match) bool {
 		return m.Card == there[0] && m.Missing == 0
 	})
 }
@@ -364,8 +372,18 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 		return
 	}
 
+	if doubt := a.doubtOf(f, card); doubt != "" {
+		r.Status = Unpriced
+		r.Note = doubt
+		a.pricer.tellLanes(r)
+		return
+	}
+
 	w := wantedOf(f)
 	a.pricer.price(r, &w)
+	if f.item.note != "" {
+		r.Note = strings.TrimPrefix(r.Note+"; "+f.item.note, "; ")
+	}
 }
 
 // isNamed reports whether words are all of a card's own name.

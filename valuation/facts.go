@@ -40,6 +40,8 @@ type facts struct {
 	variant, condition string
 	version            int    // of Cardmarket's, 0 for none
 	another            string // what says that the copy is another one, "" for nothing
+	doubt              string // why the line cannot be priced, whichever card it means
+	clash              []word // a finish that contradicts the variant
 }
 
 // read reads an item. Its strings stay the item's own.
@@ -50,11 +52,12 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 	f := &a.facts
 	*f = facts{
 		shorter: shorter, item: item, words: f.words[:0], game: -1, variant: item.Variant, condition: item.Condition,
-		another: item.another,
+		another: item.another, doubt: item.doubt,
 	}
 	f.readGame(a, item.Game)
 
 	f.words, f.plain = readWords(f.words, strings.TrimSpace(item.Name))
+	f.readCells(item.aside)
 	f.readNumber(a, item.Number)
 	f.readSet(a, item.Set)
 	f.splitState()
@@ -334,7 +337,7 @@ const longestAside = collector.LongestWish
 // readAside reads the longest phrase that begins at word i and says how many words it has.
 func (f *facts) readAside(a *Appraiser, i int) int {
 	first := &f.words[i]
-	if first.kind != told {
+	if first.kind != told && !(first.kind == asNumber && isGlued(first.text)) {
 		return 1
 	}
 
@@ -346,6 +349,12 @@ func (f *facts) readAside(a *Appraiser, i int) int {
 
 	if isCopies(first.raw) {
 		first.kind = idle
+		return 1
+	}
+
+	if isGlued(first.text) {
+		first.kind = ofCopy
+		f.another = first.raw
 		return 1
 	}
 
@@ -366,8 +375,15 @@ func (f *facts) readAside(a *Appraiser, i int) int {
 			a.phrase = append(a.phrase, phrase[k].text...)
 		}
 		if f.readPhrase(a, phrase) {
+			if isNegation(string(a.phrase)) {
+				f.denied(a, i)
+			}
 			return n
 		}
+	}
+
+	if isNegation(first.text) {
+		f.denied(a, i)
 	}
 	return 1
 }
@@ -400,8 +416,8 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 	switch wish, ok := collector.FindWish(a.key); {
 	case ok && wish.Have&^collector.Finishes == 0:
 		// A rarity of shining cards is none of their prices.
-		if f.variant == "" && !has(append(append([]byte{' '}, a.phrase...), ' '), "rare") {
-			f.variant = string(a.phrase)
+		if !has(append(append([]byte{' '}, a.phrase...), ' '), "rare") {
+			f.addFinish(string(a.phrase), phrase)
 		}
 		phrase[0].wish = wish
 		return mark(wished)
@@ -415,9 +431,7 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 		f.another = string(a.phrase)
 		return mark(ofCopy)
 	case isState(a.phrase):
-		if f.condition == "" {
-			f.condition = string(a.phrase)
-		}
+		f.addState(string(a.phrase))
 		return mark(ofState)
 	case index.IsQuiet(string(a.phrase)):
 		return mark(idle)

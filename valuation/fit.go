@@ -25,7 +25,8 @@ func (a *Appraiser) fitting(f *facts) []uint32 {
 				a.fits = append(a.fits, card)
 			}
 		}
-		if len(a.fits) > 0 || f.near || !f.wishes {
+		// Set and number tell the card, and then it must have what the words say.
+		if len(a.fits) > 0 || f.near || !f.wishes || f.hasSet && f.hasNumber {
 			return a.fits
 		}
 		f.near = true

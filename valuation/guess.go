@@ -33,7 +33,11 @@ func (a *Appraiser) isLike(f *facts, card uint32) bool {
 			if !a.isNumbered(w, card) {
 				return false
 			}
-		case ofSet, wished, idle, ofCopy, ofState:
+		case wished:
+			if !a.hasWished(f, i, card) {
+				return false
+			}
+		case ofSet, idle, ofCopy, ofState:
 		}
 	}
 
@@ -52,6 +56,41 @@ func (a *Appraiser) isElsewhere(f *facts) bool {
 	named := len(a.fitting(f)) > 0
 	f.hasNumber = given
 	return named
+}
+
+// hasAll reports whether every word of a name that search read is something of a card, its name
+// misspelt or not: search leaves words out, and a price may not.
+func (a *Appraiser) hasAll(f *facts, card uint32) bool {
+	name := appendWords([]byte{' '}, a.View.Catalog.Cards.Name.At(int(card)))
+	glued := strings.ReplaceAll(string(name), " ", "")
+
+	for i := range f.words {
+		w := &f.words[i]
+		switch w.kind {
+		case told, inCore:
+			inName := has(name, w.text) || isNear(name, w.text) || strings.Contains(glued, w.text)
+			if !inName && !a.says(w, card) {
+				return false
+			}
+		case asNumber:
+			if !a.isNumbered(w, card) {
+				return false
+			}
+		case wished:
+			if !a.hasWished(f, i, card) {
+				return false
+			}
+		case ofSet, idle, ofCopy, ofState:
+		}
+	}
+
+	return true
+}
+
+// hasWished reports whether a card has what the phrase of a word wishes for, in its name or as a trait.
+func (a *Appraiser) hasWished(f *facts, i int, card uint32) bool {
+	w := &f.words[i]
+	return w.run == 0 || a.saysAll(f.words[i:i+int(w.run)], card) || a.grants(f, w, card)
 }
 
 // isNear reports whether a word is one of some words between spaces with a mistake or two.
@@ -105,7 +144,7 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 	least := 0
 	for _, m := range a.matches {
 		if !m.Whole || m.Missing > 0 || m.Typos > 0 || long && !m.Same || !f.plain && m.Borrowed > 0 ||
-			!a.passes(f, m.Card) {
+			!a.passes(f, m.Card) || f.plain && !a.hasAll(f, m.Card) {
 			continue
 		}
 

@@ -24,6 +24,9 @@ type Item struct {
 	another string // that the copy is another one: a language, a grade
 	unsure  bool   // Identifier may be one that the catalog does not have
 	row     bool   // Line is a row, so that Name is a name
+	aside   string // cells of the line that are no field of their own
+	doubt   string // why the line cannot be priced, whichever card it means
+	note    string // what the caller is to know of the reading
 }
 
 // Status is what became of a line.

@@ -98,7 +98,7 @@ func (l *layout) item(row []string) Item {
 	}
 
 	item.another = anotherCopy(cell("language"), cell("grade"))
-	item.Quantity = quantityOf(cell("quantity", "amount"))
+	item.count(cell("quantity", "amount"))
 	return item
 }
 
@@ -120,18 +120,26 @@ func anotherCopy(language, grade string) string {
 // mostCopies is the largest number of copies of a line.
 const mostCopies = 9999
 
-func quantityOf(cell string) int64 {
-	n, err := strconv.ParseInt(cell, 10, 64)
-	if err != nil || n < 1 {
-		return 0
+// count takes a number of copies, which must be one that a list may have, and the only one.
+func (item *Item) count(written string) {
+	if written == "" {
+		return
 	}
-
-	// A number that no list has is cut, not refused: one line never fails the call.
-	return min(n, mostCopies)
+	n, err := strconv.ParseInt(strings.Trim(strings.ToLower(written), "x"), 10, 64)
+	switch {
+	case err != nil || n < 1 || n > mostCopies:
+		item.doubt = `"` + clip(written) + `" is no quantity from 1 to ` + strconv.Itoa(mostCopies)
+	case item.Quantity == 0:
+		item.Quantity = n
+	case item.Quantity != n:
+		item.doubt = "the line has two quantities, " + strconv.FormatInt(item.Quantity, 10) + " and " +
+			strconv.FormatInt(n, 10)
+	}
 }
 
 // readLine reads the item's whole line into its fields; what the item says itself goes first.
 func readLine(item *Item) {
+	item.Name = withoutPrices(item.Name)
 	text := item.Line
 	if text == "" && isWholeLine(item.Name) {
 		text = item.Name
@@ -175,8 +183,14 @@ func (item *Item) fill(from *Item) {
 	item.code = from.code
 	item.another = from.another
 	item.unsure = from.unsure
-	if item.Quantity == 0 {
+	item.aside = from.aside
+	item.doubt = from.doubt
+	switch {
+	case item.Quantity == 0:
 		item.Quantity = from.Quantity
+	case from.Quantity > 0 && from.Quantity != item.Quantity:
+		item.note = "quantity " + strconv.FormatInt(item.Quantity, 10) + " was given; the line says " +
+			strconv.FormatInt(from.Quantity, 10)
 	}
 }
 
@@ -233,8 +247,10 @@ func (l *layout) has(row []string) bool {
 // readText reads a line of an order or of a message: copies and name, and behind bars what else it
 // says.
 func readText(text string) (item Item) {
-	cells := strings.Split(text, "|")
-	item.Name, item.Quantity = cutCopies(strings.TrimSpace(cells[0]))
+	cells := strings.Split(withoutPrices(text), "|")
+	name, copies := cutCopies(strings.TrimSpace(cells[0]))
+	item.Name = name
+	item.count(copies)
 	item.row = len(cells) > 1
 
 	for _, cell := range cells[1:] {
@@ -246,6 +262,10 @@ func readText(text string) (item Item) {
 		case cell == "":
 		case item.Condition == "" && isCondition(cell):
 			item.Condition = cell
+		case isCondition(cell):
+			item.doubtCondition(cell, item.Condition)
+		case isCopies(cell):
+			item.count(cell)
 		case item.Variant == "" && finish:
 			item.Variant = cell
 		case isLanguage(cell):
@@ -254,9 +274,21 @@ func readText(text string) (item Item) {
 			item.Number = cell
 		case item.Set == "":
 			item.Set = cell
+		default:
+			// The card must have it, as it must have every word of the name.
+			item.aside += " " + cell
 		}
 	}
 	return item
+}
+
+// doubtCondition says of a line with two conditions that they differ, where they do.
+func (item *Item) doubtCondition(one, other string) {
+	x, _ := ParseCondition(one)
+	y, _ := ParseCondition(other)
+	if x != y {
+		item.doubt = `the line has two conditions, "` + clip(other) + `" and "` + clip(one) + `"`
+	}
 }
 
 func isLanguage(cell string) bool { return slices.Contains(languages, collector.Fold(cell)) }
@@ -268,22 +300,22 @@ var languages = []string{
 }
 
 // cutCopies cuts the number of copies off a line: "2x", "3", "x4" in front, "x4" at the end.
-func cutCopies(text string) (rest string, copies int64) {
+func cutCopies(text string) (rest, copies string) {
 	first, rest, ok := strings.Cut(text, " ")
 	if !ok {
-		return text, 0
+		return text, ""
 	}
 
 	// An integer in front is copies where it is short and a word follows: "151 001" is none.
 	if isCopies(first) || collector.IsInteger(first) && len(first) <= 2 && startsWord(rest) {
-		return strings.TrimSpace(rest), quantityOf(strings.Trim(strings.ToLower(first), "x"))
+		return strings.TrimSpace(rest), first
 	}
 
 	at := strings.LastIndexByte(text, ' ')
 	if last := text[at+1:]; isCopies(last) {
-		return strings.TrimSpace(text[:at]), quantityOf(strings.Trim(strings.ToLower(last), "x"))
+		return strings.TrimSpace(text[:at]), last
 	}
-	return text, 0
+	return text, ""
 }
 
 // startsWord reports whether a text begins with a letter.

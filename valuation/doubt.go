@@ -1,0 +1,105 @@
+package valuation
+
+import (
+	"cmp"
+	"strings"
+
+	"ninepocket/collector"
+)
+
+// addState takes a condition. A line has one.
+func (f *facts) addState(phrase string) {
+	if f.condition == "" {
+		f.condition = phrase
+		return
+	}
+	x, _ := ParseCondition(phrase)
+	if y, ok := ParseCondition(f.condition); ok && x != y {
+		f.doubt = `the line has two conditions, "` + clip(f.condition) + `" and "` + phrase + `"`
+	}
+}
+
+// addFinish takes a finish or an edition: both together are one variant. What contradicts the variant
+// is kept for the card, which may have it in its name.
+func (f *facts) addFinish(phrase string, words []word) {
+	if f.variant == "" {
+		f.variant = phrase
+		return
+	}
+	have, known := collector.Finish(f.variant)
+	more, _ := collector.Finish(phrase)
+	both := have | more
+
+	const finish = collector.Holo | collector.Reverse | collector.NonHolo
+	const edition = collector.First | collector.Unlimited
+	switch one := func(of collector.Traits) bool { return both&of&(both&of-1) == 0 }; {
+	case known && both == have:
+	case known && one(finish) && one(edition):
+		f.variant += " " + phrase
+	default:
+		f.clash = words
+	}
+}
+
+// isNegation reports whether a word says that what follows is not so.
+func isNegation(w string) bool { return w == "no" || w == "not" || w == "non" || w == "without" }
+
+// denied reads what follows a negation: "no rev" asks for no reverse holo.
+func (f *facts) denied(a *Appraiser, i int) {
+	if i+1 == len(f.words) {
+		return
+	}
+	f.readAside(a, i+1)
+	if f.words[i+1].kind == wished {
+		f.doubt = `"` + f.words[i].raw + " " + f.words[i+1].raw + `" does not say what the copy is`
+	}
+}
+
+// isGlued reports whether a word is a grade with its company: "psa10".
+func isGlued(w string) bool {
+	for _, grader := range graders {
+		if grade, ok := strings.CutPrefix(w, grader); ok && collector.IsInteger(grade) && len(grade) <= 3 {
+			return true
+		}
+	}
+	return false
+}
+
+// cellGroup is the pair of brackets that cells behind the name are read as: no name has so many.
+const cellGroup = 100
+
+// readCells reads cells that are no field of their own as words that the card must have.
+func (f *facts) readCells(cells string) {
+	if cells == "" {
+		return
+	}
+	at := len(f.words)
+	words, plain := readWords(f.words, cells)
+	f.words = words
+	f.plain = f.plain && plain
+	for i := range words[at:] {
+		words[at+i].group = cellGroup
+	}
+}
+
+// doubtOf says why a line that means a card cannot be priced: "" for no reason.
+func (a *Appraiser) doubtOf(f *facts, card int) string {
+	if f.doubt != "" {
+		return f.doubt
+	}
+	if len(f.clash) > 0 && !a.saysAll(f.clash, uint32(card)) {
+		return `"` + f.clash[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
+	}
+
+	// Copies that stand within a name must be those of the line.
+	for i := range f.words {
+		w := &f.words[i]
+		if w.kind == idle && isCopies(w.raw) && !a.says(w, uint32(card)) {
+			item := Item{Quantity: f.item.Quantity}
+			if item.count(w.raw); item.doubt != "" || f.item.Quantity == 0 {
+				return cmp.Or(item.doubt, `"`+w.raw+`" stands in the name; give it as the quantity`)
+			}
+		}
+	}
+	return ""
+}

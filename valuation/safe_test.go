@@ -1,0 +1,105 @@
+package valuation_test
+
+import (
+	"strings"
+	"testing"
+
+	"ninepocket/valuation"
+)
+
+// TestNothingIsPassedOver gives lines that say one thing more than a card has: none is priced, or by
+// what that thing says.
+func TestNothingIsPassedOver(t *testing.T) {
+	s := realShop(t)
+	const umbreon = "Umbreon VMAX Evolving Skies 215/203"
+	const lugia = "Lugia Neo Genesis 9/111"
+	const sir = "1x Charizard ex (MEW 199) | 151 | NM"
+
+	for line, want := range map[string]string{
+		// What the lines are without it.
+		umbreon: "priced holofoil", sir: "priced holofoil", lugia + " 1st edition": "priced 1st_edition_holofoil",
+
+		// Cells behind the set.
+		sir + " | PSA 10": "", sir + " | BGS 9.5": "", sir + " | Japanisch": "", sir + " | Signed | Altered": "",
+		"1x Charizard ex | 151 | NM | 199/165 | 006/165": "", sir + " | LP": "", sir + " | EX": "",
+		sir + " | x3": "", "Charizard ex (MEW 199) | 151 | x3": "priced holofoil",
+		"2x Charizard ex (MEW 199) | 151 | NM | x3": "",
+		sir + " | $97": "priced holofoil",
+
+		// Words of no card.
+		umbreon + " psa10": "", umbreon + " FR": "", umbreon + " cgc10": "", umbreon + " staff": "",
+		umbreon + " 2021": "", umbreon + " promo": "", umbreon + " error": "", umbreon + " jumbo": "",
+		umbreon + " stamped": "", umbreon + " case": "", "Umbreon VMAX staff Evolving Skies 215/203": "",
+		umbreon + " gold": "", umbreon + " full art": "",
+
+		// Prices.
+		"Umbreon VMAX Evolving Skies 215$": "", "Umbreon VMAX Evolving Skies $215": "",
+		"Umbreon VMAX Evolving Skies 95$": "", "Umbreon VMAX Evolving Skies 95 €": "",
+		"Umbreon VMAX Evolving Skies £95": "", "Umbreon VMAX Evolving Skies @95": "",
+		"Umbreon VMAX Evolving Skies for 95": "", "Charizard Base Set 2$": "", "Hongo OP09-011 $5": "same",
+		umbreon + " $1,200.50": "priced holofoil",
+
+		// Finishes.
+		"1x Lugia (N1 9) | Neo Genesis | NM | Holo | First Edition": "priced 1st_edition_holofoil",
+		lugia + " holo 1st edition":                                 "priced 1st_edition_holofoil",
+		lugia + " 1st edition holo":                                 "priced 1st_edition_holofoil",
+		lugia + " 1st edition unlimited":                            "",
+		"Rattata 151 019/165 holo reverse holo":                     "",
+		"Rattata 151 019/165 no rev":                                "", "Rattata 151 019/165 no holo": "",
+
+		// Copies and conditions.
+		"0x " + umbreon: "", "2x 3x " + umbreon: "", umbreon + " x2 x3": "", "x12000 " + umbreon: "",
+		umbreon + " NM LP": "", umbreon + " x2": "priced holofoil",
+	} {
+		r := s.Value(valuation.Item{Line: line})
+		got := ""
+		if r.Status == valuation.Priced {
+			got = "priced " + s.View.Catalog.Variants.At(int(s.View.Catalog.Lanes.Variant[r.Lane]))
+		}
+		if want == "same" {
+			plain := s.Value(valuation.Item{Line: strings.TrimSuffix(line, " $5")})
+			if r.Status != plain.Status || r.Cents != plain.Cents {
+				t.Errorf("%s is %+v, without its price %+v", line, r, plain)
+			}
+			continue
+		}
+		if got != want {
+			t.Errorf("%s is %q of %s, want %q (%s)", line, got, s.tell(r.Card), want, r.Note)
+		}
+		if r.Status != valuation.Priced && r.Note == "" {
+			t.Errorf("%s is %s without a note", line, valuation.StatusNames[r.Status])
+		}
+	}
+}
+
+// TestFieldsContradictTheLine gives what members and a line say differently.
+func TestFieldsContradictTheLine(t *testing.T) {
+	s := smallShop(t)
+	type item = valuation.Item
+
+	for _, test := range []struct {
+		item       item
+		want, note string
+	}{
+		{
+			item{Name: "Lugia 1st edition", Set: "Neo Genesis", Variant: "Holo"}, "priced card_lugia 80000", "",
+		},
+		{
+			item{Line: "3x Rattata", Quantity: 2}, "priced card_rattata 10 20",
+			"quantity 2 was given; the line says 3",
+		},
+		{
+			item{ID: "card_sir", Game: "one-piece"}, "unmatched", `the card of this id is not of the game "one-piece"`,
+		},
+		{item{ID: "tcgplayer:42382", Game: "pokemon"}, "priced card_base 43000", ""},
+		{
+			item{Name: "Rattata", Line: "Rattata | 151 | NM | Signed"},
+			"unpriced card_rattata 10-30", "",
+		},
+	} {
+		r := s.Value(test.item)
+		if got := s.summary(&r); got != test.want || test.note != "" && r.Note != test.note {
+			t.Errorf("%+v is %s (%s), want %s (%s)", test.item, got, r.Note, test.want, test.note)
+		}
+	}
+}
