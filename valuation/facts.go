@@ -337,7 +337,7 @@ const longestAside = collector.LongestWish
 // readAside reads the longest phrase that begins at word i and says how many words it has.
 func (f *facts) readAside(a *Appraiser, i int) int {
 	first := &f.words[i]
-	if first.kind != told && !(first.kind == asNumber && isGlued(first.text)) {
+	if first.kind != told && (first.kind != asNumber || !isGlued(first.text)) {
 		return 1
 	}
 

@@ -85,7 +85,8 @@ func TestFieldsContradictTheLine(t *testing.T) {
 			item{Name: "Lugia 1st edition", Set: "Neo Genesis", Variant: "Holo"}, "priced card_lugia 80000", "",
 		},
 		{
-			item{Line: "3x Rattata", Quantity: 2}, "priced card_rattata 10 20",
+			item{Line: "3x Rattata", Quantity: 2},
+			"priced card_rattata 10 20",
 			"quantity 2 was given; the line says 3",
 		},
 		{
