@@ -212,7 +212,13 @@ func TestNarrow(t *testing.T) {
 		if wide.query.parse(c.index, q); len(wide.query.units) == 0 {
 			continue
 		}
-		if want := sorted(wide.answer(nil, nil)); !slices.Equal(got, want) {
+
+		// A query with another name in it is answered both ways, as Search does.
+		answer := wide.answer
+		if wide.query.rewrote && !wide.query.wholly {
+			answer = func(dst []Hit, keep func(uint32) bool) []Hit { return wide.answerEither(dst, q, keep) }
+		}
+		if want := sorted(answer(nil, nil)); !slices.Equal(got, want) {
 			t.Fatalf("%q: %d hits, %d the wide way", q, len(got), len(want))
 		}
 	}
