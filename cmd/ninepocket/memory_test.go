@@ -108,7 +108,7 @@ func floodMemory(t *testing.T, path string) {
 		d = 20 * time.Second
 	}
 	var clients sync.WaitGroup
-	var later atomic.Int64 // bodies that were refused for now
+	var later atomic.Int64 // bodies that were answered 503, to be sent again
 	begun := time.Now()
 	for i := range 48 {
 		clients.Go(func() {
