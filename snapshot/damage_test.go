@@ -66,7 +66,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 			}
 		}
 
-		for at := 0; at < len(whole); at += depth.Every(3) {
+		for at := 0; at < len(whole); at += depth.Every(7) {
 			put(at, whole[at]^1<<(at%8))
 			check(at)
 			put(at, whole[at])

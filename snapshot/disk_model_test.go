@@ -182,7 +182,8 @@ func (m *diskModel) cuts(dice *rand.Rand) map[state]map[string][]byte {
 				delete(files, path)
 				continue
 			}
-			fmt.Fprintf(h, "%s %d %x\n", path, len(files[path]), files[path])
+			fmt.Fprintf(h, "%s %d\n", path, len(files[path]))
+			h.Write(files[path])
 		}
 
 		all[state(h.Sum(nil))] = files

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -35,11 +36,23 @@ type file struct {
 	data []byte
 }
 
+// compress makes the compressor of sections at its first use. It needs a megabyte of tables for each
+// section that is packed at a time, more than most sections have, so it is kept. One call packs in
+// one goroutine: equal input is always cut into equal blocks.
+var compress = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow))
+})
+
 // encode spells a catalog and its quarantine report as the files of a snapshot and the manifest
 // that describes them.
 func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
+	}
+
+	compressor, err := compress()
+	if err != nil {
+		return nil, nil, err
 	}
 
 	// Sections are packed side by side: the largest takes as long as all others together.
@@ -64,17 +77,10 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 				return fmt.Errorf(text, s.name, len(raw), MaxSection)
 			}
 
-			// One goroutine an encoder, so that equal input is always cut into equal blocks.
-			enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow),
-				zstd.WithEncoderConcurrency(1))
-			if err != nil {
-				return err
-			}
-
-			packed := enc.EncodeAll(raw, nil)
+			packed := compressor.EncodeAll(raw, nil)
 			files[i] = newFile(s.name, s.name+sectionSuffix, codecZstd, packed, len(raw))
 			files[i].Optional = i >= len(sections)
-			return enc.Close()
+			return nil
 		})
 	}
 

@@ -204,7 +204,7 @@ func TestForgedLengthsTakeNoMemory(t *testing.T) {
 // TestABombIsCutOff unpacks a file that grows far beyond what the manifest says.
 func TestABombIsCutOff(t *testing.T) {
 	f := newForger(t)
-	f.put("movers", pack(t, make([]byte, 256<<20)), 1000)
+	f.put("movers", pack(t, make([]byte, 64<<20)), 1000)
 	d, id := f.store(t)
 	var err error
 	if n := allocated(func() { err = d.Verify(id) }); n > 24<<20 {

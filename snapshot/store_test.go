@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -60,8 +61,10 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if diff := cmp.Diff(dump(c), dump(got)); diff != "" {
-			t.Errorf("size %+v: loaded differs from written (-written +loaded):\n%s", size, diff)
+		written := dump(c)
+		loaded := dump(got)
+		if !reflect.DeepEqual(written, loaded) {
+			t.Errorf("size %+v: loaded differs from written (-written +loaded):\n%s", size, cmp.Diff(written, loaded))
 		}
 
 		paced, err := d.Load(context.Background(), m.ID, func() {})
@@ -69,8 +72,8 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if diff := cmp.Diff(dump(got), dump(paced)); diff != "" {
-			t.Errorf("size %+v: loaded at a pace it differs (-fast +paced):\n%s", size, diff)
+		if slow := dump(paced); !reflect.DeepEqual(loaded, slow) {
+			t.Errorf("size %+v: loaded at a pace it differs (-fast +paced):\n%s", size, cmp.Diff(loaded, slow))
 		}
 
 		if got.ID != m.ID {
@@ -91,7 +94,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if !cmp.Equal(first, again) {
+		if !reflect.DeepEqual(first, again) {
 			t.Errorf("size %+v: the loaded catalog is spelt differently", size)
 		}
 	}

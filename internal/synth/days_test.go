@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"ninepocket/internal/depth"
 )
 
 func writeDay(t *testing.T, o Options, day int) (string, Summary) {
@@ -22,7 +24,7 @@ func writeDay(t *testing.T, o Options, day int) (string, Summary) {
 // A day's increment has the same cards and the same newest price file, byte for byte, as the whole
 // directory of that day.
 func TestIncrementIsTheNewestPartOfTheWhole(t *testing.T) {
-	o := Options{Cards: 900, HistoryDays: 40}
+	o := Options{Cards: 400, HistoryDays: 20}
 	for _, day := range []int{0, 1, 2, 45} {
 		part, sum := writeDay(t, o, day)
 		o.Day = day
@@ -56,7 +58,7 @@ func TestIncrementIsTheNewestPartOfTheWhole(t *testing.T) {
 // What one day writes as its price file, later days write as history: the same numbers, for every
 // card still there.
 func TestDaysAgreeOnPrices(t *testing.T) {
-	o := Options{Cards: 900, HistoryDays: 40}
+	o := Options{Cards: 400, HistoryDays: 20}
 	later := o
 	later.Day = 4
 	dir, _ := write(t, later)
@@ -85,18 +87,18 @@ func TestDaysAgreeOnPrices(t *testing.T) {
 		}
 	}
 
-	if compared < 10_000 {
+	if compared < 4_000 {
 		t.Errorf("compared only %d prices", compared)
 	}
 }
 
 func TestPriceFilesAndHistoryAgree(t *testing.T) {
-	a, _ := write(t, Options{Cards: 500, HistoryDays: 30})
-	b, sum := write(t, Options{Cards: 500, HistoryDays: 30, PriceDays: 30})
+	a, _ := write(t, Options{Cards: 400, HistoryDays: 12})
+	b, sum := write(t, Options{Cards: 400, HistoryDays: 12, PriceDays: 12})
 	wide := read(t, a)
 	daily := read(t, b)
 	if len(daily.history) > 0 {
-		t.Error("history beside 30 price files of 30 days")
+		t.Error("history beside 12 price files of 12 days")
 	}
 
 	n := 0
@@ -121,10 +123,10 @@ func TestPriceFilesAndHistoryAgree(t *testing.T) {
 
 // The summary of a day tells exactly what differs from the day before.
 func TestEditsAreWhatTheSummarySays(t *testing.T) {
-	o := Options{Cards: 1500, HistoryDays: 30}
+	o := Options{Cards: 1500, HistoryDays: 2}
 	dir, _ := writeDay(t, o, 0)
 	old := read(t, dir)
-	for day := 1; day <= 5; day++ {
+	for day := 1; day <= 5/depth.Every(2); day++ {
 		dir, sum := writeDay(t, o, day)
 		s := read(t, dir)
 		var added, removed, renamed, sets []string

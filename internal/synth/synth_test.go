@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
+
+	"ninepocket/internal/depth"
 )
 
 // hashOf is a hash of the names and contents of a directory.
@@ -72,7 +74,7 @@ func TestSameOptionsSameBytes(t *testing.T) {
 
 // TestConditions bounds the lanes of a variant.
 func TestConditions(t *testing.T) {
-	const cards = 3000
+	const cards = 1500
 	_, all := write(t, Options{Cards: cards, HistoryDays: 2})
 	_, two := write(t, Options{Cards: cards, HistoryDays: 2, Conditions: 2})
 	if a, b := float64(all.Lanes)/cards, float64(two.Lanes)/cards; a < 3.5 || a > 4 || b < 2 || b > 2.3 { // air: a pair
@@ -81,12 +83,16 @@ func TestConditions(t *testing.T) {
 }
 
 func TestEveryCaseIsThere(t *testing.T) {
-	for _, o := range []Options{
-		{Cards: 4000, HistoryDays: 45},
+	for i, o := range []Options{
 		{Cards: 2000, HistoryDays: 45},
-		{Cards: 2000, Seed: 99, HistoryDays: 40},
+		{Cards: 4000, HistoryDays: 45},
 		{Cards: minCards, HistoryDays: 40},
+		{Cards: 2000, Seed: 99, HistoryDays: 40},
 	} {
+		if i%depth.Every(2) != 0 {
+			continue
+		}
+
 		_, sum := write(t, o)
 		name := fmt.Sprintf("%d cards, seed %d", o.Cards, o.Seed)
 		for _, c := range allCases {
@@ -128,6 +134,7 @@ func TestCasesAreAllListed(t *testing.T) {
 }
 
 func TestProportions(t *testing.T) {
+	depth.OnlyWhole(t)
 	_, sum := write(t, Options{HistoryDays: 2})
 	within := func(what string, got, lo, hi int) {
 		t.Helper()
@@ -150,7 +157,7 @@ func TestProportions(t *testing.T) {
 
 // Prices change as real ones do: 27 % of them a day, by 3 % in the median.
 func TestPricesMoveAsRealOnesDo(t *testing.T) {
-	dir, sum := write(t, Options{Cards: 1500, HistoryDays: 100})
+	dir, sum := write(t, Options{Cards: 1500 / depth.Every(2), HistoryDays: 100 / depth.Every(2)})
 	s := read(t, dir)
 	var changes []float64
 	pairs := 0
@@ -193,8 +200,8 @@ func TestPricesMoveAsRealOnesDo(t *testing.T) {
 }
 
 func TestSmallCatalogBeginsTheLargeOne(t *testing.T) {
-	small, _ := write(t, Options{Cards: 700, HistoryDays: 30})
-	large, _ := write(t, Options{Cards: 1500, HistoryDays: 60})
+	small, _ := write(t, Options{Cards: 500, HistoryDays: 30})
+	large, _ := write(t, Options{Cards: 1000, HistoryDays: 60})
 	a := read(t, small)
 	b := read(t, large)
 	for i, ref := range a.order {
