@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ninepocket/internal/depth"
 )
 
 // A row is a query with what its first hit must be: one line of a search set.
@@ -139,6 +141,7 @@ func TestSearchSet(t *testing.T) {
 // ask for what TCGCSV has twice or not at all (its Jumbo Cards repeat 58/102), so that the floors
 // lie a little lower.
 func TestSearchSetInTCGCSV(t *testing.T) {
+	depth.OnlyWhole(t)
 	plain := spelledPlainly(tcgcsvCatalog(t))
 	for _, file := range []string{
 		filepath.Join(dataFolder(t), "search-queries.tsv"), filepath.Join("testdata", "queries.tsv"),
@@ -156,6 +159,8 @@ var (
 	setCodes   = regexp.MustCompile(`^[A-Za-z0-9]{1,6}(: | - )`)
 	gamePart   = regexp.MustCompile(`^Scarlet & Violet (151)$`)
 	padding    = regexp.MustCompile(`^0+`)
+	brackets   = strings.NewReplacer("Unown (", "Unown [", ")", "]", "(", "[")
+	signs      = strings.NewReplacer("Nidoran F", "Nidoran ♀", "Nidoran M", "Nidoran ♂", " Prism Star", " ◇")
 )
 
 // spelledPlainly is the catalog with its cards respelled; its index is the one of the cards as they
@@ -172,7 +177,7 @@ func spelledPlainly(c *testCatalog) *testCatalog {
 // respell writes a card of TCGCSV the way the expectations of the search sets are written.
 func (c *testCard) respell() {
 	delta := strings.Contains(c.name, "(Delta Species)") || strings.Contains(c.name, " Delta)")
-	c.name = strings.NewReplacer("Unown (", "Unown [", ")", "]", "(", "[").Replace(c.name)
+	c.name = brackets.Replace(c.name)
 	c.name = asides.ReplaceAllStringFunc(c.name, func(aside string) string {
 		switch {
 		case strings.HasPrefix(c.name, "Unown [") && len(strings.TrimSpace(aside)) == 3:
@@ -184,8 +189,7 @@ func (c *testCard) respell() {
 	})
 
 	c.name = lateNumber.ReplaceAllString(c.name, "")
-	c.name = strings.NewReplacer("Nidoran F", "Nidoran ♀", "Nidoran M", "Nidoran ♂", " Prism Star",
-		" ◇").Replace(c.name)
+	c.name = signs.Replace(c.name)
 	c.name = strings.TrimSuffix(c.name, " Star") + strings.Repeat(" ★", strings.Count(c.name+"|", " Star|"))
 	if delta {
 		c.name += " δ"
