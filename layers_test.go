@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -132,17 +133,25 @@ func (f *sourceFile) ownImports(t *testing.T) []string {
 	return own
 }
 
-// sources parses every Go file of the module, whatever its build constraints. It does so in process: a test that runs
-// `go list` instead would be answered from the test cache after a new import.
-func sources(t *testing.T, root string) []*sourceFile {
+// sources are the Go files of the module, whatever their build constraints.
+func sources(t *testing.T) []*sourceFile {
 	t.Helper()
-	var files []*sourceFile
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	files, err := parseSources()
+	if err != nil {
+		t.Fatalf("cannot read the sources: %v", err)
+	}
+	return files
+}
+
+// parseSources parses every Go file once. It does so in process: a test that runs `go list` instead
+// would be answered from the test cache after a new import.
+var parseSources = sync.OnceValues(func() (files []*sourceFile, err error) {
+	err = filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if entry.IsDir() {
-			if name != root && foreignFolder(name) {
+			if name != "." && foreignFolder(name) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -151,18 +160,15 @@ func sources(t *testing.T, root string) []*sourceFile {
 			return nil
 		}
 
-		file, err := parseSource(root, name)
+		file, err := parseSource(name)
 		if err != nil {
 			return err
 		}
 		files = append(files, file)
 		return nil
 	})
-	if err != nil {
-		t.Fatalf("cannot read the sources: %v", err)
-	}
-	return files
-}
+	return files, err
+})
 
 // foreignFolder reports whether the go command passes over a folder below the module's root.
 func foreignFolder(name string) bool {
@@ -175,7 +181,7 @@ func foreignFolder(name string) bool {
 	return err == nil
 }
 
-func parseSource(root, name string) (*sourceFile, error) {
+func parseSource(name string) (*sourceFile, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -185,11 +191,8 @@ func parseSource(root, name string) (*sourceFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	relative, err := filepath.Rel(root, name)
-	if err != nil {
-		return nil, err
-	}
-	slashed := filepath.ToSlash(relative)
+
+	slashed := filepath.ToSlash(name)
 	return &sourceFile{
 		path: slashed, folder: path.Dir(slashed), lines: strings.Count(string(text), "\n"),
 		File: parsed,
@@ -217,7 +220,7 @@ func layerFault(file *sourceFile, imported string) string {
 }
 
 func TestLayers(t *testing.T) {
-	for _, file := range sources(t, ".") {
+	for _, file := range sources(t) {
 		if file.folder == "." {
 			if !file.isTest() {
 				t.Errorf("%s: the root holds tests of the whole module only; code belongs in a package of the house",
@@ -249,7 +252,7 @@ var notInProduct = []string{
 // TestProductLinksNoRivals follows the imports of the product's command, whatever mayImport allows it.
 func TestProductLinksNoRivals(t *testing.T) {
 	imports := map[string][]string{}
-	for _, file := range sources(t, ".") {
+	for _, file := range sources(t) {
 		if !file.isTest() {
 			imports[file.folder] = append(imports[file.folder], file.ownImports(t)...)
 		}
@@ -373,7 +376,7 @@ func TestLayerFault(t *testing.T) {
 }
 
 func TestProductionFilesAreShort(t *testing.T) {
-	for _, file := range sources(t, ".") {
+	for _, file := range sources(t) {
 		if !file.isTest() && !ast.IsGenerated(file.File) && file.lines > longestLines {
 			t.Errorf("%s has %d lines, more than %d: split it by resource (card, set, price), never by kind",
 				file.path, file.lines, longestLines)
@@ -383,7 +386,7 @@ func TestProductionFilesAreShort(t *testing.T) {
 
 func TestPackageNamesSayWhatIsInside(t *testing.T) {
 	banned := []string{"base", "common", "helper", "helpers", "misc", "shared", "types", "util", "utils"}
-	for _, file := range sources(t, ".") {
+	for _, file := range sources(t) {
 		name := strings.TrimSuffix(file.Name.Name, "_test")
 		if slices.Contains(banned, name) || slices.Contains(banned, path.Base(file.folder)) {
 			t.Errorf("%s: package %s: name a package after what it holds", file.path, name)
@@ -393,7 +396,7 @@ func TestPackageNamesSayWhatIsInside(t *testing.T) {
 
 func TestEveryPackageHasOneComment(t *testing.T) {
 	comments := map[string][]string{}
-	for _, file := range sources(t, ".") {
+	for _, file := range sources(t) {
 		if file.isTest() {
 			continue
 		}

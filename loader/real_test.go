@@ -22,6 +22,7 @@ import (
 
 // TestRealTree counts the whole tree and recomputes sampled cards of each game from its files.
 func TestRealTree(t *testing.T) {
+	depth.OnlyWhole(t)
 	dir, r := mustReal(t)
 	c := r.Catalog
 	if err := c.Validate(); err != nil {
