@@ -144,6 +144,7 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 
 	noise := rand.NewChaCha8([32]byte{})
 	reply := make([]byte, 2<<20)
+	noise.Read(reply)
 	kept := 0
 	for n := range 64 {
 		now.Mono += int64(time.Second / time.Millisecond)
@@ -155,7 +156,6 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 			}
 			break
 		}
-		noise.Read(reply)
 		if _, err := store.Commit(decision.Ticket, claim, reply); err != nil {
 			t.Fatal(err)
 		}

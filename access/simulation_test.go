@@ -437,7 +437,7 @@ func TestUniverse(t *testing.T) {
 		return
 	}
 
-	seeds := uint64(15 / depth.Every(3))
+	seeds := uint64(15 / depth.Every(5))
 	if os.Getenv("NINEPOCKET_TORTURE") != "" {
 		seeds *= 250
 	}
