@@ -63,7 +63,7 @@ func (l *limits) plain(tenant string, name replyName, r reply) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return l.codec.expand(data)
+	return codec.expand(data)
 }
 
 // begin makes a fresh record and reserves its cost. The caller holds the account.
@@ -128,7 +128,7 @@ func (l *limits) Commit(t Ticket, claim Claim, plain []byte) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), err)
 	}
 
-	data := l.codec.compress(plain) // before the lock: it takes longer than all that follows
+	data := codec.compress(plain) // before the lock: it takes longer than all that follows
 	a := l.slot(t.Principal).account
 	a.mu.Lock()
 	flying := a.owned(&t, &claim)
@@ -190,6 +190,10 @@ type replyCodec struct {
 	decoder *zstd.Decoder
 }
 
+// codec serves every store: it keeps nothing from one reply to the next, and its tables
+// take a megabyte.
+var codec = newReplyCodec()
+
 func newReplyCodec() replyCodec {
 	encoder, encodeErr := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2))
@@ -198,14 +202,14 @@ func newReplyCodec() replyCodec {
 		panic(err) // the options are constants
 	}
 
-	encoder.EncodeAll(nil, nil) // makes its pool now, in the goroutine that owns the store
+	encoder.EncodeAll(nil, nil) // makes its tables now, and not while a caller waits
 	return replyCodec{encoder: encoder, decoder: decoder}
 }
 
-func (codec replyCodec) compress(plain []byte) []byte {
-	return codec.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64))
+func (rc replyCodec) compress(plain []byte) []byte {
+	return rc.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/8+64))
 }
 
-func (codec replyCodec) expand(data []byte) ([]byte, error) {
-	return codec.decoder.DecodeAll(data, nil)
+func (rc replyCodec) expand(data []byte) ([]byte, error) {
+	return rc.decoder.DecodeAll(data, nil)
 }

@@ -13,7 +13,6 @@ type limits struct {
 	*journal
 	repliesMax int   // bound of a tenant's idempotency records
 	waitingMax int64 // bound of the bytes of replies that no checkpoint has
-	codec      replyCodec
 	claims     atomic.Uint64
 }
 
@@ -28,7 +27,7 @@ func newLimits(j *journal, repliesMax int) *limits {
 	if repliesMax <= 0 {
 		repliesMax = DefaultRepliesMax
 	}
-	return &limits{journal: j, repliesMax: repliesMax, waitingMax: maxWaiting, codec: newReplyCodec()}
+	return &limits{journal: j, repliesMax: repliesMax, waitingMax: maxWaiting}
 }
 
 // slot returns the state of a principal, through the shortcut it carries when that leads here.

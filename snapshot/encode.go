@@ -7,8 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -36,23 +36,11 @@ type file struct {
 	data []byte
 }
 
-// compress makes the compressor of sections at its first use. It needs a megabyte of tables for each
-// section that is packed at a time, more than most sections have, so it is kept. One call packs in
-// one goroutine: equal input is always cut into equal blocks.
-var compress = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow))
-})
-
 // encode spells a catalog and its quarantine report as the files of a snapshot and the manifest
 // that describes them.
 func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
-	}
-
-	compressor, err := compress()
-	if err != nil {
-		return nil, nil, err
 	}
 
 	// Sections are packed side by side: the largest takes as long as all others together.
@@ -62,6 +50,16 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 			tables = append(tables, s.section)
 		}
 	}
+
+	// One compressor for all: it needs a megabyte of tables for each section that is packed at a
+	// time, more than most sections have. It packs a section in one goroutine, so that equal input
+	// is always cut into equal blocks.
+	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow),
+		zstd.WithEncoderConcurrency(min(runtime.GOMAXPROCS(0), len(tables))))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer compressor.Close()
 
 	files := make([]file, len(tables)+1)
 	var group errgroup.Group
