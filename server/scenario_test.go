@@ -226,24 +226,29 @@ func (w *world) check(tb testing.TB, q request, r reply) {
 	}
 }
 
-// longAnswers samples the answers that are dear to hold against the document: with the race detector
-// they took a third of the time of all tests.
-var longAnswers sampler
+// answers samples those that are held against the document: with the race detector that took a third
+// of the time of all tests.
+var answers sampler
 
 // sampler counts answers by where they came from.
 type sampler struct{ seen sync.Map }
 
-// due says whether to hold an answer against the document: short ones always, of the long ones of an
-// operation the first forty and then one in ten. make whole takes all of them.
+// due says whether to hold an answer against the document: the first of an operation and a status, and
+// then one in a few, fewer of the long ones. make whole takes all of them.
 func (s *sampler) due(q request, r reply) bool {
-	const short, first, every = 2_000, 40, 10
-	if len(r.body) < short || r.status != http.StatusOK || depth.Whole() {
+	if depth.Whole() {
 		return true
+	}
+
+	const short = 2_000
+	first, every := int64(30), int64(20) // air: a pair
+	if len(r.body) < short {
+		first, every = 100, 5 // air: a pair
 	}
 
 	path, _, _ := strings.Cut(q.target, "?")
 	parts := strings.Split(path, "/")
-	where := fmt.Sprint(q.method, len(parts), parts[:min(len(parts), 3)])
+	where := fmt.Sprint(q.method, r.status, len(r.body) < short, len(parts), parts[:min(len(parts), 3)])
 	counter, _ := s.seen.LoadOrStore(where, new(atomic.Int64))
 	n := counter.(*atomic.Int64).Add(1)
 	return n <= first || n%every == 0
@@ -257,7 +262,7 @@ func (w *world) faults(q request, r reply) (faults []string) {
 		header.Del(name)
 	}
 
-	if longAnswers.due(q, r) {
+	if answers.due(q, r) {
 		err := contracttest.Validate(contracttest.Response{
 			Method: q.method, Path: q.target, Status: r.status, Header: header, Body: r.body, LiveOnly: !w.Preview,
 		})

@@ -116,6 +116,7 @@ func TestSlowClients(t *testing.T) {
 					}
 				}
 			}
+			time.Sleep(5 * time.Millisecond)
 		}
 	})
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ninepocket/internal/depth"
 )
 
 // TestSwapsUnderReaders swaps catalogs under readers: every answer is wholly of the snapshot that it names.
@@ -31,7 +33,7 @@ func TestSwapsUnderReaders(t *testing.T) {
 	}
 
 	views := []*edition{tomorrow(), today()}
-	for swap := range 400 {
+	for swap := range 400 / depth.Every(4) {
 		w.Engine.Swap(views[swap%2].view, time.Now())
 		for range 5 { // while other answers are being made
 			<-answered

@@ -23,7 +23,7 @@ import (
 // swaps, of a larger catalog and with readers that never rest.
 func TestSwapTorture(t *testing.T) {
 	swaps := 10
-	rest := 4 * time.Millisecond
+	rest := 20 * time.Millisecond
 	var days []*edition
 	if s := os.Getenv("NINEPOCKET_TORTURE"); s != "" {
 		var err error

@@ -357,7 +357,11 @@ func TestWalksAcrossASwap(t *testing.T) {
 
 		w := newWorld(t, setup{retired: budget})
 		for i, sort := range []string{"price_desc", "price_asc", "newest", ""} {
-			for _, game := range []string{"", "one-piece"} {
+			for k, game := range []string{"", "one-piece"} {
+				if (i+k)%depth.Every(2) != 0 {
+					continue
+				}
+
 				w.Engine.Swap(today().view, time.Now())
 				f := &filter{lo: -1, hi: -1, sort: sort, game: game}
 				var seen []string
