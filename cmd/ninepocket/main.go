@@ -28,7 +28,7 @@ const (
 	exitFailure
 	exitUsage
 	exitRefused  // verification failed or a guard refused
-	exitNotReady // serve lacks keys or a loadable snapshot
+	exitNotReady // serve: the keys file has no key, or nothing was ever published in the store
 )
 
 // failure is an error with the exit code and the hint that go with it.

@@ -28,13 +28,15 @@ var storeRemedies = []remedy{
 	on(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
 		snapshot.ErrDamaged),
 	on(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),
-	on(exitFailure, "look at --store, or build a first snapshot: "+
+	on(exitFailure, "look at --store, and whether its disk is mounted; or build a first snapshot: "+
 		"ninepocket snapshot build --store FOLDER --source KIND:PATH", snapshot.ErrNoStore),
-	on(exitFailure, "run this as the user that the store belongs to", fs.ErrPermission),
+	on(exitFailure, "run this as the user that the store belongs to, or give FOLDER back to that one (chown -R), and "+
+		"the folders above it their permissions", fs.ErrPermission),
 	on(exitFailure, "build a first snapshot without --base, or run: ninepocket snapshot publish ID --store FOLDER",
 		snapshot.ErrNoCurrent),
 	on(exitFailure, "run: ninepocket snapshot list --store FOLDER",
 		snapshot.ErrNotFound, snapshot.ErrNoPrevious, snapshot.ErrNotHeld),
+	on(exitFailure, "--store wants the folder of a store", syscall.ENOTDIR, syscall.EISDIR),
 }
 
 // stateRemedies are for errors of a state directory.
@@ -46,10 +48,10 @@ var stateRemedies = []remedy{
 		"leave --credits out", access.ErrCreditsDiffer),
 	on(exitFailure, "give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
 		"the state directory is as it was", access.ErrCopy),
-	on(exitFailure, "give the state directory that serve uses, or begin one: "+
+	on(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", access.ErrNoKeysFile),
-	on(exitFailure, "run this as the user that the server runs as: only that one can read the state directory",
-		fs.ErrPermission),
+	on(exitFailure, "run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+
+		"the folders above it their permissions", fs.ErrPermission),
 	on(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
 		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
 		"last good ones", access.ErrKeysGone),
@@ -61,12 +63,27 @@ var stateRemedies = []remedy{
 		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 	on(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
 		"process", access.ErrLocked),
-	on(exitFailure, "make room on the disk of the state directory", syscall.ENOSPC, syscall.EDQUOT),
-	on(exitFailure, "the disk of the state directory is mounted read-only", syscall.EROFS),
-	on(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE, syscall.ENFILE),
-	on(exitFailure, "the disk of the state directory failed: look at the kernel's log", syscall.EIO),
 	on(exitFailure, "run: ninepocket keys list --state FOLDER", access.ErrNoSuchTenant),
 	on(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
+}
+
+// diskRemedies are for what can happen to any folder. Most of it ends some time.
+var diskRemedies = []remedy{
+	on(exitFailure, "make room on the disk of FOLDER", syscall.ENOSPC, syscall.EDQUOT),
+	on(exitFailure, "the disk of FOLDER is mounted read-only", syscall.EROFS),
+	on(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE),
+	on(exitFailure, "the system has no file descriptor left: look at /proc/sys/fs/file-nr", syscall.ENFILE),
+	on(exitFailure, "the disk of FOLDER failed: look at the kernel's log", syscall.EIO),
+	on(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", syscall.ESTALE,
+		syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.ETIMEDOUT),
+	on(exitFailure, "the machine has no memory for this", syscall.ENOMEM),
+}
+
+// portRemedies are for addresses that cannot be listened on.
+var portRemedies = []remedy{
+	on(exitFailure, "another program holds the port; port 0 picks a free one", syscall.EADDRINUSE),
+	on(exitFailure, "no interface of this machine has the address, or none has it yet", syscall.EADDRNOTAVAIL),
+	on(exitFailure, "a port below 1024 wants the capability CAP_NET_BIND_SERVICE", fs.ErrPermission),
 }
 
 // asFailure gives an error the remedy that it has, if any; a failure has its own.
@@ -81,12 +98,26 @@ func asFailure(err error, remedies []remedy, folder string) error {
 
 // remedyOf finds the remedy of an error; the hint is "" when nobody knows one.
 func remedyOf(err error, remedies []remedy, folder string) (code int, hint string) {
-	for _, r := range remedies {
+	for _, r := range slices.Concat(remedies, diskRemedies) {
 		if slices.ContainsFunc(r.errs, func(known error) bool { return errors.Is(err, known) }) {
 			return r.code, strings.ReplaceAll(r.hint, "FOLDER", folder)
 		}
 	}
 	return exitFailure, ""
+}
+
+// unreadable reports whether a file could not be read for a reason that may pass, and what to do about
+// it. It is no mistake of the file then.
+func unreadable(err error) (hint string, is bool) {
+	failed, is := errors.AsType[*fs.PathError](err)
+	if !is {
+		return "", false
+	}
+	_, hint = remedyOf(err, nil, failed.Path)
+	if errors.Is(err, fs.ErrPermission) {
+		hint = "let the user that runs this read " + failed.Path
+	}
+	return hint, hint != ""
 }
 
 // folderFlags are what every command takes that works on a store or on a state directory.

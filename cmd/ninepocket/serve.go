@@ -1,12 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -38,6 +38,9 @@ func serveCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := flags.read()
+			if hint, unread := unreadable(err); unread {
+				return fail(exitFailure, hint, err)
+			}
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
@@ -52,11 +55,14 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// portHint is what to do about a port that cannot be listened on.
-const portHint = "another program may hold the port; port 0 picks a free one"
-
 // serve runs until the command is done; reread gives the configuration as it is then.
 func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
+	// A runtime that fails ends the process with the code of a wrong configuration, which no service
+	// manager tries again, unless it is told to end by a signal. That leaves no core file: keys are in
+	// memory.
+	debug.SetTraceback("crash")
+	noCoreFile()
+
 	// The clock of all requests begins here, so that limits count in one time.
 	now := time.Now()
 	s := &service{config: c, clock: access.StartClock(now), log: newLog(cmd.ErrOrStderr(), c.LogFormat)}
@@ -80,7 +86,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 
 	all, err := c.sockets()
 	if err != nil {
-		return fail(exitFailure, portHint, err)
+		return asFailure(err, portRemedies, "")
 	}
 
 	if c.Images != "" {
@@ -93,8 +99,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	s.engine = s.newEngine(snapshot.OpenDir(c.Store), all.api)
 	defer s.engine.Close()
 	if err := s.engine.Open(now); err != nil {
-		return fail(exitNotReady, "run: ninepocket snapshot build --store "+c.Store+" --source KIND:PATH --publish",
-			fmt.Errorf("cannot serve without a snapshot: %w", err))
+		return c.noSnapshot(err)
 	}
 
 	// Without a service manager it serves all the same.
@@ -114,7 +119,7 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 func (s *service) serveOn(ctx context.Context, all sockets) error {
 	err := s.config.listenAdmin(&all)
 	if err != nil {
-		return fail(exitFailure, portHint, errors.Join(err, s.store.Close()))
+		return asFailure(errors.Join(err, s.store.Close()), portRemedies, "")
 	}
 
 	err = s.run(ctx, all)
@@ -131,18 +136,39 @@ func (s *service) openKeys() error {
 		return fail(exitUsage, "", err)
 	}
 
+	// A directory whose disk is not mounted yet looks like one that was never used: the next try may
+	// find the keys. A keys file without any stays as it is.
 	state := s.config.State
 	s.ring, err = access.OpenKeyRing(state, plans)
-	if errors.Is(err, access.ErrNoKeysFile) || err == nil && s.ring.Len() == 0 {
+	switch {
+	case errors.Is(err, access.ErrNoKeysFile):
+		return asFailure(fmt.Errorf("cannot serve without keys: %w", err), stateRemedies, state)
+	case err != nil:
+		return asFailure(err, stateRemedies, state)
+	case s.ring.Len() == 0:
 		return fail(exitNotReady,
 			"run: ninepocket keys create --state "+state+" --tenant NAME --surface live --plan free",
-			fmt.Errorf("cannot serve without keys: %w", cmp.Or(err, errors.New("the keys file has none"))))
+			errors.New("cannot serve without keys: the keys file has none"))
 	}
-	code, hint := remedyOf(err, stateRemedies, state)
-	if code != exitRefused {
-		code = exitNotReady
+	return nil
+}
+
+// noSnapshot is how a start ends that found nothing to serve. Only a store that can be read, and in
+// which nothing was ever published, stays as it is until somebody publishes: all else is tried again.
+func (c *config) noSnapshot(err error) error {
+	hint := "run: ninepocket snapshot build --store " + c.Store + " --source KIND:PATH --publish"
+	cannot := func(err error) error { return fmt.Errorf("cannot serve without a snapshot: %w", err) }
+	if !errors.Is(err, snapshot.ErrNoCurrent) {
+		_, hint = remedyOf(err, storeRemedies, c.Store)
+		return fail(exitFailure, hint, cannot(err))
 	}
-	return fail(code, hint, err)
+
+	// The folder of a disk that is not mounted yet has nothing published either.
+	if absent := snapshot.OpenDir(c.Store).Exists(); absent != nil {
+		_, hint = remedyOf(absent, storeRemedies, c.Store)
+		return fail(exitFailure, hint, cannot(absent))
+	}
+	return fail(exitNotReady, hint, cannot(err))
 }
 
 // openState reads the key of the cursors and opens the log of calls and charges, which one process
