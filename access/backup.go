@@ -18,7 +18,8 @@ const cursorKeyName = "cursor.key"
 
 // BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
 // new directory must not be there, or be empty, and must be outside of the state directory. The copy
-// is checked before BackupState returns; when it fails nothing of the copy stays.
+// is checked before BackupState returns; when it fails nothing of the copy stays. Its files belong to
+// who the originals belong to, where this user can do that.
 func BackupState(stateDir, to string) (report StateReport, err error) {
 	if _, err := ReadKeys(stateDir); err != nil {
 		return report, err
@@ -36,6 +37,10 @@ func BackupState(stateDir, to string) (report StateReport, err error) {
 	if err := os.MkdirAll(filepath.Join(to, walDirName), 0o700); err != nil {
 		return report, fmt.Errorf("%w into %q: %w", ErrCopy, to, err)
 	}
+	if before != nil {
+		giveLike(to, stateDir)
+	}
+	giveLike(filepath.Join(to, walDirName), filepath.Join(stateDir, walDirName))
 
 	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
 	// no segment of the log.
@@ -57,12 +62,24 @@ func BackupState(stateDir, to string) (report StateReport, err error) {
 	return report, err
 }
 
+// giveLike lets a directory belong to who another one belongs to, so that a copy that root made can
+// take the place of what it was copied from. A disk that knows no owners does no harm here.
+func giveLike(path, like string) {
+	of, err := ownerFor(like)
+	if err == nil {
+		_ = of.givePath(path)
+	}
+}
+
 // checkTarget refuses a folder for a copy that holds something, or that is the state directory or
 // inside of it, also by a link.
 func checkTarget(stateDir, to string) error {
 	names, err := os.ReadDir(to)
 	if err == nil && len(names) > 0 {
 		return fmt.Errorf("cannot back up into %q: it is not empty", to)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrCopy, err)
 	}
 	state, err := os.Stat(stateDir)
 	if err != nil {
@@ -136,7 +153,11 @@ func copyState(from, to string) error {
 		if err != nil {
 			return err
 		}
-		if err := ReplaceFile(filepath.Join(to, name), data); err != nil {
+		of, err := ownerFor(filepath.Join(from, name))
+		if err == nil {
+			err = replaceWhere(filepath.Join(to, name), data, of)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %w", ErrCopy, err)
 		}
 	}

@@ -69,11 +69,16 @@ func missingKeys(stateDir string) error {
 
 // UpdateKeys changes the keys file of a state directory: it reads the file (or starts an empty one in
 // a new directory, which it makes), calls change, and replaces the file as a whole, all under a lock, so that
-// concurrent writers lose nothing. When change fails nothing is written. The file is readable by
-// its owner only and on disk when UpdateKeys returns.
+// concurrent writers lose nothing. When change fails nothing is written. The file is on disk when
+// UpdateKeys returns. It belongs to who it belonged to, or to who the directory does; where this user
+// cannot do that, nothing is changed, and the error is ErrOwner.
 func UpdateKeys(stateDir string, change func(*KeyFile) error) error {
-	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+	if err := makeStateDir(stateDir); err != nil {
 		return fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
+	}
+	// Whoever cannot leave a file that the server can read learns so before anything is made.
+	if err := checkOwner(filepath.Join(stateDir, keysName)); err != nil {
+		return err
 	}
 
 	// The lock has a file of its own: the keys file is another one after each change.
@@ -104,31 +109,58 @@ func writeKeys(stateDir string, f *KeyFile) error {
 	if err != nil {
 		return fmt.Errorf("cannot write keys file in %q: %w", stateDir, err)
 	}
-	return ReplaceFile(filepath.Join(stateDir, keysName), data)
+	path := filepath.Join(stateDir, keysName)
+	of, err := ownerFor(path)
+	if err != nil {
+		return fmt.Errorf("cannot replace file %q: %w", path, err)
+	}
+	return replaceFile(path, data, of)
 }
 
-// ReplaceFile puts data at path with mode 0600, wholly or not at all: after a crash the file is the
-// old one or the new one. It is on disk when ReplaceFile returns.
-func ReplaceFile(path string, data []byte) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*") // mode 0600
+// ReplaceFile puts data at path, wholly or not at all: after a crash the file is the old one or the
+// new one. It is on disk when ReplaceFile returns. It belongs to who the old one belonged to, with its
+// mode, or to who the directory does, with mode 0600, where this user can do that, and else to this
+// user.
+func ReplaceFile(path string, data []byte) error {
+	of, err := ownerFor(path)
+	if err != nil {
+		return fmt.Errorf("cannot replace file %q: %w", path, err)
+	}
+	return replaceWhere(path, data, of)
+}
+
+// replaceWhere is replaceFile where of is a wish.
+func replaceWhere(path string, data []byte, of owner) error {
+	err := replaceFile(path, data, of)
+	if errors.Is(err, ErrOwner) {
+		return replaceFile(path, data, owner{uid: -1, gid: -1, mode: 0o600})
+	}
+	return err
+}
+
+// replaceFile is ReplaceFile with a file that belongs to its owner; when it cannot be, nothing is
+// changed.
+func replaceFile(path string, data []byte, of owner) (err error) {
+	temp, err := of.makeTemp(path)
 	if err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("cannot replace file %q: %w", path, err), temp.Close(), os.Remove(temp.Name()))
+			err = errors.Join(fmt.Errorf("cannot replace file %q: %w", path, err), temp.Close())
 		}
 	}()
 
 	// The content is on disk before the name leads to it, and the name before the caller goes on.
-	if _, err := temp.Write(data); err != nil {
-		return err
+	_, err = temp.Write(data)
+	if err == nil {
+		err = temp.Sync()
 	}
-	if err := temp.Sync(); err != nil {
-		return err
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
 	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
 	}
 	if err := wal.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("sync directory: %w", err)

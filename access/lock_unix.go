@@ -5,6 +5,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -18,9 +19,18 @@ type fileLock struct {
 	old  *fileLock // of a state directory, for servers that know the file alone; nil for others
 }
 
-// lockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked.
+// lockFile takes the lock at path, waiting up to patience. A lock still held is ErrLocked. A file that
+// it makes belongs to who the directory belongs to, where this user can do that: the server locks it,
+// too.
 func lockFile(path string, patience time.Duration) (*fileLock, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		of, unknown := ownerFor(path)
+		file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil && unknown == nil {
+			_ = of.give(file) // else it is this user's, as the rest of what it makes
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,13 @@ type RepairReport struct {
 // believeKeys it is taken as it reads, which is for files that were edited. One that is gone begins
 // anew then, without keys.
 func RepairState(stateDir string, believeKeys bool, now time.Time) (report RepairReport, err error) {
+	// What is made anew belongs to who the old belongs to: the server has to read it.
+	for _, name := range []string{keysName, checkpointName} {
+		if err := checkOwner(filepath.Join(stateDir, name)); err != nil {
+			return report, err
+		}
+	}
+
 	lock, err := lockState(stateDir, 0)
 	if err != nil {
 		return report, err
@@ -154,13 +161,46 @@ func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
 		report.Dropped = append(report.Dropped, what+": whose calls they were is not known")
 	}
 
+	of, err := meterOwner(stateDir)
+	if err != nil {
+		return err
+	}
 	report.Moved = filepath.Join(stateDir, "damaged-"+now.UTC().Format("20060102T150405.000Z"))
 	if err := moveAside(stateDir, report.Moved); err != nil {
 		return err
 	}
 	slices.Sort(report.Accounts)
 	report.Accounts = slices.Compact(report.Accounts)
-	return j.writeAnew(stateDir, last)
+	if err := j.writeAnew(stateDir, last); err != nil {
+		return err
+	}
+	return of.giveMeter(stateDir, report.Moved)
+}
+
+// meterOwner returns who checkpoint and log belong to.
+func meterOwner(stateDir string) (owner, error) {
+	for _, name := range []string{checkpointName, walDirName} {
+		info, err := os.Stat(filepath.Join(stateDir, name))
+		if err == nil {
+			return ownerOf(info, 0o600), nil
+		}
+	}
+	return ownerFor(filepath.Join(stateDir, checkpointName))
+}
+
+// giveMeter lets checkpoint, log and a directory belong to their owner.
+func (of owner) giveMeter(stateDir, aside string) error {
+	walDir := filepath.Join(stateDir, walDirName)
+	segments, err := wal.Segments(walDir)
+	if err == nil {
+		err = of.givePath(filepath.Join(stateDir, checkpointName))
+	}
+	for _, first := range segments {
+		err = cmp.Or(err, of.givePath(filepath.Join(walDir, wal.SegmentName(first))))
+	}
+
+	of.mode = 0o700
+	return cmp.Or(err, of.givePath(walDir), of.givePath(aside))
 }
 
 // moveAside moves checkpoint and log into another directory.

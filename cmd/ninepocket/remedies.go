@@ -46,6 +46,8 @@ var stateRemedies = []remedy{
 		access.ErrPlanDiffers),
 	on(exitFailure, "credits belong to the tenant: add --change-plan to change them for all of its preview keys, or "+
 		"leave --credits out", access.ErrCreditsDiffer),
+	on(exitFailure, "run this as root, or as the user that the server runs as, such as: runuser -u ninepocket -- "+
+		"ninepocket ...; nothing was changed", access.ErrOwner),
 	on(exitFailure, "give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
 		"the state directory is as it was", access.ErrCopy),
 	on(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+

@@ -1,0 +1,17 @@
+//go:build unix
+
+package access
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// idsOf returns the user and the group that a file belongs to.
+func idsOf(info fs.FileInfo) (uid, gid int, known bool) {
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !known {
+		return -1, -1, false
+	}
+	return int(stat.Uid), int(stat.Gid), true
+}
