@@ -361,7 +361,12 @@ func TestKeyRingFollows(t *testing.T) {
 	reports := make(chan error, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { ring.Watch(ctx, 5*time.Millisecond, func(err error) { reports <- err }); close(done) }()
+	report := func(changed bool, err error) {
+		if changed || err != nil {
+			reports <- err
+		}
+	}
+	go func() { ring.Watch(ctx, 5*time.Millisecond, report); close(done) }()
 	next := func() error {
 		select {
 		case err := <-reports:

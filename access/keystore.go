@@ -38,9 +38,12 @@ func ReadKeys(stateDir string) (*KeyFile, error) {
 	return f, nil
 }
 
-// readKeysFile returns the content of a keys file.
+// readKeysFile returns the content of a keys file. Anything but a file in its place is damage.
 func readKeysFile(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+	data, err := wal.ReadFile(path)
+	if errors.Is(err, ErrCorrupt) {
+		err = fmt.Errorf("%w: %w", ErrKeysDamaged, err)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = missingKeys(filepath.Dir(path))
 	}

@@ -57,6 +57,7 @@ func belong(t *testing.T, folder string) {
 		if err != nil {
 			return err
 		}
+
 		info, err := entry.Info()
 		if err != nil {
 			return err

@@ -1,24 +1,16 @@
 package access
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
-
-// RingPoll is how often a server should poll a KeyRing: a change is honoured well within the
-// promised two seconds.
-const RingPoll = 500 * time.Millisecond
 
 // Principal is who calls: a key with all that is known of its tenant. It belongs to one reading of
 // the keys file and is not changed; tickets may keep it.
@@ -56,15 +48,12 @@ type KeyRing struct {
 	path    string // "" = fixed
 	current atomic.Pointer[keyTable]
 
-	mu    sync.Mutex // held while reloading
+	mu    sync.Mutex // guards what follows; never held while a file is read
 	plans Plans
 	file  *KeyFile
-	seen  []byte      // content that file was read from
-	bad   []byte      // damaged content already reported
-	info  os.FileInfo // of the file as last read, once its time was settled
+	seen  []byte // content that file was read from
 
-	reloads  atomic.Uint64
-	failures atomic.Uint64
+	following
 }
 
 // keyTable is immutable, except for the slots of its principals.
@@ -92,6 +81,7 @@ func OpenKeyRing(stateDir string, plans Plans) (*KeyRing, error) {
 	}
 
 	ring := &KeyRing{path: filepath.Join(stateDir, keysName), plans: plans}
+	ring.turn = make(chan struct{}, 1)
 	if _, err := ring.Reload(); err != nil {
 		return nil, err
 	}
@@ -172,61 +162,6 @@ func (ring *KeyRing) find(raw []byte, last *Recall) (*Principal, error) {
 	return p, nil
 }
 
-// Reload reads the keys file if its content changed, and reports whether it did. On an error the
-// last good reading stays; a damaged content is reported once.
-func (ring *KeyRing) Reload() (changed bool, err error) {
-	if ring.path == "" {
-		return false, nil
-	}
-	defer func() {
-		if err != nil {
-			ring.failures.Add(1)
-		}
-	}()
-
-	ring.mu.Lock()
-	defer ring.mu.Unlock()
-
-	info, err := os.Stat(ring.path)
-	if err == nil && ring.unchanged(info) {
-		return false, nil
-	}
-
-	// The content decides: a file whose time is unknown is read again at each look.
-	statErr := err
-	data, err := readKeysFile(ring.path)
-	if err != nil {
-		return false, err
-	}
-
-	// A file that was just written may be written again within the same tick of its clock.
-	ring.info = nil
-	if statErr == nil && time.Since(info.ModTime()) > settled {
-		ring.info = info
-	}
-
-	// What was read before is not parsed again, good or bad. An empty file equals nothing read yet.
-	if ring.seen != nil && bytes.Equal(data, ring.seen) || ring.bad != nil && bytes.Equal(data, ring.bad) {
-		return false, nil
-	}
-
-	if err := ring.take(data); err != nil {
-		ring.bad = data
-		return false, fmt.Errorf("cannot read keys file %q: %w", ring.path, err)
-	}
-	return true, nil
-}
-
-// settled is how old a file's time must be when the file is read. Then an equal time later proves
-// that the file was not written again, because every file system keeps finer times than this.
-const settled = 3 * time.Second
-
-// unchanged reports whether a file surely has the content last read.
-func (ring *KeyRing) unchanged(info os.FileInfo) bool {
-	return ring.info != nil && os.SameFile(ring.info, info) && ring.info.Size() == info.Size() &&
-		ring.info.ModTime().Equal(info.ModTime())
-}
-
 // take parses data and swaps the table. The caller holds mu.
 func (ring *KeyRing) take(data []byte) error {
 	f, err := parseKeyFile(data)
@@ -237,7 +172,6 @@ func (ring *KeyRing) take(data []byte) error {
 	ring.current.Store(newKeyTable(f, ring.plans))
 	ring.file = f
 	ring.seen = data
-	ring.bad = nil
 	ring.reloads.Add(1)
 	return nil
 }
@@ -286,33 +220,6 @@ func (ring *KeyRing) Unusable(now time.Time) (out []Unusable) {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Plan, b.Plan))
 	})
 	return out
-}
-
-// Watch reloads the ring every interval until ctx ends. It calls report after each change (nil) and
-// after each new failure; the same failure is not repeated.
-func (ring *KeyRing) Watch(ctx context.Context, every time.Duration, report func(error)) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-
-	last := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-
-		// The same failure is told once, until a change is taken.
-		changed, err := ring.Reload()
-		switch {
-		case err != nil && err.Error() != last:
-			last = err.Error()
-			report(err)
-		case err == nil && changed:
-			last = ""
-			report(nil)
-		}
-	}
 }
 
 func newKeyTable(f *KeyFile, plans Plans) *keyTable {

@@ -81,9 +81,12 @@ type RingStats struct {
 	Keys     int    // expired and revoked ones included
 	Reloads  uint64 // that took a changed file, the first reading included
 	Failures uint64 // readings that failed, each try
+	Readable bool   // the file as it is now is in force
 }
 
 // Stats returns the ring's figures.
 func (ring *KeyRing) Stats() RingStats {
-	return RingStats{Keys: ring.Len(), Reloads: ring.reloads.Load(), Failures: ring.failures.Load()}
+	return RingStats{
+		Keys: ring.Len(), Reloads: ring.reloads.Load(), Failures: ring.failures.Load(), Readable: ring.Trouble() == nil,
+	}
 }

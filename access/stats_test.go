@@ -176,7 +176,7 @@ func TestRingStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stats := ring.Stats(); stats != (access.RingStats{Keys: 1, Reloads: 1}) {
+	if stats := ring.Stats(); stats != (access.RingStats{Keys: 1, Reloads: 1, Readable: true}) {
 		t.Errorf("%+v", stats)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "keys.json"), []byte("{"), 0o600); err != nil {

@@ -41,6 +41,9 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 
 	ring := s.ring.Stats()
 	gauge(out, "keys", "Keys in the keys file, expired and revoked ones included.", ring.Keys)
+	gauge(out, "keys_readable",
+		"1 while the keys file is in force as it is; 0 while it cannot be read and the keys of before stay.",
+		flag(ring.Readable))
 	unusable := 0
 	for _, u := range s.ring.Unusable(now) {
 		unusable += len(u.Keys)

@@ -76,8 +76,8 @@ var diskRemedies = []remedy{
 	on(exitFailure, "the process has no file descriptor left: raise LimitNOFILE", syscall.EMFILE),
 	on(exitFailure, "the system has no file descriptor left: look at /proc/sys/fs/file-nr", syscall.ENFILE),
 	on(exitFailure, "the disk of FOLDER failed: look at the kernel's log", syscall.EIO),
-	on(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", syscall.ESTALE,
-		syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.ETIMEDOUT),
+	on(exitFailure, "the mount of FOLDER does not answer: look at it and at its server", access.ErrKeysHang,
+		syscall.ESTALE, syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.ETIMEDOUT),
 	on(exitFailure, "the machine has no memory for this", syscall.ENOMEM),
 }
 

@@ -32,14 +32,20 @@ func (s *service) clockStepped(by time.Duration) {
 	s.log.Warn("the wall clock was set, and is followed", slog.Duration("by", by))
 }
 
-// keysChanged logs what became of a changed keys file.
-func (s *service) keysChanged(err error) {
-	if err != nil {
-		s.log.Error("cannot re-read keys", slog.Any("cause", err))
-		return
+// keysChanged logs what became of a changed keys file. What cannot be read is told when it begins and
+// when it is over, for as long as it lasts a revoked key may still work.
+func (s *service) keysChanged(changed bool, err error) {
+	if changed {
+		s.log.Info("keys changed")
+		s.warnUnusable()
 	}
-	s.log.Info("keys changed")
-	s.warnUnusable()
+	switch {
+	case err != nil:
+		s.log.Error("cannot re-read keys: those of before stay in force, and no revocation is heard of",
+			slog.Any("cause", err))
+	case !changed:
+		s.log.Info("keys can be read again")
+	}
 }
 
 // renewed logs what became of changed certificate files.

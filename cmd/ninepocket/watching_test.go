@@ -435,7 +435,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, name := range []string{
 		"http_requests_total", "http_panics_total", "snapshot_age_seconds", "snapshot_behind", "degraded",
 		"snapshot_swap_failures_total",
-		"metering_up", "store_check_age_seconds", "checkpoint_age_seconds", "key_reload_failures_total",
+		"metering_up", "store_check_age_seconds", "checkpoint_age_seconds", "keys_readable",
 	} {
 		if !named[alerts]["ninepocket_"+name] {
 			t.Errorf("no alert watches ninepocket_%s", name)

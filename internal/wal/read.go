@@ -2,15 +2,55 @@ package wal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 )
 
 // ErrCorrupt means: what is stored is damaged where a crash cannot explain it.
 var ErrCorrupt = errors.New("corrupt data")
+
+// ReadFile reads a file of a state directory. Anything else in its place, such as a directory, is
+// ErrCorrupt. Opening a fifo would wait for its writer: that is not done.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := wantFile(path, info); err != nil {
+		return nil, err
+	}
+
+	// It may have become another one since.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err = file.Stat()
+	err = cmp.Or(err, wantFile(path, info))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(file)
+}
+
+// wantFile refuses what is no regular file.
+func wantFile(path string, info fs.FileInfo) error {
+	if info == nil || info.Mode().IsRegular() {
+		return nil
+	}
+	kind := "neither file nor directory"
+	if info.IsDir() {
+		kind = "a directory"
+	}
+	return fmt.Errorf("%w: %q is %s", ErrCorrupt, path, kind)
+}
 
 // Segments returns the numbers of the first records of the segments in dir, in order. A missing
 // directory has none.
@@ -78,7 +118,7 @@ func Read(dir string, after uint64, visit Visitor) (End, error) {
 // segment reads one segment. The next one begins with record next, 0 when there is none.
 func (end *End) segment(dir string, first, next uint64, visit Visitor) error {
 	path := segmentPath(dir, first)
-	data, err := os.ReadFile(path)
+	data, err := ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("cannot read log segment %q: %w", path, err)
 	}

@@ -1,0 +1,119 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// ringOfOne is a ring over a file with one key.
+func ringOfOne(t *testing.T) (ring *KeyRing, path string) {
+	t.Helper()
+	dir := t.TempDir()
+	err := UpdateKeys(dir, func(f *KeyFile) error {
+		_, _, err := f.Create(NewKey{Tenant: "acme", Kind: Live, Plan: "pro"}, testTime)
+		return err
+	})
+	if err == nil {
+		ring, err = OpenKeyRing(dir, DefaultPlans())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring, filepath.Join(dir, keysName)
+}
+
+// TestKeysStayBad damages a keys file, mends it, and damages it with the same bytes again. The error
+// stays as long as the damage does, and each beginning and end is told once.
+func TestKeysStayBad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ring, path := ringOfOne(t)
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := ""
+		go ring.Watch(t.Context(), RingPoll, func(changed bool, err error) {
+			told += fmt.Sprintf("[%t %t]", changed, err == nil)
+		})
+
+		// Ten looks each, and whoever asks in between hears the same.
+		for _, content := range [][]byte{good, good[:90], good, good[:90], good[:80], good} {
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * RingPoll)
+			synctest.Wait()
+			for range 2 {
+				_, err := ring.Reload()
+				bad := len(content) != len(good)
+				if errors.Is(err, ErrCorrupt) != bad || ring.Stats().Readable == bad || (ring.Trouble() != nil) != bad {
+					t.Fatalf("%d of %d bytes: %v, %+v, %v", len(content), len(good), err, ring.Stats(), ring.Trouble())
+				}
+			}
+			if ring.Len() != 1 {
+				t.Fatal("the good keys are gone")
+			}
+		}
+
+		// The two cuts are told alike: both end too early.
+		if want := "[false false][false true][false false][false true]"; told != want {
+			t.Errorf("told %s, want %s", told, want)
+		}
+	})
+}
+
+// TestNoFileOfKeys puts other things in the place of a keys file. None of them makes a reader wait.
+func TestNoFileOfKeys(t *testing.T) {
+	t.Parallel()
+	ring, path := ringOfOne(t)
+	for what, put := range map[string]func() error{
+		"a fifo":      func() error { return syscall.Mkfifo(path, 0o600) },
+		"a directory": func() error { return os.Mkdir(path, 0o700) },
+		"a device":    func() error { return os.Symlink("/dev/zero", path) },
+	} {
+		if err := errors.Join(os.Remove(path), put()); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := ring.Reload(); !errors.Is(err, ErrKeysDamaged) {
+			t.Errorf("%s: %v, want ErrKeysDamaged", what, err)
+		}
+		if _, err := ReadKeys(filepath.Dir(path)); !errors.Is(err, ErrKeysDamaged) {
+			t.Errorf("%s: %v, want ErrKeysDamaged", what, err)
+		}
+	}
+}
+
+// TestKeysHang lets a reading of the keys file last: others wait for a while and are told, and what
+// needs no file waits for nothing.
+func TestKeysHang(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ring, _ := ringOfOne(t)
+		ring.turn <- struct{}{} // as a reading does that does not come back
+		began := time.Now()
+		if err := ring.SetPlans(DefaultPlans()); err != nil || len(ring.Unusable(testTime)) != 0 || ring.Len() != 1 {
+			t.Error(err)
+		}
+		if time.Since(began) != 0 {
+			t.Errorf("they waited for %s", time.Since(began))
+		}
+
+		_, err := ring.Reload()
+		if !errors.Is(err, ErrKeysHang) || time.Since(began) != readPatience || ring.Stats().Readable {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+
+		<-ring.turn
+		if _, err := ring.Reload(); err != nil || !ring.Stats().Readable {
+			t.Error("it answers again:", err)
+		}
+	})
+}

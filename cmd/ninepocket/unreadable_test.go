@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ninepocket/internal/tamper"
+)
+
+// TestUnreadableKeys damages the keys file of a server. As long as it is damaged, every reload says so
+// and a metric does; the log says when it begins and when it is over.
+func TestUnreadableKeys(t *testing.T) {
+	t.Parallel()
+	w := watchedServer(t)
+	path := filepath.Join(w.state, "keys.json")
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	told := func(text string) int { return strings.Count(w.log.String(), text) }
+	for round := range 2 {
+		if err := os.WriteFile(path, good[:100], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.eventually("the log tells the damage", func() bool { return told("cannot re-read keys") == round+1 })
+		for range 2 {
+			status, text := w.ask(http.MethodPost, w.admin+"/-/reload", "")
+			if status != http.StatusInternalServerError || !strings.Contains(text, "keys.json") {
+				t.Errorf("a reload is answered %d: %s", status, text)
+			}
+		}
+		if got := sample(w.scrape(), "ninepocket_keys_readable"); got != "0" {
+			t.Errorf("ninepocket_keys_readable is %s", got)
+		}
+
+		if err := os.WriteFile(path, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.eventually("the log tells the end", func() bool { return told("keys can be read again") == round+1 })
+		if status, text := w.ask(http.MethodPost, w.admin+"/-/reload", ""); status != http.StatusOK {
+			t.Errorf("a reload is answered %d: %s", status, text)
+		}
+		if got := sample(w.scrape(), "ninepocket_keys_readable"); got != "1" {
+			t.Errorf("ninepocket_keys_readable is %s", got)
+		}
+	}
+	w.noSecrets()
+}
+
+// TestHungKeys lets the mount of the keys file hang: metrics and the drain do not wait for it.
+func TestHungKeys(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	v.start(tampered(t))
+	hangs := make(chan struct{}, 1000)
+	v.tell(func(call tamper.Call) tamper.Verdict {
+		if call.Name != "openat" || filepath.Base(call.Path) != "keys.json" {
+			return tamper.Verdict{}
+		}
+		hangs <- struct{}{}
+		return tamper.Verdict{Wait: time.Hour}
+	})
+
+	// The file is read again because its time is another one.
+	if err := os.Chtimes(filepath.Join(v.dir, "state", "keys.json"), time.Time{}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	<-hangs
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, v.Admin+"/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal("metrics:", err)
+	}
+	_ = resp.Body.Close()
+
+	v.signal(t, syscall.SIGTERM)
+	ended := make(chan error, 1)
+	go func() { ended <- v.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("the server ended with %v:\n%s", err, v.log)
+		}
+	case <-ctx.Done():
+		t.Errorf("the server does not end:\n%s", v.log)
+	}
+}
