@@ -146,7 +146,7 @@ func copyState(from, to string) error {
 	}
 
 	for _, name := range files {
-		data, err := os.ReadFile(filepath.Join(from, name))
+		data, err := wal.ReadFile(filepath.Join(from, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"ninepocket/internal/wal"
 )
 
 const (
@@ -71,9 +74,12 @@ func (cp *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 			wait = min(wait, retryCheckpoint)
 		}
 
-		// A long log makes the next start slow: it brings the checkpoint forward.
-		due := waited >= wait || failed == nil && log.Size() >= checkpointBytes
-		if due && log.Err() == nil {
+		// A long log makes the next start slow: it brings the checkpoint forward. What was in a log that
+		// somebody removed is in memory alone until there is a checkpoint of it.
+		moved := cp.journal.place()
+		lost := failed == nil && moved == nil && cp.lost(options.Report)
+		due := waited >= wait || lost || failed == nil && log.Size() >= checkpointBytes
+		if due && moved == nil && log.Err() == nil {
 			waited = 0
 			failed = cp.save(time.Second)
 			if errors.Is(failed, errBusy) {
@@ -84,7 +90,10 @@ func (cp *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 		}
 
 		// Told once, and again when the kind of trouble changes or all is well.
-		now := unavailable(log.Err())
+		now := moved
+		if now == nil {
+			now = unavailable(log.Err())
+		}
 		if now == nil {
 			now = failed
 		}
@@ -95,11 +104,25 @@ func (cp *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 	}
 }
 
+// lost reports whether segments of the log are gone that are needed, and tells it.
+func (cp *checkpointer) lost(report func(error)) bool {
+	names := cp.journal.log.Lost()
+	if len(names) == 0 {
+		return false
+	}
+	cp.journal.meter.lost.Add(uint64(len(names)))
+	report(fmt.Errorf("%w: %s", ErrLogLost, strings.Join(names, ", ")))
+	return true
+}
+
 // save writes a checkpoint and drops the log it covers. When it fails, everything is as before.
 func (cp *checkpointer) save(patience time.Duration) error {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
 
+	if err := cp.journal.place(); err != nil {
+		return err
+	}
 	m := cp.journal.meter
 	began := time.Now()
 
@@ -237,8 +260,8 @@ func rewriteMeta(path string, pageSize int) error {
 // errBusy. Once there was one, no other is begun.
 func (cp *checkpointer) open(patience time.Duration) (*boltFile, error) {
 	// Each look at damaged pages through a mapping would leave the mapping.
-	err := error(nil)
-	if cp.torn {
+	err := wal.CheckFile(cp.path)
+	if err == nil && cp.torn {
 		err = checkPages(cp.path)
 	}
 

@@ -178,6 +178,10 @@ func openBeside(path string) (*boltFile, error) {
 // readCheckpoint reads a checkpoint file without changing it, waiting while the server writes it:
 // the accounts into the journal, and the ledger's rows.
 func (j *journal) readCheckpoint(path string) (state storedState, rows []LedgerRow, err error) {
+	if err := wal.CheckFile(path); err != nil {
+		return state, nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
+	}
+
 	// A state directory that no server has used has no file, or an empty one.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -249,6 +253,9 @@ func readOnce(stateDir string) (found *beside, err error) {
 	}
 
 	walDir := filepath.Join(stateDir, walDirName)
+	if err := found.state.checkLog(walDir); err != nil {
+		return nil, err
+	}
 	found.end, err = wal.Read(walDir, found.state.last, func(seq uint64, data []byte) error {
 		if len(data) > 0 {
 			found.records++

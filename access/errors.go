@@ -39,8 +39,15 @@ var (
 var (
 	// ErrLocked: another process holds the lock.
 	ErrLocked = errors.New("locked by another process")
+	// ErrMoved is an ErrUnavailable: the state directory is not at its path any more, or another is. What
+	// this server charged would be forgotten by the next one.
+	ErrMoved = fmt.Errorf("%w: the state directory is gone from its path, or another is there", ErrUnavailable)
+	// ErrLogLost: segments of the log were removed while they were needed.
+	ErrLogLost = errors.New("segments of the metering log are gone")
 	// ErrCorrupt: stored data is damaged where a crash cannot explain it.
 	ErrCorrupt = wal.ErrCorrupt
+	// ErrCheckpointGone is an ErrCorrupt: there is a log, and the checkpoint that it follows is gone.
+	ErrCheckpointGone = fmt.Errorf("%w: it is gone", ErrCorrupt)
 )
 
 // Errors of the keys file.

@@ -34,6 +34,8 @@ type journal struct {
 	log    *wal.Log
 	saver  *checkpointer
 	lock   *fileLock
+	dir    string                // the state directory, whose lock that is
+	moved  atomic.Pointer[error] // it is not at its path: see place
 	stop   chan struct{}
 	once   sync.Once
 	wg     sync.WaitGroup
@@ -79,10 +81,29 @@ func (j *journal) Err() error {
 	if j.closed.Load() {
 		return errClosed
 	}
-	if j.log != nil {
-		return unavailable(j.log.Err())
+	if j.log == nil {
+		return nil
 	}
-	return nil
+	if err := j.moved.Load(); err != nil {
+		return *err
+	}
+	return unavailable(j.log.Err())
+}
+
+// place finds out whether the state directory is still at its path. While it is not, nothing is
+// written by that path, which may lead into a copy that another server has, and calls are refused:
+// the next server would know nothing of them (decision 1767).
+func (j *journal) place() error {
+	if j.lock == nil {
+		return nil
+	}
+	err := j.lock.moved(j.dir)
+	if err == nil {
+		j.moved.Store(nil)
+	} else {
+		j.moved.Store(&err)
+	}
+	return err
 }
 
 // unavailable is the failure of a log, or nil, as a store tells it.

@@ -14,6 +14,9 @@ import (
 // openJournal opens the journal of a state directory and goes on where it ended; see
 // [OpenEmbedded].
 func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
+	if _, err := wal.Segments(filepath.Join(stateDir, walDirName)); err != nil {
+		return nil, fmt.Errorf("cannot open metering in %q: %w", stateDir, err)
+	}
 	if err := os.MkdirAll(filepath.Join(stateDir, walDirName), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
@@ -27,6 +30,7 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 	j := newJournal(0)
 	j.boot = options.boot
 	j.lock = lock
+	j.dir = stateDir
 	j.stop = make(chan struct{})
 	if err := j.recover(stateDir, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open metering in %q: %w", stateDir, err), lock.unlock())
@@ -70,6 +74,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 
 	j.log, err = wal.Start(walDir, end.Last+1, wal.Options{
 		Create: options.create, OnSync: j.meter.synced, Inline: options.inline, Now: options.now,
+		Ready: func() error { return j.lock.moved(j.dir) },
 	})
 	if err != nil {
 		return err
@@ -96,7 +101,7 @@ func (state *storedState) checkLog(walDir string) error {
 		return fmt.Errorf("cannot read log %q: %w: it has no segment", walDir, ErrCorrupt)
 	}
 	if !state.exists() && len(firsts) > 0 && slices.Min(firsts) > 1 {
-		return fmt.Errorf("cannot read checkpoint beside log %q: %w: it is gone", walDir, ErrCorrupt)
+		return fmt.Errorf("cannot read checkpoint beside log %q: %w", walDir, ErrCheckpointGone)
 	}
 	return nil
 }

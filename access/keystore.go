@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"ninepocket/internal/wal"
@@ -42,7 +43,7 @@ func ReadKeys(stateDir string) (*KeyFile, error) {
 func readKeysFile(path string) ([]byte, error) {
 	data, err := wal.ReadFile(path)
 	if errors.Is(err, ErrCorrupt) {
-		err = fmt.Errorf("%w: %w", ErrKeysDamaged, err)
+		err = fmt.Errorf("%w%s", ErrKeysDamaged, strings.TrimPrefix(err.Error(), ErrCorrupt.Error()))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = missingKeys(filepath.Dir(path))

@@ -241,6 +241,7 @@ func (l *limits) Stats() StoreStats {
 	stats.LogWritten = l.log.Bytes()
 	stats.LogUnmapped = l.log.Unmapped()
 	stats.LogTorn = l.torn
+	stats.LogLost = l.meter.lost.Load()
 
 	stats.Checkpoint = m.times.Row(timeCheckpoint)
 	stats.CheckpointFails = m.failed.Load()

@@ -17,6 +17,8 @@ func lockShared(string, time.Duration) (*fileLock, error) { return nil, errors.E
 
 func lockState(string, time.Duration) (*fileLock, error) { return nil, errors.ErrUnsupported }
 
+func (*fileLock) moved(string) error { return nil }
+
 func (*fileLock) unlock() error { return nil }
 
 func unlockFile(file *os.File) error { return file.Close() }

@@ -89,6 +89,20 @@ func lock(file *os.File, how int, patience time.Duration) (_ *fileLock, err erro
 	return nil, errors.Join(err, file.Close())
 }
 
+// moved returns ErrMoved when the directory that is locked is not at its path any more. What cannot be
+// asked is taken to be there.
+func (lock *fileLock) moved(dir string) error {
+	here, err := os.Stat(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	locked, unknown := lock.file.Stat()
+	if unknown == nil && !os.SameFile(here, locked) {
+		return fmt.Errorf("%w: %q", ErrMoved, dir)
+	}
+	return nil
+}
+
 // unlock gives the lock up at once, also where a process being forked holds a copy of the
 // descriptor for a moment.
 func (lock *fileLock) unlock() error {

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
-	"os"
+
+	"ninepocket/internal/wal"
 )
 
 // The pages of a bbolt file, read without bbolt: it trusts what it reads, and a damaged page makes it
@@ -54,7 +55,7 @@ func checkPages(path string) error {
 
 // readPages reads a file and finds its newest state; nil when there is no file yet.
 func readPages(path string) (*pages, error) {
-	data, err := os.ReadFile(path)
+	data, err := wal.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
 		return nil, nil
 	}

@@ -28,6 +28,7 @@ type meter struct {
 	shard      atomic.Uint32
 	syncErrors atomic.Uint64
 	failed     atomic.Uint64 // checkpoints that failed
+	lost       atomic.Uint64 // log segments that somebody removed
 	busy       atomic.Uint64 // checkpoints that were put off because the file was being read
 	savedAt    atomic.Int64  // when the last checkpoint was written, Unix nanoseconds; 0 = never
 }
@@ -69,6 +70,7 @@ type StoreStats struct {
 	LogBytes        int64  // of the open segment
 	LogWritten      uint64 // bytes, since the store was opened
 	LogUnmapped     error  // why log segments are written and not mapped; nil when they are mapped
+	LogLost         uint64 // segments that somebody removed while they were needed
 	LogTorn         int    // records that a torn end held when the store was opened: none was answered
 	Checkpoint      tally.Histogram
 	CheckpointAt    time.Time // of the last one

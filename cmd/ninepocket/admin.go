@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"ninepocket/access"
 	"ninepocket/internal/systemd"
 )
 
@@ -43,6 +44,7 @@ func (s *service) adminHandler() http.Handler {
 		}
 		_, _ = w.Write([]byte("reloaded\n"))
 	})
+	mux.HandleFunc("POST /-/checkpoint", s.checkpoint)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics(), promhttp.HandlerOpts{}))
 	// Profiles are for whoever may reach this listener, which is nobody from outside.
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -51,6 +53,34 @@ func (s *service) adminHandler() http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
+}
+
+// checkpoint writes a metering checkpoint at once, with ?anew=yes into a new file where the old one
+// is lost.
+func (s *service) checkpoint(w http.ResponseWriter, r *http.Request) {
+	embedded, durable := s.store.(*access.Embedded)
+	if !durable {
+		http.Error(w, "this server meters in memory", http.StatusNotFound)
+		return
+	}
+
+	anew := r.URL.Query().Get("anew") == "yes"
+	aside, err := embedded.Checkpoint(anew, time.Now())
+	switch {
+	case err != nil && !anew && errors.Is(err, access.ErrCorrupt):
+		const hint = "\nPOST /-/checkpoint?anew=yes begins a new file with what is in memory: every account, but no " +
+			"rows of the ledger from before"
+		http.Error(w, err.Error()+hint, http.StatusInternalServerError)
+		return
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+
+	if aside != "" {
+		s.log.Warn("the checkpoint begins anew", slog.String("moved_to", aside))
+	}
+	_, _ = w.Write([]byte("written\n"))
 }
 
 // notReady says why requests cannot be answered, "" when they can.

@@ -12,6 +12,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/engine/cursor"
+	"ninepocket/internal/wal"
 )
 
 // cursorKeysName is the file of the state directory that holds the cursor signing key, so that
@@ -47,7 +48,7 @@ func openCursors(state string) (*cursor.Signer, error) {
 // damaged one is access.ErrCorrupt.
 func readCursorKey(state string) (secret []byte, summed bool, err error) {
 	path := filepath.Join(state, cursorKeysName)
-	data, err := os.ReadFile(path)
+	data, err := wal.ReadFile(path)
 	if err != nil {
 		return nil, false, fmt.Errorf("cannot read cursor key %q: %w", path, err)
 	}

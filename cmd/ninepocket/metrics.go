@@ -247,6 +247,9 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 		flag(stats.LogUnmapped == nil))
 	gauge(out, "wal_torn_records", "Records that the log's torn end held at the start; none was acknowledged.",
 		stats.LogTorn)
+	counter(out, "wal_lost_segments_total",
+		"Segments of the metering log that somebody removed while they were needed; a checkpoint took their place.",
+		stats.LogLost)
 	gauge(out, "wal_segment_bytes", "Length of the metering log's open segment.", stats.LogBytes)
 	counter(out, "wal_written_bytes_total", "Bytes written to the metering log.", stats.LogWritten)
 

@@ -57,10 +57,12 @@ var stateRemedies = []remedy{
 	on(exitRefused, "restore keys.json from a copy; without one, stop the server, run: "+
 		"ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running server goes on with the "+
 		"last good ones", access.ErrKeysGone),
-	on(exitRefused, "if keys.json was edited on purpose, run: ninepocket state repair --accept-keys --state FOLDER; "+
-		"else restore it from a copy; a running server goes on with the last good one", access.ErrKeysEdited),
-	on(exitRefused, "restore keys.json from a copy; a running server goes on with the last good one",
-		access.ErrKeysDamaged),
+	on(exitRefused, "if keys.json was edited on purpose, stop the server and run: ninepocket state repair "+
+		"--accept-keys --state FOLDER; else restore it from a copy; a running server goes on with the last good one",
+		access.ErrKeysEdited),
+	on(exitRefused, "restore keys.json from a copy, or mend what was edited in it; without one, stop the server, move "+
+		"keys.json away, run: ninepocket state repair --accept-keys --state FOLDER, and create new keys; a running "+
+		"server goes on with the last good ones", access.ErrKeysDamaged),
 	on(exitRefused, "run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+
 		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 	on(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+

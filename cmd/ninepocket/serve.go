@@ -223,6 +223,12 @@ func (s *service) meteringChanged(err error) {
 	switch {
 	case err == nil:
 		s.log.Info("metering is well again")
+	case errors.Is(err, access.ErrMoved):
+		s.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
+			slog.Any("cause", err))
+	case errors.Is(err, access.ErrLogLost):
+		s.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
+			slog.Any("cause", err))
 	case errors.Is(err, access.ErrUnavailable):
 		s.log.Error("metering is down: calls are answered 503 until the log can be written", slog.Any("cause", err))
 	default:

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,12 +30,15 @@ func stateVerify() *cobra.Command {
 				return err
 			}
 			report.Damage = append(report.Damage, damage...)
+			for range damage {
+				report.Causes = append(report.Causes, errCursorKey)
+			}
 			if err := show(cmd, s.asJSON, report, func(out *bufio.Writer) { printState(out, &report) }); err != nil {
 				return err
 			}
 
 			if len(report.Damage) > 0 {
-				return fail(exitRefused, damageHint(s.folder),
+				return fail(exitRefused, damageHint(s.folder, report.Causes...),
 					fmt.Errorf("cannot vouch for state directory %q: %d problems", s.folder, len(report.Damage)))
 			}
 			return nil
@@ -41,14 +46,33 @@ func stateVerify() *cobra.Command {
 	})
 }
 
+// errCursorKey stands for a damaged cursor key.
+var errCursorKey = errors.New("the cursor key is damaged")
+
+// damageRemedies are for what a check found in a state directory, beside a server or without one.
+var damageRemedies = []remedy{
+	on(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
+		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
+	on(exitRefused, "a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
+		"POST /-/checkpoint?anew=yes on its admin listener writes a new checkpoint, which also takes the place of a "+
+		"damaged log; where none runs, restore a copy that `ninepocket state backup` made, or run: "+
+		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
+}
+
 // damageHint says what to do about a damaged state directory.
-func damageHint(folder string) string {
-	if _, err := access.ReadKeys(folder); errors.Is(err, access.ErrKeysGone) {
-		_, hint := remedyOf(err, stateRemedies, folder)
-		return hint
+func damageHint(folder string, causes ...error) string {
+	var hints []string
+	for _, err := range causes {
+		remedies := damageRemedies
+		if errors.Is(err, access.ErrKeysDamaged) || errors.Is(err, access.ErrKeysEdited) ||
+			errors.Is(err, access.ErrKeysGone) {
+			remedies = stateRemedies
+		}
+		if _, hint := remedyOf(err, remedies, folder); !slices.Contains(hints, hint) {
+			hints = append(hints, hint)
+		}
 	}
-	return "stop the server, then restore a copy that `ninepocket state backup` made, or run: " +
-		"ninepocket state repair --state " + folder
+	return strings.Join(hints, "\nhint: ")
 }
 
 func printState(out *bufio.Writer, r *access.StateReport) {
@@ -79,7 +103,7 @@ func stateBackup() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := access.BackupState(s.folder, args[0])
 			if errors.Is(err, access.ErrCorrupt) {
-				return fail(exitRefused, damageHint(s.folder), err)
+				return fail(exitRefused, damageHint(s.folder, err), err)
 			}
 			if err != nil {
 				return err

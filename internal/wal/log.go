@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +35,9 @@ type Log struct {
 	onSync func(began time.Time, err error)
 	inline bool
 	now    func() time.Time
+
+	ready    func() error
+	segments segments
 
 	unmapped error // why the segments are written and not mapped; nil when they are
 
@@ -72,6 +77,8 @@ type Options struct {
 	// Inline makes a log without a goroutine, for simulations: who awaits an fsync makes it, and what
 	// nobody awaits stays off the disk until Sync. Its callers come one after the other.
 	Inline bool
+	// Ready says why no segment may be made now, such as that its directory is elsewhere; nil = always.
+	Ready func() error
 	// Now is the time that mending goes by; nil = time.Now.
 	Now func() time.Time
 }
@@ -87,6 +94,8 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	if l.now == nil {
 		l.now = time.Now
 	}
+	l.ready = options.Ready
+	l.segments.files = map[uint64]fs.FileInfo{}
 	l.written.Store(next - 1)
 	l.synced.Store(next - 1)
 
@@ -95,6 +104,13 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 		l.create = MapSegment
 	}
 	removeUnfinished(dir)
+	firsts, err := Segments(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, first := range firsts {
+		l.segments.note(dir, first, false)
+	}
 	l.file, err = l.open(next, nil)
 	if options.Create == nil && errors.Is(err, errors.ErrUnsupported) {
 		l.unmapped = err
@@ -121,7 +137,18 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 // the name may be there and is not known to be on disk, the segment comes with an error.
 func (l *Log) open(first uint64, records []byte) (Segment, error) {
 	path := segmentPath(l.dir, first)
+	if l.ready != nil {
+		if err := l.ready(); err != nil {
+			return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
+		}
+	}
+
+	// Somebody may have removed the directory with all that was in it.
 	file, err := l.create(path + newSuffix)
+	if errors.Is(err, fs.ErrNotExist) && os.Mkdir(l.dir, 0o700) == nil {
+		file, err = l.create(path + newSuffix)
+		err = cmp.Or(err, SyncDir(filepath.Dir(l.dir)))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
@@ -140,6 +167,7 @@ func (l *Log) open(first uint64, records []byte) (Segment, error) {
 		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
 	}
 
+	l.segments.note(l.dir, first, true)
 	l.size.Store(int64(segmentHeader + len(records)))
 	if err := SyncDir(l.dir); err != nil {
 		return file, fmt.Errorf("cannot make log segment %q: %w", path, err)
@@ -379,7 +407,7 @@ func (l *Log) syncFile(target uint64) error {
 }
 
 // Rotate puts everything on disk and starts a new segment. It returns the last record of the old
-// ones. A segment without records is kept. When no segment can be made, the log goes on in the old
+// ones. A segment without records is kept while it is there. When no segment can be made, the log goes on in the old
 // one.
 func (l *Log) Rotate() (last uint64, err error) {
 	// Most of it goes to the disk while others write on.
@@ -394,7 +422,7 @@ func (l *Log) Rotate() (last uint64, err error) {
 
 	err = l.flush()
 	last = l.written.Load()
-	if err == nil && l.size.Load() == segmentHeader {
+	if err == nil && l.size.Load() == segmentHeader && !l.segments.openGone(l.dir) {
 		return last, nil
 	}
 	if err == nil {
@@ -437,6 +465,7 @@ func (l *Log) RemoveThrough(last uint64) error {
 			return fmt.Errorf("cannot remove old log: %w", err)
 		}
 	}
+	l.segments.forget(last)
 	return nil
 }
 

@@ -40,6 +40,15 @@ func ReadFile(path string) ([]byte, error) {
 	return io.ReadAll(file)
 }
 
+// CheckFile refuses what is there and is no regular file, as [ReadFile] does.
+func CheckFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil //nolint:nilerr // whoever opens it finds out
+	}
+	return wantFile(path, info)
+}
+
 // wantFile refuses what is no regular file.
 func wantFile(path string, info fs.FileInfo) error {
 	if info == nil || info.Mode().IsRegular() {
@@ -58,6 +67,9 @@ func Segments(dir string) ([]uint64, error) {
 	names, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		err = fmt.Errorf("%w: it is no directory", ErrCorrupt)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot list log %q: %w", dir, err)

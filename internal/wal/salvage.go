@@ -3,14 +3,17 @@ package wal
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"os"
 )
 
 // Salvage visits every whole record after number after, in order, and passes over what is damaged.
 // It returns what is missing, in words. It is for repairs: [Read] is for everything else.
 func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error) {
 	firsts, err := Segments(dir)
+	if errors.Is(err, ErrCorrupt) {
+		return []string{fmt.Sprintf("the whole log: %v", err)}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +25,7 @@ func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error)
 		}
 	}
 	for i, first := range firsts {
-		data, err := os.ReadFile(segmentPath(dir, first))
+		data, err := ReadFile(segmentPath(dir, first))
 		if err != nil {
 			lost = append(lost, fmt.Sprintf("log segment %s: %v", SegmentName(first), err))
 			continue
