@@ -78,8 +78,10 @@ func (cp *checkpointer) run(stop <-chan struct{}, options *EmbeddedOptions) {
 		// somebody removed is in memory alone until there is a checkpoint of it.
 		moved := cp.journal.place()
 		lost := failed == nil && moved == nil && cp.lost(options.Report)
-		due := waited >= wait || lost || failed == nil && log.Size() >= checkpointBytes
-		if due && moved == nil && log.Err() == nil {
+		// A disk that is full of the log has room again after a checkpoint.
+		full := errors.Is(log.Err(), wal.ErrRoom)
+		due := waited >= wait || lost || full || failed == nil && log.Size() >= checkpointBytes
+		if due && moved == nil && (full || log.Err() == nil) {
 			waited = 0
 			failed = cp.save(time.Second)
 			if errors.Is(failed, errBusy) {

@@ -384,7 +384,7 @@ func (l *Log) sync() error {
 	if err != nil {
 		l.writeMu.Lock()
 		defer l.writeMu.Unlock()
-		return l.mend()
+		return l.mend(false)
 	}
 	return nil
 }
@@ -411,7 +411,7 @@ func (l *Log) syncFile(target uint64) error {
 // one.
 func (l *Log) Rotate() (last uint64, err error) {
 	// Most of it goes to the disk while others write on.
-	if err := l.Sync(); err != nil {
+	if err := l.Sync(); err != nil && !errors.Is(err, ErrRoom) {
 		return 0, err
 	}
 
@@ -429,9 +429,15 @@ func (l *Log) Rotate() (last uint64, err error) {
 		l.since.beginSync()
 		err = l.syncFile(last)
 	}
+	if errors.Is(err, ErrRoom) && len(l.since.syncing) == 0 {
+		// What was written is well, unless an fsync failed besides: the new segment need not have it again,
+		// for which there may be no room.
+		l.since.beginSync()
+		_ = l.syncFile(l.written.Load())
+	}
 	if err != nil {
 		// A log that is mended has everything in a new segment, as is wanted here.
-		err = l.mend()
+		err = l.mend(true)
 		return l.written.Load(), err
 	}
 
@@ -447,7 +453,7 @@ func (l *Log) Rotate() (last uint64, err error) {
 	// A name that a power cut may take away must not be written on.
 	if err != nil {
 		_ = l.fail("rotate", err)
-		return last, l.mend()
+		return last, l.mend(true)
 	}
 	return last, nil
 }

@@ -2,9 +2,12 @@ package wal
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -76,13 +79,28 @@ func (l *Log) mendNow(seq uint64) error {
 	if l.written.Load() >= seq {
 		return nil
 	}
-	return l.mend()
+	return l.mend(false)
 }
 
-// mend takes a log up again that is down. The caller holds syncMu and writeMu.
-func (l *Log) mend() error {
+// ErrRoom means: the log has grown into the room that is left for what makes it shorter again, a new
+// segment and a checkpoint. It stays down until it is rotated.
+var ErrRoom = fmt.Errorf("the rest is kept for a checkpoint: %w", syscall.ENOSPC)
+
+// mend takes a log up again that is down. The caller holds syncMu and writeMu, and has a checkpoint
+// written after that when rotating is true.
+func (l *Log) mend(rotating bool) error {
 	broken := l.broken.Load()
-	if broken == nil || l.ended.Load() || l.now().Sub(l.tried) < mendEvery {
+	if broken == nil || l.ended.Load() {
+		return l.Err()
+	}
+
+	// What every call began would fill the room before the checkpoint comes.
+	early := l.now().Sub(l.tried) < mendEvery
+	if errors.Is(*broken, ErrRoom) {
+		early = !rotating
+	}
+	if early {
+		l.failed.CompareAndSwap(nil, broken)
 		return l.Err()
 	}
 

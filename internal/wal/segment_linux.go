@@ -16,6 +16,10 @@ const (
 	mostChunk  = 1 << 20
 )
 
+// spareRoom is what a log that grows leaves free on its file system. When a disk is full of the log
+// itself, nothing but a checkpoint makes room, and that needs some: two segments, and pages.
+const spareRoom = 256 << 10
+
 // mappedSegment is a segment whose end is mapped into memory, so that writing is copying. What was
 // copied is in the page cache, as after write(2): it outlives the process, and Sync puts it on
 // disk.
@@ -49,7 +53,7 @@ func MapSegment(path string) (Segment, error) {
 	s := &mappedSegment{file: file}
 	err = s.checkSystem()
 	if err == nil {
-		err = s.grow(segmentHeader) // finds out early whether the file can be mapped
+		err = s.begin() // finds out early whether the file can be mapped
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -84,7 +88,11 @@ func (s *mappedSegment) Write(p []byte) (int, error) {
 		s.length = s.size
 		return n, err
 	case s.size+int64(len(p)) > s.base+int64(len(s.chunk)):
-		if err := s.grow(len(p)); err != nil {
+		err := s.checkRoom(len(p))
+		if err == nil {
+			err = s.grow(len(p), leastChunk)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -104,16 +112,45 @@ func (s *mappedSegment) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// begin allocates and maps the beginning: where there is little room, less than usual.
+func (s *mappedSegment) begin() (err error) {
+	for least := leastChunk; least >= 4<<10; least /= 2 {
+		err = s.grow(segmentHeader, int64(least))
+		if !errors.Is(err, syscall.ENOSPC) {
+			return err
+		}
+	}
+	return err
+}
+
+// checkRoom is ErrRoom when growing by n bytes would take the room that is spared. A segment that is
+// as it began may take it.
+func (s *mappedSegment) checkRoom(n int) error {
+	if s.size <= segmentHeader {
+		return nil
+	}
+	var system syscall.Statfs_t
+	if err := retryInterrupted(func() error { return syscall.Fstatfs(s.fd(), &system) }); err != nil {
+		return nil //nolint:nilerr // the allocation itself finds out
+	}
+
+	free := uint64(system.Bsize) * system.Bavail
+	if free < uint64(max(min(s.size, mostChunk), leastChunk, int64(n))+spareRoom) {
+		return fmt.Errorf("allocate: %w", ErrRoom)
+	}
+	return nil
+}
+
 // grow allocates and maps the page where the next record begins and what follows, with room for n
-// bytes and more.
-func (s *mappedSegment) grow(n int) error {
+// bytes and more, least of them or more.
+func (s *mappedSegment) grow(n int, least int64) error {
 	if err := s.unmap(); err != nil {
 		return err
 	}
 
 	page := int64(os.Getpagesize())
 	s.base = s.size / page * page
-	length := max(min(s.size, mostChunk), leastChunk, s.size-s.base+int64(n))
+	length := max(min(s.size, mostChunk), least, s.size-s.base+int64(n))
 	length = (length + page - 1) / page * page
 
 	// The blocks are there before the file is longer: a crash here leaves no zeros to read.

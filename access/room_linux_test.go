@@ -1,0 +1,53 @@
+package access
+
+import (
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestLogFillsItsDisk makes more calls than a small file system has room for in one log. Checkpoints
+// make the room again, with nobody's help: calls are refused for a moment, and all that were not are
+// charged.
+func TestLogFillsItsDisk(t *testing.T) {
+	t.Parallel()
+	disk := t.TempDir()
+	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=800k"); err != nil {
+		t.Skipf("skipped: a small file system, because it cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+
+	live, _ := faultKeys(t)
+	r := &removed{dir: filepath.Join(disk, "state")}
+	r.heldCheckpoint = &heldCheckpoint{t: t, live: live, path: filepath.Join(r.dir, checkpointName)}
+	err := UpdateKeys(r.dir, func(f *KeyFile) error {
+		_, _, err := f.Create(NewKey{Tenant: "live", Kind: Live, Plan: "pro"}, testTime)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+
+	refused := 0
+	for deadline := time.Now().Add(time.Minute); r.told < 40_000 && time.Now().Before(deadline); {
+		d := r.store.Admit(live, RuleFor(live, CardsGet), instant(testTime.Add(time.Duration(r.told)*time.Minute)))
+		_, err := r.store.Finish(d.Ticket, true)
+		switch {
+		case d.Verdict == Unavailable || errors.Is(err, ErrUnavailable):
+			refused++
+			time.Sleep(time.Millisecond)
+		case err != nil || d.Verdict != Admitted:
+			t.Fatalf("a call is %v: %v", d.Verdict, err)
+		default:
+			r.told++
+		}
+	}
+	if r.told < 40_000 || refused == 0 {
+		t.Errorf("%d calls were answered, %d refused: %v", r.told, refused, r.store.Err())
+	}
+	r.soon("all is well", func() bool { return r.store.Err() == nil })
+	r.dies()
+}
