@@ -144,7 +144,10 @@ func (flags *createFlags) checkPlan() error {
 		where = "those of " + path
 	}
 
-	if flags.Plan != "" && flags.Kind != access.Sandbox && plans[flags.Plan] == nil {
+	if flags.Plan == "" {
+		return fmt.Errorf(`cannot create a key of plan "": want one of %s`, strings.Join(plans.Names(), ", "))
+	}
+	if flags.Kind != access.Sandbox && plans[flags.Plan] == nil {
 		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
 			flags.Plan, where, strings.Join(plans.Names(), ", "))
 	}

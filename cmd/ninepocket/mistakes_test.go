@@ -40,7 +40,7 @@ var badValues = map[string][]string{
 	"operation":                   {"nonsense"},
 	"overlap":                     {"-1h", "long"},
 	"override":                    {"nonsense"},
-	"plan":                        {"no plan"},
+	"plan":                        {"no plan", ""},
 	"prices":                      {"nonsense", "excel:feed", "tcgcsv:"},
 	"reason":                      {"without an override"},
 	"rounds":                      {"-1"},
