@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -171,4 +172,16 @@ func TestNotAJSONManifest(t *testing.T) {
 	f(fmt.Sprintf(`{"format":%d,"id":"x"}`, snapshot.Format+1), "newer version")
 	f(`{"format":1,"id":"../../etc"}`, "is not that of snapshot")
 	f(`{"format":1,"id":"20260314T200530Z-0123456789abcdef"}`, "is not that of snapshot")
+}
+
+// TestPointerIsNoFile puts a fifo in the place of the pointer: nobody waits for it.
+func TestPointerIsNoFile(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(root, "CURRENT"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshot.OpenDir(root).Current(); !errors.Is(err, snapshot.ErrDamaged) {
+		t.Errorf("%v, want ErrDamaged", err)
+	}
 }

@@ -72,7 +72,12 @@ type Current struct {
 // *DamageError when the pointer was not written by this program.
 func (d *Dir) Current() (Current, error) {
 	var cur Current
-	b, err := os.ReadFile(filepath.Join(d.root, "CURRENT"))
+	path := filepath.Join(d.root, "CURRENT")
+	// Opening a fifo would wait for its writer.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return cur, fmt.Errorf("store %q: %w", d.root, &DamageError{"CURRENT", "is no file"})
+	}
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return cur, fmt.Errorf("store %q: %w", d.root, ErrNoCurrent)
 	}

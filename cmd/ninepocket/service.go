@@ -140,7 +140,7 @@ func (s *service) run(ctx context.Context, all sockets) error {
 		<-ctx.Done()
 		return s.drain(ctx, adminServer)
 	})
-	task(s.engine.Follow)
+	task(func(ctx context.Context) { unlessItHangs(ctx, s.engine.Follow) })
 	task(func(ctx context.Context) { s.clock.Follow(ctx, s.clockStepped) })
 	task(func(ctx context.Context) { s.ring.Watch(ctx, access.RingPoll, s.keysChanged) })
 
@@ -169,6 +169,25 @@ func (s *service) run(ctx context.Context, all sockets) error {
 		err = nil
 	}
 	return errors.Join(err, s.store.Close())
+}
+
+// hangGrace is how long the drain waits for a look at the store that is under way.
+const hangGrace = time.Second
+
+// unlessItHangs runs what reads a mount until it ends, or until ctx is done and it does not end: the
+// mount may never answer.
+func unlessItHangs(ctx context.Context, do func(context.Context)) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do(ctx)
+	}()
+
+	<-ctx.Done()
+	select {
+	case <-done:
+	case <-time.After(hangGrace):
+	}
 }
 
 // newServer makes the server of the API as configured.
