@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"engine/cursor":                        {},
 	"engine/enginetest":                    {"engine", "internal/fixture", "snapshot"},
 	"collector":                            {},
+	"feed":                                 {"snapshot"},
 	"index":                                {"collector", "index/text", "snapshot"},
 	"index/text":                           {"collector"},
 	"internal/certificate":                 {},
@@ -46,6 +47,7 @@ var mayImport = map[string][]string{
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/depth":                       {},
 	"internal/door":                        {},
+	"internal/feedtest":                    {},
 	"internal/fixture":                     {"snapshot"},
 	"internal/jsonwalk":                    {},
 	"internal/synth":                       {},
@@ -91,8 +93,8 @@ const anyOfOurs = "*"
 
 // testKit is what tests inside any package may import besides.
 var testKit = []string{
-	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/fixture",
-	"internal/synth", "internal/tamper",
+	"internal/certificate/certificatetest", "internal/contracttest", "internal/depth", "internal/feedtest",
+	"internal/fixture", "internal/synth", "internal/tamper",
 }
 
 // testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that

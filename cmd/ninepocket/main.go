@@ -113,6 +113,7 @@ func rootCommand() *cobra.Command {
 	}
 
 	root.AddCommand(demoCommand(), serveCommand(),
+		group("feed", "Bring price feeds onto this machine", feedPull()),
 		group("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
 			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotPrune(),
 			holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/feed"
+	"ninepocket/loader"
+)
+
+// pullFlags are the flags of feed pull.
+type pullFlags struct {
+	feed.Options
+	asJSON bool
+}
+
+func feedPull() *cobra.Command {
+	var flags pullFlags
+	cmd := &cobra.Command{
+		Use:   "pull tcgcsv --into DIR",
+		Short: "Fetch a feed's newest tree, whole or not at all, and keep its day",
+		Long: "Asks the feed when it was built, and does nothing when that tree is here (exit code 0). " +
+			"Otherwise it fetches the\n" +
+			"groups, products and prices of the games, one file after another at the interval, into a new directory\n" +
+			"that becomes DIR/current by one rename. Each day's prices stay in DIR/days/YYYY-MM-DD.tar.zst, from " +
+			"which\n" +
+			"later builds fill gaps.\n\n" +
+			"What fails is tried again, 429 and Retry-After are obeyed, and a pull that was ended goes on where it " +
+			"was. A\n" +
+			"single group that cannot be had is named and left out. Without a listing of the groups, or with more " +
+			"than one\n" +
+			"group and over 5 % of them missing, the pull fails (exit code 1) and DIR/current stays.",
+		Example: "  ninepocket feed pull tcgcsv --into feed --user-agent 'Card shop (ops@example.com)'\n" +
+			"  ninepocket snapshot build --store store --source tcgcsv:feed/current --base current --publish",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != "tcgcsv" {
+				return errors.New("cannot pull: name the feed, which is tcgcsv")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
+	}
+
+	f := cmd.Flags()
+	f.StringVar(&flags.Into, "into", "", "`DIR` of the feed: current, days and what a pull is about to fetch")
+	f.StringSliceVar(&flags.Games, "games", nil, "only these `GAMES` (default: all that the feed has)")
+	f.StringVar(&flags.URL, "url", feed.DefaultURL, "base `URL` of the feed")
+	f.StringVar(&flags.Images, "images", "", "also fetch missing pictures into `DIR`, at an interval of their own")
+	f.DurationVar(&flags.Interval, "interval", feed.DefaultInterval, "time between two requests")
+	f.DurationVar(&flags.ImageInterval, "image-interval", feed.DefaultImageInterval,
+		"time between two requests for pictures")
+	f.StringVar(&flags.UserAgent, "user-agent", "", "`TEXT` that names you to the feed, with an address")
+	f.IntVar(&flags.KeepDays, "keep-days", feed.DefaultKeepDays, "day files that stay; 0 keeps all")
+	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
+	require(cmd, "into")
+	return cmd
+}
+
+func (flags *pullFlags) run(cmd *cobra.Command) error {
+	result, err := pullFeed(cmd, flags.Options, flags.asJSON)
+	if err != nil {
+		return err
+	}
+	return show(cmd, flags.asJSON, result, func(out *bufio.Writer) { printPull(out, result) })
+}
+
+// pullFeed pulls and shows how far it is. What was lost is told on stderr, also when stdout is JSON.
+func pullFeed(cmd *cobra.Command, o feed.Options, asJSON bool) (*feed.Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fail(exitUsage, "", err)
+	}
+	if o.UserAgent == "" && strings.TrimRight(cmp.Or(o.URL, feed.DefaultURL), "/") == feed.DefaultURL {
+		cmd.PrintErrln("note: the feed asks callers to name themselves: give --user-agent 'NAME (ADDRESS)'")
+	}
+
+	o.UserAgent = cmp.Or(o.UserAgent, "ninepocket/"+version)
+	o.Now = time.Now
+	o.Note = func(text string) { cmd.PrintErrln("note: " + text) }
+	progress := newProgress(cmd.ErrOrStderr(), asJSON)
+	o.Progress = func(phase string, done, total int64) {
+		progress.update(loader.Progress{Phase: phase, Done: done, Total: total})
+	}
+	result, err := feed.Pull(cmd.Context(), o)
+	progress.stop()
+	if err != nil {
+		return nil, fail(exitFailure, pullHint(err, &o), err)
+	}
+
+	for _, m := range result.Missing {
+		cmd.PrintErrf("note: %s of group %s/%s (%s) could not be had: %s%s\n", m.File, m.Category, m.Group, m.Name,
+			m.Why, keptText(&m))
+	}
+	if len(result.Missing) > 0 {
+		cmd.PrintErrf("note: to ask for them again run: ninepocket feed pull tcgcsv --into %s%s\n", o.Into, urlFlag(&o))
+	}
+	return result, nil
+}
+
+func keptText(m *feed.Missing) string {
+	if m.Kept {
+		return "; those of the tree before stand in"
+	}
+	return ""
+}
+
+// urlFlag spells the flag that a command needs to ask the same feed.
+func urlFlag(o *feed.Options) string {
+	if o.URL == "" || o.URL == feed.DefaultURL {
+		return ""
+	}
+	return " --url " + o.URL
+}
+
+// pullHint says what helps against a pull that failed.
+func pullHint(err error, o *feed.Options) string {
+	again := "ninepocket feed pull tcgcsv --into " + o.Into + urlFlag(o)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "to go on where it was run: " + again
+	case errors.Is(err, feed.ErrBusy):
+		return "wait for the other one"
+	default:
+		return "the current tree is as it was, and what was fetched is kept; later run: " + again
+	}
+}
+
+func printPull(out *bufio.Writer, result *feed.Result) {
+	if !result.New {
+		fmt.Fprintf(out, "nothing is new: the feed is still of %s\n", result.Updated.Format(time.RFC3339))
+	} else {
+		fmt.Fprintf(out, "pulled %d groups of %s in %d requests, %d of them again; %d files were here from before\n",
+			result.Groups, result.Updated.Format(time.RFC3339), result.Requests, result.Retries, result.Resumed)
+		fmt.Fprintf(out, "tree     %s\nday      %s\n", result.Tree, result.DayFile)
+	}
+
+	if n := len(result.Removed); n > 0 {
+		fmt.Fprintf(out, "%d days are no longer kept, %s to %s\n", n, result.Removed[0], result.Removed[n-1])
+	}
+	if result.Images+result.NoImages > 0 {
+		fmt.Fprintf(out, "%d pictures fetched, %d still missing\n", result.Images, result.NoImages)
+	}
+}

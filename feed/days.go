@@ -1,0 +1,170 @@
+package feed
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// dayEnd is how the name of a day file ends.
+const dayEnd = ".tar.zst"
+
+// DayFile is where a directory of the feed keeps the prices of a day, such as 2026-08-22.
+func DayFile(dir, day string) string { return filepath.Join(dir, "days", day+dayEnd) }
+
+// Days lists the days that a folder keeps, ascending; a folder that is not there keeps none.
+func Days(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+
+	var days []string
+	for _, entry := range entries {
+		day, ok := strings.CutSuffix(entry.Name(), dayEnd)
+		if _, err := time.Parse(time.DateOnly, day); ok && err == nil {
+			days = append(days, day)
+		}
+	}
+	slices.Sort(days)
+	return days, nil
+}
+
+// keepDay packs a tree's prices into its day's file, if that has not all of them, and removes files
+// of days that are too old. Of a day that the feed was rebuilt in, the file keeps what only the
+// earlier tree has.
+func (p *pull) keepDay(from string, of tree) error {
+	entries, err := p.dayEntries(from, of)
+	if err != nil {
+		return err
+	}
+	had, err := readDay(p.result.DayFile)
+	if err != nil {
+		p.note("the day file %s is not readable and is written anew: %v", p.result.DayFile, err)
+	}
+
+	same := len(had) == len(entries)
+	for name, data := range had {
+		fresh, ok := entries[name]
+		same = same && ok && bytes.Equal(fresh, data)
+		if !ok {
+			entries[name] = data
+		}
+	}
+	if !same {
+		if err := p.packDay(entries); err != nil {
+			return fmt.Errorf("cannot keep the day %s: %w", p.result.Day, err)
+		}
+	}
+	return p.dropDays()
+}
+
+// dayEntries are the files of a day by their names in its archive.
+func (p *pull) dayEntries(from string, of tree) (map[string][]byte, error) {
+	entries := map[string][]byte{path.Join(p.result.Day, lastUpdated): []byte(of.Stamp)}
+	root := filepath.Join(resolved(from), "tcgplayer")
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Name() != "prices" {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(name) //nolint:gosec // a tree of our own
+		entries[path.Join(p.result.Day, filepath.ToSlash(rel))] = data
+		return err
+	})
+	return entries, err
+}
+
+// readDay reads a day's file; one that is not there has nothing.
+func readDay(name string) (map[string][]byte, error) {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+
+	plain, err := zstd.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	entries := map[string][]byte{}
+	for archive := tar.NewReader(plain); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return entries, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(archive, maxFile))
+		if err != nil {
+			return nil, err
+		}
+		entries[header.Name] = data
+	}
+}
+
+// packDay writes a day's file. Equal days make equal files.
+func (p *pull) packDay(entries map[string][]byte) error {
+	var packed bytes.Buffer
+	compress, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	if err != nil {
+		return err
+	}
+
+	names := make([]string, 0, len(entries))
+	for name := range entries {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	archive := tar.NewWriter(compress)
+	for _, name := range names {
+		header := &tar.Header{
+			Name: name, Mode: 0o644, Size: int64(len(entries[name])), ModTime: p.result.Updated, Typeflag: tar.TypeReg,
+		}
+		err = errors.Join(err, archive.WriteHeader(header))
+		if err == nil {
+			_, err = archive.Write(entries[name])
+		}
+	}
+
+	err = errors.Join(err, archive.Close(), compress.Close())
+	if err != nil {
+		return err
+	}
+	if err := write(p.result.DayFile, packed.Bytes()); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(p.result.DayFile))
+}
+
+// dropDays removes the day files beyond the newest.
+func (p *pull) dropDays() error {
+	if p.KeepDays == 0 {
+		return nil
+	}
+	days, err := Days(filepath.Join(p.Into, "days"))
+	for _, day := range days[:max(0, len(days)-p.KeepDays)] {
+		err = errors.Join(err, os.Remove(DayFile(p.Into, day)))
+		p.result.Removed = append(p.result.Removed, day)
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// attempts is how often a file is asked for before it is given up.
+	attempts = 5
+	// longestWait bounds a wait between attempts, also one that the feed asks for.
+	longestWait = 2 * time.Minute
+	// shortestWait is the first wait after a failure of a feed that is pulled without an interval.
+	shortestWait = 10 * time.Millisecond
+	// answerTime bounds one request: the largest file is 3 MB.
+	answerTime = 60 * time.Second
+	// maxFile bounds an answer, as the builder's reader does.
+	maxFile = 64 << 20
+	// lastUpdated is the file in which the feed says when it was built.
+	lastUpdated = "last-updated.txt"
+)
+
+// fetcher asks a feed for files, one at a time and not faster than its interval.
+type fetcher struct {
+	client   *http.Client
+	base     string
+	agent    string
+	interval time.Duration
+	now      func() time.Time
+	next     <-chan time.Time // nil before the first request
+
+	requests, retries int
+}
+
+func newFetcher(o *Options) fetcher {
+	client := o.Client
+	if client == nil {
+		client = &http.Client{Timeout: answerTime}
+	}
+	return fetcher{
+		client: client, base: strings.TrimRight(o.url(), "/"), agent: o.UserAgent, interval: o.Interval, now: o.Now,
+	}
+}
+
+// refusedError is an answer that is no file. Its kind says whether asking again may help.
+type refusedError struct {
+	status int
+	why    string
+	after  time.Duration // how long the feed asks to wait, 0 for no wish
+}
+
+func (e *refusedError) Error() string { return e.why }
+
+// lasting reports whether the same request would get the same answer.
+func (e *refusedError) lasting() bool {
+	return e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests &&
+		e.status != http.StatusRequestTimeout
+}
+
+// get fetches a file, trying again what may pass. whole says what is wrong with a body.
+func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error) ([]byte, error) {
+	wait := max(10*f.interval, shortestWait)
+	for attempt := 1; ; attempt++ {
+		body, err := f.ask(ctx, url)
+		if err == nil {
+			err = whole(body)
+		}
+		if err == nil || ctx.Err() != nil {
+			return body, errors.Join(err, ctx.Err())
+		}
+
+		refused, told := errors.AsType[*refusedError](err)
+		if told && refused.lasting() || attempt == attempts {
+			return nil, err
+		}
+
+		// The feed knows better than we when it can be asked again.
+		pause := wait
+		if told && refused.after > 0 {
+			pause = refused.after
+		}
+		if err := sleep(ctx, min(pause, longestWait)); err != nil {
+			return nil, err
+		}
+		wait *= 2
+		f.retries++
+	}
+}
+
+// ask makes one request, an interval after the one before.
+func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
+	if f.next != nil {
+		select {
+		case <-f.next:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	f.next = time.After(f.interval)
+	f.requests++
+
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("User-Agent", f.agent)
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck // only read
+
+	if response.StatusCode != http.StatusOK {
+		return nil, &refusedError{
+			status: response.StatusCode, why: "answered " + response.Status,
+			after: f.retryAfter(response.Header.Get("Retry-After")),
+		}
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxFile+1))
+	if err == nil && len(body) > maxFile {
+		err = fmt.Errorf("answered more than %d bytes", maxFile)
+	}
+	return body, err
+}
+
+// retryAfter reads the header of that name: seconds, or a date.
+func (f *fetcher) retryAfter(text string) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
+		return min(time.Duration(seconds)*time.Second, longestWait)
+	}
+	if at, err := http.ParseTime(text); err == nil && f.now != nil {
+		return max(0, at.Sub(f.now()))
+	}
+	return 0
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stamp asks when the feed was built.
+func (f *fetcher) stamp(ctx context.Context) (text string, at time.Time, err error) {
+	body, err := f.get(ctx, f.base+"/"+lastUpdated, func(body []byte) error {
+		_, err := parseStamp(string(body))
+		return err
+	})
+	if err != nil {
+		return "", at, fmt.Errorf("%w: %s: %w", ErrFeed, lastUpdated, err)
+	}
+
+	at, err = parseStamp(string(body))
+	return strings.TrimSpace(string(body)), at, err
+}
+
+// parseStamp reads the feed's "2026-08-22T20:05:43+0000", whose offset has no colon, and RFC 3339.
+func parseStamp(text string) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	for _, layout := range []string{"2006-01-02T15:04:05-0700", time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("it holds %.60q, which is no time", text)
+}
+
+// reply is what all files of the feed have in common.
+type reply struct {
+	Success *bool             `json:"success"`
+	Results []json.RawMessage `json:"results"`
+}
+
+// wholeReply wants a body to be one of the feed's replies: an error page, or a file that is cut, is
+// none.
+func wholeReply(body []byte) error {
+	var r reply
+	if err := json.Unmarshal(body, &r); err != nil {
+		return fmt.Errorf("answered what is not JSON: %w", err)
+	}
+	if r.Success != nil && !*r.Success {
+		return errors.New("answered that it failed (success is not true)")
+	}
+	if r.Results == nil {
+		return errors.New("answered without results")
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// DefaultURL is where TCGCSV is.
+const DefaultURL = "https://tcgcsv.com"
+
+const (
+	// DefaultInterval is the time between two requests that the feed asks for.
+	DefaultInterval = 100 * time.Millisecond
+	// DefaultImageInterval is that of pictures, which come from another host.
+	DefaultImageInterval = 250 * time.Millisecond
+	// DefaultKeepDays is how many day files stay: what a snapshot's history spans, and a month.
+	DefaultKeepDays = 400
+	// mostLost is the share of a feed's groups that a tree may lack. One group may always be lost.
+	mostLost = 0.05
+	// mostStarts is how often a pull begins when the feed is rebuilt under it.
+	mostStarts = 3
+	// keptTrees are the newest trees that stay: a build may still read the one before.
+	keptTrees = 2
+)
+
+// Options say what to pull and how. The zero values of Interval and ImageInterval are no wait.
+type Options struct {
+	Into          string   // directory of the feed
+	URL           string   // "" for DefaultURL
+	Games         []string // slugs, none for all games that the feed has
+	Interval      time.Duration
+	UserAgent     string
+	KeepDays      int    // day files that stay, 0 for all
+	Images        string // folder that missing pictures go to, "" for none
+	ImageInterval time.Duration
+
+	Client *http.Client     // nil for one of our own
+	Now    func() time.Time // for a Retry-After that is a date
+	// Progress is told how far the pull is, nil for nobody.
+	Progress func(phase string, done, total int64)
+	// Note is told what an operator should know of a pull that goes on, nil for nobody.
+	Note func(text string)
+}
+
+// Result is what became of a pull.
+type Result struct {
+	New      bool      `json:"new"`        // false when the feed has nothing that is not here
+	Updated  time.Time `json:"updated"`    // when the feed was built, as it says
+	Day      string    `json:"day"`        // the day of its prices
+	Tree     string    `json:"tree"`       // the tree that is current
+	DayFile  string    `json:"day_file"`   // where the day's prices are kept
+	Groups   int       `json:"groups"`     // that the feed lists
+	Missing  []Missing `json:"missing"`    // that could not be fetched
+	Requests int       `json:"requests"`   // that were made, retries among them
+	Retries  int       `json:"retries"`    // of them
+	Resumed  int       `json:"resumed"`    // files that an earlier pull had fetched
+	Removed  []string  `json:"removed"`    // days that are no longer kept
+	Images   int       `json:"images"`     // pictures that were fetched
+	NoImages int       `json:"images_due"` // pictures that are still missing
+}
+
+// Missing is a file of a group that the feed did not give.
+type Missing struct {
+	Category string `json:"category"`
+	Group    string `json:"group"`
+	Name     string `json:"name"`
+	File     string `json:"file"` // prices, or products
+	Why      string `json:"why"`
+	// Kept says that the products of the tree before stand in, so that the prices alone count.
+	Kept bool `json:"kept,omitempty"`
+}
+
+// The errors of a pull that a caller tells apart.
+var (
+	// ErrBusy is that of a directory that another pull works on.
+	ErrBusy = errors.New("another pull works on it")
+	// ErrHalf is that of a feed that lacks too much.
+	ErrHalf = errors.New("half a tree is not taken for a whole one")
+	// ErrChanging is that of a feed that is rebuilt again and again.
+	ErrChanging = errors.New("the feed was rebuilt while it was pulled")
+	// ErrFeed is that of a feed that does not answer as it should.
+	ErrFeed = errors.New("the feed does not answer as it should")
+)
+
+// pull is one pull.
+type pull struct {
+	Options
+	fetcher
+	result Result
+}
+
+// Validate returns every problem of the options.
+func (o *Options) Validate() error {
+	var wrong []error
+	problem := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	if o.Into == "" {
+		problem("cannot pull a feed without a directory to pull it into")
+	}
+
+	url := strings.TrimRight(o.url(), "/")
+	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
+		problem("cannot pull from %q: want a URL such as %s", o.URL, DefaultURL)
+	}
+	if url == DefaultURL && o.Interval < DefaultInterval {
+		problem("cannot pull at an interval of %s: this feed asks for %s or more", o.Interval, DefaultInterval)
+	}
+	if o.Interval < 0 || o.ImageInterval < 0 || o.KeepDays < 0 {
+		problem("cannot pull with an interval or a number of days below 0")
+	}
+	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
+		problem("cannot use the user agent %q: want plain ASCII", o.UserAgent)
+	}
+
+	for _, slug := range o.Games {
+		game, ok := snapshot.GameBySlug(slug)
+		if !ok || game.Category == "" {
+			problem("cannot pull game %q: the feed has %s", slug, strings.Join(gamesOfFeed(), ", "))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (o *Options) url() string {
+	if o.URL == "" {
+		return DefaultURL
+	}
+	return o.URL
+}
+
+// gamesOfFeed are the slugs of the games that the feed has.
+func gamesOfFeed() (all []string) {
+	for _, game := range snapshot.Games {
+		if game.Category != "" {
+			all = append(all, game.Slug)
+		}
+	}
+	return all
+}
+
+// categories are the feed's numbers of the games that are wanted.
+func (o *Options) categories() (all []string) {
+	wanted := o.Games
+	if len(wanted) == 0 {
+		wanted = gamesOfFeed()
+	}
+	for _, slug := range wanted {
+		game, _ := snapshot.GameBySlug(slug)
+		all = append(all, game.Category)
+	}
+	return all
+}
+
+// Pull brings the feed's tree into a directory. Without anything new it does nothing; what fails
+// half-way leaves current where it was, and is gone on with by the next pull.
+func Pull(ctx context.Context, o Options) (*Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	unlock, err := lock(o.Into)
+	if err != nil {
+		return nil, fmt.Errorf("cannot pull into %q: %w", o.Into, err)
+	}
+	defer unlock()
+
+	p := &pull{Options: o, fetcher: newFetcher(&o), result: Result{Missing: []Missing{}, Removed: []string{}}}
+	err = p.run(ctx)
+	p.result.Requests = p.requests
+	p.result.Retries = p.retries
+	return &p.result, err
+}
+
+func (p *pull) run(ctx context.Context) error {
+	err := ErrChanging
+	for start := 0; start < mostStarts && errors.Is(err, ErrChanging); start++ {
+		if start > 0 {
+			p.note("the feed was rebuilt while it was pulled: the pull begins again")
+		}
+		err = p.once(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot pull %s: %w", p.url(), err)
+	}
+
+	if p.Images != "" {
+		if err := p.pictures(ctx); err != nil {
+			return fmt.Errorf("cannot fetch pictures into %q: %w", p.Images, err)
+		}
+	}
+	return nil
+}
+
+// once pulls the tree that the feed has now.
+func (p *pull) once(ctx context.Context) error {
+	stamp, updated, err := p.stamp(ctx)
+	if err != nil {
+		return err
+	}
+
+	now := readTree(p.current())
+	p.describe(stamp, updated, now)
+	// A tree that lacks a group is asked for these again; others are pulled once a rebuild (S8).
+	if now.Stamp == stamp && len(now.Missing) == 0 && p.covers(now) {
+		return p.keepDay(p.result.Tree, now)
+	}
+
+	if err := p.begin(stamp, now); err != nil {
+		return err
+	}
+	pulled, err := p.files(ctx, stamp)
+	if err != nil {
+		return err
+	}
+
+	// A tree of two builds of the feed would be no day at all.
+	after, _, err := p.stamp(ctx)
+	switch {
+	case err != nil:
+		return err
+	case after != stamp:
+		return errors.Join(ErrChanging, os.RemoveAll(p.partial()))
+	}
+
+	p.result.Missing = pulled.Missing
+	p.result.New = now.Stamp != stamp || !slices.Equal(now.Missing, pulled.Missing) || !p.covers(now)
+	if !p.result.New {
+		// What was missing still is.
+		return os.RemoveAll(p.partial())
+	}
+	return p.finish(pulled, updated)
+}
+
+// describe fills in what is known before anything is fetched.
+func (p *pull) describe(stamp string, updated time.Time, now tree) {
+	p.result.Updated = updated
+	p.result.Day = updated.Format(time.DateOnly)
+	p.result.DayFile = DayFile(p.Into, p.result.Day)
+	p.result.Groups = now.Groups
+	if now.Stamp == stamp {
+		p.result.Tree = p.current()
+	}
+}
+
+// covers reports whether a tree has all games that are wanted.
+func (p *pull) covers(t tree) bool {
+	return !slices.ContainsFunc(p.categories(), func(c string) bool { return !slices.Contains(t.Categories, c) })
+}
+
+func (p *pull) note(format string, args ...any) {
+	if p.Note != nil {
+		p.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *pull) progress(phase string, done, total int) {
+	if p.Progress != nil {
+		p.Progress(phase, int64(done), int64(total))
+	}
+}
+
+func (p *pull) current() string { return filepath.Join(p.Into, "current") }
+func (p *pull) partial() string { return filepath.Join(p.Into, "partial") }
+func (p *pull) trees() string   { return filepath.Join(p.Into, "trees") }

@@ -1,0 +1,387 @@
+package feed_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ninepocket/feed"
+	"ninepocket/internal/feedtest"
+)
+
+var evening = time.Date(2026, 8, 22, 20, 5, 33, 0, time.UTC)
+
+// stand is a fake feed with a directory that it is pulled into.
+type stand struct {
+	t    *testing.T
+	feed *feedtest.Feed
+	o    feed.Options
+}
+
+func newStand(t *testing.T, groups int) *stand {
+	t.Helper()
+	t.Parallel()
+	f := feedtest.New(groups, 3, evening)
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	return &stand{t, f, feed.Options{
+		Into: t.TempDir(), URL: server.URL, UserAgent: "test (me@example.com)", Now: time.Now, Client: server.Client(),
+	}}
+}
+
+// pull pulls and wants it to work.
+func (s *stand) pull() *feed.Result {
+	s.t.Helper()
+	result, err := feed.Pull(s.t.Context(), s.o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return result
+}
+
+// fails pulls and wants a kind of error.
+func (s *stand) fails(want error) *feed.Result {
+	s.t.Helper()
+	result, err := feed.Pull(s.t.Context(), s.o)
+	if !errors.Is(err, want) {
+		s.t.Fatalf("pull ended with %v, want %v", err, want)
+	}
+	return result
+}
+
+// stamp is what current says of its time, "" without one.
+func (s *stand) stamp() string {
+	text, _ := os.ReadFile(filepath.Join(s.o.Into, "current", "last-updated.txt"))
+	return string(text)
+}
+
+// whole wants the current tree to hold exactly what the feed has, but for the paths named.
+func (s *stand) whole(but ...string) {
+	s.t.Helper()
+	s.feed.Set(feedtest.Weather{})
+	defer s.feed.Set(feedtest.Weather{})
+	root := filepath.Join(s.o.Into, "current")
+	for g := range s.feed.Groups {
+		for _, file := range []string{"products", "prices"} {
+			path := feedtest.Path(g, file)
+			got, err := os.ReadFile(filepath.Join(root, path))
+			if slices.Contains(but, path) {
+				if err == nil {
+					s.t.Errorf("%s is there", path)
+				}
+				continue
+			}
+
+			answer := httptest.NewRecorder()
+			s.feed.ServeHTTP(answer, httptest.NewRequestWithContext(s.t.Context(), "GET", "/"+path, http.NoBody))
+			if want := answer.Body.Bytes(); err != nil || !bytes.Equal(got, want) {
+				s.t.Errorf("%s: %d bytes, %v; the feed has %d", path, len(got), err, len(want))
+			}
+		}
+	}
+}
+
+// TestPull is a first pull, one that finds nothing new, and the next day's.
+func TestPull(t *testing.T) {
+	s := newStand(t, 12)
+	first := s.pull()
+	if !first.New || first.Day != "2026-08-22" || first.Groups != 12 || len(first.Missing) > 0 || first.Retries > 0 {
+		t.Errorf("the first pull: %+v", first)
+	}
+	s.whole()
+
+	again := s.pull()
+	asked := s.feed.Asked()
+	if again.New || len(asked) != 1 || asked[0].Path != "last-updated.txt" {
+		t.Errorf("a pull without anything new: %+v, asked %v", again, asked)
+	}
+	if asked[0].Agent != s.o.UserAgent {
+		t.Errorf("the user agent is %q", asked[0].Agent)
+	}
+
+	for range 3 {
+		s.feed.Rebuild(s.feed.At().AddDate(0, 0, 1))
+		if !s.pull().New {
+			t.Error("another day is not new")
+		}
+		s.whole()
+	}
+	days, err := feed.Days(filepath.Join(s.o.Into, "days"))
+	want := []string{"2026-08-22", "2026-08-23", "2026-08-24", "2026-08-25"}
+	if err != nil || !slices.Equal(days, want) {
+		t.Errorf("kept days are %v (%v), want %v", days, err, want)
+	}
+	trees, _ := os.ReadDir(filepath.Join(s.o.Into, "trees"))
+	if len(trees) != 2 {
+		t.Errorf("%d trees stay, want 2", len(trees))
+	}
+}
+
+// TestPullIsPolite looks at the times between requests.
+func TestPullIsPolite(t *testing.T) {
+	s := newStand(t, 2)
+	s.o.Interval = 5 * time.Millisecond
+	s.pull()
+	asked := s.feed.Asked()
+	if len(asked) != 2+2+2*2 {
+		t.Errorf("%d requests for two groups of two games", len(asked))
+	}
+	for i := 1; i < len(asked); i++ {
+		// The server's clock reads a little late at times, and may read the one before later still.
+		if apart := asked[i].At.Sub(asked[i-1].At); apart < s.o.Interval/2 {
+			t.Errorf("%s came %s after the request before", asked[i].Path, apart)
+		}
+	}
+}
+
+// TestPullThroughWeather has the feed fail in every way that passes.
+func TestPullThroughWeather(t *testing.T) {
+	for name, weather := range map[string]feedtest.Weather{
+		"slow":           {Slow: time.Millisecond},
+		"429":            {Busy: 2},
+		"503":            {Broken: 3},
+		"429 and 503":    {Busy: 1, Broken: 2},
+		"rebuilt in it":  {RebuildAfter: 6},
+		"rebuilt at end": {RebuildAfter: 2 + 4 + 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t, 2)
+			s.feed.Set(weather)
+
+			result := s.pull()
+			if !result.New || len(result.Missing) > 0 {
+				t.Errorf("%+v", result)
+			}
+			if failing := weather.Busy+weather.Broken > 0; failing != (result.Retries > 0) {
+				t.Errorf("%d retries", result.Retries)
+			}
+			if want := s.feed.At().UTC().Format("2006-01-02T15:04:05-0700"); s.stamp() != want {
+				t.Errorf("current is of %q, the feed of %q", s.stamp(), want)
+			}
+			s.whole()
+		})
+	}
+}
+
+// TestRetryAfter wants a pull to wait as long as the feed asks.
+func TestRetryAfter(t *testing.T) {
+	s := newStand(t, 1)
+	s.o.Games = []string{"pokemon"}
+	s.feed.Set(feedtest.Weather{Lost: []string{feedtest.Path(0, "prices")}})
+	s.pull()
+	s.feed.Set(feedtest.Weather{Busy: 1, After: 1, Lost: []string{"tcgplayer/3/101/"}})
+	began := time.Now()
+	s.pull()
+	// last-updated.txt once, and the group's file.
+	if took := time.Since(began); took < 2*time.Second {
+		t.Errorf("two requests that asked to wait for a second each took %s", took)
+	}
+}
+
+// TestHalfATree wants what is not whole to leave current alone, and the next pull to go on.
+func TestHalfATree(t *testing.T) {
+	for name, weather := range map[string]feedtest.Weather{
+		"two groups":     {Lost: []string{feedtest.Path(1, "prices"), feedtest.Path(6, "products")}},
+		"a category":     {Lost: []string{"tcgplayer/68/"}},
+		"error pages":    {Page: []string{feedtest.Path(1, "prices"), feedtest.Path(2, "prices")}},
+		"answers cut":    {Cut: []string{feedtest.Path(1, "prices"), feedtest.Path(2, "prices")}},
+		"groups missing": {Lost: []string{"tcgplayer/3/groups"}},
+		"groups empty":   {Page: []string{"tcgplayer/3/groups"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t, 12)
+			s.pull()
+			before := s.stamp()
+			s.feed.Rebuild(evening.AddDate(0, 0, 1))
+			s.feed.Set(weather)
+			want := feed.ErrHalf
+			if strings.HasPrefix(name, "groups") || name == "a category" {
+				want = feed.ErrFeed
+			}
+			s.fails(want)
+
+			if s.stamp() != before {
+				t.Errorf("half a tree moved current to %q", s.stamp())
+			}
+			if _, err := os.Stat(feed.DayFile(s.o.Into, "2026-08-23")); err == nil {
+				t.Error("half a tree has a day file")
+			}
+
+			s.feed.Set(feedtest.Weather{})
+			if !s.pull().New {
+				t.Error("a whole tree is not new")
+			}
+			s.whole()
+		})
+	}
+}
+
+// TestLostGroup wants one lost group to be named and left out, and to come with the next pull.
+func TestLostGroup(t *testing.T) {
+	s := newStand(t, 12)
+	s.pull()
+	s.feed.Rebuild(evening.AddDate(0, 0, 1))
+	lost := []string{feedtest.Path(4, "products"), feedtest.Path(4, "prices")}
+	s.feed.Set(feedtest.Weather{Lost: lost})
+	result := s.pull()
+	if !result.New || len(result.Missing) != 2 || result.Missing[0].Group != "105" || !result.Missing[0].Kept ||
+		result.Missing[1].File != "prices" || result.Missing[1].Name != "Set E" {
+		t.Errorf("%+v", result)
+	}
+	// Products are those of the day before.
+	s.whole(lost[1])
+
+	s.feed.Set(feedtest.Weather{Lost: lost})
+	if again := s.pull(); again.New || len(again.Missing) != 2 || len(s.feed.Asked()) > 4 {
+		t.Errorf("the group is still lost: %+v after %v", again, s.feed.Asked())
+	}
+	s.feed.Set(feedtest.Weather{})
+	completed := s.pull()
+	if !completed.New || len(completed.Missing) > 0 || len(s.feed.Asked()) != 4 {
+		t.Errorf("the group came: %+v after %v", completed, s.feed.Asked())
+	}
+	s.whole()
+}
+
+// TestResumed ends a pull half-way, and wants the next one to ask for the rest alone.
+func TestResumed(t *testing.T) {
+	s := newStand(t, 12)
+	s.o.Interval = time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := s.o
+	o.Progress = func(_ string, done, _ int64) {
+		if done == 6 {
+			cancel()
+		}
+	}
+	if _, err := feed.Pull(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a pull that was ended: %v", err)
+	}
+	if s.stamp() != "" {
+		t.Error("a pull that was ended has a current tree")
+	}
+
+	s.feed.Set(feedtest.Weather{})
+	result := s.pull()
+	if asked := len(s.feed.Asked()); result.Resumed != 2+12 || asked != 2+12 {
+		t.Errorf("%d files were resumed and %d requests made: %+v", result.Resumed, asked, result)
+	}
+	s.whole()
+}
+
+// TestRebuiltForEver wants a feed that is rebuilt in every pull to be given up.
+func TestRebuiltForEver(t *testing.T) {
+	s := newStand(t, 2)
+	s.o.Progress = func(_ string, done, _ int64) {
+		if done == 1 {
+			s.feed.Rebuild(s.feed.At().Add(time.Minute))
+		}
+	}
+	s.fails(feed.ErrChanging)
+	if s.stamp() != "" {
+		t.Error("a tree of two builds became current")
+	}
+}
+
+// TestFeedDown wants a feed that is down to be told so, and nothing to change.
+func TestFeedDown(t *testing.T) {
+	s := newStand(t, 2)
+	s.feed.Set(feedtest.Weather{Down: true})
+	s.fails(feed.ErrFeed)
+	if n := len(s.feed.Asked()); n != 5 {
+		t.Errorf("%d attempts", n)
+	}
+}
+
+// TestSecondPull wants one pull at a time.
+func TestSecondPull(t *testing.T) {
+	s := newStand(t, 2)
+	o := s.o
+	o.Progress = func(string, int64, int64) { s.fails(feed.ErrBusy) }
+	if _, err := feed.Pull(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDayFiles: the days beyond the newest go, and of a day with two trees the file keeps all groups.
+func TestDayFiles(t *testing.T) {
+	s := newStand(t, 4)
+	s.o.KeepDays = 2
+	s.pull()
+	morning := size(t, feed.DayFile(s.o.Into, "2026-08-22"))
+	s.feed.Rebuild(evening.Add(time.Hour))
+	s.feed.Set(feedtest.Weather{Lost: []string{feedtest.Path(2, "prices")}})
+	s.pull()
+	if now := size(t, feed.DayFile(s.o.Into, "2026-08-22")); now < morning-20 {
+		t.Errorf("the day's file lost a group: %d bytes after %d", now, morning)
+	}
+
+	s.feed.Set(feedtest.Weather{})
+	for day := range 3 {
+		s.feed.Rebuild(evening.AddDate(0, 0, 1+day))
+		s.pull()
+	}
+	days, _ := feed.Days(filepath.Join(s.o.Into, "days"))
+	if !slices.Equal(days, []string{"2026-08-24", "2026-08-25"}) {
+		t.Errorf("kept days are %v", days)
+	}
+
+	// A day file that went is packed again from the tree.
+	if err := os.Remove(feed.DayFile(s.o.Into, "2026-08-25")); err != nil {
+		t.Fatal(err)
+	}
+	if s.pull().New {
+		t.Error("packing a day again is nothing new")
+	}
+	size(t, feed.DayFile(s.o.Into, "2026-08-25"))
+}
+
+func size(t *testing.T, name string) int64 {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// TestBadOptions wants all that is wrong to be told at once, before a request is made.
+func TestBadOptions(t *testing.T) {
+	_, err := feed.Pull(t.Context(), feed.Options{Games: []string{"chess"}, UserAgent: "a\nb", KeepDays: -1})
+	if err == nil {
+		t.Fatal("nothing is wrong")
+	}
+	for _, want := range []string{"directory", "interval of 0s", "below 0", "user agent", `"chess"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not tell of %s", err, want)
+		}
+	}
+}
+
+// TestNothingHalfWritten: no file of a tree is there half, whenever a pull ends.
+func TestNothingHalfWritten(t *testing.T) {
+	s := newStand(t, 3)
+	s.feed.Set(feedtest.Weather{
+		Cut: []string{feedtest.Path(0, "products")}, Lost: []string{feedtest.Path(1, "prices")},
+	})
+	s.fails(feed.ErrHalf)
+	err := filepath.WalkDir(s.o.Into, func(name string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(name, ".part") || strings.HasSuffix(name, feedtest.Path(0, "products")) {
+			t.Errorf("%s is there", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,260 @@
+// Package feedtest is a fake of the TCGCSV feed, for tests of what pulls it.
+//
+// It serves the live tree: last-updated.txt at the root, tcgplayer/CATEGORY/groups, and products and
+// prices of every group below it. What it has is made from numbers, so that a test knows each price
+// without asking: Cents is the oracle. Rebuild moves it to another day, and Weather says how it
+// behaves:
+//
+//	fast             the zero Weather
+//	slow             Slow, before each answer
+//	429              Busy, with Retry-After
+//	5xx              Broken
+//	half a tree      Lost, or a whole category of it
+//	cut, error page  Cut, Page
+//	changed          RebuildAfter so many requests
+//	gone             Down
+package feedtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Weather is how the feed behaves. Paths are as they are asked for, such as tcgplayer/3/101/prices.
+type Weather struct {
+	Slow time.Duration // before each answer
+	// Busy answers each path 429 so many times first, asking to wait for After seconds.
+	Busy  int
+	After int
+	// Broken answers each path 503 so many times first.
+	Broken int
+	Lost   []string // paths that are 404; one that ends in / stands for all below it
+	Cut    []string // paths whose answer ends half-way
+	Page   []string // paths that answer an error page with 200
+	Empty  []string // paths that answer no results
+	// Wrong are paths of prices in cents, as if they were dollars.
+	Wrong []string
+	// RebuildAfter rebuilds the feed, a minute later, after so many requests; 0 for never.
+	RebuildAfter int
+	Down         bool // every request is 500
+}
+
+// Asked is a request that came.
+type Asked struct {
+	Path, Agent string
+	At          time.Time
+}
+
+// Feed is the fake; it is an http.Handler. Groups are of Pokémon and One Piece by turns, and have
+// PerGroup cards and one booster box each.
+type Feed struct {
+	Groups, PerGroup int
+
+	mu      sync.Mutex
+	at      time.Time
+	weather Weather
+	failed  map[string]int
+	asked   []Asked
+	since   int // requests since the weather was set
+}
+
+// New is a feed that was built at an instant.
+func New(groups, perGroup int, at time.Time) *Feed {
+	return &Feed{Groups: groups, PerGroup: perGroup, at: at, failed: map[string]int{}}
+}
+
+// Rebuild is the feed at another instant: other prices, when it is another day.
+func (f *Feed) Rebuild(at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = at
+}
+
+// Set changes how the feed behaves, and forgets what it was asked.
+func (f *Feed) Set(w Weather) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.weather = w
+	f.failed = map[string]int{}
+	f.asked = nil
+	f.since = 0
+}
+
+// Asked returns what was asked since the weather was set.
+func (f *Feed) Asked() []Asked {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.asked)
+}
+
+// At is when the feed was built.
+func (f *Feed) At() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at
+}
+
+// Category is that of group g, from 0 on.
+func Category(g int) string { return []string{"3", "68"}[g%2] }
+
+// Group is the number of group g.
+func Group(g int) int { return 101 + g }
+
+// Product is the number of card c of group g; that of its booster box comes after its cards.
+func Product(g, c int) int { return 1000*Group(g) + c }
+
+// Cents is the oracle: what a product costs on a day. Prices move by a few percent a day, and most
+// of them do.
+func Cents(product int, day time.Time) int64 {
+	n := day.UTC().Unix() / 86_400
+	base := int64(200 + product*7919%20_000)
+	swing := (int64(product)*31 + n*17) % 97
+	return base + base*swing/1000
+}
+
+// Path is that of a file of group g.
+func Path(g int, file string) string {
+	return fmt.Sprintf("tcgplayer/%s/%d/%s", Category(g), Group(g), file)
+}
+
+// ServeHTTP implements http.Handler.
+func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/")
+	at, weather, trouble := f.take(path, r.UserAgent())
+	time.Sleep(weather.Slow)
+
+	switch {
+	case trouble != 0:
+		if trouble == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", strconv.Itoa(weather.After))
+		}
+		http.Error(w, http.StatusText(trouble), trouble)
+		return
+	case named(weather.Page, path):
+		fmt.Fprint(w, "<html><body>We will be back soon</body></html>")
+		return
+	}
+
+	body := f.body(path, at, weather)
+	switch {
+	case body == "":
+		http.NotFound(w, r)
+	case named(weather.Cut, path):
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		fmt.Fprint(w, body[:len(body)/2])
+	default:
+		fmt.Fprint(w, body)
+	}
+}
+
+// take notes a request and says what is to become of it: a status, or 0 for the file.
+func (f *Feed) take(path, agent string) (at time.Time, w Weather, trouble int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, Asked{Path: path, Agent: agent, At: time.Now()})
+	f.since++
+	if f.weather.RebuildAfter > 0 && f.since == f.weather.RebuildAfter {
+		f.at = f.at.Add(time.Minute)
+	}
+
+	n := f.failed[path]
+	f.failed[path]++
+	switch {
+	case f.weather.Down:
+		trouble = http.StatusInternalServerError
+	case n < f.weather.Busy:
+		trouble = http.StatusTooManyRequests
+	case n < f.weather.Busy+f.weather.Broken:
+		trouble = http.StatusServiceUnavailable
+	case named(f.weather.Lost, path):
+		trouble = http.StatusNotFound
+	}
+	return f.at, f.weather, trouble
+}
+
+func named(list []string, path string) bool {
+	return slices.ContainsFunc(list, func(of string) bool {
+		return of == path || strings.HasSuffix(of, "/") && strings.HasPrefix(path, of)
+	})
+}
+
+// body is a file of the tree, "" for none.
+func (f *Feed) body(path string, at time.Time, w Weather) string {
+	if path == "last-updated.txt" {
+		return at.UTC().Format("2006-01-02T15:04:05-0700") + "\n"
+	}
+
+	for g := range f.Groups {
+		switch path {
+		case "tcgplayer/" + Category(g) + "/groups":
+			return f.groups(Category(g))
+		case Path(g, "products"):
+			return f.products(g)
+		case Path(g, "prices"):
+			if named(w.Empty, path) {
+				return reply([]any{})
+			}
+			return f.prices(g, at, named(w.Wrong, path))
+		}
+	}
+	return ""
+}
+
+type object = map[string]any
+
+func reply(results []any) string {
+	text, err := json.Marshal(object{"success": true, "errors": []any{}, "results": results})
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func (f *Feed) groups(category string) string {
+	var all []any
+	for g := range f.Groups {
+		if Category(g) == category {
+			all = append(all, object{
+				"groupId": Group(g), "name": fmt.Sprintf("Set %c", 'A'+g), "abbreviation": fmt.Sprintf("S%c", 'A'+g),
+				"publishedOn": "2024-05-01T00:00:00",
+			})
+		}
+	}
+	return reply(all)
+}
+
+func (f *Feed) products(g int) string {
+	var all []any
+	for c := range f.PerGroup {
+		all = append(all, object{
+			"productId": Product(g, c), "name": fmt.Sprintf("Card %d of %c", c, 'A'+g),
+			"imageUrl": fmt.Sprintf("https://pictures.example.com/product/%d_200w.jpg", Product(g, c)),
+			"extendedData": []any{
+				object{"name": "Number", "value": fmt.Sprintf("%d/%d", c+1, f.PerGroup)},
+				object{"name": "Rarity", "value": "Common"},
+			},
+		})
+	}
+	return reply(append(all, object{
+		"productId": Product(g, f.PerGroup), "name": fmt.Sprintf("Set %c Booster Box", 'A'+g), "extendedData": []any{},
+	}))
+}
+
+func (f *Feed) prices(g int, at time.Time, wrong bool) string {
+	var all []any
+	for c := range f.PerGroup + 1 {
+		cents := Cents(Product(g, c), at)
+		price := json.Number(fmt.Sprintf("%d.%02d", cents/100, cents%100))
+		if wrong {
+			price = json.Number(strconv.FormatInt(cents, 10))
+		}
+		all = append(all, object{"productId": Product(g, c), "subTypeName": "Normal", "marketPrice": price})
+	}
+	return reply(all)
+}
