@@ -58,7 +58,7 @@ func (p *pull) keepDay(from string, of tree) error {
 	for name, data := range had {
 		fresh, ok := entries[name]
 		same = same && ok && bytes.Equal(fresh, data)
-		if !ok {
+		if !ok || string(fresh) == missingPrices {
 			entries[name] = data
 		}
 	}
@@ -70,9 +70,19 @@ func (p *pull) keepDay(from string, of tree) error {
 	return p.dropDays()
 }
 
+// missingPrices stands in a day's file for the prices of a group that could not be had, so that a
+// build that fills the day can name it.
+const missingPrices = `{"success":false,"errors":["could not be pulled"],"results":[]}` + "\n"
+
 // dayEntries are the files of a day by their names in its archive.
 func (p *pull) dayEntries(from string, of tree) (map[string][]byte, error) {
 	entries := map[string][]byte{path.Join(p.result.Day, lastUpdated): []byte(of.Stamp)}
+	for _, m := range of.Missing {
+		if m.File == "prices" {
+			entries[path.Join(p.result.Day, m.Category, m.Group, m.File)] = []byte(missingPrices)
+		}
+	}
+
 	root := filepath.Join(resolved(from), "tcgplayer")
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() != "prices" {

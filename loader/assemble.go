@@ -20,11 +20,15 @@ type assembly struct {
 	sealed []int32  // row → sealed product
 	rank   []uint32 // card → rank in catalog order
 	game   []uint8  // game → row
+	has    []bool   // game → whether the catalog has anything of it
 
 	lanes       [][]int32 // item → its lanes, in order; of several feeds' the first
 	variant     []uint16  // variant → row
 	feedAt      []uint8
 	displayLane []int32 // item → lane of the display price, -1 when unpriced
+
+	groups map[string]snapshot.Day // full reference of a group that lacks its newest day → the day it has last
+	seen   map[feedGame]*[snapshot.HistoryDays]bool
 
 	r      *reader
 	w      window
@@ -43,6 +47,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a := &assembly{b: b, c: &snapshot.Catalog{SnapshotAt: at}, date: snapshot.DayOf(at)}
 	a.w.from = a.date - snapshot.HistoryDays + 1
 	a.r = newReader(&b.history, b.o.Base, b.lanes.len(), a.w.from, a.date)
+	a.findGroups()
 
 	// Every step needs those before it: sets get rows before cards, and prices decide their order.
 	a.writeGames()
@@ -53,6 +58,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeSealed()
 	a.writeFeeds()
 	a.writeLanes()
+	a.writeGaps()
 	a.writeFit()
 	a.writeAliases()
 	a.c.Movers = moversOf(a.c)
@@ -63,7 +69,8 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 
 // writeGames lists the games that the catalog has anything of, in the order of decision 22.
 func (a *assembly) writeGames() {
-	has := make([]bool, len(snapshot.Games))
+	a.has = make([]bool, len(snapshot.Games))
+	has := a.has
 	m := a.b.merged
 	for i := range m.sets {
 		has[m.sets[i].game] = true

@@ -58,6 +58,10 @@ type Options struct {
 	// unknown.
 	SnapshotAt, CollectedAt time.Time
 
+	// Kept are files of prices by day, such as a pull leaves behind. Those are read whose day lies
+	// before that of a source's newest prices and is one that the base lacks, or lacks groups of.
+	Kept map[snapshot.Day]Input
+
 	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml,
 	// search_aliases.csv), "" for
 	// none.
@@ -117,6 +121,9 @@ type builder struct {
 	newest    days
 	dated     []dated // by input with prices, as report.Prices
 
+	missing map[gapKey]gap
+	priced  map[gapKey]bool // groups that have a price row of a day
+
 	latest    snapshot.Day // the latest day of any row
 	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
 	collected int64        // the newest collected_at, NoTime without a row
@@ -137,8 +144,9 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		latest: snapshot.NoDay,
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
+			Filled: []string{}, Days: []DayGap{}, Groups: []HeldGroup{},
 		},
-		history: newHistory(),
+		history: newHistory(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}
 
 	if !o.SnapshotAt.IsZero() {
@@ -176,6 +184,13 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	kept, err := b.openKept(sources)
+	if err != nil {
+		return nil, err
+	}
+	// Kept days are older than what the sources have, and read like any other prices.
+	prices = append(kept, prices...)
+
 	// What exists comes first, then what it is called, then what it cost.
 	if err := b.readCatalogs(ctx, sources); err != nil {
 		return nil, err
@@ -273,6 +288,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []opened) error {
 		if err := s.Catalog(ctx, g); err != nil {
 			return fmt.Errorf("cannot read the catalog of %q: %w", s.Input, err)
 		}
+		g.carryLost()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -306,6 +322,11 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	f := in.Feed()
 	feed := b.feedOf(f.Namespace)
 	report := PriceReport{Input: in.Input, Feed: f.Namespace}
+	if dated, ok := in.Source.(source.Dated); ok {
+		if _, guessed := dated.Newest(); !guessed.IsZero() {
+			report.FileTime = &guessed
+		}
+	}
 	p := &pricer{
 		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report,
 		strict: isSource && f.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,

@@ -64,7 +64,12 @@ func (a *assembly) firstFeeds(lanes []int32) []int32 {
 
 // cents is a lane's current price: that of its feed's newest day.
 func (a *assembly) cents(lane int32) int64 {
-	return a.b.lanes.current(lane, a.b.newest, a.b.merged.item(int(a.b.lanes.all[lane].item)).game)
+	it := a.b.merged.item(int(a.b.lanes.all[lane].item))
+	cents := a.b.lanes.current(lane, a.b.newest, it.game)
+	if cents == snapshot.NoCents && a.holds(lane, it) {
+		return a.b.lanes.all[lane].cents
+	}
+	return cents
 }
 
 // displayPrice is the lane whose price stands for the item: lanes are in the order of decision 19,
@@ -88,7 +93,7 @@ func (a *assembly) writeFeeds() {
 		}
 	}
 
-	a.feedAt = make([]uint8, len(a.b.feeds))
+	a.feedAt = slices.Repeat([]uint8{noFeed}, len(a.b.feeds))
 	f := &a.c.Feeds
 	for i, from := range a.b.feeds {
 		if used[i] || from.catalog {
@@ -195,6 +200,7 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	// Layers of history lie over each other, weakest first, and the result is encoded once.
 	a.r.overlay(&a.w, lane, from.base)
 	a.points = a.w.appendPoints(a.points[:0], a.w.from)
+	a.seeDays(lane)
 	h.Points = snapshot.AppendPoints(h.Points, a.points)
 	h.Of.Append(len(h.Points))
 	l.Variant = append(l.Variant, a.variant[from.variant])

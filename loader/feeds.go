@@ -12,6 +12,9 @@ import (
 // maxFeeds is how many feeds the lanes' feed column can tell apart.
 const maxFeeds = 255
 
+// noFeed is the row of a feed that the catalog has nothing of.
+const noFeed = maxFeeds
+
 // feed is a price feed: who to attribute an observation to.
 type feed struct {
 	namespace, attribution, partner string

@@ -32,6 +32,7 @@ type gatherer struct {
 	seen     map[string]bool  // refs of cards and sealed products
 	products map[string]bool  // identifiers in the source's own namespace, which stand for one item each
 	others   map[uint64]bool  // hashes of identifiers in other namespaces
+	lost     map[string]bool  // refs of sets whose products the source lacks
 	setRefs  []string         // of out.cards, resolved at the end: a source may tell cards before sets
 }
 
@@ -39,6 +40,7 @@ func (b *builder) gather(feed source.Feed, report *SourceReport) *gatherer {
 	return &gatherer{
 		sink: sink{b: b}, feed: feed, report: report,
 		setOf: map[string]int32{}, seen: map[string]bool{}, products: map[string]bool{}, others: map[uint64]bool{},
+		lost: map[string]bool{},
 	}
 }
 
@@ -95,6 +97,7 @@ func (g *gatherer) Card(s source.Card) {
 		return
 	}
 
+	it.group = g.group(s.SetRef)
 	g.out.cards = append(g.out.cards, card{
 		item: it, set: -1, number: c.optional(s.Number, snapshot.MaxNumber),
 		rarity:   rarity(c.optional(s.Rarity, maxRarity)),
@@ -121,6 +124,7 @@ func (g *gatherer) Sealed(s source.Sealed) {
 		return
 	}
 
+	it.group = g.group(s.SetRef)
 	out := sealed{it, sealedFacts{s.PackageType, s.UnitKind, s.Edition, s.Units}}
 	if reason, value := out.impossible(&snapshot.Games[it.game]); reason != "" {
 		g.b.quarantine.refuse(s.At, reason, s.Ref, value)

@@ -58,6 +58,7 @@ type item struct {
 	game        uint8
 	identifiers []source.Identifier
 	updatedAt   int64
+	group       string // full reference of the group that a feed has its prices in, "" for none
 }
 
 // card is a card of the catalog being built.
@@ -166,48 +167,66 @@ func (m *merged) identify(r *registry) error {
 // carryOver takes the items of the base as they are, for a build whose inputs are prices alone.
 func (b *builder) carryOver() *merged {
 	base := b.o.Base
-	// The registry says by which references each item was known.
-	refs := map[string][]string{}
-	for i := range base.Registry.Ref.Len() {
-		id := base.Registry.RefID.At(i)
-		refs[id] = append(refs[id], base.Registry.Ref.At(i))
-	}
-
+	refs := b.refsOfBase()
 	m := &merged{}
 	for i := range base.Sets.ID.Len() {
 		m.sets = append(m.sets, b.carrySet(i, refs))
 	}
 
 	for i := range base.Cards.ID.Len() {
-		id := base.Cards.ID.At(i)
-		m.cards = append(m.cards, card{
-			item: item{
-				refs: ownerFirst(refs[id], id), tail: id[len(cardPrefix):], name: base.Cards.Name.At(i),
-				game: b.baseGames[base.Cards.Game[i]], identifiers: identifiersOf(base, i),
-				updatedAt: base.Cards.UpdatedAt[i],
-			},
-			slug: base.Cards.Slug.At(i), set: base.Cards.Set[i], number: base.Cards.Number.At(i),
-			rarity: base.Cards.Rarity.At(i), printing: base.Cards.Printing.At(i), image: base.Cards.Image.At(i),
-			product: base.Cards.Product[i] != 0,
-		})
+		c := b.carryCard(i, refs)
+		if c.set >= 0 {
+			c.group = groupOfSet(m.sets[c.set].refs)
+		}
+		m.cards = append(m.cards, c)
 	}
 
 	for i := range base.Sealed.Tail.Len() {
-		id := sealedPrefix + base.Sealed.Tail.At(i)
-		m.sealed = append(m.sealed, sealed{
-			item: item{
-				refs: ownerFirst(refs[id], id), tail: base.Sealed.Tail.At(i), name: base.Sealed.Name.At(i),
-				game: b.baseGames[base.Sealed.Game[i]], identifiers: identifiersOf(base, base.Cards.ID.Len()+i),
-				updatedAt: base.Sealed.UpdatedAt[i],
-			},
-			sealedFacts: sealedFacts{
-				packageType: base.Sealed.PackageType.At(i), unitKind: base.Sealed.UnitKind.At(i),
-				edition: base.Sealed.Edition.At(i), units: int(base.Sealed.Units[i]),
-			},
-		})
+		m.sealed = append(m.sealed, b.carrySealed(i, refs))
 	}
-
 	return m
+}
+
+// refsOfBase are the references by which each id of the base was known.
+func (b *builder) refsOfBase() map[string][]string {
+	refs := map[string][]string{}
+	registry := &b.o.Base.Registry
+	for i := range registry.Ref.Len() {
+		id := registry.RefID.At(i)
+		refs[id] = append(refs[id], registry.Ref.At(i))
+	}
+	return refs
+}
+
+func (b *builder) carryCard(i int, refs map[string][]string) card {
+	base := b.o.Base
+	id := base.Cards.ID.At(i)
+	return card{
+		item: item{
+			refs: ownerFirst(refs[id], id), tail: id[len(cardPrefix):], name: base.Cards.Name.At(i),
+			game: b.baseGames[base.Cards.Game[i]], identifiers: identifiersOf(base, i),
+			updatedAt: base.Cards.UpdatedAt[i],
+		},
+		slug: base.Cards.Slug.At(i), set: base.Cards.Set[i], number: base.Cards.Number.At(i),
+		rarity: base.Cards.Rarity.At(i), printing: base.Cards.Printing.At(i), image: base.Cards.Image.At(i),
+		product: base.Cards.Product[i] != 0,
+	}
+}
+
+func (b *builder) carrySealed(i int, refs map[string][]string) sealed {
+	base := b.o.Base
+	id := sealedPrefix + base.Sealed.Tail.At(i)
+	return sealed{
+		item: item{
+			refs: ownerFirst(refs[id], id), tail: base.Sealed.Tail.At(i), name: base.Sealed.Name.At(i),
+			game: b.baseGames[base.Sealed.Game[i]], identifiers: identifiersOf(base, base.Cards.ID.Len()+i),
+			updatedAt: base.Sealed.UpdatedAt[i],
+		},
+		sealedFacts: sealedFacts{
+			packageType: base.Sealed.PackageType.At(i), unitKind: base.Sealed.UnitKind.At(i),
+			edition: base.Sealed.Edition.At(i), units: int(base.Sealed.Units[i]),
+		},
+	}
 }
 
 func (b *builder) carrySet(i int, refs map[string][]string) set {

@@ -245,6 +245,9 @@ func (it *item) enrich(from *item) bool {
 	if it.updatedAt == snapshot.NoTime {
 		it.updatedAt = from.updatedAt
 	}
+	if it.group == "" {
+		it.group = from.group
+	}
 
 	return len(it.identifiers) > before
 }

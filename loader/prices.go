@@ -110,6 +110,7 @@ type pricer struct {
 
 	lastRef  string // the item of the row before, which most rows share
 	lastItem int32
+	group    gapKey // of the row before
 }
 
 // Price takes a row of a daily file.
@@ -143,6 +144,7 @@ func (p *pricer) Price(r source.Price) {
 		return
 	}
 
+	p.seeGroup(item, r.Day)
 	// From here on the row counts, although it may have no price.
 	p.report.Rows++
 	p.span(r.Day)

@@ -1,5 +1,7 @@
 package loader
 
+import "time"
+
 // Report says what a build did with its inputs, for people and for the summary of a command.
 type Report struct {
 	Sources []SourceReport `json:"sources"`
@@ -18,6 +20,11 @@ type Report struct {
 	// LanesExpired counts lanes that were dropped because their last row is older than the history
 	// kept.
 	LanesExpired int `json:"lanes_expired"`
+	// Filled are the days that were read from kept day files. Days are runs of days that a feed has
+	// no prices of; Groups those that it lacks of the newest day, and what stands in.
+	Filled []string    `json:"filled"`
+	Days   []DayGap    `json:"missing_days"`
+	Groups []HeldGroup `json:"missing_groups"`
 	// QuarantineCut is how many quarantine lines were counted but not kept, because there were too
 	// many.
 	QuarantineCut int `json:"quarantine_cut"`
@@ -25,6 +32,27 @@ type Report struct {
 	// AliasNotes tells of the first of them.
 	AliasesUnmatched int      `json:"aliases_unmatched"`
 	AliasNotes       []string `json:"alias_notes"`
+}
+
+// DayGap is a run of days that a feed has no prices of.
+type DayGap struct {
+	Feed string `json:"feed"`
+	Game string `json:"game"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// HeldGroup is a group that a feed has no prices of on a day. Those of the newest day keep the
+// prices of an earlier one for a while.
+type HeldGroup struct {
+	Feed  string `json:"feed"`
+	Game  string `json:"game"`
+	Group string `json:"group"`
+	Name  string `json:"name"`
+	Day   string `json:"day"`
+	Lanes int    `json:"lanes"`           // that keep a price
+	Of    string `json:"of,omitempty"`    // the day of these prices
+	Until string `json:"until,omitempty"` // the last day that they stand
 }
 
 // SourceReport says what became of one source's catalog.
@@ -55,6 +83,8 @@ type SourceReport struct {
 	SharedExample     string `json:"identifier_shared"`
 	// SetReferencesWrong are cards whose set the source does not have; they are kept without one.
 	SetReferencesWrong int `json:"set_references_wrong"`
+	// Carried are items of the base in groups whose products the source lacks.
+	Carried int `json:"carried"`
 }
 
 // PriceReport says what became of one input's prices.
@@ -68,6 +98,8 @@ type PriceReport struct {
 	Variants int    `json:"variants"`        // rows and series of sealed products in a card's variant
 	First    string `json:"first,omitempty"` // the dates that the rows span, as YYYY-MM-DD
 	Last     string `json:"last,omitempty"`
+	// FileTime is the time of the newest file, where nothing else tells the day of the prices.
+	FileTime *time.Time `json:"file_time,omitempty"`
 	// TooOld are the prices of days before those that a snapshot keeps, null when there are none.
 	TooOld *TooOld `json:"too_old"`
 }

@@ -130,6 +130,8 @@ type Catalog struct {
 	// Fit says by card how likely it is to be meant among cards that answer words equally: more is
 	// likelier. Empty when the snapshot does not say.
 	Fit []uint32
+	// Gaps are what feeds have no prices of.
+	Gaps Gaps
 }
 
 // GameNames are the games of a catalog in the order of decision 22.
@@ -225,6 +227,16 @@ type Movers struct{ Up, Down []uint32 }
 type Registry struct {
 	Ref, RefID   Strings // ascending by Ref; Ref is "namespace\x00ref"
 	Slug, SlugID Strings // ascending by Slug, then SlugID
+}
+
+// Gaps are the days that a feed has no prices of, and the groups that it has none of on a day it has
+// others of. In order of feed, game, day and group.
+type Gaps struct {
+	Feed  []uint8
+	Game  []uint8
+	Day   []Day
+	Group Strings // the feed's own key of a group, "" for the whole day
+	Set   []int32 // of the group, NoSet for none
 }
 
 // Aliases are other phrases for what is meant: each stands for words, or for a card.

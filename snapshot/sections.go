@@ -61,6 +61,16 @@ var optionalSections = []optionalSection{
 		section{"fit", func(c *Catalog, w columns) { w.u32("fit", &c.Fit) }},
 		func(c *Catalog) bool { return len(c.Fit) > 0 },
 	},
+	{section{"gaps", walkGaps}, func(c *Catalog) bool { return len(c.Gaps.Day) > 0 }},
+}
+
+func walkGaps(c *Catalog, w columns) {
+	g := &c.Gaps
+	w.u8("feed", &g.Feed)
+	w.u8("game", &g.Game)
+	w.days("day", &g.Day)
+	w.strings("group", &g.Group)
+	w.i32("set", &g.Set)
 }
 
 func walkAliases(c *Catalog, w columns) {
@@ -282,6 +292,19 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 	}
 
 	k.want(len(c.Fit) == 0 || len(c.Fit) == cards, "fit", "has not a row for each card")
+	c.checkGaps(k, games)
+}
+
+func (c *Catalog) checkGaps(k *checker, games int) {
+	g := &c.Gaps
+	k.rows("gaps", len(g.Day), len(g.Feed), len(g.Game), g.Group.Len(), len(g.Set))
+	below(k, "gaps", "feed", g.Feed, c.Feeds.Namespace.Len())
+	below(k, "gaps", "game", g.Game, games)
+	k.dates("gaps", "day", g.Day)
+	checkText(k, "gaps", &g.Group)
+
+	bad := func(set int32) bool { return set != NoSet && (set < 0 || int(set) >= c.Sets.ID.Len()) }
+	k.want(!slices.ContainsFunc(g.Set, bad), "gaps", "names a set that is none")
 }
 
 func (c *Catalog) checkSets(k *checker, n, games int) {

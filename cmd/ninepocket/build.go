@@ -24,7 +24,7 @@ type buildFlags struct {
 	sources, prices         []string
 	base                    string
 	snapshotAt, collectedAt string
-	mapping                 string
+	mapping, days           string
 	keepUnmatched, publish  bool
 }
 
@@ -55,6 +55,9 @@ func snapshotBuild() *cobra.Command {
 	f.StringVar(&flags.collectedAt, "collected-at", "",
 		"`TIME` when a live tree was fetched, for a tree that does not say it itself")
 	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv")
+	f.StringVar(&flags.days, "days", "",
+		"`DIR` of kept day files, from which days are filled that the base lacks; none for no filling\n"+
+			"(default: the folder days beside the tree of a tcgcsv source, as feed pull keeps it)")
 	f.BoolVar(&flags.keepUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
 	flags.add(cmd)
@@ -79,6 +82,9 @@ func (flags *buildFlags) options() (loader.Options, error) {
 	o.Prices = inputs(flags.prices)
 	wrong.when(len(flags.sources) == 0, "cannot build without a --source")
 
+	var err error
+	o.Kept, err = keptDays(flags.days, o.Sources)
+	wrong.add(err)
 	o.SnapshotAt = wrong.time("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
 	o.CollectedAt = wrong.time("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
 
@@ -159,6 +165,7 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 		}
 	}
 
+	all = append(all, gapNotes(r)...)
 	all = append(all, r.AliasNotes...)
 	if more := r.AliasesUnmatched - len(r.AliasNotes); more > 0 {
 		all = append(all, fmt.Sprintf("%d more search aliases stand for no card", more))
@@ -237,7 +244,7 @@ func (flags *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, er
 	return &built{
 		ID: m.ID, Path: flags.dir().Path(m.ID), Counts: m.Counts, Existing: !created, Base: m.Base,
 		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: flags.dir().QuarantinePath(m.ID),
-		Report: *report, Notes: notes(o.Base, report),
+		Report: *report, Notes: append(notes(o.Base, report), flags.missingDays(report, o.Base)...),
 	}, nil
 }
 

@@ -25,11 +25,15 @@ var badValues = map[string][]string{
 	"config":                      {"nowhere.toml"},
 	"connections":                 {"-1"},
 	"credits":                     {"-1"},
+	"days":                        {"nowhere"},
 	"drain-lead":                  {"-1s", "11s", "soon", "0.5"},
 	"duration":                    {"-1s", "1ms", "fast"},
 	"every":                       {"-1s", "often"},
 	"expires":                     {"tomorrow", "2020-01-01T00:00:00Z"},
+	"games":                       {"chess", "pokemon,chess"},
 	"history-days":                {"-1"},
+	"image-interval":              {"-1s", "soon"},
+	"interval":                    {"-1s", "99ms", "soon"},
 	"keep":                        {"-1"},
 	"listen":                      {"nonsense", "127.0.0.1:notaport", "127.0.0.1:70000"},
 	"load":                        {"-1", "NaN", "2"},
@@ -58,16 +62,18 @@ var badValues = map[string][]string{
 	"tls-cert":                    {"cert.pem"}, // without its key
 	"tls-key":                     {"key.pem"},
 	"url":                         {"nonsense", "ftp://127.0.0.1"},
+	"user-agent":                  {"a\nb", "Poké"},
 }
 
 // freeFlags take any text: what is wrong with it only shows when it is used, or it is compared with
 // what there is.
 var freeFlags = []string{
-	"dir", "images", "key", "mapping", "preview-key", "profiles", "ready-file", "ninepocket usage --tenant",
+	"dir", "images", "into", "key", "mapping", "preview-key", "profiles", "ready-file", "ninepocket usage --tenant",
 }
 
 // goodArgs are what a command wants besides the flag that is tried.
 var goodArgs = map[string][]string{
+	"ninepocket feed pull":        {"tcgcsv", "--into", "feed"},
 	"ninepocket snapshot build":   {"--source", "native:nowhere"},
 	"ninepocket snapshot publish": {"latest"},
 	"ninepocket snapshot inspect": {"latest"},

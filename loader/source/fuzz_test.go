@@ -19,6 +19,11 @@ type checked struct {
 	n int
 }
 
+// Missing takes what an input lacks.
+func (c *checked) Missing(m Missing) {
+	c.expect(m.Game != "" && m.SetRef != "", "a group of no game or without a key", m)
+}
+
 func (c *checked) expect(ok bool, what string, v any) {
 	c.t.Helper()
 	if !ok {

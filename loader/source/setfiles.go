@@ -16,6 +16,8 @@ type setFiles[T any] struct {
 	none  string          // what none of them being usable is called
 	read  func(io.Reader) ([]record[T], error)
 	use   func(rec *T, at At, set string) *fault
+	// lost is told the sets whose files are missing, empty or of no use; nil for nobody.
+	lost func(set string)
 }
 
 // setFile is where the file of a listed set is, or should be.
@@ -67,6 +69,9 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 		}
 
 		list, err := s.read(r)
+		if len(list) == 0 && s.lost != nil {
+			s.lost(set)
+		}
 		if err != nil {
 			return refuseOrFail(to, name, err)
 		}
@@ -87,6 +92,9 @@ func (s *setFiles[T]) records(ctx context.Context, to Sink, listed []setFile) er
 		// What is listed and not there is told: a catalog that shrinks must not do so unseen.
 		if !s.there[f.name] {
 			refuseFile(to, path.Join(s.label, f.name), ReasonMissingFile, f.title)
+			if s.lost != nil {
+				s.lost(f.set)
+			}
 		}
 	}
 

@@ -53,6 +53,7 @@ type Sink interface {
 	Sealed(Sealed)
 	Price(Price)
 	Series(Series)
+	Missing(Missing)
 	Quarantine(Quarantine)
 	// Progress says how much of the input was read: a phase for people, and how many of its total
 	// units are done (total 0 when not known).
@@ -76,6 +77,9 @@ func (Discard) Price(Price) {}
 
 // Series passes over series.
 func (Discard) Series(Series) {}
+
+// Missing passes over what is missing.
+func (Discard) Missing(Missing) {}
 
 // Quarantine passes over what was refused.
 func (Discard) Quarantine(Quarantine) {}
@@ -127,6 +131,7 @@ type Sealed struct {
 	At          At
 	Ref         string
 	Game        string
+	SetRef      string // of the group that the feed has it in, "" for none
 	Name        string
 	PackageType string // booster_bundle, elite_trainer_box, booster_box, booster_case
 	Units       int    // units_per_package, 0 when not known
@@ -163,6 +168,25 @@ type Series struct {
 	Points    []snapshot.Point // ascending; owned by the source, valid until Sink.Series returns
 	Blank     []snapshot.Day   // ascending; owned likewise
 	Last      snapshot.Day     // the newest day of the file, whether this lane has it or not
+}
+
+// Missing is a file of a group that an input should have and has not, or cannot be used.
+type Missing struct {
+	Game   string
+	SetRef string // of the group's set
+	Name   string
+	Day    snapshot.Day
+	Prices bool // the group's prices, else its products
+	// Empty says that the file is there and has no record, which is right for a group that never had
+	// one.
+	Empty bool
+}
+
+// Dated is a Source that knows before it is read which day its newest prices are of.
+type Dated interface {
+	// Newest is the newest day, NoDay for none. The instant is that of its files where nothing but
+	// the times of the files tells the day, else zero.
+	Newest() (day snapshot.Day, fileTime time.Time)
 }
 
 // Quarantine is a record that was refused, or a part of one (an image) without which the record

@@ -24,6 +24,7 @@ import (
 
 // recorder is a sink that keeps everything.
 type recorder struct {
+	missing  []Missing
 	sets     []Set
 	cards    []Card
 	sealed   []Sealed
@@ -42,6 +43,8 @@ func (r *recorder) Series(s Series) {
 	s.Blank = slices.Clone(s.Blank)
 	r.series = append(r.series, s)
 }
+func (r *recorder) Missing(m Missing) { r.missing = append(r.missing, m) }
+
 func (r *recorder) Quarantine(q Quarantine) { r.refused = append(r.refused, q) }
 func (r *recorder) Progress(phase string, done, total int64) {
 	if r.progress == nil {

@@ -43,6 +43,7 @@ type tcgTree struct {
 	day       snapshot.Day
 	newest    time.Time // of the files' times
 	collected int64
+	guessed   bool // collected is the files' time
 	leaves    []tcgLeaf
 }
 
@@ -233,6 +234,7 @@ func (s *tcgCSV) dateTree(t *tcgTree, stamps map[string]string) error {
 		t.collected = s.opts.CollectedAt.UnixMilli()
 	default:
 		t.collected = t.newest.UnixMilli()
+		t.guessed = true
 	}
 
 	if !t.dated {
@@ -293,6 +295,18 @@ func (s *tcgCSV) Feed() Feed {
 		Attribution: cmp.Or(s.opts.Attribution, "Market prices from TCGplayer by way of TCGCSV"),
 		Partner:     cmp.Or(s.opts.Partner, tcgPlayer),
 	}
+}
+
+// Newest implements Dated.
+func (s *tcgCSV) Newest() (snapshot.Day, time.Time) {
+	if len(s.trees) == 0 {
+		return snapshot.NoDay, time.Time{}
+	}
+	newest := s.trees[len(s.trees)-1]
+	if newest.guessed {
+		return newest.day, newest.newest
+	}
+	return newest.day, time.Time{}
 }
 
 // tcgPlayer is the namespace of TCGCSV's product ids as identifiers: they are TCGplayer's.

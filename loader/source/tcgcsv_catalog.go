@@ -232,6 +232,7 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 			s.product(to, s.groups[set], p, at)
 			return nil
 		},
+		lost: func(set string) { s.missing(to, t, set, Missing{}) },
 	}
 	for _, l := range t.leaves {
 		if l.kind == "products" {
@@ -311,7 +312,7 @@ func (s *tcgCSV) product(to Sink, g *tcgGroup, p *tcgProduct, at At) {
 		// Only cards have a number or a rarity.
 		kind, unit := packageOf(p.Name)
 		to.Sealed(Sealed{
-			At: at, Ref: ref, Game: game, Name: p.Name, PackageType: kind, UnitKind: unit,
+			At: at, Ref: ref, Game: game, SetRef: g.ref(), Name: p.Name, PackageType: kind, UnitKind: unit,
 			Edition: editionOf(p.Name), Identifiers: ids, UpdatedAt: updated,
 		})
 

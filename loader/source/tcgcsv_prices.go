@@ -164,6 +164,7 @@ func (p *priceFiles) trees(ctx context.Context, list []*tcgTree) error {
 			p.s.prices(p.to, at.tree, at.leaf, list)
 		} else {
 			err = refuseOrFail(p.to, at.tree.at(f.name), err)
+			p.s.missing(p.to, at.tree, at.leaf.category+"/"+at.leaf.group, Missing{Prices: true})
 		}
 
 		p.done++
@@ -178,6 +179,7 @@ func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgLeaf, list []record[tcgPrice])
 	name := t.at(l.name)
 	if len(list) == 0 {
 		refuseFile(to, name, ReasonEmptyFile, "")
+		s.missing(to, t, l.category+"/"+l.group, Missing{Prices: true, Empty: true})
 	}
 
 	// Rows are counted by lane before any is emitted.
@@ -230,8 +232,21 @@ func (s *tcgCSV) missingPrices(ctx context.Context, to Sink) error {
 	for _, g := range s.listed {
 		if name := t.pathOf(g, "prices"); !there[name] {
 			refuseFile(to, t.at(name), ReasonMissingFile, g.Name)
+			s.missing(to, t, g.ref(), Missing{Prices: true})
 		}
 	}
 
 	return nil
+}
+
+// missing tells of a group of a tree that lacks a file.
+func (s *tcgCSV) missing(to Sink, t *tcgTree, ref string, m Missing) {
+	category, _, _ := strings.Cut(ref, "/")
+	m.Game = gameOfCategory(category)
+	m.SetRef = ref
+	m.Day = t.day
+	if g := s.groups[ref]; g != nil {
+		m.Name = g.Name
+	}
+	to.Missing(m)
 }

@@ -126,13 +126,13 @@ func TestTCGCSVTree(t *testing.T) {
 
 	equal(t, "sealed", want.sealed, []Sealed{
 		{
-			At: at("3/1/products", 4), Ref: "3/14", Game: "pokemon",
+			At: at("3/1/products", 4), Ref: "3/14", Game: "pokemon", SetRef: "3/1",
 			Name: "Garden Pokemon Center Elite Trainer Box (Exclusive)", PackageType: "elite_trainer_box",
 			UnitKind: "booster_pack", Edition: "pokemon_center", Identifiers: id("14"), UpdatedAt: updated,
 		},
 		{
-			At: at("3/1/products", 6), Ref: "3/16", Game: "pokemon", Name: "Garden Sleeves", Edition: "standard",
-			Identifiers: id("16"), UpdatedAt: updated,
+			At: at("3/1/products", 6), Ref: "3/16", Game: "pokemon", SetRef: "3/1", Name: "Garden Sleeves",
+			Edition: "standard", Identifiers: id("16"), UpdatedAt: updated,
 		},
 	})
 

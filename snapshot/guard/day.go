@@ -3,6 +3,8 @@ package guard
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"ninepocket/snapshot"
@@ -182,8 +184,13 @@ func (d *day) setsEmptied() finding {
 	before := holdings(a)
 	after := holdings(d.next.Catalog)
 	var emptied []string
+	missing := missingSets(d.next.Catalog)
 	for s := range a.Sets.ID.Len() {
 		id := a.Sets.ID.At(s)
+		if missing[id] {
+			// Its feed lost it for longer than prices are held, which another guard judges.
+			continue
+		}
 		was := before[id]
 		is := after[id]
 		// A fifth of the cards left is as good as none: a feed lost most of a file.
@@ -222,8 +229,71 @@ func (d *day) pricesMoved() finding {
 		"%d of %d prices moved by more than 60 %% (%s, at most %s may; the median change is "+median+" %%)")
 }
 
+// missingSets are the ids of the sets whose prices a feed lacks on the catalog's date.
+func missingSets(c *snapshot.Catalog) map[string]bool {
+	missing := map[string]bool{}
+	for i, day := range c.Gaps.Day {
+		if set := c.Gaps.Set[i]; day == c.Date() && set != snapshot.NoSet {
+			missing[c.Sets.ID.At(int(set))] = true
+		}
+	}
+	return missing
+}
+
+// groupsMissing is the share of the sets whose prices a feed lacks on the snapshot's date. One group
+// may always be lost: its prices stand for a while.
+func (d *day) groupsMissing() finding {
+	c := d.next.Catalog
+	n := 0
+	var names []string
+	for i, day := range c.Gaps.Day {
+		if day != c.Date() {
+			continue
+		}
+		if set := c.Gaps.Set[i]; set != snapshot.NoSet {
+			n++
+			names = append(names, strconv.Quote(c.Sets.Name.At(int(set))))
+		} else if c.Gaps.Group.At(i) == "" {
+			// All sets of a game.
+			for _, game := range c.Sets.Game {
+				if game == c.Gaps.Game[i] {
+					n++
+				}
+			}
+			names = append(names, "all of "+c.Games.Name.At(int(c.Gaps.Game[i])))
+		}
+	}
+
+	const few = 2
+	return d.share(n, c.Sets.ID.Len(), few,
+		"the feed has no prices of %d of %d sets (%s, at most %s may): "+strings.ReplaceAll(join(names), "%", "%%"))
+}
+
+// unpriced judges a first snapshot, which has none to be compared with.
+func (d *day) unpriced() finding {
+	c := d.next.Catalog
+	without := 0
+	for _, lane := range c.Cards.Display {
+		if lane < 0 {
+			without++
+		}
+	}
+	// A catalog without any price feed is as it was meant.
+	if len(c.Lanes.Cents) == 0 && d.next.Manifest.Counts.Quarantined < fewLines {
+		return finding{}
+	}
+	return d.share(without, len(c.Cards.Display), fewPrices,
+		"%d of %d cards have no price (%s, at most %s may)")
+}
+
 func (d *day) quarantined() finding {
 	now := d.next.Manifest.Counts
+	if d.current == nil {
+		// Without a measure, refused lines are a share of all that were read.
+		return d.share(now.Quarantined, now.Cards+now.Lanes+now.Quarantined, fewLines,
+			"%d of %d cards, prices and refused lines were quarantined (%s, at most %s may)")
+	}
+
 	was := d.current.Manifest.Counts
 	return d.share(max(0, now.Quarantined-was.Quarantined), was.Cards+was.Lanes, fewLines,
 		"%[1]d more lines were quarantined than for the current snapshot "+

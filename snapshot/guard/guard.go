@@ -42,6 +42,7 @@ const (
 	atMost   kind = iota // the limit is what the figure may be at most
 	atLeast              // the limit is what the figure must reach
 	compared             // as atMost, where there is a current snapshot to compare with
+	first                // as atMost, where there is none
 )
 
 // finding is what a guard found; the zero finding is that there is nothing to judge.
@@ -102,7 +103,13 @@ var guards = []guard{
 		"Factor by which more than half of a set's prices went up or down; more for each day beyond one.",
 		"were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: "+
 			compareHint),
-	row("quarantined", 0.05, compared, (*day).quarantined,
+	row("groups_missing", 0.05, atMost, (*day).groupsMissing,
+		"Share of the sets whose prices the feed lacks on the snapshot's day, when it is more than one.",
+		"pull the feed again and build again"),
+	row("unpriced", 0.5, first, (*day).unpriced,
+		"Share of the cards without a price, of a first snapshot that has price feeds.",
+		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT"),
+	row("quarantined", 0.05, atMost, (*day).quarantined,
 		"Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.",
 		"look at the reasons: ninepocket snapshot inspect NEXT"),
 }
@@ -187,7 +194,7 @@ func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 		}
 
 		var f finding
-		if current != nil || g.kind != compared {
+		if g.kind != compared && g.kind != first || (current != nil) == (g.kind == compared) {
 			f = g.judge(d)
 		}
 

@@ -1,0 +1,437 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ninepocket/internal/feedtest"
+	"ninepocket/snapshot"
+)
+
+// firstEvening is when the fake feed of these tests was built first.
+var firstEvening = time.Date(2025, 11, 20, 20, 5, 33, 0, time.UTC)
+
+// house is an operator's house: a fake feed, what is pulled of it, a store, and a book of every price
+// that was ever pulled.
+type house struct {
+	*operator
+	feed *feedtest.Feed
+	url  string
+	into string
+	// pulled are the cents that day files hold, by day and product, as the oracle has them.
+	pulled map[string]map[int]int64
+}
+
+func newHouse(t *testing.T, groups, perGroup int) *house {
+	t.Helper()
+	f := feedtest.New(groups, perGroup, firstEvening)
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	return &house{
+		&operator{t, filepath.Join(dir, "store")}, f, server.URL, filepath.Join(dir, "feed"),
+		map[string]map[int]int64{},
+	}
+}
+
+// pulls runs feed pull, which must end with the code, and notes the prices that it brought.
+func (h *house) pulls(code int) (stderr string) {
+	h.t.Helper()
+	var out, errs bytes.Buffer
+	args := []string{"feed", "pull", "tcgcsv", "--into", h.into, "--url", h.url, "--interval", "0s"}
+	if got := run(h.t.Context(), args, &out, &errs); got != code {
+		h.t.Fatalf("feed pull: exit code %d, want %d\n%s%s", got, code, &out, &errs)
+	}
+	if code == exitOK {
+		h.note()
+	}
+	return errs.String()
+}
+
+// note enters what the current tree holds into the book.
+func (h *house) note() {
+	h.t.Helper()
+	stamp, err := os.ReadFile(filepath.Join(h.into, "current", "last-updated.txt"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	day := string(stamp[:len(time.DateOnly)])
+	at, _ := time.Parse(time.DateOnly, day)
+
+	if h.pulled[day] == nil {
+		h.pulled[day] = map[int]int64{}
+	}
+	for g := range h.feed.Groups {
+		if _, err := os.Stat(filepath.Join(h.into, "current", feedtest.Path(g, "prices"))); err != nil {
+			continue
+		}
+		for c := range h.feed.PerGroup {
+			product := feedtest.Product(g, c)
+			h.pulled[day][product] = feedtest.Cents(product, at)
+		}
+	}
+}
+
+// evening moves the feed to a day after the first, with a weather.
+func (h *house) evening(day int, w feedtest.Weather) {
+	h.feed.Rebuild(firstEvening.AddDate(0, 0, day))
+	h.feed.Set(w)
+}
+
+// day is the name of a day after the first.
+func dayName(day int) string { return firstEvening.AddDate(0, 0, day).Format(time.DateOnly) }
+
+// publishes builds on what is published and publishes.
+func (h *house) publishes(code int) (stderr string) {
+	h.t.Helper()
+	base := "current"
+	if _, err := os.Stat(filepath.Join(h.store, "CURRENT")); err != nil {
+		base = "none"
+	}
+	_, stderr = h.does(code, "snapshot", "build", "--source", "tcgcsv:"+filepath.Join(h.into, "current"),
+		"--base", base, "--publish", "--keep", "5")
+	return stderr
+}
+
+// catalog is what is published.
+func (h *house) catalog() *snapshot.Catalog {
+	h.t.Helper()
+	c, err := snapshot.OpenDir(h.store).Load(h.t.Context(), h.current(), nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return c
+}
+
+// products finds the rows of cards by product.
+func products(c *snapshot.Catalog) map[int]int {
+	rows := map[int]int{}
+	for card := range c.Cards.ID.Len() {
+		from, to := c.Identifiers.Of.Range(card)
+		for i := from; i < to; i++ {
+			if c.Identifiers.Namespace.At(i) == "tcgplayer" {
+				product, _ := strconv.Atoi(c.Identifiers.Value.At(i))
+				rows[product] = card
+			}
+		}
+	}
+	return rows
+}
+
+// holdsAll wants the history of every product to be what was pulled, to the cent, within the days
+// that a history keeps: not a price less, and not one more.
+func (h *house) holdsAll() {
+	h.t.Helper()
+	c := h.catalog()
+	rows := products(c)
+	first := c.Date() - snapshot.HistoryDays + 1
+	want := map[int]map[snapshot.Day]int64{}
+	for name, prices := range h.pulled {
+		day, err := snapshot.ParseDay(name)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for product, cents := range prices {
+			if want[product] == nil {
+				want[product] = map[snapshot.Day]int64{}
+			}
+			if day >= first {
+				want[product][day] = cents
+			}
+		}
+	}
+
+	for product, prices := range want {
+		card, known := rows[product]
+		if !known {
+			h.t.Errorf("product %d is gone", product)
+			continue
+		}
+		got := map[snapshot.Day]int64{}
+		from, to := c.Lanes.Of.Range(card)
+		for lane := from; lane < to; lane++ {
+			for _, point := range c.History.AppendPoints(nil, lane, first, c.Date()) {
+				got[point.Day] = point.Cents
+			}
+		}
+		if !maps.Equal(got, prices) {
+			h.t.Errorf("product %d: %d points in the history, %d prices were pulled: %s", product, len(got),
+				len(prices), differences(got, prices))
+		}
+	}
+}
+
+func differences(got, want map[snapshot.Day]int64) string {
+	var told []string
+	for day := range want {
+		if _, there := got[day]; !there {
+			told = append(told, day.String()+" is missing")
+		} else if got[day] != want[day] {
+			told = append(told, fmt.Sprintf("%s is %d, want %d", day, got[day], want[day]))
+		}
+	}
+	for day := range got {
+		if _, there := want[day]; !there {
+			told = append(told, day.String()+" was never pulled")
+		}
+	}
+	slices.Sort(told)
+	return strings.Join(told[:min(len(told), 5)], "; ")
+}
+
+// names are the ids and slugs of all cards and sets, by product and by set.
+func (h *house) names() map[string]string {
+	h.t.Helper()
+	c := h.catalog()
+	names := map[string]string{}
+	for product, card := range products(c) {
+		names[strconv.Itoa(product)] = c.Cards.ID.At(card) + " " + c.Cards.Slug.At(card)
+	}
+	for set := range c.Sets.ID.Len() {
+		names[c.Sets.Name.At(set)] = c.Sets.ID.At(set) + " " + c.Sets.Slug.At(set)
+	}
+	return names
+}
+
+// price is the current price of a product and the day it is of, 0 without one.
+func (h *house) price(product int) (cents int64, day string) {
+	h.t.Helper()
+	c := h.catalog()
+	lane := c.Cards.Display[products(c)[product]]
+	if lane < 0 {
+		return 0, ""
+	}
+	return c.Lanes.Cents[lane], snapshot.DayOf(c.Lanes.CollectedAt[lane]).String()
+}
+
+// TestNoDayIsLost publishes three days, rolls two of them back, has one refused, and wants the next
+// publication to hold them all.
+func TestNoDayIsLost(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 12, 6)
+	for day := range 3 {
+		h.evening(day, feedtest.Weather{})
+		h.pulls(exitOK)
+		h.publishes(exitOK)
+	}
+	h.does(exitOK, "snapshot", "rollback")
+	h.does(exitOK, "snapshot", "rollback")
+
+	// The fourth day is pulled and refused: a set is in cents.
+	wrong := feedtest.Path(3, "prices")
+	h.evening(3, feedtest.Weather{Wrong: []string{wrong}})
+	h.pulls(exitOK)
+	if stderr := h.publishes(exitRefused); !strings.Contains(stderr, "filled from kept day files: "+dayName(1)+" to "+
+		dayName(2)) {
+		t.Errorf("the build does not say what it filled: %s", stderr)
+	}
+	// The feed is mended and built anew the same evening.
+	h.feed.Rebuild(firstEvening.AddDate(0, 0, 3).Add(time.Hour))
+	h.feed.Set(feedtest.Weather{})
+	h.pulls(exitOK)
+
+	// The fifth day is never built, and the next two are not pulled.
+	h.evening(4, feedtest.Weather{})
+	h.pulls(exitOK)
+	h.evening(7, feedtest.Weather{})
+	h.pulls(exitOK)
+	stderr := h.publishes(exitOK)
+	h.holdsAll()
+
+	for _, want := range []string{
+		"filled from kept day files: " + dayName(1) + " to " + dayName(4),
+		"no prices of tcgcsv, pokemon, for " + dayName(5) + " to " + dayName(6) + "; to add them run: ",
+		"no prices of tcgcsv, one-piece, for " + dayName(5),
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("the build does not say %q: %s", want, stderr)
+		}
+	}
+}
+
+// TestMissingDayIsAdded pastes the command that a build names for a missing day, once its file was
+// found.
+func TestMissingDayIsAdded(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 2, 5)
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	h.evening(1, feedtest.Weather{})
+	h.pulls(exitOK)
+	elsewhere := filepath.Join(t.TempDir(), dayName(1)+".tar.zst")
+	if err := os.Rename(filepath.Join(h.into, "days", dayName(1)+".tar.zst"), elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	h.evening(2, feedtest.Weather{})
+	h.pulls(exitOK)
+	_, command, named := strings.Cut(h.publishes(exitOK), "for "+dayName(1)+"; to add them run: ninepocket ")
+	if !named {
+		t.Fatal("the missing day is not named")
+	}
+
+	command, _, _ = strings.Cut(command, "\n")
+	words := strings.Fields(strings.Replace(command, dayName(1)+".tar.zst", elsewhere, 1))
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), append(words, "--publish"), &out, &errs); code != exitOK {
+		t.Fatalf("%s: exit code %d: %s", words, code, &errs)
+	}
+	h.holdsAll()
+	if strings.Contains(errs.String(), "no prices of") {
+		t.Errorf("the day is still missing: %s", &errs)
+	}
+}
+
+// TestMissingGroup wants a day with a missing group to go live with the others: its prices stand for
+// seven days, have no point, and come back.
+func TestMissingGroup(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 12, 6)
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	names := h.names()
+	lost := feedtest.Product(4, 2)
+	other := feedtest.Product(5, 2)
+	was, _ := h.price(lost)
+
+	weather := feedtest.Weather{Lost: []string{feedtest.Path(4, "prices"), feedtest.Path(4, "products")}}
+	for day := 1; day <= 9; day++ {
+		h.evening(day, weather)
+		h.pulls(exitOK)
+		stderr := h.publishes(exitOK)
+		h.holdsAll()
+
+		cents, of := h.price(lost)
+		held := fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s: 6 prices of %s stand until %s",
+			dayName(day), dayName(0), dayName(7))
+		if day > 7 {
+			was = 0
+			held = fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s\n", dayName(day))
+		} else if of != dayName(0) {
+			t.Errorf("day %d: the held price is of %s", day, of)
+		}
+		if cents != was || !strings.Contains(stderr, held) {
+			t.Errorf("day %d: the price of the missing group is %d of %s, was %d: %s", day, cents, of, was, stderr)
+		}
+		if _, of := h.price(other); of != dayName(day) {
+			t.Errorf("day %d: the price of another group is of %s", day, of)
+		}
+	}
+
+	h.evening(10, feedtest.Weather{})
+	h.pulls(exitOK)
+	if stderr := h.publishes(exitOK); strings.Contains(stderr, "group") {
+		t.Errorf("a group is missing of a whole day: %s", stderr)
+	}
+	h.holdsAll()
+	if _, of := h.price(lost); of != dayName(10) {
+		t.Errorf("the group's price is of %s", of)
+	}
+	if !maps.Equal(names, h.names()) {
+		t.Error("ids or slugs have changed")
+	}
+}
+
+// TestTreeWithoutAGroup takes a group out of a tree by hand, as another program that pulls may leave
+// it: its cards stay.
+func TestTreeWithoutAGroup(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 12, 6)
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	names := h.names()
+	h.evening(1, feedtest.Weather{})
+	h.pulls(exitOK)
+
+	group := filepath.Join(h.into, "current", filepath.Dir(feedtest.Path(2, "prices")))
+	if err := os.RemoveAll(group); err != nil {
+		t.Fatal(err)
+	}
+	h.publishes(exitOK)
+	if !maps.Equal(names, h.names()) {
+		t.Errorf("ids or slugs have changed:\n%v\n%v", names, h.names())
+	}
+	if cents, of := h.price(feedtest.Product(2, 1)); of != dayName(0) || cents == 0 {
+		t.Errorf("the price of the missing group is %d of %s", cents, of)
+	}
+
+	// Two of twelve are half a tree.
+	group = filepath.Join(h.into, "current", filepath.Dir(feedtest.Path(3, "prices")))
+	if err := os.RemoveAll(group); err != nil {
+		t.Fatal(err)
+	}
+	if stderr := h.publishes(exitRefused); !strings.Contains(stderr, "guard groups_missing: the feed has no prices of "+
+		`2 of 12 sets`) {
+		t.Errorf("two groups are missing: %s", stderr)
+	}
+}
+
+// TestGroupComesLater: a group that a day lacked and that is pulled once the day was published comes
+// with the next build.
+func TestGroupComesLater(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 12, 6)
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	h.evening(1, feedtest.Weather{Lost: []string{feedtest.Path(4, "prices")}})
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	h.feed.Set(feedtest.Weather{})
+	h.pulls(exitOK)
+
+	h.evening(2, feedtest.Weather{})
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	h.holdsAll()
+	if gaps := h.catalog().Gaps; len(gaps.Day) > 0 {
+		t.Errorf("gaps are left: %v of %v", gaps.Group.At(0), gaps.Day)
+	}
+}
+
+// TestFirstPublication wants a first snapshot to be judged too.
+func TestFirstPublication(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 12, 6)
+	h.pulls(exitOK)
+	// The files are younger than the snapshot is said to be: every line is refused.
+	_, stderr := h.does(exitRefused, "snapshot", "build", "--source", "tcgcsv:"+filepath.Join(h.into, "current"),
+		"--snapshot-at", "2024-01-01T00:00:00Z", "--publish")
+	for _, guard := range []string{"quarantined", "unpriced"} {
+		if !strings.Contains(stderr, "guard "+guard+": ") {
+			t.Errorf("guard %s did not refuse: %s", guard, stderr)
+		}
+	}
+	h.publishes(exitOK)
+}
+
+// TestFileTimes wants a build that takes the day from file times to say so.
+func TestFileTimes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 2, 3)
+	h.pulls(exitOK)
+	tree := filepath.Join(t.TempDir(), "tree")
+	if err := os.CopyFS(tree, os.DirFS(filepath.Join(h.into, "current", "tcgplayer"))); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr := h.does(exitOK, "snapshot", "build", "--source", "tcgcsv:"+tree, "--json")
+	if !strings.Contains(stderr, "was taken from file times") {
+		t.Errorf("the build does not say whence it took the day: %s", stderr)
+	}
+	if !strings.Contains(stdout, `"file_time": "20`) {
+		t.Errorf("the report does not say it: %s", stdout)
+	}
+
+	_, stderr = h.does(exitOK, "snapshot", "build", "--source", "tcgcsv:"+tree,
+		"--collected-at", "2025-11-20T20:05:00Z")
+	if strings.Contains(stderr, "file times") {
+		t.Errorf("the day was given: %s", stderr)
+	}
+}
