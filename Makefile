@@ -171,7 +171,6 @@ completions: build ## write the shell completions to dist/completions
 .PHONY: install
 install: man completions ## install binary, manual pages, completions and systemd units (PREFIX=/usr/local DESTDIR=)
 	install -D -m 0755 bin/ninepocket '$(DESTDIR)$(PREFIX)/bin/ninepocket'
-	install -D -m 0755 deploy/daily.sh '$(DESTDIR)$(PREFIX)/libexec/ninepocket/daily.sh'
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/lib/systemd/system' '$(DESTDIR)$(PREFIX)/lib/sysusers.d'
 	install -m 0644 dist/man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1'
 	install -D -m 0644 dist/completions/ninepocket '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ninepocket'

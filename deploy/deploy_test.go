@@ -3,8 +3,6 @@
 package deploy_test
 
 import (
-	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,91 +143,4 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%s is exposed by more than 2.0: %v\n%s", filepath.Base(service), err, out)
 		}
 	}
-}
-
-func TestShellScripts(t *testing.T) {
-	output(t, tool(t, "shellcheck"), "daily.sh")
-}
-
-// ninepocketStub stands for the program: it writes down how it was called and does as the
-// environment says.
-const ninepocketStub = `#!/bin/sh
-echo "$*" >>"$CALLS"
-case "$1 $2" in
-'snapshot build') [ "$BUILD" = 0 ] && printf '{\n  "id": "new",\n  "path": "x"\n}\n'; exit "$BUILD" ;;
-'snapshot list') echo 'ID  SNAPSHOT AT'; echo 'other  today'
-  [ -z "$CURRENT" ] || echo "$CURRENT  yesterday  current" ;;
-'snapshot diff') exit "$DIFF" ;;
-'snapshot publish') exit "$PUBLISH" ;;
-esac
-`
-
-// TestDailyScript goes through every end of the day.
-func TestDailyScript(t *testing.T) {
-	bash := tool(t, "bash")
-	dir := t.TempDir()
-	stub := filepath.Join(dir, "ninepocket")
-	calls := filepath.Join(dir, "calls")
-	if err := errors.Join(os.WriteFile(stub, []byte(ninepocketStub), 0o700), os.Mkdir(filepath.Join(dir, "store"),
-		0o700), os.WriteFile(filepath.Join(dir, "store", "CURRENT"), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-
-	store := filepath.Join(dir, "store")
-	day := func(environ ...string) (code int, called, said string) {
-		t.Helper()
-		_ = os.Remove(calls)
-		cmd := exec.CommandContext(context.Background(), bash, "daily.sh")
-		cmd.Env = append([]string{
-			"PATH=" + os.Getenv("PATH"), "NINEPOCKET=" + stub, "CALLS=" + calls, "STORE=" + store, "FEED=tcgcsv:feed",
-			"BUILD=0", "CURRENT=old", "DIFF=0", "PUBLISH=0",
-		}, environ...)
-		out, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
-
-		// None when it was not called.
-		b, _ := os.ReadFile(calls)
-		return cmd.ProcessState.ExitCode(), strings.ReplaceAll(string(b), store, "STORE"), string(out)
-	}
-
-	f := func(what string, wantCode int, wantCalls []string, wantSaid string, environ ...string) {
-		t.Helper()
-		code, called, said := day(environ...)
-		if code != wantCode || called != strings.Join(append(wantCalls, ""), "\n") ||
-			!strings.Contains(said, wantSaid) {
-			t.Errorf("%s: exit status %d after\n%s\n%s\nwant %d after\n%s", what, code, called, said, wantCode,
-				strings.Join(wantCalls, "\n"))
-		}
-	}
-
-	const (
-		build   = "snapshot build --store STORE --source tcgcsv:feed --base current --json"
-		list    = "snapshot list --store STORE"
-		diff    = "snapshot diff old new --store STORE"
-		publish = "snapshot publish new --store STORE"
-	)
-
-	f("a good day", 0, []string{build, list, diff, publish}, "published new")
-	f("more flags", 0, []string{
-		"snapshot build --store STORE --source tcgcsv:feed --base current --mapping m --json",
-		list, diff, publish,
-	}, "", "BUILD_FLAGS=--mapping m")
-	f("no comparison", 0, []string{build, list, diff, publish}, "cannot compare", "DIFF=1")
-	f("the same feed", 0, []string{build, list}, "nothing is new", "CURRENT=new")
-	f("refused", 3, []string{build, list, diff, publish}, "old stays", "PUBLISH=3")
-	f("cannot publish", 1, []string{build, list, diff, publish}, "cannot publish", "PUBLISH=1")
-	f("no build", 1, []string{build}, "", "BUILD=1")
-	f("a mistake in the flags", 2, []string{build}, "", "BUILD=2")
-	f("no feed", 2, nil, "set FEED", "FEED=")
-	f("no pull", 1, nil, "cannot pull", "PULL=/bin/false")
-	f("a pull", 0, []string{build, list, diff, publish}, "feed", "PULL=/bin/echo")
-	if err := os.Remove(filepath.Join(store, "CURRENT")); err != nil {
-		t.Fatal(err)
-	}
-
-	f("the first day", 0, []string{strings.Replace(build, "--base current", "--base none", 1), list, publish},
-		"published new", "CURRENT=")
 }

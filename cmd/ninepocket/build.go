@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -124,6 +125,9 @@ func (flags *buildFlags) readBase(ctx context.Context) (*snapshot.Catalog, error
 	}
 
 	catalog, err := flags.dir().LoadVerified(ctx, id)
+	if errors.Is(err, snapshot.ErrDamaged) {
+		return nil, fmt.Errorf("cannot use the base: %w: %w", errDamagedBase, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the base: %w", err)
 	}
@@ -190,7 +194,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 
-	publishing, err := flags.publishing.publishing(start)
+	publishing, err := flags.publishing.publishing(start, flags.folder)
 	if err != nil {
 		return err
 	}
@@ -220,7 +224,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	err = show(cmd, flags.asJSON, out, out.print)
 	if refused != nil {
 		// What was built stays, and was said.
-		return refusal(refused)
+		return flags.refusal(refused, flags.publishing.config)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ninepocket/access"
+	"ninepocket/feed"
 	"ninepocket/snapshot/guard"
 )
 
@@ -44,9 +45,32 @@ type config struct {
 	AdminHosts     []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
 	TrustedProxies []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
+	Feed   feedConfig
+	Daily  dailyConfig
 	MCP    mcpConfig
 	Guards map[string]*float64 // the limits of the guards before publishing, by name
 	Plans  map[string]*planConfig
+}
+
+// feedConfig is the [feed] table: what daily pulls, and feed pull too where it is given the file.
+type feedConfig struct {
+	Into          string   `toml:"into" help:"directory that daily pulls the TCGCSV feed into; none for no pull"`
+	URL           string   `toml:"url" help:"base URL of the feed"`
+	Games         []string `toml:"games" help:"only these games; none for all"`
+	Interval      string   `toml:"interval" help:"time between two requests"`
+	UserAgent     string   `toml:"user_agent" help:"names you to the feed, with an address"`
+	KeepDays      int      `toml:"keep_days" help:"day files that stay; 0 keeps all"`
+	Images        string   `toml:"images" help:"folder that missing pictures are fetched into; none for no pictures"`
+	ImageInterval string   `toml:"image_interval" help:"time between two requests for pictures"`
+}
+
+// dailyConfig is the [daily] table.
+type dailyConfig struct {
+	Sources       []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for what is pulled"` // air: a tag is one text
+	Prices        []string `toml:"prices" help:"prices alone, KIND:PATH"`
+	Mapping       string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv"` // air: a tag is one text
+	KeepUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
+	Keep          int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
 }
 
 // mcpConfig is the [mcp] table.
@@ -70,6 +94,11 @@ func defaultConfig() config {
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text", DrainLead: "0.5s",
 		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
 		RepliesMax: access.DefaultRepliesMax,
+		Feed: feedConfig{
+			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), KeepDays: feed.DefaultKeepDays,
+			ImageInterval: feed.DefaultImageInterval.String(),
+		},
+		Daily: dailyConfig{Sources: []string{pulledFeed}, Keep: keepSnapshots},
 	}
 }
 
@@ -109,7 +138,7 @@ func (c *config) validate() error {
 	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.trustedProxies()
 	_, plans := c.plans()
-	return errors.Join(wrong.err(), proxies, plans, c.guards().Validate())
+	return errors.Join(wrong.err(), proxies, plans, c.guards().Validate(), c.checkDaily())
 }
 
 // longestLead bounds drain_lead: the whole drain has to end before service managers lose patience.

@@ -113,6 +113,7 @@ func rootCommand() *cobra.Command {
 	}
 
 	root.AddCommand(demoCommand(), serveCommand(),
+		dailyCommand(),
 		group("feed", "Bring price feeds onto this machine", feedPull()),
 		group("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
 			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotPrune(),
@@ -130,9 +131,16 @@ func rootCommand() *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var wrong problems
 		for _, name := range []string{"store", "state"} {
-			if flag := cmd.Flags().Lookup(name); flag != nil {
-				wrong.add(checkFolder(name, flag.Value.String()))
+			flag := cmd.Flags().Lookup(name)
+			if flag == nil {
+				continue
 			}
+			// Commands that are configured read the environment with all else.
+			_, needed := flag.Annotations[cobra.BashCompOneRequiredFlag]
+			if value := os.Getenv(envPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
+				wrong.add(cmd.Flags().Set(name, value))
+			}
+			wrong.add(checkFolder(name, flag.Value.String()))
 		}
 		return fail(exitUsage, "", wrong.err())
 	}

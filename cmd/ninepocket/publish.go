@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +27,9 @@ import (
 // daily ones.
 const keepSnapshots = 30
 
+// keepAsConfigured stands for a flag --keep that was not given.
+const keepAsConfigured = math.MinInt
+
 // publishFlags are what publishing takes, by itself and after a build.
 type publishFlags struct {
 	config    string
@@ -38,12 +44,14 @@ func (flags *publishFlags) add(cmd *cobra.Command) {
 	f.StringSliceVar(&flags.overrides, "override", nil,
 		"publish although this `GUARD` refuses (can be repeated); needs --reason")
 	f.StringVar(&flags.reason, "reason", "", "`TEXT` that is recorded with --override")
-	f.IntVar(&flags.keep, "keep", keepSnapshots,
-		"then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 keeps all")
+	f.IntVar(&flags.keep, "keep", keepAsConfigured,
+		"then remove snapshots beyond the newest `N` (never the current, previous or held ones); 0 keeps all\n"+
+			"(default: daily.keep of the configuration, "+strconv.Itoa(keepSnapshots)+")")
+	f.Lookup("keep").DefValue = "0"
 }
 
 // publishing reads the flags and the configuration, naming every problem.
-func (flags *publishFlags) publishing(now time.Time) (snapshot.Publishing, error) {
+func (flags *publishFlags) publishing(now time.Time, store string) (snapshot.Publishing, error) {
 	var wrong problems
 	retention := snapshot.Retention{Keep: flags.keep, Recent: cursor.Lifetime}
 	publishing := snapshot.Publishing{Now: now, Retention: retention}
@@ -57,18 +65,21 @@ func (flags *publishFlags) publishing(now time.Time) (snapshot.Publishing, error
 	over := len(flags.overrides) > 0
 	wrong.when(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
 	wrong.when(!over && flags.reason != "", "cannot use --reason without --override")
-	wrong.when(flags.keep < 0, "cannot use --keep %d: want 0 or more", flags.keep)
+	wrong.when(flags.keep < 0 && flags.keep != keepAsConfigured, "cannot use --keep %d: want 0 or more", flags.keep)
 
 	// The environment counts as it does for serve. Variables that are no settings are left for
 	// serve to report.
-	c, err := readConfig(flags.config, os.Environ(), func(string) {})
+	c, err := readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
 	if err == nil {
 		err = c.guards().Validate()
 	}
 	wrong.add(err)
+	if flags.keep == keepAsConfigured {
+		publishing.Retention.Keep = c.Daily.Keep
+	}
 	// Checked with the prefix of this server, because ids of products are part of a View.
 	publishing.Check = servable(c.ProductPrefix)
-	publishing.Judge = judge(c.guards(), now)
+	publishing.Judge = judge(c.guards(), now, store)
 	return publishing, fail(exitUsage, "", wrong.err())
 }
 
@@ -85,9 +96,11 @@ func servable(prefix string) func(*snapshot.Catalog) error {
 }
 
 // judge has the guards compare with the current snapshot.
-func judge(limits guard.Limits, now time.Time) func(current, next *snapshot.Stored) []snapshot.Verdict {
+func judge(limits guard.Limits, now time.Time, store string) func(current, next *snapshot.Stored) []snapshot.Verdict {
 	return func(current, next *snapshot.Stored) []snapshot.Verdict {
-		return guard.Judge(current, next, guard.Options{Limits: limits, Now: now, Duplicates: source.Duplicates})
+		return guard.Judge(current, next, guard.Options{
+			Limits: limits, Now: now, Duplicates: source.Duplicates, Store: store,
+		})
 	}
 }
 
@@ -115,10 +128,12 @@ func snapshotPublish() *cobra.Command {
 			"812'",
 		// Mistakes in the flags are told before the store is looked at.
 		PreRunE: func(*cobra.Command, []string) (err error) {
-			publishing, err = conditions.publishing(time.Now())
+			publishing, err = conditions.publishing(time.Now(), flags.folder)
 			return err
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return flags.publish(cmd, args[0], publishing) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return flags.publish(cmd, args[0], publishing, conditions.config)
+		},
 	}
 
 	flags.addStored(cmd)
@@ -137,7 +152,9 @@ func guardHelp() string {
 }
 
 // publish publishes and says what became of it.
-func (flags *storeFlags) publish(cmd *cobra.Command, id string, publishing snapshot.Publishing) error {
+func (flags *storeFlags) publish(
+	cmd *cobra.Command, id string, publishing snapshot.Publishing, config string,
+) error {
 	// Only to say whether anything changed.
 	before, _ := flags.dir().Current()
 	cur, err := flags.dir().Publish(id, publishing)
@@ -146,7 +163,7 @@ func (flags *storeFlags) publish(cmd *cobra.Command, id string, publishing snaps
 		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && flags.asJSON {
 			err = errors.Join(printJSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
-		return refusal(err)
+		return flags.refusal(err, config)
 	}
 
 	// The verdicts are what was recorded. The journal explains, and nothing depends on it.
@@ -173,13 +190,24 @@ func (flags *storeFlags) publish(cmd *cobra.Command, id string, publishing snaps
 	})
 }
 
-// refusal gives an error of the guards its exit code.
-func refusal(err error) error {
-	if errors.As(err, new(*snapshot.RefusedError)) {
-		return fail(exitRefused, "mend the feed and build again; when the change is right, "+
-			"add: --override GUARD --reason TEXT", err)
+// refusal gives an error of the guards its exit code, and the command that publishes all the same.
+func (flags *storeFlags) refusal(err error, config string) error {
+	refused, ok := errors.AsType[*snapshot.RefusedError](err)
+	if !ok {
+		return err
 	}
-	return err
+
+	command := []string{"ninepocket snapshot publish", refused.ID, "--store", flags.folder}
+	if config != "" {
+		command = append(command, "--config", config)
+	}
+	for _, verdict := range refused.Verdicts {
+		if verdict.Status == snapshot.Refused {
+			command = append(command, "--override", verdict.Name)
+		}
+	}
+	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
+		strings.Join(command, " ")+" --reason 'WHY'", err)
 }
 
 func snapshotRollback() *cobra.Command {
@@ -229,5 +257,5 @@ func (flags *storeFlags) verdicts(ctx context.Context, next *snapshot.Stored, li
 			current = st
 		}
 	}
-	return judge(limits, time.Now())(current, next)
+	return judge(limits, time.Now(), flags.folder)(current, next)
 }

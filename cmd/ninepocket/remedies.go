@@ -23,8 +23,13 @@ type remedy struct {
 
 func on(code int, hint string, errs ...error) remedy { return remedy{code, hint, errs} }
 
+// errDamagedBase is the error of a base that cannot be built on because it is damaged.
+var errDamagedBase = errors.New("nothing can be built on it")
+
 // storeRemedies are for errors of a snapshot store: damage is refused, the rest failed.
 var storeRemedies = []remedy{
+	on(exitRefused, "serve the one before: ninepocket snapshot rollback --store FOLDER; or build on another: "+
+		"--base previous", errDamagedBase),
 	on(exitRefused, "build the snapshot again, or publish a whole one: ninepocket snapshot list --store FOLDER",
 		snapshot.ErrDamaged),
 	on(exitRefused, "use the version of ninepocket that built it, or a newer one", snapshot.ErrNewerFormat),

@@ -34,6 +34,8 @@ type setting struct {
 // They are the fields of config by their tags, the guards by their names, and the fields of a plan.
 var settings = slices.Concat(
 	fields[config]("", func(c *config, _ string) *config { return c }),
+	fields[feedConfig]("feed.", func(c *config, _ string) *feedConfig { return &c.Feed }),
+	fields[dailyConfig]("daily.", func(c *config, _ string) *dailyConfig { return &c.Daily }),
 	fields[mcpConfig]("mcp.", func(c *config, _ string) *mcpConfig { return &c.MCP }),
 	guardSettings(),
 	fields[planConfig]("plans.NAME.", (*config).plan),
@@ -176,10 +178,11 @@ func (s *setting) value(c *config, name string) any {
 }
 
 // fixedChanges are the keys that differ in another configuration and that a running server cannot
-// take over. It takes over plans, and it does not ask the guards.
+// take over. It takes over plans, and it does not ask what is for building and publishing.
 func (c *config) fixedChanges(other *config) (keys []string) {
 	for _, s := range settings {
-		if s.named() || strings.HasPrefix(s.key, "guards.") {
+		table := s.levels()[0]
+		if s.named() || table == "guards" || table == "feed" || table == "daily" {
 			continue
 		}
 		if tomlValue(s.value(c, "")) != tomlValue(s.value(other, "")) {

@@ -58,7 +58,7 @@ func judged(figure float64, format string, args ...any) finding {
 }
 
 // compareHint shows an operator what changed.
-const compareHint = "ninepocket snapshot diff CURRENT NEXT"
+const compareHint = "ninepocket snapshot diff CURRENT NEXT --store STORE"
 
 // guards are judged and shown in this order.
 var guards = []guard{
@@ -70,7 +70,8 @@ var guards = []guard{
 		"Current prices in the snapshot.", "look at the price feeds and the quarantine report of the build"),
 	row("older", 0, compared, (*day).older,
 		"Seconds by which the snapshot describes an earlier time than the current one.",
-		"pull today's feed and build again; to go back on purpose run: ninepocket snapshot rollback NEXT"),
+		"pull today's feed and build again; to go back on purpose run: "+
+			"ninepocket snapshot rollback NEXT --store STORE"),
 	row("future", 86_400, compared, (*day).future,
 		"Seconds by which the snapshot is ahead of the clock, and further so than the current one.",
 		"look at the dates of the feed's files, or set the clock"),
@@ -108,10 +109,10 @@ var guards = []guard{
 		"pull the feed again and build again"),
 	row("unpriced", 0.5, first, (*day).unpriced,
 		"Share of the cards without a price, of a first snapshot that has price feeds.",
-		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT"),
+		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT --store STORE"),
 	row("quarantined", 0.05, atMost, (*day).quarantined,
 		"Quarantined lines beyond those of the current snapshot, as a share of its prices and cards.",
-		"look at the reasons: ninepocket snapshot inspect NEXT"),
+		"look at the reasons: ninepocket snapshot inspect NEXT --store STORE"),
 }
 
 // Names are the guards' names in order.
@@ -175,12 +176,17 @@ type Options struct {
 	Now    time.Time
 	// Duplicates are the reasons of quarantine by which two records claim one identity.
 	Duplicates []string
+	// Store is the folder that commands in a verdict name; "" leaves the word STORE.
+	Store string
 }
 
 // Judge has every guard judge the next snapshot against the current one, which may be nil.
 func Judge(current, next *snapshot.Stored, o Options) []snapshot.Verdict {
 	d := newDay(current, next, o)
 	ids := []string{"NEXT", next.Manifest.ID}
+	if o.Store != "" {
+		ids = append(ids, "STORE", o.Store)
+	}
 	if current != nil {
 		ids = append(ids, "CURRENT", current.Manifest.ID)
 	}
