@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -268,13 +269,23 @@ func readOnce(stateDir string) (found *beside, err error) {
 // ReadUsage returns the ledger of a state directory for a tenant ("" = all) from a day on, up to
 // the last written call, whether or not a server runs there.
 func ReadUsage(stateDir, tenant string, since Day) (LedgerReport, error) {
-	found, err := readBeside(stateDir)
+	rows, err := ReadLedger(stateDir, tenant, since, math.MaxInt32)
 	if err != nil {
 		return LedgerReport{}, err
 	}
+	return NewLedgerReport(rows), nil
+}
+
+// ReadLedger returns the rows that ReadUsage groups, up to a day.
+func ReadLedger(stateDir, tenant string, since, until Day) ([]LedgerRow, error) {
+	found, err := readBeside(stateDir)
+	if err != nil {
+		return nil, err
+	}
 
 	// The log goes on where the rows of the checkpoint end: they add up.
-	return newLedgerReport(sumRows(append(found.rows, found.rowsOf(tenant, since)...), tenant, since)), nil
+	rows := sumRows(append(found.rows, found.rowsOf(tenant, since)...), tenant, since)
+	return slices.DeleteFunc(rows, func(row LedgerRow) bool { return row.Day > until }), nil
 }
 
 // ReadLastUse returns when each key of a state directory last made a call, by key id, whether or

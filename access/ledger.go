@@ -71,8 +71,8 @@ type dayLedger struct {
 	Operations map[Operation]Counts `json:"operations"`
 }
 
-// newLedgerReport groups rows, in order and each name once, into a report.
-func newLedgerReport(rows []LedgerRow) LedgerReport {
+// NewLedgerReport groups rows, in order and each name once, into a report.
+func NewLedgerReport(rows []LedgerRow) LedgerReport {
 	report := LedgerReport{Tenants: []tenantLedger{}}
 	for _, row := range rows {
 		ofTenant := func(tenant *tenantLedger) bool { return tenant.Tenant == row.Tenant }

@@ -96,12 +96,11 @@ func dailyCommand() *cobra.Command {
 		Long: "Pulls the feed, builds on the current snapshot, fills the days that it lacks from the kept day files, " +
 			"shows\n" +
 			"what changed, publishes, and removes old snapshots. One configuration holds for all steps: store,\n" +
-			"[feed], [daily] and [guards]; 'ninepocket config init' writes it with every key. Running it again does\n" +
-			"nothing twice,\n" +
-			"and two runs never work at once.\n\n" +
+			"[feed], [daily] and [guards]; 'ninepocket config init' writes it with every key. Running it again\n" +
+			"does nothing twice, and two runs never work at once.\n\n" +
 			"Exit codes: 0 published, or nothing is new; 1 the pull or the build failed (what could be built is " +
 			"published\n" +
-			"all the same); 2 a mistake in the configuration; 3 built and refused, the snapshot before is still served.",
+			"all the same); 2 a mistake in the configuration; 3 built and refused, and what was served still is.",
 		Example: "  ninepocket daily --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			work := &daily{dailyFlags: flags, cmd: cmd}

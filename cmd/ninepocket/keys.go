@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -175,6 +176,9 @@ type listedKey struct {
 	ExpiresAt *time.Time `json:"expires_at"`
 	RevokedAt *time.Time `json:"revoked_at"`
 	LastUsed  *time.Time `json:"last_used_at"`
+	RotatedTo string     `json:"rotated_to,omitempty"` // the key that follows; this one works until expires_at
+	// Credits are those of a preview tenant, null where the plan's hold.
+	Credits *int64 `json:"credits,omitempty"`
 }
 
 func keysList() *cobra.Command {
@@ -201,7 +205,10 @@ func keysList() *cobra.Command {
 					ID: key.ID, Tenant: key.Tenant, Surface: key.Surface,
 					Plan:   file.Tenants[key.Tenant].PlanOf(key.Surface),
 					Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
-					ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt,
+					ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt, RotatedTo: key.RotatedTo,
+				}
+				if key.Surface == access.Preview.String() {
+					row.Credits = file.Tenants[key.Tenant].Credits
 				}
 				if at, ok := used[key.ID]; ok {
 					row.LastUsed = &at
@@ -209,7 +216,8 @@ func keysList() *cobra.Command {
 				rows = append(rows, row)
 			}
 
-			return list(cmd, flags.asJSON, rows, "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tLAST USED\tNAME", listedKey.cells)
+			return list(cmd, flags.asJSON, rows,
+				"ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\tLAST USED\tNAME", listedKey.cells)
 		},
 	})
 }
@@ -219,7 +227,26 @@ func (r listedKey) cells() []any {
 	if r.LastUsed != nil {
 		last = r.LastUsed.Format(time.RFC3339)
 	}
-	return []any{r.ID, r.Tenant, r.Surface, r.Plan, r.Status, last, r.Name}
+	status := r.Status
+	if r.RotatedTo != "" && status == "active" {
+		// It works beside the one that follows, until it expires.
+		status = "rotated"
+	}
+	expires := "never"
+	if r.ExpiresAt != nil {
+		expires = r.ExpiresAt.Format(time.RFC3339)
+	}
+
+	credits := ""
+	if r.Surface == access.Preview.String() {
+		credits = "plan's"
+	}
+	if r.Credits != nil {
+		credits = strconv.FormatInt(*r.Credits, 10)
+	}
+	return []any{
+		r.ID, r.Tenant, r.Surface, r.Plan, status, expires, strings.Join(r.Scopes, ","), credits, last, r.Name,
+	}
 }
 
 func keysRevoke() *cobra.Command {

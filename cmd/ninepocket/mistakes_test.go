@@ -30,6 +30,7 @@ var badValues = map[string][]string{
 	"duration":                    {"-1s", "1ms", "fast"},
 	"every":                       {"-1s", "often"},
 	"expires":                     {"tomorrow", "2020-01-01T00:00:00Z"},
+	"format":                      {"xml"},
 	"games":                       {"chess", "pokemon,chess"},
 	"history-days":                {"-1"},
 	"image-interval":              {"-1s", "soon"},
@@ -61,6 +62,7 @@ var badValues = map[string][]string{
 	"tenant":                      {"two words"},
 	"tls-cert":                    {"cert.pem"}, // without its key
 	"tls-key":                     {"key.pem"},
+	"until":                       {"yesterday", "2026-13-01"},
 	"url":                         {"nonsense", "ftp://127.0.0.1"},
 	"user-agent":                  {"a\nb", "Poké"},
 }
