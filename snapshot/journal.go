@@ -22,6 +22,56 @@ type Publication struct {
 	Action    string     `json:"action"`
 	Guards    []Verdict  `json:"guards,omitempty"`
 	Overrides []Override `json:"overrides,omitempty"`
+	By        string     `json:"by,omitempty"`     // who did it, as the caller says
+	Reason    string     `json:"reason,omitempty"` // why, where somebody said it
+}
+
+// Refusal is what is remembered of a snapshot that was refused.
+type Refusal struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+	By string    `json:"by,omitempty"`
+	// Guards are those that refused it.
+	Guards []Verdict `json:"guards"`
+}
+
+// refusalsName is the file of the store's root that holds the refusals.
+const refusalsName = "REFUSALS"
+
+// refusalsLength is how many refusals are remembered: of every snapshot that a store keeps.
+const refusalsLength = 200
+
+// refusals is the content of the file, oldest first, one of each snapshot.
+type refusals struct {
+	Refusals []Refusal `json:"refusals"`
+}
+
+// Refusals are the last refusals of snapshots, oldest first. A damaged or missing file has none. One
+// that was published since stands here too.
+func (d *Dir) Refusals() []Refusal {
+	b, err := os.ReadFile(filepath.Join(d.root, refusalsName))
+	if err != nil {
+		return nil
+	}
+	var all refusals
+	if openJSON(b, refusalsName, &all) != nil {
+		return nil
+	}
+	return all.Refusals
+}
+
+// recordRefusal remembers a refusal. It is for people: that it cannot be written changes nothing.
+func (d *Dir) recordRefusal(refused *RefusedError, o *Publishing) {
+	made := Refusal{ID: refused.ID, At: o.Now.UTC(), By: o.By}
+	for _, v := range refused.Verdicts {
+		if v.Status == Refused {
+			made.Guards = append(made.Guards, v)
+		}
+	}
+
+	all := slices.DeleteFunc(d.Refusals(), func(r Refusal) bool { return r.ID == made.ID })
+	all = append(all, made)
+	_ = d.replace(refusalsName, refusals{all[max(0, len(all)-refusalsLength):]})
 }
 
 // journalName is the file of the store's root that holds the publications.

@@ -27,6 +27,8 @@ type Publishing struct {
 	Judge func(current, next *Stored) []Verdict
 	// Overrides are the guards whose refusal does not count.
 	Overrides []Override
+	// By and Reason are recorded: who does it, and why, where somebody says so.
+	By, Reason string
 	// Retention applies once the pointer has moved; its zero value removes nothing.
 	Retention Retention
 }
@@ -104,11 +106,13 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 		return old, nil
 	}
 
-	made := Publication{Action: ActionPublish, Overrides: o.Overrides}
+	made := Publication{Action: ActionPublish, Overrides: o.Overrides, By: o.By, Reason: o.Reason}
 	if o.Judge != nil {
 		made.Guards = override(o.Judge(d.comparable(old.ID), next), o.Overrides)
 		if slices.ContainsFunc(made.Guards, func(v Verdict) bool { return v.Status == Refused }) {
-			return Current{}, fmt.Errorf("cannot publish a snapshot: %w", &RefusedError{id, made.Guards})
+			refused := &RefusedError{id, made.Guards}
+			d.recordRefusal(refused, &o)
+			return Current{}, fmt.Errorf("cannot publish a snapshot: %w", refused)
 		}
 	}
 
@@ -150,7 +154,8 @@ func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: %w", id, err)
 	}
 
-	return d.commit(Publication{Current: successor(old, id, o.Now), Action: ActionRollback}, old, Retention{})
+	made := Publication{Current: successor(old, id, o.Now), Action: ActionRollback, By: o.By, Reason: o.Reason}
+	return d.commit(made, old, Retention{})
 }
 
 // replaced is the snapshot that cur's replaced when it was published, "" when nobody knows.

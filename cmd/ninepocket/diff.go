@@ -65,10 +65,11 @@ func printDiff(out *bufio.Writer, d *diff.Diff) {
 	}
 
 	fmt.Fprintln(out)
-	table(out, "LARGEST MOVES\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID", prices.Largest, func(move diff.Move) []any {
+	header := "LARGEST MOVES\tSET\tNUMBER\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID"
+	table(out, header, prices.Largest, func(move diff.Move) []any {
 		return []any{
-			move.Name, move.Variant, move.Condition, dollars(move.FromCents), dollars(move.ToCents),
-			signed(move.Percent), move.ID,
+			move.Name, move.Set, move.Number, move.Variant, move.Condition, dollars(move.FromCents),
+			dollars(move.ToCents), signed(move.Percent), move.ID,
 		}
 	})
 }

@@ -104,6 +104,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		return err
 	}
 
+	flags.record(cmd, made.entry("create", now))
 	return made.print(cmd, flags.asJSON)
 }
 
@@ -255,13 +256,17 @@ func keysRevoke() *cobra.Command {
 		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *access.Key
+			now := time.Now()
 			err := flags.update(func(file *access.KeyFile) (err error) {
-				key, err = file.Revoke(args[0], time.Now())
+				key, err = file.Revoke(args[0], now)
 				return err
 			})
 			if err != nil {
 				return err
 			}
+			flags.record(cmd, keyEntry{
+				At: now, Command: "revoke", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface,
+			})
 
 			row := map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}
 			return say(cmd, flags.asJSON, row, "revoked %s", key.ID)
@@ -281,12 +286,17 @@ func keysRotate() *cobra.Command {
 			}
 
 			var made issuedKey
+			now := time.Now()
 			err := flags.update(issuing(&made, func(file *access.KeyFile) (*access.Key, string, error) {
-				return file.Rotate(args[0], overlap, time.Now())
+				return file.Rotate(args[0], overlap, now)
 			}))
 			if err != nil {
 				return err
 			}
+
+			entry := made.entry("rotate", now)
+			entry.From = args[0]
+			flags.record(cmd, entry)
 			return made.print(cmd, flags.asJSON)
 		},
 	}

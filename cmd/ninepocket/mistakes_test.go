@@ -70,6 +70,7 @@ var badValues = map[string][]string{
 // freeFlags take any text: what is wrong with it only shows when it is used, or it is compared with
 // what there is.
 var freeFlags = []string{
+	"ninepocket snapshot rollback --reason",
 	"dir", "images", "into", "key", "mapping", "preview-key", "profiles", "ready-file", "ninepocket usage --tenant",
 }
 

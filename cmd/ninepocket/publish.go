@@ -54,7 +54,7 @@ func (flags *publishFlags) add(cmd *cobra.Command) {
 func (flags *publishFlags) publishing(now time.Time, store string) (snapshot.Publishing, error) {
 	var wrong problems
 	retention := snapshot.Retention{Keep: flags.keep, Recent: cursor.Lifetime}
-	publishing := snapshot.Publishing{Now: now, Retention: retention}
+	publishing := snapshot.Publishing{Now: now, Retention: retention, By: who()}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
@@ -212,7 +212,8 @@ func (flags *storeFlags) refusal(err error, config string) error {
 
 func snapshotRollback() *cobra.Command {
 	var flags storeFlags
-	return flags.addStored(&cobra.Command{
+	var reason string
+	cmd := &cobra.Command{
 		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
 			"current\n" +
@@ -224,14 +225,19 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			check := servable(defaultConfig().ProductPrefix)
-			cur, err := flags.dir().Rollback(id, snapshot.Publishing{Now: time.Now(), Check: check})
+			cur, err := flags.dir().Rollback(id, snapshot.Publishing{
+				Now: time.Now(), Check: check, By: who(), Reason: strings.TrimSpace(reason),
+			})
 			if err != nil {
 				return err
 			}
 			row := publishedRow{cur.ID, &cur, true, nil}
 			return say(cmd, flags.asJSON, row, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 		},
-	})
+	}
+	flags.addStored(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that is recorded")
+	return cmd
 }
 
 // verdicts are what the guards said when a snapshot was published last, else what they would say

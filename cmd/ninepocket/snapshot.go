@@ -57,6 +57,8 @@ type listed struct {
 	Cards      int       `json:"cards"`
 	Bytes      int64     `json:"bytes"`
 	Held       bool      `json:"held"`
+	// Refused are the guards that refused it last, unless it was published since.
+	Refused []snapshot.Verdict `json:"refused,omitempty"`
 }
 
 func snapshotList() *cobra.Command {
@@ -86,10 +88,11 @@ func snapshotList() *cobra.Command {
 
 			// An empty list is [] for scripts, and never null.
 			rows := []listed{}
+			refused := flags.refused()
 			for _, m := range all {
 				rows = append(rows, listed{
 					m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(),
-					slices.Contains(held, m.ID),
+					slices.Contains(held, m.ID), refused[m.ID],
 				})
 			}
 			return list(cmd, flags.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
@@ -101,6 +104,14 @@ func (l listed) cells() []any {
 	var marks []string
 	if l.Held {
 		marks = append(marks, "held")
+	}
+
+	if len(l.Refused) > 0 {
+		var guards []string
+		for _, verdict := range l.Refused {
+			guards = append(guards, verdict.Name)
+		}
+		marks = append(marks, "refused by "+strings.Join(guards, ", "))
 	}
 	if l.Current {
 		// The last word: scripts look for it.

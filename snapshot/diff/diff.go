@@ -88,6 +88,8 @@ const MovedShare = 0.60
 type Move struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
+	Set       string   `json:"set,omitempty"`    // name of its set
+	Number    string   `json:"number,omitempty"` // printed on the card
 	Variant   string   `json:"variant"`
 	Condition string   `json:"condition"`
 	FromCents int64    `json:"from_cents"`

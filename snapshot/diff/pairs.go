@@ -132,6 +132,10 @@ func (p *Pairs) move(pair Pair, prefix string) Move {
 	if n := b.Cards.ID.Len(); pair.ItemB < n {
 		m.ID = b.Cards.ID.At(pair.ItemB)
 		m.Name = b.Cards.Name.At(pair.ItemB)
+		m.Number = b.Cards.Number.At(pair.ItemB)
+		if set := b.Cards.Set[pair.ItemB]; set != snapshot.NoSet {
+			m.Set = b.Sets.Name.At(int(set))
+		}
 	} else {
 		m.ID = prefix + b.Sealed.Tail.At(pair.ItemB-n)
 		m.Name = b.Sealed.Name.At(pair.ItemB - n)
