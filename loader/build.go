@@ -121,6 +121,7 @@ type builder struct {
 	newest    days
 	dated     []dated // by input with prices, as report.Prices
 
+	lacking func(s *sealed, lacks string) // is told what leaves the catalog; nil for nobody
 	missing map[gapKey]gap
 	priced  map[gapKey]bool // groups that have a price row of a day
 
@@ -144,7 +145,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		latest: snapshot.NoDay,
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
-			Filled: []string{}, Days: []DayGap{}, Groups: []HeldGroup{},
+			Filled: []string{}, Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
 		},
 		history: newHistory(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}
@@ -222,6 +223,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	b.progress("assemble", 0, 0)
 	c := b.assemble(at)
 	b.report.QuarantineCut = b.quarantine.cut
+	b.report.MappingNotes = append(b.report.MappingNotes, b.mapping.unmatched(b.merged)...)
 	for i := range b.dated {
 		b.report.Prices[i].TooOld = b.dated[i].before(c.Date() - snapshot.HistoryDays + 1)
 	}
@@ -238,6 +240,7 @@ func (b *builder) openAll(inputs []Input) ([]opened, error) {
 	for _, in := range inputs {
 		options := func(feed string) (source.Options, bool) {
 			o, ok := b.mapping.feeds[feed]
+			b.mapping.metFeeds[feed] = true
 			o.CollectedAt = b.o.CollectedAt
 			o.Unpack = b.o.Unpack
 			return o, ok

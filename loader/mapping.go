@@ -33,6 +33,9 @@ const (
 	aliasCard = "card"
 )
 
+// sealedHeader is the first line of sealed.csv.
+var sealedHeader = []string{"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition"}
+
 // mapping is what an operator knows and no feed says (--mapping DIR).
 type mapping struct {
 	sealed  map[string]sealedFacts
@@ -41,6 +44,10 @@ type mapping struct {
 	search  map[string]searchAlias         // folded phrase → what it stands for
 	// ownSearch are the phrases of the file that is being read.
 	ownSearch map[string]bool
+
+	// Rows that met something in the build; others are told.
+	metSealed map[string]bool
+	metFeeds  map[string]bool
 }
 
 // loadMapping reads a mapping directory; "" is an empty one. An operator's mistake stops the build:
@@ -49,6 +56,7 @@ func loadMapping(dir string) (*mapping, error) {
 	m := &mapping{
 		sealed: map[string]sealedFacts{}, aliases: map[string]map[string][]string{},
 		feeds: map[string]source.Options{}, search: map[string]searchAlias{},
+		metSealed: map[string]bool{}, metFeeds: map[string]bool{},
 	}
 	if err := m.readShipped(); err != nil {
 		return nil, err
@@ -64,8 +72,7 @@ func loadMapping(dir string) (*mapping, error) {
 		name string
 		read func(io.Reader) error
 	}{
-		{sealedFile, tableReader(m.sealedRow,
-			"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition")},
+		{sealedFile, tableReader(m.sealedRow, sealedHeader...)},
 		{aliasesFile, tableReader(m.aliasRow, "kind", "namespace", "ref", "target_namespace", "target_ref")},
 		{feedsFile, m.readFeeds},
 		{searchFile, tableReader(m.searchRow, searchHeader...)},
@@ -110,8 +117,9 @@ func tableReader(row func([]string) error, header ...string) func(io.Reader) err
 			// Spreadsheets begin a file with a byte order mark.
 			first[0] = strings.TrimPrefix(first[0], "\uFEFF")
 		}
-		// Rows are read by position, so that the header must be the one that is meant.
-		if !slices.Equal(first, header) {
+		// Rows are read by position, so that the header must be the one that is meant. What a
+		// suggestion says besides is for people.
+		if !slices.Equal(first, header) && !slices.Equal(first, slices.Concat(header, reviewColumns)) {
 			return fmt.Errorf("its first line must be %q", strings.Join(header, ","))
 		}
 
@@ -124,7 +132,7 @@ func tableReader(row func([]string) error, header ...string) func(io.Reader) err
 				return err
 			}
 
-			if err := row(record); err != nil {
+			if err := row(record[:len(header)]); err != nil {
 				line, _ := r.FieldPos(0)
 				return fmt.Errorf("line %d %w", line, err)
 			}
@@ -163,6 +171,7 @@ func (m *mapping) sealedRow(r []string) error {
 func (m *mapping) sealedOf(refs []string) sealedFacts {
 	for _, ref := range refs {
 		if facts, ok := m.sealed[ref]; ok {
+			m.metSealed[ref] = true
 			return facts
 		}
 	}
@@ -202,6 +211,59 @@ func (m *mapping) aliasRow(r []string) error {
 // same returns the references that an operator declared to be the same thing as ref.
 func (m *mapping) same(kind, ref string) []string { return m.aliases[kind][ref] }
 
+// asCollected is the value of as_of for a feed whose prices were observed when it was collected.
+const asCollected = "as collected"
+
+// unmatched tells of rows that met nothing in the build. A row may be of a source that another build
+// has, so that it is no error.
+func (m *mapping) unmatched(items *merged) (notes []string) {
+	note := func(file, what string, of []string) {
+		if len(of) == 0 {
+			return
+		}
+		slices.Sort(of)
+		text := fmt.Sprintf("%s: %d %s: %s", file, len(of), what, strings.Join(of[:min(len(of), maxAliasNotes)], ", "))
+		if len(of) > maxAliasNotes {
+			text += ", and more"
+		}
+		notes = append(notes, text)
+	}
+
+	var sealed, feeds, aliases []string
+	for ref := range m.sealed {
+		if !m.metSealed[ref] {
+			sealed = append(sealed, readable(ref))
+		}
+	}
+	for feed := range m.feeds {
+		if !m.metFeeds[feed] {
+			feeds = append(feeds, feed)
+		}
+	}
+
+	known := map[string]bool{}
+	items.eachID(func(refs []string, _, _ string) {
+		for _, ref := range refs {
+			known[ref] = true
+		}
+	})
+	for _, of := range m.aliases {
+		for ref, same := range of {
+			// An alias is told once, from the side that sorts first.
+			for _, other := range same {
+				if ref < other && !known[ref] && !known[other] {
+					aliases = append(aliases, readable(ref)+" = "+readable(other))
+				}
+			}
+		}
+	}
+
+	note(sealedFile, "rows name no sealed product of the sources", sealed)
+	note(aliasesFile, "aliases name nothing that the sources have", aliases)
+	note(feedsFile, "feeds are those of no input", feeds)
+	return notes
+}
+
 // feedTable is one feed's table in feeds.toml.
 type feedTable struct {
 	DefaultCondition string `toml:"default_condition"`
@@ -231,9 +293,14 @@ func (m *mapping) readFeeds(r io.Reader) error {
 		case time.Time:
 			o.AsOf = at.UTC()
 		case string:
+			if at == asCollected {
+				o.AsCollected = true
+				break
+			}
 			o.AsOf, err = time.Parse(time.RFC3339, at)
 			if err != nil {
-				return fmt.Errorf("feed %q has as_of %q: %w", feed, at, err)
+				return fmt.Errorf("feed %q has as_of %q: want a time such as 2026-08-22T20:00:00Z, or %q", feed, at,
+					asCollected)
 			}
 
 		default:

@@ -174,6 +174,9 @@ func (b *builder) verify(m *merged) {
 
 		if lacks != "" {
 			b.report.SealedLeftOut[lacks]++
+			if b.lacking != nil {
+				b.lacking(&s, lacks)
+			}
 			for _, ref := range s.refs {
 				b.leftOut[ref] = true
 			}

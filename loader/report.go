@@ -32,6 +32,8 @@ type Report struct {
 	// AliasNotes tells of the first of them.
 	AliasesUnmatched int      `json:"aliases_unmatched"`
 	AliasNotes       []string `json:"alias_notes"`
+	// MappingNotes tell of rows of the operator's mapping that met nothing.
+	MappingNotes []string `json:"mapping_notes"`
 }
 
 // DayGap is a run of days that a feed has no prices of.

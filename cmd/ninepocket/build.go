@@ -170,6 +170,7 @@ func notes(base *snapshot.Catalog, r *loader.Report) []string {
 	}
 
 	all = append(all, gapNotes(r)...)
+	all = append(all, r.MappingNotes...)
 	all = append(all, r.AliasNotes...)
 	if more := r.AliasesUnmatched - len(r.AliasNotes); more > 0 {
 		all = append(all, fmt.Sprintf("%d more search aliases stand for no card", more))
@@ -298,6 +299,9 @@ func (out *built) print(w *bufio.Writer) {
 	}
 
 	printCounts(w, "sealed products left out", out.Report.SealedLeftOut)
+	if n := out.Report.SealedLeftOut["units_per_package"]; n > 0 {
+		fmt.Fprintf(w, "%d of them need to be told how many units a package holds: ninepocket mapping suggest\n", n)
+	}
 	printCounts(w, "cards that are not products", out.Report.CardsUnverified)
 	printQuarantine(w, out.Quarantine, out.QuarantineFile)
 

@@ -121,6 +121,7 @@ func rootCommand() *cobra.Command {
 			holding("hold", "Keep a snapshot out of every clean-up until unhold", "holding", (*snapshot.Dir).Hold),
 			holding("unhold", "Let clean-ups remove a held snapshot again", "no longer holding",
 				(*snapshot.Dir).Unhold)),
+		group("mapping", "Tell a build what no feed says", mappingSuggest()),
 		group("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(), keysRotate(),
 			keysLog(),
 			group("tenant", "Change what a tenant may do", tenantResetDay())),

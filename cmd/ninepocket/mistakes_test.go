@@ -77,6 +77,7 @@ var freeFlags = []string{
 // goodArgs are what a command wants besides the flag that is tried.
 var goodArgs = map[string][]string{
 	"ninepocket feed pull":        {"tcgcsv", "--into", "feed"},
+	"ninepocket mapping suggest":  {"--source", "native:nowhere", "--into", "mapping"},
 	"ninepocket snapshot build":   {"--source", "native:nowhere"},
 	"ninepocket snapshot publish": {"latest"},
 	"ninepocket snapshot inspect": {"latest"},

@@ -207,6 +207,7 @@ type Options struct {
 	// (feeds.toml), zero for none.
 	DefaultCondition string
 	AsOf             time.Time
+	AsCollected      bool // rows were observed when they were collected, in the place of AsOf
 	Attribution      string
 	Partner          string
 

@@ -323,6 +323,9 @@ func (s *tcgCSV) Skipped() []Skip {
 // asOf is the observation time of a tree's rows: the operator's assertion for the feed, else not
 // known (decision 18). An assertion later than an archive day cannot have been meant for it.
 func (s *tcgCSV) asOf(t *tcgTree) int64 {
+	if s.opts.AsCollected {
+		return t.collected
+	}
 	at := msOf(s.opts.AsOf)
 	if t.dated && at > t.collected {
 		return snapshot.NoTime

@@ -1,0 +1,148 @@
+package loader
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// Suggestion is a row of sealed.csv that an operator may take over: what the rules for names know of
+// a sealed product, and how many units such packages usually hold, which no feed says.
+type Suggestion struct {
+	Namespace, Ref, Name, Set      string
+	PackageType, UnitKind, Edition string
+	Units                          int
+	Reason                         string
+}
+
+// Suggestions are what Suggest found.
+type Suggestions struct {
+	Rows []Suggestion
+	// Unknown counts the sealed products that no rule knows, by what they lack.
+	Unknown map[string]int
+}
+
+// Suggest reads the catalogs of a build and proposes what its mapping lacks, in the order of the
+// inputs.
+func Suggest(ctx context.Context, o Options) (*Suggestions, error) {
+	b, err := newBuilder(o, source.Open)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := b.openAll(o.Sources)
+	if err != nil {
+		return nil, err
+	}
+
+	out := &Suggestions{Unknown: map[string]int{}}
+	var left []sealed
+	b.lacking = func(s *sealed, lacks string) {
+		if lacks == "units_per_package" {
+			left = append(left, *s)
+		} else {
+			out.Unknown[lacks]++
+		}
+	}
+	if err := b.readCatalogs(ctx, sources); err != nil {
+		return nil, err
+	}
+
+	names := map[string]string{}
+	for i := range b.merged.sets {
+		for _, ref := range b.merged.sets[i].refs {
+			names[ref] = b.merged.sets[i].name
+		}
+	}
+	for i := range left {
+		row := suggestionOf(&left[i], names[left[i].group])
+		if row.Units == 0 {
+			out.Unknown["units_per_package"]++
+			continue
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out, nil
+}
+
+func suggestionOf(s *sealed, set string) Suggestion {
+	namespace, ref := splitRef(s.refs[0])
+	row := Suggestion{
+		Namespace: namespace, Ref: ref, Name: s.name, Set: set, PackageType: s.packageType, Edition: s.edition,
+		UnitKind: cmp.Or(s.unitKind, boosterPack),
+	}
+	if s.packageType == boosterCase {
+		row.UnitKind = boosterBox
+	}
+	row.Units, row.Reason = usualUnits(snapshot.Games[s.game].Slug, s.packageType, s.edition, set, s.name)
+	return row
+}
+
+// specialSets are Pokémon sets that came without booster boxes and whose Elite Trainer Boxes hold
+// ten packs.
+var specialSets = []string{
+	"Shining Legends", "Dragon Majesty", "Hidden Fates", "Champion's Path", "Shining Fates", "Celebrations",
+	"Pokemon GO", "Crown Zenith", "Generations",
+}
+
+// usualUnits is how many units a package of its kind and time usually holds, 0 where no rule knows,
+// and the rule in words for whoever reviews it.
+func usualUnits(game, kind, edition, set, name string) (n int, reason string) {
+	center := edition != "" && edition != editionStandard
+	switch {
+	case game == "one-piece" && kind == boosterBox && strings.HasPrefix(set, "Premium Booster"):
+		return 20, "a box of One Piece premium boosters usually holds 20 packs"
+	case game == "one-piece" && kind == boosterBox:
+		return 24, "a One Piece booster box usually holds 24 packs"
+	case game == "one-piece" && kind == boosterCase:
+		return 12, "a One Piece case usually holds 12 boxes"
+	case game != "pokemon":
+		return 0, ""
+	case kind == boosterBox:
+		return 36, "an English Pokémon booster box usually holds 36 packs"
+	case kind == boosterCase:
+		return 6, "an English Pokémon case usually holds 6 boxes"
+	case kind == boosterBundle:
+		return 6, "a Pokémon booster bundle usually holds 6 packs"
+	case kind != eliteTrainerBox:
+		return 0, ""
+	}
+
+	newer := strings.HasPrefix(set, "SV") || strings.HasPrefix(set, "ME")
+	switch {
+	case strings.Contains(name, "Elite Trainer Box Plus"):
+		return 8, "an Elite Trainer Box Plus is said to hold 8 packs: look twice"
+	case newer && center:
+		return 11, "a Pokémon Center Elite Trainer Box since Scarlet & Violet usually holds 11 packs"
+	case newer:
+		return 9, "an Elite Trainer Box since Scarlet & Violet usually holds 9 packs"
+	case center:
+		return 10, "a Pokémon Center Elite Trainer Box of Sword & Shield usually holds 10 packs"
+	case slices.Contains(specialSets, strings.TrimPrefix(set, "SWSH: ")):
+		return 10, "an Elite Trainer Box of a special set usually holds 10 packs: look twice"
+	}
+	return 8, "an Elite Trainer Box before Scarlet & Violet usually holds 8 packs"
+}
+
+// reviewColumns may follow the columns of sealed.csv; they are for people.
+var reviewColumns = []string{"name", "set", "reason"}
+
+// Write writes suggestions as sealed.csv, which a build takes by --mapping.
+func (s *Suggestions) Write(w io.Writer) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(slices.Concat(sealedHeader, reviewColumns))
+	for _, row := range s.Rows {
+		_ = out.Write([]string{
+			row.Namespace, row.Ref, row.PackageType, strconv.Itoa(row.Units), row.UnitKind, row.Edition,
+			row.Name, row.Set, row.Reason,
+		})
+	}
+	out.Flush()
+	return out.Error()
+}
