@@ -73,7 +73,7 @@ whole: ## do in full the sweeps that make test does a sample of, without the rac
 
 .PHONY: torture
 torture: ## kill servers and publishers at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients and 12,000 hostile ones; restart and upgrade under 100,000 requests; let every fault of the table come upon the real program; simulate faults of disk and clock, and plant mistakes; flip every bit (an hour)
-	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors|TestFaults|TestMounted|TestDamaged|TestBegun|TestTenMinutes$$|TestUniverse|TestPlanted|TestCheckpointBits)' -count=1 -v -timeout 120m ./access ./cmd/ninepocket ./server
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors|TestFaults|TestMounted|TestDamaged|TestBegun|TestTenMinutes$$|TestYear$$|TestUniverse|TestPlanted|TestCheckpointBits)' -count=1 -v -timeout 120m ./access ./cmd/ninepocket ./server
 
 .PHONY: hunt
 hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 to 13 min)

@@ -145,7 +145,8 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		latest: snapshot.NoDay,
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasNotes: []string{},
-			Filled: []string{}, Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
+			Filled: []string{}, Refused: []RefusedDay{},
+			Days: []DayGap{}, Groups: []HeldGroup{}, MappingNotes: []string{},
 		},
 		history: newHistory(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
 	}
@@ -174,6 +175,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 type opened struct {
 	Input
 	source.Source
+	refused map[string]bool // files of prices that are not to be believed
 }
 
 func (b *builder) build(ctx context.Context) (*Result, error) {
@@ -186,6 +188,9 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	kept, err := b.openKept(sources)
+	if err == nil {
+		kept, err = b.believed(ctx, kept)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -332,7 +337,7 @@ func (b *builder) readPrices(ctx context.Context, in opened, isSource bool) erro
 	}
 	p := &pricer{
 		sink: sink{b: b}, index: b.indexRefs(f.Namespace, b.merged), feed: feed, report: &report,
-		strict: isSource && f.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
+		refused: in.refused, strict: isSource && f.HasCatalog, first: math.MaxInt32, last: snapshot.NoDay,
 	}
 
 	if err := in.Prices(ctx, p); err != nil {

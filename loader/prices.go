@@ -100,10 +100,11 @@ func (ix refIndex) find(ref string) int32 {
 // pricer is the sink of one input's prices.
 type pricer struct {
 	sink
-	index  refIndex
-	feed   uint8
-	report *PriceReport
-	strict bool // a price of an unknown item is quarantined: the input has its own catalog
+	index   refIndex
+	feed    uint8
+	report  *PriceReport
+	refused map[string]bool // files that are not to be believed
+	strict  bool            // a price of an unknown item is quarantined: the input has its own catalog
 
 	first, last snapshot.Day // that rows of items span
 	dated       dated        // the prices of items
@@ -117,6 +118,10 @@ type pricer struct {
 func (p *pricer) Price(r source.Price) {
 	b := p.b
 	if !p.timely(&r) {
+		return
+	}
+	if p.refused[r.At.File] {
+		p.leaveOut(&r)
 		return
 	}
 

@@ -22,9 +22,10 @@ type Report struct {
 	LanesExpired int `json:"lanes_expired"`
 	// Filled are the days that were read from kept day files. Days are runs of days that a feed has
 	// no prices of; Groups those that it lacks of the newest day, and what stands in.
-	Filled []string    `json:"filled"`
-	Days   []DayGap    `json:"missing_days"`
-	Groups []HeldGroup `json:"missing_groups"`
+	Filled  []string     `json:"filled"`
+	Refused []RefusedDay `json:"refused_days"`
+	Days    []DayGap     `json:"missing_days"`
+	Groups  []HeldGroup  `json:"missing_groups"`
 	// QuarantineCut is how many quarantine lines were counted but not kept, because there were too
 	// many.
 	QuarantineCut int `json:"quarantine_cut"`
@@ -34,6 +35,14 @@ type Report struct {
 	AliasNotes       []string `json:"alias_notes"`
 	// MappingNotes tell of rows of the operator's mapping that met nothing.
 	MappingNotes []string `json:"mapping_notes"`
+}
+
+// RefusedDay is a kept day, or a file of one, whose prices no day can have: it was left out.
+type RefusedDay struct {
+	Day   string `json:"day"`
+	Input Input  `json:"input"`
+	File  string `json:"file,omitempty"`
+	Why   string `json:"why"`
 }
 
 // DayGap is a run of days that a feed has no prices of.

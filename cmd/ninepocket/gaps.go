@@ -68,6 +68,18 @@ func gapNotes(r *loader.Report) (all []string) {
 		all = append(all, "filled from kept day files: "+spans(r.Filled))
 	}
 
+	for i, day := range r.Refused {
+		if i == mostGaps {
+			all = append(all, fmt.Sprintf("%d more are left out", len(r.Refused)-i))
+			break
+		}
+		what := "the kept day " + day.Day
+		if day.File != "" {
+			what = day.File + " of " + what
+		}
+		all = append(all, fmt.Sprintf("%s is left out: %s; to take the day all the same, add: --prices %s", what,
+			day.Why, day.Input))
+	}
 	for i, group := range r.Groups {
 		if i == mostGaps {
 			all = append(all, fmt.Sprintf("%d more groups are missing", len(r.Groups)-i))

@@ -18,7 +18,7 @@ import (
 )
 
 // firstEvening is when the fake feed of these tests was built first.
-var firstEvening = time.Date(2025, 11, 20, 20, 5, 33, 0, time.UTC)
+var firstEvening = time.Date(2024, 6, 3, 20, 5, 33, 0, time.UTC)
 
 // house is an operator's house: a fake feed, what is pulled of it, a store, and a book of every price
 // that was ever pulled.
@@ -256,6 +256,28 @@ func TestNoDayIsLost(t *testing.T) {
 			t.Errorf("the build does not say %q: %s", want, stderr)
 		}
 	}
+}
+
+// TestBadSetOfAKeptDay has a day refused for one set, and wants the others' prices of it.
+func TestBadSetOfAKeptDay(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 12, 12)
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	h.evening(1, feedtest.Weather{Wrong: []string{feedtest.Path(3, "prices")}})
+	h.pulls(exitOK)
+	h.publishes(exitRefused)
+	for c := range h.feed.PerGroup {
+		delete(h.pulled[dayName(1)], feedtest.Product(3, c))
+	}
+
+	h.evening(2, feedtest.Weather{})
+	h.pulls(exitOK)
+	stderr := h.publishes(exitOK)
+	says(t, stderr, "filled from kept day files: "+dayName(1),
+		"68/104/prices of the kept day "+dayName(1)+" is left out: more than half of its prices",
+		"no prices of tcgcsv group 68/104 (Set D) for "+dayName(1))
+	h.holdsAll()
 }
 
 // TestMissingDayIsAdded pastes the command that a build names for a missing day, once its file was

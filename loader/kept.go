@@ -1,0 +1,196 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// A kept day may be one that was refused when it was new. What no day does is left out of the history
+// as it was then; the figures are those of the guards prices_moved and sets_repriced, which judge
+// current prices alone.
+const (
+	movedShare   = 0.60 // a price that went up or down by more has moved
+	mostMoved    = 0.05 // of a day's prices, within a week of what they are compared with
+	movedAtMost  = 0.50 // however many weeks
+	mostRepriced = 10.0 // by how much half of a group's prices may go up or down within a day
+	leastJudged  = 10   // prices; fewer say nothing
+)
+
+// keptDay holds a kept day's prices against those of the base.
+type keptDay struct {
+	source.Discard
+	base      *snapshot.Catalog
+	items     map[string]int32 // of the base, by reference and by product
+	namespace string
+
+	points []snapshot.Point
+	files  map[string][]float64 // by file: how many times each price is what it was
+	apart  snapshot.Day         // days between the day and what its prices are compared with, at most
+}
+
+// judgeKept says what of a kept day is not to be believed: all of it, with the reason, or some files.
+func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int32) (
+	why string, files map[string]bool, err error,
+) {
+	base := b.o.Base
+	k := &keptDay{
+		base: base, items: items, namespace: in.Feed().Namespace, files: map[string][]float64{},
+	}
+	if err := in.Prices(ctx, k); err != nil {
+		return "", nil, fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
+	}
+
+	moved := 0
+	all := 0
+	files = map[string]bool{}
+	for file, ratios := range k.files {
+		for _, ratio := range ratios {
+			if ratio > 1+movedShare || ratio < 1-movedShare {
+				moved++
+			}
+		}
+		all += len(ratios)
+		if k.repriced(ratios) {
+			files[file] = true
+		}
+	}
+
+	share := float64(moved) / float64(max(all, 1))
+	limit := min(mostMoved*max(1, float64(k.apart)/7), movedAtMost)
+	if all >= leastJudged && share > limit && len(files)*2 > len(k.files) {
+		return fmt.Sprintf("%d of %d prices moved by more than 60 %%", moved, all), nil, nil
+	}
+	return "", files, nil
+}
+
+// repriced reports whether more than half of a file's prices are so many times what they were.
+func (k *keptDay) repriced(ratios []float64) bool {
+	limit := mostRepriced * math.Sqrt(max(1, float64(k.apart)))
+	n := 0
+	for _, ratio := range ratios {
+		if ratio > limit || ratio < 1/limit {
+			n++
+		}
+	}
+	return len(ratios) >= min(leastJudged, 5) && n*2 > len(ratios)
+}
+
+// Price compares a row with the newest price of its lane before it, or the first after it.
+func (k *keptDay) Price(r source.Price) {
+	item, known := k.items[r.Ref]
+	if !known || r.Cents <= 0 {
+		return
+	}
+
+	l := &k.base.Lanes
+	from, to := l.Of.Range(int(item))
+	for lane := from; lane < to; lane++ {
+		sealed := int(item) >= k.base.Cards.ID.Len()
+		if k.base.Feeds.Namespace.At(int(l.Feed[lane])) != k.namespace ||
+			!sealed && k.base.Variants.At(int(l.Variant[lane])) != r.Variant {
+			continue
+		}
+		was, day := k.before(lane, r.Day)
+		if was > 0 {
+			k.files[r.At.File] = append(k.files[r.At.File], float64(r.Cents)/float64(was))
+			k.apart = max(k.apart, max(r.Day-day, day-r.Day))
+		}
+		return
+	}
+}
+
+// before is the newest price of a lane of the base up to a day, else its first.
+func (k *keptDay) before(lane int, day snapshot.Day) (cents int64, of snapshot.Day) {
+	k.points = k.base.History.AppendPoints(k.points[:0], lane, 0, k.base.Date())
+	if len(k.points) == 0 {
+		return 0, 0
+	}
+	byDay := func(p snapshot.Point, d snapshot.Day) int { return int(p.Day - d) }
+	at, found := slices.BinarySearchFunc(k.points, day, byDay)
+	if !found && at > 0 {
+		at--
+	}
+	point := k.points[min(at, len(k.points)-1)]
+	return point.Cents, point.Day
+}
+
+// itemsOfRefs are the items of the base by the references of a feed, and by the product where it is
+// clear.
+func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
+	base := b.o.Base
+	rows := map[string]int32{}
+	for i := range base.Cards.ID.Len() {
+		rows[base.Cards.ID.At(i)] = int32(i)
+	}
+	for i := range base.Sealed.Tail.Len() {
+		rows[sealedPrefix+base.Sealed.Tail.At(i)] = int32(base.Cards.ID.Len() + i)
+	}
+
+	items := map[string]int32{}
+	prefix := fullRef(namespace, "")
+	for i := range base.Registry.Ref.Len() {
+		ref, of := strings.CutPrefix(base.Registry.Ref.At(i), prefix)
+		if item, known := rows[base.Registry.RefID.At(i)]; of && known {
+			items[ref] = item
+		}
+	}
+	return items
+}
+
+// believed leaves out the kept days, and the files of them, that no day of the base can be followed
+// by or follow.
+func (b *builder) believed(ctx context.Context, kept []opened) ([]opened, error) {
+	if b.o.Base == nil || len(kept) == 0 {
+		return kept, nil
+	}
+
+	items := b.itemsOfRefs(kept[0].Feed().Namespace)
+	var out []opened
+	for _, in := range kept {
+		why, files, err := b.judgeKept(ctx, in, items)
+		if err != nil {
+			return nil, err
+		}
+		day, _ := in.Source.(source.Dated).Newest() //nolint:errcheck // openKept opened these alone
+		if why != "" {
+			b.report.Refused = append(b.report.Refused, RefusedDay{Day: day.String(), Input: in.Input, Why: why})
+			text := day.String()
+			b.report.Filled = slices.DeleteFunc(b.report.Filled, func(filled string) bool { return filled == text })
+			continue
+		}
+
+		// A Source is read once.
+		again, err := b.openAll([]Input{in.Input})
+		if err != nil {
+			return nil, err
+		}
+		for file := range files {
+			b.report.Refused = append(b.report.Refused, RefusedDay{
+				Day: day.String(), Input: in.Input, File: file,
+				Why: "more than half of its prices went up or down by 10 times or more",
+			})
+		}
+		again[0].refused = files
+		out = append(out, again...)
+	}
+	return out, nil
+}
+
+// leaveOut passes over a row of a file that is not to be believed: its group has no prices of the
+// day.
+func (p *pricer) leaveOut(r *source.Price) {
+	item := p.find(r.Ref)
+	if item < 0 {
+		return
+	}
+	it := p.b.merged.item(int(item))
+	if it.group != "" {
+		p.b.missing[gapKey{p.feed, it.game, r.Day, it.group}] = gap{}
+	}
+}
