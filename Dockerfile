@@ -1,4 +1,4 @@
-# A static binary alone: no shell, no libraries, no user database. docs/OPERATIONS.md says how to run it.
+# A static binary alone: no shell, no libraries, no user database. docs/INSTALL.md says how to run it.
 #
 #   docker build --build-arg VERSION="$(git describe --tags --always)" -t ninepocket .
 

@@ -12,7 +12,7 @@ import (
 	"ninepocket/internal/tamper"
 )
 
-// fault is one cell of the table of faults (docs/OPERATIONS.md, Faults and recovery): something that
+// fault is one cell of the table of faults (docs/MOVE.md, Faults and recovery): something that
 // the environment does to a running server for a while.
 type fault struct {
 	name  string

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 // pullFlags are the flags of feed pull.
 type pullFlags struct {
 	feed.Options
+	config string
 	asJSON bool
 }
 
@@ -58,13 +60,45 @@ func feedPull() *cobra.Command {
 		"time between two requests for pictures")
 	f.StringVar(&flags.UserAgent, "user-agent", "", "`TEXT` that names you to the feed, with an address")
 	f.IntVar(&flags.KeepDays, "keep-days", feed.DefaultKeepDays, "day files that stay; 0 keeps all")
+	f.StringVar(&flags.config, "config", "",
+		"TOML configuration `FILE` whose table [feed] stands for flags that are not given\n"+
+			"(default: $NINEPOCKET_CONFIG)")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
-	require(cmd, "into")
 	return cmd
 }
 
+// merged are the options by flags, and by the configuration where a flag is not given.
+func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
+	c, err := readConfig(cmp.Or(flags.config, os.Getenv(envPrefix+"CONFIG")), os.Environ(), func(string) {})
+	if err != nil {
+		return feed.Options{}, err
+	}
+	o, err := c.pulling()
+	if err != nil {
+		return o, fmt.Errorf("cannot use [feed]: %w", err)
+	}
+
+	given := flags.Options
+	for name, take := range map[string]func(){
+		"into": func() { o.Into = given.Into }, "url": func() { o.URL = given.URL },
+		"games": func() { o.Games = given.Games }, "images": func() { o.Images = given.Images },
+		"interval":       func() { o.Interval = given.Interval },
+		"image-interval": func() { o.ImageInterval = given.ImageInterval },
+		"user-agent":     func() { o.UserAgent = given.UserAgent }, "keep-days": func() { o.KeepDays = given.KeepDays },
+	} {
+		if cmd.Flags().Changed(name) {
+			take()
+		}
+	}
+	return o, nil
+}
+
 func (flags *pullFlags) run(cmd *cobra.Command) error {
-	result, err := pullFeed(cmd, flags.Options, flags.asJSON)
+	o, err := flags.merged(cmd)
+	if err != nil {
+		return fail(exitUsage, "", err)
+	}
+	result, err := pullFeed(cmd, o, flags.asJSON)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,9 +69,9 @@ func gapNotes(r *loader.Report) (all []string) {
 		all = append(all, "filled from kept day files: "+spans(r.Filled))
 	}
 
-	for i, day := range r.Refused {
-		if i == mostGaps {
-			all = append(all, fmt.Sprintf("%d more are left out", len(r.Refused)-i))
+	for i, day := range slices.Backward(r.Refused) {
+		if len(r.Refused)-i > mostGaps {
+			all = append(all, fmt.Sprintf("%d more are left out", i+1))
 			break
 		}
 		what := "the kept day " + day.Day
@@ -102,9 +103,12 @@ func (flags *buildFlags) missingDays(r *loader.Report, base *snapshot.Catalog) (
 		after = base.Date().String()
 	}
 
-	for i, gap := range r.Days {
+	// The newest first: what is older was told before.
+	runs := slices.Clone(r.Days)
+	slices.SortStableFunc(runs, func(a, b loader.DayGap) int { return strings.Compare(b.To, a.To) })
+	for i, gap := range runs {
 		if i == mostGaps {
-			all = append(all, fmt.Sprintf("%d more runs of days are missing", len(r.Days)-i))
+			all = append(all, fmt.Sprintf("%d more runs of days are missing; --json names all", len(runs)-i))
 			break
 		}
 		text := fmt.Sprintf("no prices of %s, %s, for %s", gap.Feed, gap.Game, span(gap.From, gap.To))
