@@ -30,6 +30,7 @@ func shBlocks(t *testing.T, page, heading string) (blocks []string) {
 		}
 		text, _, _ = strings.Cut(rest, "\n## ")
 	}
+
 	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```").FindAllStringSubmatch(text, -1) {
 		blocks = append(blocks, block[1])
 	}
