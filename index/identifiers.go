@@ -47,6 +47,24 @@ func (ix *Index) Identified(identifier string) []uint32 {
 	return ix.identifiers.find(identifier)
 }
 
+// Respell is an identifier as the catalog spells it: people write namespaces in other letters and
+// spaces around both parts, as in "TCGplayer: 42382". Any other text stays as it is.
+func (ix *Index) Respell(ref string) string {
+	namespace, value, ok := strings.Cut(ref, ":")
+	if !ok || len(ix.Identified(ref)) > 0 {
+		return ref
+	}
+
+	namespace = strings.TrimSpace(namespace)
+	value = strings.TrimSpace(value)
+	for _, known := range ix.namespaces {
+		if strings.EqualFold(known, namespace) {
+			return known + ":" + value
+		}
+	}
+	return ref
+}
+
 // Called are the cards that a batch gives for an identifier: all that have it, ten at most.
 func (ix *Index) Called(identifier string) []uint32 {
 	cards := ix.Identified(identifier)

@@ -134,7 +134,8 @@ func (e *Endpoint) find(m *Message) (int, *Fault) {
 	if name.Kind() != '"' {
 		return NoTool, m.fault(invalidParams, "Invalid params: name must be a string.")
 	}
-	if args := m.params.Member("arguments").Kind(); args != 0 && args != '{' {
+	// As for its members, null is as absent.
+	if args := m.params.Member("arguments").Kind(); args != 0 && args != 'n' && args != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
 	}
 

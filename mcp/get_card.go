@@ -24,7 +24,7 @@ func getCardTool() *tool {
 }
 
 func getCard(in *request, out *reply) refusal {
-	ref := in.text("id")
+	ref := in.View.Index.Respell(in.text("id"))
 	card, ok := in.View.Index.Named(ref)
 	if !ok {
 		return noSuchCard(in, out, ref)

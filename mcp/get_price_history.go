@@ -54,7 +54,7 @@ func getPriceHistoryTool() *tool {
 }
 
 func getPriceHistory(in *request, out *reply) refusal {
-	ref := in.text("id")
+	ref := in.View.Index.Respell(in.text("id"))
 	card, ok := in.View.Index.Named(ref)
 	if !ok {
 		return noSuchCard(in, out, ref)

@@ -60,8 +60,11 @@ func TestValueNeverGuesses(t *testing.T) {
 	f(args{"name": long}, "priced", "card_long")
 	f(args{"name": long[:len(long)-len("[Winner]")] + "[Champion]"}, "unmatched", "")
 	f(args{"name": long[:len(long)-len("[Winner]")] + "[Champion]", "set": "OP05", "number": "P-001"}, "unmatched", "")
-	// An id is an id, whatever else the line says.
-	f(args{"id": "charizard-base", "name": "Pikachu", "set": "Jungle"}, "priced", "card_charizard_base")
+	// An id tells the card, and what else the line says must be of that card.
+	f(args{"id": "charizard-base", "name": "Charizrd", "set": "Base"}, "priced", "card_charizard_base")
+	f(args{"id": "charizard-base", "name": "Pikachu"}, "unpriced", "card_charizard_base")
+	f(args{"id": "charizard-base", "set": "Jungle"}, "unpriced", "card_charizard_base")
+	f(args{"id": "charizard-base", "line": "Charizard PSA 10"}, "unpriced", "card_charizard_base")
 	f(args{"id": "charizard", "name": "Charizard"}, "unmatched", "")
 	// Conditions and variants are never passed off as others.
 	f(args{"id": "charizard-base", "condition": "near_mint"}, "priced", "card_charizard_base")

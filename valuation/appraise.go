@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ninepocket/collector"
 	"ninepocket/engine"
 	"ninepocket/index"
 )
@@ -15,6 +14,7 @@ import (
 // is not safe for concurrent use.
 type Appraiser struct {
 	View *engine.View
+	cards
 
 	item    Item
 	pricer  pricer
@@ -35,6 +35,7 @@ type Appraiser struct {
 // text of a caller.
 func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
+	a.cards = cards{view}
 	a.pricer.reset(view)
 	a.noSets = 0
 	a.setName = ""
@@ -42,8 +43,10 @@ func (a *Appraiser) Reset(view *engine.View) {
 	a.item = Item{}
 
 	words := a.facts.words[:cap(a.facts.words)]
+	beside := a.facts.beside[:cap(a.facts.beside)]
 	clear(words)
-	a.facts = facts{words: words[:0]}
+	clear(beside)
+	a.facts = facts{words: words[:0], beside: beside[:0]}
 }
 
 // Value finds out what a line means and costs.
@@ -87,6 +90,7 @@ func (a *Appraiser) Value(item Item) Result {
 // byRef takes a line with an id, which wins over all else that it says. The words of one that is
 // nothing, and the rest of the line, may still say which card is meant.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
+	ref = a.View.Index.Respell(ref)
 	card, ok := a.View.Index.Card(ref)
 	cards := a.View.Index.Identified(ref)
 	if !ok && len(cards) == 1 {
@@ -100,12 +104,12 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		return
 	}
 	if ok {
-		a.settle(r, a.lanesOf(item), card)
+		a.settle(r, a.readRef(item), card)
 		return
 	}
 	if len(cards) > 1 {
 		// Whatever else the line says, the identifier goes first.
-		a.leave(r, a.lanesOf(item), cards)
+		a.leave(r, a.readRef(item), cards)
 		r.Ask = 0
 		r.Note = "several cards have this identifier; give one's id"
 		return
@@ -130,12 +134,17 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	r.Note = "no card has this id, slug or identifier; give a candidate's id, or " + r.Ask.Text() + " in its place"
 }
 
-// lanesOf is which lane a line with an id wants.
-func (a *Appraiser) lanesOf(item *Item) *facts {
-	a.facts = facts{item: item, words: a.facts.words[:0], variant: item.Variant, condition: item.Condition}
-	a.facts.another = item.another
-	a.facts.doubt = item.doubt
-	return &a.facts
+// readRef reads what a line with an id says of the copy. What it says of the card is held against it.
+func (a *Appraiser) readRef(item *Item) *facts {
+	item.claimRest()
+	f := &a.facts
+	*f = facts{
+		item: item, words: f.words[:0], beside: f.beside[:0], plain: true, game: -1, variant: item.Variant,
+		condition: item.Condition, another: item.another, doubt: item.doubt,
+	}
+	f.splitState()
+	f.readClaims(a)
+	return f
 }
 
 // byNumber takes a line without a name: set and number may still say which card it is.
@@ -162,7 +171,7 @@ func (a *Appraiser) byNumber(r *Result, f *facts) {
 func (a *Appraiser) there(f *facts) []uint32 {
 	a.fits = a.fits[:0]
 	for _, card := range f.numbered {
-		if a.passes(f, card) {
+		if a.passes(f, card) && (!f.hasSet || a.isIn(card, f.sets)) {
 			a.fits = append(a.fits, card)
 		}
 	}
@@ -190,6 +199,10 @@ func (a *Appraiser) byName(r *Result, f *facts) {
 			return
 		}
 
+		if f.near && !f.hasNumber {
+			a.leaveNear(r, f, fits)
+			return
+		}
 		a.decide(r, f, fits)
 		return
 	}
@@ -230,7 +243,7 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 	}
 
 	// Number and set leave this card alone, so that a misspelt name means no other.
-	return there[0], a.hasAll(f, there[0]) && slices.ContainsFunc(a.matches, func(m index.Match) bool {
+	return there[0], a.isLike(f, there[0]) && slices.ContainsFunc(a.matches, func(m index.Match) bool {
 		return m.Card == there[0] && m.Missing == 0
 	})
 }
@@ -386,17 +399,6 @@ func (a *Appraiser) settle(r *Result, f *facts, card int) {
 	}
 }
 
-// isNamed reports whether words are all of a card's own name.
-func (a *Appraiser) isNamed(words string, card uint32) bool {
-	for w := range strings.FieldsSeq(words) {
-		id, known := a.View.Index.Facts().Word(collector.Fold(w))
-		if !known || !a.View.Index.Facts().Names(card, id) {
-			return false
-		}
-	}
-	return true
-}
-
 // mostOthers is how many other printings a note names.
 const mostOthers = 2
 
@@ -431,6 +433,17 @@ func (a *Appraiser) leave(r *Result, f *facts, fits []uint32) {
 	r.Candidates = slices.Clone(a.likeliest(f, fits))
 	r.Ask = a.ask(f, fits)
 	r.Note = "give one's id, or " + r.Ask.Text()
+}
+
+// leaveNear leaves a line to the caller whose cards only come near the rarity that it says.
+func (a *Appraiser) leaveNear(r *Result, f *facts, fits []uint32) {
+	r.Status = Unmatched
+	r.Candidates = slices.Clone(a.likeliest(f, fits))
+	if len(fits) > 1 {
+		a.leave(r, f, fits)
+	}
+	r.Ask = AskName | AskSet | AskNumber
+	r.Note = "no card of this name has just this rarity; give one's id, or " + r.Ask.Text()
 }
 
 // likeliest are the first MaxCandidates of some cards in order of likeness. They hold until it is

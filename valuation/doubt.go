@@ -2,9 +2,12 @@ package valuation
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"ninepocket/collector"
+	"ninepocket/index"
+	"ninepocket/snapshot"
 )
 
 // addState takes a condition. A line has one.
@@ -45,13 +48,13 @@ func (f *facts) addFinish(phrase string, words []word) {
 func isNegation(w string) bool { return w == "no" || w == "not" || w == "non" || w == "without" }
 
 // denied reads what follows a negation: "no rev" asks for no reverse holo.
-func (f *facts) denied(a *Appraiser, i int) {
-	if i+1 == len(f.words) {
+func (f *facts) denied(a *Appraiser, words []word, i int) {
+	if i+1 == len(words) {
 		return
 	}
-	f.readAside(a, i+1)
-	if f.words[i+1].kind == wished {
-		f.doubt = `"` + f.words[i].raw + " " + f.words[i+1].raw + `" does not say what the copy is`
+	f.readAside(a, words, i+1)
+	if words[i+1].kind == wished {
+		f.doubt = `"` + words[i].raw + " " + words[i+1].raw + `" does not say what the copy is`
 	}
 }
 
@@ -99,6 +102,47 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 			if item.count(w.raw); item.doubt != "" || f.item.Quantity == 0 {
 				return cmp.Or(item.doubt, `"`+w.raw+`" stands in the name; give it as the quantity`)
 			}
+		}
+	}
+
+	if f.version > 0 && !a.isVersionOf(f, uint32(card)) {
+		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; leave it out if the card is right`
+	}
+	return cmp.Or(a.wrongYear(f.words, uint32(card)), a.denial(f, uint32(card)))
+}
+
+// isVersionOf reports whether a card may be the version of its set that Cardmarket counts: the first is
+// the plain card or the one of the lowest number, and there are as many as are counted.
+func (a *Appraiser) isVersionOf(f *facts, card uint32) bool {
+	c := a.View.Catalog
+	if c.Cards.Set[card] == snapshot.NoSet {
+		return false
+	}
+	core := collector.Fold(index.Core(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card))))
+	first := true
+	n := 0
+	for _, other := range a.View.Index.Facts().InSet(uint32(c.Cards.Set[card])) {
+		number := c.Cards.Number.At(int(other))
+		if collector.Fold(index.Core(c.Cards.Name.At(int(other)), number)) != core {
+			continue
+		}
+
+		n++
+		earlier := collector.CompareNumbers(number, c.Cards.Number.At(int(card)))
+		if earlier < 0 || earlier == 0 && a.spare(other) < a.spare(card) {
+			first = false
+		}
+	}
+	return f.version <= n && first == (f.version == 1)
+}
+
+// wrongYear says which of some words is a year and not that of a card: the one of its name or set, else
+// that of its set's release.
+func (a *Appraiser) wrongYear(words []word, card uint32) string {
+	for i := range words {
+		w := &words[i]
+		if w.kind == asNumber && isYear(w.raw) && !a.isNumbered(w, card) && !a.isOfYear(w.raw, card) {
+			return w.raw + " is not known to be the year of this card; leave it out if the card is right"
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unsafe"
@@ -8,16 +9,16 @@ import (
 	"ninepocket/collector"
 	"ninepocket/engine"
 	"ninepocket/index"
-	"ninepocket/snapshot"
 )
 
 // facts are what a line says, read against a catalog.
 type facts struct {
-	item  *Item
-	words []word
-	plain bool   // the words are all that the name says
-	core  string // the key of the name's core, "" where no card has one
-	known bool   // the name is that core and nothing else
+	item   *Item
+	words  []word
+	beside []word // what claims say
+	plain  bool   // the words are all that the name says
+	core   string // the key of the name's core, "" where no card has one
+	known  bool   // the name is that core and nothing else
 
 	extra   int  // where the words of the variant begin
 	shorter bool // the core is to be one word shorter than the longest
@@ -51,7 +52,7 @@ func (a *Appraiser) read(item *Item) *facts { return a.readAs(item, false) }
 func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 	f := &a.facts
 	*f = facts{
-		shorter: shorter, item: item, words: f.words[:0], game: -1, variant: item.Variant, condition: item.Condition,
+		shorter: shorter, item: item, words: f.words[:0], beside: f.beside[:0], game: -1, variant: item.Variant, condition: item.Condition,
 		another: item.another, doubt: item.doubt,
 	}
 	f.readGame(a, item.Game)
@@ -67,15 +68,17 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 		f.readCode(a)
 		f.findCore(a)
 		f.readSetWords(a)
-		f.readAsides(a)
+		f.readAsides(a, f.words)
 		f.readNumbers(a)
 		f.readVariant(a)
 
-		// Many cards are asked for each word, which is looked up once.
-		for i := range f.words {
-			f.words[i].id, f.words[i].known = a.View.Index.Facts().Word(f.words[i].text)
-		}
+	} else {
+		f.readAsides(a, f.words)
 	}
+
+	// Many cards are asked for each word, which is looked up once.
+	a.lookUp(f.words)
+	f.readClaims(a)
 	return f
 }
 
@@ -155,7 +158,7 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 
 	f.number = number
 	f.hasNumber = true
-	f.numbered = a.View.Index.Facts().Numbered(number)
+	f.numbered = a.numbered(number)
 	if len(f.numbered) > 0 {
 		return
 	}
@@ -163,7 +166,7 @@ func (f *facts) readNumber(a *Appraiser, number string) {
 	if code, rest, ok := strings.Cut(number, " "); ok {
 		if sets := a.View.Index.SetNames().Spelt(collector.Fold(code)); len(sets) > 0 {
 			f.number = strings.TrimSpace(rest)
-			f.numbered = a.View.Index.Facts().Numbered(f.number)
+			f.numbered = a.numbered(f.number)
 
 			// A set that was given goes before one that came with the number.
 			if f.item.Set == "" {
@@ -208,17 +211,13 @@ func (a *Appraiser) setsNamed(name string) []uint32 {
 // readCode reads brackets with a set's code and a number: "(MEW 199)". A code that no set has is
 // left out, for the number tells the card.
 func (f *facts) readCode(a *Appraiser) {
-	for i := 0; i+1 < len(f.words); i++ {
-		code := &f.words[i]
-		number := &f.words[i+1]
-		alone := (i == 0 || f.words[i-1].group != code.group) &&
-			(i+2 == len(f.words) || f.words[i+2].group != code.group)
-
-		if code.group == 0 || number.group != code.group || !alone || number.kind != asNumber || !isCode(code.raw) ||
-			number.isBare() && len(number.raw) > longestBare {
+	for i := range f.words {
+		if !isCodeAt(f.words, i) {
 			continue
 		}
 
+		code := &f.words[i]
+		number := &f.words[i+1]
 		code.kind = idle
 		code.suffix = true
 		number.suffix = true
@@ -239,6 +238,19 @@ func (f *facts) readCode(a *Appraiser) {
 			f.hasSet = true
 		}
 	}
+}
+
+// isCodeAt reports whether word i is a set's code with a number in brackets of their own.
+func isCodeAt(words []word, i int) bool {
+	if i+1 >= len(words) {
+		return false
+	}
+	code := &words[i]
+	number := &words[i+1]
+	alone := (i == 0 || words[i-1].group != code.group) && (i+2 == len(words) || words[i+2].group != code.group)
+
+	return code.group != 0 && number.group == code.group && alone && number.kind == asNumber && isCode(code.raw) &&
+		(!number.isBare() || len(number.raw) <= longestBare)
 }
 
 // longestBare is how many digits a number without a total has at most: four are a year.
@@ -324,9 +336,9 @@ func (a *Appraiser) keyText() string { return unsafe.String(unsafe.SliceData(a.k
 
 // readAsides reads what the words beside the core say: wishes, conditions, other copies, games, and
 // what says nothing.
-func (f *facts) readAsides(a *Appraiser) {
-	for i := 0; i < len(f.words); {
-		n := f.readAside(a, i)
+func (f *facts) readAsides(a *Appraiser, words []word) {
+	for i := 0; i < len(words); {
+		n := f.readAside(a, words, i)
 		i += max(n, 1)
 	}
 }
@@ -335,8 +347,8 @@ func (f *facts) readAsides(a *Appraiser) {
 const longestAside = collector.LongestWish
 
 // readAside reads the longest phrase that begins at word i and says how many words it has.
-func (f *facts) readAside(a *Appraiser, i int) int {
-	first := &f.words[i]
+func (f *facts) readAside(a *Appraiser, words []word, i int) int {
+	first := &words[i]
 	if first.kind != told && (first.kind != asNumber || !isGlued(first.text)) {
 		return 1
 	}
@@ -359,9 +371,9 @@ func (f *facts) readAside(a *Appraiser, i int) int {
 	}
 
 	// The longest phrase goes first: "illustration rare" is another rarity than "rare".
-	for n := min(longestAside, len(f.words)-i); n > 0; n-- {
-		phrase := f.words[i : i+n]
-		if !f.isPhrase(phrase) {
+	for n := min(longestAside, len(words)-i); n > 0; n-- {
+		phrase := words[i : i+n]
+		if !isPhrase(phrase) {
 			continue
 		}
 
@@ -376,20 +388,20 @@ func (f *facts) readAside(a *Appraiser, i int) int {
 		}
 		if f.readPhrase(a, phrase) {
 			if isNegation(string(a.phrase)) {
-				f.denied(a, i)
+				f.denied(a, words, i)
 			}
 			return n
 		}
 	}
 
 	if isNegation(first.text) {
-		f.denied(a, i)
+		f.denied(a, words, i)
 	}
 	return 1
 }
 
 // isPhrase reports whether words stand together and may be one phrase.
-func (f *facts) isPhrase(words []word) bool {
+func isPhrase(words []word) bool {
 	for k := range words {
 		w := &words[k]
 		if w.group != words[0].group || w.kind == inCore || w.kind == idle || w.kind == asNumber && k == 0 {
@@ -416,7 +428,7 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 	switch wish, ok := collector.FindWish(a.key); {
 	case ok && wish.Have&^collector.Finishes == 0:
 		// A rarity of shining cards is none of their prices.
-		if !has(append(append([]byte{' '}, a.phrase...), ' '), "rare") {
+		if !bytes.Contains(a.phrase, []byte("rare")) {
 			f.addFinish(string(a.phrase), phrase)
 		}
 		phrase[0].wish = wish
@@ -433,13 +445,22 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 	case isState(a.phrase):
 		f.addState(string(a.phrase))
 		return mark(ofState)
-	case index.IsQuiet(string(a.phrase)):
+	case index.IsQuiet(string(a.phrase)) && !isSeveral(string(a.phrase)):
 		return mark(idle)
 	}
 
 	if game := a.View.Index.Facts().Game(string(a.key)); game >= 0 && f.game < 0 {
 		f.game = game
 		return mark(idle)
+	}
+	return false
+}
+
+// isSeveral reports whether a word says that a line is no single card, which search leaves out.
+func isSeveral(w string) bool {
+	switch w {
+	case "lot", "lots", "bulk", "pack", "cards", "singles":
+		return true
 	}
 	return false
 }
@@ -480,7 +501,7 @@ func (f *facts) readNumbers(a *Appraiser) {
 			continue
 		}
 
-		w.cards = a.View.Index.Facts().Numbered(w.raw)
+		w.cards = a.numbered(w.raw)
 		sure := !w.isBare() || w.suffix && f.standsAlone(i)
 		if !f.hasNumber && sure && len(w.cards) > 0 && !a.isNameOfOthers(f, w.cards) {
 			f.number = w.raw
@@ -572,23 +593,8 @@ func isSetRun(run []word) bool {
 // isSetNumber reports whether an integer may be a set, because another word is the number: "mew ex 151
 // 205/165".
 func (f *facts) isSetNumber(w *word) bool {
-	return w.kind == asNumber && w.isBare() && w.group == 0 &&
+	return w.kind == asNumber && w.isBare() && !isYear(w.raw) && w.group == 0 &&
 		(f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
 			return other.kind == asNumber && strings.Contains(other.raw, "/")
 		}))
-}
-
-// anyIn reports whether a card of a core is of one of the sets.
-func (a *Appraiser) anyIn(sets []uint32, core string) bool {
-	for _, card := range a.View.Index.Facts().Cored(core) {
-		if a.isIn(card, sets) {
-			return true
-		}
-	}
-	return false
-}
-
-func (a *Appraiser) isIn(card uint32, sets []uint32) bool {
-	set := a.View.Catalog.Cards.Set[card]
-	return set != snapshot.NoSet && slices.Contains(sets, uint32(set))
 }

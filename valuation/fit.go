@@ -1,12 +1,10 @@
 package valuation
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"ninepocket/collector"
-	"ninepocket/index"
 )
 
 // fitting are the cards that have all that a line says; their names may say more. It is the
@@ -52,146 +50,48 @@ func (a *Appraiser) passes(f *facts, card uint32) bool {
 	return true
 }
 
-// isAbout reports whether words that were read as a set qualify a card's name: a promo names the set
-// that it belongs to.
-func (a *Appraiser) isAbout(run []word, card uint32) bool {
-	for i := range run {
-		if !run[i].known || !a.View.Index.Facts().Names(card, run[i].id) {
-			return false
-		}
-	}
-	return len(run) > 0
+// explains reports whether each word beside the core is something of the card.
+func (a *Appraiser) explains(f *facts, card uint32) bool {
+	return a.leftover(f, f.words, card, nil) < 0
 }
 
-// explains reports whether each word beside the core is something of the card: of its name, its set,
-// its printing, its rarity, its number or its traits.
-func (a *Appraiser) explains(f *facts, card uint32) bool {
-	for i := 0; i < len(f.words); i++ {
-		w := &f.words[i]
+// leftover is the place of the first word that is nothing of a card: not of its name, its set, its
+// printing, its rarity, its number or its traits; -1 where there is none. With a spelling, words of the
+// name may be misspelt; without one, the name was found as it is written.
+func (a *Appraiser) leftover(f *facts, words []word, card uint32, sp *spelling) int {
+	for i := 0; i < len(words); i++ {
+		w := &words[i]
+		ok := true
+		run := 1
+
 		switch w.kind {
 		case asNumber:
-			if !a.isNumbered(w, card) {
-				return false
-			}
+			// A year does not tell one card from another: see wrongYear.
+			ok = a.isNumbered(w, card) || isYear(w.raw)
 		case told:
-			if !a.says(w, card) {
-				return false
-			}
+			ok = a.isOf(w, card, sp, i)
+		case inCore:
+			ok = sp == nil || a.isOf(w, card, sp, i)
 
 		// What a phrase wishes for may be in the name, or be a trait.
 		case wished:
-			run := f.words[i : i+int(w.run)]
-			if !a.saysAll(run, card) && !a.grants(f, w, card) {
-				return false
-			}
-			i += int(w.run) - 1
-		case inCore, ofSet, idle, ofCopy, ofState:
-		}
-	}
-	return true
-}
-
-// says reports whether a word is of a card's name, its printing, its set or its rarity.
-func (a *Appraiser) says(w *word, card uint32) bool {
-	facts := a.View.Index.Facts()
-	if w.known && (facts.Names(card, w.id) || facts.IsOfSet(card, w.id)) {
-		return true
-	}
-
-	// A rarity is no word of the name or set, and yet lists put it beside the name.
-	return isWordOf(a.View.Catalog.Cards.Rarity.At(int(card)), w.raw)
-}
-
-func (a *Appraiser) saysAll(run []word, card uint32) bool {
-	for i := range run {
-		if !a.says(&run[i], card) {
-			return false
-		}
-	}
-	return true
-}
-
-// isWordOf reports whether a text has a word as it is written, case aside.
-func isWordOf(text, w string) bool {
-	for at := 0; at+len(w) <= len(text); at++ {
-		end := at + len(w)
-		if (at == 0 || divides(text[at-1])) && (end == len(text) || divides(text[end])) &&
-			strings.EqualFold(text[at:end], w) {
-			return w != ""
-		}
-	}
-	return false
-}
-
-// isNumbered reports whether a number is the card's, or a word of its name or set. A parallel and
-// the number within a set are written as the number, too.
-func (a *Appraiser) isNumbered(w *word, card uint32) bool {
-	if _, ok := slices.BinarySearch(w.cards, card); ok {
-		return true
-	}
-
-	if isWordOf(a.View.Catalog.Cards.Name.At(int(card)), w.raw) || a.says(w, card) {
-		return true
-	}
-
-	// A total goes with the whole number: the tail alone would fit other cards.
-	if strings.Contains(w.raw, "/") {
-		return false
-	}
-
-	number := collector.TrimParallel(a.View.Catalog.Cards.Number.At(int(card)))
-	tail := number[strings.LastIndexByte(number, '-')+1:]
-	return tail != "" && strings.TrimLeft(tail, "0") == strings.TrimLeft(w.raw, "0")
-}
-
-// grants reports whether a card has what a wish asks for. Finishes are asked of its prices.
-func (a *Appraiser) grants(f *facts, w *word, card uint32) bool {
-	want := w.wish.Have
-	if f.near {
-		want |= w.wish.Near
-	}
-	have := a.View.Index.Facts().Wished(card)
-
-	// Shadowless cards are cards of their own, and nothing comes near.
-	if w.wish.Have&collector.Shadowless != 0 {
-		return have&collector.Shadowless != 0
-	}
-
-	// A finish rules out no card here: withVariant asks the prices (decision 2205).
-	return want&have != 0 || w.wish.Have&^collector.Finishes == 0
-}
-
-// appendWords appends the folded words of a text, a space behind each.
-func appendWords(dst []byte, text string) []byte {
-	for begin := 0; begin < len(text); {
-		end := begin
-		for end < len(text) && !divides(text[end]) {
-			end++
+			run = max(int(w.run), 1)
+			ok = a.saysAll(words[i:i+run], card) || a.grants(f, w, card)
+		case ofSet, idle, ofCopy, ofState:
 		}
 
-		if w := collector.Fold(text[begin:end]); w != "" && w != "and" {
-			dst = append(append(dst, w...), ' ')
+		if !ok {
+			return i
 		}
-		begin = end + 1
+		i += run - 1
 	}
-	return dst
+	return -1
 }
 
-// has reports whether words between spaces have one.
-func has(words []byte, w string) bool {
-	for from := 0; ; {
-		at := bytes.Index(words[from:], []byte(w))
-		if at < 0 {
-			return false
-		}
-
-		// The words begin and end with a space, so that each has both neighbours.
-		at += from
-		if words[at-1] == ' ' && words[at+len(w)] == ' ' {
-			return true
-		}
-		from = at + 1
-	}
+// isOf reports whether word i of a line is a word of a card.
+func (a *Appraiser) isOf(w *word, card uint32, sp *spelling, i int) bool {
+	named := sp != nil && sp.has(i)
+	return named || a.says(w, card)
 }
 
 // isPrinted reports whether a line has exactly the name and number that are printed of a card, signs
@@ -286,17 +186,4 @@ func (a *Appraiser) isLikelier(x, y likeness) bool {
 		return x.spare < y.spare
 	}
 	return a.View.Index.Facts().CompareLikely(x.card, y.card) < 0
-}
-
-// spare is how many bytes a card's name has beside its core and number.
-func (a *Appraiser) spare(card uint32) int {
-	c := a.View.Catalog
-	name := c.Cards.Name.At(int(card))
-	rest := name[len(index.PlainName(name)):]
-
-	// "(119)" says no more than the number does.
-	if at := strings.IndexByte(rest, ')'); at > 0 && at <= 12 && isNumberLike(strings.Trim(rest[:at], " (#")) {
-		rest = rest[at+1:]
-	}
-	return len(rest)
 }

@@ -4,49 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	"ninepocket/collector"
 	"ninepocket/index"
 )
 
-// isLike reports whether a line's name may be a misspelling or a part of the name of a card that its
-// set and number leave alone.
+// isLike reports whether every word of a line is something of a card, its name misspelt or not: search
+// leaves words out, and a price may not.
 func (a *Appraiser) isLike(f *facts, card uint32) bool {
-	if a.isElsewhere(f) {
-		return false
-	}
-
-	c := a.View.Catalog
-	core := appendWords([]byte{' '}, index.Core(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card))))
-	found := false
-	for i := range f.words {
-		w := &f.words[i]
-		switch w.kind {
-		case told, inCore:
-			inName := has(core, w.text) || w.kind == told && isNear(core, w.text)
-			if !inName && !a.says(w, card) {
-				return false
-			}
-
-			// A suffix says too little: every second card is an ex.
-			found = found || inName && len(w.text) > 3
-		case asNumber:
-			if !a.isNumbered(w, card) {
-				return false
-			}
-		case wished:
-			if !a.hasWished(f, i, card) {
-				return false
-			}
-		case ofSet, idle, ofCopy, ofState:
-		}
-	}
-
-	// A name that is as short as a suffix is told by that alone: N, Mew.
-	return found || len(core) <= shortestCore && f.words[0].kind == inCore
+	sp := a.spellingOf(f.words, card, false)
+	return a.leftover(f, f.words, card, &sp) < 0 && sp.found
 }
-
-// shortestCore is how long the words of a core are, spaces included, that a suffix may be all of.
-const shortestCore = 5
 
 // isElsewhere reports whether a card of the line's set has the very name and another number: then the
 // line contradicts itself.
@@ -56,60 +22,6 @@ func (a *Appraiser) isElsewhere(f *facts) bool {
 	named := len(a.fitting(f)) > 0
 	f.hasNumber = given
 	return named
-}
-
-// hasAll reports whether every word of a name that search read is something of a card, its name
-// misspelt or not: search leaves words out, and a price may not.
-func (a *Appraiser) hasAll(f *facts, card uint32) bool {
-	name := appendWords([]byte{' '}, a.View.Catalog.Cards.Name.At(int(card)))
-	glued := strings.ReplaceAll(string(name), " ", "")
-
-	for i := range f.words {
-		w := &f.words[i]
-		switch w.kind {
-		case told, inCore:
-			inName := has(name, w.text) || isNear(name, w.text) || strings.Contains(glued, w.text)
-			if !inName && !a.says(w, card) {
-				return false
-			}
-		case asNumber:
-			if !a.isNumbered(w, card) {
-				return false
-			}
-		case wished:
-			if !a.hasWished(f, i, card) {
-				return false
-			}
-		case ofSet, idle, ofCopy, ofState:
-		}
-	}
-
-	return true
-}
-
-// hasWished reports whether a card has what the phrase of a word wishes for, in its name or as a trait.
-func (a *Appraiser) hasWished(f *facts, i int, card uint32) bool {
-	w := &f.words[i]
-	return w.run == 0 || a.saysAll(f.words[i:i+int(w.run)], card) || a.grants(f, w, card)
-}
-
-// isNear reports whether a word is one of some words between spaces with a mistake or two.
-func isNear(words []byte, w string) bool {
-	most := 0
-	switch {
-	case len(w) >= 8:
-		most = 2
-	case len(w) >= 4:
-		most = 1
-	}
-
-	// Short words are all a letter or two from one another.
-	for one := range strings.FieldsSeq(string(words)) {
-		if most > 0 && collector.Distance(one, w, most+1) <= most {
-			return true
-		}
-	}
-	return false
 }
 
 // searchWords is how many words of a query search reads; what else a longer name says, it does not
@@ -140,19 +52,9 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 		a.search(f, words, true)
 	}
 
-	// The fewer words a card borrows from its set or number, the better its own name fits.
-	least := 0
 	for _, m := range a.matches {
-		if !m.Whole || m.Missing > 0 || m.Typos > 0 || long && !m.Same || !f.plain && m.Borrowed > 0 ||
-			!a.passes(f, m.Card) || f.plain && !a.hasAll(f, m.Card) {
-			continue
-		}
-
-		if len(a.fits) == 0 || m.Borrowed < least {
-			a.fits = a.fits[:0]
-			least = m.Borrowed
-		}
-		if m.Borrowed == least {
+		if m.Whole && m.Missing == 0 && m.Typos == 0 && (!long || m.Same) && (f.plain || m.Borrowed == 0) &&
+			a.passes(f, m.Card) && (m.Same || a.isLike(f, m.Card)) {
 			a.fits = append(a.fits, m.Card)
 		}
 	}

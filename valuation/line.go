@@ -1,12 +1,14 @@
 package valuation
 
 import (
+	"cmp"
 	"encoding/csv"
 	"slices"
 	"strconv"
 	"strings"
 
 	"ninepocket/collector"
+	"ninepocket/engine"
 )
 
 // A layout is the header row of an app's export: which column has which field.
@@ -93,12 +95,24 @@ func (l *layout) item(row []string) Item {
 	}
 
 	// Cardmarket has a flag in place of a printing.
-	if foil := cell("foil"); foil != "" && foil != "0" && item.Variant == "" {
+	if flagged(cell("foil")) && item.Variant == "" {
 		item.Variant = "foil"
 	}
 
-	item.another = anotherCopy(cell("language"), cell("grade"))
+	item.another = cmp.Or(anotherCopy(cell("language"), cell("grade")),
+		otherCopies(cell("foldername", "portfolioname")))
 	item.count(cell("quantity", "amount"))
+
+	// Cardmarket says the rest with flags.
+	for _, flag := range []string{"signed", "altered", "playset"} {
+		if flagged(cell(flag)) {
+			item.another = flag
+		}
+	}
+
+	item.claim(ofWords, cell("simplename"))
+	item.claim(ofWords, cell("notes", "comments"))
+	item.claim(ofRarity, cell("rarity"))
 	return item
 }
 
@@ -162,37 +176,53 @@ func readLine(item *Item) {
 // fill takes from another item what this one does not say.
 func (item *Item) fill(from *Item) {
 	item.row = from.row || item.Name != ""
+	item.claims = append(item.claims, from.claims...)
 
 	for _, field := range []struct {
-		of   *string
-		from string
+		of    *string
+		from  string
+		claim claimKind
 	}{
-		{&item.Identifier, from.Identifier},
-		{&item.Name, from.Name},
-		{&item.Set, from.Set},
-		{&item.Number, from.Number},
-		{&item.Game, from.Game},
-		{&item.Variant, from.Variant},
-		{&item.Condition, from.Condition},
+		{&item.Name, from.Name, ofWords},
+		{&item.Set, from.Set, ofSetName},
+		{&item.Number, from.Number, ofNumber},
 	} {
-		if *field.of == "" {
+		// What the item says otherwise must be of its card all the same.
+		switch {
+		case *field.of == "":
 			*field.of = field.from
+		case *field.of != field.from:
+			item.claim(field.claim, field.from)
 		}
 	}
+
+	item.Identifier = cmp.Or(item.Identifier, from.Identifier)
+	item.Game = cmp.Or(item.Game, from.Game)
+	item.Condition = cmp.Or(item.Condition, from.Condition)
+	if item.Variant != "" && from.Variant != "" && !engine.SameVariant(item.Variant, from.Variant) {
+		item.tell(`variant "` + clip(item.Variant) + `" was given; the line says "` + clip(from.Variant) + `"`)
+	}
+	item.Variant = cmp.Or(item.Variant, from.Variant)
 
 	item.code = from.code
 	item.another = from.another
 	item.unsure = from.unsure
 	item.aside = from.aside
 	item.doubt = from.doubt
+	if from.Condition != "" && item.Condition != from.Condition {
+		item.doubtCondition(from.Condition, item.Condition)
+	}
 	switch {
 	case item.Quantity == 0:
 		item.Quantity = from.Quantity
 	case from.Quantity > 0 && from.Quantity != item.Quantity:
-		item.note = "quantity " + strconv.FormatInt(item.Quantity, 10) + " was given; the line says " +
-			strconv.FormatInt(from.Quantity, 10)
+		item.tell("quantity " + strconv.FormatInt(item.Quantity, 10) + " was given; the line says " +
+			strconv.FormatInt(from.Quantity, 10))
 	}
 }
+
+// tell adds a sentence to what the caller is to know of the reading.
+func (item *Item) tell(note string) { item.note = strings.TrimPrefix(item.note+"; "+note, "; ") }
 
 // isWholeLine reports whether a name is a line of an app: no name has bars or so many commas.
 func isWholeLine(name string) bool {

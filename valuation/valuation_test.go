@@ -140,7 +140,15 @@ func TestLines(t *testing.T) {
 		{item{}, "unmatched ask the whole name"},
 
 		// Ids and other catalogs' ids.
-		{item{ID: "card_sir", Name: "Rattata"}, "priced card_sir 24950"},
+		{item{ID: "card_sir", Name: "Charizrd ex"}, "priced card_sir 24950"},
+		{item{ID: "card_sir", Name: "Rattata"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_sir", Line: "2x charizard 199/165 151 NM"}, "priced card_sir 24950 49900 condition"},
+		{item{ID: "card_sir", Line: "Charizard ex PSA 10"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_sir", Set: "Base Set"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_sir", Number: "6/165"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_rattata", Line: "rattata reverse holo"}, "priced card_rattata 30"},
+		{item{Name: "Rattata", Line: "Rattata | 151 | LP | signed"}, "unpriced card_rattata 10-30"},
+		{item{Name: "Rattata", Line: "Rattata #20"}, "unpriced card_rattata 10-30"},
 		{item{ID: "tcgplayer:42382"}, "priced card_base 43000"},
 		{item{Identifier: "tcgplayer:42382", Quantity: 3}, "priced card_base 43000 129000"},
 		{item{ID: "tcgplayer:1"}, "unmatched ask the whole name, set and number"},

@@ -1,0 +1,186 @@
+package valuation
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"ninepocket/collector"
+	"ninepocket/engine"
+	"ninepocket/index"
+	"ninepocket/snapshot"
+)
+
+// cards tells what cards have that a line may say: words, numbers, sets, rarities.
+type cards struct{ view *engine.View }
+
+// isAbout reports whether words that were read as a set qualify a card's name: a promo names the set
+// that it belongs to.
+func (cs cards) isAbout(run []word, card uint32) bool {
+	for i := range run {
+		if !run[i].known || !cs.view.Index.Facts().Names(card, run[i].id) {
+			return false
+		}
+	}
+	return len(run) > 0
+}
+
+// says reports whether a word is of a card's name, its printing, its set or its rarity.
+func (cs cards) says(w *word, card uint32) bool {
+	facts := cs.view.Index.Facts()
+	if w.known && (facts.Names(card, w.id) || facts.IsOfSet(card, w.id)) {
+		return true
+	}
+
+	// A rarity is no word of the name or set, and yet lists put it beside the name.
+	return isWordOf(cs.view.Catalog.Cards.Rarity.At(int(card)), w.raw)
+}
+
+func (cs cards) saysAll(run []word, card uint32) bool {
+	for i := range run {
+		if !cs.says(&run[i], card) {
+			return false
+		}
+	}
+	return true
+}
+
+// isNumbered reports whether a number is the card's, or a word of its name or set. A parallel and
+// the number within a set are written as the number, too.
+func (cs cards) isNumbered(w *word, card uint32) bool {
+	if _, ok := slices.BinarySearch(w.cards, card); ok {
+		return true
+	}
+
+	if isWordOf(cs.view.Catalog.Cards.Name.At(int(card)), w.raw) || cs.says(w, card) {
+		return true
+	}
+
+	// A total goes with the whole number: the tail alone would fit other cards.
+	if strings.Contains(w.raw, "/") {
+		return false
+	}
+
+	number := collector.TrimParallel(cs.view.Catalog.Cards.Number.At(int(card)))
+	tail := number[strings.LastIndexByte(number, '-')+1:]
+	return tail != "" && strings.TrimLeft(tail, "0") == strings.TrimLeft(w.raw, "0")
+}
+
+// grants reports whether a card has what a wish asks for. Finishes are asked of its prices.
+func (cs cards) grants(f *facts, w *word, card uint32) bool {
+	want := w.wish.Have
+	if f.near {
+		want |= w.wish.Near
+	}
+	have := cs.view.Index.Facts().Wished(card)
+
+	// Shadowless cards are cards of their own, and nothing comes near.
+	if w.wish.Have&collector.Shadowless != 0 {
+		return have&collector.Shadowless != 0
+	}
+
+	// A finish rules out no card here: withVariant asks the prices (decision 2205).
+	return want&have != 0 || w.wish.Have&^collector.Finishes == 0
+}
+
+// spare is how many bytes a card's name has beside its core and number.
+func (cs cards) spare(card uint32) int {
+	c := cs.view.Catalog
+	name := c.Cards.Name.At(int(card))
+	rest := name[len(index.PlainName(name)):]
+
+	// "(119)" says no more than the number does.
+	if at := strings.IndexByte(rest, ')'); at > 0 && at <= 12 && isNumberLike(strings.Trim(rest[:at], " (#")) {
+		rest = rest[at+1:]
+	}
+	return len(rest)
+}
+
+// anyIn reports whether a card of a core is of one of the sets.
+func (cs cards) anyIn(sets []uint32, core string) bool {
+	for _, card := range cs.view.Index.Facts().Cored(core) {
+		if cs.isIn(card, sets) {
+			return true
+		}
+	}
+	return false
+}
+
+func (cs cards) isIn(card uint32, sets []uint32) bool {
+	set := cs.view.Catalog.Cards.Set[card]
+	return set != snapshot.NoSet && slices.Contains(sets, uint32(set))
+}
+
+// isNamed reports whether words are all of a card's own name.
+func (cs cards) isNamed(words string, card uint32) bool {
+	for w := range strings.FieldsSeq(words) {
+		id, known := cs.view.Index.Facts().Word(collector.Fold(w))
+		if !known || !cs.view.Index.Facts().Names(card, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// isWordOf reports whether a text has a word as it is written, case aside.
+func isWordOf(text, w string) bool {
+	for at := 0; at+len(w) <= len(text); at++ {
+		end := at + len(w)
+		if (at == 0 || divides(text[at-1])) && (end == len(text) || divides(text[end])) &&
+			strings.EqualFold(text[at:end], w) {
+			return w != ""
+		}
+	}
+	return false
+}
+
+// numbered are the cards whose number is the one asked for, ascending. A total must be the card's: where
+// none is printed, that of its set.
+func (cs cards) numbered(number string) []uint32 {
+	all := cs.view.Index.Facts().Numbered(number)
+	total := collector.NumberTotal(number)
+	if total == "" || !slices.ContainsFunc(all, func(card uint32) bool { return !cs.hasTotal(card, total) }) {
+		return all
+	}
+
+	var having []uint32
+	for _, card := range all {
+		if cs.hasTotal(card, total) {
+			having = append(having, card)
+		}
+	}
+	return having
+}
+
+// hasTotal reports whether a card that has a number may have it with a total.
+func (cs cards) hasTotal(card uint32, total string) bool {
+	c := cs.view.Catalog
+	if strings.Contains(c.Cards.Number.At(int(card)), "/") {
+		return true
+	}
+	set := c.Cards.Set[card]
+	return set != snapshot.NoSet && c.Sets.Total[set] > 0 && total == strconv.Itoa(int(c.Sets.Total[set]))
+}
+
+// isYear reports whether a number is a year of the trade.
+func isYear(raw string) bool {
+	return len(raw) == 4 && collector.IsInteger(raw) && raw >= "1996" && raw <= "2039"
+}
+
+// isOfYear reports whether a card's set came out in a year. Where the card or its set is called by a
+// year, it is of that one.
+func (cs cards) isOfYear(year string, card uint32) bool {
+	c := cs.view.Catalog
+	set := c.Cards.Set[card]
+	if set == snapshot.NoSet {
+		return false
+	}
+
+	for _, text := range []string{c.Cards.Name.At(int(card)), c.Sets.Name.At(int(set))} {
+		if slices.ContainsFunc(foldedWords(nil, text), isYear) {
+			return false
+		}
+	}
+	released := c.Sets.Release[set]
+	return released != snapshot.NoDay && released.Time().Format("2006") == year
+}

@@ -1,0 +1,176 @@
+package valuation
+
+import (
+	"slices"
+	"strings"
+
+	"ninepocket/collector"
+	"ninepocket/index"
+)
+
+// A claim is what a line says of its card beside what the card was found by: the words of a line with
+// an id, a row's notes. The card must have it, or the line has no price.
+type claim struct {
+	kind claimKind
+	text string
+}
+
+// claimKind says what a claim is of.
+type claimKind uint8
+
+const (
+	ofWords claimKind = iota // what a name may say: words of the card, of the copy, or noise
+	ofSetName
+	ofNumber
+	ofRarity
+)
+
+// claims adds a claim, unless it says nothing.
+func (item *Item) claim(kind claimKind, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		item.claims = append(item.claims, claim{kind, text})
+	}
+}
+
+// claimRest makes claims of what an item says beside its id.
+func (item *Item) claimRest() {
+	item.claim(ofWords, item.Name)
+	item.claim(ofWords, item.aside)
+	item.claim(ofSetName, item.Set)
+	item.claim(ofNumber, item.Number)
+}
+
+// readClaims reads the words of claims: they tell no card, and yet what copy it is.
+func (f *facts) readClaims(a *Appraiser) {
+	f.beside = f.beside[:0]
+	for _, c := range f.item.claims {
+		if c.kind != ofWords {
+			continue
+		}
+
+		at := len(f.beside)
+		words, plain := readWords(f.beside, withoutPrices(c.text))
+		f.beside = words
+		if !plain && !strings.ContainsAny(c.text, signs) {
+			f.doubt = `"` + clip(c.text) + `" is too long to be compared with a card`
+			return
+		}
+		f.readWith(a, f.beside[at:])
+	}
+}
+
+// readWith reads words that are not the name by which the card was found.
+func (f *facts) readWith(a *Appraiser, words []word) {
+	for i := range words {
+		if isCodeAt(words, i) {
+			words[i].kind = idle
+		}
+	}
+	f.readAsides(a, words)
+	a.lookUp(words)
+}
+
+// lookUp finds the catalog's words and numbers among some words.
+func (a *Appraiser) lookUp(words []word) {
+	for i := range words {
+		w := &words[i]
+		w.id, w.known = a.View.Index.Facts().Word(w.text)
+		if w.kind == asNumber {
+			w.cards = a.numbered(w.raw)
+		}
+	}
+}
+
+// denial says which claim of a line its card does not have, "" for none.
+func (a *Appraiser) denial(f *facts, card uint32) string {
+	for _, c := range f.item.claims {
+		if !a.grantsClaim(c, card) {
+			return notOfCard(c.text)
+		}
+	}
+
+	if len(f.beside) == 0 {
+		return ""
+	}
+	sp := a.spellingOf(f.beside, card, true)
+	if at := a.leftover(f, f.beside, card, &sp); at >= 0 {
+		return notOfCard(f.beside[at].raw)
+	}
+	return a.wrongYear(f.beside, card)
+}
+
+// notOfCard says that a card does not have what a line says of it.
+func notOfCard(text string) string {
+	return `"` + clip(text) + `" is nothing of this card; leave it out if the card is right`
+}
+
+// grantsClaim reports whether a card has a set, number or rarity.
+func (a *Appraiser) grantsClaim(c claim, card uint32) bool {
+	switch c.kind {
+	case ofSetName:
+		if sets := a.setsNamed(c.text); len(sets) > 0 {
+			return a.isIn(card, sets)
+		}
+		return a.isSpelt(c.text, card)
+
+	case ofNumber:
+		words, _ := readWords(nil, c.text)
+		a.lookUp(words)
+		return !slices.ContainsFunc(words, func(w word) bool {
+			return w.kind != asNumber && !a.says(&w, card) || w.kind == asNumber && !a.isNumbered(&w, card)
+		})
+
+	case ofRarity:
+		return a.isOfRarity(c.text, card)
+	case ofWords:
+	}
+	return true
+}
+
+// isSpelt reports whether all words of a text that names no set may be of a card and its set.
+func (a *Appraiser) isSpelt(text string, card uint32) bool {
+	words, plain := readWords(nil, text)
+	if !plain {
+		return false
+	}
+	a.lookUp(words)
+
+	var none facts
+	sp := a.spellingOf(words, card, true)
+	return a.leftover(&none, words, card, &sp) < 0
+}
+
+// isOfRarity reports whether a rarity may be a card's: catalogs spell one in several ways, of which
+// those that say nothing here rule nothing out.
+func (cs cards) isOfRarity(written string, card uint32) bool {
+	var words []string
+	for _, w := range strings.FieldsFunc(written, func(r rune) bool { return r == ' ' || r == '-' || r == '/' }) {
+		words = append(words, collector.Fold(w))
+	}
+
+	have := cs.view.Index.Facts().Wished(card)
+	said := collector.RarityTraits(words) &^ collector.Finishes
+	if wish, ok := collector.FindWish([]byte(strings.Join(words, ""))); ok {
+		said |= (wish.Have | wish.Near) &^ collector.Finishes
+	}
+	return said == 0 || said&have != 0
+}
+
+// flagged reports whether a cell says yes.
+func flagged(cell string) bool {
+	switch collector.Fold(cell) {
+	case "", "0", "false", "no", "n":
+		return false
+	}
+	return true
+}
+
+// otherCopies is what a folder's name says of copies that have other prices, "" for nothing.
+func otherCopies(folder string) string {
+	for w := range strings.FieldsSeq(folder) {
+		if folded := collector.Fold(w); index.IsGrading(folded) && !isCondition(folded) {
+			return folder
+		}
+	}
+	return ""
+}

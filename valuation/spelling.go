@@ -1,0 +1,107 @@
+package valuation
+
+import (
+	"slices"
+
+	"ninepocket/collector"
+)
+
+// spelling tells which words of a line may be words of one card's name that are misspelt, joined or
+// divided: "charizrd", "mew two".
+type spelling struct {
+	name  []string // the folded words of the card's name
+	words []word   // of the line
+	found bool     // one of the line's was of the name, and no mere suffix
+}
+
+// spellingOf compares words with the name of a card, or with those of the card and its set.
+func (a *Appraiser) spellingOf(words []word, card uint32, andSet bool) spelling {
+	sp := spelling{words: words, name: foldedWords(nil, a.View.Catalog.Cards.Name.At(int(card)))}
+	if set := a.View.Catalog.Cards.Set[card]; andSet && set >= 0 {
+		sp.name = foldedWords(sp.name, a.View.Catalog.Sets.Name.At(int(set)))
+	}
+	return sp
+}
+
+// foldedWords appends the folded words of a text.
+func foldedWords(dst []string, text string) []string {
+	for begin := 0; begin < len(text); {
+		end := begin
+		for end < len(text) && !divides(text[end]) {
+			end++
+		}
+
+		if w := collector.Fold(text[begin:end]); w != "" && w != "and" {
+			dst = append(dst, w)
+		}
+		begin = end + 1
+	}
+	return dst
+}
+
+// longestSuffix is how many letters a word has that says too little by itself: every second card is an
+// ex.
+const longestSuffix = 3
+
+// has reports whether word i may be of the name. A word that the catalog has is no misspelling: Mew
+// is not a mistaken Mewtwo.
+func (sp *spelling) has(i int) bool {
+	w := &sp.words[i]
+	if !slices.Contains(sp.name, w.text) && (w.known || !sp.isNear(w.text)) && !sp.isJoined(i) {
+		return false
+	}
+
+	// A name that is as short as a suffix is told by that alone: N, Mew.
+	sp.found = sp.found || len(w.text) > longestSuffix || len(sp.name) == 1 || sp.name[0] == w.text && w.kind == inCore
+	return true
+}
+
+// isNear reports whether a word is one of the name with a mistake or two. Short words are all a letter
+// or two from one another.
+func (sp *spelling) isNear(w string) bool {
+	most := 0
+	switch {
+	case len(w) >= 8:
+		most = 2
+	case len(w) >= 4:
+		most = 1
+	}
+
+	return most > 0 && slices.ContainsFunc(sp.name, func(one string) bool {
+		return collector.Distance(one, w, most+1) <= most
+	})
+}
+
+// mostJoined is how many words are compared as one.
+const mostJoined = 4
+
+// isJoined reports whether word i and its neighbours are words of the name when neither are divided.
+func (sp *spelling) isJoined(i int) bool {
+	for from := max(0, i-mostJoined+1); from <= i; from++ {
+		joined := ""
+		for to := from; to < min(len(sp.words), from+mostJoined); to++ {
+			joined += sp.words[to].text
+			if to >= i && sp.hasRun(joined) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasRun reports whether some words of the name that follow one another make a text.
+func (sp *spelling) hasRun(joined string) bool {
+	for from := range sp.name {
+		rest := joined
+		for _, w := range sp.name[from:] {
+			if len(w) > len(rest) || rest[:len(w)] != w {
+				break
+			}
+			rest = rest[len(w):]
+			if rest == "" {
+				return true
+			}
+		}
+	}
+	return false
+}
