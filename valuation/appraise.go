@@ -199,7 +199,7 @@ func (a *Appraiser) byName(r *Result, f *facts) {
 			return
 		}
 
-		if f.near && !f.hasNumber {
+		if f.near {
 			a.leaveNear(r, f, fits)
 			return
 		}
@@ -266,6 +266,7 @@ func (a *Appraiser) readShorter(f *facts, fits []uint32) []uint32 {
 	}
 
 	both := slices.Clone(fits)
+	forgot := f.forgot
 	f = a.readAs(f.item, true)
 	for _, card := range a.fitting(f) {
 		if !slices.Contains(fits, card) {
@@ -277,7 +278,10 @@ func (a *Appraiser) readShorter(f *facts, fits []uint32) []uint32 {
 	}
 
 	// The second reading took the place of the first, which the caller goes on with.
-	a.read(f.item)
+	f = a.read(f.item)
+	if forgot {
+		f.forgetVariant()
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -92,11 +93,12 @@ func (a *Appraiser) denial(f *facts, card uint32) string {
 	if len(f.beside) == 0 {
 		return ""
 	}
+	f.near = false
 	sp := a.spellingOf(f.beside, card, true)
 	if at := a.leftover(f, f.beside, card, &sp); at >= 0 {
 		return notOfCard(f.beside[at].raw)
 	}
-	return a.wrongYear(f.beside, card)
+	return cmp.Or(a.wrongYear(f.beside, card), a.wrongSet(f.beside, card))
 }
 
 // notOfCard says that a card does not have what a line says of it.

@@ -10,6 +10,9 @@ import (
 	"ninepocket/snapshot"
 )
 
+// addCopy takes what says that the copy is another one: the card must be called by all of it.
+func (f *facts) addCopy(phrase string) { f.another = strings.TrimSpace(f.another + " " + phrase) }
+
 // addState takes a condition. A line has one.
 func (f *facts) addState(phrase string) {
 	if f.condition == "" {
@@ -108,7 +111,33 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 	if f.version > 0 && !a.isVersionOf(f, uint32(card)) {
 		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; leave it out if the card is right`
 	}
-	return cmp.Or(a.wrongYear(f.words, uint32(card)), a.denial(f, uint32(card)))
+	return cmp.Or(a.wrongYear(f.words, uint32(card)), a.wrongSet(f.words, uint32(card)), a.denial(f, uint32(card)))
+}
+
+// wrongSet says which of some words are the name of a set that is not a card's, although each by itself
+// says nothing or is granted: "WoTC Promo".
+func (a *Appraiser) wrongSet(words []word, card uint32) string {
+	for from := range words {
+		telling := true
+		a.key = a.key[:0]
+		for to := from; to < len(words); to++ {
+			w := &words[to]
+			if w.kind != idle && w.kind != wished && w.kind != told || w.suffix {
+				break
+			}
+			a.key = append(a.key, w.text...)
+			telling = telling && w.kind == told
+			if to == from || telling {
+				continue
+			}
+
+			sets := a.View.Index.SetNames().Spelt(a.keyText())
+			if run := words[from : to+1]; len(sets) > 0 && !a.isIn(card, sets) && !a.saysAll(run, card) {
+				return notOfCard(run[0].raw + " " + run[len(run)-1].raw)
+			}
+		}
+	}
+	return ""
 }
 
 // isVersionOf reports whether a card may be the version of its set that Cardmarket counts: the first is

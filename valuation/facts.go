@@ -43,6 +43,7 @@ type facts struct {
 	another            string // what says that the copy is another one, "" for nothing
 	doubt              string // why the line cannot be priced, whichever card it means
 	clash              []word // a finish that contradicts the variant
+	forgot             bool   // the variant describes no card
 }
 
 // read reads an item. Its strings stay the item's own.
@@ -126,6 +127,7 @@ func (f *facts) readVariant(a *Appraiser) {
 func (f *facts) forgetVariant() {
 	f.words = f.words[:f.extra]
 	f.variant = f.item.Variant
+	f.forgot = true
 }
 
 // isVariant reports whether some card is priced in a variant of this name.
@@ -191,6 +193,12 @@ func (f *facts) readSet(a *Appraiser, set string) {
 
 	f.hasSet = len(f.sets) > 0
 	f.noSet = !f.hasSet
+
+	// The name of a set is told without its edition, which is one of the copy. In brackets it is of the
+	// set: "Base Set (1st Edition & Shadowless)".
+	if plain, _, _ := strings.Cut(set, "("); f.hasSet && strings.Contains(collector.Fold(plain), "1stedition") {
+		f.item.claim(ofWords, "1st edition")
+	}
 }
 
 // setsNamed are the sets that a name means. Lists name the same set line after line.
@@ -215,9 +223,15 @@ func (f *facts) readCode(a *Appraiser) {
 		if !isCodeAt(f.words, i) {
 			continue
 		}
-
 		code := &f.words[i]
 		number := &f.words[i+1]
+
+		// A code that no set has may be an app's own, where the set is told otherwise.
+		sets := a.View.Index.SetNames().Spelt(code.text)
+		if len(sets) == 0 && f.item.Set == "" {
+			continue
+		}
+
 		code.kind = idle
 		code.suffix = true
 		number.suffix = true
@@ -232,11 +246,9 @@ func (f *facts) readCode(a *Appraiser) {
 			continue
 		}
 
-		if sets := a.View.Index.SetNames().Spelt(code.text); len(sets) > 0 {
-			code.kind = ofSet
-			f.sets = sets
-			f.hasSet = true
-		}
+		code.kind = ofSet
+		f.sets = sets
+		f.hasSet = true
 	}
 }
 
@@ -249,8 +261,8 @@ func isCodeAt(words []word, i int) bool {
 	number := &words[i+1]
 	alone := (i == 0 || words[i-1].group != code.group) && (i+2 == len(words) || words[i+2].group != code.group)
 
-	return code.group != 0 && number.group == code.group && alone && number.kind == asNumber && isCode(code.raw) &&
-		(!number.isBare() || len(number.raw) <= longestBare)
+	return code.group != 0 && code.group != cellGroup && number.group == code.group && alone && !isGrader(code.text) && number.kind == asNumber &&
+		isCode(code.raw) && (!number.isBare() || len(number.raw) <= longestBare)
 }
 
 // longestBare is how many digits a number without a total has at most: four are a year.
@@ -366,7 +378,7 @@ func (f *facts) readAside(a *Appraiser, words []word, i int) int {
 
 	if isGlued(first.text) {
 		first.kind = ofCopy
-		f.another = first.raw
+		f.addCopy(first.raw)
 		return 1
 	}
 
@@ -437,10 +449,10 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 		phrase[0].wish = wish
 		f.wishes = true
 		return mark(wished)
-	case isGrader(phrase[0].text) && len(phrase) > 1 && phrase[1].kind == asNumber,
+	case isGrader(phrase[0].text) && len(phrase) == 2 && isGrade(phrase[1].raw),
 		!isState(a.phrase) && index.IsGrading(string(a.phrase)):
 		// The card is told all the same; its price is another copy's (decision 2207).
-		f.another = string(a.phrase)
+		f.addCopy(string(a.phrase))
 		return mark(ofCopy)
 	case isState(a.phrase):
 		f.addState(string(a.phrase))
@@ -480,7 +492,13 @@ var states = func() map[string]bool {
 // isGrader reports whether a word is a company that grades.
 func isGrader(w string) bool { return slices.Contains(graders, w) }
 
-var graders = []string{"psa", "cgc", "bgs", "sgc", "beckett"}
+var graders = []string{
+	"psa", "cgc", "bgs", "sgc", "beckett", "ace", "tag", "ags", "pca", "cga", "hga", "gma", "mnt", "ars", "pgs", "ksa",
+	"isa", "gsg", "aog", "egs",
+}
+
+// isGrade reports whether a number is a grade: 1 to 10, or to 100 in the old form.
+func isGrade(raw string) bool { return collector.IsInteger(raw) && len(raw) <= longestBare }
 
 func versionOf(raw string) int {
 	n := 0

@@ -29,6 +29,7 @@ func smallIndex(tb testing.TB) *Index {
 		{name: "Monkey.D.Luffy", number: "OP05-119_p1", set: "AWAKENING", code: "OP-05", game: onePiece},
 		{name: "Mr.1(Daz.Bonez)", number: "P-001", game: onePiece},
 		{name: "Baby 5", number: "OP01-005", game: onePiece},
+		{name: "Zehahahahaha!", number: "OP09-098", game: onePiece},
 	}
 
 	for i := range cards {
@@ -49,7 +50,7 @@ func FuzzSearch(f *testing.F) {
 		"charizard", "4/102 charizard", "op05-119_p1", "pikachu&zekrom &amp; &#x110000;", "\xff\xfe é ß ½ ｆｕｌｌ",
 		"a/b/c #4 #",
 		"nidoran ♀ f m", "muk alolan muk gx", strings.Repeat("ab-", 70), strings.Repeat("x ", 100), "'''s 's",
-		"- ( [ ] ) - ",
+		"- ( [ ] ) - ", "zehahahahaha autographed",
 		"full art charizard 1st edition", "set base set set", longQuery, "\x00", "４／１０２", "ﬃ ﷺ",
 	} {
 		f.Add(q)

@@ -245,7 +245,12 @@ func (s *search) soundsLike(bits uint8) {
 	}
 
 	l.heard = l.heard[:0]
+
+	// "hahaha" has a run again and again, which counts once: two such words share no more than they have.
 	l.runs = appendRuns(l.runs[:0], l.sound)
+	slices.Sort(l.runs)
+	l.runs = slices.Compact(l.runs)
+
 	for _, run := range l.runs {
 		at, ok := slices.BinarySearch(index.runs, run)
 		if !ok {
