@@ -167,9 +167,21 @@ func (list *valuedList) sayTotal(out *reply) {
 	out.sayAsOf()
 }
 
-// writeLine writes the k-th line. It has no member that says nothing: a list has many lines.
+// mostLine is how long the JSON of a concise line is that more cards fit than there are candidates: it
+// has those that there is room for, and the first in any case. Where all can be shown, all are.
+const mostLine = 500
+
+// writeLine writes the k-th line.
 func (list *valuedList) writeLine(out *reply, k int) {
+	shown := list.putLine(out, k)
+	list.sayLine(out, k, shown)
+}
+
+// putLine writes the JSON of a line and returns the candidates that it has room for. There is no member
+// that says nothing.
+func (list *valuedList) putLine(out *reply, k int) (shown []uint32) {
 	r := &list.lines[k]
+	begin := len(out.json)
 	out.put(`{"line":`, strconv.Itoa(k+1), `,"status":"`, valuation.StatusNames[r.Status], `"`)
 	if r.Quantity > 1 {
 		out.put(`,"quantity":`, wire.Decimal(r.Quantity))
@@ -181,14 +193,38 @@ func (list *valuedList) writeLine(out *reply, k int) {
 		out.put("}")
 	}
 
+	if r.Lane >= 0 {
+		putValue(out, r)
+	}
+	putQuestion(out, r)
+	if r.Note != "" {
+		out.json = wire.AppendText(out.json, `,"message":`, r.Note)
+	}
+
+	if r.Card < 0 {
+		room := maxResult
+		if !out.detailed && r.Fitting > valuation.MaxCandidates {
+			room = mostLine - (len(out.json) - begin)
+		}
+		shown = putCandidates(out, r.Candidates[:min(len(r.Candidates), list.candidates)], room)
+	}
+	out.put("}")
+	return shown
+}
+
+// sayLine writes the text of a line. It ends with what a model needs next: the lane and id, or why there
+// is no price.
+func (list *valuedList) sayLine(out *reply, k int, shown []uint32) {
+	r := &list.lines[k]
 	out.sayItem(k)
 	out.say(valuation.StatusNames[r.Status], " | ")
 	if r.Lane >= 0 {
-		writeValue(out, r)
+		sayValue(out, r)
 	}
-	writeQuestion(out, r)
+	if r.Fitting > 1 {
+		sayFitting(out, r, len(shown))
+	}
 
-	// The text ends with what a model needs next: the lane and id, or why there is no price.
 	if r.Card >= 0 {
 		out.sayCard(r.Card)
 		out.say(" | ")
@@ -202,19 +238,15 @@ func (list *valuedList) writeLine(out *reply, k int) {
 		out.say(r.Note, "\n")
 	}
 
-	// The JSON has the same in members of their own.
-	if r.Note != "" {
-		out.json = wire.AppendText(out.json, `,"message":`, r.Note)
+	for _, card := range shown {
+		out.say("   - ")
+		out.sayPriced(int(card))
+		out.sayID(int(card))
 	}
-	if r.Card < 0 {
-		writeCandidates(out, r.Candidates[:min(len(r.Candidates), list.candidates)])
-	}
-	out.put("}")
 }
 
-// writeValue writes what a line with a price costs; the text is "$20.00 = 2 × $10.00 | ". What was
-// assumed stands there alone.
-func writeValue(out *reply, r *valuation.Result) {
+// putValue writes what a line with a price costs. What was assumed stands there alone.
+func putValue(out *reply, r *valuation.Result) {
 	if !r.Assumes("variant") {
 		out.json = wire.AppendText(out.json, `,"variant":`, variantOf(out.c, r.Lane))
 	}
@@ -223,19 +255,23 @@ func writeValue(out *reply, r *valuation.Result) {
 	}
 	out.put(`,"unit_price_cents":`, wire.Decimal(r.Cents), `,"line_total_cents":`, wire.Decimal(r.Total))
 	out.json = wire.AppendSeconds(out.json, `,"price_updated_at":`, out.c.UpdatedAt(r.Lane))
-
-	if len(r.Assumed) > 0 {
-		out.put(`,"assumed":[`)
-		for _, a := range r.Assumed {
-			out.comma()
-			out.put(`{"field":"`, a.Field, `"`)
-			out.json = wire.AppendText(out.json, `,"given":`, a.Given)
-			out.json = wire.AppendText(out.json, `,"used":`, a.Used)
-			out.put("}")
-		}
-		out.put("]")
+	if len(r.Assumed) == 0 {
+		return
 	}
 
+	out.put(`,"assumed":[`)
+	for _, a := range r.Assumed {
+		out.comma()
+		out.put(`{"field":"`, a.Field, `"`)
+		out.json = wire.AppendText(out.json, `,"given":`, a.Given)
+		out.json = wire.AppendText(out.json, `,"used":`, a.Used)
+		out.put("}")
+	}
+	out.put("]")
+}
+
+// sayValue says what a line with a price costs: "$20.00 = 2 × $10.00 | ".
+func sayValue(out *reply, r *valuation.Result) {
 	out.sayMoney(r.Total)
 	if r.Quantity > 1 {
 		out.say(" = ", wire.Decimal(r.Quantity), " × ")
@@ -250,13 +286,11 @@ func writeValue(out *reply, r *valuation.Result) {
 	out.say(" | ")
 }
 
-// writeQuestion writes what of a line is open: how many cards fit, what they cost, and what would
-// tell them apart.
-func writeQuestion(out *reply, r *valuation.Result) {
+// putQuestion writes what of a line is open: how many cards fit, what they cost, and what would tell
+// them apart.
+func putQuestion(out *reply, r *valuation.Result) {
 	if r.Fitting > 1 {
 		out.put(`,"fitting":`, strconv.Itoa(r.Fitting))
-		out.sayCount(r.Fitting, "card")
-		out.say(" fit")
 	}
 	if r.From >= 0 {
 		out.put(`,"range":{"from_cents":`, wire.Decimal(r.From), `,"to_cents":`, wire.Decimal(r.To), "}")
@@ -264,21 +298,30 @@ func writeQuestion(out *reply, r *valuation.Result) {
 	if ask := r.Ask.First(); ask != "" {
 		out.put(`,"ask":"`, ask, `"`)
 	}
+}
 
-	if r.Fitting > 1 {
-		if r.From >= 0 {
-			out.say(", ")
-			out.sayMoney(r.From)
-		}
-		if r.From < r.To {
-			out.say("–")
-			out.sayMoney(r.To)
-		}
-		if r.Fitting > valuation.MaxCandidates {
-			out.say(", ", strconv.Itoa(valuation.MaxCandidates), " of them are candidates")
-		}
-		out.say("; ")
+// sayFitting says how many cards fit a line and what they cost.
+func sayFitting(out *reply, r *valuation.Result, shown int) {
+	out.sayCount(r.Fitting, "card")
+	out.say(" fit")
+	if r.From >= 0 {
+		out.say(", ")
+		out.sayMoney(r.From)
 	}
+	if r.From < r.To {
+		out.say("–")
+		out.sayMoney(r.To)
+	}
+
+	if r.Fitting > shown {
+		out.say(", ", strconv.Itoa(shown), " of them ")
+		if shown == 1 {
+			out.say("is a candidate")
+		} else {
+			out.say("are candidates")
+		}
+	}
+	out.say("; ")
 }
 
 // sayLane ends the text of a line with a price: which lane, and what of it was assumed.
@@ -293,30 +336,41 @@ func sayLane(out *reply, r *valuation.Result) {
 	out.sayID(r.Card)
 }
 
-// writeCandidates writes the cards that a line may mean. A list of lines has many of them: each has
-// what tells it from others and no more, but for the detailed form.
-func writeCandidates(out *reply, cards []uint32) {
+// putCandidates writes the cards that a line may mean, as many as there is room for, and returns these.
+// Each has what tells it from others and no more, but for the detailed form.
+func putCandidates(out *reply, cards []uint32, room int) []uint32 {
+	const end = len("]}")
+	begin := len(out.json)
 	out.put(`,"candidates":[`)
-	for _, card := range cards {
+	for i, card := range cards {
+		before := len(out.json)
 		out.comma()
-		if out.detailed {
-			out.putCard(int(card))
-			out.putPrice(int(card))
-			out.putExtras(int(card))
-		} else {
-			out.json = wire.AppendName(out.json, out.c, int(card))
-			set := ""
-			if of := out.c.Cards.Set[card]; of != snapshot.NoSet {
-				set = out.c.Sets.Name.At(int(of))
-			}
-			out.json = wire.AppendNullable(out.json, `,"set":`, set)
-			out.json = wire.AppendCents(out.json, `,"market_price_cents":`, out.c.DisplayCents(int(card)))
+		putCandidate(out, card)
+		if i > 0 && len(out.json)-begin+end > room {
+			out.json = out.json[:before]
+			cards = cards[:i]
+			break
 		}
-		out.put("}")
-
-		out.say("   - ")
-		out.sayPriced(int(card))
-		out.sayID(int(card))
 	}
 	out.put("]")
+	return cards
+}
+
+func putCandidate(out *reply, card uint32) {
+	if out.detailed {
+		out.putCard(int(card))
+		out.putPrice(int(card))
+		out.putExtras(int(card))
+		out.put("}")
+		return
+	}
+
+	out.json = wire.AppendName(out.json, out.c, int(card))
+	set := ""
+	if of := out.c.Cards.Set[card]; of != snapshot.NoSet {
+		set = out.c.Sets.Name.At(int(of))
+	}
+	out.json = wire.AppendNullable(out.json, `,"set":`, set)
+	out.json = wire.AppendCents(out.json, `,"market_price_cents":`, out.c.DisplayCents(int(card)))
+	out.put("}")
 }

@@ -243,7 +243,8 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 	}
 
 	// Number and set leave this card alone, so that a misspelt name means no other.
-	return there[0], a.isLike(f, there[0]) && slices.ContainsFunc(a.matches, func(m index.Match) bool {
+	like, _ := a.isLike(f, there[0])
+	return there[0], like && slices.ContainsFunc(a.matches, func(m index.Match) bool {
 		return m.Card == there[0] && m.Missing == 0
 	})
 }
@@ -306,7 +307,8 @@ func (a *Appraiser) alone(f *facts) (card uint32, ok bool) {
 		there := a.there(f)
 		if len(there) == 1 {
 			card = there[0]
-			ok = a.isLike(f, card)
+			like, named := a.isLike(f, card)
+			ok = like && named
 		}
 	}
 

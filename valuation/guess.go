@@ -8,10 +8,11 @@ import (
 )
 
 // isLike reports whether every word of a line is something of a card, its name misspelt or not: search
-// leaves words out, and a price may not.
-func (a *Appraiser) isLike(f *facts, card uint32) bool {
+// leaves words out, and a price may not. named says that one is of its name and no mere suffix.
+func (a *Appraiser) isLike(f *facts, card uint32) (like, named bool) {
 	sp := a.spellingOf(f.words, card, false)
-	return a.leftover(f, f.words, card, &sp) < 0 && sp.found
+	like = a.leftover(f, f.words, card, &sp) < 0
+	return like, sp.found
 }
 
 // isElsewhere reports whether a card of the line's set has the very name and another number: then the
@@ -53,8 +54,11 @@ func (a *Appraiser) searched(f *facts) []uint32 {
 	}
 
 	for _, m := range a.matches {
-		if m.Whole && m.Missing == 0 && m.Typos == 0 && (!long || m.Same) && (f.plain || m.Borrowed == 0) &&
-			a.passes(f, m.Card) && (m.Same || a.isLike(f, m.Card)) {
+		if !m.Whole || m.Missing > 0 || m.Typos > 0 || long && !m.Same || !f.plain && m.Borrowed > 0 ||
+			!a.passes(f, m.Card) {
+			continue
+		}
+		if like, _ := a.isLike(f, m.Card); like || m.Same {
 			a.fits = append(a.fits, m.Card)
 		}
 	}
