@@ -36,7 +36,8 @@ func Core(name, number string) string {
 // coreKey is a core as it is looked up: its words without "and", joined.
 func coreKey(core string) string { return strings.Join(setWords(core), "") }
 
-// Cored are the cards whose core has a key: folded words without "and", joined. They ascend.
+// Cored are the cards whose core, its brackets or not, has a key: folded words without "and", joined.
+// They ascend.
 func (f Facts) Cored(key string) []uint32 { return f.ix.cores.find(key) }
 
 // Game is the number of a game by its slug, in which only letters and digits count; -1 for none.

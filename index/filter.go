@@ -56,7 +56,13 @@ func (ix *Index) buildFilters(step func()) {
 		add(collector.Fold(PlainName(c.Cards.Name.At(card))))
 	})
 	ix.cores = newTerms(step, n, func(card int, add func(string)) {
-		add(coreKey(Core(c.Cards.Name.At(card), c.Cards.Number.At(card))))
+		core := Core(c.Cards.Name.At(card), c.Cards.Number.At(card))
+		add(coreKey(core))
+
+		// "Mr.1(Daz.Bonez)" is a name (decision 83), and people leave the bracket out all the same.
+		if at := strings.IndexAny(core, "(["); at > 0 {
+			add(coreKey(core[:at]))
+		}
 	})
 }
 

@@ -183,19 +183,10 @@ func (a *Appraiser) there(f *facts) []uint32 {
 // may be a misspelling of its name. All else is left to the caller.
 func (a *Appraiser) byName(r *Result, f *facts) {
 	a.matches = a.matches[:0]
-	fits := a.fitting(f)
-
-	// The words of a variant may describe no card: then it is read as it was given.
-	if len(fits) == 0 && f.extra < len(f.words) {
-		f.forgetVariant()
-		fits = a.fitting(f)
-	}
-
+	fits, several := a.fitAny(f)
 	if len(fits) > 0 {
-		// A second reading overwrites the slice that fitting returned.
-		fits = slices.Clone(fits)
-		if both := a.readShorter(f, fits); len(both) > 0 {
-			a.leave(r, &a.facts, both)
+		if several {
+			a.leave(r, f, fits)
 			return
 		}
 
@@ -249,41 +240,53 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 	})
 }
 
-// readShorter reads a name once more where the last word of its core may be the first of what stands
-// behind it. It returns the cards of both readings, none where there is one reading.
-func (a *Appraiser) readShorter(f *facts, fits []uint32) []uint32 {
-	last := -1
-	for i := range f.words {
-		if f.words[i].kind == inCore {
-			last = i
+// mostReadings is how many cores of a line are tried: a line of more is a list of its own.
+const mostReadings = 6
+
+// fitAny are the cards that fit a line by any of the cores that it has, for a set or a qualifier may have
+// words of another card's name: "flygon ex dragon", a kit called "Pikachu Libre & Suicune". several says
+// that one reading has cards which another has not. The facts at hand are those of the first reading
+// that has cards.
+func (a *Appraiser) fitAny(f *facts) (fits []uint32, several bool) {
+	fits = a.fitted(f)
+	if f.cores < 2 || f.known {
+		return fits, false
+	}
+
+	// A second reading overwrites the slice and the facts of the first.
+	fits = slices.Clone(fits)
+	item := f.item
+	cores := min(f.cores, mostReadings)
+	first := 0
+	for reading := 1; reading < cores; reading++ {
+		own := len(fits)
+		if own == 0 {
+			first = reading
+		}
+		for _, card := range a.fitted(a.readAs(item, reading)) {
+			if !slices.Contains(fits, card) {
+				fits = append(fits, card)
+				several = several || own > 0
+			}
 		}
 	}
 
-	// In "flygon ex dragon" it is "dragon" that makes "ex" doubtful.
-	behind := last + 1
-	if last < 1 || f.words[last-1].kind != inCore || behind == len(f.words) || f.words[behind].group > 0 ||
-		f.words[behind].kind != told && f.words[behind].kind != ofSet {
-		return nil
+	if len(fits) == 0 {
+		first = 0
 	}
+	a.fitted(a.readAs(item, first))
+	return fits, several
+}
 
-	both := slices.Clone(fits)
-	forgot := f.forgot
-	f = a.readAs(f.item, true)
-	for _, card := range a.fitting(f) {
-		if !slices.Contains(fits, card) {
-			both = append(both, card)
-		}
+// fitted are the cards that fit a line. The words of a variant may describe no card: then it is read as
+// it was given.
+func (a *Appraiser) fitted(f *facts) []uint32 {
+	fits := a.fitting(f)
+	if len(fits) > 0 || f.extra >= len(f.words) {
+		return fits
 	}
-	if len(both) > len(fits) {
-		return both
-	}
-
-	// The second reading took the place of the first, which the caller goes on with.
-	f = a.read(f.item)
-	if forgot {
-		f.forgetVariant()
-	}
-	return nil
+	f.forgetVariant()
+	return a.fitting(f)
 }
 
 // alone is the only card with the line's number in its set, when the name may mean it. Where no number

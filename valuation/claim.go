@@ -22,6 +22,7 @@ type claimKind uint8
 const (
 	ofWords claimKind = iota // what a name may say: words of the card, of the copy, or noise
 	ofSetName
+	ofCode // of a set, which says nothing where the catalog does not know it
 	ofNumber
 	ofRarity
 )
@@ -114,6 +115,10 @@ func (a *Appraiser) grantsClaim(c claim, card uint32) bool {
 			return a.isIn(card, sets)
 		}
 		return a.isSpelt(c.text, card)
+
+	case ofCode:
+		sets := a.View.Index.SetNames().Spelt(collector.Fold(c.text))
+		return len(sets) == 0 || a.isIn(card, sets)
 
 	case ofNumber:
 		words, _ := readWords(nil, c.text)

@@ -21,7 +21,8 @@ type facts struct {
 	known  bool   // the name is that core and nothing else
 
 	extra   int  // where the words of the variant begin
-	shorter bool // the core is to be one word shorter than the longest
+	reading int  // which of the line's cores is taken, the longest first
+	cores   int  // how many there are
 	suffix  bool // an app put code and number behind the name
 	wishes  bool // a word asks for a rarity
 	near    bool // what comes near a wish counts
@@ -43,17 +44,16 @@ type facts struct {
 	another            string // what says that the copy is another one, "" for nothing
 	doubt              string // why the line cannot be priced, whichever card it means
 	clash              []word // a finish that contradicts the variant
-	forgot             bool   // the variant describes no card
 }
 
 // read reads an item. Its strings stay the item's own.
-func (a *Appraiser) read(item *Item) *facts { return a.readAs(item, false) }
+func (a *Appraiser) read(item *Item) *facts { return a.readAs(item, 0) }
 
-// readAs reads an item, with the core of its name one word shorter than the longest or not.
-func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
+// readAs reads an item by one of the cores that its name may have, the longest first.
+func (a *Appraiser) readAs(item *Item, reading int) *facts {
 	f := &a.facts
 	*f = facts{
-		shorter: shorter, item: item, words: f.words[:0], beside: f.beside[:0], game: -1, variant: item.Variant, condition: item.Condition,
+		reading: reading, item: item, words: f.words[:0], beside: f.beside[:0], game: -1, variant: item.Variant, condition: item.Condition,
 		another: item.another, doubt: item.doubt,
 	}
 	f.readGame(a, item.Game)
@@ -63,6 +63,7 @@ func (a *Appraiser) readAs(item *Item, shorter bool) *facts {
 	f.readNumber(a, item.Number)
 	f.readSet(a, item.Set)
 	f.splitState()
+	f.extra = len(f.words)
 
 	// Each reading takes words out of the next one's way: a core goes before sets and wishes.
 	if f.plain {
@@ -127,7 +128,6 @@ func (f *facts) readVariant(a *Appraiser) {
 func (f *facts) forgetVariant() {
 	f.words = f.words[:f.extra]
 	f.variant = f.item.Variant
-	f.forgot = true
 }
 
 // isVariant reports whether some card is priced in a variant of this name.
@@ -241,8 +241,9 @@ func (f *facts) readCode(a *Appraiser) {
 			f.readNumber(a, number.raw)
 		}
 
-		// A set that was given outweighs a code that an app put behind the name.
+		// A set that was given tells the card, and a code of another one contradicts it.
 		if f.item.Set != "" || f.hasSet {
+			f.item.claim(ofCode, code.raw)
 			continue
 		}
 
@@ -283,16 +284,32 @@ func isCode(s string) bool {
 }
 
 // findCore finds the longest run of words that is the core of some card's name, the leftmost of
-// equally long ones. It does not cross brackets, and words outside them go first.
+// equally long ones, or a later one for another reading. It does not cross brackets, and words outside
+// them go first.
 func (f *facts) findCore(a *Appraiser) {
 	// Brackets qualify a name, and have it only where nothing else does.
 	for _, inside := range []bool{false, true} {
-		for length := len(f.words); length > 0; length-- {
-			for i := 0; i+length <= len(f.words); i++ {
-				if f.words[i].group > 0 == inside && f.isCoreAt(a, i, length) {
-					return
+		begin, length := 0, 0
+		for n := len(f.words); n > 0; n-- {
+			for i := 0; i+n <= len(f.words); i++ {
+				if f.words[i].group > 0 != inside || !f.isCoreAt(a, i, n) {
+					continue
 				}
+				if f.cores == f.reading {
+					begin = i
+					length = n
+					f.core = string(a.key)
+				}
+				f.cores++
 			}
+		}
+
+		if f.cores > 0 {
+			f.known = length == len(f.words)
+			for k := range f.words[begin : begin+length] {
+				f.words[begin+k].kind = inCore
+			}
+			return
 		}
 	}
 
@@ -304,6 +321,9 @@ func (f *facts) findCore(a *Appraiser) {
 			many := w.text
 			w.text = single
 			if f.isCoreAt(a, i, 1) {
+				f.core = string(a.key)
+				f.cores = 1
+				w.kind = inCore
 				return
 			}
 			w.text = many
@@ -314,7 +334,7 @@ func (f *facts) findCore(a *Appraiser) {
 // shortestPlural is how many letters a name has at least that is read in the plural.
 const shortestPlural = 4
 
-// isCoreAt reports whether some words are the core of a name, and marks them.
+// isCoreAt reports whether some words are the core of a name, and leaves its key at hand.
 func (f *facts) isCoreAt(a *Appraiser, i, length int) bool {
 	a.key = a.key[:0]
 	run := f.words[i : i+length]
@@ -324,23 +344,7 @@ func (f *facts) isCoreAt(a *Appraiser, i, length int) bool {
 		}
 		a.key = append(a.key, run[k].text...)
 	}
-
-	if length == 1 && run[0].kind == asNumber || len(a.View.Index.Facts().Cored(a.keyText())) == 0 {
-		return false
-	}
-
-	// "flygon ex dragon" may be Flygon ex, and Flygon of EX Dragon.
-	if f.shorter && length > 1 {
-		f.shorter = false
-		return f.isCoreAt(a, i, length-1)
-	}
-
-	f.core = string(a.key)
-	f.known = length == len(f.words)
-	for k := range run {
-		run[k].kind = inCore
-	}
-	return true
+	return (length > 1 || run[0].kind != asNumber) && len(a.View.Index.Facts().Cored(a.keyText())) > 0
 }
 
 // keyText is the key at hand as a text, which holds until the next one.

@@ -113,6 +113,7 @@ func (l *layout) item(row []string) Item {
 	item.claim(ofWords, cell("simplename"))
 	item.claim(ofWords, cell("notes", "comments"))
 	item.claim(ofRarity, cell("rarity"))
+	item.claim(ofCode, item.code)
 	return item
 }
 
@@ -121,7 +122,8 @@ func anotherCopy(language, grade string) string {
 	switch collector.Fold(language) {
 	case "", "en", "eng", "english", "1": // Cardmarket numbers its languages
 	default:
-		return language
+		// A number by itself might be one of the card's name.
+		return "language " + language
 	}
 
 	// Collectr has a grade for every copy, also for those without one.

@@ -193,7 +193,7 @@ func TestLines(t *testing.T) {
 			"priced card_shadowless 200000 400000 condition variant",
 		},
 		{
-			item{Line: "Binder,2,0,Rattata,SV3,Scarlet & Violet 151,019,NearMint,Normal,English,0.00,2026-04-06"},
+			item{Line: "Binder,2,0,Rattata,SV3PT5,Scarlet & Violet 151,019,NearMint,Normal,English,0.00,2026-04-06"},
 			"priced card_rattata 10 20 condition",
 		},
 		{
