@@ -241,7 +241,7 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 }
 
 // mostReadings is how many cores of a line are tried: a line of more is a list of its own.
-const mostReadings = 6
+const mostReadings = 4
 
 // fitAny are the cards that fit a line by any of the cores that it has, for a set or a qualifier may have
 // words of another card's name: "flygon ex dragon", a kit called "Pikachu Libre & Suicune". several says
@@ -256,7 +256,7 @@ func (a *Appraiser) fitAny(f *facts) (fits []uint32, several bool) {
 	// A second reading overwrites the slice and the facts of the first.
 	fits = slices.Clone(fits)
 	item := f.item
-	cores := min(f.cores, mostReadings)
+	cores := f.cores
 	first := 0
 	for reading := 1; reading < cores; reading++ {
 		own := len(fits)

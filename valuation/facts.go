@@ -301,6 +301,12 @@ func (f *facts) findCore(a *Appraiser) {
 					f.core = string(a.key)
 				}
 				f.cores++
+
+				// A later reading does not count them again.
+				if f.cores > f.reading && (f.reading > 0 || f.cores == mostReadings) {
+					n = 0
+					break
+				}
 			}
 		}
 

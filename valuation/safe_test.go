@@ -50,6 +50,18 @@ func TestNothingIsPassedOver(t *testing.T) {
 		// Copies and conditions.
 		"0x " + umbreon: "", "2x 3x " + umbreon: "", umbreon + " x2 x3": "", "x12000 " + umbreon: "",
 		umbreon + " NM LP": "", umbreon + " x2": "priced holofoil",
+
+		// Words of a set that are another card's name, or of a name that stands in two forms.
+		"Azumarill EX Delta Species": "", "Orangguru Base Set 113/149": "", "Mr.1 The Azure Sea's Seven OP14-090": "",
+		"Suicune 30/30 XY Trainer Kit: Pikachu Libre & Suicune": "", "Mew Base Set 10/102": "",
+		"Mr.1 Kingdoms of Intrigue OP04-073": "", "Reuniclus WoTC Promo": "", "Gin Pillars of Strength": "",
+		"Mewtwo Base Set 10/102": "priced holofoil",
+
+		// Codes and totals that are another's, years, versions and rarities that only come near.
+		"1x Torterra (AGS 10) | Unleashed | NM": "", "1x Charizard ex (OP05 199) | 151 | NM": "",
+		"Charizard SWSH050/072": "", "1999 " + umbreon: "", "Charizard 1999": "", "Iono FA": "",
+		"1x Umbreon VMAX (V.1) | Evolving Skies | 215/203 | NM": "", "1x Umbreon VMAX (V.9) | Evolving Skies | 215/203": "",
+		"1x Umbreon VMAX (V.3) | Evolving Skies | 215/203": "priced holofoil",
 	} {
 		r := s.Value(valuation.Item{Line: line})
 		got := ""

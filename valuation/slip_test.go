@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/collector"
 	"ninepocket/internal/depth"
 	"ninepocket/valuation"
 )
@@ -124,7 +123,11 @@ var never = []struct {
 		return valuation.Item{Line: year + " " + p.Name + " " + p.Set + " " + p.Number}
 	}},
 	{"a version too many", func(_ *shop, _ *rand.Rand, p valuation.Item, _ int) valuation.Item {
-		p.Name += " (V.99)"
+		version := " (V.99)"
+		if p.Game == "one-piece" {
+			version = " (V.0)" // a set may have a hundred of one name
+		}
+		p.Name += version
 		return p
 	}},
 	{"a code of another set", func(s *shop, r *rand.Rand, p valuation.Item, card int) valuation.Item {
@@ -154,25 +157,22 @@ func TestSlips(t *testing.T) {
 		priced := 0
 		for range each {
 			card := s.random(r)
-			item := kind.of(s, r, s.asPrinted(card), card)
+			p := s.asPrinted(card)
+			item := kind.of(s, r, p, card)
 			got := s.Value(item)
-			if got.Status == valuation.Priced {
-				priced++
+			if got.Status != valuation.Priced {
+				continue
 			}
-			if got.Status == valuation.Priced && got.Card != card && !s.isPrinted(item, got.Card) && !s.isTwin(got.Card, card) {
+
+			// A name that has too few letters is not misspelt, and may be another's plain name.
+			priced++
+			if got.Card != card && !strings.HasPrefix(item.Name+item.Line, bare(p.Name)) &&
+				!s.isPrinted(item, got.Card) {
 				t.Errorf("%s: %+v of %s is priced as %s", kind.name, item, s.tell(card), s.tell(got.Card))
 			}
 		}
 		t.Logf("%s: %d of %d priced", kind.name, priced, each)
 	}
-}
-
-// isTwin reports whether no word of a line that leaves qualifiers out can tell two cards apart.
-func (s *shop) isTwin(one, other int) bool {
-	p := s.asPrinted(one)
-	q := s.asPrinted(other)
-	return p.Set == q.Set && plainNumber(p.Number) == plainNumber(q.Number) &&
-		collector.Fold(bare(p.Name)) == collector.Fold(bare(q.Name))
 }
 
 // TestNever writes of true cards what none of their prices is for.

@@ -189,7 +189,7 @@ func isVersion(s string) bool {
 	}
 
 	digits := strings.TrimPrefix(s[1:], ".")
-	return collector.IsInteger(digits) && len(digits) <= 2
+	return collector.IsInteger(digits) && len(digits) <= 2 && digits[0] != '0'
 }
 
 // isBare reports whether a number may as well be a word: an integer without a total.
