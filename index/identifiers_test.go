@@ -3,6 +3,7 @@ package index_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"ninepocket/collector"
@@ -30,6 +31,15 @@ func TestIdentifiersNameTheirCards(t *testing.T) {
 				}
 				if got := o.x.Identified(ref); !slices.Equal(got, want) {
 					t.Fatalf("%s names %v, want %v", ref, got, want)
+				}
+
+				// People write spaces, and namespaces in other letters.
+				written := " " + strings.ToUpper(id.Namespace) + " : " + id.Value + " "
+				if got := o.x.Respell(written); id != own && got != ref {
+					t.Fatalf("%q is respelt as %q, want %q", written, got, ref)
+				}
+				if got := o.x.Respell(ref); got != ref {
+					t.Fatalf("%q is respelt as %q", ref, got)
 				}
 
 				at, ok := o.x.Named(ref)

@@ -3,27 +3,48 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"ninepocket/mcp"
 )
 
-// TestSearchAllocations holds a search of ten cards, from body to response, against its budget.
-func TestSearchAllocations(t *testing.T) {
-	d, _ := randomDesk(t, 1, benchSize)
-	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
-		`"params":{"name":"catalog_search_cards","arguments":{"query":"charizard"}}}`)
-
-	by := mcp.Caller{View: d.view, Now: d.now, Limits: d.limits}
-	var out []byte
-	n := testing.AllocsPerRun(200, func() {
-		m, _ := mcp.Read(body)
-		var tool int
-		out, tool = d.Answer(out[:0], &m)
-		out = d.Call(out, &m, tool, by)
-	})
-	if n > 40 {
-		t.Errorf("%.0f allocations; the budget is 120, and 40 is what it should take", n)
+// TestAllocations holds calls, from body to response, against their budgets.
+func TestAllocations(t *testing.T) {
+	d, w := randomDesk(t, 1, benchSize)
+	var ids []args
+	for i := range 50 {
+		ids = append(ids, args{"id": w.Cards[i].ID})
 	}
-	t.Logf("%.0f allocations, %d bytes", n, len(out))
+
+	for _, call := range []struct {
+		name, tool string
+		arguments  args
+		most       float64
+	}{
+		// The budget of a search is 120, and 40 is what it should take.
+		{"a search of ten cards", "catalog_search_cards", args{"query": "charizard"}, 40},
+		{"a list of fifty ids", "catalog_value_cards", args{"cards": ids}, 160},
+	} {
+		raw, err := json.Marshal(call.arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
+			`"params":{"name":"` + call.tool + `","arguments":` + string(raw) + `}}`)
+		by := mcp.Caller{View: d.view, Now: d.now, Limits: d.limits}
+		var out []byte
+		n := testing.AllocsPerRun(100, func() {
+			m, _ := mcp.Read(body)
+			var tool int
+			out, tool = d.Answer(out[:0], &m)
+			out = d.Call(out, &m, tool, by)
+		})
+
+		if n > call.most {
+			t.Errorf("%s: %.0f allocations; at most %.0f are right", call.name, n, call.most)
+		}
+		t.Logf("%s: %.0f allocations, %d bytes", call.name, n, len(out))
+	}
 }

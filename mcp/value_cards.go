@@ -12,7 +12,7 @@ import (
 func valueCardsTool() *tool {
 	line := []field{
 		aText("id", "Card id or slug, or another catalog's id such as tcgplayer:42382. "+
-			"It goes before name, set, number and game.", wire.RefText),
+			"It tells the card; what else the line says must be of it.", wire.RefText),
 		aText("line", `The line as written: "2x Charizard ex 199/165 NM".`, wire.ValueLine),
 		aText("name", "Card name.", wire.QueryText),
 		aText("set", "Set name, id, slug or code.", wire.SetText),

@@ -2,13 +2,12 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"ninepocket/internal/depth"
+	"ninepocket/internal/fixture"
 )
 
 // messyLines are lines of a collection as its owner keeps them, beside those of the file of real ones. Behind each
@@ -46,8 +45,8 @@ func TestMessyListInTwoCalls(t *testing.T) {
 	for _, m := range messyLines {
 		list = append(list, args{"line": m.line})
 	}
-	for _, line := range givenLines(t) {
-		list = append(list, args{"line": line})
+	for _, row := range fixture.ValueLines(t) {
+		list = append(list, args{"line": row[1]})
 	}
 
 	r := d.ok(t, "catalog_value_cards", args{"cards": list})
@@ -111,25 +110,6 @@ func (d *desk) answer(t *testing.T, fields string, i int) args {
 
 	t.Fatalf("no card is %+v", m)
 	return nil
-}
-
-// givenLines are the lines of the file of real ones, as they were written.
-func givenLines(t *testing.T) (lines []string) {
-	t.Helper()
-	dir := os.Getenv("DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "data")
-	}
-	raw, err := os.ReadFile(filepath.Join(dir, "value-lines.tsv"))
-	if err != nil {
-		t.Skip("skipped: the file of real lines is not beside the clone")
-	}
-	for row := range strings.Lines(string(raw)) {
-		if cells := strings.Split(row, "\t"); len(cells) > 2 && !strings.HasPrefix(row, "#") {
-			lines = append(lines, cells[1])
-		}
-	}
-	return lines
 }
 
 // TestValueSizes holds the structured content of lists against 500 bytes a line, whatever became of them.

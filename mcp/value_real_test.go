@@ -2,13 +2,11 @@ package mcp_test
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
-	"unicode"
 
 	"ninepocket/internal/depth"
+	"ninepocket/internal/fixture"
 )
 
 // mistakes are what people do to a card's line; each turns a true line into one that is worse.
@@ -32,43 +30,11 @@ var mistakes = []struct {
 	{"only the name and the game", func(_ *rand.Rand, l args) { delete(l, "set"); delete(l, "number") }},
 }
 
-// misspell makes one error: a letter left out, doubled, changed, or swapped with the next.
-func misspell(r *rand.Rand, s string) string {
-	runes := []rune(s)
-	var letters []int
-	for i := 1; i < len(runes); i++ {
-		if unicode.IsLetter(runes[i]) && runes[i] < 128 && unicode.IsLetter(runes[i-1]) {
-			letters = append(letters, i)
-		}
-	}
-
-	if len(letters) < 3 {
-		return s
-	}
-
-	i := letters[r.IntN(len(letters))]
-	switch r.IntN(4) {
-	case 0:
-		return string(slices.Delete(runes, i, i+1))
-	case 1:
-		return string(slices.Insert(runes, i, runes[i]))
-	case 2:
-		runes[i] = rune('a' + r.IntN(26))
-	case 3:
-		runes[i], runes[i-1] = runes[i-1], runes[i] // air: a swap
-	}
-
-	return string(runes)
-}
-
-var qualifier = regexp.MustCompile(` *\([^)]*\)`)
-
-func bare(name string) string {
-	if b := strings.TrimSpace(qualifier.ReplaceAllString(name, "")); b != "" {
-		return b
-	}
-	return name
-}
+// What spoils lines, and what makes names plain.
+var (
+	misspell = fixture.Misspell
+	bare     = fixture.Bare
+)
 
 // valuation is the structured content of catalog_value_cards.
 type valuation struct {

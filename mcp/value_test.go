@@ -105,3 +105,15 @@ func TestValueAdds(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// TestNullArguments calls tools with null in place of arguments, which is as if there were none.
+func TestNullArguments(t *testing.T) {
+	d := shopDesk(t)
+	for _, tool := range d.Tools() {
+		null := d.callRaw(t, tool, "null")
+		none := d.callRaw(t, tool, "{}")
+		if null.IsError != none.IsError || null.text() != none.text() {
+			t.Errorf("%s answers null with %s, and no arguments with %s", tool, null.text(), none.text())
+		}
+	}
+}

@@ -3,13 +3,12 @@ package valuation_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"ninepocket/collector"
+	"ninepocket/internal/fixture"
 	"ninepocket/valuation"
 )
 
@@ -129,34 +128,14 @@ type given struct {
 // givenLines reads the file of real lines.
 func givenLines(t *testing.T) (all []given) {
 	t.Helper()
-	dir := os.Getenv("DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "data")
-	}
-	raw, err := os.ReadFile(filepath.Join(dir, "value-lines.tsv"))
-	if os.IsNotExist(err) {
-		t.Skip("skipped: the file of real lines is not beside the clone")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for row := range strings.Lines(string(raw)) {
-		row = strings.TrimRight(row, "\r\n")
-		f := strings.Split(row, "\t")
-		if strings.HasPrefix(row, "#") || len(f) < 10 {
-			continue
-		}
+	for _, f := range fixture.ValueLines(t) {
 		intent := append(strings.Split(f[9], " ~ "), "", "")
 		g := given{
 			line: f[1], text: f[9], name: regexp.MustCompile(intent[0]), set: regexp.MustCompile(intent[1]),
-			number: strings.TrimPrefix(intent[2], "="),
+			number: strings.TrimPrefix(intent[2], "="), variant: f[10],
 			item: valuation.Item{
 				Name: f[2], Set: f[3], Number: f[4], Game: f[5], Variant: f[6], Condition: f[7],
 			},
-		}
-		if len(f) > 10 {
-			g.variant = f[10]
 		}
 		all = append(all, g)
 	}

@@ -29,7 +29,8 @@ const (
 
 // claims adds a claim, unless it says nothing.
 func (item *Item) claim(kind claimKind, text string) {
-	if text = strings.TrimSpace(text); text != "" {
+	text = strings.TrimSpace(text)
+	if text != "" {
 		item.claims = append(item.claims, claim{kind, text})
 	}
 }
@@ -73,12 +74,12 @@ func (f *facts) readWith(a *Appraiser, words []word) {
 }
 
 // lookUp finds the catalog's words and numbers among some words.
-func (a *Appraiser) lookUp(words []word) {
+func (cs cards) lookUp(words []word) {
 	for i := range words {
 		w := &words[i]
-		w.id, w.known = a.View.Index.Facts().Word(w.text)
+		w.id, w.known = cs.view.Index.Facts().Word(w.text)
 		if w.kind == asNumber {
-			w.cards = a.numbered(w.raw)
+			w.cards = cs.numbered(w.raw)
 		}
 	}
 }

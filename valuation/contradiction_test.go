@@ -243,7 +243,7 @@ func (n *neighbours) of(s *shop, r *rand.Rand, card int) int {
 func TestContradictions(t *testing.T) {
 	s := realShop(t)
 	near := s.neighbours()
-	each := 50_000/len(contradictions)/depth.Every(25) + 1
+	each := 50_000/len(contradictions)/depth.Every(80) + 1
 
 	for seed, kind := range contradictions {
 		r := rand.New(rand.NewPCG(uint64(seed), 77))

@@ -116,23 +116,24 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 
 // wrongSet says which of some words are the name of a set that is not a card's, although each by itself
 // says nothing or is granted: "WoTC Promo".
-func (a *Appraiser) wrongSet(words []word, card uint32) string {
+func (cs cards) wrongSet(words []word, card uint32) string {
+	var key []byte
 	for from := range words {
 		telling := true
-		a.key = a.key[:0]
+		key = key[:0]
 		for to := from; to < len(words); to++ {
 			w := &words[to]
 			if w.kind != idle && w.kind != wished && w.kind != told || w.suffix {
 				break
 			}
-			a.key = append(a.key, w.text...)
+			key = append(key, w.text...)
 			telling = telling && w.kind == told
 			if to == from || telling {
 				continue
 			}
 
-			sets := a.View.Index.SetNames().Spelt(a.keyText())
-			if run := words[from : to+1]; len(sets) > 0 && !a.isIn(card, sets) && !a.saysAll(run, card) {
+			sets := cs.view.Index.SetNames().Spelt(string(key))
+			if run := words[from : to+1]; len(sets) > 0 && !cs.isIn(card, sets) && !cs.saysAll(run, card) {
 				return notOfCard(run[0].raw + " " + run[len(run)-1].raw)
 			}
 		}
@@ -142,15 +143,15 @@ func (a *Appraiser) wrongSet(words []word, card uint32) string {
 
 // isVersionOf reports whether a card may be the version of its set that Cardmarket counts: the first is
 // the plain card or the one of the lowest number, and there are as many as are counted.
-func (a *Appraiser) isVersionOf(f *facts, card uint32) bool {
-	c := a.View.Catalog
+func (cs cards) isVersionOf(f *facts, card uint32) bool {
+	c := cs.view.Catalog
 	if c.Cards.Set[card] == snapshot.NoSet {
 		return false
 	}
 	core := collector.Fold(index.Core(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card))))
 	first := true
 	n := 0
-	for _, other := range a.View.Index.Facts().InSet(uint32(c.Cards.Set[card])) {
+	for _, other := range cs.view.Index.Facts().InSet(uint32(c.Cards.Set[card])) {
 		number := c.Cards.Number.At(int(other))
 		if collector.Fold(index.Core(c.Cards.Name.At(int(other)), number)) != core {
 			continue
@@ -158,7 +159,7 @@ func (a *Appraiser) isVersionOf(f *facts, card uint32) bool {
 
 		n++
 		earlier := collector.CompareNumbers(number, c.Cards.Number.At(int(card)))
-		if earlier < 0 || earlier == 0 && a.spare(other) < a.spare(card) {
+		if earlier < 0 || earlier == 0 && cs.spare(other) < cs.spare(card) {
 			first = false
 		}
 	}
@@ -167,10 +168,10 @@ func (a *Appraiser) isVersionOf(f *facts, card uint32) bool {
 
 // wrongYear says which of some words is a year and not that of a card: the one of its name or set, else
 // that of its set's release.
-func (a *Appraiser) wrongYear(words []word, card uint32) string {
+func (cs cards) wrongYear(words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]
-		if w.kind == asNumber && isYear(w.raw) && !a.isNumbered(w, card) && !a.isOfYear(w.raw, card) {
+		if w.kind == asNumber && isYear(w.raw) && !cs.isNumbered(w, card) && !cs.isOfYear(w.raw, card) {
 			return w.raw + " is not known to be the year of this card; leave it out if the card is right"
 		}
 	}

@@ -53,8 +53,8 @@ func (a *Appraiser) read(item *Item) *facts { return a.readAs(item, 0) }
 func (a *Appraiser) readAs(item *Item, reading int) *facts {
 	f := &a.facts
 	*f = facts{
-		reading: reading, item: item, words: f.words[:0], beside: f.beside[:0], game: -1, variant: item.Variant, condition: item.Condition,
-		another: item.another, doubt: item.doubt,
+		reading: reading, item: item, words: f.words[:0], beside: f.beside[:0], game: -1,
+		variant: item.Variant, condition: item.Condition, another: item.another, doubt: item.doubt,
 	}
 	f.readGame(a, item.Game)
 
@@ -131,8 +131,8 @@ func (f *facts) forgetVariant() {
 }
 
 // isVariant reports whether some card is priced in a variant of this name.
-func (a *Appraiser) isVariant(name string) bool {
-	variants := &a.View.Catalog.Variants
+func (cs cards) isVariant(name string) bool {
+	variants := &cs.view.Catalog.Variants
 	for i := range variants.Len() {
 		if engine.SameVariant(variants.At(i), name) {
 			return true
@@ -262,8 +262,10 @@ func isCodeAt(words []word, i int) bool {
 	number := &words[i+1]
 	alone := (i == 0 || words[i-1].group != code.group) && (i+2 == len(words) || words[i+2].group != code.group)
 
-	return code.group != 0 && code.group != cellGroup && number.group == code.group && alone && !isGrader(code.text) && number.kind == asNumber &&
-		isCode(code.raw) && (!number.isBare() || len(number.raw) <= longestBare)
+	// A grade in a cell of its own, or in brackets, is no code.
+	return alone && code.group != 0 && code.group != cellGroup && number.group == code.group &&
+		number.kind == asNumber && isCode(code.raw) && !isGrader(code.text) &&
+		(!number.isBare() || len(number.raw) <= longestBare)
 }
 
 // longestBare is how many digits a number without a total has at most: four are a year.
@@ -289,7 +291,8 @@ func isCode(s string) bool {
 func (f *facts) findCore(a *Appraiser) {
 	// Brackets qualify a name, and have it only where nothing else does.
 	for _, inside := range []bool{false, true} {
-		begin, length := 0, 0
+		begin := 0
+		length := 0
 		for n := len(f.words); n > 0; n-- {
 			for i := 0; i+n <= len(f.words); i++ {
 				if f.words[i].group > 0 != inside || !f.isCoreAt(a, i, n) {

@@ -32,13 +32,13 @@ func (a *Appraiser) fitting(f *facts) []uint32 {
 }
 
 // passes reports whether a card is of the line's game, set and number.
-func (a *Appraiser) passes(f *facts, card uint32) bool {
-	if f.game >= 0 && int(a.View.Catalog.Cards.Game[card]) != f.game {
+func (cs cards) passes(f *facts, card uint32) bool {
+	if f.game >= 0 && int(cs.view.Catalog.Cards.Game[card]) != f.game {
 		return false
 	}
 
 	// A promo may name the set that it goes with, and be of another (decision 2206).
-	if f.hasSet && !a.isIn(card, f.sets) && !a.isAbout(f.setRun, card) {
+	if f.hasSet && !cs.isIn(card, f.sets) && !cs.isAbout(f.setRun, card) {
 		return false
 	}
 
@@ -51,14 +51,14 @@ func (a *Appraiser) passes(f *facts, card uint32) bool {
 }
 
 // explains reports whether each word beside the core is something of the card.
-func (a *Appraiser) explains(f *facts, card uint32) bool {
-	return a.leftover(f, f.words, card, nil) < 0
+func (cs cards) explains(f *facts, card uint32) bool {
+	return cs.leftover(f, f.words, card, nil) < 0
 }
 
 // leftover is the place of the first word that is nothing of a card: not of its name, its set, its
 // printing, its rarity, its number or its traits; -1 where there is none. With a spelling, words of the
 // name may be misspelt; without one, the name was found as it is written.
-func (a *Appraiser) leftover(f *facts, words []word, card uint32, sp *spelling) int {
+func (cs cards) leftover(f *facts, words []word, card uint32, sp *spelling) int {
 	for i := 0; i < len(words); i++ {
 		w := &words[i]
 		ok := true
@@ -67,16 +67,16 @@ func (a *Appraiser) leftover(f *facts, words []word, card uint32, sp *spelling) 
 		switch w.kind {
 		case asNumber:
 			// A year does not tell one card from another: see wrongYear.
-			ok = a.isNumbered(w, card) || isYear(w.raw)
+			ok = cs.isNumbered(w, card) || isYear(w.raw)
 		case told:
-			ok = a.isOf(w, card, sp, i)
+			ok = cs.isOf(w, card, sp, i)
 		case inCore:
-			ok = sp == nil || a.isOf(w, card, sp, i)
+			ok = sp == nil || cs.isOf(w, card, sp, i)
 
 		// What a phrase wishes for may be in the name, or be a trait.
 		case wished:
 			run = max(int(w.run), 1)
-			ok = a.saysAll(words[i:i+run], card) || a.grants(f, w, card)
+			ok = cs.saysAll(words[i:i+run], card) || cs.grants(f, w, card)
 		case ofSet, idle, ofCopy, ofState:
 		}
 
@@ -89,22 +89,22 @@ func (a *Appraiser) leftover(f *facts, words []word, card uint32, sp *spelling) 
 }
 
 // isOf reports whether word i of a line is a word of a card.
-func (a *Appraiser) isOf(w *word, card uint32, sp *spelling, i int) bool {
+func (cs cards) isOf(w *word, card uint32, sp *spelling, i int) bool {
 	named := sp != nil && sp.has(i)
-	return named || a.says(w, card)
+	return named || cs.says(w, card)
 }
 
 // isPrinted reports whether a line has exactly the name and number that are printed of a card, signs
 // and case aside. Of Cardmarket's versions the first is the plain one, and only its number may stand
 // in its name.
-func (a *Appraiser) isPrinted(f *facts, card uint32) bool {
-	number := a.View.Catalog.Cards.Number.At(int(card))
+func (cs cards) isPrinted(f *facts, card uint32) bool {
+	number := cs.view.Catalog.Cards.Number.At(int(card))
 	if f.hasNumber && collector.NumberKey(f.number) != collector.NumberKey(number) || !f.hasNumber && number != "" {
 		return false
 	}
 
 	// Signs tell ♀ from ♂.
-	name := a.View.Catalog.Cards.Name.At(int(card))
+	name := cs.view.Catalog.Cards.Name.At(int(card))
 	if !f.plain || strings.ContainsAny(name, signs) {
 		return strings.EqualFold(strings.TrimSpace(f.item.Name), name)
 	}
@@ -112,18 +112,18 @@ func (a *Appraiser) isPrinted(f *facts, card uint32) bool {
 	switch f.version {
 	case 0:
 		printed := collector.Fold(name)
-		return printed == collector.Fold(f.item.Name) || printed == f.nameKey(a)
+		return printed == collector.Fold(f.item.Name) || printed == f.nameKey()
 	case 1:
-		return a.spare(card) == 0 && f.isCore()
+		return cs.spare(card) == 0 && f.isCore()
 	}
 	return false
 }
 
 // nameKey is what of a line is its name, folded: what was read as its set is not, nor what an app
 // puts into brackets. Of a whole line, what was read as other fields is none of it either.
-func (f *facts) nameKey(a *Appraiser) string {
+func (f *facts) nameKey() string {
 	whole := f.item.Line != "" && !f.item.row
-	a.key = a.key[:0]
+	var key []byte
 
 	for i := range f.words {
 		w := &f.words[i]
@@ -134,9 +134,9 @@ func (f *facts) nameKey(a *Appraiser) string {
 		if w.kind == ofSet || w.suffix || whole && field {
 			continue
 		}
-		a.key = append(a.key, w.text...)
+		key = append(key, w.text...)
 	}
-	return string(a.key)
+	return string(key)
 }
 
 // isCore reports whether a line's name says nothing beside the core of a name and its number.
@@ -163,9 +163,9 @@ type likeness struct {
 	spare int  // how much its name says beside its core, where the line has a number
 }
 
-func (a *Appraiser) likenessOf(f *facts, card uint32) likeness {
-	spare := a.spare(card)
-	like := likeness{card: card, plain: spare == 0, home: a.View.Index.Facts().IsHome(card)}
+func (cs cards) likenessOf(f *facts, card uint32) likeness {
+	spare := cs.spare(card)
+	like := likeness{card: card, plain: spare == 0, home: cs.view.Index.Facts().IsHome(card)}
 
 	// Among cards of one number the plainest is likeliest; of others search knows better.
 	if f.hasNumber {
@@ -176,7 +176,7 @@ func (a *Appraiser) likenessOf(f *facts, card uint32) likeness {
 
 // isLikelier orders cards: plain ones first, then those of the set that their number names, with the
 // plainest name, then as search does.
-func (a *Appraiser) isLikelier(x, y likeness) bool {
+func (cs cards) isLikelier(x, y likeness) bool {
 	switch {
 	case x.plain != y.plain:
 		return x.plain
@@ -185,5 +185,5 @@ func (a *Appraiser) isLikelier(x, y likeness) bool {
 	case x.spare != y.spare:
 		return x.spare < y.spare
 	}
-	return a.View.Index.Facts().CompareLikely(x.card, y.card) < 0
+	return cs.view.Index.Facts().CompareLikely(x.card, y.card) < 0
 }

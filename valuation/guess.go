@@ -9,9 +9,9 @@ import (
 
 // isLike reports whether every word of a line is something of a card, its name misspelt or not: search
 // leaves words out, and a price may not. named says that one is of its name and no mere suffix.
-func (a *Appraiser) isLike(f *facts, card uint32) (like, named bool) {
-	sp := a.spellingOf(f.words, card, false)
-	like = a.leftover(f, f.words, card, &sp) < 0
+func (cs cards) isLike(f *facts, card uint32) (like, named bool) {
+	sp := cs.spellingOf(f.words, card, false)
+	like = cs.leftover(f, f.words, card, &sp) < 0
 	return like, sp.found
 }
 

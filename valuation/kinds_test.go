@@ -2,12 +2,11 @@ package valuation_test
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"ninepocket/internal/fixture"
 	"ninepocket/valuation"
 )
 
@@ -147,15 +146,11 @@ var kinds = []kind{
 	}},
 }
 
-var brackets = regexp.MustCompile(` *[(\[][^)\]]*[)\]]`)
-
-// bare is a name without its qualifiers.
-func bare(name string) string {
-	if b := strings.TrimSpace(brackets.ReplaceAllString(name, "")); b != "" {
-		return b
-	}
-	return name
-}
+// What spoils lines, and what makes names plain.
+var (
+	misspell = fixture.Misspell
+	bare     = fixture.Bare
+)
 
 // plainNumber is a number without its total and padding.
 func plainNumber(number string) string {
@@ -212,31 +207,4 @@ func (s *shop) finish(r *rand.Rand, card int) string {
 		return ""
 	}
 	return words[r.IntN(len(words))]
-}
-
-// misspell makes one error: a letter left out, doubled, changed, or swapped with the next.
-func misspell(r *rand.Rand, s string) string {
-	runes := []rune(s)
-	var letters []int
-	for i := 1; i < len(runes); i++ {
-		if unicode.IsLetter(runes[i]) && runes[i] < 128 && unicode.IsLetter(runes[i-1]) {
-			letters = append(letters, i)
-		}
-	}
-	if len(letters) < 3 {
-		return s
-	}
-
-	i := letters[r.IntN(len(letters))]
-	switch r.IntN(4) {
-	case 0:
-		return string(slices.Delete(runes, i, i+1))
-	case 1:
-		return string(slices.Insert(runes, i, runes[i]))
-	case 2:
-		runes[i] = rune('a' + r.IntN(26))
-	case 3:
-		runes[i], runes[i-1] = runes[i-1], runes[i] // air: a swap
-	}
-	return string(runes)
 }

@@ -28,7 +28,8 @@ func TestNothingIsPassedOver(t *testing.T) {
 
 		// Words of no card.
 		umbreon + " psa10": "", umbreon + " FR": "", umbreon + " cgc10": "", umbreon + " staff": "",
-		umbreon + " 2020": "", umbreon + " 2021": "priced holofoil", umbreon + " promo": "", umbreon + " error": "", umbreon + " jumbo": "",
+		umbreon + " 2020": "",
+		umbreon + " 2021": "priced holofoil", umbreon + " promo": "", umbreon + " error": "", umbreon + " jumbo": "",
 		umbreon + " stamped": "", umbreon + " case": "", "Umbreon VMAX staff Evolving Skies 215/203": "",
 		umbreon + " gold": "", umbreon + " full art": "",
 

@@ -15,10 +15,10 @@ type spelling struct {
 }
 
 // spellingOf compares words with the name of a card, or with those of the card and its set.
-func (a *Appraiser) spellingOf(words []word, card uint32, andSet bool) spelling {
-	sp := spelling{words: words, name: foldedWords(nil, a.View.Catalog.Cards.Name.At(int(card)))}
-	if set := a.View.Catalog.Cards.Set[card]; andSet && set >= 0 {
-		sp.name = foldedWords(sp.name, a.View.Catalog.Sets.Name.At(int(set)))
+func (cs cards) spellingOf(words []word, card uint32, andSet bool) spelling {
+	sp := spelling{words: words, name: foldedWords(nil, cs.view.Catalog.Cards.Name.At(int(card)))}
+	if set := cs.view.Catalog.Cards.Set[card]; andSet && set >= 0 {
+		sp.name = foldedWords(sp.name, cs.view.Catalog.Sets.Name.At(int(set)))
 	}
 	return sp
 }

@@ -15,7 +15,8 @@ func TestSoundsThatRepeat(t *testing.T) {
 	}
 
 	for _, q := range []string{
-		"zehahahahaha autographt", "hahahahahaha xyzzy", "zehahahahaha alternate art autographed", "haha hahahaha charizart",
+		"zehahahahaha autographt", "hahahahahaha xyzzy", "zehahahahaha alternate art autographed",
+		"haha hahahaha charizart",
 	} {
 		if hits := ix.Search(nil, q, nil); len(hits) == 0 {
 			t.Errorf("%q finds nothing", q)
