@@ -78,7 +78,7 @@ func (cs cards) lookUp(words []word) {
 	for i := range words {
 		w := &words[i]
 		w.id, w.known = cs.view.Index.Facts().Word(w.text)
-		if w.kind == asNumber {
+		if w.kind == asNumber && w.cards == nil {
 			w.cards = cs.numbered(w.raw)
 		}
 	}

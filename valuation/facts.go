@@ -70,12 +70,12 @@ func (a *Appraiser) readAs(item *Item, reading int) *facts {
 		f.readCode(a)
 		f.findCore(a)
 		f.readSetWords(a)
-		f.readAsides(a, f.words)
+	}
+
+	f.readAsides(a, f.words)
+	if f.plain {
 		f.readNumbers(a)
 		f.readVariant(a)
-
-	} else {
-		f.readAsides(a, f.words)
 	}
 
 	// Many cards are asked for each word, which is looked up once.

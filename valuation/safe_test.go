@@ -61,8 +61,9 @@ func TestNothingIsPassedOver(t *testing.T) {
 		// Codes and totals that are another's, years, versions and rarities that only come near.
 		"1x Torterra (AGS 10) | Unleashed | NM": "", "1x Charizard ex (OP05 199) | 151 | NM": "",
 		"Charizard SWSH050/072": "", "1999 " + umbreon: "", "Charizard 1999": "", "Iono FA": "",
-		"1x Umbreon VMAX (V.1) | Evolving Skies | 215/203 | NM": "", "1x Umbreon VMAX (V.9) | Evolving Skies | 215/203": "",
-		"1x Umbreon VMAX (V.3) | Evolving Skies | 215/203": "priced holofoil",
+		"1x Umbreon VMAX (V.1) | Evolving Skies | 215/203 | NM": "",
+		"1x Umbreon VMAX (V.9) | Evolving Skies | 215/203":      "",
+		"1x Umbreon VMAX (V.3) | Evolving Skies | 215/203":      "priced holofoil",
 	} {
 		r := s.Value(valuation.Item{Line: line})
 		got := ""

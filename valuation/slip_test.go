@@ -132,7 +132,7 @@ var never = []struct {
 		p.Name += version
 		return p
 	}},
-	{"a code of another set", func(s *shop, r *rand.Rand, p valuation.Item, card int) valuation.Item {
+	{"a code of another set", func(s *shop, _ *rand.Rand, p valuation.Item, card int) valuation.Item {
 		code := "SV03"
 		if p.Game == "one-piece" {
 			code = "OP03"

@@ -77,10 +77,11 @@ const mostJoined = 4
 
 // isJoined reports whether word i and its neighbours are words of the name when neither are divided.
 func (sp *spelling) isJoined(i int) bool {
+	var joined []byte
 	for from := max(0, i-mostJoined+1); from <= i; from++ {
-		joined := ""
+		joined = joined[:0]
 		for to := from; to < min(len(sp.words), from+mostJoined); to++ {
-			joined += sp.words[to].text
+			joined = append(joined, sp.words[to].text...)
 			if to >= i && sp.hasRun(joined) {
 				return true
 			}
@@ -90,15 +91,15 @@ func (sp *spelling) isJoined(i int) bool {
 }
 
 // hasRun reports whether some words of the name that follow one another make a text.
-func (sp *spelling) hasRun(joined string) bool {
+func (sp *spelling) hasRun(joined []byte) bool {
 	for from := range sp.name {
 		rest := joined
 		for _, w := range sp.name[from:] {
-			if len(w) > len(rest) || rest[:len(w)] != w {
+			if len(w) > len(rest) || string(rest[:len(w)]) != w {
 				break
 			}
 			rest = rest[len(w):]
-			if rest == "" {
+			if len(rest) == 0 {
 				return true
 			}
 		}
