@@ -56,7 +56,7 @@ func (f *facts) denied(a *Appraiser, words []word, i int) {
 		return
 	}
 	f.readAside(a, words, i+1)
-	if words[i+1].kind == wished {
+	if kind := words[i+1].kind; kind == wished || kind == ofState {
 		f.doubt = `"` + words[i].raw + " " + words[i+1].raw + `" does not say what the copy is`
 	}
 }

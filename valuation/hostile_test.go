@@ -152,10 +152,12 @@ var foreign = []struct {
 	{"no true card", []string{"proxy", "custom", "replica", "fake", "counterfeit", "orica", "fan made"}},
 	{"several cards", []string{"lot", "lot of 3", "bundle", "playset", "set of 4", "bulk", "box of 10", "pair"}},
 	{"a sealed product", []string{"booster box", "booster pack", "sealed case", "ETB", "blister", "tin"}},
-	{"another printing", []string{"staff", "stamped", "jumbo", "oversized", "prerelease", "misprint", "error", "winner"}},
+	{"another printing", []string{"staff", "stamped", "jumbo", "prerelease", "misprint", "error", "winner"}},
 	{"a pattern", []string{"cosmos", "cracked ice", "confetti", "master ball", "poke ball pattern", "sheen"}},
 	{"damage", []string{"creased", "water damage", "torn", "bent corner", "heavily scratched", "ink mark"}},
 	{"words of nobody", []string{"qwertz", "zorblax", "thing from grandma", "xxl", "miscut back"}},
+	{"other letters", []string{"🇯🇵", "日本語", "リザードン", "ＰＳＡ １０", "★★★★", "Ⓟ", "немецкая", "✍"}},
+	{"what it is not", []string{"not NM", "not near mint", "no holo", "without holo"}},
 }
 
 // ownWords are all words that are printed of a card, with those of its finishes.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"ninepocket/collector"
 	"ninepocket/engine"
@@ -64,13 +65,16 @@ func isCondition(cell string) bool {
 
 // item reads a row.
 func (l *layout) item(row []string) Item {
-	cell := func(names ...string) string {
+	unread := slices.Clone(row)
+	cell := func(names ...string) (text string) {
 		for _, name := range names {
-			if at := slices.Index(l.header, name); at >= 0 && at < len(row) && strings.TrimSpace(row[at]) != "" {
-				return strings.TrimSpace(row[at])
+			at := slices.Index(l.header, name)
+			if at >= 0 && at < len(row) && text == "" {
+				text = strings.TrimSpace(row[at])
+				unread[at] = ""
 			}
 		}
-		return ""
+		return text
 	}
 
 	item := Item{
@@ -114,6 +118,14 @@ func (l *layout) item(row []string) Item {
 	item.claim(ofWords, cell("notes", "comments"))
 	item.claim(ofRarity, cell("rarity"))
 	item.claim(ofCode, item.code)
+
+	// What else has words is of no column that is known: amounts, days and flags have none.
+	cell("localname", "watchlist", "onsale")
+	for _, text := range unread {
+		if strings.ContainsFunc(text, unicode.IsLetter) {
+			item.claim(ofWords, text)
+		}
+	}
 	return item
 }
 

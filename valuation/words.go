@@ -2,6 +2,7 @@ package valuation
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"ninepocket/collector"
@@ -116,12 +117,24 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 			end++
 		}
 
-		if text := collector.Fold(chunk[begin:end]); text != "" && text != "and" {
+		switch text := collector.Fold(chunk[begin:end]); {
+		case text == "" && isPicture(chunk[begin:end]):
+			// No card has it: it may be a flag in place of a language.
+			dst = append(dst, word{text: chunk[begin:end], raw: chunk[begin:end], group: group})
+		case text != "" && text != "and":
 			dst = append(dst, word{text: text, raw: chunk[begin:end], group: group})
 		}
 		begin = end + 1
 	}
 	return dst
+}
+
+// isPicture reports whether a text without letters and digits says something all the same: it has more
+// than punctuation and the signs that search reads.
+func isPicture(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return r >= utf8.RuneSelf && !unicode.IsPunct(r) && !unicode.IsSpace(r) && !strings.ContainsRune(signs, r)
+	})
 }
 
 // divides reports whether a byte stands between two words.
