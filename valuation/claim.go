@@ -105,7 +105,7 @@ func (a *Appraiser) denial(f *facts, card uint32) string {
 
 // notOfCard says that a card does not have what a line says of it.
 func notOfCard(text string) string {
-	return `"` + clip(text) + `" is nothing of this card; leave it out if the card is right`
+	return `"` + clip(text) + `" is nothing of this card; leave it out if the copy is an ordinary one`
 }
 
 // grantsClaim reports whether a card has a set, number or rarity.

@@ -109,7 +109,7 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 	}
 
 	if f.version > 0 && !a.isVersionOf(f, uint32(card)) {
-		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; leave it out if the card is right`
+		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; give its number without the version`
 	}
 	return cmp.Or(a.wrongYear(f.words, uint32(card)), a.wrongSet(f.words, uint32(card)), a.denial(f, uint32(card)))
 }

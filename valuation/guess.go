@@ -197,6 +197,24 @@ func (a *Appraiser) tellContradiction(r *Result, f *facts) {
 		}
 		f.hasSet = true
 	}
+
+	if w := a.odd(f); w != nil && len(r.Candidates) == 0 {
+		r.Note += `: no card of this name has "` + clip(w.raw) + `"`
+	}
+}
+
+// odd is the word that keeps a line from the card which has most of it, nil for none.
+func (a *Appraiser) odd(f *facts) *word {
+	last := -1
+	for _, card := range a.View.Index.Facts().Cored(f.core) {
+		if a.passes(f, card) {
+			last = max(last, a.leftover(f, f.words, card, nil))
+		}
+	}
+	if last < 0 {
+		return nil
+	}
+	return &f.words[last]
 }
 
 // add adds candidates, each once, until there are enough.

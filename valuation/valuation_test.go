@@ -335,7 +335,7 @@ func TestGarbage(t *testing.T) {
 	scraps := []string{
 		"Charizard", "ex", " - ", "(", ")", "[", "|", ",", ";", "\"", "#", "4/102", "/", "-", "_", "x2", "2x", "V.1",
 		"♀", "\uFDFA", "\xff", "é", "151", "NM", "psa 10", "sir", "reverse holo", "Base Set", "and", "&amp;", " ",
-		"OP05-119", "0", "'", "s", "japanese",
+		"OP05-119", "0", "'", "s", "japanese", "not", "2021", "(AGS 10)", "(MEW 199)", "🇯🇵", "promo", "1st edition", "lot",
 	}
 	text := func() string {
 		var b strings.Builder
@@ -358,6 +358,9 @@ func TestGarbage(t *testing.T) {
 		item := valuation.Item{
 			Line: some(), Name: text(), Set: some(), Number: some(), Variant: some(), Condition: some(),
 			Quantity: int64(r.IntN(3)),
+		}
+		if r.IntN(4) == 0 {
+			item.ID = "card_sir"
 		}
 		got := s.Value(item)
 		priced := got.Status == valuation.Priced
