@@ -25,13 +25,16 @@ const (
 	ofCode // of a set, which says nothing where the catalog does not know it
 	ofNumber
 	ofRarity
+	ofIdentifier // of another catalog, which says nothing where ours does not know it
 )
 
-// claims adds a claim, unless it says nothing.
+// claim adds a claim, unless it says nothing.
 func (item *Item) claim(kind claimKind, text string) {
-	text = strings.TrimSpace(text)
-	if text != "" {
-		item.claims = append(item.claims, claim{kind, text})
+	c := claim{kind, strings.TrimSpace(text)}
+
+	// A line is read several times.
+	if c.text != "" && !slices.Contains(item.claims, c) {
+		item.claims = append(item.claims, c)
 	}
 }
 
@@ -41,6 +44,9 @@ func (item *Item) claimRest() {
 	item.claim(ofWords, item.aside)
 	item.claim(ofSetName, item.Set)
 	item.claim(ofNumber, item.Number)
+	if item.ID != "" {
+		item.claim(ofIdentifier, item.Identifier)
+	}
 }
 
 // readClaims reads the words of claims: they tell no card, and yet what copy it is.
@@ -130,6 +136,10 @@ func (a *Appraiser) grantsClaim(c claim, card uint32) bool {
 
 	case ofRarity:
 		return a.isOfRarity(c.text, card)
+
+	case ofIdentifier:
+		called := a.View.Index.Identified(a.View.Index.Respell(c.text))
+		return len(called) == 0 || slices.Contains(called, card)
 	case ofWords:
 	}
 	return true

@@ -97,14 +97,9 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 		return `"` + f.clash[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
 	}
 
-	// Copies that stand within a name must be those of the line.
-	for i := range f.words {
-		w := &f.words[i]
-		if w.kind == idle && isCopies(w.raw) && !a.says(w, uint32(card)) {
-			item := Item{Quantity: f.item.Quantity}
-			if item.count(w.raw); item.doubt != "" || f.item.Quantity == 0 {
-				return cmp.Or(item.doubt, `"`+w.raw+`" stands in the name; give it as the quantity`)
-			}
+	for _, words := range [][]word{f.words, f.beside} {
+		if doubt := a.doubtCopies(f, words, uint32(card)); doubt != "" {
+			return doubt
 		}
 	}
 
@@ -112,6 +107,22 @@ func (a *Appraiser) doubtOf(f *facts, card int) string {
 		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; give its number without the version`
 	}
 	return cmp.Or(a.wrongYear(f.words, uint32(card)), a.wrongSet(f.words, uint32(card)), a.denial(f, uint32(card)))
+}
+
+// doubtCopies says why copies that stand among words are not those of the line, "" where they are.
+func (a *Appraiser) doubtCopies(f *facts, words []word, card uint32) string {
+	for i := range words {
+		w := &words[i]
+		if w.kind != idle || !isCopies(w.raw) || a.says(w, card) {
+			continue
+		}
+
+		item := Item{Quantity: f.item.Quantity}
+		if item.count(w.raw); item.doubt != "" || f.item.Quantity == 0 {
+			return cmp.Or(item.doubt, `"`+w.raw+`" stands in the name; give it as the quantity`)
+		}
+	}
+	return ""
 }
 
 // wrongSet says which of some words are the name of a set that is not a card's, although each by itself

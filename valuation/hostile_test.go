@@ -158,6 +158,7 @@ var foreign = []struct {
 	{"words of nobody", []string{"qwertz", "zorblax", "thing from grandma", "xxl", "miscut back"}},
 	{"other letters", []string{"🇯🇵", "日本語", "リザードン", "ＰＳＡ １０", "★★★★", "Ⓟ", "немецкая", "✍"}},
 	{"what it is not", []string{"not NM", "not near mint", "no holo", "without holo"}},
+	{"copies", []string{"x3 x4", "0x", "x99999"}},
 }
 
 // ownWords are all words that are printed of a card, with those of its finishes.

@@ -144,6 +144,10 @@ func TestLines(t *testing.T) {
 		{item{ID: "card_sir", Name: "Rattata"}, "unpriced card_sir 24950-24950"},
 		{item{ID: "card_sir", Line: "2x charizard 199/165 151 NM"}, "priced card_sir 24950 49900 condition"},
 		{item{ID: "card_sir", Line: "Charizard ex PSA 10"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_sir", Name: "Charizard ex x3"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_sir", Name: "Charizard ex x3", Quantity: 3}, "priced card_sir 24950 74850"},
+		{item{ID: "card_sir", Identifier: "tcgplayer:42382"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_base", Identifier: "TCGplayer: 42382"}, "priced card_base 43000"},
 		{item{ID: "card_sir", Set: "Base Set"}, "unpriced card_sir 24950-24950"},
 		{item{ID: "card_sir", Number: "6/165"}, "unpriced card_sir 24950-24950"},
 		{item{ID: "card_rattata", Line: "rattata reverse holo"}, "priced card_rattata 30"},
@@ -335,7 +339,8 @@ func TestGarbage(t *testing.T) {
 	scraps := []string{
 		"Charizard", "ex", " - ", "(", ")", "[", "|", ",", ";", "\"", "#", "4/102", "/", "-", "_", "x2", "2x", "V.1",
 		"♀", "\uFDFA", "\xff", "é", "151", "NM", "psa 10", "sir", "reverse holo", "Base Set", "and", "&amp;", " ",
-		"OP05-119", "0", "'", "s", "japanese", "not", "2021", "(AGS 10)", "(MEW 199)", "🇯🇵", "promo", "1st edition", "lot",
+		"OP05-119", "0", "'", "s", "japanese", "not", "2021", "(AGS 10)", "(MEW 199)", "🇯🇵", "promo",
+		"1st edition", "lot",
 	}
 	text := func() string {
 		var b strings.Builder
