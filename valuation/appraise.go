@@ -87,8 +87,8 @@ func (a *Appraiser) Value(item Item) Result {
 	return r
 }
 
-// byRef takes a line with an id, which wins over all else that it says. The words of one that is
-// nothing, and the rest of the line, may still say which card is meant.
+// byRef takes a line with an id, which alone tells the card: what else the line says must be of it. The
+// words of one that is nothing, and the rest of the line, may still say which card is meant.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	ref = a.View.Index.Respell(ref)
 	card, ok := a.View.Index.Card(ref)
@@ -184,16 +184,15 @@ func (a *Appraiser) there(f *facts) []uint32 {
 func (a *Appraiser) byName(r *Result, f *facts) {
 	a.matches = a.matches[:0]
 	fits, several := a.fitAny(f)
-	if len(fits) > 0 {
-		if several {
-			a.leave(r, f, fits)
-			return
-		}
-
-		if f.near {
-			a.leaveNear(r, f, fits)
-			return
-		}
+	switch {
+	case len(fits) == 0:
+	case f.near:
+		a.leaveNear(r, f, fits)
+		return
+	case several:
+		a.leave(r, f, fits)
+		return
+	default:
 		a.decide(r, f, fits)
 		return
 	}
@@ -240,8 +239,9 @@ func (a *Appraiser) respelt(f *facts) (card uint32, ok bool) {
 	})
 }
 
-// mostReadings is how many cores of a line are tried: a line of more is a list of its own.
-const mostReadings = 4
+// mostReadings is how many cores of a line are tried. A line of more is a list of its own, and has no
+// price.
+const mostReadings = 8
 
 // fitAny are the cards that fit a line by any of the cores that it has, for a set or a qualifier may have
 // words of another card's name: "flygon ex dragon", a kit called "Pikachu Libre & Suicune". several says
@@ -274,7 +274,11 @@ func (a *Appraiser) fitAny(f *facts) (fits []uint32, several bool) {
 	if len(fits) == 0 {
 		first = 0
 	}
-	a.fitted(a.readAs(item, first))
+	f = a.readAs(item, first)
+	a.fitted(f)
+	if cores == mostReadings {
+		f.doubt = cmp.Or(f.doubt, "the line names too many cards")
+	}
 	return fits, several
 }
 
