@@ -63,20 +63,27 @@ func isCondition(cell string) bool {
 	return ok
 }
 
+// cells are those of a row; what was read is "" in unread.
+type cells struct {
+	header, row, unread []string
+}
+
+// of is the first cell of some columns that says something, "" for none.
+func (c *cells) of(names ...string) string {
+	for _, name := range names {
+		at := slices.Index(c.header, name)
+		if at >= 0 && at < len(c.row) && strings.TrimSpace(c.row[at]) != "" {
+			c.unread[at] = ""
+			return strings.TrimSpace(c.row[at])
+		}
+	}
+	return ""
+}
+
 // item reads a row.
 func (l *layout) item(row []string) Item {
-	unread := slices.Clone(row)
-	cell := func(names ...string) (text string) {
-		for _, name := range names {
-			at := slices.Index(l.header, name)
-			if at >= 0 && at < len(row) && text == "" {
-				text = strings.TrimSpace(row[at])
-				unread[at] = ""
-			}
-		}
-		return text
-	}
-
+	c := cells{header: l.header, row: row, unread: slices.Clone(row)}
+	cell := c.of
 	item := Item{
 		Name: cell("name", "productname", "cardname", "englishname", "simplename"),
 		Set:  cell("set", "setname", "expname"), Number: cell("cardnumber"), Variant: cell("printing", "variance"),
@@ -114,19 +121,27 @@ func (l *layout) item(row []string) Item {
 		}
 	}
 
-	item.claim(ofWords, cell("simplename"))
-	item.claim(ofWords, cell("notes", "comments"))
-	item.claim(ofRarity, cell("rarity"))
+	item.claimCells(&c)
+	return item
+}
+
+// claimCells makes claims of what a row says beside its card.
+func (item *Item) claimCells(c *cells) {
+	item.claim(ofWords, c.of("simplename"))
+	item.claim(ofWords, c.of("notes", "comments"))
+	item.claim(ofRarity, c.of("rarity"))
 	item.claim(ofCode, item.code)
 
-	// What else has words is of no column that is known: amounts, days and flags have none.
-	cell("localname", "watchlist", "onsale")
-	for _, text := range unread {
+	// A name in the seller's language may be of an English card.
+	c.of("localname")
+	c.of("watchlist")
+
+	// What else has words is of no column that is known: amounts and days have none.
+	for _, text := range c.unread {
 		if strings.ContainsFunc(text, unicode.IsLetter) {
 			item.claim(ofWords, text)
 		}
 	}
-	return item
 }
 
 // anotherCopy is what says that a copy has another price: a language or a grade.
