@@ -46,9 +46,14 @@ type shop struct {
 	valuation.Appraiser
 }
 
-// realShop is a shop over the real catalog, or skips the test.
+// realShop is a shop over the real catalog, or skips the test. To load it takes twenty seconds with the
+// race detector, so make whole does these tests.
 func realShop(tb testing.TB) *shop {
 	tb.Helper()
+	if _, test := tb.(*testing.T); test {
+		depth.OnlyWhole(tb)
+	}
+
 	view, err := realView()
 	if os.IsNotExist(err) {
 		tb.Skip("skipped: the real catalogs are not beside the clone")
