@@ -93,13 +93,21 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// firstOf tells the first card of a search.
-func (x *realIndex) firstOf(q string) string {
+// firstCard is the first card of a search, -1 for none.
+func (x *realIndex) firstCard(q string) int {
 	page := x.Cards(nil, index.Query{Filter: index.NoFilter, Words: q, HasWords: true}, nil, 1)
 	if len(page.Cards) == 0 {
-		return "nothing"
+		return -1
 	}
-	return x.tell(int(page.Cards[0]))
+	return int(page.Cards[0])
+}
+
+// firstOf tells the first card of a search.
+func (x *realIndex) firstOf(q string) string {
+	if card := x.firstCard(q); card >= 0 {
+		return x.tell(card)
+	}
+	return "nothing"
 }
 
 // firstHas says whether the first card's name has the name asked for.

@@ -32,6 +32,9 @@ func (s *search) collect(e effort, limit int) {
 	for i := range s.readings {
 		s.hitNames(&s.readings[i])
 	}
+	for i, id := range s.query.further {
+		s.hitNames(&reading{further: 1 << i, lo: id, hi: id + 1, second: none})
+	}
 }
 
 // rarest picks words with few postings that weigh more than limit together. A title without any of
@@ -114,7 +117,13 @@ func (s *search) hitNames(r *reading) {
 }
 
 func (s *search) hitName(t uint32, r *reading, mask uint32) {
-	if f := &s.titles[t]; f.stamp == s.stamp {
+	f := &s.titles[t]
+	switch {
+	case f.stamp != s.stamp:
+	case r.further != 0:
+		f.further |= r.further
+		f.cover |= mask &^ beside
+	default:
 		f.hit(r.bits, r.class, mask, s.query.again)
 	}
 }
@@ -143,7 +152,9 @@ func (s *search) collectSets(e effort) {
 			}
 		}
 
-		if r.class != exactName {
+		// Two words that may be a code are a guess.
+		guess := r.class == prefixName && bits.OnesCount8(r.bits) > 1
+		if r.class != exactName && !guess {
 			continue
 		}
 
@@ -151,10 +162,19 @@ func (s *search) collectSets(e effort) {
 			set := codes.holder[i]
 			mask := uint32(0)
 			// A code names the set; alone it may be a word like any other.
-			if e > asTyped || len(s.query.units) > 1 {
+			if r.class == exactName && (e > asTyped || len(s.query.units) > 1) {
 				mask = s.ix.setWords[set].core
 			}
 			s.hitSet(set, r, mask)
+		}
+	}
+
+	for i, id := range s.query.further {
+		for k := s.ix.sets.start[id]; k < s.ix.sets.start[id+1]; k++ {
+			if f := &s.sets[s.ix.sets.holder[k]]; f.stamp == s.stamp {
+				f.further |= 1 << i
+				f.cover |= s.ix.sets.mask[k]
+			}
 		}
 	}
 

@@ -17,6 +17,6 @@ func FitOf(score uint64) Fit {
 		Unmet:    level(unmetAt, partAt),
 		Typos:    level(typosAt, dropAt),
 		Borrowed: level(borrowAt, unmetAt),
-		Whole:    level(partAt, typosAt) == 0,
+		Whole:    level(partAt, furtherAt) == 0,
 	}
 }

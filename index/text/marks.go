@@ -39,7 +39,7 @@ type wish struct {
 const maxWishes = 7
 
 // Longest whole name that noise words are looked for in, in words.
-const longestWhole = 8
+const longestWhole = 12
 
 // readMarks finds out what the words of the query are. What is part of a whole name or set is a word
 // to look for whatever else it may be; where nothing else is left, so is everything.

@@ -10,10 +10,11 @@ import (
 
 // Bounds of a query (docs/SEARCH.md, Cost): what comes behind them is not read.
 const (
-	maxUnits  = 8
-	maxTokens = 24
-	maxFolded = 400 // of the folded text
-	maxCode   = 8   // longest code of a set that a number may follow
+	maxUnits   = 8
+	maxTokens  = 24
+	maxFurther = maxTokens - maxUnits
+	maxFolded  = 400 // of the folded text
+	maxCode    = 8   // longest code of a set that a number may follow
 )
 
 // A unit is one word of a query as far as counting goes: a word, or a collector number written as
@@ -47,6 +48,10 @@ type query struct {
 	units   []unit
 	numbers []numberReading
 	again   uint8 // the units that were typed more than once
+	// further are known words that are no units, and tell apart what fits equally: those beyond the
+	// eight, of which there are counted, then those of wishes.
+	further []uint32
+	counted int
 	key     []byte
 
 	// What the words say beside what is looked for: marks.go.
@@ -94,6 +99,8 @@ func (q *query) readUnits(ix *Index) {
 	q.numbers = q.numbers[:0]
 	q.again = 0
 	q.optional = 0
+	q.further = q.further[:0]
+	q.counted = 0
 
 	tokens := q.norm.tokens
 	for i := 0; i < len(tokens); {
@@ -121,7 +128,7 @@ func (q *query) readUnits(ix *Index) {
 
 		// A word that is typed twice is looked for once, and may cover two words of a name.
 		if have := q.index(u.text); have >= 0 {
-			q.units[have].again = true
+			q.units[have].repeat(&u)
 		} else {
 			q.units = append(q.units, u)
 		}
@@ -130,6 +137,17 @@ func (q *query) readUnits(ix *Index) {
 	q.choose(ix)
 	q.weigh(ix)
 	q.findNumbers(ix)
+}
+
+// repeat notes that a unit was typed again. A number that also stands as a bare integer is that number,
+// typed once: "Darkrai (3) 3/106".
+func (u *unit) repeat(other *unit) {
+	switch {
+	case other.number && !u.number:
+		*u = *other
+	case other.number == u.number:
+		u.again = true
+	}
 }
 
 // choose keeps the eight units that tell most, in their order: numbers, words of names, words of
@@ -143,7 +161,17 @@ func (q *query) choose(ix *Index) {
 				worst = i
 			}
 		}
+		if id := q.units[worst].id; id != none && len(q.further) < maxFurther {
+			q.further = append(q.further, id)
+			q.counted++
+		}
 		q.units = slices.Delete(q.units, worst, worst+1)
+	}
+
+	for i := range q.marks {
+		if m := &q.marks[i]; m.kind == markWish && m.id != none && len(q.further) < maxFurther {
+			q.further = append(q.further, m.id)
+		}
 	}
 
 	for i := range q.units {
@@ -287,8 +315,9 @@ func (q *query) readNumber(ix *Index, i int) {
 			number.class = bareNumber
 		}
 	case !isNumberWord(u.text) && u.total == 0:
-		// A number of letters alone (Unown's) only counts at the end, behind the name.
-		if i == 0 || i != len(q.units)-1 || len(u.text) > 5 {
+		// A number of letters alone (Unown's) only counts behind the name, more than one letter at the end.
+		alone := len(u.text) == 1 && len(q.units) > 1
+		if !alone && (i == 0 || i != len(q.units)-1 || len(u.text) > 5) {
 			return
 		}
 		number.class = bareNumber

@@ -9,10 +9,11 @@ import (
 // A reading takes some words of a query for known words: all those from lo up to hi, found as
 // class. A split reading takes one word for two that stand next to each other.
 type reading struct {
-	bits   uint8
-	class  class
-	lo, hi uint32
-	second uint32 // of a split; else none
+	bits    uint8
+	class   class
+	further uint16 // of the words beyond the units: the one that this is, and bits are none
+	lo, hi  uint32
+	second  uint32 // of a split; else none
 }
 
 // An effort is how far a search goes. Each goes on only where the one before left words missing.
@@ -118,7 +119,13 @@ func (s *search) expandJoined(i int) {
 		return
 	}
 
-	if id := s.ix.words.find(s.query.norm.text[u.start:next.end]); id != none {
+	id := s.ix.words.find(s.query.norm.text[u.start:next.end])
+	switch {
+	case id == none:
+	case s.query.norm.tokens[next.first].before == ' ' && collector.IsInteger(next.text) && !s.ix.inNames(id):
+		// A set and a number behind a space are rather these than a code: "charizard base 4".
+		s.add(3<<i, prefixName, id)
+	default:
 		s.add(3<<i, exactName, id)
 	}
 }

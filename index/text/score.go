@@ -74,9 +74,12 @@ type finding struct {
 	stamp uint32 // of the search; of an older one, all else is void
 	costs costs
 	cover uint32 // the words of the name that the query covers
-	last  int8   // the last of them
-	swaps uint8  // how often the query's order left the name's
-	lost  uint8  // the weight of the words that it does not have, once all are noted
+	// further are the words beyond the units that it has, and twice the units that it has twice.
+	further uint16
+	twice   uint8
+	last    int8  // the last of the words covered
+	swaps   uint8 // how often the query's order left the name's
+	lost    uint8 // the weight of the words that it does not have, once all are noted
 }
 
 // hit notes that the words in set were found as class c in the words of the name in mask. One word
@@ -90,8 +93,8 @@ func (f *finding) hit(set uint8, c class, mask uint32, again uint8) {
 	better := f.costs.improve(set, c)
 	mask &^= beside
 	if better == f.costs {
-		if set&again != 0 && f.costs.at(bits.TrailingZeros8(set)) == c {
-			f.cover |= mask
+		if set&again != 0 {
+			f.hitAgain(set&again, c, mask)
 		}
 		return
 	}
@@ -112,6 +115,19 @@ func (f *finding) hit(set uint8, c class, mask uint32, again uint8) {
 	f.last = int8(bits.TrailingZeros32(ahead))
 }
 
+// hitAgain notes that words that were typed repeatedly were found in other words of the name, too.
+func (f *finding) hitAgain(set uint8, c class, mask uint32) {
+	have := f.costs.at(bits.TrailingZeros8(set))
+	if c != have && c > exactBeside {
+		return
+	}
+
+	if mask&^f.cover != 0 && c <= exactBeside {
+		f.twice |= set
+	}
+	f.cover |= mask
+}
+
 // How well a number hit fits.
 const (
 	numberAndTotal uint64 = iota // the total agrees too, and is that of the set
@@ -123,9 +139,10 @@ const (
 
 // Places of the levels of the order in docs/SEARCH.md in a score, from the highest down.
 const (
-	missingAt = 46 // the weight of the words that are missing
-	dropAt    = 38 // which: those on the right are dropped first
-	typosAt   = 33
+	missingAt = 50 // the weight of the words that are missing
+	dropAt    = 42 // which: those on the right are dropped first
+	typosAt   = 37
+	furtherAt = 33 // words beyond the eight, and repeated ones, that the card does not have
 	partAt    = 32 // not the exact full name
 	unmetAt   = 28 // preferences that the card does not have
 	borrowAt  = 23 // words found beside the name or as a bare number ("slightly less than name words")
@@ -137,6 +154,39 @@ const (
 
 	fitZero = 1 << 11
 )
+
+// furtherMissing is how many of the words beyond the units, and of the words typed repeatedly, a card
+// does not have, whose title and set were found so.
+func (q *query) furtherMissing(f, set *finding) uint64 {
+	if q.again == 0 && q.counted == 0 {
+		return 0
+	}
+
+	var have uint16
+	var once, twice uint8
+	for _, one := range [...]*finding{f, set} {
+		if one == nil {
+			continue
+		}
+		have |= one.further
+		exact := one.costs.exact(q.again)
+		twice |= one.twice | once&exact
+		once |= exact
+	}
+
+	have &= 1<<q.counted - 1
+	return uint64(q.counted - bits.OnesCount16(have) + bits.OnesCount8(q.again&^twice))
+}
+
+// exact are those of some units that were found as they were typed.
+func (cs costs) exact(units uint8) (exact uint8) {
+	for rest := units; rest != 0; rest &= rest - 1 {
+		if word := bits.TrailingZeros8(rest); cs.at(word) <= exactBeside {
+			exact |= 1 << word
+		}
+	}
+	return exact
+}
 
 // extraBits are the bits of the words that qualify a name.
 func (t *title) extraBits() uint32 {
@@ -150,6 +200,7 @@ func (t *title) extraBits() uint32 {
 func (q *query) score(
 	all costs, lost int, unmet uint64, t *title, f, set *finding, wholeSet bool, number uint64,
 ) uint64 {
+	further := q.furtherMissing(f, set)
 	var drop, typos, borrowed, inexact, worst uint64
 	aside := false // a word stands beside the name as it was typed
 	for word := range q.units {
@@ -174,7 +225,8 @@ func (q *query) score(
 		worst = max(worst, uint64(c))
 	}
 
-	score := uint64(min(lost, 255))<<missingAt | drop<<dropAt | typos<<typosAt | min(unmet, 15)<<unmetAt |
+	score := uint64(min(lost, 255))<<missingAt | drop<<dropAt | typos<<typosAt |
+		min(further, 15)<<furtherAt | min(unmet, 15)<<unmetAt |
 		borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
 	if full && aside {
