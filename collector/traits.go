@@ -39,6 +39,7 @@ const (
 	Unlimited
 	Shadowless
 	Parallel
+	TagTeam // several names on one card
 )
 
 // A Wish is what words ask for: cards that have one of the traits, and where none has, those that
@@ -150,6 +151,7 @@ var wishTable = []phrases{
 	{Wish{Unlimited | Holo, 0}, "unlimited holofoil, unlimited holo"},
 	{Wish{Shadowless, 0}, "shadowless"},
 	{Wish{Parallel, AltArt}, "parallel, parallel rare"},
+	{Wish{TagTeam, 0}, "tag team"},
 }
 
 const (

@@ -49,6 +49,9 @@ func corpus(c *snapshot.Catalog) text.Corpus {
 			}
 			return 0
 		},
+		// Cards are numbered by price, the dearest first.
+		Unpriced: c.Cards.ID.Len() == 0 || c.DisplayCents(0) < 0,
+
 		Games:   gameNames(c),
 		Aliases: aliases(c),
 		Total: func(card int) int {

@@ -57,7 +57,8 @@ func (n *printedTally) ask(t *testing.T, x *realIndex, form string, card int) {
 	switch first := x.firstCard(q); {
 	case first == card:
 		n.first++
-	case first >= 0 && c.Cards.Set[first] == set && c.Cards.Name.At(first) == name && c.Cards.Number.At(first) == number:
+	case first >= 0 && c.Cards.Set[first] == set && c.Cards.Name.At(first) == name &&
+		c.Cards.Number.At(first) == number:
 		n.twin++
 	default:
 		n.other++

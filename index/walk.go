@@ -54,7 +54,16 @@ func (ix *Index) Interpret(dst []text.Note, words string, card uint32) []text.No
 	if ix.cardNamed(words) >= 0 {
 		return dst
 	}
-	return ix.words.Interpret(dst, words, card)
+
+	begin := len(dst)
+	dst = ix.words.Interpret(dst, words, card)
+	for i := range dst[begin:] {
+		// What comes near a wish is told by its rarity: "gold" may be a Secret Rare.
+		if n := &dst[begin+i]; n.Kind == text.Preferred && ix.words.OnlyNear(card, n.From) {
+			n.To = ix.c.Cards.Rarity.At(int(card))
+		}
+	}
+	return dst
 }
 
 // cardNamed is the card whose id the words are, -1 for none.

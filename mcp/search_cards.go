@@ -114,6 +114,9 @@ func sayRead(in *request, out *reply, words string, first uint32) {
 		case index.Respelt, index.ReadAs:
 			parts = append(parts, from+` read as "`+readable(n.To)+`"`)
 		case index.Preferred:
+			if n.To != "" {
+				from += " or " + readable(n.To)
+			}
 			parts = append(parts, from+" preferred")
 		case index.AsSet, index.AsNumber, index.InGame:
 			// The first card shows them.

@@ -170,6 +170,16 @@ func (q *query) respell(text []byte, i, til int) []byte {
 	return text
 }
 
+// readTotals reads "4 of 102" as "4/102".
+func (q *query) readTotals() {
+	for i := 0; i+2 < len(q.norm.tokens); i++ {
+		if string(q.norm.word(q.norm.tokens[i+1])) == "of" && q.isRange(i, i+2) {
+			q.norm.tokens[i+2].before = '/'
+			q.norm.tokens = slices.Delete(q.norm.tokens, i+1, i+2)
+		}
+	}
+}
+
 // isHead says whether letters before a number are a word or another name of something.
 func (ix *Index) isHead(w []byte) bool {
 	_, ok := ix.aliases[string(w)]
@@ -179,6 +189,7 @@ func (ix *Index) isHead(w []byte) bool {
 // separate parts what was typed as one word and is a word and a number, or a set's code and a
 // number: "ex199", "svp085".
 func (q *query) separate(ix *Index) {
+	q.readTotals()
 	for i := 0; i < len(q.norm.tokens) && len(q.norm.tokens) < maxTokens; i++ {
 		tok := q.norm.tokens[i]
 		word := q.norm.word(tok)

@@ -60,7 +60,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 			titleOf: make([]uint32, corpus.Len), setOf: make([]int32, corpus.Len), gameOf: make([]uint8, corpus.Len),
 			numberOf: make([]uint32, corpus.Len), baseOf: make([]uint32, corpus.Len),
 			tailOf:  make([]uint32, corpus.Len),
-			totalOf: make([]uint16, corpus.Len),
+			totalOf: make([]uint16, corpus.Len), unpriced: corpus.Unpriced,
 		},
 		word: map[string]uint32{}, plain: map[string]uint32{}, title: map[string]uint32{}, family: map[string]uint32{},
 		number: map[string]uint32{}, aliases: map[string]uint32{}, isCode: map[string]bool{},
@@ -158,6 +158,7 @@ func (b *builder) intern(parsed name, game uint8) uint32 {
 	b.familyOf = append(b.familyOf, family)
 	b.index.titles = append(b.index.titles, title{
 		wordCover: coverOf(len(parsed.words), parsed.core), soft: softWords(parsed),
+		slight: slightWords(parsed),
 	})
 	b.names = b.addWords(b.names, t, parsed.words, parsed.core)
 	return t
@@ -171,6 +172,16 @@ func softWords(parsed name) (soft uint32) {
 		}
 	}
 	return soft
+}
+
+// slightWords are the bits of the words of a name itself that are suffixes or single letters.
+func slightWords(parsed name) (slight uint32) {
+	for i, w := range parsed.words[:parsed.core] {
+		if len(w.text) == 1 || slices.Contains(suffixes, w.text) {
+			slight |= 1 << i
+		}
+	}
+	return slight
 }
 
 func coverOf(words, core int) wordCover {

@@ -86,8 +86,9 @@ func (c *testCatalog) corpus() Corpus { // air: one value
 			}
 			return year
 		},
-		Games:   []string{"Pokémon", "One Piece"},
-		Aliases: shippedAliases(),
+		Games:    []string{"Pokémon", "One Piece"},
+		Aliases:  shippedAliases(),
+		Unpriced: true,
 	}
 }
 

@@ -161,8 +161,8 @@ func (s *search) collectSets(e effort) {
 		for i := codes.start[r.lo]; i < codes.start[r.hi]; i++ {
 			set := codes.holder[i]
 			mask := uint32(0)
-			// A code names the set; alone it may be a word like any other.
-			if r.class == exactName && (e > asTyped || len(s.query.units) > 1) {
+			// A code names the set; alone, or where names have it, it may be a word like any other.
+			if r.class == exactName && (e > asTyped || len(s.query.units) > 1) && !s.ix.inNames(r.lo) {
 				mask = s.ix.setWords[set].core
 			}
 			s.hitSet(set, r, mask)
@@ -210,6 +210,8 @@ func (s *search) finishSets(e effort) {
 			f.costs = f.costs.improve(word, exactBeside)
 		}
 
+		f.named = f.cover&core == core &&
+			bits.OnesCount32(f.cover)+bits.OnesCount8(word) >= len(s.query.units) && s.query.lost(f.costs) == 0
 		for word := range s.query.units {
 			if f.costs.at(word) != missing {
 				s.aided |= 1 << word

@@ -55,12 +55,13 @@ func (s *search) gatherTitle(t uint32) {
 	f := &s.titles[t]
 	if s.aided == 0 && len(s.query.wishes) == 0 && s.query.optional == 0 {
 		lost := int(f.lost)
-		if lost > s.level || lost > 0 && isScrap(&s.ix.titles[t], f) {
+		title := &s.ix.titles[t]
+		if lost > s.level || lost > 0 && (isScrap(title, f) || s.query.isVague(f.costs, title, f)) {
 			return
 		}
 
 		// Nothing but the name speaks for these cards, so that all of them score alike.
-		score := s.query.score(f.costs, lost, 0, &s.ix.titles[t], f, nil, false, noNumber)
+		score := s.query.score(f.costs, lost, 0, title, f, nil, false, noNumber)
 		for _, card := range s.ix.titleCard.of(t) {
 			s.offer(card, lost, score)
 		}
@@ -117,13 +118,6 @@ func (s *search) gatherCard(card uint32, f *finding) {
 		all = f.costs
 	}
 
-	set := s.setOf(card)
-	wholeSet := false
-	if set != nil {
-		all = all.best(set.costs)
-		wholeSet = s.isWhole(uint32(s.ix.setOf[card]), set)
-	}
-
 	if s.query.optional != 0 {
 		all = s.improveYear(card, all)
 	}
@@ -149,9 +143,26 @@ func (s *search) gatherCard(card uint32, f *finding) {
 		}
 	}
 
+	set := s.setOf(card)
+	wholeSet := false
+	own := all
+	if set != nil {
+		all = own.best(set.costs)
+		wholeSet = s.isWhole(uint32(s.ix.setOf[card]), set)
+	}
+
 	lost := s.query.lost(all)
+	if lost > 0 && set != nil && !wholeSet {
+		// Where words are missing, everyday words of a part of a set's name tell nothing.
+		all = own.best(set.costs | s.query.everyday)
+		lost = s.query.lost(all)
+	}
+
 	t := &s.ix.titles[s.ix.titleOf[card]]
 	if lost > s.level || lost > 0 && f != nil && set == nil && number == noNumber && isScrap(t, f) {
+		return
+	}
+	if lost > 0 && number == noNumber && (!wholeSet || !s.hasSetName(card)) && s.query.isVague(all, t, f) {
 		return
 	}
 
@@ -164,10 +175,30 @@ func isScrap(t *title, f *finding) bool {
 	return 3*bits.OnesCount32(f.cover&t.core) < bits.OnesCount32(t.core)
 }
 
+// isVague says whether a word that tells is missing from a query of three or more, and less than half
+// of a name was found: "blue eyes white dragon" is no Blue Dragon Seal Water Stream.
+func (q *query) isVague(all costs, t *title, f *finding) bool {
+	if len(q.units) < 3 || all.away()&q.heavy == 0 {
+		return false
+	}
+	if f == nil || (^f.costs.away()&0x11111111)&q.telling == 0 {
+		return true
+	}
+	strong := t.core &^ t.slight
+	return 2*bits.OnesCount32(f.cover&strong) < bits.OnesCount32(strong)
+}
+
 // isWhole says whether the query has a set's whole name, or a word of it that no other set has.
 func (s *search) isWhole(set uint32, f *finding) bool {
 	core := s.ix.setWords[set].core
 	return core != 0 && (f.cover&core == core || f.cover&s.ix.setOwn[set] != 0)
+}
+
+// hasSetName says whether the query has all words of the name of a card's set, which was found.
+func (s *search) hasSetName(card uint32) bool {
+	set := s.ix.setOf[card]
+	core := s.ix.setWords[set].core
+	return s.sets[set].cover&core == core
 }
 
 // improveYear counts a year as found in cards whose set was released in it.

@@ -33,6 +33,7 @@ type Corpus struct {
 	SetAliases func(i int, each func(alias string))
 	Series     func(i int) string // of the card's set
 	Year       func(i int) int    // in which the card's set was released, 0 when not known
+	Unpriced   bool               // no card has a price
 	Games      []string           // by number: a game's name
 	Aliases    []Alias
 }
@@ -78,6 +79,7 @@ type Index struct {
 
 	expander expander
 	setWord  uint32 // the word "set"
+	unpriced bool   // no card has a price
 	scratch  sync.Pool
 }
 
@@ -86,6 +88,8 @@ type title struct {
 	wordCover
 	// soft are the bits of qualifying words that say a rarity, finish or edition.
 	soft uint32
+	// slight are the bits of suffixes and single letters.
+	slight uint32
 	// fame is 0.6·log2(printings+1) of the order in docs/SEARCH.md, in fitUnits. Printings count
 	// all cards of the game with these name words, however qualified.
 	fame uint16

@@ -51,10 +51,24 @@ func (ix *Index) Interpret(dst []Note, query string, card uint32) []Note {
 	}
 
 	for i := range q.units {
+		// Words that are one number together are told together: "swsh 039".
+		if numbers>>i&1 != 0 && ix.joinsNumber(q, i, card) {
+			last := &dst[len(dst)-1]
+			last.From += " " + string(q.units[i].text)
+			continue
+		}
 		dst = ix.noteUnit(dst, q, i, numbers, card)
 	}
 
 	return dst
+}
+
+// joinsNumber says whether unit i goes on with a number of a card that the one before it begins.
+func (ix *Index) joinsNumber(q *query, i int, card uint32) bool {
+	return i > 0 && !ix.holds(card, q.units[i].id) && !ix.holds(card, q.units[i-1].id) &&
+		slices.ContainsFunc(q.numbers, func(number numberReading) bool {
+			return number.bits>>(i-1)&3 == 3 && ix.hasNumber(card, &number)
+		})
 }
 
 // typedText is the query as it was read, with spaces.
@@ -116,8 +130,11 @@ func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint3
 		return append(dst, Note{Kind: AsNumber, From: string(u.text)})
 	case ix.setHolds(card, u.id), isNumberWord(u.text) && ix.setHas(card, q.numberKey(u.first, u.til)):
 		return append(dst, Note{Kind: AsSet, From: string(u.text)})
-	case q.optional>>i&1 != 0:
+	case q.optional>>i&1 != 0 && ix.isOfYear(card, u):
 		return append(dst, Note{Kind: Preferred, From: string(u.text)})
+	case q.optional>>i&1 != 0:
+		// Where the first hit is not of the year, none that fits as well is.
+		return append(dst, Note{Kind: Missing, From: string(u.text)})
 	case i == len(q.units)-1 && ix.beginsWord(card, u.text), ix.isJoined(card, u.text):
 		return dst
 	case q.joinsInSet(ix, i, i+1, card), q.joinsInSet(ix, i-1, i, card):
@@ -137,6 +154,12 @@ func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint3
 		return append(dst, Note{Kind: Respelt, From: string(u.text), To: string(word)})
 	}
 	return append(dst, Note{Kind: Missing, From: string(u.text)})
+}
+
+// isOfYear says whether the set of a card was released in the year that a unit is.
+func (ix *Index) isOfYear(card uint32, u *unit) bool {
+	set := ix.setOf[card]
+	return set >= 0 && ix.setYear[set] != 0 && trailingInt(string(u.text)) == ix.setYear[set]
 }
 
 // joinsInSet says whether two units that were typed apart are one word of a card's set: "op-05".

@@ -202,8 +202,8 @@ func (q *query) keepWholes(ix *Index) {
 	}
 }
 
-// keepSealed keeps words for products where a name or a set has them beside the word beside them:
-// "ancient booster", "premium booster".
+// keepSealed keeps words for products, and noise in brackets, where a name or a set has them beside the
+// word beside them: "ancient booster", "premium booster", "pikachu (portuguese)".
 func (q *query) keepSealed(ix *Index) {
 	beside := func(i, k int) bool {
 		a := q.marks[i].id
@@ -219,7 +219,8 @@ func (q *query) keepSealed(ix *Index) {
 	}
 
 	for i := range q.marks {
-		if !q.marks[i].sealed {
+		noise := q.marks[i].kind == markQuiet || q.marks[i].kind == markGrade
+		if !q.marks[i].sealed && (!noise || q.norm.tokens[i].bracket == 0) {
 			continue
 		}
 		behind := i > 0 && q.marks[i-1].kind == markPlain && beside(i-1, i)

@@ -96,6 +96,7 @@ func shelf(t *testing.T, aliases []Alias, cards ...[4]string) *Index {
 		Rarity:  func(i int) string { return cards[i][3] },
 		Game:    func(i int) uint8 { return uint8(strings.Count(cards[i][2], "OP01")) },
 		Set:     func(i int) int32 { return sets[cards[i][2]] },
+		Year:    func(i int) int { return 1999 * strings.Count(cards[i][2], "Base Set") },
 		Games:   []string{"Pokémon", "One Piece"},
 		Aliases: aliases,
 	}, nil)
@@ -367,7 +368,10 @@ func TestInterpret(t *testing.T) {
 	f("how much is charizrd", 0, Note{LeftOut, "how much is", ""}, Note{Respelt, "charizrd", "charizard"})
 	f("pokemon charizard ex sir", 2, Note{InGame, "pokemon", ""}, Note{Preferred, "sir", ""})
 	f("charizard ex 151 199/165", 2, Note{AsSet, "151", ""}, Note{AsNumber, "199", ""})
-	f("2023 charizard", 0, Note{Preferred, "2023", ""})
+	f("1999 charizard", 0, Note{Preferred, "1999", ""})
+	f("2023 charizard", 0, Note{Missing, "2023", ""})
+	f("op01 003 luffy", 5, Note{AsNumber, "op01 003", ""})
+	f("charizard 4 of 102", 0, Note{AsNumber, "4", ""})
 	f("umbreon evolvign skies", 8, Note{Respelt, "evolvign", "evolving"}, Note{AsSet, "skies", ""})
 	f("charizard "+strings.Repeat("日", 39), 0, Note{Missing, strings.Repeat("日", 13), ""})
 	f("charizard ab"+strings.Repeat("日", 14), 0, Note{Missing, "ab" + strings.Repeat("日", 12), ""})

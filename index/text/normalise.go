@@ -67,6 +67,7 @@ type scanner struct {
 	depth, brackets int
 	dash            bool
 	spaced          bool // the last sign was a space
+	slashed         bool // a slash stands somewhere behind the last word
 	pending         bool // a dash after a space: " - " when a space follows
 }
 
@@ -167,6 +168,7 @@ func (sc *scanner) separate(char rune) {
 		sc.pending = sc.spaced && len(sc.norm.tokens) > 0
 		sc.tie('-')
 	case '/', '_', '.':
+		sc.slashed = sc.slashed || char == '/'
 		sc.tie(byte(char))
 	default:
 		sc.tie('t')
@@ -215,9 +217,16 @@ func (sc *scanner) endWord() {
 		tok.stem = a
 	}
 
+	// Some write spaces around the slash of a total: "4 / 102".
+	if n := len(sc.norm.tokens); sc.slashed && sc.before == ' ' && n > 0 && isNumberWord(w) &&
+		isNumberWord(sc.norm.word(sc.norm.tokens[n-1])) {
+		tok.before = '/'
+	}
+
 	sc.start = -1
 	sc.before = 0
 	sc.hash = false
+	sc.slashed = false
 	if string(w) == "and" {
 		// "&" and "and" come and go between catalogs.
 		sc.norm.text = sc.norm.text[:tok.start]

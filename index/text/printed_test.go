@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 )
@@ -9,12 +10,7 @@ import (
 func holdFirst(t *testing.T, ix *Index, q string, want uint32) {
 	t.Helper()
 	hits := ix.Search(nil, q, nil)
-	slices.SortStableFunc(hits, func(a, b Hit) int {
-		if a.Score < b.Score {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
 	if len(hits) == 0 || hits[0].Card != want || len(hits) > 1 && hits[1].Score == hits[0].Score {
 		t.Errorf("%q finds %v, want %d before all others", q, hits, want)
 	}
@@ -58,6 +54,71 @@ func TestPrinted(t *testing.T) {
 	} {
 		holdFirst(t, ix, q, uint32(card))
 	}
+}
+
+// TestSetsAlone holds that the whole name of a set means its cards, products of it left out, and
+// that none of them is better for its name.
+func TestSetsAlone(t *testing.T) {
+	ix := shelf(t, nil, [][4]string{
+		{"Perilous Jungle", "156/162", "Temporal Forces", "Uncommon"},
+		{"Snorlax", "11/64", "Jungle", "Holo Rare"},
+		{"Mr. Mime (Prerelease)", "6/64", "Jungle", "Holo Rare"},
+	}...)
+	for _, q := range []string{"jungle", "jungle booster pack", "jungle set"} {
+		hits := sorted(ix.Search(nil, q, nil))
+		if len(hits) < 2 || hits[0].Card+hits[1].Card != 3 || hits[0].Score != hits[1].Score {
+			t.Errorf("%q finds %v, want the two cards of the set alike", q, hits)
+		}
+	}
+}
+
+// TestTotalsApart holds that a total may stand behind a slash with spaces, and behind "of".
+func TestTotalsApart(t *testing.T) {
+	ix := shelf(t, nil, shelved...)
+	for _, q := range []string{"4 / 102", "4/ 102", "4 of 102", "charizard 4 / 102", "charizard number 4 of 102"} {
+		holdFirst(t, ix, q, 0)
+	}
+	holdFirst(t, ix, "199 / 165", 2)
+}
+
+// TestTagTeam holds that Tag Team is a wish, and a word that a set's code is stays a name's.
+func TestTagTeam(t *testing.T) {
+	ix := shelf(t, nil, [][4]string{
+		{"Mewtwo", "150/165", "MEW: 151", "Rare"},
+		{"Mewtwo & Mew GX", "71/236", "Unified Minds", "Ultra Rare"},
+		{"Team Rocket's Mewtwo ex", "81/182", "Destined Rivals", "Double Rare"},
+	}...)
+	holdFirst(t, ix, "mewtwo & mew tag team", 1)
+	holdFirst(t, ix, "tag team mewtwo mew gx", 1)
+}
+
+// TestOtherGames holds that a query of another game finds nothing, although cards have some of its
+// words, and that a name beside one more word is kept.
+func TestOtherGames(t *testing.T) {
+	ix := shelf(t, nil, [][4]string{
+		{"Blue Dragon Seal Water Stream", "OP06-019", "Wings of the Captain", "UC"},
+		{"White Kyurem GX", "48/70", "Dragon Majesty", "Ultra Rare"},
+		{"Monkey.D.Dragon", "OP13-017", "RED/BLACK Sabo", "R"},
+		{"Charizard", "4/102", "Base Set", "Holo Rare"},
+	}...)
+	for _, q := range []string{"blue eyes white dragon", "red eyes white dragon"} {
+		if hits := ix.Search(nil, q, nil); len(hits) > 0 {
+			t.Errorf("%q finds %v", q, hits)
+		}
+	}
+	holdFirst(t, ix, "fun charizard shirt", 3)
+	holdFirst(t, ix, "white kyurem poster", 1)
+}
+
+// TestNoiseInBrackets holds that a language in brackets is a name's where one has it.
+func TestNoiseInBrackets(t *testing.T) {
+	ix := shelf(t, nil, [][4]string{
+		{"Pikachu", "58/102", "Base Set", "Common"},
+		{"Pikachu (Portuguese)", "PW 9", "Pikachu World Collection", "Promo"},
+	}...)
+	holdFirst(t, ix, "pikachu (portuguese)", 1)
+	holdFirst(t, ix, "portuguese pikachu", 0)
+	holdFirst(t, ix, "pikachu (english)", 0)
 }
 
 // TestApartIsNoCode holds that a set and a number behind a space are no code, where a card fits them.

@@ -65,12 +65,15 @@ type query struct {
 	wholly   bool     // it was all there is
 	leftOut  bool     // words were left out that say which copy is meant
 	optional uint8    // the units that may be missing for nothing
+	unpriced bool     // prices do not say which of several cards is meant
 
 	// What a missing word costs: weigh.
 	weight   [maxUnits]uint8
 	total    int
 	lightest int   // the least weight that a unit has, beside none
 	telling  costs // the units of which one must be found
+	heavy    costs // those that weigh as much as words of names
+	everyday costs // those of everyday, all bits of each
 	known    uint8 // the units that are words of the catalog
 }
 
@@ -95,6 +98,7 @@ func (q *query) parseAsTyped(ix *Index, text string) {
 // readUnits makes the units of the tokens.
 func (q *query) readUnits(ix *Index) {
 	q.readMarks(ix)
+	q.unpriced = ix.unpriced
 	q.units = q.units[:0]
 	q.numbers = q.numbers[:0]
 	q.again = 0
@@ -209,7 +213,8 @@ func (q *query) unitAt(ix *Index, i int) unit {
 	}
 
 	last := u.til - 1
-	if u.til == i+2 && tokens[i+1].before == '-' && q.isRange(i) && ix.numbers.find(q.numberKey(i, u.til)) == none {
+	if u.til == i+2 && tokens[i+1].before == '-' && q.isRange(i, i+1) &&
+		ix.numbers.find(q.numberKey(i, u.til)) == none {
 		// Some write the total behind a dash: "199-165".
 		u.total = trailingInt(string(q.norm.word(tokens[i+1])))
 		u.inside = true
@@ -242,9 +247,9 @@ func clipWord(w []byte) []byte {
 	return w[:end]
 }
 
-// isRange says whether token i and the next are both plain integers.
-func (q *query) isRange(i int) bool {
-	return collector.IsInteger(q.norm.word(q.norm.tokens[i])) && collector.IsInteger(q.norm.word(q.norm.tokens[i+1]))
+// isRange says whether two tokens are both plain integers.
+func (q *query) isRange(i, k int) bool {
+	return collector.IsInteger(q.norm.word(q.norm.tokens[i])) && collector.IsInteger(q.norm.word(q.norm.tokens[k]))
 }
 
 // numberEnd returns the end of the tokens that are one number: those tied by dashes and low lines,

@@ -48,6 +48,9 @@ func allMissing(n int) costs { return costs(1<<(4*n) - 1) }
 
 func (cs costs) at(word int) class { return class(cs>>(4*word)) & 15 }
 
+// away are the words that are missing, the lowest bit of each.
+func (cs costs) away() costs { return cs & (cs >> 1) & (cs >> 2) & (cs >> 3) & 0x11111111 }
+
 // improve lowers the classes of the words in set to at most to.
 func (cs costs) improve(set uint8, to class) costs {
 	for ; set != 0; set &= set - 1 {
@@ -77,6 +80,7 @@ type finding struct {
 	// further are the words beyond the units that it has, and twice the units that it has twice.
 	further uint16
 	twice   uint8
+	named   bool  // the query is the whole name of the set and nothing else
 	last    int8  // the last of the words covered
 	swaps   uint8 // how often the query's order left the name's
 	lost    uint8 // the weight of the words that it does not have, once all are noted
@@ -229,6 +233,9 @@ func (q *query) score(
 		min(further, 15)<<furtherAt | min(unmet, 15)<<unmetAt |
 		borrowed<<borrowAt | number<<numberAt | inexact<<inexactAt
 	full := lost == 0 && worst <= uint64(bareNumber) && f != nil && f.cover&t.core == t.core
+	if wholeSet && set.named {
+		full = true
+	}
 	if full && aside {
 		// Of what stands beside the name, all must be asked for: the set's whole name, or every
 		// qualifying word.
@@ -251,8 +258,14 @@ func (q *query) score(
 	}
 
 	// What the name has beyond the query counts against it; what only qualifies it, a quarter of
-	// that.
-	extra := fitUnits * bits.OnesCount32(t.core&^cover)
-	extra += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
-	return score | uint64(fitZero-int(t.fame)+extra)<<fitAt | uint64(min(swaps, 15))<<swapsAt
+	// that. Where no name was asked for, none is better than another, unless nothing else can tell.
+	worse := 0
+	switch {
+	case f != nil:
+		worse = fitUnits*bits.OnesCount32(t.core&^cover) - int(t.fame)
+		worse += fitUnits / 4 * (int(t.extra) - bits.OnesCount32(cover&^t.core))
+	case q.unpriced:
+		worse = -int(t.fame)
+	}
+	return score | uint64(fitZero+worse)<<fitAt | uint64(min(swaps, 15))<<swapsAt
 }

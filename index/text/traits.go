@@ -33,6 +33,9 @@ func (tr *traitReader) of(i int) collector.Traits {
 		all |= tr.say(tr.corpus.Printing(i))
 	}
 	all |= tr.aside(tr.corpus.Name(i))
+	if isTagTeam(tr.corpus.Name(i)) {
+		all |= collector.TagTeam
+	}
 	all |= tr.say(tr.corpus.SetName(i)) & (collector.Shadowless | collector.Promo | collector.AltArt | collector.Shiny)
 
 	// Without finishes, rarity says whether a card shines: "Rare Holo", "Rare".
@@ -77,6 +80,12 @@ func (tr *traitReader) aside(name string) collector.Traits {
 		return 0
 	}
 	return tr.say(name[at:])
+}
+
+// isTagTeam says whether a name is of several, as only Tag Team cards have it: "Mewtwo & Mew GX".
+func isTagTeam(name string) bool {
+	_, behind, several := strings.Cut(name, " & ")
+	return several && strings.Contains(behind, "GX")
 }
 
 // say returns the traits that a text says.
@@ -125,6 +134,12 @@ func (s *search) unmet(card uint32) (sum uint64) {
 
 // Traits are what card says beside its name: its rarity, its finishes, its edition.
 func (ix *Index) Traits(card uint32) collector.Traits { return ix.traits[card] }
+
+// OnlyNear reports whether a card has not what words wish for, but comes near it.
+func (ix *Index) OnlyNear(card uint32, words string) bool {
+	wish, ok := collector.FindWish([]byte(strings.ReplaceAll(words, " ", "")))
+	return ok && ix.traits[card]&wish.Have == 0 && ix.comesNear(card, wish)
+}
 
 // comesNear says whether a card has what is wished for, or comes near it.
 func (ix *Index) comesNear(card uint32, wish collector.Wish) bool {

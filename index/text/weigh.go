@@ -28,6 +28,8 @@ func (q *query) weigh(ix *Index) {
 	q.total = 0
 	q.lightest = weightRarest
 	q.telling = 0
+	q.heavy = 0
+	q.everyday = 0
 	q.known = 0
 	every := costs(0)
 	codes := q.codes(ix)
@@ -47,6 +49,12 @@ func (q *query) weigh(ix *Index) {
 		}
 		if weight > weightSuffix {
 			q.telling |= 1 << (4 * i)
+		}
+		if weight >= weightCommonest && !q.units[i].number {
+			q.heavy |= 1 << (4 * i)
+		}
+		if weight == weightEveryday {
+			q.everyday |= 15 << (4 * i)
 		}
 
 		if weight > 0 {
@@ -129,7 +137,7 @@ func (ix *Index) weightOf(u *unit) (weight uint8, known bool) {
 // lost returns the weight of the words that were not found; more than the whole when none that
 // tells anything was.
 func (q *query) lost(cs costs) int {
-	away := cs & (cs >> 1) & (cs >> 2) & (cs >> 3) & 0x11111111
+	away := cs.away()
 	if away == 0 {
 		return 0
 	}
@@ -211,12 +219,13 @@ func (q *query) rankOf(ix *Index, u *unit) int {
 	return 5
 }
 
-// findOwnWords notes which words of a set's name no other set has: "151", "prismatic".
+// findOwnWords notes which words of a set's name no other set has, but for everyday ones: "151",
+// "prismatic".
 func (ix *Index) findOwnWords() {
 	ix.setOwn = make([]uint32, len(ix.setWords))
 	for w := range uint32(ix.words.len()) {
 		lo, hi := ix.sets.of(w)
-		if hi != lo+1 {
+		if hi != lo+1 || ix.joined[w] || noises[string(ix.words.word(w))] != telling {
 			continue
 		}
 		set := ix.sets.holder[lo]
