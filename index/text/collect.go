@@ -29,6 +29,7 @@ func (s *search) collect(e effort, limit int) {
 		}
 	}
 
+	s.thin(limit)
 	for i := range s.readings {
 		s.hitNames(&s.readings[i])
 	}
@@ -40,7 +41,8 @@ func (s *search) collect(e effort, limit int) {
 // rarest picks words with few postings that weigh more than limit together. A title without any of
 // them lacks too much. "charizard ex" need not visit the thousand names with "ex": with both words,
 // a name is among those with "charizard". Words that sets or numbers can supply do not count, and
-// where they may be too many, all words are returned.
+// where they may be too many, all words are returned. A title without any word that tells is no hit
+// either, so that these are enough where they have fewer postings.
 func (s *search) rarest(limit int) (rare uint8) {
 	var size [maxUnits]int
 	for i := range s.readings {
@@ -55,6 +57,28 @@ func (s *search) rarest(limit int) (rare uint8) {
 		return all
 	}
 
+	rare = s.heavier(limit, &size)
+	if limit == 0 {
+		return rare
+	}
+
+	tell := s.query.telling.units()
+	sum := func(units uint8) (n int) {
+		for ; units != 0; units &= units - 1 {
+			n += size[bits.TrailingZeros8(units)]
+		}
+		return n
+	}
+	if tell&(s.aided|s.query.optional) == 0 && sum(tell) < sum(rare) {
+		return tell
+	}
+	return rare
+}
+
+// heavier picks the words with the fewest postings that weigh more than limit together, all where
+// sets and numbers can supply too many.
+func (s *search) heavier(limit int, size *[maxUnits]int) (rare uint8) {
+	all := uint8(1<<len(s.query.units) - 1)
 	// A title may lack the weight of limit, so that words of a little more are enough to find it by.
 	for weight := 0; weight <= limit; {
 		pick := -1
@@ -74,6 +98,49 @@ func (s *search) rarest(limit int) (rare uint8) {
 	}
 
 	return rare
+}
+
+// thinFrom is how many titles are worth to be thinned, and thinUnits of how many units: of fewer,
+// noting their words costs less.
+const thinFrom, thinUnits = 1000, 3
+
+// thin drops the titles that lack more than limit whatever their words are found as, and whatever
+// sets and numbers add. What is left is looked at word by word.
+func (s *search) thin(limit int) {
+	if s.plain || len(s.touched) < s.thinFrom || len(s.query.units) < thinUnits {
+		return
+	}
+
+	if s.unitsOf == nil {
+		s.unitsOf = make([]uint8, s.ix.words.len())
+	}
+	clear(s.unitsOf)
+	for i := range s.readings {
+		r := &s.readings[i]
+		for w := r.lo; w < r.hi; w++ {
+			s.unitsOf[w] |= r.bits
+		}
+	}
+
+	lacks := s.query.lackTable()
+	tell := s.query.telling.units()
+	sure := s.aided | s.query.optional
+	held := &s.ix.held
+	kept := s.touched[:0]
+	s.steps += 2 * len(s.touched)
+	for _, t := range s.touched {
+		found := sure
+		for _, w := range held.word[held.start[t]:held.start[t+1]] {
+			found |= s.unitsOf[w]
+		}
+		if lacks[found] > limit || found&tell == 0 {
+			s.titles[t].stamp = s.stamp - 1
+			continue
+		}
+		kept = append(kept, t)
+	}
+
+	s.touched = kept
 }
 
 // touch counts the titles of a reading among those found.

@@ -51,6 +51,14 @@ func (cs costs) at(word int) class { return class(cs>>(4*word)) & 15 }
 // away are the words that are missing, the lowest bit of each.
 func (cs costs) away() costs { return cs & (cs >> 1) & (cs >> 2) & (cs >> 3) & 0x11111111 }
 
+// units are the words whose lowest bit is set.
+func (cs costs) units() (units uint8) {
+	for word := range maxUnits {
+		units |= uint8(cs>>(4*word)&1) << word
+	}
+	return units
+}
+
 // improve lowers the classes of the words in set to at most to.
 func (cs costs) improve(set uint8, to class) costs {
 	for ; set != 0; set &= set - 1 {

@@ -40,19 +40,23 @@ func (ix *Index) LeavesOut(query string) bool {
 // zoro" means no Pokémon card.
 func (ix *Index) Search(dst []Hit, q string, keep func(card uint32) bool) []Hit {
 	s := ix.take()
-	s.query.parse(ix, q)
-	switch {
-	case len(s.query.units) == 0:
-	case s.query.rewrote && !s.query.wholly:
-		dst = s.answerEither(dst, q, keep)
-	default:
-		dst = s.answer(dst, keep)
-	}
-
+	dst = s.find(dst, q, keep)
 	s.keep = nil
 	s.dst = nil
 	ix.scratch.Put(s)
 	return dst
+}
+
+// find is Search with the scratch memory at hand.
+func (s *search) find(dst []Hit, q string, keep func(card uint32) bool) []Hit {
+	s.query.parse(s.ix, q)
+	switch {
+	case len(s.query.units) == 0:
+		return dst
+	case s.query.rewrote && !s.query.wholly:
+		return s.answerEither(dst, q, keep)
+	}
+	return s.answer(dst, keep)
 }
 
 // take returns scratch memory, which goes back to the pool after use.
@@ -80,6 +84,7 @@ type search struct {
 	touched []uint32 // titles found
 	inSets  []uint32 // sets found
 	aided   uint8    // words that sets or numbers can supply
+	unitsOf []uint8  // by word: the units that it may be, while titles are thinned
 
 	// What it makes of that: gather.
 	effort effort
@@ -92,13 +97,17 @@ type search struct {
 	games  uint64 // games of the cards that lack least
 	only   uint64 // games to which hits are restricted
 
+	thinFrom int // as the constant, but in tests
+
 	best  int  // the least that a card lacks in any round of the query
 	plain bool // for tests: leave nothing out that cannot matter
 	steps int  // for tests: postings and cards looked at
 }
 
 func newSearch(ix *Index) *search {
-	return &search{ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords))}
+	return &search{
+		ix: ix, titles: make([]finding, len(ix.titles)), sets: make([]finding, len(ix.setWords)), thinFrom: thinFrom,
+	}
 }
 
 // answer runs the query, in the games that it names; where these have nothing, in all.

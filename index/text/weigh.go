@@ -155,6 +155,18 @@ func (q *query) lost(cs costs) int {
 	return sum
 }
 
+// lackTable is what the units weigh that are missing where some are found.
+func (q *query) lackTable() (lacks [1 << maxUnits]int) {
+	for found := range lacks {
+		for i := range q.units {
+			if found>>i&1 == 0 {
+				lacks[found] += int(q.weight[i])
+			}
+		}
+	}
+	return lacks
+}
+
 // notes are the units that are known and mostly qualify names; none where there are no others.
 func (q *query) notes(ix *Index) (notes uint8) {
 	others := false
