@@ -84,7 +84,7 @@ func (s *search) heavier(limit int, size *[maxUnits]int) (rare uint8) {
 		pick := -1
 		for word := range s.query.units {
 			if bit := uint8(1) << word; (rare|s.aided|s.query.optional)&bit == 0 &&
-				(pick < 0 || size[word] < size[pick]) { //nolint:gosec // units are at most maxUnits, as size is
+				(pick < 0 || size[word] < size[pick]) {
 				pick = word
 			}
 		}
@@ -107,7 +107,8 @@ const thinFrom, thinUnits = 1000, 3
 // thin drops the titles that lack more than limit whatever their words are found as, and whatever
 // sets and numbers add. What is left is looked at word by word.
 func (s *search) thin(limit int) {
-	if s.plain || len(s.touched) < s.thinFrom || len(s.query.units) < thinUnits {
+	s.thinned = !s.plain && len(s.touched) >= s.thinFrom && len(s.query.units) >= thinUnits
+	if !s.thinned {
 		return
 	}
 
@@ -122,25 +123,54 @@ func (s *search) thin(limit int) {
 		}
 	}
 
-	lacks := s.query.lackTable()
-	tell := s.query.telling.units()
-	sure := s.aided | s.query.optional
+	s.fillNeed()
+	numbers := s.numberBits() | s.query.optional
 	held := &s.ix.held
 	kept := s.touched[:0]
 	s.steps += 2 * len(s.touched)
 	for _, t := range s.touched {
-		found := sure
+		found := uint8(0)
 		for _, w := range held.word[held.start[t]:held.start[t+1]] {
 			found |= s.unitsOf[w]
 		}
-		if lacks[found] > limit || found&tell == 0 {
+		if s.need[found|numbers] > limit {
 			s.titles[t].stamp = s.stamp - 1
 			continue
 		}
+		s.titles[t].found = found
 		kept = append(kept, t)
 	}
 
 	s.touched = kept
+}
+
+// fillNeed notes for all units that a title may have what a card lacks at least, whichever of the sets
+// found it is in.
+func (s *search) fillNeed() {
+	var inSets [1 << maxUnits]bool
+	inSets[0] = true
+	for _, set := range s.inSets {
+		inSets[^s.sets[set].costs.away().units()&(1<<len(s.query.units)-1)] = true
+	}
+
+	lacks := s.query.lackTable()
+	s.need = lacks
+	for set, is := range inSets {
+		if !is || set == 0 {
+			continue
+		}
+		for found := range s.need {
+			s.need[found] = min(s.need[found], lacks[found|set])
+		}
+	}
+}
+
+// numberBits are the units that are numbers.
+func (s *search) numberBits() (numbers uint8) {
+	for i := range s.query.numbers {
+		numbers |= s.query.numbers[i].bits
+	}
+	return numbers
 }
 
 // touch counts the titles of a reading among those found.
@@ -289,6 +319,7 @@ func (s *search) finishSets(e effort) {
 	}
 
 	s.inSets = kept
+	s.setAided = s.aided
 	for _, number := range s.query.numbers {
 		s.aided |= number.bits
 	}

@@ -27,11 +27,7 @@ func (s *search) gather(limit int) {
 	}
 
 	// Sets and numbers bring cards whose titles have none of the words.
-	numbers := uint8(0)
-	for _, number := range s.query.numbers {
-		numbers |= number.bits
-	}
-
+	numbers := s.numberBits()
 	for _, set := range s.inSets {
 		if s.query.lost(s.sets[set].costs.improve(numbers, exactName)) > s.level {
 			continue
@@ -44,10 +40,8 @@ func (s *search) gather(limit int) {
 	}
 
 	for i, number := range s.query.numbers {
-		if s.query.lost(s.start.improve(numbers, exactName)) <= s.level {
-			s.gatherNumber(i, number.exact)
-			s.gatherNumber(i, number.tail)
-		}
+		s.gatherNumber(i, number.exact)
+		s.gatherNumber(i, number.tail)
 	}
 }
 
@@ -69,8 +63,15 @@ func (s *search) gatherTitle(t uint32) {
 		return
 	}
 
-	if f.lost > 0 && s.query.lost(f.costs.improve(s.aided, exactName)) > s.level {
-		return
+	if f.lost > 0 {
+		if s.lostAided(f, s.aided, s.numberBits()) > s.level {
+			return
+		}
+		// Where a set cannot bring enough, a number must, and few cards have it.
+		if s.lostAided(f, s.setAided, 0) > s.level {
+			f.byNumber = true
+			return
+		}
 	}
 
 	for _, card := range s.ix.titleCard.of(t) {
@@ -78,15 +79,30 @@ func (s *search) gatherTitle(t uint32) {
 	}
 }
 
-// gatherNumber offers the cards filed under a number whose titles and sets were not found, each
-// once.
+// lostAided is at most what a card of a title lacks, to which sets add some units and numbers others.
+func (s *search) lostAided(f *finding, sets, numbers uint8) int {
+	if s.thinned {
+		return s.need[f.found|numbers|s.query.optional]
+	}
+	return s.query.lost(f.costs.improve(sets|numbers|s.query.optional, exactName))
+}
+
+// gatherNumber offers the cards filed under a number whose titles and sets were not found, or whose
+// titles lack too much without it, each once.
 func (s *search) gatherNumber(reading int, number uint32) {
 	if number == none {
 		return
 	}
 
 	for _, card := range s.ix.numberCard.of(number) {
-		if s.titles[s.ix.titleOf[card]].stamp == s.stamp || s.setOf(card) != nil {
+		f := &s.titles[s.ix.titleOf[card]]
+		switch {
+		case f.stamp != s.stamp:
+			f = nil
+			if s.setOf(card) != nil {
+				continue
+			}
+		case !f.byNumber:
 			continue
 		}
 
@@ -97,7 +113,7 @@ func (s *search) gatherNumber(reading int, number uint32) {
 		}
 
 		if first == reading {
-			s.gatherCard(card, nil)
+			s.gatherCard(card, f)
 		}
 	}
 }

@@ -86,12 +86,14 @@ type finding struct {
 	costs costs
 	cover uint32 // the words of the name that the query covers
 	// further are the words beyond the units that it has, and twice the units that it has twice.
-	further uint16
-	twice   uint8
-	named   bool  // the query is the whole name of the set and nothing else
-	last    int8  // the last of the words covered
-	swaps   uint8 // how often the query's order left the name's
-	lost    uint8 // the weight of the words that it does not have, once all are noted
+	further  uint16
+	twice    uint8
+	named    bool  // the query is the whole name of the set and nothing else
+	byNumber bool  // of a title: its cards come by their numbers
+	found    uint8 // of a title, where they were thinned: the units that it may have
+	last     int8  // the last of the words covered
+	swaps    uint8 // how often the query's order left the name's
+	lost     uint8 // the weight of the words that it does not have, once all are noted
 }
 
 // hit notes that the words in set were found as class c in the words of the name in mask. One word

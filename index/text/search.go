@@ -77,14 +77,17 @@ type search struct {
 	listener listener
 
 	// What a round found out: collect.
-	stamp   uint32
-	start   costs // of a title or set of which nothing was found
-	titles  []finding
-	sets    []finding
-	touched []uint32 // titles found
-	inSets  []uint32 // sets found
-	aided   uint8    // words that sets or numbers can supply
-	unitsOf []uint8  // by word: the units that it may be, while titles are thinned
+	stamp    uint32
+	start    costs // of a title or set of which nothing was found
+	titles   []finding
+	sets     []finding
+	touched  []uint32           // titles found
+	inSets   []uint32           // sets found
+	aided    uint8              // words that sets or numbers can supply
+	setAided uint8              // those of sets
+	unitsOf  []uint8            // by word: the units that it may be, while titles are thinned
+	thinned  bool               // the titles were thinned
+	need     [1 << maxUnits]int // by the units that a title may have: what a card lacks at least
 
 	// What it makes of that: gather.
 	effort effort
