@@ -27,7 +27,7 @@ func searchCards(r *Request, out *Reply) *wire.Fault {
 		r.tell(out, &q, page.Cards)
 	}
 	if len(page.Cards) == 0 {
-		r.noteUnknown(out, &q.Filter)
+		out.noteUnknownCards(r.View.Index, &q.Filter)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSummaries(out.Body, page.Cards)

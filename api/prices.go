@@ -95,10 +95,10 @@ func listMovers(r *Request, out *Reply) *wire.Fault {
 
 	r.cards = r.View.Index.Movers(r.cards[:0], direction == "down", filter, limit)
 	if len(r.cards) == 0 {
-		r.noteUnknown(out, &filter)
+		out.noteUnknownCards(r.View.Index, &filter)
 	}
 	if filter.Set != "" {
-		r.tellSet(out, filter.Set)
+		out.tellSet(r.View, filter.Set)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendMovers(out.Body, r.cards)

@@ -28,10 +28,10 @@ func listSets(r *Request, out *Reply) *wire.Fault {
 	r.cards = sets
 	if filter.Query != "" && from == 0 {
 		asked, respelt := r.View.Index.SetNames().Asked(filter.Query)
-		r.tellSets(out, filter.Query, asked, respelt)
+		out.tellSets(r.View, filter.Query, asked, respelt)
 	}
 	if len(sets) == 0 {
-		r.noteUnknownSets(out, &filter)
+		out.noteUnknownSets(r.View.Index, &filter)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	out.Body = r.View.AppendSets(out.Body, sets)

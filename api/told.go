@@ -1,6 +1,9 @@
 package api
 
-import "ninepocket/index"
+import (
+	"ninepocket/engine"
+	"ninepocket/index"
+)
 
 // maxTold bounds the X-Search-Interpretation header in bytes.
 const maxTold = 512
@@ -26,30 +29,30 @@ func (r *Request) tell(out *Reply, q *index.Query, cards []uint32) {
 	}
 
 	if q.Set != "" {
-		r.tellSet(out, q.Set)
+		out.tellSet(r.View, q.Set)
 	}
 }
 
 // tellSet tells what was made of a filter by set.
-func (r *Request) tellSet(out *Reply, ref string) {
-	sets, respelt := r.View.Index.SetNames().Read(ref)
-	r.tellSets(out, ref, sets, respelt)
+func (out *Reply) tellSet(v *engine.View, ref string) {
+	sets, respelt := v.Index.SetNames().Read(ref)
+	out.tellSets(v, ref, sets, respelt)
 }
 
 // tellSets notes the sets that a misspelt name was taken for, or those whose names are most like one
 // that no set has.
-func (r *Request) tellSets(out *Reply, ref string, sets []uint32, respelt bool) {
+func (out *Reply) tellSets(v *engine.View, ref string, sets []uint32, respelt bool) {
 	note := noteNames[index.Respelt]
 	switch {
 	case len(sets) == 0:
 		note = "nearest-set"
-		sets = r.View.Index.SetNames().Nearest(nil, ref)
+		sets = v.Index.SetNames().Nearest(nil, ref)
 	case !respelt:
 		return
 	}
 
 	for _, set := range sets {
-		out.Told = appendNote(out.Told, note, ref, r.View.Catalog.Sets.Name.At(int(set)))
+		out.Told = appendNote(out.Told, note, ref, v.Catalog.Sets.Name.At(int(set)))
 	}
 }
 
