@@ -2,14 +2,14 @@
 //
 // # Basics
 //
-// A [View] is the whole world that a request sees: one catalog with its index and the JSON of its
-// records, made when it was loaded. A request takes the current View once, by one atomic load, and
-// uses nothing else. An [Engine] follows a [Source] of snapshots, makes the View of each newly
-// published one beside the serving one, and swaps one pointer.
+// A [View] is all that a request sees: one catalog, its index, and the JSON of its records, which
+// is made once when the catalog is loaded. A request takes the current View by one atomic load and
+// uses nothing else. An [Engine] follows a [Source] of snapshots. When a new snapshot is published,
+// the engine makes its View while the old one serves, and then swaps one pointer.
 //
 // # Caveats
 //
-// Views are never closed. A View that was swapped out is kept for as long as a cursor may lead back
-// to it, within a memory budget, and then left to the garbage collector: a request that still holds
-// it is safe.
+// Views are never closed. A View that was swapped out is retired: the engine keeps it for as long
+// as a cursor may lead back to it (decision 35), within a memory budget. Then the garbage collector
+// takes it. A request that still holds a View is safe.
 package engine

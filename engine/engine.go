@@ -43,11 +43,12 @@ type Options struct {
 	RetiredBudget int64
 	// SearchCache bounds the memory of remembered searches, in bytes; 0 remembers none.
 	SearchCache int64
-	// Memory tells how many bytes the process uses and may use; nil, or a limit of 0 or less, means
-	// that nobody knows. It is asked before a swap, while something is served already: see fits.
+	// Memory tells how many bytes the process uses and how many it may use. It is asked before a
+	// load, when something is served already: see fits. When it is nil, or the limit is 0 or less,
+	// nobody knows, and every load is tried.
 	Memory func() (used, limit int64)
-	// Aside runs the paced work of loading a snapshot while another one is served; nil just runs
-	// it.
+	// Aside runs a load while another snapshot is served (decision 97). The load rests now and
+	// then, so that requests come first. Nil calls it directly.
 	Aside func(work func())
 	Log   *slog.Logger
 }
@@ -71,11 +72,12 @@ type Engine struct {
 	searches *searches  // nil without a cache
 	mu       sync.Mutex // held while swapping
 
-	following sync.Mutex  // held while the source is asked; guards the three below
+	following sync.Mutex  // held while the source is asked; guards the next three
 	published publication // the one that is served
-	refused   publication // one that cannot be served: not tried again until there is another
-	trouble   trouble     // what may pass and is tried again
-	book      book
+	refused   publication // the one that will never be served: nothing is tried until another comes
+	trouble   trouble     // the failure that may pass: it is tried again
+
+	book book // has a lock of its own
 
 	Degraded atomic.Bool // set by a fallback of Open, until what is published is served
 }
@@ -123,16 +125,16 @@ func (e *Engine) Retained(hash uint64) *View {
 			}
 		}
 
+		// A swap in the meantime could have moved the View from one place to the other, past this
+		// search. Then look again.
 		if all == e.retired.Load() {
-			// No swap happened meanwhile that could have moved the snapshot between current and
-			// retired.
 			return nil
 		}
 	}
 }
 
-// site is where the URLs of the next View lead. Images that cannot be listed are none: prices
-// matter more.
+// site is where the URLs of the next View lead. When the images cannot be listed, the View has
+// none: prices matter more than images.
 func (e *Engine) site() wire.Site {
 	site := e.o.Site
 	if e.o.Images == nil {
@@ -164,20 +166,21 @@ func (e *Engine) swap(v *View, now time.Time, from origin) {
 	}
 
 	kept := e.affordable(live, v)
-	// A View that was served before may have readers.
+
+	// A View that was served before may have readers. It has the cache already: do not write it.
 	if v.searches != e.searches {
 		v.searches = e.searches
 	}
 
-	// First retire, then swap, then let go: a cursor finds its View at every moment, also one of a
-	// snapshot that was retired and becomes current again.
+	// The order is: retire the old View, swap, let go of what is too much. So Retained finds a View
+	// at every moment, even when a retired snapshot becomes current again.
 	e.retired.Store(&live)
 	e.current.Store(v)
 	e.retired.Store(&kept)
 	e.book.swapped(old, v, now, from)
 }
 
-// live are the retired Views that a cursor may still lead to.
+// live are the retired Views that a cursor may still lead to (decision 35), the last retired first.
 func (e *Engine) live(now time.Time) []retiree {
 	var kept []retiree
 	for _, retired := range *e.retired.Load() {
@@ -188,8 +191,8 @@ func (e *Engine) live(now time.Time) []retiree {
 	return kept
 }
 
-// affordable drops the oldest Views beyond the budget, and those of the snapshot that becomes
-// current.
+// affordable keeps the Views that fit into the budget; the oldest go first. It also drops Views of
+// the snapshot that becomes current: Retained finds that one as the current View.
 func (e *Engine) affordable(all []retiree, current *View) []retiree {
 	var kept []retiree
 	var size int64
@@ -197,10 +200,12 @@ func (e *Engine) affordable(all []retiree, current *View) []retiree {
 		if retired.view.Hash == current.Hash {
 			continue
 		}
+
 		size += retired.view.Size()
 		if size > e.o.RetiredBudget {
 			break
 		}
+
 		kept = append(kept, retired)
 	}
 
@@ -211,6 +216,7 @@ func (e *Engine) affordable(all []retiree, current *View) []retiree {
 func (e *Engine) expire(now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	if kept := e.live(now); len(kept) != len(*e.retired.Load()) {
 		e.retired.Store(&kept)
 	}

@@ -12,7 +12,8 @@ import (
 // Facets is the body of list facets.
 func (v *View) Facets() []byte { return v.facets }
 
-// facetOf is what makes a facet's value one: values that fold alike are the same to a filter.
+// facetOf tells one facet from another. Values that fold alike are one facet, because a filter
+// takes each of them for the other.
 type facetOf struct {
 	game   int
 	folded string
@@ -22,10 +23,11 @@ type facetOf struct {
 type facetTally struct {
 	rows   map[facetOf]int
 	facets []wire.Facet
-	spelt  []map[string]int // of a row: how many cards have which spelling
+	spelt  []map[string]int // for each facet: how many cards have each spelling
 }
 
-// add counts cards of a game with a value; one without letters and digits cannot be asked for.
+// add counts cards of a game that have a value. A value without letters and digits is not counted,
+// because no filter can ask for it.
 func (t *facetTally) add(game int, value string, cards int) {
 	folded := collector.Fold(value)
 	if folded == "" {
@@ -44,7 +46,8 @@ func (t *facetTally) add(game int, value string, cards int) {
 	t.spelt[k][value] += cards
 }
 
-// sorted are the facets as their commonest spelling, those with the most cards first.
+// sorted are the facets, those with the most cards first. Each has its commonest spelling; of two
+// equally common ones it has the first in byte order.
 func (t *facetTally) sorted() []wire.Facet {
 	for k := range t.facets {
 		for value, cards := range t.spelt[k] {
@@ -61,7 +64,7 @@ func (t *facetTally) sorted() []wire.Facet {
 	return t.facets
 }
 
-// countFacets counts once a snapshot what GET /v1/facets lists.
+// countFacets counts what GET /v1/facets lists, once for each snapshot.
 func (v *View) countFacets(step func()) {
 	c := v.Catalog
 	rarities := facetTally{rows: map[facetOf]int{}}
@@ -73,6 +76,7 @@ func (v *View) countFacets(step func()) {
 		if card&15 == 0 {
 			step()
 		}
+
 		rarities.add(int(game), c.Cards.Rarity.At(card), 1)
 
 		// A card counts once for each variant and each condition that it has a price in.
@@ -82,10 +86,13 @@ func (v *View) countFacets(step func()) {
 			if c.Lanes.Cents[lane] < 0 {
 				continue
 			}
+
+			// Lanes are in variant order, so a variant is new when it is not the last one.
 			if c.Lanes.Variant[lane] != variant {
 				variant = c.Lanes.Variant[lane]
 				variants.add(int(game), c.Variants.At(int(variant)), 1)
 			}
+
 			if k := c.Lanes.Condition[lane]; !had[k] {
 				had[k] = true
 				conditions[k]++

@@ -11,45 +11,48 @@ import (
 	"ninepocket/snapshot"
 )
 
-// longestWait is the longest time between two tries of what may pass. With the time that loading
-// takes, a publication is live within three seconds of the store being readable again.
+// longestWait is the longest time between two tries (decision 94). A load of a real catalog takes
+// about a second. So a publication is served within three seconds after the store can be read
+// again.
 const longestWait = 2 * time.Second
 
-// publication is what tells one move of a store's pointer from another: another store may count its
-// epochs alike.
+// publication tells one move of a store's pointer from another. The epoch alone is not enough: when
+// another store is put in the place of the first, it may have reached the same epoch.
 type publication struct {
 	epoch uint64
 	id    string
 }
 
-// trouble is a failure that may pass: the source cannot be asked, or what it publishes cannot be
-// read or does not fit into memory. It is tried again for ever; the wait doubles up to longestWait.
+// trouble is a failure that may pass (decision 94): the source cannot be asked, or the snapshot
+// cannot be read, or it does not fit into memory. The engine tries again for ever. The wait doubles
+// up to longestWait.
 type trouble struct {
 	err   error
-	epoch uint64 // of the publication that it is about; 0 when the source itself could not be asked
+	epoch uint64 // of the publication that failed; 0 when the source could not be asked
 	wait  time.Duration
 	until time.Time // not tried again before
 }
 
-// ongoing reports whether the trouble is about a publication and it is too early to try again.
+// ongoing reports whether there is trouble with this publication and it is too early to try again.
 func (t *trouble) ongoing(epoch uint64, now time.Time) bool {
 	return t.err != nil && t.epoch == epoch && now.Before(t.until)
 }
 
-// note records a failure; the wait doubles while it is about the same publication.
+// note records a failure. The wait doubles while the same publication fails.
 func (t *trouble) note(err error, epoch uint64, poll time.Duration, now time.Time) {
 	if t.err == nil || t.epoch != epoch {
-		t.wait = poll / 2
+		t.wait = poll / 2 // it is doubled below
 	}
+
 	t.err = err
 	t.epoch = epoch
 	t.wait = max(poll, min(2*t.wait, longestWait))
 	t.until = now.Add(t.wait)
 }
 
-// Open loads the published snapshot. When that one cannot be served, whatever the reason, it loads
-// the one that was published last of those that can be served, and sets Degraded. It serves nothing
-// that was never published. When none can be served, it returns the first error.
+// Open loads the published snapshot. When that one cannot be served, for whatever reason, it tries
+// the earlier publications, the latest first, and sets Degraded (decision 96). It serves nothing
+// that was never published. When nothing can be served, it returns the first error.
 func (e *Engine) Open(now time.Time) error {
 	ctx := context.Background()
 	e.following.Lock()
@@ -65,6 +68,8 @@ func (e *Engine) Open(now time.Time) error {
 		}
 		e.failed(cur, err, now)
 	}
+
+	// Where nothing is published, there is nothing earlier.
 	if errors.Is(err, snapshot.ErrNoCurrent) {
 		return err
 	}
@@ -72,8 +77,8 @@ func (e *Engine) Open(now time.Time) error {
 	return e.fallBack(ctx, cur, err, now)
 }
 
-// fallBack serves the latest publication that can be served in place of cur, which cause keeps from
-// being served: an older catalog is better than none. Without any it returns cause.
+// fallBack serves the latest other publication that can be served: an older catalog is better than
+// none. cause is why cur cannot be served; fallBack returns it when no other can be served either.
 func (e *Engine) fallBack(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
 	published, err := e.source.Published()
 	if err != nil {
@@ -109,11 +114,12 @@ func (e *Engine) fallBack(ctx context.Context, cur snapshot.Current, cause error
 // errUnfit says that a snapshot is whole but that no View can be made of it.
 var errUnfit = errors.New("cannot be served")
 
-// failed records why a publication is not served: for good when trying again would fail in the same
-// way, else until the next try.
+// failed records why a publication is not served. When trying again would fail in the same way, it
+// is refused for good; else it is tried again after a while.
 func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 	reason := ReasonOf(err)
 	e.book.failed(cur, reason, err, now)
+
 	if reason.permanent() && cur.Epoch != 0 {
 		e.refused = publication{cur.Epoch, cur.ID}
 		e.trouble = trouble{}
@@ -123,7 +129,7 @@ func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 	e.trouble.note(err, cur.Epoch, e.o.Poll, now)
 }
 
-// load makes a stored snapshot the current View. It does not remember failures.
+// load makes a stored snapshot the current View. It leaves it to the caller to remember failures.
 func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) error {
 	start := time.Now()
 	m, err := e.source.Manifest(cur.ID)
@@ -137,7 +143,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	var v *View
 	var took Phases
 	if e.View() == nil {
-		// Nobody is served yet.
+		// Nobody is served yet: the load need not rest.
 		v, took, err = e.make(ctx, cur.ID, nil)
 	} else {
 		e.o.Aside(func() { v, took, err = e.make(ctx, cur.ID, pace.New().Step) })
@@ -149,7 +155,8 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 
 	took.Total = time.Since(start)
 	e.swap(v, now, origin{cur: cur, manifest: m, took: took})
-	// What a swap costs in time and memory is the first question after one.
+
+	// After a swap people first ask what it cost, in time and in memory.
 	kept, bytes := e.kept()
 	e.o.Log.Info("snapshot is live", slog.String("snapshot_id", cur.ID), slog.Uint64("epoch", cur.Epoch),
 		slog.Int("cards", v.Catalog.Cards.ID.Len()), slog.Duration("read", took.Read),
@@ -177,15 +184,15 @@ func (e *Engine) make(ctx context.Context, id string, step func()) (*View, Phase
 	return v, took, nil
 }
 
-// Follow polls the source until ctx is done and swaps to whatever becomes current. What cannot be
-// served is reported once and the current View stays; what may pass is tried again after a while
-// that doubles up to two seconds. A load that goes on when ctx is done is given up: nobody would
-// see its View.
+// Follow polls the source until ctx is done, and swaps to each new publication. When one cannot be
+// served, Follow logs that once, and the current View stays. What may pass is tried again after a
+// while, which doubles up to two seconds (decision 94). When ctx ends during a load, the load is
+// given up: nobody would see its View.
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
 
-	// The trouble that goes on, so that it is not reported at every poll.
+	// What was logged last: trouble that goes on is not logged at every poll.
 	reported := ""
 	for {
 		select {
@@ -207,21 +214,24 @@ func (e *Engine) Follow(ctx context.Context) {
 	}
 }
 
-// poll is Check with patience.
+// poll is Check for Follow, which asks often: while it is too early to try again, it returns the
+// failure that is known.
 func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
+
 	if e.trouble.ongoing(0, now) {
 		return e.trouble.err
 	}
 	return e.check(ctx, now, true)
 }
 
-// Recheck is Check for an operator who says that something was mended: what was refused is tried
-// again.
+// Recheck is Check for an operator who has mended something: it also tries what was refused for
+// good.
 func (e *Engine) Recheck(now time.Time) error {
 	e.following.Lock()
 	defer e.following.Unlock()
+
 	e.refused = publication{}
 	return e.check(context.Background(), now, false)
 }
@@ -234,21 +244,21 @@ func (e *Engine) Check(now time.Time) error {
 	return e.check(context.Background(), now, false)
 }
 
-// check asks the source what is published and serves that. With patience it does not load again
-// what failed a moment ago and may pass; the caller holds following.
+// check asks the source what is published, and serves that. When it is patient and the same load
+// failed a moment ago, it returns that failure instead. The caller holds following.
 func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 	e.expire(now)
 	cur, err := e.source.Current()
 	if err != nil {
 		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publication{}) {
+			// Nothing is published yet, so there is nothing to follow.
 			e.book.asked(now)
 			e.trouble = trouble{}
-			// Nothing is published yet: nothing to follow.
 			return nil
 		}
 
-		// A pointer that was there and is gone is a store that is gone: a mount, a folder that
-		// somebody moved.
+		// The pointer was there and is gone. Then the store itself is gone: it was unmounted, or
+		// somebody moved its folder.
 		e.failed(snapshot.Current{}, err, now)
 		return err
 	}
@@ -266,7 +276,8 @@ func (e *Engine) check(ctx context.Context, now time.Time, patient bool) error {
 	if v := e.View(); v == nil || v.ID != cur.ID {
 		if err := e.load(ctx, cur, now); err != nil {
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
-			// A load that was given up says nothing of the snapshot.
+
+			// A load that was given up says nothing about the snapshot.
 			if ctx.Err() == nil {
 				e.failed(cur, err, now)
 			}

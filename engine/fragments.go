@@ -2,8 +2,8 @@ package engine
 
 // fragments are the JSON of n records, made when a View is made.
 //
-// They lie in chunks and not in one arena: clearing and filling tens of megabytes in one go is a
-// stall that requests notice, and an arena that grows leaves up to half of itself empty.
+// They lie in chunks, not in one arena. To clear and fill tens of megabytes in one go would stall
+// requests, and an arena that grows leaves up to half of itself empty.
 type fragments struct {
 	chunks [][]byte
 	places []place

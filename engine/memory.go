@@ -10,31 +10,34 @@ import (
 	"ninepocket/snapshot"
 )
 
-// The memory that loading a snapshot takes at its peak. A View holds the decoded columns, and JSON
-// and index entries. Those grow with cards and lanes rather than with the length of history, so the
-// decoded size alone would be wrong by a factor of two. Below: the highest live heap that was
-// measured while loading, now and before fragments lay in chunks, then what need says
-// (docs/PERFORMANCE.md, TestSwapCost):
+// How much memory a load takes at its peak (decision 95). A View holds the decoded columns, and it
+// holds JSON and index entries. The latter grow with cards and lanes, not with the length of
+// history, so the decoded size alone would be wrong by a factor of two.
+//
+// The table has the highest live heap of a load as TestSwapCost measured it (docs/PERFORMANCE.md),
+// and what need says. In brackets is the heap from before fragments lay in chunks.
 //
 //	 35,026 real cards, 48,599 lanes, one day:             86 MiB          need   115 MiB
 //	 40,004 synthetic cards, 149,122 lanes, one year:     164 MiB (193)    need   241 MiB
 //	300,030 synthetic cards, 1,116,572 lanes, one year: 1,229 MiB (1,485)  need 1,715 MiB
 const (
-	rawNumerator, rawDenominator = 3, 2 // of the decoded sections: the columns, and half of them again while decoding
+	// rawNumerator/rawDenominator is the factor of the decoded size: decoding holds all columns and
+	// half of them a second time.
+	rawNumerator, rawDenominator = 3, 2
 	bytesPerCard                 = 1700
 	bytesPerLane                 = 350
 	// loadBase is what any load takes besides: decoders, scratch, small change.
 	loadBase = 16 << 20
 )
 
-// errNoRoom says that a snapshot was not loaded because memory would not have sufficed.
+// errNoRoom says that a snapshot was not loaded because there is too little memory for it.
 var errNoRoom = errors.New("does not fit into memory")
 
-// need is how many bytes loading a snapshot takes beside what is used already, at the peak.
+// need is how many bytes a load takes at its peak, besides those that are in use already.
 func need(m *snapshot.Manifest) int64 {
 	var raw int64
 	for _, s := range m.Sections {
-		// Those are not decoded.
+		// Optional sections are not decoded or, like aliases and fit, are small.
 		if !s.Optional {
 			raw += s.Raw
 		}
@@ -44,10 +47,10 @@ func need(m *snapshot.Manifest) int64 {
 		bytesPerLane*int64(m.Counts.Lanes)
 }
 
-// fits makes sure that there is room to load a snapshot beside the one that is served. Retired
-// Views go first, the oldest before the others: a page walk that goes on in another snapshot, or
-// has to begin again, does less harm than a killed process. The first snapshot of a process is
-// always tried, because there is none to keep serving instead.
+// fits makes sure that there is room to load a snapshot beside the one that is served (decision
+// 95). To make room it drops retired Views, the oldest first. A page walk then goes on in another
+// snapshot or has to begin again, which does less harm than a killed process. The first snapshot of
+// a process is always tried, because nothing else could be served instead.
 func (e *Engine) fits(m *snapshot.Manifest) error {
 	if e.o.Memory == nil || e.View() == nil {
 		return nil
@@ -59,7 +62,7 @@ func (e *Engine) fits(m *snapshot.Manifest) error {
 		return nil
 	}
 
-	// The reading may hold garbage; from here on it is taken after a collection.
+	// What is in use may be garbage in part: collect it, and measure again.
 	dropped := 0
 	for {
 		runtime.GC()
@@ -79,23 +82,24 @@ func (e *Engine) fits(m *snapshot.Manifest) error {
 		return nil
 	}
 
-	// What is used at the moment changes from try to try and is left out, so that the same trouble
-	// is reported once.
+	// The text does not say how much is in use, because that changes from try to try: Follow logs
+	// each text once.
 	return fmt.Errorf("snapshot %q %w: loading it takes about %d MiB more than is in use, and the limit is "+
 		"%d MiB: raise it (GOMEMLIMIT) or give the machine more memory",
 		m.ID, errNoRoom, needed>>20, limit>>20)
 }
 
-// dropOldest lets go of the View that was retired first; false when there is none.
+// dropOldest lets go of the View that was retired first. It returns false when there is none.
 func (e *Engine) dropOldest() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	all := *e.retired.Load()
 	if len(all) == 0 {
 		return false
 	}
 
-	// A part of the old list would still hold the View.
+	// A slice of the old list would still hold the View in memory.
 	kept := slices.Clone(all[:len(all)-1])
 	e.retired.Store(&kept)
 	return true

@@ -9,8 +9,8 @@ import (
 	"ninepocket/wire"
 )
 
-// DisplayLanes calls each with the display lane of every variant of a card, in variant order
-// (decision 19). variant restricts it to one, "" does not.
+// DisplayLanes calls each for every variant of a card that has a display lane, in variant order
+// (decision 19). A variant other than "" restricts it to that one.
 func (v *View) DisplayLanes(card int, variant string, each func(lane int, code string)) {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(card)
@@ -18,6 +18,7 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 		if c.Lanes.Flags[lane]&snapshot.LaneDisplay == 0 {
 			continue
 		}
+
 		if code := c.Variants.At(int(c.Lanes.Variant[lane])); variant == "" || SameVariant(code, variant) {
 			each(lane, code)
 		}
@@ -36,19 +37,22 @@ type series struct {
 
 var seriesPool = sync.Pool{New: func() any { return new([]series) }}
 
-// AppendHistory appends the body of price history: the points of the last days dates, ascending by
-// date and then in variant order (decision 20). variant restricts it to one variant, "" does not.
-// Days before those that a lane keeps have no points.
+// AppendHistory appends the body of price history (decision 20). It has the points of a window: as
+// many dates as days says, up to the snapshot's own. They ascend by date and are then in variant
+// order. A variant other than "" restricts them to that one. A lane keeps snapshot.HistoryDays
+// dates, so earlier days have no points.
 func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte {
 	dst = wire.AppendHistoryHead(dst, v.Catalog, card, days, &v.site)
+
 	// Points are decoded into memory that the next history uses again.
 	pooled, _ := seriesPool.Get().(*[]series)
 	all := (*pooled)[:0]
+
 	dates := v.dates.last(days)
 	date := v.Catalog.Date()
 	from := snapshot.WindowStart(date, len(dates))
 	v.DisplayLanes(card, variant, func(lane int, code string) {
-		// A series that was used before keeps its memory for points.
+		// The slice grows without clearing: a series that was used before keeps its memory.
 		all = slices.Grow(all, 1)[:len(all)+1]
 		s := &all[len(all)-1]
 		s.form.Reset(code)
@@ -62,8 +66,8 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 	return append(dst, ']', '}')
 }
 
-// appendMerged writes the points of several series day by day. dates are the days, from the first
-// on.
+// appendMerged writes the points of several series, day by day. dates are the days of the window as
+// text; the first of them is from.
 func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day) []byte {
 	first := true
 	for day := range dates {
@@ -72,6 +76,7 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 			if s.next == len(s.points) || s.points[s.next].Day != from+snapshot.Day(day) {
 				continue
 			}
+
 			dst = s.form.Append(dst, &dates[day], s.points[s.next].Cents, first)
 			first = false
 			s.next++
@@ -85,7 +90,8 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 	return wire.AppendPointEnd(dst)
 }
 
-// dates are the days of which lanes keep prices, spelt, the newest last: every history needs them.
+// dates are the days that a lane keeps prices of, as text, the newest last. Every history writes
+// them, so they are spelt once for each View.
 type dates [snapshot.HistoryDays][10]byte
 
 func newDates(newest snapshot.Day) *dates {
@@ -96,7 +102,7 @@ func newDates(newest snapshot.Day) *dates {
 	return &d
 }
 
-// last are the newest days.
+// last are the newest dates: as many as days says, or all.
 func (d *dates) last(days int) [][10]byte { return d[len(d)-min(max(days, 0), len(d)):] }
 
 // StatsQuery asks for price statistics.
@@ -105,17 +111,19 @@ type StatsQuery struct {
 	Variant string // "" for all
 	Window  int    // index into snapshot.StatWindows
 	Name    string // the window as asked
-	// MaxDays clamps the window to the plan's history range (decision 14).
+	// MaxDays is the plan's history range in days: a window does not reach further (decision 14).
 	MaxDays int
 }
 
-// AppendStats appends the body of price statistics, which are a snapshot.Summary for each variant.
-// Windows are the last N dates (decision 20).
+// AppendStats appends the body of price statistics: one snapshot.Summary for each variant. A window
+// is the last N dates (decision 20).
 func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 	c := v.Catalog
 	asked := snapshot.StatWindows[q.Window]
 	days := min(asked, q.MaxDays)
 	from := snapshot.WindowStart(c.Date(), days)
+
+	// The head has the catalog's spelling of the variant, not the client's.
 	restricted := q.Variant
 	v.DisplayLanes(q.Card, q.Variant, func(_ int, code string) {
 		if q.Variant != "" {
@@ -126,11 +134,12 @@ func (v *View) AppendStats(dst []byte, q StatsQuery) []byte {
 	dst = wire.AppendStatsHead(dst, c, wire.Stats{
 		Card: q.Card, Variant: restricted, Window: q.Name, From: from.Start(), To: c.SnapshotAt,
 	})
+
 	first := true
 	v.DisplayLanes(q.Card, q.Variant, func(lane int, code string) {
 		sum, ok := c.Stats.Of(lane, q.Window)
 		if days < asked {
-			// The plan's range cuts the window short: the stored statistics are of other dates.
+			// The plan's range cuts the window short, so the stored statistics do not fit it.
 			points := c.History.AppendPoints(nil, lane, from, c.Date())
 			if len(points) > 0 {
 				sum = snapshot.Summarize(points)

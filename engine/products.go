@@ -15,8 +15,9 @@ func (v *View) spellProducts(step func()) {
 		item := int(items[i])
 		return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
 	})
-	// A preview walk may go on in another catalog whose products are the same to the byte (decision
-	// 29).
+
+	// A preview walk may go on in another catalog when all its products are the same, byte for byte
+	// (decision 29).
 	hash := xxhash.New()
 	for _, chunk := range v.products.chunks {
 		step()
@@ -46,11 +47,13 @@ func (v *View) Product(id string) ([]byte, bool) {
 	return v.products.at(row), true
 }
 
-// AppendProducts appends products by their row in the order of public ids, joined by commas.
+// AppendProducts appends products, joined by commas. A row is a product's place in the order of
+// public ids.
 func (v *View) AppendProducts(dst []byte, rows []uint32) []byte { return v.products.join(dst, rows) }
 
-// AppendPrice appends the price result of a selection, judged in the order of decision 27: the id,
-// the kind and the lane, the licence, the price. Variant and condition match exactly.
+// AppendPrice appends the price result of a selection. It judges the selection in the order of
+// decision 27: first the id, then the kind and the lane, then the licence, last the price. Variant
+// and condition match exactly.
 func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
 	c := v.Catalog
 	item, ok := v.Index.Products().Find(v.productTail(s.ProductID))
@@ -81,7 +84,8 @@ func (v *View) AppendPrice(dst []byte, s *wire.Selection) []byte {
 	return wire.AppendPriced(dst, c, s, lane)
 }
 
-// lane finds the lane of an item that a selection means, -1 when the item does not have it.
+// lane finds the lane of an item that a selection means; it is -1 when the item has no such lane. A
+// sealed product has one variant and one condition, so its first lane is the one.
 func (v *View) lane(item int, s *wire.Selection) int {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(item)

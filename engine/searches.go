@@ -10,17 +10,17 @@ import (
 	"ninepocket/index"
 )
 
-// searches remembers pages of word searches. Keys hold the snapshot's hash, so that a swap needs no
-// clearing, and entries hold card numbers alone, never anything of a View. An entry that was lost
-// is found again.
+// searches remembers pages of word searches. A key has the snapshot's hash in it, so a swap clears
+// nothing. An entry holds card numbers and a position, never a part of a View, so it keeps no View
+// alive. The cache may lose an entry: then the search runs again.
 type searches struct {
 	pages *ristretto.Cache[string, index.Page]
-	// The cache's own metrics cost a hash and a sharded counter for each call, kept or not; these
-	// two are enough.
+	// The cache has metrics of its own, which cost a hash and a sharded counter for each call.
+	// These two are enough.
 	hits, misses atomic.Uint64
 }
 
-// newSearches returns a cache of at most bytes bytes; it runs goroutines until closed.
+// newSearches returns a cache with a limit in bytes. It runs goroutines until it is closed.
 func newSearches(bytes int64) *searches {
 	const perPage = 400 // about what a page of 50 takes
 	pages, err := ristretto.NewCache(&ristretto.Config[string, index.Page]{
@@ -33,9 +33,9 @@ func newSearches(bytes int64) *searches {
 	return &searches{pages: pages}
 }
 
-// Cards appends the page of at most limit cards that follows after (nil for the first page) to dst.
-// Searches by words are remembered where the engine has a cache; filters and orders alone are
-// cheaper than remembering.
+// Cards appends to dst the page that follows the position after, at most limit cards. For the first
+// page after is nil. A search by words is remembered when the engine has a cache. Without words a
+// search is cheaper than the cache.
 func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit int) index.Page {
 	if v.searches == nil || !q.HasWords {
 		return v.Index.Cards(dst, q, after, limit)
@@ -59,7 +59,8 @@ func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit i
 // entryCost is about what an entry takes beside its key and cards, in bytes.
 const entryCost = 200
 
-// appendSearchKey spells everything that a page depends on; parts cannot run into each other.
+// appendSearchKey spells everything that a page depends on. Each part has its own end, so that
+// different parts never make the same key.
 func (v *View) appendSearchKey(key []byte, q *index.Query, after *index.Position, limit int) []byte {
 	key = binary.LittleEndian.AppendUint64(key, v.Hash)
 	key = binary.AppendUvarint(key, uint64(limit))

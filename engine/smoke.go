@@ -13,8 +13,8 @@ import (
 	"ninepocket/wire"
 )
 
-// How much of a catalog Smoke asks for: enough that a column or an arena that is shifted, cut or
-// mixed up is found, and little enough that nobody waits for it.
+// How many records Smoke asks for. They are enough to find a column or an arena that is shifted,
+// cut or mixed up, and so few that nobody waits for them.
 const (
 	smokeCards, smokeSets, smokeProducts = 64, 32, 64
 	// smokePages is how many pages of a search Smoke turns: a set has few cards of one name.
@@ -23,14 +23,14 @@ const (
 	maxProblems = 10
 )
 
-// Smoke asks the View what clients ask most, for records spread over the catalog: cards and sets by
-// id and slug, cards by a search for their name, their JSON, prices, history, statistics, products
-// and movers. Its error names the answers that are wrong. It runs before a publication, because
-// what is wrong here would be wrong for everybody.
+// Smoke asks the View what clients ask most, for records that are spread over the catalog. It finds
+// cards and sets by id and slug, and cards by their name. It reads JSON, prices, history,
+// statistics, products and movers. Its error names the answers that are wrong. It runs before a
+// publication, because what is wrong here would be wrong for everybody.
 func (v *View) Smoke() (err error) {
 	s := smoke{View: v}
 	defer func() {
-		// An answer that panics is the worst of them.
+		// A panic is a wrong answer, too.
 		if p := recover(); p != nil {
 			err = fmt.Errorf("snapshot %q panics when it is asked: %v", v.ID, p)
 		}
@@ -53,7 +53,8 @@ func (v *View) Smoke() (err error) {
 	return fmt.Errorf("snapshot %q does not answer as it must: %w", v.ID, errors.Join(s.problems...))
 }
 
-// spread calls each with at most most numbers below n, the first and the last among them.
+// spread calls each with numbers below n, at equal distances: most of them at most, the first and
+// the last among them.
 func spread(n, most int, each func(row int)) {
 	most = min(n, most)
 	for i := range most {
@@ -61,7 +62,7 @@ func spread(n, most int, each func(row int)) {
 	}
 }
 
-// smoke collects what a View does not answer.
+// smoke collects the problems of a View.
 type smoke struct {
 	*View
 	problems []error
@@ -82,7 +83,7 @@ func (s *smoke) json(what string, body []byte, kind jsontext.Kind, id string) {
 	}
 }
 
-// found wants a row to be found by its id and its slug.
+// found wants find to return the row for its id and for its slug.
 func (s *smoke) found(kind string, row int, find func(ref string) (int, bool), id, slug string) {
 	for _, ref := range []string{id, slug} {
 		if found, ok := find(ref); !ok || found != row {
@@ -98,6 +99,7 @@ func (s *smoke) card(card int) {
 	s.json("price entry of card "+id, s.Entry(card), '{', id)
 	s.json("summary of card "+id, s.AppendSummaries(nil, []uint32{uint32(card)}), '{', id)
 	s.search(card)
+
 	s.json("price history of card "+id, s.AppendHistory(nil, card, snapshot.HistoryDays, ""), '{', id)
 
 	for window, days := range snapshot.StatWindows {
@@ -107,13 +109,14 @@ func (s *smoke) card(card int) {
 	}
 }
 
-// search wants a card to be found by a search for its name within its set. The ranker is the one
-// that clients get.
+// search wants a card to be found by a search for its name within its set. It is the search that
+// clients get, without the cache.
 func (s *smoke) search(card int) {
 	c := s.Catalog
 	q := index.Query{Filter: index.NoFilter, Words: c.Cards.Name.At(card), HasWords: true}
 	if !s.Index.Asks(q.Words) {
-		// A search of "And" looks for nothing, and no card is to blame for that.
+		// Some names have only words that a search leaves out, such as "And" (docs/SEARCH.md,
+		// Noise). No search finds them.
 		return
 	}
 
@@ -155,6 +158,7 @@ func (s *smoke) product(row int) {
 	}
 
 	s.json("product "+id, body, '{', id)
+
 	// Any lane that the product has will do.
 	choice := wire.Selection{Kind: "sealed", ProductID: id}
 	if item < c.Cards.ID.Len() {
@@ -168,7 +172,7 @@ func (s *smoke) product(row int) {
 	s.json("price of product "+id, s.AppendPrice(nil, &choice), '{', id)
 }
 
-// movers wants the movers of one direction, of which the catalog has all.
+// movers wants the index to return the movers of one direction; all are those of the catalog.
 func (s *smoke) movers(name string, down bool, all []uint32) {
 	moved := s.Index.Movers(nil, down, index.NoFilter, smokePage)
 	if len(moved) != min(len(all), smokePage) {

@@ -24,17 +24,17 @@ const (
 
 var reasonNames = [Reasons]string{"damaged", "newer_format", "unfit", "memory", "source"}
 
-// reasonErrors are the errors that have a reason of their own, in the order of the reasons; all others
-// are of the source.
+// reasonErrors are the errors of the first reasons, in the order of the reasons. Every other error
+// is NoSource.
 var reasonErrors = [...]error{snapshot.ErrDamaged, snapshot.ErrNewerFormat, errUnfit, errNoRoom}
 
 // String is the reason as metrics and logs name it.
 func (reason Reason) String() string { return reasonNames[reason] }
 
-// permanent holds for the reasons up to Unfit, which is the last of them.
+// permanent reports whether trying again would fail in the same way. Unfit is the last such reason.
 func (reason Reason) permanent() bool { return reason <= Unfit }
 
-// ReasonOf says which reason an error of Open or Check is.
+// ReasonOf is the reason of an error that Open or Check returned.
 func ReasonOf(err error) Reason {
 	for reason, known := range reasonErrors {
 		if errors.Is(err, known) {
@@ -63,12 +63,12 @@ type Failure struct {
 
 // Stats are an engine's figures at a moment.
 type Stats struct {
-	Epoch    uint64             // of the publication that is served; 0 at a fallback
+	Epoch    uint64             // of the publication that is served; 0 after a fallback of Open
 	Previous string             // id of the snapshot that was served before, "" for none
 	Live     time.Time          // since when the current View is served
-	Manifest *snapshot.Manifest // of the current View, nil when that did not come from the source
+	Manifest *snapshot.Manifest // of the current View; nil when the View did not come from the source
 	Checked  time.Time          // when the source last said what is published
-	Behind   bool               // something else is published than is served
+	Behind   bool               // what is served is not what is published (decision 96)
 	Degraded bool               // see Engine.Degraded
 
 	Swaps       uint64          // Views that became current, the first included
@@ -94,9 +94,9 @@ func (b *book) asked(now time.Time) {
 	b.s.Checked = now
 }
 
-// origin is where a View came from; its zero value is a View that did not come from the source.
+// origin is where a View came from. It is zero when the View did not come from the source.
 type origin struct {
-	cur      snapshot.Current // without an epoch for a fallback
+	cur      snapshot.Current // its epoch is 0 after a fallback of Open
 	manifest *snapshot.Manifest
 	took     Phases
 }
@@ -105,6 +105,7 @@ type origin struct {
 func (b *book) swapped(old, v *View, now time.Time, from origin) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	b.s.Swaps++
 	if old != nil && old.ID != v.ID {
 		b.s.Previous = old.ID
@@ -114,6 +115,8 @@ func (b *book) swapped(old, v *View, now time.Time, from origin) {
 	b.s.Epoch = from.cur.Epoch
 	b.s.Manifest = from.manifest
 	b.s.LastLoad = from.took
+
+	// A fallback has a manifest and no epoch.
 	b.s.Behind = from.manifest != nil && from.cur.Epoch == 0
 }
 
@@ -128,8 +131,11 @@ func (b *book) republished(cur snapshot.Current) {
 func (b *book) failed(cur snapshot.Current, reason Reason, err error, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	b.s.Failures[reason]++
 	b.s.LastFailure = &Failure{At: now, ID: cur.ID, Epoch: cur.Epoch, Reason: reason, Err: err}
+
+	// A failure with an epoch is of something that is published and not served.
 	b.s.Behind = b.s.Behind || cur.Epoch != 0
 }
 
@@ -138,6 +144,7 @@ func (e *Engine) Stats() Stats {
 	e.book.mu.Lock()
 	s := e.book.s
 	e.book.mu.Unlock()
+
 	s.Degraded = e.Degraded.Load()
 	s.Retired, s.RetiredBytes = e.kept()
 	if e.searches != nil {

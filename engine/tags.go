@@ -6,8 +6,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// tags are hashes of fragments, each made when it is first asked for: the bytes never change, and
-// hashing them for every answer would take as long as all that is looked up for it.
+// tags are hashes of fragments. Each is made when it is first asked for, and is then kept, because
+// the bytes never change. To hash them for each answer would take as long as everything else that
+// is looked up for it. A tag of 0 was not made yet.
 type tags []atomic.Uint64
 
 func (t tags) of(i int, fragment []byte) uint64 {

@@ -14,8 +14,8 @@ import (
 // topCards is how many cards a set's detail shows (docs/API.md, Set detail).
 const topCards = 10
 
-// View is one catalog ready to be served. It is immutable and safe for concurrent use. Slices that
-// it returns are its own: callers copy them into a response and never change them.
+// View is one catalog, ready to be served. It is immutable and safe for concurrent use. It owns the
+// slices that it returns: callers copy them into a response and never change them.
 type View struct {
 	// Catalog and Index are what the View was made of.
 	Catalog *snapshot.Catalog
@@ -46,8 +46,8 @@ func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
 	return newView(context.Background(), c, site, nil, &Phases{})
 }
 
-// newView is NewView for a server that answers requests meanwhile: it calls step, which may rest,
-// ends with the context, and notes in took how long its parts took.
+// newView is NewView beside requests. It calls step often, and step may rest. It gives up when
+// the context ends. It notes in took how long its parts took.
 func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func(), took *Phases) (*View, error) {
 	if step == nil {
 		step = func() {}
@@ -65,6 +65,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func
 	v := &View{Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
 	v.games = wire.AppendGames(nil, c)
 	v.dates = newDates(c.Date())
+
 	// The JSON of the records is spelt now, so that most answers only copy it.
 	for _, spell := range []func(step func()){
 		v.spellSummaries, v.spellDetails, v.spellEntries, v.spellSets,
@@ -112,7 +113,7 @@ func (v *View) spellSets(step func()) {
 	})
 }
 
-// Size is about how much memory the View holds beside the catalog, in bytes.
+// Size is about how much memory the View and its catalog hold, in bytes. The index is not counted.
 func (v *View) Size() int64 {
 	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags))
 	for _, f := range []*fragments{&v.summaries, &v.details, &v.entries, &v.sets, &v.setPages, &v.products} {
