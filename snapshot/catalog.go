@@ -64,11 +64,11 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// Condition is the state of a copy of a card. The order of the values is the order in which a
-// variant's display price looks for one (decision 19).
+// Condition is the state of a copy of a card. A variant's display price is that of the first
+// condition, in the order of the values, that has a price (decision 19).
 type Condition uint8
 
-// The conditions; FactorySealed is the only one of sealed products and never one of cards.
+// The conditions. Sealed products have FactorySealed and no other; cards never have it.
 const (
 	NearMint Condition = iota
 	Ungraded
@@ -77,7 +77,7 @@ const (
 	HeavilyPlayed
 	Damaged
 	FactorySealed
-	conditions
+	conditions // how many there are
 )
 
 var conditionCodes = [conditions]string{
@@ -94,7 +94,7 @@ func (c Condition) Code() string { return conditionCodes[c] }
 // Text is the condition as the live surface shows it (decision 17).
 func (c Condition) Text() string { return conditionTexts[c] }
 
-// ParseCondition reads a card condition's code; FactorySealed is not one.
+// ParseCondition reads the code of a condition that cards have.
 func ParseCondition(code string) (Condition, bool) {
 	for c := range FactorySealed {
 		if conditionCodes[c] == code {
@@ -104,10 +104,14 @@ func ParseCondition(code string) (Condition, bool) {
 	return 0, false
 }
 
-// Catalog is one catalog at one instant. Cards are numbered by display price, dearest first and
-// unpriced last, ties in catalog order (decision 22), so that a card's number is its rank in
-// price_desc and a price range is a range of numbers. Items number cards and then sealed products:
-// item i is card i, or sealed i-len(cards).
+// Catalog is one catalog at one instant.
+//
+// Cards are numbered by display price: the dearest has number 0, and cards without a price come
+// last. Cards of one price are in catalog order (decision 22). So a card's number is its rank in
+// price_desc, and a price range is a range of numbers.
+//
+// An item is a card or a sealed product. Items are numbered, cards first: item i is card i, or else
+// sealed product i-len(cards).
 type Catalog struct {
 	// ID is the snapshot's id; empty until the catalog was stored.
 	ID string
@@ -127,8 +131,8 @@ type Catalog struct {
 	Movers      Movers
 	Registry    Registry
 	Aliases     Aliases
-	// Fit says by card how likely it is to be meant among cards that answer words equally: more is
-	// likelier. Empty when the snapshot does not say.
+	// Fit says for each card how likely a searcher means it, when several cards answer the words
+	// equally well. A larger number is likelier. Fit is empty when the snapshot does not say.
 	Fit []uint32
 	// Gaps are what feeds have no prices of.
 	Gaps Gaps
@@ -137,15 +141,16 @@ type Catalog struct {
 // GameNames are the games of a catalog in the order of decision 22.
 type GameNames struct{ Slug, Name Strings }
 
-// Sets are in the order of decision 22: newest first, without a date last, then by name and id.
+// Sets are in the order of decision 22: newest first, those without a date last, then by name and
+// id.
 type Sets struct {
 	ID, Slug, Name, Series, Code Strings
 	Game                         []uint8
 	Release                      []Day // NoDay when not known
 	Cards                        []uint32
-	Aliases                      Lists   // rows of Alias, other names and codes the set filter takes
-	Alias                        Strings // without those equal to id, slug, code or name
-	// Total is the total printed behind the numbers of a set's cards (102 of "4/102"); 0 when no
+	Aliases                      Lists   // list i is the rows of Alias that belong to set i
+	Alias                        Strings // names and codes that a filter takes besides ID, Slug, Name and Code
+	// Total is the number that a set's cards have after the slash (102 of "4/102"). It is 0 when no
 	// source says it.
 	Total []uint16
 }
@@ -169,10 +174,10 @@ type Sealed struct {
 	UpdatedAt                                  []int64
 }
 
-// Feeds are the price feeds: who to attribute an observation to.
+// Feeds are the price feeds. They say to whom an observation is attributed.
 type Feeds struct{ Namespace, Attribution, Partner Strings }
 
-// Identifiers are the aliases of items in other namespaces, list i for item i.
+// Identifiers are the ids that items have in other namespaces. List i of Of is item i's.
 type Identifiers struct {
 	Of               Lists
 	Namespace, Value Strings
@@ -187,9 +192,10 @@ const (
 	LaneDisplay
 )
 
-// Lanes are what has a price of its own: an item in one variant and condition. List i of Of is item
-// i's lanes, in variant order and then condition order. A lane is kept while it was observed within
-// HistoryDays, licensed or not. Prices that may not be distributed are not stored.
+// Lanes are the prices of items: a lane is one item in one variant and one condition. List i of Of
+// is item i's lanes, in variant order and then in condition order. A catalog keeps a lane that was
+// observed within HistoryDays, licensed or not (decision 27). It stores no price that may not be
+// distributed.
 type Lanes struct {
 	Of          Lists
 	Variant     []uint16
@@ -197,21 +203,22 @@ type Lanes struct {
 	Flags       []uint8
 	Feed        []uint8
 	Cents       []int64 // current price, NoCents when there is none
-	SourceAsOf  []int64 // of the current price, ms; NoTime when not known
-	CollectedAt []int64 // of the current price, ms; NoTime without one
-	Base7       []int64 // the price the 7-day change compares with (decision 20), NoCents without one
+	SourceAsOf  []int64 // when the source observed the current price, ms; NoTime when not known
+	CollectedAt []int64 // when the current price was collected, ms; NoTime without a price
+	Base7       []int64 // the price that the 7-day change begins at (decision 20), NoCents without one
 	Base30      []int64 // the same for 30 days
 	Seen        []Day   // the last date with a row, with a price or without
 }
 
-// History holds each lane's points, list i of Of is lane i's bytes of Points.
+// History holds the points of each lane. List i of Of is the range of bytes of Points that is lane
+// i's; see AppendPoints for their form.
 type History struct {
 	Of     Lists
 	Points []byte
 }
 
-// Stats are the statistics of display lanes over the windows of StatWindows: row 3*k+w is lane
-// Lane[k]'s window w.
+// Stats are the statistics of display lanes over the windows of StatWindows. A lane has three rows:
+// row 3*k+w is window w of lane Lane[k].
 type Stats struct {
 	Lane                        []uint32 // ascending
 	Min, Max, Mean, First, Last []int64
@@ -222,8 +229,8 @@ type Stats struct {
 // Movers are the cards whose display price changed over 7 days, biggest first (decision 21).
 type Movers struct{ Up, Down []uint32 }
 
-// Registry is what must outlive a card: every source reference ever seen with the id it got, and
-// every slug that was ever issued and is not current, with the id it leads to.
+// Registry is what must outlive a card. It has every source reference that was ever seen, with the
+// id that it got. And it has every former slug, with the id that the slug leads to.
 type Registry struct {
 	Ref, RefID   Strings // ascending by Ref; Ref is "namespace\x00ref"
 	Slug, SlugID Strings // ascending by Slug, then SlugID
@@ -239,14 +246,14 @@ type Gaps struct {
 	Set   []int32 // of the group, NoSet for none
 }
 
-// Aliases are other phrases for what is meant: each stands for words, or for a card.
+// Aliases are phrases that people use for a card or for other words (docs/SEARCH.md, Other names).
 type Aliases struct {
 	Phrase, Replacement Strings
-	Game                []uint8 // AnyGame when it is of all
-	Card                []int32 // -1 when it stands for words
+	Game                []uint8 // AnyGame when the phrase means the same in every game
+	Card                []int32 // -1 when the phrase stands for words, which are its Replacement
 }
 
-// AnyGame is the game of an alias that is of no game alone.
+// AnyGame is the game of an alias that holds in every game.
 const AnyGame = 255
 
 // NumItems is the number of cards and sealed products.

@@ -10,10 +10,12 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// columns is one pass over the columns of a section, in the order of the format: encoding and
-// decoding go through the same table (see sections.go), so that the two cannot drift apart. A
-// section is a msgpack map from column name to bin; integers are little-endian and fixed-width.
-// After the first failure every call is a no-op.
+// columns is one pass over the columns of a section, in the order of the format. Encoding and
+// decoding walk through the same table (see sections.go), so that the two cannot drift apart. After
+// the first failure a call does nothing.
+//
+// A section is a msgpack map from column name to bin. Integers are little-endian and of fixed
+// width.
 type columns interface {
 	strings(name string, s *Strings)
 	lists(name string, l *Lists)
@@ -24,7 +26,7 @@ type columns interface {
 	i32(name string, v *[]int32)
 	i64(name string, v *[]int64)
 	days(name string, v *[]Day)
-	// since reports whether the form has what came with a format.
+	// since reports whether the section is of this format or a newer one.
 	since(format int) bool
 }
 
@@ -56,7 +58,7 @@ func (e *encoder) bin(name string, b []byte) {
 	}
 
 	if b == nil {
-		// A nil slice would be spelt nil, not an empty bin.
+		// msgpack spells a nil slice as nil, and not as an empty bin.
 		b = []byte{}
 	}
 
@@ -87,14 +89,16 @@ type decoder struct {
 	err    error
 }
 
-// decodeSection reads a table from the bytes of its section in a format. It allocates only what the
-// bytes really hold: the length in a header is compared with what is left before anything is read,
-// where msgpack itself would allocate what five bytes declare. Columns are copies, so that the
-// bytes of a section can go; only the points of history, which are most of a snapshot, stay where
-// they are.
+// decodeSection reads a table from the bytes of its section. It allocates only what the bytes
+// really hold: it compares each length with what is left before it reads (docs/SNAPSHOT.md, What a
+// reader must check). msgpack itself would allocate what five bytes declare.
+//
+// Columns are copies, so that the bytes of the section can be freed. Only the points of history are
+// not copied, because they are most of a snapshot.
 func decodeSection(data []byte, format int, step func(), walk func(columns)) error {
 	d := &decoder{format: format, data: data, r: bytes.NewReader(data), step: step}
 	d.dec = msgpack.NewDecoder(d.r)
+
 	want := &measure{format: format}
 	walk(want)
 
@@ -114,15 +118,15 @@ func decodeSection(data []byte, format int, step func(), walk func(columns)) err
 	return d.err
 }
 
-// bin returns the next column's bytes, which must have the given name and a whole number of
-// elements.
+// bin returns the bytes of the next column. The column must have the given name and whole elements,
+// each of width bytes.
 func (d *decoder) bin(name string, width int) []byte {
 	if d.err != nil {
 		return nil
 	}
 
-	// The name is read like the value, as bytes of the section, because a string's length is just
-	// as forgeable.
+	// The name is read like the value, as bytes of the section: the length of a string may be
+	// forged, too.
 	n, err := d.dec.DecodeBytesLen()
 	if err != nil || n != len(name) || n > d.r.Len() || string(d.next(n)) != name {
 		return d.fail(name, "is not where it should be")
@@ -132,6 +136,7 @@ func (d *decoder) bin(name string, width int) []byte {
 	if err != nil {
 		return d.fail(name, "is not bytes: %v", err)
 	}
+
 	// A length is compared with what is left before anybody makes room for it.
 	if n < 0 || n > d.r.Len() {
 		return d.fail(name, "declares %d bytes where %d are left", n, d.r.Len())
@@ -208,7 +213,7 @@ func fromLittleEndian[T integer](b []byte, step func()) []T {
 	v := make([]T, len(b)/width)
 	for i := range v {
 		if i&(1<<14-1) == 0 {
-			// A step every 16,384 elements is one every ten microseconds or so.
+			// 16,384 elements take ten microseconds or so.
 			step()
 		}
 
@@ -225,8 +230,8 @@ func fromLittleEndian[T integer](b []byte, step func()) []T {
 	return v
 }
 
-// measure counts the entries of the maps of a format, and the bytes of memory that the columns
-// take.
+// measure counts the entries that the map of a section has in a format, and the bytes of memory
+// that its columns take.
 type measure struct {
 	format  int
 	entries int

@@ -29,12 +29,12 @@ type Dir struct {
 	disk disk
 }
 
-// OpenDir returns the store at root, which need not exist yet: the first Write creates it.
+// OpenDir returns the store at root. It need not exist yet: the first Write creates it.
 func OpenDir(root string) *Dir { return &Dir{root: root, disk: osDisk{}} }
 
-// Exists returns ErrNoStore when there is no store at the root, and says what is there instead.
-// Nothing needs to ask that reads or publishes a snapshot by its id; it is for those to whom an
-// empty store looks like none.
+// Exists returns an error that is ErrNoStore when there is no store at the root, and says what is
+// missing. It is for callers that list the store: without it a mistyped folder looks like an empty
+// store. Callers that name a snapshot need not ask.
 func (d *Dir) Exists() error {
 	info, err := os.Stat(filepath.Join(d.root, "snapshots"))
 	switch _, rootErr := os.Stat(d.root); {
@@ -55,14 +55,14 @@ func (d *Dir) Root() string { return d.root }
 // Path is the directory of a snapshot.
 func (d *Dir) Path(id string) string { return filepath.Join(d.root, "snapshots", id) }
 
-// QuarantinePath is the file that holds a snapshot's quarantine report, a JSON object a line.
+// QuarantinePath is the file with a snapshot's quarantine report. Each line is a JSON object.
 func (d *Dir) QuarantinePath(id string) string { return filepath.Join(d.Path(id), quarantineFile) }
 
 func (d *Dir) tmp(name string) string { return filepath.Join(d.root, "tmp", name) }
 
 // Current is the content of CURRENT.
 type Current struct {
-	Epoch       uint64    `json:"epoch"` // grows by one with each publication, a rollback included
+	Epoch       uint64    `json:"epoch"` // grows with each publication, a rollback included
 	ID          string    `json:"id"`
 	PublishedAt time.Time `json:"published_at"`
 	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before
@@ -73,10 +73,12 @@ type Current struct {
 func (d *Dir) Current() (Current, error) {
 	var cur Current
 	path := filepath.Join(d.root, "CURRENT")
-	// Opening a fifo would wait for its writer.
+
+	// To open a named pipe would wait for its writer.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return cur, fmt.Errorf("store %q: %w", d.root, &DamageError{"CURRENT", "is no file"})
+		return cur, fmt.Errorf("store %q: %w", d.root, &DamageError{"CURRENT", "is not a regular file"})
 	}
+
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return cur, fmt.Errorf("store %q: %w", d.root, ErrNoCurrent)
@@ -84,6 +86,7 @@ func (d *Dir) Current() (Current, error) {
 	if err != nil {
 		return cur, fmt.Errorf("cannot read the current snapshot of store %q: %w", d.root, err)
 	}
+
 	if err := openJSON(b, "CURRENT", &cur); err != nil {
 		return Current{}, fmt.Errorf("store %q: %w", d.root, err)
 	}
@@ -103,7 +106,8 @@ func (d *Dir) Manifest(id string) (*Manifest, error) {
 	path := filepath.Join(d.Path(id), "manifest")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		// A folder without a manifest is damage; without a folder there is no such snapshot.
+		// A folder without a manifest is damage. Where there is no folder, there is no such
+		// snapshot.
 		if _, err := os.Stat(d.Path(id)); err == nil {
 			return nil, fmt.Errorf("snapshot %q: %w", id, &DamageError{"manifest", "is missing"})
 		}
@@ -118,7 +122,7 @@ func (d *Dir) Manifest(id string) (*Manifest, error) {
 		return nil, fmt.Errorf("snapshot %q: %w", id, err)
 	}
 
-	// The bytes do not tell when they were made, so that equal input has equal bytes.
+	// The bytes do not say when they were made, so that equal input has equal bytes (decision 34).
 	if info, err := os.Stat(path); err == nil {
 		m.CreatedAt = info.ModTime().UTC()
 	}
@@ -135,7 +139,7 @@ func (d *Dir) List() ([]*Manifest, error) {
 
 	var all []*Manifest
 	for _, e := range entries {
-		// What is damaged or foreign is left out here; Unlisted names it.
+		// What is damaged, or is no snapshot, is left out. Unlisted names what is damaged.
 		if m, err := d.Manifest(e.Name()); err == nil {
 			all = append(all, m)
 		}
@@ -147,9 +151,9 @@ func (d *Dir) List() ([]*Manifest, error) {
 	return all, nil
 }
 
-// Unlisted says of each folder that List leaves out what is wrong with it.
+// Unlisted says what is wrong with each snapshot that List leaves out.
 func (d *Dir) Unlisted() (problems []error) {
-	// List says why it cannot be read.
+	// When the folder cannot be read, List returns the reason.
 	entries, _ := os.ReadDir(filepath.Join(d.root, "snapshots"))
 	for _, e := range entries {
 		if _, err := d.Manifest(e.Name()); err != nil && ValidID(e.Name()) {
@@ -159,29 +163,30 @@ func (d *Dir) Unlisted() (problems []error) {
 	return problems
 }
 
-// Load reads a snapshot, comparing every section with its checksum before decoding it. Where other
-// work must go on, step is called every ten microseconds or so and may rest; then one section is
-// read after the other, on the caller's goroutine. The error is the context's when it ends before
-// the catalog is whole.
+// Load reads a snapshot. It compares every section with its quick checksum before it decodes the
+// section. step lets other work go on: Load calls it every ten microseconds or so, and it may rest.
+// Then Load reads one section after the other, on the caller's goroutine. When step is nil, it
+// reads them at the same time. When the context ends first, Load returns the context's error.
 func (d *Dir) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
 	s, err := d.read(ctx, id, false, step)
 	return s.Catalog, err
 }
 
-// Verify reads a snapshot with everything that belongs to it and compares it with the strong
-// checksums. Damage is reported with the name of the section.
+// Verify reads all files of a snapshot and compares them with their strong checksums. Its error
+// names the section that is damaged.
 func (d *Dir) Verify(id string) error {
 	_, err := d.LoadVerified(context.Background(), id)
 	return err
 }
 
-// LoadVerified is Verify that returns the catalog which it read.
+// LoadVerified verifies a snapshot and returns its catalog.
 func (d *Dir) LoadVerified(ctx context.Context, id string) (*Catalog, error) {
 	s, err := d.read(ctx, id, true, nil)
 	return s.Catalog, err
 }
 
-// read reads a snapshot with its manifest. With an error it is without content.
+// read reads a snapshot and its manifest. strong asks for the strong checksums, too. With an error,
+// what it returns is empty but not nil.
 func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*Stored, error) {
 	m, err := d.Manifest(id)
 	if err != nil {
@@ -195,6 +200,7 @@ func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*S
 		}
 		return b, err
 	}
+
 	c, err := decode(ctx, m, reading{file, strong, step})
 	if err != nil {
 		return &Stored{}, fmt.Errorf("snapshot %q: %w", id, err)
@@ -203,8 +209,8 @@ func (d *Dir) read(ctx context.Context, id string, strong bool, step func()) (*S
 	return &Stored{m, c}, nil
 }
 
-// prepare creates the store's folders. A new store is made durable at once, its own entry included:
-// what is published in it must not go with it.
+// prepare creates the store's folders. It makes a new store durable at once, and also its entry in
+// the folder above: a crash must not take the store away, with all that was published in it.
 func (d *Dir) prepare() error {
 	// The lock is the last thing that the first writer makes.
 	if _, err := os.Stat(filepath.Join(d.root, "LOCK")); err == nil {
@@ -225,18 +231,20 @@ func (d *Dir) prepare() error {
 	return d.disk.syncDir(filepath.Dir(d.root))
 }
 
-// lock creates the store's folders and takes the writer's lock, waiting for whoever holds it.
+// lock creates the store's folders and takes the lock of writers. It waits while another writer
+// holds it.
 func (d *Dir) lock() (unlock func(), err error) {
 	if err := d.prepare(); err != nil {
 		return nil, fmt.Errorf("cannot create store %q: %w", d.root, err)
 	}
-	f, err := os.OpenFile(filepath.Join(d.root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // as above
+
+	f, err := os.OpenFile(filepath.Join(d.root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // it stays empty
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
 	}
 
 	for {
-		// A signal may end the wait.
+		// A signal may interrupt the wait: then wait again.
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 		if err == nil {
 			break

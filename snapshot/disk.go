@@ -6,17 +6,18 @@ import (
 	"os"
 )
 
-// disk is what writing a store needs of a file system. Reading goes to the operating system
-// directly. A test gives a Dir a disk that notes, fails or forgets, to show that no crash leaves a
-// broken store.
+// disk is what a writer of the store needs of a file system. Readers ask the operating system
+// directly. Tests give a Dir a disk that notes what is done, fails, or forgets what was not synced:
+// they show that no crash leaves a broken store.
 type disk interface {
-	// mkdir creates a directory; that it exists already is no error.
+	// mkdir creates a directory. It is no error when the directory exists.
 	mkdir(path string) error
 	// create creates a file that must not exist.
 	create(path string) (syncedFile, error)
 	// rename moves a file or directory, replacing a file of the new name.
 	rename(from, to string) error
-	// remove removes a file or a directory with all that is in it; that there is none is no error.
+	// remove removes a file, or a directory with all that is in it. It is no error when there is
+	// none.
 	remove(path string) error
 	// syncDir makes the entries of a directory durable.
 	syncDir(path string) error
@@ -57,6 +58,7 @@ func writeSynced(d disk, path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()

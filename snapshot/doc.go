@@ -8,13 +8,12 @@
 // is a directory store that holds many snapshots and one pointer, CURRENT, that names the published
 // one. A [Strings] is a column of strings in one arena, the building block of everything else.
 //
-// Records are columns: the n-th element of every column of a table is the n-th record. Columns hold
-// no pointers, so a catalog of a million cards is a few dozen objects to the garbage collector and
-// is decoded by copying.
+// A table is a set of columns: the n-th element of each column belongs to the n-th record. Columns
+// hold no pointers. So a catalog of a million cards is a few dozen objects to the garbage
+// collector, and to decode it is to copy it.
 //
 // # Caveats
 //
-// A Catalog is never changed after it was built or loaded; everything that reads it may keep
-// strings and slices of it for as long as it likes. The byte format is specified in
-// docs/SNAPSHOT.md.
+// A Catalog never changes after it was built or loaded. Its readers may keep its strings and slices
+// for as long as they like. docs/SNAPSHOT.md specifies the byte format.
 package snapshot

@@ -22,11 +22,11 @@ const (
 	quarantineName       = "quarantine"
 	quarantineFile       = "quarantine.jsonl"
 
-	// maxWindow is the window that sections are compressed with, and all the memory that a decoder
-	// of one needs.
+	// maxWindow is the window that sections are compressed with. A decoder of a section needs no
+	// more memory than that.
 	maxWindow = 8 << 20
-	// usualRatio is how much smaller compression makes a section at most, as a rule: how much room
-	// unpacking makes before it has seen anything.
+	// usualRatio is the ratio that compression rarely exceeds. Unpacking makes room for it before
+	// it has seen any byte.
 	usualRatio = 16
 )
 
@@ -43,7 +43,6 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
 	}
 
-	// Sections are packed side by side: the largest takes as long as all others together.
 	tables := slices.Clone(sections)
 	for _, s := range optionalSections {
 		if s.has(c) {
@@ -51,16 +50,17 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 		}
 	}
 
-	// One compressor for all: it needs a megabyte of tables for each section that is packed at a
-	// time, more than most sections have. It packs a section in one goroutine, so that equal input
-	// is always cut into equal blocks.
+	// All sections share one compressor. It needs a megabyte of tables for each section that it
+	// packs at the same time, which is more than most sections have. It packs each section in one
+	// goroutine, so that equal input is always cut into equal blocks (decision 34).
 	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow),
 		zstd.WithEncoderConcurrency(min(runtime.GOMAXPROCS(0), len(tables))))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = compressor.Close() }() // gives back what packing needs, and writes nothing
+	defer func() { _ = compressor.Close() }() // frees the tables, and writes nothing
 
+	// Sections are packed at the same time: the largest takes as long as all others together.
 	files := make([]file, len(tables)+1)
 	var group errgroup.Group
 	for i, s := range tables {
@@ -87,10 +87,12 @@ func encode(c *Catalog, o WriteOptions) (*Manifest, []file, error) {
 	}
 
 	files[len(tables)] = newFile(quarantineName, quarantineFile, codecNone, o.Quarantine, len(o.Quarantine))
+
 	m := &Manifest{
 		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: o.Base, Counts: c.count(),
 		Quarantine: map[string]int{},
 	}
+
 	for reason, n := range o.QuarantineCounts {
 		m.Quarantine[reason] = n
 		m.Counts.Quarantined += n
@@ -136,15 +138,15 @@ func (c *Catalog) count() Counts {
 type reading struct {
 	file   func(Section) ([]byte, error) // the bytes of a section's file
 	strong bool                          // also compare the SHA-256 of every file
-	// step is called every ten microseconds or so of work, which then is one section after the
-	// other on the caller's goroutine; nil reads all sections at once.
+	// step is called every ten microseconds or so, and may rest. The sections are then read one
+	// after the other, on the caller's goroutine. When step is nil, they are read at the same time.
 	step func()
 }
 
 // decode reads a catalog from the files of its manifest. Checksums come before decoding, and the
 // tables are validated at the end.
 func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
-	// Work that may rest stays on one goroutine, or its rests would not be felt.
+	// Work that may rest stays on one goroutine: while it rests, no other part of it may run.
 	together := r.step == nil
 	if together {
 		r.step = func() {}
@@ -154,9 +156,10 @@ func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
 	var group errgroup.Group
 	for i, s := range m.Sections {
 		if i == len(m.Sections)-1 && !r.strong {
-			// Serving does not need the quarantine report.
+			// Serving does not need the quarantine report, which is the last section.
 			continue
 		}
+
 		if together {
 			group.Go(func() error { return r.section(ctx, c, m.Format, i, &s) })
 		} else if err := r.section(ctx, c, m.Format, i, &s); err != nil {
@@ -173,7 +176,7 @@ func decode(ctx context.Context, m *Manifest, r reading) (*Catalog, error) {
 		c.Sets.Total = make([]uint16, c.Sets.ID.Len())
 	}
 
-	// From here on everything may be used as an index without looking.
+	// After this, readers use the references in the tables as indexes without a check.
 	if err := c.validate(r.step); err != nil {
 		return nil, err
 	}
@@ -187,9 +190,10 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 	if err != nil {
 		return err
 	}
+
+	// A section that is no table of the catalog is not decoded: only its file is checked.
 	table := tableOf(i, s)
 	if err := s.check(packed, r.strong); err != nil || table == nil {
-		// Of a section that is no table of the catalog, only the file is looked at.
 		return err
 	}
 
@@ -198,6 +202,7 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 	if err != nil {
 		return err
 	}
+
 	if err := decodeSection(raw, format, r.step, func(w columns) { table.walk(c, w) }); err != nil {
 		return &DamageError{s.Name, err.Error()}
 	}
@@ -205,7 +210,8 @@ func (r *reading) section(ctx context.Context, c *Catalog, format, i int, s *Sec
 	return nil
 }
 
-// tableOf is the table that section i of a manifest is, nil when this program knows none.
+// tableOf is the table that section i of a manifest holds. It is nil for the quarantine report and
+// for an optional section that this program does not know.
 func tableOf(i int, s *Section) *section {
 	if i < len(sections) {
 		return &sections[i]
@@ -216,6 +222,7 @@ func tableOf(i int, s *Section) *section {
 			return &optionalSections[k].section
 		}
 	}
+
 	return nil
 }
 
@@ -225,7 +232,7 @@ func (s *Section) check(packed []byte, strong bool) error {
 		return &DamageError{s.Name, fmt.Sprintf("has %d bytes instead of %d", len(packed), s.Bytes)}
 	}
 
-	// The quick sum finds accidents at every load; the strong one is for what is about to be published.
+	// The quick sum finds accidents at every load. The strong one is for verifying and publishing.
 	ok := fmt.Sprintf("%016x", xxhash.Sum64(packed)) == s.XXH64
 	if strong && ok {
 		sum := sha256.Sum256(packed)
@@ -255,8 +262,9 @@ func (r stepper) Read(b []byte) (int, error) {
 	return r.Reader.Read(b[:min(len(b), 64<<10)])
 }
 
-// unpack decompresses a file. It reads a stream, so that memory grows with what is really there:
-// neither the length in the manifest nor the one in the frame is taken at its word.
+// unpack decompresses a file. It reads a stream, so that memory grows with the bytes that are
+// really there. It trusts neither the length in the manifest nor the one in the frame
+// (docs/SNAPSHOT.md, What a reader must check).
 func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
 	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderMaxWindow(maxWindow))
@@ -265,11 +273,14 @@ func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
 	}
 	defer dec.Close()
 
-	// The manifest says how long it will be, and may be wrong: room is made for a usual section only.
+	// The length in the manifest may be wrong: it gets no more room than a usual section needs.
 	raw := bytes.NewBuffer(make([]byte, 0, min(s.Raw, usualRatio*s.Bytes)+bytes.MinRead))
+
 	// One byte more than the manifest says is enough to see that there is too much.
 	from.Reader = io.LimitReader(dec, s.Raw+1)
 	n, err := raw.ReadFrom(from)
+
+	// What the context ended is not damaged.
 	if stopped := from.ended(); stopped != nil {
 		return nil, stopped
 	}

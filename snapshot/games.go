@@ -12,17 +12,17 @@ type Game struct {
 	Name string // as people read it
 	// Preview is the value of the preview contract's enum.
 	Preview string
-	// Category is the number of TCGplayer's category in the paths of TCGCSV, empty for a game that
-	// it does not have.
+	// Category is the number of TCGplayer's category in the paths of TCGCSV. It is empty for a game
+	// that TCGCSV does not have.
 	Category string
 	// Editions are the editions of the game's sealed products besides the standard one.
 	Editions []string
 }
 
-// Games is the one table of the games, in the order in which they are listed (decision 22). What
-// depends on it reads it when a server, a builder or a page is made, never while packages are
-// initialised: a test appends a game of its own. A catalog that was stored has its own table,
-// Catalog.Games, with the games that have cards or products in it.
+// Games is the one table of the games, in the order in which they are listed (decision 22). Code
+// reads it when it makes a server, a builder or a page. It does not read it while packages are
+// initialised, because a test appends a game of its own. A stored catalog has a table of its own,
+// Catalog.Games: the games that have cards or products in it.
 var Games = []Game{
 	{Slug: "pokemon", Name: "Pokémon", Preview: "pokemon", Category: "3", Editions: []string{"pokemon_center"}},
 	{Slug: "one-piece", Name: "One Piece", Preview: "one_piece", Category: "68"},
@@ -43,7 +43,7 @@ func GameByCategory(category string) (Game, bool) {
 	return findGame(func(g *Game) bool { return g.Category == category && category != "" })
 }
 
-// GamesInWords names all games, two or more, as a sentence does: "Pokémon and One Piece".
+// GamesInWords names all games for a sentence: "Pokémon and One Piece". There are at least two.
 func GamesInWords() string {
 	names := make([]string, len(Games))
 	for i := range Games {

@@ -10,10 +10,10 @@ type Point struct {
 	Cents int64
 }
 
-// AppendPoints appends the stored form of points, which must ascend by day: the first day and price
-// as varints, then a varint a point of zigzag(price change)<<1, with the low bit set when the day
-// is not the next one and a varint of the days skipped follows. An unchanged next day is the single
-// byte 0.
+// AppendPoints appends the stored form of points, which must ascend by day (docs/SNAPSHOT.md,
+// history). The first point is two varints: its day and its price. Each further point is a varint
+// of zigzag(price change)<<1. When days are skipped before a point, the low bit of that varint is
+// set, and a varint of how many follows. So a price that is the same on the next day is the byte 0.
 func AppendPoints(dst []byte, points []Point) []byte {
 	for i, p := range points {
 		if i == 0 {
@@ -41,7 +41,8 @@ func AppendPoints(dst []byte, points []Point) []byte {
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
-// AppendPoints appends lane's points of the days in [from, to] to dst, ascending by day.
+// AppendPoints appends to dst the points that a lane has on the days from from to to, both
+// included, ascending by day.
 func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
 	start, end := h.Of.Range(lane)
 	return appendDecoded(dst, h.Points[start:end], from, to)
@@ -53,8 +54,8 @@ func (h *History) Has(lane int) bool {
 	return start != end
 }
 
-// appendDecoded decodes stored points; it stops at the first byte that does not decode, which
-// validate has ruled out.
+// appendDecoded decodes stored points and appends those on the days from from to to. It stops at a
+// byte that does not decode, but there is none: countPoints has decoded them when they were loaded.
 func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	if len(b) == 0 {
 		return dst
@@ -64,13 +65,12 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	if n <= 0 {
 		return dst
 	}
-
 	b = b[n:]
+
 	v, n := binary.Uvarint(b)
 	if n <= 0 {
 		return dst
 	}
-
 	b = b[n:]
 
 	p := Point{Day: Day(u), Cents: int64(v)}
@@ -101,11 +101,14 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 		b = b[n:]
 		p.Day++
 		p.Cents += unzigzag(u >> 1)
+
+		// The low bit says that a gap follows.
 		if u&1 != 0 {
 			gap, n := binary.Uvarint(b)
 			if n <= 0 {
 				return dst
 			}
+
 			b = b[n:]
 			p.Day += Day(gap)
 		}
@@ -114,9 +117,9 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	return dst
 }
 
-// countPoints counts stored points and reports whether they decode to the last byte, with prices
-// and days in bounds. A load asks it of every point there is, and nearly all of them are a byte:
-// the next day, and no or a small change.
+// countPoints counts stored points. ok says whether all bytes decode, and whether prices and days
+// are in bounds. A load counts all points there are, so the usual point is quick: it is one byte,
+// for the next day and no change or a small one.
 func countPoints(b []byte, last Day) (count int, ok bool) {
 	if len(b) == 0 {
 		return 0, true
@@ -126,14 +129,12 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 	if n <= 0 || last < 0 || first > uint64(last) {
 		return 0, false
 	}
-
 	b = b[n:]
 
 	price, n := binary.Uvarint(b)
 	if n <= 0 || price > MaxCents {
 		return 0, false
 	}
-
 	b = b[n:]
 
 	day := int64(first)
@@ -142,6 +143,8 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 	for i := 0; i < len(b); count++ {
 		u := uint64(b[i])
 		i++
+
+		// A varint of two bytes is the second most usual one.
 		if u >= 0x80 {
 			if i < len(b) && b[i] < 0x80 {
 				u = u&0x7f | uint64(b[i])<<7
@@ -151,6 +154,7 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 				if n <= 0 {
 					return count, false
 				}
+
 				u = long
 				i += n - 1
 			}
@@ -162,6 +166,7 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 			if n <= 0 || gap > HistoryDays*2 {
 				return count, false
 			}
+
 			i += n
 			day += int64(gap)
 		}

@@ -16,7 +16,7 @@ const (
 	ActionRollback = "rollback"
 )
 
-// Publication is what is recorded of one move of the pointer.
+// Publication is the record of one move of the pointer.
 type Publication struct {
 	Current
 	Action    string     `json:"action"`
@@ -81,13 +81,14 @@ const journalName = "PUBLICATIONS"
 // rollbacks.
 const journalLength = 500
 
-// journal is the content of the file, oldest first. The newest entry may be of a publication that
-// never happened: it is written before the pointer moves.
+// journal is the content of the file, oldest first. An entry is written before the pointer moves
+// (decision 92), so the newest one may be of a publication that never happened.
 type journal struct {
 	Publications []Publication `json:"publications"`
 }
 
-// Publications are the recorded publications, oldest first. A damaged or missing journal has none.
+// Publications are the recorded publications, oldest first. There are none when the journal is
+// missing or damaged.
 func (d *Dir) Publications() ([]Publication, error) {
 	cur, err := d.Current()
 	if err != nil {
@@ -127,12 +128,12 @@ func (d *Dir) readJournal() ([]Publication, error) {
 	return j.Publications, nil
 }
 
-// Published returns the ids of the snapshots that were published, as far as they are recorded, each
-// once. The latest publication comes first; what a rollback withdrew comes last. Retention may have
-// removed some of them.
+// Published returns the ids of the snapshots that were published, each once, as far as the journal
+// goes back. The latest publication comes first, and what a rollback withdrew comes last (decision
+// 96). Retention may have removed some of the snapshots.
 //
-// Without a pointer that can be read, all that the journal records counts. The newest entry may then
-// be of a publication that a crash kept from happening; its checks and guards had passed.
+// When the pointer cannot be read, every entry of the journal counts. The newest one may then be of
+// a publication that a crash prevented. That does no harm: its checks and guards had passed.
 func (d *Dir) Published() ([]string, error) {
 	cur, err := d.Current()
 	if errors.Is(err, ErrNoCurrent) {
@@ -150,14 +151,15 @@ func (d *Dir) Published() ([]string, error) {
 	}
 
 	if len(past) == 0 {
-		// The pointer alone knows two of them.
+		// Without a journal only the pointer knows: it names the current snapshot and the one
+		// before.
 		past = []Publication{{Current: Current{ID: cur.Previous}}, {Current: cur}}
 	}
 
 	return latestFirst(past), nil
 }
 
-// latestFirst returns the ids that Published describes.
+// latestFirst returns the ids of the publications in the order that Published promises.
 func latestFirst(past []Publication) []string {
 	var ids, withdrawn []string
 	seen := map[string]bool{"": true}
@@ -175,16 +177,16 @@ func latestFirst(past []Publication) []string {
 	return append(ids, withdrawn...)
 }
 
-// record writes the journal with one more publication, before it happens: a crash in between leaves
-// an entry with an epoch above the pointer's, which no reader counts and the next publication
-// drops.
+// record adds a publication to the journal before it happens (decision 92). A crash in between
+// leaves an entry whose epoch is above the pointer's. No reader counts that entry, and the next
+// publication drops it.
 func (d *Dir) record(made Publication, old Current) error {
 	all := append(d.publications(old), made)
 	return d.replace(journalName, journal{all[max(0, len(all)-journalLength):]})
 }
 
-// lastCurrent maps each snapshot that was ever current, as far as recorded, to the instant until
-// which it was; the current one maps to now.
+// lastCurrent says of each recorded snapshot until when it was current. For the snapshot that is
+// current that is now.
 func lastCurrent(past []Publication, now time.Time) map[string]time.Time {
 	until := map[string]time.Time{}
 	for i, p := range past {
@@ -193,6 +195,7 @@ func lastCurrent(past []Publication, now time.Time) map[string]time.Time {
 		if i+1 < len(past) {
 			end = past[i+1].PublishedAt
 		}
+
 		until[p.ID] = end
 	}
 

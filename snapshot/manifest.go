@@ -15,7 +15,7 @@ import (
 // (docs/SNAPSHOT.md).
 const Format = 3
 
-// MaxSection bounds the decoded size of one section: the reach of its 32-bit offsets.
+// MaxSection bounds the decoded size of one section, because its offsets have 32 bits.
 const MaxSection = 1 << 32
 
 // Errors of the store. Damage is a *DamageError, which errors.Is matches with ErrDamaged.
@@ -55,30 +55,31 @@ type Counts struct {
 type Section struct {
 	Name string `json:"name"`
 	File string `json:"file"`
-	// Codec is "zstd" or "none"; Bytes and the checksums are of the file, Raw is the decoded
-	// length.
+	// Codec is "zstd" or "none". Bytes is the length of the file, and the checksums are of the
+	// file, too. Raw is the length after decompression.
 	Codec  string `json:"codec"`
 	Bytes  int64  `json:"bytes"`
 	Raw    int64  `json:"raw_bytes"`
 	XXH64  string `json:"xxh64"`
 	SHA256 string `json:"sha256"`
-	// Optional marks a section that a reader may do without: one that does not know it passes over
-	// what is in it.
+	// Optional marks a section that a reader may do without. A reader that does not know it does
+	// not decode it.
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Manifest describes one stored snapshot. Its bytes depend on the input of the build alone, so
-// equal input gives an equal manifest; when it was built is the modification time of its file.
+// Manifest describes one stored snapshot. Its bytes depend on nothing but the input of the build,
+// so equal input gives an equal manifest. The modification time of its file says when it was built
+// (decision 34).
 type Manifest struct {
 	Format     int            `json:"format"`
 	ID         string         `json:"id"`
 	SnapshotAt time.Time      `json:"snapshot_at"`
-	Base       string         `json:"base,omitempty"`
+	Base       string         `json:"base,omitempty"` // id of the snapshot that this one continues
 	Counts     Counts         `json:"counts"`
 	Quarantine map[string]int `json:"quarantine"`
 	Sections   []Section      `json:"sections"`
 
-	// CreatedAt is when the snapshot was built; it is not part of the stored bytes.
+	// CreatedAt is when the snapshot was built. It is not part of the stored bytes.
 	CreatedAt time.Time `json:"-"`
 }
 
@@ -93,26 +94,30 @@ func (m *Manifest) Bytes() int64 {
 
 var idPattern = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{16}$`)
 
-// ValidID reports whether id has the form of a snapshot id, which no path outside the store has.
+// ValidID reports whether id has the form of a snapshot id. A name of that form cannot lead out of
+// the store's folder.
 func ValidID(id string) bool { return idPattern.MatchString(id) }
 
-// identify derives the id from the instant and the content: equal content has an equal id.
+// identify derives the id from the instant and the content (docs/SNAPSHOT.md, The id). Equal
+// content has an equal id.
 func (m *Manifest) identify() {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%d %s\n", m.Format, m.SnapshotAt.Format(time.RFC3339Nano))
 	for _, s := range m.Sections {
 		_, _ = fmt.Fprintf(h, "%s %s\n", s.Name, s.SHA256)
 	}
+
 	m.ID = m.SnapshotAt.Format("20060102T150405Z") + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// sealed spells v as JSON and a last line with the checksum of all lines before, so that a flip of
-// any byte of the file is found.
+// sealJSON spells v as JSON and adds a last line, the checksum of all lines before it. So a change
+// of any byte of the file is found (docs/SNAPSHOT.md, The seal line).
 func sealJSON(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return nil, err
 	}
+
 	b = append(b, '\n')
 	sum := sha256.Sum256(b)
 	return append(b, "sha256:"+hex.EncodeToString(sum[:])+"\n"...), nil
@@ -138,13 +143,14 @@ func openJSON(b []byte, section string, v any) error {
 	return nil
 }
 
-// parseManifest reads and checks a manifest that is expected to be id's.
+// parseManifest reads and checks the manifest of snapshot id.
 func parseManifest(b []byte, id string) (*Manifest, error) {
 	m := &Manifest{}
 	if err := openJSON(b, "manifest", m); err != nil {
 		return nil, err
 	}
-	// Nothing else is judged by this format's rules: a newer one may have others.
+
+	// The format comes first: a newer one may have other rules than those below.
 	if m.Format > Format {
 		return nil, fmt.Errorf("snapshot %q has format %d, this program reads up to %d: %w",
 			id, m.Format, Format, ErrNewerFormat)
@@ -153,6 +159,7 @@ func parseManifest(b []byte, id string) (*Manifest, error) {
 	fail := func(format string, args ...any) (*Manifest, error) {
 		return nil, &DamageError{"manifest", fmt.Sprintf(format, args...)}
 	}
+
 	if m.Format < 1 {
 		return fail("has format %d", m.Format)
 	}
@@ -160,11 +167,12 @@ func parseManifest(b []byte, id string) (*Manifest, error) {
 		return fail("has a time that is not in UTC and whole milliseconds")
 	}
 
-	// The id names the content, so content that was exchanged shows here.
+	// The id is a hash of the content: a manifest of other content does not have it.
 	want := *m
 	if want.identify(); m.ID != id || want.ID != id {
 		return fail("is not that of snapshot %q", id)
 	}
+
 	if fault := m.misplaced(); fault != "" {
 		return nil, &DamageError{"manifest", fault}
 	}
@@ -178,24 +186,24 @@ func parseManifest(b []byte, id string) (*Manifest, error) {
 	return m, nil
 }
 
-// optionalName is the form of an optional section's name, which is also its file's.
+// optionalName is the form of an optional section's name. The name is a part of its file's name.
 var optionalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// isTable reports whether a name is that of a section which every snapshot has.
+// isTable reports whether every snapshot has a section of this name.
 func isTable(name string) bool {
 	return name == quarantineName || slices.ContainsFunc(sections, func(s section) bool { return s.name == name })
 }
 
-// misplaced says which section is not where the format has one, "" when all are: first its tables
-// in their order, then optional sections by name, last the quarantine report. What this program
-// does not know it may pass over only where the manifest says so.
+// misplaced says which section is not in its place; "" means that all are. The order of the format
+// is: first the tables in their own order, then optional sections by name, last the quarantine
+// report. A section that this program does not know must be marked as optional.
 func (m *Manifest) misplaced() string {
 	last := len(m.Sections) - 1
 	if last < len(sections) || m.Format < 3 && last > len(sections) {
 		return fmt.Sprintf("lists %d sections instead of %d", last+1, len(sections)+1)
 	}
 
-	// Files are opened by these names, so that nothing but the expected ones is taken.
+	// These names become the names of files that are opened, so each must be the expected one.
 	for i, s := range m.Sections {
 		want := Section{Name: s.Name, File: s.Name + sectionSuffix, Codec: codecZstd, Optional: true}
 		switch {

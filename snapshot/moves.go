@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// CompareMoves orders cards by how much their display price has moved from the base of its lane
-// (Lanes.Base7 or Lanes.Base30), biggest first: by percent, compared as exact fractions, then
-// cents, then id (decision 21). Both must have moved from a base above zero.
+// CompareMoves orders two cards by how much their display price has moved, the bigger move first
+// (decision 21). It compares percent as exact fractions, then cents, then ids. base is Lanes.Base7
+// or Lanes.Base30; for both cards it must be above zero.
 func (c *Catalog) CompareMoves(base []int64, a, b int) int {
 	size := func(card int) (change, from uint64) {
 		lane := c.Cards.Display[card]

@@ -1,7 +1,6 @@
 package snapshot
 
-// FreshFor is how old an observation may be to be fresh, in milliseconds; exactly as old is fresh
-// (decision 28).
+// FreshFor is the greatest age of a fresh observation, in milliseconds (decision 28).
 const FreshFor = 36 * 60 * 60 * 1000
 
 // Fresh reports whether an observation of one instant is fresh at another, both in milliseconds
@@ -17,8 +16,8 @@ func (c *Catalog) DisplayCents(card int) int64 {
 	return NoCents
 }
 
-// DisplayPrice is DisplayCents with the time of the price; without a price that is the catalog's
-// own.
+// DisplayPrice is DisplayCents with the time of the price. Without a price it is the time of the
+// snapshot (decision 19).
 func (c *Catalog) DisplayPrice(card int) (cents, updatedAt int64) {
 	lane := c.Cards.Display[card]
 	if lane < 0 {

@@ -22,8 +22,9 @@ type Publishing struct {
 	Now time.Time
 	// Check refuses what the engine could not serve.
 	Check func(*Catalog) error
-	// Judge has the guards compare the snapshot with the current one, which is nil when nothing
-	// that loads is published. Nil means no guards.
+	// Judge lets the guards compare the snapshot with the current one (decision 89). current is nil
+	// when nothing is published, or when what is published does not load. A nil Judge means no
+	// guards.
 	Judge func(current, next *Stored) []Verdict
 	// Overrides are the guards whose refusal does not count.
 	Overrides []Override
@@ -46,8 +47,8 @@ type Verdict struct {
 	Name   string  `json:"name"`
 	Status string  `json:"status"`
 	Figure float64 `json:"figure"` // what the guard measured
-	Limit  float64 `json:"limit"`  // what it may be at most, or at least where the text says so
-	// Text says in a sentence what was found and, of a refusal, what to do.
+	Limit  float64 `json:"limit"`  // the most that the figure may be, or the least: the text says which
+	// Text says in a sentence what was found. When the guard refuses, it also says what to do.
 	Text string `json:"text"`
 }
 
@@ -75,15 +76,16 @@ func (e *RefusedError) Error() string {
 	return b.String()
 }
 
-// Publish makes a snapshot the current one. It verifies the snapshot, reads it back, hands the
-// result to the check and the guards and records their verdicts; on any error the current snapshot
-// stays. A refusal by guards is a *RefusedError. Publishing the current snapshot again changes
-// nothing.
+// Publish makes a snapshot the current one. It reads the snapshot back and verifies it, asks the
+// check and the guards, and records their verdicts. On an error the current snapshot stays, with two
+// exceptions: the last fsync may fail after the pointer has moved, and so may the retention. A
+// refusal by guards is a *RefusedError. To publish the current snapshot again changes nothing.
 func (d *Dir) Publish(id string, o Publishing) (Current, error) {
-	// A store is not made for a snapshot that it cannot have.
+	// The lock creates the store's folders: not for a snapshot that is not there.
 	if _, err := d.Manifest(id); err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
+
 	unlock, err := d.lock()
 	if err != nil {
 		return Current{}, err
@@ -94,10 +96,12 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
-	// What was read back is checked, and not what was meant to be written.
+
+	// The check sees what was read back, and not what was meant to be written.
 	if err := o.Check(next.Catalog); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
 	}
+
 	old, damaged, err := d.pointer()
 	if err != nil {
 		return Current{}, err
@@ -120,9 +124,10 @@ func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	return d.commit(made, old, o.Retention)
 }
 
-// Rollback makes an earlier snapshot the current one again, as a new publication. Without an id it
-// is the one that the current snapshot replaced when it was published: two rollbacks in a row go
-// back two publications. It verifies and checks as Publish does, and asks no guards.
+// Rollback makes an earlier snapshot the current one again, as a new publication. When id is "", it
+// takes the snapshot that the current one replaced when that was published. So two rollbacks in a
+// row go back two publications (decision 87). Rollback verifies and checks like Publish, but asks
+// no guards and removes nothing.
 func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 	unlock, err := d.lock()
 	if err != nil {
@@ -158,7 +163,8 @@ func (d *Dir) Rollback(id string, o Publishing) (Current, error) {
 	return d.commit(made, old, Retention{})
 }
 
-// replaced is the snapshot that cur's replaced when it was published, "" when nobody knows.
+// replaced is the id of the snapshot that cur took the place of when it was published (decision
+// 87). It is "" when nobody knows.
 func (d *Dir) replaced(cur Current) string {
 	past := d.publications(cur)
 	for _, p := range slices.Backward(past) {
@@ -167,7 +173,7 @@ func (d *Dir) replaced(cur Current) string {
 		}
 	}
 
-	// Published before there was a journal.
+	// The journal is missing or damaged, or the store is older than journals.
 	if len(past) == 0 {
 		return cur.Previous
 	}
@@ -175,8 +181,9 @@ func (d *Dir) replaced(cur Current) string {
 	return ""
 }
 
-// pointer reads CURRENT as a writer needs it: that there is none, or that it is damaged, must not
-// keep an operator from publishing. Of a damaged one the journal knows what it said.
+// pointer reads CURRENT for a writer. A missing or damaged CURRENT must not prevent a publication,
+// so it is no error. When CURRENT is damaged, pointer takes what it said from the journal (decision
+// 92).
 func (d *Dir) pointer() (cur Current, damaged bool, err error) {
 	cur, err = d.Current()
 	switch {
@@ -186,7 +193,7 @@ func (d *Dir) pointer() (cur Current, damaged bool, err error) {
 		return cur, false, err
 	}
 
-	// The epoch must go on growing, or followers would take the next publication for an old one.
+	// The epoch must go on growing: it tells followers that a publication is a new one.
 	if past := d.publications(Current{Epoch: math.MaxUint64}); len(past) > 0 {
 		return past[len(past)-1].Current, true, nil
 	}
@@ -194,22 +201,21 @@ func (d *Dir) pointer() (cur Current, damaged bool, err error) {
 	return Current{Epoch: lostEpoch}, true, nil
 }
 
-// lostEpoch stands for an epoch that nobody knows.
+// lostEpoch stands for an epoch that nobody knows: CURRENT and the journal are both lost.
 const lostEpoch = math.MaxUint64
 
 // successor is the pointer that replaces old.
 func successor(old Current, id string, now time.Time) Current {
 	next := Current{Epoch: old.Epoch + 1, ID: id, PublishedAt: now.UTC(), Previous: old.ID}
 	if old.Epoch == lostEpoch {
-		// The lost epoch was some number of publications ago; seconds since 1970 are above any of
-		// them.
+		// Epochs count publications, so the seconds since 1970 are above any epoch that was lost.
 		next.Epoch = uint64(now.Unix())
 	}
 	return next
 }
 
-// comparable is the current snapshot as the guards compare with it, nil when it does not load: a
-// damaged catalog must not keep its own replacement out.
+// comparable is the current snapshot, for the guards. It is nil when that snapshot does not load: a
+// damaged catalog must not prevent the publication that replaces it (decision 89).
 func (d *Dir) comparable(id string) *Stored {
 	current, err := d.read(context.Background(), id, false, nil)
 	if err != nil {
@@ -218,7 +224,7 @@ func (d *Dir) comparable(id string) *Stored {
 	return current
 }
 
-// override marks the refusals that are overridden.
+// override turns refusals that have an override into Overridden.
 func override(verdicts []Verdict, overrides []Override) []Verdict {
 	for i := range verdicts {
 		for _, o := range overrides {
@@ -231,11 +237,13 @@ func override(verdicts []Verdict, overrides []Override) []Verdict {
 	return verdicts
 }
 
-// commit records a publication, moves the pointer and lets the retention run.
+// commit records a publication, moves the pointer, and then removes what the retention does not
+// keep.
 func (d *Dir) commit(made Publication, old Current, r Retention) (Current, error) {
 	if err := d.record(made, old); err != nil {
 		return Current{}, fmt.Errorf("cannot record the publication of snapshot %q: %w", made.ID, err)
 	}
+
 	if err := d.replace("CURRENT", made.Current); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
 	}
@@ -249,14 +257,15 @@ func (d *Dir) commit(made Publication, old Current, r Retention) (Current, error
 	return made.Current, nil
 }
 
-// replace seals v and makes it the content of a file of the store's root, durably and at once.
+// replace seals v and makes it the content of a file in the store's root. The change is atomic, and
+// durable when replace returns.
 func (d *Dir) replace(name string, v any) error {
 	b, err := sealJSON(v)
 	if err != nil {
 		return err
 	}
 
-	// Nobody sees the file before it is whole: the rename is the moment at which it counts.
+	// The rename is the moment at which the file counts. Nobody sees it before it is whole.
 	staged := d.tmp(name)
 	if err := d.disk.remove(staged); err != nil {
 		return err

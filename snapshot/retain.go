@@ -9,23 +9,26 @@ import (
 	"time"
 )
 
-// Retention says which snapshots a store keeps. The current one, the one it replaced and the held
-// ones are kept always.
+// Retention says which snapshots a store keeps. It always keeps the current one, the one before it,
+// and those on hold.
 type Retention struct {
-	// Keep is how many of the newest snapshots stay; 0 or less removes nothing.
+	// Keep is how many of the newest snapshots stay. With 0 or less nothing is removed.
 	Keep int
-	// Recent keeps what was current not longer ago than this: a cursor may still lead to it.
+	// Recent keeps a snapshot that was current less than this time ago: a cursor may still lead to
+	// it.
 	Recent time.Duration
 }
 
 // holds is the folder with an empty file for each held snapshot.
 const holds = "holds"
 
-// Hold keeps a snapshot out of every retention until Unhold. Holding twice is holding once.
+// Hold keeps a snapshot in the store until Unhold, whatever the retention (decision 88). To hold a
+// snapshot twice is the same as once.
 func (d *Dir) Hold(id string) error {
 	if _, err := d.Manifest(id); err != nil {
 		return fmt.Errorf("cannot hold a snapshot: %w", err)
 	}
+
 	unlock, err := d.lock()
 	if err != nil {
 		return err
@@ -96,10 +99,11 @@ func (d *Dir) Held() ([]string, error) {
 	return ids, nil
 }
 
-// Pruned says what a retention removed and what it kept though it is not among the newest.
+// Pruned says what a retention removed, and what it kept although it is not among the newest.
 type Pruned struct {
 	Removed []*Manifest
-	// Kept says why, by id: "current", "previous", "held" or "recent".
+	// Kept maps the id of each snapshot that was kept to the reason: "current", "previous", "held"
+	// or "recent".
 	Kept map[string]string
 }
 
@@ -110,22 +114,25 @@ func (d *Dir) Prune(r Retention, now time.Time) (Pruned, error) {
 		return Pruned{}, err
 	}
 	defer unlock()
+
 	return d.prune(r, now)
 }
 
+// prune is Prune for who holds the lock.
 func (d *Dir) prune(r Retention, now time.Time) (Pruned, error) {
 	done := Pruned{Kept: map[string]string{}}
 	all, err := d.List()
 	if err != nil {
 		return done, fmt.Errorf("cannot prune: %w", err)
 	}
+
 	needed, err := d.needed(r, now)
 	if err != nil {
 		return done, fmt.Errorf("cannot prune: %w", err)
 	}
 
 	for i, m := range all {
-		// All are newest first.
+		// The newest come first, and Keep of them stay.
 		if r.Keep <= 0 || i < r.Keep {
 			continue
 		}
@@ -149,27 +156,30 @@ func (d *Dir) prune(r Retention, now time.Time) (Pruned, error) {
 	return done, nil
 }
 
-// needed maps the snapshots that no retention may remove to the reason.
+// needed has the ids of the snapshots that r must not remove, whatever Keep says, and the reasons.
 func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
 	why := map[string]string{}
 	cur, err := d.Current()
 	switch {
 	case errors.Is(err, ErrNoCurrent):
 	case err != nil:
-		// Which ones are needed is not known: remove nothing.
+		// Nobody knows which snapshots are needed: remove nothing.
 		return nil, err
 	default:
-		// Stronger reasons overwrite the weaker ones below.
+		// The reasons come from the weakest to the strongest: a later one overwrites an earlier
+		// one.
 		for id, until := range lastCurrent(d.publications(cur), now) {
 			if now.Sub(until) < r.Recent {
 				why[id] = "recent"
 			}
 		}
+
 		why[d.replaced(cur)] = "previous"
 		why[cur.Previous] = "previous"
 		why[cur.ID] = "current"
 	}
 
+	// A hold is a stronger reason than a cursor, and a weaker one than the pointer.
 	held, err := d.Held()
 	for _, id := range held {
 		if why[id] == "" || why[id] == "recent" {
@@ -180,8 +190,8 @@ func (d *Dir) needed(r Retention, now time.Time) (map[string]string, error) {
 	return why, err
 }
 
-// drop removes a snapshot. It is moved out of the way first, so that a crash leaves it whole or
-// gone.
+// drop removes a snapshot. It first moves the folder away, so that after a crash the snapshot is
+// whole or gone.
 func (d *Dir) drop(id string) error {
 	gone := d.tmp(id + ".gone")
 	if err := d.disk.remove(gone); err != nil {

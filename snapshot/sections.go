@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// section is one table of the format: its name and its columns in order. docs/SNAPSHOT.md is the
-// same list in words.
+// section is one table of the format: its name, and its columns in order. docs/SNAPSHOT.md,
+// Sections, is the same list in words.
 type section struct {
 	name string
 	walk func(*Catalog, columns)
@@ -47,14 +47,14 @@ var sections = []section{
 	}},
 }
 
-// An optionalSection is a table that a reader can do without. It is stored where a catalog has
-// anything of it.
+// An optionalSection is a table that a reader can do without. It is stored when the catalog has
+// rows for it.
 type optionalSection struct {
 	section
 	has func(*Catalog) bool
 }
 
-// optionalSections are those that this program knows, by name.
+// optionalSections are the optional sections that this program knows, in the order of their names.
 var optionalSections = []optionalSection{
 	{section{"aliases", walkAliases}, func(c *Catalog) bool { return c.Aliases.Phrase.Len() > 0 }},
 	{
@@ -163,21 +163,21 @@ const (
 	firstDay, lastDay = Day(-719528), Day(2932896)
 )
 
-// checker gathers what is wrong with a catalog, section by section. Everything that an accessor
-// indexes with is checked here once, so that readers need no bounds checks of their own.
+// checker gathers what is wrong with a catalog, section by section. It checks once whatever readers
+// use as an index, so that they need no checks of their own.
 type checker struct {
 	errs []error
 	step func()
 }
 
-// every calls step at element i of a loop over small ones, once in 256.
+// every calls step at every 256th element i of a loop. It is for elements that take little time.
 func (k *checker) every(i int) {
 	if i&255 == 0 {
 		k.step()
 	}
 }
 
-// want notes a failure of a section unless ok.
+// want notes what is wrong with a section, unless ok.
 func (k *checker) want(ok bool, section, what string) {
 	k.step()
 	if !ok {
@@ -200,8 +200,8 @@ func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T,
 	}
 }
 
-// instants wants every element to be NoTime or a time of the years 0 to 9999, which is what RFC
-// 3339 can spell.
+// instants wants every element to be NoTime or a time of the years 0 to 9999. RFC 3339 cannot spell
+// others.
 func (k *checker) instants(section, column string, v []int64) {
 	for i, at := range v {
 		k.every(i)
@@ -218,8 +218,9 @@ func (k *checker) dates(section, column string, v []Day) {
 	k.want(ok, section, fmt.Sprintf("column %q has a date outside of the years 0 to 9999", column))
 }
 
-// names wants every string to be prefix and then from low to high characters a-z, 0-9 and joiner:
-// such strings are cut without looking and go into JSON and URLs without escapes.
+// names wants every string to be prefix and then characters a-z, 0-9 and joiner, at least low of
+// them and at most high. Others may cut the prefix off such a string without a check, and may write
+// it into JSON and URLs without escapes.
 func (k *checker) names(section, column string, s *Strings, prefix string, joiner byte, low, high int) {
 	for i := range s.Len() {
 		k.every(i)
@@ -231,16 +232,16 @@ func (k *checker) names(section, column string, s *Strings, prefix string, joine
 		}
 
 		if !ok {
-			k.want(false, section, fmt.Sprintf("column %q has %q, which has not the form of one", column, s.At(i)))
+			k.want(false, section, fmt.Sprintf("column %q has %q, which does not have its form", column, s.At(i)))
 			return
 		}
 	}
 }
 
-// Validate checks that the tables of a catalog fit each other: equal column lengths, references in
-// range, ids and slugs of the right form, history that decodes, known conditions, prices that are
-// whole and may be distributed, times that can be spelt, valid UTF-8. It returns every problem
-// found, each a *DamageError.
+// Validate checks that the tables of a catalog fit each other (docs/SNAPSHOT.md, What a reader must
+// check). The columns of a table have one length, and references are in range. Ids and slugs have
+// their form, text is valid UTF-8, and times can be spelt. Prices are whole and may be distributed.
+// History decodes. It returns every problem that it finds, each as a *DamageError.
 func (c *Catalog) Validate() error { return c.validate(func() {}) }
 
 func (c *Catalog) validate(step func()) error {
@@ -271,6 +272,7 @@ func (c *Catalog) validate(step func()) error {
 	c.checkStats(k)
 	below(k, "movers", "up", c.Movers.Up, nCards)
 	below(k, "movers", "down", c.Movers.Down, nCards)
+
 	c.checkOptional(k, nGames, nCards)
 	k.rows("registry", c.Registry.Ref.Len(), c.Registry.RefID.Len())
 	k.rows("registry", c.Registry.Slug.Len(), c.Registry.SlugID.Len())
@@ -284,14 +286,16 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 	n := a.Phrase.Len()
 	k.rows("aliases", n, a.Replacement.Len(), len(a.Game), len(a.Card))
 	checkText(k, "aliases", &a.Phrase, &a.Replacement)
+
+	// The columns may be of unequal length, which was noted above.
 	for i := range min(n, a.Replacement.Len(), len(a.Game), len(a.Card)) {
 		k.every(i)
-		k.want(a.Game[i] == AnyGame || int(a.Game[i]) < games, "aliases", "names a game that is none")
-		k.want(a.Card[i] >= -1 && int(a.Card[i]) < cards, "aliases", "names a card that is none")
-		k.want((a.Card[i] < 0) == (a.Replacement.At(i) != ""), "aliases", "has a phrase for not one thing")
+		k.want(a.Game[i] == AnyGame || int(a.Game[i]) < games, "aliases", "names a game that the catalog does not have")
+		k.want(a.Card[i] >= -1 && int(a.Card[i]) < cards, "aliases", "names a card that the catalog does not have")
+		k.want((a.Card[i] < 0) == (a.Replacement.At(i) != ""), "aliases", "has a phrase with two meanings or none")
 	}
 
-	k.want(len(c.Fit) == 0 || len(c.Fit) == cards, "fit", "has not a row for each card")
+	k.want(len(c.Fit) == 0 || len(c.Fit) == cards, "fit", "does not have a row for each card")
 	c.checkGaps(k, games)
 }
 
@@ -368,6 +372,8 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 	k.instants("lanes", "source_as_of", l.SourceAsOf)
 	k.instants("lanes", "collected_at", l.CollectedAt)
 	k.dates("lanes", "seen", l.Seen)
+
+	// Lanes and cards are compared only when their columns are known to fit.
 	if k.errs == nil {
 		c.checkPrices(k)
 	}
@@ -375,7 +381,8 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 	c.checkHistory(k, n)
 }
 
-// checkPrices looks at what lanes and cards say together; their columns are known to fit.
+// checkPrices looks at what columns of lanes and cards say together. The caller knows that all
+// their rows and references are in range.
 func (c *Catalog) checkPrices(k *checker) {
 	l := &c.Lanes
 	for lane, cents := range l.Cents {
@@ -414,9 +421,10 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 	}
 
 	for lane := range h.Of.Len() {
-		if lane&15 == 0 { // 16 years of points
+		if lane&15 == 0 { // 16 lanes have 16 years of points
 			k.step()
 		}
+
 		from, to := h.Of.Range(lane)
 		if _, ok := countPoints(h.Points[from:to], c.Date()); !ok {
 			k.want(false, "history", fmt.Sprintf("has points of lane %d that do not decode", lane))
@@ -443,12 +451,11 @@ func (c *Catalog) checkStats(k *checker) {
 	k.dates("stats", "last_day", s.LastDay)
 }
 
-// checkText wants whole arenas to be valid UTF-8 without control characters. A string that begins
-// inside a character would make its own bytes invalid, so each boundary is checked as well.
+// checkText wants every string to be valid UTF-8 without control characters. It checks the arena as
+// a whole, which is quicker, and then that no string begins inside a character.
 func checkText(k *checker, section string, columns ...*Strings) {
 	for _, s := range columns {
 		k.step()
-		// The arena as a whole is quicker to check than its strings.
 		ok := utf8.Valid(s.arena)
 		for _, b := range s.arena {
 			ok = ok && b >= 0x20 && b != 0x7f

@@ -13,7 +13,7 @@ type Summary struct {
 	Points                      int
 }
 
-// Summarize describes points, which must ascend by day and not be empty.
+// Summarize describes points. They must ascend by day, and there must be at least one.
 func Summarize(points []Point) Summary {
 	first := points[0]
 	last := points[len(points)-1]
@@ -22,8 +22,8 @@ func Summarize(points []Point) Summary {
 		FirstDay: first.Day, LastDay: last.Day, Points: len(points),
 	}
 
-	// The mean is kept as whole cents and a remainder, because 365 prices near MaxCents do not fit
-	// 64 bits.
+	// The sum of 365 prices near MaxCents does not fit into 64 bits. So each price is divided
+	// first, and the remainders are added up beside the quotients.
 	n := int64(len(points))
 	var whole, rest int64
 	for _, p := range points {
@@ -33,7 +33,7 @@ func Summarize(points []Point) Summary {
 		rest += p.Cents % n
 	}
 
-	// The remainders are worth some whole cents, and the rest rounds half away from zero.
+	// The remainders together make some whole cents. What is left then rounds half away from zero.
 	whole += rest / n
 	if rest%n*2 >= n {
 		whole++
@@ -43,16 +43,18 @@ func Summarize(points []Point) Summary {
 	return s
 }
 
-// WindowStart is the first date of a window of days dates that ends at date.
+// WindowStart is the first date of a window that ends at date and has so many days.
 func WindowStart(date Day, days int) Day { return date - Day(days) + 1 }
 
-// Append adds the rows of one lane: its points within the longest window, ascending by day and not
-// empty.
+// Append adds the rows of one lane. points are those within the longest window: they ascend by day,
+// and there is at least one.
 func (s *Stats) Append(lane int, date Day, points []Point) {
 	s.Lane = append(s.Lane, uint32(lane))
 	for _, days := range StatWindows {
 		from := WindowStart(date, days)
 		k, _ := slices.BinarySearchFunc(points, from, func(p Point, d Day) int { return int(p.Day) - int(d) })
+
+		// A window without points has a row, too.
 		sum := Summary{FirstDay: NoDay, LastDay: NoDay}
 		if k < len(points) {
 			sum = Summarize(points[k:])
@@ -69,7 +71,8 @@ func (s *Stats) Append(lane int, date Day, points []Point) {
 	}
 }
 
-// Of returns a lane's statistics over window w of StatWindows; false when it has no point in it.
+// Of returns a lane's statistics over window w of StatWindows. It returns false when the lane has
+// no point in that window.
 func (s *Stats) Of(lane, w int) (Summary, bool) {
 	k, ok := slices.BinarySearch(s.Lane, uint32(lane))
 	if !ok {

@@ -2,9 +2,8 @@ package snapshot
 
 import "unsafe"
 
-// Strings is a column of strings: one arena of bytes and the offset where each string ends. The
-// empty string stands for null in nullable columns; no column of the format holds empty strings
-// that are not null.
+// Strings is a column of strings: one arena of bytes, and the offset where each string ends. In a
+// nullable column the empty string stands for null and for nothing else.
 type Strings struct {
 	arena []byte
 	ends  []uint32
@@ -16,8 +15,8 @@ func (s *Strings) Len() int { return len(s.ends) }
 // Size is the number of bytes in the arena.
 func (s *Strings) Size() int { return len(s.arena) }
 
-// At returns string i without copying; it stays valid for as long as anybody holds it, because an
-// arena is never written again once it is part of a catalog.
+// At returns string i without copying. The string stays valid for as long as anybody holds it:
+// nobody writes to an arena that is part of a catalog.
 func (s *Strings) At(i int) string {
 	b := s.Bytes(i)
 	if len(b) == 0 {
@@ -54,7 +53,7 @@ func (s *Strings) ok() bool {
 	return int(from) == len(s.arena)
 }
 
-// Lists is a column of lists: List i is the range of rows [Start(i), End(i)) of another table.
+// Lists is a column of lists. List i is a range of rows of another table; see Range.
 type Lists struct{ ends []uint32 }
 
 // Len is the number of lists.
@@ -68,10 +67,11 @@ func (l *Lists) Range(i int) (from, to int) {
 	return from, int(l.ends[i])
 }
 
-// Append closes a list whose last row is before end. It is for builders only.
+// Append adds a list: the rows from the end of the list before it up to end. It is for builders
+// only.
 func (l *Lists) Append(end int) { l.ends = append(l.ends, uint32(end)) }
 
-// ok reports whether the lists partition exactly rows rows.
+// ok reports whether each of so many rows is in exactly one list.
 func (l *Lists) ok(rows int) bool {
 	var from uint32
 	for _, end := range l.ends {

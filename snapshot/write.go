@@ -12,14 +12,15 @@ type WriteOptions struct {
 	QuarantineCounts map[string]int // lines of the report by reason
 }
 
-// Write stores a catalog as a new snapshot, without publishing it. Equal content has an equal id:
-// when the store already has it whole, that one is returned and created is false. A crash leaves at
-// worst an unused folder in tmp.
+// Write stores a catalog as a new snapshot and does not publish it. When the store has a whole
+// snapshot of the same content, and so of the same id, Write returns that one, and created is
+// false. A crash leaves at worst an unused folder in tmp.
 func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err error) {
 	m, files, err := encode(c, o)
 	if err != nil {
 		return nil, false, fmt.Errorf("cannot store the snapshot: %w", err)
 	}
+
 	unlock, err := d.lock()
 	if err != nil {
 		return nil, false, err
@@ -38,7 +39,7 @@ func (d *Dir) Write(c *Catalog, o WriteOptions) (m *Manifest, created bool, err 
 		return nil, false, fmt.Errorf("cannot store snapshot %q: %w", m.ID, err)
 	}
 
-	// A damaged snapshot of the same id makes room: what is verified and staged replaces it.
+	// A snapshot of the same id is damaged, or it would have been returned above: remove it.
 	if err := d.disk.remove(final); err != nil {
 		return nil, false, fmt.Errorf("cannot replace damaged snapshot %q: %w", m.ID, err)
 	}
