@@ -10,12 +10,12 @@ import (
 	"ninepocket/wire"
 )
 
-// bound is the value of an argument.
+// bound is the value of an argument after it was checked. Its kind says which member has the value.
 type bound struct {
 	given bool
-	text  string
-	n     int64 // of an absent argument without a default: none
-	lines []args
+	text  string // of a text or a choice
+	n     int64  // of an integer, a date or a choice; see field.preset for an absent one
+	lines []args // of a list
 }
 
 // args are the bound arguments of a call, or of one object of a list. Texts alias the body of the
@@ -25,14 +25,15 @@ type args struct {
 	values []bound
 }
 
-// at is the value of an argument. A name that no field has is a mistake of the tool, which its
-// first call shows.
+// at is the value of an argument. It panics for a name that no field has. That is a mistake in a
+// tool, and the first call of the tool shows it.
 func (a args) at(name string) *bound {
 	for i := range a.fields {
 		if a.fields[i].name == name {
 			return &a.values[i]
 		}
 	}
+
 	panic("mcp: no argument " + name)
 }
 
@@ -51,30 +52,34 @@ type problems struct {
 
 func (p *problems) add(parts ...string) {
 	p.n++
-	// Further ones are counted alone: a long list of mistakes must not make a longer answer.
+
+	// The rest is only counted: a long list of mistakes must not make a longer answer.
 	if p.n > maxProblems {
 		return
 	}
+
 	p.text.say("- ")
 	p.text.say(parts...)
 	p.text.say("\n")
 }
 
-// refusal is the text that names every problem, "" without one.
+// refusal is the text that names the problems. It is "" when there are none.
 func (p *problems) refusal(tool string) refusal {
 	if p.n == 0 {
 		return ""
 	}
+
 	if p.n > maxProblems {
 		p.text.say("- and ", wire.Decimal(int64(p.n-maxProblems)), " more.\n")
 	}
+
 	return refusal("Invalid arguments for " + tool + ":\n" + string(p.text) + "Correct them and call again.")
 }
 
-// bind reads an object's members into the fields that they belong to; path is what their names
-// begin with in problems.
+// bind reads the members of an object as the arguments that fields describe. A problem calls a
+// member by path and its name, as in "cards[2].name".
 func bind(fields []field, object jsonwalk.Value, path string, p *problems) args {
-	// What is left out is what the schema says it is.
+	// An argument that is left out has its default.
 	a := args{fields: fields, values: make([]bound, len(fields))}
 	for i := range fields {
 		f := &fields[i]
@@ -91,18 +96,20 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 			p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
 			continue
 		}
-		// Frameworks fill what a model left out with null.
+
+		// Frameworks send null for what a model left out (decision 2108).
 		if value.Kind() != 'n' {
 			fields[i].bind(&a.values[i], value, path+fields[i].name, p)
 		}
 	}
 
-	// One that was given and is wrong was told already.
+	// An argument that was given but is wrong has its problem already.
 	for i := range fields {
 		if fields[i].required && !a.values[i].given {
 			p.add(path, fields[i].name, " is required.")
 		}
 	}
+
 	return a
 }
 
@@ -114,7 +121,7 @@ func names(fields []field) string {
 	return strings.Join(all, ", ")
 }
 
-// bind reads one argument. Whatever is wrong with it, it was given.
+// bind reads one argument. It counts as given even when it is wrong.
 func (f *field) bind(b *bound, value jsonwalk.Value, name string, p *problems) {
 	b.given = true
 	if !wants(value, kinds[f.kind].json, kinds[f.kind].called, name, p) {
@@ -140,11 +147,13 @@ func (f *field) bind(b *bound, value jsonwalk.Value, name string, p *problems) {
 	}
 }
 
-// wants checks a value's kind.
+// wants reports whether a value is of a kind of JSON, and notes a problem when it is not. called is
+// what the problem calls the kind.
 func wants(value jsonwalk.Value, kind byte, called, name string, p *problems) bool {
 	if value.Kind() == kind {
 		return true
 	}
+
 	p.add(name, " must be ", called, " (got ", jsonwalk.KindName(value.Kind()), ").")
 	return false
 }
@@ -165,14 +174,14 @@ func (f *field) between() string {
 }
 
 func (f *field) bindChoice(b *bound, given, name string, p *problems) {
-	// The choices are named: an agent has no better way to learn them than its own mistake.
+	// The problem names the choices: an agent that did not read the schema learns them here.
 	i := slices.Index(f.choices, given)
 	if i < 0 {
 		p.add(name, " must be one of ", strings.Join(f.choices, ", "), ` (got "`, readable(given), `").`)
 		return
 	}
 
-	// The schema's own text, which outlives the body.
+	// The text is the field's own: it outlives the body, and the given one does not.
 	b.text = f.choices[i]
 	b.n = int64(i)
 }

@@ -15,11 +15,11 @@ const topCards = 10
 // listedCards is how many of its cards are shown with each set of a list.
 var listedCards = wire.Range{Min: 1, Max: 5}
 
-// listRoom is how many sets and cards stand on a page of sets with cards together, so that the
-// detailed form stays within 60,000 bytes; conciseRoom where no limit was given, for 8,000.
+// How many entries a page has when it lists sets with cards (decision 2112). Sets and cards count
+// alike.
 const (
-	listRoom    = 60
-	conciseRoom = 20
+	listRoom    = 60 // the most: the detailed form stays within 60,000 bytes
+	conciseRoom = 20 // where no limit is given: the concise form stays within 8,000 bytes
 )
 
 func browseSetsTool() *tool {
@@ -61,7 +61,7 @@ func browseSets(in *request, out *reply) refusal {
 		return browseSet(in, out, in.text("set"))
 	}
 
-	// A cursor goes on with the filters that it was issued for, and with no others.
+	// A cursor is good for the filters that it was issued for, and for no others.
 	filter := index.SetFilter{
 		Game: in.text("game"), Series: in.text("series"), Query: in.text("query"), Released: releasedIn(in),
 	}
@@ -76,6 +76,7 @@ func browseSets(in *request, out *reply) refusal {
 
 	sets, more := in.View.Index.Sets(in.cards, filter, from, setsOfPage(in))
 	in.cards = sets
+
 	next := ""
 	if more >= 0 {
 		last := in.View.Index.SetPosition(int(sets[len(sets)-1]))
@@ -108,7 +109,7 @@ func browseSets(in *request, out *reply) refusal {
 	return ""
 }
 
-// releasedIn are the release dates that were asked for. What is wrong with them is noted.
+// releasedIn are the release dates that were asked for. It notes a problem with them.
 func releasedIn(in *request) index.Dates {
 	released := index.Dates{
 		Given: in.has("released_from") || in.has("released_to"),
@@ -120,7 +121,8 @@ func releasedIn(in *request) index.Dates {
 	return released
 }
 
-// setsOfPage is how many sets a page has: cards take their room.
+// setsOfPage is how many sets a page has at most. A set with cards takes the room of its cards,
+// too.
 func setsOfPage(in *request) int {
 	limit := int(in.number("limit"))
 	if !in.has("top") {
@@ -134,8 +136,8 @@ func setsOfPage(in *request) int {
 	return min(limit, listRoom/each)
 }
 
-// writeListed writes the dearest cards of a set within a list: as little of each as says which card
-// it is and what it costs.
+// writeListed writes the dearest cards of a set that stands in a list. It writes only what says
+// which card it is and what the card costs (decision 2112).
 func writeListed(out *reply, cards []uint32) {
 	out.json = out.json[:len(out.json)-1] // the closing brace of the set
 	out.put(`,"top_cards":[`)
@@ -149,6 +151,7 @@ func writeListed(out *reply, cards []uint32) {
 		sayInSet(out, int(card))
 		out.say(" | ", out.c.Cards.ID.At(int(card)), "\n")
 	}
+
 	out.put("]}")
 }
 
@@ -164,28 +167,32 @@ func writeSet(out *reply, set int) {
 	if series := sets.Series.At(set); series != "" {
 		out.say(" | ", series)
 	}
+
 	out.say(" | ")
 	if sets.Release[set] == snapshot.NoDay {
 		out.say("no date")
 	} else {
 		out.sayDay(sets.Release[set])
 	}
+
 	out.say(" | ")
 	out.sayCount(int(sets.Cards[set]), "card")
 	out.say(" | ", out.c.Games.Slug.At(int(sets.Game[set])))
 	if out.detailed {
 		out.sayPage("/sets/", sets.Slug.At(set))
 	}
+
 	out.say(" | ", sets.ID.At(set), "\n")
 }
 
 // browseSet answers with one set and its top cards.
 func browseSet(in *request, out *reply, ref string) refusal {
-	// A name may be of several sets, also of several games.
+	// Several sets may have one name. When they are of different games, the game decides.
 	sets := in.View.Index.SetNames().Named(ref)
 	if game := in.text("game"); game != "" && len(sets) > 1 {
 		sets = setsOfGame(out.c, sets, game)
 	}
+
 	if len(sets) == 0 {
 		return refusal(`No set has the id, slug, code or name "` + readable(ref) + `".` +
 			nearestSets(in, ref) + ` Find sets with query, or list them without set.`)
@@ -207,6 +214,7 @@ func browseSet(in *request, out *reply, ref string) refusal {
 		out.sayAsOf()
 		out.say(":\n")
 	}
+
 	out.each(in.cards, writeTopCard)
 	out.put("]")
 	out.putNext("")
@@ -224,7 +232,7 @@ func chooseSet(out *reply, sets []uint32, ref string) refusal {
 	return refusal(out.prose)
 }
 
-// writeTopCard writes a card of a set that was named; it goes without the set.
+// writeTopCard writes a card of a set that was named before: the card's own set is left out.
 func writeTopCard(out *reply, card int) {
 	c := out.c
 	out.json = wire.AppendName(out.json, c, card)
@@ -246,6 +254,7 @@ func sayInSet(out *reply, card int) {
 	if number := c.Cards.Number.At(card); number != "" {
 		out.say(" | #", number)
 	}
+
 	out.say(" | ")
 	out.sayPrice(c.DisplayPrice(card))
 }

@@ -3,22 +3,24 @@
 //
 // # Basics
 //
-// [Read] takes a body apart into a [Message] or a [Fault]. [Endpoint.Check] decides of which protocol
-// version it is and holds it against its request's headers. [Endpoint.Answer] answers everything
-// that is free. For a well-formed call of a known tool it answers nothing and names the tool
-// instead, so that the gate can admit the call first; then [Endpoint.Call] runs it on a View, or
-// [Endpoint.AppendRefusal] says in the result why it did not run.
+// [Read] takes a body apart into a [Message] or a [Fault]. [Endpoint.Check] decides which protocol
+// version the message is of, and compares the message with the headers of its request.
+// [Endpoint.Answer] answers everything that is free.
 //
-// A tool is one table (see the files named after the tools): its arguments with their bounds, from
-// which both the inputSchema is rendered and the arguments of a call are bound, its outputSchema,
-// and the function that runs it.
+// A call of a tool is not free. For it, Answer only returns which tool is called, and the gate
+// decides whether the caller may call it. If so, [Endpoint.Call] runs the tool on a View. If not,
+// [Endpoint.AppendRefusal] says in the result why.
 //
-// A result is written twice in one pass, as structuredContent and as text, because some clients
-// show a model only the one and some only the other. Either suffices alone: every id, price and
-// cursor is in both.
+// A tool is one table, in the file that is named after the tool. It has the arguments with their
+// bounds, the outputSchema, and the function that runs the tool. The rows of the arguments serve
+// twice: they become the inputSchema, and they check the arguments of a call.
+//
+// A tool writes its result twice in one pass: as structuredContent and as text. Some clients show a
+// model only the first, some only the second, so each has every id, price and cursor.
 //
 // # Caveats
 //
-// Messages alias the body they were read from. The two older protocol versions get the same answers:
-// they differ in nothing that this server uses. [Modern] differs in what is around the answers.
+// A message aliases the body that it was read from. The two older protocol versions get the same
+// answers, because they do not differ in anything that this server uses. [Modern] has the same
+// results, but other members and headers around them (docs/MCP.md, Protocol versions).
 package mcp

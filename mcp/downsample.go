@@ -7,10 +7,10 @@ import (
 	"ninepocket/snapshot"
 )
 
-// thin keeps at most n of a series' points: the largest triangles of three buckets (Steinarsson
-// 2013), with the lowest and the highest point forced in, which that method alone loses in about
-// one series of six. With room for fewer than four, the extremes are left to chance. The points
-// ascend by day; the result reuses their memory.
+// thin keeps at most n points of a series. It uses largest-triangle-three-buckets (Steinarsson
+// 2013). That method alone loses the lowest or the highest point in about one series of six, so
+// thin always keeps those two when n is at least four. The points ascend by day. The result reuses
+// their memory.
 func thin(points []snapshot.Point, n int) []snapshot.Point {
 	switch {
 	case len(points) <= n:
@@ -21,14 +21,14 @@ func thin(points []snapshot.Point, n int) []snapshot.Point {
 		return keep(points, largestTriangles(points, n))
 	}
 
-	// The extremes take the room of two buckets, unless they were chosen anyway.
+	// The two extremes take the room of two buckets. Compact drops one that was chosen anyway.
 	low, high := extremes(points)
 	chosen := append(largestTriangles(points, n-2), low, high)
 	slices.Sort(chosen)
 	return keep(points, slices.Compact(chosen))
 }
 
-// extremes finds the first lowest and the first highest point.
+// extremes finds the lowest and the highest point. Of several it takes the first (decision 80).
 func extremes(points []snapshot.Point) (low, high int) {
 	for i, point := range points {
 		if point.Cents < points[low].Cents {
@@ -41,9 +41,10 @@ func extremes(points []snapshot.Point) (low, high int) {
 	return low, high
 }
 
-// largestTriangles picks n points by number, ascending: the first, the last, and from each of n-2
-// equal buckets between them the one that spans the largest triangle with the point picked before
-// and the mean of the next bucket.
+// largestTriangles picks n points and returns their numbers, ascending. It picks the first and the
+// last point. The points between them go into n-2 equal buckets, and it picks one point of each:
+// the one that makes the largest triangle with the point picked before it and the mean of the next
+// bucket.
 func largestTriangles(points []snapshot.Point, n int) []int {
 	last := len(points) - 1
 	buckets := n - 2
@@ -55,6 +56,7 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 		if k < buckets-1 {
 			next = points[edge(k+1):edge(k+2)]
 		}
+
 		var day, cents float64 // the mean of the next bucket
 		for _, point := range next {
 			day += float64(point.Day)
@@ -63,7 +65,7 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 		day /= float64(len(next))
 		cents /= float64(len(next))
 
-		// Twice the area of the triangle.
+		// The areas are compared as twice their size.
 		before := points[chosen[len(chosen)-1]]
 		best := edge(k)
 		largest := -1.0
@@ -76,11 +78,14 @@ func largestTriangles(points []snapshot.Point, n int) []int {
 				largest = area
 			}
 		}
+
 		chosen = append(chosen, best)
 	}
+
 	return append(chosen, last)
 }
 
+// keep moves the chosen points to the front and returns them. chosen ascends.
 func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
 	for k, i := range chosen {
 		points[k] = points[i]
@@ -88,11 +93,13 @@ func keep(points []snapshot.Point, chosen []int) []snapshot.Point {
 	return points[:len(chosen)]
 }
 
-// share divides room for points among series of the given lengths: short ones keep all they have,
-// the others divide the rest evenly, the first ones taking what does not divide.
+// share divides room for points among series of the given lengths. A short series keeps all its
+// points. The others divide the rest evenly, and the first of them take what is left over.
 func share(lengths []int, room int) []int {
 	shares := make([]int, len(lengths))
-	// A point each in turn: at most 60 rounds, so that nothing cleverer is worth its lines.
+
+	// Each series takes a point in turn. There are at most 60 rounds: a division would take more
+	// code.
 	for given := true; given; {
 		given = false
 		for i, n := range lengths {

@@ -24,8 +24,8 @@ type Options struct {
 type Endpoint struct {
 	Options
 	tools        []*tool
-	list         string // the member of tools/list
-	identity     string // what a result of Modern begins with
+	list         string // how the result of tools/list ends: its member tools
+	identity     string // how every result of Modern begins: who the server is
 	instructions string
 }
 
@@ -53,8 +53,8 @@ func newEndpoint(options Options, tools []*tool) *Endpoint {
 	}
 }
 
-// Tools are the names of the tools; the index of a name is the number that Answer returns for a
-// call of it.
+// Tools are the names of the tools. A name's index is the number of the tool, which Answer returns
+// and Call takes.
 func (e *Endpoint) Tools() []string {
 	var all []string
 	for _, t := range e.tools {
@@ -63,15 +63,14 @@ func (e *Endpoint) Tools() []string {
 	return all
 }
 
-// NoTool is what Answer returns when it answered, NoMethod when it answered a request of Modern
-// whose method there is not: HTTP status 404.
+// What Answer returns in place of the number of a tool.
 const (
-	NoTool   = -1
-	NoMethod = -2
+	NoTool   = -1 // the response is whole
+	NoMethod = -2 // the response is whole: Modern has no such method, which is HTTP status 404
 )
 
 // Answer appends the response to a request that needs no catalog, and returns NoTool or NoMethod.
-// For a well-formed call of a known tool it appends nothing and returns the tool's number.
+// For a well-formed call of a known tool it appends nothing and returns the number of the tool.
 func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	switch {
 	case m.method == "tools/call":
@@ -88,7 +87,7 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	return dst, tool
 }
 
-// answerOlder appends the response to a request of an older version that is no call.
+// answerOlder appends the response to a request of an older version that is not a call of a tool.
 func (e *Endpoint) answerOlder(dst []byte, m *Message) []byte {
 	var fault *Fault
 	switch m.method {
@@ -124,12 +123,13 @@ func (e *Endpoint) answerList(dst []byte, m *Message) []byte {
 	return append(append(dst, e.list...), '}')
 }
 
-// find checks the shape of a tools/call and finds the tool. Other members of the params are
-// ignored.
+// find checks the form of a tools/call and finds the tool. It ignores params other than name and
+// arguments.
 func (e *Endpoint) find(m *Message) (int, *Fault) {
 	if m.params.Kind() != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
 	}
+
 	name := m.params.Member("name")
 	if name.Kind() != '"' {
 		return NoTool, m.fault(invalidParams, "Invalid params: name must be a string.")
@@ -139,16 +139,17 @@ func (e *Endpoint) find(m *Message) (int, *Fault) {
 		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
 	}
 
-	// There are six of them.
+	// There are six tools, so a map would not be faster.
 	for i, t := range e.tools {
 		if name.Is(t.name) {
 			return i, nil
 		}
 	}
+
 	return NoTool, m.fault(invalidParams, "Unknown tool. Known: "+strings.Join(e.Tools(), ", ")+".")
 }
 
-// beginResult appends a response up to where the members of its result begin.
+// beginResult appends a response up to the first member that a method or a tool adds to its result.
 func (e *Endpoint) beginResult(dst []byte, m *Message) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, m.id...)
@@ -156,6 +157,7 @@ func (e *Endpoint) beginResult(dst []byte, m *Message) []byte {
 	if m.modern {
 		dst = append(dst, e.identity...)
 	}
+
 	return dst
 }
 
@@ -167,11 +169,14 @@ func instructions() string {
 		"searches. Ids and slugs work wherever an id is asked for. Attribute prices to the service when you show them."
 }
 
+// appendInitialized appends the response to an initialize that asked for a version.
 func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
-	// A client that cannot speak the newest version says so and goes away.
+	// The protocol wants another version offered. A client that does not speak that one
+	// disconnects.
 	if !speaks(asked) {
 		asked = Versions[0]
 	}
+
 	dst = append(e.beginResult(dst, m), `"protocolVersion":"`...)
 	dst = append(dst, asked...)
 	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket"`...)
@@ -185,7 +190,7 @@ type Limits struct {
 	Cards       int // lines of one catalog_value_cards call
 }
 
-// Caller is the world that a call sees: nothing else tells the time or the catalog.
+// Caller is all that a call knows of the world outside: the catalog, the time and the limits.
 type Caller struct {
 	View   *engine.View
 	Now    time.Time

@@ -18,7 +18,8 @@ const (
 	listKind                     // an array of as many objects as its bounds say
 )
 
-// kinds are which JSON an argument of a kind is, and what JSON Schema calls it and its bounds.
+// kinds say for each kind which JSON an argument must be, what a problem calls that, and what JSON
+// Schema calls the type and its bounds.
 var kinds = [...]struct {
 	json                        byte
 	called, schema, least, most string
@@ -30,21 +31,23 @@ var kinds = [...]struct {
 	listKind:    {'[', "an array", "array", "minItems", "maxItems"},
 }
 
-// field is an argument of a tool: the one row from which its JSON Schema is rendered and by which
-// it is bound.
+// field is an argument of a tool. This one row becomes the argument's JSON Schema, and it checks
+// the argument of a call.
 type field struct {
 	kind        fieldKind
 	name, about string
 	bounds      wire.Range
 	choices     []string
 	required    bool
-	// preset is what an absent argument means: the default of the schema, unless it is none. Only
-	// integers and choices have one; of a choice it is the index. An absent date is snapshot.NoDay.
+	// preset is the value of an absent argument. An integer has its default here, a choice the
+	// index of its default, and a date snapshot.NoDay. An integer or a choice without a default has
+	// none.
 	preset int64
 	of     []field // the members of a list's objects
 }
 
-// none is the preset of an argument without a default.
+// none is the preset of an argument without a default. An absent price bound is snapshot.NoCents in
+// that way, which is what a filter takes for no bound.
 const none = -1
 
 func aText(name, about string, bounds wire.Range) field {
@@ -112,26 +115,29 @@ func inputSchema(fields []field) string {
 		}
 	}
 
-	// An argument that is not known is refused: a model that misspelt one is told so.
+	// Unknown arguments are forbidden, so that a model which misspelt one is told so.
 	schema := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}`
 	if required != nil {
 		schema += `,"required":` + quotedList(required)
 	}
+
 	return schema + `,"additionalProperties":false}`
 }
 
+// schema is the JSON Schema of the argument.
 func (f *field) schema() string {
 	kind := kinds[f.kind]
 	schema := `{"type":"` + kind.schema + `"`
 	if f.about != "" {
 		schema += `,"description":` + quoted(f.about)
 	}
+
 	if kind.least != "" {
 		schema += `,"` + kind.least + `":` + wire.Decimal(f.bounds.Min)
 		schema += `,"` + kind.most + `":` + wire.Decimal(f.bounds.Max)
 	}
 
-	// What is left differs by kind: a default, the choices, or what a list holds.
+	// The rest differs by kind.
 	switch {
 	case f.kind == dateKind:
 		schema += `,"format":"date"`
@@ -145,5 +151,6 @@ func (f *field) schema() string {
 	case f.kind == listKind:
 		schema += `,"items":` + inputSchema(f.of)
 	}
+
 	return schema + "}"
 }

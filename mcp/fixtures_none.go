@@ -2,5 +2,6 @@
 
 package mcp
 
-// fixtures are the tools of the official conformance suite, which only a build for it has.
+// fixtures are the tools of the official conformance suite. Only a build with the tag conformance
+// has them.
 func fixtures() []*tool { return nil }

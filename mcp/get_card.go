@@ -53,7 +53,7 @@ func getCard(in *request, out *reply) refusal {
 
 // writePrices writes every lane with a current price, in the order of REST.
 func writePrices(out *reply, card int) {
-	// A lane without a current price has a history at most.
+	// A lane may have a history and no current price: it is left out.
 	l := &out.c.Lanes
 	var current []int
 	for lane, to := l.Of.Range(card); lane < to; lane++ {
@@ -61,6 +61,7 @@ func writePrices(out *reply, card int) {
 			current = append(current, lane)
 		}
 	}
+
 	if current == nil {
 		out.say("no price\n")
 		return
@@ -84,8 +85,8 @@ func writePrices(out *reply, card int) {
 	}
 }
 
-// sayTrend appends a change in percent, and in money too in the detailed form; nothing when it is
-// not known.
+// sayTrend appends a change in percent. In the detailed form it also appends it in money. It
+// appends nothing when the change is not known.
 func sayTrend(out *reply, label string, base, now int64) {
 	switch {
 	case base < 0:
@@ -98,18 +99,20 @@ func sayTrend(out *reply, label string, base, now int64) {
 	}
 }
 
-// appendLane appends the price of a lane; the detailed form is REST's.
+// appendLane appends the price of a lane. The detailed form is the one of REST.
 func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte {
 	if detailed {
 		return wire.AppendLanePrice(dst, c, lane)
 	}
+
 	l := &c.Lanes
 	dst = wire.AppendLane(dst, c, lane)
 	dst = appendPercent(append(dst, `,"change_7d_percent":`...), l.Base7[lane], l.Cents[lane])
 	return append(appendPercent(append(dst, `,"change_30d_percent":`...), l.Base30[lane], l.Cents[lane]), '}')
 }
 
-// appendPercent appends the change from base to now in percent, null when it has none.
+// appendPercent appends the change from base to now in percent. It appends null when one of the two
+// is missing or base is zero.
 func appendPercent(dst []byte, base, now int64) []byte {
 	if base <= 0 || now < 0 {
 		return append(dst, "null"...)

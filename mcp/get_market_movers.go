@@ -39,6 +39,8 @@ func getMarketMovers(in *request, out *reply) refusal {
 	filter.Game = in.text("game")
 	filter.Set = in.text("set")
 	filter.Min = in.number("min_price_cents")
+
+	// The month has no stored list: its movers are found when they are asked for (decision 2109).
 	list := in.View.Index.Movers
 	base := in.View.Catalog.Lanes.Base7
 	days := "7"
@@ -47,6 +49,7 @@ func getMarketMovers(in *request, out *reply) refusal {
 		base = in.View.Catalog.Lanes.Base30
 		days = "30"
 	}
+
 	in.cards = list(in.cards, direction == "down", filter, int(in.number("limit")))
 
 	// An empty list says what to try next.
@@ -69,7 +72,7 @@ func getMarketMovers(in *request, out *reply) refusal {
 	return ""
 }
 
-// writeMover writes a mover; its JSON is the one of REST. base has the earlier price of every lane.
+// writeMover writes a mover. Its JSON begins as in REST. base has the earlier price of every lane.
 func writeMover(out *reply, card int, base []int64) {
 	out.json = wire.AppendMover(out.json, out.c, card, out.site, base)
 	if out.detailed {
@@ -83,5 +86,6 @@ func writeMover(out *reply, card int, base []int64) {
 		out.say(" | ")
 		out.sayChange(base[lane], out.c.Lanes.Cents[lane])
 	}
+
 	out.sayID(card)
 }

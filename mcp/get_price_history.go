@@ -10,7 +10,8 @@ import (
 	"ninepocket/wire"
 )
 
-// How many points a history has over all its series, in the detailed form and in the concise one.
+// How many points a history has at most, in all its series together: in the detailed form and in
+// the concise one.
 const (
 	maxPoints     = 60
 	concisePoints = 30
@@ -67,17 +68,18 @@ func getPriceHistory(in *request, out *reply) refusal {
 		days = min(asked, in.Limits.HistoryDays)
 	}
 
-	// Every series is summed up as a whole before it is thinned.
+	// A series is summed up before it is thinned: the summary is of every day in the window.
 	lines, silent := historyOf(in, card, days)
 	room := concisePoints
 	if out.detailed {
 		room = maxPoints
 	}
+
 	had := countPoints(lines)
 	shown, dropped := fit(lines, room)
 	left := countPoints(shown)
 
-	// Both forms name the card: some clients show a model only one of them.
+	// The text names the card, as the JSON does: some clients show a model only one of the two.
 	out.sayCard(card)
 	out.sayPage("/cards/", out.c.Cards.Slug.At(card))
 	out.say(" | ", out.c.Cards.ID.At(card), "\n")
@@ -95,12 +97,15 @@ func getPriceHistory(in *request, out *reply) refusal {
 		out.say("Left out to stay within the points, cheapest first: ", strings.Join(dropped, ", "),
 			". Ask for one with variant.\n")
 	}
+
 	if len(silent) > 0 {
 		out.say("No prices in this window: ", strings.Join(silent, ", "), ".\n")
 	}
+
 	if len(lines)+len(silent) == 0 {
 		sayTracked(in, out, card)
 	}
+
 	return ""
 }
 
@@ -109,17 +114,17 @@ type line struct {
 	variant, condition string
 
 	points    []snapshot.Point
-	runs      map[snapshot.Day]run // by the first and by the last day
+	runs      map[snapshot.Day]run // each run of two days or more is here twice: by its first day and by its last
 	sum       snapshot.Summary
 	low, high snapshot.Point
-	spread    float64 // volatility in percent, NaN when it has none
+	spread    float64 // volatility in percent; NaN when there is none
 }
 
-// run are days that follow one another and have one price.
+// run is a number of days in a row that have one price.
 type run struct{ first, last snapshot.Day }
 
-// historyOf are the histories of a card's variants in the window; silent are the variants that have
-// no point there.
+// historyOf are the histories of a card's variants in the window. silent are the variants without a
+// point in it.
 func historyOf(in *request, card, days int) (lines []line, silent []string) {
 	c := in.View.Catalog
 	from := snapshot.WindowStart(c.Date(), days)
@@ -131,7 +136,7 @@ func historyOf(in *request, card, days int) (lines []line, silent []string) {
 			return
 		}
 
-		// Folding reuses the memory of the points: what needs all of them goes first.
+		// fold overwrites the points, so what needs all of them comes first.
 		low, high := extremes(points)
 		l := line{
 			variant: code, condition: conditionOf(c, lane), sum: snapshot.Summarize(points),
@@ -140,6 +145,7 @@ func historyOf(in *request, card, days int) (lines []line, silent []string) {
 		l.points, l.runs = fold(points)
 		lines = append(lines, l)
 	})
+
 	return lines, silent
 }
 
@@ -151,10 +157,10 @@ func countPoints(lines []line) int {
 	return n
 }
 
-// fit thins lines to room points. Where a series would get fewer than four, its extremes are not
-// forced in; where it would get fewer than two, the cheapest series are dropped.
+// fit thins lines until they have room points together. When a series would get fewer than two, fit
+// drops the cheapest series and returns their variants in dropped.
 func fit(lines []line, room int) (shown []line, dropped []string) {
-	// A series of one point is no series.
+	// A series needs two points to show a change.
 	shown = slices.Clone(lines)
 	for len(shown) > room/2 {
 		cheapest := 0
@@ -163,28 +169,31 @@ func fit(lines []line, room int) (shown []line, dropped []string) {
 				cheapest = i
 			}
 		}
+
 		dropped = append(dropped, shown[cheapest].variant)
 		shown = slices.Delete(shown, cheapest, cheapest+1)
 	}
 
-	// What one series leaves of its share, the others take.
+	// What a short series does not need, the others take.
 	lengths := make([]int, len(shown))
 	for i := range shown {
 		lengths[i] = len(shown[i].points)
 	}
+
 	for i, n := range share(lengths, room) {
 		shown[i].points = thin(shown[i].points, n)
 	}
+
 	return shown, dropped
 }
 
-// fold leaves of each run of days with one price the first and the last: what is between tells
-// nothing. The points ascend by day; the result reuses their memory.
+// fold keeps the first and the last day of each run, because the days between add nothing (decision
+// 2110). The points ascend by day. The result reuses their memory.
 func fold(points []snapshot.Point) (kept []snapshot.Point, runs map[snapshot.Day]run) {
 	runs = map[snapshot.Day]run{}
 	kept = points[:0]
 
-	// A gap of a day ends a run (decision 2110): nothing is known of the day between.
+	// A day without a price ends a run: nobody knows what the price was.
 	for from := 0; from < len(points); {
 		to := from + 1
 		for to < len(points) && points[to].Cents == points[from].Cents && points[to].Day == points[to-1].Day+1 {
@@ -199,14 +208,16 @@ func fold(points []snapshot.Point) (kept []snapshot.Point, runs map[snapshot.Day
 			runs[first.Day] = run{first.Day, last.Day}
 			runs[last.Day] = run{first.Day, last.Day}
 		}
+
 		from = to
 	}
+
 	return kept, runs
 }
 
 // spread is the standard deviation of the changes from one day to the next, in percent (decision
-// 80): 0 for a price that never moved, and for one that rises by as much each day. Days without a
-// price the day before have no daily change.
+// 80). It is 0 for a price that never moves, and for one that rises by the same percentage every
+// day. A day counts only when the day before has a price.
 func spread(points []snapshot.Point) float64 {
 	var changes []float64
 	for i := 1; i < len(points); i++ {
@@ -215,7 +226,7 @@ func spread(points []snapshot.Point) float64 {
 		}
 	}
 
-	// One change does not spread.
+	// One change has no deviation.
 	n := float64(len(changes))
 	if n < 2 {
 		return math.NaN()
@@ -230,10 +241,12 @@ func spread(points []snapshot.Point) float64 {
 	for _, change := range changes {
 		variance += (change - mean) * (change - mean) / n
 	}
+
 	return math.Sqrt(variance)
 }
 
-// trend is what a change from first to last is called: from ±3 % on it is rising or falling.
+// trend is a word for the change from the first price to the last. A change of 3 % or more is
+// rising or falling (decision 80).
 func trend(s *snapshot.Summary) string {
 	const percent = 3
 	switch {
@@ -245,7 +258,7 @@ func trend(s *snapshot.Summary) string {
 		return "rising"
 	}
 
-	// The threshold is compared as printed, rounded to hundredths of a percent.
+	// The change is compared as it is printed: rounded to hundredths of a percent.
 	units, _, negative := wire.Percent(s.Last-s.First, s.First)
 	switch {
 	case units < percent:
@@ -253,10 +266,11 @@ func trend(s *snapshot.Summary) string {
 	case negative:
 		return "falling"
 	}
+
 	return "rising"
 }
 
-// putHistoryHead appends a history up to its list of series.
+// putHistoryHead appends the JSON of a history up to the first of its series.
 func putHistoryHead(out *reply, card, days int, thinned bool) {
 	c := out.c
 	out.json = wire.AppendText(out.json, `{"id":`, c.Cards.ID.At(card))
@@ -270,10 +284,12 @@ func putHistoryHead(out *reply, card, days int, thinned bool) {
 	} else {
 		out.put(`,"price_updated_at":null`)
 	}
+
 	out.put(`,"downsampled":`, strconv.FormatBool(thinned), `,"series":[`)
 }
 
-// sayWindow says which days the history is of and whether points are left out.
+// sayWindow says which days the history is of, and what is missing. asked is how many days were
+// asked for. had is how many points there are, and left is how many of them are shown.
 func sayWindow(out *reply, days, asked, left, had int) {
 	out.sayCount(days, "day")
 	out.say(" to ")
@@ -289,6 +305,7 @@ func sayWindow(out *reply, days, asked, left, had int) {
 		out.sayCount(had, "point")
 		out.say("; the summary is of all of them")
 	}
+
 	out.say("\n")
 }
 
@@ -317,7 +334,8 @@ func (l *line) appendJSON(dst []byte) []byte {
 	return append(dst, "]}"...)
 }
 
-// appendHundredths appends a number with at most two decimals, null for none.
+// appendHundredths appends a number with at most two decimals. It appends null for NaN, and for a
+// number that is too large to be spelt.
 func appendHundredths(dst []byte, v float64) []byte {
 	if math.IsNaN(v) || v > 1e12 {
 		return append(dst, "null"...)
@@ -340,17 +358,20 @@ func (l *line) say(text *prose) {
 	text.sayPriceOn(" | max ", l.high.Day, l.high.Cents)
 	text.say(" | average ")
 	text.sayMoney(s.Mean)
+
 	if !math.IsNaN(l.spread) {
 		text.say(" | volatility ")
 		*text = appendHundredths(*text, l.spread)
 		text.say("% (spread of daily changes)")
 	}
+
 	text.say(" | ")
 	text.sayCount(s.Points, "data point")
 	l.sayPoints(text)
 }
 
-// sayPoints appends the points as a line of text. A run of equal days is one of them.
+// sayPoints appends the points as a line of text. A run is one entry, with its first and its last
+// day.
 func (l *line) sayPoints(text *prose) {
 	separator := "\n  "
 	for k, point := range l.points {
@@ -362,18 +383,21 @@ func (l *line) sayPoints(text *prose) {
 		if !long {
 			of = run{point.Day, point.Day}
 		}
+
 		text.sayPriceOn(separator, of.first, point.Cents)
 		if long {
 			text.say(" to ")
 			text.sayDay(of.last)
 		}
+
 		separator = " | "
 	}
+
 	text.say("\n")
 }
 
-// sayTracked says which variants are tracked where none is that was asked for: a model that
-// misspelt the variant is told what to ask for.
+// sayTracked says which variants of a card are tracked. It is for a variant that is not: a model
+// that misspelt one learns what to ask for.
 func sayTracked(in *request, out *reply, card int) {
 	if asked := in.text("variant"); asked != "" {
 		out.say(`The variant "`, readable(asked), `" is not tracked. `)
@@ -384,5 +408,6 @@ func sayTracked(in *request, out *reply, card int) {
 	if all == nil {
 		all = []string{"none"}
 	}
+
 	out.say("Tracked variants: ", strings.Join(all, ", "), ".\n")
 }

@@ -6,16 +6,17 @@ import (
 	"ninepocket/index"
 )
 
-// maxNearest is how many cards are named in place of one that is not there.
+// maxNearest is how many cards are named at most when the one that was asked for is not there.
 const maxNearest = 3
 
-// wanted is a card as words describe it.
+// wanted is a description of a card in words.
 type wanted struct{ name string }
 
 // finder finds cards in the View of a request.
 type finder struct{ *request }
 
-// search finds the nearest cards for a name; the next search uses their memory again.
+// search finds the cards whose names are nearest to a name. The result is valid until the next
+// search.
 func (fd finder) search(w wanted) []index.Match {
 	fd.matches = fd.matches[:0]
 	if strings.TrimSpace(w.name) != "" {
@@ -25,7 +26,7 @@ func (fd finder) search(w wanted) []index.Match {
 	return fd.matches
 }
 
-// wordsOf makes words of what was meant as a slug; an id has none.
+// wordsOf makes words of a slug. An id has no words.
 func wordsOf(ref string) string {
 	if strings.HasPrefix(ref, "card_") {
 		return ""

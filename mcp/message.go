@@ -10,8 +10,9 @@ import (
 // maxDepth bounds the nesting of a message (decision 7).
 const maxDepth = 16
 
-// The error codes of JSON-RPC. badVersion is of its implementation-defined range, but below those
-// that a client of Modern knows (-32020 to -32022): it stays with an older version.
+// The error codes of JSON-RPC. badVersion is the server's own, in the range that JSON-RPC leaves to
+// implementations. It is none of the codes that a client of Modern knows (-32020 to -32022), so
+// that such a client goes on with an older version (decision 2101).
 const (
 	parseError     = -32700
 	invalidRequest = -32600
@@ -20,8 +21,8 @@ const (
 	badVersion     = -32000
 )
 
-// Versions are the protocol versions that begin with an initialize, newest first. Modern is spoken
-// beside them.
+// Versions are the protocol versions in which a client begins with initialize, the newest first.
+// The server also speaks Modern.
 var Versions = [...]string{"2025-11-25", "2025-06-18"}
 
 func speaks(version string) bool { return slices.Contains(Versions[:], version) }
@@ -31,7 +32,7 @@ type Message struct {
 	method string         // "" for a response
 	id     jsonwalk.Value // nil without one
 	params jsonwalk.Value // nil without any
-	modern bool           // it is of Modern; see Check
+	modern bool           // the message is of Modern; Check says so
 }
 
 // IsRequest reports whether the message wants an answer: it is neither a notification nor a
@@ -64,7 +65,7 @@ func (m *Message) fault(code int, message string) *Fault {
 	return &Fault{code: code, message: message, id: m.id}
 }
 
-// Read reads a body as one JSON-RPC message. A fault is the caller's: HTTP status 400.
+// Read reads a body as one JSON-RPC message. A fault is the client's: HTTP status 400.
 func Read(body []byte) (Message, *Fault) {
 	var m Message
 	value, err := jsonwalk.Parse(body)
@@ -78,7 +79,8 @@ func Read(body []byte) (Message, *Fault) {
 	return m, nil
 }
 
-// read takes a message apart and says what is wrong with it. The fault has its id, if it has one.
+// read takes a message apart and says what is wrong with it, "" for nothing. It sets the id first,
+// so that a fault can have it.
 func (m *Message) read(value jsonwalk.Value) (wrong string) {
 	switch value.Kind() {
 	case '{':
@@ -88,13 +90,14 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 		return "the body must be a JSON object."
 	}
 
-	// The id comes first: every other fault is answered with it, and it is echoed as it came.
+	// Every fault that follows is answered with the id, just as the client spelt it.
 	if id := value.Member("id"); id != nil {
 		if _, isInteger := id.Integer(); id.Kind() != '"' && !isInteger {
 			return "id must be a string or an integer."
 		}
 		m.id = id
 	}
+
 	if value.Deeper(maxDepth) {
 		return "it is nested more than 16 levels deep."
 	}
@@ -102,7 +105,8 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 		return `jsonrpc must be "2.0".`
 	}
 
-	// A response to a request that nobody sent is taken and ignored, as the protocol wants it.
+	// A response answers no request of ours, because we send none. The protocol wants it accepted
+	// and ignored.
 	method := value.Member("method")
 	if method == nil {
 		if value.Member("result") != nil || value.Member("error") != nil {
@@ -110,12 +114,15 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 		}
 		return "method is missing."
 	}
+
 	if method.Kind() != '"' || method.Is("") {
 		return "method must be a string."
 	}
+
 	m.method = method.Text()
 
-	// Params by position are allowed by JSON-RPC, but no method of MCP reads them.
+	// JSON-RPC allows a list of params, but no method of MCP reads one: find refuses it, with
+	// another code (decision 81).
 	switch params := value.Member("params"); params.Kind() {
 	case 0, 'n':
 	case '{', '[':
@@ -123,12 +130,13 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 	default:
 		return "params must be an object."
 	}
+
 	return ""
 }
 
-// checkVersion holds the MCP-Protocol-Version header of a message that is not of Modern, "" when
-// absent, against the versions that are spoken. An initialize may name in both places one that is
-// not: its answer says which one to use instead.
+// checkVersion refuses a message that is not of Modern when its MCP-Protocol-Version header names a
+// version that the server does not speak. header is "" when there is none. An initialize may name
+// such a version, when its header and its params agree: the answer says which version to use.
 func (m *Message) checkVersion(header string) *Fault {
 	if header == "" || speaks(header) ||
 		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {

@@ -8,39 +8,39 @@ import (
 	"ninepocket/wire"
 )
 
-// Modern is the newest protocol version that is spoken. It knows no handshake: each request says in
-// its _meta which version it is of, and headers repeat what the message says (docs/MCP.md, Protocol
-// versions).
+// Modern is the newest protocol version that the server speaks. It has no handshake. Each request
+// says in its _meta which version it is of, and its headers repeat what the message says
+// (docs/MCP.md, Protocol versions).
 const Modern = "2026-07-28"
 
-// The keys of _meta that every request of Modern has, and the one that every result has.
+// The keys of _meta. Every request of Modern has the first two, and every result has the third.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	metaServer       = "io.modelcontextprotocol/serverInfo"
 )
 
-// Error codes that the protocol defines from Modern on. A client that reads one of them knows that
-// it need not fall back to an older version.
+// Error codes that are new in Modern. A client that gets one of them knows that the server speaks
+// Modern, and does not fall back to an older version.
 const (
 	headerMismatch     = -32020
 	unsupportedVersion = -32022
 )
 
-// cacheable is what a result tells its client that is the same for everybody: it may be kept for an
-// hour. Tools change with the program only, and what a client asks by an older list is read or
-// refused in words.
+// cacheable is in results that are the same for everybody: a client may keep such a result for an
+// hour (decision 2105). Tools change only with the program. When a client calls by an old list, the
+// call works or a text says what is wrong.
 const cacheable = `"ttlMs":3600000,"cacheScope":"public",`
 
-// Headers are the lines of a request's header that repeat what its message says.
+// Headers are the header lines of a request that repeat what its message says.
 type Headers struct {
 	Version string   // MCP-Protocol-Version, "" without one
 	Method  []string // lines of Mcp-Method
 	Name    []string // lines of Mcp-Name
 }
 
-// Check decides of which protocol version a message is, and holds it against the headers of its
-// request. A fault is the caller's: HTTP status 400.
+// Check decides which protocol version a message is of, and compares the message with the headers
+// of its request (decision 2102). A fault is the client's: HTTP status 400.
 func (e *Endpoint) Check(m *Message, h Headers) *Fault {
 	if !m.claims(h.Version) {
 		return m.checkVersion(h.Version)
@@ -57,9 +57,9 @@ func (e *Endpoint) Check(m *Message, h Headers) *Fault {
 	return m.checkHeaders(h)
 }
 
-// claims reports whether a message is of Modern or newer: by the version in its _meta, or by a
-// header with such a date. An initialize without that key opens an older version, whatever its
-// header says.
+// claims reports whether a message says that it is of Modern or newer. It says so by a version in
+// its _meta, or by a date in the header. An initialize without a version in its _meta always opens
+// an older version (decision 2101).
 func (m *Message) claims(header string) bool {
 	if m.meta().Member(metaVersion) != nil {
 		return true
@@ -86,8 +86,9 @@ func isDate(version string) bool {
 	return true
 }
 
-// checkMeta holds the _meta of a message against its header: the version first, since what else
-// must be there depends on it. A notification may do without either.
+// checkMeta checks the _meta of a message and compares its version with the header. The version
+// comes first, because the rest depends on it (decision 2102). A notification may have no version
+// in its _meta, and no header.
 func (m *Message) checkMeta(header string) *Fault {
 	version := m.meta().Member(metaVersion)
 	switch {
@@ -114,15 +115,16 @@ func (m *Message) checkMeta(header string) *Fault {
 		return fault
 	}
 
-	// Nothing here depends on what a client can do; that it says so belongs to the form.
+	// The protocol wants a client to say what it can do. Nothing here depends on it.
 	if m.IsRequest() && m.meta().Member(metaCapabilities).Kind() != '{' {
 		return m.fault(invalidParams, "Invalid params: _meta needs "+metaCapabilities+", an object.")
 	}
 	return nil
 }
 
-// speaksModern refuses a version that is not Modern and says which ones are spoken. To a client that
-// sent an older one in _meta only Modern is named: the others begin with an initialize.
+// speaksModern refuses a version that is not Modern and names the versions that the server speaks.
+// To a client that sent an older version in _meta it names Modern alone: the client would send the
+// same again, and older versions need an initialize (decision 2103).
 func (m *Message) speaksModern(version string) *Fault {
 	if version == Modern {
 		return nil
@@ -139,15 +141,16 @@ func (m *Message) speaksModern(version string) *Fault {
 	return fault
 }
 
-// supportedVersions are all versions that are spoken, as JSON.
+// supportedVersions are all versions that the server speaks, as JSON.
 func supportedVersions() string { return quotedList(append([]string{Modern}, Versions[:]...)) }
 
 func (m *Message) mismatch(what string) *Fault {
 	return m.fault(headerMismatch, "Header mismatch: "+what)
 }
 
-// checkHeaders holds Mcp-Method and Mcp-Name against the message. Who routes or limits by them must
-// see what is run. A notification may go without them; where they are, they agree.
+// checkHeaders compares Mcp-Method and Mcp-Name with the message. A proxy may route or limit by
+// these headers, so they must say what is run (decision 2104). A notification may come without
+// them, but those that it has must agree.
 func (m *Message) checkHeaders(h Headers) *Fault {
 	switch {
 	case len(h.Method) > 1 || len(h.Name) > 1:
@@ -164,7 +167,7 @@ func (m *Message) checkHeaders(h Headers) *Fault {
 		if name.Kind() == '"' && m.IsRequest() {
 			return m.mismatch("the Mcp-Name header is missing.")
 		}
-		return nil // a name that is no string is refused with the call
+		return nil // find refuses a name that is not a string
 	}
 
 	told, ok := decodeHeader(h.Name[0])
@@ -177,7 +180,7 @@ func (m *Message) checkHeaders(h Headers) *Fault {
 	return nil
 }
 
-// name is what Mcp-Name repeats, nil for a method that names nothing.
+// name is the member that Mcp-Name repeats. It is nil for a method that names nothing.
 func (m *Message) name() jsonwalk.Value {
 	switch m.method {
 	case "tools/call", "prompts/get":
@@ -188,7 +191,7 @@ func (m *Message) name() jsonwalk.Value {
 	return nil
 }
 
-// named is a message's name as a fault says it.
+// named is the name of a message in the words of a fault.
 func named(name jsonwalk.Value) string {
 	if name.Kind() != '"' {
 		return "nothing"
@@ -196,8 +199,8 @@ func named(name jsonwalk.Value) string {
 	return `"` + readable(name.Text()) + `"`
 }
 
-// decodeHeader is the text that a header's value carries: plain ASCII as it is, and anything between
-// =?base64? and ?= as the UTF-8 that it encodes.
+// decodeHeader is the text of a header's value. What stands between =?base64? and ?= is the text in
+// base64. Any other value is the text itself, in plain ASCII.
 func decodeHeader(value string) (text string, ok bool) {
 	for i := range len(value) {
 		if c := value[i]; (c < ' ' || c > '~') && c != '\t' {
@@ -210,11 +213,12 @@ func decodeHeader(value string) (text string, ok bool) {
 	if !begun || !ended {
 		return value, true
 	}
+
 	decoded, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	return string(decoded), err == nil
 }
 
-// answerModern appends the response to a request of Modern that is no call.
+// answerModern appends the response to a request of Modern that is not a call of a tool.
 func (e *Endpoint) answerModern(dst []byte, m *Message) (response []byte, tool int) {
 	switch m.method {
 	case "server/discover":
@@ -226,7 +230,7 @@ func (e *Endpoint) answerModern(dst []byte, m *Message) (response []byte, tool i
 		return e.answerList(dst, m), NoTool
 	}
 
-	// The older versions are named to who sends an initialize with a _meta of this one.
+	// A client may send initialize with the _meta of Modern: it learns which versions have it.
 	fault := m.fault(methodNotFound, "Method not found. In "+Modern+
 		" this server has server/discover, tools/list and tools/call; initialize and ping are of "+
 		strings.Join(Versions[:], " and ")+".")

@@ -11,7 +11,7 @@ import (
 	"ninepocket/wire"
 )
 
-// prose is text for a model to read, as it grows.
+// prose is a text for a model. Its methods append to it.
 type prose []byte
 
 func (text *prose) say(parts ...string) {
@@ -43,6 +43,7 @@ func (text *prose) sayMoney(cents int64) {
 		text.say("no price")
 		return
 	}
+
 	*text = append(*text, '$')
 	*text = strconv.AppendInt(*text, cents/100, 10)
 	*text = append(*text, '.', byte('0'+cents%100/10), byte('0'+cents%10))
@@ -74,10 +75,12 @@ func (text *prose) sayPercent(part, whole int64) {
 	text.say("%")
 }
 
+// sayTime appends an instant in milliseconds since 1970.
 func (text *prose) sayTime(ms int64) {
 	from := len(*text)
 	*text = wire.AppendSeconds(*text, "", ms)
-	// The text has the time without its quotes.
+
+	// wire spells a time as JSON: the text has no quotes.
 	*text = slices.Delete((*text)[:len(*text)-1], from, from+1)
 }
 
@@ -91,12 +94,13 @@ func (text *prose) sayPriceOn(label string, day snapshot.Day, cents int64) {
 	text.sayDay(day)
 }
 
-// longestEcho is how much of a caller's own text is said back, in characters.
+// longestEcho is how many characters of a caller's own text an answer repeats.
 const longestEcho = 60
 
-// readable is a caller's text as it can be said back: short and without control characters.
+// readable is a caller's text as an answer can repeat it: short and without control characters.
 func readable(s string) string {
-	// The cut may split a character, but only one behind those that are kept.
+	// This cut may split a character, but none of the first longestEcho. It bounds the work for a
+	// long text.
 	s = s[:min(len(s), utf8.UTFMax*(longestEcho+1))]
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

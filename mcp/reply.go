@@ -9,8 +9,9 @@ import (
 	"ninepocket/wire"
 )
 
-// reply is what a tool answers, written twice in one pass: as JSON, which is the structuredContent,
-// and as prose. Methods that begin with put write the one, those that begin with say the other.
+// reply is what a tool answers. The tool writes it twice in one pass: as JSON, which becomes the
+// structuredContent, and as prose. Methods that begin with put write JSON, and methods that begin
+// with say write prose.
 type reply struct {
 	prose
 	json     []byte
@@ -26,7 +27,7 @@ func (out *reply) reset(v *engine.View) {
 	}
 }
 
-// show makes the reply one about a View.
+// show sets which View the reply is about.
 func (out *reply) show(v *engine.View) {
 	out.c = v.Catalog
 	out.site = v.Site()
@@ -47,10 +48,11 @@ func (out *reply) put(parts ...string) {
 	}
 }
 
-// comma separates the next element of a list from the one before, if there is one.
+// comma separates the next element of a JSON list from the one before, if there is one.
 func (out *reply) comma() { out.json = wire.Comma(out.json) }
 
-// each writes the elements of a numbered list.
+// each calls write for the elements of a list. It writes the comma of JSON and the number of the
+// line of prose before each.
 func (out *reply) each(all []uint32, write func(out *reply, one int)) {
 	for k, one := range all {
 		out.comma()
@@ -102,14 +104,14 @@ func (out *reply) sayFound(n int, what, next string) {
 	}
 }
 
-// sayAsOf appends what all prices of the text are: "(USD, prices of 2026-11-20)".
+// sayAsOf appends what holds for all prices of the text: " (USD, prices of 2026-11-20)".
 func (out *reply) sayAsOf() {
 	out.say(" (USD, prices of ")
 	out.sayDay(out.c.Date())
 	out.say(")")
 }
 
-// sayCard appends a card as a line of text begins: name, set and number, game.
+// sayCard appends the beginning of a card's line: name, set, number and game.
 func (out *reply) sayCard(card int) {
 	c := out.c
 	out.say(c.Cards.Name.At(card), " |")
@@ -119,6 +121,7 @@ func (out *reply) sayCard(card int) {
 			out.say(" (", c.Sets.ID.At(int(set)), ")")
 		}
 	}
+
 	if number := c.Cards.Number.At(card); number != "" {
 		out.say(" #", number)
 	}
@@ -129,15 +132,15 @@ func (out *reply) sayCard(card int) {
 	}
 }
 
-// sayPriced appends a card as sayCard does, and its display price.
+// sayPriced appends what sayCard does, and the card's display price.
 func (out *reply) sayPriced(card int) {
 	out.sayCard(card)
 	out.say(" | ")
 	out.sayPrice(out.c.DisplayPrice(card))
 }
 
-// sayPrice appends a price. One that is over 36 hours older than the catalog has its day: the date
-// of the text is not its own (decision 2106).
+// sayPrice appends a price. When the price is over 36 hours older than the catalog, its own day
+// follows, because the date at the head of the text is the catalog's (decision 2106).
 func (out *reply) sayPrice(cents, at int64) {
 	out.sayMoney(cents)
 	if cents >= 0 && !snapshot.Fresh(at, out.c.SnapshotAt) {
@@ -146,7 +149,8 @@ func (out *reply) sayPrice(cents, at int64) {
 	}
 }
 
-// sayID ends a card's line: when its price is of in the detailed form, its page and its id.
+// sayID ends a card's line with its id. In the detailed form the time of its price and the address
+// of its page come first.
 func (out *reply) sayID(card int) {
 	if out.detailed {
 		if cents, at := out.c.DisplayPrice(card); cents >= 0 {
@@ -156,6 +160,7 @@ func (out *reply) sayID(card int) {
 			out.sayPage("/cards/", slug)
 		}
 	}
+
 	out.say(" | ", out.c.Cards.ID.At(card), "\n")
 }
 
@@ -166,14 +171,16 @@ func (out *reply) sayUpdated(at int64) {
 	out.sayTime(at)
 }
 
-// noSuchCard refuses an unknown id, and names cards that its words may mean.
+// noSuchCard refuses an id, slug or identifier that does not lead to one card. It names the cards
+// that may be meant.
 func noSuchCard(in *request, out *reply, ref string) refusal {
 	if cards := in.View.Index.Called(ref); len(cards) > 1 {
 		return sharedIdentifier(out, ref, cards)
 	}
+
 	out.say(`No card has the id, slug or identifier "`, readable(ref), `". `)
 
-	// A slug that was made up or misspelt is made of words that search understands.
+	// A wrong slug is still made of words, and search understands misspelt ones.
 	meant := finder{in}.search(wanted{name: wordsOf(ref)})
 	if len(meant) == 0 {
 		out.say("Find ids with catalog_search_cards.")
@@ -186,6 +193,7 @@ func noSuchCard(in *request, out *reply, ref string) refusal {
 		out.sayCard(int(m.Card))
 		out.say(" | ", out.c.Cards.ID.At(int(m.Card)), "\n")
 	}
+
 	out.say("Otherwise find ids with catalog_search_cards.")
 	return refusal(out.prose)
 }
@@ -202,24 +210,27 @@ func sharedIdentifier(out *reply, ref string, cards []uint32) refusal {
 	return refusal(out.prose)
 }
 
-// sayNoSet says that nothing was found because no set has the name that was asked for; false where
-// one has.
+// sayNoSet says that nothing was found because no set has the name that was asked for. It returns
+// false, and says nothing, when a set has that name or none was asked for.
 func sayNoSet(in *request, out *reply, found string) bool {
 	set := in.text("set")
 	if set == "" || len(in.View.Index.SetNames().Named(set)) > 0 {
 		return false
 	}
+
 	out.say(found, `: no set is called "`, readable(set), `".`, nearestSets(in, set),
 		" Find sets with catalog_browse_sets, or leave set out.\n")
 	return true
 }
 
-// nearestSets says which sets have names like one that no set has, "" when none has.
+// nearestSets asks whether one of the sets with a similar name is meant. It is "" when there is no
+// such set.
 func nearestSets(in *request, ref string) string {
 	var names []string
 	for _, set := range in.View.Index.SetNames().Nearest(nil, ref) {
 		names = append(names, `"`+in.View.Catalog.Sets.Name.At(int(set))+`"`)
 	}
+
 	if len(names) == 0 {
 		return ""
 	}

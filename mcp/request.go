@@ -9,7 +9,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// request is what a tool is asked: by whom, about which View, with which arguments.
+// request is what a tool is asked: who asks, about which View, and with which arguments.
 type request struct {
 	Caller
 	args
@@ -18,7 +18,7 @@ type request struct {
 	tool     *tool
 	problems problems
 
-	// What a tool needs while it runs, and what the next call uses again.
+	// Memory that a tool needs while it runs. The next call uses it again.
 	cards     []uint32
 	matches   []index.Match
 	appraiser valuation.Appraiser
@@ -36,26 +36,28 @@ func (in *request) bind(arguments jsonwalk.Value) refusal {
 	return in.refusal()
 }
 
-// refusal names every problem noted, "" without one.
+// refusal names the problems that were noted. It is "" when there are none.
 func (in *request) refusal() refusal { return in.problems.refusal(in.tool.name) }
 
-// openCursor opens the cursor argument and turns the call to the View that the walk began in, when
-// it is still kept. It returns the position behind which the page begins, nil without a cursor.
-// What is wrong with one is noted.
+// openCursor opens the cursor argument. When the View that the cursor comes from is still kept, the
+// call goes on in that View (decision 35). openCursor returns the position after which the page
+// begins. It returns nil when there is no cursor, or when the cursor is wrong: then it notes the
+// problem. bound is a hash of the other arguments, and parse reads a position.
 func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, parse func([]byte) (P, error)) *P {
-	// A cursor is bound to the other arguments: where one of them is wrong, it would seem wrong as
-	// well.
+	// A cursor is bound to the other arguments. When one of those is wrong, the cursor would seem
+	// wrong, too.
 	if !in.has("cursor") || in.problems.n > 0 {
 		return nil
 	}
+
 	page, err := in.endpoint.Cursors.Open(in.text("cursor"), op, bound, in.Now)
 	if err != nil {
 		in.badCursor(err)
 		return nil
 	}
 
-	// Where the View is gone, the walk goes on in the one of now: the position holds the sort key
-	// of the last entry.
+	// When that View is gone, the walk goes on in the current one: the position holds the sort key
+	// of the last entry, which every View can find.
 	if in.endpoint.Retained != nil {
 		if kept := in.endpoint.Retained(page.Snapshot); kept != nil {
 			in.View = kept
@@ -71,13 +73,14 @@ func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, pars
 	return &position
 }
 
-// badCursor notes what is wrong with a cursor and what to do.
+// badCursor notes what is wrong with a cursor, and what to do (decision 2111).
 func (in *request) badCursor(err error) {
 	if errors.Is(err, cursor.ErrExpired) {
 		in.problems.add("cursor has expired (they last 15 minutes): leave it out to start again from the first page; " +
 			"limit 50 makes the fewest pages.")
 		return
 	}
+
 	in.problems.add(err.Error(), ": leave cursor out to start again from the first page, "+
 		"or repeat the other arguments of that page unchanged.")
 }

@@ -7,8 +7,8 @@ import (
 	"ninepocket/wire"
 )
 
-// The vocabulary of output schemas. Nullable members are a nested anyOf, which every client reads,
-// and not a list of types, which some do not.
+// The vocabulary of output schemas. A nullable member is an anyOf, which every client reads. Some
+// clients do not read a list of types.
 const (
 	schemaString  = `{"type":"string"}`
 	schemaInteger = `{"type":"integer"}`
@@ -31,8 +31,8 @@ var (
 	nullNumber  = nullable(`{"type":"number"}`)
 )
 
-// object is the schema of an object: pairs of a member's name and schema. A name that ends in "?"
-// may be absent.
+// object is the schema of an object. Its pairs are the name of a member and the schema of that
+// member. A member whose name ends in "?" may be absent.
 func object(pairs ...string) string {
 	var properties, required []string
 	for pair := range slices.Chunk(pairs, 2) {
@@ -42,6 +42,7 @@ func object(pairs ...string) string {
 			required = append(required, name)
 		}
 	}
+
 	return `{"type":"object","properties":{` + strings.Join(properties, ",") + "}" +
 		`,"required":` + quotedList(required) + "}"
 }
@@ -66,7 +67,8 @@ func quotedList(all []string) string {
 
 // Members that several results have.
 var (
-	// identity is what wire.AppendIdentity writes; a card in its set goes without the set.
+	// identity has the members that wire.AppendIdentity writes. Where the set is named already, a
+	// card has those of identityInSet.
 	identity = slices.Concat(identityInSet[:len(identityInSet)-2], []string{
 		"set", nullable(object("id", schemaString, "name", schemaString)), "url", nullString,
 	})
@@ -75,6 +77,6 @@ var (
 		"url", nullString,
 	}
 	price = []string{"market_price_cents", nullInteger, "price_updated_at", schemaTime}
-	// extras are the members that a detailed card has besides.
+	// extras are the members that only a detailed card has.
 	extras = []string{"rarity?", nullString, "image_url?", nullString}
 )

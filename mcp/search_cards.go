@@ -54,6 +54,7 @@ func cardQuery(a args) index.Query {
 }
 
 func searchCards(in *request, out *reply) refusal {
+	// One argument must say what is wanted (decision 2107).
 	q := cardQuery(in.args)
 	if !q.HasWords && q.Filter == index.NoFilter && !in.has("sort") {
 		in.problems.add("give a query, a filter (set, number, rarity, game, a price) or a sort.")
@@ -65,7 +66,7 @@ func searchCards(in *request, out *reply) refusal {
 		in.problems.add("min_price_cents must not be more than max_price_cents.")
 	}
 
-	// A cursor goes on with the query that it was issued for, and with no other.
+	// A cursor is good for the query that it was issued for, and for no other.
 	bound := cursor.Hash("cards", string(q.AppendKey(nil)))
 	after := openCursor(in, out, cursor.ToolCards, bound, index.ParsePosition)
 	if refused := in.refusal(); refused != "" {
@@ -74,6 +75,7 @@ func searchCards(in *request, out *reply) refusal {
 
 	page := in.View.Cards(in.cards, q, after, int(in.number("limit")))
 	in.cards = page.Cards
+
 	next := ""
 	if page.More {
 		next = in.nextCursor(cursor.ToolCards, bound, page.Last.AppendBinary(nil))
@@ -101,7 +103,8 @@ func searchCards(in *request, out *reply) refusal {
 	return ""
 }
 
-// sayRead says what was done to the words of a query, where they were not taken as they are.
+// sayRead says which words of a query were left out, not found, read as others or preferred
+// (docs/SEARCH.md, What the answer tells). It says nothing when the words were taken as they are.
 func sayRead(in *request, out *reply, words string, first uint32) {
 	var parts []string
 	for _, n := range in.View.Index.Interpret(nil, words, first) {

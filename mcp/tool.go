@@ -12,16 +12,17 @@ type tool struct {
 	fields             []field
 	output             string // JSON Schema of structuredContent
 	run                func(*request, *reply) refusal
-	// input and literal replace the schema of the fields and the whole result; only fixtures have
+	// input replaces the schema of the fields, and literal the whole result. Only fixtures have
 	// them.
 	input, literal string
 }
 
-// refusal is why a call has no result, in a text that an agent can act on; "" when it has one.
+// refusal is a text that tells an agent why its call has no result, and what to do. It is "" when
+// the call has a result.
 type refusal string
 
-// tools makes the tools in the order of tools/list. They name the games that the program knows when
-// they are made.
+// tools makes the tools, in the order of tools/list. Their schemas name the games that
+// snapshot.Games has at that time.
 func tools() []*tool {
 	return []*tool{
 		searchCardsTool(), getCardTool(), getPriceHistoryTool(),
@@ -35,12 +36,15 @@ func (t *tool) definition() string {
 	if input == "" {
 		input = inputSchema(t.fields)
 	}
-	// Only fixtures have no output schema.
+
 	definition := `{"name":` + quoted(t.name) + `,"title":` + quoted(t.title) + `,"description":` + quoted(t.about) +
 		`,"inputSchema":` + input
+
+	// Only fixtures have no output schema.
 	if t.output != "" {
 		definition += `,"outputSchema":` + t.output
 	}
+
 	return definition + `,"annotations":{"title":` + quoted(t.title) +
 		`,"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}`
 }
@@ -53,8 +57,8 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// keepBuffer is the largest buffer that goes back to the pool; larger ones are left to the
-// collector.
+// keepBuffer is the largest buffer that goes back to the pool. The garbage collector takes larger
+// ones.
 const keepBuffer = 64 << 10
 
 // Call runs tool number n on a View and appends the response.
@@ -68,30 +72,32 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	asked.in.reset(e, t, by)
 	asked.out.reset(by.View)
 
-	// Wrong arguments are a result that a model reads, and not an error of the protocol that only
-	// its client sees.
+	// Wrong arguments are told in a result, which a model reads. Only its client would see an error
+	// of the protocol.
 	refused := asked.in.bind(m.params.Member("arguments"))
 	if refused == "" {
 		asked.out.detailed = asked.in.text("response_format") == "detailed"
 		refused = t.run(&asked.in, &asked.out)
 	}
+
 	if refused != "" {
 		dst = e.AppendRefusal(dst, m, string(refused))
 	} else {
 		dst = asked.out.appendTo(e.beginResult(dst, m))
 	}
 
-	// A pooled call must not keep a View alive that was swapped out.
+	// A call in the pool must not keep a View alive that was swapped out.
 	if cap(asked.out.json) <= keepBuffer && cap(asked.out.prose) <= keepBuffer {
 		asked.in.reset(nil, nil, Caller{})
 		asked.out.reset(nil)
 		calls.Put(asked)
 	}
+
 	return dst
 }
 
-// AppendRefusal appends the response to a call that did not run, saying why in a text that an agent
-// can act on.
+// AppendRefusal appends the response to a call that did not run. text tells an agent why, and what
+// to do.
 func (e *Endpoint) AppendRefusal(dst []byte, m *Message, text string) []byte {
 	return append(appendText(e.beginResult(dst, m), text), `,"isError":true}}`...)
 }
