@@ -74,7 +74,7 @@ type Engine struct {
 
 	following sync.Mutex  // held while the source is asked; guards the next three
 	published publication // the one that is served
-	refused   publication // the one that will never be served: nothing is tried until another comes
+	refused   publication // one that cannot be served: only Recheck tries it again
 	trouble   trouble     // the failure that may pass: it is tried again
 
 	book book // has a lock of its own

@@ -10,9 +10,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// How much memory a load takes at its peak (decision 95). A View holds the decoded columns, and it
-// holds JSON and index entries. The latter grow with cards and lanes, not with the length of
-// history, so the decoded size alone would be wrong by a factor of two.
+// How much memory a load takes at its peak (decision 95). A View holds the decoded columns, JSON,
+// and an index. JSON and index grow with cards and lanes, not with the length of history, so the
+// decoded size alone would be wrong by a factor of two.
 //
 // The table has the highest live heap of a load as TestSwapCost measured it (docs/PERFORMANCE.md),
 // and what need says. In brackets is the heap from before fragments lay in chunks.
@@ -37,7 +37,7 @@ var errNoRoom = errors.New("does not fit into memory")
 func need(m *snapshot.Manifest) int64 {
 	var raw int64
 	for _, s := range m.Sections {
-		// Optional sections are not decoded or, like aliases and fit, are small.
+		// Optional sections that this program knows are small, and it does not decode others.
 		if !s.Optional {
 			raw += s.Raw
 		}

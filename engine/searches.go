@@ -11,8 +11,9 @@ import (
 )
 
 // searches remembers pages of word searches. A key has the snapshot's hash in it, so a swap clears
-// nothing. An entry holds card numbers and a position, never a part of a View, so it keeps no View
-// alive. The cache may lose an entry: then the search runs again.
+// nothing. An entry holds card numbers and a position, and keeps no View alive. But the texts of a
+// position alias columns of the catalog, which stay for as long as the entry. The cache may lose an
+// entry: then the search runs again.
 type searches struct {
 	pages *ristretto.Cache[string, index.Page]
 	// The cache has metrics of its own, which cost a hash and a sharded counter for each call.

@@ -53,8 +53,8 @@ func (v *View) Smoke() (err error) {
 	return fmt.Errorf("snapshot %q does not answer as it must: %w", v.ID, errors.Join(s.problems...))
 }
 
-// spread calls each with numbers below n, at equal distances: most of them at most, the first and
-// the last among them.
+// spread calls each with numbers below n, at equal distances, the first and the last among them.
+// most bounds how many there are.
 func spread(n, most int, each func(row int)) {
 	most = min(n, most)
 	for i := range most {

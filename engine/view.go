@@ -46,8 +46,8 @@ func NewView(c *snapshot.Catalog, site wire.Site) (*View, error) {
 	return newView(context.Background(), c, site, nil, &Phases{})
 }
 
-// newView is NewView beside requests. It calls step often, and step may rest. It gives up when
-// the context ends. It notes in took how long its parts took.
+// newView is NewView for a server that answers requests at the same time. It calls step often, and
+// step may rest. It gives up when the context ends. It notes in took how long its parts took.
 func newView(ctx context.Context, c *snapshot.Catalog, site wire.Site, step func(), took *Phases) (*View, error) {
 	if step == nil {
 		step = func() {}
