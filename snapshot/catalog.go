@@ -134,7 +134,7 @@ type Catalog struct {
 	// Fit says for each card how likely a searcher means it, when several cards answer the words
 	// equally well. A larger number is likelier. Fit is empty when the snapshot does not say.
 	Fit []uint32
-	// Gaps are what feeds have no prices of.
+	// Gaps are the days and groups that a feed has no prices for.
 	Gaps Gaps
 }
 
@@ -236,14 +236,14 @@ type Registry struct {
 	Slug, SlugID Strings // ascending by Slug, then SlugID
 }
 
-// Gaps are the days that a feed has no prices of, and the groups that it has none of on a day it has
-// others of. In order of feed, game, day and group.
+// Gaps are what a daily feed has no prices for (decision 1903). A row is a whole day, or one group
+// on a day on which other groups have prices. Rows are in the order of feed, game, day and group.
 type Gaps struct {
 	Feed  []uint8
 	Game  []uint8
 	Day   []Day
-	Group Strings // the feed's own key of a group, "" for the whole day
-	Set   []int32 // of the group, NoSet for none
+	Group Strings // the feed's own key of the group, "" for the whole day
+	Set   []int32 // the set that the group is, NoSet when it is none
 }
 
 // Aliases are phrases that people use for a card or for other words (docs/SEARCH.md, Other names).

@@ -18,6 +18,7 @@ import (
 //	CURRENT                  names the published snapshot; renaming over it is the commit point
 //	snapshots/ID/manifest    and one file a section
 //	PUBLICATIONS             what was published when, with the verdicts of the guards
+//	REFUSALS                 which snapshots the guards refused, and why
 //	holds/ID                 an empty file for each snapshot that no retention removes
 //	tmp/                     what is being written
 //	LOCK                     held by whoever writes

@@ -26,41 +26,45 @@ type Publication struct {
 	Reason    string     `json:"reason,omitempty"` // why, where somebody said it
 }
 
-// Refusal is what is remembered of a snapshot that was refused.
+// Refusal is the record of a snapshot that guards refused.
 type Refusal struct {
 	ID string    `json:"id"`
 	At time.Time `json:"at"`
 	By string    `json:"by,omitempty"`
-	// Guards are those that refused it.
+	// Guards are the verdicts of the guards that refused it.
 	Guards []Verdict `json:"guards"`
 }
 
 // refusalsName is the file of the store's root that holds the refusals.
 const refusalsName = "REFUSALS"
 
-// refusalsLength is how many refusals are remembered: of every snapshot that a store keeps.
+// refusalsLength is how many refusals are remembered: enough for every snapshot that a store
+// usually keeps.
 const refusalsLength = 200
 
-// refusals is the content of the file, oldest first, one of each snapshot.
+// refusals is the content of the file: the last refusal of each snapshot, oldest first.
 type refusals struct {
 	Refusals []Refusal `json:"refusals"`
 }
 
-// Refusals are the last refusals of snapshots, oldest first. A damaged or missing file has none. One
-// that was published since stands here too.
+// Refusals are the last refusals of snapshots, oldest first. A snapshot that was published later is
+// here, too. There are none when the file is missing or damaged.
 func (d *Dir) Refusals() []Refusal {
 	b, err := os.ReadFile(filepath.Join(d.root, refusalsName))
 	if err != nil {
 		return nil
 	}
+
 	var all refusals
 	if openJSON(b, refusalsName, &all) != nil {
 		return nil
 	}
+
 	return all.Refusals
 }
 
-// recordRefusal remembers a refusal. It is for people: that it cannot be written changes nothing.
+// recordRefusal writes a refusal down, for people to read. The publication was refused anyway, so
+// an error does not matter.
 func (d *Dir) recordRefusal(refused *RefusedError, o *Publishing) {
 	made := Refusal{ID: refused.ID, At: o.Now.UTC(), By: o.By}
 	for _, v := range refused.Verdicts {

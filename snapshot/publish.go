@@ -28,7 +28,7 @@ type Publishing struct {
 	Judge func(current, next *Stored) []Verdict
 	// Overrides are the guards whose refusal does not count.
 	Overrides []Override
-	// By and Reason are recorded: who does it, and why, where somebody says so.
+	// By says who publishes, and Reason why. Both are recorded, and both may be "".
 	By, Reason string
 	// Retention applies once the pointer has moved; its zero value removes nothing.
 	Retention Retention
@@ -77,8 +77,8 @@ func (e *RefusedError) Error() string {
 }
 
 // Publish makes a snapshot the current one. It reads the snapshot back and verifies it, asks the
-// check and the guards, and records their verdicts. On an error the current snapshot stays, with two
-// exceptions: the last fsync may fail after the pointer has moved, and so may the retention. A
+// check and the guards, and records their verdicts. On an error the current snapshot stays, with
+// two exceptions: the last fsync may fail after the pointer has moved, and so may the retention. A
 // refusal by guards is a *RefusedError. To publish the current snapshot again changes nothing.
 func (d *Dir) Publish(id string, o Publishing) (Current, error) {
 	// The lock creates the store's folders: not for a snapshot that is not there.

@@ -308,7 +308,7 @@ func (c *Catalog) checkGaps(k *checker, games int) {
 	checkText(k, "gaps", &g.Group)
 
 	bad := func(set int32) bool { return set != NoSet && (set < 0 || int(set) >= c.Sets.ID.Len()) }
-	k.want(!slices.ContainsFunc(g.Set, bad), "gaps", "names a set that is none")
+	k.want(!slices.ContainsFunc(g.Set, bad), "gaps", "names a set that the catalog does not have")
 }
 
 func (c *Catalog) checkSets(k *checker, n, games int) {
