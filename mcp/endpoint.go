@@ -134,7 +134,8 @@ func (e *Endpoint) find(m *Message) (int, *Fault) {
 	if name.Kind() != '"' {
 		return NoTool, m.fault(invalidParams, "Invalid params: name must be a string.")
 	}
-	// As for its members, null is as absent.
+
+	// A null is the same as nothing, for the arguments as for each of them (decision 2108).
 	if args := m.params.Member("arguments").Kind(); args != 0 && args != 'n' && args != '{' {
 		return NoTool, m.fault(invalidParams, "Invalid params: arguments must be an object.")
 	}

@@ -113,8 +113,9 @@ func getPriceHistory(in *request, out *reply) refusal {
 type line struct {
 	variant, condition string
 
-	points    []snapshot.Point
-	runs      map[snapshot.Day]run // each run of two days or more is here twice: by its first day and by its last
+	points []snapshot.Point
+	// runs has each run of two days or more twice: by its first day and by its last.
+	runs      map[snapshot.Day]run
 	sum       snapshot.Summary
 	low, high snapshot.Point
 	spread    float64 // volatility in percent; NaN when there is none
