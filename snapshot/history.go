@@ -41,8 +41,7 @@ func AppendPoints(dst []byte, points []Point) []byte {
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
-// AppendPoints appends to dst the points that a lane has on the days from from to to, both
-// included, ascending by day.
+// AppendPoints appends to dst the points that a lane has in [from, to], ascending by day.
 func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
 	start, end := h.Of.Range(lane)
 	return appendDecoded(dst, h.Points[start:end], from, to)
@@ -54,8 +53,8 @@ func (h *History) Has(lane int) bool {
 	return start != end
 }
 
-// appendDecoded decodes stored points and appends those on the days from from to to. It stops at a
-// byte that does not decode, but there is none: countPoints has decoded them when they were loaded.
+// appendDecoded decodes stored points and appends those in [from, to]. It would stop at a byte that
+// does not decode, but there is none: countPoints decoded them all when they were loaded.
 func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	if len(b) == 0 {
 		return dst

@@ -81,7 +81,7 @@ func (e *RefusedError) Error() string {
 // two exceptions: the last fsync may fail after the pointer has moved, and so may the retention. A
 // refusal by guards is a *RefusedError. To publish the current snapshot again changes nothing.
 func (d *Dir) Publish(id string, o Publishing) (Current, error) {
-	// The lock creates the store's folders: not for a snapshot that is not there.
+	// lock creates the store's folders. Do not make a store for a snapshot that it does not have.
 	if _, err := d.Manifest(id); err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
