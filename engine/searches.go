@@ -11,9 +11,8 @@ import (
 )
 
 // searches remembers pages of word searches. A key has the snapshot's hash in it, so a swap clears
-// nothing. An entry holds card numbers and a position, and keeps no View alive. But the texts of a
-// position alias columns of the catalog, which stay for as long as the entry. The cache may lose an
-// entry: then the search runs again.
+// nothing. An entry holds card numbers and a position with texts of its own, so that it keeps nothing
+// of a View. The cache may lose an entry: then the search runs again.
 type searches struct {
 	pages *ristretto.Cache[string, index.Page]
 	// The cache has metrics of its own, which cost a hash and a sharded counter for each call.
@@ -53,6 +52,7 @@ func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit i
 	page := v.Index.Cards(dst, q, after, limit)
 	kept := page
 	kept.Cards = slices.Clone(page.Cards[len(dst):])
+	kept.Last = page.Last.Clone()
 	v.searches.pages.Set(key, kept, int64(len(key)+4*len(kept.Cards)+entryCost))
 	return page
 }

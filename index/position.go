@@ -25,6 +25,18 @@ type Position struct {
 	Number  string // cut to maxNumber bytes
 }
 
+// Clone is the same position with texts of its own: those of a walk alias columns of the catalog, which
+// whoever keeps a position would keep as well.
+func (p Position) Clone() Position {
+	text := p.ID + p.SetID + p.SetName + p.Number
+	for _, part := range []*string{&p.ID, &p.SetID, &p.SetName, &p.Number} {
+		n := len(*part)
+		*part, text = text[:n], text[n:] // air: a cut gives both halves
+	}
+
+	return p
+}
+
 // maxNumber and maxName keep a position short enough for a cursor of 512 characters.
 const maxNumber, maxName = 40, 60
 

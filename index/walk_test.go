@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -227,6 +228,24 @@ func TestPositionIsShort(t *testing.T) {
 	const head, mac = 27, 16 // of engine/cursor
 	if n := (head + len(p.AppendBinary(nil)) + mac) * 4 / 3; n > 500 {
 		t.Errorf("a cursor has %d characters", n)
+	}
+}
+
+// TestPositionClone: whoever keeps a copy of a position keeps no column of the catalog.
+func TestPositionClone(t *testing.T) {
+	o := newTruth(t, fixture.Random(3, fixture.Small))
+	page := o.x.Cards(nil, index.Query{Filter: index.NoFilter}, nil, 1)
+	p, own := page.Last, page.Last.Clone() // air: a pair
+	if own != p || p.ID == "" || p.SetID == "" || p.Number == "" {
+		t.Fatalf("a copy of %+v is %+v", p, own)
+	}
+
+	for _, texts := range [][2]string{
+		{p.ID, own.ID}, {p.SetID, own.SetID}, {p.SetName, own.SetName}, {p.Number, own.Number},
+	} {
+		if unsafe.StringData(texts[0]) == unsafe.StringData(texts[1]) {
+			t.Errorf("the copy has %q of the catalog", texts[1])
+		}
 	}
 }
 
