@@ -73,7 +73,11 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 		}
 
 		// What waited for a slow disk is charged: its client must have the time to take the answer.
-		if s.counts.answered(x) > lateAnswer {
+		took := s.counts.answered(x)
+		if s.Access != nil {
+			x.tellAccess(took)
+		}
+		if took > lateAnswer {
 			if conn, ok := ctx.Conn().(*front.Conn); ok {
 				conn.Answered(time.Now())
 			}

@@ -63,6 +63,8 @@ type Options struct {
 	// Version is the program's, for MCP's initialize.
 	Version string
 	Log     *slog.Logger
+	// Access is told of every request that has its answer, in its goroutine; nil for nobody.
+	Access func(Entry)
 }
 
 // Server answers HTTP requests.

@@ -32,7 +32,10 @@ type config struct {
 	Images    string `toml:"images" flag:"<DIR> with card images, by the names that the catalog gives"`
 	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
 	LogFormat string `toml:"log_format" flag:"text or json"`
+	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"`            // air: a tag is one text
 	DrainLead string `toml:"drain_lead" flag:"<DURATION> for which SIGTERM lets requests come before the listener closes, 10s at most"` // air: a tag is one text
+
+	AccessLogSample int `toml:"access_log_sample" flag:"a line for one request in <N>; errors of the server always have one"` // air: a tag is one text
 
 	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)"`                        // air: a tag is one text
 	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> of them at most from one address that is no trusted proxy (default: a quarter of all)"` // air: a tag is one text
@@ -93,7 +96,7 @@ func defaultConfig() config {
 	return config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:8081", LogFormat: "text", DrainLead: "0.5s",
 		Surfaces: []string{"live", "preview"}, DefaultSurface: "live", ProductPrefix: "prd", Guards: defaultGuards(),
-		RepliesMax: access.DefaultRepliesMax,
+		RepliesMax: access.DefaultRepliesMax, AccessLogSample: 1,
 		Feed: feedConfig{
 			URL: feed.DefaultURL, Interval: feed.DefaultInterval.String(), KeepDays: feed.DefaultKeepDays,
 			ImageInterval: feed.DefaultImageInterval.String(),
@@ -135,6 +138,8 @@ func (c *config) validate() error {
 	}
 	count("max_connections", c.MaxConnections)
 	count("max_connections_per_address", c.MaxConnectionsPerAddress)
+	wrong.when(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
+		c.AccessLogSample)
 	wrong.when((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.trustedProxies()
 	_, plans := c.plans()

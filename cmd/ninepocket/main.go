@@ -9,15 +9,21 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ninepocket/bench"
+	"ninepocket/collector"
 	"ninepocket/snapshot"
 )
+
+// parsing is how the parser of flags says that text is no number.
+var parsing = regexp.MustCompile(`strconv\.Parse(Int|Uint|Float): parsing "[^"]*": (invalid syntax|value out of range)`)
 
 // version is set by the linker.
 var version = "dev"
@@ -78,19 +84,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
 
 	// What cobra itself refuses is a mistake in the command line.
-	failed := &failure{code: exitUsage, hint: "run 'ninepocket --help' for the commands and their flags"}
+	failed := &failure{code: exitUsage, hint: "run '" + ran.CommandPath() + " --help'" + nearestFlag(ran, err)}
 	if known, ok := errors.AsType[*failure](err); ok {
 		failed = known
 	}
 
 	// Every message names the program once and says what it cannot do.
 	text := strings.TrimPrefix(err.Error(), "ninepocket: ")
+	text = parsing.ReplaceAllString(text, `want a number`)
 	if !strings.HasPrefix(text, "cannot ") {
 		text = "cannot run the command: " + text
 	}
@@ -126,7 +133,7 @@ func rootCommand() *cobra.Command {
 			keysLog(),
 			group("tenant", "Change what a tenant may do", tenantResetDay())),
 		group("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(), stateRepair()),
-		usageCommand(), bench.Command(fail),
+		usageCommand(), requestCommand(), bench.Command(fail),
 		group("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()),
 		healthcheckCommand(), manCommand(), versionCommand(), unpackCommand())
@@ -173,6 +180,22 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	}
 	cmd.AddCommand(subs...)
 	return cmd
+}
+
+// nearestFlag names the flag that an unknown one was meant to be, where one is near.
+func nearestFlag(cmd *cobra.Command, err error) string {
+	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
+	if !unknown {
+		return " for its flags"
+	}
+
+	near := collector.Nearest(given, func(each func(string)) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { each(f.Name) })
+	})
+	if near == "" {
+		return " for its flags"
+	}
+	return "; did you mean --" + near + "?"
 }
 
 // checkFolder refuses what looks like the address of a service. Taken for a folder, it would hide

@@ -12,6 +12,7 @@ import (
 	"ninepocket/internal/door"
 	"ninepocket/internal/tally"
 	"ninepocket/server"
+	"ninepocket/snapshot"
 )
 
 // metrics is what Prometheus reads: figures of the process, and counts of server, access and
@@ -55,6 +56,17 @@ func (s *service) Collect(metrics chan<- prometheus.Metric) {
 	counter(out, "key_reload_failures_total",
 		"Tries to read the keys file that failed; the last good one stays in force.", ring.Failures)
 
+	dropped := uint64(0)
+	if s.access != nil {
+		dropped = s.access.dropped.Load()
+	}
+	counter(out, "access_log_dropped_total", "Lines of the access log that a slow or failing disk cost.", dropped)
+	expires := int64(0)
+	if s.cert != nil {
+		expires = s.cert.Expires().Unix()
+	}
+	gauge(out, "certificate_expiry_timestamp_seconds",
+		"When the certificate of the API stops being valid; 0 where TLS does not end here.", expires)
 	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.",
 		flag(s.meteringFault() == nil))
 	out.metering(s.store.Stats(), now)
@@ -183,7 +195,25 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 	gauge(out, "snapshot_cards", "Cards in the served snapshot.", catalog.Cards.ID.Len())
 	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products().Items()))
 	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(catalog.Lanes.Variant))
+	days, groups := recentGaps(catalog)
+	gauge(out, "snapshot_missing_days", "Days of the last 30 that a daily feed has no prices of.", days)
+	gauge(out, "snapshot_missing_groups", "Groups that a daily feed has no prices of on the snapshot's date.", groups)
 	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
+}
+
+// recentGaps counts what is missing of late: days of the last 30, a day of two games once, and groups
+// of the snapshot's date.
+func recentGaps(c *snapshot.Catalog) (days, groups int) {
+	seen := map[snapshot.Day]bool{}
+	for i, day := range c.Gaps.Day {
+		switch {
+		case c.Gaps.Group.At(i) != "" && day == c.Date():
+			groups++
+		case c.Gaps.Group.At(i) == "" && day > c.Date()-30:
+			seen[day] = true
+		}
+	}
+	return len(seen), groups
 }
 
 func (out sink) engine(stats engine.Stats, now time.Time) {

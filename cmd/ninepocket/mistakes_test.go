@@ -16,6 +16,7 @@ import (
 // badValues are values that a flag must refuse as a mistake in the command line, by the flag's name
 // on whichever command. Numbers and truths are tried with what is neither besides.
 var badValues = map[string][]string{
+	"access-log-sample":           {"0", "-1"},
 	"admin":                       {"nonsense", "127.0.0.1:notaport", "127.0.0.1:70000"},
 	"base":                        {"nonsense", "../../etc"},
 	"base-url":                    {"cards.example.com", "ftp://cards.example.com", "https://cards.example.com/?q"},
@@ -71,11 +72,13 @@ var badValues = map[string][]string{
 // what there is.
 var freeFlags = []string{
 	"ninepocket snapshot rollback --reason",
-	"dir", "images", "into", "key", "mapping", "preview-key", "profiles", "ready-file", "ninepocket usage --tenant",
+	"access-log", "dir", "images", "into", "key", "mapping", "preview-key", "profiles", "ready-file",
+	"ninepocket usage --tenant",
 }
 
 // goodArgs are what a command wants besides the flag that is tried.
 var goodArgs = map[string][]string{
+	"ninepocket request":          {"req_x"},
 	"ninepocket feed pull":        {"tcgcsv", "--into", "feed"},
 	"ninepocket mapping suggest":  {"--source", "native:nowhere", "--into", "mapping"},
 	"ninepocket snapshot build":   {"--source", "native:nowhere"},

@@ -171,7 +171,8 @@ func TestPagesWordForWord(t *testing.T) {
 
 	// Keys and bills beside the running server, and a copy of its state.
 	id := regexp.MustCompile(`key_\w+`).FindString(d.pastes("ninepocket keys list --state state"))
-	says(t, d.pastes(shBlocks(t, "docs/SECURE.md", "Keys, plans, usage")[0], "key_…", id), "tenant,surface,plan,per_minute,per_day")
+	bills := d.pastes(shBlocks(t, "docs/SECURE.md", "Keys, plans, usage")[0], "key_…", id)
+	says(t, bills, "tenant,surface,plan,per_minute,per_day")
 	for line := range strings.SplitSeq(shBlocks(t, "docs/MOVE.md", "Backup and repair")[0], "\n") {
 		if !strings.Contains(line, "repair") {
 			d.pastes(line, "/backup/", filepath.Join(shop, "backup")+"-")

@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) { // air: one step
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "field": field, "flip": flip, "cut": cutFile, "serve": serveScript, "get": getScript,
-			"drain": stopScript,
+			"drain": stopScript, "requestid": requestID,
 		},
 	})
 }
@@ -230,6 +230,20 @@ func getScript(ts *testscript.TestScript, _ bool, args []string) {
 	if strconv.Itoa(resp.StatusCode) != args[0] {
 		ts.Fatalf("GET %s: status %d, want %s: %s", args[2], resp.StatusCode, args[0], body)
 	}
+}
+
+// requestID sets REQUEST to the id of the first line of an access log that has an operation and a
+// tenant: requestid games_list access.log
+func requestID(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		var l accessLine
+		ts.Check(json.Unmarshal([]byte(line), &l))
+		if l.Operation == args[0] && l.Tenant != "" {
+			ts.Setenv("REQUEST", l.RequestID)
+			return
+		}
+	}
+	ts.Fatalf("%s has no line of %s", args[1], args[0])
 }
 
 // stopScript sends SIGTERM to the server and wants a clean end.

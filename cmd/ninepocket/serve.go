@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -89,6 +90,10 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 		return asFailure(err, portRemedies, "")
 	}
 
+	s.access, err = openAccessLog(&c, cmd.OutOrStdout(), s.log)
+	if err != nil {
+		return fail(exitFailure, "", fmt.Errorf("cannot serve: the access log: %w", err))
+	}
 	if c.Images != "" {
 		s.images, err = server.OpenImages(c.Images)
 	}
@@ -252,6 +257,10 @@ func (s *service) takeOver(reread func() (layered, error)) error {
 		}
 	}
 
+	if s.access != nil {
+		s.access.turn()
+	}
+
 	// Also when the configuration cannot be read.
 	_, badKeys := s.ring.Reload()
 	return errors.Join(err, badKeys, s.reloadCertificate())
@@ -262,5 +271,9 @@ func newLog(w io.Writer, format string) *slog.Logger {
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, nil))
 	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{NoColor: !isTerminal(w), TimeFormat: time.RFC3339}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{NoColor: !colourful(w), TimeFormat: time.RFC3339}))
 }
+
+// colourful reports whether what is written is looked at by somebody who did not ask for none
+// (https://no-color.org).
+func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }

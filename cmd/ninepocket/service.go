@@ -55,6 +55,7 @@ type service struct {
 	store   access.Store
 	clock   access.Clock
 	cursors *cursor.Signer
+	access  *accessLog     // nil without one
 	images  *server.Images // nil without a folder
 	log     *slog.Logger
 	cert    *certificate.Certificate // of the API; nil when it is plain HTTP
@@ -140,6 +141,13 @@ func (s *service) run(ctx context.Context, all sockets) error {
 		<-ctx.Done()
 		return s.drain(ctx, adminServer)
 	})
+	// The log outlives the drain, whose requests it tells of.
+	if s.access != nil {
+		drained := make(chan struct{})
+		written := make(chan struct{})
+		go func() { defer close(written); s.access.run(drained) }()
+		defer func() { close(drained); <-written }()
+	}
 	task(func(ctx context.Context) { unlessItHangs(ctx, s.engine.Follow) })
 	task(func(ctx context.Context) { s.clock.Follow(ctx, s.clockStepped) })
 	task(func(ctx context.Context) { s.ring.Watch(ctx, access.RingPoll, s.keysChanged) })
@@ -209,7 +217,12 @@ func (s *service) newServer(api net.Listener) (*server.Server, error) {
 
 	// It was listened on, unless the service manager did.
 	listenHost, _, _ := net.SplitHostPort(c.Listen)
+	var told func(server.Entry)
+	if s.access != nil {
+		told = s.access.add
+	}
 	return server.New(server.Options{
+		Access: told,
 		Engine: s.engine, Gate: access.NewGate(s.ring, s.store), Clock: s.clock, Cursors: s.cursors,
 		Metering:  s.meteringFault,
 		BodyRoom:  bodyRoom(memoryLimit()),

@@ -170,7 +170,8 @@ func tenantResetDay() *cobra.Command {
 			"server. With --credits the preview credits of the period are whole again, and not the day.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			reset := func(f *access.KeyFile) error { return f.ResetDay(args[0], credits, time.Now()) }
+			now := time.Now()
+			reset := func(f *access.KeyFile) error { return f.ResetDay(args[0], credits, now) }
 			err := s.update(reset)
 			if err != nil {
 				return err
@@ -180,6 +181,7 @@ func tenantResetDay() *cobra.Command {
 			if credits {
 				what = "credits"
 			}
+			s.record(cmd, keyEntry{At: now, Command: "reset-day", Tenant: args[0], What: what})
 			told := map[string]string{"tenant": args[0], "reset": what}
 			return say(cmd, s.asJSON, told, "reset the %s of %s", what, args[0])
 		},
