@@ -111,6 +111,7 @@ func (v *victim) isDay(date time.Time) {
 		if err != nil {
 			v.t.Fatal(err)
 		}
+
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		said = fmt.Sprint(string(body), err)

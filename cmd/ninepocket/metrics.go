@@ -196,7 +196,7 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products().Items()))
 	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(catalog.Lanes.Variant))
 	days, groups := recentGaps(catalog)
-	gauge(out, "snapshot_missing_days", "Days of the last 30 that a daily feed has no prices of.", days)
+	gauge(out, "snapshot_missing_dates", "Days of the last 30 that a daily feed has no prices of.", days)
 	gauge(out, "snapshot_missing_groups", "Groups that a daily feed has no prices of on the snapshot's date.", groups)
 	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
 }
