@@ -16,6 +16,9 @@ var ErrCopy = errors.New("cannot write the copy")
 // cursorKeyName is a file of the state directory that belongs to the program around this package.
 const cursorKeyName = "cursor.key"
 
+// keyRecordName is likewise: the record of commands that changed keys.
+const keyRecordName = "keys.log"
+
 // BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
 // new directory must not be there, or be empty, and must be outside of the state directory. The copy
 // is checked before BackupState returns; when it fails nothing of the copy stays. Its files belong to
@@ -114,7 +117,7 @@ func checkTarget(stateDir, to string) error {
 // put there meanwhile stays.
 func removeCopy(to string, made bool) error {
 	var problems []error
-	for _, name := range []string{keysName, cursorKeyName, checkpointName, walDirName} {
+	for _, name := range []string{keysName, cursorKeyName, keyRecordName, checkpointName, walDirName} {
 		problems = append(problems, os.RemoveAll(filepath.Join(to, name)))
 	}
 	if made {
@@ -136,7 +139,7 @@ func holdCheckpoint(path string) (*fileLock, error) {
 
 // copyState copies the files of a state directory: the checkpoint before the log, which only grows.
 func copyState(from, to string) error {
-	files := []string{keysName, cursorKeyName, checkpointName}
+	files := []string{keysName, cursorKeyName, keyRecordName, checkpointName}
 	firsts, err := wal.Segments(filepath.Join(from, walDirName))
 	if err != nil {
 		return err

@@ -46,27 +46,35 @@ func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int
 		return "", nil, fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
 
-	moved := 0
-	all := 0
+	// Files that are wrong as a whole say nothing about the others.
+	var all, rest share
 	files = map[string]bool{}
 	for file, ratios := range k.files {
-		for _, ratio := range ratios {
-			if ratio > 1+movedShare || ratio < 1-movedShare {
-				moved++
-			}
-		}
-		all += len(ratios)
+		all.add(ratios)
 		if k.repriced(ratios) {
 			files[file] = true
+		} else {
+			rest.add(ratios)
 		}
 	}
 
-	share := float64(moved) / float64(max(all, 1))
 	limit := min(mostMoved*max(1, float64(k.apart)/7), movedAtMost)
-	if all >= leastJudged && share > limit && len(files)*2 > len(k.files) {
-		return fmt.Sprintf("%d of %d prices moved by more than 60 %%", moved, all), nil, nil
+	if len(files)*2 > len(k.files) || rest.of >= leastJudged && float64(rest.moved) > limit*float64(rest.of) {
+		return fmt.Sprintf("%d of %d prices moved by more than 60 %%", all.moved, all.of), nil, nil
 	}
 	return "", files, nil
+}
+
+// share is how many of some prices moved.
+type share struct{ moved, of int }
+
+func (s *share) add(ratios []float64) {
+	for _, ratio := range ratios {
+		if ratio > 1+movedShare || ratio < 1-movedShare {
+			s.moved++
+		}
+	}
+	s.of += len(ratios)
 }
 
 // repriced reports whether more than half of a file's prices are so many times what they were.

@@ -280,6 +280,26 @@ func TestBadSetOfAKeptDay(t *testing.T) {
 	h.holdsAll()
 }
 
+// TestDoubledKeptDay has a day refused whose prices are all twice what they were, and wants none of
+// them in the history; and half of a day that is so.
+func TestDoubledKeptDay(t *testing.T) {
+	t.Parallel()
+	for _, paths := range [][]string{{"tcgplayer/"}, {"tcgplayer/68/"}} {
+		h := newHouse(t, 12, 12)
+		h.pulls(exitOK)
+		h.publishes(exitOK)
+		h.evening(1, feedtest.Weather{Doubled: paths})
+		h.pulls(exitOK)
+		says(t, h.publishes(exitRefused), "guard prices_moved")
+		delete(h.pulled, dayName(1))
+
+		h.evening(2, feedtest.Weather{})
+		h.pulls(exitOK)
+		says(t, h.publishes(exitOK), "the kept day "+dayName(1)+" is left out: ")
+		h.holdsAll()
+	}
+}
+
 // TestMissingDayIsAdded pastes the command that a build names for a missing day, once its file was
 // found.
 func TestMissingDayIsAdded(t *testing.T) {

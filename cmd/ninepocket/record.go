@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,10 +76,26 @@ func appendLine(name string, line []byte) error {
 	}
 	// One write a line, so that commands side by side do not mix theirs.
 	_, err = file.Write(append(line, '\n'))
+	if err == nil && os.Getuid() == 0 {
+		err = giveAway(file, filepath.Dir(name))
+	}
 	if err == nil {
 		err = file.Sync()
 	}
 	return errors.Join(err, file.Close())
+}
+
+// giveAway lets a file that root may have made belong to who its folder belongs to: the server's
+// user writes it too.
+func giveAway(file *os.File, folder string) error {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+		return file.Chown(int(owner.Uid), int(owner.Gid))
+	}
+	return nil
 }
 
 func keysLog() *cobra.Command {

@@ -40,6 +40,8 @@ type Weather struct {
 	Empty  []string // paths that answer no results
 	// Wrong are paths of prices in cents, as if they were dollars.
 	Wrong []string
+	// Doubled are paths of prices that are twice what they should be.
+	Doubled []string
 	// RebuildAfter rebuilds the feed, a minute later, after so many requests; 0 for never.
 	RebuildAfter int
 	Down         bool // every request is 500
@@ -200,7 +202,11 @@ func (f *Feed) body(path string, at time.Time, w Weather) string {
 			if named(w.Empty, path) {
 				return reply([]any{})
 			}
-			return f.prices(g, at, named(w.Wrong, path))
+			factor := int64(1)
+			if named(w.Doubled, path) {
+				factor = 2
+			}
+			return f.prices(g, at, factor, named(w.Wrong, path))
 		}
 	}
 	return ""
@@ -246,10 +252,10 @@ func (f *Feed) products(g int) string {
 	}))
 }
 
-func (f *Feed) prices(g int, at time.Time, wrong bool) string {
+func (f *Feed) prices(g int, at time.Time, factor int64, wrong bool) string {
 	var all []any
 	for c := range f.PerGroup + 1 {
-		cents := Cents(Product(g, c), at)
+		cents := factor * Cents(Product(g, c), at)
 		price := json.Number(fmt.Sprintf("%d.%02d", cents/100, cents%100))
 		if wrong {
 			price = json.Number(strconv.FormatInt(cents, 10))
