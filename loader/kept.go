@@ -12,14 +12,15 @@ import (
 )
 
 // A kept day may be one that was refused when it was new. What no day does is left out of the history
-// as it was then; the figures are those of the guards prices_moved and sets_repriced, which judge
-// current prices alone.
+// as it was then; the figures are those of the guards prices_moved, sets_repriced and repeated_feed,
+// which judge current prices alone.
 const (
 	movedShare   = 0.60 // a price that went up or down by more has moved
 	mostMoved    = 0.05 // of a day's prices, within a week of what they are compared with
 	movedAtMost  = 0.50 // however many weeks
 	mostRepriced = 10.0 // by how much half of a group's prices may go up or down within a day
 	leastJudged  = 10   // prices; fewer say nothing
+	leastSame    = 20   // prices that did not change, before they are yesterday's
 )
 
 // keptDay holds a kept day's prices against those of the base.
@@ -62,16 +63,22 @@ func (b *builder) judgeKept(ctx context.Context, in opened, items map[string]int
 	if len(files)*2 > len(k.files) || rest.of >= leastJudged && float64(rest.moved) > limit*float64(rest.of) {
 		return fmt.Sprintf("%d of %d prices moved by more than 60 %%", all.moved, all.of), nil, nil
 	}
+	if all.of >= leastSame && all.same == all.of {
+		return fmt.Sprintf("not one of %d prices differs from the day before: yesterday's feed again", all.of), nil, nil
+	}
 	return "", files, nil
 }
 
-// share is how many of some prices moved.
-type share struct{ moved, of int }
+// share is how many of some prices moved, and how many did not at all.
+type share struct{ moved, same, of int }
 
 func (s *share) add(ratios []float64) {
 	for _, ratio := range ratios {
 		if ratio > 1+movedShare || ratio < 1-movedShare {
 			s.moved++
+		}
+		if ratio == 1 {
+			s.same++
 		}
 	}
 	s.of += len(ratios)

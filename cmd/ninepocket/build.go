@@ -235,7 +235,8 @@ func (flags *buildFlags) build(cmd *cobra.Command, o loader.Options) (*built, er
 	// A 7z archive is unpacked by a process of this program, which has bounds of its own.
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		// A bare root file system has no /proc; the name that it was started by will do.
+		self = os.Args[0]
 	}
 	o.Unpack = []string{self, "unpack"}
 

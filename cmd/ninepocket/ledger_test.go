@@ -300,6 +300,24 @@ func TestDoubledKeptDay(t *testing.T) {
 	}
 }
 
+// TestRepeatedKeptDay has the feed serve yesterday's prices under today's time, which is refused: they
+// are not to come into the history as today's the day after.
+func TestRepeatedKeptDay(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 12, 6)
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	h.evening(1, feedtest.Weather{Of: firstEvening})
+	h.pulls(exitOK)
+	says(t, h.publishes(exitRefused), "guard repeated_feed")
+	delete(h.pulled, dayName(1))
+
+	h.evening(2, feedtest.Weather{})
+	h.pulls(exitOK)
+	says(t, h.publishes(exitOK), "the kept day "+dayName(1)+" is left out: not one of")
+	h.holdsAll()
+}
+
 // TestMissingDayIsAdded pastes the command that a build names for a missing day, once its file was
 // found.
 func TestMissingDayIsAdded(t *testing.T) {

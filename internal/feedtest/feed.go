@@ -40,6 +40,8 @@ type Weather struct {
 	Empty  []string // paths that answer no results
 	// Wrong are paths of prices in cents, as if they were dollars.
 	Wrong []string
+	// Of is the day whose prices are served, zero for that of the feed: yesterday's file again.
+	Of time.Time
 	// Doubled are paths of prices that are twice what they should be.
 	Doubled []string
 	// RebuildAfter rebuilds the feed, a minute later, after so many requests; 0 for never.
@@ -143,6 +145,9 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	if !weather.Of.IsZero() && strings.HasSuffix(path, "/prices") {
+		at = weather.Of
+	}
 	body := f.body(path, at, weather)
 	switch {
 	case body == "":
