@@ -153,6 +153,9 @@ func (b *builder) openKept(sources []opened) ([]opened, error) {
 	}
 
 	var inputs []Input
+	if len(b.o.Kept) == 0 {
+		return nil, nil
+	}
 	has := b.daysOfBase()
 	for _, day := range slices.Sorted(maps.Keys(b.o.Kept)) {
 		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == whole {
@@ -181,28 +184,26 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 		return has
 	}
 
-	days := map[feedGame]map[snapshot.Day]bool{}
+	// Ten million points: an array, not a map.
+	first := base.Date() - snapshot.HistoryDays + 1
+	var days [snapshot.HistoryDays]bool
 	var points []snapshot.Point
-	for i, game := range slices.Concat(base.Cards.Game, base.Sealed.Game) {
+	for i := range base.NumItems() {
 		from, to := base.Lanes.Of.Range(i)
 		for lane := from; lane < to; lane++ {
-			key := feedGame{base.Lanes.Feed[lane], game}
-			if base.Feeds.Namespace.At(int(key.feed)) != source.KindTCGCSV {
+			if base.Feeds.Namespace.At(int(base.Lanes.Feed[lane])) != source.KindTCGCSV {
 				continue
 			}
-			if days[key] == nil {
-				days[key] = map[snapshot.Day]bool{}
-			}
-			points = base.History.AppendPoints(points[:0], lane, 0, base.Date())
+			points = base.History.AppendPoints(points[:0], lane, first, base.Date())
 			for _, point := range points {
-				days[key][point.Day] = true
+				days[point.Day-first] = true
 			}
 		}
 	}
 
-	for _, of := range days {
-		for day := range of {
-			has[day] = whole
+	for i, seen := range days {
+		if seen {
+			has[first+snapshot.Day(i)] = whole
 		}
 	}
 	for i, day := range base.Gaps.Day {
