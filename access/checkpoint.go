@@ -121,7 +121,11 @@ func (cp *checkpointer) lost(report func(error)) bool {
 func (cp *checkpointer) save(patience time.Duration) error {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
+	return cp.saveLocked(patience)
+}
 
+// saveLocked is save for a caller that holds the lock.
+func (cp *checkpointer) saveLocked(patience time.Duration) error {
 	if err := cp.journal.place(); err != nil {
 		return err
 	}

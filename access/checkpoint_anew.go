@@ -9,33 +9,45 @@ import (
 )
 
 // Checkpoint writes a checkpoint at once. Where the file of the last one is gone, damaged or another,
-// that fails with ErrCorrupt, unless anew says that a new file shall begin: with everything that is in memory, which is
-// what every account has used and may use. The ledger's rows of before are lost, with the replies that
-// were in the file alone; a file that is there is moved aside, and its name returned (decision 1768).
+// that fails with ErrCorrupt, unless anew says that a new file shall begin: with everything that is in
+// memory, which is what every account has used and may use. The ledger's rows of before are lost, with
+// the replies that were in the file alone; a file that is there is moved aside, and its name returned
+// (decision 1768).
 func (j *journal) Checkpoint(anew bool, now time.Time) (aside string, err error) {
 	if j.saver == nil {
 		return "", errors.ErrUnsupported
 	}
+	return j.saver.saveNow(anew, now)
+}
+
+// saveNow is Checkpoint. It is one step for others that write checkpoints: what one of them has just
+// begun anew must not be taken for lost.
+func (cp *checkpointer) saveNow(anew bool, now time.Time) (aside string, err error) {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	err = cp.saveLocked(bboltPatience)
+	if errors.Is(err, errTorn) {
+		err = cp.saveLocked(bboltPatience) // a page that could not be read once is no damage
+	}
+
 	// bbolt has errors of its own for a file that is none of its.
-	err = j.saver.save(bboltPatience)
-	if errors.Is(err, fs.ErrNotExist) || err != nil && errors.Is(checkPages(j.saver.path), ErrCorrupt) {
+	if errors.Is(err, fs.ErrNotExist) || err != nil && errors.Is(checkPages(cp.path), ErrCorrupt) {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if !anew || !errors.Is(err, ErrCorrupt) {
 		return "", err
 	}
 
-	aside, err = j.saver.beginAnew(now)
+	aside, err = cp.beginAnew(now)
 	if err != nil {
 		return "", err
 	}
-	return aside, j.saver.save(bboltPatience)
+	return aside, cp.saveLocked(bboltPatience)
 }
 
-// beginAnew makes the next checkpoint begin a file and hold all that is in memory.
+// beginAnew makes the next checkpoint begin a file and hold all that is in memory. The caller holds
+// the lock.
 func (cp *checkpointer) beginAnew(now time.Time) (aside string, err error) {
-	cp.mu.Lock()
-	defer cp.mu.Unlock()
 	if err := cp.journal.place(); err != nil {
 		return "", err
 	}

@@ -215,3 +215,35 @@ func TestCheckpointAnew(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckpointsAnewTogether asks for a new checkpoint file many times at once, where the file is gone.
+// One of them begins it, and no other takes it for lost: it has rows of the ledger already.
+func TestCheckpointsAnewTogether(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		r := newRemoved(t)
+		r.call()
+		r.isWell()
+		r.call()
+		if err := os.Remove(r.path); err != nil {
+			t.Fatal(err)
+		}
+
+		var asking sync.WaitGroup
+		begin := make(chan struct{})
+		for range 16 {
+			asking.Go(func() {
+				<-begin
+				aside, err := r.store.Checkpoint(true, testTime)
+				if aside != "" || err != nil {
+					t.Errorf("moved to %q: %v", aside, err)
+				}
+			})
+		}
+		close(begin)
+		asking.Wait()
+		r.told = 1 // since the checkpoint before
+		r.isWell()
+		r.dies()
+	}
+}

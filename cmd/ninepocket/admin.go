@@ -64,7 +64,13 @@ func (s *service) checkpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	anew := r.URL.Query().Get("anew") == "yes"
+	query := r.URL.Query()
+	anew := query.Get("anew") == "yes"
+	if !anew && query.Has("anew") {
+		http.Error(w, "anew takes yes alone", http.StatusBadRequest)
+		return
+	}
+
 	aside, err := embedded.Checkpoint(anew, time.Now())
 	switch {
 	case err != nil && !anew && errors.Is(err, access.ErrCorrupt):

@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -63,6 +65,9 @@ func serve(cmd *cobra.Command, c config, reread func() (layered, error)) error {
 	// memory.
 	debug.SetTraceback("crash")
 	noCoreFile()
+	// Who reads the log may go, as the system's journal does when it is restarted: the server does not
+	// end with it. A service manager takes that signal for a wanted end.
+	signal.Ignore(syscall.SIGPIPE)
 
 	// The clock of all requests begins here, so that limits count in one time.
 	now := time.Now()
