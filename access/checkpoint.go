@@ -280,7 +280,11 @@ func (cp *checkpointer) open(patience time.Duration) (*boltFile, error) {
 				if cp.have > 0 {
 					flag &^= os.O_CREATE
 				}
-				return os.OpenFile(name, flag, mode)
+				file, err := os.OpenFile(name, flag, mode)
+				if err == nil && cp.have == 0 {
+					keepOwner(name)
+				}
+				return file, err
 			},
 		})
 	}

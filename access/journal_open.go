@@ -3,7 +3,6 @@ package access
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,7 +16,7 @@ func openJournal(stateDir string, options *EmbeddedOptions) (*journal, error) {
 	if _, err := wal.Segments(filepath.Join(stateDir, walDirName)); err != nil {
 		return nil, fmt.Errorf("cannot open metering in %q: %w", stateDir, err)
 	}
-	if err := os.MkdirAll(filepath.Join(stateDir, walDirName), 0o700); err != nil {
+	if err := makeStateDir(filepath.Join(stateDir, walDirName)); err != nil {
 		return nil, fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
 
@@ -74,7 +73,7 @@ func (j *journal) recover(stateDir string, options *EmbeddedOptions) error {
 
 	j.log, err = wal.Start(walDir, end.Last+1, wal.Options{
 		Create: options.create, OnSync: j.meter.synced, Inline: options.inline, Now: options.now,
-		Ready: func() error { return j.lock.moved(j.dir) },
+		Ready: func() error { return j.lock.moved(j.dir) }, Made: keepOwner,
 	})
 	if err != nil {
 		return err

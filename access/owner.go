@@ -86,6 +86,21 @@ func (of owner) givePath(path string) error {
 	return errors.Join(of.give(file), file.Close())
 }
 
+// keepOwner gives what a server that root runs has made to who its directory belongs to, where that is
+// possible: the next server may be that user's.
+func keepOwner(path string) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return
+	}
+	if of := ownerOf(info, 0); of.uid > 0 {
+		_ = os.Lchown(path, of.uid, of.gid) // else it is root's, as before
+	}
+}
+
 // checkOwner finds out whether this user can make a file that belongs to who it has to belong to. It
 // leaves nothing behind.
 func checkOwner(path string) error {

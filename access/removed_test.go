@@ -9,12 +9,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
 // removed is a running store whose files somebody removes or moves.
 type removed struct {
 	*heldCheckpoint
-	dir string
+	dir    string
+	create func(path string) (wal.Segment, error) // nil: as usual
 
 	mu      sync.Mutex
 	reports []error
@@ -38,7 +41,8 @@ func (r *removed) open() {
 	r.t.Helper()
 	var err error
 	r.store, err = OpenEmbedded(r.dir, EmbeddedOptions{
-		Now: instant(testTime), CheckpointEvery: time.Hour, unsynced: true, boot: noBoot, Report: func(err error) {
+		Now: instant(testTime), CheckpointEvery: time.Hour, unsynced: true, boot: noBoot, create: r.create,
+		Report: func(err error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.reports = append(r.reports, err)

@@ -6,12 +6,20 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ninepocket/internal/wal"
 )
 
-// TestLogFillsItsDisk makes more calls than a small file system has room for in one log. Checkpoints
-// make the room again, with nobody's help: calls are refused for a moment, and all that were not are
-// charged.
+// TestLogFillsItsDisk makes more calls than a small file system has room for in one log, which is mapped
+// or written. Checkpoints make the room again, with nobody's help: calls are refused for a moment, and
+// all that were not are charged.
 func TestLogFillsItsDisk(t *testing.T) {
+	t.Parallel()
+	t.Run("mapped", func(t *testing.T) { fillDisk(t, wal.MapSegment) })
+	t.Run("written", func(t *testing.T) { fillDisk(t, wal.WriteSegment) })
+}
+
+func fillDisk(t *testing.T, create func(string) (wal.Segment, error)) {
 	t.Parallel()
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=800k"); err != nil {
@@ -20,7 +28,7 @@ func TestLogFillsItsDisk(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
 
 	live, _ := faultKeys(t)
-	r := &removed{dir: filepath.Join(disk, "state")}
+	r := &removed{dir: filepath.Join(disk, "state"), create: create}
 	r.heldCheckpoint = &heldCheckpoint{t: t, live: live, path: filepath.Join(r.dir, checkpointName)}
 	err := UpdateKeys(r.dir, func(f *KeyFile) error {
 		_, _, err := f.Create(NewKey{Tenant: "live", Kind: Live, Plan: "pro"}, testTime)

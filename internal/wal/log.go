@@ -37,6 +37,7 @@ type Log struct {
 	now    func() time.Time
 
 	ready    func() error
+	made     func(path string)
 	segments segments
 
 	unmapped error // why the segments are written and not mapped; nil when they are
@@ -79,6 +80,8 @@ type Options struct {
 	Inline bool
 	// Ready says why no segment may be made now, such as that its directory is elsewhere; nil = always.
 	Ready func() error
+	// Made is told of each file and folder that was made, before it has anything in it; nil = nobody.
+	Made func(path string)
 	// Now is the time that mending goes by; nil = time.Now.
 	Now func() time.Time
 }
@@ -95,6 +98,10 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 		l.now = time.Now
 	}
 	l.ready = options.Ready
+	l.made = options.Made
+	if l.made == nil {
+		l.made = func(string) {}
+	}
 	l.segments.files = map[uint64]fs.FileInfo{}
 	l.written.Store(next - 1)
 	l.synced.Store(next - 1)
@@ -146,12 +153,14 @@ func (l *Log) open(first uint64, records []byte) (Segment, error) {
 	// Somebody may have removed the directory with all that was in it.
 	file, err := l.create(path + newSuffix)
 	if errors.Is(err, fs.ErrNotExist) && os.Mkdir(l.dir, 0o700) == nil {
+		l.made(l.dir)
 		file, err = l.create(path + newSuffix)
 		err = cmp.Or(err, SyncDir(filepath.Dir(l.dir)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
+	l.made(path + newSuffix)
 
 	// A mapped segment wants its header alone on disk before anything follows.
 	err = writeSynced(file, segmentHead(first))

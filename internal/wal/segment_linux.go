@@ -9,17 +9,6 @@ import (
 	"syscall"
 )
 
-// How much of a segment is allocated and mapped at a time: as much again as was written, within
-// these bounds.
-const (
-	leastChunk = 64 << 10
-	mostChunk  = 1 << 20
-)
-
-// spareRoom is what a log that grows leaves free on its file system. When a disk is full of the log
-// itself, nothing but a checkpoint makes room, and that needs some: two segments, and pages.
-const spareRoom = 256 << 10
-
 // mappedSegment is a segment whose end is mapped into memory, so that writing is copying. What was
 // copied is in the page cache, as after write(2): it outlives the process, and Sync puts it on
 // disk.
@@ -88,7 +77,10 @@ func (s *mappedSegment) Write(p []byte) (int, error) {
 		s.length = s.size
 		return n, err
 	case s.size+int64(len(p)) > s.base+int64(len(s.chunk)):
-		err := s.checkRoom(len(p))
+		var err error
+		if s.size > segmentHeader { // one that is as it began may take the room that is spared
+			err = checkRoom(s.file, s.size, len(p))
+		}
 		if err == nil {
 			err = s.grow(len(p), leastChunk)
 		}
@@ -121,24 +113,6 @@ func (s *mappedSegment) begin() (err error) {
 		}
 	}
 	return err
-}
-
-// checkRoom is ErrRoom when growing by n bytes would take the room that is spared. A segment that is
-// as it began may take it.
-func (s *mappedSegment) checkRoom(n int) error {
-	if s.size <= segmentHeader {
-		return nil
-	}
-	var system syscall.Statfs_t
-	if err := retryInterrupted(func() error { return syscall.Fstatfs(s.fd(), &system) }); err != nil {
-		return nil //nolint:nilerr // the allocation itself finds out
-	}
-
-	free := uint64(system.Bsize) * system.Bavail
-	if free < uint64(max(min(s.size, mostChunk), leastChunk, int64(n))+spareRoom) {
-		return fmt.Errorf("allocate: %w", ErrRoom)
-	}
-	return nil
 }
 
 // grow allocates and maps the page where the next record begins and what follows, with room for n

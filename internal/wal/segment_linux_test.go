@@ -148,7 +148,7 @@ func TestUnmapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Abandon()
-	if _, ok := l.file.(*os.File); !ok || !errors.Is(l.Unmapped(), errors.ErrUnsupported) {
+	if _, ok := l.file.(*writtenSegment); !ok || !errors.Is(l.Unmapped(), errors.ErrUnsupported) {
 		t.Fatalf("%T, %v", l.file, l.Unmapped())
 	}
 

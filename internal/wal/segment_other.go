@@ -2,8 +2,14 @@
 
 package wal
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
 // MapSegment is of Linux: elsewhere it is not known that what was copied into a mapping and synced
 // by its file is on disk.
 func MapSegment(string) (Segment, error) { return nil, errors.ErrUnsupported }
+
+// checkRoom is of Linux: elsewhere nobody asks how much room there is.
+func checkRoom(*os.File, int64, int) error { return nil }
