@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -190,6 +191,57 @@ func TestSlowMeter(t *testing.T) {
 			}
 			if r, err := c.next(); err != nil || r.status != http.StatusOK {
 				t.Fatalf("%d, %v", r.status, err)
+			}
+		}
+	})
+}
+
+// TestAnswersBeforeASlowBody sends requests, and the beginning of another one behind them in the same
+// piece, whose body comes later: the answers to those before do not wait for it.
+func TestAnswersBeforeASlowBody(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, w *world, l *pipes) {
+		head := "POST /v1/cards/batch HTTP/1.1\r\nHost: cards.test\r\nX-API-Key: " + w.named("bench") + "\r\n" +
+			"Content-Type: application/json\r\n"
+		for begin, rest := range map[string]string{
+			head + "Content-Length: 13\r\n\r\n":                         `{"ids":["x"]}`,
+			head + "Content-Length: 13\r\n\r\n{\"ids\"":                 `:["x"]}`,
+			head + "Content-Length: 13\r\nExpect: 100-continue\r\n\r\n": `{"ids":["x"]}`,
+			head + "Transfer-Encoding: chunked\r\n\r\nd\r\n{":           "\"ids\":[\"x\"]}\r\n0\r\n\r\n",
+			head + "Content-Le":                                         "ngth: 13\r\n\r\n{\"ids\":[\"x\"]}",
+		} {
+			c := l.dial()
+			defer c.Close()
+			first, firstID := probe()
+			second, secondID := probe()
+			begun := time.Now()
+			if _, err := io.WriteString(c, first+second+begin); err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range []string{firstID, secondID} {
+				if r, err := c.next(); err != nil || r.header.Get("X-Request-Id") != id {
+					t.Fatalf("before %q: %v %v", begin, err, r.header)
+				}
+			}
+			if waited := time.Since(begun); waited > 0 {
+				t.Errorf("before %q: answered after %v", begin, waited)
+			}
+
+			if strings.Contains(begin, "Expect") {
+				if r, err := c.next(); err != nil || r.status != http.StatusContinue {
+					t.Errorf("%q: %d, %v", begin, r.status, err)
+				}
+			}
+			time.Sleep(time.Second)
+			if _, err := io.WriteString(c, rest+first); err != nil {
+				t.Fatal(err)
+			}
+			r, err := c.next()
+			if err != nil || r.status != http.StatusOK {
+				t.Errorf("after %q: %d %s, %v", begin, r.status, r.body, err)
+			}
+			if r, err := c.next(); err != nil || r.header.Get("X-Request-Id") != firstID {
+				t.Errorf("behind %q: %v %v", begin, err, r.header)
 			}
 		}
 	})

@@ -114,7 +114,8 @@ type Conn struct {
 	Note any
 
 	guard strict.Guard
-	err   error // of the last read
+	err   error  // of the last read
+	held  []byte // of a request that is not whole: see Read
 	open  *Connections
 	over  atomic.Bool // nobody waits for an answer: the line ended or failed, or it was idle
 
@@ -185,7 +186,17 @@ func (conn *Conn) Err() error { return conn.err }
 
 // Read reads requests as far as they are good. It belongs to the goroutine that serves the
 // connection.
+//
+// The beginning of a request whose body is still to come is handed on by itself: fasthttp writes no
+// answers while it has bytes of another request, and would keep those to earlier requests back until
+// the body is whole.
 func (conn *Conn) Read(p []byte) (int, error) {
+	if len(conn.held) > 0 {
+		n := copy(p, conn.held)
+		conn.held = conn.held[n:]
+		return n, nil
+	}
+	conn.held = nil
 	if fault := conn.guard.Fault(); fault != nil {
 		return 0, fault
 	}
@@ -206,6 +217,11 @@ func (conn *Conn) Read(p []byte) (int, error) {
 		err = fault
 	}
 	conn.err = err
+
+	if begun := conn.guard.Begun(); err == nil && begun > 0 && conn.guard.InBody() {
+		conn.held = bytes.Clone(p[begun:n])
+		n = begun
+	}
 	return n, err
 }
 

@@ -50,6 +50,7 @@ type Guard struct {
 	Room func(n int) bool
 
 	state   state
+	begun   int // see Begun
 	fault   *Fault
 	request request // whose head is being read, or was read last
 	body    body
@@ -86,6 +87,7 @@ func (g *Guard) Check(p []byte) (int, *Fault) {
 
 	at := 0
 	begun := 0 // where the current request's head lies in p, if it is whole there
+	defer func() { g.begun = begun }()
 	for at < len(p) {
 		if g.state == inHead {
 			begun = at
@@ -121,6 +123,10 @@ func (g *Guard) Check(p []byte) (int, *Fault) {
 	}
 	return at, nil
 }
+
+// Begun is where in the bytes of the last Check the request begins that is being read; 0 when it began
+// in earlier ones.
+func (g *Guard) Begun() int { return g.begun }
 
 // Idle reports whether the connection is between two requests: nothing of another one has come.
 func (g *Guard) Idle() bool { return g.state == inHead && len(g.kept) == 0 }
