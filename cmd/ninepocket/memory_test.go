@@ -80,7 +80,9 @@ func (g *memoryGroup) peak() int64 {
 func floodMemory(t *testing.T, path string) {
 	t.Helper()
 	const bodies = 240
-	const limit = 26 << 20
+	// What the program takes without requests, 15 MiB, 25 kB for each of 340 connections, and a quarter
+	// for bodies; where there is more, the load takes 26 to 29 MiB.
+	const limit = 32 << 20
 	g := newMemoryGroup(t)
 	g.set(limit)
 	p := newProgram(t)
@@ -145,10 +147,11 @@ func floodMemory(t *testing.T, path string) {
 	if later.Load() == 0 {
 		t.Error("no body was refused")
 	}
-	// 90 % of the limit are the runtime's, which collects as hard as it must to stay below. In a short
-	// time on a busy machine it may not come so far.
-	if long() && peak < limit*4/5 || peak > limit {
-		t.Errorf("%d bytes were used of %d: the limit was not reached", peak, limit)
+	// The bodies that were read on had all the room that bodies may have. In a short time on a busy
+	// machine they may not come so far.
+	room := bodyRoom(limit / 100 * heapShare)
+	if long() && peak-atFirst < room || peak > limit {
+		t.Errorf("%d bytes were used of %d, %d at first: %d more are bodies", peak, limit, atFirst, room)
 	}
 	f.end()
 	f.comesBack()
