@@ -273,6 +273,13 @@ func TestRepair(t *testing.T) {
 		}), ""},
 		{"a record in the middle of the log", flip(walDirName, func(data []byte) int { return len(data) / 2 }), ""},
 		{"the log gone", func(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) }, ""},
+		{"the log emptied", func(dir string) error {
+			names, err := filepath.Glob(filepath.Join(dir, walDirName, "*"))
+			for _, name := range names {
+				err = errors.Join(err, os.Truncate(name, 0))
+			}
+			return err
+		}, ""},
 		{"the checkpoint gone", func(dir string) error { return os.Remove(filepath.Join(dir, checkpointName)) }, ""},
 		{"the checkpoint cut short", func(dir string) error {
 			return os.Truncate(filepath.Join(dir, checkpointName), 9000)

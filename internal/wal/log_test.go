@@ -129,7 +129,7 @@ func TestRemoveThrough(t *testing.T) {
 }
 
 // TestTornEnd cuts the last segment at every byte: what is whole is read, the rest is reported as
-// torn, never as damage.
+// torn, never as damage. A segment gets its name when its header is on disk: what is shorter is damage.
 func TestTornEnd(t *testing.T) {
 	t.Parallel()
 	dir, path := writeLog(t, 10, 4)
@@ -149,6 +149,12 @@ func TestTornEnd(t *testing.T) {
 			}
 
 			count, end, err := readLog(t, dir, 0)
+			if size < segmentHeader {
+				if !errors.Is(err, ErrCorrupt) {
+					t.Fatalf("cut at %d: %v, want ErrCorrupt", size, err)
+				}
+				continue
+			}
 			if err != nil || count < last || count < 8 || count > 10 {
 				t.Fatalf("cut at %d: %d records after %d, %+v, %v", size, count, last, end, err)
 			}

@@ -141,10 +141,8 @@ func (end *End) segment(dir string, first, next uint64, visit Visitor) error {
 // was written again there, after a failure.
 func (end *End) records(path string, data []byte, first, next uint64, visit Visitor) error {
 	isLast := next == 0
+	// A segment has its name since its header was on disk, so that one without was cut.
 	if !parseSegmentHeader(data, first) {
-		if isLast && len(data) <= segmentHeader {
-			return nil // cut off while it was made: nothing was ever in it
-		}
 		return fmt.Errorf("%w: log segment %q: bad header", ErrCorrupt, path)
 	}
 

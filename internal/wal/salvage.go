@@ -30,6 +30,10 @@ func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error)
 			lost = append(lost, fmt.Sprintf("log segment %s: %v", SegmentName(first), err))
 			continue
 		}
+		if len(data) < segmentHeader {
+			lost = append(lost, fmt.Sprintf("log segment %s: it is cut to %d bytes", SegmentName(first), len(data)))
+			continue
+		}
 
 		// A segment ends where the next one begins.
 		next := ^uint64(0)
