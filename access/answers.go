@@ -201,6 +201,18 @@ func (rs *replies) takeFresh() (fresh map[replyName]reply, gone []int64) {
 	return rs.saving, gone
 }
 
+// rewrite makes the next checkpoint write all that is kept. Of a reply that was in a lost file it writes
+// all but the data, so that a repetition is refused, by the next server too, and not charged again.
+func (rs *replies) rewrite() {
+	for _, gen := range rs.kept {
+		for name, ans := range gen.byName {
+			if rs.fresh[name].at < ans.at {
+				rs.fresh[name] = reply{answer: ans}
+			}
+		}
+	}
+}
+
 // saved ends a checkpoint that was written.
 func (rs *replies) saved() {
 	for _, r := range rs.saving {

@@ -11,8 +11,8 @@ import (
 // Checkpoint writes a checkpoint at once. Where the file of the last one is gone, damaged or another,
 // that fails with ErrCorrupt, unless anew says that a new file shall begin: with everything that is in
 // memory, which is what every account has used and may use. The ledger's rows of before are lost, with
-// the replies that were in the file alone; a file that is there is moved aside, and its name returned
-// (decision 1768).
+// the replies that were in the file alone: their repetitions are refused, and not charged. A file that
+// is there is moved aside, and its name returned (decision 1768).
 func (j *journal) Checkpoint(anew bool, now time.Time) (aside string, err error) {
 	if j.saver == nil {
 		return "", errors.ErrUnsupported
@@ -70,6 +70,7 @@ func (cp *checkpointer) beginAnew(now time.Time) (aside string, err error) {
 	for _, a := range cp.journal.all("") {
 		a.mu.Lock()
 		a.dirty = true
+		a.replies.rewrite()
 		a.mu.Unlock()
 	}
 	return aside, nil

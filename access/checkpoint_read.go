@@ -158,6 +158,9 @@ func (cp *checkpointer) readReply(tenant string, name replyName, want answer) ([
 		}
 
 		r, err := decodeAnswer(value)
+		if err == nil && len(r.data) == 0 {
+			err = fmt.Errorf("%w: a reply was in a file that was lost", ErrCorrupt)
+		}
 		data = slices.Clone(r.data)
 		return err
 	})

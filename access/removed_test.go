@@ -4,6 +4,7 @@ package access
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -250,4 +251,34 @@ func TestCheckpointsAnewTogether(t *testing.T) {
 		r.isWell()
 		r.dies()
 	}
+}
+
+// TestRepliesOfALostCheckpoint repeats batches whose replies were in the lost file alone, also to the
+// next store: they are refused, and not charged again.
+func TestRepliesOfALostCheckpoint(t *testing.T) {
+	t.Parallel()
+	r := newRemoved(t)
+	r.isWell()
+	if err := os.Remove(r.path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.store.Checkpoint(true, testTime); err != nil {
+		t.Fatal(err)
+	}
+
+	_, preview := faultKeys(t)
+	refused := func(when string) {
+		t.Helper()
+		for i := range 8 {
+			ticket := Ticket{Principal: preview, Rule: RuleFor(preview, PricesBatch)}
+			claim, err := r.store.Begin(ticket, fmt.Sprint("batch", i), BodyHash{1}, instant(testTime))
+			if err == nil {
+				t.Errorf("%s: batch%d is claimed: %+v", when, i, claim)
+			}
+		}
+	}
+	refused("the same store")
+	r.told = r.ledger()
+	r.dies()
+	refused("the next one")
 }
