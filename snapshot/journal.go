@@ -114,6 +114,12 @@ func (d *Dir) publications(cur Current) []Publication {
 	})
 }
 
+// HasRecords reports whether something was published, or nearly, also where the pointer is gone.
+func (d *Dir) HasRecords() bool {
+	past, err := d.readJournal()
+	return err != nil || len(past) > 0
+}
+
 // readJournal returns what the journal records. A missing journal records nothing.
 func (d *Dir) readJournal() ([]Publication, error) {
 	b, err := os.ReadFile(filepath.Join(d.root, journalName))

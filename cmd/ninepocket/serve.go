@@ -173,8 +173,14 @@ func (c *config) noSnapshot(err error) error {
 		return fail(exitFailure, hint, cannot(err))
 	}
 
-	// The folder of a disk that is not mounted yet has nothing published either.
-	if absent := snapshot.OpenDir(c.Store).Exists(); absent != nil {
+	// The folder of a disk that is not mounted yet has nothing published either. Nor has a store whose
+	// pointer somebody removed, and may put back.
+	store := snapshot.OpenDir(c.Store)
+	absent := store.Exists()
+	if absent == nil && store.HasRecords() {
+		absent = err
+	}
+	if absent != nil {
 		_, hint = remedyOf(absent, storeRemedies, c.Store)
 		return fail(exitFailure, hint, cannot(absent))
 	}
