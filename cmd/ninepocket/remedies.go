@@ -115,8 +115,8 @@ func remedyOf(err error, remedies []remedy, folder string) (code int, hint strin
 	return exitFailure, ""
 }
 
-// unreadable reports whether the file of the configuration could not be read for a reason that may pass, and what to do about
-// it. It is no mistake of the file then.
+// unreadable reports whether the file of the configuration could not be read for a reason that may
+// pass, and what to do about it. It is no mistake of the file then.
 func unreadable(err error) (hint string, is bool) {
 	failed, is := errors.AsType[*fs.PathError](err)
 	if !is {
