@@ -30,8 +30,9 @@ func (cp *checkpointer) saveNow(anew bool, now time.Time) (aside string, err err
 		err = cp.saveLocked(bboltPatience) // a page that could not be read once is no damage
 	}
 
-	// bbolt has errors of its own for a file that is none of its.
-	if errors.Is(err, fs.ErrNotExist) || err != nil && errors.Is(checkPages(cp.path), ErrCorrupt) {
+	// bbolt has errors of its own for a file that is none of its. What is not there may be the log.
+	_, gone := os.Stat(cp.path)
+	if err != nil && (errors.Is(gone, fs.ErrNotExist) || errors.Is(checkPages(cp.path), ErrCorrupt)) {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if !anew || !errors.Is(err, ErrCorrupt) {

@@ -282,3 +282,26 @@ func TestRepliesOfALostCheckpoint(t *testing.T) {
 	r.dies()
 	refused("the next one")
 }
+
+// TestCheckpointAnewWithoutALog asks for a new checkpoint file where it is the log that cannot be made:
+// the file that is there stays.
+func TestCheckpointAnewWithoutALog(t *testing.T) {
+	t.Parallel()
+	r := newRemoved(t)
+	r.call()
+	r.isWell()
+	r.call()
+	log := filepath.Join(r.dir, walDirName)
+	if err := errors.Join(os.RemoveAll(log), os.Symlink("nowhere", log)); err != nil {
+		t.Fatal(err)
+	}
+	if aside, err := r.store.Checkpoint(true, testTime); aside != "" || err == nil {
+		t.Errorf("moved to %q: %v", aside, err)
+	}
+
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	r.isWell()
+	r.dies()
+}

@@ -72,6 +72,9 @@ func (s *service) checkpoint(w http.ResponseWriter, r *http.Request) {
 	}
 
 	aside, err := embedded.Checkpoint(anew, time.Now())
+	if aside != "" { // also where the new one could not be written yet
+		s.log.Warn("the checkpoint begins anew", slog.String("moved_to", aside))
+	}
 	switch {
 	case err != nil && !anew && errors.Is(err, access.ErrCorrupt):
 		const hint = "\nPOST /-/checkpoint?anew=yes begins a new file with what is in memory: every account, but no " +
@@ -83,9 +86,6 @@ func (s *service) checkpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	if aside != "" {
-		s.log.Warn("the checkpoint begins anew", slog.String("moved_to", aside))
-	}
 	_, _ = w.Write([]byte("written\n"))
 }
 
