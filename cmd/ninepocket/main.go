@@ -34,7 +34,7 @@ const (
 	exitFailure
 	exitUsage
 	exitRefused  // verification failed or a guard refused
-	exitNotReady // serve: the keys file has no key, or nothing was ever published in the store
+	exitNotReady // serve lacks keys or a loadable snapshot
 )
 
 // failure is an error with the exit code and the hint that go with it.

@@ -115,17 +115,14 @@ func remedyOf(err error, remedies []remedy, folder string) (code int, hint strin
 	return exitFailure, ""
 }
 
-// unreadable reports whether the file of the configuration could not be read for a reason that may
-// pass, and what to do about it. It is no mistake of the file then.
+// unreadable reports whether the file of the configuration is there and could not be read, and what to
+// do about it. It is no mistake of the file then.
 func unreadable(err error) (hint string, is bool) {
 	failed, is := errors.AsType[*fs.PathError](err)
-	if !is {
+	if !is || errors.Is(err, fs.ErrNotExist) {
 		return "", false
 	}
 	_, hint = remedyOf(err, nil, failed.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		hint = "look at --config and NINEPOCKET_CONFIG, and whether the disk of " + failed.Path + " is mounted"
-	}
 	if errors.Is(err, fs.ErrPermission) {
 		hint = "let the user that runs this read " + failed.Path
 	}

@@ -146,13 +146,14 @@ func (s *service) openKeys() error {
 		return fail(exitUsage, "", err)
 	}
 
-	// A directory whose disk is not mounted yet looks like one that was never used: the next try may
-	// find the keys. A keys file without any stays as it is.
+	// A directory whose disk is not mounted yet looks like one that was never used, so the hint speaks
+	// of both.
 	state := s.config.State
 	s.ring, err = access.OpenKeyRing(state, plans)
 	switch {
 	case errors.Is(err, access.ErrNoKeysFile):
-		return asFailure(fmt.Errorf("cannot serve without keys: %w", err), stateRemedies, state)
+		_, hint := remedyOf(err, stateRemedies, state)
+		return fail(exitNotReady, hint, fmt.Errorf("cannot serve without keys: %w", err))
 	case err != nil:
 		return asFailure(err, stateRemedies, state)
 	case s.ring.Len() == 0:
@@ -163,14 +164,17 @@ func (s *service) openKeys() error {
 	return nil
 }
 
-// noSnapshot is how a start ends that found nothing to serve. Only a store that can be read, and in
-// which nothing was ever published, stays as it is until somebody publishes: all else is tried again.
+// noSnapshot is how a start ends that found nothing to serve: its code says so, but where the system
+// refused to read the store, which is a failure.
 func (c *config) noSnapshot(err error) error {
 	hint := "run: ninepocket snapshot build --store " + c.Store + " --source KIND:PATH --publish"
 	cannot := func(err error) error { return fmt.Errorf("cannot serve without a snapshot: %w", err) }
 	if !errors.Is(err, snapshot.ErrNoCurrent) {
 		_, hint = remedyOf(err, storeRemedies, c.Store)
-		return fail(exitFailure, hint, cannot(err))
+		if _, refused := errors.AsType[syscall.Errno](err); refused && !errors.Is(err, snapshot.ErrNoStore) {
+			return fail(exitFailure, hint, cannot(err))
+		}
+		return fail(exitNotReady, hint, cannot(err))
 	}
 
 	// The folder of a disk that is not mounted yet has nothing published either. Nor has a store whose
@@ -182,7 +186,7 @@ func (c *config) noSnapshot(err error) error {
 	}
 	if absent != nil {
 		_, hint = remedyOf(absent, storeRemedies, c.Store)
-		return fail(exitFailure, hint, cannot(absent))
+		err = absent
 	}
 	return fail(exitNotReady, hint, cannot(err))
 }
