@@ -27,14 +27,15 @@ type Position struct {
 
 // Clone is the same position with texts of its own: those of a walk alias columns of the catalog, which
 // whoever keeps a position would keep as well.
-func (p Position) Clone() Position {
+func (p *Position) Clone() Position {
+	own := *p
 	text := p.ID + p.SetID + p.SetName + p.Number
-	for _, part := range []*string{&p.ID, &p.SetID, &p.SetName, &p.Number} {
+	for _, part := range []*string{&own.ID, &own.SetID, &own.SetName, &own.Number} {
 		n := len(*part)
 		*part, text = text[:n], text[n:] // air: a cut gives both halves
 	}
 
-	return p
+	return own
 }
 
 // maxNumber and maxName keep a position short enough for a cursor of 512 characters.
