@@ -20,6 +20,7 @@ type SetNames struct {
 	words    *terms // sets by each word of their names, codes and aliases
 	keys     []setKey
 	aliases  map[string]string // folded other name → the folded everyday name that it stands for
+	heads    []string          // the first word of each set's name, which begins with its series' code
 }
 
 // setKey is one everyday name of a set.
@@ -93,6 +94,9 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 	sn.everyday = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) { everydayNames(name, add) })
 	})
+	for set := range n {
+		sn.heads = append(sn.heads, setHead(c.Sets.Name.At(set)))
+	}
 	sn.words = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) {
 			for _, w := range setWords(name) {
@@ -211,7 +215,7 @@ func everydayNames(name string, add func(string)) {
 func setWords(name string) []string {
 	var words []string
 	for _, field := range strings.FieldsFunc(collector.Unescape(name), func(r rune) bool {
-		return r != '\'' && r != '’' && !collector.IsWordRune(lowerRune(r)) && r < 0x80
+		return r != '\'' && r != '’' && !collector.IsWordRune(lowerRune(r)) && r < 0x80 || r == '–' || r == '—'
 	}) {
 		if w := collector.Fold(field); w != "" && w != "and" {
 			words = append(words, w)
@@ -260,7 +264,84 @@ func (sn *SetNames) called(ref string) (sets []uint32, respelt bool) {
 		return sn.everyday.find(name), false
 	}
 
+	if sets := sn.twice(words); len(sets) > 0 {
+		return sets, false
+	}
 	return sn.misspelt(words), true
+}
+
+// series are what people call the series of sets, and the code that the names of its sets begin with.
+var series = []struct{ words, code string }{
+	{"scarlet violet", "sv"}, {"sword shield", "swsh"}, {"sun moon", "sm"}, {"sv", "sv"}, {"swsh", "swsh"},
+	{"sm", "sm"}, {"s v", "sv"},
+}
+
+// mostSetWords is how many words a set's name has at most that is said with its series or code, and
+// longestSpaced how many such a code has: "OP 01".
+const (
+	mostSetWords  = 16
+	longestSpaced = 2
+)
+
+// twice are the sets that are named by both halves of some words, ascending: by a code and a name, or by
+// their series and a name: "Evolving Skies (EVS)", "OP-01 Romance Dawn", "Sword & Shield: Evolving Skies".
+func (sn *SetNames) twice(words []string) []uint32 {
+	if len(words) > mostSetWords {
+		return nil
+	}
+
+	for _, s := range series {
+		name, ok := strings.CutPrefix(strings.Join(words, " "), s.words+" ")
+		if !ok {
+			continue
+		}
+
+		sets := sn.either(strings.Fields(name))
+		if len(sets) == 0 {
+			sets = sn.twice(strings.Fields(name))
+		}
+		sets = slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
+			number, ok := strings.CutPrefix(sn.heads[set], s.code)
+			return !ok || number != "" && !collector.IsInteger(number)
+		})
+		if len(sets) > 0 {
+			return sets
+		}
+	}
+
+	for cut := 1; cut < len(words); cut++ {
+		if min(cut, len(words)-cut) > longestSpaced {
+			continue
+		}
+		head := sn.either(words[:cut])
+		sets := slices.DeleteFunc(slices.Clone(sn.either(words[cut:])), func(set uint32) bool {
+			return !slices.Contains(head, set)
+		})
+		if len(sets) > 0 {
+			return sets
+		}
+	}
+	return nil
+}
+
+// either are the sets that have words as a name, a code or another name, or the one that has them all,
+// ascending.
+func (sn *SetNames) either(words []string) []uint32 {
+	if sets := sn.ofEveryday(words); len(sets) > 0 {
+		return sets
+	}
+	if sets := sn.with(words); len(sets) == 1 {
+		return sets
+	}
+	return sn.Spelt(strings.Join(words, ""))
+}
+
+// setHead is the first word of a set's name, folded.
+func setHead(name string) string {
+	if words := setWords(name); len(words) > 0 {
+		return words[0]
+	}
+	return ""
 }
 
 // ofEveryday are the sets that have exactly these words as a code or an everyday name, ascending.

@@ -73,6 +73,17 @@ func TestSetsCalled(t *testing.T) {
 	f("lost origin tg")
 	f("sv base set")
 
+	// A set that is named twice, and one behind its series.
+	f("Surging Sparks (SSP)", "set_ssp")
+	f("Romance Dawn [OP-01]", "set_op01")
+	f("OP-01 Romance Dawn", "set_op01")
+	f("Sword & Shield: Evolving Skies", "set_evs")
+	f("SWSH Evolving Skies", "set_evs")
+	f("Scarlet and Violet - Surging Sparks", "set_ssp")
+	f("Sun & Moon: Team Up", "set_teu")
+	f("Scarlet & Violet: Team Up")
+	f("Base Set (SSP)")
+
 	// What tells no set from the others, and what is none.
 	f("lost")
 	f("swsh11 trainer", "set_lortg")

@@ -374,6 +374,7 @@ func (a *Appraiser) printed(f *facts, fits []uint32) int {
 		return -1
 	}
 
+	f.quiet = !slices.ContainsFunc(fits, func(card uint32) bool { return a.saysQuietly(f, card) })
 	for _, card := range fits {
 		if !a.isIn(card, f.sets) || !a.isPrinted(f, card) {
 			continue

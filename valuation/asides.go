@@ -3,6 +3,7 @@ package valuation
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"ninepocket/collector"
 	"ninepocket/index"
@@ -117,7 +118,7 @@ func (f *facts) readPhrase(a *Appraiser, phrase []word) bool {
 		f.addCopy(string(a.phrase))
 		return mark(ofCopy)
 	case isState(a.phrase):
-		f.addState(string(a.phrase))
+		f.addState(stateOf(string(a.phrase)))
 		return mark(ofState)
 	case index.IsQuiet(string(a.phrase)) && !isSeveral(string(a.phrase)):
 		return mark(idle)
@@ -139,8 +140,15 @@ func isSeveral(w string) bool {
 	return false
 }
 
-// isState reports whether a phrase is a condition wherever it stands.
-func isState(phrase []byte) bool { return states[string(phrase)] }
+// isState reports whether a phrase is a condition wherever it stands, or says one of a copy: "mint",
+// "excellent condition".
+func isState(phrase []byte) bool {
+	text := string(phrase)
+	return states[text] || index.IsGrading(text) && isCondition(stateOf(text))
+}
+
+// stateOf is a condition without the word for one.
+func stateOf(phrase string) string { return strings.TrimSuffix(phrase, " condition") }
 
 // states are the phrases of conditions, and "played", which is one beside a card's name.
 var states = func() map[string]bool {

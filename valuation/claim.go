@@ -7,6 +7,7 @@ import (
 
 	"ninepocket/collector"
 	"ninepocket/index"
+	"ninepocket/snapshot"
 )
 
 // A claim is what a line says of its card beside what the card was found by: the words of a line with
@@ -125,7 +126,9 @@ func (a *Appraiser) grantsClaim(c claim, card uint32) bool {
 
 	case ofCode:
 		sets := a.View.Index.SetNames().Spelt(collector.Fold(c.text))
-		return len(sets) == 0 || a.isIn(card, sets)
+		return len(sets) == 0 || a.isIn(card, sets) || slices.ContainsFunc(sets, func(set uint32) bool {
+			return a.isPartOf(card, set)
+		})
 
 	case ofNumber:
 		words, _ := readWords(nil, c.text)
@@ -143,6 +146,21 @@ func (a *Appraiser) grantsClaim(c claim, card uint32) bool {
 	case ofWords:
 	}
 	return true
+}
+
+// isPartOf reports whether a card's set is part of another one, whose code its cards have: "Hidden Fates:
+// Shiny Vault".
+func (cs cards) isPartOf(card, whole uint32) bool {
+	set := cs.view.Catalog.Cards.Set[card]
+	if set == snapshot.NoSet {
+		return false
+	}
+	names := &cs.view.Catalog.Sets.Name
+	part, ok := strings.CutPrefix(names.At(int(set)), names.At(int(whole)))
+
+	// "Base Set 2" is no part of "Base Set".
+	part = strings.TrimLeft(part, ": ")
+	return ok && part != "" && !collector.IsDigit(part[0])
 }
 
 // isSpelt reports whether all words of a text that names no set may be of a card and its set.

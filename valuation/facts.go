@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unsafe"
@@ -24,6 +25,7 @@ type facts struct {
 	suffix  bool // an app put code and number behind the name
 	wishes  bool // a word asks for a rarity
 	near    bool // what comes near a wish counts
+	quiet   bool // no card that fits has a word that tells nothing
 
 	game   int // -1 for any
 	noGame bool
@@ -84,18 +86,31 @@ func (a *Appraiser) readAs(item *Item, reading int) *facts {
 
 // splitState takes a finish off a condition: "Near Mint Foil".
 func (f *facts) splitState() {
-	if f.condition == "" || f.variant != "" || isCondition(f.condition) {
+	if f.condition == "" || isCondition(f.condition) {
 		return
 	}
 
 	// The condition keeps as many words as it can.
 	for at := strings.LastIndexByte(f.condition, ' '); at > 0; at = strings.LastIndexByte(f.condition[:at], ' ') {
-		if _, ok := collector.Finish(f.condition[at+1:]); ok && isCondition(f.condition[:at]) {
-			f.variant = f.condition[at+1:]
-			f.condition = f.condition[:at]
-			return
+		finish := f.condition[at+1:]
+		if _, ok := collector.Finish(finish); !ok || !isCondition(f.condition[:at]) {
+			continue
 		}
+
+		if f.variant != "" && !areOneFinish(f.variant, finish) {
+			f.doubt = `the condition's "` + clip(finish) + `" contradicts the variant "` + clip(f.variant) + `"`
+		}
+		f.variant = cmp.Or(f.variant, finish)
+		f.condition = f.condition[:at]
+		return
 	}
+}
+
+// areOneFinish reports whether a variant has all that a finish says: "1st Edition Holofoil" is a holo.
+func areOneFinish(variant, finish string) bool {
+	have, _ := collector.Finish(variant)
+	said, _ := collector.Finish(finish)
+	return have&said == said
 }
 
 // readVariant reads what a variant says beside a finish as words of the card: "Cosmos Holo", "Master
@@ -412,7 +427,7 @@ func (f *facts) readSetWords(a *Appraiser) {
 	for length := len(f.words) - 1; length > 0; length-- {
 		for i := 0; i+length <= len(f.words); i++ {
 			run := f.words[i : i+length]
-			if !isSetRun(run) && (length > 1 || !f.isSetNumber(&run[0])) {
+			if !isSetRun(run) && (length > 1 || !a.isSetNumber(f, &run[0])) {
 				continue
 			}
 
@@ -455,11 +470,34 @@ func isSetRun(run []word) bool {
 	return run[0].group == 0 && (len(run) > 1 || run[0].kind != asNumber)
 }
 
-// isSetNumber reports whether an integer may be a set, because another word is the number: "mew ex 151
-// 205/165".
-func (f *facts) isSetNumber(w *word) bool {
-	return w.kind == asNumber && w.isBare() && !isYear(w.raw) && w.group == 0 &&
-		(f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
-			return other.kind == asNumber && strings.Contains(other.raw, "/")
-		}))
+// isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151
+// 205/165", "pikachu ex SV08 238".
+func (a *Appraiser) isSetNumber(f *facts, w *word) bool {
+	if w.kind != asNumber || w.group != 0 || isYear(w.raw) {
+		return false
+	}
+	if !w.isBare() {
+		return a.isSetCode(f, w)
+	}
+	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
+		return other.kind == asNumber && strings.Contains(other.raw, "/")
+	})
+}
+
+// isSetCode reports whether a number is spelt as the code of a set, is of no card with the line's name, and
+// stands beside another number.
+func (a *Appraiser) isSetCode(f *facts, w *word) bool {
+	if len(a.View.Index.SetNames().Spelt(w.text)) == 0 {
+		return false
+	}
+	cards := a.numbered(w.raw)
+	if slices.ContainsFunc(a.View.Index.Facts().Cored(f.core), func(card uint32) bool {
+		_, ok := slices.BinarySearch(cards, card)
+		return ok
+	}) {
+		return false
+	}
+	return f.item.Number != "" || slices.ContainsFunc(f.words, func(other word) bool {
+		return other.kind == asNumber && other.raw != w.raw
+	})
 }

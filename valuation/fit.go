@@ -129,7 +129,7 @@ func (f *facts) nameKey() string {
 		w := &f.words[i]
 		finish := w.kind == wished && w.wish.Have&^collector.Finishes == 0
 		field := w.kind == ofState || finish || w.kind == asNumber && w.raw == f.number ||
-			w.kind == idle && isCopies(w.raw)
+			w.kind == idle && (f.quiet || isCopies(w.raw))
 
 		if w.kind == ofSet || w.suffix || whole && field {
 			continue
@@ -137,6 +137,16 @@ func (f *facts) nameKey() string {
 		key = append(key, w.text...)
 	}
 	return string(key)
+}
+
+// saysQuietly reports whether a card has a word of the line that tells nothing of others.
+func (cs cards) saysQuietly(f *facts, card uint32) bool {
+	for i := range f.words {
+		if w := &f.words[i]; w.kind == idle && cs.says(w, card) {
+			return true
+		}
+	}
+	return false
 }
 
 // isCore reports whether a line's name says nothing beside the core of a name and its number.

@@ -3,6 +3,7 @@ package valuation
 import (
 	"cmp"
 	"encoding/csv"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,18 +21,26 @@ type layout struct {
 	shape map[int]func(cell string) bool
 }
 
+// collectr is the header of Collectr: a graded copy has no condition.
+var collectr = folded("Portfolio Name,Category,Set,Product Name,Card Number,Rarity,Variance,Grade,Card Condition," +
+	"Average Cost Paid,Quantity,Market Price,Price Override,Watchlist,Date Added,Notes")
+
 // layouts are the exports whose rows are read.
 var layouts = []layout{
 	{
 		"TCGplayer",
 		folded("Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity,Product ID,SKU"),
-		map[int]func(string) bool{0: collector.IsInteger[string], 7: isCondition},
+		map[int]func(string) bool{0: collector.IsInteger[string], 7: hasCondition},
 	},
 	{
 		"Collectr",
-		folded("Portfolio Name,Category,Set,Product Name,Card Number,Rarity,Variance,Grade,Card Condition," +
-			"Average Cost Paid,Quantity,Market Price,Price Override,Watchlist,Date Added,Notes"),
+		collectr,
 		map[int]func(string) bool{8: isCondition, 10: collector.IsInteger[string]},
+	},
+	{
+		"Collectr, graded",
+		collectr,
+		map[int]func(string) bool{7: isSlab, 8: isEmpty, 10: collector.IsInteger[string]},
 	},
 	{
 		"Dragon Shield",
@@ -62,6 +71,21 @@ func isCondition(cell string) bool {
 	_, ok := ParseCondition(cell)
 	return ok
 }
+
+// hasCondition reports whether a cell is a condition, perhaps with a finish: "Near Mint Foil".
+func hasCondition(cell string) bool {
+	f := facts{condition: cell}
+	f.splitState()
+	return isCondition(f.condition)
+}
+
+// isSlab reports whether a cell is a grade: "PSA 10".
+func isSlab(cell string) bool {
+	company, _, _ := strings.Cut(cell, " ")
+	return isGrader(collector.Fold(company))
+}
+
+func isEmpty(cell string) bool { return cell == "" }
 
 // cells are those of a row; what was read is "" in unread.
 type cells struct {
@@ -306,7 +330,7 @@ func (l *layout) has(row []string) bool {
 // readText reads a line of an order or of a message: copies and name, and behind bars what else it
 // says.
 func readText(text string) (item Item) {
-	cells := strings.Split(withoutPrices(text), "|")
+	cells := strings.Split(strings.ReplaceAll(withoutPrices(text), "×", "x"), "|")
 	name, copies := cutCopies(strings.TrimSpace(cells[0]))
 	item.Name = name
 	item.count(copies)
@@ -358,24 +382,49 @@ var languages = []string{
 	"dutch", "polish", "russian", "thai", "indonesian",
 }
 
-// cutCopies cuts the number of copies off a line: "2x", "3", "x4" in front, "x4" at the end.
+// cutCopies cuts the number of copies off a line: "2x", "3", "x4", "(2x)" in front, "x4" at the end,
+// and what a list has before its lines.
 func cutCopies(text string) (rest, copies string) {
+	text = withoutBullet(text)
 	first, rest, ok := strings.Cut(text, " ")
 	if !ok {
 		return text, ""
 	}
 
 	// An integer in front is copies where it is short and a word follows: "151 001" is none.
-	if isCopies(first) || collector.IsInteger(first) && len(first) <= 2 && startsWord(rest) {
-		return strings.TrimSpace(rest), first
+	number := strings.Trim(first, "()[]")
+	short := collector.IsInteger(first) && len(first) <= 2
+	if times, left, _ := strings.Cut(rest, " "); isTimes(times) && collector.IsInteger(first) && left != "" {
+		return strings.TrimSpace(left), first
+	}
+	if isCopies(number) || short && startsWord(rest) {
+		return strings.TrimSpace(rest), number
 	}
 
 	at := strings.LastIndexByte(text, ' ')
-	if last := text[at+1:]; isCopies(last) {
+	last := strings.Trim(text[at+1:], "()[]")
+	if isCopies(last) {
 		return strings.TrimSpace(text[:at]), last
+	}
+	before := strings.TrimSpace(text[:at])
+
+	// Without a number before it, an X may be one of the name: "Mega Charizard X 13".
+	name, ok := strings.CutSuffix(before, " x")
+	if ok && collector.IsInteger(last) && strings.ContainsAny(name, "0123456789") {
+		return name, last
 	}
 	return text, ""
 }
+
+// isTimes reports whether a word stands between copies and a card.
+func isTimes(w string) bool { return w == "x" || w == "X" }
+
+// bullet is what a list has before its lines: a sign, or a number of its own. Such a number has a dot or a
+// bracket behind it.
+var bullet = regexp.MustCompile(`^(?:[-*•–—·>+]\s+|[0-9]{1,3}[.)]\s+)+`)
+
+// withoutBullet is a line without what its list has before it.
+func withoutBullet(text string) string { return text[len(bullet.FindString(text)):] }
 
 // startsWord reports whether a text begins with a letter.
 func startsWord(s string) bool { return s != "" && !collector.IsDigit(s[0]) && s[0] != '#' }

@@ -1,6 +1,7 @@
 package valuation_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -82,6 +83,57 @@ func TestNothingIsPassedOver(t *testing.T) {
 		}
 		if r.Status != valuation.Priced && r.Note == "" {
 			t.Errorf("%s is %s without a note", line, valuation.StatusNames[r.Status])
+		}
+	}
+}
+
+// TestEveryday gives lines as lists, shops and apps write them: each is priced at once, as so many copies of
+// one card in one variant, or is not for what stands beside.
+func TestEveryday(t *testing.T) {
+	s := realShop(t)
+	const rattata = "Rattata 151 019/165"
+	const normal = "019/165 normal"
+
+	for line, want := range map[string]string{
+		// Lists and their copies.
+		"- 3x " + rattata: "3 " + normal, "• 3x " + rattata: "3 " + normal, "1. " + rattata: "1 " + normal,
+		"12) 3x " + rattata: "3 " + normal, "3 x " + rattata: "3 " + normal, "3 × " + rattata: "3 " + normal,
+		rattata + " × 3": "3 " + normal, rattata + " x 3": "3 " + normal, "[3x] " + rattata: "3 " + normal,
+		rattata + " (3x)": "3 " + normal, "3. 2x " + rattata: "2 " + normal, "2x " + rattata + " x 3": "",
+		"0 x " + rattata: "", "mega charizard x 13": "",
+
+		// Conditions.
+		rattata + " mint": "1 " + normal, rattata + " excellent condition": "1 " + normal, rattata + " NM poor": "",
+		rattata + " gem mint": "", rattata + " graded mint": "",
+
+		// Sets: by code beside a number, behind a series, with their own code, and under the code of the whole.
+		"Pikachu ex SV08 238/191": "1 238/191 holofoil", "Charizard ex SV3 125": "1 125/197 holofoil",
+		"Charizard GX SV49": "1 SV49/SV94 holofoil", "Eevee SV8 74": "", "Pikachu ex SV03 238/191": "",
+		"1x Pikachu ex | Scarlet & Violet: Surging Sparks | 238/191":        "1 238/191 holofoil",
+		"1x Pikachu ex | Scarlet & Violet—Surging Sparks (SSP) | 238/191":   "1 238/191 holofoil",
+		"1x Pikachu ex | Sword & Shield: Surging Sparks | 238/191":          "",
+		"1x Pikachu ex | Surging Sparks (EVS) | 238/191":                    "",
+		"1x Enel (100) | OP-05 Awakening of the New Era | OP05-100":         "1 OP05-100 foil",
+		"4x Charizard GX (HIF SV49) | Hidden Fates: Shiny Vault | NM":       "4 SV49/SV94 holofoil",
+		"4x Charizard GX (EVS SV49) | Hidden Fates: Shiny Vault | NM":       "",
+		"Base Set - Charizard #004/102 - Pokemon TCG Near Mint":             "1 004/102 holofoil",
+		"Base Set - Charizard #004/102 - Pokemon TCG Near Mint black error": "",
+
+		// Rows of graded copies, and conditions with a finish.
+		"Main,Pokemon,151,Rattata,019/165,Common,Normal,PSA 10,,0,1,,0,false,2026-05-01,":                         "",
+		`2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,,Normal,Near Mint,English,,,`:                         "2 " + normal,
+		`2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,,,Near Mint Reverse Holofoil,English,,,`:              "2 019/165 reverse_holofoil",
+		`2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,,Reverse Holofoil,Near Mint Reverse Holofoil,English`: "2 019/165 reverse_holofoil",
+		`2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,,Normal,Near Mint Reverse Holofoil,English,,,`:        "",
+	} {
+		r := s.Value(valuation.Item{Line: line})
+		got := ""
+		if c := s.View.Catalog; r.Status == valuation.Priced {
+			got = fmt.Sprint(r.Quantity, " ", c.Cards.Number.At(r.Card), " ",
+				c.Variants.At(int(c.Lanes.Variant[r.Lane])))
+		}
+		if got != want {
+			t.Errorf("%s is %q of %s, want %q (%s)", line, got, s.tell(r.Card), want, r.Note)
 		}
 	}
 }
