@@ -272,8 +272,13 @@ func (sn *SetNames) called(ref string) (sets []uint32, respelt bool) {
 
 // series are what people call the series of sets, and the code that the names of its sets begin with.
 var series = []struct{ words, code string }{
-	{"scarlet violet", "sv"}, {"sword shield", "swsh"}, {"sun moon", "sm"}, {"sv", "sv"}, {"swsh", "swsh"},
-	{"sm", "sm"}, {"s v", "sv"},
+	{"scarlet violet", "sv"},
+	{"sword shield", "swsh"},
+	{"sun moon", "sm"},
+	{"sv", "sv"},
+	{"s v", "sv"},
+	{"swsh", "swsh"},
+	{"sm", "sm"},
 }
 
 // mostSetWords is how many words a set's name has at most that is said with its series or code, and

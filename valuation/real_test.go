@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -98,7 +100,22 @@ func (s *shop) follow(item valuation.Item, ask valuation.Ask, card int) valuatio
 func (s *shop) isPrinted(item valuation.Item, card int) bool {
 	printed := s.asPrinted(card)
 	return collector.Fold(printed.Name) == collector.Fold(item.Name) && printed.Number == item.Number &&
-		collector.Fold(printed.Set) == collector.Fold(item.Set)
+		collector.Fold(printed.Set) == collector.Fold(item.Set) || s.isPrintedIn(item.Line, card)
+}
+
+// isPrintedIn reports whether a line is the name, set and number that are printed of a card, with copies,
+// a language and a condition.
+func (s *shop) isPrintedIn(line string, card int) bool {
+	printed := s.asPrinted(card)
+	words := wordsOf(line)
+	for _, w := range wordsOf(bare(printed.Name) + " " + everyday(printed.Set) + " " + printed.Number) {
+		if !slices.Contains(words, w) {
+			return false
+		}
+	}
+	_, said, _ := strings.Cut(line, " ") // behind the copies
+	said = strings.TrimSuffix(said, " english lp")
+	return bare(printed.Name) == printed.Name && said != line && s.isOwn(card, said)
 }
 
 // random is a card of the catalog.

@@ -93,6 +93,8 @@ func TestEveryday(t *testing.T) {
 	s := realShop(t)
 	const rattata = "Rattata 151 019/165"
 	const normal = "019/165 normal"
+	const reverse = "019/165 reverse_holofoil"
+	const row = "2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,"
 
 	for line, want := range map[string]string{
 		// Lists and their copies.
@@ -120,11 +122,11 @@ func TestEveryday(t *testing.T) {
 		"Base Set - Charizard #004/102 - Pokemon TCG Near Mint black error": "",
 
 		// Rows of graded copies, and conditions with a finish.
-		"Main,Pokemon,151,Rattata,019/165,Common,Normal,PSA 10,,0,1,,0,false,2026-05-01,":                         "",
-		`2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,,Normal,Near Mint,English,,,`:                         "2 " + normal,
-		`2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,,,Near Mint Reverse Holofoil,English,,,`:              "2 019/165 reverse_holofoil",
-		`2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,,Reverse Holofoil,Near Mint Reverse Holofoil,English`: "2 019/165 reverse_holofoil",
-		`2,Rattata,Rattata,SV: Scarlet & Violet 151,019/165,,Normal,Near Mint Reverse Holofoil,English,,,`:        "",
+		"Main,Pokemon,151,Rattata,019/165,Common,Normal,PSA 10,,0,1,,0,false,2026-05-01,": "",
+		row + ",Normal,Near Mint,English":                                                 "2 " + normal,
+		row + ",,Near Mint Reverse Holofoil,English":                                      "2 " + reverse,
+		row + ",Reverse Holofoil,Near Mint Reverse Holofoil,English":                      "2 " + reverse,
+		row + ",Normal,Near Mint Reverse Holofoil,English":                                "",
 	} {
 		r := s.Value(valuation.Item{Line: line})
 		got := ""
