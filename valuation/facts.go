@@ -41,6 +41,7 @@ type facts struct {
 
 	variant, condition string
 	version            int    // of Cardmarket's, 0 for none
+	named              int    // the version that the name says, not what stands beside it
 	another            string // what says that the copy is another one, "" for nothing
 	doubt              string // why the line cannot be priced, whichever card it means
 	clash              []word // a finish that contradicts the variant
@@ -80,6 +81,7 @@ func (a *Appraiser) readAs(item *Item, reading int) *facts {
 
 	// Many cards are asked for each word, which is looked up once.
 	a.lookUp(f.words)
+	f.named = f.version
 	f.readClaims(a)
 	return f
 }

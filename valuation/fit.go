@@ -109,7 +109,7 @@ func (cs cards) isPrinted(f *facts, card uint32) bool {
 		return strings.EqualFold(strings.TrimSpace(f.item.Name), name)
 	}
 
-	switch f.version {
+	switch f.named {
 	case 0:
 		printed := collector.Fold(name)
 		return printed == collector.Fold(f.item.Name) || printed == f.nameKey()

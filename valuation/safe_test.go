@@ -140,6 +140,24 @@ func TestEveryday(t *testing.T) {
 	}
 }
 
+// TestVersionsBesideANameSettle follows the question of a version literally: the name goes before it.
+func TestVersionsBesideANameSettle(t *testing.T) {
+	s := realShop(t)
+	line := valuation.Item{Line: "1x Monkey.D.Luffy (OP05-119) (V.2) | Awakening of the New Era | NM | English"}
+	first := s.Value(line)
+	if first.Status != valuation.Ambiguous || first.Ask.Text() != "the whole name and the number" {
+		t.Fatalf("%s is %+v", line.Line, first)
+	}
+	for _, card := range first.Candidates {
+		again := line
+		again.Name = s.View.Catalog.Cards.Name.At(int(card))
+		again.Number = s.View.Catalog.Cards.Number.At(int(card))
+		if second := s.Value(again); second.Card != int(card) {
+			t.Errorf("%+v is %s: %s", again, s.tell(second.Card), second.Note)
+		}
+	}
+}
+
 // TestFieldsContradictTheLine gives what members and a line say differently.
 func TestFieldsContradictTheLine(t *testing.T) {
 	s := smallShop(t)
