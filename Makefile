@@ -41,6 +41,7 @@ build: ## build bin/ninepocket, one static binary
 demo: build ## build and serve a synthetic catalog with ready keys (DEMO_FLAGS='--listen 127.0.0.1:8080')
 	@exec bin/ninepocket demo $(DEMO_FLAGS)
 
+# One package more than processors at a time: tests wait for disks and for clocks.
 .PHONY: test
 test: ## run every test in random order, with the race detector where a C compiler is (PKG=./engine RUN=TestView)
 	@if $(HAS_CC); then race=-race; export CGO_ENABLED=1; \
@@ -48,7 +49,8 @@ test: ## run every test in random order, with the race detector where a C compil
 	[ -d '$(DATA)' ] || echo 'skipped: tests over the real catalogs, because there is no $(DATA) (see make data)'; \
 	for proxy in nginx haproxy; do PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || \
 	echo "skipped: hostile requests behind $$proxy, because it is not installed"; done; \
-	(set -x; $(GO) test -shuffle=on $$race -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)); \
+	side=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 )); \
+	(set -x; $(GO) test -shuffle=on $$race -p $$side -timeout $(TEST_TIMEOUT) -run '$(RUN)' $(PKG)); \
 	if [ '$(PKG) $(RUN)' = './... .' ]; then $(GO) -C tools test ./measure; fi
 
 .PHONY: browser

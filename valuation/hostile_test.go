@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"ninepocket/internal/depth"
 	"ninepocket/snapshot"
 	"ninepocket/valuation"
 )
@@ -220,7 +219,7 @@ func isRun(words []string, text string) bool {
 // TestForeignWords writes what no card of the catalog is into every place of a line: none is priced.
 func TestForeignWords(t *testing.T) {
 	s := realShop(t)
-	each := 50_000/(len(places)*len(foreign))/depth.Every(150) + 1
+	each := 50_000/(len(places)*len(foreign)) + 1
 	lines := 0
 	for k, place := range places {
 		for seed, kind := range foreign {
@@ -279,7 +278,7 @@ var tellings = []struct {
 func TestTellings(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog
-	each := 25_000/(len(places)*len(tellings))/depth.Every(75) + 1
+	each := 25_000/(len(places)*len(tellings)) + 1
 	for k, place := range places {
 		for seed, kind := range tellings {
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(k)+100))
