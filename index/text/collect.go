@@ -22,14 +22,19 @@ func (s *search) collect(e effort, limit int) {
 	s.inSets = s.inSets[:0]
 	s.collectSets(e)
 	// Titles are found by their rarest words alone, and then looked at with all of them.
-	rare := s.rarest(limit)
-	for i := range s.readings {
-		if r := &s.readings[i]; r.bits&rare != 0 {
-			s.touch(r)
+	rare, size := s.rarest(limit)
+	s.thinned = !s.plain && size >= s.thinFrom && len(s.query.units) >= thinUnits
+	if s.thinned {
+		s.mark()
+		s.thin(rare, limit)
+	} else {
+		for i := range s.readings {
+			if r := &s.readings[i]; r.bits&rare != 0 {
+				s.touch(r)
+			}
 		}
 	}
 
-	s.thin(limit)
 	for i := range s.readings {
 		s.hitNames(&s.readings[i])
 	}
@@ -42,8 +47,8 @@ func (s *search) collect(e effort, limit int) {
 // them lacks too much. "charizard ex" need not visit the thousand names with "ex": with both words,
 // a name is among those with "charizard". Words that sets or numbers can supply do not count, and
 // where they may be too many, all words are returned. A title without any word that tells is no hit
-// either, so that these are enough where they have fewer postings.
-func (s *search) rarest(limit int) (rare uint8) {
+// either, so that these are enough where they have fewer postings. It returns how many these are, too.
+func (s *search) rarest(limit int) (rare uint8, postings int) {
 	var size [maxUnits]int
 	for i := range s.readings {
 		r := &s.readings[i]
@@ -52,27 +57,28 @@ func (s *search) rarest(limit int) (rare uint8) {
 		}
 	}
 
-	all := uint8(1<<len(s.query.units) - 1)
-	if s.plain {
-		return all
-	}
-
-	rare = s.heavier(limit, &size)
-	if limit == 0 {
-		return rare
-	}
-
-	tell := s.query.telling.units()
 	sum := func(units uint8) (n int) {
 		for ; units != 0; units &= units - 1 {
 			n += size[bits.TrailingZeros8(units)]
 		}
 		return n
 	}
-	if tell&(s.aided|s.query.optional) == 0 && sum(tell) < sum(rare) {
-		return tell
+	all := uint8(1<<len(s.query.units) - 1)
+	if s.plain {
+		return all, sum(all)
 	}
-	return rare
+
+	rare = s.heavier(limit, &size)
+	postings = sum(rare)
+	if limit == 0 {
+		return rare, postings
+	}
+
+	tell := s.query.telling.units()
+	if telling := sum(tell); tell&(s.aided|s.query.optional) == 0 && telling < postings {
+		return tell, telling
+	}
+	return rare, postings
 }
 
 // heavier picks the words with the fewest postings that weigh more than limit together, all where
@@ -100,48 +106,65 @@ func (s *search) heavier(limit int, size *[maxUnits]int) (rare uint8) {
 	return rare
 }
 
-// thinFrom is how many titles are worth to be thinned, and thinUnits of how many units: of fewer,
+// thinFrom is how many postings are worth to be thinned, and thinUnits of how many units: of fewer,
 // noting their words costs less.
 const thinFrom, thinUnits = 1000, 3
 
-// thin drops the titles that lack more than limit whatever their words are found as, and whatever
-// sets and numbers add. What is left is looked at word by word.
-func (s *search) thin(limit int) {
-	s.thinned = !s.plain && len(s.touched) >= s.thinFrom && len(s.query.units) >= thinUnits
-	if !s.thinned {
-		return
+// mark notes for all titles which units each may have, a byte a title.
+func (s *search) mark() {
+	if s.may == nil {
+		s.may = make([]uint8, len(s.ix.titles))
 	}
+	clear(s.may)
 
-	if s.unitsOf == nil {
-		s.unitsOf = make([]uint8, s.ix.words.len())
-	}
-	clear(s.unitsOf)
+	names := &s.ix.names
 	for i := range s.readings {
 		r := &s.readings[i]
-		for w := r.lo; w < r.hi; w++ {
-			s.unitsOf[w] |= r.bits
-		}
-	}
-
-	s.fillNeed()
-	numbers := s.numberBits() | s.query.optional
-	held := &s.ix.held
-	kept := s.touched[:0]
-	s.steps += 2 * len(s.touched)
-	for _, t := range s.touched {
-		found := uint8(0)
-		for _, w := range held.word[held.start[t]:held.start[t+1]] {
-			found |= s.unitsOf[w]
-		}
-		if s.need[found|numbers] > limit {
-			s.titles[t].stamp = s.stamp - 1
+		s.steps += names.size(r.lo, r.hi)
+		if r.second != none {
+			names.adjacent(r.lo, r.second, func(t, _ uint32) { s.may[t] |= r.bits })
 			continue
 		}
-		s.titles[t].found = found
-		kept = append(kept, t)
+
+		for _, t := range names.holder[names.start[r.lo]:names.start[r.hi]] {
+			s.may[t] |= r.bits
+		}
+	}
+}
+
+// thin finds the marked titles that have a rare word and lack no more than limit, whatever their words
+// are found as and whatever sets add. Those that need a number besides are found by it: few cards
+// have it.
+func (s *search) thin(rare uint8, limit int) {
+	s.fillNeed()
+	numbers := s.numberBits()
+	optional := s.query.optional
+	var fits [1 << maxUnits]bool
+	for units := range fits {
+		fits[units] = uint8(units)&rare != 0 && s.need[uint8(units)|optional] <= limit
 	}
 
-	s.touched = kept
+	for t, units := range s.may {
+		if fits[units] {
+			s.title(uint32(t))
+			s.titles[t].found = units
+		}
+	}
+
+	for _, number := range s.query.numbers {
+		for _, id := range [...]uint32{number.exact, number.tail} {
+			if id == none {
+				continue
+			}
+			for _, card := range s.ix.numberCard.of(id) {
+				t := s.ix.titleOf[card]
+				if units := s.may[t]; units&rare != 0 && s.need[units|numbers|optional] <= limit {
+					s.title(t)
+					s.titles[t].found = units
+				}
+			}
+		}
+	}
 }
 
 // fillNeed notes for all units that a title may have what a card lacks at least, whichever of the sets

@@ -85,8 +85,8 @@ type search struct {
 	inSets   []uint32           // sets found
 	aided    uint8              // words that sets or numbers can supply
 	setAided uint8              // those of sets
-	unitsOf  []uint8            // by word: the units that it may be, while titles are thinned
 	thinned  bool               // the titles were thinned
+	may      []uint8            // by title: the units that it may have, while titles are thinned
 	need     [1 << maxUnits]int // by the units that a title may have: what a card lacks at least
 
 	// What it makes of that: gather.

@@ -155,9 +155,16 @@ func (q *query) lost(cs costs) int {
 	return sum
 }
 
-// lackTable is what the units weigh that are missing where some are found.
+// lackTable is what the units weigh that are missing where some are found; more than the whole where
+// none that tells is found.
 func (q *query) lackTable() (lacks [1 << maxUnits]int) {
+	telling := int(q.telling.units())
 	for found := range lacks {
+		if found&telling == 0 {
+			lacks[found] = q.total + 1
+			continue
+		}
+
 		for i := range q.units {
 			if found>>i&1 == 0 {
 				lacks[found] += int(q.weight[i])
