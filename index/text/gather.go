@@ -47,17 +47,18 @@ func (s *search) gather(limit int) {
 
 func (s *search) gatherTitle(t uint32) {
 	f := &s.titles[t]
-	if s.aided == 0 && len(s.query.wishes) == 0 && s.query.optional == 0 {
+	if s.aided == 0 && s.query.optional == 0 {
 		lost := int(f.lost)
 		title := &s.ix.titles[t]
 		if lost > s.level || lost > 0 && (isScrap(title, f) || s.query.isVague(f.costs, title, f)) {
 			return
 		}
 
-		// Nothing but the name speaks for these cards, so that all of them score alike.
+		// Nothing but the name speaks for these cards, so that all of them score alike, but for
+		// preferences.
 		score := s.query.score(f.costs, lost, 0, title, f, nil, false, noNumber)
 		for _, card := range s.ix.titleCard.of(t) {
-			s.offer(card, lost, score)
+			s.offer(card, lost, score|min(s.unmet(card), 15)<<unmetAt)
 		}
 
 		return
@@ -119,6 +120,11 @@ func (s *search) gatherNumber(reading int, number uint32) {
 }
 
 func (s *search) setOf(card uint32) *finding {
+	// No card of many is looked up where no set was found.
+	if len(s.inSets) == 0 {
+		return nil
+	}
+
 	set := s.ix.setOf[card]
 	if set < 0 || s.sets[set].stamp != s.stamp {
 		return nil
