@@ -147,7 +147,6 @@ func (s *search) thin(rare uint8, limit int) {
 	for t, units := range s.may {
 		if fits[units] {
 			s.title(uint32(t))
-			s.titles[t].found = units
 		}
 	}
 
@@ -160,7 +159,6 @@ func (s *search) thin(rare uint8, limit int) {
 				t := s.ix.titleOf[card]
 				if units := s.may[t]; units&rare != 0 && s.need[units|numbers|optional] <= limit {
 					s.title(t)
-					s.titles[t].found = units
 				}
 			}
 		}

@@ -9,6 +9,7 @@ func (s *search) gather(limit int) {
 	s.level = limit
 	s.least = n
 	s.games = 0
+	s.byNumber = s.numberCards() < len(s.touched)
 	// The titles that may be best go first, so that the others are soon out of the question.
 	s.steps += 3 * len(s.touched)
 	own := n
@@ -39,10 +40,25 @@ func (s *search) gather(limit int) {
 		}
 	}
 
-	for i, number := range s.query.numbers {
-		s.gatherNumber(i, number.exact)
-		s.gatherNumber(i, number.tail)
+	// Of most queries, a number without a name or a set is not enough.
+	if s.byNumber || s.query.lost(s.start.improve(numbers|s.query.optional, exactName)) <= s.level {
+		for i, number := range s.query.numbers {
+			s.gatherNumber(i, number.exact)
+			s.gatherNumber(i, number.tail)
+		}
 	}
+}
+
+// numberCards is how many cards have the numbers of the query.
+func (s *search) numberCards() (n int) {
+	for _, number := range s.query.numbers {
+		for _, id := range [...]uint32{number.exact, number.tail} {
+			if id != none {
+				n += len(s.ix.numberCard.of(id))
+			}
+		}
+	}
+	return n
 }
 
 func (s *search) gatherTitle(t uint32) {
@@ -57,19 +73,24 @@ func (s *search) gatherTitle(t uint32) {
 		// Nothing but the name speaks for these cards, so that all of them score alike, but for
 		// preferences.
 		score := s.query.score(f.costs, lost, 0, title, f, nil, false, noNumber)
+		wishes := len(s.query.wishes) > 0
 		for _, card := range s.ix.titleCard.of(t) {
-			s.offer(card, lost, score|min(s.unmet(card), 15)<<unmetAt)
+			unmet := uint64(0)
+			if wishes {
+				unmet = min(s.unmet(card), 15)
+			}
+			s.offer(card, lost, score|unmet<<unmetAt)
 		}
 
 		return
 	}
 
 	if f.lost > 0 {
-		if s.lostAided(f, s.aided, s.numberBits()) > s.level {
+		if s.lostAided(t, s.aided, s.numberBits()) > s.level {
 			return
 		}
-		// Where a set cannot bring enough, a number must, and few cards have it.
-		if s.lostAided(f, s.setAided, 0) > s.level {
+		// Where a set cannot bring enough, a number must.
+		if s.byNumber && s.lostAided(t, s.setAided, 0) > s.level {
 			f.byNumber = true
 			return
 		}
@@ -80,12 +101,12 @@ func (s *search) gatherTitle(t uint32) {
 	}
 }
 
-// lostAided is at most what a card of a title lacks, to which sets add some units and numbers others.
-func (s *search) lostAided(f *finding, sets, numbers uint8) int {
+// lostAided is what a card of a title lacks at least, to which sets add some units and numbers others.
+func (s *search) lostAided(t uint32, sets, numbers uint8) int {
 	if s.thinned {
-		return s.need[f.found|numbers|s.query.optional]
+		return s.need[s.may[t]|numbers|s.query.optional]
 	}
-	return s.query.lost(f.costs.improve(sets|numbers|s.query.optional, exactName))
+	return s.query.lost(s.titles[t].costs.improve(sets|numbers|s.query.optional, exactName))
 }
 
 // gatherNumber offers the cards filed under a number whose titles and sets were not found, or whose

@@ -90,7 +90,6 @@ type finding struct {
 	twice    uint8
 	named    bool  // the query is the whole name of the set and nothing else
 	byNumber bool  // of a title: its cards come by their numbers
-	found    uint8 // of a title, where they were thinned: the units that it may have
 	last     int8  // the last of the words covered
 	swaps    uint8 // how often the query's order left the name's
 	lost     uint8 // the weight of the words that it does not have, once all are noted

@@ -90,15 +90,16 @@ type search struct {
 	need     [1 << maxUnits]int // by the units that a title may have: what a card lacks at least
 
 	// What it makes of that: gather.
-	effort effort
-	limit  int // the most that a card may lack in this round
-	keep   func(card uint32) bool
-	dst    []Hit
-	base   int    // where the round's hits begin in dst
-	level  int    // the most that a card may lack, and what the hits in dst do lack
-	least  int    // the least that any card lacks, kept or not; more than the query's weight for no card
-	games  uint64 // games of the cards that lack least
-	only   uint64 // games to which hits are restricted
+	effort   effort
+	limit    int // the most that a card may lack in this round
+	keep     func(card uint32) bool
+	dst      []Hit
+	base     int    // where the round's hits begin in dst
+	level    int    // the most that a card may lack, and what the hits in dst do lack
+	byNumber bool   // fewer cards have the numbers than titles were found
+	least    int    // the least that any card lacks, kept or not; more than the query's weight for no card
+	games    uint64 // games of the cards that lack least
+	only     uint64 // games to which hits are restricted
 
 	thinFrom int // as the constant, but in tests
 
