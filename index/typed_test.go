@@ -325,6 +325,23 @@ func TestBlindQueries(t *testing.T) {
 	}
 }
 
+// TestBlindQueriesAgain holds the second blind file to the rows that docs/SEARCH.md tells of.
+func TestBlindQueriesAgain(t *testing.T) {
+	depth.OnlyWhole(t)
+	rows := readTyped(t, filepath.Join("testdata", "blind-queries-2.tsv"))
+	for catalog, want := range map[string]tally{
+		"t": {first: 58, all: 60},
+		"n": {first: 52, all: 54},
+		"j": {first: 58, all: 60},
+	} {
+		got := openReal(t, catalog).measure(t, catalog, rows)["all"]
+		t.Logf("%s: %d of %d first", catalog, got.first, got.all)
+		if got.all != want.all || got.first < want.first {
+			t.Errorf("%s: %d of %d first, want %d of %d", catalog, got.first, got.all, want.first, want.all)
+		}
+	}
+}
+
 func keysOf(counts map[string]tally) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for k := range counts {

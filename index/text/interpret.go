@@ -137,6 +137,8 @@ func (ix *Index) noteUnit(dst []Note, q *query, i int, numbers uint8, card uint3
 		return append(dst, Note{Kind: Missing, From: string(u.text)})
 	case i == len(q.units)-1 && ix.beginsWord(card, u.text), ix.isJoined(card, u.text):
 		return dst
+	case ix.holds(card, q.joined(ix, i, i+1)), ix.holds(card, q.joined(ix, i-1, i)):
+		return dst
 	case q.joinsInSet(ix, i, i+1, card), q.joinsInSet(ix, i-1, i, card):
 		return append(dst, Note{Kind: AsSet, From: string(u.text)})
 	}
@@ -162,13 +164,17 @@ func (ix *Index) isOfYear(card uint32, u *unit) bool {
 	return set >= 0 && ix.setYear[set] != 0 && trailingInt(string(u.text)) == ix.setYear[set]
 }
 
+// joined is the word that two units are which were typed apart, none where nobody knows it: "mew two".
+func (q *query) joined(ix *Index, i, next int) uint32 {
+	if i < 0 || next >= len(q.units) || q.units[i].end != q.units[next].start {
+		return none
+	}
+	return ix.words.find(q.norm.text[q.units[i].start:q.units[next].end])
+}
+
 // joinsInSet says whether two units that were typed apart are one word of a card's set: "op-05".
 func (q *query) joinsInSet(ix *Index, i, next int, card uint32) bool {
-	if i < 0 || next >= len(q.units) || q.units[i].end != q.units[next].start {
-		return false
-	}
-	joined := q.norm.text[q.units[i].start:q.units[next].end]
-	return ix.setHolds(card, ix.words.find(joined)) || ix.setHas(card, joined)
+	return ix.setHolds(card, q.joined(ix, i, next))
 }
 
 // soundsIn returns the word of a card's name that another sounds like, nil for none.

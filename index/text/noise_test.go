@@ -380,5 +380,6 @@ func TestInterpret(t *testing.T) {
 	f("umbreon vmax gold", 8, Note{Missing, "gold", ""})
 	f("charizard ex secret", 2, Note{Missing, "secret", ""})
 	f("swsh-07 umbreon", 8, Note{AsSet, "swsh", ""}, Note{AsSet, "07", ""})
+	f("dragon ite", 7)
 	f("dragonight", 7, Note{Respelt, "dragonight", "dragonite"})
 }
