@@ -13,15 +13,35 @@ func (s *search) gather(limit int) {
 	// The titles that may be best go first, so that the others are soon out of the question.
 	s.steps += 3 * len(s.touched)
 	own := n
+	first := 0 // the titles that lack own
+	known := s.start
+	lost := s.query.lost(known)
 	for _, t := range s.touched {
 		f := &s.titles[t]
-		f.lost = uint8(s.query.lost(f.costs))
-		own = min(own, int(f.lost))
+		// Many titles of few words are found alike.
+		if f.costs != known {
+			known = f.costs
+			lost = s.query.lost(known)
+		}
+
+		f.lost = uint8(lost)
+		switch {
+		case lost < own:
+			own = lost
+			first = 1
+		case lost == own:
+			first++
+		}
 	}
 
-	for _, first := range []bool{true, false} {
+	for _, t := range s.touched {
+		if int(s.titles[t].lost) == own {
+			s.gatherTitle(t)
+		}
+	}
+	if first < len(s.touched) {
 		for _, t := range s.touched {
-			if first == (int(s.titles[t].lost) == own) {
+			if int(s.titles[t].lost) != own {
 				s.gatherTitle(t)
 			}
 		}
