@@ -2,6 +2,7 @@
 //
 //	measure [-root DIR] lines [-limit N] [FOLDER…]
 //	measure [-root DIR] air [-v] [-tests] [FOLDER…]
+//	measure [-root DIR] names
 //
 // Without folders it measures the product: every package of the module but tests, test kits and
 // what measures or deploys. With folders it measures those and what is below them, whatever they
@@ -36,8 +37,10 @@ func run(args []string, out io.Writer) error {
 		return runLines(*root, top.Args()[1:], out)
 	case "air":
 		return runAir(*root, top.Args()[1:], out)
+	case "names":
+		return runNames(*root, out)
 	}
-	return fmt.Errorf("cannot measure %q: want lines or air", top.Arg(0))
+	return fmt.Errorf("cannot measure %q: want lines, air or names", top.Arg(0))
 }
 
 func runLines(root string, args []string, out io.Writer) error {
